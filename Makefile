@@ -1,0 +1,49 @@
+# Thin front for CMake; the targets of the contract. Everything is in CMakeLists.txt and scripts/.
+BUILD   ?= build
+JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
+PREFIX  ?= /usr/local
+CMAKE    = cmake -S . -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+
+.PHONY: all demo test test-sanitize test-long bench fuzz install format lint clean
+
+all: ## build only
+	@scripts/setup build
+	@$(CMAKE) -B $(BUILD) -DS2_TESTS=OFF $(FLAGS) > /dev/null
+	@cmake --build $(BUILD) -j $(JOBS)
+
+demo: ## a picture in, a plan and an overlay out
+	@scripts/setup build
+	@scripts/demo $(BUILD)
+
+test: ## every test; the last line counts them
+	@scripts/setup test
+	@scripts/test $(BUILD) -DS2_TESTS=ON -DS2_WERROR=ON $(FLAGS)
+
+test-sanitize: ## the same tests built by clang under the address and undefined-behaviour sanitizers
+	@scripts/setup test
+	@CC=clang CXX=clang++ scripts/test $(BUILD)-sanitize -DS2_TESTS=ON -DS2_WERROR=ON -DS2_SANITIZE=ON \
+		-DCMAKE_BUILD_TYPE=RelWithDebInfo $(FLAGS)
+
+test-long: test test-sanitize ## everything, and a longer run of each fuzz target
+	@SECONDS_EACH=$${SECONDS_EACH:-300} scripts/fuzz $(BUILD)-fuzz
+
+bench: ## ratios with their spread, written to bench/results
+	@scripts/setup bench
+	@bench/run $(BUILD)-bench
+
+fuzz: ## each fuzz target for a minute (SECONDS_EACH)
+	@scripts/setup test
+	@scripts/fuzz $(BUILD)-fuzz
+
+install: all
+	@DESTDIR=$(DESTDIR) cmake --install $(BUILD)
+
+format: ## rewrite the sources in the house style
+	@git ls-files '*.c' '*.h' '*.cpp' | xargs clang-format -i
+
+lint: ## what the compiler does not say
+	@scripts/setup test
+	@scripts/lint
+
+clean:
+	@cmake -E rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-fuzz $(BUILD)-bench

@@ -1,0 +1,6 @@
+# What the program and the image layer stand on; the pruning library needs none of it.
+find_package(PkgConfig REQUIRED)
+find_package(JPEG REQUIRED)
+pkg_check_modules(SPNG REQUIRED IMPORTED_TARGET spng)
+pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET libwebp)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
