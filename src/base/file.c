@@ -1,0 +1,120 @@
+/* file.c - whole files in, whole files out.
+ *
+ * Reading does not trust the size a file system reports: it reads until the end
+ * or until the limit, so pipes and growing files are fine. Writing goes through
+ * a temporary file in the same folder, is flushed to the device and renamed.
+ */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CHUNK ((size_t)64 * 1024)
+
+static s2p_status read_all(int fd, const char *path, s2_buffer *out, s2p_error *error)
+{
+    for (;;) {
+        if (out->size == out->max) { /* full: one more byte would be too many */
+            uint8_t extra;
+            const ssize_t n = read(fd, &extra, 1);
+            if (n == 0) return S2P_OK;
+            if (n > 0)
+                return s2_fail(error, S2P_ELIMIT, "'%s' is larger than the limit of %zu bytes",
+                               path, out->max);
+        }
+        const size_t want = out->max - out->size < CHUNK ? out->max - out->size : CHUNK;
+        uint8_t *at = want ? s2_buffer_extend(out, want) : NULL;
+        if (want && !at) return s2_fail_memory(error, out->size + want, path);
+        const ssize_t n = want ? read(fd, at, want) : -1;
+        out->size -= want;
+        if (n > 0) out->size += (size_t)n;
+        if (n == 0) return S2P_OK;
+        if (n < 0 && errno != EINTR)
+            return s2_fail(error, S2P_EIO, "cannot read '%s': %s", path, strerror(errno));
+    }
+}
+
+s2p_status s2_file_read(const char *path, s2_buffer *out, s2p_error *error)
+{
+    if (strcmp(path, "-") == 0) return read_all(STDIN_FILENO, "standard input", out, error);
+
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return s2_fail(error, S2P_EIO, "cannot open '%s': %s", path, strerror(errno));
+    struct stat info;
+    s2p_status st = S2P_OK;
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (uint64_t)info.st_size > out->max)
+        st = s2_fail(error, S2P_ELIMIT, "'%s' has %lld bytes; the limit is %zu", path,
+                     (long long)info.st_size, out->max);
+    if (st == S2P_OK) st = read_all(fd, path, out, error);
+    close(fd);
+    return st;
+}
+
+/* 0, or errno of the first thing that went wrong. */
+static int write_all(int fd, const uint8_t *data, size_t n)
+{
+    while (n > 0) {
+        const ssize_t done = write(fd, data, n);
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) return errno;
+        data += done;
+        n -= (size_t)done;
+    }
+    return fsync(fd) != 0 && errno != EINVAL && errno != EROFS ? errno : 0;
+}
+
+static s2p_status fail_write(s2p_error *error, const char *path, size_t n, int code)
+{
+    errno = code; /* S2P_EIO promises that errno has more */
+    return s2_fail(error, S2P_EIO, "cannot write '%s' (%zu bytes): %s", path, n, strerror(code));
+}
+
+/* Devices and pipes cannot be replaced by a rename; they are written in place. */
+static s2p_status write_in_place(const char *path, const void *data, size_t n, s2p_error *error)
+{
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return fail_write(error, path, n, errno);
+    const int code = write_all(fd, data, n);
+    close(fd);
+    return code ? fail_write(error, path, n, code) : S2P_OK;
+}
+
+/* A new file beside `path`, with the permissions a plain open would give; -1 and errno. */
+static int open_beside(const char *path, char *temp, size_t capacity)
+{
+    for (unsigned attempt = 0; attempt < 100; attempt++) {
+        (void)snprintf(temp, capacity, "%s.%ld-%u.tmp", path, (long)getpid(), attempt);
+        const int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST) return fd;
+    }
+    return -1;
+}
+
+s2p_status s2_file_write(const char *path, const void *data, size_t n, s2p_error *error)
+{
+    struct stat info;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return write_in_place(path, data, n, error);
+
+    const size_t capacity = strlen(path) + 48; /* ".<pid>-<attempt>.tmp" */
+    char *temp = malloc(capacity);
+    if (!temp) return s2_fail_memory(error, capacity, "a file name");
+
+    int code = 0;
+    const int fd = open_beside(path, temp, capacity);
+    if (fd < 0) {
+        code = errno;
+    } else {
+        code = write_all(fd, data, n);
+        if (close(fd) != 0 && code == 0) code = errno;
+        if (code == 0 && rename(temp, path) != 0) code = errno;
+        if (code != 0) unlink(temp);
+    }
+    free(temp);
+    return code ? fail_write(error, path, n, code) : S2P_OK;
+}

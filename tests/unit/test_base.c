@@ -1,0 +1,173 @@
+/* test_base.c - buffers, files, JSON, SHA-256, random numbers. */
+#include "check.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/random.h"
+#include "base/sha256.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void test_buffer(void **state)
+{
+    (void)state;
+    s2_buffer b;
+    s2_buffer_init(&b, 1000);
+    for (int i = 0; i < 90; i++) s2_buffer_printf(&b, "%02d,", i);
+    assert_int_equal(b.size, 270);
+    assert_memory_equal(b.data + 267, "89,", 3);
+    s2_buffer_append(&b, NULL, 0);
+    assert_null(s2_buffer_extend(&b, 731)); /* one too many */
+    assert_int_equal(b.status, S2P_ELIMIT);
+    s2_buffer_append(&b, "x", 1); /* a failed buffer ignores what follows */
+    assert_int_equal(b.size, 270);
+    s2_buffer_free(&b);
+    assert_int_equal(b.status, S2P_OK);
+    assert_non_null(s2_buffer_extend(&b, 1000)); /* exactly the maximum */
+    assert_int_equal(b.status, S2P_OK);
+    s2_buffer_free(&b);
+}
+
+static void test_files(void **state)
+{
+    (void)state;
+    static const char path[] = "test_base.tmp";
+    s2p_error error;
+    s2_buffer b;
+    assert_int_equal(s2_file_write(path, "first", 5, &error), S2P_OK);
+    assert_int_equal(s2_file_write(path, "second", 6, &error), S2P_OK);
+    s2_buffer_init(&b, 6);
+    assert_int_equal(s2_file_read(path, &b, &error), S2P_OK); /* as large as the limit */
+    assert_int_equal(b.size, 6);
+    assert_memory_equal(b.data, "second", 6);
+    s2_buffer_free(&b);
+    s2_buffer_init(&b, 5);
+    assert_int_equal(s2_file_read(path, &b, &error), S2P_ELIMIT);
+    s2_buffer_free(&b);
+
+    struct stat info;
+    const mode_t mask = umask(0);
+    umask(mask);
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0666 & ~mask); /* as any other new file */
+    remove(path);
+
+    assert_int_equal(s2_file_write("no/such/folder/x", "x", 1, &error), S2P_EIO);
+    assert_non_null(strstr(error.message, "no/such/folder/x"));
+    if (access("/dev/full", W_OK) == 0)
+        assert_int_equal(s2_file_write("/dev/full", "x", 1, &error), S2P_EIO);
+    s2_buffer_init(&b, 100);
+    assert_int_equal(s2_file_read("/", &b, &error), S2P_EIO); /* a folder */
+    s2_buffer_free(&b);
+    s2_buffer_init(&b, 100000); /* a file without an end and without a size */
+    assert_int_equal(s2_file_read("/dev/zero", &b, &error), S2P_ELIMIT);
+    s2_buffer_free(&b);
+}
+
+static s2p_status parse(const char *text, json_t **out)
+{
+    return s2_json_parse(text, strlen(text), "text", out, NULL);
+}
+
+static void test_json(void **state)
+{
+    (void)state;
+    json_t *root;
+    assert_int_equal(parse("{\"n\":[1,2,3],\"x\":[0.5,\"0x1.8p+1\"],\"k\":7,\"s\":\"hi\"}", &root),
+                     S2P_OK);
+    size_t n;
+    int32_t *ints = s2_json_ints(json_object_get(root, "n"), &n), k;
+    assert_int_equal(n, 3);
+    assert_int_equal(ints[2], 3);
+    free(ints);
+    double *doubles = s2_json_doubles(json_object_get(root, "x"), &n);
+    assert_int_equal(n, 2);
+    assert_true(doubles[1] == 3.0);
+    free(doubles);
+    assert_true(s2_json_int(root, "k", &k) && k == 7);
+    assert_false(s2_json_int(root, "s", &k));
+    assert_false(s2_json_int(root, "missing", &k));
+    assert_string_equal(s2_json_string(root, "s"), "hi");
+    assert_null(s2_json_string(root, "k"));
+    assert_null(s2_json_ints(json_object_get(root, "x"), &n));
+    assert_null(s2_json_ints(json_object_get(root, "missing"), &n));
+
+    s2_buffer b;
+    s2_buffer_init(&b, 1000);
+    assert_int_equal(s2_json_write(json_object_get(root, "n"), 9, &b), S2P_OK);
+    assert_memory_equal(b.data, "[1,2,3]", 7);
+    s2_buffer_free(&b);
+    json_decref(root);
+
+    static const char *const bad[] = { "",      "{",          "{\"a\":1,\"a\":2}",
+                                       "[NaN]", "\"\xff\"",   "[1e999]",
+                                       "[01]",  "{\"a\":1}x", "[99999999999999999999]" };
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
+        CHECK_CASE(parse(bad[i], &root) == S2P_EFORMAT && !root, "%s", bad[i]);
+    assert_int_equal(parse("[3000000000]", &root), S2P_OK);
+    assert_null(s2_json_ints(root, &n)); /* beyond 32 bits */
+    json_decref(root);
+
+    char deep[2001];
+    memset(deep, '[', 1000);
+    memset(deep + 1000, ']', 1000);
+    deep[2000] = '\0';
+    assert_int_equal(parse(deep, &root), S2P_ELIMIT);
+    assert_int_equal(parse("[\"[[[[ \\\" ]\"]", &root),
+                     S2P_OK); /* brackets in strings do not count */
+    json_decref(root);
+}
+
+static void test_sha256(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t repeat;
+        const char *hex;
+    } cases[] = {
+        /* FIPS 180-4 examples */
+        { "", 1, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" },
+        { "abc", 1, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" },
+        { "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 1,
+          "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1" },
+        { "a", 1000000, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0" }
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const size_t length = strlen(cases[i].text), n = length * cases[i].repeat;
+        char *text = malloc(n + 1), hex[65];
+        uint8_t digest[32];
+        assert_non_null(text);
+        for (size_t k = 0; k < cases[i].repeat; k++)
+            memcpy(text + k * length, cases[i].text, length);
+        s2_sha256(text, n, digest);
+        for (int k = 0; k < 32; k++) (void)snprintf(hex + 2 * k, 3, "%02x", digest[k]);
+        assert_string_equal(hex, cases[i].hex);
+        free(text);
+    }
+}
+
+static void test_random(void **state)
+{
+    (void)state;
+    s2_random r = { 0 };
+    assert_true(s2_random_next(&r) ==
+                0xE220A8397B1DCDAFu); /* splitmix64's published first output */
+    int32_t count[7] = { 0 };
+    for (int i = 0; i < 70000; i++) count[s2_random_below(&r, 7)]++;
+    for (int i = 0; i < 7; i++) assert_in_range(count[i], 9600, 10400);
+    assert_int_equal(s2_random_below(&r, 1), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_buffer), cmocka_unit_test(test_files),  cmocka_unit_test(test_json),
+        cmocka_unit_test(test_sha256), cmocka_unit_test(test_random),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
