@@ -1,0 +1,148 @@
+/* compose.c - Algorithm S1: partition, allocator, cells, selector.
+ *
+ * Paper: App. A, Algorithm S1 "S2Prune". The steps live in their own files; this
+ * one only calls them in order.
+ */
+#include "prune/scaffold.h"
+
+#include <string.h>
+
+uint32_t s2p_missing_signals(const s2p_signals *signals, uint32_t needs)
+{
+    uint32_t have = 0;
+    if (signals->image) have |= S2P_NEED_PIXELS;
+    if (signals->erc) have |= S2P_NEED_ERC;
+    if (signals->hidden && signals->hidden_dim > 0) have |= S2P_NEED_HIDDEN;
+    if (signals->feature && signals->feature_dim > 0) have |= S2P_NEED_FEATURE;
+    if (signals->query_attn && signals->n_queries > 0) have |= S2P_NEED_QUERY_ATTN;
+    return needs & ~have;
+}
+
+const char *s2p_need_text(uint32_t needs)
+{
+    if (needs & S2P_NEED_PIXELS) return "a picture";
+    if (needs & S2P_NEED_ERC) return "ERC scores";
+    if (needs & S2P_NEED_HIDDEN) return "hidden states after layer 0";
+    if (needs & S2P_NEED_FEATURE) return "visual features";
+    return "question attention";
+}
+
+/* A.1: regions, their capacities, and their pixels where there is a picture. */
+static s2p_status lay_out(const s2p_image *image, int32_t side, s2p_plan *plan, s2p_error *error)
+{
+    const s2p_grid grid = plan->grid;
+    const s2p_status st = s2p_partition(grid, side, plan->region);
+    if (st != S2P_OK)
+        return s2p_refuse(error, st, "a %dx%d grid cannot be cut into %dx%d regions", grid.rows,
+                          grid.cols, side, side);
+    for (int32_t g = 0; g < side * side; g++) {
+        const s2p_rect r = plan->region[g];
+        plan->capacity[g] = (r.row1 - r.row0) * (r.col1 - r.col0);
+        plan->support[g] =
+            image ? s2p_support(r, grid, image->width, image->height) : (s2p_rect){ 0, 0, 0, 0 };
+    }
+    plan->side = side;
+    return S2P_OK;
+}
+
+/* A.2-A.3: how many tokens each region gets. */
+static s2p_status allocate(const s2p_allocator *allocator, const s2p_signals *signals,
+                           int32_t budget, uint64_t seed, s2p_plan *plan, s2p_error *error)
+{
+    const int32_t n = plan->side * plan->side;
+    if (budget < n || budget > s2p_tokens(plan->grid))
+        return s2p_refuse(error, S2P_EBUDGET,
+                          "budget %d is outside %d (one token per region of a %dx%d grid) to %d "
+                          "(all tokens)",
+                          budget, n, plan->side, plan->side, s2p_tokens(plan->grid));
+    const uint32_t missing = s2p_missing_signals(signals, allocator->needs);
+    if (missing)
+        return s2p_refuse(error, S2P_EINVAL, "allocator '%s' needs %s", allocator->name,
+                          s2p_need_text(missing));
+
+    memset(plan->raw, 0, (size_t)n * sizeof *plan->raw);
+    memset(plan->score, 0, (size_t)n * sizeof *plan->score);
+    if (allocator->draw) return allocator->draw(budget, seed, plan);
+
+    s2p_status st = allocator->measure(signals, plan);
+    if (st == S2P_EUNSUPPORTED)
+        return s2p_refuse(
+            error, st, "a picture of %dx%d pixels is too small for %dx%d tokens in %dx%d regions",
+            signals->image->width, signals->image->height, plan->grid.rows, plan->grid.cols,
+            plan->side, plan->side);
+    if (st == S2P_OK) st = s2p_normalise(plan->raw, n, plan->score);
+    if (st != S2P_OK)
+        return s2p_refuse(error, st, "allocator '%s': %s", allocator->name, s2p_status_text(st));
+    for (int32_t g = 0; g < n; g++) plan->wide[g] = (double)plan->score[g];
+    return s2p_budget_into(plan->wide, plan->capacity, n, budget, plan->share, plan->weights,
+                           plan->claims);
+}
+
+/* A.4: one cell per token of the budget, region after region. */
+static s2p_status cut_cells(int32_t budget, s2p_plan *plan)
+{
+    s2p_rect *next = plan->cell;
+    for (int32_t g = 0; g < plan->side * plan->side; g++) {
+        const s2p_status st = s2p_cells(plan->region[g], plan->share[g], next);
+        if (st != S2P_OK) return st;
+        next += plan->share[g];
+    }
+    plan->budget = budget;
+    return S2P_OK;
+}
+
+/* A.5-A.6: one token per cell; nothing when the selector has nothing to look at. */
+static s2p_status represent(const s2p_selector *selector, const s2p_signals *signals, uint64_t seed,
+                            s2p_plan *plan, s2p_error *error)
+{
+    if (s2p_missing_signals(signals, selector->needs)) return S2P_OK;
+    s2p_status st;
+    if (selector->pick) {
+        st = selector->pick(plan->grid, plan->cell, plan->budget, seed, plan->order);
+    } else {
+        st = selector->rate(signals, s2p_tokens(plan->grid), plan->token_score);
+        if (st == S2P_OK)
+            st = s2p_select(plan->grid, plan->cell, plan->budget, plan->token_score, plan->order);
+    }
+    if (st == S2P_OK) st = s2p_plan_take(plan, plan->order, plan->budget);
+    if (st != S2P_OK)
+        return s2p_refuse(error, st, "selector '%s': a score is not finite", selector->name);
+    return S2P_OK;
+}
+
+s2p_status s2p_prune(const s2p_signals *signals, int32_t budget, const s2p_choice *choice,
+                     s2p_plan *plan, s2p_error *error)
+{
+    static const s2p_choice paper = { 0 };
+    if (!signals || !plan) return s2p_refuse(error, S2P_EINVAL, "signals and a plan are required");
+    if (!choice) choice = &paper;
+    s2p_plan_clear(plan);
+
+    const s2p_allocator *allocator = s2p_allocator_find(choice->allocator);
+    if (!allocator)
+        return s2p_refuse(error, S2P_EINVAL, "unknown allocator '%.60s'", choice->allocator);
+    const s2p_selector *selector = s2p_selector_find(choice->selector);
+    if (!selector)
+        return s2p_refuse(error, S2P_EINVAL, "unknown selector '%.60s'", choice->selector);
+    const int32_t side = choice->side != 0 ? choice->side : s2p_coarse_side(plan->grid, budget);
+
+    s2p_status st = lay_out(signals->image, side, plan, error);
+    if (st == S2P_OK) st = allocate(allocator, signals, budget, choice->seed, plan, error);
+    if (st == S2P_OK) st = cut_cells(budget, plan);
+    if (st == S2P_OK) st = represent(selector, signals, choice->seed, plan, error);
+    if (st != S2P_OK) {
+        s2p_plan_clear(plan);
+        return st;
+    }
+    plan->heterogeneity = s2p_heterogeneity(plan->raw, side * side);
+    return S2P_OK;
+}
+
+s2p_status s2p_s2prune(const s2p_image *image, int32_t budget, int32_t side, const float *erc,
+                       s2p_plan *plan)
+{
+    if (!image || !erc) return S2P_EINVAL;
+    const s2p_signals signals = { .image = image, .erc = erc };
+    const s2p_choice choice = { .side = side };
+    return s2p_prune(&signals, budget, &choice, plan, NULL);
+}

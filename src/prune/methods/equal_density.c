@@ -1,0 +1,21 @@
+/* equal_density.c - the scaffold with the same density everywhere. Paper: Sec. 3.4, a control.
+ *
+ * Uniform shares and the centre of each cell: neither structure nor any score.
+ */
+#include "prune/method.h"
+
+static s2p_status equal_density_select(const s2p_view *view, s2p_plan *plan, s2p_error *error)
+{
+    const s2p_choice choice = { .side = view->choice.side,
+                                .allocator = "uniform",
+                                .selector = "centre" };
+    return s2p_prune(&view->signals, view->budget, &choice, plan, error);
+}
+
+const s2p_method method_equal_density = {
+    .name = "equal-density",
+    .source = "S2Prune, Sec. 3.4",
+    .n_stages = 1,
+    .after = { S2P_BEFORE_DECODER },
+    .select = equal_density_select,
+};

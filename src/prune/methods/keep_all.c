@@ -1,0 +1,19 @@
+/* keep_all.c - the unpruned model, as a method like any other. */
+#include "prune/method.h"
+
+static s2p_status full_select(const s2p_view *view, s2p_plan *plan, s2p_error *error)
+{
+    (void)view;
+    (void)error;
+    s2p_plan_clear(plan);
+    for (int32_t i = 0; i < s2p_tokens(plan->grid); i++) plan->order[i] = i;
+    return s2p_plan_take(plan, plan->order, s2p_tokens(plan->grid));
+}
+
+const s2p_method method_full = {
+    .name = "full",
+    .source = "no pruning",
+    .n_stages = 1,
+    .after = { S2P_BEFORE_DECODER },
+    .select = full_select,
+};

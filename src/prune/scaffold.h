@@ -1,0 +1,78 @@
+/* scaffold.h - what an allocator and a selector are, and the plan they fill.
+ *
+ * S2Prune is a composition: partition x allocator x cells x selector. The
+ * paper's ablations (Sec. 5.5) are other choices of the second and the fourth.
+ * One file each, one line in the table.
+ */
+#ifndef S2_PRUNE_SCAFFOLD_H
+#define S2_PRUNE_SCAFFOLD_H
+
+#include "prune/budget.h"
+#include "prune/refuse.h"
+#include "prune/structure.h"
+
+enum { /* which members of s2p_signals must be there */
+       S2P_NEED_PIXELS = 1 << 0,
+       S2P_NEED_ERC = 1 << 1,
+       S2P_NEED_HIDDEN = 1 << 2,
+       S2P_NEED_FEATURE = 1 << 3,
+       S2P_NEED_QUERY_ATTN = 1 << 4,
+};
+
+struct s2p_plan {
+    s2p_grid grid;
+    int32_t side, budget, n_keep;
+    double heterogeneity;
+    s2p_rect *region, *support; /* [side * side]; room for one region per token */
+    float *raw, *score;
+    int32_t *share;
+    s2p_rect *cell;        /* [budget] */
+    int32_t *order, *keep; /* [n_keep] */
+
+    const s2p_kernels *kernels; /* chosen when the plan was made */
+    s2p_rows rows;
+    s2p_moments *moments; /* scratch from here on, [rows * cols] each */
+    int32_t *capacity;
+    double *wide, *weights;
+    s2p_claim *claims;
+    float *token_score;
+};
+
+typedef struct s2p_allocator {
+    const char *name, *source;
+    uint32_t needs;
+    /* Exactly one of the two: fill plan->raw from the signals and let Algorithm S2 share by it, or
+     * fill plan->share directly. */
+    s2p_status (*measure)(const s2p_signals *signals, s2p_plan *plan);
+    s2p_status (*draw)(int32_t budget, uint64_t seed, s2p_plan *plan);
+} s2p_allocator;
+
+typedef struct s2p_selector {
+    const char *name, *source;
+    uint32_t needs;
+    /* Exactly one of the two: score every token and let the first maximum of each cell win, or
+     * pick a token of each cell directly. */
+    s2p_status (*rate)(const s2p_signals *signals, int32_t n_tokens, float *score);
+    s2p_status (*pick)(s2p_grid grid, const s2p_rect *cells, int32_t n_cells, uint64_t seed,
+                       int32_t *pick);
+} s2p_selector;
+
+/* NULL stands for the paper's choice; NULL is returned for an unknown name. */
+const s2p_allocator *s2p_allocator_find(const char *name);
+const s2p_selector *s2p_selector_find(const char *name);
+
+/* The needs that `signals` cannot satisfy. */
+uint32_t s2p_missing_signals(const s2p_signals *signals, uint32_t needs);
+
+/* "a picture", "ERC scores", ...: the lowest need in the set. */
+const char *s2p_need_text(uint32_t needs);
+
+/* Make `order` the plan's result: n distinct tokens in any order. */
+s2p_status s2p_plan_take(s2p_plan *plan, const int32_t *order, int32_t n);
+
+/* Forget the layout: what follows did not come from a scaffold. */
+void s2p_plan_clear(s2p_plan *plan);
+
+static inline int32_t s2p_tokens(s2p_grid grid) { return grid.rows * grid.cols; }
+
+#endif /* S2_PRUNE_SCAFFOLD_H */
