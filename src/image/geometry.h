@@ -1,0 +1,26 @@
+/* geometry.h - how large a picture becomes before the tower sees it. */
+#ifndef S2_IMAGE_GEOMETRY_H
+#define S2_IMAGE_GEOMETRY_H
+
+#include "base/error.h"
+
+typedef struct s2_size {
+    int32_t width, height;
+} s2_size;
+
+/* Qwen's dynamic size: both sides to multiples of `factor` (half to even), then scaled into
+ * [min_pixels, max_pixels]. S2P_EUNSUPPORTED when the aspect ratio is above 200. */
+s2p_status s2_smart_resize(s2_size in, int32_t factor, int64_t min_pixels, int64_t max_pixels,
+                           s2_size *out);
+
+typedef struct s2_anyres { /* LLaVA-OneVision, anyres_max_9 */
+    s2_size best;          /* of the 36 pinpoints 384 * {1..6} x 384 * {1..6} */
+    int32_t n_views;       /* base view and tiles */
+    int32_t rows, cols;    /* tokens of the tiled picture after unpadding (and shrinking) */
+    int32_t n_tokens;      /* base + rows * cols + one newline per row */
+} s2_anyres;
+
+/* Tile and token counts for one picture; base: tokens per side of a view (27). */
+s2_anyres s2_anyres_plan(s2_size in, int32_t tile, int32_t base);
+
+#endif /* S2_IMAGE_GEOMETRY_H */
