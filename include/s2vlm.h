@@ -1,0 +1,163 @@
+/* s2vlm.h - run a vision-language model on ggml, pruning visual tokens on the way.
+ *
+ *   image -> vision tower -> embeddings -> layer 0 -> plan -> compaction -> layers 1..n -> tokens
+ *
+ *     s2v_engine_options options;
+ *     s2v_engine_options_init(&options);
+ *     options.model_path = "model.gguf";
+ *     options.mmproj_path = "mmproj.gguf";
+ *     if (s2v_engine_open(&engine, &options, &error) != S2P_OK) ...
+ *     if (s2v_session_create(&session, engine, NULL, &error) != S2P_OK) ...
+ *     if (s2v_session_prefill(session, &prompt, NULL, &stats, &error) != S2P_OK) ...
+ *     while (s2v_session_next(session, text, sizeof text, &done, &error) == S2P_OK && !done) ...
+ *
+ * An engine is a loaded model: read-only after open, shared by many sessions.
+ * A session is one conversation: it owns the KV cache, positions and logits, and
+ * belongs to one thread at a time. Tensors never cross this header.
+ */
+#ifndef S2VLM_H
+#define S2VLM_H
+
+#include "s2prune.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct s2v_engine s2v_engine;
+typedef struct s2v_session s2v_session;
+
+/* --- Engine --------------------------------------------------------------- */
+
+/* A note for the user (not an error), one line without a newline. */
+typedef void (*s2v_note_callback)(const char *text, void *user);
+
+/* Progress of a long step, 0 to 1. A return value other than 0 cancels it (S2P_ECANCELLED). */
+typedef int (*s2v_progress_callback)(const char *step, double done, void *user);
+
+typedef struct s2v_engine_options {
+    const char *model_path;  /* text model, GGUF */
+    const char *mmproj_path; /* vision tower and projector, GGUF */
+    const char *device;      /* NULL: CPU; else a name of s2v_device_name() */
+    const char *rpc_server;  /* NULL, or host:port of an RPC server to add as a device */
+    int32_t gpu_layers;      /* decoder layers on `device`, from the last; -1: all */
+    int32_t n_threads;       /* 0: one per core */
+    uint64_t max_memory;     /* bytes this engine may take; 0: what the system has available */
+    s2v_note_callback note;
+    s2v_progress_callback progress;
+    void *user; /* for the two callbacks */
+} s2v_engine_options;
+
+typedef struct s2v_engine_info { /* borrowed strings live as long as the engine */
+    const char *name, *architecture, *device, *template_name;
+    int32_t n_layers, n_embd, n_heads, n_kv_heads, n_vocab, n_ctx_train;
+    int32_t n_vision_blocks, n_vision_embd, patch_size, merge_size;
+    uint64_t n_parameters, model_bytes, weight_bytes; /* files; memory held for weights */
+} s2v_engine_info;
+
+/* Set every field to its default, then change what you need. */
+void s2v_engine_options_init(s2v_engine_options *options);
+
+/* On success *out is an engine the caller closes; on failure *out is NULL. */
+s2p_status s2v_engine_open(s2v_engine **out, const s2v_engine_options *options, s2p_error *error);
+void s2v_engine_close(s2v_engine *engine); /* NULL is fine */
+void s2v_engine_get_info(const s2v_engine *engine, s2v_engine_info *info);
+
+/* Devices ggml knows on this machine; NULL past the end. */
+const char *s2v_device_name(size_t index);
+const char *s2v_device_description(size_t index);
+
+/* "ggml 0.25.1"; what the engine was built with. */
+const char *s2v_backend_version(void);
+
+/* --- Session -------------------------------------------------------------- */
+
+typedef enum s2v_kv_type { S2V_KV_F16 = 0, S2V_KV_F32 = 1, S2V_KV_Q8_0 = 2 } s2v_kv_type;
+
+typedef struct s2v_session_options {
+    int32_t n_ctx;     /* tokens the cache can hold, before pruning; 0: 4096 */
+    int32_t n_batch;   /* rows computed at once; 0: 1024 */
+    int32_t n_threads; /* 0: as the engine */
+    s2v_kv_type kv_type;
+    float temperature;                                         /* 0: greedy */
+    int32_t top_k;                                             /* 0: off */
+    float top_p;                                               /* 1: off */
+    float min_p;                                               /* 0: off */
+    float repeat_penalty, presence_penalty, frequency_penalty; /* 1, 0, 0: off */
+    uint64_t seed;
+    int ignore_eos; /* go on after an end token */
+} s2v_session_options;
+
+typedef struct s2v_prune_options {
+    const char *method;          /* "s2prune", "random", ...; NULL keeps every token */
+    int32_t budget;              /* visual tokens kept, per picture */
+    double budget_percent;       /* if above 0: this share of each picture's tokens instead */
+    s2p_choice choice;           /* side, allocator, selector, seed */
+    const int32_t *image_budget; /* NULL, or a budget for each picture, [n_images] */
+    const int32_t *image_side;   /* NULL, or K for each picture (0: by the rule), [n_images] */
+} s2v_prune_options;
+
+typedef struct s2v_image_options {  /* how a picture becomes the tower's input */
+    int32_t width, height;          /* 0: by the model's own rule; else stretched to this size */
+    int64_t min_pixels, max_pixels; /* 0: the model's own limits */
+    int structure_from_resized; /* measure structure on the resized picture (not the paper's way) */
+} s2v_image_options;
+
+typedef enum s2v_role { S2V_SYSTEM, S2V_USER, S2V_ASSISTANT } s2v_role;
+
+typedef struct s2v_message {
+    s2v_role role;
+    const char *text; /* UTF-8; "<image>" marks where a picture stands, else pictures come first */
+    int32_t n_images; /* pictures of this message */
+} s2v_message;
+
+typedef struct s2v_prompt { /* all borrowed */
+    const s2v_message *messages;
+    size_t n_messages;
+    const char *raw;         /* instead of messages: no template, "<image>" marks each picture */
+    const s2p_image *images; /* pictures in order */
+    int32_t n_images;
+    const s2v_image_options *image_options; /* NULL: the model's own rule; else [n_images] */
+} s2v_prompt;
+
+typedef struct s2v_stats { /* milliseconds, tokens, bytes */
+    double image_ms, vision_ms, layer0_ms, select_ms, layers_ms, prompt_ms;
+    int32_t text_tokens, image_tokens_full, image_tokens, prompt_tokens; /* prompt: after pruning */
+    uint64_t kv_visual_bytes, kv_visual_bytes_paper, kv_total_bytes;
+    double flops; /* of the prefill, decoder only, after the paper's formula */
+} s2v_stats;
+
+void s2v_session_options_init(s2v_session_options *options);
+void s2v_prune_options_init(s2v_prune_options *options);
+
+/* The engine must outlive its sessions. options NULL: the defaults. */
+s2p_status s2v_session_create(s2v_session **out, s2v_engine *engine,
+                              const s2v_session_options *options, s2p_error *error);
+void s2v_session_free(s2v_session *session);
+
+/* Forget the conversation; the memory stays. */
+void s2v_session_reset(s2v_session *session);
+
+/* Consume the prompt and leave the session ready to produce its first token. May be called again
+ * for the next turn. A failure leaves the session as after s2v_session_reset. */
+s2p_status s2v_session_prefill(s2v_session *session, const s2v_prompt *prompt,
+                               const s2v_prune_options *prune, s2v_stats *stats, s2p_error *error);
+
+/* Next token: its text (whole UTF-8 characters, may be empty, NUL-terminated, cut to capacity) and
+ * *done when the model stops. */
+s2p_status s2v_session_next(s2v_session *session, char *text, size_t capacity, int *done,
+                            s2p_error *error);
+
+/* Tokens generated since the last prefill, the end token included. Borrowed until the next call. */
+const int32_t *s2v_session_tokens(const s2v_session *session, size_t *n);
+
+/* Logits of the last position, [n_vocab], borrowed until the next call. */
+const float *s2v_session_logits(const s2v_session *session);
+
+/* The plan of picture `index` of the last prefill; NULL past the end. */
+const s2p_plan *s2v_session_plan(const s2v_session *session, int32_t index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* S2VLM_H */

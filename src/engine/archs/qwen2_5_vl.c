@@ -1,0 +1,254 @@
+/* qwen2_5_vl.c - Qwen2.5-VL: a windowed ViT, a 2x2 merger, the Qwen2 decoder with M-RoPE.
+ *
+ * Keys and names as llama.cpp writes them (text "qwen2vl", mmproj "clip" with
+ * projector "qwen2.5vl_merger"). Two things are done at load time for speed: the
+ * feed-forward width is padded to a multiple of 32 (3420 -> 3424), and the two
+ * temporal kernels of the patch embedding, which see the same pixels of a still
+ * picture, are added into one F32 matrix.
+ */
+#include "engine/archs/qwen_frame.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define TRY(call)                      \
+    do {                               \
+        const s2p_status st_ = (call); \
+        if (st_ != S2P_OK) return st_; \
+    } while (0)
+
+static int32_t round_up(int32_t n, int32_t unit) { return (n + unit - 1) / unit * unit; }
+
+/* Keys a file may leave out; the published models all have these values. */
+static int32_t optional_key(const s2v_gguf *file, const char *key, int32_t low, int32_t high,
+                            int32_t fallback)
+{
+    int64_t value;
+    return s2v_gguf_int(file, key, &value) && value >= low && value <= high ? (int32_t)value
+                                                                            : fallback;
+}
+
+static s2p_status read_floats(const s2v_gguf *file, const char *name, float out[3],
+                              s2p_error *error)
+{
+    const s2v_gguf_key *key = s2v_gguf_find_key(file, name);
+    for (uint64_t i = 0; i < 3; i++) {
+        double value;
+        if (!key || key->count != 3 || !s2v_gguf_item_float(key, i, &value) || !isfinite(value))
+            return s2_fail(error, S2P_EFORMAT, "the mmproj has no list of 3 numbers '%s'", name);
+        out[i] = (float)value;
+    }
+    return S2P_OK;
+}
+
+static s2p_status read_vision(s2v_vision *v, const s2v_gguf *file, s2p_error *error)
+{
+    static const char prefix[] = "clip.vision";
+    TRY(s2v_key_int(file, prefix, "block_count", 1, S2V_MAX_LAYERS, &v->n_blocks, error));
+    TRY(s2v_key_int(file, prefix, "embedding_length", 1, 1 << 16, &v->n_embd, error));
+    TRY(s2v_key_int(file, prefix, "attention.head_count", 1, 1024, &v->n_heads, error));
+    TRY(s2v_key_int(file, prefix, "patch_size", 1, 64, &v->patch, error));
+    TRY(s2v_key_int(file, prefix, "projection_dim", 1, 1 << 17, &v->n_out, error));
+    TRY(s2v_key_int(file, prefix, "n_wa_pattern", 1, S2V_MAX_LAYERS, &v->full_every, error));
+    TRY(s2v_key_float(file, prefix, "attention.layer_norm_epsilon", 0.0, 1.0, &v->eps, error));
+    TRY(read_floats(file, "clip.vision.image_mean", v->mean, error));
+    TRY(read_floats(file, "clip.vision.image_std", v->std, error));
+    for (int i = 0; i < 3; i++)
+        if (!(v->std[i] > 0.0f))
+            return s2_fail(error, S2P_EFORMAT, "clip.vision.image_std[%d] is %g, expected above 0",
+                           i, (double)v->std[i]);
+    if (v->n_embd % v->n_heads != 0 || v->n_embd / v->n_heads % 4 != 0)
+        return s2_fail(error, S2P_EFORMAT, "%d vision heads do not divide a width of %d",
+                       v->n_heads, v->n_embd);
+    v->head_dim = v->n_embd / v->n_heads;
+    v->merge = optional_key(file, "clip.vision.spatial_merge_size", 2, 2, 2);
+    const int32_t window = optional_key(file, "clip.vision.window_size", v->patch, 4096, 112);
+    v->window = window / (v->patch * v->merge) > 0 ? window / (v->patch * v->merge) : 1;
+    v->min_pixels = optional_key(file, "clip.vision.image_min_pixels", 1, 1 << 30, 56 * 56);
+    v->max_pixels = optional_key(file, "clip.vision.image_max_pixels", 1, 1 << 30, 1280 * 28 * 28);
+    v->patch_values = 3 * v->patch * v->patch;
+    v->patch_row = round_up(v->patch_values, 32);
+    return S2P_OK;
+}
+
+/* Old files have ffn_up and ffn_down exchanged; the shape tells. */
+static bool has_swapped_ffn(const s2v_gguf *file, int32_t n_embd)
+{
+    const s2v_gguf_tensor *down = s2v_gguf_find_tensor(file, "v.blk.0.ffn_down.weight");
+    return down && down->ne[0] == n_embd && down->ne[1] != n_embd;
+}
+
+static void load_block(s2v_block *b, s2v_loader *l, const s2v_vision *v, int32_t i, bool is_swapped)
+{
+    const int64_t n = v->n_embd, ff = v->n_ff, pad = round_up(v->n_ff, 32);
+    b->norm1 = s2v_loader_get(l, "v.blk.%d.ln1.weight", i, S2V_USE_VECTOR, n, 1);
+    b->norm2 = s2v_loader_get(l, "v.blk.%d.ln2.weight", i, S2V_USE_VECTOR, n, 1);
+    b->q = s2v_loader_get(l, "v.blk.%d.attn_q.weight", i, S2V_USE_MATRIX, n, n);
+    b->k = s2v_loader_get(l, "v.blk.%d.attn_k.weight", i, S2V_USE_MATRIX, n, n);
+    b->v = s2v_loader_get(l, "v.blk.%d.attn_v.weight", i, S2V_USE_MATRIX, n, n);
+    b->out = s2v_loader_get(l, "v.blk.%d.attn_out.weight", i, S2V_USE_MATRIX, n, n);
+    b->q_bias = s2v_loader_get(l, "v.blk.%d.attn_q.bias", i, S2V_USE_VECTOR, n, 1);
+    b->k_bias = s2v_loader_get(l, "v.blk.%d.attn_k.bias", i, S2V_USE_VECTOR, n, 1);
+    b->v_bias = s2v_loader_get(l, "v.blk.%d.attn_v.bias", i, S2V_USE_VECTOR, n, 1);
+    b->out_bias = s2v_loader_get(l, "v.blk.%d.attn_out.bias", i, S2V_USE_VECTOR, n, 1);
+    const char *up = is_swapped ? "v.blk.%d.ffn_down.weight" : "v.blk.%d.ffn_up.weight";
+    const char *down = is_swapped ? "v.blk.%d.ffn_up.weight" : "v.blk.%d.ffn_down.weight";
+    const char *up_bias = is_swapped ? "v.blk.%d.ffn_down.bias" : "v.blk.%d.ffn_up.bias";
+    const char *down_bias = is_swapped ? "v.blk.%d.ffn_up.bias" : "v.blk.%d.ffn_down.bias";
+    b->gate = s2v_loader_padded(l, "v.blk.%d.ffn_gate.weight", i, n, ff, n, pad);
+    b->gate_bias = s2v_loader_padded(l, "v.blk.%d.ffn_gate.bias", i, ff, 1, pad, 1);
+    b->up = s2v_loader_padded(l, up, i, n, ff, n, pad);
+    b->up_bias = s2v_loader_padded(l, up_bias, i, ff, 1, pad, 1);
+    b->down = s2v_loader_padded(l, down, i, ff, n, pad, n);
+    b->down_bias = s2v_loader_get(l, down_bias, i, S2V_USE_VECTOR, n, 1);
+}
+
+static s2p_status load_vision(s2v_vision *v, s2v_loader *l)
+{
+    const int64_t kernel[4] = { v->patch, v->patch, 3, v->n_embd };
+    const int64_t wide = (int64_t)v->n_embd * v->merge * v->merge;
+    const s2v_gguf_tensor *gate = s2v_gguf_find_tensor(l->file, "v.blk.0.ffn_gate.weight");
+    if (!gate || gate->ne[1] > (1 << 20))
+        return s2_fail(l->error, S2P_EFORMAT, "the mmproj has no tensor 'v.blk.0.ffn_gate.weight'");
+    v->n_ff = (int32_t)gate->ne[1]; /* the key is 0 in files of the old converter */
+    v->blocks = calloc((size_t)v->n_blocks, sizeof *v->blocks);
+    if (!v->blocks) return s2_fail_memory(l->error, sizeof *v->blocks, "the vision blocks");
+
+    v->patch_embd =
+        s2v_loader_sum(l, "v.patch_embd.weight", "v.patch_embd.weight.1", kernel, v->patch_row);
+    const bool is_swapped = has_swapped_ffn(l->file, v->n_embd);
+    for (int32_t i = 0; i < v->n_blocks; i++) load_block(&v->blocks[i], l, v, i, is_swapped);
+    v->post_norm = s2v_loader_get(l, "v.post_ln.weight", -1, S2V_USE_VECTOR, v->n_embd, 1);
+    v->mm0 = s2v_loader_get(l, "mm.0.weight", -1, S2V_USE_MATRIX, wide, wide);
+    v->mm0_bias = s2v_loader_get(l, "mm.0.bias", -1, S2V_USE_VECTOR, wide, 1);
+    v->mm2 = s2v_loader_get(l, "mm.2.weight", -1, S2V_USE_MATRIX, wide, v->n_out);
+    v->mm2_bias = s2v_loader_get(l, "mm.2.bias", -1, S2V_USE_VECTOR, v->n_out, 1);
+    return l->status;
+}
+
+static s2p_status qwen_load(s2v_model *model, s2v_loader *loader, s2v_gguf *text, s2v_gguf *mmproj,
+                            int32_t gpu_layers, s2p_error *error)
+{
+    loader->file = text;
+    TRY(s2v_decoder_load(&model->decoder, loader, "qwen2vl", gpu_layers));
+    if (model->decoder.p.sections[0] == 0)
+        return s2_fail(error, S2P_EFORMAT,
+                       "the model has no list 'qwen2vl.rope.dimension_sections'");
+    TRY(read_vision(&model->vision, mmproj, error));
+    if (model->vision.n_out != model->decoder.p.n_embd)
+        return s2_fail(error, S2P_EFORMAT,
+                       "the mmproj makes rows of %d, the model takes %d: pass the mmproj published "
+                       "with the model",
+                       model->vision.n_out, model->decoder.p.n_embd);
+    loader->file = mmproj;
+    return load_vision(&model->vision, loader);
+}
+
+/* --- the tower ---------------------------------------------------------------- */
+
+static struct ggml_tensor *norm(struct ggml_context *ctx, struct ggml_tensor *x,
+                                struct ggml_tensor *weight, float eps)
+{
+    return ggml_mul(ctx, ggml_rms_norm(ctx, x, eps), weight);
+}
+
+static struct ggml_tensor *linear(struct ggml_context *ctx, struct ggml_tensor *weight,
+                                  struct ggml_tensor *bias, struct ggml_tensor *x)
+{
+    return ggml_add(ctx, ggml_mul_mat(ctx, weight, x), bias);
+}
+
+/* Rows [first, first + length * count) as `count` sequences: [head_dim, length, heads, count]. */
+static struct ggml_tensor *as_batch(struct ggml_context *ctx, struct ggml_tensor *x, int64_t first,
+                                    int64_t length, int64_t count)
+{
+    struct ggml_tensor *view =
+        ggml_view_4d(ctx, x, x->ne[0], x->ne[1], length, count, x->nb[1], x->nb[2],
+                     (size_t)length * x->nb[2], (size_t)first * x->nb[2]);
+    return ggml_permute(ctx, view, 0, 2, 1, 3);
+}
+
+static struct ggml_tensor *attend(struct ggml_context *ctx, const s2v_vision *v,
+                                  struct ggml_tensor *q, struct ggml_tensor *k,
+                                  struct ggml_tensor *val, int64_t first, int64_t length,
+                                  int64_t count)
+{
+    struct ggml_tensor *out = ggml_flash_attn_ext(ctx, as_batch(ctx, q, first, length, count),
+                                                  as_batch(ctx, k, first, length, count),
+                                                  as_batch(ctx, val, first, length, count), NULL,
+                                                  1.0f / sqrtf((float)v->head_dim), 0.0f, 0.0f);
+    return ggml_reshape_2d(ctx, out, v->n_embd, length * count);
+}
+
+static struct ggml_tensor *attention(struct ggml_context *ctx, const s2v_vision *v,
+                                     const s2v_block *b, struct ggml_tensor *x,
+                                     struct ggml_tensor *pos, const s2v_frame *f, bool is_full)
+{
+    int sections[4] = { v->head_dim / 4, v->head_dim / 4, v->head_dim / 4, v->head_dim / 4 };
+    struct ggml_tensor *q = linear(ctx, b->q, b->q_bias, x);
+    struct ggml_tensor *k = linear(ctx, b->k, b->k_bias, x);
+    struct ggml_tensor *val = linear(ctx, b->v, b->v_bias, x);
+    q = ggml_reshape_3d(ctx, q, v->head_dim, v->n_heads, f->n_patches);
+    k = ggml_reshape_3d(ctx, k, v->head_dim, v->n_heads, f->n_patches);
+    val = ggml_reshape_3d(ctx, val, v->head_dim, v->n_heads, f->n_patches);
+    q = ggml_rope_multi(ctx, q, pos, NULL, v->head_dim / 2, sections, GGML_ROPE_TYPE_VISION, 32768,
+                        10000.0f, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
+    k = ggml_rope_multi(ctx, k, pos, NULL, v->head_dim / 2, sections, GGML_ROPE_TYPE_VISION, 32768,
+                        10000.0f, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
+
+    struct ggml_tensor *out = NULL;
+    if (is_full) {
+        out = attend(ctx, v, q, k, val, 0, f->n_patches, 1);
+    } else {
+        int64_t first = 0;
+        for (int32_t kind = 0; kind < S2V_WINDOW_KINDS; kind++) {
+            const int64_t length = f->window_patches[kind], count = f->n_windows[kind];
+            if (count == 0) continue;
+            struct ggml_tensor *part = attend(ctx, v, q, k, val, first, length, count);
+            out = out ? ggml_concat(ctx, out, part, 1) : part;
+            first += length * count;
+        }
+    }
+    return linear(ctx, b->out, b->out_bias, out);
+}
+
+static struct ggml_tensor *qwen_vision(s2v_graph *graph, const s2v_model *model, const s2v_frame *f)
+{
+    struct ggml_context *ctx = graph->ctx;
+    const s2v_vision *v = &model->vision;
+    struct ggml_tensor *patches =
+        s2v_graph_input(graph, GGML_TYPE_F32, v->patch_row, f->n_patches, f->patches);
+    struct ggml_tensor *pos =
+        s2v_graph_input(graph, GGML_TYPE_I32, 4 * (int64_t)f->n_patches, 1, f->pos);
+    struct ggml_tensor *raster =
+        s2v_graph_input(graph, GGML_TYPE_I32, f->grid.rows * f->grid.cols, 1, f->raster);
+
+    struct ggml_tensor *h = ggml_mul_mat(ctx, v->patch_embd, patches);
+    for (int32_t i = 0; i < v->n_blocks; i++) {
+        const s2v_block *b = &v->blocks[i];
+        const bool is_full = (i + 1) % v->full_every == 0;
+        struct ggml_tensor *x = norm(ctx, h, b->norm1, v->eps);
+        h = ggml_add(ctx, h, attention(ctx, v, b, x, pos, f, is_full));
+        x = norm(ctx, h, b->norm2, v->eps);
+        struct ggml_tensor *gate = linear(ctx, b->gate, b->gate_bias, x);
+        struct ggml_tensor *up = linear(ctx, b->up, b->up_bias, x);
+        x = linear(ctx, b->down, b->down_bias, ggml_swiglu_split(ctx, gate, up));
+        h = ggml_add(ctx, h, x);
+    }
+
+    const int64_t per_token = (int64_t)v->merge * v->merge;
+    h = norm(ctx, h, v->post_norm, v->eps);
+    h = ggml_reshape_2d(ctx, h, v->n_embd * per_token, f->n_patches / per_token);
+    h = ggml_gelu_erf(ctx, linear(ctx, v->mm0, v->mm0_bias, h));
+    h = linear(ctx, v->mm2, v->mm2_bias, h);
+    return ggml_get_rows(ctx, h, raster);
+}
+
+const s2v_arch arch_qwen2_5_vl = {
+    .name = "qwen2vl",
+    .projector = "qwen2.5vl_merger",
+    .template_name = "qwen2-vl",
+    .load = qwen_load,
+    .frame = s2v_qwen_frame,
+    .vision = qwen_vision,
+};

@@ -1,0 +1,29 @@
+/* decoder.h - draw decoder layers [first, last): Qwen2, with RoPE or M-RoPE. */
+#ifndef S2_ENGINE_DECODER_H
+#define S2_ENGINE_DECODER_H
+
+#include "engine/graph.h"
+#include "engine/kv.h"
+
+typedef struct s2v_span {     /* what a run of layers works on */
+    int32_t n;                /* rows */
+    struct ggml_tensor *pos;  /* I32: 4 planes of n for M-RoPE, n otherwise */
+    struct ggml_tensor *mask; /* F16 [n_past + n, n]; NULL for a single row */
+    bool last_row_only;       /* the last layer need not compute the other rows */
+} s2v_span;
+
+/* Token rows [n_embd, n] of the vocabulary. ids: I32 [n]. */
+struct ggml_tensor *s2v_draw_embedding(s2v_graph *graph, const s2v_decoder *decoder,
+                                       struct ggml_tensor *ids);
+
+/* Hidden states [n_embd, n] in, the same (or [n_embd, 1] with last_row_only) out. Writes the rows'
+ * keys and values behind the cells each layer has; the caller counts them afterwards. */
+struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder, s2v_kv *kv,
+                                    struct ggml_tensor *h, const s2v_span *span, int32_t first,
+                                    int32_t last);
+
+/* Logits [n_vocab, 1] of one hidden row [n_embd, 1]. */
+struct ggml_tensor *s2v_draw_head(s2v_graph *graph, const s2v_decoder *decoder,
+                                  struct ggml_tensor *h);
+
+#endif /* S2_ENGINE_DECODER_H */

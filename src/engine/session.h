@@ -1,0 +1,91 @@
+/* session.h - what an engine and a session hold, for the files that implement them. */
+#ifndef S2_ENGINE_SESSION_H
+#define S2_ENGINE_SESSION_H
+
+#include "engine/arch.h"
+#include "engine/decoder.h"
+#include "engine/sample.h"
+#include "engine/template.h"
+#include "prune/method.h"
+
+struct s2v_engine {
+    s2v_engine_options options; /* callbacks and their user; the paths are not kept */
+    s2v_devices devices;
+    s2v_gguf *text, *mmproj; /* mapped weights point into them */
+    s2v_weights *weights;
+    s2v_model model;
+    s2v_tokenizer *tokenizer;
+    char name[128];
+    uint64_t n_parameters;
+};
+
+typedef struct s2v_rows { /* the rows of the prompt being prefilled, all layers long */
+    int32_t n, capacity;
+    struct ggml_context *ctx;
+    ggml_backend_buffer_t buffer;
+    struct ggml_tensor *hidden; /* F32 [n_embd, capacity] */
+    int32_t *image;             /* [n] picture of the row, -1 for text */
+    int32_t *pos[3];            /* [n] time, row, column: never renumbered */
+} s2v_rows;
+
+/* Arrays on their way through, for checking against a reference and for recording. data:
+ * [rows][cols] floats, valid during the call. name: "vis.merged" (index: picture), "h" (index:
+ * layers done), "erc" (index: picture), "logits". */
+typedef void (*s2v_tap)(const char *name, int32_t index, const float *data, int32_t rows,
+                        int32_t cols, void *user);
+
+struct s2v_session {
+    s2v_engine *engine;
+    s2v_session_options options;
+    s2v_backends backends;
+    s2v_graph graph;
+    s2v_kv kv;
+    s2v_rows rows;
+    int32_t next_pos; /* of the next text token, as if nothing had been pruned */
+    int32_t pending;  /* picked but not yet in the cache; -1: none */
+    bool has_logits;
+    float *logits;     /* [n_vocab] */
+    ggml_fp16_t *mask; /* scratch, n_batch * n_ctx at most */
+    size_t n_mask;
+    int32_t *positions; /* scratch, 4 * n_batch */
+
+    s2p_plan **plans; /* of the last prefill */
+    int32_t n_plans;
+    s2v_sampler *sampler;
+    s2v_detokenizer detokenizer;
+    s2_buffer text;
+    s2v_tokens generated;
+
+    s2v_tap tap;
+    void *tap_user;
+    bool masks_instead;   /* tests: hide dropped rows from attention instead of removing them */
+    uint8_t *hidden_rows; /* [rows.n] then */
+};
+
+/* Milliseconds since an arbitrary moment. */
+double s2v_now_ms(void);
+
+/* Watch the next prefills; NULL stops. */
+void s2v_session_set_tap(s2v_session *session, s2v_tap tap, void *user);
+
+/* --- rows (rows.c) --- */
+s2p_status s2v_rows_reserve(s2v_session *session, int32_t n, s2p_error *error);
+void s2v_rows_free(s2v_rows *rows);
+struct ggml_tensor *s2v_rows_view(struct ggml_context *ctx, const s2v_rows *rows, int32_t first,
+                                  int32_t n);
+
+/* --- layers (layers.c) --- run decoder layers [first, last) over all rows, in chunks. erc:
+ * [rows.n] out or NULL. The last layer leaves logits in the session. */
+s2p_status s2v_run_layers(s2v_session *session, int32_t first, int32_t last, float *erc,
+                          s2p_error *error);
+
+/* One token through all layers; leaves logits. */
+s2p_status s2v_run_token(s2v_session *session, int32_t token, s2p_error *error);
+
+/* --- compaction (compact.c) --- keep rows keep[0..n_keep) (ascending) of the prompt: hidden
+ * states, positions, and the cache of the first n_layers layers. The only place where tokens leave.
+ */
+s2p_status s2v_compact(s2v_session *session, const int32_t *keep, int32_t n_keep, int32_t n_layers,
+                       s2p_error *error);
+
+#endif /* S2_ENGINE_SESSION_H */
