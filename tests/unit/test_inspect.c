@@ -1,0 +1,251 @@
+/* test_inspect.c - `s2prune inspect` on good, broken and hostile model files. */
+#include "check.h"
+#include "gguf_writer.h"
+#include "program.h"
+#include "report.h"
+
+#include "base/json.h"
+
+#include <unistd.h>
+
+static char model[64], shown[64], said[64]; /* temporary files */
+static char out[16384], err[1024];
+
+static int make_names(void **state)
+{
+    (void)state;
+    (void)snprintf(model, sizeof model, "/tmp/test_inspect.%ld.gguf", (long)getpid());
+    (void)snprintf(shown, sizeof shown, "/tmp/test_inspect.%ld.out", (long)getpid());
+    (void)snprintf(said, sizeof said, "/tmp/test_inspect.%ld.err", (long)getpid());
+    return 0;
+}
+
+static int remove_files(void **state)
+{
+    (void)state;
+    (void)remove(model);
+    (void)remove(shown);
+    (void)remove(said);
+    return 0;
+}
+
+static void read_back(const char *path, char *text, size_t capacity)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    text[fread(text, 1, capacity - 1, file)] = '\0';
+    (void)fclose(file);
+}
+
+static int redirect(int fd, const char *path)
+{
+    const int before = dup(fd);
+    FILE *file = fopen(path, "wb");
+    assert_true(before >= 0 && file && dup2(fileno(file), fd) == fd);
+    (void)fclose(file);
+    return before;
+}
+
+static void restore(int fd, int before)
+{
+    assert_int_equal(dup2(before, fd), fd);
+    (void)close(before);
+}
+
+static const char *no_variables(const char *name)
+{
+    (void)name;
+    return NULL;
+}
+
+/* The exit code; the two streams are in out and err. */
+static int inspect(const char *a, const char *b, const char *c)
+{
+    const char *const given[] = { model, a, b, c };
+    char *argv[4] = { 0 };
+    int argc = 0;
+    for (size_t i = 0; i < COUNT_OF(given) && given[i]; i++) argv[argc++] = strdup(given[i]);
+    void *values = calloc(1, s2_cmd_inspect.size);
+    assert_non_null(values);
+    bool help = false;
+    s2p_error error = { S2P_OK, "" };
+    assert_int_equal(
+        s2_options_parse(&s2_cmd_inspect, argc, argv, no_variables, values, &help, &error), S2P_OK);
+    (void)fflush(NULL);
+    const int before_out = redirect(STDOUT_FILENO, shown),
+              before_err = redirect(STDERR_FILENO, said);
+    const int code = s2_cmd_inspect.run(values);
+    (void)fflush(NULL);
+    restore(STDOUT_FILENO, before_out);
+    restore(STDERR_FILENO, before_err);
+    read_back(shown, out, sizeof out);
+    read_back(said, err, sizeof err);
+    free(values);
+    for (int i = 0; i < argc; i++) free(argv[i]);
+    return code;
+}
+
+static void save(writer *w, size_t n)
+{
+    FILE *file = fopen(model, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(w->data, 1, n, file), n);
+    assert_int_equal(fclose(file), 0);
+    free(w->data);
+    *w = (writer){ 0 };
+}
+
+static json_t *parsed(void)
+{
+    json_t *root = NULL;
+    s2p_error error = { S2P_OK, "" };
+    CHECK_CASE(s2_json_parse(out, strlen(out), "inspect", &root, &error) == S2P_OK, "%s",
+               error.message);
+    assert_string_equal(s2_json_string(root, "schema"), "s2prune.inspect/1");
+    return root;
+}
+
+static void test_good(void **state)
+{
+    (void)state;
+    writer w = { 0 };
+    put_valid(&w);
+    save(&w, w.n);
+    assert_int_equal(inspect("--kv", "--tensors", NULL), S2_EXIT_OK);
+    assert_string_equal(err, "");
+    static const char *const lines[] = {
+        ": GGUF v3, 4 tensors, 20 keys\n",
+        "architecture  qwen2vl\n",
+        "  F16         tensors 1, values 15, bytes 30",
+        "supported     Qwen2.5-VL language model\n",
+        "i32[4]  0, 8, 16, -1\n",
+        "bool[3]  true, false, true\n",
+        "string[3]  \"one\", \"\", \"\\x00\xef\xbf\xbd!\"\n",
+        "u64  >= 2^63\n",
+        "u8[0]\n",
+        "Q4_K    [256, 2]  288 bytes at 64\n",
+    };
+    for (size_t i = 0; i < COUNT_OF(lines); i++)
+        CHECK_CASE(strstr(out, lines[i]), "%s not in\n%s", lines[i], out);
+    assert_int_equal(inspect(NULL, NULL, NULL),
+                     S2_EXIT_OK); /* keys and tensors only when asked for */
+    assert_null(strstr(out, "n.u8"));
+    assert_null(strstr(out, "blocks"));
+}
+
+static void test_json(void **state)
+{
+    (void)state;
+    writer w = { 0 };
+    put_valid(&w);
+    save(&w, w.n);
+    assert_int_equal(inspect("--kv", "--tensors", "--output=json"), S2_EXIT_OK);
+    json_t *root = parsed();
+    assert_true(json_is_true(json_object_get(root, "valid")));
+    assert_true(json_is_true(json_object_get(root, "supported")));
+    assert_int_equal(json_array_size(json_object_get(root, "keys")), 20);
+    assert_int_equal(json_array_size(json_object_get(root, "types")), 4);
+    const json_t *tensor = json_array_get(json_object_get(root, "tensors"), 0);
+    assert_string_equal(s2_json_string(tensor, "name"), "four");
+    assert_int_equal(json_integer_value(json_array_get(json_object_get(tensor, "shape"), 1)), 4);
+    assert_int_equal(json_integer_value(json_object_get(tensor, "bytes")), 512);
+    json_decref(root);
+}
+
+/* The example of the manual, to the letter. */
+static void test_broken(void **state)
+{
+    (void)state;
+    writer w = { 0 };
+    const uint64_t ne[2] = { UINT64_C(1) << 32, UINT64_C(1) << 32 };
+    put_start(&w, 3, 1, 0);
+    put_tensor(&w, "w", 2, ne, 0, 0);
+    put_zeros(&w, 64);
+    save(&w, w.n);
+    char expected[128];
+    (void)snprintf(expected, sizeof expected, "%s: GGUF v3, 1 tensor, 0 keys\n", model);
+    assert_int_equal(inspect("--check", NULL, NULL), S2_EXIT_INPUT);
+    assert_string_equal(out, expected);
+    assert_string_equal(err,
+                        "error: tensor 'w' shape 4294967296x4294967296: element count overflows\n");
+    assert_int_equal(inspect("--output=json", NULL, NULL), S2_EXIT_INPUT);
+    json_t *root = parsed();
+    assert_true(json_is_false(json_object_get(root, "valid")));
+    assert_non_null(strstr(s2_json_string(root, "error"), "overflows"));
+    assert_int_equal(json_integer_value(json_object_get(root, "n_tensors")), 1);
+    json_decref(root);
+}
+
+static void test_cut(void **state)
+{
+    (void)state;
+    writer w = { 0 };
+    for (size_t n = 0; n < 3900; n += 37) {
+        put_valid(&w);
+        save(&w, n);
+        assert_int_equal(inspect("--kv", "--tensors", "--check"), S2_EXIT_INPUT);
+        CHECK_CASE(strncmp(err, "error: ", 7) == 0, "%zu bytes: %s", n, err);
+        CHECK_CASE(n < 24 ? !out[0] : strstr(out, "4 tensors, 20 keys") != NULL, "%zu bytes: %s", n,
+                   out);
+        assert_int_equal(inspect("--kv", "--tensors", "--output=json"), S2_EXIT_INPUT);
+        json_decref(parsed());
+    }
+    (void)remove(model);
+    assert_int_equal(inspect(NULL, NULL, NULL), S2_EXIT_INPUT);
+    assert_non_null(strstr(err, "No such file"));
+}
+
+static void test_check(void **state)
+{
+    (void)state;
+    writer w = { 0 };
+    for (int is_bad = 0; is_bad < 2; is_bad++) {
+        put_start(&w, 3, 2, 0);
+        put_tensor(&w, "numbers", 1, &(uint64_t){ 4 }, 0, 0);
+        put_tensor(&w, "whole", 1, &(uint64_t){ 4 }, 26, 32);
+        put_padding(&w, 32);
+        for (uint32_t i = 0; i < 12; i++) put(&w, i == 3 && is_bad ? 0x7fc00000u : 0xffffffu, 4);
+        save(&w, w.n);
+        assert_int_equal(inspect(NULL, NULL, NULL), S2_EXIT_OK); /* no data is read */
+        assert_int_equal(inspect("--check", NULL, NULL), is_bad ? S2_EXIT_INPUT : S2_EXIT_OK);
+        assert_non_null(strstr(out, is_bad ? "finite 0, not finite 1" : "finite 1, not finite 0"));
+        if (is_bad)
+            assert_non_null(
+                strstr(err, "tensor 'numbers': values not finite: 1, the first at index 3"));
+    }
+}
+
+/* Nothing a file says may drive the terminal. */
+static void test_hostile_text(void **state)
+{
+    (void)state;
+    static const char bytes[] = "\x1b]0;owned\a\r\n\xc2\x9b"
+                                "2J\xed\xa0\x80\xf4\x90\x80\x80\xc0\xaf\xe2\x82";
+    writer w = { 0 };
+    put_start(&w, 3, 1, 2);
+    put_key(&w, "general.architecture", STRING);
+    put_string(&w, bytes, sizeof bytes - 1);
+    put_array(&w, "list", STRING, 1);
+    put_string(&w, bytes, sizeof bytes - 1);
+    put_tensor(&w, "\xc2\x9b\xff", 1, &(uint64_t){ 1 }, 24, 0);
+    put_padding(&w, 32);
+    put_zeros(&w, 1);
+    save(&w, w.n);
+    assert_int_equal(inspect("--kv", "--tensors", NULL), S2_EXIT_OK);
+    for (const char *c = out; *c; c++) assert_true(*c == '\n' || (uint8_t)*c >= 0x20);
+    assert_null(strstr(out, "\xc2\x9b"));
+    assert_non_null(strstr(out, "\\x1b]0;owned"));
+    assert_non_null(strstr(out, "unsupported"));
+    assert_int_equal(inspect("--kv", "--tensors", "--output=json"), S2_EXIT_OK);
+    json_decref(parsed());
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_good),   cmocka_unit_test(test_json),
+        cmocka_unit_test(test_broken), cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_check),  cmocka_unit_test(test_hostile_text),
+    };
+    return cmocka_run_group_tests(tests, make_names, remove_files);
+}

@@ -1,0 +1,143 @@
+/* cmd_completion.c - shell completion, generated from the same tables as the help.
+ *
+ * One word list per command, so a new option completes without a line here.
+ */
+#include "help.h"
+#include "program.h"
+#include "report.h"
+
+#include <stddef.h>
+#include <string.h>
+
+const char *s2_shell_name(size_t index)
+{
+    static const char *const names[] = { "bash", "zsh", "fish" };
+    return index < sizeof names / sizeof *names ? names[index] : NULL;
+}
+
+/* All option names of a command, separated by spaces. */
+static void option_words(const s2_command *command, s2_buffer *out)
+{
+    for (const s2_option *o = command->options; o->name; o++) {
+        if (o->letters) s2_buffer_printf(out, "%s ", o->letters);
+        s2_buffer_printf(out, "%s ", o->name);
+    }
+    s2_buffer_printf(out, "--help");
+}
+
+static void choice_words(const s2_option *o, s2_buffer *out)
+{
+    const char *name;
+    for (size_t i = 0; (name = o->choice(i)); i++)
+        s2_buffer_printf(out, "%s%s", i > 0 ? " " : "", name);
+}
+
+static void command_words(const s2_command *const *commands, s2_buffer *out)
+{
+    for (; *commands; commands++) s2_buffer_printf(out, "%s ", (*commands)->name);
+    s2_buffer_printf(out, "help --help --version");
+}
+
+/* Both shells: a case on "command option" for choices, then a case on the command. */
+static void bash_function(const s2_command *const *commands, s2_buffer *out)
+{
+    s2_buffer_printf(
+        out, "_s2prune() {\n"
+             "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} list=\n"
+             "    local command=${COMP_WORDS[1]}\n"
+             "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        list='");
+    command_words(commands, out);
+    s2_buffer_printf(out, "'\n    else\n        case \"$command $before\" in\n");
+    for (size_t i = 0; commands[i]; i++)
+        for (const s2_option *o = commands[i]->options; o->name; o++) {
+            if (!o->choice) continue;
+            s2_buffer_printf(out, "        '%s %s'", commands[i]->name, o->name);
+            if (o->letters) s2_buffer_printf(out, "|'%s %s'", commands[i]->name, o->letters);
+            s2_buffer_printf(out, ") list='");
+            choice_words(o, out);
+            s2_buffer_printf(out, "' ;;\n");
+        }
+    s2_buffer_printf(out, "        *) case \"$command\" in\n");
+    for (size_t i = 0; commands[i]; i++) {
+        s2_buffer_printf(out, "            %s) [ \"${word#-}\" != \"$word\" ] && list='",
+                         commands[i]->name);
+        option_words(commands[i], out);
+        s2_buffer_printf(out, "' ;;\n");
+    }
+    s2_buffer_printf(
+        out, "            esac ;;\n        esac\n    fi\n"
+             "    if [ -n \"$list\" ]; then COMPREPLY=($(compgen -W \"$list\" -- \"$word\"))\n"
+             "    else COMPREPLY=($(compgen -f -- \"$word\")); fi\n}\n"
+             "complete -o filenames -F _s2prune s2prune\n");
+}
+
+static void fish_lines(const s2_command *const *commands, s2_buffer *out)
+{
+    s2_buffer_printf(out, "complete -c s2prune -n __fish_use_subcommand -f -a '");
+    command_words(commands, out);
+    s2_buffer_printf(out, "'\n");
+    for (size_t i = 0; commands[i]; i++)
+        for (const s2_option *o = commands[i]->options; o->name; o++) {
+            s2_buffer_printf(out, "complete -c s2prune -n '__fish_seen_subcommand_from %s' -l %s",
+                             commands[i]->name, o->name + 2);
+            if (o->letters)
+                s2_buffer_printf(out, " %s %s", strlen(o->letters) == 2 ? "-s" : "-o",
+                                 o->letters + 1);
+            if (o->type != S2_OPTION_FLAG) s2_buffer_printf(out, " -r");
+            if (o->choice) {
+                s2_buffer_printf(out, " -f -a '");
+                choice_words(o, out);
+                s2_buffer_printf(out, "'");
+            }
+            s2_buffer_printf(out, " -d \"");
+            for (const char *c = o->help; *c; c++)
+                s2_buffer_append(out, *c == '"' || *c == '$' ? "'" : c, 1);
+            s2_buffer_printf(out, "\"\n");
+        }
+}
+
+void s2_completion(const s2_command *const *commands, const char *shell, s2_buffer *out)
+{
+    if (strcmp(shell, "fish") == 0) {
+        fish_lines(commands, out);
+        return;
+    }
+    if (strcmp(shell, "zsh") == 0)
+        s2_buffer_printf(out, "#compdef s2prune\nautoload -U +X bashcompinit && bashcompinit\n");
+    bash_function(commands, out);
+}
+
+typedef struct completion_options {
+    s2_list shells;
+} completion_options;
+
+static int run(const void *values)
+{
+    const completion_options *options = values;
+    s2p_error error;
+    if (options->shells.n != 1 || s2_choice_index(s2_shell_name, options->shells.item[0]) < 0) {
+        s2_fail(&error, S2P_EINVAL, "completion needs one of bash, zsh, fish");
+        return s2_report_error(S2P_EINVAL, &error);
+    }
+    s2_buffer text;
+    s2_buffer_init(&text, S2_OUTPUT_MAX);
+    s2_completion(s2_commands, options->shells.item[0], &text);
+    const int code = s2_report_print(&text);
+    s2_buffer_free(&text);
+    return code;
+}
+
+static const s2_option no_options[] = { { .name = NULL } };
+
+const s2_command s2_cmd_completion = {
+    .name = "completion",
+    .summary = "print shell completion for bash, zsh or fish",
+    .usage = "bash|zsh|fish",
+    .examples = "  source <(s2prune completion bash)\n",
+    .options = no_options,
+    .operand = "bash, zsh or fish",
+    .min_operands = 1,
+    .operand_offset = offsetof(completion_options, shells),
+    .size = sizeof(completion_options),
+    .run = run,
+};

@@ -1,0 +1,174 @@
+/* cmd_inspect.c - `s2prune inspect`: what a model file holds, also when it is broken.
+ *
+ * Everything comes from the validator (engine/gguf.h), which hands over what it had
+ * accepted when it met the mistake. Tensor data is read only for --check.
+ */
+#include "inspect.h"
+#include "program.h"
+#include "report.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct inspect_options {
+    s2_list files;
+    bool tensors, keys, check;
+    int32_t output;
+} inspect_options;
+
+static bool equals(s2v_text text, const char *string)
+{
+    return text.size == strlen(string) && memcmp(text.data, string, text.size) == 0;
+}
+
+static void explain(s2_inspection *in, const char *what, s2v_text name)
+{
+    s2_buffer clean;
+    s2_buffer_init(&clean, 512);
+    s2_inspect_clean(&clean, name, 40, true);
+    (void)snprintf(in->support, sizeof in->support, "%s '%.*s' is not one the engine runs", what,
+                   (int)clean.size, clean.size ? (const char *)clean.data : "");
+    s2_buffer_free(&clean);
+}
+
+/* Whether this kind of model is one the engine runs. Shapes are checked when it is loaded. */
+static void judge(s2_inspection *in)
+{
+    s2v_text name = { "", 0 };
+    const char *kind = NULL;
+    if (!in->is_valid) {
+        kind = "the file is broken";
+    } else if (!s2v_gguf_string(in->file, "general.architecture", &name)) {
+        kind = "key 'general.architecture' is missing";
+    } else if (equals(name, "qwen2vl")) {
+        in->is_supported = true;
+        kind = "Qwen2.5-VL language model";
+    } else if (!equals(name, "clip")) {
+        explain(in, "architecture", name);
+    } else if (!s2v_gguf_string(in->file, "clip.projector_type", &name) &&
+               !s2v_gguf_string(in->file, "clip.vision.projector_type", &name)) {
+        kind = "key 'clip.projector_type' is missing";
+    } else if (equals(name, "qwen2.5vl_merger")) {
+        in->is_supported = true;
+        kind = "Qwen2.5-VL vision tower (mmproj)";
+    } else {
+        explain(in, "projector", name);
+    }
+    if (kind) (void)snprintf(in->support, sizeof in->support, "%s", kind);
+}
+
+/* NaN and infinities, which ruin every answer without a word. */
+static s2p_status check_values(s2_inspection *in, s2p_error *error)
+{
+    s2p_status st = S2P_OK;
+    in->was_checked = true;
+    for (size_t i = 0; i < s2v_gguf_n_tensors(in->file); i++) {
+        const s2v_gguf_tensor *tensor = s2v_gguf_tensor_at(in->file, i);
+        s2v_gguf_odd odd;
+        if (!s2v_gguf_count_odd(tensor, &odd)) {
+            in->n_skipped++;
+        } else if (odd.count == 0) {
+            in->n_finite++;
+        } else if (in->n_odd++ == 0) {
+            st = s2_fail(error, S2P_EFORMAT,
+                         "tensor '%.*s': values not finite: %" PRIu64
+                         ", the first at index %" PRIu64,
+                         (int)tensor->name.size, tensor->name.data, odd.count, odd.first);
+        }
+    }
+    return st;
+}
+
+static int show(const s2_inspection *in, bool is_json)
+{
+    s2_buffer out;
+    s2_buffer_init(&out, S2_OUTPUT_MAX);
+    if (is_json)
+        s2_inspect_json(in, &out);
+    else
+        s2_inspect_text(in, &out);
+    const int code = s2_report_print(&out);
+    s2_buffer_free(&out);
+    return code;
+}
+
+static int run(const void *values)
+{
+    const inspect_options *options = values;
+    s2p_error error = { S2P_OK, "" };
+    if (options->files.n != 1) {
+        s2_fail(&error, S2P_EINVAL, "inspect takes one file, not %zu", options->files.n);
+        return s2_report_error(S2P_EINVAL, &error);
+    }
+    s2v_gguf *file = NULL;
+    const char *path = options->files.item[0];
+    s2p_status st = s2v_gguf_examine(&file, path, &error);
+    if (st == S2P_EIO || st == S2P_ENOMEM) {
+        s2v_gguf_close(file);
+        return s2_report_error(st, &error);
+    }
+    s2_inspection in = { .path = path,
+                         .file = file,
+                         .error = &error,
+                         .is_valid = st == S2P_OK,
+                         .show_tensors = options->tensors,
+                         .show_keys = options->keys };
+    judge(&in);
+    if (options->check && in.is_valid) st = check_values(&in, &error);
+    int code = show(&in, options->output == 1);
+    if (st != S2P_OK && code == S2_EXIT_OK) code = s2_report_error(st, &error);
+    s2v_gguf_close(file);
+    return code;
+}
+
+static const char *format_name(size_t index)
+{
+    static const char *const names[] = { "text", "json" };
+    return index < sizeof names / sizeof *names ? names[index] : NULL;
+}
+
+static const s2_option option_table[] = {
+    { .name = "--kv",
+      .type = S2_OPTION_FLAG,
+      .group = "What to show",
+      .help = "the keys and their values, long ones shortened",
+      .offset = offsetof(inspect_options, keys) },
+    { .name = "--tensors",
+      .type = S2_OPTION_FLAG,
+      .group = "What to show",
+      .help = "name, type, shape and size of every tensor",
+      .offset = offsetof(inspect_options, tensors) },
+    { .name = "--check",
+      .type = S2_OPTION_FLAG,
+      .group = "What to show",
+      .help = "also read the F64, F32, F16 and BF16 tensors and look for NaN and infinities",
+      .offset = offsetof(inspect_options, check) },
+    { .name = "--output",
+      .letters = "-o",
+      .label = "FMT",
+      .type = S2_OPTION_CHOICE,
+      .group = "Output",
+      .choice = format_name,
+      .fallback = "text",
+      .help = "form of the report",
+      .offset = offsetof(inspect_options, output) },
+    { .name = NULL },
+};
+
+const s2_command s2_cmd_inspect = {
+    .name = "inspect",
+    .summary = "show what a GGUF model file holds, also a broken one",
+    .usage = "FILE [--kv] [--tensors] [--check] [-o text|json]",
+    .examples =
+        "  s2prune inspect model.gguf\n"
+        "  s2prune inspect mmproj.gguf --kv --tensors -o json\n"
+        "\nExit code 3 when the file is malformed or --check finds a value that is not finite.\n",
+    .options = option_table,
+    .operand = "a model file (FILE)",
+    .min_operands = 1,
+    .operand_offset = offsetof(inspect_options, files),
+    .size = sizeof(inspect_options),
+    .run = run,
+};

@@ -1,0 +1,354 @@
+/* cmd_plan.c - `s2prune plan`: where the tokens of a picture would go, from its pixels alone.
+ *
+ * The picture is measured as it is, at its own resolution. With token scores (--erc) the plan also
+ * names the tokens that stay. The overlay is drawn once and serves the PNG and the terminal.
+ */
+#include "image/overlay.h"
+#include "inputs.h"
+#include "plan_report.h"
+#include "program.h"
+#include "prune/method.h"
+#include "report.h"
+#include "terminal.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define NAME_CAPACITY 32u
+
+typedef struct plan_options {
+    const char *image, *erc, *features, *png, *svg, *compare;
+    s2_pair tokens;
+    s2_budget budget;
+    int32_t grid, allocator, selector, pixels, output, display;
+    int64_t max_pixels;
+    uint64_t seed;
+} plan_options;
+
+typedef struct job { /* everything the command owns */
+    const plan_options *options;
+    s2_image picture, overlay; /* overlay: drawn when somebody wants to see it */
+    s2_matrix erc, features;
+    s2p_plan *plan;
+    s2_plan_report report;
+    char caption[128]; /* under the overlay */
+} job;
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* --- input ---------------------------------------------------------------- */
+
+/* The next of "uniform,fft" into `name`, NULL at the end; a name too long for any table comes out
+ * cut. */
+static const char *next_name(const char *at, char name[NAME_CAPACITY])
+{
+    if (!*at) return NULL;
+    const size_t n = strcspn(at, ",");
+    (void)snprintf(name, NAME_CAPACITY, "%.*s", (int)(n < NAME_CAPACITY ? n : NAME_CAPACITY - 1),
+                   at);
+    return at + n + (at[n] == ',');
+}
+
+static s2p_status check_allocator(const plan_options *options, const char *option, const char *name,
+                                  s2p_error *error)
+{
+    const s2p_allocator *allocator = s2p_allocator_find(name);
+    if (!allocator)
+        return s2_fail(error, S2P_EINVAL, "%s: '%s' is not an allocator; see 's2prune plan --help'",
+                       option, name);
+    if ((allocator->needs & S2P_NEED_FEATURE) && !options->features)
+        return s2_fail(error, S2P_EINVAL, "%s %s needs visual features; add --features FILE.npy",
+                       option, name);
+    return S2P_OK;
+}
+
+static s2p_status check_compared(const plan_options *options, s2p_error *error)
+{
+    char name[NAME_CAPACITY];
+    s2p_status st = S2P_OK;
+    if (!options->compare) return st;
+    if (options->output != S2_OUTPUT_TEXT)
+        return s2_fail(error, S2P_EINVAL,
+                       "--compare-allocator is for -o text; run plan once per allocator");
+    for (const char *at = options->compare; st == S2P_OK && (at = next_name(at, name));)
+        st = check_allocator(options, "--compare-allocator", name, error);
+    return st;
+}
+
+/* Usage mistakes first: nobody wants to wait for a picture to hear about an option. */
+static s2p_status check_options(const plan_options *options, s2p_error *error)
+{
+    const s2p_grid grid = { options->tokens.first, options->tokens.second };
+    const char *allocator = s2p_allocator_name((size_t)options->allocator);
+    const char *selector = s2p_selector_name((size_t)options->selector);
+    const uint32_t needs = s2p_selector_find(selector)->needs;
+    if (needs & ~(uint32_t)S2P_NEED_ERC)
+        return s2_fail(error, S2P_EINVAL,
+                       "--selector %s needs %s, which plan does not have; use 's2prune "
+                       "select' with recorded arrays",
+                       selector, s2p_need_text(needs));
+    s2p_status st = check_allocator(options, "--allocator", allocator, error);
+    if (st == S2P_OK) st = check_compared(options, error);
+    if (st != S2P_OK) return st;
+    const int32_t n_tokens = grid.rows * grid.cols; /* 4096 * 4096 at most */
+    return s2_check_budget(grid, s2_budget_tokens(options->budget, n_tokens), options->grid, error);
+}
+
+static s2p_status load(job *j, s2p_error *error)
+{
+    const plan_options *o = j->options;
+    const s2p_grid grid = { o->tokens.first, o->tokens.second };
+    s2_image_limits limits;
+    s2_image_limits_init(&limits);
+    limits.max_pixels = o->max_pixels;
+    const double start = now_ms();
+    s2p_status st = s2_picture_read(o->image, (s2_pixels)o->pixels, &limits, &j->picture, error);
+    j->report.timings.decode = now_ms() - start;
+    if (st == S2P_OK && o->erc)
+        st = s2_matrix_read(o->erc, "erc", S2_SHAPE_TOKENS, grid, &j->erc, error);
+    if (st == S2P_OK && o->features)
+        st = s2_matrix_read(o->features, "features", S2_SHAPE_ROWS, grid, &j->features, error);
+    return st;
+}
+
+/* --- the plan ------------------------------------------------------------- */
+
+static s2p_status prune(job *j, const char *allocator, s2p_error *error)
+{
+    const plan_options *o = j->options;
+    const int32_t n_tokens = o->tokens.first * o->tokens.second;
+    const s2p_signals signals = { .image = &j->picture.view,
+                                  .erc = j->erc.data,
+                                  .feature = j->features.data,
+                                  .feature_dim = j->features.cols };
+    const s2p_choice choice = { .side = o->grid,
+                                .allocator = allocator,
+                                .selector = s2p_selector_name((size_t)o->selector),
+                                .seed = o->seed };
+    return s2p_prune(&signals, s2_budget_tokens(o->budget, n_tokens), &choice, j->plan, error);
+}
+
+static s2p_status make_plan(job *j, s2p_error *error)
+{
+    const plan_options *o = j->options;
+    const char *allocator = s2p_allocator_name((size_t)o->allocator);
+    s2p_status st = s2p_plan_create(&j->plan, (s2p_grid){ o->tokens.first, o->tokens.second });
+    if (st != S2P_OK) return s2_fail(error, st, "cannot make a plan: %s", s2p_status_text(st));
+    const double start = now_ms();
+    st = prune(j, allocator, error);
+    s2_plan_report *r = &j->report;
+    r->timings.plan = now_ms() - start;
+    r->path = strcmp(o->image, "-") == 0 ? "standard input" : o->image;
+    r->allocator = allocator;
+    r->width = j->picture.view.width;
+    r->height = j->picture.view.height;
+    r->layout = s2p_plan_layout(j->plan);
+    r->keep = s2p_plan_keep(j->plan, &r->n_keep);
+    return st;
+}
+
+/* --- output --------------------------------------------------------------- */
+
+static s2_overlay overlay_of(job *j)
+{
+    const s2_plan_report *r = &j->report;
+    const s2p_layout *l = &r->layout;
+    (void)snprintf(j->caption, sizeof j->caption, "%d of %dx%d tokens in %dx%d regions, H = %.3g",
+                   l->budget, l->grid.rows, l->grid.cols, l->side, l->side, l->heterogeneity);
+    return (s2_overlay){ .picture = &j->picture.view,
+                         .layout = &r->layout,
+                         .keep = r->n_keep > 0 ? r->keep : NULL,
+                         .n_keep = r->n_keep,
+                         .caption = j->caption };
+}
+
+static int fail(s2p_status st, const s2p_error *error) { return s2_report_error(st, error); }
+
+static int save_png(const job *j)
+{
+    s2p_error error = { S2P_OK, "" };
+    s2_buffer bytes;
+    s2_buffer_init(&bytes, S2_OUTPUT_MAX);
+    const s2p_status st = s2_png_encode(&j->overlay.view, &bytes, &error);
+    const int code = st == S2P_OK ? s2_report_save(j->options->png, &bytes) : fail(st, &error);
+    s2_buffer_free(&bytes);
+    return code;
+}
+
+static int save_svg(job *j)
+{
+    s2p_error error = { S2P_OK, "" };
+    const s2_overlay overlay = overlay_of(j);
+    s2_buffer bytes;
+    s2_buffer_init(&bytes, S2_OUTPUT_MAX);
+    const s2p_status st = s2_overlay_svg(&overlay, &bytes, &error);
+    const int code = st == S2P_OK ? s2_report_save(j->options->svg, &bytes) : fail(st, &error);
+    s2_buffer_free(&bytes);
+    return code;
+}
+
+/* The overlay for --png and for the terminal. */
+static s2p_status draw(job *j, s2_display display, s2p_error *error)
+{
+    if (!j->options->png && display == S2_DISPLAY_NONE) return S2P_OK;
+    const s2_overlay overlay = overlay_of(j);
+    const double start = now_ms();
+    const s2p_status st = s2_overlay_draw(&overlay, &j->overlay, error);
+    j->report.timings.draw = now_ms() - start;
+    return st;
+}
+
+/* Other allocators on the same picture: their tables, and how many tokens they place elsewhere. */
+static s2p_status compare(job *j, s2_buffer *out, s2p_error *error)
+{
+    const int32_t n = j->report.layout.side * j->report.layout.side;
+    int32_t *share = malloc((size_t)n * sizeof *share);
+    if (!share) return s2_fail_memory(error, (size_t)n * sizeof *share, "the comparison");
+    memcpy(share, j->report.layout.share, (size_t)n * sizeof *share);
+    s2p_status st = S2P_OK;
+    char name[NAME_CAPACITY], title[96];
+    for (const char *at = j->options->compare; (at = next_name(at, name));) {
+        st = prune(j, name, error);
+        if (st != S2P_OK) break;
+        const s2p_layout layout = s2p_plan_layout(j->plan);
+        int32_t moved = 0;
+        for (int32_t g = 0; g < n; g++)
+            moved += layout.share[g] > share[g] ? layout.share[g] - share[g] : 0;
+        (void)snprintf(title, sizeof title, "tokens per region, %s (%d of %d placed elsewhere)",
+                       name, moved, layout.budget);
+        s2_plan_table(&layout, title, out);
+    }
+    free(share);
+    return st;
+}
+
+static s2p_status render(job *j, s2_display display, s2_buffer *out, s2p_error *error)
+{
+    if (j->options->output == S2_OUTPUT_JSON) {
+        s2_plan_json(&j->report, out);
+        return S2P_OK;
+    }
+    s2_plan_head(&j->report, out);
+    if (display != S2_DISPLAY_NONE) {
+        s2_buffer_append(out, "\n", 1);
+        const s2p_status st =
+            s2_display_render(&j->overlay.view, display, s2_terminal_columns(), out, error);
+        if (st != S2P_OK) return st;
+    }
+    s2_plan_tail(&j->report, out);
+    return j->options->compare ? compare(j, out, error) : S2P_OK;
+}
+
+static int present(job *j)
+{
+    s2p_error error = { S2P_OK, "" };
+    const s2_display display = j->options->output == S2_OUTPUT_JSON
+                                   ? S2_DISPLAY_NONE
+                                   : s2_terminal_display(j->options->display);
+    s2p_status st = draw(j, display, &error);
+    if (st != S2P_OK) return fail(st, &error);
+    int code = S2_EXIT_OK;
+    if (j->options->png) code = save_png(j);
+    if (code == S2_EXIT_OK && j->options->svg) code = save_svg(j);
+    if (code != S2_EXIT_OK) return code;
+
+    s2_buffer out;
+    s2_buffer_init(&out, S2_OUTPUT_MAX);
+    st = render(j, display, &out, &error);
+    code = st == S2P_OK ? s2_report_print(&out) : fail(st, &error);
+    s2_buffer_free(&out);
+    return code;
+}
+
+static int run(const void *values)
+{
+    s2p_error error = { S2P_OK, "" };
+    job j = { .options = values };
+    s2p_status st = check_options(j.options, &error);
+    if (st == S2P_OK) st = load(&j, &error);
+    if (st == S2P_OK) st = make_plan(&j, &error);
+    const int code = st == S2P_OK ? present(&j) : fail(st, &error);
+    s2p_plan_free(j.plan);
+    s2_image_free(&j.picture);
+    s2_image_free(&j.overlay);
+    free(j.erc.data);
+    free(j.features.data);
+    return code;
+}
+
+/* --- the table ------------------------------------------------------------ */
+
+/* clang-format off */
+static const s2_option option_table[] = {
+    { .name = "--image", .letters = "-i", .label = "FILE", .type = S2_OPTION_FILE,
+      .is_required = true, .group = "Picture",
+      .help = "JPEG, PNG or WebP; '-' reads standard input",
+      .offset = offsetof(plan_options, image) },
+    { .name = "--pixels", .label = "WHICH", .type = S2_OPTION_CHOICE, .choice = s2_pixels_name,
+      .fallback = "viewer", .group = "Picture",
+      .help = "as Pillow opens it (no rotation, alpha dropped) or as a viewer shows it",
+      .offset = offsetof(plan_options, pixels) },
+    { .name = "--max-image-pixels", .label = "N", .type = S2_OPTION_WIDE, .min = 1,
+      .max = 1073741824.0, .fallback = "33554432", .group = "Picture",
+      .help = "refuse larger pictures", .offset = offsetof(plan_options, max_pixels) },
+    { .name = "--tokens", .label = "RxC", .type = S2_OPTION_SIZE, .min = 1, .max = S2P_MAX_SIDE,
+      .fallback = "24x24", .group = "Plan", .help = "rows and columns of visual tokens",
+      .offset = offsetof(plan_options, tokens) },
+    { .name = "--budget", .label = "N|N%", .type = S2_OPTION_BUDGET, .min = 1,
+      .max = S2P_MAX_TOKENS, .fallback = "64", .group = "Plan",
+      .help = "tokens to keep, or a share of all", .offset = offsetof(plan_options, budget) },
+    { .name = "--grid", .label = "K", .type = S2_OPTION_INT, .min = 0, .max = S2P_MAX_SIDE,
+      .fallback = "0", .group = "Plan", .help = "K x K coarse regions; 0 chooses by the budget",
+      .offset = offsetof(plan_options, grid) },
+    { .name = "--allocator", .label = "NAME", .type = S2_OPTION_CHOICE,
+      .choice = s2p_allocator_name, .fallback = "laplacian", .group = "Plan",
+      .help = "what decides a region's share", .offset = offsetof(plan_options, allocator) },
+    { .name = "--compare-allocator", .label = "NAMES", .type = S2_OPTION_TEXT, .group = "Plan",
+      .help = "show the shares of these allocators too, separated by commas",
+      .offset = offsetof(plan_options, compare) },
+    { .name = "--selector", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = s2p_selector_name,
+      .fallback = "erc", .group = "Plan", .help = "what decides the token of a cell",
+      .offset = offsetof(plan_options, selector) },
+    { .name = "--erc", .label = "FILE.npy", .type = S2_OPTION_FILE, .group = "Plan",
+      .help = "early representation change of every token; the plan then names the tokens it keeps",
+      .offset = offsetof(plan_options, erc) },
+    { .name = "--features", .label = "FILE.npy", .type = S2_OPTION_FILE, .group = "Plan",
+      .help = "visual features [tokens][d], for --allocator erank",
+      .offset = offsetof(plan_options, features) },
+    { .name = "--seed", .letters = "-s", .label = "N", .type = S2_OPTION_SEED, .fallback = "0",
+      .group = "Plan", .help = "for the allocator and the selector that draw",
+      .offset = offsetof(plan_options, seed) },
+    { .name = "--output", .letters = "-o", .label = "FMT", .type = S2_OPTION_CHOICE,
+      .choice = s2_output_name, .fallback = "text", .group = "Output", .help = "form of the result",
+      .offset = offsetof(plan_options, output) },
+    { .name = "--png", .label = "FILE", .type = S2_OPTION_FILE, .group = "Output",
+      .help = "write the picture with regions, shares and cells drawn in",
+      .offset = offsetof(plan_options, png) },
+    { .name = "--svg", .label = "FILE", .type = S2_OPTION_FILE, .group = "Output",
+      .help = "the same as SVG", .offset = offsetof(plan_options, svg) },
+    { .name = "--display", .label = "HOW", .type = S2_OPTION_CHOICE,
+      .choice = s2_terminal_display_name, .fallback = "auto", .group = "Output",
+      .help = "show the picture in the terminal", .offset = offsetof(plan_options, display) },
+    { .name = NULL },
+};
+/* clang-format on */
+
+const s2_command s2_cmd_plan = {
+    .name = "plan",
+    .summary = "where a picture's tokens would go, without a model",
+    .usage = "-i IMAGE [--budget N|N%] [--grid K] [--tokens RxC] [options]",
+    .examples = "  s2prune plan -i photo.jpg --budget 64 --png overlay.png\n"
+                "  s2prune plan -i photo.jpg --budget 11% --compare-allocator uniform,fft\n"
+                "  s2prune plan -i photo.jpg --tokens 27x27 --erc erc.npy -o json\n",
+    .options = option_table,
+    .size = sizeof(plan_options),
+    .run = run,
+};

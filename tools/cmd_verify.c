@@ -1,0 +1,336 @@
+/* cmd_verify.c - `s2prune verify`: every golden file below some folders, checked against this
+ * build.
+ *
+ * Files are found by walking, in the order of their names, and told apart by what they hold
+ * (golden.c). Folders of a kind this version has no check for are listed as skipped, so that a pass
+ * never hides one.
+ */
+#define _XOPEN_SOURCE 700 /* realpath */
+
+#include "options.h"
+#include "program.h"
+#include "report.h"
+#include "verify.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define MAX_DEPTH 16
+#define PATH_CAPACITY 4096
+
+typedef struct verify_options {
+    s2_list folders;
+    const char *arrays, *only;
+    int32_t output;
+} verify_options;
+
+typedef struct tally {
+    const verify_options *options;
+    s2_buffer *text;
+    json_t *files; /* for -o json */
+    size_t n_passed, n_failed, n_skipped;
+    bool has_difference; /* at least one failure is not just a malformed file */
+} tally;
+
+/* --- one line per file ---------------------------------------------------- */
+
+static void add_file(tally *t, const char *shown, const char *status, size_t n_cases,
+                     const char *detail, size_t n_detail)
+{
+    json_t *lines = json_array();
+    for (size_t i = 0; i < n_detail;) {
+        const char *end = memchr(detail + i, '\n', n_detail - i);
+        const size_t n = end ? (size_t)(end - detail) - i : n_detail - i;
+        json_array_append_new(lines, json_stringn(detail + i, n));
+        i += n + 1;
+    }
+    json_array_append_new(t->files,
+                          json_pack("{s:s, s:s, s:I, s:o}", "file", shown, "status", status,
+                                    "cases", (json_int_t)n_cases, "notes", lines));
+}
+
+static void skip(tally *t, const char *shown, const char *why)
+{
+    t->n_skipped++;
+    s2_buffer_printf(t->text, "skip %-36s %s\n", shown, why);
+    add_file(t, shown, "skipped", 0, why, strlen(why));
+}
+
+static void fail_file(tally *t, const char *shown, const char *why)
+{
+    t->n_failed++;
+    s2_buffer_printf(t->text, "FAIL %-36s malformed\n     %s\n", shown, why);
+    add_file(t, shown, "failed", 0, why, strlen(why));
+}
+
+static void settle(tally *t, const char *shown, const s2_verdict *verdict)
+{
+    const bool passed = verdict->n_failed == 0;
+    if (passed)
+        s2_buffer_printf(t->text, "ok   %-36s %zu %s\n", shown, verdict->n_cases,
+                         verdict->n_cases == 1 ? "case" : "cases");
+    else
+        s2_buffer_printf(t->text, "FAIL %-36s %zu of %zu cases\n", shown, verdict->n_failed,
+                         verdict->n_cases);
+    const char *line = (const char *)verdict->lines.data;
+    for (size_t left = verdict->lines.size; left > 0;) {
+        const char *end = memchr(line, '\n', left);
+        const size_t n = end ? (size_t)(end - line) + 1 : left;
+        s2_buffer_printf(t->text, "     %.*s", (int)n, line);
+        line += n;
+        left -= n;
+    }
+    t->n_passed += passed;
+    t->n_failed += !passed;
+    t->has_difference |= verdict->has_difference;
+    add_file(t, shown, passed ? "ok" : "failed", verdict->n_cases,
+             (const char *)verdict->lines.data, verdict->lines.size);
+}
+
+/* --- which files ---------------------------------------------------------- */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool has_suffix(const char *name, const char *suffix)
+{
+    const size_t n = strlen(name), m = strlen(suffix);
+    return n > m && strcmp(name + n - m, suffix) == 0;
+}
+
+/* `word` is a folder in the path, or the file's name without its suffix. */
+static bool names_it(const char *path, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *part = path; part; part = strchr(part, '/') ? strchr(part, '/') + 1 : NULL) {
+        const size_t length = strcspn(part, "/");
+        const bool is_last = part[length] == '\0';
+        if (strncmp(part, word, n) != 0) continue;
+        if (length == n || (is_last && part[n] == '.' && !strchr(part + n + 1, '.'))) return true;
+    }
+    return false;
+}
+
+static bool is_wanted(const tally *t, const char *shown, const s2_golden_kind *kind)
+{
+    const char *only = t->options->only;
+    if (!only || names_it(shown, only)) return true;
+    return kind && (strcmp(kind->name, only) == 0 || strcmp(kind->family, only) == 0);
+}
+
+/* Paths in a method's cases start at the parent of the folder the cases are in. */
+static void parent_of_folder(const char *path, char out[PATH_CAPACITY])
+{
+    const size_t folder = (size_t)(base_name(path) - path);
+    (void)snprintf(out, PATH_CAPACITY, "%.*s..", (int)folder, path);
+}
+
+/* Methods whose published lists have no check yet: told by their cases' shape, a list of objects.
+ */
+static void skip_unknown(tally *t, const char *shown)
+{
+    if (is_wanted(t, shown, NULL)) skip(t, shown, "no check for this kind in this version");
+}
+
+/* A run of a whole model; the model stands beside it. */
+static void visit_model_run(tally *t, const char *path, const char *shown)
+{
+    if (!s2_is_hf_golden(path) || !is_wanted(t, shown, NULL)) return;
+    s2_verdict verdict;
+    s2p_error error = { S2P_OK, "" };
+    if (s2_check_hf(path, &verdict, &error) == S2P_OK)
+        settle(t, shown, &verdict);
+    else
+        skip(t, shown, error.message);
+    s2_verdict_free(&verdict);
+}
+
+static void visit_file(tally *t, const char *path, const char *shown)
+{
+    if (has_suffix(path, ".gguf")) {
+        visit_model_run(t, path, shown);
+        return;
+    }
+    const bool is_picture = s2_golden_is_picture(path);
+    if (!is_picture && !has_suffix(path, ".json") && !has_suffix(path, ".txt")) return;
+    s2_verdict verdict;
+    if (is_picture) {
+        if (!is_wanted(t, shown, NULL)) return;
+        s2_golden_check_picture(path, &verdict);
+        settle(t, shown, &verdict);
+        s2_verdict_free(&verdict);
+        return;
+    }
+    s2_golden golden;
+    s2p_error error = { S2P_OK, "" };
+    if (s2_golden_read(path, &golden, &error) != S2P_OK) {
+        if (is_wanted(t, shown, NULL)) fail_file(t, shown, error.message);
+        return;
+    }
+    if (!golden.kind) {
+        skip_unknown(t, shown);
+    } else if (is_wanted(t, shown, golden.kind)) {
+        char beside[PATH_CAPACITY];
+        parent_of_folder(path, beside);
+        const char *given = t->options->arrays; /* where it lacks a file, look beside the cases */
+        s2_golden_check(&golden,
+                        (const char *const[]){ given ? given : beside, given ? beside : NULL },
+                        &verdict);
+        settle(t, shown, &verdict);
+        s2_verdict_free(&verdict);
+    }
+    s2_golden_free(&golden);
+}
+
+/* Folders beside goldens that hold none: the checkpoint they were made from, and the scripts. */
+static bool is_aside(const char *name)
+{
+    return strcmp(name, "model") == 0 || strcmp(name, "scripts") == 0;
+}
+
+/* Goldens of layers that come later. */
+static bool is_later_folder(const char *name)
+{
+    static const char *const later[] = { "tokenizer", "bench" };
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        if (strcmp(name, later[i]) == 0) return true;
+    return false;
+}
+
+static void visit(tally *t, const char *path, const char *shown, int depth);
+
+static int is_listed(const struct dirent *entry) { return entry->d_name[0] != '.'; }
+
+static void visit_folder(tally *t, const char *path, const char *shown, int depth)
+{
+    struct dirent **entries = NULL;
+    if (depth > 0 && is_aside(base_name(shown))) return;
+    if (is_later_folder(base_name(shown))) {
+        skip_unknown(t, shown);
+        return;
+    }
+    const int n = depth < MAX_DEPTH ? scandir(path, &entries, is_listed, alphasort) : -1;
+    if (n < 0) fail_file(t, shown, depth < MAX_DEPTH ? strerror(errno) : "folders nested too deep");
+    for (int i = 0; i < n; i++) {
+        char child[PATH_CAPACITY], child_shown[PATH_CAPACITY];
+        const char *name = entries[i]->d_name;
+        const bool fits =
+            snprintf(child, sizeof child, "%s/%s", path, name) < PATH_CAPACITY &&
+            snprintf(child_shown, sizeof child_shown, "%s/%s", shown, name) < PATH_CAPACITY;
+        if (fits) visit(t, child, child_shown, depth + 1);
+        free(entries[i]);
+    }
+    free(entries);
+}
+
+static void visit(tally *t, const char *path, const char *shown, int depth)
+{
+    struct stat info;
+    if (stat(path, &info) != 0) {
+        fail_file(t, shown, strerror(errno));
+        return;
+    }
+    if (S_ISDIR(info.st_mode))
+        visit_folder(t, path, shown, depth);
+    else if (S_ISREG(info.st_mode))
+        visit_file(t, path, shown);
+}
+
+/* A folder given as "x/algo/" is shown as "algo", one given as "." by its real name. */
+static s2p_status visit_root(tally *t, const char *folder, s2p_error *error)
+{
+    char *real = realpath(folder, NULL);
+    if (!real) return s2_fail(error, S2P_EIO, "cannot open '%.100s': %s", folder, strerror(errno));
+    visit(t, real, base_name(real), 0);
+    free(real);
+    return S2P_OK;
+}
+
+/* --- the command ---------------------------------------------------------- */
+
+static int print_result(const tally *t)
+{
+    if (t->options->output == S2_OUTPUT_TEXT) {
+        s2_buffer_printf(t->text, "%zu passed, %zu failed", t->n_passed, t->n_failed);
+        if (t->n_skipped) s2_buffer_printf(t->text, ", %zu skipped", t->n_skipped);
+        s2_buffer_printf(t->text, "\n");
+        return s2_report_print(t->text);
+    }
+    s2_buffer out;
+    s2_buffer_init(&out, S2_OUTPUT_MAX);
+    json_t *root = json_pack("{s:s, s:O, s:I, s:I, s:I}", "schema", "s2prune.verify/1", "files",
+                             t->files, "passed", (json_int_t)t->n_passed, "failed",
+                             (json_int_t)t->n_failed, "skipped", (json_int_t)t->n_skipped);
+    if (!root || s2_json_write(root, 17, &out) != S2P_OK) out.status = S2P_ENOMEM;
+    s2_buffer_append(&out, "\n", 1);
+    json_decref(root);
+    const int code = s2_report_print(&out);
+    s2_buffer_free(&out);
+    return code;
+}
+
+static int run(const void *values)
+{
+    const verify_options *options = values;
+    s2_buffer text;
+    s2_buffer_init(&text, S2_OUTPUT_MAX);
+    tally t = { .options = options, .text = &text, .files = json_array() };
+    s2p_error error = { S2P_OK, "" };
+    s2p_status st = S2P_OK;
+    for (size_t i = 0; i < options->folders.n && st == S2P_OK; i++)
+        st = visit_root(&t, options->folders.item[i], &error);
+
+    int code = st == S2P_OK ? print_result(&t) : s2_report_error(st, &error);
+    if (st == S2P_OK && code == S2_EXIT_OK && t.n_passed + t.n_failed == 0) {
+        s2_fail(&error, S2P_EFORMAT,
+                "nothing to check below '%.60s'%s%.60s; give a folder of goldens",
+                options->folders.item[0], options->only ? " for --only " : "",
+                options->only ? options->only : "");
+        code = s2_report_error(S2P_EFORMAT, &error);
+    }
+    if (code == S2_EXIT_OK && t.n_failed > 0)
+        code = t.has_difference ? S2_EXIT_FAILURE : S2_EXIT_INPUT;
+    json_decref(t.files);
+    s2_buffer_free(&text);
+    return code;
+}
+
+/* clang-format off */
+static const s2_option option_table[] = {
+    { .name = "--arrays", .label = "DIR", .type = S2_OPTION_FILE, .group = "Goldens",
+      .help = "where the .npy files are, when the cases stand elsewhere (default: beside them)",
+      .offset = offsetof(verify_options, arrays) },
+    { .name = "--only", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Goldens",
+      .help = "one method, folder, stage or file name, such as s2prune or alloc",
+      .offset = offsetof(verify_options, only) },
+    { .name = "--output", .letters = "-o", .label = "FMT", .type = S2_OPTION_CHOICE,
+      .group = "Output", .choice = s2_output_name, .fallback = "text", .help = "form of the report",
+      .offset = offsetof(verify_options, output) },
+    { .name = NULL },
+};
+/* clang-format on */
+
+const s2_command s2_cmd_verify = {
+    .name = "verify",
+    .summary = "check this build against golden files",
+    .usage = "DIR... [--arrays DIR] [--only NAME] [-o text|json]",
+    .examples = "  s2prune verify goldens/algo\n"
+                "  s2prune verify goldens/methods --only s2prune\n"
+                "\nOne line per file, then 'N passed, N failed'. Exit code 1 when a result "
+                "differs, 3 when\n"
+                "a file is malformed or there is nothing to check.\n",
+    .options = option_table,
+    .operand = "a folder (DIR)",
+    .min_operands = 1,
+    .operand_offset = offsetof(verify_options, folders),
+    .size = sizeof(verify_options),
+    .run = run,
+};

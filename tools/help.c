@@ -1,0 +1,107 @@
+/* help.c - the help of the program and of each command, from the tables and nothing else. */
+#include "help.h"
+
+#include <string.h>
+
+#define WIDTH 88u  /* columns of a help line */
+#define COLUMN 30u /* where explanations start */
+
+/* Words from `text` up to the width, the following lines indented. */
+static void wrap(s2_buffer *out, size_t indent, const char *text)
+{
+    size_t column = indent;
+    while (*text) {
+        const size_t word = strcspn(text, " ");
+        if (column > indent && column + 1 + word > WIDTH) {
+            s2_buffer_printf(out, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (column > indent) {
+            s2_buffer_append(out, " ", 1);
+            column++;
+        }
+        s2_buffer_append(out, text, word);
+        column += word;
+        text += word + strspn(text + word, " ");
+    }
+    s2_buffer_append(out, "\n", 1);
+}
+
+/* "   -i, --image FILE      the picture ... (default: ...)" */
+static void describe(s2_buffer *out, const char *letters, const char *name, const char *label,
+                     const char *help)
+{
+    const size_t start = out->size;
+    s2_buffer_printf(out, "  %4s%s %s%s%s", letters ? letters : "", letters ? "," : " ", name,
+                     label ? " " : "", label ? label : "");
+    size_t column = out->size - start;
+    if (column + 2 > COLUMN) {
+        s2_buffer_append(out, "\n", 1);
+        column = 0;
+    }
+    s2_buffer_printf(out, "%*s", (int)(COLUMN - column), "");
+    wrap(out, COLUMN, help);
+}
+
+static void describe_option(s2_buffer *out, const s2_option *o)
+{
+    s2_buffer text;
+    s2_buffer_init(&text, S2_LIST_MAX * 64);
+    s2_buffer_printf(&text, "%s", o->help);
+    if (o->choice) {
+        const char *name;
+        for (size_t i = 0; (name = o->choice(i)); i++)
+            s2_buffer_printf(&text, "%s%s", i == 0 ? ": " : ", ", name);
+    }
+    if (o->is_required)
+        s2_buffer_printf(&text, " (required)");
+    else if (o->fallback)
+        s2_buffer_printf(&text, " (%s)", o->fallback);
+    s2_buffer_append(&text, "", 1);
+    describe(out, o->letters, o->name, o->label,
+             text.status == S2P_OK ? (const char *)text.data : o->help);
+    s2_buffer_free(&text);
+}
+
+void s2_help_command(const s2_command *command, s2_buffer *out)
+{
+    s2_buffer_printf(out, "s2prune %s - %s\n\nusage: s2prune %s %s\n", command->name,
+                     command->summary, command->name, command->usage);
+    const char *group = NULL;
+    for (const s2_option *o = command->options; o->name; o++) {
+        if (!group || strcmp(group, o->group) != 0) s2_buffer_printf(out, "\n%s\n", o->group);
+        group = o->group;
+        describe_option(out, o);
+    }
+    if (!group) s2_buffer_append(out, "\n", 1);
+    describe(out, "-h", "--help", NULL, "print this text");
+    if (command->examples) s2_buffer_printf(out, "\nexamples\n%s", command->examples);
+    if (!group) return;
+    char variable[64];
+    s2_env_name("", command->options, variable, sizeof variable);
+    s2_buffer_printf(out, "\n");
+    s2_buffer_printf(out, "An option can also stand in the environment, as S2PRUNE_%s or\n",
+                     variable);
+    s2_buffer_printf(out, "LLAMA_ARG_%s (dashes become _); the command line wins.\n", variable);
+}
+
+void s2_help_program(const s2_command *const *commands, s2_buffer *out)
+{
+    s2_buffer_printf(out, "s2prune - keep the visual tokens that carry the picture's structure\n\n"
+                          "usage: s2prune COMMAND [options]\n\ncommands\n");
+    for (; *commands; commands++)
+        s2_buffer_printf(out, "  %-12s %s\n", (*commands)->name, (*commands)->summary);
+    s2_buffer_printf(out,
+                     "\n"
+                     "  s2prune help COMMAND   explain one command\n"
+                     "  s2prune --version      program, compiler, kernels\n"
+                     "\n"
+                     "examples\n"
+                     "  s2prune plan -i photo.jpg --budget 64 --png overlay.png\n"
+                     "  s2prune plan -i photo.jpg --tokens 27x27 --budget 11%% -o json\n"
+                     "\n"
+                     "exit codes\n"
+                     "  0 done   1 failure   2 usage   3 bad input (picture, data)\n"
+                     "  4 out of memory or disk   130 interrupted\n"
+                     "\n"
+                     "The result goes to standard output, everything else to standard error.\n");
+}

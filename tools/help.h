@@ -1,0 +1,15 @@
+/* help.h - texts generated from the option tables. */
+#ifndef S2_TOOLS_HELP_H
+#define S2_TOOLS_HELP_H
+
+#include "base/buffer.h"
+#include "options.h"
+
+/* commands: NULL-terminated. */
+void s2_help_program(const s2_command *const *commands, s2_buffer *out);
+void s2_help_command(const s2_command *command, s2_buffer *out);
+
+const char *s2_shell_name(size_t index); /* bash, zsh, fish; NULL past the end */
+void s2_completion(const s2_command *const *commands, const char *shell, s2_buffer *out);
+
+#endif /* S2_TOOLS_HELP_H */

@@ -1,0 +1,368 @@
+/* options.c - parse arguments and environment against a command's table.
+ *
+ * Every value, wherever it came from, goes through the same s2_option_set(), so a default in the
+ * table, a flag and an environment variable obey the same grammar and range. `source` is the word
+ * the sentence opens with: "--grid" or "S2PRUNE_GRID".
+ */
+#include "options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ENV_CAPACITY 64u
+
+/* --- names ---------------------------------------------------------------- */
+
+static const char *option_name(const void *context, size_t index)
+{
+    const s2_option *options = ((const s2_command *)context)->options;
+    for (size_t i = 0; i <= index; i++)
+        if (!options[i].name) return NULL;
+    return options[index].name;
+}
+
+static const char *choice_name(const void *context, size_t index)
+{
+    return ((const s2_option *)context)->choice(index);
+}
+
+int32_t s2_choice_index(const char *(*choice)(size_t index), const char *name)
+{
+    const char *at;
+    for (size_t i = 0; (at = choice(i)); i++)
+        if (strcmp(at, name) == 0) return (int32_t)i;
+    return -1;
+}
+
+void s2_env_name(const char *prefix, const s2_option *option, char *out, size_t capacity)
+{
+    size_t n = 0;
+    for (; prefix[n] && n + 1 < capacity; n++) out[n] = prefix[n];
+    for (const char *c = option->name + 2; *c && n + 1 < capacity; c++)
+        out[n++] = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
+    out[n] = '\0';
+}
+
+/* The row named by text[0..n), NULL when there is none. */
+static const s2_option *find(const s2_command *command, const char *text, size_t n)
+{
+    for (const s2_option *o = command->options; o->name; o++) {
+        if (strlen(o->name) == n && memcmp(o->name, text, n) == 0) return o;
+        if (o->letters && strlen(o->letters) == n && memcmp(o->letters, text, n) == 0) return o;
+    }
+    return NULL;
+}
+
+static bool is_help(const char *text)
+{
+    return strcmp(text, "-h") == 0 || strcmp(text, "--help") == 0;
+}
+
+/* --- values --------------------------------------------------------------- */
+
+/* A whole decimal number and nothing else. */
+static bool read_wide(const char *text, int64_t *out)
+{
+    const char *digits = text + (*text == '-' || *text == '+');
+    if (!isdigit((unsigned char)*digits)) return false;
+    char *end;
+    errno = 0;
+    const long long value = strtoll(text, &end, 10);
+    *out = value;
+    return *end == '\0' && errno == 0;
+}
+
+static bool read_seed(const char *text, uint64_t *out)
+{
+    if (!isdigit((unsigned char)*text)) return false;
+    char *end;
+    errno = 0;
+    const unsigned long long value = strtoull(text, &end, 10);
+    *out = value;
+    return *end == '\0' && errno == 0;
+}
+
+static bool read_real(const char *text, double *out)
+{
+    if (!isdigit((unsigned char)text[strspn(text, "+-.")])) return false; /* no spaces, no "inf" */
+    char *end;
+    *out = strtod(text, &end);
+    return *end == '\0' && isfinite(*out);
+}
+
+static s2p_status fail_number(const s2_option *o, const char *source, const char *text,
+                              const char *kind, s2p_error *error)
+{
+    return s2_fail(error, S2P_EINVAL, "%s '%.40s' is not %s from %.15g to %.15g", source, text,
+                   kind, o->min, o->max);
+}
+
+static s2p_status set_integer(const s2_option *o, const char *source, const char *text, void *field,
+                              s2p_error *error)
+{
+    int64_t value;
+    if (!read_wide(text, &value) || (double)value < o->min || (double)value > o->max)
+        return fail_number(o, source, text, "a whole number", error);
+    if (o->type == S2_OPTION_INT)
+        *(int32_t *)field = (int32_t)value; /* rows of this type have a range within int32 */
+    else
+        *(int64_t *)field = value;
+    return S2P_OK;
+}
+
+static s2p_status set_choice(const s2_option *o, const char *source, const char *text, void *field,
+                             s2p_error *error)
+{
+    const int32_t index = s2_choice_index(o->choice, text);
+    *(int32_t *)field = index;
+    if (index >= 0) return S2P_OK;
+    char names[128] = "";
+    const char *name;
+    for (size_t i = 0, n = 0; (name = o->choice(i)) && n < sizeof names; i++)
+        n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", i > 0 ? ", " : "", name);
+    const char *near = s2_suggest(text, choice_name, o);
+    if (near)
+        return s2_fail(error, S2P_EINVAL, "%s '%.40s' is not one of %s (did you mean '%s'?)",
+                       source, text, names, near);
+    return s2_fail(error, S2P_EINVAL, "%s '%.40s' is not one of %s", source, text, names);
+}
+
+static s2p_status set_size(const s2_option *o, const char *source, const char *text, s2_pair *field,
+                           s2p_error *error)
+{
+    char first[16] = "";
+    const size_t cut = strcspn(text, "xX");
+    int64_t a = -1, b = -1;
+    if (cut < sizeof first) memcpy(first, text, cut);
+    if (!text[cut] || cut >= sizeof first || !read_wide(first, &a) ||
+        !read_wide(text + cut + 1, &b))
+        return s2_fail(error, S2P_EINVAL,
+                       "%s '%.40s' is not two whole numbers joined by x, like %s", source, text,
+                       o->fallback ? o->fallback : "24x24");
+    if ((double)a < o->min || (double)a > o->max || (double)b < o->min || (double)b > o->max)
+        return s2_fail(error, S2P_EINVAL,
+                       "%s '%.40s' is out of range: both sides from %.15g to %.15g", source, text,
+                       o->min, o->max);
+    *field = (s2_pair){ (int32_t)a, (int32_t)b };
+    return S2P_OK;
+}
+
+static s2p_status set_budget(const s2_option *o, const char *source, const char *text,
+                             s2_budget *field, s2p_error *error)
+{
+    const size_t n = strlen(text);
+    int64_t count;
+    *field = (s2_budget){ 0, 0.0 };
+    if (n > 1 && n < 16 && text[n - 1] == '%') {
+        char number[16] = "";
+        memcpy(number, text, n - 1);
+        if (read_real(number, &field->percent) && field->percent > 0.0 && field->percent <= 100.0)
+            return S2P_OK;
+    } else if (read_wide(text, &count) && (double)count >= o->min && (double)count <= o->max) {
+        field->count = (int32_t)count;
+        return S2P_OK;
+    }
+    return s2_fail(
+        error, S2P_EINVAL,
+        "%s '%.40s' is neither a number of tokens from %.15g to %.15g nor a share like 11%%",
+        source, text, o->min, o->max);
+}
+
+/* "1", "on"; only the environment gives a flag a value. */
+static s2p_status set_flag(const char *source, const char *text, bool *field, s2p_error *error)
+{
+    static const char *const words[] = { "1", "on", "true", "yes", "0", "off", "false", "no" };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(text, words[i]) != 0) continue;
+        *field = i < 4;
+        return S2P_OK;
+    }
+    return s2_fail(error, S2P_EINVAL, "%s '%.40s' is neither on nor off", source, text);
+}
+
+static s2p_status add_item(const char *source, const char *text, s2_list *list, s2p_error *error)
+{
+    if (list->n == S2_LIST_MAX)
+        return s2_fail(error, S2P_EINVAL, "%s is given more than %d times", source, S2_LIST_MAX);
+    list->item[list->n++] = text;
+    return S2P_OK;
+}
+
+s2p_status s2_option_set(const s2_option *o, const char *source, const char *text, void *values,
+                         s2p_error *error)
+{
+    void *field = (char *)values + o->offset;
+    switch (o->type) {
+    case S2_OPTION_FLAG:
+        return set_flag(source, text, field, error);
+    case S2_OPTION_INT:
+    case S2_OPTION_WIDE:
+        return set_integer(o, source, text, field, error);
+    case S2_OPTION_CHOICE:
+        return set_choice(o, source, text, field, error);
+    case S2_OPTION_LIST:
+        return add_item(source, text, field, error);
+    case S2_OPTION_SIZE:
+        return set_size(o, source, text, field, error);
+    case S2_OPTION_BUDGET:
+        return set_budget(o, source, text, field, error);
+    case S2_OPTION_SEED:
+        if (read_seed(text, field)) return S2P_OK;
+        return s2_fail(error, S2P_EINVAL, "%s '%.40s' is not a whole number from 0 to 2^64-1",
+                       source, text);
+    case S2_OPTION_REAL: {
+        double *real = field;
+        if (read_real(text, real) && *real >= o->min && *real <= o->max) return S2P_OK;
+        return fail_number(o, source, text, "a number", error);
+    }
+    case S2_OPTION_TEXT:
+    case S2_OPTION_FILE:
+        if (!*text) return s2_fail(error, S2P_EINVAL, "%s is empty; it needs %s", source, o->label);
+        *(const char **)field = text;
+        return S2P_OK;
+    }
+    return S2P_EINVAL;
+}
+
+/* --- where values come from ----------------------------------------------- */
+
+static s2p_status set_defaults(const s2_command *command, void *values, s2p_error *error)
+{
+    memset(values, 0, command->size);
+    for (const s2_option *o = command->options; o->name; o++) {
+        s2p_status st =
+            o->fallback ? s2_option_set(o, o->name, o->fallback, values, error) : S2P_OK;
+        if (st != S2P_OK) return st;
+    }
+    return S2P_OK;
+}
+
+/* What the command line left open. A variable behind a flag is not even read. */
+static s2p_status set_from_env(const s2_command *command, s2_env env, void *values, bool *is_set,
+                               s2p_error *error)
+{
+    static const char *const prefixes[] = { "S2PRUNE_", "LLAMA_ARG_" };
+    for (const s2_option *o = command->options; o->name; o++) {
+        bool *set = &is_set[o - command->options];
+        for (size_t p = 0; p < 2 && !*set; p++) {
+            char source[ENV_CAPACITY];
+            s2_env_name(prefixes[p], o, source, sizeof source);
+            const char *text = env(source);
+            if (!text || !*text) continue; /* exported but empty: as if not there */
+            s2p_status st = s2_option_set(o, source, text, values, error);
+            if (st != S2P_OK) return st;
+            *set = true;
+        }
+    }
+    return S2P_OK;
+}
+
+static s2p_status fail_unknown(const s2_command *command, const char *text, size_t n,
+                               s2p_error *error)
+{
+    char typed[64] = "";
+    memcpy(typed, text, n < sizeof typed ? n : sizeof typed - 1);
+    const char *near = s2_suggest(typed, option_name, command);
+    if (near)
+        return s2_fail(error, S2P_EINVAL, "unknown option '%s' (did you mean '%s'?)", typed, near);
+    return s2_fail(error, S2P_EINVAL, "unknown option '%s'; see 's2prune %s --help'", typed,
+                   command->name);
+}
+
+/* One option and, unless it is a flag or carries "=value", the argument after it. */
+static s2p_status take_option(const s2_command *command, int argc, char *const *argv, int *at,
+                              void *values, bool *is_set, s2p_error *error)
+{
+    const char *text = argv[*at];
+    const size_t n = strncmp(text, "--", 2) == 0 ? strcspn(text, "=") : strlen(text);
+    const s2_option *o = find(command, text, n);
+    if (!o) return fail_unknown(command, text, n, error);
+    is_set[o - command->options] = true;
+
+    const bool is_joined = text[n] == '=';
+    if (o->type == S2_OPTION_FLAG) {
+        if (is_joined) return s2_fail(error, S2P_EINVAL, "%s takes no value", o->name);
+        return s2_option_set(o, o->name, "on", values, error);
+    }
+    if (is_joined) return s2_option_set(o, o->name, text + n + 1, values, error);
+    const char *next = *at + 1 < argc ? argv[*at + 1] : NULL;
+    if (!next || strcmp(next, "--") == 0 || is_help(next) || find(command, next, strlen(next)))
+        return s2_fail(error, S2P_EINVAL, "%s needs a value: %s %s", o->name, o->name, o->label);
+    (*at)++;
+    return s2_option_set(o, o->name, next, values, error);
+}
+
+static s2p_status take_operand(const s2_command *command, const char *text, void *values,
+                               s2p_error *error)
+{
+    if (command->operand)
+        return add_item(command->operand, text,
+                        (s2_list *)((char *)values + command->operand_offset), error);
+    for (const s2_option *o = command->options; o->name; o++)
+        if (o->is_required)
+            return s2_fail(error, S2P_EINVAL,
+                           "unexpected argument '%.60s' (did you mean '%s %.60s'?)", text,
+                           o->letters ? o->letters : o->name, text);
+    return s2_fail(error, S2P_EINVAL, "unexpected argument '%.60s'; see 's2prune %s --help'", text,
+                   command->name);
+}
+
+static s2p_status check_complete(const s2_command *command, const void *values, const bool *is_set,
+                                 s2p_error *error)
+{
+    for (const s2_option *o = command->options; o->name; o++)
+        if (o->is_required && !is_set[o - command->options])
+            return s2_fail(error, S2P_EINVAL, "%s needs %s %s; see 's2prune %s --help'",
+                           command->name, o->letters ? o->letters : o->name, o->label,
+                           command->name);
+    if (!command->operand) return S2P_OK;
+    const s2_list *list = (const s2_list *)((const char *)values + command->operand_offset);
+    if (list->n < command->min_operands)
+        return s2_fail(error, S2P_EINVAL, "%s needs %s; see 's2prune %s --help'", command->name,
+                       command->operand, command->name);
+    return S2P_OK;
+}
+
+s2p_status s2_options_parse(const s2_command *command, int argc, char *const *argv, s2_env env,
+                            void *values, bool *help, s2p_error *error)
+{
+    *help = false;
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (is_help(argv[i])) {
+            *help = true;
+            return S2P_OK;
+        }
+
+    size_t n_options = 0;
+    while (command->options[n_options].name) n_options++;
+    bool *is_set = calloc(n_options + 1, sizeof *is_set);
+    if (!is_set) return s2_fail_memory(error, n_options + 1, "the options");
+
+    s2p_status st = set_defaults(command, values, error);
+    bool only_operands = false;
+    for (int i = 0; i < argc && st == S2P_OK; i++) {
+        const char *text = argv[i];
+        const bool is_option = !only_operands && text[0] == '-' && text[1] != '\0';
+        if (is_option && strcmp(text, "--") == 0)
+            only_operands = true;
+        else if (is_option)
+            st = take_option(command, argc, argv, &i, values, is_set, error);
+        else
+            st = take_operand(command, text, values, error);
+    }
+    if (st == S2P_OK) st = set_from_env(command, env, values, is_set, error);
+    if (st == S2P_OK) st = check_complete(command, values, is_set, error);
+    free(is_set);
+    return st;
+}
+
+int32_t s2_budget_tokens(s2_budget budget, int32_t n_tokens)
+{
+    if (budget.count > 0) return budget.count;
+    const double share = rint(budget.percent / 100.0 * n_tokens);
+    return share < 1.0 ? 1 : (int32_t)share;
+}

@@ -1,0 +1,95 @@
+/* options.h - one table per subcommand: parsing, help and completion all read it.
+ *
+ * Options look like llama.cpp's: "--name value", "--name=value", "-n value" and single-dash names
+ * of several letters ("-mm file"). Values come from the command line, else from S2PRUNE_<NAME>,
+ * else from LLAMA_ARG_<NAME>, else from the table. Nothing here prints: sentences go into
+ * s2p_error.
+ */
+#ifndef S2_TOOLS_OPTIONS_H
+#define S2_TOOLS_OPTIONS_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+
+#define S2_LIST_MAX 64
+
+typedef struct s2_list { /* values of a repeatable option, or operands */
+    size_t n;
+    const char *item[S2_LIST_MAX];
+} s2_list;
+
+typedef struct s2_pair { /* "24x32": rows and columns, or width and height */
+    int32_t first, second;
+} s2_pair;
+
+typedef struct s2_budget { /* "64" or "11%" */
+    int32_t count;         /* 0 when a percentage was given */
+    double percent;
+} s2_budget;
+
+typedef enum s2_option_type {                   /* and what is stored at .offset */
+                              S2_OPTION_FLAG,   /* bool */
+                              S2_OPTION_INT,    /* int32_t */
+                              S2_OPTION_WIDE,   /* int64_t */
+                              S2_OPTION_SEED,   /* uint64_t */
+                              S2_OPTION_REAL,   /* double */
+                              S2_OPTION_TEXT,   /* const char *, NULL when absent */
+                              S2_OPTION_FILE,   /* the same; completion offers files */
+                              S2_OPTION_CHOICE, /* int32_t, index into .choice */
+                              S2_OPTION_LIST,   /* s2_list */
+                              S2_OPTION_SIZE,   /* s2_pair */
+                              S2_OPTION_BUDGET  /* s2_budget */
+} s2_option_type;
+
+typedef struct s2_option {
+    const char *name;    /* "--budget"; NULL ends the table */
+    const char *letters; /* "-i", "-mm", or NULL */
+    const char *label;   /* "FILE" in the help; NULL for flags */
+    s2_option_type type;
+    bool is_required;
+    double min, max;                     /* numbers, and both halves of a size */
+    const char *(*choice)(size_t index); /* NULL past the end */
+    const char *fallback;                /* parsed like a given value; NULL: all zero */
+    const char *group, *help;
+    size_t offset; /* into the command's own struct */
+} s2_option;
+
+typedef struct s2_command {
+    const char *name, *summary;
+    const char *usage;    /* what follows "s2prune NAME" */
+    const char *examples; /* whole lines, or NULL */
+    const s2_option *options;
+    const char *operand; /* label of what stands without a dash; NULL: nothing may */
+    size_t min_operands, operand_offset; /* s2_list */
+    size_t size;                         /* of the struct the offsets point into */
+    int (*run)(const void *values);      /* returns the exit code */
+} s2_command;
+
+typedef const char *(*s2_env)(const char *name); /* getenv, or a test's own */
+
+/* Fill *values (command->size bytes) from the arguments after the subcommand's name. Strings are
+ * borrowed. *help: -h or --help was there, nothing else is promised. S2P_EINVAL: a usage mistake.
+ */
+s2p_status s2_options_parse(const s2_command *command, int argc, char *const *argv, s2_env env,
+                            void *values, bool *help, s2p_error *error);
+
+/* One value into the struct `option` points into; `source` opens the sentence of a refusal. */
+s2p_status s2_option_set(const s2_option *option, const char *source, const char *text,
+                         void *values, s2p_error *error);
+
+/* Tokens a budget stands for: a percentage is rounded to the nearest, never below one. */
+int32_t s2_budget_tokens(s2_budget budget, int32_t n_tokens);
+
+/* "S2PRUNE_MAX_IMAGE_PIXELS" for "--max-image-pixels". */
+void s2_env_name(const char *prefix, const s2_option *option, char *out, size_t capacity);
+
+/* The name closest to a misspelt one, NULL when none is near. next(context, i): NULL past the end.
+ */
+const char *s2_suggest(const char *typed, const char *(*next)(const void *context, size_t index),
+                       const void *context);
+
+/* Index of `name` in a choice function, -1 when it is not there. */
+int32_t s2_choice_index(const char *(*choice)(size_t index), const char *name);
+
+#endif /* S2_TOOLS_OPTIONS_H */

@@ -1,0 +1,16 @@
+/* program.h - the subcommands, as one table. */
+#ifndef S2_TOOLS_PROGRAM_H
+#define S2_TOOLS_PROGRAM_H
+
+#include "options.h"
+
+extern const s2_command s2_cmd_run, s2_cmd_plan, s2_cmd_select, s2_cmd_inspect, s2_cmd_verify,
+    s2_cmd_completion;
+
+/* NULL-terminated, in the order of the help. */
+extern const s2_command *const s2_commands[];
+
+/* Everything main() does; returns the exit code. */
+int s2_program(int argc, char *const *argv, s2_env env);
+
+#endif /* S2_TOOLS_PROGRAM_H */

@@ -1,0 +1,128 @@
+/* report.c - the one place where the program speaks and decides its exit code.
+ *
+ * Results are built in memory and leave in one go: a full disk or a closed pipe is noticed, and no
+ * half of a JSON object is followed by an error.
+ */
+#include "report.h"
+
+#include "base/file.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *s2_output_name(size_t index)
+{
+    static const char *const names[] = { [S2_OUTPUT_TEXT] = "text", [S2_OUTPUT_JSON] = "json" };
+    return index < sizeof names / sizeof *names ? names[index] : NULL;
+}
+
+int s2_exit_code(s2p_status status)
+{
+    switch (status) {
+    case S2P_OK:
+        return S2_EXIT_OK;
+    case S2P_EINVAL:
+    case S2P_EBUDGET:
+        return S2_EXIT_USAGE;
+    case S2P_ENOMEM:
+        return S2_EXIT_RESOURCES;
+    case S2P_EIO:
+    case S2P_EFORMAT:
+    case S2P_EUNSUPPORTED:
+    case S2P_ELIMIT:
+        return S2_EXIT_INPUT;
+    case S2P_ECANCELLED:
+        return S2_EXIT_INTERRUPTED;
+    }
+    return S2_EXIT_FAILURE;
+}
+
+/* File names and values may hold line breaks and escape sequences; a terminal must not obey them.
+ */
+static void print_line(const char *prefix, const char *text)
+{
+    char clean[512];
+    size_t n = 0;
+    for (; text[n] && n + 1 < sizeof clean; n++) {
+        const unsigned char c = (unsigned char)text[n];
+        clean[n] = c < 0x20 || c == 0x7f ? '?' : text[n];
+    }
+    clean[n] = '\0';
+    (void)fprintf(stderr, "%s: %s\n", prefix, clean);
+}
+
+int s2_report_error(s2p_status status, const s2p_error *error)
+{
+    const bool has_sentence = error && error->status == status && error->message[0];
+    print_line("error", has_sentence ? error->message : s2p_status_text(status));
+    return s2_exit_code(status);
+}
+
+static int exit_of_write(int code)
+{
+    return code == ENOSPC || code == EDQUOT ? S2_EXIT_RESOURCES : S2_EXIT_FAILURE;
+}
+
+int s2_report_print(const s2_buffer *out)
+{
+    s2p_error error = { S2P_OK, "" };
+    if (out->status != S2P_OK) {
+        s2_fail(&error, out->status, "cannot hold the result in memory (%zu bytes so far)",
+                out->size);
+        return s2_report_error(out->status, &error);
+    }
+    for (size_t done = 0; done < out->size;) {
+        const ssize_t n = write(STDOUT_FILENO, out->data + done, out->size - done);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) {
+            const int code = errno;
+            s2_fail(&error, S2P_EIO, "cannot write to standard output: %s", strerror(code));
+            s2_report_error(S2P_EIO, &error);
+            return exit_of_write(code);
+        }
+        done += (size_t)n;
+    }
+    return S2_EXIT_OK;
+}
+
+int s2_report_save(const char *path, const s2_buffer *out)
+{
+    s2p_error error = { S2P_OK, "" };
+    if (out->status != S2P_OK) {
+        s2_fail(&error, out->status, "cannot hold '%s' in memory (%zu bytes so far)", path,
+                out->size);
+        return s2_report_error(out->status, &error);
+    }
+    sigset_t stops, before;
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGINT);
+    sigaddset(&stops, SIGTERM);
+    sigprocmask(SIG_BLOCK, &stops, &before);
+    const s2p_status st = s2_file_write(path, out->data, out->size, &error);
+    const int code = errno;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    if (st == S2P_OK) return S2_EXIT_OK;
+    const int exit_code = s2_report_error(st, &error);
+    return st == S2P_EIO ? exit_of_write(code) : exit_code;
+}
+
+static void on_interrupt(int signal_number)
+{
+    static const char text[] = "error: interrupted\n";
+    (void)signal_number;
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(S2_EXIT_INTERRUPTED);
+    _exit(S2_EXIT_INTERRUPTED);
+}
+
+void s2_report_signals(void)
+{
+    struct sigaction action = { .sa_handler = on_interrupt };
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    action.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &action, NULL);
+}

@@ -1,0 +1,35 @@
+/* report.h - how the program ends: exit codes, error lines, the result on standard output. */
+#ifndef S2_TOOLS_REPORT_H
+#define S2_TOOLS_REPORT_H
+
+#include "base/buffer.h"
+
+enum s2_exit { /* pinned: scripts rely on them */
+               S2_EXIT_OK = 0,
+               S2_EXIT_FAILURE = 1,
+               S2_EXIT_USAGE = 2,
+               S2_EXIT_INPUT = 3,
+               S2_EXIT_RESOURCES = 4, /* memory or disk */
+               S2_EXIT_INTERRUPTED = 130
+};
+
+enum s2_output { S2_OUTPUT_TEXT, S2_OUTPUT_JSON }; /* of -o */
+const char *s2_output_name(size_t index);          /* NULL past the end */
+
+#define S2_OUTPUT_MAX ((size_t)1 << 30) /* no result of ours comes near */
+
+/* Of a call that read something. Writes go through s2_report_save. */
+int s2_exit_code(s2p_status status);
+
+/* "error: <sentence>" on standard error, one line whatever the sentence holds; the exit code. */
+int s2_report_error(s2p_status status, const s2p_error *error);
+
+/* Write a result to standard output, or a whole file. Prints what went wrong. An interrupt waits
+ * until a file is complete. */
+int s2_report_print(const s2_buffer *out);
+int s2_report_save(const char *path, const s2_buffer *out);
+
+/* Ctrl-C: one line and 130. A closed pipe becomes an error that is reported, not a silent death. */
+void s2_report_signals(void);
+
+#endif /* S2_TOOLS_REPORT_H */
