@@ -85,7 +85,8 @@ typedef struct s2v_session_options {
     float min_p;                                               /* 0: off */
     float repeat_penalty, presence_penalty, frequency_penalty; /* 1, 0, 0: off */
     uint64_t seed;
-    int ignore_eos; /* go on after an end token */
+    int ignore_eos;   /* go on after an end token */
+    int keep_picture; /* remember what the tower made of the last picture: asking again is faster */
 } s2v_session_options;
 
 typedef struct s2v_prune_options {

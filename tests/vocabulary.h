@@ -52,6 +52,10 @@ static const char *const vocabulary_merges[] = {
     "ab a",
     "aa b",
     "user \xC4\x8A",
+    "c d",
+    "b c",
+    "cd e",
+    "b cd",
 };
 
 static const char *const vocabulary_specials[] = {

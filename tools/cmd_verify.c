@@ -146,7 +146,7 @@ static void visit_model_run(tally *t, const char *path, const char *shown)
     if (!s2_is_hf_golden(path) || !is_wanted(t, shown, NULL)) return;
     s2_verdict verdict;
     s2p_error error = { S2P_OK, "" };
-    if (s2_check_hf(path, &verdict, &error) == S2P_OK)
+    if (s2_check_hf(path, t->options->arrays, &verdict, &error) == S2P_OK)
         settle(t, shown, &verdict);
     else
         skip(t, shown, error.message);
@@ -160,11 +160,15 @@ static void visit_file(tally *t, const char *path, const char *shown)
         return;
     }
     const bool is_picture = s2_golden_is_picture(path);
-    if (!is_picture && !has_suffix(path, ".json") && !has_suffix(path, ".txt")) return;
+    const bool is_text = !is_picture && s2_golden_is_tokenizer(path);
+    if (!is_picture && !is_text && !has_suffix(path, ".json") && !has_suffix(path, ".txt")) return;
     s2_verdict verdict;
-    if (is_picture) {
+    if (is_picture || is_text) {
         if (!is_wanted(t, shown, NULL)) return;
-        s2_golden_check_picture(path, &verdict);
+        if (is_picture)
+            s2_golden_check_picture(path, &verdict);
+        else
+            s2_golden_check_tokenizer(path, t->options->arrays, &verdict);
         settle(t, shown, &verdict);
         s2_verdict_free(&verdict);
         return;
@@ -199,7 +203,7 @@ static bool is_aside(const char *name)
 /* Goldens of layers that come later. */
 static bool is_later_folder(const char *name)
 {
-    static const char *const later[] = { "tokenizer", "bench" };
+    static const char *const later[] = { "bench" };
     for (size_t i = 0; i < sizeof later / sizeof *later; i++)
         if (strcmp(name, later[i]) == 0) return true;
     return false;

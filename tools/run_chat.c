@@ -73,6 +73,7 @@ static bool obey(chat *c, char *line)
         (void)s2_run_overlay(c->job, 0, argument);
     } else if (strcmp(line, "/reset") == 0) {
         s2v_session_reset(c->job->session);
+        c->job->has_history = false;
     } else {
         (void)fprintf(stderr, "%s", help_text);
     }

@@ -37,7 +37,8 @@ typedef struct run_job { /* everything `run` owns */
     float *logits;    /* of the last prompt token, for --logits */
     s2v_stats stats;
     double predicted_ms;
-    bool stopped; /* by the model or a stop string, not by -n */
+    bool has_history; /* the session holds a turn already */
+    bool stopped;     /* by the model or a stop string, not by -n */
 } run_job;
 
 /* Open the engine and a session; notes and progress go to standard error. */

@@ -198,7 +198,8 @@ static s2p_status prefill(run_job *job, const char *text, int32_t n_turn_picture
     const int32_t first = job->n_pictures - n_turn_pictures;
     s2v_message message[2];
     size_t n = 0;
-    if (o->system) message[n++] = (s2v_message){ .role = S2V_SYSTEM, .text = o->system };
+    if (o->system && !job->has_history)
+        message[n++] = (s2v_message){ .role = S2V_SYSTEM, .text = o->system };
     message[n++] = (s2v_message){ .role = S2V_USER, .text = text, .n_images = n_turn_pictures };
     const s2v_prompt prompt = { .messages = o->raw ? NULL : message,
                                 .n_messages = o->raw ? 0 : n,
@@ -219,6 +220,7 @@ s2p_status s2_run_turn(run_job *job, const char *text, int32_t n_turn_pictures, 
     s2p_status st = s2v_stop_create(&stop, job->options->stop.item, job->options->stop.n, error);
     if (st != S2P_OK) return st;
     st = prefill(job, text, n_turn_pictures, error);
+    job->has_history = st == S2P_OK; /* a failed prefill forgets what came before */
     if (st == S2P_OK && job->options->logits) st = keep_logits(job, error);
     const double start = now_ms();
     if (st == S2P_OK) st = generate(job, stop, error);

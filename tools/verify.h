@@ -54,10 +54,14 @@ void s2_verdict_free(s2_verdict *verdict);
 bool s2_golden_is_picture(const char *path);
 void s2_golden_check_picture(const char *path, s2_verdict *verdict);
 
+/* Texts, their tokens and back; the vocabulary is beside them or below `arrays` (NULL: none). */
+bool s2_golden_is_tokenizer(const char *path);
+void s2_golden_check_tokenizer(const char *path, const char *arrays, s2_verdict *verdict);
+
 /* A model's run recorded by Hugging Face (GGUF). S2P_EUNSUPPORTED, with the reason: a model this
  * version does not run. verdict is initialised here. */
 bool s2_is_hf_golden(const char *path);
-s2p_status s2_check_hf(const char *path, s2_verdict *verdict, s2p_error *error);
+s2p_status s2_check_hf(const char *path, const char *arrays, s2_verdict *verdict, s2p_error *error);
 
 /* --- for checks ----------------------------------------------------------- */
 

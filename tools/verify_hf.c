@@ -25,8 +25,8 @@
 
 typedef struct hf_case {
     s2_verdict *verdict;
-    char folder[PATH_CAPACITY];
-    s2v_gguf *golden, *full; /* the case, and the unpruned one that has its prompt */
+    char folder[PATH_CAPACITY]; /* model and pictures */
+    s2v_gguf *golden, *full;    /* the case, and the unpruned one that has its prompt */
     s2_image picture[MAX_PICTURES];
     s2p_image view[MAX_PICTURES];
     int32_t n_pictures;
@@ -57,6 +57,28 @@ static bool find_file(const char *folder, const char *start, const char *part, c
     }
     free(entries);
     return found;
+}
+
+/* Where gguf/ and the pictures are: beside the golden, else below `arrays` in a folder of the same
+ * name. */
+static void find_folder(const char *path, const char *arrays, char out[PATH_CAPACITY])
+{
+    char unused[PATH_CAPACITY], models[PATH_CAPACITY];
+    const char *slash = strrchr(path, '/');
+    (void)snprintf(out, PATH_CAPACITY, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+    const char *name = strrchr(out, '/') ? strrchr(out, '/') + 1 : out;
+    char own[1024];
+    (void)snprintf(own, sizeof own, "%.1000s", name);
+    (void)snprintf(models, sizeof models, "%.4000s/gguf", out);
+    if (!arrays || find_file(models, "", "", ".gguf", false, unused)) return;
+    for (int i = 0; i < 2; i++) {
+        char folder[PATH_CAPACITY];
+        (void)snprintf(folder, sizeof folder, "%.2000s%s/%.1000s", arrays, i ? "/hf" : "", own);
+        (void)snprintf(models, sizeof models, "%.4000s/gguf", folder);
+        if (!find_file(models, "", "", ".gguf", false, unused)) continue;
+        memcpy(out, folder, sizeof folder);
+        return;
+    }
 }
 
 static bool has_text(const s2v_gguf *file, const char *key, char *out, size_t capacity)
@@ -391,8 +413,13 @@ static s2p_status check_case(hf_case *c, const char *path, s2p_error *error)
     char name[64], full[PATH_CAPACITY];
     if (!has_text(c->golden, "case.name", name, sizeof name)) return check_preprocess(c, error);
     c->is_pruned = s2v_gguf_find_tensor(c->golden, "img0.kept") != NULL;
-    (void)snprintf(full, sizeof full, "%.3900s/full_%s.gguf", c->folder, name);
+    const int folder = strrchr(path, '/') ? (int)(strrchr(path, '/') - path) + 1 : 0;
+    (void)snprintf(full, sizeof full, "%.*sfull_%s.gguf", folder, path, name);
     s2p_status st = s2v_gguf_open(&c->full, c->is_pruned ? full : path, error);
+    if (st == S2P_EIO && c->is_pruned) { /* the prompt may stand with the model */
+        (void)snprintf(full, sizeof full, "%.3900s/full_%s.gguf", c->folder, name);
+        st = s2v_gguf_open(&c->full, full, error);
+    }
     if (st == S2P_OK && s2v_gguf_find_tensor(c->full, "image_grid_thw") && !read_case(c))
         return S2P_OK;
     if (st == S2P_OK) st = run_pair(c, "f32", error);
@@ -400,14 +427,12 @@ static s2p_status check_case(hf_case *c, const char *path, s2p_error *error)
     return st;
 }
 
-s2p_status s2_check_hf(const char *path, s2_verdict *verdict, s2p_error *error)
+s2p_status s2_check_hf(const char *path, const char *arrays, s2_verdict *verdict, s2p_error *error)
 {
     *verdict = (s2_verdict){ .n_cases = 1, .label = "case" };
     s2_buffer_init(&verdict->lines, 4096);
     hf_case c = { .verdict = verdict };
-    const char *slash = strrchr(path, '/');
-    (void)snprintf(c.folder, sizeof c.folder, "%.*s", slash ? (int)(slash - path) : 1,
-                   slash ? path : ".");
+    find_folder(path, arrays, c.folder);
     s2p_status st = s2v_gguf_open(&c.golden, path, error);
     if (st == S2P_OK) st = check_case(&c, path, error);
     if (st != S2P_OK && st != S2P_EUNSUPPORTED) s2_malformed(verdict, "%s", error->message);

@@ -33,12 +33,10 @@ bool s2_golden_is_tokenizer(const char *path)
     return ends_with(path, strlen(path), ".json") && ends_with(path, folder_of(path), "/tokenizer");
 }
 
-/* The first model file, by name, in the folder of `path`. */
-static bool find_vocabulary(const char *path, char out[PATH_CAPACITY])
+/* The first model file, by name, in `folder`. */
+static bool first_model(const char *folder, char out[PATH_CAPACITY])
 {
-    char folder[PATH_CAPACITY], first[256] = "";
-    const int n = (int)folder_of(path);
-    if (snprintf(folder, sizeof folder, "%.*s", n, path) >= PATH_CAPACITY) return false;
+    char first[256] = "";
     DIR *dir = opendir(folder);
     if (!dir) return false;
     for (const struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
@@ -51,14 +49,25 @@ static bool find_vocabulary(const char *path, char out[PATH_CAPACITY])
     return first[0] && snprintf(out, PATH_CAPACITY, "%s/%s", folder, first) < PATH_CAPACITY;
 }
 
-static s2v_tokenizer *load_vocabulary(const char *path, s2_verdict *verdict)
+/* Beside the cases, else where --arrays says. */
+static bool find_vocabulary(const char *path, const char *arrays, char out[PATH_CAPACITY])
+{
+    char folder[PATH_CAPACITY];
+    (void)snprintf(folder, sizeof folder, "%.*s", (int)folder_of(path), path);
+    if (first_model(folder, out)) return true;
+    if (!arrays) return false;
+    (void)snprintf(folder, sizeof folder, "%.4000s/tokenizer", arrays);
+    return first_model(folder, out) || first_model(arrays, out);
+}
+
+static s2v_tokenizer *load_vocabulary(const char *path, const char *arrays, s2_verdict *verdict)
 {
     char vocabulary[PATH_CAPACITY];
     s2v_gguf *file = NULL;
     s2v_tokenizer *tokenizer = NULL;
     s2p_error error = { S2P_OK, "" };
-    if (!find_vocabulary(path, vocabulary))
-        s2_malformed(verdict, "no .gguf vocabulary beside the cases");
+    if (!find_vocabulary(path, arrays, vocabulary))
+        s2_malformed(verdict, "no .gguf vocabulary beside the cases or in --arrays");
     else if (s2v_gguf_open(&file, vocabulary, &error) != S2P_OK ||
              s2v_tokenizer_create(&tokenizer, file, &error) != S2P_OK)
         s2_malformed(verdict, "%s", error.message);
@@ -131,12 +140,12 @@ static void check_case(const s2v_tokenizer *tokenizer, const json_t *c, s2_verdi
     s2v_tokens_free(&tokens);
 }
 
-void s2_golden_check_tokenizer(const char *path, s2_verdict *verdict)
+void s2_golden_check_tokenizer(const char *path, const char *arrays, s2_verdict *verdict)
 {
     *verdict = (s2_verdict){ .n_cases = 1, .label = "file" };
     s2_buffer_init(&verdict->lines, 4096);
     json_t *cases = load_cases(path, verdict);
-    s2v_tokenizer *tokenizer = verdict->case_failed ? NULL : load_vocabulary(path, verdict);
+    s2v_tokenizer *tokenizer = verdict->case_failed ? NULL : load_vocabulary(path, arrays, verdict);
     verdict->n_failed = verdict->case_failed;
     if (tokenizer) {
         verdict->n_cases = json_array_size(cases);

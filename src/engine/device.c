@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define MAX_THREADS 256 /* ggml aborts beyond its own limit of 512 */
+
 static void ignore_log(enum ggml_log_level level, const char *text, void *user)
 {
     (void)level;
@@ -41,7 +43,7 @@ static void find_function(ggml_backend_reg_t reg, const char *name, void *out, s
 static int32_t core_count(void)
 {
     const long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : n > 256 ? 256 : (int32_t)n;
+    return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (int32_t)n;
 }
 
 /* Buffer types of the CPU device that hold weights in another layout. */
@@ -71,10 +73,17 @@ static s2p_status add_rpc(const char *server, s2v_devices *devices, s2p_error *e
     return S2P_OK;
 }
 
+static s2p_status check_threads(int32_t n_threads, s2p_error *error)
+{
+    if (n_threads >= 0 && n_threads <= MAX_THREADS) return S2P_OK;
+    return s2_fail(error, S2P_EINVAL, "%d threads are outside 0 to %d", n_threads, MAX_THREADS);
+}
+
 s2p_status s2v_devices_open(s2v_devices *out, const char *device, const char *rpc_server,
                             int32_t n_threads, s2p_error *error)
 {
     *out = (s2v_devices){ .n_threads = n_threads > 0 ? n_threads : core_count() };
+    if (check_threads(n_threads, error) != S2P_OK) return S2P_EINVAL;
     ggml_log_set(ignore_log, NULL); /* the library prints nothing */
     ggml_backend_load_all();
     out->cpu = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
@@ -134,7 +143,8 @@ s2p_status s2v_backends_open(s2v_backends *out, const s2v_devices *devices, int3
                              s2p_error *error)
 {
     *out = (s2v_backends){ .n = 0 };
-    if (n_threads <= 0) n_threads = devices->n_threads;
+    if (check_threads(n_threads, error) != S2P_OK) return S2P_EINVAL;
+    if (n_threads == 0) n_threads = devices->n_threads;
     ggml_backend_dev_t wanted[2] = { devices->main, devices->cpu };
     for (int i = devices->main == devices->cpu ? 1 : 0; i < 2; i++) {
         ggml_backend_t backend = open_backend(wanted[i], n_threads);

@@ -32,9 +32,11 @@ void s2v_graph_free(s2v_graph *graph)
 
 s2p_status s2v_graph_begin(s2v_graph *graph, s2p_error *error)
 {
-    if (graph->ctx) ggml_free(graph->ctx);
     const struct ggml_init_params params = { graph->n_memory, graph->memory, true };
-    graph->ctx = ggml_init(params);
+    if (graph->ctx)
+        ggml_reset(graph->ctx);
+    else
+        graph->ctx = ggml_init(params);
     if (!graph->ctx) return s2_fail(error, S2P_ENOMEM, "out of memory for a graph");
     graph->cgraph = ggml_new_graph_custom(graph->ctx, (size_t)graph->max_nodes, false);
     graph->n_inputs = 0;

@@ -66,15 +66,22 @@ static struct ggml_tensor *draw_logits(s2v_session *s, struct ggml_tensor *h)
     return logits;
 }
 
+/* Numbers the model computed, read back. Only damaged weights make them anything but finite. */
+static s2p_status read_floats(struct ggml_tensor *from, int32_t n, float *out, s2p_error *error)
+{
+    ggml_backend_tensor_get(from, out, 0, (size_t)n * sizeof *out);
+    for (int32_t i = 0; i < n; i++)
+        if (!isfinite(out[i]))
+            return s2_fail(error, S2P_EFORMAT, "the model computed %s; its weights are damaged",
+                           isnan(out[i]) ? "NaN" : "infinity");
+    return S2P_OK;
+}
+
 static s2p_status read_logits(s2v_session *s, struct ggml_tensor *logits, s2p_error *error)
 {
-    const int32_t n = s->engine->model.decoder.p.n_vocab;
-    ggml_backend_tensor_get(logits, s->logits, 0, (size_t)n * sizeof *s->logits);
-    for (int32_t i = 0; i < n; i++)
-        if (isnan(s->logits[i]))
-            return s2_fail(error, S2P_EFORMAT, "the model computed NaN; its weights are damaged");
-    s->has_logits = true;
-    return S2P_OK;
+    const s2p_status st = read_floats(logits, s->engine->model.decoder.p.n_vocab, s->logits, error);
+    s->has_logits = st == S2P_OK;
+    return st;
 }
 
 static s2p_status run_chunk(s2v_session *s, int32_t first_row, int32_t n, int32_t first,
@@ -90,7 +97,7 @@ static s2p_status run_chunk(s2v_session *s, int32_t first_row, int32_t n, int32_
     struct ggml_context *ctx = graph->ctx;
     const bool is_end = last == decoder->p.n_layers;
     const bool is_last_chunk = first_row + n == s->rows.n;
-    s2v_span span = { .n = n, .last_row_only = is_end && !s->tap };
+    s2v_span span = { .n = n, .last_row_only = is_end && !s->tap && !s->hidden_rows };
     span.pos = position_input(s, first_row, n);
     if (n > 1) span.mask = s2v_graph_input(graph, GGML_TYPE_F16, n_past + n, n, s->mask);
     struct ggml_tensor *h0 = s2v_rows_view(ctx, &s->rows, first_row, n);
@@ -103,7 +110,8 @@ static s2p_status run_chunk(s2v_session *s, int32_t first_row, int32_t n, int32_
     st = s2v_graph_compute(graph, error);
     if (st != S2P_OK) return st;
     for (int32_t i = first; i < last; i++) s->kv.n_cells[i] += n;
-    if (change) ggml_backend_tensor_get(change, erc + first_row, 0, (size_t)n * sizeof *erc);
+    if (change) st = read_floats(change, n, erc + first_row, error);
+    if (st != S2P_OK) return st;
     return logits ? read_logits(s, logits, error) : S2P_OK;
 }
 

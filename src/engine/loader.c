@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define SMALL_FILE ((size_t)64 << 20) /* F32 costs nothing here and saves roundings */
+#define RELEASE_EVERY ((size_t)64 << 20)
 #define MAX_GROUPS 12
 #define MAX_TENSORS                                                              \
     4096 /* per group; 512 layers of 12 tensors would be more than any model has \
@@ -25,6 +26,7 @@ typedef void (*fill_function)(const item *it, uint8_t *out);
 struct item {
     struct ggml_tensor *tensor;
     const s2v_gguf_tensor *source, *second;
+    s2v_gguf *file;
     fill_function fill; /* NULL: the bytes of the file as they are */
 };
 
@@ -116,6 +118,7 @@ static struct ggml_tensor *add_item(s2v_loader *loader, ggml_backend_buffer_type
         return NULL;
     }
     it.tensor = ggml_new_tensor_2d(to->ctx, type, ne0, ne1);
+    it.file = loader->file;
     to->items[to->n_items++] = it;
     if (!is_mapped)
         loader->weights->n_bytes += ggml_backend_buft_get_alloc_size(buffer_type, it.tensor);
@@ -246,8 +249,8 @@ struct ggml_tensor *s2v_loader_try(s2v_loader *loader, const char *name, int32_t
 static void fill_padded(const item *it, uint8_t *out)
 {
     const s2v_gguf_tensor *t = it->source;
-    const size_t unit = ggml_type_size((enum ggml_type)t->type);
-    const size_t from = (size_t)t->ne[0] * unit, to = (size_t)it->tensor->ne[0] * unit;
+    const size_t from = ggml_row_size((enum ggml_type)t->type, t->ne[0]);
+    const size_t to = ggml_row_size((enum ggml_type)t->type, it->tensor->ne[0]);
     memset(out, 0, to * (size_t)it->tensor->ne[1]);
     for (int64_t r = 0; r < t->ne[1]; r++)
         memcpy(out + (size_t)r * to, t->data + (size_t)r * from, from);
@@ -264,8 +267,13 @@ struct ggml_tensor *s2v_loader_padded(s2v_loader *loader, const char *pattern, i
     const s2v_use use = ne1 == 1 ? S2V_USE_VECTOR : S2V_USE_MATRIX;
     const s2v_gguf_tensor *t = find(loader, name, use, ne0, ne1, false);
     if (!t) return NULL;
-    if (ggml_blck_size((enum ggml_type)t->type) != 1) /* quantised rows cannot grow */
-        return s2v_loader_get(loader, pattern, layer, use, ne0, ne1);
+    if (to0 % ggml_blck_size((enum ggml_type)t->type) != 0) { /* rows grow by whole blocks only */
+        loader->status =
+            s2_fail(loader->error, S2P_EUNSUPPORTED,
+                    "%s of type %s and %lld columns cannot be padded to %lld", name,
+                    ggml_type_name((enum ggml_type)t->type), (long long)ne0, (long long)to0);
+        return NULL;
+    }
     ggml_backend_buffer_type_t buffer = place(loader, (enum ggml_type)t->type, use, to0, to1);
     struct ggml_tensor *tensor = add_item(loader, buffer, (enum ggml_type)t->type, to0, to1,
                                           (item){ .source = t, .fill = fill_padded });
@@ -370,10 +378,17 @@ static s2p_status copy_group(s2v_loader *loader, group *g, uint64_t *done, uint6
     if (!g->buffer)
         return s2_fail(loader->error, S2P_ENOMEM, "out of memory: %llu bytes of weights",
                        (unsigned long long)total);
+    size_t touched = 0;
     for (size_t i = 0; i < g->n_items; i++) {
         const s2p_status st = set_item(loader, &g->items[i]);
         if (st != S2P_OK) return st;
-        *done += ggml_nbytes(g->items[i].tensor);
+        const size_t n = ggml_nbytes(g->items[i].tensor);
+        *done += n;
+        touched += n;
+        if (touched > RELEASE_EVERY) { /* never the whole file and its copy in memory at once */
+            s2v_gguf_release_pages(g->items[i].file);
+            touched = 0;
+        }
         if (progress && progress("loading weights", (double)*done / (double)total, user) != 0)
             return s2_fail(loader->error, S2P_ECANCELLED, "loading was cancelled");
     }

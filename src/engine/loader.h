@@ -45,7 +45,7 @@ struct ggml_tensor *s2v_loader_try(s2v_loader *loader, const char *name, int32_t
                                    int64_t ne0, int64_t ne1);
 
 /* [ne0, ne1] in the file, zero-padded to [to0, to1]: sizes that are no multiple of 32 fall out of
- * the fast kernels. F32, F16 or BF16 only. */
+ * the fast kernels. Blocks of zero bytes are zeros in every quantised type. */
 struct ggml_tensor *s2v_loader_padded(s2v_loader *loader, const char *name, int32_t layer,
                                       int64_t ne0, int64_t ne1, int64_t to0, int64_t to1);
 

@@ -76,7 +76,7 @@ static s2p_status read_params(s2v_decoder_params *p, const s2v_gguf *file, const
     TRY(s2v_key_int(file, prefix, "feed_forward_length", 1, 1 << 20, &p->n_ff, error));
     TRY(s2v_key_int(file, prefix, "attention.head_count", 1, 1024, &p->n_heads, error));
     TRY(s2v_key_int(file, prefix, "attention.head_count_kv", 1, 1024, &p->n_kv_heads, error));
-    TRY(s2v_key_int(file, prefix, "context_length", 1, 1 << 24, &p->n_ctx_train, error));
+    TRY(s2v_key_int(file, prefix, "context_length", 1, 1 << 20, &p->n_ctx_train, error));
     TRY(s2v_key_float(file, prefix, "rope.freq_base", 1.0, 1e12, &p->rope_base, error));
     TRY(s2v_key_float(file, prefix, "attention.layer_norm_rms_epsilon", 0.0, 1.0, &p->rms_eps,
                       error));

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #define MAX_IMAGES 64
-#define VISION_NODES 8192
+#define NODES_PER_BLOCK 80 /* of the tower, with all kinds of windows in it */
 
 typedef struct job { /* one prefill on its way */
     s2v_session *s;
@@ -50,14 +50,26 @@ static void note(const s2v_session *s, const char *text)
 
 /* --- the prompt -------------------------------------------------------------- */
 
+/* The first turn with the system prompt, later ones without, raw text as it is. */
+static s2p_status to_tokens(job *j)
+{
+    const s2v_session *s = j->s;
+    const s2v_tokenizer *tokenizer = s->engine->tokenizer;
+    const char *name = s->engine->model.arch->template_name;
+    const s2v_prompt *p = j->prompt;
+    if (p->raw) return s2v_chat_raw(&j->chat, tokenizer, name, p->raw, j->error);
+    if (s->kv.n_cells[0] == 0)
+        return s2v_chat_render(&j->chat, tokenizer, name, p->messages, p->n_messages, true,
+                               j->error);
+    const bool has_ended = s->pending >= 0 && s2v_tokenizer_ends(tokenizer, s->pending);
+    return s2v_chat_continue(&j->chat, tokenizer, name, p->messages, p->n_messages, has_ended,
+                             j->error);
+}
+
 static s2p_status render(job *j)
 {
-    const s2v_engine *engine = j->s->engine;
-    const char *name = engine->model.arch->template_name;
     const s2v_prompt *p = j->prompt;
-    const s2p_status st = p->raw ? s2v_chat_raw(&j->chat, engine->tokenizer, name, p->raw, j->error)
-                                 : s2v_chat_render(&j->chat, engine->tokenizer, name, p->messages,
-                                                   p->n_messages, true, j->error);
+    const s2p_status st = to_tokens(j);
     if (st != S2P_OK) return st;
     int32_t n_marks = 0;
     for (size_t i = 0; i < j->chat.n_pieces; i++) n_marks += j->chat.piece[i].image >= 0;
@@ -160,36 +172,77 @@ static s2p_status embed_text(job *j)
     return s2v_graph_compute(graph, j->error);
 }
 
+/* Where the visual rows of a picture stand in the tensor of all rows, in bytes. */
+static size_t picture_bytes(const job *j, int32_t i, size_t *first)
+{
+    const size_t row = (size_t)j->s->engine->model.decoder.p.n_embd * sizeof(float);
+    *first = (size_t)j->first_row[i] * row;
+    return (size_t)tokens_of(j->frames[i].grid) * row;
+}
+
 static void tap_picture(job *j, int32_t i)
 {
     s2v_session *s = j->s;
-    const int32_t n = tokens_of(j->frames[i].grid), width = s->engine->model.decoder.p.n_embd;
-    const size_t row_bytes = (size_t)width * sizeof(float);
-    float *data = malloc((size_t)n * row_bytes);
+    size_t first;
+    const size_t n = picture_bytes(j, i, &first);
+    float *data = malloc(n);
     if (!data) return;
-    ggml_backend_tensor_get(s->rows.hidden, data, (size_t)j->first_row[i] * row_bytes,
-                            (size_t)n * row_bytes);
-    s->tap("vis.merged", i, data, n, width, s->tap_user);
+    ggml_backend_tensor_get(s->rows.hidden, data, first, n);
+    s->tap("vis.merged", i, data, tokens_of(j->frames[i].grid), s->engine->model.decoder.p.n_embd,
+           s->tap_user);
     free(data);
+}
+
+/* With options.keep_picture: the rows of the picture seen last, without the tower. */
+static bool recall_picture(job *j, int32_t i)
+{
+    s2v_session *s = j->s;
+    const float *rows = s2v_seen_recall(&s->seen, &j->frames[i], s->engine->model.vision.patch_row);
+    if (!rows) return false;
+    size_t first;
+    const size_t n = picture_bytes(j, i, &first);
+    ggml_backend_tensor_set(s->rows.hidden, rows, first, n);
+    return true;
+}
+
+static void remember_picture(job *j, int32_t i)
+{
+    s2v_session *s = j->s;
+    const s2v_model *model = &s->engine->model;
+    size_t first;
+    const size_t n = picture_bytes(j, i, &first);
+    float *rows = s2v_seen_remember(&s->seen, &j->frames[i], model->vision.patch_row,
+                                    model->decoder.p.n_embd);
+    if (rows) ggml_backend_tensor_get(s->rows.hidden, rows, first, n);
+}
+
+static s2p_status see_picture(job *j, s2v_graph *tower, int32_t i)
+{
+    s2v_session *s = j->s;
+    const s2v_model *model = &s->engine->model;
+    if (s->options.keep_picture && recall_picture(j, i)) return S2P_OK;
+    const s2p_status st = s2v_graph_begin(tower, j->error);
+    if (st != S2P_OK) return st;
+    struct ggml_tensor *seen = model->arch->vision(tower, model, &j->frames[i]);
+    const int32_t n = tokens_of(j->frames[i].grid);
+    s2v_graph_expand(
+        tower, ggml_cpy(tower->ctx, seen, s2v_rows_view(tower->ctx, &s->rows, j->first_row[i], n)));
+    const s2p_status computed = s2v_graph_compute(tower, j->error);
+    if (computed == S2P_OK && s->options.keep_picture) remember_picture(j, i);
+    return computed;
 }
 
 /* The tower writes straight into the rows; its memory is gone before the decoder starts. */
 static s2p_status see_pictures(job *j)
 {
     s2v_session *s = j->s;
-    const s2v_model *model = &s->engine->model;
     if (j->prompt->n_images == 0) return S2P_OK;
     const double start = s2v_now_ms();
     s2v_graph tower;
-    s2p_status st = s2v_graph_init(&tower, &s->backends, VISION_NODES, j->error);
+    const int32_t n_nodes = NODES_PER_BLOCK * (s->engine->model.vision.n_blocks + 1);
+    s2p_status st = s2v_graph_init(&tower, &s->backends, n_nodes, j->error);
     for (int32_t i = 0; st == S2P_OK && i < j->prompt->n_images; i++) {
-        st = s2v_graph_begin(&tower, j->error);
-        if (st != S2P_OK) break;
-        struct ggml_tensor *seen = model->arch->vision(&tower, model, &j->frames[i]);
-        const int32_t n = tokens_of(j->frames[i].grid);
-        s2v_graph_expand(&tower, ggml_cpy(tower.ctx, seen,
-                                          s2v_rows_view(tower.ctx, &s->rows, j->first_row[i], n)));
-        st = s2v_graph_compute(&tower, j->error);
+        st = see_picture(j, &tower, i);
         if (st == S2P_OK && s->tap) tap_picture(j, i);
         const s2v_engine_options *o = &s->engine->options;
         if (st == S2P_OK && o->progress &&
@@ -206,10 +259,11 @@ static s2p_status see_pictures(job *j)
 static int32_t budget_of(const job *j, int32_t i)
 {
     const s2p_grid grid = j->frames[i].grid;
+    if (!j->prune->method) return tokens_of(grid);
     if (j->prune->image_budget) return j->prune->image_budget[i];
     if (!(j->prune->budget_percent > 0.0)) return j->prune->budget;
-    const int32_t n = (int32_t)rint(j->prune->budget_percent / 100.0 * tokens_of(grid));
-    return n > 1 ? n : 1;
+    const double n = rint(fmin(j->prune->budget_percent, 100.0) / 100.0 * tokens_of(grid));
+    return n > 1.0 ? (int32_t)n : 1;
 }
 
 /* The picture structure is measured on: the source, unless asked otherwise. */
@@ -358,6 +412,14 @@ static s2p_status prepare(job *j)
     j->method = s2p_method_find(j->prune->method ? j->prune->method : "full");
     if (!j->method)
         return s2_fail(j->error, S2P_EINVAL, "unknown method '%.60s'", j->prune->method);
+    const int32_t n_layers = s->engine->model.decoder.p.n_layers;
+    if (j->method->after[0] + 1 >= n_layers)
+        return s2_fail(j->error, S2P_EUNSUPPORTED,
+                       "method '%s' prunes after layer %d; the model has %d layer%s",
+                       j->method->name, j->method->after[0], n_layers, n_layers == 1 ? "" : "s");
+    if ((n > 0 && !j->prompt->images) ||
+        (!j->prompt->raw && (!j->prompt->messages || j->prompt->n_messages == 0)))
+        return s2_fail(j->error, S2P_EINVAL, "the prompt has no text or lacks its pictures");
     forget_plans(s);
     j->frames = calloc((size_t)n + 1, sizeof *j->frames);
     j->first_row = calloc((size_t)n + 1, sizeof *j->first_row);

@@ -65,7 +65,11 @@ static s2p_status open_session(s2v_session *s, s2p_error *error)
     if (st == S2P_OK) st = s2v_sampler_create(&s->sampler, decoder->p.n_vocab, error);
     s->logits = malloc((size_t)decoder->p.n_vocab * sizeof *s->logits);
     s->positions = malloc((size_t)o->n_batch * 4 * sizeof *s->positions);
-    if (st == S2P_OK && (!s->logits || !s->positions))
+    /* An answer fits into the context, its text into a piece: the token loop allocates nothing. */
+    s->generated.id = malloc((size_t)o->n_ctx * sizeof *s->generated.id);
+    s->generated.capacity = s->generated.id ? (size_t)o->n_ctx : 0;
+    const bool has_text = s2_buffer_extend(&s->text, MAX_PIECE) != NULL;
+    if (st == S2P_OK && (!s->logits || !s->positions || !s->generated.id || !has_text))
         st = s2_fail(error, S2P_ENOMEM, "out of memory for the logits");
     return st;
 }
@@ -98,6 +102,7 @@ void s2v_session_free(s2v_session *s)
     for (int32_t i = 0; i < s->n_plans; i++) s2p_plan_free(s->plans[i]);
     free(s->plans);
     s2v_rows_free(&s->rows);
+    s2v_seen_forget(&s->seen);
     s2v_kv_free(&s->kv);
     s2v_graph_free(&s->graph);
     s2v_backends_close(&s->backends);
@@ -130,6 +135,7 @@ void s2v_session_set_tap(s2v_session *session, s2v_tap tap, void *user)
 static void give_text(s2v_session *s, int32_t token, bool is_end, char *text, size_t capacity)
 {
     s->text.size = 0;
+    s->text.status = S2P_OK; /* one absurdly long token does not silence the next */
     if (is_end)
         s2v_detokenize_end(&s->detokenizer, &s->text);
     else

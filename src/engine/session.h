@@ -5,6 +5,7 @@
 #include "engine/arch.h"
 #include "engine/decoder.h"
 #include "engine/sample.h"
+#include "engine/seen.h"
 #include "engine/template.h"
 #include "prune/method.h"
 
@@ -41,6 +42,7 @@ struct s2v_session {
     s2v_graph graph;
     s2v_kv kv;
     s2v_rows rows;
+    s2v_seen seen;    /* with options.keep_picture */
     int32_t next_pos; /* of the next text token, as if nothing had been pruned */
     int32_t pending;  /* picked but not yet in the cache; -1: none */
     bool has_logits;

@@ -222,6 +222,16 @@ static void write_message(writer *w, const s2v_message *m)
     write_literal(w, w->format->after_message);
 }
 
+static s2p_status write_turn(writer *w, const s2v_message *message, size_t n, bool add_assistant)
+{
+    for (size_t i = 0; i < n && w->status == S2P_OK; i++) write_message(w, &message[i]);
+    if (add_assistant) {
+        write_special(w, "<|im_start|>");
+        write_literal(w, "assistant\n");
+    }
+    return finish(w);
+}
+
 s2p_status s2v_chat_render(s2v_chat *out, const s2v_tokenizer *tokenizer, const char *name,
                            const s2v_message *message, size_t n, bool add_assistant,
                            s2p_error *error)
@@ -232,12 +242,19 @@ s2p_status s2v_chat_render(s2v_chat *out, const s2v_tokenizer *tokenizer, const 
     if (st != S2P_OK) return st;
     if (w.format->default_system && message[0].role != S2V_SYSTEM)
         write_message(&w, &(s2v_message){ S2V_SYSTEM, w.format->default_system, 0 });
-    for (size_t i = 0; i < n && w.status == S2P_OK; i++) write_message(&w, &message[i]);
-    if (add_assistant) {
-        write_special(&w, "<|im_start|>");
-        write_literal(&w, "assistant\n");
-    }
-    return finish(&w);
+    return write_turn(&w, message, n, add_assistant);
+}
+
+s2p_status s2v_chat_continue(s2v_chat *out, const s2v_tokenizer *tokenizer, const char *name,
+                             const s2v_message *message, size_t n, bool has_ended, s2p_error *error)
+{
+    writer w;
+    s2p_status st = begin(&w, out, tokenizer, name, false, error);
+    if (st == S2P_OK) st = check_messages(message, n, error);
+    if (st != S2P_OK) return st;
+    if (!has_ended) write_special(&w, "<|im_end|>");
+    write_literal(&w, w.format->after_message);
+    return write_turn(&w, message, n, true);
 }
 
 /* --- raw prompts --------------------------------------------------------------------- */

@@ -46,6 +46,12 @@ s2p_status s2v_chat_render(s2v_chat *out, const s2v_tokenizer *tokenizer, const 
                            const s2v_message *message, size_t n, bool add_assistant,
                            s2p_error *error);
 
+/* The next turn of a conversation: no system prompt, and what closes the answer before it.
+ * has_ended: that answer already ends with its end token. */
+s2p_status s2v_chat_continue(s2v_chat *out, const s2v_tokenizer *tokenizer, const char *name,
+                             const s2v_message *message, size_t n, bool has_ended,
+                             s2p_error *error);
+
 /* A raw prompt: special tokens are parsed, "<image>" marks each picture; with a vision model the
  * picture is put between its start and end marks, as the format does. A prompt that was rendered
  * elsewhere comes through unchanged: with "qwen2-vl", "<image>" that already stands between

@@ -231,7 +231,6 @@ static s2p_status read_merge(const s2v_tokenizer *t, s2v_text line, s2v_merge *o
     const char *space = memchr(line.data, ' ', line.size);
     if (!space || line.size - 1 > sizeof joined) return S2P_EFORMAT;
     const size_t n_left = (size_t)(space - line.data), n_right = line.size - n_left - 1;
-    if (memchr(space + 1, ' ', n_right)) return S2P_EFORMAT;
     memcpy(joined, line.data, n_left);
     memcpy(joined + n_left, space + 1, n_right);
     out->left = s2v_vocab_find(t, joined, n_left);

@@ -3,6 +3,7 @@
 #include "prune/structure.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,7 +95,7 @@ static void worked_by_hand(void **state)
     /* A ramp has no curvature except at the two borders it meets. */
     image = gray_3x3(pixels, (const uint8_t[9]){ 1, 2, 3, 1, 2, 3, 1, 2, 3 });
     assert_int_equal(s2p_laplacian(&image, grid, 3, m), S2P_OK);
-    for (int i = 0; i < 9; i++) assert_int_equal(m[i].sum, (const int[3]){ 1, 0, -1 }[i % 3]);
+    for (int i = 0; i < 9; i++) assert_int_equal(m[i].sum, 1 - i % 3);
 }
 
 /* Random pictures with padded rows against the second implementation, on every table, with one
@@ -173,7 +174,7 @@ static void refusals(void **state)
     assert_int_equal(s2p_laplacian(&bad, grid, 1, m), S2P_ELIMIT);
     bad = (s2p_image){ 16, INT32_MAX, 48, pixels };
     assert_int_equal(s2p_laplacian(&bad, grid, 1, m), S2P_ELIMIT);
-    /* 17 regions across 16 pixels; 16 across 16 that fall on 5 tokens each is fine. */
+    /* 17 regions across 16 pixels; 16 across 16 of 5 tokens each are fine. */
     assert_int_equal(s2p_laplacian(&good, (s2p_grid){ 20, 20 }, 17, m), S2P_EUNSUPPORTED);
     assert_int_equal(s2p_laplacian(&good, (s2p_grid){ 80, 80 }, 16, m), S2P_OK);
     assert_int_equal(s2p_intensity(&bad, grid, 1, m), S2P_ELIMIT);
@@ -197,6 +198,29 @@ static void variance_is_exact(void **state)
     assert_true(s2p_variance((s2p_moments){ 2, 10, 1 }) == 0.0);
     assert_true(s2p_variance((s2p_moments){ -2, 10, 1 }) == 0.0);
     assert_true(s2p_variance((s2p_moments){ 2, INT64_MIN, INT64_MAX }) == 0.0);
+}
+
+__extension__ typedef unsigned __int128 uint128;
+
+/* Regions of any size against the compiler's own 128-bit integers. */
+static void variance_equals_128_bits(void **state)
+{
+    (void)state;
+    uint32_t seed = 11;
+    for (int turn = 0; turn < 20000; turn++) {
+        const int bits = 1 + random_below(&seed, 40);
+        const uint64_t wide = (uint64_t)next_random(&seed) << 24 | next_random(&seed);
+        const uint64_t n = 1 + wide % ((uint64_t)1 << bits);
+        const uint64_t mean = (uint64_t)random_below(&seed, 1000);
+        const uint64_t sum = n * mean + wide % n;
+        const uint64_t sum_sq = (uint64_t)((uint128)sum * sum / n) + 1 + next_random(&seed) % 4096;
+        const uint128 above = (uint128)n * sum_sq - (uint128)sum * sum;
+        const double want = (double)above / (double)((uint128)n * n);
+        const int64_t sign = turn % 2 ? -1 : 1;
+        const double got =
+            s2p_variance((s2p_moments){ (int64_t)n, sign * (int64_t)sum, (int64_t)sum_sq });
+        CHECK_CASE(got == want, "turn %d: %a, not %a", turn, got, want);
+    }
 }
 
 static void normalise(void **state)
@@ -241,9 +265,13 @@ static void heterogeneity(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(worked_by_hand), cmocka_unit_test(equals_the_second_implementation),
-        cmocka_unit_test(refusals),       cmocka_unit_test(variance_is_exact),
-        cmocka_unit_test(normalise),      cmocka_unit_test(heterogeneity),
+        cmocka_unit_test(worked_by_hand),
+        cmocka_unit_test(equals_the_second_implementation),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(variance_is_exact),
+        cmocka_unit_test(variance_equals_128_bits),
+        cmocka_unit_test(normalise),
+        cmocka_unit_test(heterogeneity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

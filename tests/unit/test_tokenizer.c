@@ -56,6 +56,7 @@ static void test_by_hand(void **state)
         { "the smallest rank first", "aba", "aba", true },
         { "a a (rank 12) before a b (rank 20)", "aab", "aab", true },
         { "leftmost of equals", "aaa", "aa|a", true },
+        { "c d, then cd e before b cd, though b c was in line earlier", "bcde", "b|cde", true },
         { "long runs", "aaaaaaaaaaaaa", "aaaaaaaa|aaaa|a", true },
         { "an ending", "us's", "us|'s", true },
         { "an ending in capitals has no merge", "us'S", "us|'|S", true },
@@ -290,7 +291,7 @@ static void test_merging_as_defined(void **state)
         size_t n = (size_t)random_below(&seed, (int32_t)COUNT_OF(fast));
         for (size_t i = 0; i < n; i++)
             fast[i] = slow[i] =
-                tokenizer->byte_token[(uint8_t) "aabheluswrd "[random_below(&seed, 12)]];
+                tokenizer->byte_token[(uint8_t) "aabcdeheluswrd "[random_below(&seed, 15)]];
         const size_t n_slow = join_slowly(slow, n);
         assert_int_equal(s2v_bpe_join(bpe, &tokenizer->merges, fast, &n, NULL), S2P_OK);
         assert_int_equal(n, n_slow);

@@ -123,6 +123,8 @@ static inline void add(burst *b, columns l)
     b->square = _mm256_add_epi32(b->square, _mm256_add_epi32(even, odd));
 }
 
+_Static_assert(offsetof(s2p_moments, sum_sq) == offsetof(s2p_moments, sum) + 8, "one load");
+
 /* All squares of a burst together stay below 2^31. */
 static inline void flush(burst *b, s2p_moments *moments)
 {
@@ -130,9 +132,10 @@ static inline void flush(burst *b, s2p_moments *moments)
     const __m256i pairs = _mm256_hadd_epi32(sum, b->square);
     const __m128i four =
         _mm_add_epi32(_mm256_castsi256_si128(pairs), _mm256_extracti128_si256(pairs, 1));
-    const __m128i two = _mm_hadd_epi32(four, four);
-    moments->sum += _mm_extract_epi32(two, 0);
-    moments->sum_sq += _mm_extract_epi32(two, 1);
+    const __m128i two = _mm_add_epi32(four, _mm_srli_epi64(four, 32)); /* in lanes 0 and 2 */
+    __m128i *const total = (void *)((uint8_t *)moments + offsetof(s2p_moments, sum));
+    const __m128i wide = _mm_cvtepi32_epi64(_mm_shuffle_epi32(two, 0x08));
+    _mm_storeu_si128(total, _mm_add_epi64(_mm_loadu_si128(total), wide));
     b->sum = b->square = _mm256_setzero_si256();
 }
 

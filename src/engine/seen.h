@@ -1,0 +1,27 @@
+/* seen.h - the tower's output for the last picture, remembered.
+ *
+ * Many questions about one picture need the tower once. A picture is known again by
+ * comparing everything the tower would read, so a recalled row is the row it would
+ * have computed.
+ */
+#ifndef S2_ENGINE_SEEN_H
+#define S2_ENGINE_SEEN_H
+
+#include "engine/arch.h"
+
+typedef struct s2v_seen {
+    float *patches; /* what the tower read */
+    float *rows;    /* what it gave, [tokens][n_embd] */
+    size_t n_patch_values, n_row_values;
+    s2p_grid grid;
+} s2v_seen;
+
+/* The rows of this picture; NULL when it is not the one remembered. patch_row: floats per patch. */
+const float *s2v_seen_recall(const s2v_seen *seen, const s2v_frame *frame, int32_t patch_row);
+
+/* Remember a picture instead of the one before. Room for its rows, [tokens][n_embd], to be filled
+ * by the caller; NULL without memory: then nothing is remembered. */
+float *s2v_seen_remember(s2v_seen *seen, const s2v_frame *frame, int32_t patch_row, int32_t n_embd);
+void s2v_seen_forget(s2v_seen *seen);
+
+#endif /* S2_ENGINE_SEEN_H */
