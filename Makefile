@@ -4,7 +4,7 @@ JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX  ?= /usr/local
 CMAKE    = cmake -S . -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 
-.PHONY: all demo test test-sanitize test-long bench fuzz install format lint clean
+.PHONY: all demo test test-sanitize test-long bench bench-engine fuzz install format lint clean
 
 all: ## build only
 	@scripts/setup build
@@ -30,6 +30,10 @@ test-long: test test-sanitize ## everything, and a longer run of each fuzz targe
 bench: ## ratios with their spread, written to bench/results
 	@scripts/setup bench
 	@bench/run $(BUILD)-bench
+
+bench-engine: all ## the engine beside llama.cpp's (builds the peer and a 3 GB model in the cache)
+	@scripts/setup bench
+	@bench/engine $(BUILD)/s2prune
 
 fuzz: ## each fuzz target for a minute (SECONDS_EACH)
 	@scripts/setup test
