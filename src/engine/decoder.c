@@ -6,19 +6,9 @@
  */
 #include "engine/decoder.h"
 
+#include "engine/draw.h"
+
 #include <math.h>
-
-static struct ggml_tensor *norm(struct ggml_context *ctx, struct ggml_tensor *x,
-                                struct ggml_tensor *weight, float eps)
-{
-    return ggml_mul(ctx, ggml_rms_norm(ctx, x, eps), weight);
-}
-
-static struct ggml_tensor *linear(struct ggml_context *ctx, struct ggml_tensor *weight,
-                                  struct ggml_tensor *bias, struct ggml_tensor *x)
-{
-    return ggml_add(ctx, ggml_mul_mat(ctx, weight, x), bias);
-}
 
 /* x: [head_dim, heads, n] */
 static struct ggml_tensor *rope(struct ggml_context *ctx, const s2v_decoder_params *p,
@@ -53,15 +43,15 @@ static struct ggml_tensor *attention(s2v_graph *graph, const s2v_decoder_params 
 {
     struct ggml_context *ctx = graph->ctx;
     const int64_t n = span->n, width = (int64_t)p->n_kv_heads * p->head_dim;
-    struct ggml_tensor *k = linear(ctx, layer->k, layer->k_bias, x);
-    struct ggml_tensor *v = linear(ctx, layer->v, layer->v_bias, x);
+    struct ggml_tensor *k = s2v_draw_linear(ctx, layer->k, layer->k_bias, x);
+    struct ggml_tensor *v = s2v_draw_linear(ctx, layer->v, layer->v_bias, x);
     k = rope(ctx, p, ggml_reshape_3d(ctx, k, p->head_dim, p->n_kv_heads, n), span->pos);
     k = ggml_reshape_2d(ctx, k, width, n);
     s2v_graph_expand(graph, ggml_cpy(ctx, k, s2v_kv_rows(ctx, k_cache, n_past, span->n)));
     s2v_graph_expand(graph, ggml_cpy(ctx, v, s2v_kv_rows(ctx, v_cache, n_past, span->n)));
 
     /* RoPE needs a row for each position, so q is rotated whole and cut afterwards. */
-    struct ggml_tensor *q = linear(ctx, layer->q, layer->q_bias, x);
+    struct ggml_tensor *q = s2v_draw_linear(ctx, layer->q, layer->q_bias, x);
     q = rope(ctx, p, ggml_reshape_3d(ctx, q, p->head_dim, p->n_heads, n), span->pos);
     struct ggml_tensor *mask = span->mask;
     int64_t n_out = n;
@@ -95,12 +85,12 @@ struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder
         const s2v_layer *layer = &decoder->layers[i];
         const bool is_last_only = span->last_row_only && i == p->n_layers - 1;
 
-        struct ggml_tensor *x = norm(ctx, h, layer->attn_norm, p->rms_eps);
+        struct ggml_tensor *x = s2v_draw_rms_norm(ctx, h, layer->attn_norm, p->rms_eps);
         x = attention(graph, p, layer, kv->k[i], kv->v[i], kv->n_cells[i], x, span, is_last_only);
         if (is_last_only) h = last_column(ctx, h);
         h = ggml_add(ctx, h, x);
 
-        x = norm(ctx, h, layer->ffn_norm, p->rms_eps);
+        x = s2v_draw_rms_norm(ctx, h, layer->ffn_norm, p->rms_eps);
         struct ggml_tensor *gate = ggml_mul_mat(ctx, layer->gate, x);
         struct ggml_tensor *up = ggml_mul_mat(ctx, layer->up, x);
         x = ggml_mul_mat(ctx, layer->down, ggml_swiglu_split(ctx, gate, up));
@@ -112,6 +102,7 @@ struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder
 struct ggml_tensor *s2v_draw_head(s2v_graph *graph, const s2v_decoder *decoder,
                                   struct ggml_tensor *h)
 {
-    struct ggml_tensor *x = norm(graph->ctx, h, decoder->output_norm, decoder->p.rms_eps);
+    struct ggml_tensor *x =
+        s2v_draw_rms_norm(graph->ctx, h, decoder->output_norm, decoder->p.rms_eps);
     return ggml_mul_mat(graph->ctx, decoder->output, x);
 }

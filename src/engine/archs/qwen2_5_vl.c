@@ -8,7 +8,10 @@
  */
 #include "engine/archs/qwen_frame.h"
 
+#include "engine/draw.h"
+
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define TRY(call)                      \
@@ -20,12 +23,14 @@
 static int32_t round_up(int32_t n, int32_t unit) { return (n + unit - 1) / unit * unit; }
 
 /* Keys a file may leave out; the published models all have these values. */
-static int32_t optional_key(const s2v_gguf *file, const char *key, int32_t low, int32_t high,
-                            int32_t fallback)
+static s2p_status optional_key(const s2v_gguf *file, const char *key, int32_t low, int32_t high,
+                               int32_t fallback, int32_t *out, s2p_error *error)
 {
-    int64_t value;
-    return s2v_gguf_int(file, key, &value) && value >= low && value <= high ? (int32_t)value
-                                                                            : fallback;
+    char name[64];
+    (void)snprintf(name, sizeof name, "clip.vision.%s", key);
+    *out = fallback;
+    if (!s2v_gguf_find_key(file, name)) return S2P_OK;
+    return s2v_key_int(file, "clip.vision", key, low, high, out, error);
 }
 
 static s2p_status read_floats(const s2v_gguf *file, const char *name, float out[3],
@@ -61,11 +66,14 @@ static s2p_status read_vision(s2v_vision *v, const s2v_gguf *file, s2p_error *er
         return s2_fail(error, S2P_EFORMAT, "%d vision heads do not divide a width of %d",
                        v->n_heads, v->n_embd);
     v->head_dim = v->n_embd / v->n_heads;
-    v->merge = optional_key(file, "clip.vision.spatial_merge_size", 2, 2, 2);
-    const int32_t window = optional_key(file, "clip.vision.window_size", v->patch, 4096, 112);
+    int32_t window, low, high;
+    TRY(optional_key(file, "spatial_merge_size", 2, 2, 2, &v->merge, error));
+    TRY(optional_key(file, "window_size", v->patch, 4096, 112, &window, error));
+    TRY(optional_key(file, "image_min_pixels", 1, 1 << 30, 56 * 56, &low, error));
+    TRY(optional_key(file, "image_max_pixels", 1, 1 << 30, 1280 * 28 * 28, &high, error));
+    v->min_pixels = low;
+    v->max_pixels = high;
     v->window = window / (v->patch * v->merge) > 0 ? window / (v->patch * v->merge) : 1;
-    v->min_pixels = optional_key(file, "clip.vision.image_min_pixels", 1, 1 << 30, 56 * 56);
-    v->max_pixels = optional_key(file, "clip.vision.image_max_pixels", 1, 1 << 30, 1280 * 28 * 28);
     v->patch_values = 3 * v->patch * v->patch;
     v->patch_row = round_up(v->patch_values, 32);
     return S2P_OK;
@@ -146,18 +154,6 @@ static s2p_status qwen_load(s2v_model *model, s2v_loader *loader, s2v_gguf *text
 
 /* --- the tower ---------------------------------------------------------------- */
 
-static struct ggml_tensor *norm(struct ggml_context *ctx, struct ggml_tensor *x,
-                                struct ggml_tensor *weight, float eps)
-{
-    return ggml_mul(ctx, ggml_rms_norm(ctx, x, eps), weight);
-}
-
-static struct ggml_tensor *linear(struct ggml_context *ctx, struct ggml_tensor *weight,
-                                  struct ggml_tensor *bias, struct ggml_tensor *x)
-{
-    return ggml_add(ctx, ggml_mul_mat(ctx, weight, x), bias);
-}
-
 /* Rows [first, first + length * count) as `count` sequences: [head_dim, length, heads, count]. */
 static struct ggml_tensor *as_batch(struct ggml_context *ctx, struct ggml_tensor *x, int64_t first,
                                     int64_t length, int64_t count)
@@ -185,9 +181,9 @@ static struct ggml_tensor *attention(struct ggml_context *ctx, const s2v_vision 
                                      struct ggml_tensor *pos, const s2v_frame *f, bool is_full)
 {
     int sections[4] = { v->head_dim / 4, v->head_dim / 4, v->head_dim / 4, v->head_dim / 4 };
-    struct ggml_tensor *q = linear(ctx, b->q, b->q_bias, x);
-    struct ggml_tensor *k = linear(ctx, b->k, b->k_bias, x);
-    struct ggml_tensor *val = linear(ctx, b->v, b->v_bias, x);
+    struct ggml_tensor *q = s2v_draw_linear(ctx, b->q, b->q_bias, x);
+    struct ggml_tensor *k = s2v_draw_linear(ctx, b->k, b->k_bias, x);
+    struct ggml_tensor *val = s2v_draw_linear(ctx, b->v, b->v_bias, x);
     q = ggml_reshape_3d(ctx, q, v->head_dim, v->n_heads, f->n_patches);
     k = ggml_reshape_3d(ctx, k, v->head_dim, v->n_heads, f->n_patches);
     val = ggml_reshape_3d(ctx, val, v->head_dim, v->n_heads, f->n_patches);
@@ -209,7 +205,7 @@ static struct ggml_tensor *attention(struct ggml_context *ctx, const s2v_vision 
             first += length * count;
         }
     }
-    return linear(ctx, b->out, b->out_bias, out);
+    return s2v_draw_linear(ctx, b->out, b->out_bias, out);
 }
 
 static struct ggml_tensor *qwen_vision(s2v_graph *graph, const s2v_model *model, const s2v_frame *f)
@@ -227,20 +223,20 @@ static struct ggml_tensor *qwen_vision(s2v_graph *graph, const s2v_model *model,
     for (int32_t i = 0; i < v->n_blocks; i++) {
         const s2v_block *b = &v->blocks[i];
         const bool is_full = (i + 1) % v->full_every == 0;
-        struct ggml_tensor *x = norm(ctx, h, b->norm1, v->eps);
+        struct ggml_tensor *x = s2v_draw_rms_norm(ctx, h, b->norm1, v->eps);
         h = ggml_add(ctx, h, attention(ctx, v, b, x, pos, f, is_full));
-        x = norm(ctx, h, b->norm2, v->eps);
-        struct ggml_tensor *gate = linear(ctx, b->gate, b->gate_bias, x);
-        struct ggml_tensor *up = linear(ctx, b->up, b->up_bias, x);
-        x = linear(ctx, b->down, b->down_bias, ggml_swiglu_split(ctx, gate, up));
+        x = s2v_draw_rms_norm(ctx, h, b->norm2, v->eps);
+        struct ggml_tensor *gate = s2v_draw_linear(ctx, b->gate, b->gate_bias, x);
+        struct ggml_tensor *up = s2v_draw_linear(ctx, b->up, b->up_bias, x);
+        x = s2v_draw_linear(ctx, b->down, b->down_bias, ggml_swiglu_split(ctx, gate, up));
         h = ggml_add(ctx, h, x);
     }
 
     const int64_t per_token = (int64_t)v->merge * v->merge;
-    h = norm(ctx, h, v->post_norm, v->eps);
+    h = s2v_draw_rms_norm(ctx, h, v->post_norm, v->eps);
     h = ggml_reshape_2d(ctx, h, v->n_embd * per_token, f->n_patches / per_token);
-    h = ggml_gelu_erf(ctx, linear(ctx, v->mm0, v->mm0_bias, h));
-    h = linear(ctx, v->mm2, v->mm2_bias, h);
+    h = ggml_gelu_erf(ctx, s2v_draw_linear(ctx, v->mm0, v->mm0_bias, h));
+    h = s2v_draw_linear(ctx, v->mm2, v->mm2_bias, h);
     return ggml_get_rows(ctx, h, raster);
 }
 
