@@ -177,6 +177,33 @@ static void test_allocators_share_as_documented(void **state)
     assert_int_equal(layout.share[0], 16); /* all it can hold */
 }
 
+/* More tokens than dimensions: most eigenvalues are rounding, and the rank is still right. */
+static void test_erank_of_low_rank(void **state)
+{
+    enum { TOKENS = 24 * 6, WIDE = 83 };
+    (void)state;
+    static float feature[TOKENS * WIDE];
+    s2p_plan *plan;
+    assert_int_equal(s2p_plan_create(&plan, (s2p_grid){ 24, 6 }), S2P_OK);
+    for (int32_t rank = 1; rank <= WIDE; rank += 41) {
+        for (int32_t i = 0; i < TOKENS; i++)
+            for (int32_t k = 0; k < WIDE; k++) feature[i * WIDE + k] = i % rank == k ? 1.0f : 0.0f;
+        const s2p_signals signals = { .feature = feature, .feature_dim = WIDE };
+        const s2p_choice choice = { .side = 1, .allocator = "erank", .selector = "centre" };
+        assert_int_equal(s2p_prune(&signals, 10, &choice, plan, NULL), S2P_OK);
+        const double got = (double)s2p_plan_layout(plan).raw[0];
+        assert_true(got > 0.97 * rank && got < 1.001 * rank); /* not all multiplicities equal */
+    }
+    uint32_t s = 3;
+    for (int32_t i = 0; i < TOKENS * WIDE; i++)
+        feature[i] = (float)random_below(&s, 2001) / 1000.0f - 1.0f;
+    const s2p_signals signals = { .feature = feature, .feature_dim = WIDE };
+    const s2p_choice choice = { .side = 1, .allocator = "erank", .selector = "centre" };
+    assert_int_equal(s2p_prune(&signals, 10, &choice, plan, NULL), S2P_OK);
+    assert_true(s2p_plan_layout(plan).raw[0] > 60.0f && s2p_plan_layout(plan).raw[0] < 84.0f);
+    s2p_plan_free(plan);
+}
+
 static void test_plan_without_scores_has_cells_only(void **state)
 {
     fixture *f = *state;
@@ -274,6 +301,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_plan_without_scores_has_cells_only, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_odd_grids, set_up, tear_down),
+        cmocka_unit_test(test_erank_of_low_rank),
         cmocka_unit_test(test_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,15 +3,15 @@
 
 #include <string.h>
 
-extern const s2p_allocator allocator_laplacian;
-extern const s2p_allocator allocator_uniform;
-extern const s2p_allocator allocator_random;
-extern const s2p_allocator allocator_fft;
-extern const s2p_allocator allocator_erank;
+extern const s2p_allocator s2p_allocator_laplacian;
+extern const s2p_allocator s2p_allocator_uniform;
+extern const s2p_allocator s2p_allocator_random;
+extern const s2p_allocator s2p_allocator_fft;
+extern const s2p_allocator s2p_allocator_erank;
 
 static const s2p_allocator *const allocators[] = {
-    &allocator_laplacian, /* the paper's; NULL stands for it */
-    &allocator_uniform,   &allocator_random, &allocator_fft, &allocator_erank,
+    &s2p_allocator_laplacian, /* the paper's; NULL stands for it */
+    &s2p_allocator_uniform,   &s2p_allocator_random, &s2p_allocator_fft, &s2p_allocator_erank,
 };
 #define N_ALLOCATORS (sizeof allocators / sizeof *allocators)
 

@@ -88,16 +88,18 @@ static void ql_step(double *d, double *e, int32_t low, int32_t high)
     e[high] = 0.0;
 }
 
-/* d: diagonal in, eigenvalues out. e: [n], destroyed. */
+/* d: diagonal in, eigenvalues out. e: [n], destroyed. An entry of e counts as zero below the
+ * rounding of the largest row: a region of low rank has many eigenvalues that are nothing but that.
+ */
 static s2p_status eigenvalues(double *d, double *e, int32_t n)
 {
+    double largest = 0.0;
     e[n - 1] = 0.0;
+    for (int32_t i = 0; i < n; i++) largest = fmax(largest, fabs(d[i]) + fabs(e[i]));
     for (int32_t low = 0; low < n; low++) {
         for (int32_t step = 0;; step++) {
             int32_t high = low;
-            while (high < n - 1 &&
-                   fabs(e[high]) > DBL_EPSILON * (fabs(d[high]) + fabs(d[high + 1])))
-                high++;
+            while (high < n - 1 && fabs(e[high]) > DBL_EPSILON * largest) high++;
             if (high == low) break;
             if (step == MAX_QL_STEPS) return S2P_EINVAL; /* only with values that are not finite */
             ql_step(d, e, low, high);
@@ -140,7 +142,7 @@ static s2p_status erank_measure(const s2p_signals *signals, s2p_plan *plan)
     return st;
 }
 
-const s2p_allocator allocator_erank = {
+const s2p_allocator s2p_allocator_erank = {
     .name = "erank",
     .source = "S2Prune, Sec. 5.5 (Roy and Vetterli 2007)",
     .needs = S2P_NEED_FEATURE,

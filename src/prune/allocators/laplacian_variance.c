@@ -16,7 +16,7 @@ static s2p_status laplacian_measure(const s2p_signals *signals, s2p_plan *plan)
     return S2P_OK;
 }
 
-const s2p_allocator allocator_laplacian = {
+const s2p_allocator s2p_allocator_laplacian = {
     .name = "laplacian",
     .source = "S2Prune, Sec. 4.1",
     .needs = S2P_NEED_PIXELS,

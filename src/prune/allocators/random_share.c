@@ -24,7 +24,7 @@ static s2p_status random_draw(int32_t budget, uint64_t seed, s2p_plan *plan)
     return S2P_OK;
 }
 
-const s2p_allocator allocator_random = {
+const s2p_allocator s2p_allocator_random = {
     .name = "random",
     .source = "S2Prune, Sec. 5.5 (formula ours)",
     .draw = random_draw,

@@ -17,7 +17,7 @@ static s2p_status fft_measure(const s2p_signals *signals, s2p_plan *plan)
     return S2P_OK;
 }
 
-const s2p_allocator allocator_fft = {
+const s2p_allocator s2p_allocator_fft = {
     .name = "fft",
     .source = "S2Prune, Sec. 5.5 (formula ours)",
     .needs = S2P_NEED_PIXELS,

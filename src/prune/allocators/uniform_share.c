@@ -12,7 +12,7 @@ static s2p_status uniform_measure(const s2p_signals *signals, s2p_plan *plan)
     return S2P_OK;
 }
 
-const s2p_allocator allocator_uniform = {
+const s2p_allocator s2p_allocator_uniform = {
     .name = "uniform",
     .source = "S2Prune, Sec. 5.5",
     .measure = uniform_measure,

@@ -16,7 +16,7 @@ static s2p_status centre_pick(s2p_grid grid, const s2p_rect *cells, int32_t n_ce
     return S2P_OK;
 }
 
-const s2p_selector selector_centre = {
+const s2p_selector s2p_selector_centre = {
     .name = "centre",
     .source = "S2Prune, Sec. 3.4 (rule ours)",
     .pick = centre_pick,

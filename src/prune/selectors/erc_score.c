@@ -9,7 +9,7 @@ static s2p_status erc_rate(const s2p_signals *signals, int32_t n_tokens, float *
     return S2P_OK;
 }
 
-const s2p_selector selector_erc = {
+const s2p_selector s2p_selector_erc = {
     .name = "erc",
     .source = "S2Prune, Sec. 4.2",
     .needs = S2P_NEED_ERC,

@@ -15,7 +15,7 @@ static s2p_status norm_rate(const s2p_signals *signals, int32_t n_tokens, float 
     return S2P_OK;
 }
 
-const s2p_selector selector_norm = {
+const s2p_selector s2p_selector_norm = {
     .name = "norm",
     .source = "S2Prune, Sec. 5.5",
     .needs = S2P_NEED_HIDDEN,

@@ -26,14 +26,14 @@ static s2p_status query_last_rate(const s2p_signals *signals, int32_t n_tokens, 
     return S2P_OK;
 }
 
-const s2p_selector selector_query_all = {
+const s2p_selector s2p_selector_query_all = {
     .name = "query-all",
     .source = "S2Prune, Sec. 5.5",
     .needs = S2P_NEED_QUERY_ATTN,
     .rate = query_all_rate,
 };
 
-const s2p_selector selector_query_last = {
+const s2p_selector s2p_selector_query_last = {
     .name = "query-last",
     .source = "S2Prune, Sec. 5.5",
     .needs = S2P_NEED_QUERY_ATTN,

@@ -15,7 +15,7 @@ static s2p_status random_pick(s2p_grid grid, const s2p_rect *cells, int32_t n_ce
     return S2P_OK;
 }
 
-const s2p_selector selector_random = {
+const s2p_selector s2p_selector_random = {
     .name = "random",
     .source = "S2Prune, Sec. 5.5",
     .pick = random_pick,

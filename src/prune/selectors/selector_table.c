@@ -3,16 +3,17 @@
 
 #include <string.h>
 
-extern const s2p_selector selector_erc;
-extern const s2p_selector selector_random;
-extern const s2p_selector selector_norm;
-extern const s2p_selector selector_query_all;
-extern const s2p_selector selector_query_last;
-extern const s2p_selector selector_centre;
+extern const s2p_selector s2p_selector_erc;
+extern const s2p_selector s2p_selector_random;
+extern const s2p_selector s2p_selector_norm;
+extern const s2p_selector s2p_selector_query_all;
+extern const s2p_selector s2p_selector_query_last;
+extern const s2p_selector s2p_selector_centre;
 
 static const s2p_selector *const selectors[] = {
-    &selector_erc, /* the paper's; NULL stands for it */
-    &selector_random, &selector_norm, &selector_query_all, &selector_query_last, &selector_centre,
+    &s2p_selector_erc, /* the paper's; NULL stands for it */
+    &s2p_selector_random,     &s2p_selector_norm,   &s2p_selector_query_all,
+    &s2p_selector_query_last, &s2p_selector_centre,
 };
 #define N_SELECTORS (sizeof selectors / sizeof *selectors)
 
