@@ -1,7 +1,7 @@
 /* json.h - JSON in and out, through jansson, with limits before parsing.
  *
- * Reading: s2_json_parse refuses what RELIABILITY asks for (depth, duplicate
- * keys, invalid UTF-8, NaN) and hands out a borrowed tree. Writing: build a tree
+ * Reading: s2_json_parse bounds the nesting, refuses duplicate
+ * keys, invalid UTF-8 and NaN, and hands out a tree. Writing: build a tree
  * with jansson's own constructors and print it with s2_json_write.
  */
 #ifndef S2_BASE_JSON_H

@@ -2,7 +2,7 @@
  *
  * The file is mapped read-only and validated before anyone else sees a byte:
  * counts, lengths, types, shapes by checked 64-bit arithmetic, offset + size
- * within the file, no overlap, no duplicate names (RELIABILITY R-GG1). What the
+ * within the file, no overlap, no duplicate names. What the
  * getters hand out is borrowed from the mapping until s2v_gguf_close.
  */
 #ifndef S2_ENGINE_GGUF_H

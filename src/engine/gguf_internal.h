@@ -4,7 +4,7 @@
 
 #include "engine/gguf.h"
 
-/* --- limits (RELIABILITY R-GG1) --------------------------------------------------------- */
+/* --- limits --------------------------------------------------------- */
 
 #define S2V_GGUF_MAX_TENSORS 65536u
 #define S2V_GGUF_MAX_KEYS 65536u

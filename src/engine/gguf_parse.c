@@ -1,6 +1,6 @@
 /* gguf_parse.c - accept or refuse the whole header of a model file.
  *
- * RELIABILITY R-GG1. Layout of versions 2 and 3, little-endian:
+ * Layout of versions 2 and 3, little-endian:
  *
  *   "GGUF" u32 version, u64 tensors, u64 keys
  *   keys:    string name, u32 type, value        (string: u64 length, bytes; array: u32 type, u64

@@ -35,7 +35,7 @@ typedef struct s2_image { /* owned pixels; .view is what everyone else takes */
     uint8_t *pixels;
 } s2_image;
 
-/* RELIABILITY R-IM: 20 MiB, 2^25 pixels, side 16384, aspect 200, 500 scans, 5 s, strict. */
+/* The defaults: 20 MiB, 2^25 pixels, side 16384, aspect 200, 500 scans, 5 s, strict. */
 void s2_image_limits_init(s2_image_limits *limits);
 
 /* A picture whose pixels are not yet set, rows without gaps. *out is untouched unless S2P_OK. */

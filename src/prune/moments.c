@@ -5,7 +5,7 @@
  * The variance is (n S2 - S1^2) / n^2. Both terms of the fraction can pass 64 bits
  * (a region may have 2^40 pixels), so they are built as 128-bit integers and each
  * is rounded once, to the nearest double, before the one division. The min-max is
- * float32 because the authors' is (METHODS 2.4).
+ * float32 because the authors' is.
  */
 #include "s2prune.h"
 

@@ -1,6 +1,6 @@
 /* structure.c - how much goes on in each region of the picture.
  *
- * Paper: App. A.2 Eq. 2. Choices the paper leaves open (METHODS 2.1-2.3): the picture
+ * Paper: App. A.2 Eq. 2. Choices the paper leaves open: the picture
  * is measured at source resolution, gray is Pillow's mode "L", pixel boundaries are
  * rounded half to even, and the Laplacian repeats the outermost pixels at the border.
  *

@@ -1,7 +1,7 @@
 /* test_image_bombs.c - small files that ask for much.
  *
  * The header bombs run first, in a fresh process: the peak of resident memory may
- * not grow by more than 32 MB (RELIABILITY R-IM1). That figure is not taken under a
+ * not grow by more than 32 MB. That figure is not taken under a
  * sanitizer, whose shadow memory is not ours.
  */
 #include "image/test_files.h"
