@@ -98,9 +98,21 @@ typedef struct s2v_prune_options {
     const int32_t *image_side;   /* NULL, or K for each picture (0: by the rule), [n_images] */
 } s2v_prune_options;
 
+typedef enum s2v_view { /* LLaVA-OneVision only; other models have one view and take AUTO or BASE */
+                        S2V_VIEW_AUTO = 0, /* SQUARE for several pictures; for one BASE when
+                                              pruning, else ANYRES */
+                        S2V_VIEW_BASE = 1, /* the whole picture stretched to the tower's size, as
+                                              the paper does */
+                        S2V_VIEW_ANYRES =
+                            2, /* that, and the picture once more in tiles, as Hugging Face does */
+                        S2V_VIEW_SQUARE = 3 /* the whole picture padded to a square */
+} s2v_view;
+
 typedef struct s2v_image_options {  /* how a picture becomes the tower's input */
     int32_t width, height;          /* 0: by the model's own rule; else stretched to this size */
     int64_t min_pixels, max_pixels; /* 0: the model's own limits */
+    s2v_view view;
+    int no_newline;             /* LLaVA-OneVision without its newline rows */
     int structure_from_resized; /* measure structure on the resized picture (not the paper's way) */
 } s2v_image_options;
 
@@ -123,7 +135,8 @@ typedef struct s2v_prompt { /* all borrowed */
 
 typedef struct s2v_stats { /* milliseconds, tokens, bytes */
     double image_ms, vision_ms, layer0_ms, select_ms, layers_ms, prompt_ms;
-    int32_t text_tokens, image_tokens_full, image_tokens, prompt_tokens; /* prompt: after pruning */
+    int32_t text_tokens; /* text and what is kept like it: LLaVA-OneVision's newline rows */
+    int32_t image_tokens_full, image_tokens, prompt_tokens; /* prompt: after pruning */
     uint64_t kv_visual_bytes, kv_visual_bytes_paper, kv_total_bytes;
     double flops; /* of the prefill, decoder only, after the paper's formula */
 } s2v_stats;
@@ -155,8 +168,13 @@ const int32_t *s2v_session_tokens(const s2v_session *session, size_t *n);
 /* Logits of the last position, [n_vocab], borrowed until the next call. */
 const float *s2v_session_logits(const s2v_session *session);
 
-/* The plan of picture `index` of the last prefill; NULL past the end. */
+/* The plan of picture `index` of the last prefill; NULL past the end. With S2V_VIEW_ANYRES this is
+ * the plan of the base view, and s2v_session_tile_plan the one of the tiles (else NULL). */
 const s2p_plan *s2v_session_plan(const s2v_session *session, int32_t index);
+const s2p_plan *s2v_session_tile_plan(const s2v_session *session, int32_t index);
+
+/* How that picture was seen; S2V_VIEW_AUTO past the end. */
+s2v_view s2v_session_view(const s2v_session *session, int32_t index);
 
 #ifdef __cplusplus
 }

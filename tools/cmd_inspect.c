@@ -3,6 +3,7 @@
  * Everything comes from the validator (engine/gguf.h), which hands over what it had
  * accepted when it met the mistake. Tensor data is read only for --check.
  */
+#include "engine/arch.h"
 #include "inspect.h"
 #include "program.h"
 #include "report.h"
@@ -33,6 +34,21 @@ static void explain(s2_inspection *in, const char *what, s2v_text name)
     s2_buffer_free(&clean);
 }
 
+/* The architecture with this language model, or with this projector. */
+static const s2v_arch *find_arch(s2v_text name, bool is_projector)
+{
+    for (size_t i = 0; s2v_arch_at(i); i++)
+        if (equals(name, is_projector ? s2v_arch_at(i)->projector : s2v_arch_at(i)->name))
+            return s2v_arch_at(i);
+    return NULL;
+}
+
+static void praise(s2_inspection *in, const s2v_arch *arch, const char *part)
+{
+    in->is_supported = true;
+    (void)snprintf(in->support, sizeof in->support, "%s %s", arch->title, part);
+}
+
 /* Whether this kind of model is one the engine runs. Shapes are checked when it is loaded. */
 static void judge(s2_inspection *in)
 {
@@ -42,17 +58,15 @@ static void judge(s2_inspection *in)
         kind = "the file is broken";
     } else if (!s2v_gguf_string(in->file, "general.architecture", &name)) {
         kind = "key 'general.architecture' is missing";
-    } else if (equals(name, "qwen2vl")) {
-        in->is_supported = true;
-        kind = "Qwen2.5-VL language model";
+    } else if (find_arch(name, false)) {
+        praise(in, find_arch(name, false), "language model");
     } else if (!equals(name, "clip")) {
         explain(in, "architecture", name);
     } else if (!s2v_gguf_string(in->file, "clip.projector_type", &name) &&
                !s2v_gguf_string(in->file, "clip.vision.projector_type", &name)) {
         kind = "key 'clip.projector_type' is missing";
-    } else if (equals(name, "qwen2.5vl_merger")) {
-        in->is_supported = true;
-        kind = "Qwen2.5-VL vision tower (mmproj)";
+    } else if (find_arch(name, true)) {
+        praise(in, find_arch(name, true), "vision tower (mmproj)");
     } else {
         explain(in, "projector", name);
     }

@@ -8,32 +8,74 @@
 
 #include "engine/graph.h"
 #include "engine/model.h"
+#include "image/image.h"
 
 #define S2V_WINDOW_KINDS 4 /* whole, cut at the right, cut at the bottom, cut at both */
+#define S2V_MAX_PARTS 2    /* the whole picture, and the same in tiles */
 
-typedef struct s2v_frame { /* one picture as the tower wants it; owned arrays */
-    int32_t width, height; /* pixels after resizing */
-    s2p_grid grid;         /* tokens the decoder will see */
-    int32_t n_patches;
-    float *patches;  /* [n_patches][patch_row] in the tower's order */
-    int32_t *pos;    /* [4][n_patches] row, column, row, column */
-    int32_t *raster; /* [tokens] where each raster token stands in the tower's order */
+typedef struct s2v_part { /* tokens that may be pruned: a grid among the rows of a picture */
+    s2p_grid grid;
+    int32_t first;         /* row of its first token */
+    int32_t pitch;         /* rows from one line of the grid to the next */
+    int32_t width, height; /* pixels the whole picture had for it */
+} s2v_part;
+
+typedef struct s2v_blend { /* weight * token is a share of the row */
+    int32_t view, token, row;
+    float weight;
+} s2v_blend;
+
+/* One picture as the tower wants it and as the decoder gets it; owned arrays. The tokens of view 0
+ * are part 0 and the first rows. Other rows are blended from the other views; a row that belongs to
+ * no part holds the model's newline and is never pruned. */
+typedef struct s2v_frame {
+    int32_t n_views;   /* times the tower runs */
+    int32_t n_patches; /* of one view */
+    float *patches;    /* [n_views][n_patches][patch_row] in the tower's order */
+    int32_t *pos;      /* [4][n_patches] row, column, row, column; NULL: the tower knows */
+    int32_t *raster; /* [tokens] where each raster token stands in the tower's order; NULL: there */
     int32_t n_windows[S2V_WINDOW_KINDS];      /* attention windows of each kind, in this order */
     int32_t window_patches[S2V_WINDOW_KINDS]; /* patches in one of them */
+
+    int32_t n_rows; /* of the decoder */
+    s2v_part part[S2V_MAX_PARTS];
+    int32_t n_parts;
+    s2v_blend *blend; /* of views 1 and up */
+    size_t n_blend;
+    s2v_view view; /* never S2V_VIEW_AUTO; S2V_VIEW_SQUARE: so is structure measured */
 } s2v_frame;
 
 void s2v_frame_free(s2v_frame *frame);
 
+/* Where token `t` of a part stands among the rows of its picture. */
+static inline int32_t s2v_part_row(const s2v_part *part, int32_t t)
+{
+    return part->first + t / part->grid.cols * part->pitch + t % part->grid.cols;
+}
+
+static inline int32_t s2v_part_tokens(const s2v_part *part)
+{
+    return part->grid.rows * part->grid.cols;
+}
+
+/* The picture in the middle of a square of the tower's mean colour; *out is owned by the caller. */
+s2p_status s2v_square(const s2v_model *model, const s2p_image *image, s2_image *out,
+                      s2p_error *error);
+
 struct s2v_arch {
+    const char *title;     /* as people call it */
     const char *name;      /* general.architecture of the text model */
     const char *projector; /* clip.projector_type of the mmproj */
     const char *template_name;
     s2p_status (*load)(s2v_model *model, s2v_loader *loader, s2v_gguf *text, s2v_gguf *mmproj,
                        int32_t gpu_layers, s2p_error *error);
+    /* usual: what S2V_VIEW_AUTO stands for in this prompt. */
     s2p_status (*frame)(const s2v_model *model, const s2p_image *image,
-                        const s2v_image_options *options, s2v_frame *out, s2p_error *error);
-    /* Visual rows [n_embd, tokens] in raster order. */
-    struct ggml_tensor *(*vision)(s2v_graph *graph, const s2v_model *model, const s2v_frame *frame);
+                        const s2v_image_options *options, s2v_view usual, s2v_frame *out,
+                        s2p_error *error);
+    /* Tokens of one view, [n_embd, tokens] in raster order. */
+    struct ggml_tensor *(*vision)(s2v_graph *graph, const s2v_model *model, const s2v_frame *frame,
+                                  int32_t view);
 };
 
 /* By the architecture of the text model and the projector of the mmproj; NULL when unknown. */

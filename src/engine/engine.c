@@ -28,13 +28,15 @@ static s2p_status find_arch(s2v_engine *engine, s2p_error *error)
         return s2_fail(error, S2P_EFORMAT, "the mmproj's architecture is '%.*s', expected 'clip'",
                        (int)(kind.size < 40 ? kind.size : 40), kind.data);
     engine->model.arch = s2v_arch_find(name, projector);
-    if (!engine->model.arch)
-        return s2_fail(error, S2P_EUNSUPPORTED,
-                       "model '%.*s' with projector '%.*s' is not supported; known: %s with %s",
-                       (int)(name.size < 40 ? name.size : 40), name.data,
-                       (int)(projector.size < 40 ? projector.size : 40), projector.data,
-                       s2v_arch_at(0)->name, s2v_arch_at(0)->projector);
-    return S2P_OK;
+    if (engine->model.arch) return S2P_OK;
+    char known[256] = "";
+    for (size_t i = 0, n = 0; s2v_arch_at(i) && n < sizeof known; i++)
+        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s with %s", i ? ", " : "",
+                              s2v_arch_at(i)->name, s2v_arch_at(i)->projector);
+    return s2_fail(error, S2P_EUNSUPPORTED,
+                   "model '%.*s' with projector '%.*s' is not supported; known: %s",
+                   (int)(name.size < 40 ? name.size : 40), name.data,
+                   (int)(projector.size < 40 ? projector.size : 40), projector.data, known);
 }
 
 static s2p_status check_memory(const s2v_engine *engine, uint64_t needed, s2p_error *error)

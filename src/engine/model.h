@@ -25,8 +25,8 @@ typedef struct s2v_decoder {
     int32_t first_on_device; /* layers from here on live on the main device */
 } s2v_decoder;
 
-typedef struct s2v_block { /* of the vision tower */
-    struct ggml_tensor *norm1, *norm2;
+typedef struct s2v_block {                                       /* of the vision tower */
+    struct ggml_tensor *norm1, *norm2, *norm1_bias, *norm2_bias; /* biases: LLaVA-OneVision */
     struct ggml_tensor *q, *k, *v, *out, *q_bias, *k_bias, *v_bias, *out_bias;
     struct ggml_tensor *gate, *up, *down, *gate_bias, *up_bias, *down_bias;
 } s2v_block;
@@ -36,11 +36,14 @@ typedef struct s2v_vision {
     int32_t patch, merge; /* pixels per patch side, patches per token side */
     int32_t window;       /* tokens per window side */
     int32_t full_every;   /* block i attends everywhere when (i + 1) % full_every == 0 */
+    int32_t image, side;  /* LLaVA-OneVision: pixels and tokens per side of a view */
+    bool has_tiles;       /* and views of tiles, as OneVision's 36 sizes want them */
     int32_t patch_values; /* 3 * patch * patch */
     int32_t patch_row;    /* the same, padded */
     int64_t min_pixels, max_pixels;
     float eps, mean[3], std[3];
-    struct ggml_tensor *patch_embd; /* F32 [patch_row, n_embd] */
+    struct ggml_tensor *patch_embd;                      /* F32 [patch_row, n_embd] */
+    struct ggml_tensor *patch_bias, *pos_embd, *newline; /* LLaVA-OneVision; newline may be NULL */
     struct ggml_tensor *post_norm, *mm0, *mm0_bias, *mm2, *mm2_bias;
     s2v_block *blocks;
 } s2v_vision;

@@ -1,4 +1,4 @@
-/* positions.c - M-RoPE positions: time, row and column of every prompt token.
+/* positions.c - M-RoPE positions: time, row and column of every prompt token; and plain ones.
  *
  * The rule of Qwen2-VL and Qwen2.5-VL for still pictures. A picture stands at one moment (all its
  * tokens share the time of the text before it) and spans max(rows, cols) positions, so the text
@@ -27,4 +27,10 @@ int32_t s2v_mrope(const s2v_segment *segment, size_t n_segments, int32_t *const 
         next += grid.rows > grid.cols ? grid.rows : grid.cols;
     }
     return next;
+}
+
+int32_t s2v_positions_plain(int32_t n, int32_t *const pos[3])
+{
+    for (int32_t i = 0; i < n; i++) put(pos, (size_t)i, i, i, i);
+    return n;
 }

@@ -1,4 +1,4 @@
-/* positions.h - where each prompt token stands, in Qwen's three coordinates. */
+/* positions.h - where each prompt token stands: in Qwen's three coordinates, or simply in a row. */
 #ifndef S2_ENGINE_POSITIONS_H
 #define S2_ENGINE_POSITIONS_H
 
@@ -13,5 +13,8 @@ typedef struct s2v_segment { /* a run of text, or one picture */
  * a picture spans its rows and columns from where the text stood, and the text goes on after the
  * largest id. Returns the position of the first generated token. */
 int32_t s2v_mrope(const s2v_segment *segment, size_t n_segments, int32_t *const pos[3]);
+
+/* Plain RoPE: 0, 1, 2, ... whatever the tokens are. Returns n. */
+int32_t s2v_positions_plain(int32_t n, int32_t *const pos[3]);
 
 #endif /* S2_ENGINE_POSITIONS_H */

@@ -6,7 +6,9 @@
  * For S2Prune: layer 0 on everything, ERC computed there, then B rows per picture.
  * A budget of all tokens or more prunes nothing. When a picture is too small to be
  * measured (a region without a pixel, or a side below 3), its structure counts as
- * flat: the budget is spread evenly and a note says so.
+ * flat: the budget is spread evenly and a note says so. A picture seen whole and in
+ * tiles (LLaVA-OneVision's any-res) has two grids over the same pixels: its budget is
+ * split by their token counts, and each is pruned for itself; newlines always stay.
  */
 #include "engine/session.h"
 
@@ -28,13 +30,20 @@ typedef struct job { /* one prefill on its way */
     s2v_chat chat;
     s2v_frame *frames;  /* [n_images] */
     int32_t *first_row; /* [n_images] */
+    int32_t n_newlines; /* rows of all pictures that are never pruned */
     float *erc;         /* [rows] */
     int32_t *keep;      /* [rows] */
     s2v_stats stats;
     s2p_error *error;
 } job;
 
-static int32_t tokens_of(s2p_grid grid) { return grid.rows * grid.cols; }
+/* Tokens of a picture that may be pruned. */
+static int32_t tokens_of(const s2v_frame *frame)
+{
+    int32_t n = 0;
+    for (int32_t p = 0; p < frame->n_parts; p++) n += s2v_part_tokens(&frame->part[p]);
+    return n;
+}
 
 static s2v_image_options options_of(const job *j, int32_t i)
 {
@@ -79,19 +88,37 @@ static s2p_status render(job *j)
     return S2P_OK;
 }
 
+/* S2V_VIEW_AUTO: a pruned picture is seen as the paper does, an unpruned one as Hugging Face does
+ * by default, and several pictures as Hugging Face does, pruned or not. */
+static s2v_view usual_view(const job *j)
+{
+    if (j->prompt->n_images > 1) return S2V_VIEW_SQUARE;
+    return strcmp(j->method->name, "full") == 0 ? S2V_VIEW_ANYRES : S2V_VIEW_BASE;
+}
+
 static s2p_status make_frames(job *j)
 {
     const s2v_model *model = &j->s->engine->model;
     const double start = s2v_now_ms();
     for (int32_t i = 0; i < j->prompt->n_images; i++) {
         const s2v_image_options options = options_of(j, i);
-        const s2p_status st =
-            model->arch->frame(model, &j->prompt->images[i], &options, &j->frames[i], j->error);
+        const s2p_status st = model->arch->frame(model, &j->prompt->images[i], &options,
+                                                 usual_view(j), &j->frames[i], j->error);
         if (st != S2P_OK) return st;
-        j->stats.image_tokens_full += tokens_of(j->frames[i].grid);
+        j->stats.image_tokens_full += tokens_of(&j->frames[i]);
+        j->n_newlines += j->frames[i].n_rows - tokens_of(&j->frames[i]);
     }
     j->stats.image_ms = s2v_now_ms() - start;
     return S2P_OK;
+}
+
+/* Rows of a picture that may be pruned are its own; newlines count as text. */
+static void lay_out_picture(s2v_session *s, const s2v_frame *frame, int32_t image, int32_t first)
+{
+    for (int32_t i = 0; i < frame->n_rows; i++) s->rows.image[first + i] = -1;
+    for (int32_t p = 0; p < frame->n_parts; p++)
+        for (int32_t t = 0; t < s2v_part_tokens(&frame->part[p]); t++)
+            s->rows.image[first + s2v_part_row(&frame->part[p], t)] = image;
 }
 
 /* Where each row comes from and where it stands. A token left over from the last answer comes
@@ -100,7 +127,7 @@ static s2p_status lay_out_rows(job *j)
 {
     s2v_session *s = j->s;
     const bool has_pending = s->pending >= 0;
-    const int64_t n_text = (int64_t)j->chat.tokens.n + has_pending;
+    const int64_t n_text = (int64_t)j->chat.tokens.n + has_pending + j->n_newlines;
     const int64_t n = n_text + j->stats.image_tokens_full;
     const int32_t n_past = s->kv.n_cells[0];
     if (n_past + n > s->kv.n_ctx)
@@ -125,12 +152,15 @@ static s2p_status lay_out_rows(job *j)
             segment[n_segments++] = (s2v_segment){ .n_text = (int32_t)piece->n_tokens };
         for (size_t t = 0; t < piece->n_tokens; t++) s->rows.image[row++] = -1;
         if (piece->image < 0) continue;
-        const s2p_grid grid = j->frames[piece->image].grid;
-        segment[n_segments++] = (s2v_segment){ .grid = grid };
+        const s2v_frame *frame = &j->frames[piece->image];
+        segment[n_segments++] = (s2v_segment){ .grid = frame->part[0].grid };
         j->first_row[piece->image] = row;
-        for (int32_t t = 0; t < tokens_of(grid); t++) s->rows.image[row++] = piece->image;
+        lay_out_picture(s, frame, piece->image, row);
+        row += frame->n_rows;
     }
-    const int32_t span = s2v_mrope(segment, n_segments, s->rows.pos);
+    const bool is_plain = s->engine->model.decoder.p.sections[0] == 0;
+    const int32_t span = is_plain ? s2v_positions_plain(s->rows.n, s->rows.pos)
+                                  : s2v_mrope(segment, n_segments, s->rows.pos);
     for (int plane = 0; plane < 3; plane++)
         for (int32_t i = 0; i < s->rows.n; i++) s->rows.pos[plane][i] += s->next_pos;
     s->next_pos += span;
@@ -167,69 +197,9 @@ static s2p_status embed_text(job *j)
             token += piece->n_tokens;
             row += n;
         }
-        if (piece->image >= 0) row += tokens_of(j->frames[piece->image].grid);
+        if (piece->image >= 0) row += j->frames[piece->image].n_rows;
     }
     return s2v_graph_compute(graph, j->error);
-}
-
-/* Where the visual rows of a picture stand in the tensor of all rows, in bytes. */
-static size_t picture_bytes(const job *j, int32_t i, size_t *first)
-{
-    const size_t row = (size_t)j->s->engine->model.decoder.p.n_embd * sizeof(float);
-    *first = (size_t)j->first_row[i] * row;
-    return (size_t)tokens_of(j->frames[i].grid) * row;
-}
-
-static void tap_picture(job *j, int32_t i)
-{
-    s2v_session *s = j->s;
-    size_t first;
-    const size_t n = picture_bytes(j, i, &first);
-    float *data = malloc(n);
-    if (!data) return;
-    ggml_backend_tensor_get(s->rows.hidden, data, first, n);
-    s->tap("vis.merged", i, data, tokens_of(j->frames[i].grid), s->engine->model.decoder.p.n_embd,
-           s->tap_user);
-    free(data);
-}
-
-/* With options.keep_picture: the rows of the picture seen last, without the tower. */
-static bool recall_picture(job *j, int32_t i)
-{
-    s2v_session *s = j->s;
-    const float *rows = s2v_seen_recall(&s->seen, &j->frames[i], s->engine->model.vision.patch_row);
-    if (!rows) return false;
-    size_t first;
-    const size_t n = picture_bytes(j, i, &first);
-    ggml_backend_tensor_set(s->rows.hidden, rows, first, n);
-    return true;
-}
-
-static void remember_picture(job *j, int32_t i)
-{
-    s2v_session *s = j->s;
-    const s2v_model *model = &s->engine->model;
-    size_t first;
-    const size_t n = picture_bytes(j, i, &first);
-    float *rows = s2v_seen_remember(&s->seen, &j->frames[i], model->vision.patch_row,
-                                    model->decoder.p.n_embd);
-    if (rows) ggml_backend_tensor_get(s->rows.hidden, rows, first, n);
-}
-
-static s2p_status see_picture(job *j, s2v_graph *tower, int32_t i)
-{
-    s2v_session *s = j->s;
-    const s2v_model *model = &s->engine->model;
-    if (s->options.keep_picture && recall_picture(j, i)) return S2P_OK;
-    const s2p_status st = s2v_graph_begin(tower, j->error);
-    if (st != S2P_OK) return st;
-    struct ggml_tensor *seen = model->arch->vision(tower, model, &j->frames[i]);
-    const int32_t n = tokens_of(j->frames[i].grid);
-    s2v_graph_expand(
-        tower, ggml_cpy(tower->ctx, seen, s2v_rows_view(tower->ctx, &s->rows, j->first_row[i], n)));
-    const s2p_status computed = s2v_graph_compute(tower, j->error);
-    if (computed == S2P_OK && s->options.keep_picture) remember_picture(j, i);
-    return computed;
 }
 
 /* The tower writes straight into the rows; its memory is gone before the decoder starts. */
@@ -242,8 +212,7 @@ static s2p_status see_pictures(job *j)
     const int32_t n_nodes = NODES_PER_BLOCK * (s->engine->model.vision.n_blocks + 1);
     s2p_status st = s2v_graph_init(&tower, &s->backends, n_nodes, j->error);
     for (int32_t i = 0; st == S2P_OK && i < j->prompt->n_images; i++) {
-        st = see_picture(j, &tower, i);
-        if (st == S2P_OK && s->tap) tap_picture(j, i);
+        st = s2v_see_picture(s, &tower, &j->frames[i], i, j->first_row[i], j->error);
         const s2v_engine_options *o = &s->engine->options;
         if (st == S2P_OK && o->progress &&
             o->progress("vision", (double)(i + 1) / j->prompt->n_images, o->user) != 0)
@@ -258,23 +227,52 @@ static s2p_status see_pictures(job *j)
 
 static int32_t budget_of(const job *j, int32_t i)
 {
-    const s2p_grid grid = j->frames[i].grid;
-    if (!j->prune->method) return tokens_of(grid);
+    const int32_t n_tokens = tokens_of(&j->frames[i]);
+    if (!j->prune->method) return n_tokens;
     if (j->prune->image_budget) return j->prune->image_budget[i];
     if (!(j->prune->budget_percent > 0.0)) return j->prune->budget;
-    const double n = rint(fmin(j->prune->budget_percent, 100.0) / 100.0 * tokens_of(grid));
+    const double n = rint(fmin(j->prune->budget_percent, 100.0) / 100.0 * n_tokens);
     return n > 1.0 ? (int32_t)n : 1;
 }
 
-/* The picture structure is measured on: the source, unless asked otherwise. */
-static s2p_status select_on(job *j, int32_t i, const s2p_image *picture, s2p_plan *plan)
+/* A picture seen whole and in tiles: each part gets its share of the budget by its tokens. */
+static s2p_status part_budget(const job *j, int32_t i, int32_t p, int32_t *out)
+{
+    const s2v_frame *frame = &j->frames[i];
+    const int32_t budget = budget_of(j, i), n_tokens = tokens_of(frame);
+    *out = budget;
+    if (frame->n_parts == 1) return S2P_OK;
+    if (budget < 2)
+        return s2_fail(j->error, S2P_EINVAL,
+                       "a picture seen whole and in tiles needs a budget of 2 or more, not %d",
+                       budget);
+    const int32_t capped = budget < n_tokens ? budget : n_tokens;
+    const double share = (double)s2v_part_tokens(&frame->part[0]) / n_tokens;
+    const double whole = fmin(fmax(rint(capped * share), 1.0), capped - 1.0);
+    *out = p == 0 ? (int32_t)whole : capped - (int32_t)whole;
+    return S2P_OK;
+}
+
+/* ERC of a part without the newlines between its lines, moved together where it stands. */
+static const float *erc_of(const job *j, int32_t i, int32_t p)
+{
+    if (!j->erc) return NULL;
+    const s2v_part *part = &j->frames[i].part[p];
+    float *rows = j->erc + j->first_row[i], *erc = rows + part->first;
+    for (int32_t t = 0; t < s2v_part_tokens(part); t++) erc[t] = rows[s2v_part_row(part, t)];
+    return erc;
+}
+
+static s2p_status select_on(job *j, int32_t i, int32_t p, const s2p_image *picture, s2p_plan *plan)
 {
     s2v_session *s = j->s;
-    s2p_view view = { .budget = budget_of(j, i), .choice = j->prune->choice };
+    s2p_view view = { .choice = j->prune->choice };
+    s2p_status st = part_budget(j, i, p, &view.budget);
+    if (st != S2P_OK) return st;
     if (j->prune->image_side) view.choice.side = j->prune->image_side[i];
     view.signals.image = picture;
-    view.signals.erc = j->erc ? j->erc + j->first_row[i] : NULL;
-    s2p_status st = s2p_method_run(j->method, &view, plan, j->error);
+    view.signals.erc = erc_of(j, i, p);
+    st = s2p_method_run(j->method, &view, plan, j->error);
     if (st == S2P_EUNSUPPORTED) {
         note(s, "a picture is too small to measure its structure; its budget is spread evenly");
         view.choice.allocator = "uniform";
@@ -283,44 +281,66 @@ static s2p_status select_on(job *j, int32_t i, const s2p_image *picture, s2p_pla
     return st;
 }
 
-static s2p_status select_picture(job *j, int32_t i, s2p_plan *plan)
+/* Structure is measured on the source, unless asked otherwise. */
+static s2p_status select_part(job *j, int32_t i, int32_t p, const s2p_image *picture)
 {
-    const s2p_image *source = &j->prompt->images[i];
-    if (!options_of(j, i).structure_from_resized) return select_on(j, i, source, plan);
+    const s2v_part *part = &j->frames[i].part[p];
+    s2p_plan **plan = &j->s->plans[i].part[p];
+    s2p_status st = s2p_plan_create(plan, part->grid);
+    if (st != S2P_OK) return s2_fail(j->error, st, "cannot make a plan: %s", s2p_status_text(st));
+    if (!options_of(j, i).structure_from_resized) return select_on(j, i, p, picture, *plan);
     s2_image resized;
-    s2p_status st =
-        s2_image_resize(source, j->frames[i].width, j->frames[i].height, &resized, j->error);
+    st = s2_image_resize(picture, part->width, part->height, &resized, j->error);
     if (st != S2P_OK) return st;
-    st = select_on(j, i, &resized.view, plan);
+    st = select_on(j, i, p, &resized.view, *plan);
     s2_image_free(&resized);
     return st;
+}
+
+/* The source in the geometry of the tower: padded if the tower saw it so. */
+static s2p_status select_picture(job *j, int32_t i)
+{
+    const s2v_frame *frame = &j->frames[i];
+    s2p_image picture = j->prompt->images[i];
+    s2_image squared = { .pixels = NULL };
+    s2p_status st = S2P_OK;
+    if (frame->view == S2V_VIEW_SQUARE) {
+        st = s2v_square(&j->s->engine->model, &picture, &squared, j->error);
+        if (st == S2P_OK) picture = squared.view;
+    }
+    for (int32_t p = 0; st == S2P_OK && p < frame->n_parts; p++)
+        st = select_part(j, i, p, &picture);
+    s2_image_free(&squared);
+    return st;
+}
+
+static void mark_kept(job *j, int32_t i)
+{
+    const s2v_frame *frame = &j->frames[i];
+    for (int32_t p = 0; p < frame->n_parts; p++) {
+        int32_t n;
+        const int32_t *kept = s2p_plan_keep(j->s->plans[i].part[p], &n);
+        for (int32_t k = 0; k < n; k++)
+            j->keep[j->first_row[i] + s2v_part_row(&frame->part[p], kept[k])] = 1;
+        j->stats.image_tokens += n;
+    }
 }
 
 /* Plans for all pictures, and the list of rows that stay: all text, the kept visual ones. */
 static s2p_status select_rows(job *j, int32_t *n_keep)
 {
     s2v_session *s = j->s;
+    for (int32_t row = 0; row < s->rows.n; row++) j->keep[row] = s->rows.image[row] < 0;
     for (int32_t i = 0; i < j->prompt->n_images; i++) {
-        s2p_status st = s2p_plan_create(&s->plans[i], j->frames[i].grid);
-        if (st != S2P_OK)
-            return s2_fail(j->error, st, "cannot make a plan: %s", s2p_status_text(st));
+        s->plans[i].view = j->frames[i].view;
         s->n_plans = i + 1;
-        st = select_picture(j, i, s->plans[i]);
+        const s2p_status st = select_picture(j, i);
         if (st != S2P_OK) return st;
+        mark_kept(j, i);
     }
-    int32_t at = 0, n = 0;
-    for (int32_t row = 0; row < s->rows.n; row++) {
-        const int32_t image = s->rows.image[row];
-        if (image >= 0) {
-            int32_t n_plan;
-            const int32_t *kept = s2p_plan_keep(s->plans[image], &n_plan);
-            if (row == j->first_row[image]) at = 0;
-            if (at == n_plan || kept[at] != row - j->first_row[image]) continue;
-            at++;
-            j->stats.image_tokens++;
-        }
-        j->keep[n++] = row;
-    }
+    int32_t n = 0;
+    for (int32_t row = 0; row < s->rows.n; row++)
+        if (j->keep[row]) j->keep[n++] = row; /* marks become the list */
     *n_keep = n;
     return S2P_OK;
 }
@@ -350,7 +370,7 @@ static s2p_status run_pruned(job *j)
             return s2_fail_memory(j->error, (size_t)s->rows.n * sizeof *j->erc, "ERC scores");
         st = s2v_run_layers(s, 0, boundary, j->erc, j->error);
         for (int32_t i = 0; st == S2P_OK && s->tap && j->erc && i < j->prompt->n_images; i++)
-            s->tap("erc", i, j->erc + j->first_row[i], tokens_of(j->frames[i].grid), 1,
+            s->tap("erc", i, j->erc + j->first_row[i], s2v_part_tokens(&j->frames[i].part[0]), 1,
                    s->tap_user);
         j->stats.layer0_ms = s2v_now_ms() - start;
     }
@@ -394,21 +414,29 @@ static void account(job *j)
     for (int32_t i = 0; i < p->n_layers; i++) t->kv_total_bytes += row * (uint64_t)s->kv.n_cells[i];
 }
 
-static void forget_plans(s2v_session *s)
+static s2p_status check_prompt(const job *j)
 {
-    for (int32_t i = 0; i < s->n_plans; i++) s2p_plan_free(s->plans[i]);
-    free(s->plans);
-    s->plans = NULL;
-    s->n_plans = 0;
+    const s2v_prompt *p = j->prompt;
+    if (p->n_images < 0 || p->n_images > MAX_IMAGES)
+        return s2_fail(j->error, S2P_ELIMIT, "%d pictures in one prompt; the limit is %d",
+                       p->n_images, MAX_IMAGES);
+    if (!p->raw && (!p->messages || p->n_messages == 0))
+        return s2_fail(j->error, S2P_EINVAL, "the prompt is empty");
+    for (int32_t i = 0; i < p->n_images; i++) {
+        const s2p_image *image = p->images ? &p->images[i] : NULL;
+        if (!image || !image->pixels || image->width < 1 || image->height < 1 ||
+            image->stride < 3 * (ptrdiff_t)image->width)
+            return s2_fail(j->error, S2P_EINVAL, "picture %d of the prompt has no pixels", i + 1);
+    }
+    return S2P_OK;
 }
 
 static s2p_status prepare(job *j)
 {
     s2v_session *s = j->s;
     const int32_t n = j->prompt->n_images;
-    if (n < 0 || n > MAX_IMAGES)
-        return s2_fail(j->error, S2P_ELIMIT, "%d pictures in one prompt; the limit is %d", n,
-                       MAX_IMAGES);
+    const s2p_status st = check_prompt(j);
+    if (st != S2P_OK) return st;
     j->method = s2p_method_find(j->prune->method ? j->prune->method : "full");
     if (!j->method)
         return s2_fail(j->error, S2P_EINVAL, "unknown method '%.60s'", j->prune->method);
@@ -417,13 +445,10 @@ static s2p_status prepare(job *j)
         return s2_fail(j->error, S2P_EUNSUPPORTED,
                        "method '%s' prunes after layer %d; the model has %d layer%s",
                        j->method->name, j->method->after[0], n_layers, n_layers == 1 ? "" : "s");
-    if ((n > 0 && !j->prompt->images) ||
-        (!j->prompt->raw && (!j->prompt->messages || j->prompt->n_messages == 0)))
-        return s2_fail(j->error, S2P_EINVAL, "the prompt has no text or lacks its pictures");
-    forget_plans(s);
+    s2v_session_forget_plans(s);
     j->frames = calloc((size_t)n + 1, sizeof *j->frames);
     j->first_row = calloc((size_t)n + 1, sizeof *j->first_row);
-    s->plans = calloc((size_t)n + 1, sizeof(s2p_plan *));
+    s->plans = calloc((size_t)n + 1, sizeof *s->plans);
     return j->frames && j->first_row && s->plans ? S2P_OK
                                                  : s2_fail(j->error, S2P_ENOMEM, "out of memory");
 }

@@ -6,15 +6,26 @@
 
 static size_t patch_values(const s2v_frame *frame, int32_t patch_row)
 {
-    return (size_t)frame->n_patches * (size_t)patch_row;
+    return (size_t)frame->n_views * (size_t)frame->n_patches * (size_t)patch_row;
+}
+
+/* The same patches may stand for other rows: with another grid, without newlines. */
+static bool has_same_rows(const s2v_seen *seen, const s2v_frame *frame)
+{
+    if (seen->n_rows != frame->n_rows || seen->n_parts != frame->n_parts) return false;
+    for (int32_t p = 0; p < frame->n_parts; p++) {
+        const s2v_part *a = &seen->part[p], *b = &frame->part[p];
+        if (a->grid.rows != b->grid.rows || a->grid.cols != b->grid.cols || a->first != b->first ||
+            a->pitch != b->pitch || a->width != b->width || a->height != b->height)
+            return false;
+    }
+    return true;
 }
 
 const float *s2v_seen_recall(const s2v_seen *seen, const s2v_frame *frame, int32_t patch_row)
 {
     const size_t n = patch_values(frame, patch_row);
-    if (!seen->rows || n != seen->n_patch_values || frame->grid.rows != seen->grid.rows ||
-        frame->grid.cols != seen->grid.cols)
-        return NULL;
+    if (!seen->rows || n != seen->n_patch_values || !has_same_rows(seen, frame)) return NULL;
     return memcmp(seen->patches, frame->patches, n * sizeof *seen->patches) == 0 ? seen->rows
                                                                                  : NULL;
 }
@@ -23,8 +34,10 @@ float *s2v_seen_remember(s2v_seen *seen, const s2v_frame *frame, int32_t patch_r
 {
     s2v_seen_forget(seen);
     seen->n_patch_values = patch_values(frame, patch_row);
-    seen->n_row_values = (size_t)frame->grid.rows * (size_t)frame->grid.cols * (size_t)n_embd;
-    seen->grid = frame->grid;
+    seen->n_row_values = (size_t)frame->n_rows * (size_t)n_embd;
+    seen->n_rows = frame->n_rows;
+    seen->n_parts = frame->n_parts;
+    memcpy(seen->part, frame->part, sizeof seen->part);
     seen->patches = malloc(seen->n_patch_values * sizeof *seen->patches);
     seen->rows = malloc(seen->n_row_values * sizeof *seen->rows);
     if (!seen->patches || !seen->rows) {

@@ -13,7 +13,8 @@ typedef struct s2v_seen {
     float *patches; /* what the tower read */
     float *rows;    /* what it gave, [tokens][n_embd] */
     size_t n_patch_values, n_row_values;
-    s2p_grid grid;
+    int32_t n_rows, n_parts; /* and where they stand */
+    s2v_part part[S2V_MAX_PARTS];
 } s2v_seen;
 
 /* The rows of this picture; NULL when it is not the one remembered. patch_row: floats per patch. */

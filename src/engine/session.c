@@ -5,7 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#define DECODER_NODES 32768
+#define NODES_PER_LAYER 64 /* of a graph; and those of text between pictures */
+#define NODES_BESIDES 1024
 #define MAX_PIECE 4096 /* bytes of text one token can add */
 
 double s2v_now_ms(void)
@@ -59,7 +60,8 @@ static s2p_status open_session(s2v_session *s, s2p_error *error)
             "a context of %d tokens needs %.1f GiB, %.1f GiB are available: use a smaller -c",
             o->n_ctx, (double)needed / (1 << 30), (double)available / (1 << 30));
     st = s2v_backends_open(&s->backends, &s->engine->devices, o->n_threads, error);
-    if (st == S2P_OK) st = s2v_graph_init(&s->graph, &s->backends, DECODER_NODES, error);
+    const int32_t n_nodes = NODES_PER_LAYER * decoder->p.n_layers + NODES_BESIDES;
+    if (st == S2P_OK) st = s2v_graph_init(&s->graph, &s->backends, n_nodes, error);
     if (st == S2P_OK)
         st = s2v_kv_init(&s->kv, decoder, &s->engine->devices, o->n_ctx, types[o->kv_type], error);
     if (st == S2P_OK) st = s2v_sampler_create(&s->sampler, decoder->p.n_vocab, error);
@@ -96,11 +98,19 @@ s2p_status s2v_session_create(s2v_session **out, s2v_engine *engine,
     return S2P_OK;
 }
 
+void s2v_session_forget_plans(s2v_session *s)
+{
+    for (int32_t i = 0; i < s->n_plans; i++)
+        for (int p = 0; p < S2V_MAX_PARTS; p++) s2p_plan_free(s->plans[i].part[p]);
+    free(s->plans);
+    s->plans = NULL;
+    s->n_plans = 0;
+}
+
 void s2v_session_free(s2v_session *s)
 {
     if (!s) return;
-    for (int32_t i = 0; i < s->n_plans; i++) s2p_plan_free(s->plans[i]);
-    free(s->plans);
+    s2v_session_forget_plans(s);
     s2v_rows_free(&s->rows);
     s2v_seen_forget(&s->seen);
     s2v_kv_free(&s->kv);
@@ -183,7 +193,22 @@ const int32_t *s2v_session_tokens(const s2v_session *session, size_t *n)
 
 const float *s2v_session_logits(const s2v_session *session) { return session->logits; }
 
+static const s2p_plan *plan_of(const s2v_session *session, int32_t index, int part)
+{
+    return index >= 0 && index < session->n_plans ? session->plans[index].part[part] : NULL;
+}
+
 const s2p_plan *s2v_session_plan(const s2v_session *session, int32_t index)
 {
-    return index >= 0 && index < session->n_plans ? session->plans[index] : NULL;
+    return plan_of(session, index, 0);
+}
+
+const s2p_plan *s2v_session_tile_plan(const s2v_session *session, int32_t index)
+{
+    return plan_of(session, index, 1);
+}
+
+s2v_view s2v_session_view(const s2v_session *session, int32_t index)
+{
+    return index >= 0 && index < session->n_plans ? session->plans[index].view : S2V_VIEW_AUTO;
 }

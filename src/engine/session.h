@@ -30,10 +30,15 @@ typedef struct s2v_rows { /* the rows of the prompt being prefilled, all layers 
 } s2v_rows;
 
 /* Arrays on their way through, for checking against a reference and for recording. data:
- * [rows][cols] floats, valid during the call. name: "vis.merged" (index: picture), "h" (index:
- * layers done), "erc" (index: picture), "logits". */
+ * [rows][cols] floats, valid during the call. name: "vis.merged" (index: picture; once for each of
+ * its views), "h" (index: layers done), "erc" (index: picture; of its first part), "logits". */
 typedef void (*s2v_tap)(const char *name, int32_t index, const float *data, int32_t rows,
                         int32_t cols, void *user);
+
+typedef struct s2v_picture_plan { /* owned plans, NULL where a picture has fewer parts */
+    s2p_plan *part[S2V_MAX_PARTS];
+    s2v_view view;
+} s2v_picture_plan;
 
 struct s2v_session {
     s2v_engine *engine;
@@ -51,7 +56,7 @@ struct s2v_session {
     size_t n_mask;
     int32_t *positions; /* scratch, 4 * n_batch */
 
-    s2p_plan **plans; /* of the last prefill */
+    s2v_picture_plan *plans; /* [n_plans] pictures of the last prefill */
     int32_t n_plans;
     s2v_sampler *sampler;
     s2v_detokenizer detokenizer;
@@ -70,11 +75,19 @@ double s2v_now_ms(void);
 /* Watch the next prefills; NULL stops. */
 void s2v_session_set_tap(s2v_session *session, s2v_tap tap, void *user);
 
+/* Forget the plans of the last prefill. */
+void s2v_session_forget_plans(s2v_session *session);
+
 /* --- rows (rows.c) --- */
 s2p_status s2v_rows_reserve(s2v_session *session, int32_t n, s2p_error *error);
 void s2v_rows_free(s2v_rows *rows);
 struct ggml_tensor *s2v_rows_view(struct ggml_context *ctx, const s2v_rows *rows, int32_t first,
                                   int32_t n);
+
+/* --- pictures (see.c) --- the rows of picture `index`, from `first_row` on: the tower, once for
+ * each view, and the newlines. */
+s2p_status s2v_see_picture(s2v_session *session, s2v_graph *tower, const s2v_frame *frame,
+                           int32_t index, int32_t first_row, s2p_error *error);
 
 /* --- layers (layers.c) --- run decoder layers [first, last) over all rows, in chunks. erc:
  * [rows.n] out or NULL. The last layer leaves logits in the session. */

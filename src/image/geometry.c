@@ -92,6 +92,8 @@ s2_anyres s2_anyres_plan(s2_size in, int32_t tile, int32_t base)
         plan.rows = unpad(plan.rows, h * (plan.cols / w));
     else
         plan.cols = unpad(plan.cols, w * (plan.rows / h));
+    plan.full_rows = plan.rows;
+    plan.full_cols = plan.cols;
 
     const double ratio = sqrt((double)plan.rows * plan.cols / (MAX_TILES * base * base));
     if (ratio > SHRINK_ABOVE) {

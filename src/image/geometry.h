@@ -13,11 +13,12 @@ typedef struct s2_size {
 s2p_status s2_smart_resize(s2_size in, int32_t factor, int64_t min_pixels, int64_t max_pixels,
                            s2_size *out);
 
-typedef struct s2_anyres { /* LLaVA-OneVision, anyres_max_9 */
-    s2_size best;          /* of the 36 pinpoints 384 * {1..6} x 384 * {1..6} */
-    int32_t n_views;       /* base view and tiles */
-    int32_t rows, cols;    /* tokens of the tiled picture after unpadding (and shrinking) */
-    int32_t n_tokens;      /* base + rows * cols + one newline per row */
+typedef struct s2_anyres {        /* LLaVA-OneVision, anyres_max_9 */
+    s2_size best;                 /* of the 36 pinpoints 384 * {1..6} x 384 * {1..6} */
+    int32_t n_views;              /* base view and tiles */
+    int32_t full_rows, full_cols; /* tokens of the tiled picture after unpadding */
+    int32_t rows, cols;           /* the same after shrinking, if they are too many */
+    int32_t n_tokens;             /* base + rows * cols + one newline per row */
 } s2_anyres;
 
 /* Tile and token counts for one picture; base: tokens per side of a view (27). */

@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const s2v_arch arch_qwen2_5_vl;
+extern const s2v_arch arch_qwen2_5_vl, arch_llava_onevision;
 
 static const s2v_arch *const archs[] = {
     &arch_qwen2_5_vl,
+    &arch_llava_onevision,
 };
 #define N_ARCHS (sizeof archs / sizeof *archs)
 
@@ -31,5 +32,6 @@ void s2v_frame_free(s2v_frame *frame)
     free(frame->patches);
     free(frame->pos);
     free(frame->raster);
-    *frame = (s2v_frame){ .width = 0 };
+    free(frame->blend);
+    *frame = (s2v_frame){ .n_views = 0 };
 }

@@ -8,10 +8,10 @@
  */
 #include "engine/archs/qwen_frame.h"
 
+#include "engine/archs/tower.h"
 #include "engine/draw.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define TRY(call)                      \
@@ -20,75 +20,24 @@
         if (st_ != S2P_OK) return st_; \
     } while (0)
 
-static int32_t round_up(int32_t n, int32_t unit) { return (n + unit - 1) / unit * unit; }
-
-/* Keys a file may leave out; the published models all have these values. */
-static s2p_status optional_key(const s2v_gguf *file, const char *key, int32_t low, int32_t high,
-                               int32_t fallback, int32_t *out, s2p_error *error)
-{
-    char name[64];
-    (void)snprintf(name, sizeof name, "clip.vision.%s", key);
-    *out = fallback;
-    if (!s2v_gguf_find_key(file, name)) return S2P_OK;
-    return s2v_key_int(file, "clip.vision", key, low, high, out, error);
-}
-
-static s2p_status read_floats(const s2v_gguf *file, const char *name, float out[3],
-                              s2p_error *error)
-{
-    const s2v_gguf_key *key = s2v_gguf_find_key(file, name);
-    for (uint64_t i = 0; i < 3; i++) {
-        double value;
-        if (!key || key->count != 3 || !s2v_gguf_item_float(key, i, &value) || !isfinite(value))
-            return s2_fail(error, S2P_EFORMAT, "the mmproj has no list of 3 numbers '%s'", name);
-        out[i] = (float)value;
-    }
-    return S2P_OK;
-}
-
 static s2p_status read_vision(s2v_vision *v, const s2v_gguf *file, s2p_error *error)
 {
-    static const char prefix[] = "clip.vision";
-    TRY(s2v_key_int(file, prefix, "block_count", 1, S2V_MAX_LAYERS, &v->n_blocks, error));
-    TRY(s2v_key_int(file, prefix, "embedding_length", 1, 1 << 16, &v->n_embd, error));
-    TRY(s2v_key_int(file, prefix, "attention.head_count", 1, 1024, &v->n_heads, error));
-    TRY(s2v_key_int(file, prefix, "patch_size", 1, 64, &v->patch, error));
-    TRY(s2v_key_int(file, prefix, "projection_dim", 1, 1 << 17, &v->n_out, error));
-    TRY(s2v_key_int(file, prefix, "n_wa_pattern", 1, S2V_MAX_LAYERS, &v->full_every, error));
-    TRY(s2v_key_float(file, prefix, "attention.layer_norm_epsilon", 0.0, 1.0, &v->eps, error));
-    TRY(read_floats(file, "clip.vision.image_mean", v->mean, error));
-    TRY(read_floats(file, "clip.vision.image_std", v->std, error));
-    for (int i = 0; i < 3; i++)
-        if (!(v->std[i] > 0.0f))
-            return s2_fail(error, S2P_EFORMAT, "clip.vision.image_std[%d] is %g, expected above 0",
-                           i, (double)v->std[i]);
-    if (v->n_embd % v->n_heads != 0 || v->n_embd / v->n_heads % 4 != 0)
-        return s2_fail(error, S2P_EFORMAT, "%d vision heads do not divide a width of %d",
-                       v->n_heads, v->n_embd);
-    v->head_dim = v->n_embd / v->n_heads;
+    TRY(s2v_tower_keys(v, file, error));
+    TRY(s2v_key_int(file, "clip.vision", "n_wa_pattern", 1, S2V_MAX_LAYERS, &v->full_every, error));
     int32_t window, low, high;
-    TRY(optional_key(file, "spatial_merge_size", 2, 2, 2, &v->merge, error));
-    TRY(optional_key(file, "window_size", v->patch, 4096, 112, &window, error));
-    TRY(optional_key(file, "image_min_pixels", 1, 1 << 30, 56 * 56, &low, error));
-    TRY(optional_key(file, "image_max_pixels", 1, 1 << 30, 1280 * 28 * 28, &high, error));
+    TRY(s2v_tower_option(file, "spatial_merge_size", 2, 2, 2, &v->merge, error));
+    TRY(s2v_tower_option(file, "window_size", v->patch, 4096, 112, &window, error));
+    TRY(s2v_tower_option(file, "image_min_pixels", 1, 1 << 30, 56 * 56, &low, error));
+    TRY(s2v_tower_option(file, "image_max_pixels", 1, 1 << 30, 1280 * 28 * 28, &high, error));
     v->min_pixels = low;
     v->max_pixels = high;
     v->window = window / (v->patch * v->merge) > 0 ? window / (v->patch * v->merge) : 1;
-    v->patch_values = 3 * v->patch * v->patch;
-    v->patch_row = round_up(v->patch_values, 32);
     return S2P_OK;
-}
-
-/* Old files have ffn_up and ffn_down exchanged; the shape tells. */
-static bool has_swapped_ffn(const s2v_gguf *file, int32_t n_embd)
-{
-    const s2v_gguf_tensor *down = s2v_gguf_find_tensor(file, "v.blk.0.ffn_down.weight");
-    return down && down->ne[0] == n_embd && down->ne[1] != n_embd;
 }
 
 static void load_block(s2v_block *b, s2v_loader *l, const s2v_vision *v, int32_t i, bool is_swapped)
 {
-    const int64_t n = v->n_embd, ff = v->n_ff, pad = round_up(v->n_ff, 32);
+    const int64_t n = v->n_embd, ff = v->n_ff, pad = s2v_round_up(v->n_ff, 32);
     b->norm1 = s2v_loader_get(l, "v.blk.%d.ln1.weight", i, S2V_USE_VECTOR, n, 1);
     b->norm2 = s2v_loader_get(l, "v.blk.%d.ln2.weight", i, S2V_USE_VECTOR, n, 1);
     b->q = s2v_loader_get(l, "v.blk.%d.attn_q.weight", i, S2V_USE_MATRIX, n, n);
@@ -124,7 +73,7 @@ static s2p_status load_vision(s2v_vision *v, s2v_loader *l)
 
     v->patch_embd =
         s2v_loader_sum(l, "v.patch_embd.weight", "v.patch_embd.weight.1", kernel, v->patch_row);
-    const bool is_swapped = has_swapped_ffn(l->file, v->n_embd);
+    const bool is_swapped = s2v_tower_has_swapped_ffn(l->file, v->n_embd);
     for (int32_t i = 0; i < v->n_blocks; i++) load_block(&v->blocks[i], l, v, i, is_swapped);
     v->post_norm = s2v_loader_get(l, "v.post_ln.weight", -1, S2V_USE_VECTOR, v->n_embd, 1);
     v->mm0 = s2v_loader_get(l, "mm.0.weight", -1, S2V_USE_MATRIX, wide, wide);
@@ -143,11 +92,7 @@ static s2p_status qwen_load(s2v_model *model, s2v_loader *loader, s2v_gguf *text
         return s2_fail(error, S2P_EFORMAT,
                        "the model has no list 'qwen2vl.rope.dimension_sections'");
     TRY(read_vision(&model->vision, mmproj, error));
-    if (model->vision.n_out != model->decoder.p.n_embd)
-        return s2_fail(error, S2P_EFORMAT,
-                       "the mmproj makes rows of %d, the model takes %d: pass the mmproj published "
-                       "with the model",
-                       model->vision.n_out, model->decoder.p.n_embd);
+    TRY(s2v_tower_fits(model, error));
     loader->file = mmproj;
     return load_vision(&model->vision, loader);
 }
@@ -208,16 +153,17 @@ static struct ggml_tensor *attention(struct ggml_context *ctx, const s2v_vision 
     return s2v_draw_linear(ctx, b->out, b->out_bias, out);
 }
 
-static struct ggml_tensor *qwen_vision(s2v_graph *graph, const s2v_model *model, const s2v_frame *f)
+static struct ggml_tensor *qwen_vision(s2v_graph *graph, const s2v_model *model, const s2v_frame *f,
+                                       int32_t view)
 {
+    (void)view; /* there is one */
     struct ggml_context *ctx = graph->ctx;
     const s2v_vision *v = &model->vision;
     struct ggml_tensor *patches =
         s2v_graph_input(graph, GGML_TYPE_F32, v->patch_row, f->n_patches, f->patches);
     struct ggml_tensor *pos =
         s2v_graph_input(graph, GGML_TYPE_I32, 4 * (int64_t)f->n_patches, 1, f->pos);
-    struct ggml_tensor *raster =
-        s2v_graph_input(graph, GGML_TYPE_I32, f->grid.rows * f->grid.cols, 1, f->raster);
+    struct ggml_tensor *raster = s2v_graph_input(graph, GGML_TYPE_I32, f->n_rows, 1, f->raster);
 
     struct ggml_tensor *h = ggml_mul_mat(ctx, v->patch_embd, patches);
     for (int32_t i = 0; i < v->n_blocks; i++) {
@@ -241,6 +187,7 @@ static struct ggml_tensor *qwen_vision(s2v_graph *graph, const s2v_model *model,
 }
 
 const s2v_arch arch_qwen2_5_vl = {
+    .title = "Qwen2.5-VL",
     .name = "qwen2vl",
     .projector = "qwen2.5vl_merger",
     .template_name = "qwen2-vl",

@@ -74,7 +74,7 @@ static void cut_patch(cutter *c, int32_t row, int32_t col)
 static void cut_token(cutter *c, int32_t row, int32_t col)
 {
     const int32_t merge = c->v->merge;
-    c->frame->raster[row * c->frame->grid.cols + col] = c->at / (merge * merge);
+    c->frame->raster[row * c->frame->part[0].grid.cols + col] = c->at / (merge * merge);
     for (int32_t y = 0; y < merge; y++)
         for (int32_t x = 0; x < merge; x++) cut_patch(c, row * merge + y, col * merge + x);
 }
@@ -83,11 +83,12 @@ static void cut_token(cutter *c, int32_t row, int32_t col)
 static void cut_windows(cutter *c, int32_t kind)
 {
     s2v_frame *f = c->frame;
+    const s2p_grid grid = f->part[0].grid;
     const int32_t side = c->v->window, merge = c->v->merge;
-    for (int32_t r0 = 0; r0 < f->grid.rows; r0 += side)
-        for (int32_t c0 = 0; c0 < f->grid.cols; c0 += side) {
-            const int32_t r1 = r0 + side < f->grid.rows ? r0 + side : f->grid.rows;
-            const int32_t c1 = c0 + side < f->grid.cols ? c0 + side : f->grid.cols;
+    for (int32_t r0 = 0; r0 < grid.rows; r0 += side)
+        for (int32_t c0 = 0; c0 < grid.cols; c0 += side) {
+            const int32_t r1 = r0 + side < grid.rows ? r0 + side : grid.rows;
+            const int32_t c1 = c0 + side < grid.cols ? c0 + side : grid.cols;
             if ((c1 - c0 < side ? 1 : 0) + (r1 - r0 < side ? 2 : 0) != kind) continue;
             for (int32_t row = r0; row < r1; row++)
                 for (int32_t col = c0; col < c1; col++) cut_token(c, row, col);
@@ -114,9 +115,15 @@ static s2p_status cut_all(const s2v_vision *v, const s2p_image *resized, s2v_fra
 }
 
 s2p_status s2v_qwen_frame(const s2v_model *model, const s2p_image *image,
-                          const s2v_image_options *options, s2v_frame *out, s2p_error *error)
+                          const s2v_image_options *options, s2v_view usual, s2v_frame *out,
+                          s2p_error *error)
 {
+    (void)usual; /* there is one way to see a picture */
     const s2v_vision *v = &model->vision;
+    if (options->view != S2V_VIEW_AUTO && options->view != S2V_VIEW_BASE)
+        return s2_fail(error, S2P_EUNSUPPORTED,
+                       "this model sees a picture as a whole, in one view; tiles and squares are "
+                       "for LLaVA-OneVision");
     s2_size size;
     s2p_status st = target_size(v, image, options, &size, error);
     if (st != S2P_OK) return st;
@@ -124,10 +131,13 @@ s2p_status s2v_qwen_frame(const s2v_model *model, const s2p_image *image,
     s2_image resized;
     st = s2_image_resize(image, size.width, size.height, &resized, error);
     if (st != S2P_OK) return st;
-    s2v_frame frame = { .width = size.width, .height = size.height };
-    frame.grid.rows = size.height / (v->patch * v->merge);
-    frame.grid.cols = size.width / (v->patch * v->merge);
-    frame.n_patches = frame.grid.rows * frame.grid.cols * v->merge * v->merge;
+    const int32_t unit = v->patch * v->merge;
+    const s2p_grid grid = { size.height / unit, size.width / unit };
+    s2v_frame frame = { .n_views = 1, .n_parts = 1, .view = S2V_VIEW_BASE };
+    frame.n_rows = grid.rows * grid.cols;
+    frame.n_patches = frame.n_rows * v->merge * v->merge;
+    frame.part[0] =
+        (s2v_part){ .grid = grid, .pitch = grid.cols, .width = size.width, .height = size.height };
     st = cut_all(v, &resized.view, &frame, error);
     s2_image_free(&resized);
     if (st != S2P_OK) {

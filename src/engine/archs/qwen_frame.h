@@ -5,6 +5,7 @@
 #include "engine/arch.h"
 
 s2p_status s2v_qwen_frame(const s2v_model *model, const s2p_image *image,
-                          const s2v_image_options *options, s2v_frame *out, s2p_error *error);
+                          const s2v_image_options *options, s2v_view usual, s2v_frame *out,
+                          s2p_error *error);
 
 #endif /* S2_ENGINE_QWEN_FRAME_H */

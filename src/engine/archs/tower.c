@@ -1,0 +1,73 @@
+/* tower.c - keys of the mmproj, with ranges; the same for every architecture. */
+#include "engine/archs/tower.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define TRY(call)                      \
+    do {                               \
+        const s2p_status st_ = (call); \
+        if (st_ != S2P_OK) return st_; \
+    } while (0)
+
+static s2p_status read_floats(const s2v_gguf *file, const char *name, float out[3],
+                              s2p_error *error)
+{
+    const s2v_gguf_key *key = s2v_gguf_find_key(file, name);
+    for (uint64_t i = 0; i < 3; i++) {
+        double value;
+        if (!key || key->count != 3 || !s2v_gguf_item_float(key, i, &value) || !isfinite(value))
+            return s2_fail(error, S2P_EFORMAT, "the mmproj has no list of 3 numbers '%s'", name);
+        out[i] = (float)value;
+    }
+    return S2P_OK;
+}
+
+s2p_status s2v_tower_keys(s2v_vision *v, const s2v_gguf *file, s2p_error *error)
+{
+    static const char prefix[] = "clip.vision";
+    TRY(s2v_key_int(file, prefix, "block_count", 1, S2V_MAX_LAYERS, &v->n_blocks, error));
+    TRY(s2v_key_int(file, prefix, "embedding_length", 1, 1 << 16, &v->n_embd, error));
+    TRY(s2v_key_int(file, prefix, "attention.head_count", 1, 1024, &v->n_heads, error));
+    TRY(s2v_key_int(file, prefix, "patch_size", 1, 64, &v->patch, error));
+    TRY(s2v_key_int(file, prefix, "projection_dim", 1, 1 << 17, &v->n_out, error));
+    TRY(s2v_key_float(file, prefix, "attention.layer_norm_epsilon", 0.0, 1.0, &v->eps, error));
+    TRY(read_floats(file, "clip.vision.image_mean", v->mean, error));
+    TRY(read_floats(file, "clip.vision.image_std", v->std, error));
+    for (int i = 0; i < 3; i++)
+        if (!(v->std[i] > 0.0f))
+            return s2_fail(error, S2P_EFORMAT, "clip.vision.image_std[%d] is %g, expected above 0",
+                           i, (double)v->std[i]);
+    if (v->n_embd % v->n_heads != 0 || v->n_embd / v->n_heads % 4 != 0)
+        return s2_fail(error, S2P_EFORMAT, "%d vision heads do not divide a width of %d",
+                       v->n_heads, v->n_embd);
+    v->head_dim = v->n_embd / v->n_heads;
+    v->patch_values = 3 * v->patch * v->patch;
+    v->patch_row = s2v_round_up(v->patch_values, 32);
+    return S2P_OK;
+}
+
+s2p_status s2v_tower_option(const s2v_gguf *file, const char *key, int32_t low, int32_t high,
+                            int32_t fallback, int32_t *out, s2p_error *error)
+{
+    char name[64];
+    (void)snprintf(name, sizeof name, "clip.vision.%s", key);
+    *out = fallback;
+    if (!s2v_gguf_find_key(file, name)) return S2P_OK;
+    return s2v_key_int(file, "clip.vision", key, low, high, out, error);
+}
+
+bool s2v_tower_has_swapped_ffn(const s2v_gguf *file, int32_t n_embd)
+{
+    const s2v_gguf_tensor *down = s2v_gguf_find_tensor(file, "v.blk.0.ffn_down.weight");
+    return down && down->ne[0] == n_embd && down->ne[1] != n_embd;
+}
+
+s2p_status s2v_tower_fits(const s2v_model *model, s2p_error *error)
+{
+    if (model->vision.n_out == model->decoder.p.n_embd) return S2P_OK;
+    return s2_fail(error, S2P_EFORMAT,
+                   "the mmproj makes rows of %d, the model takes %d: pass the mmproj published "
+                   "with the model",
+                   model->vision.n_out, model->decoder.p.n_embd);
+}

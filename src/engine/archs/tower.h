@@ -1,0 +1,25 @@
+/* tower.h - what every vision tower is told by its file. */
+#ifndef S2_ENGINE_TOWER_H
+#define S2_ENGINE_TOWER_H
+
+#include "engine/model.h"
+
+#include <stdbool.h>
+
+/* The keys all mmproj files have: blocks, widths, heads, patch, epsilon, mean and deviation; and
+ * what follows from them. */
+s2p_status s2v_tower_keys(s2v_vision *v, const s2v_gguf *file, s2p_error *error);
+
+/* A key of "clip.vision" a file may leave out. */
+s2p_status s2v_tower_option(const s2v_gguf *file, const char *key, int32_t low, int32_t high,
+                            int32_t fallback, int32_t *out, s2p_error *error);
+
+/* Old files have ffn_up and ffn_down exchanged; the shape tells. */
+bool s2v_tower_has_swapped_ffn(const s2v_gguf *file, int32_t n_embd);
+
+/* The decoder takes the rows this tower makes. */
+s2p_status s2v_tower_fits(const s2v_model *model, s2p_error *error);
+
+static inline int32_t s2v_round_up(int32_t n, int32_t unit) { return (n + unit - 1) / unit * unit; }
+
+#endif /* S2_ENGINE_TOWER_H */
