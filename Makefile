@@ -11,17 +11,17 @@ all: ## build only
 	@$(CMAKE) -B $(BUILD) -DS2_TESTS=OFF $(FLAGS) > /dev/null
 	@cmake --build $(BUILD) -j $(JOBS)
 
-demo: ## a picture in, a plan and an overlay out
+demo: ## the bundled model answers, with all visual tokens and with 64
 	@scripts/setup build
 	@scripts/demo $(BUILD)
 
 test: ## every test; the last line counts them
 	@scripts/setup test
-	@scripts/test $(BUILD) -DS2_TESTS=ON -DS2_WERROR=ON $(FLAGS)
+	@scripts/test $(BUILD) -DS2_TESTS=ON -DS2_WERROR=ON -DS2_RPC=ON $(FLAGS)
 
 test-sanitize: ## the same tests built by clang under the address and undefined-behaviour sanitizers
 	@scripts/setup test
-	@CC=clang CXX=clang++ scripts/test $(BUILD)-sanitize -DS2_TESTS=ON -DS2_WERROR=ON -DS2_SANITIZE=ON \
+	@CC=clang CXX=clang++ scripts/test $(BUILD)-sanitize -DS2_TESTS=ON -DS2_WERROR=ON -DS2_SANITIZE=ON -DS2_RPC=ON \
 		-DCMAKE_BUILD_TYPE=RelWithDebInfo $(FLAGS)
 
 test-long: test test-sanitize ## everything, and a longer run of each fuzz target

@@ -1,11 +1,39 @@
 # The engine: equal to itself, refusals, memory, RPC, the program, the example.
-# OpenMP threads that wait must not spin: tests share the cores.
-set(S2_ENGINE_FOLDER ${CMAKE_CURRENT_BINARY_DIR}/engine)
-file(MAKE_DIRECTORY ${S2_ENGINE_FOLDER})
 function(s2_engine_test name)
-  s2_unit_test(engine_${name} LINK s2_engine m ARGS ${S2_ENGINE_FOLDER} ${ARGN})
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/engine/${name}) # tests run at the same time
+  file(MAKE_DIRECTORY ${folder})
+  s2_unit_test(engine_${name} LINK s2_engine m ARGS ${folder} ${ARGN})
   set_tests_properties(engine_${name} PROPERTIES SKIP_RETURN_CODE 77
-    ENVIRONMENT "OMP_WAIT_POLICY=passive")
+    ENVIRONMENT "OMP_WAIT_POLICY=passive") # waiting threads must not spin: cores are shared
 endfunction()
 
-s2_engine_test(same)
+foreach(name same refuse prompts rpc)
+  s2_engine_test(${name})
+endforeach()
+
+# Our libraries with other names for malloc, calloc and realloc: ggml in the same program keeps the
+# real ones. It aborts without memory, so only ours can fail.
+if(CMAKE_OBJCOPY)
+  pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
+  set(renamed)
+  foreach(library s2_engine s2_image s2_base s2prune)
+    set(copy ${CMAKE_CURRENT_BINARY_DIR}/lib${library}_counted.a)
+    add_custom_command(OUTPUT ${copy} DEPENDS ${library} VERBATIM
+      COMMAND ${CMAKE_OBJCOPY} --redefine-sym malloc=s2_test_malloc --redefine-sym calloc=s2_test_calloc
+        --redefine-sym realloc=s2_test_realloc $<TARGET_FILE:${library}> ${copy})
+    list(APPEND renamed ${copy})
+  endforeach()
+  add_custom_target(s2_counted DEPENDS ${renamed})
+  s2_unit_test(engine_memory ARGS ${CMAKE_CURRENT_BINARY_DIR}/engine/memory
+    LINK ${renamed} s2_ggml JPEG::JPEG PkgConfig::SPNG PkgConfig::WEBP PkgConfig::JANSSON PkgConfig::UTF8PROC m)
+  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/engine/memory)
+  add_dependencies(test_engine_memory s2_counted)
+  target_include_directories(test_engine_memory PRIVATE ${PROJECT_SOURCE_DIR}/include)
+  set_tests_properties(engine_memory PROPERTIES ENVIRONMENT "OMP_WAIT_POLICY=passive")
+endif()
+
+# The example, and the program on the tiny pair and on the goldens.
+add_executable(ask ${PROJECT_SOURCE_DIR}/examples/ask.c)
+target_link_libraries(ask PRIVATE s2_engine s2_flags)
+s2_engine_test(cli $<TARGET_FILE:s2prune_program> $<TARGET_FILE:ask> ${S2_GOLDENS})
+add_dependencies(test_engine_cli s2prune_program ask)

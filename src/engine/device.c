@@ -3,9 +3,12 @@
 
 #include "s2vlm.h"
 
+#include <netdb.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define MAX_THREADS 256 /* ggml aborts beyond its own limit of 512 */
@@ -57,7 +60,29 @@ static void find_extra_types(s2v_devices *devices)
         devices->extra[devices->n_extra++] = *types++;
 }
 
-/* Register an RPC server's devices; the first of them is the main one. */
+/* Does somebody take connections at "host:port"? */
+static bool server_answers(const char *server)
+{
+    const char *colon = strrchr(server, ':');
+    char host[256];
+    if (!colon || colon == server || (size_t)(colon - server) >= sizeof host) return false;
+    memcpy(host, server, (size_t)(colon - server));
+    host[colon - server] = '\0';
+    const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV };
+    struct addrinfo *found = NULL;
+    if (getaddrinfo(host, colon + 1, &hints, &found) != 0) return false;
+    bool is_open = false;
+    for (const struct addrinfo *a = found; a && !is_open; a = a->ai_next) {
+        const int fd = socket(a->ai_family, a->ai_socktype, a->ai_protocol);
+        is_open = fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen) == 0;
+        if (fd >= 0) (void)close(fd);
+    }
+    freeaddrinfo(found);
+    return is_open;
+}
+
+/* Register an RPC server's devices; the first of them is the main one. ggml aborts when it cannot
+ * connect, so we try first. */
 static s2p_status add_rpc(const char *server, s2v_devices *devices, s2p_error *error)
 {
     ggml_backend_reg_t reg = ggml_backend_reg_by_name("RPC");
@@ -66,9 +91,10 @@ static s2p_status add_rpc(const char *server, s2v_devices *devices, s2p_error *e
     if (!add)
         return s2_fail(error, S2P_EUNSUPPORTED,
                        "this build has no RPC backend; configure with -DS2_RPC=ON");
-    ggml_backend_reg_t added = add(server);
+    ggml_backend_reg_t added = server_answers(server) ? add(server) : NULL;
     if (!added || ggml_backend_reg_dev_count(added) == 0)
-        return s2_fail(error, S2P_EIO, "no RPC server answers at '%s'", server);
+        return s2_fail(error, S2P_EIO, "no RPC server answers at '%.100s'; expected HOST:PORT",
+                       server);
     devices->main = ggml_backend_reg_dev_get(added, 0);
     return S2P_OK;
 }

@@ -1,6 +1,6 @@
 /* tiny_run.h - open the tiny pair, ask it something, remember the answer.
  *
- * The first argument of a test program is a folder it may write in.
+ * The first argument of a test program is a folder of its own to write in.
  */
 #ifndef TESTS_TINY_RUN_H
 #define TESTS_TINY_RUN_H
@@ -17,16 +17,23 @@ static char tiny_model_path[512], tiny_mmproj_path[512];
 static vocabulary tiny_words;
 static tiny_file tiny_text_file, tiny_mmproj_file;
 
-/* Write the pair as it should be. `name` keeps programs that run at the same time apart. */
-static inline void tiny_write_pair(const char *folder, const char *name)
+/* Write the two files of the tables as a pair of this name; they are opened from now on. */
+static inline void tiny_write_pair(const char *folder, const char *name, const tiny_file *text,
+                                   const tiny_file *mmproj)
 {
-    vocabulary_init(&tiny_words);
     (void)snprintf(tiny_model_path, sizeof tiny_model_path, "%s/%s.gguf", folder, name);
     (void)snprintf(tiny_mmproj_path, sizeof tiny_mmproj_path, "%s/mmproj-%s.gguf", folder, name);
+    tiny_write(text, tiny_model_path);
+    tiny_write(mmproj, tiny_mmproj_path);
+}
+
+/* The pair as it should be. */
+static inline void tiny_write_plain(const char *folder)
+{
+    vocabulary_init(&tiny_words);
     tiny_text(&tiny_text_file, &tiny_words, TINY_LAYERS);
     tiny_mmproj(&tiny_mmproj_file, TINY_BLOCKS);
-    tiny_write(&tiny_text_file, tiny_model_path);
-    tiny_write(&tiny_mmproj_file, tiny_mmproj_path);
+    tiny_write_pair(folder, "plain", &tiny_text_file, &tiny_mmproj_file);
 }
 
 static inline s2v_engine_options tiny_options(void)

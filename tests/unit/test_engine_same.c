@@ -3,9 +3,10 @@
  */
 #include "engine/tiny_run.h"
 
-#include "prune/method.h"
-
 #define N_TOKENS 63 /* of one_picture */
+
+/* One of each kind: keep all, before the decoder, after layer 0, with and without scores. */
+static const char *const methods[] = { "full", "random", "uniform", "s2prune", "equal-density" };
 
 static const char *folder;
 static s2v_engine *engine;
@@ -14,7 +15,7 @@ static answer a, b, c; /* too large for a stack */
 static int open_engine(void **state)
 {
     (void)state;
-    tiny_write_pair(folder, "same");
+    tiny_write_plain(folder);
     engine = tiny_open();
     return 0;
 }
@@ -50,9 +51,9 @@ static void test_whole_budget_is_no_pruning(void **state)
     ask_once(&options, &q, &a);
     assert_int_equal(a.n_kept[0], N_TOKENS);
     static const int32_t budgets[] = { N_TOKENS, N_TOKENS + 1, 100000 };
-    for (size_t m = 0; s2p_method_at(m); m++)
+    for (size_t m = 0; m < COUNT_OF(methods); m++)
         for (size_t i = 0; i < COUNT_OF(budgets); i++) {
-            q = one_picture(s2p_method_at(m)->name, budgets[i]);
+            q = one_picture(methods[m], budgets[i]);
             ask_once(&options, &q, &b);
             assert_same_answer(&a, &b);
             assert_same_bits(&a, &b);
@@ -71,9 +72,9 @@ static void test_methods_keep_what_they_should(void **state)
     (void)state;
     const s2v_session_options options = tiny_session_options();
     static const int32_t budgets[] = { 1, 2, 16, 33, 62 };
-    for (size_t m = 0; s2p_method_at(m); m++)
+    for (size_t m = 0; m < COUNT_OF(methods); m++)
         for (size_t i = 0; i < COUNT_OF(budgets); i++) {
-            const char *name = s2p_method_at(m)->name;
+            const char *name = methods[m];
             const question q = one_picture(name, budgets[i]);
             ask_once(&options, &q, &a);
             const int32_t expected = strcmp(name, "full") == 0 ? N_TOKENS : budgets[i];
@@ -114,9 +115,9 @@ static void test_removal_is_masking(void **state)
 {
     (void)state;
     static const int32_t budgets[] = { 1, 9, 30, 62 }, batches[] = { 1024, 13 };
-    for (size_t m = 0; s2p_method_at(m); m++)
+    for (size_t m = 0; m < COUNT_OF(methods); m++)
         for (size_t i = 0; i < COUNT_OF(budgets); i++) {
-            const question q = one_picture(s2p_method_at(m)->name, budgets[i]);
+            const question q = one_picture(methods[m], budgets[i]);
             s2v_session_options options = tiny_session_options();
             options.n_batch = batches[i % 2];
             s2v_session *removes = tiny_session(engine, &options);
@@ -125,8 +126,8 @@ static void test_removal_is_masking(void **state)
             prefill_only(removes, &q, &a);
             prefill_only(masks, &q, &b);
             assert_memory_equal(a.kept, b.kept, sizeof a.kept);
-            CHECK_CASE(distance(a.first, b.first) <= 1e-5, "%s, %d tokens: %g",
-                       s2p_method_at(m)->name, budgets[i], distance(a.first, b.first));
+            CHECK_CASE(distance(a.first, b.first) <= 1e-5, "%s, %d tokens: %g", methods[m],
+                       budgets[i], distance(a.first, b.first));
             s2v_session_free(masks);
             s2v_session_free(removes);
         }
@@ -439,11 +440,7 @@ static void test_weight_types(void **state)
         tiny_mmproj(&tiny_mmproj_file, TINY_BLOCKS);
         set_type(&tiny_text_file, cases[i].type);
         set_type(&tiny_mmproj_file, cases[i].type);
-        (void)snprintf(tiny_model_path, sizeof tiny_model_path, "%s/same-type.gguf", folder);
-        (void)snprintf(tiny_mmproj_path, sizeof tiny_mmproj_path, "%s/mmproj-same-type.gguf",
-                       folder);
-        tiny_write(&tiny_text_file, tiny_model_path);
-        tiny_write(&tiny_mmproj_file, tiny_mmproj_path);
+        tiny_write_pair(folder, "type", &tiny_text_file, &tiny_mmproj_file);
         engine = tiny_open();
         ask_once(&options, &q, &b);
         CHECK_CASE(distance(a.first, b.first) < cases[i].far, "type %u: %g", cases[i].type,
@@ -465,10 +462,7 @@ static void test_odd_models(void **state)
     tiny_file *text = &tiny_text_file;
     assert_string_equal(text->tensor[text->n_tensors - 1].name, "output.weight");
     tiny_drop_tensor(text, text->n_tensors - 1); /* tied to the embedding */
-    (void)snprintf(tiny_model_path, sizeof tiny_model_path, "%s/same-odd.gguf", folder);
-    (void)snprintf(tiny_mmproj_path, sizeof tiny_mmproj_path, "%s/mmproj-same-odd.gguf", folder);
-    tiny_write(text, tiny_model_path);
-    tiny_write(&tiny_mmproj_file, tiny_mmproj_path);
+    tiny_write_pair(folder, "odd", text, &tiny_mmproj_file);
     engine = tiny_open();
     ask_once(&options, &q, &a);
     s2v_engine_info info;
