@@ -15,5 +15,7 @@ configure_file(cmake/s2prune.pc.in ${PROJECT_BINARY_DIR}/s2prune.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/s2prune.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 if(S2_TOOLS)
   install(TARGETS s2prune_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  # The bundled model and benchmark: what `run` and `eval` use when nothing is given.
+  install(DIRECTORY models data DESTINATION ${CMAKE_INSTALL_DATADIR}/s2prune)
 endif()
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -53,13 +53,17 @@ static s2p_status ask(inquiry *q, s2e_result *result, int32_t seed, int32_t inde
 {
     const s2e_question *question = &q->set->question[index];
     const s2v_message message = { .role = S2V_USER, .text = question->text, .n_images = 1 };
-    const s2v_prompt prompt = {
-        .messages = &message, .n_messages = 1, .images = &q->picture.view, .n_images = 1
-    };
+    const s2v_image_options whole = { .view =
+                                          S2V_VIEW_BASE }; /* the same tokens for every method */
+    const s2v_prompt prompt = { .messages = &message,
+                                .n_messages = 1,
+                                .images = &q->picture.view,
+                                .n_images = 1,
+                                .image_options = &whole };
     s2v_prune_options prune;
     s2v_prune_options_init(&prune);
     prune.method = result->setting.method;
-    prune.budget = result->setting.budget;
+    prune.budget = result->setting.budget > 0 ? result->setting.budget : S2P_MAX_TOKENS;
     prune.choice.seed = seed_of(seed, question->picture);
 
     char answer[MAX_ANSWER];
@@ -90,8 +94,7 @@ static s2p_status ask_about(inquiry *q, s2e_result *result, int32_t n, int32_t f
     for (int32_t r = 0; r < n && st == S2P_OK; r++) {
         const double start = now_seconds();
         for (int32_t seed = 0; seed < result[r].setting.n_seeds && st == S2P_OK; seed++)
-            for (int32_t i = first; i < last && st == S2P_OK; i++)
-                st = ask(q, &result[r], seed, i);
+            for (int32_t i = first; i < last && st == S2P_OK; i++) st = ask(q, &result[r], seed, i);
         result[r].seconds += now_seconds() - start;
     }
     s2_image_free(&q->picture);

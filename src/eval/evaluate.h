@@ -11,7 +11,7 @@
 
 typedef struct s2e_setting {
     const char *method; /* "full", "s2prune", ... */
-    int32_t budget;     /* of "full": not looked at */
+    int32_t budget;     /* visual tokens kept per picture; 0: all */
     int32_t n_seeds;    /* runs of a method that draws; their mean counts */
 } s2e_setting;
 
@@ -19,7 +19,7 @@ typedef struct s2e_result {
     s2e_setting setting;
     float *score; /* [n_questions], mean over the seeds; free with s2e_results_free */
     double image_tokens, prompt_ms, kv_bytes; /* mean per question: kept, prefill, visual cache */
-    double seconds; /* all its questions and seeds, without the tower */
+    double seconds; /* of all its questions; the tower counts for the first setting */
 } s2e_result;
 
 typedef struct s2e_answer { /* one answer, for whoever keeps them */

@@ -4,8 +4,8 @@
 
 #include "eval/task.h"
 
-typedef struct s2e_accuracy {             /* of one setting; percent */
-    double category[S2E_MAX_CATEGORIES];  /* negative: no question of it */
+typedef struct s2e_accuracy {            /* of one setting; percent */
+    double category[S2E_MAX_CATEGORIES]; /* negative: no question of it */
     int32_t n_category[S2E_MAX_CATEGORIES];
     double mean; /* of the categories that have questions */
     double all;  /* of the questions */

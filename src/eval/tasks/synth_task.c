@@ -44,12 +44,14 @@ static s2p_status count(s2e_set *set, s2p_error *error)
     size_t n_questions = 0;
     const size_t n_pictures = json_array_size(set->source);
     for (size_t i = 0; i < n_pictures; i++)
-        n_questions += json_array_size(json_object_get(json_array_get(set->source, i), "questions"));
+        n_questions +=
+            json_array_size(json_object_get(json_array_get(set->source, i), "questions"));
     if (n_pictures < 1 || n_questions < 1)
         return s2_fail(error, S2P_EFORMAT, "eval.json holds no questions");
     if (n_pictures > MAX_PICTURES || n_questions > MAX_QUESTIONS)
-        return s2_fail(error, S2P_ELIMIT, "eval.json holds %zu questions on %zu pictures; at most "
-                                          "%d on %d",
+        return s2_fail(error, S2P_ELIMIT,
+                       "eval.json holds %zu questions on %zu pictures; at most "
+                       "%d on %d",
                        n_questions, n_pictures, MAX_QUESTIONS, MAX_PICTURES);
     set->picture = calloc(n_pictures, sizeof *set->picture);
     set->question = calloc(n_questions, sizeof *set->question);
@@ -66,8 +68,9 @@ static s2p_status add_question(s2e_set *set, const json_t *q, s2p_error *error)
     out->answer = s2_json_string(q, "answer");
     out->picture = set->n_pictures;
     if (!category || !out->text || !out->answer)
-        return s2_fail(error, S2P_EFORMAT, "eval.json, picture %d: a question lacks its category, "
-                                           "text or answer",
+        return s2_fail(error, S2P_EFORMAT,
+                       "eval.json, picture %d: a question lacks its category, "
+                       "text or answer",
                        set->n_pictures);
     out->category = category_index(set, category);
     if (out->category < 0)

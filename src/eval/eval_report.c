@@ -1,0 +1,261 @@
+/* eval_report.c - one walk over the results, four ways to write them.
+ *
+ * Text and Markdown are the same three tables and differ in how a cell ends. CSV is one row per
+ * setting and category. JSON (schema s2prune.eval/1) has all of it.
+ */
+#include "eval/eval_report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *s2e_format_name(size_t index)
+{
+    static const char *const names[] = { "text", "json", "csv", "md" };
+    return index < sizeof names / sizeof *names ? names[index] : NULL;
+}
+
+static bool is_full(const s2e_result *r) { return strcmp(r->setting.method, "full") == 0; }
+
+static const s2e_result *find(const s2e_report *r, const char *method, int32_t budget)
+{
+    for (int32_t i = 0; i < r->n; i++) {
+        const s2e_setting *s = &r->result[i].setting;
+        if (strcmp(s->method, method) == 0 && s->budget == budget) return &r->result[i];
+    }
+    return NULL;
+}
+
+/* The setting this one is compared with; NULL when it is not. */
+static const s2e_result *rival_of(const s2e_report *r, const s2e_result *one)
+{
+    if (is_full(one) || strcmp(one->setting.method, r->reference) == 0) return NULL;
+    return find(r, r->reference, one->setting.budget);
+}
+
+/* --- text and Markdown ------------------------------------------------------- */
+
+typedef struct table { /* a cell at a time; the first two of a row stand left */
+    s2_buffer *out;
+    bool is_markdown;
+    int column;
+} table;
+
+static void cell(table *t, int width, const char *text)
+{
+    if (t->is_markdown)
+        s2_buffer_printf(t->out, "%s %s ", "|", text);
+    else
+        s2_buffer_printf(t->out, t->column == 0 ? "%-*s" : "  %*s", width, text);
+    t->column++;
+}
+
+static void end_row(table *t, bool is_heading)
+{
+    s2_buffer_printf(t->out, t->is_markdown ? "|\n" : "\n");
+    if (is_heading && t->is_markdown) {
+        s2_buffer_printf(t->out, "|---|");
+        for (int i = 1; i < t->column; i++) s2_buffer_printf(t->out, "---:|");
+        s2_buffer_printf(t->out, "\n");
+    }
+    t->column = 0;
+}
+
+static void number_cell(table *t, int width, double value)
+{
+    char text[32] = "-";
+    if (value >= 0.0) (void)snprintf(text, sizeof text, "%.1f", value);
+    cell(t, width, text);
+}
+
+static void setting_cells(table *t, const s2e_result *r)
+{
+    char tokens[32];
+    (void)snprintf(tokens, sizeof tokens, "%.0f", r->image_tokens);
+    cell(t, 14, r->setting.method);
+    cell(t, 6, tokens);
+}
+
+static int width_of(const char *name)
+{
+    const int n = (int)strlen(name);
+    return n > 5 ? n : 5;
+}
+
+static s2p_status write_accuracy(const s2e_report *r, table *t)
+{
+    const s2e_set *set = r->set;
+    const s2e_accuracy counts = s2e_accuracy_of(set, r->result[0].score);
+    cell(t, 14, "method");
+    cell(t, 6, "tokens");
+    for (int32_t c = 0; c < set->n_categories; c++)
+        if (counts.n_category[c]) cell(t, width_of(set->category[c]), set->category[c]);
+    cell(t, 5, "mean");
+    cell(t, 5, "all");
+    cell(t, 12, "95 % of all");
+    cell(t, 10, "prefill ms");
+    end_row(t, true);
+    for (int32_t i = 0; i < r->n; i++) {
+        const s2e_accuracy a = s2e_accuracy_of(set, r->result[i].score);
+        s2e_interval interval;
+        if (s2e_bootstrap(set, r->result[i].score, NULL, &interval) != S2P_OK) return S2P_ENOMEM;
+        setting_cells(t, &r->result[i]);
+        for (int32_t c = 0; c < set->n_categories; c++)
+            if (a.n_category[c]) number_cell(t, width_of(set->category[c]), a.category[c]);
+        number_cell(t, 5, a.mean);
+        number_cell(t, 5, a.all);
+        char text[40];
+        (void)snprintf(text, sizeof text, "%.1f-%.1f", interval.low, interval.high);
+        cell(t, 12, text);
+        number_cell(t, 10, r->result[i].prompt_ms);
+        end_row(t, false);
+    }
+    return S2P_OK;
+}
+
+static s2p_status write_gains(const s2e_report *r, table *t)
+{
+    bool has_heading = false;
+    for (int32_t i = 0; i < r->n; i++) {
+        const s2e_result *other = &r->result[i], *rival = rival_of(r, other);
+        if (!rival) continue;
+        if (!has_heading) {
+            s2_buffer_printf(t->out,
+                             "\n%s minus the others, all questions, 95 %% paired interval "
+                             "over pictures\n\n",
+                             r->reference);
+            cell(t, 14, "against");
+            cell(t, 6, "tokens");
+            cell(t, 6, "gain");
+            cell(t, 14, "interval");
+            end_row(t, true);
+            has_heading = true;
+        }
+        s2e_interval gain;
+        if (s2e_bootstrap(r->set, rival->score, other->score, &gain) != S2P_OK) return S2P_ENOMEM;
+        char text[40];
+        setting_cells(t, other);
+        (void)snprintf(text, sizeof text, "%+.1f", gain.value);
+        cell(t, 6, text);
+        (void)snprintf(text, sizeof text, "[%.1f, %.1f]", gain.low, gain.high);
+        cell(t, 14, text);
+        end_row(t, false);
+    }
+    return S2P_OK;
+}
+
+static void write_thirds(const s2e_report *r, table *t)
+{
+    double third[3];
+    if (!s2e_thirds(r->set, r->result[0].score, third)) return;
+    s2_buffer_printf(t->out, "\nall questions, pictures in thirds of structural heterogeneity\n\n");
+    cell(t, 14, "method");
+    cell(t, 6, "tokens");
+    cell(t, 6, "low");
+    cell(t, 6, "medium");
+    cell(t, 6, "high");
+    end_row(t, true);
+    for (int32_t i = 0; i < r->n; i++) {
+        (void)s2e_thirds(r->set, r->result[i].score, third);
+        setting_cells(t, &r->result[i]);
+        for (int k = 0; k < 3; k++) number_cell(t, 6, third[k]);
+        end_row(t, false);
+    }
+}
+
+static s2p_status write_tables(const s2e_report *r, bool is_markdown, s2_buffer *out)
+{
+    table t = { out, is_markdown, 0 };
+    s2_buffer_printf(out, "%s with %s: %d pictures, %d questions; percent right\n\n", r->task,
+                     r->model, r->set->n_pictures, r->set->n_questions);
+    s2p_status st = write_accuracy(r, &t);
+    if (st == S2P_OK) st = write_gains(r, &t);
+    if (st == S2P_OK) write_thirds(r, &t);
+    return st;
+}
+
+/* --- CSV --------------------------------------------------------------------- */
+
+static void csv_row(const s2e_report *r, const s2e_result *one, const char *category, int32_t n,
+                    double value, s2_buffer *out)
+{
+    s2_buffer_printf(out, "%s,%s,%.0f,%d,%s,%d,%.4f\n", r->task, one->setting.method,
+                     one->image_tokens, one->setting.n_seeds, category, n, value);
+}
+
+static void write_csv(const s2e_report *r, s2_buffer *out)
+{
+    s2_buffer_printf(out, "task,method,tokens,seeds,category,questions,accuracy\n");
+    for (int32_t i = 0; i < r->n; i++) {
+        const s2e_result *one = &r->result[i];
+        const s2e_accuracy a = s2e_accuracy_of(r->set, one->score);
+        for (int32_t c = 0; c < r->set->n_categories; c++)
+            if (a.n_category[c])
+                csv_row(r, one, r->set->category[c], a.n_category[c], a.category[c], out);
+        csv_row(r, one, "mean", r->set->n_questions, a.mean, out);
+        csv_row(r, one, "all", r->set->n_questions, a.all, out);
+    }
+}
+
+/* --- JSON -------------------------------------------------------------------- */
+
+static json_t *json_interval(const s2e_interval *i)
+{
+    return json_pack("{s:f, s:f, s:f}", "value", i->value, "low", i->low, "high", i->high);
+}
+
+static json_t *json_setting(const s2e_report *r, const s2e_result *one)
+{
+    const s2e_accuracy a = s2e_accuracy_of(r->set, one->score);
+    json_t *category = json_object();
+    for (int32_t c = 0; c < r->set->n_categories; c++)
+        if (a.n_category[c])
+            json_object_set_new(
+                category, r->set->category[c],
+                json_pack("{s:i, s:f}", "questions", a.n_category[c], "accuracy", a.category[c]));
+    s2e_interval all, gain;
+    const s2e_result *rival = rival_of(r, one);
+    if (s2e_bootstrap(r->set, one->score, NULL, &all) != S2P_OK ||
+        (rival && s2e_bootstrap(r->set, rival->score, one->score, &gain) != S2P_OK)) {
+        json_decref(category);
+        return NULL;
+    }
+    json_t *out =
+        json_pack("{s:s, s:f, s:i, s:o, s:f, s:o, s:f, s:f, s:f}", "method", one->setting.method,
+                  "image_tokens", one->image_tokens, "seeds", one->setting.n_seeds, "category",
+                  category, "mean", a.mean, "all", json_interval(&all), "prompt_ms", one->prompt_ms,
+                  "kv_visual_bytes", one->kv_bytes, "seconds", one->seconds);
+    if (out && rival) json_object_set_new(out, "reference_gain", json_interval(&gain));
+    double third[3];
+    if (out && s2e_thirds(r->set, one->score, third))
+        json_object_set_new(out, "heterogeneity_thirds",
+                            json_pack("[f, f, f]", third[0], third[1], third[2]));
+    return out;
+}
+
+static s2p_status write_json(const s2e_report *r, s2_buffer *out)
+{
+    json_t *results = json_array();
+    for (int32_t i = 0; i < r->n; i++)
+        (void)json_array_append_new(results, json_setting(r, &r->result[i]));
+    const bool is_whole = json_array_size(results) == (size_t)r->n;
+    json_t *root =
+        json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:o}", "schema", "s2prune.eval/1", "task",
+                  r->task, "model", r->model, "pictures", r->set->n_pictures, "questions",
+                  r->set->n_questions, "reference", r->reference, "results", results);
+    s2p_status st = root && is_whole ? s2_json_write(root, 9, out) : S2P_ENOMEM;
+    s2_buffer_append(out, "\n", 1);
+    json_decref(root);
+    return st;
+}
+
+s2p_status s2e_report_write(const s2e_report *report, s2e_format format, s2_buffer *out)
+{
+    if (format == S2E_JSON) return write_json(report, out);
+    if (format == S2E_CSV) {
+        write_csv(report, out);
+        return out->status;
+    }
+    const s2p_status st = write_tables(report, format == S2E_MARKDOWN, out);
+    return st == S2P_OK ? out->status : st;
+}

@@ -1,0 +1,333 @@
+/* test_eval.c - reading the benchmark, scoring, accuracies, intervals, tables; then the loop on the
+ * bundled model. The first argument is a folder to write in, the second the source tree.
+ */
+#include "check.h"
+
+#include "base/file.h"
+#include "base/random.h"
+#include "eval/eval_report.h"
+#include "image/image.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *folder, *source;
+
+static s2p_status read_text(const char *text, s2e_set *set, s2p_error *error)
+{
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/eval.json", folder);
+    assert_int_equal(s2_file_write(path, text, strlen(text), NULL), S2P_OK);
+    return s2e_task_find("synth")->read(folder, set, error);
+}
+
+#define Q(category, answer) \
+    "{\"category\":\"" category "\",\"question\":\"?\",\"answer\":\"" answer "\"}"
+#define PICTURE(h, questions) \
+    "{\"image\":\"images/a.jpg\",\"heterogeneity\":" h ",\"questions\":[" questions "]}"
+
+static const char small_set[] =
+    "[" PICTURE("3", Q("color", "red") "," Q("count", "2")) "," /* high */
+    PICTURE("1", Q("color", "blue")) ","                        /* low */
+    PICTURE("2.5", Q("odd", "x") "," Q("color", "red")) "]";    /* medium */
+
+/* --- reading ---------------------------------------------------------------- */
+
+static void test_read(void **state)
+{
+    (void)state;
+    s2e_set set;
+    s2p_error error = { S2P_OK, "" };
+    assert_int_equal(read_text(small_set, &set, &error), S2P_OK);
+    assert_int_equal(set.n_pictures, 3);
+    assert_int_equal(set.n_questions, 5);
+    assert_string_equal(set.category[set.question[0].category], "color");
+    assert_string_equal(set.category[set.question[3].category], "odd"); /* its own category */
+    assert_string_equal(set.category[0], "exist");                      /* the table's order */
+    assert_int_equal(set.question[2].picture, 1);
+    assert_true(set.picture[2].heterogeneity == 2.5);
+    s2e_set_limit(&set, 9); /* more than there are */
+    assert_int_equal(set.n_questions, 5);
+    s2e_set_limit(&set, 3);
+    assert_int_equal(set.n_questions, 3);
+    assert_int_equal(set.n_pictures, 2);
+    s2e_set_free(&set);
+}
+
+static void test_refuse(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "",
+        "{}",
+        "[]",
+        "[{}]",
+        "[1]",
+        "[{\"image\":\"a.jpg\",\"questions\":[]}]",
+        "[{\"image\":\"a.jpg\",\"questions\":[{\"category\":\"color\",\"question\":\"?\"}]}]",
+        "[{\"image\":\"a.jpg\",\"questions\":[{\"category\":1,\"question\":\"?\",\"answer\":\"\"}]}"
+        "]",
+        "[{\"image\":\"/etc/passwd\",\"questions\":[" Q("color", "red") "]}]",
+        "[{\"image\":\"../a.jpg\",\"questions\":[" Q("color", "red") "]}]",
+        "[{\"image\":\"x/..\",\"questions\":[" Q("color", "red") "]}]",
+        "[{\"image\":7,\"questions\":[" Q("color", "red") "]}]",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        s2e_set set;
+        s2p_error error = { S2P_OK, "" };
+        CHECK_CASE(read_text(bad[i], &set, &error) == S2P_EFORMAT, "%zu: %s", i, error.message);
+        CHECK_CASE(!set.source && !set.question && error.message[0], "%zu", i);
+    }
+    char text[8192] = "[";
+    for (int i = 0; i < S2E_MAX_CATEGORIES; i++) { /* eight are known: these are too many */
+        char item[128];
+        (void)snprintf(item, sizeof item,
+                       "%s{\"image\":\"a\",\"questions\":[{\"category\":\"c%d\","
+                       "\"question\":\"?\",\"answer\":\"\"}]}",
+                       i ? "," : "", i);
+        (void)strncat(text, item, sizeof text - strlen(text) - 1);
+    }
+    (void)strncat(text, "]", sizeof text - strlen(text) - 1);
+    s2e_set set;
+    assert_int_equal(read_text(text, &set, NULL), S2P_ELIMIT);
+    assert_int_equal(s2e_task_find("synth")->read("/nowhere", &set, NULL), S2P_EIO);
+    assert_null(s2e_task_find("pope"));
+}
+
+static void test_score(void **state)
+{
+    (void)state;
+    const s2e_task *task = s2e_task_find("synth");
+    const s2e_question q = { .text = "?", .answer = "top left" };
+    assert_true(task->score(&q, "top left") == 1.0f);
+    assert_true(task->score(&q, " top left\n") == 1.0f);
+    assert_true(task->score(&q, "top lef") == 0.0f);
+    assert_true(task->score(&q, "top left.") == 0.0f);
+    assert_true(task->score(&q, "Top left") == 0.0f);
+    assert_true(task->score(&q, "") == 0.0f);
+}
+
+/* --- figures ---------------------------------------------------------------- */
+
+static void test_accuracy(void **state)
+{
+    (void)state;
+    s2e_set set;
+    assert_int_equal(read_text(small_set, &set, NULL), S2P_OK);
+    const float score[] = { 1.0f, 0.0f, 1.0f, 1.0f, 0.25f };
+    const s2e_accuracy a = s2e_accuracy_of(&set, score);
+    const int32_t color = set.question[0].category, exist = 0;
+    assert_true(fabs(a.category[color] - 75.0) < 1e-9); /* (1 + 1 + 0.25) / 3 */
+    assert_true(a.category[exist] < 0.0 && a.n_category[exist] == 0);
+    assert_true(fabs(a.mean - (75.0 + 0.0 + 100.0) / 3.0) < 1e-9);
+    assert_true(fabs(a.all - 65.0) < 1e-9);
+    double third[3];
+    assert_true(s2e_thirds(&set, score, third));
+    assert_true(fabs(third[0] - 100.0) < 1e-9);
+    assert_true(fabs(third[1] - 62.5) < 1e-9);
+    assert_true(fabs(third[2] - 50.0) < 1e-9);
+    set.picture[1].heterogeneity = -1.0; /* not stated */
+    assert_false(s2e_thirds(&set, score, third));
+    s2e_set_free(&set);
+}
+
+/* Pictures with four questions each; the second method is right wherever the first is, and more. */
+static void test_bootstrap(void **state)
+{
+    (void)state;
+    enum { PICTURES = 100, QUESTIONS = 4 * PICTURES };
+    s2e_question question[QUESTIONS];
+    float worse[QUESTIONS], better[QUESTIONS];
+    s2_random random = { 5 };
+    for (int32_t i = 0; i < QUESTIONS; i++) {
+        question[i] = (s2e_question){ .category = 0, .picture = i / 4 };
+        worse[i] = s2_random_below(&random, 100) < 40 ? 1.0f : 0.0f;
+        better[i] = s2_random_below(&random, 100) < 20 ? 1.0f : worse[i];
+    }
+    const s2e_set set = { .question = question, .n_pictures = PICTURES, .n_questions = QUESTIONS };
+    s2e_interval one, gain, again, none;
+    assert_int_equal(s2e_bootstrap(&set, better, NULL, &one), S2P_OK);
+    assert_int_equal(s2e_bootstrap(&set, better, worse, &gain), S2P_OK);
+    assert_int_equal(s2e_bootstrap(&set, better, worse, &again), S2P_OK);
+    assert_int_equal(s2e_bootstrap(&set, better, better, &none), S2P_OK);
+    assert_memory_equal(&gain, &again, sizeof gain);
+    assert_true(none.value == 0.0 && none.low == 0.0 && none.high == 0.0);
+    assert_true(gain.low > 0.0 && gain.low < gain.value && gain.value < gain.high);
+    assert_true(one.low < one.value && one.value < one.high);
+    /* 400 questions, half of them right: sqrt(.25 / 400) is 2.5 points, the interval four of them
+     */
+    assert_true(one.high - one.low > 6.0 && one.high - one.low < 14.0);
+    assert_true(gain.high - gain.low < one.high - one.low); /* paired: the common part cancels */
+}
+
+/* --- tables ----------------------------------------------------------------- */
+
+static void test_report(void **state)
+{
+    (void)state;
+    s2e_set set;
+    assert_int_equal(read_text(small_set, &set, NULL), S2P_OK);
+    float full[] = { 1, 1, 1, 1, 1 }, ours[] = { 1, 0, 1, 1, 1 }, other[] = { 0, 0, 0.5f, 0, 1 };
+    const s2e_result result[] = {
+        { .setting = { "full", 0, 1 }, .score = full, .image_tokens = 576 },
+        { .setting = { "random", 64, 2 }, .score = other, .image_tokens = 64 },
+        { .setting = { "s2prune", 64, 1 }, .score = ours, .image_tokens = 64 },
+    };
+    const s2e_report report = {
+        .task = "synth", .model = "m", .set = &set, .result = result, .n = 3, .reference = "s2prune"
+    };
+    static const struct {
+        s2e_format format;
+        const char *part;
+    } parts[] = {
+        { S2E_TEXT, "synth with m: 3 pictures, 5 questions" },
+        { S2E_TEXT, "\nrandom              64   +50.0 " },
+        { S2E_MARKDOWN, "| full | 576 | 100.0 | 100.0 | 100.0 | 100.0 | 100.0 |" },
+        { S2E_MARKDOWN, "|---|---:|" },
+        { S2E_MARKDOWN, "| s2prune | 64 | 100.0 | 100.0 | 50.0 |" },
+        { S2E_CSV, "synth,random,64,2,color,3,50.0000\n" },
+        { S2E_CSV, "synth,s2prune,64,1,all,5,80.0000\n" },
+        { S2E_JSON, "\"reference_gain\":{\"value\":50.0" },
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        s2_buffer out;
+        s2_buffer_init(&out, 1 << 20);
+        assert_int_equal(s2e_report_write(&report, parts[i].format, &out), S2P_OK);
+        s2_buffer_append(&out, "", 1);
+        CHECK_CASE(strstr((const char *)out.data, parts[i].part), "%zu: %s", i,
+                   (const char *)out.data);
+        s2_buffer_free(&out);
+    }
+    s2e_set_free(&set);
+}
+
+/* --- with the model --------------------------------------------------------- */
+
+static s2v_engine *open_bundled(void)
+{
+    char model[1024], mmproj[1024];
+    (void)snprintf(model, sizeof model, "%s/models/s2prune-tiny/s2prune-tiny-f16.gguf", source);
+    (void)snprintf(mmproj, sizeof mmproj, "%s/models/s2prune-tiny/mmproj-s2prune-tiny-f16.gguf",
+                   source);
+    s2v_engine_options options;
+    s2v_engine_options_init(&options);
+    options.model_path = model;
+    options.mmproj_path = mmproj;
+    s2v_engine *engine;
+    s2p_error error = { S2P_OK, "" };
+    const s2p_status st = s2v_engine_open(&engine, &options, &error);
+    CHECK_CASE(st == S2P_OK, "%s", error.message);
+    return engine;
+}
+
+static const float *logits_of(s2v_session *session, const s2p_image *image, const char *text)
+{
+    const s2v_message message = { .role = S2V_USER, .text = text, .n_images = 1 };
+    const s2v_prompt prompt = {
+        .messages = &message, .n_messages = 1, .images = image, .n_images = 1
+    };
+    s2v_prune_options prune;
+    s2v_prune_options_init(&prune);
+    prune.method = "s2prune";
+    s2v_session_reset(session);
+    assert_int_equal(s2v_session_prefill(session, &prompt, &prune, NULL, NULL), S2P_OK);
+    return s2v_session_logits(session);
+}
+
+/* A remembered picture gives the same bits, and one changed pixel is another picture. */
+static void test_keep_picture(void **state)
+{
+    (void)state;
+    s2v_engine *engine = open_bundled();
+    s2v_engine_info info;
+    s2v_engine_get_info(engine, &info);
+    s2v_session *fresh, *keeping;
+    s2v_session_options options;
+    s2v_session_options_init(&options);
+    assert_int_equal(s2v_session_create(&fresh, engine, &options, NULL), S2P_OK);
+    options.keep_picture = 1;
+    assert_int_equal(s2v_session_create(&keeping, engine, &options, NULL), S2P_OK);
+    char path[1024];
+    s2_image picture[2];
+    for (int i = 0; i < 2; i++) {
+        (void)snprintf(path, sizeof path, "%s/data/synth/images/000%d.jpg", source, i);
+        assert_int_equal(s2_image_load(path, S2_PIXELS_REFERENCE, NULL, &picture[i], NULL), S2P_OK);
+    }
+    static const char *const ask[] = { "Read the word.", "Where is the word?", "Is there a ring?" };
+    const size_t n = (size_t)info.n_vocab * sizeof(float);
+    for (size_t i = 0; i < 6; i++) {
+        if (i == 4) picture[0].pixels[3 * 300 * 672] ^= 0x80; /* i = 4: question 1, picture 0 */
+        const s2p_image *image = &picture[i == 3].view;
+        const float *expected = logits_of(fresh, image, ask[i % 3]);
+        const float *got = logits_of(keeping, image, ask[i % 3]);
+        CHECK_CASE(memcmp(expected, got, n) == 0, "question %zu", i);
+    }
+    for (int i = 0; i < 2; i++) s2_image_free(&picture[i]);
+    s2v_session_free(fresh);
+    s2v_session_free(keeping);
+    s2v_engine_close(engine);
+}
+
+typedef struct heard {
+    int n;
+    s2p_status reply;
+} heard;
+
+static s2p_status hear(const s2e_answer *answer, void *user)
+{
+    heard *h = user;
+    assert_true(answer->seed >= 0 && answer->seed < answer->setting->n_seeds);
+    assert_true(answer->score == 0.0f || answer->text[0]);
+    h->n++;
+    return h->reply;
+}
+
+static void test_evaluate(void **state)
+{
+    (void)state;
+    char data[1024];
+    (void)snprintf(data, sizeof data, "%s/data/synth", source);
+    s2v_engine *engine = open_bundled();
+    const s2e_task *task = s2e_task_find("synth");
+    s2e_set set;
+    assert_int_equal(task->read(data, &set, NULL), S2P_OK);
+    assert_true(set.n_pictures >= 200 && set.n_questions >= 1600 && set.n_categories == 8);
+    s2e_set_limit(&set, 26);
+    const s2e_setting setting[] = { { "full", 0, 1 }, { "random", 64, 2 }, { "s2prune", 64, 1 } };
+    s2e_result result[3], again[3];
+    heard h = { 0, S2P_OK };
+    const s2e_watch watch = { hear, NULL, &h };
+    assert_int_equal(s2e_evaluate(engine, task, &set, setting, 3, 8, &watch, result, NULL), S2P_OK);
+    assert_int_equal(h.n, 26 * 4);
+    assert_true(result[0].image_tokens > 575.9 && fabs(result[2].image_tokens - 64.0) < 1e-6);
+    assert_true(s2e_accuracy_of(&set, result[0].score).all > 80.0);
+    assert_true(s2e_accuracy_of(&set, result[2].score).all >
+                s2e_accuracy_of(&set, result[1].score).all);
+    assert_int_equal(s2e_evaluate(engine, task, &set, setting, 3, 8, NULL, again, NULL), S2P_OK);
+    for (int i = 0; i < 3; i++)
+        assert_memory_equal(result[i].score, again[i].score, 26 * sizeof(float));
+    s2e_results_free(again, 3);
+    s2e_results_free(result, 3);
+    h.reply = S2P_ECANCELLED; /* whoever keeps the answers may stop it */
+    assert_int_equal(s2e_evaluate(engine, task, &set, setting, 3, 8, &watch, result, NULL),
+                     S2P_ECANCELLED);
+    assert_null(result[0].score);
+    s2e_set_free(&set);
+    s2v_engine_close(engine);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 3) return 2;
+    folder = argv[1];
+    source = argv[2];
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_read),         cmocka_unit_test(test_refuse),
+        cmocka_unit_test(test_score),        cmocka_unit_test(test_accuracy),
+        cmocka_unit_test(test_bootstrap),    cmocka_unit_test(test_report),
+        cmocka_unit_test(test_keep_picture), cmocka_unit_test(test_evaluate),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

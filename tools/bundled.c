@@ -1,0 +1,72 @@
+/* bundled.c - find what was shipped, wherever the program runs from. */
+#define _XOPEN_SOURCE 700 /* readlink */
+
+#include "bundled.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_ROOT 3500 /* leaves room for the file below it */
+
+/* The folder of the running program; empty where the system does not tell. */
+static void program_folder(char out[MAX_ROOT])
+{
+    const ssize_t n = readlink("/proc/self/exe", out, MAX_ROOT - 1);
+    out[n > 0 ? n : 0] = '\0';
+    char *slash = strrchr(out, '/');
+    if (slash) *slash = '\0';
+}
+
+/* `file` below one of the folders that may hold `kind` ("models", "data"). */
+static bool find(const char *kind, const char *environment, const char *file,
+                 char out[S2_BUNDLED_PATH])
+{
+    char folder[MAX_ROOT], root[5][MAX_ROOT + 64];
+    const char *given = environment ? getenv(environment) : NULL;
+    int n = 0;
+    if (given && given[0] && strlen(given) < MAX_ROOT)
+        (void)snprintf(root[n++], sizeof root[0], "%s", given);
+    program_folder(folder);
+    if (folder[0]) {
+        (void)snprintf(root[n++], sizeof root[0], "%s/../%s", folder, kind);
+        (void)snprintf(root[n++], sizeof root[0], "%s/../share/s2prune/%s", folder, kind);
+    }
+    (void)snprintf(root[n++], sizeof root[0], "%s/%s", S2_INSTALLED_FILES, kind);
+    (void)snprintf(root[n++], sizeof root[0], "%s/%s", S2_SOURCE_FILES, kind);
+    for (int i = 0; i < n; i++)
+        if (snprintf(out, S2_BUNDLED_PATH, "%s/%s", root[i], file) < S2_BUNDLED_PATH &&
+            access(out, R_OK) == 0)
+            return true;
+    return false;
+}
+
+s2p_status s2_bundled_complete(const char **model, const char **mmproj, bool is_quiet,
+                               s2_bundled_model *storage, s2p_error *error)
+{
+    if (*model && *mmproj) return S2P_OK;
+    if (*model || *mmproj)
+        return s2_fail(error, S2P_EINVAL, "%s alone is half a model: %s", *model ? "-m" : "-mm",
+                       *model ? "give the vision part too, -mm MMPROJ.gguf"
+                              : "give the language part too, -m MODEL.gguf");
+    static const char text[] = S2_BUNDLED_NAME "/" S2_BUNDLED_NAME "-f16.gguf";
+    static const char vision[] = S2_BUNDLED_NAME "/mmproj-" S2_BUNDLED_NAME "-f16.gguf";
+    if (!find("models", "S2PRUNE_MODELS", text, storage->model) ||
+        !find("models", "S2PRUNE_MODELS", vision, storage->mmproj))
+        return s2_fail(error, S2P_EIO,
+                       "the bundled model is not installed: set S2PRUNE_MODELS to the folder that "
+                       "holds " S2_BUNDLED_NAME ", or give -m and -mm");
+    *model = storage->model;
+    *mmproj = storage->mmproj;
+    if (!is_quiet)
+        (void)fprintf(stderr, "note: no -m given; the bundled model " S2_BUNDLED_NAME
+                              " answers (it knows drawn test scenes only)\n");
+    return S2P_OK;
+}
+
+s2p_status s2_bundled_data(const char *task, char out[S2_BUNDLED_PATH], s2p_error *error)
+{
+    if (find("data", NULL, task, out)) return S2P_OK;
+    return s2_fail(error, S2P_EIO, "the data of '%.60s' are not installed; give --data-dir", task);
+}

@@ -1,0 +1,30 @@
+/* bundled.h - the model and the benchmark that come with the program.
+ *
+ * Looked for, in this order: the folder S2PRUNE_MODELS names (models only), beside the executable
+ * (../models, ../share/s2prune/models), where `make install` puts them, the source tree the
+ * program was built from. "data" goes the same way.
+ */
+#ifndef S2_TOOLS_BUNDLED_H
+#define S2_TOOLS_BUNDLED_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+
+#define S2_BUNDLED_PATH 4096
+#define S2_BUNDLED_NAME "s2prune-tiny"
+
+typedef struct s2_bundled_model {
+    char model[S2_BUNDLED_PATH], mmproj[S2_BUNDLED_PATH];
+} s2_bundled_model;
+
+/* Both given: nothing to do. Neither: both become the bundled model, in *storage, and unless
+ * is_quiet a line on standard error says so. One alone is refused, as is a model nowhere to be
+ * found. */
+s2p_status s2_bundled_complete(const char **model, const char **mmproj, bool is_quiet,
+                               s2_bundled_model *storage, s2p_error *error);
+
+/* The bundled data folder of a benchmark, such as "synth". */
+s2p_status s2_bundled_data(const char *task, char out[S2_BUNDLED_PATH], s2p_error *error);
+
+#endif /* S2_TOOLS_BUNDLED_H */

@@ -1,0 +1,31 @@
+"""A folder of export_hf.py -> the GGUF pair, by llama.cpp's own conversion classes.
+
+    python3 export_gguf.py LLAMA_CPP HF OUT
+
+LLAMA_CPP is a checkout of llama.cpp with its conversion/ package. One thing is
+stated instead of guessed: the pre-tokenizer is `qwen2`, because the hash of a tiny vocabulary is in
+no list.
+"""
+import os
+import sys
+
+NAME, TITLE, TYPE = "s2prune-tiny", "Tiny Qwen2.5-VL", "f16"
+
+
+def main(llama_cpp, folder, out):
+    """The command above."""
+    sys.path[:0] = [llama_cpp, os.path.join(llama_cpp, "gguf-py")]
+    import conversion.base
+    import conversion.qwenvl
+    import convert_hf_to_gguf
+    conversion.base.TextModel.get_vocab_base_pre = lambda self, tokenizer: "qwen2"
+    conversion.qwenvl.Qwen2VLModel.set_vocab = lambda self: self._set_vocab_gpt2()
+    os.makedirs(out, exist_ok=True)
+    for flags, prefix in (([], ""), (["--mmproj"], "mmproj-")):
+        sys.argv = ["convert", folder, *flags, "--outtype", TYPE, "--model-name", TITLE, "--outfile",
+                    os.path.join(out, f"{prefix}{NAME}-{TYPE}.gguf")]
+        convert_hf_to_gguf.main()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:4])
