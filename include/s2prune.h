@@ -196,6 +196,20 @@ S2P_API const int32_t *s2p_plan_keep(const s2p_plan *plan, int32_t *n_keep);
 /* The same tokens in the order the method picked them. */
 S2P_API const int32_t *s2p_plan_order(const s2p_plan *plan, int32_t *n_keep);
 
+typedef struct s2p_merge { /* the kept row `into` also takes weight times the row `from` */
+    double weight;
+    int32_t into, from;
+} s2p_merge;
+
+/* What goes into kept rows besides themselves; borrowed like s2p_plan_keep, NULL when there is
+ * nothing. out[into] = x[into] + the sum of weight * x[from], every x as it was before: where a
+ * row is to be scaled, `from` is `into`. */
+S2P_API const s2p_merge *s2p_plan_merges(const s2p_plan *plan, int32_t *n_merges);
+
+/* Rows of zeros a published method adds after the kept ones where it finds no token (HoloV); 0 for
+ * all others, and outside the published mode. */
+S2P_API int32_t s2p_plan_blanks(const s2p_plan *plan);
+
 typedef struct s2p_layout { /* how the budget was spread; arrays borrowed like s2p_plan_keep */
     s2p_grid grid;
     int32_t side, budget;     /* side * side regions; 0 before the first prune */

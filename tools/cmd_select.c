@@ -1,14 +1,15 @@
 /* cmd_select.c - `s2prune select`: one method on recorded arrays, no model.
  *
  * Fields have the names of the golden cases: --in names a file for an array, --set a value. Every
- * array is checked against the token grid before the method sees it.
+ * array is checked against the token grid before the method sees it (recorded.c). Methods that
+ * prune more than once see the same arrays at every stage, without the tokens already gone.
  */
 #include "base/json.h"
-#include "inputs.h"
 #include "program.h"
-#include "prune/method.h"
+#include "recorded.h"
 #include "report.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,52 +20,37 @@
 typedef struct select_options {
     int32_t method, mode, output, grid, allocator, selector, pixels;
     s2_budget budget;
-    s2_pair tokens;
+    s2_pair tokens; /* 0 x 0: not given */
     uint64_t seed;
     int32_t side_of_grid, n_tokens; /* --set grid=24, --set N=576; 0: not given */
+    int32_t image_start, n_after, dominant_incl_cls;
+    int32_t layer; /* one stage of a method with several; 0: all */
+    s2p_tuning tuning;
     s2_list in, set;
 } select_options;
 
-/* --- fields --------------------------------------------------------------- */
-
-enum field {
-    FIELD_IMAGE,
-    FIELD_GRAY,
-    FIELD_ERC,
-    FIELD_FEAT,
-    FIELD_H0,
-    FIELD_H1,
-    FIELD_ATTN,
-    N_FIELDS
-};
-
-static const struct {
-    const char *name;
-    bool is_picture;
-    s2_shape shape;
-} fields[N_FIELDS] = {
-    [FIELD_IMAGE] = { "image", true, S2_SHAPE_ROWS },
-    [FIELD_GRAY] = { "gray", true, S2_SHAPE_ROWS },
-    [FIELD_ERC] = { "erc", false, S2_SHAPE_TOKENS },
-    [FIELD_FEAT] = { "feat", false, S2_SHAPE_ROWS },
-    [FIELD_H0] = { "h0", false, S2_SHAPE_ROWS },
-    [FIELD_H1] = { "h1", false, S2_SHAPE_ROWS },
-    [FIELD_ATTN] = { "attn", false, S2_SHAPE_QUERIES },
-};
+enum { IMAGE, GRAY, N_PICTURES };
 
 typedef struct job {
     select_options options;
-    const char *path[N_FIELDS];
-    s2_matrix matrix[N_FIELDS];
-    s2_image picture[2]; /* image, gray */
-    float *erc;          /* made from h0 and h1 */
+    const s2p_method *method;
+    s2p_grid grid;
+    const char *picture_path[N_PICTURES], *path[S2_N_FIELDS];
+    s2_image picture[N_PICTURES];
+    s2_recorded recorded;
+    s2p_view view;
     s2p_plan *plan;
+    json_t *merge, *stages; /* of all stages */
 } job;
 
+/* --- fields --------------------------------------------------------------- */
+
+/* Pictures first, then the arrays. */
 static const char *field_name(const void *context, size_t index)
 {
     (void)context;
-    return index < N_FIELDS ? fields[index].name : NULL;
+    static const char *const pictures[N_PICTURES] = { [IMAGE] = "image", [GRAY] = "gray" };
+    return index < N_PICTURES ? pictures[index] : s2_field_name(index - N_PICTURES);
 }
 
 /* "erc=file.npy" -> the name; the value begins after the '='. NULL when there is no '=' or name. */
@@ -77,6 +63,18 @@ static const char *split(const char *text, char name[FIELD_CAPACITY])
     return text + n + 1;
 }
 
+static s2p_status fail_unknown(const char *option, const char *name,
+                               const char *(*next)(const void *context, size_t index),
+                               s2p_error *error)
+{
+    const char *near = s2_suggest(name, next, NULL);
+    if (near)
+        return s2_fail(error, S2P_EINVAL, "%s: unknown field '%s' (did you mean '%s'?)", option,
+                       name, near);
+    return s2_fail(error, S2P_EINVAL, "%s: unknown field '%s'; see 's2prune select --help'", option,
+                   name);
+}
+
 static s2p_status take_inputs(job *j, s2p_error *error)
 {
     for (size_t i = 0; i < j->options.in.n; i++) {
@@ -86,38 +84,60 @@ static s2p_status take_inputs(job *j, s2p_error *error)
         if (!path)
             return s2_fail(error, S2P_EINVAL, "--in '%.60s' is not FIELD=FILE",
                            j->options.in.item[i]);
-        while (f < N_FIELDS && strcmp(fields[f].name, name) != 0) f++;
-        if (f == N_FIELDS) {
-            const char *near = s2_suggest(name, field_name, NULL);
-            return s2_fail(
-                error, S2P_EINVAL,
-                near ? "--in: unknown field '%s' (did you mean '%s'?)"
-                     : "--in: unknown field '%s'; known are image, gray, erc, feat, h0, h1, attn",
-                name, near);
-        }
-        j->path[f] = path;
+        while (field_name(NULL, f) && strcmp(field_name(NULL, f), name) != 0) f++;
+        if (!field_name(NULL, f)) return fail_unknown("--in", name, field_name, error);
+        if (f < N_PICTURES)
+            j->picture_path[f] = path;
+        else
+            j->path[f - N_PICTURES] = path;
     }
     return S2P_OK;
 }
 
 /* --- values --------------------------------------------------------------- */
 
+#define OPTION_AT(member) .offset = offsetof(select_options, member)
+#define WHOLE(option, member, low, high)                                                       \
+    {                                                                                          \
+        .name = "--" option, .type = S2_OPTION_INT, .min = low, .max = high, OPTION_AT(member) \
+    }
+#define REAL(option, member, high)                                                               \
+    {                                                                                            \
+        .name = "--" option, .type = S2_OPTION_REAL, .min = 1e-9, .max = high, OPTION_AT(member) \
+    }
+
 /* The rows --set can fill, as options, so that they parse and complain like options. */
 /* clang-format off */
 static const s2_option set_table[] = {
-    { .name = "--B", .type = S2_OPTION_BUDGET, .min = 1, .max = S2P_MAX_TOKENS,
-      .offset = offsetof(select_options, budget) },
-    { .name = "--K", .type = S2_OPTION_INT, .min = 0, .max = S2P_MAX_SIDE,
-      .offset = offsetof(select_options, grid) },
-    { .name = "--N", .type = S2_OPTION_INT, .min = 1, .max = S2P_MAX_TOKENS,
-      .offset = offsetof(select_options, n_tokens) },
-    { .name = "--grid", .type = S2_OPTION_INT, .min = 1, .max = S2P_MAX_SIDE,
-      .offset = offsetof(select_options, side_of_grid) },
-    { .name = "--seed", .type = S2_OPTION_SEED, .offset = offsetof(select_options, seed) },
+    { .name = "--B", .type = S2_OPTION_BUDGET, .min = 1, .max = S2P_MAX_TOKENS, OPTION_AT(budget) },
+    { .name = "--retain", .type = S2_OPTION_BUDGET, .min = 1, .max = S2P_MAX_TOKENS,
+      OPTION_AT(budget) },
+    WHOLE("K", grid, 0, S2P_MAX_SIDE),
+    WHOLE("N", n_tokens, 1, S2P_MAX_TOKENS),
+    WHOLE("grid", side_of_grid, 1, S2P_MAX_SIDE),
+    { .name = "--seed", .type = S2_OPTION_SEED, OPTION_AT(seed) },
     { .name = "--allocator", .type = S2_OPTION_CHOICE, .choice = s2p_allocator_name,
-      .offset = offsetof(select_options, allocator) },
+      OPTION_AT(allocator) },
     { .name = "--selector", .type = S2_OPTION_CHOICE, .choice = s2p_selector_name,
-      .offset = offsetof(select_options, selector) },
+      OPTION_AT(selector) },
+    WHOLE("image_start", image_start, 0, S2P_MAX_TOKENS),
+    WHOLE("n_after", n_after, 0, S2P_MAX_TOKENS),
+    WHOLE("layer", layer, 0, 1000),
+    WHOLE("per_pivot", tuning.per_pivot, 1, S2P_MAX_TOKENS),
+    WHOLE("num_crops", tuning.crops, 1, S2P_MAX_TOKENS),
+    WHOLE("dominant", tuning.dominant, 1, S2P_MAX_TOKENS),
+    WHOLE("dominant_incl_cls", dominant_incl_cls, 2, S2P_MAX_TOKENS),
+    WHOLE("contextual", tuning.contextual, 1, S2P_MAX_TOKENS),
+    WHOLE("n_important", tuning.important, 1, S2P_MAX_TOKENS),
+    WHOLE("stride", tuning.stride, 1, S2P_MAX_SIDE),
+    WHOLE("iterations", tuning.iterations, 1, 1000),
+    WHOLE("zone", tuning.zone, 1, S2P_MAX_SIDE),
+    REAL("important_ratio", tuning.important_ratio, 1.0),
+    REAL("keep_ratio", tuning.keep_ratio, 1.0),
+    REAL("sim_threshold", tuning.threshold, 1.0),
+    REAL("temperature", tuning.temperature, 1e6),
+    REAL("alpha", tuning.alpha, 1e6),
+    REAL("beta", tuning.beta, 1e6),
     { .name = NULL },
 };
 /* clang-format on */
@@ -138,33 +158,34 @@ static s2p_status take_values(job *j, s2p_error *error)
                            j->options.set.item[i]);
         const s2_option *o = set_table;
         while (o->name && strcmp(o->name + 2, name) != 0) o++;
-        if (!o->name) {
-            const char *near = s2_suggest(name, set_name, NULL);
-            return s2_fail(
-                error, S2P_EINVAL,
-                near ? "--set: unknown field '%s' (did you mean '%s'?)"
-                     : "--set: unknown field '%s'; known are B, K, N, grid, seed, allocator, "
-                       "selector",
-                name, near);
-        }
+        if (!o->name) return fail_unknown("--set", name, set_name, error);
         (void)snprintf(source, sizeof source, "--set %s", name);
         const s2p_status st = s2_option_set(o, source, text, &j->options, error);
         if (st != S2P_OK) return st;
     }
-    if (j->options.side_of_grid > 0)
-        j->options.tokens = (s2_pair){ j->options.side_of_grid, j->options.side_of_grid };
+    if (j->options.dominant_incl_cls > 0)
+        j->options.tuning.dominant = j->options.dominant_incl_cls - 1;
     return S2P_OK;
 }
 
-static s2p_status check_sizes(const job *j, s2p_error *error)
+/* --set grid, else --tokens, else a square of N tokens, else 24x24. */
+static s2p_grid grid_of(const select_options *o)
+{
+    if (o->side_of_grid > 0) return (s2p_grid){ o->side_of_grid, o->side_of_grid };
+    if (o->tokens.first > 0) return (s2p_grid){ o->tokens.first, o->tokens.second };
+    const int32_t side = (int32_t)rint(sqrt((double)o->n_tokens));
+    return side > 0 && side * side == o->n_tokens ? (s2p_grid){ side, side } : (s2p_grid){ 24, 24 };
+}
+
+static s2p_status check_sizes(job *j, s2p_error *error)
 {
     const select_options *o = &j->options;
-    const s2p_grid grid = { o->tokens.first, o->tokens.second };
-    const int32_t n_tokens = grid.rows * grid.cols;
+    j->grid = grid_of(o);
+    const int32_t n_tokens = j->grid.rows * j->grid.cols;
     if (o->n_tokens > 0 && o->n_tokens != n_tokens)
         return s2_fail(error, S2P_EINVAL, "--set N=%d does not fit --tokens %dx%d (%d tokens)",
-                       o->n_tokens, grid.rows, grid.cols, n_tokens);
-    return s2_check_budget(grid, s2_budget_tokens(o->budget, n_tokens), o->grid, error);
+                       o->n_tokens, j->grid.rows, j->grid.cols, n_tokens);
+    return s2_check_budget(j->grid, s2_budget_tokens(o->budget, n_tokens), o->grid, error);
 }
 
 /* --- signals -------------------------------------------------------------- */
@@ -173,95 +194,57 @@ static s2p_status read_pictures(job *j, s2p_error *error)
 {
     s2_image_limits limits;
     s2_image_limits_init(&limits);
-    for (size_t f = FIELD_IMAGE; f <= FIELD_GRAY; f++) {
-        if (!j->path[f]) continue;
+    for (size_t f = 0; f < N_PICTURES; f++) {
+        if (!j->picture_path[f]) continue;
         s2p_error why = { S2P_OK, "" };
-        const s2p_status st = s2_picture_read(j->path[f], (s2_pixels)j->options.pixels, &limits,
-                                              &j->picture[f], &why);
-        if (st != S2P_OK) return s2_fail(error, st, "%s: %s", fields[f].name, why.message);
+        const s2p_status st = s2_picture_read(j->picture_path[f], (s2_pixels)j->options.pixels,
+                                              &limits, &j->picture[f], &why);
+        if (st != S2P_OK) return s2_fail(error, st, "%s: %s", field_name(NULL, f), why.message);
     }
-    const s2p_image *image = &j->picture[FIELD_IMAGE].view, *gray = &j->picture[FIELD_GRAY].view;
+    const s2p_image *image = &j->picture[IMAGE].view, *gray = &j->picture[GRAY].view;
     if (image->pixels && gray->pixels &&
         (image->width != gray->width || image->height != gray->height))
         return s2_fail(error, S2P_EFORMAT, "gray: %d x %d pixels, but image has %d x %d",
                        gray->width, gray->height, image->width, image->height);
+    j->view.signals.image = image->pixels ? image : gray->pixels ? gray : NULL;
     return S2P_OK;
 }
 
 static s2p_status read_arrays(job *j, s2p_error *error)
 {
-    const s2p_grid grid = { j->options.tokens.first, j->options.tokens.second };
-    for (size_t f = 0; f < N_FIELDS; f++) {
-        if (!j->path[f] || fields[f].is_picture) continue;
-        const s2p_status st =
-            s2_matrix_read(j->path[f], fields[f].name, fields[f].shape, grid, &j->matrix[f], error);
+    j->recorded = (s2_recorded){ .method = j->method,
+                                 .grid = j->grid,
+                                 .image_start = j->options.image_start,
+                                 .n_after = j->options.n_after };
+    for (size_t f = 0; f < S2_N_FIELDS; f++) {
+        if (!j->path[f]) continue;
+        const s2p_status st = s2_recorded_read(&j->recorded, (s2_field)f, j->path[f], error);
         if (st != S2P_OK) return st;
     }
-    return S2P_OK;
-}
-
-/* ERC from both hidden states when nobody recorded it. */
-static s2p_status make_erc(job *j, s2p_error *error)
-{
-    const s2_matrix *h0 = &j->matrix[FIELD_H0], *h1 = &j->matrix[FIELD_H1];
-    if (j->matrix[FIELD_ERC].data || !h0->data || !h1->data) return S2P_OK;
-    if (h0->cols != h1->cols)
-        return s2_fail(error, S2P_EFORMAT, "h1: rows of %d values, but h0 has %d", h1->cols,
-                       h0->cols);
-    const size_t n_bytes = (size_t)h0->rows * sizeof *j->erc;
-    j->erc = malloc(n_bytes);
-    if (!j->erc) return s2_fail_memory(error, n_bytes, "erc");
-    const s2p_status st = s2p_erc(h0->data, h1->data, h0->rows, h0->cols, j->erc);
-    return st == S2P_OK ? st : s2_fail(error, S2P_EFORMAT, "h0 and h1: %s", s2p_status_text(st));
-}
-
-static s2p_signals signals_of(const job *j)
-{
-    const s2_image *image = &j->picture[FIELD_IMAGE], *gray = &j->picture[FIELD_GRAY];
-    const s2_image *picture = image->pixels ? image : gray;
-    const float *erc = j->matrix[FIELD_ERC].data;
-    return (s2p_signals){ .image = picture->pixels ? &picture->view : NULL,
-                          .erc = erc ? erc : j->erc,
-                          .hidden = j->matrix[FIELD_H1].data,
-                          .hidden_dim = j->matrix[FIELD_H1].cols,
-                          .feature = j->matrix[FIELD_FEAT].data,
-                          .feature_dim = j->matrix[FIELD_FEAT].cols,
-                          .query_attn = j->matrix[FIELD_ATTN].data,
-                          .n_queries = j->matrix[FIELD_ATTN].rows };
+    return s2_recorded_view(&j->recorded, &j->view, error);
 }
 
 /* What to type for a signal that is not there. */
-static const char *hint_for(uint32_t missing)
+static const char *hint_for(uint32_t missing, const s2p_method *method)
 {
+    const bool sees_text = (method->needs & S2P_NEED_TEXT) != 0;
     if (missing & S2P_NEED_PIXELS) return "image=FILE";
     if (missing & S2P_NEED_ERC) return "erc=FILE.npy, or h0 and h1";
-    if (missing & S2P_NEED_HIDDEN) return "h1=FILE.npy";
+    if (missing & S2P_NEED_HIDDEN) return sees_text ? "vis=FILE.npy" : "h1=FILE.npy";
     if (missing & S2P_NEED_FEATURE) return "feat=FILE.npy";
-    return "attn=FILE.npy";
+    if (missing & S2P_NEED_QUERY_ATTN) return "attn=FILE.npy";
+    if (missing & S2P_NEED_LAST_ATTN) return "input=FILE.npy";
+    if (missing & S2P_NEED_VISION_ATTN) return "attn=FILE.npy";
+    if (missing & S2P_NEED_VISION_KEY) return "keys=FILE.npy";
+    if (missing & S2P_NEED_TEXT) return "text=FILE.npy";
+    if (missing & S2P_NEED_LAST_QUERY) return "q_last=FILE.npy";
+    if (missing & S2P_NEED_MEAN_QUERY) return "q=FILE.npy";
+    if (missing & S2P_NEED_PLAIN_KEY) return method->ahead ? "k=FILE.npy" : "k_img=FILE.npy";
+    if (missing & S2P_NEED_ROTATED_KEY) return "k=FILE.npy";
+    return "hidden=FILE.npy";
 }
 
 /* --- the command ---------------------------------------------------------- */
-
-static s2p_status run_method(job *j, s2p_error *error)
-{
-    const select_options *o = &j->options;
-    const s2p_method *method = s2p_method_at((size_t)o->method);
-    const s2p_grid grid = { o->tokens.first, o->tokens.second };
-    const s2p_view view = { .budget = s2_budget_tokens(o->budget, grid.rows * grid.cols),
-                            .signals = signals_of(j),
-                            .choice = { .side = o->grid,
-                                        .allocator = s2p_allocator_name((size_t)o->allocator),
-                                        .selector = s2p_selector_name((size_t)o->selector),
-                                        .seed = o->seed } };
-    const uint32_t missing =
-        s2p_missing_signals(&view.signals, s2p_method_needs(method, &view.choice));
-    if (missing)
-        return s2_fail(error, S2P_EINVAL, "--method %s needs %s; add --in %s", method->name,
-                       s2p_need_text(missing), hint_for(missing));
-    s2p_status st = s2p_plan_create(&j->plan, grid);
-    if (st != S2P_OK) return s2_fail(error, st, "cannot make a plan: %s", s2p_status_text(st));
-    return s2p_method_run(method, &view, j->plan, error);
-}
 
 static json_t *tokens_json(const int32_t *token, int32_t n)
 {
@@ -270,19 +253,93 @@ static json_t *tokens_json(const int32_t *token, int32_t n)
     return list;
 }
 
+/* Remember what a stage did: its plan is overwritten by the next. */
+static void note_stage(job *j, int32_t stage)
+{
+    int32_t n_keep, n_merges;
+    const int32_t *keep = s2p_plan_keep(j->plan, &n_keep);
+    const s2p_merge *merge = s2p_plan_merges(j->plan, &n_merges);
+    for (int32_t i = 0; i < n_merges; i++)
+        json_array_append_new(j->merge,
+                              json_pack("[i,i,f]", merge[i].into, merge[i].from, merge[i].weight));
+    json_array_append_new(j->stages, json_pack("{s:i,s:o}", "after", j->method->after[stage],
+                                               "keep", tokens_json(keep, n_keep)));
+}
+
+static s2p_status run_stage(job *j, int32_t stage, s2p_error *error)
+{
+    const int32_t n_tokens = j->grid.rows * j->grid.cols;
+    s2_restricted later = { .erc = NULL };
+    int32_t n_alive = 0, *alive = NULL;
+    s2p_status st = S2P_OK;
+    j->view.stage = stage;
+    later.view = j->view;
+    if (json_array_size(j->stages) > 0) { /* the plan holds what the stage before left */
+        const int32_t *keep = s2p_plan_keep(j->plan, &n_alive);
+        alive = malloc((size_t)n_alive * sizeof *alive);
+        if (!alive) return s2_fail_memory(error, (size_t)n_alive * sizeof *alive, "tokens");
+        memcpy(alive, keep, (size_t)n_alive * sizeof *alive);
+        st = s2_restrict(&j->view, n_tokens, alive, n_alive, &later);
+        if (st != S2P_OK) s2_fail(error, st, "no memory for stage %d", stage + 1);
+    }
+    if (st == S2P_OK) st = s2p_method_run(j->method, &later.view, j->plan, error);
+    if (st == S2P_OK) note_stage(j, stage);
+    s2_restricted_free(&later);
+    free(alive);
+    if (st == S2P_EINVAL) st = error->status = S2P_EFORMAT; /* options are fine: it is the arrays */
+    return st;
+}
+
+static s2p_status run_method(job *j, s2p_error *error)
+{
+    const select_options *o = &j->options;
+    j->view.budget = s2_budget_tokens(o->budget, j->grid.rows * j->grid.cols);
+    j->view.mode = (s2p_mode)o->mode;
+    j->view.tuning = o->tuning;
+    j->view.choice = (s2p_choice){ .side = o->grid,
+                                   .allocator = s2p_allocator_name((size_t)o->allocator),
+                                   .selector = s2p_selector_name((size_t)o->selector),
+                                   .seed = o->seed };
+    const uint32_t missing =
+        s2p_view_missing(&j->view, s2p_method_needs(j->method, &j->view.choice));
+    if (missing)
+        return s2_fail(error, S2P_EINVAL, "--method %s needs %s; add --in %s", j->method->name,
+                       s2p_need_text(missing), hint_for(missing, j->method));
+    s2p_status st = s2p_plan_create(&j->plan, j->grid);
+    if (st != S2P_OK) return s2_fail(error, st, "cannot make a plan: %s", s2p_status_text(st));
+    j->merge = json_array();
+    j->stages = json_array();
+    for (int32_t stage = 0; st == S2P_OK && stage < j->method->n_stages; stage++)
+        if (o->layer == 0 || o->layer == j->method->after[stage]) st = run_stage(j, stage, error);
+    if (st == S2P_OK && json_array_size(j->stages) == 0)
+        return s2_fail(error, S2P_EINVAL, "--set layer=%d: %s does not prune after that layer",
+                       o->layer, j->method->name);
+    return st;
+}
+
+/* The order a method picked its tokens in; -1 for each row of zeros it adds. */
+static json_t *order_json(const s2p_plan *plan)
+{
+    int32_t n;
+    const int32_t *order = s2p_plan_order(plan, &n);
+    json_t *list = tokens_json(order, n);
+    for (int32_t i = 0; i < s2p_plan_blanks(plan); i++)
+        json_array_append_new(list, json_integer(-1));
+    return list;
+}
+
 static int present(const job *j)
 {
-    int32_t n_keep, n_order;
+    int32_t n_keep;
     const int32_t *keep = s2p_plan_keep(j->plan, &n_keep);
-    const int32_t *order = s2p_plan_order(j->plan, &n_order);
-    const char *method = s2p_method_at((size_t)j->options.method)->name;
     s2_buffer out;
     s2_buffer_init(&out, S2_OUTPUT_MAX);
     if (j->options.output == S2_OUTPUT_JSON) {
         json_t *root =
-            json_pack("{s:s,s:s,s:i,s:o,s:o,s:[]}", "schema", "s2prune.select/1", "method", method,
-                      "budget", n_keep, "keep", tokens_json(keep, n_keep), "order",
-                      tokens_json(order, n_order), "merge");
+            json_pack("{s:s,s:s,s:i,s:o,s:o,s:O}", "schema", "s2prune.select/1", "method",
+                      j->method->name, "budget", n_keep, "keep", tokens_json(keep, n_keep), "order",
+                      order_json(j->plan), "merge", j->merge);
+        if (root && json_array_size(j->stages) > 1) json_object_set(root, "stages", j->stages);
         if (!root || s2_json_write(root, 17, &out) != S2P_OK) out.status = S2P_ENOMEM;
         json_decref(root);
         s2_buffer_append(&out, "\n", 1);
@@ -298,19 +355,20 @@ static int run(const void *values)
 {
     s2p_error error = { S2P_OK, "" };
     job j = { .options = *(const select_options *)values };
+    j.method = s2p_method_at((size_t)j.options.method);
     s2p_status st = take_inputs(&j, &error);
     if (st == S2P_OK) st = take_values(&j, &error);
     if (st == S2P_OK) st = check_sizes(&j, &error);
     if (st == S2P_OK) st = read_pictures(&j, &error);
     if (st == S2P_OK) st = read_arrays(&j, &error);
-    if (st == S2P_OK) st = make_erc(&j, &error);
     if (st == S2P_OK) st = run_method(&j, &error);
     const int code = st == S2P_OK ? present(&j) : s2_report_error(st, &error);
+    json_decref(j.merge);
+    json_decref(j.stages);
     s2p_plan_free(j.plan);
-    for (size_t f = 0; f < N_FIELDS; f++) free(j.matrix[f].data);
-    s2_image_free(&j.picture[FIELD_IMAGE]);
-    s2_image_free(&j.picture[FIELD_GRAY]);
-    free(j.erc);
+    s2_recorded_free(&j.recorded);
+    s2_image_free(&j.picture[IMAGE]);
+    s2_image_free(&j.picture[GRAY]);
     return code;
 }
 
@@ -322,7 +380,13 @@ static const char *method_name(size_t index)
     return method ? method->name : NULL;
 }
 
-static const char *mode_name(size_t index) { return index == 0 ? "published" : NULL; }
+static const char *mode_name(size_t index)
+{
+    static const char *const modes[] = {
+        [S2P_MODE_DEFAULT] = "default", [S2P_MODE_PUBLISHED] = "published"
+    };
+    return index < sizeof modes / sizeof *modes ? modes[index] : NULL;
+}
 
 /* clang-format off */
 static const s2_option option_table[] = {
@@ -330,13 +394,14 @@ static const s2_option option_table[] = {
       .fallback = "s2prune", .group = "Method", .help = "who chooses",
       .offset = offsetof(select_options, method) },
     { .name = "--mode", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = mode_name,
-      .fallback = "published", .group = "Method", .help = "which variant of the method",
+      .fallback = "default", .group = "Method",
+      .help = "default keeps exactly the budget; published does what the authors' code does",
       .offset = offsetof(select_options, mode) },
     { .name = "--budget", .label = "N|N%", .type = S2_OPTION_BUDGET, .min = 1,
       .max = S2P_MAX_TOKENS, .fallback = "64", .group = "Method",
       .help = "tokens to keep, or a share of all", .offset = offsetof(select_options, budget) },
     { .name = "--tokens", .label = "RxC", .type = S2_OPTION_SIZE, .min = 1, .max = S2P_MAX_SIDE,
-      .fallback = "24x24", .group = "Method", .help = "rows and columns of visual tokens",
+      .group = "Method", .help = "rows and columns of visual tokens (24x24, or square by --set N)",
       .offset = offsetof(select_options, tokens) },
     { .name = "--grid", .label = "K", .type = S2_OPTION_INT, .min = 0, .max = S2P_MAX_SIDE,
       .fallback = "0", .group = "Method", .help = "K x K coarse regions; 0 chooses by the budget",
@@ -351,13 +416,18 @@ static const s2_option option_table[] = {
       .group = "Method", .help = "for methods that draw",
       .offset = offsetof(select_options, seed) },
     { .name = "--in", .label = "FIELD=FILE", .type = S2_OPTION_LIST, .group = "Data",
-      .help = "an array or a picture; image or gray (uint8 .npy or a picture file), "
-              "erc [n], feat [n][d], h0 and h1 [n][d] (hidden states before and after layer "
-              "0), attn [q][n]; repeatable",
+      .help = "an array or a picture, repeatable; image or gray (uint8 .npy or a picture file), "
+              "erc [n], feat [n][d], h0 and h1 [n][d] (hidden states around a layer), attn [q][n], "
+              "[heads][q][n] or of the tower [n]; and what golden cases name: input, hidden, q, k, "
+              "q_last, k_img, keys, score, attn_heads, cls_attn_heads, cls_hidden, img_embed, "
+              "txt_embed, vis, text",
       .offset = offsetof(select_options, in) },
     { .name = "--set", .label = "FIELD=VALUE", .type = S2_OPTION_LIST, .group = "Data",
-      .help = "a value by its name in the golden cases: B, K, N, grid (tokens per side), "
-              "seed, allocator, selector; repeatable, wins over the option",
+      .help = "a value by its name in the golden cases, repeatable, wins over the option: B, "
+              "retain, K, N, grid (tokens per side), seed, allocator, selector, image_start, "
+              "n_after, layer, per_pivot, num_crops, alpha, beta, dominant, dominant_incl_cls, "
+              "contextual, n_important, important_ratio, stride, keep_ratio, sim_threshold, "
+              "temperature, iterations; and zone",
       .offset = offsetof(select_options, set) },
     { .name = "--pixels", .label = "WHICH", .type = S2_OPTION_CHOICE, .choice = s2_pixels_name,
       .fallback = "reference", .group = "Data", .help = "how a picture file becomes pixels",

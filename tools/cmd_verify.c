@@ -160,13 +160,18 @@ static void visit_file(tally *t, const char *path, const char *shown)
         return;
     }
     const bool is_picture = s2_golden_is_picture(path);
-    const bool is_text = !is_picture && s2_golden_is_tokenizer(path);
-    if (!is_picture && !is_text && !has_suffix(path, ".json") && !has_suffix(path, ".txt")) return;
+    const bool is_vit = s2_golden_is_vit(path);
+    const bool is_text = !is_picture && !is_vit && s2_golden_is_tokenizer(path);
+    if (!is_picture && !is_vit && !is_text && !has_suffix(path, ".json") &&
+        !has_suffix(path, ".txt"))
+        return;
     s2_verdict verdict;
-    if (is_picture || is_text) {
+    if (is_picture || is_vit || is_text) {
         if (!is_wanted(t, shown, NULL)) return;
         if (is_picture)
             s2_golden_check_picture(path, &verdict);
+        else if (is_vit)
+            s2_golden_check_vit(path, &verdict);
         else
             s2_golden_check_tokenizer(path, t->options->arrays, &verdict);
         settle(t, shown, &verdict);

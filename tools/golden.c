@@ -32,6 +32,20 @@ static const s2_golden_kind kinds[] = {
     { "cell_cases", "s2prune", s2_check_cell },
     { "region_cases", "s2prune", s2_check_region },
     { "cases", "ablation_ref", s2_check_ablation },
+    { "golden", "tiny", s2_check_tiny },
+    { "cases", "fastv", s2_check_fastv },
+    { "cases", "feather", s2_check_feather },
+    { "cases", "dart", s2_check_dart },
+    { "cases", "gprune", s2_check_gprune },
+    { "cases", "visionzip_clip", s2_check_visionzip_clip },
+    { "cases", "visionzip_qwen", s2_check_visionzip_qwen },
+    { "cases", "vispruner", s2_check_vispruner },
+    { "cases", "holov", s2_check_holov },
+    { "cases", "cdpruner", s2_check_cdpruner },
+    { "cases", "divprune", s2_check_divprune },
+    { "cases", "euti", s2_check_euti },
+    { "cases", "sparsevlm", s2_check_sparsevlm },
+    { "cases", "prumerge", s2_check_prumerge },
 };
 
 static const s2_golden_kind *find_kind(const char *family, const char *name)
@@ -42,11 +56,34 @@ static const s2_golden_kind *find_kind(const char *family, const char *name)
     return NULL;
 }
 
+/* Members only the cases of one method have. */
+static const struct {
+    const char *family, *member[2];
+} marks[] = {
+    { "fastv", { "input", "image_start" } },
+    { "feather", { "q_last", "k_img" } },
+    { "dart", { "per_pivot", "pivot_image" } },
+    { "gprune", { "sim_threshold", "feat" } },
+    { "visionzip_clip", { "cls_hidden", "keys" } },
+    { "visionzip_qwen", { "dominant", "keys" } },
+    { "vispruner", { "n_important", "feat" } },
+    { "holov", { "num_crops", "attn" } },
+    { "cdpruner", { "img_embed", "txt_embed" } },
+    { "divprune", { "order", "feat" } },
+    { "euti", { "q", "selected" } },
+    { "sparsevlm", { "raters", "vis" } },
+    { "prumerge", { "outlier_ratio", "q" } },
+};
+
 /* Lists of a method have no header: tell them by what their first case holds. */
 static const s2_golden_kind *kind_of_list(const json_t *list)
 {
     const json_t *first = json_array_get(list, 0);
     const char *name = NULL;
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (json_object_get(first, marks[i].member[0]) &&
+            json_object_get(first, marks[i].member[1]))
+            return find_kind(marks[i].family, "cases");
     if (json_object_get(first, "erc") && json_object_get(first, "K"))
         name = "cases";
     else if (json_object_get(first, "scores") && json_object_get(first, "caps"))
@@ -58,6 +95,8 @@ static const s2_golden_kind *kind_of_list(const json_t *list)
         name = "region_cases";
     if (json_object_get(first, "erank") && json_object_get(first, "fft_ac"))
         return find_kind("ablation_ref", "cases");
+    if (json_object_get(first, "budgets") && json_object_get(first, "correct"))
+        return find_kind("tiny", "golden");
     return find_kind("s2prune", name);
 }
 

@@ -94,21 +94,52 @@ s2p_status s2_picture_read(const char *path, s2_pixels pixels, const s2_image_li
 
 /* --- arrays --------------------------------------------------------------- */
 
-/* The rows and columns of an array that has the shape asked for. */
-static bool matches(const s2_array *array, s2_shape shape, int64_t n, s2_matrix *out)
+/* How many a letter of a shape stands for; 0: any number. */
+static int64_t size_of(char letter, const s2_sizes *sizes)
 {
-    const int64_t *s = array->shape;
-    if (array->count == 0 || s[0] > INT32_MAX || s[1] > INT32_MAX) return false;
-    if (shape == S2_SHAPE_TOKENS || (shape == S2_SHAPE_QUERIES && array->n_dims == 1)) {
-        *out = (s2_matrix){ NULL, 1, (int32_t)s[0] };
-        return array->n_dims == 1 && s[0] == n;
-    }
-    *out = (s2_matrix){ NULL, (int32_t)s[0], (int32_t)s[1] };
-    return array->n_dims == 2 && s[shape == S2_SHAPE_ROWS ? 0 : 1] == n;
+    const int64_t n = (int64_t)sizes->grid.rows * sizes->grid.cols;
+    return letter == '1'   ? 1
+           : letter == 'n' ? n
+           : letter == 'c' ? n + 1
+           : letter == 'L' ? sizes->n_prompt
+                           : 0;
 }
 
-static s2p_status convert(const s2_array *array, const char *path, const char *field,
-                          s2_matrix *out, s2p_error *error)
+/* Whether the array has the shape written before the next '|'. */
+static bool matches(const s2_array *array, const char *shape, const s2_sizes *sizes)
+{
+    const int32_t n_dims = (int32_t)strcspn(shape, "|");
+    if (array->count == 0 || array->n_dims != n_dims) return false;
+    for (int32_t d = 0; d < n_dims; d++) {
+        const int64_t size = size_of(shape[d], sizes);
+        if (array->shape[d] > INT32_MAX || (size > 0 && array->shape[d] != size)) return false;
+    }
+    return true;
+}
+
+static bool matches_any(const s2_array *array, const char *shapes, const s2_sizes *sizes)
+{
+    for (;; shapes++) {
+        if (matches(array, shapes, sizes)) return true;
+        shapes += strcspn(shapes, "|");
+        if (!*shapes) return false;
+    }
+}
+
+/* "[q][576]": the first of the shapes that would do. */
+static void expected_text(const char *shapes, const s2_sizes *sizes, char out[SHAPE_TEXT])
+{
+    size_t at = 0;
+    for (; *shapes && *shapes != '|' && at < SHAPE_TEXT - 1; shapes++) {
+        const int64_t size = size_of(*shapes, sizes);
+        const int n = size > 0 ? snprintf(out + at, SHAPE_TEXT - at, "[%lld]", (long long)size)
+                               : snprintf(out + at, SHAPE_TEXT - at, "[%c]", *shapes);
+        at += (size_t)n;
+    }
+}
+
+static s2p_status convert(const s2_array *array, const char *path, const char *field, float **out,
+                          s2p_error *error)
 {
     float *data = malloc(array->count * sizeof *data);
     if (!data) return s2_fail_memory(error, array->count * sizeof *data, path);
@@ -121,32 +152,51 @@ static s2p_status convert(const s2_array *array, const char *path, const char *f
         return s2_fail(error, S2P_EFORMAT, "%s: element %zu of '%.80s' is not a finite float32",
                        field, i, path);
     }
-    out->data = data;
+    *out = data;
     return S2P_OK;
 }
 
-s2p_status s2_matrix_read(const char *path, const char *field, s2_shape shape, s2p_grid grid,
-                          s2_matrix *out, s2p_error *error)
+s2p_status s2_tensor_of_array(const s2_array *array, const char *path, const char *field,
+                              const char *shapes, const s2_sizes *sizes, s2_tensor *out,
+                              s2p_error *error)
+{
+    if ((array->type != S2_F32 && array->type != S2_F64) || !matches_any(array, shapes, sizes)) {
+        char found[SHAPE_TEXT], expected[SHAPE_TEXT] = "";
+        shape_text(array, found);
+        expected_text(shapes, sizes, expected);
+        return s2_fail(error, S2P_EFORMAT,
+                       "%s: '%.80s' is %s, expected float32 %s for %dx%d tokens", field, path,
+                       found, expected, sizes->grid.rows, sizes->grid.cols);
+    }
+    s2_tensor tensor = { .n_dims = array->n_dims };
+    for (int32_t d = 0; d < tensor.n_dims; d++) tensor.shape[d] = (int32_t)array->shape[d];
+    const s2p_status st = convert(array, path, field, &tensor.data, error);
+    if (st == S2P_OK) *out = tensor;
+    return st;
+}
+
+s2p_status s2_tensor_read(const char *path, const char *field, const char *shapes,
+                          const s2_sizes *sizes, s2_tensor *out, s2p_error *error)
 {
     s2_array array;
     s2p_error why = { S2P_OK, "" };
     s2p_status st = s2_npy_read(path, ARRAY_MAX_BYTES, &array, &why);
     if (st != S2P_OK) return s2_fail(error, st, "%s: %s", field, why.message);
-    const int32_t n = grid.rows * grid.cols;
-    s2_matrix matrix;
-    if ((array.type != S2_F32 && array.type != S2_F64) || !matches(&array, shape, n, &matrix)) {
-        static const char *const before[] = { "", "", "[q]" }, *const after[] = { "", "[d]", "" };
-        char found[SHAPE_TEXT];
-        shape_text(&array, found);
-        st = s2_fail(error, S2P_EFORMAT,
-                     "%s: '%.80s' is %s, expected float32 %s[%d]%s for %dx%d tokens", field, path,
-                     found, before[shape], n, after[shape], grid.rows, grid.cols);
-    } else {
-        st = convert(&array, path, field, &matrix, error);
-        if (st == S2P_OK) *out = matrix;
-    }
+    st = s2_tensor_of_array(&array, path, field, shapes, sizes, out, error);
     s2_array_free(&array);
     return st;
+}
+
+s2p_status s2_matrix_read(const char *path, const char *field, const char *shapes, s2p_grid grid,
+                          s2_matrix *out, s2p_error *error)
+{
+    s2_tensor tensor;
+    const s2p_status st =
+        s2_tensor_read(path, field, shapes, &(s2_sizes){ .grid = grid }, &tensor, error);
+    if (st != S2P_OK) return st;
+    const bool is_row = tensor.n_dims == 1;
+    *out = (s2_matrix){ tensor.data, is_row ? 1 : tensor.shape[0], tensor.shape[is_row ? 0 : 1] };
+    return S2P_OK;
 }
 
 /* --- budgets -------------------------------------------------------------- */

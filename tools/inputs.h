@@ -15,20 +15,32 @@ s2p_status s2_picture_read(const char *path, s2_pixels pixels, const s2_image_li
 s2p_status s2_picture_of_array(const s2_array *array, const char *name,
                                const s2_image_limits *limits, s2_image *out, s2p_error *error);
 
-typedef enum s2_shape {                  /* for n tokens */
-                        S2_SHAPE_TOKENS, /* [n] */
-                        S2_SHAPE_ROWS,   /* [n][d] */
-                        S2_SHAPE_QUERIES /* [q][n], or [n] for one query */
-} s2_shape;
+typedef struct s2_tensor {
+    float *data; /* every value finite; free(data) */
+    int32_t n_dims, shape[3];
+} s2_tensor;
+
+typedef struct s2_sizes { /* what the letters of a shape stand for */
+    s2p_grid grid;        /* 'n': its tokens; 'c': one more, for a class token */
+    int32_t n_prompt;     /* 'L': rows of the prompt; 0: any number */
+} s2_sizes;
+
+/* float32 or float64 from an .npy file; `field` opens the sentence. shapes: one letter a dimension,
+ * "nd" or "qn|n" for either; '1' is one, letters not in s2_sizes are any number. S2P_EFORMAT:
+ * another shape or type, or a value that is not finite. */
+s2p_status s2_tensor_read(const char *path, const char *field, const char *shapes,
+                          const s2_sizes *sizes, s2_tensor *out, s2p_error *error);
+s2p_status s2_tensor_of_array(const s2_array *array, const char *path, const char *field,
+                              const char *shapes, const s2_sizes *sizes, s2_tensor *out,
+                              s2p_error *error);
 
 typedef struct s2_matrix {
     float *data; /* [rows][cols], every value finite; free(data) */
     int32_t rows, cols;
 } s2_matrix;
 
-/* float32 or float64 from an .npy file; `field` opens the sentence. S2P_EFORMAT: another shape or
- * type, or a value that is not finite. */
-s2p_status s2_matrix_read(const char *path, const char *field, s2_shape shape, s2p_grid grid,
+/* A tensor of one row or many. */
+s2p_status s2_matrix_read(const char *path, const char *field, const char *shapes, s2p_grid grid,
                           s2_matrix *out, s2p_error *error);
 
 /* Words for both pixel policies: "reference", "viewer". */

@@ -54,6 +54,10 @@ void s2_verdict_free(s2_verdict *verdict);
 bool s2_golden_is_picture(const char *path);
 void s2_golden_check_picture(const char *path, s2_verdict *verdict);
 
+/* Arrays of the vision tower, without a list of cases: window_index_RxC.npy, keymean_X.npy. */
+bool s2_golden_is_vit(const char *path);
+void s2_golden_check_vit(const char *path, s2_verdict *verdict);
+
 /* Texts, their tokens and back; the vocabulary is beside them or below `arrays` (NULL: none). */
 bool s2_golden_is_tokenizer(const char *path);
 void s2_golden_check_tokenizer(const char *path, const char *arrays, s2_verdict *verdict);
@@ -117,5 +121,19 @@ void s2_check_allocator(const json_t *c, s2_verdict *verdict);
 void s2_check_cell(const json_t *c, s2_verdict *verdict);
 void s2_check_region(const json_t *c, s2_verdict *verdict);
 void s2_check_ablation(const json_t *c, s2_verdict *verdict);
+void s2_check_tiny(const json_t *c, s2_verdict *verdict);
+void s2_check_fastv(const json_t *c, s2_verdict *verdict);
+void s2_check_feather(const json_t *c, s2_verdict *verdict);
+void s2_check_dart(const json_t *c, s2_verdict *verdict);
+void s2_check_gprune(const json_t *c, s2_verdict *verdict);
+void s2_check_visionzip_clip(const json_t *c, s2_verdict *verdict);
+void s2_check_visionzip_qwen(const json_t *c, s2_verdict *verdict);
+void s2_check_vispruner(const json_t *c, s2_verdict *verdict);
+void s2_check_holov(const json_t *c, s2_verdict *verdict);
+void s2_check_cdpruner(const json_t *c, s2_verdict *verdict);
+void s2_check_divprune(const json_t *c, s2_verdict *verdict);
+void s2_check_euti(const json_t *c, s2_verdict *verdict);
+void s2_check_sparsevlm(const json_t *c, s2_verdict *verdict);
+void s2_check_prumerge(const json_t *c, s2_verdict *verdict);
 
 #endif /* S2_TOOLS_VERIFY_H */

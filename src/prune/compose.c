@@ -14,7 +14,8 @@ uint32_t s2p_missing_signals(const s2p_signals *signals, uint32_t needs)
     if (signals->erc) have |= S2P_NEED_ERC;
     if (signals->hidden && signals->hidden_dim > 0) have |= S2P_NEED_HIDDEN;
     if (signals->feature && signals->feature_dim > 0) have |= S2P_NEED_FEATURE;
-    if (signals->query_attn && signals->n_queries > 0) have |= S2P_NEED_QUERY_ATTN;
+    if (signals->query_attn && signals->n_queries > 0)
+        have |= S2P_NEED_QUERY_ATTN | S2P_NEED_LAST_ATTN;
     return needs & ~have;
 }
 
@@ -22,9 +23,17 @@ const char *s2p_need_text(uint32_t needs)
 {
     if (needs & S2P_NEED_PIXELS) return "a picture";
     if (needs & S2P_NEED_ERC) return "ERC scores";
-    if (needs & S2P_NEED_HIDDEN) return "hidden states after layer 0";
+    if (needs & S2P_NEED_HIDDEN) return "hidden states";
     if (needs & S2P_NEED_FEATURE) return "visual features";
-    return "question attention";
+    if (needs & (S2P_NEED_QUERY_ATTN | S2P_NEED_LAST_ATTN)) return "question attention";
+    if (needs & S2P_NEED_VISION_ATTN) return "attention of the vision tower";
+    if (needs & S2P_NEED_VISION_KEY) return "keys of the vision tower";
+    if (needs & S2P_NEED_TEXT) return "embeddings of the question";
+    if (needs & S2P_NEED_LAST_QUERY) return "the query of the last prompt token before rotation";
+    if (needs & S2P_NEED_MEAN_QUERY) return "the mean query before rotation";
+    if (needs & S2P_NEED_PLAIN_KEY) return "keys before rotation";
+    if (needs & S2P_NEED_ROTATED_KEY) return "rotated keys of the whole prompt";
+    return "normed hidden states of the whole prompt";
 }
 
 /* A.1: regions, their capacities, and their pixels where there is a picture. */

@@ -1,10 +1,13 @@
 /* plan.c - the rows a method decided to keep, and the memory to decide with.
  *
  * There is never more than one region or cell per token, so one block sized by
- * the token count holds everything, and pruning again allocates nothing.
+ * the token count holds everything, and pruning again allocates nothing. Only the
+ * list of merges grows, and only methods that merge have one.
  */
 #include "prune/scaffold.h"
 
+#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,18 +59,19 @@ void s2p_plan_free(s2p_plan *plan)
 {
     if (!plan) return;
     s2p_rows_free(&plan->rows);
+    free(plan->merge);
     free(plan);
 }
 
 void s2p_plan_clear(s2p_plan *plan)
 {
-    plan->side = plan->budget = plan->n_keep = 0;
+    plan->side = plan->budget = plan->n_keep = plan->n_merge = plan->n_blank = 0;
     plan->heterogeneity = 0.0;
 }
 
 s2p_status s2p_plan_take(s2p_plan *plan, const int32_t *order, int32_t n)
 {
-    plan->n_keep = 0;
+    plan->n_keep = plan->n_merge = plan->n_blank = 0;
     if (n > s2p_tokens(plan->grid)) return S2P_EBUDGET;
     if (order != plan->order) memmove(plan->order, order, (size_t)n * sizeof *order);
     memcpy(plan->keep, plan->order, (size_t)n * sizeof *order);
@@ -79,6 +83,43 @@ s2p_status s2p_plan_take(s2p_plan *plan, const int32_t *order, int32_t n)
     plan->n_keep = n;
     return S2P_OK;
 }
+
+static bool is_kept(const s2p_plan *plan, int32_t token)
+{
+    int32_t low = 0, high = plan->n_keep;
+    while (low < high) {
+        const int32_t middle = low + (high - low) / 2;
+        if (plan->keep[middle] < token)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < plan->n_keep && plan->keep[low] == token;
+}
+
+s2p_status s2p_plan_merge(s2p_plan *plan, int32_t into, int32_t from, double weight)
+{
+    if (!is_kept(plan, into) || from < 0 || from >= s2p_tokens(plan->grid) || !isfinite(weight))
+        return S2P_EINVAL;
+    if (plan->n_merge == plan->merge_capacity) {
+        if (plan->merge_capacity > INT32_MAX / 2) return S2P_ELIMIT;
+        const int32_t capacity = plan->merge_capacity ? 2 * plan->merge_capacity : 256;
+        s2p_merge *grown = realloc(plan->merge, (size_t)capacity * sizeof *grown);
+        if (!grown) return S2P_ENOMEM;
+        plan->merge = grown;
+        plan->merge_capacity = capacity;
+    }
+    plan->merge[plan->n_merge++] = (s2p_merge){ weight, into, from };
+    return S2P_OK;
+}
+
+const s2p_merge *s2p_plan_merges(const s2p_plan *plan, int32_t *n_merges)
+{
+    *n_merges = plan->n_merge;
+    return plan->merge;
+}
+
+int32_t s2p_plan_blanks(const s2p_plan *plan) { return plan->n_blank; }
 
 const int32_t *s2p_plan_keep(const s2p_plan *plan, int32_t *n_keep)
 {

@@ -17,6 +17,17 @@ enum { /* which members of s2p_signals must be there */
        S2P_NEED_HIDDEN = 1 << 2,
        S2P_NEED_FEATURE = 1 << 3,
        S2P_NEED_QUERY_ATTN = 1 << 4,
+
+       /* From here on members of s2p_taps (method.h); the last row of query_attn alone is first. */
+       S2P_NEED_LAST_ATTN = 1 << 5,
+       S2P_NEED_VISION_ATTN = 1 << 6,
+       S2P_NEED_VISION_KEY = 1 << 7,
+       S2P_NEED_TEXT = 1 << 8,
+       S2P_NEED_LAST_QUERY = 1 << 9,
+       S2P_NEED_MEAN_QUERY = 1 << 10,
+       S2P_NEED_PLAIN_KEY = 1 << 11,
+       S2P_NEED_ROTATED_KEY = 1 << 12,
+       S2P_NEED_NORMED = 1 << 13,
 };
 
 struct s2p_plan {
@@ -36,6 +47,9 @@ struct s2p_plan {
     double *wide, *weights;
     s2p_claim *claims;
     float *token_score;
+
+    s2p_merge *merge; /* grown by methods that merge, and only by them */
+    int32_t n_merge, merge_capacity, n_blank;
 };
 
 typedef struct s2p_allocator {
@@ -70,7 +84,11 @@ const char *s2p_need_text(uint32_t needs);
 /* Make `order` the plan's result: n distinct tokens in any order. */
 s2p_status s2p_plan_take(s2p_plan *plan, const int32_t *order, int32_t n);
 
-/* Forget the layout: what follows did not come from a scaffold. */
+/* Methods that merge: the row of the kept token `into` also receives weight times the row of
+ * `from`, both as they were. `from` may be `into`. Call s2p_plan_take first. */
+s2p_status s2p_plan_merge(s2p_plan *plan, int32_t into, int32_t from, double weight);
+
+/* Forget the layout and the merges: what follows did not come from a scaffold. */
 void s2p_plan_clear(s2p_plan *plan);
 
 static inline int32_t s2p_tokens(s2p_grid grid) { return grid.rows * grid.cols; }

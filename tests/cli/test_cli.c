@@ -145,8 +145,16 @@ static void test_usage_mistakes(void **state)
           "--method s2prune needs ERC scores; add --in erc=FILE.npy, or h0 and h1" },
         { "select --in ecr=x.npy", 2, "--in: unknown field 'ecr' (did you mean 'erc'?)" },
         { "select --in erc", 2, "--in 'erc' is not FIELD=FILE" },
-        { "select --set M=4", 2,
-          "--set: unknown field 'M'; known are B, K, N, grid, seed, allocator, selector" },
+        { "select --set M=4", 2, "--set: unknown field 'M'; see 's2prune select --help'" },
+        { "select --method gprune", 2,
+          "--method gprune needs visual features; add --in feat=FILE.npy" },
+        { "select --method dart --in k=" GOLDENS "/methods/dart/k_N576_s0.npy --set image_start=15",
+          2,
+          "--method dart needs normed hidden states of the whole prompt; add --in "
+          "hidden=FILE.npy" },
+        { "select --method v2drop --set layer=4 --in erc=" ERC, 2,
+          "--set layer=4: v2drop does not prune after that layer" },
+        { "select --set alpha=0", 2, "--set alpha '0' is not a number from *" },
         { "select --set K=many", 2, "--set K 'many' is not a whole number from 0 to 4096" },
         { "select --set N=577", 2, "--set N=577 does not fit --tokens 24x24 (576 tokens)" },
         { "select --set K=9 --set B=80", 2,
@@ -190,6 +198,15 @@ static void test_bad_input(void **state)
           "image: 'int.npy' is int32 [576]; a picture is uint8 [height][width][3] or "
           "[height][width]" },
         { "select --selector norm --in image=" PICTURE " --in h1=" ERC, 3, "h1: '*" },
+        { "select --method gprune --in feat=nan.npy", 3,
+          "feat: 'nan.npy' is float32 [576], expected float32 [576][d] for 24x24 tokens" },
+        { "select --method erc-top --in erc=nan.npy", 3,
+          "erc: element 7 of 'nan.npy' is not a finite float32" },
+        { "select --method fastv --in input=matrix.npy", 3,
+          "input: rows of 24 values cannot hold 576 tokens from 0 on" },
+        { "select --method sparsevlm --mode published --in vis=h0.npy --in text=h1.npy --in "
+          "attn=attn.npy",
+          3, "sparsevlm: *" },
         { "select --in image=" PICTURE " --in gray=" GOLDENS
           "/methods/s2prune/gray_synth0.npy --in erc=" ERC,
           3, "gray: *" },
@@ -489,6 +506,93 @@ static void test_select_erc_from_states(void **state)
     json_decref(b);
 }
 
+/* Golden cases of the published methods, field by field as their lists name them. */
+static const struct published {
+    const char *method, *folder, *arrays[4], *values[4], *result, *expected;
+} published[] = {
+    { "fastv", "fastv", { "input" }, { "B", "image_start", "n_after" }, "keep", "selected" },
+    { "feather", "feather", { "q_last", "k_img" }, { "B" }, "keep", "selected" },
+    { "dart", "dart", { "hidden", "k" }, { "B", "image_start", "per_pivot" }, "keep", "selected" },
+    { "gprune", "gprune", { "feat" }, { "B", "iterations" }, "keep", "selected" },
+    { "visionzip",
+      "visionzip_qwen",
+      { "hidden", "keys", "score" },
+      { "dominant", "contextual" },
+      "keep",
+      "selected" },
+    { "vispruner",
+      "vispruner",
+      { "feat", "attn_heads" },
+      { "B", "n_important" },
+      "keep",
+      "selected" },
+    { "holov",
+      "holov",
+      { "feat", "attn" },
+      { "B", "num_crops" },
+      "order",
+      "selected_in_output_order" },
+    { "cdpruner", "cdpruner", { "feat", "img_embed", "txt_embed" }, { "B" }, "keep", "selected" },
+    { "divprune", "divprune", { "feat" }, { "B" }, "order", "order" },
+    { "euti", "euti", { "q", "k", "hidden" }, { "B" }, "keep", "selected" },
+};
+
+static void command_for(const struct published *p, const json_t *c, const char *mode, char *line,
+                        size_t capacity)
+{
+    size_t n = (size_t)snprintf(line, capacity, "select --method %s --mode %s -o json --set N=%d",
+                                p->method, mode, (int)number(c, "N"));
+    for (size_t a = 0; a < 4 && p->arrays[a]; a++)
+        n += (size_t)snprintf(line + n, capacity - n, " --in %s=" GOLDENS "/methods/%s",
+                              p->arrays[a], s2_json_string(c, p->arrays[a]));
+    for (size_t v = 0; v < 4 && p->values[v]; v++)
+        if (json_is_integer(json_object_get(c, p->values[v])))
+            n += (size_t)snprintf(line + n, capacity - n, " --set %s=%d", p->values[v],
+                                  (int)number(c, p->values[v]));
+}
+
+static void test_select_published(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(published); i++) {
+        const struct published *p = &published[i];
+        char path[1024], line[4096];
+        json_t *cases = NULL;
+        (void)snprintf(path, sizeof path, GOLDENS "/methods/%s/cases.json", p->folder);
+        assert_int_equal(s2_json_read_file(path, 1 << 24, &cases, NULL), S2P_OK);
+        const json_t *c = json_array_get(cases, 0);
+        command_for(p, c, "published", line, sizeof line);
+        json_t *chosen = run_json(line);
+        CHECK_CASE(json_equal(json_object_get(chosen, p->result), json_object_get(c, p->expected)),
+                   "%s", line);
+        const bool merges = strcmp(p->method, "visionzip") == 0;
+        assert_true((json_array_size(json_object_get(chosen, "merge")) > 0) == merges);
+        json_decref(chosen);
+        if (!merges && json_is_integer(json_object_get(c, "B"))) { /* by default exactly B */
+            command_for(p, c, "default", line, sizeof line);
+            chosen = run_json(line);
+            CHECK_CASE(number(chosen, "budget") == number(c, "B"), "%s", line);
+            json_decref(chosen);
+        }
+        json_decref(cases);
+    }
+}
+
+/* Both stages on one recording, and one alone. */
+static void test_select_stages(void **state)
+{
+    (void)state;
+    json_t *chosen = run_json("select --method v2drop --in erc=" ERC " --budget 64 -o json");
+    assert_int_equal(json_array_size(json_object_get(chosen, "stages")), 3);
+    assert_int_equal(number(chosen, "budget"), 64);
+    json_decref(chosen);
+    chosen = run_json("select --method v2drop --mode published --in erc=" ERC
+                      " --set layer=2 --budget 64 -o json");
+    assert_int_equal(number(chosen, "budget"), 288);
+    assert_null(json_object_get(chosen, "stages"));
+    json_decref(chosen);
+}
+
 /* --- verify --------------------------------------------------------------- */
 
 static void test_verify(void **state)
@@ -633,6 +737,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_select),
         cmocka_unit_test(test_select_methods),
         cmocka_unit_test(test_select_erc_from_states),
+        cmocka_unit_test(test_select_published),
+        cmocka_unit_test(test_select_stages),
         cmocka_unit_test(test_verify),
         cmocka_unit_test(test_verify_elsewhere),
         cmocka_unit_test(test_verify_can_fail),

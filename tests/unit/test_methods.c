@@ -1,18 +1,14 @@
 /* test_methods.c - promises every method in the table keeps, whoever wrote it. */
-#include "check.h"
+#include "method_signals.h"
 #include "picture.h"
-#include "prune/method.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { PX = 90 };
 static uint8_t pixels[PX * PX * 3];
-static float erc[40 * 40];
-
-static s2p_view view_of(s2p_image *image, int32_t budget)
-{
-    return (s2p_view){ .budget = budget, .signals = { .image = image, .erc = erc } };
-}
+static method_signals signals;
+static int32_t alive[SIGNAL_TOKENS];
 
 static void test_table(void **state)
 {
@@ -21,34 +17,151 @@ static void test_table(void **state)
         const s2p_method *m = s2p_method_at(i);
         assert_true(m->name && m->source && m->select);
         assert_in_range(m->n_stages, 1, S2P_MAX_STAGES);
+        for (int32_t s = 0; s < m->n_stages; s++)
+            assert_true(m->after[s] >= (s ? m->after[s - 1] + 1 : S2P_BEFORE_DECODER));
         assert_ptr_equal(s2p_method_find(m->name), m); /* also catches duplicate names */
     }
     assert_null(s2p_method_find("no-such-method"));
 }
 
+/* Rows taken in are tokens, into rows that stay, and only where the method says that it merges. */
+static void check_merges(const s2p_method *m, const s2p_plan *plan, int32_t n_tokens)
+{
+    int32_t n, n_merges;
+    const int32_t *keep = s2p_plan_keep(plan, &n);
+    const s2p_merge *merge = s2p_plan_merges(plan, &n_merges);
+    CHECK_CASE(m->merges || n_merges == 0, "%s", m->name);
+    for (int32_t i = 0; i < n_merges; i++) {
+        int32_t at = 0;
+        while (at < n && keep[at] != merge[i].into) at++;
+        CHECK_CASE(at < n && merge[i].from >= 0 && merge[i].from < n_tokens, "%s", m->name);
+        assert_true(isfinite(merge[i].weight));
+    }
+}
+
+/* Exactly the budget, ascending, in range, twice the same. */
+static void check_promises(const s2p_method *m, s2p_image *image, s2p_plan *plan, s2p_grid grid,
+                           int32_t budget)
+{
+    static int32_t first[SIGNAL_TOKENS];
+    const int32_t n_tokens = s2p_tokens(grid);
+    const s2p_view view = view_of_signals(&signals, image, n_tokens, budget);
+    const int keeps_all = budget >= n_tokens || strcmp(m->name, "full") == 0;
+    for (int32_t again = 0; again < 2; again++) {
+        s2p_error error = { S2P_OK, "" };
+        int32_t n;
+        const s2p_status st = run_stages(m, view, plan, alive, &error);
+        CHECK_CASE(st == S2P_OK, "%s %d: %s", m->name, budget, error.message);
+        const int32_t *keep = s2p_plan_keep(plan, &n);
+        CHECK_CASE(n == (keeps_all ? n_tokens : budget), "%s %d of %d kept %d", m->name, budget,
+                   n_tokens, n);
+        for (int32_t k = 0; k < n; k++)
+            CHECK_CASE(keep[k] >= (k ? keep[k - 1] + 1 : 0) && keep[k] < n_tokens, "%s %d", m->name,
+                       budget);
+        CHECK_CASE(!again || memcmp(first, keep, (size_t)n * sizeof *keep) == 0, "%s %d", m->name,
+                   budget);
+        memcpy(first, keep, (size_t)n * sizeof *keep);
+        assert_int_equal(s2p_plan_blanks(plan), 0);
+        check_merges(m, plan, n_tokens);
+    }
+}
+
 static void test_promises(void **state)
 {
     (void)state;
-    static const s2p_grid grids[] = { { 24, 24 }, { 11, 15 }, { 1, 7 }, { 40, 3 } };
+    static const s2p_grid grids[] = { { 24, 24 }, { 11, 15 }, { 1, 7 }, { 40, 3 }, { 1, 1 } };
     s2p_image image = make_picture(pixels, PX, PX, 3);
     for (size_t g = 0; g < COUNT_OF(grids); g++) {
         s2p_plan *plan;
         assert_int_equal(s2p_plan_create(&plan, grids[g]), S2P_OK);
-        const int32_t n_tokens = s2p_tokens(grids[g]);
+        const int32_t n_tokens = s2p_tokens(grids[g]), step = n_tokens > 200 ? 37 : 1;
+        for (size_t i = 0; s2p_method_at(i); i++) {
+            fill_signals(&signals, (uint32_t)(100 * g + i));
+            for (int32_t budget = 1; budget <= n_tokens + 1; budget += step)
+                check_promises(s2p_method_at(i), &image, plan, grids[g], budget);
+        }
+        s2p_plan_free(plan);
+    }
+}
+
+/* Signals without any order in them: all zero, or all the same. */
+static void test_flat_signals(void **state)
+{
+    (void)state;
+    const s2p_grid grid = { 6, 9 };
+    s2p_image image = make_picture(pixels, PX, PX, 3);
+    s2p_plan *plan;
+    assert_int_equal(s2p_plan_create(&plan, grid), S2P_OK);
+    for (int32_t value = 0; value < 2; value++) {
+        for (int32_t i = 0; i < SIGNAL_COUNT; i++)
+            signals.plain[i] = signals.shifted[i] = signals.positive[i] = (float)value;
         for (size_t i = 0; s2p_method_at(i); i++)
-            for (int32_t budget = 1; budget <= n_tokens + 1; budget++) {
+            for (int32_t budget = 1; budget < 54; budget += 4)
+                check_promises(s2p_method_at(i), &image, plan, grid, budget);
+    }
+    s2p_plan_free(plan);
+}
+
+/* What the authors' code does may be another number of rows, or a refusal; never anything else. */
+static void test_published(void **state)
+{
+    (void)state;
+    static const s2p_grid grids[] = { { 24, 24 }, { 7, 11 }, { 1, 5 } };
+    s2p_image image = make_picture(pixels, PX, PX, 3);
+    for (size_t g = 0; g < COUNT_OF(grids); g++) {
+        s2p_plan *plan;
+        const int32_t n_tokens = s2p_tokens(grids[g]);
+        assert_int_equal(s2p_plan_create(&plan, grids[g]), S2P_OK);
+        for (size_t i = 0; s2p_method_at(i); i++)
+            for (int32_t budget = 1; budget <= n_tokens; budget += n_tokens > 100 ? 63 : 3) {
                 const s2p_method *m = s2p_method_at(i);
-                const s2p_view view = view_of(&image, budget);
-                assert_int_equal(s2p_method_run(m, &view, plan, NULL), S2P_OK);
+                fill_signals(&signals, (uint32_t)budget);
+                s2p_view view = view_of_signals(&signals, &image, n_tokens, budget);
+                view.mode = S2P_MODE_PUBLISHED;
+                s2p_error error = { S2P_OK, "" };
+                const s2p_status st = run_stages(m, view, plan, alive, &error);
+                CHECK_CASE(st == S2P_OK || st == S2P_EUNSUPPORTED, "%s %d: %s", m->name, budget,
+                           error.message);
                 int32_t n;
                 const int32_t *keep = s2p_plan_keep(plan, &n);
-                const int keeps_all = budget >= n_tokens || strcmp(m->name, "full") == 0;
-                CHECK_CASE(n == (keeps_all ? n_tokens : budget), "%s %d", m->name, budget);
+                assert_true((st == S2P_OK) == (n > 0));
                 for (int32_t k = 0; k < n; k++)
                     assert_in_range(keep[k], k ? keep[k - 1] + 1 : 0, n_tokens - 1);
+                if (budget == n_tokens) assert_int_equal(n, n_tokens);
+                check_merges(m, plan, n_tokens);
             }
         s2p_plan_free(plan);
     }
+}
+
+/* A question a method does not see cannot change what it keeps. */
+static void test_question_is_seen_by_those_who_say_so(void **state)
+{
+    (void)state;
+    const s2p_grid grid = { 24, 24 };
+    static method_signals other;
+    static int32_t kept[64];
+    s2p_image image = make_picture(pixels, PX, PX, 3);
+    s2p_plan *plan;
+    assert_int_equal(s2p_plan_create(&plan, grid), S2P_OK);
+    fill_signals(&signals, 5);
+    fill_signals(&other, 6);
+    for (size_t i = 0; s2p_method_at(i); i++) {
+        const s2p_method *m = s2p_method_at(i);
+        if (strcmp(m->name, "full") == 0) continue;
+        int32_t n;
+        s2p_view view = view_of_signals(&signals, &image, 576, 64);
+        assert_int_equal(run_stages(m, view, plan, alive, NULL), S2P_OK);
+        memcpy(kept, s2p_plan_keep(plan, &n), sizeof kept);
+        view.signals.query_attn = other.positive;
+        view.taps.text = other.plain;
+        view.taps.last_query = other.plain;
+        view.taps.rotated_key = other.plain;
+        assert_int_equal(run_stages(m, view, plan, alive, NULL), S2P_OK);
+        const int same = memcmp(kept, s2p_plan_keep(plan, &n), sizeof kept) == 0;
+        CHECK_CASE(same == !m->sees_question, "%s", m->name);
+    }
+    s2p_plan_free(plan);
 }
 
 static void test_uniform_lattice(void **state)
@@ -113,14 +226,77 @@ static void test_missing_signals_are_named(void **state)
     s2p_plan_free(plan);
 }
 
+/* Each signal in turn taken away, or with one value that is no number. */
+static void test_bad_signals_are_refused(void **state)
+{
+    (void)state;
+    const s2p_grid grid = { 6, 6 };
+    s2p_plan *plan;
+    s2p_error error;
+    static method_signals broken;
+    fill_signals(&signals, 1);
+    fill_signals(&broken, 1);
+    broken.plain[7] = broken.shifted[15] = NAN;
+    broken.positive[3] = INFINITY;
+    assert_int_equal(s2p_plan_create(&plan, grid), S2P_OK);
+    for (size_t i = 0; s2p_method_at(i); i++) {
+        const s2p_method *m = s2p_method_at(i);
+        if (m->needs == 0) continue;
+        const s2p_view nothing = { .budget = 9 };
+        assert_int_equal(s2p_method_run(m, &nothing, plan, &error), S2P_EINVAL);
+        assert_non_null(strstr(error.message, " needs "));
+        const s2p_view view = view_of_signals(&broken, NULL, 36, 9);
+        CHECK_CASE(s2p_method_run(m, &view, plan, &error) == S2P_EINVAL, "%s", m->name);
+        CHECK_CASE(strstr(error.message, "is not finite"), "%s: %s", m->name, error.message);
+        int32_t n;
+        (void)s2p_plan_keep(plan, &n);
+        assert_int_equal(n, 0);
+    }
+    s2p_plan_free(plan);
+}
+
+/* Rows of a later stage: ascending, in range, and only where there are stages. */
+static void test_rows_alive_are_checked(void **state)
+{
+    (void)state;
+    static const int32_t good[] = { 1, 4, 9, 20 }, twice[] = { 1, 4, 4, 20 },
+                         far[] = { 1, 4, 9, 36 };
+    s2p_plan *plan;
+    assert_int_equal(s2p_plan_create(&plan, (s2p_grid){ 6, 6 }), S2P_OK);
+    fill_signals(&signals, 1);
+    s2p_view view = view_of_signals(&signals, NULL, 36, 2);
+    view.alive = good;
+    view.n_alive = 4;
+    assert_int_equal(s2p_method_run(s2p_method_find("fastv"), &view, plan, NULL), S2P_EINVAL);
+    const s2p_method *m = s2p_method_find("v2drop");
+    view.stage = 2;
+    assert_int_equal(s2p_method_run(m, &view, plan, NULL), S2P_OK);
+    view.stage = 3;
+    assert_int_equal(s2p_method_run(m, &view, plan, NULL), S2P_EINVAL);
+    view.stage = 1;
+    view.alive = twice;
+    assert_int_equal(s2p_method_run(m, &view, plan, NULL), S2P_EINVAL);
+    view.alive = far;
+    assert_int_equal(s2p_method_run(m, &view, plan, NULL), S2P_EINVAL);
+    view.alive = good;
+    view.n_alive = 0;
+    assert_int_equal(s2p_method_run(m, &view, plan, NULL), S2P_EINVAL);
+    s2p_plan_free(plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_promises),
+        cmocka_unit_test(test_flat_signals),
+        cmocka_unit_test(test_published),
+        cmocka_unit_test(test_question_is_seen_by_those_who_say_so),
         cmocka_unit_test(test_uniform_lattice),
         cmocka_unit_test(test_random_is_fair_and_seeded),
         cmocka_unit_test(test_missing_signals_are_named),
+        cmocka_unit_test(test_bad_signals_are_refused),
+        cmocka_unit_test(test_rows_alive_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,10 +8,50 @@ extern const s2p_method method_random;
 extern const s2p_method method_uniform;
 extern const s2p_method method_s2prune;
 extern const s2p_method method_equal_density;
+extern const s2p_method method_erc_top;
+extern const s2p_method method_fastv;
+extern const s2p_method method_feather;
+extern const s2p_method method_feather_8;
+extern const s2p_method method_feather_full;
+extern const s2p_method method_dart;
+extern const s2p_method method_gprune;
+extern const s2p_method method_visionzip;
+extern const s2p_method method_vispruner;
+extern const s2p_method method_gridprune;
+extern const s2p_method method_holov;
+extern const s2p_method method_cdpruner;
+extern const s2p_method method_divprune;
+extern const s2p_method method_v2drop;
+extern const s2p_method method_euti;
+extern const s2p_method method_sparsevlm;
+extern const s2p_method method_prumerge;
 
+/* clang-format off */
 static const s2p_method *const methods[] = {
-    &method_full, &method_random, &method_uniform, &method_s2prune, &method_equal_density,
+    &method_full,
+    &method_random,
+    &method_uniform,
+    &method_s2prune,
+    &method_equal_density,
+    &method_erc_top,
+    &method_fastv,
+    &method_feather,
+    &method_feather_8,
+    &method_feather_full,
+    &method_dart,
+    &method_gprune,
+    &method_visionzip,
+    &method_vispruner,
+    &method_gridprune,
+    &method_holov,
+    &method_cdpruner,
+    &method_divprune,
+    &method_v2drop,
+    &method_euti,
+    &method_sparsevlm,
+    &method_prumerge,
 };
+/* clang-format on */
 #define N_METHODS (sizeof methods / sizeof *methods)
 
 const s2p_method *s2p_method_at(size_t index) { return index < N_METHODS ? methods[index] : NULL; }
@@ -32,19 +72,4 @@ uint32_t s2p_method_needs(const s2p_method *method, const s2p_choice *choice)
     if (allocator) needs |= allocator->needs;
     if (selector) needs |= selector->needs;
     return needs;
-}
-
-s2p_status s2p_method_run(const s2p_method *method, const s2p_view *view, s2p_plan *plan,
-                          s2p_error *error)
-{
-    if (view->budget < 1)
-        return s2p_refuse(error, S2P_EBUDGET, "budget %d keeps nothing; the least is 1",
-                          view->budget);
-    if (view->budget >= s2p_tokens(plan->grid)) method = &method_full;
-    const uint32_t missing =
-        s2p_missing_signals(&view->signals, s2p_method_needs(method, &view->choice));
-    if (missing)
-        return s2p_refuse(error, S2P_EINVAL, "method '%s' needs %s", method->name,
-                          s2p_need_text(missing));
-    return method->select(view, plan, error);
 }

@@ -1,0 +1,36 @@
+/* euti.c - keys that meet the mean query, times the size of the row. EUTI, the pruning half of
+ * PACT, CVPR 2025.
+ *
+ * Queries and keys are those of the layer that comes next, before rotation; the mean query of each
+ * head runs over every row up to the last visual one, so the question is not seen.
+ */
+#include "prune/ranking.h"
+
+#include <stdlib.h>
+
+static s2p_status euti_select(const s2p_view *view, s2p_plan *plan, s2p_error *error)
+{
+    const int32_t n = s2p_view_rows(view, plan);
+    const s2p_signals *s = &view->signals;
+    double *score = malloc(2 * (size_t)n * sizeof *score);
+    if (!score) return S2P_ENOMEM;
+    double *norm = score + n;
+    s2p_status st = s2p_head_attention(view->taps.mean_query, &view->taps, n, score, error);
+    if (st == S2P_OK) {
+        s2p_norms(s->hidden, n, s->hidden_dim, norm);
+        for (int32_t i = 0; i < n; i++) score[i] *= norm[i];
+        st = s2p_keep_best(view, plan, score, view->budget);
+    }
+    free(score);
+    return st;
+}
+
+const s2p_method method_euti = {
+    .name = "euti",
+    .source = "EUTI of PACT, CVPR 2025",
+    .needs = S2P_NEED_MEAN_QUERY | S2P_NEED_PLAIN_KEY | S2P_NEED_HIDDEN,
+    .ahead = true,
+    .n_stages = 1,
+    .after = { 3 },
+    .select = euti_select,
+};

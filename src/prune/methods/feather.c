@@ -1,0 +1,112 @@
+/* feather.c - attention of the last prompt token without rotary positions. FEATHER, ICCV 2025.
+ *
+ * feather and feather-8 are its criterion alone, pruning before layer 3 (the authors' script) and
+ * before layer 8 (S2Prune, Fig. 2). feather-full prunes twice: before layer 8 it keeps the best and
+ * a lattice of every third row and column, before layer 16 the best of those. Published: 0.3 of the
+ * tokens, and 0.09 of what is left. By default both stages keep the same share and the last leaves
+ * the budget; a lattice larger than its stage is thinned by the same score.
+ */
+#include "prune/ranking.h"
+
+#include <stdlib.h>
+
+enum { FULL_STAGES = 2, STRIDE = 3 };
+#define REDUCTION 0.7
+
+static s2p_status scores(const s2p_view *view, int32_t n, double **out, s2p_error *error)
+{
+    *out = malloc((size_t)n * sizeof **out);
+    if (!*out) return S2P_ENOMEM;
+    return s2p_head_attention(view->taps.last_query, &view->taps, n, *out, error);
+}
+
+static s2p_status feather_select(const s2p_view *view, s2p_plan *plan, s2p_error *error)
+{
+    double *score;
+    s2p_status st = scores(view, s2p_view_rows(view, plan), &score, error);
+    if (st == S2P_OK) st = s2p_keep_best(view, plan, score, view->budget);
+    free(score);
+    return st;
+}
+
+static bool is_on_lattice(const s2p_view *view, s2p_grid grid, int32_t row)
+{
+    const int32_t stride = view->tuning.stride > 0 ? view->tuning.stride : STRIDE;
+    const int32_t token = s2p_view_token(view, row);
+    return token / grid.cols % stride == 0 && token % grid.cols % stride == 0;
+}
+
+/* The lattice first, best first; then the rest, best first. `rank` is re-ordered in place. */
+static void lattice_first(const s2p_view *view, s2p_grid grid, int32_t n, int32_t *rank,
+                          int32_t *scratch)
+{
+    int32_t at = 0;
+    for (int32_t pass = 0; pass < 2; pass++)
+        for (int32_t i = 0; i < n; i++)
+            if (is_on_lattice(view, grid, rank[i]) == (pass == 0)) scratch[at++] = rank[i];
+    for (int32_t i = 0; i < n; i++) rank[i] = scratch[i];
+}
+
+/* The authors' union: the best `k`, then what of the lattice is not among them. */
+static int32_t unite(const s2p_view *view, s2p_grid grid, int32_t n, int32_t k, int32_t *rank)
+{
+    int32_t kept = k;
+    for (int32_t i = k; i < n; i++)
+        if (is_on_lattice(view, grid, rank[i])) rank[kept++] = rank[i];
+    return kept;
+}
+
+static s2p_status feather_full_select(const s2p_view *view, s2p_plan *plan, s2p_error *error)
+{
+    const int32_t n = s2p_view_rows(view, plan);
+    const bool is_first = view->stage == 0;
+    int32_t *rank = malloc(2 * (size_t)n * sizeof *rank);
+    double *score = NULL;
+    s2p_status st = rank ? scores(view, n, &score, error) : S2P_ENOMEM;
+    if (st == S2P_OK) st = s2p_rank(score, n, n, rank);
+    if (st == S2P_OK && view->mode == S2P_MODE_PUBLISHED) {
+        /* The script is given the reduction, 0.7: 1 - 0.7 and its square round unlike 0.3. */
+        const double given = view->tuning.keep_ratio;
+        const double ratio = 1.0 - (given > 0.0 ? 1.0 - given : REDUCTION);
+        int32_t k = (int32_t)(n * (is_first ? ratio : ratio * ratio));
+        if (is_first) k = unite(view, plan->grid, n, k, rank);
+        st = s2p_keep_rows(view, plan, rank, k > 0 ? k : 1);
+    } else if (st == S2P_OK) {
+        if (is_first) lattice_first(view, plan->grid, n, rank, rank + n);
+        st = s2p_keep_rows(view, plan, rank, s2p_stage_budget(view, plan, FULL_STAGES));
+    }
+    free(score);
+    free(rank);
+    return st;
+}
+
+const s2p_method method_feather = {
+    .name = "feather",
+    .source = "FEATHER, ICCV 2025: attention without RoPE, layer 3",
+    .needs = S2P_NEED_LAST_QUERY | S2P_NEED_PLAIN_KEY,
+    .sees_question = true,
+    .n_stages = 1,
+    .after = { 2 },
+    .select = feather_select,
+};
+
+const s2p_method method_feather_8 = {
+    .name = "feather-8",
+    .source = "FEATHER, ICCV 2025: attention without RoPE, layer 8",
+    .needs = S2P_NEED_LAST_QUERY | S2P_NEED_PLAIN_KEY,
+    .sees_question = true,
+    .n_stages = 1,
+    .after = { 7 },
+    .select = feather_select,
+};
+
+const s2p_method method_feather_full = {
+    .name = "feather-full",
+    .source = "FEATHER, ICCV 2025: with a lattice, layers 8 and 16",
+    .published = "keeps 0.3 of the tokens and the lattice, then 0.09 of those, whatever the budget",
+    .needs = S2P_NEED_LAST_QUERY | S2P_NEED_PLAIN_KEY,
+    .sees_question = true,
+    .n_stages = FULL_STAGES,
+    .after = { 7, 15 },
+    .select = feather_full_select,
+};

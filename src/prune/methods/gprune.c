@@ -1,0 +1,108 @@
+/* gprune.c - tokens a random walk over alike tokens ends at. G-Prune, AAAI 2025.
+ *
+ * Tokens are linked where their cosine is 0.5 or more. The norms of the features are handed on five
+ * times along the links, weighted by softmax(cosine / 0.03), and divided by the number of links.
+ * A zero feature has no link, not even to itself; like in the authors' code it then hands on to
+ * everybody and counts n links.
+ *
+ * softmax over a row = E_ij / sum_j E_ij with E_ij = exp((cosine - 1) / 0.03), which is symmetric:
+ * half a table, one exponential a pair, and five products with a vector.
+ */
+#include "prune/methods/gprune.h"
+
+#include "prune/ranking.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define THRESHOLD 0.5
+#define TEMPERATURE 0.03
+#define ITERATIONS 5
+
+/* Cosines to weights, in place; row sums, and links per token. */
+static void weigh(const s2p_view *view, int32_t n, double *pair, double *sum, int32_t *degree)
+{
+    const s2p_tuning *tune = &view->tuning;
+    const double threshold = tune->threshold > 0.0 ? tune->threshold : THRESHOLD;
+    const double temperature = tune->temperature > 0.0 ? tune->temperature : TEMPERATURE;
+    for (int32_t i = 0; i < n; i++) sum[i] = degree[i] = 0;
+    for (int32_t i = 0; i < n; i++)
+        for (int32_t j = 0; j <= i; j++) {
+            double *e = &pair[s2p_pair(i, j)];
+            const bool is_linked = *e >= threshold;
+            *e = is_linked ? exp((*e - 1.0) / temperature) : 0.0;
+            if (!is_linked) continue;
+            sum[i] += *e;
+            degree[i]++;
+            if (i == j) continue;
+            sum[j] += *e;
+            degree[j]++;
+        }
+}
+
+/* next = weight . A; a row without links is uniform. */
+static void hand_on(const double *pair, const double *sum, int32_t n, const double *weight,
+                    double *share, double *next)
+{
+    double spread = 0.0;
+    for (int32_t i = 0; i < n; i++) {
+        share[i] = sum[i] > 0.0 ? weight[i] / sum[i] : 0.0;
+        if (!(sum[i] > 0.0)) spread += weight[i] / n;
+    }
+    for (int32_t i = 0; i < n; i++) next[i] = spread;
+    for (int32_t i = 0; i < n; i++) {
+        const double *row = pair + s2p_pair(i, 0);
+        double received = row[i] * share[i];
+        for (int32_t j = 0; j < i; j++) {
+            received += row[j] * share[j];
+            next[j] += row[j] * share[i];
+        }
+        next[i] += received;
+    }
+}
+
+s2p_status s2p_gprune_score(const s2p_view *view, int32_t n, double *score, s2p_error *error)
+{
+    const s2p_signals *s = &view->signals;
+    double *pair = NULL, *sum = malloc(3 * (size_t)n * sizeof *sum);
+    int32_t *degree = malloc((size_t)n * sizeof *degree);
+    s2p_status st =
+        sum && degree ? s2p_cosines(s->feature, n, s->feature_dim, &pair, error) : S2P_ENOMEM;
+    if (st == S2P_OK) {
+        double *weight = score, *next = sum + n, *share = sum + 2 * (size_t)n;
+        const int32_t rounds = view->tuning.iterations > 0 ? view->tuning.iterations : ITERATIONS;
+        weigh(view, n, pair, sum, degree);
+        s2p_norms(s->feature, n, s->feature_dim, weight);
+        for (int32_t r = 0; r < rounds; r++) {
+            hand_on(pair, sum, n, weight, share, next);
+            double *swapped = weight;
+            weight = next;
+            next = swapped;
+        }
+        for (int32_t i = 0; i < n; i++) score[i] = weight[i] / (degree[i] > 0 ? degree[i] : n);
+    }
+    free(pair);
+    free(degree);
+    free(sum);
+    return st;
+}
+
+static s2p_status gprune_select(const s2p_view *view, s2p_plan *plan, s2p_error *error)
+{
+    const int32_t n = s2p_tokens(plan->grid);
+    double *score = malloc((size_t)n * sizeof *score);
+    if (!score) return S2P_ENOMEM;
+    s2p_status st = s2p_gprune_score(view, n, score, error);
+    if (st == S2P_OK) st = s2p_keep_best(view, plan, score, view->budget);
+    free(score);
+    return st;
+}
+
+const s2p_method method_gprune = {
+    .name = "gprune",
+    .source = "G-Prune, AAAI 2025",
+    .needs = S2P_NEED_FEATURE,
+    .n_stages = 1,
+    .after = { S2P_BEFORE_DECODER },
+    .select = gprune_select,
+};

@@ -1,0 +1,11 @@
+/* prumerge.h - the part of PruMerge+ a test can look at. */
+#ifndef S2_PRUNE_METHODS_PRUMERGE_H
+#define S2_PRUNE_METHODS_PRUMERGE_H
+
+#include <stdint.h>
+
+/* The share of n >= 1 values above Q3 + 1.5 (Q3 - Q1), quartiles as NumPy's linear percentiles.
+ * sorted: [n] ascending. */
+double s2p_outlier_ratio(const double *sorted, int32_t n);
+
+#endif /* S2_PRUNE_METHODS_PRUMERGE_H */
