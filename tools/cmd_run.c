@@ -38,6 +38,11 @@ static const char *structure_name(size_t i)
     return word((const char *const[]){ "source", "resized" }, 2, i);
 }
 
+static const char *view_name(size_t i) /* as s2v_view counts them */
+{
+    return word((const char *const[]){ "auto", "base", "anyres", "square" }, 4, i);
+}
+
 static int print_list(bool devices)
 {
     s2_buffer out;
@@ -54,10 +59,6 @@ static int print_list(bool devices)
 
 static s2p_status check_options(const run_options *o, s2p_error *error)
 {
-    if (!o->model || !o->mmproj)
-        return s2_fail(
-            error, S2P_EINVAL,
-            "run needs a model: -m MODEL.gguf -mm MMPROJ.gguf, as published for llama.cpp");
     if (o->prompt && o->prompt_file)
         return s2_fail(error, S2P_EINVAL, "-p and -f both give the question; use one");
     if (o->output == S2_OUTPUT_JSON && !o->prompt && !o->prompt_file)
@@ -165,7 +166,8 @@ static int answer(run_job *job, s2p_error *error)
 
 static int run(const void *values)
 {
-    const run_options *o = values;
+    run_options completed = *(const run_options *)values;
+    const run_options *o = &completed;
     if (o->list_devices || o->list_methods) return print_list(o->list_devices);
     s2p_error error = { S2P_OK, "" };
     run_job *job = calloc(1, sizeof *job);
@@ -182,7 +184,10 @@ static int run(const void *values)
                                       .allocator = s2p_allocator_name((size_t)o->allocator),
                                       .selector = s2p_selector_name((size_t)o->selector),
                                       .seed = o->seed };
-    const s2p_status st = check_options(o, &error);
+    s2p_status st = check_options(o, &error);
+    if (st == S2P_OK)
+        st = s2_bundled_complete(&completed.model, &completed.mmproj, o->quiet, &job->bundled,
+                                 &error);
     const int code = st == S2P_OK ? answer(job, &error) : s2_report_error(st, &error);
     s2v_session_free(job->session);
     s2v_engine_close(job->engine);
@@ -197,7 +202,7 @@ static int run(const void *values)
 #define AT(member) .offset = offsetof(run_options, member)
 static const s2_option option_table[] = {
     { .name = "--model", .letters = "-m", .label = "FILE", .type = S2_OPTION_FILE, .group = "Model",
-      .help = "language model, GGUF", AT(model) },
+      .help = "language model, GGUF (the bundled one)", AT(model) },
     { .name = "--mmproj", .letters = "-mm", .label = "FILE", .type = S2_OPTION_FILE, .group = "Model",
       .help = "vision encoder and projector, GGUF", AT(mmproj) },
     { .name = "--threads", .letters = "-t", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 256,
@@ -230,7 +235,10 @@ static const s2_option option_table[] = {
     { .name = "--image-size", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Question",
       .help = "native, or WxH (stretched); several pictures: separated by commas", AT(image_size) },
     { .name = "--preset", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = preset_name, .fallback = "none",
-      .group = "Question", .help = "paper: 672x672, stretched", AT(preset) },
+      .group = "Question", .help = "paper: 672x672, stretched; LLaVA-OneVision: --view base", AT(preset) },
+    { .name = "--view", .label = "HOW", .type = S2_OPTION_CHOICE, .choice = view_name, .fallback = "auto",
+      .group = "Question", .help = "LLaVA-OneVision: one view, with tiles, or padded; auto is base when pruning",
+      AT(view) },
     { .name = "--min-pixels", .label = "N", .type = S2_OPTION_WIDE, .min = 0, .max = 1e9, .fallback = "0",
       .group = "Question", .help = "enlarge smaller pictures; 0: the model's own", AT(min_pixels) },
     { .name = "--max-pixels", .label = "N", .type = S2_OPTION_WIDE, .min = 0, .max = 1e9, .fallback = "0",
@@ -299,7 +307,7 @@ static const s2_option option_table[] = {
 const s2_command s2_cmd_run = {
     .name = "run",
     .summary = "ask a question about pictures",
-    .usage = "-m MODEL -mm MMPROJ [-i IMAGE]... [-p TEXT] [options]",
+    .usage = "[-m MODEL -mm MMPROJ] [-i IMAGE]... [-p TEXT] [options]",
     .examples =
         "  s2prune run -m model.gguf -mm mmproj.gguf -i photo.jpg -p \"What is on the table?\"\n"
         "  s2prune run -m model.gguf -mm mmproj.gguf -i a.jpg -i b.jpg -p \"What changed?\" "

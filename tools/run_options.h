@@ -2,6 +2,7 @@
 #ifndef S2_TOOLS_RUN_OPTIONS_H
 #define S2_TOOLS_RUN_OPTIONS_H
 
+#include "bundled.h"
 #include "image/image.h"
 #include "options.h"
 #include "s2vlm.h"
@@ -18,13 +19,14 @@ typedef struct run_options {
     double temperature, top_p, min_p, repeat_penalty, presence_penalty, frequency_penalty;
     int32_t top_k;
     uint64_t seed;
-    int32_t method, grid, allocator, selector, preset, structure, pixels, output, display;
+    int32_t method, grid, allocator, selector, preset, structure, view, pixels, output, display;
     s2_budget budget;
     int64_t min_pixels, max_pixels, max_image_pixels;
 } run_options;
 
 typedef struct run_job { /* everything `run` owns */
     const run_options *options;
+    s2_bundled_model bundled; /* paths, when no model was given */
     s2v_engine *engine;
     s2v_session *session;
     s2_image picture[S2_RUN_MAX_IMAGES];

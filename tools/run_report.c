@@ -2,6 +2,7 @@
 #include "run_options.h"
 
 #include "base/json.h"
+#include "engine/session.h"
 #include "image/overlay.h"
 #include "prune/method.h"
 #include "report.h"
@@ -128,9 +129,19 @@ void s2_run_json(const run_job *job, s2_buffer *out)
 
 /* --- pictures -------------------------------------------------------------------- */
 
-static bool overlay_of(const run_job *job, int32_t index, s2p_layout *layout, char *caption,
-                       size_t capacity, s2_overlay *out)
+/* A picture the tower saw in a square is shown in one. */
+static const s2p_image *shown_picture(const run_job *job, int32_t index, const s2p_image *source,
+                                      s2_image *squared)
 {
+    if (s2v_session_view(job->session, index) != S2V_VIEW_SQUARE) return source;
+    const s2v_model *model = &job->session->engine->model;
+    return s2v_square(model, source, squared, NULL) == S2P_OK ? &squared->view : source;
+}
+
+static bool overlay_of(const run_job *job, int32_t index, s2p_layout *layout, char *caption,
+                       size_t capacity, s2_image *squared, s2_overlay *out)
+{
+    *squared = (s2_image){ .pixels = NULL };
     const s2p_plan *plan = s2v_session_plan(job->session, index);
     const int32_t first = job->n_pictures; /* plans are of the last turn's pictures */
     int32_t n_plans = 0, n_keep;
@@ -140,7 +151,8 @@ static bool overlay_of(const run_job *job, int32_t index, s2p_layout *layout, ch
     const int32_t *keep = s2p_plan_keep(plan, &n_keep);
     (void)snprintf(caption, capacity, "%s: %d of %dx%d tokens kept", method_of(job), n_keep,
                    layout->grid.rows, layout->grid.cols);
-    *out = (s2_overlay){ .picture = &job->view[first - n_plans + index],
+    const s2p_image *source = &job->view[first - n_plans + index];
+    *out = (s2_overlay){ .picture = shown_picture(job, index, source, squared),
                          .layout = layout,
                          .keep = keep,
                          .n_keep = n_keep,
@@ -152,8 +164,10 @@ int s2_run_overlay(const run_job *job, int32_t index, const char *path)
 {
     s2p_layout layout;
     char caption[128];
+    s2_image squared;
     s2_overlay overlay;
-    if (!overlay_of(job, index, &layout, caption, sizeof caption, &overlay)) return S2_EXIT_OK;
+    if (!overlay_of(job, index, &layout, caption, sizeof caption, &squared, &overlay))
+        return S2_EXIT_OK;
     const size_t n = strlen(path);
     const bool is_svg = n > 4 && strcmp(path + n - 4, ".svg") == 0;
     s2p_error error = { S2P_OK, "" };
@@ -165,6 +179,7 @@ int s2_run_overlay(const run_job *job, int32_t index, const char *path)
     if (st == S2P_OK && !is_svg) st = s2_png_encode(&drawn.view, &bytes, &error);
     const int code = st == S2P_OK ? s2_report_save(path, &bytes) : s2_report_error(st, &error);
     s2_image_free(&drawn);
+    s2_image_free(&squared);
     s2_buffer_free(&bytes);
     return code;
 }
@@ -173,10 +188,11 @@ int s2_run_show(const run_job *job, int32_t index)
 {
     s2p_layout layout;
     char caption[128];
+    s2_image squared;
     s2_overlay overlay;
     const s2_display display = s2_terminal_display(job->options->display);
     if (display == S2_DISPLAY_NONE ||
-        !overlay_of(job, index, &layout, caption, sizeof caption, &overlay))
+        !overlay_of(job, index, &layout, caption, sizeof caption, &squared, &overlay))
         return S2_EXIT_OK;
     s2p_error error = { S2P_OK, "" };
     s2_buffer bytes;
@@ -188,6 +204,7 @@ int s2_run_show(const run_job *job, int32_t index)
     if (st == S2P_OK) /* the answer owns standard output */
         (void)fwrite(bytes.data, 1, bytes.size, stderr);
     s2_image_free(&drawn);
+    s2_image_free(&squared);
     s2_buffer_free(&bytes);
     return st == S2P_OK ? S2_EXIT_OK : s2_report_error(st, &error);
 }

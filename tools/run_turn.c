@@ -89,9 +89,11 @@ static const char *list_item(const char *list, int32_t index)
 static s2p_status read_count(const char *option, const char *list, int32_t index, int32_t *out,
                              s2p_error *error)
 {
-    char *end;
-    const long value = strtol(list_item(list, index), &end, 10);
-    if ((*end != '\0' && *end != ',') || value < 0 || value > S2P_MAX_TOKENS)
+    const size_t n = strlen(list);
+    const bool is_list = n > 0 && strspn(list, "0123456789,") == n && list[0] != ',' &&
+                         list[n - 1] != ',' && !strstr(list, ",,");
+    const long value = strtol(list_item(list, index), NULL, 10);
+    if (!is_list || value < 0 || value > S2P_MAX_TOKENS)
         return s2_fail(error, S2P_EINVAL, "%s '%.60s' is not a list such as 64,32", option, list);
     *out = (int32_t)value;
     return S2P_OK;
@@ -102,6 +104,7 @@ static s2p_status read_size(const run_options *o, int32_t index, s2v_image_optio
 {
     *out = (s2v_image_options){ .min_pixels = o->min_pixels,
                                 .max_pixels = o->max_pixels,
+                                .view = (s2v_view)o->view,
                                 .structure_from_resized = o->structure };
     if (o->preset == 1) out->width = out->height = 672;
     if (!o->image_size) return S2P_OK;
@@ -192,10 +195,23 @@ static s2p_status keep_logits(run_job *job, s2p_error *error)
     return S2P_OK;
 }
 
+/* The paper's input: 672x672 pixels, or the one size a tower without a merger has. */
+static void apply_preset(run_job *job, int32_t first)
+{
+    s2v_engine_info info;
+    s2v_engine_get_info(job->engine, &info);
+    if (job->options->preset != 1 || job->options->image_size || info.merge_size > 1) return;
+    for (int32_t i = first; i < job->n_pictures; i++) {
+        job->size[i].width = job->size[i].height = 0;
+        if (job->size[i].view == S2V_VIEW_AUTO) job->size[i].view = S2V_VIEW_BASE;
+    }
+}
+
 static s2p_status prefill(run_job *job, const char *text, int32_t n_turn_pictures, s2p_error *error)
 {
     const run_options *o = job->options;
     const int32_t first = job->n_pictures - n_turn_pictures;
+    apply_preset(job, first);
     s2v_message message[2];
     size_t n = 0;
     if (o->system && !job->has_history)

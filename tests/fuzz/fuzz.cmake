@@ -1,6 +1,6 @@
 # fuzz_X.c and corpus/X. With S2_FUZZ each target is a libFuzzer program; without, a plain runner
 # feeds it the corpus, so that every seed and every old crasher is an ordinary test.
-set(s2_fuzz_targets npy scaffold jpeg png webp gguf tokenizer)
+set(s2_fuzz_targets npy scaffold jpeg png webp gguf tokenizer safetensors)
 foreach(name ${s2_fuzz_targets})
   if(NOT EXISTS ${CMAKE_CURRENT_LIST_DIR}/fuzz_${name}.c)
     continue()

@@ -151,6 +151,35 @@ static void test_sha256(void **state)
     }
 }
 
+/* In pieces of every size, with the CPU's instructions and without: one digest. */
+static void test_sha256_pieces(void **state)
+{
+    (void)state;
+    uint8_t text[1000], whole[32], digest[32];
+    for (size_t i = 0; i < sizeof text; i++) text[i] = (uint8_t)(i * i >> 3);
+    for (size_t n = 0; n <= sizeof text; n += n < 260 ? 1 : 37) {
+        s2_sha256(text, n, whole);
+        for (size_t piece = 1; piece <= 130; piece += 43) {
+            s2_sha256_state plain, fast;
+            s2_sha256_start_plain(&plain);
+            s2_sha256_start(&fast);
+            for (size_t at = 0; at < n; at += piece) {
+                const size_t length = n - at < piece ? n - at : piece;
+                s2_sha256_add(&plain, text + at, length);
+                s2_sha256_add(&fast, text + at, length);
+            }
+            s2_sha256_finish(&plain, digest);
+            assert_memory_equal(digest, whole, 32);
+            s2_sha256_finish(&fast, digest);
+            assert_memory_equal(digest, whole, 32);
+        }
+    }
+    char hex[S2_SHA256_HEX];
+    s2_sha256("abc", 3, whole);
+    s2_sha256_hex(whole, hex);
+    assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
 static void test_random(void **state)
 {
     (void)state;
@@ -167,7 +196,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_buffer), cmocka_unit_test(test_files),  cmocka_unit_test(test_json),
-        cmocka_unit_test(test_sha256), cmocka_unit_test(test_random),
+        cmocka_unit_test(test_sha256), cmocka_unit_test(test_sha256_pieces),
+        cmocka_unit_test(test_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
