@@ -141,6 +141,9 @@ typedef struct s2v_stats { /* milliseconds, tokens, bytes */
     double flops; /* of the prefill, decoder only, after the paper's formula */
 } s2v_stats;
 
+/* Methods that can be asked for in s2v_prune_options; NULL past the end. */
+const char *s2v_method_name(size_t index);
+
 void s2v_session_options_init(s2v_session_options *options);
 void s2v_prune_options_init(s2v_prune_options *options);
 

@@ -10,6 +10,8 @@ endfunction()
 foreach(name same refuse prompts rpc)
   s2_engine_test(${name})
 endforeach()
+set_tests_properties(engine_rpc PROPERTIES ENVIRONMENT
+  "OMP_WAIT_POLICY=passive;LSAN_OPTIONS=suppressions=${CMAKE_CURRENT_LIST_DIR}/lsan.supp:print_suppressions=0")
 
 # Our libraries with other names for malloc, calloc and realloc: ggml in the same program keeps the
 # real ones. It aborts without memory, so only ours can fail.

@@ -14,12 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *method_name(size_t index)
-{
-    const s2p_method *method = s2p_method_at(index);
-    return method ? method->name : NULL;
-}
-
 static const char *word(const char *const *words, size_t n, size_t index)
 {
     return index < n ? words[index] : NULL;
@@ -50,8 +44,9 @@ static int print_list(bool devices)
     if (devices)
         for (size_t i = 0; s2v_device_name(i); i++)
             s2_buffer_printf(&out, "%-12s %s\n", s2v_device_name(i), s2v_device_description(i));
-    for (size_t i = 0; !devices && s2p_method_at(i); i++)
-        s2_buffer_printf(&out, "%-14s %s\n", s2p_method_at(i)->name, s2p_method_at(i)->source);
+    for (size_t i = 0; !devices && s2v_method_name(i); i++)
+        s2_buffer_printf(&out, "%-14s %s\n", s2v_method_name(i),
+                         s2p_method_find(s2v_method_name(i))->source);
     const int code = s2_report_print(&out);
     s2_buffer_free(&out);
     return code;
@@ -177,7 +172,7 @@ static int run(const void *values)
     }
     job->options = o;
     s2v_prune_options_init(&job->prune);
-    job->prune.method = method_name((size_t)o->method);
+    job->prune.method = s2v_method_name((size_t)o->method);
     job->prune.budget = o->budget.count;
     job->prune.budget_percent = o->budget.percent;
     job->prune.choice = (s2p_choice){ .side = o->grid,
@@ -248,7 +243,7 @@ static const s2_option option_table[] = {
     { .name = "--max-image-pixels", .label = "N", .type = S2_OPTION_WIDE, .min = 1, .max = 1073741824.0,
       .fallback = "33554432", .group = "Question", .help = "refuse larger pictures", AT(max_image_pixels) },
 
-    { .name = "--method", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = method_name, .fallback = "s2prune",
+    { .name = "--method", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = s2v_method_name, .fallback = "s2prune",
       .group = "Pruning", .help = "how visual tokens are chosen", AT(method) },
     { .name = "--budget", .label = "N|N%", .type = S2_OPTION_BUDGET, .min = 1, .max = S2P_MAX_TOKENS,
       .fallback = "64", .group = "Pruning", .help = "visual tokens kept per picture", AT(budget) },

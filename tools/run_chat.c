@@ -1,7 +1,6 @@
 /* run_chat.c - a conversation line by line: questions, and commands that start with a slash. */
 #include "run_options.h"
 
-#include "prune/method.h"
 #include "report.h"
 
 #include <stdio.h>
@@ -40,13 +39,13 @@ static void set_budget(chat *c, const char *text)
 
 static void set_method(chat *c, const char *name)
 {
-    const s2p_method *method = s2p_method_find(name);
-    if (method) {
-        c->job->prune.method = method->name;
-        return;
-    }
+    for (size_t i = 0; s2v_method_name(i); i++)
+        if (strcmp(s2v_method_name(i), name) == 0) {
+            c->job->prune.method = s2v_method_name(i);
+            return;
+        }
     (void)fprintf(stderr, "error: no method '%.60s'; there are:", name);
-    for (size_t i = 0; s2p_method_at(i); i++) (void)fprintf(stderr, " %s", s2p_method_at(i)->name);
+    for (size_t i = 0; s2v_method_name(i); i++) (void)fprintf(stderr, " %s", s2v_method_name(i));
     (void)fprintf(stderr, "\n");
 }
 

@@ -1,246 +1,20 @@
 /* convert_map.c - which tensor of a checkpoint becomes which tensor of the pair.
  *
- * One table per family. A name is first brought to one spelling (layouts differ in their prefixes
- * only), then looked up; '#' stands for the number of a layer. The shape must be the one the
- * configuration says. Afterwards every line of the table must have been met for every layer.
+ * One table per family (convert_tables.c). A name is first brought to one spelling (layouts differ
+ * in their prefixes only), then looked up; '#' stands for the number of a layer. The shape must be
+ * the one the configuration says. Afterwards every line of the table must have been met for every
+ * layer.
  */
-#include "engine/convert_internal.h"
+#include "engine/convert_tables.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ROWS 40
-#define MAX_SHAPE 5
-
-typedef enum dim { /* sizes a shape is made of */
-                   END,
-                   EMBD,
-                   FF,
-                   KEYS,
-                   VOCAB,
-                   V_EMBD,
-                   V_THREE,
-                   V_FF,
-                   V_FOUR,
-                   V_PATCH,
-                   V_PLACES,
-                   TWO,
-                   THREE
-} dim;
-
-typedef enum action {
-    WHOLE,
-    THIRDS, /* rows of queries, keys and values: three tensors, '?' in the name is q, k, v */
-    FRAMES, /* kernels of two pictures of a film: two tensors, the second named ".1" */
-    IGNORE
-} action;
-
-typedef struct row {
-    const char *from, *to;
-    uint8_t shape[MAX_SHAPE]; /* slowest first */
-    action action;
-    bool is_optional;
-} row;
-
-typedef struct family {
-    const char *const (*prefixes)[2]; /* as found, as in the table; NULL ends */
-    const row *text, *vision;         /* from NULL ends */
-} family;
-
-static const row text_rows[] = {
-    { "lm_head.weight", "output.weight", { VOCAB, EMBD }, WHOLE, false },
-    { "t.embed_tokens.weight", "token_embd.weight", { VOCAB, EMBD }, WHOLE, false },
-    { "t.norm.weight", "output_norm.weight", { EMBD }, WHOLE, false },
-    { "t.layers.#.input_layernorm.weight", "blk.#.attn_norm.weight", { EMBD }, WHOLE, false },
-    { "t.layers.#.post_attention_layernorm.weight",
-      "blk.#.ffn_norm.weight",
-      { EMBD },
-      WHOLE,
-      false },
-    { "t.layers.#.self_attn.q_proj.weight", "blk.#.attn_q.weight", { EMBD, EMBD }, WHOLE, false },
-    { "t.layers.#.self_attn.q_proj.bias", "blk.#.attn_q.bias", { EMBD }, WHOLE, false },
-    { "t.layers.#.self_attn.k_proj.weight", "blk.#.attn_k.weight", { KEYS, EMBD }, WHOLE, false },
-    { "t.layers.#.self_attn.k_proj.bias", "blk.#.attn_k.bias", { KEYS }, WHOLE, false },
-    { "t.layers.#.self_attn.v_proj.weight", "blk.#.attn_v.weight", { KEYS, EMBD }, WHOLE, false },
-    { "t.layers.#.self_attn.v_proj.bias", "blk.#.attn_v.bias", { KEYS }, WHOLE, false },
-    { "t.layers.#.self_attn.o_proj.weight",
-      "blk.#.attn_output.weight",
-      { EMBD, EMBD },
-      WHOLE,
-      false },
-    { "t.layers.#.mlp.gate_proj.weight", "blk.#.ffn_gate.weight", { FF, EMBD }, WHOLE, false },
-    { "t.layers.#.mlp.up_proj.weight", "blk.#.ffn_up.weight", { FF, EMBD }, WHOLE, false },
-    { "t.layers.#.mlp.down_proj.weight", "blk.#.ffn_down.weight", { EMBD, FF }, WHOLE, false },
-    { "t.layers.#.self_attn.rotary_emb.inv_freq", NULL, { END }, IGNORE, true },
-    { "t.rotary_emb.inv_freq", NULL, { END }, IGNORE, true },
-    { .from = NULL },
-};
-
-#define QWEN_VISION                                                                         \
-    { "v.patch_embed.proj.weight",                                                          \
-      "v.patch_embd.weight",                                                                \
-      { V_EMBD, THREE, TWO, V_PATCH, V_PATCH },                                             \
-      FRAMES,                                                                               \
-      false },                                                                              \
-        { "v.blocks.#.norm1.weight", "v.blk.#.ln1.weight", { V_EMBD }, WHOLE, false },      \
-        { "v.blocks.#.norm2.weight", "v.blk.#.ln2.weight", { V_EMBD }, WHOLE, false },      \
-        { "v.blocks.#.attn.qkv.weight",                                                     \
-          "v.blk.#.attn_?.weight",                                                          \
-          { V_THREE, V_EMBD },                                                              \
-          THIRDS,                                                                           \
-          false },                                                                          \
-        { "v.blocks.#.attn.qkv.bias", "v.blk.#.attn_?.bias", { V_THREE }, THIRDS, false },  \
-        { "v.blocks.#.attn.proj.weight",                                                    \
-          "v.blk.#.attn_out.weight",                                                        \
-          { V_EMBD, V_EMBD },                                                               \
-          WHOLE,                                                                            \
-          false },                                                                          \
-        { "v.blocks.#.attn.proj.bias", "v.blk.#.attn_out.bias", { V_EMBD }, WHOLE, false }, \
-        { "v.merger.ln_q.weight", "v.post_ln.weight", { V_EMBD }, WHOLE, false },           \
-        { "v.merger.mlp.0.weight", "mm.0.weight", { V_FOUR, V_FOUR }, WHOLE, false },       \
-        { "v.merger.mlp.0.bias", "mm.0.bias", { V_FOUR }, WHOLE, false },                   \
-        { "v.merger.mlp.2.weight", "mm.2.weight", { EMBD, V_FOUR }, WHOLE, false },         \
-        { "v.merger.mlp.2.bias", "mm.2.bias", { EMBD }, WHOLE, false },                     \
-    {                                                                                       \
-        "v.rotary_pos_emb.inv_freq", NULL, { END }, IGNORE, true                            \
-    }
-
-static const row qwen2_5_rows[] = {
-    QWEN_VISION,
-    { "v.blocks.#.mlp.gate_proj.weight",
-      "v.blk.#.ffn_gate.weight",
-      { V_FF, V_EMBD },
-      WHOLE,
-      false },
-    { "v.blocks.#.mlp.gate_proj.bias", "v.blk.#.ffn_gate.bias", { V_FF }, WHOLE, false },
-    { "v.blocks.#.mlp.up_proj.weight", "v.blk.#.ffn_up.weight", { V_FF, V_EMBD }, WHOLE, false },
-    { "v.blocks.#.mlp.up_proj.bias", "v.blk.#.ffn_up.bias", { V_FF }, WHOLE, false },
-    { "v.blocks.#.mlp.down_proj.weight",
-      "v.blk.#.ffn_down.weight",
-      { V_EMBD, V_FF },
-      WHOLE,
-      false },
-    { "v.blocks.#.mlp.down_proj.bias", "v.blk.#.ffn_down.bias", { V_EMBD }, WHOLE, false },
-    { .from = NULL },
-};
-
-static const row qwen2_rows[] = {
-    QWEN_VISION,
-    { "v.blocks.#.norm1.bias", "v.blk.#.ln1.bias", { V_EMBD }, WHOLE, false },
-    { "v.blocks.#.norm2.bias", "v.blk.#.ln2.bias", { V_EMBD }, WHOLE, false },
-    { "v.blocks.#.mlp.fc1.weight", "v.blk.#.ffn_up.weight", { V_FF, V_EMBD }, WHOLE, false },
-    { "v.blocks.#.mlp.fc1.bias", "v.blk.#.ffn_up.bias", { V_FF }, WHOLE, false },
-    { "v.blocks.#.mlp.fc2.weight", "v.blk.#.ffn_down.weight", { V_EMBD, V_FF }, WHOLE, false },
-    { "v.blocks.#.mlp.fc2.bias", "v.blk.#.ffn_down.bias", { V_EMBD }, WHOLE, false },
-    { "v.merger.ln_q.bias", "v.post_ln.bias", { V_EMBD }, WHOLE, false },
-    { .from = NULL },
-};
-
-static const row llava_rows[] = {
-    { "v.embeddings.patch_embedding.weight",
-      "v.patch_embd.weight",
-      { V_EMBD, THREE, V_PATCH, V_PATCH },
-      WHOLE,
-      false },
-    { "v.embeddings.patch_embedding.bias", "v.patch_embd.bias", { V_EMBD }, WHOLE, false },
-    { "v.embeddings.position_embedding.weight",
-      "v.position_embd.weight",
-      { V_PLACES, V_EMBD },
-      WHOLE,
-      false },
-    { "v.encoder.layers.#.layer_norm1.weight", "v.blk.#.ln1.weight", { V_EMBD }, WHOLE, false },
-    { "v.encoder.layers.#.layer_norm1.bias", "v.blk.#.ln1.bias", { V_EMBD }, WHOLE, false },
-    { "v.encoder.layers.#.layer_norm2.weight", "v.blk.#.ln2.weight", { V_EMBD }, WHOLE, false },
-    { "v.encoder.layers.#.layer_norm2.bias", "v.blk.#.ln2.bias", { V_EMBD }, WHOLE, false },
-    { "v.encoder.layers.#.self_attn.q_proj.weight",
-      "v.blk.#.attn_q.weight",
-      { V_EMBD, V_EMBD },
-      WHOLE,
-      false },
-    { "v.encoder.layers.#.self_attn.q_proj.bias", "v.blk.#.attn_q.bias", { V_EMBD }, WHOLE, false },
-    { "v.encoder.layers.#.self_attn.k_proj.weight",
-      "v.blk.#.attn_k.weight",
-      { V_EMBD, V_EMBD },
-      WHOLE,
-      false },
-    { "v.encoder.layers.#.self_attn.k_proj.bias", "v.blk.#.attn_k.bias", { V_EMBD }, WHOLE, false },
-    { "v.encoder.layers.#.self_attn.v_proj.weight",
-      "v.blk.#.attn_v.weight",
-      { V_EMBD, V_EMBD },
-      WHOLE,
-      false },
-    { "v.encoder.layers.#.self_attn.v_proj.bias", "v.blk.#.attn_v.bias", { V_EMBD }, WHOLE, false },
-    { "v.encoder.layers.#.self_attn.out_proj.weight",
-      "v.blk.#.attn_out.weight",
-      { V_EMBD, V_EMBD },
-      WHOLE,
-      false },
-    { "v.encoder.layers.#.self_attn.out_proj.bias",
-      "v.blk.#.attn_out.bias",
-      { V_EMBD },
-      WHOLE,
-      false },
-    { "v.encoder.layers.#.mlp.fc1.weight",
-      "v.blk.#.ffn_up.weight",
-      { V_FF, V_EMBD },
-      WHOLE,
-      false },
-    { "v.encoder.layers.#.mlp.fc1.bias", "v.blk.#.ffn_up.bias", { V_FF }, WHOLE, false },
-    { "v.encoder.layers.#.mlp.fc2.weight",
-      "v.blk.#.ffn_down.weight",
-      { V_EMBD, V_FF },
-      WHOLE,
-      false },
-    { "v.encoder.layers.#.mlp.fc2.bias", "v.blk.#.ffn_down.bias", { V_EMBD }, WHOLE, false },
-    { "p.linear_1.weight", "mm.0.weight", { EMBD, V_EMBD }, WHOLE, false },
-    { "p.linear_1.bias", "mm.0.bias", { EMBD }, WHOLE, false },
-    { "p.linear_2.weight", "mm.2.weight", { EMBD, EMBD }, WHOLE, false },
-    { "p.linear_2.bias", "mm.2.bias", { EMBD }, WHOLE, false },
-    { "image_newline", "v.image_newline", { EMBD }, WHOLE, false },
-    /* the features are the last layer's output as it is: neither norm nor pooling head is used */
-    { "v.post_layernorm.weight", NULL, { END }, IGNORE, true },
-    { "v.post_layernorm.bias", NULL, { END }, IGNORE, true },
-    { "v.embeddings.position_ids", NULL, { END }, IGNORE, true },
-    { "v.head.*", NULL, { END }, IGNORE, true },
-    { .from = NULL },
-};
-
-/* Longer ones first: the first that fits counts. */
-static const char *const qwen_prefixes[][2] = {
-    { "model.language_model.", "t." },
-    { "model.visual.", "v." },
-    { "visual.", "v." },
-    { "model.", "t." },
-    { "lm_head.", "lm_head." },
-    { NULL, NULL },
-};
-
-static const char *const llava_prefixes[][2] = {
-    { "language_model.model.", "t." },
-    { "language_model.lm_head.", "lm_head." },
-    { "model.language_model.", "t." },
-    { "lm_head.", "lm_head." },
-    { "model.vision_tower.vision_model.", "v." },
-    { "vision_tower.vision_model.", "v." },
-    { "model.vision_tower.", "v." },
-    { "model.multi_modal_projector.", "p." },
-    { "multi_modal_projector.", "p." },
-    { "model.image_newline", "image_newline" },
-    { "image_newline", "image_newline" },
-    { NULL, NULL },
-};
-
-static const family families[] = {
-    [S2V_QWEN2_5_VL] = { qwen_prefixes, text_rows, qwen2_5_rows },
-    [S2V_QWEN2_VL] = { qwen_prefixes, text_rows, qwen2_rows },
-    [S2V_LLAVA_ONEVISION] = { llava_prefixes, text_rows, llava_rows },
-};
-
 typedef struct planner {
     const s2v_numbers *numbers;
-    const family *family;
+    const s2v_map *map;
     enum ggml_type type;
     s2v_conversion_plan *plan;
     size_t room;
@@ -253,11 +27,11 @@ typedef struct planner {
 /* The name in the table's spelling; false when no prefix fits. */
 static bool spell(const planner *p, const char *name, char *out, size_t room)
 {
-    for (size_t i = 0; p->family->prefixes[i][0]; i++) {
-        const char *found = p->family->prefixes[i][0];
+    for (size_t i = 0; p->map->prefixes[i][0]; i++) {
+        const char *found = p->map->prefixes[i][0];
         const size_t n = strlen(found);
         if (strncmp(name, found, n) != 0) continue;
-        const int length = snprintf(out, room, "%s%s", p->family->prefixes[i][1], name + n);
+        const int length = snprintf(out, room, "%s%s", p->map->prefixes[i][1], name + n);
         return length > 0 && (size_t)length < room;
     }
     return false;
@@ -284,7 +58,7 @@ static bool matches(const char *pattern, const char *name, int32_t *layer)
     return *name == '\0';
 }
 
-static const row *find_row(const row *rows, const char *name, int32_t *layer)
+static const s2v_map_row *find_row(const s2v_map_row *rows, const char *name, int32_t *layer)
 {
     for (; rows->from; rows++)
         if (matches(rows->from, name, layer)) return rows;
@@ -306,7 +80,7 @@ static void make_name(const char *pattern, int32_t layer, char letter, char out[
 
 /* --- shapes ---------------------------------------------------------------------------------- */
 
-static int64_t size_of(const s2v_numbers *n, dim d)
+static int64_t size_of(const s2v_numbers *n, s2v_dim d)
 {
     const int64_t side = n->v_patch ? n->v_image / n->v_patch : 0;
     switch (d) {
@@ -348,12 +122,12 @@ static void shape_text(const int64_t *shape, size_t n, char *out, size_t room)
         at += (size_t)snprintf(out + at, room - at, "%s%" PRId64, i ? ", " : "", shape[i]);
 }
 
-static s2p_status check_shape(const planner *p, const row *r, const s2v_st_tensor *t)
+static s2p_status check_shape(const planner *p, const s2v_map_row *r, const s2v_st_tensor *t)
 {
-    int64_t expected[MAX_SHAPE];
+    int64_t expected[S2V_MAP_MAX_DIMS];
     size_t n = 0;
-    for (; n < MAX_SHAPE && r->shape[n] != END; n++)
-        expected[n] = size_of(p->numbers, (dim)r->shape[n]);
+    for (; n < S2V_MAP_MAX_DIMS && r->shape[n] != END; n++)
+        expected[n] = size_of(p->numbers, (s2v_dim)r->shape[n]);
     bool fits = (size_t)t->n_dims == n;
     for (size_t d = 0; fits && d < n; d++) fits = t->shape[d] == expected[d];
     if (!fits) {
@@ -414,7 +188,7 @@ static void fill_whole(s2v_planned *t)
     t->n_rows = t->ne[1] * t->ne[2] * t->ne[3];
 }
 
-static s2p_status add_thirds(planner *p, const row *r, int32_t layer, s2v_planned *t)
+static s2p_status add_thirds(planner *p, const s2v_map_row *r, int32_t layer, s2v_planned *t)
 {
     const int32_t slowest = t->source->n_dims - 1;
     fill_whole(t);
@@ -433,7 +207,7 @@ static s2p_status add_thirds(planner *p, const row *r, int32_t layer, s2v_planne
 }
 
 /* [width, 3, 2, side, side]: the kernels of each moment, one square at a time. */
-static s2p_status add_frames(planner *p, const row *r, s2v_planned *t)
+static s2p_status add_frames(planner *p, const s2v_map_row *r, s2v_planned *t)
 {
     const int64_t *shape = t->source->shape;
     const int64_t square = shape[3] * shape[4];
@@ -458,12 +232,12 @@ static s2p_status plan_tensor(planner *p, const s2v_safetensors *file, const s2v
 {
     char name[S2V_ST_MAX_NAME + 16];
     int32_t layer = -1;
-    const row *r = NULL;
+    const s2v_map_row *r = NULL;
     bool is_vision = false;
     if (spell(p, source->name, name, sizeof name)) {
-        r = find_row(p->family->text, name, &layer);
+        r = find_row(p->map->text, name, &layer);
         is_vision = !r;
-        if (!r) r = find_row(p->family->vision, name, &layer);
+        if (!r) r = find_row(p->map->vision, name, &layer);
     }
     const int32_t n_layers = is_vision ? p->numbers->v_layers : p->numbers->n_layers;
     if (!r || layer >= n_layers)
@@ -473,7 +247,7 @@ static s2p_status plan_tensor(planner *p, const s2v_safetensors *file, const s2v
         p->plan->n_ignored++;
         return S2P_OK;
     }
-    const size_t number = (size_t)(r - (is_vision ? p->family->vision : p->family->text));
+    const size_t number = (size_t)(r - (is_vision ? p->map->vision : p->map->text));
     uint8_t *seen =
         &p->seen[is_vision][number * (size_t)n_layers + (size_t)(layer < 0 ? 0 : layer)];
     if ((*seen)++)
@@ -489,7 +263,7 @@ static s2p_status plan_tensor(planner *p, const s2v_safetensors *file, const s2v
     return add(p, &t);
 }
 
-static s2p_status check_complete(const planner *p, const row *rows, const uint8_t *seen,
+static s2p_status check_complete(const planner *p, const s2v_map_row *rows, const uint8_t *seen,
                                  int32_t n_layers)
 {
     for (size_t i = 0; rows[i].from; i++) {
@@ -511,18 +285,18 @@ static s2p_status check_complete(const planner *p, const row *rows, const uint8_
 static s2p_status plan_all(planner *p, const s2v_checkpoint *checkpoint)
 {
     const s2v_numbers *n = p->numbers;
-    p->seen[0] = calloc(MAX_ROWS, (size_t)n->n_layers);
-    p->seen[1] = calloc(MAX_ROWS, (size_t)n->v_layers);
+    p->seen[0] = calloc(S2V_MAP_MAX_ROWS, (size_t)n->n_layers);
+    p->seen[1] = calloc(S2V_MAP_MAX_ROWS, (size_t)n->v_layers);
     if (!p->seen[0] || !p->seen[1])
-        return s2_fail_memory(p->error, (size_t)MAX_ROWS * 1024, "a list of tensors");
+        return s2_fail_memory(p->error, (size_t)S2V_MAP_MAX_ROWS * 1024, "a list of tensors");
     s2p_status st = S2P_OK;
     for (size_t f = 0; f < checkpoint->n_files; f++) {
         const s2v_st_tensor *t;
         for (size_t i = 0; st == S2P_OK && (t = s2v_safetensors_at(checkpoint->files[f], i)); i++)
             st = plan_tensor(p, checkpoint->files[f], t);
     }
-    if (st == S2P_OK) st = check_complete(p, p->family->text, p->seen[0], n->n_layers);
-    if (st == S2P_OK) st = check_complete(p, p->family->vision, p->seen[1], n->v_layers);
+    if (st == S2P_OK) st = check_complete(p, p->map->text, p->seen[0], n->n_layers);
+    if (st == S2P_OK) st = check_complete(p, p->map->vision, p->seen[1], n->v_layers);
     return st;
 }
 
@@ -532,7 +306,7 @@ s2p_status s2v_conversion_plan_make(s2v_conversion_plan *out, const s2v_checkpoi
 {
     *out = (s2v_conversion_plan){ 0 };
     planner p = { .numbers = numbers,
-                  .family = &families[numbers->family],
+                  .map = s2v_map_of(numbers->family),
                   .type = type,
                   .plan = out,
                   .error = error };

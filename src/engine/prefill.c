@@ -57,6 +57,23 @@ static void note(const s2v_session *s, const char *text)
     if (o->note) o->note(text, o->user);
 }
 
+/* --- methods ----------------------------------------------------------------- */
+
+/* One prune point, nothing merged, and no signal but those made here. */
+static bool can_drive(const s2p_method *method, uint32_t needs)
+{
+    return method->n_stages == 1 && !method->merges &&
+           (needs & ~(uint32_t)(S2P_NEED_PIXELS | S2P_NEED_ERC)) == 0;
+}
+
+const char *s2v_method_name(size_t index)
+{
+    const s2p_method *method;
+    for (size_t i = 0; (method = s2p_method_at(i)) != NULL; i++)
+        if (can_drive(method, method->needs) && index-- == 0) return method->name;
+    return NULL;
+}
+
 /* --- the prompt -------------------------------------------------------------- */
 
 /* The first turn with the system prompt, later ones without, raw text as it is. */
@@ -440,6 +457,11 @@ static s2p_status prepare(job *j)
     j->method = s2p_method_find(j->prune->method ? j->prune->method : "full");
     if (!j->method)
         return s2_fail(j->error, S2P_EINVAL, "unknown method '%.60s'", j->prune->method);
+    if (!can_drive(j->method, s2p_method_needs(j->method, &j->prune->choice)))
+        return s2_fail(j->error, S2P_EINVAL,
+                       "method '%s' with this choice needs signals the engine does not record yet; "
+                       "'s2prune select' runs it on arrays",
+                       j->method->name);
     const int32_t n_layers = s->engine->model.decoder.p.n_layers;
     if (j->method->after[0] + 1 >= n_layers)
         return s2_fail(j->error, S2P_EUNSUPPORTED,

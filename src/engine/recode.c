@@ -203,7 +203,8 @@ static s2p_status run_slab(s2v_recoder *r, slab *s, const void *before, size_t n
     const bool alone = s->n_rows * job->n_per_row < ALONE_VALUES;
     const int32_t n_threads = alone ? 1 : r->n_threads;
     int32_t n_started = 1; /* the first is this thread */
-    for (int32_t i = 0; i < n_threads; i++) {
+    workers[0] = (worker){ .slab = s, .scratch = r->scratch };
+    for (int32_t i = 1; i < n_threads; i++) {
         workers[i].slab = s;
         workers[i].scratch = r->scratch + (size_t)i * (size_t)(s->group * job->n_per_row);
     }

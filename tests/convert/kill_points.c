@@ -128,7 +128,7 @@ int main(int argc, char **argv)
     (void)maker_empty(folder);
     (void)snprintf(from, sizeof from, "%s/from", folder);
     make_checkpoint(&(maker){ .kind = MAKE_QWEN2_5, .scale = 8 }, from);
-    const int n = atoi(argv[3]);
+    const int n = (int)strtol(argv[3], NULL, 10);
 
     target pair[2] = { 0 }, small[1] = { 0 };
     (void)snprintf(pair[0].path, sizeof pair[0].path, "%s/m.gguf", folder);

@@ -195,9 +195,9 @@ static void test_random(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_buffer), cmocka_unit_test(test_files),  cmocka_unit_test(test_json),
-        cmocka_unit_test(test_sha256), cmocka_unit_test(test_sha256_pieces),
-        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_buffer),        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_json),          cmocka_unit_test(test_sha256),
+        cmocka_unit_test(test_sha256_pieces), cmocka_unit_test(test_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -233,27 +233,27 @@ static void test_dart_counts(void **state)
     assert_int_equal(run_on((s2p_grid){ 4, 5 }, "dart", &view), S2P_EINVAL);
 }
 
-/* One pivot that counts: the row with the largest key takes its opposite first. */
+/* Six tokens, nothing behind: the four largest keys are pivots, and row 0, the first of them in the
+ * order of a set, takes its opposite. */
 static void test_dart_takes_the_least_alike(void **state)
 {
     (void)state;
-    const float key[5] = { 0, 9, 1, 2, 3 };
-    const float normed[5 * 2] = { 1, 1, 1, 0, -1, 0, 0, 1, 1, .1f };
-    const s2p_view view = { .budget = 1,
+    const float key[6] = { 7, 9, -8, 6, 1, 2 };
+    const float normed[6 * 2] = { 1, 0, 0, 1, 0, 1, 0, 1, 1, .1f, -1, 0 };
+    const s2p_view view = { .budget = 5,
                             .taps = { .rotated_key = key,
                                       .normed = normed,
-                                      .n_prompt = 5,
-                                      .first_row = 1,
+                                      .n_prompt = 6,
                                       .normed_dim = 2,
                                       .n_kv_heads = 1,
                                       .head_dim = 1 } };
-    assert_int_equal(run_on((s2p_grid){ 2, 2 }, "dart", &view), S2P_OK);
-    EXPECT_ORDER({ 0 });
     s2p_pivots p;
-    assert_int_equal(s2p_dart_pivots(&view, 4, &p, NULL), S2P_OK);
-    static const int32_t expected[4] = { 1, 4, 3, 2 };
+    assert_int_equal(s2p_dart_pivots(&view, 6, &p, NULL), S2P_OK);
+    static const int32_t expected[4] = { 1, 2, 0, 3 };
     assert_memory_equal(p.visual, expected, sizeof expected);
     assert_int_equal(p.n_text, 0);
+    assert_int_equal(run_on((s2p_grid){ 2, 3 }, "dart", &view), S2P_OK);
+    EXPECT_ORDER({ 1, 2, 0, 3, 5 });
 }
 
 /* --- features -------------------------------------------------------------------------- */
@@ -323,6 +323,19 @@ static void test_gridprune_follows_the_question(void **state)
     assert_int_equal(run_on((s2p_grid){ 2, 4 }, "gridprune", &view), S2P_OK);
     /* softmax(-1, 1) = 0.12, 0.88: 0.48 and 3.52 of 4; the larger remainder is the right zone's. */
     EXPECT_ORDER({ 6, 3, 2, 7 });
+
+    /* One zone, the same attention everywhere: relevance decides inside too. */
+    const float mixed[4 * 2] = { 0, 1, 1, 1, 1, 0, -1, 0 }, right[2] = { 1, 0 };
+    const float flat[4] = { .1f, .1f, .1f, .1f };
+    const s2p_view inside = { .budget = 2,
+                              .signals = { .feature = mixed, .feature_dim = 2 },
+                              .taps = { .vision_attn = flat,
+                                        .vision_heads = 1,
+                                        .text = right,
+                                        .n_text = 1,
+                                        .text_dim = 2 } };
+    assert_int_equal(run_on((s2p_grid){ 2, 2 }, "gridprune", &inside), S2P_OK);
+    EXPECT_ORDER({ 2, 1 });
 }
 
 /* --- the tower's attention ---------------------------------------------------------------- */
@@ -349,6 +362,56 @@ static void test_visionzip_merges(void **state)
     view.mode = S2P_MODE_DEFAULT; /* exactly the budget, or a refusal */
     view.tuning.dominant = 2;
     assert_int_equal(run_on((s2p_grid){ 2, 3 }, "visionzip", &view), S2P_EBUDGET);
+}
+
+/* Attention falls with the index: dominants are 0, 1, ..., and the first target comes right after.
+ */
+static void test_visionzip_splits_as_its_authors(void **state)
+{
+    (void)state;
+    static float attn[576], key[576];
+    for (int32_t i = 0; i < 576; i++) {
+        attn[i] = (float)(576 - i);
+        key[i] = 1.0f;
+    }
+    static const struct {
+        int32_t budget, dominant, step;
+    } cases[] = {
+        { 192, 162, 13 }, { 128, 108, 23 }, { 80, 67, 39 }, { 64, 54, 52 }, { 32, 27, 109 }
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const s2p_view view = { .budget = cases[i].budget,
+                                .taps = { .vision_attn = attn,
+                                          .vision_heads = 1,
+                                          .vision_key = key,
+                                          .vision_key_dim = 1 } };
+        assert_int_equal(run_on((s2p_grid){ 24, 24 }, "visionzip", &view), S2P_OK);
+        int32_t n;
+        const int32_t *order = s2p_plan_order(plan, &n), d = cases[i].dominant;
+        assert_int_equal(n, cases[i].budget);
+        assert_int_equal(order[d - 1], d - 1);
+        assert_int_equal(order[d], d);
+        assert_int_equal(order[d + 1], d + cases[i].step);
+        assert_int_equal(n_merges(), 576 - n);
+    }
+}
+
+static void test_v2drop_as_published(void **state)
+{
+    (void)state;
+    static float erc[9] = { 1, 9, 2, 8, 3, 7, 4, 6, 5 };
+    static const int32_t left[] = { 1, 3, 5, 7 };
+    s2p_view view = { .budget = 5, .mode = S2P_MODE_PUBLISHED, .signals = { .erc = erc } };
+    assert_int_equal(run_on((s2p_grid){ 3, 3 }, "v2drop", &view), S2P_OK);
+    EXPECT_ORDER({ 1, 3, 5, 7 }); /* half of nine */
+    view.alive = left;            /* fewer than the budget already, and it goes on */
+    view.n_alive = 4;
+    view.stage = 1;
+    assert_int_equal(run_on((s2p_grid){ 3, 3 }, "v2drop", &view), S2P_OK);
+    EXPECT_ORDER({ 3, 7 }); /* rows 1 and 3 of those left have 9 and 8 */
+    view.stage = 2;
+    assert_int_equal(run_on((s2p_grid){ 3, 3 }, "v2drop", &view), S2P_OK);
+    EXPECT_ORDER({ 3 });
 }
 
 static void test_vispruner_pairs(void **state)
@@ -482,6 +545,8 @@ int main(void)
         cmocka_unit_test(test_cdpruner),
         cmocka_unit_test(test_gridprune_follows_the_question),
         cmocka_unit_test(test_visionzip_merges),
+        cmocka_unit_test(test_visionzip_splits_as_its_authors),
+        cmocka_unit_test(test_v2drop_as_published),
         cmocka_unit_test(test_vispruner_pairs),
         cmocka_unit_test(test_holov_overflow),
         cmocka_unit_test(test_prumerge),
