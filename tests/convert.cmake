@@ -4,7 +4,7 @@ s2_unit_test(safetensors LINK s2_engine)
 foreach(name convert convert_malformed quantize)
   s2_unit_test(${name} LINK s2_engine m ARGS ${CMAKE_CURRENT_BINARY_DIR}/work_${name}) # tests run at the same time
 endforeach()
-target_link_options(test_convert PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=write,--wrap=fsync)
+target_link_options(test_convert PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=open,--wrap=write,--wrap=fsync)
 
 add_test(NAME convert_golden COMMAND test_convert ${CMAKE_CURRENT_BINARY_DIR}/work_convert_golden golden ${S2_GOLDENS})
 set_tests_properties(convert_golden PROPERTIES SKIP_RETURN_CODE 77)
