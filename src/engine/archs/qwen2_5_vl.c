@@ -38,26 +38,9 @@ static s2p_status read_vision(s2v_vision *v, const s2v_gguf *file, s2p_error *er
 static void load_block(s2v_block *b, s2v_loader *l, const s2v_vision *v, int32_t i, bool is_swapped)
 {
     const int64_t n = v->n_embd, ff = v->n_ff, pad = s2v_round_up(v->n_ff, 32);
-    b->norm1 = s2v_loader_get(l, "v.blk.%d.ln1.weight", i, S2V_USE_VECTOR, n, 1);
-    b->norm2 = s2v_loader_get(l, "v.blk.%d.ln2.weight", i, S2V_USE_VECTOR, n, 1);
-    b->q = s2v_loader_get(l, "v.blk.%d.attn_q.weight", i, S2V_USE_MATRIX, n, n);
-    b->k = s2v_loader_get(l, "v.blk.%d.attn_k.weight", i, S2V_USE_MATRIX, n, n);
-    b->v = s2v_loader_get(l, "v.blk.%d.attn_v.weight", i, S2V_USE_MATRIX, n, n);
-    b->out = s2v_loader_get(l, "v.blk.%d.attn_out.weight", i, S2V_USE_MATRIX, n, n);
-    b->q_bias = s2v_loader_get(l, "v.blk.%d.attn_q.bias", i, S2V_USE_VECTOR, n, 1);
-    b->k_bias = s2v_loader_get(l, "v.blk.%d.attn_k.bias", i, S2V_USE_VECTOR, n, 1);
-    b->v_bias = s2v_loader_get(l, "v.blk.%d.attn_v.bias", i, S2V_USE_VECTOR, n, 1);
-    b->out_bias = s2v_loader_get(l, "v.blk.%d.attn_out.bias", i, S2V_USE_VECTOR, n, 1);
-    const char *up = is_swapped ? "v.blk.%d.ffn_down.weight" : "v.blk.%d.ffn_up.weight";
-    const char *down = is_swapped ? "v.blk.%d.ffn_up.weight" : "v.blk.%d.ffn_down.weight";
-    const char *up_bias = is_swapped ? "v.blk.%d.ffn_down.bias" : "v.blk.%d.ffn_up.bias";
-    const char *down_bias = is_swapped ? "v.blk.%d.ffn_up.bias" : "v.blk.%d.ffn_down.bias";
+    s2v_tower_load_block(b, l, v, i, is_swapped);
     b->gate = s2v_loader_padded(l, "v.blk.%d.ffn_gate.weight", i, n, ff, n, pad);
     b->gate_bias = s2v_loader_padded(l, "v.blk.%d.ffn_gate.bias", i, ff, 1, pad, 1);
-    b->up = s2v_loader_padded(l, up, i, n, ff, n, pad);
-    b->up_bias = s2v_loader_padded(l, up_bias, i, ff, 1, pad, 1);
-    b->down = s2v_loader_padded(l, down, i, ff, n, pad, n);
-    b->down_bias = s2v_loader_get(l, down_bias, i, S2V_USE_VECTOR, n, 1);
 }
 
 static s2p_status load_vision(s2v_vision *v, s2v_loader *l)

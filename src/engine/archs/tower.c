@@ -71,3 +71,27 @@ s2p_status s2v_tower_fits(const s2v_model *model, s2p_error *error)
                    "with the model",
                    model->vision.n_out, model->decoder.p.n_embd);
 }
+
+void s2v_tower_load_block(s2v_block *b, s2v_loader *l, const s2v_vision *v, int32_t i,
+                          bool is_swapped)
+{
+    const int64_t n = v->n_embd, ff = v->n_ff, pad = s2v_round_up(v->n_ff, 32);
+    b->norm1 = s2v_loader_get(l, "v.blk.%d.ln1.weight", i, S2V_USE_VECTOR, n, 1);
+    b->norm2 = s2v_loader_get(l, "v.blk.%d.ln2.weight", i, S2V_USE_VECTOR, n, 1);
+    b->q = s2v_loader_get(l, "v.blk.%d.attn_q.weight", i, S2V_USE_MATRIX, n, n);
+    b->k = s2v_loader_get(l, "v.blk.%d.attn_k.weight", i, S2V_USE_MATRIX, n, n);
+    b->v = s2v_loader_get(l, "v.blk.%d.attn_v.weight", i, S2V_USE_MATRIX, n, n);
+    b->out = s2v_loader_get(l, "v.blk.%d.attn_out.weight", i, S2V_USE_MATRIX, n, n);
+    b->q_bias = s2v_loader_get(l, "v.blk.%d.attn_q.bias", i, S2V_USE_VECTOR, n, 1);
+    b->k_bias = s2v_loader_get(l, "v.blk.%d.attn_k.bias", i, S2V_USE_VECTOR, n, 1);
+    b->v_bias = s2v_loader_get(l, "v.blk.%d.attn_v.bias", i, S2V_USE_VECTOR, n, 1);
+    b->out_bias = s2v_loader_get(l, "v.blk.%d.attn_out.bias", i, S2V_USE_VECTOR, n, 1);
+    const char *up = is_swapped ? "v.blk.%d.ffn_down.weight" : "v.blk.%d.ffn_up.weight";
+    const char *down = is_swapped ? "v.blk.%d.ffn_up.weight" : "v.blk.%d.ffn_down.weight";
+    const char *up_bias = is_swapped ? "v.blk.%d.ffn_down.bias" : "v.blk.%d.ffn_up.bias";
+    const char *down_bias = is_swapped ? "v.blk.%d.ffn_up.bias" : "v.blk.%d.ffn_down.bias";
+    b->up = s2v_loader_padded(l, up, i, n, ff, n, pad);
+    b->up_bias = s2v_loader_padded(l, up_bias, i, ff, 1, pad, 1);
+    b->down = s2v_loader_padded(l, down, i, ff, n, pad, n);
+    b->down_bias = s2v_loader_get(l, down_bias, i, S2V_USE_VECTOR, n, 1);
+}

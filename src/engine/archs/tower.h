@@ -22,4 +22,10 @@ s2p_status s2v_tower_fits(const s2v_model *model, s2p_error *error);
 
 static inline int32_t s2v_round_up(int32_t n, int32_t unit) { return (n + unit - 1) / unit * unit; }
 
+/* What every tower has in block i: norms, attention with biases, up and down padded to a multiple
+ * of
+ * 32. is_swapped: s2v_tower_has_swapped_ffn(). */
+void s2v_tower_load_block(s2v_block *block, s2v_loader *loader, const s2v_vision *vision, int32_t i,
+                          bool is_swapped);
+
 #endif /* S2_ENGINE_TOWER_H */
