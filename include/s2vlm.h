@@ -86,7 +86,8 @@ typedef struct s2v_session_options {
     float repeat_penalty, presence_penalty, frequency_penalty; /* 1, 0, 0: off */
     uint64_t seed;
     int ignore_eos;   /* go on after an end token */
-    int keep_picture; /* remember what the tower made of the last picture: asking again is faster */
+    int keep_picture; /* remember what the tower made of the last picture: asking again is faster;
+                         2: and what it attended to, for methods that may ask for it later */
 } s2v_session_options;
 
 typedef struct s2v_prune_options {
@@ -96,6 +97,7 @@ typedef struct s2v_prune_options {
     s2p_choice choice;           /* side, allocator, selector, seed */
     const int32_t *image_budget; /* NULL, or a budget for each picture, [n_images] */
     const int32_t *image_side;   /* NULL, or K for each picture (0: by the rule), [n_images] */
+    int published;               /* what the authors' code does, its counts and defects included */
 } s2v_prune_options;
 
 typedef enum s2v_view { /* LLaVA-OneVision only; other models have one view and take AUTO or BASE */
@@ -133,12 +135,22 @@ typedef struct s2v_prompt { /* all borrowed */
     const s2v_image_options *image_options; /* NULL: the model's own rule; else [n_images] */
 } s2v_prompt;
 
-typedef struct s2v_stats { /* milliseconds, tokens, bytes */
-    double image_ms, vision_ms, layer0_ms, select_ms, layers_ms, prompt_ms;
+#define S2V_MAX_STAGES 4
+
+typedef struct s2v_stats {       /* milliseconds, tokens, bytes */
+    double image_ms, vision_ms;  /* preparing pictures; the tower */
+    double layer0_ms, layers_ms; /* decoder layers before the first prune point; those after it */
+    double probe_ms;  /* what the method looked at beside the model's own work; of the tower too */
+    double select_ms; /* choosing and removing */
+    double prompt_ms; /* the decoder in all: everything above but image_ms and vision_ms */
     int32_t text_tokens; /* text and what is kept like it: LLaVA-OneVision's newline rows */
     int32_t image_tokens_full, image_tokens, prompt_tokens; /* prompt: after pruning */
     uint64_t kv_visual_bytes, kv_visual_bytes_paper, kv_total_bytes;
-    double flops; /* of the prefill, decoder only, after the paper's formula */
+    double flops;     /* of the prefill, decoder only, after the paper's formula */
+    int32_t n_stages; /* prune points */
+    int32_t stage_after[S2V_MAX_STAGES],
+        stage_tokens[S2V_MAX_STAGES]; /* decoder layer each follows,
+                 -1: before the first; visual tokens it leaves */
 } s2v_stats;
 
 /* Methods that can be asked for in s2v_prune_options; NULL past the end. */

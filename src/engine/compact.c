@@ -39,7 +39,8 @@ s2p_status s2v_compact(s2v_session *session, const int32_t *keep, int32_t n_keep
 
     for (int32_t i = 0; i < n_layers; i++) kv->n_cells[i] -= rows->n - n_keep;
     for (int32_t i = 0; i < n_keep; i++) {
-        rows->image[i] = rows->image[keep[i]];
+        rows->unit[i] = rows->unit[keep[i]];
+        rows->token[i] = rows->token[keep[i]];
         for (int plane = 0; plane < 3; plane++) rows->pos[plane][i] = rows->pos[plane][keep[i]];
     }
     rows->n = n_keep;

@@ -129,13 +129,21 @@ static s2p_status make_frames(job *j)
     return S2P_OK;
 }
 
+static void lay_out_text(s2v_session *s, int32_t row)
+{
+    s->rows.unit[row] = s->rows.token[row] = -1;
+}
+
 /* Rows of a picture that may be pruned are its own; newlines count as text. */
 static void lay_out_picture(s2v_session *s, const s2v_frame *frame, int32_t image, int32_t first)
 {
-    for (int32_t i = 0; i < frame->n_rows; i++) s->rows.image[first + i] = -1;
+    for (int32_t i = 0; i < frame->n_rows; i++) lay_out_text(s, first + i);
     for (int32_t p = 0; p < frame->n_parts; p++)
-        for (int32_t t = 0; t < s2v_part_tokens(&frame->part[p]); t++)
-            s->rows.image[first + s2v_part_row(&frame->part[p], t)] = image;
+        for (int32_t t = 0; t < s2v_part_tokens(&frame->part[p]); t++) {
+            const int32_t row = first + s2v_part_row(&frame->part[p], t);
+            s->rows.unit[row] = S2V_MAX_PARTS * image + p;
+            s->rows.token[row] = t;
+        }
 }
 
 /* Where each row comes from and where it stands. A token left over from the last answer comes
@@ -161,13 +169,13 @@ static s2p_status lay_out_rows(job *j)
     int32_t row = 0;
     if (has_pending) {
         segment[n_segments++] = (s2v_segment){ .n_text = 1 };
-        s->rows.image[row++] = -1;
+        lay_out_text(s, row++);
     }
     for (size_t i = 0; i < j->chat.n_pieces; i++) {
         const s2v_piece *piece = &j->chat.piece[i];
         if (piece->n_tokens)
             segment[n_segments++] = (s2v_segment){ .n_text = (int32_t)piece->n_tokens };
-        for (size_t t = 0; t < piece->n_tokens; t++) s->rows.image[row++] = -1;
+        for (size_t t = 0; t < piece->n_tokens; t++) lay_out_text(s, row++);
         if (piece->image < 0) continue;
         const s2v_frame *frame = &j->frames[piece->image];
         segment[n_segments++] = (s2v_segment){ .grid = frame->part[0].grid };
@@ -229,7 +237,7 @@ static s2p_status see_pictures(job *j)
     const int32_t n_nodes = NODES_PER_BLOCK * (s->engine->model.vision.n_blocks + 1);
     s2p_status st = s2v_graph_init(&tower, &s->backends, n_nodes, j->error);
     for (int32_t i = 0; st == S2P_OK && i < j->prompt->n_images; i++) {
-        st = s2v_see_picture(s, &tower, &j->frames[i], i, j->first_row[i], j->error);
+        st = s2v_see_picture(s, &tower, &j->frames[i], i, j->first_row[i], NULL, j->error);
         const s2v_engine_options *o = &s->engine->options;
         if (st == S2P_OK && o->progress &&
             o->progress("vision", (double)(i + 1) / j->prompt->n_images, o->user) != 0)
@@ -347,7 +355,7 @@ static void mark_kept(job *j, int32_t i)
 static s2p_status select_rows(job *j, int32_t *n_keep)
 {
     s2v_session *s = j->s;
-    for (int32_t row = 0; row < s->rows.n; row++) j->keep[row] = s->rows.image[row] < 0;
+    for (int32_t row = 0; row < s->rows.n; row++) j->keep[row] = s->rows.unit[row] < 0;
     for (int32_t i = 0; i < j->prompt->n_images; i++) {
         s->plans[i].view = j->frames[i].view;
         s->n_plans = i + 1;

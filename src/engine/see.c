@@ -146,8 +146,9 @@ static s2p_status see_all(s2v_session *s, s2v_graph *tower, const s2v_frame *f, 
 }
 
 s2p_status s2v_see_picture(s2v_session *session, s2v_graph *tower, const s2v_frame *frame,
-                           int32_t index, int32_t first_row, s2p_error *error)
+                           int32_t index, int32_t first_row, s2v_watched *watched, s2p_error *error)
 {
+    (void)watched;
     const bool keeps = session->options.keep_picture != 0;
     if (keeps && recall_picture(session, frame, first_row)) {
         if (session->tap) tap_first(session, frame, index, first_row);

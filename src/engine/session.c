@@ -141,6 +141,12 @@ void s2v_session_set_tap(s2v_session *session, s2v_tap tap, void *user)
     session->tap_user = user;
 }
 
+void s2v_session_set_view_hook(s2v_session *session, s2v_view_hook hook, void *user)
+{
+    session->view_hook = hook;
+    session->view_hook_user = user;
+}
+
 /* The text of the token, on whole characters, into the caller's memory. */
 static void give_text(s2v_session *s, int32_t token, bool is_end, char *text, size_t capacity)
 {

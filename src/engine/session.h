@@ -25,7 +25,8 @@ typedef struct s2v_rows { /* the rows of the prompt being prefilled, all layers 
     struct ggml_context *ctx;
     ggml_backend_buffer_t buffer;
     struct ggml_tensor *hidden; /* F32 [n_embd, capacity] */
-    int32_t *image;             /* [n] picture of the row, -1 for text */
+    int32_t *unit;              /* [n] S2V_MAX_PARTS * picture + part of the row, -1 for text */
+    int32_t *token;             /* [n] which token of that part's grid it is; -1 for text */
     int32_t *pos[3];            /* [n] time, row, column: never renumbered */
 } s2v_rows;
 
@@ -34,6 +35,18 @@ typedef struct s2v_rows { /* the rows of the prompt being prefilled, all layers 
  * its views), "h" (index: layers done), "erc" (index: picture; of its first part), "logits". */
 typedef void (*s2v_tap)(const char *name, int32_t index, const float *data, int32_t rows,
                         int32_t cols, void *user);
+
+/* A method's view of one part of a picture, complete, before it selects: for recording. */
+typedef void (*s2v_view_hook)(const s2p_method *method, const s2p_view *view, s2p_grid grid,
+                              int32_t picture, int32_t part, void *user);
+
+typedef struct s2v_watched { /* what the tower's last block did to one picture; owned */
+    float *attn;             /* [tokens of all parts] attention received: mean over heads, queries
+                                and the patches of a token; raster order, part after part */
+    float *key;              /* [tokens of all parts][key_dim] as rotated, mean over heads and
+                                the patches of a token */
+    int32_t key_dim;
+} s2v_watched;
 
 typedef struct s2v_picture_plan { /* owned plans, NULL where a picture has fewer parts */
     s2p_plan *part[S2V_MAX_PARTS];
@@ -65,6 +78,9 @@ struct s2v_session {
 
     s2v_tap tap;
     void *tap_user;
+    s2v_view_hook view_hook;
+    void *view_hook_user;
+    double probe_ms;      /* of the prefill under way: side computations */
     bool masks_instead;   /* tests: hide dropped rows from attention instead of removing them */
     uint8_t *hidden_rows; /* [rows.n] then */
 };
@@ -74,6 +90,7 @@ double s2v_now_ms(void);
 
 /* Watch the next prefills; NULL stops. */
 void s2v_session_set_tap(s2v_session *session, s2v_tap tap, void *user);
+void s2v_session_set_view_hook(s2v_session *session, s2v_view_hook hook, void *user);
 
 /* Forget the plans of the last prefill. */
 void s2v_session_forget_plans(s2v_session *session);
@@ -84,10 +101,17 @@ void s2v_rows_free(s2v_rows *rows);
 struct ggml_tensor *s2v_rows_view(struct ggml_context *ctx, const s2v_rows *rows, int32_t first,
                                   int32_t n);
 
+/* Hidden states of the listed rows, read back or written. data: [n][n_embd]. */
+void s2v_rows_read(const s2v_rows *rows, const int32_t *row, int32_t n, float *data);
+void s2v_rows_write(const s2v_rows *rows, const int32_t *row, int32_t n, const float *data);
+
 /* --- pictures (see.c) --- the rows of picture `index`, from `first_row` on: the tower, once for
- * each view, and the newlines. */
+ * each view, and the newlines. watched: NULL, or what its last block did, out; the time that takes
+ * is added to session->probe_ms. */
 s2p_status s2v_see_picture(s2v_session *session, s2v_graph *tower, const s2v_frame *frame,
-                           int32_t index, int32_t first_row, s2p_error *error);
+                           int32_t index, int32_t first_row, s2v_watched *watched,
+                           s2p_error *error);
+void s2v_watched_free(s2v_watched *watched);
 
 /* --- layers (layers.c) --- run decoder layers [first, last) over all rows, in chunks. erc:
  * [rows.n] out or NULL. The last layer leaves logits in the session. */

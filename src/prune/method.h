@@ -77,6 +77,9 @@ typedef struct s2p_method {
     uint32_t needs;                /* S2P_NEED_* */
     bool sees_question;            /* then the pruned prefix cannot be reused */
     bool merges;                   /* rows of the plan may take others in: s2p_plan_merges */
+    bool prunes_cache;             /* layers already run forget the dropped rows too; else their
+                                      cache stays whole, as the authors of most methods leave it */
+    bool as_picked;                /* published: rows stand in the order picked, not ascending */
     bool ahead;                    /* queries and keys are those of the layer that comes next */
     int32_t n_stages;              /* 1 for nearly all */
     int32_t after[S2P_MAX_STAGES]; /* decoder layer each stage follows */
@@ -96,6 +99,10 @@ s2p_status s2p_method_run(const s2p_method *method, const s2p_view *view, s2p_pl
 
 /* The signals this view makes a method need: S2Prune's depend on its allocator and selector. */
 uint32_t s2p_method_needs(const s2p_method *method, const s2p_choice *choice);
+
+/* Whether the choice of tokens can depend on the question: then a pruned prefix belongs to one
+ * question only. */
+bool s2p_method_sees_question(const s2p_method *method, const s2p_choice *choice);
 
 /* The needs that neither the signals nor the taps of the view satisfy. */
 uint32_t s2p_view_missing(const s2p_view *view, uint32_t needs);

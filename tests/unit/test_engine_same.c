@@ -166,7 +166,7 @@ static void test_compaction_moves_rows(void **state)
         const size_t width = full->kv.k[0]->nb[1];
         int32_t row = 0, seen = 0, at = 0; /* in the pruned prompt; pictures' rows before; kept */
         for (int32_t i = 0; i < full->rows.n; i++) {
-            if (full->rows.image[i] == 0) {
+            if (full->rows.unit[i] == 0) {
                 const int32_t token = seen++;
                 if (at == b.n_kept[0] || b.kept[0][at] != token) continue;
                 at++;

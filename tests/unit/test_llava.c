@@ -269,7 +269,7 @@ static void budgets_of_parts(void **state)
         assert_int_equal(stats.image_tokens, expected);
         assert_int_equal(session->rows.n, stats.text_tokens + expected);
         int32_t n_kept_text = 0;
-        for (int32_t i = 0; i < session->rows.n; i++) n_kept_text += session->rows.image[i] < 0;
+        for (int32_t i = 0; i < session->rows.n; i++) n_kept_text += session->rows.unit[i] < 0;
         assert_int_equal(n_kept_text, stats.text_tokens);
         s2v_session_free(session);
     }

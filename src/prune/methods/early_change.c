@@ -30,6 +30,7 @@ const s2p_method method_erc_top = {
     .name = "erc-top",
     .source = "S2Prune, Fig. 2: ERC without the scaffold",
     .needs = S2P_NEED_ERC,
+    .prunes_cache = true,
     .n_stages = 1,
     .after = { 0 },
     .select = erc_top_select,

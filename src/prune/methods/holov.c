@@ -158,6 +158,7 @@ const s2p_method method_holov = {
     .source = "HoloV, NeurIPS 2025",
     .published = "a quota beyond its run is lost: fewer tokens, and rows of zeros instead",
     .needs = S2P_NEED_VISION_ATTN | S2P_NEED_FEATURE,
+    .as_picked = true,
     .n_stages = 1,
     .after = { S2P_BEFORE_DECODER },
     .select = holov_select,

@@ -73,3 +73,8 @@ uint32_t s2p_method_needs(const s2p_method *method, const s2p_choice *choice)
     if (selector) needs |= selector->needs;
     return needs;
 }
+
+bool s2p_method_sees_question(const s2p_method *method, const s2p_choice *choice)
+{
+    return method->sees_question || (s2p_method_needs(method, choice) & S2P_NEED_QUERY_ATTN) != 0;
+}

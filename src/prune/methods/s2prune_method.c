@@ -9,6 +9,7 @@ static s2p_status s2prune_select(const s2p_view *view, s2p_plan *plan, s2p_error
 const s2p_method method_s2prune = {
     .name = "s2prune",
     .source = "S2Prune",
+    .prunes_cache = true,
     .n_stages = 1,
     .after = { 0 },
     .select = s2prune_select,
