@@ -10,9 +10,22 @@
 
 #include <math.h>
 
-/* x: [head_dim, heads, n] */
-static struct ggml_tensor *rope(struct ggml_context *ctx, const s2v_decoder_params *p,
-                                struct ggml_tensor *x, struct ggml_tensor *pos)
+struct ggml_tensor *s2v_draw_queries(struct ggml_context *ctx, const s2v_decoder_params *p,
+                                     const s2v_layer *layer, struct ggml_tensor *x)
+{
+    return ggml_reshape_3d(ctx, s2v_draw_linear(ctx, layer->q, layer->q_bias, x), p->head_dim,
+                           p->n_heads, x->ne[1]);
+}
+
+struct ggml_tensor *s2v_draw_keys(struct ggml_context *ctx, const s2v_decoder_params *p,
+                                  const s2v_layer *layer, struct ggml_tensor *x)
+{
+    return ggml_reshape_3d(ctx, s2v_draw_linear(ctx, layer->k, layer->k_bias, x), p->head_dim,
+                           p->n_kv_heads, x->ne[1]);
+}
+
+struct ggml_tensor *s2v_draw_rope(struct ggml_context *ctx, const s2v_decoder_params *p,
+                                  struct ggml_tensor *x, struct ggml_tensor *pos)
 {
     if (p->sections[0] == 0)
         return ggml_rope_ext(ctx, x, pos, NULL, p->head_dim, GGML_ROPE_TYPE_NEOX, p->n_ctx_train,
@@ -22,9 +35,8 @@ static struct ggml_tensor *rope(struct ggml_context *ctx, const s2v_decoder_para
                            p->n_ctx_train, p->rope_base, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
 }
 
-/* The cache as attention wants it: [head_dim, cells, kv_heads]. */
-static struct ggml_tensor *cached(struct ggml_context *ctx, const s2v_decoder_params *p,
-                                  struct ggml_tensor *cache, int32_t n_cells)
+struct ggml_tensor *s2v_draw_cached(struct ggml_context *ctx, const s2v_decoder_params *p,
+                                    struct ggml_tensor *cache, int32_t n_cells)
 {
     return ggml_view_3d(ctx, cache, p->head_dim, n_cells, p->n_kv_heads, cache->nb[1],
                         ggml_row_size(cache->type, p->head_dim), 0);
@@ -43,16 +55,16 @@ static struct ggml_tensor *attention(s2v_graph *graph, const s2v_decoder_params 
 {
     struct ggml_context *ctx = graph->ctx;
     const int64_t n = span->n, width = (int64_t)p->n_kv_heads * p->head_dim;
-    struct ggml_tensor *k = s2v_draw_linear(ctx, layer->k, layer->k_bias, x);
+    struct ggml_tensor *k = s2v_draw_keys(ctx, p, layer, x);
     struct ggml_tensor *v = s2v_draw_linear(ctx, layer->v, layer->v_bias, x);
-    k = rope(ctx, p, ggml_reshape_3d(ctx, k, p->head_dim, p->n_kv_heads, n), span->pos);
+    k = s2v_draw_rope(ctx, p, k, span->pos);
     k = ggml_reshape_2d(ctx, k, width, n);
     s2v_graph_expand(graph, ggml_cpy(ctx, k, s2v_kv_rows(ctx, k_cache, n_past, span->n)));
     s2v_graph_expand(graph, ggml_cpy(ctx, v, s2v_kv_rows(ctx, v_cache, n_past, span->n)));
 
     /* RoPE needs a row for each position, so q is rotated whole and cut afterwards. */
-    struct ggml_tensor *q = s2v_draw_linear(ctx, layer->q, layer->q_bias, x);
-    q = rope(ctx, p, ggml_reshape_3d(ctx, q, p->head_dim, p->n_heads, n), span->pos);
+    struct ggml_tensor *q = s2v_draw_queries(ctx, p, layer, x);
+    q = s2v_draw_rope(ctx, p, q, span->pos);
     struct ggml_tensor *mask = span->mask;
     int64_t n_out = n;
     if (is_last_only && n > 1) { /* the last row sees every cell */
@@ -62,9 +74,10 @@ static struct ggml_tensor *attention(s2v_graph *graph, const s2v_decoder_params 
         n_out = 1;
     }
     q = ggml_permute(ctx, q, 0, 2, 1, 3);
-    struct ggml_tensor *out = ggml_flash_attn_ext(ctx, q, cached(ctx, p, k_cache, n_past + span->n),
-                                                  cached(ctx, p, v_cache, n_past + span->n), mask,
-                                                  1.0f / sqrtf((float)p->head_dim), 0.0f, 0.0f);
+    struct ggml_tensor *out =
+        ggml_flash_attn_ext(ctx, q, s2v_draw_cached(ctx, p, k_cache, n_past + span->n),
+                            s2v_draw_cached(ctx, p, v_cache, n_past + span->n), mask,
+                            1.0f / sqrtf((float)p->head_dim), 0.0f, 0.0f);
     out = ggml_reshape_2d(ctx, out, p->n_embd, n_out);
     return ggml_mul_mat(ctx, layer->out, out);
 }

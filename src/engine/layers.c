@@ -5,7 +5,7 @@
  * prompt at once. Because layers come as a range, pruning can step in between any
  * two.
  */
-#include "engine/session.h"
+#include "engine/probe.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,10 +14,10 @@
 static const ggml_fp16_t SEEN = 0x0000,
                          UNSEEN = 0xFC00; /* 0 and minus infinity in half precision */
 
-/* Causal mask of rows [first, first + n): [n_past + n] per row. */
-static s2p_status make_mask(s2v_session *s, int32_t n_past, int32_t first, int32_t n,
-                            s2p_error *error)
+s2p_status s2v_rows_mask(s2v_session *s, int32_t n_past, int32_t first, int32_t n,
+                         struct ggml_tensor **out, s2p_error *error)
 {
+    *out = NULL;
     const size_t width = (size_t)n_past + (size_t)n, needed = width * (size_t)n;
     if (needed > s->n_mask) {
         ggml_fp16_t *mask = realloc(s->mask, needed * sizeof *mask);
@@ -32,11 +32,12 @@ static s2p_status make_mask(s2v_session *s, int32_t n_past, int32_t first, int32
         for (int32_t c = 0; c < first + r; c++) /* a row always sees itself */
             if (s->hidden_rows[c]) row[n_past - first + c] = UNSEEN;
     }
+    *out = s2v_graph_input(&s->graph, GGML_TYPE_F16, (int64_t)width, n, s->mask);
     return S2P_OK;
 }
 
-/* Positions of rows [first, first + n) as ggml wants them: plane after plane, a fourth of zeros. */
-static struct ggml_tensor *position_input(s2v_session *s, int32_t first, int32_t n)
+/* Plane after plane, a fourth of zeros. */
+struct ggml_tensor *s2v_rows_positions(s2v_session *s, int32_t first, int32_t n)
 {
     const int n_planes = s->engine->model.decoder.p.sections[0] ? 4 : 1;
     for (int plane = 0; plane < n_planes; plane++)
@@ -66,11 +67,12 @@ static struct ggml_tensor *draw_logits(s2v_session *s, struct ggml_tensor *h)
     return logits;
 }
 
-/* Numbers the model computed, read back. Only damaged weights make them anything but finite. */
-static s2p_status read_floats(struct ggml_tensor *from, int32_t n, float *out, s2p_error *error)
+/* Only damaged weights make numbers anything but finite. */
+s2p_status s2v_read_floats(const struct ggml_tensor *from, float *out, s2p_error *error)
 {
-    ggml_backend_tensor_get(from, out, 0, (size_t)n * sizeof *out);
-    for (int32_t i = 0; i < n; i++)
+    const size_t n = (size_t)ggml_nelements(from);
+    ggml_backend_tensor_get(from, out, 0, n * sizeof *out);
+    for (size_t i = 0; i < n; i++)
         if (!isfinite(out[i]))
             return s2_fail(error, S2P_EFORMAT, "the model computed %s; its weights are damaged",
                            isnan(out[i]) ? "NaN" : "infinity");
@@ -79,7 +81,7 @@ static s2p_status read_floats(struct ggml_tensor *from, int32_t n, float *out, s
 
 static s2p_status read_logits(s2v_session *s, struct ggml_tensor *logits, s2p_error *error)
 {
-    const s2p_status st = read_floats(logits, s->engine->model.decoder.p.n_vocab, s->logits, error);
+    const s2p_status st = s2v_read_floats(logits, s->logits, error);
     s->has_logits = st == S2P_OK;
     return st;
 }
@@ -91,15 +93,15 @@ static s2p_status run_chunk(s2v_session *s, int32_t first_row, int32_t n, int32_
     const s2v_decoder *decoder = &s->engine->model.decoder;
     const int32_t n_past = s->kv.n_cells[first];
     s2p_status st = s2v_graph_begin(graph, error);
-    if (st == S2P_OK && n > 1) st = make_mask(s, n_past, first_row, n, error);
+    s2v_span span = { .n = n };
+    if (st == S2P_OK && n > 1) st = s2v_rows_mask(s, n_past, first_row, n, &span.mask, error);
     if (st != S2P_OK) return st;
 
     struct ggml_context *ctx = graph->ctx;
     const bool is_end = last == decoder->p.n_layers;
     const bool is_last_chunk = first_row + n == s->rows.n;
-    s2v_span span = { .n = n, .last_row_only = is_end && !s->tap && !s->hidden_rows };
-    span.pos = position_input(s, first_row, n);
-    if (n > 1) span.mask = s2v_graph_input(graph, GGML_TYPE_F16, n_past + n, n, s->mask);
+    span.last_row_only = is_end && !s->tap && !s->hidden_rows;
+    span.pos = s2v_rows_positions(s, first_row, n);
     struct ggml_tensor *h0 = s2v_rows_view(ctx, &s->rows, first_row, n);
     struct ggml_tensor *h1 = s2v_draw_layers(graph, decoder, &s->kv, h0, &span, first, last);
     struct ggml_tensor *change = erc ? draw_erc(ctx, h0, h1) : NULL, *logits = NULL;
@@ -110,7 +112,7 @@ static s2p_status run_chunk(s2v_session *s, int32_t first_row, int32_t n, int32_
     st = s2v_graph_compute(graph, error);
     if (st != S2P_OK) return st;
     for (int32_t i = first; i < last; i++) s->kv.n_cells[i] += n;
-    if (change) st = read_floats(change, n, erc + first_row, error);
+    if (change) st = s2v_read_floats(change, erc + first_row, error);
     if (st != S2P_OK) return st;
     return logits ? read_logits(s, logits, error) : S2P_OK;
 }
@@ -141,13 +143,47 @@ static s2p_status run_range(s2v_session *s, int32_t first, int32_t last, float *
     return S2P_OK;
 }
 
+/* A layer with its keys and all of its attention handed to the tap. */
+static s2p_status run_watched(s2v_session *s, int32_t layer, float *erc, s2p_error *error)
+{
+    const s2v_decoder_params *p = &s->engine->model.decoder.p;
+    const size_t n = (size_t)s->rows.n, n_bytes = n * n * sizeof(float);
+    const s2v_probe_request request = { .needs = S2P_NEED_ROTATED_KEY | S2P_NEED_QUERY_ATTN };
+    s2v_probe probe;
+    s2p_status st = s2v_probe_layer(s, layer, &request, &probe, error);
+    if (st != S2P_OK) return st;
+    s->tap("k_rope", layer, probe.rotated_key, s->rows.n, p->n_kv_heads * p->head_dim, s->tap_user);
+    float *attention = malloc(n_bytes);
+    if (!attention) st = s2_fail_memory(error, n_bytes, "the attention of all rows");
+    if (st == S2P_OK) st = run_range(s, layer, layer + 1, erc, error);
+    if (st == S2P_OK) st = s2v_probe_attention(s, layer, probe.query, 0, attention, error);
+    if (st == S2P_OK) s->tap("attn", layer, attention, s->rows.n, s->rows.n, s->tap_user);
+    free(attention);
+    s2v_probe_free(&probe);
+    return st;
+}
+
+/* A method may have left layers with different numbers of cells in an earlier turn: layers that
+ * share a mask run together. */
+static int32_t same_cells(const s2v_kv *kv, int32_t first, int32_t last)
+{
+    int32_t end = first + 1;
+    while (end < last && kv->n_cells[end] == kv->n_cells[first]) end++;
+    return end;
+}
+
 s2p_status s2v_run_layers(s2v_session *session, int32_t first, int32_t last, float *erc,
                           s2p_error *error)
 {
-    if (!session->tap) return run_range(session, first, last, erc, error);
+    for (int32_t end; !session->tap && first < last; first = end) {
+        end = same_cells(&session->kv, first, last);
+        const s2p_status st = run_range(session, first, end, erc, error);
+        if (st != S2P_OK) return st;
+    }
     for (int32_t i = first; i < last; i++) { /* one by one, to see each */
         if (i == 0) tap_rows(session, 0);
-        const s2p_status st = run_range(session, i, i + 1, erc, error);
+        const s2p_status st = session->tap_attention ? run_watched(session, i, erc, error)
+                                                     : run_range(session, i, i + 1, erc, error);
         if (st != S2P_OK) return st;
         tap_rows(session, i + 1);
     }

@@ -11,10 +11,11 @@ void s2v_rows_free(s2v_rows *rows)
     *rows = (s2v_rows){ .n = 0 };
 }
 
-s2p_status s2v_rows_reserve(s2v_session *session, int32_t n, s2p_error *error)
+s2p_status s2v_rows_reserve(s2v_session *session, int32_t n_rows, int32_t n_spare, s2p_error *error)
 {
     s2v_rows *rows = &session->rows;
-    rows->n = n;
+    const int32_t n = n_rows + n_spare;
+    rows->n = n_rows;
     if (n <= rows->capacity) return S2P_OK;
     s2v_rows_free(rows);
 
@@ -34,7 +35,8 @@ s2p_status s2v_rows_reserve(s2v_session *session, int32_t n, s2p_error *error)
     }
     rows->token = rows->unit + n;
     for (int i = 0; i < 3; i++) rows->pos[i] = rows->unit + (ptrdiff_t)(i + 2) * n;
-    rows->n = rows->capacity = n;
+    rows->n = n_rows;
+    rows->capacity = n;
     return S2P_OK;
 }
 

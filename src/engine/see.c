@@ -158,3 +158,10 @@ s2p_status s2v_see_picture(s2v_session *session, s2v_graph *tower, const s2v_fra
     if (st == S2P_OK && keeps) remember_picture(session, frame, first_row);
     return st;
 }
+
+void s2v_watched_free(s2v_watched *watched)
+{
+    free(watched->attn);
+    free(watched->key);
+    *watched = (s2v_watched){ .attn = NULL };
+}

@@ -32,7 +32,9 @@ typedef struct s2v_rows { /* the rows of the prompt being prefilled, all layers 
 
 /* Arrays on their way through, for checking against a reference and for recording. data:
  * [rows][cols] floats, valid during the call. name: "vis.merged" (index: picture; once for each of
- * its views), "h" (index: layers done), "erc" (index: picture; of its first part), "logits". */
+ * its views), "h" (index: layers done), "erc" (index: picture; of its first part), "logits",
+ * and with tap_attention "k_rope" (index: layer; keys as rotated) and "attn" (index: layer; [rows]
+ * queries, mean over heads). */
 typedef void (*s2v_tap)(const char *name, int32_t index, const float *data, int32_t rows,
                         int32_t cols, void *user);
 
@@ -78,6 +80,7 @@ struct s2v_session {
 
     s2v_tap tap;
     void *tap_user;
+    bool tap_attention; /* "k_rope" and "attn" as well: slow */
     s2v_view_hook view_hook;
     void *view_hook_user;
     double probe_ms;      /* of the prefill under way: side computations */
@@ -96,7 +99,7 @@ void s2v_session_set_view_hook(s2v_session *session, s2v_view_hook hook, void *u
 void s2v_session_forget_plans(s2v_session *session);
 
 /* --- rows (rows.c) --- */
-s2p_status s2v_rows_reserve(s2v_session *session, int32_t n, s2p_error *error);
+s2p_status s2v_rows_reserve(s2v_session *session, int32_t n, int32_t n_spare, s2p_error *error);
 void s2v_rows_free(s2v_rows *rows);
 struct ggml_tensor *s2v_rows_view(struct ggml_context *ctx, const s2v_rows *rows, int32_t first,
                                   int32_t n);
@@ -118,13 +121,28 @@ void s2v_watched_free(s2v_watched *watched);
 s2p_status s2v_run_layers(s2v_session *session, int32_t first, int32_t last, float *erc,
                           s2p_error *error);
 
+/* Inputs of the graph being drawn, one of each at most: what rows [first, first + n) see of n_past
+ * cells before them and of themselves, F16 [n_past + n, n]; and their positions, as s2v_span wants
+ * them (n <= n_batch). */
+s2p_status s2v_rows_mask(s2v_session *session, int32_t n_past, int32_t first, int32_t n,
+                         struct ggml_tensor **out, s2p_error *error);
+struct ggml_tensor *s2v_rows_positions(s2v_session *session, int32_t first, int32_t n);
+
+/* Numbers the model computed, all of a contiguous F32 tensor, read back; S2P_EFORMAT unless all are
+ * finite. */
+s2p_status s2v_read_floats(const struct ggml_tensor *from, float *out, s2p_error *error);
+
 /* One token through all layers; leaves logits. */
 s2p_status s2v_run_token(s2v_session *session, int32_t token, s2p_error *error);
 
-/* --- compaction (compact.c) --- keep rows keep[0..n_keep) (ascending) of the prompt: hidden
- * states, positions, and the cache of the first n_layers layers. The only place where tokens leave.
- */
+/* --- compaction (compact.c) --- keep rows keep[0..n_keep) of the prompt, in this order (-1: a row
+ * of zeros at position -1): hidden states, positions, and the cache of the first n_layers layers.
+ * The only place where tokens leave. */
 s2p_status s2v_compact(s2v_session *session, const int32_t *keep, int32_t n_keep, int32_t n_layers,
                        s2p_error *error);
+
+/* What a plan merges goes into the rows that will stay. alive, row: [n] tokens and their rows. */
+s2p_status s2v_merge_rows(s2v_session *session, const s2p_plan *plan, const int32_t *alive,
+                          const int32_t *row, int32_t n, s2p_error *error);
 
 #endif /* S2_ENGINE_SESSION_H */

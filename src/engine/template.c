@@ -48,6 +48,13 @@ const char *s2v_template_name(size_t index)
     return index < N_FORMATS ? formats[index].name : NULL;
 }
 
+const char *s2v_template_picture_end(const char *name)
+{
+    for (size_t i = 0; i < N_FORMATS; i++)
+        if (strcmp(name, formats[i].name) == 0) return formats[i].picture_end;
+    return NULL;
+}
+
 static s2p_status find_format(const s2v_tokenizer *t, const char *name, const format **out,
                               s2p_error *error)
 {

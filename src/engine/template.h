@@ -39,6 +39,9 @@ typedef struct s2v_chat { /* the prompt as tokens; image placeholders are not am
 /* "qwen2-vl" for Qwen2/2.5-VL, "llava-onevision"; NULL past the end. */
 const char *s2v_template_name(size_t index);
 
+/* The special token that closes a picture in this format; NULL: none. */
+const char *s2v_template_picture_end(const char *name);
+
 /* Render with the named format (NULL: the one of the architecture the vocabulary came from; qwen2vl
  * has "qwen2-vl", qwen2 has "llava-onevision"). add_assistant: end with the assistant's header,
  * ready to generate. Text from messages never becomes a special token. */

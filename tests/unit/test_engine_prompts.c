@@ -215,10 +215,6 @@ static void test_budgets(void **state)
     }
     question q = one_picture("no such method", 18);
     assert_int_equal(say(&q, &o, &error), S2P_EINVAL);
-    q = one_picture("v2drop", 18); /* prunes at three layers: not driven yet */
-    assert_int_equal(say(&q, &o, &error), S2P_EINVAL);
-    q = one_picture("fastv", 18); /* needs attention rows */
-    assert_int_equal(say(&q, &o, &error), S2P_EINVAL);
     for (size_t i = 0; s2v_method_name(i); i++) { /* what is offered runs */
         q = one_picture(s2v_method_name(i), 18);
         assert_int_equal(say(&q, &o, &error), S2P_OK);
