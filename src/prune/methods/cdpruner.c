@@ -122,7 +122,7 @@ static s2p_status cdpruner_select(const s2p_view *view, s2p_plan *plan, s2p_erro
     return st;
 }
 
-const s2p_method method_cdpruner = {
+const s2p_method s2p_method_cdpruner = {
     .name = "cdpruner",
     .source = "CDPruner, NeurIPS 2025",
     .published = "the relevance is negated, for embeddings of CLIP",

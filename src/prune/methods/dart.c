@@ -192,7 +192,7 @@ static s2p_status dart_select(const s2p_view *view, s2p_plan *plan, s2p_error *e
     return st;
 }
 
-const s2p_method method_dart = {
+const s2p_method s2p_method_dart = {
     .name = "dart",
     .source = "DART, EMNLP 2025",
     .published = "keeps 4 + 8 floor(budget / 8) tokens; needs four tokens after the picture",

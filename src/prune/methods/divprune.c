@@ -59,7 +59,7 @@ static s2p_status divprune_select(const s2p_view *view, s2p_plan *plan, s2p_erro
     return st;
 }
 
-const s2p_method method_divprune = {
+const s2p_method s2p_method_divprune = {
     .name = "divprune",
     .source = "DivPrune, CVPR 2025",
     .needs = S2P_NEED_FEATURE,

@@ -26,7 +26,7 @@ static s2p_status erc_top_select(const s2p_view *view, s2p_plan *plan, s2p_error
     return keep_changed(view, plan, view->budget);
 }
 
-const s2p_method method_erc_top = {
+const s2p_method s2p_method_erc_top = {
     .name = "erc-top",
     .source = "S2Prune, Fig. 2: ERC without the scaffold",
     .needs = S2P_NEED_ERC,
@@ -48,7 +48,7 @@ static s2p_status v2drop_select(const s2p_view *view, s2p_plan *plan, s2p_error 
     return keep_changed(view, plan, is_last || half < 1 ? 1 : half);
 }
 
-const s2p_method method_v2drop = {
+const s2p_method s2p_method_v2drop = {
     .name = "v2drop",
     .source = "V2Drop, CVPR 2026",
     .published = "keeps half, half of that, then one token, whatever the budget",

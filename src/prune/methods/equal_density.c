@@ -12,7 +12,7 @@ static s2p_status equal_density_select(const s2p_view *view, s2p_plan *plan, s2p
     return s2p_prune(&view->signals, view->budget, &choice, plan, error);
 }
 
-const s2p_method method_equal_density = {
+const s2p_method s2p_method_equal_density = {
     .name = "equal-density",
     .source = "S2Prune, Sec. 3.4",
     .n_stages = 1,

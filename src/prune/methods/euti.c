@@ -25,7 +25,7 @@ static s2p_status euti_select(const s2p_view *view, s2p_plan *plan, s2p_error *e
     return st;
 }
 
-const s2p_method method_euti = {
+const s2p_method s2p_method_euti = {
     .name = "euti",
     .source = "EUTI of PACT, CVPR 2025",
     .needs = S2P_NEED_MEAN_QUERY | S2P_NEED_PLAIN_KEY | S2P_NEED_HIDDEN,

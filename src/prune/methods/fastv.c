@@ -20,7 +20,7 @@ static s2p_status fastv_select(const s2p_view *view, s2p_plan *plan, s2p_error *
     return st;
 }
 
-const s2p_method method_fastv = {
+const s2p_method s2p_method_fastv = {
     .name = "fastv",
     .source = "FastV, ECCV 2024",
     .needs = S2P_NEED_LAST_ATTN,

@@ -80,7 +80,7 @@ static s2p_status feather_full_select(const s2p_view *view, s2p_plan *plan, s2p_
     return st;
 }
 
-const s2p_method method_feather = {
+const s2p_method s2p_method_feather = {
     .name = "feather",
     .source = "FEATHER, ICCV 2025: attention without RoPE, layer 3",
     .needs = S2P_NEED_LAST_QUERY | S2P_NEED_PLAIN_KEY,
@@ -90,7 +90,7 @@ const s2p_method method_feather = {
     .select = feather_select,
 };
 
-const s2p_method method_feather_8 = {
+const s2p_method s2p_method_feather_8 = {
     .name = "feather-8",
     .source = "FEATHER, ICCV 2025: attention without RoPE, layer 8",
     .needs = S2P_NEED_LAST_QUERY | S2P_NEED_PLAIN_KEY,
@@ -100,7 +100,7 @@ const s2p_method method_feather_8 = {
     .select = feather_select,
 };
 
-const s2p_method method_feather_full = {
+const s2p_method s2p_method_feather_full = {
     .name = "feather-full",
     .source = "FEATHER, ICCV 2025: with a lattice, layers 8 and 16",
     .published = "keeps 0.3 of the tokens and the lattice, then 0.09 of those, whatever the budget",

@@ -98,7 +98,7 @@ static s2p_status gprune_select(const s2p_view *view, s2p_plan *plan, s2p_error 
     return st;
 }
 
-const s2p_method method_gprune = {
+const s2p_method s2p_method_gprune = {
     .name = "gprune",
     .source = "G-Prune, AAAI 2025",
     .needs = S2P_NEED_FEATURE,

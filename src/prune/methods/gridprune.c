@@ -120,7 +120,7 @@ static s2p_status gridprune_select(const s2p_view *view, s2p_plan *plan, s2p_err
     return st;
 }
 
-const s2p_method method_gridprune = {
+const s2p_method s2p_method_gridprune = {
     .name = "gridprune",
     .source = "GridPrune (our reading), arXiv 2511.10081",
     .needs = S2P_NEED_VISION_ATTN | S2P_NEED_FEATURE | S2P_NEED_TEXT,

@@ -153,7 +153,7 @@ static s2p_status holov_select(const s2p_view *view, s2p_plan *plan, s2p_error *
     return st;
 }
 
-const s2p_method method_holov = {
+const s2p_method s2p_method_holov = {
     .name = "holov",
     .source = "HoloV, NeurIPS 2025",
     .published = "a quota beyond its run is lost: fewer tokens, and rows of zeros instead",

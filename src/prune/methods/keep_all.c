@@ -10,7 +10,7 @@ static s2p_status full_select(const s2p_view *view, s2p_plan *plan, s2p_error *e
     return s2p_plan_take(plan, plan->order, s2p_tokens(plan->grid));
 }
 
-const s2p_method method_full = {
+const s2p_method s2p_method_full = {
     .name = "full",
     .source = "no pruning",
     .n_stages = 1,

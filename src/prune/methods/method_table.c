@@ -3,53 +3,53 @@
 
 #include <string.h>
 
-extern const s2p_method method_full;
-extern const s2p_method method_random;
-extern const s2p_method method_uniform;
-extern const s2p_method method_s2prune;
-extern const s2p_method method_equal_density;
-extern const s2p_method method_erc_top;
-extern const s2p_method method_fastv;
-extern const s2p_method method_feather;
-extern const s2p_method method_feather_8;
-extern const s2p_method method_feather_full;
-extern const s2p_method method_dart;
-extern const s2p_method method_gprune;
-extern const s2p_method method_visionzip;
-extern const s2p_method method_vispruner;
-extern const s2p_method method_gridprune;
-extern const s2p_method method_holov;
-extern const s2p_method method_cdpruner;
-extern const s2p_method method_divprune;
-extern const s2p_method method_v2drop;
-extern const s2p_method method_euti;
-extern const s2p_method method_sparsevlm;
-extern const s2p_method method_prumerge;
+extern const s2p_method s2p_method_full;
+extern const s2p_method s2p_method_random;
+extern const s2p_method s2p_method_uniform;
+extern const s2p_method s2p_method_s2prune;
+extern const s2p_method s2p_method_equal_density;
+extern const s2p_method s2p_method_erc_top;
+extern const s2p_method s2p_method_fastv;
+extern const s2p_method s2p_method_feather;
+extern const s2p_method s2p_method_feather_8;
+extern const s2p_method s2p_method_feather_full;
+extern const s2p_method s2p_method_dart;
+extern const s2p_method s2p_method_gprune;
+extern const s2p_method s2p_method_visionzip;
+extern const s2p_method s2p_method_vispruner;
+extern const s2p_method s2p_method_gridprune;
+extern const s2p_method s2p_method_holov;
+extern const s2p_method s2p_method_cdpruner;
+extern const s2p_method s2p_method_divprune;
+extern const s2p_method s2p_method_v2drop;
+extern const s2p_method s2p_method_euti;
+extern const s2p_method s2p_method_sparsevlm;
+extern const s2p_method s2p_method_prumerge;
 
 /* clang-format off */
 static const s2p_method *const methods[] = {
-    &method_full,
-    &method_random,
-    &method_uniform,
-    &method_s2prune,
-    &method_equal_density,
-    &method_erc_top,
-    &method_fastv,
-    &method_feather,
-    &method_feather_8,
-    &method_feather_full,
-    &method_dart,
-    &method_gprune,
-    &method_visionzip,
-    &method_vispruner,
-    &method_gridprune,
-    &method_holov,
-    &method_cdpruner,
-    &method_divprune,
-    &method_v2drop,
-    &method_euti,
-    &method_sparsevlm,
-    &method_prumerge,
+    &s2p_method_full,
+    &s2p_method_random,
+    &s2p_method_uniform,
+    &s2p_method_s2prune,
+    &s2p_method_equal_density,
+    &s2p_method_erc_top,
+    &s2p_method_fastv,
+    &s2p_method_feather,
+    &s2p_method_feather_8,
+    &s2p_method_feather_full,
+    &s2p_method_dart,
+    &s2p_method_gprune,
+    &s2p_method_visionzip,
+    &s2p_method_vispruner,
+    &s2p_method_gridprune,
+    &s2p_method_holov,
+    &s2p_method_cdpruner,
+    &s2p_method_divprune,
+    &s2p_method_v2drop,
+    &s2p_method_euti,
+    &s2p_method_sparsevlm,
+    &s2p_method_prumerge,
 };
 /* clang-format on */
 #define N_METHODS (sizeof methods / sizeof *methods)
@@ -66,7 +66,7 @@ const s2p_method *s2p_method_find(const char *name)
 uint32_t s2p_method_needs(const s2p_method *method, const s2p_choice *choice)
 {
     uint32_t needs = method->needs;
-    if (method != &method_s2prune) return needs;
+    if (method != &s2p_method_s2prune) return needs;
     const s2p_allocator *allocator = s2p_allocator_find(choice->allocator);
     const s2p_selector *selector = s2p_selector_find(choice->selector);
     if (allocator) needs |= allocator->needs;

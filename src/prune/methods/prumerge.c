@@ -185,7 +185,7 @@ static s2p_status prumerge_select(const s2p_view *view, s2p_plan *plan, s2p_erro
     return st;
 }
 
-const s2p_method method_prumerge = {
+const s2p_method s2p_method_prumerge = {
     .name = "prumerge+",
     .source = "LLaVA-PruMerge+, ICCV 2025",
     .published = "the count follows from the outliers of attention, whatever the budget",

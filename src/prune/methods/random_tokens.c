@@ -24,7 +24,7 @@ static s2p_status random_select(const s2p_view *view, s2p_plan *plan, s2p_error 
     return s2p_plan_take(plan, token, view->budget);
 }
 
-const s2p_method method_random = {
+const s2p_method s2p_method_random = {
     .name = "random",
     .source = "S2Prune, Sec. 3.3",
     .n_stages = 1,

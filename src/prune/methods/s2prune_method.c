@@ -6,7 +6,7 @@ static s2p_status s2prune_select(const s2p_view *view, s2p_plan *plan, s2p_error
     return s2p_prune(&view->signals, view->budget, &view->choice, plan, error);
 }
 
-const s2p_method method_s2prune = {
+const s2p_method s2p_method_s2prune = {
     .name = "s2prune",
     .source = "S2Prune",
     .prunes_cache = true,

@@ -264,7 +264,7 @@ static s2p_status sparsevlm_select(const s2p_view *view, s2p_plan *plan, s2p_err
     return st;
 }
 
-const s2p_method method_sparsevlm = {
+const s2p_method s2p_method_sparsevlm = {
     .name = "sparsevlm",
     .source = "SparseVLM, ICML 2025",
     .published = "keeps the authors' counts for 192, 128 or 64, and clusters beside them",

@@ -58,7 +58,7 @@ static s2p_status uniform_select(const s2p_view *view, s2p_plan *plan, s2p_error
     return s2p_plan_take(plan, plan->order, view->budget);
 }
 
-const s2p_method method_uniform = {
+const s2p_method s2p_method_uniform = {
     .name = "uniform",
     .source = "S2Prune, Sec. 3.3",
     .n_stages = 1,

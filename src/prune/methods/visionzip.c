@@ -121,7 +121,7 @@ static s2p_status visionzip_select(const s2p_view *view, s2p_plan *plan, s2p_err
     return st;
 }
 
-const s2p_method method_visionzip = {
+const s2p_method s2p_method_visionzip = {
     .name = "visionzip",
     .source = "VisionZip, CVPR 2025",
     .published = "dominant and contextual may be set to any two numbers",

@@ -100,7 +100,7 @@ static s2p_status vispruner_select(const s2p_view *view, s2p_plan *plan, s2p_err
     return st;
 }
 
-const s2p_method method_vispruner = {
+const s2p_method s2p_method_vispruner = {
     .name = "vispruner",
     .source = "VisPruner, ICCV 2025",
     .published = "refuses an odd number of tokens beside the important ones",
