@@ -12,24 +12,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TOLERANCE 1e-4     /* of the largest value, at least of 1 */
-#define ERC_TOLERANCE 2e-5 /* relative */
+#define TOLERANCE 1e-4          /* of the largest value, at least of 1 */
+#define ERC_TOLERANCE 2e-5      /* relative */
+#define ATTN_TOLERANCE 1e-5     /* absolute: the weights of a row sum to 1 */
+#define RECEIVED_TOLERANCE 1e-6 /* absolute: a mean over all rows, their rounding with it */
 
 /* --- comparing ------------------------------------------------------------------- */
 
-/* expected: rows of the stored tensor. row: which of ours they are; NULL: every step-th. */
-static void compare_rows(hf_case *c, const char *name, const float *expected, size_t n_rows,
-                         size_t width, const float *got, const int32_t *row, size_t step)
+/* The largest difference. expected: rows of the stored tensor. row: which of ours they are; NULL:
+ * every step-th. */
+static double farthest(const float *expected, size_t n_rows, size_t width, const float *got,
+                       const int32_t *row, size_t step, double *largest)
 {
-    double worst = 0.0, largest = 1.0;
+    double worst = 0.0;
     for (size_t r = 0; r < n_rows; r++) {
         const float *ours = got + (row ? (size_t)row[r] : r * step) * width;
         for (size_t k = 0; k < width; k++) {
             const double e = (double)expected[r * width + k], d = fabs(e - (double)ours[k]);
-            if (fabs(e) > largest) largest = fabs(e);
+            if (fabs(e) > *largest) *largest = fabs(e);
             if (!(d <= worst)) worst = d; /* NaN sticks */
         }
     }
+    return worst;
+}
+
+static void compare_rows(hf_case *c, const char *name, const float *expected, size_t n_rows,
+                         size_t width, const float *got, const int32_t *row, size_t step)
+{
+    double largest = 1.0;
+    const double worst = farthest(expected, n_rows, width, got, row, step, &largest);
     if (!(worst <= TOLERANCE * largest))
         s2_differs(c->verdict, "%s: off by %.3g, allowed %.3g", name, worst, TOLERANCE * largest);
 }
@@ -46,6 +57,14 @@ static void compare(hf_case *c, const char *name, const float *got, size_t n)
         compare_rows(c, name, expected, 1, n, got, NULL, 1);
 }
 
+/* Whether a stored list of rows can be trusted. */
+static bool are_rows(const int32_t *row, size_t n, size_t n_rows)
+{
+    for (size_t i = 0; i < n; i++)
+        if (row[i] < 0 || (size_t)row[i] >= n_rows) return false;
+    return true;
+}
+
 /* Hidden states may be stored for some rows only: those of "rows_h" or "rows". */
 static void compare_hidden(hf_case *c, const char *name, const float *got, size_t rows,
                            size_t width)
@@ -58,10 +77,7 @@ static void compare_hidden(hf_case *c, const char *name, const float *got, size_
     }
     const int32_t *row = s2_hf_ints(c->golden, "rows_h", &n_rows);
     if (!row || n_rows * width != n_stored) row = s2_hf_ints(c->golden, "rows", &n_rows);
-    bool is_listed = row && n_rows * width == n_stored;
-    for (size_t r = 0; is_listed && r < n_rows; r++)
-        is_listed = row[r] >= 0 && (size_t)row[r] < rows;
-    if (is_listed)
+    if (row && n_rows * width == n_stored && are_rows(row, n_rows, rows))
         compare_rows(c, name, expected, n_rows, width, got, row, 1);
     else
         s2_differs(c->verdict, "%s: expected %zu values, got %zu", name, n_stored, rows * width);
@@ -85,6 +101,57 @@ static void compare_view(hf_case *c, size_t view, const float *got, size_t rows,
                      (rows + each - 1) / each);
 }
 
+/* Keys of the first layer: all, or after pruning those of the kept rows. */
+static void compare_keys(hf_case *c, const float *got, size_t rows, size_t width)
+{
+    size_t n_stored, n_kept;
+    const float *expected = s2_hf_floats(c->golden, "k0_rope", &n_stored);
+    const int32_t *kept = s2_hf_ints(c->golden, "kept_seq", &n_kept);
+    if (expected && kept && n_kept * width == n_stored && are_rows(kept, n_kept, rows))
+        compare_rows(c, "k0_rope", expected, n_kept, width, got, kept, 1);
+    else
+        compare(c, "k0_rope", got, rows * width);
+}
+
+/* What each row gets from all, mean over queries. */
+static void compare_received(hf_case *c, const char *name, const float *attn, size_t n)
+{
+    size_t n_stored;
+    const float *expected = s2_hf_floats(c->golden, name, &n_stored);
+    double worst = 0.0;
+    if (!expected) return;
+    for (size_t k = 0; k < n && n == n_stored; k++) {
+        double sum = 0.0;
+        for (size_t q = k; q < n; q++) sum += (double)attn[q * n + k]; /* nobody sees ahead */
+        const double d = fabs(sum / (double)n - (double)expected[k]);
+        if (!(d <= worst)) worst = d;
+    }
+    if (n != n_stored || !(worst <= RECEIVED_TOLERANCE))
+        s2_differs(c->verdict, "%s: %zu values, %zu expected, off by %.3g, allowed %.3g", name, n,
+                   n_stored, worst, RECEIVED_TOLERANCE);
+}
+
+/* attn: [n][n] of a layer, mean over heads. */
+static void compare_attention(hf_case *c, int32_t layer, const float *attn, size_t n)
+{
+    char name[32];
+    size_t n_stored, n_rows;
+    double largest = 0.0;
+    (void)snprintf(name, sizeof name, "attn.received.%d", layer);
+    compare_received(c, name, attn, n);
+    (void)snprintf(name, sizeof name, "attn.mean.%d", layer);
+    const float *expected = s2_hf_floats(c->golden, name, &n_stored);
+    const int32_t *row = s2_hf_ints(c->golden, "attn.rows", &n_rows);
+    if (!expected) return;
+    if (!row || n_rows * n != n_stored || !are_rows(row, n_rows, n)) {
+        s2_differs(c->verdict, "%s: expected %zu values, not for rows of %zu", name, n_stored, n);
+        return;
+    }
+    const double worst = farthest(expected, n_rows, n, attn, row, 1, &largest);
+    if (!(worst <= ATTN_TOLERANCE))
+        s2_differs(c->verdict, "%s: off by %.3g, allowed %.3g", name, worst, ATTN_TOLERANCE);
+}
+
 static void tap(const char *name, int32_t index, const float *data, int32_t rows, int32_t cols,
                 void *user)
 {
@@ -95,9 +162,15 @@ static void tap(const char *name, int32_t index, const float *data, int32_t rows
         compare_view(c, c->n_views_seen, data, (size_t)rows, (size_t)cols);
         c->n_seen += (size_t)rows;
         c->n_views_seen++;
+    } else if (s2_hf_check_tower(c, name, index, data, (size_t)rows, (size_t)cols)) {
+        return;
     } else if (strcmp(name, "h") == 0 && (index > 1 || !c->is_pruned)) {
         (void)snprintf(tensor, sizeof tensor, "h%d", index);
         compare_hidden(c, tensor, data, (size_t)rows, (size_t)cols);
+    } else if (strcmp(name, "k_rope") == 0 && index == 0) {
+        compare_keys(c, data, (size_t)rows, (size_t)cols);
+    } else if (strcmp(name, "attn") == 0) {
+        compare_attention(c, index, data, (size_t)rows);
     } else if (strcmp(name, "erc") == 0) {
         (void)snprintf(tensor, sizeof tensor, "img%d.erc", index);
         size_t n_stored;
@@ -165,6 +238,8 @@ static void run_session(hf_case *c, s2v_engine *engine, const char *prompt)
     c->n_seen = c->n_views_seen = 0;
     const bool is_exact = strcmp(c->pair, "f32") == 0;
     if (is_exact) s2v_session_set_tap(session, tap, c);
+    session->tap_attention =
+        s2v_gguf_find_tensor(c->golden, "k0_rope") || s2v_gguf_find_tensor(c->golden, "attn.rows");
     const s2v_prompt p = {
         .raw = prompt, .images = c->view, .n_images = c->n_pictures, .image_options = c->size
     };
@@ -180,6 +255,7 @@ static void run_session(hf_case *c, s2v_engine *engine, const char *prompt)
     } else {
         s2v_engine_info info;
         s2v_engine_get_info(engine, &info);
+        if (is_exact) s2_hf_check_tower_whole(c);
         if (is_exact) compare(c, "logits_last", s2v_session_logits(session), (size_t)info.n_vocab);
         if (c->is_pruned) compare_kept(c, session);
         compare_answer(c, session);

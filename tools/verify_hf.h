@@ -24,6 +24,7 @@ typedef struct hf_case {
     bool is_pruned;
     const char *pair;            /* "f32" or "f16" */
     size_t n_seen, n_views_seen; /* tokens and views of the pictures before */
+    size_t n_tower_seen;         /* values compared by s2_hf_check_tower */
 } hf_case;
 
 /* --- files (verify_hf_files.c) --- */
@@ -52,5 +53,11 @@ bool s2_hf_add_pictures(hf_case *c, const char *kind, int32_t n, const s2v_image
 
 /* --- pixels (verify_hf_pixels.c) --- preprocess.gguf against our frames. */
 void s2_hf_check_pixels(hf_case *c, const s2v_model *model);
+
+/* --- the tower's attention (verify_hf_tower.c) --- an array of a block for one picture; false: it
+ * is none. At the end: everything stored has been compared. */
+bool s2_hf_check_tower(hf_case *c, const char *name, int32_t block, const float *data, size_t rows,
+                       size_t width);
+void s2_hf_check_tower_whole(hf_case *c);
 
 #endif /* S2_TOOLS_VERIFY_HF_H */

@@ -12,6 +12,7 @@
 
 #define S2V_WINDOW_KINDS 4 /* whole, cut at the right, cut at the bottom, cut at both */
 #define S2V_MAX_PARTS 2    /* the whole picture, and the same in tiles */
+#define S2V_MAX_PEEKS 2    /* blocks of the tower looked into at once */
 
 typedef struct s2v_part { /* tokens that may be pruned: a grid among the rows of a picture */
     s2p_grid grid;
@@ -62,6 +63,19 @@ static inline int32_t s2v_part_tokens(const s2v_part *part)
 s2p_status s2v_square(const s2v_model *model, const s2p_image *image, s2_image *out,
                       s2p_error *error);
 
+typedef struct s2v_peek { /* queries and keys of one block: F32, n_embd values for each patch */
+    int32_t block;
+    struct ggml_tensor *q, *k;   /* as rotated, in the tower's order */
+    struct ggml_tensor *plain_k; /* before the rotation; NULL in a tower without one */
+    bool is_full;                /* every patch sees every other; else inside its window */
+} s2v_peek;
+
+typedef struct s2v_peeks { /* asked for: n and the blocks; the tower fills the rest */
+    int32_t n;
+    bool wants_plain; /* plain_k too */
+    s2v_peek block[S2V_MAX_PEEKS];
+} s2v_peeks;
+
 struct s2v_arch {
     const char *title;     /* as people call it */
     const char *name;      /* general.architecture of the text model */
@@ -73,9 +87,10 @@ struct s2v_arch {
     s2p_status (*frame)(const s2v_model *model, const s2p_image *image,
                         const s2v_image_options *options, s2v_view usual, s2v_frame *out,
                         s2p_error *error);
-    /* Tokens of one view, [n_embd, tokens] in raster order. */
+    /* Tokens of one view, [n_embd, tokens] in raster order. peeks: NULL, or blocks whose queries
+     * and keys become outputs of the graph. */
     struct ggml_tensor *(*vision)(s2v_graph *graph, const s2v_model *model, const s2v_frame *frame,
-                                  int32_t view);
+                                  int32_t view, s2v_peeks *peeks);
 };
 
 /* By the architecture of the text model and the projector of the mmproj; NULL when unknown. */

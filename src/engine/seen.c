@@ -1,4 +1,4 @@
-/* seen.c - know a picture again, and have its rows. */
+/* seen.c - know a picture again, and have its rows and what the tower did to it. */
 #include "engine/seen.h"
 
 #include <stdlib.h>
@@ -48,9 +48,28 @@ float *s2v_seen_remember(s2v_seen *seen, const s2v_frame *frame, int32_t patch_r
     return seen->rows;
 }
 
+void s2v_seen_remember_watched(s2v_seen *seen, const float *attn, const float *key, int32_t n,
+                               int32_t key_dim)
+{
+    const size_t n_attn = (size_t)n * sizeof *attn, n_key = n_attn * (size_t)key_dim;
+    float *own_attn = malloc(n_attn), *own_key = malloc(n_key);
+    if (!seen->rows || !own_attn || !own_key) {
+        free(own_attn);
+        free(own_key);
+        return;
+    }
+    free(seen->attn);
+    free(seen->key);
+    seen->attn = memcpy(own_attn, attn, n_attn);
+    seen->key = memcpy(own_key, key, n_key);
+    seen->key_dim = key_dim;
+}
+
 void s2v_seen_forget(s2v_seen *seen)
 {
     free(seen->patches);
     free(seen->rows);
+    free(seen->attn);
+    free(seen->key);
     *seen = (s2v_seen){ .patches = NULL };
 }

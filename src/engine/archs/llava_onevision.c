@@ -151,15 +151,18 @@ static struct ggml_tensor *heads(struct ggml_context *ctx, const s2v_vision *v,
     return ggml_permute(ctx, x, 0, 2, 1, 3);
 }
 
-static struct ggml_tensor *attention(struct ggml_context *ctx, const s2v_vision *v,
-                                     const s2v_block *b, struct ggml_tensor *x)
+static struct ggml_tensor *attention(struct ggml_context *ctx, const s2v_vision *v, int32_t i,
+                                     struct ggml_tensor *x, s2v_peeks *peeks)
 {
+    const s2v_block *b = &v->blocks[i];
     const int32_t missing = s2v_round_up(v->head_dim, 16) - v->head_dim;
-    struct ggml_tensor *q = heads(ctx, v, s2v_draw_linear(ctx, b->q, b->q_bias, x), 0);
-    struct ggml_tensor *k = heads(ctx, v, s2v_draw_linear(ctx, b->k, b->k_bias, x), 0);
+    struct ggml_tensor *q = s2v_draw_linear(ctx, b->q, b->q_bias, x);
+    struct ggml_tensor *k = s2v_draw_linear(ctx, b->k, b->k_bias, x);
     struct ggml_tensor *val = heads(ctx, v, s2v_draw_linear(ctx, b->v, b->v_bias, x), missing);
+    s2v_tower_show(peeks, i, true, q, k, NULL);
     const float scale = 1.0f / sqrtf((float)v->head_dim);
-    struct ggml_tensor *out = ggml_flash_attn_ext(ctx, q, k, val, NULL, scale, 0.0f, 0.0f);
+    struct ggml_tensor *out = ggml_flash_attn_ext(ctx, heads(ctx, v, q, 0), heads(ctx, v, k, 0),
+                                                  val, NULL, scale, 0.0f, 0.0f);
     if (missing > 0)
         out = ggml_cont(ctx, ggml_view_3d(ctx, out, v->head_dim, out->ne[1], out->ne[2], out->nb[1],
                                           out->nb[2], 0));
@@ -168,7 +171,7 @@ static struct ggml_tensor *attention(struct ggml_context *ctx, const s2v_vision 
 }
 
 static struct ggml_tensor *llava_vision(s2v_graph *graph, const s2v_model *model,
-                                        const s2v_frame *f, int32_t view)
+                                        const s2v_frame *f, int32_t view, s2v_peeks *peeks)
 {
     struct ggml_context *ctx = graph->ctx;
     const s2v_vision *v = &model->vision;
@@ -181,7 +184,7 @@ static struct ggml_tensor *llava_vision(s2v_graph *graph, const s2v_model *model
     for (int32_t i = 0; i < v->n_blocks; i++) {
         const s2v_block *b = &v->blocks[i];
         struct ggml_tensor *x = norm(ctx, h, b->norm1, b->norm1_bias, v->eps);
-        h = ggml_add(ctx, h, attention(ctx, v, b, x));
+        h = ggml_add(ctx, h, attention(ctx, v, i, x, peeks));
         x = norm(ctx, h, b->norm2, b->norm2_bias, v->eps);
         x = gelu_tanh(ctx, s2v_draw_linear(ctx, b->up, b->up_bias, x));
         h = ggml_add(ctx, h, s2v_draw_linear(ctx, b->down, b->down_bias, x));

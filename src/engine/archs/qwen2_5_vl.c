@@ -104,14 +104,17 @@ static struct ggml_tensor *attend(struct ggml_context *ctx, const s2v_vision *v,
     return ggml_reshape_2d(ctx, out, v->n_embd, length * count);
 }
 
-static struct ggml_tensor *attention(struct ggml_context *ctx, const s2v_vision *v,
-                                     const s2v_block *b, struct ggml_tensor *x,
-                                     struct ggml_tensor *pos, const s2v_frame *f, bool is_full)
+static struct ggml_tensor *attention(struct ggml_context *ctx, const s2v_vision *v, int32_t i,
+                                     struct ggml_tensor *x, struct ggml_tensor *pos,
+                                     const s2v_frame *f, s2v_peeks *peeks)
 {
+    const s2v_block *b = &v->blocks[i];
+    const bool is_full = (i + 1) % v->full_every == 0;
     int sections[4] = { v->head_dim / 4, v->head_dim / 4, v->head_dim / 4, v->head_dim / 4 };
     struct ggml_tensor *q = s2v_draw_linear(ctx, b->q, b->q_bias, x);
     struct ggml_tensor *k = s2v_draw_linear(ctx, b->k, b->k_bias, x);
     struct ggml_tensor *val = s2v_draw_linear(ctx, b->v, b->v_bias, x);
+    struct ggml_tensor *plain_k = k;
     q = ggml_reshape_3d(ctx, q, v->head_dim, v->n_heads, f->n_patches);
     k = ggml_reshape_3d(ctx, k, v->head_dim, v->n_heads, f->n_patches);
     val = ggml_reshape_3d(ctx, val, v->head_dim, v->n_heads, f->n_patches);
@@ -119,6 +122,7 @@ static struct ggml_tensor *attention(struct ggml_context *ctx, const s2v_vision 
                         10000.0f, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
     k = ggml_rope_multi(ctx, k, pos, NULL, v->head_dim / 2, sections, GGML_ROPE_TYPE_VISION, 32768,
                         10000.0f, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
+    s2v_tower_show(peeks, i, is_full, q, k, plain_k);
 
     struct ggml_tensor *out = NULL;
     if (is_full) {
@@ -137,7 +141,7 @@ static struct ggml_tensor *attention(struct ggml_context *ctx, const s2v_vision 
 }
 
 static struct ggml_tensor *qwen_vision(s2v_graph *graph, const s2v_model *model, const s2v_frame *f,
-                                       int32_t view)
+                                       int32_t view, s2v_peeks *peeks)
 {
     (void)view; /* there is one */
     struct ggml_context *ctx = graph->ctx;
@@ -151,9 +155,8 @@ static struct ggml_tensor *qwen_vision(s2v_graph *graph, const s2v_model *model,
     struct ggml_tensor *h = ggml_mul_mat(ctx, v->patch_embd, patches);
     for (int32_t i = 0; i < v->n_blocks; i++) {
         const s2v_block *b = &v->blocks[i];
-        const bool is_full = (i + 1) % v->full_every == 0;
         struct ggml_tensor *x = s2v_draw_rms_norm(ctx, h, b->norm1, v->eps);
-        h = ggml_add(ctx, h, attention(ctx, v, b, x, pos, f, is_full));
+        h = ggml_add(ctx, h, attention(ctx, v, i, x, pos, f, peeks));
         x = s2v_draw_rms_norm(ctx, h, b->norm2, v->eps);
         struct ggml_tensor *gate = s2v_draw_linear(ctx, b->gate, b->gate_bias, x);
         struct ggml_tensor *up = s2v_draw_linear(ctx, b->up, b->up_bias, x);

@@ -1,4 +1,5 @@
-/* tower.c - keys of the mmproj, with ranges; the same for every architecture. */
+/* tower.c - what every architecture does alike: keys of the mmproj, its blocks, handing them out.
+ */
 #include "engine/archs/tower.h"
 
 #include <math.h>
@@ -94,4 +95,20 @@ void s2v_tower_load_block(s2v_block *b, s2v_loader *l, const s2v_vision *v, int3
     b->up_bias = s2v_loader_padded(l, up_bias, i, ff, 1, pad, 1);
     b->down = s2v_loader_padded(l, down, i, ff, n, pad, n);
     b->down_bias = s2v_loader_get(l, down_bias, i, S2V_USE_VECTOR, n, 1);
+}
+
+void s2v_tower_show(s2v_peeks *peeks, int32_t i, bool is_full, struct ggml_tensor *q,
+                    struct ggml_tensor *k, struct ggml_tensor *plain_k)
+{
+    for (int32_t p = 0; peeks && p < peeks->n; p++) {
+        s2v_peek *peek = &peeks->block[p];
+        if (peek->block != i) continue;
+        peek->q = q;
+        peek->k = k;
+        peek->plain_k = peeks->wants_plain ? plain_k : NULL;
+        peek->is_full = is_full;
+        ggml_set_output(q);
+        ggml_set_output(k);
+        if (peek->plain_k) ggml_set_output(plain_k);
+    }
 }

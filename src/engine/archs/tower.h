@@ -2,7 +2,7 @@
 #ifndef S2_ENGINE_TOWER_H
 #define S2_ENGINE_TOWER_H
 
-#include "engine/model.h"
+#include "engine/arch.h"
 
 #include <stdbool.h>
 
@@ -27,5 +27,10 @@ static inline int32_t s2v_round_up(int32_t n, int32_t unit) { return (n + unit -
  * 32. is_swapped: s2v_tower_has_swapped_ffn(). */
 void s2v_tower_load_block(s2v_block *block, s2v_loader *loader, const s2v_vision *vision, int32_t i,
                           bool is_swapped);
+
+/* Hand out what block i attends with, if it was asked for. None of the tensors may be a view:
+ * memory of outputs is kept, memory behind views is not. */
+void s2v_tower_show(s2v_peeks *peeks, int32_t i, bool is_full, struct ggml_tensor *q,
+                    struct ggml_tensor *k, struct ggml_tensor *plain_k);
 
 #endif /* S2_ENGINE_TOWER_H */
