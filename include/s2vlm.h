@@ -86,8 +86,11 @@ typedef struct s2v_session_options {
     float repeat_penalty, presence_penalty, frequency_penalty; /* 1, 0, 0: off */
     uint64_t seed;
     int ignore_eos;   /* go on after an end token */
-    int keep_picture; /* remember what the tower made of the last picture: asking again is faster;
+    int keep_picture; /* remember what the tower made of the last pictures: asking again is faster;
                          2: and what it attended to, for methods that may ask for it later */
+    int keep_prefix;  /* remember the pruned pictures of the last prompt: another question about
+                         them, after s2v_session_reset, prefills only the question and gets the
+                         same answer; refused for methods that see the question */
 } s2v_session_options;
 
 typedef struct s2v_prune_options {
@@ -151,6 +154,8 @@ typedef struct s2v_stats {       /* milliseconds, tokens, bytes */
     int32_t stage_after[S2V_MAX_STAGES],
         stage_tokens[S2V_MAX_STAGES]; /* decoder layer each follows,
                  -1: before the first; visual tokens it leaves */
+    int32_t cached_tokens; /* with keep_prefix: of prompt_tokens, those that were there already; all
+                              other counts are those of the whole prompt */
 } s2v_stats;
 
 /* Methods that can be asked for in s2v_prune_options; NULL past the end. */

@@ -7,7 +7,7 @@ function(s2_engine_test name)
     ENVIRONMENT "OMP_WAIT_POLICY=passive") # waiting threads must not spin: cores are shared
 endfunction()
 
-foreach(name same refuse prompts rpc)
+foreach(name same refuse prompts probe methods stages pruned published prefix rpc)
   s2_engine_test(${name})
 endforeach()
 set_tests_properties(engine_rpc PROPERTIES ENVIRONMENT
@@ -26,12 +26,15 @@ if(CMAKE_OBJCOPY)
     list(APPEND renamed ${copy})
   endforeach()
   add_custom_target(s2_counted DEPENDS ${renamed})
-  s2_unit_test(engine_memory ARGS ${CMAKE_CURRENT_BINARY_DIR}/engine/memory
-    LINK ${renamed} s2_ggml JPEG::JPEG PkgConfig::SPNG PkgConfig::WEBP PkgConfig::JANSSON PkgConfig::UTF8PROC m)
-  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/engine/memory)
-  add_dependencies(test_engine_memory s2_counted)
-  target_include_directories(test_engine_memory PRIVATE ${PROJECT_SOURCE_DIR}/include)
-  set_tests_properties(engine_memory PROPERTIES ENVIRONMENT "OMP_WAIT_POLICY=passive")
+  foreach(name memory methods_memory prefix_memory)
+    set(folder ${CMAKE_CURRENT_BINARY_DIR}/engine/${name})
+    file(MAKE_DIRECTORY ${folder})
+    s2_unit_test(engine_${name} ARGS ${folder}
+      LINK ${renamed} s2_ggml JPEG::JPEG PkgConfig::SPNG PkgConfig::WEBP PkgConfig::JANSSON PkgConfig::UTF8PROC m)
+    add_dependencies(test_engine_${name} s2_counted)
+    target_include_directories(test_engine_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include)
+    set_tests_properties(engine_${name} PROPERTIES ENVIRONMENT "OMP_WAIT_POLICY=passive")
+  endforeach()
 endif()
 
 # The example, and the program on the tiny pair and on the goldens.

@@ -66,7 +66,7 @@ s2p_status s2v_compact(s2v_session *session, const int32_t *keep, int32_t n_keep
 {
     s2v_rows *rows = &session->rows;
     const size_t room = (size_t)rows->n + (size_t)n_keep;
-    int32_t *index = malloc(room * sizeof *index), *old = index + n_keep;
+    int32_t *index = malloc(room * sizeof *index); /* [n_keep], and one plane as it was */
     float *zeros = calloc((size_t)rows->hidden->ne[0], sizeof *zeros);
     s2p_status st = S2P_OK;
     if (!index || !zeros) {
@@ -76,7 +76,7 @@ s2p_status s2v_compact(s2v_session *session, const int32_t *keep, int32_t n_keep
         st = gather_rows(session, index, n_keep, n_layers, error);
     }
     if (st == S2P_OK) {
-        move_planes(rows, keep, n_keep, old);
+        move_planes(rows, keep, n_keep, index + n_keep);
         clear_blanks(rows, keep, n_keep, zeros);
         rows->n = n_keep;
     }
@@ -94,8 +94,9 @@ s2p_status s2v_merge_rows(s2v_session *session, const s2p_plan *plan, const int3
     const s2p_merge *merge = s2p_plan_merges(plan, &n_merges);
     if (n_merges == 0) return S2P_OK;
     const size_t width = (size_t)session->rows.hidden->ne[0], size = (size_t)n * width;
-    float *before = malloc(2 * size * sizeof *before), *after = before + size;
+    float *before = malloc(2 * size * sizeof *before);
     if (!before) return s2_fail_memory(error, 2 * size * sizeof *before, "merged rows");
+    float *after = before + size;
     s2v_rows_read(&session->rows, row, n, before);
     memcpy(after, before, size * sizeof *after);
     for (int32_t m = 0; m < n_merges; m++) {

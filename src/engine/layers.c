@@ -130,9 +130,10 @@ static void tap_rows(s2v_session *s, int32_t n_layers_done)
 static s2p_status run_range(s2v_session *s, int32_t first, int32_t last, float *erc,
                             s2p_error *error)
 {
-    for (int32_t at = 0; at < s->rows.n; at += s->options.n_batch) {
-        const int32_t left = s->rows.n - at;
-        const int32_t n = left < s->options.n_batch ? left : s->options.n_batch;
+    const int32_t tail = s->rows.n - s->rows.n_tail;
+    for (int32_t at = 0, n; at < s->rows.n; at += n) {
+        const int32_t left = (at < tail ? tail : s->rows.n) - at;
+        n = left < s->options.n_batch ? left : s->options.n_batch;
         const s2p_status st = run_chunk(s, at, n, first, last, erc, error);
         if (st != S2P_OK) return st;
         const s2v_engine_options *o = &s->engine->options;

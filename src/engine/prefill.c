@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_IMAGES 64
+#define MAX_IMAGES S2V_MAX_IMAGES
 #define NODES_PER_BLOCK 80 /* of the tower, with all kinds of windows in it */
 
 s2v_image_options s2v_job_options(const s2v_job *job, int32_t i)
@@ -169,6 +169,8 @@ static s2p_status lay_out_rows(s2v_job *j)
     s->next_pos += span;
     j->stats.text_tokens = (int32_t)n_text;
     j->n_text = count_question(j);
+    const bool has_tail = j->prompt->n_images > 0 && j->chat.piece[j->chat.n_pieces - 1].n_tokens;
+    s->rows.n_tail = has_tail ? j->n_text : 0;
     return S2P_OK;
 }
 
@@ -210,7 +212,7 @@ static s2p_status embed_text(s2v_job *j)
 static s2p_status see_pictures(s2v_job *j)
 {
     s2v_session *s = j->s;
-    if (j->prompt->n_images == 0) return S2P_OK;
+    if (j->prompt->n_images == 0 || j->is_recalled) return S2P_OK;
     const double start = s2v_now_ms();
     const bool is_watched = j->needs & (S2P_NEED_VISION_ATTN | S2P_NEED_VISION_KEY);
     s2v_graph tower;
@@ -266,7 +268,8 @@ static s2p_status find_method(s2v_job *j)
     j->method = s2p_method_find(j->prune->method ? j->prune->method : "full");
     if (!j->method)
         return s2_fail(j->error, S2P_EINVAL, "unknown method '%.60s'", j->prune->method);
-    const s2p_status st = s2v_stage_layers(j->method, n_layers, j->after, j->error);
+    s2p_status st = s2v_prefix_check(j);
+    if (st == S2P_OK) st = s2v_stage_layers(j->method, n_layers, j->after, j->error);
     if (st != S2P_OK) return st;
     if (memcmp(j->after, j->method->after, (size_t)j->method->n_stages * sizeof *j->after) != 0)
         note_layers(j, n_layers);
@@ -280,6 +283,7 @@ static s2p_status prepare(s2v_job *j)
     s2p_status st = check_prompt(j);
     if (st == S2P_OK) st = find_method(j);
     if (st != S2P_OK) return st;
+    s2v_prefix_hold_plans(s);
     s2v_session_forget_plans(s);
     s->probe_ms = 0.0;
     j->n_units = S2V_MAX_PARTS * n;
@@ -301,10 +305,11 @@ static s2p_status run(s2v_job *j)
     if (st == S2P_OK) st = make_frames(j);
     if (st == S2P_OK) st = s2v_units_make(j);
     if (st == S2P_OK) st = lay_out_rows(j);
+    if (st == S2P_OK) s2v_prefix_recall(j);
     if (st == S2P_OK) st = see_pictures(j);
     if (st != S2P_OK) return st;
     const double start = s2v_now_ms(), watched_ms = s->probe_ms;
-    st = embed_text(j);
+    if (!j->is_recalled) st = embed_text(j);
     s->pending = -1;
     if (st == S2P_OK) st = s2v_run_stages(j);
     j->stats.probe_ms = s->probe_ms;
@@ -352,6 +357,7 @@ s2p_status s2v_session_prefill(s2v_session *session, const s2v_prompt *prompt,
 
     job_free(&j);
     if (st != S2P_OK) {
+        if (!session->prefix.is_ready) s2v_prefix_forget(&session->prefix);
         s2v_session_reset(session);
         return st;
     }

@@ -4,6 +4,7 @@
  *   units.c     which rows are the tokens of which picture, and how many may stay
  *   stages.c    layers, select, compact, layers, ... until the logits are there
  *   views.c     what a method sees of one unit
+ *   prefix.c    instead of the pictures and what came before them, what is left of it
  */
 #ifndef S2_ENGINE_PREFILL_H
 #define S2_ENGINE_PREFILL_H
@@ -34,8 +35,10 @@ typedef struct s2v_job {
     int32_t n_newlines;   /* rows of all pictures that are never pruned */
     s2v_unit *unit;       /* [S2V_MAX_PARTS * n_images], as s2v_rows.unit counts them */
     int32_t n_units;
-    int32_t n_text; /* question tokens: the last rows */
-    float *text;    /* [n_text][n_embd] as they entered the decoder, or NULL */
+    int32_t n_text;     /* question tokens: the last rows */
+    float *text;        /* [n_text][n_embd] as they entered the decoder, or NULL */
+    bool is_recalled;   /* the pictures are in the cache already: only the question is to run */
+    bool is_remembered; /* what comes before the question will be kept */
     s2v_stats stats;
     s2p_error *error;
 } s2v_job;

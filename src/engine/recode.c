@@ -1,4 +1,4 @@
-/* recode.c - rows in, rows out, the arithmetic by ggml.
+/* recode.c - rows in, rows out, the arithmetic of blocks by ggml.
  *
  * Threads take small groups of rows from a shared counter; which thread takes which does not change
  * a bit of the result. Every value is looked at on the way: a NaN, or a number the new type cannot
@@ -118,8 +118,8 @@ static uint32_t largest_f32(const uint8_t *values, int64_t n)
     return largest;
 }
 
-/* The same for 16-bit types; not finite becomes infinity. */
-static uint32_t largest_16(const uint8_t *values, int64_t n, uint16_t infinity)
+/* The same for 16-bit types, in their own bits. */
+static uint32_t largest_16(const uint8_t *values, int64_t n)
 {
     uint16_t largest = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -128,15 +128,56 @@ static uint32_t largest_16(const uint8_t *values, int64_t n, uint16_t infinity)
         bits &= 0x7fffu;
         largest = bits > largest ? bits : largest;
     }
-    return largest >= infinity ? 0x7f800000u : 0;
+    return largest;
 }
 
+/* Bits of the largest magnitude as F32. The values are looked at where they are shortest. */
 static uint32_t largest_of(enum ggml_type type, const uint8_t *values, int64_t n)
 {
     if (type == GGML_TYPE_F32) return largest_f32(values, n);
-    if (type == GGML_TYPE_F16) return largest_16(values, n, 0x7c00u);
-    if (type == GGML_TYPE_BF16) return largest_16(values, n, 0x7f80u);
+    if (type == GGML_TYPE_BF16) return largest_16(values, n) << 16; /* the upper half of an F32 */
+    if (type == GGML_TYPE_F16) /* a finite one fits every type, so only infinity counts */
+        return largest_16(values, n) >= 0x7c00u ? 0x7f800000u : 0;
     return 0; /* blocks: nothing to see */
+}
+
+/* F16 to F32 and back, as ggml does it, for finite values; others are refused by check_largest.
+ * Without a branch, so that compilers make it wide: ggml's own wide form is in a backend, which may
+ * be loaded at run time only. */
+static void widen_f16(const uint8_t *in, float *out, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint16_t half;
+        uint32_t bits;
+        memcpy(&half, in + 2 * i, 2);
+        const uint32_t magnitude = half & 0x7fffu;
+        const uint32_t normal = (magnitude << 13) + (112u << 23); /* exponents start at 127, 15 */
+        const float subnormal = (float)(int32_t)magnitude * 0x1p-24f;
+        memcpy(&bits, &subnormal, sizeof bits);
+        const uint32_t is_subnormal = 0u - (magnitude < 0x400u); /* all bits or none */
+        bits = (bits & is_subnormal) | (normal & ~is_subnormal) | (half & 0x8000u) << 16;
+        memcpy(out + i, &bits, sizeof bits);
+    }
+}
+
+/* To the nearest, of two equally near the even one. */
+static void narrow_to_f16(const float *in, uint8_t *out, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, in + i, sizeof bits);
+        const uint32_t sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu;
+        const uint32_t normal = (magnitude - (112u << 23) + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
+        float sum; /* the last bit of 0.5 is that of a subnormal F16: the addition rounds */
+        memcpy(&sum, &magnitude, sizeof sum);
+        sum += 0.5f;
+        memcpy(&bits, &sum, sizeof bits);
+        const uint32_t subnormal = bits - (126u << 23);
+        const uint32_t is_subnormal = 0u - (magnitude < 113u << 23);
+        const uint16_t half =
+            (uint16_t)(sign | (subnormal & is_subnormal) | (normal & ~is_subnormal));
+        memcpy(out + 2 * i, &half, sizeof half);
+    }
 }
 
 static s2p_status check_largest(const s2v_recode_job *job, uint32_t bits, s2p_error *error)
@@ -172,13 +213,15 @@ static void recode_rows(slab *s, int64_t row, int64_t n, float *scratch)
     const float *values = scratch;
     float *to = job->to == GGML_TYPE_F32 ? (float *)(void *)out : scratch;
     if (job->from == GGML_TYPE_F16)
-        ggml_fp16_to_fp32_row((const ggml_fp16_t *)(const void *)in, to, n_values);
+        widen_f16(in, to, n_values);
     else if (job->from == GGML_TYPE_BF16)
         ggml_bf16_to_fp32_row((const ggml_bf16_t *)(const void *)in, to, n_values);
     else
         values = (const float *)(const void *)in;
-    raise_to(&s->largest, largest_f32(values == scratch ? (const uint8_t *)to : in, n_values));
-    if (job->to != GGML_TYPE_F32)
+    raise_to(&s->largest, largest_of(job->from, in, n_values));
+    if (job->to == GGML_TYPE_F16)
+        narrow_to_f16(values, out, n_values);
+    else if (job->to != GGML_TYPE_F32)
         (void)ggml_quantize_chunk(job->to, values, out, 0, n, job->n_per_row, NULL);
 }
 

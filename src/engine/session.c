@@ -98,11 +98,16 @@ s2p_status s2v_session_create(s2v_session **out, s2v_engine *engine,
     return S2P_OK;
 }
 
+void s2v_plans_free(s2v_picture_plan *plans, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++)
+        for (int p = 0; p < S2V_MAX_PARTS; p++) s2p_plan_free(plans[i].part[p]);
+    free(plans);
+}
+
 void s2v_session_forget_plans(s2v_session *s)
 {
-    for (int32_t i = 0; i < s->n_plans; i++)
-        for (int p = 0; p < S2V_MAX_PARTS; p++) s2p_plan_free(s->plans[i].part[p]);
-    free(s->plans);
+    s2v_plans_free(s->plans, s->n_plans);
     s->plans = NULL;
     s->n_plans = 0;
 }
@@ -112,7 +117,8 @@ void s2v_session_free(s2v_session *s)
     if (!s) return;
     s2v_session_forget_plans(s);
     s2v_rows_free(&s->rows);
-    s2v_seen_forget(&s->seen);
+    for (int32_t i = 0; i < S2V_MAX_IMAGES; i++) s2v_seen_forget(&s->seen[i]);
+    s2v_prefix_forget(&s->prefix);
     s2v_kv_free(&s->kv);
     s2v_graph_free(&s->graph);
     s2v_backends_close(&s->backends);

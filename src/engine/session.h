@@ -4,10 +4,13 @@
 
 #include "engine/arch.h"
 #include "engine/decoder.h"
+#include "engine/prefix.h"
 #include "engine/sample.h"
 #include "engine/seen.h"
 #include "engine/template.h"
 #include "prune/method.h"
+
+#define S2V_MAX_IMAGES 64 /* pictures in one prompt */
 
 struct s2v_engine {
     s2v_engine_options options; /* callbacks and their user; the paths are not kept */
@@ -22,6 +25,8 @@ struct s2v_engine {
 
 typedef struct s2v_rows { /* the rows of the prompt being prefilled, all layers long */
     int32_t n, capacity;
+    int32_t n_tail; /* of them the last: the question after the pictures, or 0. They run in chunks
+                       of their own, so that no bit of a row before depends on them */
     struct ggml_context *ctx;
     ggml_backend_buffer_t buffer;
     struct ggml_tensor *hidden; /* F32 [n_embd, capacity] */
@@ -62,9 +67,10 @@ struct s2v_session {
     s2v_graph graph;
     s2v_kv kv;
     s2v_rows rows;
-    s2v_seen seen;    /* with options.keep_picture */
-    int32_t next_pos; /* of the next text token, as if nothing had been pruned */
-    int32_t pending;  /* picked but not yet in the cache; -1: none */
+    s2v_seen seen[S2V_MAX_IMAGES]; /* with options.keep_picture */
+    s2v_prefix prefix;             /* with options.keep_prefix */
+    int32_t next_pos;              /* of the next text token, as if nothing had been pruned */
+    int32_t pending;               /* picked but not yet in the cache; -1: none */
     bool has_logits;
     float *logits;     /* [n_vocab] */
     ggml_fp16_t *mask; /* scratch, n_batch * n_ctx at most */
@@ -94,6 +100,8 @@ double s2v_now_ms(void);
 /* Watch the next prefills; NULL stops. */
 void s2v_session_set_tap(s2v_session *session, s2v_tap tap, void *user);
 void s2v_session_set_view_hook(s2v_session *session, s2v_view_hook hook, void *user);
+
+void s2v_plans_free(s2v_picture_plan *plans, int32_t n);
 
 /* Forget the plans of the last prefill. */
 void s2v_session_forget_plans(s2v_session *session);

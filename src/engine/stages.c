@@ -100,9 +100,11 @@ static s2p_status probe_normed(s2v_job *j, s2v_looks *looks)
     return st;
 }
 
+/* Of all tokens: later stages have rows of their own. */
 static void tap_erc(const s2v_job *j, const float *erc)
 {
     s2v_session *s = j->s;
+    if (j->stats.n_stages > 0) return;
     for (int32_t i = 0; s->tap && erc && i < j->prompt->n_images; i++)
         s->tap("erc", i, erc + j->first_row[i], s2v_part_tokens(&j->frames[i].part[0]), 1,
                s->tap_user);
@@ -179,6 +181,17 @@ static s2p_status hide_rows(s2v_job *j, const int32_t *keep, int32_t n_keep)
     return S2P_OK;
 }
 
+/* Rows of zeros may need more room than the prompt had; the last layer has only earlier turns. */
+static s2p_status check_room(const s2v_job *j, int32_t n)
+{
+    const s2v_kv *kv = &j->s->kv;
+    if (n <= kv->n_ctx - kv->n_cells[kv->n_layers - 1]) return S2P_OK;
+    return s2_fail(j->error, S2P_ELIMIT,
+                   "method '%s' makes %d rows of the prompt's %d; the context of %d has no room "
+                   "for them (-c)",
+                   j->method->name, n, j->s->rows.n, kv->n_ctx);
+}
+
 static s2p_status remove_rows(s2v_job *j, int32_t n_layers)
 {
     s2v_session *s = j->s;
@@ -188,15 +201,15 @@ static s2p_status remove_rows(s2v_job *j, int32_t n_layers)
     const int32_t n = list_rows(j, keep, keep + room);
     bool changes = n != s->rows.n;
     for (int32_t i = 0; i < n && !changes; i++) changes = keep[i] != i;
-    s2p_status st = S2P_OK;
+    s2p_status st = check_room(j, n);
     for (int32_t u = 0; st == S2P_OK && u < j->n_units; u++)
         if (j->unit[u].n_alive > 0)
             st = s2v_merge_rows(s, j->unit[u].plan, j->unit[u].alive, j->unit[u].row,
                                 j->unit[u].n_alive, j->error);
+    const int32_t n_pruned = j->method->prunes_cache ? n_layers : 0;
+    if (st == S2P_OK && changes) s2v_prefix_save(j, n_pruned);
     if (st == S2P_OK && changes)
-        st = s->masks_instead
-                 ? hide_rows(j, keep, n)
-                 : s2v_compact(s, keep, n, j->method->prunes_cache ? n_layers : 0, j->error);
+        st = s->masks_instead ? hide_rows(j, keep, n) : s2v_compact(s, keep, n, n_pruned, j->error);
     free(keep);
     return st;
 }
@@ -271,7 +284,7 @@ static s2p_status run_stage(s2v_job *j, int32_t stage, int32_t *at)
     return st;
 }
 
-s2p_status s2v_run_stages(s2v_job *j)
+static s2p_status run_all(s2v_job *j)
 {
     s2v_session *s = j->s;
     const int32_t n_layers = s->engine->model.decoder.p.n_layers;
@@ -282,6 +295,13 @@ s2p_status s2v_run_stages(s2v_job *j)
     const double start = s2v_now_ms();
     if (st == S2P_OK) st = s2v_run_layers(s, at, n_layers, NULL, j->error);
     j->stats.layers_ms += s2v_now_ms() - start;
+    if (st == S2P_OK) s2v_prefix_remember(j);
+    return st;
+}
+
+s2p_status s2v_run_stages(s2v_job *j)
+{
+    const s2p_status st = j->is_recalled ? s2v_prefix_run(j) : run_all(j);
     if (st == S2P_OK) account(j);
     return st;
 }

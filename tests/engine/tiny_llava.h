@@ -16,9 +16,9 @@
 #define LLAVA_FF 44
 #define LLAVA_BLOCKS 2
 
-static inline void llava_text(tiny_file *f)
+static inline void llava_text_of(tiny_file *f, int n_layers)
 {
-    tiny_text(f, &tiny_words, TINY_LAYERS);
+    tiny_text(f, &tiny_words, n_layers);
     tiny_find_key(f, "general.architecture")->text = "qwen2";
     for (size_t i = 0; i < f->n_keys; i++) {
         char *name = f->key[i].name;
@@ -26,6 +26,8 @@ static inline void llava_text(tiny_file *f)
         if (strcmp(name, "qwen2.rope.dimension_sections") == 0) tiny_drop_key(f, i--);
     }
 }
+
+static inline void llava_text(tiny_file *f) { llava_text_of(f, TINY_LAYERS); }
 
 static inline void llava_block(tiny_file *f, int i)
 {

@@ -197,12 +197,17 @@ static void test_too_many_pictures(void **state)
 static void test_text(void **state)
 {
     (void)state;
-    const outcome *o = RUN_TINY("-i", picture_path, "-p", "hello", "-n", "5", "--ignore-eos");
+    const outcome *o =
+        RUN_TINY("-i", picture_path, "-p", "hello", "-n", "5", "--ignore-eos", "--budget", "9");
     assert_int_equal(o->code, 0);
     const size_t n = strlen(o->out);
+    size_t n_lines;
     assert_true(n > 0 && o->out[n - 1] == '\n');
-    assert_non_null(strstr(o->err, "visual tokens (s2prune)"));
-    assert_null(strchr(strchr(o->err, '\n') + 1, '\n')); /* the summary and nothing else */
+    assert_true(strncmp(o->err, "kept 9 of ", 10) == 0);
+    assert_non_null(strstr(o->err, " visual tokens (s2prune, grid 2x2, after layer 0)\nimage "));
+    n_lines = 0;
+    for (const char *c = o->err; *c; c++) n_lines += *c == '\n';
+    assert_int_equal(n_lines, 2); /* the summary and nothing else */
 
     o = RUN_TINY("-i", picture_path, "-p", "hello", "-n", "5", "--ignore-eos", "-q");
     assert_int_equal(o->code, 0);
@@ -244,6 +249,7 @@ static void check_fields(const json_t *root)
         { "timings.image_ms", JSON_REAL },
         { "timings.vision_ms", JSON_REAL },
         { "timings.layer0_ms", JSON_REAL },
+        { "timings.probe_ms", JSON_REAL },
         { "timings.select_ms", JSON_REAL },
         { "timings.layers_ms", JSON_REAL },
         { "timings.prompt_ms", JSON_REAL },
@@ -254,7 +260,10 @@ static void check_fields(const json_t *root)
         { "kv.total_bytes", JSON_INTEGER },
         { "flops", JSON_REAL },
         { "prune.method", JSON_STRING },
+        { "prune.mode", JSON_STRING },
         { "prune.budget", JSON_INTEGER },
+        { "prune.after", JSON_ARRAY },
+        { "prune.left", JSON_ARRAY },
         { "prune.images", JSON_ARRAY },
     };
     for (size_t i = 0; i < COUNT_OF(fields); i++) {
@@ -263,7 +272,7 @@ static void check_fields(const json_t *root)
     }
     assert_int_equal(json_object_size(root), 9);
     assert_int_equal(json_object_size(json_object_get(root, "usage")), 6);
-    assert_int_equal(json_object_size(json_object_get(root, "timings")), 8);
+    assert_int_equal(json_object_size(json_object_get(root, "timings")), 9);
     static const char *const region[] = {
         "r0", "r1", "c0", "c1", "y0", "y1", "x0", "x1", "budget"
     };

@@ -94,7 +94,8 @@ static void test_split_over_rpc(void **state)
     (void)state;
     static answer here, there;
     static const int32_t layers[] = { 1, TINY_LAYERS / 2, TINY_LAYERS - 1, -1 };
-    static const char *const methods[] = { NULL, "s2prune", "random" };
+    static const char *const methods[] = { NULL,      "s2prune", "random", "fastv",
+                                           "feather", "dart",    "euti",   "sparsevlm" };
     static const s2v_kv_type types[] = { S2V_KV_F32, S2V_KV_F16, S2V_KV_F32, S2V_KV_Q8_0 };
     s2v_engine *engine = tiny_open();
     for (size_t i = 0; i < COUNT_OF(layers); i++) {
