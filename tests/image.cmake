@@ -1,5 +1,5 @@
 # The image layer: decoding, resizing, geometry, overlays.
-foreach(name image image_bombs image_malformed image_torture resize geometry overlay)
+foreach(name image image_bombs image_malformed image_torture resize geometry overlay contact_sheet)
   s2_unit_test(${name} LINK s2_image)
   target_compile_definitions(test_${name} PRIVATE S2_TEST_CORPUS="${CMAKE_CURRENT_LIST_DIR}/fuzz/corpus")
 endforeach()

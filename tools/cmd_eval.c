@@ -1,9 +1,9 @@
 /* cmd_eval.c - `s2prune eval`: accuracy of pruning methods on a benchmark. */
 #include "bundled.h"
 #include "eval/eval_report.h"
+#include "method_list.h"
 #include "options.h"
 #include "program.h"
-#include "prune/method.h"
 #include "report.h"
 
 #include <stddef.h>
@@ -18,7 +18,7 @@
 
 typedef struct eval_options {
     const char *model, *mmproj, *tasks, *data, *methods, *budgets, *samples;
-    int32_t threads, seeds, limit, predict, output;
+    int32_t threads, seeds, limit, predict, output, mode;
     bool quiet;
 } eval_options;
 
@@ -53,25 +53,17 @@ static bool list_item(const char *list, int32_t index, char *out, size_t capacit
 
 static bool draws(const char *method) { return strcmp(method, "random") == 0; }
 
-static s2p_status add_setting(eval_job *job, const s2p_method *method, int32_t budget,
+static s2p_status add_setting(eval_job *job, const s2p_method *method, s2_budget budget,
                               s2p_error *error)
 {
     if (job->n_settings == MAX_SETTINGS)
         return s2_fail(error, S2P_ELIMIT, "more than %d methods times budgets", MAX_SETTINGS);
     job->setting[job->n_settings++] =
         (s2e_setting){ .method = method->name,
-                       .budget = budget,
+                       .budget = budget.count,
+                       .percent = budget.percent,
+                       .published = job->options->mode == S2P_MODE_PUBLISHED,
                        .n_seeds = draws(method->name) ? job->options->seeds : 1 };
-    return S2P_OK;
-}
-
-static s2p_status read_budget(const char *text, int32_t *out, s2p_error *error)
-{
-    char *end;
-    const long value = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || value < 1 || value > S2P_MAX_TOKENS)
-        return s2_fail(error, S2P_EINVAL, "--budgets: '%.60s' is not a number of tokens", text);
-    *out = (int32_t)value;
     return S2P_OK;
 }
 
@@ -79,11 +71,14 @@ static s2p_status read_budget(const char *text, int32_t *out, s2p_error *error)
 static s2p_status plan_settings(eval_job *job, s2p_error *error)
 {
     const eval_options *o = job->options;
+    static const s2_option row = {
+        .name = "--budgets", .type = S2_OPTION_BUDGET, .min = 1, .max = S2P_MAX_TOKENS
+    };
     char name[64], number[32];
     s2p_status st = S2P_OK;
     for (int32_t b = 0; st == S2P_OK && list_item(o->budgets, b, number, sizeof number); b++) {
-        int32_t budget = 0;
-        st = read_budget(number, &budget, error);
+        s2_budget budget;
+        st = s2_option_set(&row, row.name, number, &budget, error);
         for (int32_t m = 0; st == S2P_OK && list_item(o->methods, m, name, sizeof name); m++) {
             const s2p_method *method = s2p_method_find(name);
             if (!method)
@@ -92,7 +87,8 @@ static s2p_status plan_settings(eval_job *job, s2p_error *error)
                                "run --list-methods'",
                                name);
             const bool is_full = strcmp(name, "full") == 0;
-            if (!is_full || b == 0) st = add_setting(job, method, is_full ? 0 : budget, error);
+            if (!is_full || b == 0)
+                st = add_setting(job, method, is_full ? (s2_budget){ 0, 0.0 } : budget, error);
         }
     }
     return st;
@@ -137,6 +133,10 @@ static s2p_status keep_answer(const s2e_answer *a, void *user)
         a->setting->method, "budget", a->setting->budget, "seed", a->seed, "image",
         job->set.picture[q->picture].file, "category", job->set.category[q->category], "question",
         q->text, "expected", q->answer, "answer", a->text, "score", (double)a->score);
+    if (line && a->setting->percent > 0.0)
+        json_object_set_new(line, "budget_percent", json_real(a->setting->percent));
+    if (line && a->setting->published)
+        json_object_set_new(line, "mode", json_string(s2_mode_name(S2P_MODE_PUBLISHED)));
     const s2p_status st = line ? s2_json_write(line, 9, &job->samples) : S2P_ENOMEM;
     json_decref(line);
     s2_buffer_append(&job->samples, "\n", 1);
@@ -245,7 +245,10 @@ static const s2_option option_table[] = {
     { .name = "--methods", .label = "LIST", .type = S2_OPTION_TEXT, .fallback = "full,random,uniform,s2prune",
       .group = "Pruning", .help = "methods to compare", AT(methods) },
     { .name = "--budgets", .label = "LIST", .type = S2_OPTION_TEXT, .fallback = "192,128,64,32",
-      .group = "Pruning", .help = "visual tokens kept per picture", AT(budgets) },
+      .group = "Pruning", .help = "visual tokens kept per picture, or shares such as 11%", AT(budgets) },
+    { .name = "--mode", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = s2_mode_name, .fallback = "default",
+      .group = "Pruning", .help = "default keeps exactly the budget; published does what the authors' code does",
+      AT(mode) },
     { .name = "--seeds", .label = "N", .type = S2_OPTION_INT, .min = 1, .max = 100, .fallback = "3",
       .group = "Pruning", .help = "runs of a method that draws; their mean counts", AT(seeds) },
 

@@ -112,8 +112,7 @@ static s2p_status load(job *j, s2p_error *error)
     const double start = now_ms();
     s2p_status st = s2_picture_read(o->image, (s2_pixels)o->pixels, &limits, &j->picture, error);
     j->report.timings.decode = now_ms() - start;
-    if (st == S2P_OK && o->erc)
-        st = s2_matrix_read(o->erc, "erc", "n", grid, &j->erc, error);
+    if (st == S2P_OK && o->erc) st = s2_matrix_read(o->erc, "erc", "n", grid, &j->erc, error);
     if (st == S2P_OK && o->features)
         st = s2_matrix_read(o->features, "features", "nd", grid, &j->features, error);
     return st;

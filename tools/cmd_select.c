@@ -2,9 +2,11 @@
  *
  * Fields have the names of the golden cases: --in names a file for an array, --set a value. Every
  * array is checked against the token grid before the method sees it (recorded.c). Methods that
- * prune more than once see the same arrays at every stage, without the tokens already gone.
+ * prune more than once see the same arrays at every stage, without the tokens already gone; or one
+ * stage alone sees the arrays `run --record` wrote of it.
  */
 #include "base/json.h"
+#include "method_list.h"
 #include "program.h"
 #include "recorded.h"
 #include "report.h"
@@ -24,18 +26,21 @@ typedef struct select_options {
     uint64_t seed;
     int32_t side_of_grid, n_tokens; /* --set grid=24, --set N=576; 0: not given */
     int32_t image_start, n_after, dominant_incl_cls;
-    int32_t layer; /* one stage of a method with several; 0: all */
+    int32_t layer; /* one stage of a method with several, by its layer; 0: all */
+    int32_t stage; /* by its number; -1: all */
+    int64_t max_pixels;
+    bool list_methods;
     s2p_tuning tuning;
     s2_list in, set;
 } select_options;
 
-enum { IMAGE, GRAY, N_PICTURES };
+enum { IMAGE, GRAY, N_PICTURES, ALIVE = N_PICTURES, N_OTHERS };
 
 typedef struct job {
     select_options options;
     const s2p_method *method;
     s2p_grid grid;
-    const char *picture_path[N_PICTURES], *path[S2_N_FIELDS];
+    const char *other_path[N_OTHERS], *path[S2_N_FIELDS];
     s2_image picture[N_PICTURES];
     s2_recorded recorded;
     s2p_view view;
@@ -45,12 +50,14 @@ typedef struct job {
 
 /* --- fields --------------------------------------------------------------- */
 
-/* Pictures first, then the arrays. */
+/* Pictures first, the tokens alive, then the arrays. */
 static const char *field_name(const void *context, size_t index)
 {
     (void)context;
-    static const char *const pictures[N_PICTURES] = { [IMAGE] = "image", [GRAY] = "gray" };
-    return index < N_PICTURES ? pictures[index] : s2_field_name(index - N_PICTURES);
+    static const char *const others[N_OTHERS] = {
+        [IMAGE] = "image", [GRAY] = "gray", [ALIVE] = "alive"
+    };
+    return index < N_OTHERS ? others[index] : s2_field_name(index - N_OTHERS);
 }
 
 /* "erc=file.npy" -> the name; the value begins after the '='. NULL when there is no '=' or name. */
@@ -86,10 +93,10 @@ static s2p_status take_inputs(job *j, s2p_error *error)
                            j->options.in.item[i]);
         while (field_name(NULL, f) && strcmp(field_name(NULL, f), name) != 0) f++;
         if (!field_name(NULL, f)) return fail_unknown("--in", name, field_name, error);
-        if (f < N_PICTURES)
-            j->picture_path[f] = path;
+        if (f < N_OTHERS)
+            j->other_path[f] = path;
         else
-            j->path[f - N_PICTURES] = path;
+            j->path[f - N_OTHERS] = path;
     }
     return S2P_OK;
 }
@@ -123,6 +130,7 @@ static const s2_option set_table[] = {
     WHOLE("image_start", image_start, 0, S2P_MAX_TOKENS),
     WHOLE("n_after", n_after, 0, S2P_MAX_TOKENS),
     WHOLE("layer", layer, 0, 1000),
+    WHOLE("stage", stage, 0, S2P_MAX_STAGES - 1),
     WHOLE("per_pivot", tuning.per_pivot, 1, S2P_MAX_TOKENS),
     WHOLE("num_crops", tuning.crops, 1, S2P_MAX_TOKENS),
     WHOLE("dominant", tuning.dominant, 1, S2P_MAX_TOKENS),
@@ -185,20 +193,37 @@ static s2p_status check_sizes(job *j, s2p_error *error)
     if (o->n_tokens > 0 && o->n_tokens != n_tokens)
         return s2_fail(error, S2P_EINVAL, "--set N=%d does not fit --tokens %dx%d (%d tokens)",
                        o->n_tokens, j->grid.rows, j->grid.cols, n_tokens);
+    if (j->other_path[ALIVE] && o->stage < 1)
+        return s2_fail(error, S2P_EINVAL,
+                       "--in alive says what an earlier stage left; add --set stage=N, N above 0");
     return s2_check_budget(j->grid, s2_budget_tokens(o->budget, n_tokens), o->grid, error);
 }
 
 /* --- signals -------------------------------------------------------------- */
 
-static s2p_status read_pictures(job *j, s2p_error *error)
+/* Pixels of an array take their room in the file too. */
+static s2_image_limits limits_of(const job *j, const char *path)
 {
+    static const char ending[] = ".npy";
     s2_image_limits limits;
     s2_image_limits_init(&limits);
+    limits.max_pixels = j->options.max_pixels;
+    const size_t n = strlen(path), n_ending = sizeof ending - 1;
+    const size_t n_bytes = 3 * (size_t)limits.max_pixels + 65536u;
+    if (n > n_ending && strcmp(path + n - n_ending, ending) == 0 && limits.max_bytes < n_bytes)
+        limits.max_bytes = n_bytes;
+    return limits;
+}
+
+static s2p_status read_pictures(job *j, s2p_error *error)
+{
     for (size_t f = 0; f < N_PICTURES; f++) {
-        if (!j->picture_path[f]) continue;
+        const char *path = j->other_path[f];
+        if (!path) continue;
+        const s2_image_limits limits = limits_of(j, path);
         s2p_error why = { S2P_OK, "" };
-        const s2p_status st = s2_picture_read(j->picture_path[f], (s2_pixels)j->options.pixels,
-                                              &limits, &j->picture[f], &why);
+        const s2p_status st =
+            s2_picture_read(path, (s2_pixels)j->options.pixels, &limits, &j->picture[f], &why);
         if (st != S2P_OK) return s2_fail(error, st, "%s: %s", field_name(NULL, f), why.message);
     }
     const s2p_image *image = &j->picture[IMAGE].view, *gray = &j->picture[GRAY].view;
@@ -216,6 +241,10 @@ static s2p_status read_arrays(job *j, s2p_error *error)
                                  .grid = j->grid,
                                  .image_start = j->options.image_start,
                                  .n_after = j->options.n_after };
+    if (j->other_path[ALIVE]) {
+        const s2p_status st = s2_recorded_read_alive(&j->recorded, j->other_path[ALIVE], error);
+        if (st != S2P_OK) return st;
+    }
     for (size_t f = 0; f < S2_N_FIELDS; f++) {
         if (!j->path[f]) continue;
         const s2p_status st = s2_recorded_read(&j->recorded, (s2_field)f, j->path[f], error);
@@ -225,9 +254,9 @@ static s2p_status read_arrays(job *j, s2p_error *error)
 }
 
 /* What to type for a signal that is not there. */
-static const char *hint_for(uint32_t missing, const s2p_method *method)
+static const char *hint_for(uint32_t missing, const s2p_method *method, bool is_later)
 {
-    const bool sees_text = (method->needs & S2P_NEED_TEXT) != 0;
+    const bool sees_text = (method->needs & S2P_NEED_TEXT) != 0 && !is_later;
     if (missing & S2P_NEED_PIXELS) return "image=FILE";
     if (missing & S2P_NEED_ERC) return "erc=FILE.npy, or h0 and h1";
     if (missing & S2P_NEED_HIDDEN) return sees_text ? "vis=FILE.npy" : "h1=FILE.npy";
@@ -304,17 +333,21 @@ static s2p_status run_method(job *j, s2p_error *error)
         s2p_view_missing(&j->view, s2p_method_needs(j->method, &j->view.choice));
     if (missing)
         return s2_fail(error, S2P_EINVAL, "--method %s needs %s; add --in %s", j->method->name,
-                       s2p_need_text(missing), hint_for(missing, j->method));
+                       s2p_need_text(missing), hint_for(missing, j->method, j->view.alive != NULL));
     s2p_status st = s2p_plan_create(&j->plan, j->grid);
     if (st != S2P_OK) return s2_fail(error, st, "cannot make a plan: %s", s2p_status_text(st));
     j->merge = json_array();
     j->stages = json_array();
     for (int32_t stage = 0; st == S2P_OK && stage < j->method->n_stages; stage++)
-        if (o->layer == 0 || o->layer == j->method->after[stage]) st = run_stage(j, stage, error);
-    if (st == S2P_OK && json_array_size(j->stages) == 0)
-        return s2_fail(error, S2P_EINVAL, "--set layer=%d: %s does not prune after that layer",
-                       o->layer, j->method->name);
-    return st;
+        if ((o->layer == 0 || o->layer == j->method->after[stage]) &&
+            (o->stage < 0 || o->stage == stage))
+            st = run_stage(j, stage, error);
+    if (st != S2P_OK || json_array_size(j->stages) > 0) return st;
+    if (o->stage >= j->method->n_stages)
+        return s2_fail(error, S2P_EINVAL, "--set stage=%d: %s has stages 0 to %d", o->stage,
+                       j->method->name, j->method->n_stages - 1);
+    return s2_fail(error, S2P_EINVAL, "--set layer=%d: %s does not prune after that layer",
+                   o->layer, j->method->name);
 }
 
 /* The order a method picked its tokens in; -1 for each row of zeros it adds. */
@@ -351,10 +384,18 @@ static int present(const job *j)
     return code;
 }
 
+static const char *method_name(size_t index)
+{
+    const s2p_method *method = s2p_method_at(index);
+    return method ? method->name : NULL;
+}
+
 static int run(const void *values)
 {
     s2p_error error = { S2P_OK, "" };
     job j = { .options = *(const select_options *)values };
+    if (j.options.list_methods) return s2_method_list_print(method_name);
+    j.options.stage = -1;
     j.method = s2p_method_at((size_t)j.options.method);
     s2p_status st = take_inputs(&j, &error);
     if (st == S2P_OK) st = take_values(&j, &error);
@@ -374,26 +415,12 @@ static int run(const void *values)
 
 /* --- the table ------------------------------------------------------------ */
 
-static const char *method_name(size_t index)
-{
-    const s2p_method *method = s2p_method_at(index);
-    return method ? method->name : NULL;
-}
-
-static const char *mode_name(size_t index)
-{
-    static const char *const modes[] = {
-        [S2P_MODE_DEFAULT] = "default", [S2P_MODE_PUBLISHED] = "published"
-    };
-    return index < sizeof modes / sizeof *modes ? modes[index] : NULL;
-}
-
 /* clang-format off */
 static const s2_option option_table[] = {
     { .name = "--method", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = method_name,
       .fallback = "s2prune", .group = "Method", .help = "who chooses",
       .offset = offsetof(select_options, method) },
-    { .name = "--mode", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = mode_name,
+    { .name = "--mode", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = s2_mode_name,
       .fallback = "default", .group = "Method",
       .help = "default keeps exactly the budget; published does what the authors' code does",
       .offset = offsetof(select_options, mode) },
@@ -415,23 +442,29 @@ static const s2_option option_table[] = {
     { .name = "--seed", .letters = "-s", .label = "N", .type = S2_OPTION_SEED, .fallback = "0",
       .group = "Method", .help = "for methods that draw",
       .offset = offsetof(select_options, seed) },
+    { .name = "--list-methods", .type = S2_OPTION_FLAG, .group = "Method",
+      .help = "print the methods, what they look at and what --mode published changes, and leave",
+      .offset = offsetof(select_options, list_methods) },
     { .name = "--in", .label = "FIELD=FILE", .type = S2_OPTION_LIST, .group = "Data",
       .help = "an array or a picture, repeatable; image or gray (uint8 .npy or a picture file), "
               "erc [n], feat [n][d], h0 and h1 [n][d] (hidden states around a layer), attn [q][n], "
               "[heads][q][n] or of the tower [n]; and what golden cases name: input, hidden, q, k, "
               "q_last, k_img, keys, score, attn_heads, cls_attn_heads, cls_hidden, img_embed, "
-              "txt_embed, vis, text",
+              "txt_embed, vis, text; and alive, the tokens a later stage still has",
       .offset = offsetof(select_options, in) },
     { .name = "--set", .label = "FIELD=VALUE", .type = S2_OPTION_LIST, .group = "Data",
       .help = "a value by its name in the golden cases, repeatable, wins over the option: B, "
               "retain, K, N, grid (tokens per side), seed, allocator, selector, image_start, "
               "n_after, layer, per_pivot, num_crops, alpha, beta, dominant, dominant_incl_cls, "
               "contextual, n_important, important_ratio, stride, keep_ratio, sim_threshold, "
-              "temperature, iterations; and zone",
+              "temperature, iterations; and zone, stage (one alone, from 0)",
       .offset = offsetof(select_options, set) },
     { .name = "--pixels", .label = "WHICH", .type = S2_OPTION_CHOICE, .choice = s2_pixels_name,
       .fallback = "reference", .group = "Data", .help = "how a picture file becomes pixels",
       .offset = offsetof(select_options, pixels) },
+    { .name = "--max-image-pixels", .label = "N", .type = S2_OPTION_WIDE, .min = 1,
+      .max = 1073741824.0, .fallback = "33554432", .group = "Data",
+      .help = "refuse larger pictures", .offset = offsetof(select_options, max_pixels) },
     { .name = "--output", .letters = "-o", .label = "FMT", .type = S2_OPTION_CHOICE,
       .choice = s2_output_name, .fallback = "text", .group = "Output", .help = "form of the result",
       .offset = offsetof(select_options, output) },

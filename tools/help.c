@@ -101,7 +101,7 @@ void s2_help_program(const s2_command *const *commands, s2_buffer *out)
                      "\n"
                      "exit codes\n"
                      "  0 done   1 failure   2 usage   3 bad input (picture, data)\n"
-                     "  4 out of memory or disk   130 interrupted\n"
+                     "  4 out of memory or disk   5 finished but incomplete   130 interrupted\n"
                      "\n"
                      "The result goes to standard output, everything else to standard error.\n");
 }

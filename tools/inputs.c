@@ -101,6 +101,7 @@ static int64_t size_of(char letter, const s2_sizes *sizes)
     return letter == '1'   ? 1
            : letter == 'n' ? n
            : letter == 'c' ? n + 1
+           : letter == 'a' ? (sizes->n_alive > 0 ? sizes->n_alive : n)
            : letter == 'L' ? sizes->n_prompt
                            : 0;
 }

@@ -23,6 +23,7 @@ typedef struct s2_tensor {
 typedef struct s2_sizes { /* what the letters of a shape stand for */
     s2p_grid grid;        /* 'n': its tokens; 'c': one more, for a class token */
     int32_t n_prompt;     /* 'L': rows of the prompt; 0: any number */
+    int32_t n_alive;      /* 'a': tokens still there; 0: all of the grid */
 } s2_sizes;
 
 /* float32 or float64 from an .npy file; `field` opens the sentence. shapes: one letter a dimension,

@@ -8,10 +8,11 @@
 #include "base/checked.h"
 #include "prune/ranking.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define ALIVE_MAX_BYTES ((size_t)S2P_MAX_TOKENS * sizeof(int64_t) + 65536u) /* and a header */
 
 static const char *const names[S2_N_FIELDS] = {
     [S2_FIELD_ERC] = "erc",
@@ -53,24 +54,28 @@ static const char *shapes_of(const s2_recorded *r, s2_field field)
     const bool is_prompt = needs(r, S2P_NEED_ROTATED_KEY), is_tower = needs(r, S2P_NEED_VISION_KEY);
     switch (field) {
     case S2_FIELD_ERC:
+        return "a";
     case S2_FIELD_SCORE:
         return "n";
+    case S2_FIELD_H0:
+    case S2_FIELD_H1:
+        return "ad";
     case S2_FIELD_ATTN:
-        return needs(r, S2P_NEED_VISION_ATTN) ? "n|hn" : "qn|n|hqn";
+        return needs(r, S2P_NEED_VISION_ATTN) ? "n|hn" : "qa|a|hqa";
     case S2_FIELD_INPUT:
         return "hL";
     case S2_FIELD_HIDDEN:
-        return is_prompt ? "Ld" : is_tower ? "nd|cd" : "nd";
+        return is_prompt ? "Ld" : is_tower ? "nd|cd" : "ad";
     case S2_FIELD_CLS_HIDDEN:
         return "1d";
     case S2_FIELD_K:
-        return is_prompt ? "kLd" : is_tower ? "cd" : "knd";
+        return is_prompt ? "kLd" : is_tower ? "cd" : "kad";
     case S2_FIELD_Q:
         return is_tower ? "cd" : "hpd";
     case S2_FIELD_Q_LAST:
         return "hd";
     case S2_FIELD_K_IMG:
-        return "knd";
+        return "kad";
     case S2_FIELD_ATTN_HEADS:
     case S2_FIELD_CLS_ATTN_HEADS:
         return "hn";
@@ -86,7 +91,50 @@ static s2_sizes sizes_of(const s2_recorded *r)
 {
     const int32_t n = r->grid.rows * r->grid.cols;
     const int64_t rows = (int64_t)r->image_start + n + r->n_after;
-    return (s2_sizes){ r->grid, r->n_after > 0 && rows <= INT32_MAX ? (int32_t)rows : 0 };
+    return (s2_sizes){ r->grid, r->n_after > 0 && rows <= INT32_MAX ? (int32_t)rows : 0,
+                       r->n_alive };
+}
+
+s2p_status s2_recorded_take_alive(s2_recorded *recorded, const s2_array *array, const char *path,
+                                  s2p_error *error)
+{
+    const int64_t n_tokens = (int64_t)recorded->grid.rows * recorded->grid.cols;
+    if ((array->type != S2_I32 && array->type != S2_I64) || array->n_dims != 1 ||
+        array->count == 0 || array->count > (size_t)n_tokens)
+        return s2_fail(error, S2P_EFORMAT,
+                       "alive: '%.80s' is not a list of 1 to %lld tokens, int32 or int64", path,
+                       (long long)n_tokens);
+    int32_t *alive = malloc(array->count * sizeof *alive);
+    if (!alive) return s2_fail_memory(error, array->count * sizeof *alive, path);
+    const int32_t *narrow = array->data;
+    const int64_t *wide = array->data;
+    int64_t least = 0;
+    for (size_t i = 0; i < array->count; i++) {
+        const int64_t token = array->type == S2_I32 ? narrow[i] : wide[i];
+        if (token < least || token >= n_tokens) {
+            free(alive);
+            return s2_fail(error, S2P_EFORMAT,
+                           "alive: element %zu of '%.80s' is %lld; tokens ascend from 0 to %lld", i,
+                           path, (long long)token, (long long)(n_tokens - 1));
+        }
+        alive[i] = (int32_t)token;
+        least = token + 1;
+    }
+    free(recorded->alive);
+    recorded->alive = alive;
+    recorded->n_alive = (int32_t)array->count;
+    return S2P_OK;
+}
+
+s2p_status s2_recorded_read_alive(s2_recorded *recorded, const char *path, s2p_error *error)
+{
+    s2_array array;
+    s2p_error why = { S2P_OK, "" };
+    s2p_status st = s2_npy_read(path, ALIVE_MAX_BYTES, &array, &why);
+    if (st != S2P_OK) return s2_fail(error, st, "alive: %s", why.message);
+    st = s2_recorded_take_alive(recorded, &array, path, error);
+    s2_array_free(&array);
+    return st;
 }
 
 s2p_status s2_recorded_read(s2_recorded *recorded, s2_field field, const char *path,
@@ -113,6 +161,7 @@ void s2_recorded_free(s2_recorded *recorded)
 {
     for (size_t f = 0; f < S2_N_FIELDS; f++) free(recorded->field[f].data);
     for (size_t m = 0; m < S2_N_MADE; m++) free(recorded->made[m]);
+    free(recorded->alive);
     *recorded = (s2_recorded){ .method = NULL };
 }
 
@@ -153,7 +202,7 @@ static s2p_status make_erc(s2_recorded *r, s2p_error *error)
 static s2p_status average_heads(s2_recorded *r, const float *attn, const int32_t shape[3],
                                 int32_t first, s2p_error *error)
 {
-    const int32_t n = r->grid.rows * r->grid.cols;
+    const int32_t n = r->alive ? r->n_alive : r->grid.rows * r->grid.cols;
     const s2p_status st = allocate(r, S2_MADE_QUERY_ATTN, (size_t)shape[1], (size_t)n, error);
     if (st != S2P_OK) return st;
     for (int32_t q = 0; q < shape[1]; q++)
@@ -206,8 +255,8 @@ static void show_rows(const s2_recorded *r, s2p_signals *s)
 {
     const s2_tensor *h1 = &r->field[S2_FIELD_H1], *vis = &r->field[S2_FIELD_VIS],
                     *hidden = &r->field[S2_FIELD_HIDDEN], *feat = &r->field[S2_FIELD_FEAT];
-    const bool is_hidden = hidden->data && needs(r, S2P_NEED_HIDDEN);
-    const s2_tensor *inside = h1->data ? h1 : is_hidden ? hidden : vis;
+    const bool is_hidden = (hidden->data && needs(r, S2P_NEED_HIDDEN)) || r->alive;
+    const s2_tensor *inside = h1->data ? h1 : is_hidden ? hidden : vis; /* vis has every token */
     s->hidden = inside->data;
     s->hidden_dim = inside->shape[1];
     const bool is_tower = hidden->data && needs(r, S2P_NEED_VISION_KEY);
@@ -322,6 +371,8 @@ s2p_status s2_recorded_view(s2_recorded *recorded, s2p_view *view, s2p_error *er
 {
     s2_tensor *field = recorded->field;
     s2p_status st = S2P_OK;
+    view->alive = recorded->alive;
+    view->n_alive = recorded->n_alive;
     view->signals.erc = field[S2_FIELD_ERC].data;
     if (!field[S2_FIELD_ERC].data && field[S2_FIELD_H0].data && field[S2_FIELD_H1].data) {
         st = make_erc(recorded, error);
@@ -336,65 +387,62 @@ s2p_status s2_recorded_view(s2_recorded *recorded, s2p_view *view, s2p_error *er
     return st;
 }
 
-/* --- later stages -------------------------------------------------------------------- */
+/* --- and back ------------------------------------------------------------------------ */
 
-/* [n_blocks][n][width] to [n_blocks][n_alive][width]; NULL stays NULL. */
-static bool gather(const float *from, size_t n_blocks, int32_t n, size_t width,
-                   const int32_t *alive, int32_t n_alive, float **out)
+typedef struct shown_list {
+    s2_shown *item;
+    int32_t n;
+} shown_list;
+
+/* [a], [a][b] or [a][b][c]: a size of 0 ends the shape. */
+static void show(shown_list *list, s2_field field, const float *data, int32_t a, int32_t b,
+                 int32_t c)
 {
-    if (!from) return true;
-    *out = malloc(n_blocks * (size_t)n_alive * width * sizeof **out);
-    if (!*out) return false;
-    for (size_t b = 0; b < n_blocks; b++)
-        for (int32_t i = 0; i < n_alive; i++)
-            memcpy(*out + (b * (size_t)n_alive + (size_t)i) * width,
-                   from + (b * (size_t)n + (size_t)alive[i]) * width, width * sizeof **out);
-    return true;
+    if (!data) return;
+    const int32_t n_dims = b == 0 ? 1 : c == 0 ? 2 : 3;
+    list->item[list->n++] = (s2_shown){ field, data, n_dims, { a, b, c } };
 }
 
-/* Attention recorded once stays what it is when tokens go: one head whose softmax over those left
- * ranks them as before. The goldens of FEATHER's second stage are made that way. */
-static s2p_status restrict_attention(const s2p_taps *t, int32_t n_tokens, const int32_t *alive,
-                                     int32_t n_alive, s2_restricted *out)
+int32_t s2_recorded_fields(const s2p_method *method, const s2p_view *view, s2p_grid grid,
+                           s2_shown out[S2_N_FIELDS])
 {
-    static const float one = 1.0f;
-    double *score = malloc((size_t)n_tokens * sizeof *score);
-    out->plain_key = malloc((size_t)n_alive * sizeof *out->plain_key);
-    s2p_status st = score && out->plain_key
-                        ? s2p_head_attention(t->last_query, t, n_tokens, score, NULL)
-                        : S2P_ENOMEM;
-    for (int32_t i = 0; st == S2P_OK && i < n_alive; i++)
-        out->plain_key[i] = (float)log(fmax(score[alive[i]], DBL_MIN));
-    free(score);
-    s2p_taps *taps = &out->view.taps;
-    taps->plain_key = out->plain_key;
-    taps->last_query = &one;
-    taps->n_heads = taps->n_kv_heads = taps->head_dim = 1;
-    return st;
-}
+    const uint32_t needed = s2p_method_needs(method, &view->choice);
+    const s2p_signals *s = &view->signals;
+    const s2p_taps *t = &view->taps;
+    const int32_t n = grid.rows * grid.cols, rows = view->alive ? view->n_alive : n;
+    const bool sees_text = (needed & S2P_NEED_TEXT) != 0;
+    const bool is_mean = (needed & S2P_NEED_MEAN_QUERY) != 0;
+    shown_list list = { out, 0 };
 
-s2p_status s2_restrict(const s2p_view *all, int32_t n_tokens, const int32_t *alive, int32_t n_alive,
-                       s2_restricted *out)
-{
-    const s2p_signals *s = &all->signals;
-    *out = (s2_restricted){ .view = *all };
-    if (!gather(s->erc, 1, n_tokens, 1, alive, n_alive, &out->erc) ||
-        !gather(s->hidden, 1, n_tokens, (size_t)s->hidden_dim, alive, n_alive, &out->hidden) ||
-        !gather(s->query_attn, (size_t)s->n_queries, n_tokens, 1, alive, n_alive, &out->query_attn))
-        return S2P_ENOMEM;
-    out->view.alive = alive;
-    out->view.n_alive = n_alive;
-    out->view.signals.erc = out->erc;
-    out->view.signals.hidden = out->hidden;
-    out->view.signals.query_attn = out->query_attn;
-    if (!all->taps.plain_key || !all->taps.last_query) return S2P_OK;
-    return restrict_attention(&all->taps, n_tokens, alive, n_alive, out);
-}
+    if (needed & S2P_NEED_ERC) show(&list, S2_FIELD_ERC, s->erc, rows, 0, 0);
+    if (needed & S2P_NEED_HIDDEN)
+        show(&list, is_mean ? S2_FIELD_HIDDEN : S2_FIELD_H1, s->hidden, rows, s->hidden_dim, 0);
+    if (needed & S2P_NEED_FEATURE) {
+        const bool is_entering = sees_text && (needed & S2P_NEED_HIDDEN);
+        show(&list, is_entering ? S2_FIELD_VIS : S2_FIELD_FEAT, s->feature, n, s->feature_dim, 0);
+    }
+    if (needed & (S2P_NEED_QUERY_ATTN | S2P_NEED_LAST_ATTN))
+        show(&list, S2_FIELD_ATTN, s->query_attn, s->n_queries, rows, 0);
 
-void s2_restricted_free(s2_restricted *restricted)
-{
-    free(restricted->erc);
-    free(restricted->hidden);
-    free(restricted->query_attn);
-    free(restricted->plain_key);
+    if (needed & S2P_NEED_VISION_ATTN)
+        show(&list, S2_FIELD_ATTN, t->vision_attn, t->vision_heads == 1 ? n : t->vision_heads,
+             t->vision_heads == 1 ? 0 : n, 0);
+    if (needed & S2P_NEED_VISION_KEY)
+        show(&list, S2_FIELD_KEYS, t->vision_key, n, t->vision_key_dim, 0);
+    if (sees_text) {
+        show(&list, S2_FIELD_TEXT, t->text, t->n_text, t->text_dim, 0);
+        show(&list, S2_FIELD_IMG_EMBED, t->aligned, n, t->text_dim, 0);
+    }
+
+    if (needed & S2P_NEED_LAST_QUERY)
+        show(&list, S2_FIELD_Q_LAST, t->last_query, t->n_heads, t->head_dim, 0);
+    if (is_mean) show(&list, S2_FIELD_Q, t->mean_query, t->n_heads, 1, t->head_dim);
+    if (needed & S2P_NEED_PLAIN_KEY)
+        show(&list, is_mean ? S2_FIELD_K : S2_FIELD_K_IMG, t->plain_key, t->n_kv_heads, rows,
+             t->head_dim);
+    if (needed & S2P_NEED_ROTATED_KEY)
+        show(&list, S2_FIELD_K, t->rotated_key, t->n_kv_heads, t->n_prompt, t->head_dim);
+    if (needed & S2P_NEED_NORMED)
+        show(&list, S2_FIELD_HIDDEN, t->normed, t->n_prompt, t->normed_dim, 0);
+    return list.n;
 }

@@ -9,7 +9,8 @@ enum s2_exit { /* pinned: scripts rely on them */
                S2_EXIT_FAILURE = 1,
                S2_EXIT_USAGE = 2,
                S2_EXIT_INPUT = 3,
-               S2_EXIT_RESOURCES = 4, /* memory or disk */
+               S2_EXIT_RESOURCES = 4,  /* memory or disk */
+               S2_EXIT_INCOMPLETE = 5, /* finished, but not all of it worked */
                S2_EXIT_INTERRUPTED = 130
 };
 

@@ -1,6 +1,7 @@
 /* run_chat.c - a conversation line by line: questions, and commands that start with a slash. */
 #include "run_options.h"
 
+#include "method_list.h"
 #include "report.h"
 
 #include <stdio.h>
@@ -11,7 +12,8 @@
 static const char help_text[] =
     "/image FILE   show the model another picture\n"
     "/method NAME  how visual tokens are chosen, from the next picture on\n"
-    "/budget N     how many are kept, from the next picture on\n"
+    "/budget N     how many are kept, or a share as 11%, from the next picture on\n"
+    "/mode NAME    default or published\n"
     "/show         the last picture with the tokens that were kept\n"
     "/save FILE    the same into a .png or .svg\n"
     "/reset        forget the conversation\n"
@@ -29,12 +31,26 @@ static void complain(const s2p_error *error)
 
 static void set_budget(chat *c, const char *text)
 {
-    char *end;
-    const long value = strtol(text, &end, 10);
-    if (*text == '\0' || *end != '\0' || value < 1 || value > S2P_MAX_TOKENS)
-        (void)fprintf(stderr, "error: /budget takes a number of tokens, 1 or more\n");
+    static const s2_option row = {
+        .name = "/budget", .type = S2_OPTION_BUDGET, .min = 1, .max = S2P_MAX_TOKENS
+    };
+    s2_budget budget;
+    s2p_error error = { S2P_OK, "" };
+    if (s2_option_set(&row, row.name, text, &budget, &error) != S2P_OK) {
+        complain(&error);
+        return;
+    }
+    c->job->prune.budget = budget.count;
+    c->job->prune.budget_percent = budget.percent;
+}
+
+static void set_mode(chat *c, const char *name)
+{
+    const int32_t mode = s2_choice_index(s2_mode_name, name);
+    if (mode < 0)
+        (void)fprintf(stderr, "error: /mode takes default or published\n");
     else
-        c->job->prune.budget = (int32_t)value;
+        c->job->prune.published = mode;
 }
 
 static void set_method(chat *c, const char *name)
@@ -66,6 +82,8 @@ static bool obey(chat *c, char *line)
         set_method(c, argument);
     } else if (strcmp(line, "/budget") == 0) {
         set_budget(c, argument);
+    } else if (strcmp(line, "/mode") == 0) {
+        set_mode(c, argument);
     } else if (strcmp(line, "/show") == 0) {
         (void)s2_run_show(c->job, 0);
     } else if (strcmp(line, "/save") == 0 && *argument) {

@@ -1,6 +1,7 @@
 /* run_turn.c - the work behind `run`: open the model, take pictures, produce an answer. */
 #include "run_options.h"
 
+#include "base/file.h"
 #include "engine/sample.h"
 #include "inputs.h"
 #include "prune/method.h"
@@ -55,6 +56,7 @@ static s2v_session_options session_options(const run_options *o)
     s.frequency_penalty = (float)o->frequency_penalty;
     s.seed = o->seed;
     s.ignore_eos = o->ignore_eos;
+    s.keep_picture = o->keep_picture;
     return s;
 }
 
@@ -73,10 +75,46 @@ s2p_status s2_run_open(run_job *job, s2p_error *error)
     e.progress = show_progress;
     e.user = job;
     s2_buffer_init(&job->answer, MAX_ANSWER);
+    s2v_prune_options_init(&job->prune);
+    job->prune.method = s2v_method_name((size_t)o->method);
+    job->prune.budget = o->budget.count;
+    job->prune.budget_percent = o->budget.percent;
+    job->prune.published = o->mode;
+    job->prune.choice = (s2p_choice){ .side = o->grid,
+                                      .allocator = s2p_allocator_name((size_t)o->allocator),
+                                      .selector = s2p_selector_name((size_t)o->selector),
+                                      .seed = o->seed };
     const s2p_status st = s2v_engine_open(&job->engine, &e, error);
     if (st != S2P_OK) return st;
     const s2v_session_options s = session_options(o);
     return s2v_session_create(&job->session, job->engine, &s, error);
+}
+
+void s2_run_close(run_job *job)
+{
+    s2v_session_free(job->session);
+    s2v_engine_close(job->engine);
+    for (int32_t i = 0; i < job->n_pictures; i++) s2_image_free(&job->picture[i]);
+    s2_buffer_free(&job->answer);
+    free(job->logits);
+}
+
+s2p_status s2_run_question(const run_options *o, s2_buffer *text, s2p_error *error)
+{
+    if (o->prompt && o->prompt_file)
+        return s2_fail(error, S2P_EINVAL, "-p and -f both give the question; use one");
+    s2p_status st = S2P_OK;
+    if (o->prompt_file)
+        st = s2_file_read(o->prompt_file, text, error);
+    else if (o->prompt)
+        s2_buffer_append(text, o->prompt, strlen(o->prompt));
+    if (st != S2P_OK) return st;
+    if (text->size && memchr(text->data, 0, text->size))
+        return s2_fail(error, S2P_EFORMAT, "the question holds a NUL byte");
+    while (o->prompt_file && text->size && text->data[text->size - 1] == '\n') text->size--;
+    s2_buffer_append(text, "", 1);
+    return text->status == S2P_OK ? S2P_OK
+                                  : s2_fail(error, text->status, "the question is too long");
 }
 
 /* Item `index` of "64,32"; the last one stands for those after it. */
@@ -236,6 +274,8 @@ s2p_status s2_run_turn(run_job *job, const char *text, int32_t n_turn_pictures, 
     s2p_status st = s2v_stop_create(&stop, job->options->stop.item, job->options->stop.n, error);
     if (st != S2P_OK) return st;
     st = prefill(job, text, n_turn_pictures, error);
+    if (st == S2P_OK && job->record)
+        (void)s2_record_finish(job->record, job->stats.stage_after, job->stats.n_stages);
     job->has_history = st == S2P_OK; /* a failed prefill forgets what came before */
     if (st == S2P_OK && job->options->logits) st = keep_logits(job, error);
     const double start = now_ms();

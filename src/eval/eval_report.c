@@ -17,20 +17,25 @@ const char *s2e_format_name(size_t index)
 
 static bool is_full(const s2e_result *r) { return strcmp(r->setting.method, "full") == 0; }
 
-static const s2e_result *find(const s2e_report *r, const char *method, int32_t budget)
+/* The method at the budget of `as`, however that was stated. */
+static const s2e_result *find(const s2e_report *r, const char *method, const s2e_setting *as)
 {
     for (int32_t i = 0; i < r->n; i++) {
         const s2e_setting *s = &r->result[i].setting;
-        if (strcmp(s->method, method) == 0 && s->budget == budget) return &r->result[i];
+        const bool is_same = s->percent > 0.0 || as->percent > 0.0 ? s->percent == as->percent
+                                                                   : s->budget == as->budget;
+        if (is_same && strcmp(s->method, method) == 0) return &r->result[i];
     }
     return NULL;
 }
+
+static bool is_published(const s2e_report *r) { return r->n > 0 && r->result[0].setting.published; }
 
 /* The setting this one is compared with; NULL when it is not. */
 static const s2e_result *rival_of(const s2e_report *r, const s2e_result *one)
 {
     if (is_full(one) || strcmp(one->setting.method, r->reference) == 0) return NULL;
-    return find(r, r->reference, one->setting.budget);
+    return find(r, r->reference, &one->setting);
 }
 
 /* --- text and Markdown ------------------------------------------------------- */
@@ -166,8 +171,9 @@ static void write_thirds(const s2e_report *r, table *t)
 static s2p_status write_tables(const s2e_report *r, bool is_markdown, s2_buffer *out)
 {
     table t = { out, is_markdown, 0 };
-    s2_buffer_printf(out, "%s with %s: %d pictures, %d questions; percent right\n\n", r->task,
-                     r->model, r->set->n_pictures, r->set->n_questions);
+    s2_buffer_printf(out, "%s with %s: %d pictures, %d questions; percent right%s\n\n", r->task,
+                     r->model, r->set->n_pictures, r->set->n_questions,
+                     is_published(r) ? "; methods as published" : "");
     s2p_status st = write_accuracy(r, &t);
     if (st == S2P_OK) st = write_gains(r, &t);
     if (st == S2P_OK) write_thirds(r, &t);
@@ -220,12 +226,14 @@ static json_t *json_setting(const s2e_report *r, const s2e_result *one)
         json_decref(category);
         return NULL;
     }
-    json_t *out =
-        json_pack("{s:s, s:f, s:i, s:o, s:f, s:o, s:f, s:f, s:f}", "method", one->setting.method,
-                  "image_tokens", one->image_tokens, "seeds", one->setting.n_seeds, "category",
-                  category, "mean", a.mean, "all", json_interval(&all), "prompt_ms", one->prompt_ms,
-                  "kv_visual_bytes", one->kv_bytes, "seconds", one->seconds);
+    json_t *out = json_pack("{s:s, s:i, s:f, s:i, s:o, s:f, s:o, s:f, s:f, s:f}", "method",
+                            one->setting.method, "budget", one->setting.budget, "image_tokens",
+                            one->image_tokens, "seeds", one->setting.n_seeds, "category", category,
+                            "mean", a.mean, "all", json_interval(&all), "prompt_ms", one->prompt_ms,
+                            "kv_visual_bytes", one->kv_bytes, "seconds", one->seconds);
     if (out && rival) json_object_set_new(out, "reference_gain", json_interval(&gain));
+    if (out && one->setting.percent > 0.0)
+        json_object_set_new(out, "budget_percent", json_real(one->setting.percent));
     double third[3];
     if (out && s2e_thirds(r->set, one->score, third))
         json_object_set_new(out, "heterogeneity_thirds",
@@ -240,9 +248,10 @@ static s2p_status write_json(const s2e_report *r, s2_buffer *out)
         (void)json_array_append_new(results, json_setting(r, &r->result[i]));
     const bool is_whole = json_array_size(results) == (size_t)r->n;
     json_t *root =
-        json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:o}", "schema", "s2prune.eval/1", "task",
-                  r->task, "model", r->model, "pictures", r->set->n_pictures, "questions",
-                  r->set->n_questions, "reference", r->reference, "results", results);
+        json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:o}", "schema", "s2prune.eval/1", "task",
+                  r->task, "model", r->model, "mode", is_published(r) ? "published" : "default",
+                  "pictures", r->set->n_pictures, "questions", r->set->n_questions, "reference",
+                  r->reference, "results", results);
     s2p_status st = root && is_whole ? s2_json_write(root, 9, out) : S2P_ENOMEM;
     s2_buffer_append(out, "\n", 1);
     json_decref(root);

@@ -64,6 +64,8 @@ static s2p_status ask(inquiry *q, s2e_result *result, int32_t seed, int32_t inde
     s2v_prune_options_init(&prune);
     prune.method = result->setting.method;
     prune.budget = result->setting.budget > 0 ? result->setting.budget : S2P_MAX_TOKENS;
+    prune.budget_percent = result->setting.percent;
+    prune.published = result->setting.published;
     prune.choice.seed = seed_of(seed, question->picture);
 
     char answer[MAX_ANSWER];

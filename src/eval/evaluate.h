@@ -13,6 +13,8 @@ typedef struct s2e_setting {
     const char *method; /* "full", "s2prune", ... */
     int32_t budget;     /* visual tokens kept per picture; 0: all */
     int32_t n_seeds;    /* runs of a method that draws; their mean counts */
+    double percent;     /* if above 0: this share of each picture's tokens instead of budget */
+    bool published;     /* what the authors' code does, its counts and defects included */
 } s2e_setting;
 
 typedef struct s2e_result {

@@ -1,4 +1,4 @@
-/* base64.h - bytes as text, for SVG and terminals; private to src/image. */
+/* base64.h - bytes as text, for SVG, HTML and terminals. */
 #ifndef S2_IMAGE_BASE64_H
 #define S2_IMAGE_BASE64_H
 

@@ -6,6 +6,7 @@
  */
 #include "image/overlay_parts.h"
 
+#include "base/markup.h"
 #include "image/base64.h"
 
 #include <string.h>
@@ -13,44 +14,10 @@
 #define CAPTION_HEIGHT 40
 #define CAPTION_SIZE 20
 
-/* Bytes of the UTF-8 sequence at p, 0 when it is none that XML allows. */
-static int sequence_length(const unsigned char *p)
-{
-    const int n = p[0] < 0x80   ? 1
-                  : p[0] < 0xC2 ? 0
-                  : p[0] < 0xE0 ? 2
-                  : p[0] < 0xF0 ? 3
-                  : p[0] < 0xF5 ? 4
-                                : 0;
-    uint32_t code = n < 2 ? p[0] : p[0] & (0x7Fu >> n);
-    for (int i = 1; i < n; i++) { /* stops at the NUL that ends the text */
-        if ((p[i] & 0xC0) != 0x80) return 0;
-        code = code << 6 | (p[i] & 0x3Fu);
-    }
-    const bool is_overlong = (n == 3 && code < 0x800) || (n == 4 && code < 0x10000);
-    const bool is_refused = code < 0x20 || code == 0x7F || (code >= 0xD800 && code < 0xE000) ||
-                            code == 0xFFFE || code == 0xFFFF || code > 0x10FFFF;
-    return is_overlong || is_refused ? 0 : n;
-}
-
-/* Text for an element: markup escaped, what is not text shown as '?'. */
+/* Text for an element. */
 static void append_text(s2_buffer *out, const char *text)
 {
-    const unsigned char *p = (const unsigned char *)text;
-    while (*p) {
-        const int n = sequence_length(p);
-        if (n == 0)
-            s2_buffer_append(out, "?", 1);
-        else if (*p == '&')
-            s2_buffer_append(out, "&amp;", 5);
-        else if (*p == '<')
-            s2_buffer_append(out, "&lt;", 4);
-        else if (*p == '>')
-            s2_buffer_append(out, "&gt;", 4);
-        else
-            s2_buffer_append(out, p, (size_t)n);
-        p += n > 0 ? n : 1;
-    }
+    s2_markup_append(out, text, strlen(text), false);
 }
 
 static void append_colour(s2_buffer *out, s2_colour c)

@@ -88,7 +88,7 @@ def check_eval():
     for arguments, code, sentence in (
             (("--tasks", "pope"), 2, "error: --tasks: unknown task 'pope'"),
             (("--methods", "nothing"), 2, "error: --methods: unknown method 'nothing'"),
-            (("--budgets", "64,x"), 2, "error: --budgets: 'x' is not a number"),
+            (("--budgets", "64,x"), 2, "error: --budgets 'x' is neither a number of tokens"),
             (("--data-dir", "/nowhere"), 3, "error: "),
             (("--samples", "/nowhere/x", "--limit", "1", "--methods", "full"), 1, "error: ")):
         got = run("eval", "-q", *arguments)

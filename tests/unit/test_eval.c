@@ -164,6 +164,19 @@ static void test_bootstrap(void **state)
 
 /* --- tables ----------------------------------------------------------------- */
 
+#define FULL                           \
+    {                                  \
+        .method = "full", .n_seeds = 1 \
+    }
+#define RANDOM_64                                      \
+    {                                                  \
+        .method = "random", .budget = 64, .n_seeds = 2 \
+    }
+#define S2PRUNE_64                                      \
+    {                                                   \
+        .method = "s2prune", .budget = 64, .n_seeds = 1 \
+    }
+
 static void test_report(void **state)
 {
     (void)state;
@@ -171,9 +184,9 @@ static void test_report(void **state)
     assert_int_equal(read_text(small_set, &set, NULL), S2P_OK);
     float full[] = { 1, 1, 1, 1, 1 }, ours[] = { 1, 0, 1, 1, 1 }, other[] = { 0, 0, 0.5f, 0, 1 };
     const s2e_result result[] = {
-        { .setting = { "full", 0, 1 }, .score = full, .image_tokens = 576 },
-        { .setting = { "random", 64, 2 }, .score = other, .image_tokens = 64 },
-        { .setting = { "s2prune", 64, 1 }, .score = ours, .image_tokens = 64 },
+        { .setting = FULL, .score = full, .image_tokens = 576 },
+        { .setting = RANDOM_64, .score = other, .image_tokens = 64 },
+        { .setting = S2PRUNE_64, .score = ours, .image_tokens = 64 },
     };
     const s2e_report report = {
         .task = "synth", .model = "m", .set = &set, .result = result, .n = 3, .reference = "s2prune"
@@ -200,6 +213,48 @@ static void test_report(void **state)
                    (const char *)out.data);
         s2_buffer_free(&out);
     }
+    s2e_set_free(&set);
+}
+
+/* A share is compared with the same share, not with a budget that happens to be as large. */
+static void test_report_of_shares(void **state)
+{
+    (void)state;
+    s2e_set set;
+    assert_int_equal(read_text(small_set, &set, NULL), S2P_OK);
+    float ours[] = { 1, 0, 1, 1, 1 }, other[] = { 0, 0, 0.5f, 0, 1 };
+    const s2e_setting share = {
+        .method = "s2prune", .n_seeds = 1, .percent = 12.5, .published = true
+    };
+    s2e_setting rival = share;
+    rival.method = "dart";
+    s2e_result result[] = {
+        { .setting = share, .score = ours, .image_tokens = 72 },
+        { .setting = rival, .score = other, .image_tokens = 72 },
+        { .setting = { .method = "fastv", .n_seeds = 1, .budget = 72 }, .score = other },
+    };
+    const s2e_report report = {
+        .task = "synth", .model = "m", .set = &set, .result = result, .n = 3, .reference = "s2prune"
+    };
+    s2_buffer text, out;
+    s2_buffer_init(&text, 1 << 20);
+    s2_buffer_init(&out, 1 << 20);
+    assert_int_equal(s2e_report_write(&report, S2E_TEXT, &text), S2P_OK);
+    s2_buffer_append(&text, "", 1);
+    assert_non_null(strstr((const char *)text.data, "percent right; methods as published"));
+    assert_int_equal(s2e_report_write(&report, S2E_JSON, &out), S2P_OK);
+    json_t *root = NULL;
+    assert_int_equal(s2_json_parse(out.data, out.size, "report", &root, NULL), S2P_OK);
+    assert_string_equal(s2_json_string(root, "mode"), "published");
+    const json_t *list = json_object_get(root, "results");
+    assert_true(json_real_value(json_object_get(json_array_get(list, 0), "budget_percent")) ==
+                12.5);
+    assert_non_null(json_object_get(json_array_get(list, 1), "reference_gain"));
+    assert_null(json_object_get(json_array_get(list, 2), "reference_gain"));
+    assert_null(json_object_get(json_array_get(list, 2), "budget_percent"));
+    json_decref(root);
+    s2_buffer_free(&out);
+    s2_buffer_free(&text);
     s2e_set_free(&set);
 }
 
@@ -295,7 +350,7 @@ static void test_evaluate(void **state)
     assert_int_equal(task->read(data, &set, NULL), S2P_OK);
     assert_true(set.n_pictures >= 200 && set.n_questions >= 1600 && set.n_categories == 8);
     s2e_set_limit(&set, 26);
-    const s2e_setting setting[] = { { "full", 0, 1 }, { "random", 64, 2 }, { "s2prune", 64, 1 } };
+    const s2e_setting setting[] = { FULL, RANDOM_64, S2PRUNE_64 };
     s2e_result result[3], again[3];
     heard h = { 0, S2P_OK };
     const s2e_watch watch = { hear, NULL, &h };
@@ -318,16 +373,49 @@ static void test_evaluate(void **state)
     s2v_engine_close(engine);
 }
 
+/* Shares and modes reach the engine: 12.5 % of 576, and DART's four more than it was asked for. */
+static void test_shares_and_modes(void **state)
+{
+    (void)state;
+    char data[1024];
+    (void)snprintf(data, sizeof data, "%s/data/synth", source);
+    s2v_engine *engine = open_bundled();
+    const s2e_task *task = s2e_task_find("synth");
+    s2e_set set;
+    assert_int_equal(task->read(data, &set, NULL), S2P_OK);
+    s2e_set_limit(&set, 2);
+    const s2e_setting setting[] = {
+        { .method = "dart", .n_seeds = 1, .percent = 12.5 },
+        { .method = "dart", .n_seeds = 1, .percent = 12.5, .published = true },
+        { .method = "dart", .n_seeds = 1, .budget = 64, .published = true },
+    };
+    static const double kept[] = { 72.0, 76.0, 68.0 };
+    s2e_result result[3];
+    assert_int_equal(s2e_evaluate(engine, task, &set, setting, 3, 2, NULL, result, NULL), S2P_OK);
+    for (int i = 0; i < 3; i++)
+        CHECK_CASE(fabs(result[i].image_tokens - kept[i]) < 1e-6, "%d: %g", i,
+                   result[i].image_tokens);
+    s2e_results_free(result, 3);
+    s2e_set_free(&set);
+    s2v_engine_close(engine);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3) return 2;
     folder = argv[1];
     source = argv[2];
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_read),         cmocka_unit_test(test_refuse),
-        cmocka_unit_test(test_score),        cmocka_unit_test(test_accuracy),
-        cmocka_unit_test(test_bootstrap),    cmocka_unit_test(test_report),
-        cmocka_unit_test(test_keep_picture), cmocka_unit_test(test_evaluate),
+        cmocka_unit_test(test_read),
+        cmocka_unit_test(test_refuse),
+        cmocka_unit_test(test_score),
+        cmocka_unit_test(test_accuracy),
+        cmocka_unit_test(test_bootstrap),
+        cmocka_unit_test(test_report),
+        cmocka_unit_test(test_keep_picture),
+        cmocka_unit_test(test_evaluate),
+        cmocka_unit_test(test_report_of_shares),
+        cmocka_unit_test(test_shares_and_modes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

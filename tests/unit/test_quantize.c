@@ -13,6 +13,7 @@
 #include "engine/recode.h"
 
 #include <errno.h>
+#include <math.h>
 
 static char folder[512];
 
@@ -189,6 +190,84 @@ static void test_recode(void **state)
     free(wanted);
 }
 
+/* Every finite number there is in 16 bits, as ggml reads it: 31 * 1024 of F16 and 255 * 128 of
+ * BF16, with both signs, in whole rows. */
+static void test_all_halves(void **state)
+{
+    (void)state;
+    static const struct {
+        enum ggml_type from;
+        uint16_t n; /* finite numbers of one sign */
+        int64_t row;
+    } cases[] = { { GGML_TYPE_F16, 0x7c00, 1024 }, { GGML_TYPE_BF16, 0x7f80, 128 } };
+    static uint16_t halves[2 * 0x7f80];
+    static float wanted[2 * 0x7f80];
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        const size_t n = 2 * (size_t)cases[c].n;
+        for (size_t i = 0; i < n; i++) halves[i] = (uint16_t)(i / 2 | (i % 2) << 15);
+        ggml_get_type_traits(cases[c].from)->to_float(halves, wanted, (int64_t)n);
+        s2v_recoder *recoder = NULL;
+        taken out = { 0 };
+        s2p_error error = { S2P_OK, "" };
+        assert_int_equal(s2v_recoder_create(&recoder, 0, &error), S2P_OK);
+        const s2v_recode_job job = { .name = "w",
+                                     .from = cases[c].from,
+                                     .to = GGML_TYPE_F32,
+                                     .n_per_row = cases[c].row,
+                                     .n_rows = (int64_t)n / cases[c].row,
+                                     .rows = (const uint8_t *)halves,
+                                     .sink = take,
+                                     .user = &out };
+        CHECK_CASE(s2v_recode(recoder, &job, &error) == S2P_OK, "%s", error.message);
+        assert_int_equal(out.data.n, n * sizeof *wanted);
+        assert_memory_equal(out.data.data, wanted, n * sizeof *wanted);
+        free(out.data.data);
+        s2v_recoder_free(recoder);
+    }
+}
+
+/* To F16, as ggml rounds: between every two neighbours, and a little on both sides of the middle.
+ */
+static void test_all_roundings(void **state)
+{
+    (void)state;
+    enum { N = 0x7bff, EACH = 8 };
+    static float values[N * EACH];
+    static uint16_t wanted[N * EACH];
+    for (uint16_t i = 0; i < N; i++) {
+        float pair[2];
+        ggml_fp16_to_fp32_row((const ggml_fp16_t[]){ i, (ggml_fp16_t)(i + 1) }, pair, 2);
+        const float middle = (pair[0] + pair[1]) / 2;
+        float *to = values + (size_t)i * EACH;
+        to[0] = pair[0];
+        to[1] = nextafterf(pair[0], pair[1]);
+        to[2] = nextafterf(middle, pair[0]);
+        to[3] = middle;
+        to[4] = nextafterf(middle, pair[1]);
+        to[5] = nextafterf(pair[1], pair[0]);
+        to[6] = -middle;
+        to[7] = -nextafterf(middle, pair[1]);
+    }
+    ggml_fp32_to_fp16_row(values, wanted, N * EACH);
+    s2v_recoder *recoder = NULL;
+    taken out = { 0 };
+    s2p_error error = { S2P_OK, "" };
+    assert_int_equal(s2v_recoder_create(&recoder, 0, &error), S2P_OK);
+    const s2v_recode_job job = { .name = "w",
+                                 .from = GGML_TYPE_F32,
+                                 .to = GGML_TYPE_F16,
+                                 .n_per_row = EACH,
+                                 .n_rows = N,
+                                 .rows = (const uint8_t *)values,
+                                 .sink = take,
+                                 .user = &out };
+    CHECK_CASE(s2v_recode(recoder, &job, &error) == S2P_OK, "%s", error.message);
+    assert_int_equal(out.data.n, sizeof wanted);
+    assert_memory_equal(out.data.data, wanted, sizeof wanted);
+    free(out.data.data);
+    s2v_recoder_free(recoder);
+}
+
 static void test_odd_values(void **state)
 {
     (void)state;
@@ -210,6 +289,11 @@ static void test_odd_values(void **state)
         { GGML_TYPE_F16, GGML_TYPE_F16, 0xfc01, false },
         { GGML_TYPE_F16, GGML_TYPE_Q4_0, 0x7c00, false },
         { GGML_TYPE_F16, GGML_TYPE_F32, 0x7c00, false },
+        { GGML_TYPE_F16, GGML_TYPE_Q8_0, 0xfbff, true },
+        { GGML_TYPE_BF16, GGML_TYPE_F16, 0x477f, true },
+        { GGML_TYPE_BF16, GGML_TYPE_F16, 0xc780, false },
+        { GGML_TYPE_BF16, GGML_TYPE_F32, 0xff7f, true },
+        { GGML_TYPE_BF16, GGML_TYPE_F32, 0xffc0, false },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         _Alignas(16) uint8_t row[256] = { 0 };
@@ -396,6 +480,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_choices),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_recode),
+        cmocka_unit_test(test_all_halves),
+        cmocka_unit_test(test_all_roundings),
         cmocka_unit_test(test_odd_values),
         cmocka_unit_test(test_file),
         cmocka_unit_test(test_layer0),

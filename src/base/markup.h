@@ -1,0 +1,17 @@
+/* markup.h - text from outside, made safe inside an SVG or HTML document. */
+#ifndef S2_BASE_MARKUP_H
+#define S2_BASE_MARKUP_H
+
+#include "base/buffer.h"
+
+#include <stdbool.h>
+
+/* Bytes of the UTF-8 character text[0..n) begins with; 0 when it is none (overlong forms,
+ * surrogates and cut-off sequences are not) or one no document may hold (controls). */
+size_t s2_markup_character(const char *text, size_t n);
+
+/* Append n bytes as the text of an element or of an attribute in double quotes: markup escaped,
+ * what is not text shown as '?'. has_lines: line ends and tabs stay, for text shown as it is. */
+void s2_markup_append(s2_buffer *out, const char *text, size_t n, bool has_lines);
+
+#endif /* S2_BASE_MARKUP_H */
