@@ -171,6 +171,10 @@ static s2p_status lay_out_rows(s2v_job *j)
     j->n_text = count_question(j);
     const bool has_tail = j->prompt->n_images > 0 && j->chat.piece[j->chat.n_pieces - 1].n_tokens;
     s->rows.n_tail = has_tail ? j->n_text : 0;
+    const int32_t last = s->rows.unit[s->rows.n - 1];
+    if (last >= 0 && j->unit[last].budget < j->unit[last].n_tokens) /* the answer grows on it */
+        return s2_fail(j->error, S2P_EINVAL,
+                       "the prompt ends with a picture; one that is pruned needs text after it");
     return S2P_OK;
 }
 

@@ -1,30 +1,13 @@
 /* test_engine_memory.c - allocations of our own code: none per token, and each one may fail.
  *
- * The program is linked with copies of our libraries in which malloc, calloc and realloc are
- * called s2_test_malloc and so on (engine.cmake). ggml keeps the real ones: it aborts when memory
- * runs out, so only ours can be made to fail, and only ours are counted by `n_ours`. What ggml
- * takes shows in what the heap has in use.
+ * Only our own are counted by `n_ours`; what ggml takes shows in what the heap has in use.
  */
+#include "engine/counted_malloc.h"
 #include "engine/tiny_run.h"
 
 #include <malloc.h>
 
 static const char *folder;
-static int n_ours, left = -1; /* allocations seen; those that still succeed, negative: all */
-
-void *s2_test_malloc(size_t size);
-void *s2_test_calloc(size_t count, size_t size);
-void *s2_test_realloc(void *old, size_t size);
-
-static bool must_fail(void)
-{
-    n_ours++;
-    return left >= 0 && left-- == 0;
-}
-
-void *s2_test_malloc(size_t size) { return must_fail() ? NULL : malloc(size); }
-void *s2_test_calloc(size_t count, size_t size) { return must_fail() ? NULL : calloc(count, size); }
-void *s2_test_realloc(void *old, size_t size) { return must_fail() ? NULL : realloc(old, size); }
 
 static int write_files(void **state)
 {

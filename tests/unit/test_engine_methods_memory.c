@@ -1,8 +1,7 @@
 /* test_engine_methods_memory.c - every allocation of our own code in a pruned prefill fails once:
  * a typed error, nothing left behind, and the session answers as if nothing had been.
- *
- * Linked with renamed allocators, as test_engine_memory.c says.
  */
+#include "engine/counted_malloc.h"
 #include "engine/method_scenes.h"
 
 /* One of each kind: what it looks at, how often it prunes, whether rows are merged or zeros. */
@@ -16,22 +15,7 @@ static const struct {
     { "prumerge+", 0 }, { "gprune", 0 },    { "divprune", 0 },
 };
 
-static int n_ours, left = -1; /* allocations seen; those that still succeed, negative: all */
 static outcome expected, got; /* too large for a stack */
-
-void *s2_test_malloc(size_t size);
-void *s2_test_calloc(size_t count, size_t size);
-void *s2_test_realloc(void *old, size_t size);
-
-static bool must_fail(void)
-{
-    n_ours++;
-    return left >= 0 && left-- == 0;
-}
-
-void *s2_test_malloc(size_t size) { return must_fail() ? NULL : malloc(size); }
-void *s2_test_calloc(size_t count, size_t size) { return must_fail() ? NULL : calloc(count, size); }
-void *s2_test_realloc(void *old, size_t size) { return must_fail() ? NULL : realloc(old, size); }
 
 static s2v_session *fresh(const pair *p)
 {

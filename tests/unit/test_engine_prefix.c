@@ -330,8 +330,8 @@ static question *changed_question(question *q, int which)
     case 12: /* the second is another one */
         q->image[1] = make_picture(pixels, WIDTH - 140, HEIGHT, 99);
         break;
-    case 13:
-        q->raw = "hellu<image> world <image> aaaa bcd";
+    case 13: /* as many tokens, one of them another */
+        q->raw = "user<image> world <image> aaaa bcd";
         break;
     case 14: /* the same tokens, a picture elsewhere */
         q->raw = "hello world<image> <image> aaaa bcd";
@@ -381,6 +381,8 @@ static void test_unseen_pixel(void **state)
     assert_miss(session, &first);
     assert_hit(session, changed_question(&q, 0));
     assert_miss(session, changed_question(&q, 12));
+    q.prune.method = "uniform"; /* which reads no more than the other */
+    assert_miss(session, &q);
     s2v_session_free(session);
 }
 
@@ -401,6 +403,11 @@ static void test_llava_changes(void **state)
     q.size[0].no_newline = 1;
     assert_miss(session, &q);
     assert_hit(session, &q);
+    q = ask_about(LLAVA, 2, "s2prune", 9); /* nothing but pictures between tokens */
+    q.raw = "hello<image> world<image> aaaa";
+    assert_miss(session, &q);
+    q.raw = "hello world<image><image> aaaa";
+    assert_miss(session, &q);
     s2v_session_free(session);
 }
 
@@ -613,6 +620,7 @@ static void test_cancelling(void **state)
             assert_int_equal(st, is_over ? S2P_OK : S2P_ECANCELLED);
             if (is_over) break;
             n_cancelled[is_hit]++;
+            assert_null(session->prefix.layer); /* nor does it hold memory */
             assert_miss(session, &first);
             assert_hit(session, &first);
         }

@@ -1,29 +1,13 @@
 /* test_engine_prefix_memory.c - every allocation of our own code fails once while a prefix is made
  * and used: the answer is right or there is a typed error, and the next answer is right.
- *
- * Linked with renamed allocators, as test_engine_memory.c says.
  */
+#include "engine/counted_malloc.h"
 #include "engine/tiny_run.h"
 
 static const char *folder;
 static s2v_engine *engine;
 static answer expected[2], got; /* too large for a stack */
 static question questions[2];
-static int n_ours, left = -1; /* allocations seen; those that still succeed, negative: all */
-
-void *s2_test_malloc(size_t size);
-void *s2_test_calloc(size_t count, size_t size);
-void *s2_test_realloc(void *old, size_t size);
-
-static bool must_fail(void)
-{
-    n_ours++;
-    return left >= 0 && left-- == 0;
-}
-
-void *s2_test_malloc(size_t size) { return must_fail() ? NULL : malloc(size); }
-void *s2_test_calloc(size_t count, size_t size) { return must_fail() ? NULL : calloc(count, size); }
-void *s2_test_realloc(void *old, size_t size) { return must_fail() ? NULL : realloc(old, size); }
 
 static int open_engine(void **state)
 {
