@@ -83,6 +83,25 @@ static void assert_row(int32_t row, const float *expected)
                    (double)seen.row[row][k], (double)expected[k], k);
 }
 
+/* The last row gives the logits, so pruning must not be able to take it. */
+static void a_picture_at_the_end(void **state)
+{
+    (void)state;
+    const s2v_session_options o = tiny_session_options();
+    for (int no_newline = 0; no_newline < 2; no_newline++)
+        for (int32_t budget = 5; budget <= LLAVA_TOKENS; budget += LLAVA_TOKENS - 5) {
+            question q = llava_question("s2prune", budget, 90, 70, S2V_VIEW_BASE);
+            q.size[0].no_newline = no_newline;
+            q.raw = "hello <image>";
+            s2p_error error = { S2P_OK, "" };
+            s2v_session *session = tiny_session(good, &o);
+            const bool is_refused = no_newline && budget < LLAVA_TOKENS;
+            CHECK_CASE(prefill(session, &q, NULL, &error) == (is_refused ? S2P_EINVAL : S2P_OK),
+                       "%d, %d: %s", no_newline, budget, error.message);
+            s2v_session_free(session);
+        }
+}
+
 static void one_view_and_a_newline(void **state)
 {
     (void)state;
@@ -502,6 +521,7 @@ int main(int argc, char **argv)
     folder = argv[1];
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_view_and_a_newline),
+        cmocka_unit_test(a_picture_at_the_end),
         cmocka_unit_test(tiles_lines_and_newlines),
         cmocka_unit_test(padding_and_tiles_hold_the_right_pixels),
         cmocka_unit_test(auto_sees_as_documented),
