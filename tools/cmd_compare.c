@@ -109,6 +109,7 @@ static s2p_status open_model(compare_job *job, s2p_error *error)
         job->seen[i] = *s2_run_seen(&job->run, i, &job->squared[i]);
     r->image_ms = job->run.stats.image_ms;
     r->vision_ms = job->run.stats.vision_ms;
+    r->watch_ms = job->run.stats.probe_ms;
     return S2P_OK;
 }
 

@@ -44,6 +44,7 @@ typedef struct compare_report { /* all borrowed */
     const s2p_image *picture; /* as the model saw them: padded if it did */
     int32_t n_pictures;
     double image_ms, vision_ms; /* once, before the first row */
+    double watch_ms;            /* and what the tower attended to, for the methods that ask */
 } compare_report;
 
 /* --- rows (compare_rows.c) -------------------------------------------------- */

@@ -135,12 +135,12 @@ static json_t *pictures_of(const compare_report *report)
 void s2_compare_json(const compare_report *report, s2_buffer *out)
 {
     json_t *root = json_pack(
-        "{s:s, s:o, s:o, s:o, s:s, s:s, s:o, s:{s:f, s:f}, s:o, s:o}", "schema",
+        "{s:s, s:o, s:o, s:o, s:s, s:s, s:o, s:{s:f, s:f, s:f}, s:o, s:o}", "schema",
         "s2prune.compare/1", "model", text_of(report->model), "question", text_of(report->question),
         "expect", report->expect ? text_of(report->expect) : json_null(), "mode", report->mode,
         "reference", report->reference, "images", pictures_of(report), "timings", "image_ms",
-        report->image_ms, "vision_ms", report->vision_ms, "rows", rows_of(report), "iou",
-        matrix_of(report));
+        report->image_ms, "vision_ms", report->vision_ms, "watch_ms", report->watch_ms, "rows",
+        rows_of(report), "iou", matrix_of(report));
     if (!root || s2_json_write(root, 9, out) != S2P_OK) out->status = S2P_ENOMEM;
     s2_buffer_append(out, "\n", 1);
     json_decref(root);
