@@ -4,7 +4,7 @@ JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX  ?= /usr/local
 CMAKE    = cmake -S . -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 
-.PHONY: all demo test test-sanitize test-long bench bench-engine fuzz install format lint clean
+.PHONY: all demo test test-sanitize test-long bench bench-engine bench-convert bench-methods fuzz install format lint clean
 
 all: ## build only
 	@scripts/setup build
@@ -35,6 +35,13 @@ bench: ## ratios with their spread, written to bench/results
 bench-engine: all ## the engine beside llama.cpp's (builds the peer and a 3 GB model in the cache)
 	@scripts/setup bench
 	@bench/engine $(BUILD)/s2prune
+
+bench-convert: all ## convert and quantize beside llama.cpp's tools (25 GB on disk while it runs, about 25 minutes)
+	@bench/convert $(BUILD)/s2prune
+
+bench-methods: all ## what choosing tokens costs, for every method, on a 3B-shaped model
+	@scripts/setup bench
+	@bench/methods $(BUILD)/s2prune
 
 fuzz: ## each fuzz target for a minute (SECONDS_EACH)
 	@scripts/setup test

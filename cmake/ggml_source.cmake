@@ -90,7 +90,7 @@ function(s2_ggml_from_tag why git dir)
   set(${why} "${failed}" PARENT_SCOPE)
 endfunction()
 
-# Unpack what the build, the peer and the model maker need from `dir`/bare.git.
+# Unpack what the build, the peers and the model maker need from `dir`/bare.git.
 function(s2_ggml_unpack why git dir)
   execute_process(COMMAND "${git}" -C "${dir}/bare.git" rev-parse "HEAD^{tree}"
     OUTPUT_VARIABLE tree OUTPUT_STRIP_TRAILING_WHITESPACE)
@@ -99,8 +99,8 @@ function(s2_ggml_unpack why git dir)
     return()
   endif()
   s2_try(failed "${dir}" "${git}" -C bare.git archive --prefix=source/ -o "${dir}/source.tar" HEAD
-    CMakeLists.txt LICENSE licenses cmake common ggml gguf-py include models/ggml-vocab-qwen2.gguf scripts src
-    tools vendor)
+    CMakeLists.txt LICENSE licenses cmake common conversion convert_hf_to_gguf.py ggml gguf-py include
+    models/ggml-vocab-qwen2.gguf scripts src tools vendor)
   if(NOT failed)
     s2_try(failed "${dir}" "${CMAKE_COMMAND}" -E tar xf source.tar)
   endif()
