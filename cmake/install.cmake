@@ -16,6 +16,7 @@ install(FILES ${PROJECT_BINARY_DIR}/s2prune.pc DESTINATION ${CMAKE_INSTALL_LIBDI
 if(S2_TOOLS)
   install(TARGETS s2prune_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   # The bundled model and benchmark: what `run` and `eval` use when nothing is given.
-  install(DIRECTORY models data DESTINATION ${CMAKE_INSTALL_DATADIR}/s2prune)
+  install(DIRECTORY models/s2prune-tiny DESTINATION ${CMAKE_INSTALL_DATADIR}/s2prune/models)
+  install(DIRECTORY data DESTINATION ${CMAKE_INSTALL_DATADIR}/s2prune)
 endif()
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

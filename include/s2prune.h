@@ -87,6 +87,8 @@ typedef struct s2p_moments { /* exact integer sums over the pixels of a region *
     int64_t count, sum, sum_sq;
 } s2p_moments;
 
+typedef struct s2p_method s2p_method;
+typedef struct s2p_view s2p_view; /* what a method looks at */
 typedef struct s2p_plan s2p_plan; /* opaque: a layout, rows to keep, and the scratch to find them */
 
 /* --- Simple API: the paper in one call ---------------------------------- */

@@ -67,12 +67,27 @@ void s2v_engine_get_info(const s2v_engine *engine, s2v_engine_info *info);
 const char *s2v_device_name(size_t index);
 const char *s2v_device_description(size_t index);
 
+/* Models the engine knows, by what their files say; 0 past the end, else *out is filled. */
+typedef struct s2v_architecture {
+    const char *title;     /* as people call it */
+    const char *name;      /* general.architecture of the text model */
+    const char *projector; /* clip.projector_type of the mmproj */
+} s2v_architecture;
+int s2v_architecture_at(size_t index, s2v_architecture *out);
+
 /* "ggml 0.25.1"; what the engine was built with. */
 const char *s2v_backend_version(void);
 
 /* --- Session -------------------------------------------------------------- */
 
 typedef enum s2v_kv_type { S2V_KV_F16 = 0, S2V_KV_F32 = 1, S2V_KV_Q8_0 = 2 } s2v_kv_type;
+
+typedef enum s2v_keep { /* of a picture, from one prompt to the next */
+                        S2V_KEEP_NOTHING = 0,
+                        S2V_KEEP_ROWS = 1, /* what the tower made of it */
+                        S2V_KEEP_ATTENTION =
+                            2 /* and what it attended to, for methods that may ask for it later */
+} s2v_keep;
 
 typedef struct s2v_session_options {
     int32_t n_ctx;     /* tokens the cache can hold, before pruning; 0: 4096 */
@@ -85,12 +100,13 @@ typedef struct s2v_session_options {
     float min_p;                                               /* 0: off */
     float repeat_penalty, presence_penalty, frequency_penalty; /* 1, 0, 0: off */
     uint64_t seed;
-    int ignore_eos;   /* go on after an end token */
-    int keep_picture; /* remember what the tower made of the last pictures: asking again is faster;
-                         2: and what it attended to, for methods that may ask for it later */
-    int keep_prefix;  /* remember the pruned pictures of the last prompt: another question about
-                         them, after s2v_session_reset, prefills only the question and gets the
-                         same answer; refused for methods that see the question */
+    int ignore_eos;          /* go on after an end token */
+    const char *const *stop; /* [n_stop] the answer ends before the first of these; copied */
+    size_t n_stop;
+    s2v_keep keep_picture; /* what is remembered of the last pictures: asking again is faster */
+    int keep_prefix; /* remember the pruned pictures of the last prompt: another question about
+                        them, after s2v_session_reset, prefills only the question and gets the same
+                        answer. Methods that see the question start anew each time */
 } s2v_session_options;
 
 typedef struct s2v_prune_options {
@@ -103,20 +119,19 @@ typedef struct s2v_prune_options {
     int published;               /* what the authors' code does, its counts and defects included */
 } s2v_prune_options;
 
-typedef enum s2v_view { /* LLaVA-OneVision only; other models have one view and take AUTO or BASE */
-                        S2V_VIEW_AUTO = 0, /* SQUARE for several pictures; for one BASE when
-                                              pruning, else ANYRES */
-                        S2V_VIEW_BASE = 1, /* the whole picture stretched to the tower's size, as
-                                              the paper does */
-                        S2V_VIEW_ANYRES =
-                            2, /* that, and the picture once more in tiles, as Hugging Face does */
-                        S2V_VIEW_SQUARE = 3 /* the whole picture padded to a square */
-} s2v_view;
+/* clang-format off */
+typedef enum s2v_framing {  /* LLaVA-OneVision only; other models take AUTO or BASE */
+    S2V_FRAMING_AUTO   = 0, /* SQUARE for several pictures; for one BASE when pruning, else ANYRES */
+    S2V_FRAMING_BASE   = 1, /* the whole picture stretched to the tower's size, as the paper does */
+    S2V_FRAMING_ANYRES = 2, /* that, and the picture once more in tiles, as Hugging Face does */
+    S2V_FRAMING_SQUARE = 3  /* the whole picture padded to a square */
+} s2v_framing;
+/* clang-format on */
 
 typedef struct s2v_image_options {  /* how a picture becomes the tower's input */
     int32_t width, height;          /* 0: by the model's own rule; else stretched to this size */
     int64_t min_pixels, max_pixels; /* 0: the model's own limits */
-    s2v_view view;
+    s2v_framing framing;
     int no_newline;             /* LLaVA-OneVision without its newline rows */
     int structure_from_resized; /* measure structure on the resized picture (not the paper's way) */
 } s2v_image_options;
@@ -178,9 +193,13 @@ s2p_status s2v_session_prefill(s2v_session *session, const s2v_prompt *prompt,
                                const s2v_prune_options *prune, s2v_stats *stats, s2p_error *error);
 
 /* Next token: its text (whole UTF-8 characters, may be empty, NUL-terminated, cut to capacity) and
- * *done when the model stops. */
+ * *done when the model stops or a stop string is complete. Text that may be the beginning of a stop
+ * string is held back until that is known. */
 s2p_status s2v_session_next(s2v_session *session, char *text, size_t capacity, int *done,
                             s2p_error *error);
+
+/* What is held back still, for an answer that ends before *done; as s2v_session_next gives text. */
+void s2v_session_rest(s2v_session *session, char *text, size_t capacity);
 
 /* Tokens generated since the last prefill, the end token included. Borrowed until the next call. */
 const int32_t *s2v_session_tokens(const s2v_session *session, size_t *n);
@@ -188,13 +207,33 @@ const int32_t *s2v_session_tokens(const s2v_session *session, size_t *n);
 /* Logits of the last position, [n_vocab], borrowed until the next call. */
 const float *s2v_session_logits(const s2v_session *session);
 
-/* The plan of picture `index` of the last prefill; NULL past the end. With S2V_VIEW_ANYRES this is
- * the plan of the base view, and s2v_session_tile_plan the one of the tiles (else NULL). */
+/* The plan of picture `index` of the last prefill; NULL past the end. With S2V_FRAMING_ANYRES this
+ * is the plan of the base view, and s2v_session_tile_plan the one of the tiles (else NULL). */
 const s2p_plan *s2v_session_plan(const s2v_session *session, int32_t index);
 const s2p_plan *s2v_session_tile_plan(const s2v_session *session, int32_t index);
 
-/* How that picture was seen; S2V_VIEW_AUTO past the end. */
-s2v_view s2v_session_view(const s2v_session *session, int32_t index);
+/* How that picture was framed; S2V_FRAMING_AUTO past the end. */
+s2v_framing s2v_session_framing(const s2v_session *session, int32_t index);
+
+/* Picture `index` of the last prefill as the model saw it before resizing: `source`, the picture
+ * the prompt gave, padded to a square where the framing does that. pixels: NULL asks for the size,
+ * else [height][width][3] out. */
+s2p_status s2v_session_seen(const s2v_session *session, int32_t index, const s2p_image *source,
+                            int32_t *width, int32_t *height, uint8_t *pixels, s2p_error *error);
+
+/* --- Recording --------------------------------------------------------------- */
+
+typedef struct s2v_choice { /* borrowed during the call */
+    const s2p_method *method;
+    const s2p_view *view;  /* all the method was shown */
+    const s2p_plan *plan;  /* what it chose; NULL: it refused, and the prefill fails */
+    s2p_grid grid;         /* of the tokens it chose from */
+    int32_t picture, part; /* part 1: the tiles of a picture seen whole and in tiles */
+} s2v_choice;
+typedef void (*s2v_recorder)(const s2v_choice *choice, void *user);
+
+/* Called after each choice of the next prefills; NULL stops. */
+void s2v_session_set_recorder(s2v_session *session, s2v_recorder recorder, void *user);
 
 #ifdef __cplusplus
 }

@@ -1,10 +1,10 @@
 /* cmd_compare.c - `s2prune compare`: methods and budgets side by side on one question. */
-#include "compare.h"
+#include "compare/compare.h"
 
 #include "program.h"
 #include "progress.h"
 #include "report.h"
-#include "run_rows.h"
+#include "run/run_rows.h"
 #include "terminal.h"
 
 #include <ctype.h>

@@ -4,7 +4,7 @@
  */
 #include "base/json.h"
 #include "base/sha256.h"
-#include "engine/convert.h"
+#include "convert/convert.h"
 #include "program.h"
 #include "progress.h"
 #include "report.h"

@@ -3,8 +3,8 @@
  * Everything comes from the validator (engine/gguf.h), which hands over what it had
  * accepted when it met the mistake. Tensor data is read only for --check.
  */
-#include "engine/arch.h"
-#include "inspect.h"
+#include "s2vlm.h"
+#include "inspect/inspect.h"
 #include "program.h"
 #include "report.h"
 
@@ -35,15 +35,14 @@ static void explain(s2_inspection *in, const char *what, s2v_text name)
 }
 
 /* The architecture with this language model, or with this projector. */
-static const s2v_arch *find_arch(s2v_text name, bool is_projector)
+static bool find_arch(s2v_text name, bool is_projector, s2v_architecture *out)
 {
-    for (size_t i = 0; s2v_arch_at(i); i++)
-        if (equals(name, is_projector ? s2v_arch_at(i)->projector : s2v_arch_at(i)->name))
-            return s2v_arch_at(i);
-    return NULL;
+    for (size_t i = 0; s2v_architecture_at(i, out); i++)
+        if (equals(name, is_projector ? out->projector : out->name)) return true;
+    return false;
 }
 
-static void praise(s2_inspection *in, const s2v_arch *arch, const char *part)
+static void praise(s2_inspection *in, const s2v_architecture *arch, const char *part)
 {
     in->is_supported = true;
     (void)snprintf(in->support, sizeof in->support, "%s %s", arch->title, part);
@@ -53,20 +52,21 @@ static void praise(s2_inspection *in, const s2v_arch *arch, const char *part)
 static void judge(s2_inspection *in)
 {
     s2v_text name = { "", 0 };
+    s2v_architecture arch;
     const char *kind = NULL;
     if (!in->is_valid) {
         kind = "the file is broken";
     } else if (!s2v_gguf_string(in->file, "general.architecture", &name)) {
         kind = "key 'general.architecture' is missing";
-    } else if (find_arch(name, false)) {
-        praise(in, find_arch(name, false), "language model");
+    } else if (find_arch(name, false, &arch)) {
+        praise(in, &arch, "language model");
     } else if (!equals(name, "clip")) {
         explain(in, "architecture", name);
     } else if (!s2v_gguf_string(in->file, "clip.projector_type", &name) &&
                !s2v_gguf_string(in->file, "clip.vision.projector_type", &name)) {
         kind = "key 'clip.projector_type' is missing";
-    } else if (find_arch(name, true)) {
-        praise(in, find_arch(name, true), "vision tower (mmproj)");
+    } else if (find_arch(name, true, &arch)) {
+        praise(in, &arch, "vision tower (mmproj)");
     } else {
         explain(in, "projector", name);
     }

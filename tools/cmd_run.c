@@ -1,8 +1,7 @@
 /* cmd_run.c - `s2prune run`: ask a question about pictures. */
-#include "run_rows.h"
+#include "run/run_rows.h"
 
 #include "base/npy.h"
-#include "engine/session.h"
 #include "inputs.h"
 #include "method_list.h"
 #include "program.h"
@@ -104,7 +103,7 @@ static int answer(run_job *job, s2p_error *error)
         st = s2_run_add_picture(job, job->options->images.item[i], error);
     if (st == S2P_OK) st = s2_run_open(job, error);
     if (st == S2P_OK && job->record)
-        s2v_session_set_view_hook(job->session, s2_record_view, job->record);
+        s2v_session_set_recorder(job->session, s2_record_view, job->record);
     int code;
     if (st == S2P_OK && !job->options->prompt && !job->options->prompt_file) {
         code = s2_run_chat(job);

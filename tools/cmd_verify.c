@@ -10,7 +10,7 @@
 #include "options.h"
 #include "program.h"
 #include "report.h"
-#include "verify.h"
+#include "verify/verify.h"
 
 #include <dirent.h>
 #include <errno.h>

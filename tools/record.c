@@ -295,10 +295,13 @@ static void describe(selection *s, const s2p_choice *choice)
         fail(s->record, S2P_ENOMEM, NULL);
 }
 
-void s2_record_view(const s2p_method *method, const s2p_view *view, s2p_grid grid, int32_t picture,
-                    int32_t part, void *user)
+void s2_record_view(const s2v_choice *made, void *user)
 {
     s2_record *record = user;
+    const s2p_method *method = made->method;
+    const s2p_view *view = made->view;
+    const s2p_grid grid = made->grid;
+    const int32_t picture = made->picture, part = made->part;
     if (record->code != S2_EXIT_OK) return;
     selection s = { record, method, view, grid, picture, part, NULL, json_object(), json_object() };
     s2p_choice choice = view->choice;

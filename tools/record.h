@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "prune/method.h"
+#include "s2vlm.h"
 
 typedef struct s2_record {
     const char *folder;
@@ -23,10 +24,9 @@ typedef struct s2_record {
 s2p_status s2_record_open(s2_record *record, const char *folder, s2p_error *error);
 void s2_record_close(s2_record *record);
 
-/* Write one view and remember what the method keeps of it. `user` is the s2_record: this is an
- * s2v_view_hook. */
-void s2_record_view(const s2p_method *method, const s2p_view *view, s2p_grid grid, int32_t picture,
-                    int32_t part, void *user);
+/* Write one view and remember what the method kept of it. `user` is the s2_record: this is an
+ * s2v_recorder. */
+void s2_record_view(const s2v_choice *made, void *user);
 
 /* Write record.json. after: the decoder layer each stage followed. Returns the exit code. */
 int s2_record_finish(s2_record *record, const int32_t *after, int32_t n_stages);

@@ -53,8 +53,8 @@ static s2p_status ask(inquiry *q, s2e_result *result, int32_t seed, int32_t inde
 {
     const s2e_question *question = &q->set->question[index];
     const s2v_message message = { .role = S2V_USER, .text = question->text, .n_images = 1 };
-    const s2v_image_options whole = { .view =
-                                          S2V_VIEW_BASE }; /* the same tokens for every method */
+    const s2v_image_options whole = { .framing =
+                                          S2V_FRAMING_BASE }; /* the same tokens for every method */
     const s2v_prompt prompt = { .messages = &message,
                                 .n_messages = 1,
                                 .images = &q->picture.view,

@@ -4,8 +4,8 @@
  * from magic bytes, every limit is checked against the header before anything
  * is allocated, and the sentences are ours (no decoder text, no address).
  */
-#ifndef S2_IMAGE_IMAGE_H
-#define S2_IMAGE_IMAGE_H
+#ifndef S2_IMAGE_H
+#define S2_IMAGE_H
 
 #include "base/buffer.h"
 
@@ -63,4 +63,4 @@ void s2_image_gray(const s2p_image *in, uint8_t *gray);
 /* Append a PNG (8-bit RGB) to `out`. */
 s2p_status s2_png_encode(const s2p_image *image, s2_buffer *out, s2p_error *error);
 
-#endif /* S2_IMAGE_IMAGE_H */
+#endif /* S2_IMAGE_H */

@@ -55,7 +55,7 @@ typedef struct s2p_tuning {        /* 0: the method's own value */
     double alpha, beta;            /* HoloV: weights of attention and variety; GridPrune: alpha */
 } s2p_tuning;
 
-typedef struct s2p_view { /* borrowed; rows are the visual tokens of one picture */
+struct s2p_view {         /* borrowed; rows are the visual tokens of one picture */
     int32_t budget;       /* rows to leave after the last stage */
     int32_t stage;        /* which entry of method.after this is */
     const int32_t *alive; /* [n_alive] tokens still there, ascending; NULL: all of the grid. Signals
@@ -68,14 +68,16 @@ typedef struct s2p_view { /* borrowed; rows are the visual tokens of one picture
     s2p_taps taps;       /* likewise */
     s2p_choice choice;   /* side, allocator, selector: the S2Prune family; seed: who draws */
     s2p_tuning tuning;
-} s2p_view;
+};
 
-typedef struct s2p_method {
+struct s2p_method {
     const char *name;              /* as typed on the command line and in JSON */
     const char *source;            /* paper and venue */
     const char *published;         /* what S2P_MODE_PUBLISHED changes; NULL: nothing */
     uint32_t needs;                /* S2P_NEED_* */
     bool sees_question;            /* then the pruned prefix cannot be reused */
+    bool keeps_all;                /* nothing is dropped, whatever the budget */
+    bool draws;                    /* the choice depends on the seed */
     bool merges;                   /* rows of the plan may take others in: s2p_plan_merges */
     bool prunes_cache;             /* layers already run forget the dropped rows too; else their
                                       cache stays whole, as the authors of most methods leave it */
@@ -84,7 +86,7 @@ typedef struct s2p_method {
     int32_t n_stages;              /* 1 for nearly all */
     int32_t after[S2P_MAX_STAGES]; /* decoder layer each stage follows */
     s2p_status (*select)(const s2p_view *view, s2p_plan *plan, s2p_error *error);
-} s2p_method;
+};
 
 /* NULL when the name is unknown. */
 const s2p_method *s2p_method_find(const char *name);

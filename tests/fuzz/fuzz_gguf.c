@@ -2,7 +2,7 @@
  * inside the bytes and adds up. */
 #include "fuzz.h"
 
-#include "../gguf_promises.h"
+#include "gguf_promises.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -2,7 +2,7 @@
  * hands out lies inside the bytes and adds up. */
 #include "fuzz.h"
 
-#include "../safetensors_promises.h"
+#include "safetensors_promises.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -5,10 +5,10 @@
  */
 #include "fuzz.h"
 
-#include "engine/sample.h"
-#include "engine/template.h"
-#include "engine/unicode.h"
-#include "../vocabulary.h"
+#include "text/sample.h"
+#include "text/template.h"
+#include "text/unicode.h"
+#include "vocabulary.h"
 
 static const s2v_tokenizer *standard(void)
 {

@@ -5,7 +5,7 @@
  *     [{"image": "images/0000.jpg", "heterogeneity": 1.9,
  *       "questions": [{"category": "color", "question": "...", "answer": "red"}, ...]}, ...]
  *
- * Other members (seed, boxes, texts, shapes) are for people. tools/tiny makes more of these.
+ * Other members (seed, boxes, texts, shapes) are for people. models/train makes more of these.
  */
 #include "eval/task.h"
 

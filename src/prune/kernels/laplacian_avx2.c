@@ -15,7 +15,7 @@
 
 #define WIDTH 32 /* pixels in a vector */
 #define BURST 14 /* vectors; with a part of one at each end 16, and 16 * 2 * 1020 < 2^15 */
-#define AHEAD                                                                           \
+#define AHEAD \
     4096 /* bytes; the picture comes from memory, where a page ends the CPU's own guess \
           */
 

@@ -1,6 +1,6 @@
 /* dart.h - the parts of DART a test can look at. */
-#ifndef S2_PRUNE_METHODS_DART_H
-#define S2_PRUNE_METHODS_DART_H
+#ifndef S2_PRUNE_DART_H
+#define S2_PRUNE_DART_H
 
 #include "prune/method.h"
 
@@ -17,4 +17,4 @@ s2p_status s2p_dart_pivots(const s2p_view *view, int32_t n_tokens, s2p_pivots *o
 /* The order in which CPython walks a set made of these: n <= 8 distinct values >= 0. */
 void s2p_python_set_order(const int32_t *value, int32_t n, int32_t *out);
 
-#endif /* S2_PRUNE_METHODS_DART_H */
+#endif /* S2_PRUNE_DART_H */

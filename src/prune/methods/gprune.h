@@ -1,10 +1,10 @@
 /* gprune.h - the part of G-Prune a test can look at. */
-#ifndef S2_PRUNE_METHODS_GPRUNE_H
-#define S2_PRUNE_METHODS_GPRUNE_H
+#ifndef S2_PRUNE_GPRUNE_H
+#define S2_PRUNE_GPRUNE_H
 
 #include "prune/method.h"
 
 /* score: [n] out, of all tokens of the grid. */
 s2p_status s2p_gprune_score(const s2p_view *view, int32_t n, double *score, s2p_error *error);
 
-#endif /* S2_PRUNE_METHODS_GPRUNE_H */
+#endif /* S2_PRUNE_GPRUNE_H */

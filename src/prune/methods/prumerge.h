@@ -1,6 +1,6 @@
 /* prumerge.h - the part of PruMerge+ a test can look at. */
-#ifndef S2_PRUNE_METHODS_PRUMERGE_H
-#define S2_PRUNE_METHODS_PRUMERGE_H
+#ifndef S2_PRUNE_PRUMERGE_H
+#define S2_PRUNE_PRUMERGE_H
 
 #include <stdint.h>
 
@@ -8,4 +8,4 @@
  * sorted: [n] ascending. */
 double s2p_outlier_ratio(const double *sorted, int32_t n);
 
-#endif /* S2_PRUNE_METHODS_PRUMERGE_H */
+#endif /* S2_PRUNE_PRUMERGE_H */

@@ -1,6 +1,6 @@
 /* sparsevlm.h - the parts of SparseVLM a test can look at. */
-#ifndef S2_PRUNE_METHODS_SPARSEVLM_H
-#define S2_PRUNE_METHODS_SPARSEVLM_H
+#ifndef S2_PRUNE_SPARSEVLM_H
+#define S2_PRUNE_SPARSEVLM_H
 
 #include "prune/method.h"
 
@@ -13,4 +13,4 @@ s2p_status s2p_sparsevlm_raters(const s2p_view *view, int32_t n_tokens, int32_t 
 s2p_status s2p_sparsevlm_score(const s2p_view *view, int32_t n_tokens, int32_t n_rows,
                                double *score, s2p_error *error);
 
-#endif /* S2_PRUNE_METHODS_SPARSEVLM_H */
+#endif /* S2_PRUNE_SPARSEVLM_H */

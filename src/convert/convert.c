@@ -1,0 +1,248 @@
+/* convert.c - the whole way from a folder to two files.
+ *
+ * Everything that can be refused is refused before a file is created: numbers, names, shapes,
+ * vocabulary. Then the tensors stream through in the order of the checkpoint, each into its file,
+ * and both files get their names together at the end.
+ */
+#include "convert/convert_internal.h"
+#include "convert/recode.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    enum ggml_type type;
+    uint32_t file_type; /* value of general.file_type */
+} types[] = { { "f32", GGML_TYPE_F32, 0 },
+              { "f16", GGML_TYPE_F16, 1 },
+              { "bf16", GGML_TYPE_BF16, 32 },
+              { "q8_0", GGML_TYPE_Q8_0, 7 } };
+
+typedef struct converter {
+    const s2v_convert_options *options;
+    s2v_convert_result *result;
+    s2v_numbers numbers;
+    json_t *config;
+    s2v_checkpoint checkpoint;
+    s2v_conversion_plan plan;
+    s2v_gguf_writer *writers[2]; /* text, vision */
+    s2v_recoder *recoder;
+    uint64_t n_total, n_done; /* bytes of output */
+
+    const s2v_planned *current; /* tensor that is moved now */
+    s2v_gguf *written;          /* the file it is compared with, NULL: it is written */
+    uint64_t n_compared;
+} converter;
+
+const char *s2v_convert_type_name(size_t index)
+{
+    return index < sizeof types / sizeof *types ? types[index].name : NULL;
+}
+
+static s2v_convert_file *file_of(converter *c, bool is_vision)
+{
+    return is_vision ? &c->result->vision : &c->result->text;
+}
+
+/* A status of a writer, with errno kept for the one who asks. */
+static s2p_status wrote(converter *c, s2p_status st)
+{
+    if (st == S2P_EIO) c->result->write_errno = errno;
+    return st;
+}
+
+/* --- tensors --------------------------------------------------------------------------------- */
+
+static enum ggml_type source_type(const s2v_planned *t)
+{
+    if (t->source->type == S2V_ST_F32) return GGML_TYPE_F32;
+    return t->source->type == S2V_ST_F16 ? GGML_TYPE_F16 : GGML_TYPE_BF16;
+}
+
+static s2p_status fetch(void *user, int64_t row, int64_t n, void *out, s2p_error *error)
+{
+    const converter *c = user;
+    const s2v_planned *t = c->current;
+    size_t width = 0;
+    (void)s2v_st_type_name(t->source->type, &width);
+    const size_t row_bytes = (size_t)t->n_per_row * width;
+    const bool is_solid = t->stride == t->n_per_row;
+    const int64_t n_reads = is_solid ? 1 : n;
+    const size_t n_bytes = is_solid ? (size_t)n * row_bytes : row_bytes;
+    s2p_status st = S2P_OK;
+    for (int64_t i = 0; i < n_reads && st == S2P_OK; i++) {
+        const uint64_t from = (uint64_t)(t->first + (row + i) * t->stride) * width;
+        st = s2v_safetensors_read(t->file, t->source, from, n_bytes,
+                                  (uint8_t *)out + (size_t)i * row_bytes, error);
+    }
+    return st;
+}
+
+static s2p_status step(converter *c, size_t n, s2p_error *error)
+{
+    c->n_done += n;
+    const s2v_convert_options *o = c->options;
+    const char *name = c->written ? "verifying" : "converting";
+    if (o->progress && o->progress(name, (double)c->n_done / (double)c->n_total, o->user))
+        return s2_fail(error, S2P_ECANCELLED, "cancelled");
+    return S2P_OK;
+}
+
+static s2p_status sink(void *user, const void *data, size_t n, s2p_error *error)
+{
+    converter *c = user;
+    const s2p_status st =
+        wrote(c, s2v_gguf_writer_add(c->writers[c->current->is_vision], data, n, error));
+    return st == S2P_OK ? step(c, n, error) : st;
+}
+
+/* Instead of writing: is this what the file holds? */
+static s2p_status compare(void *user, const void *data, size_t n, s2p_error *error)
+{
+    converter *c = user;
+    const s2v_gguf_tensor *t = s2v_gguf_find_tensor(c->written, c->current->name);
+    if (!t || n > t->n_bytes - c->n_compared || memcmp(t->data + c->n_compared, data, n) != 0)
+        return s2_fail(error, S2P_EFORMAT, "tensor '%s' was not written as it was converted",
+                       c->current->name);
+    c->n_compared += n;
+    return step(c, n, error);
+}
+
+static s2p_status move_tensor(converter *c, const s2v_planned *t, s2p_error *error)
+{
+    c->current = t;
+    c->n_compared = 0;
+    const s2v_recode_job job = { .name = t->source->name,
+                                 .from = source_type(t),
+                                 .to = t->type,
+                                 .n_per_row = t->n_per_row,
+                                 .n_rows = t->n_rows,
+                                 .fetch = fetch,
+                                 .sink = c->written ? compare : sink,
+                                 .user = c };
+    return s2v_recode(c->recoder, &job, error);
+}
+
+/* --- files ----------------------------------------------------------------------------------- */
+
+static const char *folder_name(const char *folder, char *out, size_t room)
+{
+    size_t n = strlen(folder);
+    while (n > 1 && folder[n - 1] == '/') n--;
+    size_t first = n;
+    while (first > 0 && folder[first - 1] != '/') first--;
+    const size_t length = n - first < room - 1 ? n - first : room - 1;
+    memcpy(out, folder + first, length);
+    out[length] = '\0';
+    return length ? out : "model";
+}
+
+static s2p_status put_header(converter *c, bool is_vision, s2p_error *error)
+{
+    const s2v_convert_options *o = c->options;
+    s2v_gguf_writer **writer = &c->writers[is_vision];
+    s2v_convert_file *file = file_of(c, is_vision);
+    char name[128];
+    s2p_status st = s2v_gguf_writer_create(writer, is_vision ? o->mmproj_out : o->outfile, error);
+    if (st != S2P_OK) return st;
+    for (size_t i = 0; i < c->plan.n_tensors && st == S2P_OK; i++) {
+        const s2v_planned *t = &c->plan.tensors[i];
+        if (t->is_vision != is_vision) continue;
+        const uint64_t n_rows = (uint64_t)(t->ne[1] * t->ne[2] * t->ne[3]);
+        file->n_tensors++;
+        file->n_values += n_rows * (uint64_t)t->ne[0];
+        c->n_total += n_rows * ggml_row_size(t->type, t->ne[0]);
+        st = s2v_gguf_put_tensor(*writer, t->name, (uint32_t)t->type, t->n_dims, t->ne, error);
+    }
+    const s2v_key_facts facts = { o->name ? o->name : folder_name(o->folder, name, sizeof name),
+                                  file->n_values, types[o->type].file_type };
+    if (is_vision) {
+        s2v_vision_keys_put(&c->numbers, &facts, *writer);
+        return st;
+    }
+    s2v_text_keys_put(&c->numbers, &facts, *writer);
+    return st == S2P_OK ? s2v_vocabulary_put(o->folder, &c->numbers, c->config, *writer, error)
+                        : st;
+}
+
+static s2p_status write_files(converter *c, s2p_error *error)
+{
+    s2p_status st = S2P_OK;
+    for (int i = 0; i < 2 && st == S2P_OK; i++) {
+        file_of(c, i)->n_bytes = s2v_gguf_writer_size(c->writers[i]);
+        st = wrote(c, s2v_gguf_writer_start(c->writers[i], error));
+    }
+    for (size_t i = 0; i < c->plan.n_tensors && st == S2P_OK; i++)
+        st = move_tensor(c, &c->plan.tensors[i], error);
+    for (int i = 0; i < 2 && st == S2P_OK; i++)
+        st = wrote(c, s2v_gguf_writer_finish(c->writers[i], file_of(c, i)->sha256, error));
+    return st;
+}
+
+/* Open what was written through the door every model file goes through, and convert again. */
+static s2p_status verify_file(converter *c, bool is_vision, s2p_error *error)
+{
+    s2p_status st = s2v_gguf_writer_open(c->writers[is_vision], &c->written, error);
+    if (st == S2P_OK && s2v_gguf_n_tensors(c->written) != file_of(c, is_vision)->n_tensors)
+        st = s2_fail(error, S2P_EFORMAT, "a file has %zu tensors instead of %zu",
+                     s2v_gguf_n_tensors(c->written), file_of(c, is_vision)->n_tensors);
+    for (size_t i = 0; i < c->plan.n_tensors && st == S2P_OK; i++) {
+        if (c->plan.tensors[i].is_vision != is_vision) continue;
+        st = move_tensor(c, &c->plan.tensors[i], error);
+        s2v_gguf_release_pages(c->written);
+    }
+    s2v_gguf_close(c->written);
+    c->written = NULL;
+    return st;
+}
+
+static s2p_status run(converter *c, s2p_error *error)
+{
+    const s2v_convert_options *o = c->options;
+    s2p_status st = s2v_numbers_read(o->folder, &c->numbers, &c->config, error);
+    if (st == S2P_OK) st = s2v_checkpoint_open(&c->checkpoint, o->folder, error);
+    if (st == S2P_OK)
+        st = s2v_conversion_plan_make(&c->plan, &c->checkpoint, &c->numbers, types[o->type].type,
+                                      error);
+    if (st != S2P_OK) return st;
+    c->result->architecture = s2v_family_name(c->numbers.family);
+    c->result->n_ignored = c->plan.n_ignored;
+    c->result->n_files = c->checkpoint.n_files;
+    for (size_t i = 0; i < c->checkpoint.n_files; i++)
+        c->result->n_bytes += s2v_safetensors_n_bytes(c->checkpoint.files[i]);
+
+    st = s2v_recoder_create(&c->recoder, o->n_threads, error);
+    for (int i = 0; i < 2 && st == S2P_OK; i++) st = put_header(c, i, error);
+    if (st == S2P_OK) st = write_files(c, error);
+    c->n_done = 0;
+    for (int i = 0; i < 2 && st == S2P_OK && o->verify; i++) st = verify_file(c, i, error);
+    for (int i = 0; i < 2 && st == S2P_OK; i++)
+        st = wrote(c, s2v_gguf_writer_commit(c->writers[i], error));
+    return st;
+}
+
+s2p_status s2v_convert(const s2v_convert_options *options, s2v_convert_result *result,
+                       s2p_error *error)
+{
+    *result = (s2v_convert_result){ 0 };
+    if (!options->folder || !options->outfile || !options->mmproj_out ||
+        !s2v_convert_type_name(options->type))
+        return s2_fail(error, S2P_EINVAL, "convert needs a folder, two files and a type");
+    if (strcmp(options->outfile, options->mmproj_out) == 0)
+        return s2_fail(error, S2P_EINVAL, "the two files must have two names");
+    converter *c = calloc(1, sizeof *c);
+    if (!c) return s2_fail_memory(error, sizeof *c, "a converter");
+    c->options = options;
+    c->result = result;
+    const s2p_status st = run(c, error);
+    s2v_recoder_free(c->recoder);
+    s2v_gguf_writer_free(c->writers[0]);
+    s2v_gguf_writer_free(c->writers[1]);
+    s2v_conversion_plan_free(&c->plan);
+    s2v_checkpoint_close(&c->checkpoint);
+    json_decref(c->config);
+    free(c);
+    return st;
+}

@@ -1,0 +1,324 @@
+/* convert_map.c - which tensor of a checkpoint becomes which tensor of the pair.
+ *
+ * One table per family (convert_tables.c). A name is first brought to one spelling (layouts differ
+ * in their prefixes only), then looked up; '#' stands for the number of a layer. The shape must be
+ * the one the configuration says. Afterwards every line of the table must have been met for every
+ * layer.
+ */
+#include "convert/convert_tables.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct planner {
+    const s2v_numbers *numbers;
+    const s2v_map *map;
+    enum ggml_type type;
+    s2v_conversion_plan *plan;
+    size_t room;
+    uint8_t *seen[2]; /* text, vision: [row][layer] */
+    s2p_error *error;
+} planner;
+
+/* --- names ----------------------------------------------------------------------------------- */
+
+/* The name in the table's spelling; false when no prefix fits. */
+static bool spell(const planner *p, const char *name, char *out, size_t room)
+{
+    for (size_t i = 0; p->map->prefixes[i][0]; i++) {
+        const char *found = p->map->prefixes[i][0];
+        const size_t n = strlen(found);
+        if (strncmp(name, found, n) != 0) continue;
+        const int length = snprintf(out, room, "%s%s", p->map->prefixes[i][1], name + n);
+        return length > 0 && (size_t)length < room;
+    }
+    return false;
+}
+
+/* '#' takes a number without leading zeros, '*' at the end takes the rest. *layer: -1 without '#'.
+ */
+static bool matches(const char *pattern, const char *name, int32_t *layer)
+{
+    *layer = -1;
+    for (; *pattern; pattern++) {
+        if (*pattern == '*') return true;
+        if (*pattern != '#') {
+            if (*pattern != *name++) return false;
+            continue;
+        }
+        if (name[0] == '0' && name[1] >= '0' && name[1] <= '9') return false;
+        int32_t number = 0, n_digits = 0;
+        for (; *name >= '0' && *name <= '9' && n_digits < 6; name++, n_digits++)
+            number = 10 * number + (*name - '0');
+        if (n_digits == 0) return false;
+        *layer = number;
+    }
+    return *name == '\0';
+}
+
+static const s2v_map_row *find_row(const s2v_map_row *rows, const char *name, int32_t *layer)
+{
+    for (; rows->from; rows++)
+        if (matches(rows->from, name, layer)) return rows;
+    return NULL;
+}
+
+/* The result's name: '#' becomes the layer, '?' the letter. */
+static void make_name(const char *pattern, int32_t layer, char letter, char out[S2V_NAME_ROOM])
+{
+    size_t n = 0;
+    for (; *pattern && n + 12 < S2V_NAME_ROOM; pattern++) {
+        if (*pattern == '#')
+            n += (size_t)snprintf(out + n, S2V_NAME_ROOM - n, "%d", (int)layer);
+        else
+            out[n++] = *pattern == '?' ? letter : *pattern;
+    }
+    out[n] = '\0';
+}
+
+/* --- shapes ---------------------------------------------------------------------------------- */
+
+static int64_t size_of(const s2v_numbers *n, s2v_dim d)
+{
+    const int64_t side = n->v_patch ? n->v_image / n->v_patch : 0;
+    switch (d) {
+    case EMBD:
+        return n->n_embd;
+    case FF:
+        return n->n_ff;
+    case KEYS:
+        return (int64_t)n->n_embd / n->n_head * n->n_head_kv;
+    case VOCAB:
+        return n->n_vocab;
+    case V_EMBD:
+        return n->v_embd;
+    case V_THREE:
+        return 3 * (int64_t)n->v_embd;
+    case V_FF:
+        return n->v_ff;
+    case V_FOUR:
+        return 4 * (int64_t)n->v_embd;
+    case V_PATCH:
+        return n->v_patch;
+    case V_PLACES:
+        return side * side;
+    case TWO:
+        return 2;
+    case THREE:
+        return 3;
+    case END:
+        break;
+    }
+    return 0;
+}
+
+static void shape_text(const int64_t *shape, size_t n, char *out, size_t room)
+{
+    size_t at = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < n && at + 24 < room; i++)
+        at += (size_t)snprintf(out + at, room - at, "%s%" PRId64, i ? ", " : "", shape[i]);
+}
+
+static s2p_status check_shape(const planner *p, const s2v_map_row *r, const s2v_st_tensor *t)
+{
+    int64_t expected[S2V_MAP_MAX_DIMS];
+    size_t n = 0;
+    for (; n < S2V_MAP_MAX_DIMS && r->shape[n] != END; n++)
+        expected[n] = size_of(p->numbers, (s2v_dim)r->shape[n]);
+    bool fits = (size_t)t->n_dims == n;
+    for (size_t d = 0; fits && d < n; d++) fits = t->shape[d] == expected[d];
+    if (!fits) {
+        char found[64], wanted[64];
+        shape_text(t->shape, (size_t)t->n_dims, found, sizeof found);
+        shape_text(expected, n, wanted, sizeof wanted);
+        return s2_fail(p->error, S2P_EFORMAT, "tensor '%.80s' is [%s], expected [%s]", t->name,
+                       found, wanted);
+    }
+    if (t->type != S2V_ST_F32 && t->type != S2V_ST_F16 && t->type != S2V_ST_BF16)
+        return s2_fail(p->error, S2P_EUNSUPPORTED,
+                       "tensor '%.80s' is of type %s; F32, F16 and BF16 can be converted", t->name,
+                       s2v_st_type_name(t->type, NULL));
+    return S2P_OK;
+}
+
+/* --- the plan -------------------------------------------------------------------------------- */
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* llama.cpp's rules: vectors and position embeddings stay F32, patch kernels F16 or F32, and rows
+ * that are no whole blocks become F16. */
+static enum ggml_type choose_type(const planner *p, const s2v_planned *t)
+{
+    if (t->n_dims < 2) return GGML_TYPE_F32;
+    if (strstr(t->name, ".patch_embd.weight"))
+        return p->type == GGML_TYPE_F16 ? GGML_TYPE_F16 : GGML_TYPE_F32;
+    if (strstr(t->name, ".position_embd.") || !ends_with(t->name, ".weight")) return GGML_TYPE_F32;
+    return t->ne[0] % ggml_blck_size(p->type) == 0 ? p->type : GGML_TYPE_F16;
+}
+
+static s2p_status add(planner *p, s2v_planned *t)
+{
+    s2v_conversion_plan *plan = p->plan;
+    if (plan->n_tensors == p->room) {
+        const size_t room = p->room ? 2 * p->room : 256;
+        s2v_planned *tensors = realloc(plan->tensors, room * sizeof *tensors);
+        if (!tensors) return s2_fail_memory(p->error, room * sizeof *tensors, "a list of tensors");
+        plan->tensors = tensors;
+        p->room = room;
+    }
+    t->type = choose_type(p, t);
+    plan->tensors[plan->n_tensors++] = *t;
+    return S2P_OK;
+}
+
+/* The whole tensor, its fastest dimension first. */
+static void fill_whole(s2v_planned *t)
+{
+    t->n_dims = t->source->n_dims;
+    for (int32_t d = 0; d < 4; d++) t->ne[d] = 1;
+    for (int32_t d = 0; d < t->n_dims; d++) t->ne[d] = t->source->shape[t->n_dims - 1 - d];
+    t->n_per_row = t->stride = t->ne[0];
+    t->n_rows = t->ne[1] * t->ne[2] * t->ne[3];
+}
+
+static s2p_status add_thirds(planner *p, const s2v_map_row *r, int32_t layer, s2v_planned *t)
+{
+    const int32_t slowest = t->source->n_dims - 1;
+    fill_whole(t);
+    t->ne[slowest] /= 3;
+    if (slowest == 0)
+        t->n_per_row = t->stride = t->ne[0];
+    else
+        t->n_rows /= 3;
+    s2p_status st = S2P_OK;
+    for (int i = 0; i < 3 && st == S2P_OK; i++) {
+        make_name(r->to, layer, "qkv"[i], t -> name);
+        t->first = i * t->n_per_row * t->n_rows;
+        st = add(p, t);
+    }
+    return st;
+}
+
+/* [width, 3, 2, side, side]: the kernels of each moment, one square at a time. */
+static s2p_status add_frames(planner *p, const s2v_map_row *r, s2v_planned *t)
+{
+    const int64_t *shape = t->source->shape;
+    const int64_t square = shape[3] * shape[4];
+    t->n_dims = 4;
+    t->ne[0] = shape[4];
+    t->ne[1] = shape[3];
+    t->ne[2] = shape[1];
+    t->ne[3] = shape[0];
+    t->n_per_row = square;
+    t->stride = 2 * square;
+    t->n_rows = shape[0] * shape[1];
+    make_name(r->to, -1, '?', t->name);
+    s2p_status st = add(p, t);
+    if (st != S2P_OK) return st;
+    const size_t n = strlen(t->name);
+    (void)snprintf(t->name + n, sizeof t->name - n, ".1");
+    t->first = square;
+    return add(p, t);
+}
+
+static s2p_status plan_tensor(planner *p, const s2v_safetensors *file, const s2v_st_tensor *source)
+{
+    char name[S2V_ST_MAX_NAME + 16];
+    int32_t layer = -1;
+    const s2v_map_row *r = NULL;
+    bool is_vision = false;
+    if (spell(p, source->name, name, sizeof name)) {
+        r = find_row(p->map->text, name, &layer);
+        is_vision = !r;
+        if (!r) r = find_row(p->map->vision, name, &layer);
+    }
+    const int32_t n_layers = is_vision ? p->numbers->v_layers : p->numbers->n_layers;
+    if (!r || layer >= n_layers)
+        return s2_fail(p->error, S2P_EFORMAT, "tensor '%.100s' is none of %s with %d layers",
+                       source->name, s2v_family_name(p->numbers->family), (int)n_layers);
+    if (r->action == IGNORE) {
+        p->plan->n_ignored++;
+        return S2P_OK;
+    }
+    const size_t number = (size_t)(r - (is_vision ? p->map->vision : p->map->text));
+    uint8_t *seen =
+        &p->seen[is_vision][number * (size_t)n_layers + (size_t)(layer < 0 ? 0 : layer)];
+    if ((*seen)++)
+        return s2_fail(p->error, S2P_EFORMAT, "tensor '%.100s' is there twice", source->name);
+
+    s2p_status st = check_shape(p, r, source);
+    if (st != S2P_OK) return st;
+    s2v_planned t = { .is_vision = is_vision, .file = file, .source = source };
+    if (r->action == THIRDS) return add_thirds(p, r, layer, &t);
+    if (r->action == FRAMES) return add_frames(p, r, &t);
+    fill_whole(&t);
+    make_name(r->to, layer, '?', t.name);
+    return add(p, &t);
+}
+
+static s2p_status check_complete(const planner *p, const s2v_map_row *rows, const uint8_t *seen,
+                                 int32_t n_layers)
+{
+    for (size_t i = 0; rows[i].from; i++) {
+        const bool is_head = strcmp(rows[i].from, "lm_head.weight") == 0;
+        if (rows[i].is_optional || (is_head && p->numbers->may_be_tied)) continue;
+        const int32_t n = strchr(rows[i].from, '#') ? n_layers : 1;
+        for (int32_t layer = 0; layer < n; layer++) {
+            if (seen[i * (size_t)n_layers + (size_t)layer]) continue;
+            char name[S2V_NAME_ROOM];
+            make_name(rows[i].to, layer, 'q', name);
+            return s2_fail(
+                p->error, S2P_EFORMAT, "the checkpoint has no tensor for '%s' (%s, layer %d of %d)",
+                name, rows[i].from + (rows[i].from[1] == '.' ? 2 : 0), (int)layer, (int)n_layers);
+        }
+    }
+    return S2P_OK;
+}
+
+static s2p_status plan_all(planner *p, const s2v_checkpoint *checkpoint)
+{
+    const s2v_numbers *n = p->numbers;
+    p->seen[0] = calloc(S2V_MAP_MAX_ROWS, (size_t)n->n_layers);
+    p->seen[1] = calloc(S2V_MAP_MAX_ROWS, (size_t)n->v_layers);
+    if (!p->seen[0] || !p->seen[1])
+        return s2_fail_memory(p->error, (size_t)S2V_MAP_MAX_ROWS * 1024, "a list of tensors");
+    s2p_status st = S2P_OK;
+    for (size_t f = 0; f < checkpoint->n_files; f++) {
+        const s2v_st_tensor *t;
+        for (size_t i = 0; st == S2P_OK && (t = s2v_safetensors_at(checkpoint->files[f], i)); i++)
+            st = plan_tensor(p, checkpoint->files[f], t);
+    }
+    if (st == S2P_OK) st = check_complete(p, p->map->text, p->seen[0], n->n_layers);
+    if (st == S2P_OK) st = check_complete(p, p->map->vision, p->seen[1], n->v_layers);
+    return st;
+}
+
+s2p_status s2v_conversion_plan_make(s2v_conversion_plan *out, const s2v_checkpoint *checkpoint,
+                                    const s2v_numbers *numbers, enum ggml_type type,
+                                    s2p_error *error)
+{
+    *out = (s2v_conversion_plan){ 0 };
+    planner p = { .numbers = numbers,
+                  .map = s2v_map_of(numbers->family),
+                  .type = type,
+                  .plan = out,
+                  .error = error };
+    const s2p_status st = plan_all(&p, checkpoint);
+    free(p.seen[0]);
+    free(p.seen[1]);
+    if (st != S2P_OK) s2v_conversion_plan_free(out);
+    return st;
+}
+
+void s2v_conversion_plan_free(s2v_conversion_plan *plan)
+{
+    free(plan->tensors);
+    *plan = (s2v_conversion_plan){ 0 };
+}

@@ -1,0 +1,272 @@
+/* quantize.c - read a model file, write it with other types.
+ *
+ * Three passes over the list of tensors: choose every type, say the header, move the data. Keys are
+ * copied as they are except the two that describe the quantisation, which come last. Tensors are
+ * written in the order they are chosen in, so the layers of a file lie together.
+ */
+#include "convert/quantize.h"
+
+#include "gguf/gguf_write.h"
+#include "convert/quantize_choice.h"
+#include "convert/recode.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define QUANTIZATION_VERSION 2u
+#define NAME_ROOM 64
+#define LARGE ((uint64_t)16 << 20)
+
+typedef struct chosen {
+    const s2v_gguf_tensor *tensor;
+    char name[NAME_ROOM];
+    enum ggml_type type;
+    int64_t n_rows;
+    uint64_t n_bytes;
+} chosen;
+
+typedef struct quantizer {
+    const s2v_quant_options *options;
+    s2v_quant_result *result;
+    s2v_gguf *file;
+    s2v_gguf_writer *writer;
+    s2v_recoder *recoder;
+    chosen *tensors;
+    size_t n_tensors;
+    uint64_t n_total, n_done; /* bytes of output, for the progress */
+} quantizer;
+
+const char *s2v_quant_name(size_t index)
+{
+    const s2v_quant_kind *kind = s2v_quant_kind_at(index);
+    return kind ? kind->name : NULL;
+}
+
+/* --- refusals -------------------------------------------------------------------------------- */
+
+static bool equals(s2v_text text, const char *string)
+{
+    return text.size == strlen(string) && memcmp(text.data, string, text.size) == 0;
+}
+
+static s2p_status check_input(const s2v_gguf *file, s2p_error *error)
+{
+    s2v_text arch = { "", 0 };
+    int64_t n_parts = 1;
+    if (!s2v_gguf_string(file, "general.architecture", &arch))
+        return s2_fail(error, S2P_EFORMAT, "key 'general.architecture' is missing");
+    if (!equals(arch, "qwen2vl") && !equals(arch, "qwen2") && !equals(arch, "clip"))
+        return s2_fail(error, S2P_EUNSUPPORTED,
+                       "architecture '%.*s' is not one of qwen2vl, qwen2 and clip",
+                       arch.size < 40 ? (int)arch.size : 40, arch.data);
+    if (s2v_gguf_int(file, "split.count", &n_parts) && n_parts > 1)
+        return s2_fail(error, S2P_EUNSUPPORTED,
+                       "the file is one of %lld parts; join them with llama-gguf-split first",
+                       (long long)n_parts);
+    if (s2v_gguf_n_tensors(file) == 0)
+        return s2_fail(error, S2P_EFORMAT, "the file holds no tensor");
+    return S2P_OK;
+}
+
+/* Writing over the input would work (the old file lives until it is closed) and lose the original.
+ */
+static s2p_status check_paths(const s2v_quant_options *options, s2p_error *error)
+{
+    struct stat in, out;
+    if (stat(options->input, &in) == 0 && stat(options->output, &out) == 0 &&
+        in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+        return s2_fail(error, S2P_EINVAL, "'%.100s' is both input and output", options->output);
+    return S2P_OK;
+}
+
+/* --- choose ---------------------------------------------------------------------------------- */
+
+static int compare_chosen(const void *a, const void *b)
+{
+    return s2v_quant_compare(((const chosen *)a)->tensor, ((const chosen *)b)->tensor);
+}
+
+static bool layer0_type(const char *name, enum ggml_type *out)
+{
+    static const enum ggml_type types[] = { GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16,
+                                            GGML_TYPE_Q8_0 };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        const char *known = s2v_gguf_tensor_type((uint32_t)types[i], NULL, NULL);
+        if (strcmp(known, name) == 0) {
+            *out = types[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+static s2p_status check_type(const chosen *c, s2p_error *error)
+{
+    const enum ggml_type from = (enum ggml_type)c->tensor->type;
+    if (from == c->type || from == GGML_TYPE_F32 || from == GGML_TYPE_F16 || from == GGML_TYPE_BF16)
+        return S2P_OK;
+    return s2_fail(error, S2P_EUNSUPPORTED,
+                   "tensor '%s' is %s already; quantise from the F32, F16 or BF16 file", c->name,
+                   s2v_gguf_tensor_type(c->tensor->type, NULL, NULL));
+}
+
+static s2p_status choose_one(quantizer *q, s2v_quant_chooser *chooser, chosen *c, s2p_error *error)
+{
+    const s2v_gguf_tensor *t = c->tensor;
+    c->type = s2v_quant_choose(chooser, t);
+    const bool changes = c->type != (enum ggml_type)t->type;
+    enum ggml_type kept;
+    if (q->options->keep_layer0 && changes && s2v_quant_layer(t->name) == 0 &&
+        layer0_type(q->options->keep_layer0, &kept) && t->ne[0] % ggml_blck_size(kept) == 0)
+        c->type = kept;
+    c->n_rows = t->ne[1] * t->ne[2] * t->ne[3];
+    c->n_bytes = (uint64_t)c->n_rows * ggml_row_size(c->type, t->ne[0]);
+    q->n_total += c->n_bytes;
+    q->result->n_values += (uint64_t)(c->n_rows * t->ne[0]);
+    return check_type(c, error);
+}
+
+static s2p_status choose_all(quantizer *q, s2p_error *error)
+{
+    const size_t n = s2v_gguf_n_tensors(q->file);
+    q->tensors = calloc(n, sizeof *q->tensors);
+    if (!q->tensors) return s2_fail_memory(error, n * sizeof *q->tensors, "the list of tensors");
+    q->n_tensors = n;
+    for (size_t i = 0; i < n; i++) {
+        const s2v_gguf_tensor *t = s2v_gguf_tensor_at(q->file, i);
+        q->tensors[i].tensor = t;
+        memcpy(q->tensors[i].name, t->name.data, t->name.size); /* at most 63 bytes: checked */
+    }
+    qsort(q->tensors, n, sizeof *q->tensors, compare_chosen);
+
+    s2v_quant_chooser chooser;
+    s2v_quant_chooser_init(&chooser, s2v_quant_kind_at(q->options->type), q->file);
+    s2p_status st = S2P_OK;
+    for (size_t i = 0; i < n && st == S2P_OK; i++)
+        st = choose_one(q, &chooser, &q->tensors[i], error);
+    q->result->n_fallback = chooser.n_fallback;
+    q->result->n_tensors = n;
+    return st;
+}
+
+/* --- write ----------------------------------------------------------------------------------- */
+
+static s2p_status put_header(quantizer *q, s2p_error *error)
+{
+    static const char *const left_out[] = { "general.file_type", "general.quantization_version",
+                                            "general.alignment" };
+    for (size_t i = 0; i < s2v_gguf_n_keys(q->file); i++) {
+        const s2v_gguf_key *key = s2v_gguf_key_at(q->file, i);
+        bool copy = true;
+        for (size_t k = 0; k < sizeof left_out / sizeof *left_out; k++)
+            if (equals(key->name, left_out[k])) copy = false;
+        if (copy) s2v_gguf_put_key(q->writer, key);
+    }
+    s2v_gguf_put_u32(q->writer, "general.quantization_version", QUANTIZATION_VERSION);
+    s2v_gguf_put_u32(q->writer, "general.file_type",
+                     s2v_quant_kind_at(q->options->type)->file_type);
+    s2p_status st = S2P_OK;
+    for (size_t i = 0; i < q->n_tensors && st == S2P_OK; i++) {
+        const chosen *c = &q->tensors[i];
+        st = s2v_gguf_put_tensor(q->writer, c->name, (uint32_t)c->type, c->tensor->n_dims,
+                                 c->tensor->ne, error);
+    }
+    return st;
+}
+
+static void show_table(const quantizer *q)
+{
+    for (size_t i = 0; q->options->tensor && i < q->n_tensors; i++) {
+        const chosen *c = &q->tensors[i];
+        const s2v_quant_tensor line = {
+            .name = c->name,
+            .from = s2v_gguf_tensor_type(c->tensor->type, NULL, NULL),
+            .to = s2v_gguf_tensor_type((uint32_t)c->type, NULL, NULL),
+            .n_bytes_from = c->tensor->n_bytes,
+            .n_bytes_to = c->n_bytes,
+        };
+        q->options->tensor(&line, q->options->user);
+    }
+}
+
+/* A status of the writer, with errno kept for the one who asks. */
+static s2p_status wrote(quantizer *q, s2p_status st)
+{
+    if (st == S2P_EIO) q->result->write_errno = errno;
+    return st;
+}
+
+static s2p_status sink(void *user, const void *data, size_t n, s2p_error *error)
+{
+    quantizer *q = user;
+    const s2p_status st = wrote(q, s2v_gguf_writer_add(q->writer, data, n, error));
+    if (st != S2P_OK) return st;
+    q->n_done += n;
+    if (q->options->progress &&
+        q->options->progress("quantizing", (double)q->n_done / (double)q->n_total,
+                             q->options->user))
+        return s2_fail(error, S2P_ECANCELLED, "cancelled");
+    return S2P_OK;
+}
+
+static s2p_status write_tensors(quantizer *q, s2p_error *error)
+{
+    s2p_status st = S2P_OK;
+    for (size_t i = 0; i < q->n_tensors && st == S2P_OK; i++) {
+        const chosen *c = &q->tensors[i];
+        const s2v_recode_job job = {
+            .name = c->name,
+            .from = (enum ggml_type)c->tensor->type,
+            .to = c->type,
+            .n_per_row = c->tensor->ne[0],
+            .n_rows = c->n_rows,
+            .rows = c->tensor->data,
+            .sink = sink,
+            .user = q,
+        };
+        st = s2v_recode(q->recoder, &job, error);
+        if (c->tensor->n_bytes >= LARGE) s2v_gguf_release_pages(q->file); /* it is not read again */
+    }
+    return st;
+}
+
+static s2p_status run(quantizer *q, s2p_error *error)
+{
+    const s2v_quant_options *o = q->options;
+    s2p_status st = check_paths(o, error);
+    if (st == S2P_OK) st = s2v_gguf_open(&q->file, o->input, error);
+    if (st == S2P_OK) st = check_input(q->file, error);
+    if (st == S2P_OK) st = choose_all(q, error);
+    if (st == S2P_OK) st = s2v_recoder_create(&q->recoder, o->n_threads, error);
+    if (st == S2P_OK) st = s2v_gguf_writer_create(&q->writer, o->output, error);
+    if (st == S2P_OK) st = put_header(q, error);
+    if (st != S2P_OK) return st;
+    q->result->n_bytes_from = s2v_gguf_n_bytes(q->file);
+    q->result->n_bytes_to = s2v_gguf_writer_size(q->writer);
+    show_table(q);
+    st = wrote(q, s2v_gguf_writer_start(q->writer, error));
+    if (st == S2P_OK) st = write_tensors(q, error);
+    if (st == S2P_OK) st = wrote(q, s2v_gguf_writer_finish(q->writer, q->result->sha256, error));
+    if (st == S2P_OK) st = wrote(q, s2v_gguf_writer_commit(q->writer, error));
+    return st;
+}
+
+s2p_status s2v_quantize(const s2v_quant_options *options, s2v_quant_result *result,
+                        s2p_error *error)
+{
+    *result = (s2v_quant_result){ 0 };
+    enum ggml_type ignored;
+    if (!options->input || !options->output || !s2v_quant_kind_at(options->type))
+        return s2_fail(error, S2P_EINVAL, "quantize needs an input, an output and a type");
+    if (options->keep_layer0 && !layer0_type(options->keep_layer0, &ignored))
+        return s2_fail(error, S2P_EINVAL, "layer 0 can be kept as F32, F16, BF16 or Q8_0");
+    quantizer q = { .options = options, .result = result };
+    const s2p_status st = run(&q, error);
+    s2v_recoder_free(q.recoder);
+    s2v_gguf_writer_free(q.writer);
+    s2v_gguf_close(q.file);
+    free(q.tensors);
+    return st;
+}

@@ -1,0 +1,155 @@
+/* quantize_choice.c - llama.cpp's usual choices, for the models this project knows.
+ *
+ * Matrices are quantised; norms, biases, position and patch embeddings are not. In the _M mixtures
+ * the values of attention and the way down of the feed-forward get six bits in the first and last
+ * eighth of the layers and in every third between. The output matrix gets six bits (or stays at
+ * eight). Rows that do not divide into the blocks of a type get the next one that fits.
+ */
+#include "convert/quantize_choice.h"
+
+#include <string.h>
+
+static const s2v_quant_kind kinds[] = {
+    { "Q4_0", GGML_TYPE_Q4_0, 2, false },   { "Q4_K_M", GGML_TYPE_Q4_K, 15, true },
+    { "Q5_K_M", GGML_TYPE_Q5_K, 17, true }, { "Q6_K", GGML_TYPE_Q6_K, 18, false },
+    { "Q8_0", GGML_TYPE_Q8_0, 7, false },   { "F16", GGML_TYPE_F16, 1, false },
+    { "BF16", GGML_TYPE_BF16, 32, false },
+};
+
+const s2v_quant_kind *s2v_quant_kind_at(size_t index)
+{
+    return index < sizeof kinds / sizeof *kinds ? &kinds[index] : NULL;
+}
+
+/* --- names ----------------------------------------------------------------------------------- */
+
+static bool contains(s2v_text name, const char *part)
+{
+    const size_t n = strlen(part);
+    for (size_t i = 0; i + n <= name.size; i++)
+        if (memcmp(name.data + i, part, n) == 0) return true;
+    return false;
+}
+
+static bool equals(s2v_text name, const char *other)
+{
+    return name.size == strlen(other) && memcmp(name.data, other, name.size) == 0;
+}
+
+static bool ends_with(s2v_text name, const char *part)
+{
+    const size_t n = strlen(part);
+    return name.size >= n && memcmp(name.data + name.size - n, part, n) == 0;
+}
+
+int32_t s2v_quant_layer(s2v_text name)
+{
+    if (name.size < 6 || memcmp(name.data, "blk.", 4) != 0) return -1;
+    int32_t layer = 0;
+    size_t i = 4;
+    for (; i < name.size && name.data[i] >= '0' && name.data[i] <= '9'; i++) {
+        if (layer > 100000) return -1;
+        layer = 10 * layer + (name.data[i] - '0');
+    }
+    return i > 4 && i < name.size && name.data[i] == '.' ? layer : -1;
+}
+
+int s2v_quant_compare(const s2v_gguf_tensor *a, const s2v_gguf_tensor *b)
+{
+    const int32_t x = s2v_quant_layer(a->name), y = s2v_quant_layer(b->name);
+    if (x != y) return x < y ? -1 : 1;
+    const size_t n = a->name.size < b->name.size ? a->name.size : b->name.size;
+    const int order = memcmp(a->name.data, b->name.data, n);
+    if (order != 0) return order;
+    return (a->name.size > b->name.size) - (a->name.size < b->name.size);
+}
+
+/* --- rules ----------------------------------------------------------------------------------- */
+
+static bool is_value(s2v_text name)
+{
+    return contains(name, "attn_v.weight") || contains(name, "attn_qkv.weight");
+}
+
+static int32_t n_dims(const s2v_gguf_tensor *tensor)
+{
+    int32_t n = S2V_GGUF_MAX_DIMS;
+    while (n > 1 && tensor->ne[n - 1] == 1) n--;
+    return n;
+}
+
+static bool is_quantised(const s2v_gguf_tensor *tensor)
+{
+    static const char *const kept[] = { "_norm.weight", ".position_embd", ".patch_embd", ".rel_pos",
+                                        ".patch_merger" };
+    if (n_dims(tensor) < 2 || !ends_with(tensor->name, "weight")) return false;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (contains(tensor->name, kept[i])) return false;
+    return true;
+}
+
+/* First and last eighth of n, and every third between. */
+static bool is_important(int32_t i, int32_t n)
+{
+    return i < n / 8 || i >= 7 * n / 8 || (i - n / 8) % 3 == 2;
+}
+
+static enum ggml_type choose_mixed(s2v_quant_chooser *c, const s2v_gguf_tensor *tensor)
+{
+    const enum ggml_type usual = c->kind->type;
+    const s2v_text name = tensor->name;
+    if (equals(name, "output.weight") || (c->is_tied && equals(name, "token_embd.weight"))) {
+        if (tensor->ne[0] % ggml_blck_size(usual) != 0) return GGML_TYPE_Q8_0;
+        return usual == GGML_TYPE_Q8_0 ? usual : GGML_TYPE_Q6_K;
+    }
+    if (equals(name, "token_embd.weight")) return usual;
+    if (is_value(name)) {
+        enum ggml_type type = usual;
+        if (c->kind->is_mixed && is_important(c->i_value, c->n_value)) type = GGML_TYPE_Q6_K;
+        if (c->is_80_layer_qwen2 && type == GGML_TYPE_Q4_K) type = GGML_TYPE_Q5_K;
+        c->i_value++;
+        return type;
+    }
+    if (contains(name, "ffn_down")) {
+        const bool more = c->kind->is_mixed && is_important(c->i_down, c->n_layers);
+        c->i_down++;
+        return more ? GGML_TYPE_Q6_K : usual;
+    }
+    return usual;
+}
+
+static enum ggml_type fit(s2v_quant_chooser *c, const s2v_gguf_tensor *tensor, enum ggml_type type)
+{
+    if (tensor->ne[0] % ggml_blck_size(type) == 0) return type;
+    c->n_fallback++;
+    if (type == GGML_TYPE_Q4_K) type = GGML_TYPE_Q5_0;
+    if (type == GGML_TYPE_Q5_K) type = GGML_TYPE_Q5_1;
+    if (type == GGML_TYPE_Q6_K) type = GGML_TYPE_Q8_0;
+    return tensor->ne[0] % ggml_blck_size(type) == 0 ? type : GGML_TYPE_F16;
+}
+
+enum ggml_type s2v_quant_choose(s2v_quant_chooser *chooser, const s2v_gguf_tensor *tensor)
+{
+    if (!is_quantised(tensor)) return (enum ggml_type)tensor->type;
+    if (!ggml_is_quantized(chooser->kind->type)) return chooser->kind->type;
+    return fit(chooser, tensor, choose_mixed(chooser, tensor));
+}
+
+void s2v_quant_chooser_init(s2v_quant_chooser *chooser, const s2v_quant_kind *kind,
+                            const s2v_gguf *file)
+{
+    *chooser = (s2v_quant_chooser){ .kind = kind, .is_tied = true };
+    for (size_t i = 0; i < s2v_gguf_n_tensors(file); i++) {
+        const s2v_text name = s2v_gguf_tensor_at(file, i)->name;
+        if (equals(name, "output.weight")) chooser->is_tied = false;
+        if (is_value(name)) chooser->n_value++;
+    }
+    s2v_text arch = { "", 0 };
+    int64_t n_layers = 0;
+    (void)s2v_gguf_string(file, "general.architecture", &arch);
+    const bool is_plain = equals(arch, "qwen2");
+    if (is_plain || equals(arch, "qwen2vl"))
+        (void)s2v_gguf_int(file, is_plain ? "qwen2.block_count" : "qwen2vl.block_count", &n_layers);
+    chooser->n_layers = n_layers > 0 && n_layers < 4096 ? (int32_t)n_layers : 0;
+    chooser->is_80_layer_qwen2 = is_plain && n_layers == 80;
+}

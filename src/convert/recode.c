@@ -1,0 +1,316 @@
+/* recode.c - rows in, rows out, the arithmetic of blocks by ggml.
+ *
+ * Threads take small groups of rows from a shared counter; which thread takes which does not change
+ * a bit of the result. Every value is looked at on the way: a NaN, or a number the new type cannot
+ * hold, would ruin the model's answers without a word.
+ */
+#define _GNU_SOURCE /* sched_getaffinity */
+
+#include "convert/recode.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SLAB_VALUES ((int64_t)2 << 20) /* per slab; a longer row makes a larger slab */
+#define GROUP_VALUES ((int64_t)16 << 10)
+#define ALONE_VALUES ((int64_t)128 << 10) /* not worth a second thread */
+#define MAX_THREADS 256
+
+typedef struct slab { /* what the threads work on */
+    const s2v_recode_job *job;
+    const uint8_t *in;
+    uint8_t *out;
+    int64_t n_rows, group;
+    size_t in_row, out_row;
+    atomic_llong next;   /* row */
+    atomic_uint largest; /* bits of the largest magnitude met */
+} slab;
+
+typedef struct worker {
+    pthread_t thread;
+    slab *slab;
+    float *scratch;
+} worker;
+
+struct s2v_recoder {
+    int32_t n_threads;
+    uint8_t *in, *out[2];
+    size_t n_in, n_out; /* bytes of each */
+    float *scratch;     /* one group per thread */
+    size_t n_scratch;   /* floats */
+};
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+static int32_t count_cores(void)
+{
+#ifdef CPU_COUNT
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) return (int32_t)CPU_COUNT(&set);
+#endif
+    const long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : (int32_t)n;
+}
+
+s2p_status s2v_recoder_create(s2v_recoder **out, int32_t n_threads, s2p_error *error)
+{
+    *out = calloc(1, sizeof **out);
+    if (!*out) return s2_fail_memory(error, sizeof **out, "a converter");
+    if (n_threads < 1) n_threads = count_cores();
+    (*out)->n_threads = n_threads < MAX_THREADS ? n_threads : MAX_THREADS;
+    return S2P_OK;
+}
+
+void s2v_recoder_free(s2v_recoder *recoder)
+{
+    if (!recoder) return;
+    free(recoder->in);
+    free(recoder->out[0]);
+    free(recoder->out[1]);
+    free(recoder->scratch);
+    free(recoder);
+}
+
+static bool reserve(uint8_t **buffer, size_t *has, size_t n)
+{
+    if (n <= *has) return true;
+    free(*buffer);
+    *buffer = malloc(n);
+    *has = *buffer ? n : 0;
+    return *buffer != NULL;
+}
+
+static s2p_status reserve_all(s2v_recoder *r, size_t n_in, size_t n_out, size_t group,
+                              s2p_error *error)
+{
+    const size_t n_floats = group * (size_t)r->n_threads;
+    size_t second = r->n_out;
+    if (!reserve(&r->in, &r->n_in, n_in) || !reserve(&r->out[0], &r->n_out, n_out) ||
+        !reserve(&r->out[1], &second, n_out)) {
+        r->n_out = 0; /* the two are of one size or of none */
+        return s2_fail_memory(error, n_in + 2 * n_out, "rows of a tensor");
+    }
+    if (n_floats > r->n_scratch) {
+        free(r->scratch);
+        r->scratch = malloc(n_floats * sizeof *r->scratch);
+        r->n_scratch = r->scratch ? n_floats : 0;
+        if (!r->scratch) return s2_fail_memory(error, 4 * n_floats, "rows of a tensor");
+    }
+    return S2P_OK;
+}
+
+/* --- values ---------------------------------------------------------------------------------- */
+
+/* Bits of the largest magnitude; as integers, so that NaN and infinity are the largest of all. */
+static uint32_t largest_f32(const uint8_t *values, int64_t n)
+{
+    uint32_t largest = 0;
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, values + 4 * i, 4);
+        bits &= 0x7fffffffu;
+        largest = bits > largest ? bits : largest;
+    }
+    return largest;
+}
+
+/* The same for 16-bit types, in their own bits. */
+static uint32_t largest_16(const uint8_t *values, int64_t n)
+{
+    uint16_t largest = 0;
+    for (int64_t i = 0; i < n; i++) {
+        uint16_t bits;
+        memcpy(&bits, values + 2 * i, 2);
+        bits &= 0x7fffu;
+        largest = bits > largest ? bits : largest;
+    }
+    return largest;
+}
+
+/* Bits of the largest magnitude as F32. The values are looked at where they are shortest. */
+static uint32_t largest_of(enum ggml_type type, const uint8_t *values, int64_t n)
+{
+    if (type == GGML_TYPE_F32) return largest_f32(values, n);
+    if (type == GGML_TYPE_BF16) return largest_16(values, n) << 16; /* the upper half of an F32 */
+    if (type == GGML_TYPE_F16) /* a finite one fits every type, so only infinity counts */
+        return largest_16(values, n) >= 0x7c00u ? 0x7f800000u : 0;
+    return 0; /* blocks: nothing to see */
+}
+
+/* F16 to F32 and back, as ggml does it, for finite values; others are refused by check_largest.
+ * Without a branch, so that compilers make it wide: ggml's own wide form is in a backend, which may
+ * be loaded at run time only. */
+static void widen_f16(const uint8_t *in, float *out, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint16_t half;
+        uint32_t bits;
+        memcpy(&half, in + 2 * i, 2);
+        const uint32_t magnitude = half & 0x7fffu;
+        const uint32_t normal = (magnitude << 13) + (112u << 23); /* exponents start at 127, 15 */
+        const float subnormal = (float)(int32_t)magnitude * 0x1p-24f;
+        memcpy(&bits, &subnormal, sizeof bits);
+        const uint32_t is_subnormal = 0u - (magnitude < 0x400u); /* all bits or none */
+        bits = (bits & is_subnormal) | (normal & ~is_subnormal) | (half & 0x8000u) << 16;
+        memcpy(out + i, &bits, sizeof bits);
+    }
+}
+
+/* To the nearest, of two equally near the even one. */
+static void narrow_to_f16(const float *in, uint8_t *out, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, in + i, sizeof bits);
+        const uint32_t sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu;
+        const uint32_t normal = (magnitude - (112u << 23) + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
+        float sum; /* the last bit of 0.5 is that of a subnormal F16: the addition rounds */
+        memcpy(&sum, &magnitude, sizeof sum);
+        sum += 0.5f;
+        memcpy(&bits, &sum, sizeof bits);
+        const uint32_t subnormal = bits - (126u << 23);
+        const uint32_t is_subnormal = 0u - (magnitude < 113u << 23);
+        const uint16_t half =
+            (uint16_t)(sign | (subnormal & is_subnormal) | (normal & ~is_subnormal));
+        memcpy(out + 2 * i, &half, sizeof half);
+    }
+}
+
+static s2p_status check_largest(const s2v_recode_job *job, uint32_t bits, s2p_error *error)
+{
+    const bool is_finite = bits < 0x7f800000u;
+    uint32_t limit = 0x477ff000u; /* 65520 and more become infinite in F16, the scale of blocks */
+    if (job->to == GGML_TYPE_F32 || job->from == job->to) limit = 0x7f800000u;
+    if (job->to == GGML_TYPE_BF16 && job->from != job->to) limit = 0x7f7f8000u;
+    if (bits < limit) return S2P_OK;
+    if (!is_finite)
+        return s2_fail(error, S2P_EFORMAT, "tensor '%.64s' holds values that are not finite",
+                       job->name);
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return s2_fail(error, S2P_EFORMAT, "tensor '%.64s' holds %g, too large for %s; use bf16 or f32",
+                   job->name, (double)value, ggml_type_name(job->to));
+}
+
+static void raise_to(atomic_uint *largest, uint32_t bits)
+{
+    unsigned before = atomic_load(largest);
+    while (bits > before && !atomic_compare_exchange_weak(largest, &before, bits)) continue;
+}
+
+/* --- threads --------------------------------------------------------------------------------- */
+
+static void recode_rows(slab *s, int64_t row, int64_t n, float *scratch)
+{
+    const s2v_recode_job *job = s->job;
+    const uint8_t *in = s->in + (size_t)row * s->in_row;
+    uint8_t *out = s->out + (size_t)row * s->out_row;
+    const int64_t n_values = n * job->n_per_row;
+    const float *values = scratch;
+    float *to = job->to == GGML_TYPE_F32 ? (float *)(void *)out : scratch;
+    if (job->from == GGML_TYPE_F16)
+        widen_f16(in, to, n_values);
+    else if (job->from == GGML_TYPE_BF16)
+        ggml_bf16_to_fp32_row((const ggml_bf16_t *)(const void *)in, to, n_values);
+    else
+        values = (const float *)(const void *)in;
+    raise_to(&s->largest, largest_of(job->from, in, n_values));
+    if (job->to == GGML_TYPE_F16)
+        narrow_to_f16(values, out, n_values);
+    else if (job->to != GGML_TYPE_F32)
+        (void)ggml_quantize_chunk(job->to, values, out, 0, n, job->n_per_row, NULL);
+}
+
+static void *work(void *user)
+{
+    worker *w = user;
+    slab *s = w->slab;
+    for (;;) {
+        const int64_t row = atomic_fetch_add(&s->next, s->group);
+        if (row >= s->n_rows) return NULL;
+        const int64_t left = s->n_rows - row;
+        recode_rows(s, row, left < s->group ? left : s->group, w->scratch);
+    }
+}
+
+/* Compute one slab while `before` (the slab before, complete) leaves through the sink. */
+static s2p_status run_slab(s2v_recoder *r, slab *s, const void *before, size_t n_before,
+                           s2p_error *error)
+{
+    const s2v_recode_job *job = s->job;
+    worker workers[MAX_THREADS];
+    const bool alone = s->n_rows * job->n_per_row < ALONE_VALUES;
+    const int32_t n_threads = alone ? 1 : r->n_threads;
+    int32_t n_started = 1; /* the first is this thread */
+    workers[0] = (worker){ .slab = s, .scratch = r->scratch };
+    for (int32_t i = 1; i < n_threads; i++) {
+        workers[i].slab = s;
+        workers[i].scratch = r->scratch + (size_t)i * (size_t)(s->group * job->n_per_row);
+    }
+    while (n_started < n_threads &&
+           pthread_create(&workers[n_started].thread, NULL, work, &workers[n_started]) == 0)
+        n_started++; /* with fewer threads it takes longer, no more */
+    const s2p_status st = n_before ? job->sink(job->user, before, n_before, error) : S2P_OK;
+    work(&workers[0]);
+    for (int32_t i = 1; i < n_started; i++) (void)pthread_join(workers[i].thread, NULL);
+    return st == S2P_OK ? check_largest(job, atomic_load(&s->largest), error) : st;
+}
+
+/* --- a tensor -------------------------------------------------------------------------------- */
+
+/* The rows of a slab: where they are, or fetched into our buffer. */
+static s2p_status get_rows(s2v_recoder *r, const s2v_recode_job *job, int64_t row, int64_t n,
+                           size_t row_bytes, const uint8_t **out, s2p_error *error)
+{
+    *out = job->rows ? job->rows + (size_t)row * row_bytes : r->in;
+    return job->rows ? S2P_OK : job->fetch(job->user, row, n, r->in, error);
+}
+
+static s2p_status copy_rows(s2v_recoder *r, const s2v_recode_job *job, int64_t slab_rows,
+                            size_t row_bytes, s2p_error *error)
+{
+    for (int64_t row = 0; row < job->n_rows; row += slab_rows) {
+        const int64_t n = job->n_rows - row < slab_rows ? job->n_rows - row : slab_rows;
+        const uint8_t *in = NULL;
+        s2p_status st = get_rows(r, job, row, n, row_bytes, &in, error);
+        if (st == S2P_OK)
+            st = check_largest(job, largest_of(job->from, in, n * job->n_per_row), error);
+        if (st == S2P_OK) st = job->sink(job->user, in, (size_t)n * row_bytes, error);
+        if (st != S2P_OK) return st;
+    }
+    return S2P_OK;
+}
+
+s2p_status s2v_recode(s2v_recoder *r, const s2v_recode_job *job, s2p_error *error)
+{
+    const size_t in_row = ggml_row_size(job->from, job->n_per_row);
+    const size_t out_row = ggml_row_size(job->to, job->n_per_row);
+    int64_t slab_rows = SLAB_VALUES / job->n_per_row, group = GROUP_VALUES / job->n_per_row;
+    if (slab_rows < 1) slab_rows = 1;
+    if (slab_rows > job->n_rows) slab_rows = job->n_rows;
+    if (group < 1) group = 1;
+    const bool is_copy = job->from == job->to;
+    s2p_status st = reserve_all(r, job->rows ? 0 : (size_t)slab_rows * in_row,
+                                is_copy ? 0 : (size_t)slab_rows * out_row,
+                                is_copy ? 0 : (size_t)(group * job->n_per_row), error);
+    if (st != S2P_OK) return st;
+    if (is_copy) return copy_rows(r, job, slab_rows, in_row, error);
+
+    size_t n_before = 0;
+    int side = 0;
+    for (int64_t row = 0; row < job->n_rows; row += slab_rows, side = !side) {
+        const int64_t n = job->n_rows - row < slab_rows ? job->n_rows - row : slab_rows;
+        slab s = { .job = job, .out = r->out[side], .n_rows = n, .group = group };
+        s.in_row = in_row;
+        s.out_row = out_row;
+        st = get_rows(r, job, row, n, in_row, &s.in, error);
+        if (st == S2P_OK) st = run_slab(r, &s, r->out[!side], n_before, error);
+        if (st != S2P_OK) return st;
+        n_before = (size_t)n * out_row;
+    }
+    return job->sink(job->user, r->out[!side], n_before, error);
+}

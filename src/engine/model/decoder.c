@@ -1,0 +1,121 @@
+/* decoder.c - the forward pass of the language model, told once, top to bottom.
+ *
+ * RMSNorm, grouped-query attention with biases, (M-)RoPE, fused attention over the
+ * cache, SwiGLU. Keys and values go into the cache before attention reads it: the
+ * copies are expanded into the graph first, and ggml runs nodes in that order.
+ */
+#include "engine/model/decoder.h"
+
+#include "engine/model/draw.h"
+
+#include <math.h>
+
+struct ggml_tensor *s2v_draw_queries(struct ggml_context *ctx, const s2v_decoder_params *p,
+                                     const s2v_layer *layer, struct ggml_tensor *x)
+{
+    return ggml_reshape_3d(ctx, s2v_draw_linear(ctx, layer->q, layer->q_bias, x), p->head_dim,
+                           p->n_heads, x->ne[1]);
+}
+
+struct ggml_tensor *s2v_draw_keys(struct ggml_context *ctx, const s2v_decoder_params *p,
+                                  const s2v_layer *layer, struct ggml_tensor *x)
+{
+    return ggml_reshape_3d(ctx, s2v_draw_linear(ctx, layer->k, layer->k_bias, x), p->head_dim,
+                           p->n_kv_heads, x->ne[1]);
+}
+
+struct ggml_tensor *s2v_draw_rope(struct ggml_context *ctx, const s2v_decoder_params *p,
+                                  struct ggml_tensor *x, struct ggml_tensor *pos)
+{
+    if (p->sections[0] == 0)
+        return ggml_rope_ext(ctx, x, pos, NULL, p->head_dim, GGML_ROPE_TYPE_NEOX, p->n_ctx_train,
+                             p->rope_base, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
+    int sections[4] = { p->sections[0], p->sections[1], p->sections[2], p->sections[3] };
+    return ggml_rope_multi(ctx, x, pos, NULL, p->head_dim, sections, GGML_ROPE_TYPE_MROPE,
+                           p->n_ctx_train, p->rope_base, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
+}
+
+struct ggml_tensor *s2v_draw_cached(struct ggml_context *ctx, const s2v_decoder_params *p,
+                                    struct ggml_tensor *cache, int32_t n_cells)
+{
+    return ggml_view_3d(ctx, cache, p->head_dim, n_cells, p->n_kv_heads, cache->nb[1],
+                        ggml_row_size(cache->type, p->head_dim), 0);
+}
+
+static struct ggml_tensor *last_column(struct ggml_context *ctx, struct ggml_tensor *x)
+{
+    return ggml_view_2d(ctx, x, x->ne[0], 1, x->nb[1], (size_t)(x->ne[1] - 1) * x->nb[1]);
+}
+
+/* Attention of one layer; `n_out` rows come out: all of them, or the last. */
+static struct ggml_tensor *attention(s2v_graph *graph, const s2v_decoder_params *p,
+                                     const s2v_layer *layer, struct ggml_tensor *k_cache,
+                                     struct ggml_tensor *v_cache, int32_t n_past,
+                                     struct ggml_tensor *x, const s2v_span *span, bool is_last_only)
+{
+    struct ggml_context *ctx = graph->ctx;
+    const int64_t n = span->n, width = (int64_t)p->n_kv_heads * p->head_dim;
+    struct ggml_tensor *k = s2v_draw_keys(ctx, p, layer, x);
+    struct ggml_tensor *v = s2v_draw_linear(ctx, layer->v, layer->v_bias, x);
+    k = s2v_draw_rope(ctx, p, k, span->pos);
+    k = ggml_reshape_2d(ctx, k, width, n);
+    s2v_graph_expand(graph, ggml_cpy(ctx, k, s2v_kv_rows(ctx, k_cache, n_past, span->n)));
+    s2v_graph_expand(graph, ggml_cpy(ctx, v, s2v_kv_rows(ctx, v_cache, n_past, span->n)));
+
+    /* RoPE needs a row for each position, so q is rotated whole and cut afterwards. */
+    struct ggml_tensor *q = s2v_draw_queries(ctx, p, layer, x);
+    q = s2v_draw_rope(ctx, p, q, span->pos);
+    struct ggml_tensor *mask = span->mask;
+    int64_t n_out = n;
+    if (is_last_only && n > 1) { /* the last row sees every cell */
+        q = ggml_view_3d(ctx, q, p->head_dim, p->n_heads, 1, q->nb[1], q->nb[2],
+                         (size_t)(n - 1) * q->nb[2]);
+        mask = NULL;
+        n_out = 1;
+    }
+    q = ggml_permute(ctx, q, 0, 2, 1, 3);
+    struct ggml_tensor *out =
+        ggml_flash_attn_ext(ctx, q, s2v_draw_cached(ctx, p, k_cache, n_past + span->n),
+                            s2v_draw_cached(ctx, p, v_cache, n_past + span->n), mask,
+                            1.0f / sqrtf((float)p->head_dim), 0.0f, 0.0f);
+    out = ggml_reshape_2d(ctx, out, p->n_embd, n_out);
+    return ggml_mul_mat(ctx, layer->out, out);
+}
+
+struct ggml_tensor *s2v_draw_embedding(s2v_graph *graph, const s2v_decoder *decoder,
+                                       struct ggml_tensor *ids)
+{
+    return ggml_get_rows(graph->ctx, decoder->token_embd, ids);
+}
+
+struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder, s2v_kv *kv,
+                                    struct ggml_tensor *h, const s2v_span *span, int32_t first,
+                                    int32_t last)
+{
+    struct ggml_context *ctx = graph->ctx;
+    const s2v_decoder_params *p = &decoder->p;
+    for (int32_t i = first; i < last; i++) {
+        const s2v_layer *layer = &decoder->layers[i];
+        const bool is_last_only = span->last_row_only && i == p->n_layers - 1;
+
+        struct ggml_tensor *x = s2v_draw_rms_norm(ctx, h, layer->attn_norm, p->rms_eps);
+        x = attention(graph, p, layer, kv->k[i], kv->v[i], kv->n_cells[i], x, span, is_last_only);
+        if (is_last_only) h = last_column(ctx, h);
+        h = ggml_add(ctx, h, x);
+
+        x = s2v_draw_rms_norm(ctx, h, layer->ffn_norm, p->rms_eps);
+        struct ggml_tensor *gate = ggml_mul_mat(ctx, layer->gate, x);
+        struct ggml_tensor *up = ggml_mul_mat(ctx, layer->up, x);
+        x = ggml_mul_mat(ctx, layer->down, ggml_swiglu_split(ctx, gate, up));
+        h = ggml_add(ctx, h, x);
+    }
+    return h;
+}
+
+struct ggml_tensor *s2v_draw_head(s2v_graph *graph, const s2v_decoder *decoder,
+                                  struct ggml_tensor *h)
+{
+    struct ggml_tensor *x =
+        s2v_draw_rms_norm(graph->ctx, h, decoder->output_norm, decoder->p.rms_eps);
+    return ggml_mul_mat(graph->ctx, decoder->output, x);
+}

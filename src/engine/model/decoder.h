@@ -1,0 +1,44 @@
+/* decoder.h - draw decoder layers [first, last): Qwen2, with RoPE or M-RoPE. */
+#ifndef S2_ENGINE_DECODER_H
+#define S2_ENGINE_DECODER_H
+
+#include "engine/model/graph.h"
+#include "engine/model/kv.h"
+
+typedef struct s2v_span {     /* what a run of layers works on */
+    int32_t n;                /* rows */
+    struct ggml_tensor *pos;  /* I32: 4 planes of n for M-RoPE, n otherwise */
+    struct ggml_tensor *mask; /* F16 [n_past + n, n]; NULL for a single row */
+    bool last_row_only;       /* the last layer need not compute the other rows */
+} s2v_span;
+
+/* Token rows [n_embd, n] of the vocabulary. ids: I32 [n]. */
+struct ggml_tensor *s2v_draw_embedding(s2v_graph *graph, const s2v_decoder *decoder,
+                                       struct ggml_tensor *ids);
+
+/* Queries and keys [head_dim, heads, n] of normed rows x [n_embd, n], not rotated yet. */
+struct ggml_tensor *s2v_draw_queries(struct ggml_context *ctx, const s2v_decoder_params *p,
+                                     const s2v_layer *layer, struct ggml_tensor *x);
+struct ggml_tensor *s2v_draw_keys(struct ggml_context *ctx, const s2v_decoder_params *p,
+                                  const s2v_layer *layer, struct ggml_tensor *x);
+
+/* Turn x: [head_dim, heads, n] to the positions of its rows, as in s2v_span. */
+struct ggml_tensor *s2v_draw_rope(struct ggml_context *ctx, const s2v_decoder_params *p,
+                                  struct ggml_tensor *x, struct ggml_tensor *pos);
+
+/* The first cells of a cache (or of a copy of it) as attention wants them: [head_dim, cells,
+ * kv_heads]. */
+struct ggml_tensor *s2v_draw_cached(struct ggml_context *ctx, const s2v_decoder_params *p,
+                                    struct ggml_tensor *cache, int32_t n_cells);
+
+/* Hidden states [n_embd, n] in, the same (or [n_embd, 1] with last_row_only) out. Writes the rows'
+ * keys and values behind the cells each layer has; the caller counts them afterwards. */
+struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder, s2v_kv *kv,
+                                    struct ggml_tensor *h, const s2v_span *span, int32_t first,
+                                    int32_t last);
+
+/* Logits [n_vocab, 1] of one hidden row [n_embd, 1]. */
+struct ggml_tensor *s2v_draw_head(s2v_graph *graph, const s2v_decoder *decoder,
+                                  struct ggml_tensor *h);
+
+#endif /* S2_ENGINE_DECODER_H */

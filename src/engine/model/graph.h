@@ -1,0 +1,45 @@
+/* graph.h - draw a graph, allocate it, set its inputs, compute.
+ *
+ * The memory for nodes is taken once and reused for every graph, so drawing one
+ * allocates nothing. Inputs are remembered while drawing and set once the
+ * scheduler knows where they live.
+ */
+#ifndef S2_ENGINE_GRAPH_H
+#define S2_ENGINE_GRAPH_H
+
+#include "engine/model/device.h"
+
+#define S2V_MAX_INPUTS 16
+
+typedef struct s2v_graph {
+    struct ggml_context *ctx; /* of the graph being drawn */
+    struct ggml_cgraph *cgraph;
+    ggml_backend_sched_t sched;
+    void *memory;
+    size_t n_memory;
+    int32_t max_nodes;
+    struct {
+        struct ggml_tensor *tensor;
+        const void *data;
+    } input[S2V_MAX_INPUTS];
+    int32_t n_inputs;
+} s2v_graph;
+
+s2p_status s2v_graph_init(s2v_graph *graph, const s2v_backends *backends, int32_t max_nodes,
+                          s2p_error *error);
+void s2v_graph_free(s2v_graph *graph);
+
+/* Start drawing; what was drawn before is gone. */
+s2p_status s2v_graph_begin(s2v_graph *graph, s2p_error *error);
+
+/* An input of [ne0, ne1]; `data` is borrowed until s2v_graph_compute. */
+struct ggml_tensor *s2v_graph_input(s2v_graph *graph, enum ggml_type type, int64_t ne0, int64_t ne1,
+                                    const void *data);
+
+/* Make sure `node` is computed, after everything expanded so far. */
+void s2v_graph_expand(s2v_graph *graph, struct ggml_tensor *node);
+
+/* Allocate, set the inputs, compute. Outputs (ggml_set_output) can be read until the next begin. */
+s2p_status s2v_graph_compute(s2v_graph *graph, s2p_error *error);
+
+#endif /* S2_ENGINE_GRAPH_H */

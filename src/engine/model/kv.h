@@ -1,0 +1,31 @@
+/* kv.h - the key-value cache: one row of keys and one of values per layer and cell.
+ *
+ * Each layer counts its own cells, because pruning may leave early layers longer
+ * than later ones. Rows are written after RoPE, so a cell needs no position.
+ */
+#ifndef S2_ENGINE_KV_H
+#define S2_ENGINE_KV_H
+
+#include "engine/model/model.h"
+
+typedef struct s2v_kv {
+    int32_t n_ctx, n_layers;
+    enum ggml_type type;
+    struct ggml_tensor **k, **v; /* [n_layers], each [n_kv_heads * head_dim, n_ctx] */
+    int32_t *n_cells;            /* [n_layers] */
+    struct ggml_context *ctx[2]; /* CPU, main device */
+    ggml_backend_buffer_t buffer[2];
+} s2v_kv;
+
+uint64_t s2v_kv_bytes(const s2v_decoder *decoder, int32_t n_ctx, enum ggml_type type);
+
+s2p_status s2v_kv_init(s2v_kv *kv, const s2v_decoder *decoder, const s2v_devices *devices,
+                       int32_t n_ctx, enum ggml_type type, s2p_error *error);
+void s2v_kv_free(s2v_kv *kv);
+void s2v_kv_clear(s2v_kv *kv);
+
+/* Rows [first, first + n) of a cache tensor. */
+struct ggml_tensor *s2v_kv_rows(struct ggml_context *ctx, struct ggml_tensor *cache, int32_t first,
+                                int32_t n);
+
+#endif /* S2_ENGINE_KV_H */

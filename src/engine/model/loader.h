@@ -1,0 +1,66 @@
+/* loader.h - weights from validated files into the memory where they are fastest.
+ *
+ * An architecture asks for each tensor by name with the shape its graph expects;
+ * the loader checks it, decides where it lives, and moves all data in one go at
+ * the end, with progress. On the CPU a quantised matrix goes into the buffer type
+ * that repacks it; what is used as it is stays mapped; the rest is copied.
+ */
+#ifndef S2_ENGINE_LOADER_H
+#define S2_ENGINE_LOADER_H
+
+#include "engine/model/device.h"
+#include "gguf/gguf.h"
+#include "s2vlm.h"
+
+typedef enum s2v_use {
+    S2V_USE_MATRIX, /* left side of products */
+    S2V_USE_ROWS,   /* looked up by row */
+    S2V_USE_VECTOR  /* norms and biases, F32 */
+} s2v_use;
+
+typedef struct s2v_weights s2v_weights; /* tensors and their buffers, owned by the engine */
+
+void s2v_weights_free(s2v_weights *weights);
+uint64_t s2v_weights_bytes(const s2v_weights *weights); /* memory taken beyond the mapped files */
+
+typedef struct s2v_loader {
+    s2v_weights *weights;
+    const s2v_devices *devices;
+    s2v_gguf *file;    /* the file tensors are taken from now */
+    bool on_device;    /* weights asked for now go to the main device */
+    bool as_f32;       /* F16 and BF16 matrices asked for now become F32 (small files: always) */
+    s2p_status status; /* the first failure sticks; later requests return NULL */
+    s2p_error *error;
+} s2v_loader;
+
+s2p_status s2v_loader_init(s2v_loader *loader, const s2v_devices *devices, s2p_error *error);
+
+/* A tensor of exactly [ne0, ne1] (ne1 = 1 for vectors). NULL and a sentence when it is missing or
+ * has another shape or an impossible type. `layer` < 0: `name` as it is, else it has one %d. */
+struct ggml_tensor *s2v_loader_get(s2v_loader *loader, const char *name, int32_t layer, s2v_use use,
+                                   int64_t ne0, int64_t ne1);
+
+/* The same, NULL without complaint when the file has no such tensor. */
+struct ggml_tensor *s2v_loader_try(s2v_loader *loader, const char *name, int32_t layer, s2v_use use,
+                                   int64_t ne0, int64_t ne1);
+
+/* [ne0, ne1] in the file, zero-padded to [to0, to1]: sizes that are no multiple of 32 fall out of
+ * the fast kernels. Blocks of zero bytes are zeros in every quantised type. */
+struct ggml_tensor *s2v_loader_padded(s2v_loader *loader, const char *name, int32_t layer,
+                                      int64_t ne0, int64_t ne1, int64_t to0, int64_t to1);
+
+/* The sum of two tensors of n elements per row, as F32 rows padded to to0: the two temporal kernels
+ * of a still picture. ne: the shape both have in the file. */
+struct ggml_tensor *s2v_loader_sum(s2v_loader *loader, const char *first, const char *second,
+                                   const int64_t ne[4], int64_t to0);
+
+/* Memory the weights will take; known once every tensor was asked for. */
+uint64_t s2v_loader_bytes(const s2v_loader *loader);
+
+/* Allocate and move the data. Afterwards the loader is done; loader->weights belongs to the caller.
+ */
+s2p_status s2v_loader_finish(s2v_loader *loader, s2v_progress_callback progress, void *user);
+
+void s2v_loader_abandon(s2v_loader *loader); /* after a failure */
+
+#endif /* S2_ENGINE_LOADER_H */

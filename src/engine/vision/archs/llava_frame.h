@@ -1,0 +1,11 @@
+/* llava_frame.h - the tower's input for LLaVA-OneVision: one view, or one and its tiles. */
+#ifndef S2_ENGINE_LLAVA_FRAME_H
+#define S2_ENGINE_LLAVA_FRAME_H
+
+#include "engine/vision/arch.h"
+
+s2p_status s2v_llava_frame(const s2v_model *model, const s2p_image *image,
+                           const s2v_image_options *options, s2v_framing usual, s2v_frame *out,
+                           s2p_error *error);
+
+#endif /* S2_ENGINE_LLAVA_FRAME_H */

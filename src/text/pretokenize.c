@@ -1,0 +1,71 @@
+/* pretokenize.c - the splitting pattern `qwen2`, by hand.
+ *
+ *     (?i:'s|'t|'re|'ve|'m|'ll|'d)        an English ending
+ *   | [^\r\n\p{L}\p{N}]?\p{L}+            a word, with one character before it
+ *   | \p{N}                               one digit
+ *   |  ?[^\s\p{L}\p{N}]+[\r\n]*           marks, with a space before and line ends after
+ *   | \s*[\r\n]+                          white space up to its last line end
+ *   | \s+(?!\S)                           white space, but for the last before something else
+ *   | \s+
+ *
+ * The first alternative that matches wins, so they are tried in this order. No stretch
+ * is looked at more than twice: the whole is linear.
+ */
+#include "text/pretokenize.h"
+
+#include "text/unicode.h"
+
+static bool is_line_end(int32_t code) { return code == '\r' || code == '\n'; }
+
+/* First index >= i whose class is not `class`, or n. */
+static size_t skip_class(const int32_t *code, size_t i, size_t n, s2v_class class)
+{
+    while (i < n && s2v_class_of(code[i]) == class) i++;
+    return i;
+}
+
+/* Simple case folding of the letters the endings are made of. The long s (U+017F) folds to s; no
+ * other code point beyond ASCII folds to one of them. */
+static int32_t fold(int32_t code)
+{
+    if (code >= 'A' && code <= 'Z') return code - 'A' + 'a';
+    return code == 0x17F ? 's' : code;
+}
+
+static size_t match_ending(const int32_t *code, size_t n)
+{
+    if (n < 2 || code[0] != '\'') return 0;
+    const int32_t first = fold(code[1]);
+    if (first == 's' || first == 't' || first == 'm' || first == 'd') return 2;
+    if (n < 3) return 0;
+    const int32_t second = fold(code[2]);
+    if (second == 'e' && (first == 'r' || first == 'v')) return 3;
+    return first == 'l' && second == 'l' ? 3 : 0;
+}
+
+/* code[0] is white space. */
+static size_t match_space(const int32_t *code, size_t n)
+{
+    const size_t end = skip_class(code, 1, n, S2V_SPACE);
+    for (size_t i = end; i > 0; i--)
+        if (is_line_end(code[i - 1])) return i;
+    return end < n && end > 1 ? end - 1 : end;
+}
+
+size_t s2v_pretoken(const int32_t *code, size_t n)
+{
+    const size_t ending = match_ending(code, n);
+    if (ending > 0) return ending;
+
+    const s2v_class first = s2v_class_of(code[0]);
+    const s2v_class second = n > 1 ? s2v_class_of(code[1]) : S2V_SPACE;
+    if (first == S2V_LETTER) return skip_class(code, 1, n, S2V_LETTER);
+    if (first == S2V_NUMBER) return 1;
+    if (second == S2V_LETTER && !is_line_end(code[0])) return skip_class(code, 2, n, S2V_LETTER);
+    if (first == S2V_OTHER || (code[0] == ' ' && second == S2V_OTHER)) {
+        size_t end = skip_class(code, 1, n, S2V_OTHER);
+        while (end < n && is_line_end(code[end])) end++;
+        return end;
+    }
+    return match_space(code, n);
+}

@@ -1,0 +1,11 @@
+/* pretokenize.h - cut a text into the stretches that merges stay inside. */
+#ifndef S2_TEXT_PRETOKENIZE_H
+#define S2_TEXT_PRETOKENIZE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Length of the first stretch of code[0..n), n >= 1; always at least 1. */
+size_t s2v_pretoken(const int32_t *code, size_t n);
+
+#endif /* S2_TEXT_PRETOKENIZE_H */

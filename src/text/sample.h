@@ -1,0 +1,80 @@
+/* sample.h - from a row of logits to the next token, and when to stop.
+ *
+ * Filters in the order of llama.cpp's default chain, each on what the one before it left:
+ *
+ *     penalties    tokens seen in the window: a positive logit divided by repeat_penalty, another
+ *                  multiplied by it; then minus frequency_penalty per sighting and presence_penalty
+ * once top_k        the k largest logits top_p        the fewest most likely of them whose
+ * probabilities reach p min_p        of these, the ones at least min_p times as likely as the first
+ *     temperature  logits divided by it
+ *     draw         one of the rest by its probability
+ *
+ * Temperature 0 is greedy: the first maximum after the penalties, no filter and no draw. Equal
+ * logits go by the smaller id everywhere. Nothing here allocates after _create.
+ *
+ *     s2v_sampler_create(&sampler, n_vocab, &error);
+ *     s2v_sampler_start(sampler, &sampling, &error);            once per answer
+ *     s2v_sampler_accept(sampler, token);                       prompt tokens, if they count
+ *     s2v_sampler_pick(sampler, logits, &token, &error);        per token, then _accept it
+ */
+#ifndef S2_TEXT_SAMPLE_H
+#define S2_TEXT_SAMPLE_H
+
+#include "base/buffer.h"
+
+#include <stdbool.h>
+
+#define S2V_PENALTY_WINDOW_MAX 4096
+
+typedef struct s2v_sampling {
+    float temperature;       /* 0 (default): greedy; at most 100 */
+    int32_t top_k;           /* 0 (default): off */
+    float top_p;             /* (0, 1]; 1 (default): off */
+    float min_p;             /* [0, 1); 0 (default): off */
+    float repeat_penalty;    /* (0, 100]; 1 (default): off */
+    float presence_penalty;  /* [-100, 100]; 0 (default): off */
+    float frequency_penalty; /* [-100, 100]; 0 (default): off */
+    int32_t penalty_window;  /* last tokens that count, 0 to S2V_PENALTY_WINDOW_MAX; default 64 */
+    uint64_t seed;           /* default 0; the same seed draws the same on every machine */
+} s2v_sampling;
+
+typedef struct s2v_sampler s2v_sampler; /* one answer at a time */
+
+void s2v_sampling_init(s2v_sampling *sampling); /* the defaults */
+
+s2p_status s2v_sampler_create(s2v_sampler **out, int32_t n_vocab, s2p_error *error);
+void s2v_sampler_free(s2v_sampler *sampler);
+
+/* Begin an answer: new options, the generator back to the seed, no token seen. S2P_EINVAL names the
+ * option that is out of range. A sampler that was never started is greedy. */
+s2p_status s2v_sampler_start(s2v_sampler *sampler, const s2v_sampling *sampling, s2p_error *error);
+
+/* A token is now part of the text; the penalties look at it. An id outside the vocabulary is
+ * ignored. */
+void s2v_sampler_accept(s2v_sampler *sampler, int32_t token);
+
+/* logits: [n_vocab], unchanged. S2P_EFORMAT: one is NaN or +infinity, or all are -infinity. */
+s2p_status s2v_sampler_pick(s2v_sampler *sampler, const float *logits, int32_t *token,
+                            s2p_error *error);
+
+/* --- stop strings -------------------------------------------------------------- */
+
+#define S2V_STOP_MAX 64         /* strings */
+#define S2V_STOP_MAX_BYTES 1024 /* each */
+
+typedef struct s2v_stop s2v_stop; /* watches a stream of text for the first of several strings */
+
+/* S2P_EINVAL: an empty string; S2P_ELIMIT: too many or too long. n may be 0: nothing ever stops. */
+s2p_status s2v_stop_create(s2v_stop **out, const char *const *text, size_t n, s2p_error *error);
+void s2v_stop_free(s2v_stop *stop);
+void s2v_stop_reset(s2v_stop *stop); /* for the next answer */
+
+/* Take more of the text; append to `out` what cannot be part of a stop string any more. true: a
+ * stop string is complete; what came before it is in `out`, it and all that follows is dropped.
+ * Whole UTF-8 in gives whole UTF-8 out when the stop strings are UTF-8. */
+bool s2v_stop_feed(s2v_stop *stop, const void *text, size_t n, s2_buffer *out);
+
+/* The text ended without a stop: append what was held back. */
+void s2v_stop_end(s2v_stop *stop, s2_buffer *out);
+
+#endif /* S2_TEXT_SAMPLE_H */

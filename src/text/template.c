@@ -1,0 +1,317 @@
+/* template.c - chat messages and raw prompts to tokens and pictures.
+ *
+ * Roles and special tokens are put in by number; the text of a message is tokenized with
+ * special tokens off, so nothing a user writes can end a turn or open another. Literal
+ * text and message text that touch are tokenized together, as Hugging Face does with the
+ * rendered string: "user\n" followed by "\n" is another token than the two apart.
+ */
+#include "text/template.h"
+
+#include "text/tokenizer_vocab.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define IMAGE_MARK "<image>"
+#define MAX_IMAGES 4096 /* in one prompt; far above what any context holds */
+
+typedef struct format {
+    const char *name;
+    const char *architecture;   /* general.architecture of models that use it */
+    const char *default_system; /* NULL: none */
+    const char *after_role, *after_pictures, *after_message;
+    const char *picture_start, *picture_end; /* special tokens around a picture, or NULL */
+    const char *picture; /* what stands for a picture in a rendered prompt, besides IMAGE_MARK */
+} format;
+
+static const format formats[] = {
+    { .name = "qwen2-vl",
+      .architecture = "qwen2vl",
+      .default_system = "You are a helpful assistant.",
+      .after_role = "\n",
+      .after_pictures = "",
+      .after_message = "\n",
+      .picture_start = "<|vision_start|>",
+      .picture_end = "<|vision_end|>",
+      .picture = "<|image_pad|>" },
+    { .name = "llava-onevision",
+      .architecture = "qwen2",
+      .after_role = " ",
+      .after_pictures = "\n",
+      .after_message = "" },
+};
+
+#define N_FORMATS (sizeof formats / sizeof *formats)
+
+const char *s2v_template_name(size_t index)
+{
+    return index < N_FORMATS ? formats[index].name : NULL;
+}
+
+const char *s2v_template_picture_end(const char *name)
+{
+    for (size_t i = 0; i < N_FORMATS; i++)
+        if (strcmp(name, formats[i].name) == 0) return formats[i].picture_end;
+    return NULL;
+}
+
+static s2p_status find_format(const s2v_tokenizer *t, const char *name, const format **out,
+                              s2p_error *error)
+{
+    for (size_t i = 0; i < N_FORMATS; i++) {
+        const format *f = &formats[i];
+        if (name ? strcmp(name, f->name) != 0 : strcmp(t->architecture, f->architecture) != 0)
+            continue;
+        *out = f;
+        return S2P_OK;
+    }
+    if (name) return s2_fail(error, S2P_EINVAL, "no chat format is called '%.64s'", name);
+    return s2_fail(error, S2P_EUNSUPPORTED,
+                   "no chat format is known for this architecture; give one by name");
+}
+
+/* --- writing a prompt ------------------------------------------------------------ */
+
+typedef struct writer { /* the first failure sticks, and the rest is ignored */
+    const s2v_tokenizer *t;
+    const format *format;
+    s2v_chat *chat;
+    s2_buffer text;      /* not tokenized yet */
+    bool parses_special; /* in that text */
+    size_t n_done;       /* tokens in finished pieces */
+    size_t piece_capacity;
+    s2p_status status;
+    s2p_error *error;
+} writer;
+
+static void write_text(writer *w, const char *text, size_t n)
+{
+    s2_buffer_append(&w->text, text, n);
+}
+
+static void write_literal(writer *w, const char *text) { write_text(w, text, strlen(text)); }
+
+static void flush(writer *w)
+{
+    if (w->status == S2P_OK && w->text.status == S2P_ENOMEM)
+        w->status = s2_fail_memory(w->error, w->text.size, "the text of a prompt");
+    if (w->status == S2P_OK && w->text.status != S2P_OK)
+        w->status = s2_fail(w->error, w->text.status, "the prompt is longer than %u bytes",
+                            S2V_TEXT_MAX_BYTES);
+    if (w->status == S2P_OK)
+        w->status = s2v_tokenize(w->t, (const char *)w->text.data, w->text.size, w->parses_special,
+                                 &w->chat->tokens, w->error);
+    w->text.size = 0;
+}
+
+static void write_special(writer *w, const char *name)
+{
+    flush(w);
+    if (w->status != S2P_OK) return;
+    const int32_t token = s2v_tokenizer_find(w->t, name);
+    const bool is_special = token >= 0 && (w->t->type[token] == S2V_TOKEN_CONTROL ||
+                                           w->t->type[token] == S2V_TOKEN_USER_DEFINED);
+    if (!is_special)
+        w->status = s2_fail(w->error, S2P_EUNSUPPORTED,
+                            "the vocabulary has no special token %s, which '%s' needs", name,
+                            w->format->name);
+    else if ((w->status = s2v_tokens_add(&w->chat->tokens, token)) != S2P_OK)
+        s2_fail_memory(w->error, sizeof token, "a token");
+}
+
+/* End the piece: a picture follows, or nothing (-1). */
+static void end_piece(writer *w, int32_t image)
+{
+    flush(w);
+    if (w->status != S2P_OK) return;
+    s2v_chat *chat = w->chat;
+    if (image >= MAX_IMAGES) {
+        w->status =
+            s2_fail(w->error, S2P_ELIMIT, "more than %d pictures in one prompt", MAX_IMAGES);
+        return;
+    }
+    if (chat->n_pieces == w->piece_capacity) {
+        const size_t capacity = w->piece_capacity ? 2 * w->piece_capacity : 4;
+        s2v_piece *piece = realloc(chat->piece, capacity * sizeof *piece);
+        if (!piece) {
+            w->status =
+                s2_fail_memory(w->error, capacity * sizeof *piece, "the pieces of a prompt");
+            return;
+        }
+        chat->piece = piece;
+        w->piece_capacity = capacity;
+    }
+    chat->piece[chat->n_pieces++] = (s2v_piece){ chat->tokens.n - w->n_done, image };
+    w->n_done = chat->tokens.n;
+}
+
+static void write_picture(writer *w, bool with_marks)
+{
+    const bool has_marks = with_marks && w->format->picture_start;
+    if (has_marks) write_special(w, w->format->picture_start);
+    end_piece(w, (int32_t)w->chat->n_pieces); /* every piece so far ended in a picture */
+    if (has_marks) write_special(w, w->format->picture_end);
+}
+
+static s2p_status begin(writer *w, s2v_chat *out, const s2v_tokenizer *t, const char *name,
+                        bool parses_special, s2p_error *error)
+{
+    *out = (s2v_chat){ .piece = NULL };
+    *w = (writer){ .t = t, .chat = out, .parses_special = parses_special, .error = error };
+    s2_buffer_init(&w->text, S2V_TEXT_MAX_BYTES);
+    return find_format(t, name, &w->format, error);
+}
+
+static s2p_status finish(writer *w)
+{
+    end_piece(w, -1);
+    s2_buffer_free(&w->text);
+    if (w->status != S2P_OK) s2v_chat_free(w->chat);
+    return w->status;
+}
+
+/* --- messages ---------------------------------------------------------------------- */
+
+static const char *role_name(s2v_role role)
+{
+    switch (role) {
+    case S2V_SYSTEM:
+        return "system";
+    case S2V_USER:
+        return "user";
+    case S2V_ASSISTANT:
+        return "assistant";
+    }
+    return NULL;
+}
+
+static int32_t count_marks(const char *text)
+{
+    int32_t n = 0;
+    for (const char *at = strstr(text, IMAGE_MARK); at && n <= MAX_IMAGES;
+         at = strstr(at + strlen(IMAGE_MARK), IMAGE_MARK))
+        n++;
+    return n;
+}
+
+static s2p_status check_messages(const s2v_message *message, size_t n, s2p_error *error)
+{
+    if (n == 0) return s2_fail(error, S2P_EINVAL, "a chat needs at least one message");
+    for (size_t i = 0; i < n; i++) {
+        const s2v_message *m = &message[i];
+        if (!m->text || !role_name(m->role) || m->n_images < 0)
+            return s2_fail(error, S2P_EINVAL, "message %zu has no text, role or picture count", i);
+        const int32_t n_marks = count_marks(m->text);
+        if (m->n_images > 0 && n_marks > 0 && n_marks != m->n_images)
+            return s2_fail(error, S2P_EINVAL,
+                           "message %zu has %d pictures, but %d times " IMAGE_MARK, i, m->n_images,
+                           n_marks);
+    }
+    return S2P_OK;
+}
+
+static void write_message(writer *w, const s2v_message *m)
+{
+    const char *text = m->text, *mark = m->n_images > 0 ? strstr(text, IMAGE_MARK) : NULL;
+    write_special(w, "<|im_start|>");
+    write_literal(w, role_name(m->role));
+    write_literal(w, w->format->after_role);
+    for (int32_t i = 0; !mark && i < m->n_images && w->status == S2P_OK; i++)
+        write_picture(w, true);
+    write_literal(w, w->format->after_pictures);
+    for (; mark && w->status == S2P_OK; mark = strstr(text, IMAGE_MARK)) {
+        write_text(w, text, (size_t)(mark - text));
+        write_picture(w, true);
+        text = mark + strlen(IMAGE_MARK);
+    }
+    write_literal(w, text);
+    write_special(w, "<|im_end|>");
+    write_literal(w, w->format->after_message);
+}
+
+static s2p_status write_turn(writer *w, const s2v_message *message, size_t n, bool add_assistant)
+{
+    for (size_t i = 0; i < n && w->status == S2P_OK; i++) write_message(w, &message[i]);
+    if (add_assistant) {
+        write_special(w, "<|im_start|>");
+        write_literal(w, "assistant\n");
+    }
+    return finish(w);
+}
+
+s2p_status s2v_chat_render(s2v_chat *out, const s2v_tokenizer *tokenizer, const char *name,
+                           const s2v_message *message, size_t n, bool add_assistant,
+                           s2p_error *error)
+{
+    writer w;
+    s2p_status st = begin(&w, out, tokenizer, name, false, error);
+    if (st == S2P_OK) st = check_messages(message, n, error);
+    if (st != S2P_OK) return st;
+    if (w.format->default_system && message[0].role != S2V_SYSTEM)
+        write_message(&w, &(s2v_message){ S2V_SYSTEM, w.format->default_system, 0 });
+    return write_turn(&w, message, n, add_assistant);
+}
+
+s2p_status s2v_chat_continue(s2v_chat *out, const s2v_tokenizer *tokenizer, const char *name,
+                             const s2v_message *message, size_t n, bool has_ended, s2p_error *error)
+{
+    writer w;
+    s2p_status st = begin(&w, out, tokenizer, name, false, error);
+    if (st == S2P_OK) st = check_messages(message, n, error);
+    if (st != S2P_OK) return st;
+    if (!has_ended) write_special(&w, "<|im_end|>");
+    write_literal(&w, w.format->after_message);
+    return write_turn(&w, message, n, true);
+}
+
+/* --- raw prompts --------------------------------------------------------------------- */
+
+static bool starts_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* The next thing in `text` that stands for a picture, and its length; NULL when there is none. */
+static const char *next_picture(const format *f, const char *text, size_t *n)
+{
+    for (const char *at = strchr(text, '<'); at; at = strchr(at + 1, '<')) {
+        const bool is_mark = starts_with(at, IMAGE_MARK);
+        if (!is_mark && !(f->picture && starts_with(at, f->picture))) continue;
+        *n = strlen(is_mark ? IMAGE_MARK : f->picture);
+        return at;
+    }
+    return NULL;
+}
+
+/* Whether the picture at `at` stands between the format's marks already. */
+static bool is_wrapped(const format *f, const char *prompt, const char *at, size_t n)
+{
+    if (!f->picture_start) return false;
+    const size_t n_start = strlen(f->picture_start);
+    return (size_t)(at - prompt) >= n_start && starts_with(at - n_start, f->picture_start) &&
+           starts_with(at + n, f->picture_end);
+}
+
+s2p_status s2v_chat_raw(s2v_chat *out, const s2v_tokenizer *tokenizer, const char *name,
+                        const char *text, s2p_error *error)
+{
+    writer w;
+    const s2p_status st = begin(&w, out, tokenizer, name, true, error);
+    if (st != S2P_OK) return st;
+    size_t n;
+    const char *from = text;
+    for (const char *at; w.status == S2P_OK && (at = next_picture(w.format, from, &n)) != NULL;
+         from = at + n) {
+        write_text(&w, from, (size_t)(at - from));
+        write_picture(&w, starts_with(at, IMAGE_MARK) && !is_wrapped(w.format, text, at, n));
+    }
+    write_literal(&w, from);
+    return finish(&w);
+}
+
+void s2v_chat_free(s2v_chat *chat)
+{
+    s2v_tokens_free(&chat->tokens);
+    free(chat->piece);
+    *chat = (s2v_chat){ .piece = NULL };
+}

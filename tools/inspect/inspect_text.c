@@ -1,0 +1,218 @@
+/* inspect_text.c - a model file for people: summary, keys, tensors.
+ *
+ * Names and values are the file's own bytes, so nothing is printed before it has
+ * been made fit for a terminal.
+ */
+#include "inspect/inspect.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_ITEMS 8u  /* of an array, before "..." */
+#define MAX_BYTES 72u /* of a string */
+#define COLUMN 40u    /* where values start */
+
+/* --- foreign text --------------------------------------------------------------------------- */
+
+/* Bytes of the UTF-8 character at `at`, 0 when it is none. */
+static size_t utf8_size(const uint8_t *at, size_t n)
+{
+    const uint8_t c = at[0];
+    size_t size = 0;
+    if (c < 0x80) size = 1;
+    if (c >= 0xc2 && c < 0xe0) size = 2;
+    if (c >= 0xe0 && c < 0xf0) size = 3;
+    if (c >= 0xf0 && c < 0xf5) size = 4;
+    if (size == 0 || size > n) return 0;
+    for (size_t i = 1; i < size; i++)
+        if ((at[i] & 0xc0) != 0x80) return 0;
+    if ((c == 0xe0 && at[1] < 0xa0) || (c == 0xf0 && at[1] < 0x90))
+        return 0; /* longer than needed */
+    if ((c == 0xed && at[1] > 0x9f) || (c == 0xf4 && at[1] > 0x8f)) return 0; /* no character */
+    return size;
+}
+
+static bool is_control(const uint8_t *at, size_t size)
+{
+    if (size == 1) return at[0] < 0x20 || at[0] == 0x7f;
+    return size == 2 && at[0] == 0xc2 && at[1] < 0xa0;
+}
+
+bool s2_inspect_clean(s2_buffer *out, s2v_text text, size_t max, bool is_terminal)
+{
+    const uint8_t *bytes = (const uint8_t *)text.data;
+    size_t i = 0;
+    while (i < text.size && i < max) {
+        const size_t size = utf8_size(bytes + i, text.size - i);
+        if (size == 0 || (bytes[i] == 0 && !is_terminal)) /* many JSON readers refuse a NUL */
+            s2_buffer_append(out, "\xef\xbf\xbd", 3);
+        else if (is_terminal && is_control(bytes + i, size))
+            s2_buffer_printf(out, "\\x%02x", (unsigned)bytes[i + size - 1]);
+        else
+            s2_buffer_append(out, bytes + i, size);
+        i += size ? size : 1;
+    }
+    return i >= text.size;
+}
+
+/* A name and blanks up to the column of the values. */
+static void add_name(s2_buffer *out, s2v_text name)
+{
+    s2_buffer_append(out, "  ", 2);
+    const size_t start = out->size;
+    if (!s2_inspect_clean(out, name, 200, true)) s2_buffer_printf(out, "...");
+    const size_t used = out->size - start;
+    s2_buffer_printf(out, "%*s ", used < COLUMN ? (int)(COLUMN - used) : 0, "");
+}
+
+/* --- keys and tensors ---------------------------------------------------------------------------
+ */
+
+const char *s2_inspect_value_type(s2v_gguf_type type)
+{
+    static const char *const names[] = { "u8",   "i8",     "u16",   "i16", "u32", "i32", "f32",
+                                         "bool", "string", "array", "u64", "i64", "f64" };
+    return names[type];
+}
+
+static void add_item(s2_buffer *out, const s2v_gguf_key *key, uint64_t index, size_t *cursor)
+{
+    int64_t whole;
+    double real;
+    s2v_text text;
+    if (s2v_gguf_next_string(key, cursor, &text)) {
+        s2_buffer_append(out, "\"", 1);
+        const bool is_whole = s2_inspect_clean(out, text, MAX_BYTES, true);
+        s2_buffer_append(out, "\"", 1);
+        if (!is_whole) s2_buffer_printf(out, "... (%zu bytes)", text.size);
+    } else if (key->item == S2V_GGUF_BOOL) {
+        s2_buffer_printf(out, "%s", key->value[index] ? "true" : "false");
+    } else if (s2v_gguf_item_int(key, index, &whole)) {
+        s2_buffer_printf(out, "%" PRId64, whole);
+    } else if (s2v_gguf_item_float(key, index, &real)) {
+        s2_buffer_printf(out, "%.9g", real);
+    } else {
+        s2_buffer_printf(out, ">= 2^63");
+    }
+}
+
+static void add_key(s2_buffer *out, const s2v_gguf_key *key)
+{
+    size_t cursor = 0;
+    add_name(out, key->name);
+    s2_buffer_printf(out, "%s", s2_inspect_value_type(key->item));
+    if (key->type == S2V_GGUF_ARRAY) s2_buffer_printf(out, "[%" PRIu64 "]", key->count);
+    for (uint64_t i = 0; i < key->count && i < MAX_ITEMS; i++) {
+        s2_buffer_printf(out, i > 0 ? ", " : "  ");
+        add_item(out, key, i, &cursor);
+    }
+    s2_buffer_printf(out, key->count > MAX_ITEMS ? ", ...\n" : "\n");
+}
+
+static void add_tensor(s2_buffer *out, const s2v_gguf_tensor *t)
+{
+    add_name(out, t->name);
+    s2_buffer_printf(out, "%-7s [", s2v_gguf_tensor_type(t->type, NULL, NULL));
+    for (int32_t d = 0; d < t->n_dims; d++)
+        s2_buffer_printf(out, "%s%" PRId64, d ? ", " : "", t->ne[d]);
+    s2_buffer_printf(out, "]  %" PRIu64 " bytes at %" PRIu64 "\n", t->n_bytes, t->offset);
+}
+
+/* --- summary
+ * -------------------------------------------------------------------------------------- */
+
+void s2_inspect_sums(const s2v_gguf *file, s2_type_sum sums[S2_INSPECT_TYPES])
+{
+    memset(sums, 0, S2_INSPECT_TYPES * sizeof *sums);
+    for (size_t i = 0; i < s2v_gguf_n_tensors(file); i++) {
+        const s2v_gguf_tensor *t = s2v_gguf_tensor_at(file, i);
+        if (t->type >= S2_INSPECT_TYPES) continue; /* the validator knows none */
+        s2_type_sum *sum = &sums[t->type];
+        sum->n_tensors++;
+        sum->n_bytes += t->n_bytes;
+        sum->n_values += (double)t->ne[0] * (double)t->ne[1] * (double)t->ne[2] * (double)t->ne[3];
+    }
+}
+
+static const char *readable(double bytes, char out[32])
+{
+    static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+    size_t unit = 0;
+    for (; bytes >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++) bytes /= 1024;
+    (void)snprintf(out, 32, "%.*f %s", unit ? 1 : 0, bytes, units[unit]);
+    return out;
+}
+
+static void add_types(s2_buffer *out, const s2v_gguf *file)
+{
+    char size[32];
+    s2_type_sum sums[S2_INSPECT_TYPES];
+    s2_inspect_sums(file, sums);
+    double n_values = 0;
+    for (uint32_t type = 0; type < S2_INSPECT_TYPES; type++) n_values += sums[type].n_values;
+    s2_buffer_printf(out, "values        %.0f\n", n_values);
+    for (uint32_t type = 0; type < S2_INSPECT_TYPES; type++) {
+        const s2_type_sum *sum = &sums[type];
+        if (sum->n_tensors == 0) continue;
+        s2_buffer_printf(out, "  %-11s tensors %" PRIu64 ", values %.0f, bytes %" PRIu64 " (%s)\n",
+                         s2v_gguf_tensor_type(type, NULL, NULL), sum->n_tensors, sum->n_values,
+                         sum->n_bytes, readable((double)sum->n_bytes, size));
+    }
+}
+
+static void add_string(s2_buffer *out, const s2v_gguf *file, const char *label, const char *key)
+{
+    s2v_text text;
+    if (!s2v_gguf_string(file, key, &text)) return;
+    s2_buffer_printf(out, "%-13s ", label);
+    s2_inspect_clean(out, text, MAX_BYTES, true);
+    s2_buffer_append(out, "\n", 1);
+}
+
+static void add_summary(s2_buffer *out, const s2_inspection *in)
+{
+    char size[32];
+    const s2v_gguf *file = in->file;
+    add_string(out, file, "architecture", "general.architecture");
+    add_string(out, file, "name", "general.name");
+    if (!in->is_valid) {
+        const size_t n_keys = s2v_gguf_n_keys(file), n_tensors = s2v_gguf_n_tensors(file);
+        if (n_keys + n_tensors > 0)
+            s2_buffer_printf(out, "before the error: %zu keys, %zu tensors\n", n_keys, n_tensors);
+        return;
+    }
+    s2_buffer_printf(out,
+                     "size          %zu bytes (%s), alignment %zu, tensor data from byte %zu\n",
+                     s2v_gguf_n_bytes(file), readable((double)s2v_gguf_n_bytes(file), size),
+                     s2v_gguf_alignment(file), s2v_gguf_data_offset(file));
+    add_types(out, file);
+    s2_buffer_printf(out, "%-13s %s\n", in->is_supported ? "supported" : "unsupported",
+                     in->support);
+    if (in->was_checked)
+        s2_buffer_printf(out,
+                         "check         finite %" PRIu64 ", not finite %" PRIu64
+                         ", not scanned (quantised, integers) %" PRIu64 "\n",
+                         in->n_finite, in->n_odd, in->n_skipped);
+}
+
+void s2_inspect_text(const s2_inspection *in, s2_buffer *out)
+{
+    const s2v_gguf *file = in->file;
+    if (!file) return;
+    const uint64_t n_tensors = s2v_gguf_claimed_tensors(file), n_keys = s2v_gguf_claimed_keys(file);
+    s2_inspect_clean(out, (s2v_text){ in->path, strlen(in->path) }, 4096, true);
+    s2_buffer_printf(out, ": GGUF v%" PRIu32 ", %" PRIu64 " tensor%s, %" PRIu64 " key%s\n",
+                     s2v_gguf_version(file), n_tensors, n_tensors == 1 ? "" : "s", n_keys,
+                     n_keys == 1 ? "" : "s");
+    add_summary(out, in);
+    if (in->show_keys) {
+        s2_buffer_printf(out, "keys\n");
+        for (size_t i = 0; i < s2v_gguf_n_keys(file); i++) add_key(out, s2v_gguf_key_at(file, i));
+    }
+    if (in->show_tensors) {
+        s2_buffer_printf(out, "tensors\n");
+        for (size_t i = 0; i < s2v_gguf_n_tensors(file); i++)
+            add_tensor(out, s2v_gguf_tensor_at(file, i));
+    }
+}

@@ -1,0 +1,359 @@
+/* verify_hf.c - a whole model against Hugging Face: tower, layers, logits, kept tokens, answers.
+ *
+ * A golden is a GGUF of architecture "s2prune-golden". The model it was made with
+ * stands in gguf/ beside it (an F32 pair and an F16 pair), the pictures too:
+ * verify_hf_pictures.c finds them. With the F32 pair and an F32 cache every
+ * stored tensor is compared, with the F16 pair the kept tokens and the answer.
+ */
+#include "verify/verify_hf.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TOLERANCE 1e-4          /* of the largest value, at least of 1 */
+#define ERC_TOLERANCE 2e-5      /* relative */
+#define ATTN_TOLERANCE 1e-5     /* absolute: the weights of a row sum to 1 */
+#define RECEIVED_TOLERANCE 1e-6 /* absolute: a mean over all rows, their rounding with it */
+
+/* --- comparing ------------------------------------------------------------------- */
+
+/* The largest difference. expected: rows of the stored tensor. row: which of ours they are; NULL:
+ * every step-th. */
+static double farthest(const float *expected, size_t n_rows, size_t width, const float *got,
+                       const int32_t *row, size_t step, double *largest)
+{
+    double worst = 0.0;
+    for (size_t r = 0; r < n_rows; r++) {
+        const float *ours = got + (row ? (size_t)row[r] : r * step) * width;
+        for (size_t k = 0; k < width; k++) {
+            const double e = (double)expected[r * width + k], d = fabs(e - (double)ours[k]);
+            if (fabs(e) > *largest) *largest = fabs(e);
+            if (!(d <= worst)) worst = d; /* NaN sticks */
+        }
+    }
+    return worst;
+}
+
+static void compare_rows(hf_case *c, const char *name, const float *expected, size_t n_rows,
+                         size_t width, const float *got, const int32_t *row, size_t step)
+{
+    double largest = 1.0;
+    const double worst = farthest(expected, n_rows, width, got, row, step, &largest);
+    if (!(worst <= TOLERANCE * largest))
+        s2_differs(c->verdict, "%s: off by %.3g, allowed %.3g", name, worst, TOLERANCE * largest);
+}
+
+/* A tensor that is not stored is not compared. */
+static void compare(hf_case *c, const char *name, const float *got, size_t n)
+{
+    size_t n_stored;
+    const float *expected = s2_hf_floats(c->golden, name, &n_stored);
+    if (!expected) return;
+    if (n != n_stored)
+        s2_differs(c->verdict, "%s: expected %zu values, got %zu", name, n_stored, n);
+    else
+        compare_rows(c, name, expected, 1, n, got, NULL, 1);
+}
+
+/* Whether a stored list of rows can be trusted. */
+static bool are_rows(const int32_t *row, size_t n, size_t n_rows)
+{
+    for (size_t i = 0; i < n; i++)
+        if (row[i] < 0 || (size_t)row[i] >= n_rows) return false;
+    return true;
+}
+
+/* Hidden states may be stored for some rows only: those of "rows_h" or "rows". */
+static void compare_hidden(hf_case *c, const char *name, const float *got, size_t rows,
+                           size_t width)
+{
+    size_t n_stored, n_rows = 0;
+    const float *expected = s2_hf_floats(c->golden, name, &n_stored);
+    if (!expected || n_stored == rows * width) {
+        compare(c, name, got, rows * width);
+        return;
+    }
+    const int32_t *row = s2_hf_ints(c->golden, "rows_h", &n_rows);
+    if (!row || n_rows * width != n_stored) row = s2_hf_ints(c->golden, "rows", &n_rows);
+    if (row && n_rows * width == n_stored && are_rows(row, n_rows, rows))
+        compare_rows(c, name, expected, n_rows, width, got, row, 1);
+    else
+        s2_differs(c->verdict, "%s: expected %zu values, got %zu", name, n_stored, rows * width);
+}
+
+/* Views come one after the other, whole or every so many tokens of each. */
+static void compare_view(hf_case *c, size_t view, const float *got, size_t rows, size_t width)
+{
+    size_t n_stored, n_ints;
+    const char *name = "vis.merged";
+    const float *expected = s2_hf_floats(c->golden, name, &n_stored);
+    if (!expected) expected = s2_hf_floats(c->golden, name = "vis.projected", &n_stored);
+    const int32_t *n_views = s2_hf_ints(c->golden, "n_views", &n_ints);
+    if (!expected) return;
+    const size_t each = n_views && n_views[0] > 0 ? n_stored / width / (size_t)n_views[0] : rows;
+    const size_t first = n_views ? view * each : c->n_seen;
+    if (each == 0 || each > rows || (first + each) * width > n_stored)
+        s2_differs(c->verdict, "%s: expected %zu values, got more", name, n_stored);
+    else
+        compare_rows(c, name, expected + first * width, each, width, got, NULL,
+                     (rows + each - 1) / each);
+}
+
+/* Keys of the first layer: all, or after pruning those of the kept rows. */
+static void compare_keys(hf_case *c, const float *got, size_t rows, size_t width)
+{
+    size_t n_stored, n_kept;
+    const float *expected = s2_hf_floats(c->golden, "k0_rope", &n_stored);
+    const int32_t *kept = s2_hf_ints(c->golden, "kept_seq", &n_kept);
+    if (expected && kept && n_kept * width == n_stored && are_rows(kept, n_kept, rows))
+        compare_rows(c, "k0_rope", expected, n_kept, width, got, kept, 1);
+    else
+        compare(c, "k0_rope", got, rows * width);
+}
+
+/* What each row gets from all, mean over queries. */
+static void compare_received(hf_case *c, const char *name, const float *attn, size_t n)
+{
+    size_t n_stored;
+    const float *expected = s2_hf_floats(c->golden, name, &n_stored);
+    double worst = 0.0;
+    if (!expected) return;
+    for (size_t k = 0; k < n && n == n_stored; k++) {
+        double sum = 0.0;
+        for (size_t q = k; q < n; q++) sum += (double)attn[q * n + k]; /* nobody sees ahead */
+        const double d = fabs(sum / (double)n - (double)expected[k]);
+        if (!(d <= worst)) worst = d;
+    }
+    if (n != n_stored || !(worst <= RECEIVED_TOLERANCE))
+        s2_differs(c->verdict, "%s: %zu values, %zu expected, off by %.3g, allowed %.3g", name, n,
+                   n_stored, worst, RECEIVED_TOLERANCE);
+}
+
+/* attn: [n][n] of a layer, mean over heads. */
+static void compare_attention(hf_case *c, int32_t layer, const float *attn, size_t n)
+{
+    char name[32];
+    size_t n_stored, n_rows;
+    double largest = 0.0;
+    (void)snprintf(name, sizeof name, "attn.received.%d", layer);
+    compare_received(c, name, attn, n);
+    (void)snprintf(name, sizeof name, "attn.mean.%d", layer);
+    const float *expected = s2_hf_floats(c->golden, name, &n_stored);
+    const int32_t *row = s2_hf_ints(c->golden, "attn.rows", &n_rows);
+    if (!expected) return;
+    if (!row || n_rows * n != n_stored || !are_rows(row, n_rows, n)) {
+        s2_differs(c->verdict, "%s: expected %zu values, not for rows of %zu", name, n_stored, n);
+        return;
+    }
+    const double worst = farthest(expected, n_rows, n, attn, row, 1, &largest);
+    if (!(worst <= ATTN_TOLERANCE))
+        s2_differs(c->verdict, "%s: off by %.3g, allowed %.3g", name, worst, ATTN_TOLERANCE);
+}
+
+static void tap(const char *name, int32_t index, const float *data, int32_t rows, int32_t cols,
+                void *user)
+{
+    hf_case *c = user;
+    const size_t n = (size_t)rows * (size_t)cols;
+    char tensor[32];
+    if (strcmp(name, "vis.merged") == 0) {
+        compare_view(c, c->n_views_seen, data, (size_t)rows, (size_t)cols);
+        c->n_seen += (size_t)rows;
+        c->n_views_seen++;
+    } else if (s2_hf_check_tower(c, name, index, data, (size_t)rows, (size_t)cols)) {
+        return;
+    } else if (strcmp(name, "h") == 0 && (index > 1 || !c->is_pruned)) {
+        (void)snprintf(tensor, sizeof tensor, "h%d", index);
+        compare_hidden(c, tensor, data, (size_t)rows, (size_t)cols);
+    } else if (strcmp(name, "k_rope") == 0 && index == 0) {
+        compare_keys(c, data, (size_t)rows, (size_t)cols);
+    } else if (strcmp(name, "attn") == 0) {
+        compare_attention(c, index, data, (size_t)rows);
+    } else if (strcmp(name, "erc") == 0) {
+        (void)snprintf(tensor, sizeof tensor, "img%d.erc", index);
+        size_t n_stored;
+        const float *expected = s2_hf_floats(c->golden, tensor, &n_stored);
+        for (size_t i = 0; expected && i < n && i < n_stored; i++)
+            if (!(fabsf(expected[i] - data[i]) <= (float)ERC_TOLERANCE * fabsf(expected[i]))) {
+                s2_differs(c->verdict, "%s: expected %.9g at %zu, got %.9g", tensor,
+                           (double)expected[i], i, (double)data[i]);
+                break;
+            }
+    }
+}
+
+static void compare_kept(hf_case *c, const s2v_session *session)
+{
+    for (int32_t i = 0; i < c->n_pictures; i++) {
+        char name[32];
+        size_t n_stored;
+        int32_t n;
+        (void)snprintf(name, sizeof name, "img%d.kept", i);
+        const int32_t *expected = s2_hf_ints(c->golden, name, &n_stored);
+        const int32_t *got = s2p_plan_keep(s2v_session_plan(session, i), &n);
+        if (!expected || (size_t)n != n_stored ||
+            memcmp(expected, got, n_stored * sizeof *got) != 0)
+            s2_differs(c->verdict, "%s (%s pair): other tokens kept", name, c->pair);
+    }
+}
+
+static void compare_answer(hf_case *c, s2v_session *session)
+{
+    size_t n_stored, n = 0;
+    s2p_error error = { S2P_OK, "" };
+    const int32_t *expected = s2_hf_ints(c->golden, "tokens", &n_stored), *got;
+    for (size_t i = 0; expected && i < n_stored; i++) {
+        int done;
+        char text[64];
+        if (s2v_session_next(session, text, sizeof text, &done, &error) != S2P_OK) {
+            s2_differs(c->verdict, "token %zu: %s", i, error.message);
+            return;
+        }
+    }
+    got = s2v_session_tokens(session, &n);
+    for (size_t i = 0; expected && i < n_stored; i++)
+        if (expected[i] != got[i]) {
+            s2_differs(c->verdict, "tokens (%s pair): expected %d at %zu, got %d", c->pair,
+                       expected[i], i, got[i]);
+            return;
+        }
+}
+
+/* --- running --------------------------------------------------------------------- */
+
+static void run_session(hf_case *c, s2v_engine *engine, const char *prompt)
+{
+    s2v_session_options options;
+    s2v_session_options_init(&options);
+    options.kv_type = S2V_KV_F32;
+    options.ignore_eos = 1;
+    s2p_error error = { S2P_OK, "" };
+    s2v_session *session;
+    if (s2v_session_create(&session, engine, &options, &error) != S2P_OK) {
+        s2_differs(c->verdict, "%s", error.message);
+        return;
+    }
+    c->n_seen = c->n_views_seen = 0;
+    const bool is_exact = strcmp(c->pair, "f32") == 0;
+    if (is_exact) s2v_session_set_tap(session, tap, c);
+    session->tap_attention =
+        s2v_gguf_find_tensor(c->golden, "k0_rope") || s2v_gguf_find_tensor(c->golden, "attn.rows");
+    const s2v_prompt p = {
+        .raw = prompt, .images = c->view, .n_images = c->n_pictures, .image_options = c->size
+    };
+    s2v_prune_options prune;
+    s2v_prune_options_init(&prune);
+    if (c->is_pruned) {
+        prune.method = "s2prune";
+        prune.image_budget = c->budget;
+        prune.image_side = c->side;
+    }
+    if (s2v_session_prefill(session, &p, &prune, NULL, &error) != S2P_OK) {
+        s2_differs(c->verdict, "%s", error.message);
+    } else {
+        s2v_engine_info info;
+        s2v_engine_get_info(engine, &info);
+        if (is_exact) s2_hf_check_tower_whole(c);
+        if (is_exact) compare(c, "logits_last", s2v_session_logits(session), (size_t)info.n_vocab);
+        if (c->is_pruned) compare_kept(c, session);
+        compare_answer(c, session);
+    }
+    s2v_session_free(session);
+}
+
+static s2p_status run_pair(hf_case *c, const char *pair, s2p_error *error)
+{
+    char folder[HF_PATH_CAPACITY], model[HF_PATH_CAPACITY], mmproj[HF_PATH_CAPACITY], end[16],
+        prompt[4096];
+    (void)snprintf(folder, sizeof folder, "%.4000s/gguf", c->folder);
+    (void)snprintf(end, sizeof end, "%s.gguf", pair);
+    c->pair = pair;
+    if (!s2_hf_find_file(folder, "", end, false, model) ||
+        !s2_hf_find_file(folder, "mmproj", end, true, mmproj))
+        return s2_fail(error, S2P_EIO, "no %s pair in gguf/", pair);
+    if (!s2_hf_text(c->full, "case.prompt", prompt, sizeof prompt))
+        return s2_fail(error, S2P_EFORMAT, "the case has no prompt");
+    s2v_engine_options options;
+    s2v_engine_options_init(&options);
+    options.model_path = model;
+    options.mmproj_path = mmproj;
+    s2v_engine *engine;
+    const s2p_status st = s2v_engine_open(&engine, &options, error);
+    if (st != S2P_OK) return st;
+    run_session(c, engine, prompt);
+    s2v_engine_close(engine);
+    return S2P_OK;
+}
+
+/* --- one file ---------------------------------------------------------------------- */
+
+static s2p_status check_preprocess(hf_case *c, s2p_error *error)
+{
+    char folder[HF_PATH_CAPACITY], model[HF_PATH_CAPACITY], mmproj[HF_PATH_CAPACITY];
+    (void)snprintf(folder, sizeof folder, "%.4000s/gguf", c->folder);
+    if (!s2_hf_find_file(folder, "", "f32.gguf", false, model) ||
+        !s2_hf_find_file(folder, "mmproj", "f32.gguf", true, mmproj))
+        return s2_fail(error, S2P_EIO, "no f32 pair in gguf/");
+    s2v_engine_options options;
+    s2v_engine_options_init(&options);
+    options.model_path = model;
+    options.mmproj_path = mmproj;
+    s2v_engine *engine;
+    const s2p_status st = s2v_engine_open(&engine, &options, error);
+    if (st != S2P_OK) return st;
+    s2_hf_check_pixels(c, &engine->model);
+    s2v_engine_close(engine);
+    return S2P_OK;
+}
+
+static bool has_pictures(const s2v_gguf *full)
+{
+    return s2v_gguf_find_tensor(full, "image_grid_thw") || s2v_gguf_find_tensor(full, "image_span");
+}
+
+static s2p_status check_case(hf_case *c, const char *path, s2p_error *error)
+{
+    char name[64], full[HF_PATH_CAPACITY];
+    if (!s2_hf_text(c->golden, "case.name", name, sizeof name)) return check_preprocess(c, error);
+    c->is_pruned = s2v_gguf_find_tensor(c->golden, "img0.kept") != NULL;
+    const int folder = strrchr(path, '/') ? (int)(strrchr(path, '/') - path) + 1 : 0;
+    (void)snprintf(full, sizeof full, "%.*sfull_%s.gguf", folder, path, name);
+    s2p_status st = s2v_gguf_open(&c->full, c->is_pruned ? full : path, error);
+    if (st == S2P_EIO && c->is_pruned) { /* the prompt may stand with the model */
+        (void)snprintf(full, sizeof full, "%.3900s/full_%s.gguf", c->folder, name);
+        st = s2v_gguf_open(&c->full, full, error);
+    }
+    if (st == S2P_OK && has_pictures(c->full) && !s2_hf_read_case(c)) return S2P_OK;
+    if (st == S2P_OK) st = run_pair(c, "f32", error);
+    if (st == S2P_OK) st = run_pair(c, "f16", error);
+    return st;
+}
+
+s2p_status s2_check_hf(const char *path, const char *arrays, s2_verdict *verdict, s2p_error *error)
+{
+    *verdict = (s2_verdict){ .n_cases = 1, .label = "case" };
+    s2_buffer_init(&verdict->lines, 4096);
+    hf_case c = { .verdict = verdict };
+    s2_hf_find_folder(path, arrays, c.folder);
+    s2p_status st = s2v_gguf_open(&c.golden, path, error);
+    if (st == S2P_OK) st = check_case(&c, path, error);
+    if (st != S2P_OK && st != S2P_EUNSUPPORTED) s2_malformed(verdict, "%s", error->message);
+    verdict->n_failed = verdict->case_failed;
+    for (int32_t i = 0; i < c.n_pictures; i++) s2_image_free(&c.picture[i]);
+    s2v_gguf_close(c.full);
+    s2v_gguf_close(c.golden);
+    return st == S2P_EUNSUPPORTED ? st : S2P_OK;
+}
+
+bool s2_is_hf_golden(const char *path)
+{
+    s2v_gguf *file;
+    char arch[32];
+    if (s2v_gguf_open(&file, path, NULL) != S2P_OK) return false;
+    const bool is_ours = s2_hf_text(file, "general.architecture", arch, sizeof arch) &&
+                         strcmp(arch, "s2prune-golden") == 0;
+    s2v_gguf_close(file);
+    return is_ours;
+}

@@ -1,0 +1,148 @@
+/* verify_hf_pixels.c - what the tower reads, against the recorded pixel values.
+ *
+ * Qwen's are patches, rows of <view>.pixel_values in merge groups; LLaVA-OneVision's
+ * are some lines of every view, [views][channel][line][x]. Lines and columns beyond
+ * the last whole patch are not read by the tower and not compared.
+ */
+#include "verify/verify_hf.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CLOSE 1e-6f
+
+/* Row r of the reference: merge groups in raster order, 2x2 patches inside, [c][t][y][x]. */
+static void compare_patch(hf_case *c, const s2v_frame *f, int32_t row_width, int32_t r,
+                          const float *expected)
+{
+    const int32_t at = f->raster[r / 4] * 4 + r % 4, area = HF_PATCH * HF_PATCH;
+    const float *got = f->patches + (ptrdiff_t)at * row_width;
+    for (int32_t ch = 0; ch < 3; ch++)
+        for (int32_t t = 0; t < 2; t++)
+            for (int32_t i = 0; i < area; i++)
+                if (!(fabsf(expected[(ch * 2 + t) * area + i] - got[ch * area + i]) <= CLOSE)) {
+                    s2_differs(c->verdict, "pixel_values: row %d differs", r);
+                    return;
+                }
+}
+
+static void check_view(hf_case *c, const s2v_model *model, const char *name)
+{
+    char key[80], path[HF_PATH_CAPACITY], start[80];
+    size_t n_rows = 0, n_values = 0;
+    (void)snprintf(key, sizeof key, "%s.rows", name);
+    const int32_t *rows = s2_hf_ints(c->golden, key, &n_rows);
+    (void)snprintf(key, sizeof key, "%s.pixel_values", name);
+    const float *values = s2_hf_floats(c->golden, key, &n_values);
+    (void)snprintf(start, sizeof start, "view_%s", name);
+    s2_image_limits limits;
+    s2_image_limits_init(&limits);
+    s2_image view;
+    s2v_frame frame;
+    if (!rows || !values || n_values != n_rows * 6 * HF_PATCH * HF_PATCH ||
+        !s2_hf_find_file(c->folder, start, ".png", false, path) ||
+        s2_image_load(path, S2_PIXELS_REFERENCE, &limits, &view, NULL) != S2P_OK) {
+        s2_malformed(c->verdict, "%s: no rows, pixel values or picture", name);
+        return;
+    }
+    const s2v_image_options size = { .width = view.view.width, .height = view.view.height };
+    if (model->arch->frame(model, &view.view, &size, S2V_FRAMING_BASE, &frame, NULL) == S2P_OK) {
+        for (size_t i = 0; i < n_rows; i++)
+            if (rows[i] >= 0 && rows[i] < frame.n_patches)
+                compare_patch(c, &frame, model->vision.patch_row, rows[i],
+                              values + i * 6 * HF_PATCH * HF_PATCH);
+            else
+                s2_malformed(c->verdict, "%s: row %d is outside the picture", name, rows[i]);
+        s2v_frame_free(&frame);
+    } else {
+        s2_differs(c->verdict, "%s: refused", name);
+    }
+    s2_image_free(&view);
+}
+
+/* --- LLaVA-OneVision --------------------------------------------------------------- */
+
+/* Line y of a view, all columns whole patches cover. expected: [channel][lines][x], the line. */
+static bool is_line_close(const s2v_vision *v, const float *view, int32_t y, const float *expected,
+                          size_t n_lines)
+{
+    for (int32_t ch = 0; ch < 3; ch++)
+        for (int32_t x = 0; x < v->side * v->patch; x++) {
+            const int32_t patch = y / v->patch * v->side + x / v->patch;
+            const int32_t at = (ch * v->patch + y % v->patch) * v->patch + x % v->patch;
+            const float got = view[(ptrdiff_t)patch * v->patch_row + at];
+            if (!(fabsf(expected[((size_t)ch * n_lines) * (size_t)v->image + (size_t)x] - got) <=
+                  CLOSE))
+                return false;
+        }
+    return true;
+}
+
+static void compare_frame(hf_case *c, const s2v_model *model, const s2v_frame *f,
+                          const int32_t *lines, size_t n_lines, const float *values)
+{
+    const s2v_vision *v = &model->vision;
+    const size_t per_view = 3 * n_lines * (size_t)v->image;
+    for (int32_t view = 0; view < f->n_views; view++)
+        for (size_t i = 0; i < n_lines; i++) {
+            const float *patches = f->patches + (ptrdiff_t)view * f->n_patches * v->patch_row;
+            if (lines[i] < 0 || lines[i] >= v->side * v->patch) continue;
+            if (!is_line_close(v, patches, lines[i],
+                               values + (size_t)view * per_view + i * (size_t)v->image, n_lines))
+                s2_differs(c->verdict, "pixel_values: line %d of view %d differs", lines[i], view);
+        }
+}
+
+static void check_views(hf_case *c, const s2v_model *model, const char *name)
+{
+    char key[80];
+    size_t n_lines = 0, n_values = 0;
+    const int32_t *lines = s2_hf_ints(c->golden, "anyres.rows", &n_lines);
+    (void)snprintf(key, sizeof key, "%s.pixel_values", name);
+    const float *values = s2_hf_floats(c->golden, key, &n_values);
+    const bool is_anyres = strcmp(name, "anyres") == 0;
+    const s2v_image_options o = { .framing = is_anyres ? S2V_FRAMING_ANYRES : S2V_FRAMING_SQUARE };
+    const size_t per_view = 3 * n_lines * (size_t)model->vision.image;
+    const int32_t n = is_anyres || !per_view ? 1 : (int32_t)(n_values / per_view);
+    const int32_t first = c->n_pictures;
+    if (!lines || !values || !s2_hf_add_pictures(c, is_anyres ? "base" : "pad", n, &o)) {
+        s2_malformed(c->verdict, "%s: no lines, pixel values or pictures", name);
+        return;
+    }
+    size_t done = 0;
+    for (int32_t i = first; i < c->n_pictures; i++) {
+        s2v_frame f;
+        if (model->arch->frame(model, &c->view[i], &c->size[i], o.framing, &f, NULL) != S2P_OK) {
+            s2_differs(c->verdict, "%s: refused", name);
+            return;
+        }
+        const size_t used = (size_t)f.n_views * per_view;
+        if (done + used <= n_values)
+            compare_frame(c, model, &f, lines, n_lines, values + done);
+        else
+            s2_differs(c->verdict, "%s: %d views are too many", name, f.n_views);
+        done += used;
+        s2v_frame_free(&f);
+    }
+    if (done != n_values) s2_differs(c->verdict, "%s: too few views", name);
+}
+
+void s2_hf_check_pixels(hf_case *c, const s2v_model *model)
+{
+    static const char suffix[] = ".pixel_values";
+    for (size_t i = 0; i < s2v_gguf_n_tensors(c->golden); i++) {
+        const s2v_text name = s2v_gguf_tensor_at(c->golden, i)->name;
+        const size_t n = name.size - (sizeof suffix - 1);
+        char view[64];
+        if (name.size < sizeof suffix || n >= sizeof view ||
+            memcmp(name.data + n, suffix, sizeof suffix - 1) != 0)
+            continue;
+        memcpy(view, name.data, n);
+        view[n] = '\0';
+        if (model->vision.merge == 1)
+            check_views(c, model, view);
+        else
+            check_view(c, model, view);
+    }
+}
