@@ -185,6 +185,31 @@ S2P_API s2p_status s2p_prune(const s2p_signals *signals, int32_t budget, const s
 S2P_API const char *s2p_allocator_name(size_t index);
 S2P_API const char *s2p_selector_name(size_t index);
 
+/* --- Parameters of a method ---------------------------------------------- */
+
+typedef struct s2p_parameter { /* a row of the method that reads it */
+    const char *name, *help;
+    int is_integer;
+    double min, max; /* what may be set */
+    double fallback; /* when nothing is; outside of min and max: by a rule, which `help` gives */
+} s2p_parameter;
+
+#define S2P_MAX_PARAMETERS 8
+
+typedef struct s2p_parameters { /* in the order of the method's rows */
+    double value[S2P_MAX_PARAMETERS];
+} s2p_parameters;
+
+/* NULL past the end. */
+S2P_API const s2p_parameter *s2p_method_parameter(const s2p_method *method, size_t index);
+
+/* The fallbacks. */
+S2P_API void s2p_parameters_init(const s2p_method *method, s2p_parameters *out);
+
+/* From text. S2P_EINVAL: the method has no such parameter, or no such value for it. */
+S2P_API s2p_status s2p_parameters_set(const s2p_method *method, s2p_parameters *parameters,
+                                      const char *name, const char *value, s2p_error *error);
+
 /* --- Plans --------------------------------------------------------------- */
 
 /* All memory the steps need is taken here; pruning the same grid again allocates nothing, apart

@@ -117,6 +117,7 @@ typedef struct s2v_prune_options {
     const int32_t *image_budget; /* NULL, or a budget for each picture, [n_images] */
     const int32_t *image_side;   /* NULL, or K for each picture (0: by the rule), [n_images] */
     int published;               /* what the authors' code does, its counts and defects included */
+    const s2p_parameters *parameters; /* of the method; NULL: its own values */
 } s2v_prune_options;
 
 /* clang-format off */

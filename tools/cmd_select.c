@@ -30,7 +30,6 @@ typedef struct select_options {
     int32_t stage; /* by its number; -1: all */
     int64_t max_pixels;
     bool list_methods;
-    s2p_tuning tuning;
     s2_list in, set;
 } select_options;
 
@@ -44,6 +43,7 @@ typedef struct job {
     s2_image picture[N_PICTURES];
     s2_recorded recorded;
     s2p_view view;
+    s2p_parameters parameters;
     s2p_plan *plan;
     json_t *merge, *stages; /* of all stages */
 } job;
@@ -108,12 +108,7 @@ static s2p_status take_inputs(job *j, s2p_error *error)
     {                                                                                          \
         .name = "--" option, .type = S2_OPTION_INT, .min = low, .max = high, OPTION_AT(member) \
     }
-#define REAL(option, member, high)                                                               \
-    {                                                                                            \
-        .name = "--" option, .type = S2_OPTION_REAL, .min = 1e-9, .max = high, OPTION_AT(member) \
-    }
-
-/* The rows --set can fill, as options, so that they parse and complain like options. */
+/* What --set can fill beside parameters, as options, so that it parses and complains like them. */
 /* clang-format off */
 static const s2_option set_table[] = {
     { .name = "--B", .type = S2_OPTION_BUDGET, .min = 1, .max = S2P_MAX_TOKENS, OPTION_AT(budget) },
@@ -131,33 +126,54 @@ static const s2_option set_table[] = {
     WHOLE("n_after", n_after, 0, S2P_MAX_TOKENS),
     WHOLE("layer", layer, 0, 1000),
     WHOLE("stage", stage, 0, S2P_MAX_STAGES - 1),
-    WHOLE("per_pivot", tuning.per_pivot, 1, S2P_MAX_TOKENS),
-    WHOLE("num_crops", tuning.crops, 1, S2P_MAX_TOKENS),
-    WHOLE("dominant", tuning.dominant, 1, S2P_MAX_TOKENS),
     WHOLE("dominant_incl_cls", dominant_incl_cls, 2, S2P_MAX_TOKENS),
-    WHOLE("contextual", tuning.contextual, 1, S2P_MAX_TOKENS),
-    WHOLE("n_important", tuning.important, 1, S2P_MAX_TOKENS),
-    WHOLE("stride", tuning.stride, 1, S2P_MAX_SIDE),
-    WHOLE("iterations", tuning.iterations, 1, 1000),
-    WHOLE("zone", tuning.zone, 1, S2P_MAX_SIDE),
-    REAL("important_ratio", tuning.important_ratio, 1.0),
-    REAL("keep_ratio", tuning.keep_ratio, 1.0),
-    REAL("sim_threshold", tuning.threshold, 1.0),
-    REAL("temperature", tuning.temperature, 1e6),
-    REAL("alpha", tuning.alpha, 1e6),
-    REAL("beta", tuning.beta, 1e6),
     { .name = NULL },
 };
 /* clang-format on */
 
+static const s2p_parameter *parameter_named(const s2p_method *method, const char *name)
+{
+    for (size_t i = 0; s2p_method_parameter(method, i); i++)
+        if (strcmp(s2p_method_parameter(method, i)->name, name) == 0)
+            return s2p_method_parameter(method, i);
+    return NULL;
+}
+
+/* The table, then the parameters of every method. */
 static const char *set_name(const void *context, size_t index)
 {
     (void)context;
-    return index < sizeof set_table / sizeof *set_table - 1 ? set_table[index].name + 2 : NULL;
+    const size_t n = sizeof set_table / sizeof *set_table - 1;
+    if (index < n) return set_table[index].name + 2;
+    index -= n;
+    for (size_t m = 0; s2p_method_at(m); m++) {
+        const s2p_method *method = s2p_method_at(m);
+        size_t n_own = 0;
+        while (s2p_method_parameter(method, n_own)) n_own++;
+        if (index < n_own) return s2p_method_parameter(method, index)->name;
+        index -= n_own;
+    }
+    return NULL;
+}
+
+/* A case may hold parameters its method does not have: they are checked as those of the method that
+ * has them, and nothing comes of it. */
+static s2p_status take_parameter(job *j, const char *name, const char *text, s2p_error *error)
+{
+    const s2p_method *method = parameter_named(j->method, name) ? j->method : NULL;
+    for (size_t m = 0; !method && s2p_method_at(m); m++)
+        if (parameter_named(s2p_method_at(m), name)) method = s2p_method_at(m);
+    if (!method) return fail_unknown("--set", name, set_name, error);
+    s2p_parameters unread;
+    s2p_error why = { S2P_OK, "" };
+    const s2p_status st = s2p_parameters_set(method, method == j->method ? &j->parameters : &unread,
+                                             name, text, &why);
+    return st == S2P_OK ? st : s2_fail(error, st, "--set %s", why.message);
 }
 
 static s2p_status take_values(job *j, s2p_error *error)
 {
+    s2p_parameters_init(j->method, &j->parameters);
     for (size_t i = 0; i < j->options.set.n; i++) {
         char name[FIELD_CAPACITY], source[FIELD_CAPACITY + 8];
         const char *text = split(j->options.set.item[i], name);
@@ -166,14 +182,15 @@ static s2p_status take_values(job *j, s2p_error *error)
                            j->options.set.item[i]);
         const s2_option *o = set_table;
         while (o->name && strcmp(o->name + 2, name) != 0) o++;
-        if (!o->name) return fail_unknown("--set", name, set_name, error);
         (void)snprintf(source, sizeof source, "--set %s", name);
-        const s2p_status st = s2_option_set(o, source, text, &j->options, error);
+        const s2p_status st = o->name ? s2_option_set(o, source, text, &j->options, error)
+                                      : take_parameter(j, name, text, error);
         if (st != S2P_OK) return st;
     }
-    if (j->options.dominant_incl_cls > 0)
-        j->options.tuning.dominant = j->options.dominant_incl_cls - 1;
-    return S2P_OK;
+    if (j->options.dominant_incl_cls == 0) return S2P_OK;
+    char without[16];
+    (void)snprintf(without, sizeof without, "%d", j->options.dominant_incl_cls - 1);
+    return take_parameter(j, "dominant", without, error);
 }
 
 /* --set grid, else --tokens, else a square of N tokens, else 24x24. */
@@ -324,7 +341,7 @@ static s2p_status run_method(job *j, s2p_error *error)
     const select_options *o = &j->options;
     j->view.budget = s2_budget_tokens(o->budget, j->grid.rows * j->grid.cols);
     j->view.mode = (s2p_mode)o->mode;
-    j->view.tuning = o->tuning;
+    j->view.parameters = &j->parameters;
     j->view.choice = (s2p_choice){ .side = o->grid,
                                    .allocator = s2p_allocator_name((size_t)o->allocator),
                                    .selector = s2p_selector_name((size_t)o->selector),

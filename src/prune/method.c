@@ -3,6 +3,7 @@
  * A method may trust what passed here: every signal it asked for is there, has a
  * size, and holds finite numbers only.
  */
+#include "prune/parameters.h"
 #include "prune/ranking.h"
 
 #include <math.h>
@@ -153,10 +154,15 @@ s2p_status s2p_method_run(const s2p_method *method, const s2p_view *view, s2p_pl
         view->mode == S2P_MODE_PUBLISHED ? s2p_tokens(plan->grid) : s2p_view_rows(view, plan);
     if (view->budget >= n) return keep_all(view, plan);
 
-    s2p_status st = check_signals(method, view, plan, error);
+    s2p_parameters own;
+    s2p_view shown = *view;
+    s2p_parameters_init(method, &own);
+    if (!shown.parameters) shown.parameters = &own;
+    s2p_status st = s2p_parameters_check(method, shown.parameters, error);
+    if (st == S2P_OK) st = check_signals(method, &shown, plan, error);
     if (st != S2P_OK) return st;
     s2p_error why = { S2P_OK, "" };
-    st = method->select(view, plan, &why);
+    st = method->select(&shown, plan, &why);
     if (st == S2P_OK) return S2P_OK;
     s2p_plan_clear(plan);
     if (why.message[0]) return s2p_refuse(error, st, "%s", why.message);

@@ -41,20 +41,6 @@ typedef struct s2p_taps { /* what published methods look at beyond s2p_signals; 
     int32_t n_prompt, first_row, normed_dim;
 } s2p_taps;
 
-typedef struct s2p_tuning {        /* 0: the method's own value */
-    int32_t per_pivot;             /* DART: tokens each pivot adds */
-    int32_t crops;                 /* HoloV: runs the sequence is cut into */
-    int32_t dominant, contextual;  /* VisionZip: kept as they are, and merged into */
-    int32_t important;             /* VisPruner: kept for attention alone */
-    int32_t stride;                /* FEATHER: of the lattice that always stays */
-    int32_t iterations;            /* G-Prune */
-    int32_t zone;                  /* GridPrune: tokens per side of a zone */
-    double important_ratio;        /* VisPruner, when `important` is 0 */
-    double keep_ratio;             /* FEATHER, first stage */
-    double threshold, temperature; /* G-Prune */
-    double alpha, beta;            /* HoloV: weights of attention and variety; GridPrune: alpha */
-} s2p_tuning;
-
 struct s2p_view {         /* borrowed; rows are the visual tokens of one picture */
     int32_t budget;       /* rows to leave after the last stage */
     int32_t stage;        /* which entry of method.after this is */
@@ -67,24 +53,28 @@ struct s2p_view {         /* borrowed; rows are the visual tokens of one picture
                             decoder layer `after` */
     s2p_taps taps;       /* likewise */
     s2p_choice choice;   /* side, allocator, selector: the S2Prune family; seed: who draws */
-    s2p_tuning tuning;
+    const s2p_parameters *parameters; /* NULL: the method's own values */
 };
 
 struct s2p_method {
-    const char *name;              /* as typed on the command line and in JSON */
-    const char *source;            /* paper and venue */
-    const char *published;         /* what S2P_MODE_PUBLISHED changes; NULL: nothing */
-    uint32_t needs;                /* S2P_NEED_* */
-    bool sees_question;            /* then the pruned prefix cannot be reused */
-    bool keeps_all;                /* nothing is dropped, whatever the budget */
-    bool draws;                    /* the choice depends on the seed */
-    bool merges;                   /* rows of the plan may take others in: s2p_plan_merges */
-    bool prunes_cache;             /* layers already run forget the dropped rows too; else their
+    const char *name;      /* as typed on the command line and in JSON */
+    const char *source;    /* paper and venue */
+    const char *published; /* what S2P_MODE_PUBLISHED changes; NULL: nothing */
+    uint32_t needs;        /* S2P_NEED_* */
+    uint32_t (*choice_needs)(const s2p_choice *choice); /* NULL, or what a choice adds to them */
+    bool sees_question;                             /* then the pruned prefix cannot be reused */
+    bool keeps_all;                                 /* nothing is dropped, whatever the budget */
+    bool draws;                                     /* what it keeps depends on the seed */
+    bool (*choice_draws)(const s2p_choice *choice); /* NULL, or whether it does with this choice */
+    bool merges;                     /* rows of the plan may take others in: s2p_plan_merges */
+    bool prunes_cache;               /* layers already run forget the dropped rows too; else their
                                       cache stays whole, as the authors of most methods leave it */
-    bool as_picked;                /* published: rows stand in the order picked, not ascending */
-    bool ahead;                    /* queries and keys are those of the layer that comes next */
-    int32_t n_stages;              /* 1 for nearly all */
-    int32_t after[S2P_MAX_STAGES]; /* decoder layer each stage follows */
+    bool as_picked;                  /* published: rows stand in the order picked, not ascending */
+    bool ahead;                      /* queries and keys are those of the layer that comes next */
+    int32_t n_stages;                /* 1 for nearly all */
+    int32_t after[S2P_MAX_STAGES];   /* decoder layer each stage follows */
+    const s2p_parameter *parameters; /* [n_parameters]; by index in view->parameters */
+    int32_t n_parameters;
     s2p_status (*select)(const s2p_view *view, s2p_plan *plan, s2p_error *error);
 };
 
@@ -99,17 +89,31 @@ const s2p_method *s2p_method_at(size_t index);
 s2p_status s2p_method_run(const s2p_method *method, const s2p_view *view, s2p_plan *plan,
                           s2p_error *error);
 
-/* The signals this view makes a method need: S2Prune's depend on its allocator and selector. */
+/* The signals a choice makes a method need: S2Prune's depend on its allocator and selector. */
 uint32_t s2p_method_needs(const s2p_method *method, const s2p_choice *choice);
 
 /* Whether the choice of tokens can depend on the question: then a pruned prefix belongs to one
  * question only. */
 bool s2p_method_sees_question(const s2p_method *method, const s2p_choice *choice);
 
+/* Whether what it keeps can depend on choice->seed. */
+int s2p_method_draws(const s2p_method *method, const s2p_choice *choice);
+
 /* The needs that neither the signals nor the taps of the view satisfy. */
 uint32_t s2p_view_missing(const s2p_view *view, uint32_t needs);
 
 /* --- for methods ------------------------------------------------------------ */
+
+/* A parameter of the method, by its own index. */
+static inline double s2p_view_value(const s2p_view *view, int32_t parameter)
+{
+    return view->parameters->value[parameter];
+}
+
+static inline int32_t s2p_view_count(const s2p_view *view, int32_t parameter)
+{
+    return (int32_t)view->parameters->value[parameter];
+}
 
 /* Rows the view has: tokens alive. */
 int32_t s2p_view_rows(const s2p_view *view, const s2p_plan *plan);

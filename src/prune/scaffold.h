@@ -11,6 +11,8 @@
 #include "prune/refuse.h"
 #include "prune/structure.h"
 
+#include <stdbool.h>
+
 enum { /* which members of s2p_signals must be there */
        S2P_NEED_PIXELS = 1 << 0,
        S2P_NEED_ERC = 1 << 1,
@@ -55,6 +57,7 @@ struct s2p_plan {
 typedef struct s2p_allocator {
     const char *name, *source;
     uint32_t needs;
+    bool draws; /* reads the seed */
     /* Exactly one of the two: fill plan->raw from the signals and let Algorithm S2 share by it, or
      * fill plan->share directly. */
     s2p_status (*measure)(const s2p_signals *signals, s2p_plan *plan);
@@ -64,6 +67,7 @@ typedef struct s2p_allocator {
 typedef struct s2p_selector {
     const char *name, *source;
     uint32_t needs;
+    bool draws; /* reads the seed */
     /* Exactly one of the two: score every token and let the first maximum of each cell win, or
      * pick a token of each cell directly. */
     s2p_status (*rate)(const s2p_signals *signals, int32_t n_tokens, float *score);

@@ -22,6 +22,15 @@ static s2p_status run_on(s2p_grid grid, const char *method, const s2p_view *view
     return s2p_method_run(s2p_method_find(method), view, plan, &error);
 }
 
+static void set_parameter(const char *method, s2p_view *view, s2p_parameters *parameters,
+                          const char *name, const char *value)
+{
+    const s2p_method *m = s2p_method_find(method);
+    if (!view->parameters) s2p_parameters_init(m, parameters);
+    view->parameters = parameters;
+    assert_int_equal(s2p_parameters_set(m, parameters, name, value, &error), S2P_OK);
+}
+
 static void expect_order(const int32_t *expected, int32_t n_expected)
 {
     int32_t n;
@@ -348,19 +357,21 @@ static void test_visionzip_merges(void **state)
     s2p_view view = {
         .budget = 3,
         .mode = S2P_MODE_PUBLISHED,
-        .tuning = { .dominant = 1, .contextual = 2 },
         .taps = { .vision_attn = attn, .vision_heads = 1, .vision_key = key, .vision_key_dim = 2 }
     };
+    s2p_parameters given;
+    set_parameter("visionzip", &view, &given, "dominant", "1");
+    set_parameter("visionzip", &view, &given, "contextual", "2");
     assert_int_equal(run_on((s2p_grid){ 2, 3 }, "visionzip", &view), S2P_OK);
     EXPECT_ORDER({ 1, 0, 3 }); /* the rest is 0 2 3 4 5, a step of 2: targets 0 and 3 */
     assert_int_equal(n_merges(), 3);
     expect_merge(0, 0, 2, 0.5); /* 2 and 5 go to 0, their mean on top of it */
     expect_merge(1, 3, 4, 1.0);
     expect_merge(2, 0, 5, 0.5);
-    view.tuning.dominant = 5; /* 5 + 2 of 6 */
+    set_parameter("visionzip", &view, &given, "dominant", "5"); /* 5 + 2 of 6 */
     assert_int_equal(run_on((s2p_grid){ 2, 3 }, "visionzip", &view), S2P_EBUDGET);
     view.mode = S2P_MODE_DEFAULT; /* exactly the budget, or a refusal */
-    view.tuning.dominant = 2;
+    set_parameter("visionzip", &view, &given, "dominant", "2");
     assert_int_equal(run_on((s2p_grid){ 2, 3 }, "visionzip", &view), S2P_EBUDGET);
 }
 
@@ -425,11 +436,13 @@ static void test_vispruner_pairs(void **state)
                       .taps = { .vision_attn = attn, .vision_heads = 1 } };
     view.mode = S2P_MODE_PUBLISHED; /* 5 left beside 1: no pairs */
     assert_int_equal(run_on((s2p_grid){ 2, 3 }, "vispruner", &view), S2P_EUNSUPPORTED);
-    view.tuning.important = 2; /* 2 4 meet 3 5: 4 equals 3, and must go first */
+    s2p_parameters given;
+    set_parameter("vispruner", &view, &given, "n_important", "2");
+    /* 2 4 meet 3 5: 4 equals 3, and must go first */
     view.budget = 5;
     assert_int_equal(run_on((s2p_grid){ 2, 3 }, "vispruner", &view), S2P_OK);
     EXPECT_ORDER({ 0, 1, 2, 3, 5 });
-    view.tuning.important = 6;
+    set_parameter("vispruner", &view, &given, "n_important", "6");
     assert_int_equal(run_on((s2p_grid){ 2, 3 }, "vispruner", &view), S2P_EBUDGET);
 }
 
@@ -441,9 +454,10 @@ static void test_holov_overflow(void **state)
     float feature[8 * 2];
     for (int32_t i = 0; i < 16; i++) feature[i] = (float)(i % 5) + 1.0f;
     s2p_view view = { .budget = 6,
-                      .tuning = { .crops = 2 },
                       .signals = { .feature = feature, .feature_dim = 2 },
                       .taps = { .vision_attn = attn, .vision_heads = 1 } };
+    s2p_parameters given;
+    set_parameter("holov", &view, &given, "num_crops", "2");
     assert_int_equal(run_on((s2p_grid){ 2, 4 }, "holov", &view), S2P_OK);
     EXPECT_ORDER({ 0, 1, 4, 5, 6, 7 });
     assert_int_equal(s2p_plan_blanks(plan), 0);
@@ -454,10 +468,10 @@ static void test_holov_overflow(void **state)
     view.budget = 3;
     assert_int_equal(run_on((s2p_grid){ 2, 4 }, "holov", &view), S2P_OK);
     EXPECT_ORDER({ 7, 5, 6 });
-    view.tuning.crops = 9;
+    set_parameter("holov", &view, &given, "num_crops", "9");
     assert_int_equal(run_on((s2p_grid){ 2, 4 }, "holov", &view), S2P_EINVAL);
     const float below[8] = { 0, 0, -1, 0, 0, 0, 0, 0 };
-    view.tuning.crops = 0;
+    view.parameters = NULL;
     view.taps.vision_attn = below;
     assert_int_equal(run_on((s2p_grid){ 2, 4 }, "holov", &view), S2P_EINVAL);
     assert_string_equal(error.message, "holov: attention of token 2 is below zero");

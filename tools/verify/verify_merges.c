@@ -59,7 +59,8 @@ static void check_visionzip(const json_t *c, const char *const *fields, const ch
     s2_trial trial;
     int32_t *token = NULL;
     if (s2_trial_read(c, "visionzip", fields, &trial, verdict) && s2_trial_run(&trial, verdict)) {
-        const int32_t n_dominant = trial.n_keep - trial.view.tuning.contextual, n = trial.n_keep;
+        const json_t *contextual = json_object_get(c, "contextual");
+        const int32_t n = trial.n_keep, n_dominant = n - (int32_t)json_integer_value(contextual);
         token = malloc((size_t)n * sizeof *token);
         if (n_dominant < 0 || !token) {
             s2_differs(verdict, "%d rows kept", n);

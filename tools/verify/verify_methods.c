@@ -10,17 +10,16 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ITERATIONS 1000
 #define RELATIVE 1e-4
 
 /* --- a case ----------------------------------------------------------------------- */
 
 typedef struct numbers {
-    int32_t budget, image_start, n_after, dominant_incl_cls;
-    s2p_tuning tuning;
+    int32_t budget, image_start, n_after, dominant_incl_cls, dominant, contextual;
 } numbers;
 
 static const struct {
@@ -32,21 +31,11 @@ static const struct {
     { "image_start", offsetof(numbers, image_start) },
     { "n_after", offsetof(numbers, n_after) },
     { "dominant_incl_cls", offsetof(numbers, dominant_incl_cls) },
-    { "per_pivot", offsetof(numbers, tuning.per_pivot) },
-    { "num_crops", offsetof(numbers, tuning.crops) },
-    { "dominant", offsetof(numbers, tuning.dominant) },
-    { "contextual", offsetof(numbers, tuning.contextual) },
-    { "n_important", offsetof(numbers, tuning.important) },
-    { "iterations", offsetof(numbers, tuning.iterations) },
-}, real_keys[] = {
-    { "sim_threshold", offsetof(numbers, tuning.threshold) },
-    { "temperature", offsetof(numbers, tuning.temperature) },
-    { "alpha", offsetof(numbers, tuning.alpha) },
-    { "beta", offsetof(numbers, tuning.beta) },
-    { "keep_ratio", offsetof(numbers, tuning.keep_ratio) },
+    { "dominant", offsetof(numbers, dominant) },
+    { "contextual", offsetof(numbers, contextual) },
 };
 
-/* Every number a method is told; those a case does not have stay 0. */
+/* Every number the command is told; those a case does not have stay 0. */
 static bool read_numbers(const json_t *c, numbers *out, s2_verdict *verdict)
 {
     *out = (numbers){ .budget = 0 };
@@ -61,20 +50,33 @@ static bool read_numbers(const json_t *c, numbers *out, s2_verdict *verdict)
         const int32_t number = (int32_t)wide;
         memcpy((char *)out + whole_keys[i].offset, &number, sizeof number);
     }
-    for (size_t i = 0; i < sizeof real_keys / sizeof *real_keys; i++) {
-        const double number = json_number_value(json_object_get(c, real_keys[i].key));
-        memcpy((char *)out + real_keys[i].offset, &number, sizeof number);
-    }
-    const json_t *stride = json_object_get(c, "stride"); /* PruMerge+ gives its own as a result */
-    if (json_is_integer(stride) && json_integer_value(stride) <= S2P_MAX_SIDE)
-        out->tuning.stride = (int32_t)json_integer_value(stride);
-    if (out->dominant_incl_cls > 1) out->tuning.dominant = out->dominant_incl_cls - 1;
+    if (out->dominant_incl_cls > 1) out->dominant = out->dominant_incl_cls - 1;
     /* Where the case has no budget the method has its own count; any real pruning will do. */
-    if (out->budget == 0) out->budget = out->tuning.dominant + out->tuning.contextual;
+    if (out->budget == 0) out->budget = out->dominant + out->contextual;
     if (out->budget == 0) out->budget = 1;
-    if (out->tuning.iterations <= MAX_ITERATIONS) return true;
-    s2_malformed(verdict, "'iterations' is %d", out->tuning.iterations);
-    return false;
+    return true;
+}
+
+/* The parameters of the method, by their names; a 0 stands for its own value. */
+static bool read_parameters(const json_t *c, const numbers *given, s2_trial *t, s2_verdict *verdict)
+{
+    const s2p_method *method = t->recorded.method;
+    s2p_parameters_init(method, &t->parameters);
+    for (size_t i = 0; s2p_method_parameter(method, i); i++) {
+        const s2p_parameter *p = s2p_method_parameter(method, i);
+        double value = json_number_value(json_object_get(c, p->name));
+        if (strcmp(p->name, "dominant") == 0) value = given->dominant;
+        if (value == 0.0) continue;
+        char text[40];
+        s2p_error error = { S2P_OK, "" };
+        (void)snprintf(text, sizeof text, "%.17g", value);
+        if (s2p_parameters_set(method, &t->parameters, p->name, text, &error) != S2P_OK) {
+            s2_malformed(verdict, "%s", error.message);
+            return false;
+        }
+    }
+    t->view.parameters = &t->parameters;
+    return true;
 }
 
 static bool read_field(const json_t *c, const char *name, s2_trial *t, s2_verdict *verdict)
@@ -120,8 +122,8 @@ bool s2_trial_read(const json_t *c, const char *method, const char *const *field
                                    .n_after = given.n_after };
     for (; *fields; fields++)
         if (!read_field(c, *fields, out, verdict)) return false;
-    out->view =
-        (s2p_view){ .budget = given.budget, .mode = S2P_MODE_PUBLISHED, .tuning = given.tuning };
+    out->view = (s2p_view){ .budget = given.budget, .mode = S2P_MODE_PUBLISHED };
+    if (!read_parameters(c, &given, out, verdict)) return false;
     s2p_error error = { S2P_OK, "" };
     if (s2_recorded_view(&out->recorded, &out->view, &error) == S2P_OK) return true;
     s2_malformed(verdict, "%s", error.message);

@@ -9,6 +9,7 @@ typedef struct s2_trial { /* one case, run */
     int32_t n;            /* tokens */
     s2_recorded recorded;
     s2p_view view;
+    s2p_parameters parameters;
     s2p_plan *plan;
     const int32_t *keep, *order; /* of the plan */
     int32_t n_keep;

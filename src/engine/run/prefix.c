@@ -63,6 +63,15 @@ static void add_source(s2_sha256_state *h, const s2v_job *j, int32_t i)
         s2_sha256_add(h, image->pixels + (ptrdiff_t)y * image->stride, 3 * (size_t)image->width);
 }
 
+static void add_parameters(s2_sha256_state *h, const s2v_job *j)
+{
+    s2p_parameters own;
+    s2p_parameters_init(j->method, &own);
+    const s2p_parameters *given = j->prune->parameters ? j->prune->parameters : &own;
+    for (size_t i = 0; s2p_method_parameter(j->method, i); i++)
+        s2_sha256_add(h, &given->value[i], sizeof given->value[i]);
+}
+
 static void add_method(s2_sha256_state *h, const s2v_job *j)
 {
     const s2p_choice *choice = &j->prune->choice;
@@ -73,6 +82,7 @@ static void add_method(s2_sha256_state *h, const s2v_job *j)
     add_number(h, choice->side);
     add_list(h, j->prune->image_side, (size_t)j->prompt->n_images);
     add_number(h, j->prune->published != 0);
+    add_parameters(h, j);
     for (int32_t u = 0; u < j->n_units; u++) add_number(h, j->unit[u].budget);
 }
 

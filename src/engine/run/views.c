@@ -199,7 +199,8 @@ s2p_status s2v_select_unit(s2v_job *j, s2v_unit *u, int32_t stage, const s2v_loo
     s2p_view view = { .budget = u->budget,
                       .stage = stage,
                       .mode = j->prune->published ? S2P_MODE_PUBLISHED : S2P_MODE_DEFAULT,
-                      .choice = j->prune->choice };
+                      .choice = j->prune->choice,
+                      .parameters = j->prune->parameters };
     if (j->prune->image_side) view.choice.side = j->prune->image_side[u->picture];
     if (stage > 0) {
         view.alive = u->alive;

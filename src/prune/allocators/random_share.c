@@ -27,5 +27,6 @@ static s2p_status random_draw(int32_t budget, uint64_t seed, s2p_plan *plan)
 const s2p_allocator s2p_allocator_random = {
     .name = "random",
     .source = "S2Prune, Sec. 5.5 (formula ours)",
+    .draws = true,
     .draw = random_draw,
 };

@@ -50,6 +50,14 @@ void s2p_python_set_order(const int32_t *value, int32_t n, int32_t *out)
         if (table[s] >= 0) out[at++] = table[s];
 }
 
+/* --- parameters ------------------------------------------------------------------- */
+
+enum { PER_PIVOT, N_PARAMETERS };
+static const s2p_parameter parameters[N_PARAMETERS] = {
+    [PER_PIVOT] = { "per_pivot", "published: tokens each pivot adds; if not set budget / 8", 1, 1,
+                    S2P_MAX_TOKENS, 0 },
+};
+
 /* --- pivots ---------------------------------------------------------------------- */
 
 static void key_norms(const s2p_taps *t, double *norm)
@@ -144,7 +152,7 @@ static s2p_status walk_pivots(const s2p_view *view, const s2p_pivots *p, int32_t
 static s2p_status count_tokens(const s2p_view *view, int32_t n, s2p_pivots *p, int32_t *budget,
                                int32_t *per_pivot, s2p_error *error)
 {
-    const int32_t given = view->tuning.per_pivot;
+    const int32_t given = s2p_view_count(view, PER_PIVOT);
     if (view->mode == S2P_MODE_DEFAULT) {
         *budget = view->budget;
         p->n_visual = at_most(p->n_visual, *budget);
@@ -200,5 +208,7 @@ const s2p_method s2p_method_dart = {
     .sees_question = true,
     .n_stages = 1,
     .after = { 1 },
+    .parameters = parameters,
+    .n_parameters = N_PARAMETERS,
     .select = dart_select,
 };

@@ -10,8 +10,15 @@
 
 #include <stdlib.h>
 
-enum { FULL_STAGES = 2, STRIDE = 3 };
-#define REDUCTION 0.7
+enum { FULL_STAGES = 2 };
+
+/* The script is given the reduction, 0.7: 1 - 0.7 and its square round unlike 0.3. */
+enum { STRIDE, KEEP_RATIO, N_PARAMETERS };
+static const s2p_parameter full_parameters[N_PARAMETERS] = {
+    [STRIDE] = { "stride", "of the lattice the first stage always keeps", 1, 1, S2P_MAX_SIDE, 3 },
+    [KEEP_RATIO] = { "keep_ratio", "published: share of the tokens the first stage keeps", 0, 1e-9,
+                     1, 1.0 - 0.7 },
+};
 
 static s2p_status scores(const s2p_view *view, int32_t n, double **out, s2p_error *error)
 {
@@ -31,7 +38,7 @@ static s2p_status feather_select(const s2p_view *view, s2p_plan *plan, s2p_error
 
 static bool is_on_lattice(const s2p_view *view, s2p_grid grid, int32_t row)
 {
-    const int32_t stride = view->tuning.stride > 0 ? view->tuning.stride : STRIDE;
+    const int32_t stride = s2p_view_count(view, STRIDE);
     const int32_t token = s2p_view_token(view, row);
     return token / grid.cols % stride == 0 && token % grid.cols % stride == 0;
 }
@@ -65,9 +72,7 @@ static s2p_status feather_full_select(const s2p_view *view, s2p_plan *plan, s2p_
     s2p_status st = rank ? scores(view, n, &score, error) : S2P_ENOMEM;
     if (st == S2P_OK) st = s2p_rank(score, n, n, rank);
     if (st == S2P_OK && view->mode == S2P_MODE_PUBLISHED) {
-        /* The script is given the reduction, 0.7: 1 - 0.7 and its square round unlike 0.3. */
-        const double given = view->tuning.keep_ratio;
-        const double ratio = 1.0 - (given > 0.0 ? 1.0 - given : REDUCTION);
+        const double ratio = 1.0 - (1.0 - s2p_view_value(view, KEEP_RATIO));
         int32_t k = (int32_t)(n * (is_first ? ratio : ratio * ratio));
         if (is_first) k = unite(view, plan->grid, n, k, rank);
         st = s2p_keep_rows(view, plan, rank, k > 0 ? k : 1);
@@ -108,5 +113,7 @@ const s2p_method s2p_method_feather_full = {
     .sees_question = true,
     .n_stages = FULL_STAGES,
     .after = { 7, 15 },
+    .parameters = full_parameters,
+    .n_parameters = N_PARAMETERS,
     .select = feather_full_select,
 };

@@ -15,16 +15,19 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define THRESHOLD 0.5
-#define TEMPERATURE 0.03
-#define ITERATIONS 5
+enum { SIM_THRESHOLD, TEMPERATURE, ITERATIONS, N_PARAMETERS };
+static const s2p_parameter parameters[N_PARAMETERS] = {
+    [SIM_THRESHOLD] = { "sim_threshold", "cosine from which two tokens are linked", 0, 1e-9, 1,
+                        0.5 },
+    [TEMPERATURE] = { "temperature", "of the softmax over the links", 0, 1e-9, 1e6, 0.03 },
+    [ITERATIONS] = { "iterations", "times the norms are handed on", 1, 1, 1000, 5 },
+};
 
 /* Cosines to weights, in place; row sums, and links per token. */
 static void weigh(const s2p_view *view, int32_t n, double *pair, double *sum, int32_t *degree)
 {
-    const s2p_tuning *tune = &view->tuning;
-    const double threshold = tune->threshold > 0.0 ? tune->threshold : THRESHOLD;
-    const double temperature = tune->temperature > 0.0 ? tune->temperature : TEMPERATURE;
+    const double threshold = s2p_view_value(view, SIM_THRESHOLD);
+    const double temperature = s2p_view_value(view, TEMPERATURE);
     for (int32_t i = 0; i < n; i++) sum[i] = degree[i] = 0;
     for (int32_t i = 0; i < n; i++)
         for (int32_t j = 0; j <= i; j++) {
@@ -70,7 +73,7 @@ s2p_status s2p_gprune_score(const s2p_view *view, int32_t n, double *score, s2p_
         sum && degree ? s2p_cosines(s->feature, n, s->feature_dim, &pair, error) : S2P_ENOMEM;
     if (st == S2P_OK) {
         double *weight = score, *next = sum + n, *share = sum + 2 * (size_t)n;
-        const int32_t rounds = view->tuning.iterations > 0 ? view->tuning.iterations : ITERATIONS;
+        const int32_t rounds = s2p_view_count(view, ITERATIONS);
         weigh(view, n, pair, sum, degree);
         s2p_norms(s->feature, n, s->feature_dim, weight);
         for (int32_t r = 0; r < rounds; r++) {
@@ -104,5 +107,7 @@ const s2p_method s2p_method_gprune = {
     .needs = S2P_NEED_FEATURE,
     .n_stages = 1,
     .after = { S2P_BEFORE_DECODER },
+    .parameters = parameters,
+    .n_parameters = N_PARAMETERS,
     .select = gprune_select,
 };

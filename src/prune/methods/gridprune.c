@@ -9,8 +9,11 @@
 
 #include <stdlib.h>
 
-enum { ZONE = 2 };
-#define ALPHA 0.5
+enum { ZONE, ALPHA, N_PARAMETERS };
+static const s2p_parameter parameters[N_PARAMETERS] = {
+    [ZONE] = { "zone", "tokens per side of a zone", 1, 1, S2P_MAX_SIDE, 2 },
+    [ALPHA] = { "alpha", "weight of the attention against the relevance", 0, 1e-9, 1e6, 0.5 },
+};
 
 typedef struct zones {
     int32_t rows, cols;              /* of zones */
@@ -55,7 +58,7 @@ static s2p_status share_budget(const zones *z, s2p_grid grid, int32_t budget)
 
 static void rate_tokens(const s2p_view *view, int32_t n, zones *z)
 {
-    const double alpha = view->tuning.alpha > 0.0 ? view->tuning.alpha : ALPHA;
+    const double alpha = s2p_view_value(view, ALPHA);
     s2p_column_means(view->taps.vision_attn, view->taps.vision_heads, n, z->score);
     double low = z->score[0], high = z->score[0];
     for (int32_t i = 1; i < n; i++) {
@@ -85,7 +88,7 @@ static s2p_status gridprune_select(const s2p_view *view, s2p_plan *plan, s2p_err
 {
     const s2p_grid grid = plan->grid;
     const size_t n = (size_t)s2p_tokens(grid);
-    const int32_t side = view->tuning.zone > 0 ? view->tuning.zone : ZONE;
+    const int32_t side = s2p_view_count(view, ZONE);
     zones z = { .rows = grid.rows / side, .cols = grid.cols / side };
     if (z.rows < 1) z.rows = 1;
     if (z.cols < 1) z.cols = 1;
@@ -127,5 +130,7 @@ const s2p_method s2p_method_gridprune = {
     .sees_question = true,
     .n_stages = 1,
     .after = { S2P_BEFORE_DECODER },
+    .parameters = parameters,
+    .n_parameters = N_PARAMETERS,
     .select = gridprune_select,
 };

@@ -13,8 +13,16 @@
 
 #define TINY 1e-6
 #define ATTENTION_SCALE 1000.0
-#define ALPHA 1.0
-#define BETA 0.09
+
+enum { NUM_CROPS, ALPHA, BETA, N_PARAMETERS };
+static const s2p_parameter parameters[N_PARAMETERS] = {
+    [NUM_CROPS] = { "num_crops",
+                    "runs the sequence is cut into; if not set 1024/576 of tokens / "
+                    "budget",
+                    1, 1, S2P_MAX_TOKENS, 0 },
+    [ALPHA] = { "alpha", "weight of a run's attention", 0, 1e-9, 1e6, 1.0 },
+    [BETA] = { "beta", "weight of a run's variety", 0, 1e-9, 1e6, 0.09 },
+};
 
 typedef struct crop {
     int32_t first, n, quota;
@@ -48,9 +56,7 @@ static void variety(const float *x, int32_t n, int32_t dim, double *scratch, dou
 static double rate_crop(const s2p_view *view, const crop *c, const double *attn, double *scratch)
 {
     const s2p_signals *s = &view->signals;
-    const s2p_tuning *tune = &view->tuning;
-    const double alpha = tune->alpha > 0.0 ? tune->alpha : ALPHA;
-    const double beta = tune->beta > 0.0 ? tune->beta : BETA;
+    const double alpha = s2p_view_value(view, ALPHA), beta = s2p_view_value(view, BETA);
     if (c->n == 1) return attn[c->first];
     double *varied = scratch, attention = 0.0, total = 0.0;
     variety(s->feature + (ptrdiff_t)c->first * s->feature_dim, c->n, s->feature_dim, scratch + c->n,
@@ -132,7 +138,7 @@ static s2p_status select_in(const s2p_view *view, s2p_plan *plan, int32_t n, cro
 
 static s2p_status holov_select(const s2p_view *view, s2p_plan *plan, s2p_error *error)
 {
-    const int32_t n = s2p_tokens(plan->grid), given = view->tuning.crops;
+    const int32_t n = s2p_tokens(plan->grid), given = s2p_view_count(view, NUM_CROPS);
     const double rule = floor(1024.0 / 576.0 * n / view->budget);
     int32_t n_crops = given > 0 ? given : rule < 1.0 ? 1 : (int32_t)fmin(rule, n);
     if (n_crops > n)
@@ -161,5 +167,7 @@ const s2p_method s2p_method_holov = {
     .as_picked = true,
     .n_stages = 1,
     .after = { S2P_BEFORE_DECODER },
+    .parameters = parameters,
+    .n_parameters = N_PARAMETERS,
     .select = holov_select,
 };

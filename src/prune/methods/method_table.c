@@ -65,13 +65,12 @@ const s2p_method *s2p_method_find(const char *name)
 
 uint32_t s2p_method_needs(const s2p_method *method, const s2p_choice *choice)
 {
-    uint32_t needs = method->needs;
-    if (method != &s2p_method_s2prune) return needs;
-    const s2p_allocator *allocator = s2p_allocator_find(choice->allocator);
-    const s2p_selector *selector = s2p_selector_find(choice->selector);
-    if (allocator) needs |= allocator->needs;
-    if (selector) needs |= selector->needs;
-    return needs;
+    return method->needs | (method->choice_needs ? method->choice_needs(choice) : 0);
+}
+
+int s2p_method_draws(const s2p_method *method, const s2p_choice *choice)
+{
+    return method->draws || (method->choice_draws && method->choice_draws(choice));
 }
 
 bool s2p_method_sees_question(const s2p_method *method, const s2p_choice *choice)

@@ -6,9 +6,26 @@ static s2p_status s2prune_select(const s2p_view *view, s2p_plan *plan, s2p_error
     return s2p_prune(&view->signals, view->budget, &view->choice, plan, error);
 }
 
+/* An unknown name adds nothing here; s2p_prune refuses it. */
+static uint32_t s2prune_needs(const s2p_choice *choice)
+{
+    const s2p_allocator *allocator = s2p_allocator_find(choice->allocator);
+    const s2p_selector *selector = s2p_selector_find(choice->selector);
+    return (allocator ? allocator->needs : 0) | (selector ? selector->needs : 0);
+}
+
+static bool s2prune_draws(const s2p_choice *choice)
+{
+    const s2p_allocator *allocator = s2p_allocator_find(choice->allocator);
+    const s2p_selector *selector = s2p_selector_find(choice->selector);
+    return (allocator && allocator->draws) || (selector && selector->draws);
+}
+
 const s2p_method s2p_method_s2prune = {
     .name = "s2prune",
     .source = "S2Prune",
+    .choice_needs = s2prune_needs,
+    .choice_draws = s2prune_draws,
     .prunes_cache = true,
     .n_stages = 1,
     .after = { 0 },

@@ -10,6 +10,14 @@
 
 #include <stdlib.h>
 
+enum { DOMINANT, CONTEXTUAL, N_PARAMETERS };
+static const s2p_parameter parameters[N_PARAMETERS] = {
+    [DOMINANT] = { "dominant", "tokens kept as they are; if not set what contextual leaves", 1, 1,
+                   S2P_MAX_TOKENS, 0 },
+    [CONTEXTUAL] = { "contextual", "tokens the rest is merged into; if not set budget / 6.4", 1, 1,
+                     S2P_MAX_TOKENS, 0 },
+};
+
 typedef struct zip {
     int32_t n, n_dominant, n_target;
     int32_t *order;  /* [n] dominants by rank, then targets in raster order */
@@ -21,8 +29,8 @@ typedef struct zip {
 
 static s2p_status split_budget(const s2p_view *view, zip *z, s2p_error *error)
 {
-    const int32_t b = view->budget, given_d = view->tuning.dominant,
-                  given_c = view->tuning.contextual;
+    const int32_t b = view->budget, given_d = s2p_view_count(view, DOMINANT),
+                  given_c = s2p_view_count(view, CONTEXTUAL);
     z->n_target = given_c > 0 ? given_c : (int32_t)(((int64_t)20 * b + 64) / 128);
     z->n_dominant = given_d > 0 ? given_d : b - z->n_target;
     if (z->n_dominant < 0 || z->n_target > z->n - z->n_dominant)
@@ -129,5 +137,7 @@ const s2p_method s2p_method_visionzip = {
     .merges = true,
     .n_stages = 1,
     .after = { S2P_BEFORE_DECODER },
+    .parameters = parameters,
+    .n_parameters = N_PARAMETERS,
     .select = visionzip_select,
 };

@@ -10,8 +10,16 @@
 
 #include <stdlib.h>
 
-#define IMPORTANT_RATIO 0.5
 enum { DROPPED_PER_ROUND = 8 };
+
+enum { N_IMPORTANT, IMPORTANT_RATIO, N_PARAMETERS };
+static const s2p_parameter parameters[N_PARAMETERS] = {
+    [N_IMPORTANT] = { "n_important",
+                      "tokens kept for attention alone; if not set by "
+                      "important_ratio",
+                      1, 1, S2P_MAX_TOKENS, 0 },
+    [IMPORTANT_RATIO] = { "important_ratio", "their share of the budget", 0, 1e-9, 1, 0.5 },
+};
 
 typedef struct diverse {
     const double *pair;                 /* cosines */
@@ -45,9 +53,8 @@ static s2p_status drop_most_alike(diverse *d, int32_t n_drop)
 
 static s2p_status count_important(const s2p_view *view, int32_t n, int32_t *out, s2p_error *error)
 {
-    const s2p_tuning *tune = &view->tuning;
-    const double ratio = tune->important_ratio > 0.0 ? tune->important_ratio : IMPORTANT_RATIO;
-    *out = tune->important > 0 ? tune->important : (int32_t)(view->budget * ratio);
+    const int32_t given = s2p_view_count(view, N_IMPORTANT);
+    *out = given > 0 ? given : (int32_t)(view->budget * s2p_view_value(view, IMPORTANT_RATIO));
     if (*out > view->budget)
         return s2p_refuse(error, S2P_EBUDGET,
                           "vispruner: %d important tokens are more than the budget of %d", *out,
@@ -107,5 +114,7 @@ const s2p_method s2p_method_vispruner = {
     .needs = S2P_NEED_VISION_ATTN | S2P_NEED_FEATURE,
     .n_stages = 1,
     .after = { S2P_BEFORE_DECODER },
+    .parameters = parameters,
+    .n_parameters = N_PARAMETERS,
     .select = vispruner_select,
 };

@@ -18,5 +18,6 @@ static s2p_status random_pick(s2p_grid grid, const s2p_rect *cells, int32_t n_ce
 const s2p_selector s2p_selector_random = {
     .name = "random",
     .source = "S2Prune, Sec. 5.5",
+    .draws = true,
     .pick = random_pick,
 };
