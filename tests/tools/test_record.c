@@ -236,6 +236,30 @@ static void test_every_choice(void **state)
         }
 }
 
+/* Parameters that are not the method's own are in the command, and choose the same again. */
+static void test_parameters(void **state)
+{
+    (void)state;
+    const s2p_grid grid = { 6, 7 };
+    const s2p_method *m = s2p_method_find("holov");
+    s2p_parameters given;
+    s2_record record;
+    fill_signals(&signals, 5);
+    s2p_view view = view_of_signals(&signals, NULL, s2p_tokens(grid), 20);
+    s2p_parameters_init(m, &given);
+    assert_int_equal(s2p_parameters_set(m, &given, "num_crops", "3", NULL), S2P_OK);
+    assert_int_equal(s2p_parameters_set(m, &given, "beta", "0.25", NULL), S2P_OK);
+    view.parameters = &given;
+    new_folder("parameters");
+    assert_int_equal(s2_record_open(&record, folder, NULL), S2P_OK);
+    record_choice(m, &view, grid, 0, 0, &record);
+    const json_t *one = json_array_get(record.selections, 0);
+    const char *command = s2_json_string(one, "command");
+    CHECK_CASE(strstr(command, " --set num_crops=3 --set beta=0.25 --in "), "%s", command);
+    s2_record_close(&record);
+    forget_folder();
+}
+
 /* --- the folder ------------------------------------------------------------------------ */
 
 /* Records one view of s2prune and gives back its selection. */
@@ -465,15 +489,11 @@ int main(int argc, char **argv)
 {
     home = argc > 1 ? argv[1] : ".";
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_method),
-        cmocka_unit_test(test_every_choice),
-        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_command),
-        cmocka_unit_test(test_picture_too_small),
-        cmocka_unit_test(test_folders),
-        cmocka_unit_test(test_disk_trouble),
-        cmocka_unit_test(test_alive),
-        cmocka_unit_test(test_shapes_of_a_later_stage),
+        cmocka_unit_test(test_every_method), cmocka_unit_test(test_every_choice),
+        cmocka_unit_test(test_parameters),   cmocka_unit_test(test_places),
+        cmocka_unit_test(test_command),      cmocka_unit_test(test_picture_too_small),
+        cmocka_unit_test(test_folders),      cmocka_unit_test(test_disk_trouble),
+        cmocka_unit_test(test_alive),        cmocka_unit_test(test_shapes_of_a_later_stage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
