@@ -7,7 +7,7 @@
  */
 #define _DEFAULT_SOURCE /* madvise; posix_madvise does nothing here in glibc */
 
-#include "gguf/gguf_internal.h"
+#include "gguf/gguf_parse.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -164,24 +164,15 @@ const s2v_gguf_tensor *s2v_gguf_tensor_at(const s2v_gguf *file, size_t index)
     return index < file->n_tensors ? &file->tensors[index] : NULL;
 }
 
-s2v_text s2v_gguf_key_name(const s2v_gguf *file, size_t index) { return file->keys[index].name; }
-
-s2v_text s2v_gguf_tensor_name(const s2v_gguf *file, size_t index)
-{
-    return file->tensors[index].name;
-}
-
 const s2v_gguf_key *s2v_gguf_find_key(const s2v_gguf *file, const char *name)
 {
-    const s2v_text text = { name, strlen(name) };
-    const size_t number = s2v_names_find(&file->key_names, file, s2v_gguf_key_name, text);
+    const size_t number = s2v_names_find(&file->key_names, name);
     return number ? &file->keys[number - 1] : NULL;
 }
 
 const s2v_gguf_tensor *s2v_gguf_find_tensor(const s2v_gguf *file, const char *name)
 {
-    const s2v_text text = { name, strlen(name) };
-    const size_t number = s2v_names_find(&file->tensor_names, file, s2v_gguf_tensor_name, text);
+    const size_t number = s2v_names_find(&file->tensor_names, name);
     return number ? &file->tensors[number - 1] : NULL;
 }
 
@@ -286,4 +277,36 @@ bool s2v_gguf_string(const s2v_gguf *file, const char *name, s2v_text *out)
     const s2v_gguf_key *key = find_scalar(file, name);
     size_t cursor = 0;
     return key && key->type == S2V_GGUF_STRING && string_at(key, &cursor, out);
+}
+
+/* --- numbers of a tensor ---------------------------------------------------------------------- */
+
+/* A float is NaN or infinite exactly when all bits of its exponent are set. */
+static bool exponent_is_full(const uint8_t *value, size_t size, uint64_t exponent)
+{
+    return (s2v_load(value, size) & exponent) == exponent;
+}
+
+bool s2v_gguf_count_odd(const s2v_gguf_tensor *tensor, s2v_gguf_odd *out)
+{
+    static const struct {
+        uint32_t type;
+        size_t size;
+        uint64_t exponent;
+    } floats[] = { { S2V_TENSOR_F32, 4, 0x7f800000u },
+                   { S2V_TENSOR_F16, 2, 0x7c00u },
+                   { S2V_TENSOR_F64, 8, UINT64_C(0x7ff0000000000000) },
+                   { S2V_TENSOR_BF16, 2, 0x7f80u } };
+
+    *out = (s2v_gguf_odd){ 0, 0 };
+    for (size_t f = 0; f < sizeof floats / sizeof *floats; f++) {
+        if (floats[f].type != tensor->type || !tensor->data) continue;
+        const size_t size = floats[f].size;
+        for (uint64_t i = 0; i < tensor->n_bytes / size; i++) {
+            if (!exponent_is_full(tensor->data + i * size, size, floats[f].exponent)) continue;
+            if (out->count++ == 0) out->first = i;
+        }
+        return true;
+    }
+    return false;
 }

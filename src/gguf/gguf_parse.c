@@ -2,17 +2,20 @@
  *
  * Layout of versions 2 and 3, little-endian:
  *
- *   "GGUF" u32 version, u64 tensors, u64 keys
- *   keys:    string name, u32 type, value        (string: u64 length, bytes; array: u32 type, u64
- * count, items) tensors: string name, u32 dims, u64 ne[dims], u32 type, u64 offset padding to
- * general.alignment, then the data the offsets count from
+ *   "GGUF", u32 version, u64 tensors, u64 keys
+ *   keys:     string name, u32 type, value
+ *   tensors:  string name, u32 dims, u64 ne[dims], u32 type, u64 offset
+ *   padding to general.alignment, then the data the offsets count from
+ *
+ *   string:   u64 length, bytes
+ *   array:    u32 type, u64 count, items
  *
  * One cursor, and one comparison with the bytes that are left before it moves:
  * no length from the file is added to anything before it has been found to fit.
  * Memory is asked for twice, once for all keys and once for all tensors, after
  * the counts were compared with what the bytes left could hold.
  */
-#include "gguf/gguf_internal.h"
+#include "gguf/gguf_parse.h"
 
 #include "base/checked.h"
 
@@ -177,12 +180,6 @@ static s2p_status read_start(reader *r)
 
 /* --- keys --------------------------------------------------------------------------------- */
 
-size_t s2v_gguf_width(uint32_t type)
-{
-    static const uint8_t width[] = { 1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8 };
-    return type < sizeof width ? width[type] : 0;
-}
-
 /* Visible ASCII: key names are printed, compared and searched, never translated. */
 static bool is_key_name(s2v_text name)
 {
@@ -261,9 +258,9 @@ static s2p_status read_value(reader *r, s2v_gguf_key *key)
     return st;
 }
 
-static s2p_status add_name(const reader *r, s2v_names *names, s2v_name_of name_of, size_t index)
+static s2p_status add_name(const reader *r, s2v_names *names, size_t index)
 {
-    switch (s2v_names_add(names, r->file, name_of, index)) {
+    switch (s2v_names_add(names, index)) {
     case S2V_NAME_ADDED:
         return S2P_OK;
     case S2V_NAME_TWICE:
@@ -287,7 +284,7 @@ static s2p_status read_key(reader *r, size_t index)
     (void)snprintf(r->part, sizeof r->part, "key '%.*s'",
                    key->name.size < 64 ? (int)key->name.size : 64, key->name.data);
     st = read_value(r, key);
-    if (st == S2P_OK) st = add_name(r, &file->key_names, s2v_gguf_key_name, index);
+    if (st == S2P_OK) st = add_name(r, &file->key_names, index);
     return st;
 }
 
@@ -296,7 +293,7 @@ static s2p_status read_keys(reader *r)
     s2v_gguf *file = r->file;
     const size_t n = (size_t)file->claimed_keys;
     file->keys = calloc(n ? n : 1, sizeof *file->keys);
-    if (!file->keys || !s2v_names_init(&file->key_names, n))
+    if (!file->keys || !s2v_names_init(&file->key_names, &file->keys->name, sizeof *file->keys, n))
         return s2_fail_memory(r->error, n * sizeof *file->keys, "the keys of a model file");
     s2p_status st = S2P_OK;
     for (size_t i = 0; i < n && st == S2P_OK; i++) {
@@ -308,9 +305,10 @@ static s2p_status read_keys(reader *r)
 
 static s2p_status read_alignment(reader *r)
 {
-    const s2v_gguf_key *key = s2v_gguf_find_key(r->file, "general.alignment");
+    const size_t number = s2v_names_find(&r->file->key_names, "general.alignment");
     r->file->alignment = S2V_GGUF_DEFAULT_ALIGNMENT;
-    if (!key) return S2P_OK;
+    if (number == 0) return S2P_OK;
+    const s2v_gguf_key *key = &r->file->keys[number - 1];
     if (key->type != S2V_GGUF_U32)
         return refuse(r, S2P_EFORMAT, "key 'general.alignment' is not of type u32");
     const uint64_t value = s2v_load(key->value, 4);
@@ -325,7 +323,7 @@ static s2p_status read_alignment(reader *r)
 
 /* --- tensors ------------------------------------------------------------------------------ */
 
-/* No control characters: names reach terminals, and ggml's C strings end at a NUL. */
+/* No control characters: names reach terminals, and C strings end at a NUL. */
 static bool is_tensor_name(s2v_text name)
 {
     for (size_t i = 0; i < name.size; i++)
@@ -413,7 +411,7 @@ static s2p_status read_tensor(reader *r, size_t index)
     if (st != S2P_OK) return st;
     tensor->type = (uint32_t)type;
     st = measure(r, tensor);
-    if (st == S2P_OK) st = add_name(r, &file->tensor_names, s2v_gguf_tensor_name, index);
+    if (st == S2P_OK) st = add_name(r, &file->tensor_names, index);
     return st;
 }
 
@@ -491,7 +489,8 @@ static s2p_status read_tensors(reader *r)
     if (st != S2P_OK) return st;
     span *spans = calloc(n ? n : 1, sizeof *spans);
     file->tensors = calloc(n ? n : 1, sizeof *file->tensors);
-    if (!spans || !file->tensors || !s2v_names_init(&file->tensor_names, n)) {
+    if (!spans || !file->tensors ||
+        !s2v_names_init(&file->tensor_names, &file->tensors->name, sizeof *file->tensors, n)) {
         free(spans);
         return s2_fail_memory(r->error, n * (sizeof *file->tensors + sizeof *spans),
                               "the tensors of a model file");

@@ -3,9 +3,11 @@
  * Filters in the order of llama.cpp's default chain, each on what the one before it left:
  *
  *     penalties    tokens seen in the window: a positive logit divided by repeat_penalty, another
- *                  multiplied by it; then minus frequency_penalty per sighting and presence_penalty
- * once top_k        the k largest logits top_p        the fewest most likely of them whose
- * probabilities reach p min_p        of these, the ones at least min_p times as likely as the first
+ *                  multiplied by it; then minus frequency_penalty per sighting and
+ *                  presence_penalty once
+ *     top_k        the k largest logits
+ *     top_p        the fewest most likely of them whose probabilities reach p
+ *     min_p        of these, the ones at least min_p times as likely as the first
  *     temperature  logits divided by it
  *     draw         one of the rest by its probability
  *
