@@ -6,7 +6,6 @@
 #include "convert/convert.h"
 #include "gguf/gguf_write.h"
 #include "base/json_limit.h"
-#include "ggml.h"
 
 /* --- numbers of a model (convert_config.c) ----------------------------------------------- */
 
@@ -46,7 +45,7 @@ s2p_status s2v_vocabulary_put(const char *folder, const s2v_numbers *numbers, co
 typedef struct s2v_planned { /* one tensor of the result */
     char name[S2V_NAME_ROOM];
     bool is_vision;
-    enum ggml_type type;
+    s2v_tensor_type type;
     int32_t n_dims;
     int64_t ne[4];
     const s2v_safetensors *file;
@@ -62,7 +61,7 @@ typedef struct s2v_conversion_plan {
 
 /* Every tensor of the checkpoint must be known and have its shape, and none may be missing. */
 s2p_status s2v_conversion_plan_make(s2v_conversion_plan *out, const s2v_checkpoint *checkpoint,
-                                    const s2v_numbers *numbers, enum ggml_type type,
+                                    const s2v_numbers *numbers, s2v_tensor_type type,
                                     s2p_error *error);
 void s2v_conversion_plan_free(s2v_conversion_plan *plan);
 

@@ -15,7 +15,7 @@
 typedef struct planner {
     const s2v_numbers *numbers;
     const s2v_map *map;
-    enum ggml_type type;
+    s2v_tensor_type type;
     s2v_conversion_plan *plan;
     size_t room;
     uint8_t *seen[2]; /* text, vision: [row][layer] */
@@ -154,13 +154,13 @@ static bool ends_with(const char *text, const char *end)
 
 /* llama.cpp's rules: vectors and position embeddings stay F32, patch kernels F16 or F32, and rows
  * that are no whole blocks become F16. */
-static enum ggml_type choose_type(const planner *p, const s2v_planned *t)
+static s2v_tensor_type choose_type(const planner *p, const s2v_planned *t)
 {
-    if (t->n_dims < 2) return GGML_TYPE_F32;
+    if (t->n_dims < 2) return S2V_TENSOR_F32;
     if (strstr(t->name, ".patch_embd.weight"))
-        return p->type == GGML_TYPE_F16 ? GGML_TYPE_F16 : GGML_TYPE_F32;
-    if (strstr(t->name, ".position_embd.") || !ends_with(t->name, ".weight")) return GGML_TYPE_F32;
-    return t->ne[0] % ggml_blck_size(p->type) == 0 ? p->type : GGML_TYPE_F16;
+        return p->type == S2V_TENSOR_F16 ? S2V_TENSOR_F16 : S2V_TENSOR_F32;
+    if (strstr(t->name, ".position_embd.") || !ends_with(t->name, ".weight")) return S2V_TENSOR_F32;
+    return t->ne[0] % s2v_gguf_block(p->type) == 0 ? p->type : S2V_TENSOR_F16;
 }
 
 static s2p_status add(planner *p, s2v_planned *t)
@@ -301,7 +301,7 @@ static s2p_status plan_all(planner *p, const s2v_checkpoint *checkpoint)
 }
 
 s2p_status s2v_conversion_plan_make(s2v_conversion_plan *out, const s2v_checkpoint *checkpoint,
-                                    const s2v_numbers *numbers, enum ggml_type type,
+                                    const s2v_numbers *numbers, s2v_tensor_type type,
                                     s2p_error *error)
 {
     *out = (s2v_conversion_plan){ 0 };

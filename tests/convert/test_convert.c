@@ -89,6 +89,7 @@ static s2p_status convert(const char *type, bool verify, s2v_convert_result *res
     (void)snprintf(mmproj, sizeof mmproj, "%s/to/mm.gguf", folder);
     s2v_convert_options o = { .folder = from, .outfile = model, .mmproj_out = mmproj };
     o.verify = verify;
+    o.codec = s2v_block_codec();
     while (strcmp(s2v_convert_type_name(o.type), type) != 0) o.type++;
     return s2v_convert(&o, result, error);
 }
