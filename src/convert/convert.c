@@ -4,7 +4,13 @@
  * vocabulary. Then the tensors stream through in the order of the checkpoint, each into its file,
  * and both files get their names together at the end.
  */
-#include "convert/convert_internal.h"
+#include "convert/convert.h"
+
+#include "convert/convert_config.h"
+#include "convert/convert_keys.h"
+#include "convert/convert_map.h"
+#include "convert/convert_vocab.h"
+#include "convert/family.h"
 #include "convert/recode.h"
 
 #include <errno.h>
@@ -163,8 +169,9 @@ static s2p_status put_header(converter *c, bool is_vision, s2p_error *error)
         return st;
     }
     s2v_text_keys_put(&c->numbers, &facts, *writer);
-    return st == S2P_OK ? s2v_vocabulary_put(o->folder, &c->numbers, c->config, *writer, error)
-                        : st;
+    return st == S2P_OK
+               ? s2v_vocabulary_put(o->folder, c->numbers.n_vocab, c->config, *writer, error)
+               : st;
 }
 
 static s2p_status write_files(converter *c, s2p_error *error)
@@ -207,7 +214,7 @@ static s2p_status run(converter *c, s2p_error *error)
         st = s2v_conversion_plan_make(&c->plan, &c->checkpoint, &c->numbers, types[o->type].type,
                                       error);
     if (st != S2P_OK) return st;
-    c->result->architecture = s2v_family_name(c->numbers.family);
+    c->result->architecture = c->numbers.family->name;
     c->result->n_ignored = c->plan.n_ignored;
     c->result->n_files = c->checkpoint.n_files;
     for (size_t i = 0; i < c->checkpoint.n_files; i++)

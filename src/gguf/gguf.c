@@ -9,6 +9,8 @@
 
 #include "gguf/gguf_parse.h"
 
+#include "base/path.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -84,12 +86,6 @@ static s2p_status check_size(const s2v_gguf *file, const char *path, s2p_error *
                    path, file->n_bytes, (long long)info.st_size);
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 /* `name` starts the sentences of the check. keep: leave a refused file in *out. */
 static s2p_status open_file(s2v_gguf **out, const char *path, const char *name, bool keep,
                             s2p_error *error)
@@ -113,7 +109,7 @@ static s2p_status open_file(s2v_gguf **out, const char *path, const char *name, 
 
 s2p_status s2v_gguf_open(s2v_gguf **out, const char *path, s2p_error *error)
 {
-    return open_file(out, path, base_name(path), false, error);
+    return open_file(out, path, s2_base_name(path), false, error);
 }
 
 s2p_status s2v_gguf_examine(s2v_gguf **out, const char *path, s2p_error *error)
