@@ -5,7 +5,7 @@
  */
 #include "check.h"
 #include "recorded.h"
-#include "verify/verify.h"
+#include "verify/golden.h"
 
 #include <math.h>
 #include <stdio.h>
