@@ -22,7 +22,7 @@
 
 /* --- open and close ----------------------------------------------------------------------- */
 
-static s2p_status create(s2v_gguf **out, s2p_error *error)
+static s2p_status create_file(s2v_gguf **out, s2p_error *error)
 {
     *out = calloc(1, sizeof **out);
     if (!*out) return s2_fail_memory(error, sizeof **out, "a model file");
@@ -50,7 +50,7 @@ static s2p_status fail_open(s2p_error *error, const char *path)
     return S2P_EIO;
 }
 
-static s2p_status map(s2v_gguf *file, const char *path, s2p_error *error)
+static s2p_status map_file(s2v_gguf *file, const char *path, s2p_error *error)
 {
     /* Not blocking: a pipe without a writer must end in a sentence, not in waiting. */
     file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -92,8 +92,8 @@ static s2p_status open_file(s2v_gguf **out, const char *path, const char *name, 
 {
     s2v_gguf *file = NULL;
     *out = NULL;
-    s2p_status st = create(&file, error);
-    if (st == S2P_OK) st = map(file, path, error);
+    s2p_status st = create_file(&file, error);
+    if (st == S2P_OK) st = map_file(file, path, error);
     if (st == S2P_OK) st = s2v_gguf_check(file, name, error);
     if (st == S2P_OK) st = check_size(file, path, error);
     if (st == S2P_OK || (keep && file && file->version != 0)) {
@@ -122,11 +122,10 @@ s2p_status s2v_gguf_parse(s2v_gguf **out, const void *bytes, size_t n, const cha
 {
     s2v_gguf *file = NULL;
     *out = NULL;
-    s2p_status st = create(&file, error);
-    if (st != S2P_OK) return st;
+    TRY(create_file(&file, error));
     file->bytes = bytes;
     file->n_bytes = n;
-    st = s2v_gguf_check(file, name, error);
+    const s2p_status st = s2v_gguf_check(file, name, error);
     if (st == S2P_OK)
         *out = file;
     else
