@@ -236,6 +236,13 @@ typedef void (*s2v_recorder)(const s2v_choice *choice, void *user);
 /* Called after each choice of the next prefills; NULL stops. */
 void s2v_session_set_recorder(s2v_session *session, s2v_recorder recorder, void *user);
 
+/* --- Blocks ---------------------------------------------------------------- */
+
+typedef struct s2v_codec s2v_codec; /* floats to blocks (Q8_0, Q4_K, ...), for who writes models */
+
+/* What this engine computes with; for the options of convert and quantize. */
+const s2v_codec *s2v_block_codec(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -93,6 +93,7 @@ static int run(const void *values)
                                     .name = options->name,
                                     .type = (size_t)options->type,
                                     .verify = options->verify,
+                                    .codec = s2v_block_codec(),
                                     .n_threads = options->threads,
                                     .progress = show_progress,
                                     .user = &progress };

@@ -4,7 +4,8 @@
  * accepted when it met the mistake. Tensor data is read only for --check.
  */
 #include "s2vlm.h"
-#include "inspect/inspect.h"
+#include "inspect/inspect_json.h"
+#include "inspect/inspect_text.h"
 #include "program.h"
 #include "report.h"
 

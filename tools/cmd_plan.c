@@ -3,7 +3,7 @@
  * The picture is measured as it is, at its own resolution. With token scores (--erc) the plan also
  * names the tokens that stay. The overlay is drawn once and serves the PNG and the terminal.
  */
-#include "image/draw/overlay.h"
+#include "image/draw/overlay_svg.h"
 #include "inputs.h"
 #include "plan_report.h"
 #include "program.h"

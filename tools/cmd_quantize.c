@@ -116,6 +116,7 @@ static int run(const void *values)
     const quantize_options *options = values;
     s2p_error error = { S2P_OK, "" };
     s2v_quant_options o = { .keep_layer0 = layer0_type(options->keep_layer0),
+                            .codec = s2v_block_codec(),
                             .n_threads = options->threads,
                             .progress = show_progress,
                             .tensor = add_tensor };

@@ -10,7 +10,12 @@
 #include "options.h"
 #include "program.h"
 #include "report.h"
-#include "verify/verify.h"
+#include "base/path.h"
+#include "verify/golden.h"
+#include "verify/verify_geometry.h"
+#include "verify/verify_hf.h"
+#include "verify/verify_tokenizer.h"
+#include "verify/verify_vit.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -94,12 +99,6 @@ static void settle(tally *t, const char *shown, const s2_verdict *verdict)
 
 /* --- which files ---------------------------------------------------------- */
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static bool has_suffix(const char *name, const char *suffix)
 {
     const size_t n = strlen(name), m = strlen(suffix);
@@ -129,7 +128,7 @@ static bool is_wanted(const tally *t, const char *shown, const s2_golden_kind *k
 /* Paths in a method's cases start at the parent of the folder the cases are in. */
 static void parent_of_folder(const char *path, char out[PATH_CAPACITY])
 {
-    const size_t folder = (size_t)(base_name(path) - path);
+    const size_t folder = (size_t)(s2_base_name(path) - path);
     (void)snprintf(out, PATH_CAPACITY, "%.*s..", (int)folder, path);
 }
 
@@ -221,8 +220,8 @@ static int is_listed(const struct dirent *entry) { return entry->d_name[0] != '.
 static void visit_folder(tally *t, const char *path, const char *shown, int depth)
 {
     struct dirent **entries = NULL;
-    if (depth > 0 && is_aside(base_name(shown))) return;
-    if (is_later_folder(base_name(shown))) {
+    if (depth > 0 && is_aside(s2_base_name(shown))) return;
+    if (is_later_folder(s2_base_name(shown))) {
         skip_unknown(t, shown);
         return;
     }
@@ -258,7 +257,7 @@ static s2p_status visit_root(tally *t, const char *folder, s2p_error *error)
 {
     char *real = realpath(folder, NULL);
     if (!real) return s2_fail(error, S2P_EIO, "cannot open '%.100s': %s", folder, strerror(errno));
-    visit(t, real, base_name(real), 0);
+    visit(t, real, s2_base_name(real), 0);
     free(real);
     return S2P_OK;
 }

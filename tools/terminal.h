@@ -2,7 +2,7 @@
 #ifndef S2_TOOLS_TERMINAL_H
 #define S2_TOOLS_TERMINAL_H
 
-#include "image/draw/overlay.h"
+#include "image/draw/display.h"
 
 /* auto, kitty, blocks, ascii, none; NULL past the end. */
 const char *s2_terminal_display_name(size_t index);

@@ -2,6 +2,10 @@
 #include "base/json_limit.h"
 
 #include "base/file.h"
+#include "base/path.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 /* Brackets that open and commas, outside strings: never fewer than half of the values. */
 static size_t count_values(const uint8_t *text, size_t n)
@@ -22,8 +26,8 @@ static size_t count_values(const uint8_t *text, size_t n)
     return count;
 }
 
-s2p_status s2v_json_parse(const void *text, size_t n, const char *name, size_t max_values,
-                          json_t **out, s2p_error *error)
+s2p_status s2_json_parse_few(const void *text, size_t n, const char *name, size_t max_values,
+                             json_t **out, s2p_error *error)
 {
     *out = NULL;
     const size_t count = count_values(text, n);
@@ -33,17 +37,20 @@ s2p_status s2v_json_parse(const void *text, size_t n, const char *name, size_t m
     return s2_json_parse(text, n, name, out, error);
 }
 
-s2p_status s2v_json_read(const char *path, const char *name, size_t max_bytes, size_t max_values,
-                         json_t **out, s2p_error *error)
+s2p_status s2_json_read_in(const char *folder, const char *name, size_t max_bytes,
+                           size_t max_values, json_t **out, s2p_error *error)
 {
     *out = NULL;
+    char *path = s2_path_in(folder, name);
+    if (!path) return s2_fail_memory(error, strlen(folder), "a file name");
     s2_buffer text;
     s2_buffer_init(&text, max_bytes);
     s2p_status st = s2_file_read(path, &text, error);
     if (st == S2P_OK)
-        st = s2v_json_parse(text.data ? text.data : (const uint8_t *)"", text.size, name,
-                            max_values, out, error);
+        st = s2_json_parse_few(text.data ? text.data : (const uint8_t *)"", text.size, name,
+                               max_values, out, error);
     s2_buffer_free(&text);
+    free(path);
     if (st == S2P_OK && !json_is_object(*out)) {
         json_decref(*out);
         *out = NULL;

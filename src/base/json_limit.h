@@ -9,11 +9,11 @@
 #include "base/json.h"
 
 /* As s2_json_parse; S2P_ELIMIT when the text holds more than `max_values` brackets and commas. */
-s2p_status s2v_json_parse(const void *text, size_t n, const char *name, size_t max_values,
-                          json_t **out, s2p_error *error);
+s2p_status s2_json_parse_few(const void *text, size_t n, const char *name, size_t max_values,
+                             json_t **out, s2p_error *error);
 
-/* The object in a file of at most max_bytes; `name` starts the sentences. */
-s2p_status s2v_json_read(const char *path, const char *name, size_t max_bytes, size_t max_values,
-                         json_t **out, s2p_error *error);
+/* The object in the file `name` of a folder, of at most max_bytes; the name starts the sentences. */
+s2p_status s2_json_read_in(const char *folder, const char *name, size_t max_bytes,
+                           size_t max_values, json_t **out, s2p_error *error);
 
 #endif /* S2_BASE_JSON_LIMIT_H */

@@ -6,9 +6,9 @@
 #include "convert/checkpoint.h"
 
 #include "base/json_limit.h"
+#include "base/path.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,17 +17,9 @@
 #define MAX_INDEX_BYTES ((size_t)16 << 20)
 #define MAX_INDEX_VALUES ((size_t)1 << 18)
 
-char *s2v_path_in(const char *folder, const char *name)
-{
-    const size_t n = strlen(folder) + strlen(name) + 2;
-    char *path = malloc(n);
-    if (path) (void)snprintf(path, n, "%s/%s", folder, name);
-    return path;
-}
-
 static bool exists(const char *folder, const char *name)
 {
-    char *path = s2v_path_in(folder, name);
+    char *path = s2_path_in(folder, name);
     const bool found = path && access(path, F_OK) == 0;
     free(path);
     return found;
@@ -42,7 +34,7 @@ void s2v_checkpoint_close(s2v_checkpoint *checkpoint)
 static s2p_status open_one(s2v_checkpoint *out, const char *folder, const char *name,
                            s2p_error *error)
 {
-    char *path = s2v_path_in(folder, name);
+    char *path = s2_path_in(folder, name);
     if (!path) return s2_fail_memory(error, strlen(folder), "a file name");
     const s2p_status st = s2v_safetensors_open(&out->files[out->n_files], path, error);
     if (st == S2P_OK) out->n_files++;
@@ -127,10 +119,8 @@ static s2p_status open_shards(s2v_checkpoint *out, const char *folder, s2p_error
     const char *names[S2V_MAX_SHARDS];
     size_t n_names = 0;
     json_t *index = NULL;
-    char *path = s2v_path_in(folder, INDEX);
-    if (!path) return s2_fail_memory(error, strlen(folder), "a file name");
-    s2p_status st = s2v_json_read(path, INDEX, MAX_INDEX_BYTES, MAX_INDEX_VALUES, &index, error);
-    free(path);
+    s2p_status st =
+        s2_json_read_in(folder, INDEX, MAX_INDEX_BYTES, MAX_INDEX_VALUES, &index, error);
     json_t *map = json_object_get(index, "weight_map");
     if (st == S2P_OK && !json_is_object(map))
         st = s2_fail(error, S2P_EFORMAT, INDEX ": 'weight_map' is missing or no object");

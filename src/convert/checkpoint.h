@@ -16,7 +16,4 @@ typedef struct s2v_checkpoint {
 s2p_status s2v_checkpoint_open(s2v_checkpoint *out, const char *folder, s2p_error *error);
 void s2v_checkpoint_close(s2v_checkpoint *checkpoint);
 
-/* "<folder>/<name>" in new memory; NULL when there is none. */
-char *s2v_path_in(const char *folder, const char *name);
-
 #endif /* S2_CONVERT_CHECKPOINT_H */

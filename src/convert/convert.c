@@ -4,7 +4,13 @@
  * vocabulary. Then the tensors stream through in the order of the checkpoint, each into its file,
  * and both files get their names together at the end.
  */
-#include "convert/convert_internal.h"
+#include "convert/convert.h"
+
+#include "convert/convert_config.h"
+#include "convert/convert_keys.h"
+#include "convert/convert_map.h"
+#include "convert/convert_vocab.h"
+#include "convert/family.h"
 #include "convert/recode.h"
 
 #include <errno.h>
@@ -13,12 +19,12 @@
 
 static const struct {
     const char *name;
-    enum ggml_type type;
+    s2v_tensor_type type;
     uint32_t file_type; /* value of general.file_type */
-} types[] = { { "f32", GGML_TYPE_F32, 0 },
-              { "f16", GGML_TYPE_F16, 1 },
-              { "bf16", GGML_TYPE_BF16, 32 },
-              { "q8_0", GGML_TYPE_Q8_0, 7 } };
+} types[] = { { "f32", S2V_TENSOR_F32, 0 },
+              { "f16", S2V_TENSOR_F16, 1 },
+              { "bf16", S2V_TENSOR_BF16, 32 },
+              { "q8_0", S2V_TENSOR_Q8_0, 7 } };
 
 typedef struct converter {
     const s2v_convert_options *options;
@@ -55,10 +61,10 @@ static s2p_status wrote(converter *c, s2p_status st)
 
 /* --- tensors --------------------------------------------------------------------------------- */
 
-static enum ggml_type source_type(const s2v_planned *t)
+static s2v_tensor_type source_type(const s2v_planned *t)
 {
-    if (t->source->type == S2V_ST_F32) return GGML_TYPE_F32;
-    return t->source->type == S2V_ST_F16 ? GGML_TYPE_F16 : GGML_TYPE_BF16;
+    if (t->source->type == S2V_ST_F32) return S2V_TENSOR_F32;
+    return t->source->type == S2V_ST_F16 ? S2V_TENSOR_F16 : S2V_TENSOR_BF16;
 }
 
 static s2p_status fetch(void *user, int64_t row, int64_t n, void *out, s2p_error *error)
@@ -153,7 +159,7 @@ static s2p_status put_header(converter *c, bool is_vision, s2p_error *error)
         const uint64_t n_rows = (uint64_t)(t->ne[1] * t->ne[2] * t->ne[3]);
         file->n_tensors++;
         file->n_values += n_rows * (uint64_t)t->ne[0];
-        c->n_total += n_rows * ggml_row_size(t->type, t->ne[0]);
+        c->n_total += n_rows * s2v_gguf_row_bytes(t->type, t->ne[0]);
         st = s2v_gguf_put_tensor(*writer, t->name, (uint32_t)t->type, t->n_dims, t->ne, error);
     }
     const s2v_key_facts facts = { o->name ? o->name : folder_name(o->folder, name, sizeof name),
@@ -163,8 +169,9 @@ static s2p_status put_header(converter *c, bool is_vision, s2p_error *error)
         return st;
     }
     s2v_text_keys_put(&c->numbers, &facts, *writer);
-    return st == S2P_OK ? s2v_vocabulary_put(o->folder, &c->numbers, c->config, *writer, error)
-                        : st;
+    return st == S2P_OK
+               ? s2v_vocabulary_put(o->folder, c->numbers.n_vocab, c->config, *writer, error)
+               : st;
 }
 
 static s2p_status write_files(converter *c, s2p_error *error)
@@ -207,13 +214,13 @@ static s2p_status run(converter *c, s2p_error *error)
         st = s2v_conversion_plan_make(&c->plan, &c->checkpoint, &c->numbers, types[o->type].type,
                                       error);
     if (st != S2P_OK) return st;
-    c->result->architecture = s2v_family_name(c->numbers.family);
+    c->result->architecture = c->numbers.family->name;
     c->result->n_ignored = c->plan.n_ignored;
     c->result->n_files = c->checkpoint.n_files;
     for (size_t i = 0; i < c->checkpoint.n_files; i++)
         c->result->n_bytes += s2v_safetensors_n_bytes(c->checkpoint.files[i]);
 
-    st = s2v_recoder_create(&c->recoder, o->n_threads, error);
+    st = s2v_recoder_create(&c->recoder, o->codec, o->n_threads, error);
     for (int i = 0; i < 2 && st == S2P_OK; i++) st = put_header(c, i, error);
     if (st == S2P_OK) st = write_files(c, error);
     c->n_done = 0;

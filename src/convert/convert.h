@@ -21,6 +21,7 @@ typedef struct s2v_convert_options {
     const char *name;                 /* general.name; NULL: the folder's */
     size_t type;                      /* index of s2v_convert_type_name */
     bool verify;                      /* read both files again and compare before they appear */
+    const s2v_codec *codec;           /* s2v_block_codec(); NULL: no blocks */
     int32_t n_threads;                /* 0: one per core */
     s2v_progress_callback progress;
     void *user;

@@ -1,11 +1,13 @@
 /* convert_map.c - which tensor of a checkpoint becomes which tensor of the pair.
  *
- * One table per family (convert_tables.c). A name is first brought to one spelling (layouts differ
+ * The tables are the families'. A name is first brought to one spelling (layouts differ
  * in their prefixes only), then looked up; '#' stands for the number of a layer. The shape must be
  * the one the configuration says. Afterwards every line of the table must have been met for every
  * layer.
  */
-#include "convert/convert_tables.h"
+#include "convert/convert_map.h"
+
+#include "convert/family.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,8 +16,8 @@
 
 typedef struct planner {
     const s2v_numbers *numbers;
-    const s2v_map *map;
-    enum ggml_type type;
+    const s2v_family *family;
+    s2v_tensor_type type;
     s2v_conversion_plan *plan;
     size_t room;
     uint8_t *seen[2]; /* text, vision: [row][layer] */
@@ -27,11 +29,10 @@ typedef struct planner {
 /* The name in the table's spelling; false when no prefix fits. */
 static bool spell(const planner *p, const char *name, char *out, size_t room)
 {
-    for (size_t i = 0; p->map->prefixes[i][0]; i++) {
-        const char *found = p->map->prefixes[i][0];
-        const size_t n = strlen(found);
-        if (strncmp(name, found, n) != 0) continue;
-        const int length = snprintf(out, room, "%s%s", p->map->prefixes[i][1], name + n);
+    for (const s2v_map_prefix *prefix = p->family->prefixes; prefix->found; prefix++) {
+        const size_t n = strlen(prefix->found);
+        if (strncmp(name, prefix->found, n) != 0) continue;
+        const int length = snprintf(out, room, "%s%s", prefix->spelt, name + n);
         return length > 0 && (size_t)length < room;
     }
     return false;
@@ -63,6 +64,13 @@ static const s2v_map_row *find_row(const s2v_map_row *rows, const char *name, in
     for (; rows->from; rows++)
         if (matches(rows->from, name, layer)) return rows;
     return NULL;
+}
+
+static size_t count_rows(const s2v_map_row *rows)
+{
+    size_t n = 0;
+    while (rows[n].from) n++;
+    return n;
 }
 
 /* The result's name: '#' becomes the layer, '?' the letter. */
@@ -154,13 +162,13 @@ static bool ends_with(const char *text, const char *end)
 
 /* llama.cpp's rules: vectors and position embeddings stay F32, patch kernels F16 or F32, and rows
  * that are no whole blocks become F16. */
-static enum ggml_type choose_type(const planner *p, const s2v_planned *t)
+static s2v_tensor_type choose_type(const planner *p, const s2v_planned *t)
 {
-    if (t->n_dims < 2) return GGML_TYPE_F32;
+    if (t->n_dims < 2) return S2V_TENSOR_F32;
     if (strstr(t->name, ".patch_embd.weight"))
-        return p->type == GGML_TYPE_F16 ? GGML_TYPE_F16 : GGML_TYPE_F32;
-    if (strstr(t->name, ".position_embd.") || !ends_with(t->name, ".weight")) return GGML_TYPE_F32;
-    return t->ne[0] % ggml_blck_size(p->type) == 0 ? p->type : GGML_TYPE_F16;
+        return p->type == S2V_TENSOR_F16 ? S2V_TENSOR_F16 : S2V_TENSOR_F32;
+    if (strstr(t->name, ".position_embd.") || !ends_with(t->name, ".weight")) return S2V_TENSOR_F32;
+    return t->ne[0] % s2v_gguf_block(p->type) == 0 ? p->type : S2V_TENSOR_F16;
 }
 
 static s2p_status add(planner *p, s2v_planned *t)
@@ -235,19 +243,19 @@ static s2p_status plan_tensor(planner *p, const s2v_safetensors *file, const s2v
     const s2v_map_row *r = NULL;
     bool is_vision = false;
     if (spell(p, source->name, name, sizeof name)) {
-        r = find_row(p->map->text, name, &layer);
+        r = find_row(p->family->text, name, &layer);
         is_vision = !r;
-        if (!r) r = find_row(p->map->vision, name, &layer);
+        if (!r) r = find_row(p->family->vision, name, &layer);
     }
     const int32_t n_layers = is_vision ? p->numbers->v_layers : p->numbers->n_layers;
     if (!r || layer >= n_layers)
         return s2_fail(p->error, S2P_EFORMAT, "tensor '%.100s' is none of %s with %d layers",
-                       source->name, s2v_family_name(p->numbers->family), (int)n_layers);
+                       source->name, p->family->name, (int)n_layers);
     if (r->action == IGNORE) {
         p->plan->n_ignored++;
         return S2P_OK;
     }
-    const size_t number = (size_t)(r - (is_vision ? p->map->vision : p->map->text));
+    const size_t number = (size_t)(r - (is_vision ? p->family->vision : p->family->text));
     uint8_t *seen =
         &p->seen[is_vision][number * (size_t)n_layers + (size_t)(layer < 0 ? 0 : layer)];
     if ((*seen)++)
@@ -285,31 +293,30 @@ static s2p_status check_complete(const planner *p, const s2v_map_row *rows, cons
 static s2p_status plan_all(planner *p, const s2v_checkpoint *checkpoint)
 {
     const s2v_numbers *n = p->numbers;
-    p->seen[0] = calloc(S2V_MAP_MAX_ROWS, (size_t)n->n_layers);
-    p->seen[1] = calloc(S2V_MAP_MAX_ROWS, (size_t)n->v_layers);
+    const size_t n_text = count_rows(p->family->text), n_vision = count_rows(p->family->vision);
+    p->seen[0] = calloc(n_text, (size_t)n->n_layers);
+    p->seen[1] = calloc(n_vision, (size_t)n->v_layers);
     if (!p->seen[0] || !p->seen[1])
-        return s2_fail_memory(p->error, (size_t)S2V_MAP_MAX_ROWS * 1024, "a list of tensors");
+        return s2_fail_memory(p->error, (n_text + n_vision) * 512, "a list of tensors");
     s2p_status st = S2P_OK;
     for (size_t f = 0; f < checkpoint->n_files; f++) {
         const s2v_st_tensor *t;
         for (size_t i = 0; st == S2P_OK && (t = s2v_safetensors_at(checkpoint->files[f], i)); i++)
             st = plan_tensor(p, checkpoint->files[f], t);
     }
-    if (st == S2P_OK) st = check_complete(p, p->map->text, p->seen[0], n->n_layers);
-    if (st == S2P_OK) st = check_complete(p, p->map->vision, p->seen[1], n->v_layers);
+    if (st == S2P_OK) st = check_complete(p, p->family->text, p->seen[0], n->n_layers);
+    if (st == S2P_OK) st = check_complete(p, p->family->vision, p->seen[1], n->v_layers);
     return st;
 }
 
 s2p_status s2v_conversion_plan_make(s2v_conversion_plan *out, const s2v_checkpoint *checkpoint,
-                                    const s2v_numbers *numbers, enum ggml_type type,
+                                    const s2v_numbers *numbers, s2v_tensor_type type,
                                     s2p_error *error)
 {
     *out = (s2v_conversion_plan){ 0 };
-    planner p = { .numbers = numbers,
-                  .map = s2v_map_of(numbers->family),
-                  .type = type,
-                  .plan = out,
-                  .error = error };
+    planner p = {
+        .numbers = numbers, .family = numbers->family, .type = type, .plan = out, .error = error
+    };
     const s2p_status st = plan_all(&p, checkpoint);
     free(p.seen[0]);
     free(p.seen[1]);

@@ -4,9 +4,11 @@
  * would give other tokens without any error later. Ids nobody uses become "[PADn]", as llama.cpp
  * writes them.
  */
-#include "convert/convert_internal.h"
+#include "convert/convert_vocab.h"
 
 #include "base/file.h"
+#include "base/json_limit.h"
+#include "base/path.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -292,8 +294,8 @@ static s2p_status put_template(const char *folder, const json_t *settings, s2v_g
                                s2p_error *error)
 {
     const char *text = pick_template(json_object_get(settings, "chat_template"));
-    char *jinja = s2v_path_in(folder, "chat_template.jinja");
-    char *other = s2v_path_in(folder, "chat_template.json");
+    char *jinja = s2_path_in(folder, "chat_template.jinja");
+    char *other = s2_path_in(folder, "chat_template.json");
     json_t *file = NULL;
     s2_buffer content;
     s2_buffer_init(&content, MAX_TEMPLATE);
@@ -307,8 +309,8 @@ static s2p_status put_template(const char *folder, const json_t *settings, s2v_g
         if (st == S2P_OK && text && !(file = json_string(text))) /* made only of UTF-8 */
             st = s2_fail(error, S2P_EFORMAT, "chat_template.jinja is not UTF-8");
     } else if (!text && is_readable(other)) {
-        st = s2v_json_read(other, "chat_template.json", MAX_TEMPLATE, MAX_CONFIG_VALUES, &file,
-                           error);
+        st = s2_json_read_in(folder, "chat_template.json", MAX_TEMPLATE, MAX_CONFIG_VALUES, &file,
+                             error);
         text = pick_template(json_object_get(file, "chat_template"));
     }
     if (st == S2P_OK && text && strlen(text) > MAX_TEMPLATE)
@@ -324,16 +326,6 @@ static s2p_status put_template(const char *folder, const json_t *settings, s2v_g
 
 /* --- all of it ---------------------------------------------------------------------------------
  */
-
-static s2p_status read_file(const char *folder, const char *name, size_t max_values, json_t **out,
-                            s2p_error *error)
-{
-    char *path = s2v_path_in(folder, name);
-    if (!path) return s2_fail_memory(error, strlen(folder), "a file name");
-    const s2p_status st = s2v_json_read(path, name, MAX_BYTES, max_values, out, error);
-    free(path);
-    return st;
-}
 
 static s2p_status put_all(vocabulary *v, const char *folder, const json_t *file,
                           const json_t *settings, const json_t *config, s2v_gguf_writer *writer,
@@ -356,14 +348,15 @@ static s2p_status put_all(vocabulary *v, const char *folder, const json_t *file,
     return st;
 }
 
-s2p_status s2v_vocabulary_put(const char *folder, const s2v_numbers *numbers, const json_t *config,
+s2p_status s2v_vocabulary_put(const char *folder, int32_t n_vocab, const json_t *config,
                               s2v_gguf_writer *writer, s2p_error *error)
 {
     json_t *file = NULL, *settings = NULL;
-    vocabulary v = { .n = numbers->n_vocab };
-    s2p_status st = read_file(folder, FILE_NAME, MAX_VALUES, &file, error);
+    vocabulary v = { .n = n_vocab };
+    s2p_status st = s2_json_read_in(folder, FILE_NAME, MAX_BYTES, MAX_VALUES, &file, error);
     if (st == S2P_OK)
-        st = read_file(folder, "tokenizer_config.json", MAX_CONFIG_VALUES, &settings, error);
+        st = s2_json_read_in(folder, "tokenizer_config.json", MAX_BYTES, MAX_CONFIG_VALUES,
+                             &settings, error);
     if (st == S2P_OK) st = put_all(&v, folder, file, settings, config, writer, error);
     free(v.text);
     free(v.type);

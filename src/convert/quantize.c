@@ -22,7 +22,7 @@
 typedef struct chosen {
     const s2v_gguf_tensor *tensor;
     char name[NAME_ROOM];
-    enum ggml_type type;
+    s2v_tensor_type type;
     int64_t n_rows;
     uint64_t n_bytes;
 } chosen;
@@ -88,10 +88,10 @@ static int compare_chosen(const void *a, const void *b)
     return s2v_quant_compare(((const chosen *)a)->tensor, ((const chosen *)b)->tensor);
 }
 
-static bool layer0_type(const char *name, enum ggml_type *out)
+static bool layer0_type(const char *name, s2v_tensor_type *out)
 {
-    static const enum ggml_type types[] = { GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16,
-                                            GGML_TYPE_Q8_0 };
+    static const s2v_tensor_type types[] = { S2V_TENSOR_F32, S2V_TENSOR_F16, S2V_TENSOR_BF16,
+                                             S2V_TENSOR_Q8_0 };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         const char *known = s2v_gguf_tensor_type((uint32_t)types[i], NULL, NULL);
         if (strcmp(known, name) == 0) {
@@ -104,8 +104,9 @@ static bool layer0_type(const char *name, enum ggml_type *out)
 
 static s2p_status check_type(const chosen *c, s2p_error *error)
 {
-    const enum ggml_type from = (enum ggml_type)c->tensor->type;
-    if (from == c->type || from == GGML_TYPE_F32 || from == GGML_TYPE_F16 || from == GGML_TYPE_BF16)
+    const s2v_tensor_type from = (s2v_tensor_type)c->tensor->type;
+    if (from == c->type || from == S2V_TENSOR_F32 || from == S2V_TENSOR_F16 ||
+        from == S2V_TENSOR_BF16)
         return S2P_OK;
     return s2_fail(error, S2P_EUNSUPPORTED,
                    "tensor '%s' is %s already; quantise from the F32, F16 or BF16 file", c->name,
@@ -116,13 +117,13 @@ static s2p_status choose_one(quantizer *q, s2v_quant_chooser *chooser, chosen *c
 {
     const s2v_gguf_tensor *t = c->tensor;
     c->type = s2v_quant_choose(chooser, t);
-    const bool changes = c->type != (enum ggml_type)t->type;
-    enum ggml_type kept;
+    const bool changes = c->type != (s2v_tensor_type)t->type;
+    s2v_tensor_type kept;
     if (q->options->keep_layer0 && changes && s2v_quant_layer(t->name) == 0 &&
-        layer0_type(q->options->keep_layer0, &kept) && t->ne[0] % ggml_blck_size(kept) == 0)
+        layer0_type(q->options->keep_layer0, &kept) && t->ne[0] % s2v_gguf_block(kept) == 0)
         c->type = kept;
     c->n_rows = t->ne[1] * t->ne[2] * t->ne[3];
-    c->n_bytes = (uint64_t)c->n_rows * ggml_row_size(c->type, t->ne[0]);
+    c->n_bytes = (uint64_t)c->n_rows * s2v_gguf_row_bytes(c->type, t->ne[0]);
     q->n_total += c->n_bytes;
     q->result->n_values += (uint64_t)(c->n_rows * t->ne[0]);
     return check_type(c, error);
@@ -218,7 +219,7 @@ static s2p_status write_tensors(quantizer *q, s2p_error *error)
         const chosen *c = &q->tensors[i];
         const s2v_recode_job job = {
             .name = c->name,
-            .from = (enum ggml_type)c->tensor->type,
+            .from = (s2v_tensor_type)c->tensor->type,
             .to = c->type,
             .n_per_row = c->tensor->ne[0],
             .n_rows = c->n_rows,
@@ -239,7 +240,7 @@ static s2p_status run(quantizer *q, s2p_error *error)
     if (st == S2P_OK) st = s2v_gguf_open(&q->file, o->input, error);
     if (st == S2P_OK) st = check_input(q->file, error);
     if (st == S2P_OK) st = choose_all(q, error);
-    if (st == S2P_OK) st = s2v_recoder_create(&q->recoder, o->n_threads, error);
+    if (st == S2P_OK) st = s2v_recoder_create(&q->recoder, o->codec, o->n_threads, error);
     if (st == S2P_OK) st = s2v_gguf_writer_create(&q->writer, o->output, error);
     if (st == S2P_OK) st = put_header(q, error);
     if (st != S2P_OK) return st;
@@ -257,7 +258,7 @@ s2p_status s2v_quantize(const s2v_quant_options *options, s2v_quant_result *resu
                         s2p_error *error)
 {
     *result = (s2v_quant_result){ 0 };
-    enum ggml_type ignored;
+    s2v_tensor_type ignored;
     if (!options->input || !options->output || !s2v_quant_kind_at(options->type))
         return s2_fail(error, S2P_EINVAL, "quantize needs an input, an output and a type");
     if (options->keep_layer0 && !layer0_type(options->keep_layer0, &ignored))

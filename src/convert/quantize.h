@@ -23,6 +23,7 @@ typedef struct s2v_quant_options {
     const char *input, *output;
     size_t type;             /* index of s2v_quant_name */
     const char *keep_layer0; /* NULL, or F32, F16, BF16, Q8_0: for the first decoder layer */
+    const s2v_codec *codec;  /* s2v_block_codec(); NULL: no blocks */
     int32_t n_threads;       /* 0: one per core */
     s2v_progress_callback progress;
     void (*tensor)(const s2v_quant_tensor *tensor, void *user); /* before the work; NULL is fine */

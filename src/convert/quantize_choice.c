@@ -10,10 +10,10 @@
 #include <string.h>
 
 static const s2v_quant_kind kinds[] = {
-    { "Q4_0", GGML_TYPE_Q4_0, 2, false },   { "Q4_K_M", GGML_TYPE_Q4_K, 15, true },
-    { "Q5_K_M", GGML_TYPE_Q5_K, 17, true }, { "Q6_K", GGML_TYPE_Q6_K, 18, false },
-    { "Q8_0", GGML_TYPE_Q8_0, 7, false },   { "F16", GGML_TYPE_F16, 1, false },
-    { "BF16", GGML_TYPE_BF16, 32, false },
+    { "Q4_0", S2V_TENSOR_Q4_0, 2, false },   { "Q4_K_M", S2V_TENSOR_Q4_K, 15, true },
+    { "Q5_K_M", S2V_TENSOR_Q5_K, 17, true }, { "Q6_K", S2V_TENSOR_Q6_K, 18, false },
+    { "Q8_0", S2V_TENSOR_Q8_0, 7, false },   { "F16", S2V_TENSOR_F16, 1, false },
+    { "BF16", S2V_TENSOR_BF16, 32, false },
 };
 
 const s2v_quant_kind *s2v_quant_kind_at(size_t index)
@@ -94,44 +94,45 @@ static bool is_important(int32_t i, int32_t n)
     return i < n / 8 || i >= 7 * n / 8 || (i - n / 8) % 3 == 2;
 }
 
-static enum ggml_type choose_mixed(s2v_quant_chooser *c, const s2v_gguf_tensor *tensor)
+static s2v_tensor_type choose_mixed(s2v_quant_chooser *c, const s2v_gguf_tensor *tensor)
 {
-    const enum ggml_type usual = c->kind->type;
+    const s2v_tensor_type usual = c->kind->type;
     const s2v_text name = tensor->name;
     if (equals(name, "output.weight") || (c->is_tied && equals(name, "token_embd.weight"))) {
-        if (tensor->ne[0] % ggml_blck_size(usual) != 0) return GGML_TYPE_Q8_0;
-        return usual == GGML_TYPE_Q8_0 ? usual : GGML_TYPE_Q6_K;
+        if (tensor->ne[0] % s2v_gguf_block(usual) != 0) return S2V_TENSOR_Q8_0;
+        return usual == S2V_TENSOR_Q8_0 ? usual : S2V_TENSOR_Q6_K;
     }
     if (equals(name, "token_embd.weight")) return usual;
     if (is_value(name)) {
-        enum ggml_type type = usual;
-        if (c->kind->is_mixed && is_important(c->i_value, c->n_value)) type = GGML_TYPE_Q6_K;
-        if (c->is_80_layer_qwen2 && type == GGML_TYPE_Q4_K) type = GGML_TYPE_Q5_K;
+        s2v_tensor_type type = usual;
+        if (c->kind->is_mixed && is_important(c->i_value, c->n_value)) type = S2V_TENSOR_Q6_K;
+        if (c->is_80_layer_qwen2 && type == S2V_TENSOR_Q4_K) type = S2V_TENSOR_Q5_K;
         c->i_value++;
         return type;
     }
     if (contains(name, "ffn_down")) {
         const bool more = c->kind->is_mixed && is_important(c->i_down, c->n_layers);
         c->i_down++;
-        return more ? GGML_TYPE_Q6_K : usual;
+        return more ? S2V_TENSOR_Q6_K : usual;
     }
     return usual;
 }
 
-static enum ggml_type fit(s2v_quant_chooser *c, const s2v_gguf_tensor *tensor, enum ggml_type type)
+static s2v_tensor_type fit(s2v_quant_chooser *c, const s2v_gguf_tensor *tensor,
+                           s2v_tensor_type type)
 {
-    if (tensor->ne[0] % ggml_blck_size(type) == 0) return type;
+    if (tensor->ne[0] % s2v_gguf_block(type) == 0) return type;
     c->n_fallback++;
-    if (type == GGML_TYPE_Q4_K) type = GGML_TYPE_Q5_0;
-    if (type == GGML_TYPE_Q5_K) type = GGML_TYPE_Q5_1;
-    if (type == GGML_TYPE_Q6_K) type = GGML_TYPE_Q8_0;
-    return tensor->ne[0] % ggml_blck_size(type) == 0 ? type : GGML_TYPE_F16;
+    if (type == S2V_TENSOR_Q4_K) type = S2V_TENSOR_Q5_0;
+    if (type == S2V_TENSOR_Q5_K) type = S2V_TENSOR_Q5_1;
+    if (type == S2V_TENSOR_Q6_K) type = S2V_TENSOR_Q8_0;
+    return tensor->ne[0] % s2v_gguf_block(type) == 0 ? type : S2V_TENSOR_F16;
 }
 
-enum ggml_type s2v_quant_choose(s2v_quant_chooser *chooser, const s2v_gguf_tensor *tensor)
+s2v_tensor_type s2v_quant_choose(s2v_quant_chooser *chooser, const s2v_gguf_tensor *tensor)
 {
-    if (!is_quantised(tensor)) return (enum ggml_type)tensor->type;
-    if (!ggml_is_quantized(chooser->kind->type)) return chooser->kind->type;
+    if (!is_quantised(tensor)) return (s2v_tensor_type)tensor->type;
+    if (s2v_gguf_block(chooser->kind->type) == 1) return chooser->kind->type;
     return fit(chooser, tensor, choose_mixed(chooser, tensor));
 }
 

@@ -3,13 +3,12 @@
 #define S2_CONVERT_QUANTIZE_CHOICE_H
 
 #include "gguf/gguf.h"
-#include "ggml.h"
 
 typedef struct s2v_quant_kind {
     const char *name;
-    enum ggml_type type; /* of most matrices */
-    uint32_t file_type;  /* value of general.file_type */
-    bool is_mixed;       /* _M: some matrices get more bits */
+    s2v_tensor_type type; /* of most matrices */
+    uint32_t file_type;   /* value of general.file_type */
+    bool is_mixed;        /* _M: some matrices get more bits */
 } s2v_quant_kind;
 
 const s2v_quant_kind *s2v_quant_kind_at(size_t index); /* NULL past the end */
@@ -27,7 +26,7 @@ void s2v_quant_chooser_init(s2v_quant_chooser *chooser, const s2v_quant_kind *ki
                             const s2v_gguf *file);
 
 /* Tensors must be asked in the order of s2v_quant_compare: counters decide about layers. */
-enum ggml_type s2v_quant_choose(s2v_quant_chooser *chooser, const s2v_gguf_tensor *tensor);
+s2v_tensor_type s2v_quant_choose(s2v_quant_chooser *chooser, const s2v_gguf_tensor *tensor);
 
 /* By decoder layer (tensors of none first), then by name. */
 int s2v_quant_compare(const s2v_gguf_tensor *a, const s2v_gguf_tensor *b);

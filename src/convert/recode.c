@@ -1,4 +1,4 @@
-/* recode.c - rows in, rows out, the arithmetic of blocks by ggml.
+/* recode.c - rows in, rows out; plain numbers here, blocks by the codec.
  *
  * Threads take small groups of rows from a shared counter; which thread takes which does not change
  * a bit of the result. Every value is looked at on the way: a NaN, or a number the new type cannot
@@ -22,6 +22,7 @@
 
 typedef struct slab { /* what the threads work on */
     const s2v_recode_job *job;
+    const s2v_codec *codec;
     const uint8_t *in;
     uint8_t *out;
     int64_t n_rows, group;
@@ -37,6 +38,7 @@ typedef struct worker {
 } worker;
 
 struct s2v_recoder {
+    const s2v_codec *codec;
     int32_t n_threads;
     uint8_t *in, *out[2];
     size_t n_in, n_out; /* bytes of each */
@@ -56,10 +58,12 @@ static int32_t count_cores(void)
     return n < 1 ? 1 : (int32_t)n;
 }
 
-s2p_status s2v_recoder_create(s2v_recoder **out, int32_t n_threads, s2p_error *error)
+s2p_status s2v_recoder_create(s2v_recoder **out, const s2v_codec *codec, int32_t n_threads,
+                              s2p_error *error)
 {
     *out = calloc(1, sizeof **out);
     if (!*out) return s2_fail_memory(error, sizeof **out, "a converter");
+    (*out)->codec = codec;
     if (n_threads < 1) n_threads = count_cores();
     (*out)->n_threads = n_threads < MAX_THREADS ? n_threads : MAX_THREADS;
     return S2P_OK;
@@ -132,18 +136,17 @@ static uint32_t largest_16(const uint8_t *values, int64_t n)
 }
 
 /* Bits of the largest magnitude as F32. The values are looked at where they are shortest. */
-static uint32_t largest_of(enum ggml_type type, const uint8_t *values, int64_t n)
+static uint32_t largest_of(s2v_tensor_type type, const uint8_t *values, int64_t n)
 {
-    if (type == GGML_TYPE_F32) return largest_f32(values, n);
-    if (type == GGML_TYPE_BF16) return largest_16(values, n) << 16; /* the upper half of an F32 */
-    if (type == GGML_TYPE_F16) /* a finite one fits every type, so only infinity counts */
+    if (type == S2V_TENSOR_F32) return largest_f32(values, n);
+    if (type == S2V_TENSOR_BF16) return largest_16(values, n) << 16; /* the upper half of an F32 */
+    if (type == S2V_TENSOR_F16) /* a finite one fits every type, so only infinity counts */
         return largest_16(values, n) >= 0x7c00u ? 0x7f800000u : 0;
     return 0; /* blocks: nothing to see */
 }
 
-/* F16 to F32 and back, as ggml does it, for finite values; others are refused by check_largest.
- * Without a branch, so that compilers make it wide: ggml's own wide form is in a backend, which may
- * be loaded at run time only. */
+/* F16 and BF16 to F32 and back, for finite values; others are refused by check_largest. Without a
+ * branch, so that compilers make it wide. */
 static void widen_f16(const uint8_t *in, float *out, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -180,20 +183,54 @@ static void narrow_to_f16(const float *in, uint8_t *out, int64_t n)
     }
 }
 
+static void widen_bf16(const uint8_t *in, float *out, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint16_t half;
+        memcpy(&half, in + 2 * i, 2);
+        const uint32_t bits = (uint32_t)half << 16;
+        memcpy(out + i, &bits, sizeof bits);
+    }
+}
+
+static void narrow_to_bf16(const float *in, uint8_t *out, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, in + i, sizeof bits);
+        const uint16_t half = (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+        memcpy(out + 2 * i, &half, sizeof half);
+    }
+}
+
+/* "f16", "q4_K": as people write types in small letters. */
+static const char *small_name(s2v_tensor_type type, char out[16])
+{
+    const char *name = s2v_gguf_tensor_type(type, NULL, NULL);
+    size_t n = 0;
+    for (; name[n] && n < 15; n++) {
+        const bool is_k = name[n] == 'K';
+        out[n] = name[n] >= 'A' && name[n] <= 'Z' && !is_k ? (char)(name[n] + 32) : name[n];
+    }
+    out[n] = '\0';
+    return out;
+}
+
 static s2p_status check_largest(const s2v_recode_job *job, uint32_t bits, s2p_error *error)
 {
     const bool is_finite = bits < 0x7f800000u;
     uint32_t limit = 0x477ff000u; /* 65520 and more become infinite in F16, the scale of blocks */
-    if (job->to == GGML_TYPE_F32 || job->from == job->to) limit = 0x7f800000u;
-    if (job->to == GGML_TYPE_BF16 && job->from != job->to) limit = 0x7f7f8000u;
+    if (job->to == S2V_TENSOR_F32 || job->from == job->to) limit = 0x7f800000u;
+    if (job->to == S2V_TENSOR_BF16 && job->from != job->to) limit = 0x7f7f8000u;
     if (bits < limit) return S2P_OK;
     if (!is_finite)
         return s2_fail(error, S2P_EFORMAT, "tensor '%.64s' holds values that are not finite",
                        job->name);
+    char name[16];
     float value;
     memcpy(&value, &bits, sizeof value);
     return s2_fail(error, S2P_EFORMAT, "tensor '%.64s' holds %g, too large for %s; use bf16 or f32",
-                   job->name, (double)value, ggml_type_name(job->to));
+                   job->name, (double)value, small_name(job->to, name));
 }
 
 static void raise_to(atomic_uint *largest, uint32_t bits)
@@ -211,18 +248,20 @@ static void recode_rows(slab *s, int64_t row, int64_t n, float *scratch)
     uint8_t *out = s->out + (size_t)row * s->out_row;
     const int64_t n_values = n * job->n_per_row;
     const float *values = scratch;
-    float *to = job->to == GGML_TYPE_F32 ? (float *)(void *)out : scratch;
-    if (job->from == GGML_TYPE_F16)
+    float *to = job->to == S2V_TENSOR_F32 ? (float *)(void *)out : scratch;
+    if (job->from == S2V_TENSOR_F16)
         widen_f16(in, to, n_values);
-    else if (job->from == GGML_TYPE_BF16)
-        ggml_bf16_to_fp32_row((const ggml_bf16_t *)(const void *)in, to, n_values);
+    else if (job->from == S2V_TENSOR_BF16)
+        widen_bf16(in, to, n_values);
     else
         values = (const float *)(const void *)in;
     raise_to(&s->largest, largest_of(job->from, in, n_values));
-    if (job->to == GGML_TYPE_F16)
+    if (job->to == S2V_TENSOR_F16)
         narrow_to_f16(values, out, n_values);
-    else if (job->to != GGML_TYPE_F32)
-        (void)ggml_quantize_chunk(job->to, values, out, 0, n, job->n_per_row, NULL);
+    else if (job->to == S2V_TENSOR_BF16)
+        narrow_to_bf16(values, out, n_values);
+    else if (job->to != S2V_TENSOR_F32)
+        s->codec->encode(job->to, values, n, job->n_per_row, out);
 }
 
 static void *work(void *user)
@@ -287,13 +326,16 @@ static s2p_status copy_rows(s2v_recoder *r, const s2v_recode_job *job, int64_t s
 
 s2p_status s2v_recode(s2v_recoder *r, const s2v_recode_job *job, s2p_error *error)
 {
-    const size_t in_row = ggml_row_size(job->from, job->n_per_row);
-    const size_t out_row = ggml_row_size(job->to, job->n_per_row);
+    const size_t in_row = s2v_gguf_row_bytes(job->from, job->n_per_row);
+    const size_t out_row = s2v_gguf_row_bytes(job->to, job->n_per_row);
     int64_t slab_rows = SLAB_VALUES / job->n_per_row, group = GROUP_VALUES / job->n_per_row;
     if (slab_rows < 1) slab_rows = 1;
     if (slab_rows > job->n_rows) slab_rows = job->n_rows;
     if (group < 1) group = 1;
     const bool is_copy = job->from == job->to;
+    if (!is_copy && !r->codec && s2v_gguf_block(job->to) > 1)
+        return s2_fail(error, S2P_EINVAL, "tensor '%.64s': no codec for %s", job->name,
+                       s2v_gguf_tensor_type(job->to, NULL, NULL));
     s2p_status st = reserve_all(r, job->rows ? 0 : (size_t)slab_rows * in_row,
                                 is_copy ? 0 : (size_t)slab_rows * out_row,
                                 is_copy ? 0 : (size_t)(group * job->n_per_row), error);
@@ -304,7 +346,9 @@ s2p_status s2v_recode(s2v_recoder *r, const s2v_recode_job *job, s2p_error *erro
     int side = 0;
     for (int64_t row = 0; row < job->n_rows; row += slab_rows, side = !side) {
         const int64_t n = job->n_rows - row < slab_rows ? job->n_rows - row : slab_rows;
-        slab s = { .job = job, .out = r->out[side], .n_rows = n, .group = group };
+        slab s = {
+            .job = job, .codec = r->codec, .out = r->out[side], .n_rows = n, .group = group
+        };
         s.in_row = in_row;
         s.out_row = out_row;
         st = get_rows(r, job, row, n, in_row, &s.in, error);

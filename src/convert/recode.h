@@ -7,7 +7,8 @@
 #define S2_CONVERT_RECODE_H
 
 #include "base/error.h"
-#include "ggml.h"
+#include "gguf/codec.h"
+#include "gguf/gguf_types.h"
 
 #include <stdbool.h>
 
@@ -15,7 +16,7 @@ typedef struct s2v_recoder s2v_recoder;
 
 typedef struct s2v_recode_job {
     const char *name;          /* of the tensor, for sentences */
-    enum ggml_type from, to;   /* from: F32, F16 or BF16, or the same as `to` */
+    s2v_tensor_type from, to;  /* from: F32, F16 or BF16, or the same as `to` */
     int64_t n_per_row, n_rows; /* a row is whole blocks of both types */
     const uint8_t *rows;       /* the source when it is memory, else NULL */
     s2p_status (*fetch)(void *user, int64_t row, int64_t n, void *out, s2p_error *error);
@@ -23,11 +24,12 @@ typedef struct s2v_recode_job {
     void *user;
 } s2v_recode_job;
 
-/* n_threads: 0 is one per core. */
-s2p_status s2v_recoder_create(s2v_recoder **out, int32_t n_threads, s2p_error *error);
+/* codec: borrowed; NULL refuses blocks. n_threads: 0 is one per core. */
+s2p_status s2v_recoder_create(s2v_recoder **out, const s2v_codec *codec, int32_t n_threads,
+                              s2p_error *error);
 void s2v_recoder_free(s2v_recoder *recoder); /* NULL is fine */
 
-/* S2P_EFORMAT when a value is not finite or too large for the new type. */
+/* S2P_EINVAL: blocks without a codec. S2P_EFORMAT when a value is not finite or too large for the new type. */
 s2p_status s2v_recode(s2v_recoder *recoder, const s2v_recode_job *job, s2p_error *error);
 
 #endif /* S2_CONVERT_RECODE_H */

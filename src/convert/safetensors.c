@@ -147,8 +147,9 @@ static s2p_status read_header(s2v_safetensors *file, s2p_error *error)
     if (!text) return s2_fail_memory(error, (size_t)n, "a checkpoint's header");
     st = read_at(file, PREFIX, (size_t)n, text, error);
     if (st == S2P_OK)
-        st = s2v_json_parse(text, (size_t)n, file->name,
-                            (size_t)S2V_ST_MAX_TENSORS * VALUES_PER_TENSOR, &file->header, error);
+        st =
+            s2_json_parse_few(text, (size_t)n, file->name,
+                              (size_t)S2V_ST_MAX_TENSORS * VALUES_PER_TENSOR, &file->header, error);
     free(text);
     if (st == S2P_OK && !json_is_object(file->header))
         st = refuse(file, error, S2P_EFORMAT, "not safetensors: the header is no JSON object");

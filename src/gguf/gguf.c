@@ -7,7 +7,9 @@
  */
 #define _DEFAULT_SOURCE /* madvise; posix_madvise does nothing here in glibc */
 
-#include "gguf/gguf_internal.h"
+#include "gguf/gguf_parse.h"
+
+#include "base/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +22,7 @@
 
 /* --- open and close ----------------------------------------------------------------------- */
 
-static s2p_status create(s2v_gguf **out, s2p_error *error)
+static s2p_status create_file(s2v_gguf **out, s2p_error *error)
 {
     *out = calloc(1, sizeof **out);
     if (!*out) return s2_fail_memory(error, sizeof **out, "a model file");
@@ -48,7 +50,7 @@ static s2p_status fail_open(s2p_error *error, const char *path)
     return S2P_EIO;
 }
 
-static s2p_status map(s2v_gguf *file, const char *path, s2p_error *error)
+static s2p_status map_file(s2v_gguf *file, const char *path, s2p_error *error)
 {
     /* Not blocking: a pipe without a writer must end in a sentence, not in waiting. */
     file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -84,20 +86,14 @@ static s2p_status check_size(const s2v_gguf *file, const char *path, s2p_error *
                    path, file->n_bytes, (long long)info.st_size);
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 /* `name` starts the sentences of the check. keep: leave a refused file in *out. */
 static s2p_status open_file(s2v_gguf **out, const char *path, const char *name, bool keep,
                             s2p_error *error)
 {
     s2v_gguf *file = NULL;
     *out = NULL;
-    s2p_status st = create(&file, error);
-    if (st == S2P_OK) st = map(file, path, error);
+    s2p_status st = create_file(&file, error);
+    if (st == S2P_OK) st = map_file(file, path, error);
     if (st == S2P_OK) st = s2v_gguf_check(file, name, error);
     if (st == S2P_OK) st = check_size(file, path, error);
     if (st == S2P_OK || (keep && file && file->version != 0)) {
@@ -113,7 +109,7 @@ static s2p_status open_file(s2v_gguf **out, const char *path, const char *name, 
 
 s2p_status s2v_gguf_open(s2v_gguf **out, const char *path, s2p_error *error)
 {
-    return open_file(out, path, base_name(path), false, error);
+    return open_file(out, path, s2_base_name(path), false, error);
 }
 
 s2p_status s2v_gguf_examine(s2v_gguf **out, const char *path, s2p_error *error)
@@ -126,11 +122,10 @@ s2p_status s2v_gguf_parse(s2v_gguf **out, const void *bytes, size_t n, const cha
 {
     s2v_gguf *file = NULL;
     *out = NULL;
-    s2p_status st = create(&file, error);
-    if (st != S2P_OK) return st;
+    TRY(create_file(&file, error));
     file->bytes = bytes;
     file->n_bytes = n;
-    st = s2v_gguf_check(file, name, error);
+    const s2p_status st = s2v_gguf_check(file, name, error);
     if (st == S2P_OK)
         *out = file;
     else
@@ -164,24 +159,15 @@ const s2v_gguf_tensor *s2v_gguf_tensor_at(const s2v_gguf *file, size_t index)
     return index < file->n_tensors ? &file->tensors[index] : NULL;
 }
 
-s2v_text s2v_gguf_key_name(const s2v_gguf *file, size_t index) { return file->keys[index].name; }
-
-s2v_text s2v_gguf_tensor_name(const s2v_gguf *file, size_t index)
-{
-    return file->tensors[index].name;
-}
-
 const s2v_gguf_key *s2v_gguf_find_key(const s2v_gguf *file, const char *name)
 {
-    const s2v_text text = { name, strlen(name) };
-    const size_t number = s2v_names_find(&file->key_names, file, s2v_gguf_key_name, text);
+    const size_t number = s2v_names_find(&file->key_names, name);
     return number ? &file->keys[number - 1] : NULL;
 }
 
 const s2v_gguf_tensor *s2v_gguf_find_tensor(const s2v_gguf *file, const char *name)
 {
-    const s2v_text text = { name, strlen(name) };
-    const size_t number = s2v_names_find(&file->tensor_names, file, s2v_gguf_tensor_name, text);
+    const size_t number = s2v_names_find(&file->tensor_names, name);
     return number ? &file->tensors[number - 1] : NULL;
 }
 
@@ -286,4 +272,36 @@ bool s2v_gguf_string(const s2v_gguf *file, const char *name, s2v_text *out)
     const s2v_gguf_key *key = find_scalar(file, name);
     size_t cursor = 0;
     return key && key->type == S2V_GGUF_STRING && string_at(key, &cursor, out);
+}
+
+/* --- numbers of a tensor ---------------------------------------------------------------------- */
+
+/* A float is NaN or infinite exactly when all bits of its exponent are set. */
+static bool exponent_is_full(const uint8_t *value, size_t size, uint64_t exponent)
+{
+    return (s2v_load(value, size) & exponent) == exponent;
+}
+
+bool s2v_gguf_count_odd(const s2v_gguf_tensor *tensor, s2v_gguf_odd *out)
+{
+    static const struct {
+        uint32_t type;
+        size_t size;
+        uint64_t exponent;
+    } floats[] = { { S2V_TENSOR_F32, 4, 0x7f800000u },
+                   { S2V_TENSOR_F16, 2, 0x7c00u },
+                   { S2V_TENSOR_F64, 8, UINT64_C(0x7ff0000000000000) },
+                   { S2V_TENSOR_BF16, 2, 0x7f80u } };
+
+    *out = (s2v_gguf_odd){ 0, 0 };
+    for (size_t f = 0; f < sizeof floats / sizeof *floats; f++) {
+        if (floats[f].type != tensor->type || !tensor->data) continue;
+        const size_t size = floats[f].size;
+        for (uint64_t i = 0; i < tensor->n_bytes / size; i++) {
+            if (!exponent_is_full(tensor->data + i * size, size, floats[f].exponent)) continue;
+            if (out->count++ == 0) out->first = i;
+        }
+        return true;
+    }
+    return false;
 }

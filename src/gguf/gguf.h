@@ -9,28 +9,13 @@
 #define S2_GGUF_H
 
 #include "base/error.h"
+#include "gguf/gguf_types.h"
 
 #include <stdbool.h>
 
 #define S2V_GGUF_MAX_DIMS 4
 
 typedef struct s2v_gguf s2v_gguf;
-
-typedef enum s2v_gguf_type { /* values as in the file format */
-                             S2V_GGUF_U8 = 0,
-                             S2V_GGUF_I8 = 1,
-                             S2V_GGUF_U16 = 2,
-                             S2V_GGUF_I16 = 3,
-                             S2V_GGUF_U32 = 4,
-                             S2V_GGUF_I32 = 5,
-                             S2V_GGUF_F32 = 6,
-                             S2V_GGUF_BOOL = 7,
-                             S2V_GGUF_STRING = 8,
-                             S2V_GGUF_ARRAY = 9,
-                             S2V_GGUF_U64 = 10,
-                             S2V_GGUF_I64 = 11,
-                             S2V_GGUF_F64 = 12
-} s2v_gguf_type;
 
 typedef struct s2v_text { /* not NUL-terminated */
     const char *data;
@@ -48,7 +33,7 @@ typedef struct s2v_gguf_key {
 
 typedef struct s2v_gguf_tensor {
     s2v_text name;
-    uint32_t type; /* ggml's numbering; known and with its block size checked */
+    uint32_t type; /* s2v_tensor_type: known, its rows are whole blocks */
     int32_t n_dims;
     int64_t ne[S2V_GGUF_MAX_DIMS]; /* fastest first; unused entries are 1 */
     uint64_t n_bytes;
@@ -102,9 +87,6 @@ bool s2v_gguf_next_string(const s2v_gguf_key *key, size_t *cursor, s2v_text *out
 
 /* Let go of the pages of the mapping (after weights were copied elsewhere); reads still work. */
 void s2v_gguf_release_pages(s2v_gguf *file);
-
-/* "F16", "Q4_K", ...; NULL when the type is unknown. Elements per block and bytes per block. */
-const char *s2v_gguf_tensor_type(uint32_t type, int64_t *block, size_t *block_bytes);
 
 typedef struct s2v_gguf_odd { /* values that are NaN or infinite */
     uint64_t count, first;    /* first: its index */

@@ -5,7 +5,7 @@
  * quadratic time into a refusal. Honest names never come near it: at half load a
  * run of 256 has a chance below 1e-20.
  */
-#include "gguf/gguf_internal.h"
+#include "gguf/gguf_names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +19,12 @@ uint64_t s2v_name_hash(const char *data, size_t n)
     return hash ^ (hash >> 32);
 }
 
-bool s2v_names_init(s2v_names *names, size_t n)
+bool s2v_names_init(s2v_names *names, const s2v_text *first, size_t stride, size_t n)
 {
     size_t n_slots = 2;
     while (n_slots < 2 * n) n_slots *= 2;
+    names->first = first;
+    names->stride = stride;
     names->slots = calloc(n_slots, sizeof *names->slots);
     names->n_slots = names->slots ? n_slots : 0;
     return names->slots != NULL;
@@ -31,12 +33,16 @@ bool s2v_names_init(s2v_names *names, size_t n)
 void s2v_names_free(s2v_names *names)
 {
     free(names->slots);
-    *names = (s2v_names){ NULL, 0 };
+    *names = (s2v_names){ .n_slots = 0 };
+}
+
+static s2v_text name_at(const s2v_names *names, size_t index)
+{
+    return *(const s2v_text *)(const void *)((const char *)names->first + index * names->stride);
 }
 
 /* The slot that holds `name`, or the free one where it belongs; NULL after too many probes. */
-static s2v_name_slot *seek(const s2v_names *names, const s2v_gguf *file, s2v_name_of name_of,
-                           s2v_text name)
+static s2v_name_slot *seek_slot(const s2v_names *names, s2v_text name)
 {
     const uint64_t hash = s2v_name_hash(name.data, name.size);
     const uint32_t tag = (uint32_t)(hash >> 32);
@@ -44,17 +50,16 @@ static s2v_name_slot *seek(const s2v_names *names, const s2v_gguf *file, s2v_nam
         s2v_name_slot *slot = &names->slots[(hash + i) & (names->n_slots - 1)];
         if (slot->number == 0) return slot;
         if (slot->tag != tag) continue;
-        const s2v_text other = name_of(file, slot->number - 1);
+        const s2v_text other = name_at(names, slot->number - 1);
         if (other.size == name.size && memcmp(other.data, name.data, name.size) == 0) return slot;
     }
     return NULL;
 }
 
-s2v_names_result s2v_names_add(s2v_names *names, const s2v_gguf *file, s2v_name_of name_of,
-                               size_t index)
+s2v_names_result s2v_names_add(s2v_names *names, size_t index)
 {
-    const s2v_text name = name_of(file, index);
-    s2v_name_slot *slot = seek(names, file, name_of, name);
+    const s2v_text name = name_at(names, index);
+    s2v_name_slot *slot = seek_slot(names, name);
     if (!slot) return S2V_NAME_CROWDED;
     if (slot->number != 0) return S2V_NAME_TWICE;
     slot->tag = (uint32_t)(s2v_name_hash(name.data, name.size) >> 32);
@@ -62,10 +67,8 @@ s2v_names_result s2v_names_add(s2v_names *names, const s2v_gguf *file, s2v_name_
     return S2V_NAME_ADDED;
 }
 
-size_t s2v_names_find(const s2v_names *names, const s2v_gguf *file, s2v_name_of name_of,
-                      s2v_text name)
+size_t s2v_names_find(const s2v_names *names, const char *name)
 {
-    if (names->n_slots == 0) return 0;
-    const s2v_name_slot *slot = seek(names, file, name_of, name);
+    const s2v_name_slot *slot = seek_slot(names, (s2v_text){ name, strlen(name) });
     return slot ? slot->number : 0;
 }

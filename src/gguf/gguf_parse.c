@@ -2,17 +2,20 @@
  *
  * Layout of versions 2 and 3, little-endian:
  *
- *   "GGUF" u32 version, u64 tensors, u64 keys
- *   keys:    string name, u32 type, value        (string: u64 length, bytes; array: u32 type, u64
- * count, items) tensors: string name, u32 dims, u64 ne[dims], u32 type, u64 offset padding to
- * general.alignment, then the data the offsets count from
+ *   "GGUF", u32 version, u64 tensors, u64 keys
+ *   keys:     string name, u32 type, value
+ *   tensors:  string name, u32 dims, u64 ne[dims], u32 type, u64 offset
+ *   padding to general.alignment, then the data the offsets count from
+ *
+ *   string:   u64 length, bytes
+ *   array:    u32 type, u64 count, items
  *
  * One cursor, and one comparison with the bytes that are left before it moves:
  * no length from the file is added to anything before it has been found to fit.
  * Memory is asked for twice, once for all keys and once for all tensors, after
  * the counts were compared with what the bytes left could hold.
  */
-#include "gguf/gguf_internal.h"
+#include "gguf/gguf_parse.h"
 
 #include "base/checked.h"
 
@@ -84,8 +87,7 @@ static s2p_status read_number(reader *r, size_t width, uint64_t *out)
 static s2p_status read_text(reader *r, size_t limit, s2v_text *out)
 {
     uint64_t n = 0;
-    const s2p_status st = read_number(r, 8, &n);
-    if (st != S2P_OK) return st;
+    TRY(read_number(r, 8, &n));
     if (n > left(r))
         return refuse(r, S2P_EFORMAT, "%s: a string of %" PRIu64 " bytes where %zu are left",
                       r->part, n, left(r));
@@ -161,27 +163,19 @@ static s2p_status read_start(reader *r)
     (void)snprintf(r->part, sizeof r->part, "its first %u bytes", HEADER_BYTES);
 
     uint64_t version = 0, n_tensors = 0, n_keys = 0;
-    s2p_status st = read_number(r, 4, &version);
-    if (st == S2P_OK) st = check_version(r, (uint32_t)version);
-    if (st == S2P_OK) st = read_number(r, 8, &n_tensors);
-    if (st == S2P_OK) st = read_number(r, 8, &n_keys);
-    if (st != S2P_OK) return st;
+    TRY(read_number(r, 4, &version));
+    TRY(check_version(r, (uint32_t)version));
+    TRY(read_number(r, 8, &n_tensors));
+    TRY(read_number(r, 8, &n_keys));
 
     file->version = (uint32_t)version;
     file->claimed_tensors = n_tensors;
     file->claimed_keys = n_keys;
-    st = check_count(r, "tensor", n_tensors, S2V_GGUF_MAX_TENSORS, MIN_TENSOR_BYTES);
-    if (st == S2P_OK) st = check_count(r, "key", n_keys, S2V_GGUF_MAX_KEYS, MIN_KEY_BYTES);
-    return st;
+    TRY(check_count(r, "tensor", n_tensors, S2V_GGUF_MAX_TENSORS, MIN_TENSOR_BYTES));
+    return check_count(r, "key", n_keys, S2V_GGUF_MAX_KEYS, MIN_KEY_BYTES);
 }
 
 /* --- keys --------------------------------------------------------------------------------- */
-
-size_t s2v_gguf_width(uint32_t type)
-{
-    static const uint8_t width[] = { 1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8 };
-    return type < sizeof width ? width[type] : 0;
-}
 
 /* Visible ASCII: key names are printed, compared and searched, never translated. */
 static bool is_key_name(s2v_text name)
@@ -191,10 +185,19 @@ static bool is_key_name(s2v_text name)
     return name.size > 0;
 }
 
-static s2p_status read_numbers(reader *r, uint32_t type, uint64_t count)
+/* `count` values of one type, the items of an array or a value alone. */
+static s2p_status read_items(reader *r, s2v_gguf_type type, uint64_t count)
 {
+    if (type == S2V_GGUF_STRING) {
+        if (count > left(r) / 8) /* each has at least its length */
+            return refuse(r, S2P_EFORMAT, "%s: %" PRIu64 " strings where %zu bytes are left",
+                          r->part, count, left(r));
+        s2v_text ignored;
+        for (uint64_t i = 0; i < count; i++) TRY(read_text(r, S2V_GGUF_MAX_STRING, &ignored));
+        return S2P_OK;
+    }
     const size_t width = s2v_gguf_width(type);
-    assert(width > 0); /* neither string nor array */
+    assert(width > 0); /* not an array */
     if (count > left(r) / width)
         return refuse(r, S2P_EFORMAT,
                       "%s: %" PRIu64 " values of %zu bytes where %zu bytes are left", r->part,
@@ -207,63 +210,40 @@ static s2p_status read_numbers(reader *r, uint32_t type, uint64_t count)
     return S2P_OK;
 }
 
-static s2p_status read_items(reader *r, uint32_t type, uint64_t count)
+static s2p_status read_value(reader *r, s2v_gguf_key *key)
 {
-    if (type != S2V_GGUF_STRING) return read_numbers(r, type, count);
-    if (count > left(r) / 8) /* each has at least its length */
-        return refuse(r, S2P_EFORMAT, "%s: %" PRIu64 " strings where %zu bytes are left", r->part,
-                      count, left(r));
-    s2p_status st = S2P_OK;
-    s2v_text ignored;
-    for (uint64_t i = 0; i < count && st == S2P_OK; i++)
-        st = read_text(r, S2V_GGUF_MAX_STRING, &ignored);
-    return st;
-}
-
-static bool is_item_type(uint64_t type) { return type <= S2V_GGUF_F64 && type != S2V_GGUF_ARRAY; }
-
-static s2p_status read_array_head(reader *r, s2v_gguf_key *key)
-{
-    uint64_t type = 0, count = 0;
-    s2p_status st = read_number(r, 4, &type);
-    if (st == S2P_OK) st = read_number(r, 8, &count);
-    if (st != S2P_OK) return st;
-    if (type == S2V_GGUF_ARRAY)
-        return refuse(r, S2P_EUNSUPPORTED, "%s: an array of arrays is not supported", r->part);
-    if (!is_item_type(type))
-        return refuse(r, S2P_EFORMAT, "%s: array of unknown value type %" PRIu64, r->part, type);
-    if (count > S2V_GGUF_MAX_ITEMS)
-        return refuse(r, S2P_ELIMIT, "%s: an array of %" PRIu64 " values; the limit is %" PRIu64,
-                      r->part, count, S2V_GGUF_MAX_ITEMS);
-    key->item = (s2v_gguf_type)type;
+    uint64_t type = 0, item = 0, count = 1;
+    TRY(read_number(r, 4, &type));
+    if (type > S2V_GGUF_F64)
+        return refuse(r, S2P_EFORMAT, "%s: unknown value type %" PRIu64, r->part, type);
+    item = type;
+    if (type == S2V_GGUF_ARRAY) {
+        TRY(read_number(r, 4, &item));
+        TRY(read_number(r, 8, &count));
+        if (item == S2V_GGUF_ARRAY)
+            return refuse(r, S2P_EUNSUPPORTED, "%s: an array of arrays is not supported", r->part);
+        if (item > S2V_GGUF_F64)
+            return refuse(r, S2P_EFORMAT, "%s: array of unknown value type %" PRIu64, r->part,
+                          item);
+        if (count > S2V_GGUF_MAX_ITEMS)
+            return refuse(r, S2P_ELIMIT,
+                          "%s: an array of %" PRIu64 " values; the limit is %" PRIu64, r->part,
+                          count, S2V_GGUF_MAX_ITEMS);
+    } else if (left(r) < (type == S2V_GGUF_STRING ? 8 : s2v_gguf_width((uint32_t)type))) {
+        return fail_short(r);
+    }
+    key->type = (s2v_gguf_type)type;
+    key->item = (s2v_gguf_type)item;
     key->count = count;
+    key->value = r->file->bytes + r->at;
+    TRY(read_items(r, key->item, count));
+    key->n_bytes = (size_t)(r->file->bytes + r->at - key->value);
     return S2P_OK;
 }
 
-static s2p_status read_value(reader *r, s2v_gguf_key *key)
+static s2p_status add_name(const reader *r, s2v_names *names, size_t index)
 {
-    uint64_t type = 0;
-    s2p_status st = read_number(r, 4, &type);
-    if (st != S2P_OK) return st;
-    if (type > S2V_GGUF_F64)
-        return refuse(r, S2P_EFORMAT, "%s: unknown value type %" PRIu64, r->part, type);
-    key->type = key->item = (s2v_gguf_type)type;
-    key->count = 1;
-    if (key->type == S2V_GGUF_ARRAY) st = read_array_head(r, key);
-    if (st != S2P_OK) return st;
-    const size_t least = key->type == S2V_GGUF_STRING ? 8 : s2v_gguf_width(key->type);
-    if (left(r) < least) return fail_short(r);
-
-    const size_t start = r->at;
-    st = read_items(r, key->item, key->count);
-    key->value = r->file->bytes + start;
-    key->n_bytes = r->at - start;
-    return st;
-}
-
-static s2p_status add_name(const reader *r, s2v_names *names, s2v_name_of name_of, size_t index)
-{
-    switch (s2v_names_add(names, r->file, name_of, index)) {
+    switch (s2v_names_add(names, index)) {
     case S2V_NAME_ADDED:
         return S2P_OK;
     case S2V_NAME_TWICE:
@@ -280,15 +260,13 @@ static s2p_status read_key(reader *r, size_t index)
     s2v_gguf *file = r->file;
     s2v_gguf_key *key = &file->keys[index];
     (void)snprintf(r->part, sizeof r->part, "key %zu of %" PRIu64, index + 1, file->claimed_keys);
-    s2p_status st = read_text(r, S2V_GGUF_MAX_KEY_NAME, &key->name);
-    if (st != S2P_OK) return st;
+    TRY(read_text(r, S2V_GGUF_MAX_KEY_NAME, &key->name));
     if (!is_key_name(key->name))
         return refuse(r, S2P_EFORMAT, "%s: its name is empty or not printable ASCII", r->part);
     (void)snprintf(r->part, sizeof r->part, "key '%.*s'",
                    key->name.size < 64 ? (int)key->name.size : 64, key->name.data);
-    st = read_value(r, key);
-    if (st == S2P_OK) st = add_name(r, &file->key_names, s2v_gguf_key_name, index);
-    return st;
+    TRY(read_value(r, key));
+    return add_name(r, &file->key_names, index);
 }
 
 static s2p_status read_keys(reader *r)
@@ -296,21 +274,18 @@ static s2p_status read_keys(reader *r)
     s2v_gguf *file = r->file;
     const size_t n = (size_t)file->claimed_keys;
     file->keys = calloc(n ? n : 1, sizeof *file->keys);
-    if (!file->keys || !s2v_names_init(&file->key_names, n))
+    if (!file->keys || !s2v_names_init(&file->key_names, &file->keys->name, sizeof *file->keys, n))
         return s2_fail_memory(r->error, n * sizeof *file->keys, "the keys of a model file");
-    s2p_status st = S2P_OK;
-    for (size_t i = 0; i < n && st == S2P_OK; i++) {
-        st = read_key(r, i);
-        if (st == S2P_OK) file->n_keys++;
-    }
-    return st;
+    for (; file->n_keys < n; file->n_keys++) TRY(read_key(r, file->n_keys));
+    return S2P_OK;
 }
 
 static s2p_status read_alignment(reader *r)
 {
-    const s2v_gguf_key *key = s2v_gguf_find_key(r->file, "general.alignment");
+    const size_t number = s2v_names_find(&r->file->key_names, "general.alignment");
     r->file->alignment = S2V_GGUF_DEFAULT_ALIGNMENT;
-    if (!key) return S2P_OK;
+    if (number == 0) return S2P_OK;
+    const s2v_gguf_key *key = &r->file->keys[number - 1];
     if (key->type != S2V_GGUF_U32)
         return refuse(r, S2P_EFORMAT, "key 'general.alignment' is not of type u32");
     const uint64_t value = s2v_load(key->value, 4);
@@ -325,7 +300,7 @@ static s2p_status read_alignment(reader *r)
 
 /* --- tensors ------------------------------------------------------------------------------ */
 
-/* No control characters: names reach terminals, and ggml's C strings end at a NUL. */
+/* No control characters: names reach terminals, and C strings end at a NUL. */
 static bool is_tensor_name(s2v_text name)
 {
     for (size_t i = 0; i < name.size; i++)
@@ -352,16 +327,14 @@ static bool mul(int64_t a, int64_t b, int64_t *out)
 static s2p_status read_shape(reader *r, s2v_gguf_tensor *tensor)
 {
     uint64_t n_dims = 0;
-    s2p_status st = read_number(r, 4, &n_dims);
-    if (st != S2P_OK) return st;
+    TRY(read_number(r, 4, &n_dims));
     if (n_dims < 1 || n_dims > S2V_GGUF_MAX_DIMS)
         return refuse(r, S2P_EFORMAT, "%s has %" PRIu64 " dimensions, not 1 to %d", r->part, n_dims,
                       S2V_GGUF_MAX_DIMS);
     tensor->n_dims = (int32_t)n_dims;
     for (size_t d = 0; d < S2V_GGUF_MAX_DIMS; d++) {
         uint64_t n = 1;
-        if (d < n_dims) st = read_number(r, 8, &n);
-        if (st != S2P_OK) return st;
+        if (d < n_dims) TRY(read_number(r, 8, &n));
         if (n < 1 || n > INT64_MAX)
             return refuse(r, S2P_EFORMAT, "%s: dimension %zu is %" PRIu64, r->part, d, n);
         tensor->ne[d] = (int64_t)n;
@@ -370,7 +343,7 @@ static s2p_status read_shape(reader *r, s2v_gguf_tensor *tensor)
 }
 
 /* Type and shape together: whole blocks, and a number of bytes that is a number. */
-static s2p_status measure(const reader *r, s2v_gguf_tensor *tensor)
+static s2p_status measure_tensor(const reader *r, s2v_gguf_tensor *tensor)
 {
     char shape[SHAPE_TEXT];
     int64_t block = 0, n = 1, n_bytes = 0;
@@ -399,22 +372,19 @@ static s2p_status read_tensor(reader *r, size_t index)
     s2v_gguf_tensor *tensor = &file->tensors[index];
     (void)snprintf(r->part, sizeof r->part, "tensor %zu of %" PRIu64, index + 1,
                    file->claimed_tensors);
-    s2p_status st = read_text(r, S2V_GGUF_MAX_TENSOR_NAME, &tensor->name);
-    if (st != S2P_OK) return st;
+    TRY(read_text(r, S2V_GGUF_MAX_TENSOR_NAME, &tensor->name));
     if (!is_tensor_name(tensor->name))
         return refuse(r, S2P_EFORMAT, "%s: its name is empty or has control characters", r->part);
     (void)snprintf(r->part, sizeof r->part, "tensor '%.*s'", (int)tensor->name.size,
                    tensor->name.data);
 
     uint64_t type = 0;
-    st = read_shape(r, tensor);
-    if (st == S2P_OK) st = read_number(r, 4, &type);
-    if (st == S2P_OK) st = read_number(r, 8, &tensor->offset);
-    if (st != S2P_OK) return st;
+    TRY(read_shape(r, tensor));
+    TRY(read_number(r, 4, &type));
+    TRY(read_number(r, 8, &tensor->offset));
     tensor->type = (uint32_t)type;
-    st = measure(r, tensor);
-    if (st == S2P_OK) st = add_name(r, &file->tensor_names, s2v_gguf_tensor_name, index);
-    return st;
+    TRY(measure_tensor(r, tensor));
+    return add_name(r, &file->tensor_names, index);
 }
 
 static int compare_spans(const void *a, const void *b)
@@ -446,7 +416,8 @@ static s2p_status check_span(const reader *r, const span *place, const span *bef
     return S2P_OK;
 }
 
-/* Where the data starts, that every tensor lies inside it and none inside another. */
+/* Where the data starts, that every tensor lies inside it and none inside another. spans: room for
+ * one per tensor. */
 static s2p_status place_tensors(reader *r, span *spans)
 {
     s2v_gguf *file = r->file;
@@ -459,44 +430,39 @@ static s2p_status place_tensors(reader *r, span *spans)
                       file->n_bytes, start);
     file->data_offset = start;
 
-    qsort(spans, n, sizeof *spans, compare_spans);
     for (size_t i = 0; i < n; i++) {
-        const s2p_status st = check_span(r, &spans[i], i ? &spans[i - 1] : NULL);
-        if (st != S2P_OK) return st;
-    }
-    for (size_t i = 0; i < n; i++)
-        file->tensors[spans[i].index].data = file->bytes + start + (size_t)spans[i].begin;
-    return S2P_OK;
-}
-
-static s2p_status read_tensor_list(reader *r, span *spans)
-{
-    s2v_gguf *file = r->file;
-    for (size_t i = 0; i < file->claimed_tensors; i++) {
-        const s2p_status st = read_tensor(r, i);
-        if (st != S2P_OK) return st;
-        file->n_tensors++;
         const uint64_t offset = file->tensors[i].offset, size = file->tensors[i].n_bytes;
         const uint64_t end = offset > UINT64_MAX - size ? UINT64_MAX : offset + size;
         spans[i] = (span){ offset, end, i };
     }
-    return file->n_tensors ? place_tensors(r, spans) : S2P_OK;
+    qsort(spans, n, sizeof *spans, compare_spans);
+    for (size_t i = 0; i < n; i++) TRY(check_span(r, &spans[i], i ? &spans[i - 1] : NULL));
+    for (size_t i = 0; i < n; i++)
+        file->tensors[spans[i].index].data = file->bytes + start + (size_t)spans[i].begin;
+    return S2P_OK;
 }
 
 static s2p_status read_tensors(reader *r)
 {
     s2v_gguf *file = r->file;
     const size_t n = (size_t)file->claimed_tensors;
-    s2p_status st = check_count(r, "tensor", n, S2V_GGUF_MAX_TENSORS, MIN_TENSOR_BYTES);
-    if (st != S2P_OK) return st;
-    span *spans = calloc(n ? n : 1, sizeof *spans);
+    TRY(check_count(r, "tensor", n, S2V_GGUF_MAX_TENSORS, MIN_TENSOR_BYTES));
     file->tensors = calloc(n ? n : 1, sizeof *file->tensors);
-    if (!spans || !file->tensors || !s2v_names_init(&file->tensor_names, n)) {
-        free(spans);
-        return s2_fail_memory(r->error, n * (sizeof *file->tensors + sizeof *spans),
-                              "the tensors of a model file");
+    span *spans = calloc(n ? n : 1, sizeof *spans);
+    s2p_status st = S2P_OK;
+    if (!spans || !file->tensors ||
+        !s2v_names_init(&file->tensor_names, &file->tensors->name, sizeof *file->tensors, n)) {
+        st = s2_fail_memory(r->error, n * (sizeof *file->tensors + sizeof *spans),
+                            "the tensors of a model file");
+        goto done;
     }
-    st = read_tensor_list(r, spans);
+    while (file->n_tensors < n) {
+        st = read_tensor(r, file->n_tensors);
+        if (st != S2P_OK) goto done;
+        file->n_tensors++;
+    }
+    if (n > 0) st = place_tensors(r, spans);
+done:
     free(spans);
     return st;
 }
@@ -504,9 +470,8 @@ static s2p_status read_tensors(reader *r)
 s2p_status s2v_gguf_check(s2v_gguf *file, const char *name, s2p_error *error)
 {
     reader r = { .file = file, .name = name, .error = error };
-    s2p_status st = read_start(&r);
-    if (st == S2P_OK) st = read_keys(&r);
-    if (st == S2P_OK) st = read_alignment(&r);
-    if (st == S2P_OK) st = read_tensors(&r);
-    return st;
+    TRY(read_start(&r));
+    TRY(read_keys(&r));
+    TRY(read_alignment(&r));
+    return read_tensors(&r);
 }

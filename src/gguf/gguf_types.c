@@ -1,9 +1,8 @@
-/* gguf_types.c - the tensor types a file may use, and whether their values are finite.
+/* gguf_types.c - names, block sizes and widths of the types a file may use.
  *
- * Numbers, names and block sizes are ggml's. Numbers it has taken out of the
- * format (4, 5, 31 to 33, 36 to 38) have no row here, so they are unknown.
+ * The numbers are those of llama.cpp's tensors; a test of the engine holds the table against it.
  */
-#include "gguf/gguf.h"
+#include "gguf/gguf_types.h"
 
 typedef struct type_row {
     const char *name;
@@ -12,19 +11,48 @@ typedef struct type_row {
 } type_row;
 
 static const type_row types[] = {
-    [0] = { "F32", 1, 4 },         [1] = { "F16", 1, 2 },         [2] = { "Q4_0", 32, 18 },
-    [3] = { "Q4_1", 32, 20 },      [6] = { "Q5_0", 32, 22 },      [7] = { "Q5_1", 32, 24 },
-    [8] = { "Q8_0", 32, 34 },      [9] = { "Q8_1", 32, 36 },      [10] = { "Q2_K", 256, 84 },
-    [11] = { "Q3_K", 256, 110 },   [12] = { "Q4_K", 256, 144 },   [13] = { "Q5_K", 256, 176 },
-    [14] = { "Q6_K", 256, 210 },   [15] = { "Q8_K", 256, 292 },   [16] = { "IQ2_XXS", 256, 66 },
-    [17] = { "IQ2_XS", 256, 74 },  [18] = { "IQ3_XXS", 256, 98 }, [19] = { "IQ1_S", 256, 50 },
-    [20] = { "IQ4_NL", 32, 18 },   [21] = { "IQ3_S", 256, 110 },  [22] = { "IQ2_S", 256, 82 },
-    [23] = { "IQ4_XS", 256, 136 }, [24] = { "I8", 1, 1 },         [25] = { "I16", 1, 2 },
-    [26] = { "I32", 1, 4 },        [27] = { "I64", 1, 8 },        [28] = { "F64", 1, 8 },
-    [29] = { "IQ1_M", 256, 56 },   [30] = { "BF16", 1, 2 },       [34] = { "TQ1_0", 256, 54 },
-    [35] = { "TQ2_0", 256, 66 },   [39] = { "MXFP4", 32, 17 },    [40] = { "NVFP4", 64, 36 },
-    [41] = { "Q1_0", 128, 18 },    [42] = { "Q2_0", 64, 18 },
+    [S2V_TENSOR_F32] = { "F32", 1, 4 },
+    [S2V_TENSOR_F16] = { "F16", 1, 2 },
+    [S2V_TENSOR_Q4_0] = { "Q4_0", 32, 18 },
+    [S2V_TENSOR_Q4_1] = { "Q4_1", 32, 20 },
+    [S2V_TENSOR_Q5_0] = { "Q5_0", 32, 22 },
+    [S2V_TENSOR_Q5_1] = { "Q5_1", 32, 24 },
+    [S2V_TENSOR_Q8_0] = { "Q8_0", 32, 34 },
+    [S2V_TENSOR_Q8_1] = { "Q8_1", 32, 36 },
+    [S2V_TENSOR_Q2_K] = { "Q2_K", 256, 84 },
+    [S2V_TENSOR_Q3_K] = { "Q3_K", 256, 110 },
+    [S2V_TENSOR_Q4_K] = { "Q4_K", 256, 144 },
+    [S2V_TENSOR_Q5_K] = { "Q5_K", 256, 176 },
+    [S2V_TENSOR_Q6_K] = { "Q6_K", 256, 210 },
+    [S2V_TENSOR_Q8_K] = { "Q8_K", 256, 292 },
+    [S2V_TENSOR_IQ2_XXS] = { "IQ2_XXS", 256, 66 },
+    [S2V_TENSOR_IQ2_XS] = { "IQ2_XS", 256, 74 },
+    [S2V_TENSOR_IQ3_XXS] = { "IQ3_XXS", 256, 98 },
+    [S2V_TENSOR_IQ1_S] = { "IQ1_S", 256, 50 },
+    [S2V_TENSOR_IQ4_NL] = { "IQ4_NL", 32, 18 },
+    [S2V_TENSOR_IQ3_S] = { "IQ3_S", 256, 110 },
+    [S2V_TENSOR_IQ2_S] = { "IQ2_S", 256, 82 },
+    [S2V_TENSOR_IQ4_XS] = { "IQ4_XS", 256, 136 },
+    [S2V_TENSOR_I8] = { "I8", 1, 1 },
+    [S2V_TENSOR_I16] = { "I16", 1, 2 },
+    [S2V_TENSOR_I32] = { "I32", 1, 4 },
+    [S2V_TENSOR_I64] = { "I64", 1, 8 },
+    [S2V_TENSOR_F64] = { "F64", 1, 8 },
+    [S2V_TENSOR_IQ1_M] = { "IQ1_M", 256, 56 },
+    [S2V_TENSOR_BF16] = { "BF16", 1, 2 },
+    [S2V_TENSOR_TQ1_0] = { "TQ1_0", 256, 54 },
+    [S2V_TENSOR_TQ2_0] = { "TQ2_0", 256, 66 },
+    [S2V_TENSOR_MXFP4] = { "MXFP4", 32, 17 },
+    [S2V_TENSOR_NVFP4] = { "NVFP4", 64, 36 },
+    [S2V_TENSOR_Q1_0] = { "Q1_0", 128, 18 },
+    [S2V_TENSOR_Q2_0] = { "Q2_0", 64, 18 },
 };
+
+size_t s2v_gguf_width(uint32_t type)
+{
+    static const uint8_t width[] = { 1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8 };
+    return type < sizeof width ? width[type] : 0;
+}
 
 const char *s2v_gguf_tensor_type(uint32_t type, int64_t *block, size_t *block_bytes)
 {
@@ -34,34 +62,9 @@ const char *s2v_gguf_tensor_type(uint32_t type, int64_t *block, size_t *block_by
     return types[type].name;
 }
 
-/* A float is NaN or infinite exactly when all bits of its exponent are set. */
-static bool exponent_is_full(const uint8_t *value, size_t size, uint64_t exponent)
-{
-    uint64_t bits = 0;
-    for (size_t i = 0; i < size; i++) bits |= (uint64_t)value[i] << (8 * i);
-    return (bits & exponent) == exponent;
-}
+int64_t s2v_gguf_block(uint32_t type) { return types[type].block; }
 
-bool s2v_gguf_count_odd(const s2v_gguf_tensor *tensor, s2v_gguf_odd *out)
+size_t s2v_gguf_row_bytes(uint32_t type, int64_t n)
 {
-    static const struct {
-        uint32_t type;
-        size_t size;
-        uint64_t exponent;
-    } floats[] = { { 0, 4, 0x7f800000u },
-                   { 1, 2, 0x7c00u },
-                   { 28, 8, UINT64_C(0x7ff0000000000000) },
-                   { 30, 2, 0x7f80u } };
-
-    *out = (s2v_gguf_odd){ 0, 0 };
-    for (size_t f = 0; f < sizeof floats / sizeof *floats; f++) {
-        if (floats[f].type != tensor->type || !tensor->data) continue;
-        const size_t size = floats[f].size;
-        for (uint64_t i = 0; i < tensor->n_bytes / size; i++) {
-            if (!exponent_is_full(tensor->data + i * size, size, floats[f].exponent)) continue;
-            if (out->count++ == 0) out->first = i;
-        }
-        return true;
-    }
-    return false;
+    return (size_t)(n / types[type].block) * types[type].block_bytes;
 }

@@ -99,31 +99,37 @@ void s2v_gguf_writer_free(s2v_gguf_writer *writer)
 
 /* --- the header ------------------------------------------------------------------------------ */
 
-static void put(s2_buffer *out, uint64_t value, size_t width)
+/* Little-endian, whatever the machine. */
+static void store(uint8_t *out, uint64_t value, size_t width)
+{
+    for (size_t i = 0; i < width; i++) out[i] = (uint8_t)(value >> (8 * i));
+}
+
+static void put_number(s2_buffer *out, uint64_t value, size_t width)
 {
     uint8_t bytes[8];
-    for (size_t i = 0; i < width; i++) bytes[i] = (uint8_t)(value >> (8 * i));
+    store(bytes, value, width);
     s2_buffer_append(out, bytes, width);
 }
 
 static void put_bytes(s2_buffer *out, const char *data, size_t n)
 {
-    put(out, n, 8);
+    put_number(out, n, 8);
     if (n) s2_buffer_append(out, data, n);
 }
 
 static void put_name(s2v_gguf_writer *writer, const char *name, s2v_gguf_type type)
 {
     put_bytes(&writer->keys, name, strlen(name));
-    put(&writer->keys, (uint64_t)type, 4);
+    put_number(&writer->keys, (uint64_t)type, 4);
     writer->n_keys++;
 }
 
 static void put_list(s2v_gguf_writer *writer, const char *name, s2v_gguf_type item, size_t n)
 {
     put_name(writer, name, S2V_GGUF_ARRAY);
-    put(&writer->keys, (uint64_t)item, 4);
-    put(&writer->keys, n, 8);
+    put_number(&writer->keys, (uint64_t)item, 4);
+    put_number(&writer->keys, n, 8);
 }
 
 static uint32_t float_bits(float value)
@@ -136,19 +142,19 @@ static uint32_t float_bits(float value)
 void s2v_gguf_put_u32(s2v_gguf_writer *writer, const char *name, uint32_t value)
 {
     put_name(writer, name, S2V_GGUF_U32);
-    put(&writer->keys, value, 4);
+    put_number(&writer->keys, value, 4);
 }
 
 void s2v_gguf_put_f32(s2v_gguf_writer *writer, const char *name, float value)
 {
     put_name(writer, name, S2V_GGUF_F32);
-    put(&writer->keys, float_bits(value), 4);
+    put_number(&writer->keys, float_bits(value), 4);
 }
 
 void s2v_gguf_put_bool(s2v_gguf_writer *writer, const char *name, bool value)
 {
     put_name(writer, name, S2V_GGUF_BOOL);
-    put(&writer->keys, value, 1);
+    put_number(&writer->keys, value, 1);
 }
 
 void s2v_gguf_put_text(s2v_gguf_writer *writer, const char *name, const char *text)
@@ -160,13 +166,13 @@ void s2v_gguf_put_text(s2v_gguf_writer *writer, const char *name, const char *te
 void s2v_gguf_put_i32s(s2v_gguf_writer *writer, const char *name, const int32_t *value, size_t n)
 {
     put_list(writer, name, S2V_GGUF_I32, n);
-    for (size_t i = 0; i < n; i++) put(&writer->keys, (uint32_t)value[i], 4);
+    for (size_t i = 0; i < n; i++) put_number(&writer->keys, (uint32_t)value[i], 4);
 }
 
 void s2v_gguf_put_f32s(s2v_gguf_writer *writer, const char *name, const float *value, size_t n)
 {
     put_list(writer, name, S2V_GGUF_F32, n);
-    for (size_t i = 0; i < n; i++) put(&writer->keys, float_bits(value[i]), 4);
+    for (size_t i = 0; i < n; i++) put_number(&writer->keys, float_bits(value[i]), 4);
 }
 
 void s2v_gguf_put_texts(s2v_gguf_writer *writer, const char *name, size_t n)
@@ -182,10 +188,10 @@ void s2v_gguf_put_item(s2v_gguf_writer *writer, const char *data, size_t size)
 void s2v_gguf_put_key(s2v_gguf_writer *writer, const s2v_gguf_key *key)
 {
     put_bytes(&writer->keys, key->name.data, key->name.size);
-    put(&writer->keys, (uint64_t)key->type, 4);
+    put_number(&writer->keys, (uint64_t)key->type, 4);
     if (key->type == S2V_GGUF_ARRAY) {
-        put(&writer->keys, (uint64_t)key->item, 4);
-        put(&writer->keys, key->count, 8);
+        put_number(&writer->keys, (uint64_t)key->item, 4);
+        put_number(&writer->keys, key->count, 8);
     }
     if (key->n_bytes) s2_buffer_append(&writer->keys, key->value, key->n_bytes);
     writer->n_keys++;
@@ -220,10 +226,10 @@ s2p_status s2v_gguf_put_tensor(s2v_gguf_writer *writer, const char *name, uint32
 
     writer->sizes[writer->n_tensors++] = n_bytes;
     put_bytes(&writer->tensors, name, strlen(name));
-    put(&writer->tensors, (uint64_t)n_dims, 4);
-    for (int32_t d = 0; d < n_dims; d++) put(&writer->tensors, (uint64_t)ne[d], 8);
-    put(&writer->tensors, type, 4);
-    put(&writer->tensors, writer->data, 8);
+    put_number(&writer->tensors, (uint64_t)n_dims, 4);
+    for (int32_t d = 0; d < n_dims; d++) put_number(&writer->tensors, (uint64_t)ne[d], 8);
+    put_number(&writer->tensors, type, 4);
+    put_number(&writer->tensors, writer->data, 8);
     writer->data += padded(n_bytes);
     return S2P_OK;
 }
@@ -323,8 +329,7 @@ static s2p_status close_tensors(s2v_gguf_writer *writer, s2p_error *error)
 {
     while (writer->current < writer->n_tensors &&
            writer->written == writer->sizes[writer->current]) {
-        const s2p_status st = write_padding(writer, error);
-        if (st != S2P_OK) return st;
+        TRY(write_padding(writer, error));
         writer->current++;
         writer->written = 0;
     }
@@ -335,24 +340,18 @@ s2p_status s2v_gguf_writer_start(s2v_gguf_writer *writer, s2p_error *error)
 {
     if (writer->keys.status != S2P_OK || writer->tensors.status != S2P_OK)
         return s2_fail_memory(error, writer->keys.size + writer->tensors.size, "a file's header");
-    s2p_status st = check_place(writer, error);
-    if (st != S2P_OK) return st;
+    TRY(check_place(writer, error));
     writer->fd = open_output(writer);
     if (writer->fd < 0) return fail_write(writer, errno, error);
 
-    s2_buffer start;
-    s2_buffer_init(&start, 64);
-    s2_buffer_append(&start, "GGUF", 4);
-    put(&start, 3, 4);
-    put(&start, writer->n_tensors, 8);
-    put(&start, writer->n_keys, 8);
-    if (start.status != S2P_OK) st = s2_fail_memory(error, 24, "a file's header");
-    if (st == S2P_OK) st = write_all(writer, start.data, start.size, error);
-    s2_buffer_free(&start);
-    if (st == S2P_OK) st = write_all(writer, writer->keys.data, writer->keys.size, error);
-    if (st == S2P_OK) st = write_all(writer, writer->tensors.data, writer->tensors.size, error);
-    if (st == S2P_OK) st = write_padding(writer, error);
-    return st;
+    uint8_t start[24] = { 'G', 'G', 'U', 'F' };
+    store(start + 4, 3, 4);
+    store(start + 8, writer->n_tensors, 8);
+    store(start + 16, writer->n_keys, 8);
+    TRY(write_all(writer, start, sizeof start, error));
+    TRY(write_all(writer, writer->keys.data, writer->keys.size, error));
+    TRY(write_all(writer, writer->tensors.data, writer->tensors.size, error));
+    return write_padding(writer, error);
 }
 
 s2p_status s2v_gguf_writer_add(s2v_gguf_writer *writer, const void *data, size_t n,
@@ -362,10 +361,9 @@ s2p_status s2v_gguf_writer_add(s2v_gguf_writer *writer, const void *data, size_t
         n > writer->sizes[writer->current] - writer->written)
         return s2_fail(error, S2P_EINVAL, "more data than the tensors of '%.120s' take",
                        writer->path);
-    s2p_status st = write_all(writer, data, n, error);
+    TRY(write_all(writer, data, n, error));
     writer->written += n;
-    if (st == S2P_OK) st = close_tensors(writer, error);
-    return st;
+    return close_tensors(writer, error);
 }
 
 s2p_status s2v_gguf_writer_finish(s2v_gguf_writer *writer, uint8_t digest[32], s2p_error *error)

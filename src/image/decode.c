@@ -5,8 +5,18 @@
  */
 #include "image/decode.h"
 
+#include "base/clock.h"
+#include "base/file.h"
+#include "image/decoder.h"
+#include "image/exif.h"
+
 #include <string.h>
-#include <time.h>
+
+extern const s2_decoder decoder_jpeg;
+extern const s2_decoder decoder_png;
+extern const s2_decoder decoder_webp;
+
+static const s2_decoder *const decoders[] = { &decoder_jpeg, &decoder_png, &decoder_webp };
 
 /* First bytes of files people do hand over. `at` skips bytes that vary. */
 static const struct magic {
@@ -49,16 +59,11 @@ static const struct magic {
     { "a PNM", 0, 2, "P6" },
 };
 
-static bool starts_with(const s2_source *source, size_t at, const char *bytes, size_t n)
-{
-    return source->n_bytes >= at + n && memcmp(source->bytes + at, bytes, n) == 0;
-}
-
 static s2p_status refuse_foreign(const s2_source *source, s2p_error *error)
 {
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
         const struct magic *m = &foreign[i];
-        if (starts_with(source, m->at, m->bytes, m->n))
+        if (s2_source_has(source, m->at, m->bytes, m->n))
             return s2_fail(error, S2P_EUNSUPPORTED,
                            "this is %s file; JPEG, PNG and WebP pictures are read", m->name);
     }
@@ -67,48 +72,17 @@ static s2p_status refuse_foreign(const s2_source *source, s2p_error *error)
                    source->n_bytes);
 }
 
-static double now_seconds(void)
+void s2_image_limits_init(s2_image_limits *limits)
 {
-    struct timespec t;
-    if (clock_gettime(CLOCK_MONOTONIC, &t) != 0) return 0.0;
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-bool s2_source_is_late(const s2_source *source)
-{
-    return now_seconds() - source->start > source->limits.max_seconds;
-}
-
-s2p_status s2_fail_late(const s2_source *source, const char *format, s2p_error *error)
-{
-    return s2_fail(error, S2P_ELIMIT, "%s took longer than %g s to decode", format,
-                   source->limits.max_seconds);
-}
-
-s2p_status s2_source_admit(const s2_source *source, const char *format, int64_t width,
-                           int64_t height, s2p_error *error)
-{
-    const s2_image_limits *limits = &source->limits;
-    const long long w = width, h = height;
-    if (width < 1 || height < 1)
-        return s2_fail(error, S2P_EFORMAT, "%s header says %lldx%lld px", format, w, h);
-
-    /* Pixels first: it is the limit people know and can raise. Both sides are below 2^32 in all
-     * three formats, so the division is exact enough and nothing wraps. */
-    if (height > limits->max_pixels / width)
-        return s2_fail(error, S2P_ELIMIT,
-                       "image is %lldx%lld px; the limit is %lld pixels (--max-image-pixels)", w, h,
-                       (long long)limits->max_pixels);
-    if (width > limits->max_side || height > limits->max_side)
-        return s2_fail(error, S2P_ELIMIT, "image is %lldx%lld px; the limit is %d px per side", w,
-                       h, (int)limits->max_side);
-    const int64_t longer = width > height ? width : height;
-    const int64_t shorter = width > height ? height : width;
-    if (longer > shorter * limits->max_aspect)
-        return s2_fail(error, S2P_ELIMIT,
-                       "image is %lldx%lld px; the limit is an aspect ratio of %d to 1", w, h,
-                       (int)limits->max_aspect);
-    return S2P_OK;
+    *limits = (s2_image_limits){
+        .max_bytes = (size_t)20 << 20,
+        .max_pixels = (int64_t)1 << 25,
+        .max_side = 16384,
+        .max_aspect = 200,
+        .max_scans = 500,
+        .max_seconds = 5.0,
+        .strict = true,
+    };
 }
 
 s2p_status s2_image_decode(const void *bytes, size_t n_bytes, s2_pixels pixels,
@@ -119,7 +93,7 @@ s2p_status s2_image_decode(const void *bytes, size_t n_bytes, s2_pixels pixels,
         source.limits = *limits;
     else
         s2_image_limits_init(&source.limits);
-    source.start = now_seconds();
+    source.start_ms = s2_now_ms();
 
     if (!bytes || n_bytes == 0) return s2_fail(error, S2P_EFORMAT, "not a picture: 0 bytes");
     if (n_bytes > source.limits.max_bytes)
@@ -128,16 +102,11 @@ s2p_status s2_image_decode(const void *bytes, size_t n_bytes, s2_pixels pixels,
 
     s2_image image = { 0 };
     int orientation = 1;
-    s2p_status st;
-    if (starts_with(&source, 0, "\xFF\xD8\xFF", 3))
-        st = s2_decode_jpeg(&source, &image, &orientation, error);
-    else if (starts_with(&source, 0, "\x89PNG\r\n\x1A\n", 8))
-        st = s2_decode_png(&source, &image, &orientation, error);
-    else if (starts_with(&source, 0, "RIFF", 4) && starts_with(&source, 8, "WEBP", 4))
-        st = s2_decode_webp(&source, &image, &orientation, error);
-    else
-        st = refuse_foreign(&source, error);
-
+    const s2_decoder *decoder = NULL;
+    for (size_t i = 0; i < sizeof decoders / sizeof *decoders; i++)
+        if (decoders[i]->knows(&source)) decoder = decoders[i];
+    s2p_status st = decoder ? decoder->decode(&source, &image, &orientation, error)
+                            : refuse_foreign(&source, error);
     if (st == S2P_OK && pixels == S2_PIXELS_VIEWER)
         st = s2_image_orient(&image, orientation, error);
     if (st != S2P_OK) {
@@ -146,4 +115,25 @@ s2p_status s2_image_decode(const void *bytes, size_t n_bytes, s2_pixels pixels,
     }
     *out = image;
     return S2P_OK;
+}
+
+s2p_status s2_image_load(const char *path, s2_pixels pixels, const s2_image_limits *limits,
+                         s2_image *out, s2p_error *error)
+{
+    s2_image_limits defaults;
+    s2_image_limits_init(&defaults);
+    if (!limits) limits = &defaults;
+
+    s2_buffer file;
+    s2_buffer_init(&file, limits->max_bytes);
+    s2p_status st = s2_file_read(path, &file, error);
+    if (st == S2P_OK) {
+        s2p_error inner = { S2P_OK, "" };
+        st = s2_image_decode(file.data, file.size, pixels, limits, out, &inner);
+        if (st != S2P_OK)
+            (void)s2_fail(error, st, "%s: %s", strcmp(path, "-") == 0 ? "standard input" : path,
+                          inner.message);
+    }
+    s2_buffer_free(&file);
+    return st;
 }

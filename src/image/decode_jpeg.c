@@ -1,13 +1,14 @@
 /* decode_jpeg.c - JPEG through libjpeg-turbo's libjpeg API, the decoder Pillow uses.
  *
  * libjpeg reports errors by a function that must not return, so the work happens
- * in run(), which holds the setjmp. All state lives in the caller's frame: nothing
+ * in read_jpeg(), which holds the setjmp. All state lives in the caller's frame: nothing
  * that is read after a longjmp can have been kept in a register.
  *
  * A progress monitor bounds scans and time: a progressive file may hold any number
  * of scans over the same pixels.
  */
-#include "image/decode.h"
+#include "image/decoder.h"
+#include "image/exif.h"
 
 #include <limits.h>
 #include <setjmp.h>
@@ -27,7 +28,7 @@ typedef struct reader {
     jmp_buf leave;
     const s2_source *source;
     s2p_error *error;
-    s2p_status status; /* why run() left */
+    s2p_status status; /* why read_jpeg() left */
     long n_damages;    /* warnings that mean wrong or missing pixels */
     int first_damage;  /* message code of the first */
     int orientation;
@@ -164,7 +165,7 @@ static void read_rows(reader *r)
     (void)jpeg_finish_decompress(&r->jpeg); /* to the end mark, so that a cut file is noticed */
 }
 
-static bool run(reader *r)
+static bool read_jpeg(reader *r)
 {
     if (setjmp(r->leave)) return false;
     read_head(r);
@@ -172,8 +173,8 @@ static bool run(reader *r)
     return true;
 }
 
-s2p_status s2_decode_jpeg(const s2_source *source, s2_image *out, int *orientation,
-                          s2p_error *error)
+static s2p_status decode_jpeg(const s2_source *source, s2_image *out, int *orientation,
+                              s2p_error *error)
 {
     reader r = { .source = source, .error = error, .orientation = 1 };
     r.jpeg.err = jpeg_std_error(&r.errors);
@@ -183,7 +184,7 @@ s2p_status s2_decode_jpeg(const s2_source *source, s2_image *out, int *orientati
     r.errors.output_message = on_output;
     r.progress.progress_monitor = on_progress;
 
-    s2p_status st = run(&r) ? S2P_OK : r.status;
+    s2p_status st = read_jpeg(&r) ? S2P_OK : r.status;
     if (st == S2P_OK && source->limits.strict && r.n_damages > 0)
         st = r.first_damage == JWRN_JPEG_EOF
                  ? s2_fail(error, S2P_EFORMAT, "JPEG is truncated after %zu bytes", source->n_bytes)
@@ -198,3 +199,7 @@ s2p_status s2_decode_jpeg(const s2_source *source, s2_image *out, int *orientati
     jpeg_destroy_decompress(&r.jpeg);
     return st;
 }
+
+static bool is_jpeg(const s2_source *source) { return s2_source_has(source, 0, "\xFF\xD8\xFF", 3); }
+
+const s2_decoder decoder_jpeg = { .knows = is_jpeg, .decode = decode_jpeg };

@@ -5,7 +5,8 @@
  * text or profile that would unfold to gigabytes is never unfolded. eXIf is read
  * here. Rows are decoded one by one, with a look at the clock in between.
  */
-#include "image/decode.h"
+#include "image/decoder.h"
+#include "image/exif.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -206,7 +207,8 @@ static s2p_status read_picture(const s2_source *source, spng_ctx *ctx, bool has_
     return S2P_OK;
 }
 
-s2p_status s2_decode_png(const s2_source *source, s2_image *out, int *orientation, s2p_error *error)
+static s2p_status decode_png(const s2_source *source, s2_image *out, int *orientation,
+                             s2p_error *error)
 {
     /* IHDR is always first and has a fixed place: refuse by size before anything else is looked at.
      */
@@ -238,3 +240,10 @@ s2p_status s2_decode_png(const s2_source *source, s2_image *out, int *orientatio
     spng_ctx_free(ctx);
     return st;
 }
+
+static bool is_png(const s2_source *source)
+{
+    return s2_source_has(source, 0, "\x89PNG\r\n\x1A\n", 8);
+}
+
+const s2_decoder decoder_png = { .knows = is_png, .decode = decode_png };

@@ -3,7 +3,8 @@
  * The file is in memory; it is shown to the decoder in growing pieces, so that
  * the clock can be read in between and a cut file gives the rows it has.
  */
-#include "image/decode.h"
+#include "image/decoder.h"
+#include "image/exif.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,8 +71,8 @@ static s2p_status read_rows(const s2_source *source, WebPIDecoder *decoder, uint
     return S2P_OK;
 }
 
-s2p_status s2_decode_webp(const s2_source *source, s2_image *out, int *orientation,
-                          s2p_error *error)
+static s2p_status decode_webp(const s2_source *source, s2_image *out, int *orientation,
+                              s2p_error *error)
 {
     WebPBitstreamFeatures features;
     const VP8StatusCode code = WebPGetFeatures(source->bytes, source->n_bytes, &features);
@@ -104,3 +105,10 @@ s2p_status s2_decode_webp(const s2_source *source, s2_image *out, int *orientati
     if (source->pixels == S2_PIXELS_VIEWER) *orientation = find_orientation(source);
     return S2P_OK;
 }
+
+static bool is_webp(const s2_source *source)
+{
+    return s2_source_has(source, 0, "RIFF", 4) && s2_source_has(source, 8, "WEBP", 4);
+}
+
+const s2_decoder decoder_webp = { .knows = is_webp, .decode = decode_webp };

@@ -1,66 +1,16 @@
-/* image.h - file bytes to pixels and back.
+/* image.h - the door of this room: file bytes to pixels and back.
  *
- * One door for every picture from outside: s2_image_decode. The format is read
- * from magic bytes, every limit is checked against the header before anything
- * is allocated, and the sentences are ours (no decoder text, no address).
+ * picture.h    pixels as owned memory
+ * decode.h     JPEG, PNG, WebP to pixels
+ * resize.h     Pillow's bicubic
+ * png_write.h  pixels to PNG
  */
 #ifndef S2_IMAGE_H
 #define S2_IMAGE_H
 
-#include "base/buffer.h"
-
-#include <stdbool.h>
-
-typedef enum s2_format { S2_FORMAT_JPEG, S2_FORMAT_PNG, S2_FORMAT_WEBP } s2_format;
-
-/* What a picture with transparency or a rotation tag looks like. */
-typedef enum s2_pixels {
-    S2_PIXELS_REFERENCE, /* as Pillow's open().convert("RGB"): alpha dropped, not rotated */
-    S2_PIXELS_VIEWER     /* as a viewer shows it: EXIF orientation applied, alpha over white */
-} s2_pixels;
-
-typedef struct s2_image_limits {
-    size_t max_bytes;   /* compressed */
-    int64_t max_pixels; /* width * height */
-    int32_t max_side;
-    int32_t max_aspect; /* longer side / shorter side */
-    int32_t max_scans;  /* progressive JPEG */
-    double max_seconds; /* decode wall time, where the decoder can be interrupted */
-    bool strict;        /* a truncated file is an error, not a partly gray picture */
-} s2_image_limits;
-
-typedef struct s2_image { /* owned pixels; .view is what everyone else takes */
-    s2p_image view;
-    s2_format format; /* of the file it was decoded from; 0 for a picture made here */
-    uint8_t *pixels;
-} s2_image;
-
-/* The defaults: 20 MiB, 2^25 pixels, side 16384, aspect 200, 500 scans, 5 s, strict. */
-void s2_image_limits_init(s2_image_limits *limits);
-
-/* A picture whose pixels are not yet set, rows without gaps. *out is untouched unless S2P_OK. */
-s2p_status s2_image_create(int32_t width, int32_t height, s2_image *out, s2p_error *error);
-
-/* limits NULL: the defaults. S2P_EFORMAT: not a picture, or a broken one. S2P_EUNSUPPORTED: a
- * kind we do not read (named in the sentence: GIF, BMP, TIFF, AVIF, HEIC, JPEG XL, CMYK JPEG,
- * animated WebP, ...). S2P_ELIMIT: beyond a limit (named, with both numbers). Of 16-bit samples
- * the upper byte is taken. *out is untouched unless S2P_OK. */
-s2p_status s2_image_decode(const void *bytes, size_t n_bytes, s2_pixels pixels,
-                           const s2_image_limits *limits, s2_image *out, s2p_error *error);
-
-/* Read and decode a file, "-" for standard input; the sentence names the path. */
-s2p_status s2_image_load(const char *path, s2_pixels pixels, const s2_image_limits *limits,
-                         s2_image *out, s2p_error *error);
-void s2_image_free(s2_image *image); /* NULL and an all-zero picture are fine */
-
-/* Pillow's BICUBIC for 8-bit RGB, bit for bit. *out is untouched unless S2P_OK. */
-s2p_status s2_image_resize(const s2p_image *in, int32_t width, int32_t height, s2_image *out,
-                           s2p_error *error);
-
-/* Pillow's convert("L"). gray: [height][width] out. */
-void s2_image_gray(const s2p_image *in, uint8_t *gray);
-
-/* Append a PNG (8-bit RGB) to `out`. */
-s2p_status s2_png_encode(const s2p_image *image, s2_buffer *out, s2p_error *error);
+#include "image/decode.h"
+#include "image/picture.h"
+#include "image/png_write.h"
+#include "image/resize.h"
 
 #endif /* S2_IMAGE_H */

@@ -6,11 +6,12 @@
  * sum starts at one half and is clipped to 8 bits after each pass. A pass that would
  * not change the size is left out.
  */
-#include "image/image.h"
+#include "image/resize.h"
 
 #include "base/checked.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,11 +1,13 @@
-/* sample.h - from a row of logits to the next token, and when to stop.
+/* sample.h - from a row of logits to the next token.
  *
  * Filters in the order of llama.cpp's default chain, each on what the one before it left:
  *
  *     penalties    tokens seen in the window: a positive logit divided by repeat_penalty, another
- *                  multiplied by it; then minus frequency_penalty per sighting and presence_penalty
- * once top_k        the k largest logits top_p        the fewest most likely of them whose
- * probabilities reach p min_p        of these, the ones at least min_p times as likely as the first
+ *                  multiplied by it; then minus frequency_penalty per sighting and
+ *                  presence_penalty once
+ *     top_k        the k largest logits
+ *     top_p        the fewest most likely of them whose probabilities reach p
+ *     min_p        of these, the ones at least min_p times as likely as the first
  *     temperature  logits divided by it
  *     draw         one of the rest by its probability
  *
@@ -20,9 +22,8 @@
 #ifndef S2_TEXT_SAMPLE_H
 #define S2_TEXT_SAMPLE_H
 
-#include "base/buffer.h"
-
-#include <stdbool.h>
+#include "base/error.h"
+#include "text/sample_stop.h"
 
 #define S2V_PENALTY_WINDOW_MAX 4096
 
@@ -56,25 +57,5 @@ void s2v_sampler_accept(s2v_sampler *sampler, int32_t token);
 /* logits: [n_vocab], unchanged. S2P_EFORMAT: one is NaN or +infinity, or all are -infinity. */
 s2p_status s2v_sampler_pick(s2v_sampler *sampler, const float *logits, int32_t *token,
                             s2p_error *error);
-
-/* --- stop strings -------------------------------------------------------------- */
-
-#define S2V_STOP_MAX 64         /* strings */
-#define S2V_STOP_MAX_BYTES 1024 /* each */
-
-typedef struct s2v_stop s2v_stop; /* watches a stream of text for the first of several strings */
-
-/* S2P_EINVAL: an empty string; S2P_ELIMIT: too many or too long. n may be 0: nothing ever stops. */
-s2p_status s2v_stop_create(s2v_stop **out, const char *const *text, size_t n, s2p_error *error);
-void s2v_stop_free(s2v_stop *stop);
-void s2v_stop_reset(s2v_stop *stop); /* for the next answer */
-
-/* Take more of the text; append to `out` what cannot be part of a stop string any more. true: a
- * stop string is complete; what came before it is in `out`, it and all that follows is dropped.
- * Whole UTF-8 in gives whole UTF-8 out when the stop strings are UTF-8. */
-bool s2v_stop_feed(s2v_stop *stop, const void *text, size_t n, s2_buffer *out);
-
-/* The text ended without a stop: append what was held back. */
-void s2v_stop_end(s2v_stop *stop, s2_buffer *out);
 
 #endif /* S2_TEXT_SAMPLE_H */

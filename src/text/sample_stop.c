@@ -5,7 +5,7 @@
  * a string that has all of itself is a hit. Work per byte is constant on average and
  * the text held is never longer than the longest string.
  */
-#include "text/sample.h"
+#include "text/sample_stop.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,9 @@
  * "qwen2-vl" is what the published template of Qwen2-VL and Qwen2.5-VL renders (without picture
  * numbers); [im_start] and so on stand for the special tokens, P for a picture:
  *
- *     [im_start]system\nYou are a helpful assistant.[im_end]\n       unless the first message is
- * one [im_start]user\n[vision_start]P[vision_end]TEXT[im_end]\n [im_start]assistant\n
+ *     [im_start]system\nYou are a helpful assistant.[im_end]\n   unless the first message is one
+ *     [im_start]user\n[vision_start]P[vision_end]TEXT[im_end]\n
+ *     [im_start]assistant\n
  *
  * "llava-onevision" is what the template published with llava-onevision-qwen2-7b-ov-hf renders: a
  * space after the role, pictures before a line end before the text, nothing after a message, no

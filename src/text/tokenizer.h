@@ -1,4 +1,4 @@
-/* tokenizer.h - Qwen2's byte-level BPE: text to tokens and back.
+/* tokenizer.h - Qwen2's byte-level BPE: text to tokens; tokenizer_text.h is the way back.
  *
  * Equal to the Hugging Face tokenizer: special tokens cut out as whole strings (the
  * leftmost, and the longest there), NFC of what lies between, the pre-tokenizer `qwen2`
@@ -12,10 +12,9 @@
 
 #include "base/buffer.h"
 #include "gguf/gguf.h"
+#include "text/tokenizer_text.h"
 
-typedef struct s2v_tokenizer s2v_tokenizer; /* read-only after create; shared */
-
-/* The vocabulary is copied: the file may be closed afterwards. */
+/* A tokenizer is read-only after create, and shared. The vocabulary is copied: the file may be closed afterwards. */
 s2p_status s2v_tokenizer_create(s2v_tokenizer **out, const s2v_gguf *file, s2p_error *error);
 void s2v_tokenizer_free(s2v_tokenizer *tokenizer);
 
@@ -39,26 +38,5 @@ s2p_status s2v_tokens_add(s2v_tokens *tokens, int32_t id);
  * users defined. Invalid UTF-8 is S2P_EFORMAT, more than 64 MiB S2P_ELIMIT. */
 s2p_status s2v_tokenize(const s2v_tokenizer *tokenizer, const char *text, size_t n,
                         bool parse_special, s2v_tokens *out, s2p_error *error);
-
-/* Append the bytes of one token (control tokens as their text when with_special, else nothing;
- * user-defined ones always as their text; ids that are no token: nothing). */
-void s2v_token_bytes(const s2v_tokenizer *tokenizer, int32_t token, bool with_special,
-                     s2_buffer *out);
-
-/* Streaming: feed tokens, take text that ends on a whole UTF-8 character. */
-typedef struct s2v_detokenizer {
-    uint8_t held[8]; /* an unfinished character */
-    size_t n_held;
-} s2v_detokenizer;
-
-/* Append to `out` what is whole now; control tokens show nothing. Bytes that can never become UTF-8
- * turn into U+FFFD, one for each longest part that could have, as Python's errors="replace" does.
- */
-void s2v_detokenize(const s2v_tokenizer *tokenizer, s2v_detokenizer *state, int32_t token,
-                    s2_buffer *out);
-/* The same on bytes from elsewhere. */
-void s2v_detokenize_bytes(s2v_detokenizer *state, const void *bytes, size_t n, s2_buffer *out);
-/* The end: an unfinished character becomes U+FFFD. */
-void s2v_detokenize_end(s2v_detokenizer *state, s2_buffer *out);
 
 #endif /* S2_TEXT_TOKENIZER_H */

@@ -14,14 +14,15 @@
 #define S2V_SPECIAL_MAX_BYTES 256u     /* a special one: bounds the search at each byte */
 #define S2V_TEXT_MAX_BYTES (64u << 20) /* one text to tokenize */
 
-typedef enum s2v_token_type { /* as in the model file */
-                              S2V_TOKEN_NORMAL = 1,
-                              S2V_TOKEN_UNKNOWN = 2,
-                              S2V_TOKEN_CONTROL = 3, /* special: never shown */
-                              S2V_TOKEN_USER_DEFINED =
-                                  4, /* special, but part of the answer, such as <tool_call> */
-                              S2V_TOKEN_UNUSED = 5,
-                              S2V_TOKEN_BYTE = 6
+/* As in the model file. Control and user-defined tokens are special; the first are never shown, the
+ * second are part of the answer, such as <tool_call>. */
+typedef enum s2v_token_type {
+    S2V_TOKEN_NORMAL = 1,
+    S2V_TOKEN_UNKNOWN = 2,
+    S2V_TOKEN_CONTROL = 3,
+    S2V_TOKEN_USER_DEFINED = 4,
+    S2V_TOKEN_UNUSED = 5,
+    S2V_TOKEN_BYTE = 6
 } s2v_token_type;
 
 typedef struct s2v_special { /* a token that is matched as a whole string */

@@ -409,6 +409,25 @@ static void test_values(void **state)
     }
 }
 
+/* Blocks are somebody else's arithmetic; without it they are refused and nothing appears. */
+static void test_no_codec(void **state)
+{
+    (void)state;
+    char from[600], to[600], model[700], mmproj[700];
+    (void)snprintf(from, sizeof from, "%s/from", folder);
+    (void)snprintf(to, sizeof to, "%s/to", folder);
+    (void)snprintf(model, sizeof model, "%s/m.gguf", to);
+    (void)snprintf(mmproj, sizeof mmproj, "%s/mm.gguf", to);
+    make_checkpoint(&(maker){ .dtype = "F32" }, from);
+    s2v_convert_options o = { .folder = from, .outfile = model, .mmproj_out = mmproj };
+    while (strcmp(s2v_convert_type_name(o.type), "q8_0") != 0) o.type++;
+    s2v_convert_result result;
+    s2p_error error = { S2P_OK, "" };
+    assert_int_equal(s2v_convert(&o, &result, &error), S2P_EINVAL);
+    assert_non_null(strstr(error.message, "no codec for Q8_0"));
+    assert_int_equal(maker_empty(to), 0);
+}
+
 static void test_enough(void **state)
 {
     (void)state;
@@ -426,7 +445,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_config),       cmocka_unit_test(test_vision_config),
         cmocka_unit_test(test_preprocessor), cmocka_unit_test(test_tokenizer),
         cmocka_unit_test(test_tensors),      cmocka_unit_test(test_shards),
-        cmocka_unit_test(test_values),       cmocka_unit_test(test_enough),
+        cmocka_unit_test(test_values),       cmocka_unit_test(test_no_codec),
+        cmocka_unit_test(test_enough),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

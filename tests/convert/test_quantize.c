@@ -12,6 +12,8 @@
 #include "convert/quantize_choice.h"
 #include "convert/recode.h"
 
+#include <ggml.h>
+
 #include <errno.h>
 #include <math.h>
 
@@ -36,11 +38,12 @@ static size_t kind_of(const char *name)
 /* --- choices ------------------------------------------------------------------------------------
  */
 
-static enum ggml_type choose(s2v_quant_chooser *c, const char *name, int64_t ne0, int64_t ne1)
+static s2v_tensor_type choose(s2v_quant_chooser *c, const char *name, int64_t ne0, int64_t ne1)
 {
-    const s2v_gguf_tensor t = {
-        .name = { name, strlen(name) }, .type = GGML_TYPE_F16, .n_dims = 2, .ne = { ne0, ne1, 1, 1 }
-    };
+    const s2v_gguf_tensor t = { .name = { name, strlen(name) },
+                                .type = S2V_TENSOR_F16,
+                                .n_dims = 2,
+                                .ne = { ne0, ne1, 1, 1 } };
     return s2v_quant_choose(c, &t);
 }
 
@@ -53,11 +56,11 @@ static void test_important_layers(void **state)
                             .n_layers = 16,
                             .n_value = 16 };
     for (int i = 0; i < 16; i++) {
-        const enum ggml_type wanted = more[i] ? GGML_TYPE_Q6_K : GGML_TYPE_Q4_K;
+        const s2v_tensor_type wanted = more[i] ? S2V_TENSOR_Q6_K : S2V_TENSOR_Q4_K;
         CHECK_CASE(choose(&c, "blk.0.attn_v.weight", 256, 8) == wanted, "attn_v %d", i);
         CHECK_CASE(choose(&c, "blk.0.ffn_down.weight", 256, 8) == wanted, "ffn_down %d", i);
-        assert_int_equal(choose(&c, "blk.0.attn_k.weight", 256, 8), GGML_TYPE_Q4_K);
-        assert_int_equal(choose(&c, "blk.0.ffn_up.weight", 256, 8), GGML_TYPE_Q4_K);
+        assert_int_equal(choose(&c, "blk.0.attn_k.weight", 256, 8), S2V_TENSOR_Q4_K);
+        assert_int_equal(choose(&c, "blk.0.ffn_up.weight", 256, 8), S2V_TENSOR_Q4_K);
     }
     assert_int_equal(c.n_fallback, 0);
 }
@@ -69,27 +72,27 @@ static void test_choices(void **state)
         const char *kind, *name;
         int64_t ne0, ne1;
         bool is_tied;
-        enum ggml_type wanted;
+        s2v_tensor_type wanted;
     } cases[] = {
-        { "Q4_0", "output.weight", 256, 8, false, GGML_TYPE_Q6_K },
-        { "Q4_0", "output.weight", 32, 8, false, GGML_TYPE_Q8_0 }, /* no blocks of 256 */
-        { "Q4_0", "output.weight", 24, 8, false, GGML_TYPE_F16 },
-        { "Q8_0", "output.weight", 256, 8, false, GGML_TYPE_Q8_0 },
-        { "Q4_0", "token_embd.weight", 256, 8, false, GGML_TYPE_Q4_0 },
-        { "Q4_0", "token_embd.weight", 256, 8, true, GGML_TYPE_Q6_K },
-        { "Q5_K_M", "token_embd.weight", 256, 8, false, GGML_TYPE_Q5_K },
-        { "Q4_K_M", "blk.0.attn_q.weight", 64, 8, false, GGML_TYPE_Q5_0 },
-        { "Q5_K_M", "blk.0.attn_q.weight", 64, 8, false, GGML_TYPE_Q5_1 },
-        { "Q6_K", "blk.0.attn_q.weight", 64, 8, false, GGML_TYPE_Q8_0 },
-        { "Q6_K", "blk.0.attn_q.weight", 65, 8, false, GGML_TYPE_F16 },
-        { "Q4_0", "blk.0.attn_q.weight", 3420, 8, false, GGML_TYPE_F16 },
-        { "BF16", "blk.0.attn_q.weight", 3420, 8, false, GGML_TYPE_BF16 },
-        { "Q4_0", "v.patch_embd.weight", 64, 8, false, GGML_TYPE_F16 }, /* stays what it is */
-        { "BF16", "v.position_embd.weight", 64, 8, false, GGML_TYPE_F16 },
-        { "BF16", "blk.0.attn_norm.weight", 64, 8, false, GGML_TYPE_F16 },
-        { "BF16", "blk.0.attn_q.bias", 64, 8, false, GGML_TYPE_F16 },
-        { "BF16", "blk.0.attn_q.weight", 64, 1, false, GGML_TYPE_F16 }, /* a vector */
-        { "Q4_0", "v.patch_embd.weight.1", 64, 8, false, GGML_TYPE_F16 },
+        { "Q4_0", "output.weight", 256, 8, false, S2V_TENSOR_Q6_K },
+        { "Q4_0", "output.weight", 32, 8, false, S2V_TENSOR_Q8_0 }, /* no blocks of 256 */
+        { "Q4_0", "output.weight", 24, 8, false, S2V_TENSOR_F16 },
+        { "Q8_0", "output.weight", 256, 8, false, S2V_TENSOR_Q8_0 },
+        { "Q4_0", "token_embd.weight", 256, 8, false, S2V_TENSOR_Q4_0 },
+        { "Q4_0", "token_embd.weight", 256, 8, true, S2V_TENSOR_Q6_K },
+        { "Q5_K_M", "token_embd.weight", 256, 8, false, S2V_TENSOR_Q5_K },
+        { "Q4_K_M", "blk.0.attn_q.weight", 64, 8, false, S2V_TENSOR_Q5_0 },
+        { "Q5_K_M", "blk.0.attn_q.weight", 64, 8, false, S2V_TENSOR_Q5_1 },
+        { "Q6_K", "blk.0.attn_q.weight", 64, 8, false, S2V_TENSOR_Q8_0 },
+        { "Q6_K", "blk.0.attn_q.weight", 65, 8, false, S2V_TENSOR_F16 },
+        { "Q4_0", "blk.0.attn_q.weight", 3420, 8, false, S2V_TENSOR_F16 },
+        { "BF16", "blk.0.attn_q.weight", 3420, 8, false, S2V_TENSOR_BF16 },
+        { "Q4_0", "v.patch_embd.weight", 64, 8, false, S2V_TENSOR_F16 }, /* stays what it is */
+        { "BF16", "v.position_embd.weight", 64, 8, false, S2V_TENSOR_F16 },
+        { "BF16", "blk.0.attn_norm.weight", 64, 8, false, S2V_TENSOR_F16 },
+        { "BF16", "blk.0.attn_q.bias", 64, 8, false, S2V_TENSOR_F16 },
+        { "BF16", "blk.0.attn_q.weight", 64, 1, false, S2V_TENSOR_F16 }, /* a vector */
+        { "Q4_0", "v.patch_embd.weight.1", 64, 8, false, S2V_TENSOR_F16 },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         s2v_quant_chooser c = { .kind = s2v_quant_kind_at(kind_of(cases[i].kind)),
@@ -103,8 +106,8 @@ static void test_choices(void **state)
                               .i_value = 12,
                               .n_value = 80,
                               .n_layers = 80 };
-    assert_int_equal(choose(&big, "blk.9.attn_v.weight", 256, 8), GGML_TYPE_Q6_K); /* 12: more */
-    assert_int_equal(choose(&big, "blk.9.attn_v.weight", 256, 8), GGML_TYPE_Q5_K); /* 13: usual */
+    assert_int_equal(choose(&big, "blk.9.attn_v.weight", 256, 8), S2V_TENSOR_Q6_K); /* 12: more */
+    assert_int_equal(choose(&big, "blk.9.attn_v.weight", 256, 8), S2V_TENSOR_Q5_K); /* 13: usual */
 }
 
 static void test_order(void **state)
@@ -162,17 +165,19 @@ static void test_recode(void **state)
     uint32_t seed = 3;
     for (size_t i = 0; i < (size_t)ROW * N_ROWS; i++)
         values[i] = (float)next_random(&seed) / 8388608.0f - 1.0f;
-    static const enum ggml_type types[] = { GGML_TYPE_F32,  GGML_TYPE_F16,  GGML_TYPE_BF16,
-                                            GGML_TYPE_Q8_0, GGML_TYPE_Q4_0, GGML_TYPE_Q4_K };
+    static const s2v_tensor_type types[] = { S2V_TENSOR_F32,  S2V_TENSOR_F16,  S2V_TENSOR_BF16,
+                                             S2V_TENSOR_Q8_0, S2V_TENSOR_Q4_0, S2V_TENSOR_Q4_K };
     for (size_t t = 0; t < COUNT_OF(types); t++) {
-        const size_t n = ggml_quantize_chunk(types[t], values, wanted, 0, N_ROWS, ROW, NULL);
+        const size_t n =
+            ggml_quantize_chunk((enum ggml_type)types[t], values, wanted, 0, N_ROWS, ROW, NULL);
         for (int32_t n_threads = 1; n_threads <= 3; n_threads += 2) {
             s2v_recoder *recoder = NULL;
             taken out = { 0 };
             s2p_error error = { S2P_OK, "" };
-            assert_int_equal(s2v_recoder_create(&recoder, n_threads, &error), S2P_OK);
+            assert_int_equal(s2v_recoder_create(&recoder, s2v_block_codec(), n_threads, &error),
+                             S2P_OK);
             const s2v_recode_job job = { .name = "w",
-                                         .from = GGML_TYPE_F32,
+                                         .from = S2V_TENSOR_F32,
                                          .to = types[t],
                                          .n_per_row = ROW,
                                          .n_rows = N_ROWS,
@@ -196,23 +201,23 @@ static void test_all_halves(void **state)
 {
     (void)state;
     static const struct {
-        enum ggml_type from;
+        s2v_tensor_type from;
         uint16_t n; /* finite numbers of one sign */
         int64_t row;
-    } cases[] = { { GGML_TYPE_F16, 0x7c00, 1024 }, { GGML_TYPE_BF16, 0x7f80, 128 } };
+    } cases[] = { { S2V_TENSOR_F16, 0x7c00, 1024 }, { S2V_TENSOR_BF16, 0x7f80, 128 } };
     static uint16_t halves[2 * 0x7f80];
     static float wanted[2 * 0x7f80];
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         const size_t n = 2 * (size_t)cases[c].n;
         for (size_t i = 0; i < n; i++) halves[i] = (uint16_t)(i / 2 | (i % 2) << 15);
-        ggml_get_type_traits(cases[c].from)->to_float(halves, wanted, (int64_t)n);
+        ggml_get_type_traits((enum ggml_type)cases[c].from)->to_float(halves, wanted, (int64_t)n);
         s2v_recoder *recoder = NULL;
         taken out = { 0 };
         s2p_error error = { S2P_OK, "" };
-        assert_int_equal(s2v_recoder_create(&recoder, 0, &error), S2P_OK);
+        assert_int_equal(s2v_recoder_create(&recoder, s2v_block_codec(), 0, &error), S2P_OK);
         const s2v_recode_job job = { .name = "w",
                                      .from = cases[c].from,
-                                     .to = GGML_TYPE_F32,
+                                     .to = S2V_TENSOR_F32,
                                      .n_per_row = cases[c].row,
                                      .n_rows = (int64_t)n / cases[c].row,
                                      .rows = (const uint8_t *)halves,
@@ -226,83 +231,91 @@ static void test_all_halves(void **state)
     }
 }
 
-/* To F16, as ggml rounds: between every two neighbours, and a little on both sides of the middle.
- */
+/* To F16 and BF16, as ggml rounds: between every two neighbours, and a little on both sides of the
+ * middle. */
 static void test_all_roundings(void **state)
 {
     (void)state;
-    enum { N = 0x7bff, EACH = 8 };
+    enum { N = 0x7f7f, EACH = 8 };
+    static const struct {
+        s2v_tensor_type to;
+        uint16_t n; /* the largest finite number */
+    } cases[] = { { S2V_TENSOR_F16, 0x7bff }, { S2V_TENSOR_BF16, 0x7f7f } };
     static float values[N * EACH];
     static uint16_t wanted[N * EACH];
-    for (uint16_t i = 0; i < N; i++) {
-        float pair[2];
-        ggml_fp16_to_fp32_row((const ggml_fp16_t[]){ i, (ggml_fp16_t)(i + 1) }, pair, 2);
-        const float middle = (pair[0] + pair[1]) / 2;
-        float *to = values + (size_t)i * EACH;
-        to[0] = pair[0];
-        to[1] = nextafterf(pair[0], pair[1]);
-        to[2] = nextafterf(middle, pair[0]);
-        to[3] = middle;
-        to[4] = nextafterf(middle, pair[1]);
-        to[5] = nextafterf(pair[1], pair[0]);
-        to[6] = -middle;
-        to[7] = -nextafterf(middle, pair[1]);
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        const struct ggml_type_traits *traits = ggml_get_type_traits((enum ggml_type)cases[c].to);
+        const int64_t n = cases[c].n;
+        for (uint16_t i = 0; i < n; i++) {
+            float pair[2];
+            traits->to_float((const uint16_t[]){ i, (uint16_t)(i + 1) }, pair, 2);
+            const float middle = pair[0] / 2 + pair[1] / 2;
+            float *to = values + (size_t)i * EACH;
+            to[0] = pair[0];
+            to[1] = nextafterf(pair[0], pair[1]);
+            to[2] = nextafterf(middle, pair[0]);
+            to[3] = middle;
+            to[4] = nextafterf(middle, pair[1]);
+            to[5] = nextafterf(pair[1], pair[0]);
+            to[6] = -middle;
+            to[7] = -nextafterf(middle, pair[1]);
+        }
+        traits->from_float_ref(values, wanted, n * EACH);
+        s2v_recoder *recoder = NULL;
+        taken out = { 0 };
+        s2p_error error = { S2P_OK, "" };
+        assert_int_equal(s2v_recoder_create(&recoder, NULL, 0, &error), S2P_OK);
+        const s2v_recode_job job = { .name = "w",
+                                     .from = S2V_TENSOR_F32,
+                                     .to = cases[c].to,
+                                     .n_per_row = EACH,
+                                     .n_rows = n,
+                                     .rows = (const uint8_t *)values,
+                                     .sink = take,
+                                     .user = &out };
+        CHECK_CASE(s2v_recode(recoder, &job, &error) == S2P_OK, "%s", error.message);
+        assert_int_equal(out.data.n, n * EACH * 2);
+        assert_memory_equal(out.data.data, wanted, out.data.n);
+        free(out.data.data);
+        s2v_recoder_free(recoder);
     }
-    ggml_fp32_to_fp16_row(values, wanted, N * EACH);
-    s2v_recoder *recoder = NULL;
-    taken out = { 0 };
-    s2p_error error = { S2P_OK, "" };
-    assert_int_equal(s2v_recoder_create(&recoder, 0, &error), S2P_OK);
-    const s2v_recode_job job = { .name = "w",
-                                 .from = GGML_TYPE_F32,
-                                 .to = GGML_TYPE_F16,
-                                 .n_per_row = EACH,
-                                 .n_rows = N,
-                                 .rows = (const uint8_t *)values,
-                                 .sink = take,
-                                 .user = &out };
-    CHECK_CASE(s2v_recode(recoder, &job, &error) == S2P_OK, "%s", error.message);
-    assert_int_equal(out.data.n, sizeof wanted);
-    assert_memory_equal(out.data.data, wanted, sizeof wanted);
-    free(out.data.data);
-    s2v_recoder_free(recoder);
 }
 
 static void test_odd_values(void **state)
 {
     (void)state;
     static const struct {
-        enum ggml_type from, to;
+        s2v_tensor_type from, to;
         uint32_t bits;
         bool is_fine;
     } cases[] = {
-        { GGML_TYPE_F32, GGML_TYPE_F32, 0x7f7fffff, true },
-        { GGML_TYPE_F32, GGML_TYPE_F32, 0x7f800000, false },
-        { GGML_TYPE_F32, GGML_TYPE_F16, 0x477fefff, true },
-        { GGML_TYPE_F32, GGML_TYPE_F16, 0xc77ff000, false },
-        { GGML_TYPE_F32, GGML_TYPE_BF16, 0x7f7f7fff, true },
-        { GGML_TYPE_F32, GGML_TYPE_BF16, 0x7f7f8000, false },
-        { GGML_TYPE_F32, GGML_TYPE_Q8_0, 0x7fc00001, false },
-        { GGML_TYPE_BF16, GGML_TYPE_BF16, 0x7f7f, true },
-        { GGML_TYPE_BF16, GGML_TYPE_BF16, 0x7f80, false },
-        { GGML_TYPE_F16, GGML_TYPE_F16, 0x7bff, true },
-        { GGML_TYPE_F16, GGML_TYPE_F16, 0xfc01, false },
-        { GGML_TYPE_F16, GGML_TYPE_Q4_0, 0x7c00, false },
-        { GGML_TYPE_F16, GGML_TYPE_F32, 0x7c00, false },
-        { GGML_TYPE_F16, GGML_TYPE_Q8_0, 0xfbff, true },
-        { GGML_TYPE_BF16, GGML_TYPE_F16, 0x477f, true },
-        { GGML_TYPE_BF16, GGML_TYPE_F16, 0xc780, false },
-        { GGML_TYPE_BF16, GGML_TYPE_F32, 0xff7f, true },
-        { GGML_TYPE_BF16, GGML_TYPE_F32, 0xffc0, false },
+        { S2V_TENSOR_F32, S2V_TENSOR_F32, 0x7f7fffff, true },
+        { S2V_TENSOR_F32, S2V_TENSOR_F32, 0x7f800000, false },
+        { S2V_TENSOR_F32, S2V_TENSOR_F16, 0x477fefff, true },
+        { S2V_TENSOR_F32, S2V_TENSOR_F16, 0xc77ff000, false },
+        { S2V_TENSOR_F32, S2V_TENSOR_BF16, 0x7f7f7fff, true },
+        { S2V_TENSOR_F32, S2V_TENSOR_BF16, 0x7f7f8000, false },
+        { S2V_TENSOR_F32, S2V_TENSOR_Q8_0, 0x7fc00001, false },
+        { S2V_TENSOR_BF16, S2V_TENSOR_BF16, 0x7f7f, true },
+        { S2V_TENSOR_BF16, S2V_TENSOR_BF16, 0x7f80, false },
+        { S2V_TENSOR_F16, S2V_TENSOR_F16, 0x7bff, true },
+        { S2V_TENSOR_F16, S2V_TENSOR_F16, 0xfc01, false },
+        { S2V_TENSOR_F16, S2V_TENSOR_Q4_0, 0x7c00, false },
+        { S2V_TENSOR_F16, S2V_TENSOR_F32, 0x7c00, false },
+        { S2V_TENSOR_F16, S2V_TENSOR_Q8_0, 0xfbff, true },
+        { S2V_TENSOR_BF16, S2V_TENSOR_F16, 0x477f, true },
+        { S2V_TENSOR_BF16, S2V_TENSOR_F16, 0xc780, false },
+        { S2V_TENSOR_BF16, S2V_TENSOR_F32, 0xff7f, true },
+        { S2V_TENSOR_BF16, S2V_TENSOR_F32, 0xffc0, false },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         _Alignas(16) uint8_t row[256] = { 0 };
-        const size_t width = ggml_type_size(cases[i].from);
+        const size_t width = s2v_gguf_row_bytes(cases[i].from, 1);
         memcpy(row + 40 * width, &cases[i].bits, width);
         s2v_recoder *recoder = NULL;
         taken out = { 0 };
         s2p_error error = { S2P_OK, "" };
-        assert_int_equal(s2v_recoder_create(&recoder, 0, &error), S2P_OK);
+        assert_int_equal(s2v_recoder_create(&recoder, s2v_block_codec(), 0, &error), S2P_OK);
         const s2v_recode_job job = { .name = "w",
                                      .from = cases[i].from,
                                      .to = cases[i].to,
@@ -336,9 +349,11 @@ static void make_models(void)
 static s2p_status quantize(const char *input, const char *type, const char *layer0,
                            s2v_quant_result *result, s2p_error *error)
 {
-    const s2v_quant_options o = {
-        .input = input, .output = in("out.gguf"), .type = kind_of(type), .keep_layer0 = layer0
-    };
+    const s2v_quant_options o = { .input = input,
+                                  .output = in("out.gguf"),
+                                  .type = kind_of(type),
+                                  .keep_layer0 = layer0,
+                                  .codec = s2v_block_codec() };
     (void)unlink(o.output);
     return s2v_quantize(&o, result, error);
 }
@@ -370,7 +385,7 @@ static void test_file(void **state)
     }
     const s2v_gguf_tensor *t = s2v_gguf_find_tensor(after, "blk.1.attn_q.weight");
     assert_non_null(t);
-    assert_int_equal(t->type, GGML_TYPE_Q8_0);
+    assert_int_equal(t->type, S2V_TENSOR_Q8_0);
     float row[32];
     ggml_get_type_traits(GGML_TYPE_Q8_0)->to_float(t->data, row, 32);
     const s2v_gguf_tensor *source = s2v_gguf_find_tensor(before, "blk.1.attn_q.weight");
@@ -393,9 +408,9 @@ static void test_layer0(void **state)
     s2v_gguf *file = NULL;
     assert_int_equal(quantize(in("m.gguf"), "Q4_0", "F16", &result, &error), S2P_OK);
     assert_int_equal(s2v_gguf_open(&file, in("out.gguf"), &error), S2P_OK);
-    assert_int_equal(s2v_gguf_find_tensor(file, "blk.0.attn_q.weight")->type, GGML_TYPE_F16);
-    assert_int_equal(s2v_gguf_find_tensor(file, "blk.0.attn_q.bias")->type, GGML_TYPE_F32);
-    assert_int_equal(s2v_gguf_find_tensor(file, "blk.1.attn_q.weight")->type, GGML_TYPE_Q4_0);
+    assert_int_equal(s2v_gguf_find_tensor(file, "blk.0.attn_q.weight")->type, S2V_TENSOR_F16);
+    assert_int_equal(s2v_gguf_find_tensor(file, "blk.0.attn_q.bias")->type, S2V_TENSOR_F32);
+    assert_int_equal(s2v_gguf_find_tensor(file, "blk.1.attn_q.weight")->type, S2V_TENSOR_Q4_0);
     s2v_gguf_close(file);
     assert_int_equal(quantize(in("m.gguf"), "Q4_0", "Q4_K", &result, &error), S2P_EINVAL);
 }
@@ -415,7 +430,9 @@ static void test_refusals(void **state)
     s2p_error error = { S2P_OK, "" };
     assert_int_equal(quantize(in("none.gguf"), "Q4_0", NULL, &result, &error), S2P_EIO);
     assert_int_equal(quantize(in("from/config.json"), "Q4_0", NULL, &result, &error), S2P_EFORMAT);
-    s2v_quant_options o = { .input = in("m.gguf"), .output = in("m.gguf") };
+    s2v_quant_options o = { .input = in("m.gguf"),
+                            .output = in("m.gguf"),
+                            .codec = s2v_block_codec() };
     assert_int_equal(s2v_quantize(&o, &result, &error), S2P_EINVAL);
     assert_non_null(strstr(error.message, "both input and output"));
     o.output = in("out.gguf");

@@ -613,8 +613,11 @@ int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "golden") == 0) {
         golden_folder = argv[2];
-        if (access(golden_folder, R_OK) != 0) {
-            printf("skipped: no goldens at %s\n", golden_folder);
+        char models[1024], vocabulary[1024];
+        (void)snprintf(models, sizeof models, "%s/hf", golden_folder);
+        (void)snprintf(vocabulary, sizeof vocabulary, "%s/tokenizer", golden_folder);
+        if (access(models, R_OK) != 0 || access(vocabulary, R_OK) != 0) {
+            printf("skipped: no models and vocabularies of other programs in %s\n", golden_folder);
             return 77;
         }
         const struct CMUnitTest goldens[] = {

@@ -12,7 +12,7 @@
 #include "gguf_promises.h"
 #include "gguf_writer.h"
 
-#include "gguf/gguf_internal.h"
+#include "gguf/gguf_parse.h"
 
 #include <inttypes.h>
 

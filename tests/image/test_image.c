@@ -106,7 +106,7 @@ static void limits_are_inclusive(void **state)
         refused(file.data, file.size, &less, S2P_ELIMIT, "bytes; the limit is");
         less = exact;
         less.max_pixels--;
-        refused(file.data, file.size, &less, S2P_ELIMIT, "--max-image-pixels");
+        refused(file.data, file.size, &less, S2P_ELIMIT, " pixels");
         less = exact;
         less.max_side--;
         refused(file.data, file.size, &less, S2P_ELIMIT, "px per side");

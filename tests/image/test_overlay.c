@@ -1,7 +1,8 @@
 /* test_overlay.c - what a reader of an overlay relies on: kept tokens show the picture, dropped
  * ones are dark, borders and numbers are where the layout says, and the bytes are always the same.
  */
-#include "image/draw/overlay.h"
+#include "image/draw/display.h"
+#include "image/draw/overlay_svg.h"
 
 #include "base/random.h"
 

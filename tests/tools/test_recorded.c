@@ -4,8 +4,8 @@
  * that a golden with one thing wrong never passes.
  */
 #include "check.h"
+#include "verify/golden.h"
 #include "verify/golden_fields.h"
-#include "verify/verify.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
-/* inspect.h - what `s2prune inspect` found, and its two forms. */
+/* inspect.h - what `s2prune inspect` found. */
 #ifndef S2_TOOLS_INSPECT_H
 #define S2_TOOLS_INSPECT_H
 
 #include "base/buffer.h"
 #include "gguf/gguf.h"
 
-#define S2_INSPECT_TYPES 64u /* more than ggml has numbers for */
+#define S2_INSPECT_TYPES 64u /* more than the format has numbers for */
 
 typedef struct s2_inspection {
     const char *path;
@@ -15,9 +15,8 @@ typedef struct s2_inspection {
     bool is_supported; /* a model the engine runs */
     char support[160]; /* which, or why not */
     bool show_tensors, show_keys;
-    bool was_checked; /* --check */
-    uint64_t n_finite, n_odd,
-        n_skipped; /* tensors: all finite, not so, of a type that is not scanned */
+    bool was_checked;                    /* --check */
+    uint64_t n_finite, n_odd, n_skipped; /* tensors: all finite, not so, of a type not scanned */
 } s2_inspection;
 
 typedef struct s2_type_sum { /* tensors of one type */
@@ -31,8 +30,5 @@ const char *s2_inspect_value_type(s2v_gguf_type type);
 /* Up to about `max` bytes as valid UTF-8, with U+FFFD for what is none; control characters become
  * \xNN when a terminal may see them. true: that was all of it. */
 bool s2_inspect_clean(s2_buffer *out, s2v_text text, size_t max, bool is_terminal);
-
-void s2_inspect_text(const s2_inspection *in, s2_buffer *out);
-void s2_inspect_json(const s2_inspection *in, s2_buffer *out); /* one line, "s2prune.inspect/1" */
 
 #endif /* S2_TOOLS_INSPECT_H */

@@ -2,7 +2,7 @@
 #include "run/run_options.h"
 
 #include "base/json.h"
-#include "image/draw/overlay.h"
+#include "image/draw/overlay_svg.h"
 #include "method_list.h"
 #include "report.h"
 #include "terminal.h"

@@ -2,7 +2,7 @@
 #include "engine/model/positions.h"
 #include "image/geometry.h"
 #include "verify/synth.h"
-#include "verify/verify.h"
+#include "verify/verify_geometry.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,6 +7,11 @@
  */
 #include "verify/verify_hf.h"
 
+#include "verify/verify_hf_files.h"
+#include "verify/verify_hf_pictures.h"
+#include "verify/verify_hf_pixels.h"
+#include "verify/verify_hf_tower.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,63 +1,12 @@
-/* verify_hf.h - a case recorded by Hugging Face: what belongs to it, for the files that check it.
- */
+/* verify_hf.h - a model's run recorded by Hugging Face (GGUF), run again. */
 #ifndef S2_TOOLS_VERIFY_HF_H
 #define S2_TOOLS_VERIFY_HF_H
 
 #include "verify/verify.h"
 
-#include "engine/run/session.h"
-#include "image/image.h"
-
-#define HF_PATH_CAPACITY 4096
-#define HF_MAX_PICTURES 16
-#define HF_PATCH 14
-
-typedef struct hf_case {
-    s2_verdict *verdict;
-    char folder[HF_PATH_CAPACITY]; /* model and pictures */
-    s2v_gguf *golden, *full;       /* the case, and the unpruned one that has its prompt */
-    s2_image picture[HF_MAX_PICTURES];
-    s2p_image view[HF_MAX_PICTURES];
-    int32_t n_pictures;
-    s2v_image_options size[HF_MAX_PICTURES]; /* as the tower saw them */
-    int32_t budget[HF_MAX_PICTURES], side[HF_MAX_PICTURES];
-    bool is_pruned;
-    const char *pair;            /* "f32" or "f16" */
-    size_t n_seen, n_views_seen; /* tokens and views of the pictures before */
-    size_t n_tower_seen;         /* values compared by s2_hf_check_tower */
-} hf_case;
-
-/* --- files (verify_hf_files.c) --- */
-
-/* The first file below `folder` whose name starts and ends so, by name order. */
-bool s2_hf_find_file(const char *folder, const char *start, const char *end, bool has_mmproj,
-                     char out[HF_PATH_CAPACITY]);
-
-/* Where gguf/ and the pictures are: beside the golden, else below `arrays` in a folder of the same
- * name. */
-void s2_hf_find_folder(const char *path, const char *arrays, char out[HF_PATH_CAPACITY]);
-
-bool s2_hf_text(const s2v_gguf *file, const char *key, char *out, size_t capacity);
-
-/* A stored tensor; NULL when there is none of that type. *n: values. */
-const float *s2_hf_floats(const s2v_gguf *file, const char *name, size_t *n);
-const int32_t *s2_hf_ints(const s2v_gguf *file, const char *name, size_t *n);
-
-/* --- pictures (verify_hf_pictures.c) --- */
-
-/* Pictures, how they are seen, and budgets of the case; false: the verdict knows. */
-bool s2_hf_read_case(hf_case *c);
-
-/* LLaVA-OneVision: the pictures of a kind of view, "base" or "pad", in the order of their names. */
-bool s2_hf_add_pictures(hf_case *c, const char *kind, int32_t n, const s2v_image_options *options);
-
-/* --- pixels (verify_hf_pixels.c) --- preprocess.gguf against our frames. */
-void s2_hf_check_pixels(hf_case *c, const s2v_model *model);
-
-/* --- the tower's attention (verify_hf_tower.c) --- an array of a block for one picture; false: it
- * is none. At the end: everything stored has been compared. */
-bool s2_hf_check_tower(hf_case *c, const char *name, int32_t block, const float *data, size_t rows,
-                       size_t width);
-void s2_hf_check_tower_whole(hf_case *c);
+/* S2P_EUNSUPPORTED, with the reason: a model this version does not run. verdict is initialised
+ * here. */
+bool s2_is_hf_golden(const char *path);
+s2p_status s2_check_hf(const char *path, const char *arrays, s2_verdict *verdict, s2p_error *error);
 
 #endif /* S2_TOOLS_VERIFY_HF_H */

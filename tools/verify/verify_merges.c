@@ -2,6 +2,7 @@
  *
  * The plan is applied to the recorded rows; 1e-4 relative, 1e-4 absolute.
  */
+#include "verify/verify_merges.h"
 #include "verify/verify_methods.h"
 
 #include "prune/methods/prumerge.h"

@@ -6,7 +6,7 @@
  * equal shares and the uniform grid; "correct" says which questions of evalset/eval.json were
  * answered rightly. The reference is PyTorch in float32 on the same float16 weights.
  */
-#include "verify/verify.h"
+#include "verify/verify_tiny.h"
 
 #include "bundled.h"
 #include "engine/run/session.h"

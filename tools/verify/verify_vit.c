@@ -7,6 +7,7 @@
  * a token; keys likewise; both back in raster order.
  */
 #include "verify/verify_methods.h"
+#include "verify/verify_vit.h"
 
 #include "prune/ranking.h"
 

@@ -5,9 +5,10 @@
  * background in the other. ASCII: ten shades. Two pixel rows to a character row in
  * all of them, since a character is about twice as high as wide.
  */
-#include "image/draw/overlay.h"
+#include "image/draw/display.h"
 
 #include "image/base64.h"
+#include "image/image.h"
 
 #include <stdlib.h>
 #include <string.h>

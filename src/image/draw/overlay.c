@@ -5,7 +5,7 @@
  * Over both: fine cell borders, region borders with a dark halo (readable on any
  * ground), and each region's share on a plate in its corner.
  */
-#include "image/draw/overlay_parts.h"
+#include "image/draw/digits.h"
 
 #include <stdlib.h>
 #include <string.h>

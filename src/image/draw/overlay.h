@@ -1,4 +1,4 @@
-/* overlay.h - show where the tokens went: on the picture, as SVG, in a terminal. */
+/* overlay.h - show where the tokens went, on the picture. */
 #ifndef S2_IMAGE_OVERLAY_H
 #define S2_IMAGE_OVERLAY_H
 
@@ -16,21 +16,5 @@ typedef struct s2_overlay { /* what to draw; NULL leaves it out */
  * bright and outlined, the others dark. keep NULL: regions tinted by share instead. The caption is
  * left out: pixels have no font. S2P_EINVAL: no picture, or a kept token outside the grid. */
 s2p_status s2_overlay_draw(const s2_overlay *overlay, s2_image *out, s2p_error *error);
-
-/* A self-contained SVG: the picture inside as PNG, text as text, with <title> and <desc>. Bytes
- * that are not UTF-8 in the caption are shown as '?'. */
-s2p_status s2_overlay_svg(const s2_overlay *overlay, s2_buffer *out, s2p_error *error);
-
-typedef enum s2_display {
-    S2_DISPLAY_NONE,
-    S2_DISPLAY_KITTY,
-    S2_DISPLAY_BLOCKS,
-    S2_DISPLAY_ASCII
-} s2_display;
-
-/* Bytes for a terminal `columns` wide: kitty graphics, half blocks in 24-bit colour, or plain
- * ASCII shades. S2_DISPLAY_NONE appends nothing. A tall picture is shown narrower. */
-s2p_status s2_display_render(const s2p_image *picture, s2_display how, int32_t columns,
-                             s2_buffer *out, s2p_error *error);
 
 #endif /* S2_IMAGE_OVERLAY_H */

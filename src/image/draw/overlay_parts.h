@@ -40,11 +40,6 @@ s2_colour s2_frame_tint(const s2_frame *frame, const s2p_layout *layout, int32_t
 bool s2_frame_plate(const s2_frame *frame, const s2p_layout *layout, int32_t g, s2p_rect *plate,
                     int32_t *digit_height);
 
-/* digits.c: how wide a number is, and its pixels. */
-int32_t s2_digits_width(int32_t value, int32_t height);
-void s2_digits_draw(s2_image *image, int32_t value, int32_t x, int32_t y, int32_t height,
-                    s2_colour colour);
-
 /* colour over *pixel with strength 0..255. */
 static inline void s2_blend(uint8_t *pixel, s2_colour colour, int strength)
 {

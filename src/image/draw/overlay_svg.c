@@ -5,6 +5,7 @@
  * but the input (no decimal points, no locale).
  */
 #include "image/draw/overlay_parts.h"
+#include "image/draw/overlay_svg.h"
 
 #include "base/markup.h"
 #include "image/base64.h"

@@ -1,24 +1,12 @@
-/* image.c - pictures as owned memory: make, flatten, free; and load one from a file. */
-#include "image/decode.h"
+/* picture.c - pictures as owned memory: make, flatten, free; and their gray. */
+#include "image/picture.h"
 
 #include "base/checked.h"
-#include "base/file.h"
+
+#include <stdbool.h>
 
 #include <stdlib.h>
 #include <string.h>
-
-void s2_image_limits_init(s2_image_limits *limits)
-{
-    *limits = (s2_image_limits){
-        .max_bytes = (size_t)20 << 20,
-        .max_pixels = (int64_t)1 << 25,
-        .max_side = 16384,
-        .max_aspect = 200,
-        .max_scans = 500,
-        .max_seconds = 5.0,
-        .strict = true,
-    };
-}
 
 uint8_t *s2_canvas_create(int64_t width, int64_t height, int channels, s2p_error *error)
 {
@@ -73,23 +61,12 @@ void s2_image_free(s2_image *image)
     memset(image, 0, sizeof *image);
 }
 
-s2p_status s2_image_load(const char *path, s2_pixels pixels, const s2_image_limits *limits,
-                         s2_image *out, s2p_error *error)
+/* ITU-R 601 luma with 16 fractional bits, rounded to nearest. */
+void s2_image_gray(const s2p_image *in, uint8_t *gray)
 {
-    s2_image_limits defaults;
-    s2_image_limits_init(&defaults);
-    if (!limits) limits = &defaults;
-
-    s2_buffer file;
-    s2_buffer_init(&file, limits->max_bytes);
-    s2p_status st = s2_file_read(path, &file, error);
-    if (st == S2P_OK) {
-        s2p_error inner = { S2P_OK, "" };
-        st = s2_image_decode(file.data, file.size, pixels, limits, out, &inner);
-        if (st != S2P_OK)
-            (void)s2_fail(error, st, "%s: %s", strcmp(path, "-") == 0 ? "standard input" : path,
-                          inner.message);
+    for (int32_t y = 0; y < in->height; y++) {
+        const uint8_t *p = in->pixels + in->stride * y;
+        for (int32_t x = 0; x < in->width; x++, p += 3)
+            *gray++ = (uint8_t)((19595u * p[0] + 38470u * p[1] + 7471u * p[2] + 32768u) >> 16);
     }
-    s2_buffer_free(&file);
-    return st;
 }

@@ -1,0 +1,23 @@
+/* qwen2_text.c - tensors of Qwen2, the decoder of every family. */
+#include "convert/families/qwen2_text.h"
+
+const s2v_map_row s2v_qwen2_text_rows[] = {
+    ROW("lm_head.weight", "output.weight", VOCAB, EMBD),
+    ROW("t.embed_tokens.weight", "token_embd.weight", VOCAB, EMBD),
+    ROW("t.norm.weight", "output_norm.weight", EMBD),
+    ROW("t.layers.#.input_layernorm.weight", "blk.#.attn_norm.weight", EMBD),
+    ROW("t.layers.#.post_attention_layernorm.weight", "blk.#.ffn_norm.weight", EMBD),
+    ROW("t.layers.#.self_attn.q_proj.weight", "blk.#.attn_q.weight", EMBD, EMBD),
+    ROW("t.layers.#.self_attn.q_proj.bias", "blk.#.attn_q.bias", EMBD),
+    ROW("t.layers.#.self_attn.k_proj.weight", "blk.#.attn_k.weight", KEYS, EMBD),
+    ROW("t.layers.#.self_attn.k_proj.bias", "blk.#.attn_k.bias", KEYS),
+    ROW("t.layers.#.self_attn.v_proj.weight", "blk.#.attn_v.weight", KEYS, EMBD),
+    ROW("t.layers.#.self_attn.v_proj.bias", "blk.#.attn_v.bias", KEYS),
+    ROW("t.layers.#.self_attn.o_proj.weight", "blk.#.attn_output.weight", EMBD, EMBD),
+    ROW("t.layers.#.mlp.gate_proj.weight", "blk.#.ffn_gate.weight", FF, EMBD),
+    ROW("t.layers.#.mlp.up_proj.weight", "blk.#.ffn_up.weight", FF, EMBD),
+    ROW("t.layers.#.mlp.down_proj.weight", "blk.#.ffn_down.weight", EMBD, FF),
+    UNREAD("t.layers.#.self_attn.rotary_emb.inv_freq"),
+    UNREAD("t.rotary_emb.inv_freq"),
+    { .from = NULL },
+};

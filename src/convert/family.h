@@ -1,0 +1,80 @@
+/* family.h - models that can be converted: one row per family, one file per architecture.
+ *
+ * A row has what differs: how a checkpoint is recognised, what its configuration adds, the keys and
+ * the tensors of the result. All of them decode with the language model of Qwen2, whose part is in
+ * convert_config.c, convert_keys.c and families/qwen2_text.c. A new family is a file in families/
+ * and a line in family_table.c.
+ */
+#ifndef S2_CONVERT_FAMILY_H
+#define S2_CONVERT_FAMILY_H
+
+#include "convert/config_read.h"
+#include "convert/numbers.h"
+#include "gguf/gguf_write.h"
+
+/* --- names and shapes of tensors --- */
+
+#define S2V_MAP_MAX_DIMS 5
+
+/* clang-format off */
+typedef enum s2v_dim { /* sizes a shape is made of */
+    END, EMBD, FF, KEYS, VOCAB, V_EMBD, V_THREE, V_FF, V_FOUR, V_PATCH, V_PLACES, TWO, THREE
+} s2v_dim;
+/* clang-format on */
+
+typedef enum s2v_action {
+    WHOLE,
+    THIRDS, /* rows of queries, keys and values: three tensors, '?' in the name is q, k, v */
+    FRAMES, /* kernels of two pictures of a film: two tensors, the second named ".1" */
+    IGNORE
+} s2v_action;
+
+typedef struct s2v_map_row {
+    const char *from, *to;           /* '#' is the number of a layer; from NULL ends a table */
+    uint8_t shape[S2V_MAP_MAX_DIMS]; /* slowest first */
+    s2v_action action;
+    bool is_optional;
+} s2v_map_row;
+
+/* Rows of tables: a tensor as it is; one that may be there and that no engine reads. */
+#define ROW(from, to, ...)                      \
+    {                                           \
+        from, to, { __VA_ARGS__ }, WHOLE, false \
+    }
+#define UNREAD(from)                      \
+    {                                     \
+        from, NULL, { END }, IGNORE, true \
+    }
+
+typedef struct s2v_map_prefix {
+    const char *found, *spelt; /* in a checkpoint, in the tables; found NULL ends */
+} s2v_map_prefix;
+
+/* --- a family --- */
+
+struct s2v_family {
+    const char *name;       /* "Qwen2.5-VL" */
+    const char *model_type; /* of config.json */
+    const char *text_type;  /* model_type of text_config, which must be there; NULL: it need not */
+    const char *architecture; /* of the language model's file */
+    bool has_bare_header;     /* the vision file has neither size label nor quantisation version */
+
+    /* config.json: after the numbers of the text model, and the vision tower; NULL: nothing. */
+    void (*read_rope)(s2v_config *config, const json_t *rope, s2v_numbers *numbers);
+    void (*read_vision)(s2v_config *config, s2v_numbers *numbers);
+
+    /* What preprocessor_config.json must say besides mean and deviation; NULL: nothing. */
+    void (*check_pixels)(s2v_config *config, const json_t *values, const s2v_numbers *numbers);
+
+    /* Keys of the language model before its rope's, and of the vision file. */
+    void (*put_rope)(const s2v_numbers *numbers, s2v_gguf_writer *writer); /* NULL: none */
+    void (*put_vision)(const s2v_numbers *numbers, s2v_gguf_writer *writer);
+
+    const s2v_map_prefix *prefixes; /* longer ones first: the first that fits counts */
+    const s2v_map_row *text, *vision;
+};
+
+/* The family of a model_type; NULL, and the sentence lists them all, when there is none. */
+const s2v_family *s2v_family_find(const char *model_type, s2p_error *error);
+
+#endif /* S2_CONVERT_FAMILY_H */

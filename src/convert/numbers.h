@@ -1,0 +1,24 @@
+/* numbers.h - the numbers of a model, as its configuration says them. */
+#ifndef S2_CONVERT_NUMBERS_H
+#define S2_CONVERT_NUMBERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct s2v_family s2v_family;
+
+typedef struct s2v_numbers {
+    const s2v_family *family;
+    /* text */
+    int32_t n_layers, n_ctx, n_embd, n_ff, n_head, n_head_kv, n_vocab;
+    float rope_theta, rms_eps;
+    int32_t sections[4]; /* Qwen-VL */
+    bool may_be_tied;    /* the output matrix may be missing */
+    /* vision */
+    int32_t v_layers, v_embd, v_ff, v_head, v_patch, v_image;
+    int32_t v_full;    /* Qwen2.5-VL: every how many blocks attention is full */
+    int32_t v_feature; /* LLaVA: number of the layer whose output is used */
+    float v_eps, mean[3], std[3];
+} s2v_numbers;
+
+#endif /* S2_CONVERT_NUMBERS_H */
