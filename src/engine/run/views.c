@@ -6,9 +6,9 @@
  * measured (a region without a pixel, or a side below 3), its structure counts as
  * flat: the budget is spread evenly and a note says so.
  */
-#include "engine/run/prefill.h"
+#include "engine/run/views.h"
 
-#include "image/image.h"
+#include "engine/vision/arch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,14 +51,14 @@ static void take_heads(const float *from, const int32_t *row, int32_t n, int32_t
                    (size_t)dim * sizeof *out);
 }
 
-static bool gather_signals(const s2v_job *j, const s2v_unit *u, const s2v_looks *looks, gathered *g,
-                           s2p_signals *s)
+static bool gather_signals(const s2v_job *j, const s2v_unit *u, const s2v_readings *readings,
+                           gathered *g, s2p_signals *s)
 {
     const size_t n = (size_t)u->n_alive, width = (size_t)j->s->engine->model.decoder.p.n_embd;
-    if (looks->erc) {
+    if (readings->erc) {
         s->erc = g->erc = floats(n, 1);
         if (!g->erc) return false;
-        take_rows(looks->erc, u->row, u->n_alive, 1, g->erc);
+        take_rows(readings->erc, u->row, u->n_alive, 1, g->erc);
     }
     if (j->needs & S2P_NEED_HIDDEN) {
         s->hidden = g->hidden = floats(n, width);
@@ -66,12 +66,12 @@ static bool gather_signals(const s2v_job *j, const s2v_unit *u, const s2v_looks 
         if (!g->hidden) return false;
         s2v_rows_read(&j->s->rows, u->row, u->n_alive, g->hidden);
     }
-    if (looks->attention) {
-        s->query_attn = g->query_attn = floats((size_t)looks->n_queries, n);
-        s->n_queries = looks->n_queries;
+    if (readings->attention) {
+        s->query_attn = g->query_attn = floats((size_t)readings->n_queries, n);
+        s->n_queries = readings->n_queries;
         if (!g->query_attn) return false;
-        for (int32_t q = 0; q < looks->n_queries; q++)
-            take_rows(looks->attention + (size_t)q * (size_t)j->s->rows.n, u->row, u->n_alive, 1,
+        for (int32_t q = 0; q < readings->n_queries; q++)
+            take_rows(readings->attention + (size_t)q * (size_t)j->s->rows.n, u->row, u->n_alive, 1,
                       g->query_attn + (size_t)q * n);
     }
     s->feature = u->feature;
@@ -80,8 +80,8 @@ static bool gather_signals(const s2v_job *j, const s2v_unit *u, const s2v_looks 
 }
 
 /* Text before the unit, its rows, text after it. */
-static bool gather_prompt(const s2v_job *j, const s2v_unit *u, const s2v_looks *looks, gathered *g,
-                          s2p_taps *t)
+static bool gather_prompt(const s2v_job *j, const s2v_unit *u, const s2v_readings *readings,
+                          gathered *g, s2p_taps *t)
 {
     const s2v_rows *rows = &j->s->rows;
     const size_t width = (size_t)j->s->engine->model.decoder.p.n_embd;
@@ -95,34 +95,34 @@ static bool gather_prompt(const s2v_job *j, const s2v_unit *u, const s2v_looks *
     for (int32_t row = u->row[0]; row < rows->n; row++)
         if (rows->unit[row] < 0) g->prompt[n++] = row;
     t->n_prompt = n;
-    if (looks->probe.rotated_key) {
+    if (readings->probe.rotated_key) {
         t->rotated_key = g->rotated_key = floats((size_t)n, (size_t)(t->n_kv_heads * t->head_dim));
         if (!g->rotated_key) return false;
-        take_heads(looks->probe.rotated_key, g->prompt, n, t->n_kv_heads, t->head_dim,
+        take_heads(readings->probe.rotated_key, g->prompt, n, t->n_kv_heads, t->head_dim,
                    g->rotated_key);
     }
-    if (looks->normed) {
+    if (readings->normed) {
         t->normed = g->normed = floats((size_t)n, width);
         t->normed_dim = (int32_t)width;
         if (!g->normed) return false;
-        take_rows(looks->normed, g->prompt, n, width, g->normed);
+        take_rows(readings->normed, g->prompt, n, width, g->normed);
     }
     return true;
 }
 
-static bool gather_taps(const s2v_job *j, const s2v_unit *u, const s2v_looks *looks, gathered *g,
-                        s2p_taps *t)
+static bool gather_taps(const s2v_job *j, const s2v_unit *u, const s2v_readings *readings,
+                        gathered *g, s2p_taps *t)
 {
     const s2v_decoder_params *p = &j->s->engine->model.decoder.p;
-    const s2v_watched *watched = &j->watched[u->picture];
+    const s2v_tower_probe *tower = &j->tower_probe[u->picture];
     const int32_t first = u->part > 0 ? s2v_part_tokens(&j->frames[u->picture].part[0]) : 0;
-    if (watched->attn) {
-        t->vision_attn = watched->attn + first;
+    if (tower->attn) {
+        t->vision_attn = tower->attn + first;
         t->vision_heads = 1;
     }
-    if (watched->key) {
-        t->vision_key = watched->key + (size_t)first * (size_t)watched->key_dim;
-        t->vision_key_dim = watched->key_dim;
+    if (tower->key) {
+        t->vision_key = tower->key + (size_t)first * (size_t)tower->key_dim;
+        t->vision_key_dim = tower->key_dim;
     }
     if (j->text) {
         t->text = j->text;
@@ -132,18 +132,19 @@ static bool gather_taps(const s2v_job *j, const s2v_unit *u, const s2v_looks *lo
     t->n_heads = p->n_heads;
     t->n_kv_heads = p->n_kv_heads;
     t->head_dim = p->head_dim;
-    t->last_query = looks->probe.last_query;
-    if (looks->probe.mean_query)
-        t->mean_query = looks->probe.mean_query +
+    t->last_query = readings->probe.last_query;
+    if (readings->probe.mean_query)
+        t->mean_query = readings->probe.mean_query +
                         (size_t)(u - j->unit) * (size_t)p->n_heads * (size_t)p->head_dim;
-    if (looks->probe.plain_key) {
+    if (readings->probe.plain_key) {
         t->plain_key = g->plain_key =
             floats((size_t)u->n_alive, (size_t)(p->n_kv_heads * p->head_dim));
         if (!g->plain_key) return false;
-        take_heads(looks->probe.plain_key, u->row, u->n_alive, p->n_kv_heads, p->head_dim,
+        take_heads(readings->probe.plain_key, u->row, u->n_alive, p->n_kv_heads, p->head_dim,
                    g->plain_key);
     }
-    return looks->probe.rotated_key || looks->normed ? gather_prompt(j, u, looks, g, t) : true;
+    return readings->probe.rotated_key || readings->normed ? gather_prompt(j, u, readings, g, t)
+                                                           : true;
 }
 
 /* --- choosing -------------------------------------------------------------------- */
@@ -179,11 +180,12 @@ static s2p_status choose_with_picture(s2v_job *j, s2v_unit *u, s2p_view *view)
     const s2v_part *part = &frame->part[u->part];
     s2p_image picture = j->prompt->images[u->picture];
     s2_image squared = { .pixels = NULL }, resized = { .pixels = NULL };
+    const s2v_model *model = &j->s->engine->model;
     s2p_status st = S2P_OK;
-    if (frame->framing == S2V_FRAMING_SQUARE) {
-        st = s2v_square(&j->s->engine->model, &picture, &squared, j->error);
-        if (st == S2P_OK) picture = squared.view;
-    }
+    s2_size size;
+    if (model->arch->measured)
+        st = model->arch->measured(model, frame->framing, &picture, &size, &squared, j->error);
+    if (st == S2P_OK && squared.pixels) picture = squared.view;
     if (st == S2P_OK && s2v_job_options(j, u->picture).structure_from_resized) {
         st = s2_image_resize(&picture, part->width, part->height, &resized, j->error);
         if (st == S2P_OK) picture = resized.view;
@@ -194,7 +196,7 @@ static s2p_status choose_with_picture(s2v_job *j, s2v_unit *u, s2p_view *view)
     return st;
 }
 
-s2p_status s2v_select_unit(s2v_job *j, s2v_unit *u, int32_t stage, const s2v_looks *looks)
+s2p_status s2v_select_unit(s2v_job *j, s2v_unit *u, int32_t stage, const s2v_readings *readings)
 {
     s2p_view view = { .budget = u->budget,
                       .stage = stage,
@@ -207,8 +209,8 @@ s2p_status s2v_select_unit(s2v_job *j, s2v_unit *u, int32_t stage, const s2v_loo
     }
     gathered g = { .erc = NULL };
     s2p_status st = S2P_OK;
-    if (!gather_signals(j, u, looks, &g, &view.signals) ||
-        !gather_taps(j, u, looks, &g, &view.taps))
+    if (!gather_signals(j, u, readings, &g, &view.signals) ||
+        !gather_taps(j, u, readings, &g, &view.taps))
         st = s2_fail(j->error, S2P_ENOMEM, "out of memory for what '%s' looks at", j->method->name);
     if (st == S2P_OK) st = choose_with_picture(j, u, &view);
     gathered_free(&g);
