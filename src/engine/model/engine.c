@@ -92,16 +92,14 @@ static s2p_status open_engine(s2v_engine *engine, const s2v_engine_options *opti
 {
     if (!options->model_path || !options->mmproj_path)
         return s2_fail(error, S2P_EINVAL, "a model and an mmproj are both needed");
-    s2p_status st = s2v_gguf_open(&engine->text, options->model_path, error);
-    if (st == S2P_OK) st = s2v_gguf_open(&engine->mmproj, options->mmproj_path, error);
-    if (st == S2P_OK) st = find_arch(engine, error);
-    if (st == S2P_OK) st = s2v_tokenizer_create(&engine->tokenizer, engine->text, error);
-    if (st == S2P_OK)
-        st = s2v_devices_open(&engine->devices, options->device, options->rpc_server,
-                              options->n_threads, error);
+    TRY(s2v_gguf_open(&engine->text, options->model_path, error));
+    TRY(s2v_gguf_open(&engine->mmproj, options->mmproj_path, error));
+    TRY(find_arch(engine, error));
+    TRY(s2v_tokenizer_create(&engine->tokenizer, engine->text, error));
+    TRY(s2v_devices_open(&engine->devices, options->device, options->rpc_server, options->n_threads,
+                         error));
     const bool has_device = engine->devices.main != engine->devices.cpu;
-    if (st == S2P_OK) st = load_weights(engine, has_device ? options->gpu_layers : 0, error);
-    if (st != S2P_OK) return st;
+    TRY(load_weights(engine, has_device ? options->gpu_layers : 0, error));
     count_parameters(engine);
     const s2v_text name = text_key(engine->text, "general.name");
     const size_t n = name.size < sizeof engine->name - 1 ? name.size : sizeof engine->name - 1;
