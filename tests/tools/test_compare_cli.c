@@ -359,11 +359,11 @@ static void test_tower_runs_once(void **state)
     assert_int_equal(s2_run_add_picture(&job, other_path, &error), S2P_OK);
     CHECK_CASE(s2_compare_open(&job, "Read the word.", &error) == S2P_OK, "%s", error.message);
     assert_true(job.stats.image_tokens == 4 && job.stats.vision_ms > 0.0);
-    const s2v_seen *seen = job.session->seen;
+    const s2v_tower_cache *seen = job.session->tower_cache;
     const float *left[2] = { seen[0].rows, seen[1].rows };
     assert_true(left[0] && left[1]);
     for (int k = 0; k < 2; k++) /* a tower that ran again would write over it */
-        job.session->seen[k].rows[0] = mark;
+        job.session->tower_cache[k].rows[0] = mark;
     for (int32_t i = 0; i < n; i++) {
         s2_compare_ask(&job, "Read the word.", &rows[i]);
         CHECK_CASE(rows[i].error.status == S2P_OK, "%s: %s", rows[i].method, rows[i].error.message);
