@@ -10,6 +10,13 @@
 #define S2_PRINTF(text, first)
 #endif
 
+/* Go on only if `call` succeeded; for functions that own nothing yet. */
+#define TRY(call)                        \
+    do {                                 \
+        const s2p_status try_ = (call);  \
+        if (try_ != S2P_OK) return try_; \
+    } while (0)
+
 /* Fill *error (NULL is fine; a longer sentence is cut) and return `status`. */
 s2p_status s2_fail(s2p_error *error, s2p_status status, const char *format, ...) S2_PRINTF(3, 4);
 

@@ -39,12 +39,6 @@ s2p_status s2v_key_float(const s2v_gguf *file, const char *prefix, const char *k
     return S2P_OK;
 }
 
-#define TRY(call)                      \
-    do {                               \
-        const s2p_status st_ = (call); \
-        if (st_ != S2P_OK) return st_; \
-    } while (0)
-
 /* rope.dimension_sections: pairs per coordinate; absent for plain RoPE. */
 static s2p_status read_sections(s2v_decoder_params *p, const s2v_gguf *file, const char *prefix,
                                 s2p_error *error)

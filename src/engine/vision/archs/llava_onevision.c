@@ -19,12 +19,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define TRY(call)                      \
-    do {                               \
-        const s2p_status st_ = (call); \
-        if (st_ != S2P_OK) return st_; \
-    } while (0)
-
 #define TILES 6 /* 1 to 6 tiles along each side */
 
 /* --- loading ----------------------------------------------------------------------- */

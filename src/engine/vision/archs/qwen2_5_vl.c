@@ -14,12 +14,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define TRY(call)                      \
-    do {                               \
-        const s2p_status st_ = (call); \
-        if (st_ != S2P_OK) return st_; \
-    } while (0)
-
 static s2p_status read_vision(s2v_vision *v, const s2v_gguf *file, s2p_error *error)
 {
     TRY(s2v_tower_keys(v, file, error));

@@ -5,12 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#define TRY(call)                      \
-    do {                               \
-        const s2p_status st_ = (call); \
-        if (st_ != S2P_OK) return st_; \
-    } while (0)
-
 static s2p_status read_floats(const s2v_gguf *file, const char *name, float out[3],
                               s2p_error *error)
 {

@@ -1,0 +1,20 @@
+/* path.c - take paths apart and put them together. */
+#include "base/path.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *s2_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+char *s2_path_in(const char *folder, const char *name)
+{
+    const size_t n = strlen(folder) + strlen(name) + 2;
+    char *path = malloc(n);
+    if (path) (void)snprintf(path, n, "%s/%s", folder, name);
+    return path;
+}
