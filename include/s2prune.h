@@ -1,6 +1,7 @@
 /* s2prune.h - choose which visual tokens a vision-language model keeps.
  *
  *   pixels -> structure -> budgets -> cells -> plan        (the paper, step by step)
+ *   signals of any engine -> a published method -> plan
  *
  * This library needs libc and libm only. It never sees a model: the caller
  * hands it arrays and receives a plan, the list of rows to keep.
@@ -88,7 +89,7 @@ typedef struct s2p_moments { /* exact integer sums over the pixels of a region *
 } s2p_moments;
 
 typedef struct s2p_method s2p_method;
-typedef struct s2p_view s2p_view; /* what a method looks at */
+typedef struct s2p_view s2p_view; /* what a method looks at, and how much it may keep of it */
 typedef struct s2p_plan s2p_plan; /* opaque: a layout, rows to keep, and the scratch to find them */
 
 /* --- Simple API: the paper in one call ---------------------------------- */
@@ -154,38 +155,78 @@ S2P_API void s2p_sort(int32_t *token, int32_t n);
 /* Sec. 3.4  H_str = std(c) / (mean(c) + 1e-12) of the raw regional variances. c: [n]. */
 S2P_API double s2p_heterogeneity(const float *variance, int32_t n);
 
-/* --- Ablations: other allocators and selectors on the same scaffold ------ */
+/* --- Every method: signals in, a plan out -------------------------------- */
 
-typedef struct s2p_signals { /* what a choice may look at; NULL where not at hand */
-    const s2p_image *image;  /* the source picture */
-    const float *erc;        /* [n] */
-    const float *hidden;     /* [n][hidden_dim] visual rows after decoder layer 0 */
-    int32_t hidden_dim;
-    const float *feature; /* [n][feature_dim] visual rows as they enter the decoder */
-    int32_t feature_dim;
-    const float *query_attn; /* [n_queries][n] head-averaged layer-0 attention of the question
-                                tokens; the last row is the last prompt token */
-    int32_t n_queries;
-} s2p_signals;
+/*     const s2p_method *method = s2p_method_find("divprune");
+ *     s2p_view view = { .budget = 64 };
+ *     view.signal[S2P_FEATURE] = (s2p_signal){ features, { 576, 896 } };
+ *     status = s2p_method_run(method, &view, plan, &error);
+ *
+ * A method says in `needs` what it looks at and in `after` when it wants to be asked. With more
+ * than one stage it is asked again later, about the tokens it left: view.alive. */
 
-typedef struct s2p_choice { /* all zero: the paper's */
+/* clang-format off */
+typedef enum s2p_signal_id { /* index of s2p_view.signal; pinned, add at the end. Sizes: n tokens of
+                                the grid, a rows alive, L rows of the prompt, others the caller's */
+    S2P_PIXELS      = 0,  /*           the source picture: s2p_view.image */
+    S2P_ERC         = 1,  /* [a]       how far decoder layer `after` moved a row: s2p_erc() */
+    S2P_HIDDEN      = 2,  /* [a][d]    visual rows after that layer */
+    S2P_FEATURE     = 3,  /* [n][d]    visual rows as they enter the decoder */
+    S2P_QUERY_ATTN  = 4,  /* [q][a]    that layer's attention of the question tokens, mean over heads;
+                                       the last row is the last prompt token */
+    S2P_LAST_ATTN   = 5,  /* [a]       the same of the last prompt token alone */
+    S2P_VISION_ATTN = 6,  /* [v][n]    attention received in the tower's last block: mean over
+                                       queries, or the class token's row; one head if averaged */
+    S2P_VISION_KEY  = 7,  /* [n][d]    keys of that block, mean over heads */
+    S2P_TEXT        = 8,  /* [t][d]    question tokens as they enter the decoder */
+    S2P_LAST_QUERY  = 9,  /* [h][e]    query of the last prompt token, no rotation, of decoder layer
+                                       `after` (`ahead` of it: the next one) */
+    S2P_MEAN_QUERY  = 10, /* [h][e]    mean over rows 0 to the last visual one, likewise */
+    S2P_PLAIN_KEY   = 11, /* [k][a][e] keys, likewise; each shared by h / k heads */
+    S2P_ROTATED_KEY = 12, /* [k][L][e] keys of the whole prompt */
+    S2P_NORMED      = 13, /* [L][d]    that layer's output through the final norm */
+    S2P_ALIGNED     = 14, /* [n][d]    visual rows in the space of S2P_TEXT, where features are not */
+    S2P_N_SIGNALS
+} s2p_signal_id;
+
+enum { /* bits of `needs` */
+    S2P_NEED_PIXELS      = 1 << S2P_PIXELS,      S2P_NEED_ERC         = 1 << S2P_ERC,
+    S2P_NEED_HIDDEN      = 1 << S2P_HIDDEN,      S2P_NEED_FEATURE     = 1 << S2P_FEATURE,
+    S2P_NEED_QUERY_ATTN  = 1 << S2P_QUERY_ATTN,  S2P_NEED_LAST_ATTN   = 1 << S2P_LAST_ATTN,
+    S2P_NEED_VISION_ATTN = 1 << S2P_VISION_ATTN, S2P_NEED_VISION_KEY  = 1 << S2P_VISION_KEY,
+    S2P_NEED_TEXT        = 1 << S2P_TEXT,        S2P_NEED_LAST_QUERY  = 1 << S2P_LAST_QUERY,
+    S2P_NEED_MEAN_QUERY  = 1 << S2P_MEAN_QUERY,  S2P_NEED_PLAIN_KEY   = 1 << S2P_PLAIN_KEY,
+    S2P_NEED_ROTATED_KEY = 1 << S2P_ROTATED_KEY, S2P_NEED_NORMED      = 1 << S2P_NORMED,
+    S2P_NEED_ALIGNED     = 1 << S2P_ALIGNED
+};
+/* clang-format on */
+
+typedef struct s2p_signal_info {
+    const char *name;  /* as `s2prune select --in` takes it and `run --record` writes it */
+    const char *words; /* "ERC scores" */
+    const char *shape; /* a letter for each dimension, as above; "" for the picture */
+    const char *from;  /* where it comes from */
+} s2p_signal_info;
+
+/* Walk the signals: 0, 1, ... until NULL. */
+S2P_API const s2p_signal_info *s2p_signal_at(size_t id);
+
+typedef struct s2p_signal {
+    const float *data; /* NULL: not at hand */
+    int32_t shape[3];
+} s2p_signal;
+
+typedef struct s2p_choice { /* of the S2Prune family; all zero: the paper's */
     int32_t side;           /* 0: s2p_coarse_side() */
     const char *allocator;  /* NULL or "laplacian", "uniform", "random", "fft", "erank" */
     const char *selector; /* NULL or "erc", "random", "norm", "query-all", "query-last", "centre" */
-    uint64_t seed;        /* for the two that draw */
+    uint64_t seed;        /* for whoever draws */
 } s2p_choice;
 
-/* Like s2p_s2prune with any allocator and selector. Without the selector's signal the plan gets its
- * regions, budgets and cells but keeps nothing (s2p_plan_keep: 0 rows): that is how `plan` works on
- * a picture alone. A missing allocator signal is S2P_EINVAL. */
-S2P_API s2p_status s2p_prune(const s2p_signals *signals, int32_t budget, const s2p_choice *choice,
-                             s2p_plan *plan, s2p_error *error);
-
-/* Names in table order, NULL past the end. */
-S2P_API const char *s2p_allocator_name(size_t index);
-S2P_API const char *s2p_selector_name(size_t index);
-
-/* --- Parameters of a method ---------------------------------------------- */
+typedef enum s2p_mode {
+    S2P_MODE_DEFAULT = 0,  /* exactly `budget` rows at the end, whatever the authors' code does */
+    S2P_MODE_PUBLISHED = 1 /* what the authors' code does, its counts and defects included */
+} s2p_mode;
 
 typedef struct s2p_parameter { /* a row of the method that reads it */
     const char *name, *help;
@@ -195,20 +236,88 @@ typedef struct s2p_parameter { /* a row of the method that reads it */
 } s2p_parameter;
 
 #define S2P_MAX_PARAMETERS 8
+#define S2P_MAX_SIGNALS 32
+#define S2P_MAX_STAGES 4
+#define S2P_BEFORE_DECODER (-1)
 
 typedef struct s2p_parameters { /* in the order of the method's rows */
     double value[S2P_MAX_PARAMETERS];
 } s2p_parameters;
 
-/* NULL past the end. */
+struct s2p_view {   /* of one picture; all borrowed */
+    int32_t budget; /* rows to leave after the last stage */
+    s2p_mode mode;
+    const s2p_image *image; /* NULL: not at hand */
+    s2p_signal signal[S2P_MAX_SIGNALS];
+    int32_t first_row;    /* of the prompt: visual rows are [first_row, first_row + n) */
+    int32_t stage;        /* which entry of method.after this is */
+    const int32_t *alive; /* [n_alive] tokens still there, ascending; NULL: all of the grid */
+    int32_t n_alive;
+    s2p_choice choice;
+    const s2p_parameters *parameters; /* NULL: the method's own values */
+};
+
+struct s2p_method {
+    const char *name;              /* as typed on the command line and in JSON */
+    const char *source;            /* paper and venue */
+    const char *published;         /* what S2P_MODE_PUBLISHED changes; NULL: nothing */
+    uint32_t needs;                /* always; a choice may add to them: s2p_method_needs() */
+    uint32_t takes;                /* looked at too where they are at hand */
+    int sees_question;             /* then the pruned prefix cannot be reused */
+    int keeps_all;                 /* nothing is dropped, whatever the budget */
+    int draws;                     /* always by the seed; a choice may do so: s2p_method_draws() */
+    int merges;                    /* rows of the plan may take others in: s2p_plan_merges */
+    int prunes_cache;              /* layers already run forget the dropped rows too; else their
+                                      cache stays whole, as the authors of most methods leave it */
+    int as_picked;                 /* published: rows stand in the order picked, not ascending */
+    int ahead;                     /* queries and keys are those of the layer that comes next */
+    int32_t n_stages;              /* 1 for nearly all */
+    int32_t after[S2P_MAX_STAGES]; /* decoder layer each stage follows, or S2P_BEFORE_DECODER */
+    int32_t n_parameters;
+    const s2p_parameter *parameters; /* [n_parameters] */
+
+    /* For the functions below. */
+    uint32_t (*choice_needs)(const s2p_choice *choice);
+    int (*choice_draws)(const s2p_choice *choice);
+    s2p_status (*select)(const s2p_view *view, s2p_plan *plan, s2p_error *error);
+};
+
+/* NULL when the name is unknown; walk the table with 0, 1, ... until NULL. */
+S2P_API const s2p_method *s2p_method_find(const char *name);
+S2P_API const s2p_method *s2p_method_at(size_t index);
+
+/* With this choice: the signals it needs, whether the seed and whether the question can change what
+ * it keeps. choice NULL: the paper's. */
+S2P_API uint32_t s2p_method_needs(const s2p_method *method, const s2p_choice *choice);
+S2P_API int s2p_method_draws(const s2p_method *method, const s2p_choice *choice);
+S2P_API int s2p_method_sees_question(const s2p_method *method, const s2p_choice *choice);
+
+/* Which of these needs the view does not satisfy; the words of the lowest of a set. */
+S2P_API uint32_t s2p_view_missing(const s2p_view *view, uint32_t needs);
+S2P_API const char *s2p_need_text(uint32_t needs);
+
+/* Parameters of a method: NULL past the end; the fallbacks; a value from text. S2P_EINVAL: it has
+ * no such parameter, or no such value for it. */
 S2P_API const s2p_parameter *s2p_method_parameter(const s2p_method *method, size_t index);
-
-/* The fallbacks. */
 S2P_API void s2p_parameters_init(const s2p_method *method, s2p_parameters *out);
-
-/* From text. S2P_EINVAL: the method has no such parameter, or no such value for it. */
 S2P_API s2p_status s2p_parameters_set(const s2p_method *method, s2p_parameters *parameters,
                                       const char *name, const char *value, s2p_error *error);
+
+/* Fill `plan`, made for the picture's grid. A budget of all rows or more keeps all. S2P_EINVAL: a
+ * signal is missing, of another shape, or not finite. On failure the plan keeps nothing. */
+S2P_API s2p_status s2p_method_run(const s2p_method *method, const s2p_view *view, s2p_plan *plan,
+                                  s2p_error *error);
+
+/* --- Ablations: other allocators and selectors on the same scaffold ------ */
+
+/* The method "s2prune" on a view that need not have the selector's signal: the plan then gets its
+ * regions, budgets and cells but keeps nothing (s2p_plan_keep: 0 rows), which is how `plan` works
+ * on a picture alone. A missing allocator signal is S2P_EINVAL. */
+S2P_API s2p_status s2p_prune(const s2p_view *view, s2p_plan *plan, s2p_error *error);
+
+/* Names in table order, NULL past the end. */
+S2P_API const char *s2p_allocator_name(size_t index);
+S2P_API const char *s2p_selector_name(size_t index);
 
 /* --- Plans --------------------------------------------------------------- */
 

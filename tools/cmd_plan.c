@@ -116,15 +116,15 @@ static s2p_status prune(job *j, const char *allocator, s2p_error *error)
 {
     const plan_options *o = j->options;
     const int32_t n_tokens = o->tokens.first * o->tokens.second;
-    const s2p_signals signals = { .image = &j->picture.view,
-                                  .erc = j->erc.data,
-                                  .feature = j->features.data,
-                                  .feature_dim = j->features.cols };
-    const s2p_choice choice = { .side = o->grid,
-                                .allocator = allocator,
-                                .selector = s2p_selector_name((size_t)o->selector),
-                                .seed = o->seed };
-    return s2p_prune(&signals, s2_budget_tokens(o->budget, n_tokens), &choice, j->plan, error);
+    s2p_view view = { .budget = s2_budget_tokens(o->budget, n_tokens),
+                      .image = &j->picture.view,
+                      .choice = { .side = o->grid,
+                                  .allocator = allocator,
+                                  .selector = s2p_selector_name((size_t)o->selector),
+                                  .seed = o->seed } };
+    view.signal[S2P_ERC] = (s2p_signal){ j->erc.data, { n_tokens } };
+    view.signal[S2P_FEATURE] = (s2p_signal){ j->features.data, { n_tokens, j->features.cols } };
+    return s2p_prune(&view, j->plan, error);
 }
 
 static s2p_status make_plan(job *j, s2p_error *error)

@@ -1,7 +1,8 @@
 /* cmd_select.c - `s2prune select`: one method on recorded arrays, no model.
  *
- * Fields have the names of the golden cases: --in names a file for an array, --set a value. Every
- * array is checked against the token grid before the method sees it (recorded.c). Methods that
+ * --in names a file for a signal, --set a value. Arrays and values of the golden cases may also be
+ * given by the names they have there (verify/golden_fields.c). Every array is checked against the
+ * token grid before the method sees it. Methods that
  * prune more than once see the same arrays at every stage, without the tokens already gone; or one
  * stage alone sees the arrays `run --record` wrote of it.
  */
@@ -10,6 +11,7 @@
 #include "program.h"
 #include "recorded.h"
 #include "report.h"
+#include "verify/golden_fields.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -39,9 +41,10 @@ typedef struct job {
     select_options options;
     const s2p_method *method;
     s2p_grid grid;
-    const char *other_path[N_OTHERS], *path[S2_N_FIELDS];
+    const char *other_path[N_OTHERS], *signal_path[S2P_N_SIGNALS], *golden_path[S2_N_FIELDS];
     s2_image picture[N_PICTURES];
     s2_recorded recorded;
+    s2_golden_fields golden;
     s2p_view view;
     s2p_parameters parameters;
     s2p_plan *plan;
@@ -50,14 +53,18 @@ typedef struct job {
 
 /* --- fields --------------------------------------------------------------- */
 
-/* Pictures first, the tokens alive, then the arrays. */
+static const char *const others[N_OTHERS] = {
+    [IMAGE] = "image", [GRAY] = "gray", [ALIVE] = "alive"
+};
+
+/* Pictures first, the tokens alive, the signals, then the names of the golden cases. */
 static const char *field_name(const void *context, size_t index)
 {
     (void)context;
-    static const char *const others[N_OTHERS] = {
-        [IMAGE] = "image", [GRAY] = "gray", [ALIVE] = "alive"
-    };
-    return index < N_OTHERS ? others[index] : s2_field_name(index - N_OTHERS);
+    const size_t first_signal = S2P_PIXELS + 1, n_signals = S2P_N_SIGNALS - first_signal;
+    if (index < N_OTHERS) return others[index];
+    if (index < N_OTHERS + n_signals) return s2p_signal_at(index - N_OTHERS + first_signal)->name;
+    return s2_field_name(index - N_OTHERS - n_signals);
 }
 
 /* "erc=file.npy" -> the name; the value begins after the '='. NULL when there is no '=' or name. */
@@ -82,21 +89,36 @@ static s2p_status fail_unknown(const char *option, const char *name,
                    name);
 }
 
+/* A name that is a signal's and a golden field's, "hidden": the signal, if the method looks at it. */
+static s2p_status take_input(job *j, const char *name, const char *path, s2p_error *error)
+{
+    const s2p_signal_id signal = s2_signal_named(name);
+    const s2_field golden = s2_field_named(name);
+    const uint32_t needs = s2p_method_needs(j->method, &j->view.choice);
+    for (size_t i = 0; i < N_OTHERS; i++)
+        if (strcmp(others[i], name) == 0) {
+            j->other_path[i] = path;
+            return S2P_OK;
+        }
+    if (signal < S2P_N_SIGNALS && (golden == S2_N_FIELDS || (needs >> signal & 1)))
+        j->signal_path[signal] = path;
+    else if (golden < S2_N_FIELDS)
+        j->golden_path[golden] = path;
+    else
+        return fail_unknown("--in", name, field_name, error);
+    return S2P_OK;
+}
+
 static s2p_status take_inputs(job *j, s2p_error *error)
 {
     for (size_t i = 0; i < j->options.in.n; i++) {
         char name[FIELD_CAPACITY];
         const char *path = split(j->options.in.item[i], name);
-        size_t f = 0;
         if (!path)
             return s2_fail(error, S2P_EINVAL, "--in '%.60s' is not FIELD=FILE",
                            j->options.in.item[i]);
-        while (field_name(NULL, f) && strcmp(field_name(NULL, f), name) != 0) f++;
-        if (!field_name(NULL, f)) return fail_unknown("--in", name, field_name, error);
-        if (f < N_OTHERS)
-            j->other_path[f] = path;
-        else
-            j->path[f - N_OTHERS] = path;
+        const s2p_status st = take_input(j, name, path, error);
+        if (st != S2P_OK) return st;
     }
     return S2P_OK;
 }
@@ -187,6 +209,11 @@ static s2p_status take_values(job *j, s2p_error *error)
                                       : take_parameter(j, name, text, error);
         if (st != S2P_OK) return st;
     }
+    j->view.choice = (s2p_choice){ .side = j->options.grid,
+                                   .allocator = s2p_allocator_name((size_t)j->options.allocator),
+                                   .selector = s2p_selector_name((size_t)j->options.selector),
+                                   .seed = j->options.seed };
+    j->view.parameters = &j->parameters;
     if (j->options.dominant_incl_cls == 0) return S2P_OK;
     char without[16];
     (void)snprintf(without, sizeof without, "%d", j->options.dominant_incl_cls - 1);
@@ -248,7 +275,7 @@ static s2p_status read_pictures(job *j, s2p_error *error)
         (image->width != gray->width || image->height != gray->height))
         return s2_fail(error, S2P_EFORMAT, "gray: %d x %d pixels, but image has %d x %d",
                        gray->width, gray->height, image->width, image->height);
-    j->view.signals.image = image->pixels ? image : gray->pixels ? gray : NULL;
+    j->view.image = image->pixels ? image : gray->pixels ? gray : NULL;
     return S2P_OK;
 }
 
@@ -262,32 +289,21 @@ static s2p_status read_arrays(job *j, s2p_error *error)
         const s2p_status st = s2_recorded_read_alive(&j->recorded, j->other_path[ALIVE], error);
         if (st != S2P_OK) return st;
     }
-    for (size_t f = 0; f < S2_N_FIELDS; f++) {
-        if (!j->path[f]) continue;
-        const s2p_status st = s2_recorded_read(&j->recorded, (s2_field)f, j->path[f], error);
+    for (size_t id = 0; id < S2P_N_SIGNALS; id++) {
+        if (!j->signal_path[id]) continue;
+        const s2p_status st =
+            s2_recorded_read(&j->recorded, (s2p_signal_id)id, j->signal_path[id], error);
         if (st != S2P_OK) return st;
     }
-    return s2_recorded_view(&j->recorded, &j->view, error);
-}
-
-/* What to type for a signal that is not there. */
-static const char *hint_for(uint32_t missing, const s2p_method *method, bool is_later)
-{
-    const bool sees_text = (method->needs & S2P_NEED_TEXT) != 0 && !is_later;
-    if (missing & S2P_NEED_PIXELS) return "image=FILE";
-    if (missing & S2P_NEED_ERC) return "erc=FILE.npy, or h0 and h1";
-    if (missing & S2P_NEED_HIDDEN) return sees_text ? "vis=FILE.npy" : "h1=FILE.npy";
-    if (missing & S2P_NEED_FEATURE) return "feat=FILE.npy";
-    if (missing & S2P_NEED_QUERY_ATTN) return "attn=FILE.npy";
-    if (missing & S2P_NEED_LAST_ATTN) return "input=FILE.npy";
-    if (missing & S2P_NEED_VISION_ATTN) return "attn=FILE.npy";
-    if (missing & S2P_NEED_VISION_KEY) return "keys=FILE.npy";
-    if (missing & S2P_NEED_TEXT) return "text=FILE.npy";
-    if (missing & S2P_NEED_LAST_QUERY) return "q_last=FILE.npy";
-    if (missing & S2P_NEED_MEAN_QUERY) return "q=FILE.npy";
-    if (missing & S2P_NEED_PLAIN_KEY) return method->ahead ? "k=FILE.npy" : "k_img=FILE.npy";
-    if (missing & S2P_NEED_ROTATED_KEY) return "k=FILE.npy";
-    return "hidden=FILE.npy";
+    j->golden.of = &j->recorded;
+    for (size_t f = 0; f < S2_N_FIELDS; f++) {
+        if (!j->golden_path[f]) continue;
+        const s2p_status st =
+            s2_golden_fields_read(&j->golden, (s2_field)f, j->golden_path[f], error);
+        if (st != S2P_OK) return st;
+    }
+    s2_recorded_view(&j->recorded, &j->view);
+    return s2_golden_fields_show(&j->golden, &j->view, error);
 }
 
 /* --- the command ---------------------------------------------------------- */
@@ -315,7 +331,7 @@ static void note_stage(job *j, int32_t stage)
 static s2p_status run_stage(job *j, int32_t stage, s2p_error *error)
 {
     const int32_t n_tokens = j->grid.rows * j->grid.cols;
-    s2_restricted later = { .erc = NULL };
+    s2_restricted later = { .made = { NULL } };
     int32_t n_alive = 0, *alive = NULL;
     s2p_status st = S2P_OK;
     j->view.stage = stage;
@@ -341,16 +357,15 @@ static s2p_status run_method(job *j, s2p_error *error)
     const select_options *o = &j->options;
     j->view.budget = s2_budget_tokens(o->budget, j->grid.rows * j->grid.cols);
     j->view.mode = (s2p_mode)o->mode;
-    j->view.parameters = &j->parameters;
-    j->view.choice = (s2p_choice){ .side = o->grid,
-                                   .allocator = s2p_allocator_name((size_t)o->allocator),
-                                   .selector = s2p_selector_name((size_t)o->selector),
-                                   .seed = o->seed };
     const uint32_t missing =
         s2p_view_missing(&j->view, s2p_method_needs(j->method, &j->view.choice));
-    if (missing)
-        return s2_fail(error, S2P_EINVAL, "--method %s needs %s; add --in %s", j->method->name,
-                       s2p_need_text(missing), hint_for(missing, j->method, j->view.alive != NULL));
+    if (missing) {
+        size_t id = 0; /* the lowest, which is the one the words are of */
+        while (!(missing >> id & 1)) id++;
+        return s2_fail(error, S2P_EINVAL, "--method %s needs %s; add --in %s=FILE%s",
+                       j->method->name, s2p_need_text(missing), s2p_signal_at(id)->name,
+                       id == S2P_PIXELS ? "" : ".npy");
+    }
     s2p_status st = s2p_plan_create(&j->plan, j->grid);
     if (st != S2P_OK) return s2_fail(error, st, "cannot make a plan: %s", s2p_status_text(st));
     j->merge = json_array();
@@ -414,8 +429,8 @@ static int run(const void *values)
     if (j.options.list_methods) return s2_method_list_print(method_name);
     j.options.stage = -1;
     j.method = s2p_method_at((size_t)j.options.method);
-    s2p_status st = take_inputs(&j, &error);
-    if (st == S2P_OK) st = take_values(&j, &error);
+    s2p_status st = take_values(&j, &error);
+    if (st == S2P_OK) st = take_inputs(&j, &error);
     if (st == S2P_OK) st = check_sizes(&j, &error);
     if (st == S2P_OK) st = read_pictures(&j, &error);
     if (st == S2P_OK) st = read_arrays(&j, &error);
@@ -424,6 +439,7 @@ static int run(const void *values)
     json_decref(j.merge);
     json_decref(j.stages);
     s2p_plan_free(j.plan);
+    s2_golden_fields_free(&j.golden);
     s2_recorded_free(&j.recorded);
     s2_image_free(&j.picture[IMAGE]);
     s2_image_free(&j.picture[GRAY]);
@@ -460,21 +476,20 @@ static const s2_option option_table[] = {
       .group = "Method", .help = "for methods that draw",
       .offset = offsetof(select_options, seed) },
     { .name = "--list-methods", .type = S2_OPTION_FLAG, .group = "Method",
-      .help = "print the methods, what they look at and what --mode published changes, and leave",
+      .help = "print the methods, what they look at, their parameters, and leave",
       .offset = offsetof(select_options, list_methods) },
     { .name = "--in", .label = "FIELD=FILE", .type = S2_OPTION_LIST, .group = "Data",
-      .help = "an array or a picture, repeatable; image or gray (uint8 .npy or a picture file), "
-              "erc [n], feat [n][d], h0 and h1 [n][d] (hidden states around a layer), attn [q][n], "
-              "[heads][q][n] or of the tower [n]; and what golden cases name: input, hidden, q, k, "
-              "q_last, k_img, keys, score, attn_heads, cls_attn_heads, cls_hidden, img_embed, "
-              "txt_embed, vis, text; and alive, the tokens a later stage still has",
+      .help = "a signal by its name, repeatable; --list-methods prints the names; image may be a "
+              "picture file, gray a plane of it; alive: the tokens a later stage still has; and by "
+              "their names in the golden cases feat, h0 and h1 (hidden states around a layer), attn, "
+              "input, q, k, q_last, k_img, keys, score, attn_heads, cls_attn_heads, cls_hidden, "
+              "img_embed, txt_embed, vis",
       .offset = offsetof(select_options, in) },
     { .name = "--set", .label = "FIELD=VALUE", .type = S2_OPTION_LIST, .group = "Data",
-      .help = "a value by its name in the golden cases, repeatable, wins over the option: B, "
-              "retain, K, N, grid (tokens per side), seed, allocator, selector, image_start, "
-              "n_after, layer, per_pivot, num_crops, alpha, beta, dominant, dominant_incl_cls, "
-              "contextual, n_important, important_ratio, stride, keep_ratio, sim_threshold, "
-              "temperature, iterations; and zone, stage (one alone, from 0)",
+      .help = "a parameter of the method by its name, repeatable; --list-methods prints them; and by "
+              "their names in the golden cases, where they win over the option, B, retain, K, N, "
+              "grid (tokens per side), seed, allocator, selector, image_start, n_after, layer, "
+              "dominant_incl_cls; and stage (one alone, from 0)",
       .offset = offsetof(select_options, set) },
     { .name = "--pixels", .label = "WHICH", .type = S2_OPTION_CHOICE, .choice = s2_pixels_name,
       .fallback = "reference", .group = "Data", .help = "how a picture file becomes pixels",

@@ -13,7 +13,8 @@ const char *s2_mode_name(size_t index);
 void s2_after_text(const int32_t *after, int32_t n_stages, char out[S2_AFTER_TEXT]);
 
 /* Every method of a choice function: where it prunes, whether it sees the question, whether it
- * merges, its source; then what each looks at, and what --mode published changes. */
+ * merges, its source; then what each looks at, its parameters, the signals by name, and what --mode
+ * published changes. */
 void s2_method_list(const char *(*name)(size_t index), s2_buffer *out);
 
 /* The same on standard output; the exit code. */

@@ -1,8 +1,8 @@
 /* record.c - a method's view into files, and the `select` command that reads them.
  *
- * recorded.c decides under which name an array is read back. Pixels are written as the method saw
- * them (padded, turned upright), so no policy of reading pictures comes in between. The method runs
- * once more on each view, because the hook comes before the choice: same view, same tokens.
+ * A signal is written under its name in the table of signals, and read back under it (recorded.c).
+ * Pixels are written as the method saw them (padded, turned upright), so no policy of reading
+ * pictures comes in between.
  */
 #include "record.h"
 
@@ -59,13 +59,10 @@ void s2_record_close(s2_record *record) { json_decref(record->selections); }
 
 /* --- one selection ------------------------------------------------------------------- */
 
-typedef struct selection { /* one view on its way */
+typedef struct selection { /* one choice on its way */
     s2_record *record;
-    const s2p_method *method;
-    const s2p_view *view;
-    s2p_grid grid;
-    int32_t picture, part;
-    s2p_plan *plan;
+    const s2v_choice *made;
+    uint32_t seen;  /* signals the method looked at */
     json_t *files;  /* field: path below the folder */
     json_t *values; /* what --set takes */
 } selection;
@@ -81,7 +78,9 @@ static void enter_folder(const selection *s, s2_buffer *path)
     const struct {
         const char *name;
         int32_t number;
-    } level[] = { { "picture", s->picture }, { "part", s->part }, { "stage", s->view->stage } };
+    } level[] = { { "picture", s->made->picture },
+                  { "part", s->made->part },
+                  { "stage", s->made->view->stage } };
     for (size_t i = 0; i < sizeof level / sizeof *level; i++) {
         if (level[i].number == 0) continue;
         s2_buffer_printf(path, "%s-%d", level[i].name, level[i].number);
@@ -130,48 +129,67 @@ static void write_array(selection *s, const char *field, s2_array shape, const v
     s2_buffer_free(&below);
 }
 
-static void write_floats(selection *s, const s2_shown *shown)
+static void write_signal(selection *s, size_t id)
 {
-    s2_array shape = { .type = S2_F32, .n_dims = shown->n_dims, .shape = { 1, 1, 1, 1 } };
+    const s2p_signal_info *info = s2p_signal_at(id);
+    const s2p_signal *signal = &s->made->view->signal[id];
+    s2_array shape = { .type = S2_F32,
+                       .n_dims = (int32_t)strlen(info->shape),
+                       .shape = { 1, 1, 1, 1 } };
     size_t n = sizeof(float);
-    for (int32_t d = 0; d < shown->n_dims; d++) {
-        shape.shape[d] = shown->shape[d];
-        n *= (size_t)shown->shape[d];
+    for (int32_t d = 0; d < shape.n_dims; d++) {
+        shape.shape[d] = signal->shape[d];
+        n *= (size_t)signal->shape[d];
     }
-    write_array(s, s2_field_name(shown->field), shape, shown->data, 1, n, 0);
+    write_array(s, info->name, shape, signal->data, 1, n, 0);
 }
 
-static void set_value(selection *s, const char *name, int32_t value)
+static void write_picture(selection *s)
 {
-    (void)json_object_set_new(s->values, name, json_integer(value));
-}
-
-static void take_values(selection *s)
-{
-    const s2p_taps *t = &s->view->taps;
-    if (s->method->n_stages > 1) set_value(s, "stage", s->view->stage);
-    if (!(s->method->needs & S2P_NEED_ROTATED_KEY)) return;
-    set_value(s, "image_start", t->first_row);
-    set_value(s, "n_after", t->n_prompt - t->first_row - s->grid.rows * s->grid.cols);
+    const s2p_image *image = s->made->view->image;
+    write_array(
+        s, s2p_signal_at(S2P_PIXELS)->name,
+        (s2_array){ .type = S2_U8, .n_dims = 3, .shape = { image->height, image->width, 3, 1 } },
+        image->pixels, (size_t)image->height, 3 * (size_t)image->width, image->stride);
 }
 
 static void write_files(selection *s)
 {
-    const s2p_view *view = s->view;
-    const s2p_image *image = view->signals.image;
-    s2_shown shown[S2_N_FIELDS];
-    const int32_t n = s2_recorded_fields(s->method, view, s->grid, shown);
-    for (int32_t i = 0; i < n; i++) write_floats(s, &shown[i]);
-    if (image && (s2p_method_needs(s->method, &view->choice) & S2P_NEED_PIXELS))
-        write_array(s, "image",
-                    (s2_array){ .type = S2_U8,
-                                .n_dims = 3,
-                                .shape = { image->height, image->width, 3, 1 } },
-                    image->pixels, (size_t)image->height, 3 * (size_t)image->width, image->stride);
+    const s2p_view *view = s->made->view;
+    const uint32_t at_hand = s->seen & ~s2p_view_missing(view, s->seen);
+    for (size_t id = S2P_PIXELS + 1; id < S2P_N_SIGNALS; id++)
+        if (at_hand >> id & 1) write_signal(s, id);
+    if (at_hand & S2P_NEED_PIXELS) write_picture(s);
     if (view->alive)
         write_array(s, "alive",
                     (s2_array){ .type = S2_I32, .n_dims = 1, .shape = { view->n_alive, 1, 1, 1 } },
                     view->alive, 1, (size_t)view->n_alive * sizeof *view->alive, 0);
+}
+
+/* What --set takes: the stage, where the picture stands in the prompt, parameters that are not the
+ * method's own. */
+static void take_values(selection *s)
+{
+    const s2p_method *method = s->made->method;
+    const s2p_view *view = s->made->view;
+    if (method->n_stages > 1)
+        (void)json_object_set_new(s->values, "stage", json_integer(view->stage));
+    for (size_t id = 0; id < S2P_N_SIGNALS; id++) {
+        const char *shape = s2p_signal_at(id)->shape, *prompt = strchr(shape, 'L');
+        if (!prompt || !(s->seen >> id & 1)) continue;
+        const int32_t n_prompt = view->signal[id].shape[prompt - shape];
+        const int32_t n_tokens = s->made->grid.rows * s->made->grid.cols;
+        (void)json_object_set_new(s->values, "image_start", json_integer(view->first_row));
+        (void)json_object_set_new(s->values, "n_after",
+                                  json_integer(n_prompt - view->first_row - n_tokens));
+    }
+    for (size_t i = 0; view->parameters && s2p_method_parameter(method, i); i++) {
+        const s2p_parameter *p = s2p_method_parameter(method, i);
+        const double value = view->parameters->value[i];
+        if (value == p->fallback) continue;
+        (void)json_object_set_new(
+            s->values, p->name, p->is_integer ? json_integer((json_int_t)value) : json_real(value));
+    }
 }
 
 /* --- the command that repeats it ------------------------------------------------------- */
@@ -193,9 +211,10 @@ static void add_option(json_t *list, const char *name, const char *format, ...)
     add_word(list, text);
 }
 
-static void add_choice(json_t *list, const selection *s, const s2p_choice *choice)
+static void add_choice(json_t *list, const selection *s)
 {
-    const s2p_image *image = s->view->signals.image;
+    const s2p_choice *choice = &s->made->view->choice;
+    const s2p_image *image = s->made->view->image;
     s2_image_limits limits;
     s2_image_limits_init(&limits);
     if (choice->side > 0) add_option(list, "--grid", "%d", choice->side);
@@ -208,22 +227,23 @@ static void add_choice(json_t *list, const selection *s, const s2p_choice *choic
         add_option(list, "--max-image-pixels", "%lld", (long long)image->width * image->height);
 }
 
-static json_t *command_of(const selection *s, const s2p_choice *choice)
+static json_t *command_of(const selection *s)
 {
-    const s2p_view *view = s->view;
-    const int32_t n_tokens = s->grid.rows * s->grid.cols;
+    const s2p_view *view = s->made->view;
+    const s2p_grid grid = s->made->grid;
+    const int32_t n_tokens = grid.rows * grid.cols;
     json_t *list = json_array();
     add_word(list, "s2prune");
     add_word(list, "select");
-    add_option(list, "--method", "%s", s->method->name);
+    add_option(list, "--method", "%s", s->made->method->name);
     if (view->mode == S2P_MODE_PUBLISHED) add_option(list, "--mode", "published");
     add_option(list, "--budget", "%d", view->budget < n_tokens ? view->budget : n_tokens);
-    add_option(list, "--tokens", "%dx%d", s->grid.rows, s->grid.cols);
-    add_choice(list, s, choice);
+    add_option(list, "--tokens", "%dx%d", grid.rows, grid.cols);
+    add_choice(list, s);
     const char *field;
     json_t *value;
     json_object_foreach(s->values, field, value)
-        add_option(list, "--set", "%s=%d", field, (int)json_integer_value(value));
+        add_option(list, "--set", "%s=%.17g", field, json_number_value(value));
     json_object_foreach(s->files, field, value)
     {
         add_word(list, "--in");
@@ -256,41 +276,25 @@ static json_t *shell_line(const json_t *list)
 
 /* --- what it kept ------------------------------------------------------------------------ */
 
-/* As the engine does it: a picture too small to measure has its budget spread evenly. What is
- * refused here the engine refuses too, a moment later and in the same words. */
-static s2p_status choose(selection *s, s2p_choice *choice, s2p_error *error)
-{
-    s2p_view view = *s->view;
-    s2p_status st = s2p_plan_create(&s->plan, s->grid);
-    if (st != S2P_OK) return s2_fail(error, st, "--record: %s", s2p_status_text(st));
-    st = s2p_method_run(s->method, &view, s->plan, error);
-    if (st == S2P_EUNSUPPORTED && (s2p_method_needs(s->method, &view.choice) & S2P_NEED_PIXELS)) {
-        *error = (s2p_error){ S2P_OK, "" };
-        choice->allocator = view.choice.allocator = "uniform";
-        st = s2p_method_run(s->method, &view, s->plan, error);
-    }
-    return st;
-}
-
-static json_t *kept_of(const selection *s)
+static json_t *kept_of(const s2p_plan *plan)
 {
     int32_t n;
-    const int32_t *keep = s2p_plan_keep(s->plan, &n);
+    const int32_t *keep = s2p_plan_keep(plan, &n);
     json_t *list = json_array();
     for (int32_t i = 0; i < n; i++) (void)json_array_append_new(list, json_integer(keep[i]));
     return list;
 }
 
-static void describe(selection *s, const s2p_choice *choice)
+static void describe(selection *s)
 {
-    const s2p_view *view = s->view;
-    json_t *argv = command_of(s, choice);
+    const s2v_choice *made = s->made;
+    json_t *argv = command_of(s);
     json_t *one =
-        json_pack("{s:i,s:i,s:i,s:s,s:s,s:i,s:[i,i],s:O,s:O,s:o,s:o,s:o}", "picture", s->picture,
-                  "part", s->part, "stage", view->stage, "method", s->method->name, "mode",
-                  s2_mode_name((size_t)view->mode), "budget", view->budget, "tokens", s->grid.rows,
-                  s->grid.cols, "values", s->values, "files", s->files, "kept", kept_of(s),
-                  "command", shell_line(argv), "argv", argv);
+        json_pack("{s:i,s:i,s:i,s:s,s:s,s:i,s:[i,i],s:O,s:O,s:o,s:o,s:o}", "picture", made->picture,
+                  "part", made->part, "stage", made->view->stage, "method", made->method->name,
+                  "mode", s2_mode_name((size_t)made->view->mode), "budget", made->view->budget,
+                  "tokens", made->grid.rows, made->grid.cols, "values", s->values, "files",
+                  s->files, "kept", kept_of(made->plan), "command", shell_line(argv), "argv", argv);
     if (!one || json_array_append_new(s->record->selections, one) != 0)
         fail(s->record, S2P_ENOMEM, NULL);
 }
@@ -298,26 +302,22 @@ static void describe(selection *s, const s2p_choice *choice)
 void s2_record_view(const s2v_choice *made, void *user)
 {
     s2_record *record = user;
-    const s2p_method *method = made->method;
-    const s2p_view *view = made->view;
-    const s2p_grid grid = made->grid;
-    const int32_t picture = made->picture, part = made->part;
-    if (record->code != S2_EXIT_OK) return;
-    selection s = { record, method, view, grid, picture, part, NULL, json_object(), json_object() };
-    s2p_choice choice = view->choice;
-    if (choose(&s, &choice, &record->refused) == S2P_OK) {
-        take_values(&s);
-        write_files(&s);
-        if (record->code == S2_EXIT_OK) describe(&s, &choice);
-    }
+    if (record->code != S2_EXIT_OK || !made->plan) return;
+    selection s = { .record = record,
+                    .made = made,
+                    .seen =
+                        s2p_method_needs(made->method, &made->view->choice) | made->method->takes,
+                    .files = json_object(),
+                    .values = json_object() };
+    take_values(&s);
+    write_files(&s);
+    if (record->code == S2_EXIT_OK) describe(&s);
     json_decref(s.values);
     json_decref(s.files);
-    s2p_plan_free(s.plan);
 }
 
 int s2_record_finish(s2_record *record, const int32_t *after, int32_t n_stages)
 {
-    if (record->refused.status != S2P_OK) fail(record, record->refused.status, &record->refused);
     if (record->code != S2_EXIT_OK) return record->code;
     json_t *layers = json_array();
     for (int32_t i = 0; i < n_stages; i++)

@@ -1,6 +1,6 @@
 /* record.h - `run --record`: what a method saw, written so that `select` can choose again.
  *
- *   DIR/erc.npy              the first picture, its first part, the first stage: fields of `select`
+ *   DIR/erc.npy              the first picture, its first part, the first stage: signals by name
  *   DIR/stage-1/erc.npy      every number that is not 0 is a folder:
  *   DIR/picture-1/part-1/stage-2/...
  *   DIR/record.json          written last: every selection, what it kept, the command to repeat it
@@ -15,8 +15,7 @@
 typedef struct s2_record {
     const char *folder;
     json_t *selections;
-    int code;          /* of the first failure, which has been printed; nothing more is done then */
-    s2p_error refused; /* by the method; said at the end, if the engine did not */
+    int code; /* of the first failure, which has been printed; nothing more is done then */
 } s2_record;
 
 /* Make the folder, or take one that is empty. S2P_EINVAL: it holds something, S2P_EIO: it cannot be
@@ -24,8 +23,8 @@ typedef struct s2_record {
 s2p_status s2_record_open(s2_record *record, const char *folder, s2p_error *error);
 void s2_record_close(s2_record *record);
 
-/* Write one view and remember what the method kept of it. `user` is the s2_record: this is an
- * s2v_recorder. */
+/* Write one view and remember what the method kept of it; nothing of a choice that was refused,
+ * which the engine reports. `user` is the s2_record: this is an s2v_recorder. */
 void s2_record_view(const s2v_choice *made, void *user);
 
 /* Write record.json. after: the decoder layer each stage followed. Returns the exit code. */

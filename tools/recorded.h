@@ -1,44 +1,12 @@
-/* recorded.h - arrays by the names the golden cases give them, and the view a method gets of them.
+/* recorded.h - signals as files: what `run --record` wrote, and the view `select` makes of it.
  *
- * `select` reads them from files, `verify` from cases; both show them to the method the same way.
+ * A file holds the signal of its name, in the shape the table of signals gives it.
  */
 #ifndef S2_TOOLS_RECORDED_H
 #define S2_TOOLS_RECORDED_H
 
 #include "inputs.h"
 #include "prune/method.h"
-
-typedef enum s2_field {
-    S2_FIELD_ERC,
-    S2_FIELD_FEAT,
-    S2_FIELD_H0,
-    S2_FIELD_H1,
-    S2_FIELD_ATTN,
-    S2_FIELD_INPUT,
-    S2_FIELD_HIDDEN,
-    S2_FIELD_CLS_HIDDEN,
-    S2_FIELD_K,
-    S2_FIELD_Q,
-    S2_FIELD_Q_LAST,
-    S2_FIELD_K_IMG,
-    S2_FIELD_KEYS,
-    S2_FIELD_SCORE,
-    S2_FIELD_ATTN_HEADS,
-    S2_FIELD_CLS_ATTN_HEADS,
-    S2_FIELD_IMG_EMBED,
-    S2_FIELD_TXT_EMBED,
-    S2_FIELD_VIS,
-    S2_FIELD_TEXT,
-    S2_N_FIELDS
-} s2_field;
-
-typedef enum s2_made { /* arrays computed from those */
-                       S2_MADE_ERC,
-                       S2_MADE_QUERY_ATTN,
-                       S2_MADE_MEAN_QUERY,
-                       S2_MADE_CLASS_ATTN,
-                       S2_N_MADE
-} s2_made;
 
 typedef struct s2_recorded { /* all zero to begin with */
     const s2p_method *method;
@@ -47,11 +15,11 @@ typedef struct s2_recorded { /* all zero to begin with */
     int32_t n_after;     /* rows behind it; 0: not known */
     int32_t *alive;      /* [n_alive] tokens a later stage still has; NULL: all. Owned */
     int32_t n_alive;
-    s2_tensor field[S2_N_FIELDS];
-    float *made[S2_N_MADE];
+    s2_tensor signal[S2P_N_SIGNALS]; /* owned */
 } s2_recorded;
 
-const char *s2_field_name(size_t index); /* NULL past the end */
+/* The signal of that name, the picture aside; S2P_N_SIGNALS: there is none. */
+s2p_signal_id s2_signal_named(const char *name);
 
 /* The tokens still there, int32 or int64, ascending: before the arrays, whose decoder signals have
  * a row for each then. */
@@ -59,29 +27,19 @@ s2p_status s2_recorded_read_alive(s2_recorded *recorded, const char *path, s2p_e
 s2p_status s2_recorded_take_alive(s2_recorded *recorded, const s2_array *array, const char *path,
                                   s2p_error *error);
 
-/* From a file, or from an array at hand (`path` is for the sentence). What shape a field has
- * depends on the method. */
-s2p_status s2_recorded_read(s2_recorded *recorded, s2_field field, const char *path,
+/* From a file, or from an array at hand (`path` is for the sentence). */
+s2p_status s2_recorded_read(s2_recorded *recorded, s2p_signal_id signal, const char *path,
                             s2p_error *error);
-s2p_status s2_recorded_take(s2_recorded *recorded, s2_field field, const s2_array *array,
+s2p_status s2_recorded_take(s2_recorded *recorded, s2p_signal_id signal, const s2_array *array,
                             const char *path, s2p_error *error);
 
-/* Fill view->signals (the picture aside), view->taps and view->alive; borrowed from `recorded`.
- * S2P_EFORMAT when two arrays do not go together. */
-s2p_status s2_recorded_view(s2_recorded *recorded, s2p_view *view, s2p_error *error);
+/* What the letters of a shape stand for here. */
+s2_sizes s2_recorded_sizes(const s2_recorded *recorded);
+
+/* Fill the signals that were read, view->alive and view->first_row; borrowed from `recorded`. */
+void s2_recorded_view(const s2_recorded *recorded, s2p_view *view);
 
 void s2_recorded_free(s2_recorded *recorded);
-
-typedef struct s2_shown { /* one array of a view under the name `select` takes it by; borrowed */
-    s2_field field;
-    const float *data;
-    int32_t n_dims, shape[3];
-} s2_shown;
-
-/* The inverse: what the method needs of a view, as fields that show it the same again; the picture
- * and view->alive aside. Returns how many, S2_N_FIELDS at most. */
-int32_t s2_recorded_fields(const s2p_method *method, const s2p_view *view, s2p_grid grid,
-                           s2_shown out[S2_N_FIELDS]);
 
 /* --- later stages (restricted.c) --- */
 
@@ -89,7 +47,7 @@ int32_t s2_recorded_fields(const s2p_method *method, const s2p_view *view, s2p_g
  * for the tokens still there. Free with s2_restricted_free. */
 typedef struct s2_restricted {
     s2p_view view;
-    float *erc, *hidden, *query_attn, *plain_key;
+    float *made[S2P_N_SIGNALS];
 } s2_restricted;
 
 s2p_status s2_restrict(const s2p_view *all, int32_t n_tokens, const int32_t *alive, int32_t n_alive,

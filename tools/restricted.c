@@ -13,63 +13,64 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* [n_blocks][n][width] to [n_blocks][n_alive][width]; NULL stays NULL. */
-static bool gather(const float *from, size_t n_blocks, int32_t n, size_t width,
-                   const int32_t *alive, int32_t n_alive, float **out)
+/* The rows of the tokens alive, along the dimension of a shape that counts them. */
+static float *gather(const s2p_signal *from, size_t alive_dim, const int32_t *alive,
+                     int32_t n_alive, s2p_signal *to)
 {
-    if (!from) return true;
-    *out = malloc(n_blocks * (size_t)n_alive * width * sizeof **out);
-    if (!*out) return false;
-    for (size_t b = 0; b < n_blocks; b++)
+    size_t n_blocks = 1, width = 1;
+    for (size_t d = 0; d < alive_dim; d++) n_blocks *= (size_t)from->shape[d];
+    for (size_t d = alive_dim + 1; d < 3 && from->shape[d] > 0; d++)
+        width *= (size_t)from->shape[d];
+    const size_t n = (size_t)from->shape[alive_dim];
+    float *rows = malloc(n_blocks * (size_t)n_alive * width * sizeof *rows);
+    for (size_t b = 0; rows && b < n_blocks; b++)
         for (int32_t i = 0; i < n_alive; i++)
-            memcpy(*out + (b * (size_t)n_alive + (size_t)i) * width,
-                   from + (b * (size_t)n + (size_t)alive[i]) * width, width * sizeof **out);
-    return true;
+            memcpy(rows + (b * (size_t)n_alive + (size_t)i) * width,
+                   from->data + (b * n + (size_t)alive[i]) * width, width * sizeof *rows);
+    to->data = rows;
+    to->shape[alive_dim] = n_alive;
+    return rows;
 }
 
 /* Attention recorded once stays what it is when tokens go: one head whose softmax over those left
  * ranks them as before. The goldens of FEATHER's second stage are made that way. */
-static s2p_status restrict_attention(const s2p_taps *t, int32_t n_tokens, const int32_t *alive,
+static s2p_status restrict_attention(const s2p_view *all, int32_t n_tokens, const int32_t *alive,
                                      int32_t n_alive, s2_restricted *out)
 {
     static const float one = 1.0f;
     double *score = malloc((size_t)n_tokens * sizeof *score);
-    out->plain_key = malloc((size_t)n_alive * sizeof *out->plain_key);
-    s2p_status st = score && out->plain_key
-                        ? s2p_head_attention(t->last_query, t, n_tokens, score, NULL)
-                        : S2P_ENOMEM;
+    float *key = malloc((size_t)n_alive * sizeof *key);
+    free(out->made[S2P_PLAIN_KEY]);
+    out->made[S2P_PLAIN_KEY] = key;
+    s2p_status st = score && key ? s2p_head_attention(&all->signal[S2P_LAST_QUERY],
+                                                      &all->signal[S2P_PLAIN_KEY], score, NULL)
+                                 : S2P_ENOMEM;
     for (int32_t i = 0; st == S2P_OK && i < n_alive; i++)
-        out->plain_key[i] = (float)log(fmax(score[alive[i]], DBL_MIN));
+        key[i] = (float)log(fmax(score[alive[i]], DBL_MIN));
     free(score);
-    s2p_taps *taps = &out->view.taps;
-    taps->plain_key = out->plain_key;
-    taps->last_query = &one;
-    taps->n_heads = taps->n_kv_heads = taps->head_dim = 1;
+    out->view.signal[S2P_PLAIN_KEY] = (s2p_signal){ key, { 1, n_alive, 1 } };
+    out->view.signal[S2P_LAST_QUERY] = (s2p_signal){ &one, { 1, 1, 1 } };
     return st;
 }
 
 s2p_status s2_restrict(const s2p_view *all, int32_t n_tokens, const int32_t *alive, int32_t n_alive,
                        s2_restricted *out)
 {
-    const s2p_signals *s = &all->signals;
     *out = (s2_restricted){ .view = *all };
-    if (!gather(s->erc, 1, n_tokens, 1, alive, n_alive, &out->erc) ||
-        !gather(s->hidden, 1, n_tokens, (size_t)s->hidden_dim, alive, n_alive, &out->hidden) ||
-        !gather(s->query_attn, (size_t)s->n_queries, n_tokens, 1, alive, n_alive, &out->query_attn))
-        return S2P_ENOMEM;
     out->view.alive = alive;
     out->view.n_alive = n_alive;
-    out->view.signals.erc = out->erc;
-    out->view.signals.hidden = out->hidden;
-    out->view.signals.query_attn = out->query_attn;
-    if (!all->taps.plain_key || !all->taps.last_query) return S2P_OK;
-    return restrict_attention(&all->taps, n_tokens, alive, n_alive, out);
+    for (size_t id = 0; id < S2P_N_SIGNALS; id++) {
+        const char *shape = s2p_signal_at(id)->shape, *at = strchr(shape, 'a');
+        if (!at || !all->signal[id].data) continue;
+        out->made[id] =
+            gather(&all->signal[id], (size_t)(at - shape), alive, n_alive, &out->view.signal[id]);
+        if (!out->made[id]) return S2P_ENOMEM;
+    }
+    if (s2p_view_missing(all, S2P_NEED_LAST_QUERY | S2P_NEED_PLAIN_KEY)) return S2P_OK;
+    return restrict_attention(all, n_tokens, alive, n_alive, out);
 }
 
 void s2_restricted_free(s2_restricted *restricted)
 {
-    free(restricted->erc);
-    free(restricted->hidden);
-    free(restricted->query_attn);
-    free(restricted->plain_key);
+    for (size_t id = 0; id < S2P_N_SIGNALS; id++) free(restricted->made[id]);
 }

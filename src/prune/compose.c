@@ -4,37 +4,9 @@
  * one only calls them in order.
  */
 #include "prune/scaffold.h"
+#include "prune/signals.h"
 
 #include <string.h>
-
-uint32_t s2p_missing_signals(const s2p_signals *signals, uint32_t needs)
-{
-    uint32_t have = 0;
-    if (signals->image) have |= S2P_NEED_PIXELS;
-    if (signals->erc) have |= S2P_NEED_ERC;
-    if (signals->hidden && signals->hidden_dim > 0) have |= S2P_NEED_HIDDEN;
-    if (signals->feature && signals->feature_dim > 0) have |= S2P_NEED_FEATURE;
-    if (signals->query_attn && signals->n_queries > 0)
-        have |= S2P_NEED_QUERY_ATTN | S2P_NEED_LAST_ATTN;
-    return needs & ~have;
-}
-
-const char *s2p_need_text(uint32_t needs)
-{
-    if (needs & S2P_NEED_PIXELS) return "a picture";
-    if (needs & S2P_NEED_ERC) return "ERC scores";
-    if (needs & S2P_NEED_HIDDEN) return "hidden states";
-    if (needs & S2P_NEED_FEATURE) return "visual features";
-    if (needs & (S2P_NEED_QUERY_ATTN | S2P_NEED_LAST_ATTN)) return "question attention";
-    if (needs & S2P_NEED_VISION_ATTN) return "attention of the vision tower";
-    if (needs & S2P_NEED_VISION_KEY) return "keys of the vision tower";
-    if (needs & S2P_NEED_TEXT) return "embeddings of the question";
-    if (needs & S2P_NEED_LAST_QUERY) return "the query of the last prompt token before rotation";
-    if (needs & S2P_NEED_MEAN_QUERY) return "the mean query before rotation";
-    if (needs & S2P_NEED_PLAIN_KEY) return "keys before rotation";
-    if (needs & S2P_NEED_ROTATED_KEY) return "rotated keys of the whole prompt";
-    return "normed hidden states of the whole prompt";
-}
 
 /* A.1: regions, their capacities, and their pixels where there is a picture. */
 static s2p_status lay_out(const s2p_image *image, int32_t side, s2p_plan *plan, s2p_error *error)
@@ -55,30 +27,30 @@ static s2p_status lay_out(const s2p_image *image, int32_t side, s2p_plan *plan, 
 }
 
 /* A.2-A.3: how many tokens each region gets. */
-static s2p_status allocate(const s2p_allocator *allocator, const s2p_signals *signals,
-                           int32_t budget, uint64_t seed, s2p_plan *plan, s2p_error *error)
+static s2p_status allocate(const s2p_allocator *allocator, const s2p_view *view, s2p_plan *plan,
+                           s2p_error *error)
 {
-    const int32_t n = plan->side * plan->side;
+    const int32_t n = plan->side * plan->side, budget = view->budget;
     if (budget < n || budget > s2p_tokens(plan->grid))
         return s2p_refuse(error, S2P_EBUDGET,
                           "budget %d is outside %d (one token per region of a %dx%d grid) to %d "
                           "(all tokens)",
                           budget, n, plan->side, plan->side, s2p_tokens(plan->grid));
-    const uint32_t missing = s2p_missing_signals(signals, allocator->needs);
+    const uint32_t missing = s2p_view_missing(view, allocator->needs);
     if (missing)
         return s2p_refuse(error, S2P_EINVAL, "allocator '%s' needs %s", allocator->name,
                           s2p_need_text(missing));
 
     memset(plan->raw, 0, (size_t)n * sizeof *plan->raw);
     memset(plan->score, 0, (size_t)n * sizeof *plan->score);
-    if (allocator->draw) return allocator->draw(budget, seed, plan);
+    if (allocator->draw) return allocator->draw(budget, view->choice.seed, plan);
 
-    s2p_status st = allocator->measure(signals, plan);
+    s2p_status st = allocator->measure(view, plan);
     if (st == S2P_EUNSUPPORTED)
         return s2p_refuse(
             error, st, "a picture of %dx%d pixels is too small for %dx%d tokens in %dx%d regions",
-            signals->image->width, signals->image->height, plan->grid.rows, plan->grid.cols,
-            plan->side, plan->side);
+            view->image->width, view->image->height, plan->grid.rows, plan->grid.cols, plan->side,
+            plan->side);
     if (st == S2P_OK) st = s2p_normalise(plan->raw, n, plan->score);
     if (st != S2P_OK)
         return s2p_refuse(error, st, "allocator '%s': %s", allocator->name, s2p_status_text(st));
@@ -101,15 +73,15 @@ static s2p_status cut_cells(int32_t budget, s2p_plan *plan)
 }
 
 /* A.5-A.6: one token per cell; nothing when the selector has nothing to look at. */
-static s2p_status represent(const s2p_selector *selector, const s2p_signals *signals, uint64_t seed,
-                            s2p_plan *plan, s2p_error *error)
+static s2p_status represent(const s2p_selector *selector, const s2p_view *view, s2p_plan *plan,
+                            s2p_error *error)
 {
-    if (s2p_missing_signals(signals, selector->needs)) return S2P_OK;
+    if (s2p_view_missing(view, selector->needs)) return S2P_OK;
     s2p_status st;
     if (selector->pick) {
-        st = selector->pick(plan->grid, plan->cell, plan->budget, seed, plan->order);
+        st = selector->pick(plan->grid, plan->cell, plan->budget, view->choice.seed, plan->order);
     } else {
-        st = selector->rate(signals, s2p_tokens(plan->grid), plan->token_score);
+        st = selector->rate(view, s2p_tokens(plan->grid), plan->token_score);
         if (st == S2P_OK)
             st = s2p_select(plan->grid, plan->cell, plan->budget, plan->token_score, plan->order);
     }
@@ -119,12 +91,10 @@ static s2p_status represent(const s2p_selector *selector, const s2p_signals *sig
     return S2P_OK;
 }
 
-s2p_status s2p_prune(const s2p_signals *signals, int32_t budget, const s2p_choice *choice,
-                     s2p_plan *plan, s2p_error *error)
+s2p_status s2p_prune(const s2p_view *view, s2p_plan *plan, s2p_error *error)
 {
-    static const s2p_choice paper = { 0 };
-    if (!signals || !plan) return s2p_refuse(error, S2P_EINVAL, "signals and a plan are required");
-    if (!choice) choice = &paper;
+    if (!view || !plan) return s2p_refuse(error, S2P_EINVAL, "a view and a plan are required");
+    const s2p_choice *choice = &view->choice;
     s2p_plan_clear(plan);
 
     const s2p_allocator *allocator = s2p_allocator_find(choice->allocator);
@@ -133,12 +103,15 @@ s2p_status s2p_prune(const s2p_signals *signals, int32_t budget, const s2p_choic
     const s2p_selector *selector = s2p_selector_find(choice->selector);
     if (!selector)
         return s2p_refuse(error, S2P_EINVAL, "unknown selector '%.60s'", choice->selector);
-    const int32_t side = choice->side != 0 ? choice->side : s2p_coarse_side(plan->grid, budget);
+    const int32_t side =
+        choice->side != 0 ? choice->side : s2p_coarse_side(plan->grid, view->budget);
 
-    s2p_status st = lay_out(signals->image, side, plan, error);
-    if (st == S2P_OK) st = allocate(allocator, signals, budget, choice->seed, plan, error);
-    if (st == S2P_OK) st = cut_cells(budget, plan);
-    if (st == S2P_OK) st = represent(selector, signals, choice->seed, plan, error);
+    s2p_status st =
+        s2p_view_check_shapes(view, plan, allocator->needs | selector->needs, "s2prune", error);
+    if (st == S2P_OK) st = lay_out(view->image, side, plan, error);
+    if (st == S2P_OK) st = allocate(allocator, view, plan, error);
+    if (st == S2P_OK) st = cut_cells(view->budget, plan);
+    if (st == S2P_OK) st = represent(selector, view, plan, error);
     if (st != S2P_OK) {
         s2p_plan_clear(plan);
         return st;
@@ -150,8 +123,8 @@ s2p_status s2p_prune(const s2p_signals *signals, int32_t budget, const s2p_choic
 s2p_status s2p_s2prune(const s2p_image *image, int32_t budget, int32_t side, const float *erc,
                        s2p_plan *plan)
 {
-    if (!image || !erc) return S2P_EINVAL;
-    const s2p_signals signals = { .image = image, .erc = erc };
-    const s2p_choice choice = { .side = side };
-    return s2p_prune(&signals, budget, &choice, plan, NULL);
+    if (!image || !erc || !plan) return S2P_EINVAL;
+    s2p_view view = { .budget = budget, .image = image, .choice = { .side = side } };
+    view.signal[S2P_ERC] = (s2p_signal){ erc, { s2p_tokens(plan->grid) } };
+    return s2p_prune(&view, plan, NULL);
 }

@@ -79,24 +79,25 @@ void s2p_column_means(const float *x, int32_t n_rows, int32_t n, double *out)
     }
 }
 
-s2p_status s2p_head_attention(const float *query, const s2p_taps *taps, int32_t n, double *out,
+s2p_status s2p_head_attention(const s2p_signal *query, const s2p_signal *key, double *out,
                               s2p_error *error)
 {
-    const int32_t dim = taps->head_dim;
-    if (taps->n_heads % taps->n_kv_heads != 0)
-        return s2p_refuse(error, S2P_EINVAL, "%d query heads cannot share %d key heads",
-                          taps->n_heads, taps->n_kv_heads);
+    const int32_t n_heads = query->shape[0], n_kv_heads = key->shape[0];
+    const int32_t n = key->shape[1], dim = key->shape[2];
+    if (n_heads % n_kv_heads != 0)
+        return s2p_refuse(error, S2P_EINVAL, "%d query heads cannot share %d key heads", n_heads,
+                          n_kv_heads);
     double *weight = malloc((size_t)n * sizeof *weight);
     if (!weight) return S2P_ENOMEM;
     memset(out, 0, (size_t)n * sizeof *out);
-    const int32_t n_shared = taps->n_heads / taps->n_kv_heads;
-    for (int32_t h = 0; h < taps->n_heads; h++) {
-        const float *q = query + (ptrdiff_t)h * dim;
-        const float *k = taps->plain_key + (ptrdiff_t)(h / n_shared) * n * dim;
+    const int32_t n_shared = n_heads / n_kv_heads;
+    for (int32_t h = 0; h < n_heads; h++) {
+        const float *q = query->data + (ptrdiff_t)h * dim;
+        const float *k = key->data + (ptrdiff_t)(h / n_shared) * n * dim;
         for (int32_t i = 0; i < n; i++)
             weight[i] = s2p_dot(q, k + (ptrdiff_t)i * dim, dim) / sqrt((double)dim);
         s2p_softmax(weight, n);
-        for (int32_t i = 0; i < n; i++) out[i] += weight[i] / taps->n_heads;
+        for (int32_t i = 0; i < n; i++) out[i] += weight[i] / n_heads;
     }
     free(weight);
     return S2P_OK;
@@ -104,23 +105,23 @@ s2p_status s2p_head_attention(const float *query, const s2p_taps *taps, int32_t 
 
 s2p_status s2p_relevance(const s2p_view *view, int32_t n, double *out, s2p_error *error)
 {
-    const s2p_taps *t = &view->taps;
-    const float *visual = t->aligned ? t->aligned : view->signals.feature;
-    const int32_t dim = t->aligned ? t->text_dim : view->signals.feature_dim;
-    if (dim != t->text_dim)
+    const s2p_signal *text = &view->signal[S2P_TEXT], *aligned = &view->signal[S2P_ALIGNED];
+    const s2p_signal *visual = aligned->data ? aligned : &view->signal[S2P_FEATURE];
+    const int32_t n_text = text->shape[0], dim = visual->shape[1];
+    if (dim != text->shape[1])
         return s2p_refuse(error, S2P_EINVAL,
                           "visual rows have %d values, embeddings of the question %d", dim,
-                          t->text_dim);
-    double *norm = malloc((size_t)t->n_text * sizeof *norm);
+                          text->shape[1]);
+    double *norm = malloc((size_t)n_text * sizeof *norm);
     if (!norm) return S2P_ENOMEM;
-    s2p_norms(t->text, t->n_text, dim, norm);
+    s2p_norms(text->data, n_text, dim, norm);
     for (int32_t i = 0; i < n; i++) {
-        const float *row = visual + (ptrdiff_t)i * dim;
+        const float *row = visual->data + (ptrdiff_t)i * dim;
         const double own = sqrt(s2p_dot(row, row, dim));
         double sum = 0.0;
-        for (int32_t m = 0; m < t->n_text; m++)
-            sum += s2p_cosine(row, own, t->text + (ptrdiff_t)m * dim, norm[m], dim);
-        out[i] = sum / t->n_text;
+        for (int32_t m = 0; m < n_text; m++)
+            sum += s2p_cosine(row, own, text->data + (ptrdiff_t)m * dim, norm[m], dim);
+        out[i] = sum / n_text;
     }
     free(norm);
     return S2P_OK;

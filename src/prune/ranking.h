@@ -38,10 +38,9 @@ void s2p_softmax(double *x, int32_t n);
 /* Column means of [n_rows][n]. */
 void s2p_column_means(const float *x, int32_t n_rows, int32_t n, double *out);
 
-/* mean over heads of softmax_i(q_h . k_h,i / sqrt(head_dim)) over the n keys alone. query:
- * [n_heads][head_dim]. key: [n_kv_heads][n][head_dim], each shared by n_heads / n_kv_heads heads.
- */
-s2p_status s2p_head_attention(const float *query, const s2p_taps *taps, int32_t n, double *out,
+/* mean over heads of softmax_i(q_h . k_h,i / sqrt(e)) over the keys alone. query: [h][e]. key:
+ * [k][n][e], each shared by h / k heads. out: [n]. */
+s2p_status s2p_head_attention(const s2p_signal *query, const s2p_signal *key, double *out,
                               s2p_error *error);
 
 /* r_i = mean over the question tokens of cos(visual row i, token). out: [n] of all tokens. */

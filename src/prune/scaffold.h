@@ -13,25 +13,6 @@
 
 #include <stdbool.h>
 
-enum { /* which members of s2p_signals must be there */
-       S2P_NEED_PIXELS = 1 << 0,
-       S2P_NEED_ERC = 1 << 1,
-       S2P_NEED_HIDDEN = 1 << 2,
-       S2P_NEED_FEATURE = 1 << 3,
-       S2P_NEED_QUERY_ATTN = 1 << 4,
-
-       /* From here on members of s2p_taps (method.h); the last row of query_attn alone is first. */
-       S2P_NEED_LAST_ATTN = 1 << 5,
-       S2P_NEED_VISION_ATTN = 1 << 6,
-       S2P_NEED_VISION_KEY = 1 << 7,
-       S2P_NEED_TEXT = 1 << 8,
-       S2P_NEED_LAST_QUERY = 1 << 9,
-       S2P_NEED_MEAN_QUERY = 1 << 10,
-       S2P_NEED_PLAIN_KEY = 1 << 11,
-       S2P_NEED_ROTATED_KEY = 1 << 12,
-       S2P_NEED_NORMED = 1 << 13,
-};
-
 struct s2p_plan {
     s2p_grid grid;
     int32_t side, budget, n_keep;
@@ -58,9 +39,9 @@ typedef struct s2p_allocator {
     const char *name, *source;
     uint32_t needs;
     bool draws; /* reads the seed */
-    /* Exactly one of the two: fill plan->raw from the signals and let Algorithm S2 share by it, or
+    /* Exactly one of the two: fill plan->raw from the view and let Algorithm S2 share by it, or
      * fill plan->share directly. */
-    s2p_status (*measure)(const s2p_signals *signals, s2p_plan *plan);
+    s2p_status (*measure)(const s2p_view *view, s2p_plan *plan);
     s2p_status (*draw)(int32_t budget, uint64_t seed, s2p_plan *plan);
 } s2p_allocator;
 
@@ -70,7 +51,7 @@ typedef struct s2p_selector {
     bool draws; /* reads the seed */
     /* Exactly one of the two: score every token and let the first maximum of each cell win, or
      * pick a token of each cell directly. */
-    s2p_status (*rate)(const s2p_signals *signals, int32_t n_tokens, float *score);
+    s2p_status (*rate)(const s2p_view *view, int32_t n_tokens, float *score);
     s2p_status (*pick)(s2p_grid grid, const s2p_rect *cells, int32_t n_cells, uint64_t seed,
                        int32_t *pick);
 } s2p_selector;
@@ -78,12 +59,6 @@ typedef struct s2p_selector {
 /* NULL stands for the paper's choice; NULL is returned for an unknown name. */
 const s2p_allocator *s2p_allocator_find(const char *name);
 const s2p_selector *s2p_selector_find(const char *name);
-
-/* The needs that `signals` cannot satisfy. */
-uint32_t s2p_missing_signals(const s2p_signals *signals, uint32_t needs);
-
-/* "a picture", "ERC scores", ...: the lowest need in the set. */
-const char *s2p_need_text(uint32_t needs);
 
 /* Make `order` the plan's result: n distinct tokens in any order. */
 s2p_status s2p_plan_take(s2p_plan *plan, const int32_t *order, int32_t n);

@@ -186,8 +186,8 @@ static void keep_attention(const s2v_choice *choice, void *user)
     const s2p_view *view = choice->view;
     const s2p_grid grid = choice->grid;
     w->n_tokens = grid.rows * grid.cols;
-    for (int32_t i = 0; view->taps.vision_attn && i < w->n_tokens; i++)
-        w->attn[i] = (double)view->taps.vision_attn[i];
+    const float *attn = view->signal[S2P_VISION_ATTN].data;
+    for (int32_t i = 0; attn && i < w->n_tokens; i++) w->attn[i] = (double)attn[i];
 }
 
 static s2v_session *watch(const pair *p, const question *q)

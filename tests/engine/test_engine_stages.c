@@ -115,21 +115,22 @@ static int32_t count_question(const boundary *b)
 static void check_decoder(const s2p_view *v, const run *r, const boundary *b, int32_t layer,
                           int32_t unit, const int32_t *row, int32_t n)
 {
-    const s2p_signals *s = &v->signals;
+    const float *hidden = v->signal[S2P_HIDDEN].data, *erc = v->signal[S2P_ERC].data;
     const bool sees_all = r->method->needs & S2P_NEED_QUERY_ATTN;
+    const float *attn = v->signal[sees_all ? S2P_QUERY_ATTN : S2P_LAST_ATTN].data;
     const int32_t n_queries = sees_all ? count_question(&plain.at[0]) : 1;
-    if (s->query_attn) assert_int_equal(s->n_queries, n_queries);
+    if (sees_all) assert_int_equal(v->signal[S2P_QUERY_ATTN].shape[0], n_queries);
     for (int32_t i = 0; i < n; i++) {
-        if (s->hidden) assert_close("hidden", s->hidden + i * TINY_WIDTH, b->h[row[i]], TINY_WIDTH);
-        for (int32_t q = 0; s->query_attn && q < n_queries; q++)
-            assert_close("attention", &s->query_attn[q * n + i],
+        if (hidden) assert_close("hidden", hidden + i * TINY_WIDTH, b->h[row[i]], TINY_WIDTH);
+        for (int32_t q = 0; attn && q < n_queries; q++)
+            assert_close("attention", &attn[q * n + i],
                          &r->attn[layer][(b->n - n_queries + q) * b->n + row[i]], 1);
-        if (!s->erc || r->at[layer].n != b->n) continue; /* rows left just before that layer */
+        if (!erc || r->at[layer].n != b->n) continue; /* rows left just before that layer */
         double squares = 0.0;
         for (int32_t k = 0; k < TINY_WIDTH; k++)
             squares += pow((double)b->h[row[i]][k] - (double)r->at[layer].h[row[i]][k], 2.0);
         const float change = (float)sqrt(squares);
-        assert_close("erc", &s->erc[i], &change, 1);
+        assert_close("erc", &erc[i], &change, 1);
         if (v->stage == 0 && unit % S2V_MAX_PARTS == 0)
             assert_close("erc", &r->erc[unit / S2V_MAX_PARTS][i], &change, 1);
     }
@@ -138,15 +139,17 @@ static void check_decoder(const s2p_view *v, const run *r, const boundary *b, in
 static void check_queries(const s2p_view *v, const run *r, const boundary *b, int32_t layer,
                           const int32_t *row, int32_t n)
 {
-    const s2p_taps *t = &v->taps;
+    const float *last_query = v->signal[S2P_LAST_QUERY].data;
+    const float *mean_query = v->signal[S2P_MEAN_QUERY].data;
+    const float *plain_key = v->signal[S2P_PLAIN_KEY].data;
     const s2v_probe *p = &r->probe[layer + r->method->ahead];
     if (!r->method->ahead && r->at[layer].n != b->n) return; /* likewise */
-    if (t->last_query) assert_close("last query", t->last_query, p->last_query, QUERY_WIDTH);
-    if (t->mean_query)
-        assert_close("mean query", t->mean_query, p->mean_query + row[n - 1] * QUERY_WIDTH,
+    if (last_query) assert_close("last query", last_query, p->last_query, QUERY_WIDTH);
+    if (mean_query)
+        assert_close("mean query", mean_query, p->mean_query + row[n - 1] * QUERY_WIDTH,
                      QUERY_WIDTH);
-    for (int32_t i = 0; t->plain_key && i < n; i++)
-        assert_close("plain key", t->plain_key + i * KV_WIDTH, p->plain_key + row[i] * KV_WIDTH,
+    for (int32_t i = 0; plain_key && i < n; i++)
+        assert_close("plain key", plain_key + i * KV_WIDTH, p->plain_key + row[i] * KV_WIDTH,
                      KV_WIDTH);
 }
 
@@ -167,22 +170,23 @@ static void norm_row(const s2v_session *session, const float *h, float *out)
 static void check_prompt(const s2p_view *v, const run *r, const boundary *b, int32_t layer,
                          const int32_t *row, int32_t n)
 {
-    const s2p_taps *t = &v->taps;
+    const s2p_signal *key = &v->signal[S2P_ROTATED_KEY], *through = &v->signal[S2P_NORMED];
     int32_t list[MAX_ROWS], n_list = 0;
-    if (!t->rotated_key && !t->normed) return;
+    if (!key->data && !through->data) return;
     for (int32_t i = 0; i < row[0]; i++)
         if (b->unit[i] < 0) list[n_list++] = i;
-    assert_int_equal(t->first_row, n_list);
+    assert_int_equal(v->first_row, n_list);
     for (int32_t i = 0; i < n; i++) list[n_list++] = row[i];
     for (int32_t i = row[0]; i < b->n; i++)
         if (b->unit[i] < 0) list[n_list++] = i;
-    assert_int_equal(t->n_prompt, n_list);
+    assert_int_equal(key->shape[1], n_list);
+    assert_int_equal(through->shape[0], n_list);
     for (int32_t i = 0; i < n_list; i++) {
         float normed[TINY_WIDTH];
         norm_row(r->session, b->h[list[i]], normed);
-        assert_close("key", t->rotated_key + i * KV_WIDTH,
-                     r->rotated_key[layer] + list[i] * KV_WIDTH, KV_WIDTH);
-        assert_close("normed", t->normed + i * TINY_WIDTH, normed, TINY_WIDTH);
+        assert_close("key", key->data + i * KV_WIDTH, r->rotated_key[layer] + list[i] * KV_WIDTH,
+                     KV_WIDTH);
+        assert_close("normed", through->data + i * TINY_WIDTH, normed, TINY_WIDTH);
     }
 }
 
@@ -193,11 +197,12 @@ static void check_entrance(const s2p_view *v, int32_t unit, int32_t n_tokens)
     int32_t row[MAX_ROWS];
     const int32_t n = list_unit(b, unit, row), n_text = count_question(b);
     assert_int_equal(n, n_tokens);
-    for (int32_t i = 0; v->signals.feature && i < n; i++)
-        assert_memory_equal(v->signals.feature + i * TINY_WIDTH, b->h[row[i]], sizeof b->h[0]);
-    if (!v->taps.text) return;
-    assert_int_equal(v->taps.n_text, n_text);
-    assert_memory_equal(v->taps.text, b->h[b->n - n_text], (size_t)n_text * sizeof b->h[0]);
+    const s2p_signal *feature = &v->signal[S2P_FEATURE], *text = &v->signal[S2P_TEXT];
+    for (int32_t i = 0; feature->data && i < n; i++)
+        assert_memory_equal(feature->data + i * TINY_WIDTH, b->h[row[i]], sizeof b->h[0]);
+    if (!text->data) return;
+    assert_int_equal(text->shape[0], n_text);
+    assert_memory_equal(text->data, b->h[b->n - n_text], (size_t)n_text * sizeof b->h[0]);
 }
 
 /* What the tower did to all parts of a picture is remembered in one list. */
@@ -206,10 +211,10 @@ static void check_tower(const s2p_view *v, const s2v_session *s, int32_t unit, i
     const s2v_seen *seen = &s->seen[unit / S2V_MAX_PARTS];
     const int32_t first = unit % S2V_MAX_PARTS ? LLAVA_TOKENS : 0;
     if (!seen->attn) return;
-    if (v->taps.vision_attn)
-        assert_memory_equal(v->taps.vision_attn, seen->attn + first, (size_t)n * sizeof(float));
-    if (v->taps.vision_key)
-        assert_memory_equal(v->taps.vision_key, seen->key + (ptrdiff_t)first * seen->key_dim,
+    const float *attn = v->signal[S2P_VISION_ATTN].data, *key = v->signal[S2P_VISION_KEY].data;
+    if (attn) assert_memory_equal(attn, seen->attn + first, (size_t)n * sizeof(float));
+    if (key)
+        assert_memory_equal(key, seen->key + (ptrdiff_t)first * seen->key_dim,
                             (size_t)n * (size_t)seen->key_dim * sizeof(float));
 }
 

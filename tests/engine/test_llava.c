@@ -315,8 +315,8 @@ static void tiles_are_selected_by_their_scores(void **state)
     int32_t n_kept, n_expected;
     const int32_t *kept = s2p_plan_keep(tiles, &n_kept);
     s2p_view view = { .budget = n_kept };
-    view.signals.image = &q.image[0];
-    view.signals.erc = erc;
+    view.image = &q.image[0];
+    view.signal[S2P_ERC] = (s2p_signal){ erc, { grid.rows * grid.cols } };
     s2p_plan *plan;
     s2p_error error = { S2P_OK, "" };
     assert_int_equal(s2p_plan_create(&plan, grid), S2P_OK);

@@ -118,7 +118,13 @@ static void feed_plan(uint64_t *digest, const s2p_plan *plan)
 /* The whole, by the paper's choice and by every other. */
 static void run_plans(const input *in, const s2p_kernels *kernels, const float *erc, digests *d)
 {
-    const s2p_signals signals = { &in->image, erc, in->h1, DIM, in->h0, DIM, in->attn, 3 };
+    const int32_t n = in->grid.rows * in->grid.cols;
+    s2p_view view = { .budget = in->budget,
+                      .image = &in->image,
+                      .signal = { [S2P_ERC] = { erc, { n } },
+                                  [S2P_HIDDEN] = { in->h1, { n, DIM } },
+                                  [S2P_FEATURE] = { in->h0, { n, DIM } },
+                                  [S2P_QUERY_ATTN] = { in->attn, { 3, n } } } };
     s2p_plan *plan = NULL;
     must(s2p_plan_create(&plan, in->grid));
     plan->kernels = kernels;
@@ -126,8 +132,8 @@ static void run_plans(const input *in, const s2p_kernels *kernels, const float *
     feed_plan(&d->plan, plan);
     for (size_t a = 0; s2p_allocator_name(a); a++) {
         for (size_t s = 0; s2p_selector_name(s); s++) {
-            const s2p_choice choice = { in->side, s2p_allocator_name(a), s2p_selector_name(s), 7 };
-            must(s2p_prune(&signals, in->budget, &choice, plan, NULL));
+            view.choice = (s2p_choice){ in->side, s2p_allocator_name(a), s2p_selector_name(s), 7 };
+            must(s2p_prune(&view, plan, NULL));
             feed_plan(&d->choices, plan);
         }
     }

@@ -40,12 +40,14 @@ static s2p_status run_everything(const s2p_image *image)
     if (st == S2P_OK) st = s2p_laplacian(image, grid, 5, moments);
     if (st == S2P_OK) st = s2p_intensity(image, grid, 5, moments);
     if (st == S2P_OK) st = s2p_plan_create(&plan, grid);
-    const s2p_signals signals = {
-        .image = image, .erc = erc, .feature = feature, .feature_dim = DIM
+    s2p_view view = {
+        .budget = 64,
+        .image = image,
+        .signal = { [S2P_ERC] = { erc, { 576 } }, [S2P_FEATURE] = { feature, { 576, DIM } } }
     };
     for (size_t a = 0; st == S2P_OK && s2p_allocator_name(a); a++) {
-        const s2p_choice choice = { .allocator = s2p_allocator_name(a) };
-        st = s2p_prune(&signals, 64, &choice, plan, NULL);
+        view.choice.allocator = s2p_allocator_name(a);
+        st = s2p_prune(&view, plan, NULL);
     }
     s2p_plan_free(plan);
     return st == S2P_OK ? run_methods(image) : st;

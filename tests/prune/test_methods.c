@@ -46,7 +46,7 @@ static void check_promises(const s2p_method *m, s2p_image *image, s2p_plan *plan
     static int32_t first[SIGNAL_TOKENS];
     const int32_t n_tokens = s2p_tokens(grid);
     const s2p_view view = view_of_signals(&signals, image, n_tokens, budget);
-    const int keeps_all = budget >= n_tokens || strcmp(m->name, "full") == 0;
+    const int keeps_all = budget >= n_tokens || m->keeps_all;
     for (int32_t again = 0; again < 2; again++) {
         s2p_error error = { S2P_OK, "" };
         int32_t n;
@@ -148,15 +148,16 @@ static void test_question_is_seen_by_those_who_say_so(void **state)
     fill_signals(&other, 6);
     for (size_t i = 0; s2p_method_at(i); i++) {
         const s2p_method *m = s2p_method_at(i);
-        if (strcmp(m->name, "full") == 0) continue;
+        if (m->keeps_all) continue;
         int32_t n;
         s2p_view view = view_of_signals(&signals, &image, 576, 64);
         assert_int_equal(run_stages(m, view, plan, alive, NULL), S2P_OK);
         memcpy(kept, s2p_plan_keep(plan, &n), sizeof kept);
-        view.signals.query_attn = other.positive;
-        view.taps.text = other.plain;
-        view.taps.last_query = other.plain;
-        view.taps.rotated_key = other.plain;
+        view.signal[S2P_QUERY_ATTN].data = other.positive;
+        view.signal[S2P_LAST_ATTN].data = other.positive;
+        view.signal[S2P_TEXT].data = other.plain;
+        view.signal[S2P_LAST_QUERY].data = other.plain;
+        view.signal[S2P_ROTATED_KEY].data = other.plain;
         assert_int_equal(run_stages(m, view, plan, alive, NULL), S2P_OK);
         const int same = memcmp(kept, s2p_plan_keep(plan, &n), sizeof kept) == 0;
         CHECK_CASE(same == !m->sees_question, "%s", m->name);
@@ -214,7 +215,7 @@ static void test_missing_signals_are_named(void **state)
     s2p_error error;
     s2p_image image = make_picture(pixels, PX, PX, 3);
     assert_int_equal(s2p_plan_create(&plan, (s2p_grid){ 24, 24 }), S2P_OK);
-    s2p_view view = { .budget = 64, .signals = { .image = &image } };
+    s2p_view view = { .budget = 64, .image = &image };
     const s2p_method *m = s2p_method_find("s2prune");
     assert_int_equal(s2p_method_run(m, &view, plan, &error), S2P_EINVAL);
     assert_string_equal(error.message, "method 's2prune' needs ERC scores");
@@ -266,7 +267,7 @@ static void test_rows_alive_are_checked(void **state)
     fill_signals(&signals, 1);
     s2p_view view = view_of_signals(&signals, NULL, 36, 2);
     view.alive = good;
-    view.n_alive = 4;
+    set_rows(&view, 4);
     assert_int_equal(s2p_method_run(s2p_method_find("fastv"), &view, plan, NULL), S2P_EINVAL);
     const s2p_method *m = s2p_method_find("v2drop");
     view.stage = 2;

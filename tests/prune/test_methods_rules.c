@@ -109,8 +109,8 @@ static void test_cosine_tables_have_a_limit(void **state)
 static void test_fastv_looks_at_the_last_row(void **state)
 {
     (void)state;
-    const float attn[2 * 4] = { 9, 8, 7, 6, .1f, .4f, .2f, .4f };
-    const s2p_view view = { .budget = 3, .signals = { .query_attn = attn, .n_queries = 2 } };
+    const float attn[4] = { .1f, .4f, .2f, .4f };
+    const s2p_view view = { .budget = 3, .signal = { [S2P_LAST_ATTN] = { attn, { 4 } } } };
     assert_int_equal(run_on((s2p_grid){ 2, 2 }, "fastv", &view), S2P_OK);
     EXPECT_ORDER({ 1, 3, 2 });
 }
@@ -120,16 +120,14 @@ static void test_feather_shares_keys(void **state)
 {
     (void)state;
     const float query[3 * 2] = { 1, 0, 0, 3 }, key[2 * 3 * 2] = { 1, 0, 0, 0, 0, 1 };
-    s2p_view view = { .budget = 2,
-                      .taps = { .last_query = query,
-                                .plain_key = key,
-                                .n_heads = 2,
-                                .n_kv_heads = 1,
-                                .head_dim = 2 } };
+    s2p_view view = {
+        .budget = 2,
+        .signal = { [S2P_LAST_QUERY] = { query, { 2, 2 } }, [S2P_PLAIN_KEY] = { key, { 1, 3, 2 } } }
+    };
     assert_int_equal(run_on((s2p_grid){ 1, 3 }, "feather", &view), S2P_OK);
     EXPECT_ORDER({ 2, 0 });
-    view.taps.n_heads = 3; /* no whole number of heads to a key */
-    view.taps.n_kv_heads = 2;
+    view.signal[S2P_LAST_QUERY].shape[0] = 3; /* no whole number of heads to a key */
+    view.signal[S2P_PLAIN_KEY].shape[0] = 2;
     assert_int_equal(run_on((s2p_grid){ 1, 1 }, "feather", &view), S2P_OK); /* all is kept anyway */
     view.budget = 1;
     assert_int_equal(run_on((s2p_grid){ 1, 3 }, "feather", &view), S2P_EINVAL);
@@ -144,11 +142,8 @@ static void test_feather_keeps_a_lattice(void **state)
     float key[16];
     for (int32_t i = 0; i < 16; i++) key[i] = (float)i / 10.0f;
     s2p_view view = { .budget = 2,
-                      .taps = { .last_query = query,
-                                .plain_key = key,
-                                .n_heads = 1,
-                                .n_kv_heads = 1,
-                                .head_dim = 1 } };
+                      .signal = { [S2P_LAST_QUERY] = { query, { 1, 1 } },
+                                  [S2P_PLAIN_KEY] = { key, { 1, 16, 1 } } } };
     assert_int_equal(run_on((s2p_grid){ 4, 4 }, "feather-full", &view), S2P_OK);
     EXPECT_ORDER({ 15, 12, 3, 0, 14, 13 }); /* sqrt(16 * 2) rounded: 6 */
     view.mode = S2P_MODE_PUBLISHED;
@@ -162,12 +157,9 @@ static void test_euti_weighs_by_size(void **state)
     const float query[1] = { 0 }, key[3] = { 1, 2, 3 }; /* attention is the same for all */
     const float hidden[3 * 2] = { 3, 4, 1, 0, 0, 6 };
     const s2p_view view = { .budget = 2,
-                            .signals = { .hidden = hidden, .hidden_dim = 2 },
-                            .taps = { .mean_query = query,
-                                      .plain_key = key,
-                                      .n_heads = 1,
-                                      .n_kv_heads = 1,
-                                      .head_dim = 1 } };
+                            .signal = { [S2P_HIDDEN] = { hidden, { 3, 2 } },
+                                        [S2P_MEAN_QUERY] = { query, { 1, 1 } },
+                                        [S2P_PLAIN_KEY] = { key, { 1, 3, 1 } } } };
     assert_int_equal(run_on((s2p_grid){ 1, 3 }, "euti", &view), S2P_OK);
     EXPECT_ORDER({ 2, 0 });
 }
@@ -207,13 +199,9 @@ static s2p_view dart_view(int32_t n_after, int32_t budget)
         normed[2 * i + 1] = (float)sin(i);
     }
     return (s2p_view){ .budget = budget,
-                       .taps = { .rotated_key = key,
-                                 .normed = normed,
-                                 .n_prompt = 21 + n_after,
-                                 .first_row = 1,
-                                 .normed_dim = 2,
-                                 .n_kv_heads = 1,
-                                 .head_dim = 1 } };
+                       .first_row = 1,
+                       .signal = { [S2P_ROTATED_KEY] = { key, { 1, 21 + n_after, 1 } },
+                                   [S2P_NORMED] = { normed, { 21 + n_after, 2 } } } };
 }
 
 static void test_dart_counts(void **state)
@@ -238,7 +226,8 @@ static void test_dart_counts(void **state)
     view.mode = S2P_MODE_PUBLISHED;
     assert_int_equal(run_on((s2p_grid){ 4, 5 }, "dart", &view), S2P_EUNSUPPORTED);
     view = dart_view(4, 7);
-    view.taps.n_prompt = 20; /* the picture does not fit */
+    view.signal[S2P_ROTATED_KEY].shape[1] = 20; /* the picture does not fit */
+    view.signal[S2P_NORMED].shape[0] = 20;
     assert_int_equal(run_on((s2p_grid){ 4, 5 }, "dart", &view), S2P_EINVAL);
 }
 
@@ -249,13 +238,10 @@ static void test_dart_takes_the_least_alike(void **state)
     (void)state;
     const float key[6] = { 7, 9, -8, 6, 1, 2 };
     const float normed[6 * 2] = { 1, 0, 0, 1, 0, 1, 0, 1, 1, .1f, -1, 0 };
-    const s2p_view view = { .budget = 5,
-                            .taps = { .rotated_key = key,
-                                      .normed = normed,
-                                      .n_prompt = 6,
-                                      .normed_dim = 2,
-                                      .n_kv_heads = 1,
-                                      .head_dim = 1 } };
+    const s2p_view view = {
+        .budget = 5,
+        .signal = { [S2P_ROTATED_KEY] = { key, { 1, 6, 1 } }, [S2P_NORMED] = { normed, { 6, 2 } } }
+    };
     s2p_pivots p;
     assert_int_equal(s2p_dart_pivots(&view, 6, &p, NULL), S2P_OK);
     static const int32_t expected[4] = { 1, 2, 0, 3 };
@@ -272,11 +258,11 @@ static void test_gprune(void **state)
 {
     (void)state;
     const float feature[4 * 2] = { 1, 0, 2, 0, 3, 0, 0, 2 };
-    s2p_view view = { .budget = 1, .signals = { .feature = feature, .feature_dim = 2 } };
+    s2p_view view = { .budget = 1, .signal = { [S2P_FEATURE] = { feature, { 4, 2 } } } };
     assert_int_equal(run_on((s2p_grid){ 2, 2 }, "gprune", &view), S2P_OK);
     EXPECT_ORDER({ 3 }); /* 2 against (1 + 2 + 3) / 3 / 3 */
     const float zero[4 * 2] = { 0, 0, 1, 0, 1, 0, 1, 0 };
-    view.signals.feature = zero;
+    view.signal[S2P_FEATURE].data = zero;
     view.budget = 3;
     assert_int_equal(run_on((s2p_grid){ 2, 2 }, "gprune", &view), S2P_OK);
     EXPECT_ORDER({ 1, 2, 3 }); /* the zero vector counts n links and hands on nothing */
@@ -287,11 +273,11 @@ static void test_divprune(void **state)
     (void)state;
     /* Angles 0, 10, 90 and 180 degrees: 180 is farthest from its nearest, then 0, then 90. */
     const float feature[4 * 2] = { 1, 0, .985f, .174f, 0, 1, -1, 0 };
-    s2p_view view = { .budget = 3, .signals = { .feature = feature, .feature_dim = 2 } };
+    s2p_view view = { .budget = 3, .signal = { [S2P_FEATURE] = { feature, { 4, 2 } } } };
     assert_int_equal(run_on((s2p_grid){ 1, 4 }, "divprune", &view), S2P_OK);
     EXPECT_ORDER({ 3, 0, 2 });
     const float same[4 * 2] = { 1, 1, 1, 1, 1, 1, 1, 1 };
-    view.signals.feature = same;
+    view.signal[S2P_FEATURE].data = same;
     assert_int_equal(run_on((s2p_grid){ 1, 4 }, "divprune", &view), S2P_OK);
     EXPECT_ORDER({ 0, 1, 2 }); /* copies: never the same token twice */
 }
@@ -302,8 +288,9 @@ static void test_cdpruner(void **state)
     const float feature[4 * 2] = { 1, 0, 1, 0, 0, 1, 0, 1 }, text[2] = { 1, 0 };
     const float aligned[4 * 2] = { 1, 0, 1, .5f, 0, 1, .2f, 1 };
     s2p_view view = { .budget = 2,
-                      .signals = { .feature = feature, .feature_dim = 2 },
-                      .taps = { .text = text, .n_text = 1, .text_dim = 2, .aligned = aligned } };
+                      .signal = { [S2P_FEATURE] = { feature, { 4, 2 } },
+                                  [S2P_TEXT] = { text, { 1, 2 } },
+                                  [S2P_ALIGNED] = { aligned, { 4, 2 } } } };
     assert_int_equal(run_on((s2p_grid){ 1, 4 }, "cdpruner", &view), S2P_OK);
     EXPECT_ORDER({ 0, 3 }); /* the most relevant, then the better of the other pair */
     view.budget = 3;        /* rank 2: the third has no gain and comes by relevance */
@@ -313,8 +300,8 @@ static void test_cdpruner(void **state)
     view.budget = 2;
     assert_int_equal(run_on((s2p_grid){ 1, 4 }, "cdpruner", &view), S2P_OK);
     EXPECT_ORDER({ 2, 1 });
-    view.taps.aligned = NULL;
-    view.taps.text_dim = 1;
+    view.signal[S2P_ALIGNED].data = NULL;
+    view.signal[S2P_TEXT].shape[1] = 1;
     assert_int_equal(run_on((s2p_grid){ 1, 4 }, "cdpruner", &view), S2P_EINVAL);
 }
 
@@ -326,8 +313,9 @@ static void test_gridprune_follows_the_question(void **state)
     const float attn[8] = { .1f, .9f, .2f, .3f, .1f, .1f, .4f, .1f };
     const s2p_view view = {
         .budget = 4,
-        .signals = { .feature = feature, .feature_dim = 1 },
-        .taps = { .vision_attn = attn, .vision_heads = 1, .text = text, .n_text = 1, .text_dim = 1 }
+        .signal = { [S2P_FEATURE] = { feature, { 8, 1 } },
+                    [S2P_VISION_ATTN] = { attn, { 1, 8 } },
+                    [S2P_TEXT] = { text, { 1, 1 } } },
     };
     assert_int_equal(run_on((s2p_grid){ 2, 4 }, "gridprune", &view), S2P_OK);
     /* softmax(-1, 1) = 0.12, 0.88: 0.48 and 3.52 of 4; the larger remainder is the right zone's. */
@@ -337,12 +325,9 @@ static void test_gridprune_follows_the_question(void **state)
     const float mixed[4 * 2] = { 0, 1, 1, 1, 1, 0, -1, 0 }, right[2] = { 1, 0 };
     const float flat[4] = { .1f, .1f, .1f, .1f };
     const s2p_view inside = { .budget = 2,
-                              .signals = { .feature = mixed, .feature_dim = 2 },
-                              .taps = { .vision_attn = flat,
-                                        .vision_heads = 1,
-                                        .text = right,
-                                        .n_text = 1,
-                                        .text_dim = 2 } };
+                              .signal = { [S2P_FEATURE] = { mixed, { 4, 2 } },
+                                          [S2P_VISION_ATTN] = { flat, { 1, 4 } },
+                                          [S2P_TEXT] = { right, { 1, 2 } } } };
     assert_int_equal(run_on((s2p_grid){ 2, 2 }, "gridprune", &inside), S2P_OK);
     EXPECT_ORDER({ 2, 1 });
 }
@@ -357,7 +342,7 @@ static void test_visionzip_merges(void **state)
     s2p_view view = {
         .budget = 3,
         .mode = S2P_MODE_PUBLISHED,
-        .taps = { .vision_attn = attn, .vision_heads = 1, .vision_key = key, .vision_key_dim = 2 }
+        .signal = { [S2P_VISION_ATTN] = { attn, { 1, 6 } }, [S2P_VISION_KEY] = { key, { 6, 2 } } },
     };
     s2p_parameters given;
     set_parameter("visionzip", &view, &given, "dominant", "1");
@@ -392,10 +377,8 @@ static void test_visionzip_splits_as_its_authors(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const s2p_view view = { .budget = cases[i].budget,
-                                .taps = { .vision_attn = attn,
-                                          .vision_heads = 1,
-                                          .vision_key = key,
-                                          .vision_key_dim = 1 } };
+                                .signal = { [S2P_VISION_ATTN] = { attn, { 1, 576 } },
+                                            [S2P_VISION_KEY] = { key, { 576, 1 } } } };
         assert_int_equal(run_on((s2p_grid){ 24, 24 }, "visionzip", &view), S2P_OK);
         int32_t n;
         const int32_t *order = s2p_plan_order(plan, &n), d = cases[i].dominant;
@@ -412,11 +395,14 @@ static void test_v2drop_as_published(void **state)
     (void)state;
     static float erc[9] = { 1, 9, 2, 8, 3, 7, 4, 6, 5 };
     static const int32_t left[] = { 1, 3, 5, 7 };
-    s2p_view view = { .budget = 5, .mode = S2P_MODE_PUBLISHED, .signals = { .erc = erc } };
+    s2p_view view = { .budget = 5,
+                      .mode = S2P_MODE_PUBLISHED,
+                      .signal = { [S2P_ERC] = { erc, { 9 } } } };
     assert_int_equal(run_on((s2p_grid){ 3, 3 }, "v2drop", &view), S2P_OK);
     EXPECT_ORDER({ 1, 3, 5, 7 }); /* half of nine */
     view.alive = left;            /* fewer than the budget already, and it goes on */
     view.n_alive = 4;
+    view.signal[S2P_ERC].shape[0] = 4;
     view.stage = 1;
     assert_int_equal(run_on((s2p_grid){ 3, 3 }, "v2drop", &view), S2P_OK);
     EXPECT_ORDER({ 3, 7 }); /* rows 1 and 3 of those left have 9 and 8 */
@@ -431,9 +417,10 @@ static void test_vispruner_pairs(void **state)
     /* By attention 0 1 2 3 4 5; after the first, 1 3 5 meet 2 4. */
     const float attn[6] = { 9, 8, 7, 6, 5, 4 };
     const float feature[6 * 2] = { 1, 1, 1, 0, 1, .1f, 0, 1, 0, 1, -1, 0 };
-    s2p_view view = { .budget = 3,
-                      .signals = { .feature = feature, .feature_dim = 2 },
-                      .taps = { .vision_attn = attn, .vision_heads = 1 } };
+    s2p_view view = {
+        .budget = 3,
+        .signal = { [S2P_FEATURE] = { feature, { 6, 2 } }, [S2P_VISION_ATTN] = { attn, { 1, 6 } } }
+    };
     view.mode = S2P_MODE_PUBLISHED; /* 5 left beside 1: no pairs */
     assert_int_equal(run_on((s2p_grid){ 2, 3 }, "vispruner", &view), S2P_EUNSUPPORTED);
     s2p_parameters given;
@@ -453,9 +440,10 @@ static void test_holov_overflow(void **state)
     const float attn[8] = { 0, 0, 0, 0, .1f, .3f, .2f, .4f };
     float feature[8 * 2];
     for (int32_t i = 0; i < 16; i++) feature[i] = (float)(i % 5) + 1.0f;
-    s2p_view view = { .budget = 6,
-                      .signals = { .feature = feature, .feature_dim = 2 },
-                      .taps = { .vision_attn = attn, .vision_heads = 1 } };
+    s2p_view view = {
+        .budget = 6,
+        .signal = { [S2P_FEATURE] = { feature, { 8, 2 } }, [S2P_VISION_ATTN] = { attn, { 1, 8 } } }
+    };
     s2p_parameters given;
     set_parameter("holov", &view, &given, "num_crops", "2");
     assert_int_equal(run_on((s2p_grid){ 2, 4 }, "holov", &view), S2P_OK);
@@ -472,7 +460,7 @@ static void test_holov_overflow(void **state)
     assert_int_equal(run_on((s2p_grid){ 2, 4 }, "holov", &view), S2P_EINVAL);
     const float below[8] = { 0, 0, -1, 0, 0, 0, 0, 0 };
     view.parameters = NULL;
-    view.taps.vision_attn = below;
+    view.signal[S2P_VISION_ATTN].data = below;
     assert_int_equal(run_on((s2p_grid){ 2, 4 }, "holov", &view), S2P_EINVAL);
     assert_string_equal(error.message, "holov: attention of token 2 is below zero");
 }
@@ -488,7 +476,7 @@ static void test_prumerge(void **state)
     s2p_view view = {
         .budget = 3,
         .mode = S2P_MODE_PUBLISHED,
-        .taps = { .vision_attn = attn, .vision_heads = 1, .vision_key = key, .vision_key_dim = 1 }
+        .signal = { [S2P_VISION_ATTN] = { attn, { 1, 8 } }, [S2P_VISION_KEY] = { key, { 8, 1 } } },
     };
     assert_int_equal(run_on((s2p_grid){ 2, 4 }, "prumerge+", &view), S2P_OK);
     /* One outlier of 8: a step of floor(8 / 3) = 2 over 0..6, then a row for 1 3 7. */
@@ -497,7 +485,7 @@ static void test_prumerge(void **state)
     expect_merge(0, 5, 0, .1);
     expect_merge(35, 1, 1, .1 - 1.0);
     expect_merge(36, 1, 3, .1);
-    view.taps.vision_attn = flat;
+    view.signal[S2P_VISION_ATTN].data = flat;
     assert_int_equal(run_on((s2p_grid){ 2, 4 }, "prumerge+", &view), S2P_EUNSUPPORTED);
     view.mode = S2P_MODE_DEFAULT;
     assert_int_equal(run_on((s2p_grid){ 2, 4 }, "prumerge+", &view), S2P_OK);
@@ -519,13 +507,10 @@ static void test_sparsevlm(void **state)
     const float text[2] = { 0, 1 };
     s2p_view view = { .budget = 5,
                       .stage = 2,
-                      .signals = { .feature = feature,
-                                   .feature_dim = 1,
-                                   .hidden = hidden,
-                                   .hidden_dim = 1,
-                                   .query_attn = attn,
-                                   .n_queries = 2 },
-                      .taps = { .text = text, .n_text = 2, .text_dim = 1 } };
+                      .signal = { [S2P_FEATURE] = { feature, { 24, 1 } },
+                                  [S2P_HIDDEN] = { hidden, { 24, 1 } },
+                                  [S2P_QUERY_ATTN] = { attn, { 2, 24 } },
+                                  [S2P_TEXT] = { text, { 2, 1 } } } };
     assert_int_equal(run_on((s2p_grid){ 4, 6 }, "sparsevlm", &view), S2P_OK);
     /* 4 kept by the rater, 20 dropped, 7 recycled (4..10) into one cluster. Density looks at one
      * neighbour, the token itself, so all are equal and the first is the centre. */
@@ -533,9 +518,9 @@ static void test_sparsevlm(void **state)
     assert_int_equal(n_merges(), 7);
     expect_merge(0, 4, 4, 1.0 / 7.0 - 1.0);
     expect_merge(3, 4, 7, 1.0 / 7.0);
-    view.signals.n_queries = 1; /* rows of attention without an embedding each */
+    view.signal[S2P_QUERY_ATTN].shape[0] = 1; /* rows of attention without an embedding each */
     assert_int_equal(run_on((s2p_grid){ 4, 6 }, "sparsevlm", &view), S2P_EINVAL);
-    view.signals.n_queries = 2;
+    view.signal[S2P_QUERY_ATTN].shape[0] = 2;
     view.mode = S2P_MODE_PUBLISHED;
     assert_int_equal(run_on((s2p_grid){ 4, 6 }, "sparsevlm", &view), S2P_EUNSUPPORTED);
     assert_string_equal(error.message, "sparsevlm as published keeps 192, 128 or 64 tokens, not 5");

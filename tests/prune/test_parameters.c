@@ -80,12 +80,9 @@ static void test_values_by_hand(void **state)
     assert_int_equal(s2p_plan_create(&plan, (s2p_grid){ 4, 4 }), S2P_OK);
     s2p_parameters_init(method, &given);
     const s2p_view view = { .budget = 4,
-                            .signals = { .feature = numbers, .feature_dim = 1 },
-                            .taps = { .vision_attn = numbers,
-                                      .vision_heads = 1,
-                                      .text = numbers,
-                                      .n_text = 1,
-                                      .text_dim = 1 },
+                            .signal = { [S2P_FEATURE] = { numbers, { 16, 1 } },
+                                        [S2P_VISION_ATTN] = { numbers, { 1, 16 } },
+                                        [S2P_TEXT] = { numbers, { 1, 1 } } },
                             .parameters = &given };
     assert_int_equal(s2p_method_run(method, &view, plan, &error), S2P_OK);
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
@@ -108,8 +105,9 @@ static void test_values_are_read(void **state)
     assert_int_equal(s2p_plan_create(&plan, (s2p_grid){ 2, 2 }), S2P_OK);
     s2p_view view = {
         .budget = 1,
-        .signals = { .feature = feature, .feature_dim = 1 },
-        .taps = { .vision_attn = attn, .vision_heads = 1, .text = text, .n_text = 1, .text_dim = 1 }
+        .signal = { [S2P_FEATURE] = { feature, { 4, 1 } },
+                    [S2P_VISION_ATTN] = { attn, { 1, 4 } },
+                    [S2P_TEXT] = { text, { 1, 1 } } },
     };
     s2p_parameters_init(method, &given);
     view.parameters = &given;

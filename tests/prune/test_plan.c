@@ -13,7 +13,7 @@ typedef struct fixture {
     uint8_t pixels[PX * PX * 3];
     float erc[N], hidden[N * DIM], feature[N * DIM], attn[QUERIES * N];
     s2p_image image;
-    s2p_signals signals;
+    s2p_view view;
     s2p_plan *plan;
 } fixture;
 
@@ -29,8 +29,11 @@ static int set_up(void **state)
         f->feature[i] = (float)random_below(&s, 2000) / 1000.0f - 1.0f;
     }
     for (int32_t i = 0; i < QUERIES * N; i++) f->attn[i] = (float)random_below(&s, 1000) / 1000.0f;
-    f->signals =
-        (s2p_signals){ &f->image, f->erc, f->hidden, DIM, f->feature, DIM, f->attn, QUERIES };
+    f->view = (s2p_view){ .image = &f->image,
+                          .signal = { [S2P_ERC] = { f->erc, { N } },
+                                      [S2P_HIDDEN] = { f->hidden, { N, DIM } },
+                                      [S2P_FEATURE] = { f->feature, { N, DIM } },
+                                      [S2P_QUERY_ATTN] = { f->attn, { QUERIES, N } } } };
     *state = f;
     return s2p_plan_create(&f->plan, (s2p_grid){ SIDE, SIDE }) == S2P_OK ? 0 : -1;
 }
@@ -41,6 +44,16 @@ static int tear_down(void **state)
     s2p_plan_free(f->plan);
     free(f);
     return 0;
+}
+
+/* The view with another budget and another choice (NULL: the paper's). */
+static s2p_status prune(const s2p_view *view, int32_t budget, const s2p_choice *choice,
+                        s2p_plan *plan, s2p_error *error)
+{
+    s2p_view asked = *view;
+    asked.budget = budget;
+    if (choice) asked.choice = *choice;
+    return s2p_prune(&asked, plan, error);
 }
 
 /* Exactly `budget` rows, strictly ascending, in range; one in each cell; order is a permutation. */
@@ -76,7 +89,7 @@ static void test_every_choice_keeps_the_promises(void **state)
             for (int32_t budget = 25; budget <= N; budget += budget < 100 ? 13 : 119) {
                 const s2p_choice choice = { 5, s2p_allocator_name(a), s2p_selector_name(s), 3 };
                 s2p_error error = { 0 };
-                CHECK_CASE(s2p_prune(&f->signals, budget, &choice, f->plan, &error) == S2P_OK,
+                CHECK_CASE(prune(&f->view, budget, &choice, f->plan, &error) == S2P_OK,
                            "%s %s %d: %s", choice.allocator, choice.selector, budget,
                            error.message);
                 check_promises(f->plan, budget);
@@ -137,7 +150,7 @@ static void test_selectors_look_at_the_right_thing(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const s2p_choice choice = { 1, "uniform", cases[i].selector, 0 };
-        assert_int_equal(s2p_prune(&f->signals, 1, &choice, f->plan, NULL), S2P_OK);
+        assert_int_equal(prune(&f->view, 1, &choice, f->plan, NULL), S2P_OK);
         CHECK_CASE(s2p_plan_keep(f->plan, &n)[0] == cases[i].expect, "%s", cases[i].selector);
     }
 }
@@ -146,19 +159,19 @@ static void test_allocators_share_as_documented(void **state)
 {
     fixture *f = *state;
     s2p_choice choice = { 5, "uniform", "centre", 0 };
-    assert_int_equal(s2p_prune(&f->signals, 64, &choice, f->plan, NULL), S2P_OK);
+    assert_int_equal(prune(&f->view, 64, &choice, f->plan, NULL), S2P_OK);
     s2p_layout layout = s2p_plan_layout(f->plan);
     for (int32_t g = 0; g < 25; g++) assert_int_equal(layout.share[g], g < 14 ? 3 : 2);
 
     /* random: another seed, another draw; the same seed, the same. */
     int32_t first[25], second[25];
     choice.allocator = "random";
-    assert_int_equal(s2p_prune(&f->signals, 64, &choice, f->plan, NULL), S2P_OK);
+    assert_int_equal(prune(&f->view, 64, &choice, f->plan, NULL), S2P_OK);
     memcpy(first, s2p_plan_layout(f->plan).share, sizeof first);
-    assert_int_equal(s2p_prune(&f->signals, 64, &choice, f->plan, NULL), S2P_OK);
+    assert_int_equal(prune(&f->view, 64, &choice, f->plan, NULL), S2P_OK);
     assert_memory_equal(first, s2p_plan_layout(f->plan).share, sizeof first);
     choice.seed = 1;
-    assert_int_equal(s2p_prune(&f->signals, 64, &choice, f->plan, NULL), S2P_OK);
+    assert_int_equal(prune(&f->view, 64, &choice, f->plan, NULL), S2P_OK);
     memcpy(second, s2p_plan_layout(f->plan).share, sizeof second);
     assert_memory_not_equal(first, second, sizeof first);
 
@@ -170,7 +183,7 @@ static void test_allocators_share_as_documented(void **state)
         f->feature[i * DIM + (in_first ? row * 4 + col : 0)] = 2.0f;
     }
     choice = (s2p_choice){ 6, "erank", "centre", 0 };
-    assert_int_equal(s2p_prune(&f->signals, 64, &choice, f->plan, NULL), S2P_OK);
+    assert_int_equal(prune(&f->view, 64, &choice, f->plan, NULL), S2P_OK);
     layout = s2p_plan_layout(f->plan);
     assert_true(fabs((double)layout.raw[0] - 16.0) < 1e-5);
     for (int32_t g = 1; g < 36; g++) assert_true(fabs((double)layout.raw[g] - 1.0) < 1e-5);
@@ -188,18 +201,18 @@ static void test_erank_of_low_rank(void **state)
     for (int32_t rank = 1; rank <= WIDE; rank += 41) {
         for (int32_t i = 0; i < TOKENS; i++)
             for (int32_t k = 0; k < WIDE; k++) feature[i * WIDE + k] = i % rank == k ? 1.0f : 0.0f;
-        const s2p_signals signals = { .feature = feature, .feature_dim = WIDE };
+        const s2p_view view = { .signal = { [S2P_FEATURE] = { feature, { TOKENS, WIDE } } } };
         const s2p_choice choice = { .side = 1, .allocator = "erank", .selector = "centre" };
-        assert_int_equal(s2p_prune(&signals, 10, &choice, plan, NULL), S2P_OK);
+        assert_int_equal(prune(&view, 10, &choice, plan, NULL), S2P_OK);
         const double got = (double)s2p_plan_layout(plan).raw[0];
         assert_true(got > 0.97 * rank && got < 1.001 * rank); /* not all multiplicities equal */
     }
     uint32_t s = 3;
     for (int32_t i = 0; i < TOKENS * WIDE; i++)
         feature[i] = (float)random_below(&s, 2001) / 1000.0f - 1.0f;
-    const s2p_signals signals = { .feature = feature, .feature_dim = WIDE };
+    const s2p_view view = { .signal = { [S2P_FEATURE] = { feature, { TOKENS, WIDE } } } };
     const s2p_choice choice = { .side = 1, .allocator = "erank", .selector = "centre" };
-    assert_int_equal(s2p_prune(&signals, 10, &choice, plan, NULL), S2P_OK);
+    assert_int_equal(prune(&view, 10, &choice, plan, NULL), S2P_OK);
     assert_true(s2p_plan_layout(plan).raw[0] > 60.0f && s2p_plan_layout(plan).raw[0] < 84.0f);
     s2p_plan_free(plan);
 }
@@ -208,8 +221,8 @@ static void test_plan_without_scores_has_cells_only(void **state)
 {
     fixture *f = *state;
     int32_t n;
-    const s2p_signals pixels = { .image = &f->image };
-    assert_int_equal(s2p_prune(&pixels, 64, NULL, f->plan, NULL), S2P_OK);
+    const s2p_view pixels = { .image = &f->image };
+    assert_int_equal(prune(&pixels, 64, NULL, f->plan, NULL), S2P_OK);
     assert_int_equal(s2p_plan_layout(f->plan).budget, 64);
     s2p_plan_keep(f->plan, &n);
     assert_int_equal(n, 0);
@@ -221,22 +234,22 @@ static void test_refusals(void **state)
     s2p_error error;
     int32_t n;
     const s2p_choice five = { .side = 5 };
-    assert_int_equal(s2p_prune(&f->signals, 24, &five, f->plan, &error), S2P_EBUDGET);
+    assert_int_equal(prune(&f->view, 24, &five, f->plan, &error), S2P_EBUDGET);
     assert_non_null(strstr(error.message, "24"));
     assert_int_equal(error.status, S2P_EBUDGET);
-    assert_int_equal(s2p_prune(&f->signals, N + 1, &five, f->plan, &error), S2P_EBUDGET);
-    assert_int_equal(s2p_prune(&f->signals, 0, NULL, f->plan, &error), S2P_EBUDGET);
+    assert_int_equal(prune(&f->view, N + 1, &five, f->plan, &error), S2P_EBUDGET);
+    assert_int_equal(prune(&f->view, 0, NULL, f->plan, &error), S2P_EBUDGET);
 
     s2p_choice bad = { .side = 25 };
-    assert_int_equal(s2p_prune(&f->signals, 64, &bad, f->plan, &error), S2P_EINVAL);
+    assert_int_equal(prune(&f->view, 64, &bad, f->plan, &error), S2P_EINVAL);
     bad = (s2p_choice){ .side = -1 };
-    assert_int_equal(s2p_prune(&f->signals, 64, &bad, f->plan, &error), S2P_EINVAL);
+    assert_int_equal(prune(&f->view, 64, &bad, f->plan, &error), S2P_EINVAL);
     bad = (s2p_choice){ .allocator = "lapacian" };
-    assert_int_equal(s2p_prune(&f->signals, 64, &bad, f->plan, &error), S2P_EINVAL);
+    assert_int_equal(prune(&f->view, 64, &bad, f->plan, &error), S2P_EINVAL);
     bad = (s2p_choice){ .selector = "" };
-    assert_int_equal(s2p_prune(&f->signals, 64, &bad, f->plan, &error), S2P_EINVAL);
-    const s2p_signals nothing = { 0 };
-    assert_int_equal(s2p_prune(&nothing, 64, NULL, f->plan, &error), S2P_EINVAL);
+    assert_int_equal(prune(&f->view, 64, &bad, f->plan, &error), S2P_EINVAL);
+    const s2p_view nothing = { 0 };
+    assert_int_equal(prune(&nothing, 64, NULL, f->plan, &error), S2P_EINVAL);
     assert_non_null(strstr(error.message, "picture"));
 
     f->erc[17] = NAN;

@@ -8,6 +8,8 @@
 #include "check.h"
 #include "prune/method.h"
 
+#include <string.h>
+
 enum {
     SIGNAL_TOKENS = 640,
     SIGNAL_DIM = 8,
@@ -38,35 +40,43 @@ static inline void fill_signals(method_signals *m, uint32_t seed)
 static inline s2p_view view_of_signals(const method_signals *m, const s2p_image *image, int32_t n,
                                        int32_t budget)
 {
+    const int32_t prompt = n + SIGNAL_BEFORE + SIGNAL_AFTER;
     return (s2p_view){
         .budget = budget,
-        .signals = { .image = image,
-                     .erc = m->positive,
-                     .hidden = m->shifted,
-                     .hidden_dim = SIGNAL_DIM,
-                     .feature = m->shifted + SIGNAL_DIM,
-                     .feature_dim = SIGNAL_DIM,
-                     .query_attn = m->positive,
-                     .n_queries = SIGNAL_TEXT },
-        .taps = { .vision_attn = m->positive,
-                  .vision_heads = 2,
-                  .vision_key = m->shifted,
-                  .vision_key_dim = SIGNAL_DIM,
-                  .text = m->plain,
-                  .n_text = SIGNAL_TEXT,
-                  .text_dim = SIGNAL_DIM,
-                  .last_query = m->plain,
-                  .mean_query = m->plain + 1,
-                  .plain_key = m->shifted,
-                  .n_heads = SIGNAL_HEADS,
-                  .n_kv_heads = SIGNAL_KV_HEADS,
-                  .head_dim = SIGNAL_DIM,
-                  .rotated_key = m->plain,
-                  .normed = m->shifted,
-                  .n_prompt = n + SIGNAL_BEFORE + SIGNAL_AFTER,
-                  .first_row = SIGNAL_BEFORE,
-                  .normed_dim = SIGNAL_DIM },
+        .image = image,
+        .first_row = SIGNAL_BEFORE,
+        .signal = { [S2P_ERC] = { m->positive, { n } },
+                    [S2P_HIDDEN] = { m->shifted, { n, SIGNAL_DIM } },
+                    [S2P_FEATURE] = { m->shifted + SIGNAL_DIM, { n, SIGNAL_DIM } },
+                    [S2P_QUERY_ATTN] = { m->positive, { SIGNAL_TEXT, n } },
+                    [S2P_LAST_ATTN] = { m->positive, { n } },
+                    [S2P_VISION_ATTN] = { m->positive, { 2, n } },
+                    [S2P_VISION_KEY] = { m->shifted, { n, SIGNAL_DIM } },
+                    [S2P_TEXT] = { m->plain, { SIGNAL_TEXT, SIGNAL_DIM } },
+                    [S2P_LAST_QUERY] = { m->plain, { SIGNAL_HEADS, SIGNAL_DIM } },
+                    [S2P_MEAN_QUERY] = { m->plain + 1, { SIGNAL_HEADS, SIGNAL_DIM } },
+                    [S2P_PLAIN_KEY] = { m->shifted, { SIGNAL_KV_HEADS, n, SIGNAL_DIM } },
+                    [S2P_ROTATED_KEY] = { m->plain, { SIGNAL_KV_HEADS, prompt, SIGNAL_DIM } },
+                    [S2P_NORMED] = { m->shifted, { prompt, SIGNAL_DIM } } },
     };
+}
+
+/* The tokens alive are n_alive: signals of the decoder have as many rows. */
+static inline void set_rows(s2p_view *view, int32_t n_alive)
+{
+    view->n_alive = n_alive;
+    for (size_t id = 0; s2p_signal_at(id); id++) {
+        const char *shape = s2p_signal_at(id)->shape;
+        for (size_t d = 0; shape[d]; d++)
+            if (shape[d] == 'a') view->signal[id].shape[d] = n_alive;
+    }
+}
+
+/* Other numbers for the signals of the decoder, as if it had moved on. */
+static inline void shift_rows(s2p_view *view)
+{
+    for (size_t id = 0; s2p_signal_at(id); id++)
+        if (view->signal[id].data && strchr(s2p_signal_at(id)->shape, 'a')) view->signal[id].data++;
 }
 
 /* All stages of a method, the signals of later ones shifted as if the decoder had moved on. alive:
@@ -81,10 +91,8 @@ static inline s2p_status run_stages(const s2p_method *method, s2p_view view, s2p
             const int32_t *keep = s2p_plan_keep(plan, &view.n_alive);
             for (int32_t i = 0; i < view.n_alive; i++) alive[i] = keep[i];
             view.alive = alive;
-            view.signals.erc += 1;
-            view.signals.query_attn += 1;
-            view.signals.hidden += 1;
-            view.taps.plain_key += 1;
+            set_rows(&view, view.n_alive);
+            shift_rows(&view);
         }
         st = s2p_method_run(method, &view, plan, error);
     }

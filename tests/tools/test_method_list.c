@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME, PAPER, LOOKS, PRUNES, QUESTION, MERGES, DEFAULT, PUBLISHED, N_CELLS };
-
 static const char *page;
 
 static const char *method_name(size_t index)
@@ -97,16 +95,50 @@ static void test_list(void **state)
     s2_buffer_free(&text);
 }
 
-/* Cell `index` of a Markdown row, without the spaces around it. */
-static void cell_of(const char *line, int index, char *out, size_t capacity)
+/* Every parameter of a method and every signal has its line. */
+static void test_parameters_and_signals(void **state)
 {
-    for (int i = 0; i <= index; i++) line = strchr(line, '|') + 1;
-    line += strspn(line, " ");
-    size_t n = strcspn(line, "|\n");
-    while (n > 0 && line[n - 1] == ' ') n--;
+    (void)state;
+    s2_buffer text;
+    s2_buffer_init(&text, 1 << 20);
+    s2_method_list(method_name, &text);
+    s2_buffer_append(&text, "", 1);
+    const char *all = (const char *)text.data;
+    for (size_t i = 0; s2p_method_at(i); i++) {
+        const s2p_method *m = s2p_method_at(i);
+        const char *line = line_of(all, "parameters, ", m->name);
+        for (size_t p = 0; s2p_method_parameter(m, p); p++) {
+            char cells[64];
+            (void)snprintf(cells, sizeof cells, " %-16s ", s2p_method_parameter(m, p)->name);
+            CHECK_CASE(line_says(line, cells) && line_says(line, s2p_method_parameter(m, p)->help),
+                       "%s %s", m->name, cells);
+            line = strchr(line, '\n') + 1; /* the next one of the same method */
+        }
+        CHECK_CASE(!line || *line != ' ', "%s has no more parameters", m->name);
+    }
+    for (size_t i = 0; s2p_signal_at(i); i++) {
+        const char *line = line_of(all, "signals by name", s2p_signal_at(i)->name);
+        CHECK_CASE(line_says(line, s2p_signal_at(i)->words), "%s", s2p_signal_at(i)->name);
+    }
+    assert_true(line_says(line_of(all, "signals by name", "plain_key"), " [k][a][e] "));
+    s2_buffer_free(&text);
+}
+
+/* What the page says of a method, without its heading; false: it is not there. */
+static bool section_of(const char *all, const char *name, char *out, size_t capacity)
+{
+    char heading[64];
+    (void)snprintf(heading, sizeof heading, "\n### `%s`\n", name);
+    const char *at = strstr(all, heading);
+    if (!at) return false;
+    at += strlen(heading);
+    const char *end = strstr(at, "\n##");
+    assert_non_null(end);
+    const size_t n = (size_t)(end - at);
     assert_true(n < capacity);
-    memcpy(out, line, n);
+    memcpy(out, at, n);
     out[n] = '\0';
+    return true;
 }
 
 static void test_page(void **state)
@@ -115,31 +147,24 @@ static void test_page(void **state)
     s2_buffer text;
     read_text(&text, page);
     const char *all = (const char *)text.data;
-    for (size_t i = 0; s2p_method_at(i); i++) {
-        const s2p_method *m = s2p_method_at(i);
-        char start[64], after[S2_AFTER_TEXT], cell[512];
-        (void)snprintf(start, sizeof start, "\n| `%s` |", m->name);
-        const char *line = strstr(all, start);
-        CHECK_CASE(line, "%s is not on the page", m->name);
-        size_t n_bars = 0;
-        for (const char *c = line + 1; *c != '\n'; c++) n_bars += *c == '|';
-        CHECK_CASE(n_bars == N_CELLS + 1, "%s: %zu bars", m->name, n_bars);
+    size_t n_sections = 0, n_methods = 0;
+    for (; s2p_method_at(n_methods); n_methods++) {
+        const s2p_method *m = s2p_method_at(n_methods);
+        char section[2048], prunes[S2_AFTER_TEXT + 16], after[S2_AFTER_TEXT];
+        CHECK_CASE(section_of(all, m->name, section, sizeof section), "%s is not on the page",
+                   m->name);
         s2_after_text(m->after, m->n_stages, after);
-        cell_of(line, PRUNES, cell, sizeof cell);
-        CHECK_CASE(strcmp(cell, after) == 0, "%s: %s", m->name, cell);
-        cell_of(line, QUESTION, cell, sizeof cell);
-        CHECK_CASE(strcmp(cell, m->sees_question ? "yes" : "no") == 0, "%s: %s", m->name, cell);
-        cell_of(line, MERGES, cell, sizeof cell);
-        CHECK_CASE(strcmp(cell, m->merges ? "yes" : "no") == 0, "%s: %s", m->name, cell);
-        cell_of(line, PUBLISHED, cell, sizeof cell);
-        CHECK_CASE((strcmp(cell, "nothing") == 0) == !m->published, "%s: %s", m->name, cell);
+        (void)snprintf(prunes, sizeof prunes, "\n- prunes: %s\n", after);
+        CHECK_CASE(strstr(section, prunes), "%s:%s", m->name, prunes);
+        CHECK_CASE(!strstr(section, "\n- sees the question\n") == !m->sees_question, "%s", m->name);
+        CHECK_CASE(!strstr(section, "\n- merges rows\n") == !m->merges, "%s", m->name);
+        CHECK_CASE(!strstr(section, "\n- published: ") == !m->published, "%s", m->name);
+        CHECK_CASE(strstr(section, "\n- keeps: "), "%s", m->name);
+        const bool looks = s2p_method_needs(m, NULL) != 0 || s2p_method_draws(m, NULL);
+        CHECK_CASE((strstr(section, "\n- looks at: ") != NULL) == looks, "%s", m->name);
     }
-    size_t n_rows = 0, n_methods = 0; /* and no method that is gone */
-    while (s2p_method_at(n_methods)) n_methods++;
-    const char *end = strstr(all, "\nLayers count");
-    assert_non_null(end);
-    for (const char *row = all; (row = strstr(row, "\n| `")) && row < end; row++) n_rows++;
-    assert_int_equal(n_rows, n_methods);
+    for (const char *at = all; (at = strstr(at, "\n### `")); at++) n_sections++;
+    assert_int_equal(n_sections, n_methods); /* and no method that is gone */
     s2_buffer_free(&text);
 }
 
@@ -150,6 +175,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_after_text),
         cmocka_unit_test(test_list),
+        cmocka_unit_test(test_parameters_and_signals),
         cmocka_unit_test(test_page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@
  * that a golden with one thing wrong never passes.
  */
 #include "check.h"
-#include "recorded.h"
+#include "verify/golden_fields.h"
 #include "verify/verify.h"
 
 #include <math.h>
@@ -39,10 +39,10 @@ static s2_recorded recorded_for(const char *method)
     };
 }
 
-static s2p_status take(s2_recorded *r, s2_field field, s2_array array)
+static s2p_status take(s2_golden_fields *f, s2_field field, s2_array array)
 {
     error = (s2p_error){ S2P_OK, "" };
-    const s2p_status st = s2_recorded_take(r, field, &array, "x.npy", &error);
+    const s2p_status st = s2_golden_fields_take(f, field, &array, "x.npy", &error);
     s2_array_free(&array);
     return st;
 }
@@ -125,14 +125,15 @@ static void test_shapes(void **state)
           "txt_embed: 'x.npy' is float32 [0][3], expected float32 [t][d] for 4x5 tokens" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        s2_recorded r = recorded_for(cases[i].method);
+        const s2_recorded r = recorded_for(cases[i].method);
+        s2_golden_fields f = { .of = &r };
         const int64_t *s = cases[i].shape;
         s2_array x = make(cases[i].type, cases[i].n_dims, s[0] ? s[0] : 1, s[1], s[2]);
         if (s[0] == 0) x.shape[0] = 0, x.count = 0;
-        const s2p_status st = take(&r, cases[i].field, x);
+        const s2p_status st = take(&f, cases[i].field, x);
         CHECK_CASE(st == (cases[i].sentence ? S2P_EFORMAT : S2P_OK), "%zu: %s", i, error.message);
         if (cases[i].sentence) assert_string_equal(error.message, cases[i].sentence);
-        s2_recorded_free(&r);
+        s2_golden_fields_free(&f);
     }
 }
 
@@ -141,13 +142,14 @@ static void test_numbers_must_be_finite(void **state)
     (void)state;
     static const double bad[] = { NAN, INFINITY, -INFINITY, 1e300 };
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
-        s2_recorded r = recorded_for("divprune");
+        const s2_recorded r = recorded_for("divprune");
+        s2_golden_fields f = { .of = &r };
         s2_array x = make(S2_F64, 2, 20, 3, 1);
         ((double *)x.data)[41] = bad[i];
-        assert_int_equal(take(&r, S2_FIELD_FEAT, x), S2P_EFORMAT);
+        assert_int_equal(take(&f, S2_FIELD_FEAT, x), S2P_EFORMAT);
         assert_string_equal(error.message, "feat: element 41 of 'x.npy' is not a finite float32");
-        assert_null(r.field[S2_FIELD_FEAT].data);
-        s2_recorded_free(&r);
+        assert_null(f.field[S2_FIELD_FEAT].data);
+        s2_golden_fields_free(&f);
     }
 }
 
@@ -194,31 +196,34 @@ static void test_arrays_must_go_together(void **state)
           "h1: rows of 6 values, but h0 has 8" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        s2_recorded r = recorded_for(cases[i].method);
+        const s2_recorded r = recorded_for(cases[i].method);
+        s2_golden_fields f = { .of = &r };
         const int64_t *a = cases[i].shape[0], *b = cases[i].shape[1];
-        assert_int_equal(take(&r, cases[i].a, make(S2_F32, cases[i].n_dims[0], a[0], a[1], a[2])),
+        assert_int_equal(take(&f, cases[i].a, make(S2_F32, cases[i].n_dims[0], a[0], a[1], a[2])),
                          S2P_OK);
-        assert_int_equal(take(&r, cases[i].b, make(S2_F32, cases[i].n_dims[1], b[0], b[1], b[2])),
+        assert_int_equal(take(&f, cases[i].b, make(S2_F32, cases[i].n_dims[1], b[0], b[1], b[2])),
                          S2P_OK);
         s2p_view view = { .budget = 3 };
-        assert_int_equal(s2_recorded_view(&r, &view, &error), S2P_EFORMAT);
+        assert_int_equal(s2_golden_fields_show(&f, &view, &error), S2P_EFORMAT);
         assert_string_equal(error.message, cases[i].sentence);
-        s2_recorded_free(&r);
+        s2_golden_fields_free(&f);
     }
-    s2_recorded r = recorded_for("dart"); /* how many rows there are was not said */
+    s2_recorded r = recorded_for("dart");
+    s2_golden_fields f = { .of = &r }; /* how many rows there are was not said */
     r.n_after = 0;
-    assert_int_equal(take(&r, S2_FIELD_K, make(S2_F32, 3, 2, 30, 4)), S2P_OK);
-    assert_int_equal(take(&r, S2_FIELD_HIDDEN, make(S2_F32, 2, 31, 4, 1)), S2P_OK);
+    assert_int_equal(take(&f, S2_FIELD_K, make(S2_F32, 3, 2, 30, 4)), S2P_OK);
+    assert_int_equal(take(&f, S2_FIELD_HIDDEN, make(S2_F32, 2, 31, 4, 1)), S2P_OK);
     s2p_view view = { .budget = 3 };
-    assert_int_equal(s2_recorded_view(&r, &view, &error), S2P_EFORMAT);
+    assert_int_equal(s2_golden_fields_show(&f, &view, &error), S2P_EFORMAT);
     assert_string_equal(error.message, "k: keys of 30 rows, but hidden has 31");
-    s2_recorded_free(&r);
+    s2_golden_fields_free(&f);
     r = recorded_for("fastv");
+    f.of = &r;
     r.n_after = 0;
     r.image_start = 9;
-    assert_int_equal(take(&r, S2_FIELD_INPUT, make(S2_F32, 2, 2, 28, 1)), S2P_OK);
-    assert_int_equal(s2_recorded_view(&r, &view, &error), S2P_EFORMAT);
-    s2_recorded_free(&r);
+    assert_int_equal(take(&f, S2_FIELD_INPUT, make(S2_F32, 2, 2, 28, 1)), S2P_OK);
+    assert_int_equal(s2_golden_fields_show(&f, &view, &error), S2P_EFORMAT);
+    s2_golden_fields_free(&f);
 }
 
 /* What is made on the way: heads averaged, the picture's part of a row, a mean query. */
@@ -226,22 +231,24 @@ static void test_derived(void **state)
 {
     (void)state;
     s2_recorded r = recorded_for("fastv");
-    assert_int_equal(take(&r, S2_FIELD_INPUT, make(S2_F32, 2, 2, 27, 1)), S2P_OK);
+    s2_golden_fields f = { .of = &r };
+    assert_int_equal(take(&f, S2_FIELD_INPUT, make(S2_F32, 2, 2, 27, 1)), S2P_OK);
     s2p_view view = { .budget = 3 };
-    assert_int_equal(s2_recorded_view(&r, &view, &error), S2P_OK);
-    assert_int_equal(view.signals.n_queries, 1);
+    assert_int_equal(s2_golden_fields_show(&f, &view, &error), S2P_OK);
+    assert_int_equal(view.signal[S2P_QUERY_ATTN].shape[0], 1);
     for (int32_t i = 0; i < 20; i++) { /* rows of i % 7 + 1, the picture from 2 on */
         const float first = (float)((2 + i) % 7 + 1), second = (float)((27 + 2 + i) % 7 + 1);
-        assert_true(view.signals.query_attn[i] == (first + second) / 2);
+        assert_true(view.signal[S2P_LAST_ATTN].data[i] == (first + second) / 2);
     }
-    s2_recorded_free(&r);
+    s2_golden_fields_free(&f);
     r = recorded_for("euti");
-    assert_int_equal(take(&r, S2_FIELD_Q, make(S2_F32, 3, 1, 7, 1)), S2P_OK);
-    assert_int_equal(take(&r, S2_FIELD_K, make(S2_F32, 3, 1, 20, 1)), S2P_OK);
+    f.of = &r;
+    assert_int_equal(take(&f, S2_FIELD_Q, make(S2_F32, 3, 1, 7, 1)), S2P_OK);
+    assert_int_equal(take(&f, S2_FIELD_K, make(S2_F32, 3, 1, 20, 1)), S2P_OK);
     view = (s2p_view){ .budget = 3 };
-    assert_int_equal(s2_recorded_view(&r, &view, &error), S2P_OK);
-    assert_true(view.taps.mean_query[0] == 4.0f); /* of 1 to 7 */
-    s2_recorded_free(&r);
+    assert_int_equal(s2_golden_fields_show(&f, &view, &error), S2P_OK);
+    assert_true(view.signal[S2P_MEAN_QUERY].data[0] == 4.0f); /* of 1 to 7 */
+    s2_golden_fields_free(&f);
 }
 
 /* --- goldens with one thing wrong ------------------------------------------------------ */

@@ -46,13 +46,13 @@ static void check_measure(const json_t *c, const char *key, const char *allocato
 {
     s2_reals expected;
     if (!s2_take_reals(c, key, &expected, verdict)) return;
-    const s2p_signals signals = { .image = &a->picture.view,
-                                  .feature = a->feature.data,
-                                  .feature_dim = (int32_t)a->feature.shape[1] };
-    const s2p_choice choice = { .side = a->side, .allocator = allocator };
-    const int32_t n = a->grid.rows * a->grid.cols; /* keeping everything is always allowed */
+    const int32_t n = a->grid.rows * a->grid.cols, dim = (int32_t)a->feature.shape[1];
+    s2p_view view = { .budget = n, /* keeping everything is always allowed */
+                      .image = &a->picture.view,
+                      .choice = { .side = a->side, .allocator = allocator } };
+    view.signal[S2P_FEATURE] = (s2p_signal){ a->feature.data, { n, dim } };
     s2p_error error = { S2P_OK, "" };
-    if (s2p_prune(&signals, n, &choice, a->plan, &error) != S2P_OK) {
+    if (s2p_prune(&view, a->plan, &error) != S2P_OK) {
         s2_differs(verdict, "%s: refused: %s", key, error.message);
     } else {
         const s2p_layout layout = s2p_plan_layout(a->plan);

@@ -72,10 +72,10 @@ static void check_visionzip(const json_t *c, const char *const *fields, const ch
                            verdict);
             expect_assignment(c, &trial, n_dominant, verdict);
             if (!is_clip) s2_expect_ints(c, "selected", trial.keep, (size_t)n, verdict);
-            const s2_tensor *x = &trial.recorded.field[S2_FIELD_HIDDEN];
+            const s2_tensor *x = &trial.fields.field[S2_FIELD_HIDDEN];
             if (json_is_string(json_object_get(c, "output")))
                 expect_rows(c, "output", &trial, x->data, x->shape[1],
-                            is_clip ? &trial.recorded.field[S2_FIELD_CLS_HIDDEN] : NULL,
+                            is_clip ? &trial.fields.field[S2_FIELD_CLS_HIDDEN] : NULL,
                             is_clip ? token : trial.keep, n, verdict);
         }
     }
@@ -102,7 +102,7 @@ void s2_check_visionzip_qwen(const json_t *c, s2_verdict *verdict)
 static void look_at_ranking(const json_t *c, const s2_trial *t, int32_t n_kept, s2_verdict *verdict)
 {
     int32_t n_raters = 0, *rank = malloc((size_t)t->n * sizeof *rank);
-    int32_t *rater = malloc((size_t)t->view.taps.n_text * sizeof *rater);
+    int32_t *rater = malloc((size_t)t->view.signal[S2P_TEXT].shape[0] * sizeof *rater);
     double *score = malloc((size_t)t->n * sizeof *score);
     s2_ints recycled = { NULL, 0 };
     if (!rank || !rater || !score ||
@@ -147,7 +147,7 @@ void s2_check_sparsevlm(const json_t *c, s2_verdict *verdict)
                 s2p_sort(kept, n_kept);
                 s2_expect_ints(c, "kept", kept, (size_t)n_kept, verdict);
                 look_at_ranking(c, &trial, n_kept, verdict);
-                const s2_tensor *x = &trial.recorded.field[S2_FIELD_VIS];
+                const s2_tensor *x = &trial.fields.field[S2_FIELD_VIS];
                 expect_rows(c, "merged", &trial, x->data, x->shape[1], NULL, kept + n_kept,
                             n_clusters, verdict);
             }
@@ -172,8 +172,9 @@ static void expect_ratio(const json_t *c, const s2_trial *trial, s2_verdict *ver
         s2_differs(verdict, "no memory for %d tokens", trial->n);
         return;
     }
+    const float *attn = trial->view.signal[S2P_VISION_ATTN].data;
     const double expected = json_number_value(json_object_get(c, "outlier_ratio"));
-    for (int32_t i = 0; i < trial->n; i++) sorted[i] = (double)trial->view.taps.vision_attn[i];
+    for (int32_t i = 0; i < trial->n; i++) sorted[i] = (double)attn[i];
     qsort(sorted, (size_t)trial->n, sizeof *sorted, compare_doubles);
     const double got = s2p_outlier_ratio(sorted, trial->n);
     if (!(fabs(got - expected) <= 1e-9))
@@ -188,10 +189,11 @@ void s2_check_prumerge(const json_t *c, s2_verdict *verdict)
     if (s2_trial_read(c, "prumerge+", (const char *const[]){ "q", "hidden", "k", NULL }, &trial,
                       verdict) &&
         s2_take_int(c, "n_out", &n_out, verdict) && s2_trial_run(&trial, verdict)) {
+        const s2p_signal *feature = &trial.view.signal[S2P_FEATURE];
         expect_ratio(c, &trial, verdict);
         if (s2_same_number(verdict, "n_out", n_out, trial.n_keep + s2p_plan_blanks(trial.plan)))
-            expect_rows(c, "output", &trial, trial.view.signals.feature,
-                        trial.view.signals.feature_dim, NULL, trial.order, trial.n_keep, verdict);
+            expect_rows(c, "output", &trial, feature->data, feature->shape[1], NULL, trial.order,
+                        trial.n_keep, verdict);
     }
     s2_trial_free(&trial);
 }

@@ -81,15 +81,13 @@ static bool read_parameters(const json_t *c, const numbers *given, s2_trial *t, 
 
 static bool read_field(const json_t *c, const char *name, s2_trial *t, s2_verdict *verdict)
 {
-    size_t field = 0;
-    while (s2_field_name(field) && strcmp(s2_field_name(field), name) != 0) field++;
     s2_array array = { .data = NULL };
     s2p_error error = { S2P_OK, "" };
     if (!s2_take_array(c, name, &array, verdict)) return false;
     s2p_status st = S2P_EFORMAT;
     if (array.data)
-        st = s2_recorded_take(&t->recorded, (s2_field)field, &array,
-                              json_string_value(json_object_get(c, name)), &error);
+        st = s2_golden_fields_take(&t->fields, s2_field_named(name), &array,
+                                   json_string_value(json_object_get(c, name)), &error);
     else
         s2_fail(&error, st, "'%s' is missing", name);
     s2_array_free(&array);
@@ -120,12 +118,14 @@ bool s2_trial_read(const json_t *c, const char *method, const char *const *field
                                    .grid = grid,
                                    .image_start = given.image_start,
                                    .n_after = given.n_after };
+    out->fields.of = &out->recorded;
     for (; *fields; fields++)
         if (!read_field(c, *fields, out, verdict)) return false;
     out->view = (s2p_view){ .budget = given.budget, .mode = S2P_MODE_PUBLISHED };
     if (!read_parameters(c, &given, out, verdict)) return false;
     s2p_error error = { S2P_OK, "" };
-    if (s2_recorded_view(&out->recorded, &out->view, &error) == S2P_OK) return true;
+    s2_recorded_view(&out->recorded, &out->view);
+    if (s2_golden_fields_show(&out->fields, &out->view, &error) == S2P_OK) return true;
     s2_malformed(verdict, "%s", error.message);
     return false;
 }
@@ -144,6 +144,7 @@ bool s2_trial_run(s2_trial *trial, s2_verdict *verdict)
 
 void s2_trial_free(s2_trial *trial)
 {
+    s2_golden_fields_free(&trial->fields);
     s2_recorded_free(&trial->recorded);
     s2p_plan_free(trial->plan);
 }
@@ -280,12 +281,13 @@ void s2_check_gprune(const json_t *c, s2_verdict *verdict)
 
 static s2p_status euti_score(const s2_trial *trial, double *score)
 {
-    const s2p_signals *s = &trial->view.signals;
+    const s2p_signal *signal = trial->view.signal, *hidden = &signal[S2P_HIDDEN];
+    const int32_t dim = hidden->shape[1];
     const s2p_status st =
-        s2p_head_attention(trial->view.taps.mean_query, &trial->view.taps, trial->n, score, NULL);
+        s2p_head_attention(&signal[S2P_MEAN_QUERY], &signal[S2P_PLAIN_KEY], score, NULL);
     for (int32_t i = 0; st == S2P_OK && i < trial->n; i++) {
-        const float *row = s->hidden + (ptrdiff_t)i * s->hidden_dim;
-        score[i] *= sqrt(s2p_dot(row, row, s->hidden_dim));
+        const float *row = hidden->data + (ptrdiff_t)i * dim;
+        score[i] *= sqrt(s2p_dot(row, row, dim));
     }
     return st;
 }
@@ -302,8 +304,8 @@ void s2_check_euti(const json_t *c, s2_verdict *verdict)
 
 static s2p_status feather_score(const s2_trial *trial, double *score)
 {
-    return s2p_head_attention(trial->view.taps.last_query, &trial->view.taps, trial->n, score,
-                              NULL);
+    const s2p_signal *signal = trial->view.signal;
+    return s2p_head_attention(&signal[S2P_LAST_QUERY], &signal[S2P_PLAIN_KEY], score, NULL);
 }
 
 static void look_at_feather(const json_t *c, s2_trial *trial, s2_verdict *verdict)
@@ -315,7 +317,7 @@ static void look_at_feather(const json_t *c, s2_trial *trial, s2_verdict *verdic
 static void check_feather_full(const json_t *c, s2_verdict *verdict)
 {
     s2_trial trial;
-    s2_restricted later = { .erc = NULL };
+    s2_restricted later = { .made = { NULL } };
     int32_t *alive = NULL;
     if (s2_trial_read(c, "feather-full", (const char *const[]){ "q_last", "k_img", NULL }, &trial,
                       verdict) &&

@@ -2,12 +2,13 @@
 #ifndef S2_TOOLS_VERIFY_METHODS_H
 #define S2_TOOLS_VERIFY_METHODS_H
 
-#include "recorded.h"
+#include "verify/golden_fields.h"
 #include "verify/verify.h"
 
 typedef struct s2_trial { /* one case, run */
     int32_t n;            /* tokens */
-    s2_recorded recorded;
+    s2_recorded recorded; /* about the case; its arrays are `fields` */
+    s2_golden_fields fields;
     s2p_view view;
     s2p_parameters parameters;
     s2p_plan *plan;

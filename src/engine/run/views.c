@@ -13,23 +13,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct gathered { /* owned */
-    float *erc, *hidden, *query_attn, *plain_key, *rotated_key, *normed;
-    int32_t *prompt; /* [n_prompt] rows of the prompt as the unit sees it */
-} gathered;
+typedef struct gathering { /* one unit, and the arrays made of its rows */
+    const s2v_job *job;
+    const s2v_unit *unit;
+    const s2v_looks *looks;
+    int32_t *prompt; /* [n_prompt] rows of the prompt as the unit sees it; NULL: not asked for */
+    int32_t n_prompt, first_row;
+    float *made[S2P_N_SIGNALS]; /* owned, like `prompt` */
+    int32_t n_made;
+} gathering;
 
-static void gathered_free(gathered *g)
+static void gathering_free(gathering *g)
 {
-    free(g->erc);
-    free(g->hidden);
-    free(g->query_attn);
-    free(g->plain_key);
-    free(g->rotated_key);
-    free(g->normed);
+    for (int32_t i = 0; i < g->n_made; i++) free(g->made[i]);
     free(g->prompt);
 }
 
-static float *floats(size_t rows, size_t cols) { return malloc(rows * cols * sizeof(float)); }
+static const s2v_decoder_params *decoder_of(const gathering *g)
+{
+    return &g->job->s->engine->model.decoder.p;
+}
+
+/* Room for a signal of this shape; c is 1 where it has two dimensions. */
+static float *make_signal(gathering *g, s2p_signal *out, int32_t a, int32_t b, int32_t c)
+{
+    float *data = malloc((size_t)a * (size_t)b * (size_t)c * sizeof *data);
+    if (!data) return NULL;
+    *out = (s2p_signal){ data, { a, b, c } };
+    return g->made[g->n_made++] = data;
+}
 
 /* --- gathering ------------------------------------------------------------------- */
 
@@ -51,99 +63,173 @@ static void take_heads(const float *from, const int32_t *row, int32_t n, int32_t
                    (size_t)dim * sizeof *out);
 }
 
-static bool gather_signals(const s2v_job *j, const s2v_unit *u, const s2v_looks *looks, gathered *g,
-                           s2p_signals *s)
+/* A gatherer fills the signal of its name, or leaves it where nothing was read; false: no memory. */
+
+static bool gather_erc(gathering *g, s2p_signal *out)
 {
-    const size_t n = (size_t)u->n_alive, width = (size_t)j->s->engine->model.decoder.p.n_embd;
-    if (looks->erc) {
-        s->erc = g->erc = floats(n, 1);
-        if (!g->erc) return false;
-        take_rows(looks->erc, u->row, u->n_alive, 1, g->erc);
-    }
-    if (j->needs & S2P_NEED_HIDDEN) {
-        s->hidden = g->hidden = floats(n, width);
-        s->hidden_dim = (int32_t)width;
-        if (!g->hidden) return false;
-        s2v_rows_read(&j->s->rows, u->row, u->n_alive, g->hidden);
-    }
-    if (looks->attention) {
-        s->query_attn = g->query_attn = floats((size_t)looks->n_queries, n);
-        s->n_queries = looks->n_queries;
-        if (!g->query_attn) return false;
-        for (int32_t q = 0; q < looks->n_queries; q++)
-            take_rows(looks->attention + (size_t)q * (size_t)j->s->rows.n, u->row, u->n_alive, 1,
-                      g->query_attn + (size_t)q * n);
-    }
-    s->feature = u->feature;
-    s->feature_dim = u->feature ? (int32_t)width : 0;
+    if (!g->looks->erc) return true;
+    float *erc = make_signal(g, out, g->unit->n_alive, 1, 1);
+    if (erc) take_rows(g->looks->erc, g->unit->row, g->unit->n_alive, 1, erc);
+    return erc != NULL;
+}
+
+static bool gather_hidden(gathering *g, s2p_signal *out)
+{
+    float *hidden = make_signal(g, out, g->unit->n_alive, decoder_of(g)->n_embd, 1);
+    if (hidden) s2v_rows_read(&g->job->s->rows, g->unit->row, g->unit->n_alive, hidden);
+    return hidden != NULL;
+}
+
+static bool gather_feature(gathering *g, s2p_signal *out)
+{
+    *out = (s2p_signal){ g->unit->feature, { g->unit->n_tokens, decoder_of(g)->n_embd, 1 } };
     return true;
 }
 
-/* Text before the unit, its rows, text after it. */
-static bool gather_prompt(const s2v_job *j, const s2v_unit *u, const s2v_looks *looks, gathered *g,
-                          s2p_taps *t)
+static bool gather_query_attn(gathering *g, s2p_signal *out)
 {
-    const s2v_rows *rows = &j->s->rows;
-    const size_t width = (size_t)j->s->engine->model.decoder.p.n_embd;
+    if (!g->looks->attention) return true;
+    const int32_t n = g->unit->n_alive, n_queries = g->looks->n_queries;
+    float *attn = make_signal(g, out, n_queries, n, 1);
+    for (int32_t q = 0; attn && q < n_queries; q++)
+        take_rows(g->looks->attention + (size_t)q * (size_t)g->job->s->rows.n, g->unit->row, n, 1,
+                  attn + (size_t)q * (size_t)n);
+    return attn != NULL;
+}
+
+static bool gather_last_attn(gathering *g, s2p_signal *out)
+{
+    if (!g->looks->attention) return true;
+    const size_t last = (size_t)(g->looks->n_queries - 1) * (size_t)g->job->s->rows.n;
+    float *attn = make_signal(g, out, g->unit->n_alive, 1, 1);
+    if (attn) take_rows(g->looks->attention + last, g->unit->row, g->unit->n_alive, 1, attn);
+    return attn != NULL;
+}
+
+/* Where the unit's tokens begin among those of its picture. */
+static size_t first_token(const gathering *g)
+{
+    const s2v_frame *frame = &g->job->frames[g->unit->picture];
+    return g->unit->part > 0 ? (size_t)s2v_part_tokens(&frame->part[0]) : 0;
+}
+
+static bool gather_vision_attn(gathering *g, s2p_signal *out)
+{
+    const float *attn = g->job->watched[g->unit->picture].attn;
+    if (attn) *out = (s2p_signal){ attn + first_token(g), { 1, g->unit->n_tokens, 1 } };
+    return true;
+}
+
+static bool gather_vision_key(gathering *g, s2p_signal *out)
+{
+    const float *key = g->job->watched[g->unit->picture].key;
+    const int32_t dim = g->job->watched[g->unit->picture].key_dim;
+    if (key)
+        *out = (s2p_signal){ key + first_token(g) * (size_t)dim, { g->unit->n_tokens, dim, 1 } };
+    return true;
+}
+
+static bool gather_text(gathering *g, s2p_signal *out)
+{
+    *out = (s2p_signal){ g->job->text, { g->job->n_text, decoder_of(g)->n_embd, 1 } };
+    return true;
+}
+
+static bool gather_last_query(gathering *g, s2p_signal *out)
+{
+    const s2v_decoder_params *p = decoder_of(g);
+    *out = (s2p_signal){ g->looks->probe.last_query, { p->n_heads, p->head_dim, 1 } };
+    return true;
+}
+
+static bool gather_mean_query(gathering *g, s2p_signal *out)
+{
+    if (!g->looks->probe.mean_query) return true;
+    const s2v_decoder_params *p = decoder_of(g);
+    const size_t unit = (size_t)(g->unit - g->job->unit);
+    *out =
+        (s2p_signal){ g->looks->probe.mean_query + unit * (size_t)p->n_heads * (size_t)p->head_dim,
+                      { p->n_heads, p->head_dim, 1 } };
+    return true;
+}
+
+static bool gather_plain_key(gathering *g, s2p_signal *out)
+{
+    if (!g->looks->probe.plain_key) return true;
+    const s2v_decoder_params *p = decoder_of(g);
+    const s2v_unit *u = g->unit;
+    float *key = make_signal(g, out, p->n_kv_heads, u->n_alive, p->head_dim);
+    if (key)
+        take_heads(g->looks->probe.plain_key, u->row, u->n_alive, p->n_kv_heads, p->head_dim, key);
+    return key != NULL;
+}
+
+/* Text before the unit, its rows, text after it. */
+static bool list_prompt(gathering *g)
+{
+    const s2v_rows *rows = &g->job->s->rows;
+    const s2v_unit *u = g->unit;
+    if (g->prompt) return true;
     g->prompt = malloc((size_t)rows->n * sizeof *g->prompt);
     if (!g->prompt) return false;
     int32_t n = 0;
     for (int32_t row = 0; row < u->row[0]; row++)
         if (rows->unit[row] < 0) g->prompt[n++] = row;
-    t->first_row = n;
+    g->first_row = n;
     for (int32_t i = 0; i < u->n_alive; i++) g->prompt[n++] = u->row[i];
     for (int32_t row = u->row[0]; row < rows->n; row++)
         if (rows->unit[row] < 0) g->prompt[n++] = row;
-    t->n_prompt = n;
-    if (looks->probe.rotated_key) {
-        t->rotated_key = g->rotated_key = floats((size_t)n, (size_t)(t->n_kv_heads * t->head_dim));
-        if (!g->rotated_key) return false;
-        take_heads(looks->probe.rotated_key, g->prompt, n, t->n_kv_heads, t->head_dim,
-                   g->rotated_key);
-    }
-    if (looks->normed) {
-        t->normed = g->normed = floats((size_t)n, width);
-        t->normed_dim = (int32_t)width;
-        if (!g->normed) return false;
-        take_rows(looks->normed, g->prompt, n, width, g->normed);
-    }
+    g->n_prompt = n;
     return true;
 }
 
-static bool gather_taps(const s2v_job *j, const s2v_unit *u, const s2v_looks *looks, gathered *g,
-                        s2p_taps *t)
+static bool gather_rotated_key(gathering *g, s2p_signal *out)
 {
-    const s2v_decoder_params *p = &j->s->engine->model.decoder.p;
-    const s2v_watched *watched = &j->watched[u->picture];
-    const int32_t first = u->part > 0 ? s2v_part_tokens(&j->frames[u->picture].part[0]) : 0;
-    if (watched->attn) {
-        t->vision_attn = watched->attn + first;
-        t->vision_heads = 1;
-    }
-    if (watched->key) {
-        t->vision_key = watched->key + (size_t)first * (size_t)watched->key_dim;
-        t->vision_key_dim = watched->key_dim;
-    }
-    if (j->text) {
-        t->text = j->text;
-        t->n_text = j->n_text;
-        t->text_dim = p->n_embd;
-    }
-    t->n_heads = p->n_heads;
-    t->n_kv_heads = p->n_kv_heads;
-    t->head_dim = p->head_dim;
-    t->last_query = looks->probe.last_query;
-    if (looks->probe.mean_query)
-        t->mean_query = looks->probe.mean_query +
-                        (size_t)(u - j->unit) * (size_t)p->n_heads * (size_t)p->head_dim;
-    if (looks->probe.plain_key) {
-        t->plain_key = g->plain_key =
-            floats((size_t)u->n_alive, (size_t)(p->n_kv_heads * p->head_dim));
-        if (!g->plain_key) return false;
-        take_heads(looks->probe.plain_key, u->row, u->n_alive, p->n_kv_heads, p->head_dim,
-                   g->plain_key);
-    }
-    return looks->probe.rotated_key || looks->normed ? gather_prompt(j, u, looks, g, t) : true;
+    if (!g->looks->probe.rotated_key) return true;
+    const s2v_decoder_params *p = decoder_of(g);
+    float *key =
+        list_prompt(g) ? make_signal(g, out, p->n_kv_heads, g->n_prompt, p->head_dim) : NULL;
+    if (key)
+        take_heads(g->looks->probe.rotated_key, g->prompt, g->n_prompt, p->n_kv_heads, p->head_dim,
+                   key);
+    return key != NULL;
+}
+
+static bool gather_normed(gathering *g, s2p_signal *out)
+{
+    if (!g->looks->normed) return true;
+    const int32_t width = decoder_of(g)->n_embd;
+    float *normed = list_prompt(g) ? make_signal(g, out, g->n_prompt, width, 1) : NULL;
+    if (normed) take_rows(g->looks->normed, g->prompt, g->n_prompt, (size_t)width, normed);
+    return normed != NULL;
+}
+
+/* The picture comes with the choice. */
+static bool (*const gatherers[S2P_N_SIGNALS])(gathering *g, s2p_signal *out) = {
+    [S2P_ERC] = gather_erc,
+    [S2P_HIDDEN] = gather_hidden,
+    [S2P_FEATURE] = gather_feature,
+    [S2P_QUERY_ATTN] = gather_query_attn,
+    [S2P_LAST_ATTN] = gather_last_attn,
+    [S2P_VISION_ATTN] = gather_vision_attn,
+    [S2P_VISION_KEY] = gather_vision_key,
+    [S2P_TEXT] = gather_text,
+    [S2P_LAST_QUERY] = gather_last_query,
+    [S2P_MEAN_QUERY] = gather_mean_query,
+    [S2P_PLAIN_KEY] = gather_plain_key,
+    [S2P_ROTATED_KEY] = gather_rotated_key,
+    [S2P_NORMED] = gather_normed,
+};
+
+/* What the method needs, as far as this engine has it. */
+static s2p_status gather_signals(gathering *g, s2p_view *view)
+{
+    for (size_t id = 0; id < S2P_N_SIGNALS; id++)
+        if ((g->job->needs >> id & 1) && gatherers[id] && !gatherers[id](g, &view->signal[id]))
+            return s2_fail(g->job->error, S2P_ENOMEM, "out of memory for what '%s' looks at",
+                           g->job->method->name);
+    view->first_row = g->first_row;
+    return S2P_OK;
 }
 
 /* --- choosing -------------------------------------------------------------------- */
@@ -151,7 +237,7 @@ static bool gather_taps(const s2v_job *j, const s2v_unit *u, const s2v_looks *lo
 static s2p_status choose(s2v_job *j, s2v_unit *u, s2p_view *view, const s2p_image *picture)
 {
     s2v_session *s = j->s;
-    view->signals.image = picture;
+    view->image = picture;
     s2p_status st = s2p_method_run(j->method, view, u->plan, j->error);
     if (st == S2P_EUNSUPPORTED && (j->needs & S2P_NEED_PIXELS)) {
         s2v_job_note(
@@ -206,12 +292,9 @@ s2p_status s2v_select_unit(s2v_job *j, s2v_unit *u, int32_t stage, const s2v_loo
         view.alive = u->alive;
         view.n_alive = u->n_alive;
     }
-    gathered g = { .erc = NULL };
-    s2p_status st = S2P_OK;
-    if (!gather_signals(j, u, looks, &g, &view.signals) ||
-        !gather_taps(j, u, looks, &g, &view.taps))
-        st = s2_fail(j->error, S2P_ENOMEM, "out of memory for what '%s' looks at", j->method->name);
+    gathering g = { .job = j, .unit = u, .looks = looks };
+    s2p_status st = gather_signals(&g, &view);
     if (st == S2P_OK) st = choose_with_picture(j, u, &view);
-    gathered_free(&g);
+    gathering_free(&g);
     return st;
 }

@@ -5,10 +5,10 @@
  */
 #include "prune/scaffold.h"
 
-static s2p_status laplacian_measure(const s2p_signals *signals, s2p_plan *plan)
+static s2p_status laplacian_measure(const s2p_view *view, s2p_plan *plan)
 {
     const s2p_status st =
-        s2p_measure_regions(signals->image, plan->grid, plan->side, S2P_MEASURE_LAPLACIAN,
+        s2p_measure_regions(view->image, plan->grid, plan->side, S2P_MEASURE_LAPLACIAN,
                             plan->kernels, &plan->rows, plan->moments);
     if (st != S2P_OK) return st;
     for (int32_t g = 0; g < plan->side * plan->side; g++)

@@ -5,9 +5,9 @@
  */
 #include "prune/scaffold.h"
 
-static s2p_status uniform_measure(const s2p_signals *signals, s2p_plan *plan)
+static s2p_status uniform_measure(const s2p_view *view, s2p_plan *plan)
 {
-    (void)signals;
+    (void)view;
     (void)plan; /* raw is zero already */
     return S2P_OK;
 }

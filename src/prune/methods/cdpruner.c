@@ -96,7 +96,8 @@ static s2p_status search(dpp *d, int32_t budget)
 static s2p_status cdpruner_select(const s2p_view *view, s2p_plan *plan, s2p_error *error)
 {
     const size_t n = (size_t)s2p_tokens(plan->grid), budget = (size_t)view->budget;
-    dpp d = { .x = view->signals.feature, .n = (int32_t)n, .dim = view->signals.feature_dim };
+    const s2p_signal *feature = &view->signal[S2P_FEATURE];
+    dpp d = { .x = feature->data, .n = (int32_t)n, .dim = feature->shape[1] };
     if (budget > S2P_MAX_SCRATCH / sizeof(double) / n)
         return s2p_refuse(error, S2P_ELIMIT, "cdpruner: %d of %d tokens are too many", view->budget,
                           d.n);
@@ -127,6 +128,7 @@ const s2p_method s2p_method_cdpruner = {
     .source = "CDPruner, NeurIPS 2025",
     .published = "the relevance is negated, for embeddings of CLIP",
     .needs = S2P_NEED_FEATURE | S2P_NEED_TEXT,
+    .takes = S2P_NEED_ALIGNED,
     .sees_question = true,
     .n_stages = 1,
     .after = { S2P_BEFORE_DECODER },

@@ -60,13 +60,15 @@ static const s2p_parameter parameters[N_PARAMETERS] = {
 
 /* --- pivots ---------------------------------------------------------------------- */
 
-static void key_norms(const s2p_taps *t, double *norm)
+/* key: [k][L][e]. */
+static void key_norms(const s2p_signal *key, double *norm)
 {
-    for (int32_t row = 0; row < t->n_prompt; row++) {
+    const int32_t n_heads = key->shape[0], n_prompt = key->shape[1], dim = key->shape[2];
+    for (int32_t row = 0; row < n_prompt; row++) {
         norm[row] = 0.0;
-        for (int32_t h = 0; h < t->n_kv_heads; h++) {
-            const float *key = t->rotated_key + ((ptrdiff_t)h * t->n_prompt + row) * t->head_dim;
-            for (int32_t d = 0; d < t->head_dim; d++) norm[row] += fabs((double)key[d]);
+        for (int32_t h = 0; h < n_heads; h++) {
+            const float *x = key->data + ((ptrdiff_t)h * n_prompt + row) * dim;
+            for (int32_t d = 0; d < dim; d++) norm[row] += fabs((double)x[d]);
         }
     }
 }
@@ -76,19 +78,20 @@ static int32_t at_most(int32_t a, int32_t b) { return a < b ? a : b; }
 s2p_status s2p_dart_pivots(const s2p_view *view, int32_t n_tokens, s2p_pivots *out,
                            s2p_error *error)
 {
-    const s2p_taps *t = &view->taps;
-    if (t->first_row < 0 || t->first_row > t->n_prompt - n_tokens)
+    const s2p_signal *key = &view->signal[S2P_ROTATED_KEY];
+    const int32_t first = view->first_row, n_prompt = key->shape[1];
+    if (first < 0 || first > n_prompt - n_tokens)
         return s2p_refuse(error, S2P_EINVAL, "%d visual rows from row %d on do not fit %d rows",
-                          n_tokens, t->first_row, t->n_prompt);
-    const int32_t after = t->first_row + n_tokens, n_after = t->n_prompt - after;
+                          n_tokens, first, n_prompt);
+    const int32_t after = first + n_tokens, n_after = n_prompt - after;
     *out = (s2p_pivots){ .n_visual = at_most(S2P_DART_PIVOTS, n_tokens),
                          .n_text = at_most(S2P_DART_PIVOTS, n_after) };
-    double *norm = malloc((size_t)t->n_prompt * sizeof *norm);
+    double *norm = malloc((size_t)n_prompt * sizeof *norm);
     if (!norm) return S2P_ENOMEM;
-    key_norms(t, norm);
-    s2p_status st = s2p_rank(norm + t->first_row, n_tokens, out->n_visual, out->visual);
+    key_norms(key, norm);
+    s2p_status st = s2p_rank(norm + first, n_tokens, out->n_visual, out->visual);
     if (st == S2P_OK) st = s2p_rank(norm + after, n_after, out->n_text, out->text);
-    for (int32_t i = 0; i < out->n_visual; i++) out->visual[i] += t->first_row;
+    for (int32_t i = 0; i < out->n_visual; i++) out->visual[i] += first;
     for (int32_t i = 0; i < out->n_text; i++) out->text[i] += after;
     free(norm);
     return st;
@@ -103,13 +106,15 @@ typedef struct walk { /* [n_tokens] each */
 } walk;
 
 /* Move the `n` tokens of the pool least like row `pivot` to the kept ones. */
-static s2p_status take_least_alike(const s2p_taps *t, int32_t pivot, int32_t n, walk *w)
+static s2p_status take_least_alike(const s2p_view *view, int32_t pivot, int32_t n, walk *w)
 {
-    const float *x = t->normed + (ptrdiff_t)pivot * t->normed_dim;
+    const float *normed = view->signal[S2P_NORMED].data;
+    const int32_t dim = view->signal[S2P_NORMED].shape[1];
+    const float *x = normed + (ptrdiff_t)pivot * dim;
     for (int32_t i = 0; i < w->n_pool; i++) {
-        const int32_t row = t->first_row + w->pool[i];
-        w->distance[i] = -s2p_cosine(x, w->norm[pivot], t->normed + (ptrdiff_t)row * t->normed_dim,
-                                     w->norm[row], t->normed_dim);
+        const int32_t row = view->first_row + w->pool[i];
+        w->distance[i] =
+            -s2p_cosine(x, w->norm[pivot], normed + (ptrdiff_t)row * dim, w->norm[row], dim);
     }
     n = at_most(n, w->n_pool);
     const s2p_status st = s2p_rank(w->distance, w->n_pool, n, w->pick);
@@ -128,23 +133,23 @@ static s2p_status take_least_alike(const s2p_taps *t, int32_t pivot, int32_t n, 
 static s2p_status walk_pivots(const s2p_view *view, const s2p_pivots *p, int32_t n, int32_t budget,
                               int32_t per_pivot, walk *w)
 {
-    const s2p_taps *t = &view->taps;
+    const s2p_signal *normed = &view->signal[S2P_NORMED];
     int32_t value[2 * S2P_DART_PIVOTS], order[2 * S2P_DART_PIVOTS], n_pivots = 0;
     for (int32_t i = 0; i < p->n_visual; i++) value[n_pivots++] = p->visual[i];
     for (int32_t i = 0; i < p->n_text; i++) value[n_pivots++] = p->text[i];
     s2p_python_set_order(value, n_pivots, order);
 
-    s2p_norms(t->normed, t->n_prompt, t->normed_dim, w->norm);
+    s2p_norms(normed->data, normed->shape[0], normed->shape[1], w->norm);
     for (int32_t i = 0; i < n; i++) w->pool[i] = i;
     for (int32_t i = 0; i < p->n_visual; i++) {
-        w->kept[w->n_kept++] = p->visual[i] - t->first_row;
-        w->pool[p->visual[i] - t->first_row] = -1;
+        w->kept[w->n_kept++] = p->visual[i] - view->first_row;
+        w->pool[p->visual[i] - view->first_row] = -1;
     }
     for (int32_t i = 0; i < n; i++)
         if (w->pool[i] >= 0) w->pool[w->n_pool++] = w->pool[i];
     s2p_status st = S2P_OK;
     for (int32_t i = 0; st == S2P_OK && i < n_pivots; i++)
-        st = take_least_alike(t, order[i], at_most(per_pivot, budget - w->n_kept), w);
+        st = take_least_alike(view, order[i], at_most(per_pivot, budget - w->n_kept), w);
     return st;
 }
 
@@ -183,7 +188,8 @@ static s2p_status dart_select(const s2p_view *view, s2p_plan *plan, s2p_error *e
     if (st != S2P_OK) return st;
 
     int32_t *lists = malloc(3 * (size_t)n * sizeof *lists);
-    double *values = malloc(((size_t)n + (size_t)view->taps.n_prompt) * sizeof *values);
+    double *values =
+        malloc(((size_t)n + (size_t)view->signal[S2P_NORMED].shape[0]) * sizeof *values);
     if (lists && values) {
         walk w = { .pool = lists,
                    .pick = lists + n,

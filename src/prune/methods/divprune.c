@@ -36,11 +36,12 @@ static int32_t farthest(const double *distance, int32_t n)
 static s2p_status divprune_select(const s2p_view *view, s2p_plan *plan, s2p_error *error)
 {
     const int32_t n = s2p_tokens(plan->grid);
-    const s2p_signals *s = &view->signals;
+    const s2p_signal *feature = &view->signal[S2P_FEATURE];
     double *pair = NULL, *distance = malloc((size_t)n * sizeof *distance);
     int32_t *order = malloc((size_t)n * sizeof *order);
-    s2p_status st =
-        distance && order ? s2p_cosines(s->feature, n, s->feature_dim, &pair, error) : S2P_ENOMEM;
+    s2p_status st = distance && order
+                        ? s2p_cosines(feature->data, n, feature->shape[1], &pair, error)
+                        : S2P_ENOMEM;
     if (st == S2P_OK) {
         for (int32_t i = 0; i < n; i++) distance[i] = isolation(pair, n, i);
         for (int32_t k = 0; k < view->budget; k++) {

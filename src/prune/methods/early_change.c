@@ -14,7 +14,7 @@ static s2p_status keep_changed(const s2p_view *view, s2p_plan *plan, int32_t k)
     const int32_t n = s2p_view_rows(view, plan);
     double *score = malloc((size_t)n * sizeof *score);
     if (!score) return S2P_ENOMEM;
-    for (int32_t i = 0; i < n; i++) score[i] = (double)view->signals.erc[i];
+    for (int32_t i = 0; i < n; i++) score[i] = (double)view->signal[S2P_ERC].data[i];
     const s2p_status st = s2p_keep_best(view, plan, score, k);
     free(score);
     return st;

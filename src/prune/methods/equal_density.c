@@ -6,10 +6,10 @@
 
 static s2p_status equal_density_select(const s2p_view *view, s2p_plan *plan, s2p_error *error)
 {
-    const s2p_choice choice = { .side = view->choice.side,
-                                .allocator = "uniform",
-                                .selector = "centre" };
-    return s2p_prune(&view->signals, view->budget, &choice, plan, error);
+    s2p_view even = *view;
+    even.choice.allocator = "uniform";
+    even.choice.selector = "centre";
+    return s2p_prune(&even, plan, error);
 }
 
 const s2p_method s2p_method_equal_density = {

@@ -11,13 +11,14 @@
 static s2p_status euti_select(const s2p_view *view, s2p_plan *plan, s2p_error *error)
 {
     const int32_t n = s2p_view_rows(view, plan);
-    const s2p_signals *s = &view->signals;
+    const s2p_signal *hidden = &view->signal[S2P_HIDDEN];
     double *score = malloc(2 * (size_t)n * sizeof *score);
     if (!score) return S2P_ENOMEM;
     double *norm = score + n;
-    s2p_status st = s2p_head_attention(view->taps.mean_query, &view->taps, n, score, error);
+    s2p_status st = s2p_head_attention(&view->signal[S2P_MEAN_QUERY], &view->signal[S2P_PLAIN_KEY],
+                                       score, error);
     if (st == S2P_OK) {
-        s2p_norms(s->hidden, n, s->hidden_dim, norm);
+        s2p_norms(hidden->data, n, hidden->shape[1], norm);
         for (int32_t i = 0; i < n; i++) score[i] *= norm[i];
         st = s2p_keep_best(view, plan, score, view->budget);
     }

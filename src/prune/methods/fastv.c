@@ -11,7 +11,7 @@ static s2p_status fastv_select(const s2p_view *view, s2p_plan *plan, s2p_error *
 {
     (void)error;
     const int32_t n = s2p_view_rows(view, plan);
-    const float *last = view->signals.query_attn + (ptrdiff_t)(view->signals.n_queries - 1) * n;
+    const float *last = view->signal[S2P_LAST_ATTN].data;
     double *score = malloc((size_t)n * sizeof *score);
     if (!score) return S2P_ENOMEM;
     for (int32_t i = 0; i < n; i++) score[i] = (double)last[i];

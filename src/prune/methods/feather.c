@@ -24,7 +24,8 @@ static s2p_status scores(const s2p_view *view, int32_t n, double **out, s2p_erro
 {
     *out = malloc((size_t)n * sizeof **out);
     if (!*out) return S2P_ENOMEM;
-    return s2p_head_attention(view->taps.last_query, &view->taps, n, *out, error);
+    return s2p_head_attention(&view->signal[S2P_LAST_QUERY], &view->signal[S2P_PLAIN_KEY], *out,
+                              error);
 }
 
 static s2p_status feather_select(const s2p_view *view, s2p_plan *plan, s2p_error *error)

@@ -66,16 +66,16 @@ static void hand_on(const double *pair, const double *sum, int32_t n, const doub
 
 s2p_status s2p_gprune_score(const s2p_view *view, int32_t n, double *score, s2p_error *error)
 {
-    const s2p_signals *s = &view->signals;
+    const s2p_signal *feature = &view->signal[S2P_FEATURE];
     double *pair = NULL, *sum = malloc(3 * (size_t)n * sizeof *sum);
     int32_t *degree = malloc((size_t)n * sizeof *degree);
     s2p_status st =
-        sum && degree ? s2p_cosines(s->feature, n, s->feature_dim, &pair, error) : S2P_ENOMEM;
+        sum && degree ? s2p_cosines(feature->data, n, feature->shape[1], &pair, error) : S2P_ENOMEM;
     if (st == S2P_OK) {
         double *weight = score, *next = sum + n, *share = sum + 2 * (size_t)n;
         const int32_t rounds = s2p_view_count(view, ITERATIONS);
         weigh(view, n, pair, sum, degree);
-        s2p_norms(s->feature, n, s->feature_dim, weight);
+        s2p_norms(feature->data, n, feature->shape[1], weight);
         for (int32_t r = 0; r < rounds; r++) {
             hand_on(pair, sum, n, weight, share, next);
             double *swapped = weight;

@@ -59,7 +59,8 @@ static s2p_status share_budget(const zones *z, s2p_grid grid, int32_t budget)
 static void rate_tokens(const s2p_view *view, int32_t n, zones *z)
 {
     const double alpha = s2p_view_value(view, ALPHA);
-    s2p_column_means(view->taps.vision_attn, view->taps.vision_heads, n, z->score);
+    const s2p_signal *attn = &view->signal[S2P_VISION_ATTN];
+    s2p_column_means(attn->data, attn->shape[0], n, z->score);
     double low = z->score[0], high = z->score[0];
     for (int32_t i = 1; i < n; i++) {
         if (z->score[i] < low) low = z->score[i];
@@ -127,6 +128,7 @@ const s2p_method s2p_method_gridprune = {
     .name = "gridprune",
     .source = "GridPrune (our reading), arXiv 2511.10081",
     .needs = S2P_NEED_VISION_ATTN | S2P_NEED_FEATURE | S2P_NEED_TEXT,
+    .takes = S2P_NEED_ALIGNED,
     .sees_question = true,
     .n_stages = 1,
     .after = { S2P_BEFORE_DECODER },

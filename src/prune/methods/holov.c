@@ -55,12 +55,12 @@ static void variety(const float *x, int32_t n, int32_t dim, double *scratch, dou
 /* The score of one run; scratch: [3 n]. */
 static double rate_crop(const s2p_view *view, const crop *c, const double *attn, double *scratch)
 {
-    const s2p_signals *s = &view->signals;
+    const s2p_signal *feature = &view->signal[S2P_FEATURE];
+    const int32_t dim = feature->shape[1];
     const double alpha = s2p_view_value(view, ALPHA), beta = s2p_view_value(view, BETA);
     if (c->n == 1) return attn[c->first];
     double *varied = scratch, attention = 0.0, total = 0.0;
-    variety(s->feature + (ptrdiff_t)c->first * s->feature_dim, c->n, s->feature_dim, scratch + c->n,
-            varied);
+    variety(feature->data + (ptrdiff_t)c->first * dim, c->n, dim, scratch + c->n, varied);
     for (int32_t i = 0; i < c->n; i++) {
         attention += ATTENTION_SCALE * attn[c->first + i] / c->n;
         total += varied[i] / c->n;
@@ -148,7 +148,8 @@ static s2p_status holov_select(const s2p_view *view, s2p_plan *plan, s2p_error *
     double *values = malloc(5 * (size_t)n * sizeof *values);
     crop *crops = malloc((size_t)n_crops * sizeof *crops);
     s2p_status st = lists && values && crops ? S2P_OK : S2P_ENOMEM;
-    if (st == S2P_OK) s2p_column_means(view->taps.vision_attn, view->taps.vision_heads, n, values);
+    const s2p_signal *attn = &view->signal[S2P_VISION_ATTN];
+    if (st == S2P_OK) s2p_column_means(attn->data, attn->shape[0], n, values);
     for (int32_t i = 0; st == S2P_OK && i < n; i++)
         if (values[i] < 0.0)
             st = s2p_refuse(error, S2P_EINVAL, "holov: attention of token %d is below zero", i);

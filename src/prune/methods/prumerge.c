@@ -80,17 +80,16 @@ static void choose_exactly(merger *m, int32_t n_keep)
 }
 
 /* The tokens of the pool nearest to kept token k, nearest first, the earlier of equals. */
-static int32_t find_neighbours(const merger *m, const s2p_taps *t, int32_t k, int32_t *out)
+static int32_t find_neighbours(const merger *m, const s2p_signal *key, int32_t k, int32_t *out)
 {
-    const int32_t dim = t->vision_key_dim, token = m->kept[k];
+    const int32_t dim = key->shape[1], token = m->kept[k];
     double nearest[NEIGHBOURS];
     int32_t n = 0;
     for (int32_t i = 0; i < m->n; i++) {
         if (i == k) continue;
         const int32_t other = m->kept[i];
-        const double alike =
-            s2p_cosine(t->vision_key + (ptrdiff_t)token * dim, m->norm[token],
-                       t->vision_key + (ptrdiff_t)other * dim, m->norm[other], dim);
+        const double alike = s2p_cosine(key->data + (ptrdiff_t)token * dim, m->norm[token],
+                                        key->data + (ptrdiff_t)other * dim, m->norm[other], dim);
         if (n == NEIGHBOURS && !(alike > nearest[n - 1])) continue;
         int32_t at = n < NEIGHBOURS ? n++ : n - 1;
         for (; at > 0 && alike > nearest[at - 1]; at--) {
@@ -103,12 +102,12 @@ static int32_t find_neighbours(const merger *m, const s2p_taps *t, int32_t k, in
     return n;
 }
 
-static s2p_status merge_rows(const merger *m, const s2p_taps *t, int32_t slot, s2p_plan *plan)
+static s2p_status merge_rows(const merger *m, const s2p_signal *key, int32_t slot, s2p_plan *plan)
 {
     s2p_status st = S2P_OK;
     int32_t near[NEIGHBOURS];
     for (int32_t k = 0; k < m->n_kept; k++) {
-        const int32_t n = find_neighbours(m, t, k, near);
+        const int32_t n = find_neighbours(m, key, k, near);
         for (int32_t i = 0; st == S2P_OK && i < n; i++)
             st = s2p_plan_merge(plan, m->kept[k], near[i], m->attn[near[i]]);
     }
@@ -137,8 +136,8 @@ static void scale_weights(merger *m)
 static s2p_status select_in(const s2p_view *view, s2p_plan *plan, merger *m, s2p_error *error)
 {
     const bool is_published = view->mode == S2P_MODE_PUBLISHED;
-    const s2p_taps *t = &view->taps;
-    s2p_column_means(t->vision_attn, t->vision_heads, m->n, m->attn);
+    const s2p_signal *attn = &view->signal[S2P_VISION_ATTN], *key = &view->signal[S2P_VISION_KEY];
+    s2p_column_means(attn->data, attn->shape[0], m->n, m->attn);
     s2p_status st = s2p_rank(m->attn, m->n, m->n, m->rank);
     if (st != S2P_OK) return st;
     if (is_published) {
@@ -155,9 +154,9 @@ static s2p_status select_in(const s2p_view *view, s2p_plan *plan, merger *m, s2p
     order[m->n_kept] = slot;
     for (int32_t i = 0, at = m->n_kept; i < m->n; i++)
         if (!m->is_in[i]) m->kept[at++] = i;
-    s2p_norms(t->vision_key, m->n, t->vision_key_dim, m->norm);
+    s2p_norms(key->data, m->n, key->shape[1], m->norm);
     st = s2p_keep_rows(view, plan, order, m->n_kept + (slot >= 0));
-    if (st == S2P_OK) st = merge_rows(m, t, slot, plan);
+    if (st == S2P_OK) st = merge_rows(m, key, slot, plan);
     if (st == S2P_OK && is_published && slot < 0) plan->n_blank = 1; /* nothing was dropped */
     return st;
 }

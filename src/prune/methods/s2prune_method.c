@@ -3,7 +3,7 @@
 
 static s2p_status s2prune_select(const s2p_view *view, s2p_plan *plan, s2p_error *error)
 {
-    return s2p_prune(&view->signals, view->budget, &view->choice, plan, error);
+    return s2p_prune(view, plan, error);
 }
 
 /* An unknown name adds nothing here; s2p_prune refuses it. */
@@ -14,7 +14,7 @@ static uint32_t s2prune_needs(const s2p_choice *choice)
     return (allocator ? allocator->needs : 0) | (selector ? selector->needs : 0);
 }
 
-static bool s2prune_draws(const s2p_choice *choice)
+static int s2prune_draws(const s2p_choice *choice)
 {
     const s2p_allocator *allocator = s2p_allocator_find(choice->allocator);
     const s2p_selector *selector = s2p_selector_find(choice->selector);

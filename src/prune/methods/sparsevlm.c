@@ -33,30 +33,31 @@ static const struct {
 s2p_status s2p_sparsevlm_raters(const s2p_view *view, int32_t n_tokens, int32_t *rater,
                                 int32_t *n_raters, s2p_error *error)
 {
-    const s2p_signals *s = &view->signals;
-    const s2p_taps *t = &view->taps;
-    const int32_t dim = t->text_dim;
-    if (dim != s->feature_dim || t->n_text != s->n_queries)
+    const s2p_signal *feature = &view->signal[S2P_FEATURE], *text = &view->signal[S2P_TEXT];
+    const int32_t dim = text->shape[1], n_text = text->shape[0];
+    const int32_t n_queries = view->signal[S2P_QUERY_ATTN].shape[0];
+    if (dim != feature->shape[1] || n_text != n_queries)
         return s2p_refuse(error, S2P_EINVAL,
                           "sparsevlm: %d embeddings of %d values for %d rows of attention and "
                           "features of %d",
-                          t->n_text, dim, s->n_queries, s->feature_dim);
-    double *points = calloc(2 * (size_t)t->n_text, sizeof *points);
+                          n_text, dim, n_queries, feature->shape[1]);
+    double *points = calloc(2 * (size_t)n_text, sizeof *points);
     if (!points) return S2P_ENOMEM;
-    double *row = points + t->n_text, mean = 0.0;
+    double *row = points + n_text, mean = 0.0;
     for (int32_t i = 0; i < n_tokens; i++) {
-        for (int32_t m = 0; m < t->n_text; m++)
-            row[m] = s2p_dot(s->feature + (ptrdiff_t)i * dim, t->text + (ptrdiff_t)m * dim, dim);
-        s2p_softmax(row, t->n_text);
-        for (int32_t m = 0; m < t->n_text; m++) points[m] += row[m] / n_tokens;
+        for (int32_t m = 0; m < n_text; m++)
+            row[m] =
+                s2p_dot(feature->data + (ptrdiff_t)i * dim, text->data + (ptrdiff_t)m * dim, dim);
+        s2p_softmax(row, n_text);
+        for (int32_t m = 0; m < n_text; m++) points[m] += row[m] / n_tokens;
     }
-    for (int32_t m = 0; m < t->n_text; m++) mean += points[m] / t->n_text;
+    for (int32_t m = 0; m < n_text; m++) mean += points[m] / n_text;
     *n_raters = 0;
-    for (int32_t m = 0; m < t->n_text; m++)
+    for (int32_t m = 0; m < n_text; m++)
         if (points[m] > mean) rater[(*n_raters)++] = m;
     /* Nobody above the average: all are equal, and all are asked. */
-    for (int32_t m = 0; *n_raters == 0 && m < t->n_text; m++) rater[m] = m;
-    if (*n_raters == 0) *n_raters = t->n_text;
+    for (int32_t m = 0; *n_raters == 0 && m < n_text; m++) rater[m] = m;
+    if (*n_raters == 0) *n_raters = n_text;
     free(points);
     return S2P_OK;
 }
@@ -64,14 +65,14 @@ s2p_status s2p_sparsevlm_raters(const s2p_view *view, int32_t n_tokens, int32_t 
 s2p_status s2p_sparsevlm_score(const s2p_view *view, int32_t n_tokens, int32_t n_rows,
                                double *score, s2p_error *error)
 {
-    int32_t n_raters = 0, *rater = malloc((size_t)view->taps.n_text * sizeof *rater);
+    const float *attn = view->signal[S2P_QUERY_ATTN].data;
+    int32_t n_raters = 0, *rater = malloc((size_t)view->signal[S2P_TEXT].shape[0] * sizeof *rater);
     if (!rater) return S2P_ENOMEM;
     const s2p_status st = s2p_sparsevlm_raters(view, n_tokens, rater, &n_raters, error);
     for (int32_t i = 0; st == S2P_OK && i < n_rows; i++) {
         score[i] = 0.0;
         for (int32_t r = 0; r < n_raters; r++)
-            score[i] +=
-                (double)view->signals.query_attn[(ptrdiff_t)rater[r] * n_rows + i] / n_raters;
+            score[i] += (double)attn[(ptrdiff_t)rater[r] * n_rows + i] / n_raters;
     }
     free(rater);
     return st;
@@ -132,14 +133,14 @@ static int compare_doubles(const void *a, const void *b)
 }
 
 /* Euclidean, over the root of the width; returns the largest. */
-static double measure(const s2p_signals *s, cluster *c)
+static double measure(const s2p_signal *hidden, cluster *c)
 {
-    const int32_t dim = s->hidden_dim;
+    const int32_t dim = hidden->shape[1];
     double largest = 0.0;
     for (int32_t i = 0; i < c->n; i++)
         for (int32_t j = 0; j < c->n; j++) {
-            const float *x = s->hidden + (ptrdiff_t)c->row[i] * dim;
-            const float *y = s->hidden + (ptrdiff_t)c->row[j] * dim;
+            const float *x = hidden->data + (ptrdiff_t)c->row[i] * dim;
+            const float *y = hidden->data + (ptrdiff_t)c->row[j] * dim;
             double squares = 0.0;
             for (int32_t d = 0; j < i && d < dim; d++) {
                 const double gap = (double)x[d] - (double)y[d];
@@ -226,7 +227,7 @@ static s2p_status recycle(const s2p_view *view, s2p_plan *plan, const int32_t *r
         c.centre = lists;
         c.label = lists + n;
         c.count = lists + 2 * n;
-        const double largest = measure(&view->signals, &c);
+        const double largest = measure(&view->signal[S2P_HIDDEN], &c);
         find_density(&c);
         st = find_centres(&c, largest);
     }

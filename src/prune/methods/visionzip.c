@@ -59,16 +59,15 @@ static void choose_targets(zip *z, int32_t *n_rest)
 }
 
 /* The target whose key is most like that of `token`; the first of equals. */
-static int32_t nearest(const zip *z, const s2p_taps *t, int32_t token)
+static int32_t nearest(const zip *z, const s2p_signal *key, int32_t token)
 {
+    const int32_t dim = key->shape[1];
     int32_t best = 0;
     double highest = -2.0;
     for (int32_t c = 0; c < z->n_target; c++) {
         const int32_t other = z->order[z->n_dominant + c];
-        const double alike =
-            s2p_cosine(t->vision_key + (ptrdiff_t)token * t->vision_key_dim, z->norm[token],
-                       t->vision_key + (ptrdiff_t)other * t->vision_key_dim, z->norm[other],
-                       t->vision_key_dim);
+        const double alike = s2p_cosine(key->data + (ptrdiff_t)token * dim, z->norm[token],
+                                        key->data + (ptrdiff_t)other * dim, z->norm[other], dim);
         if (alike > highest) {
             highest = alike;
             best = c;
@@ -77,18 +76,18 @@ static int32_t nearest(const zip *z, const s2p_taps *t, int32_t token)
     return best;
 }
 
-static s2p_status merge_rest(zip *z, const s2p_taps *t, int32_t n_rest, s2p_plan *plan)
+static s2p_status merge_rest(zip *z, const s2p_signal *key, int32_t n_rest, s2p_plan *plan)
 {
     const int32_t *targets = z->order + z->n_dominant;
     if (z->n_target == 0) return S2P_OK;
-    s2p_norms(t->vision_key, z->n, t->vision_key_dim, z->norm);
+    s2p_norms(key->data, z->n, key->shape[1], z->norm);
     for (int32_t c = 0; c < z->n_target; c++) {
         z->count[c] = 0;
         z->target[targets[c]] = -1;
     }
     for (int32_t i = 0; i < n_rest; i++) {
         const int32_t token = z->rest[i];
-        if (z->target[token] >= 0) z->count[z->target[token] = nearest(z, t, token)]++;
+        if (z->target[token] >= 0) z->count[z->target[token] = nearest(z, key, token)]++;
     }
     s2p_status st = S2P_OK;
     for (int32_t i = 0; st == S2P_OK && i < n_rest; i++) {
@@ -114,13 +113,14 @@ static s2p_status visionzip_select(const s2p_view *view, s2p_plan *plan, s2p_err
         z.score = values;
         z.norm = values + n;
         int32_t n_rest;
-        s2p_column_means(view->taps.vision_attn, view->taps.vision_heads, z.n, z.score);
+        const s2p_signal *attn = &view->signal[S2P_VISION_ATTN];
+        s2p_column_means(attn->data, attn->shape[0], z.n, z.score);
         st = s2p_rank(z.score, z.n, z.n_dominant, z.order);
         if (st == S2P_OK) {
             choose_targets(&z, &n_rest);
             st = s2p_keep_rows(view, plan, z.order, z.n_dominant + z.n_target);
         }
-        if (st == S2P_OK) st = merge_rest(&z, &view->taps, n_rest, plan);
+        if (st == S2P_OK) st = merge_rest(&z, &view->signal[S2P_VISION_KEY], n_rest, plan);
     } else {
         st = S2P_ENOMEM;
     }

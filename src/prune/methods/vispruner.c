@@ -72,16 +72,18 @@ static s2p_status count_important(const s2p_view *view, int32_t n, int32_t *out,
 static s2p_status vispruner_select(const s2p_view *view, s2p_plan *plan, s2p_error *error)
 {
     const int32_t n = s2p_tokens(plan->grid);
-    const s2p_signals *s = &view->signals;
+    const s2p_signal *attn = &view->signal[S2P_VISION_ATTN];
+    const s2p_signal *feature = &view->signal[S2P_FEATURE];
     int32_t n_important;
     s2p_status st = count_important(view, n, &n_important, error);
     if (st != S2P_OK) return st;
 
     double *pair = NULL, *alike = malloc((size_t)n * sizeof *alike);
     int32_t *lists = malloc(5 * (size_t)n * sizeof *lists), *order = lists;
-    st = alike && lists ? s2p_cosines(s->feature, n, s->feature_dim, &pair, error) : S2P_ENOMEM;
+    st = alike && lists ? s2p_cosines(feature->data, n, feature->shape[1], &pair, error)
+                        : S2P_ENOMEM;
     if (st == S2P_OK) {
-        s2p_column_means(view->taps.vision_attn, view->taps.vision_heads, n, alike);
+        s2p_column_means(attn->data, attn->shape[0], n, alike);
         st = s2p_rank(alike, n, n, order);
     }
     if (st == S2P_OK) {

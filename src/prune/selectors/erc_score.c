@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-static s2p_status erc_rate(const s2p_signals *signals, int32_t n_tokens, float *score)
+static s2p_status erc_rate(const s2p_view *view, int32_t n_tokens, float *score)
 {
-    memcpy(score, signals->erc, (size_t)n_tokens * sizeof *score);
+    memcpy(score, view->signal[S2P_ERC].data, (size_t)n_tokens * sizeof *score);
     return S2P_OK;
 }
 

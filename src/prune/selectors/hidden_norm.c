@@ -3,11 +3,12 @@
 
 #include <math.h>
 
-static s2p_status norm_rate(const s2p_signals *signals, int32_t n_tokens, float *score)
+static s2p_status norm_rate(const s2p_view *view, int32_t n_tokens, float *score)
 {
-    const int32_t dim = signals->hidden_dim;
+    const s2p_signal *hidden = &view->signal[S2P_HIDDEN];
+    const int32_t dim = hidden->shape[1];
     for (int32_t i = 0; i < n_tokens; i++) {
-        const float *row = signals->hidden + (ptrdiff_t)i * dim;
+        const float *row = hidden->data + (ptrdiff_t)i * dim;
         double sum = 0.0;
         for (int32_t k = 0; k < dim; k++) sum += (double)row[k] * (double)row[k];
         score[i] = (float)sqrt(sum);

@@ -8,21 +8,23 @@
 
 #include <string.h>
 
-static s2p_status query_all_rate(const s2p_signals *signals, int32_t n_tokens, float *score)
+static s2p_status query_all_rate(const s2p_view *view, int32_t n_tokens, float *score)
 {
+    const s2p_signal *attn = &view->signal[S2P_QUERY_ATTN];
     for (int32_t i = 0; i < n_tokens; i++) {
         double sum = 0.0;
-        for (int32_t q = 0; q < signals->n_queries; q++)
-            sum += (double)signals->query_attn[(ptrdiff_t)q * n_tokens + i];
-        score[i] = (float)(sum / signals->n_queries);
+        for (int32_t q = 0; q < attn->shape[0]; q++)
+            sum += (double)attn->data[(ptrdiff_t)q * n_tokens + i];
+        score[i] = (float)(sum / attn->shape[0]);
     }
     return S2P_OK;
 }
 
-static s2p_status query_last_rate(const s2p_signals *signals, int32_t n_tokens, float *score)
+static s2p_status query_last_rate(const s2p_view *view, int32_t n_tokens, float *score)
 {
-    const ptrdiff_t last = (ptrdiff_t)(signals->n_queries - 1) * n_tokens;
-    memcpy(score, signals->query_attn + last, (size_t)n_tokens * sizeof *score);
+    const s2p_signal *attn = &view->signal[S2P_QUERY_ATTN];
+    const ptrdiff_t last = (ptrdiff_t)(attn->shape[0] - 1) * n_tokens;
+    memcpy(score, attn->data + last, (size_t)n_tokens * sizeof *score);
     return S2P_OK;
 }
 

@@ -1,0 +1,16 @@
+/* signals.h - the table of what methods look at, and what a view has of it. */
+#ifndef S2_PRUNE_SIGNALS_H
+#define S2_PRUNE_SIGNALS_H
+
+#include "s2prune.h"
+
+/* Every signal among `signals` that is at hand has its shape, a letter the same size in all of
+ * them. `who` opens the sentence: "method 'dart'". */
+s2p_status s2p_view_check_shapes(const s2p_view *view, const s2p_plan *plan, uint32_t signals,
+                                 const char *who, s2p_error *error);
+
+/* And holds no NaN and no infinity. */
+s2p_status s2p_view_check_values(const s2p_view *view, uint32_t signals, const char *who,
+                                 s2p_error *error);
+
+#endif /* S2_PRUNE_SIGNALS_H */
