@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/suggest.h"
-#include "prune/method.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -135,7 +134,10 @@ bool s2a_keeps_all(const s2a_setting *setting)
     return s2p_method_find(setting->method)->keeps_all;
 }
 
-bool s2a_draws(const s2a_setting *setting) { return s2p_method_find(setting->method)->draws; }
+bool s2a_draws(const s2a_setting *setting)
+{
+    return s2p_method_draws(s2p_method_find(setting->method), &setting->choice);
+}
 
 static const char *method_name(const void *context, size_t index)
 {

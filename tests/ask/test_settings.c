@@ -4,7 +4,6 @@
 #include "check.h"
 
 #include "ask/settings.h"
-#include "prune/method.h"
 
 #include <stdio.h>
 #include <string.h>
