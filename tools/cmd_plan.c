@@ -3,6 +3,7 @@
  * The picture is measured as it is, at its own resolution. With token scores (--erc) the plan also
  * names the tokens that stay. The overlay is drawn once and serves the PNG and the terminal.
  */
+#include "base/clock.h"
 #include "image/draw/overlay_svg.h"
 #include "inputs.h"
 #include "plan_report.h"
@@ -15,9 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-#define NAME_CAPACITY 32u
 
 typedef struct plan_options {
     const char *image, *erc, *features, *png, *svg, *compare;
@@ -37,50 +35,44 @@ typedef struct job { /* everything the command owns */
     char caption[128]; /* under the overlay */
 } job;
 
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
 /* --- input ---------------------------------------------------------------- */
-
-/* The next of "uniform,fft" into `name`, NULL at the end; a name too long for any table comes out
- * cut. */
-static const char *next_name(const char *at, char name[NAME_CAPACITY])
-{
-    if (!*at) return NULL;
-    const size_t n = strcspn(at, ",");
-    (void)snprintf(name, NAME_CAPACITY, "%.*s", (int)(n < NAME_CAPACITY ? n : NAME_CAPACITY - 1),
-                   at);
-    return at + n + (at[n] == ',');
-}
 
 static s2p_status check_allocator(const plan_options *options, const char *option, const char *name,
                                   s2p_error *error)
 {
     const s2p_allocator *allocator = s2p_allocator_find(name);
-    if (!allocator)
-        return s2_fail(error, S2P_EINVAL, "%s: '%s' is not an allocator; see 's2prune plan --help'",
-                       option, name);
     if ((allocator->needs & S2P_NEED_FEATURE) && !options->features)
         return s2_fail(error, S2P_EINVAL, "%s %s needs visual features; add --features FILE.npy",
                        option, name);
     return S2P_OK;
 }
 
+/* NULL: no allocator is called so. */
+static const char *allocator_named(s2a_item item)
+{
+    const char *name;
+    size_t i = 0;
+    while ((name = s2p_allocator_name(i)) && !s2a_item_is(item, name)) i++;
+    return name;
+}
+
 static s2p_status check_compared(const plan_options *options, s2p_error *error)
 {
-    char name[NAME_CAPACITY];
-    s2p_status st = S2P_OK;
-    if (!options->compare) return st;
+    if (!options->compare) return S2P_OK;
     if (options->output != S2_OUTPUT_TEXT)
         return s2_fail(error, S2P_EINVAL,
                        "--compare-allocator is for -o text; run plan once per allocator");
-    for (const char *at = options->compare; st == S2P_OK && (at = next_name(at, name));)
-        st = check_allocator(options, "--compare-allocator", name, error);
-    return st;
+    s2a_item item;
+    for (const char *list = options->compare; s2a_next_item(&list, &item);) {
+        const char *name = allocator_named(item);
+        if (!name)
+            return s2_fail(error, S2P_EINVAL,
+                           "--compare-allocator: '%.*s' is not an allocator; see 's2prune plan "
+                           "--help'",
+                           item.n < 40 ? (int)item.n : 40, item.text);
+        TRY(check_allocator(options, "--compare-allocator", name, error));
+    }
+    return S2P_OK;
 }
 
 /* Usage mistakes first: nobody wants to wait for a picture to hear about an option. */
@@ -109,9 +101,9 @@ static s2p_status load(job *j, s2p_error *error)
     s2_image_limits limits;
     s2_image_limits_init(&limits);
     limits.max_pixels = o->max_pixels;
-    const double start = now_ms();
+    const double start = s2_now_ms();
     s2p_status st = s2_picture_read(o->image, (s2_pixels)o->pixels, &limits, &j->picture, error);
-    j->report.timings.decode = now_ms() - start;
+    j->report.timings.decode = s2_now_ms() - start;
     if (st == S2P_OK && o->erc) st = s2_matrix_read(o->erc, "erc", "n", grid, &j->erc, error);
     if (st == S2P_OK && o->features)
         st = s2_matrix_read(o->features, "features", "nd", grid, &j->features, error);
@@ -141,10 +133,10 @@ static s2p_status make_plan(job *j, s2p_error *error)
     const char *allocator = s2p_allocator_name((size_t)o->allocator);
     s2p_status st = s2p_plan_create(&j->plan, (s2p_grid){ o->tokens.first, o->tokens.second });
     if (st != S2P_OK) return s2_fail(error, st, "cannot make a plan: %s", s2p_status_text(st));
-    const double start = now_ms();
+    const double start = s2_now_ms();
     st = prune(j, allocator, error);
     s2_plan_report *r = &j->report;
-    r->timings.plan = now_ms() - start;
+    r->timings.plan = s2_now_ms() - start;
     r->path = strcmp(o->image, "-") == 0 ? "standard input" : o->image;
     r->allocator = allocator;
     r->width = j->picture.view.width;
@@ -171,17 +163,6 @@ static s2_overlay overlay_of(job *j)
 
 static int fail(s2p_status st, const s2p_error *error) { return s2_report_error(st, error); }
 
-static int save_png(const job *j)
-{
-    s2p_error error = { S2P_OK, "" };
-    s2_buffer bytes;
-    s2_buffer_init(&bytes, S2_OUTPUT_MAX);
-    const s2p_status st = s2_png_encode(&j->overlay.view, &bytes, &error);
-    const int code = st == S2P_OK ? s2_report_save(j->options->png, &bytes) : fail(st, &error);
-    s2_buffer_free(&bytes);
-    return code;
-}
-
 static int save_svg(job *j)
 {
     s2p_error error = { S2P_OK, "" };
@@ -199,9 +180,9 @@ static s2p_status draw(job *j, s2_display display, s2p_error *error)
 {
     if (!j->options->png && display == S2_DISPLAY_NONE) return S2P_OK;
     const s2_overlay overlay = overlay_of(j);
-    const double start = now_ms();
+    const double start = s2_now_ms();
     const s2p_status st = s2_overlay_draw(&overlay, &j->overlay, error);
-    j->report.timings.draw = now_ms() - start;
+    j->report.timings.draw = s2_now_ms() - start;
     return st;
 }
 
@@ -213,8 +194,10 @@ static s2p_status compare(job *j, s2_buffer *out, s2p_error *error)
     if (!share) return s2_fail_memory(error, (size_t)n * sizeof *share, "the comparison");
     memcpy(share, j->report.layout.share, (size_t)n * sizeof *share);
     s2p_status st = S2P_OK;
-    char name[NAME_CAPACITY], title[96];
-    for (const char *at = j->options->compare; (at = next_name(at, name));) {
+    s2a_item item;
+    for (const char *list = j->options->compare; s2a_next_item(&list, &item);) {
+        const char *name = allocator_named(item);
+        char title[96];
         st = prune(j, name, error);
         if (st != S2P_OK) break;
         const s2p_layout layout = s2p_plan_layout(j->plan);
@@ -255,7 +238,7 @@ static int present(job *j)
     s2p_status st = draw(j, display, &error);
     if (st != S2P_OK) return fail(st, &error);
     int code = S2_EXIT_OK;
-    if (j->options->png) code = save_png(j);
+    if (j->options->png) code = s2_report_save_png(j->options->png, &j->overlay.view);
     if (code == S2_EXIT_OK && j->options->svg) code = save_svg(j);
     if (code != S2_EXIT_OK) return code;
 

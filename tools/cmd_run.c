@@ -1,9 +1,7 @@
 /* cmd_run.c - `s2prune run`: ask a question about pictures. */
-#include "run/run_rows.h"
+#include "run/run.h"
 
 #include "base/npy.h"
-#include "inputs.h"
-#include "method_list.h"
 #include "program.h"
 #include "report.h"
 #include "terminal.h"
@@ -24,27 +22,101 @@ static int print_devices(void)
     return code;
 }
 
+/* Usage mistakes first. */
 static s2p_status check_options(const run_options *o, s2p_error *error)
 {
-    if (o->output == S2_OUTPUT_JSON && !o->prompt && !o->prompt_file)
+    const bool has_question = o->prompts.n > 0 || o->ask.prompt_file;
+    if (o->output == S2_OUTPUT_JSON && !has_question)
         return s2_fail(error, S2P_EINVAL, "-o json needs a question: -p TEXT");
-    if (o->record && !o->prompt && !o->prompt_file)
+    if (o->record && !has_question)
         return s2_fail(error, S2P_EINVAL, "--record needs a question: -p TEXT");
-    if (o->images.n > S2_RUN_MAX_IMAGES)
-        return s2_fail(error, S2P_ELIMIT, "%zu pictures; the limit is %d", o->images.n,
-                       S2_RUN_MAX_IMAGES);
+    for (size_t i = 0; i < o->prompts.n; i++)
+        if (!o->prompts.item[i][0])
+            return s2_fail(error, S2P_EINVAL, "--prompt is empty; it needs TEXT");
+    const char *single = o->record ? "--record" : o->logits ? "--logits" : "--overlay";
+    if (o->prompts.n > 1 && (o->record || o->logits || o->overlay))
+        return s2_fail(error, S2P_EINVAL, "%s is about one question; -p is given %zu times", single,
+                       o->prompts.n);
     return S2P_OK;
 }
+
+static s2p_status prepare(run_job *job, s2p_error *error)
+{
+    const run_options *o = job->options;
+    TRY(check_options(o, error));
+    job->setting = s2_ask_setting(&o->ask);
+    s2a_setting_use(&job->setting, s2v_method_name((size_t)o->method));
+    job->setting.budget = o->budget;
+    TRY(s2_ask_set(&o->ask, &job->setting, 1, error));
+    if (o->image_budgets)
+        TRY(s2a_counts_read("--image-budgets", o->image_budgets, S2P_MAX_TOKENS, job->image_budget,
+                            S2_MAX_PICTURES, error));
+    if (o->image_grids)
+        TRY(s2a_counts_read("--image-grids", o->image_grids, S2P_MAX_TOKENS, job->image_side,
+                            S2_MAX_PICTURES, error));
+    return s2_asker_prepare(&job->asker, &o->ask, error);
+}
+
+/* Who asks more than once does not pay for the pictures each time. */
+static s2p_status open_model(run_job *job, s2p_error *error)
+{
+    const run_options *o = job->options;
+    s2v_session_options session = s2_ask_session_options(&o->ask);
+    s2_ask_sampling(&o->ask, &session);
+    const bool asks_once = o->prompts.n == 1 || o->ask.prompt_file;
+    if (!asks_once) {
+        session.keep_picture = S2V_KEEP_ROWS;
+        session.keep_prefix =
+            !s2p_method_sees_question(s2p_method_find(job->setting.method), &job->setting.choice);
+    }
+    for (size_t i = 0; i < o->ask.images.n; i++)
+        TRY(s2_asker_add_picture(&job->asker, o->ask.images.item[i], error));
+    TRY(s2_asker_open(&job->asker, &session, error));
+    if (job->record) s2v_session_set_recorder(job->asker.session, s2_record_view, job->record);
+    return S2P_OK;
+}
+
+/* --- a turn ---------------------------------------------------------------------- */
+
+static s2p_status print_text(const char *text, size_t n, void *user, s2p_error *error)
+{
+    (void)user;
+    if (fwrite(text, 1, n, stdout) != n || fflush(stdout) != 0)
+        return s2_fail(error, S2P_EIO, "cannot write to standard output");
+    return S2P_OK;
+}
+
+s2p_status s2_run_turn(run_job *job, const char *question, int32_t n_pictures, s2p_error *error)
+{
+    const run_options *o = job->options;
+    static const s2a_listener printer = { print_text, NULL };
+    const int32_t first = job->asker.n_pictures - n_pictures;
+    s2v_engine_info info;
+    s2v_engine_get_info(job->asker.engine, &info);
+    const s2a_limits limits = { .n_tokens = o->ask.predict,
+                                .image_budget = o->image_budgets ? job->image_budget + first : NULL,
+                                .image_side = o->image_grids ? job->image_side + first : NULL,
+                                .n_logits = o->logits ? info.n_vocab : 0 };
+    s2a_answer_free(&job->answer);
+    TRY(s2_asker_ask(&job->asker, question, n_pictures, &job->setting, &limits,
+                     o->output == S2_OUTPUT_JSON ? NULL : &printer, &job->answer, error));
+    if (job->record)
+        (void)s2_record_finish(job->record, job->answer.stats.stage_after,
+                               job->answer.stats.n_stages);
+    return S2P_OK;
+}
+
+/* --- what comes out ---------------------------------------------------------------- */
 
 static int save_logits(const run_job *job)
 {
     s2v_engine_info info;
-    s2v_engine_get_info(job->engine, &info);
-    s2_array array = { .type = S2_F32,
-                       .n_dims = 1,
-                       .shape = { info.n_vocab, 1, 1, 1 },
-                       .count = (size_t)info.n_vocab };
-    array.data = job->logits;
+    s2v_engine_get_info(job->asker.engine, &info);
+    const s2_array array = { .type = S2_F32,
+                             .n_dims = 1,
+                             .shape = { info.n_vocab, 1, 1, 1 },
+                             .count = (size_t)info.n_vocab,
+                             .data = job->answer.logits };
     s2_buffer bytes;
     s2_buffer_init(&bytes, S2_OUTPUT_MAX);
     (void)s2_npy_format(&array, &bytes);
@@ -59,7 +131,7 @@ static int save_overlays(const run_job *job)
     int code = S2_EXIT_OK;
     const char *path = job->options->overlay, *dot = strrchr(path, '.');
     const int stem = dot ? (int)(dot - path) : (int)strlen(path);
-    for (int32_t i = 0; code == S2_EXIT_OK && i < job->n_pictures; i++) {
+    for (int32_t i = 0; code == S2_EXIT_OK && i < job->asker.n_pictures; i++) {
         char name[4096];
         if (i == 0)
             (void)snprintf(name, sizeof name, "%s", path);
@@ -70,101 +142,109 @@ static int save_overlays(const run_job *job)
     return code;
 }
 
-static int present(run_job *job)
+/* The answer itself is out already, unless it is JSON. */
+static int present(const run_job *job)
 {
     const run_options *o = job->options;
-    int code = S2_EXIT_OK;
-    if (o->output == S2_OUTPUT_JSON) {
-        s2_buffer out;
-        s2_buffer_init(&out, S2_OUTPUT_MAX);
+    s2_buffer out;
+    s2_buffer_init(&out, S2_OUTPUT_MAX);
+    if (o->output == S2_OUTPUT_JSON)
         s2_run_json(job, &out);
-        code = s2_report_print(&out);
-        s2_buffer_free(&out);
-    } else {
-        s2_buffer newline;
-        s2_buffer_init(&newline, 1);
-        s2_buffer_append(&newline, "\n", 1);
-        code = s2_report_print(&newline);
-        s2_buffer_free(&newline);
-    }
+    else
+        s2_buffer_append(&out, "\n", 1);
+    int code = o->logits ? save_logits(job) : S2_EXIT_OK;
+    if (code == S2_EXIT_OK) code = s2_report_print(&out);
+    s2_buffer_free(&out);
     if (code == S2_EXIT_OK && o->overlay) code = save_overlays(job);
     if (code == S2_EXIT_OK && o->output == S2_OUTPUT_TEXT)
-        for (int32_t i = 0; i < job->n_pictures; i++) (void)s2_run_show(job, i);
-    if (!o->quiet) s2_run_summary(job);
+        for (int32_t i = 0; i < job->asker.n_pictures; i++) (void)s2_run_show(job, i);
+    if (!o->ask.quiet) s2_run_summary(job);
     return code;
 }
 
-static int answer(run_job *job, s2p_error *error)
+/* Each a conversation of its own, about the same pictures. */
+static int answer_all(run_job *job, const char *first)
 {
-    s2_buffer text;
-    s2_buffer_init(&text, (size_t)1 << 20);
-    s2p_status st = s2_run_question(job->options, &text, error);
-    for (size_t i = 0; st == S2P_OK && i < job->options->images.n; i++)
-        st = s2_run_add_picture(job, job->options->images.item[i], error);
-    if (st == S2P_OK) st = s2_run_open(job, error);
-    if (st == S2P_OK && job->record)
-        s2v_session_set_recorder(job->session, s2_record_view, job->record);
-    int code;
-    if (st == S2P_OK && !job->options->prompt && !job->options->prompt_file) {
-        code = s2_run_chat(job);
-    } else {
-        if (st == S2P_OK) st = s2_run_turn(job, (const char *)text.data, job->n_pictures, error);
-        code = st == S2P_OK ? S2_EXIT_OK : s2_report_error(st, error);
+    const size_t n = job->options->prompts.n > 1 ? job->options->prompts.n : 1;
+    int code = S2_EXIT_OK;
+    for (size_t i = 0; code == S2_EXIT_OK && i < n; i++) {
+        s2p_error error = { S2P_OK, "" };
+        if (i > 0) s2_asker_reset(&job->asker);
+        const s2p_status st = s2_run_turn(job, i > 0 ? job->options->prompts.item[i] : first,
+                                          job->asker.n_pictures, &error);
+        code = st == S2P_OK ? S2_EXIT_OK : s2_report_error(st, &error);
         if (code == S2_EXIT_OK && job->record) code = job->record->code;
-        if (code == S2_EXIT_OK && job->options->logits) code = save_logits(job);
         if (code == S2_EXIT_OK) code = present(job);
     }
-    s2_buffer_free(&text);
     return code;
 }
 
-static int run(const void *values)
+static int run_job_do(run_job *job)
 {
-    run_options completed = *(const run_options *)values;
-    const run_options *o = &completed;
-    if (o->list_devices) return print_devices();
-    if (o->list_methods) return s2_method_list_print(s2v_method_name);
+    const run_options *o = job->options;
+    const bool is_chat = o->prompts.n == 0 && !o->ask.prompt_file;
     s2p_error error = { S2P_OK, "" };
-    run_job *job = calloc(1, sizeof *job);
-    if (!job) {
-        s2_fail_memory(&error, sizeof *job, "the run");
-        return s2_report_error(S2P_ENOMEM, &error);
-    }
-    job->options = o;
-    s2p_status st = check_options(o, &error);
-    if (st == S2P_OK)
-        st = s2_bundled_complete(&completed.model, &completed.mmproj, o->quiet, &job->bundled,
-                                 &error);
     s2_record record;
+    s2_buffer question;
+    s2_buffer_init(&question, (size_t)1 << 20);
+    s2p_status st = prepare(job, &error);
     if (st == S2P_OK && o->record) {
         st = s2_record_open(&record, o->record, &error);
         if (st == S2P_OK) job->record = &record;
     }
-    const int code = st == S2P_OK ? answer(job, &error) : s2_report_error(st, &error);
+    if (st == S2P_OK)
+        st = s2_ask_question(o->prompts.n > 0 ? o->prompts.item[0] : NULL, o->ask.prompt_file,
+                             &question, &error);
+    if (st == S2P_OK) st = open_model(job, &error);
+    const int code = st != S2P_OK ? s2_report_error(st, &error)
+                     : is_chat    ? s2_run_chat(job)
+                                  : answer_all(job, (const char *)question.data);
     if (job->record) s2_record_close(&record);
-    s2_run_close(job);
+    s2_buffer_free(&question);
+    return code;
+}
+
+static int run_run(const void *values)
+{
+    const run_options *o = values;
+    if (o->list_devices) return print_devices();
+    if (o->list_methods) return s2_method_list_print(s2v_method_name);
+    run_job *job = calloc(1, sizeof *job);
+    if (!job) {
+        s2p_error error;
+        s2_fail_memory(&error, sizeof *job, "the run");
+        return s2_report_error(S2P_ENOMEM, &error);
+    }
+    job->options = o;
+    const int code = run_job_do(job);
+    s2a_answer_free(&job->answer);
+    s2_asker_close(&job->asker);
     free(job);
     return code;
 }
 
 /* clang-format off */
-#define AT(member) S2_RUN_AT(member)
+#define AT(member) .offset = offsetof(run_options, member)
 static const s2_option option_table[] = {
-    S2_RUN_ROWS_MODEL,
+    S2_ASK_ROWS_MODEL,
     { .name = "--list-devices", .type = S2_OPTION_FLAG, .group = "Model", .help = "print the devices and leave",
       AT(list_devices) },
 
     { .name = "--image", .letters = "-i", .label = "FILE", .type = S2_OPTION_LIST, .group = "Question",
-      .help = "picture (repeatable; '-' reads standard input)", AT(images) },
-    { .name = "--prompt", .letters = "-p", .label = "TEXT", .type = S2_OPTION_TEXT, .group = "Question",
-      .help = "the question; without it a conversation begins", AT(prompt) },
-    S2_RUN_ROWS_QUESTION,
+      .help = "picture (repeatable; '-' reads standard input)", AT(ask.images) },
+    { .name = "--prompt", .letters = "-p", .label = "TEXT", .type = S2_OPTION_LIST, .group = "Question",
+      .help = "the question; several are asked one by one about the same pictures; without it a conversation begins",
+      AT(prompts) },
+    S2_ASK_ROWS_QUESTION,
+
+    S2_ASK_ROWS_PICTURE,
+    S2_ASK_ROWS_LOADING,
 
     { .name = "--method", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = s2v_method_name, .fallback = "s2prune",
       .group = "Pruning", .help = "how visual tokens are chosen", AT(method) },
     { .name = "--budget", .label = "N|N%", .type = S2_OPTION_BUDGET, .min = 1, .max = S2P_MAX_TOKENS,
       .fallback = "64", .group = "Pruning", .help = "visual tokens kept per picture", AT(budget) },
-    S2_RUN_ROWS_CHOICE,
+    S2_ASK_ROWS_PRUNING,
     { .name = "--image-budgets", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Pruning",
       .help = "a budget for each picture, such as 64,32", AT(image_budgets) },
     { .name = "--image-grids", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Pruning",
@@ -172,7 +252,7 @@ static const s2_option option_table[] = {
     { .name = "--list-methods", .type = S2_OPTION_FLAG, .group = "Pruning",
       .help = "print the methods, what they look at and what --mode published changes, and leave", AT(list_methods) },
 
-    S2_RUN_ROWS_ANSWER,
+    S2_ASK_ROWS_ANSWER,
 
     { .name = "--output", .letters = "-o", .label = "FMT", .type = S2_OPTION_CHOICE, .choice = s2_output_name,
       .fallback = "text", .group = "Output", .help = "form of the result", AT(output) },
@@ -185,7 +265,7 @@ static const s2_option option_table[] = {
     { .name = "--record", .label = "DIR", .type = S2_OPTION_FILE, .group = "Output",
       .help = "write what the method saw into a new folder, for 's2prune select'; times include it", AT(record) },
     { .name = "--quiet", .letters = "-q", .type = S2_OPTION_FLAG, .group = "Output",
-      .help = "no notes, progress or summary", AT(quiet) },
+      .help = "no notes, progress or summary", AT(ask.quiet) },
     { .name = NULL },
 };
 /* clang-format on */
@@ -198,8 +278,9 @@ const s2_command s2_cmd_run = {
         "  s2prune run -m model.gguf -mm mmproj.gguf -i photo.jpg -p \"What is on the table?\"\n"
         "  s2prune run -m model.gguf -mm mmproj.gguf -i a.jpg -i b.jpg -p \"What changed?\" "
         "--budget 128\n"
+        "  s2prune run -i photo.jpg -p \"What is it?\" -p \"What colour is it?\"\n"
         "  s2prune run -m model.gguf -mm mmproj.gguf -i photo.jpg   # a conversation\n",
     .options = option_table,
     .size = sizeof(run_options),
-    .run = run,
+    .run = run_run,
 };

@@ -151,27 +151,6 @@ static s2p_status set_size(const s2_option *o, const char *source, const char *t
     return S2P_OK;
 }
 
-static s2p_status set_budget(const s2_option *o, const char *source, const char *text,
-                             s2_budget *field, s2p_error *error)
-{
-    const size_t n = strlen(text);
-    int64_t count;
-    *field = (s2_budget){ 0, 0.0 };
-    if (n > 1 && n < 16 && text[n - 1] == '%') {
-        char number[16] = "";
-        memcpy(number, text, n - 1);
-        if (read_real(number, &field->percent) && field->percent > 0.0 && field->percent <= 100.0)
-            return S2P_OK;
-    } else if (read_wide(text, &count) && (double)count >= o->min && (double)count <= o->max) {
-        field->count = (int32_t)count;
-        return S2P_OK;
-    }
-    return s2_fail(
-        error, S2P_EINVAL,
-        "%s '%.40s' is neither a number of tokens from %.15g to %.15g nor a share like 11%%",
-        source, text, o->min, o->max);
-}
-
 /* "1", "on"; only the environment gives a flag a value. */
 static s2p_status set_flag(const char *source, const char *text, bool *field, s2p_error *error)
 {
@@ -209,7 +188,7 @@ s2p_status s2_option_set(const s2_option *o, const char *source, const char *tex
     case S2_OPTION_SIZE:
         return set_size(o, source, text, field, error);
     case S2_OPTION_BUDGET:
-        return set_budget(o, source, text, field, error);
+        return s2a_budget_read(source, text, strlen(text), (int32_t)o->max, field, error);
     case S2_OPTION_SEED:
         if (read_seed(text, field)) return S2P_OK;
         return s2_fail(error, S2P_EINVAL, "%s '%.40s' is not a whole number from 0 to 2^64-1",
@@ -358,11 +337,4 @@ s2p_status s2_options_parse(const s2_command *command, int argc, char *const *ar
     if (st == S2P_OK) st = check_complete(command, values, is_set, error);
     free(is_set);
     return st;
-}
-
-int32_t s2_budget_tokens(s2_budget budget, int32_t n_tokens)
-{
-    if (budget.count > 0) return budget.count;
-    const double share = rint(budget.percent / 100.0 * n_tokens);
-    return share < 1.0 ? 1 : (int32_t)share;
 }

@@ -8,7 +8,9 @@
 #ifndef S2_TOOLS_OPTIONS_H
 #define S2_TOOLS_OPTIONS_H
 
+#include "ask/settings.h"
 #include "base/error.h"
+#include "base/suggest.h"
 
 #include <stdbool.h>
 
@@ -22,11 +24,6 @@ typedef struct s2_list { /* values of a repeatable option, or operands */
 typedef struct s2_pair { /* "24x32": rows and columns, or width and height */
     int32_t first, second;
 } s2_pair;
-
-typedef struct s2_budget { /* "64" or "11%" */
-    int32_t count;         /* 0 when a percentage was given */
-    double percent;
-} s2_budget;
 
 typedef enum s2_option_type {                   /* and what is stored at .offset */
                               S2_OPTION_FLAG,   /* bool */
@@ -78,16 +75,8 @@ s2p_status s2_options_parse(const s2_command *command, int argc, char *const *ar
 s2p_status s2_option_set(const s2_option *option, const char *source, const char *text,
                          void *values, s2p_error *error);
 
-/* Tokens a budget stands for: a percentage is rounded to the nearest, never below one. */
-int32_t s2_budget_tokens(s2_budget budget, int32_t n_tokens);
-
 /* "S2PRUNE_MAX_IMAGE_PIXELS" for "--max-image-pixels". */
 void s2_env_name(const char *prefix, const s2_option *option, char *out, size_t capacity);
-
-/* The name closest to a misspelt one, NULL when none is near. next(context, i): NULL past the end.
- */
-const char *s2_suggest(const char *typed, const char *(*next)(const void *context, size_t index),
-                       const void *context);
 
 /* Index of `name` in a choice function, -1 when it is not there. */
 int32_t s2_choice_index(const char *(*choice)(size_t index), const char *name);

@@ -22,17 +22,24 @@ static void put_real(s2_buffer *out, const char *name, double value)
     s2_buffer_printf(out, "\"%s\":%s%s", name, text, strpbrk(text, ".e") ? "" : ".0");
 }
 
-static void put_region(s2_buffer *out, const s2p_layout *layout, int32_t g)
+json_t *s2_region_json(const s2p_layout *layout, int32_t g)
 {
     const s2p_rect r = layout->region[g], p = layout->support[g];
-    s2_buffer_printf(out, "%s{\"r0\":%d,\"r1\":%d,\"c0\":%d,\"c1\":%d,", g > 0 ? "," : "", r.row0,
-                     r.row1, r.col0, r.col1);
-    s2_buffer_printf(out, "\"y0\":%d,\"y1\":%d,\"x0\":%d,\"x1\":%d,", p.row0, p.row1, p.col0,
-                     p.col1);
-    put_real(out, "var", (double)layout->raw[g]);
-    s2_buffer_append(out, ",", 1);
-    put_real(out, "score", (double)layout->score[g]);
-    s2_buffer_printf(out, ",\"budget\":%d}", layout->share[g]);
+    return json_pack("{s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:f,s:f,s:i}", "r0", r.row0, "r1", r.row1,
+                     "c0", r.col0, "c1", r.col1, "y0", p.row0, "y1", p.row1, "x0", p.col0, "x1",
+                     p.col1, "var", (double)layout->raw[g], "score", (double)layout->score[g],
+                     "budget", layout->share[g]);
+}
+
+static void put_region(s2_buffer *out, const s2p_layout *layout, int32_t g)
+{
+    json_t *region = s2_region_json(layout, g);
+    if (g > 0) s2_buffer_append(out, ",", 1);
+    if (region)
+        (void)s2_json_write(region, 17, out);
+    else
+        out->status = S2P_ENOMEM;
+    json_decref(region);
 }
 
 void s2_plan_json(const s2_plan_report *report, s2_buffer *out)

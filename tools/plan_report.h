@@ -2,9 +2,7 @@
 #ifndef S2_TOOLS_PLAN_REPORT_H
 #define S2_TOOLS_PLAN_REPORT_H
 
-#include "base/buffer.h"
-
-#include <stdbool.h>
+#include "base/json.h"
 
 typedef struct s2_plan_timings { /* milliseconds */
     double decode, plan, draw;
@@ -19,6 +17,9 @@ typedef struct s2_plan_report {
     int32_t n_keep;
     s2_plan_timings timings;
 } s2_plan_report;
+
+/* Region g: its tokens, its pixels, structure, score and share. A new reference. */
+json_t *s2_region_json(const s2p_layout *layout, int32_t g);
 
 /* Schema s2prune.plan/1, one line. */
 void s2_plan_json(const s2_plan_report *report, s2_buffer *out);

@@ -4,6 +4,7 @@
 #include "help.h"
 #include "prune/kernels/kernels.h"
 #include "report.h"
+#include "s2vlm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,8 +71,8 @@ static int print_version(void)
 #endif
     s2_buffer text;
     s2_buffer_init(&text, S2_OUTPUT_MAX);
-    s2_buffer_printf(&text, "s2prune %s\ncompiler: %s\nkernels:  %s (available:", s2p_version(),
-                     compiler, s2p_kernels_choose()->name);
+    s2_buffer_printf(&text, "s2prune %s\nggml:     %s\ncompiler: %s\nkernels:  %s (available:",
+                     s2p_version(), s2v_backend_version(), compiler, s2p_kernels_choose()->name);
     const s2p_kernels *kernels;
     for (size_t i = 0; (kernels = s2p_kernels_at(i)); i++)
         s2_buffer_printf(&text, " %s", kernels->name);

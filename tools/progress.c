@@ -1,4 +1,4 @@
-/* progress.c - a bar on standard error while files are written. */
+/* progress.c - a bar on standard error while something takes long. */
 #include "progress.h"
 
 #include <stdio.h>

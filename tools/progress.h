@@ -1,4 +1,4 @@
-/* progress.h - a bar on standard error while files are written. */
+/* progress.h - a bar on standard error while something takes long. */
 #ifndef S2_TOOLS_PROGRESS_H
 #define S2_TOOLS_PROGRESS_H
 

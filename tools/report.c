@@ -6,6 +6,7 @@
 #include "report.h"
 
 #include "base/file.h"
+#include "image/image.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -108,6 +109,17 @@ int s2_report_save(const char *path, const s2_buffer *out)
     if (st == S2P_OK) return S2_EXIT_OK;
     const int exit_code = s2_report_error(st, &error);
     return st == S2P_EIO ? exit_of_write(code) : exit_code;
+}
+
+int s2_report_save_png(const char *path, const s2p_image *picture)
+{
+    s2p_error error = { S2P_OK, "" };
+    s2_buffer bytes;
+    s2_buffer_init(&bytes, S2_OUTPUT_MAX);
+    const s2p_status st = s2_png_encode(picture, &bytes, &error);
+    const int code = st == S2P_OK ? s2_report_save(path, &bytes) : s2_report_error(st, &error);
+    s2_buffer_free(&bytes);
+    return code;
 }
 
 static void on_interrupt(int signal_number)

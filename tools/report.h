@@ -29,6 +29,7 @@ int s2_report_error(s2p_status status, const s2p_error *error);
  * until a file is complete. */
 int s2_report_print(const s2_buffer *out);
 int s2_report_save(const char *path, const s2_buffer *out);
+int s2_report_save_png(const char *path, const s2p_image *picture);
 
 /* Ctrl-C: one line and 130. A closed pipe becomes an error that is reported, not a silent death. */
 void s2_report_signals(void);

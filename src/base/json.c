@@ -135,3 +135,10 @@ double *s2_json_doubles(const json_t *array, size_t *n)
     if (out) *n = count;
     return out;
 }
+
+json_t *s2_json_of_ints(const int32_t *value, size_t n)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < n; i++) (void)json_array_append_new(array, json_integer(value[i]));
+    return array;
+}

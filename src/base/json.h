@@ -31,4 +31,7 @@ const char *s2_json_string(const json_t *object, const char *key); /* NULL when 
 int32_t *s2_json_ints(const json_t *array, size_t *n);
 double *s2_json_doubles(const json_t *array, size_t *n);
 
+/* [1,2,3]; a new reference, NULL without memory. */
+json_t *s2_json_of_ints(const int32_t *value, size_t n);
+
 #endif /* S2_BASE_JSON_H */

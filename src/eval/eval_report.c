@@ -15,16 +15,13 @@ const char *s2e_format_name(size_t index)
     return index < sizeof names / sizeof *names ? names[index] : NULL;
 }
 
-static bool is_full(const s2e_result *r) { return strcmp(r->setting.method, "full") == 0; }
-
 /* The method at the budget of `as`, however that was stated. */
-static const s2e_result *find(const s2e_report *r, const char *method, const s2e_setting *as)
+static const s2e_result *find(const s2e_report *r, const char *method, const s2a_setting *as)
 {
     for (int32_t i = 0; i < r->n; i++) {
-        const s2e_setting *s = &r->result[i].setting;
-        const bool is_same = s->percent > 0.0 || as->percent > 0.0 ? s->percent == as->percent
-                                                                   : s->budget == as->budget;
-        if (is_same && strcmp(s->method, method) == 0) return &r->result[i];
+        const s2a_setting *s = &r->result[i].setting;
+        if (s2a_budget_is_same(s->budget, as->budget) && strcmp(s->method, method) == 0)
+            return &r->result[i];
     }
     return NULL;
 }
@@ -34,7 +31,7 @@ static bool is_published(const s2e_report *r) { return r->n > 0 && r->result[0].
 /* The setting this one is compared with; NULL when it is not. */
 static const s2e_result *rival_of(const s2e_report *r, const s2e_result *one)
 {
-    if (is_full(one) || strcmp(one->setting.method, r->reference) == 0) return NULL;
+    if (s2a_keeps_all(&one->setting) || strcmp(one->setting.method, r->reference) == 0) return NULL;
     return find(r, r->reference, &one->setting);
 }
 
@@ -186,7 +183,7 @@ static void csv_row(const s2e_report *r, const s2e_result *one, const char *cate
                     double value, s2_buffer *out)
 {
     s2_buffer_printf(out, "%s,%s,%.0f,%d,%s,%d,%.4f\n", r->task, one->setting.method,
-                     one->image_tokens, one->setting.n_seeds, category, n, value);
+                     one->image_tokens, one->n_seeds, category, n, value);
 }
 
 static void write_csv(const s2e_report *r, s2_buffer *out)
@@ -226,14 +223,14 @@ static json_t *json_setting(const s2e_report *r, const s2e_result *one)
         json_decref(category);
         return NULL;
     }
-    json_t *out = json_pack("{s:s, s:i, s:f, s:i, s:o, s:f, s:o, s:f, s:f, s:f}", "method",
-                            one->setting.method, "budget", one->setting.budget, "image_tokens",
-                            one->image_tokens, "seeds", one->setting.n_seeds, "category", category,
-                            "mean", a.mean, "all", json_interval(&all), "prompt_ms", one->prompt_ms,
-                            "kv_visual_bytes", one->kv_bytes, "seconds", one->seconds);
+    json_t *out = json_pack(
+        "{s:s, s:i, s:f, s:i, s:o, s:f, s:o, s:f, s:f, s:f}", "method", one->setting.method,
+        "budget", one->setting.budget.count, "image_tokens", one->image_tokens, "seeds",
+        one->n_seeds, "category", category, "mean", a.mean, "all", json_interval(&all), "prompt_ms",
+        one->prompt_ms, "kv_visual_bytes", one->kv_bytes, "seconds", one->seconds);
     if (out && rival) json_object_set_new(out, "reference_gain", json_interval(&gain));
-    if (out && one->setting.percent > 0.0)
-        json_object_set_new(out, "budget_percent", json_real(one->setting.percent));
+    if (out && one->setting.budget.percent > 0.0)
+        json_object_set_new(out, "budget_percent", json_real(one->setting.budget.percent));
     double third[3];
     if (out && s2e_thirds(r->set, one->score, third))
         json_object_set_new(out, "heterogeneity_thirds",

@@ -1,47 +1,11 @@
 /* evaluate.c - the loop: picture, setting, seed, question. */
-#define _POSIX_C_SOURCE 200809L /* clock_gettime */
-
 #include "eval/evaluate.h"
 
+#include "base/clock.h"
 #include "image/image.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#define MAX_ANSWER 4096
-
-typedef struct inquiry { /* what stays the same from one question to the next */
-    s2v_session *session;
-    const s2e_task *task;
-    const s2e_set *set;
-    const s2e_watch *watch;
-    int32_t predict;
-    s2_image picture;
-    s2p_error *error;
-} inquiry;
-
-static double now_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static s2p_status generate(inquiry *q, char answer[MAX_ANSWER])
-{
-    int done = 0;
-    size_t n = 0;
-    answer[0] = '\0';
-    for (int32_t i = 0; i < q->predict && !done; i++) {
-        const s2p_status st =
-            s2v_session_next(q->session, answer + n, MAX_ANSWER - n, &done, q->error);
-        if (st != S2P_OK) return st;
-        n += strlen(answer + n);
-    }
-    return S2P_OK;
-}
 
 /* Another seed of the same number draws other tokens of another picture. */
 static uint64_t seed_of(int32_t seed, int32_t picture)
@@ -49,73 +13,54 @@ static uint64_t seed_of(int32_t seed, int32_t picture)
     return ((uint64_t)(uint32_t)seed << 32) | (uint32_t)picture;
 }
 
-static s2p_status ask(inquiry *q, s2e_result *result, int32_t seed, int32_t index)
+static s2p_status ask(const s2e_job *job, const s2p_image *picture, s2e_result *result,
+                      int32_t seed, int32_t index, s2p_error *error)
 {
-    const s2e_question *question = &q->set->question[index];
+    const s2e_question *question = &job->set->question[index];
     const s2v_message message = { .role = S2V_USER, .text = question->text, .n_images = 1 };
-    const s2v_image_options whole = { .framing =
-                                          S2V_FRAMING_BASE }; /* the same tokens for every method */
     const s2v_prompt prompt = { .messages = &message,
                                 .n_messages = 1,
-                                .images = &q->picture.view,
+                                .images = picture,
                                 .n_images = 1,
-                                .image_options = &whole };
-    s2v_prune_options prune;
-    s2v_prune_options_init(&prune);
-    prune.method = result->setting.method;
-    prune.budget = result->setting.budget > 0 ? result->setting.budget : S2P_MAX_TOKENS;
-    prune.budget_percent = result->setting.percent;
-    prune.published = result->setting.published;
-    prune.choice.seed = seed_of(seed, question->picture);
-
-    char answer[MAX_ANSWER];
-    s2v_stats stats;
-    s2v_session_reset(q->session);
-    s2p_status st = s2v_session_prefill(q->session, &prompt, &prune, &stats, q->error);
-    if (st == S2P_OK) st = generate(q, answer);
-    if (st != S2P_OK) return st;
-    const float score = q->task->score(question, answer);
-    const double share = 1.0 / ((double)result->setting.n_seeds * q->set->n_questions);
-    result->score[index] += score / (float)result->setting.n_seeds;
-    result->prompt_ms += share * stats.prompt_ms;
-    result->image_tokens += share * stats.image_tokens;
-    result->kv_bytes += share * (double)stats.kv_visual_bytes;
-    if (!q->watch || !q->watch->answered) return S2P_OK;
-    const s2e_answer note = { &result->setting, seed, index, answer, score };
-    return q->watch->answered(&note, q->watch->user);
-}
-
-/* Questions [first, last) are about the picture. */
-static s2p_status ask_about(inquiry *q, s2e_result *result, int32_t n, int32_t first, int32_t last)
-{
-    char path[8192];
-    (void)snprintf(path, sizeof path, "%.4000s/%.4000s", q->set->folder,
-                   q->set->picture[q->set->question[first].picture].file);
-    s2p_status st = s2_image_load(path, S2_PIXELS_REFERENCE, NULL, &q->picture, q->error);
-    if (st != S2P_OK) return st;
-    for (int32_t r = 0; r < n && st == S2P_OK; r++) {
-        const double start = now_seconds();
-        for (int32_t seed = 0; seed < result[r].setting.n_seeds && st == S2P_OK; seed++)
-            for (int32_t i = first; i < last && st == S2P_OK; i++) st = ask(q, &result[r], seed, i);
-        result[r].seconds += now_seconds() - start;
-    }
-    s2_image_free(&q->picture);
+                                .image_options = job->image_options };
+    s2a_setting setting = result->setting;
+    setting.choice.seed = seed_of(seed, question->picture);
+    s2a_answer answer;
+    s2v_session_reset(job->session);
+    TRY(s2a_ask(job->session, &prompt, &setting, &(s2a_limits){ .n_tokens = job->predict }, NULL,
+                &answer, error));
+    const float score = job->task->score(question, answer.text);
+    const double share = 1.0 / ((double)result->n_seeds * job->set->n_questions);
+    result->score[index] += score / (float)result->n_seeds;
+    result->prompt_ms += share * answer.stats.prompt_ms;
+    result->image_tokens += share * answer.stats.image_tokens;
+    result->kv_bytes += share * (double)answer.stats.kv_visual_bytes;
+    const s2e_answer note = { &result->setting, seed, index, answer.text, score };
+    s2p_status st = S2P_OK;
+    if (job->watch && job->watch->answered) st = job->watch->answered(&note, job->watch->user);
+    s2a_answer_free(&answer);
     return st;
 }
 
-static s2p_status ask_all(inquiry *q, s2e_result *result, int32_t n)
+/* Questions [first, last) are about one picture. */
+static s2p_status ask_about(const s2e_job *job, s2e_result *result, int32_t first, int32_t last,
+                            s2p_error *error)
 {
-    const s2e_set *set = q->set;
+    const s2e_set *set = job->set;
+    char path[8192];
+    s2_image picture;
+    (void)snprintf(path, sizeof path, "%.4000s/%.4000s", set->folder,
+                   set->picture[set->question[first].picture].file);
+    TRY(s2_image_load(path, S2_PIXELS_REFERENCE, NULL, &picture, error));
     s2p_status st = S2P_OK;
-    for (int32_t first = 0, last; first < set->n_questions && st == S2P_OK; first = last) {
-        last = first + 1;
-        while (last < set->n_questions &&
-               set->question[last].picture == set->question[first].picture)
-            last++;
-        st = ask_about(q, result, n, first, last);
-        if (q->watch && q->watch->progress)
-            q->watch->progress(set->question[first].picture + 1, q->watch->user);
+    for (int32_t r = 0; r < job->n_settings && st == S2P_OK; r++) {
+        const double start = s2_now_ms();
+        for (int32_t seed = 0; seed < result[r].n_seeds && st == S2P_OK; seed++)
+            for (int32_t i = first; i < last && st == S2P_OK; i++)
+                st = ask(job, &picture.view, &result[r], seed, i, error);
+        result[r].seconds += 1e-3 * (s2_now_ms() - start);
     }
+    s2_image_free(&picture);
     return st;
 }
 
@@ -127,24 +72,25 @@ void s2e_results_free(s2e_result *result, int32_t n)
     }
 }
 
-s2p_status s2e_evaluate(s2v_engine *engine, const s2e_task *task, const s2e_set *set,
-                        const s2e_setting *setting, int32_t n, int32_t predict,
-                        const s2e_watch *watch, s2e_result *result, s2p_error *error)
+s2p_status s2e_evaluate(const s2e_job *job, s2e_result *result, s2p_error *error)
 {
+    const s2e_set *set = job->set;
     s2p_status st = S2P_OK;
-    for (int32_t i = 0; i < n; i++) {
-        result[i] = (s2e_result){ .setting = setting[i] };
+    for (int32_t i = 0; i < job->n_settings; i++) {
+        const s2a_setting *setting = &job->setting[i];
+        result[i] =
+            (s2e_result){ .setting = *setting, .n_seeds = s2a_draws(setting) ? job->n_seeds : 1 };
         result[i].score = calloc((size_t)set->n_questions, sizeof *result[i].score);
         if (!result[i].score)
             st = s2_fail_memory(error, (size_t)set->n_questions * sizeof(float), "the scores");
     }
-    inquiry q = { .task = task, .set = set, .watch = watch, .predict = predict, .error = error };
-    s2v_session_options options;
-    s2v_session_options_init(&options);
-    options.keep_picture = 1;
-    if (st == S2P_OK) st = s2v_session_create(&q.session, engine, &options, error);
-    if (st == S2P_OK) st = ask_all(&q, result, n);
-    s2v_session_free(q.session);
-    if (st != S2P_OK) s2e_results_free(result, n);
+    for (int32_t first = 0, last; first < set->n_questions && st == S2P_OK; first = last) {
+        const int32_t picture = set->question[first].picture;
+        for (last = first + 1; last < set->n_questions; last++)
+            if (set->question[last].picture != picture) break;
+        st = ask_about(job, result, first, last, error);
+        if (job->watch && job->watch->progress) job->watch->progress(picture + 1, job->watch->user);
+    }
+    if (st != S2P_OK) s2e_results_free(result, job->n_settings);
     return st;
 }

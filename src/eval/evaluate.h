@@ -6,26 +6,19 @@
 #ifndef S2_EVAL_EVALUATE_H
 #define S2_EVAL_EVALUATE_H
 
+#include "ask/ask.h"
 #include "eval/task.h"
-#include "s2vlm.h"
-
-typedef struct s2e_setting {
-    const char *method; /* "full", "s2prune", ... */
-    int32_t budget;     /* visual tokens kept per picture; 0: all */
-    int32_t n_seeds;    /* runs of a method that draws; their mean counts */
-    double percent;     /* if above 0: this share of each picture's tokens instead of budget */
-    bool published;     /* what the authors' code does, its counts and defects included */
-} s2e_setting;
 
 typedef struct s2e_result {
-    s2e_setting setting;
-    float *score; /* [n_questions], mean over the seeds; free with s2e_results_free */
+    s2a_setting setting;
+    int32_t n_seeds; /* runs; one unless the method draws */
+    float *score;    /* [n_questions], mean over the seeds; free with s2e_results_free */
     double image_tokens, prompt_ms, kv_bytes; /* mean per question: kept, prefill, visual cache */
     double seconds; /* of all its questions; the tower counts for the first setting */
 } s2e_result;
 
 typedef struct s2e_answer { /* one answer, for whoever keeps them */
-    const s2e_setting *setting;
+    const s2a_setting *setting;
     int32_t seed, question;
     const char *text;
     float score;
@@ -37,10 +30,20 @@ typedef struct s2e_watch { /* callbacks, NULL: none. Not S2P_OK ends the evaluat
     void *user;
 } s2e_watch;
 
-/* result: [n] out, all or nothing. predict: most tokens of an answer. */
-s2p_status s2e_evaluate(s2v_engine *engine, const s2e_task *task, const s2e_set *set,
-                        const s2e_setting *setting, int32_t n, int32_t predict,
-                        const s2e_watch *watch, s2e_result *result, s2p_error *error);
+typedef struct s2e_job {                    /* all borrowed */
+    s2v_session *session;                   /* best one that keeps the rows of a picture */
+    const s2v_image_options *image_options; /* of every picture */
+    const s2e_task *task;
+    const s2e_set *set;
+    const s2a_setting *setting; /* [n_settings]; their seeds are the job's own */
+    int32_t n_settings;
+    int32_t n_seeds; /* runs of a method that draws; their mean counts */
+    int32_t predict; /* most tokens of an answer */
+    const s2e_watch *watch;
+} s2e_job;
+
+/* result: [n_settings] out, all or nothing. */
+s2p_status s2e_evaluate(const s2e_job *job, s2e_result *result, s2p_error *error);
 void s2e_results_free(s2e_result *result, int32_t n);
 
 #endif /* S2_EVAL_EVALUATE_H */

@@ -15,10 +15,10 @@ MODELS = os.path.join(SOURCE, "models")
 NOTE = "note: no -m given; the bundled model s2prune-tiny answers"
 
 
-def run(*arguments, program=PROGRAM, **environment):
-    """(exit code, standard output, standard error)"""
+def run(*arguments, program=PROGRAM, said="", **environment):
+    """(exit code, standard output, standard error); `said` is typed on standard input"""
     env = dict(os.environ, **environment)
-    done = subprocess.run([program, *arguments], capture_output=True, text=True, env=env, cwd=FOLDER)
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, env=env, cwd=FOLDER, input=said)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -35,6 +35,101 @@ def check_run():
     assert code == 2 and err.startswith("error: -mm alone is half a model"), (code, err)
     code, out, err = run(*question, "-m", "x.gguf", "-mm", "y.gguf")
     assert code == 3 and NOTE not in err, (code, err)
+
+
+QUESTIONS = ("Read the word.", "What number is written?", "Read the word.")
+
+
+def check_questions():
+    """Several -p: each answered as if alone; the pictures are paid for once where the method allows it."""
+    several = [word for question in QUESTIONS for word in ("-p", question)]
+    for method, is_reused in (("s2prune", True), ("full", True), ("fastv", False)):
+        ask = ("run", "-q", "-i", PICTURE, "--method", method, "-o", "json")
+        code, out, err = run(*ask, *several)
+        assert code == 0 and err == "", (code, err)
+        answers = [json.loads(line) for line in out.splitlines()]
+        assert len(answers) == len(QUESTIONS)
+        for i, (question, answer) in enumerate(zip(QUESTIONS, answers)):
+            code, out, _ = run(*ask, "-p", question)
+            alone = json.loads(out)
+            assert answer["schema"] == "s2prune.run/1" and answer.keys() == alone.keys()
+            for field in ("text", "tokens", "finish_reason", "prune", "flops"):
+                assert answer[field] == alone[field], (method, question, field)
+            assert alone["usage"]["cached_tokens"] == 0
+            cached = answer["usage"].pop("cached_tokens")
+            del alone["usage"]["cached_tokens"]
+            assert answer["usage"] == alone["usage"], (answer["usage"], alone["usage"])
+            assert (cached > answer["usage"]["image_tokens"]) == (is_reused and i > 0), (method, i, cached)
+    code, out, err = run("run", "-i", PICTURE, *several)
+    assert (code, out) == (0, "BOOKS\n6342\nBOOKS\n"), (code, out)
+    lines = [line for line in err.splitlines() if line.startswith("kept 64 of 576 visual tokens (s2prune, ")]
+    assert len(lines) == 3 and "new" not in lines[0], err
+    assert lines[1].endswith("; only 10 of 90 prompt tokens were new"), lines[1]
+    for option, value in (("--logits", "l.npy"), ("--overlay", "o.png"), ("--record", "r")):
+        code, out, err = run("run", "-q", "-i", PICTURE, *several, option, value)
+        assert code == 2 and err == f"error: {option} is about one question; -p is given 3 times\n", err
+    code, _, err = run("run", "-q", "-i", PICTURE, "-p", "x", "-p", "")
+    assert code == 2 and err == "error: --prompt is empty; it needs TEXT\n", err
+
+
+def check_chat():
+    """/reset forgets what was said; the pictures stay, and are there already, until others are given."""
+    other = os.path.join(SOURCE, "data", "synth", "images", "0007.jpg")
+    said = f"Read the word.\n/reset\nWhat number is written?\n/reset\n/image {other}\nRead the word.\n"
+    code, out, err = run("run", "-i", PICTURE, said=said)
+    alone = [run("run", "-q", "-i", picture, "-p", question)[1]
+             for picture, question in ((PICTURE, QUESTIONS[0]), (PICTURE, QUESTIONS[1]), (other, QUESTIONS[0]))]
+    assert (code, out) == (0, "".join(alone)), (code, out, alone)
+    kept = [line for line in err.splitlines() if line.startswith("kept 64 of 576 ")]
+    assert ["new" in line for line in kept] == [False, True, False], kept
+    said = "/method fastv\nRead the word.\n/reset\nRead the word.\n/budget 0\n/budget 32\n/reset\nRead the word.\n"
+    code, out, err = run("run", "-i", PICTURE, said=said)
+    assert code == 0 and out.count("\n") == 3, (code, out, err)
+    assert "error: /budget '0' is neither" in err and "kept 32 of 576 visual tokens (fastv" in err, err
+
+
+def check_lists():
+    """Lists are read to their end or refused with a sentence."""
+    code, out, err = run("eval", "-q", "--methods", "uniform", "--budgets", 36 * "0" + "64", "--limit", "1", "-o", "csv")
+    assert code == 0 and ",uniform,64," in out, (code, out, err)
+    for length in (64, 100):
+        name = length * "a"
+        for methods in (name, "full," + name, name + ",full", "full," + name + ",random"):
+            for command in (("eval",), ("compare", "-i", PICTURE, "-p", "x")):
+                code, out, err = run(*command, "-q", "--methods", methods)
+                assert code == 2 and out == "" and err.startswith("error: --methods: unknown method 'aaaa"), err
+    for option, value, words in (("--methods", "full,s2prnue", "(did you mean 's2prune'?)"),
+                                 ("--methods", "full,full", "names 'full' twice"), ("--methods", "full,", "empty name"),
+                                 ("--budgets", "64,64", "names 64 twice"), ("--budgets", "64,,", "'' is neither"),
+                                 ("--set", "zone=3", "no method asked for has parameters"), ("--set", "zone", "NAME=VALUE"),
+                                 ("--tasks", "pope", "unknown task 'pope'")):
+        code, out, err = run("eval", "-q", option, value)
+        assert code == 2 and out == "" and words in err, (option, value, err)
+
+
+def check_settings():
+    """--set reaches the method; `eval` takes what `run` takes, and its defaults are those of always."""
+    ask = ("run", "-q", "-i", PICTURE, "-p", "Read the word.", "--method", "gridprune", "-o", "json")
+    plain = json.loads(run(*ask)[1])["prune"]
+    for name in ("zone=3", "gridprune.zone=3"):
+        changed = json.loads(run(*ask, "--set", name)[1])["prune"]
+        assert changed["parameters"] == {"zone": 3} and "parameters" not in plain, changed
+        assert changed["images"][0]["kept"] != plain["images"][0]["kept"]
+    code, _, err = run(*ask, "--set", "zoen=3")
+    assert code == 2 and "no such parameter; there are gridprune.zone" in err, err
+    evaluate = ("eval", "-q", "--methods", "uniform,s2prune", "--budgets", "32", "--limit", "8", "-o", "json")
+    tables = {}
+    for name, options in (("plain", ()), ("same", ("-c", "4096", "-ub", "1024", "-ctk", "f16", "-ngl", "0", "--view", "auto",
+                                                   "--mode", "default", "--selector", "erc", "--structure", "source")),
+                          ("grid", ("--grid", "2")), ("selector", ("--selector", "centre")), ("small", ("--image-size", "336x336"))):
+        code, out, err = run(*evaluate, *options)
+        assert code == 0, (name, err)
+        tables[name] = [(r["method"], r["image_tokens"], r["all"]["value"], r["category"]) for r in json.loads(out)["results"]]
+    assert tables["plain"] == tables["same"], tables
+    assert tables["grid"][0] == tables["plain"][0] and tables["grid"][1] != tables["plain"][1], tables
+    assert tables["selector"][1] != tables["plain"][1] and tables["small"] != tables["plain"], tables
+    code, _, err = run(*evaluate, "-c", "20")
+    assert code == 3 and "the context holds 20" in err, err
 
 
 def check_places():
@@ -109,6 +204,10 @@ def check_heterogeneity():
 
 if __name__ == "__main__":
     check_run()
+    check_questions()
+    check_chat()
+    check_lists()
+    check_settings()
     check_places()
     check_eval()
     check_heterogeneity()

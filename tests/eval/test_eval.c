@@ -164,17 +164,17 @@ static void test_bootstrap(void **state)
 
 /* --- tables ----------------------------------------------------------------- */
 
-#define FULL                           \
-    {                                  \
-        .method = "full", .n_seeds = 1 \
+#define FULL             \
+    {                    \
+        .method = "full" \
     }
-#define RANDOM_64                                      \
-    {                                                  \
-        .method = "random", .budget = 64, .n_seeds = 2 \
+#define RANDOM_64                                    \
+    {                                                \
+        .method = "random", .budget = {.count = 64 } \
     }
-#define S2PRUNE_64                                      \
-    {                                                   \
-        .method = "s2prune", .budget = 64, .n_seeds = 1 \
+#define S2PRUNE_64                                    \
+    {                                                 \
+        .method = "s2prune", .budget = {.count = 64 } \
     }
 
 static void test_report(void **state)
@@ -184,9 +184,9 @@ static void test_report(void **state)
     assert_int_equal(read_text(small_set, &set, NULL), S2P_OK);
     float full[] = { 1, 1, 1, 1, 1 }, ours[] = { 1, 0, 1, 1, 1 }, other[] = { 0, 0, 0.5f, 0, 1 };
     const s2e_result result[] = {
-        { .setting = FULL, .score = full, .image_tokens = 576 },
-        { .setting = RANDOM_64, .score = other, .image_tokens = 64 },
-        { .setting = S2PRUNE_64, .score = ours, .image_tokens = 64 },
+        { .setting = FULL, .n_seeds = 1, .score = full, .image_tokens = 576 },
+        { .setting = RANDOM_64, .n_seeds = 2, .score = other, .image_tokens = 64 },
+        { .setting = S2PRUNE_64, .n_seeds = 1, .score = ours, .image_tokens = 64 },
     };
     const s2e_report report = {
         .task = "synth", .model = "m", .set = &set, .result = result, .n = 3, .reference = "s2prune"
@@ -223,15 +223,15 @@ static void test_report_of_shares(void **state)
     s2e_set set;
     assert_int_equal(read_text(small_set, &set, NULL), S2P_OK);
     float ours[] = { 1, 0, 1, 1, 1 }, other[] = { 0, 0, 0.5f, 0, 1 };
-    const s2e_setting share = {
-        .method = "s2prune", .n_seeds = 1, .percent = 12.5, .published = true
-    };
-    s2e_setting rival = share;
+    const s2a_setting share = { .method = "s2prune",
+                                .budget = { .percent = 12.5 },
+                                .published = true };
+    s2a_setting rival = share;
     rival.method = "dart";
     s2e_result result[] = {
         { .setting = share, .score = ours, .image_tokens = 72 },
         { .setting = rival, .score = other, .image_tokens = 72 },
-        { .setting = { .method = "fastv", .n_seeds = 1, .budget = 72 }, .score = other },
+        { .setting = { .method = "fastv", .budget = { .count = 72 } }, .score = other },
     };
     const s2e_report report = {
         .task = "synth", .model = "m", .set = &set, .result = result, .n = 3, .reference = "s2prune"
@@ -302,7 +302,7 @@ static void test_keep_picture(void **state)
     s2v_session_options options;
     s2v_session_options_init(&options);
     assert_int_equal(s2v_session_create(&fresh, engine, &options, NULL), S2P_OK);
-    options.keep_picture = 1;
+    options.keep_picture = S2V_KEEP_ROWS;
     assert_int_equal(s2v_session_create(&keeping, engine, &options, NULL), S2P_OK);
     char path[1024];
     s2_image picture[2];
@@ -325,6 +325,18 @@ static void test_keep_picture(void **state)
     s2v_engine_close(engine);
 }
 
+static s2v_session *session_of(s2v_engine *engine)
+{
+    s2v_session_options options;
+    s2v_session_options_init(&options);
+    options.keep_picture = S2V_KEEP_ROWS;
+    s2v_session *session;
+    assert_int_equal(s2v_session_create(&session, engine, &options, NULL), S2P_OK);
+    return session;
+}
+
+static const s2v_image_options whole = { .framing = S2V_FRAMING_BASE };
+
 typedef struct heard {
     int n;
     s2p_status reply;
@@ -333,7 +345,7 @@ typedef struct heard {
 static s2p_status hear(const s2e_answer *answer, void *user)
 {
     heard *h = user;
-    assert_true(answer->seed >= 0 && answer->seed < answer->setting->n_seeds);
+    assert_true(answer->seed >= 0 && answer->seed < (s2a_draws(answer->setting) ? 2 : 1));
     assert_true(answer->score == 0.0f || answer->text[0]);
     h->n++;
     return h->reply;
@@ -350,25 +362,37 @@ static void test_evaluate(void **state)
     assert_int_equal(task->read(data, &set, NULL), S2P_OK);
     assert_true(set.n_pictures >= 200 && set.n_questions >= 1600 && set.n_categories == 8);
     s2e_set_limit(&set, 26);
-    const s2e_setting setting[] = { FULL, RANDOM_64, S2PRUNE_64 };
+    s2a_setting setting[] = { FULL, RANDOM_64, S2PRUNE_64 };
+    for (int i = 0; i < 3; i++) s2a_setting_use(&setting[i], setting[i].method);
     s2e_result result[3], again[3];
     heard h = { 0, S2P_OK };
     const s2e_watch watch = { hear, NULL, &h };
-    assert_int_equal(s2e_evaluate(engine, task, &set, setting, 3, 8, &watch, result, NULL), S2P_OK);
+    s2e_job job = { .session = session_of(engine),
+                    .image_options = &whole,
+                    .task = task,
+                    .set = &set,
+                    .setting = setting,
+                    .n_settings = 3,
+                    .n_seeds = 2,
+                    .predict = 8,
+                    .watch = &watch };
+    assert_int_equal(s2e_evaluate(&job, result, NULL), S2P_OK);
     assert_int_equal(h.n, 26 * 4);
     assert_true(result[0].image_tokens > 575.9 && fabs(result[2].image_tokens - 64.0) < 1e-6);
     assert_true(s2e_accuracy_of(&set, result[0].score).all > 80.0);
     assert_true(s2e_accuracy_of(&set, result[2].score).all >
                 s2e_accuracy_of(&set, result[1].score).all);
-    assert_int_equal(s2e_evaluate(engine, task, &set, setting, 3, 8, NULL, again, NULL), S2P_OK);
+    job.watch = NULL;
+    assert_int_equal(s2e_evaluate(&job, again, NULL), S2P_OK);
     for (int i = 0; i < 3; i++)
         assert_memory_equal(result[i].score, again[i].score, 26 * sizeof(float));
     s2e_results_free(again, 3);
     s2e_results_free(result, 3);
     h.reply = S2P_ECANCELLED; /* whoever keeps the answers may stop it */
-    assert_int_equal(s2e_evaluate(engine, task, &set, setting, 3, 8, &watch, result, NULL),
-                     S2P_ECANCELLED);
+    job.watch = &watch;
+    assert_int_equal(s2e_evaluate(&job, result, NULL), S2P_ECANCELLED);
     assert_null(result[0].score);
+    s2v_session_free(job.session);
     s2e_set_free(&set);
     s2v_engine_close(engine);
 }
@@ -384,18 +408,28 @@ static void test_shares_and_modes(void **state)
     s2e_set set;
     assert_int_equal(task->read(data, &set, NULL), S2P_OK);
     s2e_set_limit(&set, 2);
-    const s2e_setting setting[] = {
-        { .method = "dart", .n_seeds = 1, .percent = 12.5 },
-        { .method = "dart", .n_seeds = 1, .percent = 12.5, .published = true },
-        { .method = "dart", .n_seeds = 1, .budget = 64, .published = true },
+    s2a_setting setting[] = {
+        { .budget = { .percent = 12.5 } },
+        { .budget = { .percent = 12.5 }, .published = true },
+        { .budget = { .count = 64 }, .published = true },
     };
+    for (int i = 0; i < 3; i++) s2a_setting_use(&setting[i], "dart");
     static const double kept[] = { 72.0, 76.0, 68.0 };
     s2e_result result[3];
-    assert_int_equal(s2e_evaluate(engine, task, &set, setting, 3, 2, NULL, result, NULL), S2P_OK);
+    const s2e_job job = { .session = session_of(engine),
+                          .image_options = &whole,
+                          .task = task,
+                          .set = &set,
+                          .setting = setting,
+                          .n_settings = 3,
+                          .n_seeds = 1,
+                          .predict = 2 };
+    assert_int_equal(s2e_evaluate(&job, result, NULL), S2P_OK);
     for (int i = 0; i < 3; i++)
         CHECK_CASE(fabs(result[i].image_tokens - kept[i]) < 1e-6, "%d: %g", i,
                    result[i].image_tokens);
     s2e_results_free(result, 3);
+    s2v_session_free(job.session);
     s2e_set_free(&set);
     s2v_engine_close(engine);
 }

@@ -1,5 +1,5 @@
 /* test_compare.c - a comparison without a model: figures worked by hand, the rule for right
- * answers, which rows a list of methods and budgets gives.
+ * answers.
  */
 #include "check.h"
 
@@ -13,14 +13,15 @@
 
 /* --- figures ------------------------------------------------------------------------- */
 
-static compare_part part_of(int32_t rows, int32_t cols, int32_t *keep, int32_t n)
+static s2a_part part_of(int32_t rows, int32_t cols, int32_t *keep, int32_t n)
 {
-    return (compare_part){ .grid = { rows, cols }, .keep = keep, .n_keep = n };
+    return (s2a_part){ .grid = { rows, cols }, .keep = keep, .n_keep = n };
 }
 
-static compare_row row_of(compare_part *part, int32_t n_parts)
+static compare_row row_of(s2a_part *part, int32_t n_parts)
 {
-    return (compare_row){ .method = "s2prune", .part = part, .n_parts = n_parts };
+    return (compare_row){ .setting.method = "s2prune",
+                          .answer = { .part = part, .n_parts = n_parts } };
 }
 
 static void test_shares(void **state)
@@ -58,7 +59,7 @@ static void test_shares(void **state)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         int32_t keep[4];
         memcpy(keep, cases[i].keep, sizeof keep);
-        compare_part part = part_of(cases[i].rows, cases[i].cols, keep, cases[i].n);
+        s2a_part part = part_of(cases[i].rows, cases[i].cols, keep, cases[i].n);
         const compare_row row = row_of(&part, 1);
         CHECK_CASE(NEAR(s2_compare_edge(&row), cases[i].edge), "%s: edge %f", cases[i].rule,
                    s2_compare_edge(&row));
@@ -66,7 +67,7 @@ static void test_shares(void **state)
                    s2_compare_center(&row));
     }
     /* What the paper expects of a method without bias, 24x24. */
-    compare_part parts[2] = { part_of(24, 24, all, 576), part_of(3, 3, all, 9) };
+    s2a_part parts[2] = { part_of(24, 24, all, 576), part_of(3, 3, all, 9) };
     const compare_row full = row_of(parts, 1), both = row_of(parts, 2), none = row_of(parts, 0);
     assert_true(NEAR(s2_compare_edge(&full), 176.0 / 576) && NEAR(s2_compare_center(&full), .25));
     assert_true(NEAR(s2_compare_edge(&both), (176.0 + 9) / 585)); /* pictures count together */
@@ -81,8 +82,8 @@ static void test_iou(void **state)
 {
     (void)state;
     int32_t a[] = { 1, 3, 5 }, b[] = { 3, 5, 7, 9 }, c[] = { 0, 2 };
-    compare_part pa[2] = { part_of(4, 4, a, 3), part_of(2, 2, c, 1) };
-    compare_part pb[2] = { part_of(4, 4, b, 4), part_of(2, 2, c + 1, 1) };
+    s2a_part pa[2] = { part_of(4, 4, a, 3), part_of(2, 2, c, 1) };
+    s2a_part pb[2] = { part_of(4, 4, b, 4), part_of(2, 2, c + 1, 1) };
     const compare_row ra = row_of(pa, 1), rb = row_of(pb, 1);
     assert_true(NEAR(s2_compare_iou(&ra, &rb), 2.0 / 5)); /* {3,5} of {1,3,5,7,9} */
     assert_true(NEAR(s2_compare_iou(&rb, &ra), 2.0 / 5));
@@ -90,7 +91,7 @@ static void test_iou(void **state)
     const compare_row both_a = row_of(pa, 2), both_b = row_of(pb, 2);
     assert_true(NEAR(s2_compare_iou(&both_a, &both_b), 2.0 / 7)); /* {0} and {2} add two */
     assert_true(s2_compare_iou(&ra, &both_b) < 0);                /* not the same pictures */
-    compare_part other = part_of(4, 5, a, 3);
+    s2a_part other = part_of(4, 5, a, 3);
     const compare_row elsewhere = row_of(&other, 1);
     assert_true(s2_compare_iou(&ra, &elsewhere) < 0); /* nor the same grid */
     compare_row failed = ra;
@@ -112,7 +113,7 @@ static void test_iou_property(void **state)
             n_common += in[0] && in[1];
             n_all += in[0] || in[1];
         }
-        compare_part p[2] = { part_of(5, 8, keep[0], n[0]), part_of(5, 8, keep[1], n[1]) };
+        s2a_part p[2] = { part_of(5, 8, keep[0], n[0]), part_of(5, 8, keep[1], n[1]) };
         const compare_row a = row_of(&p[0], 1), b = row_of(&p[1], 1);
         const double expected = n_all > 0 ? (double)n_common / n_all : -1.0;
         assert_true(NEAR(s2_compare_iou(&a, &b), expected));
@@ -161,80 +162,13 @@ static void test_right_answers(void **state)
                    "'%s' for '%s'", cases[i].answer, cases[i].expect);
 }
 
-/* --- the plan ---------------------------------------------------------------------------- */
-
-static void test_plan(void **state)
-{
-    (void)state;
-    static compare_row rows[S2_COMPARE_MAX_ROWS];
-    int32_t n;
-    char budget[32];
-    assert_int_equal(s2_compare_plan("full,random,s2prune", "32,64,10%", rows, &n, NULL), S2P_OK);
-    static const char *const expected[] = { "full -",     "random 32",  "s2prune 32", "random 64",
-                                            "s2prune 64", "random 10%", "s2prune 10%" };
-    assert_int_equal(n, COUNT_OF(expected)); /* full once */
-    for (int32_t i = 0; i < n; i++) {
-        char text[64];
-        (void)snprintf(text, sizeof text, "%s %s", rows[i].method,
-                       s2_compare_budget(&rows[i], budget, sizeof budget));
-        assert_string_equal(text, expected[i]);
-    }
-    int32_t n_methods = 0;
-    while (s2v_method_name((size_t)n_methods)) n_methods++;
-    assert_int_equal(s2_compare_plan("all", "64,0.5%", rows, &n, NULL), S2P_OK);
-    assert_int_equal(n, 2 * n_methods - 1);
-}
-
-static void test_plan_refusals(void **state)
-{
-    (void)state;
-    static compare_row rows[S2_COMPARE_MAX_ROWS];
-    static const struct {
-        const char *methods, *budgets, *sentence;
-    } cases[] = {
-        { "full,s2prnue", "64", "--methods: unknown method 's2prnue' (did you mean 's2prune'?)" },
-        { "zzzzzzzz", "64", "--methods: unknown method 'zzzzzzzz'; see 's2prune run" },
-        { "full,random,full", "64", "--methods names 'full' twice" },
-        { "", "64", "--methods has an empty name" },
-        { "full,", "64", "--methods has an empty name" },
-        { ",full", "64", "--methods has an empty name" },
-        { "full,all", "64", "--methods: unknown method 'all'" },
-        { "full", "0", "--budgets '0' is neither" },
-        { "full", "64,", "--budgets '' is neither" },
-        { "full", "64,32,64", "--budgets names 64 twice" },
-        { "full", "10%,10.0%", "--budgets names 10.0% twice" },
-        { "full", "101%", "--budgets '101%' is neither" },
-        { "full", "-5", "--budgets '-5' is neither" },
-        { "full", "6 4", "--budgets '6 4' is neither" },
-        { "full", "99999999999999999999999999999999999999999999999999999999999999999999999999",
-          "" },
-    };
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        s2p_error error = { S2P_OK, "" };
-        int32_t n = 5;
-        CHECK_CASE(s2_compare_plan(cases[i].methods, cases[i].budgets, rows, &n, &error) ==
-                       S2P_EINVAL,
-                   "%s %s", cases[i].methods, cases[i].budgets);
-        CHECK_CASE(strstr(error.message, cases[i].sentence) == error.message, "%s", error.message);
-        assert_int_equal(n, 0);
-    }
-    char many[512] = "1";
-    for (int i = 2, at = 1; i <= 64; i++)
-        at += snprintf(many + at, sizeof many - (size_t)at, ",%d", i);
-    s2p_error error = { S2P_OK, "" };
-    int32_t n;
-    assert_int_equal(s2_compare_plan("all", many, rows, &n, &error), S2P_ELIMIT);
-    assert_non_null(strstr(error.message, "the limit is 256"));
-    (void)snprintf(many + strlen(many), sizeof many - strlen(many), ",65");
-    assert_int_equal(s2_compare_plan("full", many, rows, &n, &error), S2P_ELIMIT);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shares),       cmocka_unit_test(test_iou),
-        cmocka_unit_test(test_iou_property), cmocka_unit_test(test_right_answers),
-        cmocka_unit_test(test_plan),         cmocka_unit_test(test_plan_refusals),
+        cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_iou),
+        cmocka_unit_test(test_iou_property),
+        cmocka_unit_test(test_right_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,8 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "compare/compare.h"
-#include "engine/run/session.h"
+#include "image/image.h"
+#include "s2vlm.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -276,6 +276,10 @@ static void check_mistake(const outcome *o, int code, const char *sentence)
     CHECK_CASE(o->out[0] == '\0', "%s: wrote %s", sentence, o->out);
 }
 
+#define LONG_32 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define LONG_64 LONG_32 LONG_32
+#define LONG_100 LONG_64 LONG_32 "aaaa"
+
 static void test_mistakes(void **state)
 {
     (void)state;
@@ -285,6 +289,14 @@ static void test_mistakes(void **state)
     check_mistake(COMPARE(WORD, "--methods", "full,full"), 2, "names 'full' twice");
     check_mistake(COMPARE(WORD, "--methods", ""), 2, "--methods is empty");
     check_mistake(COMPARE(WORD, "--methods", "full,"), 2, "--methods has an empty name");
+    check_mistake(COMPARE(WORD, "--methods", LONG_64), 2, "unknown method 'aaaaaaaa");
+    check_mistake(COMPARE(WORD, "--methods", "full," LONG_100 ",random"), 2,
+                  "unknown method 'aaaa");
+    check_mistake(COMPARE(WORD, "--set", "per_pivot=2"), 2, "--set 'per_pivot=2': no ");
+    check_mistake(COMPARE(WORD, "--methods", "full,dart", "--set", "per_pivt=2"), 2,
+                  "no such parameter; there are dart.per_pivot");
+    check_mistake(COMPARE(WORD, "--methods", "full,dart", "--set", "dart.per_pivot=x"), 2,
+                  "--set ");
     check_mistake(COMPARE(WORD, "--budget", "0"), 2, "--budget '0'");
     check_mistake(COMPARE(WORD, "--budgets", "64,0"), 2, "--budgets '0'");
     check_mistake(COMPARE(WORD, "--budgets", "64,64"), 2, "--budgets names 64 twice");
@@ -325,55 +337,27 @@ static void test_one_fails(void **state)
     assert_non_null(strstr(o->out, "(failed)"));
 }
 
-/* --- the session ---------------------------------------------------------------------------- */
-
-/* The tower runs before the first row and never again: what it left is not written anew. */
+/* The tower runs before the first row and never again, whatever a method asks of it: what is left of
+ * its time in a row is the time to find what it made. */
 static void test_tower_runs_once(void **state)
 {
     (void)state;
-    static const float mark = 0.0078125f;
-    char model[2][1024];
-    (void)snprintf(model[0], sizeof model[0], "%s/models/s2prune-tiny/s2prune-tiny-f16.gguf",
-                   source);
-    (void)snprintf(model[1], sizeof model[1], "%s/models/s2prune-tiny/mmproj-s2prune-tiny-f16.gguf",
-                   source);
-    const run_options options = { .model = model[0],
-                                  .mmproj = model[1],
-                                  .gpu_layers = -1,
-                                  .context = 4096,
-                                  .batch = 1024,
-                                  .predict = 4,
-                                  .top_p = 1.0,
-                                  .repeat_penalty = 1.0,
-                                  .pixels = S2_PIXELS_VIEWER,
-                                  .output = 1,
-                                  .quiet = true,
-                                  .max_image_pixels = 1 << 25 };
-    static compare_row rows[S2_COMPARE_MAX_ROWS];
-    static run_job job;
-    s2p_error error = { S2P_OK, "" };
-    int32_t n;
-    job.options = &options;
-    assert_int_equal(s2_compare_plan("all", "32", rows, &n, &error), S2P_OK);
-    assert_int_equal(s2_run_add_picture(&job, picture_path, &error), S2P_OK);
-    assert_int_equal(s2_run_add_picture(&job, other_path, &error), S2P_OK);
-    CHECK_CASE(s2_compare_open(&job, "Read the word.", &error) == S2P_OK, "%s", error.message);
-    assert_true(job.stats.image_tokens == 4 && job.stats.vision_ms > 0.0);
-    const s2v_tower_cache *seen = job.session->tower_cache;
-    const float *left[2] = { seen[0].rows, seen[1].rows };
-    assert_true(left[0] && left[1]);
-    for (int k = 0; k < 2; k++) /* a tower that ran again would write over it */
-        job.session->tower_cache[k].rows[0] = mark;
-    for (int32_t i = 0; i < n; i++) {
-        s2_compare_ask(&job, "Read the word.", &rows[i]);
-        CHECK_CASE(rows[i].error.status == S2P_OK, "%s: %s", rows[i].method, rows[i].error.message);
-        assert_int_equal(rows[i].stats.image_tokens, i == 0 ? 2 * 576 : 2 * 32);
-        for (int k = 0; k < 2; k++)
-            CHECK_CASE(seen[k].rows == left[k] && seen[k].rows[0] == mark, "%s: picture %d",
-                       rows[i].method, k);
-        s2_compare_row_free(&rows[i]);
+    json_t *root = parse(COMPARE(WORD, "-i", other_path, "--methods", "all", "--budget", "32", "-n",
+                                 "4", "-o", "json"),
+                         0);
+    const json_t *timings = json_object_get(root, "timings"), *rows = json_object_get(root, "rows");
+    const double once = json_real_value(json_object_get(timings, "vision_ms"));
+    double again = 0.0;
+    size_t n = 0;
+    while (s2v_method_name(n)) n++;
+    assert_int_equal(json_array_size(rows), n);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *row = json_array_get(rows, i);
+        again += json_real_value(json_object_get(json_object_get(row, "timings"), "vision_ms"));
+        assert_int_equal(json_integer_value(json_object_get(row, "kept")), i == 0 ? 2 * 576 : 64);
     }
-    s2_run_close(&job);
+    CHECK_CASE(again / (double)n < 0.2 * once, "%g ms in %zu rows, %g ms before", again, n, once);
+    json_decref(root);
 }
 
 int main(int argc, char **argv)

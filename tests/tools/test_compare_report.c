@@ -14,9 +14,9 @@
 
 #define NEAR(a, b) (fabs((a) - (b)) < 1e-9)
 
-static compare_part part_of(int32_t rows, int32_t cols, int32_t *keep, int32_t n)
+static s2a_part part_of(int32_t rows, int32_t cols, int32_t *keep, int32_t n)
 {
-    return (compare_part){ .grid = { rows, cols }, .keep = keep, .n_keep = n };
+    return (s2a_part){ .grid = { rows, cols }, .keep = keep, .n_keep = n };
 }
 
 /* --- writers --------------------------------------------------------------------------------- */
@@ -26,7 +26,7 @@ static const s2p_image picture = { 8, 6, 24, pixels };
 
 typedef struct example { /* four rows: full, two with a budget, one that failed */
     int32_t all[48], some[2][4], token[3];
-    compare_part part[3];
+    s2a_part part[3];
     compare_row row[4];
     compare_report report;
     const char *path;
@@ -46,25 +46,23 @@ static void make_example(example *e, char *answer, const char *question, const c
     for (int k = 0; k < 2; k++) e->part[1 + k] = part_of(6, 8, e->some[k], 4);
     static const char *const methods[] = { "full", "uniform", "s2prune", "fastv" };
     for (int i = 0; i < 4; i++) {
-        e->row[i] = (compare_row){ .method = methods[i],
-                                   .budget = { i > 0 ? 4 : 0, 0.0 },
-                                   .part = &e->part[i],
-                                   .n_parts = 1,
-                                   .answer = answer,
-                                   .token = e->token,
-                                   .n_generated = 3,
-                                   .stopped = true,
-                                   .stats = { .prompt_ms = i == 0 ? 200.0 : 50.0,
-                                              .select_ms = 0.5,
-                                              .probe_ms = 0.25,
-                                              .image_tokens = i == 0 ? 48 : 4,
-                                              .image_tokens_full = 48,
-                                              .kv_visual_bytes = 1 << 19 },
-                                   .predicted_ms = 100.0 };
+        e->row[i] =
+            (compare_row){ .setting = { .method = methods[i], .budget = { i > 0 ? 4 : 0, 0.0 } },
+                           .answer = { .part = &e->part[i],
+                                       .n_parts = 1,
+                                       .text = answer,
+                                       .token = e->token,
+                                       .n_tokens = 3,
+                                       .is_stopped = true,
+                                       .stats = { .prompt_ms = i == 0 ? 200.0 : 50.0,
+                                                  .select_ms = 0.5,
+                                                  .probe_ms = 0.25,
+                                                  .image_tokens = i == 0 ? 48 : 4,
+                                                  .image_tokens_full = 48,
+                                                  .kv_visual_bytes = 1 << 19 },
+                                       .generate_ms = 100.0 } };
     }
-    e->row[3].part = NULL;
-    e->row[3].n_parts = 0;
-    e->row[3].answer = NULL;
+    e->row[3].answer = (s2a_answer){ .text = NULL };
     e->row[3].error = (s2p_error){ S2P_EUNSUPPORTED, "" };
     (void)snprintf(e->row[3].error.message, sizeof e->row[3].error.message, "not for \"this\", %s",
                    question);
@@ -112,7 +110,7 @@ static void test_reference(void **state)
     assert_true(s2_compare_speedup(&e.report, &e.row[3]) < 0);
     assert_true(NEAR(s2_compare_select_ms(&e.row[1]), 0.75));
     assert_true(NEAR(s2_compare_decode_speed(&e.row[1]), 20.0)); /* two after the first in 0.1 s */
-    e.row[1].n_generated = 1;
+    e.row[1].answer.n_tokens = 1;
     assert_true(s2_compare_decode_speed(&e.row[1]) < 0);
     e.row[0].error.status = S2P_ENOMEM;
     assert_true(s2_compare_speedup(&e.report, &e.row[1]) < 0);
@@ -197,7 +195,7 @@ static void test_csv(void **state)
     assert_string_equal(field[15], "error");
     for (int i = 0; i < 4; i++) {
         assert_int_equal(csv_fields(&at, field), n);
-        assert_string_equal(field[0], e.row[i].method);
+        assert_string_equal(field[0], e.row[i].setting.method);
         assert_string_equal(field[4], i < 3 ? answer : "");
         assert_string_equal(field[5], i < 3 ? "false" : "");
         assert_string_equal(field[15], i < 3 ? "" : "not for \"this\", q");
@@ -222,7 +220,7 @@ static void test_json(void **state)
     example e;
     char answer[] = HOSTILE;
     make_example(&e, answer, "q", "caf\xE9.png"); /* a path may be any bytes */
-    e.row[2].budget = (s2_budget){ 0, 12.5 };
+    e.row[2].setting.budget = (s2_budget){ 0, 12.5 };
     char *text = written(&e.report, S2_COMPARE_JSON);
     json_t *root = NULL;
     assert_int_equal(s2_json_parse(text, strlen(text), "json", &root, NULL), S2P_OK);

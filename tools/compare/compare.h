@@ -6,32 +6,13 @@
 #ifndef S2_TOOLS_COMPARE_H
 #define S2_TOOLS_COMPARE_H
 
+#include "asking/asker.h"
 #include "image/draw/contact_sheet.h"
-#include "run/run_options.h"
-
-#define S2_COMPARE_MAX_ROWS 256
-
-typedef struct compare_part { /* what a row kept of one grid of tokens */
-    s2p_grid grid;
-    int32_t picture; /* of the prompt */
-    bool is_tiles;   /* the second grid of a picture seen whole and in tiles */
-    int32_t side;    /* K x K regions; 0: the method has none */
-    int32_t *keep;   /* [n_keep] ascending, owned */
-    int32_t n_keep;
-} compare_part;
 
 typedef struct compare_row {
-    const char *method;
-    s2_budget budget;   /* all zero: the method has none */
-    s2p_error error;    /* status S2P_OK: it worked; else why not, and nothing below is set */
-    compare_part *part; /* [n_parts] owned */
-    int32_t n_parts;
-    char *answer;   /* owned */
-    int32_t *token; /* [n_generated] of the answer, owned */
-    int32_t n_generated;
-    bool stopped; /* by the model or a stop string, not by -n */
-    s2v_stats stats;
-    double predicted_ms;
+    s2a_setting setting;
+    s2p_error error;   /* status S2P_OK: it worked; else why not, and there is no answer */
+    s2a_answer answer; /* owned */
 } compare_row;
 
 typedef struct compare_report { /* all borrowed */
@@ -47,30 +28,10 @@ typedef struct compare_report { /* all borrowed */
     double watch_ms;            /* and what the tower attended to, for the methods that ask */
 } compare_report;
 
-/* --- rows (compare_rows.c) -------------------------------------------------- */
-
-/* "full,random,s2prune" or "all", times "32,64,10%": budget by budget in the order given, a method
- * that keeps every token once. S2P_EINVAL: an unknown or repeated name, a repeated or impossible
- * budget, an empty list. S2P_ELIMIT: more than S2_COMPARE_MAX_ROWS. */
-s2p_status s2_compare_plan(const char *methods, const char *budgets, compare_row *rows, int32_t *n,
-                           s2p_error *error);
-
-/* "64", "10%", or "-" where there is none. */
-const char *s2_compare_budget(const compare_row *row, char *out, size_t capacity);
-
-/* Open the model with a session that remembers the picture, and make one short run with two tokens
- * that is thrown away: it runs the tower, which every row then shares, and pays what only the first
- * run pays. job->stats has its times. */
-s2p_status s2_compare_open(run_job *job, const char *question, s2p_error *error);
-
-/* Ask once more with this row's method and budget. What goes wrong is the row's own. */
-void s2_compare_ask(run_job *job, const char *question, compare_row *row);
-void s2_compare_row_free(compare_row *row);
-
 /* --- measures (compare_measure.c); -1 stands for "not defined" ---------------- */
 
 /* What a row kept of a picture seen whole; NULL when it failed. */
-const compare_part *s2_compare_part(const compare_row *row, int32_t picture);
+const s2a_part *s2_compare_part(const compare_row *row, int32_t picture);
 
 /* Share of the kept tokens in the outer two rows and columns of the grid, and in the middle half
  * of both: rows [R/4, R - R/4), columns likewise. All pictures count together. In grids below 8
@@ -136,8 +97,8 @@ void s2_compare_json(const compare_report *report, s2_buffer *out);
 /* One self-contained page: no script, no reference to anything outside the file. */
 s2p_status s2_compare_html(const compare_report *report, s2_buffer *out, s2p_error *error);
 
-/* The tiles of row `index` of the sheet, one for each picture, drawn from the job's last run. */
-s2p_status s2_compare_place(const run_job *job, const compare_report *report, int32_t index,
+/* The tiles of row `index` of the sheet, one for each picture, drawn from the last answer. */
+s2p_status s2_compare_place(const s2_asker *asker, const compare_report *report, int32_t index,
                             s2_sheet *sheet, s2p_error *error);
 
 #endif /* S2_TOOLS_COMPARE_H */

@@ -71,11 +71,11 @@ static bool has_worked(const compare_row *row) { return row->error.status == S2P
 /* "s2prune 64", as text */
 static void name(s2_buffer *out, const compare_row *row)
 {
-    char budget[32];
-    text(out, row->method);
-    if (row->budget.count > 0 || row->budget.percent > 0.0) {
+    char budget[S2A_BUDGET_TEXT];
+    text(out, row->setting.method);
+    if (!s2a_budget_is_none(row->setting.budget)) {
         s2_buffer_append(out, " ", 1);
-        text(out, s2_compare_budget(row, budget, sizeof budget));
+        text(out, s2a_budget_text(row->setting.budget, budget));
     }
 }
 
@@ -113,7 +113,7 @@ static s2p_status append_store(const compare_report *report, s2_buffer *out, s2p
     s2p_status st = S2P_OK;
     s2_buffer_printf(out, "<svg class=\"store\" aria-hidden=\"true\"><defs>\n");
     for (int32_t i = 0; row && st == S2P_OK && i < report->n_pictures; i++) {
-        const compare_part *part = s2_compare_part(row, i);
+        const s2a_part *part = s2_compare_part(row, i);
         if (!part) continue;
         s2_buffer_printf(out,
                          "<image id=\"picture-%d\" width=\"%d\" height=\"%d\" "
@@ -155,8 +155,8 @@ static void append_table(const compare_report *report, s2_buffer *out)
                 s2_buffer_printf(out, "<td class=\"left\">");
             else if (is_marked)
                 s2_buffer_printf(out, "<td class=\"%s\">",
-                                 s2_compare_is_right(row->answer, report->expect) ? "right"
-                                                                                  : "wrong");
+                                 s2_compare_is_right(row->answer.text, report->expect) ? "right"
+                                                                                       : "wrong");
             else
                 s2_buffer_printf(out, "<td>");
             text(out, s2_compare_cell(report, row, column, cell));
@@ -197,7 +197,7 @@ static void append_matrix(const compare_report *report, s2_buffer *out)
 /* --- cards ------------------------------------------------------------------------------ */
 
 /* Everything but the kept tokens: the whole grid with holes, one for each run along a line. */
-static void append_dimmed(s2_buffer *out, const compare_part *part)
+static void append_dimmed(s2_buffer *out, const s2a_part *part)
 {
     s2_buffer_printf(out, "<path class=\"dim\" fill-rule=\"evenodd\" d=\"M0 0H%dV%dH0Z",
                      part->grid.cols, part->grid.rows);
@@ -216,7 +216,7 @@ static void append_dimmed(s2_buffer *out, const compare_part *part)
 static void append_drawing(const compare_report *report, const compare_row *row, int32_t picture,
                            s2_buffer *out)
 {
-    const compare_part *part = s2_compare_part(row, picture);
+    const s2a_part *part = s2_compare_part(row, picture);
     if (!part) return;
     s2_buffer_printf(out, "<figure><svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" ",
                      part->grid.cols, part->grid.rows);
@@ -251,8 +251,8 @@ static void append_figures(const compare_report *report, const compare_row *row,
                                                  S2_COLUMN_SPEEDUP, S2_COLUMN_SELECT,
                                                  S2_COLUMN_DECODE,  S2_COLUMN_KV };
     char cell[S2_CELL_SIZE];
-    s2_buffer_printf(out, "<dl>\n<dt>kept</dt><dd>%d of %d</dd>\n", row->stats.image_tokens,
-                     row->stats.image_tokens_full);
+    s2_buffer_printf(out, "<dl>\n<dt>kept</dt><dd>%d of %d</dd>\n", row->answer.stats.image_tokens,
+                     row->answer.stats.image_tokens_full);
     append_share(out, "edge", s2_compare_edge(row));
     append_share(out, "center", s2_compare_center(row));
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
@@ -264,8 +264,8 @@ static void append_figures(const compare_report *report, const compare_row *row,
 static void append_kept(const compare_row *row, s2_buffer *out)
 {
     s2_buffer_printf(out, "<details><summary>kept tokens</summary>\n");
-    for (int32_t p = 0; p < row->n_parts; p++) {
-        const compare_part *part = &row->part[p];
+    for (int32_t p = 0; p < row->answer.n_parts; p++) {
+        const s2a_part *part = &row->answer.part[p];
         s2_buffer_printf(out, "<p>picture %d%s, %dx%d:", part->picture + 1,
                          part->is_tiles ? ", tiles" : "", part->grid.rows, part->grid.cols);
         for (int32_t i = 0; i < part->n_keep; i++) s2_buffer_printf(out, " %d", part->keep[i]);
@@ -280,7 +280,7 @@ static void append_card(const compare_report *report, int32_t index, s2_buffer *
     s2_buffer_printf(out, "<article id=\"row-%d\" tabindex=\"-1\"><h3>", index);
     name(out, row);
     if (has_worked(row) && report->expect) {
-        const bool is_right = s2_compare_is_right(row->answer, report->expect);
+        const bool is_right = s2_compare_is_right(row->answer.text, report->expect);
         s2_buffer_printf(out, " <span class=\"%s\">%s</span>", is_right ? "right" : "wrong",
                          is_right ? "\xE2\x9C\x93 as expected" : "\xE2\x9C\x97 not as expected");
     }
@@ -288,7 +288,7 @@ static void append_card(const compare_report *report, int32_t index, s2_buffer *
     if (has_worked(row)) {
         for (int32_t i = 0; i < report->n_pictures; i++) append_drawing(report, row, i, out);
         s2_buffer_printf(out, "<div class=\"answer\">");
-        s2_markup_append(out, row->answer, strlen(row->answer), true);
+        s2_markup_append(out, row->answer.text, strlen(row->answer.text), true);
         s2_buffer_printf(out, "</div>\n");
         append_figures(report, row, out);
         append_kept(row, out);

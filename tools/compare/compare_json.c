@@ -32,60 +32,54 @@ static json_t *number(double value) { return value < 0.0 ? json_null() : json_re
 
 static json_t *budget_of(const compare_row *row)
 {
-    char text[32];
-    if (row->budget.count > 0) return json_integer(row->budget.count);
-    if (!(row->budget.percent > 0.0)) return json_null();
-    return json_string(s2_compare_budget(row, text, sizeof text));
-}
-
-static json_t *ints_of(const int32_t *value, int32_t n)
-{
-    json_t *array = json_array();
-    for (int32_t i = 0; i < n; i++) json_array_append_new(array, json_integer(value[i]));
-    return array;
+    const s2_budget budget = row->setting.budget;
+    char text[S2A_BUDGET_TEXT];
+    if (budget.count > 0) return json_integer(budget.count);
+    return s2a_budget_is_none(budget) ? json_null() : json_string(s2a_budget_text(budget, text));
 }
 
 static json_t *parts_of(const compare_row *row)
 {
     json_t *array = json_array();
-    for (int32_t p = 0; p < row->n_parts; p++) {
-        const compare_part *part = &row->part[p];
-        json_array_append_new(
-            array, json_pack("{s:i, s:b, s:[i,i], s:i, s:o}", "image", part->picture, "tiles",
-                             (int)part->is_tiles, "tokens", part->grid.rows, part->grid.cols,
-                             "grid", part->side, "kept", ints_of(part->keep, part->n_keep)));
+    for (int32_t p = 0; p < row->answer.n_parts; p++) {
+        const s2a_part *part = &row->answer.part[p];
+        json_array_append_new(array,
+                              json_pack("{s:i, s:b, s:[i,i], s:i, s:o}", "image", part->picture,
+                                        "tiles", (int)part->is_tiles, "tokens", part->grid.rows,
+                                        part->grid.cols, "grid", part->side, "kept",
+                                        s2_json_of_ints(part->keep, (size_t)part->n_keep)));
     }
     return array;
 }
 
 static json_t *timings_of(const compare_report *report, const compare_row *row)
 {
-    const s2v_stats *t = &row->stats;
+    const s2v_stats *t = &row->answer.stats;
     return json_pack(
         "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "vision_ms", t->vision_ms, "layer0_ms",
         t->layer0_ms, "probe_ms", t->probe_ms, "select_ms", t->select_ms, "layers_ms", t->layers_ms,
-        "prompt_ms", t->prompt_ms, "predicted_ms", row->predicted_ms, "predicted_per_second",
+        "prompt_ms", t->prompt_ms, "predicted_ms", row->answer.generate_ms, "predicted_per_second",
         number(s2_compare_decode_speed(row)), "speedup", number(s2_compare_speedup(report, row)));
 }
 
 static json_t *row_of(const compare_report *report, const compare_row *row)
 {
-    json_t *object = json_pack("{s:s, s:o, s:b}", "method", row->method, "budget", budget_of(row),
-                               "failed", row->error.status != S2P_OK);
+    json_t *object = json_pack("{s:s, s:o, s:b}", "method", row->setting.method, "budget",
+                               budget_of(row), "failed", row->error.status != S2P_OK);
     if (!object) return NULL;
     if (row->error.status != S2P_OK) {
         json_object_set_new(object, "error", text_of(row->error.message));
         return object;
     }
-    const s2v_stats *t = &row->stats;
+    const s2a_answer *a = &row->answer;
+    const s2v_stats *t = &a->stats;
     const compare_row *reference = s2_compare_reference(report, row);
     json_t *rest = json_pack(
         "{s:i, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:{s:I, s:I, s:I}, s:f, s:o}", "kept",
-        t->image_tokens, "text", text_of(row->answer), "tokens",
-        ints_of(row->token, row->n_generated), "finish_reason", row->stopped ? "stop" : "length",
-        "ok",
-        report->expect ? json_boolean(s2_compare_is_right(row->answer, report->expect))
-                       : json_null(),
+        t->image_tokens, "text", text_of(a->text), "tokens",
+        s2_json_of_ints(a->token, (size_t)a->n_tokens), "finish_reason",
+        a->is_stopped ? "stop" : "length", "ok",
+        report->expect ? json_boolean(s2_compare_is_right(a->text, report->expect)) : json_null(),
         "edge_share", number(s2_compare_edge(row)), "center_share", number(s2_compare_center(row)),
         "iou", number(reference ? s2_compare_iou(row, reference) : -1.0), "timings",
         timings_of(report, row), "kv", "visual_bytes", (json_int_t)t->kv_visual_bytes,

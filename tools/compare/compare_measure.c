@@ -12,10 +12,12 @@
 
 static bool has_worked(const compare_row *row) { return row->error.status == S2P_OK; }
 
-const compare_part *s2_compare_part(const compare_row *row, int32_t picture)
+const s2a_part *s2_compare_part(const compare_row *row, int32_t picture)
 {
-    for (int32_t p = 0; p < row->n_parts; p++)
-        if (row->part[p].picture == picture && !row->part[p].is_tiles) return &row->part[p];
+    for (int32_t p = 0; p < row->answer.n_parts; p++) {
+        const s2a_part *part = &row->answer.part[p];
+        if (part->picture == picture && !part->is_tiles) return part;
+    }
     return NULL;
 }
 
@@ -37,9 +39,11 @@ static bool is_center(s2p_grid grid, int32_t token)
 static double share(const compare_row *row, bool (*is_there)(s2p_grid grid, int32_t token))
 {
     int64_t n = 0, n_there = 0;
-    for (int32_t p = 0; has_worked(row) && p < row->n_parts; p++)
-        for (int32_t i = 0; i < row->part[p].n_keep; i++, n++)
-            n_there += is_there(row->part[p].grid, row->part[p].keep[i]);
+    for (int32_t p = 0; has_worked(row) && p < row->answer.n_parts; p++) {
+        const s2a_part *part = &row->answer.part[p];
+        for (int32_t i = 0; i < part->n_keep; i++, n++)
+            n_there += is_there(part->grid, part->keep[i]);
+    }
     return n > 0 ? (double)n_there / (double)n : -1.0;
 }
 
@@ -50,7 +54,7 @@ double s2_compare_center(const compare_row *row) { return share(row, is_center);
 /* --- what two rows have in common ---------------------------------------------- */
 
 /* Both lists ascend. */
-static int64_t count_common(const compare_part *a, const compare_part *b)
+static int64_t count_common(const s2a_part *a, const s2a_part *b)
 {
     int64_t n = 0;
     for (int32_t i = 0, k = 0; i < a->n_keep && k < b->n_keep;) {
@@ -65,9 +69,9 @@ static int64_t count_common(const compare_part *a, const compare_part *b)
 double s2_compare_iou(const compare_row *a, const compare_row *b)
 {
     int64_t n_common = 0, n_all = 0;
-    if (!has_worked(a) || !has_worked(b) || a->n_parts != b->n_parts) return -1.0;
-    for (int32_t p = 0; p < a->n_parts; p++) {
-        const compare_part *x = &a->part[p], *y = &b->part[p];
+    if (!has_worked(a) || !has_worked(b) || a->answer.n_parts != b->answer.n_parts) return -1.0;
+    for (int32_t p = 0; p < a->answer.n_parts; p++) {
+        const s2a_part *x = &a->answer.part[p], *y = &b->answer.part[p];
         if (x->grid.rows != y->grid.rows || x->grid.cols != y->grid.cols) return -1.0;
         const int64_t n = count_common(x, y);
         n_common += n;
@@ -76,18 +80,14 @@ double s2_compare_iou(const compare_row *a, const compare_row *b)
     return n_all > 0 ? (double)n_common / (double)n_all : -1.0;
 }
 
-static bool has_same_budget(const compare_row *a, const compare_row *b)
-{
-    return a->budget.count == b->budget.count && a->budget.percent == b->budget.percent;
-}
-
 const compare_row *s2_compare_reference(const compare_report *report, const compare_row *row)
 {
     for (int32_t i = 0; i < report->n_rows; i++) {
         const compare_row *other = &report->row[i];
-        if (strcmp(other->method, report->reference) != 0) continue;
-        const bool has_budget = other->budget.count > 0 || other->budget.percent > 0.0;
-        if (has_budget && !has_same_budget(other, row)) continue;
+        if (strcmp(other->setting.method, report->reference) != 0) continue;
+        const s2_budget budget = other->setting.budget;
+        if (!s2a_budget_is_none(budget) && !s2a_budget_is_same(budget, row->setting.budget))
+            continue;
         return other != row && has_worked(other) ? other : NULL;
     }
     return NULL;
@@ -97,23 +97,24 @@ const compare_row *s2_compare_reference(const compare_report *report, const comp
 
 double s2_compare_speedup(const compare_report *report, const compare_row *row)
 {
+    const double ms = row->answer.stats.prompt_ms;
     for (int32_t i = 0; has_worked(row) && i < report->n_rows; i++) {
         const compare_row *full = &report->row[i];
-        if (strcmp(full->method, "full") != 0 || !has_worked(full)) continue;
-        return row->stats.prompt_ms > 0.0 ? full->stats.prompt_ms / row->stats.prompt_ms : -1.0;
+        if (!s2a_keeps_all(&full->setting) || !has_worked(full)) continue;
+        return ms > 0.0 ? full->answer.stats.prompt_ms / ms : -1.0;
     }
     return -1.0;
 }
 
 double s2_compare_decode_speed(const compare_row *row)
 {
-    if (!has_worked(row) || row->n_generated < 2 || !(row->predicted_ms > 0.0)) return -1.0;
-    return 1e3 * (row->n_generated - 1) / row->predicted_ms;
+    const double speed = s2a_tokens_per_second(&row->answer);
+    return has_worked(row) && speed > 0.0 ? speed : -1.0;
 }
 
 double s2_compare_select_ms(const compare_row *row)
 {
-    return has_worked(row) ? row->stats.select_ms + row->stats.probe_ms : -1.0;
+    return has_worked(row) ? row->answer.stats.select_ms + row->answer.stats.probe_ms : -1.0;
 }
 
 /* --- the answer ------------------------------------------------------------------- */

@@ -84,24 +84,24 @@ const char *s2_compare_cell(const compare_report *report, const compare_row *row
                             enum compare_column column, char out[S2_CELL_SIZE])
 {
     (void)snprintf(out, S2_CELL_SIZE, "-");
-    if (column == S2_COLUMN_METHOD) (void)snprintf(out, S2_CELL_SIZE, "%s", row->method);
-    if (column == S2_COLUMN_BUDGET) (void)s2_compare_budget(row, out, S2_CELL_SIZE);
+    if (column == S2_COLUMN_METHOD) (void)snprintf(out, S2_CELL_SIZE, "%s", row->setting.method);
+    if (column == S2_COLUMN_BUDGET) (void)s2a_budget_text(row->setting.budget, out);
     if (row->error.status != S2P_OK) {
         if (column == S2_COLUMN_ANSWER) (void)snprintf(out, S2_CELL_SIZE, "(failed)");
         return out;
     }
     switch (column) {
     case S2_COLUMN_KEPT:
-        (void)snprintf(out, S2_CELL_SIZE, "%d", row->stats.image_tokens);
+        (void)snprintf(out, S2_CELL_SIZE, "%d", row->answer.stats.image_tokens);
         break;
     case S2_COLUMN_ANSWER:
-        put_answer(row->answer, out);
+        put_answer(row->answer.text, out);
         break;
     case S2_COLUMN_OK:
         if (report->expect)
             (void)snprintf(out, S2_CELL_SIZE, "%s",
-                           s2_compare_is_right(row->answer, report->expect) ? "\xE2\x9C\x93"
-                                                                            : "\xE2\x9C\x97");
+                           s2_compare_is_right(row->answer.text, report->expect) ? "\xE2\x9C\x93"
+                                                                                 : "\xE2\x9C\x97");
         break;
     case S2_COLUMN_EDGE:
         put_share(s2_compare_edge(row), out);
@@ -113,7 +113,7 @@ const char *s2_compare_cell(const compare_report *report, const compare_row *row
         put_iou(report, row, out);
         break;
     case S2_COLUMN_PREFILL:
-        put_number(row->stats.prompt_ms, out);
+        put_number(row->answer.stats.prompt_ms, out);
         break;
     case S2_COLUMN_SPEEDUP:
         put_number(s2_compare_speedup(report, row), out);
@@ -125,7 +125,8 @@ const char *s2_compare_cell(const compare_report *report, const compare_row *row
         put_number(s2_compare_decode_speed(row), out);
         break;
     case S2_COLUMN_KV:
-        (void)snprintf(out, S2_CELL_SIZE, "%.3f", (double)row->stats.kv_visual_bytes / (1 << 20));
+        (void)snprintf(out, S2_CELL_SIZE, "%.3f",
+                       (double)row->answer.stats.kv_visual_bytes / (1 << 20));
         break;
     default:
         break;
@@ -242,7 +243,8 @@ static void append_line(s2_buffer *out, const char *text, bool is_markdown)
 static int32_t tokens_in_all(const compare_report *report)
 {
     for (int32_t i = 0; i < report->n_rows; i++)
-        if (report->row[i].error.status == S2P_OK) return report->row[i].stats.image_tokens_full;
+        if (report->row[i].error.status == S2P_OK)
+            return report->row[i].answer.stats.image_tokens_full;
     return 0;
 }
 
@@ -270,12 +272,12 @@ static void write_failures(const compare_report *report, bool is_markdown, s2_bu
     bool is_first = true;
     for (int32_t i = 0; i < report->n_rows; i++) {
         const compare_row *row = &report->row[i];
-        char budget[32];
+        char budget[S2A_BUDGET_TEXT];
         if (row->error.status == S2P_OK) continue;
         if (is_first) s2_buffer_append(out, "\n", 1);
         is_first = false;
-        s2_buffer_printf(out, "%s%s %s failed: ", is_markdown ? "- " : "", row->method,
-                         s2_compare_budget(row, budget, sizeof budget));
+        s2_buffer_printf(out, "%s%s %s failed: ", is_markdown ? "- " : "", row->setting.method,
+                         s2a_budget_text(row->setting.budget, budget));
         append_line(out, row->error.message, is_markdown);
         s2_buffer_append(out, "\n", 1);
     }
@@ -311,29 +313,30 @@ static void csv_row(const compare_report *report, const compare_row *row, s2_buf
 {
     const bool has_worked = row->error.status == S2P_OK;
     const compare_row *reference = s2_compare_reference(report, row);
-    const bool has_budget = row->budget.count > 0 || row->budget.percent > 0.0;
-    char budget[32] = "";
-    if (has_budget) (void)s2_compare_budget(row, budget, sizeof budget);
-    s2_buffer_printf(out, "%s,%s,", row->method, budget);
-    if (has_worked) s2_buffer_printf(out, "%d", row->stats.image_tokens);
+    const bool has_budget = !s2a_budget_is_none(row->setting.budget);
+    char budget[S2A_BUDGET_TEXT] = "";
+    if (has_budget) (void)s2a_budget_text(row->setting.budget, budget);
+    s2_buffer_printf(out, "%s,%s,", row->setting.method, budget);
+    if (has_worked) s2_buffer_printf(out, "%d", row->answer.stats.image_tokens);
     s2_buffer_append(out, ",", 1);
-    if (has_worked) s2_buffer_printf(out, "%d", row->stats.image_tokens_full);
+    if (has_worked) s2_buffer_printf(out, "%d", row->answer.stats.image_tokens_full);
     s2_buffer_append(out, ",", 1);
-    csv_text(out, has_worked ? row->answer : "");
+    csv_text(out, has_worked ? row->answer.text : "");
     s2_buffer_append(out, ",", 1);
     if (has_worked && report->expect)
         s2_buffer_printf(out, "%s",
-                         s2_compare_is_right(row->answer, report->expect) ? "true" : "false");
+                         s2_compare_is_right(row->answer.text, report->expect) ? "true" : "false");
     csv_number(out, s2_compare_edge(row));
     csv_number(out, s2_compare_center(row));
     csv_number(out, reference ? s2_compare_iou(row, reference) : -1.0);
     csv_number(out, has_worked ? report->vision_ms : -1.0);
-    csv_number(out, has_worked ? row->stats.prompt_ms : -1.0);
+    csv_number(out, has_worked ? row->answer.stats.prompt_ms : -1.0);
     csv_number(out, s2_compare_speedup(report, row));
     csv_number(out, s2_compare_select_ms(row));
     csv_number(out, s2_compare_decode_speed(row));
     s2_buffer_append(out, ",", 1);
-    if (has_worked) s2_buffer_printf(out, "%llu", (unsigned long long)row->stats.kv_visual_bytes);
+    if (has_worked)
+        s2_buffer_printf(out, "%llu", (unsigned long long)row->answer.stats.kv_visual_bytes);
     s2_buffer_append(out, ",", 1);
     csv_text(out, has_worked ? "" : row->error.message);
     s2_buffer_append(out, "\n", 1);

@@ -1,7 +1,6 @@
 /* run_chat.c - a conversation line by line: questions, and commands that start with a slash. */
-#include "run/run_options.h"
+#include "run/run.h"
 
-#include "method_list.h"
 #include "report.h"
 
 #include <stdio.h>
@@ -16,12 +15,14 @@ static const char help_text[] =
     "/mode NAME    default or published\n"
     "/show         the last picture with the tokens that were kept\n"
     "/save FILE    the same into a .png or .svg\n"
-    "/reset        forget the conversation\n"
+    "/reset        forget the conversation; the next question is about the same pictures,\n"
+    "              or about those given before it\n"
     "/quit         leave\n";
 
 typedef struct chat {
     run_job *job;
-    int32_t n_new; /* pictures since the last question */
+    int32_t n_new;    /* pictures since the last question */
+    bool is_repeated; /* they are those of the conversation before: another /image replaces them */
 } chat;
 
 static void complain(const s2p_error *error)
@@ -31,17 +32,12 @@ static void complain(const s2p_error *error)
 
 static void set_budget(chat *c, const char *text)
 {
-    static const s2_option row = {
-        .name = "/budget", .type = S2_OPTION_BUDGET, .min = 1, .max = S2P_MAX_TOKENS
-    };
     s2_budget budget;
     s2p_error error = { S2P_OK, "" };
-    if (s2_option_set(&row, row.name, text, &budget, &error) != S2P_OK) {
+    if (s2a_budget_read("/budget", text, strlen(text), S2P_MAX_TOKENS, &budget, &error) == S2P_OK)
+        c->job->setting.budget = budget;
+    else
         complain(&error);
-        return;
-    }
-    c->job->prune.budget = budget.count;
-    c->job->prune.budget_percent = budget.percent;
 }
 
 static void set_mode(chat *c, const char *name)
@@ -50,19 +46,40 @@ static void set_mode(chat *c, const char *name)
     if (mode < 0)
         (void)fprintf(stderr, "error: /mode takes default or published\n");
     else
-        c->job->prune.published = mode;
+        c->job->setting.published = mode == S2P_MODE_PUBLISHED;
 }
 
+/* What --set says goes with it, as far as the method has such parameters. */
 static void set_method(chat *c, const char *name)
 {
-    for (size_t i = 0; s2v_method_name(i); i++)
-        if (strcmp(s2v_method_name(i), name) == 0) {
-            c->job->prune.method = s2v_method_name(i);
-            return;
-        }
+    const int32_t index = s2_choice_index(s2v_method_name, name);
+    if (index >= 0) {
+        s2a_setting_use(&c->job->setting, s2v_method_name((size_t)index));
+        (void)s2_ask_set(&c->job->options->ask, &c->job->setting, 1, NULL);
+        return;
+    }
     (void)fprintf(stderr, "error: no method '%.60s'; there are:", name);
     for (size_t i = 0; s2v_method_name(i); i++) (void)fprintf(stderr, " %s", s2v_method_name(i));
     (void)fprintf(stderr, "\n");
+}
+
+static void add_picture(chat *c, const char *path)
+{
+    s2p_error error = { S2P_OK, "" };
+    if (s2_asker_add_picture(&c->job->asker, path, &error) != S2P_OK) {
+        complain(&error);
+        return;
+    }
+    if (c->is_repeated) s2_asker_keep_last_picture(&c->job->asker);
+    c->n_new = c->is_repeated ? 1 : c->n_new + 1;
+    c->is_repeated = false;
+}
+
+static void reset(chat *c)
+{
+    s2_asker_reset(&c->job->asker);
+    c->n_new = c->job->asker.n_pictures;
+    c->is_repeated = true;
 }
 
 /* false: leave. */
@@ -71,13 +88,9 @@ static bool obey(chat *c, char *line)
     char *argument = line + strcspn(line, " ");
     if (*argument) *argument++ = '\0';
     argument += strspn(argument, " ");
-    s2p_error error = { S2P_OK, "" };
     if (strcmp(line, "/quit") == 0 || strcmp(line, "/exit") == 0) return false;
     if (strcmp(line, "/image") == 0) {
-        if (s2_run_add_picture(c->job, argument, &error) == S2P_OK)
-            c->n_new++;
-        else
-            complain(&error);
+        add_picture(c, argument);
     } else if (strcmp(line, "/method") == 0) {
         set_method(c, argument);
     } else if (strcmp(line, "/budget") == 0) {
@@ -89,8 +102,7 @@ static bool obey(chat *c, char *line)
     } else if (strcmp(line, "/save") == 0 && *argument) {
         (void)s2_run_overlay(c->job, 0, argument);
     } else if (strcmp(line, "/reset") == 0) {
-        s2v_session_reset(c->job->session);
-        c->job->has_history = false;
+        reset(c);
     } else {
         (void)fprintf(stderr, "%s", help_text);
     }
@@ -99,7 +111,7 @@ static bool obey(chat *c, char *line)
 
 int s2_run_chat(run_job *job)
 {
-    chat c = { .job = job, .n_new = job->n_pictures };
+    chat c = { .job = job, .n_new = job->asker.n_pictures };
     const bool is_terminal = isatty(STDIN_FILENO) != 0;
     char *line = NULL;
     size_t capacity = 0;
@@ -124,9 +136,10 @@ int s2_run_chat(run_job *job)
         } else {
             (void)printf("\n");
             (void)fflush(stdout);
-            if (!job->options->quiet) s2_run_summary(job);
+            if (!job->options->ask.quiet) s2_run_summary(job);
         }
         c.n_new = 0;
+        c.is_repeated = false;
     }
     free(line);
     return is_terminal ? S2_EXIT_OK : code;

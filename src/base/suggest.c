@@ -3,7 +3,7 @@
  * Distance counts insertions, deletions, substitutions and swaps of neighbours (optimal string
  * alignment), the four slips of a typing hand.
  */
-#include "options.h"
+#include "base/suggest.h"
 
 #include <string.h>
 

@@ -1,0 +1,57 @@
+/* ask.h - one question to a model, and all that is known about its answer.
+ *
+ *     s2a_ask(session, &prompt, &setting, &(s2a_limits){ .n_tokens = 128 }, NULL, &answer, &error);
+ *     puts(answer.text);
+ *     s2a_answer_free(&answer);
+ *
+ * The session decides the rest: how tokens are drawn, what ends an answer, whether the conversation
+ * goes on or s2v_session_reset made it a new one.
+ */
+#ifndef S2_ASK_ASK_H
+#define S2_ASK_ASK_H
+
+#include "ask/settings.h"
+
+typedef struct s2a_part { /* what was kept of one grid of tokens */
+    s2p_grid grid;
+    int32_t picture; /* of the prompt */
+    bool is_tiles;   /* the second grid of a picture seen whole and in tiles */
+    int32_t side;    /* K x K regions; 0: the method has none */
+    int32_t *keep;   /* [n_keep] ascending, owned */
+    int32_t n_keep;
+} s2a_part;
+
+typedef struct s2a_answer { /* all zero: none. Free with s2a_answer_free */
+    char *text;             /* UTF-8, NUL-terminated, owned */
+    int32_t *token;         /* [n_tokens] generated, the end token included; owned */
+    int32_t n_tokens;
+    bool is_stopped; /* by the model or a stop string, not by a limit */
+    s2a_part *part;  /* [n_parts] owned */
+    int32_t n_parts;
+    float *logits; /* [n_logits] after the last token of the prompt, owned; NULL: not asked for */
+    s2v_stats stats;
+    double generate_ms;
+} s2a_answer;
+
+typedef struct s2a_limits {
+    int32_t n_tokens;            /* most of an answer */
+    const int32_t *image_budget; /* NULL, or a budget for each picture instead of the setting's */
+    const int32_t *image_side;   /* NULL, or K for each picture */
+    int32_t n_logits;            /* above 0: keep so many, the vocabulary of the model */
+} s2a_limits;
+
+typedef struct s2a_listener { /* text as it comes, whole characters; not S2P_OK ends the answer */
+    s2p_status (*hear)(const char *text, size_t n, void *user, s2p_error *error);
+    void *user;
+} s2a_listener;
+
+/* listener NULL: nobody. On failure *answer is all zero; S2P_ELIMIT: an absurdly long one. */
+s2p_status s2a_ask(s2v_session *session, const s2v_prompt *prompt, const s2a_setting *setting,
+                   const s2a_limits *limits, const s2a_listener *listener, s2a_answer *answer,
+                   s2p_error *error);
+void s2a_answer_free(s2a_answer *answer);
+
+/* Tokens per second after the first; 0 when there are not two. */
+double s2a_tokens_per_second(const s2a_answer *answer);
+
+#endif /* S2_ASK_ASK_H */

@@ -1,0 +1,339 @@
+/* settings.c - lists of methods, budgets, counts and sizes.
+ *
+ * Items are never copied out of the list, so none is too long to be read: it is right, or it is in
+ * the sentence that refuses it (cut there, if it must be).
+ */
+#include "ask/settings.h"
+
+#include "base/error.h"
+#include "base/suggest.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_METHODS 64
+#define MAX_BUDGETS 64
+#define MAX_SIDE 16384 /* of a picture, pixels */
+#define SHOWN 60       /* letters of a list in a sentence */
+
+/* --- items -------------------------------------------------------------------------- */
+
+bool s2a_next_item(const char **list, s2a_item *out)
+{
+    if (!*list) return false;
+    const size_t n = strcspn(*list, ",");
+    *out = (s2a_item){ *list, n };
+    *list = (*list)[n] == ',' ? *list + n + 1 : NULL;
+    return true;
+}
+
+bool s2a_item_is(s2a_item item, const char *word)
+{
+    return strlen(word) == item.n && memcmp(word, item.text, item.n) == 0;
+}
+
+/* For "%.*s". */
+static int shown(size_t n) { return n < SHOWN ? (int)n : SHOWN; }
+
+/* A whole decimal number of text[0..n) and nothing else. */
+static bool whole_number(const char *text, size_t n, int64_t *out)
+{
+    if (n == 0 || !isdigit((unsigned char)text[*text == '-' || *text == '+'])) return false;
+    char *end;
+    errno = 0;
+    *out = strtoll(text, &end, 10);
+    return end == text + n && errno == 0;
+}
+
+static s2p_status fail_list(const char *source, const char *list, const char *such,
+                            s2p_error *error)
+{
+    return s2_fail(error, S2P_EINVAL, "%s '%.60s' is not a list such as %s", source, list, such);
+}
+
+/* --- budgets ------------------------------------------------------------------------ */
+
+s2p_status s2a_budget_read(const char *source, const char *text, size_t n, int32_t most,
+                           s2_budget *out, s2p_error *error)
+{
+    int64_t count;
+    *out = (s2_budget){ 0, 0.0 };
+    if (n > 1 && text[n - 1] == '%' && isdigit((unsigned char)text[strspn(text, "+.")])) {
+        char *end;
+        const double percent = strtod(text, &end);
+        if (end == text + n - 1 && percent > 0.0 && percent <= 100.0) {
+            out->percent = percent;
+            return S2P_OK;
+        }
+    } else if (whole_number(text, n, &count) && count >= 1 && count <= most) {
+        out->count = (int32_t)count;
+        return S2P_OK;
+    }
+    return s2_fail(error, S2P_EINVAL,
+                   "%s '%.*s' is neither a number of tokens from 1 to %d nor a share like 11%%",
+                   source, n < 40 ? (int)n : 40, text, most);
+}
+
+const char *s2a_budget_text(s2_budget budget, char out[S2A_BUDGET_TEXT])
+{
+    if (budget.count > 0)
+        (void)snprintf(out, S2A_BUDGET_TEXT, "%d", budget.count);
+    else if (budget.percent > 0.0)
+        (void)snprintf(out, S2A_BUDGET_TEXT, "%.15g%%", budget.percent);
+    else
+        (void)snprintf(out, S2A_BUDGET_TEXT, "-");
+    return out;
+}
+
+bool s2a_budget_is_none(s2_budget budget) { return budget.count == 0 && !(budget.percent > 0.0); }
+
+bool s2a_budget_is_same(s2_budget a, s2_budget b)
+{
+    return a.count == b.count && a.percent == b.percent;
+}
+
+int32_t s2_budget_tokens(s2_budget budget, int32_t n_tokens)
+{
+    if (budget.count > 0) return budget.count;
+    const double share = rint(budget.percent / 100.0 * n_tokens);
+    return share < 1.0 ? 1 : (int32_t)share;
+}
+
+static s2p_status read_budgets(const s2a_lists *lists, s2_budget *budgets, int32_t *n,
+                               s2p_error *error)
+{
+    const char *list = lists->budgets, *source = lists->budgets_source;
+    s2a_item item;
+    for (*n = 0; s2a_next_item(&list, &item); (*n)++) {
+        if (*n == MAX_BUDGETS)
+            return s2_fail(error, S2P_ELIMIT, "%s has more than %d numbers", source, MAX_BUDGETS);
+        s2_budget *budget = &budgets[*n];
+        TRY(s2a_budget_read(source, item.text, item.n, S2P_MAX_TOKENS, budget, error));
+        for (int32_t i = 0; i < *n; i++)
+            if (s2a_budget_is_same(budgets[i], *budget))
+                return s2_fail(error, S2P_EINVAL, "%s names %.*s twice", source, shown(item.n),
+                               item.text);
+    }
+    return S2P_OK;
+}
+
+/* --- methods ------------------------------------------------------------------------ */
+
+void s2a_setting_use(s2a_setting *setting, const char *method)
+{
+    setting->method = method;
+    s2p_parameters_init(s2p_method_find(method), &setting->parameters);
+}
+
+bool s2a_keeps_all(const s2a_setting *setting)
+{
+    return s2p_method_find(setting->method)->keeps_all;
+}
+
+bool s2a_draws(const s2a_setting *setting)
+{
+    return s2p_method_draws(s2p_method_find(setting->method), &setting->choice);
+}
+
+static const char *method_name(const void *context, size_t index)
+{
+    (void)context;
+    return s2v_method_name(index);
+}
+
+static s2p_status fail_method(const s2a_lists *lists, s2a_item item, s2p_error *error)
+{
+    char typed[SHOWN + 1];
+    (void)snprintf(typed, sizeof typed, "%.*s", shown(item.n), item.text);
+    const char *near = item.n <= SHOWN ? s2_suggest(typed, method_name, NULL) : NULL;
+    if (near)
+        return s2_fail(error, S2P_EINVAL, "%s: unknown method '%s' (did you mean '%s'?)",
+                       lists->methods_source, typed, near);
+    return s2_fail(error, S2P_EINVAL, "%s: unknown method '%s'; %s", lists->methods_source, typed,
+                   lists->see);
+}
+
+static s2p_status read_methods(const s2a_lists *lists, const char **methods, int32_t *n,
+                               s2p_error *error)
+{
+    const char *list = lists->methods, *source = lists->methods_source, *name;
+    *n = 0;
+    if (strcmp(list, "all") == 0) {
+        while (*n < MAX_METHODS && (methods[*n] = s2v_method_name((size_t)*n))) (*n)++;
+        return S2P_OK;
+    }
+    s2a_item item;
+    while (s2a_next_item(&list, &item)) {
+        if (item.n == 0)
+            return s2_fail(error, S2P_EINVAL,
+                           "%s has an empty name; give a list such as full,s2prune, or all",
+                           source);
+        size_t index = 0;
+        while ((name = s2v_method_name(index)) && !s2a_item_is(item, name)) index++;
+        if (!name) return fail_method(lists, item, error);
+        for (int32_t i = 0; i < *n; i++)
+            if (methods[i] == name)
+                return s2_fail(error, S2P_EINVAL, "%s names '%s' twice", source, name);
+        if (*n == MAX_METHODS)
+            return s2_fail(error, S2P_ELIMIT, "%s has more than %d names", source, MAX_METHODS);
+        methods[(*n)++] = name;
+    }
+    return S2P_OK;
+}
+
+s2p_status s2a_settings_read(const s2a_lists *lists, const s2a_setting *base, s2a_setting *out,
+                             int32_t *n, s2p_error *error)
+{
+    const char *method[MAX_METHODS];
+    s2_budget budget[MAX_BUDGETS];
+    int32_t n_methods, n_budgets;
+    *n = 0;
+    TRY(read_methods(lists, method, &n_methods, error));
+    TRY(read_budgets(lists, budget, &n_budgets, error));
+    int32_t n_all = 0;
+    for (int32_t b = 0; b < n_budgets; b++) {
+        for (int32_t m = 0; m < n_methods; m++) {
+            s2a_setting one = *base;
+            s2a_setting_use(&one, method[m]);
+            const bool keeps_all = s2a_keeps_all(&one);
+            if (keeps_all && b > 0) continue;
+            if (n_all == S2A_MAX_SETTINGS)
+                return s2_fail(error, S2P_ELIMIT, "%d methods times %d budgets; the limit is %d",
+                               n_methods, n_budgets, S2A_MAX_SETTINGS);
+            one.budget = keeps_all ? (s2_budget){ 0, 0.0 } : budget[b];
+            out[n_all++] = one;
+        }
+    }
+    *n = n_all;
+    return S2P_OK;
+}
+
+/* --- parameters ----------------------------------------------------------------------- */
+
+static bool has_parameter(const s2p_method *method, const char *name)
+{
+    const s2p_parameter *row;
+    for (size_t i = 0; (row = s2p_method_parameter(method, i)); i++)
+        if (strcmp(row->name, name) == 0) return true;
+    return false;
+}
+
+/* Settings of one method may stand apart: each counts where it comes first. */
+static bool is_first(const s2a_setting *settings, int32_t index)
+{
+    for (int32_t i = 0; i < index; i++)
+        if (strcmp(settings[i].method, settings[index].method) == 0) return false;
+    return true;
+}
+
+static s2p_status fail_parameter(const char *source, const char *text, const s2a_setting *settings,
+                                 int32_t n, s2p_error *error)
+{
+    char list[160] = "";
+    size_t at = 0;
+    for (int32_t i = 0; i < n; i++) {
+        const s2p_method *method = s2p_method_find(settings[i].method);
+        const s2p_parameter *row;
+        for (size_t k = 0; is_first(settings, i) && (row = s2p_method_parameter(method, k)); k++)
+            if (at < sizeof list)
+                at += (size_t)snprintf(list + at, sizeof list - at, "%s%s.%s", at > 0 ? ", " : "",
+                                       method->name, row->name);
+    }
+    if (at == 0)
+        return s2_fail(error, S2P_EINVAL, "%s '%.40s': no method asked for has parameters", source,
+                       text);
+    return s2_fail(error, S2P_EINVAL, "%s '%.40s': no such parameter; there are %s", source, text,
+                   list);
+}
+
+s2p_status s2a_settings_set(const char *source, const char *text, s2a_setting *settings, int32_t n,
+                            s2p_error *error)
+{
+    const size_t n_name = strcspn(text, "=");
+    char name[SHOWN + 1];
+    if (text[n_name] != '=' || n_name == 0)
+        return s2_fail(error, S2P_EINVAL, "%s '%.60s' is not NAME=VALUE or METHOD.NAME=VALUE",
+                       source, text);
+    if (n_name > SHOWN) return fail_parameter(source, text, settings, n, error);
+    (void)snprintf(name, sizeof name, "%.*s", (int)n_name, text);
+    char *dot = strchr(name, '.');
+    if (dot) *dot = '\0';
+    const char *only = dot ? name : NULL, *own = dot ? dot + 1 : name;
+    int32_t n_set = 0;
+    for (int32_t i = 0; i < n; i++) {
+        const s2p_method *method = s2p_method_find(settings[i].method);
+        s2p_error why = { S2P_OK, "" };
+        if ((only && strcmp(only, method->name) != 0) || !has_parameter(method, own)) continue;
+        const s2p_status st =
+            s2p_parameters_set(method, &settings[i].parameters, own, text + n_name + 1, &why);
+        if (st != S2P_OK) return s2_fail(error, st, "%s %s", source, why.message);
+        n_set++;
+    }
+    return n_set > 0 ? S2P_OK : fail_parameter(source, text, settings, n, error);
+}
+
+/* --- a value for each picture --------------------------------------------------------- */
+
+s2p_status s2a_counts_read(const char *source, const char *list, int32_t most, int32_t *out,
+                           int32_t n, s2p_error *error)
+{
+    const char *rest = list;
+    s2a_item item;
+    int32_t i = 0;
+    for (; s2a_next_item(&rest, &item); i++) {
+        int64_t value;
+        if (!whole_number(item.text, item.n, &value) || !isdigit((unsigned char)item.text[0]) ||
+            value > most)
+            return fail_list(source, list, "64,32", error);
+        if (i == n)
+            return s2_fail(error, S2P_ELIMIT, "%s has more than %d numbers, one for each picture",
+                           source, n);
+        out[i] = (int32_t)value;
+    }
+    for (; i < n; i++) out[i] = out[i - 1];
+    return S2P_OK;
+}
+
+static bool read_size(s2a_item item, s2v_image_options *out)
+{
+    int64_t width = 0, height = 0;
+    const char *x = memchr(item.text, 'x', item.n);
+    if (s2a_item_is(item, "native")) {
+        out->width = out->height = 0;
+        return true;
+    }
+    if (!x || !whole_number(item.text, (size_t)(x - item.text), &width) ||
+        !whole_number(x + 1, item.n - (size_t)(x + 1 - item.text), &height))
+        return false;
+    out->width = (int32_t)width;
+    out->height = (int32_t)height;
+    return width >= 1 && height >= 1 && width <= MAX_SIDE && height <= MAX_SIDE;
+}
+
+s2p_status s2a_sizes_read(const char *source, const char *list, s2v_image_options *out, int32_t n,
+                          s2p_error *error)
+{
+    const char *rest = list;
+    s2a_item item;
+    int32_t i = 0;
+    for (; s2a_next_item(&rest, &item); i++) {
+        s2v_image_options size;
+        if (!read_size(item, &size))
+            return s2_fail(error, S2P_EINVAL, "%s '%.60s' is neither native nor WIDTHxHEIGHT",
+                           source, list);
+        if (i == n)
+            return s2_fail(error, S2P_ELIMIT, "%s has more than %d sizes, one for each picture",
+                           source, n);
+        out[i].width = size.width;
+        out[i].height = size.height;
+    }
+    for (; i < n; i++) {
+        out[i].width = out[i - 1].width;
+        out[i].height = out[i - 1].height;
+    }
+    return S2P_OK;
+}

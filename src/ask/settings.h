@@ -1,0 +1,90 @@
+/* settings.h - what to ask with: a method, a budget, and how the method is set.
+ *
+ *     "full,random,s2prune"  times  "32,64,10%"
+ *
+ * is read here, as every list with commas that a user may write. `source` opens the sentence of a
+ * refusal: "--methods", "S2PRUNE_METHODS", a field of a request.
+ */
+#ifndef S2_ASK_SETTINGS_H
+#define S2_ASK_SETTINGS_H
+
+#include "s2vlm.h"
+
+#include <stdbool.h>
+
+typedef struct s2_budget { /* "64" or "11%"; all zero: none, every token stays */
+    int32_t count;         /* 0 when a percentage was given */
+    double percent;
+} s2_budget;
+
+typedef struct s2a_setting {
+    const char *method;        /* of s2v_method_name */
+    s2_budget budget;          /* for each picture */
+    bool published;            /* what the authors' code does, its counts and defects included */
+    s2p_choice choice;         /* side, allocator, selector, seed */
+    s2p_parameters parameters; /* of the method */
+} s2a_setting;
+
+#define S2A_MAX_SETTINGS 256
+
+/* --- one ------------------------------------------------------------------------- */
+
+/* Another method, with its own parameters; a name of s2v_method_name. */
+void s2a_setting_use(s2a_setting *setting, const char *method);
+
+/* text[0..n): a count from 1 to `most`, or a share above 0 up to 100 %. */
+s2p_status s2a_budget_read(const char *source, const char *text, size_t n, int32_t most,
+                           s2_budget *out, s2p_error *error);
+
+/* "64", "10%", or "-" where there is none. */
+#define S2A_BUDGET_TEXT 32u
+const char *s2a_budget_text(s2_budget budget, char out[S2A_BUDGET_TEXT]);
+
+bool s2a_budget_is_none(s2_budget budget);
+bool s2a_budget_is_same(s2_budget a, s2_budget b);
+
+/* Tokens a budget stands for: a percentage is rounded to the nearest, never below one. */
+int32_t s2_budget_tokens(s2_budget budget, int32_t n_tokens);
+
+/* Nothing is dropped, whatever the budget; the choice depends on the seed. */
+bool s2a_keeps_all(const s2a_setting *setting);
+bool s2a_draws(const s2a_setting *setting);
+
+/* --- lists ------------------------------------------------------------------------ */
+
+typedef struct s2a_item { /* text[0..n) of a list; not NUL-terminated */
+    const char *text;
+    size_t n;
+} s2a_item;
+
+/* The next item of "a,b,c", which may be empty; *list is what follows, NULL after the last. false:
+ * there is none. */
+bool s2a_next_item(const char **list, s2a_item *out);
+bool s2a_item_is(s2a_item item, const char *word);
+
+typedef struct s2a_lists {
+    const char *methods, *budgets; /* "full,s2prune" or "all"; "32,64,10%" */
+    const char *methods_source, *budgets_source;
+    const char *see; /* where an unknown name is explained, "see ..." */
+} s2a_lists;
+
+/* Budget by budget in the order given, a method that keeps every token once; all else as in `base`.
+ * out: [S2A_MAX_SETTINGS]. S2P_EINVAL: an unknown, empty or repeated name, an impossible or
+ * repeated budget. S2P_ELIMIT: too many. On failure *n is 0. */
+s2p_status s2a_settings_read(const s2a_lists *lists, const s2a_setting *base, s2a_setting *out,
+                             int32_t *n, s2p_error *error);
+
+/* "name=value" for every setting whose method has that parameter, "method.name=value" for one
+ * method. S2P_EINVAL: none of them has it (the sentence lists what there is), or no such value. */
+s2p_status s2a_settings_set(const char *source, const char *text, s2a_setting *settings, int32_t n,
+                            s2p_error *error);
+
+/* "64,32": whole numbers from 0 to `most` for n pictures; the last stands for those after it. */
+s2p_status s2a_counts_read(const char *source, const char *list, int32_t most, int32_t *out,
+                           int32_t n, s2p_error *error);
+
+/* "native,672x672", likewise: width and height, 0 for native. */
+s2p_status s2a_sizes_read(const char *source, const char *list, s2v_image_options *out, int32_t n,
+                          s2p_error *error);
+
+#endif /* S2_ASK_SETTINGS_H */

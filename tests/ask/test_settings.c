@@ -1,0 +1,236 @@
+/* test_settings.c - which settings a list of methods and budgets gives, what is refused, parameters,
+ * and the lists that have a value for each picture.
+ */
+#include "check.h"
+
+#include "ask/settings.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LONG_32 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define LONG_64 LONG_32 LONG_32
+#define LONG_100 LONG_64 LONG_32 "aaaa"
+#define MANY_ZEROS "000000000000000000000000000000000000"
+
+static s2a_setting settings[S2A_MAX_SETTINGS];
+static int32_t n_settings;
+
+static s2p_status read_lists(const char *methods, const char *budgets, s2p_error *error)
+{
+    static const s2a_setting base = { .published = true, .choice = { .side = 3, .seed = 7 } };
+    const s2a_lists lists = { .methods = methods,
+                              .budgets = budgets,
+                              .methods_source = "--methods",
+                              .budgets_source = "--budgets",
+                              .see = "see the list" };
+    n_settings = 5;
+    return s2a_settings_read(&lists, &base, settings, &n_settings, error);
+}
+
+/* --- methods times budgets ------------------------------------------------------------- */
+
+static void test_order(void **state)
+{
+    (void)state;
+    char budget[S2A_BUDGET_TEXT];
+    assert_int_equal(read_lists("full,random,s2prune", "32,64,10%", NULL), S2P_OK);
+    static const char *const expected[] = { "full -",     "random 32",  "s2prune 32", "random 64",
+                                            "s2prune 64", "random 10%", "s2prune 10%" };
+    assert_int_equal(n_settings, COUNT_OF(expected)); /* full once */
+    for (int32_t i = 0; i < n_settings; i++) {
+        char text[64];
+        (void)snprintf(text, sizeof text, "%s %s", settings[i].method,
+                       s2a_budget_text(settings[i].budget, budget));
+        assert_string_equal(text, expected[i]);
+        assert_true(settings[i].published && settings[i].choice.side == 3 &&
+                    settings[i].choice.seed == 7);
+        assert_int_equal(s2a_keeps_all(&settings[i]), i == 0);
+        assert_int_equal(s2a_draws(&settings[i]), settings[i].method[0] == 'r');
+    }
+    int32_t n_methods = 0;
+    while (s2v_method_name((size_t)n_methods)) n_methods++;
+    assert_int_equal(read_lists("all", "64,0.5%", NULL), S2P_OK);
+    assert_int_equal(n_settings, 2 * n_methods - 1);
+    assert_int_equal(read_lists("s2prune", MANY_ZEROS "64," MANY_ZEROS "9.5%", NULL), S2P_OK);
+    assert_true(n_settings == 2 && settings[0].budget.count == 64 &&
+                settings[1].budget.percent == 9.5);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *methods, *budgets, *sentence;
+    } cases[] = {
+        { "full,s2prnue", "64", "--methods: unknown method 's2prnue' (did you mean 's2prune'?)" },
+        { "zzzzzzzz", "64", "--methods: unknown method 'zzzzzzzz'; see the list" },
+        { LONG_64, "64", "--methods: unknown method 'aaaaaaaa" },
+        { "full," LONG_64 ",random", "64", "--methods: unknown method 'aaaaaaaa" },
+        { LONG_100, "64", "--methods: unknown method 'aaaaaaaa" },
+        { "full," LONG_100, "64", "--methods: unknown method 'aaaaaaaa" },
+        { "full,random,full", "64", "--methods names 'full' twice" },
+        { "", "64", "--methods has an empty name" },
+        { "full,", "64", "--methods has an empty name" },
+        { ",full", "64", "--methods has an empty name" },
+        { "full,,random", "64", "--methods has an empty name" },
+        { "full,all", "64", "--methods: unknown method 'all'" },
+        { "full,s2prune ", "64", "--methods: unknown method 's2prune ' (did you" },
+        { "full", "0", "--budgets '0' is neither a number of tokens from 1 to " },
+        { "full", "64,", "--budgets '' is neither" },
+        { "full", "64,,32", "--budgets '' is neither" },
+        { "full", "64,32,64", "--budgets names 64 twice" },
+        { "full", "64," MANY_ZEROS "64", "--budgets names 0000" },
+        { "full", "10%,10.0%", "--budgets names 10.0% twice" },
+        { "full", "101%", "--budgets '101%' is neither" },
+        { "full", "0%", "--budgets '0%' is neither" },
+        { "full", "%", "--budgets '%' is neither" },
+        { "full", "inf%", "--budgets 'inf%' is neither" },
+        { "full", "nan%", "--budgets 'nan%' is neither" },
+        { "full", "-5", "--budgets '-5' is neither" },
+        { "full", "-5%", "--budgets '-5%' is neither" },
+        { "full", "6 4", "--budgets '6 4' is neither" },
+        { "full", " 64", "--budgets ' 64' is neither" },
+        { "full", "64%%", "--budgets '64%%' is neither" },
+        { "full", "99999999999999999999999999999999999999999999999999999999999999999999999999",
+          "--budgets '9999" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        s2p_error error = { S2P_OK, "" };
+        CHECK_CASE(read_lists(cases[i].methods, cases[i].budgets, &error) == S2P_EINVAL, "%s %s",
+                   cases[i].methods, cases[i].budgets);
+        CHECK_CASE(strstr(error.message, cases[i].sentence) == error.message, "%s", error.message);
+        assert_int_equal(n_settings, 0);
+    }
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    char many[512] = "1";
+    for (int i = 2, at = 1; i <= 64; i++)
+        at += snprintf(many + at, sizeof many - (size_t)at, ",%d", i);
+    s2p_error error = { S2P_OK, "" };
+    assert_int_equal(read_lists("all", many, &error), S2P_ELIMIT);
+    assert_non_null(strstr(error.message, "the limit is 256"));
+    assert_int_equal(n_settings, 0);
+    (void)snprintf(many + strlen(many), sizeof many - strlen(many), ",65");
+    assert_int_equal(read_lists("full", many, &error), S2P_ELIMIT);
+}
+
+static void test_budgets(void **state)
+{
+    (void)state;
+    assert_int_equal(s2_budget_tokens((s2_budget){ 64, 0.0 }, 576), 64);
+    assert_int_equal(s2_budget_tokens((s2_budget){ 0, 12.5 }, 576), 72);
+    assert_int_equal(s2_budget_tokens((s2_budget){ 0, 0.001 }, 576), 1);
+    assert_true(s2a_budget_is_none((s2_budget){ 0, 0.0 }));
+    s2_budget budget; /* only text[0..n) counts, whatever follows */
+    assert_int_equal(s2a_budget_read("x", "641", 2, 100, &budget, NULL), S2P_EINVAL);
+    assert_int_equal(s2a_budget_read("x", "64,1", 2, 100, &budget, NULL), S2P_OK);
+    assert_int_equal(s2a_budget_read("x", "64", 2, 63, &budget, NULL), S2P_EINVAL);
+}
+
+/* --- parameters ------------------------------------------------------------------------ */
+
+static double value_of(int32_t index, const char *name)
+{
+    const s2p_method *method = s2p_method_find(settings[index].method);
+    const s2p_parameter *row;
+    for (size_t i = 0; (row = s2p_method_parameter(method, i)); i++)
+        if (strcmp(row->name, name) == 0) return settings[index].parameters.value[i];
+    return -1.0;
+}
+
+static void test_parameters(void **state)
+{
+    (void)state;
+    assert_int_equal(read_lists("full,gridprune,holov", "32,64", NULL), S2P_OK);
+    const double own = value_of(1, "alpha");
+    assert_true(own != 0.25 && value_of(2, "alpha") != 0.25);
+    assert_int_equal(s2a_settings_set("--set", "alpha=0.25", settings, n_settings, NULL), S2P_OK);
+    for (int32_t i = 1; i < 5; i++) /* both methods, both budgets */
+        assert_true(value_of(i, "alpha") == 0.25);
+    assert_int_equal(s2a_settings_set("--set", "holov.alpha=0.5", settings, n_settings, NULL),
+                     S2P_OK);
+    assert_true(value_of(1, "alpha") == 0.25 && value_of(2, "alpha") == 0.5 &&
+                value_of(3, "alpha") == 0.25 && value_of(4, "alpha") == 0.5);
+    s2a_setting_use(&settings[1], "gridprune"); /* its own again */
+    assert_true(value_of(1, "alpha") == own);
+
+    static const struct {
+        const char *text, *sentence;
+    } cases[] = {
+        { "alpha", "--set 'alpha' is not NAME=VALUE" },
+        { "=1", "--set '=1' is not NAME=VALUE" },
+        { "", "--set '' is not NAME=VALUE" },
+        { "alhpa=1", "--set 'alhpa=1': no such parameter; there are gridprune." },
+        { "dart.per_pivot=1", "--set 'dart.per_pivot=1': no such parameter; there are gridprune." },
+        { "holov.=1", "--set 'holov.=1': no such parameter" },
+        { ".alpha=1", "--set '.alpha=1': no such parameter" },
+        { LONG_100 "=1", "--set 'aaaaaaaa" },
+        { "alpha=x", "--set " },
+        { "holov.alpha=", "--set " },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        s2p_error error = { S2P_OK, "" };
+        CHECK_CASE(s2a_settings_set("--set", cases[i].text, settings, n_settings, &error) ==
+                       S2P_EINVAL,
+                   "%s", cases[i].text);
+        CHECK_CASE(strstr(error.message, cases[i].sentence) == error.message, "%s", error.message);
+    }
+    s2p_error error = { S2P_OK, "" };
+    assert_int_equal(read_lists("full,random", "32", NULL), S2P_OK);
+    assert_int_equal(s2a_settings_set("--set", "alpha=1", settings, n_settings, &error),
+                     S2P_EINVAL);
+    assert_string_equal(error.message, "--set 'alpha=1': no method asked for has parameters");
+}
+
+/* --- a value for each picture ------------------------------------------------------------ */
+
+static void test_counts(void **state)
+{
+    (void)state;
+    int32_t count[4] = { -1, -1, -1, -1 };
+    assert_int_equal(s2a_counts_read("x", "64,0,32", 100, count, 4, NULL), S2P_OK);
+    assert_true(count[0] == 64 && count[1] == 0 && count[2] == 32 && count[3] == 32);
+    static const char *const bad[] = {
+        "",    ",",  "64,",   ",64", "64,,32",        "-1", "+1", " 1",
+        "101", "6a", "64;32", "10%", MANY_ZEROS "101"
+    };
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        s2p_error error = { S2P_OK, "" };
+        CHECK_CASE(s2a_counts_read("x", bad[i], 100, count, 4, &error) == S2P_EINVAL, "%s", bad[i]);
+        CHECK_CASE(strstr(error.message, "is not a list such as 64,32"), "%s", error.message);
+    }
+    assert_int_equal(s2a_counts_read("x", "1,2,3,4,5", 100, count, 4, NULL), S2P_ELIMIT);
+}
+
+static void test_sizes(void **state)
+{
+    (void)state;
+    s2v_image_options size[3] = { { .min_pixels = 5 }, { .width = 9 }, { .height = 9 } };
+    assert_int_equal(s2a_sizes_read("x", "672x448,native", size, 3, NULL), S2P_OK);
+    assert_true(size[0].width == 672 && size[0].height == 448 && size[0].min_pixels == 5);
+    for (int i = 1; i < 3; i++) assert_true(size[i].width == 0 && size[i].height == 0);
+    static const char *const bad[] = { "",     "native,", "672",     "672x",  "x672",  "0x5",
+                                       "5x0",  "-5x5",    "16385x5", "5x5x5", "nativ", "natives",
+                                       "5 x5", "5X5",     "5x5,foo", "5,5x5" };
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        s2p_error error = { S2P_OK, "" };
+        CHECK_CASE(s2a_sizes_read("x", bad[i], size, 3, &error) == S2P_EINVAL, "%s", bad[i]);
+        CHECK_CASE(strstr(error.message, "neither native nor WIDTHxHEIGHT"), "%s", error.message);
+    }
+    assert_int_equal(s2a_sizes_read("x", "5x5,5x5,5x5,5x5", size, 3, NULL), S2P_ELIMIT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_order),      cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_limits),     cmocka_unit_test(test_budgets),
+        cmocka_unit_test(test_parameters), cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_sizes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

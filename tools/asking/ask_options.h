@@ -1,0 +1,141 @@
+/* ask_options.h - the options every command that asks a model has, and their rows.
+ *
+ * A command that uses the rows keeps an ask_options as the first member of its own struct, so that
+ * the same offsets fit all of them.
+ */
+#ifndef S2_TOOLS_ASK_OPTIONS_H
+#define S2_TOOLS_ASK_OPTIONS_H
+
+#include "inputs.h"
+#include "method_list.h"
+#include "s2vlm.h"
+
+#include <stddef.h>
+
+typedef struct ask_options {
+    /* the model */
+    const char *model, *mmproj, *device, *rpc;
+    int32_t threads, context, batch, gpu_layers, kv_type;
+    /* the question */
+    s2_list images;
+    const char *prompt_file, *system;
+    bool raw;
+    /* the pictures */
+    const char *image_size;
+    int32_t preset, framing, pixels;
+    int64_t min_pixels, max_pixels, max_image_pixels;
+    /* pruning */
+    int32_t mode, grid, allocator, selector, structure;
+    s2_list set;
+    /* the answer */
+    int32_t predict, top_k;
+    double temperature, top_p, min_p, repeat_penalty, presence_penalty, frequency_penalty;
+    uint64_t seed;
+    s2_list stop;
+    bool ignore_eos;
+    bool quiet;
+} ask_options;
+
+/* Words of the choices; NULL past the end. */
+const char *s2_ask_kv_name(size_t index);        /* as s2v_kv_type counts them */
+const char *s2_ask_preset_name(size_t index);    /* none, paper */
+const char *s2_ask_structure_name(size_t index); /* source, resized */
+const char *s2_ask_framing_name(size_t index);   /* as s2v_framing counts them */
+
+#define S2_ASK_AT(member) .offset = offsetof(ask_options, member)
+
+/* clang-format off */
+#define S2_ASK_ROWS_MODEL                                                                                           \
+    { .name = "--model", .letters = "-m", .label = "FILE", .type = S2_OPTION_FILE, .group = "Model",                \
+      .help = "language model, GGUF (the bundled one)", S2_ASK_AT(model) },                                         \
+    { .name = "--mmproj", .letters = "-mm", .label = "FILE", .type = S2_OPTION_FILE, .group = "Model",              \
+      .help = "vision encoder and projector, GGUF", S2_ASK_AT(mmproj) },                                            \
+    { .name = "--threads", .letters = "-t", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 256,              \
+      .fallback = "0", .group = "Model", .help = "0: one per core", S2_ASK_AT(threads) },                           \
+    { .name = "--ctx-size", .letters = "-c", .label = "N", .type = S2_OPTION_INT, .min = 1, .max = 1048576,         \
+      .fallback = "4096", .group = "Model", .help = "tokens the cache holds, before pruning", S2_ASK_AT(context) }, \
+    { .name = "--ubatch-size", .letters = "-ub", .label = "N", .type = S2_OPTION_INT, .min = 1, .max = 65536,       \
+      .fallback = "1024", .group = "Model", .help = "rows computed at once", S2_ASK_AT(batch) },                    \
+    { .name = "--kv-type", .letters = "-ctk", .label = "TYPE", .type = S2_OPTION_CHOICE, .choice = s2_ask_kv_name,  \
+      .fallback = "f16", .group = "Model", .help = "numbers in the cache", S2_ASK_AT(kv_type) },                    \
+    { .name = "--device", .letters = "-dev", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Model",             \
+      .help = "where offloaded layers run; see 's2prune run --list-devices'", S2_ASK_AT(device) },                  \
+    { .name = "--gpu-layers", .letters = "-ngl", .label = "N", .type = S2_OPTION_INT, .min = -1, .max = 1000,       \
+      .fallback = "-1", .group = "Model", .help = "layers on the device, from the last; -1: all",                   \
+      S2_ASK_AT(gpu_layers) },                                                                                      \
+    { .name = "--rpc", .label = "HOST:PORT", .type = S2_OPTION_TEXT, .group = "Model",                              \
+      .help = "use an RPC server as the device (trusted networks only)", S2_ASK_AT(rpc) }
+
+#define S2_ASK_ROWS_QUESTION                                                                               \
+    { .name = "--file", .letters = "-f", .label = "FILE", .type = S2_OPTION_FILE, .group = "Question",     \
+      .help = "read the question from a file", S2_ASK_AT(prompt_file) },                                   \
+    { .name = "--system", .letters = "-sys", .label = "TEXT", .type = S2_OPTION_TEXT, .group = "Question", \
+      .help = "system prompt instead of the model's own", S2_ASK_AT(system) },                             \
+    { .name = "--raw", .type = S2_OPTION_FLAG, .group = "Question",                                        \
+      .help = "no chat template; <image> marks each picture", S2_ASK_AT(raw) }
+
+/* How a picture becomes the input of the tower. */
+#define S2_ASK_ROWS_PICTURE                                                                                       \
+    { .name = "--image-size", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Picture",                        \
+      .help = "native, or WxH (stretched); several pictures: separated by commas", S2_ASK_AT(image_size) },       \
+    { .name = "--preset", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = s2_ask_preset_name,                \
+      .fallback = "none", .group = "Picture", .help = "paper: 672x672, stretched; LLaVA-OneVision: --view base",  \
+      S2_ASK_AT(preset) },                                                                                        \
+    { .name = "--view", .label = "HOW", .type = S2_OPTION_CHOICE, .choice = s2_ask_framing_name, .fallback = "auto", \
+      .group = "Picture", .help = "LLaVA-OneVision: one view, with tiles, or padded; auto is base when pruning",  \
+      S2_ASK_AT(framing) },                                                                                          \
+    { .name = "--min-pixels", .label = "N", .type = S2_OPTION_WIDE, .min = 0, .max = 1e9, .fallback = "0",        \
+      .group = "Picture", .help = "enlarge smaller pictures; 0: the model's own", S2_ASK_AT(min_pixels) },        \
+    { .name = "--max-pixels", .label = "N", .type = S2_OPTION_WIDE, .min = 0, .max = 1e9, .fallback = "0",        \
+      .group = "Picture", .help = "reduce larger pictures; 0: the model's own", S2_ASK_AT(max_pixels) }
+
+/* How a file becomes a picture. */
+#define S2_ASK_ROWS_LOADING                                                                                                \
+    { .name = "--pixels", .label = "WHICH", .type = S2_OPTION_CHOICE, .choice = s2_pixels_name,                            \
+      .fallback = "viewer", .group = "Picture", .help = "rotation and alpha: as Pillow opens it, or as a viewer shows it", \
+      S2_ASK_AT(pixels) },                                                                                                 \
+    { .name = "--max-image-pixels", .label = "N", .type = S2_OPTION_WIDE, .min = 1, .max = 1073741824.0,                   \
+      .fallback = "33554432", .group = "Picture", .help = "refuse larger pictures", S2_ASK_AT(max_image_pixels) }
+
+#define S2_ASK_ROWS_PRUNING                                                                                         \
+    { .name = "--mode", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = s2_mode_name,                          \
+      .fallback = "default", .group = "Pruning",                                                                    \
+      .help = "default keeps exactly the budget; published does what the authors' code does", S2_ASK_AT(mode) },    \
+    { .name = "--grid", .label = "K", .type = S2_OPTION_INT, .min = 0, .max = S2P_MAX_SIDE, .fallback = "0",        \
+      .group = "Pruning", .help = "K x K coarse regions; 0 chooses by the budget", S2_ASK_AT(grid) },               \
+    { .name = "--allocator", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = s2p_allocator_name,               \
+      .fallback = "laplacian", .group = "Pruning", .help = "what decides a region's share", S2_ASK_AT(allocator) }, \
+    { .name = "--selector", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = s2p_selector_name,                 \
+      .fallback = "erc", .group = "Pruning", .help = "what decides the token of a cell", S2_ASK_AT(selector) },     \
+    { .name = "--structure", .label = "WHICH", .type = S2_OPTION_CHOICE, .choice = s2_ask_structure_name,           \
+      .fallback = "source", .group = "Pruning", .help = "the picture structure is measured on",                     \
+      S2_ASK_AT(structure) },                                                                                       \
+    { .name = "--set", .label = "NAME=VALUE", .type = S2_OPTION_LIST, .group = "Pruning",                           \
+      .help = "a parameter, of every method that has it or as METHOD.NAME=VALUE (repeatable)", S2_ASK_AT(set) }
+
+#define S2_ASK_ROWS_ANSWER                                                                                           \
+    { .name = "--predict", .letters = "-n", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 1048576,           \
+      .fallback = "128", .group = "Answer", .help = "most tokens to generate", S2_ASK_AT(predict) },                 \
+    { .name = "--temp", .label = "T", .type = S2_OPTION_REAL, .min = 0, .max = 100, .fallback = "0",                 \
+      .group = "Answer", .help = "temperature; 0 is greedy", S2_ASK_AT(temperature) },                               \
+    { .name = "--top-k", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 1048576, .fallback = "0",             \
+      .group = "Answer", .help = "0: off", S2_ASK_AT(top_k) },                                                       \
+    { .name = "--top-p", .label = "P", .type = S2_OPTION_REAL, .min = 0.000001, .max = 1, .fallback = "1",           \
+      .group = "Answer", .help = "1: off", S2_ASK_AT(top_p) },                                                       \
+    { .name = "--min-p", .label = "P", .type = S2_OPTION_REAL, .min = 0, .max = 0.999999, .fallback = "0",           \
+      .group = "Answer", .help = "0: off", S2_ASK_AT(min_p) },                                                       \
+    { .name = "--repeat-penalty", .label = "X", .type = S2_OPTION_REAL, .min = 0.01, .max = 100, .fallback = "1",    \
+      .group = "Answer", .help = "1: off", S2_ASK_AT(repeat_penalty) },                                              \
+    { .name = "--presence-penalty", .label = "X", .type = S2_OPTION_REAL, .min = -100, .max = 100, .fallback = "0",  \
+      .group = "Answer", .help = "0: off", S2_ASK_AT(presence_penalty) },                                            \
+    { .name = "--frequency-penalty", .label = "X", .type = S2_OPTION_REAL, .min = -100, .max = 100, .fallback = "0", \
+      .group = "Answer", .help = "0: off", S2_ASK_AT(frequency_penalty) },                                           \
+    { .name = "--seed", .letters = "-s", .label = "N", .type = S2_OPTION_SEED, .fallback = "0", .group = "Answer",   \
+      .help = "for everything that draws", S2_ASK_AT(seed) },                                                        \
+    { .name = "--stop", .label = "TEXT", .type = S2_OPTION_LIST, .group = "Answer",                                  \
+      .help = "end the answer before this text (repeatable)", S2_ASK_AT(stop) },                                     \
+    { .name = "--ignore-eos", .type = S2_OPTION_FLAG, .group = "Answer", .help = "go on after an end token",         \
+      S2_ASK_AT(ignore_eos) }
+/* clang-format on */
+
+#endif /* S2_TOOLS_ASK_OPTIONS_H */

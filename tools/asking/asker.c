@@ -1,0 +1,272 @@
+/* asker.c - from options to a model that answers. */
+#include "asking/asker.h"
+
+#include "base/file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PAPER_SIDE 672 /* pixels of the paper's input */
+
+static void show_note(const char *text, void *user)
+{
+    (void)user;
+    (void)fprintf(stderr, "note: %s\n", text);
+}
+
+static int show_progress(const char *step, double done, void *user)
+{
+    s2_asker *asker = user;
+    (void)s2_progress_show(&asker->progress, step, done);
+    if (done >= 1.0) s2_progress_clear(&asker->progress);
+    return 0;
+}
+
+/* --- what the options say ------------------------------------------------------------ */
+
+s2p_status s2_asker_prepare(s2_asker *asker, const ask_options *options, s2p_error *error)
+{
+    const ask_options *o = options;
+    asker->options = o;
+    asker->model = o->model;
+    asker->mmproj = o->mmproj;
+    asker->shows_notes = !o->quiet;
+    s2_progress_start(&asker->progress, o->quiet);
+    const int32_t side = o->preset == 1 ? PAPER_SIDE : 0;
+    for (int32_t i = 0; i < S2_MAX_PICTURES; i++)
+        asker->image_options[i] = (s2v_image_options){ .width = side,
+                                                       .height = side,
+                                                       .min_pixels = o->min_pixels,
+                                                       .max_pixels = o->max_pixels,
+                                                       .framing = (s2v_framing)o->framing,
+                                                       .structure_from_resized = o->structure };
+    if (o->images.n > S2_MAX_PICTURES)
+        return s2_fail(error, S2P_ELIMIT, "%zu pictures; the limit is %d", o->images.n,
+                       S2_MAX_PICTURES);
+    if (o->image_size)
+        TRY(s2a_sizes_read("--image-size", o->image_size, asker->image_options, S2_MAX_PICTURES,
+                           error));
+    return s2_bundled_complete(&asker->model, &asker->mmproj, o->quiet, &asker->bundled, error);
+}
+
+s2v_session_options s2_ask_session_options(const ask_options *o)
+{
+    s2v_session_options s;
+    s2v_session_options_init(&s);
+    s.n_ctx = o->context;
+    s.n_batch = o->batch;
+    s.kv_type = (s2v_kv_type)o->kv_type;
+    return s;
+}
+
+void s2_ask_sampling(const ask_options *o, s2v_session_options *s)
+{
+    s->temperature = (float)o->temperature;
+    s->top_k = o->top_k;
+    s->top_p = (float)o->top_p;
+    s->min_p = (float)o->min_p;
+    s->repeat_penalty = (float)o->repeat_penalty;
+    s->presence_penalty = (float)o->presence_penalty;
+    s->frequency_penalty = (float)o->frequency_penalty;
+    s->seed = o->seed;
+    s->ignore_eos = o->ignore_eos;
+    s->stop = o->stop.item;
+    s->n_stop = o->stop.n;
+}
+
+s2a_setting s2_ask_setting(const ask_options *o)
+{
+    return (s2a_setting){ .published = o->mode == S2P_MODE_PUBLISHED,
+                          .choice = { .side = o->grid,
+                                      .allocator = s2p_allocator_name((size_t)o->allocator),
+                                      .selector = s2p_selector_name((size_t)o->selector),
+                                      .seed = o->seed } };
+}
+
+s2p_status s2_ask_set(const ask_options *o, s2a_setting *settings, int32_t n, s2p_error *error)
+{
+    for (size_t i = 0; i < o->set.n; i++)
+        TRY(s2a_settings_set("--set", o->set.item[i], settings, n, error));
+    return S2P_OK;
+}
+
+s2p_status s2_ask_settings(const ask_options *o, const char *methods, const char *budgets,
+                           s2a_setting *out, int32_t *n, s2p_error *error)
+{
+    const s2a_setting base = s2_ask_setting(o);
+    const s2a_lists lists = { .methods = methods,
+                              .budgets = budgets,
+                              .methods_source = "--methods",
+                              .budgets_source = "--budgets",
+                              .see = "see 's2prune run --list-methods'" };
+    TRY(s2a_settings_read(&lists, &base, out, n, error));
+    return s2_ask_set(o, out, *n, error);
+}
+
+s2p_status s2_ask_question(const char *prompt, const char *file, s2_buffer *text, s2p_error *error)
+{
+    if (prompt && file)
+        return s2_fail(error, S2P_EINVAL, "-p and -f both give the question; use one");
+    if (file) TRY(s2_file_read(file, text, error));
+    if (prompt) s2_buffer_append(text, prompt, strlen(prompt));
+    if (text->size && memchr(text->data, 0, text->size))
+        return s2_fail(error, S2P_EFORMAT, "the question holds a NUL byte");
+    while (file && text->size && text->data[text->size - 1] == '\n') text->size--;
+    s2_buffer_append(text, "", 1);
+    return text->status == S2P_OK ? S2P_OK
+                                  : s2_fail(error, text->status, "the question is too long");
+}
+
+/* --- the model -------------------------------------------------------------------------- */
+
+s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2p_error *error)
+{
+    const ask_options *o = asker->options;
+    s2v_engine_options e;
+    s2v_engine_options_init(&e);
+    e.model_path = asker->model;
+    e.mmproj_path = asker->mmproj;
+    e.device = o->device;
+    e.rpc_server = o->rpc;
+    e.gpu_layers = o->gpu_layers;
+    e.n_threads = o->threads;
+    e.note = asker->shows_notes ? show_note : NULL;
+    e.progress = show_progress;
+    e.user = asker;
+    TRY(s2v_engine_open(&asker->engine, &e, error));
+    s2v_engine_info info;
+    s2v_engine_get_info(asker->engine, &info);
+    /* The paper's input of a tower without a merger is the one size it has. */
+    if (o->preset == 1 && !o->image_size && info.merge_size <= 1)
+        for (int32_t i = 0; i < S2_MAX_PICTURES; i++) {
+            s2v_image_options *image = &asker->image_options[i];
+            image->width = image->height = 0;
+            if (image->framing == S2V_FRAMING_AUTO) image->framing = S2V_FRAMING_BASE;
+        }
+    return s2v_session_create(&asker->session, asker->engine, options, error);
+}
+
+void s2_asker_close(s2_asker *asker)
+{
+    s2v_session_free(asker->session);
+    s2v_engine_close(asker->engine);
+    for (int32_t i = 0; i < asker->n_pictures; i++) s2_image_free(&asker->picture[i]);
+}
+
+/* --- pictures ----------------------------------------------------------------------------- */
+
+s2p_status s2_asker_add_picture(s2_asker *asker, const char *path, s2p_error *error)
+{
+    const ask_options *o = asker->options;
+    const int32_t i = asker->n_pictures;
+    if (i == S2_MAX_PICTURES)
+        return s2_fail(error, S2P_ELIMIT, "more than %d pictures", S2_MAX_PICTURES);
+    s2_image_limits limits;
+    s2_image_limits_init(&limits);
+    limits.max_pixels = o->max_image_pixels;
+    TRY(s2_picture_read(path, (s2_pixels)o->pixels, &limits, &asker->picture[i], error));
+    asker->view[i] = asker->picture[i].view;
+    asker->n_pictures++;
+    return S2P_OK;
+}
+
+void s2_asker_keep_last_picture(s2_asker *asker)
+{
+    const int32_t last = asker->n_pictures - 1;
+    for (int32_t i = 0; i < last; i++) s2_image_free(&asker->picture[i]);
+    asker->picture[0] = asker->picture[last];
+    asker->view[0] = asker->picture[0].view;
+    asker->n_pictures = 1;
+}
+
+void s2_asker_see_whole(s2_asker *asker)
+{
+    if (asker->n_pictures <= 1 && asker->image_options[0].framing == S2V_FRAMING_AUTO)
+        asker->image_options[0].framing = S2V_FRAMING_BASE;
+}
+
+/* --- asking -------------------------------------------------------------------------------- */
+
+void s2_asker_reset(s2_asker *asker)
+{
+    s2v_session_reset(asker->session);
+    asker->has_history = false;
+}
+
+s2p_status s2_asker_ask(s2_asker *asker, const char *question, int32_t n_pictures,
+                        const s2a_setting *setting, const s2a_limits *limits,
+                        const s2a_listener *listener, s2a_answer *answer, s2p_error *error)
+{
+    const ask_options *o = asker->options;
+    const int32_t first = asker->n_pictures - n_pictures;
+    s2v_message message[2];
+    size_t n = 0;
+    if (o->system && !asker->has_history)
+        message[n++] = (s2v_message){ .role = S2V_SYSTEM, .text = o->system };
+    message[n++] = (s2v_message){ .role = S2V_USER, .text = question, .n_images = n_pictures };
+    const s2v_prompt prompt = { .messages = o->raw ? NULL : message,
+                                .n_messages = o->raw ? 0 : n,
+                                .raw = o->raw ? question : NULL,
+                                .images = asker->view + first,
+                                .n_images = n_pictures,
+                                .image_options = asker->image_options + first };
+    const s2p_status st =
+        s2a_ask(asker->session, &prompt, setting, limits, listener, answer, error);
+    asker->has_history = true;
+    if (st != S2P_OK) s2_asker_reset(asker); /* what came before may be gone */
+    return st;
+}
+
+/* --- as it was seen -------------------------------------------------------------------------- */
+
+/* The first picture of the last turn, whose plans the session has; below 0: not at hand any more.
+ */
+static int32_t first_shown(const s2_asker *asker)
+{
+    int32_t n_plans = 0;
+    while (s2v_session_plan(asker->session, n_plans)) n_plans++;
+    return asker->n_pictures - n_plans;
+}
+
+const s2p_image *s2_asker_seen(const s2_asker *asker, int32_t index, s2_image *squared)
+{
+    *squared = (s2_image){ .pixels = NULL };
+    const s2p_image *source = &asker->view[first_shown(asker) + index];
+    if (s2v_session_framing(asker->session, index) != S2V_FRAMING_SQUARE) return source;
+    int32_t width, height;
+    s2p_status st = s2v_session_seen(asker->session, index, source, &width, &height, NULL, NULL);
+    if (st == S2P_OK) st = s2_image_create(width, height, squared, NULL);
+    if (st != S2P_OK) return source;
+    st = s2v_session_seen(asker->session, index, source, &width, &height, squared->pixels, NULL);
+    return st == S2P_OK ? &squared->view : source;
+}
+
+bool s2_kept_make(const s2_asker *asker, int32_t index, const char *method, s2_kept *out)
+{
+    const s2p_plan *plan = s2v_session_plan(asker->session, index);
+    int32_t n_keep;
+    if (!plan || first_shown(asker) < 0) return false;
+    out->layout = s2p_plan_layout(plan);
+    const int32_t *keep = s2p_plan_keep(plan, &n_keep);
+    (void)snprintf(out->caption, sizeof out->caption, "%s: %d of %dx%d tokens kept", method, n_keep,
+                   out->layout.grid.rows, out->layout.grid.cols);
+    out->overlay = (s2_overlay){ .picture = s2_asker_seen(asker, index, &out->squared),
+                                 .layout = &out->layout,
+                                 .keep = keep,
+                                 .n_keep = n_keep,
+                                 .caption = out->caption };
+    return true;
+}
+
+void s2_kept_free(s2_kept *kept) { s2_image_free(&kept->squared); }
+
+s2p_status s2_kept_draw(const s2_asker *asker, int32_t index, const char *method, s2_image *out,
+                        s2p_error *error)
+{
+    s2_kept kept;
+    *out = (s2_image){ .pixels = NULL };
+    if (!s2_kept_make(asker, index, method, &kept)) return S2P_OK;
+    const s2p_status st = s2_overlay_draw(&kept.overlay, out, error);
+    s2_kept_free(&kept);
+    return st;
+}

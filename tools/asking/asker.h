@@ -1,0 +1,90 @@
+/* asker.h - a model ready to be asked, and the pictures it is asked about.
+ *
+ *     prepare   what the options say, the model that is meant     no file is opened yet
+ *     add       pictures
+ *     open      engine and session
+ *     ask       as often as wanted; reset starts a new conversation
+ */
+#ifndef S2_TOOLS_ASKER_H
+#define S2_TOOLS_ASKER_H
+
+#include "ask/ask.h"
+#include "asking/ask_options.h"
+#include "bundled.h"
+#include "image/draw/overlay.h"
+#include "progress.h"
+
+#define S2_MAX_PICTURES 20
+
+typedef struct s2_asker { /* all zero before prepare; free with s2_asker_close */
+    const ask_options *options;
+    const char *model, *mmproj; /* paths: those given, or of the bundled pair */
+    s2_bundled_model bundled;
+    s2_progress progress;
+    bool shows_notes; /* of the engine, on standard error */
+    s2v_engine *engine;
+    s2v_session *session;
+    s2_image picture[S2_MAX_PICTURES];
+    s2p_image view[S2_MAX_PICTURES];
+    s2v_image_options image_options[S2_MAX_PICTURES]; /* for as many as there may be */
+    int32_t n_pictures;
+    bool has_history; /* the session holds a turn already */
+} s2_asker;
+
+/* Whether it worked or not, s2_asker_close frees what the asker holds. */
+s2p_status s2_asker_prepare(s2_asker *asker, const ask_options *options, s2p_error *error);
+void s2_asker_close(s2_asker *asker);
+
+s2p_status s2_asker_add_picture(s2_asker *asker, const char *path, s2p_error *error);
+void s2_asker_keep_last_picture(s2_asker *asker); /* the others go */
+
+s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2p_error *error);
+
+/* Sizes and types from the options; then how tokens are drawn, for commands with those rows. */
+s2v_session_options s2_ask_session_options(const ask_options *options);
+void s2_ask_sampling(const ask_options *options, s2v_session_options *out);
+
+/* Mode and choice from the options; then --set, for settings that have their method. */
+s2a_setting s2_ask_setting(const ask_options *options);
+s2p_status s2_ask_set(const ask_options *options, s2a_setting *settings, int32_t n,
+                      s2p_error *error);
+
+/* --methods times --budgets, with all else the options say. out: [S2A_MAX_SETTINGS]. */
+s2p_status s2_ask_settings(const ask_options *options, const char *methods, const char *budgets,
+                           s2a_setting *out, int32_t *n, s2p_error *error);
+
+/* A single picture is seen whole unless told otherwise: "auto" would show it in tiles to a method
+ * that keeps all, and whole to the others, which is no comparison. */
+void s2_asker_see_whole(s2_asker *asker);
+
+/* The question of -p or -f into an initialised buffer, NUL-terminated. */
+s2p_status s2_ask_question(const char *prompt, const char *file, s2_buffer *text, s2p_error *error);
+
+/* The last n_pictures added belong to this turn. */
+s2p_status s2_asker_ask(s2_asker *asker, const char *question, int32_t n_pictures,
+                        const s2a_setting *setting, const s2a_limits *limits,
+                        const s2a_listener *listener, s2a_answer *answer, s2p_error *error);
+void s2_asker_reset(s2_asker *asker);
+
+/* --- pictures as they were seen ---------------------------------------------------- */
+
+typedef struct s2_kept { /* of one picture of the last turn; free with s2_kept_free */
+    s2_overlay overlay;
+    s2p_layout layout;
+    s2_image squared; /* pixels of the picture, when it was padded */
+    char caption[128];
+} s2_kept;
+
+/* false: there is nothing to draw, and nothing to free. */
+bool s2_kept_make(const s2_asker *asker, int32_t index, const char *method, s2_kept *out);
+void s2_kept_free(s2_kept *kept);
+
+/* Drawn, to be freed; its .pixels are NULL where there is nothing to draw. */
+s2p_status s2_kept_draw(const s2_asker *asker, int32_t index, const char *method, s2_image *out,
+                        s2p_error *error);
+
+/* Picture `index` of the last turn as the tower saw it; *squared holds it when it was padded, and
+ * is to be freed. */
+const s2p_image *s2_asker_seen(const s2_asker *asker, int32_t index, s2_image *squared);
+
+#endif /* S2_TOOLS_ASKER_H */

@@ -1,0 +1,45 @@
+/* run.h - what `run` was asked for, and where it stands. */
+#ifndef S2_TOOLS_RUN_H
+#define S2_TOOLS_RUN_H
+
+#include "asking/asker.h"
+#include "record.h"
+
+typedef struct run_options {
+    ask_options ask; /* first: the shared rows point into it */
+    s2_list prompts;
+    const char *image_budgets, *image_grids, *overlay, *logits, *record;
+    bool list_devices, list_methods;
+    int32_t method, output, display;
+    s2_budget budget;
+} run_options;
+
+typedef struct run_job { /* everything `run` owns */
+    const run_options *options;
+    s2_asker asker;
+    s2a_setting setting;
+    int32_t image_budget[S2_MAX_PICTURES], image_side[S2_MAX_PICTURES];
+    s2_record *record; /* NULL without --record */
+    s2a_answer answer; /* the last one */
+} run_job;
+
+/* One turn about the last n_pictures added, into job->answer. Text goes to standard output as it
+ * comes, unless the result is JSON. */
+s2p_status s2_run_turn(run_job *job, const char *question, int32_t n_pictures, s2p_error *error);
+
+/* The conversation on a terminal, until /quit or the end of input; the exit code. */
+int s2_run_chat(run_job *job);
+
+/* --- what a turn did (run_report.c) ---------------------------------------------------- */
+
+/* Two lines on standard error: kept tokens; times, speed, cache. */
+void s2_run_summary(const run_job *job);
+
+/* Schema s2prune.run/1. */
+void s2_run_json(const run_job *job, s2_buffer *out);
+
+/* The overlay of picture `index` into a file (.png or .svg by name), or onto the terminal. */
+int s2_run_overlay(const run_job *job, int32_t index, const char *path);
+int s2_run_show(const run_job *job, int32_t index);
+
+#endif /* S2_TOOLS_RUN_H */
