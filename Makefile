@@ -53,9 +53,9 @@ install: all
 format: ## rewrite the sources in the house style
 	@git ls-files '*.c' '*.h' '*.cpp' | xargs clang-format -i
 
-lint: ## what the compiler does not say
+lint: all ## what the compiler does not say: the rules of the test `lint`, and cppcheck
 	@scripts/setup test
-	@scripts/lint
+	@scripts/lint --deep $(BUILD)
 
 clean:
 	@cmake -E rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-fuzz $(BUILD)-bench
