@@ -45,11 +45,12 @@ HOUSE = {
     "examples/ask.c": '#include "s2vlm.h"\nint main(void) { return s2v_open(); }\n',
     "bench/bench_one.c": '#include "prune/method.h"\nint main(void) { return s2p_share(); }\n',
     "tests/base/test_file.c": '#include "base/file.h"\nint main(void) { return s2_file(); }\n',
+    "README.md": "".join(f"    src/{room}/    words\n" for room in ("base", "gguf", "prune", "engine")),
     "cmake/fix.h": "int fix(void);\n",
 }
 
 # (name, files beside or instead of those above, what a red lint says or None for a green one). New sources are
-# put into a list of CMake, but where a fourth field is False.
+# put into a list of CMake, but where a fourth field is False; new rooms onto the map, but where it is the map's case.
 CASES = [
     ("nothing broken", {}, None),
     # Circles.
@@ -154,13 +155,17 @@ CASES = [
     ("two sources on a line", {
         "src/prune/CMakeLists.txt": "add_library(s2prune STATIC\n  method_table.c one.c\n)\n",
     }, "src/prune/CMakeLists.txt: 2 sources on one line"),
+    # The map.
+    ("a room that is not on the map", {"src/text/text.h": "int s2v_text(void);\n"}, "its map has no src/text/"),
+    ("a room on the map that is not there", {"README.md": HOUSE["README.md"] + "    src/text/    words\n"},
+     "there is no src/text/"),
     # Text.
     ("a banned call", {"src/base/file.c": "int s2_file(void) { return atoi(\"1\"); }\n"}, "banned calls"),
     ("a call that only ends like one", {"src/base/file.c": "int s2_atoi(int);\nint s2_file(void) { return s2_atoi(1); }\n"},
      None),
     ("the library prints", {"src/prune/one.c": "int puts(const char *);\nconst int s2p_one = 1;\n"
                             "int s2p_two(void) { return puts(\"2\"); }\n"}, "I/O or exit in src/prune"),
-    ("text that runs backwards", {"README.md": "a \u202e b\n"}, "bidirectional"),
+    ("text that runs backwards", {"SECURITY.md": "a \u202e b\n"}, "bidirectional"),
     ("not formatted", {"src/base/file.c": "int s2_file(void){ return 1; }\n"}, "not formatted"),
 ]
 
@@ -206,6 +211,10 @@ def report(good, name, text=""):
 def check_case(house, root, name, changes, says, listed=True):
     shutil.copytree(house, root)
     write_files(root, changes)
+    if "map" not in (says or ""):
+        rooms = {path.split("/")[1] for path in changes if path.startswith("src/")}
+        with open(root / "README.md", "a") as readme:
+            readme.writelines(f"    src/{room}/    words\n" for room in rooms)
     for path in changes if listed else ():
         if path.startswith(("src/", "tools/")) and path.endswith(".c") and path not in HOUSE:
             with open((root / path).parent / "CMakeLists.txt", "a") as lists:
