@@ -119,6 +119,10 @@ CASES = [
     ("an include by its way through folders", {
         "src/base/file.c": '#include "../gguf/gguf.h"\nint s2_file(void) { return 1; }\n',
     }, "src/base may not include src/gguf/gguf.h"),
+    ("a room without a row", {"src/attic/box.h": "int s2_box(void);\n"}, "src/attic/box.h: its room has no row"),
+    ("a benchmark looks inside", {
+        "bench/bench_one.c": '#include "engine/engine.h"\nint main(void) { return s2v_engine(); }\n',
+    }, None),
     ("a private header in an example", {
         "examples/ask.c": '#include "base/file.h"\nint main(void) { return s2_file(); }\n',
     }, "examples may not include src/base/file.h"),
