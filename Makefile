@@ -2,13 +2,12 @@
 BUILD   ?= build
 JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX  ?= /usr/local
-CMAKE    = cmake -S . -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 
 .PHONY: all demo test test-sanitize test-long bench bench-engine bench-convert bench-methods fuzz install format lint clean
 
 all: ## build only
 	@scripts/setup build
-	@$(CMAKE) -B $(BUILD) -DS2_TESTS=OFF $(FLAGS) > /dev/null
+	@scripts/configure $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DS2_TESTS=OFF $(FLAGS)
 	@cmake --build $(BUILD) -j $(JOBS)
 
 demo: ## the bundled model answers, with all visual tokens and with 64
@@ -53,9 +52,9 @@ install: all
 format: ## rewrite the sources in the house style
 	@git ls-files '*.c' '*.h' '*.cpp' | xargs clang-format -i
 
-lint: ## what the compiler does not say
+lint: all ## what the compiler does not say: the rules of the test `lint`, and cppcheck
 	@scripts/setup test
-	@scripts/lint
+	@scripts/lint --deep $(BUILD)
 
 clean:
 	@cmake -E rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-fuzz $(BUILD)-bench
