@@ -186,7 +186,6 @@ typedef enum s2p_signal_id { /* index of s2p_view.signal; pinned, add at the end
     S2P_ROTATED_KEY = 12, /* [k][L][e] keys of the whole prompt */
     S2P_NORMED      = 13, /* [L][d]    that layer's output through the final norm */
     S2P_ALIGNED     = 14, /* [n][d]    visual rows in the space of S2P_TEXT, where features are not */
-    S2P_PLACE       = 15, /* [a][d]    positions of the visual rows in time, height and width */
     S2P_N_SIGNALS
 } s2p_signal_id;
 
@@ -198,7 +197,7 @@ enum { /* bits of `needs` */
     S2P_NEED_TEXT        = 1 << S2P_TEXT,        S2P_NEED_LAST_QUERY  = 1 << S2P_LAST_QUERY,
     S2P_NEED_MEAN_QUERY  = 1 << S2P_MEAN_QUERY,  S2P_NEED_PLAIN_KEY   = 1 << S2P_PLAIN_KEY,
     S2P_NEED_ROTATED_KEY = 1 << S2P_ROTATED_KEY, S2P_NEED_NORMED      = 1 << S2P_NORMED,
-    S2P_NEED_ALIGNED     = 1 << S2P_ALIGNED,     S2P_NEED_PLACE       = 1 << S2P_PLACE
+    S2P_NEED_ALIGNED     = 1 << S2P_ALIGNED
 };
 /* clang-format on */
 

@@ -36,7 +36,6 @@ static const s2p_signal_info table[S2P_N_SIGNALS] = {
                           "a decoder layer" },
     [S2P_ALIGNED]     = { "aligned", "visual rows in the space of the question", "nd",
                           "an encoder of its own" },
-    [S2P_PLACE]       = { "place", "positions of the visual rows", "ad", "the prompt" },
 };
 /* clang-format on */
 

@@ -204,15 +204,6 @@ static bool gather_normed(gathering *g, s2p_signal *out)
     return normed != NULL;
 }
 
-static bool gather_place(gathering *g, s2p_signal *out)
-{
-    const s2v_rows *rows = &g->job->s->rows;
-    float *place = make_signal(g, out, g->unit->n_alive, 3, 1);
-    for (int32_t i = 0; place && i < g->unit->n_alive; i++)
-        for (int32_t d = 0; d < 3; d++) place[3 * i + d] = (float)rows->pos[d][g->unit->row[i]];
-    return place != NULL;
-}
-
 /* The picture comes with the choice. */
 static bool (*const gatherers[S2P_N_SIGNALS])(gathering *g, s2p_signal *out) = {
     [S2P_ERC] = gather_erc,
@@ -228,7 +219,6 @@ static bool (*const gatherers[S2P_N_SIGNALS])(gathering *g, s2p_signal *out) = {
     [S2P_PLAIN_KEY] = gather_plain_key,
     [S2P_ROTATED_KEY] = gather_rotated_key,
     [S2P_NORMED] = gather_normed,
-    [S2P_PLACE] = gather_place,
 };
 
 /* What the method needs, as far as this engine has it. */
