@@ -24,10 +24,12 @@
 extern "C" {
 #endif
 
+/* clang-format off: laid out by hand, names and comments in columns */
+
 typedef struct s2v_engine s2v_engine;
 typedef struct s2v_session s2v_session;
 
-/* --- Engine --------------------------------------------------------------- */
+/* --- Engine ------------------------------------------------------------------------------------ */
 
 /* A note for the user (not an error), one line without a newline. */
 typedef void (*s2v_note_callback)(const char *text, void *user);
@@ -36,168 +38,180 @@ typedef void (*s2v_note_callback)(const char *text, void *user);
 typedef int (*s2v_progress_callback)(const char *step, double done, void *user);
 
 typedef struct s2v_engine_options {
-    const char *model_path;  /* text model, GGUF */
-    const char *mmproj_path; /* vision tower and projector, GGUF */
-    const char *device;      /* NULL: CPU; else a name of s2v_device_name() */
-    const char *rpc_server;  /* NULL, or host:port of an RPC server to add as a device */
-    int32_t gpu_layers;      /* decoder layers on `device`, from the last; -1: all */
-    int32_t n_threads;       /* 0: one per core */
-    uint64_t max_memory;     /* bytes this engine may take; 0: what the system has available */
+    const char *model_path;         /* text model, GGUF */
+    const char *mmproj_path;        /* vision tower and projector, GGUF */
+    const char *device;             /* NULL: CPU; else a name of s2v_device_name() */
+    const char *rpc_server;         /* NULL, or host:port of an RPC server to add as a device */
+    int32_t gpu_layers;             /* decoder layers on `device`, from the last; -1: all */
+    int32_t n_threads;              /* 0: one per core */
+    uint64_t max_memory;            /* bytes this engine may take; 0: what the system has available */
     s2v_note_callback note;
     s2v_progress_callback progress;
-    void *user; /* for the two callbacks */
+    void *user;                     /* for the two callbacks */
 } s2v_engine_options;
-
-typedef struct s2v_engine_info { /* borrowed strings live as long as the engine */
-    const char *name, *architecture, *device, *template_name;
-    int32_t n_layers, n_embd, n_heads, n_kv_heads, n_vocab, n_ctx_train;
-    int32_t n_vision_blocks, n_vision_embd, patch_size, merge_size;
-    uint64_t n_parameters, model_bytes, weight_bytes; /* files; memory held for weights */
-} s2v_engine_info;
 
 /* Set every field to its default, then change what you need. */
 void s2v_engine_options_init(s2v_engine_options *options);
 
 /* On success *out is an engine the caller closes; on failure *out is NULL. */
 s2p_status s2v_engine_open(s2v_engine **out, const s2v_engine_options *options, s2p_error *error);
-void s2v_engine_close(s2v_engine *engine); /* NULL is fine */
+void       s2v_engine_close(s2v_engine *engine);        /* NULL is fine */
+
+typedef struct s2v_engine_info {                        /* strings live as long as the engine */
+    const char *name, *architecture, *device, *template_name;
+    int32_t n_layers, n_embd, n_heads, n_kv_heads, n_vocab, n_ctx_train;
+    int32_t n_vision_blocks, n_vision_embd, patch_size, merge_size;
+    uint64_t n_parameters;
+    uint64_t model_bytes, weight_bytes;                 /* of the files; of memory held for weights */
+} s2v_engine_info;
+
 void s2v_engine_get_info(const s2v_engine *engine, s2v_engine_info *info);
 
 /* Devices ggml knows on this machine; NULL past the end. */
 const char *s2v_device_name(size_t index);
 const char *s2v_device_description(size_t index);
 
-/* Models the engine knows, by what their files say; 0 past the end, else *out is filled. */
 typedef struct s2v_architecture {
-    const char *title;     /* as people call it */
-    const char *name;      /* general.architecture of the text model */
-    const char *projector; /* clip.projector_type of the mmproj */
+    const char *title;              /* as people call it */
+    const char *name;               /* general.architecture of the text model */
+    const char *projector;          /* clip.projector_type of the mmproj */
 } s2v_architecture;
+
+/* Models the engine runs, by what their files say; 0 past the end, else *out is filled. */
 int s2v_architecture_at(size_t index, s2v_architecture *out);
 
-/* "ggml 0.25.1"; what the engine was built with. */
+/* "0.25.1": the ggml the engine was built with. */
 const char *s2v_backend_version(void);
 
-/* --- Session -------------------------------------------------------------- */
+/* --- Session ----------------------------------------------------------------------------------- */
 
-typedef enum s2v_kv_type { S2V_KV_F16 = 0, S2V_KV_F32 = 1, S2V_KV_Q8_0 = 2 } s2v_kv_type;
+typedef enum s2v_kv_type {
+    S2V_KV_F16  = 0,
+    S2V_KV_F32  = 1,
+    S2V_KV_Q8_0 = 2
+} s2v_kv_type;
 
-typedef enum s2v_keep { /* of a picture, from one prompt to the next */
-                        S2V_KEEP_NOTHING = 0,
-                        S2V_KEEP_ROWS = 1, /* what the tower made of it */
-                        S2V_KEEP_ATTENTION =
-                            2 /* and what it attended to, for methods that may ask for it later */
+typedef enum s2v_keep {             /* of a picture, from one prompt to the next */
+    S2V_KEEP_NOTHING   = 0,
+    S2V_KEEP_ROWS      = 1,         /* what the tower made of it */
+    S2V_KEEP_ATTENTION = 2          /* and what it attended to, for methods that may ask for it later */
 } s2v_keep;
 
 typedef struct s2v_session_options {
-    int32_t n_ctx;     /* tokens the cache can hold, before pruning; 0: 4096 */
-    int32_t n_batch;   /* rows computed at once; 0: 1024 */
-    int32_t n_threads; /* 0: as the engine */
+    int32_t n_ctx;                  /* tokens the cache can hold, before pruning; 0: 4096 */
+    int32_t n_batch;                /* rows computed at once; 0: 1024 */
+    int32_t n_threads;              /* 0: as the engine */
     s2v_kv_type kv_type;
-    float temperature;                                         /* 0: greedy */
-    int32_t top_k;                                             /* 0: off */
-    float top_p;                                               /* 1: off */
-    float min_p;                                               /* 0: off */
+    float temperature;              /* 0: greedy */
+    int32_t top_k;                  /* 0: off */
+    float top_p;                    /* 1: off */
+    float min_p;                    /* 0: off */
     float repeat_penalty, presence_penalty, frequency_penalty; /* 1, 0, 0: off */
     uint64_t seed;
-    int ignore_eos;          /* go on after an end token */
-    const char *const *stop; /* [n_stop] the answer ends before the first of these; copied */
+    int ignore_eos;                 /* go on after an end token */
+    const char *const *stop;        /* [n_stop] the answer ends before the first of these; copied */
     size_t n_stop;
-    s2v_keep keep_picture; /* what is remembered of the last pictures: asking again is faster */
-    int keep_prefix; /* remember the pruned pictures of the last prompt: another question about
-                        them, after s2v_session_reset, prefills only the question and gets the same
-                        answer. Methods that see the question start anew each time */
+    s2v_keep keep_picture;          /* what is remembered of the last pictures: asking again is faster */
+    int keep_prefix;                /* remember the pruned pictures of the last prompt: another question
+                                       about them, after s2v_session_reset, prefills only the question
+                                       and gets the same answer. Methods that see the question start
+                                       anew each time */
 } s2v_session_options;
 
-typedef struct s2v_prune_options {
-    const char *method;          /* "s2prune", "random", ...; NULL keeps every token */
-    int32_t budget;              /* visual tokens kept, per picture */
-    double budget_percent;       /* if above 0: this share of each picture's tokens instead */
-    s2p_choice choice;           /* side, allocator, selector, seed */
-    const int32_t *image_budget; /* NULL, or a budget for each picture, [n_images] */
-    const int32_t *image_side;   /* NULL, or K for each picture (0: by the rule), [n_images] */
-    int published;               /* what the authors' code does, its counts and defects included */
-    const s2p_parameters *parameters; /* of the method; NULL: its own values */
-} s2v_prune_options;
+void s2v_session_options_init(s2v_session_options *options);
 
-/* clang-format off */
-typedef enum s2v_framing {  /* LLaVA-OneVision only; other models take AUTO or BASE */
-    S2V_FRAMING_AUTO   = 0, /* SQUARE for several pictures; for one BASE when pruning, else ANYRES */
-    S2V_FRAMING_BASE   = 1, /* the whole picture stretched to the tower's size, as the paper does */
-    S2V_FRAMING_ANYRES = 2, /* that, and the picture once more in tiles, as Hugging Face does */
-    S2V_FRAMING_SQUARE = 3  /* the whole picture padded to a square */
-} s2v_framing;
-/* clang-format on */
+/* The engine must outlive its sessions. options NULL: the defaults. */
+s2p_status s2v_session_create(s2v_session **out, s2v_engine *engine, const s2v_session_options *options,
+                              s2p_error *error);
+void       s2v_session_free(s2v_session *session);
 
-typedef struct s2v_image_options {  /* how a picture becomes the tower's input */
-    int32_t width, height;          /* 0: by the model's own rule; else stretched to this size */
-    int64_t min_pixels, max_pixels; /* 0: the model's own limits */
-    s2v_framing framing;
-    int no_newline;             /* LLaVA-OneVision without its newline rows */
-    int structure_from_resized; /* measure structure on the resized picture (not the paper's way) */
-} s2v_image_options;
+/* Forget the conversation; the memory stays. */
+void       s2v_session_reset(s2v_session *session);
+
+/* --- Prompt ------------------------------------------------------------------------------------ */
 
 typedef enum s2v_role { S2V_SYSTEM, S2V_USER, S2V_ASSISTANT } s2v_role;
 
 typedef struct s2v_message {
     s2v_role role;
-    const char *text; /* UTF-8; "<image>" marks where a picture stands, else pictures come first */
-    int32_t n_images; /* pictures of this message */
+    const char *text;               /* UTF-8; "<image>" marks where a picture stands, else they come first */
+    int32_t n_images;               /* pictures of this message */
 } s2v_message;
 
-typedef struct s2v_prompt { /* all borrowed */
+typedef enum s2v_framing {          /* LLaVA-OneVision only; other models take AUTO or BASE */
+    S2V_FRAMING_AUTO   = 0,         /* SQUARE for several pictures; for one BASE when pruning, else ANYRES */
+    S2V_FRAMING_BASE   = 1,         /* the whole picture stretched to the tower's size, as the paper does */
+    S2V_FRAMING_ANYRES = 2,         /* that, and the picture once more in tiles, as Hugging Face does */
+    S2V_FRAMING_SQUARE = 3          /* the whole picture padded to a square */
+} s2v_framing;
+
+typedef struct s2v_image_options {  /* how a picture becomes the tower's input */
+    int32_t width, height;          /* 0: by the model's own rule; else stretched to this size */
+    int64_t min_pixels, max_pixels; /* 0: the model's own limits */
+    s2v_framing framing;
+    int no_newline;                 /* LLaVA-OneVision without its newline rows */
+    int structure_from_resized;     /* measure structure on the resized picture (not the paper's way) */
+} s2v_image_options;
+
+typedef struct s2v_prompt {         /* all borrowed */
     const s2v_message *messages;
     size_t n_messages;
-    const char *raw;         /* instead of messages: no template, "<image>" marks each picture */
-    const s2p_image *images; /* pictures in order */
+    const char *raw;                /* instead of messages: no template, "<image>" marks each picture */
+    const s2p_image *images;        /* pictures in order */
     int32_t n_images;
     const s2v_image_options *image_options; /* NULL: the model's own rule; else [n_images] */
 } s2v_prompt;
 
-#define S2V_MAX_STAGES 4
+typedef struct s2v_prune_options {
+    const char *method;             /* "s2prune", "random", ...; NULL keeps every token */
+    int32_t budget;                 /* visual tokens kept, per picture */
+    double budget_percent;          /* if above 0: this share of each picture's tokens instead */
+    s2p_choice choice;              /* side, allocator, selector, seed */
+    const int32_t *image_budget;    /* NULL, or a budget for each picture, [n_images] */
+    const int32_t *image_side;      /* NULL, or K for each picture (0: by the rule), [n_images] */
+    int published;                  /* what the authors' code does, its counts and defects included */
+    const s2p_parameters *parameters; /* of the method; NULL: its own values */
+} s2v_prune_options;
 
-typedef struct s2v_stats {       /* milliseconds, tokens, bytes */
-    double image_ms, vision_ms;  /* preparing pictures; the tower */
-    double layer0_ms, layers_ms; /* decoder layers before the first prune point; those after it */
-    double probe_ms;  /* what the method looked at beside the model's own work; of the tower too */
-    double select_ms; /* choosing and removing */
-    double prompt_ms; /* the decoder in all: everything above but image_ms and vision_ms */
-    int32_t text_tokens; /* text and what is kept like it: LLaVA-OneVision's newline rows */
-    int32_t image_tokens_full, image_tokens, prompt_tokens; /* prompt: after pruning */
-    uint64_t kv_visual_bytes, kv_visual_bytes_paper, kv_total_bytes;
-    double flops;     /* of the prefill, decoder only, after the paper's formula */
-    int32_t n_stages; /* prune points */
-    int32_t stage_after[S2V_MAX_STAGES],
-        stage_tokens[S2V_MAX_STAGES]; /* decoder layer each follows,
-                 -1: before the first; visual tokens it leaves */
-    int32_t cached_tokens; /* with keep_prefix: of prompt_tokens, those that were there already; all
-                              other counts are those of the whole prompt */
-} s2v_stats;
+void s2v_prune_options_init(s2v_prune_options *options);
 
 /* Methods that can be asked for in s2v_prune_options; NULL past the end. */
 const char *s2v_method_name(size_t index);
 
-void s2v_session_options_init(s2v_session_options *options);
-void s2v_prune_options_init(s2v_prune_options *options);
+#define S2V_MAX_STAGES 4
 
-/* The engine must outlive its sessions. options NULL: the defaults. */
-s2p_status s2v_session_create(s2v_session **out, s2v_engine *engine,
-                              const s2v_session_options *options, s2p_error *error);
-void s2v_session_free(s2v_session *session);
+typedef struct s2v_stats {          /* milliseconds, tokens, bytes */
+    double image_ms, vision_ms;     /* preparing pictures; the tower */
+    double layer0_ms, layers_ms;    /* decoder layers before the first prune point; those after it */
+    double probe_ms;                /* what the method asked for beside the model's own work, the tower's too */
+    double select_ms;               /* choosing and removing */
+    double prompt_ms;               /* the decoder in all: everything above but image_ms and vision_ms */
+    int32_t text_tokens;            /* text and what is kept like it: LLaVA-OneVision's newline rows */
+    int32_t image_tokens_full, image_tokens; /* before and after pruning */
+    int32_t prompt_tokens;          /* of this prompt, after pruning */
+    uint64_t kv_visual_bytes, kv_visual_bytes_paper, kv_total_bytes;
+    double flops;                   /* of the prefill, decoder only, after the paper's formula */
+    int32_t n_stages;               /* prune points */
+    int32_t stage_after[S2V_MAX_STAGES];  /* decoder layer each follows; -1: before the first */
+    int32_t stage_tokens[S2V_MAX_STAGES]; /* visual tokens it leaves */
+    int32_t cached_tokens;          /* that were in the cache and did not run: in a later turn, the
+                                       conversation before this prompt (prompt_tokens does not count it);
+                                       with keep_prefix, the start of this prompt found again (all other
+                                       counts are those of the whole prompt) */
+} s2v_stats;
 
-/* Forget the conversation; the memory stays. */
-void s2v_session_reset(s2v_session *session);
-
-/* Consume the prompt and leave the session ready to produce its first token. May be called again
- * for the next turn. A failure leaves the session as after s2v_session_reset. */
+/* Consume the prompt and leave the session ready to produce its first token. May be called again for
+ * the next turn. A failure leaves the session as after s2v_session_reset. prune NULL: keep every
+ * token. stats: out, or NULL. */
 s2p_status s2v_session_prefill(s2v_session *session, const s2v_prompt *prompt,
                                const s2v_prune_options *prune, s2v_stats *stats, s2p_error *error);
+
+/* --- Answer ------------------------------------------------------------------------------------ */
 
 /* Next token: its text (whole UTF-8 characters, may be empty, NUL-terminated, cut to capacity) and
  * *done when the model stops or a stop string is complete. Text that may be the beginning of a stop
  * string is held back until that is known. */
-s2p_status s2v_session_next(s2v_session *session, char *text, size_t capacity, int *done,
-                            s2p_error *error);
+s2p_status s2v_session_next(s2v_session *session, char *text, size_t capacity, int *done, s2p_error *error);
 
 /* What is held back still, for an answer that ends before *done; as s2v_session_next gives text. */
 void s2v_session_rest(s2v_session *session, char *text, size_t capacity);
@@ -208,33 +222,37 @@ const int32_t *s2v_session_tokens(const s2v_session *session, size_t *n);
 /* Logits of the last position, [n_vocab], borrowed until the next call. */
 const float *s2v_session_logits(const s2v_session *session);
 
-/* The plan of picture `index` of the last prefill; NULL past the end. With S2V_FRAMING_ANYRES this
- * is the plan of the base view, and s2v_session_tile_plan the one of the tiles (else NULL). */
+/* --- The pictures of the last prefill ------------------------------------------------------------- */
+
+/* The plan of picture `index`; NULL past the end. With S2V_FRAMING_ANYRES this is the plan of the
+ * whole picture, and s2v_session_tile_plan the one of its tiles (else NULL). */
 const s2p_plan *s2v_session_plan(const s2v_session *session, int32_t index);
 const s2p_plan *s2v_session_tile_plan(const s2v_session *session, int32_t index);
 
 /* How that picture was framed; S2V_FRAMING_AUTO past the end. */
 s2v_framing s2v_session_framing(const s2v_session *session, int32_t index);
 
-/* Picture `index` of the last prefill as the model saw it before resizing: `source`, the picture
- * the prompt gave, padded to a square where the framing does that. pixels: NULL asks for the size,
- * else [height][width][3] out. */
+/* Picture `index` as the model saw it before resizing: `source`, the picture the prompt gave, padded to
+ * a square where the framing does that. pixels: NULL asks for the size, else [height][width][3] out. */
 s2p_status s2v_session_seen(const s2v_session *session, int32_t index, const s2p_image *source,
                             int32_t *width, int32_t *height, uint8_t *pixels, s2p_error *error);
 
-/* --- Recording --------------------------------------------------------------- */
+/* --- Recording --------------------------------------------------------------------------------- */
 
-typedef struct s2v_choice { /* borrowed during the call */
+typedef struct s2v_choice {         /* borrowed during the call */
     const s2p_method *method;
-    const s2p_view *view;  /* all the method was shown */
-    const s2p_plan *plan;  /* what it chose; NULL: it refused, and the prefill fails */
-    s2p_grid grid;         /* of the tokens it chose from */
-    int32_t picture, part; /* part 1: the tiles of a picture seen whole and in tiles */
+    const s2p_view *view;           /* all the method was shown */
+    const s2p_plan *plan;           /* what it chose; NULL: it refused, and the prefill fails */
+    s2p_grid grid;                  /* of the tokens it chose from */
+    int32_t picture, part;          /* part 1: the tiles of a picture seen whole and in tiles */
 } s2v_choice;
+
 typedef void (*s2v_recorder)(const s2v_choice *choice, void *user);
 
 /* Called after each choice of the next prefills; NULL stops. */
 void s2v_session_set_recorder(s2v_session *session, s2v_recorder recorder, void *user);
+
+/* clang-format on */
 
 #ifdef __cplusplus
 }

@@ -91,8 +91,8 @@ static void check_cache(const s2p_method *m, const pair *p, const outcome *o)
         if (layer >= 0) {
             const double n = t->text_tokens + seen;
             const int32_t cells = t->text_tokens + (m->prunes_cache ? t->image_tokens : seen);
-            CHECK_CASE(o->n_cells[layer] == cells, "%s: layer %d has %d cells, not %d", m->name,
-                       layer, o->n_cells[layer], cells);
+            CHECK_CASE(o->n_slots[layer] == cells, "%s: layer %d has %d cells, not %d", m->name,
+                       layer, o->n_slots[layer], cells);
             flops += row_flops * n + 4.0 * n * n * 64.0;
             visual += 256 * (uint64_t)(cells - t->text_tokens);
             paper += 4 * 32 * (uint64_t)seen;

@@ -1,6 +1,6 @@
 /* test_engine_prefix.c - another question about the same pictures equals a run from scratch, bit
- * for bit; anything else about the prompt is no such question; methods that see the question are
- * refused.
+ * for bit; anything else about the prompt is no such question; methods that see the question run
+ * the whole prompt each time.
  *
  * Equal means: logits, tokens, kept sets, every byte of the cache, every count of the statistics.
  */
@@ -122,7 +122,7 @@ static void assert_same_counts(const s2v_stats *a, const s2v_stats *b)
     assert_memory_equal(a->stage_tokens, b->stage_tokens, sizeof a->stage_tokens);
 }
 
-static void assert_same_cells(struct ggml_tensor *a, struct ggml_tensor *b, int32_t n)
+static void assert_same_slots(struct ggml_tensor *a, struct ggml_tensor *b, int32_t n)
 {
     const size_t n_bytes = (size_t)n * a->nb[1];
     uint8_t *bytes = malloc(2 * n_bytes);
@@ -137,9 +137,9 @@ static void assert_same_cache(const s2v_session *a, const s2v_session *b)
 {
     assert_int_equal(a->next_pos, b->next_pos);
     for (int32_t i = 0; i < N_LAYERS; i++) {
-        assert_int_equal(a->kv.n_cells[i], b->kv.n_cells[i]);
-        assert_same_cells(a->kv.k[i], b->kv.k[i], a->kv.n_cells[i]);
-        assert_same_cells(a->kv.v[i], b->kv.v[i], a->kv.n_cells[i]);
+        assert_int_equal(a->kv.n_slots[i], b->kv.n_slots[i]);
+        assert_same_slots(a->kv.k[i], b->kv.k[i], a->kv.n_slots[i]);
+        assert_same_slots(a->kv.v[i], b->kv.v[i], a->kv.n_slots[i]);
     }
 }
 
@@ -269,10 +269,10 @@ static void test_budgets(void **state)
         question q = ask_about(QWEN, 1, "s2prune", budgets[i]);
         assert_miss(session, &q);
         const s2v_prefix *prefix = &session->prefix;
-        const size_t cell = 2 * session->kv.k[0]->nb[1];
+        const size_t slot = 2 * session->kv.k[0]->nb[1];
         const size_t n_left = (size_t)(got.stats.prompt_tokens - session->rows.n_tail);
         const size_t n_ran = n_left + (size_t)(63 - got.stats.image_tokens);
-        assert_int_equal(prefix->n_bytes, n_ran == n_left ? 0 : cell * (n_ran + n_left));
+        assert_int_equal(prefix->n_bytes, n_ran == n_left ? 0 : slot * (n_ran + n_left));
         q.raw = one_raw[2];
         assert_hit(session, &q);
         s2v_session_free(session);
@@ -465,12 +465,14 @@ static void test_later_turns(void **state)
             assert_hit(session, &first);
             s2v_session_reset(scratch);
             ask(scratch, &first, &expected);
+            const int32_t n_before = session->kv.n_slots[N_LAYERS - 1];
             ask(session, &later, &got);
             ask(scratch, &later, &expected);
             assert_same_answer(&expected, &got);
             assert_same_bits(&expected, &got);
             assert_same_cache(scratch, session);
-            assert_int_equal(got.stats.cached_tokens, 0);
+            assert_int_equal(got.stats.cached_tokens, n_before); /* the first turn, pruned */
+            assert_int_equal(expected.stats.cached_tokens, n_before);
             question bad = later; /* in the middle of the second turn */
             bad.prune.budget = 0;
             if (i == 1) assert_int_equal(prefill(session, &bad, NULL, NULL), S2P_EBUDGET);
@@ -521,12 +523,12 @@ static void test_watched_runs_are_whole(void **state)
     s2v_session *session = open_keeping(QWEN);
     const question q = ask_about(QWEN, 1, "s2prune", 9);
     assert_miss(session, &q);
-    s2v_session_set_tap(session, ignore_tap, &n_seen);
+    s2v_session_set_trace(session, ignore_tap, &n_seen);
     s2v_session_reset(session);
     prefill_only(session, &q, &got);
     assert_int_equal(got.stats.cached_tokens, 0);
     assert_true(n_seen > 63);
-    s2v_session_set_tap(session, NULL, NULL);
+    s2v_session_set_trace(session, NULL, NULL);
     assert_miss(session, &q);
     n_seen = 0;
     s2v_session_set_recorder(session, ignore_choice, &n_seen);
@@ -555,15 +557,41 @@ static void test_off(void **state)
 
 /* --- refusals and failures ----------------------------------------------------------------- */
 
-static void assert_refused(s2v_session *session, const question *q)
+/* Such a prompt runs whole each time. */
+static void assert_never_kept(s2v_session *session, const question *q)
 {
-    s2p_error error = { S2P_OK, "" };
-    s2v_session_reset(session);
-    steps_left = 0; /* before any work */
-    assert_int_equal(prefill(session, q, NULL, &error), S2P_EINVAL);
-    steps_left = -1;
-    CHECK_CASE(strstr(error.message, q->prune.method) && strstr(error.message, "question"), "%s",
-               error.message);
+    for (int i = 0; i < 2; i++) {
+        assert_miss(session, q);
+        assert_null(session->prefix.layer);
+    }
+}
+
+static void test_methods_that_see_the_question(void **state)
+{
+    (void)state;
+    for (int model = 0; model < N_MODELS; model++) {
+        s2v_session *session = open_keeping(model);
+        const question first = ask_about(model, 1, "s2prune", 9);
+        assert_miss(session, &first);
+        assert_hit(session, &first);
+        int n = 0;
+        for (size_t m = 0; s2p_method_at(m); m++) {
+            if (!s2p_method_at(m)->sees_question) continue;
+            const question q = ask_about(model, 1, s2p_method_at(m)->name, 9);
+            assert_never_kept(session, &q);
+            n++;
+        }
+        assert_true(n >= 8);
+        static const char *const selectors[] = { "query-all", "query-last" };
+        for (size_t i = 0; i < COUNT_OF(selectors); i++) {
+            question q = ask_about(model, 1, "s2prune", 9);
+            q.prune.choice.selector = selectors[i];
+            assert_never_kept(session, &q);
+        }
+        assert_miss(session, &first); /* they took its place */
+        assert_hit(session, &first);
+        s2v_session_free(session);
+    }
 }
 
 /* The prefix outlives a refusal. */
@@ -574,20 +602,6 @@ static void test_refusals(void **state)
         s2v_session *session = open_keeping(model);
         const question first = ask_about(model, 1, "s2prune", 9);
         assert_miss(session, &first);
-        int n = 0;
-        for (size_t m = 0; s2p_method_at(m); m++) {
-            if (!s2p_method_at(m)->sees_question) continue;
-            const question q = ask_about(model, 1, s2p_method_at(m)->name, 9);
-            assert_refused(session, &q);
-            n++;
-        }
-        assert_true(n >= 8);
-        static const char *const selectors[] = { "query-all", "query-last" };
-        for (size_t i = 0; i < COUNT_OF(selectors); i++) {
-            question q = ask_about(model, 1, "s2prune", 9);
-            q.prune.choice.selector = selectors[i];
-            assert_refused(session, &q);
-        }
         question q = ask_about(model, 1, "s2prune", 9);
         q.raw = "no picture here";
         s2v_session_reset(session);
@@ -668,6 +682,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_other_conversations),
         cmocka_unit_test(test_watched_runs_are_whole),
         cmocka_unit_test(test_off),
+        cmocka_unit_test(test_methods_that_see_the_question),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_cancelling),
         cmocka_unit_test(test_context),

@@ -3,7 +3,7 @@
  */
 #include "method_scenes.h"
 
-#include "engine/run/prefill.h"
+#include "engine/run/job.h"
 
 static outcome full, first, second; /* too large for a stack */
 static answer a, b;
@@ -36,7 +36,7 @@ static void removal_is_masking(void **state)
         const scene *sc = &scenes[i % COUNT_OF(scenes)];
         if (!fits(sc, p)) continue;
         s2v_session *removes = pair_session(p, 0), *masks = pair_session(p, i % 2 ? 13 : 0);
-        masks->masks_instead = true;
+        masks->trace.masks = true;
         for (size_t k = 0; (m = s2p_method_at(k)) != NULL; k++) {
             if (m->n_stages > 1) continue;
             const question q = third(sc, m);
@@ -94,11 +94,11 @@ static void scores_of_an_unpruned_run(void **state)
         const scene *sc = &scenes[i % COUNT_OF(scenes)];
         if (!fits(sc, p)) continue;
         s2v_session *s = pair_session(p, 0);
-        s->tap_attention = true;
-        s2v_session_set_tap(s, look, &l);
+        s->trace.attention = true;
+        s2v_session_set_trace(s, look, &l);
         question q = scene_question(sc, "full", 1);
         prefill_well(s, &q, &full);
-        s2v_session_set_tap(s, NULL, NULL);
+        s2v_session_set_trace(s, NULL, NULL);
         for (int32_t row = 0; row < full.n_rows; row++) {
             attention[row] = (double)l.attn[row];
             change[row] = 0.0;
@@ -139,7 +139,7 @@ static void chunks_are_the_prompt(void **state)
                 CHECK_CASE(same_kept(&first, &second), "%s, %s", m->name, sc->name);
                 CHECK_CASE(distance(first.logits, second.logits) <= 1e-5, "%s, %s: %g", m->name,
                            sc->name, distance(first.logits, second.logits));
-                assert_memory_equal(first.n_cells, second.n_cells, sizeof first.n_cells);
+                assert_memory_equal(first.n_slots, second.n_slots, sizeof first.n_slots);
             }
         }
         s2v_session_free(at_once);
@@ -158,7 +158,7 @@ static void read_cells(const s2v_session *s, cells *out)
 {
     for (int32_t i = 0; i < 2 * s->kv.n_layers; i++) {
         const struct ggml_tensor *from = i % 2 ? s->kv.v[i / 2] : s->kv.k[i / 2];
-        out->n_bytes[i] = (size_t)s->kv.n_cells[i / 2] * from->nb[1];
+        out->n_bytes[i] = (size_t)s->kv.n_slots[i / 2] * from->nb[1];
         assert_true(out->n_bytes[i] <= sizeof out->bytes[0]);
         ggml_backend_tensor_get(from, out->bytes[i], 0, out->n_bytes[i]);
     }
@@ -203,7 +203,7 @@ static void second_turns(void **state)
         const scene *sc = &scenes[i % COUNT_OF(scenes)];
         if (!fits(sc, p) || i % 3 == 0) continue;
         s2v_session *together = pair_session(p, 0), *alone = pair_session(p, 0);
-        s2v_session_set_tap(alone, ignore, NULL);
+        s2v_session_set_trace(alone, ignore, NULL);
         for (size_t k = 0; (m = s2p_method_at(k)) != NULL; k++) {
             const s2p_method *next = s2p_method_at(k + 1) ? s2p_method_at(k + 1) : s2p_method_at(0);
             converse(alone, sc, m, next, &end[0]);
@@ -250,9 +250,9 @@ static void a_prompt_in_two_turns(void **state)
             CHECK_CASE(distance(b.first, a.first) <= 1e-5, "%s, %s: %g", m->name, sc->name,
                        distance(b.first, a.first));
             assert_memory_equal(a.token, b.token, sizeof a.token);
-            assert_memory_equal(turns->kv.n_cells, at_once->kv.n_cells,
+            assert_memory_equal(turns->kv.n_slots, at_once->kv.n_slots,
                                 (size_t)p->n_layers * sizeof(int32_t));
-            n_partly += turns->kv.n_cells[0] != turns->kv.n_cells[p->n_layers - 1];
+            n_partly += turns->kv.n_slots[0] != turns->kv.n_slots[p->n_layers - 1];
         }
         s2v_session_free(at_once);
         s2v_session_free(turns);

@@ -6,7 +6,7 @@
  */
 #include "method_scenes.h"
 
-#include "engine/run/prefill.h"
+#include "engine/run/job.h"
 #include "prune/methods/prumerge.h"
 
 #define PEAK 12.0f /* of the biases */
@@ -193,7 +193,7 @@ static void keep_attention(const s2v_choice *choice, void *user)
 static s2v_session *watch(const pair *p, const question *q)
 {
     s2v_session *s = pair_session(p, 0);
-    s2v_session_set_tap(s, keep_rows, &seen);
+    s2v_session_set_trace(s, keep_rows, &seen);
     s2v_session_set_recorder(s, keep_attention, &seen);
     prefill_outcome(s, q, &first);
     return s;
@@ -238,7 +238,7 @@ static void holov_pads_with_zeros(void **state)
             assert_int_equal(first.stats.image_tokens, budget);
             assert_int_equal(first.n_rows, first.stats.text_tokens + budget);
             for (int32_t l = 0; l < TINY_LAYERS; l++)
-                assert_int_equal(first.n_cells[l], first.n_rows);
+                assert_int_equal(first.n_slots[l], first.n_rows);
             for (int32_t r = 1; r < first.n_rows; r++)
                 n_reordered += first.token[r] >= 0 && first.token[r] < first.token[r - 1];
             s2v_session_free(s);

@@ -203,6 +203,22 @@ static void test_pair_that_does_not_fit(void **state)
     refuse_changed(true, "an output of", "output.weight is [64, 432, 1], expected [64, 400]");
 }
 
+/* An architecture that is known but does not run: refused by name, and not listed. */
+static void test_known_but_not_run(void **state)
+{
+    (void)state;
+    changed = mmproj_file;
+    tiny_find_key(&changed, "clip.projector_type")->text = "qwen2vl_merger";
+    refuse_changed(false, "of",
+                   "Qwen2-VL ('qwen2vl' with projector 'qwen2vl_merger') is not "
+                   "supported yet; known: qwen2vl with qwen2.5vl_merger, qwen2 with "
+                   "mlp");
+    s2v_architecture a;
+    size_t n = 0;
+    while (s2v_architecture_at(n, &a)) assert_string_not_equal(a.projector, "qwen2vl_merger"), n++;
+    assert_int_equal(n, 2);
+}
+
 static void test_paths(void **state)
 {
     (void)state;
@@ -297,6 +313,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_tensors),
         cmocka_unit_test(test_more_tensors_than_needed),
         cmocka_unit_test(test_pair_that_does_not_fit),
+        cmocka_unit_test(test_known_but_not_run),
         cmocka_unit_test(test_paths),
         cmocka_unit_test(test_engine_options),
         cmocka_unit_test(test_damaged_weights),

@@ -3,6 +3,8 @@
  */
 #include "tiny_run.h"
 
+#include "engine/run/layers.h"
+
 #define N_TOKENS 63 /* of one_picture */
 
 /* One of each kind: keep all, before the decoder, after layer 0, with and without scores. */
@@ -122,7 +124,7 @@ static void test_removal_is_masking(void **state)
             options.n_batch = batches[i % 2];
             s2v_session *removes = tiny_session(engine, &options);
             s2v_session *masks = tiny_session(engine, &options);
-            masks->masks_instead = true;
+            masks->trace.masks = true;
             prefill_only(removes, &q, &a);
             prefill_only(masks, &q, &b);
             assert_memory_equal(a.kept, b.kept, sizeof a.kept);
@@ -136,7 +138,7 @@ static void test_removal_is_masking(void **state)
 /* Rows of the first layer's cache, bytes as they are. */
 static uint8_t *cache_rows(const s2v_session *session, const struct ggml_tensor *cache)
 {
-    const size_t n = (size_t)session->kv.n_cells[0] * cache->nb[1];
+    const size_t n = (size_t)session->kv.n_slots[0] * cache->nb[1];
     uint8_t *bytes = malloc(n);
     assert_non_null(bytes);
     ggml_backend_tensor_get(cache, bytes, 0, n);
@@ -179,7 +181,7 @@ static void test_compaction_moves_rows(void **state)
             row++;
         }
         assert_int_equal(row, pruned->rows.n);
-        for (int32_t i = 0; i < TINY_LAYERS; i++) assert_int_equal(pruned->kv.n_cells[i], row);
+        for (int32_t i = 0; i < TINY_LAYERS; i++) assert_int_equal(pruned->kv.n_slots[i], row);
         for (int k = 0; k < 2; k++) {
             free(before[k]);
             free(after[k]);
@@ -304,7 +306,7 @@ static void test_next_turn_prunes_too(void **state)
                      a.stats.text_tokens + 1); /* the last token of the answer */
     const int32_t cells = a.stats.prompt_tokens + MAX_ANSWER - 1 + b.stats.prompt_tokens;
     for (int32_t i = 0; i < TINY_LAYERS; i++)
-        assert_int_equal(session->kv.n_cells[i], cells + MAX_ANSWER - 1);
+        assert_int_equal(session->kv.n_slots[i], cells + MAX_ANSWER - 1);
     assert_int_equal(b.stats.kv_total_bytes, (uint64_t)cells * 256 * TINY_LAYERS);
     s2v_session_free(session);
 }
@@ -398,7 +400,7 @@ static void test_several_pictures(void **state)
         assert_int_equal(a.stats.image_tokens, kept);
 
         s2v_session *masks = tiny_session(engine, &options); /* each picture's rows, not others' */
-        masks->masks_instead = true;
+        masks->trace.masks = true;
         prefill_only(masks, &q, &b);
         assert_true(distance(a.first, b.first) <= 1e-5);
         s2v_session_free(masks);

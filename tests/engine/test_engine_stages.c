@@ -7,7 +7,8 @@
  */
 #include "method_scenes.h"
 
-#include "engine/run/prefill.h"
+#include "engine/run/decoder_probe.h"
+#include "engine/run/units.h"
 
 #define KV_WIDTH TINY_KV_WIDTH
 #define QUERY_WIDTH TINY_WIDTH
@@ -31,7 +32,8 @@ typedef struct run { /* one prefill, watched */
     boundary at[DEEP_LAYERS + 1];
     float attn[DEEP_LAYERS][MAX_ROWS * MAX_ROWS];
     float rotated_key[DEEP_LAYERS][MAX_ROWS * KV_WIDTH];
-    s2v_probe probe[DEEP_LAYERS]; /* of the rows at that boundary; the means up to each row */
+    s2v_decoder_probe
+        probe[DEEP_LAYERS]; /* of the rows at that boundary; the means up to each row */
     decision made[S2P_MAX_STAGES][MAX_UNITS];
     outcome end;
 } run;
@@ -56,12 +58,13 @@ static void keep_boundary(run *r, int32_t index, const float *data, int32_t n)
     if (index == r->n_layers) return;
     int32_t ends[MAX_ROWS];
     for (int32_t i = 0; i < n; i++) ends[i] = i + 1;
-    const s2v_probe_request request = { .needs = S2P_NEED_LAST_QUERY | S2P_NEED_MEAN_QUERY |
-                                                 S2P_NEED_PLAIN_KEY,
-                                        .mean_rows = ends,
-                                        .n_means = n };
-    s2v_probe_free(&r->probe[index]);
-    assert_int_equal(s2v_probe_layer(r->session, index, &request, &r->probe[index], NULL), S2P_OK);
+    const s2v_decoder_request request = { .needs = S2P_NEED_LAST_QUERY | S2P_NEED_MEAN_QUERY |
+                                                   S2P_NEED_PLAIN_KEY,
+                                          .mean_rows = ends,
+                                          .n_means = n };
+    s2v_decoder_probe_free(&r->probe[index]);
+    assert_int_equal(s2v_decoder_probe_layer(r->session, index, &request, &r->probe[index], NULL),
+                     S2P_OK);
 }
 
 static void tap(const char *name, int32_t index, const float *data, int32_t rows, int32_t cols,
@@ -142,7 +145,7 @@ static void check_queries(const s2p_view *v, const run *r, const boundary *b, in
     const float *last_query = v->signal[S2P_LAST_QUERY].data;
     const float *mean_query = v->signal[S2P_MEAN_QUERY].data;
     const float *plain_key = v->signal[S2P_PLAIN_KEY].data;
-    const s2v_probe *p = &r->probe[layer + r->method->ahead];
+    const s2v_decoder_probe *p = &r->probe[layer + r->method->ahead];
     if (!r->method->ahead && r->at[layer].n != b->n) return; /* likewise */
     if (last_query) assert_close("last query", last_query, p->last_query, QUERY_WIDTH);
     if (mean_query)
@@ -208,7 +211,7 @@ static void check_entrance(const s2p_view *v, int32_t unit, int32_t n_tokens)
 /* What the tower did to all parts of a picture is remembered in one list. */
 static void check_tower(const s2p_view *v, const s2v_session *s, int32_t unit, int32_t n)
 {
-    const s2v_seen *seen = &s->seen[unit / S2V_MAX_PARTS];
+    const s2v_tower_cache *seen = &s->tower_cache[unit / S2V_MAX_PARTS];
     const int32_t first = unit % S2V_MAX_PARTS ? LLAVA_TOKENS : 0;
     if (!seen->attn) return;
     const float *attn = v->signal[S2P_VISION_ATTN].data, *key = v->signal[S2P_VISION_KEY].data;
@@ -286,15 +289,15 @@ static void watch(const pair *p, const question *q, run *r)
         r->made[i / MAX_UNITS][i % MAX_UNITS].n_kept =
             r->made[i / MAX_UNITS][i % MAX_UNITS].n_merges = 0;
     if (!p->is_llava) r->session->options.keep_picture = 0; /* watched for who needs it alone */
-    r->session->tap_attention = true;
-    s2v_session_set_tap(r->session, tap, r);
+    r->session->trace.attention = true;
+    s2v_session_set_trace(r->session, tap, r);
     if (r == &pruned) s2v_session_set_recorder(r->session, look_at_view, r);
     prefill_well(r->session, q, &r->end);
 }
 
 static void watch_end(run *r)
 {
-    for (int32_t i = 0; i < DEEP_LAYERS; i++) s2v_probe_free(&r->probe[i]);
+    for (int32_t i = 0; i < DEEP_LAYERS; i++) s2v_decoder_probe_free(&r->probe[i]);
     s2v_session_free(r->session);
 }
 
@@ -361,7 +364,7 @@ static void run_by_hand(s2v_session *s, int32_t n_tail, int32_t first, int32_t l
         for (int plane = 0; plane < 3; plane++) s->rows.pos[plane][i] = now.pos[plane][i];
     }
     s2v_rows_write(&s->rows, row, now.n, &now.h[0][0]);
-    CHECK_CASE(s2v_run_layers(s, first, last, NULL, &error) == S2P_OK, "%s", error.message);
+    CHECK_CASE(s2v_trace_layers(s, first, last, NULL, &error) == S2P_OK, "%s", error.message);
     s2v_rows_read(&s->rows, row, now.n, &now.h[0][0]);
 }
 
@@ -388,7 +391,7 @@ static void ignore(const char *name, int32_t index, const float *data, int32_t r
 static void repeat(const pair *p, const run *r)
 {
     s2v_session *s = pair_session(p, 0);
-    s2v_session_set_tap(s, ignore, NULL); /* layer by layer, as the watched one */
+    s2v_session_set_trace(s, ignore, NULL); /* layer by layer, as the watched one */
     const int32_t n_tail = r->session->rows.n_tail;
     int32_t at = 0;
     now = plain.at[0];

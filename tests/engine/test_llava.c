@@ -59,7 +59,7 @@ static s2v_session *watch(const question *q, s2v_stats *stats)
     s2v_session *session = tiny_session(good, &options);
     s2p_error error = { S2P_OK, "" };
     seen.n_views = seen.n_rows = 0;
-    s2v_session_set_tap(session, keep_rows, &seen);
+    s2v_session_set_trace(session, keep_rows, &seen);
     CHECK_CASE(prefill(session, q, stats, &error) == S2P_OK, "%s", error.message);
     return session;
 }
@@ -74,7 +74,7 @@ static int32_t first_picture_row(const question *q)
 }
 
 /* The value after which a line of the tiled picture ends. */
-static const float *newline(void) { return (const float *)good->model.vision.newline->data; }
+static const float *newline(void) { return (const float *)good->model.tower.newline->data; }
 
 static void assert_row(int32_t row, const float *expected)
 {
@@ -195,7 +195,7 @@ static float pixel(const s2v_frame *f, int32_t view, int32_t y, int32_t x)
 {
     const int32_t patch = y / TINY_PATCH * LLAVA_SIDE + x / TINY_PATCH;
     const int32_t at = y % TINY_PATCH * TINY_PATCH + x % TINY_PATCH;
-    return f->patches[((ptrdiff_t)view * f->n_patches + patch) * good->model.vision.patch_row + at];
+    return f->patches[((ptrdiff_t)view * f->n_patches + patch) * good->model.tower.patch_row + at];
 }
 
 static s2v_frame frame_of(const s2p_image *image, s2v_framing view)
@@ -341,9 +341,9 @@ static void removal_equals_masking(void **state)
         s2v_session *session = tiny_session(good, &options);
         prefill_only(session, &q, &removed);
         s2v_session_reset(session);
-        session->masks_instead = true;
+        session->trace.masks = true;
         prefill_only(session, &q, &hidden);
-        session->masks_instead = false;
+        session->trace.masks = false;
         assert_memory_equal(removed.kept, hidden.kept, sizeof removed.kept);
         CHECK_CASE(distance(hidden.first, removed.first) <= 1e-5, "view %d: %g", (int)views[v],
                    distance(hidden.first, removed.first));

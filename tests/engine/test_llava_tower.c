@@ -142,7 +142,7 @@ static void see(const question *q, float *tokens)
     s2v_engine *engine = tiny_open();
     const s2v_session_options options = tiny_session_options();
     s2v_session *session = tiny_session(engine, &options);
-    s2v_session_set_tap(session, keep_tokens, tokens);
+    s2v_session_set_trace(session, keep_tokens, tokens);
     CHECK_CASE(prefill(session, q, NULL, &error) == S2P_OK, "%s", error.message);
     s2v_session_free(session);
     s2v_engine_close(engine);

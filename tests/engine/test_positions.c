@@ -16,7 +16,7 @@ static void test_text_counts_on_all_three(void **state)
 {
     (void)state;
     static int32_t pos[3][MAX_TOKENS];
-    const s2v_segment text[] = { { 3, { 0, 0 } }, { 2, { 0, 0 } } };
+    const s2v_segment text[] = { { 3, { 0, 0 }, 0 }, { 2, { 0, 0 }, 0 } };
     assert_int_equal(run(text, 2, pos), 5);
     for (int k = 0; k < 3; k++)
         assert_memory_equal(pos[k], ((const int32_t[]){ 0, 1, 2, 3, 4 }), 5 * sizeof(int32_t));
@@ -27,7 +27,7 @@ static void test_picture_spans_its_longer_side(void **state)
     (void)state;
     static int32_t pos[3][MAX_TOKENS];
     /* three words, a 2 x 3 picture, two words: the text goes on at 3 + max(2, 3) */
-    const s2v_segment prompt[] = { { 3, { 0, 0 } }, { 0, { 2, 3 } }, { 2, { 0, 0 } } };
+    const s2v_segment prompt[] = { { 3, { 0, 0 }, 0 }, { 0, { 2, 3 }, 0 }, { 2, { 0, 0 }, 0 } };
     assert_int_equal(run(prompt, 3, pos), 8);
     assert_memory_equal(pos[0], ((const int32_t[]){ 0, 1, 2, 3, 3, 3, 3, 3, 3, 6, 7 }), 44);
     assert_memory_equal(pos[1], ((const int32_t[]){ 0, 1, 2, 3, 3, 3, 4, 4, 4, 6, 7 }), 44);
@@ -38,11 +38,23 @@ static void test_empty_text_is_nothing(void **state)
 {
     (void)state;
     static int32_t pos[3][MAX_TOKENS];
-    const s2v_segment prompt[] = { { 0, { 0, 0 } }, { 0, { 1, 1 } }, { 1, { 0, 0 } } };
+    const s2v_segment prompt[] = { { 0, { 0, 0 }, 0 }, { 0, { 1, 1 }, 0 }, { 1, { 0, 0 }, 0 } };
     assert_int_equal(run(prompt, 3, pos), 2);
     assert_int_equal(pos[0][0], 0);
     assert_int_equal(pos[0][1], 1);
     assert_int_equal(s2v_mrope(NULL, 0, (int32_t *const[3]){ NULL, NULL, NULL }), 0);
+}
+
+/* Plain RoPE: a picture takes as many places as it has rows, newlines included. */
+static void test_plain_counts_rows(void **state)
+{
+    (void)state;
+    static int32_t pos[3][MAX_TOKENS];
+    int32_t *const planes[3] = { pos[0], pos[1], pos[2] };
+    const s2v_segment prompt[] = { { 3, { 0, 0 }, 0 }, { 0, { 2, 3 }, 8 }, { 2, { 0, 0 }, 0 } };
+    assert_int_equal(s2v_positions_plain(prompt, 3, planes), 13);
+    for (int32_t i = 0; i < 13; i++)
+        for (int k = 0; k < 3; k++) assert_int_equal(pos[k][i], i);
 }
 
 /* On any prompt: time never goes back, no coordinate reaches what follows its segment. */
@@ -57,7 +69,8 @@ static void test_order(void **state)
         for (int s = 0; s < 6; s++) {
             const int32_t n_text = random_below(&seed, 2) ? 1 + random_below(&seed, 20) : 0;
             const s2p_grid grid = { 1 + random_below(&seed, 12), 1 + random_below(&seed, 12) };
-            segment[s] = (s2v_segment){ n_text, n_text ? (s2p_grid){ 0, 0 } : grid };
+            segment[s] =
+                (s2v_segment){ .n_text = n_text, .grid = n_text ? (s2p_grid){ 0, 0 } : grid };
             n += (size_t)(n_text ? n_text : grid.rows * grid.cols);
         }
         const int32_t next = run(segment, 6, pos);
@@ -74,6 +87,7 @@ int main(void)
         cmocka_unit_test(test_text_counts_on_all_three),
         cmocka_unit_test(test_picture_spans_its_longer_side),
         cmocka_unit_test(test_empty_text_is_nothing),
+        cmocka_unit_test(test_plain_counts_rows),
         cmocka_unit_test(test_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -141,7 +141,7 @@ typedef struct outcome {
     s2v_stats stats;
     int32_t kept[MAX_UNITS][MAX_ROWS], n_kept[MAX_UNITS], n_tokens[MAX_UNITS];
     int32_t n_rows, unit[MAX_ROWS], token[MAX_ROWS], pos[3][MAX_ROWS]; /* of the last rows */
-    int32_t n_cells[DEEP_LAYERS], next_pos;
+    int32_t n_slots[DEEP_LAYERS], next_pos;
     float logits[N_VOCABULARY];
 } outcome;
 
@@ -163,7 +163,7 @@ static inline void prefill_outcome(s2v_session *s, const question *q, outcome *o
     memcpy(o->unit, s->rows.unit, n);
     memcpy(o->token, s->rows.token, n);
     for (int plane = 0; plane < 3; plane++) memcpy(o->pos[plane], s->rows.pos[plane], n);
-    memcpy(o->n_cells, s->kv.n_cells, (size_t)s->kv.n_layers * sizeof(int32_t));
+    memcpy(o->n_slots, s->kv.n_slots, (size_t)s->kv.n_layers * sizeof(int32_t));
     memcpy(o->logits, s2v_session_logits(s), sizeof o->logits);
     o->next_pos = s->next_pos;
     for (int32_t u = 0; u < MAX_UNITS; u++) {

@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-#include "engine/run/session.h"
+#include "engine/run/job.h"
 #include "tiny_model.h"
 #include "picture.h"
 

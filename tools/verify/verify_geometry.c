@@ -197,7 +197,7 @@ static bool read_segment(const json_t *value, s2v_segment *out, int64_t *n_token
     size_t n = 0;
     int32_t *sides = s2_json_ints(value, &n);
     bool ok = false;
-    *out = (s2v_segment){ 0, { 0, 0 } };
+    *out = (s2v_segment){ .n_text = 0 };
     if (json_is_integer(value)) {
         const json_int_t count = json_integer_value(value);
         ok = count >= 0 && count <= MAX_PROMPT;

@@ -237,8 +237,8 @@ static void run_session(hf_case *c, s2v_engine *engine, const char *prompt)
     }
     c->n_seen = c->n_views_seen = 0;
     const bool is_exact = strcmp(c->pair, "f32") == 0;
-    if (is_exact) s2v_session_set_tap(session, tap, c);
-    session->tap_attention =
+    if (is_exact) s2v_session_set_trace(session, tap, c);
+    session->trace.attention =
         s2v_gguf_find_tensor(c->golden, "k0_rope") || s2v_gguf_find_tensor(c->golden, "attn.rows");
     const s2v_prompt p = {
         .raw = prompt, .images = c->view, .n_images = c->n_pictures, .image_options = c->size

@@ -6,6 +6,9 @@
  */
 #include "verify/verify_hf.h"
 
+#include "engine/vision/archs/llava_onevision.h"
+#include "engine/vision/archs/qwen_frame.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +19,7 @@
 static void compare_patch(hf_case *c, const s2v_frame *f, int32_t row_width, int32_t r,
                           const float *expected)
 {
-    const int32_t at = f->raster[r / 4] * 4 + r % 4, area = HF_PATCH * HF_PATCH;
+    const int32_t at = qwen_raster(f)[r / 4] * 4 + r % 4, area = HF_PATCH * HF_PATCH;
     const float *got = f->patches + (ptrdiff_t)at * row_width;
     for (int32_t ch = 0; ch < 3; ch++)
         for (int32_t t = 0; t < 2; t++)
@@ -50,7 +53,7 @@ static void check_view(hf_case *c, const s2v_model *model, const char *name)
     if (model->arch->frame(model, &view.view, &size, S2V_FRAMING_BASE, &frame, NULL) == S2P_OK) {
         for (size_t i = 0; i < n_rows; i++)
             if (rows[i] >= 0 && rows[i] < frame.n_patches)
-                compare_patch(c, &frame, model->vision.patch_row, rows[i],
+                compare_patch(c, &frame, model->tower.patch_row, rows[i],
                               values + i * 6 * HF_PATCH * HF_PATCH);
             else
                 s2_malformed(c->verdict, "%s: row %d is outside the picture", name, rows[i]);
@@ -64,15 +67,17 @@ static void check_view(hf_case *c, const s2v_model *model, const char *name)
 /* --- LLaVA-OneVision --------------------------------------------------------------- */
 
 /* Line y of a view, all columns whole patches cover. expected: [channel][lines][x], the line. */
-static bool is_line_close(const s2v_vision *v, const float *view, int32_t y, const float *expected,
-                          size_t n_lines)
+static bool is_line_close(const s2v_model *model, const float *view, int32_t y,
+                          const float *expected, size_t n_lines)
 {
+    const s2v_tower *v = &model->tower;
+    const llava_tower *own = model->own;
     for (int32_t ch = 0; ch < 3; ch++)
-        for (int32_t x = 0; x < v->side * v->patch; x++) {
-            const int32_t patch = y / v->patch * v->side + x / v->patch;
+        for (int32_t x = 0; x < own->side * v->patch; x++) {
+            const int32_t patch = y / v->patch * own->side + x / v->patch;
             const int32_t at = (ch * v->patch + y % v->patch) * v->patch + x % v->patch;
             const float got = view[(ptrdiff_t)patch * v->patch_row + at];
-            if (!(fabsf(expected[((size_t)ch * n_lines) * (size_t)v->image + (size_t)x] - got) <=
+            if (!(fabsf(expected[((size_t)ch * n_lines) * (size_t)own->image + (size_t)x] - got) <=
                   CLOSE))
                 return false;
         }
@@ -82,14 +87,15 @@ static bool is_line_close(const s2v_vision *v, const float *view, int32_t y, con
 static void compare_frame(hf_case *c, const s2v_model *model, const s2v_frame *f,
                           const int32_t *lines, size_t n_lines, const float *values)
 {
-    const s2v_vision *v = &model->vision;
-    const size_t per_view = 3 * n_lines * (size_t)v->image;
+    const s2v_tower *v = &model->tower;
+    const llava_tower *own = model->own;
+    const size_t per_view = 3 * n_lines * (size_t)own->image;
     for (int32_t view = 0; view < f->n_views; view++)
         for (size_t i = 0; i < n_lines; i++) {
             const float *patches = f->patches + (ptrdiff_t)view * f->n_patches * v->patch_row;
-            if (lines[i] < 0 || lines[i] >= v->side * v->patch) continue;
-            if (!is_line_close(v, patches, lines[i],
-                               values + (size_t)view * per_view + i * (size_t)v->image, n_lines))
+            if (lines[i] < 0 || lines[i] >= own->side * v->patch) continue;
+            if (!is_line_close(model, patches, lines[i],
+                               values + (size_t)view * per_view + i * (size_t)own->image, n_lines))
                 s2_differs(c->verdict, "pixel_values: line %d of view %d differs", lines[i], view);
         }
 }
@@ -103,7 +109,7 @@ static void check_views(hf_case *c, const s2v_model *model, const char *name)
     const float *values = s2_hf_floats(c->golden, key, &n_values);
     const bool is_anyres = strcmp(name, "anyres") == 0;
     const s2v_image_options o = { .framing = is_anyres ? S2V_FRAMING_ANYRES : S2V_FRAMING_SQUARE };
-    const size_t per_view = 3 * n_lines * (size_t)model->vision.image;
+    const size_t per_view = 3 * n_lines * (size_t)((const llava_tower *)model->own)->image;
     const int32_t n = is_anyres || !per_view ? 1 : (int32_t)(n_values / per_view);
     const int32_t first = c->n_pictures;
     if (!lines || !values || !s2_hf_add_pictures(c, is_anyres ? "base" : "pad", n, &o)) {
@@ -140,7 +146,7 @@ void s2_hf_check_pixels(hf_case *c, const s2v_model *model)
             continue;
         memcpy(view, name.data, n);
         view[n] = '\0';
-        if (model->vision.merge == 1)
+        if (model->tower.merge == 1)
             check_views(c, model, view);
         else
             check_view(c, model, view);

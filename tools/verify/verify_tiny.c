@@ -237,7 +237,7 @@ void s2_check_tiny(const json_t *golden, s2_verdict *verdict)
         s2_malformed(verdict, "%s", error.message);
     } else {
         json_t *b;
-        s2v_session_set_tap(c.session, tap, &c);
+        s2v_session_set_trace(c.session, tap, &c);
         json_object_foreach(json_object_get(golden, "budgets"), text, b)
         {
             check_budget(&c, text, b);

@@ -27,7 +27,7 @@ struct ggml_tensor *s2v_draw_keys(struct ggml_context *ctx, const s2v_decoder_pa
 struct ggml_tensor *s2v_draw_rope(struct ggml_context *ctx, const s2v_decoder_params *p,
                                   struct ggml_tensor *x, struct ggml_tensor *pos)
 {
-    if (p->sections[0] == 0)
+    if (p->n_planes == 1)
         return ggml_rope_ext(ctx, x, pos, NULL, p->head_dim, GGML_ROPE_TYPE_NEOX, p->n_ctx_train,
                              p->rope_base, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
     int sections[4] = { p->sections[0], p->sections[1], p->sections[2], p->sections[3] };
@@ -36,9 +36,9 @@ struct ggml_tensor *s2v_draw_rope(struct ggml_context *ctx, const s2v_decoder_pa
 }
 
 struct ggml_tensor *s2v_draw_cached(struct ggml_context *ctx, const s2v_decoder_params *p,
-                                    struct ggml_tensor *cache, int32_t n_cells)
+                                    struct ggml_tensor *cache, int32_t n_slots)
 {
-    return ggml_view_3d(ctx, cache, p->head_dim, n_cells, p->n_kv_heads, cache->nb[1],
+    return ggml_view_3d(ctx, cache, p->head_dim, n_slots, p->n_kv_heads, cache->nb[1],
                         ggml_row_size(cache->type, p->head_dim), 0);
 }
 
@@ -48,10 +48,11 @@ static struct ggml_tensor *last_column(struct ggml_context *ctx, struct ggml_ten
 }
 
 /* Attention of one layer; `n_out` rows come out: all of them, or the last. */
-static struct ggml_tensor *attention(s2v_graph *graph, const s2v_decoder_params *p,
-                                     const s2v_layer *layer, struct ggml_tensor *k_cache,
-                                     struct ggml_tensor *v_cache, int32_t n_past,
-                                     struct ggml_tensor *x, const s2v_span *span, bool is_last_only)
+static struct ggml_tensor *draw_attention(s2v_graph *graph, const s2v_decoder_params *p,
+                                          const s2v_layer *layer, struct ggml_tensor *k_cache,
+                                          struct ggml_tensor *v_cache, int32_t n_past,
+                                          struct ggml_tensor *x, const s2v_span *span,
+                                          bool is_last_only)
 {
     struct ggml_context *ctx = graph->ctx;
     const int64_t n = span->n, width = (int64_t)p->n_kv_heads * p->head_dim;
@@ -67,7 +68,7 @@ static struct ggml_tensor *attention(s2v_graph *graph, const s2v_decoder_params 
     q = s2v_draw_rope(ctx, p, q, span->pos);
     struct ggml_tensor *mask = span->mask;
     int64_t n_out = n;
-    if (is_last_only && n > 1) { /* the last row sees every cell */
+    if (is_last_only && n > 1) { /* the last row sees every slot */
         q = ggml_view_3d(ctx, q, p->head_dim, p->n_heads, 1, q->nb[1], q->nb[2],
                          (size_t)(n - 1) * q->nb[2]);
         mask = NULL;
@@ -99,7 +100,8 @@ struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder
         const bool is_last_only = span->last_row_only && i == p->n_layers - 1;
 
         struct ggml_tensor *x = s2v_draw_rms_norm(ctx, h, layer->attn_norm, p->rms_eps);
-        x = attention(graph, p, layer, kv->k[i], kv->v[i], kv->n_cells[i], x, span, is_last_only);
+        x = draw_attention(graph, p, layer, kv->k[i], kv->v[i], kv->n_slots[i], x, span,
+                           is_last_only);
         if (is_last_only) h = last_column(ctx, h);
         h = ggml_add(ctx, h, x);
 

@@ -26,13 +26,13 @@ struct ggml_tensor *s2v_draw_keys(struct ggml_context *ctx, const s2v_decoder_pa
 struct ggml_tensor *s2v_draw_rope(struct ggml_context *ctx, const s2v_decoder_params *p,
                                   struct ggml_tensor *x, struct ggml_tensor *pos);
 
-/* The first cells of a cache (or of a copy of it) as attention wants them: [head_dim, cells,
+/* The first slots of a cache (or of a copy of it) as attention wants them: [head_dim, slots,
  * kv_heads]. */
 struct ggml_tensor *s2v_draw_cached(struct ggml_context *ctx, const s2v_decoder_params *p,
-                                    struct ggml_tensor *cache, int32_t n_cells);
+                                    struct ggml_tensor *cache, int32_t n_slots);
 
 /* Hidden states [n_embd, n] in, the same (or [n_embd, 1] with last_row_only) out. Writes the rows'
- * keys and values behind the cells each layer has; the caller counts them afterwards. */
+ * keys and values behind the slots each layer has filled; the caller counts them afterwards. */
 struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder, s2v_kv *kv,
                                     struct ggml_tensor *h, const s2v_span *span, int32_t first,
                                     int32_t last);

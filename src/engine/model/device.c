@@ -105,6 +105,15 @@ static s2p_status check_threads(int32_t n_threads, s2p_error *error)
     return s2_fail(error, S2P_EINVAL, "%d threads are outside 0 to %d", n_threads, MAX_THREADS);
 }
 
+static s2p_status fail_device(const char *device, s2p_error *error)
+{
+    char known[256] = "";
+    for (size_t i = 0, n = 0; s2v_device_name(i) && n < sizeof known; i++)
+        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "",
+                              s2v_device_name(i));
+    return s2_fail(error, S2P_EINVAL, "no device '%.60s'; there are %s", device, known);
+}
+
 s2p_status s2v_devices_open(s2v_devices *out, const char *device, const char *rpc_server,
                             int32_t n_threads, s2p_error *error)
 {
@@ -122,8 +131,7 @@ s2p_status s2v_devices_open(s2v_devices *out, const char *device, const char *rp
     }
     if (device) {
         out->main = ggml_backend_dev_by_name(device);
-        if (!out->main)
-            return s2_fail(error, S2P_EINVAL, "no device '%s'; --list-devices names them", device);
+        if (!out->main) return fail_device(device, error);
     }
     return S2P_OK;
 }

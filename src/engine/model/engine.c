@@ -1,5 +1,7 @@
 /* engine.c - open a model: two validated files, one architecture, weights in their places. */
-#include "engine/run/session.h"
+#include "engine/model/engine.h"
+
+#include "engine/vision/arch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,19 +29,24 @@ static s2p_status find_arch(s2v_engine *engine, s2p_error *error)
     if (kind.size != 4 || memcmp(kind.data, "clip", 4) != 0)
         return s2_fail(error, S2P_EFORMAT, "the mmproj's architecture is '%.*s', expected 'clip'",
                        (int)(kind.size < 40 ? kind.size : 40), kind.data);
-    engine->model.arch = s2v_arch_find(name, projector);
-    if (engine->model.arch) return S2P_OK;
+    const s2v_arch *arch = engine->model.arch = s2v_arch_find(name, projector);
+    if (arch && arch->load) return S2P_OK;
     char known[256] = "";
-    for (size_t i = 0, n = 0; s2v_arch_at(i) && n < sizeof known; i++)
-        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s with %s", i ? ", " : "",
-                              s2v_arch_at(i)->name, s2v_arch_at(i)->projector);
+    s2v_architecture a;
+    for (size_t i = 0, n = 0; s2v_architecture_at(i, &a) && n < sizeof known; i++)
+        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s with %s", i ? ", " : "", a.name,
+                              a.projector);
+    if (arch)
+        return s2_fail(error, S2P_EUNSUPPORTED,
+                       "%s ('%s' with projector '%s') is not supported yet; known: %s", arch->title,
+                       arch->name, arch->projector, known);
     return s2_fail(error, S2P_EUNSUPPORTED,
                    "model '%.*s' with projector '%.*s' is not supported; known: %s",
                    (int)(name.size < 40 ? name.size : 40), name.data,
                    (int)(projector.size < 40 ? projector.size : 40), projector.data, known);
 }
 
-static s2p_status check_memory(const s2v_engine *engine, uint64_t needed, s2p_error *error)
+static s2p_status check_weights_fit(const s2v_engine *engine, uint64_t needed, s2p_error *error)
 {
     uint64_t available = engine->options.max_memory;
     if (available == 0) available = s2v_memory_available();
@@ -67,7 +74,7 @@ static s2p_status load_weights(s2v_engine *engine, int32_t gpu_layers, s2p_error
     if (st != S2P_OK) return st;
     st = engine->model.arch->load(&engine->model, &loader, engine->text, engine->mmproj, gpu_layers,
                                   error);
-    if (st == S2P_OK) st = check_memory(engine, s2v_loader_bytes(&loader), error);
+    if (st == S2P_OK) st = check_weights_fit(engine, s2v_loader_bytes(&loader), error);
     if (st == S2P_OK)
         st = s2v_loader_finish(&loader, engine->options.progress, engine->options.user);
     if (st != S2P_OK) {
@@ -85,16 +92,14 @@ static s2p_status open_engine(s2v_engine *engine, const s2v_engine_options *opti
 {
     if (!options->model_path || !options->mmproj_path)
         return s2_fail(error, S2P_EINVAL, "a model and an mmproj are both needed");
-    s2p_status st = s2v_gguf_open(&engine->text, options->model_path, error);
-    if (st == S2P_OK) st = s2v_gguf_open(&engine->mmproj, options->mmproj_path, error);
-    if (st == S2P_OK) st = find_arch(engine, error);
-    if (st == S2P_OK) st = s2v_tokenizer_create(&engine->tokenizer, engine->text, error);
-    if (st == S2P_OK)
-        st = s2v_devices_open(&engine->devices, options->device, options->rpc_server,
-                              options->n_threads, error);
+    TRY(s2v_gguf_open(&engine->text, options->model_path, error));
+    TRY(s2v_gguf_open(&engine->mmproj, options->mmproj_path, error));
+    TRY(find_arch(engine, error));
+    TRY(s2v_tokenizer_create(&engine->tokenizer, engine->text, error));
+    TRY(s2v_devices_open(&engine->devices, options->device, options->rpc_server, options->n_threads,
+                         error));
     const bool has_device = engine->devices.main != engine->devices.cpu;
-    if (st == S2P_OK) st = load_weights(engine, has_device ? options->gpu_layers : 0, error);
-    if (st != S2P_OK) return st;
+    TRY(load_weights(engine, has_device ? options->gpu_layers : 0, error));
     count_parameters(engine);
     const s2v_text name = text_key(engine->text, "general.name");
     const size_t n = name.size < sizeof engine->name - 1 ? name.size : sizeof engine->name - 1;
@@ -134,12 +139,12 @@ void s2v_engine_close(s2v_engine *engine)
 void s2v_engine_get_info(const s2v_engine *engine, s2v_engine_info *info)
 {
     const s2v_decoder_params *p = &engine->model.decoder.p;
-    const s2v_vision *v = &engine->model.vision;
+    const s2v_tower *v = &engine->model.tower;
     *info = (s2v_engine_info){
         .name = engine->name,
         .architecture = engine->model.arch->name,
         .device = ggml_backend_dev_name(engine->devices.main),
-        .template_name = engine->model.arch->template_name,
+        .template_name = engine->model.arch->chat_format,
         .n_layers = p->n_layers,
         .n_embd = p->n_embd,
         .n_heads = p->n_heads,

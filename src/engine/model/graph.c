@@ -1,6 +1,7 @@
 /* graph.c - the only place that talks to ggml's scheduler. */
 #include "engine/model/graph.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 s2p_status s2v_graph_init(s2v_graph *graph, const s2v_backends *backends, int32_t max_nodes,
@@ -79,4 +80,16 @@ s2p_status s2v_graph_compute(s2v_graph *graph, s2p_error *error)
     default:
         return s2_fail(error, S2P_EIO, "the device failed while computing");
     }
+}
+
+/* Only damaged weights make numbers anything but finite. */
+s2p_status s2v_graph_read(const struct ggml_tensor *from, float *out, s2p_error *error)
+{
+    const size_t n = (size_t)ggml_nelements(from);
+    ggml_backend_tensor_get(from, out, 0, n * sizeof *out);
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(out[i]))
+            return s2_fail(error, S2P_EFORMAT, "the model computed %s; its weights are damaged",
+                           isnan(out[i]) ? "NaN" : "infinity");
+    return S2P_OK;
 }

@@ -42,4 +42,8 @@ void s2v_graph_expand(s2v_graph *graph, struct ggml_tensor *node);
 /* Allocate, set the inputs, compute. Outputs (ggml_set_output) can be read until the next begin. */
 s2p_status s2v_graph_compute(s2v_graph *graph, s2p_error *error);
 
+/* Numbers the model computed, all of a contiguous F32 tensor, read back; S2P_EFORMAT unless all are
+ * finite. */
+s2p_status s2v_graph_read(const struct ggml_tensor *from, float *out, s2p_error *error);
+
 #endif /* S2_ENGINE_GRAPH_H */

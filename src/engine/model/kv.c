@@ -4,25 +4,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t row_width(const s2v_decoder *decoder)
+static int64_t cache_row_width(const s2v_decoder *decoder)
 {
     return (int64_t)decoder->p.n_kv_heads * decoder->p.head_dim;
 }
 
 uint64_t s2v_kv_bytes(const s2v_decoder *decoder, int32_t n_ctx, enum ggml_type type)
 {
-    return 2 * (uint64_t)ggml_row_size(type, row_width(decoder)) * (uint64_t)n_ctx *
+    return 2 * (uint64_t)ggml_row_size(type, cache_row_width(decoder)) * (uint64_t)n_ctx *
            (uint64_t)decoder->p.n_layers;
 }
 
-static s2p_status allocate(s2v_kv *kv, int where, ggml_backend_dev_t device, s2p_error *error)
+static s2p_status allocate_cache(s2v_kv *kv, int where, ggml_backend_dev_t device, s2p_error *error)
 {
     if (!ggml_get_first_tensor(kv->ctx[where])) return S2P_OK;
     kv->buffer[where] = ggml_backend_alloc_ctx_tensors_from_buft(
         kv->ctx[where], ggml_backend_dev_buffer_type(device));
     if (!kv->buffer[where])
-        return s2_fail(error, S2P_ENOMEM,
-                       "out of memory for a cache of %d tokens; use a smaller -c", kv->n_ctx);
+        return s2_fail(error, S2P_ENOMEM, "out of memory for a cache of %d tokens", kv->n_ctx);
     return S2P_OK;
 }
 
@@ -31,27 +30,27 @@ s2p_status s2v_kv_init(s2v_kv *kv, const s2v_decoder *decoder, const s2v_devices
 {
     const size_t n = (size_t)decoder->p.n_layers;
     *kv = (s2v_kv){ .n_ctx = n_ctx, .n_layers = decoder->p.n_layers, .type = type };
-    if (row_width(decoder) % ggml_blck_size(type) != 0 ||
+    if (cache_row_width(decoder) % ggml_blck_size(type) != 0 ||
         decoder->p.head_dim % ggml_blck_size(type) != 0)
         return s2_fail(error, S2P_EUNSUPPORTED,
                        "a cache of type %s needs heads of a multiple of %d", ggml_type_name(type),
                        (int)ggml_blck_size(type));
     kv->k = calloc(2 * n, sizeof *kv->k);
-    kv->n_cells = calloc(n, sizeof *kv->n_cells);
+    kv->n_slots = calloc(n, sizeof *kv->n_slots);
     const struct ggml_init_params params = { ggml_tensor_overhead() * 2 * n, NULL, true };
     for (int i = 0; i < 2; i++) kv->ctx[i] = ggml_init(params);
-    if (!kv->k || !kv->n_cells || !kv->ctx[0] || !kv->ctx[1]) {
+    if (!kv->k || !kv->n_slots || !kv->ctx[0] || !kv->ctx[1]) {
         s2v_kv_free(kv);
         return s2_fail(error, S2P_ENOMEM, "out of memory for the cache's table");
     }
     kv->v = kv->k + n;
     for (size_t i = 0; i < n; i++) {
         struct ggml_context *ctx = kv->ctx[(int32_t)i >= decoder->first_on_device];
-        kv->k[i] = ggml_new_tensor_2d(ctx, type, row_width(decoder), n_ctx);
-        kv->v[i] = ggml_new_tensor_2d(ctx, type, row_width(decoder), n_ctx);
+        kv->k[i] = ggml_new_tensor_2d(ctx, type, cache_row_width(decoder), n_ctx);
+        kv->v[i] = ggml_new_tensor_2d(ctx, type, cache_row_width(decoder), n_ctx);
     }
-    s2p_status st = allocate(kv, 0, devices->cpu, error);
-    if (st == S2P_OK) st = allocate(kv, 1, devices->main, error);
+    s2p_status st = allocate_cache(kv, 0, devices->cpu, error);
+    if (st == S2P_OK) st = allocate_cache(kv, 1, devices->main, error);
     if (st != S2P_OK) s2v_kv_free(kv);
     return st;
 }
@@ -63,13 +62,13 @@ void s2v_kv_free(s2v_kv *kv)
         ggml_free(kv->ctx[i]);
     }
     free(kv->k);
-    free(kv->n_cells);
+    free(kv->n_slots);
     *kv = (s2v_kv){ .n_ctx = 0 };
 }
 
 void s2v_kv_clear(s2v_kv *kv)
 {
-    if (kv->n_cells) memset(kv->n_cells, 0, (size_t)kv->n_layers * sizeof *kv->n_cells);
+    if (kv->n_slots) memset(kv->n_slots, 0, (size_t)kv->n_layers * sizeof *kv->n_slots);
 }
 
 struct ggml_tensor *s2v_kv_rows(struct ggml_context *ctx, struct ggml_tensor *cache, int32_t first,

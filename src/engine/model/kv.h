@@ -1,7 +1,7 @@
-/* kv.h - the key-value cache: one row of keys and one of values per layer and cell.
+/* kv.h - the key-value cache: one row of keys and one of values per layer and slot.
  *
- * Each layer counts its own cells, because pruning may leave early layers longer
- * than later ones. Rows are written after RoPE, so a cell needs no position.
+ * Each layer counts its own slots, because pruning may leave early layers longer
+ * than later ones. Rows are written after RoPE, so a slot needs no position.
  */
 #ifndef S2_ENGINE_KV_H
 #define S2_ENGINE_KV_H
@@ -12,7 +12,7 @@ typedef struct s2v_kv {
     int32_t n_ctx, n_layers;
     enum ggml_type type;
     struct ggml_tensor **k, **v; /* [n_layers], each [n_kv_heads * head_dim, n_ctx] */
-    int32_t *n_cells;            /* [n_layers] */
+    int32_t *n_slots;            /* [n_layers] filled, from the first */
     struct ggml_context *ctx[2]; /* CPU, main device */
     ggml_backend_buffer_t buffer[2];
 } s2v_kv;

@@ -1,4 +1,4 @@
-/* model.c - the decoder both architectures share: keys with ranges, tensors with shapes. */
+/* model.c - the decoder the architectures share: keys with ranges, tensors with shapes. */
 #include "engine/model/model.h"
 
 #include <math.h>
@@ -46,6 +46,7 @@ static s2p_status read_sections(s2v_decoder_params *p, const s2v_gguf *file, con
     char name[128];
     key_name(name, sizeof name, prefix, "rope.dimension_sections");
     const s2v_gguf_key *key = s2v_gguf_find_key(file, name);
+    p->n_planes = 1;
     if (!key) return S2P_OK;
     int64_t sum = 0;
     for (uint64_t i = 0; i < key->count && i < 4; i++) {
@@ -59,6 +60,7 @@ static s2p_status read_sections(s2v_decoder_params *p, const s2v_gguf *file, con
     if (key->count < 3 || key->count > 4 || sum * 2 != p->head_dim)
         return s2_fail(error, S2P_EFORMAT, "%s adds up to %lld pairs, expected %d", name,
                        (long long)sum, p->head_dim / 2);
+    if (p->sections[0] > 0) p->n_planes = 4;
     return S2P_OK;
 }
 
@@ -138,5 +140,5 @@ s2p_status s2v_decoder_load(s2v_decoder *decoder, s2v_loader *loader, const char
 void s2v_model_free(s2v_model *model)
 {
     free(model->decoder.layers);
-    free(model->vision.blocks);
+    free(model->own);
 }

@@ -9,6 +9,7 @@
 typedef struct s2v_decoder_params { /* Qwen2 and Qwen2-VL decoders */
     int32_t n_layers, n_embd, n_ff, n_heads, n_kv_heads, head_dim, n_vocab, n_ctx_train;
     int32_t sections[4]; /* M-RoPE; all 0: plain RoPE */
+    int32_t n_planes;    /* of positions the rotation reads: 4 with M-RoPE, 1 without */
     float rope_base, rms_eps;
 } s2v_decoder_params;
 
@@ -25,35 +26,22 @@ typedef struct s2v_decoder {
     int32_t first_on_device; /* layers from here on live on the main device */
 } s2v_decoder;
 
-typedef struct s2v_block {                                       /* of the vision tower */
-    struct ggml_tensor *norm1, *norm2, *norm1_bias, *norm2_bias; /* biases: LLaVA-OneVision */
-    struct ggml_tensor *q, *k, *v, *out, *q_bias, *k_bias, *v_bias, *out_bias;
-    struct ggml_tensor *gate, *up, *down, *gate_bias, *up_bias, *down_bias;
-} s2v_block;
-
-typedef struct s2v_vision {
+typedef struct s2v_tower { /* what every vision tower has; the rest is its architecture's own */
     int32_t n_blocks, n_embd, n_ff, n_heads, head_dim, n_out;
     int32_t patch, merge; /* pixels per patch side, patches per token side */
-    int32_t window;       /* tokens per window side */
-    int32_t full_every;   /* block i attends everywhere when (i + 1) % full_every == 0 */
-    int32_t image, side;  /* LLaVA-OneVision: pixels and tokens per side of a view */
-    bool has_tiles;       /* and views of tiles, as OneVision's 36 sizes want them */
     int32_t patch_values; /* 3 * patch * patch */
     int32_t patch_row;    /* the same, padded */
-    int64_t min_pixels, max_pixels;
     float eps, mean[3], std[3];
-    struct ggml_tensor *patch_embd;                      /* F32 [patch_row, n_embd] */
-    struct ggml_tensor *patch_bias, *pos_embd, *newline; /* LLaVA-OneVision; newline may be NULL */
-    struct ggml_tensor *post_norm, *mm0, *mm0_bias, *mm2, *mm2_bias;
-    s2v_block *blocks;
-} s2v_vision;
+    struct ggml_tensor *newline; /* [n_out] the rows of a picture that are no token; NULL: none */
+} s2v_tower;
 
 typedef struct s2v_arch s2v_arch;
 
 typedef struct s2v_model {
     const s2v_arch *arch;
     s2v_decoder decoder;
-    s2v_vision vision;
+    s2v_tower tower;
+    void *own; /* sizes and weights only its architecture knows: one block of memory, owned */
 } s2v_model;
 
 /* Read and check the keys of a Qwen2-family decoder (prefix "qwen2vl" or "qwen2"), then ask for its

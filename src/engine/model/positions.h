@@ -7,6 +7,7 @@
 typedef struct s2v_segment { /* a run of text, or one picture */
     int32_t n_text;          /* tokens; 0 for a picture */
     s2p_grid grid;           /* merged token grid of the picture */
+    int32_t n_rows;          /* rows it takes: its tokens, and newlines where a model has them */
 } s2v_segment;
 
 /* M-RoPE ids (time, row, column): pos[0..2] each [n tokens] out. Text counts on all three at once;
@@ -14,7 +15,7 @@ typedef struct s2v_segment { /* a run of text, or one picture */
  * largest id. Returns the position of the first generated token. */
 int32_t s2v_mrope(const s2v_segment *segment, size_t n_segments, int32_t *const pos[3]);
 
-/* Plain RoPE: 0, 1, 2, ... whatever the tokens are. Returns n. */
-int32_t s2v_positions_plain(int32_t n, int32_t *const pos[3]);
+/* Plain RoPE: 0, 1, 2, ... over all rows, whatever they are. Returns their number. */
+int32_t s2v_positions_plain(const s2v_segment *segment, size_t n_segments, int32_t *const pos[3]);
 
 #endif /* S2_ENGINE_POSITIONS_H */

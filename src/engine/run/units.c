@@ -4,22 +4,14 @@
  * any-res) has two grids over the same pixels: its budget is split by their token
  * counts, and each is a unit of its own; newlines belong to none and always stay.
  */
-#include "engine/run/prefill.h"
+#include "engine/run/units.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-int32_t s2v_frame_tokens(const s2v_frame *frame)
-{
-    int32_t n = 0;
-    for (int32_t p = 0; p < frame->n_parts; p++) n += s2v_part_tokens(&frame->part[p]);
-    return n;
-}
+/* --- making -------------------------------------------------------------------- */
 
-/* --- budgets ------------------------------------------------------------------- */
-
-static int32_t budget_of(const s2v_job *j, int32_t i)
+static int32_t picture_budget(const s2v_job *j, int32_t i)
 {
     const int32_t n_tokens = s2v_frame_tokens(&j->frames[i]);
     if (j->method->keeps_all) return n_tokens;
@@ -30,11 +22,11 @@ static int32_t budget_of(const s2v_job *j, int32_t i)
 }
 
 /* A picture seen whole and in tiles: each part gets its share of the budget by its tokens. */
-static s2p_status part_budget(const s2v_job *j, int32_t i, int32_t p, int32_t *out)
+static s2p_status part_budgets(const s2v_job *j, int32_t i, int32_t out[S2V_MAX_PARTS])
 {
     const s2v_frame *frame = &j->frames[i];
-    const int32_t budget = budget_of(j, i), n_tokens = s2v_frame_tokens(frame);
-    *out = budget;
+    const int32_t budget = picture_budget(j, i), n_tokens = s2v_frame_tokens(frame);
+    out[0] = budget;
     if (frame->n_parts == 1) return S2P_OK;
     if (budget < 2)
         return s2_fail(j->error, S2P_EINVAL,
@@ -42,42 +34,34 @@ static s2p_status part_budget(const s2v_job *j, int32_t i, int32_t p, int32_t *o
                        budget);
     const int32_t capped = budget < n_tokens ? budget : n_tokens;
     const double share = (double)s2v_part_tokens(&frame->part[0]) / n_tokens;
-    const double whole = fmin(fmax(rint(capped * share), 1.0), capped - 1.0);
-    *out = p == 0 ? (int32_t)whole : capped - (int32_t)whole;
-    return S2P_OK;
-}
-
-/* --- making -------------------------------------------------------------------- */
-
-static s2p_status make_unit(s2v_job *j, int32_t picture, int32_t part)
-{
-    const s2v_part *from = &j->frames[picture].part[part];
-    s2v_unit *u = &j->unit[S2V_MAX_PARTS * picture + part];
-    *u = (s2v_unit){ .picture = picture, .part = part, .n_tokens = s2v_part_tokens(from) };
-    s2p_status st = part_budget(j, picture, part, &u->budget);
-    if (st != S2P_OK) return st;
-    const size_t n_bytes = 2 * (size_t)u->n_tokens * sizeof *u->alive;
-    u->alive = malloc(n_bytes);
-    if (!u->alive) return s2_fail_memory(j->error, n_bytes, "the tokens of a picture");
-    u->row = u->alive + u->n_tokens;
-    s2p_plan **plan = &j->s->plans[picture].part[part];
-    st = s2p_plan_create(plan, from->grid);
-    if (st != S2P_OK) return s2_fail(j->error, st, "cannot make a plan: %s", s2p_status_text(st));
-    u->plan = *plan;
+    out[0] = (int32_t)fmin(fmax(rint(capped * share), 1.0), capped - 1.0);
+    out[1] = capped - out[0];
     return S2P_OK;
 }
 
 s2p_status s2v_units_make(s2v_job *j)
 {
+    s2v_plans *plans = &j->s->plans;
     bool is_pruned = false;
     for (int32_t i = 0; i < j->prompt->n_images; i++) {
-        j->s->plans[i].framing = j->frames[i].framing;
-        j->s->n_plans = i + 1;
+        plans->picture[i].framing = j->frames[i].framing;
+        plans->n = i + 1;
+        int32_t budget[S2V_MAX_PARTS];
+        TRY(part_budgets(j, i, budget));
         for (int32_t p = 0; p < j->frames[i].n_parts; p++) {
-            const s2p_status st = make_unit(j, i, p);
-            if (st != S2P_OK) return st;
-            const s2v_unit *u = &j->unit[S2V_MAX_PARTS * i + p];
-            is_pruned = is_pruned || u->budget < u->n_tokens;
+            const s2v_part *part = &j->frames[i].part[p];
+            const int32_t n = s2v_part_tokens(part);
+            const size_t n_bytes = 2 * (size_t)n * sizeof(int32_t);
+            s2v_unit *u = &j->unit[S2V_MAX_PARTS * i + p];
+            *u = (s2v_unit){ .picture = i, .part = p, .budget = budget[p], .n_tokens = n };
+            u->alive = malloc(n_bytes);
+            if (!u->alive) return s2_fail_memory(j->error, n_bytes, "the tokens of a picture");
+            u->row = u->alive + n;
+            const s2p_status st = s2p_plan_create(&plans->picture[i].part[p], part->grid);
+            if (st != S2P_OK)
+                return s2_fail(j->error, st, "cannot make a plan: %s", s2p_status_text(st));
+            u->plan = plans->picture[i].part[p];
+            is_pruned = is_pruned || u->budget < n;
         }
     }
     j->needs = is_pruned ? s2p_method_needs(j->method, &j->prune->choice) : 0;
@@ -91,7 +75,6 @@ void s2v_units_free(s2v_job *j)
         free(j->unit[u].feature);
     }
     free(j->unit);
-    free(j->text);
 }
 
 /* --- rows ---------------------------------------------------------------------- */
@@ -121,7 +104,7 @@ int32_t s2v_place_of(const int32_t *alive, int32_t n, int32_t token)
     return low;
 }
 
-static s2p_status read_rows(s2v_job *j, const int32_t *row, int32_t n, float **out)
+static s2p_status read_listed(s2v_job *j, const int32_t *row, int32_t n, float **out)
 {
     const size_t n_bytes = (size_t)n * (size_t)j->s->rows.hidden->ne[0] * sizeof **out;
     *out = malloc(n_bytes);
@@ -135,12 +118,12 @@ s2p_status s2v_units_read(s2v_job *j)
     s2p_status st = S2P_OK;
     for (int32_t u = 0; st == S2P_OK && (j->needs & S2P_NEED_FEATURE) && u < j->n_units; u++)
         if (j->unit[u].n_tokens > 0)
-            st = read_rows(j, j->unit[u].row, j->unit[u].n_tokens, &j->unit[u].feature);
+            st = read_listed(j, j->unit[u].row, j->unit[u].n_tokens, &j->unit[u].feature);
     if (st != S2P_OK || !(j->needs & S2P_NEED_TEXT)) return st;
     int32_t *row = malloc((size_t)j->n_text * sizeof *row);
     if (!row) return s2_fail(j->error, S2P_ENOMEM, "out of memory");
     for (int32_t i = 0; i < j->n_text; i++) row[i] = j->s->rows.n - j->n_text + i;
-    st = read_rows(j, row, j->n_text, &j->text);
+    st = read_listed(j, row, j->n_text, &j->text);
     free(row);
     return st;
 }

@@ -6,9 +6,9 @@
  * measured (a region without a pixel, or a side below 3), its structure counts as
  * flat: the budget is spread evenly and a note says so.
  */
-#include "engine/run/prefill.h"
+#include "engine/run/views.h"
 
-#include "image/image.h"
+#include "engine/vision/arch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 typedef struct gathering { /* one unit, and the arrays made of its rows */
     const s2v_job *job;
     const s2v_unit *unit;
-    const s2v_looks *looks;
+    const s2v_readings *readings;
     int32_t *prompt; /* [n_prompt] rows of the prompt as the unit sees it; NULL: not asked for */
     int32_t n_prompt, first_row;
     float *made[S2P_N_SIGNALS]; /* owned, like `prompt` */
@@ -67,9 +67,9 @@ static void take_heads(const float *from, const int32_t *row, int32_t n, int32_t
 
 static bool gather_erc(gathering *g, s2p_signal *out)
 {
-    if (!g->looks->erc) return true;
+    if (!g->readings->erc) return true;
     float *erc = make_signal(g, out, g->unit->n_alive, 1, 1);
-    if (erc) take_rows(g->looks->erc, g->unit->row, g->unit->n_alive, 1, erc);
+    if (erc) take_rows(g->readings->erc, g->unit->row, g->unit->n_alive, 1, erc);
     return erc != NULL;
 }
 
@@ -88,21 +88,21 @@ static bool gather_feature(gathering *g, s2p_signal *out)
 
 static bool gather_query_attn(gathering *g, s2p_signal *out)
 {
-    if (!g->looks->attention) return true;
-    const int32_t n = g->unit->n_alive, n_queries = g->looks->n_queries;
+    if (!g->readings->attention) return true;
+    const int32_t n = g->unit->n_alive, n_queries = g->readings->n_queries;
     float *attn = make_signal(g, out, n_queries, n, 1);
     for (int32_t q = 0; attn && q < n_queries; q++)
-        take_rows(g->looks->attention + (size_t)q * (size_t)g->job->s->rows.n, g->unit->row, n, 1,
-                  attn + (size_t)q * (size_t)n);
+        take_rows(g->readings->attention + (size_t)q * (size_t)g->job->s->rows.n, g->unit->row, n,
+                  1, attn + (size_t)q * (size_t)n);
     return attn != NULL;
 }
 
 static bool gather_last_attn(gathering *g, s2p_signal *out)
 {
-    if (!g->looks->attention) return true;
-    const size_t last = (size_t)(g->looks->n_queries - 1) * (size_t)g->job->s->rows.n;
+    if (!g->readings->attention) return true;
+    const size_t last = (size_t)(g->readings->n_queries - 1) * (size_t)g->job->s->rows.n;
     float *attn = make_signal(g, out, g->unit->n_alive, 1, 1);
-    if (attn) take_rows(g->looks->attention + last, g->unit->row, g->unit->n_alive, 1, attn);
+    if (attn) take_rows(g->readings->attention + last, g->unit->row, g->unit->n_alive, 1, attn);
     return attn != NULL;
 }
 
@@ -115,15 +115,15 @@ static size_t first_token(const gathering *g)
 
 static bool gather_vision_attn(gathering *g, s2p_signal *out)
 {
-    const float *attn = g->job->watched[g->unit->picture].attn;
+    const float *attn = g->job->tower_probe[g->unit->picture].attn;
     if (attn) *out = (s2p_signal){ attn + first_token(g), { 1, g->unit->n_tokens, 1 } };
     return true;
 }
 
 static bool gather_vision_key(gathering *g, s2p_signal *out)
 {
-    const float *key = g->job->watched[g->unit->picture].key;
-    const int32_t dim = g->job->watched[g->unit->picture].key_dim;
+    const float *key = g->job->tower_probe[g->unit->picture].key;
+    const int32_t dim = g->job->tower_probe[g->unit->picture].key_dim;
     if (key)
         *out = (s2p_signal){ key + first_token(g) * (size_t)dim, { g->unit->n_tokens, dim, 1 } };
     return true;
@@ -138,29 +138,30 @@ static bool gather_text(gathering *g, s2p_signal *out)
 static bool gather_last_query(gathering *g, s2p_signal *out)
 {
     const s2v_decoder_params *p = decoder_of(g);
-    *out = (s2p_signal){ g->looks->probe.last_query, { p->n_heads, p->head_dim, 1 } };
+    *out = (s2p_signal){ g->readings->probe.last_query, { p->n_heads, p->head_dim, 1 } };
     return true;
 }
 
 static bool gather_mean_query(gathering *g, s2p_signal *out)
 {
-    if (!g->looks->probe.mean_query) return true;
+    if (!g->readings->probe.mean_query) return true;
     const s2v_decoder_params *p = decoder_of(g);
     const size_t unit = (size_t)(g->unit - g->job->unit);
-    *out =
-        (s2p_signal){ g->looks->probe.mean_query + unit * (size_t)p->n_heads * (size_t)p->head_dim,
-                      { p->n_heads, p->head_dim, 1 } };
+    *out = (s2p_signal){ g->readings->probe.mean_query +
+                             unit * (size_t)p->n_heads * (size_t)p->head_dim,
+                         { p->n_heads, p->head_dim, 1 } };
     return true;
 }
 
 static bool gather_plain_key(gathering *g, s2p_signal *out)
 {
-    if (!g->looks->probe.plain_key) return true;
+    if (!g->readings->probe.plain_key) return true;
     const s2v_decoder_params *p = decoder_of(g);
     const s2v_unit *u = g->unit;
     float *key = make_signal(g, out, p->n_kv_heads, u->n_alive, p->head_dim);
     if (key)
-        take_heads(g->looks->probe.plain_key, u->row, u->n_alive, p->n_kv_heads, p->head_dim, key);
+        take_heads(g->readings->probe.plain_key, u->row, u->n_alive, p->n_kv_heads, p->head_dim,
+                   key);
     return key != NULL;
 }
 
@@ -185,22 +186,22 @@ static bool list_prompt(gathering *g)
 
 static bool gather_rotated_key(gathering *g, s2p_signal *out)
 {
-    if (!g->looks->probe.rotated_key) return true;
+    if (!g->readings->probe.rotated_key) return true;
     const s2v_decoder_params *p = decoder_of(g);
     float *key =
         list_prompt(g) ? make_signal(g, out, p->n_kv_heads, g->n_prompt, p->head_dim) : NULL;
     if (key)
-        take_heads(g->looks->probe.rotated_key, g->prompt, g->n_prompt, p->n_kv_heads, p->head_dim,
-                   key);
+        take_heads(g->readings->probe.rotated_key, g->prompt, g->n_prompt, p->n_kv_heads,
+                   p->head_dim, key);
     return key != NULL;
 }
 
 static bool gather_normed(gathering *g, s2p_signal *out)
 {
-    if (!g->looks->normed) return true;
+    if (!g->readings->normed) return true;
     const int32_t width = decoder_of(g)->n_embd;
     float *normed = list_prompt(g) ? make_signal(g, out, g->n_prompt, width, 1) : NULL;
-    if (normed) take_rows(g->looks->normed, g->prompt, g->n_prompt, (size_t)width, normed);
+    if (normed) take_rows(g->readings->normed, g->prompt, g->n_prompt, (size_t)width, normed);
     return normed != NULL;
 }
 
@@ -265,11 +266,12 @@ static s2p_status choose_with_picture(s2v_job *j, s2v_unit *u, s2p_view *view)
     const s2v_part *part = &frame->part[u->part];
     s2p_image picture = j->prompt->images[u->picture];
     s2_image squared = { .pixels = NULL }, resized = { .pixels = NULL };
+    const s2v_model *model = &j->s->engine->model;
     s2p_status st = S2P_OK;
-    if (frame->framing == S2V_FRAMING_SQUARE) {
-        st = s2v_square(&j->s->engine->model, &picture, &squared, j->error);
-        if (st == S2P_OK) picture = squared.view;
-    }
+    s2_size size;
+    if (model->arch->measured)
+        st = model->arch->measured(model, frame->framing, &picture, &size, &squared, j->error);
+    if (st == S2P_OK && squared.pixels) picture = squared.view;
     if (st == S2P_OK && s2v_job_options(j, u->picture).structure_from_resized) {
         st = s2_image_resize(&picture, part->width, part->height, &resized, j->error);
         if (st == S2P_OK) picture = resized.view;
@@ -280,7 +282,7 @@ static s2p_status choose_with_picture(s2v_job *j, s2v_unit *u, s2p_view *view)
     return st;
 }
 
-s2p_status s2v_select_unit(s2v_job *j, s2v_unit *u, int32_t stage, const s2v_looks *looks)
+s2p_status s2v_select_unit(s2v_job *j, s2v_unit *u, int32_t stage, const s2v_readings *readings)
 {
     s2p_view view = { .budget = u->budget,
                       .stage = stage,
@@ -292,7 +294,7 @@ s2p_status s2v_select_unit(s2v_job *j, s2v_unit *u, int32_t stage, const s2v_loo
         view.alive = u->alive;
         view.n_alive = u->n_alive;
     }
-    gathering g = { .job = j, .unit = u, .looks = looks };
+    gathering g = { .job = j, .unit = u, .readings = readings };
     s2p_status st = gather_signals(&g, &view);
     if (st == S2P_OK) st = choose_with_picture(j, u, &view);
     gathering_free(&g);

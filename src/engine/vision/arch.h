@@ -1,102 +1,85 @@
-/* arch.h - what a model architecture is: how to load it, how to see with it.
+/* arch.h - what a model architecture is: how to load it, how to see with it, how it goes on.
  *
- * One file in archs/ and one line in arch_table.c each. An architecture draws;
- * graph.c allocates and computes. The decoder is shared (decoder.c).
+ * One file in archs/ and one line in arch_table.c each. An architecture draws; graph.c allocates
+ * and computes. What only one of them needs stays in its own files: its weights behind
+ * s2v_model.own, its order of patches behind s2v_frame.own. Those that run on the shared decoder
+ * (decoder.c) name its functions; what methods look at inside the decoder (decoder_probe.c) is
+ * drawn from the same pieces.
  */
 #ifndef S2_ENGINE_ARCH_H
 #define S2_ENGINE_ARCH_H
 
-#include "engine/model/graph.h"
-#include "engine/model/model.h"
+#include "engine/model/decoder.h"
+#include "engine/model/positions.h"
+#include "engine/vision/frame.h"
+#include "image/geometry.h"
 #include "image/image.h"
 
-#define S2V_WINDOW_KINDS 4 /* whole, cut at the right, cut at the bottom, cut at both */
-#define S2V_MAX_PARTS 2    /* the whole picture, and the same in tiles */
-#define S2V_MAX_PEEKS 2    /* blocks of the tower looked into at once */
+#define S2V_MAX_TOWER_BLOCKS 2 /* of the tower looked into at once */
+#define S2V_WINDOW_KINDS 4     /* whole, cut at the right, cut at the bottom, cut at both */
 
-typedef struct s2v_part { /* tokens that may be pruned: a grid among the rows of a picture */
-    s2p_grid grid;
-    int32_t first;         /* row of its first token */
-    int32_t pitch;         /* rows from one line of the grid to the next */
-    int32_t width, height; /* pixels the whole picture had for it */
-} s2v_part;
+typedef struct
+    s2v_windows { /* patches that see each other and no others, one kind after the other */
+    int32_t count[S2V_WINDOW_KINDS];   /* windows of a kind */
+    int32_t patches[S2V_WINDOW_KINDS]; /* in one of them */
+} s2v_windows;
 
-typedef struct s2v_blend { /* weight * token is a share of the row */
-    int32_t view, token, row;
-    float weight;
-} s2v_blend;
-
-/* One picture as the tower wants it and as the decoder gets it; owned arrays. The tokens of view 0
- * are part 0 and the first rows. Other rows are blended from the other views; a row that belongs to
- * no part holds the model's newline and is never pruned. */
-typedef struct s2v_frame {
-    int32_t n_views;   /* times the tower runs */
-    int32_t n_patches; /* of one view */
-    float *patches;    /* [n_views][n_patches][patch_row] in the tower's order */
-    int32_t *pos;      /* [4][n_patches] row, column, row, column; NULL: the tower knows */
-    int32_t *raster; /* [tokens] where each raster token stands in the tower's order; NULL: there */
-    int32_t n_windows[S2V_WINDOW_KINDS];      /* attention windows of each kind, in this order */
-    int32_t window_patches[S2V_WINDOW_KINDS]; /* patches in one of them */
-
-    int32_t n_rows; /* of the decoder */
-    s2v_part part[S2V_MAX_PARTS];
-    int32_t n_parts;
-    s2v_blend *blend; /* of views 1 and up */
-    size_t n_blend;
-    s2v_framing framing; /* never S2V_FRAMING_AUTO; S2V_FRAMING_SQUARE: so is structure measured */
-} s2v_frame;
-
-void s2v_frame_free(s2v_frame *frame);
-
-/* Where token `t` of a part stands among the rows of its picture. */
-static inline int32_t s2v_part_row(const s2v_part *part, int32_t t)
-{
-    return part->first + t / part->grid.cols * part->pitch + t % part->grid.cols;
-}
-
-static inline int32_t s2v_part_tokens(const s2v_part *part)
-{
-    return part->grid.rows * part->grid.cols;
-}
-
-/* The picture in the middle of a square of the tower's mean colour; *out is owned by the caller. */
-s2p_status s2v_square(const s2v_model *model, const s2p_image *image, s2_image *out,
-                      s2p_error *error);
-
-typedef struct s2v_peek { /* queries and keys of one block: F32, n_embd values for each patch */
+typedef struct s2v_tower_qk { /* queries and keys of one block: F32, n_embd values for each patch */
     int32_t block;
     struct ggml_tensor *q, *k;   /* as rotated, in the tower's order */
     struct ggml_tensor *plain_k; /* before the rotation; NULL in a tower without one */
-    bool is_full;                /* every patch sees every other; else inside its window */
-} s2v_peek;
+    const s2v_windows *windows;  /* in which the block attends; NULL: everywhere */
+} s2v_tower_qk;
 
-typedef struct s2v_peeks { /* asked for: n and the blocks; the tower fills the rest */
+typedef struct s2v_tower_request { /* asked for: n and the blocks; the tower fills the rest */
     int32_t n;
     bool wants_plain; /* plain_k too */
-    s2v_peek block[S2V_MAX_PEEKS];
-} s2v_peeks;
+    s2v_tower_qk block[S2V_MAX_TOWER_BLOCKS];
+    const int32_t *raster; /* [tokens] where each raster token stands in the tower's order; NULL: in
+                              its place. The patches of a token are neighbours */
+} s2v_tower_request;
 
 struct s2v_arch {
-    const char *title;     /* as people call it */
-    const char *name;      /* general.architecture of the text model */
-    const char *projector; /* clip.projector_type of the mmproj */
-    const char *template_name;
+    const char *title;       /* as people call it */
+    const char *name;        /* general.architecture of the text model */
+    const char *projector;   /* clip.projector_type of the mmproj */
+    const char *chat_format; /* of text/template.h */
+
+    /* NULL: known by name only, and refused. */
     s2p_status (*load)(s2v_model *model, s2v_loader *loader, s2v_gguf *text, s2v_gguf *mmproj,
                        int32_t gpu_layers, s2p_error *error);
-    /* usual: what S2V_FRAMING_AUTO stands for in this prompt. */
+
+    /* What S2V_FRAMING_AUTO stands for in a prompt; NULL: always S2V_FRAMING_BASE. */
+    s2v_framing (*usual_framing)(int32_t n_images, bool is_pruned);
+
+    /* usual: what S2V_FRAMING_AUTO stands for here. */
     s2p_status (*frame)(const s2v_model *model, const s2p_image *image,
                         const s2v_image_options *options, s2v_framing usual, s2v_frame *out,
                         s2p_error *error);
-    /* Tokens of one view, [n_embd, tokens] in raster order. peeks: NULL, or blocks whose queries
-     * and keys become outputs of the graph. */
+
+    /* The picture as a framing shows it before resizing, on which structure is measured: *size,
+     * and its pixels in `out` unless that is NULL (owned by the caller; left empty where it is the
+     * source itself). NULL: always the source. */
+    s2p_status (*measured)(const s2v_model *model, s2v_framing framing, const s2p_image *source,
+                           s2_size *size, s2_image *out, s2p_error *error);
+
+    /* Tokens of one view, [n_embd, tokens] in raster order. Queries and keys of the blocks asked
+     * for become outputs of the graph. */
     struct ggml_tensor *(*vision)(s2v_graph *graph, const s2v_model *model, const s2v_frame *frame,
-                                  int32_t view, s2v_peeks *peeks);
+                                  int32_t view, s2v_tower_request *request);
+
+    /* Where the rows of a prompt stand; as in positions.h. */
+    int32_t (*positions)(const s2v_segment *segment, size_t n_segments, int32_t *const pos[3]);
+
+    /* Decoder layers [first, last) and the logits; as in decoder.h. */
+    struct ggml_tensor *(*layers)(s2v_graph *graph, const s2v_decoder *decoder, s2v_kv *kv,
+                                  struct ggml_tensor *h, const s2v_span *span, int32_t first,
+                                  int32_t last);
+    struct ggml_tensor *(*head)(s2v_graph *graph, const s2v_decoder *decoder,
+                                struct ggml_tensor *h);
 };
 
 /* By the architecture of the text model and the projector of the mmproj; NULL when unknown. */
 const s2v_arch *s2v_arch_find(s2v_text name, s2v_text projector);
-
-/* Names for the sentence when nothing fits; NULL past the end. */
-const s2v_arch *s2v_arch_at(size_t index);
 
 #endif /* S2_ENGINE_ARCH_H */

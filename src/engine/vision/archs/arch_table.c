@@ -1,14 +1,14 @@
-/* arch_table.c - every architecture the engine runs. */
+/* arch_table.c - every architecture the engine knows, and which of them it runs. */
 #include "engine/vision/arch.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-extern const s2v_arch arch_qwen2_5_vl, arch_llava_onevision;
+extern const s2v_arch arch_qwen2_5_vl, arch_llava_onevision, arch_qwen2_vl;
 
 static const s2v_arch *const archs[] = {
     &arch_qwen2_5_vl,
     &arch_llava_onevision,
+    &arch_qwen2_vl,
 };
 #define N_ARCHS (sizeof archs / sizeof *archs)
 
@@ -25,20 +25,12 @@ const s2v_arch *s2v_arch_find(s2v_text name, s2v_text projector)
     return NULL;
 }
 
-const s2v_arch *s2v_arch_at(size_t index) { return index < N_ARCHS ? archs[index] : NULL; }
-
 int s2v_architecture_at(size_t index, s2v_architecture *out)
 {
-    if (index >= N_ARCHS) return 0;
-    *out = (s2v_architecture){ archs[index]->title, archs[index]->name, archs[index]->projector };
-    return 1;
-}
-
-void s2v_frame_free(s2v_frame *frame)
-{
-    free(frame->patches);
-    free(frame->pos);
-    free(frame->raster);
-    free(frame->blend);
-    *frame = (s2v_frame){ .n_views = 0 };
+    for (size_t i = 0; i < N_ARCHS; i++) {
+        if (!archs[i]->load || index-- > 0) continue;
+        *out = (s2v_architecture){ archs[i]->title, archs[i]->name, archs[i]->projector };
+        return 1;
+    }
+    return 0;
 }

@@ -19,62 +19,14 @@
 
 #define MAX_SQUARE 8192 /* side of a picture padded to a square: 192 MiB of pixels */
 
-/* --- patches --------------------------------------------------------------------- */
-
-typedef struct cutter {
-    const s2v_vision *v;
-    float level[3][256]; /* byte -> normalised value */
-    float *at;           /* where the next patch goes */
-} cutter;
-
-static void cutter_init(cutter *c, const s2v_vision *v, float *patches)
-{
-    *c = (cutter){ .v = v, .at = patches };
-    for (int32_t ch = 0; ch < 3; ch++)
-        for (int32_t b = 0; b < 256; b++)
-            c->level[ch][b] = ((float)b * (1.0f / 255.0f) - v->mean[ch]) / v->std[ch];
-}
-
-/* [channel][y][x], as the convolution's weights are stored. */
-static void cut_patch(cutter *c, const s2p_image *image, int32_t top, int32_t left)
-{
-    const int32_t patch = c->v->patch;
-    for (int32_t y = 0; y < patch; y++) {
-        const uint8_t *pixel = image->pixels + (top + y) * image->stride + (ptrdiff_t)left * 3;
-        for (int32_t x = 0; x < patch; x++, pixel += 3)
-            for (int32_t ch = 0; ch < 3; ch++)
-                c->at[(ch * patch + y) * patch + x] = c->level[ch][pixel[ch]];
-    }
-    c->at += c->v->patch_row;
-}
-
-/* The view whose first pixel is (top, left). */
-static void cut_view(cutter *c, const s2p_image *image, int32_t top, int32_t left)
-{
-    for (int32_t row = 0; row < c->v->side; row++)
-        for (int32_t col = 0; col < c->v->side; col++)
-            cut_patch(c, image, top + row * c->v->patch, left + col * c->v->patch);
-}
-
-static s2p_status cut_resized(cutter *c, const s2p_image *image, s2p_error *error)
-{
-    s2_image resized;
-    const s2p_status st = s2_image_resize(image, c->v->image, c->v->image, &resized, error);
-    if (st != S2P_OK) return st;
-    cut_view(c, &resized.view, 0, 0);
-    s2_image_free(&resized);
-    return S2P_OK;
-}
-
 /* --- padding ---------------------------------------------------------------------- */
 
 /* `image` in the middle of a larger one of one colour. */
-static s2p_status pad(const s2p_image *image, s2_size size, const uint8_t colour[3], s2_image *out,
-                      s2p_error *error)
+static s2p_status pad_picture(const s2p_image *image, s2_size size, const uint8_t colour[3],
+                              s2_image *out, s2p_error *error)
 {
     s2_image padded;
-    const s2p_status st = s2_image_create(size.width, size.height, &padded, error);
-    if (st != S2P_OK) return st;
+    TRY(s2_image_create(size.width, size.height, &padded, error));
     const int32_t top = (size.height - image->height) / 2, left = (size.width - image->width) / 2;
     for (int32_t y = 0; y < size.height; y++) {
         uint8_t *row = padded.pixels + y * padded.view.stride;
@@ -87,18 +39,55 @@ static s2p_status pad(const s2p_image *image, s2_size size, const uint8_t colour
     return S2P_OK;
 }
 
-s2p_status s2v_square(const s2v_model *model, const s2p_image *image, s2_image *out,
-                      s2p_error *error)
+s2p_status s2v_llava_measured(const s2v_model *model, s2v_framing framing, const s2p_image *source,
+                              s2_size *size, s2_image *out, s2p_error *error)
 {
-    const int32_t side = image->width > image->height ? image->width : image->height;
+    *size = (s2_size){ source->width, source->height };
+    if (framing != S2V_FRAMING_SQUARE) return S2P_OK;
+    const int32_t side = source->width > source->height ? source->width : source->height;
     if (side > MAX_SQUARE)
         return s2_fail(error, S2P_ELIMIT,
                        "a picture of %dx%d pixels cannot be padded to a square: %d is the limit",
-                       image->width, image->height, MAX_SQUARE);
+                       source->width, source->height, MAX_SQUARE);
+    *size = (s2_size){ side, side };
+    if (!out || source->width == source->height) return S2P_OK;
     uint8_t colour[3];
     for (int ch = 0; ch < 3; ch++)
-        colour[ch] = (uint8_t)(fminf(fmaxf(model->vision.mean[ch], 0.0f), 1.0f) * 255.0f);
-    return pad(image, (s2_size){ side, side }, colour, out, error);
+        colour[ch] = (uint8_t)(fminf(fmaxf(model->tower.mean[ch], 0.0f), 1.0f) * 255.0f);
+    return pad_picture(source, *size, colour, out, error);
+}
+
+/* --- views ------------------------------------------------------------------------ */
+
+static s2p_status reserve_patches(const s2v_tower *v, s2v_frame *f, s2p_error *error)
+{
+    const size_t n = (size_t)f->n_views * (size_t)f->n_patches * (size_t)v->patch_row;
+    f->patches = calloc(n, sizeof *f->patches); /* the padding of a row stays zero */
+    return f->patches ? S2P_OK : s2_fail_memory(error, n * sizeof *f->patches, "patches");
+}
+
+/* The view whose first pixel is (top, left). */
+static void cut_view(const s2v_model *model, const s2p_image *image, int32_t top, int32_t left,
+                     float *patches)
+{
+    const s2v_tower *v = &model->tower;
+    const int32_t side = ((const llava_tower *)model->own)->side;
+    const s2v_levels level = s2v_tower_levels(v);
+    for (int32_t i = 0; i < side * side; i++, patches += v->patch_row)
+        s2v_tower_cut_patch(v, &level, image, top + i / side * v->patch, left + i % side * v->patch,
+                            patches);
+}
+
+/* View 0: the whole picture stretched. */
+static s2p_status cut_whole(const s2v_model *model, const s2p_image *image, s2v_frame *f,
+                            s2p_error *error)
+{
+    const int32_t side = ((const llava_tower *)model->own)->image;
+    s2_image resized;
+    TRY(s2_image_resize(image, side, side, &resized, error));
+    cut_view(model, &resized.view, 0, 0, f->patches);
+    s2_image_free(&resized);
+    return S2P_OK;
 }
 
 /* --- tiles ------------------------------------------------------------------------ */
@@ -116,26 +105,29 @@ static s2_size fitted_size(const s2p_image *image, s2_size best)
     return size;
 }
 
-static s2p_status cut_tiles(cutter *c, const s2p_image *image, s2_size fitted, s2_size best,
-                            s2p_error *error)
+/* Views 1 and up: the picture fitted into the tiles, black around it. */
+static s2p_status cut_tiles(const s2v_model *model, const s2p_image *image, s2_size fitted,
+                            s2_size best, s2v_frame *f, s2p_error *error)
 {
     static const uint8_t black[3] = { 0, 0, 0 };
+    const int32_t side = ((const llava_tower *)model->own)->image;
+    const ptrdiff_t per_view = (ptrdiff_t)f->n_patches * model->tower.patch_row;
     s2_image resized, padded;
-    s2p_status st = s2_image_resize(image, fitted.width, fitted.height, &resized, error);
-    if (st != S2P_OK) return st;
-    st = pad(&resized.view, best, black, &padded, error);
+    TRY(s2_image_resize(image, fitted.width, fitted.height, &resized, error));
+    const s2p_status st = pad_picture(&resized.view, best, black, &padded, error);
     s2_image_free(&resized);
     if (st != S2P_OK) return st;
-    for (int32_t top = 0; top < best.height; top += c->v->image)
-        for (int32_t left = 0; left < best.width; left += c->v->image)
-            cut_view(c, &padded.view, top, left);
+    float *view = f->patches + per_view;
+    for (int32_t top = 0; top < best.height; top += side)
+        for (int32_t left = 0; left < best.width; left += side, view += per_view)
+            cut_view(model, &padded.view, top, left, view);
     s2_image_free(&padded);
     return S2P_OK;
 }
 
 /* Which two of `n` samples make sample i of `to`, and the weight of the second: PyTorch's bilinear
  * interpolation with align_corners off, in its own precision. */
-static void neighbours(int32_t n, int32_t to, int32_t i, int32_t at[2], float weight[2])
+static void find_neighbours(int32_t n, int32_t to, int32_t i, int32_t at[2], float weight[2])
 {
     const float scale = (float)n / (float)to;
     const float from = fmaxf(scale * ((float)i + 0.5f) - 0.5f, 0.0f);
@@ -145,92 +137,63 @@ static void neighbours(int32_t n, int32_t to, int32_t i, int32_t at[2], float we
     weight[0] = 1.0f - weight[1];
 }
 
-typedef struct mosaic { /* tokens of all tiles as one grid */
-    const s2v_vision *v;
-    s2_anyres plan;
-    int32_t top, left; /* tokens of padding cut off there */
-} mosaic;
-
-static void add_blend(const mosaic *m, s2v_frame *f, int32_t row, int32_t y, int32_t x,
-                      float weight)
-{
-    if (!(weight > 0.0f)) return;
-    const int32_t side = m->v->side, across = m->plan.best.width / m->v->image;
-    y += m->top;
-    x += m->left;
-    f->blend[f->n_blend++] = (s2v_blend){ .view = 1 + y / side * across + x / side,
-                                          .token = y % side * side + x % side,
-                                          .row = row,
-                                          .weight = weight };
-}
-
-static s2p_status blend_tiles(const mosaic *m, s2v_frame *f, s2p_error *error)
+/* The tokens of all tiles as one grid, without those of the padding, shrunk where there are too
+ * many: up to four of them make a row. */
+static s2p_status blend_tiles(const llava_tower *own, const s2_anyres *plan, s2v_frame *f,
+                              s2p_error *error)
 {
     const s2v_part *part = &f->part[1];
-    const int32_t n = s2v_part_tokens(part);
+    const int32_t n = s2v_part_tokens(part), side = own->side;
+    const int32_t across = plan->best.width / own->image, down = plan->best.height / own->image;
+    const int32_t top = (down * side - plan->full_rows) / 2; /* tokens of padding cut off there */
+    const int32_t left = (across * side - plan->full_cols) / 2;
     f->blend = malloc((size_t)n * 4 * sizeof *f->blend);
     if (!f->blend) return s2_fail_memory(error, (size_t)n * 4 * sizeof *f->blend, "tiles");
     for (int32_t t = 0; t < n; t++) {
-        int32_t y[2], x[2];
-        float wy[2], wx[2];
-        neighbours(m->plan.full_rows, part->grid.rows, t / part->grid.cols, y, wy);
-        neighbours(m->plan.full_cols, part->grid.cols, t % part->grid.cols, x, wx);
-        for (int i = 0; i < 4; i++)
-            add_blend(m, f, s2v_part_row(part, t), y[i / 2], x[i % 2], wy[i / 2] * wx[i % 2]);
+        int32_t rows[2], cols[2];
+        float row_weight[2], col_weight[2];
+        find_neighbours(plan->full_rows, part->grid.rows, t / part->grid.cols, rows, row_weight);
+        find_neighbours(plan->full_cols, part->grid.cols, t % part->grid.cols, cols, col_weight);
+        for (int i = 0; i < 4; i++) {
+            const float weight = row_weight[i / 2] * col_weight[i % 2];
+            if (!(weight > 0.0f)) continue;
+            const int32_t y = rows[i / 2] + top, x = cols[i % 2] + left;
+            f->blend[f->n_blend++] = (s2v_blend){ .view = 1 + y / side * across + x / side,
+                                                  .token = y % side * side + x % side,
+                                                  .row = s2v_part_row(part, t),
+                                                  .weight = weight };
+        }
     }
     return S2P_OK;
 }
 
 /* --- the frame -------------------------------------------------------------------- */
 
-static s2p_status check_options(const s2v_vision *v, const s2v_image_options *o, s2p_error *error)
-{
-    if ((o->width > 0 || o->height > 0) && (o->width != v->image || o->height != v->image))
-        return s2_fail(error, S2P_EINVAL, "image size %dx%d: this tower sees %dx%d pixels",
-                       o->width, o->height, v->image, v->image);
-    if (o->min_pixels > 0 || o->max_pixels > 0)
-        return s2_fail(error, S2P_EINVAL, "min and max pixels: this tower has one size, %dx%d",
-                       v->image, v->image);
-    if ((unsigned)o->framing > S2V_FRAMING_SQUARE)
-        return s2_fail(error, S2P_EINVAL, "unknown framing %d", (int)o->framing);
-    return S2P_OK;
-}
-
-static s2p_status reserve(const s2v_vision *v, s2v_frame *f, s2p_error *error)
-{
-    const size_t n = (size_t)f->n_views * (size_t)f->n_patches * (size_t)v->patch_row;
-    f->patches = calloc(n, sizeof *f->patches); /* the padding of a row stays zero */
-    return f->patches ? S2P_OK : s2_fail_memory(error, n * sizeof *f->patches, "patches");
-}
-
 /* One view, then a newline. */
 static s2p_status frame_whole(const s2v_model *model, const s2p_image *image, bool has_newline,
                               s2v_frame *f, s2p_error *error)
 {
-    s2p_status st = reserve(&model->vision, f, error);
-    if (st != S2P_OK) return st;
+    s2_image squared = { .pixels = NULL };
+    s2_size size;
+    TRY(reserve_patches(&model->tower, f, error));
     f->n_rows += has_newline;
-    cutter c;
-    cutter_init(&c, &model->vision, f->patches);
-    if (f->framing != S2V_FRAMING_SQUARE) return cut_resized(&c, image, error);
-    s2_image squared;
-    st = s2v_square(model, image, &squared, error);
-    if (st != S2P_OK) return st;
-    st = cut_resized(&c, &squared.view, error);
+    TRY(s2v_llava_measured(model, f->framing, image, &size, &squared, error));
+    const s2p_status st = cut_whole(model, squared.pixels ? &squared.view : image, f, error);
     s2_image_free(&squared);
     return st;
 }
 
+/* The same view, then the tiles, a newline after each line of them. */
 static s2p_status frame_tiles(const s2v_model *model, const s2p_image *image, bool has_newline,
                               s2v_frame *f, s2p_error *error)
 {
-    const s2v_vision *v = &model->vision;
-    if (!v->has_tiles)
+    const llava_tower *own = model->own;
+    if (!own->has_tiles)
         return s2_fail(error, S2P_EUNSUPPORTED,
                        "the mmproj lists other tile sizes than LLaVA-OneVision's 36; see the "
                        "picture in its base view");
     const s2_anyres plan =
-        s2_anyres_plan((s2_size){ image->width, image->height }, v->image, v->side);
+        s2_anyres_plan((s2_size){ image->width, image->height }, own->image, own->side);
     if (plan.rows < 1 || plan.cols < 1)
         return s2_fail(error, S2P_EUNSUPPORTED,
                        "a picture of %dx%d pixels is too stretched for tiles", image->width,
@@ -244,40 +207,41 @@ static s2p_status frame_tiles(const s2v_model *model, const s2p_image *image, bo
                              .width = fitted.width,
                              .height = fitted.height };
     f->n_rows += plan.rows * f->part[1].pitch;
-
-    const int32_t rows = plan.best.height / v->image * v->side,
-                  cols = plan.best.width / v->image * v->side;
-    const mosaic m = { v, plan, (rows - plan.full_rows) / 2, (cols - plan.full_cols) / 2 };
-    s2p_status st = reserve(v, f, error);
-    if (st != S2P_OK) return st;
-    cutter c;
-    cutter_init(&c, v, f->patches);
-    st = cut_resized(&c, image, error);
-    if (st == S2P_OK) st = cut_tiles(&c, image, fitted, plan.best, error);
-    return st == S2P_OK ? blend_tiles(&m, f, error) : st;
+    TRY(reserve_patches(&model->tower, f, error));
+    TRY(cut_whole(model, image, f, error));
+    TRY(cut_tiles(model, image, fitted, plan.best, f, error));
+    return blend_tiles(own, &plan, f, error);
 }
 
 s2p_status s2v_llava_frame(const s2v_model *model, const s2p_image *image,
                            const s2v_image_options *options, s2v_framing usual, s2v_frame *out,
                            s2p_error *error)
 {
-    const s2v_vision *v = &model->vision;
-    s2p_status st = check_options(v, options, error);
-    if (st != S2P_OK) return st;
-    const bool has_newline = v->newline && !options->no_newline;
+    const llava_tower *own = model->own;
+    const s2v_image_options *o = options;
+    if ((o->width > 0 || o->height > 0) && (o->width != own->image || o->height != own->image))
+        return s2_fail(error, S2P_EINVAL, "image size %dx%d: this tower sees %dx%d pixels",
+                       o->width, o->height, own->image, own->image);
+    if (o->min_pixels > 0 || o->max_pixels > 0)
+        return s2_fail(error, S2P_EINVAL, "min and max pixels: this tower has one size, %dx%d",
+                       own->image, own->image);
+    if ((unsigned)o->framing > S2V_FRAMING_SQUARE)
+        return s2_fail(error, S2P_EINVAL, "unknown framing %d", (int)o->framing);
+
+    const bool has_newline = model->tower.newline && !o->no_newline;
     s2v_frame frame = { .n_views = 1, .n_parts = 1 };
-    frame.framing = options->framing != S2V_FRAMING_AUTO ? options->framing : usual;
-    frame.n_patches = frame.n_rows = v->side * v->side;
-    frame.part[0] = (s2v_part){
-        .grid = { v->side, v->side }, .pitch = v->side, .width = v->image, .height = v->image
-    };
-    st = frame.framing == S2V_FRAMING_ANYRES
-             ? frame_tiles(model, image, has_newline, &frame, error)
-             : frame_whole(model, image, has_newline, &frame, error);
-    if (st != S2P_OK) {
+    frame.framing = o->framing != S2V_FRAMING_AUTO ? o->framing : usual;
+    frame.n_patches = frame.n_rows = own->side * own->side;
+    frame.part[0] = (s2v_part){ .grid = { own->side, own->side },
+                                .pitch = own->side,
+                                .width = own->image,
+                                .height = own->image };
+    const s2p_status st = frame.framing == S2V_FRAMING_ANYRES
+                              ? frame_tiles(model, image, has_newline, &frame, error)
+                              : frame_whole(model, image, has_newline, &frame, error);
+    if (st == S2P_OK)
+        *out = frame;
+    else
         s2v_frame_free(&frame);
-        return st;
-    }
-    *out = frame;
-    return S2P_OK;
+    return st;
 }

@@ -2,10 +2,15 @@
 #ifndef S2_ENGINE_LLAVA_FRAME_H
 #define S2_ENGINE_LLAVA_FRAME_H
 
-#include "engine/vision/arch.h"
+#include "engine/vision/archs/llava_onevision.h"
 
 s2p_status s2v_llava_frame(const s2v_model *model, const s2p_image *image,
                            const s2v_image_options *options, s2v_framing usual, s2v_frame *out,
                            s2p_error *error);
+
+/* S2V_FRAMING_SQUARE: the picture in the middle of a square of the tower's mean colour; as
+ * s2v_arch.measured. */
+s2p_status s2v_llava_measured(const s2v_model *model, s2v_framing framing, const s2p_image *source,
+                              s2_size *size, s2_image *out, s2p_error *error);
 
 #endif /* S2_ENGINE_LLAVA_FRAME_H */

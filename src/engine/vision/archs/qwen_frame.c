@@ -8,7 +8,6 @@
  */
 #include "engine/vision/archs/qwen_frame.h"
 
-#include "base/checked.h"
 #include "image/geometry.h"
 #include "image/image.h"
 
@@ -16,10 +15,11 @@
 
 #define MAX_TOKENS 16384
 
-static s2p_status target_size(const s2v_vision *v, const s2p_image *image,
-                              const s2v_image_options *options, s2_size *out, s2p_error *error)
+static s2p_status qwen_size(const s2v_model *model, const s2p_image *image,
+                            const s2v_image_options *options, s2_size *out, s2p_error *error)
 {
-    const int32_t unit = v->patch * v->merge;
+    const qwen_tower *own = model->own;
+    const int32_t unit = model->tower.patch * model->tower.merge;
     if (options->width > 0 || options->height > 0) {
         if (options->width < unit || options->height < unit || options->width % unit != 0 ||
             options->height % unit != 0)
@@ -28,8 +28,8 @@ static s2p_status target_size(const s2v_vision *v, const s2p_image *image,
         *out = (s2_size){ options->width, options->height };
     } else {
         const s2_size in = { image->width, image->height };
-        const int64_t low = options->min_pixels > 0 ? options->min_pixels : v->min_pixels;
-        const int64_t high = options->max_pixels > 0 ? options->max_pixels : v->max_pixels;
+        const int64_t low = options->min_pixels > 0 ? options->min_pixels : own->min_pixels;
+        const int64_t high = options->max_pixels > 0 ? options->max_pixels : own->max_pixels;
         if (low > high)
             return s2_fail(error, S2P_EINVAL, "min pixels %lld is above max pixels %lld",
                            (long long)low, (long long)high);
@@ -46,71 +46,46 @@ static s2p_status target_size(const s2v_vision *v, const s2p_image *image,
     return S2P_OK;
 }
 
-typedef struct cutter {
-    const s2v_vision *v;
-    const s2p_image *image; /* already resized */
-    float level[3][256];    /* byte -> normalised value */
-    s2v_frame *frame;
-    int32_t at; /* patches placed so far */
-} cutter;
-
-/* [channel][y][x], as the convolution's weights are stored. */
-static void cut_patch(cutter *c, int32_t row, int32_t col)
+/* Cut the resized picture. Windows of one kind stand side by side: bit 0 of the kind: cut off at
+ * the right, bit 1: at the bottom. */
+static s2p_status qwen_cut(const s2v_model *model, const s2p_image *image, s2v_frame *f,
+                           s2p_error *error)
 {
-    const int32_t patch = c->v->patch;
-    float *out = c->frame->patches + (ptrdiff_t)c->at * c->v->patch_row;
-    for (int32_t y = 0; y < patch; y++) {
-        const uint8_t *pixel =
-            c->image->pixels + (row * patch + y) * c->image->stride + (ptrdiff_t)col * patch * 3;
-        for (int32_t x = 0; x < patch; x++, pixel += 3)
-            for (int32_t ch = 0; ch < 3; ch++)
-                out[(ch * patch + y) * patch + x] = c->level[ch][pixel[ch]];
-    }
-    for (int32_t plane = 0; plane < 4; plane++)
-        c->frame->pos[plane * c->frame->n_patches + c->at] = plane % 2 ? col : row;
-    c->at++;
-}
-
-static void cut_token(cutter *c, int32_t row, int32_t col)
-{
-    const int32_t merge = c->v->merge;
-    c->frame->raster[row * c->frame->part[0].grid.cols + col] = c->at / (merge * merge);
-    for (int32_t y = 0; y < merge; y++)
-        for (int32_t x = 0; x < merge; x++) cut_patch(c, row * merge + y, col * merge + x);
-}
-
-/* All windows of one kind: bit 0 cut off at the right, bit 1 at the bottom. */
-static void cut_windows(cutter *c, int32_t kind)
-{
-    s2v_frame *f = c->frame;
+    const s2v_tower *v = &model->tower;
     const s2p_grid grid = f->part[0].grid;
-    const int32_t side = c->v->window, merge = c->v->merge;
-    for (int32_t r0 = 0; r0 < grid.rows; r0 += side)
-        for (int32_t c0 = 0; c0 < grid.cols; c0 += side) {
-            const int32_t r1 = r0 + side < grid.rows ? r0 + side : grid.rows;
-            const int32_t c1 = c0 + side < grid.cols ? c0 + side : grid.cols;
-            if ((c1 - c0 < side ? 1 : 0) + (r1 - r0 < side ? 2 : 0) != kind) continue;
-            for (int32_t row = r0; row < r1; row++)
-                for (int32_t col = c0; col < c1; col++) cut_token(c, row, col);
-            f->n_windows[kind]++;
-            f->window_patches[kind] = (r1 - r0) * (c1 - c0) * merge * merge;
-        }
-}
-
-static s2p_status cut_all(const s2v_vision *v, const s2p_image *resized, s2v_frame *f,
-                          s2p_error *error)
-{
-    const size_t n = (size_t)f->n_patches;
+    const int32_t side = ((const qwen_tower *)model->own)->window, merge = v->merge;
+    const int32_t per_token = merge * merge;
+    const size_t n = (size_t)f->n_patches, n_list = 4 * n + (size_t)f->n_rows;
+    f->n_own_bytes = sizeof(qwen_order) + n_list * sizeof(int32_t);
+    qwen_order *order = f->own = calloc(1, f->n_own_bytes);
     f->patches = calloc(n * (size_t)v->patch_row, sizeof *f->patches); /* the padding stays zero */
-    f->pos = malloc(4 * n * sizeof *f->pos);
-    f->raster = malloc(n * sizeof *f->raster);
-    if (!f->patches || !f->pos || !f->raster)
+    if (!f->patches || !order)
         return s2_fail_memory(error, n * (size_t)v->patch_row * sizeof *f->patches, "patches");
-    cutter c = { .v = v, .image = resized, .frame = f };
-    for (int32_t ch = 0; ch < 3; ch++)
-        for (int32_t b = 0; b < 256; b++)
-            c.level[ch][b] = ((float)b * (1.0f / 255.0f) - v->mean[ch]) / v->std[ch];
-    for (int32_t kind = 0; kind < S2V_WINDOW_KINDS; kind++) cut_windows(&c, kind);
+    int32_t *pos = order->list, *raster = order->list + 4 * n;
+    float *patch = f->patches;
+    const s2v_levels level = s2v_tower_levels(v);
+
+    int32_t at = 0; /* patches placed so far */
+    for (int32_t kind = 0; kind < S2V_WINDOW_KINDS; kind++)
+        for (int32_t r0 = 0; r0 < grid.rows; r0 += side)
+            for (int32_t c0 = 0; c0 < grid.cols; c0 += side) {
+                const int32_t r1 = r0 + side < grid.rows ? r0 + side : grid.rows;
+                const int32_t c1 = c0 + side < grid.cols ? c0 + side : grid.cols;
+                if ((c1 - c0 < side ? 1 : 0) + (r1 - r0 < side ? 2 : 0) != kind) continue;
+                order->windows.count[kind]++;
+                order->windows.patches[kind] = (r1 - r0) * (c1 - c0) * per_token;
+                for (int32_t token = 0; token < (r1 - r0) * (c1 - c0); token++) {
+                    const int32_t r = r0 + token / (c1 - c0), c = c0 + token % (c1 - c0);
+                    raster[r * grid.cols + c] = at / per_token;
+                    for (int32_t i = 0; i < per_token; i++, at++, patch += v->patch_row) {
+                        const int32_t row = r * merge + i / merge, col = c * merge + i % merge;
+                        s2v_tower_cut_patch(v, &level, image, row * v->patch, col * v->patch,
+                                            patch);
+                        for (size_t plane = 0; plane < 4; plane++)
+                            pos[plane * n + (size_t)at] = plane % 2 ? col : row;
+                    }
+                }
+            }
     return S2P_OK;
 }
 
@@ -119,31 +94,26 @@ s2p_status s2v_qwen_frame(const s2v_model *model, const s2p_image *image,
                           s2p_error *error)
 {
     (void)usual; /* there is one way to see a picture */
-    const s2v_vision *v = &model->vision;
     if (options->framing != S2V_FRAMING_AUTO && options->framing != S2V_FRAMING_BASE)
         return s2_fail(error, S2P_EUNSUPPORTED,
                        "this model sees a picture as a whole, in one view; tiles and squares are "
                        "for LLaVA-OneVision");
     s2_size size;
-    s2p_status st = target_size(v, image, options, &size, error);
-    if (st != S2P_OK) return st;
-
     s2_image resized;
-    st = s2_image_resize(image, size.width, size.height, &resized, error);
-    if (st != S2P_OK) return st;
-    const int32_t unit = v->patch * v->merge;
+    TRY(qwen_size(model, image, options, &size, error));
+    TRY(s2_image_resize(image, size.width, size.height, &resized, error));
+    const int32_t unit = model->tower.patch * model->tower.merge;
     const s2p_grid grid = { size.height / unit, size.width / unit };
     s2v_frame frame = { .n_views = 1, .n_parts = 1, .framing = S2V_FRAMING_BASE };
     frame.n_rows = grid.rows * grid.cols;
-    frame.n_patches = frame.n_rows * v->merge * v->merge;
+    frame.n_patches = frame.n_rows * model->tower.merge * model->tower.merge;
     frame.part[0] =
         (s2v_part){ .grid = grid, .pitch = grid.cols, .width = size.width, .height = size.height };
-    st = cut_all(v, &resized.view, &frame, error);
+    const s2p_status st = qwen_cut(model, &resized.view, &frame, error);
     s2_image_free(&resized);
-    if (st != S2P_OK) {
+    if (st == S2P_OK)
+        *out = frame;
+    else
         s2v_frame_free(&frame);
-        return st;
-    }
-    *out = frame;
-    return S2P_OK;
+    return st;
 }

@@ -1,8 +1,25 @@
-/* qwen_frame.h - the tower's input for Qwen2-VL and Qwen2.5-VL. */
+/* qwen_frame.h - the tower's input for Qwen2.5-VL, and the order its patches stand in. */
 #ifndef S2_ENGINE_QWEN_FRAME_H
 #define S2_ENGINE_QWEN_FRAME_H
 
-#include "engine/vision/arch.h"
+#include "engine/vision/archs/qwen2_5_vl.h"
+
+typedef struct qwen_order { /* s2v_frame.own */
+    s2v_windows windows;    /* those of a kind side by side */
+    int32_t list[];         /* positions, then raster */
+} qwen_order;
+
+/* [4][n_patches] row, column, row, column of each patch. */
+static inline const int32_t *qwen_positions(const s2v_frame *frame)
+{
+    return ((const qwen_order *)frame->own)->list;
+}
+
+/* [tokens] where each raster token stands in the tower's order. */
+static inline const int32_t *qwen_raster(const s2v_frame *frame)
+{
+    return qwen_positions(frame) + 4 * (ptrdiff_t)frame->n_patches;
+}
 
 s2p_status s2v_qwen_frame(const s2v_model *model, const s2p_image *image,
                           const s2v_image_options *options, s2v_framing usual, s2v_frame *out,

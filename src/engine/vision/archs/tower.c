@@ -1,12 +1,12 @@
-/* tower.c - what every architecture does alike: keys of the mmproj, its blocks, handing them out.
- */
+/* tower.c - what the architectures do alike: keys, blocks and merger of the mmproj, patches. */
 #include "engine/vision/archs/tower.h"
+
+#include "engine/model/draw.h"
 
 #include <math.h>
 #include <stdio.h>
 
-static s2p_status read_floats(const s2v_gguf *file, const char *name, float out[3],
-                              s2p_error *error)
+static s2p_status read_three(const s2v_gguf *file, const char *name, float out[3], s2p_error *error)
 {
     const s2v_gguf_key *key = s2v_gguf_find_key(file, name);
     for (uint64_t i = 0; i < 3; i++) {
@@ -18,7 +18,7 @@ static s2p_status read_floats(const s2v_gguf *file, const char *name, float out[
     return S2P_OK;
 }
 
-s2p_status s2v_tower_keys(s2v_vision *v, const s2v_gguf *file, s2p_error *error)
+s2p_status s2v_tower_keys(s2v_tower *v, const s2v_gguf *file, s2p_error *error)
 {
     static const char prefix[] = "clip.vision";
     TRY(s2v_key_int(file, prefix, "block_count", 1, S2V_MAX_LAYERS, &v->n_blocks, error));
@@ -27,8 +27,8 @@ s2p_status s2v_tower_keys(s2v_vision *v, const s2v_gguf *file, s2p_error *error)
     TRY(s2v_key_int(file, prefix, "patch_size", 1, 64, &v->patch, error));
     TRY(s2v_key_int(file, prefix, "projection_dim", 1, 1 << 17, &v->n_out, error));
     TRY(s2v_key_float(file, prefix, "attention.layer_norm_epsilon", 0.0, 1.0, &v->eps, error));
-    TRY(read_floats(file, "clip.vision.image_mean", v->mean, error));
-    TRY(read_floats(file, "clip.vision.image_std", v->std, error));
+    TRY(read_three(file, "clip.vision.image_mean", v->mean, error));
+    TRY(read_three(file, "clip.vision.image_std", v->std, error));
     for (int i = 0; i < 3; i++)
         if (!(v->std[i] > 0.0f))
             return s2_fail(error, S2P_EFORMAT, "clip.vision.image_std[%d] is %g, expected above 0",
@@ -58,16 +58,26 @@ bool s2v_tower_has_swapped_ffn(const s2v_gguf *file, int32_t n_embd)
     return down && down->ne[0] == n_embd && down->ne[1] != n_embd;
 }
 
+s2p_status s2v_tower_ffn_width(s2v_tower *v, const s2v_gguf *file, const char *name,
+                               s2p_error *error)
+{
+    const s2v_gguf_tensor *tensor = s2v_gguf_find_tensor(file, name);
+    if (!tensor || tensor->ne[1] > (1 << 20))
+        return s2_fail(error, S2P_EFORMAT, "the mmproj has no tensor '%s'", name);
+    v->n_ff = (int32_t)tensor->ne[1];
+    return S2P_OK;
+}
+
 s2p_status s2v_tower_fits(const s2v_model *model, s2p_error *error)
 {
-    if (model->vision.n_out == model->decoder.p.n_embd) return S2P_OK;
+    if (model->tower.n_out == model->decoder.p.n_embd) return S2P_OK;
     return s2_fail(error, S2P_EFORMAT,
                    "the mmproj makes rows of %d, the model takes %d: pass the mmproj published "
                    "with the model",
-                   model->vision.n_out, model->decoder.p.n_embd);
+                   model->tower.n_out, model->decoder.p.n_embd);
 }
 
-void s2v_tower_load_block(s2v_block *b, s2v_loader *l, const s2v_vision *v, int32_t i,
+void s2v_tower_load_block(s2v_block *b, s2v_loader *l, const s2v_tower *v, int32_t i,
                           bool is_swapped)
 {
     const int64_t n = v->n_embd, ff = v->n_ff, pad = s2v_round_up(v->n_ff, 32);
@@ -91,18 +101,55 @@ void s2v_tower_load_block(s2v_block *b, s2v_loader *l, const s2v_vision *v, int3
     b->down_bias = s2v_loader_get(l, down_bias, i, S2V_USE_VECTOR, n, 1);
 }
 
-void s2v_tower_show(s2v_peeks *peeks, int32_t i, bool is_full, struct ggml_tensor *q,
-                    struct ggml_tensor *k, struct ggml_tensor *plain_k)
+void s2v_tower_load_merger(s2v_merger *m, s2v_loader *l, int64_t wide, int64_t hidden,
+                           int64_t n_out)
 {
-    for (int32_t p = 0; peeks && p < peeks->n; p++) {
-        s2v_peek *peek = &peeks->block[p];
-        if (peek->block != i) continue;
-        peek->q = q;
-        peek->k = k;
-        peek->plain_k = peeks->wants_plain ? plain_k : NULL;
-        peek->is_full = is_full;
+    m->mm0 = s2v_loader_get(l, "mm.0.weight", -1, S2V_USE_MATRIX, wide, hidden);
+    m->mm0_bias = s2v_loader_get(l, "mm.0.bias", -1, S2V_USE_VECTOR, hidden, 1);
+    m->mm2 = s2v_loader_get(l, "mm.2.weight", -1, S2V_USE_MATRIX, hidden, n_out);
+    m->mm2_bias = s2v_loader_get(l, "mm.2.bias", -1, S2V_USE_VECTOR, n_out, 1);
+}
+
+struct ggml_tensor *s2v_tower_draw_merger(struct ggml_context *ctx, const s2v_merger *m,
+                                          struct ggml_tensor *h)
+{
+    h = ggml_gelu_erf(ctx, s2v_draw_linear(ctx, m->mm0, m->mm0_bias, h));
+    return s2v_draw_linear(ctx, m->mm2, m->mm2_bias, h);
+}
+
+s2v_levels s2v_tower_levels(const s2v_tower *v)
+{
+    s2v_levels level;
+    for (int32_t ch = 0; ch < 3; ch++)
+        for (int32_t b = 0; b < 256; b++)
+            level.of[ch][b] = ((float)b * (1.0f / 255.0f) - v->mean[ch]) / v->std[ch];
+    return level;
+}
+
+void s2v_tower_cut_patch(const s2v_tower *v, const s2v_levels *level, const s2p_image *image,
+                         int32_t top, int32_t left, float *out)
+{
+    const int32_t patch = v->patch;
+    for (int32_t y = 0; y < patch; y++) {
+        const uint8_t *pixel = image->pixels + (top + y) * image->stride + (ptrdiff_t)left * 3;
+        for (int32_t x = 0; x < patch; x++, pixel += 3)
+            for (int32_t ch = 0; ch < 3; ch++)
+                out[(ch * patch + y) * patch + x] = level->of[ch][pixel[ch]];
+    }
+}
+
+void s2v_tower_show(s2v_tower_request *request, int32_t i, const s2v_windows *windows,
+                    struct ggml_tensor *q, struct ggml_tensor *k, struct ggml_tensor *plain_k)
+{
+    for (int32_t b = 0; b < request->n; b++) {
+        s2v_tower_qk *qk = &request->block[b];
+        if (qk->block != i) continue;
+        qk->q = q;
+        qk->k = k;
+        qk->plain_k = request->wants_plain ? plain_k : NULL;
+        qk->windows = windows;
         ggml_set_output(q);
         ggml_set_output(k);
-        if (peek->plain_k) ggml_set_output(plain_k);
+        if (qk->plain_k) ggml_set_output(plain_k);
     }
 }

@@ -1,14 +1,22 @@
-/* tower.h - what every vision tower is told by its file. */
+/* tower.h - what vision towers have in common: keys of the mmproj, blocks, handing them out. */
 #ifndef S2_ENGINE_TOWER_H
 #define S2_ENGINE_TOWER_H
 
 #include "engine/vision/arch.h"
 
-#include <stdbool.h>
+typedef struct s2v_block { /* an architecture's own block begins with this */
+    struct ggml_tensor *norm1, *norm2;
+    struct ggml_tensor *q, *k, *v, *out, *q_bias, *k_bias, *v_bias, *out_bias;
+    struct ggml_tensor *up, *down, *up_bias, *down_bias;
+} s2v_block;
+
+typedef struct s2v_merger { /* two layers, from the tower's rows to the decoder's */
+    struct ggml_tensor *mm0, *mm0_bias, *mm2, *mm2_bias;
+} s2v_merger;
 
 /* The keys all mmproj files have: blocks, widths, heads, patch, epsilon, mean and deviation; and
  * what follows from them. */
-s2p_status s2v_tower_keys(s2v_vision *v, const s2v_gguf *file, s2p_error *error);
+s2p_status s2v_tower_keys(s2v_tower *tower, const s2v_gguf *file, s2p_error *error);
 
 /* A key of "clip.vision" a file may leave out. */
 s2p_status s2v_tower_option(const s2v_gguf *file, const char *key, int32_t low, int32_t high,
@@ -17,20 +25,41 @@ s2p_status s2v_tower_option(const s2v_gguf *file, const char *key, int32_t low, 
 /* Old files have ffn_up and ffn_down exchanged; the shape tells. */
 bool s2v_tower_has_swapped_ffn(const s2v_gguf *file, int32_t n_embd);
 
+/* The width of the feed-forward part, from the shape of this tensor: the key is 0 in files of an
+ * old converter. */
+s2p_status s2v_tower_ffn_width(s2v_tower *tower, const s2v_gguf *file, const char *name,
+                               s2p_error *error);
+
 /* The decoder takes the rows this tower makes. */
 s2p_status s2v_tower_fits(const s2v_model *model, s2p_error *error);
 
 static inline int32_t s2v_round_up(int32_t n, int32_t unit) { return (n + unit - 1) / unit * unit; }
 
 /* What every tower has in block i: norms, attention with biases, up and down padded to a multiple
- * of
- * 32. is_swapped: s2v_tower_has_swapped_ffn(). */
-void s2v_tower_load_block(s2v_block *block, s2v_loader *loader, const s2v_vision *vision, int32_t i,
+ * of 32. is_swapped: s2v_tower_has_swapped_ffn(). */
+void s2v_tower_load_block(s2v_block *block, s2v_loader *loader, const s2v_tower *tower, int32_t i,
                           bool is_swapped);
+
+/* Rows of `wide` values become rows of n_out; erf GELU in between. */
+void s2v_tower_load_merger(s2v_merger *merger, s2v_loader *loader, int64_t wide, int64_t hidden,
+                           int64_t n_out);
+struct ggml_tensor *s2v_tower_draw_merger(struct ggml_context *ctx, const s2v_merger *merger,
+                                          struct ggml_tensor *h);
+
+typedef struct s2v_levels { /* a byte of each channel as the tower reads it */
+    float of[3][256];
+} s2v_levels;
+
+s2v_levels s2v_tower_levels(const s2v_tower *tower);
+
+/* The patch whose first pixel is (top, left): out [channel][y][x], as the convolution's weights are
+ * stored. */
+void s2v_tower_cut_patch(const s2v_tower *tower, const s2v_levels *level, const s2p_image *image,
+                         int32_t top, int32_t left, float *out);
 
 /* Hand out what block i attends with, if it was asked for. None of the tensors may be a view:
  * memory of outputs is kept, memory behind views is not. */
-void s2v_tower_show(s2v_peeks *peeks, int32_t i, bool is_full, struct ggml_tensor *q,
-                    struct ggml_tensor *k, struct ggml_tensor *plain_k);
+void s2v_tower_show(s2v_tower_request *request, int32_t i, const s2v_windows *windows,
+                    struct ggml_tensor *q, struct ggml_tensor *k, struct ggml_tensor *plain_k);
 
 #endif /* S2_ENGINE_TOWER_H */

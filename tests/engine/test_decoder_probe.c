@@ -1,4 +1,4 @@
-/* test_engine_probe.c - what methods see of the decoder, against the same sums done by hand in
+/* test_decoder_probe.c - what methods see of the decoder, against the same sums done by hand in
  * double.
  *
  * A tap stands between the layers of a real prefill and probes there. The rows it is handed, and
@@ -7,7 +7,7 @@
  */
 #include "tiny_run.h"
 
-#include "engine/run/probe.h"
+#include "engine/run/decoder_probe.h"
 
 #define HEADS 2
 #define HEAD 32
@@ -47,7 +47,7 @@ typedef struct look { /* at one layer of one prefill */
     int32_t pos[3][MAX_ROWS];
     float *in, *out, *normed, *attention; /* [n][TINY_WIDTH] twice, its norm, [queries][n] */
     float *cached;                        /* [n_before + n][HEAD] keys as the cache has them */
-    s2v_probe probe;
+    s2v_decoder_probe probe;
 } look;
 
 static float *copy_floats(const float *from, size_t n)
@@ -76,18 +76,18 @@ static float *read_cache(const struct ggml_tensor *cache, size_t n)
 
 static void look_before(look *l, const float *rows, int32_t n)
 {
-    const s2v_probe_request request = {
+    const s2v_decoder_request request = {
         .needs = l->needs, .first_query = l->first_query, .mean_rows = l->mean_rows, .n_means = 3
     };
     l->n = n;
-    l->n_before = l->session->kv.n_cells[l->layer];
+    l->n_before = l->session->kv.n_slots[l->layer];
     l->in = copy_floats(rows, (size_t)n * TINY_WIDTH);
     l->mean_rows[0] = 1;
     l->mean_rows[1] = n / 2;
     l->mean_rows[2] = n;
     for (int plane = 0; plane < 3; plane++)
         memcpy(l->pos[plane], l->session->rows.pos[plane], (size_t)n * sizeof(int32_t));
-    l->status = s2v_probe_layer(l->session, l->layer, &request, &l->probe, &l->error);
+    l->status = s2v_decoder_probe_layer(l->session, l->layer, &request, &l->probe, &l->error);
 }
 
 static void look_after(look *l, const float *rows, int32_t n)
@@ -95,12 +95,12 @@ static void look_after(look *l, const float *rows, int32_t n)
     l->out = copy_floats(rows, (size_t)n * TINY_WIDTH);
     l->cached = read_cache(l->session->kv.k[l->layer], (size_t)(l->n_before + n));
     l->normed = copy_floats(NULL, (size_t)n * TINY_WIDTH);
-    if (l->status == S2P_OK) l->status = s2v_probe_normed(l->session, l->normed, &l->error);
+    if (l->status == S2P_OK) l->status = s2v_decoder_probe_normed(l->session, l->normed, &l->error);
     if (l->status != S2P_OK || !l->probe.query) return;
     if (!(l->needs & S2P_NEED_QUERY_ATTN)) l->first_query = n - 1;
     l->attention = copy_floats(NULL, (size_t)(n - l->first_query) * (size_t)n);
-    l->status = s2v_probe_attention(l->session, l->layer, l->probe.query, l->first_query,
-                                    l->attention, &l->error);
+    l->status = s2v_decoder_probe_attention(l->session, l->layer, l->probe.query, l->first_query,
+                                            l->attention, &l->error);
 }
 
 static void between_layers(const char *name, int32_t index, const float *data, int32_t rows,
@@ -119,14 +119,14 @@ static void look_at(s2v_session *session, const question *q, look *l)
 {
     s2p_error error = { S2P_OK, "" };
     l->session = session;
-    s2v_session_set_tap(session, between_layers, l);
+    s2v_session_set_trace(session, between_layers, l);
     CHECK_CASE(prefill(session, q, NULL, &error) == S2P_OK, "%s", error.message);
-    s2v_session_set_tap(session, NULL, NULL);
+    s2v_session_set_trace(session, NULL, NULL);
 }
 
 static void look_free(look *l)
 {
-    s2v_probe_free(&l->probe);
+    s2v_decoder_probe_free(&l->probe);
     free(l->in);
     free(l->out);
     free(l->normed);
@@ -251,7 +251,7 @@ static double row_sum(const look *l, int32_t query)
 static void check_against_reference(const look *l, const reference *ref)
 {
     const size_t n = (size_t)l->n;
-    const s2v_probe *p = &l->probe;
+    const s2v_decoder_probe *p = &l->probe;
     assert_near("last query", p->last_query, ref[n - 1].q, HEADS * HEAD, 1e-5);
     for (size_t r = 0; r < n; r++) {
         double normed[TINY_WIDTH];
@@ -431,8 +431,8 @@ static void test_tap(void **state)
     s2p_error error = { S2P_OK, "" };
     for (int asks = 0; asks < 2; asks++) {
         s2v_session_reset(session);
-        s2v_session_set_tap(session, take_tap, &t);
-        session->tap_attention = asks;
+        s2v_session_set_trace(session, take_tap, &t);
+        session->trace.attention = asks;
         assert_int_equal(prefill(session, &q, NULL, &error), S2P_OK);
         assert_int_equal(t.n_keys, asks ? TINY_LAYERS : 0);
         assert_int_equal(t.n_attentions, asks ? TINY_LAYERS : 0);
@@ -465,7 +465,7 @@ static void test_damaged_weights(void **state)
         const question q = one_picture(NULL, 0);
         look l = { .session = session, .layer = 1, .needs = cases[i].needs };
         s2p_error error;
-        s2v_session_set_tap(session, between_layers, &l);
+        s2v_session_set_trace(session, between_layers, &l);
         assert_int_equal(prefill(session, &q, NULL, &error), S2P_EFORMAT);
         CHECK_CASE(l.status == S2P_EFORMAT && strstr(l.error.message, "weights are damaged"),
                    "%s: %d %s", cases[i].tensor, (int)l.status, l.error.message);

@@ -1,11 +1,11 @@
-/* received.h - how much attention every patch receives in one head.
+/* tower_received.h - how much attention every patch receives in one head.
  *
  * The sum over queries of softmax(q k^T / sqrt(dim)), without ever holding more of
- * the matrix than a few rows. One text (received_kernel.h) is compiled for every
+ * the matrix than a few rows. One text (tower_received_kernel.h) is compiled for every
  * x86-64 or Arm and once more for AVX2.
  */
-#ifndef S2_ENGINE_RECEIVED_H
-#define S2_ENGINE_RECEIVED_H
+#ifndef S2_ENGINE_TOWER_RECEIVED_H
+#define S2_ENGINE_TOWER_RECEIVED_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,4 +33,4 @@ s2v_received s2v_received_at(size_t index);
 /* The fastest. */
 s2v_received s2v_received_choose(void);
 
-#endif /* S2_ENGINE_RECEIVED_H */
+#endif /* S2_ENGINE_TOWER_RECEIVED_H */

@@ -1,9 +1,9 @@
 /* What the tower attends to: the kernels against double arithmetic, tokens against patches, parts
  * of a tiled picture, threads, and a remembered picture. The values themselves are checked against
  * Hugging Face by "s2prune verify". */
-#include "engine/vision/received.h"
+#include "engine/vision/tower_received.h"
 #include "tiny_llava.h"
-#include "engine/vision/watch.h"
+#include "engine/run/picture_rows.h"
 
 #define MAX_PATCHES 512
 #define MAX_HEAD 32
@@ -107,7 +107,8 @@ typedef struct scene { /* a picture in front of a tower */
     s2v_frame frame;
     s2v_graph tower;
     float rows[MAX_TOKENS * TINY_WIDTH];
-    s2v_watched watched;
+    s2v_tower_probe watched;
+    double probe_ms;
     int32_t n_tokens;
 } scene;
 
@@ -136,7 +137,7 @@ static scene *open_scene(const question *q, int32_t n_threads, int keep_picture)
 
 static void close_scene(scene *c)
 {
-    s2v_watched_free(&c->watched);
+    s2v_tower_probe_free(&c->watched);
     s2v_graph_free(&c->tower);
     s2v_frame_free(&c->frame);
     s2v_session_free(c->session);
@@ -145,10 +146,17 @@ static void close_scene(scene *c)
 
 static s2p_status try_to_see(scene *c, bool is_watched, s2p_error *error)
 {
-    s2v_watched_free(&c->watched);
+    s2v_tower_probe_free(&c->watched);
     assert_int_equal(s2v_rows_reserve(c->session, c->frame.n_rows + 1, 0, error), S2P_OK);
-    const s2p_status st = s2v_see_picture(c->session, &c->tower, &c->frame, 0, 1,
-                                          is_watched ? &c->watched : NULL, error);
+    int32_t first_row = 1;
+    s2v_job job = { .s = c->session,
+                    .needs = is_watched ? S2P_NEED_VISION_ATTN | S2P_NEED_VISION_KEY : 0,
+                    .frames = &c->frame,
+                    .tower_probe = &c->watched,
+                    .first_row = &first_row,
+                    .error = error };
+    const s2p_status st = s2v_picture_rows(&job, &c->tower, 0);
+    c->probe_ms = job.stats.probe_ms;
     const size_t row = TINY_WIDTH * sizeof(float);
     ggml_backend_tensor_get(c->session->rows.hidden, c->rows, row, (size_t)c->frame.n_rows * row);
     return st;
@@ -190,7 +198,7 @@ static double sum_of(const float *x, int32_t n)
 static void check_tokens(const scene *c, const shown *s)
 {
     const int32_t n = s2v_part_tokens(&c->frame.part[0]), each = s->n_patches / n;
-    const s2v_watched *w = &c->watched;
+    const s2v_tower_probe *w = &c->watched;
     assert_int_equal(w->key_dim, s->head_dim);
     for (int32_t t = 0; t < n; t++) {
         double attn = 0.0;
@@ -216,7 +224,7 @@ static void qwen_tokens_are_means(void **unused)
     const question q = qwen_question();
     scene *c = open_scene(&q, 2, 0);
     last = (shown){ .block = 0 };
-    s2v_session_set_tap(c->session, show, &last);
+    s2v_session_set_trace(c->session, show, &last);
     see(c, true);
     assert_int_equal(last.block, TINY_BLOCKS - 1);
     assert_int_equal(last.n_patches, 4 * 63);
@@ -226,7 +234,7 @@ static void qwen_tokens_are_means(void **unused)
         assert_true(last.n_queries[0][i] == 4 * 63 && last.received[0][i] > 0.0f);
     assert_true(fabs(sum_of(last.received[0], last.n_patches) / last.n_patches - 1.0) < 1e-5);
     assert_true(fabs(sum_of(c->watched.attn, c->n_tokens) * 4 - 1.0) < 1e-5);
-    assert_true(c->session->probe_ms > 0.0);
+    assert_true(c->probe_ms > 0.0);
     close_scene(c);
 }
 
@@ -238,7 +246,7 @@ static void windows_keep_to_themselves(void **unused)
     const question q = qwen_question();
     scene *c = open_scene(&q, 2, 0);
     last = (shown){ .block = 0 };
-    s2v_session_set_tap(c->session, show, &last);
+    s2v_session_set_trace(c->session, show, &last);
     see(c, true);
     assert_int_equal(last.block, 2);
     check_tokens(c, &last);
@@ -266,7 +274,7 @@ static void llava_watches_its_feature_layer(void **unused)
         const question q = llava_question(NULL, 0, 100, 80, S2V_FRAMING_BASE);
         scene *c = open_scene(&q, 2, 0);
         last = (shown){ .block = 0 };
-        s2v_session_set_tap(c->session, show, &last);
+        s2v_session_set_trace(c->session, show, &last);
         see(c, true);
         assert_int_equal(last.block, layer - 1);
         assert_int_equal(last.n_calls, layer * 3); /* nothing is rotated */
@@ -303,7 +311,7 @@ static void check_tiles(int32_t width, int32_t height, bool is_shrunk)
     assert_int_equal(c->frame.n_parts, 2);
     assert_int_equal(has_shares(&c->frame), is_shrunk);
     last = (shown){ .block = 0 };
-    s2v_session_set_tap(c->session, next_view, &last);
+    s2v_session_set_trace(c->session, next_view, &last);
     see(c, true);
     assert_int_equal(last.n_views, c->frame.n_views);
     const int32_t dim = c->watched.key_dim;
@@ -365,7 +373,7 @@ static void nothing_is_left_of_a_cancelled_picture(void **unused)
     assert_int_equal(try_to_see(c, true, &error), S2P_ECANCELLED);
     assert_null(c->watched.attn);
     assert_null(c->watched.key);
-    assert_null(c->session->seen[0].rows);
+    assert_null(c->session->tower_cache[0].rows);
     close_scene(c);
 }
 
@@ -380,7 +388,7 @@ static void check_same(const question *q)
         const size_t n_rows = (size_t)c->frame.n_rows * TINY_WIDTH * sizeof *rows;
         see(c, false);
         assert_null(c->watched.attn);
-        assert_true(c->session->probe_ms == 0.0); /* nobody asked, nothing was computed */
+        assert_true(c->probe_ms == 0.0); /* nobody asked, nothing was computed */
         memcpy(rows, c->rows, n_rows);
         see(c, true);
         assert_memory_equal(rows, c->rows, n_rows);
@@ -413,7 +421,7 @@ static void watching_changes_nothing(void **unused)
 static int32_t count_runs(scene *c, bool is_watched)
 {
     last = (shown){ .block = 0 };
-    s2v_session_set_tap(c->session, show, &last);
+    s2v_session_set_trace(c->session, show, &last);
     see(c, is_watched);
     return last.n_calls > 0;
 }

@@ -1,6 +1,6 @@
-/* received.c - the kernel for any CPU, and which variant this one gets. */
+/* tower_received.c - the kernel for any CPU, and which variant this one gets. */
 #define S2V_RECEIVED s2v_received_plain
-#include "engine/vision/received_kernel.h"
+#include "engine/vision/tower_received_kernel.h"
 
 size_t s2v_received_scratch(int32_t n, int32_t dim)
 {

@@ -1,4 +1,4 @@
-/* received_kernel.h - the text of received.c and received_avx2.c: S2V_RECEIVED is its name.
+/* tower_received_kernel.h - the text of tower_received.c and tower_received_avx2.c: S2V_RECEIVED is its name.
  *
  * Keys are laid out in panels of two vectors, so that a product of ROWS queries with
  * a panel keeps its sums in registers and reads every key once for ROWS multiply-adds.
@@ -8,7 +8,7 @@
  * Vectors are those of the compiler (GCC and Clang have the same), as wide as the
  * instruction set makes worthwhile.
  */
-#include "engine/vision/received.h"
+#include "engine/vision/tower_received.h"
 
 #include <math.h>
 #include <string.h>

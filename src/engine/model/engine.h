@@ -1,0 +1,19 @@
+/* engine.h - what an engine holds: a loaded model, read-only once it is open. */
+#ifndef S2_ENGINE_ENGINE_H
+#define S2_ENGINE_ENGINE_H
+
+#include "engine/model/model.h"
+#include "text/tokenizer.h"
+
+struct s2v_engine {
+    s2v_engine_options options; /* callbacks and their user; the paths are not kept */
+    s2v_devices devices;
+    s2v_gguf *text, *mmproj; /* mapped weights point into them */
+    s2v_weights *weights;
+    s2v_model model;
+    s2v_tokenizer *tokenizer;
+    char name[128];
+    uint64_t n_parameters;
+};
+
+#endif /* S2_ENGINE_ENGINE_H */

@@ -1,0 +1,50 @@
+/* job.h - one prefill on its way: what was asked, and what has become of it so far.
+ *
+ *   prefill.c       pictures and text become rows, rows a cache and logits: all of it, on one page
+ *   units.c         which rows are the tokens of which picture, and how many may stay
+ *   picture_rows.c  the tower writes a picture's rows
+ *   stages.c        layers, select, compact, layers, ... until the logits are there
+ *   readings.c      what a method wants to know of a decoder layer
+ *   views.c         what it sees of one unit, and its choice
+ *   prefix.c        instead of the pictures and what came before them, what is left of it
+ *   stats.c         the figures of all that
+ */
+#ifndef S2_ENGINE_JOB_H
+#define S2_ENGINE_JOB_H
+
+#include "engine/run/session.h"
+#include "prune/method.h"
+#include "text/template.h"
+
+typedef struct s2v_unit s2v_unit;
+
+typedef struct s2v_job {
+    s2v_session *s;
+    const s2v_prompt *prompt;
+    const s2v_prune_options *prune;
+    const s2p_method *method;
+    uint32_t needs; /* of the method with its choice; 0 when nothing will be pruned */
+    int32_t after[S2P_MAX_STAGES]; /* the layer each stage follows in this model */
+    s2v_chat chat;
+    s2v_frame *frames;            /* [n_images] */
+    s2v_tower_probe *tower_probe; /* [n_images] */
+    int32_t *first_row;           /* [n_images] */
+    int32_t n_newlines;           /* rows of all pictures that are never pruned */
+    s2v_unit *unit;               /* [S2V_MAX_PARTS * n_images], as s2v_rows.unit counts them */
+    int32_t n_units;
+    int32_t n_text; /* question tokens: the last rows */
+    float *text;    /* [n_text][n_embd] as they entered the decoder, or NULL */
+    s2v_stats stats;
+    s2p_error *error;
+} s2v_job;
+
+/* Everything it owns. */
+void s2v_job_free(s2v_job *job);
+
+/* How picture i is to be seen. */
+s2v_image_options s2v_job_options(const s2v_job *job, int32_t i);
+
+/* One line for the user. */
+void s2v_job_note(const s2v_job *job, const char *text);
+
+#endif /* S2_ENGINE_JOB_H */

@@ -1,0 +1,158 @@
+/* picture_rows.c - a picture becomes rows of the decoder.
+ *
+ * The first view goes straight from the tower into the rows. What comes after it (a
+ * tiled picture and newlines) is put together here, view by view, so that the tower
+ * never needs more memory than one view takes. Each place in a prompt remembers its
+ * picture, so that several are known again.
+ */
+#include "engine/run/picture_rows.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The tower on one view. tokens: [tokens of a view][n_embd] out; NULL: they are the first rows of
+ * the picture. probe: NULL, or where its attention is added. */
+static s2p_status run_view(s2v_job *j, s2v_graph *tower, int32_t index, int32_t view, float *tokens,
+                           s2v_tower_probe *probe)
+{
+    s2v_session *s = j->s;
+    const s2v_model *model = &s->engine->model;
+    const s2v_frame *f = &j->frames[index];
+    const int32_t n = s2v_part_tokens(&f->part[0]);
+    const int32_t n_threads =
+        s->options.n_threads > 0 ? s->options.n_threads : s->engine->devices.n_threads;
+    s2v_tower_request request =
+        s2v_tower_ask(model->tower.n_blocks, probe != NULL, s->trace.show != NULL);
+    TRY(s2v_graph_begin(tower, j->error));
+    struct ggml_tensor *seen = model->arch->vision(tower, model, f, view, &request);
+    if (tokens)
+        ggml_set_output(seen);
+    else
+        seen =
+            ggml_cpy(tower->ctx, seen, s2v_rows_view(tower->ctx, &s->rows, j->first_row[index], n));
+    s2v_graph_expand(tower, seen);
+    TRY(s2v_graph_compute(tower, j->error));
+    if (tokens) ggml_backend_tensor_get(seen, tokens, 0, ggml_nbytes(seen));
+
+    for (int32_t i = 0; i < request.n; i++) {
+        const s2v_tower_qk *qk = &request.block[i];
+        const double start = s2_now_ms();
+        s2v_tower_reading reading;
+        TRY(s2v_tower_read(&model->tower, &s->backends, n_threads, qk, &reading, j->error));
+        j->stats.probe_ms += s2_now_ms() - start;
+        if (probe && i == 0) s2v_tower_probe_add(probe, f, request.raster, view, &reading);
+        s2p_status st = S2P_OK;
+        if (s->trace.show)
+            st = s2v_trace_tower(&s->trace, f, request.raster, qk->block, &reading, j->error);
+        s2v_tower_reading_free(&reading);
+        if (st != S2P_OK) return st;
+    }
+    return S2P_OK;
+}
+
+static bool is_newline(const s2v_frame *f, int32_t row)
+{
+    for (int32_t p = 0; p < f->n_parts; p++) {
+        const s2v_part *part = &f->part[p];
+        const int32_t at = row - part->first;
+        if (at >= 0 && at < part->grid.rows * part->pitch && at % part->pitch < part->grid.cols)
+            return false;
+    }
+    return true;
+}
+
+/* Rows after the first view. rest: zeros; tokens: room for one view. */
+static s2p_status make_rest(s2v_job *j, s2v_graph *tower, int32_t index, s2v_tower_probe *probe,
+                            float *rest, float *tokens)
+{
+    const s2v_session *s = j->s;
+    const s2v_frame *f = &j->frames[index];
+    const s2v_engine_options *o = &s->engine->options;
+    const int32_t width = s->engine->model.decoder.p.n_embd;
+    const int32_t n_first = s2v_part_tokens(&f->part[0]);
+    for (int32_t view = 1; view < f->n_views; view++) {
+        TRY(run_view(j, tower, index, view, tokens, probe));
+        if (s->trace.show)
+            s->trace.show("vis.merged", index, tokens, n_first, width, s->trace.user);
+        for (size_t i = 0; i < f->n_blend; i++) {
+            const s2v_blend *b = &f->blend[i];
+            if (b->view != view) continue;
+            const float *from = tokens + (ptrdiff_t)b->token * width;
+            float *to = rest + (ptrdiff_t)(b->row - n_first) * width;
+            for (int32_t k = 0; k < width; k++) to[k] += b->weight * from[k];
+        }
+        if (o->progress && o->progress("tiles", (double)view / (f->n_views - 1), o->user) != 0)
+            return s2_fail(j->error, S2P_ECANCELLED, "vision was cancelled");
+    }
+    for (int32_t row = n_first; row < f->n_rows; row++)
+        if (is_newline(f, row))
+            ggml_backend_tensor_get(s->engine->model.tower.newline,
+                                    rest + (ptrdiff_t)(row - n_first) * width, 0,
+                                    (size_t)width * sizeof *rest);
+    return S2P_OK;
+}
+
+static s2p_status make_rows(s2v_job *j, s2v_graph *tower, int32_t index, s2v_tower_probe *probe)
+{
+    const s2v_session *s = j->s;
+    const s2v_frame *f = &j->frames[index];
+    const int32_t first = j->first_row[index], n_first = s2v_part_tokens(&f->part[0]);
+    const int32_t n_rest = f->n_rows - n_first;
+    const size_t row = (size_t)s->engine->model.decoder.p.n_embd * sizeof(float);
+    TRY(run_view(j, tower, index, 0, NULL, probe));
+    if (s->trace.show) s2v_trace_rows(s, "vis.merged", index, first, n_first);
+    if (n_rest == 0) return S2P_OK;
+
+    s2p_status st = S2P_OK;
+    float *rest = calloc((size_t)n_rest, row), *tokens = malloc((size_t)n_first * row);
+    if (!rest || !tokens)
+        st = s2_fail_memory(j->error, (size_t)n_rest * row, "the rows of a picture");
+    if (st == S2P_OK) st = make_rest(j, tower, index, probe, rest, tokens);
+    if (st == S2P_OK) s2v_rows_set(&s->rows, first + n_first, n_rest, rest);
+    free(rest);
+    free(tokens);
+    return st;
+}
+
+s2p_status s2v_picture_rows(s2v_job *j, s2v_graph *tower, int32_t index)
+{
+    s2v_session *s = j->s;
+    const s2v_model *model = &s->engine->model;
+    const s2v_frame *f = &j->frames[index];
+    const int32_t first = j->first_row[index], n_tokens = s2v_frame_tokens(f);
+    const s2v_keep keeps = s->options.keep_picture;
+    s2v_tower_cache *cache = &s->tower_cache[index];
+    s2v_tower_probe unasked = { .attn = NULL }, *probe = NULL;
+    if (j->needs & (S2P_NEED_VISION_ATTN | S2P_NEED_VISION_KEY)) probe = &j->tower_probe[index];
+
+    const float *known = keeps ? s2v_tower_cache_find(cache, f, model->tower.patch_row) : NULL;
+    if (known && (!probe || cache->attn)) {
+        s2v_rows_set(&s->rows, first, f->n_rows, known);
+        if (probe) {
+            TRY(s2v_tower_probe_init(probe, f, cache->key_dim, j->error));
+            memcpy(probe->attn, cache->attn, (size_t)n_tokens * sizeof *probe->attn);
+            memcpy(probe->key, cache->key,
+                   (size_t)n_tokens * (size_t)cache->key_dim * sizeof *probe->key);
+        }
+        if (s->trace.show)
+            s2v_trace_rows(s, "vis.merged", index, first, s2v_part_tokens(&f->part[0]));
+        return S2P_OK;
+    }
+
+    if (keeps == S2V_KEEP_ATTENTION && !probe) probe = &unasked;
+    s2p_status st = S2P_OK;
+    if (probe) st = s2v_tower_probe_init(probe, f, model->tower.head_dim, j->error);
+    if (st == S2P_OK) st = make_rows(j, tower, index, probe);
+    if (st == S2P_OK && keeps) {
+        float *rows =
+            s2v_tower_cache_start(cache, f, model->tower.patch_row, model->decoder.p.n_embd);
+        if (rows) s2v_rows_get(&s->rows, first, f->n_rows, rows);
+        if (rows && probe)
+            s2v_tower_cache_add_probe(cache, probe->attn, probe->key, n_tokens, probe->key_dim);
+    }
+    if (st != S2P_OK && probe) s2v_tower_probe_free(probe);
+    s2v_tower_probe_free(&unasked);
+    return st;
+}

@@ -1,0 +1,59 @@
+/* frame.h - one picture as the tower wants it and as the decoder gets it.
+ *
+ * The tower runs once for each view. The tokens of view 0 are part 0 and the first rows of
+ * the picture; other rows are blended from the tokens of the other views; a row that belongs
+ * to no part holds the model's newline and is never pruned.
+ */
+#ifndef S2_ENGINE_FRAME_H
+#define S2_ENGINE_FRAME_H
+
+#include "s2vlm.h"
+
+#include <stddef.h>
+
+#define S2V_MAX_PARTS 2 /* the whole picture, and the same in tiles */
+
+typedef struct s2v_part { /* tokens that may be pruned: a grid among the rows of a picture */
+    s2p_grid grid;
+    int32_t first;         /* row of its first token */
+    int32_t pitch;         /* rows from one line of the grid to the next */
+    int32_t width, height; /* pixels the whole picture had for it */
+} s2v_part;
+
+typedef struct s2v_blend { /* weight * token is a share of the row */
+    int32_t view, token, row;
+    float weight;
+} s2v_blend;
+
+typedef struct s2v_frame { /* owned arrays */
+    s2v_framing framing;   /* never S2V_FRAMING_AUTO */
+    int32_t n_views;       /* times the tower runs */
+    int32_t n_patches;     /* of one view */
+    float *patches;        /* [n_views][n_patches][patch_row] in the tower's order */
+    int32_t n_rows;        /* of the decoder */
+    s2v_part part[S2V_MAX_PARTS];
+    int32_t n_parts;
+    s2v_blend *blend; /* of views 1 and up; NULL: there are none */
+    size_t n_blend;
+    void *own; /* what else the tower of this architecture reads: numbers without pointers or gaps,
+                  so that two of them can be compared byte by byte; NULL: nothing */
+    size_t n_own_bytes;
+} s2v_frame;
+
+void s2v_frame_free(s2v_frame *frame);
+
+/* Tokens of a picture that may be pruned, all parts together. */
+int32_t s2v_frame_tokens(const s2v_frame *frame);
+
+static inline int32_t s2v_part_tokens(const s2v_part *part)
+{
+    return part->grid.rows * part->grid.cols;
+}
+
+/* Where token `t` of a part stands among the rows of its picture. */
+static inline int32_t s2v_part_row(const s2v_part *part, int32_t t)
+{
+    return part->first + t / part->grid.cols * part->pitch + t % part->grid.cols;
+}
+
+#endif /* S2_ENGINE_FRAME_H */
