@@ -228,21 +228,13 @@ typedef enum s2p_mode {
     S2P_MODE_PUBLISHED = 1 /* what the authors' code does, its counts and defects included */
 } s2p_mode;
 
-typedef struct s2p_parameter { /* a row of the method that reads it */
-    const char *name, *help;
-    int is_integer;
-    double min, max; /* what may be set */
-    double fallback; /* when nothing is; outside of min and max: by a rule, which `help` gives */
-} s2p_parameter;
-
 #define S2P_MAX_PARAMETERS 8
-#define S2P_MAX_SIGNALS 32
-#define S2P_MAX_STAGES 4
-#define S2P_BEFORE_DECODER (-1)
 
-typedef struct s2p_parameters { /* in the order of the method's rows */
+typedef struct s2p_parameters { /* of a method, in the order of its rows: s2p_parameters_init() */
     double value[S2P_MAX_PARAMETERS];
 } s2p_parameters;
+
+#define S2P_MAX_SIGNALS 32
 
 struct s2p_view {   /* of one picture; all borrowed */
     int32_t budget; /* rows to leave after the last stage */
@@ -256,6 +248,16 @@ struct s2p_view {   /* of one picture; all borrowed */
     s2p_choice choice;
     const s2p_parameters *parameters; /* NULL: the method's own values */
 };
+
+typedef struct s2p_parameter { /* a row of the method that reads it */
+    const char *name, *help;
+    int is_integer;
+    double min, max; /* what may be set */
+    double fallback; /* when nothing is; outside of min and max: by a rule, which `help` gives */
+} s2p_parameter;
+
+#define S2P_MAX_STAGES 4
+#define S2P_BEFORE_DECODER (-1)
 
 struct s2p_method {
     const char *name;              /* as typed on the command line and in JSON */

@@ -518,6 +518,18 @@ static void test_sparsevlm(void **state)
     assert_int_equal(n_merges(), 7);
     expect_merge(0, 4, 4, 1.0 / 7.0 - 1.0);
     expect_merge(3, 4, 7, 1.0 / 7.0);
+    s2p_parameters given;
+    set_parameter("sparsevlm", &view, &given, "recycle_ratio", "0.2"); /* 5 of the 20 */
+    assert_int_equal(run_on((s2p_grid){ 4, 6 }, "sparsevlm", &view), S2P_OK);
+    EXPECT_ORDER({ 0, 1, 2, 3, 4 });
+    assert_int_equal(n_merges(), 5);
+    set_parameter("sparsevlm", &view, &given, "recycle_ratio", "1"); /* all: 2 kept, 22 in 3 */
+    assert_int_equal(run_on((s2p_grid){ 4, 6 }, "sparsevlm", &view), S2P_OK);
+    assert_int_equal(n_merges(), 22);
+    int32_t n_kept;
+    (void)s2p_plan_keep(plan, &n_kept);
+    assert_int_equal(n_kept, 5);
+    view.parameters = NULL;
     view.signal[S2P_QUERY_ATTN].shape[0] = 1; /* rows of attention without an embedding each */
     assert_int_equal(run_on((s2p_grid){ 4, 6 }, "sparsevlm", &view), S2P_EINVAL);
     view.signal[S2P_QUERY_ATTN].shape[0] = 2;

@@ -3,10 +3,11 @@
  *
  * Raters are the question tokens that visual tokens point at more than average (softmax of plain
  * dot products of embeddings). After layers 2, 6 and 15 a token's score is the raters' mean
- * attention. Of those dropped the best 30 % are clustered by density peaks and averaged, each
- * cluster in the row of its centre. The noise that breaks the authors' ties in density is left out.
- * Published counts are a table for 192, 128 and 64 tokens on average over LLaVA's 32 layers. By
- * default every stage keeps the same share, clusters included, and the last leaves the budget.
+ * attention. Of those dropped the best 30 % (recycle_ratio) are clustered by density peaks and
+ * averaged, each cluster in the row of its centre. The noise that breaks the authors' ties in
+ * density is left out. Published counts are a table for 192, 128 and 64 tokens on average over
+ * LLaVA's 32 layers. By default every stage keeps the same share, clusters included, and the last
+ * leaves the budget.
  */
 #include "prune/methods/sparsevlm.h"
 
@@ -17,8 +18,13 @@
 #include <string.h>
 
 #define TINY 1e-6
-#define RECYCLED 0.3
 enum { STAGES = 3, PER_CLUSTER = 10 };
+
+enum { RECYCLE_RATIO, N_PARAMETERS };
+static const s2p_parameter parameters[N_PARAMETERS] = {
+    [RECYCLE_RATIO] = { "recycle_ratio", "share of the dropped tokens that is clustered", 0, 1e-9,
+                        1, 0.3 },
+};
 
 static const struct {
     int32_t budget, keep[STAGES];
@@ -80,15 +86,20 @@ s2p_status s2p_sparsevlm_score(const s2p_view *view, int32_t n_tokens, int32_t n
 
 /* --- how many --------------------------------------------------------------------- */
 
-static int32_t recycled_of(int32_t n_dropped) { return (int32_t)(n_dropped * RECYCLED) + 1; }
+static int32_t recycled_of(const s2p_view *view, int32_t n_dropped)
+{
+    const int32_t n = (int32_t)(n_dropped * s2p_view_value(view, RECYCLE_RATIO)) + 1;
+    return n_dropped > 0 && n > n_dropped ? n_dropped : n;
+}
 static int32_t clusters_of(int32_t n_recycled) { return n_recycled / PER_CLUSTER + 1; }
 
 /* Tokens to keep and clusters to make of n rows, so that `leave` rows remain. Each token less makes
  * at most one cluster more, so the authors' proportion fits exactly unless `leave` is tiny. */
-static void split_exactly(int32_t n, int32_t leave, int32_t *n_keep, int32_t *n_clusters)
+static void split_exactly(const s2p_view *view, int32_t n, int32_t leave, int32_t *n_keep,
+                          int32_t *n_clusters)
 {
     for (*n_keep = leave - 1; *n_keep >= 1; --*n_keep) {
-        *n_clusters = clusters_of(recycled_of(n - *n_keep));
+        *n_clusters = clusters_of(recycled_of(view, n - *n_keep));
         if (*n_keep + *n_clusters == leave) return;
     }
     *n_clusters = leave / 2;
@@ -102,14 +113,14 @@ static s2p_status count_rows(const s2p_view *view, s2p_plan *plan, int32_t n, in
         const int32_t leave = s2p_stage_budget(view, plan, STAGES);
         *n_keep = n;
         *n_clusters = 0;
-        if (leave < n) split_exactly(n, leave, n_keep, n_clusters);
+        if (leave < n) split_exactly(view, n, leave, n_keep, n_clusters);
         return S2P_OK;
     }
     for (size_t i = 0; i < sizeof published_counts / sizeof *published_counts; i++) {
         if (published_counts[i].budget != view->budget) continue;
         const int32_t keep = published_counts[i].keep[view->stage];
         *n_keep = keep < n ? keep : n;
-        *n_clusters = keep < n ? clusters_of(recycled_of(n - keep)) : 0;
+        *n_clusters = keep < n ? clusters_of(recycled_of(view, n - keep)) : 0;
         return S2P_OK;
     }
     return s2p_refuse(error, S2P_EUNSUPPORTED,
@@ -255,7 +266,7 @@ static s2p_status sparsevlm_select(const s2p_view *view, s2p_plan *plan, s2p_err
     st = score && rank ? s2p_sparsevlm_score(view, s2p_tokens(plan->grid), n, score, error)
                        : S2P_ENOMEM;
     if (st == S2P_OK) st = s2p_rank(score, n, n, rank);
-    int32_t n_recycled = recycled_of(n - n_keep);
+    int32_t n_recycled = recycled_of(view, n - n_keep);
     if (n_recycled < n_clusters) n_recycled = n_clusters; /* a tiny budget */
     if (st == S2P_OK)
         st = n_clusters > 0 ? recycle(view, plan, rank, n_keep, n_recycled, n_clusters)
@@ -274,5 +285,7 @@ const s2p_method s2p_method_sparsevlm = {
     .merges = true,
     .n_stages = STAGES,
     .after = { 2, 6, 15 },
+    .parameters = parameters,
+    .n_parameters = N_PARAMETERS,
     .select = sparsevlm_select,
 };
