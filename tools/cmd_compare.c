@@ -178,9 +178,7 @@ static int print_table(const compare_job *job)
     s2_buffer out;
     s2_buffer_init(&out, S2_OUTPUT_MAX);
     s2_compare_write(&job->report, (enum compare_format)job->options->output, &out);
-    const int code = s2_report_print(&out);
-    s2_buffer_free(&out);
-    return code;
+    return s2_report_print_made(S2P_OK, &out, NULL);
 }
 
 static int save_page(const compare_job *job)
@@ -189,23 +187,7 @@ static int save_page(const compare_job *job)
     s2_buffer page;
     s2_buffer_init(&page, S2_OUTPUT_MAX);
     const s2p_status st = s2_compare_html(&job->report, &page, &error);
-    const int code =
-        st == S2P_OK ? s2_report_save(job->options->html, &page) : s2_report_error(st, &error);
-    s2_buffer_free(&page);
-    return code;
-}
-
-/* On standard error: the table owns standard output. */
-static void show_sheet(const compare_job *job)
-{
-    s2_buffer bytes;
-    s2_buffer_init(&bytes, S2_OUTPUT_MAX);
-    const s2_display display = s2_terminal_display(job->options->display);
-    if (display != S2_DISPLAY_NONE &&
-        s2_display_render(&job->sheet.image.view, display, s2_terminal_columns(), &bytes, NULL) ==
-            S2P_OK)
-        (void)fwrite(bytes.data, 1, bytes.size, stderr);
-    s2_buffer_free(&bytes);
+    return s2_report_save_made(job->options->html, st, &page, &error);
 }
 
 /* The table first: a file that cannot be written does not lose it. */
@@ -216,7 +198,8 @@ static int present(const compare_job *job, int32_t n_failed)
     if (code == S2_EXIT_OK && o->png) code = s2_report_save_png(o->png, &job->sheet.image.view);
     if (code == S2_EXIT_OK && o->html) code = save_page(job);
     if (code != S2_EXIT_OK) return code;
-    show_sheet(job);
+    const s2_display display = s2_terminal_display(o->display);
+    if (display != S2_DISPLAY_NONE) (void)s2_terminal_show(&job->sheet.image.view, display, NULL);
     if (n_failed == 0) return S2_EXIT_OK;
     if (!o->ask.quiet)
         (void)fprintf(stderr, "note: %d of %d rows failed\n", n_failed, job->report.n_rows);

@@ -121,9 +121,7 @@ static int print_report(const eval_job *job)
                                 .n = job->n_settings,
                                 .reference = "s2prune" };
     const s2p_status st = s2e_report_write(&report, (s2e_format)job->options->output, &out);
-    if (st != S2P_OK) out.status = st;
-    int code = s2_report_print(&out);
-    s2_buffer_free(&out);
+    int code = s2_report_print_made(st, &out, NULL);
     if (code == S2_EXIT_OK && job->options->samples)
         code = s2_report_save(job->options->samples, &job->samples);
     return code;
@@ -187,7 +185,7 @@ static const s2_option option_table[] = {
 const s2_command s2_cmd_eval = {
     .name = "eval",
     .summary = "accuracy of pruning methods on a benchmark",
-    .usage = "[-m MODEL -mm MMPROJ] [--tasks synth] [--methods LIST] [--budgets LIST] [options]",
+    .usage = "[-m MODEL -mm MMPROJ] [--tasks synth] [--methods LIST|all] [--budgets LIST] [options]",
     .examples = "  s2prune eval --methods full,s2prune --budgets 64\n"
                 "  s2prune eval --tasks synth -o md > table.md\n"
                 "  s2prune eval --data-dir my-pictures --limit 200 --samples answers.jsonl\n",

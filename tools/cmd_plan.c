@@ -170,9 +170,7 @@ static int save_svg(job *j)
     s2_buffer bytes;
     s2_buffer_init(&bytes, S2_OUTPUT_MAX);
     const s2p_status st = s2_overlay_svg(&overlay, &bytes, &error);
-    const int code = st == S2P_OK ? s2_report_save(j->options->svg, &bytes) : fail(st, &error);
-    s2_buffer_free(&bytes);
-    return code;
+    return s2_report_save_made(j->options->svg, st, &bytes, &error);
 }
 
 /* The overlay for --png and for the terminal. */
@@ -245,9 +243,7 @@ static int present(job *j)
     s2_buffer out;
     s2_buffer_init(&out, S2_OUTPUT_MAX);
     st = render(j, display, &out, &error);
-    code = st == S2P_OK ? s2_report_print(&out) : fail(st, &error);
-    s2_buffer_free(&out);
-    return code;
+    return s2_report_print_made(st, &out, &error);
 }
 
 static int run(const void *values)

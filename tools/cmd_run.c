@@ -17,9 +17,7 @@ static int print_devices(void)
     s2_buffer_init(&out, S2_OUTPUT_MAX);
     for (size_t i = 0; s2v_device_name(i); i++)
         s2_buffer_printf(&out, "%-12s %s\n", s2v_device_name(i), s2v_device_description(i));
-    const int code = s2_report_print(&out);
-    s2_buffer_free(&out);
-    return code;
+    return s2_report_print_made(S2P_OK, &out, NULL);
 }
 
 /* Usage mistakes first. */
@@ -91,12 +89,10 @@ s2p_status s2_run_turn(run_job *job, const char *question, int32_t n_pictures, s
     const run_options *o = job->options;
     static const s2a_listener printer = { print_text, NULL };
     const int32_t first = job->asker.n_pictures - n_pictures;
-    s2v_engine_info info;
-    s2v_engine_get_info(job->asker.engine, &info);
     const s2a_limits limits = { .n_tokens = o->ask.predict,
                                 .image_budget = o->image_budgets ? job->image_budget + first : NULL,
                                 .image_side = o->image_grids ? job->image_side + first : NULL,
-                                .n_logits = o->logits ? info.n_vocab : 0 };
+                                .n_logits = o->logits ? job->asker.info.n_vocab : 0 };
     s2a_answer_free(&job->answer);
     TRY(s2_asker_ask(&job->asker, question, n_pictures, &job->setting, &limits,
                      o->output == S2_OUTPUT_JSON ? NULL : &printer, &job->answer, error));
@@ -110,19 +106,16 @@ s2p_status s2_run_turn(run_job *job, const char *question, int32_t n_pictures, s
 
 static int save_logits(const run_job *job)
 {
-    s2v_engine_info info;
-    s2v_engine_get_info(job->asker.engine, &info);
+    const int32_t n = job->asker.info.n_vocab;
     const s2_array array = { .type = S2_F32,
                              .n_dims = 1,
-                             .shape = { info.n_vocab, 1, 1, 1 },
-                             .count = (size_t)info.n_vocab,
+                             .shape = { n, 1, 1, 1 },
+                             .count = (size_t)n,
                              .data = job->answer.logits };
     s2_buffer bytes;
     s2_buffer_init(&bytes, S2_OUTPUT_MAX);
     (void)s2_npy_format(&array, &bytes);
-    const int code = s2_report_save(job->options->logits, &bytes);
-    s2_buffer_free(&bytes);
-    return code;
+    return s2_report_save_made(job->options->logits, S2P_OK, &bytes, NULL);
 }
 
 /* Picture 1 goes to the name given, picture 2 to "name-2.png", and so on. */
@@ -152,9 +145,8 @@ static int present(const run_job *job)
         s2_run_json(job, &out);
     else
         s2_buffer_append(&out, "\n", 1);
-    int code = o->logits ? save_logits(job) : S2_EXIT_OK;
-    if (code == S2_EXIT_OK) code = s2_report_print(&out);
-    s2_buffer_free(&out);
+    int code = s2_report_print_made(S2P_OK, &out, NULL);
+    if (code == S2_EXIT_OK && o->logits) code = save_logits(job);
     if (code == S2_EXIT_OK && o->overlay) code = save_overlays(job);
     if (code == S2_EXIT_OK && o->output == S2_OUTPUT_TEXT)
         for (int32_t i = 0; i < job->asker.n_pictures; i++) (void)s2_run_show(job, i);
@@ -273,7 +265,7 @@ static const s2_option option_table[] = {
 const s2_command s2_cmd_run = {
     .name = "run",
     .summary = "ask a question about pictures",
-    .usage = "[-m MODEL -mm MMPROJ] [-i IMAGE]... [-p TEXT] [options]",
+    .usage = "[-m MODEL -mm MMPROJ] [-i IMAGE]... [-p TEXT]... [options]",
     .examples =
         "  s2prune run -m model.gguf -mm mmproj.gguf -i photo.jpg -p \"What is on the table?\"\n"
         "  s2prune run -m model.gguf -mm mmproj.gguf -i a.jpg -i b.jpg -p \"What changed?\" "

@@ -65,6 +65,14 @@ typedef struct s2_command {
 
 typedef const char *(*s2_env)(const char *name); /* getenv, or a test's own */
 
+/* A choice function of these words, NULL past the end. */
+#define S2_WORDS(function, ...)                                            \
+    const char *function(size_t index)                                     \
+    {                                                                      \
+        static const char *const words[] = { __VA_ARGS__ };                \
+        return index < sizeof words / sizeof *words ? words[index] : NULL; \
+    }
+
 /* Fill *values (command->size bytes) from the arguments after the subcommand's name. Strings are
  * borrowed. *help: -h or --help was there, nothing else is promised. S2P_EINVAL: a usage mistake.
  */

@@ -111,15 +111,27 @@ int s2_report_save(const char *path, const s2_buffer *out)
     return st == S2P_EIO ? exit_of_write(code) : exit_code;
 }
 
+int s2_report_print_made(s2p_status status, s2_buffer *out, const s2p_error *error)
+{
+    const int code = status == S2P_OK ? s2_report_print(out) : s2_report_error(status, error);
+    s2_buffer_free(out);
+    return code;
+}
+
+int s2_report_save_made(const char *path, s2p_status status, s2_buffer *out, const s2p_error *error)
+{
+    const int code = status == S2P_OK ? s2_report_save(path, out) : s2_report_error(status, error);
+    s2_buffer_free(out);
+    return code;
+}
+
 int s2_report_save_png(const char *path, const s2p_image *picture)
 {
     s2p_error error = { S2P_OK, "" };
     s2_buffer bytes;
     s2_buffer_init(&bytes, S2_OUTPUT_MAX);
     const s2p_status st = s2_png_encode(picture, &bytes, &error);
-    const int code = st == S2P_OK ? s2_report_save(path, &bytes) : s2_report_error(st, &error);
-    s2_buffer_free(&bytes);
-    return code;
+    return s2_report_save_made(path, st, &bytes, &error);
 }
 
 static void on_interrupt(int signal_number)

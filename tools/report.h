@@ -29,6 +29,11 @@ int s2_report_error(s2p_status status, const s2p_error *error);
  * until a file is complete. */
 int s2_report_print(const s2_buffer *out);
 int s2_report_save(const char *path, const s2_buffer *out);
+
+/* The same for a result that was made, or `error` that says why not; frees the buffer. */
+int s2_report_print_made(s2p_status status, s2_buffer *out, const s2p_error *error);
+int s2_report_save_made(const char *path, s2p_status status, s2_buffer *out,
+                        const s2p_error *error);
 int s2_report_save_png(const char *path, const s2p_image *picture);
 
 /* Ctrl-C: one line and 130. A closed pipe becomes an error that is reported, not a silent death. */

@@ -1,7 +1,10 @@
 /* terminal.c - guess by the environment; a wrong guess is one --display away. */
 #include "terminal.h"
 
+#include "report.h"
+
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -49,4 +52,14 @@ int32_t s2_terminal_columns(void)
     struct winsize size;
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 20) return 80;
     return size.ws_col < MAX_COLUMNS ? size.ws_col : MAX_COLUMNS;
+}
+
+s2p_status s2_terminal_show(const s2p_image *picture, s2_display display, s2p_error *error)
+{
+    s2_buffer bytes;
+    s2_buffer_init(&bytes, S2_OUTPUT_MAX);
+    const s2p_status st = s2_display_render(picture, display, s2_terminal_columns(), &bytes, error);
+    if (st == S2P_OK) (void)fwrite(bytes.data, 1, bytes.size, stderr);
+    s2_buffer_free(&bytes);
+    return st;
 }

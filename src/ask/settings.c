@@ -49,12 +49,6 @@ static bool whole_number(const char *text, size_t n, int64_t *out)
     return end == text + n && errno == 0;
 }
 
-static s2p_status fail_list(const char *source, const char *list, const char *such,
-                            s2p_error *error)
-{
-    return s2_fail(error, S2P_EINVAL, "%s '%.60s' is not a list such as %s", source, list, such);
-}
-
 /* --- budgets ------------------------------------------------------------------------ */
 
 s2p_status s2a_budget_read(const char *source, const char *text, size_t n, int32_t most,
@@ -278,6 +272,11 @@ s2p_status s2a_settings_set(const char *source, const char *text, s2a_setting *s
 
 /* --- a value for each picture --------------------------------------------------------- */
 
+static s2p_status fail_more(const char *source, int32_t n, s2p_error *error)
+{
+    return s2_fail(error, S2P_ELIMIT, "%s has more than %d items, one for each picture", source, n);
+}
+
 s2p_status s2a_counts_read(const char *source, const char *list, int32_t most, int32_t *out,
                            int32_t n, s2p_error *error)
 {
@@ -288,30 +287,24 @@ s2p_status s2a_counts_read(const char *source, const char *list, int32_t most, i
         int64_t value;
         if (!whole_number(item.text, item.n, &value) || !isdigit((unsigned char)item.text[0]) ||
             value > most)
-            return fail_list(source, list, "64,32", error);
-        if (i == n)
-            return s2_fail(error, S2P_ELIMIT, "%s has more than %d numbers, one for each picture",
-                           source, n);
+            return s2_fail(error, S2P_EINVAL, "%s '%.60s' is not a list such as 64,32", source,
+                           list);
+        if (i == n) return fail_more(source, n, error);
         out[i] = (int32_t)value;
     }
     for (; i < n; i++) out[i] = out[i - 1];
     return S2P_OK;
 }
 
-static bool read_size(s2a_item item, s2v_image_options *out)
+/* "native" is 0x0. */
+static bool read_size(s2a_item item, int64_t *width, int64_t *height)
 {
-    int64_t width = 0, height = 0;
     const char *x = memchr(item.text, 'x', item.n);
-    if (s2a_item_is(item, "native")) {
-        out->width = out->height = 0;
-        return true;
-    }
-    if (!x || !whole_number(item.text, (size_t)(x - item.text), &width) ||
-        !whole_number(x + 1, item.n - (size_t)(x + 1 - item.text), &height))
-        return false;
-    out->width = (int32_t)width;
-    out->height = (int32_t)height;
-    return width >= 1 && height >= 1 && width <= MAX_SIDE && height <= MAX_SIDE;
+    *width = *height = 0;
+    if (s2a_item_is(item, "native")) return true;
+    return x && whole_number(item.text, (size_t)(x - item.text), width) &&
+           whole_number(x + 1, item.n - (size_t)(x + 1 - item.text), height) && *width >= 1 &&
+           *height >= 1 && *width <= MAX_SIDE && *height <= MAX_SIDE;
 }
 
 s2p_status s2a_sizes_read(const char *source, const char *list, s2v_image_options *out, int32_t n,
@@ -319,21 +312,14 @@ s2p_status s2a_sizes_read(const char *source, const char *list, s2v_image_option
 {
     const char *rest = list;
     s2a_item item;
-    int32_t i = 0;
-    for (; s2a_next_item(&rest, &item); i++) {
-        s2v_image_options size;
-        if (!read_size(item, &size))
+    int64_t width = 0, height = 0;
+    for (int32_t i = 0; i < n || rest; i++) {
+        if (s2a_next_item(&rest, &item) && !read_size(item, &width, &height))
             return s2_fail(error, S2P_EINVAL, "%s '%.60s' is neither native nor WIDTHxHEIGHT",
                            source, list);
-        if (i == n)
-            return s2_fail(error, S2P_ELIMIT, "%s has more than %d sizes, one for each picture",
-                           source, n);
-        out[i].width = size.width;
-        out[i].height = size.height;
-    }
-    for (; i < n; i++) {
-        out[i].width = out[i - 1].width;
-        out[i].height = out[i - 1].height;
+        if (i == n) return fail_more(source, n, error);
+        out[i].width = (int32_t)width;
+        out[i].height = (int32_t)height;
     }
     return S2P_OK;
 }

@@ -61,3 +61,17 @@ void s2_markup_append(s2_buffer *out, const char *text, size_t n, bool has_lines
         n -= step;
     }
 }
+
+void s2_csv_append(s2_buffer *out, const char *text)
+{
+    if (!text[strcspn(text, ",\"\r\n")]) {
+        s2_buffer_printf(out, "%s", text);
+        return;
+    }
+    s2_buffer_append(out, "\"", 1);
+    for (; *text; text++) {
+        if (*text == '"') s2_buffer_append(out, "\"", 1);
+        s2_buffer_append(out, text, 1);
+    }
+    s2_buffer_append(out, "\"", 1);
+}

@@ -14,4 +14,7 @@ size_t s2_markup_character(const char *text, size_t n);
  * what is not text shown as '?'. has_lines: line ends and tabs stay, for text shown as it is. */
 void s2_markup_append(s2_buffer *out, const char *text, size_t n, bool has_lines);
 
+/* A field of CSV as RFC 4180 has it: in quotes when it must be, quotes doubled. */
+void s2_csv_append(s2_buffer *out, const char *text);
+
 #endif /* S2_BASE_MARKUP_H */

@@ -5,6 +5,8 @@
  */
 #include "eval/eval_report.h"
 
+#include "base/markup.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,8 +184,10 @@ static s2p_status write_tables(const s2e_report *r, bool is_markdown, s2_buffer 
 static void csv_row(const s2e_report *r, const s2e_result *one, const char *category, int32_t n,
                     double value, s2_buffer *out)
 {
-    s2_buffer_printf(out, "%s,%s,%.0f,%d,%s,%d,%.4f\n", r->task, one->setting.method,
-                     one->image_tokens, one->n_seeds, category, n, value);
+    s2_buffer_printf(out, "%s,%s,%.0f,%d,", r->task, one->setting.method, one->image_tokens,
+                     one->n_seeds);
+    s2_csv_append(out, category);
+    s2_buffer_printf(out, ",%d,%.4f\n", n, value);
 }
 
 static void write_csv(const s2e_report *r, s2_buffer *out)

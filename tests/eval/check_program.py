@@ -121,13 +121,14 @@ def check_settings():
     tables = {}
     for name, options in (("plain", ()), ("same", ("-c", "4096", "-ub", "1024", "-ctk", "f16", "-ngl", "0", "--view", "auto",
                                                    "--mode", "default", "--selector", "erc", "--structure", "source")),
-                          ("grid", ("--grid", "2")), ("selector", ("--selector", "centre")), ("small", ("--image-size", "336x336"))):
+                          ("selector", ("--selector", "centre")), ("small", ("--image-size", "336x336"))):
         code, out, err = run(*evaluate, *options)
         assert code == 0, (name, err)
         tables[name] = [(r["method"], r["image_tokens"], r["all"]["value"], r["category"]) for r in json.loads(out)["results"]]
     assert tables["plain"] == tables["same"], tables
-    assert tables["grid"][0] == tables["plain"][0] and tables["grid"][1] != tables["plain"][1], tables
-    assert tables["selector"][1] != tables["plain"][1] and tables["small"] != tables["plain"], tables
+    assert tables["selector"][0] == tables["plain"][0] and tables["selector"][1] != tables["plain"][1] and tables["small"] != tables["plain"], tables
+    code, _, err = run(*evaluate, "--grid", "9")
+    assert code == 2 and "81" in err, err
     code, _, err = run(*evaluate, "-c", "20")
     assert code == 3 and "the context holds 20" in err, err
 

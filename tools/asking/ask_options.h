@@ -111,7 +111,9 @@ const char *s2_ask_framing_name(size_t index);   /* as s2v_framing counts them *
       .fallback = "source", .group = "Pruning", .help = "the picture structure is measured on",                     \
       S2_ASK_AT(structure) },                                                                                       \
     { .name = "--set", .label = "NAME=VALUE", .type = S2_OPTION_LIST, .group = "Pruning",                           \
-      .help = "a parameter, of every method that has it or as METHOD.NAME=VALUE (repeatable)", S2_ASK_AT(set) }
+      .help = "a parameter ('s2prune run --list-methods' has them) of every method that has it, or "                \
+              "METHOD.NAME=VALUE (repeatable)",                                                                     \
+      S2_ASK_AT(set) }
 
 #define S2_ASK_ROWS_ANSWER                                                                                           \
     { .name = "--predict", .letters = "-n", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 1048576,           \

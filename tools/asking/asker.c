@@ -8,6 +8,11 @@
 
 #define PAPER_SIDE 672 /* pixels of the paper's input */
 
+S2_WORDS(s2_ask_kv_name, "f16", "f32", "q8_0")
+S2_WORDS(s2_ask_preset_name, "none", "paper")
+S2_WORDS(s2_ask_structure_name, "source", "resized")
+S2_WORDS(s2_ask_framing_name, "auto", "base", "anyres", "square")
+
 static void show_note(const char *text, void *user)
 {
     (void)user;
@@ -134,10 +139,9 @@ s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2
     e.progress = show_progress;
     e.user = asker;
     TRY(s2v_engine_open(&asker->engine, &e, error));
-    s2v_engine_info info;
-    s2v_engine_get_info(asker->engine, &info);
+    s2v_engine_get_info(asker->engine, &asker->info);
     /* The paper's input of a tower without a merger is the one size it has. */
-    if (o->preset == 1 && !o->image_size && info.merge_size <= 1)
+    if (o->preset == 1 && !o->image_size && asker->info.merge_size <= 1)
         for (int32_t i = 0; i < S2_MAX_PICTURES; i++) {
             s2v_image_options *image = &asker->image_options[i];
             image->width = image->height = 0;

@@ -23,6 +23,7 @@ typedef struct s2_asker { /* all zero before prepare; free with s2_asker_close *
     s2_progress progress;
     bool shows_notes; /* of the engine, on standard error */
     s2v_engine *engine;
+    s2v_engine_info info;
     s2v_session *session;
     s2_image picture[S2_MAX_PICTURES];
     s2p_image view[S2_MAX_PICTURES];

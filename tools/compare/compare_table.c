@@ -12,14 +12,8 @@
 
 #define MAX_ANSWER 32 /* characters of an answer in a table */
 
-const char *s2_compare_format_name(size_t index)
-{
-    static const char *const names[] = { [S2_COMPARE_TEXT] = "text",
-                                         [S2_COMPARE_MARKDOWN] = "md",
-                                         [S2_COMPARE_JSON] = "json",
-                                         [S2_COMPARE_CSV] = "csv" };
-    return index < sizeof names / sizeof *names ? names[index] : NULL;
-}
+S2_WORDS(s2_compare_format_name, [S2_COMPARE_TEXT] = "text", [S2_COMPARE_MARKDOWN] = "md",
+         [S2_COMPARE_JSON] = "json", [S2_COMPARE_CSV] = "csv")
 
 /* --- cells ------------------------------------------------------------------------ */
 
@@ -285,21 +279,6 @@ static void write_failures(const compare_report *report, bool is_markdown, s2_bu
 
 /* --- CSV ---------------------------------------------------------------------------------- */
 
-/* RFC 4180: in quotes when it must be, quotes doubled. */
-static void csv_text(s2_buffer *out, const char *text)
-{
-    if (!text[strcspn(text, ",\"\r\n")]) {
-        s2_buffer_printf(out, "%s", text);
-        return;
-    }
-    s2_buffer_append(out, "\"", 1);
-    for (; *text; text++) {
-        if (*text == '"') s2_buffer_append(out, "\"", 1);
-        s2_buffer_append(out, text, 1);
-    }
-    s2_buffer_append(out, "\"", 1);
-}
-
 /* Empty where it is not defined. */
 static void csv_number(s2_buffer *out, double value)
 {
@@ -321,7 +300,7 @@ static void csv_row(const compare_report *report, const compare_row *row, s2_buf
     s2_buffer_append(out, ",", 1);
     if (has_worked) s2_buffer_printf(out, "%d", row->answer.stats.image_tokens_full);
     s2_buffer_append(out, ",", 1);
-    csv_text(out, has_worked ? row->answer.text : "");
+    s2_csv_append(out, has_worked ? row->answer.text : "");
     s2_buffer_append(out, ",", 1);
     if (has_worked && report->expect)
         s2_buffer_printf(out, "%s",
@@ -338,7 +317,7 @@ static void csv_row(const compare_report *report, const compare_row *row, s2_buf
     if (has_worked)
         s2_buffer_printf(out, "%llu", (unsigned long long)row->answer.stats.kv_visual_bytes);
     s2_buffer_append(out, ",", 1);
-    csv_text(out, has_worked ? "" : row->error.message);
+    s2_csv_append(out, has_worked ? "" : row->error.message);
     s2_buffer_append(out, "\n", 1);
 }
 

@@ -228,15 +228,9 @@ int s2_run_show(const run_job *job, int32_t index)
     const s2_display display = s2_terminal_display(job->options->display);
     if (display == S2_DISPLAY_NONE) return S2_EXIT_OK;
     s2p_error error = { S2P_OK, "" };
-    s2_buffer bytes;
-    s2_buffer_init(&bytes, S2_OUTPUT_MAX);
     s2_image drawn;
     s2p_status st = s2_kept_draw(&job->asker, index, job->setting.method, &drawn, &error);
-    if (st == S2P_OK && drawn.pixels)
-        st = s2_display_render(&drawn.view, display, s2_terminal_columns(), &bytes, &error);
-    if (st == S2P_OK) /* the answer owns standard output */
-        (void)fwrite(bytes.data, 1, bytes.size, stderr);
+    if (st == S2P_OK && drawn.pixels) st = s2_terminal_show(&drawn.view, display, &error);
     s2_image_free(&drawn);
-    s2_buffer_free(&bytes);
     return st == S2P_OK ? S2_EXIT_OK : s2_report_error(st, &error);
 }
