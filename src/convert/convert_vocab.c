@@ -111,9 +111,8 @@ static s2p_status read_added(vocabulary *v, s2p_error *error)
         if (!text) return refuse(error, S2P_EFORMAT, "an added token has no 'content'");
         const bool is_control =
             json_is_true(json_object_get(token, "special")) || looks_special(text);
-        const s2p_status st = add_token(v, text, json_object_get(token, "id"),
-                                        is_control ? CONTROL : USER_DEFINED, error);
-        if (st != S2P_OK) return st;
+        TRY(add_token(v, text, json_object_get(token, "id"), is_control ? CONTROL : USER_DEFINED,
+                      error));
     }
     return S2P_OK;
 }
@@ -125,11 +124,7 @@ static s2p_status read_tokens(vocabulary *v, json_t *vocab, s2p_error *error)
     v->vocab = vocab;
     const char *text;
     json_t *id;
-    json_object_foreach(vocab, text, id)
-    {
-        const s2p_status st = add_token(v, text, id, NORMAL, error);
-        if (st != S2P_OK) return st;
-    }
+    json_object_foreach(vocab, text, id) { TRY(add_token(v, text, id, NORMAL, error)); }
     return read_added(v, error);
 }
 
@@ -214,8 +209,7 @@ static s2p_status put_merges(const vocabulary *v, s2v_gguf_writer *writer, s2p_e
     return st;
 }
 
-/* --- special tokens and the chat template ------------------------------------------------------
- */
+/* --- special tokens and the chat template ----------------------------------------------------- */
 
 static const struct {
     const char *token, *id, *add; /* in tokenizer_config.json, config.json, tokenizer_config.json */
@@ -324,28 +318,24 @@ static s2p_status put_template(const char *folder, const json_t *settings, s2v_g
     return st;
 }
 
-/* --- all of it ---------------------------------------------------------------------------------
- */
+/* --- all of it ------------------------------------------------------------------------------- */
 
 static s2p_status put_all(vocabulary *v, const char *folder, const json_t *file,
                           const json_t *settings, const json_t *config, s2v_gguf_writer *writer,
                           s2p_error *error)
 {
     json_t *model = json_object_get(file, "model");
-    s2p_status st = check_kind(file, error);
-    if (st != S2P_OK) return st;
+    TRY(check_kind(file, error));
     v->added = json_object_get(file, "added_tokens");
     v->merges = json_object_get(model, "merges");
     v->text = calloc((size_t)v->n, sizeof *v->text);
     v->type = calloc((size_t)v->n, sizeof *v->type);
     if (!v->text || !v->type) return s2_fail_memory(error, (size_t)v->n * 12, "the vocabulary");
-    st = read_tokens(v, json_object_get(model, "vocab"), error);
-    if (st != S2P_OK) return st;
+    TRY(read_tokens(v, json_object_get(model, "vocab"), error));
     put_tokens(v, writer);
-    st = put_merges(v, writer, error);
-    if (st == S2P_OK) st = put_specials(v, settings, config, writer, error);
-    if (st == S2P_OK) st = put_template(folder, settings, writer, error);
-    return st;
+    TRY(put_merges(v, writer, error));
+    TRY(put_specials(v, settings, config, writer, error));
+    return put_template(folder, settings, writer, error);
 }
 
 s2p_status s2v_vocabulary_put(const char *folder, int32_t n_vocab, const json_t *config,
