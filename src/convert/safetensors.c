@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "base/json_limit.h"
+#include "base/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -127,9 +128,8 @@ static s2p_status read_header(s2v_safetensors *file, s2p_error *error)
 {
     uint8_t start[PREFIX + 2];
     const size_t n_start = file->n_bytes < sizeof start ? (size_t)file->n_bytes : sizeof start;
-    s2p_status st = n_start ? read_at(file, 0, n_start, start, error) : S2P_OK;
-    if (st == S2P_OK) st = check_start(file, start, n_start, error);
-    if (st != S2P_OK) return st;
+    if (n_start > 0) TRY(read_at(file, 0, n_start, start, error));
+    TRY(check_start(file, start, n_start, error));
 
     uint64_t n = 0;
     for (size_t i = 0; i < PREFIX; i++) n |= (uint64_t)start[i] << (8 * i);
@@ -145,7 +145,7 @@ static s2p_status read_header(s2v_safetensors *file, s2p_error *error)
 
     char *text = malloc((size_t)n);
     if (!text) return s2_fail_memory(error, (size_t)n, "a checkpoint's header");
-    st = read_at(file, PREFIX, (size_t)n, text, error);
+    s2p_status st = read_at(file, PREFIX, (size_t)n, text, error);
     if (st == S2P_OK)
         st =
             s2_json_parse_few(text, (size_t)n, file->name,
@@ -253,10 +253,9 @@ static s2p_status read_tensor(const s2v_safetensors *file, const char *name, con
     if (!json_is_object(value) || json_object_size(value) != 3)
         return refuse(file, error, S2P_EFORMAT,
                       "tensor '%.64s' is not an object of dtype, shape and data_offsets", name);
-    s2p_status st = read_type(file, json_object_get(value, "dtype"), t, error);
-    if (st == S2P_OK) st = read_shape(file, json_object_get(value, "shape"), t, error);
-    if (st == S2P_OK) st = read_offsets(file, json_object_get(value, "data_offsets"), t, error);
-    return st;
+    TRY(read_type(file, json_object_get(value, "dtype"), t, error));
+    TRY(read_shape(file, json_object_get(value, "shape"), t, error));
+    return read_offsets(file, json_object_get(value, "data_offsets"), t, error);
 }
 
 /* By place; of those at one place the empty ones first. */
@@ -301,12 +300,12 @@ static s2p_status read_tensors(s2v_safetensors *file, s2p_error *error)
     json_t *value;
     json_object_foreach(file->header, name, value)
     {
-        const bool is_note = strcmp(name, "__metadata__") == 0;
-        const s2p_status st =
-            is_note ? check_metadata(file, value, error)
-                    : read_tensor(file, name, value, &file->tensors[file->n_tensors], error);
-        if (st != S2P_OK) return st;
-        if (!is_note) file->n_tensors++;
+        if (strcmp(name, "__metadata__") == 0) {
+            TRY(check_metadata(file, value, error));
+            continue;
+        }
+        TRY(read_tensor(file, name, value, &file->tensors[file->n_tensors], error));
+        file->n_tensors++;
     }
     qsort(file->tensors, file->n_tensors, sizeof *file->tensors, compare_places);
     return check_places(file, error);
@@ -314,14 +313,13 @@ static s2p_status read_tensors(s2v_safetensors *file, s2p_error *error)
 
 /* --- open and close -------------------------------------------------------------------------- */
 
-static s2p_status create(s2v_safetensors **out, const char *path, s2p_error *error)
+static s2p_status create_file(s2v_safetensors **out, const char *path, s2p_error *error)
 {
     s2v_safetensors *file = calloc(1, sizeof *file);
     *out = file;
     if (!file) return s2_fail_memory(error, sizeof *file, "a checkpoint file");
     file->fd = -1;
-    const char *slash = strrchr(path, '/');
-    (void)snprintf(file->name, sizeof file->name, "%s", slash && slash[1] ? slash + 1 : path);
+    (void)snprintf(file->name, sizeof file->name, "%s", s2_base_name(path));
     return S2P_OK;
 }
 
@@ -353,8 +351,8 @@ static s2p_status open_file(s2v_safetensors *file, const char *path, s2p_error *
 }
 
 /* Check everything; the file is the caller's on success and gone otherwise. */
-static s2p_status accept(s2v_safetensors **out, s2v_safetensors *file, s2p_status st,
-                         s2p_error *error)
+static s2p_status accept_file(s2v_safetensors **out, s2v_safetensors *file, s2p_status st,
+                              s2p_error *error)
 {
     if (st == S2P_OK) st = read_header(file, error);
     if (st == S2P_OK) st = read_tensors(file, error);
@@ -372,9 +370,9 @@ s2p_status s2v_safetensors_open(s2v_safetensors **out, const char *path, s2p_err
 {
     s2v_safetensors *file = NULL;
     *out = NULL;
-    s2p_status st = create(&file, path, error);
+    s2p_status st = create_file(&file, path, error);
     if (st == S2P_OK) st = open_file(file, path, error);
-    return accept(out, file, st, error);
+    return accept_file(out, file, st, error);
 }
 
 s2p_status s2v_safetensors_parse(s2v_safetensors **out, const void *bytes, size_t n,
@@ -382,12 +380,12 @@ s2p_status s2v_safetensors_parse(s2v_safetensors **out, const void *bytes, size_
 {
     s2v_safetensors *file = NULL;
     *out = NULL;
-    const s2p_status st = create(&file, name, error);
+    const s2p_status st = create_file(&file, name, error);
     if (st == S2P_OK) {
         file->bytes = bytes;
         file->n_bytes = n;
     }
-    return accept(out, file, st, error);
+    return accept_file(out, file, st, error);
 }
 
 /* --- what is in it ------------------------------------------------------------------------------

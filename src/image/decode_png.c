@@ -97,7 +97,8 @@ static uint32_t crc32_of(const uint8_t *bytes, size_t n)
 }
 
 /* One walk over the chunk list before any decoding: sizes, end mark, EXIF. */
-static s2p_status walk(const s2_source *source, int *orientation, bool *has_trns, s2p_error *error)
+static s2p_status walk_chunks(const s2_source *source, int *orientation, bool *has_trns,
+                              s2p_error *error)
 {
     bool has_end = false;
     for (size_t at = SIGNATURE_BYTES; !has_end;) {
@@ -217,13 +218,11 @@ static s2p_status decode_png(const s2_source *source, s2_image *out, int *orient
         !chunk_at(source->bytes, source->n_bytes, SIGNATURE_BYTES, &head) || head.n_data != 13 ||
         !is_type(&head, "IHDR"))
         return s2_fail(error, S2P_EFORMAT, "PNG does not begin with a header");
-    s2p_status st = s2_source_admit(source, "PNG", read_be32(head.frame + 8),
-                                    read_be32(head.frame + 12), error);
-    if (st != S2P_OK) return st;
+    TRY(s2_source_admit(source, "PNG", read_be32(head.frame + 8), read_be32(head.frame + 12),
+                        error));
 
     bool has_trns = false;
-    st = walk(source, orientation, &has_trns, error);
-    if (st != S2P_OK) return st;
+    TRY(walk_chunks(source, orientation, &has_trns, error));
     const bool has_alpha_channel = (head.frame[8 + 9] & 4) != 0; /* bit of the colour type */
     has_trns = has_trns && !has_alpha_channel && source->pixels == S2_PIXELS_VIEWER;
 
@@ -236,7 +235,8 @@ static s2p_status decode_png(const s2_source *source, s2_image *out, int *orient
     int code = spng_set_crc_action(ctx, SPNG_CRC_ERROR, SPNG_CRC_ERROR);
     if (code == SPNG_OK) code = spng_set_chunk_limits(ctx, source->n_bytes, MAX_CACHE_BYTES);
     if (code == SPNG_OK) code = spng_set_png_stream(ctx, read_shown, &shown);
-    st = code == SPNG_OK ? read_picture(source, ctx, has_trns, out, error) : explain(code, error);
+    const s2p_status st =
+        code == SPNG_OK ? read_picture(source, ctx, has_trns, out, error) : explain(code, error);
     spng_ctx_free(ctx);
     return st;
 }

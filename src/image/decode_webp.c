@@ -77,8 +77,7 @@ static s2p_status decode_webp(const s2_source *source, s2_image *out, int *orien
     WebPBitstreamFeatures features;
     const VP8StatusCode code = WebPGetFeatures(source->bytes, source->n_bytes, &features);
     if (code != VP8_STATUS_OK) return explain(code, source, error);
-    s2p_status st = s2_source_admit(source, "WebP", features.width, features.height, error);
-    if (st != S2P_OK) return st;
+    TRY(s2_source_admit(source, "WebP", features.width, features.height, error));
     if (features.has_animation)
         return s2_fail(error, S2P_EUNSUPPORTED, "WebP is animated; still pictures are read");
 
@@ -93,8 +92,9 @@ static s2p_status decode_webp(const s2_source *source, s2_image *out, int *orien
     const size_t stride = (size_t)channels * (size_t)features.width;
     WebPIDecoder *decoder = WebPINewRGB(with_alpha ? MODE_RGBA : MODE_RGB, pixels,
                                         stride * (size_t)features.height, (int)stride);
-    st = decoder ? read_rows(source, decoder, pixels, stride, features.height, error)
-                 : explain(VP8_STATUS_OUT_OF_MEMORY, source, error);
+    const s2p_status st = decoder
+                              ? read_rows(source, decoder, pixels, stride, features.height, error)
+                              : explain(VP8_STATUS_OUT_OF_MEMORY, source, error);
     WebPIDelete(decoder);
     if (st != S2P_OK) {
         free(pixels);

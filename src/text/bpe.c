@@ -98,7 +98,7 @@ void s2v_bpe_free(s2v_bpe *bpe)
     free(bpe);
 }
 
-static s2p_status reserve(s2v_bpe *bpe, size_t n, s2p_error *error)
+static s2p_status reserve_symbols(s2v_bpe *bpe, size_t n, s2p_error *error)
 {
     if (n <= bpe->capacity) return S2P_OK;
     const size_t capacity = n < 64 ? 64 : n;
@@ -155,8 +155,7 @@ s2p_status s2v_bpe_join(s2v_bpe *bpe, const s2v_merges *merges, int32_t *token, 
                         s2p_error *error)
 {
     if (*n < 2) return S2P_OK;
-    const s2p_status st = reserve(bpe, *n, error);
-    if (st != S2P_OK) return st;
+    TRY(reserve_symbols(bpe, *n, error));
 
     const int32_t n_symbols = (int32_t)*n;
     for (int32_t i = 0; i < n_symbols; i++)

@@ -68,7 +68,7 @@ static s2p_status refuse(s2p_error *error, const char *name, double value, const
 }
 
 /* Written so that NaN is out of every range. */
-static s2p_status check(const s2v_sampling *o, s2p_error *error)
+static s2p_status check_sampling(const s2v_sampling *o, s2p_error *error)
 {
     if (!(o->temperature >= 0.0f && o->temperature <= 100.0f))
         return refuse(error, "temperature", o->temperature, "0 to 100");
@@ -96,8 +96,7 @@ static void forget(s2v_sampler *s)
 
 s2p_status s2v_sampler_start(s2v_sampler *sampler, const s2v_sampling *sampling, s2p_error *error)
 {
-    const s2p_status st = check(sampling, error);
-    if (st != S2P_OK) return st;
+    TRY(check_sampling(sampling, error));
     forget(sampler);
     sampler->options = *sampling;
     sampler->random = (s2_random){ sampling->seed };
@@ -238,8 +237,7 @@ static int32_t greedy(const s2v_sampler *s, const float *logits)
 s2p_status s2v_sampler_pick(s2v_sampler *sampler, const float *logits, int32_t *token,
                             s2p_error *error)
 {
-    const s2p_status st = check_logits(logits, sampler->n_vocab, error);
-    if (st != S2P_OK) return st;
+    TRY(check_logits(logits, sampler->n_vocab, error));
     if (sampler->options.temperature == 0.0f) {
         *token = greedy(sampler, logits);
         return S2P_OK;

@@ -122,10 +122,9 @@ static s2p_status add_parsed(work *w, const uint8_t *text, size_t n, s2p_error *
             i++;
             continue;
         }
-        s2p_status st = add_plain(w, text + from, i - from, error);
-        if (st != S2P_OK) return st;
-        st = s2v_tokens_add(w->out, special->token);
-        if (st != S2P_OK) return s2_fail_memory(error, sizeof special->token, "a token");
+        TRY(add_plain(w, text + from, i - from, error));
+        if (s2v_tokens_add(w->out, special->token) != S2P_OK)
+            return s2_fail_memory(error, sizeof special->token, "a token");
         i += special->size;
         from = i;
     }

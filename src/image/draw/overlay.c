@@ -147,12 +147,11 @@ static void draw_shares(s2_image *image, const s2_frame *frame, const s2p_layout
 s2p_status s2_overlay_draw(const s2_overlay *overlay, s2_image *out, s2p_error *error)
 {
     s2_frame frame;
-    s2p_status st = s2_frame_init(&frame, overlay, error);
-    if (st != S2P_OK) return st;
+    TRY(s2_frame_init(&frame, overlay, error));
     s2_image image;
-    st = s2_image_resize(overlay->picture, frame.width, frame.height, &image, error);
-    if (st != S2P_OK) return st;
+    TRY(s2_image_resize(overlay->picture, frame.width, frame.height, &image, error));
 
+    s2p_status st = S2P_OK;
     if (overlay->layout) {
         if (overlay->keep)
             st = draw_kept(&image, &frame, overlay, error);
