@@ -46,18 +46,13 @@ const char *s2v_quant_name(size_t index)
 
 /* --- refusals -------------------------------------------------------------------------------- */
 
-static bool equals(s2v_text text, const char *string)
-{
-    return text.size == strlen(string) && memcmp(text.data, string, text.size) == 0;
-}
-
 static s2p_status check_input(const s2v_gguf *file, s2p_error *error)
 {
     s2v_text arch = { "", 0 };
     int64_t n_parts = 1;
     if (!s2v_gguf_string(file, "general.architecture", &arch))
         return s2_fail(error, S2P_EFORMAT, "key 'general.architecture' is missing");
-    if (!equals(arch, "qwen2vl") && !equals(arch, "qwen2") && !equals(arch, "clip"))
+    if (!s2v_text_is(arch, "qwen2vl") && !s2v_text_is(arch, "qwen2") && !s2v_text_is(arch, "clip"))
         return s2_fail(error, S2P_EUNSUPPORTED,
                        "architecture '%.*s' is not one of qwen2vl, qwen2 and clip",
                        arch.size < 40 ? (int)arch.size : 40, arch.data);
@@ -150,7 +145,7 @@ static s2p_status put_header(quantizer *q, s2p_error *error)
         const s2v_gguf_key *key = s2v_gguf_key_at(q->file, i);
         bool copy = true;
         for (size_t k = 0; k < sizeof left_out / sizeof *left_out; k++)
-            if (equals(key->name, left_out[k])) copy = false;
+            if (s2v_text_is(key->name, left_out[k])) copy = false;
         if (copy) s2v_gguf_put_key(q->writer, key);
     }
     s2v_gguf_put_u32(q->writer, "general.quantization_version", QUANTIZATION_VERSION);

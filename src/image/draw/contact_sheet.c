@@ -69,7 +69,7 @@ static bool lay_out(s2_sheet *s, int32_t width, int32_t height)
     return false;
 }
 
-static void fill(s2_image *image, s2p_rect r, s2_colour colour)
+static void fill_frame(s2_image *image, s2p_rect r, s2_colour colour)
 {
     for (int32_t y = r.row0; y < r.row1; y++)
         for (int32_t x = r.col0; x < r.col1; x++)
@@ -148,7 +148,7 @@ s2p_status s2_sheet_place(s2_sheet *sheet, int32_t index, const s2_sheet_tile *t
     if (tile->picture)
         TRY(draw_picture(sheet, at, tile->picture, error));
     else
-        fill(&sheet->image, at, COLOUR_EMPTY);
+        fill_frame(&sheet->image, at, COLOUR_EMPTY);
     draw_line(sheet, at, 0, tile->title, COLOUR_INK, tile->note, COLOUR_FAINT);
     draw_line(sheet, at, 1, tile->text, COLOUR_INK, tile->mark,
               tile->is_right ? COLOUR_RIGHT : COLOUR_WRONG);
