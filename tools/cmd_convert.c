@@ -77,7 +77,7 @@ static int exit_of(s2p_status st, const s2v_convert_result *result, const s2p_er
     return is_full ? S2_EXIT_RESOURCES : S2_EXIT_FAILURE;
 }
 
-static int run(const void *values)
+static int convert_run(const void *values)
 {
     const convert_options *options = values;
     s2p_error error = { S2P_OK, "" };
@@ -193,5 +193,5 @@ const s2_command s2_cmd_convert = {
     .min_operands = 1,
     .operand_offset = offsetof(convert_options, folders),
     .size = sizeof(convert_options),
-    .run = run,
+    .run = convert_run,
 };

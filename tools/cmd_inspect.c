@@ -20,12 +20,7 @@ typedef struct inspect_options {
     int32_t output;
 } inspect_options;
 
-static bool equals(s2v_text text, const char *string)
-{
-    return text.size == strlen(string) && memcmp(text.data, string, text.size) == 0;
-}
-
-static void explain(s2_inspection *in, const char *what, s2v_text name)
+static void explain_refusal(s2_inspection *in, const char *what, s2v_text name)
 {
     s2_buffer clean;
     s2_buffer_init(&clean, 512);
@@ -39,18 +34,18 @@ static void explain(s2_inspection *in, const char *what, s2v_text name)
 static bool find_arch(s2v_text name, bool is_projector, s2v_architecture *out)
 {
     for (size_t i = 0; s2v_architecture_at(i, out); i++)
-        if (equals(name, is_projector ? out->projector : out->name)) return true;
+        if (s2v_text_is(name, is_projector ? out->projector : out->name)) return true;
     return false;
 }
 
-static void praise(s2_inspection *in, const s2v_architecture *arch, const char *part)
+static void explain_support(s2_inspection *in, const s2v_architecture *arch, const char *part)
 {
     in->is_supported = true;
     (void)snprintf(in->support, sizeof in->support, "%s %s", arch->title, part);
 }
 
 /* Whether this kind of model is one the engine runs. Shapes are checked when it is loaded. */
-static void judge(s2_inspection *in)
+static void judge_model(s2_inspection *in)
 {
     s2v_text name = { "", 0 };
     s2v_architecture arch;
@@ -60,16 +55,16 @@ static void judge(s2_inspection *in)
     } else if (!s2v_gguf_string(in->file, "general.architecture", &name)) {
         kind = "key 'general.architecture' is missing";
     } else if (find_arch(name, false, &arch)) {
-        praise(in, &arch, "language model");
-    } else if (!equals(name, "clip")) {
-        explain(in, "architecture", name);
+        explain_support(in, &arch, "language model");
+    } else if (!s2v_text_is(name, "clip")) {
+        explain_refusal(in, "architecture", name);
     } else if (!s2v_gguf_string(in->file, "clip.projector_type", &name) &&
                !s2v_gguf_string(in->file, "clip.vision.projector_type", &name)) {
         kind = "key 'clip.projector_type' is missing";
     } else if (find_arch(name, true, &arch)) {
-        praise(in, &arch, "vision tower (mmproj)");
+        explain_support(in, &arch, "vision tower (mmproj)");
     } else {
-        explain(in, "projector", name);
+        explain_refusal(in, "projector", name);
     }
     if (kind) (void)snprintf(in->support, sizeof in->support, "%s", kind);
 }
@@ -96,7 +91,7 @@ static s2p_status check_values(s2_inspection *in, s2p_error *error)
     return st;
 }
 
-static int show(const s2_inspection *in, bool is_json)
+static int show_inspection(const s2_inspection *in, bool is_json)
 {
     s2_buffer out;
     s2_buffer_init(&out, S2_OUTPUT_MAX);
@@ -109,7 +104,7 @@ static int show(const s2_inspection *in, bool is_json)
     return code;
 }
 
-static int run(const void *values)
+static int inspect_run(const void *values)
 {
     const inspect_options *options = values;
     s2p_error error = { S2P_OK, "" };
@@ -130,9 +125,9 @@ static int run(const void *values)
                          .is_valid = st == S2P_OK,
                          .show_tensors = options->tensors,
                          .show_keys = options->keys };
-    judge(&in);
+    judge_model(&in);
     if (options->check && in.is_valid) st = check_values(&in, &error);
-    int code = show(&in, options->output == 1);
+    int code = show_inspection(&in, options->output == 1);
     if (st != S2P_OK && code == S2_EXIT_OK) code = s2_report_error(st, &error);
     s2v_gguf_close(file);
     return code;
@@ -185,5 +180,5 @@ const s2_command s2_cmd_inspect = {
     .min_operands = 1,
     .operand_offset = offsetof(inspect_options, files),
     .size = sizeof(inspect_options),
-    .run = run,
+    .run = inspect_run,
 };

@@ -111,7 +111,7 @@ static int exit_of(s2p_status st, const s2v_quant_result *result, const s2p_erro
     return is_full ? S2_EXIT_RESOURCES : S2_EXIT_FAILURE;
 }
 
-static int run(const void *values)
+static int quantize_run(const void *values)
 {
     const quantize_options *options = values;
     s2p_error error = { S2P_OK, "" };
@@ -207,5 +207,5 @@ const s2_command s2_cmd_quantize = {
     .min_operands = 3,
     .operand_offset = offsetof(quantize_options, operands),
     .size = sizeof(quantize_options),
-    .run = run,
+    .run = quantize_run,
 };

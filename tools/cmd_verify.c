@@ -59,7 +59,7 @@ static void add_file(tally *t, const char *shown, const char *status, size_t n_c
                                     "cases", (json_int_t)n_cases, "notes", lines));
 }
 
-static void skip(tally *t, const char *shown, const char *why)
+static void skip_file(tally *t, const char *shown, const char *why)
 {
     t->n_skipped++;
     s2_buffer_printf(t->text, "skip %-36s %s\n", shown, why);
@@ -73,7 +73,7 @@ static void fail_file(tally *t, const char *shown, const char *why)
     add_file(t, shown, "failed", 0, why, strlen(why));
 }
 
-static void settle(tally *t, const char *shown, const s2_verdict *verdict)
+static void settle_file(tally *t, const char *shown, const s2_verdict *verdict)
 {
     const bool passed = verdict->n_failed == 0;
     if (passed)
@@ -136,7 +136,7 @@ static void parent_of_folder(const char *path, char out[PATH_CAPACITY])
  */
 static void skip_unknown(tally *t, const char *shown)
 {
-    if (is_wanted(t, shown, NULL)) skip(t, shown, "no check for this kind in this version");
+    if (is_wanted(t, shown, NULL)) skip_file(t, shown, "no check for this kind in this version");
 }
 
 /* A run of a whole model; the model stands beside it. */
@@ -146,9 +146,9 @@ static void visit_model_run(tally *t, const char *path, const char *shown)
     s2_verdict verdict;
     s2p_error error = { S2P_OK, "" };
     if (s2_check_hf(path, t->options->arrays, &verdict, &error) == S2P_OK)
-        settle(t, shown, &verdict);
+        settle_file(t, shown, &verdict);
     else
-        skip(t, shown, error.message);
+        skip_file(t, shown, error.message);
     s2_verdict_free(&verdict);
 }
 
@@ -173,7 +173,7 @@ static void visit_file(tally *t, const char *path, const char *shown)
             s2_golden_check_vit(path, &verdict);
         else
             s2_golden_check_tokenizer(path, t->options->arrays, &verdict);
-        settle(t, shown, &verdict);
+        settle_file(t, shown, &verdict);
         s2_verdict_free(&verdict);
         return;
     }
@@ -192,7 +192,7 @@ static void visit_file(tally *t, const char *path, const char *shown)
         s2_golden_check(&golden,
                         (const char *const[]){ given ? given : beside, given ? beside : NULL },
                         &verdict);
-        settle(t, shown, &verdict);
+        settle_file(t, shown, &verdict);
         s2_verdict_free(&verdict);
     }
     s2_golden_free(&golden);
@@ -213,7 +213,7 @@ static bool is_later_folder(const char *name)
     return false;
 }
 
-static void visit(tally *t, const char *path, const char *shown, int depth);
+static void visit_path(tally *t, const char *path, const char *shown, int depth);
 
 static int is_listed(const struct dirent *entry) { return entry->d_name[0] != '.'; }
 
@@ -233,13 +233,13 @@ static void visit_folder(tally *t, const char *path, const char *shown, int dept
         const bool fits =
             snprintf(child, sizeof child, "%s/%s", path, name) < PATH_CAPACITY &&
             snprintf(child_shown, sizeof child_shown, "%s/%s", shown, name) < PATH_CAPACITY;
-        if (fits) visit(t, child, child_shown, depth + 1);
+        if (fits) visit_path(t, child, child_shown, depth + 1);
         free(entries[i]);
     }
     free(entries);
 }
 
-static void visit(tally *t, const char *path, const char *shown, int depth)
+static void visit_path(tally *t, const char *path, const char *shown, int depth)
 {
     struct stat info;
     if (stat(path, &info) != 0) {
@@ -257,7 +257,7 @@ static s2p_status visit_root(tally *t, const char *folder, s2p_error *error)
 {
     char *real = realpath(folder, NULL);
     if (!real) return s2_fail(error, S2P_EIO, "cannot open '%.100s': %s", folder, strerror(errno));
-    visit(t, real, s2_base_name(real), 0);
+    visit_path(t, real, s2_base_name(real), 0);
     free(real);
     return S2P_OK;
 }
@@ -285,7 +285,7 @@ static int print_result(const tally *t)
     return code;
 }
 
-static int run(const void *values)
+static int verify_run(const void *values)
 {
     const verify_options *options = values;
     s2_buffer text;
@@ -340,5 +340,5 @@ const s2_command s2_cmd_verify = {
     .min_operands = 1,
     .operand_offset = offsetof(verify_options, folders),
     .size = sizeof(verify_options),
-    .run = run,
+    .run = verify_run,
 };

@@ -9,7 +9,7 @@
 #define FIRST_CAPACITY 256u
 
 /* Make room for n more bytes, or record why not. */
-static int grow(s2_buffer *buffer, size_t n)
+static int grow_buffer(s2_buffer *buffer, size_t n)
 {
     if (buffer->status != S2P_OK) return 0;
     if (n > buffer->max - buffer->size) {
@@ -41,7 +41,7 @@ void s2_buffer_free(s2_buffer *buffer)
 
 uint8_t *s2_buffer_extend(s2_buffer *buffer, size_t n)
 {
-    if (!grow(buffer, n)) return NULL;
+    if (!grow_buffer(buffer, n)) return NULL;
     uint8_t *at = buffer->data + buffer->size;
     buffer->size += n;
     return at;
@@ -63,7 +63,7 @@ void s2_buffer_printf(s2_buffer *buffer, const char *format, ...)
     va_end(args);
     if (n < 0) {
         buffer->status = S2P_EINVAL;
-    } else if (grow(buffer, (size_t)n + 1)) { /* vsnprintf ends with a NUL we do not keep */
+    } else if (grow_buffer(buffer, (size_t)n + 1)) { /* vsnprintf ends with a NUL we do not keep */
         (void)vsnprintf((char *)buffer->data + buffer->size, (size_t)n + 1, format, again);
         buffer->size += (size_t)n;
     }

@@ -40,7 +40,7 @@ static void skip_space(cursor *c)
 }
 
 /* Take `text` if it comes next, spaces before it aside. */
-static bool take(cursor *c, const char *text)
+static bool take_text(cursor *c, const char *text)
 {
     skip_space(c);
     const size_t n = strlen(text);
@@ -51,12 +51,12 @@ static bool take(cursor *c, const char *text)
 
 static bool take_descr(cursor *c, s2_array *out)
 {
-    const char quote[2] = { take(c, "'") ? '\'' : '"', '\0' };
-    if (quote[0] == '"' && !take(c, "\"")) return false;
+    const char quote[2] = { take_text(c, "'") ? '\'' : '"', '\0' };
+    if (quote[0] == '"' && !take_text(c, "\"")) return false;
     for (size_t t = 0; t < N_TYPES; t++) {
-        if (!take(c, types[t].descr)) continue;
+        if (!take_text(c, types[t].descr)) continue;
         out->type = (s2_dtype)t;
-        return take(c, quote);
+        return take_text(c, quote);
     }
     return false;
 }
@@ -77,14 +77,14 @@ static bool take_number(cursor *c, int64_t *out)
 /* (), (5,), (3, 4), (3, 4,) */
 static bool take_shape(cursor *c, s2_array *out)
 {
-    if (!take(c, "(")) return false;
+    if (!take_text(c, "(")) return false;
     for (int32_t d = 0; d < S2_NPY_MAX_DIMS; d++) out->shape[d] = 1;
     out->n_dims = 0;
-    while (!take(c, ")")) {
+    while (!take_text(c, ")")) {
         if (out->n_dims == S2_NPY_MAX_DIMS) return false;
         if (!take_number(c, &out->shape[out->n_dims++])) return false;
-        if (take(c, ",")) continue;
-        return out->n_dims > 1 && take(c, ")"); /* (5) is a number in Python, not a shape */
+        if (take_text(c, ",")) continue;
+        return out->n_dims > 1 && take_text(c, ")"); /* (5) is a number in Python, not a shape */
     }
     return true;
 }
@@ -93,22 +93,22 @@ static const char *parse_header(const char *text, size_t n, s2_array *out)
 {
     cursor c = { text, text + n };
     bool has_descr = false, has_order = false, has_shape = false;
-    if (!take(&c, "{")) return "the header is not a dict";
-    while (!take(&c, "}")) {
-        if (!has_descr && take(&c, "'descr'") && take(&c, ":")) {
+    if (!take_text(&c, "{")) return "the header is not a dict";
+    while (!take_text(&c, "}")) {
+        if (!has_descr && take_text(&c, "'descr'") && take_text(&c, ":")) {
             if (!take_descr(&c, out)) return "the type is not one of u1 i4 i8 f4 f8, little-endian";
             has_descr = true;
-        } else if (!has_order && take(&c, "'fortran_order'") && take(&c, ":")) {
-            if (!take(&c, "False")) return "only C order is supported";
+        } else if (!has_order && take_text(&c, "'fortran_order'") && take_text(&c, ":")) {
+            if (!take_text(&c, "False")) return "only C order is supported";
             has_order = true;
-        } else if (!has_shape && take(&c, "'shape'") && take(&c, ":")) {
+        } else if (!has_shape && take_text(&c, "'shape'") && take_text(&c, ":")) {
             if (!take_shape(&c, out)) return "the shape is not a tuple of up to 4 sizes";
             has_shape = true;
         } else {
             return "the header has an unknown or repeated key";
         }
-        if (take(&c, ",")) continue;
-        if (take(&c, "}")) break;
+        if (take_text(&c, ",")) continue;
+        if (take_text(&c, "}")) break;
         return "the header is not a dict";
     }
     skip_space(&c);

@@ -14,7 +14,6 @@
 #include "convert/recode.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -67,7 +66,8 @@ static s2v_tensor_type source_type(const s2v_planned *t)
     return t->source->type == S2V_ST_F16 ? S2V_TENSOR_F16 : S2V_TENSOR_BF16;
 }
 
-static s2p_status fetch(void *user, int64_t row, int64_t n, void *out, s2p_error *error)
+/* Rows of the current tensor; in a solid source one read has them all. */
+static s2p_status fetch_rows(void *user, int64_t row, int64_t n, void *out, s2p_error *error)
 {
     const converter *c = user;
     const s2v_planned *t = c->current;
@@ -77,16 +77,15 @@ static s2p_status fetch(void *user, int64_t row, int64_t n, void *out, s2p_error
     const bool is_solid = t->stride == t->n_per_row;
     const int64_t n_reads = is_solid ? 1 : n;
     const size_t n_bytes = is_solid ? (size_t)n * row_bytes : row_bytes;
-    s2p_status st = S2P_OK;
-    for (int64_t i = 0; i < n_reads && st == S2P_OK; i++) {
+    for (int64_t i = 0; i < n_reads; i++) {
         const uint64_t from = (uint64_t)(t->first + (row + i) * t->stride) * width;
-        st = s2v_safetensors_read(t->file, t->source, from, n_bytes,
-                                  (uint8_t *)out + (size_t)i * row_bytes, error);
+        TRY(s2v_safetensors_read(t->file, t->source, from, n_bytes,
+                                 (uint8_t *)out + (size_t)i * row_bytes, error));
     }
-    return st;
+    return S2P_OK;
 }
 
-static s2p_status step(converter *c, size_t n, s2p_error *error)
+static s2p_status tell_progress(converter *c, size_t n, s2p_error *error)
 {
     c->n_done += n;
     const s2v_convert_options *o = c->options;
@@ -96,16 +95,15 @@ static s2p_status step(converter *c, size_t n, s2p_error *error)
     return S2P_OK;
 }
 
-static s2p_status sink(void *user, const void *data, size_t n, s2p_error *error)
+static s2p_status write_rows(void *user, const void *data, size_t n, s2p_error *error)
 {
     converter *c = user;
-    const s2p_status st =
-        wrote(c, s2v_gguf_writer_add(c->writers[c->current->is_vision], data, n, error));
-    return st == S2P_OK ? step(c, n, error) : st;
+    TRY(wrote(c, s2v_gguf_writer_add(c->writers[c->current->is_vision], data, n, error)));
+    return tell_progress(c, n, error);
 }
 
 /* Instead of writing: is this what the file holds? */
-static s2p_status compare(void *user, const void *data, size_t n, s2p_error *error)
+static s2p_status compare_rows(void *user, const void *data, size_t n, s2p_error *error)
 {
     converter *c = user;
     const s2v_gguf_tensor *t = s2v_gguf_find_tensor(c->written, c->current->name);
@@ -113,7 +111,7 @@ static s2p_status compare(void *user, const void *data, size_t n, s2p_error *err
         return s2_fail(error, S2P_EFORMAT, "tensor '%s' was not written as it was converted",
                        c->current->name);
     c->n_compared += n;
-    return step(c, n, error);
+    return tell_progress(c, n, error);
 }
 
 static s2p_status move_tensor(converter *c, const s2v_planned *t, s2p_error *error)
@@ -125,8 +123,8 @@ static s2p_status move_tensor(converter *c, const s2v_planned *t, s2p_error *err
                                  .to = t->type,
                                  .n_per_row = t->n_per_row,
                                  .n_rows = t->n_rows,
-                                 .fetch = fetch,
-                                 .sink = c->written ? compare : sink,
+                                 .fetch = fetch_rows,
+                                 .sink = c->written ? compare_rows : write_rows,
                                  .user = c };
     return s2v_recode(c->recoder, &job, error);
 }
@@ -150,42 +148,25 @@ static s2p_status put_header(converter *c, bool is_vision, s2p_error *error)
     const s2v_convert_options *o = c->options;
     s2v_gguf_writer **writer = &c->writers[is_vision];
     s2v_convert_file *file = file_of(c, is_vision);
-    char name[128];
-    s2p_status st = s2v_gguf_writer_create(writer, is_vision ? o->mmproj_out : o->outfile, error);
-    if (st != S2P_OK) return st;
-    for (size_t i = 0; i < c->plan.n_tensors && st == S2P_OK; i++) {
+    TRY(s2v_gguf_writer_create(writer, is_vision ? o->mmproj_out : o->outfile, error));
+    for (size_t i = 0; i < c->plan.n_tensors; i++) {
         const s2v_planned *t = &c->plan.tensors[i];
         if (t->is_vision != is_vision) continue;
         const uint64_t n_rows = (uint64_t)(t->ne[1] * t->ne[2] * t->ne[3]);
         file->n_tensors++;
         file->n_values += n_rows * (uint64_t)t->ne[0];
         c->n_total += n_rows * s2v_gguf_row_bytes(t->type, t->ne[0]);
-        st = s2v_gguf_put_tensor(*writer, t->name, (uint32_t)t->type, t->n_dims, t->ne, error);
+        TRY(s2v_gguf_put_tensor(*writer, t->name, (uint32_t)t->type, t->n_dims, t->ne, error));
     }
+    char name[128];
     const s2v_key_facts facts = { o->name ? o->name : folder_name(o->folder, name, sizeof name),
                                   file->n_values, types[o->type].file_type };
     if (is_vision) {
         s2v_vision_keys_put(&c->numbers, &facts, *writer);
-        return st;
+        return S2P_OK;
     }
     s2v_text_keys_put(&c->numbers, &facts, *writer);
-    return st == S2P_OK
-               ? s2v_vocabulary_put(o->folder, c->numbers.n_vocab, c->config, *writer, error)
-               : st;
-}
-
-static s2p_status write_files(converter *c, s2p_error *error)
-{
-    s2p_status st = S2P_OK;
-    for (int i = 0; i < 2 && st == S2P_OK; i++) {
-        file_of(c, i)->n_bytes = s2v_gguf_writer_size(c->writers[i]);
-        st = wrote(c, s2v_gguf_writer_start(c->writers[i], error));
-    }
-    for (size_t i = 0; i < c->plan.n_tensors && st == S2P_OK; i++)
-        st = move_tensor(c, &c->plan.tensors[i], error);
-    for (int i = 0; i < 2 && st == S2P_OK; i++)
-        st = wrote(c, s2v_gguf_writer_finish(c->writers[i], file_of(c, i)->sha256, error));
-    return st;
+    return s2v_vocabulary_put(o->folder, c->numbers.n_vocab, c->config, *writer, error);
 }
 
 /* Open what was written through the door every model file goes through, and convert again. */
@@ -205,29 +186,34 @@ static s2p_status verify_file(converter *c, bool is_vision, s2p_error *error)
     return st;
 }
 
-static s2p_status run(converter *c, s2p_error *error)
+static s2p_status convert_folder(converter *c, s2p_error *error)
 {
     const s2v_convert_options *o = c->options;
-    s2p_status st = s2v_numbers_read(o->folder, &c->numbers, &c->config, error);
-    if (st == S2P_OK) st = s2v_checkpoint_open(&c->checkpoint, o->folder, error);
-    if (st == S2P_OK)
-        st = s2v_conversion_plan_make(&c->plan, &c->checkpoint, &c->numbers, types[o->type].type,
-                                      error);
-    if (st != S2P_OK) return st;
+    TRY(s2v_numbers_read(o->folder, &c->numbers, &c->config, error));
+    TRY(s2v_checkpoint_open(&c->checkpoint, o->folder, error));
+    TRY(s2v_conversion_plan_make(&c->plan, &c->checkpoint, &c->numbers, types[o->type].type,
+                                 error));
     c->result->architecture = c->numbers.family->name;
     c->result->n_ignored = c->plan.n_ignored;
     c->result->n_files = c->checkpoint.n_files;
     for (size_t i = 0; i < c->checkpoint.n_files; i++)
         c->result->n_bytes += s2v_safetensors_n_bytes(c->checkpoint.files[i]);
 
-    st = s2v_recoder_create(&c->recoder, o->codec, o->n_threads, error);
-    for (int i = 0; i < 2 && st == S2P_OK; i++) st = put_header(c, i, error);
-    if (st == S2P_OK) st = write_files(c, error);
+    TRY(s2v_recoder_create(&c->recoder, o->codec, o->n_threads, error));
+    for (int i = 0; i < 2; i++) TRY(put_header(c, i, error));
+
+    for (int i = 0; i < 2; i++) {
+        file_of(c, i)->n_bytes = s2v_gguf_writer_size(c->writers[i]);
+        TRY(wrote(c, s2v_gguf_writer_start(c->writers[i], error)));
+    }
+    for (size_t i = 0; i < c->plan.n_tensors; i++) TRY(move_tensor(c, &c->plan.tensors[i], error));
+    for (int i = 0; i < 2; i++)
+        TRY(wrote(c, s2v_gguf_writer_finish(c->writers[i], file_of(c, i)->sha256, error)));
+
     c->n_done = 0;
-    for (int i = 0; i < 2 && st == S2P_OK && o->verify; i++) st = verify_file(c, i, error);
-    for (int i = 0; i < 2 && st == S2P_OK; i++)
-        st = wrote(c, s2v_gguf_writer_commit(c->writers[i], error));
-    return st;
+    for (int i = 0; i < 2 && o->verify; i++) TRY(verify_file(c, i, error));
+    for (int i = 0; i < 2; i++) TRY(wrote(c, s2v_gguf_writer_commit(c->writers[i], error)));
+    return S2P_OK;
 }
 
 s2p_status s2v_convert(const s2v_convert_options *options, s2v_convert_result *result,
@@ -239,17 +225,13 @@ s2p_status s2v_convert(const s2v_convert_options *options, s2v_convert_result *r
         return s2_fail(error, S2P_EINVAL, "convert needs a folder, two files and a type");
     if (strcmp(options->outfile, options->mmproj_out) == 0)
         return s2_fail(error, S2P_EINVAL, "the two files must have two names");
-    converter *c = calloc(1, sizeof *c);
-    if (!c) return s2_fail_memory(error, sizeof *c, "a converter");
-    c->options = options;
-    c->result = result;
-    const s2p_status st = run(c, error);
-    s2v_recoder_free(c->recoder);
-    s2v_gguf_writer_free(c->writers[0]);
-    s2v_gguf_writer_free(c->writers[1]);
-    s2v_conversion_plan_free(&c->plan);
-    s2v_checkpoint_close(&c->checkpoint);
-    json_decref(c->config);
-    free(c);
+    converter c = { .options = options, .result = result };
+    const s2p_status st = convert_folder(&c, error);
+    s2v_recoder_free(c.recoder);
+    s2v_gguf_writer_free(c.writers[0]);
+    s2v_gguf_writer_free(c.writers[1]);
+    s2v_conversion_plan_free(&c.plan);
+    s2v_checkpoint_close(&c.checkpoint);
+    json_decref(c.config);
     return st;
 }

@@ -171,7 +171,7 @@ static s2v_tensor_type choose_type(const planner *p, const s2v_planned *t)
     return t->ne[0] % s2v_gguf_block(p->type) == 0 ? p->type : S2V_TENSOR_F16;
 }
 
-static s2p_status add(planner *p, s2v_planned *t)
+static s2p_status add_tensor(planner *p, s2v_planned *t)
 {
     s2v_conversion_plan *plan = p->plan;
     if (plan->n_tensors == p->room) {
@@ -205,13 +205,13 @@ static s2p_status add_thirds(planner *p, const s2v_map_row *r, int32_t layer, s2
         t->n_per_row = t->stride = t->ne[0];
     else
         t->n_rows /= 3;
-    s2p_status st = S2P_OK;
-    for (int i = 0; i < 3 && st == S2P_OK; i++) {
-        make_name(r->to, layer, "qkv"[i], t -> name);
+    static const char letters[] = "qkv";
+    for (int i = 0; i < 3; i++) {
+        make_name(r->to, layer, letters[i], t->name);
         t->first = i * t->n_per_row * t->n_rows;
-        st = add(p, t);
+        TRY(add_tensor(p, t));
     }
-    return st;
+    return S2P_OK;
 }
 
 /* [width, 3, 2, side, side]: the kernels of each moment, one square at a time. */
@@ -228,12 +228,11 @@ static s2p_status add_frames(planner *p, const s2v_map_row *r, s2v_planned *t)
     t->stride = 2 * square;
     t->n_rows = shape[0] * shape[1];
     make_name(r->to, -1, '?', t->name);
-    s2p_status st = add(p, t);
-    if (st != S2P_OK) return st;
+    TRY(add_tensor(p, t));
     const size_t n = strlen(t->name);
     (void)snprintf(t->name + n, sizeof t->name - n, ".1");
     t->first = square;
-    return add(p, t);
+    return add_tensor(p, t);
 }
 
 static s2p_status plan_tensor(planner *p, const s2v_safetensors *file, const s2v_st_tensor *source)
@@ -261,14 +260,13 @@ static s2p_status plan_tensor(planner *p, const s2v_safetensors *file, const s2v
     if ((*seen)++)
         return s2_fail(p->error, S2P_EFORMAT, "tensor '%.100s' is there twice", source->name);
 
-    s2p_status st = check_shape(p, r, source);
-    if (st != S2P_OK) return st;
+    TRY(check_shape(p, r, source));
     s2v_planned t = { .is_vision = is_vision, .file = file, .source = source };
     if (r->action == THIRDS) return add_thirds(p, r, layer, &t);
     if (r->action == FRAMES) return add_frames(p, r, &t);
     fill_whole(&t);
     make_name(r->to, layer, '?', t.name);
-    return add(p, &t);
+    return add_tensor(p, &t);
 }
 
 static s2p_status check_complete(const planner *p, const s2v_map_row *rows, const uint8_t *seen,
@@ -298,15 +296,13 @@ static s2p_status plan_all(planner *p, const s2v_checkpoint *checkpoint)
     p->seen[1] = calloc(n_vision, (size_t)n->v_layers);
     if (!p->seen[0] || !p->seen[1])
         return s2_fail_memory(p->error, (n_text + n_vision) * 512, "a list of tensors");
-    s2p_status st = S2P_OK;
     for (size_t f = 0; f < checkpoint->n_files; f++) {
         const s2v_st_tensor *t;
-        for (size_t i = 0; st == S2P_OK && (t = s2v_safetensors_at(checkpoint->files[f], i)); i++)
-            st = plan_tensor(p, checkpoint->files[f], t);
+        for (size_t i = 0; (t = s2v_safetensors_at(checkpoint->files[f], i)); i++)
+            TRY(plan_tensor(p, checkpoint->files[f], t));
     }
-    if (st == S2P_OK) st = check_complete(p, p->family->text, p->seen[0], n->n_layers);
-    if (st == S2P_OK) st = check_complete(p, p->family->vision, p->seen[1], n->v_layers);
-    return st;
+    TRY(check_complete(p, p->family->text, p->seen[0], n->n_layers));
+    return check_complete(p, p->family->vision, p->seen[1], n->v_layers);
 }
 
 s2p_status s2v_conversion_plan_make(s2v_conversion_plan *out, const s2v_checkpoint *checkpoint,

@@ -34,7 +34,7 @@ typedef struct vocabulary {
     int32_t *type;     /* [n] */
 } vocabulary;
 
-static s2p_status refuse(s2p_error *error, s2p_status status, const char *what)
+static s2p_status refuse_vocabulary(s2p_error *error, s2p_status status, const char *what)
 {
     return s2_fail(error, status, FILE_NAME ": %s", what);
 }
@@ -61,17 +61,18 @@ static s2p_status check_kind(const json_t *file, s2p_error *error)
     const json_t *model = json_object_get(file, "model");
     const json_t *normalizer = json_object_get(file, "normalizer");
     const json_t *after = json_object_get(file, "post_processor");
-    if (!json_is_object(model)) return refuse(error, S2P_EFORMAT, "'model' is missing");
-    if (!has_type(model, "BPE")) return refuse(error, S2P_EUNSUPPORTED, "the model is not BPE");
+    if (!json_is_object(model)) return refuse_vocabulary(error, S2P_EFORMAT, "'model' is missing");
+    if (!has_type(model, "BPE"))
+        return refuse_vocabulary(error, S2P_EUNSUPPORTED, "the model is not BPE");
     if (json_is_true(json_object_get(model, "byte_fallback")) ||
         json_is_true(json_object_get(model, "ignore_merges")))
-        return refuse(error, S2P_EUNSUPPORTED, "this kind of BPE is not supported");
+        return refuse_vocabulary(error, S2P_EUNSUPPORTED, "this kind of BPE is not supported");
     if (!is_qwen2_split(json_object_get(file, "pre_tokenizer")))
-        return refuse(error, S2P_EUNSUPPORTED, "the pre-tokenizer is not Qwen2's");
+        return refuse_vocabulary(error, S2P_EUNSUPPORTED, "the pre-tokenizer is not Qwen2's");
     if (normalizer && !json_is_null(normalizer) && !has_type(normalizer, "NFC"))
-        return refuse(error, S2P_EUNSUPPORTED, "the normalizer is not NFC");
+        return refuse_vocabulary(error, S2P_EUNSUPPORTED, "the normalizer is not NFC");
     if (after && !json_is_null(after) && !has_type(after, "ByteLevel"))
-        return refuse(error, S2P_EUNSUPPORTED, "the post-processor adds tokens");
+        return refuse_vocabulary(error, S2P_EUNSUPPORTED, "the post-processor adds tokens");
     return S2P_OK;
 }
 
@@ -85,7 +86,7 @@ static s2p_status add_token(vocabulary *v, const char *text, const json_t *id, i
         return s2_fail(error, S2P_EFORMAT,
                        FILE_NAME ": the id of token '%.40s' is not one of the %d of vocab_size",
                        text, (int)v->n);
-    if (!text[0]) return refuse(error, S2P_EFORMAT, "a token is empty");
+    if (!text[0]) return refuse_vocabulary(error, S2P_EFORMAT, "a token is empty");
     if (v->text[at] && (type == NORMAL || strcmp(v->text[at], text) != 0))
         return s2_fail(error, S2P_EFORMAT, FILE_NAME ": tokens '%.40s' and '%.40s' have one id",
                        v->text[at], text);
@@ -104,16 +105,15 @@ static bool looks_special(const char *text)
 static s2p_status read_added(vocabulary *v, s2p_error *error)
 {
     if (v->added && !json_is_array(v->added))
-        return refuse(error, S2P_EFORMAT, "'added_tokens' is not a list");
+        return refuse_vocabulary(error, S2P_EFORMAT, "'added_tokens' is not a list");
     for (size_t i = 0; i < json_array_size(v->added); i++) {
         const json_t *token = json_array_get(v->added, i);
         const char *text = s2_json_string(token, "content");
-        if (!text) return refuse(error, S2P_EFORMAT, "an added token has no 'content'");
+        if (!text) return refuse_vocabulary(error, S2P_EFORMAT, "an added token has no 'content'");
         const bool is_control =
             json_is_true(json_object_get(token, "special")) || looks_special(text);
-        const s2p_status st = add_token(v, text, json_object_get(token, "id"),
-                                        is_control ? CONTROL : USER_DEFINED, error);
-        if (st != S2P_OK) return st;
+        TRY(add_token(v, text, json_object_get(token, "id"), is_control ? CONTROL : USER_DEFINED,
+                      error));
     }
     return S2P_OK;
 }
@@ -121,15 +121,11 @@ static s2p_status read_added(vocabulary *v, s2p_error *error)
 static s2p_status read_tokens(vocabulary *v, json_t *vocab, s2p_error *error)
 {
     if (!json_is_object(vocab) || json_object_size(vocab) == 0)
-        return refuse(error, S2P_EFORMAT, "'vocab' is not an object of tokens");
+        return refuse_vocabulary(error, S2P_EFORMAT, "'vocab' is not an object of tokens");
     v->vocab = vocab;
     const char *text;
     json_t *id;
-    json_object_foreach(vocab, text, id)
-    {
-        const s2p_status st = add_token(v, text, id, NORMAL, error);
-        if (st != S2P_OK) return st;
-    }
+    json_object_foreach(vocab, text, id) { TRY(add_token(v, text, id, NORMAL, error)); }
     return read_added(v, error);
 }
 
@@ -201,7 +197,7 @@ static s2p_status put_merges(const vocabulary *v, s2v_gguf_writer *writer, s2p_e
 {
     const size_t n = json_array_size(v->merges);
     if (!json_is_array(v->merges) || n == 0)
-        return refuse(error, S2P_EFORMAT, "'merges' is not a list");
+        return refuse_vocabulary(error, S2P_EFORMAT, "'merges' is not a list");
     s2_buffer scratch;
     s2_buffer_init(&scratch, MAX_TEMPLATE);
     s2v_gguf_put_texts(writer, "tokenizer.ggml.merges", n);
@@ -214,8 +210,7 @@ static s2p_status put_merges(const vocabulary *v, s2v_gguf_writer *writer, s2p_e
     return st;
 }
 
-/* --- special tokens and the chat template ------------------------------------------------------
- */
+/* --- special tokens and the chat template ----------------------------------------------------- */
 
 static const struct {
     const char *token, *id, *add; /* in tokenizer_config.json, config.json, tokenizer_config.json */
@@ -324,28 +319,24 @@ static s2p_status put_template(const char *folder, const json_t *settings, s2v_g
     return st;
 }
 
-/* --- all of it ---------------------------------------------------------------------------------
- */
+/* --- all of it ------------------------------------------------------------------------------- */
 
 static s2p_status put_all(vocabulary *v, const char *folder, const json_t *file,
                           const json_t *settings, const json_t *config, s2v_gguf_writer *writer,
                           s2p_error *error)
 {
     json_t *model = json_object_get(file, "model");
-    s2p_status st = check_kind(file, error);
-    if (st != S2P_OK) return st;
+    TRY(check_kind(file, error));
     v->added = json_object_get(file, "added_tokens");
     v->merges = json_object_get(model, "merges");
     v->text = calloc((size_t)v->n, sizeof *v->text);
     v->type = calloc((size_t)v->n, sizeof *v->type);
     if (!v->text || !v->type) return s2_fail_memory(error, (size_t)v->n * 12, "the vocabulary");
-    st = read_tokens(v, json_object_get(model, "vocab"), error);
-    if (st != S2P_OK) return st;
+    TRY(read_tokens(v, json_object_get(model, "vocab"), error));
     put_tokens(v, writer);
-    st = put_merges(v, writer, error);
-    if (st == S2P_OK) st = put_specials(v, settings, config, writer, error);
-    if (st == S2P_OK) st = put_template(folder, settings, writer, error);
-    return st;
+    TRY(put_merges(v, writer, error));
+    TRY(put_specials(v, settings, config, writer, error));
+    return put_template(folder, settings, writer, error);
 }
 
 s2p_status s2v_vocabulary_put(const char *folder, int32_t n_vocab, const json_t *config,

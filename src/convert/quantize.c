@@ -46,18 +46,13 @@ const char *s2v_quant_name(size_t index)
 
 /* --- refusals -------------------------------------------------------------------------------- */
 
-static bool equals(s2v_text text, const char *string)
-{
-    return text.size == strlen(string) && memcmp(text.data, string, text.size) == 0;
-}
-
 static s2p_status check_input(const s2v_gguf *file, s2p_error *error)
 {
     s2v_text arch = { "", 0 };
     int64_t n_parts = 1;
     if (!s2v_gguf_string(file, "general.architecture", &arch))
         return s2_fail(error, S2P_EFORMAT, "key 'general.architecture' is missing");
-    if (!equals(arch, "qwen2vl") && !equals(arch, "qwen2") && !equals(arch, "clip"))
+    if (!s2v_text_is(arch, "qwen2vl") && !s2v_text_is(arch, "qwen2") && !s2v_text_is(arch, "clip"))
         return s2_fail(error, S2P_EUNSUPPORTED,
                        "architecture '%.*s' is not one of qwen2vl, qwen2 and clip",
                        arch.size < 40 ? (int)arch.size : 40, arch.data);
@@ -102,39 +97,12 @@ static bool layer0_type(const char *name, s2v_tensor_type *out)
     return false;
 }
 
-static s2p_status check_type(const chosen *c, s2p_error *error)
-{
-    const s2v_tensor_type from = (s2v_tensor_type)c->tensor->type;
-    if (from == c->type || from == S2V_TENSOR_F32 || from == S2V_TENSOR_F16 ||
-        from == S2V_TENSOR_BF16)
-        return S2P_OK;
-    return s2_fail(error, S2P_EUNSUPPORTED,
-                   "tensor '%s' is %s already; quantise from the F32, F16 or BF16 file", c->name,
-                   s2v_gguf_tensor_type(c->tensor->type, NULL, NULL));
-}
-
-static s2p_status choose_one(quantizer *q, s2v_quant_chooser *chooser, chosen *c, s2p_error *error)
-{
-    const s2v_gguf_tensor *t = c->tensor;
-    c->type = s2v_quant_choose(chooser, t);
-    const bool changes = c->type != (s2v_tensor_type)t->type;
-    s2v_tensor_type kept;
-    if (q->options->keep_layer0 && changes && s2v_quant_layer(t->name) == 0 &&
-        layer0_type(q->options->keep_layer0, &kept) && t->ne[0] % s2v_gguf_block(kept) == 0)
-        c->type = kept;
-    c->n_rows = t->ne[1] * t->ne[2] * t->ne[3];
-    c->n_bytes = (uint64_t)c->n_rows * s2v_gguf_row_bytes(c->type, t->ne[0]);
-    q->n_total += c->n_bytes;
-    q->result->n_values += (uint64_t)(c->n_rows * t->ne[0]);
-    return check_type(c, error);
-}
-
-static s2p_status choose_all(quantizer *q, s2p_error *error)
+static s2p_status choose_types(quantizer *q, s2p_error *error)
 {
     const size_t n = s2v_gguf_n_tensors(q->file);
     q->tensors = calloc(n, sizeof *q->tensors);
     if (!q->tensors) return s2_fail_memory(error, n * sizeof *q->tensors, "the list of tensors");
-    q->n_tensors = n;
+    q->n_tensors = q->result->n_tensors = n;
     for (size_t i = 0; i < n; i++) {
         const s2v_gguf_tensor *t = s2v_gguf_tensor_at(q->file, i);
         q->tensors[i].tensor = t;
@@ -144,12 +112,27 @@ static s2p_status choose_all(quantizer *q, s2p_error *error)
 
     s2v_quant_chooser chooser;
     s2v_quant_chooser_init(&chooser, s2v_quant_kind_at(q->options->type), q->file);
-    s2p_status st = S2P_OK;
-    for (size_t i = 0; i < n && st == S2P_OK; i++)
-        st = choose_one(q, &chooser, &q->tensors[i], error);
+    for (size_t i = 0; i < n; i++) {
+        chosen *c = &q->tensors[i];
+        const s2v_gguf_tensor *t = c->tensor;
+        const s2v_tensor_type from = (s2v_tensor_type)t->type;
+        s2v_tensor_type kept;
+        c->type = s2v_quant_choose(&chooser, t);
+        if (q->options->keep_layer0 && c->type != from && s2v_quant_layer(t->name) == 0 &&
+            layer0_type(q->options->keep_layer0, &kept) && t->ne[0] % s2v_gguf_block(kept) == 0)
+            c->type = kept;
+        if (from != c->type && from != S2V_TENSOR_F32 && from != S2V_TENSOR_F16 &&
+            from != S2V_TENSOR_BF16)
+            return s2_fail(error, S2P_EUNSUPPORTED,
+                           "tensor '%s' is %s already; quantise from the F32, F16 or BF16 file",
+                           c->name, s2v_gguf_tensor_type(t->type, NULL, NULL));
+        c->n_rows = t->ne[1] * t->ne[2] * t->ne[3];
+        c->n_bytes = (uint64_t)c->n_rows * s2v_gguf_row_bytes(c->type, t->ne[0]);
+        q->n_total += c->n_bytes;
+        q->result->n_values += (uint64_t)(c->n_rows * t->ne[0]);
+    }
     q->result->n_fallback = chooser.n_fallback;
-    q->result->n_tensors = n;
-    return st;
+    return S2P_OK;
 }
 
 /* --- write ----------------------------------------------------------------------------------- */
@@ -162,19 +145,18 @@ static s2p_status put_header(quantizer *q, s2p_error *error)
         const s2v_gguf_key *key = s2v_gguf_key_at(q->file, i);
         bool copy = true;
         for (size_t k = 0; k < sizeof left_out / sizeof *left_out; k++)
-            if (equals(key->name, left_out[k])) copy = false;
+            if (s2v_text_is(key->name, left_out[k])) copy = false;
         if (copy) s2v_gguf_put_key(q->writer, key);
     }
     s2v_gguf_put_u32(q->writer, "general.quantization_version", QUANTIZATION_VERSION);
     s2v_gguf_put_u32(q->writer, "general.file_type",
                      s2v_quant_kind_at(q->options->type)->file_type);
-    s2p_status st = S2P_OK;
-    for (size_t i = 0; i < q->n_tensors && st == S2P_OK; i++) {
+    for (size_t i = 0; i < q->n_tensors; i++) {
         const chosen *c = &q->tensors[i];
-        st = s2v_gguf_put_tensor(q->writer, c->name, (uint32_t)c->type, c->tensor->n_dims,
-                                 c->tensor->ne, error);
+        TRY(s2v_gguf_put_tensor(q->writer, c->name, (uint32_t)c->type, c->tensor->n_dims,
+                                c->tensor->ne, error));
     }
-    return st;
+    return S2P_OK;
 }
 
 static void show_table(const quantizer *q)
@@ -199,11 +181,10 @@ static s2p_status wrote(quantizer *q, s2p_status st)
     return st;
 }
 
-static s2p_status sink(void *user, const void *data, size_t n, s2p_error *error)
+static s2p_status write_rows(void *user, const void *data, size_t n, s2p_error *error)
 {
     quantizer *q = user;
-    const s2p_status st = wrote(q, s2v_gguf_writer_add(q->writer, data, n, error));
-    if (st != S2P_OK) return st;
+    TRY(wrote(q, s2v_gguf_writer_add(q->writer, data, n, error)));
     q->n_done += n;
     if (q->options->progress &&
         q->options->progress("quantizing", (double)q->n_done / (double)q->n_total,
@@ -212,10 +193,22 @@ static s2p_status sink(void *user, const void *data, size_t n, s2p_error *error)
     return S2P_OK;
 }
 
-static s2p_status write_tensors(quantizer *q, s2p_error *error)
+static s2p_status quantize_file(quantizer *q, s2p_error *error)
 {
-    s2p_status st = S2P_OK;
-    for (size_t i = 0; i < q->n_tensors && st == S2P_OK; i++) {
+    const s2v_quant_options *o = q->options;
+    TRY(check_paths(o, error));
+    TRY(s2v_gguf_open(&q->file, o->input, error));
+    TRY(check_input(q->file, error));
+    TRY(choose_types(q, error));
+    TRY(s2v_recoder_create(&q->recoder, o->codec, o->n_threads, error));
+    TRY(s2v_gguf_writer_create(&q->writer, o->output, error));
+    TRY(put_header(q, error));
+    q->result->n_bytes_from = s2v_gguf_n_bytes(q->file);
+    q->result->n_bytes_to = s2v_gguf_writer_size(q->writer);
+    show_table(q);
+
+    TRY(wrote(q, s2v_gguf_writer_start(q->writer, error)));
+    for (size_t i = 0; i < q->n_tensors; i++) {
         const chosen *c = &q->tensors[i];
         const s2v_recode_job job = {
             .name = c->name,
@@ -224,34 +217,14 @@ static s2p_status write_tensors(quantizer *q, s2p_error *error)
             .n_per_row = c->tensor->ne[0],
             .n_rows = c->n_rows,
             .rows = c->tensor->data,
-            .sink = sink,
+            .sink = write_rows,
             .user = q,
         };
-        st = s2v_recode(q->recoder, &job, error);
+        TRY(s2v_recode(q->recoder, &job, error));
         if (c->tensor->n_bytes >= LARGE) s2v_gguf_release_pages(q->file); /* it is not read again */
     }
-    return st;
-}
-
-static s2p_status run(quantizer *q, s2p_error *error)
-{
-    const s2v_quant_options *o = q->options;
-    s2p_status st = check_paths(o, error);
-    if (st == S2P_OK) st = s2v_gguf_open(&q->file, o->input, error);
-    if (st == S2P_OK) st = check_input(q->file, error);
-    if (st == S2P_OK) st = choose_all(q, error);
-    if (st == S2P_OK) st = s2v_recoder_create(&q->recoder, o->codec, o->n_threads, error);
-    if (st == S2P_OK) st = s2v_gguf_writer_create(&q->writer, o->output, error);
-    if (st == S2P_OK) st = put_header(q, error);
-    if (st != S2P_OK) return st;
-    q->result->n_bytes_from = s2v_gguf_n_bytes(q->file);
-    q->result->n_bytes_to = s2v_gguf_writer_size(q->writer);
-    show_table(q);
-    st = wrote(q, s2v_gguf_writer_start(q->writer, error));
-    if (st == S2P_OK) st = write_tensors(q, error);
-    if (st == S2P_OK) st = wrote(q, s2v_gguf_writer_finish(q->writer, q->result->sha256, error));
-    if (st == S2P_OK) st = wrote(q, s2v_gguf_writer_commit(q->writer, error));
-    return st;
+    TRY(wrote(q, s2v_gguf_writer_finish(q->writer, q->result->sha256, error)));
+    return wrote(q, s2v_gguf_writer_commit(q->writer, error));
 }
 
 s2p_status s2v_quantize(const s2v_quant_options *options, s2v_quant_result *result,
@@ -264,7 +237,7 @@ s2p_status s2v_quantize(const s2v_quant_options *options, s2v_quant_result *resu
     if (options->keep_layer0 && !layer0_type(options->keep_layer0, &ignored))
         return s2_fail(error, S2P_EINVAL, "layer 0 can be kept as F32, F16, BF16 or Q8_0");
     quantizer q = { .options = options, .result = result };
-    const s2p_status st = run(&q, error);
+    const s2p_status st = quantize_file(&q, error);
     s2v_recoder_free(q.recoder);
     s2v_gguf_writer_free(q.writer);
     s2v_gguf_close(q.file);

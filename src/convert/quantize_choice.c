@@ -31,11 +31,6 @@ static bool contains(s2v_text name, const char *part)
     return false;
 }
 
-static bool equals(s2v_text name, const char *other)
-{
-    return name.size == strlen(other) && memcmp(name.data, other, name.size) == 0;
-}
-
 static bool ends_with(s2v_text name, const char *part)
 {
     const size_t n = strlen(part);
@@ -98,11 +93,12 @@ static s2v_tensor_type choose_mixed(s2v_quant_chooser *c, const s2v_gguf_tensor 
 {
     const s2v_tensor_type usual = c->kind->type;
     const s2v_text name = tensor->name;
-    if (equals(name, "output.weight") || (c->is_tied && equals(name, "token_embd.weight"))) {
+    if (s2v_text_is(name, "output.weight") ||
+        (c->is_tied && s2v_text_is(name, "token_embd.weight"))) {
         if (tensor->ne[0] % s2v_gguf_block(usual) != 0) return S2V_TENSOR_Q8_0;
         return usual == S2V_TENSOR_Q8_0 ? usual : S2V_TENSOR_Q6_K;
     }
-    if (equals(name, "token_embd.weight")) return usual;
+    if (s2v_text_is(name, "token_embd.weight")) return usual;
     if (is_value(name)) {
         s2v_tensor_type type = usual;
         if (c->kind->is_mixed && is_important(c->i_value, c->n_value)) type = S2V_TENSOR_Q6_K;
@@ -142,14 +138,14 @@ void s2v_quant_chooser_init(s2v_quant_chooser *chooser, const s2v_quant_kind *ki
     *chooser = (s2v_quant_chooser){ .kind = kind, .is_tied = true };
     for (size_t i = 0; i < s2v_gguf_n_tensors(file); i++) {
         const s2v_text name = s2v_gguf_tensor_at(file, i)->name;
-        if (equals(name, "output.weight")) chooser->is_tied = false;
+        if (s2v_text_is(name, "output.weight")) chooser->is_tied = false;
         if (is_value(name)) chooser->n_value++;
     }
     s2v_text arch = { "", 0 };
     int64_t n_layers = 0;
     (void)s2v_gguf_string(file, "general.architecture", &arch);
-    const bool is_plain = equals(arch, "qwen2");
-    if (is_plain || equals(arch, "qwen2vl"))
+    const bool is_plain = s2v_text_is(arch, "qwen2");
+    if (is_plain || s2v_text_is(arch, "qwen2vl"))
         (void)s2v_gguf_int(file, is_plain ? "qwen2.block_count" : "qwen2vl.block_count", &n_layers);
     chooser->n_layers = n_layers > 0 && n_layers < 4096 ? (int32_t)n_layers : 0;
     chooser->is_80_layer_qwen2 = is_plain && n_layers == 80;

@@ -79,7 +79,7 @@ void s2v_recoder_free(s2v_recoder *recoder)
     free(recoder);
 }
 
-static bool reserve(uint8_t **buffer, size_t *has, size_t n)
+static bool reserve_bytes(uint8_t **buffer, size_t *has, size_t n)
 {
     if (n <= *has) return true;
     free(*buffer);
@@ -93,8 +93,8 @@ static s2p_status reserve_all(s2v_recoder *r, size_t n_in, size_t n_out, size_t 
 {
     const size_t n_floats = group * (size_t)r->n_threads;
     size_t second = r->n_out;
-    if (!reserve(&r->in, &r->n_in, n_in) || !reserve(&r->out[0], &r->n_out, n_out) ||
-        !reserve(&r->out[1], &second, n_out)) {
+    if (!reserve_bytes(&r->in, &r->n_in, n_in) || !reserve_bytes(&r->out[0], &r->n_out, n_out) ||
+        !reserve_bytes(&r->out[1], &second, n_out)) {
         r->n_out = 0; /* the two are of one size or of none */
         return s2_fail_memory(error, n_in + 2 * n_out, "rows of a tensor");
     }
@@ -264,7 +264,7 @@ static void recode_rows(slab *s, int64_t row, int64_t n, float *scratch)
         s->codec->encode(job->to, values, n, job->n_per_row, out);
 }
 
-static void *work(void *user)
+static void *recode_work(void *user)
 {
     worker *w = user;
     slab *s = w->slab;
@@ -291,10 +291,10 @@ static s2p_status run_slab(s2v_recoder *r, slab *s, const void *before, size_t n
         workers[i].scratch = r->scratch + (size_t)i * (size_t)(s->group * job->n_per_row);
     }
     while (n_started < n_threads &&
-           pthread_create(&workers[n_started].thread, NULL, work, &workers[n_started]) == 0)
+           pthread_create(&workers[n_started].thread, NULL, recode_work, &workers[n_started]) == 0)
         n_started++; /* with fewer threads it takes longer, no more */
     const s2p_status st = n_before ? job->sink(job->user, before, n_before, error) : S2P_OK;
-    work(&workers[0]);
+    recode_work(&workers[0]);
     for (int32_t i = 1; i < n_started; i++) (void)pthread_join(workers[i].thread, NULL);
     return st == S2P_OK ? check_largest(job, atomic_load(&s->largest), error) : st;
 }
@@ -315,11 +315,9 @@ static s2p_status copy_rows(s2v_recoder *r, const s2v_recode_job *job, int64_t s
     for (int64_t row = 0; row < job->n_rows; row += slab_rows) {
         const int64_t n = job->n_rows - row < slab_rows ? job->n_rows - row : slab_rows;
         const uint8_t *in = NULL;
-        s2p_status st = get_rows(r, job, row, n, row_bytes, &in, error);
-        if (st == S2P_OK)
-            st = check_largest(job, largest_of(job->from, in, n * job->n_per_row), error);
-        if (st == S2P_OK) st = job->sink(job->user, in, (size_t)n * row_bytes, error);
-        if (st != S2P_OK) return st;
+        TRY(get_rows(r, job, row, n, row_bytes, &in, error));
+        TRY(check_largest(job, largest_of(job->from, in, n * job->n_per_row), error));
+        TRY(job->sink(job->user, in, (size_t)n * row_bytes, error));
     }
     return S2P_OK;
 }
@@ -336,10 +334,9 @@ s2p_status s2v_recode(s2v_recoder *r, const s2v_recode_job *job, s2p_error *erro
     if (!is_copy && !r->codec && s2v_gguf_block(job->to) > 1)
         return s2_fail(error, S2P_EINVAL, "tensor '%.64s': no codec for %s", job->name,
                        s2v_gguf_tensor_type(job->to, NULL, NULL));
-    s2p_status st = reserve_all(r, job->rows ? 0 : (size_t)slab_rows * in_row,
-                                is_copy ? 0 : (size_t)slab_rows * out_row,
-                                is_copy ? 0 : (size_t)(group * job->n_per_row), error);
-    if (st != S2P_OK) return st;
+    TRY(reserve_all(r, job->rows ? 0 : (size_t)slab_rows * in_row,
+                    is_copy ? 0 : (size_t)slab_rows * out_row,
+                    is_copy ? 0 : (size_t)(group * job->n_per_row), error));
     if (is_copy) return copy_rows(r, job, slab_rows, in_row, error);
 
     size_t n_before = 0;
@@ -351,9 +348,8 @@ s2p_status s2v_recode(s2v_recoder *r, const s2v_recode_job *job, s2p_error *erro
         };
         s.in_row = in_row;
         s.out_row = out_row;
-        st = get_rows(r, job, row, n, in_row, &s.in, error);
-        if (st == S2P_OK) st = run_slab(r, &s, r->out[!side], n_before, error);
-        if (st != S2P_OK) return st;
+        TRY(get_rows(r, job, row, n, in_row, &s.in, error));
+        TRY(run_slab(r, &s, r->out[!side], n_before, error));
         n_before = (size_t)n * out_row;
     }
     return job->sink(job->user, r->out[!side], n_before, error);

@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "base/json_limit.h"
+#include "base/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,11 +47,11 @@ static const struct {
     [S2V_ST_U64] = { "U64", 8 },
 };
 
-static s2p_status refuse(const s2v_safetensors *file, s2p_error *error, s2p_status status,
-                         const char *format, ...) S2_PRINTF(4, 5);
+static s2p_status refuse_safetensors(const s2v_safetensors *file, s2p_error *error,
+                                     s2p_status status, const char *format, ...) S2_PRINTF(4, 5);
 
-static s2p_status refuse(const s2v_safetensors *file, s2p_error *error, s2p_status status,
-                         const char *format, ...)
+static s2p_status refuse_safetensors(const s2v_safetensors *file, s2p_error *error,
+                                     s2p_status status, const char *format, ...)
 {
     char text[sizeof error->message];
     va_list args;
@@ -75,8 +76,8 @@ static s2p_status read_at(const s2v_safetensors *file, uint64_t at, size_t n, vo
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) {
             const int code = got < 0 ? errno : EIO;
-            refuse(file, error, S2P_EIO, "cannot read byte %" PRIu64 ": %s", at,
-                   got < 0 ? strerror(code) : "the file became shorter");
+            refuse_safetensors(file, error, S2P_EIO, "cannot read byte %" PRIu64 ": %s", at,
+                               got < 0 ? strerror(code) : "the file became shorter");
             errno = code; /* S2P_EIO promises that errno has more */
             return S2P_EIO;
         }
@@ -91,9 +92,9 @@ s2p_status s2v_safetensors_read(const s2v_safetensors *file, const s2v_st_tensor
                                 uint64_t from, size_t n, void *out, s2p_error *error)
 {
     if (from > tensor->n_bytes || n > tensor->n_bytes - from)
-        return refuse(file, error, S2P_EINVAL,
-                      "tensor '%.64s' has no bytes %" PRIu64 " to %" PRIu64, tensor->name, from,
-                      from + n);
+        return refuse_safetensors(file, error, S2P_EINVAL,
+                                  "tensor '%.64s' has no bytes %" PRIu64 " to %" PRIu64,
+                                  tensor->name, from, from + n);
     return n ? read_at(file, tensor->offset + from, n, out, error) : S2P_OK;
 }
 
@@ -111,14 +112,17 @@ static s2p_status check_start(const s2v_safetensors *file, const uint8_t *start,
         { "version ", "it is a Git LFS pointer; fetch the real file" },
         { "GGUF", "it is a GGUF file, which needs no conversion" },
     };
-    if (n == 0) return refuse(file, error, S2P_EFORMAT, "not safetensors: the file is empty");
+    if (n == 0)
+        return refuse_safetensors(file, error, S2P_EFORMAT, "not safetensors: the file is empty");
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         const size_t length = strlen(others[i].start);
         if (n >= length && memcmp(start, others[i].start, length) == 0)
-            return refuse(file, error, S2P_EFORMAT, "not safetensors: %s", others[i].what);
+            return refuse_safetensors(file, error, S2P_EFORMAT, "not safetensors: %s",
+                                      others[i].what);
     }
     if (n < PREFIX + 2)
-        return refuse(file, error, S2P_EFORMAT, "not safetensors: the file has only %zu bytes", n);
+        return refuse_safetensors(file, error, S2P_EFORMAT,
+                                  "not safetensors: the file has only %zu bytes", n);
     return S2P_OK;
 }
 
@@ -127,32 +131,35 @@ static s2p_status read_header(s2v_safetensors *file, s2p_error *error)
 {
     uint8_t start[PREFIX + 2];
     const size_t n_start = file->n_bytes < sizeof start ? (size_t)file->n_bytes : sizeof start;
-    s2p_status st = n_start ? read_at(file, 0, n_start, start, error) : S2P_OK;
-    if (st == S2P_OK) st = check_start(file, start, n_start, error);
-    if (st != S2P_OK) return st;
+    if (n_start > 0) TRY(read_at(file, 0, n_start, start, error));
+    TRY(check_start(file, start, n_start, error));
 
     uint64_t n = 0;
     for (size_t i = 0; i < PREFIX; i++) n |= (uint64_t)start[i] << (8 * i);
     if (n > file->n_bytes - PREFIX)
-        return refuse(file, error, S2P_EFORMAT,
-                      "a header of %" PRIu64 " bytes in a file of %" PRIu64, n, file->n_bytes);
+        return refuse_safetensors(file, error, S2P_EFORMAT,
+                                  "a header of %" PRIu64 " bytes in a file of %" PRIu64, n,
+                                  file->n_bytes);
     if (n > S2V_ST_MAX_HEADER)
-        return refuse(file, error, S2P_ELIMIT, "a header of %" PRIu64 " bytes; the limit is %zu", n,
-                      S2V_ST_MAX_HEADER);
+        return refuse_safetensors(file, error, S2P_ELIMIT,
+                                  "a header of %" PRIu64 " bytes; the limit is %zu", n,
+                                  S2V_ST_MAX_HEADER);
     if (n < 2 || start[PREFIX] != '{')
-        return refuse(file, error, S2P_EFORMAT, "not safetensors: the header is no JSON object");
+        return refuse_safetensors(file, error, S2P_EFORMAT,
+                                  "not safetensors: the header is no JSON object");
     file->data = PREFIX + n;
 
     char *text = malloc((size_t)n);
     if (!text) return s2_fail_memory(error, (size_t)n, "a checkpoint's header");
-    st = read_at(file, PREFIX, (size_t)n, text, error);
+    s2p_status st = read_at(file, PREFIX, (size_t)n, text, error);
     if (st == S2P_OK)
         st =
             s2_json_parse_few(text, (size_t)n, file->name,
                               (size_t)S2V_ST_MAX_TENSORS * VALUES_PER_TENSOR, &file->header, error);
     free(text);
     if (st == S2P_OK && !json_is_object(file->header))
-        st = refuse(file, error, S2P_EFORMAT, "not safetensors: the header is no JSON object");
+        st = refuse_safetensors(file, error, S2P_EFORMAT,
+                                "not safetensors: the header is no JSON object");
     return st;
 }
 
@@ -172,8 +179,8 @@ static s2p_status check_metadata(const s2v_safetensors *file, json_t *value, s2p
     const char *key;
     json_t *item;
     if (!json_is_object(value))
-        return refuse(file, error, S2P_EFORMAT, "'__metadata__' is not an object");
-    json_object_foreach(value, key, item) if (!json_is_string(item)) return refuse(
+        return refuse_safetensors(file, error, S2P_EFORMAT, "'__metadata__' is not an object");
+    json_object_foreach(value, key, item) if (!json_is_string(item)) return refuse_safetensors(
         file, error, S2P_EFORMAT, "'__metadata__' holds '%.40s', not a string", key);
     return S2P_OK;
 }
@@ -183,39 +190,45 @@ static s2p_status read_type(const s2v_safetensors *file, const json_t *value, s2
 {
     const char *name = json_string_value(value);
     if (!name)
-        return refuse(file, error, S2P_EFORMAT, "tensor '%.64s': 'dtype' is not a string", t->name);
+        return refuse_safetensors(file, error, S2P_EFORMAT,
+                                  "tensor '%.64s': 'dtype' is not a string", t->name);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (strcmp(types[i].name, name) == 0) {
             t->type = (s2v_st_type)i;
             return S2P_OK;
         }
-    return refuse(file, error, S2P_EFORMAT, "tensor '%.64s': unknown dtype '%.20s'", t->name, name);
+    return refuse_safetensors(file, error, S2P_EFORMAT, "tensor '%.64s': unknown dtype '%.20s'",
+                              t->name, name);
 }
 
 static s2p_status read_shape(const s2v_safetensors *file, const json_t *value, s2v_st_tensor *t,
                              s2p_error *error)
 {
     if (!json_is_array(value))
-        return refuse(file, error, S2P_EFORMAT, "tensor '%.64s': 'shape' is not a list", t->name);
+        return refuse_safetensors(file, error, S2P_EFORMAT, "tensor '%.64s': 'shape' is not a list",
+                                  t->name);
     const size_t n_dims = json_array_size(value);
     if (n_dims > S2V_ST_MAX_DIMS)
-        return refuse(file, error, S2P_ELIMIT, "tensor '%.64s': %zu dimensions; the limit is %d",
-                      t->name, n_dims, S2V_ST_MAX_DIMS);
+        return refuse_safetensors(file, error, S2P_ELIMIT,
+                                  "tensor '%.64s': %zu dimensions; the limit is %d", t->name,
+                                  n_dims, S2V_ST_MAX_DIMS);
     t->n_dims = (int32_t)n_dims;
     for (size_t d = 0; d < S2V_ST_MAX_DIMS; d++) t->shape[d] = 1;
     for (size_t d = 0; d < n_dims; d++) {
         const json_t *size = json_array_get(value, d);
         if (!json_is_integer(size) || json_integer_value(size) < 0)
-            return refuse(file, error, S2P_EFORMAT,
-                          "tensor '%.64s': a dimension is no number of rows", t->name);
+            return refuse_safetensors(file, error, S2P_EFORMAT,
+                                      "tensor '%.64s': a dimension is no number of rows", t->name);
         t->shape[d] = json_integer_value(size);
     }
     size_t n = 1, n_bytes = 0;
     for (size_t d = 0; d < n_dims; d++)
         if (!s2_mul_size(n, (size_t)t->shape[d], &n))
-            return refuse(file, error, S2P_EFORMAT, "tensor '%.64s': its shape overflows", t->name);
+            return refuse_safetensors(file, error, S2P_EFORMAT,
+                                      "tensor '%.64s': its shape overflows", t->name);
     if (n > INT64_MAX || !s2_mul_size(n, types[t->type].width, &n_bytes))
-        return refuse(file, error, S2P_EFORMAT, "tensor '%.64s': its shape overflows", t->name);
+        return refuse_safetensors(file, error, S2P_EFORMAT, "tensor '%.64s': its shape overflows",
+                                  t->name);
     t->n_values = n;
     t->n_bytes = n_bytes;
     return S2P_OK;
@@ -227,18 +240,21 @@ static s2p_status read_offsets(const s2v_safetensors *file, const json_t *value,
     const json_t *first = json_array_get(value, 0), *last = json_array_get(value, 1);
     if (json_array_size(value) != 2 || !json_is_integer(first) || !json_is_integer(last) ||
         json_integer_value(first) < 0 || json_integer_value(last) < json_integer_value(first))
-        return refuse(file, error, S2P_EFORMAT,
-                      "tensor '%.64s': 'data_offsets' are not a begin and an end", t->name);
+        return refuse_safetensors(file, error, S2P_EFORMAT,
+                                  "tensor '%.64s': 'data_offsets' are not a begin and an end",
+                                  t->name);
     const uint64_t begin = (uint64_t)json_integer_value(first);
     const uint64_t end = (uint64_t)json_integer_value(last);
     if (end > file->n_bytes - file->data)
-        return refuse(file, error, S2P_EFORMAT,
-                      "tensor '%.64s' ends at byte %" PRIu64 " of %" PRIu64 " bytes of data",
-                      t->name, end, file->n_bytes - file->data);
+        return refuse_safetensors(file, error, S2P_EFORMAT,
+                                  "tensor '%.64s' ends at byte %" PRIu64 " of %" PRIu64
+                                  " bytes of data",
+                                  t->name, end, file->n_bytes - file->data);
     if (end - begin != t->n_bytes)
-        return refuse(file, error, S2P_EFORMAT,
-                      "tensor '%.64s': %" PRIu64 " bytes, but its type and shape need %" PRIu64,
-                      t->name, end - begin, t->n_bytes);
+        return refuse_safetensors(file, error, S2P_EFORMAT,
+                                  "tensor '%.64s': %" PRIu64
+                                  " bytes, but its type and shape need %" PRIu64,
+                                  t->name, end - begin, t->n_bytes);
     t->offset = file->data + begin;
     return S2P_OK;
 }
@@ -248,15 +264,15 @@ static s2p_status read_tensor(const s2v_safetensors *file, const char *name, con
 {
     t->name = name;
     if (!is_name(name))
-        return refuse(file, error, S2P_EFORMAT,
-                      "a tensor's name is empty, too long or holds control characters");
+        return refuse_safetensors(file, error, S2P_EFORMAT,
+                                  "a tensor's name is empty, too long or holds control characters");
     if (!json_is_object(value) || json_object_size(value) != 3)
-        return refuse(file, error, S2P_EFORMAT,
-                      "tensor '%.64s' is not an object of dtype, shape and data_offsets", name);
-    s2p_status st = read_type(file, json_object_get(value, "dtype"), t, error);
-    if (st == S2P_OK) st = read_shape(file, json_object_get(value, "shape"), t, error);
-    if (st == S2P_OK) st = read_offsets(file, json_object_get(value, "data_offsets"), t, error);
-    return st;
+        return refuse_safetensors(
+            file, error, S2P_EFORMAT,
+            "tensor '%.64s' is not an object of dtype, shape and data_offsets", name);
+    TRY(read_type(file, json_object_get(value, "dtype"), t, error));
+    TRY(read_shape(file, json_object_get(value, "shape"), t, error));
+    return read_offsets(file, json_object_get(value, "data_offsets"), t, error);
 }
 
 /* By place; of those at one place the empty ones first. */
@@ -274,17 +290,18 @@ static s2p_status check_places(const s2v_safetensors *file, s2p_error *error)
     for (size_t i = 0; i < file->n_tensors; i++) {
         const s2v_st_tensor *t = &file->tensors[i];
         if (t->offset < end)
-            return refuse(file, error, S2P_EFORMAT, "tensors '%.48s' and '%.48s' overlap",
-                          file->tensors[i - 1].name, t->name);
+            return refuse_safetensors(file, error, S2P_EFORMAT,
+                                      "tensors '%.48s' and '%.48s' overlap",
+                                      file->tensors[i - 1].name, t->name);
         if (t->offset > end)
-            return refuse(file, error, S2P_EFORMAT,
-                          "%" PRIu64 " bytes before tensor '%.64s' belong to nobody",
-                          t->offset - end, t->name);
+            return refuse_safetensors(file, error, S2P_EFORMAT,
+                                      "%" PRIu64 " bytes before tensor '%.64s' belong to nobody",
+                                      t->offset - end, t->name);
         end = t->offset + t->n_bytes;
     }
     if (end != file->n_bytes)
-        return refuse(file, error, S2P_EFORMAT, "%" PRIu64 " bytes after the last tensor",
-                      file->n_bytes - end);
+        return refuse_safetensors(file, error, S2P_EFORMAT,
+                                  "%" PRIu64 " bytes after the last tensor", file->n_bytes - end);
     return S2P_OK;
 }
 
@@ -292,8 +309,8 @@ static s2p_status read_tensors(s2v_safetensors *file, s2p_error *error)
 {
     const size_t n = json_object_size(file->header);
     if (n > S2V_ST_MAX_TENSORS)
-        return refuse(file, error, S2P_ELIMIT, "%zu tensors; the limit is %u", n,
-                      S2V_ST_MAX_TENSORS);
+        return refuse_safetensors(file, error, S2P_ELIMIT, "%zu tensors; the limit is %u", n,
+                                  S2V_ST_MAX_TENSORS);
     file->tensors = calloc(n ? n : 1, sizeof *file->tensors);
     if (!file->tensors)
         return s2_fail_memory(error, n * sizeof *file->tensors, "a checkpoint's tensors");
@@ -301,12 +318,12 @@ static s2p_status read_tensors(s2v_safetensors *file, s2p_error *error)
     json_t *value;
     json_object_foreach(file->header, name, value)
     {
-        const bool is_note = strcmp(name, "__metadata__") == 0;
-        const s2p_status st =
-            is_note ? check_metadata(file, value, error)
-                    : read_tensor(file, name, value, &file->tensors[file->n_tensors], error);
-        if (st != S2P_OK) return st;
-        if (!is_note) file->n_tensors++;
+        if (strcmp(name, "__metadata__") == 0) {
+            TRY(check_metadata(file, value, error));
+            continue;
+        }
+        TRY(read_tensor(file, name, value, &file->tensors[file->n_tensors], error));
+        file->n_tensors++;
     }
     qsort(file->tensors, file->n_tensors, sizeof *file->tensors, compare_places);
     return check_places(file, error);
@@ -314,14 +331,13 @@ static s2p_status read_tensors(s2v_safetensors *file, s2p_error *error)
 
 /* --- open and close -------------------------------------------------------------------------- */
 
-static s2p_status create(s2v_safetensors **out, const char *path, s2p_error *error)
+static s2p_status create_file(s2v_safetensors **out, const char *path, s2p_error *error)
 {
     s2v_safetensors *file = calloc(1, sizeof *file);
     *out = file;
     if (!file) return s2_fail_memory(error, sizeof *file, "a checkpoint file");
     file->fd = -1;
-    const char *slash = strrchr(path, '/');
-    (void)snprintf(file->name, sizeof file->name, "%s", slash && slash[1] ? slash + 1 : path);
+    (void)snprintf(file->name, sizeof file->name, "%s", s2_base_name(path));
     return S2P_OK;
 }
 
@@ -353,8 +369,8 @@ static s2p_status open_file(s2v_safetensors *file, const char *path, s2p_error *
 }
 
 /* Check everything; the file is the caller's on success and gone otherwise. */
-static s2p_status accept(s2v_safetensors **out, s2v_safetensors *file, s2p_status st,
-                         s2p_error *error)
+static s2p_status accept_file(s2v_safetensors **out, s2v_safetensors *file, s2p_status st,
+                              s2p_error *error)
 {
     if (st == S2P_OK) st = read_header(file, error);
     if (st == S2P_OK) st = read_tensors(file, error);
@@ -372,9 +388,9 @@ s2p_status s2v_safetensors_open(s2v_safetensors **out, const char *path, s2p_err
 {
     s2v_safetensors *file = NULL;
     *out = NULL;
-    s2p_status st = create(&file, path, error);
+    s2p_status st = create_file(&file, path, error);
     if (st == S2P_OK) st = open_file(file, path, error);
-    return accept(out, file, st, error);
+    return accept_file(out, file, st, error);
 }
 
 s2p_status s2v_safetensors_parse(s2v_safetensors **out, const void *bytes, size_t n,
@@ -382,12 +398,12 @@ s2p_status s2v_safetensors_parse(s2v_safetensors **out, const void *bytes, size_
 {
     s2v_safetensors *file = NULL;
     *out = NULL;
-    const s2p_status st = create(&file, name, error);
+    const s2p_status st = create_file(&file, name, error);
     if (st == S2P_OK) {
         file->bytes = bytes;
         file->n_bytes = n;
     }
-    return accept(out, file, st, error);
+    return accept_file(out, file, st, error);
 }
 
 /* --- what is in it ------------------------------------------------------------------------------

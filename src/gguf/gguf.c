@@ -171,6 +171,11 @@ const s2v_gguf_tensor *s2v_gguf_find_tensor(const s2v_gguf *file, const char *na
     return number ? &file->tensors[number - 1] : NULL;
 }
 
+bool s2v_text_is(s2v_text text, const char *string)
+{
+    return text.size == strlen(string) && memcmp(text.data, string, text.size) == 0;
+}
+
 /* --- values ----------------------------------------------------------------------------------- */
 
 /* Read two's complement of `width` bytes. */

@@ -22,6 +22,8 @@ typedef struct s2v_text { /* not NUL-terminated */
     size_t size;
 } s2v_text;
 
+bool s2v_text_is(s2v_text text, const char *string);
+
 typedef struct s2v_gguf_key {
     s2v_text name;
     s2v_gguf_type type;

@@ -52,10 +52,10 @@ _Static_assert(S2V_GGUF_MAX_KEYS *(sizeof(s2v_gguf_key) + 2 * sizeof(s2v_name_sl
 
 /* --- the cursor ------------------------------------------------------------------------- */
 
-static s2p_status refuse(const reader *r, s2p_status status, const char *format, ...)
+static s2p_status refuse_gguf(const reader *r, s2p_status status, const char *format, ...)
     S2_PRINTF(3, 4);
 
-static s2p_status refuse(const reader *r, s2p_status status, const char *format, ...)
+static s2p_status refuse_gguf(const reader *r, s2p_status status, const char *format, ...)
 {
     char text[sizeof r->error->message];
     va_list args;
@@ -71,8 +71,8 @@ static size_t left(const reader *r) { return r->file->n_bytes - r->at; }
 
 static s2p_status fail_short(const reader *r)
 {
-    return refuse(r, S2P_EFORMAT, "the file ends after %zu bytes, inside %s", r->file->n_bytes,
-                  r->part);
+    return refuse_gguf(r, S2P_EFORMAT, "the file ends after %zu bytes, inside %s", r->file->n_bytes,
+                       r->part);
 }
 
 static s2p_status read_number(reader *r, size_t width, uint64_t *out)
@@ -89,11 +89,11 @@ static s2p_status read_text(reader *r, size_t limit, s2v_text *out)
     uint64_t n = 0;
     TRY(read_number(r, 8, &n));
     if (n > left(r))
-        return refuse(r, S2P_EFORMAT, "%s: a string of %" PRIu64 " bytes where %zu are left",
-                      r->part, n, left(r));
+        return refuse_gguf(r, S2P_EFORMAT, "%s: a string of %" PRIu64 " bytes where %zu are left",
+                           r->part, n, left(r));
     if (n > limit)
-        return refuse(r, S2P_ELIMIT, "%s: a string of %" PRIu64 " bytes; the limit is %zu", r->part,
-                      n, limit);
+        return refuse_gguf(r, S2P_ELIMIT, "%s: a string of %" PRIu64 " bytes; the limit is %zu",
+                           r->part, n, limit);
     *out = (s2v_text){ (const char *)r->file->bytes + r->at, (size_t)n };
     r->at += (size_t)n;
     return S2P_OK;
@@ -117,41 +117,41 @@ static s2p_status fail_magic(const reader *r)
     };
     const uint8_t *bytes = r->file->bytes;
     const size_t n = r->file->n_bytes;
-    if (n == 0) return refuse(r, S2P_EFORMAT, "not a GGUF file: it is empty");
+    if (n == 0) return refuse_gguf(r, S2P_EFORMAT, "not a GGUF file: it is empty");
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         const size_t length = strlen(others[i].start);
         if (n >= length && memcmp(bytes, others[i].start, length) == 0)
-            return refuse(r, S2P_EFORMAT, "not a GGUF file: %s", others[i].what);
+            return refuse_gguf(r, S2P_EFORMAT, "not a GGUF file: %s", others[i].what);
     }
     if (n > 8 && bytes[8] == '{')
-        return refuse(r, S2P_EFORMAT,
-                      "not a GGUF file: it looks like safetensors; convert it first");
-    return refuse(r, S2P_EFORMAT, "not a GGUF file: it does not start with 'GGUF'");
+        return refuse_gguf(r, S2P_EFORMAT,
+                           "not a GGUF file: it looks like safetensors; convert it first");
+    return refuse_gguf(r, S2P_EFORMAT, "not a GGUF file: it does not start with 'GGUF'");
 }
 
 static s2p_status check_version(const reader *r, uint32_t version)
 {
     if (version == 2 || version == 3) return S2P_OK;
     if (version == 1)
-        return refuse(r, S2P_EUNSUPPORTED,
-                      "GGUF version 1 is not supported (2 and 3 are); convert the file again");
+        return refuse_gguf(r, S2P_EUNSUPPORTED,
+                           "GGUF version 1 is not supported (2 and 3 are); convert the file again");
     if (version != 0 && (version & 0xffffu) == 0)
-        return refuse(r, S2P_EUNSUPPORTED,
-                      "a big-endian GGUF file is not supported; convert it to little-endian");
-    return refuse(r, S2P_EUNSUPPORTED, "GGUF version %" PRIu32 " is not supported (2 and 3 are)",
-                  version);
+        return refuse_gguf(r, S2P_EUNSUPPORTED,
+                           "a big-endian GGUF file is not supported; convert it to little-endian");
+    return refuse_gguf(r, S2P_EUNSUPPORTED,
+                       "GGUF version %" PRIu32 " is not supported (2 and 3 are)", version);
 }
 
 static s2p_status check_count(const reader *r, const char *what, uint64_t n, uint64_t limit,
                               size_t min_bytes)
 {
     if (n > limit)
-        return refuse(r, S2P_ELIMIT, "a %s count of %" PRIu64 "; the limit is %" PRIu64, what, n,
-                      limit);
+        return refuse_gguf(r, S2P_ELIMIT, "a %s count of %" PRIu64 "; the limit is %" PRIu64, what,
+                           n, limit);
     if (n > left(r) / min_bytes)
-        return refuse(r, S2P_EFORMAT,
-                      "a %s count of %" PRIu64 " cannot fit into the %zu bytes left", what, n,
-                      left(r));
+        return refuse_gguf(r, S2P_EFORMAT,
+                           "a %s count of %" PRIu64 " cannot fit into the %zu bytes left", what, n,
+                           left(r));
     return S2P_OK;
 }
 
@@ -190,8 +190,8 @@ static s2p_status read_items(reader *r, s2v_gguf_type type, uint64_t count)
 {
     if (type == S2V_GGUF_STRING) {
         if (count > left(r) / 8) /* each has at least its length */
-            return refuse(r, S2P_EFORMAT, "%s: %" PRIu64 " strings where %zu bytes are left",
-                          r->part, count, left(r));
+            return refuse_gguf(r, S2P_EFORMAT, "%s: %" PRIu64 " strings where %zu bytes are left",
+                               r->part, count, left(r));
         s2v_text ignored;
         for (uint64_t i = 0; i < count; i++) TRY(read_text(r, S2V_GGUF_MAX_STRING, &ignored));
         return S2P_OK;
@@ -199,13 +199,13 @@ static s2p_status read_items(reader *r, s2v_gguf_type type, uint64_t count)
     const size_t width = s2v_gguf_width(type);
     assert(width > 0); /* not an array */
     if (count > left(r) / width)
-        return refuse(r, S2P_EFORMAT,
-                      "%s: %" PRIu64 " values of %zu bytes where %zu bytes are left", r->part,
-                      count, width, left(r));
+        return refuse_gguf(r, S2P_EFORMAT,
+                           "%s: %" PRIu64 " values of %zu bytes where %zu bytes are left", r->part,
+                           count, width, left(r));
     const uint8_t *items = r->file->bytes + r->at;
     for (uint64_t i = 0; type == S2V_GGUF_BOOL && i < count; i++)
         if (items[i] > 1)
-            return refuse(r, S2P_EFORMAT, "%s: a boolean is %u", r->part, (unsigned)items[i]);
+            return refuse_gguf(r, S2P_EFORMAT, "%s: a boolean is %u", r->part, (unsigned)items[i]);
     r->at += (size_t)count * width;
     return S2P_OK;
 }
@@ -215,20 +215,21 @@ static s2p_status read_value(reader *r, s2v_gguf_key *key)
     uint64_t type = 0, item = 0, count = 1;
     TRY(read_number(r, 4, &type));
     if (type > S2V_GGUF_F64)
-        return refuse(r, S2P_EFORMAT, "%s: unknown value type %" PRIu64, r->part, type);
+        return refuse_gguf(r, S2P_EFORMAT, "%s: unknown value type %" PRIu64, r->part, type);
     item = type;
     if (type == S2V_GGUF_ARRAY) {
         TRY(read_number(r, 4, &item));
         TRY(read_number(r, 8, &count));
         if (item == S2V_GGUF_ARRAY)
-            return refuse(r, S2P_EUNSUPPORTED, "%s: an array of arrays is not supported", r->part);
+            return refuse_gguf(r, S2P_EUNSUPPORTED, "%s: an array of arrays is not supported",
+                               r->part);
         if (item > S2V_GGUF_F64)
-            return refuse(r, S2P_EFORMAT, "%s: array of unknown value type %" PRIu64, r->part,
-                          item);
+            return refuse_gguf(r, S2P_EFORMAT, "%s: array of unknown value type %" PRIu64, r->part,
+                               item);
         if (count > S2V_GGUF_MAX_ITEMS)
-            return refuse(r, S2P_ELIMIT,
-                          "%s: an array of %" PRIu64 " values; the limit is %" PRIu64, r->part,
-                          count, S2V_GGUF_MAX_ITEMS);
+            return refuse_gguf(r, S2P_ELIMIT,
+                               "%s: an array of %" PRIu64 " values; the limit is %" PRIu64, r->part,
+                               count, S2V_GGUF_MAX_ITEMS);
     } else if (left(r) < (type == S2V_GGUF_STRING ? 8 : s2v_gguf_width((uint32_t)type))) {
         return fail_short(r);
     }
@@ -247,12 +248,12 @@ static s2p_status add_name(const reader *r, s2v_names *names, size_t index)
     case S2V_NAME_ADDED:
         return S2P_OK;
     case S2V_NAME_TWICE:
-        return refuse(r, S2P_EFORMAT, "%s is there twice", r->part);
+        return refuse_gguf(r, S2P_EFORMAT, "%s is there twice", r->part);
     case S2V_NAME_CROWDED:
         break;
     }
-    return refuse(r, S2P_ELIMIT, "%s: more than %u names share one hash", r->part,
-                  S2V_GGUF_MAX_PROBES);
+    return refuse_gguf(r, S2P_ELIMIT, "%s: more than %u names share one hash", r->part,
+                       S2V_GGUF_MAX_PROBES);
 }
 
 static s2p_status read_key(reader *r, size_t index)
@@ -262,7 +263,7 @@ static s2p_status read_key(reader *r, size_t index)
     (void)snprintf(r->part, sizeof r->part, "key %zu of %" PRIu64, index + 1, file->claimed_keys);
     TRY(read_text(r, S2V_GGUF_MAX_KEY_NAME, &key->name));
     if (!is_key_name(key->name))
-        return refuse(r, S2P_EFORMAT, "%s: its name is empty or not printable ASCII", r->part);
+        return refuse_gguf(r, S2P_EFORMAT, "%s: its name is empty or not printable ASCII", r->part);
     (void)snprintf(r->part, sizeof r->part, "key '%.*s'",
                    key->name.size < 64 ? (int)key->name.size : 64, key->name.data);
     TRY(read_value(r, key));
@@ -287,13 +288,14 @@ static s2p_status read_alignment(reader *r)
     if (number == 0) return S2P_OK;
     const s2v_gguf_key *key = &r->file->keys[number - 1];
     if (key->type != S2V_GGUF_U32)
-        return refuse(r, S2P_EFORMAT, "key 'general.alignment' is not of type u32");
+        return refuse_gguf(r, S2P_EFORMAT, "key 'general.alignment' is not of type u32");
     const uint64_t value = s2v_load(key->value, 4);
     if (value < S2V_GGUF_MIN_ALIGNMENT || value > S2V_GGUF_MAX_ALIGNMENT ||
         (value & (value - 1)) != 0)
-        return refuse(r, S2P_EFORMAT,
-                      "key 'general.alignment' is %" PRIu64 ", not a power of two from %u to %u",
-                      value, S2V_GGUF_MIN_ALIGNMENT, S2V_GGUF_MAX_ALIGNMENT);
+        return refuse_gguf(r, S2P_EFORMAT,
+                           "key 'general.alignment' is %" PRIu64
+                           ", not a power of two from %u to %u",
+                           value, S2V_GGUF_MIN_ALIGNMENT, S2V_GGUF_MAX_ALIGNMENT);
     r->file->alignment = (size_t)value;
     return S2P_OK;
 }
@@ -329,14 +331,14 @@ static s2p_status read_shape(reader *r, s2v_gguf_tensor *tensor)
     uint64_t n_dims = 0;
     TRY(read_number(r, 4, &n_dims));
     if (n_dims < 1 || n_dims > S2V_GGUF_MAX_DIMS)
-        return refuse(r, S2P_EFORMAT, "%s has %" PRIu64 " dimensions, not 1 to %d", r->part, n_dims,
-                      S2V_GGUF_MAX_DIMS);
+        return refuse_gguf(r, S2P_EFORMAT, "%s has %" PRIu64 " dimensions, not 1 to %d", r->part,
+                           n_dims, S2V_GGUF_MAX_DIMS);
     tensor->n_dims = (int32_t)n_dims;
     for (size_t d = 0; d < S2V_GGUF_MAX_DIMS; d++) {
         uint64_t n = 1;
         if (d < n_dims) TRY(read_number(r, 8, &n));
         if (n < 1 || n > INT64_MAX)
-            return refuse(r, S2P_EFORMAT, "%s: dimension %zu is %" PRIu64, r->part, d, n);
+            return refuse_gguf(r, S2P_EFORMAT, "%s: dimension %zu is %" PRIu64, r->part, d, n);
         tensor->ne[d] = (int64_t)n;
     }
     return S2P_OK;
@@ -350,18 +352,18 @@ static s2p_status measure_tensor(const reader *r, s2v_gguf_tensor *tensor)
     size_t block_bytes = 0;
     const char *type = s2v_gguf_tensor_type(tensor->type, &block, &block_bytes);
     if (!type)
-        return refuse(r, S2P_EUNSUPPORTED, "%s has the unknown or removed type %" PRIu32, r->part,
-                      tensor->type);
+        return refuse_gguf(r, S2P_EUNSUPPORTED, "%s has the unknown or removed type %" PRIu32,
+                           r->part, tensor->type);
     for (int32_t d = 0; d < tensor->n_dims; d++)
         if (!mul(n, tensor->ne[d], &n))
-            return refuse(r, S2P_EFORMAT, "%s shape %s: element count overflows", r->part,
-                          shape_text(tensor, shape));
+            return refuse_gguf(r, S2P_EFORMAT, "%s shape %s: element count overflows", r->part,
+                               shape_text(tensor, shape));
     if (tensor->ne[0] % block != 0)
-        return refuse(r, S2P_EFORMAT, "%s shape %s: rows of %s need a multiple of %" PRId64,
-                      r->part, shape_text(tensor, shape), type, block);
+        return refuse_gguf(r, S2P_EFORMAT, "%s shape %s: rows of %s need a multiple of %" PRId64,
+                           r->part, shape_text(tensor, shape), type, block);
     if (!mul(n / block, (int64_t)block_bytes, &n_bytes))
-        return refuse(r, S2P_EFORMAT, "%s shape %s: byte count overflows", r->part,
-                      shape_text(tensor, shape));
+        return refuse_gguf(r, S2P_EFORMAT, "%s shape %s: byte count overflows", r->part,
+                           shape_text(tensor, shape));
     tensor->n_bytes = (uint64_t)n_bytes;
     return S2P_OK;
 }
@@ -374,7 +376,8 @@ static s2p_status read_tensor(reader *r, size_t index)
                    file->claimed_tensors);
     TRY(read_text(r, S2V_GGUF_MAX_TENSOR_NAME, &tensor->name));
     if (!is_tensor_name(tensor->name))
-        return refuse(r, S2P_EFORMAT, "%s: its name is empty or has control characters", r->part);
+        return refuse_gguf(r, S2P_EFORMAT, "%s: its name is empty or has control characters",
+                           r->part);
     (void)snprintf(r->part, sizeof r->part, "tensor '%.*s'", (int)tensor->name.size,
                    tensor->name.data);
 
@@ -401,17 +404,18 @@ static s2p_status check_span(const reader *r, const span *place, const span *bef
     const int length = (int)tensor->name.size;
     const size_t room = file->n_bytes - file->data_offset;
     if (place->begin % file->alignment != 0)
-        return refuse(r, S2P_EFORMAT, "tensor '%.*s': offset %" PRIu64 " is not a multiple of %zu",
-                      length, tensor->name.data, place->begin, file->alignment);
+        return refuse_gguf(r, S2P_EFORMAT,
+                           "tensor '%.*s': offset %" PRIu64 " is not a multiple of %zu", length,
+                           tensor->name.data, place->begin, file->alignment);
     if (place->end > room)
-        return refuse(r, S2P_EFORMAT,
-                      "tensor '%.*s': offset %" PRIu64 " + %" PRIu64
-                      " bytes is beyond the %zu bytes of tensor data",
-                      length, tensor->name.data, place->begin, tensor->n_bytes, room);
+        return refuse_gguf(r, S2P_EFORMAT,
+                           "tensor '%.*s': offset %" PRIu64 " + %" PRIu64
+                           " bytes is beyond the %zu bytes of tensor data",
+                           length, tensor->name.data, place->begin, tensor->n_bytes, room);
     if (before && place->begin < before->end) {
         const s2v_text other = file->tensors[before->index].name;
-        return refuse(r, S2P_EFORMAT, "tensors '%.*s' and '%.*s' overlap at offset %" PRIu64,
-                      (int)other.size, other.data, length, tensor->name.data, place->begin);
+        return refuse_gguf(r, S2P_EFORMAT, "tensors '%.*s' and '%.*s' overlap at offset %" PRIu64,
+                           (int)other.size, other.data, length, tensor->name.data, place->begin);
     }
     return S2P_OK;
 }
@@ -426,8 +430,9 @@ static s2p_status place_tensors(reader *r, span *spans)
     if (!s2_add_size(r->at, file->alignment - 1, &start)) return fail_short(r);
     start -= start % file->alignment;
     if (start > file->n_bytes)
-        return refuse(r, S2P_EFORMAT, "the file ends after %zu bytes; tensor data starts at %zu",
-                      file->n_bytes, start);
+        return refuse_gguf(r, S2P_EFORMAT,
+                           "the file ends after %zu bytes; tensor data starts at %zu",
+                           file->n_bytes, start);
     file->data_offset = start;
 
     for (size_t i = 0; i < n; i++) {

@@ -197,7 +197,7 @@ void s2v_gguf_put_key(s2v_gguf_writer *writer, const s2v_gguf_key *key)
     writer->n_keys++;
 }
 
-static bool grow(s2v_gguf_writer *writer)
+static bool grow_sizes(s2v_gguf_writer *writer)
 {
     if (writer->n_tensors < writer->n_room) return true;
     const size_t room = writer->n_room ? 2 * writer->n_room : 256;
@@ -222,7 +222,8 @@ s2p_status s2v_gguf_put_tensor(s2v_gguf_writer *writer, const char *name, uint32
     if (!fits || n_bytes > INT64_MAX / 2 || writer->data > INT64_MAX / 2 ||
         writer->n_tensors >= MAX_TENSORS)
         return s2_fail(error, S2P_ELIMIT, "tensor '%.64s' is too large for a file", name);
-    if (!grow(writer)) return s2_fail_memory(error, 16 * writer->n_room, "the tensors of a file");
+    if (!grow_sizes(writer))
+        return s2_fail_memory(error, 16 * writer->n_room, "the tensors of a file");
 
     writer->sizes[writer->n_tensors++] = n_bytes;
     put_bytes(&writer->tensors, name, strlen(name));

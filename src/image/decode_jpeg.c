@@ -37,7 +37,7 @@ typedef struct reader {
 
 static reader *reader_of(j_common_ptr jpeg) { return jpeg->client_data; }
 
-static s2p_status explain(const reader *r, int code)
+static s2p_status explain_jpeg(const reader *r, int code)
 {
     const int *parameter = r->errors.msg_parm.i;
     switch (code) {
@@ -84,7 +84,7 @@ _Noreturn static void leave(reader *r, s2p_status status)
 static void on_error(j_common_ptr jpeg)
 {
     reader *r = reader_of(jpeg);
-    leave(r, explain(r, jpeg->err->msg_code));
+    leave(r, explain_jpeg(r, jpeg->err->msg_code));
 }
 
 /* Some warnings are about style, the others mean that pixels were guessed. */
@@ -144,7 +144,7 @@ static void read_head(reader *r)
     read_orientation(r);
 }
 
-static void read_rows(reader *r)
+static void read_jpeg_rows(reader *r)
 {
     const size_t stride = (size_t)3 * r->jpeg.image_width;
     const double memory = 3.0 * (double)stride * r->jpeg.image_height + (64 << 20);
@@ -169,7 +169,7 @@ static bool read_jpeg(reader *r)
 {
     if (setjmp(r->leave)) return false;
     read_head(r);
-    read_rows(r);
+    read_jpeg_rows(r);
     return true;
 }
 

@@ -97,7 +97,8 @@ static uint32_t crc32_of(const uint8_t *bytes, size_t n)
 }
 
 /* One walk over the chunk list before any decoding: sizes, end mark, EXIF. */
-static s2p_status walk(const s2_source *source, int *orientation, bool *has_trns, s2p_error *error)
+static s2p_status walk_chunks(const s2_source *source, int *orientation, bool *has_trns,
+                              s2p_error *error)
 {
     bool has_end = false;
     for (size_t at = SIGNATURE_BYTES; !has_end;) {
@@ -123,7 +124,7 @@ static s2p_status walk(const s2_source *source, int *orientation, bool *has_trns
     return S2P_OK;
 }
 
-static s2p_status explain(int code, s2p_error *error)
+static s2p_status explain_png(int code, s2p_error *error)
 {
     switch (code) {
     case SPNG_EMEM:
@@ -161,8 +162,8 @@ static s2p_status explain(int code, s2p_error *error)
 }
 
 /* Rows come in file order; an interlaced picture visits each row up to seven times. */
-static s2p_status read_rows(const s2_source *source, spng_ctx *ctx, uint8_t *pixels, size_t stride,
-                            s2p_error *error)
+static s2p_status read_png_rows(const s2_source *source, spng_ctx *ctx, uint8_t *pixels,
+                                size_t stride, s2p_error *error)
 {
     int code = SPNG_OK;
     for (unsigned i = 0; code == SPNG_OK; i++) {
@@ -175,7 +176,7 @@ static s2p_status read_rows(const s2_source *source, spng_ctx *ctx, uint8_t *pix
     if (code == SPNG_EOI) code = spng_decode_chunks(ctx); /* the rest of IDAT has a checksum too */
     if (code == SPNG_OK) return S2P_OK;
     const bool is_cut = code == SPNG_IO_EOF || code == SPNG_EIDAT_TOO_SHORT;
-    return is_cut && !source->limits.strict ? S2P_OK : explain(code, error);
+    return is_cut && !source->limits.strict ? S2P_OK : explain_png(code, error);
 }
 
 static s2p_status read_picture(const s2_source *source, spng_ctx *ctx, bool has_trns, s2_image *out,
@@ -183,7 +184,7 @@ static s2p_status read_picture(const s2_source *source, spng_ctx *ctx, bool has_
 {
     struct spng_ihdr head;
     int code = spng_get_ihdr(ctx, &head);
-    if (code != SPNG_OK) return explain(code, error);
+    if (code != SPNG_OK) return explain_png(code, error);
 
     const bool has_alpha = has_trns || head.color_type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA ||
                            head.color_type == SPNG_COLOR_TYPE_TRUECOLOR_ALPHA;
@@ -191,13 +192,13 @@ static s2p_status read_picture(const s2_source *source, spng_ctx *ctx, bool has_
     const int channels = with_alpha ? 4 : 3;
     code = spng_decode_image(ctx, NULL, 0, with_alpha ? SPNG_FMT_RGBA8 : SPNG_FMT_RGB8,
                              SPNG_DECODE_PROGRESSIVE | (with_alpha ? SPNG_DECODE_TRNS : 0));
-    if (code != SPNG_OK) return explain(code, error);
+    if (code != SPNG_OK) return explain_png(code, error);
 
     uint8_t *pixels = s2_canvas_create(head.width, head.height, channels, error);
     if (!pixels) return S2P_ENOMEM;
     const size_t stride = (size_t)channels * head.width;
     if (!source->limits.strict) memset(pixels, 128, stride * head.height); /* rows may be missing */
-    const s2p_status st = read_rows(source, ctx, pixels, stride, error);
+    const s2p_status st = read_png_rows(source, ctx, pixels, stride, error);
     if (st != S2P_OK) {
         free(pixels);
         return st;
@@ -217,13 +218,11 @@ static s2p_status decode_png(const s2_source *source, s2_image *out, int *orient
         !chunk_at(source->bytes, source->n_bytes, SIGNATURE_BYTES, &head) || head.n_data != 13 ||
         !is_type(&head, "IHDR"))
         return s2_fail(error, S2P_EFORMAT, "PNG does not begin with a header");
-    s2p_status st = s2_source_admit(source, "PNG", read_be32(head.frame + 8),
-                                    read_be32(head.frame + 12), error);
-    if (st != S2P_OK) return st;
+    TRY(s2_source_admit(source, "PNG", read_be32(head.frame + 8), read_be32(head.frame + 12),
+                        error));
 
     bool has_trns = false;
-    st = walk(source, orientation, &has_trns, error);
-    if (st != S2P_OK) return st;
+    TRY(walk_chunks(source, orientation, &has_trns, error));
     const bool has_alpha_channel = (head.frame[8 + 9] & 4) != 0; /* bit of the colour type */
     has_trns = has_trns && !has_alpha_channel && source->pixels == S2_PIXELS_VIEWER;
 
@@ -236,7 +235,8 @@ static s2p_status decode_png(const s2_source *source, s2_image *out, int *orient
     int code = spng_set_crc_action(ctx, SPNG_CRC_ERROR, SPNG_CRC_ERROR);
     if (code == SPNG_OK) code = spng_set_chunk_limits(ctx, source->n_bytes, MAX_CACHE_BYTES);
     if (code == SPNG_OK) code = spng_set_png_stream(ctx, read_shown, &shown);
-    st = code == SPNG_OK ? read_picture(source, ctx, has_trns, out, error) : explain(code, error);
+    const s2p_status st = code == SPNG_OK ? read_picture(source, ctx, has_trns, out, error)
+                                          : explain_png(code, error);
     spng_ctx_free(ctx);
     return st;
 }

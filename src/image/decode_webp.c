@@ -15,7 +15,7 @@
 #define CHUNK_HEAD_BYTES 8u
 #define PIECE_BYTES ((size_t)64 << 10)
 
-static s2p_status explain(VP8StatusCode code, const s2_source *source, s2p_error *error)
+static s2p_status explain_webp(VP8StatusCode code, const s2_source *source, s2p_error *error)
 {
     switch (code) {
     case VP8_STATUS_OUT_OF_MEMORY:
@@ -52,8 +52,8 @@ static int find_orientation(const s2_source *source)
 }
 
 /* Decode all that is there. A cut file is fine when not strict: its missing rows are gray. */
-static s2p_status read_rows(const s2_source *source, WebPIDecoder *decoder, uint8_t *pixels,
-                            size_t stride, int height, s2p_error *error)
+static s2p_status read_webp_rows(const s2_source *source, WebPIDecoder *decoder, uint8_t *pixels,
+                                 size_t stride, int height, s2p_error *error)
 {
     VP8StatusCode code = VP8_STATUS_SUSPENDED;
     for (size_t shown = 0; shown < source->n_bytes && code == VP8_STATUS_SUSPENDED;) {
@@ -63,7 +63,8 @@ static s2p_status read_rows(const s2_source *source, WebPIDecoder *decoder, uint
         if (s2_source_is_late(source)) return s2_fail_late(source, "WebP", error);
     }
     if (code == VP8_STATUS_OK) return S2P_OK;
-    if (code != VP8_STATUS_SUSPENDED || source->limits.strict) return explain(code, source, error);
+    if (code != VP8_STATUS_SUSPENDED || source->limits.strict)
+        return explain_webp(code, source, error);
 
     int n_rows = 0;
     if (!WebPIDecGetRGB(decoder, &n_rows, NULL, NULL, NULL)) n_rows = 0;
@@ -76,15 +77,14 @@ static s2p_status decode_webp(const s2_source *source, s2_image *out, int *orien
 {
     WebPBitstreamFeatures features;
     const VP8StatusCode code = WebPGetFeatures(source->bytes, source->n_bytes, &features);
-    if (code != VP8_STATUS_OK) return explain(code, source, error);
-    s2p_status st = s2_source_admit(source, "WebP", features.width, features.height, error);
-    if (st != S2P_OK) return st;
+    if (code != VP8_STATUS_OK) return explain_webp(code, source, error);
+    TRY(s2_source_admit(source, "WebP", features.width, features.height, error));
     if (features.has_animation)
         return s2_fail(error, S2P_EUNSUPPORTED, "WebP is animated; still pictures are read");
 
     const size_t n_riff = read_le32(source->bytes + 4); /* of what follows these 8 bytes */
     if (source->limits.strict && n_riff > source->n_bytes - 8)
-        return explain(VP8_STATUS_NOT_ENOUGH_DATA, source, error);
+        return explain_webp(VP8_STATUS_NOT_ENOUGH_DATA, source, error);
 
     const bool with_alpha = features.has_alpha && source->pixels == S2_PIXELS_VIEWER;
     const int channels = with_alpha ? 4 : 3;
@@ -93,8 +93,9 @@ static s2p_status decode_webp(const s2_source *source, s2_image *out, int *orien
     const size_t stride = (size_t)channels * (size_t)features.width;
     WebPIDecoder *decoder = WebPINewRGB(with_alpha ? MODE_RGBA : MODE_RGB, pixels,
                                         stride * (size_t)features.height, (int)stride);
-    st = decoder ? read_rows(source, decoder, pixels, stride, features.height, error)
-                 : explain(VP8_STATUS_OUT_OF_MEMORY, source, error);
+    const s2p_status st =
+        decoder ? read_webp_rows(source, decoder, pixels, stride, features.height, error)
+                : explain_webp(VP8_STATUS_OUT_OF_MEMORY, source, error);
     WebPIDelete(decoder);
     if (st != S2P_OK) {
         free(pixels);

@@ -59,9 +59,8 @@ s2p_status s2_image_orient(s2_image *image, int orientation, s2p_error *error)
         orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
 
     s2_image turned;
-    const s2p_status st = s2_image_create(is_swapped ? in->height : in->width,
-                                          is_swapped ? in->width : in->height, &turned, error);
-    if (st != S2P_OK) return st;
+    TRY(s2_image_create(is_swapped ? in->height : in->width, is_swapped ? in->width : in->height,
+                        &turned, error));
 
     /* One step along the source's x and y; a step right in the result is one or the other. */
     const ptrdiff_t along_x = from_right ? -3 : 3;

@@ -165,8 +165,7 @@ static s2p_status pass_down(const s2p_image *in, int32_t height, s2_image *out, 
 static s2p_status copy_picture(const s2p_image *in, s2_image *out, s2p_error *error)
 {
     s2_image copy;
-    const s2p_status st = s2_image_create(in->width, in->height, &copy, error);
-    if (st != S2P_OK) return st;
+    TRY(s2_image_create(in->width, in->height, &copy, error));
     for (int32_t y = 0; y < in->height; y++)
         memcpy(copy.pixels + copy.view.stride * y, in->pixels + in->stride * y,
                (size_t)copy.view.stride);
@@ -185,9 +184,8 @@ s2p_status s2_image_resize(const s2p_image *in, int32_t width, int32_t height, s
     if (in->height == height) return pass_across(in, width, out, error);
 
     s2_image narrow;
-    s2p_status st = pass_across(in, width, &narrow, error);
-    if (st != S2P_OK) return st;
-    st = pass_down(&narrow.view, height, out, error);
+    TRY(pass_across(in, width, &narrow, error));
+    const s2p_status st = pass_down(&narrow.view, height, out, error);
     s2_image_free(&narrow);
     return st;
 }

@@ -18,7 +18,7 @@
 
 #define MAX_PROBES 4096u /* half full and well mixed, a few dozen are already rare */
 
-static size_t home(const s2v_merges *merges, int32_t left, int32_t right)
+static size_t home_of_pair(const s2v_merges *merges, int32_t left, int32_t right)
 {
     uint64_t z = (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -48,7 +48,7 @@ void s2v_merges_free(s2v_merges *merges)
 
 s2p_status s2v_merges_add(s2v_merges *merges, s2v_merge merge)
 {
-    size_t at = home(merges, merge.left, merge.right);
+    size_t at = home_of_pair(merges, merge.left, merge.right);
     for (size_t i = 0; i < MAX_PROBES; i++, at = (at + 1) & (merges->n_slots - 1)) {
         s2v_merge *slot = &merges->slot[at];
         if (slot->left == merge.left && slot->right == merge.right) return S2P_EINVAL;
@@ -61,7 +61,7 @@ s2p_status s2v_merges_add(s2v_merges *merges, s2v_merge merge)
 
 const s2v_merge *s2v_merges_find(const s2v_merges *merges, int32_t left, int32_t right)
 {
-    size_t at = home(merges, left, right);
+    size_t at = home_of_pair(merges, left, right);
     for (; merges->slot[at].left >= 0; at = (at + 1) & (merges->n_slots - 1))
         if (merges->slot[at].left == left && merges->slot[at].right == right)
             return &merges->slot[at];
@@ -98,7 +98,7 @@ void s2v_bpe_free(s2v_bpe *bpe)
     free(bpe);
 }
 
-static s2p_status reserve(s2v_bpe *bpe, size_t n, s2p_error *error)
+static s2p_status reserve_symbols(s2v_bpe *bpe, size_t n, s2p_error *error)
 {
     if (n <= bpe->capacity) return S2P_OK;
     const size_t capacity = n < 64 ? 64 : n;
@@ -113,7 +113,7 @@ static s2p_status reserve(s2v_bpe *bpe, size_t n, s2p_error *error)
     return bpe->capacity ? S2P_OK : s2_fail_memory(error, n_bytes, "the merging of words");
 }
 
-static void push(s2v_bpe *bpe, uint64_t entry)
+static void heap_push(s2v_bpe *bpe, uint64_t entry)
 {
     assert(bpe->n_heap < 2 * bpe->capacity);
     size_t i = bpe->n_heap++;
@@ -122,7 +122,7 @@ static void push(s2v_bpe *bpe, uint64_t entry)
     bpe->heap[i] = entry;
 }
 
-static uint64_t pop(s2v_bpe *bpe)
+static uint64_t heap_pop(s2v_bpe *bpe)
 {
     uint64_t *heap = bpe->heap;
     const uint64_t best = heap[0], last = heap[--bpe->n_heap];
@@ -148,15 +148,14 @@ static const s2v_merge *merge_at(const s2v_bpe *bpe, const s2v_merges *merges, i
 static void propose(s2v_bpe *bpe, const s2v_merges *merges, int32_t at)
 {
     const s2v_merge *merge = at != NONE ? merge_at(bpe, merges, at) : NULL;
-    if (merge) push(bpe, (uint64_t)merge->rank << 32 | (uint32_t)at);
+    if (merge) heap_push(bpe, (uint64_t)merge->rank << 32 | (uint32_t)at);
 }
 
 s2p_status s2v_bpe_join(s2v_bpe *bpe, const s2v_merges *merges, int32_t *token, size_t *n,
                         s2p_error *error)
 {
     if (*n < 2) return S2P_OK;
-    const s2p_status st = reserve(bpe, *n, error);
-    if (st != S2P_OK) return st;
+    TRY(reserve_symbols(bpe, *n, error));
 
     const int32_t n_symbols = (int32_t)*n;
     for (int32_t i = 0; i < n_symbols; i++)
@@ -166,7 +165,7 @@ s2p_status s2v_bpe_join(s2v_bpe *bpe, const s2v_merges *merges, int32_t *token, 
     for (int32_t i = 0; i < n_symbols; i++) propose(bpe, merges, i);
 
     while (bpe->n_heap > 0) {
-        const uint64_t best = pop(bpe);
+        const uint64_t best = heap_pop(bpe);
         const int32_t at = (int32_t)(best & INT32_MAX);
         const s2v_merge *merge = merge_at(bpe, merges, at);
         if (!merge || (uint64_t)merge->rank != best >> 32) continue;

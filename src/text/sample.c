@@ -62,33 +62,33 @@ void s2v_sampler_free(s2v_sampler *sampler)
 
 /* --- options ------------------------------------------------------------------- */
 
-static s2p_status refuse(s2p_error *error, const char *name, double value, const char *range)
+static s2p_status refuse_option(s2p_error *error, const char *name, double value, const char *range)
 {
     return s2_fail(error, S2P_EINVAL, "%s is %g, expected %s", name, value, range);
 }
 
 /* Written so that NaN is out of every range. */
-static s2p_status check(const s2v_sampling *o, s2p_error *error)
+static s2p_status check_sampling(const s2v_sampling *o, s2p_error *error)
 {
     if (!(o->temperature >= 0.0f && o->temperature <= 100.0f))
-        return refuse(error, "temperature", o->temperature, "0 to 100");
-    if (o->top_k < 0) return refuse(error, "top_k", o->top_k, "0 or more");
+        return refuse_option(error, "temperature", o->temperature, "0 to 100");
+    if (o->top_k < 0) return refuse_option(error, "top_k", o->top_k, "0 or more");
     if (!(o->top_p > 0.0f && o->top_p <= 1.0f))
-        return refuse(error, "top_p", o->top_p, "above 0, at most 1");
+        return refuse_option(error, "top_p", o->top_p, "above 0, at most 1");
     if (!(o->min_p >= 0.0f && o->min_p < 1.0f))
-        return refuse(error, "min_p", o->min_p, "at least 0, below 1");
+        return refuse_option(error, "min_p", o->min_p, "at least 0, below 1");
     if (!(o->repeat_penalty > 0.0f && o->repeat_penalty <= 100.0f))
-        return refuse(error, "repeat_penalty", o->repeat_penalty, "above 0, at most 100");
+        return refuse_option(error, "repeat_penalty", o->repeat_penalty, "above 0, at most 100");
     if (!(fabsf(o->presence_penalty) <= 100.0f))
-        return refuse(error, "presence_penalty", o->presence_penalty, "-100 to 100");
+        return refuse_option(error, "presence_penalty", o->presence_penalty, "-100 to 100");
     if (!(fabsf(o->frequency_penalty) <= 100.0f))
-        return refuse(error, "frequency_penalty", o->frequency_penalty, "-100 to 100");
+        return refuse_option(error, "frequency_penalty", o->frequency_penalty, "-100 to 100");
     if (o->penalty_window < 0 || o->penalty_window > S2V_PENALTY_WINDOW_MAX)
-        return refuse(error, "penalty_window", o->penalty_window, "0 to 4096");
+        return refuse_option(error, "penalty_window", o->penalty_window, "0 to 4096");
     return S2P_OK;
 }
 
-static void forget(s2v_sampler *s)
+static void forget_window(s2v_sampler *s)
 {
     for (int32_t i = 0; i < s->n_window; i++) s->seen[s->window[i]] = 0;
     s->n_window = s->oldest = 0;
@@ -96,9 +96,8 @@ static void forget(s2v_sampler *s)
 
 s2p_status s2v_sampler_start(s2v_sampler *sampler, const s2v_sampling *sampling, s2p_error *error)
 {
-    const s2p_status st = check(sampling, error);
-    if (st != S2P_OK) return st;
-    forget(sampler);
+    TRY(check_sampling(sampling, error));
+    forget_window(sampler);
     sampler->options = *sampling;
     sampler->random = (s2_random){ sampling->seed };
     return S2P_OK;
@@ -207,7 +206,7 @@ static size_t keep_likely(candidate *list, size_t n, float min_p, float top)
     return n_kept;
 }
 
-static int32_t draw(s2v_sampler *s, const candidate *list, size_t n, candidate top)
+static int32_t draw_candidate(s2v_sampler *s, const candidate *list, size_t n, candidate top)
 {
     const double temperature = s->options.temperature;
     double total = 0.0;
@@ -238,8 +237,7 @@ static int32_t greedy(const s2v_sampler *s, const float *logits)
 s2p_status s2v_sampler_pick(s2v_sampler *sampler, const float *logits, int32_t *token,
                             s2p_error *error)
 {
-    const s2p_status st = check_logits(logits, sampler->n_vocab, error);
-    if (st != S2P_OK) return st;
+    TRY(check_logits(logits, sampler->n_vocab, error));
     if (sampler->options.temperature == 0.0f) {
         *token = greedy(sampler, logits);
         return S2P_OK;
@@ -255,6 +253,6 @@ s2p_status s2v_sampler_pick(s2v_sampler *sampler, const float *logits, int32_t *
     const size_t n_best = keep_best(list, n, &sampler->options, top.logit);
     candidate *kept = list + (n - n_best);
     const size_t n_kept = keep_likely(kept, n_best, sampler->options.min_p, top.logit);
-    *token = draw(sampler, kept, n_kept, top);
+    *token = draw_candidate(sampler, kept, n_kept, top);
     return S2P_OK;
 }

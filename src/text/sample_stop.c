@@ -91,7 +91,7 @@ void s2v_stop_reset(s2v_stop *stop)
 
 /* Take one byte in. Returns the length of the longest stop string it completes, 0 for none;
  * *longest: the most that any string has matched now. */
-static size_t step(s2v_stop *stop, char byte, size_t *longest)
+static size_t step_patterns(s2v_stop *stop, char byte, size_t *longest)
 {
     size_t hit = 0;
     *longest = 0;
@@ -118,7 +118,7 @@ bool s2v_stop_feed(s2v_stop *stop, const void *text, size_t n, s2_buffer *out)
     const char *byte = text;
     for (size_t i = 0; i < n && !stop->is_hit; i++) {
         size_t longest;
-        const size_t hit = step(stop, byte[i], &longest);
+        const size_t hit = step_patterns(stop, byte[i], &longest);
         if (hit > 0) { /* the last byte of the string is not held yet */
             release(stop, stop->held.size + 1 - hit, out);
             stop->held.size = 0;

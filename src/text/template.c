@@ -153,8 +153,8 @@ static void write_picture(writer *w, bool with_marks)
     if (has_marks) write_special(w, w->format->picture_end);
 }
 
-static s2p_status begin(writer *w, s2v_chat *out, const s2v_tokenizer *t, const char *name,
-                        bool parses_special, s2p_error *error)
+static s2p_status begin_chat(writer *w, s2v_chat *out, const s2v_tokenizer *t, const char *name,
+                             bool parses_special, s2p_error *error)
 {
     *out = (s2v_chat){ .piece = NULL };
     *w = (writer){ .t = t, .chat = out, .parses_special = parses_special, .error = error };
@@ -162,7 +162,7 @@ static s2p_status begin(writer *w, s2v_chat *out, const s2v_tokenizer *t, const 
     return find_format(t, name, &w->format, error);
 }
 
-static s2p_status finish(writer *w)
+static s2p_status finish_chat(writer *w)
 {
     end_piece(w, -1);
     s2_buffer_free(&w->text);
@@ -236,7 +236,7 @@ static s2p_status write_turn(writer *w, const s2v_message *message, size_t n, bo
         write_special(w, "<|im_start|>");
         write_literal(w, "assistant\n");
     }
-    return finish(w);
+    return finish_chat(w);
 }
 
 s2p_status s2v_chat_render(s2v_chat *out, const s2v_tokenizer *tokenizer, const char *name,
@@ -244,9 +244,8 @@ s2p_status s2v_chat_render(s2v_chat *out, const s2v_tokenizer *tokenizer, const 
                            s2p_error *error)
 {
     writer w;
-    s2p_status st = begin(&w, out, tokenizer, name, false, error);
-    if (st == S2P_OK) st = check_messages(message, n, error);
-    if (st != S2P_OK) return st;
+    TRY(begin_chat(&w, out, tokenizer, name, false, error));
+    TRY(check_messages(message, n, error));
     if (w.format->default_system && message[0].role != S2V_SYSTEM)
         write_message(&w, &(s2v_message){ S2V_SYSTEM, w.format->default_system, 0 });
     return write_turn(&w, message, n, add_assistant);
@@ -256,9 +255,8 @@ s2p_status s2v_chat_continue(s2v_chat *out, const s2v_tokenizer *tokenizer, cons
                              const s2v_message *message, size_t n, bool has_ended, s2p_error *error)
 {
     writer w;
-    s2p_status st = begin(&w, out, tokenizer, name, false, error);
-    if (st == S2P_OK) st = check_messages(message, n, error);
-    if (st != S2P_OK) return st;
+    TRY(begin_chat(&w, out, tokenizer, name, false, error));
+    TRY(check_messages(message, n, error));
     if (!has_ended) write_special(&w, "<|im_end|>");
     write_literal(&w, w.format->after_message);
     return write_turn(&w, message, n, true);
@@ -296,8 +294,7 @@ s2p_status s2v_chat_raw(s2v_chat *out, const s2v_tokenizer *tokenizer, const cha
                         const char *text, s2p_error *error)
 {
     writer w;
-    const s2p_status st = begin(&w, out, tokenizer, name, true, error);
-    if (st != S2P_OK) return st;
+    TRY(begin_chat(&w, out, tokenizer, name, true, error));
     size_t n;
     const char *from = text;
     for (const char *at; w.status == S2P_OK && (at = next_picture(w.format, from, &n)) != NULL;
@@ -306,7 +303,7 @@ s2p_status s2v_chat_raw(s2v_chat *out, const s2v_tokenizer *tokenizer, const cha
         write_picture(&w, starts_with(at, IMAGE_MARK) && !is_wrapped(w.format, text, at, n));
     }
     write_literal(&w, from);
-    return finish(&w);
+    return finish_chat(&w);
 }
 
 void s2v_chat_free(s2v_chat *chat)

@@ -21,7 +21,7 @@ void s2v_tokens_free(s2v_tokens *tokens)
 }
 
 /* Room for n more. */
-static s2p_status reserve(s2v_tokens *tokens, size_t n)
+static s2p_status reserve_tokens(s2v_tokens *tokens, size_t n)
 {
     size_t needed, n_bytes;
     if (n <= tokens->capacity - tokens->n) return S2P_OK;
@@ -39,7 +39,7 @@ static s2p_status reserve(s2v_tokens *tokens, size_t n)
 
 s2p_status s2v_tokens_add(s2v_tokens *tokens, int32_t id)
 {
-    const s2p_status st = reserve(tokens, 1);
+    const s2p_status st = reserve_tokens(tokens, 1);
     if (st == S2P_OK) tokens->id[tokens->n++] = id;
     return st;
 }
@@ -56,7 +56,7 @@ typedef struct work { /* of one call */
 /* One stretch of the split: its bytes as tokens at the end of the list, joined there. */
 static s2p_status add_word(work *w, const int32_t *code, size_t n, s2p_error *error)
 {
-    const s2p_status st = reserve(w->out, 4 * n); /* n <= 3 * S2V_TEXT_MAX_BYTES */
+    const s2p_status st = reserve_tokens(w->out, 4 * n); /* n <= 3 * S2V_TEXT_MAX_BYTES */
     if (st != S2P_OK) return s2_fail_memory(error, 16 * n, "the tokens of a text");
     int32_t *token = w->out->id + w->out->n;
     size_t n_tokens = 0;
@@ -122,10 +122,9 @@ static s2p_status add_parsed(work *w, const uint8_t *text, size_t n, s2p_error *
             i++;
             continue;
         }
-        s2p_status st = add_plain(w, text + from, i - from, error);
-        if (st != S2P_OK) return st;
-        st = s2v_tokens_add(w->out, special->token);
-        if (st != S2P_OK) return s2_fail_memory(error, sizeof special->token, "a token");
+        TRY(add_plain(w, text + from, i - from, error));
+        if (s2v_tokens_add(w->out, special->token) != S2P_OK)
+            return s2_fail_memory(error, sizeof special->token, "a token");
         i += special->size;
         from = i;
     }

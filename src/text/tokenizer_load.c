@@ -103,8 +103,8 @@ static s2p_status check_token(s2v_text text, int32_t token, int64_t type, s2p_er
 }
 
 /* All tokens checked, and the bytes of their texts counted. */
-static s2p_status measure(const s2v_gguf_key *tokens, const s2v_gguf_key *types, uint32_t *n_bytes,
-                          s2p_error *error)
+static s2p_status measure_tokens(const s2v_gguf_key *tokens, const s2v_gguf_key *types,
+                                 uint32_t *n_bytes, s2p_error *error)
 {
     size_t cursor = 0, total = 0;
     for (int32_t i = 0; i < (int32_t)tokens->count; i++) {
@@ -113,8 +113,7 @@ static s2p_status measure(const s2v_gguf_key *tokens, const s2v_gguf_key *types,
         if (!s2v_gguf_next_string(tokens, &cursor, &text) ||
             !s2v_gguf_item_int(types, (uint64_t)i, &type))
             return s2_fail(error, S2P_EFORMAT, "token %d cannot be read", i);
-        const s2p_status st = check_token(text, i, type, error);
-        if (st != S2P_OK) return st;
+        TRY(check_token(text, i, type, error));
         if (!s2_add_size(total, text.size, &total) || total > UINT32_MAX)
             return s2_fail(error, S2P_ELIMIT, "the tokens are longer than 4 GiB together");
     }
@@ -122,7 +121,8 @@ static s2p_status measure(const s2v_gguf_key *tokens, const s2v_gguf_key *types,
     return S2P_OK;
 }
 
-static s2p_status allocate(s2v_tokenizer *t, size_t n_tokens, size_t n_bytes, s2p_error *error)
+static s2p_status allocate_tokens(s2v_tokenizer *t, size_t n_tokens, size_t n_bytes,
+                                  s2p_error *error)
 {
     t->n_slots = 16;
     while (t->n_slots / 2 < n_tokens) t->n_slots *= 2; /* n_tokens <= S2V_VOCAB_MAX */
@@ -166,16 +166,14 @@ static s2p_status load_tokens(s2v_tokenizer *t, const s2v_gguf *file, s2p_error 
 {
     const s2v_gguf_key *tokens, *types = NULL;
     uint32_t n_bytes = 0;
-    s2p_status st = take_array(file, "tokenizer.ggml.tokens", true, &tokens, error);
-    if (st == S2P_OK) st = take_array(file, "tokenizer.ggml.token_type", false, &types, error);
-    if (st != S2P_OK) return st;
+    TRY(take_array(file, "tokenizer.ggml.tokens", true, &tokens, error));
+    TRY(take_array(file, "tokenizer.ggml.token_type", false, &types, error));
     if (tokens->count == 0 || tokens->count != types->count)
         return s2_fail(error, S2P_EFORMAT, "%llu tokens, but %llu token types",
                        (unsigned long long)tokens->count, (unsigned long long)types->count);
-    st = measure(tokens, types, &n_bytes, error);
-    if (st == S2P_OK) st = allocate(t, (size_t)tokens->count, n_bytes, error);
-    if (st == S2P_OK) st = copy_tokens(t, tokens, types, error);
-    return st;
+    TRY(measure_tokens(tokens, types, &n_bytes, error));
+    TRY(allocate_tokens(t, (size_t)tokens->count, n_bytes, error));
+    return copy_tokens(t, tokens, types, error);
 }
 
 /* --- what is derived from them -------------------------------------------------- */
@@ -244,9 +242,8 @@ static s2p_status read_merge(const s2v_tokenizer *t, s2v_text line, s2v_merge *o
 static s2p_status load_merges(s2v_tokenizer *t, const s2v_gguf *file, s2p_error *error)
 {
     const s2v_gguf_key *lines;
-    s2p_status st = take_array(file, "tokenizer.ggml.merges", true, &lines, error);
-    if (st == S2P_OK) st = s2v_merges_init(&t->merges, (size_t)lines->count, error);
-    if (st != S2P_OK) return st;
+    TRY(take_array(file, "tokenizer.ggml.merges", true, &lines, error));
+    TRY(s2v_merges_init(&t->merges, (size_t)lines->count, error));
     size_t cursor = 0;
     for (int32_t i = 0; i < (int32_t)lines->count; i++) {
         s2v_text line;
@@ -254,7 +251,7 @@ static s2p_status load_merges(s2v_tokenizer *t, const s2v_gguf *file, s2p_error 
         if (!s2v_gguf_next_string(lines, &cursor, &line) || read_merge(t, line, &merge) != S2P_OK)
             return s2_fail(error, S2P_EFORMAT,
                            "merge %d is not two tokens of the vocabulary that join to a third", i);
-        st = s2v_merges_add(&t->merges, merge);
+        const s2p_status st = s2v_merges_add(&t->merges, merge);
         if (st == S2P_EINVAL)
             return s2_fail(error, S2P_EFORMAT, "merge %d is in the list already", i);
         if (st != S2P_OK) return s2_fail(error, st, "merge %d collides with too many others", i);
@@ -274,14 +271,10 @@ static s2p_status load_roles(s2v_tokenizer *t, const s2v_gguf *file, s2p_error *
     bool adds_bos = false;
     t->ends[0] = find_control(t, "<|im_end|>");
     t->ends[1] = find_control(t, "<|endoftext|>");
-    s2p_status st = take_id(file, "tokenizer.ggml.eos_token_id", t->n_tokens, &t->eos, error);
-    if (st == S2P_OK)
-        st = take_id(file, "tokenizer.ggml.eot_token_id", t->n_tokens, &t->ends[2], error);
-    if (st == S2P_OK)
-        st = take_id(file, "tokenizer.ggml.bos_token_id", t->n_tokens, &unused, error);
-    if (st == S2P_OK)
-        st = take_id(file, "tokenizer.ggml.padding_token_id", t->n_tokens, &unused, error);
-    if (st != S2P_OK) return st;
+    TRY(take_id(file, "tokenizer.ggml.eos_token_id", t->n_tokens, &t->eos, error));
+    TRY(take_id(file, "tokenizer.ggml.eot_token_id", t->n_tokens, &t->ends[2], error));
+    TRY(take_id(file, "tokenizer.ggml.bos_token_id", t->n_tokens, &unused, error));
+    TRY(take_id(file, "tokenizer.ggml.padding_token_id", t->n_tokens, &unused, error));
     if (s2v_gguf_bool(file, "tokenizer.ggml.add_bos_token", &adds_bos) && adds_bos)
         return s2_fail(error, S2P_EUNSUPPORTED,
                        "tokenizer.ggml.add_bos_token is true; qwen2 prompts start without one");
@@ -291,9 +284,8 @@ static s2p_status load_roles(s2v_tokenizer *t, const s2v_gguf *file, s2p_error *
 s2p_status s2v_tokenizer_create(s2v_tokenizer **out, const s2v_gguf *file, s2p_error *error)
 {
     *out = NULL;
-    s2p_status st = check_string(file, "tokenizer.ggml.model", "gpt2", error);
-    if (st == S2P_OK) st = check_string(file, "tokenizer.ggml.pre", "qwen2", error);
-    if (st != S2P_OK) return st;
+    TRY(check_string(file, "tokenizer.ggml.model", "gpt2", error));
+    TRY(check_string(file, "tokenizer.ggml.pre", "qwen2", error));
 
     s2v_tokenizer *t = calloc(1, sizeof *t);
     if (!t) return s2_fail_memory(error, sizeof *t, "the tokenizer");
@@ -301,7 +293,7 @@ s2p_status s2v_tokenizer_create(s2v_tokenizer **out, const s2v_gguf *file, s2p_e
     if (s2v_gguf_string(file, "general.architecture", &architecture) &&
         architecture.size < sizeof t->architecture)
         memcpy(t->architecture, architecture.data, architecture.size);
-    st = load_tokens(t, file, error);
+    s2p_status st = load_tokens(t, file, error);
     if (st == S2P_OK) st = find_bytes(t, error);
     if (st == S2P_OK) st = list_specials(t, error);
     if (st == S2P_OK) st = load_merges(t, file, error);

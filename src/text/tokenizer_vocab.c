@@ -25,7 +25,7 @@ int32_t s2v_byte_of(int32_t code)
     return code >= 0 && code <= 0xFF && s2v_spelling_of((uint8_t)code) == code ? code : -1;
 }
 
-static size_t home(const s2v_tokenizer *t, const uint8_t *text, size_t n)
+static size_t home_of_text(const s2v_tokenizer *t, const uint8_t *text, size_t n)
 {
     uint64_t hash = 0xCBF29CE484222325u;
     for (size_t i = 0; i < n; i++) hash = (hash ^ text[i]) * 0x100000001B3u;
@@ -42,7 +42,7 @@ static bool is_text(const s2v_tokenizer *t, int32_t token, const void *text, siz
 s2p_status s2v_vocab_insert(s2v_tokenizer *t, int32_t token, int32_t *other)
 {
     const s2v_text text = s2v_token_text(t, token);
-    size_t at = home(t, (const uint8_t *)text.data, text.size);
+    size_t at = home_of_text(t, (const uint8_t *)text.data, text.size);
     for (size_t i = 0; i < MAX_PROBES; i++, at = (at + 1) & (t->n_slots - 1)) {
         if (t->slot[at] < 0) {
             t->slot[at] = token;
@@ -58,7 +58,7 @@ s2p_status s2v_vocab_insert(s2v_tokenizer *t, int32_t token, int32_t *other)
 
 int32_t s2v_vocab_find(const s2v_tokenizer *t, const void *text, size_t n)
 {
-    size_t at = home(t, text, n);
+    size_t at = home_of_text(t, text, n);
     for (; t->slot[at] >= 0; at = (at + 1) & (t->n_slots - 1))
         if (is_text(t, t->slot[at], text, n)) return t->slot[at];
     return -1;

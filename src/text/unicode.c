@@ -107,7 +107,7 @@ void s2v_codes_free(s2v_codes *codes)
     *codes = (s2v_codes){ .code = NULL };
 }
 
-static s2p_status reserve(s2v_codes *codes, size_t n, s2p_error *error)
+static s2p_status reserve_codes(s2v_codes *codes, size_t n, s2p_error *error)
 {
     size_t n_bytes;
     if (n <= codes->capacity) return S2P_OK;
@@ -155,8 +155,8 @@ static void reorder(int32_t *code, size_t n)
 }
 
 /* Decomposed length of the text; is_plain: it is NFC as it stands. */
-static s2p_status measure(const uint8_t *text, size_t n, size_t *n_codes, bool *is_plain,
-                          s2p_error *error)
+static s2p_status measure_text(const uint8_t *text, size_t n, size_t *n_codes, bool *is_plain,
+                               s2p_error *error)
 {
     *n_codes = 0;
     *is_plain = true;
@@ -177,12 +177,10 @@ s2p_status s2v_nfc(const uint8_t *text, size_t n, s2v_codes *out, s2p_error *err
     size_t n_codes, room;
     bool is_plain;
     out->n = 0;
-    s2p_status st = measure(text, n, &n_codes, &is_plain, error);
-    if (st != S2P_OK) return st;
+    TRY(measure_text(text, n, &n_codes, &is_plain, error));
     if (!s2_add_size(n_codes, n_codes, &room))
         return s2_fail(error, S2P_ELIMIT, "a text of %zu characters is too long", n_codes);
-    st = reserve(out, is_plain ? n_codes : room, error);
-    if (st != S2P_OK) return st;
+    TRY(reserve_codes(out, is_plain ? n_codes : room, error));
 
     for (size_t i = 0; i < n;) {
         int32_t code;

@@ -1,8 +1,10 @@
-/* test_base.c - buffers, files, JSON, SHA-256, random numbers. */
+/* test_base.c - buffers, files, paths, JSON, SHA-256, random numbers. */
 #include "check.h"
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/json_limit.h"
+#include "base/path.h"
 #include "base/random.h"
 #include "base/sha256.h"
 
@@ -180,6 +182,36 @@ static void test_sha256_pieces(void **state)
     assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
+static void test_paths(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        { "a.gguf", "a.gguf" }, { "x/a.gguf", "a.gguf" }, { "/x/y/a", "a" },
+        { "/", "/" },           { "x/", "x/" },           { "", "" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        assert_string_equal(s2_base_name(cases[i][0]), cases[i][1]);
+    char *path = s2_path_in("folder", "name");
+    assert_string_equal(path, "folder/name");
+    free(path);
+}
+
+/* Brackets and commas outside strings are counted before anything is parsed. */
+static void test_json_limits(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"a\": [1, 2, \"[,{\\\"[\"]}"; /* 2 brackets, 2 commas */
+    json_t *out = NULL;
+    s2p_error error = { S2P_OK, "" };
+    assert_int_equal(s2_json_parse_few(text, sizeof text - 1, "t", 4, &out, &error), S2P_OK);
+    json_decref(out);
+    assert_int_equal(s2_json_parse_few(text, sizeof text - 1, "t", 3, &out, &error), S2P_ELIMIT);
+    assert_null(out);
+    assert_string_equal(error.message, "t: JSON of 4 values; the limit is 3");
+    assert_int_equal(s2_json_read_in("/none", "f.json", 99, 9, &out, &error), S2P_EIO);
+    assert_null(out);
+}
+
 static void test_random(void **state)
 {
     (void)state;
@@ -198,6 +230,7 @@ int main(void)
         cmocka_unit_test(test_buffer),        cmocka_unit_test(test_files),
         cmocka_unit_test(test_json),          cmocka_unit_test(test_sha256),
         cmocka_unit_test(test_sha256_pieces), cmocka_unit_test(test_random),
+        cmocka_unit_test(test_paths),         cmocka_unit_test(test_json_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@
 #define MAX_BYTES ((size_t)4096)
 
 /* A member that could not be made makes the whole answer fail, once, at the end. */
-static void put(json_t *object, const char *name, json_t *value, s2_buffer *out)
+static void put_member(json_t *object, const char *name, json_t *value, s2_buffer *out)
 {
     if (json_object_set_new(object, name, value) != 0) out->status = S2P_ENOMEM;
 }
@@ -63,19 +63,19 @@ static json_t *key_value(const s2v_gguf_key *key, s2_buffer *out)
 {
     size_t cursor = 0;
     json_t *object = json_object();
-    put(object, "name", text_value(key->name), out);
-    put(object, "type", json_string(s2_inspect_value_type(key->type)), out);
+    put_member(object, "name", text_value(key->name), out);
+    put_member(object, "type", json_string(s2_inspect_value_type(key->type)), out);
     if (key->type != S2V_GGUF_ARRAY) {
-        put(object, "value", item_value(key, 0, &cursor), out);
+        put_member(object, "value", item_value(key, 0, &cursor), out);
         return object;
     }
     json_t *items = json_array();
     for (uint64_t i = 0; i < key->count && i < MAX_ITEMS; i++)
         if (json_array_append_new(items, item_value(key, i, &cursor)) != 0)
             out->status = S2P_ENOMEM;
-    put(object, "item", json_string(s2_inspect_value_type(key->item)), out);
-    put(object, "count", count_value(key->count), out);
-    put(object, "value", items, out);
+    put_member(object, "item", json_string(s2_inspect_value_type(key->item)), out);
+    put_member(object, "count", count_value(key->count), out);
+    put_member(object, "value", items, out);
     return object;
 }
 
@@ -84,11 +84,11 @@ static json_t *tensor_value(const s2v_gguf_tensor *t, s2_buffer *out)
     json_t *object = json_object(), *shape = json_array();
     for (int32_t d = 0; d < t->n_dims; d++)
         if (json_array_append_new(shape, json_integer(t->ne[d])) != 0) out->status = S2P_ENOMEM;
-    put(object, "name", text_value(t->name), out);
-    put(object, "type", json_string(s2v_gguf_tensor_type(t->type, NULL, NULL)), out);
-    put(object, "shape", shape, out);
-    put(object, "bytes", count_value(t->n_bytes), out);
-    put(object, "offset", count_value(t->offset), out);
+    put_member(object, "name", text_value(t->name), out);
+    put_member(object, "type", json_string(s2v_gguf_tensor_type(t->type, NULL, NULL)), out);
+    put_member(object, "shape", shape, out);
+    put_member(object, "bytes", count_value(t->n_bytes), out);
+    put_member(object, "offset", count_value(t->offset), out);
     return object;
 }
 
@@ -100,10 +100,10 @@ static json_t *types_value(const s2v_gguf *file, s2_buffer *out)
     for (uint32_t type = 0; type < S2_INSPECT_TYPES; type++) {
         if (sums[type].n_tensors == 0) continue;
         json_t *object = json_object();
-        put(object, "type", json_string(s2v_gguf_tensor_type(type, NULL, NULL)), out);
-        put(object, "tensors", count_value(sums[type].n_tensors), out);
-        put(object, "values", count_value((uint64_t)sums[type].n_values), out);
-        put(object, "bytes", count_value(sums[type].n_bytes), out);
+        put_member(object, "type", json_string(s2v_gguf_tensor_type(type, NULL, NULL)), out);
+        put_member(object, "tensors", count_value(sums[type].n_tensors), out);
+        put_member(object, "values", count_value((uint64_t)sums[type].n_values), out);
+        put_member(object, "bytes", count_value(sums[type].n_bytes), out);
         if (json_array_append_new(list, object) != 0) out->status = S2P_ENOMEM;
     }
     return list;
@@ -113,52 +113,53 @@ static void put_file(const s2_inspection *in, json_t *root, s2_buffer *out)
 {
     const s2v_gguf *file = in->file;
     s2v_text text;
-    put(root, "version", count_value(s2v_gguf_version(file)), out);
-    put(root, "n_keys", count_value(s2v_gguf_claimed_keys(file)), out);
-    put(root, "n_tensors", count_value(s2v_gguf_claimed_tensors(file)), out);
-    put(root, "file_bytes", count_value(s2v_gguf_n_bytes(file)), out);
+    put_member(root, "version", count_value(s2v_gguf_version(file)), out);
+    put_member(root, "n_keys", count_value(s2v_gguf_claimed_keys(file)), out);
+    put_member(root, "n_tensors", count_value(s2v_gguf_claimed_tensors(file)), out);
+    put_member(root, "file_bytes", count_value(s2v_gguf_n_bytes(file)), out);
     if (s2v_gguf_string(file, "general.architecture", &text))
-        put(root, "architecture", text_value(text), out);
-    if (s2v_gguf_string(file, "general.name", &text)) put(root, "name", text_value(text), out);
+        put_member(root, "architecture", text_value(text), out);
+    if (s2v_gguf_string(file, "general.name", &text))
+        put_member(root, "name", text_value(text), out);
     if (in->is_valid) {
-        put(root, "alignment", count_value(s2v_gguf_alignment(file)), out);
-        put(root, "data_offset", count_value(s2v_gguf_data_offset(file)), out);
-        put(root, "types", types_value(file, out), out);
+        put_member(root, "alignment", count_value(s2v_gguf_alignment(file)), out);
+        put_member(root, "data_offset", count_value(s2v_gguf_data_offset(file)), out);
+        put_member(root, "types", types_value(file, out), out);
     }
     if (in->show_keys) {
         json_t *list = json_array();
         for (size_t i = 0; i < s2v_gguf_n_keys(file); i++)
             if (json_array_append_new(list, key_value(s2v_gguf_key_at(file, i), out)) != 0)
                 out->status = S2P_ENOMEM;
-        put(root, "keys", list, out);
+        put_member(root, "keys", list, out);
     }
     if (in->show_tensors) {
         json_t *list = json_array();
         for (size_t i = 0; i < s2v_gguf_n_tensors(file); i++)
             if (json_array_append_new(list, tensor_value(s2v_gguf_tensor_at(file, i), out)) != 0)
                 out->status = S2P_ENOMEM;
-        put(root, "tensors", list, out);
+        put_member(root, "tensors", list, out);
     }
 }
 
 void s2_inspect_json(const s2_inspection *in, s2_buffer *out)
 {
     json_t *root = json_object();
-    put(root, "schema", json_string("s2prune.inspect/1"), out);
-    put(root, "file", text_value((s2v_text){ in->path, strlen(in->path) }), out);
-    put(root, "valid", json_boolean(in->is_valid), out);
+    put_member(root, "schema", json_string("s2prune.inspect/1"), out);
+    put_member(root, "file", text_value((s2v_text){ in->path, strlen(in->path) }), out);
+    put_member(root, "valid", json_boolean(in->is_valid), out);
     if (in->error->status != S2P_OK)
-        put(root, "error", text_value((s2v_text){ in->error->message, strlen(in->error->message) }),
-            out);
-    put(root, "supported", json_boolean(in->is_supported), out);
-    put(root, "support", json_string(in->support), out);
+        put_member(root, "error",
+                   text_value((s2v_text){ in->error->message, strlen(in->error->message) }), out);
+    put_member(root, "supported", json_boolean(in->is_supported), out);
+    put_member(root, "support", json_string(in->support), out);
     if (in->file) put_file(in, root, out);
     if (in->was_checked) {
         json_t *check = json_object();
-        put(check, "finite", count_value(in->n_finite), out);
-        put(check, "not_finite", count_value(in->n_odd), out);
-        put(check, "skipped", count_value(in->n_skipped), out);
-        put(root, "check", check, out);
+        put_member(check, "finite", count_value(in->n_finite), out);
+        put_member(check, "not_finite", count_value(in->n_odd), out);
+        put_member(check, "skipped", count_value(in->n_skipped), out);
+        put_member(root, "check", check, out);
     }
     if (out->status == S2P_OK) out->status = s2_json_write(root, 9, out);
     s2_buffer_append(out, "\n", 1);

@@ -42,7 +42,7 @@ static uint8_t *pixel(canvas *c, uint32_t x, uint32_t y)
     return c->pixels + ((size_t)y * c->width + x) * 3;
 }
 
-static void fill(canvas *c, uint8_t r, uint8_t g, uint8_t b)
+static void fill_canvas(canvas *c, uint8_t r, uint8_t g, uint8_t b)
 {
     const uint8_t colour[3] = { r, g, b };
     const size_t n = (size_t)c->width * c->height;
@@ -52,7 +52,7 @@ static void fill(canvas *c, uint8_t r, uint8_t g, uint8_t b)
 static void flat(canvas *c)
 {
     const uint32_t r = below(c, 256), g = below(c, 256), b = below(c, 256);
-    fill(c, (uint8_t)r, (uint8_t)g, (uint8_t)b);
+    fill_canvas(c, (uint8_t)r, (uint8_t)g, (uint8_t)b);
 }
 
 static void noise(canvas *c)
@@ -74,12 +74,12 @@ static void grad(canvas *c)
 
 static void bump(canvas *c)
 {
-    fill(c, 128, 128, 128);
+    fill_canvas(c, 128, 128, 128);
     const uint32_t x = below(c, c->width), y = below(c, c->height);
     memset(pixel(c, x, y), 129, 3);
 }
 
-static void check(canvas *c)
+static void chequer(canvas *c)
 {
     for (uint32_t y = 0; y < c->height; y++)
         for (uint32_t x = 0; x < c->width; x++) {
@@ -149,8 +149,8 @@ static const struct {
     int32_t min_side; /* below it the recipe divides by zero */
     void (*paint)(canvas *c);
 } recipes[] = {
-    { "flat", 1, flat },   { "noise", 1, noise },   { "grad", 2, grad },   { "bump", 1, bump },
-    { "check", 1, check }, { "vnoise", 1, vnoise }, { "rects", 3, rects },
+    { "flat", 1, flat },     { "noise", 1, noise },   { "grad", 2, grad },   { "bump", 1, bump },
+    { "check", 1, chequer }, { "vnoise", 1, vnoise }, { "rects", 3, rects },
 };
 
 s2p_status s2_synth_picture(const char *kind, uint32_t seed, int32_t width, int32_t height,

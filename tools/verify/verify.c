@@ -83,7 +83,7 @@ bool s2_take_int(const json_t *c, const char *key, int32_t *out, s2_verdict *ver
 
 /* Whole numbers below `value`, depth first; with out NULL they are only counted. False on anything
  * else. */
-static bool flatten(const json_t *value, int64_t *out, size_t *n)
+static bool flatten_ints(const json_t *value, int64_t *out, size_t *n)
 {
     if (json_is_integer(value)) {
         if (out) out[*n] = json_integer_value(value);
@@ -92,7 +92,7 @@ static bool flatten(const json_t *value, int64_t *out, size_t *n)
     }
     if (!json_is_array(value)) return false;
     for (size_t i = 0; i < json_array_size(value); i++)
-        if (!flatten(json_array_get(value, i), out, n)) return false;
+        if (!flatten_ints(json_array_get(value, i), out, n)) return false;
     return true;
 }
 
@@ -100,14 +100,14 @@ bool s2_take_ints(const json_t *c, const char *key, s2_ints *out, s2_verdict *ve
 {
     *out = (s2_ints){ NULL, 0 };
     const json_t *value = json_object_get(c, key);
-    if (!json_is_array(value) || !flatten(value, NULL, &out->n) || out->n == 0) {
+    if (!json_is_array(value) || !flatten_ints(value, NULL, &out->n) || out->n == 0) {
         s2_malformed(verdict, "'%s' is missing or not a list of whole numbers", key);
         *out = (s2_ints){ NULL, 0 };
         return false;
     }
     out->data = malloc(out->n * sizeof *out->data);
     out->n = 0;
-    if (out->data) return flatten(value, out->data, &out->n);
+    if (out->data) return flatten_ints(value, out->data, &out->n);
     s2_malformed(verdict, "no memory for '%s'", key);
     return false;
 }

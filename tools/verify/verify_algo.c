@@ -128,7 +128,7 @@ void s2_check_map(const json_t *c, s2_verdict *verdict)
 /* --- alloc ---------------------------------------------------------------- */
 
 /* Capacities as the library takes them; false when one does not fit. */
-static bool narrow(const s2_ints *wide, int32_t *out)
+static bool narrow_ints(const s2_ints *wide, int32_t *out)
 {
     for (size_t i = 0; i < wide->n; i++) {
         if (wide->data[i] < INT32_MIN || wide->data[i] > INT32_MAX) return false;
@@ -153,7 +153,7 @@ static void check_budgets(const json_t *c, const char *scores, const char *capac
         s2_malformed(verdict, "no memory for %zu regions", wide.n);
         goto done;
     }
-    if (score.n != wide.n || wide.n > S2P_MAX_TOKENS || !narrow(&wide, capacity)) {
+    if (score.n != wide.n || wide.n > S2P_MAX_TOKENS || !narrow_ints(&wide, capacity)) {
         s2_malformed(verdict, "%zu scores, %zu capacities", score.n, wide.n);
         goto done;
     }
@@ -218,7 +218,7 @@ void s2_check_cell(const json_t *c, s2_verdict *verdict)
     s2_ints region;
     if (!s2_take_int(c, "B", &n_cells, verdict) || !s2_take_ints(c, "region", &region, verdict))
         return;
-    if (region.n == 4 && narrow(&region, edge))
+    if (region.n == 4 && narrow_ints(&region, edge))
         check_cells(c, (s2p_rect){ edge[0], edge[2], edge[1], edge[3] }, n_cells, verdict);
     else
         s2_malformed(verdict, "'region' is not four numbers");

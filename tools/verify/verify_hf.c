@@ -51,7 +51,7 @@ static void compare_rows(hf_case *c, const char *name, const float *expected, si
 }
 
 /* A tensor that is not stored is not compared. */
-static void compare(hf_case *c, const char *name, const float *got, size_t n)
+static void compare_values(hf_case *c, const char *name, const float *got, size_t n)
 {
     size_t n_stored;
     const float *expected = s2_hf_floats(c->golden, name, &n_stored);
@@ -77,7 +77,7 @@ static void compare_hidden(hf_case *c, const char *name, const float *got, size_
     size_t n_stored, n_rows = 0;
     const float *expected = s2_hf_floats(c->golden, name, &n_stored);
     if (!expected || n_stored == rows * width) {
-        compare(c, name, got, rows * width);
+        compare_values(c, name, got, rows * width);
         return;
     }
     const int32_t *row = s2_hf_ints(c->golden, "rows_h", &n_rows);
@@ -115,7 +115,7 @@ static void compare_keys(hf_case *c, const float *got, size_t rows, size_t width
     if (expected && kept && n_kept * width == n_stored && are_rows(kept, n_kept, rows))
         compare_rows(c, "k0_rope", expected, n_kept, width, got, kept, 1);
     else
-        compare(c, "k0_rope", got, rows * width);
+        compare_values(c, "k0_rope", got, rows * width);
 }
 
 /* What each row gets from all, mean over queries. */
@@ -261,7 +261,8 @@ static void run_session(hf_case *c, s2v_engine *engine, const char *prompt)
         s2v_engine_info info;
         s2v_engine_get_info(engine, &info);
         if (is_exact) s2_hf_check_tower_whole(c);
-        if (is_exact) compare(c, "logits_last", s2v_session_logits(session), (size_t)info.n_vocab);
+        if (is_exact)
+            compare_values(c, "logits_last", s2v_session_logits(session), (size_t)info.n_vocab);
         if (c->is_pruned) compare_kept(c, session);
         compare_answer(c, session);
     }

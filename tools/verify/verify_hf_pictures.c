@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool load(const char *folder, const char *name, s2_image *out)
+static bool load_picture(const char *folder, const char *name, s2_image *out)
 {
     char path[HF_PATH_CAPACITY];
     s2_image_limits limits;
@@ -28,7 +28,7 @@ static bool load(const char *folder, const char *name, s2_image *out)
 typedef bool (*entry_check)(const char *folder, const char *name, void *user);
 
 /* Call `check` for the files of a folder by name order until one is the right one. */
-static bool search(const char *folder, entry_check check, void *user)
+static bool search_folder(const char *folder, entry_check check, void *user)
 {
     struct dirent **entries = NULL;
     const int n = scandir(folder, &entries, NULL, alphasort);
@@ -54,7 +54,7 @@ static bool is_wanted(const char *folder, const char *name, void *user)
     const wanted *w = user;
     const size_t n = strlen(name);
     if (strncmp(name, w->start, strlen(w->start)) != 0 || n < 4 || strcmp(name + n - 4, ".png") ||
-        !load(folder, name, w->out))
+        !load_picture(folder, name, w->out))
         return false;
     if (w->width == 0 || (w->out->view.width == w->width && w->out->view.height == w->height))
         return true;
@@ -67,7 +67,7 @@ static bool is_wanted_inside(const char *folder, const char *name, void *user)
     char inner[HF_PATH_CAPACITY];
     return name[0] != '.' &&
            snprintf(inner, sizeof inner, "%s/%s", folder, name) < HF_PATH_CAPACITY &&
-           search(inner, is_wanted, user);
+           search_folder(inner, is_wanted, user);
 }
 
 static bool add_picture(hf_case *c, wanted w, const s2v_image_options *options)
@@ -77,7 +77,8 @@ static bool add_picture(hf_case *c, wanted w, const s2v_image_options *options)
     if (i == HF_MAX_PICTURES) return false;
     w.out = &c->picture[i];
     (void)snprintf(above, sizeof above, "%.4000s/..", c->folder);
-    if (!search(c->folder, is_wanted, &w) && !search(above, is_wanted_inside, &w)) return false;
+    if (!search_folder(c->folder, is_wanted, &w) && !search_folder(above, is_wanted_inside, &w))
+        return false;
     c->view[i] = c->picture[i].view;
     c->size[i] = *options;
     c->n_pictures++;
@@ -103,7 +104,7 @@ static bool has_size(const char *folder, const char *name, void *user)
 {
     size_search *s = user;
     s2_image view;
-    if (strncmp(name, "view_", 5) != 0 || !load(folder, name, &view)) return false;
+    if (strncmp(name, "view_", 5) != 0 || !load_picture(folder, name, &view)) return false;
     const bool fits = view.view.width == s->width && view.view.height == s->height;
     if (fits) (void)snprintf(s->view, sizeof s->view, "%.60s", name + 5);
     s2_image_free(&view);
@@ -118,7 +119,8 @@ static bool read_grids(hf_case *c, const int32_t *grid, size_t n)
         size_search s = { .width = is_sane ? cols * HF_PATCH : 0,
                           .height = is_sane ? rows * HF_PATCH : 0 };
         const s2v_image_options size = { .width = s.width, .height = s.height };
-        if (is_sane && search(c->folder, has_size, &s) && add_source_of(c, s.view, &size)) continue;
+        if (is_sane && search_folder(c->folder, has_size, &s) && add_source_of(c, s.view, &size))
+            continue;
         s2_malformed(c->verdict, "no picture beside it was seen as %dx%d patches", rows, cols);
         return false;
     }
@@ -148,7 +150,7 @@ static bool is_of_kind(const char *folder, const char *name, void *user)
 bool s2_hf_add_pictures(hf_case *c, const char *kind, int32_t n, const s2v_image_options *options)
 {
     kind_search s = { c, kind, n, options };
-    return search(c->folder, is_of_kind, &s);
+    return search_folder(c->folder, is_of_kind, &s);
 }
 
 static bool is_square_number(int32_t n)

@@ -48,7 +48,7 @@ static bool read_case(const json_t *c, pipeline *p, s2_verdict *verdict)
 }
 
 /* Scores, scratch and the plan; refusals of the library end here. */
-static s2p_status prepare(pipeline *p)
+static s2p_status prepare_pipeline(pipeline *p)
 {
     s2p_status st = s2p_plan_create(&p->plan, p->grid);
     if (st != S2P_OK) return st;
@@ -162,7 +162,7 @@ void s2_check_pipeline(const json_t *c, s2_verdict *verdict)
 {
     pipeline p = { .plan = NULL };
     if (!read_case(c, &p, verdict)) return;
-    const s2p_status st = prepare(&p);
+    const s2p_status st = prepare_pipeline(&p);
     if (s2_expects_error(c, "sel")) {
         if (st == S2P_OK) s2_differs(verdict, "expected an error, got a result");
     } else if (st != S2P_OK) {

@@ -69,7 +69,7 @@ static bool lay_out(s2_sheet *s, int32_t width, int32_t height)
     return false;
 }
 
-static void fill(s2_image *image, s2p_rect r, s2_colour colour)
+static void fill_frame(s2_image *image, s2p_rect r, s2_colour colour)
 {
     for (int32_t y = r.row0; y < r.row1; y++)
         for (int32_t x = r.col0; x < r.col1; x++)
@@ -88,9 +88,7 @@ s2p_status s2_sheet_create(const char *title, int32_t n_tiles, int32_t group, in
                        "%d pictures do not fit a sheet of %lld pixels; use fewer methods, budgets "
                        "or pictures",
                        (int)n_tiles, (long long)S2_SHEET_MAX_PIXELS);
-    const s2p_status st =
-        s2_image_create(sheet_width(&sheet), sheet_height(&sheet), &sheet.image, error);
-    if (st != S2P_OK) return st;
+    TRY(s2_image_create(sheet_width(&sheet), sheet_height(&sheet), &sheet.image, error));
     memset(sheet.image.pixels, COLOUR_PAPER,
            (size_t)sheet.image.view.stride * (size_t)sheet.image.view.height);
     (void)s2_letters_draw(&sheet.image, title ? title : "", GAP, GAP,
@@ -131,8 +129,7 @@ static s2p_status draw_picture(s2_sheet *s, s2p_rect at, const s2p_image *pictur
     const int32_t w = (int32_t)fmax(fmin(rint(picture->width * factor), s->tile_width), 1.0);
     const int32_t h = (int32_t)fmax(fmin(rint(picture->height * factor), s->tile_height), 1.0);
     s2_image fitted;
-    const s2p_status st = s2_image_resize(picture, w, h, &fitted, error);
-    if (st != S2P_OK) return st;
+    TRY(s2_image_resize(picture, w, h, &fitted, error));
     const int32_t x = at.col0 + (s->tile_width - w) / 2, y = at.row0 + (s->tile_height - h) / 2;
     for (int32_t row = 0; row < h; row++)
         memcpy(s->image.pixels + s->image.view.stride * (y + row) + (ptrdiff_t)3 * x,
@@ -148,12 +145,10 @@ s2p_status s2_sheet_place(s2_sheet *sheet, int32_t index, const s2_sheet_tile *t
         return s2_fail(error, S2P_EINVAL, "tile %d of a sheet of %d", (int)index,
                        (int)sheet->n_tiles);
     const s2p_rect at = s2_sheet_at(sheet, index);
-    if (tile->picture) {
-        const s2p_status st = draw_picture(sheet, at, tile->picture, error);
-        if (st != S2P_OK) return st;
-    } else {
-        fill(&sheet->image, at, COLOUR_EMPTY);
-    }
+    if (tile->picture)
+        TRY(draw_picture(sheet, at, tile->picture, error));
+    else
+        fill_frame(&sheet->image, at, COLOUR_EMPTY);
     draw_line(sheet, at, 0, tile->title, COLOUR_INK, tile->note, COLOUR_FAINT);
     draw_line(sheet, at, 1, tile->text, COLOUR_INK, tile->mark,
               tile->is_right ? COLOUR_RIGHT : COLOUR_WRONG);

@@ -86,8 +86,7 @@ s2p_status s2_display_render(const s2p_image *picture, s2_display how, int32_t c
                        (int)picture->height, (int)columns);
     if (columns > MAX_COLUMNS) columns = MAX_COLUMNS;
     if (how == S2_DISPLAY_KITTY) {
-        const s2p_status st = render_kitty(picture, columns, out, error);
-        if (st != S2P_OK) return st;
+        TRY(render_kitty(picture, columns, out, error));
     } else {
         int64_t wide = columns;
         int64_t high = (wide * picture->height + picture->width / 2) / picture->width;
@@ -96,10 +95,10 @@ s2p_status s2_display_render(const s2p_image *picture, s2_display how, int32_t c
             wide = (high * picture->width + picture->height / 2) / picture->height;
         }
         s2_image small;
-        s2p_status st = s2_image_resize(picture, (int32_t)(wide > 0 ? wide : 1),
-                                        (int32_t)((high + 1) / 2 * 2 > 0 ? (high + 1) / 2 * 2 : 2),
-                                        &small, error);
-        if (st != S2P_OK) return st;
+        TRY(s2_image_resize(picture, (int32_t)(wide > 0 ? wide : 1),
+                            (int32_t)((high + 1) / 2 * 2 > 0 ? (high + 1) / 2 * 2 : 2), &small,
+                            error));
+        s2p_status st = S2P_OK;
         if (how == S2_DISPLAY_BLOCKS)
             append_blocks(&small.view, out);
         else

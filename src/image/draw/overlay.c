@@ -33,7 +33,7 @@ static s2p_rect inside(const s2_image *image, s2p_rect r)
 }
 
 /* Colour over a rectangle of pixels, cut at the edge of the picture. */
-static void fill(s2_image *image, s2p_rect r, s2_colour colour, int strength)
+static void fill_rect(s2_image *image, s2p_rect r, s2_colour colour, int strength)
 {
     r = inside(image, r);
     for (int32_t y = r.row0; y < r.row1; y++)
@@ -45,10 +45,12 @@ static void outline(s2_image *image, s2p_rect r, int32_t thick, s2_colour colour
 {
     const int32_t half = (r.row1 - r.row0) / 2;
     const int32_t t = thick < half ? thick : half;
-    fill(image, (s2p_rect){ r.row0, r.col0, r.row0 + t, r.col1 }, colour, strength);
-    fill(image, (s2p_rect){ r.row1 - t, r.col0, r.row1, r.col1 }, colour, strength);
-    fill(image, (s2p_rect){ r.row0 + t, r.col0, r.row1 - t, r.col0 + thick }, colour, strength);
-    fill(image, (s2p_rect){ r.row0 + t, r.col1 - thick, r.row1 - t, r.col1 }, colour, strength);
+    fill_rect(image, (s2p_rect){ r.row0, r.col0, r.row0 + t, r.col1 }, colour, strength);
+    fill_rect(image, (s2p_rect){ r.row1 - t, r.col0, r.row1, r.col1 }, colour, strength);
+    fill_rect(image, (s2p_rect){ r.row0 + t, r.col0, r.row1 - t, r.col0 + thick }, colour,
+              strength);
+    fill_rect(image, (s2p_rect){ r.row0 + t, r.col1 - thick, r.row1 - t, r.col1 }, colour,
+              strength);
 }
 
 /* Mix with gray, then darken, both in twentieths: what the model will not see, or a calm ground for
@@ -85,8 +87,9 @@ static void draw_tints(s2_image *image, const s2_frame *frame, const s2p_layout 
         int strength;
         const s2_colour colour = s2_frame_tint(frame, layout, g, &strength);
         fade(image, r, 1, 19);
-        fill(image, r, S2_COLOUR_REGION, LIFT_STRENGTH); /* light ground: yellow stays yellow */
-        fill(image, r, colour, strength);
+        fill_rect(image, r, S2_COLOUR_REGION,
+                  LIFT_STRENGTH); /* light ground: yellow stays yellow */
+        fill_rect(image, r, colour, strength);
     }
 }
 
@@ -96,10 +99,10 @@ static void draw_cells(s2_image *image, const s2_frame *frame, const s2p_layout 
 {
     for (int32_t i = 0; i < frame->n_cells; i++) {
         const s2p_rect r = s2_frame_rect(frame, layout->cell[i]);
-        fill(image, (s2p_rect){ r.row0, r.col0, r.row0 + 1, r.col1 }, S2_COLOUR_REGION,
-             CELL_STRENGTH);
-        fill(image, (s2p_rect){ r.row0 + 1, r.col0, r.row1, r.col0 + 1 }, S2_COLOUR_REGION,
-             CELL_STRENGTH);
+        fill_rect(image, (s2p_rect){ r.row0, r.col0, r.row0 + 1, r.col1 }, S2_COLOUR_REGION,
+                  CELL_STRENGTH);
+        fill_rect(image, (s2p_rect){ r.row0 + 1, r.col0, r.row1, r.col0 + 1 }, S2_COLOUR_REGION,
+                  CELL_STRENGTH);
     }
 }
 
@@ -113,13 +116,15 @@ static void draw_regions(s2_image *image, const s2_frame *frame, const s2p_layou
         for (int32_t g = 0; g < frame->n_regions; g++) {
             const s2p_rect r = s2_frame_rect(frame, layout->region[g]);
             if (r.row0 > 0)
-                fill(image,
-                     (s2p_rect){ r.row0 - before - halo, r.col0, r.row0 + after + halo, r.col1 },
-                     colour, strength);
+                fill_rect(
+                    image,
+                    (s2p_rect){ r.row0 - before - halo, r.col0, r.row0 + after + halo, r.col1 },
+                    colour, strength);
             if (r.col0 > 0)
-                fill(image,
-                     (s2p_rect){ r.row0, r.col0 - before - halo, r.row1, r.col0 + after + halo },
-                     colour, strength);
+                fill_rect(
+                    image,
+                    (s2p_rect){ r.row0, r.col0 - before - halo, r.row1, r.col0 + after + halo },
+                    colour, strength);
         }
     }
 }
@@ -131,12 +136,12 @@ static void draw_shares(s2_image *image, const s2_frame *frame, const s2p_layout
         int32_t height;
         if (!s2_frame_plate(frame, layout, g, &plate, &height)) continue;
         /* Three bars make a rectangle with its corners cut. */
-        fill(image, (s2p_rect){ plate.row0 + 1, plate.col0, plate.row1 - 1, plate.col1 },
-             S2_COLOUR_SHADE, PLATE_STRENGTH);
-        fill(image, (s2p_rect){ plate.row0, plate.col0 + 1, plate.row0 + 1, plate.col1 - 1 },
-             S2_COLOUR_SHADE, PLATE_STRENGTH);
-        fill(image, (s2p_rect){ plate.row1 - 1, plate.col0 + 1, plate.row1, plate.col1 - 1 },
-             S2_COLOUR_SHADE, PLATE_STRENGTH);
+        fill_rect(image, (s2p_rect){ plate.row0 + 1, plate.col0, plate.row1 - 1, plate.col1 },
+                  S2_COLOUR_SHADE, PLATE_STRENGTH);
+        fill_rect(image, (s2p_rect){ plate.row0, plate.col0 + 1, plate.row0 + 1, plate.col1 - 1 },
+                  S2_COLOUR_SHADE, PLATE_STRENGTH);
+        fill_rect(image, (s2p_rect){ plate.row1 - 1, plate.col0 + 1, plate.row1, plate.col1 - 1 },
+                  S2_COLOUR_SHADE, PLATE_STRENGTH);
         const int32_t width = s2_digits_width(layout->share[g], height);
         s2_digits_draw(image, layout->share[g], plate.col0 + (plate.col1 - plate.col0 - width) / 2,
                        plate.row0 + (plate.row1 - plate.row0 - height) / 2, height,
@@ -147,12 +152,11 @@ static void draw_shares(s2_image *image, const s2_frame *frame, const s2p_layout
 s2p_status s2_overlay_draw(const s2_overlay *overlay, s2_image *out, s2p_error *error)
 {
     s2_frame frame;
-    s2p_status st = s2_frame_init(&frame, overlay, error);
-    if (st != S2P_OK) return st;
+    TRY(s2_frame_init(&frame, overlay, error));
     s2_image image;
-    st = s2_image_resize(overlay->picture, frame.width, frame.height, &image, error);
-    if (st != S2P_OK) return st;
+    TRY(s2_image_resize(overlay->picture, frame.width, frame.height, &image, error));
 
+    s2p_status st = S2P_OK;
     if (overlay->layout) {
         if (overlay->keep)
             st = draw_kept(&image, &frame, overlay, error);

@@ -8,7 +8,7 @@
 #define MIN_LONG_SIDE 960
 #define MAX_LONG_SIDE 1600
 
-static s2p_status check(const s2_overlay *overlay, s2p_error *error)
+static s2p_status check_overlay(const s2_overlay *overlay, s2p_error *error)
 {
     const s2p_image *picture = overlay->picture;
     const s2p_layout *layout = overlay->layout;
@@ -37,8 +37,7 @@ static int32_t per_thousand(const s2p_layout *layout, int32_t g)
 
 s2p_status s2_frame_init(s2_frame *frame, const s2_overlay *overlay, s2p_error *error)
 {
-    const s2p_status st = check(overlay, error);
-    if (st != S2P_OK) return st;
+    TRY(check_overlay(overlay, error));
     const int64_t w = overlay->picture->width, h = overlay->picture->height;
     const int64_t longer = w > h ? w : h;
     const int64_t target = longer < MIN_LONG_SIDE   ? MIN_LONG_SIDE

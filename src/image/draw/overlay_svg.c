@@ -166,8 +166,7 @@ static void append_layout(s2_buffer *out, const s2_overlay *overlay, const s2_fr
 s2p_status s2_overlay_svg(const s2_overlay *overlay, s2_buffer *out, s2p_error *error)
 {
     s2_frame frame;
-    s2p_status st = s2_frame_init(&frame, overlay, error);
-    if (st != S2P_OK) return st;
+    TRY(s2_frame_init(&frame, overlay, error));
     const int width = frame.width;
     const int height = frame.height + (overlay->caption ? CAPTION_HEIGHT : 0);
     s2_buffer_printf(out,
@@ -175,8 +174,7 @@ s2p_status s2_overlay_svg(const s2_overlay *overlay, s2_buffer *out, s2p_error *
                      "viewBox=\"0 0 %d %d\" role=\"img\" aria-labelledby=\"t d\">\n",
                      width, height, width, height);
     append_words(out, overlay, &frame);
-    st = append_picture(out, overlay->picture, &frame, overlay->layout && !overlay->keep, error);
-    if (st != S2P_OK) return st;
+    TRY(append_picture(out, overlay->picture, &frame, overlay->layout && !overlay->keep, error));
     if (overlay->layout) append_layout(out, overlay, &frame);
     if (overlay->caption) {
         s2_buffer_printf(out,
