@@ -11,11 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int32_t s2p_view_rows(const s2p_view *view, const s2p_plan *plan)
-{
-    return view->alive ? view->n_alive : s2p_tokens(plan->grid);
-}
-
 int32_t s2p_stage_budget(const s2p_view *view, const s2p_plan *plan, int32_t n_stages)
 {
     const double n = s2p_tokens(plan->grid);

@@ -21,7 +21,10 @@ static inline int32_t s2p_view_count(const s2p_view *view, int32_t parameter)
 }
 
 /* Rows the view has: tokens alive. */
-int32_t s2p_view_rows(const s2p_view *view, const s2p_plan *plan);
+static inline int32_t s2p_view_rows(const s2p_view *view, const s2p_plan *plan)
+{
+    return view->alive ? view->n_alive : s2p_tokens(plan->grid);
+}
 
 /* The token of a row. */
 static inline int32_t s2p_view_token(const s2p_view *view, int32_t row)
