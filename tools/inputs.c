@@ -84,9 +84,12 @@ s2p_status s2_picture_read(const char *path, s2_pixels pixels, const s2_image_li
         }
     } else if (st == S2P_OK) {
         st = s2_image_decode(bytes.data, bytes.size, pixels, limits, out, &why);
+        /* of the limits, this one has an option */
+        const bool is_large = st == S2P_ELIMIT && strstr(why.message, " pixels");
         if (st != S2P_OK)
-            s2_fail(error, st, "cannot read image '%.80s': %s", path,
-                    why.message[0] ? why.message : s2p_status_text(st));
+            s2_fail(error, st, "cannot read image '%.80s': %s%s", path,
+                    why.message[0] ? why.message : s2p_status_text(st),
+                    is_large ? " (--max-image-pixels)" : "");
     }
     s2_buffer_free(&bytes);
     return st;

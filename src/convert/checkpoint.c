@@ -105,29 +105,27 @@ static s2p_status check_files(const s2v_checkpoint *c, json_t *left, s2p_error *
     return S2P_OK;
 }
 
-static s2p_status check_index(const s2v_checkpoint *c, json_t *map, s2p_error *error)
-{
-    json_t *left = json_copy(map);
-    if (!left) return s2_fail_memory(error, json_object_size(map), INDEX);
-    const s2p_status st = check_files(c, left, error);
-    json_decref(left);
-    return st;
-}
-
 static s2p_status open_shards(s2v_checkpoint *out, const char *folder, s2p_error *error)
 {
     const char *names[S2V_MAX_SHARDS];
     size_t n_names = 0;
-    json_t *index = NULL;
+    json_t *index = NULL, *left = NULL;
     s2p_status st =
         s2_json_read_in(folder, INDEX, MAX_INDEX_BYTES, MAX_INDEX_VALUES, &index, error);
+    if (st != S2P_OK) goto done;
     json_t *map = json_object_get(index, "weight_map");
-    if (st == S2P_OK && !json_is_object(map))
+    if (!json_is_object(map)) {
         st = s2_fail(error, S2P_EFORMAT, INDEX ": 'weight_map' is missing or no object");
-    if (st == S2P_OK) st = list_shards(map, names, &n_names, error);
+        goto done;
+    }
+    st = list_shards(map, names, &n_names, error);
     for (size_t i = 0; i < n_names && st == S2P_OK; i++)
         st = open_one(out, folder, names[i], error);
-    if (st == S2P_OK) st = check_index(out, map, error);
+    if (st != S2P_OK) goto done;
+    left = json_copy(map);
+    st = left ? check_files(out, left, error) : s2_fail_memory(error, json_object_size(map), INDEX);
+done:
+    json_decref(left);
     json_decref(index);
     return st;
 }
