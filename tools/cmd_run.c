@@ -74,34 +74,6 @@ static s2p_status open_model(run_job *job, s2p_error *error)
     return S2P_OK;
 }
 
-/* --- a turn ---------------------------------------------------------------------- */
-
-static s2p_status print_text(const char *text, size_t n, void *user, s2p_error *error)
-{
-    (void)user;
-    if (fwrite(text, 1, n, stdout) != n || fflush(stdout) != 0)
-        return s2_fail(error, S2P_EIO, "cannot write to standard output");
-    return S2P_OK;
-}
-
-s2p_status s2_run_turn(run_job *job, const char *question, int32_t n_pictures, s2p_error *error)
-{
-    const run_options *o = job->options;
-    static const s2a_listener printer = { print_text, NULL };
-    const int32_t first = job->asker.n_pictures - n_pictures;
-    const s2a_limits limits = { .n_tokens = o->ask.predict,
-                                .image_budget = o->image_budgets ? job->image_budget + first : NULL,
-                                .image_side = o->image_grids ? job->image_side + first : NULL,
-                                .n_logits = o->logits ? job->asker.info.n_vocab : 0 };
-    s2a_answer_free(&job->answer);
-    TRY(s2_asker_ask(&job->asker, question, n_pictures, &job->setting, &limits,
-                     o->output == S2_OUTPUT_JSON ? NULL : &printer, &job->answer, error));
-    if (job->record)
-        (void)s2_record_finish(job->record, job->answer.stats.stage_after,
-                               job->answer.stats.n_stages);
-    return S2P_OK;
-}
-
 /* --- what comes out ---------------------------------------------------------------- */
 
 static int save_logits(const run_job *job)
