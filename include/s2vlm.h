@@ -24,7 +24,8 @@
 extern "C" {
 #endif
 
-/* clang-format off: laid out by hand, names and comments in columns */
+/* Laid out by hand: names and comments in columns. */
+/* clang-format off */
 
 typedef struct s2v_engine s2v_engine;
 typedef struct s2v_session s2v_session;

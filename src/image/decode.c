@@ -12,11 +12,11 @@
 
 #include <string.h>
 
-extern const s2_decoder decoder_jpeg;
-extern const s2_decoder decoder_png;
-extern const s2_decoder decoder_webp;
+extern const s2_decoder s2_decoder_jpeg;
+extern const s2_decoder s2_decoder_png;
+extern const s2_decoder s2_decoder_webp;
 
-static const s2_decoder *const decoders[] = { &decoder_jpeg, &decoder_png, &decoder_webp };
+static const s2_decoder *const decoders[] = { &s2_decoder_jpeg, &s2_decoder_png, &s2_decoder_webp };
 
 /* First bytes of files people do hand over. `at` skips bytes that vary. */
 static const struct magic {

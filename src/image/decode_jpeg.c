@@ -202,4 +202,4 @@ static s2p_status decode_jpeg(const s2_source *source, s2_image *out, int *orien
 
 static bool is_jpeg(const s2_source *source) { return s2_source_has(source, 0, "\xFF\xD8\xFF", 3); }
 
-const s2_decoder decoder_jpeg = { .knows = is_jpeg, .decode = decode_jpeg };
+const s2_decoder s2_decoder_jpeg = { .knows = is_jpeg, .decode = decode_jpeg };

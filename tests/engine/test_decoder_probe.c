@@ -402,8 +402,8 @@ typedef struct traced {
     int n_keys, n_attentions;
 } traced;
 
-static void take_trace(const char *name, int32_t index, const float *data, int32_t rows, int32_t cols,
-                     void *user)
+static void take_trace(const char *name, int32_t index, const float *data, int32_t rows,
+                       int32_t cols, void *user)
 {
     traced *t = user;
     const look *e = t->expected;
@@ -480,12 +480,9 @@ int main(int argc, char **argv)
     if (argc != 2) return 2;
     folder = argv[1];
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_double),
-        cmocka_unit_test(test_second_turn),
-        cmocka_unit_test(test_after_pruning),
-        cmocka_unit_test(test_only_what_is_asked),
-        cmocka_unit_test(test_trace),
-        cmocka_unit_test(test_damaged_weights),
+        cmocka_unit_test(test_against_double), cmocka_unit_test(test_second_turn),
+        cmocka_unit_test(test_after_pruning),  cmocka_unit_test(test_only_what_is_asked),
+        cmocka_unit_test(test_trace),          cmocka_unit_test(test_damaged_weights),
     };
     return cmocka_run_group_tests_name("probe", tests, open_engine, close_engine);
 }

@@ -503,7 +503,7 @@ static void test_other_conversations(void **state)
 }
 
 static void ignore_trace(const char *name, int32_t index, const float *data, int32_t rows,
-                       int32_t cols, void *user)
+                         int32_t cols, void *user)
 {
     (void)name, (void)index, (void)data, (void)cols;
     *(int32_t *)user += rows;

@@ -92,8 +92,8 @@ static bool gather_query_attn(gathering *g, s2p_signal *out)
     const int32_t n = g->unit->n_alive, n_queries = g->readings->n_queries;
     float *attn = make_signal(g, out, n_queries, n, 1);
     for (int32_t q = 0; attn && q < n_queries; q++)
-        take_rows(g->readings->attention + (size_t)q * (size_t)g->job->s->rows.n, g->unit->row, n, 1,
-                  attn + (size_t)q * (size_t)n);
+        take_rows(g->readings->attention + (size_t)q * (size_t)g->job->s->rows.n, g->unit->row, n,
+                  1, attn + (size_t)q * (size_t)n);
     return attn != NULL;
 }
 
@@ -147,9 +147,9 @@ static bool gather_mean_query(gathering *g, s2p_signal *out)
     if (!g->readings->probe.mean_query) return true;
     const s2v_decoder_params *p = decoder_of(g);
     const size_t unit = (size_t)(g->unit - g->job->unit);
-    *out =
-        (s2p_signal){ g->readings->probe.mean_query + unit * (size_t)p->n_heads * (size_t)p->head_dim,
-                      { p->n_heads, p->head_dim, 1 } };
+    *out = (s2p_signal){ g->readings->probe.mean_query +
+                             unit * (size_t)p->n_heads * (size_t)p->head_dim,
+                         { p->n_heads, p->head_dim, 1 } };
     return true;
 }
 
@@ -160,7 +160,8 @@ static bool gather_plain_key(gathering *g, s2p_signal *out)
     const s2v_unit *u = g->unit;
     float *key = make_signal(g, out, p->n_kv_heads, u->n_alive, p->head_dim);
     if (key)
-        take_heads(g->readings->probe.plain_key, u->row, u->n_alive, p->n_kv_heads, p->head_dim, key);
+        take_heads(g->readings->probe.plain_key, u->row, u->n_alive, p->n_kv_heads, p->head_dim,
+                   key);
     return key != NULL;
 }
 
@@ -190,8 +191,8 @@ static bool gather_rotated_key(gathering *g, s2p_signal *out)
     float *key =
         list_prompt(g) ? make_signal(g, out, p->n_kv_heads, g->n_prompt, p->head_dim) : NULL;
     if (key)
-        take_heads(g->readings->probe.rotated_key, g->prompt, g->n_prompt, p->n_kv_heads, p->head_dim,
-                   key);
+        take_heads(g->readings->probe.rotated_key, g->prompt, g->n_prompt, p->n_kv_heads,
+                   p->head_dim, key);
     return key != NULL;
 }
 
