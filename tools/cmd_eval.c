@@ -185,7 +185,8 @@ static const s2_option option_table[] = {
 const s2_command s2_cmd_eval = {
     .name = "eval",
     .summary = "accuracy of pruning methods on a benchmark",
-    .usage = "[-m MODEL -mm MMPROJ] [--tasks synth] [--methods LIST|all] [--budgets LIST] [options]",
+    .usage =
+        "[-m MODEL -mm MMPROJ] [--tasks synth] [--methods LIST|all] [--budgets LIST] [options]",
     .examples = "  s2prune eval --methods full,s2prune --budgets 64\n"
                 "  s2prune eval --tasks synth -o md > table.md\n"
                 "  s2prune eval --data-dir my-pictures --limit 200 --samples answers.jsonl\n",
