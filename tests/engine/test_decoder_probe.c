@@ -1,7 +1,7 @@
 /* test_decoder_probe.c - what methods see of the decoder, against the same sums done by hand in
  * double.
  *
- * A tap stands between the layers of a real prefill and probes there. The rows it is handed, and
+ * A trace stands between the layers of a real prefill and probes there. The rows it is handed, and
  * the weights, are all the reference needs: norm, projections, M-RoPE and softmax are told again
  * here in plain loops.
  */
@@ -43,7 +43,7 @@ typedef struct look { /* at one layer of one prefill */
     int32_t mean_rows[3];
     s2p_status status;
     s2p_error error;
-    int32_t n, n_before; /* rows, and cells of earlier turns */
+    int32_t n, n_before; /* rows, and slots of earlier turns */
     int32_t pos[3][MAX_ROWS];
     float *in, *out, *normed, *attention; /* [n][TINY_WIDTH] twice, its norm, [queries][n] */
     float *cached;                        /* [n_before + n][HEAD] keys as the cache has them */
@@ -58,7 +58,7 @@ static float *copy_floats(const float *from, size_t n)
     return to;
 }
 
-/* Keys of the first n cells, whatever type they are kept in. */
+/* Keys of the first n slots, whatever type they are kept in. */
 static float *read_cache(const struct ggml_tensor *cache, size_t n)
 {
     const size_t n_bytes = n * cache->nb[1];
@@ -200,7 +200,7 @@ static reference *refer(const look *l)
     return all;
 }
 
-/* Mean over heads of row `row`'s attention to the cells it sees: earlier turns, then the prompt.
+/* Mean over heads of row `row`'s attention to the slots it sees: earlier turns, then the prompt.
  * The cache may round keys, so they are those of the cache. */
 static void attend(const look *l, const reference *ref, int32_t row, double *out)
 {
@@ -396,16 +396,16 @@ static void test_only_what_is_asked(void **state)
     s2v_session_free(session);
 }
 
-/* The tap of the session itself, as the goldens use it. */
-typedef struct tapped {
+/* The trace of the session itself, as the goldens use it. */
+typedef struct traced {
     const look *expected; /* layer 1 */
     int n_keys, n_attentions;
-} tapped;
+} traced;
 
-static void take_tap(const char *name, int32_t index, const float *data, int32_t rows, int32_t cols,
+static void take_trace(const char *name, int32_t index, const float *data, int32_t rows, int32_t cols,
                      void *user)
 {
-    tapped *t = user;
+    traced *t = user;
     const look *e = t->expected;
     const size_t n_bytes = (size_t)rows * (size_t)cols * sizeof *data;
     if (strcmp(name, "k_rope") == 0) {
@@ -419,7 +419,7 @@ static void take_tap(const char *name, int32_t index, const float *data, int32_t
     }
 }
 
-static void test_tap(void **state)
+static void test_trace(void **state)
 {
     (void)state;
     const s2v_session_options options = tiny_session_options();
@@ -427,11 +427,11 @@ static void test_tap(void **state)
     s2v_session *session = tiny_session(engine, &options);
     look l = { .layer = 1, .needs = EVERYTHING };
     look_at(session, &q, &l);
-    tapped t = { .expected = &l };
+    traced t = { .expected = &l };
     s2p_error error = { S2P_OK, "" };
     for (int asks = 0; asks < 2; asks++) {
         s2v_session_reset(session);
-        s2v_session_set_trace(session, take_tap, &t);
+        s2v_session_set_trace(session, take_trace, &t);
         session->trace.attention = asks;
         assert_int_equal(prefill(session, &q, NULL, &error), S2P_OK);
         assert_int_equal(t.n_keys, asks ? TINY_LAYERS : 0);
@@ -484,7 +484,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_second_turn),
         cmocka_unit_test(test_after_pruning),
         cmocka_unit_test(test_only_what_is_asked),
-        cmocka_unit_test(test_tap),
+        cmocka_unit_test(test_trace),
         cmocka_unit_test(test_damaged_weights),
     };
     return cmocka_run_group_tests_name("probe", tests, open_engine, close_engine);

@@ -90,13 +90,13 @@ static void check_cache(const s2p_method *m, const pair *p, const outcome *o)
     for (int32_t layer = -1; layer < p->n_layers; layer++) {
         if (layer >= 0) {
             const double n = t->text_tokens + seen;
-            const int32_t cells = t->text_tokens + (m->prunes_cache ? t->image_tokens : seen);
-            CHECK_CASE(o->n_slots[layer] == cells, "%s: layer %d has %d cells, not %d", m->name,
-                       layer, o->n_slots[layer], cells);
+            const int32_t slots = t->text_tokens + (m->prunes_cache ? t->image_tokens : seen);
+            CHECK_CASE(o->n_slots[layer] == slots, "%s: layer %d has %d slots, not %d", m->name,
+                       layer, o->n_slots[layer], slots);
             flops += row_flops * n + 4.0 * n * n * 64.0;
-            visual += 256 * (uint64_t)(cells - t->text_tokens);
+            visual += 256 * (uint64_t)(slots - t->text_tokens);
             paper += 4 * 32 * (uint64_t)seen;
-            total += 256 * (uint64_t)cells;
+            total += 256 * (uint64_t)slots;
         }
         if (stage == m->n_stages || layer != after_layer(m, stage, p->n_layers)) continue;
         seen = 0;

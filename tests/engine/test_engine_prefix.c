@@ -502,7 +502,7 @@ static void test_other_conversations(void **state)
     s2v_session_free(session);
 }
 
-static void ignore_tap(const char *name, int32_t index, const float *data, int32_t rows,
+static void ignore_trace(const char *name, int32_t index, const float *data, int32_t rows,
                        int32_t cols, void *user)
 {
     (void)name, (void)index, (void)data, (void)cols;
@@ -523,7 +523,7 @@ static void test_watched_runs_are_whole(void **state)
     s2v_session *session = open_keeping(QWEN);
     const question q = ask_about(QWEN, 1, "s2prune", 9);
     assert_miss(session, &q);
-    s2v_session_set_trace(session, ignore_tap, &n_seen);
+    s2v_session_set_trace(session, ignore_trace, &n_seen);
     s2v_session_reset(session);
     prefill_only(session, &q, &got);
     assert_int_equal(got.stats.cached_tokens, 0);

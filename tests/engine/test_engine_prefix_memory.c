@@ -101,7 +101,7 @@ static void check_method(const char *method, int n_forgiven)
 static void test_every_allocation_fails(void **state)
 {
     (void)state;
-    check_method("s2prune", 3); /* the table of layers, cells before and cells after */
+    check_method("s2prune", 3); /* the table of layers, slots before and slots after */
     check_method("random", 1);  /* the table of layers */
 }
 

@@ -149,12 +149,12 @@ static void chunks_are_the_prompt(void **state)
 
 /* --- turns --------------------------------------------------------------------------------- */
 
-typedef struct cells { /* of every layer, keys and values */
+typedef struct slots { /* of every layer, keys and values */
     uint8_t bytes[2 * DEEP_LAYERS][512 * TINY_KV_WIDTH * sizeof(float)];
     size_t n_bytes[2 * DEEP_LAYERS];
-} cells;
+} slots;
 
-static void read_cells(const s2v_session *s, cells *out)
+static void read_slots(const s2v_session *s, slots *out)
 {
     for (int32_t i = 0; i < 2 * s->kv.n_layers; i++) {
         const struct ggml_tensor *from = i % 2 ? s->kv.v[i / 2] : s->kv.k[i / 2];
@@ -164,8 +164,8 @@ static void read_cells(const s2v_session *s, cells *out)
     }
 }
 
-/* The cells of `x` stand at the beginning of `y`, bit for bit. */
-static void assert_starts_with(const cells *y, const cells *x, int32_t n_layers)
+/* The slots of `x` stand at the beginning of `y`, bit for bit. */
+static void assert_starts_with(const slots *y, const slots *x, int32_t n_layers)
 {
     for (int32_t i = 0; i < 2 * n_layers; i++) {
         assert_true(y->n_bytes[i] >= x->n_bytes[i]);
@@ -176,27 +176,27 @@ static void assert_starts_with(const cells *y, const cells *x, int32_t n_layers)
 /* Questions about pictures, the second pruned by another method, with an answer in between. The
  * first turn is left as it was. */
 static void converse(s2v_session *s, const scene *sc, const s2p_method *m, const s2p_method *next,
-                     cells *end)
+                     slots *end)
 {
-    static cells middle;
+    static slots middle;
     question q = third(sc, m);
     s2v_session_reset(s);
     ask(s, &q, &a);
-    read_cells(s, &middle);
+    read_slots(s, &middle);
     q = third(sc, next);
     q.raw = questions[sc->n_pictures - 1][1];
     prefill_only(s, &q, &b);
-    read_cells(s, end);
+    read_slots(s, end);
     assert_starts_with(end, &middle, s->kv.n_layers);
 }
 
-/* Layers with different numbers of cells: run together where they are equal, or one by one. The
+/* Layers with different numbers of slots: run together where they are equal, or one by one. The
  * last layer then computes one row or all, which rounds its logits differently. */
 static void second_turns(void **state)
 {
     (void)state;
     static answer one_by_one;
-    static cells end[2];
+    static slots end[2];
     const s2p_method *m;
     for (size_t i = 0; i < COUNT_OF(pairs) * COUNT_OF(scenes); i++) {
         const pair *p = &pairs[i / COUNT_OF(scenes)];
@@ -227,7 +227,7 @@ static void a_prompt_in_two_turns(void **state)
 {
     (void)state;
     const s2p_method *m;
-    int n_partly = 0; /* methods whose layers have different numbers of cells */
+    int n_partly = 0; /* methods whose layers have different numbers of slots */
     for (size_t i = 0; i < COUNT_OF(pairs) * COUNT_OF(scenes); i++) {
         const pair *p = &pairs[i / COUNT_OF(scenes)];
         const scene *sc = &scenes[i % COUNT_OF(scenes)];

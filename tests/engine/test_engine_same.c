@@ -304,10 +304,10 @@ static void test_next_turn_prunes_too(void **state)
     assert_int_equal(b.n_kept[0], 12);
     assert_int_equal(b.stats.text_tokens,
                      a.stats.text_tokens + 1); /* the last token of the answer */
-    const int32_t cells = a.stats.prompt_tokens + MAX_ANSWER - 1 + b.stats.prompt_tokens;
+    const int32_t slots = a.stats.prompt_tokens + MAX_ANSWER - 1 + b.stats.prompt_tokens;
     for (int32_t i = 0; i < TINY_LAYERS; i++)
-        assert_int_equal(session->kv.n_slots[i], cells + MAX_ANSWER - 1);
-    assert_int_equal(b.stats.kv_total_bytes, (uint64_t)cells * 256 * TINY_LAYERS);
+        assert_int_equal(session->kv.n_slots[i], slots + MAX_ANSWER - 1);
+    assert_int_equal(b.stats.kv_total_bytes, (uint64_t)slots * 256 * TINY_LAYERS);
     s2v_session_free(session);
 }
 

@@ -77,7 +77,7 @@ static void kernels_add_up(void **unused)
 
 /* --- seeing ----------------------------------------------------------------------- */
 
-typedef struct shown { /* what the tap saw of the last block, view by view */
+typedef struct shown { /* what the trace showed of the last block, view by view */
     int32_t block, n_patches, head_dim, n_views, n_calls;
     float received[MAX_VIEWS][MAX_PATCHES], n_queries[MAX_VIEWS][MAX_PATCHES];
     float key[MAX_VIEWS][MAX_PATCHES * MAX_HEAD];
@@ -194,7 +194,7 @@ static double sum_of(const float *x, int32_t n)
 
 /* --- tokens and patches ------------------------------------------------------------ */
 
-/* A token is the mean of its patches, which the tap shows in the order of the tokens. */
+/* A token is the mean of its patches, which the trace shows in the order of the tokens. */
 static void check_tokens(const scene *c, const shown *s)
 {
     const int32_t n = s2v_part_tokens(&c->frame.part[0]), each = s->n_patches / n;

@@ -91,8 +91,8 @@ static group *group_for(s2v_loader *loader, ggml_backend_buffer_type_t type, con
 }
 
 /* A tensor that exists only to ask where it should go. */
-static ggml_backend_buffer_type_t place(s2v_loader *loader, enum ggml_type type, s2v_use use,
-                                        int64_t ne0, int64_t ne1)
+static ggml_backend_buffer_type_t place_weight(s2v_loader *loader, enum ggml_type type, s2v_use use,
+                                               int64_t ne0, int64_t ne1)
 {
     const s2v_devices *devices = loader->devices;
     if (loader->on_device && devices->main != devices->cpu)
@@ -136,8 +136,8 @@ static s2p_status refuse_shape(s2v_loader *loader, const char *name, const s2v_g
 }
 
 /* The tensor, once its type and shape are what the graph expects. */
-static const s2v_gguf_tensor *find(s2v_loader *loader, const char *name, s2v_use use, int64_t ne0,
-                                   int64_t ne1, bool is_optional)
+static const s2v_gguf_tensor *find_weight(s2v_loader *loader, const char *name, s2v_use use,
+                                          int64_t ne0, int64_t ne1, bool is_optional)
 {
     if (loader->status != S2P_OK) return NULL;
     const s2v_gguf_tensor *t = s2v_gguf_find_tensor(loader->file, name);
@@ -185,7 +185,7 @@ static void fill_plain(const item *it, uint8_t *out)
     memcpy(out, it->source->data, (size_t)it->source->n_bytes);
 }
 
-static float element(const s2v_gguf_tensor *t, int64_t i)
+static float element_of(const s2v_gguf_tensor *t, int64_t i)
 {
     float f32;
     ggml_fp16_t f16;
@@ -207,21 +207,21 @@ static void fill_f32(const item *it, uint8_t *out)
 {
     float *values = (float *)(void *)out;
     for (int64_t i = 0; i < it->tensor->ne[0] * it->tensor->ne[1]; i++)
-        values[i] = element(it->source, i);
+        values[i] = element_of(it->source, i);
 }
 
-static struct ggml_tensor *get(s2v_loader *loader, const char *pattern, int32_t layer, s2v_use use,
-                               int64_t ne0, int64_t ne1, bool is_optional)
+static struct ggml_tensor *get_weight(s2v_loader *loader, const char *pattern, int32_t layer,
+                                      s2v_use use, int64_t ne0, int64_t ne1, bool is_optional)
 {
     char name[96];
     full_name(name, sizeof name, pattern, layer);
-    const s2v_gguf_tensor *t = find(loader, name, use, ne0, ne1, is_optional);
+    const s2v_gguf_tensor *t = find_weight(loader, name, use, ne0, ne1, is_optional);
     if (!t) return NULL;
     const bool is_half = t->type == GGML_TYPE_F16 || t->type == GGML_TYPE_BF16;
     const bool is_exact = loader->as_f32 || s2v_gguf_n_bytes(loader->file) < SMALL_FILE;
     const bool widen = is_exact && use == S2V_USE_MATRIX && is_half;
     const enum ggml_type type = widen ? GGML_TYPE_F32 : (enum ggml_type)t->type;
-    ggml_backend_buffer_type_t buffer = place(loader, type, use, ne0, ne1);
+    ggml_backend_buffer_type_t buffer = place_weight(loader, type, use, ne0, ne1);
     item it = { .source = t };
     if (widen)
         it.fill = fill_f32;
@@ -235,13 +235,13 @@ static struct ggml_tensor *get(s2v_loader *loader, const char *pattern, int32_t 
 struct ggml_tensor *s2v_loader_get(s2v_loader *loader, const char *name, int32_t layer, s2v_use use,
                                    int64_t ne0, int64_t ne1)
 {
-    return get(loader, name, layer, use, ne0, ne1, false);
+    return get_weight(loader, name, layer, use, ne0, ne1, false);
 }
 
 struct ggml_tensor *s2v_loader_try(s2v_loader *loader, const char *name, int32_t layer, s2v_use use,
                                    int64_t ne0, int64_t ne1)
 {
-    return get(loader, name, layer, use, ne0, ne1, true);
+    return get_weight(loader, name, layer, use, ne0, ne1, true);
 }
 
 /* --- padded and summed tensors ------------------------------------------------ */
@@ -265,7 +265,7 @@ struct ggml_tensor *s2v_loader_padded(s2v_loader *loader, const char *pattern, i
     char name[96];
     full_name(name, sizeof name, pattern, layer);
     const s2v_use use = ne1 == 1 ? S2V_USE_VECTOR : S2V_USE_MATRIX;
-    const s2v_gguf_tensor *t = find(loader, name, use, ne0, ne1, false);
+    const s2v_gguf_tensor *t = find_weight(loader, name, use, ne0, ne1, false);
     if (!t) return NULL;
     if (to0 % ggml_blck_size((enum ggml_type)t->type) != 0) { /* rows grow by whole blocks only */
         loader->status =
@@ -274,7 +274,8 @@ struct ggml_tensor *s2v_loader_padded(s2v_loader *loader, const char *pattern, i
                     ggml_type_name((enum ggml_type)t->type), (long long)ne0, (long long)to0);
         return NULL;
     }
-    ggml_backend_buffer_type_t buffer = place(loader, (enum ggml_type)t->type, use, to0, to1);
+    ggml_backend_buffer_type_t buffer =
+        place_weight(loader, (enum ggml_type)t->type, use, to0, to1);
     struct ggml_tensor *tensor = add_item(loader, buffer, (enum ggml_type)t->type, to0, to1,
                                           (item){ .source = t, .fill = fill_padded });
     if (tensor) ggml_set_name(tensor, name);
@@ -289,8 +290,8 @@ static void fill_sum(const item *it, uint8_t *out)
     memset(out, 0, (size_t)(to * rows) * sizeof *values);
     for (int64_t r = 0; r < rows; r++)
         for (int64_t i = 0; i < from; i++)
-            values[r * to + i] = element(it->source, r * from + i) +
-                                 (it->second ? element(it->second, r * from + i) : 0.0f);
+            values[r * to + i] = element_of(it->source, r * from + i) +
+                                 (it->second ? element_of(it->second, r * from + i) : 0.0f);
 }
 
 static const s2v_gguf_tensor *find_kernel(s2v_loader *loader, const char *name, const int64_t ne[4])
@@ -320,7 +321,8 @@ struct ggml_tensor *s2v_loader_sum(s2v_loader *loader, const char *first, const 
     const s2v_gguf_tensor *a = find_kernel(loader, first, ne);
     const s2v_gguf_tensor *b = a && second ? find_kernel(loader, second, ne) : NULL;
     if (loader->status != S2P_OK) return NULL;
-    ggml_backend_buffer_type_t buffer = place(loader, GGML_TYPE_F32, S2V_USE_MATRIX, to0, ne[3]);
+    ggml_backend_buffer_type_t buffer =
+        place_weight(loader, GGML_TYPE_F32, S2V_USE_MATRIX, to0, ne[3]);
     struct ggml_tensor *tensor = add_item(loader, buffer, GGML_TYPE_F32, to0, ne[3],
                                           (item){ .source = a, .second = b, .fill = fill_sum });
     if (tensor) ggml_set_name(tensor, first);

@@ -19,10 +19,9 @@ void s2v_job_note(const s2v_job *job, const char *text)
 
 void s2v_job_free(s2v_job *j)
 {
-    for (int32_t i = 0; i < j->prompt->n_images; i++) {
-        if (j->frames) s2v_frame_free(&j->frames[i]);
-        if (j->tower_probe) s2v_tower_probe_free(&j->tower_probe[i]);
-    }
+    const int32_t n = j->prompt->n_images;
+    for (int32_t i = 0; j->frames && i < n; i++) s2v_frame_free(&j->frames[i]);
+    for (int32_t i = 0; j->tower_probe && i < n; i++) s2v_tower_probe_free(&j->tower_probe[i]);
     s2v_units_free(j);
     free(j->frames);
     free(j->tower_probe);

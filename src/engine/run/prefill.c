@@ -1,4 +1,4 @@
-/* prefill.c - a prompt with pictures becomes a cache and logits: the whole way, on one page (run).
+/* prefill.c - a prompt with pictures becomes a cache and logits: the whole way, on one page (run_prompt).
  *
  *   pictures -> frames -> tower -> rows <- text;   rows -> layers, select, compact, layers -> logits
  *
@@ -282,13 +282,10 @@ static s2p_status embed_text(s2v_job *j)
 static s2p_status run_question(s2v_job *j)
 {
     s2v_session *s = j->s;
-    const int32_t n = s->rows.n;
+    const int32_t n = s->rows.n, *question = j->chat.tokens.id + j->chat.tokens.n - (size_t)n;
     const double start = s2_now_ms();
     TRY(s2v_graph_begin(&s->graph, j->error));
-    draw_text(s,
-              s2v_graph_input(&s->graph, GGML_TYPE_I32, n, 1,
-                              j->chat.tokens.id + j->chat.tokens.n - (size_t)n),
-              0);
+    draw_text(s, s2v_graph_input(&s->graph, GGML_TYPE_I32, n, 1, question), 0);
     TRY(s2v_graph_compute(&s->graph, j->error));
     TRY(s2v_run_layers(s, 0, s->kv.n_layers, NULL, j->error));
     TRY(s2v_prefix_settle(j));

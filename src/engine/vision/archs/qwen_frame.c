@@ -46,46 +46,50 @@ static s2p_status qwen_size(const s2v_model *model, const s2p_image *image,
     return S2P_OK;
 }
 
-/* Cut the resized picture. Windows of one kind stand side by side: bit 0 of the kind: cut off at
- * the right, bit 1: at the bottom. */
-static s2p_status qwen_cut(const s2v_model *model, const s2p_image *image, s2v_frame *f,
-                           s2p_error *error)
+/* Where patches and tokens stand. Windows of one kind stand side by side: bit 0 of the kind: cut off
+ * at the right, bit 1: at the bottom. */
+static void order_patches(const s2v_model *model, const s2v_frame *f, qwen_order *order)
 {
-    const s2v_tower *v = &model->tower;
     const s2p_grid grid = f->part[0].grid;
-    const int32_t side = ((const qwen_tower *)model->own)->window, merge = v->merge;
-    const int32_t per_token = merge * merge;
-    const size_t n = (size_t)f->n_patches, n_list = 4 * n + (size_t)f->n_rows;
-    f->n_own_bytes = sizeof(qwen_order) + n_list * sizeof(int32_t);
-    qwen_order *order = f->own = calloc(1, f->n_own_bytes);
-    f->patches = calloc(n * (size_t)v->patch_row, sizeof *f->patches); /* the padding stays zero */
-    if (!f->patches || !order)
-        return s2_fail_memory(error, n * (size_t)v->patch_row * sizeof *f->patches, "patches");
-    int32_t *pos = order->list, *raster = order->list + 4 * n;
-    float *patch = f->patches;
-    const s2v_levels level = s2v_tower_levels(v);
-
-    int32_t at = 0; /* patches placed so far */
+    const int32_t side = ((const qwen_tower *)model->own)->window, merge = model->tower.merge;
+    const int32_t n = f->n_patches, per_token = merge * merge;
+    int32_t *pos = order->list, *raster = pos + 4 * (ptrdiff_t)n, at = 0;
     for (int32_t kind = 0; kind < S2V_WINDOW_KINDS; kind++)
         for (int32_t r0 = 0; r0 < grid.rows; r0 += side)
             for (int32_t c0 = 0; c0 < grid.cols; c0 += side) {
-                const int32_t r1 = r0 + side < grid.rows ? r0 + side : grid.rows;
-                const int32_t c1 = c0 + side < grid.cols ? c0 + side : grid.cols;
-                if ((c1 - c0 < side ? 1 : 0) + (r1 - r0 < side ? 2 : 0) != kind) continue;
+                const int32_t rows = r0 + side < grid.rows ? side : grid.rows - r0;
+                const int32_t cols = c0 + side < grid.cols ? side : grid.cols - c0;
+                if ((cols < side ? 1 : 0) + (rows < side ? 2 : 0) != kind) continue;
                 order->windows.count[kind]++;
-                order->windows.patches[kind] = (r1 - r0) * (c1 - c0) * per_token;
-                for (int32_t token = 0; token < (r1 - r0) * (c1 - c0); token++) {
-                    const int32_t r = r0 + token / (c1 - c0), c = c0 + token % (c1 - c0);
+                order->windows.patches[kind] = rows * cols * per_token;
+                for (int32_t i = 0; i < rows * cols * per_token; i++, at++) {
+                    const int32_t token = i / per_token, patch = i % per_token;
+                    const int32_t r = r0 + token / cols, c = c0 + token % cols;
+                    const int32_t row = r * merge + patch / merge, col = c * merge + patch % merge;
                     raster[r * grid.cols + c] = at / per_token;
-                    for (int32_t i = 0; i < per_token; i++, at++, patch += v->patch_row) {
-                        const int32_t row = r * merge + i / merge, col = c * merge + i % merge;
-                        s2v_tower_cut_patch(v, &level, image, row * v->patch, col * v->patch,
-                                            patch);
-                        for (size_t plane = 0; plane < 4; plane++)
-                            pos[plane * n + (size_t)at] = plane % 2 ? col : row;
-                    }
+                    for (int32_t plane = 0; plane < 4; plane++)
+                        pos[plane * (ptrdiff_t)n + at] = plane % 2 ? col : row;
                 }
             }
+}
+
+/* Cut the resized picture. */
+static s2p_status cut_patches(const s2v_model *model, const s2p_image *image, s2v_frame *f,
+                              s2p_error *error)
+{
+    const s2v_tower *v = &model->tower;
+    const size_t n = (size_t)f->n_patches, n_list = 4 * n + (size_t)f->n_rows;
+    f->n_own_bytes = sizeof(qwen_order) + n_list * sizeof(int32_t);
+    f->own = calloc(1, f->n_own_bytes);
+    f->patches = calloc(n * (size_t)v->patch_row, sizeof *f->patches); /* the padding stays zero */
+    if (!f->patches || !f->own)
+        return s2_fail_memory(error, n * (size_t)v->patch_row * sizeof *f->patches, "patches");
+    order_patches(model, f, f->own);
+    const int32_t *row = qwen_positions(f), *col = row + n;
+    const s2v_levels level = s2v_tower_levels(v);
+    for (size_t i = 0; i < n; i++)
+        s2v_tower_cut_patch(v, &level, image, row[i] * v->patch, col[i] * v->patch,
+                            f->patches + i * (size_t)v->patch_row);
     return S2P_OK;
 }
 
@@ -109,7 +113,7 @@ s2p_status s2v_qwen_frame(const s2v_model *model, const s2p_image *image,
     frame.n_patches = frame.n_rows * model->tower.merge * model->tower.merge;
     frame.part[0] =
         (s2v_part){ .grid = grid, .pitch = grid.cols, .width = size.width, .height = size.height };
-    const s2p_status st = qwen_cut(model, &resized.view, &frame, error);
+    const s2p_status st = cut_patches(model, &resized.view, &frame, error);
     s2_image_free(&resized);
     if (st == S2P_OK)
         *out = frame;
