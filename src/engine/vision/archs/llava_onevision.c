@@ -186,7 +186,7 @@ static struct ggml_tensor *llava_vision(s2v_graph *graph, const s2v_model *model
     return s2v_tower_draw_merger(ctx, &own->merger, h);
 }
 
-const s2v_arch arch_llava_onevision = {
+const s2v_arch s2v_arch_llava_onevision = {
     .title = "LLaVA-OneVision",
     .name = "qwen2",
     .projector = "mlp",

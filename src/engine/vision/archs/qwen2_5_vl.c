@@ -155,7 +155,7 @@ static struct ggml_tensor *qwen_vision(s2v_graph *graph, const s2v_model *model,
     return ggml_get_rows(ctx, s2v_tower_draw_merger(ctx, &own->merger, h), raster);
 }
 
-const s2v_arch arch_qwen2_5_vl = {
+const s2v_arch s2v_arch_qwen2_5_vl = {
     .title = "Qwen2.5-VL",
     .name = "qwen2vl",
     .projector = "qwen2.5vl_merger",

@@ -5,7 +5,7 @@
  */
 #include "engine/vision/arch.h"
 
-const s2v_arch arch_qwen2_vl = {
+const s2v_arch s2v_arch_qwen2_vl = {
     .title = "Qwen2-VL",
     .name = "qwen2vl",
     .projector = "qwen2vl_merger",
