@@ -64,8 +64,7 @@ static s2p_status open_model(run_job *job, s2p_error *error)
     const bool asks_once = o->prompts.n == 1 || o->ask.prompt_file;
     if (!asks_once) {
         session.keep_picture = S2V_KEEP_ROWS;
-        session.keep_prefix =
-            !s2p_method_sees_question(s2p_method_find(job->setting.method), &job->setting.choice);
+        session.keep_prefix = 1;
     }
     for (size_t i = 0; i < o->ask.images.n; i++)
         TRY(s2_asker_add_picture(&job->asker, o->ask.images.item[i], error));
