@@ -195,6 +195,7 @@ typedef struct s2v_stats {          /* milliseconds, tokens, bytes */
     int32_t n_stages;               /* prune points */
     int32_t stage_after[S2V_MAX_STAGES];  /* decoder layer each follows; -1: before the first */
     int32_t stage_tokens[S2V_MAX_STAGES]; /* visual tokens it leaves */
+    int32_t tower_runs;             /* pictures the tower ran for; the others were remembered */
     int32_t cached_tokens;          /* that were in the cache and did not run: in a later turn, the
                                        conversation before this prompt (prompt_tokens does not count it);
                                        with keep_prefix, the start of this prompt found again (all other

@@ -345,18 +345,15 @@ static void test_tower_runs_once(void **state)
     json_t *root = parse(COMPARE(WORD, "-i", other_path, "--methods", "all", "--budget", "32", "-n",
                                  "4", "-o", "json"),
                          0);
-    const json_t *timings = json_object_get(root, "timings"), *rows = json_object_get(root, "rows");
-    const double once = json_real_value(json_object_get(timings, "vision_ms"));
-    double again = 0.0;
+    const json_t *rows = json_object_get(root, "rows");
     size_t n = 0;
     while (s2v_method_name(n)) n++;
     assert_int_equal(json_array_size(rows), n);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) { /* it ran before the first row */
         const json_t *row = json_array_get(rows, i);
-        again += json_real_value(json_object_get(json_object_get(row, "timings"), "vision_ms"));
+        assert_int_equal(json_integer_value(json_object_get(row, "tower_runs")), 0);
         assert_int_equal(json_integer_value(json_object_get(row, "kept")), i == 0 ? 2 * 576 : 64);
     }
-    CHECK_CASE(again / (double)n < 0.2 * once, "%g ms in %zu rows, %g ms before", again, n, once);
     json_decref(root);
 }
 

@@ -75,8 +75,8 @@ static json_t *row_of(const compare_report *report, const compare_row *row)
     const s2v_stats *t = &a->stats;
     const compare_row *reference = s2_compare_reference(report, row);
     json_t *rest = json_pack(
-        "{s:i, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:{s:I, s:I, s:I}, s:f, s:o}", "kept",
-        t->image_tokens, "text", text_of(a->text), "tokens",
+        "{s:i, s:i, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:{s:I, s:I, s:I}, s:f, s:o}", "kept",
+        t->image_tokens, "tower_runs", t->tower_runs, "text", text_of(a->text), "tokens",
         s2_json_of_ints(a->token, (size_t)a->n_tokens), "finish_reason",
         a->is_stopped ? "stop" : "length", "ok",
         report->expect ? json_boolean(s2_compare_is_right(a->text, report->expect)) : json_null(),

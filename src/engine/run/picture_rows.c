@@ -144,6 +144,7 @@ s2p_status s2v_picture_rows(s2v_job *j, s2v_graph *tower, int32_t index)
     if (keeps == S2V_KEEP_ATTENTION && !probe) probe = &unasked;
     s2p_status st = S2P_OK;
     if (probe) st = s2v_tower_probe_init(probe, f, model->tower.head_dim, j->error);
+    j->stats.tower_runs++;
     if (st == S2P_OK) st = make_rows(j, tower, index, probe);
     if (st == S2P_OK && keeps) {
         float *rows =
