@@ -15,6 +15,12 @@ static void products_are_sums_of_products(void **state)
     for_each_table(check_products);
 }
 
+static void activations_equal_the_formula(void **state)
+{
+    (void)state;
+    for_each_table(check_activations);
+}
+
 static void specials_stay_in_their_row_or_column(void **state)
 {
     (void)state;
@@ -32,6 +38,7 @@ static void attention_equals_the_formula(void **state)
 {
     (void)state;
     for_each_table(check_attention);
+    for_each_table(check_softmax);
 }
 
 static void halves_are_what_their_bits_say(void **state)
@@ -92,6 +99,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_sums_of_products),
+        cmocka_unit_test(activations_equal_the_formula),
         cmocka_unit_test(specials_stay_in_their_row_or_column),
         cmocka_unit_test(norms_and_rotations_equal_the_formula),
         cmocka_unit_test(attention_equals_the_formula),

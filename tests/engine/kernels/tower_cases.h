@@ -246,7 +246,10 @@ static inline double activation_of(s2v_activation kind, double z, double up, dou
                  fabs(y) * up_error;
         y *= up;
     }
-    *error += 100 * UNIT * (fabs(y) + (kind == S2V_GELU_ERF ? fabs(z) : 0)) + 1e-36;
+    /* 1 + erf and 1 + tanh lose what is small beside 1 */
+    *error +=
+        100 * UNIT * (fabs(y) + (kind == S2V_GELU_ERF || kind == S2V_GELU_TANH ? fabs(z) : 0)) +
+        1e-36;
     return y;
 }
 
@@ -401,6 +404,48 @@ static inline const char *check_specials(const s2v_kernels *t)
     free(x);
     free(out);
     free(plain);
+    return broken;
+}
+
+/* One input, weight 1: the activation alone, to the last few bits, over all of its range. */
+static inline const char *check_activations(const s2v_kernels *t)
+{
+    enum { M = 4003 };
+    static float x[M], out[M];
+    const float one[2] = { 1.0f, 1.0f };
+    const char *broken = NULL;
+    for (int kind = S2V_LINEAR; kind <= S2V_SWIGLU && !broken; kind++) {
+        s2v_packed w = { 1, 1, kind == S2V_SWIGLU ? 2 : 1, kind == S2V_SWIGLU, 0, NULL };
+        w.type = t->stored(S2V_ELEMENT_F32);
+        w.data = aligned_bytes(t->packed_bytes(&w));
+        const s2v_source source = { { one, one + 1 }, w.n_parts, S2V_ELEMENT_F32 };
+        t->pack(&w, &source, 0, t->n_panels(&w));
+        for (int32_t i = 0; i < M; i++) /* in sixteenths: exact at every precision */
+            x[i] = (float)round_one(t->precision, (float)(i - M / 2) / (i % 2 ? 16.0f : 128.0f));
+        const s2v_product p = { .weights = &w,
+                                .x = x,
+                                .x_pitch = 1,
+                                .out = out,
+                                .out_pitch = 1,
+                                .activation = (s2v_activation)kind };
+        void *scratch = aligned_bytes(t->product_scratch(&w));
+        t->product(&p, (s2v_part){ 0, M, 0, 1 }, scratch);
+        for (int32_t i = 0; i < M && !broken; i++) {
+            double error;
+            const double z = (double)x[i];
+            const double sum_error = t->precision == S2V_PRECISION_INT8 ? 2 * UNIT * fabs(z) : 0;
+            const double want =
+                activation_of((s2v_activation)kind, z, z, sum_error, sum_error, &error);
+            error -= 84 * UNIT * fabs(want);    /* of the 100 it may have */
+            error += 3 * UNIT * fabs(want * z); /* e^-z of a rounded z */
+            if (kind == S2V_GELU_TANH) error += UNIT * fabs(want * z * z * z);
+            if (fabs((double)out[i] - want) > error)
+                broken = broken_promise(t, "activation %d of %.9g is %.9g, not %.9g +- %.2g", kind,
+                                        z, (double)out[i], want, error);
+        }
+        free(scratch);
+        free(w.data);
+    }
     return broken;
 }
 
@@ -600,8 +645,45 @@ static inline const char *check_attention(const s2v_kernels *t)
     return check_attention_times(t, 48);
 }
 
-/* A NaN in a query spoils its row, one in a value its column of the head, neither anything else;
- * scores of minus infinity weigh nothing. */
+/* Two keys and values 1 and 0: the weight of the first is 1 / (1 + exp(-score)), to a few bits. */
+static inline const char *check_softmax(const s2v_kernels *t)
+{
+    enum { N = 600, DIM = 32 };
+    static float q[2 * N * DIM], k[2 * N * DIM], v[2 * N * DIM], out[2 * N * DIM];
+    static int32_t start[N + 1];
+    for (int32_t i = 0; i < N; i++) {
+        start[i + 1] = 2 * (i + 1);
+        q[2 * i * DIM] = q[(2 * i + 1) * DIM] = (float)(i - N / 2) / 8.0f;
+        k[2 * i * DIM] = 1.0f;
+        for (int32_t d = 0; d < DIM; d++) v[2 * i * DIM + d] = 1.0f;
+    }
+    const s2v_attention a = { .q = q,
+                              .k = k,
+                              .v = v,
+                              .pitch = DIM,
+                              .start = start,
+                              .n_sequences = N,
+                              .n_heads = 1,
+                              .dim = DIM,
+                              .n_splits = 1,
+                              .scale = 1.0f,
+                              .out = out,
+                              .out_pitch = DIM };
+    void *scratch = aligned_bytes(t->attention_scratch(&a));
+    const char *broken = NULL;
+    t->attend(&a, 0, N, scratch);
+    for (int32_t i = 0; i < 2 * N * DIM && !broken; i++) {
+        const double z = (double)q[i / DIM * DIM], want = 1 / (1 + exp(-z));
+        if (fabs((double)out[i] - want) > (8 + 2 * fabs(z)) * UNIT * want + 1e-37)
+            broken =
+                broken_promise(t, "softmax of %g and 0 is %.9g, not %.9g", z, (double)out[i], want);
+    }
+    free(scratch);
+    return broken;
+}
+
+/* A NaN in a query spoils its row, one in a value its column of the head, neither anything else; one
+ * in a key spoils all; scores of minus infinity weigh nothing. */
 static inline const char *check_attention_specials(const s2v_kernels *t)
 {
     enum { N = 150, DIM = 72 };
@@ -629,14 +711,15 @@ static inline const char *check_attention_specials(const s2v_kernels *t)
         const int32_t row = draw(&random, N), column = draw(&random, DIM);
         if (turn % 3 == 0) q[row * DIM + column] = NAN;
         if (turn % 3 == 1) v[row * DIM + column] = NAN;
-        if (turn % 3 ==
-            2) { /* all scores but one are -infinity, or all of them in the first tile */
+        if (turn == 4) k[40 * DIM + column] = NAN; /* not among the first keys of a tile */
+        if (turn % 3 == 2) { /* all scores of the first tile, all but one of the second */
             for (int32_t i = 0; i < N * DIM; i++) q[i] = 1.0f;
             for (int32_t i = 0; i < N; i++) k[i * DIM + column] = i < N - 1 ? -INFINITY : 0.0f;
         }
         t->attend(&a, 0, 1, scratch);
         for (int32_t i = 0; i < N * DIM && !broken; i++) {
             const bool is_hit = turn % 3 == 0   ? i / DIM == row
+                                : turn == 4     ? true
                                 : turn % 3 == 1 ? i % DIM == column
                                                 : false;
             if (is_hit ? !isnan(out[i]) : !isfinite(out[i]))

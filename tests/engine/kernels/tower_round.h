@@ -12,6 +12,11 @@ static inline double round_bf16(float f)
     return fabs(rounded) < 0x1p-126 ? 0.0 : rounded; /* the units take denormals for zeros */
 }
 
+static inline double round_one(s2v_precision precision, float f)
+{
+    return precision == S2V_PRECISION_BF16 ? round_bf16(f) : (double)f;
+}
+
 static inline void round_weights(s2v_precision precision, const float *row, int32_t k, double *out)
 {
     for (int32_t i = 0; i < k; i++)
