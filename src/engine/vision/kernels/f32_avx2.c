@@ -3,9 +3,8 @@
 
 #define WIDTH 8
 #define ROWS 6
-#define BLOCK 96
-#define SLAB 640
-#define STEPS 320
+#define BLOCK 192
+#define SLAB 320
 #define QUERIES 48
 #define KEYS 128
 #include "engine/vision/kernels/f32_text.h"

@@ -5,8 +5,7 @@
  * weights and one float are 15 of the 16 registers. Rows are not transposed: at a fixed PITCH the
  * address of each is a constant away from the first.
  *
- * STEPS of a panel, [STEPS][PANEL] floats, are kept in the first-level cache while all rows of the
- * block pass by. Halves are widened when they come in.
+ * Halves are widened when a slab of a panel comes in: once for all rows of the block.
  */
 #include "engine/vision/kernels/product_text.h"
 
@@ -19,11 +18,12 @@ static void row_store(const float *row, int32_t k, uint32_t *out, float *scales)
         memcpy(out, row + at, (size_t)(k - at < SLAB ? k - at : SLAB) * sizeof *row);
 }
 
-static size_t element_bytes(s2v_element type) { return type == S2V_ELEMENT_F32 ? 4 : 2; }
+static size_t word_bytes(s2v_element type) { return type == S2V_ELEMENT_F32 ? 4 : 2; }
 
-static size_t panel_bytes(s2v_element type, int32_t k)
+static size_t panel_tail_bytes(int32_t k)
 {
-    return (size_t)k * PANEL * element_bytes(type);
+    (void)k;
+    return 0;
 }
 
 static s2v_element f32_stored(s2v_element source) { return source; }
@@ -31,7 +31,7 @@ static s2v_element f32_stored(s2v_element source) { return source; }
 /* Sixteen k at a time of every column: what is written stays in the cache until it is full. */
 static void f32_pack(const s2v_packed *w, const s2v_source *source, int32_t first, int32_t last)
 {
-    const size_t size = element_bytes(w->type);
+    const size_t size = word_bytes(w->type);
     for (int32_t panel = first; panel < last; panel++) {
         char *out = (char *)w->data + (size_t)panel * panel_bytes(w->type, w->k);
         for (int32_t k0 = 0; k0 < w->k; k0 += 16) {
@@ -72,34 +72,25 @@ S2V_INLINE void multiply(const float *a, const ptrdiff_t a_pitch, const float *b
         for (int v = 0; v < n_vectors; v++) store(sums + r * pitch + v * WIDTH, sum[r][v]);
 }
 
-/* Steps [k0, k0 + n) of a panel as floats. */
-static const float *panel_floats(const s2v_packed *w, const char *panel, int32_t k0, int32_t n,
-                                 float *space)
+static const float *slab_floats(const slab_job *job)
 {
-    if (w->type == S2V_ELEMENT_F32)
-        return (const float *)(const void *)panel + (ptrdiff_t)k0 * PANEL;
-    const uint16_t *half = (const uint16_t *)(const void *)panel + (ptrdiff_t)k0 * PANEL;
-    for (int32_t i = 0; i < n * PANEL; i += WIDTH)
-        store(space + i, w->type == S2V_ELEMENT_F16 ? load_f16(half + i) : load_bf16(half + i));
-    return space;
+    if (job->type == S2V_ELEMENT_F32) return (const float *)(const void *)job->weights;
+    const uint16_t *half = (const uint16_t *)(const void *)job->weights;
+    for (int32_t i = 0; i < job->words * PANEL; i += WIDTH)
+        store(job->widened + i,
+              job->type == S2V_ELEMENT_F16 ? load_f16(half + i) : load_bf16(half + i));
+    return job->widened;
 }
 
-static void panel_add(const s2v_packed *w, const layout *l, int32_t slab, int32_t panel,
-                      const scratch_of *s, int32_t n, float *sums)
+static void slab_add(const slab_job *job)
 {
-    const char *weights = (const char *)w->data + (size_t)panel * panel_bytes(w->type, w->k);
-    const float *rows = (const float *)(const void *)s->rows + (ptrdiff_t)slab * BLOCK * PITCH;
-    const int32_t end = l->words - slab * SLAB < SLAB ? l->words - slab * SLAB : SLAB;
-    for (int32_t k = 0; k < end; k += STEPS) {
-        const int32_t steps = end - k < STEPS ? end - k : STEPS;
-        const float *b = panel_floats(w, weights, slab * SLAB + k, steps, s->widened);
-        if (slab == 0 && k == 0)
-            for (int32_t r = 0; r < n; r += ROWS)
-                multiply(rows + (ptrdiff_t)r * PITCH, PITCH, b, PANEL, steps, 2, false,
-                         sums + r * PANEL, PANEL);
+    const float *weights = slab_floats(job), *rows = (const float *)(const void *)job->rows;
+    for (int32_t r = 0; r < job->n; r += ROWS) {
+        const float *a = rows + (ptrdiff_t)r * PITCH;
+        fetch_next(job, r);
+        if (job->adds)
+            multiply(a, PITCH, weights, PANEL, job->words, 2, true, job->sums + r * PANEL, PANEL);
         else
-            for (int32_t r = 0; r < n; r += ROWS)
-                multiply(rows + (ptrdiff_t)r * PITCH + k, PITCH, b, PANEL, steps, 2, true,
-                         sums + r * PANEL, PANEL);
+            multiply(a, PITCH, weights, PANEL, job->words, 2, false, job->sums + r * PANEL, PANEL);
     }
 }

@@ -21,6 +21,15 @@
 #include <arm_neon.h>
 #endif
 
+#ifdef S2V_EMULATE_AVX512
+#include "emulate/avx512_units.h" /* the instructions named here and below, in plain C, for tests */
+#endif
+#if WIDTH == 16 && (defined(__AVX512F__) || defined(S2V_EMULATE_AVX512))
+#define S2V_IS_AVX512 1
+#else
+#define S2V_IS_AVX512 0
+#endif
+
 #define S2V_INLINE static inline __attribute__((always_inline))
 
 typedef float lanes __attribute__((vector_size(WIDTH * 4)));
@@ -59,7 +68,7 @@ S2V_INLINE void store_some(float *p, lanes v, int32_t n)
 /* a where a > b, else b: where one is NaN, b. */
 S2V_INLINE lanes larger(lanes a, lanes b)
 {
-#if WIDTH == 16 && defined(__AVX512F__)
+#if S2V_IS_AVX512
     return (lanes)_mm512_max_ps((__m512)a, (__m512)b);
 #elif WIDTH == 8 && defined(__AVX2__)
     return (lanes)_mm256_max_ps((__m256)a, (__m256)b);
@@ -71,7 +80,7 @@ S2V_INLINE lanes larger(lanes a, lanes b)
 
 S2V_INLINE lanes smaller(lanes a, lanes b) /* a where a < b, else b */
 {
-#if WIDTH == 16 && defined(__AVX512F__)
+#if S2V_IS_AVX512
     return (lanes)_mm512_min_ps((__m512)a, (__m512)b);
 #elif WIDTH == 8 && defined(__AVX2__)
     return (lanes)_mm256_min_ps((__m256)a, (__m256)b);
@@ -90,7 +99,7 @@ S2V_INLINE lanes load_bf16(const uint16_t *p)
 
 S2V_INLINE lanes load_f16(const uint16_t *p)
 {
-#if WIDTH == 16 && defined(__AVX512F__)
+#if S2V_IS_AVX512
     return (lanes)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
 #elif WIDTH == 8 && defined(__F16C__)
     return (lanes)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
