@@ -5,9 +5,11 @@
 #include "engine/vision/kernels/tiles.h"
 
 extern const s2v_kernels s2v_emulated_avx512, s2v_emulated_avx512_bf16, s2v_emulated_amx_bf16;
+extern const s2v_kernels s2v_emulated_avx512_vnni, s2v_emulated_avx_vnni, s2v_emulated_amx_int8;
 
-static const s2v_kernels *const tables[] = { &s2v_emulated_avx512, &s2v_emulated_avx512_bf16,
-                                             &s2v_emulated_amx_bf16 };
+static const s2v_kernels *const tables[] = { &s2v_emulated_avx512,   &s2v_emulated_avx512_bf16,
+                                             &s2v_emulated_amx_bf16, &s2v_emulated_avx512_vnni,
+                                             &s2v_emulated_avx_vnni, &s2v_emulated_amx_int8 };
 
 static const char *few_products(const s2v_kernels *t) { return check_products_times(t, 60); }
 static const char *few_attentions(const s2v_kernels *t) { return check_attention_times(t, 16); }
@@ -65,6 +67,8 @@ static void tiles_are_given_back(void **state)
     other.row_bytes[3] = 12;
     s2v_emulated_tiles.config = other;
     assert_null(check_products_times(&s2v_emulated_amx_bf16, 1));
+    assert_memory_equal(&s2v_emulated_tiles.config, &other, sizeof other);
+    assert_null(check_products_times(&s2v_emulated_amx_int8, 1));
     assert_memory_equal(&s2v_emulated_tiles.config, &other, sizeof other);
 }
 

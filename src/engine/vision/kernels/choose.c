@@ -8,14 +8,14 @@
 #define MAX_TABLES 12
 
 #if defined(S2V_X86_KERNELS)
-/* A product of small whole numbers, exact at every precision: a tile and one row and column more.
+/* A product of -127, 0 and 127, exact at every precision: a tile and one row and column more.
  * Tiles need the CPU, the kernel and perhaps a hypervisor to agree; what they compute decides. */
 static bool multiplies(const s2v_kernels *t)
 {
     enum { M = 33, N = 33, K = 70 };
     float x[M * K], weight[N * K], out[M * N];
-    for (int i = 0; i < M * K; i++) x[i] = (float)(i % 7 - 3);
-    for (int i = 0; i < N * K; i++) weight[i] = (float)(i % 5 - 2);
+    for (int i = 0; i < M * K; i++) x[i] = (float)(127 * (i % 7 % 3 - 1));
+    for (int i = 0; i < N * K; i++) weight[i] = (float)(127 * (i % 5 % 3 - 1));
     s2v_packed w = { N, K, 1, false, t->stored(S2V_ELEMENT_F32), NULL };
     const size_t align = S2V_KERNEL_ALIGN;
     const size_t n_packed = (t->packed_bytes(&w) + align - 1) / align * align;
@@ -48,6 +48,10 @@ static size_t list_tables(const s2v_kernels *table[MAX_TABLES])
     if (cpu.avx512) table[n++] = &s2v_kernels_avx512;
     if (cpu.avx512_bf16) table[n++] = &s2v_kernels_avx512_bf16;
     if (cpu.amx_bf16 && multiplies(&s2v_kernels_amx_bf16)) table[n++] = &s2v_kernels_amx_bf16;
+    if (cpu.avx2) table[n++] = &s2v_kernels_avx2_int8;
+    if (cpu.avx_vnni) table[n++] = &s2v_kernels_avx_vnni;
+    if (cpu.avx512_vnni) table[n++] = &s2v_kernels_avx512_vnni;
+    if (cpu.amx_int8 && multiplies(&s2v_kernels_amx_int8)) table[n++] = &s2v_kernels_amx_int8;
 #else
     (void)cpu;
 #endif

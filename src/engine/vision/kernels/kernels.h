@@ -148,7 +148,7 @@ void s2v_rotation(const int32_t *pos_a, const int32_t *pos_b, int32_t n, int32_t
  * Bounds, for finite input without overflow, S = sum |x_i w_i| of one output, u = 2^-24:
  *   F32   |error of a sum| <= (k + 8) u S; k partial sums are the worst case, a few u S the usual
  *   BF16  <= (2^-7.9 + k u) S: both factors rounded to 8 bits; denormals count as zero
- *   INT8  <= half a step of each factor: see the header of int8_text.h
+ *   INT8  <= half a step of each factor besides: see int8_text.h
  * and of attention: |error| <= (8 + 4 max |scores|) n u max |v| in every variant, which all compute
  * it in float32. exp is exact to 2 u of its argument's rounding. A NaN in a row makes that row of
  * a product NaN, as does one in a weight its column.
@@ -158,6 +158,7 @@ typedef struct s2v_kernels {
     const char *needs; /* for people */
     s2v_precision precision;
     int32_t rows, columns; /* the grain of work: parts of whole multiples waste nothing */
+    int32_t block;         /* INT8: inputs of a row that share a step; else 0 */
 
     s2v_element (*stored)(s2v_element source);
     int32_t (*n_panels)(const s2v_packed *w);

@@ -19,7 +19,7 @@
 
 #define PANEL (2 * WIDTH)
 #define PITCH (SLAB + 16) /* words between packed rows: not a multiple of the page */
-#define CHUNK (512 / PANEL)
+#define CHUNK (1024 / PANEL)
 
 typedef struct layout {
     int32_t words, n_slabs, n_panels; /* of a row, of a row, of the weights */
@@ -42,10 +42,10 @@ typedef struct slab_job { /* what slab_add does: sums [n][PANEL] (+)= n rows tim
     int32_t n;            /* a multiple of ROWS */
     bool adds;            /* to what is there; else they start at zero */
     float *sums, *widened;
-    const float *scales; /* [n] */
-    const char *tail;    /* of the panel: panel_tail_bytes() behind its words */
-    int32_t slab;        /* which */
-    const char *next;    /* weights and sums wanted after these; NULL: none */
+    const float *scales;   /* [n] */
+    const char *tail;      /* of the panel: panel_tail_bytes() behind its words */
+    int32_t slab, n_slabs; /* which of how many */
+    const char *next;      /* weights and sums wanted after these; NULL: none */
     size_t next_bytes;
     const float *next_sums;
 } slab_job;
@@ -189,9 +189,12 @@ static void chunk_add(const s2v_packed *w, const layout *l, const scratch_of *s,
                       int32_t first, int32_t last, int32_t slab)
 {
     const size_t size = panel_bytes(w->type, w->k), word = word_bytes(w->type) * PANEL;
-    slab_job job = {
-        .type = w->type, .n = n, .adds = slab > 0, .widened = s->widened, .slab = slab
-    };
+    slab_job job = { .type = w->type,
+                     .n = n,
+                     .adds = slab > 0,
+                     .widened = s->widened,
+                     .n_slabs = l->n_slabs,
+                     .slab = slab };
     job.rows = s->rows + (ptrdiff_t)slab * BLOCK * PITCH;
     job.scales = s->scales + (ptrdiff_t)slab * BLOCK;
     job.words = l->words - slab * SLAB < SLAB ? l->words - slab * SLAB : SLAB;

@@ -1,4 +1,4 @@
-/* avx512_units.h - the AVX-512 instructions the tower's kernels name, one lane at a time.
+/* avx512_units.h - the AVX-512 and AVX-VNNI instructions the tower's kernels name, one lane at a time.
  *
  * The vectors themselves are the compiler's, which splits them on a CPU without AVX-512. Each
  * function follows the pseudo-code of its instruction.
@@ -55,17 +55,28 @@ static inline __m512 emulated_dpbf16(__m512 sum, __m512bh a, __m512bh b)
     return sum;
 }
 
-/* u8 times s8, four to a sum; wraps as the instruction does. */
-static inline __m512i emulated_dpbusd(__m512i sum, __m512i a, __m512i b)
+/* n bytes: u8 times s8, four to a sum; wraps as the instruction does. */
+static inline void emulated_dpbusd(void *sum, const void *a, const void *b, int n)
 {
     uint8_t x[64];
     int8_t y[64];
     uint32_t s[16];
-    memcpy(x, &a, sizeof x);
-    memcpy(y, &b, sizeof y);
-    memcpy(s, &sum, sizeof s);
-    for (int i = 0; i < 64; i++) s[i / 4] += (uint32_t)(x[i] * y[i]);
-    memcpy(&sum, s, sizeof s);
+    memcpy(x, a, (size_t)n);
+    memcpy(y, b, (size_t)n);
+    memcpy(s, sum, (size_t)n);
+    for (int i = 0; i < n; i++) s[i / 4] += (uint32_t)(x[i] * y[i]);
+    memcpy(sum, s, (size_t)n);
+}
+
+static inline __m512i emulated_dpbusd_512(__m512i sum, __m512i a, __m512i b)
+{
+    emulated_dpbusd(&sum, &a, &b, 64);
+    return sum;
+}
+
+static inline __m256i emulated_dpbusd_256(__m256i sum, __m256i a, __m256i b)
+{
+    emulated_dpbusd(&sum, &a, &b, 32);
     return sum;
 }
 
@@ -75,6 +86,7 @@ static inline __m512i emulated_dpbusd(__m512i sum, __m512i a, __m512i b)
 #define _mm512_cvtph_ps emulated_cvtph
 #define _mm256_loadu_si256 emulated_load256
 #define _mm512_dpbf16_ps emulated_dpbf16
-#define _mm512_dpbusd_epi32 emulated_dpbusd
+#define _mm512_dpbusd_epi32 emulated_dpbusd_512
+#define _mm256_dpbusd_avx_epi32 emulated_dpbusd_256
 
 #endif /* TESTS_AVX512_UNITS_H */
