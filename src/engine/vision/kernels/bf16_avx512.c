@@ -17,35 +17,7 @@ S2V_INLINE lanes add_pairs(lanes sum, uint32_t pair, bits weights)
     return (lanes)_mm512_dpbf16_ps((__m512)sum, (__m512bh)x, (__m512bh)weights);
 }
 
-S2V_INLINE void multiply_pairs(const uint32_t *a, const uint32_t *b, int32_t steps, const bool adds,
-                               float *sums)
-{
-    lanes sum[ROWS][2];
-    for (int r = 0; r < ROWS; r++)
-        for (int v = 0; v < 2; v++)
-            sum[r][v] = adds ? load(sums + r * PANEL + v * WIDTH) : (lanes){ 0 };
-    for (int32_t k = 0; k < steps; k++, a++, b += PANEL) {
-        bits w[2];
-        memcpy(w, b, sizeof w);
-        for (int r = 0; r < ROWS; r++)
-            for (int v = 0; v < 2; v++) sum[r][v] = add_pairs(sum[r][v], a[r * PITCH], w[v]);
-    }
-    for (int r = 0; r < ROWS; r++)
-        for (int v = 0; v < 2; v++) store(sums + r * PANEL + v * WIDTH, sum[r][v]);
-}
-
-static void slab_add(const slab_job *job)
-{
-    const uint32_t *weights = (const uint32_t *)(const void *)job->weights;
-    for (int32_t r = 0; r < job->n; r += ROWS) {
-        const uint32_t *a = job->rows + (ptrdiff_t)r * PITCH;
-        fetch_next(job, r);
-        if (job->adds)
-            multiply_pairs(a, weights, job->words, true, job->sums + r * PANEL);
-        else
-            multiply_pairs(a, weights, job->words, false, job->sums + r * PANEL);
-    }
-}
+#include "engine/vision/kernels/bf16_loop.h"
 
 static size_t bf16_attention_scratch(const s2v_attention *a)
 {

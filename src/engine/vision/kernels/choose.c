@@ -52,6 +52,10 @@ static size_t list_tables(const s2v_kernels *table[MAX_TABLES])
     if (cpu.avx_vnni) table[n++] = &s2v_kernels_avx_vnni;
     if (cpu.avx512_vnni) table[n++] = &s2v_kernels_avx512_vnni;
     if (cpu.amx_int8 && multiplies(&s2v_kernels_amx_int8)) table[n++] = &s2v_kernels_amx_int8;
+#elif defined(S2V_NEON_KERNELS)
+    if (cpu.neon) table[n++] = &s2v_kernels_neon;
+    if (cpu.neon_bf16) table[n++] = &s2v_kernels_neon_bf16;
+    if (cpu.neon_i8mm) table[n++] = &s2v_kernels_neon_int8;
 #else
     (void)cpu;
 #endif

@@ -20,20 +20,7 @@ S2V_INLINE ints add_fours(ints sum, uint32_t four, ints weights)
     return (ints)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)x, (__m512i)weights);
 }
 
-static void slab_integers(const slab_job *job, int32_t r, int32_t *out)
-{
-    const uint32_t *a = job->rows + (ptrdiff_t)r * PITCH;
-    const char *b = job->weights;
-    ints sum[ROWS][2];
-    for (int i = 0; i < ROWS; i++) sum[i][0] = sum[i][1] = (ints){ 0 };
-    for (int32_t k = 0; k < job->words; k++, a++, b += PANEL * 4) {
-        ints w[2];
-        memcpy(w, b, sizeof w);
-        for (int i = 0; i < ROWS; i++)
-            for (int v = 0; v < 2; v++) sum[i][v] = add_fours(sum[i][v], a[i * PITCH], w[v]);
-    }
-    memcpy(out, sum, sizeof sum);
-}
+#include "engine/vision/kernels/int8_loop.h"
 
 static size_t int8_attention_scratch(const s2v_attention *a)
 {
