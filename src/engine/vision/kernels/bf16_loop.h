@@ -8,8 +8,7 @@ S2V_INLINE void multiply_pairs(const uint32_t *a, const uint32_t *b, int32_t ste
         for (int v = 0; v < 2; v++)
             sum[r][v] = adds ? load(sums + r * PANEL + v * WIDTH) : (lanes){ 0 };
     for (int32_t k = 0; k < steps; k++, a++, b += PANEL) {
-        bits w[2];
-        memcpy(w, b, sizeof w);
+        const bits w[2] = { (bits)load_ints(b), (bits)load_ints(b + WIDTH) };
         for (int r = 0; r < ROWS; r++)
             for (int v = 0; v < 2; v++) sum[r][v] = add_pairs(sum[r][v], a[r * PITCH], w[v]);
     }

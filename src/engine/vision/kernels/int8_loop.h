@@ -7,10 +7,10 @@ static void slab_integers(const slab_job *job, int32_t r, int32_t *out)
     ints sum[ROWS][2];
     for (int i = 0; i < ROWS; i++) sum[i][0] = sum[i][1] = (ints){ 0 };
     for (int32_t k = 0; k < job->words; k++, a++, b += PANEL * 4) {
-        ints w[2];
-        memcpy(w, b, sizeof w);
+        const ints w[2] = { load_ints(b), load_ints(b + WIDTH * 4) };
         for (int i = 0; i < ROWS; i++)
             for (int v = 0; v < 2; v++) sum[i][v] = add_fours(sum[i][v], a[i * PITCH], w[v]);
     }
-    memcpy(out, sum, sizeof sum);
+    for (int i = 0; i < ROWS; i++)
+        for (int v = 0; v < 2; v++) store_ints(out + i * PANEL + v * WIDTH, sum[i][v]);
 }

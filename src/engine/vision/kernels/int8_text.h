@@ -64,12 +64,11 @@ static void row_store(const float *row, int32_t k, uint32_t *out, float *scales)
     for (int32_t at = 0; at < k; at += inputs, out += (ptrdiff_t)BLOCK * PITCH, scales += BLOCK) {
         const int32_t n = k - at < inputs ? k - at : inputs;
         const float step = step_of(row + at, n), inverse = step > 0.0f ? 1.0f / step : 0.0f;
-        const lanes magic =
-            all(12582912.0f); /* rounds, and leaves the whole number in the low bits */
+        const lanes magic = all(12582912.0f); /* leaves the rounded number in the low bits */
         char *to = (char *)out;
         for (int32_t i = 0; i < STEP * INT8_WORDS(n); i += WIDTH, to += sizeof(narrow)) {
             const lanes v = i < n ? load_some(row + at + i, n - i) : (lanes){ 0 };
-            const ints q = (ints)(v * all(inverse) + magic) - (0x4b400000 - OFFSET);
+            const bits q = (bits)(v * all(inverse) + magic) - (0x4b400000u - OFFSET);
             const narrow packed = __builtin_convertvector(q, narrow);
             memcpy(to, &packed, sizeof packed);
         }
@@ -126,14 +125,12 @@ static void slab_add(const slab_job *job)
         fetch_next(job, r);
         slab_integers(job, r, whole);
         for (int32_t v = 0; v < PANEL; v += WIDTH) {
-            ints minus;
-            memcpy(&minus, offset + v, sizeof minus);
+            const ints minus = load_ints(offset + v);
             const lanes steps = load(step + v);
             for (int32_t i = 0; i < ROWS; i++) {
-                ints sum;
-                memcpy(&sum, whole + i * PANEL + v, sizeof sum);
+                const ints sum = load_ints(whole + i * PANEL + v) - minus;
                 const lanes value =
-                    __builtin_convertvector(sum - minus, lanes) * (steps * job->scales[r + i]);
+                    __builtin_convertvector(sum, lanes) * (steps * job->scales[r + i]);
                 float *to = job->sums + (r + i) * PANEL + v;
                 store(to, job->adds ? load(to) + value : value);
             }

@@ -46,6 +46,15 @@ S2V_INLINE lanes load(const float *p)
 
 S2V_INLINE void store(float *p, lanes v) { memcpy(p, &v, sizeof v); }
 
+S2V_INLINE ints load_ints(const void *p)
+{
+    ints v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+S2V_INLINE void store_ints(void *p, ints v) { memcpy(p, &v, sizeof v); }
+
 S2V_INLINE lanes all(float x) { return x - (lanes){ 0 }; }
 
 /* The first n, zeros after them; reads nothing else. */
