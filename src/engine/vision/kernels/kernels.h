@@ -17,8 +17,8 @@
  * replaces, and the product is exact in the weights. The bf16 variants store BF16, int8 one byte.
  *
  *     const s2v_kernels *k = s2v_kernels_choose(S2V_PRECISION_F32);
- *     s2v_packed w = { .k = 1280, .n = 3420, .is_pair = true, .type = k->stored(S2V_ELEMENT_F16) };
- *     w.data = aligned(k->packed_bytes(&w));
+ *     s2v_packed w = { 3420, 1280, 2, true, k->stored(S2V_ELEMENT_F16), NULL }; // gate and up
+ *     w.data = aligned_alloc(S2V_KERNEL_ALIGN, k->packed_bytes(&w));
  *     k->pack(&w, &(s2v_source){ { gate, up }, 2, S2V_ELEMENT_F16 }, 0, k->n_panels(&w));
  *     k->product(&(s2v_product){ .weights = &w, .x = h, ... }, part, scratch);   // each thread
  */
