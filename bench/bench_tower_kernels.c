@@ -1,0 +1,363 @@
+/* bench_tower_kernels.c - the tower's products and attention against ggml's and against the peak.
+ *
+ *   bench_tower_kernels [tower_kernels.csv] [turns] [rows]
+ *
+ * One thread, CPU time, everything in turn: a loop of nothing but fused multiply-adds (the peak of
+ * the unit), ours with weights in F32 and in F16 for each table that runs here, ggml's mul_mat with
+ * both. Then attention: whole pictures and windows, ours against flash_attn_ext as the towers call
+ * it. Shapes: Qwen2.5-VL at 672x672 (2,304 rows; `rows` for other sizes) and SigLIP (729 rows).
+ * Results are compared before anything is timed.
+ */
+#include "engine/vision/kernels/kernels.h"
+#include "peak.h"
+#include "timing.h"
+
+#include <ggml-alloc.h>
+#include <ggml-backend.h>
+#include <ggml-cpu.h>
+#include <ggml.h>
+#include <math.h>
+
+#define MAX_TURNS 60
+#define MAX_WHO 24
+
+typedef struct contestant {
+    char name[40];
+    void (*run)(void *context);
+    void *context;
+    double us[MAX_TURNS];
+} contestant;
+
+typedef struct contest {
+    contestant who[MAX_WHO];
+    int n, n_turns;
+    FILE *csv;
+} contest;
+
+static void *take(size_t n)
+{
+    void *p = aligned_alloc(64, (n + 63) / 64 * 64);
+    if (!p) abort();
+    memset(p, 0, n);
+    return p;
+}
+
+static contestant *enter(contest *c, const char *name, void (*run)(void *), void *context)
+{
+    contestant *who = &c->who[c->n++];
+    snprintf(who->name, sizeof who->name, "%s", name);
+    who->run = run;
+    who->context = context;
+    return who;
+}
+
+static void run_all(contest *c)
+{
+    for (int turn = -1; turn < c->n_turns; turn++) /* one to warm up */
+        for (int k = 0; k < c->n; k++) {
+            contestant *who = &c->who[(k + turn + 1) % c->n]; /* nobody always follows the same */
+            const double start = now_us();
+            who->run(who->context);
+            if (turn >= 0) who->us[turn] = now_us() - start;
+        }
+}
+
+/* Rates, and time of the contestant `base` over each one's. */
+static void report(contest *c, const char *what, double gflop, int base)
+{
+    const summary peak = summarise(c->who[0].us, c->n_turns);
+    const double top = PEAK_GFLOP / peak.median * 1e6;
+    printf("%s: %.1f GFLOP; multiply-adds alone %.1f GFLOP/s\n", what, gflop, top);
+    for (int i = 1; i < c->n; i++) {
+        const summary s = summarise(c->who[i].us, c->n_turns);
+        const summary ratio = summarise_ratio(c->who[base].us, c->who[i].us, c->n_turns);
+        const double rate = gflop / s.median * 1e6;
+        printf("  %-16s %9.2f ms (p10 %.2f p90 %.2f)  %6.1f GFLOP/s  %5.1f %% (best %.1f %%)  "
+               "%.2fx %s (p10 %.2f p90 %.2f)\n",
+               c->who[i].name, s.median / 1e3, s.p10 / 1e3, s.p90 / 1e3, rate, 100 * rate / top,
+               100 * gflop / s.min * 1e6 / (PEAK_GFLOP / peak.min * 1e6), ratio.median,
+               c->who[base].name, ratio.p10, ratio.p90);
+        fprintf(c->csv, "%s,%s,%.3f,%.3f,%.3f,%.3f,%.2f,%.4f,%.3f,%.3f,%.3f\n", what,
+                c->who[i].name, s.median / 1e3, s.p10 / 1e3, s.p90 / 1e3, s.min / 1e3, rate,
+                rate / top, ratio.median, ratio.p10, ratio.p90);
+    }
+    fflush(stdout);
+}
+
+static void run_peak(void *context)
+{
+    (void)context;
+    peak_f32();
+}
+
+static float noise(uint32_t *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return (float)((int32_t)(*seed >> 9) - (1 << 22)) * 0x1p-22f;
+}
+
+/* --- ggml ---------------------------------------------------------------------------------- */
+
+typedef struct ggml_side {
+    ggml_backend_t backend;
+    struct ggml_context *ctx;
+    struct ggml_cgraph *graph;
+    ggml_gallocr_t allocator;
+    struct ggml_tensor *out;
+} ggml_side;
+
+static void run_ggml(void *context)
+{
+    ggml_side *g = context;
+    if (ggml_backend_graph_compute(g->backend, g->graph) != GGML_STATUS_SUCCESS) abort();
+}
+
+static void ggml_begin(ggml_side *g, ggml_backend_t backend)
+{
+    const struct ggml_init_params params = { ggml_tensor_overhead() * 16 + ggml_graph_overhead(),
+                                             NULL, true };
+    *g = (ggml_side){ .backend = backend, .ctx = ggml_init(params) };
+}
+
+static struct ggml_tensor *ggml_input(ggml_side *g, enum ggml_type type, int64_t ne0, int64_t ne1)
+{
+    struct ggml_tensor *t = ggml_new_tensor_2d(g->ctx, type, ne0, ne1);
+    ggml_set_input(t);
+    return t;
+}
+
+static void ggml_ready(ggml_side *g, struct ggml_tensor *out)
+{
+    ggml_set_output(out);
+    g->out = out;
+    g->graph = ggml_new_graph(g->ctx);
+    ggml_build_forward_expand(g->graph, out);
+    g->allocator = ggml_gallocr_new(ggml_backend_get_default_buffer_type(g->backend));
+    if (!ggml_gallocr_alloc_graph(g->allocator, g->graph)) abort();
+}
+
+static void ggml_end(ggml_side *g)
+{
+    ggml_gallocr_free(g->allocator);
+    ggml_free(g->ctx);
+}
+
+/* --- products -------------------------------------------------------------------------------- */
+
+typedef struct our_product {
+    const s2v_kernels *table;
+    s2v_packed packed;
+    s2v_product p;
+    s2v_part part;
+    void *scratch;
+} our_product;
+
+static void run_product(void *context)
+{
+    our_product *o = context;
+    o->table->product(&o->p, o->part, o->scratch);
+}
+
+static void compare(const char *name, const float *ours, const float *theirs, size_t n,
+                    double limit)
+{
+    double error = 0, size = 0;
+    for (size_t i = 0; i < n; i++) {
+        error += pow((double)(ours[i] - theirs[i]), 2);
+        size += pow((double)theirs[i], 2);
+    }
+    if (sqrt(error / size) < limit) return;
+    fprintf(stderr, "%s differs from ggml by %.2g\n", name, sqrt(error / size));
+    exit(1);
+}
+
+static void bench_product(contest *c, ggml_backend_t backend, int32_t m, int32_t k, int32_t n)
+{
+    const size_t n_weights = (size_t)n * (size_t)k, n_x = (size_t)m * (size_t)k;
+    const size_t n_out = (size_t)m * (size_t)n;
+    uint32_t seed = 1;
+    float *w = take(n_weights * 4), *x = take(n_x * 4), *out = take(n_out * 4);
+    ggml_fp16_t *half = take(n_weights * 2);
+    for (size_t i = 0; i < n_x; i++) x[i] = noise(&seed);
+    for (size_t i = 0; i < n_weights; i++) w[i] = noise(&seed) / sqrtf((float)k);
+    ggml_fp32_to_fp16_row(w, half, (int64_t)n_weights);
+    c->n = 0;
+    enter(c, "peak", run_peak, NULL);
+
+    ggml_side side[2];
+    for (int h = 0; h < 2; h++) {
+        ggml_begin(&side[h], backend);
+        struct ggml_tensor *a = ggml_input(&side[h], h ? GGML_TYPE_F16 : GGML_TYPE_F32, k, n);
+        struct ggml_tensor *b = ggml_input(&side[h], GGML_TYPE_F32, k, m);
+        ggml_set_output(a); /* inputs are read in every turn */
+        ggml_set_output(b);
+        ggml_ready(&side[h], ggml_mul_mat(side[h].ctx, a, b));
+        ggml_backend_tensor_set(a, h ? (const void *)half : w, 0, ggml_nbytes(a));
+        ggml_backend_tensor_set(b, x, 0, ggml_nbytes(b));
+        run_ggml(&side[h]);
+        enter(c, h ? "ggml-f16" : "ggml-f32", run_ggml, &side[h]);
+    }
+    our_product ours[MAX_WHO];
+    int n_ours = 0;
+    for (size_t i = 1; s2v_kernels_at(i); i++)
+        for (int h = 0; h < 2; h++) {
+            our_product *o = &ours[n_ours++];
+            const s2v_kernels *t = o->table = s2v_kernels_at(i);
+            const s2v_element type = h ? S2V_ELEMENT_F16 : S2V_ELEMENT_F32;
+            const s2v_source source = { { h ? (const void *)half : w }, 1, type };
+            o->packed = (s2v_packed){ n, k, 1, false, t->stored(type), NULL };
+            o->packed.data = take(t->packed_bytes(&o->packed));
+            t->pack(&o->packed, &source, 0, t->n_panels(&o->packed));
+            o->p = (s2v_product){
+                .weights = &o->packed, .x = x, .x_pitch = k, .out = out, .out_pitch = n
+            };
+            o->part = (s2v_part){ 0, m, 0, n };
+            o->scratch = take(t->product_scratch(&o->packed));
+            char name[40];
+            snprintf(name, sizeof name, "%s-%s", t->name, h ? "f16" : "f32");
+            run_product(o);
+            const double limit = t->precision == S2V_PRECISION_F32    ? 2e-3
+                                 : t->precision == S2V_PRECISION_BF16 ? 1e-2
+                                                                      : 3e-2;
+            compare(name, out, side[h].out->data, n_out, limit);
+            enter(c, name, run_product, o);
+        }
+    run_all(c);
+    char what[60];
+    snprintf(what, sizeof what, "product %dx%dx%d", m, k, n);
+    report(c, what, 2e-9 * (double)n_out * k, 2);
+    for (int i = 0; i < n_ours; i++) {
+        free(ours[i].packed.data);
+        free(ours[i].scratch);
+    }
+    for (int h = 0; h < 2; h++) ggml_end(&side[h]);
+    free(w);
+    free(x);
+    free(out);
+    free(half);
+}
+
+/* --- attention ------------------------------------------------------------------------------- */
+
+typedef struct our_attention {
+    const s2v_kernels *table;
+    s2v_attention a;
+    void *scratch;
+} our_attention;
+
+static void run_attention(void *context)
+{
+    our_attention *o = context;
+    o->table->attend(&o->a, 0, s2v_attention_units(&o->a), o->scratch);
+}
+
+static struct ggml_tensor *as_batch(struct ggml_context *ctx, struct ggml_tensor *x, int64_t dim,
+                                    int64_t heads, int64_t length, int64_t count)
+{
+    x = ggml_reshape_4d(ctx, x, dim, heads, length, count);
+    return ggml_permute(ctx, x, 0, 2, 1, 3);
+}
+
+/* `count` sequences of `length`, 16 heads. ggml gets the values filled up to a multiple of 16, as
+ * LLaVA-OneVision's tower does. */
+static void bench_attention(contest *c, ggml_backend_t backend, int32_t length, int32_t count,
+                            int32_t dim)
+{
+    const int32_t heads = 16, rows = length * count, padded = (dim + 15) / 16 * 16;
+    const size_t n = (size_t)rows * (size_t)heads * (size_t)dim;
+    float *qkv[3], *out = take(n * 4);
+    float *wide = take((size_t)rows * (size_t)heads * (size_t)padded * 4);
+    int32_t *start = take(((size_t)count + 1) * 4);
+    uint32_t seed = 2;
+    for (int i = 0; i < 3; i++) {
+        qkv[i] = take(n * 4);
+        for (size_t j = 0; j < n; j++) qkv[i][j] = 2 * noise(&seed);
+    }
+    for (int32_t i = 0; i <= count; i++) start[i] = i * length;
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)rows * heads; i++)
+        memcpy(wide + i * padded, qkv[2] + i * dim, (size_t)dim * 4);
+
+    c->n = 0;
+    enter(c, "peak", run_peak, NULL);
+    ggml_side g;
+    ggml_begin(&g, backend);
+    struct ggml_tensor *in[3], *batch[3];
+    for (int i = 0; i < 3; i++) {
+        const int32_t d = i == 2 ? padded : dim;
+        in[i] = ggml_input(&g, GGML_TYPE_F32, (int64_t)d * heads, rows);
+        ggml_set_output(in[i]);
+        batch[i] = as_batch(g.ctx, in[i], d, heads, length, count);
+    }
+    const float scale = 1.0f / sqrtf((float)dim);
+    ggml_ready(&g, ggml_flash_attn_ext(g.ctx, batch[0], batch[1], batch[2], NULL, scale, 0, 0));
+    for (int i = 0; i < 3; i++)
+        ggml_backend_tensor_set(in[i], i == 2 ? wide : qkv[i], 0, ggml_nbytes(in[i]));
+    run_ggml(&g);
+    enter(c, "ggml-flash", run_ggml, &g);
+
+    our_attention ours[MAX_WHO];
+    int n_ours = 0;
+    for (size_t i = 1; s2v_kernels_at(i); i++) {
+        our_attention *o = &ours[n_ours++];
+        o->table = s2v_kernels_at(i);
+        o->a = (s2v_attention){ .q = qkv[0],
+                                .k = qkv[1],
+                                .v = qkv[2],
+                                .pitch = (ptrdiff_t)heads * dim,
+                                .start = start,
+                                .n_sequences = count,
+                                .n_heads = heads,
+                                .dim = dim,
+                                .n_splits = 1,
+                                .scale = scale,
+                                .out = out,
+                                .out_pitch = (ptrdiff_t)heads * dim };
+        o->scratch = take(o->table->attention_scratch(&o->a));
+        run_attention(o);
+        float *theirs = g.out->data;
+        for (ptrdiff_t r = 0; r < (ptrdiff_t)rows * heads; r++)
+            memcpy(wide + r * dim, theirs + r * padded, (size_t)dim * 4);
+        compare(o->table->name, out, wide, n, 2e-3);
+        enter(c, o->table->name, run_attention, o);
+    }
+    run_all(c);
+    char what[60];
+    snprintf(what, sizeof what, "attention %dx%dx%d", count, length, dim);
+    report(c, what, 4e-9 * (double)n * length, 1);
+    for (int i = 0; i < n_ours; i++) free(ours[i].scratch);
+    ggml_end(&g);
+    for (int i = 0; i < 3; i++) free(qkv[i]);
+    free(out);
+    free(wide);
+    free(start);
+}
+
+int main(int argc, char **argv)
+{
+    contest *c = calloc(1, sizeof *c);
+    if (!c) return 1;
+    c->csv = fopen(argc > 1 ? argv[1] : "tower_kernels.csv", "w");
+    c->n_turns = argc > 2 ? atoi(argv[2]) : 10;
+    const int32_t rows = argc > 3 ? atoi(argv[3]) : 2304;
+    if (!c->csv || c->n_turns < 1 || c->n_turns > MAX_TURNS || rows < 64) return 1;
+    print_machine(c->csv);
+    fprintf(c->csv, "what,who,median_ms,p10_ms,p90_ms,min_ms,gflops,share_of_peak,times_faster,"
+                    "times_p10,times_p90\n");
+    ggml_backend_t backend = ggml_backend_cpu_init();
+    if (!backend) return 1;
+    ggml_backend_cpu_set_n_threads(backend, 1);
+    bench_product(c, backend, rows, 1280, 3840);
+    bench_product(c, backend, rows, 1280, 1280);
+    bench_product(c, backend, rows, 1280, 3420);
+    bench_product(c, backend, rows, 3420, 1280);
+    bench_product(c, backend, 729, 1152, 3456);
+    bench_product(c, backend, 729, 1152, 4304);
+    bench_product(c, backend, 729, 4304, 1152);
+    bench_attention(c, backend, rows, 1, 80);
+    bench_attention(c, backend, 64, rows / 64, 80);
+    bench_attention(c, backend, 729, 1, 72);
+    ggml_backend_free(backend);
+    const int failed = fclose(c->csv);
+    free(c);
+    return failed ? 1 : 0;
+}

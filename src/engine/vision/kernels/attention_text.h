@@ -1,0 +1,208 @@
+/* attention_text.h - softmax(scale q k^T) v, tile by tile, scores never leaving the cache.
+ *
+ * For one head of one sequence: keys are laid out in panels [dim][PANEL] (rotated on the way),
+ * values in panels of columns [keys][PANEL], the last one half as wide where that is enough; head
+ * sizes that are no multiple of WIDTH are filled up with zeros (72 -> 80). Then for QUERIES
+ * queries at a time, KEYS keys at a time: scores by the same inner loop as every product,
+ * powers of two against the running maximum of each query, and weights times values on top of what
+ * is there, which is scaled down first when the maximum rose.
+ *
+ * Includes f32_text.h's multiply(). QUERIES is a multiple of ROWS, KEYS of PANEL.
+ */
+#define QUERY_PITCH (S2V_MAX_HEAD + 16)
+
+typedef struct attention_space {
+    float *keys;    /* [n / PANEL][dim][PANEL] */
+    float *values;  /* [dim / PANEL][n][PANEL], the last perhaps [n][WIDTH] */
+    float *queries; /* [QUERIES][QUERY_PITCH], scaled */
+    float *scores;  /* [QUERIES][KEYS] */
+    float *out;     /* [QUERIES][QUERY_PITCH] */
+    int32_t n, n_padded, dim_padded;
+} attention_space;
+
+static int32_t round_to(int32_t n, int32_t unit) { return (n + unit - 1) / unit * unit; }
+
+static size_t attention_split(const s2v_attention *a, int32_t n, float *memory, attention_space *s)
+{
+    *s = (attention_space){ .n = n, .n_padded = round_to(n, PANEL) };
+    s->dim_padded = round_to(a->dim, WIDTH);
+    const size_t size[5] = { (size_t)s->n_padded * (size_t)a->dim,
+                             (size_t)s->n_padded * (size_t)s->dim_padded, QUERIES * QUERY_PITCH,
+                             QUERIES * KEYS, QUERIES * QUERY_PITCH };
+    float **field[5] = { &s->keys, &s->values, &s->queries, &s->scores, &s->out };
+    size_t at = 0;
+    for (int i = 0; i < 5; i++) {
+        *field[i] = memory ? memory + at : NULL;
+        at += (size[i] + 15) / 16 * 16;
+    }
+    return at * sizeof(float);
+}
+
+static size_t attention_scratch_bytes(const s2v_attention *a)
+{
+    int32_t longest = 0;
+    for (int32_t i = 0; i < a->n_sequences; i++)
+        if (a->start[i + 1] - a->start[i] > longest) longest = a->start[i + 1] - a->start[i];
+    attention_space s;
+    return attention_split(a, longest, NULL, &s);
+}
+
+/* A query or key of a head, rotated if there is a rotation. */
+static const float *head_row(const s2v_attention *a, const float *x, int32_t row, int32_t head,
+                             float *space)
+{
+    const float *from = x + row * a->pitch + (ptrdiff_t)head * a->dim;
+    const ptrdiff_t turn = (ptrdiff_t)row * (a->dim / 2);
+    if (!a->cos) return from;
+    row_rotate(from, a->dim, a->cos + turn, a->sin + turn, space);
+    return space;
+}
+
+static void lay_out_keys(const s2v_attention *a, int32_t first, int32_t head,
+                         const attention_space *s)
+{
+    float rotated[S2V_MAX_HEAD];
+    for (int32_t i = 0; i < s->n_padded; i++) {
+        float *to = s->keys + (ptrdiff_t)(i / PANEL) * a->dim * PANEL + i % PANEL;
+        if (i < s->n) {
+            const float *key = head_row(a, a->k, first + i, head, rotated);
+            for (int32_t d = 0; d < a->dim; d++) to[d * PANEL] = key[d];
+        } else {
+            for (int32_t d = 0; d < a->dim; d++) to[d * PANEL] = 0.0f;
+        }
+    }
+}
+
+static void lay_out_values(const s2v_attention *a, int32_t first, int32_t head,
+                           const attention_space *s)
+{
+    for (int32_t d = 0; d < s->dim_padded; d += PANEL) {
+        const int32_t width = s->dim_padded - d < PANEL ? WIDTH : PANEL;
+        float *to = s->values + (ptrdiff_t)d * s->n_padded;
+        for (int32_t i = 0; i < s->n_padded; i++, to += width) {
+            const float *value = a->v + (first + i) * a->pitch + (ptrdiff_t)head * a->dim + d;
+            for (int32_t c = 0; c < width; c += WIDTH) {
+                const int32_t left = i < s->n ? a->dim - d - c : 0;
+                store(to + c, left > 0 ? load_some(value + c, left) : (lanes){ 0 });
+            }
+        }
+    }
+}
+
+/* n queries from row `row` on, times scale and log2(e) so that powers of two will do. */
+static void lay_out_queries(const s2v_attention *a, int32_t row, int32_t n, int32_t head,
+                            const attention_space *s)
+{
+    const float scale = a->scale * 1.44269504f;
+    float rotated[S2V_MAX_HEAD];
+    for (int32_t i = 0; i < round_to(n, ROWS); i++) {
+        float *to = s->queries + (ptrdiff_t)i * QUERY_PITCH;
+        const float *query = i < n ? head_row(a, a->q, row + i, head, rotated) : NULL;
+        for (int32_t d = 0; d < a->dim; d++) to[d] = query ? query[d] * scale : 0.0f;
+    }
+}
+
+/* Scores of one query over n keys, padded to a multiple of PANEL, become weights. What the query
+ * has so far, out [dim] and sum, is scaled to the new maximum. */
+S2V_INLINE void weigh(float *score, int32_t n, int32_t n_padded, float *most, float *sum,
+                      float *out, int32_t dim)
+{
+    for (int32_t i = n; i < n_padded; i++) score[i] = -INFINITY;
+    lanes top[2] = { load(score), load(score + WIDTH) };
+    for (int32_t i = PANEL; i < n_padded; i += PANEL)
+        for (int c = 0; c < 2; c++) top[c] = larger(load(score + i + c * WIDTH), top[c]);
+    const float found = largest_of(larger(top[0], top[1]));
+    if (found > *most) {
+        const float shrink = power_of_two(all(*most - found))[0];
+        for (int32_t d = 0; d < dim; d += WIDTH) store(out + d, load(out + d) * shrink);
+        *sum *= shrink;
+        *most = found;
+    }
+    lanes total[2] = { { 0 }, { 0 } };
+    for (int32_t i = 0; i < n_padded; i += PANEL)
+        for (int c = 0; c < 2; c++) {
+            const lanes weight = power_of_two(load(score + i + c * WIDTH) - *most);
+            store(score + i + c * WIDTH, weight);
+            total[c] += weight;
+        }
+    *sum += sum_of(total[0] + total[1]);
+}
+
+/* Scores of n queries with the keys [k0, k0 + n_keys). */
+static void score_tile(const s2v_attention *a, const attention_space *s, int32_t n, int32_t k0,
+                       int32_t n_keys)
+{
+    for (int32_t k = 0; k < n_keys; k += PANEL)
+        for (int32_t r = 0; r < n; r += ROWS)
+            multiply(s->queries + (ptrdiff_t)r * QUERY_PITCH, QUERY_PITCH,
+                     s->keys + (ptrdiff_t)(k0 + k) * a->dim, PANEL, a->dim, 2, false,
+                     s->scores + (ptrdiff_t)r * KEYS + k, KEYS);
+}
+
+static void add_values(const attention_space *s, int32_t n, int32_t k0, int32_t n_keys)
+{
+    for (int32_t d = 0; d < s->dim_padded; d += PANEL) {
+        const float *values = s->values + (ptrdiff_t)d * s->n_padded;
+        const bool is_narrow = s->dim_padded - d < PANEL;
+        for (int32_t r = 0; r < n; r += ROWS) {
+            const float *weights = s->scores + (ptrdiff_t)r * KEYS;
+            float *out = s->out + (ptrdiff_t)r * QUERY_PITCH + d;
+            if (is_narrow)
+                multiply(weights, KEYS, values + (ptrdiff_t)k0 * WIDTH, WIDTH, n_keys, 1, true, out,
+                         QUERY_PITCH);
+            else
+                multiply(weights, KEYS, values + (ptrdiff_t)k0 * PANEL, PANEL, n_keys, 2, true, out,
+                         QUERY_PITCH);
+        }
+    }
+}
+
+/* n <= QUERIES queries from row `row` on. */
+static void attend_queries(const s2v_attention *a, const attention_space *s, int32_t row, int32_t n,
+                           int32_t head)
+{
+    float most[QUERIES], sum[QUERIES];
+    const int32_t padded = round_to(n, ROWS);
+    lay_out_queries(a, row, n, head, s);
+    for (int32_t i = 0; i < padded; i++) {
+        most[i] = -3.4e38f; /* not infinity: scores of -infinity then weigh nothing */
+        sum[i] = 0.0f;
+        memset(s->out + (ptrdiff_t)i * QUERY_PITCH, 0, (size_t)s->dim_padded * sizeof *s->out);
+    }
+    for (int32_t k0 = 0; k0 < s->n; k0 += KEYS) {
+        const int32_t n_keys = s->n - k0 < KEYS ? s->n - k0 : KEYS;
+        score_tile(a, s, padded, k0, n_keys);
+        for (int32_t i = 0; i < padded; i++)
+            weigh(s->scores + (ptrdiff_t)i * KEYS, n_keys, round_to(n_keys, PANEL), &most[i],
+                  &sum[i], s->out + (ptrdiff_t)i * QUERY_PITCH, s->dim_padded);
+        add_values(s, padded, k0, n_keys);
+    }
+    for (int32_t i = 0; i < n; i++) {
+        float *to = a->out + (row + i) * a->out_pitch + (ptrdiff_t)head * a->dim;
+        const float *from = s->out + (ptrdiff_t)i * QUERY_PITCH, share = 1.0f / sum[i];
+        for (int32_t d = 0; d < a->dim; d += WIDTH)
+            store_some(to + d, load(from + d) * share, a->dim - d);
+    }
+}
+
+static void attend(const s2v_attention *a, int32_t unit0, int32_t unit1, void *memory)
+{
+    attention_space s;
+    int32_t laid_out = -1; /* the sequence and head whose keys are in place */
+    for (int32_t unit = unit0; unit < unit1; unit++) {
+        const int32_t split = unit % a->n_splits, which = unit / a->n_splits;
+        const int32_t head = which % a->n_heads, first = a->start[which / a->n_heads];
+        const int32_t n = a->start[which / a->n_heads + 1] - first;
+        if (n < 1) continue;
+        if (which != laid_out) {
+            attention_split(a, n, memory, &s);
+            lay_out_keys(a, first, head, &s);
+            lay_out_values(a, first, head, &s);
+            laid_out = which;
+        }
+        const int32_t begin = (int32_t)((int64_t)n * split / a->n_splits);
+        const int32_t end = (int32_t)((int64_t)n * (split + 1) / a->n_splits);
+        for (int32_t i = begin; i < end; i += QUERIES)
+            attend_queries(a, &s, first + i, end - i < QUERIES ? end - i : QUERIES, head);
+    }
+}

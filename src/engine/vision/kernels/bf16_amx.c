@@ -1,0 +1,98 @@
+/* bf16_amx.c - products of BF16 pairs by the tiles of AMX; the rest as f32_avx512.c does it.
+ *
+ * Eight tiles of 16 rows of 64 bytes: four of sums (32 x 32 floats), two of rows, two of weights.
+ * A tile of weights is 16 words of k by 16 columns, which is what a panel [words][PANEL] holds at a
+ * pitch of PANEL words; a tile of rows is 16 rows of 16 words at the PITCH they were packed with.
+ * Both are loaded where they lie.
+ *
+ * The configuration is written down here, not asked from CPUID, which some hypervisors leave empty.
+ * It belongs to the thread: ggml sets its own once and relies on it, so ours is put in its place for
+ * the time of one call and the old one put back.
+ */
+#include "engine/vision/kernels/tables.h"
+
+#define WIDTH 16
+#define ROWS 32
+#define BLOCK 192
+#define SLAB 320
+#include "engine/vision/kernels/bf16_text.h"
+#include "engine/vision/kernels/tiles.h"
+
+/* sums [32][PANEL] (+)= 32 rows times PANEL columns. */
+static void multiply_tiles(const uint32_t *a, const uint32_t *b, int32_t words, bool adds,
+                           float *sums)
+{
+    const uint32_t *a1 = a + 16 * PITCH;
+    float *low = sums + 16 * PANEL;
+    if (adds) {
+        _tile_loadd(0, sums, PANEL * 4);
+        _tile_loadd(1, sums + 16, PANEL * 4);
+        _tile_loadd(2, low, PANEL * 4);
+        _tile_loadd(3, low + 16, PANEL * 4);
+    } else {
+        _tile_zero(0);
+        _tile_zero(1);
+        _tile_zero(2);
+        _tile_zero(3);
+    }
+    for (int32_t k = 0; k < words; k += 16, b += 16 * PANEL) {
+        _tile_loadd(4, a + k, PITCH * 4);
+        _tile_loadd(6, b, PANEL * 4);
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_loadd(7, b + 16, PANEL * 4);
+        _tile_dpbf16ps(1, 4, 7);
+        _tile_loadd(5, a1 + k, PITCH * 4);
+        _tile_dpbf16ps(2, 5, 6);
+        _tile_dpbf16ps(3, 5, 7);
+    }
+    _tile_stored(0, sums, PANEL * 4);
+    _tile_stored(1, sums + 16, PANEL * 4);
+    _tile_stored(2, low, PANEL * 4);
+    _tile_stored(3, low + 16, PANEL * 4);
+}
+
+static void slab_add(const slab_job *job)
+{
+    for (int32_t r = 0; r < job->n; r += ROWS) {
+        fetch_next(job, r);
+        multiply_tiles(job->rows + (ptrdiff_t)r * PITCH,
+                       (const uint32_t *)(const void *)job->weights, job->words, job->adds,
+                       job->sums + r * PANEL);
+    }
+}
+
+static void amx_product(const s2v_product *p, s2v_part part, void *scratch)
+{
+    s2v_tile_config before;
+    s2v_tiles_enter(&before);
+    product(p, part, scratch);
+    s2v_tiles_leave(&before);
+}
+
+static size_t amx_attention_scratch(const s2v_attention *a)
+{
+    return s2v_kernels_avx512.attention_scratch(a);
+}
+
+static void amx_attend(const s2v_attention *a, int32_t unit0, int32_t unit1, void *scratch)
+{
+    s2v_kernels_avx512.attend(a, unit0, unit1, scratch);
+}
+
+const s2v_kernels s2v_kernels_amx_bf16 = {
+    .name = "amx-bf16",
+    .needs = "AMX TILE, BF16; AVX-512 F, BW, DQ, VL",
+    .precision = S2V_PRECISION_BF16,
+    .rows = ROWS,
+    .columns = PANEL,
+    .stored = bf16_stored,
+    .n_panels = product_n_panels,
+    .packed_bytes = product_packed_bytes,
+    .pack = bf16_pack,
+    .product_scratch = product_scratch_bytes,
+    .product = amx_product,
+    .norm = row_norm,
+    .rotate = row_rotate,
+    .attention_scratch = amx_attention_scratch,
+    .attend = amx_attend,
+};

@@ -1,0 +1,72 @@
+/* bf16_text.h - products of BF16 pairs summed in float32: what the units have in common.
+ *
+ * A word is two neighbours in k, the even one in the low half. Weights of any type are rounded to
+ * BF16 when packed, rows when they are packed for a product, both to nearest even. Words of a row
+ * and of a panel are filled up with zeros to a multiple of 16: a tile of AMX, and the same packing
+ * for every unit. The panel of weights is [words][PANEL].
+ */
+#include "engine/vision/kernels/product_text.h"
+
+#define WORDS_UNIT 16
+#define BF16_WORDS(k) (((k) + 2 * WORDS_UNIT - 1) / (2 * WORDS_UNIT) * WORDS_UNIT)
+_Static_assert(SLAB % WORDS_UNIT == 0, "slabs of whole tiles");
+
+static int32_t row_words(int32_t k) { return BF16_WORDS(k); }
+
+static s2v_element bf16_stored(s2v_element source)
+{
+    (void)source;
+    return S2V_ELEMENT_BF16;
+}
+
+static size_t word_bytes(s2v_element type)
+{
+    (void)type;
+    return 4;
+}
+
+static size_t panel_tail_bytes(int32_t k)
+{
+    (void)k;
+    return 0;
+}
+
+/* To nearest, ties to even; a NaN stays one. */
+S2V_INLINE void store_bf16(uint16_t *out, lanes v)
+{
+    const bits b = (bits)v, is_nan = (bits)(v != v);
+    const bits rounded = (b + 0x7fffu + (b >> 16 & 1u)) >> 16, quiet = b >> 16 | 0x40u;
+    const halves h = __builtin_convertvector((rounded & ~is_nan) | (quiet & is_nan), halves);
+    memcpy(out, &h, sizeof h);
+}
+
+static void row_store(const float *row, int32_t k, uint32_t *out, float *scales)
+{
+    (void)scales;
+    for (int32_t at = 0; at < k; at += 2 * SLAB, out += (ptrdiff_t)BLOCK * PITCH) {
+        const int32_t n = k - at < 2 * SLAB ? k - at : 2 * SLAB;
+        uint16_t *to = (uint16_t *)(void *)out;
+        for (int32_t i = 0; i < 2 * BF16_WORDS(n); i += WIDTH)
+            store_bf16(to + i, i < n ? load_some(row + at + i, n - i) : (lanes){ 0 });
+    }
+}
+
+static void bf16_pack(const s2v_packed *w, const s2v_source *source, int32_t first, int32_t last)
+{
+    const int32_t words = BF16_WORDS(w->k);
+    for (int32_t panel = first; panel < last; panel++) {
+        uint32_t *out = (uint32_t *)w->data + (ptrdiff_t)panel * words * PANEL;
+        for (int32_t k0 = 0; k0 < 2 * words; k0 += 2 * WORDS_UNIT)
+            for (int32_t c = 0; c < PANEL; c++) {
+                const int32_t r = column_source(w, panel, c);
+                const void *row = r < 0 ? NULL : s2v_source_row(source, w->n, w->k, r);
+                uint32_t word[WORDS_UNIT] = { 0 };
+                for (int32_t i = 0; row && i < 2 * WORDS_UNIT && k0 + i < w->k; i++)
+                    word[i / 2] |=
+                        (uint32_t)s2v_bf16_of_float(s2v_element_at(row, source->type, k0 + i))
+                        << (i % 2 * 16);
+                for (int32_t i = 0; i < WORDS_UNIT; i++)
+                    out[(ptrdiff_t)(k0 / 2 + i) * PANEL + c] = word[i];
+            }
+    }
+}

@@ -1,0 +1,24 @@
+/* cpu.h - what this machine really executes.
+ *
+ * An instruction is there when the CPU has it, the operating system saves its registers, and, for
+ * Intel's tiles, the kernel has given this process permission. A hypervisor may show the first and
+ * refuse the rest.
+ */
+#ifndef S2_ENGINE_TOWER_CPU_H
+#define S2_ENGINE_TOWER_CPU_H
+
+#include <stdbool.h>
+
+typedef struct s2v_cpu {
+    bool avx2;   /* with FMA and F16C */
+    bool avx512; /* F, BW, DQ and VL */
+    bool avx512_bf16;
+    bool avx512_vnni;
+    bool avx_vnni;
+    bool amx_bf16, amx_int8; /* permission granted; the self-test of the table is still to come */
+    bool neon, neon_bf16, neon_i8mm;
+} s2v_cpu;
+
+s2v_cpu s2v_cpu_detect(void);
+
+#endif /* S2_ENGINE_TOWER_CPU_H */

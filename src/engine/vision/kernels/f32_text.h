@@ -1,0 +1,96 @@
+/* f32_text.h - products in float32: a word is a float, weights keep the type of the file.
+ *
+ * The inner loop holds ROWS x 2 vectors of sums, reads two vectors of weights and ROWS floats of
+ * rows per step, and does 2 ROWS fused multiply-adds with them: on x86-64 with AVX2 12 sums, two
+ * weights and one float are 15 of the 16 registers. Rows are not transposed: at a fixed PITCH the
+ * address of each is a constant away from the first.
+ *
+ * Halves are widened when a slab of a panel comes in: once for all rows of the block.
+ */
+#include "engine/vision/kernels/product_text.h"
+
+static int32_t row_words(int32_t k) { return k; }
+
+static void row_store(const float *row, int32_t k, uint32_t *out, float *scales)
+{
+    (void)scales;
+    for (int32_t at = 0; at < k; at += SLAB, out += (ptrdiff_t)BLOCK * PITCH)
+        memcpy(out, row + at, (size_t)(k - at < SLAB ? k - at : SLAB) * sizeof *row);
+}
+
+static size_t word_bytes(s2v_element type) { return type == S2V_ELEMENT_F32 ? 4 : 2; }
+
+static size_t panel_tail_bytes(int32_t k)
+{
+    (void)k;
+    return 0;
+}
+
+static s2v_element f32_stored(s2v_element source) { return source; }
+
+/* Sixteen k at a time of every column: what is written stays in the cache until it is full. */
+static void f32_pack(const s2v_packed *w, const s2v_source *source, int32_t first, int32_t last)
+{
+    const size_t size = word_bytes(w->type);
+    for (int32_t panel = first; panel < last; panel++) {
+        char *out = (char *)w->data + (size_t)panel * panel_bytes(w->type, w->k);
+        for (int32_t k0 = 0; k0 < w->k; k0 += 16) {
+            const int32_t k1 = w->k - k0 < 16 ? w->k : k0 + 16;
+            for (int32_t c = 0; c < PANEL; c++) {
+                const int32_t r = column_source(w, panel, c);
+                const char *row = r < 0 ? NULL : s2v_source_row(source, w->n, w->k, r);
+                for (int32_t k = k0; k < k1; k++) {
+                    char *to = out + ((size_t)k * PANEL + (size_t)c) * size;
+                    if (row)
+                        memcpy(to, row + (size_t)k * size, size);
+                    else
+                        memset(to, 0, size);
+                }
+            }
+        }
+    }
+}
+
+/* sums [ROWS][n_vectors] (+)= rows a, a_pitch apart, times weights b, b_pitch apart. */
+S2V_INLINE void multiply(const float *a, const ptrdiff_t a_pitch, const float *b,
+                         const ptrdiff_t b_pitch, int32_t steps, const int n_vectors,
+                         const bool adds, float *sums, const ptrdiff_t pitch)
+{
+    lanes sum[ROWS][2];
+    for (int r = 0; r < ROWS; r++)
+        for (int v = 0; v < n_vectors; v++)
+            sum[r][v] = adds ? load(sums + r * pitch + v * WIDTH) : (lanes){ 0 };
+    for (int32_t k = 0; k < steps; k++, a++, b += b_pitch) {
+        lanes w[2];
+        for (int v = 0; v < n_vectors; v++) w[v] = load(b + v * WIDTH);
+        for (int r = 0; r < ROWS; r++) {
+            const lanes x = all(a[r * a_pitch]);
+            for (int v = 0; v < n_vectors; v++) sum[r][v] += x * w[v];
+        }
+    }
+    for (int r = 0; r < ROWS; r++)
+        for (int v = 0; v < n_vectors; v++) store(sums + r * pitch + v * WIDTH, sum[r][v]);
+}
+
+static const float *slab_floats(const slab_job *job)
+{
+    if (job->type == S2V_ELEMENT_F32) return (const float *)(const void *)job->weights;
+    const uint16_t *half = (const uint16_t *)(const void *)job->weights;
+    for (int32_t i = 0; i < job->words * PANEL; i += WIDTH)
+        store(job->widened + i,
+              job->type == S2V_ELEMENT_F16 ? load_f16(half + i) : load_bf16(half + i));
+    return job->widened;
+}
+
+static void slab_add(const slab_job *job)
+{
+    const float *weights = slab_floats(job), *rows = (const float *)(const void *)job->rows;
+    for (int32_t r = 0; r < job->n; r += ROWS) {
+        const float *a = rows + (ptrdiff_t)r * PITCH;
+        fetch_next(job, r);
+        if (job->adds)
+            multiply(a, PITCH, weights, PANEL, job->words, 2, true, job->sums + r * PANEL, PANEL);
+        else
+            multiply(a, PITCH, weights, PANEL, job->words, 2, false, job->sums + r * PANEL, PANEL);
+    }
+}

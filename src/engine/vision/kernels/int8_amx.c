@@ -1,0 +1,77 @@
+/* int8_amx.c - products of bytes by the tiles of AMX; the rest as f32_avx512.c does it.
+ *
+ * As bf16_amx.c, four signed bytes to a word instead of two BF16. Slabs are longer than the other
+ * byte kernels have them, because sums must leave the tiles to be scaled: 1280 inputs share a step.
+ */
+#include "engine/vision/kernels/tables.h"
+
+#define WIDTH 16
+#define ROWS 32
+#define BLOCK 192
+#define SLAB 320
+#define STEP 4
+#define OFFSET 0
+#define WORDS_UNIT 16
+#include "engine/vision/kernels/int8_text.h"
+#include "engine/vision/kernels/tiles.h"
+
+static void slab_integers(const slab_job *job, int32_t r, int32_t *out)
+{
+    const uint32_t *a = job->rows + (ptrdiff_t)r * PITCH, *a1 = a + 16 * PITCH;
+    const char *b = job->weights;
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    for (int32_t k = 0; k < job->words; k += 16, b += 16 * PANEL * 4) {
+        _tile_loadd(4, a + k, PITCH * 4);
+        _tile_loadd(6, b, PANEL * 4);
+        _tile_dpbssd(0, 4, 6);
+        _tile_loadd(7, b + 64, PANEL * 4);
+        _tile_dpbssd(1, 4, 7);
+        _tile_loadd(5, a1 + k, PITCH * 4);
+        _tile_dpbssd(2, 5, 6);
+        _tile_dpbssd(3, 5, 7);
+    }
+    _tile_stored(0, out, PANEL * 4);
+    _tile_stored(1, out + 16, PANEL * 4);
+    _tile_stored(2, out + 16 * PANEL, PANEL * 4);
+    _tile_stored(3, out + 16 * PANEL + 16, PANEL * 4);
+}
+
+static void amx_product(const s2v_product *p, s2v_part part, void *scratch)
+{
+    s2v_tile_config before;
+    s2v_tiles_enter(&before);
+    product(p, part, scratch);
+    s2v_tiles_leave(&before);
+}
+
+static size_t int8_attention_scratch(const s2v_attention *a)
+{
+    return s2v_kernels_avx512.attention_scratch(a);
+}
+
+static void int8_attend(const s2v_attention *a, int32_t unit0, int32_t unit1, void *scratch)
+{
+    s2v_kernels_avx512.attend(a, unit0, unit1, scratch);
+}
+
+const s2v_kernels s2v_kernels_amx_int8 = {
+    .name = "amx-int8",
+    .needs = "AMX TILE, INT8; AVX-512 F, BW, DQ, VL",
+    .precision = S2V_PRECISION_INT8,
+    .rows = ROWS,
+    .columns = PANEL,
+    .block = SLAB * STEP,
+    .stored = int8_stored,
+    .n_panels = product_n_panels,
+    .packed_bytes = product_packed_bytes,
+    .pack = int8_pack,
+    .product_scratch = product_scratch_bytes,
+    .product = amx_product,
+    .norm = row_norm,
+    .rotate = row_rotate,
+    .attention_scratch = int8_attention_scratch,
+    .attend = int8_attend,
+};

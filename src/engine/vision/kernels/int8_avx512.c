@@ -1,0 +1,52 @@
+/* int8_avx512.c - products of bytes by AVX-512 VNNI; the rest as f32_avx512.c does it.
+ *
+ * vpdpbusd adds four products of an unsigned and a signed byte to each sum: activations get 128
+ * added, and what that adds to a column is taken away again.
+ */
+#include "engine/vision/kernels/tables.h"
+
+#define WIDTH 16
+#define ROWS 12
+#define BLOCK 192
+#define SLAB 64
+#define STEP 4
+#define OFFSET 128
+#define WORDS_UNIT 16
+#include "engine/vision/kernels/int8_text.h"
+
+S2V_INLINE ints add_fours(ints sum, uint32_t four, ints weights)
+{
+    const bits x = four - (bits){ 0 };
+    return (ints)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)x, (__m512i)weights);
+}
+
+#include "engine/vision/kernels/int8_loop.h"
+
+static size_t int8_attention_scratch(const s2v_attention *a)
+{
+    return s2v_kernels_avx512.attention_scratch(a);
+}
+
+static void int8_attend(const s2v_attention *a, int32_t unit0, int32_t unit1, void *scratch)
+{
+    s2v_kernels_avx512.attend(a, unit0, unit1, scratch);
+}
+
+const s2v_kernels s2v_kernels_avx512_vnni = {
+    .name = "avx512-vnni",
+    .needs = "AVX-512 F, BW, DQ, VL, VNNI",
+    .precision = S2V_PRECISION_INT8,
+    .rows = ROWS,
+    .columns = PANEL,
+    .block = SLAB * STEP,
+    .stored = int8_stored,
+    .n_panels = product_n_panels,
+    .packed_bytes = product_packed_bytes,
+    .pack = int8_pack,
+    .product_scratch = product_scratch_bytes,
+    .product = product,
+    .norm = row_norm,
+    .rotate = row_rotate,
+    .attention_scratch = int8_attention_scratch,
+    .attend = int8_attend,
+};

@@ -1,0 +1,232 @@
+/* product_text.h - the order of a product: blocks of rows, slabs of k, panels of columns.
+ *
+ * Before this, the including file says
+ *     WIDTH    floats in a vector; PANEL = 2 WIDTH columns lie side by side in packed weights
+ *     ROWS     rows the inner loop keeps sums for
+ *     BLOCK    rows packed at a time, a multiple of ROWS
+ *     SLAB     words of a packed row, and of a panel, done at a time. A word is 4 bytes: 1, 2 or 4
+ *              neighbours in k. BLOCK rows of a slab are about half of the second-level cache, SLAB
+ *              words of a panel most of the first-level cache
+ * and after this it defines row_words, row_store, word_bytes, panel_tail_bytes and slab_add.
+ *
+ * For BLOCK rows: normalise and pack them. For CHUNK panels at a time: for each slab of k, for each
+ * panel, add the products to the panel's sums; after the last slab finish the chunk: bias,
+ * activation, residual, store. A slab of a panel stays in the first-level cache while all rows of
+ * the block pass by, and the next one is asked for meanwhile. Weights come from memory once for
+ * BLOCK rows; the sums of a chunk wait in the second-level cache.
+ */
+#include "engine/vision/kernels/rows_text.h"
+
+#define PANEL (2 * WIDTH)
+#define PITCH (SLAB + 16) /* words between packed rows: not a multiple of the page */
+#define CHUNK (1024 / PANEL)
+
+typedef struct layout {
+    int32_t words, n_slabs, n_panels; /* of a row, of a row, of the weights */
+    int32_t per_panel;                /* columns of the result a panel makes */
+} layout;
+
+typedef struct scratch_of { /* where the parts of the scratch are */
+    uint32_t *rows;         /* [n_slabs][BLOCK][PITCH] words */
+    float *scales;          /* [n_slabs][BLOCK]: what a packed row is to be multiplied by; int8 */
+    float *sums;            /* [CHUNK][BLOCK][PANEL] */
+    float *normed;          /* [k] */
+    float *widened;         /* [SLAB][PANEL]: for slab_add, if weights are not what it multiplies */
+} scratch_of;
+
+typedef struct slab_job { /* what slab_add does: sums [n][PANEL] (+)= n rows times a panel */
+    const char *weights;  /* [words][PANEL] */
+    int32_t words;
+    s2v_element type;
+    const uint32_t *rows; /* [n][PITCH] */
+    int32_t n;            /* a multiple of ROWS */
+    bool adds;            /* to what is there; else they start at zero */
+    float *sums, *widened;
+    const float *scales;   /* [n] */
+    const char *tail;      /* of the panel: panel_tail_bytes() behind its words */
+    int32_t slab, n_slabs; /* which of how many */
+    const char *next;      /* weights and sums wanted after these; NULL: none */
+    size_t next_bytes;
+    const float *next_sums;
+} slab_job;
+
+/* What the including file defines: */
+static int32_t row_words(int32_t k);
+/* One row into its slabs: out + slab * BLOCK * PITCH, scales + slab * BLOCK. */
+static void row_store(const float *row, int32_t k, uint32_t *out, float *scales);
+static size_t word_bytes(s2v_element type); /* of a word of weights as stored */
+static size_t panel_tail_bytes(int32_t k);  /* what follows the words of a panel */
+static void slab_add(const slab_job *job);
+
+static size_t panel_bytes(s2v_element type, int32_t k)
+{
+    return (size_t)row_words(k) * PANEL * word_bytes(type) + panel_tail_bytes(k);
+}
+
+/* Asks for the part of what comes next that belongs to row r of the job. */
+S2V_INLINE void fetch_next(const slab_job *job, int32_t r)
+{
+    if (!job->next) return;
+    const size_t n = (size_t)(job->n / ROWS), i = (size_t)(r / ROWS);
+    const size_t size = (job->next_bytes / n + 63) / 64 * 64;
+    for (size_t at = i * size; at < (i + 1) * size && at < job->next_bytes; at += 64)
+        __builtin_prefetch(job->next + at, 0, 2);
+    for (int32_t at = 0; at < ROWS * PANEL; at += 16)
+        __builtin_prefetch(job->next_sums + r * PANEL + at, 1, 2);
+}
+
+static layout layout_of(const s2v_packed *w)
+{
+    layout l = { .words = row_words(w->k) };
+    const int32_t columns = w->n * w->n_parts;
+    l.n_slabs = (l.words + SLAB - 1) / SLAB;
+    l.per_panel = w->is_pair ? WIDTH : PANEL;
+    l.n_panels = w->is_pair ? (w->n + WIDTH - 1) / WIDTH : (columns + PANEL - 1) / PANEL;
+    return l;
+}
+
+static int32_t product_n_panels(const s2v_packed *w) { return layout_of(w).n_panels; }
+
+static size_t product_packed_bytes(const s2v_packed *w)
+{
+    return (size_t)layout_of(w).n_panels * panel_bytes(w->type, w->k);
+}
+
+/* Row of the source behind column c of a panel, -1 past the end. */
+static int32_t column_source(const s2v_packed *w, int32_t panel, int32_t c)
+{
+    if (w->is_pair) {
+        const int32_t n = panel * WIDTH + c % WIDTH;
+        return n < w->n ? c / WIDTH * w->n + n : -1;
+    }
+    const int32_t n = panel * PANEL + c;
+    return n < w->n * w->n_parts ? n : -1;
+}
+
+static size_t scratch_split(const s2v_packed *w, char *memory, scratch_of *s)
+{
+    const layout l = layout_of(w);
+    size_t at = 0;
+#define S2V_TAKE(field, n)                                \
+    do {                                                  \
+        s->field = memory ? (void *)(memory + at) : NULL; \
+        at += ((size_t)(n)*4 + 63) / 64 * 64;             \
+    } while (0)
+    S2V_TAKE(rows, (size_t)l.n_slabs * BLOCK * PITCH);
+    S2V_TAKE(scales, (size_t)l.n_slabs * BLOCK);
+    S2V_TAKE(sums, (size_t)CHUNK * BLOCK * PANEL);
+    S2V_TAKE(normed, w->k);
+    S2V_TAKE(widened, SLAB * PANEL);
+#undef S2V_TAKE
+    return at;
+}
+
+static size_t product_scratch_bytes(const s2v_packed *w)
+{
+    scratch_of s;
+    return scratch_split(w, NULL, &s);
+}
+
+/* n rows from row m on, filled up with zeros to a multiple of ROWS. */
+static int32_t block_pack(const s2v_product *p, const layout *l, int32_t m, int32_t n,
+                          const scratch_of *s)
+{
+    const int32_t k = p->weights->k, padded = (n + ROWS - 1) / ROWS * ROWS;
+    for (int32_t i = 0; i < n; i++) {
+        const float *x = p->x + (m + i) * p->x_pitch;
+        if (p->norm.kind != S2V_NORM_NONE) {
+            row_norm(&p->norm, x, k, s->normed);
+            x = s->normed;
+        }
+        row_store(x, k, s->rows + (ptrdiff_t)i * PITCH, s->scales + i);
+    }
+    for (int32_t slab = 0; slab < l->n_slabs; slab++) {
+        memset(s->rows + ((ptrdiff_t)slab * BLOCK + n) * PITCH, 0,
+               (size_t)(padded - n) * PITCH * 4);
+        for (int32_t i = n; i < padded; i++) s->scales[slab * BLOCK + i] = 0.0f;
+    }
+    return padded;
+}
+
+S2V_INLINE lanes activate(s2v_activation activation, lanes z, lanes up)
+{
+    lanes y = z;
+    switch (activation) {
+    case S2V_GELU_ERF: /* only in projectors: one row in four, once */
+        for (int i = 0; i < WIDTH; i++) y[i] = 0.5f * z[i] * (1.0f + erff(z[i] * 0.70710678f));
+        return y;
+    case S2V_GELU_TANH: /* (1 + tanh t) / 2 = 1 / (1 + exp(-2 t)) */
+        return times_sigmoid(z, all(1.5957691f) * (z + all(0.044715f) * z * z * z));
+    case S2V_GELU_QUICK:
+        return times_sigmoid(z, all(1.702f) * z);
+    case S2V_SWIGLU:
+        return times_sigmoid(z, z) * up;
+    default:
+        return z;
+    }
+}
+
+/* Bias, activation, residual and store of one panel's sums; n rows from row m on. */
+static void panel_finish(const s2v_product *p, int32_t n1, int32_t column, int32_t m, int32_t n,
+                         const float *sums)
+{
+    const bool is_pair = p->weights->is_pair;
+    for (int32_t v = 0; v < (is_pair ? 1 : 2) && column + v * WIDTH < n1; v++) {
+        const int32_t at = column + v * WIDTH, left = n1 - at;
+        const lanes bias = p->bias ? load_some(p->bias + at, left) : (lanes){ 0 };
+        const lanes bias_up = p->bias_up ? load_some(p->bias_up + at, left) : (lanes){ 0 };
+        for (int32_t i = 0; i < n; i++) {
+            const lanes z = load(sums + i * PANEL + v * WIDTH) + bias;
+            const lanes up = is_pair ? load(sums + i * PANEL + WIDTH) + bias_up : z;
+            lanes y = activate(p->activation, z, up);
+            if (p->residual) y += load_some(p->residual + (m + i) * p->residual_pitch + at, left);
+            store_some(p->out + (m + i) * p->out_pitch + at, y, left);
+        }
+    }
+}
+
+static void chunk_add(const s2v_packed *w, const layout *l, const scratch_of *s, int32_t n,
+                      int32_t first, int32_t last, int32_t slab)
+{
+    const size_t size = panel_bytes(w->type, w->k), word = word_bytes(w->type) * PANEL;
+    slab_job job = { .type = w->type,
+                     .n = n,
+                     .adds = slab > 0,
+                     .widened = s->widened,
+                     .n_slabs = l->n_slabs,
+                     .slab = slab };
+    job.rows = s->rows + (ptrdiff_t)slab * BLOCK * PITCH;
+    job.scales = s->scales + (ptrdiff_t)slab * BLOCK;
+    job.words = l->words - slab * SLAB < SLAB ? l->words - slab * SLAB : SLAB;
+    for (int32_t panel = first; panel < last; panel++) {
+        const char *data = (const char *)w->data + (size_t)panel * size;
+        job.weights = data + (size_t)slab * SLAB * word;
+        job.tail = data + (size_t)l->words * word;
+        job.sums = s->sums + (ptrdiff_t)(panel - first) * BLOCK * PANEL;
+        job.next = panel + 1 < last ? job.weights + size : NULL;
+        job.next_bytes = (size_t)job.words * word;
+        job.next_sums = job.sums + BLOCK * PANEL;
+        slab_add(&job);
+    }
+}
+
+static void product(const s2v_product *p, s2v_part part, void *memory)
+{
+    const s2v_packed *w = p->weights;
+    const layout l = layout_of(w);
+    const int32_t end = (part.n1 + l.per_panel - 1) / l.per_panel;
+    scratch_of s;
+    scratch_split(w, memory, &s);
+    for (int32_t m = part.m0; m < part.m1; m += BLOCK) {
+        const int32_t n = part.m1 - m < BLOCK ? part.m1 - m : BLOCK;
+        const int32_t padded = block_pack(p, &l, m, n, &s);
+        for (int32_t first = part.n0 / l.per_panel; first < end; first += CHUNK) {
+            const int32_t last = end - first < CHUNK ? end : first + CHUNK;
+            for (int32_t slab = 0; slab < l.n_slabs; slab++)
+                chunk_add(w, &l, &s, padded, first, last, slab);
+            for (int32_t panel = first; panel < last; panel++)
+                panel_finish(p, part.n1, panel * l.per_panel, m, n,
+                             s.sums + (ptrdiff_t)(panel - first) * BLOCK * PANEL);
+        }
+    }
+}
