@@ -148,7 +148,7 @@ typedef struct our_product {
     const s2v_kernels *table;
     s2v_packed packed;
     s2v_product p;
-    s2v_part part;
+    s2v_share part;
     void *scratch;
 } our_product;
 
@@ -211,7 +211,7 @@ static void bench_product(contest *c, ggml_backend_t backend, int32_t m, int32_t
             o->p = (s2v_product){
                 .weights = &o->packed, .x = x, .x_pitch = k, .out = out, .out_pitch = n
             };
-            o->part = (s2v_part){ 0, m, 0, n };
+            o->part = (s2v_share){ 0, m, 0, n };
             o->scratch = take(t->product_scratch(&o->packed));
             char name[40];
             snprintf(name, sizeof name, "%s-%s", t->name, h ? "f16" : "f32");

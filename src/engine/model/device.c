@@ -179,6 +179,7 @@ s2p_status s2v_backends_open(s2v_backends *out, const s2v_devices *devices, int3
     *out = (s2v_backends){ .n = 0 };
     if (check_threads(n_threads, error) != S2P_OK) return S2P_EINVAL;
     if (n_threads == 0) n_threads = devices->n_threads;
+    out->n_threads = n_threads;
     ggml_backend_dev_t wanted[2] = { devices->main, devices->cpu };
     for (int i = devices->main == devices->cpu ? 1 : 0; i < 2; i++) {
         ggml_backend_t backend = open_backend(wanted[i], n_threads);

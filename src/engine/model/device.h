@@ -35,6 +35,7 @@ ggml_backend_buffer_type_t s2v_fastest_buffer(const s2v_devices *devices,
 typedef struct s2v_backends {  /* one session's */
     ggml_backend_t backend[2]; /* main device first, the CPU last */
     int n;
+    int32_t n_threads; /* of the CPU */
 } s2v_backends;
 
 s2p_status s2v_backends_open(s2v_backends *out, const s2v_devices *devices, int32_t n_threads,

@@ -72,6 +72,7 @@ static s2p_status load_weights(s2v_engine *engine, int32_t gpu_layers, s2p_error
     s2v_loader loader;
     s2p_status st = s2v_loader_init(&loader, &engine->devices, error);
     if (st != S2P_OK) return st;
+    loader.kernels = engine->kernels;
     st = engine->model.arch->load(&engine->model, &loader, engine->text, engine->mmproj, gpu_layers,
                                   error);
     if (st == S2P_OK) st = check_weights_fit(engine, s2v_loader_bytes(&loader), error);
@@ -98,6 +99,7 @@ static s2p_status open_engine(s2v_engine *engine, const s2v_engine_options *opti
     TRY(s2v_tokenizer_create(&engine->tokenizer, engine->text, error));
     TRY(s2v_devices_open(&engine->devices, options->device, options->rpc_server, options->n_threads,
                          error));
+    engine->kernels = s2v_kernels_choose(S2V_PRECISION_F32);
     const bool has_device = engine->devices.main != engine->devices.cpu;
     TRY(load_weights(engine, has_device ? options->gpu_layers : 0, error));
     count_parameters(engine);

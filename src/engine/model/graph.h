@@ -17,7 +17,7 @@ typedef struct s2v_graph {
     ggml_backend_sched_t sched;
     void *memory;
     size_t n_memory;
-    int32_t max_nodes;
+    int32_t max_nodes, n_threads;
     struct {
         struct ggml_tensor *tensor;
         const void *data;

@@ -25,9 +25,11 @@ typedef void (*fill_function)(const item *it, uint8_t *out);
 
 struct item {
     struct ggml_tensor *tensor;
-    const s2v_gguf_tensor *source, *second;
+    const s2v_gguf_tensor *source, *second, *third;
     s2v_gguf *file;
-    fill_function fill; /* NULL: the bytes of the file as they are */
+    fill_function fill;         /* NULL: the bytes of the file as they are */
+    const s2v_kernels *kernels; /* NULL: not packed */
+    s2v_packed packed;
 };
 
 typedef struct group {
@@ -329,6 +331,90 @@ struct ggml_tensor *s2v_loader_sum(s2v_loader *loader, const char *first, const 
     return tensor;
 }
 
+/* --- packed and joined tensors ------------------------------------------------- */
+
+static s2v_element packed_type(const s2v_gguf_tensor *t)
+{
+    return t->type == GGML_TYPE_F32   ? S2V_ELEMENT_F32
+           : t->type == GGML_TYPE_F16 ? S2V_ELEMENT_F16
+                                      : S2V_ELEMENT_BF16;
+}
+
+static bool is_packable(const s2v_gguf_tensor *t)
+{
+    return t->type == GGML_TYPE_F32 || t->type == GGML_TYPE_F16 || t->type == GGML_TYPE_BF16;
+}
+
+bool s2v_loader_packs(const s2v_loader *loader, const char *prefix)
+{
+    const size_t n = strlen(prefix);
+    const s2v_gguf_tensor *first = NULL;
+    for (size_t i = 0; i < s2v_gguf_n_tensors(loader->file); i++) {
+        const s2v_gguf_tensor *t = s2v_gguf_tensor_at(loader->file, i);
+        if (t->ne[1] == 1 || t->name.size < n || memcmp(t->name.data, prefix, n) != 0) continue;
+        if (!first) first = t;
+        if (!is_packable(t) || t->type != first->type) return false;
+    }
+    return loader->kernels && !loader->on_device;
+}
+
+void *s2v_packed_data(const struct ggml_tensor *tensor)
+{
+    const uintptr_t at = (uintptr_t)ggml_get_data(tensor), unit = S2V_KERNEL_ALIGN;
+    return (void *)((at + unit - 1) / unit * unit);
+}
+
+struct ggml_tensor *s2v_loader_packed(s2v_loader *loader, const char *const *pattern, int32_t layer,
+                                      s2v_packed *packed)
+{
+    char name[96];
+    const s2v_gguf_tensor *part[3] = { NULL, NULL, NULL };
+    for (int32_t i = 0; i < packed->n_parts; i++) {
+        full_name(name, sizeof name, pattern[i], layer);
+        part[i] = find_weight(loader, name, S2V_USE_MATRIX, packed->k, packed->n, false);
+        if (!part[i]) return NULL;
+        if (part[i]->type == part[0]->type && is_packable(part[i])) continue;
+        loader->status = s2_fail(loader->error, S2P_EUNSUPPORTED,
+                                 "%s has type %s, other than what stands beside it", name,
+                                 ggml_type_name((enum ggml_type)part[i]->type));
+        return NULL;
+    }
+    packed->type = loader->kernels->stored(packed_type(part[0]));
+    const int64_t n_bytes = (int64_t)loader->kernels->packed_bytes(packed) + S2V_KERNEL_ALIGN;
+    struct ggml_tensor *tensor = add_item(
+        loader, ggml_backend_dev_buffer_type(loader->devices->cpu), GGML_TYPE_I8, n_bytes, 1,
+        (item){ .source = part[0],
+                .second = part[1],
+                .third = part[2],
+                .kernels = loader->kernels,
+                .packed = *packed });
+    if (tensor) ggml_set_name(tensor, name);
+    return tensor;
+}
+
+static void fill_joined(const item *it, uint8_t *out)
+{
+    const s2v_gguf_tensor *part[3] = { it->source, it->second, it->third };
+    for (int i = 0; i < 3 && part[i]; i++, out += part[i - 1]->n_bytes)
+        memcpy(out, part[i]->data, (size_t)part[i]->n_bytes);
+}
+
+struct ggml_tensor *s2v_loader_joined(s2v_loader *loader, const char *const *pattern,
+                                      int32_t n_names, int32_t layer, int64_t n)
+{
+    if (n_names == 1) return s2v_loader_get(loader, pattern[0], layer, S2V_USE_VECTOR, n, 1);
+    char name[96];
+    const s2v_gguf_tensor *part[3] = { NULL, NULL, NULL };
+    for (int32_t i = 0; i < n_names; i++) {
+        full_name(name, sizeof name, pattern[i], layer);
+        part[i] = find_weight(loader, name, S2V_USE_VECTOR, n, 1, false);
+        if (!part[i]) return NULL;
+    }
+    return add_item(
+        loader, NULL, GGML_TYPE_F32, n * n_names, 1,
+        (item){ .source = part[0], .second = part[1], .third = part[2], .fill = fill_joined });
+}
+
 uint64_t s2v_loader_bytes(const s2v_loader *loader) { return loader->weights->n_bytes; }
 
 /* --- moving ------------------------------------------------------------------- */
@@ -361,6 +447,16 @@ static s2p_status map_group(s2v_loader *loader, group *g)
 static s2p_status set_item(s2v_loader *loader, const item *it)
 {
     const size_t n = ggml_nbytes(it->tensor);
+    if (it->kernels) {
+        s2v_packed packed = it->packed;
+        packed.data = s2v_packed_data(it->tensor);
+        s2v_source source = { .n_parts = packed.n_parts, .type = packed_type(it->source) };
+        source.part[0] = it->source->data;
+        if (it->second) source.part[1] = it->second->data;
+        if (it->third) source.part[2] = it->third->data;
+        it->kernels->pack(&packed, &source, 0, it->kernels->n_panels(&packed));
+        return S2P_OK;
+    }
     if (!it->fill) {
         ggml_backend_tensor_set(it->tensor, it->source->data, 0, n);
         return S2P_OK;

@@ -9,6 +9,7 @@
 #define S2_ENGINE_LOADER_H
 
 #include "engine/model/device.h"
+#include "engine/vision/kernels/kernels.h"
 #include "gguf/gguf.h"
 #include "s2vlm.h"
 
@@ -26,8 +27,9 @@ uint64_t s2v_weights_bytes(const s2v_weights *weights); /* memory taken beyond t
 typedef struct s2v_loader {
     s2v_weights *weights;
     const s2v_devices *devices;
-    s2v_gguf *file;    /* the file tensors are taken from now */
-    bool on_device;    /* weights asked for now go to the main device */
+    s2v_gguf *file;             /* the file tensors are taken from now */
+    bool on_device;             /* weights asked for now go to the main device */
+    const s2v_kernels *kernels; /* of the tower; NULL: its products are ggml's */
     bool as_f32;       /* F16 and BF16 matrices asked for now become F32 (small files: always) */
     s2p_status status; /* the first failure sticks; later requests return NULL */
     s2p_error *error;
@@ -53,6 +55,20 @@ struct ggml_tensor *s2v_loader_padded(s2v_loader *loader, const char *name, int3
  * of a still picture. ne: the shape both have in the file. */
 struct ggml_tensor *s2v_loader_sum(s2v_loader *loader, const char *first, const char *second,
                                    const int64_t ne[4], int64_t to0);
+
+/* Matrices [k, n] of one type (F32, F16 or BF16), one below the other or as a pair, in the layout
+ * of loader->kernels. name: [packed->n_parts]. packed: n, k, n_parts and is_pair in, type out; its
+ * data are at s2v_packed_data() once the loader has finished. */
+struct ggml_tensor *s2v_loader_packed(s2v_loader *loader, const char *const *name, int32_t layer,
+                                      s2v_packed *packed);
+void *s2v_packed_data(const struct ggml_tensor *tensor);
+
+/* Vectors of n, one after the other. */
+struct ggml_tensor *s2v_loader_joined(s2v_loader *loader, const char *const *name, int32_t n_names,
+                                      int32_t layer, int64_t n);
+
+/* The matrices of the file whose names begin so can be packed: floats, all of one type. */
+bool s2v_loader_packs(const s2v_loader *loader, const char *prefix);
 
 /* Memory the weights will take; known once every tensor was asked for. */
 uint64_t s2v_loader_bytes(const s2v_loader *loader);

@@ -320,10 +320,10 @@ static inline void run_in_parts(const s2v_kernels *t, const s2v_product *p, int3
     void *scratch = aligned_bytes(t->product_scratch(p->weights));
     const int32_t row = draw(random, m + 1);
     const int32_t column = draw(random, outputs / t->columns + 1) * t->columns;
-    const s2v_part part[4] = { { 0, row, 0, column },
-                               { 0, row, column, outputs },
-                               { row, m, column, outputs },
-                               { row, m, 0, column } };
+    const s2v_share part[4] = { { 0, row, 0, column },
+                                { 0, row, column, outputs },
+                                { row, m, column, outputs },
+                                { row, m, 0, column } };
     for (int i = 0; i < 4; i++)
         if (part[i].m0 < part[i].m1 && part[i].n0 < part[i].n1) t->product(p, part[i], scratch);
     free(scratch);
@@ -382,7 +382,7 @@ static inline const char *check_specials(const s2v_kernels *t)
                                 .out_pitch = N,
                                 .activation = activation[turn / 6] };
         void *scratch = aligned_bytes(t->product_scratch(&packed));
-        t->product(&p, (s2v_part){ 0, M, 0, N }, scratch);
+        t->product(&p, (s2v_share){ 0, M, 0, N }, scratch);
         for (int32_t m = 0; m < M; m++)
             for (int32_t n = 0; n < N && !broken; n++) {
                 const bool is_hit = in_row ? m == bad : n == column;
@@ -432,7 +432,7 @@ static inline const char *check_activations(const s2v_kernels *t)
                                 .out_pitch = 1,
                                 .activation = (s2v_activation)kind };
         void *scratch = aligned_bytes(t->product_scratch(&w));
-        t->product(&p, (s2v_part){ 0, M, 0, 1 }, scratch);
+        t->product(&p, (s2v_share){ 0, M, 0, 1 }, scratch);
         for (int32_t i = 0; i < M && !broken; i++) {
             double error;
             const double z = (double)x[i];

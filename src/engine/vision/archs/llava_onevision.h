@@ -7,10 +7,14 @@
 typedef struct llava_block {
     s2v_block base;
     struct ggml_tensor *norm1_bias, *norm2_bias;
+    s2v_packed_block packed; /* instead of all of these, on the tower's own kernels */
 } llava_block;
 
 typedef struct llava_tower {
-    int32_t image, side;            /* pixels and tokens per side of a view */
+    int32_t image, side; /* pixels and tokens per side of a view */
+    bool is_packed;
+    s2v_heads heads;
+    s2v_windows whole;              /* the patches of a view */
     bool has_tiles;                 /* views of tiles come in OneVision's 36 sizes */
     struct ggml_tensor *patch_embd; /* F32 [patch_row, n_embd] */
     struct ggml_tensor *patch_bias, *pos_embd;

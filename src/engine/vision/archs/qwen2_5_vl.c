@@ -14,6 +14,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define ROPE_BASE 10000.0f
+
 static s2p_status qwen_load(s2v_model *model, s2v_loader *l, s2v_gguf *text, s2v_gguf *mmproj,
                             int32_t gpu_layers, s2p_error *error)
 {
@@ -49,14 +51,28 @@ static s2p_status qwen_load(s2v_model *model, s2v_loader *l, s2v_gguf *text, s2v
         s2v_loader_sum(l, "v.patch_embd.weight", "v.patch_embd.weight.1", kernel, v->patch_row);
     const bool is_swapped = s2v_tower_has_swapped_ffn(mmproj, v->n_embd);
     const int64_t n = v->n_embd, ff = v->n_ff, pad = s2v_round_up(v->n_ff, 32);
+    const int64_t wide = n * v->merge * v->merge;
+    own->post_norm = s2v_loader_get(l, "v.post_ln.weight", -1, S2V_USE_VECTOR, n, 1);
+    own->heads = (s2v_heads){ l->kernels, v->n_heads, v->head_dim, ROPE_BASE };
+    own->is_packed =
+        s2v_loader_packs(l, "v.blk.") && s2v_loader_packs(l, "mm.") && v->head_dim <= S2V_MAX_HEAD;
+    if (own->is_packed) {
+        for (int32_t i = 0; i < v->n_blocks; i++)
+            s2v_tower_load_packed(&own->block[i].packed, l, v, i, is_swapped, S2V_NORM_RMS,
+                                  S2V_SWIGLU);
+        own->merger.first = (s2v_linear){ .norm = S2V_NORM_RMS,
+                                          .norm_width = v->n_embd,
+                                          .norm_weight = own->post_norm,
+                                          .eps = v->eps };
+        s2v_tower_load_packed_merger(&own->merger, l, wide, wide, v->n_out);
+        return l->status;
+    }
     for (int32_t i = 0; i < v->n_blocks; i++) {
         qwen_block *b = &own->block[i];
         s2v_tower_load_block(&b->base, l, v, i, is_swapped);
         b->gate = s2v_loader_padded(l, "v.blk.%d.ffn_gate.weight", i, n, ff, n, pad);
         b->gate_bias = s2v_loader_padded(l, "v.blk.%d.ffn_gate.bias", i, ff, 1, pad, 1);
     }
-    const int64_t wide = n * v->merge * v->merge;
-    own->post_norm = s2v_loader_get(l, "v.post_ln.weight", -1, S2V_USE_VECTOR, n, 1);
     s2v_tower_load_merger(&own->merger, l, wide, wide, v->n_out);
     return l->status;
 }
@@ -101,9 +117,9 @@ static struct ggml_tensor *qwen_attention(struct ggml_context *ctx, const s2v_to
     k = ggml_reshape_3d(ctx, k, v->head_dim, v->n_heads, n_patches);
     val = ggml_reshape_3d(ctx, val, v->head_dim, v->n_heads, n_patches);
     q = ggml_rope_multi(ctx, q, pos, NULL, v->head_dim / 2, sections, GGML_ROPE_TYPE_VISION, 32768,
-                        10000.0f, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
+                        ROPE_BASE, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
     k = ggml_rope_multi(ctx, k, pos, NULL, v->head_dim / 2, sections, GGML_ROPE_TYPE_VISION, 32768,
-                        10000.0f, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
+                        ROPE_BASE, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
     s2v_tower_show(request, i, windows, q, k, plain_k);
 
     struct ggml_tensor *out = NULL;
@@ -117,6 +133,32 @@ static struct ggml_tensor *qwen_attention(struct ggml_context *ctx, const s2v_to
         first += length * count;
     }
     return s2v_draw_linear(ctx, b->out, b->out_bias, out);
+}
+
+/* Blocks and merger on packed weights. */
+static struct ggml_tensor *qwen_packed(s2v_graph *graph, const s2v_model *model, const s2v_frame *f,
+                                       struct ggml_tensor *h, struct ggml_tensor *pos,
+                                       s2v_tower_request *request)
+{
+    struct ggml_context *ctx = graph->ctx;
+    const s2v_tower *v = &model->tower;
+    const qwen_tower *own = model->own;
+    const qwen_order *order = f->own;
+    struct ggml_tensor *scratch = s2v_tower_draw_scratch(graph, &own->block[0].packed, &own->merger,
+                                                         &own->heads, f->n_patches);
+    struct ggml_tensor *turn = s2v_node_rotation(ctx, &own->heads, pos);
+    struct ggml_tensor *inside = s2v_node_starts(ctx, pos, &order->windows);
+    struct ggml_tensor *everywhere = s2v_node_starts(ctx, pos, &order->whole);
+    for (int32_t i = 0; i < v->n_blocks; i++) {
+        const bool is_full = (i + 1) % own->full_every == 0;
+        h = s2v_tower_draw_packed(graph, &own->block[i].packed, &own->heads, i, h, turn,
+                                  is_full ? everywhere : inside, scratch,
+                                  is_full ? NULL : &order->windows, request);
+    }
+    const int64_t per_token = (int64_t)v->merge * v->merge;
+    h = ggml_reshape_2d(ctx, h, v->n_embd * per_token, f->n_patches / per_token);
+    h = s2v_node_product(ctx, &own->merger.first, h, NULL, scratch);
+    return s2v_node_product(ctx, &own->merger.second, h, NULL, scratch);
 }
 
 static struct ggml_tensor *qwen_vision(s2v_graph *graph, const s2v_model *model, const s2v_frame *f,
@@ -136,6 +178,8 @@ static struct ggml_tensor *qwen_vision(s2v_graph *graph, const s2v_model *model,
         s2v_graph_input(graph, GGML_TYPE_I32, f->n_rows, 1, request->raster);
 
     struct ggml_tensor *h = ggml_mul_mat(ctx, own->patch_embd, patches);
+    if (own->is_packed)
+        return ggml_get_rows(ctx, qwen_packed(graph, model, f, h, pos, request), raster);
     for (int32_t i = 0; i < v->n_blocks; i++) {
         const qwen_block *b = &own->block[i];
         const bool is_full = (i + 1) % own->full_every == 0;

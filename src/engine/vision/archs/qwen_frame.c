@@ -54,6 +54,8 @@ static void order_patches(const s2v_model *model, const s2v_frame *f, qwen_order
     const int32_t side = ((const qwen_tower *)model->own)->window, merge = model->tower.merge;
     const int32_t n = f->n_patches, per_token = merge * merge;
     int32_t *pos = order->list, *raster = pos + 4 * (ptrdiff_t)n, at = 0;
+    order->whole.count[0] = 1;
+    order->whole.patches[0] = n;
     for (int32_t kind = 0; kind < S2V_WINDOW_KINDS; kind++)
         for (int32_t r0 = 0; r0 < grid.rows; r0 += side)
             for (int32_t c0 = 0; c0 < grid.cols; c0 += side) {

@@ -6,6 +6,7 @@
 
 typedef struct qwen_order { /* s2v_frame.own */
     s2v_windows windows;    /* those of a kind side by side */
+    s2v_windows whole;      /* all patches as one */
     int32_t list[];         /* positions, then raster */
 } qwen_order;
 

@@ -101,6 +101,82 @@ void s2v_tower_load_block(s2v_block *b, s2v_loader *l, const s2v_tower *v, int32
     b->down_bias = s2v_loader_get(l, down_bias, i, S2V_USE_VECTOR, n, 1);
 }
 
+void s2v_tower_load_packed(s2v_packed_block *b, s2v_loader *l, const s2v_tower *v, int32_t i,
+                           bool is_swapped, s2v_norm norm, s2v_activation activation)
+{
+    static const char *const qkv[] = { "v.blk.%d.attn_q.weight", "v.blk.%d.attn_k.weight",
+                                       "v.blk.%d.attn_v.weight" };
+    static const char *const qkv_bias[] = { "v.blk.%d.attn_q.bias", "v.blk.%d.attn_k.bias",
+                                            "v.blk.%d.attn_v.bias" };
+    static const char *const out[] = { "v.blk.%d.attn_out.weight" };
+    static const char *const out_bias[] = { "v.blk.%d.attn_out.bias" };
+    const bool is_pair = activation == S2V_SWIGLU;
+    const char *const wide = is_swapped ? "v.blk.%d.ffn_down.weight" : "v.blk.%d.ffn_up.weight";
+    const char *const wide_bias = is_swapped ? "v.blk.%d.ffn_down.bias" : "v.blk.%d.ffn_up.bias";
+    const char *const down = is_swapped ? "v.blk.%d.ffn_up.weight" : "v.blk.%d.ffn_down.weight";
+    const char *const down_bias = is_swapped ? "v.blk.%d.ffn_up.bias" : "v.blk.%d.ffn_down.bias";
+    const char *const up[] = { is_pair ? "v.blk.%d.ffn_gate.weight" : wide, wide };
+    const char *const up_bias[] = { is_pair ? "v.blk.%d.ffn_gate.bias" : wide_bias, wide_bias };
+    const int64_t n = v->n_embd;
+
+    b->qkv = (s2v_linear){ .norm = norm, .eps = v->eps };
+    b->qkv.norm_weight = s2v_loader_get(l, "v.blk.%d.ln1.weight", i, S2V_USE_VECTOR, n, 1);
+    s2v_linear_load(&b->qkv, l, qkv, qkv_bias, 3, i, n, n);
+    b->out = (s2v_linear){ .norm = S2V_NORM_NONE };
+    s2v_linear_load(&b->out, l, out, out_bias, 1, i, n, n);
+    b->up = (s2v_linear){ .norm = norm, .eps = v->eps, .activation = activation };
+    b->up.norm_weight = s2v_loader_get(l, "v.blk.%d.ln2.weight", i, S2V_USE_VECTOR, n, 1);
+    s2v_linear_load(&b->up, l, up, up_bias, 1 + is_pair, i, n, v->n_ff);
+    b->down = (s2v_linear){ .norm = S2V_NORM_NONE };
+    s2v_linear_load(&b->down, l, &down, &down_bias, 1, i, v->n_ff, n);
+    if (norm != S2V_NORM_LAYER) return;
+    b->qkv.norm_bias = s2v_loader_get(l, "v.blk.%d.ln1.bias", i, S2V_USE_VECTOR, n, 1);
+    b->up.norm_bias = s2v_loader_get(l, "v.blk.%d.ln2.bias", i, S2V_USE_VECTOR, n, 1);
+}
+
+struct ggml_tensor *s2v_tower_draw_packed(s2v_graph *graph, const s2v_packed_block *b,
+                                          const s2v_heads *heads, int32_t i, struct ggml_tensor *h,
+                                          struct ggml_tensor *turn, struct ggml_tensor *start,
+                                          struct ggml_tensor *scratch, const s2v_windows *windows,
+                                          s2v_tower_request *request)
+{
+    struct ggml_context *ctx = graph->ctx;
+    struct ggml_tensor *qkv = s2v_node_product(ctx, &b->qkv, h, NULL, scratch);
+    for (int32_t r = 0; r < request->n; r++) {
+        if (request->block[r].block != i) continue;
+        struct ggml_tensor *q = s2v_node_part(ctx, heads, qkv, turn, 0);
+        struct ggml_tensor *k = s2v_node_part(ctx, heads, qkv, turn, 1);
+        struct ggml_tensor *plain_k = turn ? s2v_node_part(ctx, heads, qkv, NULL, 1) : NULL;
+        s2v_tower_show(request, i, windows, q, k, plain_k);
+        s2v_graph_expand(graph, q); /* nothing else of the graph reads them */
+        s2v_graph_expand(graph, k);
+        if (request->block[r].plain_k) s2v_graph_expand(graph, plain_k);
+    }
+    struct ggml_tensor *x = s2v_node_attention(ctx, heads, qkv, turn, start, scratch);
+    h = s2v_node_product(ctx, &b->out, x, h, scratch);
+    x = s2v_node_product(ctx, &b->up, h, NULL, scratch);
+    return s2v_node_product(ctx, &b->down, x, h, scratch);
+}
+
+struct ggml_tensor *s2v_tower_draw_scratch(s2v_graph *graph, const s2v_packed_block *b,
+                                           const s2v_merger *merger, const s2v_heads *heads,
+                                           int32_t n_rows)
+{
+    const s2v_linear *const products[] = { &b->qkv,  &b->out,        &b->up,
+                                           &b->down, &merger->first, &merger->second };
+    return s2v_node_scratch(graph, s2v_tower_scratch(products, 6, heads, n_rows));
+}
+
+void s2v_tower_load_packed_merger(s2v_merger *m, s2v_loader *l, int64_t wide, int64_t hidden,
+                                  int64_t n_out)
+{
+    static const char *const first[] = { "mm.0.weight" }, *const first_bias[] = { "mm.0.bias" };
+    static const char *const second[] = { "mm.2.weight" }, *const second_bias[] = { "mm.2.bias" };
+    m->first.activation = S2V_GELU_ERF;
+    s2v_linear_load(&m->first, l, first, first_bias, 1, -1, wide, hidden);
+    s2v_linear_load(&m->second, l, second, second_bias, 1, -1, hidden, n_out);
+}
+
 void s2v_tower_load_merger(s2v_merger *m, s2v_loader *l, int64_t wide, int64_t hidden,
                            int64_t n_out)
 {

@@ -3,6 +3,7 @@
 #define S2_ENGINE_TOWER_H
 
 #include "engine/vision/arch.h"
+#include "engine/vision/tower_nodes.h"
 
 typedef struct s2v_block { /* an architecture's own block begins with this */
     struct ggml_tensor *norm1, *norm2;
@@ -10,8 +11,13 @@ typedef struct s2v_block { /* an architecture's own block begins with this */
     struct ggml_tensor *up, *down, *up_bias, *down_bias;
 } s2v_block;
 
+typedef struct s2v_packed_block {  /* a block as the tower's own kernels compute it */
+    s2v_linear qkv, out, up, down; /* up: a pair with the gate where the tower has one */
+} s2v_packed_block;
+
 typedef struct s2v_merger { /* two layers, from the tower's rows to the decoder's */
     struct ggml_tensor *mm0, *mm0_bias, *mm2, *mm2_bias;
+    s2v_linear first, second; /* the same, packed; the norm before the first is the tower's */
 } s2v_merger;
 
 /* The keys all mmproj files have: blocks, widths, heads, patch, epsilon, mean and deviation; and
@@ -40,11 +46,30 @@ static inline int32_t s2v_round_up(int32_t n, int32_t unit) { return (n + unit -
 void s2v_tower_load_block(s2v_block *block, s2v_loader *loader, const s2v_tower *tower, int32_t i,
                           bool is_swapped);
 
+/* The same for packed blocks: norms in front of attention and feed-forward part, residuals behind.
+ * norm, activation: of the tower; S2V_SWIGLU: there is a gate. */
+void s2v_tower_load_packed(s2v_packed_block *block, s2v_loader *loader, const s2v_tower *tower,
+                           int32_t i, bool is_swapped, s2v_norm norm, s2v_activation activation);
+
 /* Rows of `wide` values become rows of n_out; erf GELU in between. */
 void s2v_tower_load_merger(s2v_merger *merger, s2v_loader *loader, int64_t wide, int64_t hidden,
                            int64_t n_out);
+void s2v_tower_load_packed_merger(s2v_merger *merger, s2v_loader *loader, int64_t wide,
+                                  int64_t hidden, int64_t n_out);
 struct ggml_tensor *s2v_tower_draw_merger(struct ggml_context *ctx, const s2v_merger *merger,
                                           struct ggml_tensor *h);
+
+/* Block i on packed weights. turn, start: as s2v_node_attention takes them. */
+struct ggml_tensor *s2v_tower_draw_packed(s2v_graph *graph, const s2v_packed_block *block,
+                                          const s2v_heads *heads, int32_t i, struct ggml_tensor *h,
+                                          struct ggml_tensor *turn, struct ggml_tensor *start,
+                                          struct ggml_tensor *scratch, const s2v_windows *windows,
+                                          s2v_tower_request *request);
+
+/* Scratch for blocks like this one and the merger. */
+struct ggml_tensor *s2v_tower_draw_scratch(s2v_graph *graph, const s2v_packed_block *block,
+                                           const s2v_merger *merger, const s2v_heads *heads,
+                                           int32_t n_rows);
 
 typedef struct s2v_levels { /* a byte of each channel as the tower reads it */
     float of[3][256];

@@ -61,7 +61,7 @@ static void slab_add(const slab_job *job)
     }
 }
 
-static void amx_product(const s2v_product *p, s2v_part part, void *scratch)
+static void amx_product(const s2v_product *p, s2v_share part, void *scratch)
 {
     s2v_tile_config before;
     s2v_tiles_enter(&before);

@@ -25,7 +25,7 @@ static bool multiplies(const s2v_kernels *t)
     w.data = memory;
     t->pack(&w, &(s2v_source){ { weight }, 1, S2V_ELEMENT_F32 }, 0, t->n_panels(&w));
     const s2v_product p = { .weights = &w, .x = x, .x_pitch = K, .out = out, .out_pitch = N };
-    t->product(&p, (s2v_part){ 0, M, 0, N }, memory + n_packed);
+    t->product(&p, (s2v_share){ 0, M, 0, N }, memory + n_packed);
     free(memory);
     bool is_right = true;
     for (int i = 0; i < M * N; i++) {

@@ -39,7 +39,7 @@ static void slab_integers(const slab_job *job, int32_t r, int32_t *out)
     _tile_stored(3, out + 16 * PANEL + 16, PANEL * 4);
 }
 
-static void amx_product(const s2v_product *p, s2v_part part, void *scratch)
+static void amx_product(const s2v_product *p, s2v_share part, void *scratch)
 {
     s2v_tile_config before;
     s2v_tiles_enter(&before);

@@ -104,12 +104,12 @@ typedef struct s2v_product {
     ptrdiff_t out_pitch;
 } s2v_product;
 
-/* Rows and columns of the result one call computes: m0 < m1, n0 < n1. n0 is a multiple of
+/* The rows and columns of the result one call computes: m0 < m1, n0 < n1. n0 is a multiple of
  * table->columns. Parts of one product may run at the same time, each with its own scratch; every
  * part packs its own rows, so split rows first. */
-typedef struct s2v_part {
+typedef struct s2v_share {
     int32_t m0, m1, n0, n1;
-} s2v_part;
+} s2v_share;
 
 /* --- attention ------------------------------------------------------------------------------ */
 
@@ -167,7 +167,7 @@ typedef struct s2v_kernels {
     void (*pack)(const s2v_packed *w, const s2v_source *source, int32_t first, int32_t last);
 
     size_t (*product_scratch)(const s2v_packed *w); /* bytes, for each thread */
-    void (*product)(const s2v_product *product, s2v_part part, void *scratch);
+    void (*product)(const s2v_product *product, s2v_share part, void *scratch);
 
     /* The norm alone: out may be x. */
     void (*norm)(const s2v_norm_of *norm, const float *x, int32_t k, float *out);

@@ -210,7 +210,7 @@ static void chunk_add(const s2v_packed *w, const layout *l, const scratch_of *s,
     }
 }
 
-static void product(const s2v_product *p, s2v_part part, void *memory)
+static void product(const s2v_product *p, s2v_share part, void *memory)
 {
     const s2v_packed *w = p->weights;
     const layout l = layout_of(w);

@@ -86,7 +86,7 @@ static float scalar_dot(const float *a, const float *b, int32_t n)
 
 static size_t scalar_product_scratch(const s2v_packed *w) { return (size_t)w->k * sizeof(float); }
 
-static void scalar_product(const s2v_product *p, s2v_part part, void *scratch)
+static void scalar_product(const s2v_product *p, s2v_share part, void *scratch)
 {
     const s2v_packed *w = p->weights;
     const float *weights = w->data;

@@ -1,0 +1,68 @@
+/* tower_nodes.h - the tower's own arithmetic (kernels/) as nodes of a ggml graph on the CPU.
+ *
+ * A product is one node: the norm before it, its bias, activation and residual are part of it. Its
+ * weights are packed when the model is loaded and stand in a tensor of bytes, which is an input of
+ * the node: so the scheduler leaves the node where the weights are. What a node reads besides
+ * belongs to the model; threads find their scratch in one more input.
+ */
+#ifndef S2_ENGINE_TOWER_NODES_H
+#define S2_ENGINE_TOWER_NODES_H
+
+#include "engine/model/graph.h"
+#include "engine/model/loader.h"
+#include "engine/vision/arch.h"
+#include "engine/vision/kernels/kernels.h"
+
+typedef struct s2v_linear { /* residual + activation(norm(x) . weights + bias) */
+    const s2v_kernels *kernels;
+    s2v_packed weights;         /* the bytes are in `tensor` */
+    struct ggml_tensor *tensor; /* NULL: not loaded in this form */
+    struct ggml_tensor *bias, *bias_up;
+    s2v_norm norm;
+    int32_t norm_width; /* 0: all inputs are one piece */
+    float eps;
+    struct ggml_tensor *norm_weight, *norm_bias;
+    s2v_activation activation;
+} s2v_linear;
+
+typedef struct s2v_heads { /* how the rows of queries, keys and values (side by side) are read */
+    const s2v_kernels *kernels;
+    int32_t n_heads, dim;
+    float rope_base; /* 0: no rotation */
+} s2v_heads;
+
+/* Ask for the weights of one product: matrices [k, n], two of a pair or up to three below each
+ * other, with their biases. The rest of *out is the caller's. */
+void s2v_linear_load(s2v_linear *out, s2v_loader *loader, const char *const *weight,
+                     const char *const *bias, int32_t n_parts, int32_t layer, int64_t k, int64_t n);
+
+/* Scratch all nodes of a graph share, for attention over at most `n_rows`; `products` end with one
+ * that has no tensor. */
+size_t s2v_tower_scratch(const s2v_linear *const *products, size_t n, const s2v_heads *heads,
+                         int32_t n_rows);
+struct ggml_tensor *s2v_node_scratch(s2v_graph *graph, size_t n_bytes);
+
+/* x: [k, m]. residual: [outputs, m] or NULL. */
+struct ggml_tensor *s2v_node_product(struct ggml_context *ctx, const s2v_linear *linear,
+                                     struct ggml_tensor *x, struct ggml_tensor *residual,
+                                     struct ggml_tensor *scratch);
+
+/* cos, then sin, of each patch: [dim, m]. pos: I32 [4 m], as Qwen2.5-VL has it. */
+struct ggml_tensor *s2v_node_rotation(struct ggml_context *ctx, const s2v_heads *heads,
+                                      struct ggml_tensor *pos);
+
+/* Where the sequences of s2v_node_attention begin: I32, one more than there are windows. `any`: some
+ * tensor of the graph. */
+struct ggml_tensor *s2v_node_starts(struct ggml_context *ctx, struct ggml_tensor *any,
+                                    const s2v_windows *windows);
+
+/* qkv: [3 n_embd, m]; turn: s2v_node_rotation, or NULL; start: s2v_node_starts. */
+struct ggml_tensor *s2v_node_attention(struct ggml_context *ctx, const s2v_heads *heads,
+                                       struct ggml_tensor *qkv, struct ggml_tensor *turn,
+                                       struct ggml_tensor *start, struct ggml_tensor *scratch);
+
+/* Part 0, 1 or 2 of qkv by itself, rotated unless `turn` is NULL: [n_embd, m]. */
+struct ggml_tensor *s2v_node_part(struct ggml_context *ctx, const s2v_heads *heads,
+                                  struct ggml_tensor *qkv, struct ggml_tensor *turn, int part);
+
+#endif /* S2_ENGINE_TOWER_NODES_H */
