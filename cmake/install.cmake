@@ -40,10 +40,12 @@ if(S2_TOOLS)
     file(GLOB archives ${S2_GGML_PREFIX}/lib/libggml*.a)
     file(COPY ${archives} DESTINATION ${PROJECT_BINARY_DIR}/s2vlm)
     file(GLOB archives RELATIVE ${PROJECT_BINARY_DIR} ${PROJECT_BINARY_DIR}/s2vlm/*.a)
-    string(REPLACE ";" "\naddlib " script "open libs2vlm.a;${archives}") # knows no spaces in names
+    # GNU's ar and LLVM's: no spaces in names, and no "open".
+    string(REPLACE ";" "\naddlib " script "create s2vlm.part.a;libs2vlm.a;${archives}")
     file(WRITE ${PROJECT_BINARY_DIR}/s2vlm.mri "${script}\nsave\nend\n")
     add_custom_command(TARGET s2vlm POST_BUILD VERBATIM WORKING_DIRECTORY ${PROJECT_BINARY_DIR}
-      COMMAND sh -c "\"$1\" -M < s2vlm.mri" sh ${CMAKE_AR})
+      COMMAND sh -c "\"$1\" -M < s2vlm.mri" sh ${CMAKE_AR}
+      COMMAND ${CMAKE_COMMAND} -E rename s2vlm.part.a libs2vlm.a)
     if(GGML_OPENMP_ENABLED)
       list(APPEND S2VLM_LIBRARIES ${OpenMP_C_LIB_NAMES})
     endif()
