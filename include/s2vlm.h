@@ -42,6 +42,9 @@ typedef struct s2v_engine_options {
     const char *model_path;         /* text model, GGUF */
     const char *mmproj_path;        /* vision tower and projector, GGUF */
     const char *device;             /* NULL: CPU; else a name of s2v_device_name() */
+    const char *tower;              /* products of the tower: "f32" (NULL, "auto"), "bf16" or "int8" */
+    const char *kernels;            /* NULL: the fastest for that; else a name of s2v_kernels_name(),
+                                       or "ggml" for ggml's own */
     const char *rpc_server;         /* NULL, or host:port of an RPC server to add as a device */
     int32_t gpu_layers;             /* decoder layers on `device`, from the last; -1: all */
     int32_t n_threads;              /* 0: one per core */
@@ -64,9 +67,14 @@ typedef struct s2v_engine_info {                        /* strings live as long 
     int32_t n_vision_blocks, n_vision_embd, patch_size, merge_size;
     uint64_t n_parameters;
     uint64_t model_bytes, weight_bytes;                 /* of the files; of memory held for weights */
+    const char *kernels;            /* of the tower: a name of s2v_kernels_name(), or "ggml" */
 } s2v_engine_info;
 
 void s2v_engine_get_info(const s2v_engine *engine, s2v_engine_info *info);
+
+/* Kernels of the tower this CPU runs, NULL past the end; and the one an engine takes by itself. */
+const char *s2v_kernels_name(size_t index);
+const char *s2v_kernels_usual(void);
 
 /* Devices ggml knows on this machine; NULL past the end. */
 const char *s2v_device_name(size_t index);

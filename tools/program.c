@@ -76,7 +76,10 @@ static int print_version(void)
     const s2p_kernels *kernels;
     for (size_t i = 0; (kernels = s2p_kernels_at(i)); i++)
         s2_buffer_printf(&text, " %s", kernels->name);
-    s2_buffer_printf(&text, ")\n");
+    s2_buffer_printf(&text, ")\ntower:    %s (available:", s2v_kernels_usual());
+    for (size_t i = 0; s2v_kernels_name(i); i++)
+        s2_buffer_printf(&text, " %s", s2v_kernels_name(i));
+    s2_buffer_printf(&text, " ggml)\n");
     const int code = s2_report_print(&text);
     s2_buffer_free(&text);
     return code;

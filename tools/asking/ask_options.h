@@ -14,8 +14,8 @@
 
 typedef struct ask_options {
     /* the model */
-    const char *model, *mmproj, *device, *rpc;
-    int32_t threads, context, batch, gpu_layers, kv_type;
+    const char *model, *mmproj, *device, *rpc, *kernels;
+    int32_t threads, context, batch, gpu_layers, kv_type, tower;
     /* the question */
     s2_list images;
     const char *prompt_file, *system;
@@ -38,6 +38,7 @@ typedef struct ask_options {
 
 /* Words of the choices; NULL past the end. */
 const char *s2_ask_kv_name(size_t index);        /* as s2v_kv_type counts them */
+const char *s2_ask_tower_name(size_t index);     /* auto, f32, bf16, int8 */
 const char *s2_ask_preset_name(size_t index);    /* none, paper */
 const char *s2_ask_structure_name(size_t index); /* source, resized */
 const char *s2_ask_framing_name(size_t index);   /* as s2v_framing counts them */
@@ -64,7 +65,12 @@ const char *s2_ask_framing_name(size_t index);   /* as s2v_framing counts them *
       .fallback = "-1", .group = "Model", .help = "layers on the device, from the last; -1: all",                   \
       S2_ASK_AT(gpu_layers) },                                                                                      \
     { .name = "--rpc", .label = "HOST:PORT", .type = S2_OPTION_TEXT, .group = "Model",                              \
-      .help = "use an RPC server as the device (trusted networks only)", S2_ASK_AT(rpc) }
+      .help = "use an RPC server as the device (trusted networks only)", S2_ASK_AT(rpc) },                          \
+    { .name = "--tower", .label = "TYPE", .type = S2_OPTION_CHOICE, .choice = s2_ask_tower_name,                    \
+      .fallback = "auto", .group = "Model", .help = "numbers the vision tower computes with; auto is f32",          \
+      S2_ASK_AT(tower) },                                                                                           \
+    { .name = "--kernels", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Model",                               \
+      .help = "of the tower, instead of the fastest; 's2prune --version' lists them", S2_ASK_AT(kernels) }
 
 #define S2_ASK_ROWS_QUESTION                                                                               \
     { .name = "--file", .letters = "-f", .label = "FILE", .type = S2_OPTION_FILE, .group = "Question",     \

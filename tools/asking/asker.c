@@ -9,6 +9,7 @@
 #define PAPER_SIDE 672 /* pixels of the paper's input */
 
 S2_WORDS(s2_ask_kv_name, "f16", "f32", "q8_0")
+S2_WORDS(s2_ask_tower_name, "auto", "f32", "bf16", "int8")
 S2_WORDS(s2_ask_preset_name, "none", "paper")
 S2_WORDS(s2_ask_structure_name, "source", "resized")
 S2_WORDS(s2_ask_framing_name, "auto", "base", "anyres", "square")
@@ -133,6 +134,8 @@ s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2
     e.mmproj_path = asker->mmproj;
     e.device = o->device;
     e.rpc_server = o->rpc;
+    e.tower = s2_ask_tower_name((size_t)o->tower);
+    e.kernels = o->kernels;
     e.gpu_layers = o->gpu_layers;
     e.n_threads = o->threads;
     e.note = asker->shows_notes ? show_note : NULL;

@@ -186,7 +186,7 @@ void s2_run_json(const run_job *job, s2_buffer *out)
     const s2v_stats *t = &job->answer.stats;
     const s2a_answer *a = &job->answer;
     json_t *root = json_pack(
-        "{s:s,s:o,s:o,s:s,s:{s:i,s:i,s:i,s:i,s:i,s:i},s:o,s:{s:I,s:I,s:I},s:f,s:o}", "schema",
+        "{s:s,s:o,s:o,s:s,s:{s:i,s:i,s:i,s:i,s:i,s:i},s:o,s:{s:I,s:I,s:I},s:f,s:s,s:o}", "schema",
         "s2prune.run/1", "text", json_string(a->text), "tokens",
         s2_json_of_ints(a->token, (size_t)a->n_tokens), "finish_reason",
         a->is_stopped ? "stop" : "length", "usage", "prompt_tokens", t->prompt_tokens,
@@ -194,7 +194,8 @@ void s2_run_json(const run_job *job, s2_buffer *out)
         t->image_tokens, "completion_tokens", a->n_tokens, "cached_tokens", t->cached_tokens,
         "timings", timings_of(job), "kv", "visual_bytes", (json_int_t)t->kv_visual_bytes,
         "visual_bytes_paper", (json_int_t)t->kv_visual_bytes_paper, "total_bytes",
-        (json_int_t)t->kv_total_bytes, "flops", t->flops, "prune", prune_of(job));
+        (json_int_t)t->kv_total_bytes, "flops", t->flops, "tower_kernels", job->asker.info.kernels,
+        "prune", prune_of(job));
     if (!root || s2_json_write(root, 9, out) != S2P_OK) out->status = S2P_ENOMEM;
     s2_buffer_append(out, "\n", 1);
     json_decref(root);

@@ -88,6 +88,53 @@ static s2p_status load_weights(s2v_engine *engine, int32_t gpu_layers, s2p_error
     return S2P_OK;
 }
 
+static const char *const precisions[] = {
+    [S2V_PRECISION_F32] = "f32", [S2V_PRECISION_BF16] = "bf16", [S2V_PRECISION_INT8] = "int8"
+};
+
+const char *s2v_kernels_name(size_t index)
+{
+    const s2v_kernels *kernels = s2v_kernels_at(index);
+    return kernels ? kernels->name : NULL;
+}
+
+/* Where there is nothing better than plain C, ggml's products are. */
+static const s2v_kernels *fastest_kernels(s2v_precision precision)
+{
+    const s2v_kernels *kernels = s2v_kernels_choose(precision);
+    return kernels == s2v_kernels_at(0) ? NULL : kernels;
+}
+
+const char *s2v_kernels_usual(void)
+{
+    const s2v_kernels *kernels = fastest_kernels(S2V_PRECISION_F32);
+    return kernels ? kernels->name : "ggml";
+}
+
+static s2p_status choose_kernels(s2v_engine *engine, const s2v_engine_options *options,
+                                 s2p_error *error)
+{
+    s2v_precision precision = S2V_PRECISION_F32;
+    if (options->tower && strcmp(options->tower, "auto") != 0) {
+        while (precision <= S2V_PRECISION_INT8 &&
+               strcmp(options->tower, precisions[precision]) != 0)
+            precision++;
+        if (precision > S2V_PRECISION_INT8)
+            return s2_fail(error, S2P_EINVAL,
+                           "the tower computes in f32, bf16 or int8, not '%.40s'", options->tower);
+    }
+    engine->kernels = fastest_kernels(precision);
+    if (!options->kernels) return S2P_OK;
+    engine->kernels = s2v_kernels_find(options->kernels);
+    if (engine->kernels || strcmp(options->kernels, "ggml") == 0) return S2P_OK;
+    char known[160] = "";
+    for (size_t i = 0, n = 0; s2v_kernels_name(i) && n < sizeof known; i++)
+        n += (size_t)snprintf(known + n, sizeof known - n, "%s, ", s2v_kernels_name(i));
+    return s2_fail(error, S2P_EUNSUPPORTED,
+                   "no kernels '%.40s' of the tower run on this machine; there are %sggml",
+                   options->kernels, known);
+}
+
 static s2p_status open_engine(s2v_engine *engine, const s2v_engine_options *options,
                               s2p_error *error)
 {
@@ -99,7 +146,7 @@ static s2p_status open_engine(s2v_engine *engine, const s2v_engine_options *opti
     TRY(s2v_tokenizer_create(&engine->tokenizer, engine->text, error));
     TRY(s2v_devices_open(&engine->devices, options->device, options->rpc_server, options->n_threads,
                          error));
-    engine->kernels = s2v_kernels_choose(S2V_PRECISION_F32);
+    TRY(choose_kernels(engine, options, error));
     const bool has_device = engine->devices.main != engine->devices.cpu;
     TRY(load_weights(engine, has_device ? options->gpu_layers : 0, error));
     count_parameters(engine);
@@ -119,6 +166,7 @@ s2p_status s2v_engine_open(s2v_engine **out, const s2v_engine_options *options, 
     const s2p_status st = open_engine(engine, options, error);
     engine->options.model_path = engine->options.mmproj_path = NULL; /* were borrowed */
     engine->options.device = engine->options.rpc_server = NULL;
+    engine->options.tower = engine->options.kernels = NULL;
     if (st != S2P_OK) {
         s2v_engine_close(engine);
         return st;
@@ -147,6 +195,7 @@ void s2v_engine_get_info(const s2v_engine *engine, s2v_engine_info *info)
         .architecture = engine->model.arch->name,
         .device = ggml_backend_dev_name(engine->devices.main),
         .template_name = engine->model.arch->chat_format,
+        .kernels = engine->kernels ? engine->kernels->name : "ggml",
         .n_layers = p->n_layers,
         .n_embd = p->n_embd,
         .n_heads = p->n_heads,
