@@ -464,7 +464,8 @@ static void check_remembered(const question *q, s2v_keep keep_picture)
 static void remembered_pictures_serve_watchers(void **unused)
 {
     (void)unused;
-    for (int keep_picture = 1; keep_picture <= 2; keep_picture++) {
+    for (s2v_keep keep_picture = S2V_KEEP_ROWS; keep_picture <= S2V_KEEP_ATTENTION;
+         keep_picture++) {
         write_qwen(TINY_BLOCKS);
         question q = qwen_question();
         check_remembered(&q, keep_picture);
