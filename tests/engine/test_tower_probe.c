@@ -112,7 +112,7 @@ typedef struct scene { /* a picture in front of a tower */
     int32_t n_tokens;
 } scene;
 
-static scene *open_scene(const question *q, int32_t n_threads, int keep_picture)
+static scene *open_scene(const question *q, int32_t n_threads, s2v_keep keep_picture)
 {
     static scene memory[2];
     static int next;
@@ -426,7 +426,7 @@ static int32_t count_runs(scene *c, bool is_watched)
     return last.n_calls > 0;
 }
 
-static void check_remembered(const question *q, int keep_picture)
+static void check_remembered(const question *q, s2v_keep keep_picture)
 {
     static float rows[MAX_TOKENS * TINY_WIDTH], attn[MAX_TOKENS], key[MAX_TOKENS * MAX_HEAD];
     scene *c = open_scene(q, 2, keep_picture);
@@ -464,7 +464,8 @@ static void check_remembered(const question *q, int keep_picture)
 static void remembered_pictures_serve_watchers(void **unused)
 {
     (void)unused;
-    for (int keep_picture = 1; keep_picture <= 2; keep_picture++) {
+    for (s2v_keep keep_picture = S2V_KEEP_ROWS; keep_picture <= S2V_KEEP_ATTENTION;
+         keep_picture++) {
         write_qwen(TINY_BLOCKS);
         question q = qwen_question();
         check_remembered(&q, keep_picture);
