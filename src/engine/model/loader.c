@@ -9,6 +9,7 @@
 
 #include "base/checked.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -444,17 +445,50 @@ static s2p_status map_group(s2v_loader *loader, group *g)
     return S2P_OK;
 }
 
+#define MAX_PACKERS 16
+
+typedef struct packer { /* panels [first, last) of one matrix */
+    const s2v_kernels *kernels;
+    const s2v_packed *packed;
+    const s2v_source *source;
+    int32_t first, last;
+} packer;
+
+static void *pack_panels(void *user)
+{
+    const packer *p = user;
+    p->kernels->pack(p->packed, p->source, p->first, p->last);
+    return NULL;
+}
+
+/* A thread that cannot be had leaves its panels to this one. */
+static void pack_item(const item *it, int32_t n_threads)
+{
+    const s2v_gguf_tensor *const part[3] = { it->source, it->second, it->third };
+    s2v_packed packed = it->packed;
+    s2v_source source = { .n_parts = packed.n_parts, .type = packed_type(it->source) };
+    for (int i = 0; i < packed.n_parts; i++) source.part[i] = part[i]->data;
+    packed.data = s2v_packed_data(it->tensor);
+    const int32_t n = it->kernels->n_panels(&packed);
+    if (n_threads > MAX_PACKERS) n_threads = MAX_PACKERS;
+    packer share[MAX_PACKERS];
+    pthread_t thread[MAX_PACKERS];
+    bool is_running[MAX_PACKERS] = { false };
+    for (int32_t i = n_threads - 1; i >= 0; i--) {
+        share[i] = (packer){ it->kernels, &packed, &source, (int32_t)((int64_t)n * i / n_threads),
+                             (int32_t)((int64_t)n * (i + 1) / n_threads) };
+        if (i > 0) is_running[i] = pthread_create(&thread[i], NULL, pack_panels, &share[i]) == 0;
+        if (!is_running[i]) (void)pack_panels(&share[i]);
+    }
+    for (int32_t i = 1; i < n_threads; i++)
+        if (is_running[i]) (void)pthread_join(thread[i], NULL);
+}
+
 static s2p_status set_item(s2v_loader *loader, const item *it)
 {
     const size_t n = ggml_nbytes(it->tensor);
     if (it->kernels) {
-        s2v_packed packed = it->packed;
-        packed.data = s2v_packed_data(it->tensor);
-        s2v_source source = { .n_parts = packed.n_parts, .type = packed_type(it->source) };
-        source.part[0] = it->source->data;
-        if (it->second) source.part[1] = it->second->data;
-        if (it->third) source.part[2] = it->third->data;
-        it->kernels->pack(&packed, &source, 0, it->kernels->n_panels(&packed));
+        pack_item(it, loader->devices->n_threads);
         return S2P_OK;
     }
     if (!it->fill) {
