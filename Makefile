@@ -3,7 +3,7 @@ BUILD   ?= build
 JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX  ?= /usr/local
 
-.PHONY: all demo test test-sanitize test-long bench bench-engine bench-convert bench-methods fuzz install format lint clean
+.PHONY: all demo test test-sanitize test-long bench bench-engine bench-tower bench-convert bench-methods fuzz install format lint clean
 
 all: ## build only
 	@scripts/setup build
@@ -35,6 +35,12 @@ bench-engine: all ## the engine beside llama.cpp's (builds the peer and a 3 GB m
 	@scripts/setup bench
 	@bench/engine $(BUILD)/s2prune
 
+bench-tower: ## the vision tower's kernels beside ggml's products and the machine's peak
+	@scripts/setup build
+	@scripts/configure $(BUILD)-tower -DS2_TESTS=OFF -DS2_BENCH=ON $(FLAGS)
+	@cmake --build $(BUILD)-tower -j $(JOBS) --target bench_tower_kernels
+	@OMP_WAIT_POLICY=passive $(BUILD)-tower/bench/bench_tower_kernels bench/results/tower_kernels.csv 9
+
 bench-convert: all ## convert and quantize beside llama.cpp's tools (25 GB on disk while it runs, about 25 minutes)
 	@bench/convert $(BUILD)/s2prune
 
@@ -57,4 +63,4 @@ lint: all ## what the compiler does not say: the rules of the test `lint`, and c
 	@scripts/lint --deep $(BUILD)
 
 clean:
-	@cmake -E rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-fuzz $(BUILD)-bench
+	@cmake -E rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-fuzz $(BUILD)-bench $(BUILD)-tower

@@ -7,12 +7,13 @@
 
 #define PEAK_GFLOP (2e6 * 12 * 16 * 1e-9) /* of one call */
 
+/* clang-format off */
 #define PEAK_OP(register, i) "vfmadd231ps %%" register "14,%%" register "15,%%" register #i "\n"
-#define PEAK_TWELVE(r)                                                                  \
-    PEAK_OP(r, 0)                                                                       \
-    PEAK_OP(r, 1)                                                                       \
-    PEAK_OP(r, 2) PEAK_OP(r, 3) PEAK_OP(r, 4) PEAK_OP(r, 5) PEAK_OP(r, 6) PEAK_OP(r, 7) \
-        PEAK_OP(r, 8) PEAK_OP(r, 9) PEAK_OP(r, 10) PEAK_OP(r, 11)
+#define PEAK_TWELVE(r)                                                        \
+    PEAK_OP(r, 0) PEAK_OP(r, 1) PEAK_OP(r, 2) PEAK_OP(r, 3) PEAK_OP(r, 4)     \
+    PEAK_OP(r, 5) PEAK_OP(r, 6) PEAK_OP(r, 7) PEAK_OP(r, 8) PEAK_OP(r, 9)     \
+    PEAK_OP(r, 10) PEAK_OP(r, 11)
+/* clang-format on */
 
 /* Twelve chains hide the latency; 512 bits count twice, so half the turns do the same work. */
 static inline void peak_f32(void)
