@@ -102,7 +102,7 @@ const char *s2v_kernels_name(size_t index)
 static const s2v_kernels *fastest_kernels(s2v_precision precision)
 {
     const s2v_kernels *kernels = s2v_kernels_choose(precision);
-    return kernels == s2v_kernels_at(0) ? NULL : kernels;
+    return strcmp(kernels->name, "scalar") == 0 ? NULL : kernels;
 }
 
 const char *s2v_kernels_usual(void)

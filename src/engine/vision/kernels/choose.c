@@ -37,8 +37,9 @@ static bool multiplies(const s2v_kernels *t)
 }
 #endif
 
-/* Every table that runs here, slowest first within a precision; returns how many. */
-static size_t list_tables(const s2v_kernels *table[MAX_TABLES])
+/* Every table that runs here, slowest first within a precision; returns how many. Tiles are tried
+ * only where more than float32 is asked for. */
+static size_t list_tables(s2v_precision highest, const s2v_kernels *table[MAX_TABLES])
 {
     const s2v_cpu cpu = s2v_cpu_detect();
     size_t n = 0;
@@ -46,6 +47,7 @@ static size_t list_tables(const s2v_kernels *table[MAX_TABLES])
 #if defined(S2V_X86_KERNELS)
     if (cpu.avx2) table[n++] = &s2v_kernels_avx2;
     if (cpu.avx512) table[n++] = &s2v_kernels_avx512;
+    if (highest == S2V_PRECISION_F32) return n;
     if (cpu.avx512_bf16) table[n++] = &s2v_kernels_avx512_bf16;
     if (cpu.amx_bf16 && multiplies(&s2v_kernels_amx_bf16)) table[n++] = &s2v_kernels_amx_bf16;
     if (cpu.avx2) table[n++] = &s2v_kernels_avx2_int8;
@@ -54,10 +56,11 @@ static size_t list_tables(const s2v_kernels *table[MAX_TABLES])
     if (cpu.amx_int8 && multiplies(&s2v_kernels_amx_int8)) table[n++] = &s2v_kernels_amx_int8;
 #elif defined(S2V_NEON_KERNELS)
     if (cpu.neon) table[n++] = &s2v_kernels_neon;
+    if (highest == S2V_PRECISION_F32) return n;
     if (cpu.neon_bf16) table[n++] = &s2v_kernels_neon_bf16;
     if (cpu.neon_i8mm) table[n++] = &s2v_kernels_neon_int8;
 #else
-    (void)cpu;
+    (void)cpu, (void)highest;
 #endif
     return n;
 }
@@ -65,13 +68,13 @@ static size_t list_tables(const s2v_kernels *table[MAX_TABLES])
 const s2v_kernels *s2v_kernels_at(size_t index)
 {
     const s2v_kernels *table[MAX_TABLES];
-    return index < list_tables(table) ? table[index] : NULL;
+    return index < list_tables(S2V_PRECISION_INT8, table) ? table[index] : NULL;
 }
 
 const s2v_kernels *s2v_kernels_choose(s2v_precision precision)
 {
     const s2v_kernels *table[MAX_TABLES], *best = NULL;
-    const size_t n = list_tables(table);
+    const size_t n = list_tables(precision, table);
     for (int wanted = (int)precision; !best; wanted--)
         for (size_t i = 0; i < n; i++)
             if ((int)table[i]->precision == wanted) best = table[i];
@@ -81,7 +84,7 @@ const s2v_kernels *s2v_kernels_choose(s2v_precision precision)
 const s2v_kernels *s2v_kernels_find(const char *name)
 {
     const s2v_kernels *table[MAX_TABLES];
-    const size_t n = list_tables(table);
+    const size_t n = list_tables(S2V_PRECISION_INT8, table);
     for (size_t i = 0; i < n; i++)
         if (strcmp(table[i]->name, name) == 0) return table[i];
     return NULL;
