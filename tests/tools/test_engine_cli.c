@@ -259,6 +259,7 @@ static void check_fields(const json_t *root)
         { "kv.visual_bytes_paper", JSON_INTEGER },
         { "kv.total_bytes", JSON_INTEGER },
         { "flops", JSON_REAL },
+        { "timings.tower", JSON_STRING },
         { "prune.method", JSON_STRING },
         { "prune.mode", JSON_STRING },
         { "prune.budget", JSON_INTEGER },
@@ -272,7 +273,7 @@ static void check_fields(const json_t *root)
     }
     assert_int_equal(json_object_size(root), 9);
     assert_int_equal(json_object_size(json_object_get(root, "usage")), 6);
-    assert_int_equal(json_object_size(json_object_get(root, "timings")), 9);
+    assert_int_equal(json_object_size(json_object_get(root, "timings")), 10);
     static const char *const region[] = {
         "r0", "r1", "c0", "c1", "y0", "y1", "x0", "x1", "budget"
     };

@@ -174,11 +174,11 @@ static json_t *prune_of(const run_job *job)
 static json_t *timings_of(const run_job *job)
 {
     const s2v_stats *t = &job->answer.stats;
-    return json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "image_ms", t->image_ms, "vision_ms",
-                     t->vision_ms, "layer0_ms", t->layer0_ms, "probe_ms", t->probe_ms, "select_ms",
-                     t->select_ms, "layers_ms", t->layers_ms, "prompt_ms", t->prompt_ms,
-                     "predicted_ms", job->answer.generate_ms, "predicted_per_second",
-                     s2a_tokens_per_second(&job->answer));
+    return json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:s}", "image_ms", t->image_ms,
+                     "vision_ms", t->vision_ms, "layer0_ms", t->layer0_ms, "probe_ms", t->probe_ms,
+                     "select_ms", t->select_ms, "layers_ms", t->layers_ms, "prompt_ms",
+                     t->prompt_ms, "predicted_ms", job->answer.generate_ms, "predicted_per_second",
+                     s2a_tokens_per_second(&job->answer), "tower", job->asker.info.kernels);
 }
 
 void s2_run_json(const run_job *job, s2_buffer *out)
@@ -186,7 +186,7 @@ void s2_run_json(const run_job *job, s2_buffer *out)
     const s2v_stats *t = &job->answer.stats;
     const s2a_answer *a = &job->answer;
     json_t *root = json_pack(
-        "{s:s,s:o,s:o,s:s,s:{s:i,s:i,s:i,s:i,s:i,s:i},s:o,s:{s:I,s:I,s:I},s:f,s:s,s:o}", "schema",
+        "{s:s,s:o,s:o,s:s,s:{s:i,s:i,s:i,s:i,s:i,s:i},s:o,s:{s:I,s:I,s:I},s:f,s:o}", "schema",
         "s2prune.run/1", "text", json_string(a->text), "tokens",
         s2_json_of_ints(a->token, (size_t)a->n_tokens), "finish_reason",
         a->is_stopped ? "stop" : "length", "usage", "prompt_tokens", t->prompt_tokens,
