@@ -194,8 +194,7 @@ void s2_run_json(const run_job *job, s2_buffer *out)
         t->image_tokens, "completion_tokens", a->n_tokens, "cached_tokens", t->cached_tokens,
         "timings", timings_of(job), "kv", "visual_bytes", (json_int_t)t->kv_visual_bytes,
         "visual_bytes_paper", (json_int_t)t->kv_visual_bytes_paper, "total_bytes",
-        (json_int_t)t->kv_total_bytes, "flops", t->flops, "tower_kernels", job->asker.info.kernels,
-        "prune", prune_of(job));
+        (json_int_t)t->kv_total_bytes, "flops", t->flops, "prune", prune_of(job));
     if (!root || s2_json_write(root, 9, out) != S2P_OK) out->status = S2P_ENOMEM;
     s2_buffer_append(out, "\n", 1);
     json_decref(root);
