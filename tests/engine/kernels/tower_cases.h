@@ -23,7 +23,8 @@
 
 #define UNIT 0x1p-24
 
-static inline const char *broken_promise(const s2v_kernels *t, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static inline const char *
+broken_promise(const s2v_kernels *t, const char *format, ...)
 {
     static char text[300];
     va_list arguments;
