@@ -135,6 +135,38 @@ static void names_are_checked(void **state)
     s2v_engine_close(engine);
 }
 
+static char said[256];
+
+static void keep_note(const char *text, void *user)
+{
+    (void)user;
+    (void)snprintf(said, sizeof said, "%s", text);
+}
+
+/* A tower of mixed types is ggml's: the info says so, a name is refused, another precision noted. */
+static void other_towers_are_named(void **state)
+{
+    (void)state;
+    tiny_write_plain(folder);
+    tiny_find_tensor(&tiny_mmproj_file, "v.blk.0.attn_k.weight")->type = GGML_TYPE_F16;
+    tiny_write_pair(folder, "mixed", &tiny_text_file, &tiny_mmproj_file);
+    s2v_engine *engine;
+    s2p_error error = { S2P_OK, "" };
+    s2v_engine_info info;
+    s2v_engine_options options = tiny_options();
+    options.note = keep_note;
+    options.tower = "int8";
+    said[0] = '\0';
+    CHECK_CASE(s2v_engine_open(&engine, &options, &error) == S2P_OK, "%s", error.message);
+    s2v_engine_get_info(engine, &info);
+    assert_string_equal(info.kernels, "ggml");
+    assert_non_null(strstr(said, "int8"));
+    s2v_engine_close(engine);
+    options.kernels = "scalar";
+    assert_int_equal(s2v_engine_open(&engine, &options, &error), S2P_EUNSUPPORTED);
+    assert_non_null(strstr(error.message, "'scalar'"));
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) return 2;
@@ -143,6 +175,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(qwen_equals_ggml),
         cmocka_unit_test(llava_equals_ggml),
         cmocka_unit_test(names_are_checked),
+        cmocka_unit_test(other_towers_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

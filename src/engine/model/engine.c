@@ -67,12 +67,13 @@ static void count_parameters(s2v_engine *engine)
         }
 }
 
-static s2p_status load_weights(s2v_engine *engine, int32_t gpu_layers, s2p_error *error)
+static s2p_status load_weights(s2v_engine *engine, const s2v_kernels *kernels, int32_t gpu_layers,
+                               s2p_error *error)
 {
     s2v_loader loader;
     s2p_status st = s2v_loader_init(&loader, &engine->devices, error);
     if (st != S2P_OK) return st;
-    loader.kernels = engine->kernels;
+    loader.kernels = kernels;
     st = engine->model.arch->load(&engine->model, &loader, engine->text, engine->mmproj, gpu_layers,
                                   error);
     if (st == S2P_OK) st = check_weights_fit(engine, s2v_loader_bytes(&loader), error);
@@ -111,28 +112,50 @@ const char *s2v_kernels_usual(void)
     return kernels ? kernels->name : "ggml";
 }
 
-static s2p_status choose_kernels(s2v_engine *engine, const s2v_engine_options *options,
-                                 s2p_error *error)
+static s2p_status choose_kernels(const s2v_engine_options *options, s2v_precision *precision,
+                                 const s2v_kernels **out, s2p_error *error)
 {
-    s2v_precision precision = S2V_PRECISION_F32;
+    *precision = S2V_PRECISION_F32;
     if (options->tower && strcmp(options->tower, "auto") != 0) {
-        while (precision <= S2V_PRECISION_INT8 &&
-               strcmp(options->tower, precisions[precision]) != 0)
-            precision++;
-        if (precision > S2V_PRECISION_INT8)
+        while (*precision <= S2V_PRECISION_INT8 &&
+               strcmp(options->tower, precisions[*precision]) != 0)
+            ++*precision;
+        if (*precision > S2V_PRECISION_INT8)
             return s2_fail(error, S2P_EINVAL,
                            "the tower computes in f32, bf16 or int8, not '%.40s'", options->tower);
     }
-    engine->kernels = fastest_kernels(precision);
+    *out = fastest_kernels(*precision);
     if (!options->kernels) return S2P_OK;
-    engine->kernels = s2v_kernels_find(options->kernels);
-    if (engine->kernels || strcmp(options->kernels, "ggml") == 0) return S2P_OK;
+    *out = s2v_kernels_find(options->kernels);
+    if (*out || strcmp(options->kernels, "ggml") == 0) return S2P_OK;
     char known[160] = "";
     for (size_t i = 0, n = 0; s2v_kernels_name(i) && n < sizeof known; i++)
         n += (size_t)snprintf(known + n, sizeof known - n, "%s, ", s2v_kernels_name(i));
     return s2_fail(error, S2P_EUNSUPPORTED,
                    "no kernels '%.40s' of the tower run on this machine; there are %sggml",
                    options->kernels, known);
+}
+
+/* Asked for by name and not possible is an error; another precision than asked for is said. */
+static s2p_status check_tower(const s2v_engine *engine, const s2v_engine_options *options,
+                              s2v_precision precision, s2p_error *error)
+{
+    const s2v_kernels *used = engine->model.tower.kernels;
+    if (options->kernels && !used && strcmp(options->kernels, "ggml") != 0)
+        return s2_fail(
+            error, S2P_EUNSUPPORTED,
+            "kernels '%.40s' want the matrices of the mmproj in one of F32, F16 and BF16; "
+            "these are mixed or quantised, and run on ggml's operators only",
+            options->kernels);
+    if (options->kernels || precision == S2V_PRECISION_F32 ||
+        (used && used->precision == precision) || !options->note)
+        return S2P_OK;
+    char text[160];
+    (void)snprintf(text, sizeof text, "the tower does not compute in %s: %s", precisions[precision],
+                   used ? "this machine has no unit for it, f32 is used"
+                        : "its weights are mixed or quantised, and run on ggml's operators");
+    options->note(text, options->user);
+    return S2P_OK;
 }
 
 static s2p_status open_engine(s2v_engine *engine, const s2v_engine_options *options,
@@ -146,9 +169,12 @@ static s2p_status open_engine(s2v_engine *engine, const s2v_engine_options *opti
     TRY(s2v_tokenizer_create(&engine->tokenizer, engine->text, error));
     TRY(s2v_devices_open(&engine->devices, options->device, options->rpc_server, options->n_threads,
                          error));
-    TRY(choose_kernels(engine, options, error));
+    s2v_precision precision;
+    const s2v_kernels *kernels;
+    TRY(choose_kernels(options, &precision, &kernels, error));
     const bool has_device = engine->devices.main != engine->devices.cpu;
-    TRY(load_weights(engine, has_device ? options->gpu_layers : 0, error));
+    TRY(load_weights(engine, kernels, has_device ? options->gpu_layers : 0, error));
+    TRY(check_tower(engine, options, precision, error));
     count_parameters(engine);
     const s2v_text name = text_key(engine->text, "general.name");
     const size_t n = name.size < sizeof engine->name - 1 ? name.size : sizeof engine->name - 1;
@@ -195,7 +221,7 @@ void s2v_engine_get_info(const s2v_engine *engine, s2v_engine_info *info)
         .architecture = engine->model.arch->name,
         .device = ggml_backend_dev_name(engine->devices.main),
         .template_name = engine->model.arch->chat_format,
-        .kernels = engine->kernels ? engine->kernels->name : "ggml",
+        .kernels = engine->model.tower.kernels ? engine->model.tower.kernels->name : "ggml",
         .n_layers = p->n_layers,
         .n_embd = p->n_embd,
         .n_heads = p->n_heads,

@@ -10,7 +10,6 @@ struct s2v_engine {
     s2v_devices devices;
     s2v_gguf *text, *mmproj; /* mapped weights point into them */
     s2v_weights *weights;
-    const s2v_kernels *kernels; /* of the tower on the CPU; NULL: ggml's */
     s2v_model model;
     s2v_tokenizer *tokenizer;
     char name[128];

@@ -95,18 +95,17 @@ static s2p_status llava_load(s2v_model *model, s2v_loader *l, s2v_gguf *text, s2
     own->pos_embd = s2v_loader_get(l, "v.position_embd.weight", -1, S2V_USE_ROWS, n, n_patches);
     own->heads = (s2v_heads){ l->kernels, v->n_heads, v->head_dim, 0.0f };
     own->whole = (s2v_windows){ .count = { 1 }, .patches = { (int32_t)n_patches } };
-    own->is_packed =
-        s2v_loader_packs(l, "v.blk.") && s2v_loader_packs(l, "mm.") && v->head_dim <= S2V_MAX_HEAD;
-    for (int32_t i = 0; own->is_packed && i < v->n_blocks; i++)
+    v->kernels = s2v_tower_kernels(v, l);
+    for (int32_t i = 0; v->kernels && i < v->n_blocks; i++)
         s2v_tower_load_packed(&own->block[i].packed, l, v, i, is_swapped, S2V_NORM_LAYER,
                               S2V_GELU_TANH);
-    for (int32_t i = 0; !own->is_packed && i < v->n_blocks; i++) {
+    for (int32_t i = 0; !v->kernels && i < v->n_blocks; i++) {
         llava_block *b = &own->block[i];
         s2v_tower_load_block(&b->base, l, v, i, is_swapped);
         b->norm1_bias = s2v_loader_get(l, "v.blk.%d.ln1.bias", i, S2V_USE_VECTOR, n, 1);
         b->norm2_bias = s2v_loader_get(l, "v.blk.%d.ln2.bias", i, S2V_USE_VECTOR, n, 1);
     }
-    if (own->is_packed)
+    if (v->kernels)
         s2v_tower_load_packed_merger(&own->merger, l, n, v->n_out, v->n_out);
     else
         s2v_tower_load_merger(&own->merger, l, n, v->n_out, v->n_out);
@@ -185,7 +184,7 @@ static struct ggml_tensor *llava_vision(s2v_graph *graph, const s2v_model *model
     struct ggml_tensor *pos = own->pos_embd;
     if (pos->type != GGML_TYPE_F32) pos = ggml_cast(ctx, pos, GGML_TYPE_F32);
     h = ggml_add(ctx, s2v_draw_linear(ctx, own->patch_embd, own->patch_bias, h), pos);
-    if (own->is_packed) {
+    if (v->kernels) {
         const s2v_packed_block *first = &own->block[0].packed;
         struct ggml_tensor *scratch =
             s2v_tower_draw_scratch(graph, first, &own->merger, &own->heads, f->n_patches);

@@ -12,7 +12,6 @@ typedef struct llava_block {
 
 typedef struct llava_tower {
     int32_t image, side; /* pixels and tokens per side of a view */
-    bool is_packed;
     s2v_heads heads;
     s2v_windows whole;              /* the patches of a view */
     bool has_tiles;                 /* views of tiles come in OneVision's 36 sizes */

@@ -54,9 +54,8 @@ static s2p_status qwen_load(s2v_model *model, s2v_loader *l, s2v_gguf *text, s2v
     const int64_t wide = n * v->merge * v->merge;
     own->post_norm = s2v_loader_get(l, "v.post_ln.weight", -1, S2V_USE_VECTOR, n, 1);
     own->heads = (s2v_heads){ l->kernels, v->n_heads, v->head_dim, ROPE_BASE };
-    own->is_packed =
-        s2v_loader_packs(l, "v.blk.") && s2v_loader_packs(l, "mm.") && v->head_dim <= S2V_MAX_HEAD;
-    if (own->is_packed) {
+    v->kernels = s2v_tower_kernels(v, l);
+    if (v->kernels) {
         for (int32_t i = 0; i < v->n_blocks; i++)
             s2v_tower_load_packed(&own->block[i].packed, l, v, i, is_swapped, S2V_NORM_RMS,
                                   S2V_SWIGLU);
@@ -178,7 +177,7 @@ static struct ggml_tensor *qwen_vision(s2v_graph *graph, const s2v_model *model,
         s2v_graph_input(graph, GGML_TYPE_I32, f->n_rows, 1, request->raster);
 
     struct ggml_tensor *h = ggml_mul_mat(ctx, own->patch_embd, patches);
-    if (own->is_packed)
+    if (v->kernels)
         return ggml_get_rows(ctx, qwen_packed(graph, model, f, h, pos, request), raster);
     for (int32_t i = 0; i < v->n_blocks; i++) {
         const qwen_block *b = &own->block[i];

@@ -101,6 +101,13 @@ void s2v_tower_load_block(s2v_block *b, s2v_loader *l, const s2v_tower *v, int32
     b->down_bias = s2v_loader_get(l, down_bias, i, S2V_USE_VECTOR, n, 1);
 }
 
+const s2v_kernels *s2v_tower_kernels(const s2v_tower *v, const s2v_loader *l)
+{
+    const bool fits =
+        v->head_dim <= S2V_MAX_HEAD && s2v_loader_packs(l, "v.blk.") && s2v_loader_packs(l, "mm.");
+    return fits ? l->kernels : NULL;
+}
+
 void s2v_tower_load_packed(s2v_packed_block *b, s2v_loader *l, const s2v_tower *v, int32_t i,
                            bool is_swapped, s2v_norm norm, s2v_activation activation)
 {

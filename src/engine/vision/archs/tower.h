@@ -46,6 +46,9 @@ static inline int32_t s2v_round_up(int32_t n, int32_t unit) { return (n + unit -
 void s2v_tower_load_block(s2v_block *block, s2v_loader *loader, const s2v_tower *tower, int32_t i,
                           bool is_swapped);
 
+/* What the blocks and the merger of this file can be packed for; NULL: not, they are ggml's. */
+const s2v_kernels *s2v_tower_kernels(const s2v_tower *tower, const s2v_loader *loader);
+
 /* The same for packed blocks: norms in front of attention and feed-forward part, residuals behind.
  * norm, activation: of the tower; S2V_SWIGLU: there is a gate. */
 void s2v_tower_load_packed(s2v_packed_block *block, s2v_loader *loader, const s2v_tower *tower,
