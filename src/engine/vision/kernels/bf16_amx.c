@@ -69,30 +69,12 @@ static void amx_product(const s2v_product *p, s2v_share part, void *scratch)
     s2v_tiles_leave(&before);
 }
 
-static size_t amx_attention_scratch(const s2v_attention *a)
-{
-    return s2v_kernels_avx512.attention_scratch(a);
-}
-
-static void amx_attend(const s2v_attention *a, int32_t unit0, int32_t unit1, void *scratch)
-{
-    s2v_kernels_avx512.attend(a, unit0, unit1, scratch);
-}
+#define FLOATS s2v_kernels_avx512
+#include "engine/vision/kernels/narrow_table.h"
 
 const s2v_kernels s2v_kernels_amx_bf16 = {
     .name = "amx-bf16",
     .needs = "AMX TILE, BF16; AVX-512 F, BW, DQ, VL",
     .precision = S2V_PRECISION_BF16,
-    .rows = ROWS,
-    .columns = PANEL,
-    .stored = bf16_stored,
-    .n_panels = product_n_panels,
-    .packed_bytes = product_packed_bytes,
-    .pack = bf16_pack,
-    .product_scratch = product_scratch_bytes,
-    .product = amx_product,
-    .norm = row_norm,
-    .rotate = row_rotate,
-    .attention_scratch = amx_attention_scratch,
-    .attend = amx_attend,
+    NARROW_TABLE(bf16, amx_product),
 };

@@ -19,30 +19,12 @@ S2V_INLINE lanes add_pairs(lanes sum, uint32_t pair, bits weights)
 
 #include "engine/vision/kernels/bf16_loop.h"
 
-static size_t bf16_attention_scratch(const s2v_attention *a)
-{
-    return s2v_kernels_avx512.attention_scratch(a);
-}
-
-static void bf16_attend(const s2v_attention *a, int32_t unit0, int32_t unit1, void *scratch)
-{
-    s2v_kernels_avx512.attend(a, unit0, unit1, scratch);
-}
+#define FLOATS s2v_kernels_avx512
+#include "engine/vision/kernels/narrow_table.h"
 
 const s2v_kernels s2v_kernels_avx512_bf16 = {
     .name = "avx512-bf16",
     .needs = "AVX-512 F, BW, DQ, VL, BF16",
     .precision = S2V_PRECISION_BF16,
-    .rows = ROWS,
-    .columns = PANEL,
-    .stored = bf16_stored,
-    .n_panels = product_n_panels,
-    .packed_bytes = product_packed_bytes,
-    .pack = bf16_pack,
-    .product_scratch = product_scratch_bytes,
-    .product = product,
-    .norm = row_norm,
-    .rotate = row_rotate,
-    .attention_scratch = bf16_attention_scratch,
-    .attend = bf16_attend,
+    NARROW_TABLE(bf16, product),
 };

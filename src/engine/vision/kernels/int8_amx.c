@@ -47,31 +47,13 @@ static void amx_product(const s2v_product *p, s2v_share part, void *scratch)
     s2v_tiles_leave(&before);
 }
 
-static size_t int8_attention_scratch(const s2v_attention *a)
-{
-    return s2v_kernels_avx512.attention_scratch(a);
-}
-
-static void int8_attend(const s2v_attention *a, int32_t unit0, int32_t unit1, void *scratch)
-{
-    s2v_kernels_avx512.attend(a, unit0, unit1, scratch);
-}
+#define FLOATS s2v_kernels_avx512
+#include "engine/vision/kernels/narrow_table.h"
 
 const s2v_kernels s2v_kernels_amx_int8 = {
     .name = "amx-int8",
     .needs = "AMX TILE, INT8; AVX-512 F, BW, DQ, VL",
     .precision = S2V_PRECISION_INT8,
-    .rows = ROWS,
-    .columns = PANEL,
     .block = SLAB * STEP,
-    .stored = int8_stored,
-    .n_panels = product_n_panels,
-    .packed_bytes = product_packed_bytes,
-    .pack = int8_pack,
-    .product_scratch = product_scratch_bytes,
-    .product = amx_product,
-    .norm = row_norm,
-    .rotate = row_rotate,
-    .attention_scratch = int8_attention_scratch,
-    .attend = int8_attend,
+    NARROW_TABLE(int8, amx_product),
 };

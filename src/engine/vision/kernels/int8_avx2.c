@@ -48,31 +48,13 @@ static void slab_integers(const slab_job *job, int32_t r, int32_t *out)
         for (int v = 0; v < 2; v++) store_ints(out + i * PANEL + v * WIDTH, sum[i][v]);
 }
 
-static size_t int8_attention_scratch(const s2v_attention *a)
-{
-    return s2v_kernels_avx2.attention_scratch(a);
-}
-
-static void int8_attend(const s2v_attention *a, int32_t unit0, int32_t unit1, void *scratch)
-{
-    s2v_kernels_avx2.attend(a, unit0, unit1, scratch);
-}
+#define FLOATS s2v_kernels_avx2
+#include "engine/vision/kernels/narrow_table.h"
 
 const s2v_kernels s2v_kernels_avx2_int8 = {
     .name = "avx2-int8",
     .needs = "AVX2, FMA, F16C",
     .precision = S2V_PRECISION_INT8,
-    .rows = ROWS,
-    .columns = PANEL,
     .block = SLAB * STEP,
-    .stored = int8_stored,
-    .n_panels = product_n_panels,
-    .packed_bytes = product_packed_bytes,
-    .pack = int8_pack,
-    .product_scratch = product_scratch_bytes,
-    .product = product,
-    .norm = row_norm,
-    .rotate = row_rotate,
-    .attention_scratch = int8_attention_scratch,
-    .attend = int8_attend,
+    NARROW_TABLE(int8, product),
 };
