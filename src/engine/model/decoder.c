@@ -2,7 +2,8 @@
  *
  * RMSNorm, grouped-query attention with biases, (M-)RoPE, fused attention over the
  * cache, SwiGLU. Keys and values go into the cache before attention reads it: the
- * copies are expanded into the graph first, and ggml runs nodes in that order.
+ * copies are expanded into the graph first, and ggml runs nodes in that order. Where the
+ * cache rounds them and a method looks on, attention reads them before it does.
  */
 #include "engine/model/decoder.h"
 
@@ -47,6 +48,23 @@ static struct ggml_tensor *last_column(struct ggml_context *ctx, struct ggml_ten
     return ggml_view_2d(ctx, x, x->ne[0], 1, x->nb[1], (size_t)(x->ne[1] - 1) * x->nb[1]);
 }
 
+/* Put the rows' keys and values behind n_past slots, and see to which slots they attend. */
+static void draw_slots(s2v_graph *graph, const s2v_decoder_params *p, struct ggml_tensor *cache[2],
+                       int32_t n_past, const s2v_span *span, struct ggml_tensor *own[2],
+                       struct ggml_tensor *seen[2])
+{
+    struct ggml_context *ctx = graph->ctx;
+    struct ggml_tensor *const held[2] = { span->k, span->v };
+    for (int i = 0; i < 2; i++) {
+        s2v_graph_expand(graph, ggml_cpy(ctx, own[i], s2v_kv_rows(ctx, cache[i], n_past, span->n)));
+        struct ggml_tensor *from = cache[i];
+        if (span->is_unrounded) from = held[i] ? held[i] : own[i];
+        if (span->is_unrounded && held[i])
+            s2v_graph_expand(graph, ggml_cpy(ctx, own[i], s2v_kv_rows(ctx, from, n_past, span->n)));
+        seen[i] = s2v_draw_cached(ctx, p, from, n_past + span->n);
+    }
+}
+
 /* Attention of one layer; `n_out` rows come out: all of them, or the last. */
 static struct ggml_tensor *draw_attention(s2v_graph *graph, const s2v_decoder_params *p,
                                           const s2v_layer *layer, struct ggml_tensor *k_cache,
@@ -60,8 +78,9 @@ static struct ggml_tensor *draw_attention(s2v_graph *graph, const s2v_decoder_pa
     struct ggml_tensor *v = s2v_draw_linear(ctx, layer->v, layer->v_bias, x);
     k = s2v_draw_rope(ctx, p, k, span->pos);
     k = ggml_reshape_2d(ctx, k, width, n);
-    s2v_graph_expand(graph, ggml_cpy(ctx, k, s2v_kv_rows(ctx, k_cache, n_past, span->n)));
-    s2v_graph_expand(graph, ggml_cpy(ctx, v, s2v_kv_rows(ctx, v_cache, n_past, span->n)));
+    struct ggml_tensor *seen[2];
+    draw_slots(graph, p, (struct ggml_tensor *[]){ k_cache, v_cache }, n_past, span,
+               (struct ggml_tensor *[]){ k, v }, seen);
 
     /* RoPE needs a row for each position, so q is rotated whole and cut afterwards. */
     struct ggml_tensor *q = s2v_draw_queries(ctx, p, layer, x);
@@ -75,10 +94,8 @@ static struct ggml_tensor *draw_attention(s2v_graph *graph, const s2v_decoder_pa
         n_out = 1;
     }
     q = ggml_permute(ctx, q, 0, 2, 1, 3);
-    struct ggml_tensor *out =
-        ggml_flash_attn_ext(ctx, q, s2v_draw_cached(ctx, p, k_cache, n_past + span->n),
-                            s2v_draw_cached(ctx, p, v_cache, n_past + span->n), mask,
-                            1.0f / sqrtf((float)p->head_dim), 0.0f, 0.0f);
+    struct ggml_tensor *out = ggml_flash_attn_ext(ctx, q, seen[0], seen[1], mask,
+                                                  1.0f / sqrtf((float)p->head_dim), 0.0f, 0.0f);
     out = ggml_reshape_2d(ctx, out, p->n_embd, n_out);
     return ggml_mul_mat(ctx, layer->out, out);
 }

@@ -10,6 +10,9 @@ typedef struct s2v_span {     /* what a run of layers works on */
     struct ggml_tensor *pos;  /* I32: 4 planes of n for M-RoPE, n otherwise */
     struct ggml_tensor *mask; /* F16 [n_past + n, n]; NULL for a single row */
     bool last_row_only;       /* the last layer need not compute the other rows */
+    bool is_unrounded; /* attend to keys and values as they are, not as the cache has them: */
+    struct ggml_tensor *k, *v; /* F32 [n_kv_heads * head_dim, slots], written like the cache; NULL:
+                                  there is nothing before these rows */
 } s2v_span;
 
 /* Token rows [n_embd, n] of the vocabulary. ids: I32 [n]. */

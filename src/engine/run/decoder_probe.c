@@ -207,7 +207,7 @@ static struct ggml_tensor *draw_weights(s2v_session *s, int32_t layer, struct gg
     const s2v_decoder_params *p = &s->engine->model.decoder.p;
     struct ggml_context *ctx = s->graph.ctx;
     const int32_t n_slots = (int32_t)mask->ne[0];
-    struct ggml_tensor *k = s2v_kv_rows(ctx, s->kv.k[layer], 0, n_slots);
+    struct ggml_tensor *k = s2v_kv_rows(ctx, s2v_unrounded_keys(s, layer), 0, n_slots);
     if (k->type != GGML_TYPE_F32) k = ggml_cast(ctx, k, GGML_TYPE_F32);
     q = ggml_reshape_3d(ctx, q, p->head_dim, p->n_heads, q->ne[1]);
     q = ggml_permute(ctx, q, 0, 2, 1, 3);

@@ -3,7 +3,8 @@
  * Long prompts go in chunks: a chunk's rows see the cache of all rows before it,
  * so running all chunks through a range of layers is the same as running the whole
  * prompt at once. Because layers come as a range, pruning can step in between any
- * two.
+ * two. Where a method looks on and the cache rounds, layers whose rows come in several
+ * chunks run one by one (unrounded.h).
  */
 #include "engine/run/layers.h"
 
@@ -44,7 +45,11 @@ static s2p_status run_chunk(s2v_session *s, int32_t first_row, int32_t n, int32_
 {
     s2v_graph *graph = &s->graph;
     const s2v_model *model = &s->engine->model;
-    s2v_span span = { .n = n };
+    s2v_span span = { .n = n, .is_unrounded = s2v_unrounded_row(s, first, first_row) };
+    if (s->unrounded.n_held == first + 1) {
+        span.k = s->unrounded.k;
+        span.v = s->unrounded.v;
+    }
     TRY(s2v_graph_begin(graph, error));
     if (n > 1) TRY(s2v_rows_mask(s, s->kv.n_slots[first], first_row, n, &span.mask, error));
 
@@ -75,6 +80,12 @@ s2p_status s2v_run_layers(s2v_session *s, int32_t first, int32_t last, float *er
         /* A method may have left layers with different numbers of slots in an earlier turn: layers
          * that share a mask run together. */
         for (end = first + 1; end < last && s->kv.n_slots[end] == s->kv.n_slots[first];) end++;
+        if (s2v_unrounded_is_held(s, first)) {
+            end = first + 1;
+            TRY(s2v_unrounded_hold(s, first, error));
+        } else if (first < s->unrounded.n_layers && end > s->unrounded.n_layers) {
+            end = s->unrounded.n_layers;
+        }
         for (int32_t at = 0, n; at < s->rows.n; at += n) {
             const int32_t left = (at < tail ? tail : s->rows.n) - at;
             n = left < s->options.n_batch ? left : s->options.n_batch;

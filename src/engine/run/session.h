@@ -8,6 +8,7 @@
 #include "engine/run/prefix.h"
 #include "engine/run/rows.h"
 #include "engine/run/trace.h"
+#include "engine/run/unrounded.h"
 #include "engine/vision/tower_cache.h"
 #include "text/sample.h"
 
@@ -20,6 +21,7 @@ struct s2v_session {
     s2v_graph graph;
     s2v_kv kv;
     s2v_rows rows;
+    s2v_unrounded unrounded; /* while a method looks on */
 
     s2v_tower_cache
         tower_cache[S2V_MAX_IMAGES]; /* with options.keep_picture, by place in a prompt */

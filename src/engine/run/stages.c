@@ -133,18 +133,21 @@ s2p_status s2v_run_stages(s2v_job *j)
     s2v_session *s = j->s;
     s2v_stats *t = &j->stats;
     int32_t at = 0;
+    s2p_status st = S2P_OK;
     s2v_units_find(j);
     TRY(s2v_units_read(j));
-    for (int32_t i = 0; i < j->method->n_stages; i++) {
+    s2v_unrounded_start(s, j->needs ? j->after[j->method->n_stages - 1] + 1 : 0,
+                        s2p_method_sees_question(j->method, &j->prune->choice));
+    for (int32_t i = 0; st == S2P_OK && i < j->method->n_stages; i++) {
         s2v_readings readings = { .erc = NULL };
-        s2p_status st = S2P_OK;
         const double start = s2_now_ms(), probed = t->probe_ms;
         if (j->after[i] >= 0) st = s2v_readings_take(j, &at, j->after[i], &readings);
         *(i == 0 ? &t->layer0_ms : &t->layers_ms) += s2_now_ms() - start - (t->probe_ms - probed);
         if (st == S2P_OK) st = prune_units(j, i, &readings);
         s2v_readings_free(&readings);
-        if (st != S2P_OK) return st;
     }
+    s2v_unrounded_end(&s->unrounded);
+    if (st != S2P_OK) return st;
     const double start = s2_now_ms();
     TRY(s2v_trace_layers(s, at, s->engine->model.decoder.p.n_layers, NULL, j->error));
     t->layers_ms += s2_now_ms() - start;
