@@ -10,6 +10,7 @@
 #include "verify/golden_text.h"
 #include "verify/verify_ablation.h"
 #include "verify/verify_algo.h"
+#include "verify/verify_authors.h"
 #include "verify/verify_geometry.h"
 #include "verify/verify_merges.h"
 #include "verify/verify_methods.h"
@@ -37,6 +38,7 @@ static const s2_golden_kind kinds[] = {
     { "region_cases", "s2prune", s2_check_region },
     { "cases", "ablation_ref", s2_check_ablation },
     { "golden", "tiny", s2_check_tiny },
+    { "tiny", "authors", s2_check_authors },
     { "cases", "fastv", s2_check_fastv },
     { "cases", "feather", s2_check_feather },
     { "cases", "dart", s2_check_dart },
@@ -101,6 +103,8 @@ static const s2_golden_kind *kind_of_list(const json_t *list)
         return find_kind("ablation_ref", "cases");
     if (json_object_get(first, "budgets") && json_object_get(first, "correct"))
         return find_kind("tiny", "golden");
+    if (json_is_object(json_object_get(first, "kept")) && json_object_get(first, "image"))
+        return find_kind("authors", "tiny");
     return find_kind("s2prune", name);
 }
 

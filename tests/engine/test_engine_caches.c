@@ -1,0 +1,191 @@
+/* test_engine_caches.c - what a method sees does not depend on the type of the cache: every number
+ * it is shown is the same bit for bit, however the prompt is cut; and so is what it keeps when the
+ * pictures come from the prefix.
+ */
+#include "tiny_run.h"
+
+#include "prune/signals.h"
+
+#define MAX_SEEN ((size_t)64 << 20)
+
+static const s2v_kv_type types[] = { S2V_KV_F32, S2V_KV_F16, S2V_KV_Q8_0 };
+
+static const char *folder;
+static s2v_engine *engine;
+
+static int open_engine(void **state)
+{
+    (void)state;
+    tiny_write_plain(folder);
+    engine = tiny_open();
+    return 0;
+}
+
+static int close_engine(void **state)
+{
+    (void)state;
+    s2v_engine_close(engine);
+    return 0;
+}
+
+static question two_pictures(const char *method, int32_t budget)
+{
+    static uint8_t pixels[120 * 160 * 3];
+    question q = one_picture(method, budget);
+    q.raw = "hello <image> aaaa <image> bcd world user";
+    q.image[1] = make_picture(pixels, 120, 160, 9);
+    q.size[1] = (s2v_image_options){ .width = 6 * TINY_TOKEN_SIDE, .height = 8 * TINY_TOKEN_SIDE };
+    q.n_images = 2;
+    return q;
+}
+
+/* Every signal of the view, and what was kept. */
+static void remember(const s2v_choice *choice, void *user)
+{
+    s2_buffer *seen = user;
+    for (size_t id = 0; id < S2P_N_SIGNALS; id++) {
+        const s2p_signal *signal = &choice->view->signal[id];
+        size_t n = signal->data != NULL;
+        for (size_t d = 0; s2p_signal_at(id)->shape[d]; d++) n *= (size_t)signal->shape[d];
+        if (n > 0) s2_buffer_append(seen, signal->data, n * sizeof *signal->data);
+    }
+    int32_t n_kept;
+    const int32_t *kept = s2p_plan_keep(choice->plan, &n_kept);
+    s2_buffer_append(seen, kept, (size_t)n_kept * sizeof *kept);
+}
+
+static void look(s2v_kv_type type, int32_t n_batch, const question *q, s2_buffer *seen)
+{
+    s2v_session_options options = tiny_session_options();
+    options.kv_type = type;
+    options.n_batch = n_batch;
+    s2v_session *session = tiny_session(engine, &options);
+    s2p_error error = { S2P_OK, "" };
+    s2_buffer_init(seen, MAX_SEEN);
+    s2v_session_set_recorder(session, remember, seen);
+    CHECK_CASE(prefill(session, q, NULL, &error) == S2P_OK, "%s", error.message);
+    assert_null(session->unrounded.buffer); /* gone with the prefill */
+    assert_int_equal(session->unrounded.n_layers, 0);
+    assert_int_equal(seen->status, S2P_OK);
+    s2v_session_free(session);
+}
+
+static bool reads_layers(const s2p_method *method)
+{
+    return method->after[method->n_stages - 1] >= 0;
+}
+
+/* In one chunk and in several; the question apart, or all at once where it is short. */
+static void test_methods_see_the_same(void **state)
+{
+    (void)state;
+    static const int32_t batches[] = { 0, 40, 7 };
+    int n = 0;
+    for (size_t m = 0; s2p_method_at(m); m++) {
+        const s2p_method *method = s2p_method_at(m);
+        if (!reads_layers(method)) continue;
+        for (size_t b = 0; b < COUNT_OF(batches); b++) {
+            const question q =
+                b == 1 ? one_picture(method->name, 11) : two_pictures(method->name, 9);
+            s2_buffer exact, seen;
+            look(S2V_KV_F32, batches[b], &q, &exact);
+            assert_true(exact.size > 0);
+            for (size_t t = 1; t < COUNT_OF(types); t++) {
+                look(types[t], batches[b], &q, &seen);
+                CHECK_CASE(seen.size == exact.size &&
+                               memcmp(seen.data, exact.data, exact.size) == 0,
+                           "%s sees something else with cache %d, batch %d", method->name,
+                           (int)types[t], batches[b]);
+                s2_buffer_free(&seen);
+            }
+            s2_buffer_free(&exact);
+            n++;
+        }
+    }
+    assert_true(n >= 3 * 9);
+}
+
+/* Selectors that ask the question as well. */
+static void test_selectors_see_the_same(void **state)
+{
+    (void)state;
+    static const char *const selectors[] = { "erc", "norm", "query-all", "query-last" };
+    for (size_t i = 0; i < COUNT_OF(selectors); i++) {
+        question q = two_pictures("s2prune", 12);
+        q.prune.choice.selector = selectors[i];
+        s2_buffer exact, seen;
+        look(S2V_KV_F32, 0, &q, &exact);
+        for (size_t t = 1; t < COUNT_OF(types); t++) {
+            look(types[t], 0, &q, &seen);
+            CHECK_CASE(seen.size == exact.size && memcmp(seen.data, exact.data, exact.size) == 0,
+                       "%s sees something else with cache %d", selectors[i], (int)types[t]);
+            s2_buffer_free(&seen);
+        }
+        s2_buffer_free(&exact);
+    }
+}
+
+/* Asked again, the pictures come from the prefix: the same tokens, with each type. */
+static void test_prefix_keeps_the_same(void **state)
+{
+    (void)state;
+    static answer first, again, exact;
+    for (size_t t = 0; t < COUNT_OF(types); t++) {
+        s2v_session_options options = tiny_session_options();
+        options.kv_type = types[t];
+        options.keep_prefix = 1;
+        s2v_session *session = tiny_session(engine, &options);
+        question q = two_pictures("s2prune", 12);
+        prefill_only(session, &q, &first);
+        s2v_session_reset(session);
+        q.raw = "hello <image> aaaa <image> user user bcd";
+        prefill_only(session, &q, &again);
+        assert_true(again.stats.cached_tokens > 0);
+        if (t == 0) exact = first;
+        for (int i = 0; i < 2; i++) {
+            assert_int_equal(first.n_kept[i], exact.n_kept[i]);
+            assert_int_equal(again.n_kept[i], exact.n_kept[i]);
+            const size_t n_bytes = (size_t)exact.n_kept[i] * sizeof exact.kept[i][0];
+            assert_memory_equal(first.kept[i], exact.kept[i], n_bytes);
+            assert_memory_equal(again.kept[i], exact.kept[i], n_bytes);
+        }
+        s2v_session_free(session);
+    }
+}
+
+/* A later turn: what the cache made of the first is all that may differ. */
+static void test_later_turn(void **state)
+{
+    (void)state;
+    static const char *const methods[] = { "s2prune", "fastv" };
+    static answer first, one, two;
+    for (size_t m = 0; m < COUNT_OF(methods); m++) {
+        const question q = one_picture(methods[m], 12);
+        for (int is_cut = 0; is_cut < 2; is_cut++) {
+            s2v_session_options options = tiny_session_options();
+            options.kv_type = S2V_KV_F16;
+            options.n_batch = is_cut ? 9 : 0;
+            s2v_session *session = tiny_session(engine, &options);
+            prefill_only(session, &q, &first);
+            prefill_only(session, &q, is_cut ? &two : &one);
+            s2v_session_free(session);
+        }
+        assert_int_equal(one.n_kept[0], two.n_kept[0]);
+        assert_memory_equal(one.kept[0], two.kept[0],
+                            (size_t)one.n_kept[0] * sizeof one.kept[0][0]);
+        CHECK_CASE(distance(one.first, two.first) <= 1e-3, "%g", distance(one.first, two.first));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) return 2;
+    folder = argv[1];
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_methods_see_the_same),
+        cmocka_unit_test(test_selectors_see_the_same),
+        cmocka_unit_test(test_prefix_keeps_the_same),
+        cmocka_unit_test(test_later_turn),
+    };
+    return cmocka_run_group_tests(tests, open_engine, close_engine);
+}
