@@ -68,6 +68,10 @@ typedef struct s2v_engine_info {                        /* strings live as long 
     uint64_t n_parameters;
     uint64_t model_bytes, weight_bytes;                 /* of the files; of memory held for weights */
     const char *kernels;            /* of the tower: a name of s2v_kernels_name(), or "ggml" */
+    int64_t max_pixels;             /* larger pictures are reduced unless s2v_image_options say otherwise;
+                                       0: the tower has one size */
+    int64_t file_max_pixels;        /* what the mmproj says of it, 0: nothing; more than 1,280 tokens are
+                                       not taken unasked */
 } s2v_engine_info;
 
 void s2v_engine_get_info(const s2v_engine *engine, s2v_engine_info *info);
@@ -154,12 +158,18 @@ typedef enum s2v_framing {          /* LLaVA-OneVision only; other models take A
     S2V_FRAMING_SQUARE = 3          /* the whole picture padded to a square */
 } s2v_framing;
 
+typedef enum s2v_resize {           /* bicubic, bit for bit as */
+    S2V_RESIZE_PILLOW   = 0,        /* Pillow up to version 12, which the paper's numbers are from */
+    S2V_RESIZE_PILLOW13 = 1         /* Pillow 13: down before across where the height loses most */
+} s2v_resize;
+
 typedef struct s2v_image_options {  /* how a picture becomes the tower's input */
     int32_t width, height;          /* 0: by the model's own rule; else stretched to this size */
     int64_t min_pixels, max_pixels; /* 0: the model's own limits */
     s2v_framing framing;
     int no_newline;                 /* LLaVA-OneVision without its newline rows */
     int structure_from_resized;     /* measure structure on the resized picture (not the paper's way) */
+    s2v_resize resize;
 } s2v_image_options;
 
 typedef struct s2v_prompt {         /* all borrowed */

@@ -3,11 +3,15 @@
 
 #include "bundled.h"
 
+#include "base/file.h"
+#include "base/sha256.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#define MAX_MODEL_BYTES ((size_t)16 << 20)
 #define MAX_ROOT 3500 /* leaves room for the file below it */
 
 /* The folder of the running program; empty where the system does not tell. */
@@ -42,6 +46,28 @@ static bool find(const char *kind, const char *environment, const char *file,
     return false;
 }
 
+/* Whether `path` is the file this version came with. One that cannot be read is left to whoever
+ * opens it. */
+static bool is_shipped(const char *path, const char *sha256)
+{
+    s2_buffer bytes;
+    s2_buffer_init(&bytes, MAX_MODEL_BYTES);
+    const s2p_status st = s2_file_read(path, &bytes, NULL);
+    uint8_t digest[32];
+    char hex[S2_SHA256_HEX];
+    s2_sha256(bytes.data, bytes.size, digest);
+    s2_sha256_hex(digest, hex);
+    s2_buffer_free(&bytes);
+    return st == S2P_EIO || (st == S2P_OK && strcmp(hex, sha256) == 0);
+}
+
+static void note_foreign(const char *path, const char *sha256)
+{
+    if (!is_shipped(path, sha256))
+        (void)fprintf(
+            stderr, "note: %s is not the file s2prune came with; its answers are its own\n", path);
+}
+
 s2p_status s2_bundled_complete(const char **model, const char **mmproj, bool is_quiet,
                                s2_bundled_model *storage, s2p_error *error)
 {
@@ -59,9 +85,11 @@ s2p_status s2_bundled_complete(const char **model, const char **mmproj, bool is_
                        "holds " S2_BUNDLED_NAME ", or give -m and -mm");
     *model = storage->model;
     *mmproj = storage->mmproj;
-    if (!is_quiet)
-        (void)fprintf(stderr, "note: no -m given; the bundled model " S2_BUNDLED_NAME
-                              " answers (it knows drawn test scenes only)\n");
+    if (is_quiet) return S2P_OK;
+    (void)fprintf(stderr, "note: no -m given; the bundled model " S2_BUNDLED_NAME
+                          " answers (it knows drawn test scenes only)\n");
+    note_foreign(storage->model, S2_BUNDLED_SHA256);
+    note_foreign(storage->mmproj, S2_BUNDLED_MMPROJ_SHA256);
     return S2P_OK;
 }
 

@@ -13,13 +13,15 @@
 
 #define S2_BUNDLED_PATH 4096
 #define S2_BUNDLED_NAME "s2prune-tiny"
+#define S2_BUNDLED_SHA256 "e7ec7f363f79f12a5c7ef031f4efc204965ec525a1bb8987054234c0e5a81f6f"
+#define S2_BUNDLED_MMPROJ_SHA256 "2b433b7609017da7c9ae17fefd438ef09517d0ffcbc41fe2beef725c2f6fe540"
 
 typedef struct s2_bundled_model {
     char model[S2_BUNDLED_PATH], mmproj[S2_BUNDLED_PATH];
 } s2_bundled_model;
 
 /* Both given: nothing to do. Neither: both become the bundled model, in *storage, and unless
- * is_quiet a line on standard error says so. One alone is refused, as is a model nowhere to be
+ * is_quiet a line on standard error says so, and another if one is not the file that was shipped. One alone is refused, as is a model nowhere to be
  * found. */
 s2p_status s2_bundled_complete(const char **model, const char **mmproj, bool is_quiet,
                                s2_bundled_model *storage, s2p_error *error);

@@ -114,7 +114,7 @@ static s2p_status read_preprocessor(const char *folder, s2v_numbers *n, s2p_erro
     if (st == S2P_OK) {
         s2v_config_triple(&c, values, "image_mean", false, n->mean);
         s2v_config_triple(&c, values, "image_std", true, n->std);
-        if (n->family->check_pixels) n->family->check_pixels(&c, values, n);
+        if (n->family->read_pixels) n->family->read_pixels(&c, values, n);
         st = c.status;
     }
     json_decref(file);

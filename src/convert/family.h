@@ -63,8 +63,8 @@ struct s2v_family {
     void (*read_rope)(s2v_config *config, const json_t *rope, s2v_numbers *numbers);
     void (*read_vision)(s2v_config *config, s2v_numbers *numbers);
 
-    /* What preprocessor_config.json must say besides mean and deviation; NULL: nothing. */
-    void (*check_pixels)(s2v_config *config, const json_t *values, const s2v_numbers *numbers);
+    /* What preprocessor_config.json says besides mean and deviation; NULL: nothing. */
+    void (*read_pixels)(s2v_config *config, const json_t *values, s2v_numbers *numbers);
 
     /* Keys of the language model before its rope's, and of the vision file. */
     void (*put_rope)(const s2v_numbers *numbers, s2v_gguf_writer *writer); /* NULL: none */

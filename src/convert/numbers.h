@@ -19,6 +19,7 @@ typedef struct s2v_numbers {
     int32_t v_full;    /* Qwen2.5-VL: every how many blocks attention is full */
     int32_t v_feature; /* LLaVA: number of the layer whose output is used */
     float v_eps, mean[3], std[3];
+    int32_t min_pixels, max_pixels; /* Qwen-VL: of a picture; 0: the checkpoint does not say */
 } s2v_numbers;
 
 #endif /* S2_CONVERT_NUMBERS_H */

@@ -179,12 +179,35 @@ static s2p_status read_png_rows(const s2_source *source, spng_ctx *ctx, uint8_t 
     return is_cut && !source->limits.strict ? S2P_OK : explain_png(code, error);
 }
 
+/* Gray of 16 bits as Pillow converts it to RGB: what is above 255 becomes 255. */
+static s2p_status read_wide_gray(const s2_source *source, spng_ctx *ctx,
+                                 const struct spng_ihdr *head, s2_image *out, s2p_error *error)
+{
+    const int code = spng_decode_image(ctx, NULL, 0, SPNG_FMT_RAW, SPNG_DECODE_PROGRESSIVE);
+    if (code != SPNG_OK) return explain_png(code, error);
+    const size_t n = (size_t)head->width * head->height;
+    uint8_t *wide = calloc(n, 2), *pixels = NULL; /* rows may be missing */
+    s2p_status st = wide ? S2P_OK : s2_fail_memory(error, 2 * n, "a gray picture of 16 bits");
+    if (st == S2P_OK) st = read_png_rows(source, ctx, wide, 2 * (size_t)head->width, error);
+    if (st == S2P_OK) pixels = s2_canvas_create(head->width, head->height, 3, error);
+    if (st == S2P_OK && !pixels) st = S2P_ENOMEM;
+    for (size_t i = 0; st == S2P_OK && i < n; i++)
+        memset(pixels + 3 * i, wide[2 * i] ? 255 : wide[2 * i + 1], 3); /* upper byte first */
+    if (st == S2P_OK) s2_image_adopt(out, pixels, head->width, head->height, S2_FORMAT_PNG);
+    free(wide);
+    return st;
+}
+
 static s2p_status read_picture(const s2_source *source, spng_ctx *ctx, bool has_trns, s2_image *out,
                                s2p_error *error)
 {
     struct spng_ihdr head;
     int code = spng_get_ihdr(ctx, &head);
     if (code != SPNG_OK) return explain_png(code, error);
+
+    if (source->pixels == S2_PIXELS_REFERENCE && head.bit_depth == 16 &&
+        head.color_type == SPNG_COLOR_TYPE_GRAYSCALE)
+        return read_wide_gray(source, ctx, &head, out, error);
 
     const bool has_alpha = has_trns || head.color_type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA ||
                            head.color_type == SPNG_COLOR_TYPE_TRUECOLOR_ALPHA;

@@ -1,6 +1,8 @@
 /* resize.c - Pillow's 8-bit bicubic, bit for bit.
  *
- * Two passes, across then down. Each output sample is a weighted sum of the input
+ * Two passes. Up to Pillow 12 always across, then down; Pillow 13 goes down first where the
+ * height loses more than twice as many pixels as the width does (a width that grows
+ * loses none), and rounds in between at another place. Each output sample is a weighted sum of the input
  * samples under a cubic (a = -0.5) that widens when shrinking. Weights are made in
  * double, normalised, then rounded (half away from zero) to 22 fractional bits; the
  * sum starts at one half and is clipped to 8 bits after each pass. A pass that would
@@ -173,8 +175,21 @@ static s2p_status copy_picture(const s2p_image *in, s2_image *out, s2p_error *er
     return S2P_OK;
 }
 
+static bool is_down_first(const s2p_image *in, int32_t width, int32_t height, s2_resize how)
+{
+    const int64_t lost_across = (int64_t)in->width - width,
+                  lost_down = (int64_t)in->height - height;
+    return how == S2_RESIZE_PILLOW13 && lost_down > 0 && lost_down > 2 * lost_across;
+}
+
 s2p_status s2_image_resize(const s2p_image *in, int32_t width, int32_t height, s2_image *out,
                            s2p_error *error)
+{
+    return s2_image_resize_as(in, width, height, S2_RESIZE_PILLOW, out, error);
+}
+
+s2p_status s2_image_resize_as(const s2p_image *in, int32_t width, int32_t height, s2_resize how,
+                              s2_image *out, s2p_error *error)
 {
     if (width < 1 || height < 1 || in->width < 1 || in->height < 1)
         return s2_fail(error, S2P_EINVAL, "cannot resize %dx%d px to %dx%d px", (int)in->width,
@@ -183,9 +198,15 @@ s2p_status s2_image_resize(const s2p_image *in, int32_t width, int32_t height, s
     if (in->width == width) return pass_down(in, height, out, error);
     if (in->height == height) return pass_across(in, width, out, error);
 
-    s2_image narrow;
-    TRY(pass_across(in, width, &narrow, error));
-    const s2p_status st = pass_down(&narrow.view, height, out, error);
-    s2_image_free(&narrow);
+    s2_image between;
+    s2p_status st;
+    if (is_down_first(in, width, height, how)) {
+        TRY(pass_down(in, height, &between, error));
+        st = pass_across(&between.view, width, out, error);
+    } else {
+        TRY(pass_across(in, width, &between, error));
+        st = pass_down(&between.view, height, out, error);
+    }
+    s2_image_free(&between);
     return st;
 }

@@ -200,6 +200,34 @@ static void test_splits(void **state)
     s2v_gguf_close(file);
 }
 
+/* Limits of pictures: as older files and newer ones write them; none is invented. */
+static void test_picture_limits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t low, high; /* -1: no key */
+    } cases[] = {
+        { ",\"min_pixels\":3136,\"max_pixels\":451584", 3136, 451584 },
+        { ",\"size\":{\"shortest_edge\":3136,\"longest_edge\":12845056}", 3136, 12845056 },
+        { ",\"max_pixels\":1000,\"size\":{\"longest_edge\":9}", -1, 1000 },
+        { ",\"min_pixels\":null", -1, -1 },
+        { NULL, -1, -1 },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        s2v_convert_result result;
+        must_convert(&(maker){ .kind = MAKE_QWEN2_5, .pixel_limits = cases[i].text }, "f16",
+                     &result);
+        s2v_gguf *file = open_gguf(in("to/mm.gguf"));
+        int64_t low = -1, high = -1;
+        (void)s2v_gguf_int(file, "clip.vision.image_min_pixels", &low);
+        (void)s2v_gguf_int(file, "clip.vision.image_max_pixels", &high);
+        CHECK_CASE(low == cases[i].low && high == cases[i].high, "%zu: %lld, %lld", i,
+                   (long long)low, (long long)high);
+        s2v_gguf_close(file);
+    }
+}
+
 static void test_keys(void **state)
 {
     (void)state;
@@ -515,7 +543,10 @@ static void expect_golden(const char *ours, const char *golden)
 {
     s2v_gguf *a = open_gguf(ours), *b = open_gguf(golden);
     assert_int_equal(s2v_gguf_n_tensors(a), s2v_gguf_n_tensors(b));
-    assert_int_equal(s2v_gguf_n_keys(a), s2v_gguf_n_keys(b));
+    size_t n_limits = 0; /* of pictures, which llama.cpp's converter leaves out */
+    n_limits += s2v_gguf_find_key(a, "clip.vision.image_min_pixels") != NULL;
+    n_limits += s2v_gguf_find_key(a, "clip.vision.image_max_pixels") != NULL;
+    assert_int_equal(s2v_gguf_n_keys(a), s2v_gguf_n_keys(b) + n_limits);
     for (size_t i = 0; i < s2v_gguf_n_tensors(b); i++) {
         const s2v_gguf_tensor *want = s2v_gguf_tensor_at(b, i);
         char name[64];
@@ -585,12 +616,12 @@ int main(int argc, char **argv)
         return cmocka_run_group_tests(golden, NULL, NULL);
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),      cmocka_unit_test(test_splits),
-        cmocka_unit_test(test_keys),        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_layouts),     cmocka_unit_test(test_families),
-        cmocka_unit_test(test_tied),        cmocka_unit_test(test_write_failures),
-        cmocka_unit_test(test_slow_writes), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_values),         cmocka_unit_test(test_splits),
+        cmocka_unit_test(test_keys),           cmocka_unit_test(test_picture_limits),
+        cmocka_unit_test(test_types),          cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_families),       cmocka_unit_test(test_tied),
+        cmocka_unit_test(test_write_failures), cmocka_unit_test(test_slow_writes),
+        cmocka_unit_test(test_memory),         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

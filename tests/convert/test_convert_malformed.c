@@ -217,6 +217,11 @@ static void test_preprocessor(void **state)
         { "\"image_std\"", "\"std\"", FORMAT, "'image_std' is not a list of three" },
         { "{\"image", "{\"patch_size\":14,\"image", OTHER, "'patch_size'" },
         { "{\"image", "{\"merge_size\":3,\"image", OTHER, "'merge_size'" },
+        { "{\"image", "{\"min_pixels\":0,\"image", LIMIT, "'min_pixels'" },
+        { "{\"image", "{\"max_pixels\":\"9\",\"image", FORMAT, "'max_pixels'" },
+        { "{\"image", "{\"max_pixels\":4294967296,\"image", LIMIT, "'max_pixels'" },
+        { "{\"image", "{\"size\":{\"longest_edge\":-1},\"image", LIMIT, "'longest_edge'" },
+        { "{\"image", "{\"min_pixels\":9,\"max_pixels\":8,\"image", FORMAT, "'min_pixels'" },
     };
     expect_all(QWEN, "preprocessor_config.json", list, COUNT_OF(list));
 }

@@ -337,6 +337,50 @@ static void test_wrong_pictures(void **state)
     }
 }
 
+/* The file's limits hold up to 1,280 tokens; those of the prompt before them. */
+static void test_picture_limits(void **state)
+{
+    (void)state;
+    static const int64_t side = TINY_TOKEN_SIDE, usual = 1280 * side * side;
+    static const struct {
+        int64_t low, high, taken; /* high 0: not in the file */
+        int64_t asked;
+        int32_t n_tokens; /* of 180x140 pixels, 6x5 by themselves */
+    } cases[] = {
+        { 1, 0, usual, 0, 30 },
+        { 1, 12 * side * side, 12 * side * side, 0, 9 },
+        { 1, 12 * side * side, 12 * side * side, 20 * side * side, 15 },
+        { 1, usual, usual, 0, 30 },
+        { 1, 16384 * side * side, usual, 0, 30 },
+        { 40 * side * side, 16384 * side * side, usual, 0, 48 },
+        { 1281 * side * side, 16384 * side * side, 16384 * side * side, 0, -1 },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        s2v_engine *engine;
+        s2v_engine_info info;
+        s2p_error error = { S2P_OK, "" };
+        changed = mmproj_file;
+        tiny_number(&changed, "clip.vision.image_min_pixels", U32, (double)cases[i].low);
+        if (cases[i].high)
+            tiny_number(&changed, "clip.vision.image_max_pixels", U32, (double)cases[i].high);
+        assert_int_equal(open_changed(false, &engine, &error), S2P_OK);
+        s2v_engine_get_info(engine, &info);
+        CHECK_CASE(info.max_pixels == cases[i].taken && info.file_max_pixels == cases[i].high,
+                   "%zu: %lld", i, (long long)info.max_pixels);
+        const s2v_session_options o = tiny_session_options();
+        s2v_session *session = tiny_session(engine, &o);
+        question q = one_picture("s2prune", 4);
+        q.size[0] = (s2v_image_options){ .max_pixels = cases[i].asked };
+        if (cases[i].n_tokens > 0) {
+            prefill_only(session, &q, &given);
+            CHECK_CASE(given.stats.image_tokens_full == cases[i].n_tokens, "%zu: %d tokens", i,
+                       given.stats.image_tokens_full);
+        }
+        s2v_session_free(session);
+        s2v_engine_close(engine);
+    }
+}
+
 /* --- cancelling ---------------------------------------------------------------------- */
 
 static int n_steps, cancel_at;
@@ -411,7 +455,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_prompts),         cmocka_unit_test(test_contexts),
         cmocka_unit_test(test_many_pictures),   cmocka_unit_test(test_budgets),
         cmocka_unit_test(test_small_pictures),  cmocka_unit_test(test_wrong_pictures),
-        cmocka_unit_test(test_cancelling),      cmocka_unit_test(test_small_texts),
+        cmocka_unit_test(test_picture_limits),  cmocka_unit_test(test_cancelling),
+        cmocka_unit_test(test_small_texts),
     };
     return cmocka_run_group_tests(tests, open_good, close_good);
 }

@@ -13,6 +13,7 @@ PROGRAM, SOURCE, FOLDER = (os.path.abspath(a) for a in sys.argv[1:4])
 PICTURE = os.path.join(SOURCE, "data", "synth", "images", "0000.jpg")
 MODELS = os.path.join(SOURCE, "models")
 NOTE = "note: no -m given; the bundled model s2prune-tiny answers"
+FOREIGN = "is not the file s2prune came with"
 
 
 def run(*arguments, program=PROGRAM, said="", **environment):
@@ -26,7 +27,7 @@ def check_run():
     """One line says which model answers; half a model is refused."""
     question = ("run", "-i", PICTURE, "-p", "Read the word.")
     code, out, err = run(*question)
-    assert (code, out) == (0, "BOOKS\n") and err.count(NOTE) == 1, (code, out, err)
+    assert (code, out) == (0, "BOOKS\n") and err.count(NOTE) == 1 and FOREIGN not in err, (code, out, err)
     code, out, err = run(*question, "-q")
     assert (code, out, err) == (0, "BOOKS\n", ""), (code, out, err)
     code, out, err = run(*question, "-m", "x.gguf")
@@ -147,6 +148,16 @@ def check_places():
     assert code == 3 and err.startswith("error: "), (code, err)
     code, out, _ = run(*question, S2PRUNE_MODELS=MODELS)
     assert (code, out) == (0, "BOOKS\n")
+    other = os.path.join(away, "other")  # a bundled model with another title in its vision file
+    shutil.copytree(MODELS, other, ignore=shutil.ignore_patterns("train"))
+    changed = os.path.join(other, "s2prune-tiny", "mmproj-s2prune-tiny-f16.gguf")
+    with open(changed, "rb") as file:
+        content = file.read()
+    with open(changed, "wb") as file:
+        file.write(content.replace(b"Tiny Qwen2.5", b"Teen Qwen2.5", 1))
+    loud = tuple(word for word in question if word != "-q")
+    code, out, err = run(*loud, S2PRUNE_MODELS=other)
+    assert (code, out) == (0, "BOOKS\n") and err.count(FOREIGN) == 1 and changed in err, err
     installed = os.path.join(away, "bin", "s2prune")
     os.makedirs(os.path.dirname(installed))
     shutil.copy(PROGRAM, installed)

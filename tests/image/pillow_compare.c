@@ -77,13 +77,14 @@ static void check_refuse(const char *name, const char *policy, size_t n, const c
     free(file);
 }
 
-static void check_resize(const char *name, size_t w, size_t h, size_t to_w, size_t to_h)
+static void check_resize(const char *name, size_t w, size_t h, size_t to_w, size_t to_h,
+                         s2_resize how)
 {
     uint8_t *in = take(w * h * 3), *expected = take(to_w * to_h * 3);
     const s2p_image view = { (int32_t)w, (int32_t)h, (ptrdiff_t)(3 * w), in };
     s2_image image = { 0 };
     s2p_error error = { S2P_OK, "" };
-    if (s2_image_resize(&view, (int32_t)to_w, (int32_t)to_h, &image, &error) != S2P_OK)
+    if (s2_image_resize_as(&view, (int32_t)to_w, (int32_t)to_h, how, &image, &error) != S2P_OK)
         bad(name, error.message);
     else
         compare(name, image.pixels, expected, to_w * to_h * 3);
@@ -139,7 +140,11 @@ int main(void)
         else if (n == 5 && strcmp(w[0], "refuse") == 0)
             check_refuse(w[1], w[2], number(w[3]), w[4]);
         else if (n == 6 && strcmp(w[0], "resize") == 0)
-            check_resize(w[1], number(w[2]), number(w[3]), number(w[4]), number(w[5]));
+            check_resize(w[1], number(w[2]), number(w[3]), number(w[4]), number(w[5]),
+                         S2_RESIZE_PILLOW);
+        else if (n == 6 && strcmp(w[0], "resize13") == 0)
+            check_resize(w[1], number(w[2]), number(w[3]), number(w[4]), number(w[5]),
+                         S2_RESIZE_PILLOW13);
         else if (n == 4 && strcmp(w[0], "gray") == 0)
             check_gray(w[1], number(w[2]), number(w[3]));
         else {

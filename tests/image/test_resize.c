@@ -114,15 +114,13 @@ static int32_t member(const json_t *object, const char *key)
     return value;
 }
 
-static void pillow_checksums(void **state)
+static void check_checksums(const char *path, size_t n_cases)
 {
-    (void)state;
     json_t *root = NULL;
     s2p_error error;
-    assert_int_equal(s2_json_read_file(S2_TEST_DATA "/image/resize.json", 1 << 20, &root, &error),
-                     S2P_OK);
+    assert_int_equal(s2_json_read_file(path, 1 << 20, &root, &error), S2P_OK);
     const json_t *cases = json_object_get(root, "cases");
-    assert_int_equal(json_array_size(cases), 16);
+    assert_int_equal(json_array_size(cases), n_cases);
     for (size_t i = 0; i < json_array_size(cases); i++) {
         const json_t *c = json_array_get(cases, i);
         const int32_t w = member(c, "w"), h = member(c, "h"), to_w = member(c, "W"),
@@ -131,13 +129,29 @@ static void pillow_checksums(void **state)
                                (uint32_t)h);
         const s2p_image in = { w, h, 3 * w, p };
         s2_image out;
-        assert_int_equal(s2_image_resize(&in, to_w, to_h, &out, &error), S2P_OK);
+        const s2_resize how = json_integer_value(json_object_get(c, "pillow")) == 13
+                                  ? S2_RESIZE_PILLOW13
+                                  : S2_RESIZE_PILLOW;
+        assert_int_equal(s2_image_resize_as(&in, to_w, to_h, how, &out, &error), S2P_OK);
         const size_t n = (size_t)3 * (size_t)to_w * (size_t)to_h;
         assert_int_equal(crc32_of(out.pixels, n), json_integer_value(json_object_get(c, "crc32")));
         s2_image_free(&out);
         free(p);
     }
     json_decref(root);
+}
+
+static void pillow_checksums(void **state)
+{
+    (void)state;
+    check_checksums(S2_TEST_DATA "/image/resize.json", 16);
+}
+
+/* Each picture as Pillow up to 12 resizes it, and as 13 does. */
+static void pillow_orders(void **state)
+{
+    (void)state;
+    check_checksums(S2_TEST_DATA "/goldens/algo/resize_orders.json", 32);
 }
 
 /* A flat picture stays flat at any size; the same size is a copy; rows may have gaps. */
@@ -210,6 +224,7 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(pillow_checksums),
+                                        cmocka_unit_test(pillow_orders),
                                         cmocka_unit_test(properties), cmocka_unit_test(by_hand),
                                         cmocka_unit_test(refusals) };
     return cmocka_run_group_tests(tests, NULL, NULL);

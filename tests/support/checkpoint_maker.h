@@ -29,6 +29,7 @@ typedef struct maker {
     int n_shards;      /* 0: one file without an index */
     int scale;         /* widths are multiplied by it; 0: 1 */
     const maker_edit *edit;
+    const char *pixel_limits; /* behind the members of preprocessor_config.json; NULL: none */
 } maker;
 
 typedef struct maker_state {
@@ -347,7 +348,8 @@ static inline void maker_tokenizer(const maker *m, const char *folder)
     put_format(&w, "{\"add_bos_token\":false,\"bos_token\":null,\"eos_token\":\"<|im_end|>\","
                    "\"pad_token\":{\"content\":\"<|endoftext|>\"},\"chat_template\":\"{{ x }}\"}");
     maker_text(m, folder, "tokenizer_config.json", &w);
-    put_format(&w, "{\"image_mean\":[0.5,0.25,0.5],\"image_std\":[0.5,0.5,0.25]}");
+    put_format(&w, "{\"image_mean\":[0.5,0.25,0.5],\"image_std\":[0.5,0.5,0.25]%s}",
+               m->pixel_limits ? m->pixel_limits : "");
     maker_text(m, folder, "preprocessor_config.json", &w);
 }
 

@@ -22,7 +22,7 @@ typedef struct ask_options {
     bool raw;
     /* the pictures */
     const char *image_size;
-    int32_t preset, framing, pixels;
+    int32_t preset, framing, pixels, resize;
     int64_t min_pixels, max_pixels, max_image_pixels;
     /* pruning */
     int32_t mode, grid, allocator, selector, structure;
@@ -42,6 +42,7 @@ const char *s2_ask_tower_name(size_t index);     /* auto, f32, bf16, int8 */
 const char *s2_ask_preset_name(size_t index);    /* none, paper */
 const char *s2_ask_structure_name(size_t index); /* source, resized */
 const char *s2_ask_framing_name(size_t index);   /* as s2v_framing counts them */
+const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
 
 #define S2_ASK_AT(member) .offset = offsetof(ask_options, member)
 
@@ -93,12 +94,15 @@ const char *s2_ask_framing_name(size_t index);   /* as s2v_framing counts them *
     { .name = "--min-pixels", .label = "N", .type = S2_OPTION_WIDE, .min = 0, .max = 1e9, .fallback = "0",        \
       .group = "Picture", .help = "enlarge smaller pictures; 0: the model's own", S2_ASK_AT(min_pixels) },        \
     { .name = "--max-pixels", .label = "N", .type = S2_OPTION_WIDE, .min = 0, .max = 1e9, .fallback = "0",        \
-      .group = "Picture", .help = "reduce larger pictures; 0: the model's own", S2_ASK_AT(max_pixels) }
+      .group = "Picture", .help = "reduce larger pictures; 0: the model's own", S2_ASK_AT(max_pixels) },          \
+    { .name = "--resize", .label = "AS", .type = S2_OPTION_CHOICE, .choice = s2_ask_resize_name,                  \
+      .fallback = "pillow", .group = "Picture",                                                                   \
+      .help = "bicubic, bit for bit as Pillow up to 12 (the paper's) or as Pillow 13", S2_ASK_AT(resize) }
 
 /* How a file becomes a picture. */
 #define S2_ASK_ROWS_LOADING                                                                                                \
     { .name = "--pixels", .label = "WHICH", .type = S2_OPTION_CHOICE, .choice = s2_pixels_name,                            \
-      .fallback = "viewer", .group = "Picture", .help = "rotation and alpha: as Pillow opens it, or as a viewer shows it", \
+      .fallback = "viewer", .group = "Picture", .help = "rotation, alpha, 16 bits: as Pillow opens it, or as a viewer shows it", \
       S2_ASK_AT(pixels) },                                                                                                 \
     { .name = "--max-image-pixels", .label = "N", .type = S2_OPTION_WIDE, .min = 1, .max = 1073741824.0,                   \
       .fallback = "33554432", .group = "Picture", .help = "refuse larger pictures", S2_ASK_AT(max_image_pixels) }

@@ -13,6 +13,7 @@ S2_WORDS(s2_ask_tower_name, "auto", "f32", "bf16", "int8")
 S2_WORDS(s2_ask_preset_name, "none", "paper")
 S2_WORDS(s2_ask_structure_name, "source", "resized")
 S2_WORDS(s2_ask_framing_name, "auto", "base", "anyres", "square")
+S2_WORDS(s2_ask_resize_name, "pillow", "pillow13")
 
 static void show_note(const char *text, void *user)
 {
@@ -45,7 +46,8 @@ s2p_status s2_asker_prepare(s2_asker *asker, const ask_options *options, s2p_err
                                                        .min_pixels = o->min_pixels,
                                                        .max_pixels = o->max_pixels,
                                                        .framing = (s2v_framing)o->framing,
-                                                       .structure_from_resized = o->structure };
+                                                       .structure_from_resized = o->structure,
+                                                       .resize = (s2v_resize)o->resize };
     if (o->images.n > S2_MAX_PICTURES)
         return s2_fail(error, S2P_ELIMIT, "%zu pictures; the limit is %d", o->images.n,
                        S2_MAX_PICTURES);
@@ -125,6 +127,24 @@ s2p_status s2_ask_question(const char *prompt, const char *file, s2_buffer *text
 
 /* --- the model -------------------------------------------------------------------------- */
 
+/* The file allows larger pictures than the engine takes by itself, and there is one or may be. */
+static void note_limit(const s2_asker *asker)
+{
+    const ask_options *o = asker->options;
+    const int64_t taken = asker->info.max_pixels, allowed = asker->info.file_max_pixels;
+    bool is_reduced = asker->n_pictures == 0;
+    for (int32_t i = 0; i < asker->n_pictures; i++)
+        is_reduced |= (int64_t)asker->view[i].width * asker->view[i].height > taken;
+    if (!asker->shows_notes || allowed <= taken || !is_reduced || o->max_pixels > 0 ||
+        o->image_size || o->preset == 1)
+        return;
+    char text[160];
+    (void)snprintf(text, sizeof text,
+                   "pictures are reduced to %lld pixels; the model allows %lld: --max-pixels %lld",
+                   (long long)taken, (long long)allowed, (long long)allowed);
+    show_note(text, NULL);
+}
+
 s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2p_error *error)
 {
     const ask_options *o = asker->options;
@@ -143,6 +163,7 @@ s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2
     e.user = asker;
     TRY(s2v_engine_open(&asker->engine, &e, error));
     s2v_engine_get_info(asker->engine, &asker->info);
+    note_limit(asker);
     /* The paper's input of a tower without a merger is the one size it has. */
     if (o->preset == 1 && !o->image_size && asker->info.merge_size <= 1)
         for (int32_t i = 0; i < S2_MAX_PICTURES; i++) {

@@ -117,16 +117,19 @@ static void check_pixels(const json_t *c, const s2p_image *view, s2_verdict *ver
 
 void s2_check_resize(const json_t *c, s2_verdict *verdict)
 {
-    int32_t width, height, new_width, new_height;
+    int32_t width, height, new_width, new_height, pillow = 12; /* a case may name its version */
     int64_t seed;
     s2_image in = { .pixels = NULL }, out = { .pixels = NULL };
     s2p_error error = { S2P_OK, "" };
     if (!s2_take_int(c, "w", &width, verdict) || !s2_take_int(c, "h", &height, verdict) ||
         !s2_take_int(c, "W", &new_width, verdict) || !s2_take_int(c, "H", &new_height, verdict) ||
         !s2_take_wide(c, "seed", &seed, verdict) ||
+        (json_object_get(c, "pillow") && !s2_take_int(c, "pillow", &pillow, verdict)) ||
         !make_picture(s2_json_string(c, "kind"), seed, width, height, &in, verdict))
         return;
-    const s2p_status st = s2_image_resize(&in.view, new_width, new_height, &out, &error);
+    const s2p_status st =
+        s2_image_resize_as(&in.view, new_width, new_height,
+                           pillow >= 13 ? S2_RESIZE_PILLOW13 : S2_RESIZE_PILLOW, &out, &error);
     if (s2_expects_error(c, "crc32")) {
         if (st == S2P_OK) s2_differs(verdict, "expected an error, got a picture");
     } else if (st != S2P_OK) {

@@ -88,8 +88,22 @@ static void qwen2_read_vision(s2v_config *c, s2v_numbers *n)
     qwen_expect_patches(c);
 }
 
-static void qwen_check_pixels(s2v_config *c, const json_t *values, const s2v_numbers *n)
+/* A limit under its own name, else under the one newer files have in "size"; 0: under neither. */
+static int32_t qwen_read_limit(s2v_config *c, const json_t *values, const char *key,
+                               const char *newer)
 {
+    const json_t *limit = s2v_config_member(values, key);
+    const json_t *size = s2v_config_member(values, "size");
+    if (!limit && json_is_object(size)) limit = s2v_config_member(size, key = newer);
+    return limit ? s2v_config_to_int(c, limit, key, 1, 1 << 30) : 0;
+}
+
+static void qwen_read_pixels(s2v_config *c, const json_t *values, s2v_numbers *n)
+{
+    n->min_pixels = qwen_read_limit(c, values, "min_pixels", "shortest_edge");
+    n->max_pixels = qwen_read_limit(c, values, "max_pixels", "longest_edge");
+    if (n->max_pixels > 0 && n->min_pixels > n->max_pixels)
+        s2v_config_fail(c, S2P_EFORMAT, "min_pixels", "is above the most a picture may have");
     s2v_config_expect_int(c, values, "patch_size", n->v_patch);
     s2v_config_expect_int(c, values, "merge_size", 2);
     s2v_config_expect_int(c, values, "temporal_patch_size", 2);
@@ -114,6 +128,10 @@ static void qwen_put_tower(const s2v_numbers *n, s2v_gguf_writer *w, const char 
     s2v_gguf_put_f32s(w, "clip.vision.image_mean", n->mean, 3);
     s2v_gguf_put_f32s(w, "clip.vision.image_std", n->std, 3);
     s2v_gguf_put_text(w, "clip.projector_type", projector);
+    if (n->min_pixels > 0)
+        s2v_gguf_put_u32(w, "clip.vision.image_min_pixels", (uint32_t)n->min_pixels);
+    if (n->max_pixels > 0)
+        s2v_gguf_put_u32(w, "clip.vision.image_max_pixels", (uint32_t)n->max_pixels);
 }
 
 static void qwen2_5_put_vision(const s2v_numbers *n, s2v_gguf_writer *w)
@@ -188,7 +206,7 @@ const s2v_family family_qwen2_5_vl = {
     .architecture = "qwen2vl",
     .read_rope = qwen_read_rope,
     .read_vision = qwen2_5_read_vision,
-    .check_pixels = qwen_check_pixels,
+    .read_pixels = qwen_read_pixels,
     .put_rope = qwen_put_rope,
     .put_vision = qwen2_5_put_vision,
     .prefixes = qwen_prefixes,
@@ -202,7 +220,7 @@ const s2v_family family_qwen2_vl = {
     .architecture = "qwen2vl",
     .read_rope = qwen_read_rope,
     .read_vision = qwen2_read_vision,
-    .check_pixels = qwen_check_pixels,
+    .read_pixels = qwen_read_pixels,
     .put_rope = qwen_put_rope,
     .put_vision = qwen2_put_vision,
     .prefixes = qwen_prefixes,

@@ -232,6 +232,8 @@ void s2v_engine_get_info(const s2v_engine *engine, s2v_engine_info *info)
         .n_vision_embd = v->n_embd,
         .patch_size = v->patch,
         .merge_size = v->merge,
+        .max_pixels = v->max_pixels,
+        .file_max_pixels = v->file_max_pixels,
         .n_parameters = engine->n_parameters,
         .model_bytes = s2v_gguf_n_bytes(engine->text) + s2v_gguf_n_bytes(engine->mmproj),
         .weight_bytes = s2v_weights_bytes(engine->weights),

@@ -81,6 +81,7 @@ static void make_key(s2v_job *j, uint8_t key[32])
         add_number(&h, image->width);
         add_number(&h, image->height);
         add_number(&h, s2v_job_options(j, i).structure_from_resized);
+        add_number(&h, (int64_t)s2v_job_options(j, i).resize);
         const bool is_measured = j->needs & S2P_NEED_PIXELS; /* as it was given */
         for (int32_t y = 0; is_measured && y < image->height; y++)
             s2_sha256_add(&h, image->pixels + (ptrdiff_t)y * image->stride,

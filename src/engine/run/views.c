@@ -272,8 +272,10 @@ static s2p_status choose_with_picture(s2v_job *j, s2v_unit *u, s2p_view *view)
     if (model->arch->measured)
         st = model->arch->measured(model, frame->framing, &picture, &size, &squared, j->error);
     if (st == S2P_OK && squared.pixels) picture = squared.view;
-    if (st == S2P_OK && s2v_job_options(j, u->picture).structure_from_resized) {
-        st = s2_image_resize(&picture, part->width, part->height, &resized, j->error);
+    const s2v_image_options options = s2v_job_options(j, u->picture);
+    if (st == S2P_OK && options.structure_from_resized) {
+        st = s2_image_resize_as(&picture, part->width, part->height, (s2_resize)options.resize,
+                                &resized, j->error);
         if (st == S2P_OK) picture = resized.view;
     }
     if (st == S2P_OK) st = choose(j, u, view, &picture);

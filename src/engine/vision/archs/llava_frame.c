@@ -79,12 +79,12 @@ static void cut_view(const s2v_model *model, const s2p_image *image, int32_t top
 }
 
 /* View 0: the whole picture stretched. */
-static s2p_status cut_whole(const s2v_model *model, const s2p_image *image, s2v_frame *f,
-                            s2p_error *error)
+static s2p_status cut_whole(const s2v_model *model, const s2p_image *image, s2_resize how,
+                            s2v_frame *f, s2p_error *error)
 {
     const int32_t side = ((const llava_tower *)model->own)->image;
     s2_image resized;
-    TRY(s2_image_resize(image, side, side, &resized, error));
+    TRY(s2_image_resize_as(image, side, side, how, &resized, error));
     cut_view(model, &resized.view, 0, 0, f->patches);
     s2_image_free(&resized);
     return S2P_OK;
@@ -107,13 +107,13 @@ static s2_size fitted_size(const s2p_image *image, s2_size best)
 
 /* Views 1 and up: the picture fitted into the tiles, black around it. */
 static s2p_status cut_tiles(const s2v_model *model, const s2p_image *image, s2_size fitted,
-                            s2_size best, s2v_frame *f, s2p_error *error)
+                            s2_size best, s2_resize how, s2v_frame *f, s2p_error *error)
 {
     static const uint8_t black[3] = { 0, 0, 0 };
     const int32_t side = ((const llava_tower *)model->own)->image;
     const ptrdiff_t per_view = (ptrdiff_t)f->n_patches * model->tower.patch_row;
     s2_image resized, padded;
-    TRY(s2_image_resize(image, fitted.width, fitted.height, &resized, error));
+    TRY(s2_image_resize_as(image, fitted.width, fitted.height, how, &resized, error));
     const s2p_status st = pad_picture(&resized.view, best, black, &padded, error);
     s2_image_free(&resized);
     if (st != S2P_OK) return st;
@@ -170,22 +170,22 @@ static s2p_status blend_tiles(const llava_tower *own, const s2_anyres *plan, s2v
 /* --- the frame -------------------------------------------------------------------- */
 
 /* One view, then a newline. */
-static s2p_status frame_whole(const s2v_model *model, const s2p_image *image, bool has_newline,
-                              s2v_frame *f, s2p_error *error)
+static s2p_status frame_whole(const s2v_model *model, const s2p_image *image, s2_resize how,
+                              bool has_newline, s2v_frame *f, s2p_error *error)
 {
     s2_image squared = { .pixels = NULL };
     s2_size size;
     TRY(reserve_patches(&model->tower, f, error));
     f->n_rows += has_newline;
     TRY(s2v_llava_measured(model, f->framing, image, &size, &squared, error));
-    const s2p_status st = cut_whole(model, squared.pixels ? &squared.view : image, f, error);
+    const s2p_status st = cut_whole(model, squared.pixels ? &squared.view : image, how, f, error);
     s2_image_free(&squared);
     return st;
 }
 
 /* The same view, then the tiles, a newline after each line of them. */
-static s2p_status frame_tiles(const s2v_model *model, const s2p_image *image, bool has_newline,
-                              s2v_frame *f, s2p_error *error)
+static s2p_status frame_tiles(const s2v_model *model, const s2p_image *image, s2_resize how,
+                              bool has_newline, s2v_frame *f, s2p_error *error)
 {
     const llava_tower *own = model->own;
     if (!own->has_tiles)
@@ -208,8 +208,8 @@ static s2p_status frame_tiles(const s2v_model *model, const s2p_image *image, bo
                              .height = fitted.height };
     f->n_rows += plan.rows * f->part[1].pitch;
     TRY(reserve_patches(&model->tower, f, error));
-    TRY(cut_whole(model, image, f, error));
-    TRY(cut_tiles(model, image, fitted, plan.best, f, error));
+    TRY(cut_whole(model, image, how, f, error));
+    TRY(cut_tiles(model, image, fitted, plan.best, how, f, error));
     return blend_tiles(own, &plan, f, error);
 }
 
@@ -229,6 +229,7 @@ s2p_status s2v_llava_frame(const s2v_model *model, const s2p_image *image,
         return s2_fail(error, S2P_EINVAL, "unknown framing %d", (int)o->framing);
 
     const bool has_newline = model->tower.newline && !o->no_newline;
+    const s2_resize how = (s2_resize)o->resize;
     s2v_frame frame = { .n_views = 1, .n_parts = 1 };
     frame.framing = o->framing != S2V_FRAMING_AUTO ? o->framing : usual;
     frame.n_patches = frame.n_rows = own->side * own->side;
@@ -237,8 +238,8 @@ s2p_status s2v_llava_frame(const s2v_model *model, const s2p_image *image,
                                 .width = own->image,
                                 .height = own->image };
     const s2p_status st = frame.framing == S2V_FRAMING_ANYRES
-                              ? frame_tiles(model, image, has_newline, &frame, error)
-                              : frame_whole(model, image, has_newline, &frame, error);
+                              ? frame_tiles(model, image, how, has_newline, &frame, error)
+                              : frame_whole(model, image, how, has_newline, &frame, error);
     if (st == S2P_OK)
         *out = frame;
     else

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #define ROPE_BASE 10000.0f
+#define USUAL_TOKENS 1280 /* of a picture, at most, unless asked otherwise */
 
 static s2p_status qwen_load(s2v_model *model, s2v_loader *l, s2v_gguf *text, s2v_gguf *mmproj,
                             int32_t gpu_layers, s2p_error *error)
@@ -33,7 +34,7 @@ static s2p_status qwen_load(s2v_model *model, s2v_loader *l, s2v_gguf *text, s2v
     TRY(s2v_tower_option(mmproj, "spatial_merge_size", 2, 2, 2, &v->merge, error));
     TRY(s2v_tower_option(mmproj, "window_size", v->patch, 4096, 112, &window, error));
     TRY(s2v_tower_option(mmproj, "image_min_pixels", 1, 1 << 30, 56 * 56, &low, error));
-    TRY(s2v_tower_option(mmproj, "image_max_pixels", 1, 1 << 30, 1280 * 28 * 28, &high, error));
+    TRY(s2v_tower_option(mmproj, "image_max_pixels", 1, 1 << 30, 0, &high, error));
     TRY(s2v_tower_fits(model, error));
     TRY(s2v_tower_ffn_width(v, mmproj, "v.blk.0.ffn_gate.weight", error));
 
@@ -43,8 +44,12 @@ static s2p_status qwen_load(s2v_model *model, s2v_loader *l, s2v_gguf *text, s2v
     const int32_t unit = v->patch * v->merge;
     own->window = window / unit > 0 ? window / unit : 1;
     own->full_every = full_every;
-    own->min_pixels = low;
-    own->max_pixels = high;
+    /* Published files allow 16,384 tokens for a picture, which nobody waits for unasked. */
+    const int64_t usual = USUAL_TOKENS * (int64_t)unit * unit;
+    v->min_pixels = low;
+    v->file_max_pixels = high;
+    v->max_pixels = high > 0 && high < usual ? high : usual;
+    if (high > 0 && v->max_pixels < low) v->max_pixels = high;
 
     const int64_t kernel[4] = { v->patch, v->patch, 3, v->n_embd };
     own->patch_embd =

@@ -13,7 +13,6 @@ typedef struct qwen_block {
 typedef struct qwen_tower {
     int32_t window;     /* tokens per window side */
     int32_t full_every; /* block i attends everywhere when (i + 1) % full_every == 0 */
-    int64_t min_pixels, max_pixels;
     s2v_heads heads;
     struct ggml_tensor *patch_embd; /* F32 [patch_row, n_embd] */
     struct ggml_tensor *post_norm;

@@ -18,8 +18,8 @@
 static s2p_status qwen_size(const s2v_model *model, const s2p_image *image,
                             const s2v_image_options *options, s2_size *out, s2p_error *error)
 {
-    const qwen_tower *own = model->own;
-    const int32_t unit = model->tower.patch * model->tower.merge;
+    const s2v_tower *v = &model->tower;
+    const int32_t unit = v->patch * v->merge;
     if (options->width > 0 || options->height > 0) {
         if (options->width < unit || options->height < unit || options->width % unit != 0 ||
             options->height % unit != 0)
@@ -28,8 +28,8 @@ static s2p_status qwen_size(const s2v_model *model, const s2p_image *image,
         *out = (s2_size){ options->width, options->height };
     } else {
         const s2_size in = { image->width, image->height };
-        const int64_t low = options->min_pixels > 0 ? options->min_pixels : own->min_pixels;
-        const int64_t high = options->max_pixels > 0 ? options->max_pixels : own->max_pixels;
+        const int64_t low = options->min_pixels > 0 ? options->min_pixels : v->min_pixels;
+        const int64_t high = options->max_pixels > 0 ? options->max_pixels : v->max_pixels;
         if (low > high)
             return s2_fail(error, S2P_EINVAL, "min pixels %lld is above max pixels %lld",
                            (long long)low, (long long)high);
@@ -107,7 +107,8 @@ s2p_status s2v_qwen_frame(const s2v_model *model, const s2p_image *image,
     s2_size size;
     s2_image resized;
     TRY(qwen_size(model, image, options, &size, error));
-    TRY(s2_image_resize(image, size.width, size.height, &resized, error));
+    TRY(s2_image_resize_as(image, size.width, size.height, (s2_resize)options->resize, &resized,
+                           error));
     const int32_t unit = model->tower.patch * model->tower.merge;
     const s2p_grid grid = { size.height / unit, size.width / unit };
     s2v_frame frame = { .n_views = 1, .n_parts = 1, .framing = S2V_FRAMING_BASE };
