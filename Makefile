@@ -23,7 +23,8 @@ test-sanitize: ## the same tests built by clang under the address and undefined-
 	@CC=clang CXX=clang++ scripts/test $(BUILD)-sanitize -DS2_TESTS=ON -DS2_WERROR=ON -DS2_SANITIZE=ON -DS2_RPC=ON \
 		-DCMAKE_BUILD_TYPE=RelWithDebInfo $(FLAGS)
 
-test-long: test test-sanitize ## everything, a longer run of each fuzz target, more killed processes
+test-long: test test-sanitize ## everything, all of the authors' pictures, a longer run of each fuzz target, more killed processes
+	@[ ! -d ../shared/goldens/authors ] || $(BUILD)/s2prune verify ../shared/goldens/authors
 	@$(BUILD)/tests/kill_points $(BUILD)/s2prune $(BUILD)/tests/work_kill 200
 	@SECONDS_EACH=$${SECONDS_EACH:-300} scripts/fuzz $(BUILD)-fuzz
 
