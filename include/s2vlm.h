@@ -220,7 +220,7 @@ s2p_status s2v_session_prefill(s2v_session *session, const s2v_prompt *prompt,
 
 /* Next token: its text (whole UTF-8 characters, may be empty, NUL-terminated, cut to capacity) and
  * *done when the model stops or a stop string is complete. Text that may be the beginning of a stop
- * string is held back until that is known. */
+ * string is held back until that is known. S2P_ELIMIT: the context is full; the answer so far stands. */
 s2p_status s2v_session_next(s2v_session *session, char *text, size_t capacity, int *done, s2p_error *error);
 
 /* What is held back still, for an answer that ends before *done; as s2v_session_next gives text. */

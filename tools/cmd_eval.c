@@ -1,5 +1,6 @@
 /* cmd_eval.c - `s2prune eval`: accuracy of pruning methods on a benchmark. */
 #include "asking/asker.h"
+#include "asking/llama_options.h"
 #include "base/path.h"
 #include "eval/eval_report.h"
 #include "program.h"
@@ -176,7 +177,7 @@ static const s2_option option_table[] = {
       .fallback = "text", .group = "Output", .help = "form of the tables", AT(output) },
     { .name = "--samples", .label = "FILE", .type = S2_OPTION_FILE, .group = "Output",
       .help = "write every answer, a line of JSON each", AT(samples) },
-    { .name = "--quiet", .letters = "-q", .type = S2_OPTION_FLAG, .group = "Output",
+    { .name = "--quiet", .letters = "-q", .also = "--log-disable", .type = S2_OPTION_FLAG, .group = "Output",
       .help = "no notes or progress", AT(ask.quiet) },
     { .name = NULL },
 };
@@ -191,6 +192,7 @@ const s2_command s2_cmd_eval = {
                 "  s2prune eval --tasks synth -o md > table.md\n"
                 "  s2prune eval --data-dir my-pictures --limit 200 --samples answers.jsonl\n",
     .options = option_table,
+    .foreign = s2_llama_options,
     .size = sizeof(eval_options),
     .run = eval_run,
 };

@@ -46,7 +46,7 @@ int s2_exit_code(s2p_status status)
  */
 static void print_line(const char *prefix, const char *text)
 {
-    char clean[512];
+    char clean[600];
     size_t n = 0;
     for (; text[n] && n + 1 < sizeof clean; n++) {
         const unsigned char c = (unsigned char)text[n];
@@ -61,6 +61,17 @@ int s2_report_error(s2p_status status, const s2p_error *error)
     const bool has_sentence = error && error->status == status && error->message[0];
     print_line("error", has_sentence ? error->message : s2p_status_text(status));
     return s2_exit_code(status);
+}
+
+void s2_report_notes(const char *lines)
+{
+    while (*lines) {
+        char line[512];
+        const size_t n = strcspn(lines, "\n");
+        (void)snprintf(line, sizeof line, "%.*s", (int)(n < 500 ? n : 500), lines);
+        print_line("note", line);
+        lines += n + (lines[n] == '\n');
+    }
 }
 
 static int exit_of_write(int code)

@@ -25,6 +25,9 @@ int s2_exit_code(s2p_status status);
 /* "error: <sentence>" on standard error, one line whatever the sentence holds; the exit code. */
 int s2_report_error(s2p_status status, const s2p_error *error);
 
+/* "note: <line>" on standard error for each line. */
+void s2_report_notes(const char *lines);
+
 /* Write a result to standard output, or a whole file. Prints what went wrong. An interrupt waits
  * until a file is complete. */
 int s2_report_print(const s2_buffer *out);

@@ -54,7 +54,9 @@ static s2p_status generate(s2v_session *session, int32_t n_tokens, const s2a_lis
     char piece[MAX_PIECE];
     int done = 0;
     for (int32_t i = 0; !done && i < n_tokens; i++) {
-        TRY(s2v_session_next(session, piece, sizeof piece, &done, error));
+        const s2p_status st = s2v_session_next(session, piece, sizeof piece, &done, error);
+        if (st == S2P_ELIMIT && i > 0) break; /* the context is full: what is said is said */
+        TRY(st);
         TRY(add_text(piece, listener, text, error));
     }
     *is_stopped = done != 0;

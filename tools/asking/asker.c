@@ -3,12 +3,15 @@
 
 #include "base/file.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define PAPER_SIDE 672 /* pixels of the paper's input */
 
 S2_WORDS(s2_ask_kv_name, "f16", "f32", "q8_0")
+S2_WORDS(s2_ask_kv_v_name, "same", "f16", "f32", "q8_0")
 S2_WORDS(s2_ask_tower_name, "auto", "f32", "bf16", "int8")
 S2_WORDS(s2_ask_preset_name, "none", "paper")
 S2_WORDS(s2_ask_structure_name, "source", "resized")
@@ -60,10 +63,12 @@ s2v_session_options s2_ask_session_options(const ask_options *o)
     s2v_session_options s;
     s2v_session_options_init(&s);
     s.n_ctx = o->context;
-    s.n_batch = o->batch;
+    s.n_batch = o->batch < o->batch_limit ? o->batch : o->batch_limit;
     s.kv_type = (s2v_kv_type)o->kv_type;
     return s;
 }
+
+int32_t s2_ask_predict(const ask_options *o) { return o->predict < 0 ? INT32_MAX : o->predict; }
 
 void s2_ask_sampling(const ask_options *o, s2v_session_options *s)
 {
@@ -109,12 +114,28 @@ s2p_status s2_ask_settings(const ask_options *o, const char *methods, const char
     return s2_ask_set(o, out, *n, error);
 }
 
-s2p_status s2_ask_question(const char *prompt, const char *file, s2_buffer *text, s2p_error *error)
+/* In place; what is no escape stays as it is. */
+static size_t unescape(uint8_t *text, size_t n)
+{
+    static const char from[] = "ntr\"'\\", to[] = "\n\t\r\"'\\";
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++) {
+        const char *known =
+            text[i] == '\\' && i + 1 < n && text[i + 1] ? strchr(from, text[i + 1]) : NULL;
+        text[used++] = known ? (uint8_t)to[known - from] : text[i];
+        i += known != NULL;
+    }
+    return used;
+}
+
+s2p_status s2_ask_question(const char *prompt, const char *file, bool escapes, s2_buffer *text,
+                           s2p_error *error)
 {
     if (prompt && file)
         return s2_fail(error, S2P_EINVAL, "-p and -f both give the question; use one");
     if (file) TRY(s2_file_read(file, text, error));
     if (prompt) s2_buffer_append(text, prompt, strlen(prompt));
+    if (escapes) text->size = unescape(text->data, text->size);
     if (text->size && memchr(text->data, 0, text->size))
         return s2_fail(error, S2P_EFORMAT, "the question holds a NUL byte");
     while (file && text->size && text->data[text->size - 1] == '\n') text->size--;
@@ -124,6 +145,34 @@ s2p_status s2_ask_question(const char *prompt, const char *file, s2_buffer *text
 }
 
 /* --- the model -------------------------------------------------------------------------- */
+
+static void show_model(const s2_asker *asker)
+{
+    const s2v_engine_info *i = &asker->info;
+    (void)fprintf(stderr,
+                  "model:  %s (%s), %.2f billion parameters, %d layers, %d wide, %d heads (%d for "
+                  "keys), %d tokens of context\n"
+                  "tower:  %d blocks, %d wide, patches of %d, %dx%d merged, kernels %s\n"
+                  "memory: %.2f GiB of weights from files of %.2f GiB, on %s\n",
+                  i->name, i->architecture, (double)i->n_parameters * 1e-9, i->n_layers, i->n_embd,
+                  i->n_heads, i->n_kv_heads, i->n_ctx_train, i->n_vision_blocks, i->n_vision_embd,
+                  i->patch_size, i->merge_size, i->merge_size, i->kernels,
+                  (double)i->weight_bytes / (1 << 30), (double)i->model_bytes / (1 << 30),
+                  i->device);
+}
+
+/* A visual token stands for merge x merge patches. */
+static void limit_tokens(s2_asker *asker)
+{
+    const ask_options *o = asker->options;
+    const int64_t side =
+        (int64_t)asker->info.patch_size * (asker->info.merge_size > 1 ? asker->info.merge_size : 1);
+    for (int32_t i = 0; i < S2_MAX_PICTURES; i++) {
+        s2v_image_options *image = &asker->image_options[i];
+        if (o->min_tokens > 0) image->min_pixels = o->min_tokens * side * side;
+        if (o->max_tokens > 0) image->max_pixels = o->max_tokens * side * side;
+    }
+}
 
 s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2p_error *error)
 {
@@ -137,7 +186,7 @@ s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2
     e.tower = s2_ask_tower_name((size_t)o->tower);
     e.kernels = o->kernels;
     e.gpu_layers = o->gpu_layers;
-    e.n_threads = o->threads;
+    e.n_threads = o->threads > 0 ? o->threads : 0;
     e.note = asker->shows_notes ? show_note : NULL;
     e.progress = show_progress;
     e.user = asker;
@@ -150,7 +199,14 @@ s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2
             image->width = image->height = 0;
             if (image->framing == S2V_FRAMING_AUTO) image->framing = S2V_FRAMING_BASE;
         }
-    return s2v_session_create(&asker->session, asker->engine, options, error);
+    limit_tokens(asker);
+    if (o->is_verbose) show_model(asker);
+    s2v_session_options session = *options;
+    if (o->context == 0) session.n_ctx = asker->info.n_ctx_train;
+    TRY(s2v_session_create(&asker->session, asker->engine, &session, error));
+    if (o->locks_memory && mlockall(MCL_CURRENT) != 0 && asker->shows_notes)
+        (void)fprintf(stderr, "note: --mlock: %s; see 'ulimit -l'\n", strerror(errno));
+    return S2P_OK;
 }
 
 void s2_asker_close(s2_asker *asker)

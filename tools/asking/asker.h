@@ -58,8 +58,12 @@ s2p_status s2_ask_settings(const ask_options *options, const char *methods, cons
  * that keeps all, and whole to the others, which is no comparison. */
 void s2_asker_see_whole(s2_asker *asker);
 
-/* The question of -p or -f into an initialised buffer, NUL-terminated. */
-s2p_status s2_ask_question(const char *prompt, const char *file, s2_buffer *text, s2p_error *error);
+/* The question of -p or -f into an initialised buffer, NUL-terminated; escapes: "\n" is a line end. */
+s2p_status s2_ask_question(const char *prompt, const char *file, bool escapes, s2_buffer *text,
+                           s2p_error *error);
+
+/* --predict as a number of tokens: below 0 as many as the context holds. */
+int32_t s2_ask_predict(const ask_options *options);
 
 /* The last n_pictures added belong to this turn. */
 s2p_status s2_asker_ask(s2_asker *asker, const char *question, int32_t n_pictures,

@@ -111,7 +111,7 @@ static bool obey(chat *c, char *line)
 
 int s2_run_chat(run_job *job)
 {
-    chat c = { .job = job, .n_new = job->asker.n_pictures };
+    chat c = { .job = job, .n_new = job->asker.has_history ? 0 : job->asker.n_pictures };
     const bool is_terminal = isatty(STDIN_FILENO) != 0;
     char *line = NULL;
     size_t capacity = 0;

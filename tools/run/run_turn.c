@@ -18,7 +18,7 @@ s2p_status s2_run_turn(run_job *job, const char *question, int32_t n_pictures, s
     const run_options *o = job->options;
     static const s2a_listener printer = { print_text, NULL };
     const int32_t first = job->asker.n_pictures - n_pictures;
-    const s2a_limits limits = { .n_tokens = o->ask.predict,
+    const s2a_limits limits = { .n_tokens = s2_ask_predict(&o->ask),
                                 .image_budget = o->image_budgets ? job->image_budget + first : NULL,
                                 .image_side = o->image_grids ? job->image_side + first : NULL,
                                 .n_logits = o->logits ? job->asker.info.n_vocab : 0 };
