@@ -141,7 +141,7 @@ static s2p_status set_choice(const s2_option *o, const char *source, const char 
     const int32_t index = s2_choice_index(o->choice, text);
     *(int32_t *)field = index;
     if (index >= 0) return S2P_OK;
-    char names[200] = ""; /* a sentence has room for all methods */
+    char names[400] = ""; /* a sentence has room for all methods */
     const char *name;
     for (size_t i = 0, n = 0; (name = o->choice(i)) && n < sizeof names; i++)
         n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", i > 0 ? ", " : "", name);

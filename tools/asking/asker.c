@@ -2,6 +2,7 @@
 #include "asking/asker.h"
 
 #include "base/file.h"
+#include "report.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@ S2_WORDS(s2_ask_framing_name, "auto", "base", "anyres", "square")
 static void show_note(const char *text, void *user)
 {
     (void)user;
-    (void)fprintf(stderr, "note: %s\n", text);
+    s2_report_line("note", text);
 }
 
 static int show_progress(const char *step, double done, void *user)
@@ -149,16 +150,21 @@ s2p_status s2_ask_question(const char *prompt, const char *file, bool escapes, s
 static void show_model(const s2_asker *asker)
 {
     const s2v_engine_info *i = &asker->info;
-    (void)fprintf(stderr,
-                  "model:  %s (%s), %.2f billion parameters, %d layers, %d wide, %d heads (%d for "
-                  "keys), %d tokens of context\n"
-                  "tower:  %d blocks, %d wide, patches of %d, %dx%d merged, kernels %s\n"
-                  "memory: %.2f GiB of weights from files of %.2f GiB, on %s\n",
-                  i->name, i->architecture, (double)i->n_parameters * 1e-9, i->n_layers, i->n_embd,
-                  i->n_heads, i->n_kv_heads, i->n_ctx_train, i->n_vision_blocks, i->n_vision_embd,
-                  i->patch_size, i->merge_size, i->merge_size, i->kernels,
-                  (double)i->weight_bytes / (1 << 30), (double)i->model_bytes / (1 << 30),
-                  i->device);
+    char line[512];
+    (void)snprintf(line, sizeof line,
+                   "%.100s (%s), %.2f billion parameters, %d layers, %d wide, %d heads (%d for "
+                   "keys), %d tokens of context",
+                   i->name, i->architecture, (double)i->n_parameters * 1e-9, i->n_layers, i->n_embd,
+                   i->n_heads, i->n_kv_heads, i->n_ctx_train);
+    s2_report_line("model", line);
+    (void)snprintf(line, sizeof line, "%d blocks, %d wide, patches of %d, %dx%d merged, kernels %s",
+                   i->n_vision_blocks, i->n_vision_embd, i->patch_size, i->merge_size,
+                   i->merge_size, i->kernels);
+    s2_report_line("tower", line);
+    (void)snprintf(line, sizeof line, "%.2f GiB of weights from files of %.2f GiB, on %.60s",
+                   (double)i->weight_bytes / (1 << 30), (double)i->model_bytes / (1 << 30),
+                   i->device);
+    s2_report_line("memory", line);
 }
 
 /* A visual token stands for merge x merge patches. */

@@ -25,10 +25,7 @@ typedef struct chat {
     bool is_repeated; /* they are those of the conversation before: another /image replaces them */
 } chat;
 
-static void complain(const s2p_error *error)
-{
-    (void)fprintf(stderr, "error: %s\n", error->message);
-}
+static void complain(const s2p_error *error) { s2_report_line("error", error->message); }
 
 static void set_budget(chat *c, const char *text)
 {

@@ -8,8 +8,7 @@
 static s2p_status print_text(const char *text, size_t n, void *user, s2p_error *error)
 {
     (void)user;
-    if (fwrite(text, 1, n, stdout) != n || fflush(stdout) != 0)
-        return s2_fail(error, S2P_EIO, "cannot write to standard output");
+    if (!s2_report_say(text, n)) return s2_fail(error, S2P_EIO, "cannot write to standard output");
     return S2P_OK;
 }
 
