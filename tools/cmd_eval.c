@@ -79,13 +79,15 @@ static s2p_status keep_answer(const s2e_answer *a, void *user)
 {
     eval_job *job = user;
     if (!job->options->samples) return S2P_OK;
-    const s2e_question *q = &job->set.question[a->question];
+    const s2e_sample *q = &job->set.sample[a->sample];
+    const int32_t picture = s2e_first_picture(q);
     const s2_budget budget = a->setting->budget;
-    json_t *line = json_pack("{s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:s, s:s, s:f}", "task",
-                             job->task->name, "method", a->setting->method, "budget", budget.count,
-                             "seed", a->seed, "image", job->set.picture[q->picture].file,
-                             "category", job->set.category[q->category], "question", q->text,
-                             "expected", q->answer, "answer", a->text, "score", (double)a->score);
+    json_t *line =
+        json_pack("{s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:s, s:s, s:f}", "task", job->task->name,
+                  "method", a->setting->method, "budget", budget.count, "seed", a->seed, "image",
+                  picture < 0 ? "" : job->set.picture[picture].file, "category",
+                  q->n_categories ? q->category[0] : "", "question", q->question, "expected",
+                  q->n_answers ? q->answer[0] : "", "answer", a->text, "score", (double)a->score);
     if (line && budget.percent > 0.0)
         json_object_set_new(line, "budget_percent", json_real(budget.percent));
     if (line && a->setting->published)

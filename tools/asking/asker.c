@@ -69,7 +69,11 @@ s2v_session_options s2_ask_session_options(const ask_options *o)
     return s;
 }
 
-int32_t s2_ask_predict(const ask_options *o) { return o->predict < 0 ? INT32_MAX : o->predict; }
+int32_t s2_ask_predict(const ask_options *o)
+{
+    static const int32_t longest = 1 << 20; /* of any context */
+    return o->predict >= 0 ? o->predict : o->context > 0 ? o->context : longest;
+}
 
 void s2_ask_sampling(const ask_options *o, s2v_session_options *s)
 {
