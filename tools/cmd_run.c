@@ -33,6 +33,9 @@ static s2p_status check_options(const run_options *o, s2p_error *error)
         return s2_fail(error, S2P_EINVAL, "-o json needs a question: -p TEXT");
     if (o->record && !has_question)
         return s2_fail(error, S2P_EINVAL, "--record needs a question: -p TEXT");
+    if (o->overlay) TRY(s2_run_overlay_name("--overlay", o->overlay, error));
+    if (o->overlay && o->ask.images.n == 0 && has_question)
+        return s2_fail(error, S2P_EINVAL, "--overlay draws on a picture; give one with -i FILE");
     for (size_t i = 0; i < o->prompts.n; i++)
         if (!o->prompts.item[i][0])
             return s2_fail(error, S2P_EINVAL, "--prompt is empty; it needs TEXT");

@@ -285,8 +285,7 @@ s2p_status s2_asker_ask(s2_asker *asker, const char *question, int32_t n_picture
                                 .image_options = asker->image_options + first };
     const s2p_status st =
         s2a_ask(asker->session, &prompt, setting, limits, listener, answer, error);
-    asker->has_history = true;
-    if (st != S2P_OK) s2_asker_reset(asker); /* what came before may be gone */
+    asker->has_history = s2v_session_length(asker->session) > 0; /* a failure may have ended it */
     return st;
 }
 
