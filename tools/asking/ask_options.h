@@ -14,9 +14,9 @@
 
 typedef struct ask_options {
     /* the model */
-    const char *model, *mmproj, *device, *rpc, *kernels;
+    const char *model, *mmproj, *hub_name, *device, *rpc, *kernels;
     int32_t threads, context, batch, batch_limit, gpu_layers, kv_type, kv_type_v, tower;
-    bool locks_memory;
+    bool locks_memory, is_offline;
     /* the question */
     s2_list images;
     const char *prompt_file, *system;
@@ -54,6 +54,10 @@ const char *s2_ask_framing_name(size_t index);   /* as s2v_framing counts them *
       .help = "language model, GGUF (the bundled one)", S2_ASK_AT(model) },                                         \
     { .name = "--mmproj", .letters = "-mm", .label = "FILE", .type = S2_OPTION_FILE, .group = "Model",              \
       .help = "vision encoder and projector, GGUF", S2_ASK_AT(mmproj) },                                            \
+    { .name = "--hf-repo", .letters = "-hf", .also = "-hfr", .label = "USER/REPO[:QUANT]", .type = S2_OPTION_TEXT,   \
+      .group = "Model", .help = "both files by their name on Hugging Face: from the caches of other programs, "      \
+      "else fetched once (QUANT: Q4_K_M)", S2_ASK_AT(hub_name) },                                                   \
+    { .name = "--offline", .type = S2_OPTION_FLAG, .group = "Model", .help = "fetch nothing", S2_ASK_AT(is_offline) }, \
     { .name = "--threads", .letters = "-t", .label = "N", .type = S2_OPTION_INT, .min = -1, .max = 256,             \
       .fallback = "0", .group = "Model", .help = "0 or -1: one per core", S2_ASK_AT(threads) },                           \
     { .name = "--ctx-size", .letters = "-c", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 1048576,         \

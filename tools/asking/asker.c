@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -17,6 +18,8 @@ S2_WORDS(s2_ask_tower_name, "auto", "f32", "bf16", "int8")
 S2_WORDS(s2_ask_preset_name, "none", "paper")
 S2_WORDS(s2_ask_structure_name, "source", "resized")
 S2_WORDS(s2_ask_framing_name, "auto", "base", "anyres", "square")
+
+static const char *environment(const char *name) { return getenv(name); }
 
 static void show_note(const char *text, void *user)
 {
@@ -56,6 +59,18 @@ s2p_status s2_asker_prepare(s2_asker *asker, const ask_options *options, s2p_err
     if (o->image_size)
         TRY(s2a_sizes_read("--image-size", o->image_size, asker->image_options, S2_MAX_PICTURES,
                            error));
+    if (o->hub_name) {
+        if (o->model || o->mmproj)
+            return s2_fail(error, S2P_EINVAL, "-hf names both files; %s is one too many",
+                           o->model ? "-m" : "-mm");
+        const s2_hub_wish wish = { .name = o->hub_name,
+                                   .is_offline = o->is_offline,
+                                   .env = environment,
+                                   .progress = &asker->progress };
+        TRY(s2_hub_find(&wish, &asker->hub, error));
+        asker->model = asker->hub.model;
+        asker->mmproj = asker->hub.mmproj;
+    }
     return s2_bundled_complete(&asker->model, &asker->mmproj, o->quiet, &asker->bundled, error);
 }
 

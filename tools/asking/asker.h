@@ -11,6 +11,7 @@
 #include "ask/ask.h"
 #include "asking/ask_options.h"
 #include "bundled.h"
+#include "hub/hub.h"
 #include "image/draw/overlay.h"
 #include "progress.h"
 
@@ -20,6 +21,7 @@ typedef struct s2_asker { /* all zero before prepare; free with s2_asker_close *
     const ask_options *options;
     const char *model, *mmproj; /* paths: those given, or of the bundled pair */
     s2_bundled_model bundled;
+    s2_hub_pair hub;
     s2_progress progress;
     bool shows_notes; /* of the engine, on standard error */
     s2v_engine *engine;
