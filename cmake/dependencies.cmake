@@ -3,4 +3,7 @@ find_package(PkgConfig REQUIRED)
 find_package(JPEG REQUIRED)
 pkg_check_modules(SPNG REQUIRED IMPORTED_TARGET spng)
 pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET libwebp)
+pkg_check_modules(CURL IMPORTED_TARGET libcurl) # models by name; without it from caches only
+pkg_check_modules(LIBEDIT IMPORTED_TARGET libedit) # a conversation can do without
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)

@@ -62,7 +62,7 @@ S2P_API const char *s2p_status_text(s2p_status status);
 /* Optional detail for calls that can fail in many ways; pass NULL to ignore. */
 typedef struct s2p_error {
     s2p_status status;
-    char message[256];
+    char message[512];
 } s2p_error;
 
 /* --- Data --------------------------------------------------------------- */

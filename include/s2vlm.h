@@ -138,6 +138,9 @@ s2p_status s2v_session_create(s2v_session **out, s2v_engine *engine, const s2v_s
                               s2p_error *error);
 void       s2v_session_free(s2v_session *session);
 
+/* Tokens of the conversation in the cache; 0: it has not begun. */
+int32_t    s2v_session_length(const s2v_session *session);
+
 /* Forget the conversation; the memory stays. */
 void       s2v_session_reset(s2v_session *session);
 
@@ -221,8 +224,9 @@ typedef struct s2v_stats {          /* milliseconds, tokens, bytes */
 } s2v_stats;
 
 /* Consume the prompt and leave the session ready to produce its first token. May be called again for
- * the next turn. A failure leaves the session as after s2v_session_reset. prune NULL: keep every
- * token. stats: out, or NULL. */
+ * the next turn. A prompt that is refused before anything ran (too long, not UTF-8, unknown method)
+ * leaves the conversation as it was; a failure after that leaves the session as after
+ * s2v_session_reset. prune NULL: keep every token. stats: out, or NULL. */
 s2p_status s2v_session_prefill(s2v_session *session, const s2v_prompt *prompt,
                                const s2v_prune_options *prune, s2v_stats *stats, s2p_error *error);
 
@@ -230,7 +234,7 @@ s2p_status s2v_session_prefill(s2v_session *session, const s2v_prompt *prompt,
 
 /* Next token: its text (whole UTF-8 characters, may be empty, NUL-terminated, cut to capacity) and
  * *done when the model stops or a stop string is complete. Text that may be the beginning of a stop
- * string is held back until that is known. */
+ * string is held back until that is known. S2P_ELIMIT: the context is full; the answer so far stands. */
 s2p_status s2v_session_next(s2v_session *session, char *text, size_t capacity, int *done, s2p_error *error);
 
 /* What is held back still, for an answer that ends before *done; as s2v_session_next gives text. */

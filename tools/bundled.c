@@ -4,8 +4,11 @@
 #include "bundled.h"
 
 #include "base/file.h"
+#include "base/path.h"
 #include "base/sha256.h"
+#include "report.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,10 +71,51 @@ static void note_foreign(const char *path, const char *sha256)
             stderr, "note: %s is not the file s2prune came with; its answers are its own\n", path);
 }
 
+/* The one mmproj in the folder of the model; several are a question only the user can answer. */
+static s2p_status find_beside(const char *model, bool is_quiet, s2_bundled_model *storage,
+                              s2p_error *error)
+{
+    const size_t n_folder = (size_t)(s2_base_name(model) - model);
+    char folder[MAX_ROOT] = ".";
+    if (n_folder >= sizeof folder) return S2P_OK;
+    if (n_folder > 0) {
+        memcpy(folder, model, n_folder);
+        folder[n_folder] = '\0';
+    }
+    DIR *dir = opendir(folder);
+    if (!dir) return S2P_OK;
+    int n = 0;
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        if (!strstr(entry->d_name, "mmproj") || !s2_path_has_suffix(entry->d_name, ".gguf"))
+            continue;
+        n++;
+        (void)snprintf(storage->mmproj, sizeof storage->mmproj, "%s/%s",
+                       n_folder > 0 ? folder : ".", entry->d_name);
+    }
+    (void)closedir(dir);
+    if (n == 1 && !is_quiet) {
+        char line[400];
+        (void)snprintf(line, sizeof line, "vision part: '%.300s'", storage->mmproj);
+        s2_report_line("note", line);
+    }
+    if (n > 1) {
+        storage->mmproj[0] = '\0';
+        return s2_fail(error, S2P_EINVAL,
+                       "-m alone: there are %d mmproj files beside '%.200s'; name one with -mm", n,
+                       model);
+    }
+    return S2P_OK;
+}
+
 s2p_status s2_bundled_complete(const char **model, const char **mmproj, bool is_quiet,
                                s2_bundled_model *storage, s2p_error *error)
 {
     if (*model && *mmproj) return S2P_OK;
+    if (*model) TRY(find_beside(*model, is_quiet, storage, error));
+    if (*model && storage->mmproj[0]) {
+        *mmproj = storage->mmproj;
+        return S2P_OK;
+    }
     if (*model || *mmproj)
         return s2_fail(error, S2P_EINVAL, "%s alone is half a model: %s", *model ? "-m" : "-mm",
                        *model ? "give the vision part too, -mm MMPROJ.gguf"

@@ -21,8 +21,9 @@ typedef struct s2_bundled_model {
 } s2_bundled_model;
 
 /* Both given: nothing to do. Neither: both become the bundled model, in *storage, and unless
- * is_quiet a line on standard error says so, and another if one is not the file that was shipped. One alone is refused, as is a model nowhere to be
- * found. */
+ * is_quiet a line on standard error says so, and another if one is not the file that was shipped.
+ * One alone is refused, as is a model nowhere to be found; but a model alone takes the mmproj beside
+ * it, when there is exactly one. */
 s2p_status s2_bundled_complete(const char **model, const char **mmproj, bool is_quiet,
                                s2_bundled_model *storage, s2p_error *error);
 

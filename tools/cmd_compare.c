@@ -6,6 +6,7 @@
  */
 #include "compare/compare.h"
 
+#include "asking/llama_options.h"
 #include "base/path.h"
 #include "program.h"
 #include "report.h"
@@ -73,7 +74,7 @@ static s2p_status prepare(compare_job *job, s2p_error *error)
     for (int32_t i = 0; i < r->n_rows; i++) job->row[i].setting = setting[i];
     TRY(choose_reference(job, error));
     TRY(s2_asker_prepare(&job->asker, &o->ask, error));
-    TRY(s2_ask_question(o->prompt, o->ask.prompt_file, &job->question, error));
+    TRY(s2_ask_question(o->prompt, o->ask.prompt_file, o->ask.escapes, &job->question, error));
     for (size_t i = 0; i < o->ask.images.n; i++)
         TRY(s2_asker_add_picture(&job->asker, o->ask.images.item[i], error));
     r->row = job->row;
@@ -112,7 +113,7 @@ static s2p_status open_model(compare_job *job, s2p_error *error)
     s2a_setting_use(&brief, "uniform");
     brief.budget.count = 2;
     s2a_answer answer;
-    TRY(ask(job, &brief, o->predict < 2 ? o->predict : 2, &answer, error));
+    TRY(ask(job, &brief, s2_ask_predict(o) < 2 ? s2_ask_predict(o) : 2, &answer, error));
     compare_report *r = &job->report;
     for (int32_t i = 0; i < r->n_pictures; i++)
         job->seen[i] = *s2_asker_seen(&job->asker, i, &job->squared[i]);
@@ -144,7 +145,7 @@ static s2p_status make_rows(compare_job *job, s2p_error *error)
         compare_row *row = &job->row[i];
         (void)s2_progress_show(progress, row->setting.method, (double)i / job->report.n_rows);
         row->error.status =
-            ask(job, &row->setting, job->options->ask.predict, &row->answer, &row->error);
+            ask(job, &row->setting, s2_ask_predict(&job->options->ask), &row->answer, &row->error);
         if (row->error.status != S2P_OK && !row->error.message[0])
             (void)snprintf(row->error.message, sizeof row->error.message, "%s",
                            s2p_status_text(row->error.status));
@@ -269,7 +270,7 @@ static const s2_option option_table[] = {
       .help = "write a page with table, pictures and answers, in one file", AT(html) },
     { .name = "--display", .label = "HOW", .type = S2_OPTION_CHOICE, .choice = s2_terminal_display_name,
       .fallback = "none", .group = "Output", .help = "show the contact sheet in the terminal", AT(display) },
-    { .name = "--quiet", .letters = "-q", .type = S2_OPTION_FLAG, .group = "Output",
+    { .name = "--quiet", .letters = "-q", .also = "--log-disable", .type = S2_OPTION_FLAG, .group = "Output",
       .help = "no notes or progress", AT(ask.quiet) },
     { .name = NULL },
 };
@@ -292,6 +293,7 @@ const s2_command s2_cmd_compare = {
         "the\n"
         "first failure and nothing is written.\n",
     .options = option_table,
+    .foreign = s2_llama_options,
     .size = sizeof(compare_options),
     .run = compare_run,
 };

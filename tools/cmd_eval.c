@@ -1,5 +1,6 @@
 /* cmd_eval.c - `s2prune eval`: accuracy of pruning methods on a benchmark. */
 #include "asking/asker.h"
+#include "asking/llama_options.h"
 #include "base/path.h"
 #include "eval/eval_report.h"
 #include "program.h"
@@ -78,13 +79,15 @@ static s2p_status keep_answer(const s2e_answer *a, void *user)
 {
     eval_job *job = user;
     if (!job->options->samples) return S2P_OK;
-    const s2e_question *q = &job->set.question[a->question];
+    const s2e_sample *q = &job->set.sample[a->sample];
+    const int32_t picture = s2e_first_picture(q);
     const s2_budget budget = a->setting->budget;
-    json_t *line = json_pack("{s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:s, s:s, s:f}", "task",
-                             job->task->name, "method", a->setting->method, "budget", budget.count,
-                             "seed", a->seed, "image", job->set.picture[q->picture].file,
-                             "category", job->set.category[q->category], "question", q->text,
-                             "expected", q->answer, "answer", a->text, "score", (double)a->score);
+    json_t *line =
+        json_pack("{s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:s, s:s, s:f}", "task", job->task->name,
+                  "method", a->setting->method, "budget", budget.count, "seed", a->seed, "image",
+                  picture < 0 ? "" : job->set.picture[picture].file, "category",
+                  q->n_categories ? q->category[0] : "", "question", q->question, "expected",
+                  q->n_answers ? q->answer[0] : "", "answer", a->text, "score", (double)a->score);
     if (line && budget.percent > 0.0)
         json_object_set_new(line, "budget_percent", json_real(budget.percent));
     if (line && a->setting->published)
@@ -176,7 +179,7 @@ static const s2_option option_table[] = {
       .fallback = "text", .group = "Output", .help = "form of the tables", AT(output) },
     { .name = "--samples", .label = "FILE", .type = S2_OPTION_FILE, .group = "Output",
       .help = "write every answer, a line of JSON each", AT(samples) },
-    { .name = "--quiet", .letters = "-q", .type = S2_OPTION_FLAG, .group = "Output",
+    { .name = "--quiet", .letters = "-q", .also = "--log-disable", .type = S2_OPTION_FLAG, .group = "Output",
       .help = "no notes or progress", AT(ask.quiet) },
     { .name = NULL },
 };
@@ -191,6 +194,7 @@ const s2_command s2_cmd_eval = {
                 "  s2prune eval --tasks synth -o md > table.md\n"
                 "  s2prune eval --data-dir my-pictures --limit 200 --samples answers.jsonl\n",
     .options = option_table,
+    .foreign = s2_llama_options,
     .size = sizeof(eval_options),
     .run = eval_run,
 };

@@ -1,6 +1,7 @@
 /* cmd_run.c - `s2prune run`: ask a question about pictures. */
 #include "run/run.h"
 
+#include "asking/llama_options.h"
 #include "base/npy.h"
 #include "program.h"
 #include "report.h"
@@ -24,10 +25,17 @@ static int print_devices(void)
 static s2p_status check_options(const run_options *o, s2p_error *error)
 {
     const bool has_question = o->prompts.n > 0 || o->ask.prompt_file;
+    if (o->converses && o->output == S2_OUTPUT_JSON)
+        return s2_fail(error, S2P_EINVAL, "-o json is about one question; -cnv goes on after it");
+    if (o->asks_once && !has_question)
+        return s2_fail(error, S2P_EINVAL, "-no-cnv needs a question: -p TEXT");
     if (o->output == S2_OUTPUT_JSON && !has_question)
         return s2_fail(error, S2P_EINVAL, "-o json needs a question: -p TEXT");
     if (o->record && !has_question)
         return s2_fail(error, S2P_EINVAL, "--record needs a question: -p TEXT");
+    if (o->overlay) TRY(s2_run_overlay_name("--overlay", o->overlay, error));
+    if (o->overlay && o->ask.images.n == 0 && has_question)
+        return s2_fail(error, S2P_EINVAL, "--overlay draws on a picture; give one with -i FILE");
     for (size_t i = 0; i < o->prompts.n; i++)
         if (!o->prompts.item[i][0])
             return s2_fail(error, S2P_EINVAL, "--prompt is empty; it needs TEXT");
@@ -61,7 +69,7 @@ static s2p_status open_model(run_job *job, s2p_error *error)
     const run_options *o = job->options;
     s2v_session_options session = s2_ask_session_options(&o->ask);
     s2_ask_sampling(&o->ask, &session);
-    const bool asks_once = o->prompts.n == 1 || o->ask.prompt_file;
+    const bool asks_once = (o->prompts.n == 1 || o->ask.prompt_file) && !o->converses;
     if (!asks_once) {
         session.keep_picture = S2V_KEEP_ROWS;
         session.keep_prefix = 1;
@@ -125,16 +133,22 @@ static int present(const run_job *job)
     return code;
 }
 
-/* Each a conversation of its own, about the same pictures. */
-static int answer_all(run_job *job, const char *first)
+/* Each a conversation of its own, about the same pictures. `question` holds the first. */
+static int answer_all(run_job *job, s2_buffer *question)
 {
-    const size_t n = job->options->prompts.n > 1 ? job->options->prompts.n : 1;
+    const run_options *o = job->options;
+    const size_t n = o->prompts.n > 1 ? o->prompts.n : 1;
     int code = S2_EXIT_OK;
     for (size_t i = 0; code == S2_EXIT_OK && i < n; i++) {
         s2p_error error = { S2P_OK, "" };
-        if (i > 0) s2_asker_reset(&job->asker);
-        const s2p_status st = s2_run_turn(job, i > 0 ? job->options->prompts.item[i] : first,
-                                          job->asker.n_pictures, &error);
+        s2p_status st = S2P_OK;
+        if (i > 0) {
+            s2_asker_reset(&job->asker);
+            question->size = 0;
+            st = s2_ask_question(o->prompts.item[i], NULL, o->ask.escapes, question, &error);
+        }
+        if (st == S2P_OK)
+            st = s2_run_turn(job, (const char *)question->data, job->asker.n_pictures, &error);
         code = st == S2P_OK ? S2_EXIT_OK : s2_report_error(st, &error);
         if (code == S2_EXIT_OK && job->record) code = job->record->code;
         if (code == S2_EXIT_OK) code = present(job);
@@ -145,7 +159,7 @@ static int answer_all(run_job *job, const char *first)
 static int run_job_do(run_job *job)
 {
     const run_options *o = job->options;
-    const bool is_chat = o->prompts.n == 0 && !o->ask.prompt_file;
+    const bool is_asked = o->prompts.n > 0 || o->ask.prompt_file;
     s2p_error error = { S2P_OK, "" };
     s2_record record;
     s2_buffer question;
@@ -157,11 +171,11 @@ static int run_job_do(run_job *job)
     }
     if (st == S2P_OK)
         st = s2_ask_question(o->prompts.n > 0 ? o->prompts.item[0] : NULL, o->ask.prompt_file,
-                             &question, &error);
+                             o->ask.escapes, &question, &error);
     if (st == S2P_OK) st = open_model(job, &error);
-    const int code = st != S2P_OK ? s2_report_error(st, &error)
-                     : is_chat    ? s2_run_chat(job)
-                                  : answer_all(job, (const char *)question.data);
+    int code = st != S2P_OK ? s2_report_error(st, &error) : S2_EXIT_OK;
+    if (code == S2_EXIT_OK && is_asked) code = answer_all(job, &question);
+    if (code == S2_EXIT_OK && (!is_asked || o->converses)) code = s2_run_chat(job);
     if (job->record) s2_record_close(&record);
     s2_buffer_free(&question);
     return code;
@@ -199,6 +213,10 @@ static const s2_option option_table[] = {
       .help = "the question; several are asked one by one about the same pictures; without it a conversation begins",
       AT(prompts) },
     S2_ASK_ROWS_QUESTION,
+    { .name = "--conversation", .letters = "-cnv", .type = S2_OPTION_FLAG, .group = "Question",
+      .help = "go on with a conversation after -p", AT(converses) },
+    { .name = "--no-conversation", .letters = "-no-cnv", .also = "-st --single-turn", .type = S2_OPTION_FLAG,
+      .group = "Question", .help = "never begin one", AT(asks_once) },
 
     S2_ASK_ROWS_PICTURE,
     S2_ASK_ROWS_LOADING,
@@ -227,8 +245,10 @@ static const s2_option option_table[] = {
       .help = "write the logits of the last position", AT(logits) },
     { .name = "--record", .label = "DIR", .type = S2_OPTION_FILE, .group = "Output",
       .help = "write what the method saw into a new folder, for 's2prune select'; times include it", AT(record) },
-    { .name = "--quiet", .letters = "-q", .type = S2_OPTION_FLAG, .group = "Output",
+    { .name = "--quiet", .letters = "-q", .also = "--log-disable", .type = S2_OPTION_FLAG, .group = "Output",
       .help = "no notes, progress or summary", AT(ask.quiet) },
+    { .name = "--verbose", .letters = "-v", .type = S2_OPTION_FLAG, .group = "Output",
+      .help = "say what was loaded and how it computes", AT(ask.is_verbose) },
     { .name = NULL },
 };
 /* clang-format on */
@@ -244,6 +264,7 @@ const s2_command s2_cmd_run = {
         "  s2prune run -i photo.jpg -p \"What is it?\" -p \"What colour is it?\"\n"
         "  s2prune run -m model.gguf -mm mmproj.gguf -i photo.jpg   # a conversation\n",
     .options = option_table,
+    .foreign = s2_llama_options,
     .size = sizeof(run_options),
     .run = run_run,
 };

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/random.h>
 
 #define ENV_CAPACITY 64u
 
@@ -34,7 +36,7 @@ int32_t s2_choice_index(const char *(*choice)(size_t index), const char *name)
 {
     const char *at;
     for (size_t i = 0; (at = choice(i)); i++)
-        if (strcmp(at, name) == 0) return (int32_t)i;
+        if (strcasecmp(at, name) == 0) return (int32_t)i;
     return -1;
 }
 
@@ -47,12 +49,24 @@ void s2_env_name(const char *prefix, const s2_option *option, char *out, size_t 
     out[n] = '\0';
 }
 
+/* Is text[0..n) one of the words of `names`, which may be NULL? */
+static bool is_among(const char *names, const char *text, size_t n)
+{
+    while (names && *names) {
+        const size_t word = strcspn(names, " ");
+        if (word == n && memcmp(names, text, n) == 0) return true;
+        names += word + strspn(names + word, " ");
+    }
+    return false;
+}
+
 /* The row named by text[0..n), NULL when there is none. */
 static const s2_option *find(const s2_command *command, const char *text, size_t n)
 {
     for (const s2_option *o = command->options; o->name; o++) {
-        if (strlen(o->name) == n && memcmp(o->name, text, n) == 0) return o;
-        if (o->letters && strlen(o->letters) == n && memcmp(o->letters, text, n) == 0) return o;
+        if (is_among(o->name, text, n) || is_among(o->letters, text, n) ||
+            is_among(o->also, text, n))
+            return o;
     }
     return NULL;
 }
@@ -76,8 +90,15 @@ static bool read_wide(const char *text, int64_t *out)
     return *end == '\0' && errno == 0;
 }
 
+/* "-1" draws one, as llama.cpp does. */
 static bool read_seed(const char *text, uint64_t *out)
 {
+    if (strcmp(text, "-1") == 0) {
+        uint32_t drawn = 0;
+        const bool is_drawn = getrandom(&drawn, sizeof drawn, 0) == (ssize_t)sizeof drawn;
+        *out = drawn;
+        return is_drawn;
+    }
     if (!isdigit((unsigned char)*text)) return false;
     char *end;
     errno = 0;
@@ -120,7 +141,7 @@ static s2p_status set_choice(const s2_option *o, const char *source, const char 
     const int32_t index = s2_choice_index(o->choice, text);
     *(int32_t *)field = index;
     if (index >= 0) return S2P_OK;
-    char names[128] = "";
+    char names[400] = ""; /* a sentence has room for all methods */
     const char *name;
     for (size_t i = 0, n = 0; (name = o->choice(i)) && n < sizeof names; i++)
         n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", i > 0 ? ", " : "", name);
@@ -220,23 +241,71 @@ static s2p_status set_defaults(const s2_command *command, void *values, s2p_erro
     return S2P_OK;
 }
 
-/* What the command line left open. A variable behind a flag is not even read. */
-static s2p_status set_from_env(const s2_command *command, s2_env env, void *values, bool *is_set,
-                               s2p_error *error)
+static void add_note(s2_parsed *parsed, const char *what, const char *about)
 {
-    static const char *const prefixes[] = { "S2PRUNE_", "LLAMA_ARG_" };
+    const size_t n = strlen(parsed->note);
+    (void)snprintf(parsed->note + n, sizeof parsed->note - n, "%.250s%.250s\n", what, about);
+}
+
+/* What the command line left open. A variable behind a flag is not even read. One of llama.cpp's
+ * was set for another program: what it means there and not here is no reason to stop. */
+static s2p_status set_from_env(const s2_command *command, s2_env env, void *values, bool *is_set,
+                               s2_parsed *parsed, s2p_error *error)
+{
     for (const s2_option *o = command->options; o->name; o++) {
         bool *set = &is_set[o - command->options];
-        for (size_t p = 0; p < 2 && !*set; p++) {
+        for (int32_t p = 0; p < 3 && !*set; p++) {
             char source[ENV_CAPACITY];
-            s2_env_name(prefixes[p], o, source, sizeof source);
+            if (p == 1 && !o->llama) continue;
+            if (p == 1)
+                (void)snprintf(source, sizeof source, "LLAMA_ARG_%s", o->llama);
+            else
+                s2_env_name(p == 0 ? "S2PRUNE_" : "LLAMA_ARG_", o, source, sizeof source);
             const char *text = env(source);
             if (!text || !*text) continue; /* exported but empty: as if not there */
-            s2p_status st = s2_option_set(o, source, text, values, error);
-            if (st != S2P_OK) return st;
-            *set = true;
+            s2p_error why = { S2P_OK, "" };
+            const s2p_status st = s2_option_set(o, source, text, values, &why);
+            if (st != S2P_OK && p == 0) {
+                if (error) *error = why;
+                return st;
+            }
+            *set = st == S2P_OK;
+            if (*set) continue;
+            add_note(parsed, why.message, "; ignored");
+            if (o->fallback) TRY(s2_option_set(o, o->name, o->fallback, values, error));
         }
     }
+    return S2P_OK;
+}
+
+/* --- options of other programs -------------------------------------------- */
+
+static bool is_switch(const char *text)
+{
+    static const char words[] = "on off auto 0 1 true false enabled disabled";
+    return text && is_among(words, text, strlen(text));
+}
+
+static const s2_foreign *find_foreign(const s2_command *command, const char *text, size_t n)
+{
+    for (const s2_foreign *f = command->foreign; f && f->names; f++)
+        if (is_among(f->names, text, n)) return f;
+    return NULL;
+}
+
+/* "--color, --jinja": those that were given and change nothing. */
+static s2p_status take_foreign(const s2_foreign *f, int argc, char *const *argv, int *at,
+                               char ignored[256], s2p_error *error)
+{
+    const char *text = argv[*at], *next = *at + 1 < argc ? argv[*at + 1] : NULL;
+    const int n = (int)strcspn(text, "=");
+    if (f->refusal) return s2_fail(error, S2P_EINVAL, "%.*s: %s", n, text, f->refusal);
+    const size_t used = strlen(ignored);
+    (void)snprintf(ignored + used, 256 - used, "%s%.*s", used > 0 ? ", " : "", n, text);
+    if (text[n] == '=') return S2P_OK;
+    if (f->takes == S2_TAKES_VALUE && !next)
+        return s2_fail(error, S2P_EINVAL, "%.*s needs a value", n, text);
+    if (f->takes == S2_TAKES_VALUE || (f->takes == S2_TAKES_SWITCH && is_switch(next))) (*at)++;
     return S2P_OK;
 }
 
@@ -307,12 +376,12 @@ static s2p_status check_complete(const s2_command *command, const void *values, 
 }
 
 s2p_status s2_options_parse(const s2_command *command, int argc, char *const *argv, s2_env env,
-                            void *values, bool *help, s2p_error *error)
+                            void *values, s2_parsed *parsed, s2p_error *error)
 {
-    *help = false;
+    *parsed = (s2_parsed){ .help = false };
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
         if (is_help(argv[i])) {
-            *help = true;
+            parsed->help = true;
             return S2P_OK;
         }
 
@@ -323,18 +392,27 @@ s2p_status s2_options_parse(const s2_command *command, int argc, char *const *ar
 
     s2p_status st = set_defaults(command, values, error);
     bool only_operands = false;
+    char ignored[256] = "";
     for (int i = 0; i < argc && st == S2P_OK; i++) {
         const char *text = argv[i];
         const bool is_option = !only_operands && text[0] == '-' && text[1] != '\0';
+        const size_t n = strcspn(text, "=");
+        const s2_foreign *f = is_option ? find_foreign(command, text, n) : NULL;
         if (is_option && strcmp(text, "--") == 0)
             only_operands = true;
+        else if (f && !find(command, text, n))
+            st = take_foreign(f, argc, argv, &i, ignored, error);
         else if (is_option)
             st = take_option(command, argc, argv, &i, values, is_set, error);
         else
             st = take_operand(command, text, values, error);
     }
-    if (st == S2P_OK) st = set_from_env(command, env, values, is_set, error);
+    if (st == S2P_OK) st = set_from_env(command, env, values, is_set, parsed, error);
     if (st == S2P_OK) st = check_complete(command, values, is_set, error);
+    if (ignored[0])
+        add_note(parsed, ignored, ": accepted for llama.cpp's sake, nothing to do here");
+    const s2_option *quiet = find(command, "--quiet", strlen("--quiet"));
+    if (quiet && is_set[quiet - command->options]) parsed->note[0] = '\0';
     free(is_set);
     return st;
 }

@@ -3,7 +3,7 @@
  * Options look like llama.cpp's: "--name value", "--name=value", "-n value" and single-dash names
  * of several letters ("-mm file"). Values come from the command line, else from S2PRUNE_<NAME>,
  * else from LLAMA_ARG_<NAME>, else from the table. Nothing here prints: sentences go into
- * s2p_error.
+ * s2p_error, notes into s2_parsed.
  */
 #ifndef S2_TOOLS_OPTIONS_H
 #define S2_TOOLS_OPTIONS_H
@@ -42,6 +42,8 @@ typedef enum s2_option_type {                   /* and what is stored at .offset
 typedef struct s2_option {
     const char *name;    /* "--budget"; NULL ends the table */
     const char *letters; /* "-i", "-mm", or NULL */
+    const char *also;    /* further names it answers to, separated by spaces, or NULL */
+    const char *llama;   /* what follows LLAMA_ARG_ where that is not the name, or NULL */
     const char *label;   /* "FILE" in the help; NULL for flags */
     s2_option_type type;
     bool is_required;
@@ -52,12 +54,26 @@ typedef struct s2_option {
     size_t offset; /* into the command's own struct */
 } s2_option;
 
+typedef enum s2_takes { /* how many words follow an option that is not ours */
+                        S2_TAKES_NOTHING,
+                        S2_TAKES_VALUE,
+                        S2_TAKES_SWITCH /* one, if it is on, off or auto */
+} s2_takes;
+
+typedef struct s2_foreign { /* an option of another program that people type here */
+    const char *names;      /* separated by spaces; NULL ends the table */
+    s2_takes takes;
+    const char
+        *refusal; /* why it cannot be had; NULL: it changes nothing here, and a note says so */
+} s2_foreign;
+
 typedef struct s2_command {
     const char *name, *summary;
     const char *usage;    /* what follows "s2prune NAME" */
     const char *examples; /* whole lines, or NULL */
     const s2_option *options;
-    const char *operand; /* label of what stands without a dash; NULL: nothing may */
+    const s2_foreign *foreign; /* or NULL */
+    const char *operand;       /* label of what stands without a dash; NULL: nothing may */
     size_t min_operands, operand_offset; /* s2_list */
     size_t size;                         /* of the struct the offsets point into */
     int (*run)(const void *values);      /* returns the exit code */
@@ -73,11 +89,15 @@ typedef const char *(*s2_env)(const char *name); /* getenv, or a test's own */
         return index < sizeof words / sizeof *words ? words[index] : NULL; \
     }
 
+typedef struct s2_parsed {
+    bool help;       /* -h or --help was there, nothing else is promised */
+    char note[1024]; /* lines for the user, each ended; "" when there are none, and with --quiet */
+} s2_parsed;
+
 /* Fill *values (command->size bytes) from the arguments after the subcommand's name. Strings are
- * borrowed. *help: -h or --help was there, nothing else is promised. S2P_EINVAL: a usage mistake.
- */
+ * borrowed. S2P_EINVAL: a usage mistake. */
 s2p_status s2_options_parse(const s2_command *command, int argc, char *const *argv, s2_env env,
-                            void *values, bool *help, s2p_error *error);
+                            void *values, s2_parsed *parsed, s2p_error *error);
 
 /* One value into the struct `option` points into; `source` opens the sentence of a refusal. */
 s2p_status s2_option_set(const s2_option *option, const char *source, const char *text,
@@ -86,7 +106,7 @@ s2p_status s2_option_set(const s2_option *option, const char *source, const char
 /* "S2PRUNE_MAX_IMAGE_PIXELS" for "--max-image-pixels". */
 void s2_env_name(const char *prefix, const s2_option *option, char *out, size_t capacity);
 
-/* Index of `name` in a choice function, -1 when it is not there. */
+/* Index of `name` in a choice function, whatever its case; -1 when it is not there. */
 int32_t s2_choice_index(const char *(*choice)(size_t index), const char *name);
 
 #endif /* S2_TOOLS_OPTIONS_H */

@@ -40,7 +40,12 @@ static int fail_unknown(const char *name)
     s2p_error error;
     const char *kind = name[0] == '-' ? "option" : "command";
     const char *near = s2_suggest(name, command_name, s2_commands);
-    if (near)
+    if (name[0] == '-' && !near)
+        s2_fail(
+            &error, S2P_EINVAL,
+            "'%.60s' stands where a command is expected; to ask a model: 's2prune run %.60s ...'",
+            name, name);
+    else if (near)
         s2_fail(&error, S2P_EINVAL, "unknown %s '%.60s' (did you mean '%s'?)", kind, name, near);
     else
         s2_fail(&error, S2P_EINVAL, "unknown %s '%.60s'; see 's2prune --help'", kind, name);
@@ -88,18 +93,19 @@ static int print_version(void)
 static int run(const s2_command *command, int argc, char *const *argv, s2_env env)
 {
     s2p_error error = { S2P_OK, "" };
-    bool help = false;
+    s2_parsed parsed;
     void *values = calloc(1, command->size);
     if (!values) {
         s2_fail_memory(&error, command->size, "the options");
         return s2_report_error(S2P_ENOMEM, &error);
     }
     int code;
-    const s2p_status st = s2_options_parse(command, argc, argv, env, values, &help, &error);
+    const s2p_status st = s2_options_parse(command, argc, argv, env, values, &parsed, &error);
+    if (st == S2P_OK) s2_report_notes(parsed.note);
     if (st != S2P_OK)
         code = s2_report_error(st, &error);
     else
-        code = help ? print_help(command) : command->run(values);
+        code = parsed.help ? print_help(command) : command->run(values);
     free(values);
     return code;
 }

@@ -6,6 +6,7 @@
 #include "report.h"
 
 #include "base/file.h"
+#include "base/markup.h"
 #include "image/image.h"
 
 #include <errno.h>
@@ -44,23 +45,46 @@ int s2_exit_code(s2p_status status)
 
 /* File names and values may hold line breaks and escape sequences; a terminal must not obey them.
  */
-static void print_line(const char *prefix, const char *text)
+void s2_report_line(const char *prefix, const char *text)
 {
-    char clean[512];
-    size_t n = 0;
-    for (; text[n] && n + 1 < sizeof clean; n++) {
-        const unsigned char c = (unsigned char)text[n];
-        clean[n] = c < 0x20 || c == 0x7f ? '?' : text[n];
+    s2_buffer clean;
+    s2_buffer_init(&clean, 8192);
+    s2_terminal_append(&clean, text, strlen(text), false);
+    (void)fprintf(stderr, "%s: %.*s\n", prefix, (int)clean.size, (const char *)clean.data);
+    s2_buffer_free(&clean);
+}
+
+bool s2_report_say(const char *text, size_t n)
+{
+    s2_buffer clean;
+    s2_buffer_init(&clean, S2_OUTPUT_MAX);
+    if (isatty(STDOUT_FILENO)) {
+        s2_terminal_append(&clean, text, n, true);
+        text = (const char *)clean.data;
+        n = clean.size;
     }
-    clean[n] = '\0';
-    (void)fprintf(stderr, "%s: %s\n", prefix, clean);
+    const bool is_said =
+        clean.status == S2P_OK && fwrite(text, 1, n, stdout) == n && fflush(stdout) == 0;
+    s2_buffer_free(&clean);
+    return is_said;
 }
 
 int s2_report_error(s2p_status status, const s2p_error *error)
 {
     const bool has_sentence = error && error->status == status && error->message[0];
-    print_line("error", has_sentence ? error->message : s2p_status_text(status));
+    s2_report_line("error", has_sentence ? error->message : s2p_status_text(status));
     return s2_exit_code(status);
+}
+
+void s2_report_notes(const char *lines)
+{
+    while (*lines) {
+        char line[512];
+        const size_t n = strcspn(lines, "\n");
+        (void)snprintf(line, sizeof line, "%.*s", (int)(n < 500 ? n : 500), lines);
+        s2_report_line("note", line);
+        lines += n + (lines[n] == '\n');
+    }
 }
 
 static int exit_of_write(int code)
@@ -68,7 +92,7 @@ static int exit_of_write(int code)
     return code == ENOSPC || code == EDQUOT ? S2_EXIT_RESOURCES : S2_EXIT_FAILURE;
 }
 
-int s2_report_print(const s2_buffer *out)
+static int print_bytes(const s2_buffer *out)
 {
     s2p_error error = { S2P_OK, "" };
     if (out->status != S2P_OK) {
@@ -88,6 +112,23 @@ int s2_report_print(const s2_buffer *out)
         done += (size_t)n;
     }
     return S2_EXIT_OK;
+}
+
+/* On a terminal nothing that came from a file or a model is obeyed. */
+static int print_on_terminal(const s2_buffer *out)
+{
+    s2_buffer clean;
+    s2_buffer_init(&clean, S2_OUTPUT_MAX);
+    s2_terminal_append(&clean, (const char *)out->data, out->size, true);
+    const int code = print_bytes(&clean);
+    s2_buffer_free(&clean);
+    return code;
+}
+
+int s2_report_print(const s2_buffer *out)
+{
+    return out->status == S2P_OK && isatty(STDOUT_FILENO) ? print_on_terminal(out)
+                                                          : print_bytes(out);
 }
 
 int s2_report_save(const char *path, const s2_buffer *out)

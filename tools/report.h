@@ -4,6 +4,8 @@
 
 #include "base/buffer.h"
 
+#include <stdbool.h>
+
 enum s2_exit { /* pinned: scripts rely on them */
                S2_EXIT_OK = 0,
                S2_EXIT_FAILURE = 1,
@@ -24,6 +26,15 @@ int s2_exit_code(s2p_status status);
 
 /* "error: <sentence>" on standard error, one line whatever the sentence holds; the exit code. */
 int s2_report_error(s2p_status status, const s2p_error *error);
+
+/* "<prefix>: <text>" on standard error, one line a terminal cannot mistake for orders. */
+void s2_report_line(const char *prefix, const char *text);
+
+/* Text of a model as it comes, to standard output; false: it cannot be written. */
+bool s2_report_say(const char *text, size_t n);
+
+/* "note: <line>" on standard error for each line. */
+void s2_report_notes(const char *lines);
 
 /* Write a result to standard output, or a whole file. Prints what went wrong. An interrupt waits
  * until a file is complete. */

@@ -48,19 +48,71 @@ static s2p_status add_text(const char *piece, const s2a_listener *listener, s2_b
     return listener ? listener->hear(piece, n, listener->user, error) : S2P_OK;
 }
 
-static s2p_status generate(s2v_session *session, int32_t n_tokens, const s2a_listener *listener,
-                           s2_buffer *text, bool *is_stopped, s2p_error *error)
+/* Whether the answer ends here by the rule of `limits`; then *n_tokens of it stay. length[i]: bytes of
+ * text after i tokens. */
+static s2p_status ends_here(const s2v_session *session, const s2a_limits *limits,
+                            const size_t *length, s2_buffer *text, int32_t *n_tokens, bool *ends,
+                            s2p_error *error)
+{
+    size_t n;
+    const int32_t *token = s2v_session_tokens(session, &n);
+    s2_buffer_append(text, "", 1);
+    if (text->status != S2P_OK) return s2_fail(error, text->status, "no memory for the answer");
+    text->size--;
+    const int32_t stays =
+        limits->ends_after(token, (int32_t)n, (const char *)text->data, limits->user);
+    *ends = stays >= 0 && stays <= (int32_t)n;
+    if (!*ends) return S2P_OK;
+    text->size = length[stays];
+    *n_tokens = stays;
+    return S2P_OK;
+}
+
+static s2p_status generate(s2v_session *session, const s2a_limits *limits,
+                           const s2a_listener *listener, s2_buffer *text, s2a_answer *answer,
+                           s2p_error *error)
 {
     char piece[MAX_PIECE];
     int done = 0;
-    for (int32_t i = 0; !done && i < n_tokens; i++) {
-        TRY(s2v_session_next(session, piece, sizeof piece, &done, error));
-        TRY(add_text(piece, listener, text, error));
+    bool ends = false;
+    size_t *length = NULL;
+    s2p_status st = S2P_OK;
+    if (limits->ends_after) {
+        length = calloc((size_t)limits->n_tokens + 1, sizeof *length);
+        if (!length) return s2_fail_memory(error, sizeof *length, "the answer");
     }
-    *is_stopped = done != 0;
-    if (done) return S2P_OK;
+    answer->n_tokens = -1; /* all */
+    for (int32_t i = 0; st == S2P_OK && !done && !ends && i < limits->n_tokens; i++) {
+        st = s2v_session_next(session, piece, sizeof piece, &done, error);
+        if (st == S2P_ELIMIT && i > 0) { /* the context is full: what is said is said */
+            st = S2P_OK;
+            break;
+        }
+        if (st == S2P_OK) st = add_text(piece, listener, text, error);
+        if (length) length[i + 1] = text->size;
+        if (st == S2P_OK && length && !done)
+            st = ends_here(session, limits, length, text, &answer->n_tokens, &ends, error);
+    }
+    free(length);
+    answer->is_stopped = done || ends;
+    if (st != S2P_OK || answer->is_stopped) return st;
     s2v_session_rest(session, piece, sizeof piece);
     return add_text(piece, listener, text, error);
+}
+
+/* What the method says about its regions; the arrays are the session's. */
+static s2p_status keep_regions(const s2p_layout *layout, s2a_part *part, s2p_error *error)
+{
+    const size_t n = (size_t)layout->side * (size_t)layout->side;
+    if (n == 0 || !layout->share) return S2P_OK;
+    part->share = malloc(n * (sizeof *part->share + 2 * sizeof *part->raw));
+    if (!part->share) return s2_fail_memory(error, n * 12, "the regions");
+    part->raw = (float *)(part->share + n);
+    part->score = part->raw + n;
+    memcpy(part->share, layout->share, n * sizeof *part->share);
+    memcpy(part->raw, layout->raw, n * sizeof *part->raw);
+    memcpy(part->score, layout->score, n * sizeof *part->score);
+    return S2P_OK;
 }
 
 static s2p_status keep_part(const s2p_plan *plan, int32_t picture, bool is_tiles,
@@ -73,13 +125,14 @@ static s2p_status keep_part(const s2p_plan *plan, int32_t picture, bool is_tiles
     int32_t *copy = malloc((size_t)(n > 0 ? n : 1) * sizeof *copy);
     if (!copy) return s2_fail_memory(error, (size_t)n * sizeof *copy, "the kept tokens");
     memcpy(copy, keep, (size_t)n * sizeof *copy);
-    answer->part[answer->n_parts++] = (s2a_part){ .grid = layout.grid,
-                                                  .picture = picture,
-                                                  .is_tiles = is_tiles,
-                                                  .side = layout.side,
-                                                  .keep = copy,
-                                                  .n_keep = n };
-    return S2P_OK;
+    s2a_part *part = &answer->part[answer->n_parts++];
+    *part = (s2a_part){ .grid = layout.grid,
+                        .picture = picture,
+                        .is_tiles = is_tiles,
+                        .side = layout.side,
+                        .keep = copy,
+                        .n_keep = n };
+    return keep_regions(&layout, part, error);
 }
 
 /* The text moves over; tokens and plans are the session's and are copied. */
@@ -97,7 +150,7 @@ static s2p_status keep_result(const s2v_session *session, int32_t n_pictures, s2
     if (!answer->part || !answer->token)
         return s2_fail_memory(error, (n + 1) * sizeof *answer->token, "the answer");
     if (n > 0) memcpy(answer->token, tokens, n * sizeof *tokens);
-    answer->n_tokens = (int32_t)n;
+    if (answer->n_tokens < 0) answer->n_tokens = (int32_t)n;
     for (int32_t i = 0; i < n_pictures; i++) {
         TRY(keep_part(s2v_session_plan(session, i), i, false, answer, error));
         TRY(keep_part(s2v_session_tile_plan(session, i), i, true, answer, error));
@@ -118,7 +171,7 @@ s2p_status s2a_ask(s2v_session *session, const s2v_prompt *prompt, const s2a_set
     st = keep_logits(session, limits->n_logits, answer, error);
     if (st != S2P_OK) goto done;
     const double start = s2_now_ms();
-    st = generate(session, limits->n_tokens, listener, &text, &answer->is_stopped, error);
+    st = generate(session, limits, listener, &text, answer, error);
     answer->generate_ms = s2_now_ms() - start;
     if (st == S2P_OK) st = keep_result(session, prompt->n_images, &text, answer, error);
 done:
@@ -129,7 +182,10 @@ done:
 
 void s2a_answer_free(s2a_answer *answer)
 {
-    for (int32_t p = 0; p < answer->n_parts; p++) free(answer->part[p].keep);
+    for (int32_t p = 0; p < answer->n_parts; p++) {
+        free(answer->part[p].keep);
+        free(answer->part[p].share);
+    }
     free(answer->part);
     free(answer->text);
     free(answer->token);

@@ -19,13 +19,15 @@ typedef struct s2a_part { /* what was kept of one grid of tokens */
     int32_t side;    /* K x K regions; 0: the method has none */
     int32_t *keep;   /* [n_keep] ascending, owned */
     int32_t n_keep;
+    int32_t *share;     /* [side * side] budget of each region, owned; NULL: no regions */
+    float *raw, *score; /* [side * side] its structure and the min-max of it; owned by `share` */
 } s2a_part;
 
 typedef struct s2a_answer { /* all zero: none. Free with s2a_answer_free */
     char *text;             /* UTF-8, NUL-terminated, owned */
     int32_t *token;         /* [n_tokens] generated, the end token included; owned */
     int32_t n_tokens;
-    bool is_stopped; /* by the model or a stop string, not by a limit */
+    bool is_stopped; /* by the model, a stop string or ends_after, not by n_tokens */
     s2a_part *part;  /* [n_parts] owned */
     int32_t n_parts;
     float *logits; /* [n_logits] after the last token of the prompt, owned; NULL: not asked for */
@@ -38,6 +40,10 @@ typedef struct s2a_limits {
     const int32_t *image_budget; /* NULL, or a budget for each picture instead of the setting's */
     const int32_t *image_side;   /* NULL, or K for each picture */
     int32_t n_logits;            /* above 0: keep so many, the vocabulary of the model */
+    /* NULL, or asked after each token, with the text so far: after how many of them the answer
+     * ends; below 0: it goes on. */
+    int32_t (*ends_after)(const int32_t *token, int32_t n_tokens, const char *text, void *user);
+    void *user;
 } s2a_limits;
 
 typedef struct s2a_listener { /* text as it comes, whole characters; not S2P_OK ends the answer */

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define MAX_METHODS 64
 #define MAX_BUDGETS 64
@@ -33,7 +34,7 @@ bool s2a_next_item(const char **list, s2a_item *out)
 
 bool s2a_item_is(s2a_item item, const char *word)
 {
-    return strlen(word) == item.n && memcmp(word, item.text, item.n) == 0;
+    return strlen(word) == item.n && strncasecmp(word, item.text, item.n) == 0;
 }
 
 /* For "%.*s". */

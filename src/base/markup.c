@@ -1,6 +1,7 @@
 /* markup.c - escape what a document would read as its own. */
 #include "base/markup.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 size_t s2_markup_character(const char *text, size_t n)
@@ -62,16 +63,47 @@ void s2_markup_append(s2_buffer *out, const char *text, size_t n, bool has_lines
     }
 }
 
+/* U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069 */
+static bool turns_direction(const char *text, size_t length)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    if (length == 2) return p[0] == 0xD8 && p[1] == 0x9C;
+    if (length != 3 || p[0] != 0xE2) return false;
+    return (p[1] == 0x80 && (p[2] == 0x8E || p[2] == 0x8F || (p[2] >= 0xAA && p[2] <= 0xAE))) ||
+           (p[1] == 0x81 && p[2] >= 0xA6 && p[2] <= 0xA9);
+}
+
+void s2_terminal_append(s2_buffer *out, const char *text, size_t n, bool has_lines)
+{
+    while (n > 0) {
+        const size_t length = s2_markup_character(text, n);
+        const bool is_space = has_lines && (*text == '\n' || *text == '\t');
+        if (is_space || (length > 0 && !turns_direction(text, length)))
+            s2_buffer_append(out, text, length > 0 ? length : 1);
+        else
+            s2_buffer_append(out, "?", 1);
+        const size_t step = length > 0 ? length : 1;
+        text += step;
+        n -= step;
+    }
+}
+
+static bool is_number(const char *text)
+{
+    char *end;
+    (void)strtod(text, &end);
+    return end != text && *end == '\0';
+}
+
 void s2_csv_append(s2_buffer *out, const char *text)
 {
-    if (!text[strcspn(text, ",\"\r\n")]) {
-        s2_buffer_printf(out, "%s", text);
-        return;
-    }
-    s2_buffer_append(out, "\"", 1);
+    const bool is_formula = text[0] && strchr("=+-@\t\r", text[0]) && !is_number(text);
+    const bool is_quoted = text[strcspn(text, ",\"\r\n")] != '\0';
+    if (is_quoted) s2_buffer_append(out, "\"", 1);
+    if (is_formula) s2_buffer_append(out, "'", 1);
     for (; *text; text++) {
         if (*text == '"') s2_buffer_append(out, "\"", 1);
         s2_buffer_append(out, text, 1);
     }
-    s2_buffer_append(out, "\"", 1);
+    if (is_quoted) s2_buffer_append(out, "\"", 1);
 }

@@ -1,4 +1,4 @@
-/* markup.h - text from outside, made safe inside an SVG or HTML document. */
+/* markup.h - text from outside, made safe inside an SVG or HTML document, a table, a terminal. */
 #ifndef S2_BASE_MARKUP_H
 #define S2_BASE_MARKUP_H
 
@@ -14,7 +14,12 @@ size_t s2_markup_character(const char *text, size_t n);
  * what is not text shown as '?'. has_lines: line ends and tabs stay, for text shown as it is. */
 void s2_markup_append(s2_buffer *out, const char *text, size_t n, bool has_lines);
 
-/* A field of CSV as RFC 4180 has it: in quotes when it must be, quotes doubled. */
+/* Append n bytes for a terminal: what it would obey (controls of both sets, escapes) and marks that
+ * turn the direction of writing are shown as '?', so is what is not UTF-8. */
+void s2_terminal_append(s2_buffer *out, const char *text, size_t n, bool has_lines);
+
+/* A field of CSV as RFC 4180 has it: in quotes when it must be, quotes doubled. A text that a
+ * spreadsheet would take for a formula gets an apostrophe before it; numbers stay. */
 void s2_csv_append(s2_buffer *out, const char *text);
 
 #endif /* S2_BASE_MARKUP_H */

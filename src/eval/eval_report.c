@@ -171,7 +171,7 @@ static s2p_status write_tables(const s2e_report *r, bool is_markdown, s2_buffer 
 {
     table t = { out, is_markdown, 0 };
     s2_buffer_printf(out, "%s with %s: %d pictures, %d questions; percent right%s\n\n", r->task,
-                     r->model, r->set->n_pictures, r->set->n_questions,
+                     r->model, r->set->n_pictures, r->set->n_samples,
                      is_published(r) ? "; methods as published" : "");
     s2p_status st = write_accuracy(r, &t);
     if (st == S2P_OK) st = write_gains(r, &t);
@@ -199,8 +199,8 @@ static void write_csv(const s2e_report *r, s2_buffer *out)
         for (int32_t c = 0; c < r->set->n_categories; c++)
             if (a.n_category[c])
                 csv_row(r, one, r->set->category[c], a.n_category[c], a.category[c], out);
-        csv_row(r, one, "mean", r->set->n_questions, a.mean, out);
-        csv_row(r, one, "all", r->set->n_questions, a.all, out);
+        csv_row(r, one, "mean", r->set->n_samples, a.mean, out);
+        csv_row(r, one, "all", r->set->n_samples, a.all, out);
     }
 }
 
@@ -251,7 +251,7 @@ static s2p_status write_json(const s2e_report *r, s2_buffer *out)
     json_t *root =
         json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:o}", "schema", "s2prune.eval/1", "task",
                   r->task, "model", r->model, "mode", is_published(r) ? "published" : "default",
-                  "pictures", r->set->n_pictures, "questions", r->set->n_questions, "reference",
+                  "pictures", r->set->n_pictures, "questions", r->set->n_samples, "reference",
                   r->reference, "results", results);
     s2p_status st = root && is_whole ? s2_json_write(root, 9, out) : S2P_ENOMEM;
     s2_buffer_append(out, "\n", 1);

@@ -12,14 +12,14 @@
 typedef struct s2e_result {
     s2a_setting setting;
     int32_t n_seeds; /* runs; one unless the method draws */
-    float *score;    /* [n_questions], mean over the seeds; free with s2e_results_free */
+    float *score;    /* [n_samples], mean over the seeds; free with s2e_results_free */
     double image_tokens, prompt_ms, kv_bytes; /* mean per question: kept, prefill, visual cache */
     double seconds; /* of all its questions; the tower counts for the first setting */
 } s2e_result;
 
 typedef struct s2e_answer { /* one answer, for whoever keeps them */
     const s2a_setting *setting;
-    int32_t seed, question;
+    int32_t seed, sample;
     const char *text;
     float score;
 } s2e_answer;

@@ -10,15 +10,25 @@
 
 #include <stdlib.h>
 
+static int32_t number_of(const s2e_set *set, const char *category)
+{
+    int32_t c = 0;
+    while (c < set->n_categories - 1 && set->category[c] != category) c++;
+    return c;
+}
+
 s2e_accuracy s2e_accuracy_of(const s2e_set *set, const float *score)
 {
     s2e_accuracy a = { .mean = 0.0 };
     double sum[S2E_MAX_CATEGORIES] = { 0 };
-    for (int32_t i = 0; i < set->n_questions; i++) {
-        const int32_t c = set->question[i].category;
-        sum[c] += (double)score[i];
-        a.n_category[c]++;
+    for (int32_t i = 0; i < set->n_samples; i++) {
+        const s2e_sample *sample = &set->sample[i];
         a.all += (double)score[i];
+        for (int32_t k = 0; k < sample->n_categories; k++) {
+            const int32_t c = number_of(set, sample->category[k]);
+            sum[c] += (double)score[i];
+            a.n_category[c]++;
+        }
     }
     int32_t n_asked = 0;
     for (int32_t c = 0; c < set->n_categories; c++) {
@@ -28,7 +38,7 @@ s2e_accuracy s2e_accuracy_of(const s2e_set *set, const float *score)
         n_asked++;
     }
     if (n_asked) a.mean /= n_asked;
-    if (set->n_questions) a.all = 100.0 * a.all / set->n_questions;
+    if (set->n_samples) a.all = 100.0 * a.all / set->n_samples;
     return a;
 }
 
@@ -41,7 +51,8 @@ static int compare_doubles(const void *a, const void *b)
 s2p_status s2e_bootstrap(const s2e_set *set, const float *score, const float *other,
                          s2e_interval *out)
 {
-    const size_t n = (size_t)set->n_pictures;
+    size_t n = (size_t)set->n_pictures; /* then one for each sample without a picture */
+    for (int32_t i = 0; i < set->n_samples; i++) n += set->sample[i].n_pictures == 0;
     double *sum = calloc(n + 1, sizeof *sum), *drawn = malloc(S2E_RESAMPLES * sizeof *drawn);
     int32_t *asked = calloc(n + 1, sizeof *asked);
     if (!sum || !drawn || !asked) {
@@ -51,10 +62,12 @@ s2p_status s2e_bootstrap(const s2e_set *set, const float *score, const float *ot
         return S2P_ENOMEM;
     }
     double total = 0.0;
-    for (int32_t i = 0; i < set->n_questions; i++) {
+    int32_t alone = set->n_pictures;
+    for (int32_t i = 0; i < set->n_samples; i++) {
         const double value = (double)score[i] - (other ? (double)other[i] : 0.0);
-        sum[set->question[i].picture] += value;
-        asked[set->question[i].picture]++;
+        const int32_t p = s2e_first_picture(&set->sample[i]), unit = p < 0 ? alone++ : p;
+        sum[unit] += value;
+        asked[unit]++;
         total += value;
     }
     s2_random random = { 1 };
@@ -69,7 +82,7 @@ s2p_status s2e_bootstrap(const s2e_set *set, const float *score, const float *ot
         drawn[r] = n_asked ? 100.0 * value / (double)n_asked : 0.0;
     }
     qsort(drawn, S2E_RESAMPLES, sizeof *drawn, compare_doubles);
-    out->value = set->n_questions ? 100.0 * total / set->n_questions : 0.0;
+    out->value = set->n_samples ? 100.0 * total / set->n_samples : 0.0;
     out->low = drawn[S2E_RESAMPLES / 40];
     out->high = drawn[S2E_RESAMPLES - 1 - S2E_RESAMPLES / 40];
     free(sum);
@@ -96,9 +109,10 @@ bool s2e_thirds(const s2e_set *set, const float *score, double out[3])
     int32_t n[3] = { 0 }, third = 0;
     for (int32_t i = 0; i < set->n_pictures; i++)
         if (set->picture[i].heterogeneity < 0.0) return false;
-    for (int32_t i = 0; i < set->n_questions; i++) {
-        const int32_t picture = set->question[i].picture;
-        if (i == 0 || picture != set->question[i - 1].picture)
+    for (int32_t i = 0; i < set->n_samples; i++) {
+        const int32_t picture = s2e_first_picture(&set->sample[i]);
+        if (picture < 0) return false;
+        if (i == 0 || picture != s2e_first_picture(&set->sample[i - 1]))
             third = (int32_t)(3 * (int64_t)rank_of(set, picture) / set->n_pictures);
         sum[third] += (double)score[i];
         n[third]++;

@@ -17,7 +17,7 @@ typedef struct s2e_interval { /* percent */
 
 #define S2E_RESAMPLES 2000
 
-/* score: [n_questions]. */
+/* score: [n_samples]. */
 s2e_accuracy s2e_accuracy_of(const s2e_set *set, const float *score);
 
 /* The accuracy on all questions and its 95 % interval by resampling pictures, with their

@@ -1,35 +1,66 @@
-/* task_set.h - the questions of a benchmark and the pictures they are about. */
+/* task_set.h - the samples of a benchmark and the pictures they are about.
+ *
+ * A reader starts a set, adds pictures and samples, notes what it could not use, and finishes it:
+ * then the samples about one first picture are neighbours, and pictures are numbered in the order
+ * in which the samples mention them.
+ */
 #ifndef S2_EVAL_TASK_SET_H
 #define S2_EVAL_TASK_SET_H
 
-#include "base/json.h"
+#include "base/pool.h"
+#include "base/names.h"
+#include "eval/sample.h"
 
-#define S2E_MAX_CATEGORIES 32
-
-typedef struct s2e_question {
-    const char *text, *answer;
-    int32_t category; /* index into s2e_set.category */
-    int32_t picture;  /* index into s2e_set.picture; never falls from one question to the next */
-} s2e_question;
-
-typedef struct s2e_picture {
-    const char *file;     /* below the folder of the set */
-    double heterogeneity; /* H_str as the data state it; negative: unknown */
-} s2e_picture;
+#define S2E_MAX_CATEGORIES 128
+#define S2E_MAX_SAMPLES 2000000
+#define S2E_MAX_PROBLEMS 1000 /* kept; all are counted */
 
 typedef struct s2e_set { /* all zero: empty. Free with s2e_set_free */
-    char folder[4096];
-    json_t *source; /* owns every string */
+    char folder[4096];   /* files of pictures are below it */
+    s2e_sample *sample;  /* [n_samples] */
     s2e_picture *picture;
-    s2e_question *question;
-    int32_t n_pictures, n_questions;
+    int32_t n_samples, n_pictures;
     const char *category[S2E_MAX_CATEGORIES]; /* in the order of the table */
     int32_t n_categories;
+    s2e_problem *problem; /* [min(n_problems, S2E_MAX_PROBLEMS)] */
+    int32_t n_problems;
+    s2_pool pool; /* every string and array of the samples */
+    s2_names ids, pictures_seen;
+    json_t *extras;          /* owns every `extra` */
+    int32_t *number_of_seen; /* [pictures_seen.n] index of the picture */
+    int32_t sample_capacity, picture_capacity, seen_capacity;
 } s2e_set;
+
+/* S2P_ELIMIT: the path is too long. */
+s2p_status s2e_set_start(s2e_set *set, const char *folder, s2p_error *error);
+
+/* The index of a picture, through *out. One that was added under the same `key` is not added again;
+ * key NULL: always a new one. The strings of `picture` are copied, its place is borrowed. */
+s2p_status s2e_set_add_picture(s2e_set *set, const char *key, const s2e_picture *picture,
+                               int32_t *out, s2p_error *error);
+
+/* The number of a category; a new one comes last. -1: there are S2E_MAX_CATEGORIES, or no memory. */
+int32_t s2e_set_category(s2e_set *set, const char *name);
+
+/* A copy of `draft`, with the next row; `extra` is taken over (a new reference), also on failure.
+ * An id that is there already is S2P_EFORMAT. */
+s2p_status s2e_set_add(s2e_set *set, const s2e_sample *draft, json_t *extra, s2p_error *error);
+
+/* Note an item that could not be used, and go on. */
+void s2e_set_note(s2e_set *set, const char *file, int64_t row, const char *sentence);
+
+s2p_status s2e_set_finish(s2e_set *set, s2p_error *error);
 
 void s2e_set_free(s2e_set *set);
 
-/* Keep the first n questions, and the pictures they are about. */
+/* Keep the first n samples, and the pictures they are about. */
 void s2e_set_limit(s2e_set *set, int32_t n);
+
+/* The index of a sample, -1: no such id. */
+int32_t s2e_set_find(const s2e_set *set, const char *id);
+
+/* The encoded bytes of a picture, into an initialised buffer; its max is the limit. */
+s2p_status s2e_set_picture_bytes(const s2e_set *set, int32_t picture, s2_buffer *out,
+                                 s2p_error *error);
 
 #endif /* S2_EVAL_TASK_SET_H */

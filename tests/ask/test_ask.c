@@ -126,6 +126,53 @@ static void test_answer(void **state)
     s2v_session_free(session);
 }
 
+typedef struct ending {
+    int32_t after, stays; /* tokens: when to say so, and how many */
+} ending;
+
+static int32_t end_after(const int32_t *token, int32_t n_tokens, const char *text, void *user)
+{
+    const ending *e = user;
+    assert_true(token != NULL && strlen(text) <= 16);
+    return n_tokens == e->after ? e->stays : -1;
+}
+
+/* An answer that its reader ends is that beginning, not a failure; regions come with it. */
+static void test_ends_after(void **state)
+{
+    (void)state;
+    s2v_session *session = session_with(NULL, 0, 0);
+    const s2a_setting setting = setting_of("s2prune", 64);
+    static const struct {
+        ending ending;
+        const char *text;
+        int32_t n_tokens;
+    } cases[] = { { { 9, 9 }, "6342", 5 }, /* never: the model stops before */
+                  { { 2, 2 }, "63", 2 },
+                  { { 3, 1 }, "6", 1 },
+                  { { 3, 0 }, "", 0 } };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        ending e = cases[i].ending;
+        const s2a_limits limits = { .n_tokens = 16, .ends_after = end_after, .user = &e };
+        s2a_answer answer;
+        assert_int_equal(
+            ask(session, "What number is written?", &setting, &limits, NULL, &answer, NULL),
+            S2P_OK);
+        CHECK_CASE(strcmp(answer.text, cases[i].text) == 0, "%zu: '%s'", i, answer.text);
+        CHECK_CASE(answer.n_tokens == cases[i].n_tokens && answer.is_stopped, "%zu: %d", i,
+                   answer.n_tokens);
+        int32_t sum = 0;
+        float most = 0.0f;
+        for (int32_t g = 0; g < 25; g++) {
+            sum += answer.part[0].share[g];
+            if (answer.part[0].score[g] > most) most = answer.part[0].score[g];
+        }
+        assert_true(sum == 64 && most == 1.0f && answer.part[0].raw[0] >= 0.0f);
+        s2a_answer_free(&answer);
+    }
+    s2v_session_free(session);
+}
+
 /* Nothing of a stop string comes out, and what only looked like its beginning does. */
 static void test_stop(void **state)
 {
@@ -235,8 +282,11 @@ int main(int argc, char **argv)
     if (argc != 2) return 2;
     source = argv[1];
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answer),   cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_failures), cmocka_unit_test(test_setting_reaches_the_engine),
+        cmocka_unit_test(test_answer),
+        cmocka_unit_test(test_ends_after),
+        cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_setting_reaches_the_engine),
         cmocka_unit_test(test_prefix),
     };
     return cmocka_run_group_tests(tests, open_model, close_model);

@@ -18,6 +18,54 @@ static void check(const char *text, size_t n, bool has_lines, const char *expect
     s2_buffer_free(&out);
 }
 
+static void check_made(void (*make)(s2_buffer *, const char *), const char *text,
+                       const char *expected)
+{
+    s2_buffer out;
+    s2_buffer_init(&out, 4096);
+    make(&out, text);
+    s2_buffer_append(&out, "", 1);
+    CHECK_CASE(strcmp((const char *)out.data, expected) == 0, "%s, expected %s", out.data,
+               expected);
+    s2_buffer_free(&out);
+}
+
+static void for_terminal(s2_buffer *out, const char *text)
+{
+    s2_terminal_append(out, text, strlen(text), true);
+}
+
+static void test_terminal(void **state)
+{
+    (void)state;
+    check_made(for_terminal, "a\tb\nc <&> \xE4\xBD\xA0", "a\tb\nc <&> \xE4\xBD\xA0");
+    check_made(for_terminal, "\x1B]0;title\x07\r\x08\x7F", "?]0;title????");
+    check_made(for_terminal,
+               "\xC2\x9B"
+               "2J",
+               "??2J");
+    check_made(for_terminal,
+               "a\xE2\x80\xAE"
+               "b\xE2\x81\xA6"
+               "c\xD8\x9C"
+               "d\xE2\x80\x8F",
+               "a?b?c?d?");
+    check_made(for_terminal, "\xE2\x80\xA6 \xE2\x80\x94", "\xE2\x80\xA6 \xE2\x80\x94");
+    check_made(for_terminal, "\xFF\xE2\x80", "???");
+}
+
+static void test_csv(void **state)
+{
+    (void)state;
+    check_made(s2_csv_append, "plain", "plain");
+    check_made(s2_csv_append, "a,b \"c\"", "\"a,b \"\"c\"\"\"");
+    check_made(s2_csv_append, "=1+1", "'=1+1");
+    check_made(s2_csv_append, "@SUM(A1,A2)", "\"'@SUM(A1,A2)\"");
+    check_made(s2_csv_append, "-3.25", "-3.25");
+    check_made(s2_csv_append, "+1e-3", "+1e-3");
+    check_made(s2_csv_append, "-cmd|x", "'-cmd|x");
+}
+
 static void test_escapes(void **state)
 {
     (void)state;
@@ -84,6 +132,8 @@ static void test_any_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_terminal),
+        cmocka_unit_test(test_csv),
         cmocka_unit_test(test_escapes),
         cmocka_unit_test(test_any_bytes),
     };

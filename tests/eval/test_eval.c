@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "eval/eval_report.h"
+#include "eval/judging.h"
 #include "image/image.h"
 
 #include <math.h>
@@ -42,16 +43,16 @@ static void test_read(void **state)
     s2p_error error = { S2P_OK, "" };
     assert_int_equal(read_text(small_set, &set, &error), S2P_OK);
     assert_int_equal(set.n_pictures, 3);
-    assert_int_equal(set.n_questions, 5);
-    assert_string_equal(set.category[set.question[0].category], "color");
-    assert_string_equal(set.category[set.question[3].category], "odd"); /* its own category */
-    assert_string_equal(set.category[0], "exist");                      /* the table's order */
-    assert_int_equal(set.question[2].picture, 1);
+    assert_int_equal(set.n_samples, 5);
+    assert_string_equal(set.sample[0].category[0], "color");
+    assert_string_equal(set.sample[3].category[0], "odd"); /* its own category */
+    assert_string_equal(set.category[0], "exist");         /* the table's order */
+    assert_int_equal(s2e_first_picture(&set.sample[2]), 1);
     assert_true(set.picture[2].heterogeneity == 2.5);
     s2e_set_limit(&set, 9); /* more than there are */
-    assert_int_equal(set.n_questions, 5);
+    assert_int_equal(set.n_samples, 5);
     s2e_set_limit(&set, 3);
-    assert_int_equal(set.n_questions, 3);
+    assert_int_equal(set.n_samples, 3);
     assert_int_equal(set.n_pictures, 2);
     s2e_set_free(&set);
 }
@@ -78,9 +79,9 @@ static void test_refuse(void **state)
         s2e_set set;
         s2p_error error = { S2P_OK, "" };
         CHECK_CASE(read_text(bad[i], &set, &error) == S2P_EFORMAT, "%zu: %s", i, error.message);
-        CHECK_CASE(!set.source && !set.question && error.message[0], "%zu", i);
+        CHECK_CASE(!set.extras && !set.sample && error.message[0], "%zu", i);
     }
-    char text[8192] = "[";
+    char text[16384] = "[";
     for (int i = 0; i < S2E_MAX_CATEGORIES; i++) { /* eight are known: these are too many */
         char item[128];
         (void)snprintf(item, sizeof item,
@@ -99,14 +100,27 @@ static void test_refuse(void **state)
 static void test_score(void **state)
 {
     (void)state;
+    static const struct {
+        const char *answer;
+        float score;
+        size_t at, length;
+    } cases[] = {
+        { "top left", 1.0f, 0, 8 },  { " top left\n", 1.0f, 1, 8 }, { "top lef", 0.0f, 0, 7 },
+        { "top left.", 0.0f, 0, 9 }, { "Top left", 0.0f, 0, 8 },    { "", 0.0f, 0, 0 },
+    };
     const s2e_task *task = s2e_task_find("synth");
-    const s2e_question q = { .text = "?", .answer = "top left" };
-    assert_true(task->score(&q, "top left") == 1.0f);
-    assert_true(task->score(&q, " top left\n") == 1.0f);
-    assert_true(task->score(&q, "top lef") == 0.0f);
-    assert_true(task->score(&q, "top left.") == 0.0f);
-    assert_true(task->score(&q, "Top left") == 0.0f);
-    assert_true(task->score(&q, "") == 0.0f);
+    const char *expected = "top left";
+    const s2e_sample sample = { .question = "?", .answer = &expected, .n_answers = 1 };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int p = 0; p < S2E_N_PROTOCOLS; p++) {
+            s2e_verdict v = { .rule = NULL };
+            assert_int_equal(task->judge(&sample, (s2e_protocol)p, NULL, cases[i].answer, &v, NULL),
+                             S2P_OK);
+            CHECK_CASE(v.score == cases[i].score, "%zu", i);
+            CHECK_CASE(v.span_at == cases[i].at && v.span_length == cases[i].length, "%zu", i);
+            assert_string_equal(v.rule, "exact");
+            s2e_verdict_free(&v);
+        }
 }
 
 /* --- figures ---------------------------------------------------------------- */
@@ -118,7 +132,7 @@ static void test_accuracy(void **state)
     assert_int_equal(read_text(small_set, &set, NULL), S2P_OK);
     const float score[] = { 1.0f, 0.0f, 1.0f, 1.0f, 0.25f };
     const s2e_accuracy a = s2e_accuracy_of(&set, score);
-    const int32_t color = set.question[0].category, exist = 0;
+    const int32_t color = 1, exist = 0;
     assert_true(fabs(a.category[color] - 75.0) < 1e-9); /* (1 + 1 + 0.25) / 3 */
     assert_true(a.category[exist] < 0.0 && a.n_category[exist] == 0);
     assert_true(fabs(a.mean - (75.0 + 0.0 + 100.0) / 3.0) < 1e-9);
@@ -138,15 +152,17 @@ static void test_bootstrap(void **state)
 {
     (void)state;
     enum { PICTURES = 100, QUESTIONS = 4 * PICTURES };
-    s2e_question question[QUESTIONS];
+    s2e_sample sample[QUESTIONS];
+    int32_t picture[QUESTIONS];
     float worse[QUESTIONS], better[QUESTIONS];
     s2_random random = { 5 };
     for (int32_t i = 0; i < QUESTIONS; i++) {
-        question[i] = (s2e_question){ .category = 0, .picture = i / 4 };
+        picture[i] = i / 4;
+        sample[i] = (s2e_sample){ .picture = &picture[i], .n_pictures = 1 };
         worse[i] = s2_random_below(&random, 100) < 40 ? 1.0f : 0.0f;
         better[i] = s2_random_below(&random, 100) < 20 ? 1.0f : worse[i];
     }
-    const s2e_set set = { .question = question, .n_pictures = PICTURES, .n_questions = QUESTIONS };
+    const s2e_set set = { .sample = sample, .n_pictures = PICTURES, .n_samples = QUESTIONS };
     s2e_interval one, gain, again, none;
     assert_int_equal(s2e_bootstrap(&set, better, NULL, &one), S2P_OK);
     assert_int_equal(s2e_bootstrap(&set, better, worse, &gain), S2P_OK);
@@ -360,7 +376,7 @@ static void test_evaluate(void **state)
     const s2e_task *task = s2e_task_find("synth");
     s2e_set set;
     assert_int_equal(task->read(data, &set, NULL), S2P_OK);
-    assert_true(set.n_pictures >= 200 && set.n_questions >= 1600 && set.n_categories == 8);
+    assert_true(set.n_pictures >= 200 && set.n_samples >= 1600 && set.n_categories == 8);
     s2e_set_limit(&set, 26);
     s2a_setting setting[] = { FULL, RANDOM_64, S2PRUNE_64 };
     for (int i = 0; i < 3; i++) s2a_setting_use(&setting[i], setting[i].method);

@@ -67,10 +67,11 @@ static int inspect(const char *a, const char *b, const char *c)
     for (size_t i = 0; i < COUNT_OF(given) && given[i]; i++) argv[argc++] = strdup(given[i]);
     void *values = calloc(1, s2_cmd_inspect.size);
     assert_non_null(values);
-    bool help = false;
+    s2_parsed parsed;
     s2p_error error = { S2P_OK, "" };
     assert_int_equal(
-        s2_options_parse(&s2_cmd_inspect, argc, argv, no_variables, values, &help, &error), S2P_OK);
+        s2_options_parse(&s2_cmd_inspect, argc, argv, no_variables, values, &parsed, &error),
+        S2P_OK);
     (void)fflush(NULL);
     const int before_out = redirect(STDOUT_FILENO, shown),
               before_err = redirect(STDERR_FILENO, said);

@@ -34,7 +34,8 @@ static const s2_option table[] = {
     { ROW(S2_OPTION_INT, "--count", count), .letters = "-ngl", .min = -2, .max = 9,
       .fallback = "3" },
     { ROW(S2_OPTION_WIDE, "--wide", wide), .min = 0, .max = 1e12 },
-    { ROW(S2_OPTION_SEED, "--seed", seed), .letters = "-s" },
+    { ROW(S2_OPTION_SEED, "--seed", seed), .letters = "-s", .also = "--luck -luck",
+      .llama = "DICE" },
     { ROW(S2_OPTION_REAL, "--heat", heat), .min = 0, .max = 2, .fallback = "0.5" },
     { ROW(S2_OPTION_TEXT, "--name", name), .letters = "-n" },
     { ROW(S2_OPTION_FILE, "--max-image-file", file) },
@@ -45,10 +46,17 @@ static const s2_option table[] = {
     { .name = NULL },
 };
 
+static const s2_foreign foreign[] = { { "-fa --flash", S2_TAKES_SWITCH, NULL },
+                                      { "--tune", S2_TAKES_VALUE, NULL },
+                                      { "--calm --loud", S2_TAKES_NOTHING, NULL },
+                                      { "--rules", S2_TAKES_VALUE, "there are none" },
+                                      { .names = NULL } };
+
 static const s2_command command = { .name = "try",
                                     .summary = "nothing",
                                     .usage = "[options] WORD...",
                                     .options = table,
+                                    .foreign = foreign,
                                     .operand = "WORD",
                                     .operand_offset = offsetof(values, operands),
                                     .size = sizeof(values) };
@@ -61,6 +69,8 @@ static const char *no_env(const char *name)
 
 #define MAX_ARGS 12
 
+static s2_parsed last_parsed;
+
 /* Parse arguments separated by spaces; the sentence, or "" when it went well. */
 static const char *parse(const char *line, s2_env env, values *out)
 {
@@ -68,7 +78,6 @@ static const char *parse(const char *line, s2_env env, values *out)
     static s2p_error error;
     char *argv[MAX_ARGS];
     int argc = 0;
-    bool help;
     assert_true(strlen(line) < sizeof text);
     memcpy(text, line, strlen(line) + 1);
     for (char *at = text; *at && argc < MAX_ARGS;) {
@@ -77,7 +86,7 @@ static const char *parse(const char *line, s2_env env, values *out)
         if (*at) *at++ = '\0';
     }
     error = (s2p_error){ S2P_OK, "" };
-    const s2p_status st = s2_options_parse(&command, argc, argv, env, out, &help, &error);
+    const s2p_status st = s2_options_parse(&command, argc, argv, env, out, &last_parsed, &error);
     assert_int_equal(st, error.status);
     assert_true(st == S2P_OK || st == S2P_EINVAL);
     return error.message;
@@ -169,7 +178,7 @@ static void test_mistakes(void **state)
         { "--count 99999999999999999999",
           "--count '99999999999999999999' is not a whole number from -2 to 9" },
         { "--wide 0x10", "--wide '0x10' is not a whole number from 0 to 1000000000000" },
-        { "--seed -1", "--seed '-1' is not a whole number from 0 to 2^64-1" },
+        { "--seed -2", "--seed '-2' is not a whole number from 0 to 2^64-1" },
         { "--seed 18446744073709551616",
           "--seed '18446744073709551616' is not a whole number from 0 to 2^64-1" },
         { "--heat nan", "--heat 'nan' is not a number from 0 to 2" },
@@ -209,14 +218,62 @@ static void test_lists_end(void **state)
         argv[i + 1] = item;
     }
     values v;
-    bool help;
+    s2_parsed parsed;
     s2p_error error;
     const int full = 2 * S2_LIST_MAX;
-    assert_int_equal(s2_options_parse(&command, full, argv, no_env, &v, &help, &error), S2P_OK);
+    assert_int_equal(s2_options_parse(&command, full, argv, no_env, &v, &parsed, &error), S2P_OK);
     assert_int_equal(v.items.n, S2_LIST_MAX);
-    assert_int_equal(s2_options_parse(&command, full + 2, argv, no_env, &v, &help, &error),
+    assert_int_equal(s2_options_parse(&command, full + 2, argv, no_env, &v, &parsed, &error),
                      S2P_EINVAL);
     assert_string_equal(error.message, "--item is given more than 64 times");
+}
+
+/* --- habits from elsewhere ------------------------------------------------ */
+
+static void test_foreign_options(void **state)
+{
+    (void)state;
+    values v;
+    assert_string_equal(parse("-luck 5 -fa on one -fa two --tune=x --tune y --calm", no_env, &v),
+                        "");
+    assert_int_equal(v.seed, 5);
+    assert_int_equal(v.operands.n, 2); /* "on" is the switch's, "two" is not */
+    assert_string_equal(last_parsed.note, "-fa, -fa, --tune, --tune, --calm: accepted for "
+                                          "llama.cpp's sake, nothing to do here\n");
+    assert_string_equal(parse("--loud", no_env, &v), "");
+    assert_true(v.loud); /* a row of ours comes first */
+    assert_string_equal(last_parsed.note, "");
+    assert_string_equal(parse("--rules x", no_env, &v), "--rules: there are none");
+    assert_string_equal(parse("--tune", no_env, &v), "--tune needs a value");
+    assert_string_equal(parse("--shade DARKER", no_env, &v), "");
+    assert_int_equal(v.shade, 2);
+}
+
+static const char *foreign_env(const char *name)
+{
+    if (strcmp(name, "LLAMA_ARG_DICE") == 0) return "7";
+    if (strcmp(name, "LLAMA_ARG_SHADE") == 0) return "q4_0";
+    return NULL;
+}
+
+static void test_foreign_variables(void **state)
+{
+    (void)state;
+    values v;
+    assert_string_equal(parse("", foreign_env, &v), "");
+    assert_int_equal(v.seed, 7);
+    assert_int_equal(v.shade, 1); /* as if it were not there */
+    assert_string_equal(last_parsed.note,
+                        "LLAMA_ARG_SHADE 'q4_0' is not one of light, dark, darker; ignored\n");
+}
+
+static void test_drawn_seed(void **state)
+{
+    (void)state;
+    values a, b;
+    assert_string_equal(parse("-s -1", no_env, &a), "");
+    assert_string_equal(parse("-s -1", no_env, &b), "");
+    assert_true(a.seed != b.seed); /* one in four billion */
 }
 
 /* --- environment ---------------------------------------------------------- */
@@ -287,20 +344,20 @@ static void test_required(void **state)
     strict.options = needs;
     strict.operand = NULL;
     values v;
-    bool help;
+    s2_parsed parsed;
     s2p_error error;
-    assert_int_equal(s2_options_parse(&strict, 0, NULL, no_env, &v, &help, &error), S2P_EINVAL);
+    assert_int_equal(s2_options_parse(&strict, 0, NULL, no_env, &v, &parsed, &error), S2P_EINVAL);
     assert_string_equal(error.message, "try needs -i X; see 's2prune try --help'");
     char word[] = "cat.png";
     char *const argv[] = { word };
-    assert_int_equal(s2_options_parse(&strict, 1, argv, no_env, &v, &help, &error), S2P_EINVAL);
+    assert_int_equal(s2_options_parse(&strict, 1, argv, no_env, &v, &parsed, &error), S2P_EINVAL);
     assert_string_equal(error.message,
                         "unexpected argument 'cat.png' (did you mean '-i cat.png'?)");
 
     strict.options = table;
     strict.operand = "WORD";
     strict.min_operands = 1;
-    assert_int_equal(s2_options_parse(&strict, 0, NULL, no_env, &v, &help, &error), S2P_EINVAL);
+    assert_int_equal(s2_options_parse(&strict, 0, NULL, no_env, &v, &parsed, &error), S2P_EINVAL);
     assert_string_equal(error.message, "try needs WORD; see 's2prune try --help'");
 }
 
@@ -394,26 +451,27 @@ static void test_help_asked(void **state)
 {
     (void)state;
     values v;
-    bool help = false;
+    s2_parsed parsed;
     char count[] = "--count", bad[] = "bad", h[] = "-h", dashes[] = "--";
     char *const asked[] = { count, bad, h };
-    assert_int_equal(s2_options_parse(&command, 3, asked, no_env, &v, &help, NULL), S2P_OK);
-    assert_true(help);
+    assert_int_equal(s2_options_parse(&command, 3, asked, no_env, &v, &parsed, NULL), S2P_OK);
+    assert_true(parsed.help);
     char *const not_asked[] = { dashes, h };
-    assert_int_equal(s2_options_parse(&command, 2, not_asked, no_env, &v, &help, NULL), S2P_OK);
-    assert_false(help);
+    assert_int_equal(s2_options_parse(&command, 2, not_asked, no_env, &v, &parsed, NULL), S2P_OK);
+    assert_false(parsed.help);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),         cmocka_unit_test(test_every_form),
-        cmocka_unit_test(test_repeats),          cmocka_unit_test(test_budgets),
-        cmocka_unit_test(test_mistakes),         cmocka_unit_test(test_lists_end),
-        cmocka_unit_test(test_environment),      cmocka_unit_test(test_flag_in_environment),
-        cmocka_unit_test(test_required),         cmocka_unit_test(test_tables_are_told_whole),
-        cmocka_unit_test(test_tables_are_sound), cmocka_unit_test(test_env_names),
-        cmocka_unit_test(test_help_asked),
+        cmocka_unit_test(test_defaults),          cmocka_unit_test(test_every_form),
+        cmocka_unit_test(test_repeats),           cmocka_unit_test(test_budgets),
+        cmocka_unit_test(test_mistakes),          cmocka_unit_test(test_lists_end),
+        cmocka_unit_test(test_environment),       cmocka_unit_test(test_flag_in_environment),
+        cmocka_unit_test(test_required),          cmocka_unit_test(test_tables_are_told_whole),
+        cmocka_unit_test(test_tables_are_sound),  cmocka_unit_test(test_env_names),
+        cmocka_unit_test(test_help_asked),        cmocka_unit_test(test_foreign_options),
+        cmocka_unit_test(test_foreign_variables), cmocka_unit_test(test_drawn_seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,16 +14,18 @@
 
 typedef struct ask_options {
     /* the model */
-    const char *model, *mmproj, *device, *rpc, *kernels;
-    int32_t threads, context, batch, gpu_layers, kv_type, tower;
+    const char *model, *mmproj, *hub_name, *device, *rpc, *kernels;
+    int32_t threads, context, batch, batch_limit, gpu_layers, kv_type, kv_type_v, tower;
+    bool locks_memory, is_offline;
     /* the question */
     s2_list images;
     const char *prompt_file, *system;
-    bool raw;
+    bool raw, escapes;
     /* the pictures */
     const char *image_size;
     int32_t preset, framing, pixels, resize;
     int64_t min_pixels, max_pixels, max_image_pixels;
+    int32_t min_tokens, max_tokens;
     /* pruning */
     int32_t mode, grid, allocator, selector, structure;
     s2_list set;
@@ -33,11 +35,12 @@ typedef struct ask_options {
     uint64_t seed;
     s2_list stop;
     bool ignore_eos;
-    bool quiet;
+    bool quiet, is_verbose;
 } ask_options;
 
 /* Words of the choices; NULL past the end. */
 const char *s2_ask_kv_name(size_t index);        /* as s2v_kv_type counts them */
+const char *s2_ask_kv_v_name(size_t index);      /* "same", then as s2_ask_kv_name */
 const char *s2_ask_tower_name(size_t index);     /* auto, f32, bf16, int8 */
 const char *s2_ask_preset_name(size_t index);    /* none, paper */
 const char *s2_ask_structure_name(size_t index); /* source, resized */
@@ -52,17 +55,27 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
       .help = "language model, GGUF (the bundled one)", S2_ASK_AT(model) },                                         \
     { .name = "--mmproj", .letters = "-mm", .label = "FILE", .type = S2_OPTION_FILE, .group = "Model",              \
       .help = "vision encoder and projector, GGUF", S2_ASK_AT(mmproj) },                                            \
-    { .name = "--threads", .letters = "-t", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 256,              \
-      .fallback = "0", .group = "Model", .help = "0: one per core", S2_ASK_AT(threads) },                           \
-    { .name = "--ctx-size", .letters = "-c", .label = "N", .type = S2_OPTION_INT, .min = 1, .max = 1048576,         \
-      .fallback = "4096", .group = "Model", .help = "tokens the cache holds, before pruning", S2_ASK_AT(context) }, \
-    { .name = "--ubatch-size", .letters = "-ub", .label = "N", .type = S2_OPTION_INT, .min = 1, .max = 65536,       \
+    { .name = "--hf-repo", .letters = "-hf", .also = "-hfr", .label = "USER/REPO[:QUANT]", .type = S2_OPTION_TEXT,   \
+      .group = "Model", .help = "both files by their name on Hugging Face: from the caches of other programs, "      \
+      "else fetched once (QUANT: Q4_K_M)", S2_ASK_AT(hub_name) },                                                   \
+    { .name = "--offline", .type = S2_OPTION_FLAG, .group = "Model", .help = "fetch nothing", S2_ASK_AT(is_offline) }, \
+    { .name = "--threads", .letters = "-t", .label = "N", .type = S2_OPTION_INT, .min = -1, .max = 256,             \
+      .fallback = "0", .group = "Model", .help = "0 or -1: one per core", S2_ASK_AT(threads) },                           \
+    { .name = "--ctx-size", .letters = "-c", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 1048576,         \
+      .fallback = "4096", .group = "Model", .help = "tokens the cache holds, before pruning; 0: as many as the model knows", S2_ASK_AT(context) }, \
+    { .name = "--batch-size", .letters = "-b", .llama = "BATCH", .label = "N", .type = S2_OPTION_INT, .min = 1,       \
+      .max = 65536, .fallback = "2048", .group = "Model", .help = "upper limit of --ubatch-size",                   \
+      S2_ASK_AT(batch_limit) },                                                                                     \
+    { .name = "--ubatch-size", .letters = "-ub", .llama = "UBATCH", .label = "N", .type = S2_OPTION_INT, .min = 1, .max = 65536,       \
       .fallback = "1024", .group = "Model", .help = "rows computed at once", S2_ASK_AT(batch) },                    \
-    { .name = "--kv-type", .letters = "-ctk", .label = "TYPE", .type = S2_OPTION_CHOICE, .choice = s2_ask_kv_name,  \
+    { .name = "--kv-type", .letters = "-ctk", .also = "--cache-type-k", .llama = "CACHE_TYPE_K", .label = "TYPE", .type = S2_OPTION_CHOICE, .choice = s2_ask_kv_name,  \
       .fallback = "f16", .group = "Model", .help = "numbers in the cache", S2_ASK_AT(kv_type) },                    \
+    { .name = "--cache-type-v", .letters = "-ctv", .label = "TYPE", .type = S2_OPTION_CHOICE,                       \
+      .choice = s2_ask_kv_v_name, .fallback = "same", .group = "Model", .help = "those of the values alone",        \
+      S2_ASK_AT(kv_type_v) },                                                                                       \
     { .name = "--device", .letters = "-dev", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Model",             \
       .help = "where offloaded layers run; see 's2prune run --list-devices'", S2_ASK_AT(device) },                  \
-    { .name = "--gpu-layers", .letters = "-ngl", .label = "N", .type = S2_OPTION_INT, .min = -1, .max = 1000,       \
+    { .name = "--gpu-layers", .letters = "-ngl", .also = "--n-gpu-layers", .llama = "N_GPU_LAYERS", .label = "N", .type = S2_OPTION_INT, .min = -1, .max = 1000,       \
       .fallback = "-1", .group = "Model", .help = "layers on the device, from the last; -1: all",                   \
       S2_ASK_AT(gpu_layers) },                                                                                      \
     { .name = "--rpc", .label = "HOST:PORT", .type = S2_OPTION_TEXT, .group = "Model",                              \
@@ -71,15 +84,19 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
       .fallback = "auto", .group = "Model", .help = "numbers the vision tower computes with; auto is f32",          \
       S2_ASK_AT(tower) },                                                                                           \
     { .name = "--kernels", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Model",                               \
-      .help = "of the tower, instead of the fastest; 's2prune --version' lists them", S2_ASK_AT(kernels) }
+      .help = "of the tower, instead of the fastest; 's2prune --version' lists them", S2_ASK_AT(kernels) }, \
+    { .name = "--mlock", .type = S2_OPTION_FLAG, .group = "Model",                                                  \
+      .help = "keep the weights in memory, whatever else runs", S2_ASK_AT(locks_memory) }
 
 #define S2_ASK_ROWS_QUESTION                                                                               \
     { .name = "--file", .letters = "-f", .label = "FILE", .type = S2_OPTION_FILE, .group = "Question",     \
       .help = "read the question from a file", S2_ASK_AT(prompt_file) },                                   \
-    { .name = "--system", .letters = "-sys", .label = "TEXT", .type = S2_OPTION_TEXT, .group = "Question", \
+    { .name = "--system", .letters = "-sys", .also = "--system-prompt", .label = "TEXT", .type = S2_OPTION_TEXT, .group = "Question", \
       .help = "system prompt instead of the model's own", S2_ASK_AT(system) },                             \
     { .name = "--raw", .type = S2_OPTION_FLAG, .group = "Question",                                        \
-      .help = "no chat template; <image> marks each picture", S2_ASK_AT(raw) }
+      .help = "no chat template; <image> marks each picture", S2_ASK_AT(raw) },                        \
+    { .name = "--escape", .letters = "-e", .type = S2_OPTION_FLAG, .group = "Question",                    \
+      .help = "\\n, \\t, \\\" and \\\\ in the question mean what they mean in C", S2_ASK_AT(escapes) }
 
 /* How a picture becomes the input of the tower. */
 #define S2_ASK_ROWS_PICTURE                                                                                       \
@@ -97,7 +114,12 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
       .group = "Picture", .help = "reduce larger pictures; 0: the model's own", S2_ASK_AT(max_pixels) },          \
     { .name = "--resize", .label = "AS", .type = S2_OPTION_CHOICE, .choice = s2_ask_resize_name,                  \
       .fallback = "pillow", .group = "Picture",                                                                   \
-      .help = "bicubic, bit for bit as Pillow up to 12 (the paper's) or as Pillow 13", S2_ASK_AT(resize) }
+      .help = "bicubic, bit for bit as Pillow up to 12 (the paper's) or as Pillow 13", S2_ASK_AT(resize) }, \
+    { .name = "--image-min-tokens", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 1000000,                \
+      .fallback = "0", .group = "Picture", .help = "--min-pixels in visual tokens", S2_ASK_AT(min_tokens) },      \
+    { .name = "--image-max-tokens", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 1000000,                \
+      .fallback = "0", .group = "Picture", .help = "--max-pixels in visual tokens, before pruning",               \
+      S2_ASK_AT(max_tokens) }
 
 /* How a file becomes a picture. */
 #define S2_ASK_ROWS_LOADING                                                                                                \
@@ -126,9 +148,10 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
       S2_ASK_AT(set) }
 
 #define S2_ASK_ROWS_ANSWER                                                                                           \
-    { .name = "--predict", .letters = "-n", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 1048576,           \
-      .fallback = "128", .group = "Answer", .help = "most tokens to generate", S2_ASK_AT(predict) },                 \
-    { .name = "--temp", .label = "T", .type = S2_OPTION_REAL, .min = 0, .max = 100, .fallback = "0",                 \
+    { .name = "--predict", .letters = "-n", .also = "--n-predict", .llama = "N_PREDICT", .label = "N",               \
+      .type = S2_OPTION_INT, .min = -2, .max = 1048576, .fallback = "128", .group = "Answer",                        \
+      .help = "most tokens to generate; -1: until the context is full", S2_ASK_AT(predict) },                        \
+    { .name = "--temp", .also = "--temperature", .llama = "TEMPERATURE", .label = "T", .type = S2_OPTION_REAL, .min = 0, .max = 100, .fallback = "0",                 \
       .group = "Answer", .help = "temperature; 0 is greedy", S2_ASK_AT(temperature) },                               \
     { .name = "--top-k", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 1048576, .fallback = "0",             \
       .group = "Answer", .help = "0: off", S2_ASK_AT(top_k) },                                                       \
@@ -143,8 +166,8 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
     { .name = "--frequency-penalty", .label = "X", .type = S2_OPTION_REAL, .min = -100, .max = 100, .fallback = "0", \
       .group = "Answer", .help = "0: off", S2_ASK_AT(frequency_penalty) },                                           \
     { .name = "--seed", .letters = "-s", .label = "N", .type = S2_OPTION_SEED, .fallback = "0", .group = "Answer",   \
-      .help = "for everything that draws", S2_ASK_AT(seed) },                                                        \
-    { .name = "--stop", .label = "TEXT", .type = S2_OPTION_LIST, .group = "Answer",                                  \
+      .help = "for everything that draws; -1: another each time", S2_ASK_AT(seed) },                                                        \
+    { .name = "--stop", .letters = "-r", .also = "--reverse-prompt", .label = "TEXT", .type = S2_OPTION_LIST, .group = "Answer",                                  \
       .help = "end the answer before this text (repeatable)", S2_ASK_AT(stop) },                                     \
     { .name = "--ignore-eos", .type = S2_OPTION_FLAG, .group = "Answer", .help = "go on after an end token",         \
       S2_ASK_AT(ignore_eos) }

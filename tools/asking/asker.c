@@ -2,23 +2,30 @@
 #include "asking/asker.h"
 
 #include "base/file.h"
+#include "report.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define PAPER_SIDE 672 /* pixels of the paper's input */
 
 S2_WORDS(s2_ask_kv_name, "f16", "f32", "q8_0")
+S2_WORDS(s2_ask_kv_v_name, "same", "f16", "f32", "q8_0")
 S2_WORDS(s2_ask_tower_name, "auto", "f32", "bf16", "int8")
 S2_WORDS(s2_ask_preset_name, "none", "paper")
 S2_WORDS(s2_ask_structure_name, "source", "resized")
 S2_WORDS(s2_ask_framing_name, "auto", "base", "anyres", "square")
 S2_WORDS(s2_ask_resize_name, "pillow", "pillow13")
 
+static const char *environment(const char *name) { return getenv(name); }
+
 static void show_note(const char *text, void *user)
 {
     (void)user;
-    (void)fprintf(stderr, "note: %s\n", text);
+    s2_report_line("note", text);
 }
 
 static int show_progress(const char *step, double done, void *user)
@@ -54,6 +61,18 @@ s2p_status s2_asker_prepare(s2_asker *asker, const ask_options *options, s2p_err
     if (o->image_size)
         TRY(s2a_sizes_read("--image-size", o->image_size, asker->image_options, S2_MAX_PICTURES,
                            error));
+    if (o->hub_name) {
+        if (o->model || o->mmproj)
+            return s2_fail(error, S2P_EINVAL, "-hf names both files; %s is one too many",
+                           o->model ? "-m" : "-mm");
+        const s2_hub_wish wish = { .name = o->hub_name,
+                                   .is_offline = o->is_offline,
+                                   .env = environment,
+                                   .progress = &asker->progress };
+        TRY(s2_hub_find(&wish, &asker->hub, error));
+        asker->model = asker->hub.model;
+        asker->mmproj = asker->hub.mmproj;
+    }
     return s2_bundled_complete(&asker->model, &asker->mmproj, o->quiet, &asker->bundled, error);
 }
 
@@ -62,9 +81,15 @@ s2v_session_options s2_ask_session_options(const ask_options *o)
     s2v_session_options s;
     s2v_session_options_init(&s);
     s.n_ctx = o->context;
-    s.n_batch = o->batch;
+    s.n_batch = o->batch < o->batch_limit ? o->batch : o->batch_limit;
     s.kv_type = (s2v_kv_type)o->kv_type;
     return s;
+}
+
+int32_t s2_ask_predict(const ask_options *o)
+{
+    static const int32_t longest = 1 << 20; /* of any context */
+    return o->predict >= 0 ? o->predict : o->context > 0 ? o->context : longest;
 }
 
 void s2_ask_sampling(const ask_options *o, s2v_session_options *s)
@@ -111,12 +136,28 @@ s2p_status s2_ask_settings(const ask_options *o, const char *methods, const char
     return s2_ask_set(o, out, *n, error);
 }
 
-s2p_status s2_ask_question(const char *prompt, const char *file, s2_buffer *text, s2p_error *error)
+/* In place; what is no escape stays as it is. */
+static size_t unescape(uint8_t *text, size_t n)
+{
+    static const char from[] = "ntr\"'\\", to[] = "\n\t\r\"'\\";
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++) {
+        const char *known =
+            text[i] == '\\' && i + 1 < n && text[i + 1] ? strchr(from, text[i + 1]) : NULL;
+        text[used++] = known ? (uint8_t)to[known - from] : text[i];
+        i += known != NULL;
+    }
+    return used;
+}
+
+s2p_status s2_ask_question(const char *prompt, const char *file, bool escapes, s2_buffer *text,
+                           s2p_error *error)
 {
     if (prompt && file)
         return s2_fail(error, S2P_EINVAL, "-p and -f both give the question; use one");
     if (file) TRY(s2_file_read(file, text, error));
     if (prompt) s2_buffer_append(text, prompt, strlen(prompt));
+    if (escapes) text->size = unescape(text->data, text->size);
     if (text->size && memchr(text->data, 0, text->size))
         return s2_fail(error, S2P_EFORMAT, "the question holds a NUL byte");
     while (file && text->size && text->data[text->size - 1] == '\n') text->size--;
@@ -145,6 +186,39 @@ static void note_limit(const s2_asker *asker)
     show_note(text, NULL);
 }
 
+static void show_model(const s2_asker *asker)
+{
+    const s2v_engine_info *i = &asker->info;
+    char line[512];
+    (void)snprintf(line, sizeof line,
+                   "%.100s (%s), %.2f billion parameters, %d layers, %d wide, %d heads (%d for "
+                   "keys), %d tokens of context",
+                   i->name, i->architecture, (double)i->n_parameters * 1e-9, i->n_layers, i->n_embd,
+                   i->n_heads, i->n_kv_heads, i->n_ctx_train);
+    s2_report_line("model", line);
+    (void)snprintf(line, sizeof line, "%d blocks, %d wide, patches of %d, %dx%d merged, kernels %s",
+                   i->n_vision_blocks, i->n_vision_embd, i->patch_size, i->merge_size,
+                   i->merge_size, i->kernels);
+    s2_report_line("tower", line);
+    (void)snprintf(line, sizeof line, "%.2f GiB of weights from files of %.2f GiB, on %.60s",
+                   (double)i->weight_bytes / (1 << 30), (double)i->model_bytes / (1 << 30),
+                   i->device);
+    s2_report_line("memory", line);
+}
+
+/* A visual token stands for merge x merge patches. */
+static void limit_tokens(s2_asker *asker)
+{
+    const ask_options *o = asker->options;
+    const int64_t side =
+        (int64_t)asker->info.patch_size * (asker->info.merge_size > 1 ? asker->info.merge_size : 1);
+    for (int32_t i = 0; i < S2_MAX_PICTURES; i++) {
+        s2v_image_options *image = &asker->image_options[i];
+        if (o->min_tokens > 0) image->min_pixels = o->min_tokens * side * side;
+        if (o->max_tokens > 0) image->max_pixels = o->max_tokens * side * side;
+    }
+}
+
 s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2p_error *error)
 {
     const ask_options *o = asker->options;
@@ -157,7 +231,7 @@ s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2
     e.tower = s2_ask_tower_name((size_t)o->tower);
     e.kernels = o->kernels;
     e.gpu_layers = o->gpu_layers;
-    e.n_threads = o->threads;
+    e.n_threads = o->threads > 0 ? o->threads : 0;
     e.note = asker->shows_notes ? show_note : NULL;
     e.progress = show_progress;
     e.user = asker;
@@ -171,7 +245,14 @@ s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2
             image->width = image->height = 0;
             if (image->framing == S2V_FRAMING_AUTO) image->framing = S2V_FRAMING_BASE;
         }
-    return s2v_session_create(&asker->session, asker->engine, options, error);
+    limit_tokens(asker);
+    if (o->is_verbose) show_model(asker);
+    s2v_session_options session = *options;
+    if (o->context == 0) session.n_ctx = asker->info.n_ctx_train;
+    TRY(s2v_session_create(&asker->session, asker->engine, &session, error));
+    if (o->locks_memory && mlockall(MCL_CURRENT) != 0 && asker->shows_notes)
+        (void)fprintf(stderr, "note: --mlock: %s; see 'ulimit -l'\n", strerror(errno));
+    return S2P_OK;
 }
 
 void s2_asker_close(s2_asker *asker)
@@ -240,8 +321,7 @@ s2p_status s2_asker_ask(s2_asker *asker, const char *question, int32_t n_picture
                                 .image_options = asker->image_options + first };
     const s2p_status st =
         s2a_ask(asker->session, &prompt, setting, limits, listener, answer, error);
-    asker->has_history = true;
-    if (st != S2P_OK) s2_asker_reset(asker); /* what came before may be gone */
+    asker->has_history = s2v_session_length(asker->session) > 0; /* a failure may have ended it */
     return st;
 }
 

@@ -11,6 +11,7 @@
 #include "ask/ask.h"
 #include "asking/ask_options.h"
 #include "bundled.h"
+#include "hub/hub.h"
 #include "image/draw/overlay.h"
 #include "progress.h"
 
@@ -20,6 +21,7 @@ typedef struct s2_asker { /* all zero before prepare; free with s2_asker_close *
     const ask_options *options;
     const char *model, *mmproj; /* paths: those given, or of the bundled pair */
     s2_bundled_model bundled;
+    s2_hub_pair hub;
     s2_progress progress;
     bool shows_notes; /* of the engine, on standard error */
     s2v_engine *engine;
@@ -58,8 +60,12 @@ s2p_status s2_ask_settings(const ask_options *options, const char *methods, cons
  * that keeps all, and whole to the others, which is no comparison. */
 void s2_asker_see_whole(s2_asker *asker);
 
-/* The question of -p or -f into an initialised buffer, NUL-terminated. */
-s2p_status s2_ask_question(const char *prompt, const char *file, s2_buffer *text, s2p_error *error);
+/* The question of -p or -f into an initialised buffer, NUL-terminated; escapes: "\n" is a line end. */
+s2p_status s2_ask_question(const char *prompt, const char *file, bool escapes, s2_buffer *text,
+                           s2p_error *error);
+
+/* --predict as a number of tokens: below 0 as many as the context holds. */
+int32_t s2_ask_predict(const ask_options *options);
 
 /* The last n_pictures added belong to this turn. */
 s2p_status s2_asker_ask(s2_asker *asker, const char *question, int32_t n_pictures,

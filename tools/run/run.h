@@ -9,7 +9,7 @@ typedef struct run_options {
     ask_options ask; /* first: the shared rows point into it */
     s2_list prompts;
     const char *image_budgets, *image_grids, *overlay, *logits, *record;
-    bool list_devices, list_methods;
+    bool list_devices, list_methods, converses, asks_once;
     int32_t method, output, display;
     s2_budget budget;
 } run_options;
@@ -21,6 +21,7 @@ typedef struct run_job { /* everything `run` owns */
     int32_t image_budget[S2_MAX_PICTURES], image_side[S2_MAX_PICTURES];
     s2_record *record; /* NULL without --record */
     s2a_answer answer; /* the last one */
+    bool is_later;     /* and it was not the first of its conversation */
 } run_job;
 
 /* One turn about the last n_pictures added, into job->answer. Text goes to standard output as it
@@ -38,8 +39,12 @@ void s2_run_summary(const run_job *job);
 /* Schema s2prune.run/1. */
 void s2_run_json(const run_job *job, s2_buffer *out);
 
+/* Whether a file of that name can hold an overlay. */
+s2p_status s2_run_overlay_name(const char *source, const char *path, s2p_error *error);
+
 /* The overlay of picture `index` into a file (.png or .svg by name), or onto the terminal. */
 int s2_run_overlay(const run_job *job, int32_t index, const char *path);
-int s2_run_show(const run_job *job, int32_t index);
+int s2_run_show(const run_job *job, int32_t index);     /* as --display says */
+int s2_run_show_now(const run_job *job, int32_t index); /* in any case */
 
 #endif /* S2_TOOLS_RUN_H */

@@ -1,23 +1,17 @@
-/* run_chat.c - a conversation line by line: questions, and commands that start with a slash. */
+/* run_chat.c - a conversation line by line: questions, and commands that start with a slash.
+ *
+ * Everything a command does is confirmed in one line, everything it cannot do is an error; neither
+ * touches the conversation. Ctrl-C ends an answer, at the prompt it clears the line, twice it leaves.
+ */
 #include "run/run.h"
 
+#include "interrupt.h"
 #include "report.h"
+#include "run/line_edit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-static const char help_text[] =
-    "/image FILE   show the model another picture\n"
-    "/method NAME  how visual tokens are chosen, from the next picture on\n"
-    "/budget N     how many are kept, or a share as 11%, from the next picture on\n"
-    "/mode NAME    default or published\n"
-    "/show         the last picture with the tokens that were kept\n"
-    "/save FILE    the same into a .png or .svg\n"
-    "/reset        forget the conversation; the next question is about the same pictures,\n"
-    "              or about those given before it\n"
-    "/quit         leave\n";
 
 typedef struct chat {
     run_job *job;
@@ -25,122 +19,262 @@ typedef struct chat {
     bool is_repeated; /* they are those of the conversation before: another /image replaces them */
 } chat;
 
-static void complain(const s2p_error *error)
+static void complain(const s2p_error *error) { s2_report_line("error", error->message); }
+
+static void confirm(const chat *c, const char *format, const char *word, int32_t number)
 {
-    (void)fprintf(stderr, "error: %s\n", error->message);
+    char line[512];
+    if (c->job->options->ask.quiet) return;
+    (void)snprintf(line, sizeof line, "%s%.400s", format, word);
+    if (number >= 0) {
+        const size_t n = strlen(line);
+        (void)snprintf(line + n, sizeof line - n, "%d", number);
+    }
+    s2_report_line("ok", line);
 }
 
-static void set_budget(chat *c, const char *text)
+/* --- what a command does: nothing is returned, all is said ----------------------------- */
+
+static void obey_budget(chat *c, const char *text)
 {
     s2_budget budget;
     s2p_error error = { S2P_OK, "" };
-    if (s2a_budget_read("/budget", text, strlen(text), S2P_MAX_TOKENS, &budget, &error) == S2P_OK)
-        c->job->setting.budget = budget;
-    else
+    if (s2a_budget_read("/budget", text, strlen(text), S2P_MAX_TOKENS, &budget, &error) != S2P_OK) {
         complain(&error);
+        return;
+    }
+    c->job->setting.budget = budget;
+    confirm(c, "from the next picture on, tokens kept: ", text, -1);
 }
 
-static void set_mode(chat *c, const char *name)
+static void obey_mode(chat *c, const char *name)
 {
     const int32_t mode = s2_choice_index(s2_mode_name, name);
-    if (mode < 0)
-        (void)fprintf(stderr, "error: /mode takes default or published\n");
-    else
-        c->job->setting.published = mode == S2P_MODE_PUBLISHED;
+    if (mode < 0) {
+        s2_report_line("error", "/mode takes default or published");
+        return;
+    }
+    c->job->setting.published = mode == S2P_MODE_PUBLISHED;
+    confirm(c, "from the next picture on, mode ", s2_mode_name((size_t)mode), -1);
 }
 
 /* What --set says goes with it, as far as the method has such parameters. */
-static void set_method(chat *c, const char *name)
+static void obey_method(chat *c, const char *name)
 {
     const int32_t index = s2_choice_index(s2v_method_name, name);
-    if (index >= 0) {
-        s2a_setting_use(&c->job->setting, s2v_method_name((size_t)index));
-        (void)s2_ask_set(&c->job->options->ask, &c->job->setting, 1, NULL);
+    if (index < 0) {
+        char line[512];
+        size_t n = (size_t)snprintf(line, sizeof line, "no method '%.40s'; there are", name);
+        for (size_t i = 0; s2v_method_name(i) && n < sizeof line; i++)
+            n += (size_t)snprintf(line + n, sizeof line - n, " %s", s2v_method_name(i));
+        s2_report_line("error", line);
         return;
     }
-    (void)fprintf(stderr, "error: no method '%.60s'; there are:", name);
-    for (size_t i = 0; s2v_method_name(i); i++) (void)fprintf(stderr, " %s", s2v_method_name(i));
-    (void)fprintf(stderr, "\n");
+    s2a_setting_use(&c->job->setting, s2v_method_name((size_t)index));
+    (void)s2_ask_set(&c->job->options->ask, &c->job->setting, 1, NULL);
+    confirm(c, "from the next picture on, method ", c->job->setting.method, -1);
 }
 
-static void add_picture(chat *c, const char *path)
+/* "~/a b.png", quoted or not, as a shell would have it; false: too long. */
+static bool read_path(const char *text, char *out, size_t capacity)
 {
+    size_t n = strlen(text);
+    if (n >= 2 && (text[0] == '"' || text[0] == '\'') && text[n - 1] == text[0]) {
+        text++;
+        n -= 2;
+    }
+    const char *home =
+        n > 0 && text[0] == '~' && (n == 1 || text[1] == '/') ? getenv("HOME") : NULL;
+    const int made = snprintf(out, capacity, "%s%.*s", home ? home : "", (int)(home ? n - 1 : n),
+                              home ? text + 1 : text);
+    if (made < 0 || (size_t)made >= capacity) return false;
+    size_t used = 0; /* a shell's "\ " is a blank */
+    for (size_t i = 0; out[i]; i++) {
+        if (out[i] == '\\' && out[i + 1] == ' ') continue;
+        out[used++] = out[i];
+    }
+    out[used] = '\0';
+    return true;
+}
+
+static void obey_image(chat *c, const char *text)
+{
+    char path[4096];
     s2p_error error = { S2P_OK, "" };
-    if (s2_asker_add_picture(&c->job->asker, path, &error) != S2P_OK) {
+    s2_asker *asker = &c->job->asker;
+    if (!*text || !read_path(text, path, sizeof path)) {
+        s2_report_line("error", "/image needs a file: /image photo.jpg");
+        return;
+    }
+    if (s2_asker_add_picture(asker, path, &error) != S2P_OK) {
         complain(&error);
         return;
     }
-    if (c->is_repeated) s2_asker_keep_last_picture(&c->job->asker);
+    if (c->is_repeated) s2_asker_keep_last_picture(asker);
     c->n_new = c->is_repeated ? 1 : c->n_new + 1;
     c->is_repeated = false;
+    const s2p_image *picture = &asker->view[asker->n_pictures - 1];
+    char size[64];
+    (void)snprintf(size, sizeof size, ", %dx%d, goes with the next question", picture->width,
+                   picture->height);
+    strncat(path, size, sizeof path - strlen(path) - 1);
+    confirm(c, "", path, -1);
 }
 
-static void reset(chat *c)
+static void obey_reset(chat *c, const char *text)
 {
+    (void)text;
     s2_asker_reset(&c->job->asker);
     c->n_new = c->job->asker.n_pictures;
     c->is_repeated = true;
+    confirm(c, "a new conversation; pictures that go with the next question: ", "", c->n_new);
+}
+
+static bool has_overlay(const chat *c)
+{
+    s2_kept kept;
+    const bool has = s2_kept_make(&c->job->asker, 0, c->job->setting.method, &kept);
+    if (has)
+        s2_kept_free(&kept);
+    else
+        s2_report_line("error", "the last question had no picture; nothing to show");
+    return has;
+}
+
+static void obey_show(chat *c, const char *text)
+{
+    (void)text;
+    if (has_overlay(c)) (void)s2_run_show_now(c->job, 0);
+}
+
+static void obey_save(chat *c, const char *text)
+{
+    char path[4096];
+    if (!*text || !read_path(text, path, sizeof path)) {
+        s2_report_line("error", "/save needs a file: /save kept.png");
+        return;
+    }
+    s2p_error error = { S2P_OK, "" };
+    if (s2_run_overlay_name("/save", path, &error) != S2P_OK)
+        complain(&error);
+    else if (has_overlay(c))
+        (void)s2_run_overlay(c->job, 0, path);
+}
+
+static void obey_help(chat *c, const char *text);
+
+static const struct {
+    const char *name, *label, *help;
+    void (*obey)(chat *c, const char *text);
+} commands[] = {
+    { "/image", "FILE", "show the model another picture", obey_image },
+    { "/method", "NAME", "how visual tokens are chosen, from the next picture on", obey_method },
+    { "/budget", "N", "how many are kept, or a share as 11%, from the next picture on",
+      obey_budget },
+    { "/mode", "NAME", "default or published", obey_mode },
+    { "/show", "", "the last picture with the tokens that were kept", obey_show },
+    { "/save", "FILE", "the same into a .png or .svg", obey_save },
+    { "/reset", "",
+      "forget the conversation; the next question is about the same pictures, or "
+      "about those given before it",
+      obey_reset },
+    { "/help", "", "this list", obey_help },
+    { "/quit", "", "leave", NULL },
+    { "/exit", "", "leave", NULL },
+};
+#define N_COMMANDS (sizeof commands / sizeof *commands)
+
+static void obey_help(chat *c, const char *text)
+{
+    (void)c;
+    (void)text;
+    for (size_t i = 0; i + 1 < N_COMMANDS; i++)
+        (void)fprintf(stderr, "%-7s %-5s %s\n", commands[i].name, commands[i].label,
+                      commands[i].help);
+}
+
+static const char *command_name(const void *context, size_t index)
+{
+    (void)context;
+    return index < N_COMMANDS ? commands[index].name : NULL;
 }
 
 /* false: leave. */
 static bool obey(chat *c, char *line)
 {
-    char *argument = line + strcspn(line, " ");
+    char *argument = line + strcspn(line, " \t");
     if (*argument) *argument++ = '\0';
-    argument += strspn(argument, " ");
-    if (strcmp(line, "/quit") == 0 || strcmp(line, "/exit") == 0) return false;
-    if (strcmp(line, "/image") == 0) {
-        add_picture(c, argument);
-    } else if (strcmp(line, "/method") == 0) {
-        set_method(c, argument);
-    } else if (strcmp(line, "/budget") == 0) {
-        set_budget(c, argument);
-    } else if (strcmp(line, "/mode") == 0) {
-        set_mode(c, argument);
-    } else if (strcmp(line, "/show") == 0) {
-        (void)s2_run_show(c->job, 0);
-    } else if (strcmp(line, "/save") == 0 && *argument) {
-        (void)s2_run_overlay(c->job, 0, argument);
-    } else if (strcmp(line, "/reset") == 0) {
-        reset(c);
-    } else {
-        (void)fprintf(stderr, "%s", help_text);
+    argument += strspn(argument, " \t");
+    for (size_t n = strlen(argument); n > 0 && strchr(" \t", argument[n - 1]); n--)
+        argument[n - 1] = '\0';
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        if (strcmp(line, commands[i].name) != 0) continue;
+        if (commands[i].obey) commands[i].obey(c, argument);
+        return commands[i].obey != NULL;
     }
+    char sentence[256];
+    const char *near = s2_suggest(line, command_name, NULL);
+    (void)snprintf(sentence, sizeof sentence, "no command '%.60s'%s%s%s; /help lists them", line,
+                   near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    s2_report_line("error", sentence);
     return true;
+}
+
+/* --- the conversation -------------------------------------------------------------------- */
+
+/* A turn that is refused leaves conversation and pictures as they were. */
+static s2p_status ask_question(chat *c, const char *line)
+{
+    s2p_error error = { S2P_OK, "" };
+    run_job *job = c->job;
+    const bool had_history = job->asker.has_history;
+    const s2p_status st = s2_run_turn(job, line, c->n_new, &error);
+    if (st == S2P_OK) {
+        (void)printf("\n");
+        (void)fflush(stdout);
+        if (!job->options->ask.quiet) s2_run_summary(job);
+        c->n_new = 0;
+        c->is_repeated = false;
+        return st;
+    }
+    complain(&error);
+    if (had_history && !job->asker.has_history) {
+        s2_report_line("note", "the conversation starts anew; its pictures are asked about again");
+        c->n_new = job->asker.n_pictures;
+        c->is_repeated = true;
+    }
+    return st;
 }
 
 int s2_run_chat(run_job *job)
 {
-    chat c = { .job = job, .n_new = job->asker.n_pictures };
-    const bool is_terminal = isatty(STDIN_FILENO) != 0;
-    char *line = NULL;
-    size_t capacity = 0;
+    chat c = { .job = job, .n_new = job->asker.has_history ? 0 : job->asker.n_pictures };
+    s2_line_edit *edit = s2_line_edit_open();
+    if (!edit) return S2_EXIT_RESOURCES;
+    const bool is_terminal = s2_line_edit_is_terminal(edit);
     int code = S2_EXIT_OK;
+    int32_t n_interrupts = 0;
     if (is_terminal) (void)fprintf(stderr, "ask a question, or /help; /quit leaves\n");
     for (;;) {
-        if (is_terminal) (void)fprintf(stderr, "> ");
-        const ssize_t n = getline(&line, &capacity, stdin);
-        if (n < 0) break;
-        line[strcspn(line, "\r\n")] = '\0';
+        char *line;
+        if (is_terminal) s2_interrupt_hold();
+        const s2_line_end end = s2_line_edit_read(edit, "> ", &line);
+        s2_interrupt_release();
+        if (end == S2_LINE_INTERRUPTED && n_interrupts++ == 0) {
+            (void)fprintf(stderr, "once more to leave, or /quit\n");
+            continue;
+        }
+        if (end != S2_LINE_READ) break;
+        n_interrupts = 0;
         if (line[0] == '\0') continue;
         if (line[0] == '/') {
             if (!obey(&c, line)) break;
             continue;
         }
-        s2p_error error = { S2P_OK, "" };
-        const s2p_status st = s2_run_turn(job, line, c.n_new, &error);
-        if (st != S2P_OK) {
-            complain(&error); /* the conversation starts anew, the program goes on */
-            code = s2_exit_code(st);
-            if (st == S2P_EIO) break;
-        } else {
-            (void)printf("\n");
-            (void)fflush(stdout);
-            if (!job->options->ask.quiet) s2_run_summary(job);
-        }
-        c.n_new = 0;
-        c.is_repeated = false;
+        const s2p_status st = ask_question(&c, line);
+        if (st != S2P_OK) code = s2_exit_code(st);
+        if (st == S2P_EIO) break;
     }
-    free(line);
+    s2_line_edit_close(edit);
     return is_terminal ? S2_EXIT_OK : code;
 }

@@ -2,6 +2,7 @@
 #include "run/run.h"
 
 #include "base/json.h"
+#include "base/path.h"
 #include "image/draw/overlay_svg.h"
 #include "plan_report.h"
 #include "report.h"
@@ -57,11 +58,13 @@ static void put_times(const run_job *job, s2_buffer *out)
     const int32_t last = t->n_stages > 0 ? t->stage_after[0] : S2P_BEFORE_DECODER;
     char layers[32] = "layer 0";
     if (last > 0) (void)snprintf(layers, sizeof layers, "layers 0-%d", last);
-    put_step(out, "image", t->image_ms);
-    put_step(out, "vision", t->vision_ms);
+    if (t->image_tokens_full > 0) {
+        put_step(out, "image", t->image_ms);
+        put_step(out, "vision", t->vision_ms);
+    }
     if (last >= 0) put_step(out, layers, t->layer0_ms);
     if (t->probe_ms > 0.0) put_step(out, "probe", t->probe_ms);
-    put_step(out, "select", t->select_ms);
+    if (t->image_tokens_full > 0) put_step(out, "select", t->select_ms);
     put_step(out, last >= 0 ? "other layers" : "layers", t->layers_ms);
     if (s2a_tokens_per_second(&job->answer) > 0.0)
         s2_buffer_printf(out, " · %.1f tok/s", s2a_tokens_per_second(&job->answer));
@@ -74,10 +77,18 @@ void s2_run_summary(const run_job *job)
     s2_buffer out, times;
     s2_buffer_init(&out, S2_OUTPUT_MAX);
     s2_buffer_init(&times, S2_OUTPUT_MAX);
-    s2_buffer_printf(&out, "kept %d of %d visual tokens (", t->image_tokens, t->image_tokens_full);
-    put_method(job, &out);
-    s2_buffer_printf(&out, ")");
-    if (t->cached_tokens > 0)
+    if (t->image_tokens_full > 0) {
+        s2_buffer_printf(&out, "kept %d of %d visual tokens (", t->image_tokens,
+                         t->image_tokens_full);
+        put_method(job, &out);
+        s2_buffer_printf(&out, ")");
+    }
+    if (job->is_later)
+        s2_buffer_printf(&out, "%s%d tokens of the conversation were in the cache, %d are new",
+                         t->image_tokens_full > 0 ? "; " : "", t->cached_tokens, t->prompt_tokens);
+    else if (t->image_tokens_full == 0)
+        s2_buffer_printf(&out, "%d tokens, no picture", t->prompt_tokens);
+    else if (t->cached_tokens > 0)
         s2_buffer_printf(&out, "; only %d of %d prompt tokens were new",
                          t->prompt_tokens - t->cached_tokens, t->prompt_tokens);
     put_times(job, &times);
@@ -202,12 +213,20 @@ void s2_run_json(const run_job *job, s2_buffer *out)
 
 /* --- pictures -------------------------------------------------------------------- */
 
+s2p_status s2_run_overlay_name(const char *source, const char *path, s2p_error *error)
+{
+    if (s2_path_has_suffix(path, ".png") || s2_path_has_suffix(path, ".svg")) return S2P_OK;
+    return s2_fail(error, S2P_EINVAL, "%s '%.200s': the name ends in .png or .svg", source, path);
+}
+
 int s2_run_overlay(const run_job *job, int32_t index, const char *path)
 {
     s2_kept kept;
-    if (!s2_kept_make(&job->asker, index, job->setting.method, &kept)) return S2_EXIT_OK;
-    const size_t n = strlen(path);
-    const bool is_svg = n > 4 && strcmp(path + n - 4, ".svg") == 0;
+    if (!s2_kept_make(&job->asker, index, job->setting.method, &kept)) {
+        s2_report_line("error", "there is no picture whose kept tokens could be drawn");
+        return S2_EXIT_FAILURE;
+    }
+    const bool is_svg = s2_path_has_suffix(path, ".svg");
     s2p_error error = { S2P_OK, "" };
     s2_buffer bytes;
     s2_buffer_init(&bytes, S2_OUTPUT_MAX);
@@ -223,14 +242,25 @@ int s2_run_overlay(const run_job *job, int32_t index, const char *path)
     return code;
 }
 
-int s2_run_show(const run_job *job, int32_t index)
+static int show(const run_job *job, int32_t index, s2_display display)
 {
-    const s2_display display = s2_terminal_display(job->options->display);
-    if (display == S2_DISPLAY_NONE) return S2_EXIT_OK;
     s2p_error error = { S2P_OK, "" };
     s2_image drawn;
     s2p_status st = s2_kept_draw(&job->asker, index, job->setting.method, &drawn, &error);
     if (st == S2P_OK && drawn.pixels) st = s2_terminal_show(&drawn.view, display, &error);
     s2_image_free(&drawn);
     return st == S2P_OK ? S2_EXIT_OK : s2_report_error(st, &error);
+}
+
+int s2_run_show(const run_job *job, int32_t index)
+{
+    const s2_display display = s2_terminal_display(job->options->display);
+    return display == S2_DISPLAY_NONE ? S2_EXIT_OK : show(job, index, display);
+}
+
+int s2_run_show_now(const run_job *job, int32_t index)
+{
+    s2_display display = s2_terminal_display(job->options->display);
+    if (display == S2_DISPLAY_NONE) display = s2_terminal_display(0);
+    return show(job, index, display == S2_DISPLAY_NONE ? S2_DISPLAY_ASCII : display);
 }

@@ -1,6 +1,7 @@
 /* run_turn.c - one question of `run` or of its conversation, and the text of the answer as it comes. */
 #include "run/run.h"
 
+#include "interrupt.h"
 #include "report.h"
 
 #include <stdio.h>
@@ -8,9 +9,18 @@
 static s2p_status print_text(const char *text, size_t n, void *user, s2p_error *error)
 {
     (void)user;
-    if (fwrite(text, 1, n, stdout) != n || fflush(stdout) != 0)
-        return s2_fail(error, S2P_EIO, "cannot write to standard output");
+    if (!s2_report_say(text, n)) return s2_fail(error, S2P_EIO, "cannot write to standard output");
     return S2P_OK;
+}
+
+/* Ctrl-C ends the answer where it stands. */
+static int32_t end_if_interrupted(const int32_t *token, int32_t n_tokens, const char *text,
+                                  void *user)
+{
+    (void)token;
+    (void)text;
+    (void)user;
+    return s2_interrupted() ? n_tokens : -1;
 }
 
 s2p_status s2_run_turn(run_job *job, const char *question, int32_t n_pictures, s2p_error *error)
@@ -18,13 +28,19 @@ s2p_status s2_run_turn(run_job *job, const char *question, int32_t n_pictures, s
     const run_options *o = job->options;
     static const s2a_listener printer = { print_text, NULL };
     const int32_t first = job->asker.n_pictures - n_pictures;
-    const s2a_limits limits = { .n_tokens = o->ask.predict,
+    const s2a_limits limits = { .n_tokens = s2_ask_predict(&o->ask),
                                 .image_budget = o->image_budgets ? job->image_budget + first : NULL,
                                 .image_side = o->image_grids ? job->image_side + first : NULL,
-                                .n_logits = o->logits ? job->asker.info.n_vocab : 0 };
+                                .n_logits = o->logits ? job->asker.info.n_vocab : 0,
+                                .ends_after = end_if_interrupted };
     s2a_answer_free(&job->answer);
-    TRY(s2_asker_ask(&job->asker, question, n_pictures, &job->setting, &limits,
-                     o->output == S2_OUTPUT_JSON ? NULL : &printer, &job->answer, error));
+    job->is_later = job->asker.has_history;
+    s2_interrupt_hold();
+    const s2p_status st =
+        s2_asker_ask(&job->asker, question, n_pictures, &job->setting, &limits,
+                     o->output == S2_OUTPUT_JSON ? NULL : &printer, &job->answer, error);
+    s2_interrupt_release();
+    TRY(st);
     if (job->record)
         (void)s2_record_finish(job->record, job->answer.stats.stage_after,
                                job->answer.stats.n_stages);

@@ -105,16 +105,17 @@ static void check_answers(authors_case *c, const json_t *golden, const char *fol
     }
     const char *image = s2_json_string(golden, "image"), *setting;
     int32_t first = 0;
-    while (first < set.n_questions &&
-           strcmp(set.picture[set.question[first].picture].file, image) != 0)
+    while (first < set.n_samples &&
+           strcmp(set.picture[s2e_first_picture(&set.sample[first])].file, image) != 0)
         first++;
     json_t *answers;
     json_object_foreach(json_object_get(golden, "ids"), setting, answers)
     {
         for (size_t i = 0; i < json_array_size(answers); i++) {
             const int64_t at = first + (int64_t)i;
-            if (at < set.n_questions && set.question[at].picture == set.question[first].picture)
-                check_answer(c, setting, set.question[at].text, json_array_get(answers, i));
+            if (at < set.n_samples &&
+                s2e_first_picture(&set.sample[at]) == s2e_first_picture(&set.sample[first]))
+                check_answer(c, setting, set.sample[at].question, json_array_get(answers, i));
             else
                 s2_malformed(c->verdict, "eval.json has too few questions about %s", image);
         }

@@ -11,7 +11,7 @@
 
 #include "bundled.h"
 #include "engine/run/session.h"
-#include "eval/task.h"
+#include "eval/judging.h"
 #include "image/image.h"
 
 #include <math.h>
@@ -138,7 +138,7 @@ static void check_budget(tiny_case *c, const char *text, const json_t *b)
 
 /* --- answers --------------------------------------------------------------------- */
 
-static bool is_right(tiny_case *c, const s2e_task *task, const s2e_question *q)
+static bool is_right(tiny_case *c, const s2e_task *task, const s2e_sample *q)
 {
     char answer[MAX_ANSWER] = "";
     int done = 0;
@@ -147,7 +147,11 @@ static bool is_right(tiny_case *c, const s2e_task *task, const s2e_question *q)
         if (s2v_session_next(c->session, answer + n, sizeof answer - n, &done, NULL) != S2P_OK)
             return false;
     }
-    return task->score(q, answer) > 0.5f;
+    s2e_verdict verdict = { .rule = NULL };
+    const bool right =
+        task->judge(q, S2E_PAPER, NULL, answer, &verdict, NULL) == S2P_OK && verdict.score > 0.5f;
+    s2e_verdict_free(&verdict);
+    return right;
 }
 
 /* "s2prune@64": the questions of this picture, in the order of the set. */
@@ -163,11 +167,11 @@ static void check_answers(tiny_case *c, const char *setting, const json_t *corre
         return; /* the prototype pruned those after layer 0 */
     const size_t n = json_array_size(correct);
     for (size_t i = 0; i < n; i++) {
-        const s2e_question *q = &set->question[first + (int32_t)i];
-        if (!prefill(c, q->text, method, NULL, (int32_t)strtol(at + 1, NULL, 10))) return;
+        const s2e_sample *q = &set->sample[first + (int32_t)i];
+        if (!prefill(c, q->question, method, NULL, (int32_t)strtol(at + 1, NULL, 10))) return;
         const bool expected = json_is_true(json_array_get(correct, i));
         if (is_right(c, task, q) != expected)
-            s2_differs(c->verdict, "%s: '%s' should be answered %s", setting, q->text,
+            s2_differs(c->verdict, "%s: '%s' should be answered %s", setting, q->question,
                        expected ? "rightly" : "wrongly");
     }
 }
@@ -182,13 +186,13 @@ static void check_all_answers(tiny_case *c, const json_t *golden, const char *fo
     }
     const char *image = s2_json_string(golden, "image"), *setting;
     int32_t first = 0;
-    while (first < set.n_questions &&
-           strcmp(set.picture[set.question[first].picture].file, image) != 0)
+    while (first < set.n_samples &&
+           strcmp(set.picture[s2e_first_picture(&set.sample[first])].file, image) != 0)
         first++;
     json_t *correct;
     json_object_foreach(json_object_get(golden, "correct"), setting, correct)
     {
-        if (first + (int64_t)json_array_size(correct) > set.n_questions)
+        if (first + (int64_t)json_array_size(correct) > set.n_samples)
             s2_malformed(c->verdict, "eval.json has too few questions about %s", image);
         else
             check_answers(c, setting, correct, &set, first);

@@ -34,6 +34,8 @@ typedef struct s2v_job {
     int32_t n_units;
     int32_t n_text; /* question tokens: the last rows */
     float *text;    /* [n_text][n_embd] as they entered the decoder, or NULL */
+    s2v_plans earlier; /* of the prompt before */
+    bool has_begun; /* the cache is no longer as it was before */
     s2v_stats stats;
     s2p_error *error;
 } s2v_job;

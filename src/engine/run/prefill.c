@@ -76,7 +76,7 @@ static s2p_status prepare_job(s2v_job *j)
     TRY(check_prompt(j));
     TRY(find_method(j));
     s2v_prefix_hold_plans(s);
-    s2v_plans_free(&s->plans);
+    s2v_plans_move(&j->earlier, &s->plans);
     j->n_units = S2V_MAX_PARTS * n;
     j->frames = calloc((size_t)n + 1, sizeof *j->frames);
     j->tower_probe = calloc((size_t)n + 1, sizeof *j->tower_probe);
@@ -300,6 +300,7 @@ static s2p_status run_prompt(s2v_job *j)
     TRY(make_frames(j));
     TRY(s2v_units_make(j));
     TRY(lay_out_rows(j));
+    j->has_begun = true;
     if (s2v_prefix_recall(j)) return run_question(j);
     TRY(see_pictures(j));
 
@@ -311,6 +312,16 @@ static s2p_status run_prompt(s2v_job *j)
     return S2P_OK;
 }
 
+/* What was chosen of earlier pictures stays to be asked for while they stay in the conversation. */
+static void settle_plans(s2v_job *j, s2p_status st, bool is_continued)
+{
+    s2v_session *s = j->s;
+    const bool is_held = s->prefix.is_ready && s->prefix.plans.picture;
+    if (st == S2P_OK ? is_continued && j->prompt->n_images == 0 : !j->has_begun)
+        s2v_plans_move(&s->plans, is_held ? &s->prefix.plans : &j->earlier);
+    s2v_plans_free(&j->earlier);
+}
+
 s2p_status s2v_session_prefill(s2v_session *session, const s2v_prompt *prompt,
                                const s2v_prune_options *prune, s2v_stats *stats, s2p_error *error)
 {
@@ -319,16 +330,18 @@ s2p_status s2v_session_prefill(s2v_session *session, const s2v_prompt *prompt,
     s2v_job j = {
         .s = session, .prompt = prompt, .prune = prune ? prune : &defaults, .error = error
     };
+    const bool is_continued = session->kv.n_slots[0] > 0;
     s2v_answer_clear(session);
     s2p_status st = run_prompt(&j);
     if (st == S2P_OK) st = s2v_answer_start(session, error);
     if (st == S2P_OK) {
         s2v_stats_count(&j);
         if (stats) *stats = j.stats;
-    } else {
+    } else if (j.has_begun) {
         if (!session->prefix.is_ready) s2v_prefix_forget(&session->prefix);
         s2v_session_reset(session);
     }
+    settle_plans(&j, st, is_continued);
     s2v_trace_unmask(session);
     s2v_job_free(&j);
     return st;

@@ -118,6 +118,8 @@ void s2v_session_free(s2v_session *s)
     free(s);
 }
 
+int32_t s2v_session_length(const s2v_session *s) { return s->kv.n_slots[s->kv.n_layers - 1]; }
+
 void s2v_session_reset(s2v_session *s)
 {
     s2v_kv_clear(&s->kv);

@@ -1,0 +1,25 @@
+/* judging.h - what all benchmarks share when answers are judged and counted. */
+#ifndef S2_EVAL_JUDGING_H
+#define S2_EVAL_JUDGING_H
+
+#include "eval/task.h"
+
+const char *s2e_protocol_name(size_t index); /* NULL past the end */
+
+void s2e_verdict_free(s2e_verdict *verdict);
+
+/* Judge a whole set in order of its rows, with fresh draws. answer: [n_samples], NULL where there is
+ * none. verdict: [n_samples] out, free each; all zero on failure. */
+s2p_status s2e_judge_all(const s2e_task *task, const s2e_set *set, s2e_protocol protocol,
+                         const char *const *answer, s2e_verdict *verdict, s2p_error *error);
+
+/* The names of `figure` are copied. */
+s2p_status s2e_figures_add(s2e_figures *figures, const s2e_figure *figure, s2p_error *error);
+void s2e_figures_free(s2e_figures *figures);
+const s2e_figure *s2e_headline(const s2e_figures *figures); /* NULL: none */
+
+/* Mean score of all, in percent, as the headline `name`; then of every category of the set. */
+s2p_status s2e_figures_of_categories(const s2e_set *set, const s2e_verdict *verdict,
+                                     const char *name, s2e_figures *out, s2p_error *error);
+
+#endif /* S2_EVAL_JUDGING_H */

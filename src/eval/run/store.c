@@ -1,0 +1,429 @@
+/* store.c - SQLite, and nothing of it outside this file.
+ *
+ * A store is a file from outside like any other: before a row is read its two tables are compared
+ * with the text that makes them, so it holds no trigger, view or column that is not ours, and its
+ * pages are checked.
+ */
+#include "eval/run/store.h"
+
+#include "eval/run/lock.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define APPLICATION_ID 0x53325052
+#define VERSION 1
+#define MAX_FIELD (64 << 20) /* bytes of a text in a row */
+#define PATIENCE_MS 60000    /* a reader may hold the file for a moment */
+
+#define STRING_(x) #x
+#define STRING(x) STRING_(x)
+
+static const char *const table_sql[] = {
+    "CREATE TABLE answer(task TEXT NOT NULL, sample TEXT NOT NULL, method TEXT NOT NULL, "
+    "budget TEXT NOT NULL, seed INTEGER NOT NULL, text TEXT NOT NULL, failure TEXT, "
+    "tokens_before INTEGER NOT NULL, tokens_after INTEGER NOT NULL, "
+    "sequence_full INTEGER NOT NULL, sequence_pruned INTEGER NOT NULL, "
+    "generated INTEGER NOT NULL, cached INTEGER NOT NULL, kept TEXT, regions TEXT, "
+    "image_ms REAL NOT NULL, vision_ms REAL NOT NULL, prompt_ms REAL NOT NULL, "
+    "generate_ms REAL NOT NULL, kv_bytes INTEGER NOT NULL, "
+    "PRIMARY KEY(task, method, budget, seed, sample)) STRICT, WITHOUT ROWID",
+    "CREATE TABLE run(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
+};
+#define N_TABLES (sizeof table_sql / sizeof *table_sql)
+
+#define COLUMNS                                                                        \
+    "task, sample, method, budget, seed, text, failure, tokens_before, tokens_after, " \
+    "sequence_full, sequence_pruned, generated, cached, kept, regions, image_ms, "     \
+    "vision_ms, prompt_ms, generate_ms, kv_bytes"
+
+enum statement { ADD, HAS, SET, N_STATEMENTS };
+
+struct s2e_store {
+    sqlite3 *db;
+    s2e_lock *lock; /* NULL: reading, or in memory */
+    char *path;
+    sqlite3_stmt *statement[N_STATEMENTS];
+    bool is_open; /* a transaction is */
+};
+
+/* --- failures -------------------------------------------------------------------- */
+
+static s2p_status status_of(int code)
+{
+    switch (code & 0xff) {
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+    case SQLITE_FORMAT:
+    case SQLITE_MISMATCH:
+        return S2P_EFORMAT;
+    case SQLITE_NOMEM:
+        return S2P_ENOMEM;
+    case SQLITE_TOOBIG:
+        return S2P_ELIMIT;
+    case SQLITE_CONSTRAINT:
+        return S2P_EINVAL;
+    default:
+        return S2P_EIO;
+    }
+}
+
+static const char *name_of(const s2e_store *store) { return store->path ? store->path : "memory"; }
+
+static s2p_status fail(const s2e_store *store, const char *what, s2p_error *error)
+{
+    const int code = sqlite3_extended_errcode(store->db);
+    const int system = sqlite3_system_errno(store->db);
+    const s2p_status st = status_of(code);
+    if ((code & 0xff) == SQLITE_FULL) errno = ENOSPC;
+    if (st != S2P_EIO || system == 0)
+        return s2_fail(error, st, "cannot %s '%.150s': %s", what, name_of(store),
+                       sqlite3_errmsg(store->db));
+    return s2_fail(error, st, "cannot %s '%.150s': %s (%s)", what, name_of(store),
+                   sqlite3_errmsg(store->db), strerror(system));
+}
+
+/* --- opening --------------------------------------------------------------------- */
+
+static s2p_status run_sql(s2e_store *store, const char *sql, const char *what, s2p_error *error)
+{
+    if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK) return S2P_OK;
+    return fail(store, what, error);
+}
+
+static s2p_status number_of(s2e_store *store, const char *sql, int64_t *out, s2p_error *error)
+{
+    sqlite3_stmt *s = NULL;
+    int code = sqlite3_prepare_v2(store->db, sql, -1, &s, NULL);
+    if (code == SQLITE_OK) code = sqlite3_step(s);
+    if (code == SQLITE_ROW) *out = sqlite3_column_int64(s, 0);
+    const s2p_status st = code == SQLITE_ROW ? S2P_OK : fail(store, "read", error);
+    (void)sqlite3_finalize(s);
+    return st;
+}
+
+/* What stands in the file is what make() writes, to the letter. */
+static s2p_status check_tables(s2e_store *store, s2p_error *error)
+{
+    int64_t id = 0, version = 0;
+    TRY(number_of(store, "PRAGMA application_id", &id, error));
+    TRY(number_of(store, "PRAGMA user_version", &version, error));
+    if (id != APPLICATION_ID)
+        return s2_fail(error, S2P_EFORMAT, "'%.150s' is not a store of answers", name_of(store));
+    if (version != VERSION)
+        return s2_fail(error, S2P_EFORMAT, "'%.150s' has version %lld; this program writes %d",
+                       name_of(store), (long long)version, VERSION);
+    sqlite3_stmt *s = NULL;
+    int code =
+        sqlite3_prepare_v2(store->db, "SELECT sql FROM sqlite_schema ORDER BY name", -1, &s, NULL);
+    if (code != SQLITE_OK) return fail(store, "read", error);
+    size_t n = 0;
+    bool is_ours = true;
+    while ((code = sqlite3_step(s)) == SQLITE_ROW) {
+        const char *sql = (const char *)sqlite3_column_text(s, 0);
+        is_ours = is_ours && n < N_TABLES && sql && strcmp(sql, table_sql[n]) == 0;
+        n++;
+    }
+    const s2p_status st = code == SQLITE_DONE ? S2P_OK : fail(store, "read", error);
+    (void)sqlite3_finalize(s);
+    if (st != S2P_OK) return st;
+    if (!is_ours || n != N_TABLES)
+        return s2_fail(error, S2P_EFORMAT, "'%.150s' holds other tables than a store of answers",
+                       name_of(store));
+    s = NULL;
+    code = sqlite3_prepare_v2(store->db, "PRAGMA quick_check(1)", -1, &s, NULL);
+    if (code == SQLITE_OK) code = sqlite3_step(s);
+    const char *word = code == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
+    const bool is_whole = word && strcmp(word, "ok") == 0;
+    (void)sqlite3_finalize(s);
+    return is_whole ? S2P_OK : s2_fail(error, S2P_EFORMAT, "'%.150s' is damaged", name_of(store));
+}
+
+static s2p_status make_tables(s2e_store *store, s2p_error *error)
+{
+    s2p_status st = run_sql(store, "BEGIN IMMEDIATE", "make", error);
+    for (size_t i = 0; i < N_TABLES && st == S2P_OK; i++)
+        st = run_sql(store, table_sql[i], "make", error);
+    if (st == S2P_OK)
+        st = run_sql(store,
+                     "PRAGMA application_id=" STRING(APPLICATION_ID) ";"
+                                                                     "PRAGMA user_version=" STRING(
+                                                                         VERSION) "; COMMIT",
+                     "make", error);
+    return st;
+}
+
+static s2p_status prepare(s2e_store *store, s2p_error *error)
+{
+    static const char *const sql[N_STATEMENTS] = {
+        [ADD] = "INSERT INTO answer(" COLUMNS ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        [HAS] = "SELECT 1 FROM answer WHERE task=? AND sample=? AND method=? AND budget=? AND "
+                "seed=?",
+        [SET] = "INSERT INTO run(key, value) VALUES(?,?) ON CONFLICT(key) DO UPDATE SET "
+                "value=excluded.value",
+    };
+    for (int i = 0; i < N_STATEMENTS; i++)
+        if (sqlite3_prepare_v2(store->db, sql[i], -1, &store->statement[i], NULL) != SQLITE_OK)
+            return fail(store, "read", error);
+    return S2P_OK;
+}
+
+/* A reader opens for writing too where it may: the journal of a process that was killed has to be
+ * rolled back before anything can be read. */
+static s2p_status open_file(s2e_store *store, s2e_store_use use, s2p_error *error)
+{
+    const char *path = store->path ? store->path : ":memory:";
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
+                      (use == S2E_STORE_WRITE ? SQLITE_OPEN_CREATE : 0);
+    int code = sqlite3_open_v2(path, &store->db, flags, NULL);
+    if (code != SQLITE_OK && use == S2E_STORE_READ && store->db) {
+        (void)sqlite3_close(store->db);
+        code = sqlite3_open_v2(path, &store->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+    }
+    if (!store->db) return s2_fail(error, S2P_ENOMEM, "no memory to open '%.150s'", path);
+    if (code != SQLITE_OK) return fail(store, "open", error);
+    (void)sqlite3_extended_result_codes(store->db, 1);
+    (void)sqlite3_busy_timeout(store->db, PATIENCE_MS);
+    (void)sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, MAX_FIELD);
+    (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    TRY(run_sql(store, "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0",
+                "open", error));
+    if (use == S2E_STORE_READ) return run_sql(store, "PRAGMA query_only=ON", "open", error);
+    return run_sql(store, "PRAGMA synchronous=FULL; PRAGMA journal_mode=TRUNCATE", "open", error);
+}
+
+s2p_status s2e_store_open(const char *path, s2e_store_use use, s2e_store **out, s2p_error *error)
+{
+    *out = NULL;
+    s2e_store *store = calloc(1, sizeof *store);
+    if (!store) return s2_fail_memory(error, sizeof *store, "the store");
+    s2p_status st = S2P_OK;
+    if (path && !(store->path = strdup(path)))
+        st = s2_fail_memory(error, strlen(path), "the name of the store");
+    if (st == S2P_OK && path && use == S2E_STORE_WRITE)
+        st = s2e_lock_take(path, &store->lock, error);
+    if (st == S2P_OK) st = open_file(store, use, error);
+    int64_t n_tables = 0;
+    if (st == S2P_OK) st = number_of(store, "SELECT count(*) FROM sqlite_schema", &n_tables, error);
+    if (st == S2P_OK && n_tables == 0 && use == S2E_STORE_WRITE) st = make_tables(store, error);
+    if (st == S2P_OK) st = check_tables(store, error);
+    if (st == S2P_OK) st = prepare(store, error);
+    if (st != S2P_OK) {
+        s2e_store_close(store);
+        return st;
+    }
+    *out = store;
+    return S2P_OK;
+}
+
+void s2e_store_close(s2e_store *store)
+{
+    if (!store) return;
+    for (int i = 0; i < N_STATEMENTS; i++) (void)sqlite3_finalize(store->statement[i]);
+    (void)sqlite3_close(store->db); /* rolls back */
+    s2e_lock_release(store->lock);
+    free(store->path);
+    free(store);
+}
+
+/* --- values ---------------------------------------------------------------------- */
+
+static void bind_text(sqlite3_stmt *s, int at, const char *text)
+{
+    (void)sqlite3_bind_text(s, at, text, -1, SQLITE_STATIC); /* NULL binds NULL */
+}
+
+/* One step of a statement without rows. The statement is ready again afterwards. */
+static s2p_status step(s2e_store *store, sqlite3_stmt *s, const char *what, s2p_error *error)
+{
+    const int code = sqlite3_step(s);
+    const s2p_status st = code == SQLITE_DONE ? S2P_OK : fail(store, what, error);
+    (void)sqlite3_reset(s);
+    (void)sqlite3_clear_bindings(s);
+    return st;
+}
+
+static s2p_status begin(s2e_store *store, s2p_error *error)
+{
+    if (store->is_open) return S2P_OK;
+    TRY(run_sql(store, "BEGIN IMMEDIATE", "write", error));
+    store->is_open = true;
+    return S2P_OK;
+}
+
+/* Full disks end a transaction by themselves; other failures leave it open. */
+static void roll_back(s2e_store *store)
+{
+    if (!sqlite3_get_autocommit(store->db))
+        (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    store->is_open = false;
+}
+
+s2p_status s2e_store_set(s2e_store *store, const char *key, const char *value, s2p_error *error)
+{
+    TRY(begin(store, error));
+    sqlite3_stmt *s = store->statement[SET];
+    bind_text(s, 1, key);
+    bind_text(s, 2, value);
+    const s2p_status st = step(store, s, "write", error);
+    if (st != S2P_OK) roll_back(store);
+    return st;
+}
+
+s2p_status s2e_store_values(s2e_store *store, s2e_value_visit visit, void *user, s2p_error *error)
+{
+    sqlite3_stmt *s = NULL;
+    if (sqlite3_prepare_v2(store->db, "SELECT key, value FROM run ORDER BY key", -1, &s, NULL) !=
+        SQLITE_OK)
+        return fail(store, "read", error);
+    s2p_status st = S2P_OK;
+    int code;
+    while ((code = sqlite3_step(s)) == SQLITE_ROW && st == S2P_OK) {
+        const char *key = (const char *)sqlite3_column_text(s, 0);
+        const char *value = (const char *)sqlite3_column_text(s, 1);
+        st = key && value ? visit(key, value, user, error)
+                          : s2_fail(error, S2P_ENOMEM, "no memory for a value of the run");
+    }
+    if (st == S2P_OK && code != SQLITE_DONE) st = fail(store, "read", error);
+    (void)sqlite3_finalize(s);
+    return st;
+}
+
+/* --- answers --------------------------------------------------------------------- */
+
+s2p_status s2e_store_add(s2e_store *store, const s2e_record *r, s2p_error *error)
+{
+    TRY(begin(store, error));
+    sqlite3_stmt *s = store->statement[ADD];
+    int at = 1;
+    bind_text(s, at++, r->task);
+    bind_text(s, at++, r->sample);
+    bind_text(s, at++, r->method);
+    bind_text(s, at++, r->budget);
+    (void)sqlite3_bind_int(s, at++, r->seed);
+    bind_text(s, at++, r->text);
+    bind_text(s, at++, r->failure);
+    const int32_t count[] = { r->tokens_before,   r->tokens_after, r->sequence_full,
+                              r->sequence_pruned, r->generated,    r->cached };
+    for (size_t i = 0; i < sizeof count / sizeof *count; i++)
+        (void)sqlite3_bind_int(s, at++, count[i]);
+    bind_text(s, at++, r->kept);
+    bind_text(s, at++, r->regions);
+    const double ms[] = { r->image_ms, r->vision_ms, r->prompt_ms, r->generate_ms };
+    for (size_t i = 0; i < sizeof ms / sizeof *ms; i++) (void)sqlite3_bind_double(s, at++, ms[i]);
+    (void)sqlite3_bind_int64(s, at, r->kv_bytes);
+    const s2p_status st = step(store, s, "write", error);
+    if (st != S2P_OK) roll_back(store);
+    return st;
+}
+
+s2p_status s2e_store_commit(s2e_store *store, s2p_error *error)
+{
+    if (!store->is_open) return S2P_OK;
+    const s2p_status st = run_sql(store, "COMMIT", "write", error);
+    if (st != S2P_OK) roll_back(store);
+    store->is_open = false;
+    return st;
+}
+
+s2p_status s2e_store_has(s2e_store *store, const s2e_record *key, bool *out, s2p_error *error)
+{
+    sqlite3_stmt *s = store->statement[HAS];
+    bind_text(s, 1, key->task);
+    bind_text(s, 2, key->sample);
+    bind_text(s, 3, key->method);
+    bind_text(s, 4, key->budget);
+    (void)sqlite3_bind_int(s, 5, key->seed);
+    const int code = sqlite3_step(s);
+    *out = code == SQLITE_ROW;
+    const s2p_status st =
+        code == SQLITE_ROW || code == SQLITE_DONE ? S2P_OK : fail(store, "read", error);
+    (void)sqlite3_reset(s);
+    (void)sqlite3_clear_bindings(s);
+    return st;
+}
+
+s2p_status s2e_store_count(s2e_store *store, const char *task, bool only_failures, int64_t *out,
+                           s2p_error *error)
+{
+    sqlite3_stmt *s = NULL;
+    *out = 0;
+    if (sqlite3_prepare_v2(store->db,
+                           "SELECT count(*) FROM answer WHERE (?1 IS NULL OR task=?1) AND "
+                           "(failure IS NOT NULL OR NOT ?2)",
+                           -1, &s, NULL) != SQLITE_OK)
+        return fail(store, "read", error);
+    bind_text(s, 1, task);
+    (void)sqlite3_bind_int(s, 2, only_failures);
+    const int code = sqlite3_step(s);
+    if (code == SQLITE_ROW) *out = sqlite3_column_int64(s, 0);
+    const s2p_status st = code == SQLITE_ROW ? S2P_OK : fail(store, "read", error);
+    (void)sqlite3_finalize(s);
+    return st;
+}
+
+/* A count of a row from outside is what it says, within the range of the struct. */
+static int32_t column_int(sqlite3_stmt *s, int at)
+{
+    const int64_t value = sqlite3_column_int64(s, at);
+    return value < 0 ? 0 : value > INT32_MAX ? INT32_MAX : (int32_t)value;
+}
+
+static s2e_record record_of(sqlite3_stmt *s)
+{
+    const char *text[7];
+    static const int text_at[7] = { 0, 1, 2, 3, 5, 6, 13 };
+    for (int i = 0; i < 7; i++) text[i] = (const char *)sqlite3_column_text(s, text_at[i]);
+    return (s2e_record){
+        .task = text[0],
+        .sample = text[1],
+        .method = text[2],
+        .budget = text[3],
+        .seed = column_int(s, 4),
+        .text = text[4],
+        .failure = text[5],
+        .tokens_before = column_int(s, 7),
+        .tokens_after = column_int(s, 8),
+        .sequence_full = column_int(s, 9),
+        .sequence_pruned = column_int(s, 10),
+        .generated = column_int(s, 11),
+        .cached = column_int(s, 12),
+        .kept = text[6],
+        .regions = (const char *)sqlite3_column_text(s, 14),
+        .image_ms = sqlite3_column_double(s, 15),
+        .vision_ms = sqlite3_column_double(s, 16),
+        .prompt_ms = sqlite3_column_double(s, 17),
+        .generate_ms = sqlite3_column_double(s, 18),
+        .kv_bytes = sqlite3_column_int64(s, 19),
+    };
+}
+
+s2p_status s2e_store_walk(s2e_store *store, const char *task, const char *method,
+                          const char *budget, s2e_record_visit visit, void *user, s2p_error *error)
+{
+    sqlite3_stmt *s = NULL;
+    if (sqlite3_prepare_v2(store->db,
+                           "SELECT " COLUMNS " FROM answer WHERE (?1 IS NULL OR task=?1) AND "
+                           "(?2 IS NULL OR method=?2) AND (?3 IS NULL OR budget=?3) "
+                           "ORDER BY task, method, budget, seed, sample",
+                           -1, &s, NULL) != SQLITE_OK)
+        return fail(store, "read", error);
+    bind_text(s, 1, task);
+    bind_text(s, 2, method);
+    bind_text(s, 3, budget);
+    s2p_status st = S2P_OK;
+    int code;
+    while (st == S2P_OK && (code = sqlite3_step(s)) == SQLITE_ROW) {
+        const s2e_record r = record_of(s);
+        st =
+            r.task && r.sample && r.method && r.budget && r.text
+                ? visit(&r, user, error)
+                : s2_fail(error, S2P_ENOMEM, "no memory for an answer of '%.150s'", name_of(store));
+    }
+    if (st == S2P_OK && code != SQLITE_DONE) st = fail(store, "read", error);
+    (void)sqlite3_finalize(s);
+    return st;
+}

@@ -1,0 +1,76 @@
+/* store.h - the answers of a run, in one SQLite file.
+ *
+ * This is the schema, whole; analysis and other people's scripts read it too:
+ *
+ *     PRAGMA application_id   0x53325052, "S2PR"
+ *     PRAGMA user_version     1
+ *     run(key, value)         what the run is: see fingerprint.h
+ *     answer                  one row for each task, sample, method, budget and seed
+ *       task, sample            names; the sample's is unique in its task
+ *       method, budget, seed    "s2prune", "64" or "10%" or "-" (every token), 0 and up
+ *       text                    the answer
+ *       failure                 NULL, or why there is none: such a row counts as wrong
+ *       tokens_before, _after   visual tokens of all pictures of the sample
+ *       sequence_full, _pruned  tokens of the prompt before and after pruning
+ *       generated               tokens of the answer, the end token included
+ *       cached                  prompt tokens found computed already: they cost no time here
+ *       kept                    JSON: for each grid of tokens the indices kept, ascending; NULL: all
+ *       regions                 JSON: for each grid {"rows","cols","side","share","raw","score"};
+ *                               share is the budget of each region; NULL: the method has no regions
+ *       image_ms, vision_ms, prompt_ms, generate_ms
+ *       kv_bytes                of the visual tokens
+ *
+ * A run is one writer and any number of readers. Rows are added, never changed. The journal is a
+ * rollback journal, flushed before and after: it works on the network file systems of clusters,
+ * where a write-ahead log does not, and what s2e_store_commit reported survives a power cut.
+ */
+#ifndef S2_EVAL_RUN_STORE_H
+#define S2_EVAL_RUN_STORE_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+
+typedef struct s2e_store s2e_store;
+
+typedef struct s2e_record { /* a row of `answer`; strings borrowed */
+    const char *task, *sample, *method, *budget;
+    int32_t seed;
+    const char *text, *failure;
+    int32_t tokens_before, tokens_after, sequence_full, sequence_pruned, generated, cached;
+    const char *kept, *regions;
+    double image_ms, vision_ms, prompt_ms, generate_ms;
+    int64_t kv_bytes;
+} s2e_record;
+
+typedef enum s2e_store_use { S2E_STORE_READ, S2E_STORE_WRITE } s2e_store_use;
+
+/* To write, the file is made when it is not there, and nobody else may be writing it: S2P_EIO
+ * names the process. path NULL: in memory. S2P_EFORMAT: not a store, a damaged one, or one of
+ * another version. On failure *out is NULL. */
+s2p_status s2e_store_open(const char *path, s2e_store_use use, s2e_store **out, s2p_error *error);
+void s2e_store_close(s2e_store *store); /* what was not committed is gone; NULL is fine */
+
+/* What the run is. visit: not S2P_OK ends the walk; in the order of the keys. */
+typedef s2p_status (*s2e_value_visit)(const char *key, const char *value, void *user,
+                                      s2p_error *error);
+s2p_status s2e_store_values(s2e_store *store, s2e_value_visit visit, void *user, s2p_error *error);
+s2p_status s2e_store_set(s2e_store *store, const char *key, const char *value, s2p_error *error);
+
+/* A row for later, and all rows so far for good: S2P_OK of commit is the promise. S2P_EINVAL: the
+ * row is there already. After a failure the rows since the last commit are gone. */
+s2p_status s2e_store_add(s2e_store *store, const s2e_record *record, s2p_error *error);
+s2p_status s2e_store_commit(s2e_store *store, s2p_error *error);
+
+/* Only the five names and the seed of *key count. */
+s2p_status s2e_store_has(s2e_store *store, const s2e_record *key, bool *out, s2p_error *error);
+/* Rows in all; those of one task, or with failure alone. task NULL: every one. */
+s2p_status s2e_store_count(s2e_store *store, const char *task, bool only_failures, int64_t *out,
+                           s2p_error *error);
+
+/* Rows by task, method, budget, seed and sample. task, method, budget: NULL for all. */
+typedef s2p_status (*s2e_record_visit)(const s2e_record *record, void *user, s2p_error *error);
+s2p_status s2e_store_walk(s2e_store *store, const char *task, const char *method,
+                          const char *budget, s2e_record_visit visit, void *user, s2p_error *error);
+
+#endif /* S2_EVAL_RUN_STORE_H */

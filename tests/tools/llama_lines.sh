@@ -1,0 +1,46 @@
+#!/bin/sh
+# llama_lines.sh PROGRAM TABLE SOURCE WORK - command lines of llama.cpp's programs, unchanged.
+set -eu
+
+program=$1 table=$2 source=$3 work=$4
+rm -rf "$work"
+mkdir -p "$work"
+cd "$work"
+ln -s "$source/models/s2prune-tiny/s2prune-tiny-f16.gguf" model.gguf
+ln -s "$source/models/s2prune-tiny/mmproj-s2prune-tiny-f16.gguf" mmproj.gguf
+ln -s "$source/data/synth/images/0000.jpg" photo.jpg
+ln -s "$source/data/synth/images/0001.jpg" other.jpg
+echo "What number is written?" > question.txt
+mkdir bin
+for name in llama-mtmd-cli llama-cli; do
+    printf '#!/bin/sh\nexec "%s" run "$@"\n' "$program" > "bin/$name"
+    chmod +x "bin/$name"
+done
+PATH=$work/bin:$PATH
+n=0 failed=0
+while read -r code line; do
+    case $code in [0-9]*) ;; *) continue ;; esac
+    n=$((n + 1)) got=0
+    sh -c "$line" < /dev/null > out 2> err || got=$?
+    notes=$(grep -c '^note: .*nothing to do here' err || true)
+    if [ "$got" != "$code" ] || { [ "$code" = 0 ] && [ ! -s out ]; } || [ "$notes" -gt 1 ]; then
+        echo "exit $got instead of $code, $notes notes: $line"
+        cat err
+        failed=$((failed + 1))
+    fi
+done < "$table"
+
+# A variable that another program reads never stops a run; what it means here counts.
+expect() { # WORD VARIABLE=VALUE: the word stands in the note or the result
+    env "$2" llama-mtmd-cli -m model.gguf --mmproj mmproj.gguf --image photo.jpg -p "What?" -o json > out 2> err ||
+        { echo "$2: exit $?"; failed=$((failed + 1)); }
+    n=$((n + 1))
+    grep -q "$1" out err || { echo "$2: no '$1'"; cat err; failed=$((failed + 1)); }
+}
+expect 'LLAMA_ARG_N_PREDICT .many.*ignored' LLAMA_ARG_N_PREDICT=many
+expect 'LLAMA_ARG_CACHE_TYPE_K .iq4_nl.*ignored' LLAMA_ARG_CACHE_TYPE_K=iq4_nl
+expect '"completion_tokens": *1[,}]' LLAMA_ARG_N_PREDICT=1
+expect 'LLAMA_ARG_UBATCH .0.*ignored' LLAMA_ARG_UBATCH=0
+expect 'LLAMA_ARG_N_GPU_LAYERS .lots.*ignored' LLAMA_ARG_N_GPU_LAYERS=lots
+echo "$n lines, $failed failed"
+[ "$n" -ge 25 ] && [ "$failed" -eq 0 ]

@@ -1,0 +1,28 @@
+/* interrupt.c - the first Ctrl-C is a wish, the second an order. */
+#include "interrupt.h"
+
+#include "report.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t n_wishes; /* a signal handler has nowhere else to write */
+
+static void remember(int signal_number)
+{
+    (void)signal_number;
+    if (n_wishes > 0) _exit(S2_EXIT_INTERRUPTED);
+    n_wishes = 1;
+}
+
+void s2_interrupt_hold(void)
+{
+    n_wishes = 0;
+    struct sigaction action = { .sa_handler = remember }; /* no SA_RESTART: reading a line ends */
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+}
+
+void s2_interrupt_release(void) { s2_report_signals(); }
+
+bool s2_interrupted(void) { return n_wishes > 0; }

@@ -1,0 +1,25 @@
+/* line_edit.h - one line from a person: editing and history on a terminal, plain reading elsewhere. */
+#ifndef S2_TOOLS_LINE_EDIT_H
+#define S2_TOOLS_LINE_EDIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum s2_line_end {
+    S2_LINE_READ,
+    S2_LINE_OVER,       /* end of input */
+    S2_LINE_INTERRUPTED /* Ctrl-C at the prompt */
+} s2_line_end;
+
+typedef struct s2_line_edit s2_line_edit;
+
+/* NULL: no memory. */
+s2_line_edit *s2_line_edit_open(void);
+void s2_line_edit_close(s2_line_edit *edit);
+
+bool s2_line_edit_is_terminal(const s2_line_edit *edit);
+
+/* Without its line end; valid until the next call. The prompt goes to standard error. */
+s2_line_end s2_line_edit_read(s2_line_edit *edit, const char *prompt, char **line);
+
+#endif /* S2_TOOLS_LINE_EDIT_H */
