@@ -52,6 +52,7 @@ static s2e_record record_of(const char *sample, const char *method, int32_t seed
                          .sequence_pruned = 88,
                          .generated = 2,
                          .cached = 70,
+                         .grids = "[[24,24]]",
                          .kept = "[[1,2]]",
                          .regions = "[{\"side\":1}]",
                          .image_ms = 0.5,
@@ -72,6 +73,7 @@ static s2p_status check_record(const s2e_record *r, void *user, s2p_error *error
     if (strcmp(r->sample, "a") != 0) return S2P_OK;
     assert_string_equal(r->text, is.text);
     assert_null(r->failure);
+    assert_string_equal(r->grids, is.grids);
     assert_string_equal(r->kept, is.kept);
     assert_string_equal(r->regions, is.regions);
     assert_string_equal(r->budget, is.budget);
