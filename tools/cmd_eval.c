@@ -99,9 +99,8 @@ static int report(eval_job *job)
     if (!results) return s2_report_error(S2P_ENOMEM, NULL);
     eval_data_sets(&job->data, sets);
     s2p_status st = s2e_results_load(job->store, sets, results, &error);
-    int code = st == S2P_OK ? eval_print_tables(results, o->output) : s2_report_error(st, &error);
-    if (code == S2_EXIT_OK && o->samples)
-        code = eval_write_samples(o->samples, job->store, results);
+    const int code = st == S2P_OK ? eval_report_write(o, results, job->store, o->out)
+                                  : s2_report_error(st, &error);
     s2e_results_free(results);
     free(results);
     st = s2e_store_count(job->store, NULL, true, &n_failures, &error);

@@ -74,7 +74,7 @@ def without_times(path):
 
 def same_reports(one, other):
     names = sorted(n for n in os.listdir(one) if not re.search(r"\.sqlite|\.lock$|-journal$", n))
-    assert names == sorted(n for n in os.listdir(other) if not re.search(r"\.sqlite|\.lock$|-journal$", n)), names
+    assert names and names == sorted(n for n in os.listdir(other) if not re.search(r"\.sqlite|\.lock$|-journal$", n)), names
     for name in names:
         a, b = os.path.join(one, name), os.path.join(other, name)
         if os.path.isfile(a):
@@ -182,7 +182,7 @@ def check_disk():
 
     def limit():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (48 << 10, 48 << 10))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (24 << 10, 24 << 10))
 
     process = start(*SMALL, "--out", folder, "--progress", "json", "-q", preexec_fn=limit)
     _, err = process.communicate()

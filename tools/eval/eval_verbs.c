@@ -10,43 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- export ---------------------------------------------------------------------------- */
-
-typedef struct export_job {
-    s2e_store *store;
-    json_t *values;
-    eval_data data;
-    s2e_results results;
-} export_job;
-
-static s2p_status load_run(const eval_options *o, const char *folder, export_job *job,
-                           s2p_error *error)
-{
-    s2e_run_file file;
-    const s2e_set *sets[S2E_MAX_TASKS];
-    TRY(s2e_run_file_of(folder, (s2e_shard){ 0, 1, NULL }, &file, error));
-    TRY(s2e_store_open(file.path, S2E_STORE_READ, &job->store, error));
-    TRY(s2e_fingerprint_load(job->store, &job->values, error));
-    TRY(eval_data_of_run(&job->data, job->values, o->data, error));
-    eval_data_sets(&job->data, sets);
-    return s2e_results_load(job->store, sets, &job->results, error);
-}
-
-static int export_run(const eval_options *o, const char *folder)
+/* The documents go where the run is, or to --out. */
+static int export_run(const eval_options *o, const char *folder, const char *out)
 {
     s2p_error error = { S2P_OK, "" };
-    export_job *job = calloc(1, sizeof *job);
-    if (!job) return s2_report_error(S2P_ENOMEM, NULL);
-    const s2p_status st = load_run(o, folder, job, &error);
-    int code =
-        st == S2P_OK ? eval_print_tables(&job->results, o->output) : s2_report_error(st, &error);
-    if (code == S2_EXIT_OK && o->samples)
-        code = eval_write_samples(o->samples, job->store, &job->results);
-    s2e_results_free(&job->results);
-    eval_data_free(&job->data);
-    json_decref(job->values);
-    s2e_store_close(job->store);
-    free(job);
+    eval_report *report = calloc(1, sizeof *report);
+    if (!report) return s2_report_error(S2P_ENOMEM, NULL);
+    s2p_status st = eval_report_load(folder, o->data, report, &error);
+    if (st == S2P_OK) st = s2e_run_folder_make(out, &error);
+    const int code = st == S2P_OK ? eval_report_write(o, &report->results, report->store, out)
+                                  : s2_report_error(st, &error);
+    eval_report_free(report);
+    free(report);
     return code;
 }
 
@@ -67,7 +42,7 @@ static int merge_runs(const eval_options *o)
         (void)fprintf(stderr, "%d parts, %lld answers (%lld failed): %s/results.sqlite\n",
                       merged.n_parts, (long long)merged.n_answers, (long long)merged.n_failures,
                       out);
-    return export_run(o, out);
+    return export_run(o, out, out);
 }
 
 /* --- status ------------------------------------------------------------------------------ */
@@ -149,5 +124,6 @@ int eval_verb(const eval_options *o)
                      is_merge ? "the folders of the parts" : "the folder of one run");
     if (st != S2P_OK) return s2_report_error(st, &error);
     if (is_merge) return merge_runs(o);
-    return is_status ? show_status(o, o->operands.item[1]) : export_run(o, o->operands.item[1]);
+    const char *folder = o->operands.item[1];
+    return is_status ? show_status(o, folder) : export_run(o, folder, o->out ? o->out : folder);
 }

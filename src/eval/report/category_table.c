@@ -90,7 +90,7 @@ static s2p_status write_accuracy(const s2e_report *r, table *t)
     cell(t, 5, "mean");
     cell(t, 5, "all");
     cell(t, 12, "95 % of all");
-    cell(t, 10, "prefill ms");
+    if (r->has_times) cell(t, 10, "prefill ms");
     end_row(t, true);
     for (int32_t i = 0; i < r->results->n_results; i++) {
         const s2e_accuracy a = s2e_accuracy_of(set, score_of(r, &r->results->result[i]));
@@ -105,7 +105,7 @@ static s2p_status write_accuracy(const s2e_report *r, table *t)
         char text[40];
         (void)snprintf(text, sizeof text, "%.1f-%.1f", interval.low, interval.high);
         cell(t, 12, text);
-        number_cell(t, 10, r->results->result[i].prompt_ms);
+        if (r->has_times) number_cell(t, 10, r->results->result[i].prompt_ms);
         end_row(t, false);
     }
     return S2P_OK;

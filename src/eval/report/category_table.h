@@ -14,6 +14,7 @@ typedef struct s2e_report {
     s2e_protocol protocol; /* whose scores */
     bool is_published;
     const char *reference; /* the method the others are compared with, at equal budgets */
+    bool has_times;        /* with the milliseconds of a prefill */
     bool is_first;         /* of several that go to one file: CSV has one heading */
 } s2e_report;
 

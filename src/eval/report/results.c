@@ -1,8 +1,8 @@
-/* results.c - one walk over the answers of a column, seed after seed. */
+/* results.c - columns judged seed by seed, and their means. */
 #include "eval/report/results.h"
 
-#include "base/pool.h"
 #include "eval/judging.h"
+#include "eval/report/judged.h"
 #include "eval/run/fingerprint.h"
 
 #include <math.h>
@@ -10,18 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct loading { /* of one result */
-    const s2e_task *task;
-    const s2e_set *set;
+typedef struct counting { /* times and tokens of a result */
     s2e_result *out;
-    int32_t seed;        /* at hand */
-    const char **answer; /* [n_samples] of this seed, in `texts` */
-    bool *has_failed;    /* [n_samples] of this seed */
-    int32_t n_seen;      /* of this seed */
-    int64_t n_fresh;     /* whose prompt was computed whole */
-    s2_pool texts;
-    s2e_verdict *verdict; /* [n_samples] */
-} loading;
+    int64_t n_fresh; /* whose prompt was computed whole */
+} counting;
 
 /* --- figures over seeds ------------------------------------------------------------- */
 
@@ -41,111 +33,64 @@ static s2p_status add_figures(s2e_figures *sum, const s2e_figures *one, s2p_erro
     return S2P_OK;
 }
 
-/* A failure is a wrong answer, not a missing one. */
-static s2p_status judge_failures(loading *l, s2p_error *error)
+static s2p_status count_answer(const s2e_record *r, void *user, s2p_error *error)
 {
-    for (int32_t i = 0; i < l->set->n_samples; i++) {
-        if (!l->has_failed[i]) continue;
-        l->verdict[i] = (s2e_verdict){ .rule = "failed", .extracted = strdup("") };
-        if (!l->verdict[i].extracted) return s2_fail_memory(error, 1, "a verdict");
-    }
-    return S2P_OK;
-}
-
-static s2p_status judge_seed(loading *l, s2e_protocol protocol, s2p_error *error)
-{
-    s2e_result *out = l->out;
-    s2e_figures figures = { .figure = NULL };
-    TRY(s2e_judge_all(l->task, l->set, protocol, l->answer, l->verdict, error));
-    s2p_status st = judge_failures(l, error);
-    if (st == S2P_OK) st = l->task->aggregate(l->set, protocol, l->verdict, &figures, error);
-    if (st == S2P_OK) st = add_figures(&out->figures[protocol], &figures, error);
-    for (int32_t i = 0; i < l->set->n_samples; i++) {
-        out->score[protocol][i] += l->verdict[i].score / (float)out->column.n_seeds;
-        s2e_verdict_free(&l->verdict[i]);
-    }
-    s2e_figures_free(&figures);
-    return st;
-}
-
-/* All answers of a seed are there. */
-static s2p_status end_seed(loading *l, s2p_error *error)
-{
-    const s2e_column *c = &l->out->column;
-    if (l->n_seen != l->set->n_samples)
-        return s2_fail(error, S2P_EFORMAT, "%s/%s on %s has %d of %d answers; run it to its end",
-                       c->method, c->budget, l->task->name, l->n_seen, l->set->n_samples);
-    s2p_status st = S2P_OK;
-    for (int p = 0; p < S2E_N_PROTOCOLS && st == S2P_OK; p++)
-        st = judge_seed(l, (s2e_protocol)p, error);
-    memset(l->answer, 0, (size_t)l->set->n_samples * sizeof *l->answer);
-    memset(l->has_failed, 0, (size_t)l->set->n_samples * sizeof *l->has_failed);
-    s2_pool_free(&l->texts);
-    l->n_seen = 0;
-    l->seed++;
-    return st;
-}
-
-static s2p_status take_answer(const s2e_record *r, void *user, s2p_error *error)
-{
-    loading *l = user;
-    s2e_result *out = l->out;
-    if (r->seed != l->seed) TRY(end_seed(l, error));
-    const int32_t i = s2e_set_find(l->set, r->sample);
-    if (r->seed != l->seed || i < 0)
-        return s2_fail(error, S2P_EFORMAT,
-                       "the run has an answer to %.30s %.60s (seed %d), not of "
-                       "its data",
-                       l->task->name, r->sample, r->seed);
-    l->has_failed[i] = r->failure != NULL;
-    l->answer[i] = r->failure ? NULL : s2_pool_copy(&l->texts, r->text);
-    if (!r->failure && !l->answer[i]) return s2_fail_memory(error, strlen(r->text), "an answer");
-    l->n_seen++;
+    (void)error;
+    counting *c = user;
+    s2e_result *out = c->out;
     out->n_answers++;
     out->n_failures += r->failure != NULL;
     out->image_tokens += r->tokens_after;
-    if (r->cached == 0) { /* those that were found computed took no time */
-        out->prompt_ms += r->prompt_ms;
-        l->n_fresh++;
-    }
     out->kv_bytes += (double)r->kv_bytes;
     out->seconds += 1e-3 * (r->image_ms + r->vision_ms + r->prompt_ms + r->generate_ms);
+    if (r->cached == 0) { /* those that were found computed took no time */
+        out->prompt_ms += r->prompt_ms;
+        c->n_fresh++;
+    }
     return S2P_OK;
 }
 
 /* --- one result, and all ------------------------------------------------------------- */
 
+static s2p_status add_seed(const s2e_task_results *task, const s2e_judged *judged, s2e_result *out,
+                           s2p_error *error)
+{
+    s2p_status st = S2P_OK;
+    for (int p = 0; p < S2E_N_PROTOCOLS && st == S2P_OK; p++) {
+        s2e_figures figures = { .figure = NULL };
+        st = task->task->aggregate(task->set, (s2e_protocol)p, judged->verdict[p], &figures, error);
+        if (st == S2P_OK) st = add_figures(&out->figures[p], &figures, error);
+        for (int32_t i = 0; i < judged->n_samples; i++)
+            out->score[p][i] += judged->verdict[p][i].score / (float)out->column.n_seeds;
+        s2e_figures_free(&figures);
+    }
+    return st;
+}
+
 static s2p_status load_result(s2e_store *store, const s2e_task_results *task, s2e_result *out,
                               s2p_error *error)
 {
-    const size_t n = (size_t)task->set->n_samples + 1;
-    loading l = { .task = task->task, .set = task->set, .out = out };
-    l.answer = calloc(n, sizeof *l.answer);
-    l.has_failed = calloc(n, sizeof *l.has_failed);
-    l.verdict = calloc(n, sizeof *l.verdict);
-    bool has_memory = l.answer && l.has_failed && l.verdict;
-    for (int p = 0; p < S2E_N_PROTOCOLS; p++)
-        has_memory = (out->score[p] = calloc(n, sizeof *out->score[p])) && has_memory;
-    s2p_status st = has_memory ? S2P_OK : s2_fail_memory(error, n * 40, "the results");
-    if (st == S2P_OK)
-        st = s2e_store_walk(store, task->task->name, out->column.method, out->column.budget,
-                            take_answer, &l, error);
-    if (st == S2P_OK) st = end_seed(&l, error);
-    if (st == S2P_OK && l.seed != out->column.n_seeds)
-        st = s2_fail(error, S2P_EFORMAT, "%s/%s on %s has %d of %d draws", out->column.method,
-                     out->column.budget, task->task->name, l.seed, out->column.n_seeds);
+    counting c = { out, 0 };
+    for (int p = 0; p < S2E_N_PROTOCOLS; p++) {
+        out->score[p] = calloc((size_t)task->set->n_samples + 1, sizeof *out->score[p]);
+        if (!out->score[p]) return s2_fail_memory(error, sizeof(float), "the results");
+    }
+    for (int32_t seed = 0; seed < out->column.n_seeds; seed++) {
+        s2e_judged judged;
+        TRY(s2e_judged_load(store, task->task, task->set, &out->column, seed, count_answer, &c,
+                            &judged, error));
+        const s2p_status st = add_seed(task, &judged, out, error);
+        s2e_judged_free(&judged);
+        TRY(st);
+    }
     for (int p = 0; p < S2E_N_PROTOCOLS; p++)
         for (int32_t i = 0; i < out->figures[p].n; i++)
             out->figures[p].figure[i].value /= out->column.n_seeds;
     const double share = out->n_answers ? 1.0 / (double)out->n_answers : 0.0;
     out->image_tokens *= share;
-    out->prompt_ms *= l.n_fresh ? 1.0 / (double)l.n_fresh : 0.0;
     out->kv_bytes *= share;
-    s2_pool_free(&l.texts);
-    free(l.answer);
-    free(l.has_failed);
-    free(l.verdict);
-    return st;
+    out->prompt_ms *= c.n_fresh ? 1.0 / (double)c.n_fresh : 0.0;
+    return S2P_OK;
 }
 
 static s2p_status start_task(const s2e_run_plan *plan, int32_t index, const s2e_set *set,

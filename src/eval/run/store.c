@@ -404,19 +404,20 @@ static s2e_record record_of(sqlite3_stmt *s)
     };
 }
 
-s2p_status s2e_store_walk(s2e_store *store, const char *task, const char *method,
-                          const char *budget, s2e_record_visit visit, void *user, s2p_error *error)
+s2p_status s2e_store_walk(s2e_store *store, const s2e_record *which, s2e_record_visit visit,
+                          void *user, s2p_error *error)
 {
     sqlite3_stmt *s = NULL;
     if (sqlite3_prepare_v2(store->db,
                            "SELECT " COLUMNS " FROM answer WHERE (?1 IS NULL OR task=?1) AND "
-                           "(?2 IS NULL OR method=?2) AND (?3 IS NULL OR budget=?3) "
-                           "ORDER BY task, method, budget, seed, sample",
+                           "(?2 IS NULL OR method=?2) AND (?3 IS NULL OR budget=?3) AND "
+                           "(?4 < 0 OR seed=?4) ORDER BY task, method, budget, seed, sample",
                            -1, &s, NULL) != SQLITE_OK)
         return fail(store, "read", error);
-    bind_text(s, 1, task);
-    bind_text(s, 2, method);
-    bind_text(s, 3, budget);
+    bind_text(s, 1, which->task);
+    bind_text(s, 2, which->method);
+    bind_text(s, 3, which->budget);
+    (void)sqlite3_bind_int(s, 4, which->seed);
     s2p_status st = S2P_OK;
     int code;
     while (st == S2P_OK && (code = sqlite3_step(s)) == SQLITE_ROW) {

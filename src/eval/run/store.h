@@ -69,9 +69,9 @@ s2p_status s2e_store_has(s2e_store *store, const s2e_record *key, bool *out, s2p
 s2p_status s2e_store_count(s2e_store *store, const char *task, bool only_failures, int64_t *out,
                            s2p_error *error);
 
-/* Rows by task, method, budget, seed and sample. task, method, budget: NULL for all. */
+/* Rows by task, method, budget, seed and sample. NULL names and a seed below 0 in *which: all. */
 typedef s2p_status (*s2e_record_visit)(const s2e_record *record, void *user, s2p_error *error);
-s2p_status s2e_store_walk(s2e_store *store, const char *task, const char *method,
-                          const char *budget, s2e_record_visit visit, void *user, s2p_error *error);
+s2p_status s2e_store_walk(s2e_store *store, const s2e_record *which, s2e_record_visit visit,
+                          void *user, s2p_error *error);
 
 #endif /* S2_EVAL_RUN_STORE_H */
