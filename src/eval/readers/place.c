@@ -3,6 +3,8 @@
 
 #include "eval/readers/base64_decode.h"
 #include "eval/readers/input.h"
+#include "eval/readers/parquet/delta_bytes.h"
+#include "eval/readers/parquet/parquet_page.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +39,49 @@ static s2p_status load_span(const s2e_place *place, const s2e_input *input, s2_b
     return st;
 }
 
+/* The value of a page that spells values by differences. */
+static bool load_delta(const s2e_place *place, const s2e_page *page, s2_buffer *out)
+{
+    s2e_delta_bytes texts = { .at = NULL };
+    s2_buffer_init(&texts.value, (size_t)place->size + page->size);
+    bool found =
+        place->n <= page->size &&
+        s2e_delta_bytes_start(&texts, page->data + place->n, page->data + page->size, INT32_MAX);
+    for (uint64_t i = 0; found && i <= place->at; i++) found = s2e_delta_bytes_next(&texts);
+    if (found) s2_buffer_append(out, texts.value.data, texts.value.size);
+    s2_buffer_free(&texts.value);
+    return found;
+}
+
+/* A part of a page of Parquet. */
+static s2p_status load_page(const s2e_place *place, const s2e_input *input, s2_buffer *out,
+                            s2p_error *error)
+{
+    s2e_page page = { .data = NULL };
+    s2p_status st =
+        s2e_page_read(input, place->page, input->size, place->codec, SIZE_MAX, &page, error);
+    const bool inside = place->at <= page.size && place->n <= page.size - place->at;
+    bool found = st == S2P_OK && inside;
+    if (st == S2P_OK && place->form == S2E_PLACE_PAGE_DELTA) {
+        found = load_delta(place, &page, out);
+    } else if (found && place->form == S2E_PLACE_PAGE) {
+        s2_buffer_append(out, page.data + place->at, (size_t)place->n);
+    } else if (found) {
+        s2e_base64 base64 = { .bits = 0 };
+        const size_t room = S2E_BASE64_ROOM((size_t)place->n);
+        uint8_t *at = s2_buffer_extend(out, room);
+        if (at)
+            out->size -=
+                room - s2e_base64_decode(&base64, page.data + place->at, (size_t)place->n, at);
+        found = s2e_base64_is_whole(&base64);
+    }
+    s2e_page_free(&page);
+    if (st == S2P_OK && !found && out->status == S2P_OK)
+        st = s2_fail(error, S2P_EFORMAT, "%s: no picture in the page at byte %llu any more",
+                     input->name, (unsigned long long)place->page);
+    return st;
+}
+
 /* Are the bytes behind `before` those the place was made from? */
 static s2p_status check(const s2e_place *place, const s2_buffer *out, size_t before,
                         s2p_error *error)
@@ -61,7 +106,8 @@ s2p_status s2e_place_load(const s2e_place *place, s2_buffer *out, s2p_error *err
     const size_t before = out->size;
     s2e_input input;
     TRY(s2e_input_open(&input, place->path, error));
-    s2p_status st = load_span(place, &input, out, error);
+    s2p_status st = place->form >= S2E_PLACE_PAGE ? load_page(place, &input, out, error)
+                                                  : load_span(place, &input, out, error);
     s2e_input_close(&input);
     if (st == S2P_OK) st = check(place, out, before, error);
     if (out->status != S2P_OK) return s2_fail_memory(error, (size_t)place->size, place->path);

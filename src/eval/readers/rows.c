@@ -6,6 +6,7 @@
 #include "eval/readers/json_rows.h"
 #include "eval/readers/json_scan.h"
 #include "eval/readers/literal.h"
+#include "eval/readers/parquet/parquet_rows.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -115,6 +116,10 @@ static s2p_status open_reader(s2e_input *input, const s2e_rows_options *options,
     bool end;
     TRY(s2e_input_fill(input, &end, error));
     if (end) return s2_fail(error, S2P_EFORMAT, "%s: it is empty", input->name);
+    if (input->n >= 4 && memcmp(input->window, "PAR1", 4) == 0)
+        return s2e_parquet_rows_open(input, options, out, error);
+    if (ends_with(input->name, ".parquet"))
+        return s2_fail(error, S2P_EFORMAT, "%s: a Parquet file begins with PAR1", input->name);
     if (ends_with(input->name, ".tsv")) return s2e_delimited_open(input, '\t', options, out, error);
     if (ends_with(input->name, ".csv")) return s2e_delimited_open(input, ',', options, out, error);
 
