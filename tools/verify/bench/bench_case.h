@@ -32,5 +32,6 @@ void s2_bench_check_vqa(s2_bench_case *b);    /* normalisers, VQA accuracy, GQA,
 void s2_bench_check_choice(s2_bench_case *b); /* options, MMMU, ScienceQA, MMBench */
 void s2_bench_check_yes_no(s2_bench_case *b); /* POPE, MME */
 void s2_bench_check_means(s2_bench_case *b);  /* MM-Vet, the paper's tables */
+void s2_bench_check_prompt(s2_bench_case *b); /* what is asked */
 
 #endif /* S2_TOOLS_BENCH_CASE_H */

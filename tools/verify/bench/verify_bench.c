@@ -29,6 +29,7 @@ static const struct {
     { { "text", "official_lower_prefix4" }, s2_bench_check_yes_no },
     { { "labels", "texts" }, s2_bench_check_yes_no },
     { { "category", "rows", "official" }, s2_bench_check_yes_no },
+    { { "benchmark", "harness", "row" }, s2_bench_check_prompt },
     { { "rows", "by_capability" }, s2_bench_check_means },
     { { "scores", "full", "paper_acc" }, s2_bench_check_means },
 };
