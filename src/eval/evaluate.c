@@ -69,10 +69,20 @@ int64_t s2e_job_answers(const s2e_job *job)
 
 /* --- making answers safe ------------------------------------------------------------- */
 
+/* A failed write takes the answers since the last commit with it. */
+static s2p_status lose_waiting(running *r, s2p_status st)
+{
+    if (st != S2P_OK) {
+        r->n_waiting = r->n_waiting_failures = 0;
+        r->waiting_right = r->n_waiting_right = 0.0;
+    }
+    return st;
+}
+
 static s2p_status commit(running *r, s2p_error *error)
 {
     s2e_progress *p = &r->progress;
-    TRY(s2e_store_commit(r->job->store, error));
+    TRY(lose_waiting(r, s2e_store_commit(r->job->store, error)));
     r->committed = s2_now_ms();
     if (r->n_waiting == 0) return S2P_OK;
     p->done += r->n_waiting;
@@ -89,7 +99,7 @@ static s2p_status commit(running *r, s2p_error *error)
 
 static s2p_status keep(running *r, const s2e_record *record, double score, s2p_error *error)
 {
-    TRY(s2e_store_add(r->job->store, record, error));
+    TRY(lose_waiting(r, s2e_store_add(r->job->store, record, error)));
     r->n_waiting++;
     r->n_waiting_failures += record->failure != NULL;
     r->waiting_right += score;

@@ -96,7 +96,7 @@ static void test_refuse(void **state)
     s2e_set set;
     assert_int_equal(read_text(text, &set, NULL), S2P_ELIMIT);
     assert_int_equal(s2e_task_find("synth")->read("/nowhere", &set, NULL), S2P_EIO);
-    assert_null(s2e_task_find("pope"));
+    assert_null(s2e_task_find("popo"));
 }
 
 static void test_score(void **state)

@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum { PANEL_WIDTH = 460, PANEL_HEIGHT = 300, LEFT = 46, TOP = 34, RIGHT = 14, BOTTOM = 40 };
-enum { LEGEND_ROW = 18, LEGEND_WIDTH = 150 };
+enum { LEGEND_ROW = 18, LEGEND_WIDTH = 130 };
 
 static const char *const colour[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                       "#56b4e9", "#b8860b", "#882255", "#555555" };

@@ -30,7 +30,9 @@ static const char style[] =
     "white-space:pre-wrap;max-width:40rem}.frame{position:relative;width:320px}"
     ".frame img{display:block;width:100%}.frame "
     "svg{position:absolute;inset:0;width:100%;height:100%}"
-    ".frame path{fill:#000;fill-opacity:.72}td.answer{text-align:left;max-width:28rem;"
+    ".frame "
+    "path{fill:#000;fill-opacity:.72}td{white-space:nowrap}td.answer{text-align:left;white-space:"
+    "pre-wrap;max-width:28rem;"
     "overflow-wrap:anywhere}.right{color:var(--good)}.wrong{color:var(--bad)}"
     "label{margin-right:1rem}button{font:inherit}svg{max-width:100%;height:auto}";
 
