@@ -4,7 +4,8 @@
     check_runs.py PROGRAM SOURCE FOLDER [KILLS]
 
 One run over four parts is killed KILLS times (20) with SIGKILL at random moments; what it had reported as safe is there
-afterwards, once, and the report is the one of a run nobody disturbed.
+afterwards, once, and the report is the one of a run nobody disturbed. With KILLS given, memory over 10,000 samples follows
+instead of the other checks.
 """
 import contextlib
 import json
@@ -206,6 +207,32 @@ def check_disk():
     assert table.startswith("task,method,")
 
 
+def check_memory():
+    """10,000 samples: memory after the last is that after the first thousands."""
+    data = os.path.join(FOLDER, "many")
+    os.makedirs(os.path.join(data, "images"))
+    items = []
+    for i in range(50):
+        name = f"images/{i:04}.jpg"
+        shutil.copy(os.path.join(SOURCE, "data", "synth", name), os.path.join(data, name))
+        items.append({"image": name, "questions": [{"category": "any", "question": f"Is there a ring? {k}", "answer": "yes"} for k in range(200)]})
+    with open(os.path.join(data, "eval.json"), "w", encoding="utf-8") as file:
+        json.dump(items, file)
+    process = start("--methods", "s2prune", "--budgets", "32", "-t", "1", "-n", "2", "--data-dir", data, "--out", os.path.join(FOLDER, "memory"),
+                    "--progress", "json", "-q")
+    sizes = {}
+    for line in process.stderr:
+        done = json.loads(line)["done"] if line.startswith("{") else 0
+        with contextlib.suppress(OSError), open(f"/proc/{process.pid}/status", encoding="ascii") as file:
+            sizes[done] = int(re.search(r"VmRSS:\s+(\d+)", file.read()).group(1))
+    process.stdout.close()
+    assert process.wait() == 0
+    early = max(size for done, size in sizes.items() if 0 < done <= 3000)
+    late = max(size for done, size in sizes.items() if 3000 < done < 10000)
+    assert late < 1.03 * early, (early, late)
+    print(f"memory: {early} KiB in the first 3,000 samples, {late} KiB in the 7,000 after them")
+
+
 def check_verbs():
     for arguments, code, word in ((("munge", "x"), 2, "unknown 'munge'"), (("merge",), 2, "needs the folders"),
                                   (("status", "/nowhere"), 3, "cannot open the run"), (("status", "a", "b"), 2, "needs the folder"),
@@ -229,4 +256,6 @@ if __name__ == "__main__":
         check_stop()
         check_disk()
         check_verbs()
+    else:
+        check_memory()
     print("ok")
