@@ -3,7 +3,7 @@ BUILD   ?= build
 JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX  ?= /usr/local
 
-.PHONY: all demo test test-sanitize test-long bench bench-engine bench-tower bench-convert bench-methods fuzz install format lint clean
+.PHONY: all demo test test-sanitize test-long bench bench-engine bench-tower bench-convert bench-methods bench-eval fuzz install format lint clean
 
 all: ## build only
 	@scripts/setup build
@@ -26,6 +26,9 @@ test-sanitize: ## the same tests built by clang under the address and undefined-
 test-long: test test-sanitize ## everything, all of the authors' pictures, a longer run of each fuzz target, more killed processes
 	@[ ! -d ../shared/goldens/authors ] || $(BUILD)/s2prune verify ../shared/goldens/authors
 	@$(BUILD)/tests/kill_points $(BUILD)/s2prune $(BUILD)/tests/work_kill 200
+	@scripts/setup long
+	@python3 -B tests/eval/check_runs.py $(BUILD)/s2prune . $(BUILD)/tests/work_runs 200
+	@python3 -B tests/eval/check_cluster.py $(BUILD)/s2prune $(BUILD)/tests/work_cluster
 	@SECONDS_EACH=$${SECONDS_EACH:-300} scripts/fuzz $(BUILD)-fuzz
 
 bench: ## ratios with their spread, written to bench/results
@@ -48,6 +51,9 @@ bench-convert: all ## convert and quantize beside llama.cpp's tools (25 GB on di
 bench-methods: all ## what choosing tokens costs, for every method, on a 3B-shaped model
 	@scripts/setup bench
 	@bench/methods $(BUILD)/s2prune
+
+bench-eval: all ## samples a second of an evaluation, beside one that computes the picture anew for each question
+	@bench/eval $(BUILD)/s2prune
 
 fuzz: ## each fuzz target for a minute (SECONDS_EACH)
 	@scripts/setup test

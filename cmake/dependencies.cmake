@@ -7,3 +7,7 @@ pkg_check_modules(CURL IMPORTED_TARGET libcurl) # models by name; without it fro
 pkg_check_modules(LIBEDIT IMPORTED_TARGET libedit) # a conversation can do without
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
+# Parquet pages, for the evaluation.
+find_package(ZLIB REQUIRED)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(SNAPPY REQUIRED IMPORTED_TARGET snappy)

@@ -1,152 +1,143 @@
-/* cmd_eval.c - `s2prune eval`: accuracy of pruning methods on a benchmark. */
-#include "asking/asker.h"
+/* cmd_eval.c - `s2prune eval`: accuracy of pruning methods on benchmarks.
+ *
+ *     eval [options]              ask, keep the answers, print the tables; the same command resumes
+ *     eval merge DIR... [--out]   the parts of a run become the whole
+ *     eval status DIR             how far a run and its parts are
+ *     eval export DIR             the tables and files of a run again
+ */
 #include "asking/llama_options.h"
-#include "base/path.h"
-#include "eval/eval_report.h"
+#include "eval/eval_job.h"
+#include "eval/eval_output.h"
+#include "eval/eval_progress.h"
+#include "eval/eval_verbs.h"
+#include "eval/judging.h"
+#include "eval/report/category_table.h"
+#include "eval/run/fingerprint.h"
 #include "program.h"
 #include "report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
+#include <string.h>
 
-typedef struct eval_options {
-    ask_options ask; /* first: the shared rows point into it */
-    const char *tasks, *data, *methods, *budgets, *samples;
-    int32_t seeds, limit, predict, output;
-} eval_options;
+typedef struct eval_watched {
+    eval_progress progress;
+} eval_watched;
 
-typedef struct eval_job { /* everything `eval` owns */
-    const eval_options *options;
-    s2_asker asker;
-    const s2e_task *task;
-    s2e_set set;
-    s2a_setting setting[S2A_MAX_SETTINGS];
-    s2e_result result[S2A_MAX_SETTINGS];
-    int32_t n_settings;
-    s2_buffer samples;
-} eval_job;
+static void show(const s2e_progress *p, void *user)
+{
+    eval_watched *w = user;
+    eval_progress_show(&w->progress, p);
+}
 
-/* --- what to run -------------------------------------------------------------- */
+/* A store that cannot be written is a matter of the disk, whatever the reason. */
+static int report_store_error(s2p_status st, const s2p_error *error)
+{
+    const int code = s2_report_error(st, error);
+    return st == S2P_EIO ? S2_EXIT_RESOURCES : code;
+}
 
-/* --data-dir may be the folder of the task or one that holds it under its name. */
-static s2p_status read_set(eval_job *job, s2p_error *error)
+static void say_where(const eval_job *job, const s2e_job *work)
+{
+    int64_t n = 0;
+    char hash[S2_SHA256_HEX];
+    const eval_options *o = job->options;
+    if (!o->out || o->ask.quiet) return;
+    s2e_fingerprint_hash(job->values, hash);
+    if (job->shard.source)
+        (void)fprintf(stderr, "note: part %d of %d, as %s says; --shard 0/1 is everything\n",
+                      job->shard.index, job->shard.n, job->shard.source);
+    if (s2e_store_count(job->store, NULL, false, &n, NULL) == S2P_OK && n > 0)
+        (void)fprintf(stderr,
+                      "resuming %s: %lld of %lld answers present, configuration matches "
+                      "(%.8s)\n",
+                      job->store_path, (long long)n, (long long)s2e_job_answers(work), hash);
+}
+
+/* Ask what is missing; S2_EXIT_OK: this part of the run is complete. */
+static int ask_all(eval_job *job)
 {
     const eval_options *o = job->options;
-    char folder[S2_BUNDLED_PATH];
-    s2p_status st = S2P_OK;
-    struct stat info;
-    if (!o->data)
-        st = s2_bundled_data(job->task->name, folder, error);
-    else if (snprintf(folder, sizeof folder, "%s/%s", o->data, job->task->name) >=
-             (int)sizeof folder)
-        st = s2_fail(error, S2P_ELIMIT, "--data-dir is too long");
-    else if (stat(folder, &info) != 0)
-        (void)snprintf(folder, sizeof folder, "%s", o->data);
-    if (st == S2P_OK) st = job->task->read(folder, &job->set, error);
-    if (st == S2P_OK) s2e_set_limit(&job->set, o->limit);
-    return st;
+    s2p_error error = { S2P_OK, "" };
+    s2e_asking asking[S2E_MAX_TASKS];
+    eval_watched watched;
+    s2e_job work = eval_work(job, asking);
+    say_where(job, &work);
+    eval_progress_start(&watched.progress, o->ask.quiet && o->progress == EVAL_PROGRESS_AUTO
+                                               ? EVAL_PROGRESS_NONE
+                                               : (enum eval_progress_kind)o->progress);
+    work.watch = (s2e_watch){ .progress = show, .cancelled = eval_is_interrupted, &watched };
+    const s2p_status st = s2e_evaluate(&work, &error);
+    eval_progress_end(&watched.progress);
+    if (st == S2P_OK) return S2_EXIT_OK;
+    if (st == S2P_ECANCELLED) {
+        (void)fprintf(stderr,
+                      o->out ? "stopped; every answer so far is in %s. Run the same command "
+                               "to continue.\n"
+                             : "stopped; without --out nothing is kept%.0s\n",
+                      job->store_path);
+        return S2_EXIT_INTERRUPTED;
+    }
+    return report_store_error(st, &error);
 }
 
-static s2p_status prepare(eval_job *job, s2p_error *error)
+/* The tables of a complete run; S2_EXIT_INCOMPLETE when items were lost on the way. */
+static int report(eval_job *job)
 {
     const eval_options *o = job->options;
-    job->task = s2e_task_find(o->tasks);
-    if (!job->task)
-        return s2_fail(error, S2P_EINVAL, "--tasks: unknown task '%.60s'; known: %s", o->tasks,
-                       s2e_task_at(0)->name);
-    TRY(s2_ask_settings(&o->ask, o->methods, o->budgets, job->setting, &job->n_settings, error));
-    TRY(read_set(job, error));
-    TRY(s2_asker_prepare(&job->asker, &o->ask, error));
-    job->asker.shows_notes = false; /* one for each question would be too many */
-    s2v_session_options session = s2_ask_session_options(&o->ask);
-    session.keep_picture = S2V_KEEP_ROWS;
-    s2_asker_see_whole(&job->asker);
-    return s2_asker_open(&job->asker, &session, error);
+    s2p_error error = { S2P_OK, "" };
+    int64_t n_failures = 0;
+    if (job->shard.n > 1) {
+        if (!o->ask.quiet)
+            (void)fprintf(stderr,
+                          "part %d of %d is complete: %s. When all are: s2prune eval merge "
+                          "%s\n",
+                          job->shard.index, job->shard.n, job->store_path, o->out);
+        return S2_EXIT_OK;
+    }
+    const s2e_set *sets[S2E_MAX_TASKS];
+    s2e_results *results = calloc(1, sizeof *results);
+    if (!results) return s2_report_error(S2P_ENOMEM, NULL);
+    eval_data_sets(&job->data, sets);
+    s2p_status st = s2e_results_load(job->store, sets, results, &error);
+    const int code = st == S2P_OK ? eval_report_write(o, results, job->store, o->out)
+                                  : s2_report_error(st, &error);
+    s2e_results_free(results);
+    free(results);
+    st = s2e_store_count(job->store, NULL, true, &n_failures, &error);
+    const int32_t n_problems = eval_data_problems(&job->data, true);
+    if (code != S2_EXIT_OK || (n_failures == 0 && n_problems == 0)) return code;
+    (void)fprintf(stderr,
+                  "note: %lld answers failed and count as wrong, %d items of the data could "
+                  "not be used\n",
+                  (long long)n_failures, n_problems);
+    return S2_EXIT_INCOMPLETE;
 }
 
-/* --- running ------------------------------------------------------------------ */
-
-static void show_pictures(int32_t done, void *user)
+static int run_all(eval_job *job)
 {
-    eval_job *job = user;
-    (void)s2_progress_show(&job->asker.progress, job->task->name,
-                           (double)done / job->set.n_pictures);
-    if (done == job->set.n_pictures) s2_progress_clear(&job->asker.progress);
-}
-
-static s2p_status keep_answer(const s2e_answer *a, void *user)
-{
-    eval_job *job = user;
-    if (!job->options->samples) return S2P_OK;
-    const s2e_sample *q = &job->set.sample[a->sample];
-    const int32_t picture = s2e_first_picture(q);
-    const s2_budget budget = a->setting->budget;
-    json_t *line =
-        json_pack("{s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:s, s:s, s:f}", "task", job->task->name,
-                  "method", a->setting->method, "budget", budget.count, "seed", a->seed, "image",
-                  picture < 0 ? "" : job->set.picture[picture].file, "category",
-                  q->n_categories ? q->category[0] : "", "question", q->question, "expected",
-                  q->n_answers ? q->answer[0] : "", "answer", a->text, "score", (double)a->score);
-    if (line && budget.percent > 0.0)
-        json_object_set_new(line, "budget_percent", json_real(budget.percent));
-    if (line && a->setting->published)
-        json_object_set_new(line, "mode", json_string(s2_mode_name(S2P_MODE_PUBLISHED)));
-    const s2p_status st = line ? s2_json_write(line, 9, &job->samples) : S2P_ENOMEM;
-    json_decref(line);
-    s2_buffer_append(&job->samples, "\n", 1);
-    return st == S2P_OK ? job->samples.status : st;
-}
-
-static s2p_status evaluate(eval_job *job, s2p_error *error)
-{
-    const s2e_watch watch = { keep_answer, show_pictures, job };
-    const s2e_job work = { .session = job->asker.session,
-                           .image_options = &job->asker.image_options[0],
-                           .task = job->task,
-                           .set = &job->set,
-                           .setting = job->setting,
-                           .n_settings = job->n_settings,
-                           .n_seeds = job->options->seeds,
-                           .predict = job->options->predict,
-                           .watch = &watch };
-    return s2e_evaluate(&work, job->result, error);
-}
-
-static int print_report(const eval_job *job)
-{
-    s2_buffer out;
-    s2_buffer_init(&out, S2_OUTPUT_MAX);
-    const s2e_report report = { .task = job->task->name,
-                                .model = s2_base_name(job->asker.model),
-                                .set = &job->set,
-                                .result = job->result,
-                                .n = job->n_settings,
-                                .reference = "s2prune" };
-    const s2p_status st = s2e_report_write(&report, (s2e_format)job->options->output, &out);
-    int code = s2_report_print_made(st, &out, NULL);
-    if (code == S2_EXIT_OK && job->options->samples)
-        code = s2_report_save(job->options->samples, &job->samples);
-    return code;
+    s2p_error error = { S2P_OK, "" };
+    s2p_status st = eval_prepare(job, &error);
+    if (st != S2P_OK) return s2_report_error(st, &error);
+    (void)eval_data_problems(&job->data, job->options->ask.quiet);
+    st = eval_open_store(job, &error);
+    if (st != S2P_OK) return report_store_error(st, &error);
+    st = eval_open_model(job, &error);
+    if (st != S2P_OK) return s2_report_error(st, &error);
+    const int code = ask_all(job);
+    return code == S2_EXIT_OK ? report(job) : code;
 }
 
 static int eval_run(const void *values)
 {
-    s2p_error error = { S2P_OK, "" };
+    const eval_options *o = values;
+    if (o->operands.n > 0) return eval_verb(o);
     eval_job *job = calloc(1, sizeof *job);
-    if (!job) {
-        s2_fail_memory(&error, sizeof *job, "the evaluation");
-        return s2_report_error(S2P_ENOMEM, &error);
-    }
-    job->options = values;
-    s2_buffer_init(&job->samples, S2_OUTPUT_MAX);
-    s2p_status st = prepare(job, &error);
-    if (st == S2P_OK) st = evaluate(job, &error);
-    const int code = st == S2P_OK ? print_report(job) : s2_report_error(st, &error);
-    if (st == S2P_OK) s2e_results_free(job->result, job->n_settings);
-    s2e_set_free(&job->set);
-    s2_asker_close(&job->asker);
-    s2_buffer_free(&job->samples);
+    if (!job) return s2_report_error(S2P_ENOMEM, NULL);
+    job->options = o;
+    eval_catch_interrupt();
+    const int code = run_all(job);
+    eval_job_free(job);
     free(job);
     return code;
 }
@@ -156,14 +147,17 @@ static int eval_run(const void *values)
 static const s2_option option_table[] = {
     S2_ASK_ROWS_MODEL,
 
-    { .name = "--tasks", .label = "NAME", .type = S2_OPTION_TEXT, .fallback = "synth", .group = "Benchmark",
-      .help = "which one", AT(tasks) },
+    { .name = "--tasks", .label = "LIST", .type = S2_OPTION_TEXT, .fallback = "synth", .group = "Benchmark",
+      .help = "which ones", AT(tasks) },
     { .name = "--data-dir", .label = "DIR", .type = S2_OPTION_FILE, .group = "Benchmark",
-      .help = "where its files are (bundled with the program)", AT(data) },
+      .help = "where their files are, in folders of their names (bundled with the program)", AT(data) },
     { .name = "--limit", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 1000000, .fallback = "0",
-      .group = "Benchmark", .help = "only the first N questions; 0: all", AT(limit) },
-    { .name = "--predict", .letters = "-n", .label = "N", .type = S2_OPTION_INT, .min = 1, .max = 1000,
-      .fallback = "16", .group = "Benchmark", .help = "most tokens of an answer", AT(predict) },
+      .group = "Benchmark", .help = "only the first N samples of each; 0: all", AT(limit) },
+    { .name = "--predict", .letters = "-n", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 100000,
+      .fallback = "0", .group = "Benchmark", .help = "most tokens of an answer; 0: as the protocol says", AT(predict) },
+    { .name = "--protocol", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = s2e_protocol_name,
+      .fallback = "paper", .group = "Benchmark", .help = "whose prompts and limits; all four score the answers",
+      AT(protocol) },
 
     S2_ASK_ROWS_PICTURE,
 
@@ -175,10 +169,21 @@ static const s2_option option_table[] = {
     { .name = "--seeds", .label = "N", .type = S2_OPTION_INT, .min = 1, .max = 100, .fallback = "3",
       .group = "Pruning", .help = "runs of a method that draws; their mean counts", AT(seeds) },
 
+    { .name = "--out", .label = "DIR", .type = S2_OPTION_FILE, .group = "Run",
+      .help = "keep every answer there; the same command goes on where it stopped", AT(out) },
+    { .name = "--shard", .label = "I/N", .type = S2_OPTION_TEXT, .group = "Run",
+      .help = "compute part I (from 0) of N; 'auto', 'auto/N': as the scheduler says (auto)", AT(shard) },
+    { .name = "--baseline", .label = "DIR", .type = S2_OPTION_FILE, .group = "Run",
+      .help = "another run on the same data to compare with, pair by pair", AT(baseline) },
+    { .name = "--recompute", .type = S2_OPTION_FLAG, .group = "Run",
+      .help = "compute the picture anew for every question (to measure what that costs)", AT(recompute) },
+
     { .name = "--output", .letters = "-o", .label = "FMT", .type = S2_OPTION_CHOICE, .choice = s2e_format_name,
       .fallback = "text", .group = "Output", .help = "form of the tables", AT(output) },
     { .name = "--samples", .label = "FILE", .type = S2_OPTION_FILE, .group = "Output",
       .help = "write every answer, a line of JSON each", AT(samples) },
+    { .name = "--progress", .label = "FORM", .type = S2_OPTION_CHOICE, .choice = eval_progress_name,
+      .fallback = "auto", .group = "Output", .help = "how far it is, on standard error", AT(progress) },
     { .name = "--quiet", .letters = "-q", .also = "--log-disable", .type = S2_OPTION_FLAG, .group = "Output",
       .help = "no notes or progress", AT(ask.quiet) },
     { .name = NULL },
@@ -187,14 +192,18 @@ static const s2_option option_table[] = {
 
 const s2_command s2_cmd_eval = {
     .name = "eval",
-    .summary = "accuracy of pruning methods on a benchmark",
-    .usage =
-        "[-m MODEL -mm MMPROJ] [--tasks synth] [--methods LIST|all] [--budgets LIST] [options]",
-    .examples = "  s2prune eval --methods full,s2prune --budgets 64\n"
-                "  s2prune eval --tasks synth -o md > table.md\n"
-                "  s2prune eval --data-dir my-pictures --limit 200 --samples answers.jsonl\n",
+    .summary = "accuracy of pruning methods on benchmarks",
+    .usage = "[merge DIR...|status DIR|export DIR] [-m MODEL -mm MMPROJ] [--tasks LIST] "
+             "[--methods LIST|all] [--budgets LIST] [--out DIR] [options]",
+    .examples =
+        "  s2prune eval --methods full,s2prune --budgets 64\n"
+        "  s2prune eval --tasks synth -o md > table.md\n"
+        "  s2prune eval --out runs/r1 --shard 0/4 &   (to 3/4; then: s2prune eval merge runs/r1)\n"
+        "  s2prune eval status runs/r1\n",
     .options = option_table,
     .foreign = s2_llama_options,
+    .operand = "VERB DIR...",
+    .operand_offset = offsetof(eval_options, operands),
     .size = sizeof(eval_options),
     .run = eval_run,
 };

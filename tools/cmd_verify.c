@@ -204,15 +204,6 @@ static bool is_aside(const char *name)
     return strcmp(name, "model") == 0 || strcmp(name, "scripts") == 0;
 }
 
-/* Goldens of layers that come later. */
-static bool is_later_folder(const char *name)
-{
-    static const char *const later[] = { "bench" };
-    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-        if (strcmp(name, later[i]) == 0) return true;
-    return false;
-}
-
 static void visit_path(tally *t, const char *path, const char *shown, int depth);
 
 static int is_listed(const struct dirent *entry) { return entry->d_name[0] != '.'; }
@@ -221,10 +212,6 @@ static void visit_folder(tally *t, const char *path, const char *shown, int dept
 {
     struct dirent **entries = NULL;
     if (depth > 0 && is_aside(s2_base_name(shown))) return;
-    if (is_later_folder(s2_base_name(shown))) {
-        skip_unknown(t, shown);
-        return;
-    }
     const int n = depth < MAX_DEPTH ? scandir(path, &entries, is_listed, alphasort) : -1;
     if (n < 0) fail_file(t, shown, depth < MAX_DEPTH ? strerror(errno) : "folders nested too deep");
     for (int i = 0; i < n; i++) {

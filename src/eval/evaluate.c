@@ -1,13 +1,33 @@
-/* evaluate.c - the loop: picture, setting, seed, question. */
+/* evaluate.c - the loop: task, picture, setting, seed, question. */
 #include "eval/evaluate.h"
 
 #include "base/clock.h"
 #include "eval/judging.h"
+#include "eval/run/answer_row.h"
+#include "eval/scoring/early_stop.h"
 #include "image/image.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define MAX_PROMPT ((size_t)1 << 20)
+#define ROOM_TO_REPEAT 64
+#define COMMIT_MS 250.0 /* answers wait for the disk no longer than this, and share its price */
+
+typedef struct running { /* everything the loop owns */
+    const s2e_job *job;
+    const s2e_asking *asking; /* the task at hand */
+    s2_image picture[S2E_MAX_PICTURES];
+    s2p_image view[S2E_MAX_PICTURES];
+    s2p_error picture_error; /* why the first picture of the group is not there */
+    s2_buffer prompt, bytes;
+    s2e_progress progress;
+    s2e_column column; /* at hand */
+    double began, committed;
+    int64_t n_waiting, n_waiting_failures; /* answers that are not safe yet */
+    double waiting_right, n_waiting_right;
+    bool has_answer; /* the model answered once */
+} running;
 
 /* Another seed of the same number draws other tokens of another picture. */
 static uint64_t seed_of(int32_t seed, int32_t picture)
@@ -15,119 +35,282 @@ static uint64_t seed_of(int32_t seed, int32_t picture)
     return ((uint64_t)(uint32_t)seed << 32) | (uint32_t)picture;
 }
 
-/* What one question is asked with. */
-typedef struct asked {
-    s2_image picture[S2E_MAX_PICTURES];
-    s2p_image view[S2E_MAX_PICTURES];
-    s2_buffer text, bytes;
-} asked;
-
-static s2p_status load(const s2e_job *job, int32_t picture, asked *a, int32_t to, s2p_error *error)
+int32_t s2e_group_end(const s2e_set *set, int32_t first)
 {
-    s2_image_free(&a->picture[to]);
-    a->picture[to] = (s2_image){ .pixels = NULL };
-    a->bytes.size = 0;
-    TRY(s2e_set_picture_bytes(job->set, picture, &a->bytes, error));
-    TRY(s2_image_decode(a->bytes.data, a->bytes.size, S2_PIXELS_REFERENCE, NULL, &a->picture[to],
-                        error));
-    a->view[to] = a->picture[to].view;
+    const int32_t picture = s2e_first_picture(&set->sample[first]);
+    int32_t last = first + 1;
+    while (picture >= 0 && last < set->n_samples &&
+           s2e_first_picture(&set->sample[last]) == picture)
+        last++;
+    return last;
+}
+
+static int64_t runs_of(const s2e_job *job)
+{
+    int64_t n = 0;
+    for (int32_t i = 0; i < job->n_settings; i++)
+        n += s2e_column_of(&job->setting[i], job->n_seeds).n_seeds;
+    return n;
+}
+
+int64_t s2e_job_answers(const s2e_job *job)
+{
+    int64_t n_samples = 0;
+    for (int32_t t = 0; t < job->n_tasks; t++) {
+        const s2e_set *set = job->task[t].set;
+        int64_t group = 0;
+        for (int32_t first = 0, last; first < set->n_samples; first = last, group++) {
+            last = s2e_group_end(set, first);
+            if (s2e_shard_has(job->shard, group)) n_samples += last - first;
+        }
+    }
+    return n_samples * runs_of(job);
+}
+
+/* --- making answers safe ------------------------------------------------------------- */
+
+/* A failed write takes the answers since the last commit with it. */
+static s2p_status lose_waiting(running *r, s2p_status st)
+{
+    if (st != S2P_OK) {
+        r->n_waiting = r->n_waiting_failures = 0;
+        r->waiting_right = r->n_waiting_right = 0.0;
+    }
+    return st;
+}
+
+static s2p_status commit(running *r, s2p_error *error)
+{
+    s2e_progress *p = &r->progress;
+    TRY(lose_waiting(r, s2e_store_commit(r->job->store, error)));
+    r->committed = s2_now_ms();
+    if (r->n_waiting == 0) return S2P_OK;
+    p->done += r->n_waiting;
+    p->n_now += r->n_waiting;
+    p->n_failures += r->n_waiting_failures;
+    p->right += r->waiting_right;
+    p->n_right += r->n_waiting_right;
+    p->seconds = 1e-3 * (r->committed - r->began);
+    r->n_waiting = r->n_waiting_failures = 0;
+    r->waiting_right = r->n_waiting_right = 0.0;
+    if (r->job->watch.progress) r->job->watch.progress(p, r->job->watch.user);
     return S2P_OK;
 }
 
-static s2p_status ask(const s2e_job *job, asked *a, s2e_result *result, int32_t seed, int32_t index,
-                      s2p_error *error)
+static s2p_status keep(running *r, const s2e_record *record, double score, s2p_error *error)
 {
-    const s2e_sample *sample = &job->set->sample[index];
-    for (int32_t i = 1; i < sample->n_pictures; i++)
-        TRY(load(job, sample->picture[i], a, i, error));
-    a->text.size = 0;
-    TRY(job->task->prompt(sample, S2E_PAPER, &a->text, error));
-    s2_buffer_append(&a->text, "", 1);
-    TRY(a->text.status);
+    TRY(lose_waiting(r, s2e_store_add(r->job->store, record, error)));
+    r->n_waiting++;
+    r->n_waiting_failures += record->failure != NULL;
+    r->waiting_right += score;
+    r->n_waiting_right += 1.0;
+    return s2_now_ms() - r->committed >= COMMIT_MS ? commit(r, error) : S2P_OK;
+}
+
+/* --- one question ---------------------------------------------------------------------- */
+
+static s2p_status load(running *r, int32_t picture, int32_t to, s2p_error *error)
+{
+    s2_image_free(&r->picture[to]);
+    r->picture[to] = (s2_image){ .pixels = NULL };
+    r->bytes.size = 0;
+    TRY(s2e_set_picture_bytes(r->asking->set, picture, &r->bytes, error));
+    TRY(s2_image_decode(r->bytes.data, r->bytes.size, S2_PIXELS_REFERENCE, NULL, &r->picture[to],
+                        error));
+    r->view[to] = r->picture[to].view;
+    return S2P_OK;
+}
+
+/* The release's two rules: the task's own end of an answer, and no third repetition. The second is
+ * for tasks with room to repeat: an answer of few tokens may well be 777. */
+static int32_t end_early(const int32_t *token, int32_t n_tokens, const char *text, void *user)
+{
+    const running *r = user;
+    if (r->job->protocol != S2E_PAPER) return -1;
+    if (r->asking->task->stops && r->asking->task->stops(text)) return n_tokens;
+    if (r->asking->task->predict[S2E_PAPER] < ROOM_TO_REPEAT) return -1;
+    const int32_t n = s2e_repeats_from(token, n_tokens);
+    return n < n_tokens ? n : -1;
+}
+
+static bool is_cancelled(const running *r)
+{
+    return r->job->watch.cancelled && r->job->watch.cancelled(r->job->watch.user);
+}
+
+static s2p_status hear(const char *text, size_t n, void *user, s2p_error *error)
+{
+    (void)text;
+    (void)n;
+    return is_cancelled(user) ? s2_fail(error, S2P_ECANCELLED, "stopped within an answer") : S2P_OK;
+}
+
+static s2p_status ask(running *r, const s2e_sample *sample, const s2a_setting *setting,
+                      s2a_answer *answer, s2p_error *error)
+{
+    const s2e_job *job = r->job;
+    if (sample->n_pictures > 0 && r->picture_error.status != S2P_OK) {
+        *error = r->picture_error;
+        return r->picture_error.status;
+    }
+    for (int32_t i = 1; i < sample->n_pictures; i++) TRY(load(r, sample->picture[i], i, error));
+    r->prompt.size = 0;
+    TRY(r->asking->task->prompt(sample, job->protocol, &r->prompt, error));
+    s2_buffer_append(&r->prompt, "", 1);
+    if (r->prompt.status != S2P_OK)
+        return s2_fail(error, r->prompt.status, "the prompt is too long");
     const s2v_message message = { .role = S2V_USER,
-                                  .text = (const char *)a->text.data,
+                                  .text = (const char *)r->prompt.data,
                                   .n_images = sample->n_pictures };
     s2v_image_options image_options[S2E_MAX_PICTURES];
     for (int32_t i = 0; i < sample->n_pictures; i++) image_options[i] = *job->image_options;
     const s2v_prompt prompt = { .messages = &message,
                                 .n_messages = 1,
-                                .images = a->view,
+                                .images = r->view,
                                 .n_images = sample->n_pictures,
                                 .image_options = image_options };
-    s2a_setting setting = result->setting;
-    setting.choice.seed = seed_of(seed, s2e_first_picture(sample));
-    s2a_answer answer;
+    const s2a_limits limits = { .n_tokens = r->asking->predict,
+                                .ends_after = end_early,
+                                .user = r };
     s2v_session_reset(job->session);
-    TRY(s2a_ask(job->session, &prompt, &setting, &(s2a_limits){ .n_tokens = job->predict }, NULL,
-                &answer, error));
+    return s2a_ask(job->session, &prompt, setting, &limits, &(s2a_listener){ hear, r }, answer,
+                   error);
+}
+
+/* Whether a sample that failed so is a row of its own, and not the end of the job. */
+static bool is_of_sample(const running *r, s2p_status st)
+{
+    if (st == S2P_ENOMEM || st == S2P_ECANCELLED) return false;
+    if (r->picture_error.status != S2P_OK) return true;
+    return r->has_answer && st != S2P_EINVAL && st != S2P_EBUDGET;
+}
+
+static s2p_status answer_one(running *r, const s2e_sample *sample, const s2a_setting *base,
+                             int32_t seed, s2p_error *error)
+{
+    s2e_record key = { .task = r->asking->task->name,
+                       .sample = sample->id,
+                       .method = r->column.method,
+                       .budget = r->column.budget,
+                       .seed = seed,
+                       .text = "" };
+    bool is_there;
+    TRY(s2e_store_has(r->job->store, &key, &is_there, error));
+    if (is_there) return S2P_OK;
+    if (is_cancelled(r)) return s2_fail(error, S2P_ECANCELLED, "stopped");
+    s2a_setting setting = *base;
+    setting.choice.seed = seed_of(seed, s2e_first_picture(sample));
+    s2a_answer answer = { .text = NULL };
+    s2p_error why = { S2P_OK, "" };
+    s2p_status st = ask(r, sample, &setting, &answer, &why);
+    if (st != S2P_OK) {
+        if (!is_of_sample(r, st)) {
+            if (error) *error = why;
+            return st;
+        }
+        key.failure = why.status == st && why.message[0] ? why.message : s2p_status_text(st);
+        return keep(r, &key, 0.0, error);
+    }
+    r->has_answer = true;
     s2e_verdict verdict = { .rule = NULL };
-    s2p_status st = job->task->judge(sample, S2E_PAPER, NULL, answer.text, &verdict, error);
-    const float score = verdict.score;
+    s2e_answer_row row;
+    st = r->asking->task->judge(sample, r->job->protocol, NULL, answer.text, &verdict, error);
+    if (st == S2P_OK) st = s2e_answer_row_make(&key, &answer, r->job->keeps_choices, &row, error);
+    if (st == S2P_OK) {
+        st = keep(r, &row.record, (double)verdict.score, error);
+        s2e_answer_row_free(&row);
+    }
     s2e_verdict_free(&verdict);
-    const double share = 1.0 / ((double)result->n_seeds * job->set->n_samples);
-    result->score[index] += score / (float)result->n_seeds;
-    result->prompt_ms += share * answer.stats.prompt_ms;
-    result->image_tokens += share * answer.stats.image_tokens;
-    result->kv_bytes += share * (double)answer.stats.kv_visual_bytes;
-    const s2e_answer note = { &result->setting, seed, index, answer.text, score };
-    if (st == S2P_OK && job->watch && job->watch->answered)
-        st = job->watch->answered(&note, job->watch->user);
     s2a_answer_free(&answer);
     return st;
 }
 
+/* --- the loop ---------------------------------------------------------------------------- */
+
+/* A setting begins: the running accuracy is its own. */
+static void turn_to(running *r, const s2a_setting *setting)
+{
+    s2e_progress *p = &r->progress;
+    r->column = s2e_column_of(setting, r->job->n_seeds);
+    p->task = r->asking->task->name;
+    p->method = r->column.method;
+    p->budget = r->column.budget;
+}
+
 /* Samples [first, last) are about one first picture. */
-static s2p_status ask_about(const s2e_job *job, s2e_result *result, int32_t first, int32_t last,
+static s2p_status ask_about(running *r, int32_t first, int32_t last, double (*right)[2],
                             s2p_error *error)
 {
-    asked a = { .text = { .data = NULL } };
-    const int32_t picture = s2e_first_picture(&job->set->sample[first]);
+    const s2e_job *job = r->job;
+    const s2e_set *set = r->asking->set;
+    const int32_t picture = s2e_first_picture(&set->sample[first]);
+    bool is_loaded = false;
+    for (int32_t i = 0; i < job->n_settings; i++) {
+        TRY(commit(r, error)); /* under the name it belongs to */
+        turn_to(r, &job->setting[i]);
+        r->progress.right = right[i][0];
+        r->progress.n_right = right[i][1];
+        for (int32_t seed = 0; seed < r->column.n_seeds; seed++)
+            for (int32_t s = first; s < last; s++) {
+                if (!is_loaded && picture >= 0) {
+                    /* Only when something is missing: a resumed run reads no picture twice. */
+                    const s2e_record key = { .task = r->asking->task->name,
+                                             .sample = set->sample[s].id,
+                                             .method = r->column.method,
+                                             .budget = r->column.budget,
+                                             .seed = seed };
+                    bool is_there;
+                    TRY(s2e_store_has(job->store, &key, &is_there, error));
+                    if (is_there) continue;
+                    r->picture_error = (s2p_error){ S2P_OK, "" };
+                    r->picture_error.status = load(r, picture, 0, &r->picture_error);
+                    is_loaded = true;
+                }
+                TRY(answer_one(r, &set->sample[s], &job->setting[i], seed, error));
+            }
+        right[i][0] = r->progress.right + r->waiting_right;
+        right[i][1] = r->progress.n_right + r->n_waiting_right;
+    }
+    r->picture_error = (s2p_error){ S2P_OK, "" };
+    return S2P_OK;
+}
+
+static s2p_status ask_task(running *r, double (*right)[2], s2p_error *error)
+{
+    const s2e_set *set = r->asking->set;
+    int64_t group = 0;
+    memset(right, 0, sizeof *right * (size_t)r->job->n_settings);
+    for (int32_t first = 0, last; first < set->n_samples; first = last, group++) {
+        last = s2e_group_end(set, first);
+        if (s2e_shard_has(r->job->shard, group)) TRY(ask_about(r, first, last, right, error));
+    }
+    return commit(r, error);
+}
+
+s2p_status s2e_evaluate(const s2e_job *job, s2p_error *error)
+{
+    running r = { .job = job };
+    s2p_error rest = { S2P_OK, "" };
+    double right[S2A_MAX_SETTINGS][2];
     s2_image_limits limits;
     s2_image_limits_init(&limits);
-    s2_buffer_init(&a.text, MAX_PROMPT);
-    s2_buffer_init(&a.bytes, limits.max_bytes);
-    s2p_status st = picture < 0 ? S2P_OK : load(job, picture, &a, 0, error);
-    for (int32_t r = 0; r < job->n_settings && st == S2P_OK; r++) {
-        const double start = s2_now_ms();
-        for (int32_t seed = 0; seed < result[r].n_seeds && st == S2P_OK; seed++)
-            for (int32_t i = first; i < last && st == S2P_OK; i++)
-                st = ask(job, &a, &result[r], seed, i, error);
-        result[r].seconds += 1e-3 * (s2_now_ms() - start);
+    s2_buffer_init(&r.prompt, MAX_PROMPT);
+    s2_buffer_init(&r.bytes, limits.max_bytes);
+    r.began = r.committed = s2_now_ms();
+    r.progress.todo = s2e_job_answers(job);
+    s2p_status st = s2e_store_count(job->store, NULL, false, &r.progress.done, error);
+    r.has_answer = r.progress.done > 0;
+    for (int32_t t = 0; t < job->n_tasks && st == S2P_OK; t++) {
+        r.asking = &job->task[t];
+        st = ask_task(&r, right, error);
     }
-    for (int32_t i = 0; i < S2E_MAX_PICTURES; i++) s2_image_free(&a.picture[i]);
-    s2_buffer_free(&a.text);
-    s2_buffer_free(&a.bytes);
-    return st;
-}
-
-void s2e_results_free(s2e_result *result, int32_t n)
-{
-    for (int32_t i = 0; i < n; i++) {
-        free(result[i].score);
-        result[i].score = NULL;
+    /* What was answered before a stop is kept; after a failed write there is nothing to keep. */
+    if (st != S2P_OK && r.asking && commit(&r, &rest) != S2P_OK && st == S2P_ECANCELLED) {
+        st = rest.status;
+        if (error) *error = rest;
     }
-}
-
-s2p_status s2e_evaluate(const s2e_job *job, s2e_result *result, s2p_error *error)
-{
-    const s2e_set *set = job->set;
-    s2p_status st = S2P_OK;
-    for (int32_t i = 0; i < job->n_settings; i++) {
-        const s2a_setting *setting = &job->setting[i];
-        result[i] =
-            (s2e_result){ .setting = *setting, .n_seeds = s2a_draws(setting) ? job->n_seeds : 1 };
-        result[i].score = calloc((size_t)set->n_samples, sizeof *result[i].score);
-        if (!result[i].score)
-            st = s2_fail_memory(error, (size_t)set->n_samples * sizeof(float), "the scores");
-    }
-    for (int32_t first = 0, last; first < set->n_samples && st == S2P_OK; first = last) {
-        const int32_t picture = s2e_first_picture(&set->sample[first]);
-        for (last = first + 1; last < set->n_samples; last++)
-            if (picture < 0 || s2e_first_picture(&set->sample[last]) != picture) break;
-        st = ask_about(job, result, first, last, error);
-        if (job->watch && job->watch->progress && picture >= 0)
-            job->watch->progress(picture + 1, job->watch->user);
-    }
-    if (st != S2P_OK) s2e_results_free(result, job->n_settings);
+    for (int32_t i = 0; i < S2E_MAX_PICTURES; i++) s2_image_free(&r.picture[i]);
+    s2_buffer_free(&r.prompt);
+    s2_buffer_free(&r.bytes);
     return st;
 }

@@ -1,49 +1,69 @@
-/* evaluate.h - ask every question of a set under several settings.
+/* evaluate.h - ask every question of some tasks under several settings, and keep the answers.
  *
- * Pictures are the outer loop: the vision tower runs once for each, whatever the number of
- * questions and settings.
+ *     for each task, picture, setting, seed, question
+ *
+ * Pictures come first: with a session that keeps the rows of a picture the vision tower runs once
+ * for each, and with one that keeps prefixes the decoder reads a pruned picture once for each
+ * setting, whatever the number of questions. What the store has already is not asked again.
  */
 #ifndef S2_EVAL_EVALUATE_H
 #define S2_EVAL_EVALUATE_H
 
 #include "ask/ask.h"
+#include "eval/run/run_plan.h"
+#include "eval/run/shard.h"
+#include "eval/run/store.h"
 #include "eval/task.h"
 
-typedef struct s2e_result {
-    s2a_setting setting;
-    int32_t n_seeds; /* runs; one unless the method draws */
-    float *score;    /* [n_samples], mean over the seeds; free with s2e_results_free */
-    double image_tokens, prompt_ms, kv_bytes; /* mean per question: kept, prefill, visual cache */
-    double seconds; /* of all its questions; the tower counts for the first setting */
-} s2e_result;
+typedef struct s2e_asking { /* a task of a job; borrowed */
+    const s2e_task *task;
+    const s2e_set *set;
+    int32_t predict; /* most tokens of an answer */
+} s2e_asking;
 
-typedef struct s2e_answer { /* one answer, for whoever keeps them */
-    const s2a_setting *setting;
-    int32_t seed, sample;
-    const char *text;
-    float score;
-} s2e_answer;
+typedef struct s2e_progress { /* of this process; answers that are safe alone */
+    const char *task;         /* of the last answer, with its method and budget */
+    const char *method, *budget;
+    int64_t done, todo;    /* answers in the store now, and when this part is complete */
+    int64_t n_now;         /* of these, since the job began */
+    int64_t n_failures;    /* of n_now */
+    double right, n_right; /* scores of this task, method and budget since then, and their number */
+    double seconds;        /* since the job began */
+} s2e_progress;
 
-typedef struct s2e_watch { /* callbacks, NULL: none. Not S2P_OK ends the evaluation */
-    s2p_status (*answered)(const s2e_answer *answer, void *user);
-    void (*progress)(int32_t pictures_done, void *user);
+typedef struct s2e_watch {
+    /* Answers became safe; NULL: nobody wants to know. */
+    void (*progress)(const s2e_progress *progress, void *user);
+    /* Whether to stop; asked between answers and tokens. NULL: never. */
+    bool (*cancelled)(void *user);
     void *user;
 } s2e_watch;
 
-typedef struct s2e_job {                    /* all borrowed */
-    s2v_session *session;                   /* best one that keeps the rows of a picture */
+typedef struct s2e_job { /* all borrowed */
+    s2v_session *session;
     const s2v_image_options *image_options; /* of every picture */
-    const s2e_task *task;
-    const s2e_set *set;
+    const s2e_asking *task;                 /* [n_tasks] */
+    int32_t n_tasks;
     const s2a_setting *setting; /* [n_settings]; their seeds are the job's own */
     int32_t n_settings;
-    int32_t n_seeds; /* runs of a method that draws; their mean counts */
-    int32_t predict; /* most tokens of an answer */
-    const s2e_watch *watch;
+    int32_t n_seeds; /* runs of a method that draws */
+    s2e_protocol protocol;
+    s2e_shard shard;
+    s2e_store *store;
+    bool keeps_choices; /* write down which tokens were kept */
+    s2e_watch watch;
 } s2e_job;
 
-/* result: [n_settings] out, all or nothing. */
-s2p_status s2e_evaluate(const s2e_job *job, s2e_result *result, s2p_error *error);
-void s2e_results_free(s2e_result *result, int32_t n);
+/* Answers this part of the job has when it is complete. */
+int64_t s2e_job_answers(const s2e_job *job);
+
+/* All that is missing. A sample whose picture cannot be read, or that the model refuses, is a row
+ * with a failure, and the job goes on; a model that refuses the very first is a mistake of the
+ * job's and ends it. S2P_EIO: the store cannot be written. S2P_ECANCELLED: as asked for. In either
+ * case what was reported as progress is in the store. */
+s2p_status s2e_evaluate(const s2e_job *job, s2p_error *error);
+
+/* The end of the samples that share the first picture of sample `first`. */
+int32_t s2e_group_end(const s2e_set *set, int32_t first);
 
 #endif /* S2_EVAL_EVALUATE_H */

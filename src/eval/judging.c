@@ -1,6 +1,7 @@
 /* judging.c - verdicts in order, figures with their names. */
 #include "eval/judging.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,7 +75,26 @@ const s2e_figure *s2e_headline(const s2e_figures *figures)
     return NULL;
 }
 
-static bool is_in(const s2e_sample *sample, const char *category)
+s2p_status s2e_figures_of(const s2e_set *set, const s2e_verdict *verdict,
+                          bool (*belongs)(const s2e_sample *sample, const void *user),
+                          const void *user, const s2e_figure *named, s2e_figures *out,
+                          s2p_error *error)
+{
+    double sum = 0.0;
+    s2e_figure figure = *named;
+    figure.n = 0;
+    figure.best = 100.0;
+    for (int32_t i = 0; i < set->n_samples; i++) {
+        if (!verdict[i].rule || (belongs && !belongs(&set->sample[i], user))) continue;
+        sum += (double)verdict[i].score;
+        figure.n++;
+    }
+    if (figure.n == 0 && !figure.headline) return S2P_OK;
+    figure.value = figure.n ? 100.0 * sum / figure.n : 0.0;
+    return s2e_figures_add(out, &figure, error);
+}
+
+static bool is_in(const s2e_sample *sample, const void *category)
 {
     for (int32_t c = 0; c < sample->n_categories; c++)
         if (sample->category[c] == category) return true;
@@ -84,22 +104,43 @@ static bool is_in(const s2e_sample *sample, const char *category)
 s2p_status s2e_figures_of_categories(const s2e_set *set, const s2e_verdict *verdict,
                                      const char *name, s2e_figures *out, s2p_error *error)
 {
-    for (int32_t c = -1; c < set->n_categories; c++) {
-        double sum = 0.0;
-        int32_t n = 0;
-        for (int32_t i = 0; i < set->n_samples; i++) {
-            if (!verdict[i].rule || (c >= 0 && !is_in(&set->sample[i], set->category[c]))) continue;
-            sum += (double)verdict[i].score;
-            n++;
-        }
-        if (c >= 0 && n == 0) continue;
-        const s2e_figure figure = { .name = name,
-                                    .section = c < 0 ? "" : set->category[c],
-                                    .value = n ? 100.0 * sum / n : 0.0,
-                                    .best = 100.0,
-                                    .n = n,
-                                    .headline = c < 0 };
-        TRY(s2e_figures_add(out, &figure, error));
+    const s2e_figure all = { .name = name, .headline = true };
+    TRY(s2e_figures_of(set, verdict, NULL, NULL, &all, out, error));
+    for (int32_t c = 0; c < set->n_categories; c++) {
+        const s2e_figure one = { .name = name, .section = set->category[c] };
+        TRY(s2e_figures_of(set, verdict, is_in, set->category[c], &one, out, error));
     }
     return S2P_OK;
+}
+
+typedef struct extra_value {
+    const char *key, *value;
+} extra_value;
+
+static bool has_value(const s2e_sample *sample, const void *user)
+{
+    const extra_value *wanted = user;
+    const char *value = s2_json_string(sample->extra, wanted->key);
+    return value && strcmp(value, wanted->value) == 0;
+}
+
+s2p_status s2e_figures_by_extra(const s2e_set *set, const s2e_verdict *verdict, const char *key,
+                                s2e_figures *out, s2p_error *error)
+{
+    s2_names values = { .n = 0 };
+    s2p_status st = S2P_OK;
+    for (int32_t i = 0; i < set->n_samples && st == S2P_OK; i++) {
+        const char *value = s2_json_string(set->sample[i].extra, key);
+        if (value && s2_names_add(&values, value, NULL) < 0)
+            st = s2_fail_memory(error, 64, "the figures");
+    }
+    for (int32_t i = 0; i < values.n && st == S2P_OK; i++) {
+        char section[256];
+        (void)snprintf(section, sizeof section, "%.60s: %.180s", key, values.name[i]);
+        const s2e_figure one = { .name = "accuracy", .section = section };
+        st = s2e_figures_of(set, verdict, has_value, &(extra_value){ key, values.name[i] }, &one,
+                            out, error);
+    }
+    s2_names_free(&values);
+    return st;
 }

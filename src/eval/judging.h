@@ -22,4 +22,14 @@ const s2e_figure *s2e_headline(const s2e_figures *figures); /* NULL: none */
 s2p_status s2e_figures_of_categories(const s2e_set *set, const s2e_verdict *verdict,
                                      const char *name, s2e_figures *out, s2p_error *error);
 
+/* The same of every value the text `key` of the samples' extra has; section "key: value". */
+s2p_status s2e_figures_by_extra(const s2e_set *set, const s2e_verdict *verdict, const char *key,
+                                s2e_figures *out, s2p_error *error);
+
+/* Mean score in percent of those `belongs` chooses; nothing is added when there are none. */
+s2p_status s2e_figures_of(const s2e_set *set, const s2e_verdict *verdict,
+                          bool (*belongs)(const s2e_sample *sample, const void *user),
+                          const void *user, const s2e_figure *named, s2e_figures *out,
+                          s2p_error *error);
+
 #endif /* S2_EVAL_JUDGING_H */

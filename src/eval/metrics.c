@@ -7,6 +7,7 @@
 #include "eval/metrics.h"
 
 #include "base/random.h"
+#include "base/statistics.h"
 
 #include <stdlib.h>
 
@@ -88,6 +89,23 @@ s2p_status s2e_bootstrap(const s2e_set *set, const float *score, const float *ot
     free(sum);
     free(drawn);
     free(asked);
+    return S2P_OK;
+}
+
+s2p_status s2e_interval_of(const s2e_set *set, const float *score, s2e_interval *out)
+{
+    double right = 0.0;
+    bool is_plain = set->n_samples > 0;
+    for (int32_t i = 0; i < set->n_samples; i++) {
+        const int32_t picture = s2e_first_picture(&set->sample[i]);
+        right += (double)score[i];
+        is_plain = is_plain && (score[i] == 0.0f || score[i] == 1.0f) &&
+                   (i == 0 || picture < 0 || picture != s2e_first_picture(&set->sample[i - 1]));
+    }
+    if (!is_plain) return s2e_bootstrap(set, score, NULL, out);
+    const s2_interval wilson = s2_wilson(right, set->n_samples, 0.95);
+    *out =
+        (s2e_interval){ 100.0 * right / set->n_samples, 100.0 * wilson.low, 100.0 * wilson.high };
     return S2P_OK;
 }
 

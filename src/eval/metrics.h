@@ -26,6 +26,10 @@ s2e_accuracy s2e_accuracy_of(const s2e_set *set, const float *score);
 s2p_status s2e_bootstrap(const s2e_set *set, const float *score, const float *other,
                          s2e_interval *out);
 
+/* The mean score and its 95 % interval: Wilson's when every picture has one question and every score
+ * is 0 or 1, else the bootstrap's. S2P_ENOMEM only. */
+s2p_status s2e_interval_of(const s2e_set *set, const float *score, s2e_interval *out);
+
 /* Accuracy on the questions about the pictures of each third by heterogeneity, low first; negative
  * where there is none. false when the set does not state it for every picture. */
 bool s2e_thirds(const s2e_set *set, const float *score, double out[3]);

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/path.h"
+#include "eval/readers/place.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,6 +155,24 @@ s2p_status s2e_set_add(s2e_set *set, const s2e_sample *draft, json_t *extra, s2p
     return S2P_OK;
 }
 
+/* What the samples point at lies in the pool, and is ours to change. */
+static int32_t *pictures_of(s2e_set *set, int32_t sample)
+{
+    return (int32_t *)(uintptr_t)set->sample[sample].picture;
+}
+
+void s2e_set_give_picture(s2e_set *set, int32_t sample, int32_t picture)
+{
+    pictures_of(set, sample)[0] = picture;
+}
+
+void s2e_set_drop(s2e_set *set, int32_t sample)
+{
+    set->n_samples--;
+    memmove(&set->sample[sample], &set->sample[sample + 1],
+            (size_t)(set->n_samples - sample) * sizeof *set->sample);
+}
+
 void s2e_set_note(s2e_set *set, const char *file, int64_t row, const char *sentence)
 {
     if (!set->problem) set->problem = calloc(S2E_MAX_PROBLEMS, sizeof *set->problem);
@@ -194,7 +213,7 @@ static void number_pictures(s2e_set *set, s2e_picture *sorted, int32_t *number)
         sorted[number[p]] = set->picture[p];
     }
     for (int32_t i = 0; i < set->n_samples; i++) {
-        int32_t *picture = (int32_t *)(uintptr_t)set->sample[i].picture; /* the pool's, ours */
+        int32_t *picture = pictures_of(set, i);
         for (int32_t k = 0; k < set->sample[i].n_pictures; k++) picture[k] = number[picture[k]];
     }
     for (int32_t i = 0; i < set->pictures_seen.n; i++)
@@ -267,7 +286,7 @@ s2p_status s2e_set_picture_bytes(const s2e_set *set, int32_t picture, s2_buffer 
                                  s2p_error *error)
 {
     const char *file = set->picture[picture].file;
-    if (!file) return s2_fail(error, S2P_EINVAL, "picture %d has no file", picture);
+    if (!file) return s2e_place_load(set->picture[picture].place, out, error);
     if (file[0] == '/') return s2_file_read(file, out, error);
     char *path = s2_path_in(set->folder, file);
     if (!path) return no_memory(error);

@@ -46,6 +46,12 @@ int32_t s2e_set_category(s2e_set *set, const char *name);
  * An id that is there already is S2P_EFORMAT. */
 s2p_status s2e_set_add(s2e_set *set, const s2e_sample *draft, json_t *extra, s2p_error *error);
 
+/* Set the one picture of a sample, before the set is finished. */
+void s2e_set_give_picture(s2e_set *set, int32_t sample, int32_t picture);
+
+/* Take a sample out again; those behind it move up. Its id stays taken. */
+void s2e_set_drop(s2e_set *set, int32_t sample);
+
 /* Note an item that could not be used, and go on. */
 void s2e_set_note(s2e_set *set, const char *file, int64_t row, const char *sentence);
 

@@ -4,8 +4,25 @@
 #include <string.h>
 
 extern const s2e_task task_synth;
+extern const s2e_task task_mmmu;
+extern const s2e_task task_gqa;
+extern const s2e_task task_scienceqa;
+extern const s2e_task task_textvqa;
+extern const s2e_task task_vizwiz;
+extern const s2e_task task_pope;
+extern const s2e_task task_mme;
+extern const s2e_task task_mmbench;
+extern const s2e_task task_mmbench_cn;
+extern const s2e_task task_mmvet;
+extern const s2e_task task_ocrbench;
+extern const s2e_task task_vqav2;
+extern const s2e_task task_manifest;
 
-static const s2e_task *const table[] = { &task_synth };
+static const s2e_task *const table[] = {
+    &task_synth,  &task_mmmu,     &task_gqa,   &task_scienceqa, &task_textvqa,
+    &task_vizwiz, &task_pope,     &task_mme,   &task_mmbench,   &task_mmbench_cn,
+    &task_mmvet,  &task_ocrbench, &task_vqav2, &task_manifest,
+};
 
 const s2e_task *s2e_task_at(size_t index)
 {

@@ -103,7 +103,7 @@ def check_lists():
                                  ("--methods", "full,full", "names 'full' twice"), ("--methods", "full,", "empty name"),
                                  ("--budgets", "64,64", "names 64 twice"), ("--budgets", "64,,", "'' is neither"),
                                  ("--set", "zone=3", "no method asked for has parameters"), ("--set", "zone", "NAME=VALUE"),
-                                 ("--tasks", "pope", "unknown task 'pope'")):
+                                 ("--tasks", "popo", "unknown task 'popo'")):
         code, out, err = run("eval", "-q", option, value)
         assert code == 2 and out == "" and words in err, (option, value, err)
 
@@ -193,7 +193,7 @@ def check_eval():
         for a in answers:
             assert (a["answer"].strip() == a["expected"]) == (a["score"] == 1), a
     for arguments, code, sentence in (
-            (("--tasks", "pope"), 2, "error: --tasks: unknown task 'pope'"),
+            (("--tasks", "popo"), 2, "error: --tasks: unknown task 'popo'"),
             (("--methods", "nothing"), 2, "error: --methods: unknown method 'nothing'"),
             (("--budgets", "64,x"), 2, "error: --budgets 'x' is neither a number of tokens"),
             (("--data-dir", "/nowhere"), 3, "error: "),

@@ -5,7 +5,9 @@
 
 #include "base/file.h"
 #include "base/random.h"
-#include "eval/eval_report.h"
+#include "eval/evaluate.h"
+#include "eval/report/category_table.h"
+#include "eval/run/fingerprint.h"
 #include "eval/judging.h"
 #include "image/image.h"
 
@@ -94,7 +96,7 @@ static void test_refuse(void **state)
     s2e_set set;
     assert_int_equal(read_text(text, &set, NULL), S2P_ELIMIT);
     assert_int_equal(s2e_task_find("synth")->read("/nowhere", &set, NULL), S2P_EIO);
-    assert_null(s2e_task_find("pope"));
+    assert_null(s2e_task_find("popo"));
 }
 
 static void test_score(void **state)
@@ -199,13 +201,20 @@ static void test_report(void **state)
     s2e_set set;
     assert_int_equal(read_text(small_set, &set, NULL), S2P_OK);
     float full[] = { 1, 1, 1, 1, 1 }, ours[] = { 1, 0, 1, 1, 1 }, other[] = { 0, 0, 0.5f, 0, 1 };
-    const s2e_result result[] = {
-        { .setting = FULL, .n_seeds = 1, .score = full, .image_tokens = 576 },
-        { .setting = RANDOM_64, .n_seeds = 2, .score = other, .image_tokens = 64 },
-        { .setting = S2PRUNE_64, .n_seeds = 1, .score = ours, .image_tokens = 64 },
+    s2e_result result[] = {
+        { .column = { "full", "-", 1 }, .score = { full }, .image_tokens = 576 },
+        { .column = { "random", "64", 2 },
+          .budget = { .count = 64 },
+          .score = { other },
+          .image_tokens = 64 },
+        { .column = { "s2prune", "64", 1 },
+          .budget = { .count = 64 },
+          .score = { ours },
+          .image_tokens = 64 },
     };
+    const s2e_task_results results = { s2e_task_find("synth"), &set, result, 3 };
     const s2e_report report = {
-        .task = "synth", .model = "m", .set = &set, .result = result, .n = 3, .reference = "s2prune"
+        .model = "m", .results = &results, .reference = "s2prune", .is_first = true
     };
     static const struct {
         s2e_format format;
@@ -239,18 +248,14 @@ static void test_report_of_shares(void **state)
     s2e_set set;
     assert_int_equal(read_text(small_set, &set, NULL), S2P_OK);
     float ours[] = { 1, 0, 1, 1, 1 }, other[] = { 0, 0, 0.5f, 0, 1 };
-    const s2a_setting share = { .method = "s2prune",
-                                .budget = { .percent = 12.5 },
-                                .published = true };
-    s2a_setting rival = share;
-    rival.method = "dart";
     s2e_result result[] = {
-        { .setting = share, .score = ours, .image_tokens = 72 },
-        { .setting = rival, .score = other, .image_tokens = 72 },
-        { .setting = { .method = "fastv", .budget = { .count = 72 } }, .score = other },
+        { .column = { "s2prune", "12.5%", 1 }, .budget = { .percent = 12.5 }, .score = { ours } },
+        { .column = { "dart", "12.5%", 1 }, .budget = { .percent = 12.5 }, .score = { other } },
+        { .column = { "fastv", "72", 1 }, .budget = { .count = 72 }, .score = { other } },
     };
+    const s2e_task_results results = { s2e_task_find("synth"), &set, result, 3 };
     const s2e_report report = {
-        .task = "synth", .model = "m", .set = &set, .result = result, .n = 3, .reference = "s2prune"
+        .model = "m", .results = &results, .is_published = true, .reference = "s2prune"
     };
     s2_buffer text, out;
     s2_buffer_init(&text, 1 << 20);
@@ -346,6 +351,7 @@ static s2v_session *session_of(s2v_engine *engine)
     s2v_session_options options;
     s2v_session_options_init(&options);
     options.keep_picture = S2V_KEEP_ROWS;
+    options.keep_prefix = 1;
     s2v_session *session;
     assert_int_equal(s2v_session_create(&session, engine, &options, NULL), S2P_OK);
     return session;
@@ -353,18 +359,36 @@ static s2v_session *session_of(s2v_engine *engine)
 
 static const s2v_image_options whole = { .framing = S2V_FRAMING_BASE };
 
+/* A store in memory that says what it is about. */
+static s2e_store *store_of(const char *methods, int32_t n_samples)
+{
+    char task[64];
+    (void)snprintf(task, sizeof task, "{\"samples\":%d}", n_samples);
+    s2e_store *store;
+    json_t *values = json_pack("{s:s, s:s, s:s}", "is.methods", methods, "is.tasks", "synth",
+                               "is.task.synth", task);
+    assert_int_equal(s2e_store_open(NULL, S2E_STORE_WRITE, &store, NULL), S2P_OK);
+    assert_int_equal(s2e_fingerprint_agree(store, values, "memory", NULL), S2P_OK);
+    json_decref(values);
+    return store;
+}
+
 typedef struct heard {
-    int n;
-    s2p_status reply;
+    int64_t done, stop_at; /* safe answers; cancel with so many, 0: never */
 } heard;
 
-static s2p_status hear(const s2e_answer *answer, void *user)
+static void hear(const s2e_progress *p, void *user)
 {
     heard *h = user;
-    assert_true(answer->seed >= 0 && answer->seed < (s2a_draws(answer->setting) ? 2 : 1));
-    assert_true(answer->score == 0.0f || answer->text[0]);
-    h->n++;
-    return h->reply;
+    assert_true(p->done > h->done && p->todo > 0 && p->n_failures == 0);
+    assert_true(p->right >= 0.0 && p->right <= p->n_right);
+    h->done = p->done;
+}
+
+static bool stop(void *user)
+{
+    const heard *h = user;
+    return h->stop_at > 0 && h->done >= h->stop_at;
 }
 
 static void test_evaluate(void **state)
@@ -377,38 +401,71 @@ static void test_evaluate(void **state)
     s2e_set set;
     assert_int_equal(task->read(data, &set, NULL), S2P_OK);
     assert_true(set.n_pictures >= 200 && set.n_samples >= 1600 && set.n_categories == 8);
-    s2e_set_limit(&set, 26);
+    s2e_set_limit(&set, 17);
     s2a_setting setting[] = { FULL, RANDOM_64, S2PRUNE_64 };
     for (int i = 0; i < 3; i++) s2a_setting_use(&setting[i], setting[i].method);
-    s2e_result result[3], again[3];
-    heard h = { 0, S2P_OK };
-    const s2e_watch watch = { hear, NULL, &h };
+    const s2e_asking asking = { task, &set, 8 };
+    heard h = { 0, 0 };
     s2e_job job = { .session = session_of(engine),
                     .image_options = &whole,
-                    .task = task,
-                    .set = &set,
+                    .task = &asking,
+                    .n_tasks = 1,
                     .setting = setting,
                     .n_settings = 3,
                     .n_seeds = 2,
-                    .predict = 8,
-                    .watch = &watch };
-    assert_int_equal(s2e_evaluate(&job, result, NULL), S2P_OK);
-    assert_int_equal(h.n, 26 * 4);
+                    .shard = { 0, 1, NULL },
+                    .store = store_of("full/-,random/64*2,s2prune/64", 17),
+                    .keeps_choices = true,
+                    .watch = { hear, stop, &h } };
+    assert_int_equal(s2e_job_answers(&job), 17 * 4);
+    assert_int_equal(s2e_evaluate(&job, NULL), S2P_OK);
+    assert_int_equal(h.done, 17 * 4);
+    const s2e_set *sets[] = { &set };
+    s2e_results results, again;
+    assert_int_equal(s2e_results_load(job.store, sets, &results, NULL), S2P_OK);
+    const s2e_result *result = results.task[0].result;
     assert_true(result[0].image_tokens > 575.9 && fabs(result[2].image_tokens - 64.0) < 1e-6);
-    assert_true(s2e_accuracy_of(&set, result[0].score).all > 80.0);
-    assert_true(s2e_accuracy_of(&set, result[2].score).all >
-                s2e_accuracy_of(&set, result[1].score).all);
-    job.watch = NULL;
-    assert_int_equal(s2e_evaluate(&job, again, NULL), S2P_OK);
+    assert_true(s2e_accuracy_of(&set, result[0].score[S2E_PAPER]).all > 80.0);
+    assert_true(s2e_accuracy_of(&set, result[2].score[S2E_PAPER]).all >
+                s2e_accuracy_of(&set, result[1].score[S2E_PAPER]).all);
+    double best;
+    assert_true(fabs(s2e_result_headline(&result[2], S2E_PAPER, &best) -
+                     s2e_accuracy_of(&set, result[2].score[S2E_PAPER]).all) < 1e-4);
+
+    /* Stopped, gone on, in two parts, with prefixes computed anew: the same answers. */
+    s2e_store *first = job.store;
+    s2v_session *keeping = job.session;
+    s2v_session_options plain;
+    s2v_session_options_init(&plain);
+    plain.keep_picture = S2V_KEEP_ROWS;
+    assert_int_equal(s2v_session_create(&job.session, engine, &plain, NULL), S2P_OK);
+    job.store = store_of("full/-,random/64*2,s2prune/64", 17);
+    job.keeps_choices = false;
+    h = (heard){ 0, 3 };
+    assert_int_equal(s2e_evaluate(&job, NULL), S2P_ECANCELLED);
+    assert_true(h.done >= 3 && h.done < 17 * 4);
+    assert_int_equal(s2e_results_load(job.store, sets, &again, NULL), S2P_EFORMAT); /* not whole */
+    int64_t n = 0;
+    assert_int_equal(s2e_store_count(job.store, NULL, false, &n, NULL), S2P_OK);
+    assert_int_equal(n, h.done);
+    int64_t of_parts = 0;
+    for (int32_t i = 0; i < 2; i++) {
+        h = (heard){ 0, 0 };
+        job.shard = (s2e_shard){ i, 2, NULL };
+        of_parts += s2e_job_answers(&job);
+        assert_int_equal(s2e_evaluate(&job, NULL), S2P_OK);
+    }
+    assert_int_equal(of_parts, 17 * 4);
+    assert_int_equal(s2e_results_load(job.store, sets, &again, NULL), S2P_OK);
     for (int i = 0; i < 3; i++)
-        assert_memory_equal(result[i].score, again[i].score, 26 * sizeof(float));
-    s2e_results_free(again, 3);
-    s2e_results_free(result, 3);
-    h.reply = S2P_ECANCELLED; /* whoever keeps the answers may stop it */
-    job.watch = &watch;
-    assert_int_equal(s2e_evaluate(&job, result, NULL), S2P_ECANCELLED);
-    assert_null(result[0].score);
+        assert_memory_equal(result[i].score[0], again.task[0].result[i].score[0],
+                            17 * sizeof(float));
+    s2e_results_free(&again);
+    s2e_results_free(&results);
+    s2e_store_close(first);
+    s2e_store_close(job.store);
     s2v_session_free(job.session);
+    s2v_session_free(keeping);
     s2e_set_free(&set);
     s2v_engine_close(engine);
 }
@@ -424,27 +481,86 @@ static void test_shares_and_modes(void **state)
     s2e_set set;
     assert_int_equal(task->read(data, &set, NULL), S2P_OK);
     s2e_set_limit(&set, 2);
-    s2a_setting setting[] = {
-        { .budget = { .percent = 12.5 } },
-        { .budget = { .percent = 12.5 }, .published = true },
-        { .budget = { .count = 64 }, .published = true },
+    static const struct {
+        s2a_setting setting;
+        const char *column;
+        double kept;
+    } cases[] = {
+        { { .budget = { .percent = 12.5 } }, "dart/12.5%", 72.0 },
+        { { .budget = { .percent = 12.5 }, .published = true }, "dart/12.5%", 76.0 },
+        { { .budget = { .count = 64 }, .published = true }, "dart/64", 68.0 },
     };
-    for (int i = 0; i < 3; i++) s2a_setting_use(&setting[i], "dart");
-    static const double kept[] = { 72.0, 76.0, 68.0 };
-    s2e_result result[3];
-    const s2e_job job = { .session = session_of(engine),
-                          .image_options = &whole,
-                          .task = task,
-                          .set = &set,
-                          .setting = setting,
-                          .n_settings = 3,
-                          .n_seeds = 1,
-                          .predict = 2 };
-    assert_int_equal(s2e_evaluate(&job, result, NULL), S2P_OK);
-    for (int i = 0; i < 3; i++)
-        CHECK_CASE(fabs(result[i].image_tokens - kept[i]) < 1e-6, "%d: %g", i,
-                   result[i].image_tokens);
-    s2e_results_free(result, 3);
+    const s2e_asking asking = { task, &set, 2 };
+    const s2e_set *sets[] = { &set };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        s2a_setting setting = cases[i].setting;
+        s2a_setting_use(&setting, "dart");
+        const s2e_job job = { .session = session_of(engine),
+                              .image_options = &whole,
+                              .task = &asking,
+                              .n_tasks = 1,
+                              .setting = &setting,
+                              .n_settings = 1,
+                              .n_seeds = 1,
+                              .shard = { 0, 1, NULL },
+                              .store = store_of(cases[i].column, 2) };
+        s2e_results results;
+        assert_int_equal(s2e_evaluate(&job, NULL), S2P_OK);
+        assert_int_equal(s2e_results_load(job.store, sets, &results, NULL), S2P_OK);
+        CHECK_CASE(fabs(results.task[0].result[0].image_tokens - cases[i].kept) < 1e-6, "%zu: %g",
+                   i, results.task[0].result[0].image_tokens);
+        s2e_results_free(&results);
+        s2e_store_close(job.store);
+        s2v_session_free(job.session);
+    }
+    s2e_set_free(&set);
+    s2v_engine_close(engine);
+}
+
+/* A picture that cannot be read costs its own samples; a model that refuses the first ends it. */
+static void test_failures(void **state)
+{
+    (void)state;
+    static const char text[] = "[" PICTURE("1", Q("color", "red")) "]";
+    s2v_engine *engine = open_bundled();
+    s2e_set set;
+    assert_int_equal(read_text(text, &set, NULL), S2P_OK); /* its picture is not there */
+    s2a_setting setting = S2PRUNE_64;
+    s2a_setting_use(&setting, setting.method);
+    const s2e_asking asking = { s2e_task_find("synth"), &set, 2 };
+    const s2e_set *sets[] = { &set };
+    s2e_job job = { .session = session_of(engine),
+                    .image_options = &whole,
+                    .task = &asking,
+                    .n_tasks = 1,
+                    .setting = &setting,
+                    .n_settings = 1,
+                    .n_seeds = 1,
+                    .shard = { 0, 1, NULL },
+                    .store = store_of("s2prune/64", 1) };
+    s2e_results results;
+    int64_t n = 0;
+    assert_int_equal(s2e_evaluate(&job, NULL), S2P_OK);
+    assert_int_equal(s2e_store_count(job.store, "synth", true, &n, NULL), S2P_OK);
+    assert_int_equal(n, 1);
+    assert_int_equal(s2e_results_load(job.store, sets, &results, NULL), S2P_OK);
+    double best;
+    assert_true(s2e_result_headline(&results.task[0].result[0], S2E_PAPER, &best) == 0.0);
+    assert_int_equal(results.task[0].result[0].n_failures, 1);
+    s2e_results_free(&results);
+    s2e_store_close(job.store);
+    s2e_set_free(&set);
+
+    char data[1024];
+    (void)snprintf(data, sizeof data, "%s/data/synth", source);
+    assert_int_equal(s2e_task_find("synth")->read(data, &set, NULL), S2P_OK);
+    s2e_set_limit(&set, 1);
+    setting.choice.side = 9; /* 81 regions for 64 tokens */
+    job.store = store_of("s2prune/64", 1);
+    assert_int_equal(s2e_evaluate(&job, NULL), S2P_EBUDGET);
+    assert_int_equal(s2e_store_count(job.store, NULL, false, &n, NULL), S2P_OK);
+    assert_int_equal(n, 0);
+    s2e_store_close(job.store);
     s2v_session_free(job.session);
     s2e_set_free(&set);
     s2v_engine_close(engine);
@@ -466,6 +582,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_evaluate),
         cmocka_unit_test(test_report_of_shares),
         cmocka_unit_test(test_shares_and_modes),
+        cmocka_unit_test(test_failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,6 +52,7 @@ static s2e_record record_of(const char *sample, const char *method, int32_t seed
                          .sequence_pruned = 88,
                          .generated = 2,
                          .cached = 70,
+                         .grids = "[[24,24]]",
                          .kept = "[[1,2]]",
                          .regions = "[{\"side\":1}]",
                          .image_ms = 0.5,
@@ -72,6 +73,7 @@ static s2p_status check_record(const s2e_record *r, void *user, s2p_error *error
     if (strcmp(r->sample, "a") != 0) return S2P_OK;
     assert_string_equal(r->text, is.text);
     assert_null(r->failure);
+    assert_string_equal(r->grids, is.grids);
     assert_string_equal(r->kept, is.kept);
     assert_string_equal(r->regions, is.regions);
     assert_string_equal(r->budget, is.budget);
@@ -121,11 +123,10 @@ static void test_store(void **state)
     assert_int_equal(n, 1);
     assert_int_equal(s2e_store_add(second, &c, &error), S2P_EIO); /* a reader stays one */
     int n_seen = 0;
-    assert_int_equal(s2e_store_walk(second, "synth", NULL, NULL, check_record, &n_seen, &error),
-                     S2P_OK);
+    const s2e_record all = { .task = "synth", .seed = -1 };
+    assert_int_equal(s2e_store_walk(second, &all, check_record, &n_seen, &error), S2P_OK);
     assert_int_equal(n_seen, 2);
-    assert_int_equal(s2e_store_walk(second, "synth", "random", "64", check_record, &n_seen, &error),
-                     S2P_OK);
+    assert_int_equal(s2e_store_walk(second, &b, check_record, &n_seen, &error), S2P_OK);
     assert_int_equal(n_seen, 3);
     s2e_store_close(second);
     s2e_store_close(store); /* "c" was never promised */

@@ -7,6 +7,7 @@
 #include "verify/golden.h"
 
 #include "base/file.h"
+#include "verify/bench/verify_bench.h"
 #include "verify/golden_text.h"
 #include "verify/verify_ablation.h"
 #include "verify/verify_algo.h"
@@ -52,6 +53,7 @@ static const s2_golden_kind kinds[] = {
     { "cases", "euti", s2_check_euti },
     { "cases", "sparsevlm", s2_check_sparsevlm },
     { "cases", "prumerge", s2_check_prumerge },
+    { "cases", "bench", s2_check_bench },
 };
 
 static const s2_golden_kind *find_kind(const char *family, const char *name)
@@ -118,6 +120,8 @@ static s2p_status from_json(json_t *root, const char *path, s2_golden *out, s2p_
     } else if (json_object_get(root, "hash32") && json_object_get(root, "crc")) {
         out->kind = find_kind("algo", "prng_check");
         cases = json_pack("[O]", root);
+    } else if ((cases = s2_bench_cases(root))) {
+        out->kind = find_kind("bench", "cases");
     } else if (json_is_object(root)) {
         out->kind = find_kind("algo", s2_json_string(root, "stage"));
         cases = json_incref(json_object_get(root, "cases"));

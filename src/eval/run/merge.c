@@ -126,7 +126,7 @@ static s2p_status copy_part(merging *m, const s2e_run_file *file, s2p_error *err
         st = s2_fail(error, S2P_EFORMAT,
                      "'%.120s' has %lld of %.20s answers; run part %d/%d to its end", file->path,
                      (long long)n, expected, file->index, file->n);
-    if (st == S2P_OK) st = s2e_store_walk(part, NULL, NULL, NULL, copy_record, m, error);
+    if (st == S2P_OK) st = s2e_store_walk(part, &(s2e_record){ .seed = -1 }, copy_record, m, error);
     json_decref(values);
     s2e_store_close(part);
     return st;

@@ -36,14 +36,16 @@ s2p_status s2e_run_file_of(const char *folder, s2e_shard shard, s2e_run_file *ou
 /* Whether a file name is one of ours, and of which part. */
 static bool is_store(const char *name, s2e_shard *out)
 {
-    char again[64];
-    int index, n;
+    char again[80];
     *out = (s2e_shard){ 0, 1, NULL };
     if (strcmp(name, WHOLE) == 0) return true;
-    if (sscanf(name, "shard-%5d-of-%5d.sqlite", &index, &n) != 2) return false;
-    (void)snprintf(again, sizeof again, "shard-%d-of-%d.sqlite", index, n);
-    if (strcmp(name, again) != 0 || n < 2 || index < 0 || index >= n) return false;
-    *out = (s2e_shard){ index, n, NULL };
+    const char *of = strstr(name, "-of-");
+    if (strncmp(name, "shard-", 6) != 0 || !of) return false;
+    const long index = strtol(name + 6, NULL, 10), n = strtol(of + 4, NULL, 10);
+    (void)snprintf(again, sizeof again, "shard-%ld-of-%ld.sqlite", index, n);
+    if (strcmp(name, again) != 0 || n < 2 || n > S2E_MAX_SHARDS || index < 0 || index >= n)
+        return false;
+    *out = (s2e_shard){ (int32_t)index, (int32_t)n, NULL };
     return true;
 }
 

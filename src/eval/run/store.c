@@ -27,7 +27,7 @@ static const char *const table_sql[] = {
     "budget TEXT NOT NULL, seed INTEGER NOT NULL, text TEXT NOT NULL, failure TEXT, "
     "tokens_before INTEGER NOT NULL, tokens_after INTEGER NOT NULL, "
     "sequence_full INTEGER NOT NULL, sequence_pruned INTEGER NOT NULL, "
-    "generated INTEGER NOT NULL, cached INTEGER NOT NULL, kept TEXT, regions TEXT, "
+    "generated INTEGER NOT NULL, cached INTEGER NOT NULL, grids TEXT, kept TEXT, regions TEXT, "
     "image_ms REAL NOT NULL, vision_ms REAL NOT NULL, prompt_ms REAL NOT NULL, "
     "generate_ms REAL NOT NULL, kv_bytes INTEGER NOT NULL, "
     "PRIMARY KEY(task, method, budget, seed, sample)) STRICT, WITHOUT ROWID",
@@ -35,9 +35,9 @@ static const char *const table_sql[] = {
 };
 #define N_TABLES (sizeof table_sql / sizeof *table_sql)
 
-#define COLUMNS                                                                        \
-    "task, sample, method, budget, seed, text, failure, tokens_before, tokens_after, " \
-    "sequence_full, sequence_pruned, generated, cached, kept, regions, image_ms, "     \
+#define COLUMNS                                                                           \
+    "task, sample, method, budget, seed, text, failure, tokens_before, tokens_after, "    \
+    "sequence_full, sequence_pruned, generated, cached, grids, kept, regions, image_ms, " \
     "vision_ms, prompt_ms, generate_ms, kv_bytes"
 
 enum statement { ADD, HAS, SET, N_STATEMENTS };
@@ -159,7 +159,7 @@ static s2p_status make_tables(s2e_store *store, s2p_error *error)
 static s2p_status prepare(s2e_store *store, s2p_error *error)
 {
     static const char *const sql[N_STATEMENTS] = {
-        [ADD] = "INSERT INTO answer(" COLUMNS ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        [ADD] = "INSERT INTO answer(" COLUMNS ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         [HAS] = "SELECT 1 FROM answer WHERE task=? AND sample=? AND method=? AND budget=? AND "
                 "seed=?",
         [SET] = "INSERT INTO run(key, value) VALUES(?,?) ON CONFLICT(key) DO UPDATE SET "
@@ -310,6 +310,7 @@ s2p_status s2e_store_add(s2e_store *store, const s2e_record *r, s2p_error *error
                               r->sequence_pruned, r->generated,    r->cached };
     for (size_t i = 0; i < sizeof count / sizeof *count; i++)
         (void)sqlite3_bind_int(s, at++, count[i]);
+    bind_text(s, at++, r->grids);
     bind_text(s, at++, r->kept);
     bind_text(s, at++, r->regions);
     const double ms[] = { r->image_ms, r->vision_ms, r->prompt_ms, r->generate_ms };
@@ -374,46 +375,49 @@ static int32_t column_int(sqlite3_stmt *s, int at)
 
 static s2e_record record_of(sqlite3_stmt *s)
 {
-    const char *text[7];
-    static const int text_at[7] = { 0, 1, 2, 3, 5, 6, 13 };
-    for (int i = 0; i < 7; i++) text[i] = (const char *)sqlite3_column_text(s, text_at[i]);
+    const char *text[21] = { NULL };
+    static const int text_at[] = { 0, 1, 2, 3, 5, 6, 13, 14, 15 };
+    for (size_t i = 0; i < sizeof text_at / sizeof *text_at; i++)
+        text[text_at[i]] = (const char *)sqlite3_column_text(s, text_at[i]);
     return (s2e_record){
         .task = text[0],
         .sample = text[1],
         .method = text[2],
         .budget = text[3],
         .seed = column_int(s, 4),
-        .text = text[4],
-        .failure = text[5],
+        .text = text[5],
+        .failure = text[6],
         .tokens_before = column_int(s, 7),
         .tokens_after = column_int(s, 8),
         .sequence_full = column_int(s, 9),
         .sequence_pruned = column_int(s, 10),
         .generated = column_int(s, 11),
         .cached = column_int(s, 12),
-        .kept = text[6],
-        .regions = (const char *)sqlite3_column_text(s, 14),
-        .image_ms = sqlite3_column_double(s, 15),
-        .vision_ms = sqlite3_column_double(s, 16),
-        .prompt_ms = sqlite3_column_double(s, 17),
-        .generate_ms = sqlite3_column_double(s, 18),
-        .kv_bytes = sqlite3_column_int64(s, 19),
+        .grids = text[13],
+        .kept = text[14],
+        .regions = text[15],
+        .image_ms = sqlite3_column_double(s, 16),
+        .vision_ms = sqlite3_column_double(s, 17),
+        .prompt_ms = sqlite3_column_double(s, 18),
+        .generate_ms = sqlite3_column_double(s, 19),
+        .kv_bytes = sqlite3_column_int64(s, 20),
     };
 }
 
-s2p_status s2e_store_walk(s2e_store *store, const char *task, const char *method,
-                          const char *budget, s2e_record_visit visit, void *user, s2p_error *error)
+s2p_status s2e_store_walk(s2e_store *store, const s2e_record *which, s2e_record_visit visit,
+                          void *user, s2p_error *error)
 {
     sqlite3_stmt *s = NULL;
     if (sqlite3_prepare_v2(store->db,
                            "SELECT " COLUMNS " FROM answer WHERE (?1 IS NULL OR task=?1) AND "
-                           "(?2 IS NULL OR method=?2) AND (?3 IS NULL OR budget=?3) "
-                           "ORDER BY task, method, budget, seed, sample",
+                           "(?2 IS NULL OR method=?2) AND (?3 IS NULL OR budget=?3) AND "
+                           "(?4 < 0 OR seed=?4) ORDER BY task, method, budget, seed, sample",
                            -1, &s, NULL) != SQLITE_OK)
         return fail(store, "read", error);
-    bind_text(s, 1, task);
-    bind_text(s, 2, method);
-    bind_text(s, 3, budget);
+    bind_text(s, 1, which->task);
+    bind_text(s, 2, which->method);
+    bind_text(s, 3, which->budget);
+    (void)sqlite3_bind_int(s, 4, which->seed);
     s2p_status st = S2P_OK;
     int code;
     while (st == S2P_OK && (code = sqlite3_step(s)) == SQLITE_ROW) {

@@ -14,9 +14,10 @@
  *       sequence_full, _pruned  tokens of the prompt before and after pruning
  *       generated               tokens of the answer, the end token included
  *       cached                  prompt tokens found computed already: they cost no time here
- *       kept                    JSON: for each grid of tokens the indices kept, ascending; NULL: all
- *       regions                 JSON: for each grid {"rows","cols","side","share","raw","score"};
- *                               share is the budget of each region; NULL: the method has no regions
+ *       grids                   JSON: [rows, cols] of each grid of tokens, picture by picture
+ *       kept                    JSON: for each grid the indices kept, ascending; NULL: all
+ *       regions                 JSON: for each grid {"side","share","raw","score"}; share is the
+ *                               budget of each region; NULL: the method has no regions
  *       image_ms, vision_ms, prompt_ms, generate_ms
  *       kv_bytes                of the visual tokens
  *
@@ -38,7 +39,7 @@ typedef struct s2e_record { /* a row of `answer`; strings borrowed */
     int32_t seed;
     const char *text, *failure;
     int32_t tokens_before, tokens_after, sequence_full, sequence_pruned, generated, cached;
-    const char *kept, *regions;
+    const char *grids, *kept, *regions;
     double image_ms, vision_ms, prompt_ms, generate_ms;
     int64_t kv_bytes;
 } s2e_record;
@@ -68,9 +69,9 @@ s2p_status s2e_store_has(s2e_store *store, const s2e_record *key, bool *out, s2p
 s2p_status s2e_store_count(s2e_store *store, const char *task, bool only_failures, int64_t *out,
                            s2p_error *error);
 
-/* Rows by task, method, budget, seed and sample. task, method, budget: NULL for all. */
+/* Rows by task, method, budget, seed and sample. NULL names and a seed below 0 in *which: all. */
 typedef s2p_status (*s2e_record_visit)(const s2e_record *record, void *user, s2p_error *error);
-s2p_status s2e_store_walk(s2e_store *store, const char *task, const char *method,
-                          const char *budget, s2e_record_visit visit, void *user, s2p_error *error);
+s2p_status s2e_store_walk(s2e_store *store, const s2e_record *which, s2e_record_visit visit,
+                          void *user, s2p_error *error);
 
 #endif /* S2_EVAL_RUN_STORE_H */

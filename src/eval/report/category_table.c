@@ -1,9 +1,9 @@
-/* eval_report.c - one walk over the results, four ways to write them.
+/* category_table.c - one walk over the results, four ways to write them.
  *
  * Text and Markdown are the same three tables and differ in how a cell ends. CSV is one row per
  * setting and category. JSON (schema s2prune.eval/1) has all of it.
  */
-#include "eval/eval_report.h"
+#include "eval/report/category_table.h"
 
 #include "base/markup.h"
 
@@ -17,24 +17,17 @@ const char *s2e_format_name(size_t index)
     return index < sizeof names / sizeof *names ? names[index] : NULL;
 }
 
-/* The method at the budget of `as`, however that was stated. */
-static const s2e_result *find(const s2e_report *r, const char *method, const s2a_setting *as)
+static const float *score_of(const s2e_report *r, const s2e_result *one)
 {
-    for (int32_t i = 0; i < r->n; i++) {
-        const s2a_setting *s = &r->result[i].setting;
-        if (s2a_budget_is_same(s->budget, as->budget) && strcmp(s->method, method) == 0)
-            return &r->result[i];
-    }
-    return NULL;
+    return one->score[r->protocol];
 }
-
-static bool is_published(const s2e_report *r) { return r->n > 0 && r->result[0].setting.published; }
 
 /* The setting this one is compared with; NULL when it is not. */
 static const s2e_result *rival_of(const s2e_report *r, const s2e_result *one)
 {
-    if (s2a_keeps_all(&one->setting) || strcmp(one->setting.method, r->reference) == 0) return NULL;
-    return find(r, r->reference, &one->setting);
+    if (s2a_budget_is_none(one->budget) || strcmp(one->column.method, r->reference) == 0)
+        return NULL;
+    return s2e_results_find(r->results, r->reference, one->column.budget);
 }
 
 /* --- text and Markdown ------------------------------------------------------- */
@@ -76,7 +69,7 @@ static void setting_cells(table *t, const s2e_result *r)
 {
     char tokens[32];
     (void)snprintf(tokens, sizeof tokens, "%.0f", r->image_tokens);
-    cell(t, 14, r->setting.method);
+    cell(t, 14, r->column.method);
     cell(t, 6, tokens);
 }
 
@@ -88,8 +81,8 @@ static int width_of(const char *name)
 
 static s2p_status write_accuracy(const s2e_report *r, table *t)
 {
-    const s2e_set *set = r->set;
-    const s2e_accuracy counts = s2e_accuracy_of(set, r->result[0].score);
+    const s2e_set *set = r->results->set;
+    const s2e_accuracy counts = s2e_accuracy_of(set, score_of(r, &r->results->result[0]));
     cell(t, 14, "method");
     cell(t, 6, "tokens");
     for (int32_t c = 0; c < set->n_categories; c++)
@@ -97,13 +90,14 @@ static s2p_status write_accuracy(const s2e_report *r, table *t)
     cell(t, 5, "mean");
     cell(t, 5, "all");
     cell(t, 12, "95 % of all");
-    cell(t, 10, "prefill ms");
+    if (r->has_times) cell(t, 10, "prefill ms");
     end_row(t, true);
-    for (int32_t i = 0; i < r->n; i++) {
-        const s2e_accuracy a = s2e_accuracy_of(set, r->result[i].score);
+    for (int32_t i = 0; i < r->results->n_results; i++) {
+        const s2e_accuracy a = s2e_accuracy_of(set, score_of(r, &r->results->result[i]));
         s2e_interval interval;
-        if (s2e_bootstrap(set, r->result[i].score, NULL, &interval) != S2P_OK) return S2P_ENOMEM;
-        setting_cells(t, &r->result[i]);
+        if (s2e_bootstrap(set, score_of(r, &r->results->result[i]), NULL, &interval) != S2P_OK)
+            return S2P_ENOMEM;
+        setting_cells(t, &r->results->result[i]);
         for (int32_t c = 0; c < set->n_categories; c++)
             if (a.n_category[c]) number_cell(t, width_of(set->category[c]), a.category[c]);
         number_cell(t, 5, a.mean);
@@ -111,7 +105,7 @@ static s2p_status write_accuracy(const s2e_report *r, table *t)
         char text[40];
         (void)snprintf(text, sizeof text, "%.1f-%.1f", interval.low, interval.high);
         cell(t, 12, text);
-        number_cell(t, 10, r->result[i].prompt_ms);
+        if (r->has_times) number_cell(t, 10, r->results->result[i].prompt_ms);
         end_row(t, false);
     }
     return S2P_OK;
@@ -120,8 +114,8 @@ static s2p_status write_accuracy(const s2e_report *r, table *t)
 static s2p_status write_gains(const s2e_report *r, table *t)
 {
     bool has_heading = false;
-    for (int32_t i = 0; i < r->n; i++) {
-        const s2e_result *other = &r->result[i], *rival = rival_of(r, other);
+    for (int32_t i = 0; i < r->results->n_results; i++) {
+        const s2e_result *other = &r->results->result[i], *rival = rival_of(r, other);
         if (!rival) continue;
         if (!has_heading) {
             s2_buffer_printf(t->out,
@@ -136,7 +130,8 @@ static s2p_status write_gains(const s2e_report *r, table *t)
             has_heading = true;
         }
         s2e_interval gain;
-        if (s2e_bootstrap(r->set, rival->score, other->score, &gain) != S2P_OK) return S2P_ENOMEM;
+        if (s2e_bootstrap(r->results->set, score_of(r, rival), score_of(r, other), &gain) != S2P_OK)
+            return S2P_ENOMEM;
         char text[40];
         setting_cells(t, other);
         (void)snprintf(text, sizeof text, "%+.1f", gain.value);
@@ -151,7 +146,7 @@ static s2p_status write_gains(const s2e_report *r, table *t)
 static void write_thirds(const s2e_report *r, table *t)
 {
     double third[3];
-    if (!s2e_thirds(r->set, r->result[0].score, third)) return;
+    if (!s2e_thirds(r->results->set, score_of(r, &r->results->result[0]), third)) return;
     s2_buffer_printf(t->out, "\nall questions, pictures in thirds of structural heterogeneity\n\n");
     cell(t, 14, "method");
     cell(t, 6, "tokens");
@@ -159,9 +154,9 @@ static void write_thirds(const s2e_report *r, table *t)
     cell(t, 6, "medium");
     cell(t, 6, "high");
     end_row(t, true);
-    for (int32_t i = 0; i < r->n; i++) {
-        (void)s2e_thirds(r->set, r->result[i].score, third);
-        setting_cells(t, &r->result[i]);
+    for (int32_t i = 0; i < r->results->n_results; i++) {
+        (void)s2e_thirds(r->results->set, score_of(r, &r->results->result[i]), third);
+        setting_cells(t, &r->results->result[i]);
         for (int k = 0; k < 3; k++) number_cell(t, 6, third[k]);
         end_row(t, false);
     }
@@ -170,9 +165,10 @@ static void write_thirds(const s2e_report *r, table *t)
 static s2p_status write_tables(const s2e_report *r, bool is_markdown, s2_buffer *out)
 {
     table t = { out, is_markdown, 0 };
-    s2_buffer_printf(out, "%s with %s: %d pictures, %d questions; percent right%s\n\n", r->task,
-                     r->model, r->set->n_pictures, r->set->n_samples,
-                     is_published(r) ? "; methods as published" : "");
+    if (!r->is_first) s2_buffer_printf(out, "\n");
+    s2_buffer_printf(out, "%s with %s: %d pictures, %d questions; percent right%s\n\n",
+                     r->results->task->name, r->model, r->results->set->n_pictures,
+                     r->results->set->n_samples, r->is_published ? "; methods as published" : "");
     s2p_status st = write_accuracy(r, &t);
     if (st == S2P_OK) st = write_gains(r, &t);
     if (st == S2P_OK) write_thirds(r, &t);
@@ -184,23 +180,24 @@ static s2p_status write_tables(const s2e_report *r, bool is_markdown, s2_buffer 
 static void csv_row(const s2e_report *r, const s2e_result *one, const char *category, int32_t n,
                     double value, s2_buffer *out)
 {
-    s2_buffer_printf(out, "%s,%s,%.0f,%d,", r->task, one->setting.method, one->image_tokens,
-                     one->n_seeds);
+    s2_buffer_printf(out, "%s,%s,%.0f,%d,", r->results->task->name, one->column.method,
+                     one->image_tokens, one->column.n_seeds);
     s2_csv_append(out, category);
     s2_buffer_printf(out, ",%d,%.4f\n", n, value);
 }
 
 static void write_csv(const s2e_report *r, s2_buffer *out)
 {
-    s2_buffer_printf(out, "task,method,tokens,seeds,category,questions,accuracy\n");
-    for (int32_t i = 0; i < r->n; i++) {
-        const s2e_result *one = &r->result[i];
-        const s2e_accuracy a = s2e_accuracy_of(r->set, one->score);
-        for (int32_t c = 0; c < r->set->n_categories; c++)
+    if (r->is_first)
+        s2_buffer_printf(out, "task,method,tokens,seeds,category,questions,accuracy\n");
+    for (int32_t i = 0; i < r->results->n_results; i++) {
+        const s2e_result *one = &r->results->result[i];
+        const s2e_accuracy a = s2e_accuracy_of(r->results->set, score_of(r, one));
+        for (int32_t c = 0; c < r->results->set->n_categories; c++)
             if (a.n_category[c])
-                csv_row(r, one, r->set->category[c], a.n_category[c], a.category[c], out);
-        csv_row(r, one, "mean", r->set->n_samples, a.mean, out);
-        csv_row(r, one, "all", r->set->n_samples, a.all, out);
+                csv_row(r, one, r->results->set->category[c], a.n_category[c], a.category[c], out);
+        csv_row(r, one, "mean", r->results->set->n_samples, a.mean, out);
+        csv_row(r, one, "all", r->results->set->n_samples, a.all, out);
     }
 }
 
@@ -213,30 +210,31 @@ static json_t *json_interval(const s2e_interval *i)
 
 static json_t *json_setting(const s2e_report *r, const s2e_result *one)
 {
-    const s2e_accuracy a = s2e_accuracy_of(r->set, one->score);
+    const s2e_accuracy a = s2e_accuracy_of(r->results->set, score_of(r, one));
     json_t *category = json_object();
-    for (int32_t c = 0; c < r->set->n_categories; c++)
+    for (int32_t c = 0; c < r->results->set->n_categories; c++)
         if (a.n_category[c])
             json_object_set_new(
-                category, r->set->category[c],
+                category, r->results->set->category[c],
                 json_pack("{s:i, s:f}", "questions", a.n_category[c], "accuracy", a.category[c]));
     s2e_interval all, gain;
     const s2e_result *rival = rival_of(r, one);
-    if (s2e_bootstrap(r->set, one->score, NULL, &all) != S2P_OK ||
-        (rival && s2e_bootstrap(r->set, rival->score, one->score, &gain) != S2P_OK)) {
+    if (s2e_bootstrap(r->results->set, score_of(r, one), NULL, &all) != S2P_OK ||
+        (rival &&
+         s2e_bootstrap(r->results->set, score_of(r, rival), score_of(r, one), &gain) != S2P_OK)) {
         json_decref(category);
         return NULL;
     }
-    json_t *out = json_pack(
-        "{s:s, s:i, s:f, s:i, s:o, s:f, s:o, s:f, s:f, s:f}", "method", one->setting.method,
-        "budget", one->setting.budget.count, "image_tokens", one->image_tokens, "seeds",
-        one->n_seeds, "category", category, "mean", a.mean, "all", json_interval(&all), "prompt_ms",
-        one->prompt_ms, "kv_visual_bytes", one->kv_bytes, "seconds", one->seconds);
+    json_t *out = json_pack("{s:s, s:i, s:f, s:i, s:o, s:f, s:o, s:f, s:f, s:f}", "method",
+                            one->column.method, "budget", one->budget.count, "image_tokens",
+                            one->image_tokens, "seeds", one->column.n_seeds, "category", category,
+                            "mean", a.mean, "all", json_interval(&all), "prompt_ms", one->prompt_ms,
+                            "kv_visual_bytes", one->kv_bytes, "seconds", one->seconds);
     if (out && rival) json_object_set_new(out, "reference_gain", json_interval(&gain));
-    if (out && one->setting.budget.percent > 0.0)
-        json_object_set_new(out, "budget_percent", json_real(one->setting.budget.percent));
+    if (out && one->budget.percent > 0.0)
+        json_object_set_new(out, "budget_percent", json_real(one->budget.percent));
     double third[3];
-    if (out && s2e_thirds(r->set, one->score, third))
+    if (out && s2e_thirds(r->results->set, score_of(r, one), third))
         json_object_set_new(out, "heterogeneity_thirds",
                             json_pack("[f, f, f]", third[0], third[1], third[2]));
     return out;
@@ -245,14 +243,14 @@ static json_t *json_setting(const s2e_report *r, const s2e_result *one)
 static s2p_status write_json(const s2e_report *r, s2_buffer *out)
 {
     json_t *results = json_array();
-    for (int32_t i = 0; i < r->n; i++)
-        (void)json_array_append_new(results, json_setting(r, &r->result[i]));
-    const bool is_whole = json_array_size(results) == (size_t)r->n;
-    json_t *root =
-        json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:o}", "schema", "s2prune.eval/1", "task",
-                  r->task, "model", r->model, "mode", is_published(r) ? "published" : "default",
-                  "pictures", r->set->n_pictures, "questions", r->set->n_samples, "reference",
-                  r->reference, "results", results);
+    for (int32_t i = 0; i < r->results->n_results; i++)
+        (void)json_array_append_new(results, json_setting(r, &r->results->result[i]));
+    const bool is_whole = json_array_size(results) == (size_t)r->results->n_results;
+    json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:o}", "schema", "s2prune.eval/1",
+                             "task", r->results->task->name, "model", r->model, "mode",
+                             r->is_published ? "published" : "default", "pictures",
+                             r->results->set->n_pictures, "questions", r->results->set->n_samples,
+                             "reference", r->reference, "results", results);
     s2p_status st = root && is_whole ? s2_json_write(root, 9, out) : S2P_ENOMEM;
     s2_buffer_append(out, "\n", 1);
     json_decref(root);

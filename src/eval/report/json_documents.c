@@ -1,0 +1,151 @@
+/* json_documents.c - summary.json and run_config.json. */
+#include "eval/judging.h"
+#include "eval/report/documents.h"
+#include "eval/report/paper_table.h"
+#include "eval/run/fingerprint.h"
+
+#include <math.h>
+#include <string.h>
+
+/* JSON has no NAN. */
+static json_t *real_or_null(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *interval_json(const s2e_interval *i)
+{
+    return json_pack("{s:f, s:f, s:f}", "value", i->value, "low", i->low, "high", i->high);
+}
+
+static json_t *figures_json(const s2e_result *r)
+{
+    json_t *protocols = json_object();
+    for (int p = 0; p < S2E_N_PROTOCOLS; p++) {
+        json_t *list = json_array();
+        for (int32_t f = 0; f < r->figures[p].n; f++) {
+            const s2e_figure *figure = &r->figures[p].figure[f];
+            (void)json_array_append_new(
+                list, json_pack("{s:s, s:s, s:o, s:f, s:i, s:b}", "figure", figure->name, "section",
+                                figure->section, "value", real_or_null(figure->value), "best",
+                                figure->best, "samples", figure->n, "headline", figure->headline));
+        }
+        (void)json_object_set_new(protocols, s2e_protocol_name((size_t)p), list);
+    }
+    return protocols;
+}
+
+static json_t *result_json(const s2e_task_results *task, const s2e_result *r, s2e_protocol own)
+{
+    s2e_interval mean;
+    if (s2e_interval_of(task->set, r->score[own], &mean) != S2P_OK) return NULL;
+    return json_pack("{s:s, s:s, s:i, s:f, s:I, s:I, s:o, s:o, s:f, s:f, s:f}", "method",
+                     r->column.method, "budget", r->column.budget, "seeds", r->column.n_seeds,
+                     "image_tokens", r->image_tokens, "answers", (json_int_t)r->n_answers,
+                     "failures", (json_int_t)r->n_failures, "mean_score", interval_json(&mean),
+                     "figures", figures_json(r), "kv_visual_bytes", r->kv_bytes, "prefill_ms",
+                     r->prompt_ms, "seconds", r->seconds);
+}
+
+static json_t *tasks_json(const s2e_results *results)
+{
+    json_t *tasks = json_array();
+    for (int32_t t = 0; t < results->n_tasks; t++) {
+        const s2e_task_results *task = &results->task[t];
+        json_t *list = json_array(), *problems = json_array();
+        for (int32_t i = 0; i < task->n_results; i++)
+            (void)json_array_append_new(list,
+                                        result_json(task, &task->result[i], results->protocol));
+        for (int32_t i = 0; i < task->set->n_problems && i < S2E_MAX_PROBLEMS; i++)
+            (void)json_array_append_new(
+                problems, json_pack("{s:s?, s:I, s:s?}", "file", task->set->problem[i].file, "row",
+                                    (json_int_t)task->set->problem[i].row, "what",
+                                    task->set->problem[i].sentence));
+        (void)json_array_append_new(
+            tasks, json_pack("{s:s, s:s, s:i, s:i, s:i, s:o, s:o}", "task", task->task->name,
+                             "title", task->task->title, "samples", task->set->n_samples,
+                             "pictures", task->set->n_pictures, "unusable_items",
+                             task->set->n_problems, "problems", problems, "results", list));
+    }
+    return tasks;
+}
+
+static json_t *table_json(const s2e_results *results, s2p_error *error)
+{
+    s2e_paper_table table;
+    json_t *rows = json_array();
+    if (s2e_paper_table_make(results, results->protocol, &table, error) != S2P_OK) return rows;
+    for (int32_t i = 0; i < table.n_rows; i++) {
+        const s2e_paper_row *row = &table.row[i];
+        json_t *values = json_object();
+        for (int32_t t = 0; t < results->n_tasks; t++)
+            (void)json_object_set_new(values, results->task[t].task->name,
+                                      real_or_null(row->value[t]));
+        (void)json_array_append_new(
+            rows, json_pack("{s:s, s:s, s:o, s:o, s:o}", "method", row->column->method, "budget",
+                            row->column->budget, "values", values, "acc", real_or_null(row->acc),
+                            "rel", real_or_null(row->rel)));
+    }
+    s2e_paper_table_free(&table);
+    return rows;
+}
+
+static json_t *comparison_json(const s2e_report_input *in)
+{
+    json_t *list = json_array();
+    char a[S2E_COLUMN_TEXT], b[S2E_COLUMN_TEXT];
+    for (int32_t i = 0; i < in->n_comparisons; i++) {
+        const s2e_comparison *c = &in->comparison[i];
+        (void)json_array_append_new(
+            list, json_pack("{s:s, s:s, s:s, s:f, s:f, s:o, s:i, s:i, s:f}", "task", c->task->name,
+                            "here", s2e_column_text(c->ours, a), "there",
+                            s2e_column_text(c->theirs, b), "here_score", c->our_score,
+                            "there_score", c->their_score, "gain", interval_json(&c->gain),
+                            "only_here", c->only_ours, "only_there", c->only_theirs, "p", c->p));
+    }
+    return list;
+}
+
+static s2p_status finish(json_t *root, s2_buffer *out, s2p_error *error)
+{
+    const s2p_status st = root ? s2_json_write(root, 9, out) : S2P_ENOMEM;
+    s2_buffer_append(out, "\n", 1);
+    json_decref(root);
+    return st == S2P_OK ? out->status : s2_fail(error, st, "a name of the report is not text");
+}
+
+static s2p_status write_summary(const s2e_report_input *in, s2_buffer *out, s2p_error *error)
+{
+    const s2e_results *results = in->results;
+    char hash[S2_SHA256_HEX];
+    s2e_fingerprint_hash(results->values, hash);
+    json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "schema", "s2prune.eval-summary/1",
+                             "fingerprint", hash, "model", results->model, "protocol",
+                             s2e_protocol_name((size_t)results->protocol), "table",
+                             table_json(results, error), "tasks", tasks_json(results));
+    if (root && in->baseline) {
+        (void)json_object_set_new(root, "baseline", json_string(in->baseline));
+        (void)json_object_set_new(root, "comparison", comparison_json(in));
+    }
+    return finish(root, out, error);
+}
+
+/* The part of a run that wrote a store is not what the run is. */
+static s2p_status write_config(const s2e_report_input *in, s2_buffer *out, s2p_error *error)
+{
+    const char *key;
+    json_t *value, *root = json_object();
+    (void)json_object_set_new(root, "schema", json_string("s2prune.eval-run/1"));
+    json_object_foreach(in->results->values, key, value)
+    {
+        if (strncmp(key, S2E_IS, strlen(S2E_IS)) == 0)
+            (void)json_object_set(root, key + strlen(S2E_IS), value);
+        else if (strncmp(key, S2E_ABOUT "data.", strlen(S2E_ABOUT "data.")) == 0 ||
+                 strcmp(key, S2E_ABOUT "model") == 0)
+            (void)json_object_set(root, key, value);
+    }
+    return finish(root, out, error);
+}
+
+const s2e_document document_summary = { "summary.json", write_summary };
+const s2e_document document_config = { "run_config.json", write_config };

@@ -1,0 +1,175 @@
+/* markdown_document.c - report.md: the paper's table, what the four protocols say, every figure,
+ * categories, comparisons.
+ */
+#include "eval/judging.h"
+#include "eval/report/category_table.h"
+#include "eval/report/documents.h"
+#include "eval/report/escape.h"
+#include "eval/report/paper_table.h"
+#include "eval/run/fingerprint.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FEW_CATEGORIES 16 /* of a table across */
+
+static void number(s2_buffer *out, double value, s2e_mark mark)
+{
+    const char *open = mark == S2E_BEST ? "**" : mark == S2E_SECOND ? "<u>" : "";
+    const char *close = mark == S2E_BEST ? "**" : mark == S2E_SECOND ? "</u>" : "";
+    if (isnan(value))
+        s2_buffer_printf(out, " - |");
+    else
+        s2_buffer_printf(out, " %s%.1f%s |", open, value, close);
+}
+
+static void rule(s2_buffer *out, int32_t n_left, int32_t n_right)
+{
+    s2_buffer_printf(out, "|");
+    for (int32_t i = 0; i < n_left; i++) s2_buffer_printf(out, "---|");
+    for (int32_t i = 0; i < n_right; i++) s2_buffer_printf(out, "---:|");
+    s2_buffer_printf(out, "\n");
+}
+
+static s2p_status write_paper_table(const s2e_results *results, s2_buffer *out, s2p_error *error)
+{
+    s2e_paper_table table;
+    TRY(s2e_paper_table_make(results, results->protocol, &table, error));
+    s2_buffer_printf(out, "| method | tokens |");
+    for (int32_t t = 0; t < results->n_tasks; t++)
+        s2_buffer_printf(out, " %s |", results->task[t].task->title);
+    s2_buffer_printf(out, " Acc. | Rel. |\n");
+    rule(out, 1, results->n_tasks + 3);
+    for (int32_t i = 0; i < table.n_rows; i++) {
+        const s2e_paper_row *row = &table.row[i];
+        s2_buffer_printf(out, "| %s | %s |", row->column->method,
+                         row->is_full ? "all" : row->column->budget);
+        for (int32_t t = 0; t < results->n_tasks; t++) number(out, row->value[t], row->mark[t]);
+        number(out, row->acc, row->mark[results->n_tasks]);
+        number(out, row->rel, row->mark[results->n_tasks + 1]);
+        s2_buffer_printf(out, "\n");
+    }
+    s2e_paper_table_free(&table);
+    return S2P_OK;
+}
+
+/* The headline of each protocol on the same answers, and the mean score with its interval. */
+static s2p_status write_protocols(const s2e_task_results *task, s2e_protocol own, s2_buffer *out)
+{
+    const s2e_figure *figure = s2e_headline(&task->result[0].figures[own]);
+    s2_buffer_printf(out, "\n%s, by protocol\n\n| method | tokens |", figure ? figure->name : "");
+    for (size_t p = 0; p < S2E_N_PROTOCOLS; p++)
+        s2_buffer_printf(out, " %s |", s2e_protocol_name(p));
+    s2_buffer_printf(out, " mean score | 95 %% |\n");
+    rule(out, 1, S2E_N_PROTOCOLS + 3);
+    for (int32_t i = 0; i < task->n_results; i++) {
+        const s2e_result *r = &task->result[i];
+        s2e_interval interval;
+        double best;
+        TRY(s2e_interval_of(task->set, r->score[own], &interval));
+        s2_buffer_printf(out, "| %s | %.0f |", r->column.method, r->image_tokens);
+        for (int p = 0; p < S2E_N_PROTOCOLS; p++)
+            number(out, s2e_result_headline(r, (s2e_protocol)p, &best), S2E_PLAIN);
+        number(out, interval.value, S2E_PLAIN);
+        s2_buffer_printf(out, " %.1f-%.1f |\n", interval.low, interval.high);
+    }
+    return S2P_OK;
+}
+
+/* Every figure of the run's protocol: figures down, the columns of one budget across. */
+static void write_figures(const s2e_task_results *task, s2e_protocol own, s2_buffer *out)
+{
+    const s2e_figures *names = &task->result[0].figures[own];
+    bool is_done[S2A_MAX_SETTINGS] = { false };
+    for (int32_t first = 0; first < task->n_results; first++) {
+        if (is_done[first] ||
+            (s2a_budget_is_none(task->result[first].budget) && task->n_results > 1))
+            continue;
+        const char *budget = task->result[first].column.budget;
+        int32_t n = 0, column[S2A_MAX_SETTINGS];
+        for (int32_t i = 0; i < task->n_results; i++) {
+            const s2e_result *r = &task->result[i];
+            const bool is_here = strcmp(r->column.budget, budget) == 0;
+            if (is_here) is_done[i] = true;
+            if (is_here || s2a_budget_is_none(r->budget)) column[n++] = i;
+        }
+        s2_buffer_printf(out, "\nFigures at %s tokens\n\n| figure | section | samples |", budget);
+        for (int32_t i = 0; i < n; i++)
+            s2_buffer_printf(out, " %s |", task->result[column[i]].column.method);
+        s2_buffer_printf(out, "\n");
+        rule(out, 2, n + 1);
+        for (int32_t f = 0; f < names->n; f++) {
+            s2_buffer_printf(out, "| ");
+            s2e_markdown_text(out, names->figure[f].name);
+            s2_buffer_printf(out, " | ");
+            s2e_markdown_text(out, names->figure[f].section);
+            s2_buffer_printf(out, " | %d |", names->figure[f].n);
+            for (int32_t i = 0; i < n; i++) {
+                const s2e_figures *figures = &task->result[column[i]].figures[own];
+                number(out, f < figures->n ? figures->figure[f].value : (double)NAN, S2E_PLAIN);
+            }
+            s2_buffer_printf(out, "\n");
+        }
+    }
+}
+
+static void write_comparison(const s2e_report_input *in, s2_buffer *out)
+{
+    if (!in->n_comparisons) return;
+    s2_buffer_printf(out, "\n## Compared with ");
+    s2e_markdown_text(out, in->baseline);
+    s2_buffer_printf(out,
+                     "\n\nPaired by sample; intervals by resampling pictures; p of McNemar's "
+                     "exact test.\n\n| task | here | there | here %% | there %% | gain | 95 %% "
+                     "| only here | only there | p |\n");
+    rule(out, 3, 7);
+    for (int32_t i = 0; i < in->n_comparisons; i++) {
+        const s2e_comparison *c = &in->comparison[i];
+        char a[S2E_COLUMN_TEXT], b[S2E_COLUMN_TEXT];
+        s2_buffer_printf(out,
+                         "| %s | %s | %s | %.1f | %.1f | %+.1f | [%.1f, %.1f] | %d | %d | %.2g |\n",
+                         c->task->title, s2e_column_text(c->ours, a), s2e_column_text(c->theirs, b),
+                         c->our_score, c->their_score, c->gain.value, c->gain.low, c->gain.high,
+                         c->only_ours, c->only_theirs, c->p);
+    }
+}
+
+static s2p_status write_task(const s2e_results *results, const s2e_task_results *task,
+                             s2_buffer *out)
+{
+    const s2e_report categories = { .model = results->model,
+                                    .results = task,
+                                    .protocol = results->protocol,
+                                    .is_published = results->is_published,
+                                    .reference = "s2prune",
+                                    .is_first = true };
+    s2_buffer_printf(out, "\n## %s\n", task->task->title);
+    TRY(write_protocols(task, results->protocol, out));
+    write_figures(task, results->protocol, out);
+    if (task->set->n_categories > FEW_CATEGORIES) return S2P_OK;
+    s2_buffer_printf(out, "\n### Mean score by category\n\n");
+    return s2e_report_write(&categories, S2E_MARKDOWN, out);
+}
+
+static s2p_status write_markdown(const s2e_report_input *in, s2_buffer *out, s2p_error *error)
+{
+    const s2e_results *results = in->results;
+    char hash[S2_SHA256_HEX];
+    s2e_fingerprint_hash(results->values, hash);
+    s2_buffer_printf(out, "# Evaluation of ");
+    s2e_markdown_text(out, results->model);
+    s2_buffer_printf(out,
+                     "\n\nPrompts and limits of protocol %s%s; run %.12s. Best of a budget bold, "
+                     "second underlined. Acc.: mean of the benchmarks, MME / 28; Rel.: mean of the "
+                     "ratios to all tokens.\n\n",
+                     s2e_protocol_name((size_t)results->protocol),
+                     results->is_published ? ", methods as published" : "", hash);
+    TRY(write_paper_table(results, out, error));
+    write_comparison(in, out);
+    for (int32_t t = 0; t < results->n_tasks; t++)
+        if (write_task(results, &results->task[t], out) != S2P_OK)
+            return s2_fail_memory(error, sizeof(double), "the intervals");
+    return out->status;
+}
+
+const s2e_document document_markdown = { "report.md", write_markdown };

@@ -1,0 +1,210 @@
+/* page_document.c - report.html: one file, nothing loaded from elsewhere.
+ *
+ * Tables and curves are plain markup. The browser of samples is the one script, allowed by its
+ * hash; no other can run, whatever an answer or a question holds.
+ */
+#include "base/sha256.h"
+#include "eval/judging.h"
+#include "eval/report/curves.h"
+#include "eval/report/documents.h"
+#include "eval/report/escape.h"
+#include "eval/report/page_script.h"
+#include "eval/report/paper_table.h"
+#include "eval/report/sample_browser.h"
+#include "eval/run/fingerprint.h"
+#include "image/base64.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char style[] =
+    ":root{color-scheme:light dark;--line:#8884;--bad:#b3261e;--good:#1b7f3b}"
+    "@media(prefers-color-scheme:dark){:root{--bad:#ff8a80;--good:#7bd88f}}"
+    "body{font:15px/1.45 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem}"
+    "table{border-collapse:collapse;margin:.5rem 0 1.5rem}td,th{padding:.15rem .6rem;"
+    "text-align:right;border-bottom:1px solid var(--line)}th:first-child,td:first-child"
+    "{text-align:left}.wide{overflow-x:auto}tr.budget td{border-top:2px solid var(--line)}"
+    ".small{opacity:.75;font-size:13px;margin:.2rem 0}article{display:flex;gap:1rem;flex-wrap:wrap;"
+    "border-top:1px solid var(--line);padding:1rem 0}.question{margin:.2rem 0;font-weight:600;"
+    "white-space:pre-wrap;max-width:40rem}.frame{position:relative;width:320px}"
+    ".frame img{display:block;width:100%}.frame "
+    "svg{position:absolute;inset:0;width:100%;height:100%}"
+    ".frame "
+    "path{fill:#000;fill-opacity:.72}td{white-space:nowrap}td.answer{text-align:left;white-space:"
+    "pre-wrap;max-width:28rem;"
+    "overflow-wrap:anywhere}.right{color:var(--good)}.wrong{color:var(--bad)}"
+    "label{margin-right:1rem}button{font:inherit}svg{max-width:100%;height:auto}";
+
+static void number(s2_buffer *out, double value, s2e_mark mark)
+{
+    const char *tag = mark == S2E_BEST ? "b" : mark == S2E_SECOND ? "u" : NULL;
+    if (isnan(value))
+        s2_buffer_printf(out, "<td>-</td>");
+    else if (tag)
+        s2_buffer_printf(out, "<td><%s>%.1f</%s></td>", tag, value, tag);
+    else
+        s2_buffer_printf(out, "<td>%.1f</td>", value);
+}
+
+static void heading(s2_buffer *out, const char *text)
+{
+    s2_buffer_printf(out, "<th>");
+    s2e_html_text(out, text);
+    s2_buffer_printf(out, "</th>");
+}
+
+static s2p_status write_paper_table(const s2e_results *results, s2_buffer *out, s2p_error *error)
+{
+    s2e_paper_table table;
+    TRY(s2e_paper_table_make(results, results->protocol, &table, error));
+    s2_buffer_printf(out, "<div class=\"wide\"><table><tr><th>method</th><th>tokens</th>");
+    for (int32_t t = 0; t < results->n_tasks; t++) heading(out, results->task[t].task->title);
+    s2_buffer_printf(out, "<th>Acc.</th><th>Rel.</th></tr>\n");
+    for (int32_t i = 0; i < table.n_rows; i++) {
+        const s2e_paper_row *row = &table.row[i];
+        const bool is_new =
+            i > 0 && strcmp(row->column->budget, table.row[i - 1].column->budget) != 0;
+        s2_buffer_printf(out, "<tr%s><td>%s</td><td>%s</td>", is_new ? " class=\"budget\"" : "",
+                         row->column->method, row->is_full ? "all" : row->column->budget);
+        for (int32_t t = 0; t < results->n_tasks; t++) number(out, row->value[t], row->mark[t]);
+        number(out, row->acc, row->mark[results->n_tasks]);
+        number(out, row->rel, row->mark[results->n_tasks + 1]);
+        s2_buffer_printf(out, "</tr>\n");
+    }
+    s2_buffer_printf(out, "</table></div>\n");
+    s2e_paper_table_free(&table);
+    return S2P_OK;
+}
+
+static void write_comparison(const s2e_report_input *in, s2_buffer *out)
+{
+    if (!in->n_comparisons) return;
+    s2_buffer_printf(out, "<h2>Compared with ");
+    s2e_html_text(out, in->baseline);
+    s2_buffer_printf(out, "</h2><p class=\"small\">Paired by sample; intervals by resampling "
+                          "pictures; p of McNemar's exact test.</p><div class=\"wide\"><table><tr>"
+                          "<th>task</th><th>here</th><th>there</th><th>here %%</th><th>there %%"
+                          "</th><th>gain</th><th>95 %%</th><th>only here</th><th>only there</th>"
+                          "<th>p</th></tr>\n");
+    for (int32_t i = 0; i < in->n_comparisons; i++) {
+        const s2e_comparison *c = &in->comparison[i];
+        char a[S2E_COLUMN_TEXT], b[S2E_COLUMN_TEXT];
+        s2_buffer_printf(out,
+                         "<tr><td>%s</td><td>%s</td><td>%s</td><td>%.1f</td><td>%.1f</td><td>%+.1f"
+                         "</td><td>[%.1f, %.1f]</td><td>%d</td><td>%d</td><td>%.2g</td></tr>\n",
+                         c->task->title, s2e_column_text(c->ours, a), s2e_column_text(c->theirs, b),
+                         c->our_score, c->their_score, c->gain.value, c->gain.low, c->gain.high,
+                         c->only_ours, c->only_theirs, c->p);
+    }
+    s2_buffer_printf(out, "</table></div>\n");
+}
+
+/* Every figure of a task: figures across, as the run's protocol has them; the headlines of the other
+ * protocols behind. */
+static s2p_status write_task(const s2e_results *results, const s2e_task_results *task,
+                             s2_buffer *out)
+{
+    const s2e_figures *names = &task->result[0].figures[results->protocol];
+    s2_buffer_printf(out, "<h2>");
+    s2e_html_text(out, task->task->title);
+    s2_buffer_printf(out, "</h2><p class=\"small\">");
+    s2e_html_text(out, task->task->summary);
+    s2_buffer_printf(out,
+                     "; %d samples, %d pictures</p><div class=\"wide\"><table><tr><th>method"
+                     "</th><th>tokens</th><th>mean score</th><th>95 %%</th>",
+                     task->set->n_samples, task->set->n_pictures);
+    for (int32_t f = 0; f < names->n; f++) {
+        char text[200];
+        (void)snprintf(text, sizeof text, "%s%s%s", names->figure[f].name,
+                       names->figure[f].section[0] ? ": " : "", names->figure[f].section);
+        heading(out, text);
+    }
+    for (int p = 0; p < S2E_N_PROTOCOLS; p++)
+        if (p != (int)results->protocol) heading(out, s2e_protocol_name((size_t)p));
+    s2_buffer_printf(out, "</tr>\n");
+    for (int32_t i = 0; i < task->n_results; i++) {
+        const s2e_result *r = &task->result[i];
+        const s2e_figures *figures = &r->figures[results->protocol];
+        s2e_interval mean;
+        double best;
+        TRY(s2e_interval_of(task->set, r->score[results->protocol], &mean));
+        s2_buffer_printf(out, "<tr><td>%s</td><td>%.0f</td><td>%.1f</td><td>%.1f-%.1f</td>",
+                         r->column.method, r->image_tokens, mean.value, mean.low, mean.high);
+        for (int32_t f = 0; f < names->n; f++)
+            number(out, f < figures->n ? figures->figure[f].value : (double)NAN, S2E_PLAIN);
+        for (int p = 0; p < S2E_N_PROTOCOLS; p++)
+            if (p != (int)results->protocol)
+                number(out, s2e_result_headline(r, (s2e_protocol)p, &best), S2E_PLAIN);
+        s2_buffer_printf(out, "</tr>\n");
+    }
+    s2_buffer_printf(out, "</table></div>\n");
+    return S2P_OK;
+}
+
+static void write_head(const s2e_results *results, s2_buffer *out)
+{
+    uint8_t digest[32];
+    char hash[S2_SHA256_HEX];
+    s2e_fingerprint_hash(results->values, hash);
+    s2_sha256_state script;
+    s2_sha256_start(&script);
+    for (size_t i = 0; i < sizeof page_script / sizeof *page_script; i++)
+        s2_sha256_add(&script, page_script[i], strlen(page_script[i]));
+    s2_sha256_finish(&script, digest);
+    s2_buffer_printf(out, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+                          "<meta name=\"viewport\" content=\"width=device-width\">"
+                          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
+                          "'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-");
+    s2_base64_append(out, digest, sizeof digest);
+    s2_buffer_printf(out, "'\">\n<title>Evaluation of ");
+    s2e_html_text(out, results->model);
+    s2_buffer_printf(out, "</title><style>%s</style></head><body>\n<h1>Evaluation of ", style);
+    s2e_html_text(out, results->model);
+    s2_buffer_printf(out,
+                     "</h1>\n<p>Prompts and limits of protocol %s%s; run <code>%.12s</code>. Best "
+                     "of a budget bold, second underlined. Acc.: mean of the benchmarks, MME / 28; "
+                     "Rel.: mean of the ratios to all tokens.</p>\n",
+                     s2e_protocol_name((size_t)results->protocol),
+                     results->is_published ? ", methods as published" : "", hash);
+}
+
+static s2p_status write_browser(const s2e_report_input *in, s2_buffer *out, s2p_error *error)
+{
+    s2_buffer_printf(out,
+                     "<section id=\"browser\" hidden><h2>Samples</h2><p>"
+                     "<label>task <select id=\"task\"></select></label>"
+                     "<label>right in <select id=\"right\"></select></label>"
+                     "<label>wrong in <select id=\"wrong\"></select></label>"
+                     "<label>category <select id=\"category\"></select></label>"
+                     "<label>words <input id=\"words\" type=\"search\"></label>"
+                     "<button id=\"back\" type=\"button\">back</button> "
+                     "<button id=\"next\" type=\"button\">next</button></p>"
+                     "<p id=\"count\" class=\"small\"></p><div id=\"samples\"></div></section>\n"
+                     "<noscript><p>The browser of samples needs scripts; results.sqlite and "
+                     "per_sample.csv have every answer.</p></noscript>\n"
+                     "<script type=\"application/json\" id=\"data\">");
+    TRY(s2e_browser_write(in, out, error));
+    s2_buffer_printf(out, "</script>\n<script>");
+    for (size_t i = 0; i < sizeof page_script / sizeof *page_script; i++)
+        s2_buffer_printf(out, "%s", page_script[i]);
+    s2_buffer_printf(out, "</script>\n");
+    return S2P_OK;
+}
+
+static s2p_status write_page(const s2e_report_input *in, s2_buffer *out, s2p_error *error)
+{
+    const s2e_results *results = in->results;
+    write_head(results, out);
+    TRY(write_paper_table(results, out, error));
+    TRY(s2e_curves_write(results, out, error));
+    write_comparison(in, out);
+    for (int32_t t = 0; t < results->n_tasks; t++)
+        if (write_task(results, &results->task[t], out) != S2P_OK)
+            return s2_fail_memory(error, sizeof(double), "the intervals");
+    TRY(write_browser(in, out, error));
+    s2_buffer_printf(out, "</body></html>\n");
+    return out->status;
+}
+
+const s2e_document document_page = { "report.html", write_page };

@@ -1,0 +1,77 @@
+/* page_script.h - the only script of the page: the browser of samples. Everything else on the page
+ * is there without it. Text goes into the page as text nodes alone.
+ */
+#ifndef S2_EVAL_REPORT_PAGE_SCRIPT_H
+#define S2_EVAL_REPORT_PAGE_SCRIPT_H
+
+/* clang-format off */
+/* In pieces: C promises strings of 4095 bytes. */
+static const char *const page_script[] = {
+"'use strict';\n"
+"const data = JSON.parse(document.getElementById('data').textContent), PAGE = 20;\n"
+"const el = (tag, text, className) => { const e = document.createElement(tag); if (text != null) e.textContent = text;\n"
+"  if (className) e.className = className; return e; };\n"
+"const byId = id => document.getElementById(id);\n"
+"const fill = (select, words, first) => { select.replaceChildren(); if (first != null) select.append(new Option(first, -1));\n"
+"  words.forEach((w, i) => select.append(new Option(w, i))); };\n"
+"let shown = -1, page = 0;\n"
+"function overlay(kept, grid) {\n"
+"  const ns = 'http://www.w3.org/2000/svg', svg = document.createElementNS(ns, 'svg'), path = document.createElementNS(ns, 'path');\n"
+"  const [rows, cols] = grid, has = new Set(kept); let d = '';\n"
+"  for (let i = 0; i < rows * cols; i++) if (!has.has(i)) d += `M${i % cols} ${Math.floor(i / cols)}h1v1h-1z`;\n"
+"  svg.setAttribute('viewBox', `0 0 ${cols} ${rows}`); svg.setAttribute('preserveAspectRatio', 'none');\n"
+"  path.setAttribute('d', d); svg.append(path); return svg;\n"
+"}\n"
+"function pictures(sample, column) {\n"
+"  const box = el('div', null, 'pictures'), answer = sample.a[column];\n"
+"  sample.p.forEach((p, i) => {\n"
+"    const frame = el('div', null, 'frame');\n"
+"    if (p >= 0) { const img = el('img'); img.src = data.pictures[p]; img.alt = 'picture of ' + sample.id; img.loading = 'lazy'; frame.append(img); }\n"
+"    else frame.append(el('p', 'no picture'));\n"
+"    const kept = answer && answer[2] >= 0 ? data.kept[answer[2]][i] : null;\n"
+"    if (kept && sample.g && sample.g[i] && p >= 0) frame.append(overlay(kept, sample.g[i]));\n"
+"    box.append(frame);\n"
+"  });\n"
+"  return box;\n"
+"}\n"
+"function card(sample) {\n"
+"  const box = el('article'), side = el('div'), table = el('table'), start = shown >= 0 ? shown : sample.a.length - 1;\n"
+"  let left = pictures(sample, start);\n"
+"  side.append(el('p', sample.id + (sample.cat.length ? ' \\u00b7 ' + sample.cat.join(', ') : ''), 'small'), el('p', sample.q, 'question'),\n"
+"    el('p', 'expected: ' + sample.gold.slice(0, 10).join(' | '), 'small'));\n"
+"  sample.a.forEach((answer, i) => {\n"
+"    const row = el('tr'), pick = el('button', data.columns[i]), right = answer && answer[1] >= 0.5;\n"
+"    pick.type = 'button'; pick.title = 'show what it kept';\n"
+"    pick.addEventListener('click', () => { const other = pictures(sample, i); left.replaceWith(other); left = other; });\n"
+"    const name = el('td'); name.append(pick); row.append(name, el('td', right ? '\\u2713' : '\\u2717', right ? 'right' : 'wrong'),\n"
+"      el('td', answer ? (answer[3] ? 'failed: ' + answer[3] : answer[0]) : '-', 'answer'), el('td', answer ? (100 * answer[1]).toFixed(0) : ''));\n"
+"    table.append(row);\n"
+"  });\n"
+"  side.append(table); box.append(left, side); return box;\n"
+"}\n",
+"function update() {\n"
+"  const task = data.tasks[+byId('task').value], there = +byId('right').value, here = +byId('wrong').value;\n"
+"  const category = byId('category').value, words = byId('words').value.toLowerCase();\n"
+"  const ok = (s, i) => s.a[i] && s.a[i][1] >= 0.5;\n"
+"  const found = task.samples.filter(s => (there < 0 || ok(s, there)) && (here < 0 || !ok(s, here)) && (category === '-1' || s.cat.includes(category)) &&\n"
+"    (!words || (s.id + ' ' + s.q + ' ' + s.gold.join(' ') + ' ' + s.a.map(a => a && a[0]).join(' ')).toLowerCase().includes(words)));\n"
+"  shown = here >= 0 ? here : there;\n"
+"  page = Math.max(0, Math.min(page, Math.ceil(found.length / PAGE) - 1));\n"
+"  byId('count').textContent = `${found.length} of ${task.shown} samples` + (task.shown < task.of ? ` (the page has the first ${task.shown} of ${task.of})` : '') +\n"
+"    (found.length > PAGE ? `, page ${page + 1} of ${Math.ceil(found.length / PAGE)}` : '');\n"
+"  byId('samples').replaceChildren(...found.slice(page * PAGE, page * PAGE + PAGE).map(card));\n"
+"}\n"
+"function turn(by) { page += by; update(); byId('browser').scrollIntoView(); }\n"
+"function start() {\n"
+"  const task = data.tasks[+byId('task').value], names = [...new Set(task.samples.flatMap(s => s.cat))].sort();\n"
+"  const category = byId('category'); category.replaceChildren(new Option('any', -1), ...names.map(n => new Option(n, n))); page = 0; update();\n"
+"}\n"
+"fill(byId('task'), data.tasks.map(t => t.title)); fill(byId('right'), data.columns, 'any'); fill(byId('wrong'), data.columns, 'any');\n"
+"byId('task').addEventListener('change', start);\n"
+"for (const id of ['right', 'wrong', 'category', 'words']) byId(id).addEventListener('input', () => { page = 0; update(); });\n"
+"byId('back').addEventListener('click', () => turn(-1)); byId('next').addEventListener('click', () => turn(1));\n"
+"byId('browser').hidden = false; start();\n"
+};
+/* clang-format on */
+
+#endif /* S2_EVAL_REPORT_PAGE_SCRIPT_H */

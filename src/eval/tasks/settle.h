@@ -1,0 +1,23 @@
+/* settle.h - from what a rule found to a verdict. */
+#ifndef S2_EVAL_SETTLE_H
+#define S2_EVAL_SETTLE_H
+
+#include "eval/scoring/option_letters.h"
+#include "eval/task.h"
+
+/* Is the letter one of the sample's accepted answers? */
+bool s2e_accepts(const s2e_sample *sample, char letter);
+
+/* The sample's options; without those VLMEvalKit loses where `for_kit`. room: [S2E_MAX_CHOICES]. */
+s2e_options s2e_options_of(const s2e_sample *sample, bool for_kit, s2e_choice *room);
+
+/* Each ends the judging: the scratch is freed, places become bytes of the answer. */
+s2p_status s2e_settle_letter(s2e_verdict *out, s2e_scratch *scratch, const char *answer,
+                             s2e_found found, bool right, s2p_error *error);
+s2p_status s2e_settle_yes_no(s2e_verdict *out, s2e_scratch *scratch, const char *answer,
+                             s2e_found found, bool right, s2p_error *error);
+/* `used` is what of the answer was compared. */
+s2p_status s2e_settle_text(s2e_verdict *out, s2e_scratch *scratch, const char *rule, double score,
+                           s2e_str used, s2p_error *error);
+
+#endif /* S2_EVAL_SETTLE_H */
