@@ -32,11 +32,6 @@ void s2e_rows_options_init(s2e_rows_options *options)
                                    .max_page = (size_t)1 << 30 };
 }
 
-bool s2e_row_is_lost(s2p_status status)
-{
-    return status == S2P_EFORMAT || status == S2P_ELIMIT || status == S2P_EUNSUPPORTED;
-}
-
 /* --- which files --- */
 
 /* Five digits as a number; -1: others. */

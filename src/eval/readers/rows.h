@@ -68,7 +68,10 @@ void s2e_rows_close(s2e_rows *rows); /* NULL is fine */
  * behind it; broken columns of Parquet cost the rest of their row group at once ("rows 7 to 90").
  * After any other failure the rows are at their end. */
 s2p_status s2e_rows_next(s2e_rows *rows, s2e_row *row, bool *end, s2p_error *error);
-bool s2e_row_is_lost(s2p_status status); /* one of the three above */
+static inline bool s2e_row_is_lost(s2p_status status) /* one of the three above */
+{
+    return status == S2P_EFORMAT || status == S2P_ELIMIT || status == S2P_EUNSUPPORTED;
+}
 int64_t s2e_rows_n_lost(const s2e_rows *rows);
 
 /* A value by the name of its column; NULL when there is no such column. */
