@@ -27,8 +27,8 @@ void s2e_rows_options_init(s2e_rows_options *options)
 {
     *options = (s2e_rows_options){ .key = "id",
                                    .max_text = (size_t)16 << 20,
-                                   .max_picture = (size_t)256 << 20,
-                                   .max_row = (size_t)512 << 20,
+                                   .max_picture = (size_t)128 << 20,
+                                   .max_row = (size_t)256 << 20,
                                    .max_page = (size_t)1 << 30 };
 }
 
