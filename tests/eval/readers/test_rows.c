@@ -252,6 +252,13 @@ static void test_places(void **state)
     assert_int_equal(s2e_place_load(&copy, &bytes, &error), S2P_OK);
     assert_int_equal(bytes.size, 52);
     assert_memory_equal(bytes.data, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 52);
+    const char *const other = PICTURE;
+    char same_size[128]; /* another picture of as many bytes */
+    (void)snprintf(same_size, sizeof same_size, "image\nR%s\n", other + 1);
+    write_text("p.tsv", same_size);
+    assert_int_equal(s2e_place_load(&copy, &bytes, &error), S2P_EFORMAT);
+    assert_non_null(strstr(error.message, "changed after it was read"));
+    assert_int_equal(bytes.size, 52);
     write_text("p.tsv", "image\nR" PICTURE "\n");
     assert_int_equal(s2e_place_load(&copy, &bytes, &error), S2P_EFORMAT);
     assert_int_equal(bytes.size, 52);
