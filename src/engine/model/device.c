@@ -190,6 +190,7 @@ s2p_status s2v_backends_open(s2v_backends *out, const s2v_devices *devices, int3
         }
         out->backend[out->n++] = backend;
     }
+    out->pool = s2v_pool_open(out->backend[out->n - 1], n_threads);
     return S2P_OK;
 }
 
@@ -197,6 +198,7 @@ void s2v_backends_close(s2v_backends *backends)
 {
     for (int i = 0; i < backends->n; i++) ggml_backend_free(backends->backend[i]);
     backends->n = 0;
+    s2v_pool_close(&backends->pool);
 }
 
 uint64_t s2v_memory_available(void)

@@ -189,6 +189,7 @@ s2p_status s2v_engine_open(s2v_engine **out, const s2v_engine_options *options, 
     s2v_engine *engine = calloc(1, sizeof *engine);
     if (!engine) return s2_fail_memory(error, sizeof *engine, "the engine");
     engine->options = *options;
+    (void)pthread_mutex_init(&engine->packing, NULL);
     const s2p_status st = open_engine(engine, options, error);
     engine->options.model_path = engine->options.mmproj_path = NULL; /* were borrowed */
     engine->options.device = engine->options.rpc_server = NULL;
@@ -209,7 +210,23 @@ void s2v_engine_close(s2v_engine *engine)
     s2v_tokenizer_free(engine->tokenizer);
     s2v_gguf_close(engine->mmproj);
     s2v_gguf_close(engine->text);
+    (void)pthread_mutex_destroy(&engine->packing);
     free(engine);
+}
+
+bool s2v_packing_begin(s2v_engine *engine)
+{
+    if (!engine->model.tower.kernels) return false;
+    (void)pthread_mutex_lock(&engine->packing);
+    if (!engine->is_packed) return true;
+    (void)pthread_mutex_unlock(&engine->packing);
+    return false;
+}
+
+void s2v_packing_end(s2v_engine *engine, bool is_packed)
+{
+    engine->is_packed = is_packed;
+    (void)pthread_mutex_unlock(&engine->packing);
 }
 
 void s2v_engine_get_info(const s2v_engine *engine, s2v_engine_info *info)

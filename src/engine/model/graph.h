@@ -18,6 +18,7 @@ typedef struct s2v_graph {
     void *memory;
     size_t n_memory;
     int32_t max_nodes, n_threads;
+    bool is_first; /* the tower's weights are still to be packed: this graph does it */
     struct {
         struct ggml_tensor *tensor;
         const void *data;

@@ -22,7 +22,7 @@ void s2v_linear_load(s2v_linear *out, s2v_loader *loader, const char *const *wei
     out->kernels = loader->kernels;
     out->weights =
         (s2v_packed){ .n = (int32_t)n, .k = (int32_t)k, .n_parts = n_parts, .is_pair = is_pair };
-    out->tensor = s2v_loader_packed(loader, weight, layer, &out->weights);
+    out->tensor = s2v_loader_packed(loader, weight, layer, &out->weights, &out->origin);
     if (is_pair) {
         out->bias = s2v_loader_get(loader, bias[0], layer, S2V_USE_VECTOR, n, 1);
         out->bias_up = s2v_loader_get(loader, bias[1], layer, S2V_USE_VECTOR, n, 1);
@@ -73,10 +73,21 @@ static void cut(int32_t size, int32_t grain, int i, int n, int32_t *first, int32
     *last = (int32_t)(to < size ? to : size);
 }
 
+static void compute_packing(struct ggml_tensor *dst, int ith, int nth, void *user)
+{
+    const s2v_linear *l = user;
+    (void)dst;
+    s2v_packed weights = l->weights;
+    weights.data = s2v_packed_data(l->tensor);
+    s2v_pack_part(l->kernels, &weights, &l->origin, ith, nth);
+}
+
 static void compute_product(struct ggml_tensor *dst, int ith, int nth, void *user)
 {
     const s2v_linear *l = user;
     const struct ggml_tensor *x = dst->src[0], *residual = dst->src[3];
+    if (ith == 0 && dst->src[1] != l->tensor) /* all of it was packed by the node before */
+        s2v_origin_release(&l->origin);
     s2v_packed weights = l->weights;
     weights.data = s2v_packed_data(l->tensor);
     const s2v_product product = {
@@ -106,11 +117,19 @@ static void compute_product(struct ggml_tensor *dst, int ith, int nth, void *use
         l->kernels->product(&product, share, scratch_of(dst->src[2], ith));
 }
 
-struct ggml_tensor *s2v_node_product(struct ggml_context *ctx, const s2v_linear *linear,
+struct ggml_tensor *s2v_node_product(s2v_graph *graph, const s2v_linear *linear,
                                      struct ggml_tensor *x, struct ggml_tensor *residual,
                                      struct ggml_tensor *scratch)
 {
-    struct ggml_tensor *from[4] = { x, linear->tensor, scratch, residual };
+    struct ggml_context *ctx = graph->ctx;
+    struct ggml_tensor *weights = linear->tensor;
+    if (graph->is_first) {
+        /* the rows come in so that it is this product's turn, not earlier */
+        struct ggml_tensor *before[2] = { linear->tensor, x };
+        weights = ggml_custom_4d(ctx, GGML_TYPE_I32, 1, 1, 1, 1, before, 2, compute_packing,
+                                 GGML_N_TASKS_MAX, (void *)(uintptr_t)linear);
+    }
+    struct ggml_tensor *from[4] = { x, weights, scratch, residual };
     return ggml_custom_4d(ctx, GGML_TYPE_F32, s2v_packed_outputs(&linear->weights), x->ne[1], 1, 1,
                           from, residual ? 4 : 3, compute_product, GGML_N_TASKS_MAX,
                           (void *)(uintptr_t)linear);

@@ -192,8 +192,8 @@ static struct ggml_tensor *llava_vision(s2v_graph *graph, const s2v_model *model
         for (int32_t i = 0; i < v->n_blocks; i++)
             h = s2v_tower_draw_packed(graph, &own->block[i].packed, &own->heads, i, h, NULL, start,
                                       scratch, NULL, request);
-        h = s2v_node_product(ctx, &own->merger.first, h, NULL, scratch);
-        return s2v_node_product(ctx, &own->merger.second, h, NULL, scratch);
+        h = s2v_node_product(graph, &own->merger.first, h, NULL, scratch);
+        return s2v_node_product(graph, &own->merger.second, h, NULL, scratch);
     }
     for (int32_t i = 0; i < v->n_blocks; i++) {
         const llava_block *b = &own->block[i];

@@ -156,8 +156,8 @@ static struct ggml_tensor *qwen_packed(s2v_graph *graph, const s2v_model *model,
     }
     const int64_t per_token = (int64_t)v->merge * v->merge;
     h = ggml_reshape_2d(ctx, h, v->n_embd * per_token, f->n_patches / per_token);
-    h = s2v_node_product(ctx, &own->merger.first, h, NULL, scratch);
-    return s2v_node_product(ctx, &own->merger.second, h, NULL, scratch);
+    h = s2v_node_product(graph, &own->merger.first, h, NULL, scratch);
+    return s2v_node_product(graph, &own->merger.second, h, NULL, scratch);
 }
 
 static struct ggml_tensor *qwen_vision(s2v_graph *graph, const s2v_model *model, const s2v_frame *f,

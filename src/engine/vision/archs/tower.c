@@ -148,7 +148,7 @@ struct ggml_tensor *s2v_tower_draw_packed(s2v_graph *graph, const s2v_packed_blo
                                           s2v_tower_request *request)
 {
     struct ggml_context *ctx = graph->ctx;
-    struct ggml_tensor *qkv = s2v_node_product(ctx, &b->qkv, h, NULL, scratch);
+    struct ggml_tensor *qkv = s2v_node_product(graph, &b->qkv, h, NULL, scratch);
     for (int32_t r = 0; r < request->n; r++) {
         if (request->block[r].block != i) continue;
         struct ggml_tensor *q = s2v_node_part(ctx, heads, qkv, turn, 0);
@@ -160,9 +160,9 @@ struct ggml_tensor *s2v_tower_draw_packed(s2v_graph *graph, const s2v_packed_blo
         if (request->block[r].plain_k) s2v_graph_expand(graph, plain_k);
     }
     struct ggml_tensor *x = s2v_node_attention(ctx, heads, qkv, turn, start, scratch);
-    h = s2v_node_product(ctx, &b->out, x, h, scratch);
-    x = s2v_node_product(ctx, &b->up, h, NULL, scratch);
-    return s2v_node_product(ctx, &b->down, x, h, scratch);
+    h = s2v_node_product(graph, &b->out, x, h, scratch);
+    x = s2v_node_product(graph, &b->up, h, NULL, scratch);
+    return s2v_node_product(graph, &b->down, x, h, scratch);
 }
 
 struct ggml_tensor *s2v_tower_draw_scratch(s2v_graph *graph, const s2v_packed_block *b,
