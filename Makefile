@@ -3,7 +3,7 @@ BUILD   ?= build
 JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX  ?= /usr/local
 
-.PHONY: all demo test test-sanitize test-long bench bench-engine bench-tower bench-convert bench-methods fuzz install format lint clean
+.PHONY: all demo test test-sanitize test-long bench bench-engine bench-tower bench-convert bench-methods bench-share fuzz install format lint clean
 
 all: ## build only
 	@scripts/setup build
@@ -23,8 +23,11 @@ test-sanitize: ## the same tests built by clang under the address and undefined-
 	@CC=clang CXX=clang++ scripts/test $(BUILD)-sanitize -DS2_TESTS=ON -DS2_WERROR=ON -DS2_SANITIZE=ON -DS2_RPC=ON \
 		-DCMAKE_BUILD_TYPE=RelWithDebInfo $(FLAGS)
 
-test-long: test test-sanitize ## everything, a longer run of each fuzz target, more killed processes
+test-long: test test-sanitize ## everything, a longer run of each fuzz target, more killed processes, older CPUs
 	@$(BUILD)/tests/kill_points $(BUILD)/s2prune $(BUILD)/tests/work_kill 200
+	@scripts/configure $(BUILD)-portable -DS2_TESTS=OFF -DS2_CPU=portable
+	@cmake --build $(BUILD)-portable -j $(JOBS) --target s2prune_program
+	@tests/package/check_elsewhere . $(BUILD)-portable portable
 	@SECONDS_EACH=$${SECONDS_EACH:-300} scripts/fuzz $(BUILD)-fuzz
 
 bench: ## ratios with their spread, written to bench/results
@@ -48,6 +51,11 @@ bench-methods: all ## what choosing tokens costs, for every method, on a 3B-shap
 	@scripts/setup bench
 	@bench/methods $(BUILD)/s2prune
 
+bench-share: all ## what a busy neighbour costs, beside the same engine with spinning threads (OpenMP's)
+	@scripts/configure $(BUILD)-spin -DS2_TESTS=OFF -DS2_GGML_OPTIONS=GGML_OPENMP=ON
+	@cmake --build $(BUILD)-spin -j $(JOBS) --target s2prune_program
+	@bench/share $(BUILD)/s2prune --against spinning=$(BUILD)-spin/s2prune
+
 fuzz: ## each fuzz target for a minute (SECONDS_EACH)
 	@scripts/setup test
 	@scripts/fuzz $(BUILD)-fuzz
@@ -63,4 +71,4 @@ lint: all ## what the compiler does not say: the rules of the test `lint`, and c
 	@scripts/lint --deep $(BUILD)
 
 clean:
-	@cmake -E rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-fuzz $(BUILD)-bench $(BUILD)-tower
+	@cmake -E rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-fuzz $(BUILD)-bench $(BUILD)-tower $(BUILD)-portable $(BUILD)-spin

@@ -40,10 +40,11 @@ void s2v_linear_load(s2v_linear *out, s2v_loader *loader, const char *const *wei
                      const char *const *bias, int32_t n_parts, int32_t layer, int64_t k, int64_t n);
 
 /* Scratch all nodes of a graph share, for attention over at most `n_rows`; `products` end with one
- * that has no tensor. */
+ * that has no tensor. The node of it clears the counters from which threads take their work; `any`:
+ * some tensor of the graph. */
 size_t s2v_tower_scratch(const s2v_linear *const *products, size_t n, const s2v_heads *heads,
                          int32_t n_rows);
-struct ggml_tensor *s2v_node_scratch(s2v_graph *graph, size_t n_bytes);
+struct ggml_tensor *s2v_node_scratch(s2v_graph *graph, struct ggml_tensor *any, size_t n_bytes);
 
 /* x: [k, m]. residual: [outputs, m] or NULL. */
 struct ggml_tensor *s2v_node_product(s2v_graph *graph, const s2v_linear *linear,
@@ -60,7 +61,7 @@ struct ggml_tensor *s2v_node_starts(struct ggml_context *ctx, struct ggml_tensor
                                     const s2v_windows *windows);
 
 /* qkv: [3 n_embd, m]; turn: s2v_node_rotation, or NULL; start: s2v_node_starts. */
-struct ggml_tensor *s2v_node_attention(struct ggml_context *ctx, const s2v_heads *heads,
+struct ggml_tensor *s2v_node_attention(s2v_graph *graph, const s2v_heads *heads,
                                        struct ggml_tensor *qkv, struct ggml_tensor *turn,
                                        struct ggml_tensor *start, struct ggml_tensor *scratch);
 

@@ -143,8 +143,8 @@ static struct ggml_tensor *qwen_packed(s2v_graph *graph, const s2v_model *model,
     const s2v_tower *v = &model->tower;
     const qwen_tower *own = model->own;
     const qwen_order *order = f->own;
-    struct ggml_tensor *scratch = s2v_tower_draw_scratch(graph, &own->block[0].packed, &own->merger,
-                                                         &own->heads, f->n_patches);
+    struct ggml_tensor *scratch = s2v_tower_draw_scratch(graph, pos, &own->block[0].packed,
+                                                         &own->merger, &own->heads, f->n_patches);
     struct ggml_tensor *turn = s2v_node_rotation(ctx, &own->heads, pos);
     struct ggml_tensor *inside = s2v_node_starts(ctx, pos, &order->windows);
     struct ggml_tensor *everywhere = s2v_node_starts(ctx, pos, &order->whole);
