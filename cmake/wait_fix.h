@@ -7,8 +7,8 @@
  *
  * Here a thread at a barrier spins for a moment, which is all it takes on a quiet machine, then it
  * sleeps until some barrier opens. It sleeps a millisecond at most: nothing depends on being woken.
- * Where waits turn out longer than the moment, it is halved for the next; where they would have been
- * shorter, it is whole again.
+ * Where waits turn out longer than the moment, it is a quarter for the next; where sleep was for
+ * nothing, it is twice as long.
  *
  *     thread that waits                      thread that comes last
  *       spins at most SPIN_NS                  counts the barrier as passed
@@ -71,10 +71,11 @@ static inline void s2_stop_waiting(void)
 /* What a wait that ended asleep says about the next. */
 static inline void s2_learn(int64_t waited)
 {
+    int64_t spin_ns = waited < S2_SPIN_NS ? s2_waiter.spin_ns * 2 : s2_waiter.spin_ns / 4;
+    if (spin_ns > S2_SPIN_NS) spin_ns = S2_SPIN_NS;
+    if (spin_ns < S2_LEAST_SPIN_NS) spin_ns = S2_LEAST_SPIN_NS;
+    s2_waiter.spin_ns = spin_ns;
     s2_waiter.has_slept = false;
-    s2_waiter.spin_ns = waited < S2_SPIN_NS                         ? S2_SPIN_NS
-                        : s2_waiter.spin_ns / 2 >= S2_LEAST_SPIN_NS ? s2_waiter.spin_ns / 2
-                                                                    : S2_LEAST_SPIN_NS;
 }
 
 static inline void s2_wait(void)
