@@ -3,7 +3,7 @@ BUILD   ?= build
 JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX  ?= /usr/local
 
-.PHONY: all demo test test-sanitize test-long bench bench-engine bench-tower bench-convert bench-methods bench-eval bench-rows fuzz install format lint clean
+.PHONY: all demo test test-sanitize test-long bench bench-engine bench-tower bench-convert bench-methods bench-eval bench-rows bench-share fuzz install format lint clean
 
 all: ## build only
 	@scripts/setup build
@@ -23,9 +23,12 @@ test-sanitize: ## the same tests built by clang under the address and undefined-
 	@CC=clang CXX=clang++ scripts/test $(BUILD)-sanitize -DS2_TESTS=ON -DS2_WERROR=ON -DS2_SANITIZE=ON -DS2_RPC=ON \
 		-DCMAKE_BUILD_TYPE=RelWithDebInfo $(FLAGS)
 
-test-long: test test-sanitize ## everything, all of the authors' pictures, a longer run of each fuzz target, more killed processes
+test-long: test test-sanitize ## everything, all of the authors' pictures, a longer run of each fuzz target, more killed processes, schedulers, older CPUs
 	@[ ! -d ../shared/goldens/authors ] || $(BUILD)/s2prune verify ../shared/goldens/authors
 	@$(BUILD)/tests/kill_points $(BUILD)/s2prune $(BUILD)/tests/work_kill 200
+	@scripts/configure $(BUILD)-portable -DS2_TESTS=OFF -DS2_CPU=portable
+	@cmake --build $(BUILD)-portable -j $(JOBS) --target s2prune_program
+	@tests/package/check_elsewhere . $(BUILD)-portable portable
 	@scripts/setup long
 	@python3 -B tests/eval/check_runs.py $(BUILD)/s2prune . $(BUILD)/tests/work_runs 200
 	@python3 -B tests/eval/check_cluster.py $(BUILD)/s2prune $(BUILD)/tests/work_cluster
@@ -61,6 +64,11 @@ bench-rows: ## reading tables: TSV, JSON lines, Parquet
 	@cmake --build $(BUILD)-tower -j $(JOBS) --target bench_rows
 	@$(BUILD)-tower/bench/bench_rows $(BUILD)-tower bench/results/rows.csv 9
 
+bench-share: all ## what a busy neighbour costs, beside the same engine with spinning threads (OpenMP's)
+	@scripts/configure $(BUILD)-spin -DS2_TESTS=OFF -DS2_GGML_OPTIONS=GGML_OPENMP=ON
+	@cmake --build $(BUILD)-spin -j $(JOBS) --target s2prune_program
+	@bench/share $(BUILD)/s2prune --against spinning=$(BUILD)-spin/s2prune
+
 fuzz: ## each fuzz target for a minute (SECONDS_EACH)
 	@scripts/setup test
 	@scripts/fuzz $(BUILD)-fuzz
@@ -76,4 +84,4 @@ lint: all ## what the compiler does not say: the rules of the test `lint`, and c
 	@scripts/lint --deep $(BUILD)
 
 clean:
-	@cmake -E rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-fuzz $(BUILD)-bench $(BUILD)-tower
+	@cmake -E rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-fuzz $(BUILD)-bench $(BUILD)-tower $(BUILD)-portable $(BUILD)-spin

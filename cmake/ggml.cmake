@@ -5,7 +5,9 @@
 #   -DS2_SYSTEM_GGML=ON        find_package(ggml); slower F16 where it was built without GGML_LLAMAFILE
 #   (neither)                  fetched (ggml_source.cmake) and built static, once per machine
 #   -DS2_RPC=ON                with the RPC backend
-#   -DS2_GGML_OPTIONS="A=B;…"  more options for ggml: GGML_CUDA=ON, GGML_VULKAN=ON, GGML_NATIVE=OFF
+#   -DS2_CPU=portable          for any CPU of this architecture, or x86-64-v2, x86-64-v3; else native, for this
+#                              one. Our own kernels are chosen at run time and do not depend on it
+#   -DS2_GGML_OPTIONS="A=B;…"  more options for ggml: GGML_CUDA=ON, GGML_VULKAN=ON
 #   -DS2_CACHE_DIR=<dir>       where fetched and built things are kept (see ggml_source.cmake)
 #
 # The built library is kept in the cache under a name made from everything that went
@@ -17,6 +19,8 @@
 # S2_CXX_LIBRARIES (stdc++ m, or c++), for those who link our static library by hand.
 option(S2_SYSTEM_GGML "use the ggml that find_package finds" OFF)
 option(S2_RPC "ggml's RPC backend: layers on other machines" OFF)
+set(S2_CPU native CACHE STRING "CPUs ggml is built for: native, portable, x86-64-v2 or x86-64-v3")
+set_property(CACHE S2_CPU PROPERTY STRINGS native portable x86-64-v2 x86-64-v3)
 set(S2_GGML_DIR "" CACHE PATH "checkout of llama.cpp or ggml to build instead of fetching one")
 set(S2_GGML_OPTIONS "" CACHE STRING "more options for ggml's build, as A=B;C=D")
 set(S2_CACHE_DIR "" CACHE PATH "where fetched and built dependencies are kept")
@@ -42,18 +46,42 @@ endif()
 include("${CMAKE_CURRENT_LIST_DIR}/ggml_source.cmake")
 set(S2_GGML_RECIPE "${CMAKE_CURRENT_LIST_DIR}/ggml")
 
-# Hash of the macros the compiler defines for this CPU: a home folder may be shared by several.
-function(s2_cpu_hash out)
-  foreach(native -march=native -mcpu=native)
-    execute_process(COMMAND ${CMAKE_C_COMPILER} ${native} -dM -E -x c /dev/null
-      OUTPUT_VARIABLE macros ERROR_QUIET RESULT_VARIABLE result)
-    if(result EQUAL 0)
-      break()
-    endif()
-  endforeach()
-  string(SHA256 hash "${macros}")
-  set(${out} ${hash} PARENT_SCOPE)
-endfunction()
+# What S2_CPU means: flags for the compiler, of which the hash below is made, and options for ggml.
+if(S2_CPU STREQUAL "native")
+  set(S2_CPU_FLAGS -march=native)
+  if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64|i.86")
+    set(S2_CPU_FLAGS -mcpu=native)
+  endif()
+  set(S2_CPU_OPTIONS "")
+elseif(S2_CPU STREQUAL "portable")
+  set(S2_CPU_FLAGS "")
+  set(S2_CPU_OPTIONS GGML_NATIVE=OFF GGML_SSE42=OFF GGML_AVX=OFF GGML_AVX2=OFF GGML_BMI2=OFF GGML_FMA=OFF GGML_F16C=OFF)
+elseif(S2_CPU STREQUAL "x86-64-v2")
+  set(S2_CPU_FLAGS -march=x86-64-v2)
+  set(S2_CPU_OPTIONS GGML_NATIVE=OFF GGML_SSE42=ON GGML_AVX=OFF GGML_AVX2=OFF GGML_BMI2=OFF GGML_FMA=OFF GGML_F16C=OFF)
+elseif(S2_CPU STREQUAL "x86-64-v3")
+  set(S2_CPU_FLAGS -march=x86-64-v3)
+  set(S2_CPU_OPTIONS GGML_NATIVE=OFF GGML_SSE42=ON GGML_AVX=ON GGML_AVX2=ON GGML_BMI2=ON GGML_FMA=ON GGML_F16C=ON)
+else()
+  message(FATAL_ERROR "S2_CPU=${S2_CPU} is none of native, portable, x86-64-v2 and x86-64-v3")
+endif()
+execute_process(COMMAND ${CMAKE_C_COMPILER} ${S2_CPU_FLAGS} -dM -E -x c /dev/null
+  OUTPUT_VARIABLE S2_CPU_MACROS ERROR_QUIET)
+
+# What the engine asks a CPU for before ggml runs on it: a sentence instead of SIGILL.
+set(needs "")
+foreach(pair SSE4_2/sse4.2 AVX/avx AVX2/avx2 FMA/fma BMI2/bmi2 AVX512F/avx512f AVX512BW/avx512bw AVX512DQ/avx512dq
+    AVX512VL/avx512vl AVX512VBMI/avx512vbmi AVX512VNNI/avx512vnni)
+  string(REPLACE "/" ";" pair ${pair})
+  list(GET pair 0 macro)
+  list(GET pair 1 name)
+  if(NOT S2_SYSTEM_GGML AND S2_CPU_MACROS MATCHES "#define __${macro}__ 1")
+    string(APPEND needs " X(\"${name}\")")
+  endif()
+endforeach()
+file(WRITE "${CMAKE_BINARY_DIR}/ggml_needs/ggml_needs.h.new"
+  "/* What ggml was built for: -DS2_CPU=${S2_CPU}. */\n#define S2V_GGML_NEEDS(X)${needs}\n")
+configure_file("${CMAKE_BINARY_DIR}/ggml_needs/ggml_needs.h.new" "${CMAKE_BINARY_DIR}/ggml_needs/ggml_needs.h" COPYONLY)
 
 # Configure, build and install `source` into `prefix`; `build` is the folder to work in.
 function(s2_ggml_build source build prefix)
@@ -70,7 +98,7 @@ function(s2_ggml_build source build prefix)
       list(APPEND arguments "-D${name}=${${name}}")
     endif()
   endforeach()
-  foreach(option IN LISTS S2_GGML_OPTIONS)
+  foreach(option IN LISTS S2_CPU_OPTIONS S2_GGML_OPTIONS)
     list(APPEND arguments "-D${option}")
   endforeach()
 
@@ -93,15 +121,16 @@ endfunction()
 
 # The fetched ggml, from the cache or built into it.
 function(s2_ggml_cached out)
-  s2_cpu_hash(cpu)
+  string(SHA256 cpu "${S2_CPU_MACROS}") # a home folder may be shared by several
   file(SHA256 "${S2_GGML_RECIPE}/CMakeLists.txt" recipe)
-  file(SHA256 "${S2_GGML_RECIPE}/../amx_fix.h" fix)
+  file(SHA256 "${S2_GGML_RECIPE}/../amx_fix.h" amx_fix)
+  file(SHA256 "${S2_GGML_RECIPE}/../wait_fix.h" wait_fix)
   set(compiler ${CMAKE_C_COMPILER_ID}-${CMAKE_C_COMPILER_VERSION})
   set(key "ggml ${S2_GGML_VERSION}, source ${S2_GGML_SHA256}
 ${compiler}, C++ ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}
 ${CMAKE_SYSTEM_NAME} ${CMAKE_SYSTEM_PROCESSOR} ${CMAKE_SYSROOT} ${CMAKE_OSX_ARCHITECTURES} cpu ${cpu}
-GGML_RPC=${S2_RPC} ${S2_GGML_OPTIONS}
-recipe ${recipe} ${fix}
+GGML_RPC=${S2_RPC} ${S2_CPU_OPTIONS} ${S2_GGML_OPTIONS}
+recipe ${recipe} ${amx_fix} ${wait_fix}
 ")
   string(SHA256 hash "${key}")
   string(SUBSTRING ${hash} 0 12 hash)
@@ -170,5 +199,5 @@ list(REMOVE_DUPLICATES S2_CXX_LIBRARIES)
 
 # Link only: its package would otherwise compile our files with -fopenmp.
 add_library(s2_ggml INTERFACE)
-target_include_directories(s2_ggml SYSTEM INTERFACE "${GGML_INCLUDE_DIR}")
+target_include_directories(s2_ggml SYSTEM INTERFACE "${GGML_INCLUDE_DIR}" "${CMAKE_BINARY_DIR}/ggml_needs")
 target_link_libraries(s2_ggml INTERFACE $<LINK_ONLY:ggml::ggml> Threads::Threads ${S2_CXX_LIBRARIES} ${CMAKE_DL_LIBS})

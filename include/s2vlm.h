@@ -47,7 +47,7 @@ typedef struct s2v_engine_options {
                                        or "ggml" for ggml's own */
     const char *rpc_server;         /* NULL, or host:port of an RPC server to add as a device */
     int32_t gpu_layers;             /* decoder layers on `device`, from the last; -1: all */
-    int32_t n_threads;              /* 0: one per core */
+    int32_t n_threads;              /* 0: one per core its mask and its quota allow */
     uint64_t max_memory;            /* bytes this engine may take; 0: what the system has available */
     s2v_note_callback note;
     s2v_progress_callback progress;

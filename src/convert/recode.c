@@ -4,16 +4,14 @@
  * a bit of the result. Every value is looked at on the way: a NaN, or a number the new type cannot
  * hold, would ruin the model's answers without a word.
  */
-#define _GNU_SOURCE /* sched_getaffinity */
-
 #include "convert/recode.h"
 
+#include "base/cores.h"
+
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define SLAB_VALUES ((int64_t)2 << 20) /* per slab; a longer row makes a larger slab */
 #define GROUP_VALUES ((int64_t)16 << 10)
@@ -48,23 +46,13 @@ struct s2v_recoder {
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-static int32_t count_cores(void)
-{
-#ifdef CPU_COUNT
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0) return (int32_t)CPU_COUNT(&set);
-#endif
-    const long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : (int32_t)n;
-}
-
 s2p_status s2v_recoder_create(s2v_recoder **out, const s2v_codec *codec, int32_t n_threads,
                               s2p_error *error)
 {
     *out = calloc(1, sizeof **out);
     if (!*out) return s2_fail_memory(error, sizeof **out, "a converter");
     (*out)->codec = codec;
-    if (n_threads < 1) n_threads = count_cores();
+    if (n_threads < 1) n_threads = s2_cores_usable("");
     (*out)->n_threads = n_threads < MAX_THREADS ? n_threads : MAX_THREADS;
     return S2P_OK;
 }

@@ -1,7 +1,7 @@
 /* test_engine_rpc.c - layers on another machine: the answer does not change.
  *
  * ggml's RPC server runs in a child process on the loopback interface. It is started before this
- * process computes anything: OpenMP's threads do not survive a fork. A build without the RPC
+ * process computes anything: threads do not survive a fork. A build without the RPC
  * backend (-DS2_RPC=OFF, the default) skips.
  */
 #include "tiny_run.h"

@@ -1,8 +1,10 @@
 /* device.c - devices by name, threads, and the buffer types that make products fast. */
 #include "engine/model/device.h"
 
+#include "base/cores.h"
 #include "s2vlm.h"
 
+#include <ggml_needs.h>
 #include <netdb.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,14 +22,31 @@ static void ignore_log(enum ggml_log_level level, const char *text, void *user)
     (void)user;
 }
 
+#if defined(__x86_64__)
+/* The first instructions ggml was compiled for that this CPU lacks; NULL: it has them all. Until
+ * this is known nothing of ggml's CPU backend may run, not even its list of devices. */
+static const char *missing_instructions(void)
+{
+#define LACKS(name) \
+    if (!__builtin_cpu_supports(name)) return name;
+    S2V_GGML_NEEDS(LACKS)
+#undef LACKS
+    return NULL;
+}
+#else
+static const char *missing_instructions(void) { return NULL; }
+#endif
+
 const char *s2v_device_name(size_t index)
 {
+    if (missing_instructions()) return NULL;
     return index < ggml_backend_dev_count() ? ggml_backend_dev_name(ggml_backend_dev_get(index))
                                             : NULL;
 }
 
 const char *s2v_device_description(size_t index)
 {
+    if (missing_instructions()) return NULL;
     return index < ggml_backend_dev_count()
                ? ggml_backend_dev_description(ggml_backend_dev_get(index))
                : NULL;
@@ -43,10 +62,10 @@ static void find_function(ggml_backend_reg_t reg, const char *name, void *out, s
     memcpy(out, &address, n);
 }
 
-static int32_t core_count(void)
+static int32_t usual_threads(void)
 {
-    const long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (int32_t)n;
+    const int32_t n = s2_cores_usable("");
+    return n > MAX_THREADS ? MAX_THREADS : n;
 }
 
 /* Buffer types of the CPU device that hold weights in another layout. */
@@ -117,8 +136,14 @@ static s2p_status fail_device(const char *device, s2p_error *error)
 s2p_status s2v_devices_open(s2v_devices *out, const char *device, const char *rpc_server,
                             int32_t n_threads, s2p_error *error)
 {
-    *out = (s2v_devices){ .n_threads = n_threads > 0 ? n_threads : core_count() };
+    *out = (s2v_devices){ .n_threads = n_threads > 0 ? n_threads : usual_threads() };
     if (check_threads(n_threads, error) != S2P_OK) return S2P_EINVAL;
+    const char *missing = missing_instructions();
+    if (missing)
+        return s2_fail(error, S2P_EUNSUPPORTED,
+                       "this program was built for CPUs with %s, which this one lacks; configure "
+                       "with -DS2_CPU=portable",
+                       missing);
     ggml_log_set(ignore_log, NULL); /* the library prints nothing */
     ggml_backend_load_all();
     out->cpu = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
@@ -190,6 +215,7 @@ s2p_status s2v_backends_open(s2v_backends *out, const s2v_devices *devices, int3
         }
         out->backend[out->n++] = backend;
     }
+    out->pool = s2v_pool_open(out->backend[out->n - 1], n_threads);
     return S2P_OK;
 }
 
@@ -197,6 +223,7 @@ void s2v_backends_close(s2v_backends *backends)
 {
     for (int i = 0; i < backends->n; i++) ggml_backend_free(backends->backend[i]);
     backends->n = 0;
+    s2v_pool_close(&backends->pool);
 }
 
 uint64_t s2v_memory_available(void)

@@ -8,6 +8,7 @@
 #define S2_ENGINE_DEVICE_H
 
 #include "base/error.h"
+#include "engine/model/threads.h"
 
 #include <ggml-backend.h>
 #include <ggml.h>
@@ -36,6 +37,7 @@ typedef struct s2v_backends {  /* one session's */
     ggml_backend_t backend[2]; /* main device first, the CPU last */
     int n;
     int32_t n_threads; /* of the CPU */
+    s2v_pool pool;     /* they wait in it */
 } s2v_backends;
 
 s2p_status s2v_backends_open(s2v_backends *out, const s2v_devices *devices, int32_t n_threads,

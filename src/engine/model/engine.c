@@ -138,7 +138,7 @@ static s2p_status choose_kernels(const s2v_engine_options *options, s2v_precisio
 
 /* Asked for by name and not possible is an error; another precision than asked for is said. */
 static s2p_status check_tower(const s2v_engine *engine, const s2v_engine_options *options,
-                              s2v_precision precision, s2p_error *error)
+                              s2v_precision precision, const s2v_kernels *kernels, s2p_error *error)
 {
     const s2v_kernels *used = engine->model.tower.kernels;
     if (options->kernels && !used && strcmp(options->kernels, "ggml") != 0)
@@ -152,8 +152,9 @@ static s2p_status check_tower(const s2v_engine *engine, const s2v_engine_options
         return S2P_OK;
     char text[160];
     (void)snprintf(text, sizeof text, "the tower does not compute in %s: %s", precisions[precision],
-                   used ? "this machine has no unit for it, f32 is used"
-                        : "its weights are mixed or quantised, and run on ggml's operators");
+                   used       ? "this machine has no unit for it, f32 is used"
+                   : !kernels ? "this machine has no unit for it, ggml's operators are used"
+                              : "its weights are mixed or quantised, and run on ggml's operators");
     options->note(text, options->user);
     return S2P_OK;
 }
@@ -174,7 +175,7 @@ static s2p_status open_engine(s2v_engine *engine, const s2v_engine_options *opti
     TRY(choose_kernels(options, &precision, &kernels, error));
     const bool has_device = engine->devices.main != engine->devices.cpu;
     TRY(load_weights(engine, kernels, has_device ? options->gpu_layers : 0, error));
-    TRY(check_tower(engine, options, precision, error));
+    TRY(check_tower(engine, options, precision, kernels, error));
     count_parameters(engine);
     const s2v_text name = text_key(engine->text, "general.name");
     const size_t n = name.size < sizeof engine->name - 1 ? name.size : sizeof engine->name - 1;
@@ -189,6 +190,7 @@ s2p_status s2v_engine_open(s2v_engine **out, const s2v_engine_options *options, 
     s2v_engine *engine = calloc(1, sizeof *engine);
     if (!engine) return s2_fail_memory(error, sizeof *engine, "the engine");
     engine->options = *options;
+    (void)pthread_mutex_init(&engine->packing, NULL);
     const s2p_status st = open_engine(engine, options, error);
     engine->options.model_path = engine->options.mmproj_path = NULL; /* were borrowed */
     engine->options.device = engine->options.rpc_server = NULL;
@@ -209,7 +211,23 @@ void s2v_engine_close(s2v_engine *engine)
     s2v_tokenizer_free(engine->tokenizer);
     s2v_gguf_close(engine->mmproj);
     s2v_gguf_close(engine->text);
+    (void)pthread_mutex_destroy(&engine->packing);
     free(engine);
+}
+
+bool s2v_packing_begin(s2v_engine *engine)
+{
+    if (!engine->model.tower.kernels) return false;
+    (void)pthread_mutex_lock(&engine->packing);
+    if (!engine->is_packed) return true;
+    (void)pthread_mutex_unlock(&engine->packing);
+    return false;
+}
+
+void s2v_packing_end(s2v_engine *engine, bool is_packed)
+{
+    engine->is_packed = is_packed;
+    (void)pthread_mutex_unlock(&engine->packing);
 }
 
 void s2v_engine_get_info(const s2v_engine *engine, s2v_engine_info *info)

@@ -1,9 +1,12 @@
-/* engine.h - what an engine holds: a loaded model, read-only once it is open. */
+/* engine.h - what an engine holds: a loaded model, read-only once it is open; only the tower's
+ * weights are packed later, by the first picture (tower_nodes.h). */
 #ifndef S2_ENGINE_ENGINE_H
 #define S2_ENGINE_ENGINE_H
 
 #include "engine/model/model.h"
 #include "text/tokenizer.h"
+
+#include <pthread.h>
 
 struct s2v_engine {
     s2v_engine_options options; /* callbacks and their user; the paths are not kept */
@@ -14,6 +17,12 @@ struct s2v_engine {
     s2v_tokenizer *tokenizer;
     char name[128];
     uint64_t n_parameters;
+    pthread_mutex_t packing; /* held by the session that packs the tower's weights */
+    bool is_packed;
 };
+
+/* true: the graph drawn now packs the tower's weights; other sessions wait until it has ended. */
+bool s2v_packing_begin(s2v_engine *engine);
+void s2v_packing_end(s2v_engine *engine, bool is_packed);
 
 #endif /* S2_ENGINE_ENGINE_H */

@@ -18,6 +18,8 @@ typedef struct s2v_graph {
     void *memory;
     size_t n_memory;
     int32_t max_nodes, n_threads;
+    bool is_first;      /* the tower's weights are still to be packed: this graph does it */
+    int32_t n_counters; /* of tower_nodes.c */
     struct {
         struct ggml_tensor *tensor;
         const void *data;

@@ -9,7 +9,6 @@
 
 #include "base/checked.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,9 +27,8 @@ struct item {
     struct ggml_tensor *tensor;
     const s2v_gguf_tensor *source, *second, *third;
     s2v_gguf *file;
-    fill_function fill;         /* NULL: the bytes of the file as they are */
-    const s2v_kernels *kernels; /* NULL: not packed */
-    s2v_packed packed;
+    fill_function fill; /* NULL: the bytes of the file as they are */
+    bool is_later;      /* filled by whoever asked for it */
 };
 
 typedef struct group {
@@ -366,31 +364,45 @@ void *s2v_packed_data(const struct ggml_tensor *tensor)
 }
 
 struct ggml_tensor *s2v_loader_packed(s2v_loader *loader, const char *const *pattern, int32_t layer,
-                                      s2v_packed *packed)
+                                      s2v_packed *packed, s2v_origin *origin)
 {
     char name[96];
-    const s2v_gguf_tensor *part[3] = { NULL, NULL, NULL };
+    *origin = (s2v_origin){ .file = loader->file };
     for (int32_t i = 0; i < packed->n_parts; i++) {
         full_name(name, sizeof name, pattern[i], layer);
-        part[i] = find_weight(loader, name, S2V_USE_MATRIX, packed->k, packed->n, false);
-        if (!part[i]) return NULL;
-        if (part[i]->type == part[0]->type && is_packable(part[i])) continue;
+        const s2v_gguf_tensor *t =
+            find_weight(loader, name, S2V_USE_MATRIX, packed->k, packed->n, false);
+        if (!t) return NULL;
+        origin->part[i] = t;
+        if (t->type == origin->part[0]->type && is_packable(t)) continue;
         loader->status = s2_fail(loader->error, S2P_EUNSUPPORTED,
                                  "%s has type %s, other than what stands beside it", name,
-                                 ggml_type_name((enum ggml_type)part[i]->type));
+                                 ggml_type_name((enum ggml_type)t->type));
         return NULL;
     }
-    packed->type = loader->kernels->stored(packed_type(part[0]));
+    packed->type = loader->kernels->stored(packed_type(origin->part[0]));
     const int64_t n_bytes = (int64_t)loader->kernels->packed_bytes(packed) + S2V_KERNEL_ALIGN;
-    struct ggml_tensor *tensor = add_item(
-        loader, ggml_backend_dev_buffer_type(loader->devices->cpu), GGML_TYPE_I8, n_bytes, 1,
-        (item){ .source = part[0],
-                .second = part[1],
-                .third = part[2],
-                .kernels = loader->kernels,
-                .packed = *packed });
+    struct ggml_tensor *tensor =
+        add_item(loader, ggml_backend_dev_buffer_type(loader->devices->cpu), GGML_TYPE_I8, n_bytes,
+                 1, (item){ .source = origin->part[0], .is_later = true });
     if (tensor) ggml_set_name(tensor, name);
     return tensor;
+}
+
+void s2v_pack_part(const s2v_kernels *kernels, const s2v_packed *packed, const s2v_origin *origin,
+                   int i, int n)
+{
+    s2v_source source = { .n_parts = packed->n_parts, .type = packed_type(origin->part[0]) };
+    for (int32_t part = 0; part < packed->n_parts; part++)
+        source.part[part] = origin->part[part]->data;
+    const int64_t n_panels = kernels->n_panels(packed);
+    kernels->pack(packed, &source, (int32_t)(n_panels * i / n), (int32_t)(n_panels * (i + 1) / n));
+}
+
+void s2v_origin_release(const s2v_origin *origin)
+{
+    for (int32_t part = 0; part < 3 && origin->part[part]; part++)
+        s2v_gguf_release_tensor(origin->file, origin->part[part]);
 }
 
 static void fill_joined(const item *it, uint8_t *out)
@@ -445,52 +457,10 @@ static s2p_status map_group(s2v_loader *loader, group *g)
     return S2P_OK;
 }
 
-#define MAX_PACKERS 16
-
-typedef struct packer { /* panels [first, last) of one matrix */
-    const s2v_kernels *kernels;
-    const s2v_packed *packed;
-    const s2v_source *source;
-    int32_t first, last;
-} packer;
-
-static void *pack_panels(void *user)
-{
-    const packer *p = user;
-    p->kernels->pack(p->packed, p->source, p->first, p->last);
-    return NULL;
-}
-
-/* A thread that cannot be had leaves its panels to this one. */
-static void pack_item(const item *it, int32_t n_threads)
-{
-    const s2v_gguf_tensor *const part[3] = { it->source, it->second, it->third };
-    s2v_packed packed = it->packed;
-    s2v_source source = { .n_parts = packed.n_parts, .type = packed_type(it->source) };
-    for (int i = 0; i < packed.n_parts; i++) source.part[i] = part[i]->data;
-    packed.data = s2v_packed_data(it->tensor);
-    const int32_t n = it->kernels->n_panels(&packed);
-    if (n_threads > MAX_PACKERS) n_threads = MAX_PACKERS;
-    packer share[MAX_PACKERS];
-    pthread_t thread[MAX_PACKERS];
-    bool is_running[MAX_PACKERS] = { false };
-    for (int32_t i = n_threads - 1; i >= 0; i--) {
-        share[i] = (packer){ it->kernels, &packed, &source, (int32_t)((int64_t)n * i / n_threads),
-                             (int32_t)((int64_t)n * (i + 1) / n_threads) };
-        if (i > 0) is_running[i] = pthread_create(&thread[i], NULL, pack_panels, &share[i]) == 0;
-        if (!is_running[i]) (void)pack_panels(&share[i]);
-    }
-    for (int32_t i = 1; i < n_threads; i++)
-        if (is_running[i]) (void)pthread_join(thread[i], NULL);
-}
-
 static s2p_status set_item(s2v_loader *loader, const item *it)
 {
     const size_t n = ggml_nbytes(it->tensor);
-    if (it->kernels) {
-        pack_item(it, loader->devices->n_threads);
-        return S2P_OK;
-    }
+    if (it->is_later) return S2P_OK;
     if (!it->fill) {
         ggml_backend_tensor_set(it->tensor, it->source->data, 0, n);
         return S2P_OK;

@@ -25,15 +25,21 @@ static s2p_status run_view(s2v_job *j, s2v_graph *tower, int32_t index, int32_t 
         s->options.n_threads > 0 ? s->options.n_threads : s->engine->devices.n_threads;
     s2v_tower_request request =
         s2v_tower_ask(model->tower.n_blocks, probe != NULL, s->trace.show != NULL);
-    TRY(s2v_graph_begin(tower, j->error));
-    struct ggml_tensor *seen = model->arch->vision(tower, model, f, view, &request);
-    if (tokens)
-        ggml_set_output(seen);
-    else
-        seen =
-            ggml_cpy(tower->ctx, seen, s2v_rows_view(tower->ctx, &s->rows, j->first_row[index], n));
-    s2v_graph_expand(tower, seen);
-    TRY(s2v_graph_compute(tower, j->error));
+    struct ggml_tensor *seen = NULL;
+    tower->is_first = s2v_packing_begin(s->engine);
+    s2p_status st = s2v_graph_begin(tower, j->error);
+    if (st == S2P_OK) {
+        seen = model->arch->vision(tower, model, f, view, &request);
+        if (tokens)
+            ggml_set_output(seen);
+        else
+            seen = ggml_cpy(tower->ctx, seen,
+                            s2v_rows_view(tower->ctx, &s->rows, j->first_row[index], n));
+        s2v_graph_expand(tower, seen);
+        st = s2v_graph_compute(tower, j->error);
+    }
+    if (tower->is_first) s2v_packing_end(s->engine, st == S2P_OK);
+    if (st != S2P_OK) return st;
     if (tokens) ggml_backend_tensor_get(seen, tokens, 0, ggml_nbytes(seen));
 
     for (int32_t i = 0; i < request.n; i++) {
@@ -43,7 +49,6 @@ static s2p_status run_view(s2v_job *j, s2v_graph *tower, int32_t index, int32_t 
         TRY(s2v_tower_read(&model->tower, &s->backends, n_threads, qk, &reading, j->error));
         j->stats.probe_ms += s2_now_ms() - start;
         if (probe && i == 0) s2v_tower_probe_add(probe, f, request.raster, view, &reading);
-        s2p_status st = S2P_OK;
         if (s->trace.show)
             st = s2v_trace_tower(&s->trace, f, request.raster, qk->block, &reading, j->error);
         s2v_tower_reading_free(&reading);

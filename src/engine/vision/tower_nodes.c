@@ -1,4 +1,5 @@
-/* tower_nodes.c - what the threads of a node do: each takes its share of rows, columns or heads.
+/* tower_nodes.c - what the threads of a node do: each takes pieces, rows, columns or heads, from the
+ * node's counter until there are none. A thread whose core is lent to another process takes fewer.
  *
  * Nodes of this kind run on the CPU only; there, and nowhere else, the memory of tensors is read
  * directly. ggml aligns tensors to 32 bytes and the kernels want 64: packed weights and scratch
@@ -7,6 +8,8 @@
 #include "engine/vision/tower_nodes.h"
 
 #include <math.h>
+#include <stdatomic.h>
+#include <string.h>
 
 static float *floats_of(const struct ggml_tensor *t) { return t ? (float *)t->data : NULL; }
 
@@ -22,7 +25,7 @@ void s2v_linear_load(s2v_linear *out, s2v_loader *loader, const char *const *wei
     out->kernels = loader->kernels;
     out->weights =
         (s2v_packed){ .n = (int32_t)n, .k = (int32_t)k, .n_parts = n_parts, .is_pair = is_pair };
-    out->tensor = s2v_loader_packed(loader, weight, layer, &out->weights);
+    out->tensor = s2v_loader_packed(loader, weight, layer, &out->weights, &out->origin);
     if (is_pair) {
         out->bias = s2v_loader_get(loader, bias[0], layer, S2V_USE_VECTOR, n, 1);
         out->bias_up = s2v_loader_get(loader, bias[1], layer, S2V_USE_VECTOR, n, 1);
@@ -50,19 +53,50 @@ size_t s2v_tower_scratch(const s2v_linear *const *products, size_t n, const s2v_
     return (most + S2V_KERNEL_ALIGN - 1) / S2V_KERNEL_ALIGN * S2V_KERNEL_ALIGN;
 }
 
-struct ggml_tensor *s2v_node_scratch(s2v_graph *graph, size_t n_bytes)
+#define MAX_COUNTERS 4096 /* more than S2V_MAX_LAYERS blocks have nodes */
+#define COUNTER_BYTES (MAX_COUNTERS * sizeof(atomic_int))
+
+/* Rows of scratch, one for each thread; behind them the counters of the graph's nodes. */
+static void clear_counters(struct ggml_tensor *dst, int ith, int nth, void *user)
 {
-    return ggml_new_tensor_2d(graph->ctx, GGML_TYPE_I8, (int64_t)n_bytes + S2V_KERNEL_ALIGN,
-                              graph->n_threads);
+    (void)nth, (void)user;
+    if (ith == 0)
+        memset((char *)dst->data + (size_t)(dst->ne[1] - 1) * dst->nb[1], 0, COUNTER_BYTES);
 }
 
-static void *scratch_of(const struct ggml_tensor *scratch, int ith)
+struct ggml_tensor *s2v_node_scratch(s2v_graph *graph, struct ggml_tensor *any, size_t n_bytes)
 {
+    const size_t row = n_bytes > COUNTER_BYTES ? n_bytes : COUNTER_BYTES;
+    graph->n_counters = 0;
+    return ggml_custom_4d(graph->ctx, GGML_TYPE_I8, (int64_t)row + S2V_KERNEL_ALIGN,
+                          graph->n_threads + 1, 1, 1, &any, 1, clear_counters, 1, NULL);
+}
+
+/* The scratch as one node sees it: a view that begins at its counter. */
+static struct ggml_tensor *take_counter(s2v_graph *graph, struct ggml_tensor *scratch)
+{
+    const size_t at = (size_t)(scratch->ne[1] - 1) * scratch->nb[1];
+    const size_t i = (size_t)(graph->n_counters++ % MAX_COUNTERS);
+    return ggml_view_1d(graph->ctx, scratch, (int64_t)sizeof(atomic_int),
+                        at + i * sizeof(atomic_int));
+}
+
+static void *scratch_of(const struct ggml_tensor *view, int ith)
+{
+    const struct ggml_tensor *scratch = view->view_src;
     const uintptr_t at = (uintptr_t)scratch->data + (uintptr_t)ith * scratch->nb[1];
     return (void *)((at + S2V_KERNEL_ALIGN - 1) / S2V_KERNEL_ALIGN * S2V_KERNEL_ALIGN);
 }
 
+/* The next piece of the node's work nobody has taken. */
+static int32_t next_piece(const struct ggml_tensor *view)
+{
+    return (int32_t)atomic_fetch_add_explicit((atomic_int *)view->data, 1, memory_order_relaxed);
+}
+
 /* --- products ------------------------------------------------------------------ */
+
+#define PIECE_ROWS 192 /* at most: for so many rows kernels read the weights once */
 
 /* Part i of n of [0, size), in whole multiples of `grain`. */
 static void cut(int32_t size, int32_t grain, int i, int n, int32_t *first, int32_t *last)
@@ -73,10 +107,21 @@ static void cut(int32_t size, int32_t grain, int i, int n, int32_t *first, int32
     *last = (int32_t)(to < size ? to : size);
 }
 
+static void compute_packing(struct ggml_tensor *dst, int ith, int nth, void *user)
+{
+    const s2v_linear *l = user;
+    (void)dst;
+    s2v_packed weights = l->weights;
+    weights.data = s2v_packed_data(l->tensor);
+    s2v_pack_part(l->kernels, &weights, &l->origin, ith, nth);
+}
+
 static void compute_product(struct ggml_tensor *dst, int ith, int nth, void *user)
 {
     const s2v_linear *l = user;
     const struct ggml_tensor *x = dst->src[0], *residual = dst->src[3];
+    if (ith == 0 && dst->src[4]) /* all of it was packed by the node before */
+        s2v_origin_release(&l->origin);
     s2v_packed weights = l->weights;
     weights.data = s2v_packed_data(l->tensor);
     const s2v_product product = {
@@ -97,22 +142,33 @@ static void compute_product(struct ggml_tensor *dst, int ith, int nth, void *use
         .out_pitch = pitch_of(dst),
     };
     const int32_t m = (int32_t)dst->ne[1], n = (int32_t)dst->ne[0];
-    s2v_share share = { 0, m, 0, n };
-    if (m >= nth * l->kernels->rows) /* every share packs its own rows: rows first */
-        cut(m, l->kernels->rows, ith, nth, &share.m0, &share.m1);
-    else
-        cut(n, l->kernels->columns, ith, nth, &share.n0, &share.n1);
-    if (share.m0 < share.m1 && share.n0 < share.n1)
-        l->kernels->product(&product, share, scratch_of(dst->src[2], ith));
+    const bool by_rows = m >= nth * l->kernels->rows; /* every piece packs its own rows */
+    const int32_t n_pieces = by_rows ? (m + nth * PIECE_ROWS - 1) / (nth * PIECE_ROWS) * nth : nth;
+    for (int32_t i; (i = next_piece(dst->src[2])) < n_pieces;) {
+        s2v_share share = { 0, m, 0, n };
+        if (by_rows)
+            cut(m, l->kernels->rows, i, n_pieces, &share.m0, &share.m1);
+        else
+            cut(n, l->kernels->columns, i, n_pieces, &share.n0, &share.n1);
+        if (share.m0 < share.m1 && share.n0 < share.n1)
+            l->kernels->product(&product, share, scratch_of(dst->src[2], ith));
+    }
 }
 
-struct ggml_tensor *s2v_node_product(struct ggml_context *ctx, const s2v_linear *linear,
+struct ggml_tensor *s2v_node_product(s2v_graph *graph, const s2v_linear *linear,
                                      struct ggml_tensor *x, struct ggml_tensor *residual,
                                      struct ggml_tensor *scratch)
 {
-    struct ggml_tensor *from[4] = { x, linear->tensor, scratch, residual };
-    return ggml_custom_4d(ctx, GGML_TYPE_F32, s2v_packed_outputs(&linear->weights), x->ne[1], 1, 1,
-                          from, residual ? 4 : 3, compute_product, GGML_N_TASKS_MAX,
+    struct ggml_tensor *packing = NULL;
+    if (graph->is_first) { /* the rows come in so that it is this product's turn, not earlier */
+        struct ggml_tensor *before[2] = { linear->tensor, x };
+        packing = ggml_custom_4d(graph->ctx, GGML_TYPE_I32, 1, 1, 1, 1, before, 2, compute_packing,
+                                 GGML_N_TASKS_MAX, (void *)(uintptr_t)linear);
+    }
+    struct ggml_tensor *from[5] = { x, linear->tensor, take_counter(graph, scratch), residual,
+                                    packing };
+    return ggml_custom_4d(graph->ctx, GGML_TYPE_F32, s2v_packed_outputs(&linear->weights), x->ne[1],
+                          1, 1, from, 5, compute_product, GGML_N_TASKS_MAX,
                           (void *)(uintptr_t)linear);
 }
 
@@ -156,6 +212,7 @@ struct ggml_tensor *s2v_node_starts(struct ggml_context *ctx, struct ggml_tensor
                           (void *)(uintptr_t)windows);
 }
 
+#define PIECES_EACH 8         /* of attention, for each thread */
 #define QUERIES_PER_SPLIT 128 /* a unit of work is one head of so many rows, or of a whole window */
 
 static void compute_attention(struct ggml_tensor *dst, int ith, int nth, void *user)
@@ -182,17 +239,21 @@ static void compute_attention(struct ggml_tensor *dst, int ith, int nth, void *u
         .out_pitch = pitch_of(dst),
     };
     const int64_t units = s2v_attention_units(&a);
-    const int32_t first = (int32_t)(units * ith / nth), last = (int32_t)(units * (ith + 1) / nth);
-    if (first < last) h->kernels->attend(&a, first, last, scratch_of(dst->src[2], ith));
+    const int32_t n_pieces = PIECES_EACH * nth;
+    for (int32_t i; (i = next_piece(dst->src[2])) < n_pieces;) {
+        const int32_t first = (int32_t)(units * i / n_pieces);
+        const int32_t last = (int32_t)(units * (i + 1) / n_pieces);
+        if (first < last) h->kernels->attend(&a, first, last, scratch_of(dst->src[2], ith));
+    }
 }
 
-struct ggml_tensor *s2v_node_attention(struct ggml_context *ctx, const s2v_heads *heads,
+struct ggml_tensor *s2v_node_attention(s2v_graph *graph, const s2v_heads *heads,
                                        struct ggml_tensor *qkv, struct ggml_tensor *turn,
                                        struct ggml_tensor *start, struct ggml_tensor *scratch)
 {
-    struct ggml_tensor *from[4] = { qkv, start, scratch, turn };
-    return ggml_custom_4d(ctx, GGML_TYPE_F32, (int64_t)heads->n_heads * heads->dim, qkv->ne[1], 1,
-                          1, from, turn ? 4 : 3, compute_attention, GGML_N_TASKS_MAX,
+    struct ggml_tensor *from[4] = { qkv, start, take_counter(graph, scratch), turn };
+    return ggml_custom_4d(graph->ctx, GGML_TYPE_F32, (int64_t)heads->n_heads * heads->dim,
+                          qkv->ne[1], 1, 1, from, turn ? 4 : 3, compute_attention, GGML_N_TASKS_MAX,
                           (void *)(uintptr_t)heads);
 }
 

@@ -1,9 +1,11 @@
 /* tower_nodes.h - the tower's own arithmetic (kernels/) as nodes of a ggml graph on the CPU.
  *
  * A product is one node: the norm before it, its bias, activation and residual are part of it. Its
- * weights are packed when the model is loaded and stand in a tensor of bytes, which is an input of
- * the node: so the scheduler leaves the node where the weights are. What a node reads besides
- * belongs to the model; threads find their scratch in one more input.
+ * packed weights stand in a tensor of bytes, which is an input of the node: so the scheduler leaves
+ * the node where the weights are. In the first graph of a model (graph->is_first) a node before it
+ * packs them: each thread its part, matrix after matrix while the tower runs, and the pages of the
+ * file go when the product begins; so the file and its packed copy are never both in memory. What a
+ * node reads besides belongs to the model; threads find their scratch in one more input.
  */
 #ifndef S2_ENGINE_TOWER_NODES_H
 #define S2_ENGINE_TOWER_NODES_H
@@ -17,6 +19,7 @@ typedef struct s2v_linear { /* residual + activation(norm(x) . weights + bias) *
     const s2v_kernels *kernels;
     s2v_packed weights;         /* the bytes are in `tensor` */
     struct ggml_tensor *tensor; /* NULL: not loaded in this form */
+    s2v_origin origin;          /* what is packed into it */
     struct ggml_tensor *bias, *bias_up;
     s2v_norm norm;
     int32_t norm_width; /* 0: all inputs are one piece */
@@ -37,13 +40,14 @@ void s2v_linear_load(s2v_linear *out, s2v_loader *loader, const char *const *wei
                      const char *const *bias, int32_t n_parts, int32_t layer, int64_t k, int64_t n);
 
 /* Scratch all nodes of a graph share, for attention over at most `n_rows`; `products` end with one
- * that has no tensor. */
+ * that has no tensor. The node of it clears the counters from which threads take their work; `any`:
+ * some tensor of the graph. */
 size_t s2v_tower_scratch(const s2v_linear *const *products, size_t n, const s2v_heads *heads,
                          int32_t n_rows);
-struct ggml_tensor *s2v_node_scratch(s2v_graph *graph, size_t n_bytes);
+struct ggml_tensor *s2v_node_scratch(s2v_graph *graph, struct ggml_tensor *any, size_t n_bytes);
 
 /* x: [k, m]. residual: [outputs, m] or NULL. */
-struct ggml_tensor *s2v_node_product(struct ggml_context *ctx, const s2v_linear *linear,
+struct ggml_tensor *s2v_node_product(s2v_graph *graph, const s2v_linear *linear,
                                      struct ggml_tensor *x, struct ggml_tensor *residual,
                                      struct ggml_tensor *scratch);
 
@@ -57,7 +61,7 @@ struct ggml_tensor *s2v_node_starts(struct ggml_context *ctx, struct ggml_tensor
                                     const s2v_windows *windows);
 
 /* qkv: [3 n_embd, m]; turn: s2v_node_rotation, or NULL; start: s2v_node_starts. */
-struct ggml_tensor *s2v_node_attention(struct ggml_context *ctx, const s2v_heads *heads,
+struct ggml_tensor *s2v_node_attention(s2v_graph *graph, const s2v_heads *heads,
                                        struct ggml_tensor *qkv, struct ggml_tensor *turn,
                                        struct ggml_tensor *start, struct ggml_tensor *scratch);
 

@@ -187,13 +187,13 @@ static struct ggml_tensor *llava_vision(s2v_graph *graph, const s2v_model *model
     if (v->kernels) {
         const s2v_packed_block *first = &own->block[0].packed;
         struct ggml_tensor *scratch =
-            s2v_tower_draw_scratch(graph, first, &own->merger, &own->heads, f->n_patches);
+            s2v_tower_draw_scratch(graph, h, first, &own->merger, &own->heads, f->n_patches);
         struct ggml_tensor *start = s2v_node_starts(ctx, h, &own->whole);
         for (int32_t i = 0; i < v->n_blocks; i++)
             h = s2v_tower_draw_packed(graph, &own->block[i].packed, &own->heads, i, h, NULL, start,
                                       scratch, NULL, request);
-        h = s2v_node_product(ctx, &own->merger.first, h, NULL, scratch);
-        return s2v_node_product(ctx, &own->merger.second, h, NULL, scratch);
+        h = s2v_node_product(graph, &own->merger.first, h, NULL, scratch);
+        return s2v_node_product(graph, &own->merger.second, h, NULL, scratch);
     }
     for (int32_t i = 0; i < v->n_blocks; i++) {
         const llava_block *b = &own->block[i];

@@ -148,8 +148,8 @@ static struct ggml_tensor *qwen_packed(s2v_graph *graph, const s2v_model *model,
     const s2v_tower *v = &model->tower;
     const qwen_tower *own = model->own;
     const qwen_order *order = f->own;
-    struct ggml_tensor *scratch = s2v_tower_draw_scratch(graph, &own->block[0].packed, &own->merger,
-                                                         &own->heads, f->n_patches);
+    struct ggml_tensor *scratch = s2v_tower_draw_scratch(graph, pos, &own->block[0].packed,
+                                                         &own->merger, &own->heads, f->n_patches);
     struct ggml_tensor *turn = s2v_node_rotation(ctx, &own->heads, pos);
     struct ggml_tensor *inside = s2v_node_starts(ctx, pos, &order->windows);
     struct ggml_tensor *everywhere = s2v_node_starts(ctx, pos, &order->whole);
@@ -161,8 +161,8 @@ static struct ggml_tensor *qwen_packed(s2v_graph *graph, const s2v_model *model,
     }
     const int64_t per_token = (int64_t)v->merge * v->merge;
     h = ggml_reshape_2d(ctx, h, v->n_embd * per_token, f->n_patches / per_token);
-    h = s2v_node_product(ctx, &own->merger.first, h, NULL, scratch);
-    return s2v_node_product(ctx, &own->merger.second, h, NULL, scratch);
+    h = s2v_node_product(graph, &own->merger.first, h, NULL, scratch);
+    return s2v_node_product(graph, &own->merger.second, h, NULL, scratch);
 }
 
 static struct ggml_tensor *qwen_vision(s2v_graph *graph, const s2v_model *model, const s2v_frame *f,

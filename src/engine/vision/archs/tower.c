@@ -148,7 +148,7 @@ struct ggml_tensor *s2v_tower_draw_packed(s2v_graph *graph, const s2v_packed_blo
                                           s2v_tower_request *request)
 {
     struct ggml_context *ctx = graph->ctx;
-    struct ggml_tensor *qkv = s2v_node_product(ctx, &b->qkv, h, NULL, scratch);
+    struct ggml_tensor *qkv = s2v_node_product(graph, &b->qkv, h, NULL, scratch);
     for (int32_t r = 0; r < request->n; r++) {
         if (request->block[r].block != i) continue;
         struct ggml_tensor *q = s2v_node_part(ctx, heads, qkv, turn, 0);
@@ -159,19 +159,19 @@ struct ggml_tensor *s2v_tower_draw_packed(s2v_graph *graph, const s2v_packed_blo
         s2v_graph_expand(graph, k);
         if (request->block[r].plain_k) s2v_graph_expand(graph, plain_k);
     }
-    struct ggml_tensor *x = s2v_node_attention(ctx, heads, qkv, turn, start, scratch);
-    h = s2v_node_product(ctx, &b->out, x, h, scratch);
-    x = s2v_node_product(ctx, &b->up, h, NULL, scratch);
-    return s2v_node_product(ctx, &b->down, x, h, scratch);
+    struct ggml_tensor *x = s2v_node_attention(graph, heads, qkv, turn, start, scratch);
+    h = s2v_node_product(graph, &b->out, x, h, scratch);
+    x = s2v_node_product(graph, &b->up, h, NULL, scratch);
+    return s2v_node_product(graph, &b->down, x, h, scratch);
 }
 
-struct ggml_tensor *s2v_tower_draw_scratch(s2v_graph *graph, const s2v_packed_block *b,
-                                           const s2v_merger *merger, const s2v_heads *heads,
-                                           int32_t n_rows)
+struct ggml_tensor *s2v_tower_draw_scratch(s2v_graph *graph, struct ggml_tensor *any,
+                                           const s2v_packed_block *b, const s2v_merger *merger,
+                                           const s2v_heads *heads, int32_t n_rows)
 {
     const s2v_linear *const products[] = { &b->qkv,  &b->out,        &b->up,
                                            &b->down, &merger->first, &merger->second };
-    return s2v_node_scratch(graph, s2v_tower_scratch(products, 6, heads, n_rows));
+    return s2v_node_scratch(graph, any, s2v_tower_scratch(products, 6, heads, n_rows));
 }
 
 void s2v_tower_load_packed_merger(s2v_merger *m, s2v_loader *l, int64_t wide, int64_t hidden,

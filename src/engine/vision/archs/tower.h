@@ -69,10 +69,10 @@ struct ggml_tensor *s2v_tower_draw_packed(s2v_graph *graph, const s2v_packed_blo
                                           struct ggml_tensor *scratch, const s2v_windows *windows,
                                           s2v_tower_request *request);
 
-/* Scratch for blocks like this one and the merger. */
-struct ggml_tensor *s2v_tower_draw_scratch(s2v_graph *graph, const s2v_packed_block *block,
-                                           const s2v_merger *merger, const s2v_heads *heads,
-                                           int32_t n_rows);
+/* Scratch for blocks like this one and the merger; any: as in s2v_node_scratch. */
+struct ggml_tensor *s2v_tower_draw_scratch(s2v_graph *graph, struct ggml_tensor *any,
+                                           const s2v_packed_block *block, const s2v_merger *merger,
+                                           const s2v_heads *heads, int32_t n_rows);
 
 typedef struct s2v_levels { /* a byte of each channel as the tower reads it */
     float of[3][256];

@@ -35,36 +35,40 @@ static bool allow_tiles(void)
 
 static bool has(uint32_t word, uint32_t wanted) { return (word & wanted) == wanted; }
 
-s2v_cpu s2v_cpu_detect(void)
+s2v_cpu s2v_cpu_decide(const s2v_cpuid *id, bool (*allow)(void))
 {
     s2v_cpu cpu = { .avx2 = false };
-    uint32_t highest, last, a, b, c, d, c1;
-    __cpuid(0, highest, b, c, d);
-    if (highest < 7) return cpu;
-    __cpuid(1, a, b, c1, d);
-    const uint32_t fma = 1u << 12, osxsave = 1u << 27, avx = 1u << 28, f16c = 1u << 29;
-    if (!has(c1, osxsave | avx)) return cpu;
-    const uint32_t saved = saved_registers();
+    const uint32_t fma = 1u << 12, f16c = 1u << 29;
     const uint32_t ymm = 1u << 1 | 1u << 2, zmm = ymm | 1u << 5 | 1u << 6 | 1u << 7;
     const uint32_t tiles = 1u << 17 | 1u << 18;
-    if (!has(saved, ymm)) return cpu;
-
-    __cpuid_count(7, 0, last, b, c, d);
-    cpu.avx2 = has(b, 1u << 5) && has(c1, fma | f16c);
-    cpu.avx512 = cpu.avx2 && has(saved, zmm) && has(b, 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31);
-    cpu.avx512_vnni = cpu.avx512 && has(c, 1u << 11);
-    const bool tile = cpu.avx512 && has(saved, tiles) && has(d, 1u << 24);
-    const bool tile_bf16 = tile && has(d, 1u << 22), tile_int8 = tile && has(d, 1u << 25);
-    if (last >= 1) {
-        __cpuid_count(7, 1, a, b, c, d);
-        cpu.avx512_bf16 = cpu.avx512 && has(a, 1u << 5);
-        cpu.avx_vnni = cpu.avx2 && has(a, 1u << 4);
-    }
-    if ((tile_bf16 || tile_int8) && allow_tiles()) {
+    if (!has(id->saved, ymm)) return cpu;
+    cpu.avx2 = has(id->b7, 1u << 5) && has(id->c1, fma | f16c);
+    cpu.avx512 =
+        cpu.avx2 && has(id->saved, zmm) && has(id->b7, 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31);
+    cpu.avx512_vnni = cpu.avx512 && has(id->c7, 1u << 11);
+    cpu.avx512_bf16 = cpu.avx512 && has(id->a71, 1u << 5);
+    cpu.avx_vnni = cpu.avx2 && has(id->a71, 1u << 4);
+    const bool tile = cpu.avx512 && has(id->saved, tiles) && has(id->d7, 1u << 24);
+    const bool tile_bf16 = tile && has(id->d7, 1u << 22), tile_int8 = tile && has(id->d7, 1u << 25);
+    if ((tile_bf16 || tile_int8) && allow()) {
         cpu.amx_bf16 = tile_bf16;
         cpu.amx_int8 = tile_int8;
     }
     return cpu;
+}
+
+s2v_cpu s2v_cpu_detect(void)
+{
+    s2v_cpuid id = { .saved = 0 };
+    uint32_t highest, last, a, b, c, d;
+    __cpuid(0, highest, b, c, d);
+    if (highest < 7) return (s2v_cpu){ .avx2 = false };
+    __cpuid(1, a, b, id.c1, d);
+    const uint32_t osxsave = 1u << 27, avx = 1u << 28;
+    if (has(id.c1, osxsave | avx)) id.saved = saved_registers();
+    __cpuid_count(7, 0, last, id.b7, id.c7, id.d7);
+    if (last >= 1) __cpuid_count(7, 1, id.a71, b, c, d);
+    return s2v_cpu_decide(&id, allow_tiles);
 }
 
 #elif defined(__aarch64__)

@@ -8,6 +8,7 @@
 #define S2_ENGINE_TOWER_CPU_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef struct s2v_cpu {
     bool avx2;   /* with FMA and F16C */
@@ -20,5 +21,16 @@ typedef struct s2v_cpu {
 } s2v_cpu;
 
 s2v_cpu s2v_cpu_detect(void);
+
+#if defined(__x86_64__)
+typedef struct s2v_cpuid {   /* what x86-64 says about itself */
+    uint32_t c1, b7, c7, d7; /* words of leaves 1 and 7 */
+    uint32_t a71;            /* leaf 7.1 */
+    uint32_t saved;          /* XCR0: registers the system saves; 0: it saves none of these */
+} s2v_cpuid;
+
+/* What follows from it. allow: asks the kernel for tiles; not called where there are none. */
+s2v_cpu s2v_cpu_decide(const s2v_cpuid *id, bool (*allow)(void));
+#endif
 
 #endif /* S2_ENGINE_TOWER_CPU_H */
