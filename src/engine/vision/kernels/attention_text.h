@@ -134,7 +134,7 @@ static void score_tile(const s2v_attention *a, const attention_space *s, int32_t
 {
     for (int32_t k = 0; k < n_keys; k += PANEL)
         for (int32_t r = 0; r < n; r += ROWS)
-            multiply(s->queries + (ptrdiff_t)r * QUERY_PITCH, QUERY_PITCH,
+            multiply(s->queries + (ptrdiff_t)r * QUERY_PITCH, QUERY_PITCH, 1,
                      s->keys + (ptrdiff_t)(k0 + k) * a->dim, PANEL, a->dim, 2, false,
                      s->scores + (ptrdiff_t)r * KEYS + k, KEYS);
 }
@@ -148,11 +148,11 @@ static void add_values(const attention_space *s, int32_t n, int32_t k0, int32_t 
             const float *weights = s->scores + (ptrdiff_t)r * KEYS;
             float *out = s->out + (ptrdiff_t)r * QUERY_PITCH + d;
             if (is_narrow)
-                multiply(weights, KEYS, values + (ptrdiff_t)k0 * WIDTH, WIDTH, n_keys, 1, true, out,
-                         QUERY_PITCH);
+                multiply(weights, KEYS, 1, values + (ptrdiff_t)k0 * WIDTH, WIDTH, n_keys, 1, true,
+                         out, QUERY_PITCH);
             else
-                multiply(weights, KEYS, values + (ptrdiff_t)k0 * PANEL, PANEL, n_keys, 2, true, out,
-                         QUERY_PITCH);
+                multiply(weights, KEYS, 1, values + (ptrdiff_t)k0 * PANEL, PANEL, n_keys, 2, true,
+                         out, QUERY_PITCH);
         }
     }
 }

@@ -5,6 +5,8 @@
  * and of a panel are filled up with zeros to a multiple of 16: a tile of AMX, and the same packing
  * for every unit. The panel of weights is [words][PANEL].
  */
+#define PITCH (SLAB + 16) /* not a multiple of the page */
+#define ROW_START(i) ((ptrdiff_t)(i)*PITCH)
 #include "engine/vision/kernels/product_text.h"
 
 #define WORDS_UNIT 16

@@ -2,11 +2,15 @@
  *
  * The inner loop holds ROWS x 2 vectors of sums, reads two vectors of weights and ROWS floats of
  * rows per step, and does 2 ROWS fused multiply-adds with them: on x86-64 with AVX2 12 sums, two
- * weights and one float are 15 of the 16 registers. Rows are not transposed: at a fixed PITCH the
- * address of each is a constant away from the first.
+ * weights and one float are 15 of the 16 registers. Packed rows lie as they are read, the same k of
+ * ROWS rows side by side: one stream, which the machine fetches ahead also from the third-level
+ * cache. A file may bring four steps written out as MULTIPLY_FOUR(sum, a, b, fours), which moves a
+ * and b on.
  *
  * Halves are widened when a slab of a panel comes in: once for all rows of the block.
  */
+#define PITCH SLAB
+#define ROW_START(i) ((ptrdiff_t)(i) / ROWS * ROWS * PITCH + (i) % ROWS)
 #include "engine/vision/kernels/product_text.h"
 
 static int32_t row_words(int32_t k) { return k; }
@@ -14,8 +18,11 @@ static int32_t row_words(int32_t k) { return k; }
 static void row_store(const float *row, int32_t k, uint32_t *out, float *scales)
 {
     (void)scales;
-    for (int32_t at = 0; at < k; at += SLAB, out += (ptrdiff_t)BLOCK * PITCH)
-        memcpy(out, row + at, (size_t)(k - at < SLAB ? k - at : SLAB) * sizeof *row);
+    for (int32_t at = 0; at < k; at += SLAB, out += (ptrdiff_t)BLOCK * PITCH) {
+        const int32_t n = k - at < SLAB ? k - at : SLAB;
+        for (int32_t i = 0; i < n; i++)
+            memcpy(out + (ptrdiff_t)i * ROWS, row + at + i, sizeof *row);
+    }
 }
 
 static size_t word_bytes(s2v_element type) { return type == S2V_ELEMENT_F32 ? 4 : 2; }
@@ -51,20 +58,28 @@ static void f32_pack(const s2v_packed *w, const s2v_source *source, int32_t firs
     }
 }
 
-/* sums [ROWS][n_vectors] (+)= rows a, a_pitch apart, times weights b, b_pitch apart. */
-S2V_INLINE void multiply(const float *a, const ptrdiff_t a_pitch, const float *b,
-                         const ptrdiff_t b_pitch, int32_t steps, const int n_vectors,
+/* sums [ROWS][n_vectors] (+)= rows a, a_row floats apart, their elements a_step, times weights b,
+ * b_step apart. */
+S2V_INLINE void multiply(const float *a, const ptrdiff_t a_row, const ptrdiff_t a_step,
+                         const float *b, const ptrdiff_t b_step, int32_t steps, const int n_vectors,
                          const bool adds, float *sums, const ptrdiff_t pitch)
 {
     lanes sum[ROWS][2];
     for (int r = 0; r < ROWS; r++)
         for (int v = 0; v < n_vectors; v++)
             sum[r][v] = adds ? load(sums + r * pitch + v * WIDTH) : (lanes){ 0 };
-    for (int32_t k = 0; k < steps; k++, a++, b += b_pitch) {
+#ifdef MULTIPLY_FOUR
+    if (n_vectors == 2 && a_row == 1 && a_step == ROWS && b_step == PANEL) {
+        const int32_t fours = steps / 4;
+        if (fours > 0) MULTIPLY_FOUR(sum, a, b, fours);
+        steps -= 4 * fours;
+    }
+#endif
+    for (int32_t k = 0; k < steps; k++, a += a_step, b += b_step) {
         lanes w[2];
         for (int v = 0; v < n_vectors; v++) w[v] = load(b + v * WIDTH);
         for (int r = 0; r < ROWS; r++) {
-            const lanes x = all(a[r * a_pitch]);
+            const lanes x = all(a[r * a_row]);
             for (int v = 0; v < n_vectors; v++) sum[r][v] += x * w[v];
         }
     }
@@ -86,11 +101,14 @@ static void slab_add(const slab_job *job)
 {
     const float *weights = slab_floats(job), *rows = (const float *)(const void *)job->rows;
     for (int32_t r = 0; r < job->n; r += ROWS) {
-        const float *a = rows + (ptrdiff_t)r * PITCH;
+        const float *a = rows + ROW_START(r);
+        float *sums = job->sums + r * PANEL;
         fetch_next(job, r);
+        if (job->ends) fetch_ends(job, r);
         if (job->adds)
-            multiply(a, PITCH, weights, PANEL, job->words, 2, true, job->sums + r * PANEL, PANEL);
+            multiply(a, 1, ROWS, weights, PANEL, job->words, 2, true, sums, PANEL);
         else
-            multiply(a, PITCH, weights, PANEL, job->words, 2, false, job->sums + r * PANEL, PANEL);
+            multiply(a, 1, ROWS, weights, PANEL, job->words, 2, false, sums, PANEL);
+        if (job->ends) rows_finish(job, r);
     }
 }
