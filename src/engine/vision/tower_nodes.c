@@ -1,4 +1,7 @@
-/* tower_nodes.c - what the threads of a node do: each takes its share of rows, columns or heads.
+/* tower_nodes.c - what the threads of a node do: take pieces of its rows or heads until none is left.
+ *
+ * Pieces are dealt out by a counter: a thread that shares its core takes fewer. What is computed for
+ * a row does not depend on the thread or the piece, so results are the same bit for bit.
  *
  * Nodes of this kind run on the CPU only; there, and nowhere else, the memory of tensors is read
  * directly. ggml aligns tensors to 32 bytes and the kernels want 64: packed weights and scratch
@@ -6,7 +9,10 @@
  */
 #include "engine/vision/tower_nodes.h"
 
+#include "engine/vision/kernels/pages.h"
+
 #include <math.h>
+#include <stdatomic.h>
 
 static float *floats_of(const struct ggml_tensor *t) { return t ? (float *)t->data : NULL; }
 
@@ -50,19 +56,46 @@ size_t s2v_tower_scratch(const s2v_linear *const *products, size_t n, const s2v_
     return (most + S2V_KERNEL_ALIGN - 1) / S2V_KERNEL_ALIGN * S2V_KERNEL_ALIGN;
 }
 
-struct ggml_tensor *s2v_node_scratch(s2v_graph *graph, size_t n_bytes)
-{
-    return ggml_new_tensor_2d(graph->ctx, GGML_TYPE_I8, (int64_t)n_bytes + S2V_KERNEL_ALIGN,
-                              graph->n_threads);
-}
-
+/* Row i of the tensor is thread i's; before the first stands a counter of the work dealt out. */
 static void *scratch_of(const struct ggml_tensor *scratch, int ith)
 {
     const uintptr_t at = (uintptr_t)scratch->data + (uintptr_t)ith * scratch->nb[1];
-    return (void *)((at + S2V_KERNEL_ALIGN - 1) / S2V_KERNEL_ALIGN * S2V_KERNEL_ALIGN);
+    return (void *)((at + 2 * S2V_KERNEL_ALIGN - 1) / S2V_KERNEL_ALIGN * S2V_KERNEL_ALIGN);
+}
+
+static atomic_int *counter_of(const struct ggml_tensor *scratch)
+{
+    return (atomic_int *)(void *)((char *)scratch_of(scratch, 0) - sizeof(atomic_int));
+}
+
+static void begin_scratch(struct ggml_tensor *dst, int ith, int nth, void *user)
+{
+    (void)nth, (void)user;
+    if (ith != 0) return;
+    s2v_huge_pages(dst->data, ggml_nbytes(dst));
+    atomic_init(counter_of(dst), 0);
+}
+
+struct ggml_tensor *s2v_node_scratch(s2v_graph *graph, struct ggml_tensor *weights, size_t n_bytes)
+{
+    return ggml_custom_4d(graph->ctx, GGML_TYPE_I8, (int64_t)n_bytes + 2 * S2V_KERNEL_ALIGN,
+                          graph->n_threads, 1, 1, &weights, 1, begin_scratch, 1, NULL);
+}
+
+/* The next of n pieces of work, -1 when all are taken. Every thread of a node asks until it gets -1;
+ * the last one to get it puts the counter back for the next node. */
+static int32_t next_piece(const struct ggml_tensor *scratch, int32_t n, int nth)
+{
+    atomic_int *counter = counter_of(scratch);
+    const int32_t piece = atomic_fetch_add(counter, 1);
+    if (piece < n) return piece;
+    if (piece == n + nth - 1) atomic_store(counter, 0);
+    return -1;
 }
 
 /* --- products ------------------------------------------------------------------ */
+
+#define ROWS_PER_PIECE 192 /* what the kernels pack at a time */
 
 /* Part i of n of [0, size), in whole multiples of `grain`. */
 static void cut(int32_t size, int32_t grain, int i, int n, int32_t *first, int32_t *last)
@@ -96,14 +129,23 @@ static void compute_product(struct ggml_tensor *dst, int ith, int nth, void *use
         .out = floats_of(dst),
         .out_pitch = pitch_of(dst),
     };
-    const int32_t m = (int32_t)dst->ne[1], n = (int32_t)dst->ne[0];
-    s2v_share share = { 0, m, 0, n };
-    if (m >= nth * l->kernels->rows) /* every share packs its own rows: rows first */
-        cut(m, l->kernels->rows, ith, nth, &share.m0, &share.m1);
-    else
+    const struct ggml_tensor *scratch = dst->src[2];
+    const int32_t m = (int32_t)dst->ne[1], n = (int32_t)dst->ne[0], rows = l->kernels->rows;
+    void *mine = scratch_of(scratch, ith);
+    s2v_huge_pages(dst->data, ggml_nbytes(dst)); /* before the first of the threads writes */
+    if (m < nth * rows) {                        /* a thread gets columns */
+        s2v_share share = { 0, m, 0, n };
         cut(n, l->kernels->columns, ith, nth, &share.n0, &share.n1);
-    if (share.m0 < share.m1 && share.n0 < share.n1)
-        l->kernels->product(&product, share, scratch_of(dst->src[2], ith));
+        if (share.n0 < share.n1) l->kernels->product(&product, share, mine);
+        return;
+    }
+    const int32_t turns = (m + nth * ROWS_PER_PIECE - 1) / (nth * ROWS_PER_PIECE);
+    const int32_t n_pieces = turns * nth;
+    for (int32_t i; (i = next_piece(scratch, n_pieces, nth)) >= 0;) {
+        s2v_share share = { 0, m, 0, n };
+        cut(m, rows, i, n_pieces, &share.m0, &share.m1);
+        if (share.m0 < share.m1) l->kernels->product(&product, share, mine);
+    }
 }
 
 struct ggml_tensor *s2v_node_product(struct ggml_context *ctx, const s2v_linear *linear,
@@ -156,6 +198,7 @@ struct ggml_tensor *s2v_node_starts(struct ggml_context *ctx, struct ggml_tensor
                           (void *)(uintptr_t)windows);
 }
 
+#define PIECES_PER_THREAD 8
 #define QUERIES_PER_SPLIT 128 /* a unit of work is one head of so many rows, or of a whole window */
 
 static void compute_attention(struct ggml_tensor *dst, int ith, int nth, void *user)
@@ -181,9 +224,15 @@ static void compute_attention(struct ggml_tensor *dst, int ith, int nth, void *u
         .out = floats_of(dst),
         .out_pitch = pitch_of(dst),
     };
+    const struct ggml_tensor *scratch = dst->src[2];
     const int64_t units = s2v_attention_units(&a);
-    const int32_t first = (int32_t)(units * ith / nth), last = (int32_t)(units * (ith + 1) / nth);
-    if (first < last) h->kernels->attend(&a, first, last, scratch_of(dst->src[2], ith));
+    const int64_t n_pieces = (int64_t)nth * PIECES_PER_THREAD;
+    s2v_huge_pages(dst->data, ggml_nbytes(dst));
+    for (int32_t i; (i = next_piece(scratch, (int32_t)n_pieces, nth)) >= 0;) {
+        const int32_t first = (int32_t)(units * i / n_pieces);
+        const int32_t last = (int32_t)(units * (i + 1) / n_pieces);
+        if (first < last) h->kernels->attend(&a, first, last, scratch_of(scratch, ith));
+    }
 }
 
 struct ggml_tensor *s2v_node_attention(struct ggml_context *ctx, const s2v_heads *heads,

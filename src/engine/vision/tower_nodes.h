@@ -40,7 +40,8 @@ void s2v_linear_load(s2v_linear *out, s2v_loader *loader, const char *const *wei
  * that has no tensor. */
 size_t s2v_tower_scratch(const s2v_linear *const *products, size_t n, const s2v_heads *heads,
                          int32_t n_rows);
-struct ggml_tensor *s2v_node_scratch(s2v_graph *graph, size_t n_bytes);
+/* weights: of one of the products, so that the node stays where they are. */
+struct ggml_tensor *s2v_node_scratch(s2v_graph *graph, struct ggml_tensor *weights, size_t n_bytes);
 
 /* x: [k, m]. residual: [outputs, m] or NULL. */
 struct ggml_tensor *s2v_node_product(struct ggml_context *ctx, const s2v_linear *linear,

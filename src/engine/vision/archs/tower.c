@@ -171,7 +171,7 @@ struct ggml_tensor *s2v_tower_draw_scratch(s2v_graph *graph, const s2v_packed_bl
 {
     const s2v_linear *const products[] = { &b->qkv,  &b->out,        &b->up,
                                            &b->down, &merger->first, &merger->second };
-    return s2v_node_scratch(graph, s2v_tower_scratch(products, 6, heads, n_rows));
+    return s2v_node_scratch(graph, b->qkv.tensor, s2v_tower_scratch(products, 6, heads, n_rows));
 }
 
 void s2v_tower_load_packed_merger(s2v_merger *m, s2v_loader *l, int64_t wide, int64_t hidden,

@@ -55,6 +55,7 @@ static void row_store(const float *row, int32_t k, uint32_t *out, float *scales)
 
 static void bf16_pack(const s2v_packed *w, const s2v_source *source, int32_t first, int32_t last)
 {
+    panels_begin(w, first, last);
     const int32_t words = BF16_WORDS(w->k);
     for (int32_t panel = first; panel < last; panel++) {
         uint32_t *out = (uint32_t *)w->data + (ptrdiff_t)panel * words * PANEL;

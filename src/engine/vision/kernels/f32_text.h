@@ -38,6 +38,7 @@ static s2v_element f32_stored(s2v_element source) { return source; }
 /* Sixteen k at a time of every column: what is written stays in the cache until it is full. */
 static void f32_pack(const s2v_packed *w, const s2v_source *source, int32_t first, int32_t last)
 {
+    panels_begin(w, first, last);
     const size_t size = word_bytes(w->type);
     for (int32_t panel = first; panel < last; panel++) {
         char *out = (char *)w->data + (size_t)panel * panel_bytes(w->type, w->k);

@@ -100,6 +100,7 @@ static void column_pack(const s2v_packed *w, const void *row, s2v_element type, 
 
 static void int8_pack(const s2v_packed *w, const s2v_source *source, int32_t first, int32_t last)
 {
+    panels_begin(w, first, last);
     const int32_t words = INT8_WORDS(w->k), n_slabs = (words + SLAB - 1) / SLAB;
     for (int32_t panel = first; panel < last; panel++) {
         char *out = (char *)w->data + (size_t)panel * panel_bytes(w->type, w->k);

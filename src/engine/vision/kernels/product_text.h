@@ -16,6 +16,7 @@
  * memory once for BLOCK rows; the sums of a chunk wait in the second-level cache. In the last slab
  * the sums of ROWS rows are finished as soon as they are there: bias, activation, residual, store.
  */
+#include "engine/vision/kernels/pages.h"
 #include "engine/vision/kernels/rows_text.h"
 
 #define PANEL (2 * WIDTH)
@@ -104,6 +105,13 @@ static int32_t product_n_panels(const s2v_packed *w) { return layout_of(w).n_pan
 static size_t product_packed_bytes(const s2v_packed *w)
 {
     return (size_t)layout_of(w).n_panels * panel_bytes(w->type, w->k);
+}
+
+/* Before panels are written for the first time. */
+static void panels_begin(const s2v_packed *w, int32_t first, int32_t last)
+{
+    const size_t size = panel_bytes(w->type, w->k);
+    s2v_huge_pages((char *)w->data + (size_t)first * size, (size_t)(last - first) * size);
 }
 
 /* Row of the source behind column c of a panel, -1 past the end. */
