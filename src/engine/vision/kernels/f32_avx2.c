@@ -11,29 +11,39 @@
 #define ROWS 6
 #define BLOCK 192
 #define SLAB 320
-#define QUERIES 48
-#define KEYS 128
+#define QUERIES 24
+#define KEYS 256
 
-/* One step: weights at 64 * at of %[b], floats at 24 * at of %[a]. */
-#define ROW(at, row, s0, s1)                                  \
-    "vbroadcastss (24*" #at "+4*" #row ")(%[a]), %%ymm14\n\t" \
-    "vfmadd231ps %%ymm12, %%ymm14, %" #s0 "\n\t"              \
-    "vfmadd231ps %%ymm13, %%ymm14, %" #s1 "\n\t"
-#define STEP(at)                                                                   \
-    "vmovups (64*" #at ")(%[b]), %%ymm12\n\t"                                      \
-    "vmovups (64*" #at "+32)(%[b]), %%ymm13\n\t" ROW(at, 0, 0, 1) ROW(at, 1, 2, 3) \
-        ROW(at, 2, 4, 5) ROW(at, 3, 6, 7) ROW(at, 4, 8, 9) ROW(at, 5, 10, 11)
-#define MULTIPLY_FOUR(s, a_, b_, fours)                                                    \
-    do {                                                                                   \
-        ptrdiff_t left = (fours);                                                          \
-        __asm__("1:\n\t" STEP(0) STEP(1) STEP(2)                                           \
-                    STEP(3) "add $96, %[a]\n\tadd $256, %[b]\n\tdec %[left]\n\tjnz 1b\n\t" \
-                : "+x"((s)[0][0]), "+x"((s)[0][1]), "+x"((s)[1][0]), "+x"((s)[1][1]),      \
-                  "+x"((s)[2][0]), "+x"((s)[2][1]), "+x"((s)[3][0]), "+x"((s)[3][1]),      \
-                  "+x"((s)[4][0]), "+x"((s)[4][1]), "+x"((s)[5][0]),                       \
-                  "+x"((s)[5][1]), [a] "+r"(a_), [b] "+r"(b_), [left] "+r"(left)           \
-                :                                                                          \
-                : "xmm12", "xmm13", "xmm14", "cc", "memory");                              \
+/* Four steps: weights at 64 * at of %[b]; the floats of packed rows at 24 * at of %[a], or, where
+ * rows are KEYS floats apart, at 4 * at. */
+#define PACKED(at, row) "24*" #at "+4*" #row
+#define APART(at, row) "4*" #at "+1024*" #row
+_Static_assert(KEYS * 4 == 1024, "as APART has it");
+
+#define ROW(place, at, row, s0, s1)                                              \
+    "vbroadcastss (" place(at, row) ")(%[a]), %%ymm14\n\t"                       \
+                                    "vfmadd231ps %%ymm12, %%ymm14, %" #s0 "\n\t" \
+                                    "vfmadd231ps %%ymm13, %%ymm14, %" #s1 "\n\t"
+#define STEP(place, at)                                                                          \
+    "vmovups (64*" #at ")(%[b]), %%ymm12\n\t"                                                    \
+    "vmovups (64*" #at "+32)(%[b]), %%ymm13\n\t" ROW(place, at, 0, 0, 1) ROW(place, at, 1, 2, 3) \
+        ROW(place, at, 2, 4, 5) ROW(place, at, 3, 6, 7) ROW(place, at, 4, 8, 9)                  \
+            ROW(place, at, 5, 10, 11)
+#define FOUR_STEPS(place, bytes, s, a_, b_, left)                                                  \
+    __asm__("1:\n\t" STEP(place, 0) STEP(place, 1) STEP(place, 2)                                  \
+                STEP(place, 3) "add $" bytes ", %[a]\n\tadd $256, %[b]\n\tdec %[n]\n\tjnz 1b\n\t"  \
+            : "+x"((s)[0][0]), "+x"((s)[0][1]), "+x"((s)[1][0]), "+x"((s)[1][1]), "+x"((s)[2][0]), \
+              "+x"((s)[2][1]), "+x"((s)[3][0]), "+x"((s)[3][1]), "+x"((s)[4][0]), "+x"((s)[4][1]), \
+              "+x"((s)[5][0]), "+x"((s)[5][1]), [a] "+r"(a_), [b] "+r"(b_), [n] "+r"(left)         \
+            :                                                                                      \
+            : "xmm12", "xmm13", "xmm14", "cc", "memory")
+#define MULTIPLY_FOUR(s, a_, is_packed, b_, fours)     \
+    do {                                               \
+        ptrdiff_t left = (fours);                      \
+        if (is_packed)                                 \
+            FOUR_STEPS(PACKED, "96", s, a_, b_, left); \
+        else                                           \
+            FOUR_STEPS(APART, "16", s, a_, b_, left);  \
     } while (0)
 #include "engine/vision/kernels/f32_text.h"
 #include "engine/vision/kernels/attention_text.h"

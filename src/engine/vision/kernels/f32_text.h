@@ -4,11 +4,15 @@
  * rows per step, and does 2 ROWS fused multiply-adds with them: on x86-64 with AVX2 12 sums, two
  * weights and one float are 15 of the 16 registers. Packed rows lie as they are read, the same k of
  * ROWS rows side by side: one stream, which the machine fetches ahead also from the third-level
- * cache. A file may bring four steps written out as MULTIPLY_FOUR(sum, a, b, fours), which moves a
- * and b on.
+ * cache. A file may bring MULTIPLY_FOUR(sum, a, is_packed, b, fours), four steps to a turn, for rows
+ * that lie so and for rows KEYS floats apart (attention); it moves a and b on.
  *
  * Halves are widened when a slab of a panel comes in: once for all rows of the block.
  */
+#ifndef ROW_NUMBER
+#define ROW_NUMBER(x) (x) /* as a row has it; a file that rounds says how, and packs by itself */
+#define PACKS_AS_IS
+#endif
 #define PITCH SLAB
 #define ROW_START(i) ((ptrdiff_t)(i) / ROWS * ROWS * PITCH + (i) % ROWS)
 #include "engine/vision/kernels/product_text.h"
@@ -20,8 +24,10 @@ static void row_store(const float *row, int32_t k, uint32_t *out, float *scales)
     (void)scales;
     for (int32_t at = 0; at < k; at += SLAB, out += (ptrdiff_t)BLOCK * PITCH) {
         const int32_t n = k - at < SLAB ? k - at : SLAB;
-        for (int32_t i = 0; i < n; i++)
-            memcpy(out + (ptrdiff_t)i * ROWS, row + at + i, sizeof *row);
+        for (int32_t i = 0; i < n; i++) {
+            const float x = ROW_NUMBER(row[at + i]);
+            memcpy(out + (ptrdiff_t)i * ROWS, &x, sizeof x);
+        }
     }
 }
 
@@ -33,6 +39,7 @@ static size_t panel_tail_bytes(int32_t k)
     return 0;
 }
 
+#ifdef PACKS_AS_IS
 static s2v_element f32_stored(s2v_element source) { return source; }
 
 /* Sixteen k at a time of every column: what is written stays in the cache until it is full. */
@@ -58,6 +65,7 @@ static void f32_pack(const s2v_packed *w, const s2v_source *source, int32_t firs
         }
     }
 }
+#endif
 
 /* sums [ROWS][n_vectors] (+)= rows a, a_row floats apart, their elements a_step, times weights b,
  * b_step apart. */
@@ -70,9 +78,10 @@ S2V_INLINE void multiply(const float *a, const ptrdiff_t a_row, const ptrdiff_t 
         for (int v = 0; v < n_vectors; v++)
             sum[r][v] = adds ? load(sums + r * pitch + v * WIDTH) : (lanes){ 0 };
 #ifdef MULTIPLY_FOUR
-    if (n_vectors == 2 && a_row == 1 && a_step == ROWS && b_step == PANEL) {
+    const bool is_packed = a_row == 1 && a_step == ROWS, is_apart = a_row == KEYS && a_step == 1;
+    if (n_vectors == 2 && (is_packed || is_apart) && b_step == PANEL && steps >= 4) {
         const int32_t fours = steps / 4;
-        if (fours > 0) MULTIPLY_FOUR(sum, a, b, fours);
+        MULTIPLY_FOUR(sum, a, is_packed, b, fours);
         steps -= 4 * fours;
     }
 #endif
