@@ -3,7 +3,7 @@ BUILD   ?= build
 JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX  ?= /usr/local
 
-.PHONY: all demo test test-sanitize test-long bench bench-engine bench-tower bench-convert bench-methods bench-eval bench-rows bench-share fuzz install format lint clean
+.PHONY: all demo test test-sanitize test-long bench bench-engine bench-tower bench-precision bench-convert bench-methods bench-eval bench-rows bench-share fuzz install format lint clean
 
 all: ## build only
 	@scripts/setup build
@@ -38,15 +38,23 @@ bench: ## ratios with their spread, written to bench/results
 	@scripts/setup bench
 	@bench/run $(BUILD)-bench
 
-bench-engine: all ## the engine beside llama.cpp's (builds the peer and a 3 GB model in the cache)
+bench-engine: all ## the engine beside llama.cpp's (builds the peer and a 3 GB model in the cache); CASE=all: all models and sizes, 13 GB
 	@scripts/setup bench
-	@bench/engine $(BUILD)/s2prune
+	@scripts/configure $(BUILD)-tower -DS2_TESTS=OFF -DS2_BENCH=ON $(FLAGS)
+	@cmake --build $(BUILD)-tower -j $(JOBS) --target bench_peak
+	@bench/engine $(BUILD)/s2prune --peak $(BUILD)-tower/bench/bench_peak $(if $(CASE),--case $(CASE))
 
 bench-tower: ## the vision tower's kernels beside ggml's products and the machine's peak
 	@scripts/setup build
 	@scripts/configure $(BUILD)-tower -DS2_TESTS=OFF -DS2_BENCH=ON $(FLAGS)
-	@cmake --build $(BUILD)-tower -j $(JOBS) --target bench_tower_kernels
+	@cmake --build $(BUILD)-tower -j $(JOBS) --target bench_tower_kernels bench_decoder_products
 	@OMP_WAIT_POLICY=passive $(BUILD)-tower/bench/bench_tower_kernels bench/results/tower_kernels.csv 9
+	@OMP_WAIT_POLICY=passive $(BUILD)-tower/bench/bench_decoder_products bench/results/decoder_products.csv 7
+
+bench-precision: all ## the tower in bf16 and int8 against float32: tokens, kept sets, answers (about 15 minutes)
+	@scripts/configure $(BUILD)-tower -DS2_TESTS=OFF -DS2_BENCH=ON $(FLAGS)
+	@cmake --build $(BUILD)-tower -j $(JOBS) --target bench_tower_precision
+	@bench/tower-precision $(BUILD)/s2prune --errors $(BUILD)-tower/bench/bench_tower_precision
 
 bench-convert: all ## convert and quantize beside llama.cpp's tools (25 GB on disk while it runs, about 25 minutes)
 	@bench/convert $(BUILD)/s2prune

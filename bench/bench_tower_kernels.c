@@ -2,99 +2,21 @@
  *
  *   bench_tower_kernels [tower_kernels.csv] [turns] [rows]
  *
- * One thread, CPU time, everything in turn: a loop of nothing but fused multiply-adds (the peak of
- * the unit), ours with weights in F32 and in F16 for each table that runs here, ggml's mul_mat with
- * both. Then attention: whole pictures and windows, ours against flash_attn_ext as the towers call
- * it. Shapes: Qwen2.5-VL at 672x672 (2,304 rows; `rows` for other sizes) and SigLIP (729 rows).
- * Results are compared before anything is timed.
+ * One thread, CPU time, everything in turn: for each unit a loop of nothing but its multiply-adds
+ * (the peak), ours with weights in F32 and in F16 for each table that runs here, ggml's mul_mat with
+ * both. Products are called as the tower calls them: packing of rows included, with the norm or the
+ * residual of their place. Then attention: whole pictures and windows, ours against flash_attn_ext
+ * as the towers call it; all tables compute it in float32. Shapes: Qwen2.5-VL at 672x672 (2,304
+ * rows; `rows` for other sizes) and SigLIP (729 rows). Results are compared before anything is timed.
  */
+#include "contest.h"
 #include "engine/vision/kernels/kernels.h"
-#include "peak.h"
-#include "timing.h"
 
 #include <ggml-alloc.h>
 #include <ggml-backend.h>
 #include <ggml-cpu.h>
 #include <ggml.h>
 #include <math.h>
-
-#define MAX_TURNS 60
-#define MAX_WHO 24
-
-typedef struct contestant {
-    char name[40];
-    void (*run)(void *context);
-    void *context;
-    double us[MAX_TURNS];
-} contestant;
-
-typedef struct contest {
-    contestant who[MAX_WHO];
-    int n, n_turns;
-    FILE *csv;
-} contest;
-
-static void *take(size_t n)
-{
-    void *p = aligned_alloc(64, (n + 63) / 64 * 64);
-    if (!p) abort();
-    memset(p, 0, n);
-    return p;
-}
-
-static contestant *enter(contest *c, const char *name, void (*run)(void *), void *context)
-{
-    contestant *who = &c->who[c->n++];
-    snprintf(who->name, sizeof who->name, "%s", name);
-    who->run = run;
-    who->context = context;
-    return who;
-}
-
-static void run_all(contest *c)
-{
-    for (int turn = -1; turn < c->n_turns; turn++) /* one to warm up */
-        for (int k = 0; k < c->n; k++) {
-            contestant *who = &c->who[(k + turn + 1) % c->n]; /* nobody always follows the same */
-            const double start = now_us();
-            who->run(who->context);
-            if (turn >= 0) who->us[turn] = now_us() - start;
-        }
-}
-
-/* Rates, and time of the contestant `base` over each one's. */
-static void report(contest *c, const char *what, double gflop, int base)
-{
-    const summary peak = summarise(c->who[0].us, c->n_turns);
-    const double top = PEAK_GFLOP / peak.median * 1e6;
-    printf("%s: %.1f GFLOP; multiply-adds alone %.1f GFLOP/s\n", what, gflop, top);
-    for (int i = 1; i < c->n; i++) {
-        const summary s = summarise(c->who[i].us, c->n_turns);
-        const summary ratio = summarise_ratio(c->who[base].us, c->who[i].us, c->n_turns);
-        const double rate = gflop / s.median * 1e6;
-        printf("  %-16s %9.2f ms (p10 %.2f p90 %.2f)  %6.1f GFLOP/s  %5.1f %% (best %.1f %%)  "
-               "%.2fx %s (p10 %.2f p90 %.2f)\n",
-               c->who[i].name, s.median / 1e3, s.p10 / 1e3, s.p90 / 1e3, rate, 100 * rate / top,
-               100 * gflop / s.min * 1e6 / (PEAK_GFLOP / peak.min * 1e6), ratio.median,
-               c->who[base].name, ratio.p10, ratio.p90);
-        fprintf(c->csv, "%s,%s,%.3f,%.3f,%.3f,%.3f,%.2f,%.4f,%.3f,%.3f,%.3f\n", what,
-                c->who[i].name, s.median / 1e3, s.p10 / 1e3, s.p90 / 1e3, s.min / 1e3, rate,
-                rate / top, ratio.median, ratio.p10, ratio.p90);
-    }
-    fflush(stdout);
-}
-
-static void run_peak(void *context)
-{
-    (void)context;
-    peak_f32();
-}
-
-static float noise(uint32_t *seed)
-{
-    *seed = *seed * 1664525u + 1013904223u;
-    return (float)((int32_t)(*seed >> 9) - (1 << 22)) * 0x1p-22f;
-}
 
 /* --- ggml ---------------------------------------------------------------------------------- */
 
@@ -171,6 +93,7 @@ static void compare(const char *name, const float *ours, const float *theirs, si
     exit(1);
 }
 
+/* Ours with the norm before it where a layer widens, with the residual where it narrows. */
 static void bench_product(contest *c, ggml_backend_t backend, int32_t m, int32_t k, int32_t n)
 {
     const size_t n_weights = (size_t)n * (size_t)k, n_x = (size_t)m * (size_t)k;
@@ -182,7 +105,7 @@ static void bench_product(contest *c, ggml_backend_t backend, int32_t m, int32_t
     for (size_t i = 0; i < n_weights; i++) w[i] = noise(&seed) / sqrtf((float)k);
     ggml_fp32_to_fp16_row(w, half, (int64_t)n_weights);
     c->n = 0;
-    enter(c, "peak", run_peak, NULL);
+    enter_peak(c, "float32");
 
     ggml_side side[2];
     for (int h = 0; h < 2; h++) {
@@ -220,12 +143,19 @@ static void bench_product(contest *c, ggml_backend_t backend, int32_t m, int32_t
                                  : t->precision == S2V_PRECISION_BF16 ? 1e-2
                                                                       : 3e-2;
             compare(name, out, side[h].out->data, n_out, limit);
-            enter(c, name, run_product, o);
+            if (n > k)
+                o->p.norm = (s2v_norm_of){ S2V_NORM_RMS, k, w, NULL, 1e-6f };
+            else {
+                o->p.residual = out;
+                o->p.residual_pitch = n;
+            }
+            const int unit = enter_peak(c, t->name);
+            enter(c, name, run_product, o)->unit = unit;
         }
     run_all(c);
     char what[60];
     snprintf(what, sizeof what, "product %dx%dx%d", m, k, n);
-    report(c, what, 2e-9 * (double)n_out * k, 2);
+    report(c, what, 2e-9 * (double)n_out * k, 2); /* ggml-f16 */
     for (int i = 0; i < n_ours; i++) {
         free(ours[i].packed.data);
         free(ours[i].scratch);
@@ -278,7 +208,7 @@ static void bench_attention(contest *c, ggml_backend_t backend, int32_t length, 
         memcpy(wide + i * padded, qkv[2] + i * dim, (size_t)dim * 4);
 
     c->n = 0;
-    enter(c, "peak", run_peak, NULL);
+    enter_peak(c, "float32");
     ggml_side g;
     ggml_begin(&g, backend);
     struct ggml_tensor *in[3], *batch[3];
@@ -298,6 +228,7 @@ static void bench_attention(contest *c, ggml_backend_t backend, int32_t length, 
     our_attention ours[MAX_WHO];
     int n_ours = 0;
     for (size_t i = 1; s2v_kernels_at(i); i++) {
+        if (s2v_kernels_at(i)->precision != S2V_PRECISION_F32) continue; /* theirs is the same */
         our_attention *o = &ours[n_ours++];
         o->table = s2v_kernels_at(i);
         o->a = (s2v_attention){ .q = qkv[0],
@@ -318,7 +249,8 @@ static void bench_attention(contest *c, ggml_backend_t backend, int32_t length, 
         for (ptrdiff_t r = 0; r < (ptrdiff_t)rows * heads; r++)
             memcpy(wide + r * dim, theirs + r * padded, (size_t)dim * 4);
         compare(o->table->name, out, wide, n, 2e-3);
-        enter(c, o->table->name, run_attention, o);
+        const int unit = enter_peak(c, o->table->name);
+        enter(c, o->table->name, run_attention, o)->unit = unit;
     }
     run_all(c);
     char what[60];
@@ -340,9 +272,7 @@ int main(int argc, char **argv)
     c->n_turns = argc > 2 ? atoi(argv[2]) : 10;
     const int32_t rows = argc > 3 ? atoi(argv[3]) : 2304;
     if (!c->csv || c->n_turns < 1 || c->n_turns > MAX_TURNS || rows < 64) return 1;
-    print_machine(c->csv);
-    fprintf(c->csv, "what,who,median_ms,p10_ms,p90_ms,min_ms,gflops,share_of_peak,times_faster,"
-                    "times_p10,times_p90\n");
+    print_header(c);
     ggml_backend_t backend = ggml_backend_cpu_init();
     if (!backend) return 1;
     ggml_backend_cpu_set_n_threads(backend, 1);
@@ -350,7 +280,10 @@ int main(int argc, char **argv)
     bench_product(c, backend, rows, 1280, 1280);
     bench_product(c, backend, rows, 1280, 3420);
     bench_product(c, backend, rows, 3420, 1280);
+    bench_product(c, backend, rows / 4, 5120, 5120);
+    bench_product(c, backend, rows / 4, 5120, 2048);
     bench_product(c, backend, 729, 1152, 3456);
+    bench_product(c, backend, 729, 1152, 1152);
     bench_product(c, backend, 729, 1152, 4304);
     bench_product(c, backend, 729, 4304, 1152);
     bench_attention(c, backend, rows, 1, 80);

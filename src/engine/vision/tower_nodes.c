@@ -1,11 +1,14 @@
 /* tower_nodes.c - what the threads of a node do: each takes pieces, rows, columns or heads, from the
  * node's counter until there are none. A thread whose core is lent to another process takes fewer.
+ * What is computed for a row depends on neither thread nor piece: results are the same bit for bit.
  *
  * Nodes of this kind run on the CPU only; there, and nowhere else, the memory of tensors is read
  * directly. ggml aligns tensors to 32 bytes and the kernels want 64: packed weights and scratch
  * have room for the difference.
  */
 #include "engine/vision/tower_nodes.h"
+
+#include "engine/vision/kernels/pages.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -60,8 +63,9 @@ size_t s2v_tower_scratch(const s2v_linear *const *products, size_t n, const s2v_
 static void clear_counters(struct ggml_tensor *dst, int ith, int nth, void *user)
 {
     (void)nth, (void)user;
-    if (ith == 0)
-        memset((char *)dst->data + (size_t)(dst->ne[1] - 1) * dst->nb[1], 0, COUNTER_BYTES);
+    if (ith != 0) return;
+    s2v_huge_pages(dst->data, ggml_nbytes(dst));
+    memset((char *)dst->data + (size_t)(dst->ne[1] - 1) * dst->nb[1], 0, COUNTER_BYTES);
 }
 
 struct ggml_tensor *s2v_node_scratch(s2v_graph *graph, struct ggml_tensor *any, size_t n_bytes)
@@ -141,6 +145,7 @@ static void compute_product(struct ggml_tensor *dst, int ith, int nth, void *use
         .out = floats_of(dst),
         .out_pitch = pitch_of(dst),
     };
+    s2v_huge_pages(dst->data, ggml_nbytes(dst)); /* before the first of the threads writes */
     const int32_t m = (int32_t)dst->ne[1], n = (int32_t)dst->ne[0];
     const bool by_rows = m >= nth * l->kernels->rows; /* every piece packs its own rows */
     const int32_t n_pieces = by_rows ? (m + nth * PIECE_ROWS - 1) / (nth * PIECE_ROWS) * nth : nth;
@@ -239,6 +244,7 @@ static void compute_attention(struct ggml_tensor *dst, int ith, int nth, void *u
         .out_pitch = pitch_of(dst),
     };
     const int64_t units = s2v_attention_units(&a);
+    s2v_huge_pages(dst->data, ggml_nbytes(dst));
     const int32_t n_pieces = PIECES_EACH * nth;
     for (int32_t i; (i = next_piece(dst->src[2])) < n_pieces;) {
         const int32_t first = (int32_t)(units * i / n_pieces);

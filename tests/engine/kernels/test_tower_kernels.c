@@ -93,6 +93,8 @@ static void tables_are_found_by_name(void **state)
     assert_null(s2v_kernels_at(n + 1));
     assert_int_equal(s2v_kernels_choose(S2V_PRECISION_F32)->precision, S2V_PRECISION_F32);
     assert_true(n == 1 || s2v_kernels_choose(S2V_PRECISION_F32) != s2v_kernels_at(0));
+    for (int precision = 0; precision <= (int)S2V_PRECISION_INT8; precision++)
+        assert_false(s2v_kernels_choose((s2v_precision)precision)->is_stand_in);
 }
 
 int main(void)

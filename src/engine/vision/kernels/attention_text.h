@@ -14,10 +14,11 @@
 typedef struct attention_space {
     float *keys;    /* [n / PANEL][dim][PANEL] */
     float *values;  /* [dim / PANEL][n][PANEL], the last perhaps [n][WIDTH] */
-    float *queries; /* [QUERIES][QUERY_PITCH], scaled */
+    float *queries; /* [QUERIES / ROWS][dim][ROWS], scaled */
     float *scores;  /* [QUERIES][KEYS] */
     float *out;     /* [QUERIES][QUERY_PITCH] */
     int32_t n, n_padded, dim_padded;
+    int32_t ahead, ahead_end, ahead_head; /* rows and head to ask for meanwhile */
 } attention_space;
 
 static int32_t round_to(int32_t n, int32_t unit) { return (n + unit - 1) / unit * unit; }
@@ -58,18 +59,46 @@ static const float *head_row(const s2v_attention *a, const float *x, int32_t row
     return space;
 }
 
+/* n <= WIDTH rows of queries or keys, times `scale`, as [dim][step]: the same element of all rows side
+ * by side. What is missing of WIDTH rows is zero; as WIDTH floats are stored where step may be less,
+ * those after it are to be written later. */
+static void lay_out_turned(const s2v_attention *a, const float *x, int32_t row, int32_t n,
+                           int32_t head, float scale, float *to, int32_t step)
+{
+    float rotated[WIDTH][S2V_MAX_HEAD];
+    const float *from[WIDTH];
+    for (int32_t i = 0; i < n; i++) from[i] = head_row(a, x, row + i, head, rotated[i]);
+    for (int32_t d = 0; d < a->dim; d += WIDTH) {
+        const int32_t left = a->dim - d;
+        lanes square[WIDTH];
+        for (int32_t i = 0; i < WIDTH; i++)
+            square[i] = i < n ? load_some(from[i] + d, left) * scale : (lanes){ 0 };
+        turn_square(square);
+        for (int32_t i = 0; i < WIDTH && i < left; i++)
+            store(to + (ptrdiff_t)(d + i) * step, square[i]);
+    }
+}
+
 static void lay_out_keys(const s2v_attention *a, int32_t first, int32_t head,
                          const attention_space *s)
 {
-    float rotated[S2V_MAX_HEAD];
-    for (int32_t i = 0; i < s->n_padded; i++) {
-        float *to = s->keys + (ptrdiff_t)(i / PANEL) * a->dim * PANEL + i % PANEL;
-        if (i < s->n) {
-            const float *key = head_row(a, a->k, first + i, head, rotated);
-            for (int32_t d = 0; d < a->dim; d++) to[d * PANEL] = key[d];
-        } else {
-            for (int32_t d = 0; d < a->dim; d++) to[d * PANEL] = 0.0f;
-        }
+    for (int32_t i = 0; i < s->n_padded; i += WIDTH) {
+        const int32_t n = s->n - i < WIDTH ? s->n - i : WIDTH;
+        lay_out_turned(a, a->k, first + i, n, head, 1.0f,
+                       s->keys + (ptrdiff_t)(i / PANEL) * a->dim * PANEL + i % PANEL, PANEL);
+    }
+}
+
+/* Asks for one more row of the head that comes next: rows of a picture are far apart, and a window
+ * is done in the time its 200 rows take to come from memory. */
+S2V_INLINE void fetch_ahead(const s2v_attention *a, attention_space *s)
+{
+    if (s->ahead >= s->ahead_end) return;
+    const ptrdiff_t at = s->ahead++ * a->pitch + (ptrdiff_t)s->ahead_head * a->dim;
+    for (int32_t d = 0; d < a->dim; d += 16) {
+        __builtin_prefetch(a->q + at + d, 0, 2);
+        __builtin_prefetch(a->k + at + d, 0, 2);
+        __builtin_prefetch(a->v + at + d, 0, 2);
     }
 }
 
@@ -94,12 +123,12 @@ static void lay_out_queries(const s2v_attention *a, int32_t row, int32_t n, int3
                             const attention_space *s)
 {
     const float scale = a->scale * 1.44269504f;
-    float rotated[S2V_MAX_HEAD];
-    for (int32_t i = 0; i < round_to(n, ROWS); i++) {
-        float *to = s->queries + (ptrdiff_t)i * QUERY_PITCH;
-        const float *query = i < n ? head_row(a, a->q, row + i, head, rotated) : NULL;
-        for (int32_t d = 0; d < a->dim; d++) to[d] = query ? query[d] * scale : 0.0f;
-    }
+    for (int32_t i = 0; i < n; i += ROWS)
+        for (int32_t j = 0; j < ROWS; j += WIDTH) {
+            const int32_t rows = ROWS - j < WIDTH ? ROWS - j : WIDTH, left = n - i - j;
+            lay_out_turned(a, a->q, row + i + j, left < rows ? left : rows, head, scale,
+                           s->queries + (ptrdiff_t)i * a->dim + j, ROWS);
+        }
 }
 
 /* Scores of one query over n keys, padded to a multiple of PANEL, become weights. What the query
@@ -129,17 +158,20 @@ S2V_INLINE void weigh(float *score, int32_t n, int32_t n_padded, float *most, fl
 }
 
 /* Scores of n queries with the keys [k0, k0 + n_keys). */
-static void score_tile(const s2v_attention *a, const attention_space *s, int32_t n, int32_t k0,
+static void score_tile(const s2v_attention *a, attention_space *s, int32_t n, int32_t k0,
                        int32_t n_keys)
 {
     for (int32_t k = 0; k < n_keys; k += PANEL)
-        for (int32_t r = 0; r < n; r += ROWS)
-            multiply(s->queries + (ptrdiff_t)r * QUERY_PITCH, QUERY_PITCH,
+        for (int32_t r = 0; r < n; r += ROWS) {
+            fetch_ahead(a, s);
+            multiply(s->queries + (ptrdiff_t)r * a->dim, 1, ROWS,
                      s->keys + (ptrdiff_t)(k0 + k) * a->dim, PANEL, a->dim, 2, false,
                      s->scores + (ptrdiff_t)r * KEYS + k, KEYS);
+        }
 }
 
-static void add_values(const attention_space *s, int32_t n, int32_t k0, int32_t n_keys)
+static void add_values(const s2v_attention *a, attention_space *s, int32_t n, int32_t k0,
+                       int32_t n_keys)
 {
     for (int32_t d = 0; d < s->dim_padded; d += PANEL) {
         const float *values = s->values + (ptrdiff_t)d * s->n_padded;
@@ -147,18 +179,19 @@ static void add_values(const attention_space *s, int32_t n, int32_t k0, int32_t 
         for (int32_t r = 0; r < n; r += ROWS) {
             const float *weights = s->scores + (ptrdiff_t)r * KEYS;
             float *out = s->out + (ptrdiff_t)r * QUERY_PITCH + d;
+            fetch_ahead(a, s);
             if (is_narrow)
-                multiply(weights, KEYS, values + (ptrdiff_t)k0 * WIDTH, WIDTH, n_keys, 1, true, out,
-                         QUERY_PITCH);
+                multiply(weights, KEYS, 1, values + (ptrdiff_t)k0 * WIDTH, WIDTH, n_keys, 1, true,
+                         out, QUERY_PITCH);
             else
-                multiply(weights, KEYS, values + (ptrdiff_t)k0 * PANEL, PANEL, n_keys, 2, true, out,
-                         QUERY_PITCH);
+                multiply(weights, KEYS, 1, values + (ptrdiff_t)k0 * PANEL, PANEL, n_keys, 2, true,
+                         out, QUERY_PITCH);
         }
     }
 }
 
 /* n <= QUERIES queries from row `row` on. */
-static void attend_queries(const s2v_attention *a, const attention_space *s, int32_t row, int32_t n,
+static void attend_queries(const s2v_attention *a, attention_space *s, int32_t row, int32_t n,
                            int32_t head)
 {
     float most[QUERIES], sum[QUERIES];
@@ -175,7 +208,7 @@ static void attend_queries(const s2v_attention *a, const attention_space *s, int
         for (int32_t i = 0; i < padded; i++)
             weigh(s->scores + (ptrdiff_t)i * KEYS, n_keys, round_to(n_keys, PANEL), &most[i],
                   &sum[i], s->out + (ptrdiff_t)i * QUERY_PITCH, s->dim_padded);
-        add_values(s, padded, k0, n_keys);
+        add_values(a, s, padded, k0, n_keys);
     }
     for (int32_t i = 0; i < n; i++) {
         float *to = a->out + (row + i) * a->out_pitch + (ptrdiff_t)head * a->dim;
@@ -199,6 +232,11 @@ static void attend(const s2v_attention *a, int32_t unit0, int32_t unit1, void *m
             lay_out_keys(a, first, head, &s);
             lay_out_values(a, first, head, &s);
             laid_out = which;
+            if (which + 1 < a->n_sequences * a->n_heads) {
+                s.ahead_head = (which + 1) % a->n_heads;
+                s.ahead = a->start[(which + 1) / a->n_heads];
+                s.ahead_end = a->start[(which + 1) / a->n_heads + 1];
+            }
         }
         const int32_t begin = (int32_t)((int64_t)n * split / a->n_splits);
         const int32_t end = (int32_t)((int64_t)n * (split + 1) / a->n_splits);

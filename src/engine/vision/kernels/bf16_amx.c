@@ -55,9 +55,11 @@ static void slab_add(const slab_job *job)
 {
     for (int32_t r = 0; r < job->n; r += ROWS) {
         fetch_next(job, r);
+        if (job->ends) fetch_ends(job, r);
         multiply_tiles(job->rows + (ptrdiff_t)r * PITCH,
                        (const uint32_t *)(const void *)job->weights, job->words, job->adds,
                        job->sums + r * PANEL);
+        if (job->ends) rows_finish(job, r);
     }
 }
 

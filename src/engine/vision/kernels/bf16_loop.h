@@ -22,9 +22,11 @@ static void slab_add(const slab_job *job)
     for (int32_t r = 0; r < job->n; r += ROWS) {
         const uint32_t *a = job->rows + (ptrdiff_t)r * PITCH;
         fetch_next(job, r);
+        if (job->ends) fetch_ends(job, r);
         if (job->adds)
             multiply_pairs(a, weights, job->words, true, job->sums + r * PANEL);
         else
             multiply_pairs(a, weights, job->words, false, job->sums + r * PANEL);
+        if (job->ends) rows_finish(job, r);
     }
 }

@@ -5,6 +5,8 @@
  * and of a panel are filled up with zeros to a multiple of 16: a tile of AMX, and the same packing
  * for every unit. The panel of weights is [words][PANEL].
  */
+#define PITCH (SLAB + 16) /* not a multiple of the page */
+#define ROW_START(i) ((ptrdiff_t)(i)*PITCH)
 #include "engine/vision/kernels/product_text.h"
 
 #define WORDS_UNIT 16
@@ -53,6 +55,7 @@ static void row_store(const float *row, int32_t k, uint32_t *out, float *scales)
 
 static void bf16_pack(const s2v_packed *w, const s2v_source *source, int32_t first, int32_t last)
 {
+    panels_begin(w, first, last);
     const int32_t words = BF16_WORDS(w->k);
     for (int32_t panel = first; panel < last; panel++) {
         uint32_t *out = (uint32_t *)w->data + (ptrdiff_t)panel * words * PANEL;

@@ -48,6 +48,7 @@ static size_t list_tables(s2v_precision highest, const s2v_kernels *table[MAX_TA
     if (cpu.avx2) table[n++] = &s2v_kernels_avx2;
     if (cpu.avx512) table[n++] = &s2v_kernels_avx512;
     if (highest == S2V_PRECISION_F32) return n;
+    if (cpu.avx2) table[n++] = &s2v_kernels_avx2_bf16;
     if (cpu.avx512_bf16) table[n++] = &s2v_kernels_avx512_bf16;
     if (cpu.amx_bf16 && multiplies(&s2v_kernels_amx_bf16)) table[n++] = &s2v_kernels_amx_bf16;
     if (cpu.avx2) table[n++] = &s2v_kernels_avx2_int8;
@@ -77,7 +78,7 @@ const s2v_kernels *s2v_kernels_choose(s2v_precision precision)
     const size_t n = list_tables(precision, table);
     for (int wanted = (int)precision; !best; wanted--)
         for (size_t i = 0; i < n; i++)
-            if ((int)table[i]->precision == wanted) best = table[i];
+            if ((int)table[i]->precision == wanted && !table[i]->is_stand_in) best = table[i];
     return best;
 }
 

@@ -13,6 +13,8 @@
  * slab, OFFSET times the sum of each column's weights as int32 [n_slabs][PANEL], then the steps
  * [PANEL].
  */
+#define PITCH (SLAB + 16) /* not a multiple of the page */
+#define ROW_START(i) ((ptrdiff_t)(i)*PITCH)
 #include "engine/vision/kernels/product_text.h"
 
 _Static_assert(SLAB % WORDS_UNIT == 0, "slabs of whole units");
@@ -98,6 +100,7 @@ static void column_pack(const s2v_packed *w, const void *row, s2v_element type, 
 
 static void int8_pack(const s2v_packed *w, const s2v_source *source, int32_t first, int32_t last)
 {
+    panels_begin(w, first, last);
     const int32_t words = INT8_WORDS(w->k), n_slabs = (words + SLAB - 1) / SLAB;
     for (int32_t panel = first; panel < last; panel++) {
         char *out = (char *)w->data + (size_t)panel * panel_bytes(w->type, w->k);
@@ -123,6 +126,7 @@ static void slab_add(const slab_job *job)
     _Alignas(64) int32_t whole[ROWS * PANEL];
     for (int32_t r = 0; r < job->n; r += ROWS) {
         fetch_next(job, r);
+        if (job->ends) fetch_ends(job, r);
         slab_integers(job, r, whole);
         for (int32_t v = 0; v < PANEL; v += WIDTH) {
             const ints minus = load_ints(offset + v);
@@ -135,5 +139,6 @@ static void slab_add(const slab_job *job)
                 store(to, job->adds ? load(to) + value : value);
             }
         }
+        if (job->ends) rows_finish(job, r);
     }
 }

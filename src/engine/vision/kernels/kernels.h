@@ -157,6 +157,7 @@ typedef struct s2v_kernels {
     const char *name;  /* what --kernels accepts */
     const char *needs; /* for people */
     s2v_precision precision;
+    bool is_stand_in;      /* rounds as a unit does that is not here, no faster: only by name */
     int32_t rows, columns; /* the grain of work: parts of whole multiples waste nothing */
     int32_t block;         /* INT8: inputs of a row that share a step; else 0 */
 
@@ -181,7 +182,7 @@ typedef struct s2v_kernels {
 /* Every table that runs on this machine, slowest first within a precision; NULL past the end. */
 const s2v_kernels *s2v_kernels_at(size_t index);
 
-/* The fastest of a precision, or of the nearest more exact one: never NULL. */
+/* The fastest of a precision, or of the nearest more exact one: never NULL, never a stand-in. */
 const s2v_kernels *s2v_kernels_choose(s2v_precision precision);
 
 /* By name; NULL: no such table, or it does not run here. */

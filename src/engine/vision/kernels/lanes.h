@@ -123,6 +123,42 @@ S2V_INLINE lanes load_f16(const uint16_t *p)
 #endif
 }
 
+/* Rows i and i + s exchange every other s lanes: the lanes of the first that have bit s set for those
+ * of the second that have not. */
+/* clang-format off */
+#define S2V_LOW(i, s) (((i) & (s)) == 0 ? (i) : WIDTH + (i) - (s))
+#define S2V_HIGH(i, s) (((i) & (s)) == 0 ? (i) + (s) : WIDTH + (i))
+#define S2V_LANES_4(f, i, s) f(i, s), f(i + 1, s), f(i + 2, s), f(i + 3, s)
+#if WIDTH == 16
+#define S2V_LANES(f, s) \
+    S2V_LANES_4(f, 0, s), S2V_LANES_4(f, 4, s), S2V_LANES_4(f, 8, s), S2V_LANES_4(f, 12, s)
+#elif WIDTH == 8
+#define S2V_LANES(f, s) S2V_LANES_4(f, 0, s), S2V_LANES_4(f, 4, s)
+#else
+#define S2V_LANES(f, s) S2V_LANES_4(f, 0, s)
+#endif
+/* clang-format on */
+#define S2V_EXCHANGE(v, s)                                                        \
+    for (int i = 0; i < WIDTH; i++)                                               \
+        if ((i & (s)) == 0) {                                                     \
+            const lanes a = (v)[i], b = (v)[i + (s)];                             \
+            (v)[i] = __builtin_shufflevector(a, b, S2V_LANES(S2V_LOW, s));        \
+            (v)[i + (s)] = __builtin_shufflevector(a, b, S2V_LANES(S2V_HIGH, s)); \
+        }
+
+/* Rows of a square become its columns. */
+S2V_INLINE void turn_square(lanes v[WIDTH])
+{
+    S2V_EXCHANGE(v, 1)
+    S2V_EXCHANGE(v, 2)
+#if WIDTH >= 8
+    S2V_EXCHANGE(v, 4)
+#endif
+#if WIDTH >= 16
+    S2V_EXCHANGE(v, 8)
+#endif
+}
+
 S2V_INLINE float sum_of(lanes v)
 {
     float sum = 0.0f;

@@ -7,18 +7,19 @@
  *     SLAB     words of a packed row, and of a panel, done at a time. A word is 4 bytes: 1, 2 or 4
  *              neighbours in k. BLOCK rows of a slab are about half of the second-level cache, SLAB
  *              words of a panel most of the first-level cache
+ *     PITCH, ROW_START(i)   words a packed row takes, and where row i of a block begins
  * and after this it defines row_words, row_store, word_bytes, panel_tail_bytes and slab_add.
  *
  * For BLOCK rows: normalise and pack them. For CHUNK panels at a time: for each slab of k, for each
- * panel, add the products to the panel's sums; after the last slab finish the chunk: bias,
- * activation, residual, store. A slab of a panel stays in the first-level cache while all rows of
- * the block pass by, and the next one is asked for meanwhile. Weights come from memory once for
- * BLOCK rows; the sums of a chunk wait in the second-level cache.
+ * panel, add the products to the panel's sums. A slab of a panel stays in the first-level cache
+ * while all rows of the block pass by, and the next one is asked for meanwhile. Weights come from
+ * memory once for BLOCK rows; the sums of a chunk wait in the second-level cache. In the last slab
+ * the sums of ROWS rows are finished as soon as they are there: bias, activation, residual, store.
  */
+#include "engine/vision/kernels/pages.h"
 #include "engine/vision/kernels/rows_text.h"
 
 #define PANEL (2 * WIDTH)
-#define PITCH (SLAB + 16) /* words between packed rows: not a multiple of the page */
 #define CHUNK (1024 / PANEL)
 
 typedef struct layout {
@@ -38,7 +39,7 @@ typedef struct slab_job { /* what slab_add does: sums [n][PANEL] (+)= n rows tim
     const char *weights;  /* [words][PANEL] */
     int32_t words;
     s2v_element type;
-    const uint32_t *rows; /* [n][PITCH] */
+    const uint32_t *rows; /* of the slab; row i at ROW_START(i) */
     int32_t n;            /* a multiple of ROWS */
     bool adds;            /* to what is there; else they start at zero */
     float *sums, *widened;
@@ -48,11 +49,14 @@ typedef struct slab_job { /* what slab_add does: sums [n][PANEL] (+)= n rows tim
     const char *next;      /* weights and sums wanted after these; NULL: none */
     size_t next_bytes;
     const float *next_sums;
+    const s2v_product *ends; /* in the last slab: the sums are finished and stored in its result, */
+    int32_t column, n1;      /* from this column on, up to this one, */
+    int32_t m, n_rows;       /* from this row on, so many */
 } slab_job;
 
 /* What the including file defines: */
 static int32_t row_words(int32_t k);
-/* One row into its slabs: out + slab * BLOCK * PITCH, scales + slab * BLOCK. */
+/* One row into its slabs: out + slab * BLOCK * PITCH, scales + slab * BLOCK; out: the row's start. */
 static void row_store(const float *row, int32_t k, uint32_t *out, float *scales);
 static size_t word_bytes(s2v_element type); /* of a word of weights as stored */
 static size_t panel_tail_bytes(int32_t k);  /* what follows the words of a panel */
@@ -75,6 +79,17 @@ S2V_INLINE void fetch_next(const slab_job *job, int32_t r)
         __builtin_prefetch(job->next_sums + r * PANEL + at, 1, 2);
 }
 
+/* Asks for what rows_finish touches of the ROWS rows from r on. */
+S2V_INLINE void fetch_ends(const slab_job *job, int32_t r)
+{
+    const s2v_product *p = job->ends;
+    for (int32_t i = r; i < r + ROWS && i < job->n_rows; i++) {
+        __builtin_prefetch(p->out + (job->m + i) * p->out_pitch + job->column, 1, 3);
+        if (p->residual)
+            __builtin_prefetch(p->residual + (job->m + i) * p->residual_pitch + job->column, 0, 3);
+    }
+}
+
 static layout layout_of(const s2v_packed *w)
 {
     layout l = { .words = row_words(w->k) };
@@ -90,6 +105,13 @@ static int32_t product_n_panels(const s2v_packed *w) { return layout_of(w).n_pan
 static size_t product_packed_bytes(const s2v_packed *w)
 {
     return (size_t)layout_of(w).n_panels * panel_bytes(w->type, w->k);
+}
+
+/* Before panels are written for the first time. */
+static void panels_begin(const s2v_packed *w, int32_t first, int32_t last)
+{
+    const size_t size = panel_bytes(w->type, w->k);
+    s2v_huge_pages((char *)w->data + (size_t)first * size, (size_t)(last - first) * size);
 }
 
 /* Row of the source behind column c of a panel, -1 past the end. */
@@ -128,22 +150,19 @@ static size_t product_scratch_bytes(const s2v_packed *w)
 }
 
 /* n rows from row m on, filled up with zeros to a multiple of ROWS. */
-static int32_t block_pack(const s2v_product *p, const layout *l, int32_t m, int32_t n,
-                          const scratch_of *s)
+static int32_t block_pack(const s2v_product *p, int32_t m, int32_t n, const scratch_of *s)
 {
     const int32_t k = p->weights->k, padded = (n + ROWS - 1) / ROWS * ROWS;
-    for (int32_t i = 0; i < n; i++) {
+    for (int32_t i = 0; i < padded; i++) {
         const float *x = p->x + (m + i) * p->x_pitch;
-        if (p->norm.kind != S2V_NORM_NONE) {
+        if (i >= n) {
+            memset(s->normed, 0, (size_t)k * sizeof *s->normed);
+            x = s->normed;
+        } else if (p->norm.kind != S2V_NORM_NONE) {
             row_norm(&p->norm, x, k, s->normed);
             x = s->normed;
         }
-        row_store(x, k, s->rows + (ptrdiff_t)i * PITCH, s->scales + i);
-    }
-    for (int32_t slab = 0; slab < l->n_slabs; slab++) {
-        memset(s->rows + ((ptrdiff_t)slab * BLOCK + n) * PITCH, 0,
-               (size_t)(padded - n) * PITCH * 4);
-        for (int32_t i = n; i < padded; i++) s->scales[slab * BLOCK + i] = 0.0f;
+        row_store(x, k, s->rows + ROW_START(i), s->scales + i);
     }
     return padded;
 }
@@ -166,46 +185,47 @@ S2V_INLINE lanes activate(s2v_activation activation, lanes z, lanes up)
     }
 }
 
-/* Bias, activation, residual and store of one panel's sums; n rows from row m on. */
-static void panel_finish(const s2v_product *p, int32_t n1, int32_t column, int32_t m, int32_t n,
-                         const float *sums)
+/* Bias, activation, residual and store of the ROWS rows from r on. */
+static void rows_finish(const slab_job *job, int32_t r)
 {
+    const s2v_product *p = job->ends;
     const bool is_pair = p->weights->is_pair;
-    for (int32_t v = 0; v < (is_pair ? 1 : 2) && column + v * WIDTH < n1; v++) {
-        const int32_t at = column + v * WIDTH, left = n1 - at;
+    const int32_t end = job->n_rows - r < ROWS ? job->n_rows : r + ROWS;
+    for (int32_t v = 0; v < (is_pair ? 1 : 2) && job->column + v * WIDTH < job->n1; v++) {
+        const int32_t at = job->column + v * WIDTH, left = job->n1 - at;
         const lanes bias = p->bias ? load_some(p->bias + at, left) : (lanes){ 0 };
         const lanes bias_up = p->bias_up ? load_some(p->bias_up + at, left) : (lanes){ 0 };
-        for (int32_t i = 0; i < n; i++) {
-            const lanes z = load(sums + i * PANEL + v * WIDTH) + bias;
-            const lanes up = is_pair ? load(sums + i * PANEL + WIDTH) + bias_up : z;
+        for (int32_t i = r; i < end; i++) {
+            const float *sums = job->sums + i * PANEL;
+            const ptrdiff_t row = job->m + i;
+            const lanes z = load(sums + v * WIDTH) + bias;
+            const lanes up = is_pair ? load(sums + WIDTH) + bias_up : z;
             lanes y = activate(p->activation, z, up);
-            if (p->residual) y += load_some(p->residual + (m + i) * p->residual_pitch + at, left);
-            store_some(p->out + (m + i) * p->out_pitch + at, y, left);
+            if (p->residual) y += load_some(p->residual + row * p->residual_pitch + at, left);
+            store_some(p->out + row * p->out_pitch + at, y, left);
         }
     }
 }
 
-static void chunk_add(const s2v_packed *w, const layout *l, const scratch_of *s, int32_t n,
-                      int32_t first, int32_t last, int32_t slab)
+/* One slab of the panels [first, last). */
+static void chunk_add(const s2v_packed *w, const layout *l, const scratch_of *s, int32_t first,
+                      int32_t last, slab_job job)
 {
     const size_t size = panel_bytes(w->type, w->k), word = word_bytes(w->type) * PANEL;
-    slab_job job = { .type = w->type,
-                     .n = n,
-                     .adds = slab > 0,
-                     .widened = s->widened,
-                     .n_slabs = l->n_slabs,
-                     .slab = slab };
-    job.rows = s->rows + (ptrdiff_t)slab * BLOCK * PITCH;
-    job.scales = s->scales + (ptrdiff_t)slab * BLOCK;
-    job.words = l->words - slab * SLAB < SLAB ? l->words - slab * SLAB : SLAB;
+    job.adds = job.slab > 0;
+    job.rows = s->rows + (ptrdiff_t)job.slab * BLOCK * PITCH;
+    job.scales = s->scales + (ptrdiff_t)job.slab * BLOCK;
+    job.words = l->words - job.slab * SLAB < SLAB ? l->words - job.slab * SLAB : SLAB;
+    if (job.slab < l->n_slabs - 1) job.ends = NULL;
     for (int32_t panel = first; panel < last; panel++) {
         const char *data = (const char *)w->data + (size_t)panel * size;
-        job.weights = data + (size_t)slab * SLAB * word;
+        job.weights = data + (size_t)job.slab * SLAB * word;
         job.tail = data + (size_t)l->words * word;
         job.sums = s->sums + (ptrdiff_t)(panel - first) * BLOCK * PANEL;
         job.next = panel + 1 < last ? job.weights + size : NULL;
         job.next_bytes = (size_t)job.words * word;
         job.next_sums = job.sums + BLOCK * PANEL;
+        job.column = panel * l->per_panel;
         slab_add(&job);
     }
 }
@@ -217,16 +237,16 @@ static void product(const s2v_product *p, s2v_share part, void *memory)
     const int32_t end = (part.n1 + l.per_panel - 1) / l.per_panel;
     scratch_of s;
     scratch_split(w, memory, &s);
-    for (int32_t m = part.m0; m < part.m1; m += BLOCK) {
-        const int32_t n = part.m1 - m < BLOCK ? part.m1 - m : BLOCK;
-        const int32_t padded = block_pack(p, &l, m, n, &s);
+    slab_job job = {
+        .type = w->type, .widened = s.widened, .n_slabs = l.n_slabs, .ends = p, .n1 = part.n1
+    };
+    for (job.m = part.m0; job.m < part.m1; job.m += BLOCK) {
+        job.n_rows = part.m1 - job.m < BLOCK ? part.m1 - job.m : BLOCK;
+        job.n = block_pack(p, job.m, job.n_rows, &s);
         for (int32_t first = part.n0 / l.per_panel; first < end; first += CHUNK) {
             const int32_t last = end - first < CHUNK ? end : first + CHUNK;
-            for (int32_t slab = 0; slab < l.n_slabs; slab++)
-                chunk_add(w, &l, &s, padded, first, last, slab);
-            for (int32_t panel = first; panel < last; panel++)
-                panel_finish(p, part.n1, panel * l.per_panel, m, n,
-                             s.sums + (ptrdiff_t)(panel - first) * BLOCK * PANEL);
+            for (job.slab = 0; job.slab < l.n_slabs; job.slab++)
+                chunk_add(w, &l, &s, first, last, job);
         }
     }
 }

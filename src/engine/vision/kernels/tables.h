@@ -7,7 +7,7 @@
 extern const s2v_kernels s2v_kernels_scalar;
 /* x86-64 */
 extern const s2v_kernels s2v_kernels_avx2, s2v_kernels_avx512;
-extern const s2v_kernels s2v_kernels_avx512_bf16, s2v_kernels_amx_bf16;
+extern const s2v_kernels s2v_kernels_avx2_bf16, s2v_kernels_avx512_bf16, s2v_kernels_amx_bf16;
 extern const s2v_kernels s2v_kernels_avx2_int8, s2v_kernels_avx_vnni, s2v_kernels_avx512_vnni;
 extern const s2v_kernels s2v_kernels_amx_int8;
 /* 64-bit Arm */
