@@ -33,6 +33,7 @@ typedef struct s2v_tower { /* what every vision tower has; the rest is its archi
     int32_t patch_row;    /* the same, padded */
     float eps, mean[3], std[3];
     const s2v_kernels *kernels;  /* its products and attention; NULL: ggml's operators */
+    bool on_device;              /* its weights are on the main device */
     struct ggml_tensor *newline; /* [n_out] the rows of a picture that are no token; NULL: none */
 } s2v_tower;
 
