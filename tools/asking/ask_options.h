@@ -16,6 +16,7 @@ typedef struct ask_options {
     /* the model */
     const char *model, *mmproj, *device, *rpc, *kernels;
     int32_t threads, context, batch, gpu_layers, kv_type, tower;
+    bool tower_on_cpu;
     /* the question */
     s2_list images;
     const char *prompt_file, *system;
@@ -60,10 +61,13 @@ const char *s2_ask_framing_name(size_t index);   /* as s2v_framing counts them *
     { .name = "--kv-type", .letters = "-ctk", .label = "TYPE", .type = S2_OPTION_CHOICE, .choice = s2_ask_kv_name,  \
       .fallback = "f16", .group = "Model", .help = "numbers in the cache", S2_ASK_AT(kv_type) },                    \
     { .name = "--device", .letters = "-dev", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Model",             \
-      .help = "where offloaded layers run; see 's2prune run --list-devices'", S2_ASK_AT(device) },                  \
+      .help = "where the model runs; the first GPU, or else the CPU ('s2prune run --list-devices')",                \
+      S2_ASK_AT(device) },                                                                                          \
     { .name = "--gpu-layers", .letters = "-ngl", .label = "N", .type = S2_OPTION_INT, .min = -1, .max = 1000,       \
-      .fallback = "-1", .group = "Model", .help = "layers on the device, from the last; -1: all",                   \
+      .fallback = "-1", .group = "Model", .help = "layers on the device, from the last; -1: all that fit",          \
       S2_ASK_AT(gpu_layers) },                                                                                      \
+    { .name = "--no-mmproj-offload", .type = S2_OPTION_FLAG, .group = "Model",                                      \
+      .help = "keep the vision tower on the CPU", S2_ASK_AT(tower_on_cpu) },                                        \
     { .name = "--rpc", .label = "HOST:PORT", .type = S2_OPTION_TEXT, .group = "Model",                              \
       .help = "use an RPC server as the device (trusted networks only)", S2_ASK_AT(rpc) },                          \
     { .name = "--tower", .label = "TYPE", .type = S2_OPTION_CHOICE, .choice = s2_ask_tower_name,                    \

@@ -132,7 +132,8 @@ static struct ggml_tensor *add_item(s2v_loader *loader, ggml_backend_buffer_type
     if (!is_mapped) {
         const size_t n = ggml_backend_buft_get_alloc_size(buffer_type, it.tensor);
         loader->weights->n_bytes += n;
-        if (ggml_backend_buft_get_device(buffer_type) != loader->devices->cpu)
+        const s2v_devices *d = loader->devices;
+        if (d->main != d->cpu && buffer_type == ggml_backend_dev_buffer_type(d->main))
             loader->weights->n_device_bytes += n;
     }
     return it.tensor;
