@@ -35,6 +35,21 @@ static void test_traffic(void **state)
     check_traffic(&first_gpu);
 }
 
+/* Rows of 34 bytes: refused, not wrong. */
+static void test_odd_rows(void **state)
+{
+    (void)state;
+    const s2v_engine_options options = on_device(&first_gpu);
+    s2v_engine *engine = open_on(&options);
+    s2v_session_options o = tiny_session_options();
+    o.kv_type = S2V_KV_Q8_0;
+    s2v_session *session;
+    s2p_error error;
+    assert_int_equal(s2v_session_create(&session, engine, &o, &error), S2P_EUNSUPPORTED);
+    assert_non_null(strstr(error.message, "34 bytes"));
+    s2v_engine_close(engine);
+}
+
 /* Nobody asked for it: it is the best there is. */
 static void test_default(void **state)
 {
@@ -57,12 +72,13 @@ int main(int argc, char **argv)
         (void)printf("skipped: no device but the CPU\n");
         return SKIPPED;
     }
-    first_gpu =
-        (device_case){ .device = name, .tolerance = tolerance ? strtod(tolerance, NULL) : 1e-4 };
+    first_gpu = (device_case){ .device = name,
+                               .tolerance = tolerance ? strtod(tolerance, NULL) : 1e-4,
+                               .n_types = 2 };
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_default), cmocka_unit_test(test_traffic),
-        cmocka_unit_test(test_memory),  cmocka_unit_test(test_pictures),
-        cmocka_unit_test(test_methods),
+        cmocka_unit_test(test_default),  cmocka_unit_test(test_odd_rows),
+        cmocka_unit_test(test_traffic),  cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_pictures), cmocka_unit_test(test_methods),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,7 +80,10 @@ static int stop_server(void **state)
     return 0;
 }
 
-static device_case over_rpc(void) { return (device_case){ .rpc = endpoint, .tolerance = 1e-4 }; }
+static device_case over_rpc(void)
+{
+    return (device_case){ .rpc = endpoint, .tolerance = 1e-4, .n_types = 3 };
+}
 
 static void test_split_over_rpc(void **state)
 {
