@@ -2,12 +2,13 @@
 BUILD   ?= build
 JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX  ?= /usr/local
+GPU     ?= # vulkan, cuda, metal or hip: see docs/GPU.md
 
-.PHONY: all demo test test-sanitize test-long bench bench-engine bench-tower bench-precision bench-convert bench-methods bench-eval bench-rows bench-share fuzz install format lint clean
+.PHONY: all demo test test-sanitize test-long test-devices bench bench-engine bench-tower bench-precision bench-convert bench-methods bench-eval bench-rows bench-share fuzz install format lint clean
 
 all: ## build only
 	@scripts/setup build
-	@scripts/configure $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DS2_TESTS=OFF $(FLAGS)
+	@scripts/configure $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DS2_TESTS=OFF -DS2_GPU=$(strip $(GPU)) $(FLAGS)
 	@cmake --build $(BUILD) -j $(JOBS)
 
 demo: ## the bundled model answers, with all visual tokens and with 64
@@ -33,6 +34,9 @@ test-long: test test-sanitize ## everything, all of the authors' pictures, a lon
 	@python3 -B tests/eval/check_runs.py $(BUILD)/s2prune . $(BUILD)/tests/work_runs 200
 	@python3 -B tests/eval/check_cluster.py $(BUILD)/s2prune $(BUILD)/tests/work_cluster
 	@SECONDS_EACH=$${SECONDS_EACH:-300} scripts/fuzz $(BUILD)-fuzz
+
+test-devices: ## ggml's Vulkan backend on a software driver, in a Debian 13 root; skipped where there can be none
+	@scripts/test-devices
 
 bench: ## ratios with their spread, written to bench/results
 	@scripts/setup bench

@@ -2,7 +2,7 @@
 add_library(s2_flags INTERFACE)
 target_compile_options(s2_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wvla -Wformat=2 -Wundef
-  -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wcast-qual
+  -Wpointer-arith -Wcast-qual $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>
   -ffp-contract=off # scores must not depend on whether the CPU has FMA
   -fvisibility=hidden -fno-common)
 target_compile_definitions(s2_flags INTERFACE _POSIX_C_SOURCE=200809L _DARWIN_C_SOURCE)

@@ -7,7 +7,8 @@
 #   -DS2_RPC=ON                with the RPC backend
 #   -DS2_CPU=portable          for any CPU of this architecture, or x86-64-v2, x86-64-v3; else native, for this
 #                              one. Our own kernels are chosen at run time and do not depend on it
-#   -DS2_GGML_OPTIONS="A=B;…"  more options for ggml: GGML_CUDA=ON, GGML_VULKAN=ON
+#   -DS2_GPU=<name>            with a GPU backend: vulkan, cuda, metal, hip (gpu.cmake)
+#   -DS2_GGML_OPTIONS="A=B;…"  more options for ggml: GGML_OPENMP=ON
 #   -DS2_CACHE_DIR=<dir>       where fetched and built things are kept (see ggml_source.cmake)
 #
 # The built library is kept in the cache under a name made from everything that went
@@ -44,6 +45,7 @@ if(NOT CMAKE_C_COMPILER_ID STREQUAL CMAKE_CXX_COMPILER_ID)
     "and ${CMAKE_CXX_COMPILER} (${CMAKE_CXX_COMPILER_ID}): pass -DCMAKE_CXX_COMPILER")
 endif()
 include("${CMAKE_CURRENT_LIST_DIR}/ggml_source.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/gpu.cmake")
 set(S2_GGML_RECIPE "${CMAKE_CURRENT_LIST_DIR}/ggml")
 
 # What S2_CPU means: flags for the compiler, of which the hash below is made, and options for ggml.
@@ -99,6 +101,9 @@ function(s2_ggml_build source build prefix)
     endif()
   endforeach()
   foreach(option IN LISTS S2_CPU_OPTIONS S2_GGML_OPTIONS)
+    if(option MATCHES "^CMAKE_CUDA_ARCHITECTURES=")
+      string(REPLACE "," "\\\;" option "${option}") # one argument
+    endif()
     list(APPEND arguments "-D${option}")
   endforeach()
 
@@ -150,7 +155,13 @@ recipe ${recipe} ${amx_fix} ${wait_fix}
   if(EXISTS "${prefix}") # somebody else built it while we waited
     return()
   endif()
-  message(NOTICE "ggml ${S2_GGML_VERSION}: building (once, about a minute) into ${prefix}")
+  set(time "about a minute")
+  if(S2_GPU STREQUAL "vulkan")
+    set(time "about ten minutes on two cores: shaders")
+  elseif(S2_GPU MATCHES "cuda|hip")
+    set(time "up to an hour on two cores")
+  endif()
+  message(NOTICE "ggml ${S2_GGML_VERSION}: building (once, ${time}) into ${prefix}")
   file(REMOVE_RECURSE "${prefix}.build" "${prefix}.part")
   s2_ggml_build("${source}/ggml" "${prefix}.build" "${prefix}.part")
   file(WRITE "${prefix}.part/key.txt" "${key}")
@@ -200,4 +211,8 @@ list(REMOVE_DUPLICATES S2_CXX_LIBRARIES)
 # Link only: its package would otherwise compile our files with -fopenmp.
 add_library(s2_ggml INTERFACE)
 target_include_directories(s2_ggml SYSTEM INTERFACE "${GGML_INCLUDE_DIR}" "${CMAKE_BINARY_DIR}/ggml_needs")
-target_link_libraries(s2_ggml INTERFACE $<LINK_ONLY:ggml::ggml> Threads::Threads ${S2_CXX_LIBRARIES} ${CMAKE_DL_LIBS})
+if(TARGET ggml::ggml-cuda) # static, its package file leaves these out
+  set(S2_GPU_LIBRARIES CUDA::cudart CUDA::cublas CUDA::cublasLt)
+endif()
+target_link_libraries(s2_ggml INTERFACE $<LINK_ONLY:ggml::ggml> ${S2_GPU_LIBRARIES} Threads::Threads ${S2_CXX_LIBRARIES}
+  ${CMAKE_DL_LIBS})

@@ -41,14 +41,17 @@ typedef int (*s2v_progress_callback)(const char *step, double done, void *user);
 typedef struct s2v_engine_options {
     const char *model_path;         /* text model, GGUF */
     const char *mmproj_path;        /* vision tower and projector, GGUF */
-    const char *device;             /* NULL: CPU; else a name of s2v_device_name() */
+    const char *device;             /* NULL: the first GPU, or else the CPU; a name of s2v_device_name() */
     const char *tower;              /* products of the tower: "f32" (NULL, "auto"), "bf16" or "int8" */
     const char *kernels;            /* NULL: the fastest for that; else a name of s2v_kernels_name(),
                                        or "ggml" for ggml's own */
     const char *rpc_server;         /* NULL, or host:port of an RPC server to add as a device */
-    int32_t gpu_layers;             /* decoder layers on `device`, from the last; -1: all */
+    int32_t gpu_layers;             /* decoder layers on the device, from the last; -1: all that fit. Of
+                                       another number all must fit, or the engine does not open */
+    int tower_on_cpu;               /* keep the vision tower and its projector off the device */
     int32_t n_threads;              /* 0: one per core its mask and its quota allow */
     uint64_t max_memory;            /* bytes this engine may take; 0: what the system has available */
+    uint64_t max_device_memory;     /* of the device, with a session; 0: what it has free */
     s2v_note_callback note;
     s2v_progress_callback progress;
     void *user;                     /* for the two callbacks */
@@ -72,6 +75,9 @@ typedef struct s2v_engine_info {                        /* strings live as long 
                                        0: the tower has one size */
     int64_t file_max_pixels;        /* what the mmproj says of it, 0: nothing; more than 1,280 tokens are
                                        not taken unasked */
+    int32_t device_layers;          /* decoder layers on the device; 0 on the CPU */
+    int device_tower;               /* the tower is on it */
+    uint64_t device_bytes;          /* of weight_bytes, those on it */
 } s2v_engine_info;
 
 void s2v_engine_get_info(const s2v_engine *engine, s2v_engine_info *info);
@@ -83,6 +89,8 @@ const char *s2v_kernels_usual(void);
 /* Devices ggml knows on this machine; NULL past the end. */
 const char *s2v_device_name(size_t index);
 const char *s2v_device_description(size_t index);
+/* Bytes; 0 where it does not say. */
+void        s2v_device_memory(size_t index, uint64_t *available, uint64_t *total);
 
 typedef struct s2v_architecture {
     const char *title;              /* as people call it */
@@ -143,6 +151,9 @@ int32_t    s2v_session_length(const s2v_session *session);
 
 /* Forget the conversation; the memory stays. */
 void       s2v_session_reset(s2v_session *session);
+
+/* Bytes that went up to the device and came down from it since the session was created. */
+void       s2v_session_traffic(const s2v_session *session, uint64_t *up, uint64_t *down);
 
 /* --- Prompt ------------------------------------------------------------------------------------ */
 

@@ -16,8 +16,15 @@ static int print_devices(void)
 {
     s2_buffer out;
     s2_buffer_init(&out, S2_OUTPUT_MAX);
-    for (size_t i = 0; s2v_device_name(i); i++)
-        s2_buffer_printf(&out, "%-12s %s\n", s2v_device_name(i), s2v_device_description(i));
+    for (size_t i = 0; s2v_device_name(i); i++) {
+        uint64_t available, total;
+        s2v_device_memory(i, &available, &total);
+        s2_buffer_printf(&out, "%-12s %s", s2v_device_name(i), s2v_device_description(i));
+        if (total > 0)
+            s2_buffer_printf(&out, " · %.1f of %.1f GiB free", (double)available / (1 << 30),
+                             (double)total / (1 << 30));
+        s2_buffer_printf(&out, "\n");
+    }
     return s2_report_print_made(S2P_OK, &out, NULL);
 }
 

@@ -30,12 +30,15 @@
 
 typedef struct verify_options {
     s2_list folders;
-    const char *arrays, *only;
-    int32_t output;
+    const char *arrays, *only, *device;
+    int32_t output, gpu_layers;
+    bool tower_on_cpu;
+    double slack;
 } verify_options;
 
 typedef struct tally {
     const verify_options *options;
+    s2_where where;
     s2_buffer *text;
     json_t *files; /* for -o json */
     size_t n_passed, n_failed, n_skipped;
@@ -143,7 +146,7 @@ static void skip_unknown(tally *t, const char *shown)
 static void visit_model_run(tally *t, const char *path, const char *shown)
 {
     if (!s2_is_hf_golden(path) || !is_wanted(t, shown, NULL)) return;
-    s2_verdict verdict;
+    s2_verdict verdict = { .where = &t->where };
     s2p_error error = { S2P_OK, "" };
     if (s2_check_hf(path, t->options->arrays, &verdict, &error) == S2P_OK)
         settle_file(t, shown, &verdict);
@@ -164,7 +167,7 @@ static void visit_file(tally *t, const char *path, const char *shown)
     if (!is_picture && !is_vit && !is_text && !has_suffix(path, ".json") &&
         !has_suffix(path, ".txt"))
         return;
-    s2_verdict verdict;
+    s2_verdict verdict = { .where = &t->where };
     if (is_picture || is_vit || is_text) {
         if (!is_wanted(t, shown, NULL)) return;
         if (is_picture)
@@ -278,6 +281,10 @@ static int verify_run(const void *values)
     s2_buffer text;
     s2_buffer_init(&text, S2_OUTPUT_MAX);
     tally t = { .options = options, .text = &text, .files = json_array() };
+    t.where = (s2_where){ .device = options->device,
+                          .gpu_layers = options->gpu_layers,
+                          .tower_on_cpu = options->tower_on_cpu,
+                          .slack = options->slack };
     s2p_error error = { S2P_OK, "" };
     s2p_status st = S2P_OK;
     for (size_t i = 0; i < options->folders.n && st == S2P_OK; i++)
@@ -306,6 +313,17 @@ static const s2_option option_table[] = {
     { .name = "--only", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Goldens",
       .help = "one method, folder, stage or file name, such as s2prune or alloc",
       .offset = offsetof(verify_options, only) },
+    { .name = "--device", .letters = "-dev", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Model",
+      .fallback = "CPU", .help = "where models run; see 's2prune run --list-devices'",
+      .offset = offsetof(verify_options, device) },
+    { .name = "--gpu-layers", .letters = "-ngl", .label = "N", .type = S2_OPTION_INT, .min = -1, .max = 1000,
+      .fallback = "-1", .group = "Model", .help = "layers on the device, from the last; -1: all that fit",
+      .offset = offsetof(verify_options, gpu_layers) },
+    { .name = "--no-mmproj-offload", .type = S2_OPTION_FLAG, .group = "Model",
+      .help = "keep the vision tower on the CPU", .offset = offsetof(verify_options, tower_on_cpu) },
+    { .name = "--slack", .label = "X", .type = S2_OPTION_REAL, .min = 1, .max = 1e6, .fallback = "1", .group = "Model",
+      .help = "numbers of a model may be off by X times what they may on the CPU",
+      .offset = offsetof(verify_options, slack) },
     { .name = "--output", .letters = "-o", .label = "FMT", .type = S2_OPTION_CHOICE,
       .group = "Output", .choice = s2_output_name, .fallback = "text", .help = "form of the report",
       .offset = offsetof(verify_options, output) },
@@ -316,9 +334,10 @@ static const s2_option option_table[] = {
 const s2_command s2_cmd_verify = {
     .name = "verify",
     .summary = "check this build against golden files",
-    .usage = "DIR... [--arrays DIR] [--only NAME] [-o text|json]",
+    .usage = "DIR... [--arrays DIR] [--only NAME] [--device NAME] [-o text|json]",
     .examples = "  s2prune verify goldens/algo\n"
                 "  s2prune verify goldens/methods --only s2prune\n"
+                "  s2prune verify goldens/hf --device Vulkan0 --slack 20\n"
                 "\nOne line per file, then 'N passed, N failed'. Exit code 1 when a result "
                 "differs, 3 when\n"
                 "a file is malformed or there is nothing to check.\n",

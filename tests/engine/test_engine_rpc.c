@@ -1,10 +1,10 @@
-/* test_engine_rpc.c - layers on another machine: the answer does not change.
+/* test_engine_rpc.c - a model on another machine, in part or whole: the answer does not change.
  *
  * ggml's RPC server runs in a child process on the loopback interface. It is started before this
  * process computes anything: threads do not survive a fork. A build without the RPC
  * backend (-DS2_RPC=OFF, the default) skips.
  */
-#include "tiny_run.h"
+#include "device_checks.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -80,46 +80,37 @@ static int stop_server(void **state)
     return 0;
 }
 
-static void ask_on(s2v_engine *engine, const question *q, s2v_kv_type kv_type, answer *a)
+static device_case over_rpc(void)
 {
-    s2v_session_options o = tiny_session_options();
-    o.kv_type = kv_type;
-    s2v_session *session = tiny_session(engine, &o);
-    ask(session, q, a);
-    s2v_session_free(session);
+    return (device_case){ .rpc = endpoint, .tolerance = 1e-4, .n_types = 3 };
 }
 
 static void test_split_over_rpc(void **state)
 {
     (void)state;
-    static answer here, there;
-    static const int32_t layers[] = { 1, TINY_LAYERS / 2, TINY_LAYERS - 1, -1 };
-    static const char *const methods[] = { NULL,      "s2prune", "random", "fastv",
-                                           "feather", "dart",    "euti",   "sparsevlm" };
-    static const s2v_kv_type types[] = { S2V_KV_F32, S2V_KV_F16, S2V_KV_F32, S2V_KV_Q8_0 };
-    s2v_engine *engine = tiny_open();
-    for (size_t i = 0; i < COUNT_OF(layers); i++) {
-        s2v_engine_options options = tiny_options();
-        options.rpc_server = endpoint;
-        options.gpu_layers = layers[i];
-        s2v_engine *split;
-        s2p_error error = { S2P_OK, "" };
-        const s2p_status st = s2v_engine_open(&split, &options, &error);
-        CHECK_CASE(st == S2P_OK, "%s", error.message);
-        s2v_engine_info info;
-        s2v_engine_get_info(split, &info);
-        assert_non_null(strstr(info.device, "RPC"));
-        for (size_t m = 0; m < COUNT_OF(methods); m++) {
-            const question q = one_picture(methods[m], 18);
-            ask_on(engine, &q, types[i], &here);
-            ask_on(split, &q, types[i], &there);
-            assert_same_answer(&here, &there);
-            CHECK_CASE(distance(here.first, there.first) <= 1e-5, "%d layers: %g", layers[i],
-                       distance(here.first, there.first));
-        }
-        s2v_engine_close(split);
-    }
-    s2v_engine_close(engine);
+    const device_case d = over_rpc();
+    check_methods(&d);
+}
+
+static void test_pictures(void **state)
+{
+    (void)state;
+    const device_case d = over_rpc();
+    check_pictures(&d);
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    const device_case d = over_rpc();
+    check_memory(&d);
+}
+
+static void test_traffic(void **state)
+{
+    (void)state;
+    const device_case d = over_rpc();
+    check_traffic(&d);
 }
 
 static void test_nobody_answers(void **state)
@@ -154,7 +145,8 @@ int main(int argc, char **argv)
         return 1;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_split_over_rpc),
+        cmocka_unit_test(test_split_over_rpc), cmocka_unit_test(test_pictures),
+        cmocka_unit_test(test_memory),         cmocka_unit_test(test_traffic),
         cmocka_unit_test(test_nobody_answers),
     };
     return cmocka_run_group_tests(tests, NULL, stop_server);

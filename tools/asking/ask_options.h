@@ -16,7 +16,7 @@ typedef struct ask_options {
     /* the model */
     const char *model, *mmproj, *hub_name, *device, *rpc, *kernels;
     int32_t threads, context, batch, batch_limit, gpu_layers, kv_type, kv_type_v, tower;
-    bool locks_memory, is_offline;
+    bool locks_memory, is_offline, tower_on_cpu;
     /* the question */
     s2_list images;
     const char *prompt_file, *system;
@@ -74,10 +74,13 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
       .choice = s2_ask_kv_v_name, .fallback = "same", .group = "Model", .help = "those of the values alone",        \
       S2_ASK_AT(kv_type_v) },                                                                                       \
     { .name = "--device", .letters = "-dev", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Model",             \
-      .help = "where offloaded layers run; see 's2prune run --list-devices'", S2_ASK_AT(device) },                  \
+      .help = "where the model runs; the first GPU, or else the CPU ('s2prune run --list-devices')",                \
+      S2_ASK_AT(device) },                                                                                          \
     { .name = "--gpu-layers", .letters = "-ngl", .also = "--n-gpu-layers", .llama = "N_GPU_LAYERS", .label = "N", .type = S2_OPTION_INT, .min = -1, .max = 1000,       \
-      .fallback = "-1", .group = "Model", .help = "layers on the device, from the last; -1: all",                   \
+      .fallback = "-1", .group = "Model", .help = "layers on the device, from the last; -1: all that fit",          \
       S2_ASK_AT(gpu_layers) },                                                                                      \
+    { .name = "--no-mmproj-offload", .type = S2_OPTION_FLAG, .group = "Model",                                      \
+      .help = "keep the vision tower on the CPU", S2_ASK_AT(tower_on_cpu) },                                        \
     { .name = "--rpc", .label = "HOST:PORT", .type = S2_OPTION_TEXT, .group = "Model",                              \
       .help = "use an RPC server as the device (trusted networks only)", S2_ASK_AT(rpc) },                          \
     { .name = "--tower", .label = "TYPE", .type = S2_OPTION_CHOICE, .choice = s2_ask_tower_name,                    \

@@ -231,6 +231,7 @@ s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2
     e.tower = s2_ask_tower_name((size_t)o->tower);
     e.kernels = o->kernels;
     e.gpu_layers = o->gpu_layers;
+    e.tower_on_cpu = o->tower_on_cpu;
     e.n_threads = o->threads > 0 ? o->threads : 0;
     e.note = asker->shows_notes ? show_note : NULL;
     e.progress = show_progress;
@@ -238,6 +239,12 @@ s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2
     TRY(s2v_engine_open(&asker->engine, &e, error));
     s2v_engine_get_info(asker->engine, &asker->info);
     note_limit(asker);
+    const bool is_alone = asker->info.device_layers == 0 && !asker->info.device_tower;
+    if (asker->shows_notes && is_alone && (o->gpu_layers > 0 || o->tower_on_cpu))
+        show_note(o->gpu_layers > 0
+                      ? "-ngl has no effect: the model runs on the CPU (s2prune run --list-devices)"
+                      : "--no-mmproj-offload has no effect: the model runs on the CPU",
+                  NULL);
     /* The paper's input of a tower without a merger is the one size it has. */
     if (o->preset == 1 && !o->image_size && asker->info.merge_size <= 1)
         for (int32_t i = 0; i < S2_MAX_PICTURES; i++) {

@@ -25,7 +25,7 @@ const s2_foreign s2_llama_options[] = {
                                                    S2_TAKES_NOTHING, NULL },
     /* how it looks */
     { "-co --color",                               S2_TAKES_SWITCH,  NULL },
-    { "--simple-io --display-prompt --no-display-prompt -mli --multiline-input --no-mmproj-offload --mmproj-offload -sp --special --no-escape",
+    { "--simple-io --display-prompt --no-display-prompt -mli --multiline-input --mmproj-offload -sp --special --no-escape",
                                                    S2_TAKES_NOTHING, NULL },
     { "--log-file -lv --verbosity --log-verbosity --log-colors", S2_TAKES_VALUE, NULL },
     { "--log-prefix --log-timestamps --verbose-prompt",          S2_TAKES_NOTHING, NULL },

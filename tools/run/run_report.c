@@ -69,6 +69,10 @@ static void put_times(const run_job *job, s2_buffer *out)
     if (s2a_tokens_per_second(&job->answer) > 0.0)
         s2_buffer_printf(out, " · %.1f tok/s", s2a_tokens_per_second(&job->answer));
     s2_buffer_printf(out, " · KV %.2f MiB", (double)t->kv_total_bytes / (1 << 20));
+    const s2v_engine_info *info = &job->asker.info;
+    if (info->device_layers > 0 || info->device_tower)
+        s2_buffer_printf(out, " · %s: %d of %d layers%s", info->device, info->device_layers,
+                         info->n_layers, info->device_tower ? " and the tower" : "");
 }
 
 void s2_run_summary(const run_job *job)
@@ -192,12 +196,23 @@ static json_t *timings_of(const run_job *job)
                      s2a_tokens_per_second(&job->answer), "tower", job->asker.info.kernels);
 }
 
+/* Where the model ran, and what crossed to it and back since it was opened. */
+static json_t *device_of(const run_job *job)
+{
+    const s2v_engine_info *info = &job->asker.info;
+    uint64_t up, down;
+    s2v_session_traffic(job->asker.session, &up, &down);
+    return json_pack("{s:s,s:i,s:b,s:I,s:I}", "name", info->device, "layers", info->device_layers,
+                     "tower", info->device_tower, "bytes_up", (json_int_t)up, "bytes_down",
+                     (json_int_t)down);
+}
+
 void s2_run_json(const run_job *job, s2_buffer *out)
 {
     const s2v_stats *t = &job->answer.stats;
     const s2a_answer *a = &job->answer;
     json_t *root = json_pack(
-        "{s:s,s:o,s:o,s:s,s:{s:i,s:i,s:i,s:i,s:i,s:i},s:o,s:{s:I,s:I,s:I},s:f,s:o}", "schema",
+        "{s:s,s:o,s:o,s:s,s:{s:i,s:i,s:i,s:i,s:i,s:i},s:o,s:{s:I,s:I,s:I},s:f,s:o,s:o}", "schema",
         "s2prune.run/1", "text", json_string(a->text), "tokens",
         s2_json_of_ints(a->token, (size_t)a->n_tokens), "finish_reason",
         a->is_stopped ? "stop" : "length", "usage", "prompt_tokens", t->prompt_tokens,
@@ -205,7 +220,8 @@ void s2_run_json(const run_job *job, s2_buffer *out)
         t->image_tokens, "completion_tokens", a->n_tokens, "cached_tokens", t->cached_tokens,
         "timings", timings_of(job), "kv", "visual_bytes", (json_int_t)t->kv_visual_bytes,
         "visual_bytes_paper", (json_int_t)t->kv_visual_bytes_paper, "total_bytes",
-        (json_int_t)t->kv_total_bytes, "flops", t->flops, "prune", prune_of(job));
+        (json_int_t)t->kv_total_bytes, "flops", t->flops, "prune", prune_of(job), "device",
+        device_of(job));
     if (!root || s2_json_write(root, 9, out) != S2P_OK) out->status = S2P_ENOMEM;
     s2_buffer_append(out, "\n", 1);
     json_decref(root);

@@ -168,7 +168,7 @@ void s2_golden_free(s2_golden *golden)
 
 void s2_golden_check(const s2_golden *golden, const char *const arrays[2], s2_verdict *verdict)
 {
-    *verdict = (s2_verdict){ .arrays = { arrays[0], arrays[1] } };
+    *verdict = (s2_verdict){ .arrays = { arrays[0], arrays[1] }, .where = verdict->where };
     s2_buffer_init(&verdict->lines, (size_t)64 * 1024);
     verdict->n_cases = json_array_size(golden->cases);
     for (size_t i = 0; i < verdict->n_cases; i++) {

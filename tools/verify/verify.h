@@ -7,8 +7,16 @@
 
 #include "base/json.h"
 #include "base/npy.h"
+#include "s2vlm.h"
 
 #define S2_GOLDEN_MAX_BYTES ((size_t)256 << 20)
+
+typedef struct s2_where { /* models run on this device; exact results are a property of the CPU */
+    const char *device;   /* "CPU", or another of s2v_device_name() */
+    int32_t gpu_layers;
+    bool tower_on_cpu;
+    double slack; /* what numbers may be off by, in multiples of what they may on the CPU */
+} s2_where;
 
 typedef struct s2_verdict { /* on one file; the check sees it case by case */
     size_t n_cases, n_failed;
@@ -17,11 +25,19 @@ typedef struct s2_verdict { /* on one file; the check sees it case by case */
     bool case_failed;
     char label[64];        /* of the case at hand */
     const char *arrays[2]; /* folders that paths inside cases are relative to; NULL: none */
+    const s2_where *where; /* set before a check */
     size_t n_lines;
     s2_buffer lines; /* what differs, the first few, a line each */
 } s2_verdict;
 
 void s2_verdict_free(s2_verdict *verdict);
+
+static inline void s2_verdict_place(const s2_verdict *verdict, s2v_engine_options *options)
+{
+    options->device = verdict->where->device;
+    options->gpu_layers = verdict->where->gpu_layers;
+    options->tower_on_cpu = verdict->where->tower_on_cpu;
+}
 
 /* The case is wrong: "case 3, budgets: ...". */
 void s2_differs(s2_verdict *verdict, const char *format, ...) S2_PRINTF(2, 3);

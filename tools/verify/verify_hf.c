@@ -47,8 +47,9 @@ static void compare_rows(hf_case *c, const char *name, const float *expected, si
 {
     double largest = 1.0;
     const double worst = farthest(expected, n_rows, width, got, row, step, &largest);
-    if (!(worst <= TOLERANCE * largest))
-        s2_differs(c->verdict, "%s: off by %.3g, allowed %.3g", name, worst, TOLERANCE * largest);
+    const double allowed = TOLERANCE * c->verdict->where->slack * largest;
+    if (!(worst <= allowed))
+        s2_differs(c->verdict, "%s: off by %.3g, allowed %.3g", name, worst, allowed);
 }
 
 /* A tensor that is not stored is not compared. */
@@ -132,9 +133,10 @@ static void compare_received(hf_case *c, const char *name, const float *attn, si
         const double d = fabs(sum / (double)n - (double)expected[k]);
         if (!(d <= worst)) worst = d;
     }
-    if (n != n_stored || !(worst <= RECEIVED_TOLERANCE))
+    const double allowed = RECEIVED_TOLERANCE * c->verdict->where->slack;
+    if (n != n_stored || !(worst <= allowed))
         s2_differs(c->verdict, "%s: %zu values, %zu expected, off by %.3g, allowed %.3g", name, n,
-                   n_stored, worst, RECEIVED_TOLERANCE);
+                   n_stored, worst, allowed);
 }
 
 /* attn: [n][n] of a layer, mean over heads. */
@@ -154,8 +156,9 @@ static void compare_attention(hf_case *c, int32_t layer, const float *attn, size
         return;
     }
     const double worst = farthest(expected, n_rows, n, attn, row, 1, &largest);
-    if (!(worst <= ATTN_TOLERANCE))
-        s2_differs(c->verdict, "%s: off by %.3g, allowed %.3g", name, worst, ATTN_TOLERANCE);
+    const double allowed = ATTN_TOLERANCE * c->verdict->where->slack;
+    if (!(worst <= allowed))
+        s2_differs(c->verdict, "%s: off by %.3g, allowed %.3g", name, worst, allowed);
 }
 
 static void tap(const char *name, int32_t index, const float *data, int32_t rows, int32_t cols,
@@ -181,8 +184,9 @@ static void tap(const char *name, int32_t index, const float *data, int32_t rows
         (void)snprintf(tensor, sizeof tensor, "img%d.erc", index);
         size_t n_stored;
         const float *expected = s2_hf_floats(c->golden, tensor, &n_stored);
+        const float allowed = (float)(ERC_TOLERANCE * c->verdict->where->slack);
         for (size_t i = 0; expected && i < n && i < n_stored; i++)
-            if (!(fabsf(expected[i] - data[i]) <= (float)ERC_TOLERANCE * fabsf(expected[i]))) {
+            if (!(fabsf(expected[i] - data[i]) <= allowed * fabsf(expected[i]))) {
                 s2_differs(c->verdict, "%s: expected %.9g at %zu, got %.9g", tensor,
                            (double)expected[i], i, (double)data[i]);
                 break;
@@ -291,6 +295,7 @@ static s2p_status run_pair(hf_case *c, const char *pair, s2p_error *error)
     s2v_engine_options_init(&options);
     options.model_path = model;
     options.mmproj_path = mmproj;
+    s2_verdict_place(c->verdict, &options);
     s2v_engine *engine;
     const s2p_status st = s2v_engine_open(&engine, &options, error);
     if (st != S2P_OK) return st;
@@ -314,6 +319,7 @@ static s2p_status check_preprocess(hf_case *c, s2p_error *error)
     s2v_engine_options_init(&options);
     options.model_path = model;
     options.mmproj_path = mmproj;
+    s2_verdict_place(c->verdict, &options);
     s2v_engine *engine;
     const s2p_status st = s2v_engine_open(&engine, &options, error);
     if (st != S2P_OK) return st;
@@ -347,7 +353,7 @@ static s2p_status check_case(hf_case *c, const char *path, s2p_error *error)
 
 s2p_status s2_check_hf(const char *path, const char *arrays, s2_verdict *verdict, s2p_error *error)
 {
-    *verdict = (s2_verdict){ .n_cases = 1, .label = "case" };
+    *verdict = (s2_verdict){ .n_cases = 1, .label = "case", .where = verdict->where };
     s2_buffer_init(&verdict->lines, 4096);
     hf_case c = { .verdict = verdict };
     s2_hf_find_folder(path, arrays, c.folder);

@@ -49,7 +49,8 @@ bool s2_hf_check_tower(hf_case *c, const char *name, int32_t block, const float 
         if (!(d <= worst)) worst = d; /* NaN sticks */
     }
     const bool is_sum = strcmp(name, "vis.attn_received") == 0;
-    const double allowed = is_sum ? ATTN_TOLERANCE : TOLERANCE * largest;
+    const double allowed =
+        c->verdict->where->slack * (is_sum ? ATTN_TOLERANCE : TOLERANCE * largest);
     if (!(worst <= allowed))
         s2_differs(c->verdict, "%s: off by %.3g, allowed %.3g", tensor, worst, allowed);
     c->n_tower_seen += n;

@@ -37,19 +37,33 @@ static const char *missing_instructions(void)
 static const char *missing_instructions(void) { return NULL; }
 #endif
 
-const char *s2v_device_name(size_t index)
+/* The first look at the registry opens drivers, which talk. */
+static ggml_backend_dev_t device_at(size_t index)
 {
     if (missing_instructions()) return NULL;
-    return index < ggml_backend_dev_count() ? ggml_backend_dev_name(ggml_backend_dev_get(index))
-                                            : NULL;
+    ggml_log_set(ignore_log, NULL);
+    return index < ggml_backend_dev_count() ? ggml_backend_dev_get(index) : NULL;
+}
+
+const char *s2v_device_name(size_t index)
+{
+    ggml_backend_dev_t device = device_at(index);
+    return device ? ggml_backend_dev_name(device) : NULL;
 }
 
 const char *s2v_device_description(size_t index)
 {
-    if (missing_instructions()) return NULL;
-    return index < ggml_backend_dev_count()
-               ? ggml_backend_dev_description(ggml_backend_dev_get(index))
-               : NULL;
+    ggml_backend_dev_t device = device_at(index);
+    return device ? ggml_backend_dev_description(device) : NULL;
+}
+
+void s2v_device_memory(size_t index, uint64_t *available, uint64_t *total)
+{
+    ggml_backend_dev_t device = device_at(index);
+    size_t of_device[2] = { 0, 0 };
+    if (device) ggml_backend_dev_memory(device, &of_device[0], &of_device[1]);
+    *available = of_device[0];
+    *total = of_device[1];
 }
 
 const char *s2v_backend_version(void) { return ggml_version(); }
@@ -158,6 +172,11 @@ s2p_status s2v_devices_open(s2v_devices *out, const char *device, const char *rp
         out->main = ggml_backend_dev_by_name(device);
         if (!out->main) return fail_device(device, error);
     }
+    if (!device && !rpc_server) { /* the best there is */
+        ggml_backend_dev_t gpu = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_GPU);
+        if (!gpu) gpu = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_IGPU);
+        if (gpu) out->main = gpu;
+    }
     return S2P_OK;
 }
 
@@ -185,6 +204,19 @@ ggml_backend_buffer_type_t s2v_fastest_buffer(const s2v_devices *devices,
     for (int32_t i = 0; i < devices->n_extra; i++)
         if (can_multiply(devices->cpu, devices->extra[i], weight)) return devices->extra[i];
     return NULL;
+}
+
+bool s2v_device_takes(const s2v_devices *devices, struct ggml_tensor *weight, bool by_row)
+{
+    if (!by_row)
+        return can_multiply(devices->main, ggml_backend_dev_buffer_type(devices->main), weight);
+    const struct ggml_init_params params = { ggml_tensor_overhead() * 4, NULL, true };
+    struct ggml_context *ctx = ggml_init(params);
+    if (!ctx) return false;
+    struct ggml_tensor *ids = ggml_new_tensor_1d(ctx, GGML_TYPE_I32, 512);
+    const bool can = ggml_backend_dev_supports_op(devices->main, ggml_get_rows(ctx, weight, ids));
+    ggml_free(ctx);
+    return can;
 }
 
 static ggml_backend_t open_backend(ggml_backend_dev_t device, int32_t n_threads)

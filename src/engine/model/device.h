@@ -24,7 +24,7 @@ typedef struct s2v_devices {
     int32_t n_threads;
 } s2v_devices;
 
-/* device NULL: the CPU alone. rpc_server NULL or host:port. */
+/* device NULL: the first GPU, or else the CPU. rpc_server NULL or host:port. */
 s2p_status s2v_devices_open(s2v_devices *out, const char *device, const char *rpc_server,
                             int32_t n_threads, s2p_error *error);
 
@@ -32,6 +32,9 @@ s2p_status s2v_devices_open(s2v_devices *out, const char *device, const char *rp
  */
 ggml_backend_buffer_type_t s2v_fastest_buffer(const s2v_devices *devices,
                                               struct ggml_tensor *weight);
+
+/* The main device multiplies with this weight, or looks up its rows. */
+bool s2v_device_takes(const s2v_devices *devices, struct ggml_tensor *weight, bool by_row);
 
 typedef struct s2v_backends {  /* one session's */
     ggml_backend_t backend[2]; /* main device first, the CPU last */

@@ -1,6 +1,7 @@
 /* engine.c - open a model: two validated files, one architecture, weights in their places. */
 #include "engine/model/engine.h"
 
+#include "engine/model/offload.h"
 #include "engine/vision/arch.h"
 
 #include <inttypes.h>
@@ -67,16 +68,17 @@ static void count_parameters(s2v_engine *engine)
         }
 }
 
-static s2p_status load_weights(s2v_engine *engine, const s2v_kernels *kernels, int32_t gpu_layers,
-                               s2p_error *error)
+static s2p_status load_weights(s2v_engine *engine, const s2v_kernels *kernels, s2p_error *error)
 {
     s2v_loader loader;
     s2p_status st = s2v_loader_init(&loader, &engine->devices, error);
     if (st != S2P_OK) return st;
     loader.kernels = kernels;
-    st = engine->model.arch->load(&engine->model, &loader, engine->text, engine->mmproj, gpu_layers,
-                                  error);
-    if (st == S2P_OK) st = check_weights_fit(engine, s2v_loader_bytes(&loader), error);
+    loader.tower_on_device = engine->offload.tower;
+    st = engine->model.arch->load(&engine->model, &loader, engine->text, engine->mmproj,
+                                  engine->offload.n_layers, error);
+    const uint64_t n_here = s2v_loader_bytes(&loader) - s2v_loader_device_bytes(&loader);
+    if (st == S2P_OK) st = check_weights_fit(engine, n_here, error);
     if (st == S2P_OK)
         st = s2v_loader_finish(&loader, engine->options.progress, engine->options.user);
     if (st != S2P_OK) {
@@ -173,8 +175,8 @@ static s2p_status open_engine(s2v_engine *engine, const s2v_engine_options *opti
     s2v_precision precision;
     const s2v_kernels *kernels;
     TRY(choose_kernels(options, &precision, &kernels, error));
-    const bool has_device = engine->devices.main != engine->devices.cpu;
-    TRY(load_weights(engine, kernels, has_device ? options->gpu_layers : 0, error));
+    TRY(s2v_offload_choose(engine, options, kernels, error));
+    TRY(load_weights(engine, kernels, error));
     TRY(check_tower(engine, options, precision, kernels, error));
     count_parameters(engine);
     const s2v_text name = text_key(engine->text, "general.name");
@@ -255,5 +257,8 @@ void s2v_engine_get_info(const s2v_engine *engine, s2v_engine_info *info)
         .n_parameters = engine->n_parameters,
         .model_bytes = s2v_gguf_n_bytes(engine->text) + s2v_gguf_n_bytes(engine->mmproj),
         .weight_bytes = s2v_weights_bytes(engine->weights),
+        .device_bytes = s2v_weights_device_bytes(engine->weights),
+        .device_layers = engine->offload.n_layers,
+        .device_tower = engine->offload.tower,
     };
 }

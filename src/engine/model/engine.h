@@ -8,11 +8,17 @@
 
 #include <pthread.h>
 
+typedef struct s2v_offload { /* what lives on the main device */
+    int32_t n_layers;        /* of the decoder, from the last */
+    bool tower;              /* and its projector */
+} s2v_offload;
+
 struct s2v_engine {
     s2v_engine_options options; /* callbacks and their user; the paths are not kept */
     s2v_devices devices;
     s2v_gguf *text, *mmproj; /* mapped weights point into them */
     s2v_weights *weights;
+    s2v_offload offload;
     s2v_model model;
     s2v_tokenizer *tokenizer;
     char name[128];

@@ -11,6 +11,10 @@
 
 #define S2V_MAX_INPUTS 16
 
+typedef struct s2v_traffic { /* bytes that crossed between host and device */
+    uint64_t up, down;
+} s2v_traffic;
+
 typedef struct s2v_graph {
     struct ggml_context *ctx; /* of the graph being drawn */
     struct ggml_cgraph *cgraph;
@@ -18,8 +22,11 @@ typedef struct s2v_graph {
     void *memory;
     size_t n_memory;
     int32_t max_nodes, n_threads;
-    bool is_first;      /* the tower's weights are still to be packed: this graph does it */
-    int32_t n_counters; /* of tower_nodes.c */
+    bool is_first;         /* the tower's weights are still to be packed: this graph does it */
+    int32_t n_counters;    /* of tower_nodes.c */
+    ggml_backend_t device; /* NULL: the CPU alone */
+    s2v_traffic *traffic;  /* borrowed, counted into: inputs, outputs, what the scheduler copies */
+    bool is_broken;        /* the device failed; what it left behind is not to be computed with */
     struct {
         struct ggml_tensor *tensor;
         const void *data;
@@ -44,8 +51,20 @@ void s2v_graph_expand(s2v_graph *graph, struct ggml_tensor *node);
 /* Allocate, set the inputs, compute. Outputs (ggml_set_output) can be read until the next begin. */
 s2p_status s2v_graph_compute(s2v_graph *graph, s2p_error *error);
 
+/* Bytes of the device the graph as drawn will take; 0 on the CPU. */
+uint64_t s2v_graph_device_bytes(s2v_graph *graph);
+
+/* Take the memory for the graph as drawn, and compute nothing. */
+s2p_status s2v_graph_reserve(s2v_graph *graph, s2p_error *error);
+
 /* Numbers the model computed, all of a contiguous F32 tensor, read back; S2P_EFORMAT unless all are
  * finite. */
 s2p_status s2v_graph_read(const struct ggml_tensor *from, float *out, s2p_error *error);
+
+/* Bytes read from and written to a tensor beside a graph; counted where they cross. */
+void s2v_tensor_get(const struct ggml_tensor *from, void *data, size_t offset, size_t n,
+                    s2v_traffic *traffic);
+void s2v_tensor_set(struct ggml_tensor *to, const void *data, size_t offset, size_t n,
+                    s2v_traffic *traffic);
 
 #endif /* S2_ENGINE_GRAPH_H */

@@ -35,6 +35,14 @@ s2p_status s2v_kv_init(s2v_kv *kv, const s2v_decoder *decoder, const s2v_devices
         return s2_fail(error, S2P_EUNSUPPORTED,
                        "a cache of type %s needs heads of a multiple of %d", ggml_type_name(type),
                        (int)ggml_blck_size(type));
+    /* GPUs read words: rows that end inside one come out wrong. A server of ggml's is another CPU. */
+    ggml_backend_reg_t reg = ggml_backend_dev_backend_reg(devices->main);
+    const size_t row = ggml_row_size(type, cache_row_width(decoder));
+    if (decoder->first_on_device < decoder->p.n_layers && row % 4 != 0 &&
+        strcmp(ggml_backend_reg_name(reg), "RPC") != 0)
+        return s2_fail(error, S2P_EUNSUPPORTED,
+                       "a cache of type %s has rows of %zu bytes here, which %s cannot read",
+                       ggml_type_name(type), row, ggml_backend_dev_name(devices->main));
     kv->k = calloc(2 * n, sizeof *kv->k);
     kv->n_slots = calloc(n, sizeof *kv->n_slots);
     const struct ggml_init_params params = { ggml_tensor_overhead() * 2 * n, NULL, true };

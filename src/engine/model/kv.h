@@ -6,6 +6,7 @@
 #ifndef S2_ENGINE_KV_H
 #define S2_ENGINE_KV_H
 
+#include "engine/model/graph.h"
 #include "engine/model/model.h"
 
 typedef struct s2v_kv {
@@ -15,6 +16,7 @@ typedef struct s2v_kv {
     int32_t *n_slots;            /* [n_layers] filled, from the first */
     struct ggml_context *ctx[2]; /* CPU, main device */
     ggml_backend_buffer_t buffer[2];
+    s2v_traffic *traffic; /* borrowed */
 } s2v_kv;
 
 uint64_t s2v_kv_bytes(const s2v_decoder *decoder, int32_t n_ctx, enum ggml_type type);

@@ -43,7 +43,7 @@ typedef struct group {
 struct s2v_weights {
     group groups[MAX_GROUPS];
     size_t n_groups;
-    uint64_t n_bytes;
+    uint64_t n_bytes, n_device_bytes;
 };
 
 void s2v_weights_free(s2v_weights *weights)
@@ -58,6 +58,8 @@ void s2v_weights_free(s2v_weights *weights)
 }
 
 uint64_t s2v_weights_bytes(const s2v_weights *weights) { return weights->n_bytes; }
+
+uint64_t s2v_weights_device_bytes(const s2v_weights *weights) { return weights->n_device_bytes; }
 
 s2p_status s2v_loader_init(s2v_loader *loader, const s2v_devices *devices, s2p_error *error)
 {
@@ -96,14 +98,18 @@ static ggml_backend_buffer_type_t place_weight(s2v_loader *loader, enum ggml_typ
                                                int64_t ne0, int64_t ne1)
 {
     const s2v_devices *devices = loader->devices;
-    if (loader->on_device && devices->main != devices->cpu)
-        return ggml_backend_dev_buffer_type(devices->main);
-    if (use != S2V_USE_MATRIX) return NULL;
+    const bool on_device = loader->on_device && devices->main != devices->cpu;
+    if (use == S2V_USE_VECTOR)
+        return on_device ? ggml_backend_dev_buffer_type(devices->main) : NULL;
     const struct ggml_init_params params = { ggml_tensor_overhead() * 2, NULL, true };
     struct ggml_context *ctx = ggml_init(params);
     if (!ctx) return NULL;
     struct ggml_tensor *probe = ggml_new_tensor_2d(ctx, type, ne0, ne1);
-    ggml_backend_buffer_type_t chosen = s2v_fastest_buffer(devices, probe);
+    ggml_backend_buffer_type_t chosen = NULL; /* a type the device has no kernel for stays here */
+    if (on_device && s2v_device_takes(devices, probe, use == S2V_USE_ROWS))
+        chosen = ggml_backend_dev_buffer_type(devices->main);
+    else if (use == S2V_USE_MATRIX)
+        chosen = s2v_fastest_buffer(devices, probe);
     ggml_free(ctx);
     return chosen;
 }
@@ -121,8 +127,13 @@ static struct ggml_tensor *add_item(s2v_loader *loader, ggml_backend_buffer_type
     it.tensor = ggml_new_tensor_2d(to->ctx, type, ne0, ne1);
     it.file = loader->file;
     to->items[to->n_items++] = it;
-    if (!is_mapped)
-        loader->weights->n_bytes += ggml_backend_buft_get_alloc_size(buffer_type, it.tensor);
+    if (!is_mapped) {
+        const size_t n = ggml_backend_buft_get_alloc_size(buffer_type, it.tensor);
+        loader->weights->n_bytes += n;
+        const s2v_devices *d = loader->devices;
+        if (d->main != d->cpu && buffer_type == ggml_backend_dev_buffer_type(d->main))
+            loader->weights->n_device_bytes += n;
+    }
     return it.tensor;
 }
 
@@ -429,6 +440,11 @@ struct ggml_tensor *s2v_loader_joined(s2v_loader *loader, const char *const *pat
 }
 
 uint64_t s2v_loader_bytes(const s2v_loader *loader) { return loader->weights->n_bytes; }
+
+uint64_t s2v_loader_device_bytes(const s2v_loader *loader)
+{
+    return loader->weights->n_device_bytes;
+}
 
 /* --- moving ------------------------------------------------------------------- */
 

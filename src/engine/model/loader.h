@@ -25,12 +25,14 @@ typedef struct s2v_weights s2v_weights; /* tensors and their buffers, owned by t
 
 void s2v_weights_free(s2v_weights *weights);
 uint64_t s2v_weights_bytes(const s2v_weights *weights); /* memory taken beyond the mapped files */
+uint64_t s2v_weights_device_bytes(const s2v_weights *weights); /* of it, on the main device */
 
 typedef struct s2v_loader {
     s2v_weights *weights;
     const s2v_devices *devices;
     s2v_gguf *file;             /* the file tensors are taken from now */
     bool on_device;             /* weights asked for now go to the main device */
+    bool tower_on_device;       /* those of the tower will */
     const s2v_kernels *kernels; /* of the tower; NULL: its products are ggml's */
     bool as_f32;       /* F16 and BF16 matrices asked for now become F32 (small files: always) */
     s2p_status status; /* the first failure sticks; later requests return NULL */
@@ -85,6 +87,7 @@ bool s2v_loader_packs(const s2v_loader *loader, const char *prefix);
 
 /* Memory the weights will take; known once every tensor was asked for. */
 uint64_t s2v_loader_bytes(const s2v_loader *loader);
+uint64_t s2v_loader_device_bytes(const s2v_loader *loader); /* of it, on the main device */
 
 /* Allocate and move the data. Afterwards the loader is done; loader->weights belongs to the caller.
  */

@@ -117,9 +117,6 @@ s2p_status s2v_decoder_load(s2v_decoder *decoder, s2v_loader *loader, const char
     const int32_t on_device = gpu_layers < 0 || gpu_layers > p->n_layers ? p->n_layers : gpu_layers;
     decoder->first_on_device = p->n_layers - on_device;
 
-    loader->on_device = false;
-    decoder->token_embd =
-        s2v_loader_get(loader, "token_embd.weight", -1, S2V_USE_ROWS, p->n_embd, p->n_vocab);
     for (int32_t i = 0; i < p->n_layers; i++) {
         loader->on_device = i >= decoder->first_on_device;
         loader->as_f32 = i == 0; /* a product with half weights rounds its rows; ERC is read here */
@@ -130,9 +127,18 @@ s2p_status s2v_decoder_load(s2v_decoder *decoder, s2v_loader *loader, const char
         s2v_loader_get(loader, "output_norm.weight", -1, S2V_USE_VECTOR, p->n_embd, 1);
     decoder->output =
         s2v_loader_try(loader, "output.weight", -1, S2V_USE_MATRIX, p->n_embd, p->n_vocab);
-    if (!decoder->output) /* tied: the same numbers, in the layout products like */
+    const bool is_tied = !decoder->output;
+    if (is_tied) /* the same numbers, in the layout products like */
         decoder->output =
             s2v_loader_get(loader, "token_embd.weight", -1, S2V_USE_MATRIX, p->n_embd, p->n_vocab);
+    loader->on_device = decoder->first_on_device == 0; /* embeddings live beside the first layer */
+    if (is_tied && decoder->output && loader->on_device &&
+        s2v_device_takes(loader->devices, decoder->output, false) &&
+        s2v_device_takes(loader->devices, decoder->output, true))
+        decoder->token_embd = decoder->output; /* a device looks rows up where it multiplies */
+    else
+        decoder->token_embd =
+            s2v_loader_get(loader, "token_embd.weight", -1, S2V_USE_ROWS, p->n_embd, p->n_vocab);
     loader->on_device = false;
     return loader->status;
 }

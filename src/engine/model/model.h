@@ -35,6 +35,7 @@ typedef struct s2v_tower { /* what every vision tower has; the rest is its archi
     int64_t min_pixels, max_pixels; /* of a picture, unless asked otherwise; 0: it has one size */
     int64_t file_max_pixels;        /* what the file says of the latter; 0: nothing */
     const s2v_kernels *kernels;     /* its products and attention; NULL: ggml's operators */
+    bool on_device;                 /* its weights are on the main device */
     struct ggml_tensor *newline; /* [n_out] the rows of a picture that are no token; NULL: none */
 } s2v_tower;
 

@@ -1,7 +1,7 @@
 /* compact.c - apply a plan: the only place where tokens leave a sequence.
  *
  * Hidden rows, positions and the cache of the layers that have already run are
- * gathered on the device, in one graph, with the same list of rows. Positions move
+ * gathered where they are, in one graph, with the same list of rows. Positions move
  * along unchanged. Rows that take others in do so before.
  */
 #include "engine/run/compact.h"
@@ -20,27 +20,41 @@ static void draw_gather(s2v_graph *graph, struct ggml_tensor *from, struct ggml_
     s2v_graph_expand(graph, ggml_cpy(graph->ctx, rows, to));
 }
 
-/* index: rows to keep, all there. */
-static s2p_status gather_rows(s2v_session *session, const int32_t *index, int32_t n,
-                              int32_t n_layers, s2p_error *error)
+/* index: rows to keep, all there. The caches of layers [first, last), and the rows if asked for. */
+static s2p_status gather_layers(s2v_session *session, const int32_t *index, int32_t n,
+                                int32_t first, int32_t last, bool has_rows, s2p_error *error)
 {
     s2v_graph *graph = &session->graph;
     const s2v_rows *rows = &session->rows;
     s2v_kv *kv = &session->kv;
+    if (first >= last && !has_rows) return S2P_OK;
     TRY(s2v_graph_begin(graph, error));
     struct ggml_context *ctx = graph->ctx;
     struct ggml_tensor *list = s2v_graph_input(graph, GGML_TYPE_I32, n, 1, index);
-    draw_gather(graph, s2v_rows_view(ctx, rows, 0, rows->n), list, s2v_rows_view(ctx, rows, 0, n));
-    for (int32_t i = 0; i < n_layers; i++) {
-        const int32_t first = kv->n_slots[i] - rows->n; /* the prompt's rows are the last slots */
-        draw_gather(graph, s2v_kv_rows(ctx, kv->k[i], first, rows->n), list,
-                    s2v_kv_rows(ctx, kv->k[i], first, n));
-        draw_gather(graph, s2v_kv_rows(ctx, kv->v[i], first, rows->n), list,
-                    s2v_kv_rows(ctx, kv->v[i], first, n));
+    if (has_rows)
+        draw_gather(graph, s2v_rows_view(ctx, rows, 0, rows->n), list,
+                    s2v_rows_view(ctx, rows, 0, n));
+    for (int32_t i = first; i < last; i++) {
+        const int32_t at = kv->n_slots[i] - rows->n; /* the prompt's rows are the last slots */
+        draw_gather(graph, s2v_kv_rows(ctx, kv->k[i], at, rows->n), list,
+                    s2v_kv_rows(ctx, kv->k[i], at, n));
+        draw_gather(graph, s2v_kv_rows(ctx, kv->v[i], at, rows->n), list,
+                    s2v_kv_rows(ctx, kv->v[i], at, n));
     }
     TRY(s2v_graph_compute(graph, error));
-    for (int32_t i = 0; i < n_layers; i++) kv->n_slots[i] -= rows->n - n;
+    for (int32_t i = first; i < last; i++) kv->n_slots[i] -= rows->n - n;
     return S2P_OK;
+}
+
+/* Layers of the CPU and of the device apart: in one graph the scheduler would gather the caches of
+ * one on the other. The rows are beside the first layer. */
+static s2p_status gather_rows(s2v_session *session, const int32_t *index, int32_t n,
+                              int32_t n_layers, s2p_error *error)
+{
+    const int32_t border = session->engine->model.decoder.first_on_device;
+    const int32_t here = border < n_layers ? border : n_layers;
+    TRY(gather_layers(session, index, n, 0, here, border > 0, error));
+    return gather_layers(session, index, n, here, n_layers, border == 0, error);
 }
 
 s2p_status s2v_compact(s2v_session *session, const int32_t *keep, int32_t n_keep, int32_t n_layers,

@@ -211,7 +211,12 @@ static struct ggml_tensor *draw_weights(s2v_session *s, int32_t layer, struct gg
     if (k->type != GGML_TYPE_F32) k = ggml_cast(ctx, k, GGML_TYPE_F32);
     q = ggml_reshape_3d(ctx, q, p->head_dim, p->n_heads, q->ne[1]);
     q = ggml_permute(ctx, q, 0, 2, 1, 3);
-    struct ggml_tensor *score = ggml_mul_mat(ctx, s2v_draw_cached(ctx, p, k, n_slots), q);
+    struct ggml_tensor *cached = s2v_draw_cached(ctx, p, k, n_slots);
+    if (layer >= s->engine->model.decoder.first_on_device) { /* strided, they are rounded there */
+        cached = ggml_cont(ctx, cached);
+        q = ggml_cont(ctx, q);
+    }
+    struct ggml_tensor *score = ggml_mul_mat(ctx, cached, q);
     return ggml_soft_max_ext(ctx, score, mask, 1.0f / sqrtf((float)p->head_dim), 0.0f);
 }
 

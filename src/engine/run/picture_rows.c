@@ -93,9 +93,9 @@ static s2p_status make_rest(s2v_job *j, s2v_graph *tower, int32_t index, s2v_tow
     }
     for (int32_t row = n_first; row < f->n_rows; row++)
         if (is_newline(f, row))
-            ggml_backend_tensor_get(s->engine->model.tower.newline,
-                                    rest + (ptrdiff_t)(row - n_first) * width, 0,
-                                    (size_t)width * sizeof *rest);
+            s2v_tensor_get(s->engine->model.tower.newline,
+                           rest + (ptrdiff_t)(row - n_first) * width, 0,
+                           (size_t)width * sizeof *rest, tower->traffic);
     return S2P_OK;
 }
 

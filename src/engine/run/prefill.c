@@ -19,7 +19,6 @@
 #include <string.h>
 
 #define MAX_IMAGES S2V_MAX_IMAGES
-#define NODES_PER_BLOCK 80 /* of the tower, with all kinds of windows in it */
 
 const char *s2v_method_name(size_t index)
 {
@@ -229,8 +228,8 @@ static s2p_status see_pictures(s2v_job *j)
     if (n == 0) return S2P_OK;
     const double start = s2_now_ms();
     s2v_graph tower;
-    TRY(s2v_graph_init(&tower, &s->backends,
-                       NODES_PER_BLOCK * (s->engine->model.tower.n_blocks + 1), j->error));
+    TRY(s2v_graph_init(&tower, &s->backends, s2v_tower_nodes(&s->engine->model), j->error));
+    tower.traffic = &s->traffic;
     s2p_status st = S2P_OK;
     for (int32_t i = 0; st == S2P_OK && i < n; i++) {
         st = s2v_picture_rows(j, &tower, i);

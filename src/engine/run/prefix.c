@@ -98,15 +98,15 @@ static void make_key(s2v_job *j, uint8_t key[32])
 static void read_slots(const s2v_kv *kv, int32_t layer, int32_t first, int32_t n, uint8_t *out)
 {
     const size_t row = kv->k[layer]->nb[1], n_bytes = (size_t)n * row;
-    ggml_backend_tensor_get(kv->k[layer], out, (size_t)first * row, n_bytes);
-    ggml_backend_tensor_get(kv->v[layer], out + n_bytes, (size_t)first * row, n_bytes);
+    s2v_tensor_get(kv->k[layer], out, (size_t)first * row, n_bytes, kv->traffic);
+    s2v_tensor_get(kv->v[layer], out + n_bytes, (size_t)first * row, n_bytes, kv->traffic);
 }
 
 static void write_slots(s2v_kv *kv, int32_t layer, int32_t first, int32_t n, const uint8_t *from)
 {
     const size_t row = kv->k[layer]->nb[1], n_bytes = (size_t)n * row;
-    ggml_backend_tensor_set(kv->k[layer], from, (size_t)first * row, n_bytes);
-    ggml_backend_tensor_set(kv->v[layer], from + n_bytes, (size_t)first * row, n_bytes);
+    s2v_tensor_set(kv->k[layer], from, (size_t)first * row, n_bytes, kv->traffic);
+    s2v_tensor_set(kv->v[layer], from + n_bytes, (size_t)first * row, n_bytes, kv->traffic);
 }
 
 /* The first n slots of a layer; NULL beyond the limit and without memory. */

@@ -1,5 +1,5 @@
-/* rows.c - memory for the rows of one prompt, on the main device; what they are, and what they see.
- */
+/* rows.c - memory for the rows of one prompt, beside the first layer; what they are, and what they
+ * see. */
 #include "engine/run/rows.h"
 
 #include "engine/run/session.h"
@@ -38,7 +38,9 @@ s2p_status s2v_rows_reserve(s2v_session *session, int32_t n_rows, int32_t n_spar
         rows->hidden =
             ggml_new_tensor_2d(rows->ctx, GGML_TYPE_F32, engine->model.decoder.p.n_embd, n);
         rows->buffer = ggml_backend_alloc_ctx_tensors_from_buft(
-            rows->ctx, ggml_backend_dev_buffer_type(engine->devices.main));
+            rows->ctx, ggml_backend_dev_buffer_type(engine->model.decoder.first_on_device > 0
+                                                        ? engine->devices.cpu
+                                                        : engine->devices.main));
     }
     if (!rows->buffer) {
         s2v_rows_free(rows);
@@ -46,6 +48,7 @@ s2p_status s2v_rows_reserve(s2v_session *session, int32_t n_rows, int32_t n_spar
     }
     rows->token = rows->unit + n;
     for (int i = 0; i < 3; i++) rows->pos[i] = rows->unit + (ptrdiff_t)(i + 2) * n;
+    rows->traffic = &session->traffic;
     rows->n = n_rows;
     rows->capacity = n;
     return S2P_OK;
@@ -63,13 +66,13 @@ struct ggml_tensor *s2v_rows_view(struct ggml_context *ctx, const s2v_rows *rows
 void s2v_rows_get(const s2v_rows *rows, int32_t first, int32_t n, float *data)
 {
     const size_t row = rows->hidden->nb[1];
-    ggml_backend_tensor_get(rows->hidden, data, (size_t)first * row, (size_t)n * row);
+    s2v_tensor_get(rows->hidden, data, (size_t)first * row, (size_t)n * row, rows->traffic);
 }
 
 void s2v_rows_set(const s2v_rows *rows, int32_t first, int32_t n, const float *data)
 {
     const size_t row = rows->hidden->nb[1];
-    ggml_backend_tensor_set(rows->hidden, data, (size_t)first * row, (size_t)n * row);
+    s2v_tensor_set(rows->hidden, data, (size_t)first * row, (size_t)n * row, rows->traffic);
 }
 
 /* Consecutive rows from list[at] on. */

@@ -15,6 +15,7 @@ typedef struct s2v_rows {
     struct ggml_context *ctx;
     ggml_backend_buffer_t buffer;
     struct ggml_tensor *hidden; /* F32 [n_embd, capacity], all layers long */
+    s2v_traffic *traffic;       /* borrowed */
     int32_t *unit;              /* [n] S2V_MAX_PARTS * picture + part of the row, -1 for text */
     int32_t *token;             /* [n] which token of that part's grid it is; -1 for text */
     int32_t *pos[3];            /* [n] time, row, column: never renumbered */

@@ -2,6 +2,7 @@
 #include "engine/run/session.h"
 
 #include "engine/run/answer.h"
+#include "engine/run/reserve.h"
 #include "engine/vision/arch.h"
 
 #include <stdlib.h>
@@ -46,7 +47,8 @@ static s2p_status open_session(s2v_session *s, s2p_error *error)
     if (o->n_batch == 0) o->n_batch = 1024;
     if (o->n_batch > o->n_ctx) o->n_batch = o->n_ctx;
 
-    const uint64_t needed = s2v_kv_bytes(decoder, o->n_ctx, types[o->kv_type]);
+    const uint64_t needed = s2v_kv_bytes(decoder, o->n_ctx, types[o->kv_type]) /
+                            (uint64_t)decoder->p.n_layers * (uint64_t)decoder->first_on_device;
     const uint64_t available = s2v_memory_available();
     if (available > 0 && needed > available)
         return s2_fail(
@@ -56,8 +58,12 @@ static s2p_status open_session(s2v_session *s, s2p_error *error)
     s2p_status st = s2v_backends_open(&s->backends, &s->engine->devices, o->n_threads, error);
     const int32_t n_nodes = NODES_PER_LAYER * decoder->p.n_layers + NODES_BESIDES;
     if (st == S2P_OK) st = s2v_graph_init(&s->graph, &s->backends, n_nodes, error);
+    s->graph.traffic = &s->traffic;
+    if (st == S2P_OK) st = s2v_reserve_cache(s, types[o->kv_type], error);
     if (st == S2P_OK)
         st = s2v_kv_init(&s->kv, decoder, &s->engine->devices, o->n_ctx, types[o->kv_type], error);
+    s->kv.traffic = &s->traffic;
+    if (st == S2P_OK) st = s2v_reserve_graphs(s, error);
     if (st == S2P_OK) st = s2v_stop_create(&s->stop, o->stop, o->n_stop, error);
     o->stop = NULL; /* was borrowed */
     if (st == S2P_OK) st = s2v_sampler_create(&s->sampler, decoder->p.n_vocab, error);
@@ -132,6 +138,12 @@ void s2v_session_set_recorder(s2v_session *session, s2v_recorder recorder, void 
 {
     session->recorder = recorder;
     session->recorder_user = user;
+}
+
+void s2v_session_traffic(const s2v_session *session, uint64_t *up, uint64_t *down)
+{
+    *up = session->traffic.up;
+    *down = session->traffic.down;
 }
 
 /* --- the pictures of the last prefill -------------------------------------------------- */

@@ -18,6 +18,7 @@ struct s2v_session {
     s2v_engine *engine;
     s2v_session_options options;
     s2v_backends backends;
+    s2v_traffic traffic;
     s2v_graph graph;
     s2v_kv kv;
     s2v_rows rows;

@@ -79,6 +79,12 @@ struct s2v_arch {
                                 struct ggml_tensor *h);
 };
 
+/* Nodes of a tower's graph, with all kinds of windows in it. */
+static inline int32_t s2v_tower_nodes(const s2v_model *model)
+{
+    return 80 * (model->tower.n_blocks + 1);
+}
+
 /* By the architecture of the text model and the projector of the mmproj; NULL when unknown. */
 const s2v_arch *s2v_arch_find(s2v_text name, s2v_text projector);
 

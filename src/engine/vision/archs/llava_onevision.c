@@ -10,7 +10,7 @@
  * SigLIP's heads have 72 values. ggml's fast attention wants values (not queries and
  * keys) in multiples of the vector width, 16 floats at most: zeros fill them up to
  * 80 and are cut off again. Doing it here costs a copy; zeros in the weights would
- * cost more arithmetic.
+ * cost more arithmetic. Other devices want keys and values of one size: they get 72.
  */
 #include "engine/vision/archs/llava_onevision.h"
 
@@ -65,6 +65,7 @@ static s2p_status llava_load(s2v_model *model, s2v_loader *l, s2v_gguf *text, s2
     int32_t image;
     bool is_gelu;
     l->file = mmproj;
+    v->on_device = l->on_device = l->tower_on_device;
     TRY(s2v_tower_keys(v, mmproj, error));
     TRY(s2v_key_int(mmproj, "clip.vision", "image_size", v->patch, 4096, &image, error));
     TRY(read_feature_layer(v, mmproj, error));
@@ -156,7 +157,7 @@ static struct ggml_tensor *llava_attention(struct ggml_context *ctx, const s2v_t
                                            const s2v_block *b, int32_t i, struct ggml_tensor *x,
                                            s2v_tower_request *request)
 {
-    const int32_t missing = s2v_round_up(v->head_dim, 16) - v->head_dim;
+    const int32_t missing = v->on_device ? 0 : s2v_round_up(v->head_dim, 16) - v->head_dim;
     struct ggml_tensor *q = s2v_draw_linear(ctx, b->q, b->q_bias, x);
     struct ggml_tensor *k = s2v_draw_linear(ctx, b->k, b->k_bias, x);
     struct ggml_tensor *val = as_heads(ctx, v, s2v_draw_linear(ctx, b->v, b->v_bias, x), missing);

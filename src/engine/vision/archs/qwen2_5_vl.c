@@ -29,6 +29,7 @@ static s2p_status qwen_load(s2v_model *model, s2v_loader *l, s2v_gguf *text, s2v
     s2v_tower *v = &model->tower;
     int32_t full_every, window, low, high;
     l->file = mmproj;
+    v->on_device = l->on_device = l->tower_on_device;
     TRY(s2v_tower_keys(v, mmproj, error));
     TRY(s2v_key_int(mmproj, "clip.vision", "n_wa_pattern", 1, S2V_MAX_LAYERS, &full_every, error));
     TRY(s2v_tower_option(mmproj, "spatial_merge_size", 2, 2, 2, &v->merge, error));

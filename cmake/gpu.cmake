@@ -1,0 +1,100 @@
+# -DS2_GPU=vulkan|cuda|metal|hip: what such a ggml needs is looked for first, and named where it is
+# missing; building it takes minutes (Vulkan: some 1,500 shaders) or the better part of an hour (CUDA,
+# HIP), and should not end in a compiler's words. Included by ggml.cmake; adds to S2_GGML_OPTIONS.
+#
+#   -DS2_CUDA_ARCHITECTURES=86,89   instead of those of the GPUs in this machine; "75-virtual" is one
+#                                   form every newer GPU compiles for itself at its first start
+set(S2_GPU "" CACHE STRING "a GPU backend of ggml: vulkan, cuda, metal or hip; empty: none")
+set_property(CACHE S2_GPU PROPERTY STRINGS "" vulkan cuda metal hip)
+set(S2_CUDA_ARCHITECTURES "" CACHE STRING "GPUs to compile CUDA code for, separated by commas; empty: those found")
+set(S2_VULKAN_OLDEST 1.4.300) # Debian 13 has 1.4.309; 12 has 1.3.239, and ggml does not compile
+
+# Add "name=value" to the options of ggml, unless the user has set that name.
+macro(s2_gpu_option name value)
+  if(NOT "${S2_GGML_OPTIONS}" MATCHES "(^|;)${name}=")
+    list(APPEND S2_GGML_OPTIONS "${name}=${value}")
+  endif()
+endmacro()
+
+function(s2_gpu_missing what)
+  message(FATAL_ERROR "GPU=${S2_GPU} needs ${what}\n(docs/GPU.md has the packages and the lines)")
+endfunction()
+
+function(s2_gpu_check_vulkan)
+  find_package(Vulkan QUIET)
+  if(NOT Vulkan_FOUND)
+    s2_gpu_missing("the Vulkan headers and loader: libvulkan-dev")
+  endif()
+  file(STRINGS "${Vulkan_INCLUDE_DIR}/vulkan/vulkan_core.h" lines REGEX "define VK_HEADER_VERSION(_COMPLETE)? ")
+  string(REGEX REPLACE ".*VK_HEADER_VERSION ([0-9]+).*VK_MAKE_API_VERSION\\(0, ([0-9]+), ([0-9]+).*" "\\2.\\3.\\1" version "${lines}")
+  if(version VERSION_LESS S2_VULKAN_OLDEST)
+    s2_gpu_missing("Vulkan headers from ${S2_VULKAN_OLDEST} on, these are ${version}: Debian 13 has them, Debian 12 does not")
+  endif()
+  find_program(S2_GLSLC glslc)
+  if(NOT S2_GLSLC)
+    s2_gpu_missing("the shader compiler glslc")
+  endif()
+  set(shader "${CMAKE_BINARY_DIR}/gpu_check.comp")
+  file(WRITE "${shader}" "#version 460\n#extension GL_EXT_integer_dot_product : require\nvoid main() {}\n")
+  execute_process(COMMAND "${S2_GLSLC}" -o - -fshader-stage=compute --target-env=vulkan1.3 "${shader}"
+    RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
+  if(NOT result EQUAL 0)
+    s2_gpu_missing("a glslc that knows GL_EXT_integer_dot_product (shaderc 2025.1 or newer); ${S2_GLSLC} is older")
+  endif()
+  find_package(SPIRV-Headers CONFIG QUIET)
+  if(NOT SPIRV-Headers_FOUND)
+    s2_gpu_missing("the SPIR-V headers: spirv-headers")
+  endif()
+endfunction()
+
+# Static ggml's package file leaves out the libraries it calls; NCCL is for several GPUs at once, which
+# nothing here uses; without VMM the program starts where there is no driver.
+function(s2_gpu_check_cuda)
+  find_program(S2_NVCC nvcc HINTS ENV CUDACXX PATHS /usr/local/cuda/bin ENV CUDA_PATH PATH_SUFFIXES bin)
+  if(NOT S2_NVCC)
+    s2_gpu_missing("NVIDIA's compiler: nvcc of the CUDA toolkit, in PATH or /usr/local/cuda/bin")
+  endif()
+  find_package(CUDAToolkit QUIET)
+  foreach(library cudart cublas cublasLt)
+    if(NOT TARGET CUDA::${library})
+      s2_gpu_missing("lib${library} of the CUDA toolkit beside ${S2_NVCC}")
+    endif()
+  endforeach()
+  set(S2_NVCC "${S2_NVCC}" PARENT_SCOPE)
+endfunction()
+
+if(S2_GPU STREQUAL "vulkan")
+  s2_gpu_check_vulkan()
+  s2_gpu_option(GGML_VULKAN ON)
+elseif(S2_GPU STREQUAL "cuda")
+  s2_gpu_check_cuda()
+  s2_gpu_option(GGML_CUDA ON)
+  s2_gpu_option(GGML_CUDA_NCCL OFF)
+  s2_gpu_option(GGML_CUDA_NO_VMM ON)
+  s2_gpu_option(CMAKE_CUDA_COMPILER "${S2_NVCC}")
+  set(architectures "${S2_CUDA_ARCHITECTURES}")
+  if(NOT architectures AND NOT EXISTS /dev/nvidia0)
+    set(architectures 75-virtual)
+    message(NOTICE "CUDA: this machine has no GPU to compile for: ${architectures}, which every GPU since 2018 "
+      "turns into its own code at the first start; -DS2_CUDA_ARCHITECTURES=86,89 names yours")
+  endif()
+  if(architectures)
+    s2_gpu_option(CMAKE_CUDA_ARCHITECTURES "${architectures}") # ggml.cmake makes a list of it
+  endif()
+elseif(S2_GPU STREQUAL "metal")
+  if(NOT APPLE)
+    s2_gpu_missing("macOS")
+  endif()
+  s2_gpu_option(GGML_METAL ON)
+  s2_gpu_option(GGML_METAL_EMBED_LIBRARY ON) # one program, no file beside it
+elseif(S2_GPU STREQUAL "hip")
+  foreach(package hip hipblas rocblas)
+    find_package(${package} QUIET CONFIG PATHS /opt/rocm)
+    if(NOT ${package}_FOUND)
+      s2_gpu_missing("AMD's ${package}: libamdhip64-dev, libhipblas-dev and librocblas-dev, or ROCm in /opt/rocm")
+    endif()
+  endforeach()
+  s2_gpu_option(GGML_HIP ON)
+elseif(NOT S2_GPU STREQUAL "")
+  message(FATAL_ERROR "GPU=${S2_GPU} is none of vulkan, cuda, metal, hip")
+endif()

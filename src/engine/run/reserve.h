@@ -1,0 +1,18 @@
+/* reserve.h - memory of the device, counted and taken when a session starts.
+ *
+ * A backend that runs out in the middle of a graph may not come back, so the largest graphs are
+ * measured before the first. On the CPU there is nothing to do.
+ */
+#ifndef S2_ENGINE_RESERVE_H
+#define S2_ENGINE_RESERVE_H
+
+#include "engine/run/session.h"
+
+/* The cache of the device's layers has room; before it is allocated. */
+s2p_status s2v_reserve_cache(const s2v_session *session, enum ggml_type type, s2p_error *error);
+
+/* The largest graphs have: a full batch at the end of the context, whose memory is taken, and the
+ * tower on a picture of the largest usual size, whose memory is taken when it runs. */
+s2p_status s2v_reserve_graphs(s2v_session *session, s2p_error *error);
+
+#endif /* S2_ENGINE_RESERVE_H */
