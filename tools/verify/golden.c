@@ -10,6 +10,7 @@
 #include "verify/golden_text.h"
 #include "verify/verify_ablation.h"
 #include "verify/verify_algo.h"
+#include "verify/verify_efficiency.h"
 #include "verify/verify_geometry.h"
 #include "verify/verify_merges.h"
 #include "verify/verify_methods.h"
@@ -37,6 +38,7 @@ static const s2_golden_kind kinds[] = {
     { "region_cases", "s2prune", s2_check_region },
     { "cases", "ablation_ref", s2_check_ablation },
     { "golden", "tiny", s2_check_tiny },
+    { "efficiency", "bench", s2_check_efficiency },
     { "cases", "fastv", s2_check_fastv },
     { "cases", "feather", s2_check_feather },
     { "cases", "dart", s2_check_dart },
@@ -114,6 +116,8 @@ static s2p_status from_json(json_t *root, const char *path, s2_golden *out, s2p_
     } else if (json_object_get(root, "hash32") && json_object_get(root, "crc")) {
         out->kind = find_kind("algo", "prng_check");
         cases = json_pack("[O]", root);
+    } else if ((cases = s2_efficiency_cases(root))) {
+        out->kind = find_kind("bench", "efficiency");
     } else if (json_is_object(root)) {
         out->kind = find_kind("algo", s2_json_string(root, "stage"));
         cases = json_incref(json_object_get(root, "cases"));
