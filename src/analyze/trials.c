@@ -163,12 +163,11 @@ static const char *selector_of(const s2a_setting *s)
 
 const char *s2_setting_label(const s2a_setting *s, bool has_budget, char out[S2_LABEL_SIZE])
 {
-    char budget[S2A_BUDGET_TEXT] = "";
-    if (has_budget && !s2a_keeps_all(s)) {
-        budget[0] = ' ';
-        (void)s2a_budget_text(s->budget, budget + 1);
-    }
-    (void)snprintf(out, S2_LABEL_SIZE, "%s%s", s->method, budget);
+    char budget[S2A_BUDGET_TEXT];
+    if (has_budget && !s2a_keeps_all(s))
+        (void)snprintf(out, S2_LABEL_SIZE, "%s %s", s->method, s2a_budget_text(s->budget, budget));
+    else
+        (void)snprintf(out, S2_LABEL_SIZE, "%s", s->method);
     const bool has_choice = strcmp(s->method, "s2prune") == 0;
     size_t n = strlen(out);
     if (has_choice && strcmp(allocator_of(s), s2p_allocator_name(0)) != 0)
