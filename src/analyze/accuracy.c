@@ -165,6 +165,7 @@ s2p_status s2_analyze_budget(const s2_trials *t, s2_study *study, s2p_error *err
         chart.title = "Accuracy against budget";
         chart.caption = "Accuracy as fewer visual tokens are kept, with 95 % intervals over "
                         "pictures (the paper's Figure 6). Dashed: every token.";
+        chart.is_percent = true;
         chart.across = "visual tokens kept";
         chart.up = "right answers (%)";
         chart.is_log = true;
@@ -199,6 +200,7 @@ s2p_status s2_analyze_grid(const s2_trials *t, s2_study *study, s2p_error *error
         chart.caption =
             "Accuracy of S2Prune against the side K of the K x K coarse regions, with 95 % "
             "intervals over pictures (the paper's Table S3). Dashed: every token.";
+        chart.is_percent = true;
         chart.across = "regions a side (K)";
         chart.up = "right answers (%)";
         chart.level_word = "all tokens";
@@ -220,10 +222,15 @@ static s2_chart bars_of(chart_data *d)
     return chart_of(d);
 }
 
-static int32_t line_of(chart_data *d, const s2a_setting *s)
+/* Named with its budget where there are several. */
+static int32_t line_of(const s2_trials *t, chart_data *d, const s2a_setting *s)
 {
     char label[S2_LABEL_SIZE];
-    return series_index(d, s2_setting_label(s, true, label));
+    bool has_budgets = false;
+    for (int32_t i = 0; i < t->n_settings; i++)
+        has_budgets = has_budgets || (!s2a_keeps_all(&t->setting[i]) &&
+                                      !s2a_budget_is_same(t->setting[i].budget, s->budget));
+    return series_index(d, s2_setting_label(s, has_budgets, label));
 }
 
 s2p_status s2_analyze_retention(const s2_trials *t, s2_study *study, s2p_error *error)
@@ -236,7 +243,7 @@ s2p_status s2_analyze_retention(const s2_trials *t, s2_study *study, s2p_error *
     for (int32_t s = 0; s < t->n_settings && st == S2P_OK; s++) {
         const int32_t random = s2_trials_find(t, "random", t->setting[s].budget);
         if (s == full || s == random || random < 0) continue;
-        const int32_t line = line_of(d, &t->setting[s]);
+        const int32_t line = line_of(t, d, &t->setting[s]);
         for (int32_t p = 0; p < d->n_panels && line >= 0 && st == S2P_OK; p++) {
             s2_rate whole, gap;
             st = s2_rate_of(t, full, S2_NO_SETTING, d->category[p], NULL, 1.0, &whole);

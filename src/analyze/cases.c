@@ -53,9 +53,12 @@ static s2p_status place(const s2_trials *t, const s2p_image *picture, int32_t se
     char label[S2_LABEL_SIZE], note[24];
     const bool has_score = trial->answer != NULL, is_right = trial->score >= 0.5f;
     s2_image drawn = { .pixels = NULL };
-    if (trial->kept) TRY(s2_overlay_draw(&overlay, &drawn, error));
+    const bool is_whole = s2a_keeps_all(&t->setting[setting]);
+    if (trial->kept && !is_whole) TRY(s2_overlay_draw(&overlay, &drawn, error));
     (void)snprintf(note, sizeof note, "%d", trial->n_kept);
-    const s2_sheet_tile tile = { .picture = trial->kept ? &drawn.view : NULL,
+    const s2_sheet_tile tile = { .picture = is_whole      ? picture
+                                            : trial->kept ? &drawn.view
+                                                          : NULL,
                                  .title = s2_setting_label(&t->setting[setting], false, label),
                                  .note = note,
                                  .text = has_score ? trial->answer : NULL,

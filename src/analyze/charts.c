@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#define APART 4.0 /* pixels between series at one place */
+
 /* The values of panel p and the ends of their intervals. */
 static void widen(const s2_chart *c, int32_t p, double *low, double *high)
 {
@@ -100,6 +102,10 @@ void s2_chart_lines(s2_study *study, const s2_chart *c)
         widen(c, p, &low, &high);
         const double range[2] = { low, high };
         s2_plot_range(range, 2, &low, &high);
+        if (c->is_percent) {
+            high = fmin(high, 100.0);
+            low = fmin(low, high - 10.0);
+        }
         const s2_panel panel = {
             .x = 66.0 + (p % columns) * (wide + 70.0),
             .y = 30.0 + (p / columns) * step,
@@ -116,13 +122,19 @@ void s2_chart_lines(s2_study *study, const s2_chart *c)
             .up = { .label = p % columns == 0 ? c->up : NULL, .low = low, .high = high }
         };
         s2_plot_panel(&plot, &panel);
-        if (c->level) s2_plot_level(&plot, &panel, c->level[p], p == 0 ? c->level_word : NULL);
+        if (c->level) s2_plot_level(&plot, &panel, c->level[p]);
         for (int32_t s = 0; s < c->n_series; s++) {
             const s2_series series = series_of(c, p, s, c->x);
-            s2_plot_line(&plot, &panel, &series, s);
+            s2_panel beside = panel; /* intervals at one place stand side by side */
+            beside.x += APART * (s - 0.5 * (c->n_series - 1));
+            s2_plot_line(&plot, &beside, &series, s);
         }
     }
-    (void)s2_plot_legend(&plot, 66.0, 16.0 + lines * step + 8.0, width - 70.0, c->series,
-                         c->n_series, false);
+    const double legend_y = 16.0 + lines * step + 8.0;
+    double legend_x = 66.0;
+    if (c->level && c->level_word)
+        legend_x += s2_plot_legend_level(&plot, legend_x, legend_y, c->level_word);
+    (void)s2_plot_legend(&plot, legend_x, legend_y, width - legend_x - 4.0, c->series, c->n_series,
+                         false);
     s2_plot_end(&plot);
 }

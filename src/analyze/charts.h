@@ -18,7 +18,8 @@ typedef struct s2_chart {
     const double *y, *low, *high; /* [n_panels][n_series][n_points]; NaN: nothing there */
     const double *level;          /* lines: [n_panels] a dashed line; NULL: none */
     const char *level_word;
-    bool from_zero; /* bars that may be compared by length */
+    bool from_zero;  /* bars that may be compared by length */
+    bool is_percent; /* of right answers: no axis above 100, none shorter than 10 points */
 } s2_chart;
 
 void s2_chart_bars(s2_study *study, const s2_chart *chart);

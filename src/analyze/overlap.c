@@ -77,13 +77,12 @@ static void draw(const s2_trials *t, s2_budget budget, s2_table *table, s2_study
                   "Overlap of methods", caption);
     const s2_heat heat = { n, n, value, 0.0, 1.0, true };
     s2_plot_heat(&plot, x, y, side, side, &heat);
-    s2_plot_panel(&plot,
-                  &(s2_panel){ .x = x,
-                               .y = y,
-                               .width = side,
-                               .height = side,
-                               .across = { .n_names = n, .name = names },
-                               .up = { .n_names = n, .is_bare = true } });
+    s2_plot_panel(&plot, &(s2_panel){ .x = x,
+                                      .y = y,
+                                      .width = side,
+                                      .height = side,
+                                      .across = { .n_names = n, .name = names },
+                                      .up = { .n_names = n, .is_bare = true } });
     for (int32_t i = 0; i < n; i++)
         s2_plot_text(&plot, x - 8.0, y + 46.0 * (i + 0.5) + 4.0, "end", true, names[i]);
     s2_plot_colour_bar(&plot, x + side + 24.0, y, side, 0.0, 1.0, "overlap (IoU)");

@@ -247,7 +247,7 @@ void s2_plot_panel(s2_plot *p, const s2_panel *panel)
     if (panel->title) {
         s2_buffer_printf(p->out,
                          "<text class=\"title\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
-                         panel->x + 0.5 * panel->width, panel->y - 8.0);
+                         panel->x + 0.5 * panel->width, panel->y - 10.0);
         put_text(p, panel->title);
         s2_buffer_printf(p->out, "</text>\n");
     }
@@ -316,12 +316,18 @@ void s2_plot_line(s2_plot *p, const s2_panel *panel, const s2_series *s, int32_t
     }
 }
 
-void s2_plot_level(s2_plot *p, const s2_panel *panel, double value, const char *word)
+void s2_plot_level(s2_plot *p, const s2_panel *panel, double value)
 {
     if (!isfinite(value)) return;
     const double y = s2_plot_y(panel, value);
     put_line(p, "level", panel->x, y, panel->x + panel->width, y);
-    if (word) s2_plot_text(p, panel->x + panel->width - 3.0, y - 4.0, "end", true, word);
+}
+
+double s2_plot_legend_level(s2_plot *p, double x, double y, const char *word)
+{
+    put_line(p, "level", x, y - 4.0, x + 30.0, y - 4.0);
+    s2_plot_text(p, x + 36.0, y, "start", false, word);
+    return 36.0 + width_of(word) + 14.0;
 }
 
 void s2_plot_bars(s2_plot *p, const s2_panel *panel, const s2_series *s, int32_t which,

@@ -69,8 +69,9 @@ double s2_plot_y(const s2_panel *panel, double value);
 /* Values that are not finite are left out. which: colour, mark and dash. */
 void s2_plot_line(s2_plot *plot, const s2_panel *panel, const s2_series *series, int32_t which);
 
-/* A dashed line across, with a word at its right end. */
-void s2_plot_level(s2_plot *plot, const s2_panel *panel, double value, const char *word);
+/* A dashed line across; and its entry of a legend, which returns the width it took. */
+void s2_plot_level(s2_plot *plot, const s2_panel *panel, double value);
+double s2_plot_legend_level(s2_plot *plot, double x, double y, const char *word);
 
 /* Bar `which` of n_bars in each of the named places of `across`. */
 void s2_plot_bars(s2_plot *plot, const s2_panel *panel, const s2_series *series, int32_t which,

@@ -21,7 +21,24 @@ typedef struct line { /* of an answer; strings borrowed */
     s2p_grid grid;
     int32_t *kept; /* owned */
     size_t n_kept;
+    char made[S2_LABEL_SIZE]; /* the key of a setting told in another way */
 } line;
+
+/* A line of `s2prune eval --samples` names method and budget, and a seed: the first counts. */
+static bool make_key(const json_t *root, line *out)
+{
+    const char *method = s2_json_string(root, "method"), *mode = s2_json_string(root, "mode");
+    int32_t budget, seed;
+    char count[16] = "-";
+    if (!method || !s2_json_int(root, "budget", &budget) || !s2_json_int(root, "seed", &seed))
+        return false;
+    if (budget > 0) (void)snprintf(count, sizeof count, "%d", budget);
+    (void)snprintf(out->made, sizeof out->made, "%.32s/%s/0/%s/%s%s", method, count,
+                   s2p_allocator_name(0), s2p_selector_name(0), mode ? "/published" : "");
+    if (seed != 0 || json_object_get(root, "budget_percent")) out->made[0] = '\0';
+    out->setting = out->made;
+    return true;
+}
 
 static bool read_line(const json_t *root, const s2_trials *t, line *out)
 {
@@ -31,11 +48,11 @@ static bool read_line(const json_t *root, const s2_trials *t, line *out)
                    .question = s2_json_string(root, "question"),
                    .setting = s2_json_string(root, "setting"),
                    .answer = s2_json_string(root, "answer") };
-    if (!model || !task || !out->image || !out->question || !out->setting || !json_is_number(score))
-        return false;
+    if (!task || !out->image || !out->question || !json_is_number(score)) return false;
+    if (!out->setting ? !make_key(root, out) : !model) return false;
     out->score = json_number_value(score);
     if (!(out->score >= 0.0 && out->score <= 1.0)) return false;
-    if (strcmp(model, t->model) != 0 || strcmp(task, t->task) != 0) out->image = NULL;
+    if ((model && strcmp(model, t->model) != 0) || strcmp(task, t->task) != 0) out->image = NULL;
     if (json_array_size(tokens) != 2) return true;
     const json_int_t rows = json_integer_value(json_array_get(tokens, 0));
     const json_int_t cols = json_integer_value(json_array_get(tokens, 1));

@@ -2,6 +2,8 @@
  *
  *     {"model":"m.gguf","task":"synth","image":"images/0000.jpg","question":"...","setting":
  *      "s2prune/64/0/laplacian/erc","answer":"red","score":1.0,"tokens":[24,24],"kept":[3,17]}
+ *
+ * Lines of `s2prune eval --samples` do as well; which tokens were kept they do not say.
  */
 #ifndef S2_ANALYZE_SOURCE_ANSWERS_H
 #define S2_ANALYZE_SOURCE_ANSWERS_H

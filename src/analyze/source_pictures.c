@@ -32,7 +32,11 @@ static s2p_status choose(s2_trials *t, int32_t setting, int32_t question, const 
                             .image = picture,
                             .choice = choice,
                             .parameters = &s->parameters };
-    TRY(s2p_method_run(s2p_method_find(s->method), &view, plan, error));
+    s2p_error why = { S2P_OK, "" };
+    const s2p_status st = s2p_method_run(s2p_method_find(s->method), &view, plan, &why);
+    if (st != S2P_OK)
+        return s2_fail(error, st, "%.200s, %s: %s", t->picture[question].file, s->method,
+                       why.message);
     int32_t n_kept;
     const int32_t *kept = s2p_plan_keep(plan, &n_kept);
     return s2_trial_fill(t, setting, question, NAN, NULL, grid, kept, n_kept, error);

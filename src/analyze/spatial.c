@@ -288,19 +288,34 @@ static void fill_group(const s2_trials *t, const layout *l, s2_budget budget, gr
     }
 }
 
+/* Where the colours end: above nearly all values, so that one token that is always kept does not
+ * make all others alike. */
+static double top_of(const layout *l, const group *g, int32_t n_tokens)
+{
+    double highest = 0.0;
+    for (int32_t i = 0; i < g->n; i++) {
+        double sum = 0.0, square = 0.0;
+        for (int32_t k = 0; k < n_tokens; k++) {
+            sum += l[g->setting[i]].map[k];
+            square += l[g->setting[i]].map[k] * l[g->setting[i]].map[k];
+        }
+        const double mean = sum / n_tokens;
+        highest = fmax(highest, mean + 3.0 * sqrt(fmax(0.0, square / n_tokens - mean * mean)));
+    }
+    return fmin(1.0, highest);
+}
+
 static void draw_maps(const s2_trials *t, const layout *l, const group *g, s2_study *study)
 {
-    const int32_t n_tokens = t->grid.rows * t->grid.cols, columns = g->n < 4 ? g->n : 4;
+    const int32_t n_tokens = t->grid.rows * t->grid.cols, columns = g->n < 5 ? g->n : 5;
     const int32_t lines = (g->n + columns - 1) / columns;
     char name[64], caption[512];
-    double high = 0.0;
-    for (int32_t i = 0; i < g->n; i++)
-        for (int32_t k = 0; k < n_tokens; k++) high = fmax(high, l[g->setting[i]].map[k]);
+    const double high = top_of(l, g, n_tokens);
     (void)snprintf(name, sizeof name, "spatial_maps_%s", g->budget);
     (void)snprintf(caption, sizeof caption,
                    "How often each token of the %dx%d grid is kept, over %d pictures and questions "
                    "of %s, %s tokens kept; an even choice keeps each with %.3f. One scale for all "
-                   "maps.",
+                   "maps; values above it have its last colour.",
                    t->grid.rows, t->grid.cols, l[g->setting[0]].n, t->task, g->budget,
                    (double)t->setting[g->setting[0]].budget.count / n_tokens);
     s2_buffer *out = s2_study_figure(study, name, caption);

@@ -173,6 +173,27 @@ static void test_malformed_answers(void **state)
     }
 }
 
+static void test_samples_of_eval(void **state)
+{
+    (void)state;
+    static const char lines[] =
+        "{\"task\":\"made\",\"method\":\"s2prune\",\"budget\":4,\"seed\":0,\"image\":\"1.png\","
+        "\"category\":\"a\",\"question\":\"first?\",\"expected\":\"yes\",\"answer\":\"yes\","
+        "\"score\":1}\n"
+        "{\"task\":\"made\",\"method\":\"full\",\"budget\":0,\"seed\":0,\"image\":\"1.png\","
+        "\"question\":\"second?\",\"answer\":\"yes\",\"score\":0}\n"
+        "{\"task\":\"made\",\"method\":\"random\",\"budget\":4,\"seed\":1,\"image\":\"1.png\","
+        "\"question\":\"first?\",\"answer\":\"yes\",\"score\":1}\n";
+    s2_trials t;
+    int32_t n_filled, n_bad;
+    make(&t);
+    s2_answers_parse(lines, sizeof lines - 1, &t, &n_filled, &n_bad);
+    assert_int_equal(n_filled, 2); /* the second seed of a method that draws is left out */
+    assert_int_equal(n_bad, 0);
+    assert_true(s2_trial_at(&t, 2, 2)->score == 1.0f && s2_trial_at(&t, 0, 3)->score == 0.0f);
+    s2_trials_free(&t);
+}
+
 static void test_grids_must_agree(void **state)
 {
     (void)state;
@@ -342,6 +363,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_rate_table),
         cmocka_unit_test(test_answers_come_back),
         cmocka_unit_test(test_malformed_answers),
+        cmocka_unit_test(test_samples_of_eval),
         cmocka_unit_test(test_grids_must_agree),
         cmocka_unit_test(test_edge_and_centre),
         cmocka_unit_test(test_spatial),
