@@ -106,6 +106,9 @@ for i in range(3):
     shutil.copy(source / f"{i:04}.jpg", pictures)
 run("analyze", "overlap", "-q", "--images", str(pictures), "--budgets", "32", "--out", str(work / "alone"))
 check_report(work / "alone", 1)
+tables = json.loads(run("analyze", "overlap", "-q", "--images", str(pictures), "--budgets", "32", "--out", str(work / "alone"),
+                        "-o", "json").stdout)
+assert tables["schema"] == "s2prune.analyze/1" and len(tables["overlap_table"]) == 3
 run("analyze", "budget", "--images", str(pictures), "--out", str(work / "alone"), code=2)
 run("analyze", "nothing", code=2)
 run("analyze", "spatial", "--shard", "3/2", code=2)

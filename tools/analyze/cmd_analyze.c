@@ -19,18 +19,26 @@ static s2p_status find_analysis(const analyze_options *o, const s2_analysis **ou
                    o->operands.item[o->operands.n > 1 ? 1 : 0]);
 }
 
-/* The tables on standard output, one after the other. */
-static int print_tables(const analyze_options *o, const s2_study *study)
+/* The tables on standard output, one after the other; as JSON, members of one object. */
+static int print_tables(const analyze_options *o, const char *name, const s2_study *study)
 {
+    const s2_table_format format = (s2_table_format)o->output;
+    const bool is_json = format == S2_TABLE_JSON;
     s2_buffer out;
     s2_buffer_init(&out, S2_OUTPUT_MAX);
     s2p_status st = S2P_OK;
+    if (is_json)
+        s2_buffer_printf(&out, "{\"schema\":\"s2prune.analyze/1\",\"analysis\":\"%s\"", name);
     for (int32_t i = 0; i < study->n && st == S2P_OK; i++) {
         const s2_study_item *item = study->item[i];
         if (item->kind != S2_STUDY_TABLE) continue;
-        if (out.size) s2_buffer_append(&out, "\n", 1);
-        st = s2_table_write(&item->table, (s2_table_format)o->output, &out);
+        if (is_json)
+            s2_buffer_printf(&out, ",\n\"%s\":", item->name);
+        else if (out.size)
+            s2_buffer_append(&out, "\n", 1);
+        st = s2_table_write(&item->table, format, &out);
     }
+    if (is_json) s2_buffer_printf(&out, "}\n");
     return s2_report_print_made(st, &out, NULL);
 }
 
@@ -68,7 +76,7 @@ static int analyze_run(const void *values)
     if (st == S2P_OK) st = s2_analyze_open(job, o, &error);
     if (st == S2P_OK) st = work(job, analysis, &trials, &study, &is_complete, &error);
     int code = st == S2P_OK ? S2_EXIT_OK : s2_report_error(st, &error);
-    if (st == S2P_OK && is_complete) code = print_tables(o, &study);
+    if (st == S2P_OK && is_complete) code = print_tables(o, analysis->name, &study);
     if (st == S2P_OK && !o->ask.quiet)
         (void)fprintf(stderr,
                       is_complete
