@@ -75,14 +75,14 @@ estimate = json.loads(run("bench", "--estimate", "-o", "json").stdout)
 assert estimate["schema"] == "s2prune.bench/1" and len(estimate["rows"]) == 5
 
 # Measured: every row is there, whatever the clock says.
-measured = rows_of(run("bench", "-q", "-r", "1", "-n", "1,2", "-p", "40", "--methods", "full,s2prune", "-o", "csv").stdout)
+measured = rows_of(run("bench", "-q", "-t", "1", "-r", "1", "-n", "1,2", "-p", "40", "--methods", "full,s2prune", "-o", "csv").stdout)
 assert [(r["method"], r["predict"], r["budget"]) for r in measured] == [
     ("full", "1", "576"), ("s2prune", "1", "64"), ("full", "2", "576"), ("s2prune", "2", "64")]
 assert all(abs(int(r["text_tokens"]) - 40) <= 2 for r in measured), measured
 assert all(r["speedup"] == "" for r in measured)  # one round shows no speed-up
 
 # An analysis; again from its answers; in two parts that make the same.
-few = ("analyze", "spatial", "-q", "--pictures", "4", "--methods", "uniform,s2prune", "--budgets", "16,32", "-o", "csv")
+few = ("analyze", "spatial", "-q", "-t", "1", "--pictures", "4", "--methods", "uniform,s2prune", "--budgets", "16,32", "-o", "csv")
 first = run(*few, "--out", str(work / "whole"))
 lines = (work / "whole/answers.jsonl").read_text().count("\n")
 assert lines == 16, lines
@@ -115,7 +115,7 @@ run("analyze", "spatial", "--shard", "3/2", code=2)
 run("paper", "--budgets", "3", code=2)
 
 # All of it, on next to nothing.
-run("paper", "-q", "--pictures", "2", "--per-picture", "1", "--seeds", "1", "--out", str(work / "paper"))
+run("paper", "-q", "-t", "1", "--pictures", "2", "--per-picture", "1", "--seeds", "1", "--out", str(work / "paper"))
 page = (work / "paper/report.html").read_text()
 for name in ("Figure 2", "Figure 3", "Figure 5", "Figure 6", "Figure 7", "Table 1", "Table 2", "Table 3", "Table 4",
              "Table S1", "Table S2", "Table S3", "Figures S3 to S6"):
