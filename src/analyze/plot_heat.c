@@ -84,7 +84,7 @@ void s2_plot_colour_bar(s2_plot *p, double x, double y, double height, double lo
         char text[32];
         const double value = low + (panel.up.high - low) * i / 4;
         const double at = s2_plot_y(&panel, value);
-        (void)snprintf(text, sizeof text, "%.2g", value);
+        (void)snprintf(text, sizeof text, "%.2f", value);
         s2_buffer_printf(p->out,
                          "<line class=\"axis\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n",
                          x + 12.0, at, x + 15.0, at);
@@ -94,5 +94,5 @@ void s2_plot_colour_bar(s2_plot *p, double x, double y, double height, double lo
         p->out,
         "<text class=\"small\" text-anchor=\"middle\" transform=\"translate(%.1f %.1f) "
         "rotate(-90)\">%s</text>\n",
-        x + 56.0, y + 0.5 * height, label);
+        x + 60.0, y + 0.5 * height, label);
 }

@@ -302,7 +302,7 @@ static double top_of(const layout *l, const group *g, int32_t n_tokens)
         const double mean = sum / n_tokens;
         highest = fmax(highest, mean + 3.0 * sqrt(fmax(0.0, square / n_tokens - mean * mean)));
     }
-    return fmin(1.0, highest);
+    return fmin(1.0, 0.04 * ceil(highest / 0.04)); /* a round number at each tick */
 }
 
 static void draw_maps(const s2_trials *t, const layout *l, const group *g, s2_study *study)
