@@ -43,16 +43,19 @@ static bool make_key(const json_t *root, line *out)
 static bool read_line(const json_t *root, const s2_trials *t, line *out)
 {
     const char *model = s2_json_string(root, "model"), *task = s2_json_string(root, "task");
+    const char *run = s2_json_string(root, "run");
     const json_t *tokens = json_object_get(root, "tokens"), *score = json_object_get(root, "score");
     *out = (line){ .image = s2_json_string(root, "image"),
                    .question = s2_json_string(root, "question"),
                    .setting = s2_json_string(root, "setting"),
                    .answer = s2_json_string(root, "answer") };
     if (!task || !out->image || !out->question || !json_is_number(score)) return false;
-    if (!out->setting ? !make_key(root, out) : !model) return false;
+    if (!out->setting ? !make_key(root, out) : !model || !run) return false;
     out->score = json_number_value(score);
     if (!(out->score >= 0.0 && out->score <= 1.0)) return false;
-    if ((model && strcmp(model, t->model) != 0) || strcmp(task, t->task) != 0) out->image = NULL;
+    if ((model && strcmp(model, t->model) != 0) || (run && strcmp(run, t->run) != 0) ||
+        strcmp(task, t->task) != 0)
+        out->image = NULL;
     if (json_array_size(tokens) != 2) return true;
     const json_int_t rows = json_integer_value(json_array_get(tokens, 0));
     const json_int_t cols = json_integer_value(json_array_get(tokens, 1));
@@ -147,10 +150,11 @@ s2p_status s2_answers_append(FILE *file, const s2_trials *t, int32_t setting, in
     char key[S2_LABEL_SIZE];
     s2_buffer text;
     s2_buffer_init(&text, MAX_BYTES);
-    json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s*, s:f}", "model", t->model, "task",
-                             t->task, "image", t->picture[q->picture].file, "question", q->text,
-                             "setting", s2_setting_key(&t->setting[setting], key), "answer",
-                             trial->answer, "score", (double)trial->score);
+    json_t *root =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s*, s:f}", "model", t->model, "run", t->run,
+                  "task", t->task, "image", t->picture[q->picture].file, "question", q->text,
+                  "setting", s2_setting_key(&t->setting[setting], key), "answer", trial->answer,
+                  "score", (double)trial->score);
     if (root && trial->kept) {
         json_object_set_new(root, "tokens", json_pack("[i, i]", t->grid.rows, t->grid.cols));
         json_object_set_new(root, "kept", s2_json_of_ints(trial->kept, (size_t)trial->n_kept));

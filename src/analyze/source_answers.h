@@ -1,6 +1,6 @@
 /* source_answers.h - answers given earlier, a line of JSON each.
  *
- *     {"model":"m.gguf","task":"synth","image":"images/0000.jpg","question":"...","setting":
+ *     {"model":"m.gguf","run":"3fa9c1","task":"synth","image":"images/0000.jpg","question":"...","setting":
  *      "s2prune/64/0/laplacian/erc","answer":"red","score":1.0,"tokens":[24,24],"kept":[3,17]}
  *
  * Lines of `s2prune eval --samples` do as well; which tokens were kept they do not say.
@@ -12,7 +12,8 @@
 
 #include <stdio.h>
 
-/* Fill the trials that `path` has answers for: the same model, task, picture, question and setting.
+/* Fill the trials that `path` has answers for: the same model, run, task, picture, question and
+ * setting.
  * Other lines do not matter. *n_filled, *n_bad: lines used, and lines that are no answers (the last
  * one of a run that was stopped). S2P_OK when there is no such file. */
 s2p_status s2_answers_read(const char *path, s2_trials *trials, int32_t *n_filled, int32_t *n_bad,

@@ -31,6 +31,8 @@ typedef struct s2_trial_picture {
 
 typedef struct s2_trials { /* all zero: empty. Free with s2_trials_free */
     char task[64], model[128], folder[4096];
+    char run
+        [24]; /* stands for all else that may change an answer; answers of another do not count */
     s2_trial_picture *picture;
     s2_trial_question *question; /* those about one picture stand together */
     int32_t n_pictures, n_questions;

@@ -26,6 +26,7 @@ static void make(s2_trials *t)
     *t = (s2_trials){ .n_pictures = 0 };
     (void)snprintf(t->task, sizeof t->task, "made");
     (void)snprintf(t->model, sizeof t->model, "m.gguf");
+    (void)snprintf(t->run, sizeof t->run, "r");
     for (int i = 0; i < 4; i++) {
         char file[16];
         (void)snprintf(file, sizeof file, "%d.png", i);
@@ -114,7 +115,8 @@ static void test_answers_come_back(void **state)
     for (int32_t s = 1; s < 4; s++)
         for (int32_t q = 0; q < 8; q++)
             assert_int_equal(s2_answers_append(file, &t, s, q, NULL), S2P_OK);
-    (void)fputs("{\"model\":\"m.gguf\",\"task\":\"ma", file); /* stopped while writing */
+    (void)fputs("{\"model\":\"m.gguf\",\"run\":\"r\",\"task\":\"ma",
+                file); /* stopped while writing */
     (void)fclose(file);
     file = s2_answers_open(path, NULL); /* and going on */
     assert_int_equal(s2_answers_append(file, &t, 0, 0, NULL), S2P_OK);
@@ -140,6 +142,11 @@ static void test_answers_come_back(void **state)
     assert_int_equal(s2_answers_read(path, &again, &n_filled, &n_bad, NULL), S2P_OK);
     assert_int_equal(n_filled, 0);
     s2_trials_free(&again);
+    make(&again); /* nor are those of another size of pictures */
+    (void)snprintf(again.run, sizeof again.run, "s");
+    assert_int_equal(s2_answers_read(path, &again, &n_filled, &n_bad, NULL), S2P_OK);
+    assert_int_equal(n_filled, 0);
+    s2_trials_free(&again);
     s2_trials_free(&t);
     make(&again);
     assert_int_equal(s2_answers_read("/nowhere/at/all", &again, &n_filled, &n_bad, NULL), S2P_OK);
@@ -154,13 +161,17 @@ static void test_malformed_answers(void **state)
         "[]",
         "{}",
         "{\"model\":\"m.gguf\"}",
-        "{\"model\":\"m.gguf\",\"task\":\"made\",\"image\":\"0.png\",\"question\":\"first?\","
+        "{\"model\":\"m.gguf\",\"run\":\"r\",\"task\":\"made\",\"image\":\"0.png\",\"question\":"
+        "\"first?\","
         "\"setting\":\"s2prune/4/0/laplacian/erc\",\"score\":2}",
-        "{\"model\":\"m.gguf\",\"task\":\"made\",\"image\":\"0.png\",\"question\":\"first?\","
+        "{\"model\":\"m.gguf\",\"run\":\"r\",\"task\":\"made\",\"image\":\"0.png\",\"question\":"
+        "\"first?\","
         "\"setting\":\"s2prune/4/0/laplacian/erc\",\"score\":1,\"tokens\":[0,8],\"kept\":[1]}",
-        "{\"model\":\"m.gguf\",\"task\":\"made\",\"image\":\"0.png\",\"question\":\"first?\","
+        "{\"model\":\"m.gguf\",\"run\":\"r\",\"task\":\"made\",\"image\":\"0.png\",\"question\":"
+        "\"first?\","
         "\"setting\":\"s2prune/4/0/laplacian/erc\",\"score\":1,\"tokens\":[8,8],\"kept\":[1,64]}",
-        "{\"model\":\"m.gguf\",\"task\":\"made\",\"image\":\"0.png\",\"question\":\"first?\","
+        "{\"model\":\"m.gguf\",\"run\":\"r\",\"task\":\"made\",\"image\":\"0.png\",\"question\":"
+        "\"first?\","
         "\"setting\":\"s2prune/4/0/laplacian/erc\",\"score\":1,\"tokens\":[8,8],\"kept\":[3,2]}",
     };
     for (size_t i = 0; i < COUNT_OF(lines); i++) {

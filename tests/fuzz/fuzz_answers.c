@@ -13,6 +13,7 @@ static void make(s2_trials *t)
     s2a_setting_use(&setting, "s2prune");
     (void)snprintf(t->task, sizeof t->task, "made");
     (void)snprintf(t->model, sizeof t->model, "m.gguf");
+    (void)snprintf(t->run, sizeof t->run, "r");
     if (s2_trials_add_picture(t, "0.png", 1.0, NULL) != S2P_OK ||
         s2_trials_add_question(t, "first?", "yes", "a", 0, NULL) != S2P_OK ||
         s2_trials_set(t, &setting, 1, NULL) != S2P_OK)

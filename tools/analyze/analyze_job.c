@@ -6,6 +6,7 @@
 #include "analyze/source_pictures.h"
 #include "analyze/source_task.h"
 #include "base/path.h"
+#include "base/sha256.h"
 #include "analyze/rasterize.h"
 
 #include <dirent.h>
@@ -65,6 +66,7 @@ s2p_status s2_analyze_open(analyze_job *job, const analyze_options *options, s2p
     if (!options->images) {
         TRY(read_set(job, error));
         TRY(s2_asker_prepare(&job->asker, &job->ask, error));
+        s2_asker_see_whole(&job->asker);
     }
     TRY(make_folder(options->out, error));
     if (snprintf(job->answers_path, sizeof job->answers_path, "%s/answers.jsonl", options->out) >=
@@ -104,7 +106,6 @@ static s2p_status open_model(analyze_job *job, s2p_error *error)
     session.keep_picture = S2V_KEEP_ATTENTION; /* some method will want it */
     session.keep_prefix = true;
     job->asker.shows_notes = false; /* one for each question would be too many */
-    s2_asker_see_whole(&job->asker);
     TRY(s2_asker_open(&job->asker, &session, error));
     job->is_asker_open = true;
     job->answers = s2_answers_open(job->answers_path, error);
@@ -145,6 +146,35 @@ static s2p_status read_answers(analyze_job *job, const char *path, s2_trials *tr
     return S2P_OK;
 }
 
+static int64_t bytes_of(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 ? (int64_t)info.st_size : -1;
+}
+
+/* What may change an answer and is neither question nor setting, in a few letters. */
+static void name_run(const analyze_job *job, char *out, size_t capacity)
+{
+    const s2v_image_options *image = &job->asker.image_options[0];
+    const analyze_options *o = job->options;
+    s2_buffer text;
+    uint8_t digest[32];
+    char hex[S2_SHA256_HEX];
+    s2_buffer_init(&text, (size_t)1 << 20);
+    s2_buffer_printf(
+        &text, "%lld %lld %d %d %lld %lld %d %d %d %d %s %d %d %d",
+        (long long)bytes_of(job->asker.model), (long long)bytes_of(job->asker.mmproj), image->width,
+        image->height, (long long)image->min_pixels, (long long)image->max_pixels,
+        (int)image->framing, image->structure_from_resized, job->ask.kv_type, job->ask.tower,
+        job->ask.kernels ? job->ask.kernels : "", job->ask.gpu_layers, o->seeds, o->predict);
+    for (size_t i = 0; i < job->ask.set.n; i++)
+        s2_buffer_printf(&text, " %s", job->ask.set.item[i]);
+    s2_sha256(text.data, text.size, digest);
+    s2_sha256_hex(digest, hex);
+    (void)snprintf(out, capacity, "%.12s", hex);
+    s2_buffer_free(&text);
+}
+
 static s2p_status collect_answers(analyze_job *job, const s2_analysis *analysis,
                                   const s2a_setting *setting, int32_t n, s2_trials *trials,
                                   s2p_error *error)
@@ -153,6 +183,7 @@ static s2p_status collect_answers(analyze_job *job, const s2_analysis *analysis,
     const int32_t per = o->per_picture < 0 ? analysis->per_picture : o->per_picture;
     TRY(s2_source_task(job->task, &job->set, per, o->n_pictures, trials, error));
     (void)snprintf(trials->model, sizeof trials->model, "%s", s2_base_name(job->asker.model));
+    name_run(job, trials->run, sizeof trials->run);
     TRY(s2_trials_set(trials, setting, n, error));
     TRY(read_answers(job, job->answers_path, trials, error));
     for (size_t i = 0; i < o->answers.n; i++)

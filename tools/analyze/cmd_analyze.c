@@ -105,7 +105,9 @@ const s2_command s2_cmd_analyze = {
         "  s2prune analyze spatial --images photographs --budgets 64\n"
         "  s2prune analyze retention --shard 1/4 --out part1\n"
         "\nEvery answer is kept in DIR/answers.jsonl at once: the same command goes on where "
-        "it was\nstopped, and other analyses with the same --out use it too.\n",
+        "it was\nstopped, and other analyses with the same --out use it too. Pictures are shown at "
+        "the "
+        "paper's\n672x672 unless --image-size says otherwise.\n",
     .options = option_table,
     .operand = "an analysis (WHAT)",
     .min_operands = 1,
