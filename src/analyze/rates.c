@@ -124,7 +124,11 @@ static s2p_status add_row(const s2_trials *t, int32_t setting, int32_t full, int
     s2_table_number(table, gap.value);
     s2_table_number(table, gap.low);
     s2_table_number(table, gap.high);
-    s2_table_number(table, is_compared ? s2_rate_test(t, setting, reference).p : (double)NAN);
+    const double p = is_compared ? s2_rate_test(t, setting, reference).p : (double)NAN;
+    if (p < 5e-5)
+        s2_table_shown(table, p, "<0.0001");
+    else
+        s2_table_number(table, p);
     s2_table_number(table, rate.n);
     return S2P_OK;
 }
