@@ -12,6 +12,7 @@
 #include "verify/verify_ablation.h"
 #include "verify/verify_algo.h"
 #include "verify/verify_authors.h"
+#include "verify/verify_efficiency.h"
 #include "verify/verify_geometry.h"
 #include "verify/verify_merges.h"
 #include "verify/verify_methods.h"
@@ -40,6 +41,7 @@ static const s2_golden_kind kinds[] = {
     { "cases", "ablation_ref", s2_check_ablation },
     { "golden", "tiny", s2_check_tiny },
     { "tiny", "authors", s2_check_authors },
+    { "efficiency", "bench", s2_check_efficiency },
     { "cases", "fastv", s2_check_fastv },
     { "cases", "feather", s2_check_feather },
     { "cases", "dart", s2_check_dart },
@@ -120,6 +122,8 @@ static s2p_status from_json(json_t *root, const char *path, s2_golden *out, s2p_
     } else if (json_object_get(root, "hash32") && json_object_get(root, "crc")) {
         out->kind = find_kind("algo", "prng_check");
         cases = json_pack("[O]", root);
+    } else if ((cases = s2_efficiency_cases(root))) {
+        out->kind = find_kind("bench", "efficiency");
     } else if ((cases = s2_bench_cases(root))) {
         out->kind = find_kind("bench", "cases");
     } else if (json_is_object(root)) {

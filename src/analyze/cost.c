@@ -1,0 +1,99 @@
+/* cost.c - the formulas of the paper's efficiency table, and the sizes of published models. */
+#include "analyze/cost.h"
+
+#include <string.h>
+
+/* Qwen2.5-VL's tower: 32 blocks of 1280, four of them on the whole picture, windows of 8 x 8 patches. */
+#define QWEN_TOWER(ff, out)                  \
+    {                                        \
+        32, 1280, ff, 3, 4, 64, 4, out, 5120 \
+    }
+/* SigLIP so400m without its last block, as LLaVA-OneVision reads it. */
+#define SIGLIP_TOWER(out)                       \
+    {                                           \
+        26, 1152, 4304, 2, 26, 729, 1, out, out \
+    }
+
+/* clang-format off */
+static const s2_model_size sizes[] = {
+    { "qwen2.5-vl-3b",         36, 2048,  256, 11008, 576, QWEN_TOWER(3420, 2048) },
+    { "qwen2.5-vl-7b",         28, 3584,  512, 18944, 576, QWEN_TOWER(3420, 3584) },
+    { "qwen2.5-vl-32b",        64, 5120, 1024, 27648, 576, QWEN_TOWER(3456, 5120) },
+    { "qwen2.5-vl-72b",        80, 8192, 1024, 29568, 576, QWEN_TOWER(3456, 8192) },
+    { "llava-onevision-0.5b",  24,  896,  128,  4864, 729, SIGLIP_TOWER(896) },
+    { "llava-onevision-7b",    28, 3584,  512, 18944, 729, SIGLIP_TOWER(3584) },
+    { "llava-onevision-72b",   80, 8192, 1024, 29568, 729, SIGLIP_TOWER(8192) },
+};
+/* clang-format on */
+
+const s2_model_size *s2_model_size_at(size_t index)
+{
+    return index < sizeof sizes / sizeof *sizes ? &sizes[index] : NULL;
+}
+
+const s2_model_size *s2_model_size_find(const char *name)
+{
+    for (size_t i = 0; s2_model_size_at(i); i++)
+        if (strcmp(sizes[i].name, name) == 0) return &sizes[i];
+    return NULL;
+}
+
+s2_text_mix s2_text_mix_pope(void)
+{
+    return (s2_text_mix){ 3, { 39.0, 40.0, 41.0 }, { 2325.0, 636.0, 39.0 } };
+}
+
+s2_text_mix s2_text_mix_of(double tokens) { return (s2_text_mix){ 1, { tokens }, { 1.0 } }; }
+
+double s2_text_mix_mean(const s2_text_mix *mix)
+{
+    double sum = 0.0, total = 0.0;
+    for (int32_t i = 0; i < mix->n; i++) {
+        sum += mix->weight[i] * mix->tokens[i];
+        total += mix->weight[i];
+    }
+    return sum / total;
+}
+
+double s2_layer_flops(const s2_model_size *size, double n)
+{
+    const double d = size->n_embd, d_kv = size->n_kv_embd, m = size->n_ff;
+    return 2.0 * n * (2.0 * d * d + 2.0 * d * d_kv + 3.0 * d * m) + 4.0 * n * n * d;
+}
+
+double s2_prefill_flops(const s2_model_size *size, int32_t visual, int32_t kept, int32_t n_full,
+                        const s2_text_mix *mix)
+{
+    double sum = 0.0, total = 0.0;
+    for (int32_t i = 0; i < mix->n; i++) {
+        const double t = mix->tokens[i];
+        sum += mix->weight[i] * (n_full * s2_layer_flops(size, visual + t) +
+                                 (size->n_layers - n_full) * s2_layer_flops(size, kept + t));
+        total += mix->weight[i];
+    }
+    return sum / total;
+}
+
+double s2_tower_flops(const s2_tower_size *t, int32_t visual)
+{
+    const double n = (double)visual * t->merge, d = t->n_embd, inner = t->projector_embd;
+    const double rows = 2.0 * n * (4.0 * d * d + (double)t->n_mlp * d * t->n_ff);
+    const double attention =
+        4.0 * n * d * (t->n_whole * n + (t->n_blocks - t->n_whole) * (double)t->window);
+    const double projector = 2.0 * visual * (d * t->merge * inner + inner * t->n_out);
+    return t->n_blocks * rows + attention + projector;
+}
+
+double s2_visual_kv_bytes(const s2_model_size *size, int32_t visual, int32_t kept, int32_t n_full)
+{
+    const double tokens = (double)n_full * visual + (double)(size->n_layers - n_full) * kept;
+    return 2.0 * 2.0 * size->n_kv_embd * tokens;
+}
+
+int32_t s2_full_layers(const s2p_method *method, int32_t n_layers)
+{
+    if (method->keeps_all) return n_layers;
+    if (method->n_stages > 1) return -1;
+    const int32_t n = method->after[0] + 1;
+    return n < n_layers ? n : n_layers;
+}

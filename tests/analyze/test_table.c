@@ -1,0 +1,118 @@
+/* test_table.c - one table in every form, with names that need quoting. */
+#include "analyze/table.h"
+#include "check.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+static void make(s2_table *t)
+{
+    s2_table_init(t, "efficiency");
+    s2_table_column(t, "method", "method", S2_TEXT_COLUMN);
+    s2_table_column(t, "flops_t", "FLOPs (T)", 2);
+    s2_table_column(t, "ms", "ms", 1);
+    s2_table_detail(t, "iqr", 1);
+    s2_table_text(t, "a \"b\", 'c' <d>");
+    s2_table_number(t, 9.625); /* a half: people round it up */
+    s2_table_shown(t, 20.04, "20 \xC2\xB1 1");
+    s2_table_number(t, 0.5);
+    s2_table_text(t, "full");
+    s2_table_number(t, (double)NAN);
+    s2_table_number(t, 7.25);
+    s2_table_number(t, (double)INFINITY);
+}
+
+static void check_form(s2_table_format format, const char *expected)
+{
+    s2_table t;
+    s2_buffer out;
+    make(&t);
+    s2_buffer_init(&out, 1 << 16);
+    assert_int_equal(s2_table_write(&t, format, &out), S2P_OK);
+    s2_buffer_append(&out, "", 1);
+    assert_string_equal((const char *)out.data, expected);
+    s2_buffer_free(&out);
+    s2_table_free(&t);
+}
+
+static void test_forms(void **state)
+{
+    (void)state;
+    check_form(S2_TABLE_TEXT, "method          FLOPs (T)      ms\n"
+                              "a \"b\", 'c' <d>       9.63  20 \xC2\xB1 1\n"
+                              "full                          7.3\n");
+    check_form(S2_TABLE_MARKDOWN, "| method | FLOPs (T) | ms |\n"
+                                  "|---|---:|---:|\n"
+                                  "| a \"b\", 'c' <d> | 9.63 | 20 \xC2\xB1 1 |\n"
+                                  "| full |  | 7.3 |\n");
+    check_form(S2_TABLE_CSV, "method,flops_t,ms,iqr\n"
+                             "\"a \"\"b\"\", 'c' <d>\",9.625,20.04,0.5\n"
+                             "full,,7.25,\n");
+    check_form(S2_TABLE_JSONL,
+               "{\"method\":\"a \\\"b\\\", 'c' <d>\",\"flops_t\":9.625,\"ms\":20.04,\"iqr\":0.5}\n"
+               "{\"method\":\"full\",\"flops_t\":null,\"ms\":7.25,\"iqr\":null}\n");
+    check_form(S2_TABLE_SQL, "CREATE TABLE IF NOT EXISTS efficiency (method TEXT, flops_t REAL, ms "
+                             "REAL, iqr REAL);\n"
+                             "INSERT INTO efficiency VALUES ('a \"b\", ''c'' <d>', 9.625, 20.04, "
+                             "0.5);\n"
+                             "INSERT INTO efficiency VALUES ('full', NULL, 7.25, NULL);\n");
+}
+
+static void test_json_is_json(void **state)
+{
+    (void)state;
+    s2_table t;
+    s2_buffer out;
+    make(&t);
+    s2_buffer_init(&out, 1 << 16);
+    assert_int_equal(s2_table_write(&t, S2_TABLE_JSON, &out), S2P_OK);
+    json_t *root = json_loadb((const char *)out.data, out.size, 0, NULL);
+    assert_int_equal(json_array_size(root), 2);
+    const json_t *first = json_array_get(root, 0);
+    assert_string_equal(json_string_value(json_object_get(first, "method")), "a \"b\", 'c' <d>");
+    assert_true(json_real_value(json_object_get(first, "ms")) == 20.04);
+    json_decref(root);
+    s2_buffer_free(&out);
+    s2_table_free(&t);
+}
+
+static void test_html_is_escaped(void **state)
+{
+    (void)state;
+    s2_table t;
+    s2_buffer out;
+    make(&t);
+    s2_buffer_init(&out, 1 << 16);
+    assert_int_equal(s2_table_write(&t, S2_TABLE_HTML, &out), S2P_OK);
+    s2_buffer_append(&out, "", 1);
+    assert_non_null(strstr((const char *)out.data, "&lt;d&gt;"));
+    assert_null(strstr((const char *)out.data, "<d>"));
+    assert_null(strstr((const char *)out.data, "iqr"));
+    s2_buffer_free(&out);
+    s2_table_free(&t);
+}
+
+static void test_too_many_columns(void **state)
+{
+    (void)state;
+    s2_table t;
+    s2_buffer out;
+    s2_table_init(&t, "wide");
+    for (int i = 0; i <= S2_MAX_COLUMNS; i++) s2_table_column(&t, "k", "k", 0);
+    s2_buffer_init(&out, 1 << 16);
+    assert_int_equal(s2_table_write(&t, S2_TABLE_CSV, &out), S2P_ELIMIT);
+    s2_buffer_free(&out);
+    s2_table_free(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_json_is_json),
+        cmocka_unit_test(test_html_is_escaped),
+        cmocka_unit_test(test_too_many_columns),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,387 @@
+/* test_trials.c - trials filled by hand: rates, answers read back, where tokens lie, overlaps. */
+#include "analyze/accuracy.h"
+#include "analyze/overlap.h"
+#include "analyze/rates.h"
+#include "analyze/source_answers.h"
+#include "analyze/spatial.h"
+#include "check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *folder;
+
+static s2a_setting setting_of(const char *method, int32_t budget)
+{
+    s2a_setting s = { .budget = { .count = budget } };
+    s2a_setting_use(&s, method);
+    return s;
+}
+
+/* Four pictures of two questions, kinds "a" and "b"; full, random, s2prune and fastv with 4 tokens. */
+static void make(s2_trials *t)
+{
+    *t = (s2_trials){ .n_pictures = 0 };
+    (void)snprintf(t->task, sizeof t->task, "made");
+    (void)snprintf(t->model, sizeof t->model, "m.gguf");
+    (void)snprintf(t->run, sizeof t->run, "r");
+    for (int i = 0; i < 4; i++) {
+        char file[16];
+        (void)snprintf(file, sizeof file, "%d.png", i);
+        assert_int_equal(s2_trials_add_picture(t, file, 1.0 + i, NULL), S2P_OK);
+        assert_int_equal(s2_trials_add_question(t, "first?", "yes", "a", 2 * i, NULL), S2P_OK);
+        assert_int_equal(s2_trials_add_question(t, "second?", "no", "b", 2 * i + 1, NULL), S2P_OK);
+    }
+    const s2a_setting settings[] = { setting_of("full", 0), setting_of("random", 4),
+                                     setting_of("s2prune", 4), setting_of("fastv", 4) };
+    assert_int_equal(s2_trials_set(t, settings, 4, NULL), S2P_OK);
+}
+
+/* full: all right. random: "a" right on two of four, "b" never. s2prune: "a" always, "b" on two. fastv:
+ * never. Tokens of an 8 x 8 grid: a corner each for fastv, the middle for s2prune, a row for random. */
+static void fill(s2_trials *t)
+{
+    static const int32_t corners[] = { 0, 7, 56, 63 }, middle[] = { 27, 28, 35, 36 };
+    static const int32_t row[] = { 32, 33, 34, 35 };
+    const s2p_grid grid = { 8, 8 };
+    for (int32_t q = 0; q < 8; q++) {
+        const int is_a = q % 2 == 0, half = q / 2 < 2;
+        const float score[] = { 1.0f, is_a && half ? 1.0f : 0.0f, is_a || half ? 1.0f : 0.0f,
+                                0.0f };
+        const int32_t *kept[] = { NULL, row, middle, corners };
+        for (int32_t s = 0; s < 4; s++)
+            assert_int_equal(
+                s2_trial_fill(t, s, q, score[s], "yes", grid, kept[s], kept[s] ? 4 : 0, NULL),
+                S2P_OK);
+    }
+}
+
+static void test_rates(void **state)
+{
+    (void)state;
+    s2_trials t;
+    s2_rate rate;
+    make(&t);
+    fill(&t);
+    assert_int_equal(s2_rate_of(&t, 2, S2_NO_SETTING, S2_ALL_CATEGORIES, NULL, 100.0, &rate),
+                     S2P_OK);
+    assert_true(rate.value == 75.0 && rate.n == 8);
+    assert_true(rate.low >= 50.0 && rate.low < 75.0 && rate.high > 75.0 && rate.high <= 100.0);
+    assert_int_equal(s2_rate_of(&t, 2, 1, 1, NULL, 100.0, &rate),
+                     S2P_OK); /* kind b, against random */
+    assert_true(rate.value == 50.0 && rate.n == 4);
+    const bool first[4] = { true, false, false, false };
+    assert_int_equal(s2_rate_of(&t, 2, S2_NO_SETTING, 0, first, 100.0, &rate), S2P_OK);
+    assert_true(rate.value == 100.0 && rate.low == 100.0 && rate.high == 100.0 && rate.n == 1);
+    assert_true(s2_rate_test(&t, 2, 1).p == s2_mcnemar(4, 0).p);
+    assert_int_equal(s2_trials_find(&t, "s2prune", (s2_budget){ .count = 4 }), 2);
+    assert_int_equal(s2_trials_find(&t, "s2prune", (s2_budget){ .count = 5 }), -1);
+    assert_int_equal(s2_trials_find(&t, "full", (s2_budget){ .count = 5 }), 0);
+    s2_trials_free(&t);
+}
+
+static void test_rate_table(void **state)
+{
+    (void)state;
+    s2_trials t;
+    s2_table table;
+    make(&t);
+    fill(&t);
+    s2_table_init(&table, "t");
+    assert_int_equal(s2_rate_table(&t, 0, 1, &table), S2P_OK);
+    assert_int_equal(s2_table_n_rows(&table), 4);
+    /* setting, budget, a, b, Acc., Rel., all: S2Prune has 100 and 50. */
+    const double expected[] = { 100.0, 50.0, 75.0, 75.0, 75.0 };
+    for (int32_t i = 0; i < 5; i++)
+        assert_true(s2_table_cell(&table, 2, 2 + i)->number == expected[i]);
+    s2_table_free(&table);
+    s2_trials_free(&t);
+}
+
+static void test_answers_come_back(void **state)
+{
+    (void)state;
+    char path[512];
+    s2_trials t, again;
+    int32_t n_filled, n_bad;
+    (void)snprintf(path, sizeof path, "%s/answers.jsonl", folder);
+    (void)unlink(path);
+    make(&t);
+    fill(&t);
+    FILE *file = s2_answers_open(path, NULL);
+    assert_non_null(file);
+    for (int32_t s = 1; s < 4; s++)
+        for (int32_t q = 0; q < 8; q++)
+            assert_int_equal(s2_answers_append(file, &t, s, q, NULL), S2P_OK);
+    (void)fputs("{\"model\":\"m.gguf\",\"run\":\"r\",\"task\":\"ma",
+                file); /* stopped while writing */
+    (void)fclose(file);
+    file = s2_answers_open(path, NULL); /* and going on */
+    assert_int_equal(s2_answers_append(file, &t, 0, 0, NULL), S2P_OK);
+    (void)fclose(file);
+    make(&again);
+    assert_int_equal(s2_answers_read(path, &again, &n_filled, &n_bad, NULL), S2P_OK);
+    assert_int_equal(n_filled, 25);
+    assert_int_equal(n_bad, 1);
+    for (int32_t s = 0; s < 4; s++)
+        for (int32_t q = 0; q < 8; q++) {
+            const s2_trial *a = s2_trial_at(&t, s, q), *b = s2_trial_at(&again, s, q);
+            if (s == 0 && q > 0) {
+                assert_false(s2_trial_is_done(b));
+                continue;
+            }
+            assert_true(a->score == b->score && a->n_kept == b->n_kept);
+            assert_string_equal(a->answer, b->answer);
+            if (a->n_kept) assert_memory_equal(a->kept, b->kept, sizeof *a->kept * 4);
+        }
+    s2_trials_free(&again);
+    make(&again); /* another model's answers are not ours */
+    (void)snprintf(again.model, sizeof again.model, "other.gguf");
+    assert_int_equal(s2_answers_read(path, &again, &n_filled, &n_bad, NULL), S2P_OK);
+    assert_int_equal(n_filled, 0);
+    s2_trials_free(&again);
+    make(&again); /* nor are those of another size of pictures */
+    (void)snprintf(again.run, sizeof again.run, "s");
+    assert_int_equal(s2_answers_read(path, &again, &n_filled, &n_bad, NULL), S2P_OK);
+    assert_int_equal(n_filled, 0);
+    s2_trials_free(&again);
+    s2_trials_free(&t);
+    make(&again);
+    assert_int_equal(s2_answers_read("/nowhere/at/all", &again, &n_filled, &n_bad, NULL), S2P_OK);
+    assert_int_equal(n_filled, 0);
+    s2_trials_free(&again);
+}
+
+static void test_malformed_answers(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "[]",
+        "{}",
+        "{\"model\":\"m.gguf\"}",
+        "{\"model\":\"m.gguf\",\"run\":\"r\",\"task\":\"made\",\"image\":\"0.png\",\"question\":"
+        "\"first?\","
+        "\"setting\":\"s2prune/4/0/laplacian/erc\",\"score\":2}",
+        "{\"model\":\"m.gguf\",\"run\":\"r\",\"task\":\"made\",\"image\":\"0.png\",\"question\":"
+        "\"first?\","
+        "\"setting\":\"s2prune/4/0/laplacian/erc\",\"score\":1,\"tokens\":[0,8],\"kept\":[1]}",
+        "{\"model\":\"m.gguf\",\"run\":\"r\",\"task\":\"made\",\"image\":\"0.png\",\"question\":"
+        "\"first?\","
+        "\"setting\":\"s2prune/4/0/laplacian/erc\",\"score\":1,\"tokens\":[8,8],\"kept\":[1,64]}",
+        "{\"model\":\"m.gguf\",\"run\":\"r\",\"task\":\"made\",\"image\":\"0.png\",\"question\":"
+        "\"first?\","
+        "\"setting\":\"s2prune/4/0/laplacian/erc\",\"score\":1,\"tokens\":[8,8],\"kept\":[3,2]}",
+    };
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
+        s2_trials t;
+        int32_t n_filled, n_bad;
+        make(&t);
+        s2_answers_parse(lines[i], strlen(lines[i]), &t, &n_filled, &n_bad);
+        CHECK_CASE(n_filled == 0 && n_bad == 1, "%s: %d filled, %d bad", lines[i], n_filled, n_bad);
+        s2_trials_free(&t);
+    }
+}
+
+static void test_samples_of_eval(void **state)
+{
+    (void)state;
+    static const char lines[] =
+        "{\"task\":\"made\",\"method\":\"s2prune\",\"budget\":4,\"seed\":0,\"image\":\"1.png\","
+        "\"category\":\"a\",\"question\":\"first?\",\"expected\":\"yes\",\"answer\":\"yes\","
+        "\"score\":1}\n"
+        "{\"task\":\"made\",\"method\":\"full\",\"budget\":0,\"seed\":0,\"image\":\"1.png\","
+        "\"question\":\"second?\",\"answer\":\"yes\",\"score\":0}\n"
+        "{\"task\":\"made\",\"method\":\"random\",\"budget\":4,\"seed\":1,\"image\":\"1.png\","
+        "\"question\":\"first?\",\"answer\":\"yes\",\"score\":1}\n";
+    s2_trials t;
+    int32_t n_filled, n_bad;
+    make(&t);
+    s2_answers_parse(lines, sizeof lines - 1, &t, &n_filled, &n_bad);
+    assert_int_equal(n_filled, 2); /* the second seed of a method that draws is left out */
+    assert_int_equal(n_bad, 0);
+    assert_true(s2_trial_at(&t, 2, 2)->score == 1.0f && s2_trial_at(&t, 0, 3)->score == 0.0f);
+    s2_trials_free(&t);
+}
+
+static void test_grids_must_agree(void **state)
+{
+    (void)state;
+    s2_trials t;
+    s2p_error error;
+    const int32_t kept[] = { 1 };
+    make(&t);
+    assert_int_equal(s2_trial_fill(&t, 1, 0, 1.0f, NULL, (s2p_grid){ 8, 8 }, kept, 1, &error),
+                     S2P_OK);
+    assert_int_equal(s2_trial_fill(&t, 1, 1, 1.0f, NULL, (s2p_grid){ 8, 9 }, kept, 1, &error),
+                     S2P_EINVAL);
+    assert_non_null(strstr(error.message, "8x9"));
+    s2_trials_free(&t);
+}
+
+static void test_edge_and_centre(void **state)
+{
+    (void)state;
+    const s2p_grid grid = { 24, 24 };
+    int32_t n_edge = 0, n_centre = 0;
+    for (int32_t i = 0; i < 576; i++) {
+        n_edge += s2_is_edge(grid, i);
+        n_centre += s2_is_centre(grid, i);
+    }
+    assert_int_equal(n_edge, 176); /* the supplement counts 24^2 - 20^2 */
+    assert_int_equal(n_centre, 144);
+}
+
+static const s2_table *table_of(const s2_study *study, const char *name)
+{
+    for (int32_t i = 0; i < study->n; i++)
+        if (study->item[i]->kind == S2_STUDY_TABLE && strcmp(study->item[i]->name, name) == 0)
+            return &study->item[i]->table;
+    fail_msg("no table %s", name);
+    return NULL;
+}
+
+static void test_spatial(void **state)
+{
+    (void)state;
+    s2_trials t;
+    s2_study study = { .n = 0 };
+    s2p_error error;
+    make(&t);
+    fill(&t);
+    assert_int_equal(s2_analyze_spatial(&t, &study, &error), S2P_OK);
+    const s2_table *shares = table_of(&study, "spatial_shares");
+    assert_int_equal(s2_table_n_rows(shares), 3); /* the full model's tokens are not known here */
+    assert_true(s2_table_cell(shares, 1, 2)->number == 0.0); /* s2prune: no edge, all centre */
+    assert_true(s2_table_cell(shares, 1, 6)->number == 1.0);
+    assert_true(s2_table_cell(shares, 2, 2)->number == 1.0); /* fastv: corners */
+    assert_true(s2_table_cell(shares, 2, 6)->number == 0.0);
+    assert_true(s2_table_cell(shares, 0, 10)->number > 0.4); /* random: one row, all the time */
+    assert_true(s2_table_cell(shares, 0, 11)->number < 0.01);
+    s2_study_free(&study);
+    s2_trials_free(&t);
+}
+
+/* A band at every fourth row is found; tokens spread evenly show none. */
+static void test_banding(void **state)
+{
+    (void)state;
+    const s2p_grid grid = { 24, 24 };
+    s2_trial trial[40];
+    const s2_trial *kept[40];
+    int32_t token[40][48];
+    s2_banding band;
+    uint32_t seed = 5;
+    for (int is_banded = 0; is_banded < 2; is_banded++) {
+        for (int i = 0; i < 40; i++) {
+            for (int k = 0; k < 48; k++) {
+                const int32_t row = is_banded ? 4 * (k / 8) : k / 2;
+                token[i][k] = row * 24 + (is_banded ? 3 * (k % 8) + random_below(&seed, 3)
+                                                    : 12 * (k % 2) + random_below(&seed, 12));
+            }
+            trial[i] = (s2_trial){ .kept = token[i], .n_kept = 48 };
+            kept[i] = &trial[i];
+        }
+        assert_int_equal(s2_banding_of(kept, 40, grid, true, &band), S2P_OK);
+        if (is_banded) {
+            assert_true(band.share > 0.5 && band.p < 0.01);
+            assert_true(band.period == 4.0 || band.period == 2.0);
+        } else {
+            assert_true(band.share < 1e-12 && band.p > 0.5);
+        }
+    }
+}
+
+static void test_overlap(void **state)
+{
+    (void)state;
+    int32_t a[] = { 1, 3, 5, 7 }, b[] = { 3, 4, 7, 8 };
+    const s2_trial x = { .kept = a, .n_kept = 4 }, y = { .kept = b, .n_kept = 4 };
+    assert_true(s2_overlap_of(&x, &y) == 2.0 / 6.0);
+    assert_true(s2_overlap_of(&x, &x) == 1.0);
+    s2_trials t;
+    s2_study study = { .n = 0 };
+    make(&t);
+    fill(&t);
+    assert_int_equal(s2_analyze_overlap(&t, &study, NULL), S2P_OK);
+    assert_int_equal(s2_table_n_rows(table_of(&study, "overlap_table")), 3);
+    const double first = s2_table_cell(table_of(&study, "overlap_table"), 0, 3)->number;
+    assert_true(fabs(first - 1.0 / 7.0) < 1e-12);
+    s2_study_free(&study);
+    s2_trials_free(&t);
+}
+
+static void test_figures_of_scores(void **state)
+{
+    (void)state;
+    s2_trials t;
+    s2_study study = { .n = 0 };
+    s2p_error error;
+    make(&t);
+    fill(&t);
+    assert_int_equal(s2_analyze_retention(&t, &study, &error), S2P_OK);
+    assert_int_equal(s2_analyze_budget(&t, &study, &error), S2P_OK);
+    assert_int_equal(s2_analyze_ablation(&t, &study, &error), S2P_OK);
+    assert_int_equal(s2_analyze_heterogeneity(&t, &study, &error),
+                     S2P_EINVAL); /* no equal density */
+    s2_buffer page;
+    s2_buffer_init(&page, 1 << 22);
+    assert_int_equal(s2_study_html(&study, "t <1>", "model: a & b", &page), S2P_OK);
+    s2_buffer_append(&page, "", 1);
+    assert_non_null(strstr((const char *)page.data, "t &lt;1&gt;"));
+    assert_non_null(strstr((const char *)page.data, "a &amp; b"));
+    assert_null(strstr((const char *)page.data, "nan"));
+    s2_buffer_free(&page);
+    s2_study_free(&study);
+    s2_trials_free(&t);
+}
+
+/* Low third loses, high third gains: by picture, not by question. */
+static void test_heterogeneity(void **state)
+{
+    (void)state;
+    s2_trials t = { .n_pictures = 0 };
+    s2_study study = { .n = 0 };
+    s2a_setting settings[2] = { setting_of("equal-density", 4), setting_of("s2prune", 4) };
+    settings[1].choice.selector = "centre";
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(s2_trials_add_picture(&t, "p", 6.0 - i, NULL), S2P_OK);
+        assert_int_equal(s2_trials_add_question(&t, "q", "yes", "a", i, NULL), S2P_OK);
+    }
+    assert_int_equal(s2_trials_set(&t, settings, 2, NULL), S2P_OK);
+    for (int32_t i = 0; i < 6; i++) {
+        const float gain = i < 2 ? 1.0f : 0.0f; /* the first pictures have most */
+        assert_int_equal(s2_trial_fill(&t, 0, i, 0.0f, "", (s2p_grid){ 0, 0 }, NULL, 0, NULL),
+                         S2P_OK);
+        assert_int_equal(s2_trial_fill(&t, 1, i, gain, "", (s2p_grid){ 0, 0 }, NULL, 0, NULL),
+                         S2P_OK);
+    }
+    assert_int_equal(s2_analyze_heterogeneity(&t, &study, NULL), S2P_OK);
+    const s2_table *table = table_of(&study, "heterogeneity_table");
+    const double expected[] = { 0.0, 0.0, 100.0 };
+    for (int32_t g = 0; g < 3; g++) assert_true(s2_table_cell(table, g, 4)->number == expected[g]);
+    s2_study_free(&study);
+    s2_trials_free(&t);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) return 2;
+    folder = argv[1];
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rates),
+        cmocka_unit_test(test_rate_table),
+        cmocka_unit_test(test_answers_come_back),
+        cmocka_unit_test(test_malformed_answers),
+        cmocka_unit_test(test_samples_of_eval),
+        cmocka_unit_test(test_grids_must_agree),
+        cmocka_unit_test(test_edge_and_centre),
+        cmocka_unit_test(test_spatial),
+        cmocka_unit_test(test_banding),
+        cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_figures_of_scores),
+        cmocka_unit_test(test_heterogeneity),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

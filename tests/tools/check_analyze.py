@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""check_analyze PROGRAM FOLDER - bench, analyze and paper as a user runs them, on a few bundled pictures.
+
+Every figure is parsed: text inside the drawing, no two texts on top of each other, both colour schemes there.
+"""
+import csv
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+program, work = sys.argv[1], pathlib.Path(sys.argv[2])
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def run(*arguments, code=0):
+    result = subprocess.run([program, *arguments], capture_output=True, text=True)
+    assert result.returncode == code, (arguments, result.returncode, result.stderr[-500:])
+    return result
+
+
+def rows_of(text):
+    return list(csv.DictReader(text.splitlines()))
+
+
+def box_of(text, style):
+    """Left, top, right, bottom of an upright text, by the mean width of its letters."""
+    size = 10.5 if text.get("class") == "small" else 12
+    width = 0.5 * size * len(text.text)
+    x, y = float(text.get("x")), float(text.get("y"))
+    left = x - {"start": 0, "middle": 0.5, "end": 1}[text.get("text-anchor")] * width
+    return left, y - 0.7 * size, left + width, y
+
+
+def check_figure(path):
+    root = ElementTree.parse(path).getroot()
+    width, height = float(root.get("width")), float(root.get("height"))
+    source = path.read_text()
+    assert "prefers-color-scheme:dark" in source and "nan" not in source.lower().replace("finance", ""), path
+    assert root.find(SVG + "title").text and root.find(SVG + "desc").text, path
+    boxes = []
+    for text in root.iter(SVG + "text"):
+        turned = text.get("transform")
+        if turned:
+            x, y = map(float, re.match(r"translate\(([-\d.]+) ([-\d.]+)\)", turned).groups())
+            assert 0 <= x <= width and 0 <= y <= height, (path, text.text, x, y)
+            continue
+        box = box_of(text, source)
+        assert box[0] >= -1 and box[2] <= width + 1 and box[1] >= -1 and box[3] <= height + 1, (path, text.text, box)
+        for other, name in boxes:
+            apart = box[2] <= other[0] or other[2] <= box[0] or box[3] <= other[1] or other[3] <= box[1]
+            assert apart, (path, text.text, name)
+        boxes.append((box, text.text))
+
+
+def check_report(folder, n_figures):
+    page = (folder / "report.html").read_text()
+    assert page.count("<svg") == n_figures, (folder, page.count("<svg"))
+    assert not re.search(r"(src|href)=\"(?!data:)", page) and "<script" not in page
+    for figure in folder.glob("*.svg"):
+        check_figure(figure)
+
+
+shutil.rmtree(work, ignore_errors=True)
+work.mkdir(parents=True)
+
+# The paper's eight numbers, as the program prints them.
+table = run("bench", "--estimate", "-o", "md").stdout
+for flops, kv in (("8.181", "31.50"), ("1.839", "5.50"), ("1.352", "3.50"), ("1.596", "4.50")):
+    assert re.search(rf"\| {flops} \|.*\| {kv} \|", table), (flops, table)
+estimate = json.loads(run("bench", "--estimate", "-o", "json").stdout)
+assert estimate["schema"] == "s2prune.bench/1" and len(estimate["rows"]) == 5
+
+# Measured: every row is there, whatever the clock says.
+measured = rows_of(run("bench", "-q", "-t", "1", "-r", "1", "-n", "1,2", "-p", "40", "--methods", "full,s2prune", "-o", "csv").stdout)
+assert [(r["method"], r["predict"], r["budget"]) for r in measured] == [
+    ("full", "1", "576"), ("s2prune", "1", "64"), ("full", "2", "576"), ("s2prune", "2", "64")]
+assert all(abs(int(r["text_tokens"]) - 40) <= 2 for r in measured), measured
+assert all(r["speedup"] == "" for r in measured)  # one round shows no speed-up
+
+# An analysis; again from its answers; in two parts that make the same.
+few = ("analyze", "spatial", "-q", "-t", "1", "--pictures", "4", "--methods", "uniform,s2prune", "--budgets", "16,32", "-o", "csv")
+first = run(*few, "--out", str(work / "whole"))
+lines = (work / "whole/answers.jsonl").read_text().count("\n")
+assert lines == 16, lines
+again = run(*few, "--out", str(work / "whole"))
+assert again.stdout == first.stdout and (work / "whole/answers.jsonl").read_text().count("\n") == lines
+run(*few, "--out", str(work / "one"), "--shard", "1/2")
+assert not (work / "one/report.html").exists()
+run(*few, "--out", str(work / "two"), "--shard", "2/2")
+both = run(*few, "--out", str(work / "one"), "--answers", str(work / "two/answers.jsonl"))
+assert both.stdout == first.stdout
+check_report(work / "whole", 4)
+shares = rows_of((work / "whole/spatial_shares.csv").read_text())
+assert len(shares) == 4 and all(0 <= float(r["edge_low"]) <= float(r["edge"]) <= float(r["edge_high"]) <= 1 for r in shares)
+assert (work / "whole/map_s2prune_16.npy").read_bytes()[:6] == b"\x93NUMPY"
+
+# Pictures alone need no model.
+pictures = work / "pictures"
+pictures.mkdir()
+source = pathlib.Path(__file__).resolve().parents[2] / "data/synth/images"
+for i in range(3):
+    shutil.copy(source / f"{i:04}.jpg", pictures)
+run("analyze", "overlap", "-q", "--images", str(pictures), "--budgets", "32", "--out", str(work / "alone"))
+check_report(work / "alone", 1)
+tables = json.loads(run("analyze", "overlap", "-q", "--images", str(pictures), "--budgets", "32", "--out", str(work / "alone"),
+                        "-o", "json").stdout)
+assert tables["schema"] == "s2prune.analyze/1" and len(tables["overlap_table"]) == 3
+run("analyze", "budget", "--images", str(pictures), "--out", str(work / "alone"), code=2)
+run("analyze", "nothing", code=2)
+run("analyze", "spatial", "--shard", "3/2", code=2)
+run("paper", "--budgets", "3", code=2)
+
+# All of it, on next to nothing.
+run("paper", "-q", "-t", "1", "--pictures", "2", "--per-picture", "1", "--seeds", "1", "--out", str(work / "paper"))
+page = (work / "paper/report.html").read_text()
+for name in ("Figure 2", "Figure 3", "Figure 5", "Figure 6", "Figure 7", "Table 1", "Table 2", "Table 3", "Table 4",
+             "Table S1", "Table S2", "Table S3", "Figures S3 to S6"):
+    assert name in page, name
+assert page.count("This would:") == 9
+for figure in (work / "paper").glob("*.svg"):
+    check_figure(figure)

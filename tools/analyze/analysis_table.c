@@ -1,0 +1,193 @@
+/* analysis_table.c - one row for each analysis of the paper. */
+#include "analyze/accuracy.h"
+#include "analyze/analysis.h"
+#include "analyze/cases.h"
+#include "analyze/overlap.h"
+#include "analyze/spatial.h"
+#include "base/error.h"
+
+#include <string.h>
+
+/* --- settings that are not methods times budgets ------------------------------------------ */
+
+typedef struct list { /* what is being made */
+    s2a_setting *out;
+    int32_t *n;
+} list;
+
+static s2p_status add(const list *l, s2a_setting setting, s2p_error *error)
+{
+    if (*l->n == S2A_MAX_SETTINGS)
+        return s2_fail(error, S2P_ELIMIT, "more than %d settings", S2A_MAX_SETTINGS);
+    l->out[(*l->n)++] = setting;
+    return S2P_OK;
+}
+
+static s2p_status next_budget(const char **budgets, s2_budget *out, bool *is_there,
+                              s2p_error *error)
+{
+    s2a_item item;
+    *is_there = s2a_next_item(budgets, &item);
+    if (!*is_there) return S2P_OK;
+    return s2a_budget_read("--budgets", item.text, item.n, S2P_MAX_TOKENS, out, error);
+}
+
+static s2a_setting made(const s2a_setting *base, const char *method, s2_budget budget)
+{
+    s2a_setting setting = *base;
+    s2a_setting_use(&setting, method);
+    setting.budget = budget;
+    return setting;
+}
+
+/* The scaffold and equal shares, both with the centre of the cell. */
+static s2p_status density_settings(const s2a_setting *base, const char *budgets, s2a_setting *out,
+                                   int32_t *n, s2p_error *error)
+{
+    const list l = { out, n };
+    s2_budget budget;
+    bool is_there;
+    *n = 0;
+    for (;;) {
+        TRY(next_budget(&budgets, &budget, &is_there, error));
+        if (!is_there) return S2P_OK;
+        s2a_setting adaptive = made(base, "s2prune", budget);
+        adaptive.choice.selector = "centre";
+        TRY(add(&l, made(base, "equal-density", budget), error));
+        TRY(add(&l, adaptive, error));
+    }
+}
+
+/* Every allocator with ERC, every selector with Laplacian shares, and the full model. */
+static s2p_status ablation_settings(const s2a_setting *base, const char *budgets, s2a_setting *out,
+                                    int32_t *n, s2p_error *error)
+{
+    const list l = { out, n };
+    s2_budget budget = { .count = 0 };
+    bool is_there;
+    *n = 0;
+    TRY(add(&l, made(base, "full", budget), error));
+    for (;;) {
+        TRY(next_budget(&budgets, &budget, &is_there, error));
+        if (!is_there) return S2P_OK;
+        s2a_setting setting = made(base, "s2prune", budget);
+        setting.choice.allocator = setting.choice.selector = NULL;
+        for (size_t i = 0; s2p_allocator_name(i); i++) {
+            setting.choice.allocator = s2p_allocator_name(i);
+            TRY(add(&l, setting, error));
+        }
+        setting.choice.allocator = s2p_allocator_name(0);
+        for (size_t i = 1; s2p_selector_name(i); i++) {
+            setting.choice.selector = s2p_selector_name(i);
+            TRY(add(&l, setting, error));
+        }
+    }
+}
+
+/* Sides around the one of the rule; the paper's own at its budgets. */
+static s2p_status grid_settings(const s2a_setting *base, const char *budgets, s2a_setting *out,
+                                int32_t *n, s2p_error *error)
+{
+    const list l = { out, n };
+    s2_budget budget = { .count = 0 };
+    bool is_there;
+    *n = 0;
+    TRY(add(&l, made(base, "full", budget), error));
+    for (;;) {
+        TRY(next_budget(&budgets, &budget, &is_there, error));
+        if (!is_there) return S2P_OK;
+        const s2p_grid grid = { 24, 24 };
+        const int32_t tokens = s2_budget_tokens(budget, 576);
+        const int32_t usual = s2p_coarse_side(grid, tokens);
+        const int32_t sides[] = { usual - 1, usual, usual + 1, usual + 3 };
+        for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
+            s2a_setting setting = made(base, "s2prune", budget);
+            setting.choice.side = sides[i];
+            if (sides[i] >= 1 && sides[i] * sides[i] <= tokens) TRY(add(&l, setting, error));
+        }
+    }
+}
+
+/* --- the rows -------------------------------------------------------------------------------- */
+
+static s2p_status run_spatial(const s2_trials *trials, s2_study *study, s2p_error *error)
+{
+    TRY(s2_analyze_spatial(trials, study, error));
+    return s2_analyze_example(trials, 0, study, error);
+}
+
+static s2p_status run_cases(const s2_trials *trials, s2_study *study, s2p_error *error)
+{
+    return s2_analyze_cases(trials, "s2prune", 0, study, error);
+}
+
+static const s2_analysis analysis_list[] = {
+    { .name = "spatial",
+      .summary = "where kept tokens lie: maps, edge and centre shares, banding, correlations",
+      .methods = "fastv,feather,visionzip,erc-top,s2prune",
+      .budgets = "32,64,128",
+      .per_picture = 1,
+      .run = run_spatial,
+      .takes_pictures = true },
+    { .name = "heterogeneity",
+      .summary = "gain of adaptive over equal density by thirds of H_str",
+      .budgets = "64,32",
+      .per_picture = 4,
+      .settings = density_settings,
+      .run = s2_analyze_heterogeneity },
+    { .name = "budget",
+      .summary = "accuracy against the number of kept tokens",
+      .methods = "full,fastv,visionzip,s2prune",
+      .budgets = "192,128,64,32",
+      .per_picture = 3,
+      .run = s2_analyze_budget },
+    { .name = "ablation",
+      .summary = "allocators and selectors of S2Prune",
+      .budgets = "64",
+      .per_picture = 3,
+      .settings = ablation_settings,
+      .run = s2_analyze_ablation },
+    { .name = "grid",
+      .summary = "sensitivity to the coarse grid",
+      .budgets = "64,32",
+      .per_picture = 3,
+      .settings = grid_settings,
+      .run = s2_analyze_grid },
+    { .name = "retention",
+      .summary = "retained accuracy against Random, by kind of question",
+      .methods =
+          "full,random,uniform,fastv,dart,gprune,visionzip,vispruner,gridprune,holov,s2prune",
+      .budgets = "64",
+      .per_picture = 3,
+      .run = s2_analyze_retention },
+    { .name = "cases",
+      .summary = "pictures where S2Prune alone is right, with what each method kept",
+      .methods = "full,fastv,gridprune,s2prune",
+      .budgets = "32,128",
+      .per_picture = 3,
+      .run = run_cases },
+    { .name = "overlap",
+      .summary = "tokens two methods have in common",
+      .methods = "random,uniform,fastv,dart,visionzip,gridprune,holov,erc-top,s2prune",
+      .budgets = "64",
+      .per_picture = 1,
+      .run = s2_analyze_overlap,
+      .takes_pictures = true },
+};
+
+const s2_analysis *s2_analysis_at(size_t index)
+{
+    return index < sizeof analysis_list / sizeof *analysis_list ? &analysis_list[index] : NULL;
+}
+
+const char *s2_analysis_name(size_t index)
+{
+    return s2_analysis_at(index) ? analysis_list[index].name : NULL;
+}
+
+const s2_analysis *s2_analysis_find(const char *name)
+{
+    for (size_t i = 0; s2_analysis_at(i); i++)
+        if (strcmp(analysis_list[i].name, name) == 0) return &analysis_list[i];
+    return NULL;
+}

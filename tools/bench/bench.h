@@ -1,0 +1,58 @@
+/* bench.h - what a prefill costs: by formula, and by the clock.
+ *
+ * Both make a table; the command writes it.
+ */
+#ifndef S2_TOOLS_BENCH_H
+#define S2_TOOLS_BENCH_H
+
+#include "analyze/table.h"
+#include "ask/settings.h"
+
+#define S2_MIB 1048576.0
+
+/* --- bench_estimate.c -------------------------------------------------------------- */
+
+typedef struct bench_estimate {
+    const char *models;         /* "qwen2.5-vl-7b,..." or "all" */
+    const s2a_setting *setting; /* [n_settings] */
+    int32_t n_settings;
+    const char *prompts; /* "pope,64": text tokens of the prompt, each a row; NULL: pope */
+    const char *layers;  /* NULL, or "0,1,2": full layers instead of the methods' own */
+} bench_estimate;
+
+/* Rows of every model, prompt and setting. S2P_EINVAL: an unknown model or a number that is none. */
+s2p_status s2_bench_estimate(const bench_estimate *job, s2_table *table, s2p_error *error);
+
+/* --- bench_spread.c ------------------------------------------------------------------ */
+
+typedef struct bench_spread { /* of repeats */
+    double median, low, high; /* quartiles */
+} bench_spread;
+
+bench_spread s2_bench_spread(const double *value, int32_t n); /* n >= 1; S2_MAX_REPEATS at most */
+
+#define S2_MAX_REPEATS 1000
+
+/* How many times faster `fast` is than `slow`, as the median of the ratios of the rounds, which ran
+ * next to each other. *is_sure: half of the ratios lie closer together than their median from 1. */
+bench_spread s2_bench_ratio(const double *slow, const double *fast, int32_t n, bool *is_sure);
+
+/* --- bench_machine.c ------------------------------------------------------------------- */
+
+typedef struct bench_machine {
+    char cpu[96];
+    int32_t n_cores;
+    double memory_gib;     /* 0: unknown */
+    double others_percent; /* of all cores, used by other processes since s2_machine_start; below 0:
+                              unknown */
+    double start_busy, start_all, start_own; /* clock ticks */
+} bench_machine;
+
+void s2_machine_start(bench_machine *machine);
+void s2_machine_stop(bench_machine *machine);
+
+/* Forget the peak of the memory in use, where the system can; bytes since then, 0: unknown. */
+void s2_memory_peak_reset(void);
+double s2_memory_peak(void);
+
+#endif /* S2_TOOLS_BENCH_H */

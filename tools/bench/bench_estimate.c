@@ -1,0 +1,189 @@
+/* bench_estimate.c - FLOPs and cache of published models by the paper's formulas; no model needed. */
+#include "analyze/cost.h"
+#include "bench/bench.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_PROMPTS 16
+#define MAX_LAYERS 32
+
+typedef struct prompt {
+    char name[16];
+    s2_text_mix mix;
+} prompt;
+
+/* --- lists ---------------------------------------------------------------------------- */
+
+static s2p_status read_models(const char *list, const s2_model_size **out, int32_t *n,
+                              s2p_error *error)
+{
+    *n = 0;
+    if (strcmp(list, "all") == 0) {
+        while (s2_model_size_at((size_t)*n)) {
+            out[*n] = s2_model_size_at((size_t)*n);
+            (*n)++;
+        }
+        return S2P_OK;
+    }
+    for (s2a_item item; s2a_next_item(&list, &item);) {
+        const s2_model_size *found = NULL;
+        for (size_t i = 0; s2_model_size_at(i) && !found; i++)
+            if (s2a_item_is(item, s2_model_size_at(i)->name)) found = s2_model_size_at(i);
+        if (!found || *n == MAX_PROMPTS) {
+            char known[512] = "";
+            for (size_t i = 0; s2_model_size_at(i); i++) {
+                strncat(known, i ? ", " : "", sizeof known - strlen(known) - 1);
+                strncat(known, s2_model_size_at(i)->name, sizeof known - strlen(known) - 1);
+            }
+            return s2_fail(error, S2P_EINVAL, "--estimate: unknown model '%.*s'; known: %s",
+                           (int)(item.n < 60 ? item.n : 60), item.text, known);
+        }
+        out[(*n)++] = found;
+    }
+    return S2P_OK;
+}
+
+static s2p_status read_prompts(const char *list, prompt *out, int32_t *n, s2p_error *error)
+{
+    *n = 0;
+    for (s2a_item item; s2a_next_item(&list, &item);) {
+        if (*n == MAX_PROMPTS)
+            return s2_fail(error, S2P_ELIMIT, "-p: more than %d prompts", MAX_PROMPTS);
+        prompt *p = &out[(*n)++];
+        (void)snprintf(p->name, sizeof p->name, "%.*s", (int)(item.n < 15 ? item.n : 15),
+                       item.text);
+        char *end;
+        const long tokens = strtol(p->name, &end, 10);
+        if (strcmp(p->name, "pope") == 0)
+            p->mix = s2_text_mix_pope();
+        else if (item.n > 0 && *end == '\0' && tokens >= 0 && tokens <= 1048576)
+            p->mix = s2_text_mix_of((double)tokens);
+        else
+            return s2_fail(error, S2P_EINVAL,
+                           "-p: '%s' is neither a number of text tokens nor 'pope'", p->name);
+    }
+    return S2P_OK;
+}
+
+static s2p_status read_layers(const char *list, int32_t *out, int32_t *n, s2p_error *error)
+{
+    *n = 0;
+    for (s2a_item item; list && s2a_next_item(&list, &item);) {
+        char *end, text[8];
+        (void)snprintf(text, sizeof text, "%.*s", (int)(item.n < 7 ? item.n : 7), item.text);
+        const long value = strtol(text, &end, 10);
+        if (*n == MAX_LAYERS || item.n == 0 || *end || value < 0 || value > 1000)
+            return s2_fail(error, S2P_EINVAL, "--full-layers: '%s' is no number of layers", text);
+        out[(*n)++] = (int32_t)value;
+    }
+    return S2P_OK;
+}
+
+/* --- rows ------------------------------------------------------------------------------- */
+
+static void add_columns(s2_table *t)
+{
+    s2_table_column(t, "model", "model", S2_TEXT_COLUMN);
+    s2_table_column(t, "prompt", "text", S2_TEXT_COLUMN);
+    s2_table_column(t, "method", "method", S2_TEXT_COLUMN);
+    s2_table_column(t, "budget", "budget", 0);
+    s2_table_column(t, "full_layers", "full layers", 0);
+    s2_table_column(t, "flops_t", "FLOPs (T)", 3);
+    s2_table_column(t, "flops_reduction", "reduction", 1);
+    s2_table_column(t, "flops_with_tower_t", "with tower (T)", 3);
+    s2_table_column(t, "kv_paper_mib", "KV MiB (paper)", 2);
+    s2_table_column(t, "kv_held_mib", "KV MiB (held)", 2);
+    s2_table_column(t, "kv_total_mib", "KV MiB (with text)", 2);
+}
+
+typedef struct row {
+    const s2_model_size *size;
+    const prompt *prompt;
+    const char *method;
+    int32_t kept, n_full; /* n_full below 0: not known without a run */
+    bool prunes_cache;
+} row;
+
+static void add_row(s2_table *t, const row *r)
+{
+    const s2_model_size *size = r->size;
+    const int32_t visual = size->visual_tokens, n_layers = size->n_layers;
+    const double all = s2_prefill_flops(size, visual, visual, n_layers, &r->prompt->mix);
+    const double flops = r->n_full < 0
+                             ? (double)NAN
+                             : s2_prefill_flops(size, visual, r->kept, r->n_full, &r->prompt->mix);
+    const double paper = s2_visual_kv_bytes(size, visual, r->kept, r->n_full);
+    const double held = s2_visual_kv_bytes(size, visual, r->kept, r->prunes_cache ? 0 : r->n_full);
+    const double text = s2_visual_kv_bytes(size, 0, 1, 0) * s2_text_mix_mean(&r->prompt->mix);
+    const bool is_known = r->n_full >= 0;
+    s2_table_text(t, size->name);
+    s2_table_text(t, r->prompt->name);
+    s2_table_text(t, r->method);
+    s2_table_number(t, r->kept);
+    if (is_known)
+        s2_table_number(t, r->n_full);
+    else
+        s2_table_shown(t, (double)NAN, "several");
+    s2_table_number(t, flops / 1e12);
+    s2_table_number(t, all / flops);
+    s2_table_number(t, (flops + s2_tower_flops(&size->tower, visual)) / 1e12);
+    s2_table_number(t, is_known ? paper / S2_MIB : (double)NAN);
+    s2_table_number(t, is_known ? held / S2_MIB : (double)NAN);
+    s2_table_number(t, is_known ? (held + text) / S2_MIB : (double)NAN);
+}
+
+static void add_settings(const bench_estimate *job, const s2_model_size *size, const prompt *p,
+                         s2_table *t)
+{
+    for (int32_t i = 0; i < job->n_settings; i++) {
+        const s2p_method *method = s2p_method_find(job->setting[i].method);
+        const bool is_all = s2a_keeps_all(&job->setting[i]);
+        const int32_t kept = is_all ? size->visual_tokens
+                                    : s2_budget_tokens(job->setting[i].budget, size->visual_tokens);
+        add_row(t, &(row){ .size = size,
+                           .prompt = p,
+                           .method = method->name,
+                           .kept = kept < size->visual_tokens ? kept : size->visual_tokens,
+                           .n_full = s2_full_layers(method, size->n_layers),
+                           .prunes_cache = method->prunes_cache && !is_all });
+    }
+}
+
+/* Budgets without a method: --full-layers says where they begin. */
+static void add_layers(const bench_estimate *job, const s2_model_size *size, const prompt *p,
+                       const int32_t *layer, int32_t n_layers, s2_table *t)
+{
+    for (int32_t i = 0; i < job->n_settings; i++) {
+        const s2a_setting *s = &job->setting[i];
+        if (s2a_keeps_all(s) || (i > 0 && strcmp(s->method, job->setting[0].method) != 0 &&
+                                 !s2a_keeps_all(&job->setting[0])))
+            continue;
+        for (int32_t k = 0; k < n_layers; k++)
+            add_row(t, &(row){ .size = size,
+                               .prompt = p,
+                               .method = "-",
+                               .kept = s2_budget_tokens(s->budget, size->visual_tokens),
+                               .n_full = layer[k] < size->n_layers ? layer[k] : size->n_layers });
+    }
+}
+
+s2p_status s2_bench_estimate(const bench_estimate *job, s2_table *table, s2p_error *error)
+{
+    const s2_model_size *size[MAX_PROMPTS];
+    prompt prompts[MAX_PROMPTS];
+    int32_t layer[MAX_LAYERS], n_sizes, n_prompts, n_layers;
+    TRY(read_models(job->models, size, &n_sizes, error));
+    TRY(read_prompts(job->prompts ? job->prompts : "pope", prompts, &n_prompts, error));
+    TRY(read_layers(job->layers, layer, &n_layers, error));
+    add_columns(table);
+    for (int32_t m = 0; m < n_sizes; m++)
+        for (int32_t p = 0; p < n_prompts; p++)
+            if (n_layers)
+                add_layers(job, size[m], &prompts[p], layer, n_layers, table);
+            else
+                add_settings(job, size[m], &prompts[p], table);
+    return table->status;
+}

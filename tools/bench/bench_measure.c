@@ -1,0 +1,212 @@
+/* bench_measure.c - run every row, round after round, and keep the times. */
+#include "bench/bench_measure.h"
+
+#include "analyze/cost.h"
+#include "gguf/gguf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_LIST 16
+#define MAX_COUNT 65536
+
+/* --- rows ------------------------------------------------------------------------------- */
+
+static s2p_status read_counts(const char *source, const char *list, int32_t *out, int32_t *n,
+                              s2p_error *error)
+{
+    *n = 0;
+    for (s2a_item item; s2a_next_item(&list, &item);) {
+        char text[12], *end;
+        (void)snprintf(text, sizeof text, "%.*s", (int)(item.n < 11 ? item.n : 11), item.text);
+        const long value = strtol(text, &end, 10);
+        if (item.n == 0 || *end || value < 0 || value > MAX_COUNT || *n == MAX_LIST)
+            return s2_fail(error, S2P_EINVAL, "%s: '%s' is no count from 0 to %d", source, text,
+                           MAX_COUNT);
+        out[(*n)++] = (int32_t)value;
+    }
+    return S2P_OK;
+}
+
+static s2p_status make_rows(bench_job *job, const s2a_setting *setting, int32_t n_settings,
+                            s2p_error *error)
+{
+    int32_t prompt[MAX_LIST] = { 0 }, predict[MAX_LIST], n_prompts = 1, n_predicts;
+    if (job->prompts) TRY(read_counts("-p", job->prompts, prompt, &n_prompts, error));
+    TRY(read_counts("-n", job->predicts, predict, &n_predicts, error));
+    const int32_t n = n_prompts * n_predicts * n_settings;
+    if (n > S2_BENCH_MAX_ROWS)
+        return s2_fail(error, S2P_ELIMIT, "%d rows; at most %d", n, S2_BENCH_MAX_ROWS);
+    job->row = calloc((size_t)n, sizeof *job->row);
+    job->made = calloc((size_t)n_prompts, sizeof *job->made);
+    if (!job->row || !job->made)
+        return s2_fail_memory(error, (size_t)n * sizeof *job->row, "the rows");
+    job->n_rows = n;
+    job->n_made = n_prompts;
+    bench_row *row = job->row;
+    for (int32_t p = 0; p < n_prompts; p++)
+        for (int32_t k = 0; k < n_predicts; k++)
+            for (int32_t i = 0; i < n_settings; i++, row++) {
+                *row = (bench_row){ .setting = setting[i],
+                                    .n_prompt = prompt[p],
+                                    .n_predict = predict[k],
+                                    .question = job->question };
+                double *times = calloc(7 * (size_t)job->repeats, sizeof *times);
+                if (!times) return s2_fail_memory(error, sizeof(double), "the times");
+                row->vision = times;
+                row->layer0 = times + job->repeats;
+                row->layers = times + 2 * job->repeats;
+                row->select = times + 3 * job->repeats;
+                row->prompt = times + 4 * job->repeats;
+                row->first = times + 5 * job->repeats;
+                row->decode = times + 6 * job->repeats;
+            }
+    return S2P_OK;
+}
+
+void s2_bench_job_free(bench_job *job)
+{
+    for (int32_t i = 0; i < job->n_rows; i++) free(job->row[i].vision);
+    for (int32_t i = 0; i < job->n_made; i++) free(job->made[i]);
+    free(job->row);
+    free(job->made);
+}
+
+/* --- asking -------------------------------------------------------------------------------- */
+
+static s2p_status ask(bench_job *job, const bench_row *row, const char *question, int32_t n_predict,
+                      s2a_answer *answer, s2p_error *error)
+{
+    s2_asker_reset(job->asker);
+    return s2_asker_ask(job->asker, question, 1, &row->setting,
+                        &(s2a_limits){ .n_tokens = n_predict }, NULL, answer, error);
+}
+
+/* `n` times the same word. */
+static char *repeat_word(int32_t n)
+{
+    const char word[] = "the ";
+    const size_t length = sizeof word - 1;
+    char *text = malloc((size_t)n * length + 2);
+    if (!text) return NULL;
+    for (int32_t i = 0; i < n; i++) memcpy(text + (size_t)i * length, word, length);
+    memcpy(text + (size_t)n * length, ".", 2);
+    return text;
+}
+
+static s2p_status count_text(bench_job *job, const char *text, int32_t *n, s2p_error *error)
+{
+    s2a_answer answer;
+    TRY(ask(job, &job->row[0], text, 0, &answer, error));
+    *n = answer.stats.text_tokens;
+    s2a_answer_free(&answer);
+    return S2P_OK;
+}
+
+/* A word repeated adds the same number of tokens each time: two trials tell how often it takes. */
+static s2p_status make_question(bench_job *job, int32_t wanted, char **out, s2p_error *error)
+{
+    int32_t n_text[2];
+    for (int32_t i = 0; i < 2; i++) {
+        char *trial = repeat_word(8 * (i + 1));
+        if (!trial) return s2_fail_memory(error, 64, "the question");
+        const s2p_status st = count_text(job, trial, &n_text[i], error);
+        free(trial);
+        TRY(st);
+    }
+    const double each = (n_text[1] - n_text[0]) / 8.0;
+    const double words = each > 0.0 ? 8.0 + (wanted - n_text[0]) / each : 0.0;
+    *out = repeat_word(words > 0.0 ? (int32_t)(words + 0.5) : 0);
+    return *out ? S2P_OK : s2_fail_memory(error, (size_t)wanted, "the question");
+}
+
+static s2p_status make_questions(bench_job *job, s2p_error *error)
+{
+    int32_t n = 0;
+    for (int32_t i = 0; i < job->n_rows; i++) {
+        bench_row *row = &job->row[i];
+        if (row->n_prompt == 0) continue;
+        if (i > 0 && row->n_prompt == job->row[i - 1].n_prompt) {
+            row->question = job->row[i - 1].question;
+            continue;
+        }
+        TRY(make_question(job, row->n_prompt, &job->made[n], error));
+        row->question = job->made[n++];
+    }
+    return S2P_OK;
+}
+
+/* --- the tower's share ------------------------------------------------------------------------ */
+
+/* What the formulas want, from the header of the mmproj. */
+static double tower_flops(const s2_asker *asker, int32_t visual)
+{
+    s2v_gguf *file;
+    int64_t embd = 0, ff = 0, out = 0, pattern = 0;
+    if (s2v_gguf_open(&file, asker->mmproj, NULL) != S2P_OK) return 0.0;
+    const bool is_known = s2v_gguf_int(file, "clip.vision.embedding_length", &embd) &&
+                          s2v_gguf_int(file, "clip.vision.feed_forward_length", &ff) &&
+                          s2v_gguf_int(file, "clip.vision.projection_dim", &out);
+    const bool has_windows =
+        s2v_gguf_int(file, "clip.vision.n_wa_pattern", &pattern) && pattern > 0;
+    s2v_gguf_close(file);
+    const int32_t merge = asker->info.merge_size > 1 ? asker->info.merge_size : 1;
+    const int32_t n_blocks = asker->info.n_vision_blocks;
+    const s2_tower_size tower = {
+        .n_blocks = n_blocks,
+        .n_embd = (int32_t)embd,
+        .n_ff = (int32_t)ff,
+        .n_mlp = has_windows ? 3 : 2,
+        .n_whole = has_windows ? n_blocks / (int32_t)pattern : n_blocks,
+        .window = 64,
+        .merge = merge * merge,
+        .n_out = (int32_t)out,
+        .projector_embd = (int32_t)(merge > 1 ? embd * merge * merge : out),
+    };
+    return is_known ? s2_tower_flops(&tower, visual) : 0.0;
+}
+
+/* --- measuring ------------------------------------------------------------------------------------ */
+
+/* round below 0: warming up. */
+static s2p_status run_row(bench_job *job, bench_row *row, int32_t round, s2p_error *error)
+{
+    s2a_answer answer;
+    s2_memory_peak_reset();
+    TRY(ask(job, row, row->question, row->n_predict, &answer, error));
+    const double peak = s2_memory_peak();
+    const s2v_stats *s = &answer.stats;
+    if (peak > row->peak_bytes && round >= 0) row->peak_bytes = peak;
+    row->stats = *s;
+    if (round >= 0) {
+        row->vision[round] = s->vision_ms;
+        row->layer0[round] = s->layer0_ms;
+        row->layers[round] = s->layers_ms;
+        row->select[round] = s->select_ms + s->probe_ms;
+        row->prompt[round] = s->prompt_ms;
+        row->first[round] = s->image_ms + s->vision_ms + s->prompt_ms;
+        row->decode[round] = s2a_tokens_per_second(&answer);
+    }
+    s2a_answer_free(&answer);
+    return S2P_OK;
+}
+
+s2p_status s2_bench_measure(bench_job *job, const s2a_setting *setting, int32_t n_settings,
+                            s2p_error *error)
+{
+    TRY(make_rows(job, setting, n_settings, error));
+    TRY(make_questions(job, error));
+    s2_machine_start(&job->machine);
+    for (int32_t round = -1; round < job->repeats; round++)
+        for (int32_t i = 0; i < job->n_rows; i++) {
+            (void)s2_progress_show(&job->asker->progress, job->row[i].setting.method,
+                                   (double)((round + 1) * job->n_rows + i) /
+                                       ((job->repeats + 1) * job->n_rows));
+            TRY(run_row(job, &job->row[i], round, error));
+        }
+    s2_progress_clear(&job->asker->progress);
+    s2_machine_stop(&job->machine);
+    job->tower_flops = tower_flops(job->asker, job->row[0].stats.image_tokens_full);
+    return S2P_OK;
+}
