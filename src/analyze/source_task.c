@@ -1,23 +1,35 @@
 /* source_task.c - pictures and questions of a benchmark, thinned out evenly. */
 #include "analyze/source_task.h"
 
+#include "eval/judging.h"
+
 #include <math.h>
 #include <stdio.h>
 
 /* Questions [first, last) of picture `number`; question k is taken when it starts one of `wanted`
  * equal parts of the list, which begins somewhere else for each picture. */
-static s2p_status add_some(const s2e_set *set, int32_t first, int32_t last, int32_t wanted,
-                           int32_t number, s2_trials *out, s2p_error *error)
+static s2p_status add_some(const s2e_task *task, const s2e_set *set, int32_t first, int32_t last,
+                           int32_t wanted, int32_t number, s2_trials *out, s2p_error *error)
 {
     const int32_t n = last - first;
     if (wanted < 1 || wanted > n) wanted = n;
     for (int32_t k = 0; k < n; k++) {
         const int32_t turned = (k + number) % n;
         const bool is_taken = (int64_t)turned * wanted / n != ((int64_t)turned + 1) * wanted / n;
-        const s2e_question *q = &set->question[first + k];
-        if (is_taken)
-            TRY(s2_trials_add_question(out, q->text, q->answer, set->category[q->category],
-                                       first + k, error));
+        const s2e_sample *sample = &set->sample[first + k];
+        if (!is_taken) continue;
+        s2_buffer text;
+        s2_buffer_init(&text, (size_t)1 << 20);
+        s2p_status st = task->prompt(sample, S2E_PAPER, &text, error);
+        s2_buffer_append(&text, "", 1);
+        if (st == S2P_OK && text.status != S2P_OK)
+            st = s2_fail(error, text.status, "the question '%.60s' is too long", sample->id);
+        if (st == S2P_OK)
+            st = s2_trials_add_question(
+                out, (const char *)text.data, sample->n_answers > 0 ? sample->answer[0] : "",
+                sample->n_categories > 0 ? sample->category[0] : "", first + k, error);
+        s2_buffer_free(&text);
+        TRY(st);
     }
     return S2P_OK;
 }
@@ -28,14 +40,20 @@ s2p_status s2_source_task(const s2e_task *task, const s2e_set *set, int32_t per_
     (void)snprintf(out->task, sizeof out->task, "%s", task->name);
     (void)snprintf(out->folder, sizeof out->folder, "%s", set->folder);
     int32_t number = 0;
-    for (int32_t first = 0, last; first < set->n_questions; first = last) {
-        const s2e_picture *picture = &set->picture[set->question[first].picture];
-        for (last = first + 1; last < set->n_questions; last++)
-            if (set->question[last].picture != set->question[first].picture) break;
+    for (int32_t first = 0, last; first < set->n_samples; first = last) {
+        const int32_t index = s2e_first_picture(&set->sample[first]);
+        for (last = first + 1; last < set->n_samples; last++)
+            if (s2e_first_picture(&set->sample[last]) != index) break;
+        if (index < 0) continue; /* nothing to prune */
+        const s2e_picture *picture = &set->picture[index];
+        if (!picture->file)
+            return s2_fail(error, S2P_EUNSUPPORTED,
+                           "pictures inside a table are not read here; '%s' needs them as files",
+                           task->name);
         if (n_pictures > 0 && number == n_pictures) break;
         const double h = picture->heterogeneity;
         TRY(s2_trials_add_picture(out, picture->file, h >= 0.0 ? h : (double)NAN, error));
-        TRY(add_some(set, first, last, per_picture, number, out, error));
+        TRY(add_some(task, set, first, last, per_picture, number, out, error));
         number++;
     }
     return S2P_OK;
@@ -44,5 +62,10 @@ s2p_status s2_source_task(const s2e_task *task, const s2e_set *set, int32_t per_
 float s2_source_score(const s2e_task *task, const s2e_set *set, const s2_trial_question *question,
                       const char *answer)
 {
-    return task->score(&set->question[question->index], answer);
+    s2e_verdict verdict = { .rule = NULL };
+    const s2p_status st =
+        task->judge(&set->sample[question->index], S2E_PAPER, NULL, answer, &verdict, NULL);
+    const float score = st == S2P_OK ? verdict.score : 0.0f;
+    s2e_verdict_free(&verdict);
+    return score;
 }

@@ -5,7 +5,7 @@
  */
 #include "run/run.h"
 
-#include "interrupt.h"
+#include "run/interrupt.h"
 #include "report.h"
 #include "run/line_edit.h"
 

@@ -1,7 +1,7 @@
 /* run_turn.c - one question of `run` or of its conversation, and the text of the answer as it comes. */
 #include "run/run.h"
 
-#include "interrupt.h"
+#include "run/interrupt.h"
 #include "report.h"
 
 #include <stdio.h>

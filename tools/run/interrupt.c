@@ -1,5 +1,5 @@
 /* interrupt.c - the first Ctrl-C is a wish, the second an order. */
-#include "interrupt.h"
+#include "run/interrupt.h"
 
 #include "report.h"
 
