@@ -43,7 +43,7 @@ for questions, methods in ((limit, "full,s2prune"), (4, "all")):
     here, there = answers("CPU", questions, methods), answers(device, questions, methods)
     right = [sum(float(row["score"]) for row in rows) / max(1, len(rows)) * 100 for rows in (here, there)]
     same = sum(a == b for a, b in zip(here, there))
-    print(f"{len(here)} answers ({methods}): CPU {right[0]:.1f} %, {device} {right[1]:.1f} %, {same} the same")
+    print(f"{len(here)} answers ({methods}): CPU {right[0]:.1f} %, {device} {right[1]:.1f} %, {same} the same", flush=True)
     if len(here) != len(there) or abs(right[0] - right[1]) > POINTS:
         failed += 1
 

@@ -36,7 +36,8 @@ static PFN_vkVoidFunction exchange(const char *name, PFN_vkVoidFunction found)
     return strcmp(name, "vkAllocateMemory") == 0 ? (PFN_vkVoidFunction)allocate : found;
 }
 
-VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetInstanceProcAddr(VkInstance instance, const char *name)
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetInstanceProcAddr(VkInstance instance,
+                                                               const char *name)
 {
     PFN_vkGetInstanceProcAddr real;
     void *address = dlsym(RTLD_NEXT, "vkGetInstanceProcAddr");

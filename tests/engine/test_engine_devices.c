@@ -74,7 +74,8 @@ int main(int argc, char **argv)
     }
     first_gpu = (device_case){ .device = name,
                                .tolerance = tolerance ? strtod(tolerance, NULL) : 1e-4,
-                               .n_types = 2 };
+                               .n_types = 2,
+                               .every = 1 };
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_default),  cmocka_unit_test(test_odd_rows),
         cmocka_unit_test(test_traffic),  cmocka_unit_test(test_memory),

@@ -82,7 +82,7 @@ static int stop_server(void **state)
 
 static device_case over_rpc(void)
 {
-    return (device_case){ .rpc = endpoint, .tolerance = 1e-4, .n_types = 3 };
+    return (device_case){ .rpc = endpoint, .tolerance = 1e-4, .n_types = 3, .every = 3 };
 }
 
 static void test_split_over_rpc(void **state)

@@ -10,6 +10,7 @@ typedef struct device_case {
     const char *device, *rpc; /* one of them */
     double tolerance;         /* of logits, relative to the largest */
     size_t n_types;           /* of caches: 2 where one of Q8_0 with a head of 32 is refused */
+    size_t every;             /* so many-th method with a number of layers; 1: all of them */
 } device_case;
 
 static char device_note[512]; /* the last one */
@@ -82,7 +83,7 @@ static inline void check_methods(const device_case *d)
         assert_string_equal(info.kernels, options.tower_on_cpu ? s2v_kernels_usual() : "ggml");
         assert_true(info.device_bytes > 0 || (layers == 0 && options.tower_on_cpu));
         const char *method;
-        for (size_t m = 0; (method = s2v_method_name(m)); m++) {
+        for (size_t m = (size_t)layers % d->every; (method = s2v_method_name(m)); m += d->every) {
             const question q = one_picture(method, 18);
             const s2v_kv_type type = types[(m + (size_t)layers) % d->n_types];
             ask_once(engine, &q, type, &here);

@@ -266,12 +266,16 @@ static void check_fields(const json_t *root)
         { "prune.after", JSON_ARRAY },
         { "prune.left", JSON_ARRAY },
         { "prune.images", JSON_ARRAY },
+        { "device.name", JSON_STRING },
+        { "device.layers", JSON_INTEGER },
+        { "device.bytes_up", JSON_INTEGER },
+        { "device.bytes_down", JSON_INTEGER },
     };
     for (size_t i = 0; i < COUNT_OF(fields); i++) {
         const json_t *value = find(root, fields[i].path);
         CHECK_CASE(value && json_typeof(value) == fields[i].type, "%s", fields[i].path);
     }
-    assert_int_equal(json_object_size(root), 9);
+    assert_int_equal(json_object_size(root), 10);
     assert_int_equal(json_object_size(json_object_get(root, "usage")), 6);
     assert_int_equal(json_object_size(json_object_get(root, "timings")), 10);
     static const char *const region[] = {
@@ -330,6 +334,10 @@ static void test_note(void **state)
     json_t *root = parse(o);
     assert_int_equal(json_integer_value(find(root, "usage.image_tokens")), 3);
     json_decref(root);
+    o = RUN_TINY("-i", wide_path, "-p", "hello", "-n", "1", "-ngl", "2", "--device", "CPU");
+    assert_non_null(strstr(o->err, "note: -ngl has no effect"));
+    o = RUN_TINY("-i", wide_path, "-p", "hello", "-n", "1", "--device", "CPU");
+    assert_null(strstr(o->err, "no effect"));
 }
 
 /* --- goldens ---------------------------------------------------------------------- */
