@@ -132,7 +132,7 @@ static s2p_status add_cases(const s2_trials *t, int32_t reference, int32_t most,
                    s2a_budget_text(t->setting[reference].budget, budget));
     (void)snprintf(caption, sizeof caption,
                    "%s is right and the others of its budget are wrong on %d of %d questions; the "
-                   "first %d pictures among them, a row each.",
+                   "first %d pictures among them, row by row.",
                    label, n_all, t->n_questions, n);
     for (int32_t i = 0; i < n; i++) {
         const size_t used = strlen(caption);

@@ -81,9 +81,10 @@ s2p_status s2_trials_add_question(s2_trials *t, const char *text, const char *ex
     if (!list || !q.text || !q.expected || q.category < 0) {
         free(q.text);
         free(q.expected);
-        return q.category < 0 ? s2_fail(error, S2P_ELIMIT, "more than %d kinds of questions",
-                                        S2_MAX_TRIAL_CATEGORIES)
-                              : s2_fail_memory(error, sizeof *list, "the questions");
+        return q.category < 0 && t->n_categories == S2_MAX_TRIAL_CATEGORIES
+                   ? s2_fail(error, S2P_ELIMIT, "more than %d kinds of questions",
+                             S2_MAX_TRIAL_CATEGORIES)
+                   : s2_fail_memory(error, sizeof *list, "the questions");
     }
     t->question[t->n_questions++] = q;
     return S2P_OK;
