@@ -3,7 +3,7 @@ BUILD   ?= build
 JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX  ?= /usr/local
 
-.PHONY: all demo test test-sanitize test-long bench bench-engine bench-tower bench-convert bench-methods bench-eval fuzz install format lint clean
+.PHONY: all demo test test-sanitize test-long bench bench-engine bench-tower bench-convert bench-methods bench-eval bench-rows fuzz install format lint clean
 
 all: ## build only
 	@scripts/setup build
@@ -53,6 +53,12 @@ bench-methods: all ## what choosing tokens costs, for every method, on a 3B-shap
 
 bench-eval: all ## samples a second of an evaluation, beside one that computes the picture anew for each question
 	@bench/eval $(BUILD)/s2prune
+
+bench-rows: ## reading tables: TSV, JSON lines, Parquet
+	@scripts/setup build
+	@scripts/configure $(BUILD)-tower -DS2_TESTS=OFF -DS2_BENCH=ON $(FLAGS)
+	@cmake --build $(BUILD)-tower -j $(JOBS) --target bench_rows
+	@$(BUILD)-tower/bench/bench_rows $(BUILD)-tower bench/results/rows.csv 9
 
 fuzz: ## each fuzz target for a minute (SECONDS_EACH)
 	@scripts/setup test

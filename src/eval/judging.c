@@ -22,24 +22,16 @@ void s2e_verdict_free(s2e_verdict *verdict)
 s2p_status s2e_judge_all(const s2e_task *task, const s2e_set *set, s2e_protocol protocol,
                          const char *const *answer, s2e_verdict *verdict, s2p_error *error)
 {
-    const size_t n_rows = (size_t)set->ids.n;
-    int32_t *at = malloc((n_rows + 1) * sizeof *at);
-    if (!at) return s2_fail_memory(error, n_rows * sizeof *at, "the order of the samples");
-    for (size_t row = 0; row < n_rows; row++) at[row] = -1;
-    for (int32_t i = 0; i < set->n_samples; i++) {
-        at[set->sample[i].row] = i;
-        verdict[i] = (s2e_verdict){ .rule = NULL };
-    }
     s2e_draws draws;
-    s2e_draws_start(&draws, SEED);
     s2p_status st = S2P_OK;
-    for (size_t row = 0; row < n_rows && st == S2P_OK; row++) {
-        const int32_t i = at[row];
+    s2e_draws_start(&draws, SEED);
+    for (int32_t i = 0; i < set->n_samples; i++) verdict[i] = (s2e_verdict){ .rule = NULL };
+    for (int32_t row = 0; row < set->ids.n && st == S2P_OK; row++) {
+        const int32_t i = s2e_set_at_row(set, row);
         if (i >= 0 && answer[i])
             st = task->judge(&set->sample[i], protocol, &draws, answer[i], &verdict[i], error);
     }
     for (int32_t i = 0; i < set->n_samples && st != S2P_OK; i++) s2e_verdict_free(&verdict[i]);
-    free(at);
     return st;
 }
 

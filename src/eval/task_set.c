@@ -228,7 +228,8 @@ s2p_status s2e_set_finish(s2e_set *set, s2p_error *error)
     s2e_picture *picture = malloc((n_pictures + 1) * sizeof *picture);
     int32_t *first = malloc((n_pictures + 1) * sizeof *first);
     s2p_status st = S2P_OK;
-    if (!order || !sample || !picture || !first) {
+    set->at_row = malloc(((size_t)set->ids.n + 1) * sizeof *set->at_row);
+    if (!order || !sample || !picture || !first || !set->at_row) {
         st = no_memory(error);
         goto done;
     }
@@ -241,6 +242,8 @@ s2p_status s2e_set_finish(s2e_set *set, s2p_error *error)
     qsort(order, n, sizeof *order, compare_places);
     for (size_t i = 0; i < n; i++) sample[i] = set->sample[order[i].sample];
     if (n) memcpy(set->sample, sample, n * sizeof *sample);
+    for (int32_t row = 0; row < set->ids.n; row++) set->at_row[row] = -1;
+    for (int32_t i = 0; i < set->n_samples; i++) set->at_row[set->sample[i].row] = i;
     number_pictures(set, picture, first);
     if (n_pictures) memcpy(set->picture, picture, n_pictures * sizeof *picture);
 done:
@@ -257,6 +260,7 @@ void s2e_set_free(s2e_set *set)
     free(set->picture);
     free(set->problem);
     free(set->number_of_seen);
+    free(set->at_row);
     s2_names_free(&set->ids);
     s2_names_free(&set->pictures_seen);
     s2_pool_free(&set->pool);
@@ -275,11 +279,15 @@ void s2e_set_limit(s2e_set *set, int32_t n)
     set->n_pictures = n_pictures;
 }
 
+int32_t s2e_set_at_row(const s2e_set *set, int64_t row)
+{
+    const int32_t at = set->at_row && row >= 0 && row < set->ids.n ? set->at_row[row] : -1;
+    return at < set->n_samples ? at : -1;
+}
+
 int32_t s2e_set_find(const s2e_set *set, const char *id)
 {
-    for (int32_t i = 0; i < set->n_samples; i++)
-        if (strcmp(set->sample[i].id, id) == 0) return i;
-    return -1;
+    return s2e_set_at_row(set, s2_names_find(&set->ids, id));
 }
 
 s2p_status s2e_set_picture_bytes(const s2e_set *set, int32_t picture, s2_buffer *out,

@@ -27,6 +27,7 @@ typedef struct s2e_set { /* all zero: empty. Free with s2e_set_free */
     s2_pool pool; /* every string and array of the samples */
     s2_names ids, pictures_seen;
     json_t *extras;          /* owns every `extra` */
+    int32_t *at_row;         /* [ids.n] index of the sample, -1: dropped; once finished */
     int32_t *number_of_seen; /* [pictures_seen.n] index of the picture */
     int32_t sample_capacity, picture_capacity, seen_capacity;
 } s2e_set;
@@ -62,8 +63,9 @@ void s2e_set_free(s2e_set *set);
 /* Keep the first n samples, and the pictures they are about. */
 void s2e_set_limit(s2e_set *set, int32_t n);
 
-/* The index of a sample, -1: no such id. */
+/* The index of a sample of a finished set, -1: no such id, or no sample has this row. */
 int32_t s2e_set_find(const s2e_set *set, const char *id);
+int32_t s2e_set_at_row(const s2e_set *set, int64_t row);
 
 /* The encoded bytes of a picture, into an initialised buffer; its max is the limit. */
 s2p_status s2e_set_picture_bytes(const s2e_set *set, int32_t picture, s2_buffer *out,

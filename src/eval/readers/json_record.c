@@ -168,7 +168,8 @@ static s2p_status read_picture(const s2e_json_record *r, size_t at, size_t n, in
 {
     const char c = r->text[at];
     if (depth < 2 && (c == '[' || c == '{')) return read_picture_tree(r, at, depth, out, error);
-    if (c != '"' || n <= S2E_REFERENCE_MAX + 2) return parse_plain(r, at, n, out, error);
+    if (c != '"' || n <= S2E_REFERENCE_MAX + 2 || s2e_is_file_name(r->text + at + 1, n - 2))
+        return parse_plain(r, at, n, out, error);
     s2e_picture_text text;
     s2e_picture_text_start(&text, r->options, true);
     s2e_picture_text_add(&text, (const uint8_t *)r->text + at + 1, n - 2, r->at + at + 1);

@@ -17,6 +17,10 @@ static size_t follow(outline *o, const uint8_t *p, size_t n)
     size_t i = 0;
     while (i < n && !o->done) {
         const uint8_t c = p[i];
+        if (o->in_string && !o->escaped && c != '"' && c != '\\') { /* most of most files */
+            while (i < n && p[i] != '"' && p[i] != '\\') i++;
+            continue;
+        }
         if (o->in_string) {
             if (o->escaped) {
                 o->escaped = false;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define PIECE ((size_t)4096)
+#define MAX_NAME 1024  /* of a file */
 #define MAX_ITEMS 1024 /* pictures in one cell */
 
 bool s2e_is_picture_column(const s2e_rows_options *options, const char *name)
@@ -14,6 +15,11 @@ bool s2e_is_picture_column(const s2e_rows_options *options, const char *name)
     if (options->n_pictures > 0 || strncmp(name, "image", 5) != 0) return false;
     return name[5] == '\0' ||
            (name[5] == '_' && name[6] >= '1' && name[6] <= '9' && name[7] == '\0');
+}
+
+bool s2e_is_file_name(const char *text, size_t n)
+{
+    return n <= MAX_NAME && memchr(text, '.', n) && !(n > 5 && memcmp(text, "data:", 5) == 0);
 }
 
 /* --- one text --- */

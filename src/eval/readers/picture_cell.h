@@ -47,6 +47,10 @@ void s2e_picture_cell_add(s2e_picture_cell *cell, const uint8_t *bytes, size_t n
 s2p_status s2e_picture_cell_finish(s2e_picture_cell *cell, s2e_value *out, s2p_error *error);
 void s2e_picture_cell_free(s2e_picture_cell *cell); /* all-zero is fine */
 
+/* Is this text of a picture column, though longer than a reference, the name of a file? Base64 has no
+ * dots. */
+bool s2e_is_file_name(const char *text, size_t n);
+
 /* Is this a picture column? */
 bool s2e_is_picture_column(const s2e_rows_options *options, const char *name);
 

@@ -27,14 +27,9 @@ void s2e_rows_options_init(s2e_rows_options *options)
 {
     *options = (s2e_rows_options){ .key = "id",
                                    .max_text = (size_t)16 << 20,
-                                   .max_picture = (size_t)256 << 20,
-                                   .max_row = (size_t)512 << 20,
+                                   .max_picture = (size_t)128 << 20,
+                                   .max_row = (size_t)256 << 20,
                                    .max_page = (size_t)1 << 30 };
-}
-
-bool s2e_row_is_lost(s2p_status status)
-{
-    return status == S2P_EFORMAT || status == S2P_ELIMIT || status == S2P_EUNSUPPORTED;
 }
 
 /* --- which files --- */

@@ -31,7 +31,7 @@ typedef struct s2e_rows_options {
     size_t n_columns;
     /* Columns with base64 pictures: a picture, a data URL, a list of them as Python or JSON writes
      * it. Text of at most S2E_REFERENCE_MAX bytes there stays text: the index of another row, a file
-     * name. 0: "image" and "image_1" to "image_9". In Parquet bytes are pictures in any column. */
+     * name; in JSON and Parquet a longer file name does too. 0: "image" and "image_1" to "image_9". In Parquet bytes are pictures in any column. */
     const char *const *picture; /* [n_pictures] */
     size_t n_pictures;
     const char *member; /* a JSON object: the rows are in this member of it; NULL: they are it */
@@ -39,8 +39,8 @@ typedef struct s2e_rows_options {
     bool nan_is_none;   /* text that pandas reads as missing is S2E_NONE */
     bool unhashed;      /* leave out SHA-256: for reading texts alone */
     size_t max_text;    /* bytes of a text: 16 MiB */
-    size_t max_picture; /* bytes of an encoded picture: 256 MiB */
-    size_t max_row;  /* bytes of all texts of a row, and of a record of JSON as written: 512 MiB */
+    size_t max_picture; /* bytes of an encoded picture: 128 MiB */
+    size_t max_row;  /* bytes of all texts of a row, and of a record of JSON as written: 256 MiB */
     size_t max_page; /* Parquet: bytes of a page, decompressed: 1 GiB */
 } s2e_rows_options;
 
@@ -68,7 +68,10 @@ void s2e_rows_close(s2e_rows *rows); /* NULL is fine */
  * behind it; broken columns of Parquet cost the rest of their row group at once ("rows 7 to 90").
  * After any other failure the rows are at their end. */
 s2p_status s2e_rows_next(s2e_rows *rows, s2e_row *row, bool *end, s2p_error *error);
-bool s2e_row_is_lost(s2p_status status); /* one of the three above */
+static inline bool s2e_row_is_lost(s2p_status status) /* one of the three above */
+{
+    return status == S2P_EFORMAT || status == S2P_ELIMIT || status == S2P_EUNSUPPORTED;
+}
 int64_t s2e_rows_n_lost(const s2e_rows *rows);
 
 /* A value by the name of its column; NULL when there is no such column. */

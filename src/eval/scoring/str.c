@@ -44,19 +44,18 @@ s2e_str s2e_str_of(s2e_scratch *scratch, const char *text)
     return s;
 }
 
-char *s2e_str_text(s2e_scratch *scratch, s2e_str s)
+const char *s2e_str_text(s2e_scratch *scratch, s2e_str s)
 {
-    static char nothing[1];
     size_t size, n = 0;
     uint8_t *text = s2_mul_size(s.n, 4, &size) && size < SIZE_MAX
                         ? s2_pool_take(&scratch->pool, size + 1)
                         : NULL;
     if (!text) {
         scratch->failed = true;
-        return nothing;
+        return "";
     }
     for (size_t i = 0; i < s.n; i++) n += (size_t)utf8proc_encode_char(s.code[i], text + n);
-    return (char *)text;
+    return (const char *)text;
 }
 
 size_t s2e_byte_of(const char *text, size_t index)

@@ -34,8 +34,8 @@ s2p_status s2e_scratch_status(const s2e_scratch *scratch, s2p_error *error);
 
 /* Bytes that are not UTF-8 become U+FFFD, one each. */
 s2e_str s2e_str_of(s2e_scratch *scratch, const char *text);
-char *s2e_str_text(s2e_scratch *scratch, s2e_str s); /* UTF-8; "" without memory */
-size_t s2e_byte_of(const char *text, size_t index);  /* where code point `index` of a text begins */
+const char *s2e_str_text(s2e_scratch *scratch, s2e_str s); /* UTF-8; "" without memory */
+size_t s2e_byte_of(const char *text, size_t index); /* where code point `index` of a text begins */
 
 /* --- classes: str.isspace, re's \w and \d, str.isalpha, str.isupper ---------------- */
 bool s2e_is_space(int32_t code);

@@ -121,7 +121,7 @@ static const char *item_text(const s2e_row *row, const s2e_value *item)
 s2p_status s2e_draft_answers(s2e_draft *d, const s2e_row *row, const char *column, s2p_error *error)
 {
     const s2e_value *list, *value = s2e_row_value(row, column);
-    const char *text = value && value->type == S2E_TEXT ? value->text : NULL;
+    const char *text = value ? s2e_value_text(value, row->arena) : NULL;
     if (text && text[strspn(text, " ")] != '[') { /* one answer, as it is */
         s2e_draft_answer(d, text);
         return S2P_OK;

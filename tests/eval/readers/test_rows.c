@@ -206,6 +206,15 @@ static void test_json_pictures(void **state)
                 "2: image={bytes={bytes={bytes=\"x\"}}}\nlost 1\n");
 }
 
+/* A file name longer than a reference is still a text where all of it is at hand. */
+static void test_file_names(void **state)
+{
+    (void)state;
+#define NAME "a/folder/whose/name/is/longer/than/sixty/four/bytes/with/a/picture/0001.jpg"
+    expect_text("a.jsonl", "{\"image\":\"" NAME "\"}\n{\"image\":[\"" NAME "\"]}\n",
+                "1: image=\"" NAME "\"\n2: image=[\"" NAME "\"]\nlost 0\n");
+}
+
 static void test_shards(void **state)
 {
     (void)state;
@@ -352,8 +361,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_text_faults), cmocka_unit_test(test_pictures),
         cmocka_unit_test(test_nan),         cmocka_unit_test(test_json_shapes),
         cmocka_unit_test(test_json_faults), cmocka_unit_test(test_json_pictures),
-        cmocka_unit_test(test_shards),      cmocka_unit_test(test_places),
-        cmocka_unit_test(test_base64),      cmocka_unit_test(test_cells),
+        cmocka_unit_test(test_shards),      cmocka_unit_test(test_file_names),
+        cmocka_unit_test(test_places),      cmocka_unit_test(test_base64),
+        cmocka_unit_test(test_cells),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -366,7 +366,7 @@ static s2p_status make_text(s2e_column *c, const found *f, s2e_arena *arena, s2e
 {
     const char *name = c->leaf->name;
     const char *text = (const char *)f->bytes;
-    if (c->is_picture && f->page && f->n > S2E_REFERENCE_MAX) {
+    if (c->is_picture && f->page && f->n > S2E_REFERENCE_MAX && !s2e_is_file_name(text, f->n)) {
         s2p_error why;
         s2e_picture_cell_start(&c->cell, c->options, c->input->path, arena);
         s2e_picture_cell_add(&c->cell, f->bytes, f->n, f->at);

@@ -1,0 +1,190 @@
+/* answers.c - which sample an answer is to. */
+#include "eval/answers.h"
+
+#include "eval/readers/rows.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ID_CAPACITY 512
+
+typedef struct reading {
+    const s2e_set *set;
+    s2e_answers *out;
+    s2_names met; /* keys that stand for several samples, in the run at hand */
+    int32_t *count;
+    int32_t capacity;
+} reading;
+
+/* --- ids -------------------------------------------------------------------------------- */
+
+/* How often a key was met before. */
+static int32_t nth(reading *r, const char *key)
+{
+    bool is_new = false;
+    const int32_t number = s2_names_add(&r->met, key, &is_new);
+    if (number < 0) return 0;
+    if (number >= r->capacity) {
+        const int32_t capacity = r->capacity ? 2 * r->capacity : 1024;
+        int32_t *grown = realloc(r->count, (size_t)capacity * sizeof *grown);
+        if (!grown) return 0;
+        r->count = grown;
+        r->capacity = capacity;
+    }
+    if (is_new) r->count[number] = 0;
+    return r->count[number]++;
+}
+
+/* Without the ending of a picture. */
+static void without_ending(const char *id, char out[ID_CAPACITY])
+{
+    static const char *const endings[] = { ".jpg", ".png", ".jpeg" };
+    (void)snprintf(out, ID_CAPACITY, "%.500s", id);
+    char *dot = strrchr(out, '.');
+    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
+        if (strcmp(dot, endings[i]) == 0) {
+            *dot = '\0';
+            return;
+        }
+}
+
+static int32_t find(reading *r, const char *run, const char *id, const char *category)
+{
+    char stem[ID_CAPACITY], other[2 * ID_CAPACITY];
+    const s2e_set *set = r->set;
+    int32_t at = s2e_set_find(set, id);
+    if (at >= 0) return at;
+    without_ending(id, stem);
+    if ((at = s2e_set_find(set, stem)) >= 0) return at;
+    (void)snprintf(other, sizeof other, "v1_%s", stem); /* MM-Vet in LLaVA */
+    if ((at = s2e_set_find(set, other)) >= 0) return at;
+    (void)snprintf(other, sizeof other, "%.200s/%s", category ? category : "", stem); /* POPE */
+    if ((at = s2e_set_find(set, other)) >= 0) return at;
+    (void)snprintf(other, sizeof other, "%s/0", stem); /* MME: two questions under one id */
+    if (s2e_set_find(set, other) < 0) return -1;
+    char key[2 * ID_CAPACITY];
+    (void)snprintf(key, sizeof key, "%.127s %s", run, stem);
+    (void)snprintf(other, sizeof other, "%s/%d", stem, nth(r, key));
+    return s2e_set_find(set, other);
+}
+
+/* --- rows ------------------------------------------------------------------------------- */
+
+static const char *first_text(const s2e_row *row, const s2e_value *inside, const char *const *names,
+                              size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const s2e_value *value =
+            inside ? s2e_value_member(inside, names[i]) : s2e_row_value(row, names[i]);
+        const char *text = value ? s2e_value_text(value, row->arena) : NULL;
+        if (text && *text) return text;
+    }
+    return NULL;
+}
+
+/* lmms-eval: the first text in lists of lists. */
+static const char *deep_text(const s2e_row *row, const s2e_value *value)
+{
+    while (value && value->type == S2E_LIST && value->n > 0) value = &value->item[0];
+    return value ? s2e_value_text(value, row->arena) : NULL;
+}
+
+static const char *text_of(const s2e_row *row)
+{
+    static const char *const names[] = { "raw_answer", "prediction", "text", "answer" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const s2e_value *value = s2e_row_value(row, names[i]);
+        if (i == 0 && s2e_row_value(row, "resps")) value = s2e_row_value(row, "resps");
+        if (value) {
+            const char *text = deep_text(row, value);
+            return text ? text : ""; /* nothing was said */
+        }
+    }
+    return deep_text(row, s2e_row_value(row, "filtered_resps"));
+}
+
+static s2e_run *run_of(reading *r, const s2e_row *row)
+{
+    static const char *const methods[] = { "method" }, *const budgets[] = { "budget" };
+    const char *method = first_text(row, NULL, methods, 1),
+               *budget = first_text(row, NULL, budgets, 1);
+    char name[128];
+    (void)snprintf(name, sizeof name, "%.60s%s%.40s", method ? method : "",
+                   method && budget ? "/" : "", budget ? budget : "");
+    s2e_answers *out = r->out;
+    for (int32_t i = 0; i < out->n_runs; i++)
+        if (strcmp(out->run[i].name, name) == 0) return &out->run[i];
+    if (out->n_runs == S2E_MAX_RUNS) return NULL;
+    s2e_run *run = &out->run[out->n_runs];
+    run->answer = calloc((size_t)r->set->n_samples + 1, sizeof *run->answer);
+    if (!run->answer) return NULL;
+    (void)snprintf(run->name, sizeof run->name, "%s", name);
+    out->n_runs++;
+    return run;
+}
+
+static s2p_status take(reading *r, const s2e_row *row, s2p_error *error)
+{
+    static const char *const ids[] = { "sample_id", "sample", "index", "question_id", "id" },
+                             *const categories[] = { "category" };
+    s2e_answers *out = r->out;
+    const s2e_value *doc = s2e_row_value(row, "doc");
+    const char *id = first_text(row, doc && doc->type == S2E_STRUCT ? doc : NULL, ids, 5);
+    const char *category =
+        first_text(row, doc && doc->type == S2E_STRUCT ? doc : NULL, categories, 1);
+    const char *text = text_of(row);
+    int64_t number;
+    if (!text || (!id && !s2e_row_int(row, "doc_id", &number))) {
+        out->n_lost++;
+        return S2P_OK;
+    }
+    s2e_run *run = run_of(r, row);
+    if (!run) return s2_fail(error, S2P_ELIMIT, "more than %d methods and budgets", S2E_MAX_RUNS);
+    const int32_t at = id ? find(r, run->name, id, category) : s2e_set_at_row(r->set, number);
+    if (at < 0) {
+        if (out->n_strangers++ == 0)
+            (void)snprintf(out->stranger, sizeof out->stranger, "%.120s", id ? id : "doc_id");
+        return S2P_OK;
+    }
+    if (run->answer[at]) {
+        out->n_twice++; /* of several draws the first counts */
+        return S2P_OK;
+    }
+    run->answer[at] = s2_pool_copy(&out->pool, text);
+    run->n++;
+    return run->answer[at] ? S2P_OK : s2_fail_memory(error, strlen(text), "an answer");
+}
+
+s2p_status s2e_answers_read(const char *path, const s2e_set *set, s2e_answers *out,
+                            s2p_error *error)
+{
+    s2e_rows *rows;
+    s2e_row row;
+    s2e_rows_options options;
+    s2e_rows_options_init(&options);
+    options.unhashed = true;
+    TRY(s2e_rows_open(path, &options, &rows, error));
+    reading r = { .set = set, .out = out };
+    s2p_status st = S2P_OK;
+    for (bool end = false; st == S2P_OK && !end;) {
+        st = s2e_rows_next(rows, &row, &end, error);
+        if (s2e_row_is_lost(st)) {
+            out->n_lost++;
+            st = S2P_OK;
+        } else if (st == S2P_OK && !end) {
+            st = take(&r, &row, error);
+        }
+    }
+    s2e_rows_close(rows);
+    s2_names_free(&r.met);
+    free(r.count);
+    return st;
+}
+
+void s2e_answers_free(s2e_answers *answers)
+{
+    for (int32_t i = 0; i < answers->n_runs; i++) free(answers->run[i].answer);
+    s2_pool_free(&answers->pool);
+    *answers = (s2e_answers){ .n_runs = 0 };
+}

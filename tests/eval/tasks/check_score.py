@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""`score` gives the same figures for the same answers in every form of answer file.
+
+    check_score.py PROGRAM DATA FOLDER
+"""
+import csv
+import json
+import os
+import subprocess
+import sys
+
+PROGRAM, DATA, FOLDER = (os.path.abspath(a) for a in sys.argv[1:4])
+
+
+def run(*arguments):
+    done = subprocess.run([PROGRAM, "score", *arguments], capture_output=True, text=True, cwd=FOLDER)
+    return done.returncode, done.stdout, done.stderr
+
+
+def write(name, text):
+    with open(os.path.join(FOLDER, name), "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+    return name
+
+
+def lines(name, rows):
+    return write(name, "".join(json.dumps(row) + "\n" for row in rows))
+
+
+def table(name, rows, delimiter):
+    with open(os.path.join(FOLDER, name), "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys(), delimiter=delimiter, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return name
+
+
+def headlines(out, which=0):
+    """{protocol: value of the headline}"""
+    found = json.loads(out)["runs"][which]["protocols"]
+    return {name: [f["value"] for f in figures if f["headline"]][0] for name, figures in found.items()}
+
+
+ANSWERS = {"34602": "Dakota.", "34603": 'a "b"', "34604": "Final Answer: 42"}
+
+
+def check_forms():
+    files = [
+        lines("llava.jsonl", [{"question_id": int(i), "prompt": "?", "text": t, "answer_id": "x", "model_id": "m", "metadata": {}}
+                              for i, t in ANSWERS.items()]),
+        table("kit.tsv", [{"index": i, "question": "?", "answer": "['x']", "prediction": t} for i, t in ANSWERS.items()], "\t"),
+        lines("lmms.jsonl", [{"doc_id": n, "doc": {"question_id": int(i)}, "target": "x", "resps": [[t]], "filtered_resps": [t]}
+                             for n, (i, t) in enumerate(ANSWERS.items())]),
+        table("per_sample.csv", [{"sample_id": i, "image_path": "p", "gold": "x", "raw_answer": t, "final_answer": t, "score": 0, "budget": 64}
+                                 for i, t in ANSWERS.items()], ","),
+        lines("ours.jsonl", [{"task": "textvqa", "sample": i, "method": "s2prune", "budget": 64, "answer": t} for i, t in ANSWERS.items()]),
+        lines("rows.jsonl", [{"doc_id": n, "doc": {}, "resps": [[t]]} for n, t in enumerate(ANSWERS.values())]),
+    ]
+    scores = []
+    for file in files:
+        code, out, err = run("--task", "textvqa", "--data-dir", os.path.join(DATA, "textvqa", "original"), file, "-o", "json")
+        assert code == 0 and err == "", (file, code, err)
+        root = json.loads(out)
+        assert root["schema"] == "s2prune.score/1" and root["samples"] == 3 and root["runs"][0]["answered"] == 3, (file, root)
+        scores.append(headlines(out))
+    assert all(s == scores[0] for s in scores), scores
+    # dakota 4 of 10, 'b' after articles and quotes 3 of 10, 42 behind "Final Answer:" only to the paper
+    assert abs(scores[0]["paper"] - 100.0) < 1e-4, scores[0]
+    assert abs(scores[0]["lmms"] - 100 * (1 + 0.9) / 3) < 1e-4, scores[0]
+
+
+def check_ids():
+    """Names other harnesses give: MME's pairs, POPE's samplings, MM-Vet's numbers, pictures with endings."""
+    mme = [{"question_id": "OCR/0000.png", "text": t} for t in ("Yes", "No")] + \
+          [{"question_id": "code_reasoning/0001.png", "text": t} for t in ("Yes", "Yes")]
+    code, out, err = run("--task", "mme", "--data-dir", os.path.join(DATA, "mme", "parquet"), lines("mme.jsonl", mme), "-o", "json")
+    assert code == 0 and headlines(out)["official"] == 250.0, (code, out, err)
+    pope = [{"doc_id": 0, "doc": {"question_id": n, "category": c}, "resps": [["yes"]]} for c in ("random", "popular") for n in ("1", "2")]
+    code, out, err = run("--task", "pope", "--data-dir", os.path.join(DATA, "pope", "original"), lines("pope.jsonl", pope), "-o", "json")
+    assert code == 0 and json.loads(out)["runs"][0]["answered"] == 4, (code, out, err)
+    vet = [{"question_id": 1, "text": "one man"}]
+    code, out, err = run("--task", "mmvet", "--data-dir", os.path.join(DATA, "mmvet", "llava"), lines("vet.jsonl", vet), "-o", "json")
+    assert code == 0 and headlines(out)["paper"] == 100.0, (code, out, err)
+    viz = [{"sample_id": "VizWiz_val_00000002.jpg", "raw_answer": "42"}]
+    code, out, err = run("--task", "vizwiz", "--data-dir", os.path.join(DATA, "vizwiz", "tsv"), table("viz.csv", viz, ","), "-o", "json")
+    assert code == 0 and headlines(out)["official"] == 100.0, (code, out, err)
+
+
+def check_words():
+    """The table, the rule that fired, what is wrong, runs kept apart."""
+    data = os.path.join(DATA, "mmbench", "tsv")
+    file = lines("mmb.jsonl", [{"sample": i, "method": m, "answer": a} for m in ("full", "s2prune") for i, a in
+                               (("7", "The answer is (A)."), ("1000007", "C"), ("2000007", "B"), ("8", "maybe" if m == "full" else "B. no"))])
+    code, out, err = run("--task", "mmbench", "--data-dir", data, file)
+    assert code == 0 and out.count("4 of 4 samples answered") == 2 and "accuracy, circular" in out, (out, err)
+    code, out, err = run("--task", "mmbench", "--data-dir", data, file, "-o", "json")
+    assert headlines(out, 0)["vlmevalkit"] == 50.0 and headlines(out, 1)["vlmevalkit"] == 100.0, out
+    code, out, err = run("--task", "mmbench", "--data-dir", data, file, "--explain", "7")
+    assert code == 0 and "vlmevalkit 1.000  rule O1.2, read 'A' from 'A' at byte 15" in out, out
+    assert "paper      1.000  rule O8.5" in out or "paper      1.000  rule O8" in out, out
+    code, out, err = run("--task", "mmbench", "--data-dir", data, lines("odd.jsonl", [{"sample": "7", "answer": "A"}, {"sample": "nobody", "answer": "A"}, {}]))
+    assert code == 5 and "1 answers are to no sample of the data, the first to 'nobody'" in err and "1 rows are no answers" in err, (code, err)
+    for arguments, code, words in (
+            (("--task", "popo", "--data-dir", data, file), 2, "error: --task: unknown task 'popo'; known: synth, mmmu"),
+            (("--task", "mmvet", "--data-dir", data, file), 3, "holds none of MMVet.tsv"),
+            (("--task", "mmbench", "--data-dir", data, file, "--explain", "x"), 2, "no sample is called 'x'"),
+            (("--task", "mmbench", "--data-dir", data, "gone.jsonl"), 3, "error: "),
+            (("--task", "mmbench", "--data-dir", data), 2, "error: ")):
+        got = run(*arguments)
+        assert got[0] == code and words in got[2], (arguments, got)
+
+
+if __name__ == "__main__":
+    check_forms()
+    check_ids()
+    check_words()
+    print("ok")

@@ -1,0 +1,8 @@
+/* fuzz_parquet.c - any bytes as a file of the ending .parquet. */
+#include "fuzz_table.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    read_fuzzed_table(data, size, "parquet");
+    return 0;
+}
