@@ -27,6 +27,7 @@ typedef struct running { /* everything the loop owns */
     int64_t n_waiting, n_waiting_failures; /* answers that are not safe yet */
     double waiting_right, n_waiting_right;
     bool has_answer; /* the model answered once */
+    bool is_asked;   /* the question at hand got as far as the model */
 } running;
 
 /* Another seed of the same number draws other tokens of another picture. */
@@ -149,6 +150,7 @@ static s2p_status ask(running *r, const s2e_sample *sample, const s2a_setting *s
                       s2a_answer *answer, s2p_error *error)
 {
     const s2e_job *job = r->job;
+    r->is_asked = false;
     if (sample->n_pictures > 0 && r->picture_error.status != S2P_OK) {
         *error = r->picture_error;
         return r->picture_error.status;
@@ -172,6 +174,7 @@ static s2p_status ask(running *r, const s2e_sample *sample, const s2a_setting *s
     const s2a_limits limits = { .n_tokens = r->asking->predict,
                                 .ends_after = end_early,
                                 .user = r };
+    r->is_asked = true;
     s2v_session_reset(job->session);
     return s2a_ask(job->session, &prompt, setting, &limits, &(s2a_listener){ hear, r }, answer,
                    error);
@@ -181,7 +184,7 @@ static s2p_status ask(running *r, const s2e_sample *sample, const s2a_setting *s
 static bool is_of_sample(const running *r, s2p_status st)
 {
     if (st == S2P_ENOMEM || st == S2P_ECANCELLED) return false;
-    if (r->picture_error.status != S2P_OK) return true;
+    if (!r->is_asked) return true;
     return r->has_answer && st != S2P_EINVAL && st != S2P_EBUDGET;
 }
 

@@ -359,11 +359,30 @@ static void test_reset_forgets(void **state)
     assert_same_answer(&a, &b);
     assert_same_bits(&a, &b);
 
-    question bad = q; /* a failed prefill forgets everything as well */
+    s2v_session_free(session);
+}
+
+/* A prompt that is refused before anything ran leaves the conversation as it was. */
+static void test_refused_turn(void **state)
+{
+    (void)state;
+    const s2v_session_options options = tiny_session_options();
+    s2v_session *session = tiny_session(engine, &options);
+    const question q = one_picture("s2prune", 12);
+    question other = one_picture("uniform", 40), bad = q;
+    other.raw = "<image>aaaaaaaa";
     bad.raw = "no picture here";
+    ask(session, &q, &b);
+    ask(session, &other, &a);
+    s2v_session_reset(session);
+    ask(session, &q, &b);
+    const int32_t length = s2v_session_length(session);
     s2p_error error = { S2P_OK, "" };
     assert_int_equal(prefill(session, &bad, NULL, &error), S2P_EINVAL);
-    ask(session, &q, &b);
+    assert_int_equal(s2v_session_length(session), length);
+    assert_non_null(s2v_session_plan(session, 0)); /* and what was kept can still be shown */
+    ask(session, &other, &b);
+    assert_same_answer(&a, &b);
     assert_same_bits(&a, &b);
     s2v_session_free(session);
 }
@@ -492,6 +511,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_next_turn_prunes_too),
         cmocka_unit_test(test_sessions_do_not_meet),
         cmocka_unit_test(test_reset_forgets),
+        cmocka_unit_test(test_refused_turn),
         cmocka_unit_test(test_several_pictures),
         cmocka_unit_test(test_weight_types),
         cmocka_unit_test(test_odd_models),

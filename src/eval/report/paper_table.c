@@ -1,23 +1,11 @@
 /* paper_table.c - Sec. 5.1: Acc., Rel., and who is first and second at a budget. */
 #include "eval/report/paper_table.h"
 
+#include "eval/scoring/paper_means.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-double s2e_acc(const double *value, const double *best, int32_t n)
-{
-    double sum = 0.0;
-    for (int32_t i = 0; i < n; i++) sum += 100.0 * value[i] / best[i];
-    return n > 0 ? sum / n : (double)NAN;
-}
-
-double s2e_rel(const double *value, const double *full, int32_t n)
-{
-    double sum = 0.0;
-    for (int32_t i = 0; i < n; i++) sum += value[i] / full[i];
-    return n > 0 ? 100.0 * sum / n : (double)NAN;
-}
 
 static double cell(const s2e_paper_table *t, int32_t row, int32_t column)
 {
@@ -70,8 +58,8 @@ s2p_status s2e_paper_table_make(const s2e_results *results, s2e_protocol protoco
         row->is_full = s2a_budget_is_none(results->task[0].result[i].budget);
         for (int32_t t = 0; t < results->n_tasks; t++)
             row->value[t] = s2e_result_headline(&results->task[t].result[i], protocol, &best[t]);
-        row->acc = s2e_acc(row->value, best, results->n_tasks);
-        row->rel = has_full ? s2e_rel(row->value, full, results->n_tasks) : (double)NAN;
+        row->acc = s2e_paper_acc(row->value, best, results->n_tasks);
+        row->rel = has_full ? s2e_paper_rel(row->value, full, results->n_tasks) : (double)NAN;
     }
     for (int32_t c = 0; c < results->n_tasks + 2; c++) mark_column(out, c);
     return S2P_OK;

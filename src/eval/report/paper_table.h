@@ -28,8 +28,4 @@ s2p_status s2e_paper_table_make(const s2e_results *results, s2e_protocol protoco
                                 s2e_paper_table *out, s2p_error *error);
 void s2e_paper_table_free(s2e_paper_table *table);
 
-/* The two formulas alone: value, best and full: [n]. NAN without values. */
-double s2e_acc(const double *value, const double *best, int32_t n);
-double s2e_rel(const double *value, const double *full, int32_t n);
-
 #endif /* S2_EVAL_REPORT_PAPER_TABLE_H */

@@ -85,11 +85,14 @@ static void start_samples(browsing *b)
             json_decref(pictures);
             return;
         }
-        (void)json_array_append_new(b->samples,
-                                    json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "id", s->id, "q",
-                                              s->question, "gold", texts(s->answer, s->n_answers),
-                                              "cat", texts(s->category, s->n_categories), "p",
-                                              pictures, "a", json_array()));
+        json_t *shown =
+            json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "id", s->id, "q", s->question, "gold",
+                      texts(s->answer, s->n_answers), "cat", texts(s->category, s->n_categories),
+                      "p", pictures, "a", json_array());
+        if (!shown) /* bytes that are no text: the sample keeps its place */
+            shown = json_pack("{s:s, s:s, s:[], s:[], s:[], s:[]}", "id", "?", "q", "not text",
+                              "gold", "cat", "p", "a");
+        if (json_array_append_new(b->samples, shown) != 0) return;
         b->n_shown++;
     }
 }
