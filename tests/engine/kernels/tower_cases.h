@@ -690,7 +690,7 @@ static inline const char *check_softmax(const s2v_kernels *t)
  * in a key spoils all; scores of minus infinity weigh nothing. */
 static inline const char *check_attention_specials(const s2v_kernels *t)
 {
-    enum { N = 150, DIM = 72 };
+    enum { N = 300, DIM = 72 };
     static float q[N * DIM], k[N * DIM], v[N * DIM], out[N * DIM];
     s2_random random = { 15 };
     const int32_t start[2] = { 0, N };

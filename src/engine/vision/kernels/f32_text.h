@@ -42,27 +42,38 @@ static size_t panel_tail_bytes(int32_t k)
 #ifdef PACKS_AS_IS
 static s2v_element f32_stored(s2v_element source) { return source; }
 
-/* Sixteen k at a time of every column: what is written stays in the cache until it is full. */
+/* Sixteen k at a time of every column: what is written stays in the cache until it is full. size: of
+ * an element, known where this is called, so that a copy is one instruction. */
+S2V_INLINE void panel_pack(const s2v_packed *w, const s2v_source *source, int32_t panel, char *out,
+                           const size_t size)
+{
+    const char *row[PANEL];
+    for (int32_t c = 0; c < PANEL; c++) {
+        const int32_t r = column_source(w, panel, c);
+        row[c] = r < 0 ? NULL : s2v_source_row(source, w->n, w->k, r);
+    }
+    for (int32_t k0 = 0; k0 < w->k; k0 += 16) {
+        const int32_t k1 = w->k - k0 < 16 ? w->k : k0 + 16;
+        for (int32_t c = 0; c < PANEL; c++)
+            for (int32_t k = k0; k < k1; k++) {
+                char *to = out + ((size_t)k * PANEL + (size_t)c) * size;
+                if (row[c])
+                    memcpy(to, row[c] + (size_t)k * size, size);
+                else
+                    memset(to, 0, size);
+            }
+    }
+}
+
 static void f32_pack(const s2v_packed *w, const s2v_source *source, int32_t first, int32_t last)
 {
     panels_begin(w, first, last);
-    const size_t size = word_bytes(w->type);
     for (int32_t panel = first; panel < last; panel++) {
         char *out = (char *)w->data + (size_t)panel * panel_bytes(w->type, w->k);
-        for (int32_t k0 = 0; k0 < w->k; k0 += 16) {
-            const int32_t k1 = w->k - k0 < 16 ? w->k : k0 + 16;
-            for (int32_t c = 0; c < PANEL; c++) {
-                const int32_t r = column_source(w, panel, c);
-                const char *row = r < 0 ? NULL : s2v_source_row(source, w->n, w->k, r);
-                for (int32_t k = k0; k < k1; k++) {
-                    char *to = out + ((size_t)k * PANEL + (size_t)c) * size;
-                    if (row)
-                        memcpy(to, row + (size_t)k * size, size);
-                    else
-                        memset(to, 0, size);
-                }
-            }
-        }
+        if (w->type == S2V_ELEMENT_F32)
+            panel_pack(w, source, panel, out, 4);
+        else
+            panel_pack(w, source, panel, out, 2);
     }
 }
 #endif
