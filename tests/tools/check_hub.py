@@ -3,7 +3,7 @@
 The hub serves the bundled pair under several names, each with a fault of its own: redirects to another
 host, no ranges, connections that end, sizes and sums that lie, names that would leave their folder.
 """
-import hashlib, http.server, json, os, random, shutil, signal, subprocess, sys, threading, time, urllib.parse
+import hashlib, http.server, json, os, random, shutil, signal, socket, subprocess, sys, threading, time, urllib.parse
 
 program, source, work = sys.argv[1:4]
 n_kills = int(sys.argv[4]) if len(sys.argv) > 4 else 6
@@ -90,10 +90,11 @@ class Hub(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         try:
             if repo in ("broken", "norange"):  # norange: only the first time
-                if repo == "broken" or not any(r[3] for r in log[:-1] if "norange" in r[0]):
+                if repo == "broken" and len(body) > len(data) // 2 or repo == "norange" and not any(r[3] for r in log[:-1] if "norange" in r[0]):
                     self.wfile.write(body[: max(1, len(body) * 2 // 3)])
                     self.wfile.flush()
-                    self.connection.close()
+                    self.close_connection = True
+                    self.connection.shutdown(socket.SHUT_RDWR)
                     return
             step = 65536
             for at in range(0, len(body), step):

@@ -177,7 +177,9 @@ static s2p_status attempt(const s2_hub_server *server, const char *path, transfe
     if (st == S2P_OK) {
         curl_easy_setopt(r.curl, CURLOPT_WRITEFUNCTION, take_bytes);
         curl_easy_setopt(r.curl, CURLOPT_WRITEDATA, t);
-        curl_easy_setopt(r.curl, CURLOPT_RESUME_FROM_LARGE, (curl_off_t)t->n_bytes);
+        char range[32]; /* libcurl copies it; with its own resuming a server without ranges fails */
+        (void)snprintf(range, sizeof range, "%llu-", (unsigned long long)t->n_bytes);
+        if (t->n_bytes > 0) curl_easy_setopt(r.curl, CURLOPT_RANGE, range);
         const CURLcode got = curl_easy_perform(r.curl);
         long code = 0;
         curl_easy_getinfo(r.curl, CURLINFO_RESPONSE_CODE, &code);
@@ -187,6 +189,8 @@ static s2p_status attempt(const s2_hub_server *server, const char *path, transfe
         else if (t->is_too_long)
             st = s2_fail(error, S2P_EFORMAT, "%.200s sends more than the %llu bytes it announced",
                          r.url, (unsigned long long)t->wanted->n_bytes);
+        else if (got == CURLE_TOO_MANY_REDIRECTS || got == CURLE_UNSUPPORTED_PROTOCOL)
+            st = s2_fail(error, S2P_EIO, "%.200s leads nowhere: %.100s", r.url, r.why);
         else if (t->is_wrong_code || (got == CURLE_OK && code >= 400))
             st = code >= 500 || code == 429 ? S2P_OK : fail_code(&r, code, error);
         else

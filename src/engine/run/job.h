@@ -32,10 +32,10 @@ typedef struct s2v_job {
     int32_t n_newlines;           /* rows of all pictures that are never pruned */
     s2v_unit *unit;               /* [S2V_MAX_PARTS * n_images], as s2v_rows.unit counts them */
     int32_t n_units;
-    int32_t n_text; /* question tokens: the last rows */
-    float *text;    /* [n_text][n_embd] as they entered the decoder, or NULL */
+    int32_t n_text;    /* question tokens: the last rows */
+    float *text;       /* [n_text][n_embd] as they entered the decoder, or NULL */
     s2v_plans earlier; /* of the prompt before */
-    bool has_begun; /* the cache is no longer as it was before */
+    bool has_begun;    /* the cache is no longer as it was before */
     s2v_stats stats;
     s2p_error *error;
 } s2v_job;
