@@ -149,6 +149,7 @@ static s2p_status open_case(authors_case *c, const char *picture, s2p_error *err
     s2v_engine_options_init(&options);
     options.model_path = model;
     options.mmproj_path = mmproj;
+    s2_verdict_place(c->verdict, &options);
     if (st == S2P_OK) st = s2_image_load(picture, S2_PIXELS_REFERENCE, NULL, &c->picture, error);
     if (st == S2P_OK) st = s2v_engine_open(&c->engine, &options, error);
     free(paths);
