@@ -71,7 +71,7 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
     { .name = "--kv-type", .letters = "-ctk", .also = "--cache-type-k", .llama = "CACHE_TYPE_K", .label = "TYPE", .type = S2_OPTION_CHOICE, .choice = s2_ask_kv_name,  \
       .fallback = "f16", .group = "Model", .help = "numbers in the cache", S2_ASK_AT(kv_type) },                    \
     { .name = "--cache-type-v", .letters = "-ctv", .label = "TYPE", .type = S2_OPTION_CHOICE,                       \
-      .choice = s2_ask_kv_v_name, .fallback = "same", .group = "Model", .help = "those of the values alone",        \
+      .choice = s2_ask_kv_v_name, .fallback = "same", .group = "Model", .help = "of the values: one type for both",        \
       S2_ASK_AT(kv_type_v) },                                                                                       \
     { .name = "--device", .letters = "-dev", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Model",             \
       .help = "where the model runs; the first GPU, or else the CPU ('s2prune run --list-devices')",                \

@@ -61,6 +61,8 @@ s2p_status s2_asker_prepare(s2_asker *asker, const ask_options *options, s2p_err
     if (o->image_size)
         TRY(s2a_sizes_read("--image-size", o->image_size, asker->image_options, S2_MAX_PICTURES,
                            error));
+    if (o->kv_type_v > 0 && o->kv_type_v - 1 != o->kv_type && asker->shows_notes)
+        s2_report_line("note", "-ctv: keys and values have one type here, that of -ctk");
     if (o->hub_name) {
         if (o->model || o->mmproj)
             return s2_fail(error, S2P_EINVAL, "-hf names both files; %s is one too many",
