@@ -5,6 +5,7 @@
  *     eval status DIR             how far a run and its parts are
  *     eval export DIR             the tables and files of a run again
  */
+#include "asking/interrupt.h"
 #include "asking/llama_options.h"
 #include "eval/eval_job.h"
 #include "eval/eval_output.h"
@@ -19,6 +20,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A run stops between two answers, and everything answered is kept. */
+static bool is_interrupted(void *unused)
+{
+    (void)unused;
+    return s2_interrupted();
+}
 
 typedef struct eval_watched {
     eval_progress progress;
@@ -66,7 +74,7 @@ static int ask_all(eval_job *job)
     eval_progress_start(&watched.progress, o->ask.quiet && o->progress == EVAL_PROGRESS_AUTO
                                                ? EVAL_PROGRESS_NONE
                                                : (enum eval_progress_kind)o->progress);
-    work.watch = (s2e_watch){ .progress = show, .cancelled = eval_is_interrupted, &watched };
+    work.watch = (s2e_watch){ .progress = show, .cancelled = is_interrupted, &watched };
     const s2p_status st = s2e_evaluate(&work, &error);
     eval_progress_end(&watched.progress);
     if (st == S2P_OK) return S2_EXIT_OK;
@@ -135,7 +143,7 @@ static int eval_run(const void *values)
     eval_job *job = calloc(1, sizeof *job);
     if (!job) return s2_report_error(S2P_ENOMEM, NULL);
     job->options = o;
-    eval_catch_interrupt();
+    s2_interrupt_hold(S2_HOLD_RUN);
     const int code = run_all(job);
     eval_job_free(job);
     free(job);

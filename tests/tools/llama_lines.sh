@@ -42,5 +42,9 @@ expect 'LLAMA_ARG_CACHE_TYPE_K .iq4_nl.*ignored' LLAMA_ARG_CACHE_TYPE_K=iq4_nl
 expect '"completion_tokens": *1[,}]' LLAMA_ARG_N_PREDICT=1
 expect 'LLAMA_ARG_UBATCH .0.*ignored' LLAMA_ARG_UBATCH=0
 expect 'LLAMA_ARG_N_GPU_LAYERS .lots.*ignored' LLAMA_ARG_N_GPU_LAYERS=lots
+# The two files the wrong way round.
+n=$((n + 1))
+llama-mtmd-cli -m mmproj.gguf --mmproj model.gguf --image photo.jpg -p "What?" > out 2> err && failed=$((failed + 1))
+grep -q 'the two files are swapped' err || { echo "swapped files are not named"; cat err; failed=$((failed + 1)); }
 echo "$n lines, $failed failed"
 [ "$n" -ge 25 ] && [ "$failed" -eq 0 ]

@@ -38,7 +38,7 @@ static s2p_status read_models(const char *list, const s2_model_size **out, int32
                 strncat(known, i ? ", " : "", sizeof known - strlen(known) - 1);
                 strncat(known, s2_model_size_at(i)->name, sizeof known - strlen(known) - 1);
             }
-            return s2_fail(error, S2P_EINVAL, "--estimate: unknown model '%.*s'; known: %s",
+            return s2_fail(error, S2P_EINVAL, "--sizes: unknown model '%.*s'; known: %s",
                            (int)(item.n < 60 ? item.n : 60), item.text, known);
         }
         out[(*n)++] = found;

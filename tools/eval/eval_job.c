@@ -1,6 +1,7 @@
 /* eval_job.c - from options to a run that can go on: settings, data, fingerprint, store, model. */
 #include "eval/eval_job.h"
 
+#include "asking/interrupt.h"
 #include "base/path.h"
 #include "eval/judging.h"
 #include "eval/run/fingerprint.h"
@@ -84,7 +85,7 @@ static int show_hashing(double done, void *user)
 {
     eval_job *job = user;
     (void)s2_progress_show(&job->asker.progress, "reading", done);
-    return eval_is_interrupted(NULL);
+    return s2_interrupted();
 }
 
 /* Hashes only where a run is kept: they are what tells it from another. */

@@ -66,10 +66,4 @@ s2e_job eval_work(eval_job *job, s2e_asking *asking);
 
 void eval_job_free(eval_job *job);
 
-/* --- stopping ------------------------------------------------------------------------------ */
-
-/* From now on Ctrl-C and a scheduler's SIGTERM are noted; a second Ctrl-C ends the program. */
-void eval_catch_interrupt(void);
-bool eval_is_interrupted(void *unused);
-
 #endif /* S2_TOOLS_EVAL_JOB_H */

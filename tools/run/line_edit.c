@@ -4,7 +4,7 @@
  */
 #include "run/line_edit.h"
 
-#include "run/interrupt.h"
+#include "asking/interrupt.h"
 
 #include <stdint.h>
 #include <stdio.h>

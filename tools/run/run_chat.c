@@ -5,7 +5,7 @@
  */
 #include "run/run.h"
 
-#include "run/interrupt.h"
+#include "asking/interrupt.h"
 #include "report.h"
 #include "run/line_edit.h"
 
@@ -257,7 +257,7 @@ int s2_run_chat(run_job *job)
     if (is_terminal) (void)fprintf(stderr, "ask a question, or /help; /quit leaves\n");
     for (;;) {
         char *line;
-        if (is_terminal) s2_interrupt_hold();
+        if (is_terminal) s2_interrupt_hold(S2_HOLD_ANSWER);
         const s2_line_end end = s2_line_edit_read(edit, "> ", &line);
         s2_interrupt_release();
         if (end == S2_LINE_INTERRUPTED && n_interrupts++ == 0) {

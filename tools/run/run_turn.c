@@ -1,7 +1,7 @@
 /* run_turn.c - one question of `run` or of its conversation, and the text of the answer as it comes. */
 #include "run/run.h"
 
-#include "run/interrupt.h"
+#include "asking/interrupt.h"
 #include "report.h"
 
 #include <stdio.h>
@@ -35,7 +35,7 @@ s2p_status s2_run_turn(run_job *job, const char *question, int32_t n_pictures, s
                                 .ends_after = end_if_interrupted };
     s2a_answer_free(&job->answer);
     job->is_later = job->asker.has_history;
-    s2_interrupt_hold();
+    s2_interrupt_hold(S2_HOLD_ANSWER);
     const s2p_status st =
         s2_asker_ask(&job->asker, question, n_pictures, &job->setting, &limits,
                      o->output == S2_OUTPUT_JSON ? NULL : &printer, &job->answer, error);

@@ -27,7 +27,14 @@ static s2p_status find_arch(s2v_engine *engine, s2p_error *error)
     const s2v_text kind = text_key(engine->mmproj, "general.architecture");
     s2v_text projector = text_key(engine->mmproj, "clip.projector_type");
     if (projector.size == 0) projector = text_key(engine->mmproj, "clip.vision.projector_type");
-    if (kind.size != 4 || memcmp(kind.data, "clip", 4) != 0)
+    const bool is_vision = kind.size == 4 && memcmp(kind.data, "clip", 4) == 0;
+    if (!is_vision && name.size == 4 && memcmp(name.data, "clip", 4) == 0)
+        return s2_fail(
+            error, S2P_EFORMAT,
+            "the two files are swapped: the one given as the model is a vision part, the "
+            "one given as the mmproj a '%.*s'",
+            (int)(kind.size < 40 ? kind.size : 40), kind.data);
+    if (!is_vision)
         return s2_fail(error, S2P_EFORMAT, "the mmproj's architecture is '%.*s', expected 'clip'",
                        (int)(kind.size < 40 ? kind.size : 40), kind.data);
     const s2v_arch *arch = engine->model.arch = s2v_arch_find(name, projector);

@@ -1,5 +1,5 @@
 /* interrupt.c - the first Ctrl-C is a wish, the second an order. */
-#include "run/interrupt.h"
+#include "asking/interrupt.h"
 
 #include "report.h"
 
@@ -15,14 +15,20 @@ static void remember(int signal_number)
     n_wishes = 1;
 }
 
-void s2_interrupt_hold(void)
+void s2_interrupt_hold(s2_hold hold)
 {
     n_wishes = 0;
-    struct sigaction action = { .sa_handler = remember }; /* no SA_RESTART: reading a line ends */
+    struct sigaction action = { .sa_handler = remember,
+                                .sa_flags = hold == S2_HOLD_RUN ? SA_RESTART : 0 };
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
+    if (hold == S2_HOLD_RUN) sigaction(SIGTERM, &action, NULL);
 }
 
-void s2_interrupt_release(void) { s2_report_signals(); }
+void s2_interrupt_release(void)
+{
+    (void)signal(SIGTERM, SIG_DFL);
+    s2_report_signals();
+}
 
 bool s2_interrupted(void) { return n_wishes > 0; }
