@@ -199,7 +199,12 @@ s2p_status s2v_engine_open(s2v_engine **out, const s2v_engine_options *options, 
     s2v_engine *engine = calloc(1, sizeof *engine);
     if (!engine) return s2_fail_memory(error, sizeof *engine, "the engine");
     engine->options = *options;
-    (void)pthread_mutex_init(&engine->packing, NULL);
+    pthread_mutexattr_t
+        again; /* a tower that packs may pause, and another run on the same thread */
+    (void)pthread_mutexattr_init(&again);
+    (void)pthread_mutexattr_settype(&again, PTHREAD_MUTEX_RECURSIVE);
+    (void)pthread_mutex_init(&engine->packing, &again);
+    (void)pthread_mutexattr_destroy(&again);
     const s2p_status st = open_engine(engine, options, error);
     engine->options.model_path = engine->options.mmproj_path = NULL; /* were borrowed */
     engine->options.device = engine->options.rpc_server = NULL;
@@ -235,7 +240,7 @@ bool s2v_packing_begin(s2v_engine *engine)
 
 void s2v_packing_end(s2v_engine *engine, bool is_packed)
 {
-    engine->is_packed = is_packed;
+    engine->is_packed |= is_packed; /* one that ran in a pause of this one may have done it all */
     (void)pthread_mutex_unlock(&engine->packing);
 }
 
