@@ -50,6 +50,8 @@ typedef struct s2v_engine_options {
                                        another number all must fit, or the engine does not open */
     int tower_on_cpu;               /* keep the vision tower and its projector off the device */
     int32_t n_threads;              /* 0: one per core its mask and its quota allow */
+    int pictures_soon;              /* with two threads or more, one lays out the tower's weights while the
+                                       rest loads; else the first picture does it, and text never */
     uint64_t max_memory;            /* bytes this engine may take; 0: what the system has available */
     uint64_t max_device_memory;     /* of the device, with a session; 0: what it has free */
     s2v_note_callback note;
