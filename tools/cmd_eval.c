@@ -154,6 +154,7 @@ static int eval_run(const void *values)
 #define AT(member) .offset = offsetof(eval_options, member)
 static const s2_option option_table[] = {
     S2_ASK_ROWS_MODEL,
+    S2_ASK_ROWS_CACHE,
 
     { .name = "--tasks", .label = "LIST", .type = S2_OPTION_TEXT, .fallback = "synth", .group = "Benchmark",
       .help = "which ones", AT(tasks) },

@@ -70,17 +70,15 @@ static s2p_status prepare(run_job *job, s2p_error *error)
     return s2_asker_prepare(&job->asker, &o->ask, error);
 }
 
-/* Who asks more than once does not pay for the pictures each time. */
+/* Who asks more than once does not pay for the pictures each time; who asks once and never again
+ * remembers nothing. */
 static s2p_status open_model(run_job *job, s2p_error *error)
 {
     const run_options *o = job->options;
     s2v_session_options session = s2_ask_session_options(&o->ask);
     s2_ask_sampling(&o->ask, &session);
     const bool asks_once = (o->prompts.n == 1 || o->ask.prompt_file) && !o->converses;
-    if (!asks_once) {
-        session.keep_picture = S2V_KEEP_ROWS;
-        session.keep_prefix = 1;
-    }
+    if (asks_once && !o->ask.cache_dir) session.no_cache = 1;
     for (size_t i = 0; i < o->ask.images.n; i++)
         TRY(s2_asker_add_picture(&job->asker, o->ask.images.item[i], error));
     TRY(s2_asker_open(&job->asker, &session, error));
@@ -211,6 +209,7 @@ static int run_run(const void *values)
 #define AT(member) .offset = offsetof(run_options, member)
 static const s2_option option_table[] = {
     S2_ASK_ROWS_MODEL,
+    S2_ASK_ROWS_CACHE,
     { .name = "--list-devices", .type = S2_OPTION_FLAG, .group = "Model", .help = "print the devices and leave",
       AT(list_devices) },
 

@@ -103,8 +103,7 @@ static s2p_status open_model(analyze_job *job, s2p_error *error)
 {
     if (job->is_asker_open) return S2P_OK;
     s2v_session_options session = s2_ask_session_options(&job->ask);
-    session.keep_picture = S2V_KEEP_ATTENTION; /* some method will want it */
-    session.keep_prefix = true;
+    session.keep_attention = 1;     /* some method will want it */
     job->asker.shows_notes = false; /* one for each question would be too many */
     TRY(s2_asker_open(&job->asker, &session, error));
     job->is_asker_open = true;

@@ -9,6 +9,7 @@
 /* clang-format off */
 #define S2_ANALYZE_ROWS(folder)                                                                                      \
     S2_ASK_ROWS_MODEL,                                                                                               \
+    S2_ASK_ROWS_CACHE,                                                                                               \
     { .name = "--tasks", .label = "NAME", .type = S2_OPTION_TEXT, .fallback = "synth", .group = "Data",              \
       .help = "which benchmark", S2_ANALYZE_AT(tasks) },                                                             \
     { .name = "--data-dir", .label = "DIR", .type = S2_OPTION_FILE, .group = "Data",                                 \

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #define PAPER_SIDE 672 /* pixels of the paper's input */
+#define CACHE_BYTES ((uint64_t)1 << 30)
 
 S2_WORDS(s2_ask_kv_name, "f16", "f32", "q8_0")
 S2_WORDS(s2_ask_kv_v_name, "same", "f16", "f32", "q8_0")
@@ -85,6 +86,7 @@ s2v_session_options s2_ask_session_options(const ask_options *o)
     s.n_ctx = o->context;
     s.n_batch = o->batch < o->batch_limit ? o->batch : o->batch_limit;
     s.kv_type = (s2v_kv_type)o->kv_type;
+    s.no_cache = o->no_cache;
     return s;
 }
 
@@ -236,6 +238,8 @@ s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2
     e.tower_on_cpu = o->tower_on_cpu;
     e.n_threads = o->threads > 0 ? o->threads : 0;
     e.pictures_soon = asker->n_pictures > 0;
+    e.cache_bytes = options->no_cache ? 0 : CACHE_BYTES;
+    e.cache_dir = options->no_cache ? NULL : o->cache_dir;
     e.note = asker->shows_notes ? show_note : NULL;
     e.progress = show_progress;
     e.user = asker;

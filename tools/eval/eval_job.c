@@ -210,21 +210,21 @@ s2p_status eval_open_store(eval_job *job, s2p_error *error)
 }
 
 /* Some methods look at what the tower attended to; then it is kept with the rows of a picture. */
-static s2v_keep keep_of(const eval_job *job)
+static bool looks_at_attention(const eval_job *job)
 {
     for (int32_t i = 0; i < job->n_settings; i++) {
         const s2p_method *method = s2p_method_find(job->setting[i].method);
         const uint32_t needs = method ? s2p_method_needs(method, &job->setting[i].choice) : 0;
-        if (needs & (S2P_NEED_VISION_ATTN | S2P_NEED_VISION_KEY)) return S2V_KEEP_ATTENTION;
+        if (needs & (S2P_NEED_VISION_ATTN | S2P_NEED_VISION_KEY)) return true;
     }
-    return S2V_KEEP_ROWS;
+    return false;
 }
 
 s2p_status eval_open_model(eval_job *job, s2p_error *error)
 {
     s2v_session_options session = s2_ask_session_options(&job->options->ask);
-    session.keep_picture = job->options->recompute ? S2V_KEEP_NOTHING : keep_of(job);
-    session.keep_prefix = !job->options->recompute;
+    if (job->options->recompute) session.no_cache = 1;
+    session.keep_attention = looks_at_attention(job);
     return s2_asker_open(&job->asker, &session, error);
 }
 

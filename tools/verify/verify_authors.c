@@ -149,6 +149,7 @@ static s2p_status open_case(authors_case *c, const char *picture, s2p_error *err
     s2v_engine_options_init(&options);
     options.model_path = model;
     options.mmproj_path = mmproj;
+    options.cache_bytes = (uint64_t)256 << 20; /* several budgets of one picture */
     s2_verdict_place(c->verdict, &options);
     if (st == S2P_OK) st = s2_image_load(picture, S2_PIXELS_REFERENCE, NULL, &c->picture, error);
     if (st == S2P_OK) st = s2v_engine_open(&c->engine, &options, error);
@@ -167,7 +168,7 @@ static void check_caches(authors_case *c, const json_t *golden, const char *fold
         s2v_session_options options;
         s2v_session_options_init(&options);
         options.kv_type = caches[i].type;
-        options.keep_picture = S2V_KEEP_ROWS;
+        options.pictures_only = 1;
         s2p_error error = { S2P_OK, "" };
         c->cache = caches[i].name;
         if (s2v_session_create(&c->session, c->engine, &options, &error) != S2P_OK) {

@@ -212,6 +212,7 @@ static s2p_status open_case(tiny_case *c, const char *picture, s2p_error *error)
     s2v_engine_options_init(&options);
     options.model_path = model;
     options.mmproj_path = mmproj;
+    options.cache_bytes = (uint64_t)256 << 20; /* several budgets of one picture */
     s2_verdict_place(c->verdict, &options);
     if (st == S2P_OK) st = s2_image_load(picture, S2_PIXELS_REFERENCE, NULL, &c->picture, error);
     if (st == S2P_OK) st = s2v_engine_open(&c->engine, &options, error);
@@ -224,7 +225,7 @@ static bool open_session(tiny_case *c, s2v_kv_type type)
     s2v_session_options options;
     s2v_session_options_init(&options);
     options.kv_type = type;
-    options.keep_picture = S2V_KEEP_ROWS;
+    options.pictures_only = 1;
     s2p_error error = { S2P_OK, "" };
     s2v_session_free(c->session);
     if (s2v_session_create(&c->session, c->engine, &options, &error) == S2P_OK) return true;

@@ -1,6 +1,7 @@
 /* engine.c - open a model: two validated files, one architecture, weights in their places. */
 #include "engine/model/engine.h"
 
+#include "engine/model/identity.h"
 #include "engine/model/offload.h"
 #include "engine/vision/arch.h"
 
@@ -8,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define USUAL_FOLDER_BYTES ((uint64_t)4 << 30)
 
 void s2v_engine_options_init(s2v_engine_options *options)
 {
@@ -171,6 +174,24 @@ static s2p_status check_tower(const s2v_engine *engine, const s2v_engine_options
     return S2P_OK;
 }
 
+static s2p_status open_cache(s2v_engine *engine, const s2v_engine_options *options,
+                             s2p_error *error)
+{
+    if (options->cache_bytes == 0 && options->cache_dir)
+        return s2_fail(error, S2P_EINVAL, "a cache folder needs a cache in memory above it");
+    if (options->cache_bytes == 0) return S2P_OK;
+    const s2v_cache_options cache = {
+        .max_bytes = options->cache_bytes,
+        .folder = options->cache_dir,
+        .max_folder_bytes =
+            options->cache_dir_bytes ? options->cache_dir_bytes : USUAL_FOLDER_BYTES,
+        .note = options->note,
+        .user = options->user,
+    };
+    TRY(s2v_identity_make(engine, options->model_path, options->mmproj_path, error));
+    return s2v_cache_create(&engine->cache, &cache, error);
+}
+
 static s2p_status open_engine(s2v_engine *engine, const s2v_engine_options *options,
                               s2p_error *error)
 {
@@ -188,6 +209,7 @@ static s2p_status open_engine(s2v_engine *engine, const s2v_engine_options *opti
     TRY(s2v_offload_choose(engine, options, kernels, error));
     TRY(load_weights(engine, kernels, error));
     TRY(check_tower(engine, options, precision, kernels, error));
+    TRY(open_cache(engine, options, error));
     count_parameters(engine);
     const s2v_text name = text_key(engine->text, "general.name");
     const size_t n = name.size < sizeof engine->name - 1 ? name.size : sizeof engine->name - 1;
@@ -211,7 +233,7 @@ s2p_status s2v_engine_open(s2v_engine **out, const s2v_engine_options *options, 
     const s2p_status st = open_engine(engine, options, error);
     engine->options.model_path = engine->options.mmproj_path = NULL; /* were borrowed */
     engine->options.device = engine->options.rpc_server = NULL;
-    engine->options.tower = engine->options.kernels = NULL;
+    engine->options.tower = engine->options.kernels = engine->options.cache_dir = NULL;
     if (st != S2P_OK) {
         s2v_engine_close(engine);
         return st;
@@ -224,6 +246,7 @@ void s2v_engine_close(s2v_engine *engine)
 {
     if (!engine) return;
     s2v_packing_free(&engine->packing);
+    s2v_cache_free(engine->cache);
     s2v_weights_free(engine->weights);
     s2v_model_free(&engine->model);
     s2v_tokenizer_free(engine->tokenizer);
@@ -278,4 +301,10 @@ void s2v_engine_get_info(const s2v_engine *engine, s2v_engine_info *info)
         .device_layers = engine->offload.n_layers,
         .device_tower = engine->offload.tower,
     };
+}
+
+void s2v_engine_cache(const s2v_engine *engine, s2v_cache_stats *out)
+{
+    *out = (s2v_cache_stats){ .bytes = 0 };
+    if (engine->cache) s2v_cache_count(engine->cache, out);
 }

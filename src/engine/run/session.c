@@ -108,8 +108,6 @@ void s2v_session_free(s2v_session *s)
     s2v_plans_free(&s->plans);
     s2v_rows_free(&s->rows);
     s2v_unrounded_end(&s->unrounded);
-    for (int32_t i = 0; i < S2V_MAX_IMAGES; i++) s2v_tower_cache_clear(&s->tower_cache[i]);
-    s2v_prefix_forget(&s->prefix);
     s2v_kv_free(&s->kv);
     s2v_many_free(&s->many);
     s2v_graph_free(&s->graph);
