@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,12 +85,12 @@ static s2p_status write_in_place(const char *path, const void *data, size_t n, s
     return code ? fail_write(error, path, n, code) : S2P_OK;
 }
 
-/* A new file beside `path`, with the permissions a plain open would give; -1 and errno. */
-static int open_beside(const char *path, char *temp, size_t capacity)
+/* A new file beside `path` that nobody may read who may not read the old one; -1 and errno. */
+static int open_beside(const char *path, mode_t mode, char *temp, size_t capacity)
 {
     for (unsigned attempt = 0; attempt < 100; attempt++) {
         (void)snprintf(temp, capacity, "%s.%ld-%u.tmp", path, (long)getpid(), attempt);
-        const int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        const int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         if (fd >= 0 || errno != EEXIST) return fd;
     }
     return -1;
@@ -98,19 +99,21 @@ static int open_beside(const char *path, char *temp, size_t capacity)
 s2p_status s2_file_write(const char *path, const void *data, size_t n, s2p_error *error)
 {
     struct stat info;
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
-        return write_in_place(path, data, n, error);
+    const bool is_there = stat(path, &info) == 0;
+    if (is_there && !S_ISREG(info.st_mode)) return write_in_place(path, data, n, error);
 
     const size_t capacity = strlen(path) + 48; /* ".<pid>-<attempt>.tmp" */
     char *temp = malloc(capacity);
     if (!temp) return s2_fail_memory(error, capacity, "a file name");
 
     int code = 0;
-    const int fd = open_beside(path, temp, capacity);
+    const mode_t mode = is_there ? info.st_mode & 0777 : 0666;
+    const int fd = open_beside(path, mode, temp, capacity);
     if (fd < 0) {
         code = errno;
     } else {
         code = write_all(fd, data, n);
+        if (is_there && fchmod(fd, mode) != 0 && code == 0) code = errno; /* whatever the umask */
         if (close(fd) != 0 && code == 0) code = errno;
         if (code == 0 && rename(temp, path) != 0) code = errno;
         if (code != 0) unlink(temp);
