@@ -83,9 +83,10 @@ s2p_status s2_picture_read(const char *path, s2_pixels pixels, const s2_image_li
             s2_array_free(&array);
         }
     } else if (st == S2P_OK) {
-        st = s2_image_decode(bytes.data, bytes.size, pixels, limits, out, &why);
-        /* of the limits, this one has an option */
-        const bool is_large = st == S2P_ELIMIT && strstr(why.message, " pixels");
+        bool is_large = false; /* of the limits, this one has an option */
+        s2_image_limits asked = *limits;
+        asked.too_many = &is_large;
+        st = s2_image_decode(bytes.data, bytes.size, pixels, &asked, out, &why);
         if (st != S2P_OK)
             s2_fail(error, st, "cannot read image '%.80s': %s%s", path,
                     why.message[0] ? why.message : s2p_status_text(st),

@@ -1,6 +1,7 @@
 /* program.c - pick the subcommand, parse its options, run it. */
 #include "program.h"
 
+#include "files/file_roles.h"
 #include "help.h"
 #include "prune/kernels/kernels.h"
 #include "report.h"
@@ -94,7 +95,9 @@ static int run(const s2_command *command, int argc, char *const *argv, s2_env en
         return s2_report_error(S2P_ENOMEM, &error);
     }
     int code;
-    const s2p_status st = s2_options_parse(command, argc, argv, env, values, &parsed, &error);
+    s2p_status st = s2_options_parse(command, argc, argv, env, values, &parsed, &error);
+    if (st == S2P_OK && !parsed.help) st = s2_file_roles_check(command, values, &error);
+    if (parsed.is_quiet) s2_report_be_quiet();
     if (st == S2P_OK) s2_report_notes(parsed.note);
     if (st != S2P_OK)
         code = s2_report_error(st, &error);
