@@ -144,10 +144,11 @@ static s2p_status start_sheet(compare_job *job, s2p_error *error)
 static s2p_status make_rows(compare_job *job, s2p_error *error)
 {
     s2_progress *progress = &job->asker.progress;
+    job->asker.hides_steps = true;
     s2p_status st = S2P_OK;
     for (int32_t i = 0; st == S2P_OK && i < job->report.n_rows; i++) {
         compare_row *row = &job->row[i];
-        (void)s2_progress_show(progress, row->setting.method, (double)i / job->report.n_rows);
+        (void)s2_progress_show(progress, "comparing", (double)i / job->report.n_rows);
         row->error.status =
             ask(job, &row->setting, s2_ask_predict(&job->options->ask), &row->answer, &row->error);
         if (row->error.status != S2P_OK && !row->error.message[0])

@@ -79,7 +79,11 @@ static int print_version(void)
     s2_buffer_printf(&text, ")\ntower:    %s (available:", s2v_kernels_usual());
     for (size_t i = 0; s2v_kernels_name(i); i++)
         s2_buffer_printf(&text, " %s", s2v_kernels_name(i));
-    s2_buffer_printf(&text, " ggml)\n");
+    s2_buffer_printf(&text, " ggml)\ndevices:  ");
+    for (size_t i = 0; s2v_device_name(i); i++)
+        s2_buffer_printf(&text, "%s%s (%s)", i > 0 ? ", " : "", s2v_device_name(i),
+                         s2v_device_description(i));
+    s2_buffer_append(&text, "\n", 1);
     const int code = s2_report_print(&text);
     s2_buffer_free(&text);
     return code;

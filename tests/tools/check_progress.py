@@ -67,7 +67,7 @@ BAR = re.compile(r"([a-z][a-z0-9 ]*) \[[#.]+\] +\d+%")
 
 for line, steps in ((ask, STEPS_OF_RUN := {"loading weights", "tower", "layers"}), (small, set())):
     code, _, shown = on_terminal(line)
-    seen = set(BAR.findall(shown))
+    seen = {s.strip() for s in BAR.findall(shown)}
     check(code == 0 and seen and steps <= seen, f"bars of {line[0]}: {seen}", shown)
     check(not any("[#" in l or "[." in l for l in screen(shown)), f"{line[0]}: the bar is erased", screen(shown))
 

@@ -189,8 +189,7 @@ static const char *const hostile[] = {
     "\xff\xfe\xfd",
     "caf\xe9",
     "caf\xc3\xa9",
-    "\xe2\x80\xae"
-    "abc",
+    "\xe2\x80\xae-abc",
     "\x1b[31mred",
     "a\nb",
     "\r",

@@ -113,6 +113,7 @@ static s2p_status open_model(analyze_job *job, s2p_error *error)
     session.keep_picture = S2V_KEEP_ATTENTION; /* some method will want it */
     session.keep_prefix = true;
     job->asker.shows_notes = false; /* one for each question would be too many */
+    job->asker.hides_steps = true;
     TRY(s2_asker_open(&job->asker, &session, error));
     job->is_asker_open = true;
     job->answers = s2_answers_open(job->answers_path, error);

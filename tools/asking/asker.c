@@ -1,6 +1,7 @@
 /* asker.c - from options to a model that answers. */
 #include "asking/asker.h"
 
+#include "asking/interrupt.h"
 #include "base/file.h"
 #include "base/markup.h"
 #include "report.h"
@@ -32,9 +33,10 @@ static void show_note(const char *text, void *user)
 static int show_progress(const char *step, double done, void *user)
 {
     s2_asker *asker = user;
+    if (asker->session && asker->hides_steps) return 0;
     (void)s2_progress_show(&asker->progress, step, done);
     if (done >= 1.0) s2_progress_clear(&asker->progress);
-    return 0;
+    return asker->is_interruptible && s2_interrupted();
 }
 
 /* --- what the options say ------------------------------------------------------------ */

@@ -24,7 +24,9 @@ typedef struct s2_asker { /* all zero before prepare; free with s2_asker_close *
     s2_bundled_model bundled;
     s2_hub_pair hub;
     s2_progress progress;
-    bool shows_notes; /* of the engine, on standard error */
+    bool shows_notes;      /* of the engine, on standard error */
+    bool hides_steps;      /* of a prefill: the command shows how far it is itself */
+    bool is_interruptible; /* Ctrl-C ends a prefill, and what the session held */
     s2v_engine *engine;
     s2v_engine_info info;
     s2v_session *session;

@@ -191,7 +191,8 @@ s2p_status eval_prepare(eval_job *job, s2p_error *error)
     TRY(read_tasks(job, error));
     TRY(s2_asker_prepare(&job->asker, &o->ask, error));
     if (o->samples) TRY(s2_asker_check_output(&job->asker, "--samples", o->samples, error));
-    job->asker.shows_notes = false;          /* one for each question would be too many */
+    job->asker.shows_notes = false; /* one for each question would be too many */
+    job->asker.hides_steps = true;
     if (o->ask.progress != S2_PROGRESS_AUTO) /* its lines are about answers alone */
         s2_progress_start(&job->asker.progress, S2_PROGRESS_NONE, true);
     s2_asker_see_whole(&job->asker);

@@ -238,7 +238,7 @@ static s2p_status ask_question(chat *c, const char *line)
         c->is_repeated = false;
         return st;
     }
-    complain(&error);
+    s2_report_line("error", error.message[0] ? error.message : s2p_status_text(st));
     if (had_history && !job->asker.has_history) {
         s2_report_line("note", "the conversation starts anew; its pictures are asked about again");
         c->n_new = job->asker.n_pictures;

@@ -44,6 +44,7 @@ s2p_status s2_run_turn(run_job *job, const char *question, int32_t n_pictures, s
     s2a_answer_free(&job->answer);
     job->is_later = job->asker.has_history;
     s2_interrupt_hold(S2_HOLD_ANSWER);
+    job->asker.is_interruptible = !job->asker.has_history; /* a conversation is worth the wait */
     const s2p_status st =
         s2_asker_ask(&job->asker, question, n_pictures, &job->setting, &limits,
                      o->output == S2_OUTPUT_JSON ? NULL : &printer, &job->answer, error);
