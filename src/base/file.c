@@ -85,7 +85,7 @@ static s2p_status write_in_place(const char *path, const void *data, size_t n, s
     return code ? fail_write(error, path, n, code) : S2P_OK;
 }
 
-/* A new file beside `path` that nobody may read who may not read the old one; -1 and errno. */
+/* A new file beside `path`, with the permissions an open with this mode would give; -1 and errno. */
 static int open_beside(const char *path, mode_t mode, char *temp, size_t capacity)
 {
     for (unsigned attempt = 0; attempt < 100; attempt++) {
@@ -96,7 +96,8 @@ static int open_beside(const char *path, mode_t mode, char *temp, size_t capacit
     return -1;
 }
 
-s2p_status s2_file_write(const char *path, const void *data, size_t n, s2p_error *error)
+static s2p_status write_file(const char *path, mode_t mode, const void *data, size_t n,
+                             s2p_error *error)
 {
     struct stat info;
     const bool is_there = stat(path, &info) == 0;
@@ -107,7 +108,7 @@ s2p_status s2_file_write(const char *path, const void *data, size_t n, s2p_error
     if (!temp) return s2_fail_memory(error, capacity, "a file name");
 
     int code = 0;
-    const mode_t mode = is_there ? info.st_mode & 0777 : 0666;
+    if (is_there) mode &= info.st_mode; /* who may not read the old one may not read the new one */
     const int fd = open_beside(path, mode, temp, capacity);
     if (fd < 0) {
         code = errno;
@@ -120,4 +121,14 @@ s2p_status s2_file_write(const char *path, const void *data, size_t n, s2p_error
     }
     free(temp);
     return code ? fail_write(error, path, n, code) : S2P_OK;
+}
+
+s2p_status s2_file_write(const char *path, const void *data, size_t n, s2p_error *error)
+{
+    return write_file(path, 0666, data, n, error);
+}
+
+s2p_status s2_file_write_private(const char *path, const void *data, size_t n, s2p_error *error)
+{
+    return write_file(path, 0600, data, n, error);
 }
