@@ -14,9 +14,11 @@
 #include "eval/judging.h"
 #include "eval/report/category_table.h"
 #include "eval/run/fingerprint.h"
+#include "eval/run/run_folder.h"
 #include "program.h"
 #include "report.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,9 +73,7 @@ static int ask_all(eval_job *job)
     eval_watched watched;
     s2e_job work = eval_work(job, asking);
     say_where(job, &work);
-    eval_progress_start(&watched.progress, o->ask.quiet && o->progress == EVAL_PROGRESS_AUTO
-                                               ? EVAL_PROGRESS_NONE
-                                               : (enum eval_progress_kind)o->progress);
+    eval_progress_start(&watched.progress, (s2_progress_form)o->ask.progress, o->ask.quiet);
     work.watch = (s2e_watch){ .progress = show, .cancelled = is_interrupted, &watched };
     const s2p_status st = s2e_evaluate(&work, &error);
     eval_progress_end(&watched.progress);
@@ -122,10 +122,30 @@ static int report(eval_job *job)
     return S2_EXIT_INCOMPLETE;
 }
 
+/* What is needed after hours of asking is looked at before: --baseline can be read. */
+static s2p_status check_baseline(const char *folder, s2p_error *error)
+{
+    s2e_run_file file;
+    s2e_store *store;
+    if (!folder) return S2P_OK;
+    TRY(s2e_run_file_of(folder, (s2e_shard){ 0, 1, NULL }, &file, error));
+    TRY(s2e_store_open(file.path, S2E_STORE_READ, &store, error));
+    s2e_store_close(store);
+    return S2P_OK;
+}
+
 static int run_all(eval_job *job)
 {
     s2p_error error = { S2P_OK, "" };
-    s2p_status st = eval_prepare(job, &error);
+    const eval_options *o = job->options;
+    s2p_status st = o->samples ? s2_file_check_writable("--samples", o->samples, &error) : S2P_OK;
+    if (st != S2P_OK) {
+        const int code = errno;
+        (void)s2_report_error(st, &error);
+        return s2_exit_of_write(code);
+    }
+    st = check_baseline(o->baseline, &error);
+    if (st == S2P_OK) st = eval_prepare(job, &error);
     if (st != S2P_OK) return s2_report_error(st, &error);
     (void)eval_data_problems(&job->data, job->options->ask.quiet);
     st = eval_open_store(job, &error);
@@ -150,6 +170,11 @@ static int eval_run(const void *values)
     return code;
 }
 
+/* Of the folder of a run, besides the parts of one. */
+#define RUN_FILES                                                                                \
+    "results.sqlite results.sqlite.lock report.md report.html table.tex curves.svg results.csv " \
+    "per_sample.csv summary.json run_config.json"
+
 /* clang-format off */
 #define AT(member) .offset = offsetof(eval_options, member)
 static const s2_option option_table[] = {
@@ -159,7 +184,7 @@ static const s2_option option_table[] = {
     { .name = "--tasks", .label = "LIST", .type = S2_OPTION_TEXT, .fallback = "synth", .group = "Benchmark",
       .help = "which ones", AT(tasks) },
     { .name = "--data-dir", .label = "DIR", .type = S2_OPTION_FILE, .group = "Benchmark",
-      .help = "where their files are, in folders of their names (bundled with the program)", AT(data) },
+      .help = "where their files are, in folders of their names (bundled with the program)", .role = S2_FILE_INPUT, AT(data) },
     { .name = "--limit", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 1000000, .fallback = "0",
       .group = "Benchmark", .help = "only the first N samples of each; 0: all", AT(limit) },
     { .name = "--predict", .letters = "-n", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 100000,
@@ -179,20 +204,20 @@ static const s2_option option_table[] = {
       .group = "Pruning", .help = "runs of a method that draws; their mean counts", AT(seeds) },
 
     { .name = "--out", .label = "DIR", .type = S2_OPTION_FILE, .group = "Run",
-      .help = "keep every answer there; the same command goes on where it stopped", AT(out) },
+      .help = "keep every answer there; the same command goes on where it stopped", .role = S2_FOLDER_OUTPUT,
+      .writes = RUN_FILES, AT(out) },
     { .name = "--shard", .label = "I/N", .type = S2_OPTION_TEXT, .group = "Run",
       .help = "compute part I (from 0) of N; 'auto', 'auto/N': as the scheduler says (auto)", AT(shard) },
     { .name = "--baseline", .label = "DIR", .type = S2_OPTION_FILE, .group = "Run",
-      .help = "another run on the same data to compare with, pair by pair", AT(baseline) },
+      .help = "another run on the same data to compare with, pair by pair", .role = S2_FILE_INPUT, AT(baseline) },
     { .name = "--recompute", .type = S2_OPTION_FLAG, .group = "Run",
       .help = "compute the picture anew for every question (to measure what that costs)", AT(recompute) },
 
     { .name = "--output", .letters = "-o", .label = "FMT", .type = S2_OPTION_CHOICE, .choice = s2e_format_name,
       .fallback = "text", .group = "Output", .help = "form of the tables", AT(output) },
     { .name = "--samples", .label = "FILE", .type = S2_OPTION_FILE, .group = "Output",
-      .help = "write every answer, a line of JSON each", AT(samples) },
-    { .name = "--progress", .label = "FORM", .type = S2_OPTION_CHOICE, .choice = eval_progress_name,
-      .fallback = "auto", .group = "Output", .help = "how far it is, on standard error", AT(progress) },
+      .help = "write every answer, a line of JSON each", .role = S2_FILE_OUTPUT, .writes = ".jsonl .json", AT(samples) },
+    S2_ASK_ROW_PROGRESS,
     { .name = "--quiet", .letters = "-q", .also = "--log-disable", .type = S2_OPTION_FLAG, .group = "Output",
       .help = "no notes or progress", AT(ask.quiet) },
     { .name = NULL },
@@ -213,6 +238,8 @@ const s2_command s2_cmd_eval = {
     .foreign = s2_llama_options,
     .operand = "VERB DIR...",
     .operand_offset = offsetof(eval_options, operands),
+    .operand_role = { S2_FILE_NONE, S2_FOLDER_OUTPUT, S2_FOLDER_OUTPUT },
+    .operand_writes = RUN_FILES,
     .size = sizeof(eval_options),
     .run = eval_run,
 };

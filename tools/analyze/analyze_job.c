@@ -7,7 +7,9 @@
 #include "analyze/source_task.h"
 #include "base/path.h"
 #include "base/sha256.h"
+#include "eval/run/run_folder.h"
 #include "analyze/rasterize.h"
+#include "report.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,12 +20,6 @@
 #define MAX_FILES 100000
 
 /* --- opening ------------------------------------------------------------------------------ */
-
-static s2p_status make_folder(const char *path, s2p_error *error)
-{
-    if (mkdir(path, 0777) == 0 || errno == EEXIST) return S2P_OK;
-    return s2_fail(error, S2P_EIO, "cannot make the folder '%.300s': %s", path, strerror(errno));
-}
 
 static s2p_status read_shard(const char *text, int32_t *shard, int32_t *n, s2p_error *error)
 {
@@ -68,11 +64,14 @@ s2p_status s2_analyze_open(analyze_job *job, const analyze_options *options, s2p
         TRY(s2_asker_prepare(&job->asker, &job->ask, error));
         s2_asker_see_whole(&job->asker);
     }
-    TRY(make_folder(options->out, error));
+    const s2p_status st = s2e_run_folder_make(options->out, error);
+    job->is_unwritten = st != S2P_OK;
+    TRY(st);
     if (snprintf(job->answers_path, sizeof job->answers_path, "%s/answers.jsonl", options->out) >=
         (int)sizeof job->answers_path)
         return s2_fail(error, S2P_ELIMIT, "--out is too long");
-    s2_progress_start(&job->asker.progress, options->ask.quiet);
+    s2_progress_start(&job->asker.progress, (s2_progress_form)options->ask.progress,
+                      options->ask.quiet);
     return S2P_OK;
 }
 
@@ -83,13 +82,21 @@ void s2_analyze_close(analyze_job *job)
     s2_asker_close(&job->asker);
 }
 
+int s2_analyze_report_error(const analyze_job *job, s2p_status status, const s2p_error *error)
+{
+    const int code = s2_report_error(status, error);
+    return job && job->is_unwritten ? S2_EXIT_RESOURCES : code;
+}
+
 /* --- asking --------------------------------------------------------------------------------- */
 
 static s2p_status keep_answer(const s2_trials *trials, int32_t setting, int32_t question,
                               void *user, s2p_error *error)
 {
-    const analyze_job *job = user;
-    return s2_answers_append(job->answers, trials, setting, question, error);
+    analyze_job *job = user;
+    const s2p_status st = s2_answers_append(job->answers, trials, setting, question, error);
+    job->is_unwritten = st == S2P_EIO;
+    return st;
 }
 
 static void show(double done, void *user)
@@ -105,9 +112,11 @@ static s2p_status open_model(analyze_job *job, s2p_error *error)
     s2v_session_options session = s2_ask_session_options(&job->ask);
     session.keep_attention = 1;     /* some method will want it */
     job->asker.shows_notes = false; /* one for each question would be too many */
+    job->asker.hides_steps = true;
     TRY(s2_asker_open(&job->asker, &session, error));
     job->is_asker_open = true;
     job->answers = s2_answers_open(job->answers_path, error);
+    job->is_unwritten = !job->answers;
     return job->answers ? S2P_OK : S2P_EIO;
 }
 
@@ -278,11 +287,13 @@ void s2_analyze_describe(const analyze_job *job, const s2_trials *t, s2_buffer *
                      o->images ? 1 : o->seeds);
 }
 
-s2p_status s2_analyze_save(const analyze_job *job, const s2_study *study, const char *title,
+s2p_status s2_analyze_save(analyze_job *job, const s2_study *study, const char *title,
                            const char *settings, s2p_error *error)
 {
     const char *folder = job->options->out;
-    TRY(s2_study_save(study, folder, title, settings, error));
+    const s2p_status st = s2_study_save(study, folder, title, settings, error);
+    job->is_unwritten = st == S2P_EIO;
+    TRY(st);
     for (int32_t i = 0; i < study->n; i++) {
         if (study->item[i]->kind != S2_STUDY_FIGURE) continue;
         if (s2_rasterize(folder, study->item[i]->name)) continue;

@@ -31,11 +31,15 @@ typedef struct analyze_job { /* all zero before open; free with s2_analyze_close
     char answers_path[4096];
     FILE *answers;
     int32_t shard, n_shards;
-    const char *step; /* what the progress bar says */
+    const char *step;  /* what the progress bar says */
+    bool is_unwritten; /* the failure was one of writing */
 } analyze_job;
 
 s2p_status s2_analyze_open(analyze_job *job, const analyze_options *options, s2p_error *error);
 void s2_analyze_close(analyze_job *job);
+
+/* Of a step that failed: the sentence, and the exit code. */
+int s2_analyze_report_error(const analyze_job *job, s2p_status status, const s2p_error *error);
 
 /* trials: all zero. *is_complete: every question has its answers; else a shard was asked for. */
 s2p_status s2_analyze_collect(analyze_job *job, const s2_analysis *analysis, s2_trials *trials,
@@ -45,7 +49,7 @@ s2p_status s2_analyze_collect(analyze_job *job, const s2_analysis *analysis, s2_
 void s2_analyze_describe(const analyze_job *job, const s2_trials *trials, s2_buffer *out);
 
 /* Files below the folder, PNGs of the figures where rsvg-convert is installed. */
-s2p_status s2_analyze_save(const analyze_job *job, const s2_study *study, const char *title,
+s2p_status s2_analyze_save(analyze_job *job, const s2_study *study, const char *title,
                            const char *settings, s2p_error *error);
 
 #endif /* S2_TOOLS_ANALYZE_JOB_H */

@@ -13,9 +13,9 @@
     { .name = "--tasks", .label = "NAME", .type = S2_OPTION_TEXT, .fallback = "synth", .group = "Data",              \
       .help = "which benchmark", S2_ANALYZE_AT(tasks) },                                                             \
     { .name = "--data-dir", .label = "DIR", .type = S2_OPTION_FILE, .group = "Data",                                 \
-      .help = "where its files are (bundled with the program)", S2_ANALYZE_AT(data) },                               \
+      .help = "where its files are (bundled with the program)", .role = S2_FILE_INPUT, S2_ANALYZE_AT(data) },                               \
     { .name = "--images", .label = "DIR", .type = S2_OPTION_FILE, .group = "Data",                                   \
-      .help = "pictures alone instead, no model: methods that see pixels or nothing", S2_ANALYZE_AT(images) },       \
+      .help = "pictures alone instead, no model: methods that see pixels or nothing", .role = S2_FILE_INPUT, S2_ANALYZE_AT(images) },       \
     { .name = "--tokens", .label = "RxC", .type = S2_OPTION_SIZE, .min = 1, .max = S2P_MAX_SIDE,                     \
       .fallback = "24x24", .group = "Data", .help = "tokens of a picture, with --images", S2_ANALYZE_AT(tokens) },   \
     { .name = "--pictures", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 1000000, .fallback = "0",          \
@@ -26,7 +26,7 @@
     { .name = "--predict", .letters = "-n", .label = "N", .type = S2_OPTION_INT, .min = 1, .max = 1000,              \
       .fallback = "16", .group = "Data", .help = "most tokens of an answer", S2_ANALYZE_AT(predict) },               \
     { .name = "--answers", .label = "FILE", .type = S2_OPTION_LIST, .group = "Data",                                 \
-      .help = "answers of another folder, to be used too (repeatable)", S2_ANALYZE_AT(answers) },                    \
+      .help = "answers of another folder, to be used too (repeatable)", .role = S2_FILE_INPUT, S2_ANALYZE_AT(answers) },                    \
     { .name = "--shard", .label = "I/N", .type = S2_OPTION_TEXT, .group = "Data",                                    \
       .help = "ask about every Nth picture only, and stop", S2_ANALYZE_AT(shard) },                                  \
     S2_ASK_ROWS_PICTURE,                                                                                             \
@@ -38,10 +38,11 @@
     { .name = "--seeds", .label = "N", .type = S2_OPTION_INT, .min = 1, .max = 100, .fallback = "3",                 \
       .group = "Pruning", .help = "runs of a method that draws; their mean counts", S2_ANALYZE_AT(seeds) },          \
     { .name = "--out", .label = "DIR", .type = S2_OPTION_FILE, .fallback = folder, .group = "Output",                \
-      .help = "folder of the results, made if it is not there", S2_ANALYZE_AT(out) },                                \
+      .help = "folder of the results, made if it is not there", .role = S2_FOLDER_OUTPUT, S2_ANALYZE_AT(out) },                                \
     { .name = "--output", .letters = "-o", .label = "FMT", .type = S2_OPTION_CHOICE,                                 \
       .choice = s2_table_format_name, .fallback = "text", .group = "Output",                                         \
       .help = "form of the tables on standard output", S2_ANALYZE_AT(output) },                                      \
+    S2_ASK_ROW_PROGRESS,                                                                                             \
     { .name = "--quiet", .letters = "-q", .type = S2_OPTION_FLAG, .group = "Output",                                 \
       .help = "no notes or progress", S2_ANALYZE_AT(ask.quiet) }
 /* clang-format on */

@@ -75,7 +75,7 @@ static int analyze_run(const void *values)
     if (st == S2P_OK && !job) st = s2_fail_memory(&error, sizeof *job, "the analysis");
     if (st == S2P_OK) st = s2_analyze_open(job, o, &error);
     if (st == S2P_OK) st = work(job, analysis, &trials, &study, &is_complete, &error);
-    int code = st == S2P_OK ? S2_EXIT_OK : s2_report_error(st, &error);
+    int code = st == S2P_OK ? S2_EXIT_OK : s2_analyze_report_error(job, st, &error);
     if (st == S2P_OK && is_complete) code = print_tables(o, analysis->name, &study);
     if (st == S2P_OK && !o->ask.quiet)
         (void)fprintf(stderr,

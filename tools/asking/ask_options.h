@@ -8,6 +8,7 @@
 
 #include "inputs.h"
 #include "method_list.h"
+#include "progress.h"
 #include "s2vlm.h"
 
 #include <stddef.h>
@@ -39,6 +40,7 @@ typedef struct ask_options {
     s2_list stop;
     bool ignore_eos;
     bool quiet, is_verbose;
+    int32_t progress; /* as s2_progress_form counts them */
 } ask_options;
 
 /* Words of the choices; NULL past the end. */
@@ -55,9 +57,9 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
 /* clang-format off */
 #define S2_ASK_ROWS_MODEL                                                                                           \
     { .name = "--model", .letters = "-m", .label = "FILE", .type = S2_OPTION_FILE, .group = "Model",                \
-      .help = "language model, GGUF (the bundled one)", S2_ASK_AT(model) },                                         \
+      .help = "language model, GGUF (the bundled one)", .role = S2_FILE_INPUT, S2_ASK_AT(model) },                                         \
     { .name = "--mmproj", .letters = "-mm", .label = "FILE", .type = S2_OPTION_FILE, .group = "Model",              \
-      .help = "vision encoder and projector, GGUF", S2_ASK_AT(mmproj) },                                            \
+      .help = "vision encoder and projector, GGUF", .role = S2_FILE_INPUT, S2_ASK_AT(mmproj) },                                            \
     { .name = "--hf-repo", .letters = "-hf", .also = "-hfr", .label = "USER/REPO[:QUANT]", .type = S2_OPTION_TEXT,   \
       .group = "Model", .help = "both files by their name on Hugging Face: from the caches of other programs, "      \
       "else fetched once (QUANT: Q4_K_M)", S2_ASK_AT(hub_name) },                                                   \
@@ -102,7 +104,7 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
 
 #define S2_ASK_ROWS_QUESTION                                                                               \
     { .name = "--file", .letters = "-f", .label = "FILE", .type = S2_OPTION_FILE, .group = "Question",     \
-      .help = "read the question from a file", S2_ASK_AT(prompt_file) },                                   \
+      .help = "read the question from a file", .role = S2_FILE_INPUT, S2_ASK_AT(prompt_file) },                                   \
     { .name = "--system", .letters = "-sys", .also = "--system-prompt", .label = "TEXT", .type = S2_OPTION_TEXT, .group = "Question", \
       .help = "system prompt instead of the model's own", S2_ASK_AT(system) },                             \
     { .name = "--raw", .type = S2_OPTION_FLAG, .group = "Question",                                        \
@@ -183,6 +185,11 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
       .help = "end the answer before this text (repeatable)", S2_ASK_AT(stop) },                                     \
     { .name = "--ignore-eos", .type = S2_OPTION_FLAG, .group = "Answer", .help = "go on after an end token",         \
       S2_ASK_AT(ignore_eos) }
+
+#define S2_ASK_ROW_PROGRESS                                                                              \
+    { .name = "--progress", .label = "FORM", .type = S2_OPTION_CHOICE, .choice = s2_progress_name,       \
+      .fallback = "auto", .group = "Output", .help = "how far long work is, on standard error; auto: a bar on a terminal", \
+      S2_ASK_AT(progress) }
 /* clang-format on */
 
 #endif /* S2_TOOLS_ASK_OPTIONS_H */

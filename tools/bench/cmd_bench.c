@@ -74,6 +74,7 @@ static s2p_status open_model(const bench_options *o, s2_asker *asker, s2p_error 
     session.ignore_eos = true;
     session.no_cache = 1;
     s2_asker_see_whole(asker);
+    asker->hides_steps = true; /* drawing would be measured */
     return s2_asker_open(asker, &session, error);
 }
 
@@ -117,7 +118,7 @@ static const s2_option option_table[] = {
     S2_ASK_ROWS_MODEL,
 
     { .name = "--image", .letters = "-i", .label = "FILE", .type = S2_OPTION_FILE, .group = "Question",
-      .help = "picture (one of the bundled benchmark)", AT(image) },
+      .help = "picture (one of the bundled benchmark)", .role = S2_FILE_INPUT, AT(image) },
     { .name = "--question", .label = "TEXT", .type = S2_OPTION_TEXT,
       .fallback = "Is there a cross in the image?", .group = "Question", .help = "what is asked", AT(question) },
     { .name = "--n-prompt", .letters = "-p", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Question",
@@ -148,6 +149,7 @@ static const s2_option option_table[] = {
       .fallback = "md", .group = "Output", .help = "form of the table", AT(output) },
     { .name = "--force", .type = S2_OPTION_FLAG, .group = "Output",
       .help = "print speed-ups that the spread does not bear out, too", AT(is_forced) },
+    S2_ASK_ROW_PROGRESS,
     { .name = "--quiet", .letters = "-q", .type = S2_OPTION_FLAG, .group = "Output",
       .help = "no notes or progress", AT(ask.quiet) },
     { .name = NULL },

@@ -186,10 +186,15 @@ s2p_status eval_prepare(eval_job *job, s2p_error *error)
         (void)snprintf(name, sizeof name, "%.*s", end ? (int)(end - list) : 100, list);
         if (!s2e_task_find(name)) return eval_data_add(&job->data, name, NULL, 1, error);
     }
+    if (o->ask.image_size) TRY(s2_ask_check_surplus("--image-size", o->ask.image_size, 1, error));
     TRY(s2_ask_settings(&o->ask, o->methods, o->budgets, job->setting, &job->n_settings, error));
     TRY(read_tasks(job, error));
     TRY(s2_asker_prepare(&job->asker, &o->ask, error));
+    if (o->samples) TRY(s2_asker_check_output(&job->asker, "--samples", o->samples, error));
     job->asker.shows_notes = false; /* one for each question would be too many */
+    job->asker.hides_steps = true;
+    if (o->ask.progress != S2_PROGRESS_AUTO) /* its lines are about answers alone */
+        s2_progress_start(&job->asker.progress, S2_PROGRESS_NONE, true);
     s2_asker_see_whole(&job->asker);
     return describe(job, error);
 }

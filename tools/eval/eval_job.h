@@ -10,7 +10,7 @@ typedef struct eval_options {
     ask_options ask; /* first: the shared rows point into it */
     s2_list operands;
     const char *tasks, *data, *methods, *budgets, *samples, *out, *shard, *baseline;
-    int32_t seeds, limit, predict, output, protocol, progress;
+    int32_t seeds, limit, predict, output, protocol;
     bool recompute;
 } eval_options;
 

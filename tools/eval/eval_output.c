@@ -116,7 +116,8 @@ static int write_documents(const s2e_report_input *input, const char *folder, bo
         s2_buffer_init(&out, S2_OUTPUT_MAX);
         (void)snprintf(path, sizeof path, "%.4000s/%s", folder, document->name);
         const s2p_status st = document->write(input, &out, &error);
-        const int code = s2_report_save_made(path, st, &out, &error);
+        const int code = st == S2P_OK ? s2_report_save(path, &out) : s2_report_error(st, &error);
+        s2_buffer_free(&out);
         if (code != S2_EXIT_OK) return code == S2_EXIT_FAILURE ? S2_EXIT_RESOURCES : code;
     }
     if (!is_quiet) {

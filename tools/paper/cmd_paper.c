@@ -133,7 +133,7 @@ static int paper_run(const void *values)
     if (st == S2P_OK)
         st = s2_analyze_save(job, &study, "S2Prune: the paper's tables and figures",
                              (const char *)settings.data, &error);
-    const int code = st == S2P_OK ? S2_EXIT_OK : s2_report_error(st, &error);
+    const int code = st == S2P_OK ? S2_EXIT_OK : s2_analyze_report_error(job, st, &error);
     if (st == S2P_OK && !o->ask.quiet) (void)fprintf(stderr, "written: %s/report.html\n", o->out);
     s2_study_free(&study);
     s2_buffer_free(&settings);

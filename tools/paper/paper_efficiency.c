@@ -70,6 +70,7 @@ static s2p_status measure(s2_asker *asker, const ask_options *options, const cha
     session.ignore_eos = true;
     session.no_cache = 1;
     s2_asker_see_whole(asker);
+    asker->hides_steps = true; /* drawing would be measured */
     TRY(s2_asker_open(asker, &session, error));
     bench_job job = { .asker = asker,
                       .question = "Is there a cross in the image?",

@@ -50,7 +50,7 @@ void s2v_cache_release(s2v_cache *cache, s2v_cache_block *block);
 /* A block that was found is not what its key says: forget it, tell, and release it. */
 void s2v_cache_refuse(s2v_cache *cache, s2v_cache_block *block);
 
-/* Forget all that is not in use; files stay. */
+/* Forget all that is not in use; files stay. NULL is fine. */
 void s2v_cache_clear(s2v_cache *cache);
 
 void s2v_cache_count(s2v_cache *cache, s2v_cache_stats *out);

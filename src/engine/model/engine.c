@@ -3,6 +3,7 @@
 
 #include "engine/model/identity.h"
 #include "engine/model/offload.h"
+#include "engine/model/pair.h"
 #include "engine/vision/arch.h"
 
 #include <inttypes.h>
@@ -200,6 +201,9 @@ static s2p_status open_engine(s2v_engine *engine, const s2v_engine_options *opti
     TRY(s2v_gguf_open(&engine->text, options->model_path, error));
     TRY(s2v_gguf_open(&engine->mmproj, options->mmproj_path, error));
     TRY(find_arch(engine, error));
+    char sentence[S2V_PAIR_SENTENCE];
+    if (options->note && !s2v_pair_agrees(engine->text, engine->mmproj, sentence))
+        options->note(sentence, options->user);
     TRY(s2v_tokenizer_create(&engine->tokenizer, engine->text, error));
     TRY(s2v_devices_open(&engine->devices, options->device, options->rpc_server, options->n_threads,
                          error));
