@@ -16,6 +16,12 @@
       .help = "where its files are (bundled with the program)", .role = S2_FILE_INPUT, S2_ANALYZE_AT(data) },                               \
     { .name = "--images", .label = "DIR", .type = S2_OPTION_FILE, .group = "Data",                                   \
       .help = "pictures alone instead, no model: methods that see pixels or nothing", .role = S2_FILE_INPUT, S2_ANALYZE_AT(images) },       \
+    { .name = "--run", .label = "DIR", .type = S2_OPTION_FILE, .group = "Data",                                      \
+      .help = "the answers of a run of 's2prune eval' instead, no model: its methods and budgets",                   \
+      .role = S2_FILE_INPUT, S2_ANALYZE_AT(run) },                                                                                          \
+    { .name = "--recorded", .label = "DIR", .type = S2_OPTION_FILE, .group = "Data",                                 \
+      .help = "folders of 's2prune run --record' instead, no model: methods choose again from the arrays",           \
+      .role = S2_FILE_INPUT, S2_ANALYZE_AT(recorded) },                                                                                     \
     { .name = "--tokens", .label = "RxC", .type = S2_OPTION_SIZE, .min = 1, .max = S2P_MAX_SIDE,                     \
       .fallback = "24x24", .group = "Data", .help = "tokens of a picture, with --images", S2_ANALYZE_AT(tokens) },   \
     { .name = "--pictures", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 1000000, .fallback = "0",          \
