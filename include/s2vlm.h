@@ -181,6 +181,24 @@ void       s2v_session_reset(s2v_session *session);
 /* Bytes that went up to the device and came down from it since the session was created. */
 void       s2v_session_traffic(const s2v_session *session, uint64_t *up, uint64_t *down);
 
+/* --- Memory ------------------------------------------------------------------------------------ */
+
+typedef struct s2v_memory {         /* bytes of this machine; what is on another device is not counted */
+    uint64_t program;               /* this process as it is, with the tables of the files */
+    uint64_t weights;               /* of the decoder and small ones of the tower, mapped ones included */
+    uint64_t tower;                 /* the tower's, packed by the first picture */
+    uint64_t kv;                    /* the cache of a session, when its context is full */
+    uint64_t compute;               /* the largest graph of a session, its rows, and the picture */
+    uint64_t prefixes;              /* what the engine's cache may take, at most */
+    uint64_t total;                 /* of all these */
+    uint64_t available;             /* max_memory, or what the system has and this process; 0: not known */
+} s2v_memory;
+
+/* What an engine and one session would take, before any of it is taken: headers are read, weights are
+ * not. session NULL: the defaults. picture_pixels: of the largest picture, 0: none. */
+s2p_status s2v_engine_estimate(const s2v_engine_options *options, const s2v_session_options *session,
+                               int64_t picture_pixels, s2v_memory *out, s2p_error *error);
+
 /* --- Prompt ------------------------------------------------------------------------------------ */
 
 typedef enum s2v_role { S2V_SYSTEM, S2V_USER, S2V_ASSISTANT } s2v_role;

@@ -79,7 +79,8 @@ static void count_parameters(s2v_engine *engine)
         }
 }
 
-static s2p_status load_weights(s2v_engine *engine, const s2v_kernels *kernels, s2p_error *error)
+static s2p_status load_weights(s2v_engine *engine, const s2v_kernels *kernels, bool is_outline,
+                               s2p_error *error)
 {
     s2v_loader loader;
     s2p_status st = s2v_loader_init(&loader, &engine->devices, error);
@@ -91,8 +92,9 @@ static s2p_status load_weights(s2v_engine *engine, const s2v_kernels *kernels, s
     st = engine->model.arch->load(&engine->model, &loader, engine->text, engine->mmproj,
                                   engine->offload.n_layers, error);
     const uint64_t n_here = s2v_loader_bytes(&loader) - s2v_loader_device_bytes(&loader);
-    if (st == S2P_OK) st = check_weights_fit(engine, n_here, error);
-    if (st == S2P_OK)
+    if (st == S2P_OK && is_outline) st = s2v_loader_outline(&loader);
+    if (st == S2P_OK && !is_outline) st = check_weights_fit(engine, n_here, error);
+    if (st == S2P_OK && !is_outline)
         st = s2v_loader_finish(&loader, engine->options.progress, engine->options.user);
     if (st != S2P_OK) {
         s2v_packing_free(&engine->packing);
@@ -194,7 +196,7 @@ static s2p_status open_cache(s2v_engine *engine, const s2v_engine_options *optio
 }
 
 static s2p_status open_engine(s2v_engine *engine, const s2v_engine_options *options,
-                              s2p_error *error)
+                              bool is_outline, s2p_error *error)
 {
     if (!options->model_path || !options->mmproj_path)
         return s2_fail(error, S2P_EINVAL, "a model and an mmproj are both needed");
@@ -211,9 +213,9 @@ static s2p_status open_engine(s2v_engine *engine, const s2v_engine_options *opti
     const s2v_kernels *kernels;
     TRY(choose_kernels(options, &precision, &kernels, error));
     TRY(s2v_offload_choose(engine, options, kernels, error));
-    TRY(load_weights(engine, kernels, error));
+    TRY(load_weights(engine, kernels, is_outline, error));
     TRY(check_tower(engine, options, precision, kernels, error));
-    TRY(open_cache(engine, options, error));
+    if (!is_outline) TRY(open_cache(engine, options, error));
     count_parameters(engine);
     const s2v_text name = text_key(engine->text, "general.name");
     const size_t n = name.size < sizeof engine->name - 1 ? name.size : sizeof engine->name - 1;
@@ -222,7 +224,8 @@ static s2p_status open_engine(s2v_engine *engine, const s2v_engine_options *opti
     return S2P_OK;
 }
 
-s2p_status s2v_engine_open(s2v_engine **out, const s2v_engine_options *options, s2p_error *error)
+static s2p_status make_engine(s2v_engine **out, const s2v_engine_options *options, bool is_outline,
+                              s2p_error *error)
 {
     *out = NULL;
     s2v_engine *engine = calloc(1, sizeof *engine);
@@ -234,7 +237,7 @@ s2p_status s2v_engine_open(s2v_engine **out, const s2v_engine_options *options, 
     (void)pthread_mutexattr_settype(&again, PTHREAD_MUTEX_RECURSIVE);
     (void)pthread_mutex_init(&engine->packing_turn, &again);
     (void)pthread_mutexattr_destroy(&again);
-    const s2p_status st = open_engine(engine, options, error);
+    const s2p_status st = open_engine(engine, options, is_outline, error);
     engine->options.model_path = engine->options.mmproj_path = NULL; /* were borrowed */
     engine->options.device = engine->options.rpc_server = NULL;
     engine->options.tower = engine->options.kernels = engine->options.cache_dir = NULL;
@@ -244,6 +247,16 @@ s2p_status s2v_engine_open(s2v_engine **out, const s2v_engine_options *options, 
     }
     *out = engine;
     return S2P_OK;
+}
+
+s2p_status s2v_engine_open(s2v_engine **out, const s2v_engine_options *options, s2p_error *error)
+{
+    return make_engine(out, options, false, error);
+}
+
+s2p_status s2v_engine_outline(s2v_engine **out, const s2v_engine_options *options, s2p_error *error)
+{
+    return make_engine(out, options, true, error);
 }
 
 void s2v_engine_close(s2v_engine *engine)

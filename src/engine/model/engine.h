@@ -36,6 +36,11 @@ struct s2v_engine {
     s2v_identity identity;
 };
 
+/* An engine without weights and without a cache, of which sizes can be asked and graphs drawn, and
+ * nothing computed. */
+s2p_status s2v_engine_outline(s2v_engine **out, const s2v_engine_options *options,
+                              s2p_error *error);
+
 /* true: the graph drawn now packs what is left of the tower's weights; other sessions wait until it
  * has ended. */
 bool s2v_packing_begin(s2v_engine *engine);

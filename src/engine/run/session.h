@@ -50,6 +50,12 @@ struct s2v_session {
     s2v_trace trace;
 };
 
+/* Nodes of a session's largest graph: each layer's, and text between pictures. */
+static inline int32_t s2v_session_nodes(const s2v_engine *engine)
+{
+    return 64 * engine->model.decoder.p.n_layers + 1024;
+}
+
 /* Does it use the engine's cache? */
 static inline bool s2v_session_remembers(const s2v_session *session)
 {
