@@ -183,7 +183,7 @@ static const s2_option option_table[] = {
     { .name = "--tasks", .label = "LIST", .type = S2_OPTION_TEXT, .fallback = "synth", .group = "Benchmark",
       .help = "which ones", AT(tasks) },
     { .name = "--data-dir", .label = "DIR", .type = S2_OPTION_FILE, .group = "Benchmark",
-      .help = "where their files are, in folders of their names (bundled with the program)", .role = S2_FILE_INPUT, AT(data) },
+      .help = "where their files are, in folders of their names (bundled with the program)", AT(data) },
     { .name = "--limit", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 1000000, .fallback = "0",
       .group = "Benchmark", .help = "only the first N samples of each; 0: all", AT(limit) },
     { .name = "--predict", .letters = "-n", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 100000,
@@ -208,7 +208,7 @@ static const s2_option option_table[] = {
     { .name = "--shard", .label = "I/N", .type = S2_OPTION_TEXT, .group = "Run",
       .help = "compute part I (from 0) of N; 'auto', 'auto/N': as the scheduler says (auto)", AT(shard) },
     { .name = "--baseline", .label = "DIR", .type = S2_OPTION_FILE, .group = "Run",
-      .help = "another run on the same data to compare with, pair by pair", .role = S2_FILE_INPUT, AT(baseline) },
+      .help = "another run on the same data to compare with, pair by pair", AT(baseline) },
     { .name = "--recompute", .type = S2_OPTION_FLAG, .group = "Run",
       .help = "compute the picture anew for every question (to measure what that costs)", AT(recompute) },
 

@@ -12,9 +12,9 @@
     { .name = "--tasks", .label = "NAME", .type = S2_OPTION_TEXT, .fallback = "synth", .group = "Data",              \
       .help = "which benchmark", S2_ANALYZE_AT(tasks) },                                                             \
     { .name = "--data-dir", .label = "DIR", .type = S2_OPTION_FILE, .group = "Data",                                 \
-      .help = "where its files are (bundled with the program)", .role = S2_FILE_INPUT, S2_ANALYZE_AT(data) },                               \
+      .help = "where its files are (bundled with the program)", S2_ANALYZE_AT(data) },                               \
     { .name = "--images", .label = "DIR", .type = S2_OPTION_FILE, .group = "Data",                                   \
-      .help = "pictures alone instead, no model: methods that see pixels or nothing", .role = S2_FILE_INPUT, S2_ANALYZE_AT(images) },       \
+      .help = "pictures alone instead, no model: methods that see pixels or nothing", S2_ANALYZE_AT(images) },       \
     { .name = "--tokens", .label = "RxC", .type = S2_OPTION_SIZE, .min = 1, .max = S2P_MAX_SIDE,                     \
       .fallback = "24x24", .group = "Data", .help = "tokens of a picture, with --images", S2_ANALYZE_AT(tokens) },   \
     { .name = "--pictures", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 1000000, .fallback = "0",          \
