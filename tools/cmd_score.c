@@ -287,7 +287,7 @@ static const s2_option option_table[] = {
     { .name = "--task", .label = "NAME", .type = S2_OPTION_TEXT, .is_required = true, .group = "Benchmark",
       .help = "which one: mmmu, gqa, scienceqa, textvqa, vizwiz, pope, mme, mmbench, ...", AT(task) },
     { .name = "--data-dir", .label = "DIR", .type = S2_OPTION_FILE, .group = "Benchmark",
-      .help = "its files: a folder or one file (bundled for synth)", .role = S2_FILE_INPUT, AT(data) },
+      .help = "its files: a folder or one file (bundled for synth)", AT(data) },
     { .name = "--explain", .label = "ID", .type = S2_OPTION_TEXT, .group = "Output",
       .help = "one sample: what each protocol read from the answer, and by which rule", AT(explain) },
     { .name = "--sections", .type = S2_OPTION_FLAG, .group = "Output",

@@ -309,7 +309,7 @@ static int verify_run(const void *values)
 static const s2_option option_table[] = {
     { .name = "--arrays", .label = "DIR", .type = S2_OPTION_FILE, .group = "Goldens",
       .help = "where the .npy files are, when the cases stand elsewhere (default: beside them)",
-      .role = S2_FILE_INPUT, .offset = offsetof(verify_options, arrays) },
+      .offset = offsetof(verify_options, arrays) },
     { .name = "--only", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Goldens",
       .help = "one method, folder, stage or file name, such as s2prune or alloc",
       .offset = offsetof(verify_options, only) },

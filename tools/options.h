@@ -39,8 +39,8 @@ typedef enum s2_option_type {                   /* and what is stored at .offset
                               S2_OPTION_BUDGET  /* s2_budget */
 } s2_option_type;
 
-typedef enum s2_file_role { /* of what a value names; see files/file_roles.h */
-                            S2_FILE_NONE,
+typedef enum s2_file_role {                /* of what a value names; see files/file_roles.h */
+                            S2_FILE_NONE,  /* as its type says: a FILE is an input */
                             S2_FILE_INPUT, /* a file or a folder that is read */
                             S2_FILE_OUTPUT,
                             S2_FOLDER_OUTPUT

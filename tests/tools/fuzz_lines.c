@@ -261,7 +261,7 @@ static void put_value(const s2_option *o, char *out)
         int32_t n = 0;
         while (o->choice((size_t)n)) n++;
         (void)snprintf(out, WORD_CAPACITY, "%s", o->choice((size_t)below(n)));
-    } else if (o && kind < 12 && o->role != S2_FILE_NONE) {
+    } else if (o && kind < 12 && (o->type == S2_OPTION_FILE || o->role != S2_FILE_NONE)) {
         put_file(out);
     } else if (o && kind < 10 && o->max > o->min) {
         const double span = o->max - o->min;

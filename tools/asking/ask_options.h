@@ -57,9 +57,9 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
 /* clang-format off */
 #define S2_ASK_ROWS_MODEL                                                                                           \
     { .name = "--model", .letters = "-m", .label = "FILE", .type = S2_OPTION_FILE, .group = "Model",                \
-      .help = "language model, GGUF (the bundled one)", .role = S2_FILE_INPUT, S2_ASK_AT(model) },                                         \
+      .help = "language model, GGUF (the bundled one)", S2_ASK_AT(model) },                                         \
     { .name = "--mmproj", .letters = "-mm", .label = "FILE", .type = S2_OPTION_FILE, .group = "Model",              \
-      .help = "vision encoder and projector, GGUF", .role = S2_FILE_INPUT, S2_ASK_AT(mmproj) },                                            \
+      .help = "vision encoder and projector, GGUF", S2_ASK_AT(mmproj) },                                            \
     { .name = "--hf-repo", .letters = "-hf", .also = "-hfr", .label = "USER/REPO[:QUANT]", .type = S2_OPTION_TEXT,   \
       .group = "Model", .help = "both files by their name on Hugging Face: from the caches of other programs, "      \
       "else fetched once (QUANT: Q4_K_M)", S2_ASK_AT(hub_name) },                                                   \
@@ -104,7 +104,7 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
 
 #define S2_ASK_ROWS_QUESTION                                                                               \
     { .name = "--file", .letters = "-f", .label = "FILE", .type = S2_OPTION_FILE, .group = "Question",     \
-      .help = "read the question from a file", .role = S2_FILE_INPUT, S2_ASK_AT(prompt_file) },                                   \
+      .help = "read the question from a file", S2_ASK_AT(prompt_file) },                                   \
     { .name = "--system", .letters = "-sys", .also = "--system-prompt", .label = "TEXT", .type = S2_OPTION_TEXT, .group = "Question", \
       .help = "system prompt instead of the model's own", S2_ASK_AT(system) },                             \
     { .name = "--raw", .type = S2_OPTION_FLAG, .group = "Question",                                        \

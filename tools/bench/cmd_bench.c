@@ -118,7 +118,7 @@ static const s2_option option_table[] = {
     S2_ASK_ROWS_MODEL,
 
     { .name = "--image", .letters = "-i", .label = "FILE", .type = S2_OPTION_FILE, .group = "Question",
-      .help = "picture (one of the bundled benchmark)", .role = S2_FILE_INPUT, AT(image) },
+      .help = "picture (one of the bundled benchmark)", AT(image) },
     { .name = "--question", .label = "TEXT", .type = S2_OPTION_TEXT,
       .fallback = "Is there a cross in the image?", .group = "Question", .help = "what is asked", AT(question) },
     { .name = "--n-prompt", .letters = "-p", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Question",

@@ -89,11 +89,13 @@ static void collect(const s2_command *command, const void *values, named_list *l
     for (const s2_option *o = command->options; o->name; o++) {
         const void *field = (const char *)values + o->offset;
         const char *name = o->letters ? o->letters : o->name;
+        const bool is_input = o->role == S2_FILE_NONE && o->type == S2_OPTION_FILE;
         if (o->type == S2_OPTION_LIST && o->role != S2_FILE_NONE)
             for (size_t i = 0; i < ((const s2_list *)field)->n; i++)
                 add(list, name, ((const s2_list *)field)->item[i], o->role, o->writes);
-        else if (o->role != S2_FILE_NONE)
-            add(list, name, *(const char *const *)field, o->role, o->writes);
+        else if (is_input || o->role != S2_FILE_NONE)
+            add(list, name, *(const char *const *)field, is_input ? S2_FILE_INPUT : o->role,
+                o->writes);
     }
     if (!command->operand) return;
     const s2_list *operands = (const s2_list *)((const char *)values + command->operand_offset);
