@@ -50,10 +50,12 @@ typedef struct s2v_engine_options {
                                        another number all must fit, or the engine does not open */
     int tower_on_cpu;               /* keep the vision tower and its projector off the device */
     int32_t n_threads;              /* 0: one per core its mask and its quota allow */
+    int pictures_soon;              /* with two threads or more, one lays out the tower's weights while the
+                                       rest loads; else the first picture does it, and text never */
     uint64_t max_memory;            /* bytes this engine may take; 0: what the system has available */
     uint64_t max_device_memory;     /* of the device, with a session; 0: what it has free */
     s2v_note_callback note;
-    s2v_progress_callback progress;
+    s2v_progress_callback progress; /* of opening, and of prompts of sessions without their own */
     void *user;                     /* for the two callbacks */
 } s2v_engine_options;
 
@@ -149,6 +151,20 @@ void       s2v_session_free(s2v_session *session);
 /* Tokens of the conversation in the cache; 0: it has not begun. */
 int32_t    s2v_session_length(const s2v_session *session);
 
+/* A second session that goes on from here: another answer to the same prompt, or another question
+ * about the same pictures. Cache and answer so far are copied; what was chosen of pictures
+ * (s2v_session_plan) stays with `from`. options: its own, of the same type of cache; NULL: as `from`,
+ * stop strings included. Its sampler is as if it had picked the tokens so far with its own seed. */
+s2p_status s2v_session_fork(s2v_session **out, const s2v_session *from, const s2v_session_options *options,
+                            s2p_error *error);
+
+/* The conversation as a file, readable by its owner only, whole or not at all; and back into a session
+ * of the same model and type of cache, with that session's options. A file that is damaged, of another
+ * model or does not fit is refused (S2P_EFORMAT, S2P_ELIMIT) and the session stays as it was. Numbers
+ * are as this machine stores them. Plans are not part of it. */
+s2p_status s2v_session_save(const s2v_session *session, const char *path, s2p_error *error);
+s2p_status s2v_session_restore(s2v_session *session, const char *path, s2p_error *error);
+
 /* Forget the conversation; the memory stays. */
 void       s2v_session_reset(s2v_session *session);
 
@@ -241,12 +257,36 @@ typedef struct s2v_stats {          /* milliseconds, tokens, bytes */
 s2p_status s2v_session_prefill(s2v_session *session, const s2v_prompt *prompt,
                                const s2v_prune_options *prune, s2v_stats *stats, s2p_error *error);
 
+/* Progress of this session's prompts, NULL: the engine's callback is told. The steps are "picture",
+ * "tower" and "layers"; the last call of a prompt is "layers" 1. It is called between two pieces of the
+ * work, about a second apart on a 3B model: nothing is computed meanwhile, and it may run OTHER
+ * sessions of the engine. A value other than 0 cancels: S2P_ECANCELLED, the session is as after
+ * s2v_session_reset. Results do not depend on it. */
+void s2v_session_set_progress(s2v_session *session, s2v_progress_callback progress, void *user);
+
 /* --- Answer ------------------------------------------------------------------------------------ */
 
 /* Next token: its text (whole UTF-8 characters, may be empty, NUL-terminated, cut to capacity) and
  * *done when the model stops or a stop string is complete. Text that may be the beginning of a stop
  * string is held back until that is known. S2P_ELIMIT: the context is full; the answer so far stands. */
 s2p_status s2v_session_next(s2v_session *session, char *text, size_t capacity, int *done, s2p_error *error);
+
+typedef struct s2v_step {           /* one token of one session */
+    s2v_session *session;           /* in */
+    char *text;                     /* in: room for the text */
+    size_t capacity;
+    int done;                       /* out: this and the text, as s2v_session_next gives them */
+    s2p_status status;              /* out: of this session alone. S2P_ELIMIT: its context is full */
+    s2p_error error;                /* out */
+} s2v_step;
+
+/* The next token of each of n different sessions (1 to 64) of one engine, with one pass over the
+ * weights. Their lengths, options, methods and budgets need not agree; they may come and go from call
+ * to call. Each gets the token s2v_session_next would have picked: attention is computed as there,
+ * other sums may be added in another order. Logits are then within 1e-5 of the largest; where a cache
+ * that rounds (F16, Q8_0) rounds such a sum the other way, within 2e-3. The first session's threads and
+ * devices do the work. A status other than S2P_OK: the pass failed and none advanced. */
+s2p_status s2v_decode_many(s2v_step *steps, size_t n, s2p_error *error);
 
 /* What is held back still, for an answer that ends before *done; as s2v_session_next gives text. */
 void s2v_session_rest(s2v_session *session, char *text, size_t capacity);

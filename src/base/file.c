@@ -84,18 +84,19 @@ static s2p_status write_in_place(const char *path, const void *data, size_t n, s
     return code ? fail_write(error, path, n, code) : S2P_OK;
 }
 
-/* A new file beside `path`, with the permissions a plain open would give; -1 and errno. */
-static int open_beside(const char *path, char *temp, size_t capacity)
+/* A new file beside `path`, with the permissions an open with this mode would give; -1 and errno. */
+static int open_beside(const char *path, mode_t mode, char *temp, size_t capacity)
 {
     for (unsigned attempt = 0; attempt < 100; attempt++) {
         (void)snprintf(temp, capacity, "%s.%ld-%u.tmp", path, (long)getpid(), attempt);
-        const int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        const int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         if (fd >= 0 || errno != EEXIST) return fd;
     }
     return -1;
 }
 
-s2p_status s2_file_write(const char *path, const void *data, size_t n, s2p_error *error)
+static s2p_status write_file(const char *path, mode_t mode, const void *data, size_t n,
+                             s2p_error *error)
 {
     struct stat info;
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
@@ -106,7 +107,7 @@ s2p_status s2_file_write(const char *path, const void *data, size_t n, s2p_error
     if (!temp) return s2_fail_memory(error, capacity, "a file name");
 
     int code = 0;
-    const int fd = open_beside(path, temp, capacity);
+    const int fd = open_beside(path, mode, temp, capacity);
     if (fd < 0) {
         code = errno;
     } else {
@@ -117,4 +118,14 @@ s2p_status s2_file_write(const char *path, const void *data, size_t n, s2p_error
     }
     free(temp);
     return code ? fail_write(error, path, n, code) : S2P_OK;
+}
+
+s2p_status s2_file_write(const char *path, const void *data, size_t n, s2p_error *error)
+{
+    return write_file(path, 0666, data, n, error);
+}
+
+s2p_status s2_file_write_private(const char *path, const void *data, size_t n, s2p_error *error)
+{
+    return write_file(path, 0600, data, n, error);
 }

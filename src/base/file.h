@@ -11,4 +11,7 @@ s2p_status s2_file_read(const char *path, s2_buffer *out, s2p_error *error);
  * never half of one. */
 s2p_status s2_file_write(const char *path, const void *data, size_t n, s2p_error *error);
 
+/* The same, a file only its owner may read and write. */
+s2p_status s2_file_write_private(const char *path, const void *data, size_t n, s2p_error *error);
+
 #endif /* S2_BASE_FILE_H */

@@ -117,6 +117,12 @@ void s2v_sampler_accept(s2v_sampler *sampler, int32_t token)
     sampler->oldest = (sampler->oldest + 1) % size;
 }
 
+void s2v_sampler_skip(s2v_sampler *sampler, size_t n)
+{
+    if (sampler->options.temperature == 0.0f) return; /* draws nothing */
+    for (size_t i = 0; i < n; i++) (void)s2_random_next(&sampler->random);
+}
+
 /* --- one token -------------------------------------------------------------------- */
 
 static s2p_status check_logits(const float *logits, int32_t n, s2p_error *error)

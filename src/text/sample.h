@@ -54,6 +54,9 @@ s2p_status s2v_sampler_start(s2v_sampler *sampler, const s2v_sampling *sampling,
  * ignored. */
 void s2v_sampler_accept(s2v_sampler *sampler, int32_t token);
 
+/* The generator as after n tokens picked with the options of _start. */
+void s2v_sampler_skip(s2v_sampler *sampler, size_t n);
+
 /* logits: [n_vocab], unchanged. S2P_EFORMAT: one is NaN or +infinity, or all are -infinity. */
 s2p_status s2v_sampler_pick(s2v_sampler *sampler, const float *logits, int32_t *token,
                             s2p_error *error);

@@ -30,9 +30,8 @@ static size_t advance(const pattern *p, size_t matched, char byte)
     return matched + (p->text[matched] == byte);
 }
 
-static s2p_status make_pattern(pattern *p, const char *text, s2p_error *error)
+static s2p_status make_pattern(pattern *p, const char *text, size_t n, s2p_error *error)
 {
-    const size_t n = strlen(text);
     if (n == 0) return s2_fail(error, S2P_EINVAL, "a stop string is empty");
     if (n > S2V_STOP_MAX_BYTES)
         return s2_fail(error, S2P_ELIMIT, "a stop string has %zu bytes; the limit is %d", n,
@@ -46,7 +45,9 @@ static s2p_status make_pattern(pattern *p, const char *text, s2p_error *error)
     return S2P_OK;
 }
 
-s2p_status s2v_stop_create(s2v_stop **out, const char *const *text, size_t n, s2p_error *error)
+/* size: NULL, or the bytes of each string. */
+static s2p_status create_stop(s2v_stop **out, const char *const *text, const size_t *size, size_t n,
+                              s2p_error *error)
 {
     *out = NULL;
     if (n > S2V_STOP_MAX)
@@ -58,7 +59,8 @@ s2p_status s2v_stop_create(s2v_stop **out, const char *const *text, size_t n, s2
     s2p_status st = S2P_OK;
     if (!stop->patterns) st = s2_fail_memory(error, n * sizeof *stop->patterns, "the stop strings");
     for (; st == S2P_OK && stop->n < n; stop->n++)
-        st = make_pattern(&stop->patterns[stop->n], text[stop->n], error);
+        st = make_pattern(&stop->patterns[stop->n], text[stop->n],
+                          size ? size[stop->n] : strlen(text[stop->n]), error);
     /* room for all that can be held, now: feeding never fails */
     if (st == S2P_OK && !s2_buffer_extend(&stop->held, S2V_STOP_MAX_BYTES))
         st = s2_fail_memory(error, S2V_STOP_MAX_BYTES, "the stop strings");
@@ -68,6 +70,28 @@ s2p_status s2v_stop_create(s2v_stop **out, const char *const *text, size_t n, s2
     else
         s2v_stop_free(stop);
     return st;
+}
+
+s2p_status s2v_stop_create(s2v_stop **out, const char *const *text, size_t n, s2p_error *error)
+{
+    return create_stop(out, text, NULL, n, error);
+}
+
+s2p_status s2v_stop_copy(s2v_stop **out, const s2v_stop *from, s2p_error *error)
+{
+    const char *text[S2V_STOP_MAX];
+    size_t size[S2V_STOP_MAX];
+    for (size_t i = 0; i < from->n; i++) {
+        text[i] = from->patterns[i].text;
+        size[i] = from->patterns[i].size;
+    }
+    return create_stop(out, text, size, from->n, error);
+}
+
+const uint8_t *s2v_stop_held(const s2v_stop *stop, size_t *n)
+{
+    *n = stop->held.size;
+    return stop->held.data;
 }
 
 void s2v_stop_free(s2v_stop *stop)

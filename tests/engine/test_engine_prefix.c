@@ -20,7 +20,9 @@ static int steps_left = -1;  /* of the progress callback before it cancels; nega
 
 static int count_step(const char *step, double done, void *user)
 {
-    (void)step, (void)done, (void)user;
+    (void)user;
+    /* What was remembered is not touched yet, or what will be is complete. */
+    if (strcmp(step, "picture") == 0 || done == 1.0) return 0;
     return steps_left >= 0 && steps_left-- == 0;
 }
 
@@ -622,7 +624,7 @@ static void test_cancelling(void **state)
     int n_cancelled[2] = { 0, 0 };
     for (int is_hit = 0; is_hit < 2; is_hit++) {
         const question *q = is_hit ? &first : &other;
-        for (int i = 0;; i++) {
+        for (int i = 0;; i += 9) { /* of a call in every half of a layer and a block */
             s2v_session_reset(session);
             prefill_only(session, &first, &got);
             s2v_session_reset(session);

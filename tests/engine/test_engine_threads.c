@@ -112,6 +112,46 @@ static void text_packs_nothing(void **state)
     s2v_engine_close(engine);
 }
 
+/* A thread packs while the rest loads; a picture that comes before it has ended packs what is left.
+ * Neither changes a bit, and closing at once is fine. */
+static void packed_while_loading(void **state)
+{
+    (void)state;
+    static visit apart, soon;
+    const question q = one_picture("s2prune", 9);
+    s2v_engine_options options = tiny_options();
+    s2p_error error;
+    s2v_engine *engine = tiny_open();
+    if (!engine->model.tower.kernels) {
+        s2v_engine_close(engine);
+        skip();
+    }
+    apart = (visit){ .engine = engine, .q = &q };
+    (void)see(&apart);
+    s2v_engine_close(engine);
+
+    options.pictures_soon = 1;
+    for (int round = 0; round < 20; round++) {
+        options.n_threads = round == 0 ? 1 : 2;
+        assert_int_equal(s2v_engine_open(&engine, &options, &error), S2P_OK);
+        assert_int_equal(engine->packing.is_running, options.n_threads > 1);
+        size_t n_packed = 0;
+        if (round % 2 == 1) { /* let it end */
+            (void)pthread_join(engine->packing.thread, NULL);
+            engine->packing.is_running = false;
+            for (size_t i = 0; i < engine->packing.n; i++)
+                n_packed += engine->packing.matrix[i].origin->is_packed;
+            assert_int_equal(n_packed, engine->packing.n);
+        }
+        soon = (visit){ .engine = engine, .q = &q };
+        if (round % 4 != 2) {
+            (void)see(&soon);
+            assert_true(is_same(&apart, &soon));
+        }
+        s2v_engine_close(engine);
+    }
+}
+
 static void first_pictures_at_once(void **state)
 {
     (void)state;
@@ -140,6 +180,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waiting_threads_sleep),
         cmocka_unit_test(text_packs_nothing),
+        cmocka_unit_test(packed_while_loading),
         cmocka_unit_test(first_pictures_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -235,6 +235,7 @@ s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2
     e.gpu_layers = o->gpu_layers;
     e.tower_on_cpu = o->tower_on_cpu;
     e.n_threads = o->threads > 0 ? o->threads : 0;
+    e.pictures_soon = asker->n_pictures > 0;
     e.note = asker->shows_notes ? show_note : NULL;
     e.progress = show_progress;
     e.user = asker;

@@ -65,10 +65,37 @@ static void draw_slots(s2v_graph *graph, const s2v_decoder_params *p, struct ggm
     }
 }
 
+/* Attention of rows that have a cache each, in layer `i`. q, k: [head_dim, heads, n], v: [width, n].
+ * What a row attended to takes the place of its query. */
+static struct ggml_tensor *draw_own(s2v_graph *graph, const s2v_decoder_params *p, int32_t i,
+                                    const s2v_span *span, struct ggml_tensor *q,
+                                    struct ggml_tensor *k, struct ggml_tensor *v)
+{
+    struct ggml_context *ctx = graph->ctx;
+    struct ggml_tensor *const both[2] = { k, v };
+    for (int32_t r = 0; r < span->n_own; r++) {
+        const s2v_kv *kv = span->own_cache[r];
+        struct ggml_tensor *const cache[2] = { kv->k[i], kv->v[i] };
+        struct ggml_tensor *seen[2];
+        for (int c = 0; c < 2; c++) {
+            struct ggml_tensor *own = s2v_kv_rows(ctx, both[c], r, 1);
+            s2v_graph_expand(graph,
+                             ggml_cpy(ctx, own, s2v_kv_rows(ctx, cache[c], kv->n_slots[i], 1)));
+            seen[c] = s2v_draw_cached(ctx, p, cache[c], kv->n_slots[i] + 1);
+        }
+        struct ggml_tensor *query = ggml_view_3d(ctx, q, p->head_dim, p->n_heads, 1, q->nb[1],
+                                                 q->nb[2], (size_t)r * q->nb[2]);
+        struct ggml_tensor *out =
+            ggml_flash_attn_ext(ctx, ggml_permute(ctx, query, 0, 2, 1, 3), seen[0], seen[1], NULL,
+                                1.0f / sqrtf((float)p->head_dim), 0.0f, 0.0f);
+        s2v_graph_expand(graph, ggml_cpy(ctx, out, query));
+    }
+    return ggml_reshape_2d(ctx, q, p->n_embd, span->n);
+}
+
 /* Attention of one layer; `n_out` rows come out: all of them, or the last. */
 static struct ggml_tensor *draw_attention(s2v_graph *graph, const s2v_decoder_params *p,
-                                          const s2v_layer *layer, struct ggml_tensor *k_cache,
-                                          struct ggml_tensor *v_cache, int32_t n_past,
+                                          const s2v_layer *layer, int32_t i, const s2v_kv *kv,
                                           struct ggml_tensor *x, const s2v_span *span,
                                           bool is_last_only)
 {
@@ -78,8 +105,13 @@ static struct ggml_tensor *draw_attention(s2v_graph *graph, const s2v_decoder_pa
     struct ggml_tensor *v = s2v_draw_linear(ctx, layer->v, layer->v_bias, x);
     k = s2v_draw_rope(ctx, p, k, span->pos);
     k = ggml_reshape_2d(ctx, k, width, n);
+    if (span->own_cache) {
+        struct ggml_tensor *q =
+            s2v_draw_rope(ctx, p, s2v_draw_queries(ctx, p, layer, x), span->pos);
+        return ggml_mul_mat(ctx, layer->out, draw_own(graph, p, i, span, q, k, v));
+    }
     struct ggml_tensor *seen[2];
-    draw_slots(graph, p, (struct ggml_tensor *[]){ k_cache, v_cache }, n_past, span,
+    draw_slots(graph, p, (struct ggml_tensor *[]){ kv->k[i], kv->v[i] }, kv->n_slots[i], span,
                (struct ggml_tensor *[]){ k, v }, seen);
 
     /* RoPE needs a row for each position, so q is rotated whole and cut afterwards. */
@@ -117,16 +149,17 @@ struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder
         const bool is_last_only = span->last_row_only && i == p->n_layers - 1;
 
         struct ggml_tensor *x = s2v_draw_rms_norm(ctx, h, layer->attn_norm, p->rms_eps);
-        x = draw_attention(graph, p, layer, kv->k[i], kv->v[i], kv->n_slots[i], x, span,
-                           is_last_only);
+        x = draw_attention(graph, p, layer, i, kv, x, span, is_last_only);
         if (is_last_only) h = last_column(ctx, h);
         h = ggml_add(ctx, h, x);
+        s2v_graph_pause(graph, h);
 
         x = s2v_draw_rms_norm(ctx, h, layer->ffn_norm, p->rms_eps);
         struct ggml_tensor *gate = ggml_mul_mat(ctx, layer->gate, x);
         struct ggml_tensor *up = ggml_mul_mat(ctx, layer->up, x);
         x = ggml_mul_mat(ctx, layer->down, ggml_swiglu_split(ctx, gate, up));
         h = ggml_add(ctx, h, x);
+        s2v_graph_pause(graph, h);
     }
     return h;
 }

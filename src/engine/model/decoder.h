@@ -13,6 +13,10 @@ typedef struct s2v_span {     /* what a run of layers works on */
     bool is_unrounded; /* attend to keys and values as they are, not as the cache has them: */
     struct ggml_tensor *k, *v; /* F32 [n_kv_heads * head_dim, slots], written like the cache; NULL:
                                   there is nothing before these rows */
+    s2v_kv *const
+        *own_cache; /* [n_own] of the first rows, each the next of another conversation; rows
+                                 after them attend to nothing. NULL: all are rows of one */
+    int32_t n_own;
 } s2v_span;
 
 /* Token rows [n_embd, n] of the vocabulary. ids: I32 [n]. */
@@ -35,12 +39,13 @@ struct ggml_tensor *s2v_draw_cached(struct ggml_context *ctx, const s2v_decoder_
                                     struct ggml_tensor *cache, int32_t n_slots);
 
 /* Hidden states [n_embd, n] in, the same (or [n_embd, 1] with last_row_only) out. Writes the rows'
- * keys and values behind the slots each layer has filled; the caller counts them afterwards. */
+ * keys and values behind the slots each layer has filled; the caller counts them afterwards. kv:
+ * NULL with span->own_cache. */
 struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder, s2v_kv *kv,
                                     struct ggml_tensor *h, const s2v_span *span, int32_t first,
                                     int32_t last);
 
-/* Logits [n_vocab, 1] of one hidden row [n_embd, 1]. */
+/* Logits [n_vocab, n] of hidden rows [n_embd, n]. */
 struct ggml_tensor *s2v_draw_head(s2v_graph *graph, const s2v_decoder *decoder,
                                   struct ggml_tensor *h);
 

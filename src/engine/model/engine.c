@@ -82,6 +82,8 @@ static s2p_status load_weights(s2v_engine *engine, const s2v_kernels *kernels, s
     if (st != S2P_OK) return st;
     loader.kernels = kernels;
     loader.tower_on_device = engine->offload.tower;
+    loader.packing = &engine->packing;
+    loader.packs_now = engine->options.pictures_soon && engine->devices.n_threads > 1;
     st = engine->model.arch->load(&engine->model, &loader, engine->text, engine->mmproj,
                                   engine->offload.n_layers, error);
     const uint64_t n_here = s2v_loader_bytes(&loader) - s2v_loader_device_bytes(&loader);
@@ -89,6 +91,7 @@ static s2p_status load_weights(s2v_engine *engine, const s2v_kernels *kernels, s
     if (st == S2P_OK)
         st = s2v_loader_finish(&loader, engine->options.progress, engine->options.user);
     if (st != S2P_OK) {
+        s2v_packing_free(&engine->packing);
         s2v_loader_abandon(&loader);
         return st;
     }
@@ -199,7 +202,12 @@ s2p_status s2v_engine_open(s2v_engine **out, const s2v_engine_options *options, 
     s2v_engine *engine = calloc(1, sizeof *engine);
     if (!engine) return s2_fail_memory(error, sizeof *engine, "the engine");
     engine->options = *options;
-    (void)pthread_mutex_init(&engine->packing, NULL);
+    /* A tower that packs may pause, and another one run on the same thread. */
+    pthread_mutexattr_t again;
+    (void)pthread_mutexattr_init(&again);
+    (void)pthread_mutexattr_settype(&again, PTHREAD_MUTEX_RECURSIVE);
+    (void)pthread_mutex_init(&engine->packing_turn, &again);
+    (void)pthread_mutexattr_destroy(&again);
     const s2p_status st = open_engine(engine, options, error);
     engine->options.model_path = engine->options.mmproj_path = NULL; /* were borrowed */
     engine->options.device = engine->options.rpc_server = NULL;
@@ -215,28 +223,30 @@ s2p_status s2v_engine_open(s2v_engine **out, const s2v_engine_options *options, 
 void s2v_engine_close(s2v_engine *engine)
 {
     if (!engine) return;
+    s2v_packing_free(&engine->packing);
     s2v_weights_free(engine->weights);
     s2v_model_free(&engine->model);
     s2v_tokenizer_free(engine->tokenizer);
     s2v_gguf_close(engine->mmproj);
     s2v_gguf_close(engine->text);
-    (void)pthread_mutex_destroy(&engine->packing);
+    (void)pthread_mutex_destroy(&engine->packing_turn);
     free(engine);
 }
 
 bool s2v_packing_begin(s2v_engine *engine)
 {
     if (!engine->model.tower.kernels) return false;
-    (void)pthread_mutex_lock(&engine->packing);
+    (void)pthread_mutex_lock(&engine->packing_turn);
+    s2v_packing_stop(&engine->packing);
     if (!engine->is_packed) return true;
-    (void)pthread_mutex_unlock(&engine->packing);
+    (void)pthread_mutex_unlock(&engine->packing_turn);
     return false;
 }
 
 void s2v_packing_end(s2v_engine *engine, bool is_packed)
 {
-    engine->is_packed = is_packed;
-    (void)pthread_mutex_unlock(&engine->packing);
+    engine->is_packed |= is_packed; /* one that ran in a pause of this one may have done it all */
+    (void)pthread_mutex_unlock(&engine->packing_turn);
 }
 
 void s2v_engine_get_info(const s2v_engine *engine, s2v_engine_info *info)

@@ -1,5 +1,5 @@
 /* engine.h - what an engine holds: a loaded model, read-only once it is open; only the tower's
- * weights are packed later, by the first picture (tower_nodes.h). */
+ * weights may be packed later (packing.h). */
 #ifndef S2_ENGINE_ENGINE_H
 #define S2_ENGINE_ENGINE_H
 
@@ -23,11 +23,13 @@ struct s2v_engine {
     s2v_tokenizer *tokenizer;
     char name[128];
     uint64_t n_parameters;
-    pthread_mutex_t packing; /* held by the session that packs the tower's weights */
+    s2v_packing packing;
+    pthread_mutex_t packing_turn; /* held by the session that packs what is left of it */
     bool is_packed;
 };
 
-/* true: the graph drawn now packs the tower's weights; other sessions wait until it has ended. */
+/* true: the graph drawn now packs what is left of the tower's weights; other sessions wait until it
+ * has ended. */
 bool s2v_packing_begin(s2v_engine *engine);
 void s2v_packing_end(s2v_engine *engine, bool is_packed);
 

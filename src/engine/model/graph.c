@@ -45,6 +45,8 @@ s2p_status s2v_graph_begin(s2v_graph *graph, s2p_error *error)
     if (!graph->ctx) return s2_fail(error, S2P_ENOMEM, "out of memory for a graph");
     graph->cgraph = ggml_new_graph_custom(graph->ctx, (size_t)graph->max_nodes, false);
     graph->n_inputs = 0;
+    graph->n_pauses = 0;
+    graph->watch = (s2v_watch){ .call = NULL };
     return S2P_OK;
 }
 
@@ -61,6 +63,31 @@ struct ggml_tensor *s2v_graph_input(s2v_graph *graph, enum ggml_type type, int64
 void s2v_graph_expand(s2v_graph *graph, struct ggml_tensor *node)
 {
     ggml_build_forward_expand(graph->cgraph, node);
+}
+
+/* --- pauses -------------------------------------------------------------------------- */
+
+static const char pause_name[] = "pause"; /* of nodes after which the graph pauses */
+
+void s2v_graph_pause(s2v_graph *graph, struct ggml_tensor *node)
+{
+    if (!graph->watch.call) return;
+    ggml_set_name(node, pause_name);
+    graph->n_pauses++;
+}
+
+/* The scheduler asks before each node whether to stop behind it, and reports when it did. After a
+ * "no more" it leaves the part on this device and goes on with the next, of which it gets as far as
+ * one node: so little is left to run that nothing else has to stop it. */
+static bool at_node(struct ggml_tensor *node, bool is_question, void *user)
+{
+    s2v_graph *graph = user;
+    const s2v_watch *w = &graph->watch;
+    if (is_question) return graph->is_cancelled || strcmp(node->name, pause_name) == 0;
+    if (graph->is_cancelled) return false;
+    const double share = (double)++graph->n_reached / (graph->n_pauses + 1);
+    graph->is_cancelled = w->call(w->step, w->from + (w->to - w->from) * share, w->user) != 0;
+    return !graph->is_cancelled;
 }
 
 /* --- what crosses -------------------------------------------------------------------- */
@@ -157,7 +184,11 @@ static void do_work(void *user)
             s2v_tensor_set(tensor, graph->input[i].data, 0, ggml_nbytes(tensor), graph->traffic);
     }
     if (graph->device && graph->traffic) count_crossing(graph);
+    graph->n_reached = 0;
+    graph->is_cancelled = false;
+    ggml_backend_sched_set_eval_callback(graph->sched, graph->watch.call ? at_node : NULL, graph);
     w->status = ggml_backend_sched_graph_compute(graph->sched, graph->cgraph);
+    if (graph->is_cancelled) w->status = GGML_STATUS_ABORTED;
 }
 
 static const char *device_name(const s2v_graph *graph)
@@ -216,7 +247,7 @@ s2p_status s2v_graph_compute(s2v_graph *graph, s2p_error *error)
     case GGML_STATUS_ALLOC_FAILED:
         return fail_room(graph, error);
     case GGML_STATUS_ABORTED:
-        return s2_fail(error, S2P_ECANCELLED, "cancelled while computing");
+        return s2_fail(error, S2P_ECANCELLED, "the prompt was cancelled");
     default:
         return s2_fail(error, S2P_EIO, "%s failed while computing", device_name(graph));
     }

@@ -8,12 +8,20 @@
 #define S2_ENGINE_GRAPH_H
 
 #include "engine/model/device.h"
+#include "s2vlm.h"
 
 #define S2V_MAX_INPUTS 16
 
 typedef struct s2v_traffic { /* bytes that crossed between host and device */
     uint64_t up, down;
 } s2v_traffic;
+
+typedef struct s2v_watch {      /* who is told while a graph runs that takes long */
+    s2v_progress_callback call; /* NULL: nobody */
+    void *user;
+    const char *step;
+    double from, to; /* of the step: where the graph begins and ends */
+} s2v_watch;
 
 typedef struct s2v_graph {
     struct ggml_context *ctx; /* of the graph being drawn */
@@ -32,18 +40,25 @@ typedef struct s2v_graph {
         const void *data;
     } input[S2V_MAX_INPUTS];
     int32_t n_inputs;
+    s2v_watch watch;             /* of the graph being drawn */
+    int32_t n_pauses, n_reached; /* places where it is told; those that were computed */
+    bool is_cancelled;
 } s2v_graph;
 
 s2p_status s2v_graph_init(s2v_graph *graph, const s2v_backends *backends, int32_t max_nodes,
                           s2p_error *error);
 void s2v_graph_free(s2v_graph *graph);
 
-/* Start drawing; what was drawn before is gone. */
+/* Start drawing; what was drawn before is gone, and nobody watches until graph->watch is set. */
 s2p_status s2v_graph_begin(s2v_graph *graph, s2p_error *error);
 
 /* An input of [ne0, ne1]; `data` is borrowed until s2v_graph_compute. */
 struct ggml_tensor *s2v_graph_input(s2v_graph *graph, enum ggml_type type, int64_t ne0, int64_t ne1,
                                     const void *data);
+
+/* Once `node` is computed whoever watches is told and may cancel: a graph that is watched runs in
+ * pieces, one after the other, else the same. Between them its session computes nothing. */
+void s2v_graph_pause(s2v_graph *graph, struct ggml_tensor *node);
 
 /* Make sure `node` is computed, after everything expanded so far. */
 void s2v_graph_expand(s2v_graph *graph, struct ggml_tensor *node);

@@ -84,3 +84,19 @@ struct ggml_tensor *s2v_kv_rows(struct ggml_context *ctx, struct ggml_tensor *ca
 {
     return ggml_view_2d(ctx, cache, cache->ne[0], n, cache->nb[1], (size_t)first * cache->nb[1]);
 }
+
+void s2v_kv_read(const s2v_kv *kv, int32_t layer, int32_t first, int32_t n, uint8_t *out)
+{
+    const size_t row = kv->k[layer]->nb[1], n_bytes = (size_t)n * row;
+    if (n == 0) return;
+    s2v_tensor_get(kv->k[layer], out, (size_t)first * row, n_bytes, kv->traffic);
+    s2v_tensor_get(kv->v[layer], out + n_bytes, (size_t)first * row, n_bytes, kv->traffic);
+}
+
+void s2v_kv_write(s2v_kv *kv, int32_t layer, int32_t first, int32_t n, const uint8_t *from)
+{
+    const size_t row = kv->k[layer]->nb[1], n_bytes = (size_t)n * row;
+    if (n == 0) return;
+    s2v_tensor_set(kv->k[layer], from, (size_t)first * row, n_bytes, kv->traffic);
+    s2v_tensor_set(kv->v[layer], from + n_bytes, (size_t)first * row, n_bytes, kv->traffic);
+}

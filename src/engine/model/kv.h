@@ -30,4 +30,8 @@ void s2v_kv_clear(s2v_kv *kv);
 struct ggml_tensor *s2v_kv_rows(struct ggml_context *ctx, struct ggml_tensor *cache, int32_t first,
                                 int32_t n);
 
+/* Keys of n slots of a layer from `first` on, then their values: [2][n][bytes of a row]. */
+void s2v_kv_read(const s2v_kv *kv, int32_t layer, int32_t first, int32_t n, uint8_t *out);
+void s2v_kv_write(s2v_kv *kv, int32_t layer, int32_t first, int32_t n, const uint8_t *from);
+
 #endif /* S2_ENGINE_KV_H */

@@ -343,18 +343,6 @@ struct ggml_tensor *s2v_loader_sum(s2v_loader *loader, const char *first, const 
 
 /* --- packed and joined tensors ------------------------------------------------- */
 
-static s2v_element packed_type(const s2v_gguf_tensor *t)
-{
-    return t->type == GGML_TYPE_F32   ? S2V_ELEMENT_F32
-           : t->type == GGML_TYPE_F16 ? S2V_ELEMENT_F16
-                                      : S2V_ELEMENT_BF16;
-}
-
-static bool is_packable(const s2v_gguf_tensor *t)
-{
-    return t->type == GGML_TYPE_F32 || t->type == GGML_TYPE_F16 || t->type == GGML_TYPE_BF16;
-}
-
 bool s2v_loader_packs(const s2v_loader *loader, const char *prefix)
 {
     const size_t n = strlen(prefix);
@@ -363,15 +351,9 @@ bool s2v_loader_packs(const s2v_loader *loader, const char *prefix)
         const s2v_gguf_tensor *t = s2v_gguf_tensor_at(loader->file, i);
         if (t->ne[1] == 1 || t->name.size < n || memcmp(t->name.data, prefix, n) != 0) continue;
         if (!first) first = t;
-        if (!is_packable(t) || t->type != first->type) return false;
+        if (!s2v_origin_takes(t) || t->type != first->type) return false;
     }
     return loader->kernels && !loader->on_device;
-}
-
-void *s2v_packed_data(const struct ggml_tensor *tensor)
-{
-    const uintptr_t at = (uintptr_t)ggml_get_data(tensor), unit = S2V_KERNEL_ALIGN;
-    return (void *)((at + unit - 1) / unit * unit);
 }
 
 struct ggml_tensor *s2v_loader_packed(s2v_loader *loader, const char *const *pattern, int32_t layer,
@@ -385,35 +367,24 @@ struct ggml_tensor *s2v_loader_packed(s2v_loader *loader, const char *const *pat
             find_weight(loader, name, S2V_USE_MATRIX, packed->k, packed->n, false);
         if (!t) return NULL;
         origin->part[i] = t;
-        if (t->type == origin->part[0]->type && is_packable(t)) continue;
+        if (t->type == origin->part[0]->type && s2v_origin_takes(t)) continue;
         loader->status = s2_fail(loader->error, S2P_EUNSUPPORTED,
                                  "%s has type %s, other than what stands beside it", name,
                                  ggml_type_name((enum ggml_type)t->type));
         return NULL;
     }
-    packed->type = loader->kernels->stored(packed_type(origin->part[0]));
+    packed->type = loader->kernels->stored(s2v_origin_type(origin));
     const int64_t n_bytes = (int64_t)loader->kernels->packed_bytes(packed) + S2V_KERNEL_ALIGN;
     struct ggml_tensor *tensor =
         add_item(loader, ggml_backend_dev_buffer_type(loader->devices->cpu), GGML_TYPE_I8, n_bytes,
                  1, (item){ .source = origin->part[0], .is_later = true });
-    if (tensor) ggml_set_name(tensor, name);
+    if (!tensor) return NULL;
+    ggml_set_name(tensor, name);
+    if (loader->packing)
+        loader->status = s2v_packing_add(
+            loader->packing, (s2v_packing_matrix){ loader->kernels, packed, origin, tensor },
+            loader->error);
     return tensor;
-}
-
-void s2v_pack_part(const s2v_kernels *kernels, const s2v_packed *packed, const s2v_origin *origin,
-                   int i, int n)
-{
-    s2v_source source = { .n_parts = packed->n_parts, .type = packed_type(origin->part[0]) };
-    for (int32_t part = 0; part < packed->n_parts; part++)
-        source.part[part] = origin->part[part]->data;
-    const int64_t n_panels = kernels->n_panels(packed);
-    kernels->pack(packed, &source, (int32_t)(n_panels * i / n), (int32_t)(n_panels * (i + 1) / n));
-}
-
-void s2v_origin_release(const s2v_origin *origin)
-{
-    for (int32_t part = 0; part < 3 && origin->part[part]; part++)
-        s2v_gguf_release_tensor(origin->file, origin->part[part]);
 }
 
 static void fill_joined(const item *it, uint8_t *out)
@@ -489,13 +460,18 @@ static s2p_status set_item(s2v_loader *loader, const item *it)
     return S2P_OK;
 }
 
-static s2p_status copy_group(s2v_loader *loader, group *g, uint64_t *done, uint64_t total,
-                             s2v_progress_callback progress, void *user)
+static s2p_status allocate_group(s2v_loader *loader, group *g)
 {
     g->buffer = ggml_backend_alloc_ctx_tensors_from_buft(g->ctx, g->type);
     if (!g->buffer)
         return s2_fail(loader->error, S2P_ENOMEM, "out of memory: %llu bytes of weights",
-                       (unsigned long long)total);
+                       (unsigned long long)loader->weights->n_bytes);
+    return S2P_OK;
+}
+
+static s2p_status copy_group(s2v_loader *loader, group *g, uint64_t *done, uint64_t total,
+                             s2v_progress_callback progress, void *user)
+{
     size_t touched = 0;
     for (size_t i = 0; i < g->n_items; i++) {
         const s2p_status st = set_item(loader, &g->items[i]);
@@ -517,11 +493,15 @@ s2p_status s2v_loader_finish(s2v_loader *loader, s2v_progress_callback progress,
 {
     uint64_t done = 0;
     s2v_weights *w = loader->weights;
+    for (size_t g = 0; loader->status == S2P_OK && g < w->n_groups; g++)
+        if (w->groups[g].n_items > 0)
+            loader->status = w->groups[g].type ? allocate_group(loader, &w->groups[g])
+                                               : map_group(loader, &w->groups[g]);
+    if (loader->status == S2P_OK && loader->packs_now) s2v_packing_start(loader->packing);
     for (size_t g = 0; loader->status == S2P_OK && g < w->n_groups; g++) {
         group *to = &w->groups[g];
         if (to->n_items == 0) continue;
-        loader->status = to->type ? copy_group(loader, to, &done, w->n_bytes, progress, user)
-                                  : map_group(loader, to);
+        if (to->type) loader->status = copy_group(loader, to, &done, w->n_bytes, progress, user);
         if (loader->status == S2P_OK)
             ggml_backend_buffer_set_usage(to->buffer, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
         free(to->items);

@@ -4,15 +4,13 @@
  * the loader checks it, decides where it lives, and moves all data in one go at
  * the end, with progress. On the CPU a quantised matrix goes into the buffer type
  * that repacks it; what is used as it is stays mapped; the rest is copied. The
- * tower's matrices only get their room: they are packed when it first runs
- * (tower_nodes.h).
+ * tower's matrices only get their room (packing.h).
  */
 #ifndef S2_ENGINE_LOADER_H
 #define S2_ENGINE_LOADER_H
 
 #include "engine/model/device.h"
-#include "engine/vision/kernels/kernels.h"
-#include "gguf/gguf.h"
+#include "engine/model/packing.h"
 #include "s2vlm.h"
 
 typedef enum s2v_use {
@@ -34,6 +32,8 @@ typedef struct s2v_loader {
     bool on_device;             /* weights asked for now go to the main device */
     bool tower_on_device;       /* those of the tower will */
     const s2v_kernels *kernels; /* of the tower; NULL: its products are ggml's */
+    s2v_packing *packing;       /* NULL, or the list its matrices go to */
+    bool packs_now;             /* a thread packs them while the rest is moved */
     bool as_f32;       /* F16 and BF16 matrices asked for now become F32 (small files: always) */
     s2p_status status; /* the first failure sticks; later requests return NULL */
     s2p_error *error;
@@ -60,23 +60,12 @@ struct ggml_tensor *s2v_loader_padded(s2v_loader *loader, const char *name, int3
 struct ggml_tensor *s2v_loader_sum(s2v_loader *loader, const char *first, const char *second,
                                    const int64_t ne[4], int64_t to0);
 
-typedef struct s2v_origin { /* where packed weights come from: matrices of a mapped file */
-    s2v_gguf *file;
-    const s2v_gguf_tensor *part[3];
-} s2v_origin;
-
 /* Room for matrices [k, n] of one type (F32, F16 or BF16), one below the other or as a pair, in the
  * layout of loader->kernels. name: [packed->n_parts]. packed: n, k, n_parts and is_pair in, type
  * out; its data are at s2v_packed_data() once the loader has finished, and not filled yet: memory
  * nobody has written to costs nothing, and a prompt without a picture never needs it. */
 struct ggml_tensor *s2v_loader_packed(s2v_loader *loader, const char *const *name, int32_t layer,
                                       s2v_packed *packed, s2v_origin *origin);
-void *s2v_packed_data(const struct ggml_tensor *tensor);
-
-/* Part i of n of the packing, on as many threads; `packed` with its data. */
-void s2v_pack_part(const s2v_kernels *kernels, const s2v_packed *packed, const s2v_origin *origin,
-                   int i, int n);
-void s2v_origin_release(const s2v_origin *origin); /* the pages that were read for it */
 
 /* Vectors of n, one after the other. */
 struct ggml_tensor *s2v_loader_joined(s2v_loader *loader, const char *const *name, int32_t n_names,

@@ -10,6 +10,8 @@
 
 #include "engine/vision/arch.h"
 
+#include <math.h>
+
 /* ERC of the rows: || h1 - h0 ||, computed where the rows are. */
 static struct ggml_tensor *draw_erc(struct ggml_context *ctx, struct ggml_tensor *h0,
                                     struct ggml_tensor *h1)
@@ -32,7 +34,7 @@ static struct ggml_tensor *draw_logits(s2v_session *s, struct ggml_tensor *h)
     return logits;
 }
 
-static s2p_status read_logits(s2v_session *s, struct ggml_tensor *logits, s2p_error *error)
+s2p_status s2v_logits_read(s2v_session *s, const struct ggml_tensor *logits, s2p_error *error)
 {
     const s2p_status st = s2v_graph_read(logits, s->logits, error);
     s->has_logits = st == S2P_OK;
@@ -51,6 +53,10 @@ static s2p_status run_chunk(s2v_session *s, int32_t first_row, int32_t n, int32_
         span.v = s->unrounded.v;
     }
     TRY(s2v_graph_begin(graph, error));
+    s2v_progress *p = &s->progress;
+    const double work = (double)n * (last - first), total = p->total;
+    graph->watch =
+        s2v_progress_watch(s, "layers", p->done / total, fmin((p->done + work) / total, 1.0));
     if (n > 1) TRY(s2v_rows_mask(s, s->kv.n_slots[first], first_row, n, &span.mask, error));
 
     struct ggml_context *ctx = graph->ctx;
@@ -69,12 +75,13 @@ static s2p_status run_chunk(s2v_session *s, int32_t first_row, int32_t n, int32_
     TRY(s2v_graph_compute(graph, error));
     for (int32_t i = first; i < last; i++) s->kv.n_slots[i] += n;
     if (change) TRY(s2v_graph_read(change, erc + first_row, error));
-    return logits ? read_logits(s, logits, error) : S2P_OK;
+    if (logits) TRY(s2v_logits_read(s, logits, error));
+    p->done = fmin(p->done + work, total);
+    return p->done < total ? s2v_progress_tell(s, "layers", p->done / total, error) : S2P_OK;
 }
 
 s2p_status s2v_run_layers(s2v_session *s, int32_t first, int32_t last, float *erc, s2p_error *error)
 {
-    const s2v_engine_options *o = &s->engine->options;
     const int32_t tail = s->rows.n - s->rows.n_tail;
     for (int32_t end; first < last; first = end) {
         /* A method may have left layers with different numbers of slots in an earlier turn: layers
@@ -90,12 +97,24 @@ s2p_status s2v_run_layers(s2v_session *s, int32_t first, int32_t last, float *er
             const int32_t left = (at < tail ? tail : s->rows.n) - at;
             n = left < s->options.n_batch ? left : s->options.n_batch;
             TRY(run_chunk(s, at, n, first, end, erc, error));
-            const double done = (double)(at + n) / s->rows.n;
-            if (o->progress && o->progress(first == 0 ? "layer 0" : "prefill", done, o->user) != 0)
-                return s2_fail(error, S2P_ECANCELLED, "prefill was cancelled");
         }
     }
     return S2P_OK;
+}
+
+s2p_status s2v_token_fits(const s2v_session *s, s2p_error *error)
+{
+    for (int32_t i = 0; i < s->kv.n_layers; i++)
+        if (s->kv.n_slots[i] >= s->kv.n_ctx)
+            return s2_fail(error, S2P_ELIMIT, "the context of %d tokens is full", s->kv.n_ctx);
+    return S2P_OK;
+}
+
+void s2v_token_ran(s2v_session *s)
+{
+    for (int32_t i = 0; i < s->kv.n_layers; i++) s->kv.n_slots[i]++;
+    s->next_pos++;
+    s->pending = -1;
 }
 
 s2p_status s2v_run_token(s2v_session *s, int32_t token, s2p_error *error)
@@ -103,9 +122,7 @@ s2p_status s2v_run_token(s2v_session *s, int32_t token, s2p_error *error)
     s2v_graph *graph = &s->graph;
     const s2v_model *model = &s->engine->model;
     const s2v_decoder *decoder = &model->decoder;
-    for (int32_t i = 0; i < s->kv.n_layers; i++)
-        if (s->kv.n_slots[i] >= s->kv.n_ctx)
-            return s2_fail(error, S2P_ELIMIT, "the context of %d tokens is full", s->kv.n_ctx);
+    TRY(s2v_token_fits(s, error));
     TRY(s2v_graph_begin(graph, error));
     for (int32_t plane = 0; plane < decoder->p.n_planes; plane++)
         s->positions[plane] = plane < 3 ? s->next_pos : 0;
@@ -117,7 +134,6 @@ s2p_status s2v_run_token(s2v_session *s, int32_t token, s2p_error *error)
     h = model->arch->layers(graph, decoder, &s->kv, h, &span, 0, decoder->p.n_layers);
     struct ggml_tensor *logits = draw_logits(s, h);
     TRY(s2v_graph_compute(graph, error));
-    for (int32_t i = 0; i < s->kv.n_layers; i++) s->kv.n_slots[i]++;
-    s->next_pos++;
-    return read_logits(s, logits, error);
+    s2v_token_ran(s);
+    return s2v_logits_read(s, logits, error);
 }

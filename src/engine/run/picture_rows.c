@@ -29,6 +29,8 @@ static s2p_status run_view(s2v_job *j, s2v_graph *tower, int32_t index, int32_t 
     tower->is_first = s2v_packing_begin(s->engine);
     s2p_status st = s2v_graph_begin(tower, j->error);
     if (st == S2P_OK) {
+        const double from = s->progress.from, each = (s->progress.to - from) / f->n_views;
+        tower->watch = s2v_progress_watch(s, "tower", from + each * view, from + each * (view + 1));
         seen = model->arch->vision(tower, model, f, view, &request);
         if (tokens)
             ggml_set_output(seen);
@@ -74,7 +76,6 @@ static s2p_status make_rest(s2v_job *j, s2v_graph *tower, int32_t index, s2v_tow
 {
     const s2v_session *s = j->s;
     const s2v_frame *f = &j->frames[index];
-    const s2v_engine_options *o = &s->engine->options;
     const int32_t width = s->engine->model.decoder.p.n_embd;
     const int32_t n_first = s2v_part_tokens(&f->part[0]);
     for (int32_t view = 1; view < f->n_views; view++) {
@@ -88,8 +89,6 @@ static s2p_status make_rest(s2v_job *j, s2v_graph *tower, int32_t index, s2v_tow
             float *to = rest + (ptrdiff_t)(b->row - n_first) * width;
             for (int32_t k = 0; k < width; k++) to[k] += b->weight * from[k];
         }
-        if (o->progress && o->progress("tiles", (double)view / (f->n_views - 1), o->user) != 0)
-            return s2_fail(j->error, S2P_ECANCELLED, "vision was cancelled");
     }
     for (int32_t row = n_first; row < f->n_rows; row++)
         if (is_newline(f, row))

@@ -127,6 +127,7 @@ static s2p_status make_frames(s2v_job *j)
         TRY(model->arch->frame(model, &j->prompt->images[i], &options, usual, frame, j->error));
         j->stats.image_tokens_full += s2v_frame_tokens(frame);
         j->n_newlines += frame->n_rows - s2v_frame_tokens(frame);
+        TRY(s2v_progress_tell(j->s, "picture", (double)(i + 1) / n, j->error));
     }
     j->stats.image_ms = s2_now_ms() - start;
     return S2P_OK;
@@ -223,7 +224,6 @@ static s2p_status lay_out_rows(s2v_job *j)
 static s2p_status see_pictures(s2v_job *j)
 {
     s2v_session *s = j->s;
-    const s2v_engine_options *o = &s->engine->options;
     const int32_t n = j->prompt->n_images;
     if (n == 0) return S2P_OK;
     const double start = s2_now_ms();
@@ -232,9 +232,10 @@ static s2p_status see_pictures(s2v_job *j)
     tower.traffic = &s->traffic;
     s2p_status st = S2P_OK;
     for (int32_t i = 0; st == S2P_OK && i < n; i++) {
+        s->progress.from = (double)i / n;
+        s->progress.to = (double)(i + 1) / n;
         st = s2v_picture_rows(j, &tower, i);
-        if (st == S2P_OK && o->progress && o->progress("vision", (double)(i + 1) / n, o->user) != 0)
-            st = s2_fail(j->error, S2P_ECANCELLED, "vision was cancelled");
+        if (st == S2P_OK) st = s2v_progress_tell(s, "tower", s->progress.to, j->error);
     }
     s2v_graph_free(&tower);
     j->stats.vision_ms = s2_now_ms() - start - j->stats.probe_ms;
@@ -286,6 +287,8 @@ static s2p_status run_question(s2v_job *j)
     TRY(s2v_graph_begin(&s->graph, j->error));
     draw_text(s, s2v_graph_input(&s->graph, GGML_TYPE_I32, n, 1, question), 0);
     TRY(s2v_graph_compute(&s->graph, j->error));
+    s->progress.done = 0.0;
+    s->progress.total = (double)n * s->kv.n_layers;
     TRY(s2v_run_layers(s, 0, s->kv.n_layers, NULL, j->error));
     TRY(s2v_prefix_settle(j));
     j->stats.layers_ms = j->stats.prompt_ms = s2_now_ms() - start;
@@ -326,17 +329,22 @@ s2p_status s2v_session_prefill(s2v_session *session, const s2v_prompt *prompt,
 {
     s2v_prune_options defaults;
     s2v_prune_options_init(&defaults);
+    if (session->is_busy) return s2_fail(error, S2P_EINVAL, "the session is in a prefill already");
+    session->is_busy = true;
     s2v_job j = {
         .s = session, .prompt = prompt, .prune = prune ? prune : &defaults, .error = error
     };
     const bool is_continued = session->kv.n_slots[0] > 0;
     s2v_answer_clear(session);
     s2p_status st = run_prompt(&j);
+    if (st == S2P_OK) st = s2v_progress_tell(session, "layers", 1.0, error);
     if (st == S2P_OK) st = s2v_answer_start(session, error);
+    session->is_busy = false;
     if (st == S2P_OK) {
         s2v_stats_count(&j);
         if (stats) *stats = j.stats;
-    } else if (j.has_begun) {
+    } else if (j.has_begun || st == S2P_ECANCELLED) {
+        j.has_begun = true;
         if (!session->prefix.is_ready) s2v_prefix_forget(&session->prefix);
         s2v_session_reset(session);
     }

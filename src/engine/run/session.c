@@ -72,7 +72,7 @@ static s2p_status open_session(s2v_session *s, s2p_error *error)
     /* An answer fits into the context, its text into a piece: the token loop allocates nothing. */
     s->generated.id = malloc((size_t)o->n_ctx * sizeof *s->generated.id);
     s->generated.capacity = s->generated.id ? (size_t)o->n_ctx : 0;
-    const bool has_text = s2_buffer_extend(&s->text, MAX_PIECE) != NULL &&
+    const bool has_text = s2_buffer_extend(&s->text, MAX_PIECE + S2V_STOP_MAX_BYTES) != NULL &&
                           s2_buffer_extend(&s->shown, MAX_PIECE + S2V_STOP_MAX_BYTES) != NULL;
     if (st == S2P_OK && (!s->logits || !s->positions || !s->generated.id || !has_text))
         st = s2_fail(error, S2P_ENOMEM, "out of memory for the logits");
@@ -87,7 +87,7 @@ s2p_status s2v_session_create(s2v_session **out, s2v_engine *engine,
     if (!s) return s2_fail_memory(error, sizeof *s, "the session");
     s->engine = engine;
     s->pending = -1;
-    s2_buffer_init(&s->text, MAX_PIECE);
+    s2_buffer_init(&s->text, MAX_PIECE + S2V_STOP_MAX_BYTES);
     s2_buffer_init(&s->shown, MAX_PIECE + S2V_STOP_MAX_BYTES);
     if (options)
         s->options = *options;
@@ -111,6 +111,7 @@ void s2v_session_free(s2v_session *s)
     for (int32_t i = 0; i < S2V_MAX_IMAGES; i++) s2v_tower_cache_clear(&s->tower_cache[i]);
     s2v_prefix_forget(&s->prefix);
     s2v_kv_free(&s->kv);
+    s2v_many_free(&s->many);
     s2v_graph_free(&s->graph);
     s2v_backends_close(&s->backends);
     s2v_sampler_free(s->sampler);

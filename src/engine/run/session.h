@@ -4,8 +4,10 @@
 
 #include "engine/model/engine.h"
 #include "engine/model/kv.h"
+#include "engine/run/many.h"
 #include "engine/run/plans.h"
 #include "engine/run/prefix.h"
+#include "engine/run/progress.h"
 #include "engine/run/rows.h"
 #include "engine/run/trace.h"
 #include "engine/run/unrounded.h"
@@ -37,12 +39,17 @@ struct s2v_session {
     size_t n_mask;
     int32_t *positions; /* scratch, 4 * n_batch */
 
+    s2v_many many; /* where it leads a pass of several */
+
     s2v_sampler *sampler;
     s2v_stop *stop; /* options.stop */
     s2v_detokenizer detokenizer;
     s2_buffer text, shown; /* of one token; what of it is no stop string */
+    size_t n_carried;      /* bytes of text from before, still to be fed to `stop` */
     s2v_tokens generated;
 
+    s2v_progress progress;
+    bool is_busy; /* inside a prefill: a callback of it runs */
     s2v_recorder recorder;
     void *recorder_user;
     s2v_trace trace;

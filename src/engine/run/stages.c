@@ -126,6 +126,23 @@ static s2p_status prune_units(s2v_job *j, int32_t stage, const s2v_readings *rea
     return S2P_OK;
 }
 
+/* Rows times layers from here to the logits, if each stage removes an equal share. */
+static double count_work(const s2v_job *j)
+{
+    const int32_t n_layers = j->s->kv.n_layers, n_stages = j->method->n_stages;
+    double left = j->stats.image_tokens_full, rows = j->s->rows.n, work = 0.0;
+    for (int32_t u = 0; u < j->n_units; u++) {
+        const s2v_unit *unit = &j->unit[u];
+        left -= unit->budget < unit->n_tokens ? unit->budget : unit->n_tokens;
+    }
+    for (int32_t i = 0, at = 0; i <= n_stages; i++, rows -= left / n_stages) {
+        const int32_t end = i < n_stages ? j->after[i] + 1 : n_layers;
+        work += rows * (end - at);
+        at = end;
+    }
+    return work;
+}
+
 /* --- all stages ---------------------------------------------------------------------- */
 
 s2p_status s2v_run_stages(s2v_job *j)
@@ -136,6 +153,8 @@ s2p_status s2v_run_stages(s2v_job *j)
     s2p_status st = S2P_OK;
     s2v_units_find(j);
     TRY(s2v_units_read(j));
+    s->progress.done = 0.0;
+    s->progress.total = count_work(j);
     s2v_unrounded_start(s, j->needs ? j->after[j->method->n_stages - 1] + 1 : 0,
                         s2p_method_sees_question(j->method, &j->prune->choice));
     for (int32_t i = 0; st == S2P_OK && i < j->method->n_stages; i++) {

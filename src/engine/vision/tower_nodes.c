@@ -165,7 +165,9 @@ struct ggml_tensor *s2v_node_product(s2v_graph *graph, const s2v_linear *linear,
                                      struct ggml_tensor *scratch)
 {
     struct ggml_tensor *packing = NULL;
-    if (graph->is_first) { /* the rows come in so that it is this product's turn, not earlier */
+    if (graph->is_first &&
+        !linear->origin
+             .is_packed) { /* the rows come in so that it is this product's turn, not earlier */
         struct ggml_tensor *before[2] = { linear->tensor, x };
         packing = ggml_custom_4d(graph->ctx, GGML_TYPE_I32, 1, 1, 1, 1, before, 2, compute_packing,
                                  GGML_N_TASKS_MAX, (void *)(uintptr_t)linear);

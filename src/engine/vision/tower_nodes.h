@@ -3,9 +3,9 @@
  * A product is one node: the norm before it, its bias, activation and residual are part of it. Its
  * packed weights stand in a tensor of bytes, which is an input of the node: so the scheduler leaves
  * the node where the weights are. In the first graph of a model (graph->is_first) a node before it
- * packs them: each thread its part, matrix after matrix while the tower runs, and the pages of the
- * file go when the product begins; so the file and its packed copy are never both in memory. What a
- * node reads besides belongs to the model; threads find their scratch in one more input.
+ * packs them if nobody has yet (packing.h): each thread its part; the pages of the file go when the
+ * product begins. What a node reads besides belongs to the model; threads find their scratch in one
+ * more input.
  */
 #ifndef S2_ENGINE_TOWER_NODES_H
 #define S2_ENGINE_TOWER_NODES_H

@@ -200,9 +200,11 @@ static struct ggml_tensor *llava_vision(s2v_graph *graph, const s2v_model *model
         const llava_block *b = &own->block[i];
         struct ggml_tensor *x = layer_norm(ctx, h, b->base.norm1, b->norm1_bias, v->eps);
         h = ggml_add(ctx, h, llava_attention(ctx, v, &b->base, i, x, request));
+        s2v_graph_pause(graph, h);
         x = layer_norm(ctx, h, b->base.norm2, b->norm2_bias, v->eps);
         x = gelu_tanh(ctx, s2v_draw_linear(ctx, b->base.up, b->base.up_bias, x));
         h = ggml_add(ctx, h, s2v_draw_linear(ctx, b->base.down, b->base.down_bias, x));
+        s2v_graph_pause(graph, h);
     }
     return s2v_tower_draw_merger(ctx, &own->merger, h);
 }

@@ -191,11 +191,13 @@ static struct ggml_tensor *qwen_vision(s2v_graph *graph, const s2v_model *model,
         struct ggml_tensor *x = s2v_draw_rms_norm(ctx, h, b->base.norm1, v->eps);
         x = qwen_attention(ctx, v, &b->base, i, x, pos, is_full ? NULL : &order->windows, request);
         h = ggml_add(ctx, h, x);
+        s2v_graph_pause(graph, h);
         x = s2v_draw_rms_norm(ctx, h, b->base.norm2, v->eps);
         struct ggml_tensor *gate = s2v_draw_linear(ctx, b->gate, b->gate_bias, x);
         struct ggml_tensor *up = s2v_draw_linear(ctx, b->base.up, b->base.up_bias, x);
         x = s2v_draw_linear(ctx, b->base.down, b->base.down_bias, ggml_swiglu_split(ctx, gate, up));
         h = ggml_add(ctx, h, x);
+        s2v_graph_pause(graph, h);
     }
 
     const int64_t per_token = (int64_t)v->merge * v->merge;

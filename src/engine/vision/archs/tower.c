@@ -161,8 +161,11 @@ struct ggml_tensor *s2v_tower_draw_packed(s2v_graph *graph, const s2v_packed_blo
     }
     struct ggml_tensor *x = s2v_node_attention(graph, heads, qkv, turn, start, scratch);
     h = s2v_node_product(graph, &b->out, x, h, scratch);
+    s2v_graph_pause(graph, h);
     x = s2v_node_product(graph, &b->up, h, NULL, scratch);
-    return s2v_node_product(graph, &b->down, x, h, scratch);
+    h = s2v_node_product(graph, &b->down, x, h, scratch);
+    s2v_graph_pause(graph, h);
+    return h;
 }
 
 struct ggml_tensor *s2v_tower_draw_scratch(s2v_graph *graph, struct ggml_tensor *any,

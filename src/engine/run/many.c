@@ -1,0 +1,145 @@
+/* many.c - one token for each of several sessions, one pass over the weights.
+ *
+ * A token alone reads every weight once and multiplies it once: memory sets the pace. Here the rows
+ * of all sessions stand side by side in the norms and the products, so a weight is read once for all
+ * of them. Attention is each session's own, on its own cache: lengths, types of cache, methods and
+ * budgets do not have to agree, and in attention a row computes what it would compute alone. Only
+ * products may use another kernel for several rows than for one; they add in another order.
+ *
+ * ggml's products on packed weights take four rows at a time and what is left over one by one. So
+ * rows are filled up to a multiple of four on the CPU; nobody reads those.
+ */
+#include "engine/run/many.h"
+
+#include "engine/model/decoder.h"
+#include "engine/run/answer.h"
+#include "engine/run/layers.h"
+#include "engine/vision/arch.h"
+
+#define NODES_PER_LAYER 64 /* of all rows together */
+#define NODES_PER_ROW 20   /* in a layer, for each row */
+#define NODES_BESIDES 1024
+#define ROWS_AT_ONCE 4
+
+typedef struct pass { /* the sessions that have a token to run */
+    s2v_step *step[S2V_MANY_MAX];
+    s2v_kv *kv[S2V_MANY_MAX];
+    struct ggml_tensor *logits[S2V_MANY_MAX];
+    int32_t n;
+} pass;
+
+void s2v_many_free(s2v_many *many)
+{
+    s2v_graph_free(&many->graph);
+    many->capacity = 0;
+}
+
+/* Nodes for n rows, for good. */
+static s2p_status reserve_rows(s2v_session *first, int32_t n, s2p_error *error)
+{
+    s2v_many *many = &first->many;
+    if (n <= many->capacity) return S2P_OK;
+    const int32_t n_layers = first->engine->model.decoder.p.n_layers;
+    int32_t capacity = ROWS_AT_ONCE;
+    while (capacity < n) capacity *= 2;
+    s2v_many_free(many);
+    TRY(s2v_graph_init(&many->graph, &first->backends,
+                       (NODES_PER_LAYER + NODES_PER_ROW * capacity) * n_layers + NODES_BESIDES,
+                       error));
+    many->graph.traffic = &first->traffic;
+    many->capacity = capacity;
+    return S2P_OK;
+}
+
+static int32_t round_up(int32_t n) { return (n + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE * ROWS_AT_ONCE; }
+
+/* The pending tokens through all layers, at the place each session has reached. */
+static s2p_status draw_pass(s2v_session *first, pass *p, s2p_error *error)
+{
+    s2v_many *many = &first->many;
+    s2v_graph *graph = &many->graph;
+    const s2v_model *model = &first->engine->model;
+    const s2v_decoder *decoder = &model->decoder;
+    const int32_t n = first->backends.n == 1 ? round_up(p->n) : p->n;
+    const int32_t n_planes = decoder->p.n_planes;
+    for (int32_t r = 0; r < n; r++) {
+        const s2v_session *s = p->step[r < p->n ? r : 0]->session; /* those nobody reads */
+        many->id[r] = s->pending;
+        for (int32_t plane = 0; plane < n_planes; plane++)
+            many->position[plane * n + r] = plane < 3 ? s->next_pos : 0;
+    }
+    TRY(s2v_graph_begin(graph, error));
+    struct ggml_context *ctx = graph->ctx;
+    struct ggml_tensor *id = s2v_graph_input(graph, GGML_TYPE_I32, n, 1, many->id);
+    s2v_span span = { .n = n, .own_cache = p->kv, .n_own = p->n };
+    span.pos = s2v_graph_input(graph, GGML_TYPE_I32, (int64_t)n_planes * n, 1, many->position);
+    struct ggml_tensor *h = s2v_draw_embedding(graph, decoder, id);
+    h = model->arch->layers(graph, decoder, NULL, h, &span, 0, decoder->p.n_layers);
+    struct ggml_tensor *logits = model->arch->head(graph, decoder, h);
+    ggml_set_output(logits);
+    s2v_graph_expand(graph, logits);
+    for (int32_t r = 0; r < p->n; r++) {
+        p->logits[r] = ggml_view_1d(ctx, logits, logits->ne[0], (size_t)r * logits->nb[1]);
+        s2v_graph_expand(graph, p->logits[r]);
+    }
+    return S2P_OK;
+}
+
+/* On failure no session has advanced; numbers that are not finite are one session's own trouble. */
+static s2p_status run_pass(s2v_session *first, pass *p, s2p_error *error)
+{
+    TRY(reserve_rows(first, round_up(p->n), error));
+    TRY(draw_pass(first, p, error));
+    TRY(s2v_graph_compute(&first->many.graph, error));
+    for (int32_t r = 0; r < p->n; r++) {
+        s2v_step *step = p->step[r];
+        s2v_token_ran(step->session);
+        step->status = s2v_logits_read(step->session, p->logits[r], &step->error);
+    }
+    return S2P_OK;
+}
+
+/* --- the sessions ---------------------------------------------------------------------- */
+
+static s2p_status check_steps(const s2v_step *steps, size_t n, s2p_error *error)
+{
+    if (!steps || n == 0 || n > S2V_MANY_MAX)
+        return s2_fail(error, S2P_ELIMIT, "%zu sessions together; 1 to %d can go", n, S2V_MANY_MAX);
+    for (size_t i = 0; i < n; i++) {
+        const s2v_session *s = steps[i].session;
+        if (!s) return s2_fail(error, S2P_EINVAL, "step %zu has no session", i);
+        if (s->engine != steps[0].session->engine)
+            return s2_fail(error, S2P_EINVAL, "sessions of two engines cannot go together");
+        for (size_t k = 0; k < i; k++)
+            if (steps[k].session == s)
+                return s2_fail(error, S2P_EINVAL, "steps %zu and %zu are of one session", k, i);
+    }
+    return S2P_OK;
+}
+
+s2p_status s2v_decode_many(s2v_step *steps, size_t n, s2p_error *error)
+{
+    TRY(check_steps(steps, n, error));
+    pass p = { .n = 0 };
+    for (size_t i = 0; i < n; i++) {
+        s2v_step *step = &steps[i];
+        s2v_session *s = step->session;
+        step->done = 0;
+        step->error = (s2p_error){ .status = S2P_OK };
+        if (step->capacity > 0) step->text[0] = '\0';
+        step->status = s2v_answer_check(s, &step->error);
+        if (step->status != S2P_OK || s->pending < 0) continue;
+        p.step[p.n] = step;
+        p.kv[p.n++] = &s->kv;
+    }
+    if (p.n == 1) /* alone: its own graph, threads and kernels */
+        p.step[0]->status =
+            s2v_run_token(p.step[0]->session, p.step[0]->session->pending, &p.step[0]->error);
+    else if (p.n > 1)
+        TRY(run_pass(steps[0].session, &p, error));
+    for (size_t i = 0; i < n; i++)
+        if (steps[i].status == S2P_OK)
+            steps[i].status = s2v_answer_pick(steps[i].session, steps[i].text, steps[i].capacity,
+                                              &steps[i].done, &steps[i].error);
+    return S2P_OK;
+}
