@@ -1,10 +1,10 @@
 /* run_report.c - what a run did: JSON, the summary line, overlays. */
 #include "run/run.h"
 
+#include "ask/kept.h"
 #include "base/json.h"
 #include "base/path.h"
 #include "image/draw/overlay_svg.h"
-#include "plan_report.h"
 #include "report.h"
 #include "terminal.h"
 
@@ -115,7 +115,7 @@ static json_t *regions_of(const s2p_layout *l)
 {
     json_t *array = json_array();
     for (int32_t g = 0; g < l->side * l->side; g++)
-        json_array_append_new(array, s2_region_json(l, g));
+        json_array_append_new(array, s2a_region_json(l, g));
     return array;
 }
 
