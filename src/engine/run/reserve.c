@@ -113,13 +113,14 @@ s2p_status s2v_reserve_graphs(s2v_session *s, s2p_error *error)
     const uint64_t each = cache_bytes_of_layer(s, s->kv.type);
     const uint64_t per_layer = each + layer_bytes(&decoder->layers[decoder->p.n_layers - 1]);
     const uint64_t taken = each * (uint64_t)engine->offload.n_layers;
-    uint64_t layers = 0, tower = 0;
+    uint64_t layers = 0, tower = 0, held = 0;
     if (engine->offload.tower) TRY(measure_tower(s, &tower, error));
     if (engine->offload.n_layers > 0) {
         TRY(draw_largest(s, error));
         layers = s2v_graph_device_bytes(&s->graph);
+        held = s2v_unrounded_bytes(decoder, s->options.n_ctx, s->kv.type);
     }
-    if (layers + tower > 0)
-        TRY(check_room(s, taken, layers + tower, per_layer, "the scratch", error));
+    const uint64_t needed = layers + (tower > held ? tower : held); /* one goes before the other */
+    if (needed > 0) TRY(check_room(s, taken, needed, per_layer, "the scratch", error));
     return layers > 0 ? s2v_graph_reserve(&s->graph, error) : S2P_OK;
 }

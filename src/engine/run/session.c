@@ -47,8 +47,9 @@ static s2p_status open_session(s2v_session *s, s2p_error *error)
     if (o->n_batch == 0) o->n_batch = 1024;
     if (o->n_batch > o->n_ctx) o->n_batch = o->n_ctx;
 
-    const uint64_t needed = s2v_kv_bytes(decoder, o->n_ctx, types[o->kv_type]) /
-                            (uint64_t)decoder->p.n_layers * (uint64_t)decoder->first_on_device;
+    uint64_t needed = s2v_kv_bytes(decoder, o->n_ctx, types[o->kv_type]) /
+                      (uint64_t)decoder->p.n_layers * (uint64_t)decoder->first_on_device;
+    if (needed > 0) needed += s2v_unrounded_bytes(decoder, o->n_ctx, types[o->kv_type]);
     const uint64_t available = s2v_memory_available();
     if (available > 0 && needed > available)
         return s2_fail(
