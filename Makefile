@@ -4,7 +4,7 @@ JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX  ?= /usr/local
 GPU     ?= # vulkan, cuda, metal or hip: see docs/GPU.md
 
-.PHONY: all demo test test-sanitize test-long test-devices bench bench-engine bench-tower bench-precision bench-convert bench-methods bench-eval bench-rows bench-share fuzz install format lint clean
+.PHONY: all demo test test-sanitize test-long test-devices bench bench-engine bench-tower bench-precision bench-convert bench-methods bench-eval bench-rows bench-share bench-prefix bench-memory fuzz install format lint clean
 
 all: ## build only
 	@scripts/setup build
@@ -31,6 +31,7 @@ test-long: test test-sanitize ## everything, all of the authors' pictures, a lon
 	@ASAN_OPTIONS=allocator_may_return_null=1:max_allocation_size_mb=3000 \
 		LSAN_OPTIONS=suppressions=$(CURDIR)/tests/support/lsan.supp:print_suppressions=0 \
 		$(BUILD)-sanitize/tests/tools/fuzz_lines $(CURDIR) $(CURDIR)/$(BUILD)-sanitize/tests/work_lines 100000 1000000 3000
+	@$(BUILD)/tests/engine/cache/test_cache_files $(BUILD)/tests/engine/cache/cache_files 200
 	@scripts/configure $(BUILD)-portable -DS2_TESTS=OFF -DS2_CPU=portable
 	@cmake --build $(BUILD)-portable -j $(JOBS) --target s2prune_program
 	@tests/package/check_elsewhere . $(BUILD)-portable portable
@@ -79,6 +80,13 @@ bench-rows: ## reading tables: TSV, JSON lines, Parquet
 	@scripts/configure $(BUILD)-tower -DS2_TESTS=OFF -DS2_BENCH=ON $(FLAGS)
 	@cmake --build $(BUILD)-tower -j $(JOBS) --target bench_rows
 	@$(BUILD)-tower/bench/bench_rows $(BUILD)-tower bench/results/rows.csv 9
+
+bench-prefix: all ## a second question about a picture, beside llama-server with its prompt cache (3 GB model)
+	@scripts/setup bench
+	@bench/prefix $(BUILD)/s2prune
+
+bench-memory: all ## the memory a run is said to take beside its peak; models that are not in the cache folder are left out
+	@bench/memory $(BUILD)/s2prune
 
 bench-share: all ## what a busy neighbour costs, beside the same engine with spinning threads (OpenMP's)
 	@scripts/configure $(BUILD)-spin -DS2_TESTS=OFF -DS2_GGML_OPTIONS=GGML_OPENMP=ON
