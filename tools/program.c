@@ -1,6 +1,7 @@
 /* program.c - pick the subcommand, parse its options, run it. */
 #include "program.h"
 
+#include "files/file_roles.h"
 #include "help.h"
 #include "prune/kernels/kernels.h"
 #include "report.h"
@@ -10,11 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-const s2_command *const s2_commands[] = { &s2_cmd_run,     &s2_cmd_compare,    &s2_cmd_eval,
-                                          &s2_cmd_score,   &s2_cmd_bench,      &s2_cmd_analyze,
-                                          &s2_cmd_paper,   &s2_cmd_plan,       &s2_cmd_select,
-                                          &s2_cmd_convert, &s2_cmd_quantize,   &s2_cmd_inspect,
-                                          &s2_cmd_verify,  &s2_cmd_completion, NULL };
+const s2_command *const s2_commands[] = {
+    &s2_cmd_run,     &s2_cmd_serve,  &s2_cmd_compare,    &s2_cmd_eval,
+    &s2_cmd_score,   &s2_cmd_bench,  &s2_cmd_analyze,    &s2_cmd_paper,
+    &s2_cmd_plan,    &s2_cmd_select, &s2_cmd_convert,    &s2_cmd_quantize,
+    &s2_cmd_inspect, &s2_cmd_verify, &s2_cmd_completion, NULL
+};
 
 static const char *command_name(const void *context, size_t index)
 {
@@ -26,7 +28,8 @@ static const s2_command *find(const char *name)
 {
     for (size_t i = 0; s2_commands[i]; i++)
         if (strcmp(s2_commands[i]->name, name) == 0) return s2_commands[i];
-    return NULL;
+    /* not for people, so not in the list */
+    return strcmp(s2_cmd_serve_engine.name, name) == 0 ? &s2_cmd_serve_engine : NULL;
 }
 
 static int fail_unknown(const char *name)
@@ -78,7 +81,11 @@ static int print_version(void)
     s2_buffer_printf(&text, ")\ntower:    %s (available:", s2v_kernels_usual());
     for (size_t i = 0; s2v_kernels_name(i); i++)
         s2_buffer_printf(&text, " %s", s2v_kernels_name(i));
-    s2_buffer_printf(&text, " ggml)\n");
+    s2_buffer_printf(&text, " ggml)\ndevices:  ");
+    for (size_t i = 0; s2v_device_name(i); i++)
+        s2_buffer_printf(&text, "%s%s (%s)", i > 0 ? ", " : "", s2v_device_name(i),
+                         s2v_device_description(i));
+    s2_buffer_append(&text, "\n", 1);
     const int code = s2_report_print(&text);
     s2_buffer_free(&text);
     return code;
@@ -94,7 +101,9 @@ static int run(const s2_command *command, int argc, char *const *argv, s2_env en
         return s2_report_error(S2P_ENOMEM, &error);
     }
     int code;
-    const s2p_status st = s2_options_parse(command, argc, argv, env, values, &parsed, &error);
+    s2p_status st = s2_options_parse(command, argc, argv, env, values, &parsed, &error);
+    if (st == S2P_OK && !parsed.help) st = s2_file_roles_check(command, values, &error);
+    if (parsed.is_quiet) s2_report_be_quiet();
     if (st == S2P_OK) s2_report_notes(parsed.note);
     if (st != S2P_OK)
         code = s2_report_error(st, &error);
