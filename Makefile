@@ -4,7 +4,7 @@ JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX  ?= /usr/local
 GPU     ?= # vulkan, cuda, metal or hip: see docs/GPU.md
 
-.PHONY: all demo test test-sanitize test-long test-devices bench bench-engine bench-tower bench-precision bench-convert bench-methods bench-eval bench-rows bench-share bench-prefix bench-memory fuzz install format lint clean
+.PHONY: all demo test test-sanitize test-long test-threads test-devices test-page bench bench-engine bench-tower bench-precision bench-convert bench-methods bench-eval bench-rows bench-share bench-prefix bench-memory bench-batch fuzz install format lint clean
 
 all: ## build only
 	@scripts/setup build
@@ -38,7 +38,15 @@ test-long: test test-sanitize ## everything, all of the authors' pictures, a lon
 	@scripts/setup long
 	@python3 -B tests/eval/check_runs.py $(BUILD)/s2prune . $(BUILD)/tests/work_runs 200
 	@python3 -B tests/eval/check_cluster.py $(BUILD)/s2prune $(BUILD)/tests/work_cluster
+	@$(BUILD)-sanitize/tests/engine/sessions/test_engine_random $(BUILD)-sanitize/tests/engine/sessions/engine_random 10000
+	@$(MAKE) test-threads
 	@SECONDS_EACH=$${SECONDS_EACH:-300} scripts/fuzz $(BUILD)-fuzz
+
+test-threads: ## 10,000 random operations on sessions of one engine, three threads at it, under the thread sanitizer
+	@CC=clang CXX=clang++ scripts/configure $(BUILD)-threads -DS2_TESTS=ON -DS2_SANITIZE_THREADS=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo $(FLAGS)
+	@cmake --build $(BUILD)-threads -j $(JOBS) --target test_engine_random
+	@mkdir -p $(BUILD)-threads/work
+	@TSAN_OPTIONS=halt_on_error=1 $(BUILD)-threads/tests/engine/sessions/test_engine_random $(BUILD)-threads/work 10000 3
 
 test-devices: ## ggml's Vulkan backend on a software driver, in a Debian 13 root; skipped where there can be none
 	@scripts/test-devices
@@ -93,6 +101,12 @@ bench-share: all ## what a busy neighbour costs, beside the same engine with spi
 	@cmake --build $(BUILD)-spin -j $(JOBS) --target s2prune_program
 	@bench/share $(BUILD)/s2prune --against spinning=$(BUILD)-spin/s2prune
 
+bench-batch: ## tokens a second of 1, 4 and 8 sessions together, beside llama.cpp's llama-batched-bench
+	@scripts/setup bench
+	@scripts/configure $(BUILD)-tower -DS2_TESTS=OFF -DS2_BENCH=ON $(FLAGS)
+	@cmake --build $(BUILD)-tower -j $(JOBS) --target bench_batch
+	@bench/batch $(BUILD)-tower/bench/bench_batch
+
 fuzz: ## each fuzz target for a minute (SECONDS_EACH)
 	@scripts/setup test
 	@scripts/fuzz $(BUILD)-fuzz
@@ -108,4 +122,4 @@ lint: all ## what the compiler does not say: the rules of the test `lint`, and c
 	@scripts/lint --deep $(BUILD)
 
 clean:
-	@cmake -E rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-fuzz $(BUILD)-bench $(BUILD)-tower $(BUILD)-portable $(BUILD)-spin
+	@cmake -E rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-fuzz $(BUILD)-bench $(BUILD)-tower $(BUILD)-portable $(BUILD)-spin $(BUILD)-threads
