@@ -4,7 +4,7 @@ JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX  ?= /usr/local
 GPU     ?= # vulkan, cuda, metal or hip: see docs/GPU.md
 
-.PHONY: all demo test test-sanitize test-long test-threads test-devices test-page bench bench-engine bench-tower bench-precision bench-convert bench-methods bench-eval bench-rows bench-share bench-prefix bench-memory bench-batch fuzz install format lint clean
+.PHONY: all demo test test-sanitize test-long test-threads test-devices test-page bench bench-engine bench-tower bench-precision bench-convert bench-methods bench-eval bench-rows bench-instrumentation bench-share bench-prefix bench-memory bench-batch fuzz install format lint clean
 
 all: ## build only
 	@scripts/setup build
@@ -96,6 +96,10 @@ bench-prefix: all ## a second question about a picture, beside llama-server with
 bench-memory: all ## the memory a run is said to take beside its peak; models that are not in the cache folder are left out
 	@bench/memory $(BUILD)/s2prune
 
+bench-instrumentation: all ## what hooks for looking inside the engine cost when nobody looks: instructions, by valgrind
+	@scripts/setup bench
+	@bench/instrumentation $(BUILD)/s2prune --bare $(BUILD)-bare
+
 bench-share: all ## what a busy neighbour costs, beside the same engine with spinning threads (OpenMP's)
 	@scripts/configure $(BUILD)-spin -DS2_TESTS=OFF -DS2_GGML_OPTIONS=GGML_OPENMP=ON
 	@cmake --build $(BUILD)-spin -j $(JOBS) --target s2prune_program
@@ -122,4 +126,4 @@ lint: all ## what the compiler does not say: the rules of the test `lint`, and c
 	@scripts/lint --deep $(BUILD)
 
 clean:
-	@cmake -E rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-fuzz $(BUILD)-bench $(BUILD)-tower $(BUILD)-portable $(BUILD)-spin $(BUILD)-threads
+	@cmake -E rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-fuzz $(BUILD)-bench $(BUILD)-tower $(BUILD)-portable $(BUILD)-spin $(BUILD)-threads $(BUILD)-bare
