@@ -4,7 +4,7 @@ JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX  ?= /usr/local
 GPU     ?= # vulkan, cuda, metal or hip: see docs/GPU.md
 
-.PHONY: all demo test test-sanitize test-long test-devices bench bench-engine bench-tower bench-precision bench-convert bench-methods bench-eval bench-rows bench-share fuzz install format lint clean
+.PHONY: all demo test test-sanitize test-long test-page test-devices bench bench-engine bench-tower bench-precision bench-convert bench-methods bench-eval bench-rows bench-share fuzz install format lint clean
 
 all: ## build only
 	@scripts/setup build
@@ -34,6 +34,10 @@ test-long: test test-sanitize ## everything, all of the authors' pictures, a lon
 	@python3 -B tests/eval/check_runs.py $(BUILD)/s2prune . $(BUILD)/tests/work_runs 200
 	@python3 -B tests/eval/check_cluster.py $(BUILD)/s2prune $(BUILD)/tests/work_cluster
 	@SECONDS_EACH=$${SECONDS_EACH:-300} scripts/fuzz $(BUILD)-fuzz
+
+test-page: ## the web page: types, rules, the committed bundle, every state in Debian's Chromium (part of `test` where npm and Chromium are)
+	@scripts/setup page
+	@REPORTER=spec web/test
 
 test-devices: ## ggml's Vulkan backend on a software driver, in a Debian 13 root; skipped where there can be none
 	@scripts/test-devices
