@@ -48,6 +48,10 @@ test-threads: ## 10,000 random operations on sessions of one engine, three threa
 	@mkdir -p $(BUILD)-threads/work
 	@TSAN_OPTIONS=halt_on_error=1 $(BUILD)-threads/tests/engine/sessions/test_engine_random $(BUILD)-threads/work 10000 3
 
+test-page: ## the web page: types, rules, the committed bundle, every state in Debian's Chromium (part of `test` where npm and Chromium are)
+	@scripts/setup page
+	@REPORTER=spec web/test
+
 test-devices: ## ggml's Vulkan backend on a software driver, in a Debian 13 root; skipped where there can be none
 	@scripts/test-devices
 
