@@ -168,6 +168,12 @@ s2p_status s2v_session_restore(s2v_session *session, const char *path, s2p_error
 /* Forget the conversation; the memory stays. */
 void       s2v_session_reset(s2v_session *session);
 
+/* How tokens are drawn after the next prompt: temperature, top_k, top_p, min_p, the penalties, seed,
+ * ignore_eos and stop strings of `options`, and what is remembered; sizes and types stay. On failure
+ * nothing changes. */
+s2p_status s2v_session_set_sampling(s2v_session *session, const s2v_session_options *options,
+                                    s2p_error *error);
+
 /* Bytes that went up to the device and came down from it since the session was created. */
 void       s2v_session_traffic(const s2v_session *session, uint64_t *up, uint64_t *down);
 
@@ -220,6 +226,10 @@ typedef struct s2v_prune_options {
     const int32_t *image_side;      /* NULL, or K for each picture (0: by the rule), [n_images] */
     int published;                  /* what the authors' code does, its counts and defects included */
     const s2p_parameters *parameters; /* of the method; NULL: its own values */
+    const int32_t *keep;            /* NULL, or [n_keep] tokens of the first picture, ascending, that stay
+                                       instead of those the method chooses. Methods of one stage that
+                                       merge nothing, and sessions that remember no prompts */
+    int32_t n_keep;
 } s2v_prune_options;
 
 void s2v_prune_options_init(s2v_prune_options *options);
