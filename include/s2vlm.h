@@ -263,7 +263,8 @@ typedef struct s2v_stats {          /* milliseconds, tokens, bytes */
 /* Consume the prompt and leave the session ready to produce its first token. May be called again for
  * the next turn. A prompt that is refused before anything ran (too long, not UTF-8, unknown method)
  * leaves the conversation as it was; a failure after that leaves the session as after
- * s2v_session_reset. prune NULL: keep every token. stats: out, or NULL. */
+ * s2v_session_reset. prune NULL: keep every token. stats: out, or NULL; of a prompt that is too long
+ * (S2P_ELIMIT) text_tokens and image_tokens_full. */
 s2p_status s2v_session_prefill(s2v_session *session, const s2v_prompt *prompt,
                                const s2v_prune_options *prune, s2v_stats *stats, s2p_error *error);
 

@@ -1,4 +1,5 @@
 """server.py - start `s2prune serve` on a free port of the loopback, and talk to it."""
+import atexit
 import base64
 import contextlib
 import http.client
@@ -22,6 +23,7 @@ class Server:
     def __init__(self, *options, env=None):
         self.process = subprocess.Popen([PROGRAM, "serve", "--port", "0", *options], stderr=subprocess.PIPE,
                                         text=True, env={**os.environ, **(env or {})})
+        atexit.register(self.process.kill)  # a check that failed leaves nothing behind; the engine ends with it
         self.log = []
         for line in self.process.stderr:
             self.log.append(line)
