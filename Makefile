@@ -27,6 +27,10 @@ test-sanitize: ## the same tests built by clang under the address and undefined-
 test-long: test test-sanitize ## everything, all of the authors' pictures, a longer run of each fuzz target, more killed processes, schedulers, older CPUs
 	@[ ! -d ../shared/goldens/authors ] || $(BUILD)/s2prune verify ../shared/goldens/authors
 	@$(BUILD)/tests/kill_points $(BUILD)/s2prune $(BUILD)/tests/work_kill 200
+	@python3 -B tests/tools/check_hub.py $(CURDIR)/$(BUILD)/s2prune $(CURDIR) $(CURDIR)/$(BUILD)/tests/work_hub 50
+	@ASAN_OPTIONS=allocator_may_return_null=1:max_allocation_size_mb=3000 \
+		LSAN_OPTIONS=suppressions=$(CURDIR)/tests/support/lsan.supp:print_suppressions=0 \
+		$(BUILD)-sanitize/tests/tools/fuzz_lines $(CURDIR) $(CURDIR)/$(BUILD)-sanitize/tests/work_lines 100000 1000000 3000
 	@scripts/configure $(BUILD)-portable -DS2_TESTS=OFF -DS2_CPU=portable
 	@cmake --build $(BUILD)-portable -j $(JOBS) --target s2prune_program
 	@tests/package/check_elsewhere . $(BUILD)-portable portable

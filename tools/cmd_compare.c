@@ -43,6 +43,8 @@ static s2p_status check_options(const compare_options *o, s2p_error *error)
     while (expect && isspace((unsigned char)*expect)) expect++;
     if (!o->prompt && !o->ask.prompt_file)
         return s2_fail(error, S2P_EINVAL, "compare needs a question: -p TEXT or -f FILE");
+    if (o->ask.image_size)
+        TRY(s2_ask_check_surplus("--image-size", o->ask.image_size, o->ask.images.n, error));
     if (expect && !*expect) return s2_fail(error, S2P_EINVAL, "--expect is empty; it needs TEXT");
     if (o->budgets && !s2a_budget_is_none(o->budget))
         return s2_fail(error, S2P_EINVAL, "--budget and --budgets both say how many; use one");
@@ -77,6 +79,8 @@ static s2p_status prepare(compare_job *job, s2p_error *error)
     TRY(s2_ask_question(o->prompt, o->ask.prompt_file, o->ask.escapes, &job->question, error));
     for (size_t i = 0; i < o->ask.images.n; i++)
         TRY(s2_asker_add_picture(&job->asker, o->ask.images.item[i], error));
+    if (o->png) TRY(s2_asker_check_output(&job->asker, "--png", o->png, error));
+    if (o->html) TRY(s2_asker_check_output(&job->asker, "--html", o->html, error));
     r->row = job->row;
     r->expect = o->expect;
     r->mode = s2_mode_name((size_t)o->ask.mode);
@@ -106,7 +110,8 @@ static s2p_status open_model(compare_job *job, s2p_error *error)
     const ask_options *o = &job->options->ask;
     s2v_session_options session = s2_ask_session_options(o);
     s2_ask_sampling(o, &session);
-    session.keep_picture = S2V_KEEP_ATTENTION; /* some method will want it */
+    session.keep_attention = 1; /* some method will want it */
+    session.pictures_only = 1;  /* a row's times are those of a prefill */
     s2_asker_see_whole(&job->asker);
     TRY(s2_asker_open(&job->asker, &session, error));
     s2a_setting brief = s2_ask_setting(o);
@@ -140,10 +145,11 @@ static s2p_status start_sheet(compare_job *job, s2p_error *error)
 static s2p_status make_rows(compare_job *job, s2p_error *error)
 {
     s2_progress *progress = &job->asker.progress;
+    job->asker.hides_steps = true;
     s2p_status st = S2P_OK;
     for (int32_t i = 0; st == S2P_OK && i < job->report.n_rows; i++) {
         compare_row *row = &job->row[i];
-        (void)s2_progress_show(progress, row->setting.method, (double)i / job->report.n_rows);
+        (void)s2_progress_show(progress, "comparing", (double)i / job->report.n_rows);
         row->error.status =
             ask(job, &row->setting, s2_ask_predict(&job->options->ask), &row->answer, &row->error);
         if (row->error.status != S2P_OK && !row->error.message[0])
@@ -237,9 +243,10 @@ static int compare_run(const void *values)
 #define AT(member) .offset = offsetof(compare_options, member)
 static const s2_option option_table[] = {
     S2_ASK_ROWS_MODEL,
+    S2_ASK_ROWS_CACHE,
 
     { .name = "--image", .letters = "-i", .label = "FILE", .type = S2_OPTION_LIST, .is_required = true,
-      .group = "Question", .help = "picture (repeatable; '-' reads standard input)", AT(ask.images) },
+      .group = "Question", .help = "picture (repeatable; '-' reads standard input)", .role = S2_FILE_INPUT, AT(ask.images) },
     { .name = "--prompt", .letters = "-p", .label = "TEXT", .type = S2_OPTION_TEXT, .group = "Question",
       .help = "the question", AT(prompt) },
     S2_ASK_ROWS_QUESTION,
@@ -265,11 +272,14 @@ static const s2_option option_table[] = {
       .choice = s2_compare_format_name, .fallback = "text", .group = "Output", .help = "form of the table",
       AT(output) },
     { .name = "--png", .label = "FILE", .type = S2_OPTION_FILE, .group = "Output",
-      .help = "write a contact sheet: the kept tokens of every row", AT(png) },
+      .help = "write a contact sheet: the kept tokens of every row", .role = S2_FILE_OUTPUT, .writes = ".png",
+      AT(png) },
     { .name = "--html", .label = "FILE", .type = S2_OPTION_FILE, .group = "Output",
-      .help = "write a page with table, pictures and answers, in one file", AT(html) },
+      .help = "write a page with table, pictures and answers, in one file", .role = S2_FILE_OUTPUT,
+      .writes = ".html .htm", AT(html) },
     { .name = "--display", .label = "HOW", .type = S2_OPTION_CHOICE, .choice = s2_terminal_display_name,
       .fallback = "none", .group = "Output", .help = "show the contact sheet in the terminal", AT(display) },
+    S2_ASK_ROW_PROGRESS,
     { .name = "--quiet", .letters = "-q", .also = "--log-disable", .type = S2_OPTION_FLAG, .group = "Output",
       .help = "no notes or progress", AT(ask.quiet) },
     { .name = NULL },

@@ -9,14 +9,13 @@
 #include "progress.h"
 #include "report.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 
 typedef struct convert_options {
     s2_list folders;
     const char *outfile, *mmproj_out, *name;
-    int32_t type, threads, output;
+    int32_t type, threads, output, progress;
     bool verify, quiet;
 } convert_options;
 
@@ -73,8 +72,7 @@ static int exit_of(s2p_status st, const s2v_convert_result *result, const s2p_er
 {
     const int code = s2_report_error(st, error);
     if (st != S2P_EIO || result->write_errno == 0) return code;
-    const bool is_full = result->write_errno == ENOSPC || result->write_errno == EDQUOT;
-    return is_full ? S2_EXIT_RESOURCES : S2_EXIT_FAILURE;
+    return s2_exit_of_write(result->write_errno);
 }
 
 static int convert_run(const void *values)
@@ -86,7 +84,7 @@ static int convert_run(const void *values)
         return s2_report_error(S2P_EINVAL, &error);
     }
     s2_progress progress;
-    s2_progress_start(&progress, options->quiet);
+    s2_progress_start(&progress, (s2_progress_form)options->progress, options->quiet);
     const s2v_convert_options o = { .folder = options->folders.item[0],
                                     .outfile = options->outfile,
                                     .mmproj_out = options->mmproj_out,
@@ -101,6 +99,8 @@ static int convert_run(const void *values)
     const s2p_status st = s2v_convert(&o, &result, &error);
     s2_progress_clear(&progress);
     if (st != S2P_OK) return exit_of(st, &result, &error);
+    s2_report_wrote(o.outfile);
+    s2_report_wrote(o.mmproj_out);
 
     s2_buffer out;
     s2_buffer_init(&out, S2_OUTPUT_MAX);
@@ -122,6 +122,8 @@ static const s2_option option_table[] = {
       .is_required = true,
       .group = "What to write",
       .help = "the language model",
+      .role = S2_FILE_OUTPUT,
+      .writes = ".gguf",
       AT(outfile) },
     { .name = "--mmproj-out",
       .label = "FILE",
@@ -129,6 +131,8 @@ static const s2_option option_table[] = {
       .is_required = true,
       .group = "What to write",
       .help = "the vision tower and projector",
+      .role = S2_FILE_OUTPUT,
+      .writes = ".gguf",
       AT(mmproj_out) },
     { .name = "--type",
       .label = "TYPE",
@@ -168,6 +172,14 @@ static const s2_option option_table[] = {
       .fallback = "text",
       .help = "form of the manifest",
       AT(output) },
+    { .name = "--progress",
+      .label = "FORM",
+      .type = S2_OPTION_CHOICE,
+      .group = "Output",
+      .choice = s2_progress_name,
+      .fallback = "auto",
+      .help = "how far it is, on standard error; auto: a bar on a terminal",
+      AT(progress) },
     { .name = "--quiet",
       .letters = "-q",
       .type = S2_OPTION_FLAG,
@@ -192,6 +204,7 @@ const s2_command s2_cmd_convert = {
     .operand = "a folder (DIR)",
     .min_operands = 1,
     .operand_offset = offsetof(convert_options, folders),
+    .operand_role = { S2_FILE_INPUT },
     .size = sizeof(convert_options),
     .run = convert_run,
 };

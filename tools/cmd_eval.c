@@ -7,6 +7,7 @@
  */
 #include "asking/interrupt.h"
 #include "asking/llama_options.h"
+#include "eval/eval_estimate.h"
 #include "eval/eval_job.h"
 #include "eval/eval_output.h"
 #include "eval/eval_progress.h"
@@ -14,9 +15,11 @@
 #include "eval/judging.h"
 #include "eval/report/category_table.h"
 #include "eval/run/fingerprint.h"
+#include "eval/run/run_folder.h"
 #include "program.h"
 #include "report.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,9 +74,7 @@ static int ask_all(eval_job *job)
     eval_watched watched;
     s2e_job work = eval_work(job, asking);
     say_where(job, &work);
-    eval_progress_start(&watched.progress, o->ask.quiet && o->progress == EVAL_PROGRESS_AUTO
-                                               ? EVAL_PROGRESS_NONE
-                                               : (enum eval_progress_kind)o->progress);
+    eval_progress_start(&watched.progress, (s2_progress_form)o->ask.progress, o->ask.quiet);
     work.watch = (s2e_watch){ .progress = show, .cancelled = is_interrupted, &watched };
     const s2p_status st = s2e_evaluate(&work, &error);
     eval_progress_end(&watched.progress);
@@ -116,24 +117,48 @@ static int report(eval_job *job)
     const int32_t n_problems = eval_data_problems(&job->data, true);
     if (code != S2_EXIT_OK || (n_failures == 0 && n_problems == 0)) return code;
     (void)fprintf(stderr,
-                  "note: %lld answers failed and count as wrong, %d items of the data could "
+                  "note: %lld answers failed and count as wrong%s, %d items of the data could "
                   "not be used\n",
-                  (long long)n_failures, n_problems);
+                  (long long)n_failures, n_failures && o->out ? " (--repeat asks them again)" : "",
+                  n_problems);
     return S2_EXIT_INCOMPLETE;
+}
+
+/* What is needed after hours of asking is looked at before: --baseline can be read. */
+static s2p_status check_baseline(const char *folder, s2p_error *error)
+{
+    s2e_run_file file;
+    s2e_store *store;
+    if (!folder) return S2P_OK;
+    TRY(s2e_run_file_of(folder, (s2e_shard){ 0, 1, NULL }, &file, error));
+    TRY(s2e_store_open(file.path, S2E_STORE_READ, &store, error));
+    s2e_store_close(store);
+    return S2P_OK;
 }
 
 static int run_all(eval_job *job)
 {
     s2p_error error = { S2P_OK, "" };
-    s2p_status st = eval_prepare(job, &error);
+    const eval_options *o = job->options;
+    s2p_status st = o->samples ? s2_file_check_writable("--samples", o->samples, &error) : S2P_OK;
+    if (st != S2P_OK) {
+        const int code = errno;
+        (void)s2_report_error(st, &error);
+        return s2_exit_of_write(code);
+    }
+    st = check_baseline(o->baseline, &error);
+    if (st == S2P_OK) st = eval_judge_check(o->judge, &error);
+    if (st == S2P_OK) st = eval_prepare(job, &error);
     if (st != S2P_OK) return s2_report_error(st, &error);
-    (void)eval_data_problems(&job->data, job->options->ask.quiet);
+    (void)eval_data_problems(&job->data, o->ask.quiet);
+    if (o->is_dry) return eval_estimate(job);
     st = eval_open_store(job, &error);
     if (st != S2P_OK) return report_store_error(st, &error);
+    if (o->step == EVAL_SCORE) return report(job);
     st = eval_open_model(job, &error);
     if (st != S2P_OK) return s2_report_error(st, &error);
     const int code = ask_all(job);
-    return code == S2_EXIT_OK ? report(job) : code;
+    return code == S2_EXIT_OK && o->step == EVAL_ALL ? report(job) : code;
 }
 
 static int eval_run(const void *values)
@@ -150,10 +175,16 @@ static int eval_run(const void *values)
     return code;
 }
 
+/* Of the folder of a run, besides the parts of one. */
+#define RUN_FILES                                                                                \
+    "results.sqlite results.sqlite.lock report.md report.html table.tex curves.svg results.csv " \
+    "per_sample.csv summary.json run_config.json"
+
 /* clang-format off */
 #define AT(member) .offset = offsetof(eval_options, member)
 static const s2_option option_table[] = {
     S2_ASK_ROWS_MODEL,
+    S2_ASK_ROWS_CACHE,
 
     { .name = "--tasks", .label = "LIST", .type = S2_OPTION_TEXT, .fallback = "synth", .group = "Benchmark",
       .help = "which ones", AT(tasks) },
@@ -168,6 +199,9 @@ static const s2_option option_table[] = {
       AT(protocol) },
 
     S2_ASK_ROWS_PICTURE,
+    { .name = "--jpeg", .label = "Q", .type = S2_OPTION_INT, .min = 0, .max = 100, .fallback = "0", .group = "Picture",
+      .help = "save every picture as a JPEG of quality Q first, as some harnesses do (VLMEvalKit 75, the paper's "
+      "MMBench 95); 0: not", AT(jpeg) },
 
     { .name = "--methods", .label = "LIST", .type = S2_OPTION_TEXT, .fallback = "full,random,uniform,s2prune",
       .group = "Pruning", .help = "methods to compare, or all; see 's2prune run --list-methods'", AT(methods) },
@@ -178,20 +212,30 @@ static const s2_option option_table[] = {
       .group = "Pruning", .help = "runs of a method that draws; their mean counts", AT(seeds) },
 
     { .name = "--out", .label = "DIR", .type = S2_OPTION_FILE, .group = "Run",
-      .help = "keep every answer there; the same command goes on where it stopped", AT(out) },
+      .help = "keep every answer there; the same command goes on where it stopped", .role = S2_FOLDER_OUTPUT,
+      .writes = RUN_FILES, AT(out) },
     { .name = "--shard", .label = "I/N", .type = S2_OPTION_TEXT, .group = "Run",
       .help = "compute part I (from 0) of N; 'auto', 'auto/N': as the scheduler says (auto)", AT(shard) },
     { .name = "--baseline", .label = "DIR", .type = S2_OPTION_FILE, .group = "Run",
       .help = "another run on the same data to compare with, pair by pair", AT(baseline) },
+    { .name = "--step", .label = "WHAT", .type = S2_OPTION_CHOICE, .choice = eval_step_name, .fallback = "all",
+      .group = "Run", .help = "ask and report, ask alone, or report alone (no model is opened)", AT(step) },
+    { .name = "--dry-run", .type = S2_OPTION_FLAG, .group = "Run",
+      .help = "ask one sample of each task, keep nothing, say what all would take", AT(is_dry) },
+    { .name = "--new", .type = S2_OPTION_FLAG, .group = "Run",
+      .help = "start over: the answers of --out (of this part) are thrown away first", AT(starts_over) },
+    { .name = "--repeat", .type = S2_OPTION_FLAG, .group = "Run",
+      .help = "ask again what failed (a picture that was missing, say)", AT(repeats_failed) },
+    { .name = "--judge", .label = "HOW", .type = S2_OPTION_TEXT, .fallback = "local", .group = "Run",
+      .help = "MM-Vet: local (reference match), or export (and write the answers for its own grader)", AT(judge) },
     { .name = "--recompute", .type = S2_OPTION_FLAG, .group = "Run",
       .help = "compute the picture anew for every question (to measure what that costs)", AT(recompute) },
 
     { .name = "--output", .letters = "-o", .label = "FMT", .type = S2_OPTION_CHOICE, .choice = s2e_format_name,
       .fallback = "text", .group = "Output", .help = "form of the tables", AT(output) },
     { .name = "--samples", .label = "FILE", .type = S2_OPTION_FILE, .group = "Output",
-      .help = "write every answer, a line of JSON each", AT(samples) },
-    { .name = "--progress", .label = "FORM", .type = S2_OPTION_CHOICE, .choice = eval_progress_name,
-      .fallback = "auto", .group = "Output", .help = "how far it is, on standard error", AT(progress) },
+      .help = "write every answer, a line of JSON each", .role = S2_FILE_OUTPUT, .writes = ".jsonl .json", AT(samples) },
+    S2_ASK_ROW_PROGRESS,
     { .name = "--quiet", .letters = "-q", .also = "--log-disable", .type = S2_OPTION_FLAG, .group = "Output",
       .help = "no notes or progress", AT(ask.quiet) },
     { .name = NULL },
@@ -212,6 +256,8 @@ const s2_command s2_cmd_eval = {
     .foreign = s2_llama_options,
     .operand = "VERB DIR...",
     .operand_offset = offsetof(eval_options, operands),
+    .operand_role = { S2_FILE_NONE, S2_FOLDER_OUTPUT, S2_FOLDER_OUTPUT },
+    .operand_writes = RUN_FILES,
     .size = sizeof(eval_options),
     .run = eval_run,
 };

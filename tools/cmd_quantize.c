@@ -9,7 +9,6 @@
 #include "progress.h"
 #include "report.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
@@ -17,7 +16,7 @@
 
 typedef struct quantize_options {
     s2_list operands; /* input, output, type */
-    int32_t keep_layer0, threads, output;
+    int32_t keep_layer0, threads, output, progress;
     bool quiet;
 } quantize_options;
 
@@ -107,8 +106,7 @@ static int exit_of(s2p_status st, const s2v_quant_result *result, const s2p_erro
 {
     const int code = s2_report_error(st, error);
     if (st != S2P_EIO || result->write_errno == 0) return code;
-    const bool is_full = result->write_errno == ENOSPC || result->write_errno == EDQUOT;
-    return is_full ? S2_EXIT_RESOURCES : S2_EXIT_FAILURE;
+    return s2_exit_of_write(result->write_errno);
 }
 
 static int quantize_run(const void *values)
@@ -133,7 +131,7 @@ static int quantize_run(const void *values)
     o.input = options->operands.item[0];
     o.output = options->operands.item[1];
     o.user = &job;
-    s2_progress_start(&job.progress, options->quiet);
+    s2_progress_start(&job.progress, (s2_progress_form)options->progress, options->quiet);
     s2_buffer_init(&job.table, S2_OUTPUT_MAX);
     st = s2v_quantize(&o, &result, &error);
     s2_progress_clear(&job.progress);
@@ -142,6 +140,7 @@ static int quantize_run(const void *values)
         code = exit_of(st, &result, &error);
     } else {
         char sha256[S2_SHA256_HEX];
+        s2_report_wrote(o.output);
         s2_sha256_hex(result.sha256, sha256);
         if (options->output == S2_OUTPUT_JSON)
             print_json(&job, &o, &result, sha256);
@@ -184,6 +183,14 @@ static const s2_option option_table[] = {
       .fallback = "text",
       .help = "form of the report",
       AT(output) },
+    { .name = "--progress",
+      .label = "FORM",
+      .type = S2_OPTION_CHOICE,
+      .group = "Output",
+      .choice = s2_progress_name,
+      .fallback = "auto",
+      .help = "how far it is, on standard error; auto: a bar on a terminal",
+      AT(progress) },
     { .name = "--quiet",
       .letters = "-q",
       .type = S2_OPTION_FLAG,
@@ -206,6 +213,8 @@ const s2_command s2_cmd_quantize = {
     .operand = "IN, OUT and TYPE",
     .min_operands = 3,
     .operand_offset = offsetof(quantize_options, operands),
+    .operand_role = { S2_FILE_INPUT, S2_FILE_OUTPUT },
+    .operand_writes = ".gguf",
     .size = sizeof(quantize_options),
     .run = quantize_run,
 };

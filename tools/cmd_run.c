@@ -2,6 +2,7 @@
 #include "run/run.h"
 
 #include "asking/llama_options.h"
+#include "asking/memory_report.h"
 #include "base/npy.h"
 #include "program.h"
 #include "report.h"
@@ -28,10 +29,36 @@ static int print_devices(void)
     return s2_report_print_made(S2P_OK, &out, NULL);
 }
 
+/* Standard input can be one thing only: a picture, the question, or the conversation. */
+static s2p_status check_input(const run_options *o, bool has_question, s2p_error *error)
+{
+    size_t n_input = o->ask.prompt_file && strcmp(o->ask.prompt_file, "-") == 0;
+    for (size_t i = 0; i < o->ask.images.n; i++) n_input += strcmp(o->ask.images.item[i], "-") == 0;
+    if (n_input > 1)
+        return s2_fail(error, S2P_EINVAL, "'-' is given %zu times; standard input is read once",
+                       n_input);
+    if (n_input == 1 && (!has_question || o->converses))
+        return s2_fail(error, S2P_EINVAL,
+                       "'-' takes standard input, so a conversation cannot; ask with -p TEXT");
+    return S2P_OK;
+}
+
+/* A list has an item for each picture at most; a conversation may still add pictures. */
+static s2p_status check_surplus(const run_options *o, bool has_question, s2p_error *error)
+{
+    const size_t n = has_question && !o->converses ? o->ask.images.n : S2_MAX_PICTURES;
+    if (o->image_budgets) TRY(s2_ask_check_surplus("--image-budgets", o->image_budgets, n, error));
+    if (o->image_grids) TRY(s2_ask_check_surplus("--image-grids", o->image_grids, n, error));
+    return o->ask.image_size ? s2_ask_check_surplus("--image-size", o->ask.image_size, n, error)
+                             : S2P_OK;
+}
+
 /* Usage mistakes first. */
 static s2p_status check_options(const run_options *o, s2p_error *error)
 {
     const bool has_question = o->prompts.n > 0 || o->ask.prompt_file;
+    TRY(check_input(o, has_question, error));
+    TRY(check_surplus(o, has_question, error));
     if (o->converses && o->output == S2_OUTPUT_JSON)
         return s2_fail(error, S2P_EINVAL, "-o json is about one question; -cnv goes on after it");
     if (o->asks_once && !has_question)
@@ -40,8 +67,13 @@ static s2p_status check_options(const run_options *o, s2p_error *error)
         return s2_fail(error, S2P_EINVAL, "-o json needs a question: -p TEXT");
     if (o->record && !has_question)
         return s2_fail(error, S2P_EINVAL, "--record needs a question: -p TEXT");
+    if (o->logits && !has_question)
+        return s2_fail(error, S2P_EINVAL, "--logits needs a question: -p TEXT");
+    if (o->overlay && !has_question)
+        return s2_fail(error, S2P_EINVAL,
+                       "--overlay needs a question: -p TEXT; in a conversation there is /save");
     if (o->overlay) TRY(s2_run_overlay_name("--overlay", o->overlay, error));
-    if (o->overlay && o->ask.images.n == 0 && has_question)
+    if (o->overlay && o->ask.images.n == 0)
         return s2_fail(error, S2P_EINVAL, "--overlay draws on a picture; give one with -i FILE");
     for (size_t i = 0; i < o->prompts.n; i++)
         if (!o->prompts.item[i][0])
@@ -70,19 +102,63 @@ static s2p_status prepare(run_job *job, s2p_error *error)
     return s2_asker_prepare(&job->asker, &o->ask, error);
 }
 
-/* Who asks more than once does not pay for the pictures each time. */
-static s2p_status open_model(run_job *job, s2p_error *error)
+#define OVERLAY_NAME 4096
+
+/* Picture 1 goes to the name given, picture 2 to "name-2.png", and so on. */
+static const char *overlay_name(const run_options *o, int32_t index, char out[OVERLAY_NAME])
 {
-    const run_options *o = job->options;
+    const char *dot = strrchr(o->overlay, '.');
+    const int stem = dot ? (int)(dot - o->overlay) : (int)strlen(o->overlay);
+    if (index == 0)
+        (void)snprintf(out, OVERLAY_NAME, "%s", o->overlay);
+    else
+        (void)snprintf(out, OVERLAY_NAME, "%.*s-%d%s", stem, o->overlay, index + 1, dot ? dot : "");
+    return out;
+}
+
+/* Who asks more than once does not pay for the pictures each time; who asks once and never again
+ * remembers nothing. */
+static s2v_session_options session_options(const run_options *o)
+{
     s2v_session_options session = s2_ask_session_options(&o->ask);
     s2_ask_sampling(&o->ask, &session);
     const bool asks_once = (o->prompts.n == 1 || o->ask.prompt_file) && !o->converses;
-    if (!asks_once) {
-        session.keep_picture = S2V_KEEP_ROWS;
-        session.keep_prefix = 1;
-    }
+    if (asks_once && !o->ask.cache_dir) session.no_cache = 1;
+    return session;
+}
+
+static s2p_status add_pictures(run_job *job, s2p_error *error)
+{
+    const run_options *o = job->options;
     for (size_t i = 0; i < o->ask.images.n; i++)
         TRY(s2_asker_add_picture(&job->asker, o->ask.images.item[i], error));
+    for (int32_t i = 0; o->overlay && i < job->asker.n_pictures; i++) {
+        char name[OVERLAY_NAME];
+        TRY(s2_asker_check_output(&job->asker, "--overlay", overlay_name(o, i, name), error));
+    }
+    if (o->ask.images.n == 0 && (o->prompts.n > 0 || o->ask.prompt_file) && !o->ask.quiet)
+        s2_report_line("note", "no picture (-i FILE): the model sees the text alone");
+    return S2P_OK;
+}
+
+/* What it would take, and whether that is there. */
+static int show_memory(run_job *job)
+{
+    s2p_error error = { S2P_OK, "" };
+    s2v_memory memory;
+    s2_buffer out;
+    s2_buffer_init(&out, S2_OUTPUT_MAX);
+    const s2v_session_options session = session_options(job->options);
+    s2p_status st = s2_asker_estimate(&job->asker, &session, &memory, &error);
+    if (st == S2P_OK) s2_memory_text(&memory, &out);
+    const int code = s2_report_print_made(st, &out, &error);
+    if (code == S2_EXIT_OK) st = s2_memory_check(&memory, &error);
+    return code == S2_EXIT_OK && st != S2P_OK ? s2_report_error(st, &error) : code;
+}
+
+static s2p_status open_model(run_job *job, s2p_error *error)
+{
+    const s2v_session_options session = session_options(job->options);
     TRY(s2_asker_open(&job->asker, &session, error));
     if (job->record) s2v_session_set_recorder(job->asker.session, s2_record_view, job->record);
     return S2P_OK;
@@ -104,19 +180,12 @@ static int save_logits(const run_job *job)
     return s2_report_save_made(job->options->logits, S2P_OK, &bytes, NULL);
 }
 
-/* Picture 1 goes to the name given, picture 2 to "name-2.png", and so on. */
 static int save_overlays(const run_job *job)
 {
     int code = S2_EXIT_OK;
-    const char *path = job->options->overlay, *dot = strrchr(path, '.');
-    const int stem = dot ? (int)(dot - path) : (int)strlen(path);
     for (int32_t i = 0; code == S2_EXIT_OK && i < job->asker.n_pictures; i++) {
-        char name[4096];
-        if (i == 0)
-            (void)snprintf(name, sizeof name, "%s", path);
-        else
-            (void)snprintf(name, sizeof name, "%.*s-%d%s", stem, path, i + 1, dot ? dot : "");
-        code = s2_run_overlay(job, i, name);
+        char name[OVERLAY_NAME];
+        code = s2_run_overlay(job, i, overlay_name(job->options, i, name));
     }
     return code;
 }
@@ -156,7 +225,7 @@ static int answer_all(run_job *job, s2_buffer *question)
         }
         if (st == S2P_OK)
             st = s2_run_turn(job, (const char *)question->data, job->asker.n_pictures, &error);
-        code = st == S2P_OK ? S2_EXIT_OK : s2_report_error(st, &error);
+        code = st == S2P_OK ? S2_EXIT_OK : s2_run_report_error(job, st, &error);
         if (code == S2_EXIT_OK && job->record) code = job->record->code;
         if (code == S2_EXIT_OK) code = present(job);
     }
@@ -171,16 +240,23 @@ static int run_job_do(run_job *job)
     s2_record record;
     s2_buffer question;
     s2_buffer_init(&question, (size_t)1 << 20);
+    int code = S2_EXIT_OK;
     s2p_status st = prepare(job, &error);
     if (st == S2P_OK && o->record) {
         st = s2_record_open(&record, o->record, &error);
         if (st == S2P_OK) job->record = &record;
+        if (st == S2P_EIO) code = s2_report_no_folder(&error);
     }
     if (st == S2P_OK)
         st = s2_ask_question(o->prompts.n > 0 ? o->prompts.item[0] : NULL, o->ask.prompt_file,
                              o->ask.escapes, &question, &error);
+    if (st == S2P_OK) st = add_pictures(job, &error);
+    if (st == S2P_OK && o->dry_run) {
+        s2_buffer_free(&question);
+        return show_memory(job);
+    }
     if (st == S2P_OK) st = open_model(job, &error);
-    int code = st != S2P_OK ? s2_report_error(st, &error) : S2_EXIT_OK;
+    if (st != S2P_OK && code == S2_EXIT_OK) code = s2_report_error(st, &error);
     if (code == S2_EXIT_OK && is_asked) code = answer_all(job, &question);
     if (code == S2_EXIT_OK && (!is_asked || o->converses)) code = s2_run_chat(job);
     if (job->record) s2_record_close(&record);
@@ -211,11 +287,14 @@ static int run_run(const void *values)
 #define AT(member) .offset = offsetof(run_options, member)
 static const s2_option option_table[] = {
     S2_ASK_ROWS_MODEL,
+    S2_ASK_ROWS_CACHE,
+    { .name = "--dry-run", .type = S2_OPTION_FLAG, .group = "Model", .help = "print the memory it would take, and leave",
+      AT(dry_run) },
     { .name = "--list-devices", .type = S2_OPTION_FLAG, .group = "Model", .help = "print the devices and leave",
       AT(list_devices) },
 
     { .name = "--image", .letters = "-i", .label = "FILE", .type = S2_OPTION_LIST, .group = "Question",
-      .help = "picture (repeatable; '-' reads standard input)", AT(ask.images) },
+      .help = "picture (repeatable; '-' reads standard input)", .role = S2_FILE_INPUT, AT(ask.images) },
     { .name = "--prompt", .letters = "-p", .label = "TEXT", .type = S2_OPTION_LIST, .group = "Question",
       .help = "the question; several are asked one by one about the same pictures; without it a conversation begins",
       AT(prompts) },
@@ -245,13 +324,14 @@ static const s2_option option_table[] = {
     { .name = "--output", .letters = "-o", .label = "FMT", .type = S2_OPTION_CHOICE, .choice = s2_output_name,
       .fallback = "text", .group = "Output", .help = "form of the result", AT(output) },
     { .name = "--overlay", .label = "FILE", .type = S2_OPTION_FILE, .group = "Output",
-      .help = "write the picture with the kept tokens, .png or .svg", AT(overlay) },
+      .help = "write the picture with the kept tokens, .png or .svg", .role = S2_FILE_OUTPUT, AT(overlay) },
     { .name = "--display", .label = "HOW", .type = S2_OPTION_CHOICE, .choice = s2_terminal_display_name,
       .fallback = "none", .group = "Output", .help = "show it in the terminal", AT(display) },
     { .name = "--logits", .label = "FILE.npy", .type = S2_OPTION_FILE, .group = "Output",
-      .help = "write the logits of the last position", AT(logits) },
+      .help = "write the logits of the last position", .role = S2_FILE_OUTPUT, .writes = ".npy", AT(logits) },
     { .name = "--record", .label = "DIR", .type = S2_OPTION_FILE, .group = "Output",
-      .help = "write what the method saw into a new folder, for 's2prune select'; times include it", AT(record) },
+      .help = "write what the method saw into a new folder, for 's2prune select'; times include it", .role = S2_FOLDER_OUTPUT, AT(record) },
+    S2_ASK_ROW_PROGRESS,
     { .name = "--quiet", .letters = "-q", .also = "--log-disable", .type = S2_OPTION_FLAG, .group = "Output",
       .help = "no notes, progress or summary", AT(ask.quiet) },
     { .name = "--verbose", .letters = "-v", .type = S2_OPTION_FLAG, .group = "Output",

@@ -93,7 +93,7 @@ void s2_help_program(const s2_command *const *commands, s2_buffer *out)
     s2_buffer_printf(out,
                      "\n"
                      "  s2prune help COMMAND   explain one command\n"
-                     "  s2prune --version      program, ggml, compiler, kernels\n"
+                     "  s2prune --version      program, ggml, compiler, kernels, devices\n"
                      "\n"
                      "examples\n"
                      "  s2prune plan -i photo.jpg --budget 64 --png overlay.png\n"

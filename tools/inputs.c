@@ -51,9 +51,13 @@ s2p_status s2_picture_of_array(const s2_array *array, const char *path,
                        "'%.80s' is %s; a picture is uint8 [height][width][3] or [height][width]",
                        path, found);
     const int64_t height = array->shape[0], width = array->shape[1];
-    if (height > limits->max_side || width > limits->max_side ||
-        height * width > limits->max_pixels)
-        return s2_fail(error, S2P_ELIMIT, "'%.80s' is %lld x %lld pixels; the limit is %lld pixels",
+    if (height > limits->max_side || width > limits->max_side)
+        return s2_fail(error, S2P_ELIMIT, "'%.80s' is %lld x %lld pixels; the limit is %d a side",
+                       path, (long long)width, (long long)height, (int)limits->max_side);
+    if (height * width > limits->max_pixels)
+        return s2_fail(error, S2P_ELIMIT,
+                       "'%.80s' is %lld x %lld pixels; the limit is %lld pixels "
+                       "(--max-image-pixels)",
                        path, (long long)width, (long long)height, (long long)limits->max_pixels);
     const size_t n = (size_t)height * (size_t)width;
     uint8_t *pixels = malloc(3 * n);
@@ -83,9 +87,10 @@ s2p_status s2_picture_read(const char *path, s2_pixels pixels, const s2_image_li
             s2_array_free(&array);
         }
     } else if (st == S2P_OK) {
-        st = s2_image_decode(bytes.data, bytes.size, pixels, limits, out, &why);
-        /* of the limits, this one has an option */
-        const bool is_large = st == S2P_ELIMIT && strstr(why.message, " pixels");
+        bool is_large = false; /* of the limits, this one has an option */
+        s2_image_limits asked = *limits;
+        asked.too_many = &is_large;
+        st = s2_image_decode(bytes.data, bytes.size, pixels, &asked, out, &why);
         if (st != S2P_OK)
             s2_fail(error, st, "cannot read image '%.80s': %s%s", path,
                     why.message[0] ? why.message : s2p_status_text(st),

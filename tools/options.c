@@ -412,7 +412,8 @@ s2p_status s2_options_parse(const s2_command *command, int argc, char *const *ar
     if (ignored[0])
         add_note(parsed, ignored, ": accepted for llama.cpp's sake, nothing to do here");
     const s2_option *quiet = find(command, "--quiet", strlen("--quiet"));
-    if (quiet && is_set[quiet - command->options]) parsed->note[0] = '\0';
+    parsed->is_quiet = quiet && is_set[quiet - command->options];
+    if (parsed->is_quiet) parsed->note[0] = '\0';
     free(is_set);
     return st;
 }

@@ -39,6 +39,13 @@ typedef enum s2_option_type {                   /* and what is stored at .offset
                               S2_OPTION_BUDGET  /* s2_budget */
 } s2_option_type;
 
+typedef enum s2_file_role {                /* of what a value names; see files/file_roles.h */
+                            S2_FILE_NONE,  /* as its type says: a FILE is an input */
+                            S2_FILE_INPUT, /* a file or a folder that is read */
+                            S2_FILE_OUTPUT,
+                            S2_FOLDER_OUTPUT
+} s2_file_role;
+
 typedef struct s2_option {
     const char *name;    /* "--budget"; NULL ends the table */
     const char *letters; /* "-i", "-mm", or NULL */
@@ -52,6 +59,8 @@ typedef struct s2_option {
     const char *fallback;                /* parsed like a given value; NULL: all zero */
     const char *group, *help;
     size_t offset; /* into the command's own struct */
+    s2_file_role role;
+    const char *writes; /* a file's suffix, ".png"; the names it writes into a folder, or NULL */
 } s2_option;
 
 typedef enum s2_takes { /* how many words follow an option that is not ours */
@@ -75,6 +84,8 @@ typedef struct s2_command {
     const s2_foreign *foreign; /* or NULL */
     const char *operand;       /* label of what stands without a dash; NULL: nothing may */
     size_t min_operands, operand_offset; /* s2_list */
+    s2_file_role operand_role[3];        /* of the first, the second, those after it */
+    const char *operand_writes;          /* as in s2_option */
     size_t size;                         /* of the struct the offsets point into */
     int (*run)(const void *values);      /* returns the exit code */
 } s2_command;
@@ -91,6 +102,7 @@ typedef const char *(*s2_env)(const char *name); /* getenv, or a test's own */
 
 typedef struct s2_parsed {
     bool help;       /* -h or --help was there, nothing else is promised */
+    bool is_quiet;   /* --quiet was given */
     char note[1024]; /* lines for the user, each ended; "" when there are none, and with --quiet */
 } s2_parsed;
 

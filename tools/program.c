@@ -1,6 +1,7 @@
 /* program.c - pick the subcommand, parse its options, run it. */
 #include "program.h"
 
+#include "files/file_roles.h"
 #include "help.h"
 #include "prune/kernels/kernels.h"
 #include "report.h"
@@ -80,7 +81,11 @@ static int print_version(void)
     s2_buffer_printf(&text, ")\ntower:    %s (available:", s2v_kernels_usual());
     for (size_t i = 0; s2v_kernels_name(i); i++)
         s2_buffer_printf(&text, " %s", s2v_kernels_name(i));
-    s2_buffer_printf(&text, " ggml)\n");
+    s2_buffer_printf(&text, " ggml)\ndevices:  ");
+    for (size_t i = 0; s2v_device_name(i); i++)
+        s2_buffer_printf(&text, "%s%s (%s)", i > 0 ? ", " : "", s2v_device_name(i),
+                         s2v_device_description(i));
+    s2_buffer_append(&text, "\n", 1);
     const int code = s2_report_print(&text);
     s2_buffer_free(&text);
     return code;
@@ -96,7 +101,9 @@ static int run(const s2_command *command, int argc, char *const *argv, s2_env en
         return s2_report_error(S2P_ENOMEM, &error);
     }
     int code;
-    const s2p_status st = s2_options_parse(command, argc, argv, env, values, &parsed, &error);
+    s2p_status st = s2_options_parse(command, argc, argv, env, values, &parsed, &error);
+    if (st == S2P_OK && !parsed.help) st = s2_file_roles_check(command, values, &error);
+    if (parsed.is_quiet) s2_report_be_quiet();
     if (st == S2P_OK) s2_report_notes(parsed.note);
     if (st != S2P_OK)
         code = s2_report_error(st, &error);

@@ -14,8 +14,10 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define PATH_MAX_BYTES ((size_t)64 << 10)
 #define COMMAND_MAX_BYTES ((size_t)1 << 20)
@@ -38,9 +40,23 @@ static s2p_status check_empty(const char *folder, s2p_error *error)
                    "--record '%.200s' is not empty; name a new folder, or empty this one", folder);
 }
 
+static void remember(s2_record *r, const char *path)
+{
+    if (r->n_made == r->made_capacity) {
+        const size_t capacity = r->made_capacity ? 2 * r->made_capacity : 64;
+        char **made = realloc(r->made, capacity * sizeof *made);
+        if (!made) return; /* it will not be removed, and that is all */
+        r->made = made;
+        r->made_capacity = capacity;
+    }
+    char *copy = strdup(path);
+    if (copy) r->made[r->n_made++] = copy;
+}
+
 s2p_status s2_record_open(s2_record *record, const char *folder, s2p_error *error)
 {
     s2p_status st = S2P_OK;
+    bool is_new = true;
     json_t *name = json_string(folder); /* it stands in record.json, which is UTF-8 */
     json_decref(name);
     if (!name) return s2_fail(error, S2P_EINVAL, "--record: the folder's name is not UTF-8");
@@ -49,13 +65,26 @@ s2p_status s2_record_open(s2_record *record, const char *folder, s2p_error *erro
             return s2_fail(error, S2P_EIO, "--record: cannot make the folder '%.200s': %s", folder,
                            strerror(errno));
         st = check_empty(folder, error);
+        is_new = false;
     }
     if (st != S2P_OK) return st;
     *record = (s2_record){ .folder = folder, .selections = json_array() };
-    return record->selections ? S2P_OK : s2_fail_memory(error, sizeof(json_t), "the record");
+    if (is_new) remember(record, folder);
+    if (record->selections) return S2P_OK;
+    s2_record_close(record);
+    return s2_fail_memory(error, sizeof(json_t), "the record");
 }
 
-void s2_record_close(s2_record *record) { json_decref(record->selections); }
+void s2_record_close(s2_record *record)
+{
+    json_decref(record->selections);
+    while (record->n_made > 0) { /* what is inside a folder came after it */
+        char *path = record->made[--record->n_made];
+        if (!record->is_finished && unlink(path) != 0) (void)rmdir(path);
+        free(path);
+    }
+    free(record->made);
+}
 
 /* --- one selection ------------------------------------------------------------------- */
 
@@ -89,12 +118,13 @@ static void enter_folder(const selection *s, s2_buffer *path)
         s2_buffer_printf(&whole, "%s/%.*s", s->record->folder, (int)path->size,
                          (const char *)path->data);
         s2_buffer_append(&whole, "", 1);
-        if (whole.status == S2P_OK && mkdir((const char *)whole.data, 0777) != 0 &&
-            errno != EEXIST) {
+        const bool is_made = whole.status == S2P_OK && mkdir((const char *)whole.data, 0777) == 0;
+        if (is_made) remember(s->record, (const char *)whole.data);
+        if (whole.status == S2P_OK && !is_made && errno != EEXIST) {
             s2p_error error = { S2P_OK, "" };
             s2_fail(&error, S2P_EIO, "--record: cannot make the folder '%.200s': %s",
                     (const char *)whole.data, strerror(errno));
-            fail(s->record, S2P_EIO, &error);
+            if (s->record->code == S2_EXIT_OK) s->record->code = s2_report_no_folder(&error);
         }
         s2_buffer_free(&whole);
         s2_buffer_append(path, "/", 1);
@@ -120,6 +150,7 @@ static void write_array(selection *s, const char *field, s2_array shape, const v
         s2_buffer_append(&bytes, (const char *)data + (ptrdiff_t)i * stride, n_row);
     if (s->record->code == S2_EXIT_OK && below.status == S2P_OK && path.status == S2P_OK) {
         s->record->code = s2_report_save((const char *)path.data, &bytes);
+        if (s->record->code == S2_EXIT_OK) remember(s->record, (const char *)path.data);
         (void)json_object_set_new(s->files, field, json_string((const char *)below.data));
     } else {
         fail(s->record, S2P_ENOMEM, NULL);
@@ -332,7 +363,11 @@ int s2_record_finish(s2_record *record, const int32_t *after, int32_t n_stages)
     if (!root || path.status != S2P_OK || s2_json_write(root, 9, &out) != S2P_OK)
         fail(record, S2P_ENOMEM, NULL);
     s2_buffer_append(&out, "\n", 1);
-    if (record->code == S2_EXIT_OK) record->code = s2_report_save((const char *)path.data, &out);
+    if (record->code == S2_EXIT_OK) {
+        record->code = s2_report_save((const char *)path.data, &out);
+        record->is_finished = record->code == S2_EXIT_OK;
+    }
+    if (record->is_finished) s2_report_wrote(record->folder);
     s2_buffer_free(&out);
     s2_buffer_free(&path);
     json_decref(root);

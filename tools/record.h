@@ -15,12 +15,17 @@
 typedef struct s2_record {
     const char *folder;
     json_t *selections;
-    int code; /* of the first failure, which has been printed; nothing more is done then */
+    int code;         /* of the first failure, which has been printed; nothing more is done then */
+    bool is_finished; /* record.json is there: what was written stays */
+    char **made;      /* files, and folders that were not there, in the order they came */
+    size_t n_made, made_capacity;
 } s2_record;
 
 /* Make the folder, or take one that is empty. S2P_EINVAL: it holds something, S2P_EIO: it cannot be
  * made. On failure there is nothing to close. */
 s2p_status s2_record_open(s2_record *record, const char *folder, s2p_error *error);
+
+/* Half a record is none: unless it was finished, everything written is removed. */
 void s2_record_close(s2_record *record);
 
 /* Write one view and remember what the method kept of it; nothing of a choice that was refused,

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/markup.h"
 #include "image/image.h"
+#include "progress.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -50,6 +51,7 @@ void s2_report_line(const char *prefix, const char *text)
     s2_buffer clean;
     s2_buffer_init(&clean, 8192);
     s2_terminal_append(&clean, text, strlen(text), false);
+    s2_progress_step_aside();
     (void)fprintf(stderr, "%s: %.*s\n", prefix, (int)clean.size, (const char *)clean.data);
     s2_buffer_free(&clean);
 }
@@ -58,6 +60,7 @@ bool s2_report_say(const char *text, size_t n)
 {
     s2_buffer clean;
     s2_buffer_init(&clean, S2_OUTPUT_MAX);
+    s2_progress_step_aside();
     if (isatty(STDOUT_FILENO)) {
         s2_terminal_append(&clean, text, n, true);
         text = (const char *)clean.data;
@@ -65,7 +68,9 @@ bool s2_report_say(const char *text, size_t n)
     }
     const bool is_said =
         clean.status == S2P_OK && fwrite(text, 1, n, stdout) == n && fflush(stdout) == 0;
+    const int code = clean.status == S2P_OK ? errno : ENOMEM;
     s2_buffer_free(&clean);
+    errno = code;
     return is_said;
 }
 
@@ -87,9 +92,31 @@ void s2_report_notes(const char *lines)
     }
 }
 
-static int exit_of_write(int code)
+int s2_exit_of_write(int code)
 {
-    return code == ENOSPC || code == EDQUOT ? S2_EXIT_RESOURCES : S2_EXIT_FAILURE;
+    const bool is_full = code == ENOSPC || code == EDQUOT || code == EFBIG;
+    return is_full ? S2_EXIT_RESOURCES : S2_EXIT_FAILURE;
+}
+
+int s2_report_no_folder(const s2p_error *error)
+{
+    (void)s2_report_error(error->status, error);
+    return S2_EXIT_RESOURCES;
+}
+
+static bool is_quiet; /* the whole program speaks through this file */
+
+void s2_report_be_quiet(void) { is_quiet = true; }
+
+void s2_report_wrote(const char *path)
+{
+    s2_buffer clean;
+    if (is_quiet) return;
+    s2_buffer_init(&clean, 8192);
+    s2_terminal_append(&clean, path, strlen(path), false);
+    s2_progress_step_aside();
+    (void)fprintf(stderr, "wrote %.*s\n", (int)clean.size, (const char *)clean.data);
+    s2_buffer_free(&clean);
 }
 
 static int print_bytes(const s2_buffer *out)
@@ -107,7 +134,7 @@ static int print_bytes(const s2_buffer *out)
             const int code = errno;
             s2_fail(&error, S2P_EIO, "cannot write to standard output: %s", strerror(code));
             s2_report_error(S2P_EIO, &error);
-            return exit_of_write(code);
+            return s2_exit_of_write(code);
         }
         done += (size_t)n;
     }
@@ -127,6 +154,7 @@ static int print_on_terminal(const s2_buffer *out)
 
 int s2_report_print(const s2_buffer *out)
 {
+    s2_progress_step_aside();
     return out->status == S2P_OK && isatty(STDOUT_FILENO) ? print_on_terminal(out)
                                                           : print_bytes(out);
 }
@@ -149,7 +177,7 @@ int s2_report_save(const char *path, const s2_buffer *out)
     sigprocmask(SIG_SETMASK, &before, NULL);
     if (st == S2P_OK) return S2_EXIT_OK;
     const int exit_code = s2_report_error(st, &error);
-    return st == S2P_EIO ? exit_of_write(code) : exit_code;
+    return st == S2P_EIO ? s2_exit_of_write(code) : exit_code;
 }
 
 int s2_report_print_made(s2p_status status, s2_buffer *out, const s2p_error *error)
@@ -162,6 +190,7 @@ int s2_report_print_made(s2p_status status, s2_buffer *out, const s2p_error *err
 int s2_report_save_made(const char *path, s2p_status status, s2_buffer *out, const s2p_error *error)
 {
     const int code = status == S2P_OK ? s2_report_save(path, out) : s2_report_error(status, error);
+    if (code == S2_EXIT_OK) s2_report_wrote(path);
     s2_buffer_free(out);
     return code;
 }
@@ -179,6 +208,7 @@ static void on_interrupt(int signal_number)
 {
     static const char text[] = "error: interrupted\n";
     (void)signal_number;
+    s2_progress_step_aside();
     if (write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(S2_EXIT_INTERRUPTED);
     _exit(S2_EXIT_INTERRUPTED);
 }
@@ -190,4 +220,5 @@ void s2_report_signals(void)
     sigaction(SIGINT, &action, NULL);
     action.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &action, NULL);
+    sigaction(SIGXFSZ, &action, NULL);
 }

@@ -30,24 +30,36 @@ int s2_report_error(s2p_status status, const s2p_error *error);
 /* "<prefix>: <text>" on standard error, one line a terminal cannot mistake for orders. */
 void s2_report_line(const char *prefix, const char *text);
 
-/* Text of a model as it comes, to standard output; false: it cannot be written. */
+/* Text of a model as it comes, to standard output; false: it cannot be written, errno says why. */
 bool s2_report_say(const char *text, size_t n);
 
 /* "note: <line>" on standard error for each line. */
 void s2_report_notes(const char *lines);
+
+/* Of a write that failed with this errno: 4 for want of room, else 1, a closed pipe too. */
+int s2_exit_of_write(int code);
+
+/* Of a folder that cannot be made: the sentence, and 4 whatever the reason. */
+int s2_report_no_folder(const s2p_error *error);
+
+/* "wrote FILE" on standard error, unless --quiet was given. */
+void s2_report_be_quiet(void);
+void s2_report_wrote(const char *path);
 
 /* Write a result to standard output, or a whole file. Prints what went wrong. An interrupt waits
  * until a file is complete. */
 int s2_report_print(const s2_buffer *out);
 int s2_report_save(const char *path, const s2_buffer *out);
 
-/* The same for a result that was made, or `error` that says why not; frees the buffer. */
+/* The same for a result that was made, or `error` that says why not; frees the buffer, and says
+ * which file was written. */
 int s2_report_print_made(s2p_status status, s2_buffer *out, const s2p_error *error);
 int s2_report_save_made(const char *path, s2p_status status, s2_buffer *out,
                         const s2p_error *error);
 int s2_report_save_png(const char *path, const s2p_image *picture);
 
-/* Ctrl-C: one line and 130. A closed pipe becomes an error that is reported, not a silent death. */
+/* Ctrl-C: one line and 130. A closed pipe and a limit of the file size become errors that are
+ * reported, not a silent death. */
 void s2_report_signals(void);
 
 #endif /* S2_TOOLS_REPORT_H */

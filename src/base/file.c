@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,19 +100,21 @@ static s2p_status write_file(const char *path, mode_t mode, const void *data, si
                              s2p_error *error)
 {
     struct stat info;
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
-        return write_in_place(path, data, n, error);
+    const bool is_there = stat(path, &info) == 0;
+    if (is_there && !S_ISREG(info.st_mode)) return write_in_place(path, data, n, error);
 
     const size_t capacity = strlen(path) + 48; /* ".<pid>-<attempt>.tmp" */
     char *temp = malloc(capacity);
     if (!temp) return s2_fail_memory(error, capacity, "a file name");
 
     int code = 0;
+    if (is_there) mode &= info.st_mode; /* who may not read the old one may not read the new one */
     const int fd = open_beside(path, mode, temp, capacity);
     if (fd < 0) {
         code = errno;
     } else {
         code = write_all(fd, data, n);
+        if (is_there && fchmod(fd, mode) != 0 && code == 0) code = errno; /* whatever the umask */
         if (close(fd) != 0 && code == 0) code = errno;
         if (code == 0 && rename(temp, path) != 0) code = errno;
         if (code != 0) unlink(temp);

@@ -8,7 +8,7 @@
 s2p_status s2_file_read(const char *path, s2_buffer *out, s2p_error *error);
 
 /* Write through a temporary file in the same folder and rename: the old file or the new one,
- * never half of one. */
+ * never half of one. The new one has the permissions of the old one. */
 s2p_status s2_file_write(const char *path, const void *data, size_t n, s2p_error *error);
 
 /* The same, a file only its owner may read and write. */

@@ -372,6 +372,9 @@ s2p_status s2v_gguf_writer_finish(s2v_gguf_writer *writer, uint8_t digest[32], s
     if (writer->current != writer->n_tensors || writer->n_bytes != s2v_gguf_writer_size(writer))
         return s2_fail(error, S2P_EINVAL, "less data than the tensors of '%.120s' take",
                        writer->path);
+    struct stat old; /* what only its owner may read stays so */
+    if (stat(writer->path, &old) == 0 && fchmod(writer->fd, old.st_mode & 0777) != 0)
+        return fail_write(writer, errno, error);
     if (fsync(writer->fd) != 0 && errno != EINVAL && errno != EROFS)
         return fail_write(writer, errno, error);
     s2_sha256_finish(&writer->hash, digest);

@@ -31,9 +31,11 @@ s2p_status s2_source_admit(const s2_source *source, const char *format, int64_t 
 
     /* Pixels first: it is the limit people know and can raise. Both sides are below 2^32 in all
      * three formats, so the division is exact enough and nothing wraps. */
-    if (height > limits->max_pixels / width)
+    if (height > limits->max_pixels / width) {
+        if (limits->too_many) *limits->too_many = true;
         return s2_fail(error, S2P_ELIMIT, "image is %lldx%lld px; the limit is %lld pixels", w, h,
                        (long long)limits->max_pixels);
+    }
     if (width > limits->max_side || height > limits->max_side)
         return s2_fail(error, S2P_ELIMIT, "image is %lldx%lld px; the limit is %d px per side", w,
                        h, (int)limits->max_side);

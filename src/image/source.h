@@ -20,6 +20,7 @@ typedef struct s2_image_limits {
     int32_t max_scans;  /* progressive JPEG */
     double max_seconds; /* decode wall time, where the decoder can be interrupted */
     bool strict;        /* a truncated file is an error, not a partly gray picture */
+    bool *too_many;     /* NULL, or set when it is max_pixels that refuses the picture */
 } s2_image_limits;
 
 typedef struct s2_source { /* one decode call */

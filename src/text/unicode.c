@@ -154,6 +154,18 @@ static void reorder(int32_t *code, size_t n)
     }
 }
 
+/* Where: what stands before the byte says it, whatever the text is a part of. */
+static s2p_status fail_utf8(const uint8_t *text, size_t at, s2p_error *error)
+{
+    size_t first = at > 20 ? at - 20 : 0;
+    while (first < at && (text[first] & 0xC0) == 0x80) first++; /* a whole character */
+    if (at == 0)
+        return s2_fail(error, S2P_EFORMAT, "the text is not UTF-8: it begins with byte 0x%02X",
+                       text[at]);
+    return s2_fail(error, S2P_EFORMAT, "the text is not UTF-8: byte 0x%02X after '%.*s'", text[at],
+                   (int)(at - first), (const char *)text + first);
+}
+
 /* Decomposed length of the text; is_plain: it is NFC as it stands. */
 static s2p_status measure_text(const uint8_t *text, size_t n, size_t *n_codes, bool *is_plain,
                                s2p_error *error)
@@ -163,8 +175,7 @@ static s2p_status measure_text(const uint8_t *text, size_t n, size_t *n_codes, b
     for (size_t i = 0; i < n;) {
         int32_t code;
         const size_t used = s2v_utf8_read(text + i, n - i, &code);
-        if (used == 0)
-            return s2_fail(error, S2P_EFORMAT, "the text is not UTF-8: byte 0x%02X", text[i]);
+        if (used == 0) return fail_utf8(text, i, error);
         if (code >= FIRST_COMPOSABLE) *is_plain = false;
         *n_codes += code < 0x80 ? 1 : decompose(code, NULL, 0);
         i += used;

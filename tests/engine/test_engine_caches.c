@@ -17,7 +17,7 @@ static int open_engine(void **state)
 {
     (void)state;
     tiny_write_plain(folder);
-    engine = tiny_open();
+    engine = tiny_open_caching();
     return 0;
 }
 
@@ -133,7 +133,6 @@ static void test_prefix_keeps_the_same(void **state)
     for (size_t t = 0; t < COUNT_OF(types); t++) {
         s2v_session_options options = tiny_session_options();
         options.kv_type = types[t];
-        options.keep_prefix = 1;
         s2v_session *session = tiny_session(engine, &options);
         question q = two_pictures("s2prune", 12);
         prefill_only(session, &q, &first);

@@ -65,6 +65,30 @@ static void kept_and_dropped(void **state)
     s2_image_free(&image);
 }
 
+/* Every kept token is seen whole, also where a number usually stands, also when there are only kept
+ * ones. */
+static void numbers_hide_no_kept_token(void **state)
+{
+    (void)state;
+    static int32_t corners[4] = { 0, 4, 32, 36 }, all[64];
+    for (int32_t i = 0; i < 64; i++) all[i] = i;
+    for (int pass = 0; pass < 2; pass++) {
+        const int32_t n = pass ? 64 : 4, *kept = pass ? all : corners;
+        const s2_overlay overlay = { &picture, &layout, kept, n, NULL };
+        s2_image image = drawn(&overlay);
+        for (int32_t i = 0; i < n; i++)
+            for (int32_t y = 4; y < TOKEN - 4; y++)
+                for (int32_t x = 4; x < TOKEN - 4; x++)
+                    assert_int_equal(*at(&image, kept[i] % 8 * TOKEN + x, kept[i] / 8 * TOKEN + y),
+                                     200);
+        int32_t n_white = 0; /* the numbers are somewhere else */
+        for (int32_t y = 20; y < 3 * TOKEN; y++)
+            for (int32_t x = TOKEN + 8; x < 3 * TOKEN; x++) n_white += *at(&image, x, y) > 240;
+        assert_true(pass == 1 || n_white > 20);
+        s2_image_free(&image);
+    }
+}
+
 static void borders_and_numbers(void **state)
 {
     (void)state;
@@ -262,6 +286,7 @@ int main(void)
     memset(gray_picture, 200, sizeof gray_picture);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kept_and_dropped),
+        cmocka_unit_test(numbers_hide_no_kept_token),
         cmocka_unit_test(borders_and_numbers),
         cmocka_unit_test(tints),
         cmocka_unit_test(odd_sizes),

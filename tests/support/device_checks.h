@@ -112,9 +112,11 @@ static inline void check_pictures(const device_case *d)
     ask_once(engine, &q, S2V_KV_F16, &there);
     check_same(d, S2V_KV_F16, &here, &there, "two pictures", TINY_LAYERS);
 
+    s2v_engine_close(engine);
+    options.cache_bytes = (uint64_t)64 << 20;
+    engine = open_on(&options);
     s2v_session_options o = tiny_session_options();
-    o.keep_prefix = 1;
-    o.keep_picture = S2V_KEEP_ATTENTION;
+    o.keep_attention = 1;
     s2v_session *session = tiny_session(engine, &o);
     ask(session, &q, &there);
     s2v_session_reset(session);

@@ -6,7 +6,7 @@ host, no ranges, connections that end, sizes and sums that lie, names that would
 import hashlib, http.server, json, os, random, shutil, signal, socket, subprocess, sys, threading, time, urllib.parse
 
 program, source, work = sys.argv[1:4]
-n_kills = int(sys.argv[4]) if len(sys.argv) > 4 else 6
+n_kills = int(sys.argv[4]) if len(sys.argv) > 4 else 20
 tiny = os.path.join(source, "models", "s2prune-tiny")
 files = {
     "model-Q8_0.gguf": open(os.path.join(tiny, "s2prune-tiny-f16.gguf"), "rb").read(),
@@ -96,7 +96,7 @@ class Hub(http.server.BaseHTTPRequestHandler):
                     self.close_connection = True
                     self.connection.shutdown(socket.SHUT_RDWR)
                     return
-            step = 65536
+            step = 16384 if repo == "slow" else 65536
             for at in range(0, len(body), step):
                 self.wfile.write(body[at : at + step])
                 if repo == "slow":
@@ -214,16 +214,24 @@ for name in ["user", "user/", "/repo", "user/re po", "../repo", "user/..", "user
 
 # Killed at any moment, the next attempt goes on and ends with the same bytes.
 random.seed(1)
+n_resumed = 0
 for _ in range(n_kills):
+    if not [f for f in leftovers("slow") if f.endswith(".partial")] and len([f for f in leftovers("slow") if "/blobs/" in f]) == 2:
+        shutil.rmtree(cache("slow"))  # all is there: from the beginning
     line, environment = command("user/slow", cache("slow"))
     child = subprocess.Popen(line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(random.uniform(0.02, 0.5))
     child.send_signal(signal.SIGKILL)
     child.wait()
+    n_resumed += any(f.endswith(".partial") and os.path.getsize(f) for f in leftovers("slow"))
     for f in leftovers("slow"):
         if "/blobs/" in f and not f.endswith(".partial"):
             check(hashlib.sha256(open(f, "rb").read()).hexdigest() == os.path.basename(f), "a whole blob is right")
 done = run("user/slow", cache("slow"))
 check(is_right(done), "after the kills", done)
+check(n_resumed > n_kills // 2, "%d of %d kills left a part" % (n_resumed, n_kills))
+for f in leftovers("slow"):
+    if "/blobs/" in f:
+        check(hashlib.sha256(open(f, "rb").read()).hexdigest() == os.path.basename(f), "the same hash")
 check(not [f for f in leftovers("slow") if f.endswith(".partial")], "no partial file is left")
 print("%d checks" % n_checks)

@@ -46,5 +46,21 @@ expect 'LLAMA_ARG_N_GPU_LAYERS .lots.*ignored' LLAMA_ARG_N_GPU_LAYERS=lots
 n=$((n + 1))
 llama-mtmd-cli -m mmproj.gguf --mmproj model.gguf --image photo.jpg -p "What?" > out 2> err && failed=$((failed + 1))
 grep -q 'the two files are swapped' err || { echo "swapped files are not named"; cat err; failed=$((failed + 1)); }
+# An mmproj of another model of the same width; text in another encoding, and where; too large a picture.
+says() { # CODE WORDS LINE
+    n=$((n + 1)) got=0
+    sh -c "$3" < /dev/null > out 2> err || got=$?
+    [ "$got" = "$1" ] && grep -q -- "$2" err || { echo "exit $got, no '$2': $3"; cat err; failed=$((failed + 1)); }
+}
+LC_ALL=C sed 's/Tiny Qwen2.5-VL/Teen Qwen2.5-VL/' mmproj.gguf > teen.gguf
+says 0 "note: the mmproj is of 'Teen Qwen2.5-VL', the model is 'Tiny Qwen2.5-VL'" \
+    'llama-mtmd-cli -m model.gguf --mmproj teen.gguf --image photo.jpg -p "What?" -n 1'
+printf 'Is it\na caf\351?' > latin.txt
+says 3 'latin.txt is not UTF-8: byte 0xE9 at line 2, character 6' 'llama-mtmd-cli -m model.gguf --mmproj mmproj.gguf -f latin.txt'
+says 3 "byte 0xE9 after '.*a caf'" 'llama-mtmd-cli -m model.gguf --mmproj mmproj.gguf -sys "$(printf "a caf\351")" -p "What?"'
+says 3 'limit is 1000 pixels (--max-image-pixels)' \
+    'llama-mtmd-cli -m model.gguf --mmproj mmproj.gguf --image photo.jpg -p "What?" --max-image-pixels 1000'
+llama-mtmd-cli -m model.gguf --mmproj mmproj.gguf --image photo.jpg -p "What?" -n 1 > out 2> err
+! grep -q 'the mmproj is of' err || { echo "a note about a good pair"; failed=$((failed + 1)); }
 echo "$n lines, $failed failed"
 [ "$n" -ge 25 ] && [ "$failed" -eq 0 ]

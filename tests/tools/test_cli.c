@@ -241,6 +241,10 @@ static void test_help_and_version(void **state)
     assert_ptr_equal(strstr(o->out, "s2prune " S2_TEST_VERSION "\n"), o->out);
     assert_non_null(strstr(o->out, "\nggml: "));
     assert_non_null(strstr(o->out, "scalar"));
+    assert_non_null(strstr(o->out, "\ntower: "));
+    const char *devices = strstr(o->out, "\ndevices:  ");
+    assert_non_null(devices);
+    assert_non_null(strstr(devices, "CPU ("));
 }
 
 /* --- output that cannot be written ---------------------------------------- */

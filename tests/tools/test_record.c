@@ -369,6 +369,8 @@ static void test_folders(void **state)
     new_folder("folders");
     assert_int_equal(s2_record_open(&record, folder, &error), S2P_OK); /* made */
     s2_record_close(&record);
+    assert_int_not_equal(rmdir(folder), 0); /* and not finished: gone again */
+    assert_int_equal(mkdir(folder, 0700), 0);
     assert_int_equal(s2_record_open(&record, folder, &error), S2P_OK); /* empty */
     s2_record_close(&record);
 

@@ -171,7 +171,7 @@ static void test_mistakes(void **state)
           "error: --record needs a question: -p TEXT" },
         { "rm -rf record; mkdir record; touch record/x; s2prune run -q -p x --record record", 2,
           "error: --record 'record' is not empty; name a new folder, or empty this one" },
-        { "s2prune run -q -p x --record nowhere/record", 3,
+        { "s2prune run -q -p x --record nowhere/record", 4,
           "error: --record: cannot make the folder 'nowhere/record'" },
         { "s2prune select --method v2drop --in alive=x.npy", 2,
           "error: --in alive says what an earlier stage left; add --set stage=N, N above 0" },

@@ -1,13 +1,16 @@
 /* analyze_job.c - trials from answers, pictures or a model; results into a folder. */
 #include "analyze/analyze_job.h"
 
+#include "analyze/collect.h"
 #include "analyze/source_answers.h"
 #include "analyze/source_model.h"
 #include "analyze/source_pictures.h"
 #include "analyze/source_task.h"
 #include "base/path.h"
 #include "base/sha256.h"
+#include "eval/run/run_folder.h"
 #include "analyze/rasterize.h"
+#include "report.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,12 +21,6 @@
 #define MAX_FILES 100000
 
 /* --- opening ------------------------------------------------------------------------------ */
-
-static s2p_status make_folder(const char *path, s2p_error *error)
-{
-    if (mkdir(path, 0777) == 0 || errno == EEXIST) return S2P_OK;
-    return s2_fail(error, S2P_EIO, "cannot make the folder '%.300s': %s", path, strerror(errno));
-}
 
 static s2p_status read_shard(const char *text, int32_t *shard, int32_t *n, s2p_error *error)
 {
@@ -63,24 +60,44 @@ s2p_status s2_analyze_open(analyze_job *job, const analyze_options *options, s2p
     if (!job->ask.image_size) job->ask.preset = 1;
     job->ask.max_image_pixels = (int64_t)1 << 25;
     TRY(read_shard(options->shard, &job->shard, &job->n_shards, error));
-    if (!options->images) {
+    job->n_seeds = options->images || options->recorded || options->run ? 1 : options->seeds;
+    const int n_instead = !!options->images + !!options->run + !!options->recorded;
+    if (n_instead > 1 || (n_instead && options->shard))
+        return s2_fail(error, S2P_EINVAL,
+                       "--images, --run and --recorded each stand for the model, one at a time and "
+                       "without --shard");
+    if (options->run) TRY(s2_collect_run_open(job, error));
+    if (n_instead == 0) {
         TRY(read_set(job, error));
         TRY(s2_asker_prepare(&job->asker, &job->ask, error));
         s2_asker_see_whole(&job->asker);
     }
-    TRY(make_folder(options->out, error));
+    const s2p_status st = s2e_run_folder_make(options->out, error);
+    job->is_unwritten = st != S2P_OK;
+    TRY(st);
     if (snprintf(job->answers_path, sizeof job->answers_path, "%s/answers.jsonl", options->out) >=
         (int)sizeof job->answers_path)
         return s2_fail(error, S2P_ELIMIT, "--out is too long");
-    s2_progress_start(&job->asker.progress, options->ask.quiet);
+    s2_progress_start(&job->asker.progress, (s2_progress_form)options->ask.progress,
+                      options->ask.quiet);
     return S2P_OK;
 }
 
 void s2_analyze_close(analyze_job *job)
 {
     if (job->answers) (void)fclose(job->answers);
+    for (int32_t i = 0; i < job->n_recordings; i++) free(job->recordings[i]);
+    free(job->recordings);
+    s2e_store_close(job->store);
+    json_decref(job->values);
     s2e_set_free(&job->set);
     s2_asker_close(&job->asker);
+}
+
+int s2_analyze_report_error(const analyze_job *job, s2p_status status, const s2p_error *error)
+{
+    const int code = s2_report_error(status, error);
+    return job && job->is_unwritten ? S2_EXIT_RESOURCES : code;
 }
 
 /* --- asking --------------------------------------------------------------------------------- */
@@ -88,8 +105,10 @@ void s2_analyze_close(analyze_job *job)
 static s2p_status keep_answer(const s2_trials *trials, int32_t setting, int32_t question,
                               void *user, s2p_error *error)
 {
-    const analyze_job *job = user;
-    return s2_answers_append(job->answers, trials, setting, question, error);
+    analyze_job *job = user;
+    const s2p_status st = s2_answers_append(job->answers, trials, setting, question, error);
+    job->is_unwritten = st == S2P_EIO;
+    return st;
 }
 
 static void show(double done, void *user)
@@ -103,12 +122,13 @@ static s2p_status open_model(analyze_job *job, s2p_error *error)
 {
     if (job->is_asker_open) return S2P_OK;
     s2v_session_options session = s2_ask_session_options(&job->ask);
-    session.keep_picture = S2V_KEEP_ATTENTION; /* some method will want it */
-    session.keep_prefix = true;
+    session.keep_attention = 1;     /* some method will want it */
     job->asker.shows_notes = false; /* one for each question would be too many */
+    job->asker.hides_steps = true;
     TRY(s2_asker_open(&job->asker, &session, error));
     job->is_asker_open = true;
     job->answers = s2_answers_open(job->answers_path, error);
+    job->is_unwritten = !job->answers;
     return job->answers ? S2P_OK : S2P_EIO;
 }
 
@@ -245,6 +265,9 @@ s2p_status s2_analyze_collect(analyze_job *job, const s2_analysis *analysis, s2_
     const s2a_setting base = s2_ask_setting(&job->ask);
     const char *usual = o->images ? "uniform,equal-density,s2prune" : analysis->methods;
     job->step = analysis->name;
+    *is_complete = true;
+    if (o->run) return s2_collect_run(job, analysis, trials, error);
+    if (o->recorded) return s2_collect_recorded(job, analysis, trials, error);
     if (analysis->settings && !o->methods)
         TRY(analysis->settings(&base, budgets, setting, &n, error));
     else
@@ -269,21 +292,25 @@ void s2_analyze_describe(const analyze_job *job, const s2_trials *t, s2_buffer *
 {
     const analyze_options *o = job->options;
     s2_buffer_printf(out, "program: s2prune %s (ggml %s)\n", s2p_version(), s2v_backend_version());
-    if (!o->images) s2_buffer_printf(out, "model: %s\n", t->model);
+    const bool has_answers = !o->images && !o->recorded;
+    if (has_answers) s2_buffer_printf(out, "model: %s\n", t->model);
+    if (o->run) s2_buffer_printf(out, "answers: %s\n", o->run);
     s2_buffer_printf(out, "data: %s, %d pictures, %d questions\n", t->task, t->n_pictures,
-                     o->images ? 0 : t->n_questions);
+                     has_answers ? t->n_questions : 0);
     s2_buffer_printf(out, "tokens of a picture: %dx%d\n", t->grid.rows, t->grid.cols);
     s2_buffer_printf(out,
                      "runs of a method that draws: %d; intervals: 95 %%, 2000 draws of "
                      "pictures, seed 1\n",
-                     o->images ? 1 : o->seeds);
+                     job->n_seeds);
 }
 
-s2p_status s2_analyze_save(const analyze_job *job, const s2_study *study, const char *title,
+s2p_status s2_analyze_save(analyze_job *job, const s2_study *study, const char *title,
                            const char *settings, s2p_error *error)
 {
     const char *folder = job->options->out;
-    TRY(s2_study_save(study, folder, title, settings, error));
+    const s2p_status st = s2_study_save(study, folder, title, settings, error);
+    job->is_unwritten = st == S2P_EIO;
+    TRY(st);
     for (int32_t i = 0; i < study->n; i++) {
         if (study->item[i]->kind != S2_STUDY_FIGURE) continue;
         if (s2_rasterize(folder, study->item[i]->name)) continue;

@@ -9,12 +9,19 @@
 /* clang-format off */
 #define S2_ANALYZE_ROWS(folder)                                                                                      \
     S2_ASK_ROWS_MODEL,                                                                                               \
+    S2_ASK_ROWS_CACHE,                                                                                               \
     { .name = "--tasks", .label = "NAME", .type = S2_OPTION_TEXT, .fallback = "synth", .group = "Data",              \
       .help = "which benchmark", S2_ANALYZE_AT(tasks) },                                                             \
     { .name = "--data-dir", .label = "DIR", .type = S2_OPTION_FILE, .group = "Data",                                 \
       .help = "where its files are (bundled with the program)", S2_ANALYZE_AT(data) },                               \
     { .name = "--images", .label = "DIR", .type = S2_OPTION_FILE, .group = "Data",                                   \
       .help = "pictures alone instead, no model: methods that see pixels or nothing", S2_ANALYZE_AT(images) },       \
+    { .name = "--run", .label = "DIR", .type = S2_OPTION_FILE, .group = "Data",                                      \
+      .help = "the answers of a run of 's2prune eval' instead, no model: its methods and budgets",                   \
+      S2_ANALYZE_AT(run) },                                                                                          \
+    { .name = "--recorded", .label = "DIR", .type = S2_OPTION_FILE, .group = "Data",                                 \
+      .help = "folders of 's2prune run --record' instead, no model: methods choose again from the arrays",           \
+      S2_ANALYZE_AT(recorded) },                                                                                     \
     { .name = "--tokens", .label = "RxC", .type = S2_OPTION_SIZE, .min = 1, .max = S2P_MAX_SIDE,                     \
       .fallback = "24x24", .group = "Data", .help = "tokens of a picture, with --images", S2_ANALYZE_AT(tokens) },   \
     { .name = "--pictures", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 1000000, .fallback = "0",          \
@@ -37,10 +44,11 @@
     { .name = "--seeds", .label = "N", .type = S2_OPTION_INT, .min = 1, .max = 100, .fallback = "3",                 \
       .group = "Pruning", .help = "runs of a method that draws; their mean counts", S2_ANALYZE_AT(seeds) },          \
     { .name = "--out", .label = "DIR", .type = S2_OPTION_FILE, .fallback = folder, .group = "Output",                \
-      .help = "folder of the results, made if it is not there", S2_ANALYZE_AT(out) },                                \
+      .help = "folder of the results, made if it is not there", .role = S2_FOLDER_OUTPUT, S2_ANALYZE_AT(out) },                                \
     { .name = "--output", .letters = "-o", .label = "FMT", .type = S2_OPTION_CHOICE,                                 \
       .choice = s2_table_format_name, .fallback = "text", .group = "Output",                                         \
       .help = "form of the tables on standard output", S2_ANALYZE_AT(output) },                                      \
+    S2_ASK_ROW_PROGRESS,                                                                                             \
     { .name = "--quiet", .letters = "-q", .type = S2_OPTION_FLAG, .group = "Output",                                 \
       .help = "no notes or progress", S2_ANALYZE_AT(ask.quiet) }
 /* clang-format on */

@@ -75,7 +75,7 @@ static int analyze_run(const void *values)
     if (st == S2P_OK && !job) st = s2_fail_memory(&error, sizeof *job, "the analysis");
     if (st == S2P_OK) st = s2_analyze_open(job, o, &error);
     if (st == S2P_OK) st = work(job, analysis, &trials, &study, &is_complete, &error);
-    int code = st == S2P_OK ? S2_EXIT_OK : s2_report_error(st, &error);
+    int code = st == S2P_OK ? S2_EXIT_OK : s2_analyze_report_error(job, st, &error);
     if (st == S2P_OK && is_complete) code = print_tables(o, analysis->name, &study);
     if (st == S2P_OK && !o->ask.quiet)
         (void)fprintf(stderr,
@@ -103,6 +103,8 @@ const s2_command s2_cmd_analyze = {
         "  s2prune analyze spatial --out bias\n"
         "  s2prune analyze budget --methods full,uniform,s2prune --budgets 128,64,32,16\n"
         "  s2prune analyze spatial --images photographs --budgets 64\n"
+        "  s2prune analyze cases --run runs/r1     (what 's2prune eval --out runs/r1' answered)\n"
+        "  s2prune analyze spatial --recorded recordings --methods uniform,erc-top,s2prune\n"
         "  s2prune analyze retention --shard 1/4 --out part1\n"
         "\nEvery answer is kept in DIR/answers.jsonl at once: the same command goes on where "
         "it was\nstopped, and other analyses with the same --out use it too. Pictures are shown at "

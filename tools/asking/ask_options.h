@@ -8,6 +8,7 @@
 
 #include "inputs.h"
 #include "method_list.h"
+#include "progress.h"
 #include "s2vlm.h"
 
 #include <stddef.h>
@@ -17,6 +18,9 @@ typedef struct ask_options {
     const char *model, *mmproj, *hub_name, *device, *rpc, *kernels;
     int32_t threads, context, batch, batch_limit, gpu_layers, kv_type, kv_type_v, tower;
     bool locks_memory, is_offline, tower_on_cpu;
+    /* what is remembered */
+    const char *cache_dir;
+    bool no_cache;
     /* the question */
     s2_list images;
     const char *prompt_file, *system;
@@ -36,6 +40,7 @@ typedef struct ask_options {
     s2_list stop;
     bool ignore_eos;
     bool quiet, is_verbose;
+    int32_t progress; /* as s2_progress_form counts them */
 } ask_options;
 
 /* Words of the choices; NULL past the end. */
@@ -90,6 +95,12 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
       .help = "of the tower, instead of the fastest; 's2prune --version' lists them", S2_ASK_AT(kernels) }, \
     { .name = "--mlock", .type = S2_OPTION_FLAG, .group = "Model",                                                  \
       .help = "keep the weights in memory, whatever else runs", S2_ASK_AT(locks_memory) }
+
+#define S2_ASK_ROWS_CACHE                                                                                           \
+    { .name = "--cache-dir", .label = "DIR", .type = S2_OPTION_TEXT, .group = "Model",                              \
+      .help = "remember pictures there from one run to the next (at most 4 GiB)", S2_ASK_AT(cache_dir) },           \
+    { .name = "--no-cache", .type = S2_OPTION_FLAG, .group = "Model",                                               \
+      .help = "remember nothing: every question computes its pictures anew", S2_ASK_AT(no_cache) }
 
 #define S2_ASK_ROWS_QUESTION                                                                               \
     { .name = "--file", .letters = "-f", .label = "FILE", .type = S2_OPTION_FILE, .group = "Question",     \
@@ -174,6 +185,11 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
       .help = "end the answer before this text (repeatable)", S2_ASK_AT(stop) },                                     \
     { .name = "--ignore-eos", .type = S2_OPTION_FLAG, .group = "Answer", .help = "go on after an end token",         \
       S2_ASK_AT(ignore_eos) }
+
+#define S2_ASK_ROW_PROGRESS                                                                              \
+    { .name = "--progress", .label = "FORM", .type = S2_OPTION_CHOICE, .choice = s2_progress_name,       \
+      .fallback = "auto", .group = "Output", .help = "how far long work is, on standard error; auto: a bar on a terminal", \
+      S2_ASK_AT(progress) }
 /* clang-format on */
 
 #endif /* S2_TOOLS_ASK_OPTIONS_H */

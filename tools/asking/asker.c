@@ -1,7 +1,9 @@
 /* asker.c - from options to a model that answers. */
 #include "asking/asker.h"
 
+#include "asking/interrupt.h"
 #include "base/file.h"
+#include "base/markup.h"
 #include "report.h"
 
 #include <errno.h>
@@ -11,6 +13,7 @@
 #include <sys/mman.h>
 
 #define PAPER_SIDE 672 /* pixels of the paper's input */
+#define CACHE_BYTES ((uint64_t)1 << 30)
 
 S2_WORDS(s2_ask_kv_name, "f16", "f32", "q8_0")
 S2_WORDS(s2_ask_kv_v_name, "same", "f16", "f32", "q8_0")
@@ -31,9 +34,10 @@ static void show_note(const char *text, void *user)
 static int show_progress(const char *step, double done, void *user)
 {
     s2_asker *asker = user;
+    if (asker->session && asker->hides_steps) return 0;
     (void)s2_progress_show(&asker->progress, step, done);
     if (done >= 1.0) s2_progress_clear(&asker->progress);
-    return 0;
+    return asker->is_interruptible && s2_interrupted();
 }
 
 /* --- what the options say ------------------------------------------------------------ */
@@ -45,7 +49,7 @@ s2p_status s2_asker_prepare(s2_asker *asker, const ask_options *options, s2p_err
     asker->model = o->model;
     asker->mmproj = o->mmproj;
     asker->shows_notes = !o->quiet;
-    s2_progress_start(&asker->progress, o->quiet);
+    s2_progress_start(&asker->progress, (s2_progress_form)o->progress, o->quiet);
     const int32_t side = o->preset == 1 ? PAPER_SIDE : 0;
     for (int32_t i = 0; i < S2_MAX_PICTURES; i++)
         asker->image_options[i] = (s2v_image_options){ .width = side,
@@ -85,6 +89,7 @@ s2v_session_options s2_ask_session_options(const ask_options *o)
     s.n_ctx = o->context;
     s.n_batch = o->batch < o->batch_limit ? o->batch : o->batch_limit;
     s.kv_type = (s2v_kv_type)o->kv_type;
+    s.no_cache = o->no_cache;
     return s;
 }
 
@@ -138,6 +143,17 @@ s2p_status s2_ask_settings(const ask_options *o, const char *methods, const char
     return s2_ask_set(o, out, *n, error);
 }
 
+s2p_status s2_ask_check_surplus(const char *source, const char *list, size_t n_pictures,
+                                s2p_error *error)
+{
+    size_t n = 0;
+    s2a_item item;
+    while (s2a_next_item(&list, &item)) n++;
+    if (n <= n_pictures) return S2P_OK;
+    return s2_fail(error, S2P_EINVAL, "%s has %zu items for %zu picture%s", source, n, n_pictures,
+                   n_pictures == 1 ? "" : "s");
+}
+
 /* In place; what is no escape stays as it is. */
 static size_t unescape(uint8_t *text, size_t n)
 {
@@ -152,6 +168,26 @@ static size_t unescape(uint8_t *text, size_t n)
     return used;
 }
 
+/* A file in another encoding: where, as an editor counts. */
+static s2p_status check_utf8(const char *name, const s2_buffer *text, s2p_error *error)
+{
+    int line = 1, column = 1;
+    for (size_t i = 0; i < text->size;) {
+        const uint8_t byte = text->data[i];
+        const size_t n =
+            byte < 0x80 ? 1 : s2_markup_character((const char *)text->data + i, text->size - i);
+        const bool is_control = byte == 0xC2 && i + 1 < text->size; /* U+0080 to U+009F: text */
+        if (n == 0 && !is_control)
+            return s2_fail(error, S2P_EFORMAT,
+                           "%.200s is not UTF-8: byte 0x%02X at line %d, character %d", name, byte,
+                           line, column);
+        column = byte == '\n' ? 1 : column + 1;
+        line += byte == '\n';
+        i += n > 0 ? n : 2;
+    }
+    return S2P_OK;
+}
+
 s2p_status s2_ask_question(const char *prompt, const char *file, bool escapes, s2_buffer *text,
                            s2p_error *error)
 {
@@ -162,6 +198,7 @@ s2p_status s2_ask_question(const char *prompt, const char *file, bool escapes, s
     if (escapes) text->size = unescape(text->data, text->size);
     if (text->size && memchr(text->data, 0, text->size))
         return s2_fail(error, S2P_EFORMAT, "the question holds a NUL byte");
+    TRY(check_utf8(file ? file : "the question", text, error));
     while (file && text->size && text->data[text->size - 1] == '\n') text->size--;
     s2_buffer_append(text, "", 1);
     return text->status == S2P_OK ? S2P_OK
@@ -221,7 +258,7 @@ static void limit_tokens(s2_asker *asker)
     }
 }
 
-s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2p_error *error)
+static s2v_engine_options engine_options(const s2_asker *asker, const s2v_session_options *session)
 {
     const ask_options *o = asker->options;
     s2v_engine_options e;
@@ -236,7 +273,30 @@ s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2
     e.tower_on_cpu = o->tower_on_cpu;
     e.n_threads = o->threads > 0 ? o->threads : 0;
     e.pictures_soon = asker->n_pictures > 0;
+    e.cache_bytes = session->no_cache ? 0 : CACHE_BYTES;
+    e.cache_dir = session->no_cache ? NULL : o->cache_dir;
     e.note = asker->shows_notes ? show_note : NULL;
+    return e;
+}
+
+s2p_status s2_asker_estimate(const s2_asker *asker, const s2v_session_options *options,
+                             s2v_memory *out, s2p_error *error)
+{
+    const s2v_engine_options e = engine_options(asker, options);
+    int64_t n_pixels = 0;
+    for (int32_t i = 0; i < asker->n_pictures; i++) {
+        const s2v_image_options *as = &asker->image_options[i];
+        const int64_t n = as->width > 0 ? (int64_t)as->width * as->height
+                                        : (int64_t)asker->view[i].width * asker->view[i].height;
+        if (n > n_pixels) n_pixels = n;
+    }
+    return s2v_engine_estimate(&e, options, n_pixels, out, error);
+}
+
+s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2p_error *error)
+{
+    const ask_options *o = asker->options;
+    s2v_engine_options e = engine_options(asker, options);
     e.progress = show_progress;
     e.user = asker;
     TRY(s2v_engine_open(&asker->engine, &e, error));
@@ -285,6 +345,7 @@ s2p_status s2_asker_add_picture(s2_asker *asker, const char *path, s2p_error *er
     limits.max_pixels = o->max_image_pixels;
     TRY(s2_picture_read(path, (s2_pixels)o->pixels, &limits, &asker->picture[i], error));
     asker->view[i] = asker->picture[i].view;
+    asker->picture_file[i] = s2_file_id_of(path);
     asker->n_pictures++;
     return S2P_OK;
 }
@@ -294,8 +355,25 @@ void s2_asker_keep_last_picture(s2_asker *asker)
     const int32_t last = asker->n_pictures - 1;
     for (int32_t i = 0; i < last; i++) s2_image_free(&asker->picture[i]);
     asker->picture[0] = asker->picture[last];
+    asker->picture_file[0] = asker->picture_file[last];
     asker->view[0] = asker->picture[0].view;
     asker->n_pictures = 1;
+}
+
+s2p_status s2_asker_check_output(const s2_asker *asker, const char *source, const char *path,
+                                 s2p_error *error)
+{
+    const s2_file_id output = s2_file_id_of(path);
+    const char *what = NULL;
+    for (int32_t i = 0; i < asker->n_pictures; i++)
+        if (s2_file_id_same(output, asker->picture_file[i])) what = "a picture that is asked about";
+    if (asker->model && s2_file_id_same(output, s2_file_id_of(asker->model))) what = "the model";
+    if (asker->mmproj && s2_file_id_same(output, s2_file_id_of(asker->mmproj)))
+        what = "the model's mmproj";
+    if (!what) return S2P_OK;
+    return s2_fail(error, S2P_EINVAL,
+                   "%s '%.200s' would replace %s; an output never replaces an input, name another",
+                   source, path, what);
 }
 
 void s2_asker_see_whole(s2_asker *asker)

@@ -11,6 +11,7 @@
 #include "ask/ask.h"
 #include "asking/ask_options.h"
 #include "bundled.h"
+#include "files/file_roles.h"
 #include "hub/hub.h"
 #include "image/draw/overlay.h"
 #include "progress.h"
@@ -23,11 +24,14 @@ typedef struct s2_asker { /* all zero before prepare; free with s2_asker_close *
     s2_bundled_model bundled;
     s2_hub_pair hub;
     s2_progress progress;
-    bool shows_notes; /* of the engine, on standard error */
+    bool shows_notes;      /* of the engine, on standard error */
+    bool hides_steps;      /* of a prefill: the command shows how far it is itself */
+    bool is_interruptible; /* Ctrl-C ends a prefill, and what the session held */
     s2v_engine *engine;
     s2v_engine_info info;
     s2v_session *session;
     s2_image picture[S2_MAX_PICTURES];
+    s2_file_id picture_file[S2_MAX_PICTURES];
     s2p_image view[S2_MAX_PICTURES];
     s2v_image_options image_options[S2_MAX_PICTURES]; /* for as many as there may be */
     int32_t n_pictures;
@@ -41,7 +45,16 @@ void s2_asker_close(s2_asker *asker);
 s2p_status s2_asker_add_picture(s2_asker *asker, const char *path, s2p_error *error);
 void s2_asker_keep_last_picture(s2_asker *asker); /* the others go */
 
+/* S2P_EINVAL: the output `path` of `source` is one of the pictures, or a file of the model, which
+ * the options may not name (bundled, from the hub, added in a conversation). */
+s2p_status s2_asker_check_output(const s2_asker *asker, const char *source, const char *path,
+                                 s2p_error *error);
+
 s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2p_error *error);
+
+/* What opening it would take, before it is taken. */
+s2p_status s2_asker_estimate(const s2_asker *asker, const s2v_session_options *options,
+                             s2v_memory *out, s2p_error *error);
 
 /* Sizes and types from the options; then how tokens are drawn, for commands with those rows. */
 s2v_session_options s2_ask_session_options(const ask_options *options);
@@ -59,6 +72,10 @@ s2p_status s2_ask_settings(const ask_options *options, const char *methods, cons
 /* A single picture is seen whole unless told otherwise: "auto" would show it in tiles to a method
  * that keeps all, and whole to the others, which is no comparison. */
 void s2_asker_see_whole(s2_asker *asker);
+
+/* S2P_EINVAL: --image-size (or what `source` is) has more items than there are pictures. */
+s2p_status s2_ask_check_surplus(const char *source, const char *list, size_t n_pictures,
+                                s2p_error *error);
 
 /* The question of -p or -f into an initialised buffer, NUL-terminated; escapes: "\n" is a line end. */
 s2p_status s2_ask_question(const char *prompt, const char *file, bool escapes, s2_buffer *text,

@@ -200,7 +200,7 @@ s2p_status s2_bench_measure(bench_job *job, const s2a_setting *setting, int32_t 
     s2_machine_start(&job->machine);
     for (int32_t round = -1; round < job->repeats; round++)
         for (int32_t i = 0; i < job->n_rows; i++) {
-            (void)s2_progress_show(&job->asker->progress, job->row[i].setting.method,
+            (void)s2_progress_show(&job->asker->progress, "measuring",
                                    (double)((round + 1) * job->n_rows + i) /
                                        ((job->repeats + 1) * job->n_rows));
             TRY(run_row(job, &job->row[i], round, error));

@@ -72,7 +72,9 @@ static s2p_status open_model(const bench_options *o, s2_asker *asker, s2p_error 
     TRY(s2_asker_add_picture(asker, o->image ? o->image : path, error));
     s2v_session_options session = s2_ask_session_options(&o->ask);
     session.ignore_eos = true;
+    session.no_cache = 1;
     s2_asker_see_whole(asker);
+    asker->hides_steps = true; /* drawing would be measured */
     return s2_asker_open(asker, &session, error);
 }
 
@@ -147,6 +149,7 @@ static const s2_option option_table[] = {
       .fallback = "md", .group = "Output", .help = "form of the table", AT(output) },
     { .name = "--force", .type = S2_OPTION_FLAG, .group = "Output",
       .help = "print speed-ups that the spread does not bear out, too", AT(is_forced) },
+    S2_ASK_ROW_PROGRESS,
     { .name = "--quiet", .letters = "-q", .type = S2_OPTION_FLAG, .group = "Output",
       .help = "no notes or progress", AT(ask.quiet) },
     { .name = NULL },

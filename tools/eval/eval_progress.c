@@ -1,25 +1,23 @@
 /* eval_progress.c - one line that says it all: twice a second on a terminal, every ten seconds in a
- * log, after every write for machines. Only answers that are safe are counted.
+ * log (--progress plain), after every write for machines. Only answers that are safe are counted.
  */
 #include "eval/eval_progress.h"
 
 #include "base/clock.h"
 #include "base/statistics.h"
-#include "options.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #define BAR 15
 #define TERMINAL_MS 500.0
 #define LOG_MS 10000.0
 
-S2_WORDS(eval_progress_name, "auto", "json", "none")
-
-void eval_progress_start(eval_progress *progress, enum eval_progress_kind kind)
+void eval_progress_start(eval_progress *progress, s2_progress_form form, bool is_quiet)
 {
-    *progress = (eval_progress){ .kind = kind, .is_terminal = isatty(STDERR_FILENO) != 0 };
-    if (!progress->is_terminal) progress->last_ms = s2_now_ms();
+    s2_progress usual; /* whether there is a terminal to draw on */
+    s2_progress_start(&usual, form, is_quiet);
+    *progress = (eval_progress){ .form = usual.form };
+    if (usual.form == S2_PROGRESS_PLAIN) progress->last_ms = s2_now_ms();
 }
 
 static double seconds_left(const s2e_progress *p)
@@ -39,13 +37,9 @@ void eval_progress_line(const s2e_progress *p, char *out, size_t capacity)
         (void)snprintf(accuracy, sizeof accuracy, "%.1f +- %.1f", 100.0 * p->right / p->n_right,
                        50.0 * (interval.high - interval.low));
     }
-    const long left = (long)(seconds_left(p) + 0.5);
     const double pace = p->n_now ? p->seconds / (double)p->n_now : 0.0;
     char eta[40];
-    if (left >= 3600)
-        (void)snprintf(eta, sizeof eta, "%ld:%02ld:%02ld", left / 3600, left / 60 % 60, left % 60);
-    else
-        (void)snprintf(eta, sizeof eta, "%ld:%02ld", left / 60, left % 60);
+    s2_progress_time(seconds_left(p), eta, sizeof eta);
     (void)snprintf(out, capacity, "%-8s %s/%s [%s] %lld/%lld  %.*f s/it  eta %s  acc %s  err %lld",
                    p->task, p->method, p->budget, bar, (long long)p->done, (long long)p->todo,
                    pace < 0.1 ? 3 : 1, pace, eta, accuracy, (long long)p->n_failures);
@@ -55,8 +49,8 @@ void eval_progress_show(eval_progress *progress, const s2e_progress *p)
 {
     char line[400];
     const double now = s2_now_ms();
-    if (progress->kind == EVAL_PROGRESS_NONE) return;
-    if (progress->kind == EVAL_PROGRESS_JSON) {
+    if (progress->form == S2_PROGRESS_NONE) return;
+    if (progress->form == S2_PROGRESS_JSON) {
         (void)fprintf(stderr,
                       "{\"task\":\"%s\",\"method\":\"%s\",\"budget\":\"%s\",\"done\":%lld,"
                       "\"of\":%lld,\"failures\":%lld,\"right\":%.6g,\"asked\":%.0f,"
@@ -66,17 +60,17 @@ void eval_progress_show(eval_progress *progress, const s2e_progress *p)
         return;
     }
     const bool is_last = p->done == p->todo;
-    if (now - progress->last_ms < (progress->is_terminal ? TERMINAL_MS : LOG_MS) && !is_last)
-        return;
-    if (!progress->is_terminal && is_last) return; /* the summary follows */
+    const bool is_terminal = progress->form == S2_PROGRESS_AUTO;
+    if (now - progress->last_ms < (is_terminal ? TERMINAL_MS : LOG_MS) && !is_last) return;
+    if (!is_terminal && is_last) return; /* the summary follows */
     progress->last_ms = now;
     eval_progress_line(p, line, sizeof line);
-    (void)fprintf(stderr, progress->is_terminal ? "\r%s\033[K" : "%s\n", line);
-    progress->is_shown = true;
+    (void)fprintf(stderr, is_terminal ? "\r%s\033[K" : "%s\n", line);
+    progress->is_shown = is_terminal;
 }
 
 void eval_progress_end(eval_progress *progress)
 {
-    if (progress->is_shown && progress->is_terminal) (void)fprintf(stderr, "\r\033[K");
+    if (progress->is_shown) (void)fprintf(stderr, "\r\033[K");
     progress->is_shown = false;
 }

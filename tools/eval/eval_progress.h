@@ -3,17 +3,15 @@
 #define S2_TOOLS_EVAL_PROGRESS_H
 
 #include "eval/evaluate.h"
-
-enum eval_progress_kind { EVAL_PROGRESS_AUTO, EVAL_PROGRESS_JSON, EVAL_PROGRESS_NONE };
-const char *eval_progress_name(size_t index); /* NULL past the end */
+#include "progress.h"
 
 typedef struct eval_progress {
-    enum eval_progress_kind kind;
-    bool is_terminal, is_shown;
+    s2_progress_form form; /* auto only on a terminal */
+    bool is_shown;
     double last_ms; /* when something was shown */
 } eval_progress;
 
-void eval_progress_start(eval_progress *progress, enum eval_progress_kind kind);
+void eval_progress_start(eval_progress *progress, s2_progress_form form, bool is_quiet);
 void eval_progress_show(eval_progress *progress, const s2e_progress *p);
 void eval_progress_end(eval_progress *progress);
 

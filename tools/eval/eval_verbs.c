@@ -17,8 +17,10 @@ static int export_run(const eval_options *o, const char *folder, const char *out
     eval_report *report = calloc(1, sizeof *report);
     if (!report) return s2_report_error(S2P_ENOMEM, NULL);
     s2p_status st = eval_report_load(folder, o->data, report, &error);
-    if (st == S2P_OK) st = s2e_run_folder_make(out, &error);
+    const bool is_loaded = st == S2P_OK;
+    if (is_loaded) st = s2e_run_folder_make(out, &error);
     const int code = st == S2P_OK ? eval_report_write(o, &report->results, report->store, out)
+                     : is_loaded  ? s2_report_no_folder(&error)
                                   : s2_report_error(st, &error);
     eval_report_free(report);
     free(report);
@@ -122,6 +124,7 @@ int eval_verb(const eval_options *o)
     else if (n < 1 || (!is_merge && n > 1))
         st = s2_fail(&error, S2P_EINVAL, "eval %s needs %s", verb,
                      is_merge ? "the folders of the parts" : "the folder of one run");
+    if (st == S2P_OK) st = eval_judge_check(o->judge, &error);
     if (st != S2P_OK) return s2_report_error(st, &error);
     if (is_merge) return merge_runs(o);
     const char *folder = o->operands.item[1];

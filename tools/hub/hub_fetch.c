@@ -124,12 +124,13 @@ static void show(const transfer *t)
     const double rate = seconds > 0.0 ? (double)(t->n_bytes - t->n_started) / seconds : 0.0;
     const uint64_t total = t->wanted->n_bytes;
     if (!t->progress || total == 0) return;
-    char text[256];
+    char text[128], clock[32];
     const double left = rate > 0.0 ? (double)(total - t->n_bytes) / rate : 0.0;
-    (void)snprintf(text, sizeof text, "%.80s %.1f of %.1f GB, %.1f MB/s, %d:%02d left",
-                   s2_base_name(t->wanted->path), (double)t->n_bytes * 1e-9, (double)total * 1e-9,
-                   rate * 1e-6, (int)(left / 60.0), (int)left % 60);
-    (void)s2_progress_show(t->progress, text, (double)t->n_bytes / (double)total);
+    s2_progress_time(left, clock, sizeof clock);
+    (void)snprintf(text, sizeof text, "%.1f of %.1f GB, %.1f MB/s, eta %s",
+                   (double)t->n_bytes * 1e-9, (double)total * 1e-9, rate * 1e-6, clock);
+    (void)s2_progress_show_detail(t->progress, s2_base_name(t->wanted->path),
+                                  (double)t->n_bytes / (double)total, text);
 }
 
 static size_t take_bytes(char *data, size_t size, size_t n, void *user)

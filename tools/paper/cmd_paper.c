@@ -88,6 +88,10 @@ static s2p_status fill_efficiency(analyze_job *job, s2_study *study, s2p_error *
 {
     char path[8192];
     s2_paper_formulas(study);
+    if (job->set.n_pictures < 1 || !job->set.picture[0].file) {
+        s2_study_note(study, "Not measured by the clock: the pictures are inside a table.");
+        return S2P_OK;
+    }
     (void)snprintf(path, sizeof path, "%.4000s/%.4000s", job->set.folder, job->set.picture[0].file);
     return s2_paper_clock(&job->ask, path, study, error);
 }
@@ -112,10 +116,11 @@ static s2p_status fill(analyze_job *job, s2_study *study, s2_buffer *settings, s
 
 static s2p_status check(const analyze_options *o, s2p_error *error)
 {
-    if (o->methods || o->budgets || o->images || o->shard)
+    if (o->methods || o->budgets || o->images || o->shard || o->run || o->recorded)
         return s2_fail(error, S2P_EINVAL,
                        "paper shows the paper's own methods and budgets on answers; --methods, "
-                       "--budgets, --images and --shard are for 's2prune analyze'");
+                       "--budgets, --images, --run, --recorded and --shard are for 's2prune "
+                       "analyze'");
     return S2P_OK;
 }
 
@@ -133,7 +138,7 @@ static int paper_run(const void *values)
     if (st == S2P_OK)
         st = s2_analyze_save(job, &study, "S2Prune: the paper's tables and figures",
                              (const char *)settings.data, &error);
-    const int code = st == S2P_OK ? S2_EXIT_OK : s2_report_error(st, &error);
+    const int code = st == S2P_OK ? S2_EXIT_OK : s2_analyze_report_error(job, st, &error);
     if (st == S2P_OK && !o->ask.quiet) (void)fprintf(stderr, "written: %s/report.html\n", o->out);
     s2_study_free(&study);
     s2_buffer_free(&settings);

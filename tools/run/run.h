@@ -9,7 +9,7 @@ typedef struct run_options {
     ask_options ask; /* first: the shared rows point into it */
     s2_list prompts;
     const char *image_budgets, *image_grids, *overlay, *logits, *record;
-    bool list_devices, list_methods, converses, asks_once;
+    bool list_devices, list_methods, converses, asks_once, dry_run;
     int32_t method, output, display;
     s2_budget budget;
 } run_options;
@@ -22,11 +22,15 @@ typedef struct run_job { /* everything `run` owns */
     s2_record *record; /* NULL without --record */
     s2a_answer answer; /* the last one */
     bool is_later;     /* and it was not the first of its conversation */
+    int say_errno;     /* why it could not be printed; 0: it could */
 } run_job;
 
 /* One turn about the last n_pictures added, into job->answer. Text goes to standard output as it
  * comes, unless the result is JSON. */
 s2p_status s2_run_turn(run_job *job, const char *question, int32_t n_pictures, s2p_error *error);
+
+/* Of a turn that failed: the sentence, and the exit code. */
+int s2_run_report_error(const run_job *job, s2p_status status, const s2p_error *error);
 
 /* The conversation on a terminal, until /quit or the end of input; the exit code. */
 int s2_run_chat(run_job *job);

@@ -155,7 +155,8 @@ static void obey_save(chat *c, const char *text)
         return;
     }
     s2p_error error = { S2P_OK, "" };
-    if (s2_run_overlay_name("/save", path, &error) != S2P_OK)
+    if (s2_run_overlay_name("/save", path, &error) != S2P_OK ||
+        s2_asker_check_output(&c->job->asker, "/save", path, &error) != S2P_OK)
         complain(&error);
     else if (has_overlay(c))
         (void)s2_run_overlay(c->job, 0, path);
@@ -237,7 +238,7 @@ static s2p_status ask_question(chat *c, const char *line)
         c->is_repeated = false;
         return st;
     }
-    complain(&error);
+    s2_report_line("error", error.message[0] ? error.message : s2p_status_text(st));
     if (had_history && !job->asker.has_history) {
         s2_report_line("note", "the conversation starts anew; its pictures are asked about again");
         c->n_new = job->asker.n_pictures;
@@ -273,6 +274,7 @@ int s2_run_chat(run_job *job)
         }
         const s2p_status st = ask_question(&c, line);
         if (st != S2P_OK) code = s2_exit_code(st);
+        if (job->say_errno != 0) code = s2_exit_of_write(job->say_errno);
         if (st == S2P_EIO) break;
     }
     s2_line_edit_close(edit);

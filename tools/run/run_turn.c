@@ -4,13 +4,15 @@
 #include "asking/interrupt.h"
 #include "report.h"
 
-#include <stdio.h>
+#include <errno.h>
+#include <string.h>
 
 static s2p_status print_text(const char *text, size_t n, void *user, s2p_error *error)
 {
-    (void)user;
-    if (!s2_report_say(text, n)) return s2_fail(error, S2P_EIO, "cannot write to standard output");
-    return S2P_OK;
+    run_job *job = user;
+    if (s2_report_say(text, n)) return S2P_OK;
+    job->say_errno = errno;
+    return s2_fail(error, S2P_EIO, "cannot write to standard output: %s", strerror(errno));
 }
 
 /* Ctrl-C ends the answer where it stands. */
@@ -23,10 +25,16 @@ static int32_t end_if_interrupted(const int32_t *token, int32_t n_tokens, const 
     return s2_interrupted() ? n_tokens : -1;
 }
 
+int s2_run_report_error(const run_job *job, s2p_status status, const s2p_error *error)
+{
+    const int code = s2_report_error(status, error);
+    return job->say_errno != 0 ? s2_exit_of_write(job->say_errno) : code;
+}
+
 s2p_status s2_run_turn(run_job *job, const char *question, int32_t n_pictures, s2p_error *error)
 {
     const run_options *o = job->options;
-    static const s2a_listener printer = { print_text, NULL };
+    const s2a_listener printer = { print_text, job };
     const int32_t first = job->asker.n_pictures - n_pictures;
     const s2a_limits limits = { .n_tokens = s2_ask_predict(&o->ask),
                                 .image_budget = o->image_budgets ? job->image_budget + first : NULL,
@@ -36,6 +44,7 @@ s2p_status s2_run_turn(run_job *job, const char *question, int32_t n_pictures, s
     s2a_answer_free(&job->answer);
     job->is_later = job->asker.has_history;
     s2_interrupt_hold(S2_HOLD_ANSWER);
+    job->asker.is_interruptible = !job->asker.has_history; /* a conversation is worth the wait */
     const s2p_status st =
         s2_asker_ask(&job->asker, question, n_pictures, &job->setting, &limits,
                      o->output == S2_OUTPUT_JSON ? NULL : &printer, &job->answer, error);

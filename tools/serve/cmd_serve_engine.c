@@ -54,8 +54,6 @@ static s2p_status fill_setup(s2_asker *asker, const serve_options *o, s2_engine_
                                 .has_sandbox = !o->no_sandbox && is_plain && s2_sandbox_is_here(),
                                 .may_crash = o->may_crash,
                                 .gone = end_with_front };
-    setup->session.keep_picture = S2V_KEEP_ROWS;
-    setup->session.keep_prefix = 1;
     setup->session.temperature = (float)o->ask.temperature;
     setup->session.seed = o->ask.seed;
     s2_image_limits_init(&setup->limits);
@@ -74,6 +72,7 @@ static s2p_status fill_setup(s2_asker *asker, const serve_options *o, s2_engine_
     e->gpu_layers = o->ask.gpu_layers;
     e->tower_on_cpu = o->ask.tower_on_cpu;
     e->pictures_soon = 1;
+    e->cache_bytes = o->ask.no_cache ? 0 : (uint64_t)o->cache_mib << 20;
     e->n_threads = o->ask.threads > 0 ? o->ask.threads : 0;
     e->note = o->ask.quiet ? NULL : show_note;
     return S2P_OK;

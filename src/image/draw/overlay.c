@@ -3,7 +3,8 @@
  * With kept tokens: those in full colour with a thin outline, the rest dark and
  * nearly gray. Without: regions tinted by the part of their tokens they may keep.
  * Over both: fine cell borders, region borders with a dark halo (readable on any
- * ground), and each region's share on a plate in its corner.
+ * ground), and each region's share on a plate in its corner, or wherever it
+ * hides no kept token.
  */
 #include "image/draw/digits.h"
 
@@ -129,12 +130,13 @@ static void draw_regions(s2_image *image, const s2_frame *frame, const s2p_layou
     }
 }
 
-static void draw_shares(s2_image *image, const s2_frame *frame, const s2p_layout *layout)
+static void draw_shares(s2_image *image, const s2_frame *frame, const s2_overlay *overlay)
 {
+    const s2p_layout *layout = overlay->layout;
     for (int32_t g = 0; g < frame->n_regions; g++) {
         s2p_rect plate;
         int32_t height;
-        if (!s2_frame_plate(frame, layout, g, &plate, &height)) continue;
+        if (!s2_frame_plate(frame, overlay, g, &plate, &height)) continue;
         /* Three bars make a rectangle with its corners cut. */
         fill_rect(image, (s2p_rect){ plate.row0 + 1, plate.col0, plate.row1 - 1, plate.col1 },
                   S2_COLOUR_SHADE, PLATE_STRENGTH);
@@ -167,7 +169,7 @@ s2p_status s2_overlay_draw(const s2_overlay *overlay, s2_image *out, s2p_error *
             outline(&image, s2_frame_token(&frame, overlay->keep[i]), frame.line, S2_COLOUR_KEPT,
                     255);
         draw_regions(&image, &frame, overlay->layout);
-        draw_shares(&image, &frame, overlay->layout);
+        draw_shares(&image, &frame, overlay);
     }
     if (st != S2P_OK) {
         s2_image_free(&image);

@@ -7,6 +7,7 @@
 
 #define MIN_LONG_SIDE 960
 #define MAX_LONG_SIDE 1600
+#define PLACES 7 /* a plate is tried at, in either direction */
 
 static s2p_status check_overlay(const s2_overlay *overlay, s2p_error *error)
 {
@@ -92,9 +93,34 @@ s2_colour s2_frame_tint(const s2_frame *frame, const s2p_layout *layout, int32_t
     return (s2_colour){ mixed[0], mixed[1], mixed[2] };
 }
 
-bool s2_frame_plate(const s2_frame *frame, const s2p_layout *layout, int32_t g, s2p_rect *plate,
+static bool has_overlap(s2p_rect a, s2p_rect b)
+{
+    return a.row0 < b.row1 && b.row0 < a.row1 && a.col0 < b.col1 && b.col0 < a.col1;
+}
+
+/* Kept tokens are ascending: those of the rows of a region lie together. */
+static bool hides_kept(const s2_frame *frame, const s2_overlay *overlay, s2p_rect region,
+                       s2p_rect plate)
+{
+    int32_t low = 0, high = overlay->keep ? overlay->n_keep : 0;
+    while (low < high) {
+        const int32_t middle = low + (high - low) / 2;
+        if (overlay->keep[middle] < region.row0 * frame->grid.cols)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (int32_t i = low; overlay->keep && i < overlay->n_keep; i++) {
+        if (overlay->keep[i] >= region.row1 * frame->grid.cols) return false;
+        if (has_overlap(s2_frame_token(frame, overlay->keep[i]), plate)) return true;
+    }
+    return false;
+}
+
+bool s2_frame_plate(const s2_frame *frame, const s2_overlay *overlay, int32_t g, s2p_rect *plate,
                     int32_t *digit_height)
 {
+    const s2p_layout *layout = overlay->layout;
     const s2p_rect r = s2_frame_rect(frame, layout->region[g]);
     const int32_t w = r.col1 - r.col0, h = r.row1 - r.row0;
     int32_t size = (w < h ? w : h) / 8;
@@ -104,7 +130,13 @@ bool s2_frame_plate(const s2_frame *frame, const s2p_layout *layout, int32_t g, 
     const int32_t wide = s2_digits_width(layout->share[g], size) + 2 * pad;
     const int32_t high = size + 2 * (pad - 1);
     if (wide + 2 * gap > w || high + 2 * gap > h) return false;
-    *plate = (s2p_rect){ r.row0 + gap, r.col0 + gap, r.row0 + gap + high, r.col0 + gap + wide };
     *digit_height = size;
-    return true;
+    const int32_t down = h - high - 2 * gap, right = w - wide - 2 * gap;
+    for (int32_t place = 0; place < PLACES * PLACES; place++) { /* from the upper left corner */
+        const int32_t row = r.row0 + gap + down * (place / PLACES) / (PLACES - 1);
+        const int32_t col = r.col0 + gap + right * (place % PLACES) / (PLACES - 1);
+        *plate = (s2p_rect){ row, col, row + high, col + wide };
+        if (!hides_kept(frame, overlay, layout->region[g], *plate)) return true;
+    }
+    return false;
 }

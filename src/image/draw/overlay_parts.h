@@ -35,9 +35,9 @@ s2p_rect s2_frame_token(const s2_frame *frame, int32_t token);
 /* Tint of region g by its share of its own tokens, and how strong: 0..255. */
 s2_colour s2_frame_tint(const s2_frame *frame, const s2p_layout *layout, int32_t g, int *strength);
 
-/* The plate for the share of region g: its place, and the height of the digits. False when the
- * region is too small for it. */
-bool s2_frame_plate(const s2_frame *frame, const s2p_layout *layout, int32_t g, s2p_rect *plate,
+/* The plate for the share of region g: its place, and the height of the digits. It hides no kept
+ * token: false when the region is too small for it, or full of them. */
+bool s2_frame_plate(const s2_frame *frame, const s2_overlay *overlay, int32_t g, s2p_rect *plate,
                     int32_t *digit_height);
 
 /* colour over *pixel with strength 0..255. */

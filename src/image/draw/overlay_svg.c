@@ -127,14 +127,15 @@ static void append_kept(s2_buffer *out, const s2_overlay *overlay, const s2_fram
     s2_buffer_printf(out, "\"/>\n");
 }
 
-static void append_shares(s2_buffer *out, const s2p_layout *layout, const s2_frame *frame)
+static void append_shares(s2_buffer *out, const s2_overlay *overlay, const s2_frame *frame)
 {
+    const s2p_layout *layout = overlay->layout;
     s2_buffer_printf(out, "<g font-family=\"Helvetica,Arial,sans-serif\" font-weight=\"bold\" "
                           "text-anchor=\"middle\">\n");
     for (int32_t g = 0; g < frame->n_regions; g++) {
         s2p_rect plate;
         int32_t height;
-        if (!s2_frame_plate(frame, layout, g, &plate, &height)) continue;
+        if (!s2_frame_plate(frame, overlay, g, &plate, &height)) continue;
         const int w = plate.col1 - plate.col0, h = plate.row1 - plate.row0;
         s2_buffer_printf(out, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"3\" fill=\"",
                          (int)plate.col0, (int)plate.row0, w, h);
@@ -160,7 +161,7 @@ static void append_layout(s2_buffer *out, const s2_overlay *overlay, const s2_fr
     append_borders(out, frame, layout->region, frame->n_regions, S2_COLOUR_SHADE, frame->line + 2,
                    60);
     append_borders(out, frame, layout->region, frame->n_regions, S2_COLOUR_REGION, frame->line, 99);
-    append_shares(out, layout, frame);
+    append_shares(out, overlay, frame);
 }
 
 s2p_status s2_overlay_svg(const s2_overlay *overlay, s2_buffer *out, s2p_error *error)

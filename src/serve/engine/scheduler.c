@@ -340,7 +340,7 @@ static s2p_status start_wish(s2_scheduler *s, slot *p, s2p_error *error)
     const s2_ask_job *ask = &p->ask;
     const s2_prune_wish *wish = &ask->wish[p->i_wish];
     s2v_session_options sampling = ask->sampling;
-    if (wish->keep) sampling.keep_prefix = 0;
+    if (wish->keep) sampling.no_cache = 1;
     TRY(ready_session(s, p, &sampling, error));
     s2v_session_set_progress(p->session, between_graphs, p);
     p->told_ms = s2_now_ms();

@@ -1,0 +1,14 @@
+/* pair.h - whether a model and an mmproj were made for each other, as far as their files say. */
+#ifndef S2_ENGINE_PAIR_H
+#define S2_ENGINE_PAIR_H
+
+#include "gguf/gguf.h"
+
+#define S2V_PAIR_SENTENCE 400
+
+/* false: the files name two models, and `sentence` says which. Files that do not say anything, or
+ * say it in other letters, are a pair. */
+bool s2v_pair_agrees(const s2v_gguf *text, const s2v_gguf *mmproj,
+                     char sentence[S2V_PAIR_SENTENCE]);
+
+#endif /* S2_ENGINE_PAIR_H */
