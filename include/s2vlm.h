@@ -178,6 +178,12 @@ s2p_status s2v_session_restore(s2v_session *session, const char *path, s2p_error
 /* Forget the conversation; the memory stays. */
 void       s2v_session_reset(s2v_session *session);
 
+/* How tokens are drawn after the next prompt: temperature, top_k, top_p, min_p, the penalties, seed,
+ * ignore_eos and stop strings of `options`, and what is remembered; sizes and types stay. On failure
+ * nothing changes. */
+s2p_status s2v_session_set_sampling(s2v_session *session, const s2v_session_options *options,
+                                    s2p_error *error);
+
 /* Bytes that went up to the device and came down from it since the session was created. */
 void       s2v_session_traffic(const s2v_session *session, uint64_t *up, uint64_t *down);
 
@@ -248,6 +254,10 @@ typedef struct s2v_prune_options {
     const int32_t *image_side;      /* NULL, or K for each picture (0: by the rule), [n_images] */
     int published;                  /* what the authors' code does, its counts and defects included */
     const s2p_parameters *parameters; /* of the method; NULL: its own values */
+    const int32_t *keep;            /* NULL, or [n_keep] tokens of the first picture, ascending, that stay
+                                       instead of those the method chooses. Methods of one stage that
+                                       merge nothing, and sessions that remember no prompts */
+    int32_t n_keep;
 } s2v_prune_options;
 
 void s2v_prune_options_init(s2v_prune_options *options);
@@ -283,7 +293,8 @@ typedef struct s2v_stats {          /* milliseconds, tokens, bytes */
 /* Consume the prompt and leave the session ready to produce its first token. May be called again for
  * the next turn. A prompt that is refused before anything ran (too long, not UTF-8, unknown method)
  * leaves the conversation as it was; a failure after that leaves the session as after
- * s2v_session_reset. prune NULL: keep every token. stats: out, or NULL. */
+ * s2v_session_reset. prune NULL: keep every token. stats: out, or NULL; of a prompt that is too long
+ * (S2P_ELIMIT) text_tokens and image_tokens_full. */
 s2p_status s2v_session_prefill(s2v_session *session, const s2v_prompt *prompt,
                                const s2v_prune_options *prune, s2v_stats *stats, s2p_error *error);
 

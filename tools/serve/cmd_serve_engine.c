@@ -71,6 +71,8 @@ static s2p_status fill_setup(s2_asker *asker, const serve_options *o, s2_engine_
     e->kernels = o->ask.kernels;
     e->gpu_layers = o->ask.gpu_layers;
     e->tower_on_cpu = o->ask.tower_on_cpu;
+    e->pictures_soon = 1;
+    e->cache_bytes = o->ask.no_cache ? 0 : (uint64_t)o->cache_mib << 20;
     e->n_threads = o->ask.threads > 0 ? o->ask.threads : 0;
     e->note = o->ask.quiet ? NULL : show_note;
     return S2P_OK;

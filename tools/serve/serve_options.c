@@ -27,6 +27,8 @@ const s2_option s2_serve_rows[] = {
       .group = "Server", .help = "questions answered at once", AT(parallel) },
     { .name = "--queue", .label = "N", .type = S2_OPTION_INT, .min = 1, .max = 4096, .fallback = "64",
       .group = "Server", .help = "questions that may wait; then clients hear 429", AT(queue) },
+    { .name = "--cache-ram", .letters = "-cram", .label = "MIB", .type = S2_OPTION_INT, .min = 0, .max = 1048576, .fallback = "512",
+      .group = "Server", .help = "for pictures and prompts that may be asked about again", AT(cache_mib) },
     { .name = "--max-body", .label = "MIB", .type = S2_OPTION_INT, .min = 1, .max = 48, .fallback = "32",
       .group = "Server", .help = "largest request", AT(max_body) },
     { .name = "--header-seconds", .label = "S", .type = S2_OPTION_INT, .min = 1, .max = 3600, .fallback = "10",

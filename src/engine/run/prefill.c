@@ -173,6 +173,7 @@ static s2p_status lay_out_rows(s2v_job *j)
     const bool has_pending = s->pending >= 0;
     const int64_t n_text = (int64_t)j->chat.tokens.n + has_pending + j->n_newlines;
     const int64_t n = n_text + j->stats.image_tokens_full;
+    j->stats.text_tokens = (int32_t)n_text;
     const int32_t n_past = s->kv.n_slots[0];
     if (n_past + n > s->kv.n_ctx)
         return s2_fail(j->error, S2P_ELIMIT,
@@ -208,7 +209,6 @@ static s2p_status lay_out_rows(s2v_job *j)
         for (int32_t i = 0; i < rows->n; i++) rows->pos[plane][i] += s->next_pos;
     s->next_pos += span;
 
-    j->stats.text_tokens = (int32_t)n_text;
     j->stats.cached_tokens = s->kv.n_slots[s->kv.n_layers - 1];
     j->n_text = count_question(j);
     const bool has_tail = j->prompt->n_images > 0 && j->chat.piece[j->chat.n_pieces - 1].n_tokens;
@@ -345,7 +345,10 @@ s2p_status s2v_session_prefill(s2v_session *session, const s2v_prompt *prompt,
     if (st == S2P_OK) {
         s2v_stats_count(&j);
         if (stats) *stats = j.stats;
-    } else if (j.has_begun || st == S2P_ECANCELLED) {
+    } else if (stats && st == S2P_ELIMIT) {
+        *stats = j.stats;
+    }
+    if (st != S2P_OK && (j.has_begun || st == S2P_ECANCELLED)) {
         j.has_begun = true;
         s2v_session_reset(session);
     }

@@ -125,6 +125,23 @@ void s2v_session_reset(s2v_session *s)
     s->pending = -1;
 }
 
+s2p_status s2v_session_set_sampling(s2v_session *s, const s2v_session_options *options,
+                                    s2p_error *error)
+{
+    s2v_stop *stop = NULL;
+    TRY(s2v_stop_create(&stop, options->stop, options->n_stop, error));
+    s2v_stop_free(s->stop);
+    s->stop = stop;
+    const s2v_session_options made = s->options;
+    s->options = *options;
+    s->options.stop = NULL; /* was borrowed */
+    s->options.n_ctx = made.n_ctx;
+    s->options.n_batch = made.n_batch;
+    s->options.n_threads = made.n_threads;
+    s->options.kv_type = made.kv_type;
+    return S2P_OK;
+}
+
 void s2v_session_set_recorder(s2v_session *session, s2v_recorder recorder, void *user)
 {
     session->recorder = recorder;

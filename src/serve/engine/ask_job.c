@@ -42,6 +42,19 @@ static s2p_status read_messages(const json_t *array, s2_ask_job *out, s2p_error 
                          out->n_pictures, n_pictures);
 }
 
+/* Where one detail gives a budget, those that leave it to the server need a number too. */
+static s2p_status settle_details(const s2_engine_setup *setup, s2_ask_job *out, s2p_error *error)
+{
+    for (int32_t i = 0; out->has_details && i < out->n_pictures; i++) {
+        if (out->image_budget[i] > 0) continue;
+        out->image_budget[i] = setup->setting.budget.count;
+        if (out->image_budget[i] == 0)
+            return s2_fail(error, S2P_EUNSUPPORTED,
+                           "images of different detail: the server's own budget is a share");
+    }
+    return S2P_OK;
+}
+
 static s2p_status read_pictures(const s2_job_parts *parts, const json_t *details,
                                 const s2_engine_setup *setup, s2_ask_job *out, s2p_error *error)
 {
@@ -59,7 +72,7 @@ static s2p_status read_pictures(const s2_job_parts *parts, const json_t *details
         out->has_details |= out->image_budget[i] > 0;
     }
     out->image_ms = s2_now_ms() - start;
-    return S2P_OK;
+    return settle_details(setup, out, error);
 }
 
 static void read_real(const json_t *object, const char *name, float *out)
@@ -136,6 +149,7 @@ s2p_status s2_ask_job_read(const s2_job_parts *parts, json_t *json, const s2_eng
 void s2_ask_job_free(s2_ask_job *job)
 {
     for (int32_t i = 0; i < job->n_pictures; i++) s2_image_free(&job->picture[i]);
+    for (int32_t i = 0; i < S2_SERVE_MAX_SETTINGS; i++) s2_prune_wish_free(&job->wish[i]);
     s2_pool_free(&job->pool);
     json_decref(job->json);
     *job = (s2_ask_job){ .json = NULL };
@@ -144,8 +158,12 @@ void s2_ask_job_free(s2_ask_job *job)
 s2v_prune_options s2_ask_job_prune(const s2_ask_job *job, const s2_prune_wish *wish)
 {
     const bool by_detail = job->has_details && !wish->has_budget;
-    return s2a_prune_options(&wish->setting,
-                             &(s2a_limits){ .image_budget = by_detail ? job->image_budget : NULL });
+    s2v_prune_options prune = s2a_prune_options(
+        &wish->setting, &(s2a_limits){ .image_budget = by_detail ? job->image_budget : NULL });
+    prune.keep = wish->keep;
+    prune.n_keep = wish->n_keep;
+    if (wish->keep) prune.budget = wish->n_keep;
+    return prune;
 }
 
 s2v_prompt s2_ask_job_prompt(const s2_ask_job *job)

@@ -5,7 +5,8 @@
 #include "ask/ask.h"
 #include "image/image.h"
 
-#define S2_SERVE_MAX_PICTURES 8 /* in one request */
+#define S2_SERVE_MAX_PICTURES 8  /* in one request */
+#define S2_SERVE_MAX_PARALLEL 64 /* sessions */
 
 typedef struct s2_engine_setup { /* all borrowed */
     int fd;                      /* to the front */

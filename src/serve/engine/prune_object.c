@@ -140,11 +140,19 @@ s2p_status s2_prune_wish_read(const json_t *object, const char *virtual_name,
     TRY(use_parameters(json_object_get(object, "parameters"), &out->setting, error));
     const json_t *keep = json_object_get(object, "keep"),
                  *wants = json_object_get(object, "return");
-    out->keep = json_is_array(keep) ? keep : NULL;
+    size_t n_keep;
+    out->keep = s2_json_ints(keep, &n_keep);
+    out->n_keep = (int32_t)n_keep;
     out->wants_tokens = has_word(wants, "tokens");
     out->wants_regions = has_word(wants, "regions");
     out->wants_scores = has_word(wants, "scores");
     return S2P_OK;
+}
+
+void s2_prune_wish_free(s2_prune_wish *wish)
+{
+    free(wish->keep);
+    wish->keep = NULL;
 }
 
 int32_t s2_detail_budget(const char *map, const char *detail)

@@ -54,40 +54,48 @@ static s2p_status send_plan(const quick_call *call, const s2p_image *picture, co
     return st;
 }
 
-static s2p_status make_plan(quick_call *call, s2p_error *error)
+static s2p_status plan_picture(quick_call *call, const s2_prune_wish *wish, s2p_grid grid,
+                               s2p_error *error)
 {
-    const s2_engine_setup *setup = call->with->setup;
+    const int32_t n_tokens = grid.rows * grid.cols, side = wish->setting.choice.side;
+    const int32_t budget = s2_budget_tokens(wish->setting.budget, n_tokens);
+    call->param = "prune.budget";
+    if (budget > n_tokens || budget < side * side || side > grid.rows || side > grid.cols)
+        return s2_fail(error, S2P_EBUDGET,
+                       "a budget of %d does not fit %dx%d regions of %d tokens: every region keeps "
+                       "one token or more",
+                       budget, side, side, n_tokens);
     s2_image picture = { .pixels = NULL };
     s2p_plan *plan = NULL;
+    call->param = "image";
+    s2p_status st = s2_job_picture(call->parts, 0, call->with->setup, &picture, error);
+    if (st == S2P_OK) st = s2p_plan_create(&plan, grid);
+    if (st == S2P_OK) {
+        const s2p_view view = { .budget = budget,
+                                .image = &picture.view,
+                                .choice = wish->setting.choice };
+        st = s2p_prune(&view, plan, error);
+    }
+    if (st == S2P_OK) st = send_plan(call, &picture.view, plan, error);
+    s2p_plan_free(plan);
+    s2_image_free(&picture);
+    return st;
+}
+
+static s2p_status make_plan(quick_call *call, s2p_error *error)
+{
     s2_prune_wish wish;
-    TRY(s2_prune_wish_read(json_object_get(call->json, "prune"), NULL, &setup->setting, NULL, &wish,
-                           &call->param, error));
     s2p_grid grid = { 24, 24 };
     const json_t *tokens = json_object_get(call->json, "tokens");
     if (json_is_array(tokens)) {
         grid.rows = (int32_t)json_integer_value(json_array_get(tokens, 0));
         grid.cols = (int32_t)json_integer_value(json_array_get(tokens, 1));
     }
-    const int32_t budget = s2_budget_tokens(wish.setting.budget, grid.rows * grid.cols);
-    call->param = "prune.budget";
-    const int32_t n_regions = wish.setting.choice.side * wish.setting.choice.side;
-    if (budget > grid.rows * grid.cols || budget < n_regions)
-        return s2_fail(error, S2P_EBUDGET,
-                       "a budget of %d does not fit %d regions and %d tokens: every region keeps "
-                       "one token or more",
-                       budget, n_regions, grid.rows * grid.cols);
-    call->param = "image";
-    s2p_status st = s2_job_picture(call->parts, 0, setup, &picture, error);
-    if (st == S2P_OK) st = s2p_plan_create(&plan, grid);
-    if (st == S2P_OK) {
-        const s2p_view view = { .budget = budget,
-                                .image = &picture.view,
-                                .choice = wish.setting.choice };
-        st = s2p_prune(&view, plan, error);
-    }
-    if (st == S2P_OK) st = send_plan(call, &picture.view, plan, error);
-    s2p_plan_free(plan);
-    s2_image_free(&picture);
+    s2p_status st =
+        s2_prune_wish_read(json_object_get(call->json, "prune"), NULL, &call->with->setup->setting,
+                           NULL, &wish, &call->param, error);
+    if (st == S2P_OK) st = plan_picture(call, &wish, grid, error);
+    s2_prune_wish_free(&wish);
     return st;
 }
 

@@ -16,10 +16,11 @@
 
 #define MAX_PIECE 8192 /* bytes of text one token can add, and what was held back before it */
 #define MAX_TEXT ((size_t)4 << 20)
+#define TELL_MS 100.0 /* between two words about the progress of a prompt */
 
 typedef struct slot {
+    s2_scheduler *scheduler;
     s2v_session *session;
-    s2v_session_options made_with;
     s2_inbox_job *from; /* NULL: free */
     s2_ask_job ask;
     bool is_read;    /* `ask` holds something */
@@ -28,8 +29,10 @@ typedef struct slot {
     s2v_stats stats;
     int32_t n_tokens;
     double first_ms; /* when its first token was asked for */
-    s2_buffer text;  /* of this answer, for comparisons */
-    float *score;    /* [n_scores] of the first picture */
+    double told_ms;  /* when the client last heard how far the prompt is */
+    char piece[MAX_PIECE];
+    s2_buffer text; /* of this answer, for comparisons */
+    float *score;   /* [n_scores] of the first picture */
     int32_t n_scores;
     int32_t *kept[S2_SERVE_MAX_SETTINGS]; /* of the first picture, for the overlaps */
     int32_t n_kept[S2_SERVE_MAX_SETTINGS];
@@ -47,26 +50,12 @@ struct s2_scheduler {
 
 /* --- sessions ------------------------------------------------------------------------- */
 
-static bool draws_alike(const s2v_session_options *a, const s2v_session_options *b)
-{
-    return a->temperature == b->temperature && a->top_k == b->top_k && a->top_p == b->top_p &&
-           a->min_p == b->min_p && a->repeat_penalty == b->repeat_penalty &&
-           a->presence_penalty == b->presence_penalty &&
-           a->frequency_penalty == b->frequency_penalty && a->seed == b->seed &&
-           a->ignore_eos == b->ignore_eos && a->n_stop == 0 && b->n_stop == 0;
-}
-
 static s2p_status ready_session(s2_scheduler *s, slot *p, const s2v_session_options *options,
                                 s2p_error *error)
 {
-    if (p->session && draws_alike(&p->made_with, options)) {
-        s2v_session_reset(p->session);
-        return S2P_OK;
-    }
-    s2v_session_free(p->session);
-    p->session = NULL;
-    p->made_with = *options;
-    return s2v_session_create(&p->session, s->engine, options, error);
+    if (!p->session) return s2v_session_create(&p->session, s->engine, options, error);
+    s2v_session_reset(p->session);
+    return s2v_session_set_sampling(p->session, options, error);
 }
 
 /* --- ending ------------------------------------------------------------------------- */
@@ -99,14 +88,13 @@ static void free_slot(s2_scheduler *s, slot *p)
 static void refuse(s2_scheduler *s, slot *p, s2p_status st, const s2p_error *error,
                    const char *param)
 {
-    const int32_t n_ctx = p->made_with.n_ctx;
     const bool is_full = st == S2P_ELIMIT && p->is_read && p->session && !param;
     s2_refusal refusal = { .status = st,
                            .message = error->message[0] ? error->message : s2p_status_text(st),
                            .param = param,
                            .is_ours = st == S2P_ENOMEM || st == S2P_EIO };
     if (is_full) {
-        refusal.n_ctx = n_ctx > 0 ? n_ctx : 4096;
+        refusal.n_ctx = s->quick->setup->session.n_ctx;
         refusal.n_prompt = p->stats.text_tokens + p->stats.image_tokens_full;
     }
     s2_outbox_refuse(s->outbox, p->from->request, &refusal);
@@ -207,7 +195,7 @@ static void fail_wish(s2_scheduler *s, slot *p, s2p_status st, const s2p_error *
     next_wish(s, p);
 }
 
-/* --- starting ------------------------------------------------------------------------- */
+/* --- taking --------------------------------------------------------------------------- */
 
 static void record_scores(const s2v_choice *choice, void *user)
 {
@@ -237,28 +225,6 @@ static void take_job(s2_scheduler *s, slot *p, s2_inbox_job *job)
     }
     json_decref(json);
     if (st != S2P_OK) refuse(s, p, st, &error, param);
-}
-
-static s2p_status start_wish(s2_scheduler *s, slot *p, s2p_error *error)
-{
-    const s2_ask_job *ask = &p->ask;
-    const s2_prune_wish *wish = &ask->wish[p->i_wish];
-    TRY(ready_session(s, p, &ask->sampling, error));
-    s2v_session_set_recorder(p->session, wish->wants_scores ? record_scores : NULL, p);
-    const s2v_prune_options prune = s2_ask_job_prune(ask, wish);
-    const s2v_prompt prompt = s2_ask_job_prompt(ask);
-    p->stats = (s2v_stats){ .n_stages = 0 };
-    TRY(s2v_session_prefill(p->session, &prompt, &prune, &p->stats, error));
-    const int32_t n_ctx = ask->sampling.n_ctx;
-    if (ask->has_predict && p->stats.prompt_tokens + ask->n_predict > n_ctx)
-        return s2_fail(
-            error, S2P_ELIMIT,
-            "%d tokens of the prompt and %d to be generated are more than the context of "
-            "%d",
-            p->stats.prompt_tokens, ask->n_predict, n_ctx);
-    p->first_ms = s2_now_ms();
-    p->is_started = true;
-    return S2P_OK;
 }
 
 /* --- running -------------------------------------------------------------------------- */
@@ -301,18 +267,24 @@ static void heed(s2_scheduler *s, slot *p, s2p_status st, const char *text, bool
     }
 }
 
-/* One token for each session that answers. */
+/* One token for each session that answers, all with one pass over the weights. */
 static void step_all(s2_scheduler *s, const slot *except)
 {
-    char text[MAX_PIECE];
+    s2v_step step[S2_SERVE_MAX_PARALLEL];
+    slot *of[S2_SERVE_MAX_PARALLEL];
+    size_t n = 0;
     for (int32_t i = 0; i < s->n_slots; i++) {
         slot *p = &s->slot[i];
         if (!p->from || !p->is_started || p == except) continue;
-        s2p_error error = { S2P_OK, "" };
-        int done = 0;
-        const s2p_status st = s2v_session_next(p->session, text, sizeof text, &done, &error);
-        heed(s, p, st, text, done != 0, &error);
+        of[n] = p;
+        step[n++] = (s2v_step){ .session = p->session, .text = p->piece, .capacity = MAX_PIECE };
     }
+    if (n == 0) return;
+    s2p_error error = { S2P_OK, "" };
+    const s2p_status st = s2v_decode_many(step, n, &error);
+    for (size_t i = 0; i < n; i++)
+        heed(s, of[i], st != S2P_OK ? st : step[i].status, of[i]->piece, step[i].done != 0,
+             st != S2P_OK ? &error : &step[i].error);
 }
 
 static void drop_cancelled(s2_scheduler *s, const slot *except)
@@ -323,6 +295,85 @@ static void drop_cancelled(s2_scheduler *s, const slot *except)
         if (p != except && p->from && atomic_load(&p->from->is_cancelled))
             refuse(s, p, S2P_ECANCELLED, &error, NULL);
     }
+}
+
+static void do_quick(s2_scheduler *s)
+{
+    s2_inbox_job *job;
+    while ((job = s2_inbox_take(s->inbox, S2_INBOX_QUICK))) {
+        s2_quick_job(s->quick, job);
+        s2_inbox_release(s->inbox, job);
+    }
+}
+
+/* --- starting ------------------------------------------------------------------------- */
+
+static void tell_progress(s2_scheduler *s, slot *p, const char *step, double done)
+{
+    const char *stage = strcmp(step, "picture") == 0 ? "decode"
+                        : strcmp(step, "tower") == 0 ? "vision"
+                                                     : "prefill";
+    if (s2_now_ms() - p->told_ms < TELL_MS) return;
+    p->told_ms = s2_now_ms();
+    json_t *event = p->ask.is_compare ? event_of(p, "running") : json_object();
+    if (p->ask.is_compare) json_object_set_new(event, "progress", json_real(done));
+    json_object_set_new(event, "prompt_progress",
+                        json_pack("{s:s,s:f,s:i}", "stage", stage, "done", done, "total", 1));
+    s2_outbox_json(s->outbox, S2_FRAME_EVENT, p->from->request, event);
+}
+
+/* A long prompt does not stop the others: between two of its graphs each of them gets a token. */
+static int between_graphs(const char *step, double done, void *user)
+{
+    slot *p = user;
+    s2_scheduler *s = p->scheduler;
+    if (atomic_load(&p->from->is_cancelled)) return 1;
+    tell_progress(s, p, step, done);
+    do_quick(s);
+    drop_cancelled(s, p);
+    step_all(s, p);
+    return 0;
+}
+
+static s2p_status start_wish(s2_scheduler *s, slot *p, s2p_error *error)
+{
+    const s2_ask_job *ask = &p->ask;
+    const s2_prune_wish *wish = &ask->wish[p->i_wish];
+    s2v_session_options sampling = ask->sampling;
+    if (wish->keep) sampling.no_cache = 1;
+    TRY(ready_session(s, p, &sampling, error));
+    s2v_session_set_progress(p->session, between_graphs, p);
+    p->told_ms = s2_now_ms();
+    s2v_session_set_recorder(p->session, wish->wants_scores ? record_scores : NULL, p);
+    const s2v_prune_options prune = s2_ask_job_prune(ask, wish);
+    const s2v_prompt prompt = s2_ask_job_prompt(ask);
+    p->stats = (s2v_stats){ .n_stages = 0 };
+    TRY(s2v_session_prefill(p->session, &prompt, &prune, &p->stats, error));
+    const int32_t n_ctx = ask->sampling.n_ctx;
+    if (ask->has_predict && p->stats.prompt_tokens + ask->n_predict > n_ctx)
+        return s2_fail(
+            error, S2P_ELIMIT,
+            "%d tokens of the prompt and %d to be generated are more than the context of "
+            "%d",
+            p->stats.prompt_tokens, ask->n_predict, n_ctx);
+    p->first_ms = s2_now_ms();
+    p->is_started = true;
+    return S2P_OK;
+}
+
+/* What was kept is known before the first word: whoever watches may draw it. */
+static void tell_kept(s2_scheduler *s, const slot *p)
+{
+    if (!p->ask.wants_progress || p->ask.is_compare || p->ask.n_pictures == 0) return;
+    const s2_told told = { .job = &p->ask,
+                           .wish = &p->ask.wish[p->i_wish],
+                           .session = p->session,
+                           .stats = &p->stats,
+                           .score = p->score,
+                           .n_scores = p->n_scores };
+    json_t *json = s2_told_json(&told), *prune = json_incref(json_object_get(json, "prune"));
+    json_decref(json);
+    s2_outbox_json(s->outbox, S2_FRAME_EVENT, p->from->request, json_pack("{s:o}", "prune", prune));
 }
 
 static void start_one(s2_scheduler *s)
@@ -338,6 +389,8 @@ static void start_one(s2_scheduler *s)
             fail_wish(s, p, st, &error);
         else if (p->ask.n_predict == 0)
             finish(s, p, false);
+        else
+            tell_kept(s, p);
         return;
     }
 }
@@ -387,6 +440,7 @@ s2p_status s2_scheduler_create(s2_scheduler **out, s2v_engine *engine, const s2_
                          .outbox = quick->outbox,
                          .n_slots = quick->setup->n_parallel };
     s->slot = calloc((size_t)s->n_slots, sizeof *s->slot);
+    for (int32_t i = 0; s->slot && i < s->n_slots; i++) s->slot[i].scheduler = s;
     const s2p_status st = s->slot ? ready_session(s, &s->slot[0], &quick->setup->session, error)
                                   : s2_fail_memory(error, sizeof *s->slot, "the sessions");
     if (st != S2P_OK) {
