@@ -15,13 +15,14 @@ static void check_pair(s2v_kv_type type, int32_t n_batch)
     static const enum ggml_type types[] = { GGML_TYPE_F16, GGML_TYPE_F32, GGML_TYPE_Q8_0 };
     const s2v_engine_options options = tiny_options();
     s2v_session_options with = tiny_session_options();
-    s2v_memory m;
+    s2v_memory m, text_alone;
     s2p_error error = { S2P_OK, "" };
     with.n_ctx = N_CTX;
     with.n_batch = n_batch;
     with.kv_type = type;
     CHECK_CASE(s2v_engine_estimate(&options, &with, 200 * 200, &m, &error) == S2P_OK, "%s",
                error.message);
+    assert_int_equal(s2v_engine_estimate(&options, &with, 0, &text_alone, NULL), S2P_OK);
     assert_true(m.program > 0 && m.available > m.total && m.prefixes == 0);
     assert_int_equal(m.total, m.program + m.weights + m.tower + m.kv + m.compute);
 
@@ -34,7 +35,7 @@ static void check_pair(s2v_kv_type type, int32_t n_batch)
     assert_int_equal(m.kv, s2v_kv_bytes(&engine->model.decoder, N_CTX, types[type]));
     s2v_session *session = tiny_session(engine, &with);
     char text[2 * N_CTX] = "";
-    for (size_t i = 0; i < N_CTX - 10; i++) text[i] = "abcd"[i % 4]; /* a token each */
+    for (size_t i = 0; i < 2 * N_CTX - 20; i++) text[i] = "abcd"[i % 4]; /* two a token */
     const question q = { .raw = text };
     static answer a;
     prefill_only(session, &q, &a);
@@ -42,9 +43,10 @@ static void check_pair(s2v_kv_type type, int32_t n_batch)
     CHECK_CASE(n > n_batch && n <= N_CTX, "%d tokens", n);
     const uint64_t graph =
         ggml_backend_sched_get_buffer_size(session->graph.sched, session->backends.backend[0]);
-    CHECK_CASE(graph > 0 && graph <= m.compute && 4 * graph > m.compute,
+    const uint64_t counted = text_alone.compute;
+    CHECK_CASE(graph > 0 && graph <= counted && 4 * graph > counted,
                "the graph took %llu bytes, %llu were counted", (unsigned long long)graph,
-               (unsigned long long)m.compute);
+               (unsigned long long)counted);
     s2v_session_free(session);
     s2v_engine_close(engine);
 }
