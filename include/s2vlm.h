@@ -54,6 +54,10 @@ typedef struct s2v_engine_options {
                                        rest loads; else the first picture does it, and text never */
     uint64_t max_memory;            /* bytes this engine may take; 0: what the system has available */
     uint64_t max_device_memory;     /* of the device, with a session; 0: what it has free */
+    uint64_t cache_bytes;           /* of pictures and prompts remembered for all sessions; 0: none */
+    const char *cache_dir;          /* NULL, or a folder that remembers them from one process to the next;
+                                       with cache_bytes only */
+    uint64_t cache_dir_bytes;       /* its limit; 0: 4 GiB */
     s2v_note_callback note;
     s2v_progress_callback progress; /* of opening, and of prompts of sessions without their own */
     void *user;                     /* for the two callbacks */
@@ -83,6 +87,18 @@ typedef struct s2v_engine_info {                        /* strings live as long 
 } s2v_engine_info;
 
 void s2v_engine_get_info(const s2v_engine *engine, s2v_engine_info *info);
+
+typedef struct s2v_cache_stats {    /* of what is remembered, since the engine was opened */
+    uint64_t bytes, limit;          /* never more than the limit */
+    uint64_t hits, misses;          /* of pictures and of prompts */
+    uint64_t evictions, stored;     /* entries that made room; entries that were new */
+    uint64_t disk_bytes;            /* of the folder, when something was last written to it */
+    uint64_t disk_hits;             /* of the hits, those that were read from it */
+    uint64_t disk_refused;          /* files of it that were not believed */
+} s2v_cache_stats;
+
+/* All 0 without a cache. Any thread, at any time. */
+void s2v_engine_cache(const s2v_engine *engine, s2v_cache_stats *out);
 
 /* Kernels of the tower this CPU runs, NULL past the end; and the one an engine takes by itself. */
 const char *s2v_kernels_name(size_t index);
@@ -114,12 +130,6 @@ typedef enum s2v_kv_type {
     S2V_KV_Q8_0 = 2
 } s2v_kv_type;
 
-typedef enum s2v_keep {             /* of a picture, from one prompt to the next */
-    S2V_KEEP_NOTHING   = 0,
-    S2V_KEEP_ROWS      = 1,         /* what the tower made of it */
-    S2V_KEEP_ATTENTION = 2          /* and what it attended to, for methods that may ask for it later */
-} s2v_keep;
-
 typedef struct s2v_session_options {
     int32_t n_ctx;                  /* tokens the cache can hold, before pruning; 0: 4096 */
     int32_t n_batch;                /* rows computed at once; 0: 1024 */
@@ -134,11 +144,11 @@ typedef struct s2v_session_options {
     int ignore_eos;                 /* go on after an end token */
     const char *const *stop;        /* [n_stop] the answer ends before the first of these; copied */
     size_t n_stop;
-    s2v_keep keep_picture;          /* what is remembered of the last pictures: asking again is faster */
-    int keep_prefix;                /* remember the pruned pictures of the last prompt: another question
-                                       about them, after s2v_session_reset, prefills only the question
-                                       and gets the same answer. Methods that see the question start
-                                       anew each time */
+    int no_cache;                   /* neither look up nor remember anything in the engine's cache */
+    int pictures_only;              /* of it use what the tower made of a picture alone: for who measures
+                                       the rest of a prefill */
+    int keep_attention;             /* remember what the tower attended to as well, for methods that may
+                                       ask for it later */
 } s2v_session_options;
 
 void s2v_session_options_init(s2v_session_options *options);
@@ -168,8 +178,32 @@ s2p_status s2v_session_restore(s2v_session *session, const char *path, s2p_error
 /* Forget the conversation; the memory stays. */
 void       s2v_session_reset(s2v_session *session);
 
+/* How tokens are drawn after the next prompt: temperature, top_k, top_p, min_p, the penalties, seed,
+ * ignore_eos and stop strings of `options`, and what is remembered; sizes and types stay. On failure
+ * nothing changes. */
+s2p_status s2v_session_set_sampling(s2v_session *session, const s2v_session_options *options,
+                                    s2p_error *error);
+
 /* Bytes that went up to the device and came down from it since the session was created. */
 void       s2v_session_traffic(const s2v_session *session, uint64_t *up, uint64_t *down);
+
+/* --- Memory ------------------------------------------------------------------------------------ */
+
+typedef struct s2v_memory {         /* bytes of this machine; what is on another device is not counted */
+    uint64_t program;               /* this process as it is, with the tables of the files */
+    uint64_t weights;               /* of the decoder and small ones of the tower, mapped ones included */
+    uint64_t tower;                 /* the tower's, packed by the first picture */
+    uint64_t kv;                    /* the cache of a session, when its context is full */
+    uint64_t compute;               /* the largest graph of a session, its rows, and the picture */
+    uint64_t prefixes;              /* what the engine's cache may take, at most */
+    uint64_t total;                 /* of all these */
+    uint64_t available;             /* max_memory, or what the system has and this process; 0: not known */
+} s2v_memory;
+
+/* What an engine and one session would take, before any of it is taken: headers are read, weights are
+ * not. session NULL: the defaults. picture_pixels: of the largest picture, 0: none. */
+s2p_status s2v_engine_estimate(const s2v_engine_options *options, const s2v_session_options *session,
+                               int64_t picture_pixels, s2v_memory *out, s2p_error *error);
 
 /* --- Prompt ------------------------------------------------------------------------------------ */
 
@@ -220,6 +254,10 @@ typedef struct s2v_prune_options {
     const int32_t *image_side;      /* NULL, or K for each picture (0: by the rule), [n_images] */
     int published;                  /* what the authors' code does, its counts and defects included */
     const s2p_parameters *parameters; /* of the method; NULL: its own values */
+    const int32_t *keep;            /* NULL, or [n_keep] tokens of the first picture, ascending, that stay
+                                       instead of those the method chooses. Methods of one stage that
+                                       merge nothing, and sessions that remember no prompts */
+    int32_t n_keep;
 } s2v_prune_options;
 
 void s2v_prune_options_init(s2v_prune_options *options);
@@ -244,16 +282,19 @@ typedef struct s2v_stats {          /* milliseconds, tokens, bytes */
     int32_t stage_after[S2V_MAX_STAGES];  /* decoder layer each follows; -1: before the first */
     int32_t stage_tokens[S2V_MAX_STAGES]; /* visual tokens it leaves */
     int32_t tower_runs;             /* pictures the tower ran for; the others were remembered */
-    int32_t cached_tokens;          /* that were in the cache and did not run: in a later turn, the
+    int32_t cached_tokens;          /* that were there already and did not run: in a later turn, the
                                        conversation before this prompt (prompt_tokens does not count it);
-                                       with keep_prefix, the start of this prompt found again (all other
-                                       counts are those of the whole prompt) */
+                                       in the first, the start of this prompt from the engine's cache (all
+                                       other counts are those of the whole prompt) */
+    double saved_ms;                /* what it had taken to make what was found in the engine's cache, less
+                                       what this prompt took instead */
 } s2v_stats;
 
 /* Consume the prompt and leave the session ready to produce its first token. May be called again for
  * the next turn. A prompt that is refused before anything ran (too long, not UTF-8, unknown method)
  * leaves the conversation as it was; a failure after that leaves the session as after
- * s2v_session_reset. prune NULL: keep every token. stats: out, or NULL. */
+ * s2v_session_reset. prune NULL: keep every token. stats: out, or NULL; of a prompt that is too long
+ * (S2P_ELIMIT) text_tokens and image_tokens_full. */
 s2p_status s2v_session_prefill(s2v_session *session, const s2v_prompt *prompt,
                                const s2v_prune_options *prune, s2v_stats *stats, s2p_error *error);
 

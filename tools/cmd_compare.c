@@ -110,7 +110,8 @@ static s2p_status open_model(compare_job *job, s2p_error *error)
     const ask_options *o = &job->options->ask;
     s2v_session_options session = s2_ask_session_options(o);
     s2_ask_sampling(o, &session);
-    session.keep_picture = S2V_KEEP_ATTENTION; /* some method will want it */
+    session.keep_attention = 1; /* some method will want it */
+    session.pictures_only = 1;  /* a row's times are those of a prefill */
     s2_asker_see_whole(&job->asker);
     TRY(s2_asker_open(&job->asker, &session, error));
     s2a_setting brief = s2_ask_setting(o);
@@ -242,6 +243,7 @@ static int compare_run(const void *values)
 #define AT(member) .offset = offsetof(compare_options, member)
 static const s2_option option_table[] = {
     S2_ASK_ROWS_MODEL,
+    S2_ASK_ROWS_CACHE,
 
     { .name = "--image", .letters = "-i", .label = "FILE", .type = S2_OPTION_LIST, .is_required = true,
       .group = "Question", .help = "picture (repeatable; '-' reads standard input)", .role = S2_FILE_INPUT, AT(ask.images) },

@@ -7,6 +7,7 @@
  */
 #include "asking/interrupt.h"
 #include "asking/llama_options.h"
+#include "eval/eval_estimate.h"
 #include "eval/eval_job.h"
 #include "eval/eval_output.h"
 #include "eval/eval_progress.h"
@@ -112,9 +113,10 @@ static int report(eval_job *job)
     st = s2e_store_count(job->store, NULL, true, &n_failures, &error);
     const int32_t n_problems = eval_data_problems(&job->data, true);
     if (code != S2_EXIT_OK || (n_failures == 0 && n_problems == 0)) return code;
-    s2_report_tell("note: %lld answers failed and count as wrong, %d items of the data could "
+    s2_report_tell("note: %lld answers failed and count as wrong%s, %d items of the data could "
                    "not be used",
-                   (long long)n_failures, n_problems);
+                   (long long)n_failures, n_failures && o->out ? " (--repeat asks them again)" : "",
+                   n_problems);
     return S2_EXIT_INCOMPLETE;
 }
 
@@ -141,15 +143,18 @@ static int run_all(eval_job *job)
         return s2_exit_of_write(code);
     }
     st = check_baseline(o->baseline, &error);
+    if (st == S2P_OK) st = eval_judge_check(o->judge, &error);
     if (st == S2P_OK) st = eval_prepare(job, &error);
     if (st != S2P_OK) return s2_report_error(st, &error);
-    (void)eval_data_problems(&job->data, job->options->ask.quiet);
+    (void)eval_data_problems(&job->data, o->ask.quiet);
+    if (o->is_dry) return eval_estimate(job);
     st = eval_open_store(job, &error);
     if (st != S2P_OK) return report_store_error(st, &error);
+    if (o->step == EVAL_SCORE) return report(job);
     st = eval_open_model(job, &error);
     if (st != S2P_OK) return s2_report_error(st, &error);
     const int code = ask_all(job);
-    return code == S2_EXIT_OK ? report(job) : code;
+    return code == S2_EXIT_OK && o->step == EVAL_ALL ? report(job) : code;
 }
 
 static int eval_run(const void *values)
@@ -175,6 +180,7 @@ static int eval_run(const void *values)
 #define AT(member) .offset = offsetof(eval_options, member)
 static const s2_option option_table[] = {
     S2_ASK_ROWS_MODEL,
+    S2_ASK_ROWS_CACHE,
 
     { .name = "--tasks", .label = "LIST", .type = S2_OPTION_TEXT, .fallback = "synth", .group = "Benchmark",
       .help = "which ones", AT(tasks) },
@@ -189,6 +195,9 @@ static const s2_option option_table[] = {
       AT(protocol) },
 
     S2_ASK_ROWS_PICTURE,
+    { .name = "--jpeg", .label = "Q", .type = S2_OPTION_INT, .min = 0, .max = 100, .fallback = "0", .group = "Picture",
+      .help = "save every picture as a JPEG of quality Q first, as some harnesses do (VLMEvalKit 75, the paper's "
+      "MMBench 95); 0: not", AT(jpeg) },
 
     { .name = "--methods", .label = "LIST", .type = S2_OPTION_TEXT, .fallback = "full,random,uniform,s2prune",
       .group = "Pruning", .help = "methods to compare, or all; see 's2prune run --list-methods'", AT(methods) },
@@ -205,6 +214,16 @@ static const s2_option option_table[] = {
       .help = "compute part I (from 0) of N; 'auto', 'auto/N': as the scheduler says (auto)", AT(shard) },
     { .name = "--baseline", .label = "DIR", .type = S2_OPTION_FILE, .group = "Run",
       .help = "another run on the same data to compare with, pair by pair", AT(baseline) },
+    { .name = "--step", .label = "WHAT", .type = S2_OPTION_CHOICE, .choice = eval_step_name, .fallback = "all",
+      .group = "Run", .help = "ask and report, ask alone, or report alone (no model is opened)", AT(step) },
+    { .name = "--dry-run", .type = S2_OPTION_FLAG, .group = "Run",
+      .help = "ask one sample of each task, keep nothing, say what all would take", AT(is_dry) },
+    { .name = "--new", .type = S2_OPTION_FLAG, .group = "Run",
+      .help = "start over: the answers of --out (of this part) are thrown away first", AT(starts_over) },
+    { .name = "--repeat", .type = S2_OPTION_FLAG, .group = "Run",
+      .help = "ask again what failed (a picture that was missing, say)", AT(repeats_failed) },
+    { .name = "--judge", .label = "HOW", .type = S2_OPTION_TEXT, .fallback = "local", .group = "Run",
+      .help = "MM-Vet: local (reference match), or export (and write the answers for its own grader)", AT(judge) },
     { .name = "--recompute", .type = S2_OPTION_FLAG, .group = "Run",
       .help = "compute the picture anew for every question (to measure what that costs)", AT(recompute) },
 

@@ -14,10 +14,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#define LARGEST_PIXELS (1008 * 1008) /* larger pictures are reduced unless told otherwise */
+
 typedef struct inspect_options {
     s2_list files;
-    bool tensors, keys, check;
-    int32_t output;
+    bool tensors, keys, check, memory;
+    const char *mmproj;
+    int32_t output, context;
 } inspect_options;
 
 static void explain_refusal(s2_inspection *in, const char *what, s2v_text name)
@@ -91,6 +94,19 @@ static s2p_status check_values(s2_inspection *in, s2p_error *error)
     return st;
 }
 
+/* The model with its vision part, a session of this context and a picture of the largest usual size. */
+static s2p_status estimate(const inspect_options *o, s2v_memory *out, s2p_error *error)
+{
+    if (!o->mmproj)
+        return s2_fail(error, S2P_EINVAL, "--memory is about a pair: give the other file with -mm");
+    s2v_engine_options engine;
+    s2v_engine_options_init(&engine);
+    engine.model_path = o->files.item[0];
+    engine.mmproj_path = o->mmproj;
+    const s2v_session_options session = { .n_ctx = o->context };
+    return s2v_engine_estimate(&engine, &session, LARGEST_PIXELS, out, error);
+}
+
 static int show_inspection(const s2_inspection *in, bool is_json)
 {
     s2_buffer out;
@@ -127,6 +143,9 @@ static int inspect_run(const void *values)
                          .show_keys = options->keys };
     judge_model(&in);
     if (options->check && in.is_valid) st = check_values(&in, &error);
+    s2v_memory memory;
+    if (options->memory && st == S2P_OK) st = estimate(options, &memory, &error);
+    if (options->memory && st == S2P_OK) in.memory = &memory;
     int code = show_inspection(&in, options->output == 1);
     if (st != S2P_OK && code == S2_EXIT_OK) code = s2_report_error(st, &error);
     s2v_gguf_close(file);
@@ -155,6 +174,28 @@ static const s2_option option_table[] = {
       .group = "What to show",
       .help = "also read the F64, F32, F16 and BF16 tensors and look for NaN and infinities",
       .offset = offsetof(inspect_options, check) },
+    { .name = "--memory",
+      .type = S2_OPTION_FLAG,
+      .group = "What to show",
+      .help = "what the model takes with its vision part (-mm), before any of it is taken",
+      .offset = offsetof(inspect_options, memory) },
+    { .name = "--mmproj",
+      .letters = "-mm",
+      .label = "FILE",
+      .type = S2_OPTION_FILE,
+      .group = "What to show",
+      .help = "the vision part, for --memory",
+      .offset = offsetof(inspect_options, mmproj) },
+    { .name = "--ctx-size",
+      .letters = "-c",
+      .label = "N",
+      .type = S2_OPTION_INT,
+      .min = 1,
+      .max = 1048576,
+      .fallback = "4096",
+      .group = "What to show",
+      .help = "tokens of a session, for --memory",
+      .offset = offsetof(inspect_options, context) },
     { .name = "--output",
       .letters = "-o",
       .label = "FMT",
@@ -170,7 +211,7 @@ static const s2_option option_table[] = {
 const s2_command s2_cmd_inspect = {
     .name = "inspect",
     .summary = "show what a GGUF model file holds, also a broken one",
-    .usage = "FILE [--kv] [--tensors] [--check] [-o text|json]",
+    .usage = "FILE [--kv] [--tensors] [--check] [--memory -mm FILE] [-o text|json]",
     .examples =
         "  s2prune inspect model.gguf\n"
         "  s2prune inspect mmproj.gguf --kv --tensors -o json\n"

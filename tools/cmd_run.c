@@ -2,6 +2,7 @@
 #include "run/run.h"
 
 #include "asking/llama_options.h"
+#include "asking/memory_report.h"
 #include "base/npy.h"
 #include "program.h"
 #include "report.h"
@@ -115,17 +116,20 @@ static const char *overlay_name(const run_options *o, int32_t index, char out[OV
     return out;
 }
 
-/* Who asks more than once does not pay for the pictures each time. */
-static s2p_status open_model(run_job *job, s2p_error *error)
+/* Who asks more than once does not pay for the pictures each time; who asks once and never again
+ * remembers nothing. */
+static s2v_session_options session_options(const run_options *o)
 {
-    const run_options *o = job->options;
     s2v_session_options session = s2_ask_session_options(&o->ask);
     s2_ask_sampling(&o->ask, &session);
     const bool asks_once = (o->prompts.n == 1 || o->ask.prompt_file) && !o->converses;
-    if (!asks_once) {
-        session.keep_picture = S2V_KEEP_ROWS;
-        session.keep_prefix = 1;
-    }
+    if (asks_once && !o->ask.cache_dir) session.no_cache = 1;
+    return session;
+}
+
+static s2p_status add_pictures(run_job *job, s2p_error *error)
+{
+    const run_options *o = job->options;
     for (size_t i = 0; i < o->ask.images.n; i++)
         TRY(s2_asker_add_picture(&job->asker, o->ask.images.item[i], error));
     for (int32_t i = 0; o->overlay && i < job->asker.n_pictures; i++) {
@@ -134,6 +138,27 @@ static s2p_status open_model(run_job *job, s2p_error *error)
     }
     if (o->ask.images.n == 0 && (o->prompts.n > 0 || o->ask.prompt_file) && !o->ask.quiet)
         s2_report_line("note", "no picture (-i FILE): the model sees the text alone");
+    return S2P_OK;
+}
+
+/* What it would take, and whether that is there. */
+static int show_memory(run_job *job)
+{
+    s2p_error error = { S2P_OK, "" };
+    s2v_memory memory;
+    s2_buffer out;
+    s2_buffer_init(&out, S2_OUTPUT_MAX);
+    const s2v_session_options session = session_options(job->options);
+    s2p_status st = s2_asker_estimate(&job->asker, &session, &memory, &error);
+    if (st == S2P_OK) s2_memory_text(&memory, &out);
+    const int code = s2_report_print_made(st, &out, &error);
+    if (code == S2_EXIT_OK) st = s2_memory_check(&memory, &error);
+    return code == S2_EXIT_OK && st != S2P_OK ? s2_report_error(st, &error) : code;
+}
+
+static s2p_status open_model(run_job *job, s2p_error *error)
+{
+    const s2v_session_options session = session_options(job->options);
     TRY(s2_asker_open(&job->asker, &session, error));
     if (job->record) s2v_session_set_recorder(job->asker.session, s2_record_view, job->record);
     return S2P_OK;
@@ -225,6 +250,11 @@ static int run_job_do(run_job *job)
     if (st == S2P_OK)
         st = s2_ask_question(o->prompts.n > 0 ? o->prompts.item[0] : NULL, o->ask.prompt_file,
                              o->ask.escapes, &question, &error);
+    if (st == S2P_OK) st = add_pictures(job, &error);
+    if (st == S2P_OK && o->dry_run) {
+        s2_buffer_free(&question);
+        return show_memory(job);
+    }
     if (st == S2P_OK) st = open_model(job, &error);
     if (st != S2P_OK && code == S2_EXIT_OK) code = s2_report_error(st, &error);
     if (code == S2_EXIT_OK && is_asked) code = answer_all(job, &question);
@@ -257,6 +287,9 @@ static int run_run(const void *values)
 #define AT(member) .offset = offsetof(run_options, member)
 static const s2_option option_table[] = {
     S2_ASK_ROWS_MODEL,
+    S2_ASK_ROWS_CACHE,
+    { .name = "--dry-run", .type = S2_OPTION_FLAG, .group = "Model", .help = "print the memory it would take, and leave",
+      AT(dry_run) },
     { .name = "--list-devices", .type = S2_OPTION_FLAG, .group = "Model", .help = "print the devices and leave",
       AT(list_devices) },
 

@@ -39,12 +39,26 @@ static void forget(scoring *s)
     }
 }
 
+/* What a grader gave counts, whatever the protocol. */
+static s2p_status use_grades(scoring *s, const s2e_run *run, s2e_verdict *verdict, s2p_error *error)
+{
+    for (int32_t i = 0; run->grade && i < s->set.n_samples; i++) {
+        if (run->grade[i] < 0.0f) continue;
+        s2e_verdict_free(&verdict[i]);
+        verdict[i] =
+            (s2e_verdict){ .score = run->grade[i], .rule = "grade", .extracted = strdup("") };
+        if (!verdict[i].extracted) return s2_fail_memory(error, 1, "a verdict");
+    }
+    return S2P_OK;
+}
+
 static s2p_status judge(scoring *s, const s2e_run *run, s2p_error *error)
 {
     for (int p = 0; p < S2E_N_PROTOCOLS; p++) {
         s->verdict[p] = calloc((size_t)s->set.n_samples + 1, sizeof *s->verdict[p]);
         if (!s->verdict[p]) return s2_fail_memory(error, (size_t)s->set.n_samples, "the verdicts");
         TRY(s2e_judge_all(s->task, &s->set, (s2e_protocol)p, run->answer, s->verdict[p], error));
+        TRY(use_grades(s, run, s->verdict[p], error));
         TRY(s->task->aggregate(&s->set, (s2e_protocol)p, s->verdict[p], &s->figures[p], error));
     }
     return S2P_OK;
@@ -180,7 +194,7 @@ static s2p_status prepare(scoring *s, s2p_error *error)
     if (!o->data) TRY(s2_bundled_data(s->task->name, folder, error));
     TRY(s->task->read(o->data ? o->data : folder, &s->set, error));
     for (size_t i = 0; i < o->files.n; i++)
-        TRY(s2e_answers_read(o->files.item[i], &s->set, &s->answers, error));
+        TRY(s2e_answers_read(o->files.item[i], s->task->name, &s->set, &s->answers, error));
     if (s->answers.n_runs < 1)
         return s2_fail(error, S2P_EFORMAT, "%.200s: no answer to a sample of %s", o->files.item[0],
                        s->task->name);
@@ -205,7 +219,9 @@ static int tell_problems(const scoring *s)
     if (a->n_strangers)
         s2_report_tell("note: %lld answers are to no sample of the data, the first to '%s'",
                        (long long)a->n_strangers, a->stranger);
-    if (a->n_lost) s2_report_tell("note: %lld rows are no answers", (long long)a->n_lost);
+    if (a->n_lost)
+        s2_report_tell("note: %lld rows are no answers, the first: %s", (long long)a->n_lost,
+                       a->lost);
     if (a->n_twice)
         s2_report_tell("note: %lld answers were there twice; the first counts",
                        (long long)a->n_twice);
@@ -287,8 +303,11 @@ const s2_command s2_cmd_score = {
     .examples =
         "  s2prune score --task pope --data-dir LMUData POPE_answers.tsv\n"
         "  s2prune score --task textvqa --data-dir textvqa llava-v1.5-7b.jsonl --explain 34602\n"
+        "  s2prune score --task synth runs/r1\n"
         "\nReads answer files of LLaVA (jsonl), VLMEvalKit (tsv), lmms-eval (samples jsonl), the\n"
-        "release of S2Prune (per_sample.csv) and our own.\n",
+        "release of S2Prune (per_sample.csv) and our own; the store (results.sqlite) or the "
+        "folder\n"
+        "of a run; and for mmvet the file of grades its own grader writes.\n",
     .options = option_table,
     .operand = "a file of answers (FILE)",
     .min_operands = 1,

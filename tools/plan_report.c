@@ -1,8 +1,7 @@
-/* plan_report.c - what `plan` prints.
- *
- * The JSON is written as it goes, not built as a tree first: a plan may have a million regions.
- */
+/* plan_report.c - what `plan` prints. */
 #include "plan_report.h"
+
+#include "ask/kept.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,56 +13,10 @@ static int32_t area(s2p_rect r) { return (r.row1 - r.row0) * (r.col1 - r.col0); 
 
 /* --- JSON ----------------------------------------------------------------- */
 
-/* 17 digits give back the same number, read as a float or as a double; ".0" keeps it a real. */
-static void put_real(s2_buffer *out, const char *name, double value)
-{
-    char text[32];
-    (void)snprintf(text, sizeof text, "%.17g", value);
-    s2_buffer_printf(out, "\"%s\":%s%s", name, text, strpbrk(text, ".e") ? "" : ".0");
-}
-
-json_t *s2_region_json(const s2p_layout *layout, int32_t g)
-{
-    const s2p_rect r = layout->region[g], p = layout->support[g];
-    return json_pack("{s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:f,s:f,s:i}", "r0", r.row0, "r1", r.row1,
-                     "c0", r.col0, "c1", r.col1, "y0", p.row0, "y1", p.row1, "x0", p.col0, "x1",
-                     p.col1, "var", (double)layout->raw[g], "score", (double)layout->score[g],
-                     "budget", layout->share[g]);
-}
-
-static void put_region(s2_buffer *out, const s2p_layout *layout, int32_t g)
-{
-    json_t *region = s2_region_json(layout, g);
-    if (g > 0) s2_buffer_append(out, ",", 1);
-    if (region)
-        (void)s2_json_write(region, 17, out);
-    else
-        out->status = S2P_ENOMEM;
-    json_decref(region);
-}
-
 void s2_plan_json(const s2_plan_report *report, s2_buffer *out)
 {
-    const s2p_layout *layout = &report->layout;
-    s2_buffer_printf(out, "{\"schema\":\"s2prune.plan/1\",\"image\":{\"width\":%d,\"height\":%d},",
-                     report->width, report->height);
-    s2_buffer_printf(out, "\"tokens\":[%d,%d],\"grid\":%d,\"budget\":%d,\"regions\":[",
-                     layout->grid.rows, layout->grid.cols, layout->side, layout->budget);
-    for (int32_t g = 0; g < layout->side * layout->side; g++) put_region(out, layout, g);
-    s2_buffer_printf(out, "],\"cells\":[");
-    for (int32_t i = 0; i < layout->budget; i++) {
-        const s2p_rect c = layout->cell[i];
-        s2_buffer_printf(out, "%s[%d,%d,%d,%d]", i > 0 ? "," : "", c.row0, c.row1, c.col0, c.col1);
-    }
-    s2_buffer_printf(out, "],");
-    put_real(out, "heterogeneity", layout->heterogeneity);
-    if (report->n_keep > 0) {
-        s2_buffer_printf(out, ",\"keep\":[");
-        for (int32_t i = 0; i < report->n_keep; i++)
-            s2_buffer_printf(out, "%s%d", i > 0 ? "," : "", report->keep[i]);
-        s2_buffer_printf(out, "]");
-    }
-    s2_buffer_printf(out, "}\n");
+    s2a_plan_json(&report->layout, report->width, report->height, report->keep, report->n_keep,
+                  out);
 }
 
 /* --- text ----------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 #ifndef S2_TOOLS_PLAN_REPORT_H
 #define S2_TOOLS_PLAN_REPORT_H
 
-#include "base/json.h"
+#include "base/buffer.h"
 
 typedef struct s2_plan_timings { /* milliseconds */
     double decode, plan, draw;
@@ -17,9 +17,6 @@ typedef struct s2_plan_report {
     int32_t n_keep;
     s2_plan_timings timings;
 } s2_plan_report;
-
-/* Region g: its tokens, its pixels, structure, score and share. A new reference. */
-json_t *s2_region_json(const s2p_layout *layout, int32_t g);
 
 /* Schema s2prune.plan/1, one line. */
 void s2_plan_json(const s2_plan_report *report, s2_buffer *out);

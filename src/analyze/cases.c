@@ -71,14 +71,6 @@ static s2p_status place(const s2_trials *t, const s2p_image *picture, int32_t se
     return st;
 }
 
-static s2p_status load(const s2_trials *t, int32_t question, s2_image *out, s2p_error *error)
-{
-    char path[8192];
-    (void)snprintf(path, sizeof path, "%.4000s%s%.4000s", t->folder, t->folder[0] ? "/" : "",
-                   t->picture[t->question[question].picture].file);
-    return s2_image_load(path, S2_PIXELS_REFERENCE, NULL, out, error);
-}
-
 static s2p_status draw_sheet(const s2_trials *t, const columns *c, const int32_t *question,
                              int32_t n, const char *title, const char *name, const char *caption,
                              s2_study *study, s2p_error *error)
@@ -87,7 +79,7 @@ static s2p_status draw_sheet(const s2_trials *t, const columns *c, const int32_t
     s2_image picture;
     s2p_status st = S2P_OK;
     for (int32_t i = 0; i < n && st == S2P_OK; i++) {
-        st = load(t, question[i], &picture, error);
+        st = s2_trials_load(t, t->question[question[i]].picture, &picture, error);
         if (st == S2P_OK && i == 0)
             st = s2_sheet_create(title, n * c->n, c->n, picture.view.width, picture.view.height,
                                  &sheet, error);

@@ -5,9 +5,7 @@
 
 #include "analyze/source_task.h"
 #include "base/error.h"
-#include "image/image.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct asking {
@@ -68,14 +66,11 @@ static s2p_status fill(const asking *a, int32_t setting, int32_t question, s2p_e
 static s2p_status ask_about(asking *a, int32_t first, int32_t last, s2p_error *error)
 {
     const s2_trials *t = a->trials;
-    char path[8192];
     s2_image picture;
     bool is_done = true;
     for (int32_t q = first; q < last; q++) is_done = is_done && s2_trials_question_done(t, q);
     if (is_done) return S2P_OK;
-    (void)snprintf(path, sizeof path, "%.4000s/%.4000s", t->folder,
-                   t->picture[t->question[first].picture].file);
-    TRY(s2_image_load(path, S2_PIXELS_REFERENCE, NULL, &picture, error));
+    TRY(s2_trials_load(t, t->question[first].picture, &picture, error));
     a->picture = &picture.view;
     s2p_status st = S2P_OK;
     for (int32_t s = 0; s < t->n_settings && st == S2P_OK; s++)

@@ -22,16 +22,16 @@ s2p_status s2_measure_heterogeneity(const s2p_image *picture, s2p_grid grid, int
     return st;
 }
 
-static s2p_status choose(s2_trials *t, int32_t setting, int32_t question, const s2p_image *picture,
-                         s2p_plan *plan, s2p_grid grid, s2p_error *error)
+s2p_status s2_source_choose(const s2p_view *seen, s2p_grid grid, s2p_plan *plan, s2_trials *t,
+                            int32_t setting, int32_t question, s2p_error *error)
 {
     const s2a_setting *s = &t->setting[setting];
-    s2p_choice choice = s->choice;
-    choice.seed = (uint64_t)question;
-    const s2p_view view = { .budget = s2_budget_tokens(s->budget, grid.rows * grid.cols),
-                            .image = picture,
-                            .choice = choice,
-                            .parameters = &s->parameters };
+    s2p_view view = *seen;
+    view.budget = s2_budget_tokens(s->budget, grid.rows * grid.cols);
+    view.mode = s->published ? S2P_MODE_PUBLISHED : S2P_MODE_DEFAULT;
+    view.choice = s->choice;
+    view.choice.seed = (uint64_t)question;
+    view.parameters = &s->parameters;
     s2p_error why = { S2P_OK, "" };
     const s2p_status st = s2p_method_run(s2p_method_find(s->method), &view, plan, &why);
     if (st != S2P_OK)
@@ -70,7 +70,8 @@ s2p_status s2_source_pictures(const char *const *file, int32_t n_files, s2p_grid
         st = s2_image_load(file[i], S2_PIXELS_REFERENCE, NULL, &picture, error);
         if (st != S2P_OK) break;
         for (int32_t s = 0; s < n_settings && st == S2P_OK; s++)
-            st = choose(out, s, i, &picture.view, plan, grid, error);
+            st = s2_source_choose(&(s2p_view){ .image = &picture.view }, grid, plan, out, s, i,
+                                  error);
         (void)s2_measure_heterogeneity(&picture.view, grid, side, &out->picture[i].heterogeneity);
         s2_image_free(&picture);
         if (progress) progress((i + 1.0) / n_files, user);

@@ -12,6 +12,11 @@ s2p_status s2_source_pictures(const char *const *file, int32_t n_files, s2p_grid
                               void (*progress)(double done, void *user), void *user, s2_trials *out,
                               s2p_error *error);
 
+/* What a setting keeps of the view: its signals and its picture count, the rest is the setting's.
+ * For methods of one stage. */
+s2p_status s2_source_choose(const s2p_view *seen, s2p_grid grid, s2p_plan *plan, s2_trials *trials,
+                            int32_t setting, int32_t question, s2p_error *error);
+
 /* H_str of a picture for side x side regions. S2P_EUNSUPPORTED: too small for them. */
 s2p_status s2_measure_heterogeneity(const s2p_image *picture, s2p_grid grid, int32_t side,
                                     double *out);

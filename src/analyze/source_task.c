@@ -2,6 +2,7 @@
 #include "analyze/source_task.h"
 
 #include "eval/judging.h"
+#include "image/image.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -34,11 +35,26 @@ static s2p_status add_some(const s2e_task *task, const s2e_set *set, int32_t fir
     return S2P_OK;
 }
 
+static s2p_status load_picture(const void *source, int32_t index, s2_image *out, s2p_error *error)
+{
+    s2_buffer bytes;
+    s2_image_limits limits;
+    s2_image_limits_init(&limits);
+    s2_buffer_init(&bytes, limits.max_bytes);
+    s2p_status st = s2e_set_picture_bytes(source, index, &bytes, error);
+    if (st == S2P_OK)
+        st = s2_image_decode(bytes.data, bytes.size, S2_PIXELS_REFERENCE, NULL, out, error);
+    s2_buffer_free(&bytes);
+    return st;
+}
+
 s2p_status s2_source_task(const s2e_task *task, const s2e_set *set, int32_t per_picture,
                           int32_t n_pictures, s2_trials *out, s2p_error *error)
 {
     (void)snprintf(out->task, sizeof out->task, "%s", task->name);
     (void)snprintf(out->folder, sizeof out->folder, "%s", set->folder);
+    out->load = load_picture;
+    out->source = set;
     int32_t number = 0;
     for (int32_t first = 0, last; first < set->n_samples; first = last) {
         const int32_t index = s2e_first_picture(&set->sample[first]);
@@ -46,13 +62,13 @@ s2p_status s2_source_task(const s2e_task *task, const s2e_set *set, int32_t per_
             if (s2e_first_picture(&set->sample[last]) != index) break;
         if (index < 0) continue; /* nothing to prune */
         const s2e_picture *picture = &set->picture[index];
-        if (!picture->file)
-            return s2_fail(error, S2P_EUNSUPPORTED,
-                           "pictures inside a table are not read here; '%s' needs them as files",
-                           task->name);
         if (n_pictures > 0 && number == n_pictures) break;
         const double h = picture->heterogeneity;
-        TRY(s2_trials_add_picture(out, picture->file, h >= 0.0 ? h : (double)NAN, error));
+        const char *name = picture->file        ? picture->file
+                           : picture->sha256[0] ? picture->sha256 /* inside a table */
+                                                : set->sample[first].id;
+        TRY(s2_trials_add_picture(out, name, h >= 0.0 ? h : (double)NAN, error));
+        out->picture[out->n_pictures - 1].index = index;
         TRY(add_some(task, set, first, last, per_picture, number, out, error));
         number++;
     }

@@ -57,8 +57,18 @@ s2p_status s2_trials_add_picture(s2_trials *t, const char *file, double heteroge
         free(name);
         return s2_fail_memory(error, sizeof *list, "the pictures");
     }
-    t->picture[t->n_pictures++] = (s2_trial_picture){ name, heterogeneity };
+    t->picture[t->n_pictures] = (s2_trial_picture){ name, heterogeneity, t->n_pictures };
+    t->n_pictures++;
     return S2P_OK;
+}
+
+s2p_status s2_trials_load(const s2_trials *t, int32_t picture, s2_image *out, s2p_error *error)
+{
+    char path[8192];
+    if (t->load) return t->load(t->source, t->picture[picture].index, out, error);
+    (void)snprintf(path, sizeof path, "%.4000s%s%.4000s", t->folder, t->folder[0] ? "/" : "",
+                   t->picture[picture].file);
+    return s2_image_load(path, S2_PIXELS_REFERENCE, NULL, out, error);
 }
 
 static int32_t category_of(s2_trials *t, const char *name)

@@ -2,12 +2,14 @@
  *
  * The one form in which every analysis takes its data. Where the data come from is a source's
  * business, one file each: source_task.c reads the questions of a benchmark, source_model.c asks a
- * model, source_answers.c reads answers given earlier, source_pictures.c chooses from pixels alone.
+ * model, source_answers.c reads answers given earlier, source_run.c those of an evaluation,
+ * source_pictures.c chooses from pixels alone, source_recorded.c from signals written down.
  */
 #ifndef S2_ANALYZE_TRIALS_H
 #define S2_ANALYZE_TRIALS_H
 
 #include "ask/settings.h"
+#include "image/image.h"
 
 typedef struct s2_trial { /* one question under one setting */
     float score;          /* 0 to 1; NaN: not asked, or there is no question */
@@ -23,8 +25,9 @@ typedef struct s2_trial_question {
 } s2_trial_question;
 
 typedef struct s2_trial_picture {
-    char *file;           /* below the folder */
+    char *file;           /* below the folder; a name where the source has no files */
     double heterogeneity; /* H_str; NaN: unknown */
+    int32_t index;        /* in the source */
 } s2_trial_picture;
 
 #define S2_MAX_TRIAL_CATEGORIES 128
@@ -42,6 +45,9 @@ typedef struct s2_trials { /* all zero: empty. Free with s2_trials_free */
     int32_t n_settings;
     s2p_grid grid;   /* of the tokens, the same for every picture; 0 x 0 until one is known */
     s2_trial *trial; /* [n_settings][n_questions] */
+    /* How picture `index` of the source is had; NULL: it is a file. */
+    s2p_status (*load)(const void *source, int32_t index, s2_image *out, s2p_error *error);
+    const void *source; /* borrowed */
 } s2_trials;
 
 void s2_trials_free(s2_trials *trials);
@@ -61,6 +67,10 @@ s2p_status s2_trial_fill(s2_trials *trials, int32_t setting, int32_t question, f
                          const char *answer, s2p_grid grid, const int32_t *kept, int32_t n_kept,
                          s2p_error *error);
 bool s2_trial_is_done(const s2_trial *trial);
+
+/* Pixels of a picture; free them. */
+s2p_status s2_trials_load(const s2_trials *trials, int32_t picture, s2_image *out,
+                          s2p_error *error);
 
 /* Every setting has answered it. */
 bool s2_trials_question_done(const s2_trials *trials, int32_t question);

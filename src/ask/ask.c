@@ -10,7 +10,7 @@
 #define MAX_ANSWER ((size_t)64 << 20)
 #define MAX_PIECE 8192 /* bytes of text one token can add, and what was held back before it */
 
-static s2v_prune_options prune_options(const s2a_setting *setting, const s2a_limits *limits)
+s2v_prune_options s2a_prune_options(const s2a_setting *setting, const s2a_limits *limits)
 {
     s2v_prune_options prune;
     s2v_prune_options_init(&prune);
@@ -162,7 +162,7 @@ s2p_status s2a_ask(s2v_session *session, const s2v_prompt *prompt, const s2a_set
                    const s2a_limits *limits, const s2a_listener *listener, s2a_answer *answer,
                    s2p_error *error)
 {
-    const s2v_prune_options prune = prune_options(setting, limits);
+    const s2v_prune_options prune = s2a_prune_options(setting, limits);
     *answer = (s2a_answer){ .text = NULL };
     s2_buffer text;
     s2_buffer_init(&text, MAX_ANSWER);

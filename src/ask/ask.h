@@ -57,6 +57,9 @@ s2p_status s2a_ask(s2v_session *session, const s2v_prompt *prompt, const s2a_set
                    s2p_error *error);
 void s2a_answer_free(s2a_answer *answer);
 
+/* What a setting asks of the engine; all borrowed from both. */
+s2v_prune_options s2a_prune_options(const s2a_setting *setting, const s2a_limits *limits);
+
 /* Tokens per second after the first; 0 when there are not two. */
 double s2a_tokens_per_second(const s2a_answer *answer);
 

@@ -2,10 +2,13 @@
 #include "eval/answers.h"
 
 #include "eval/readers/rows.h"
+#include "eval/run/run_folder.h"
+#include "eval/run/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define ID_CAPACITY 512
 
@@ -59,6 +62,7 @@ static int32_t find(reading *r, const char *run, const char *id, const char *cat
     if ((at = s2e_set_find(set, stem)) >= 0) return at;
     (void)snprintf(other, sizeof other, "v1_%s", stem); /* MM-Vet in LLaVA */
     if ((at = s2e_set_find(set, other)) >= 0) return at;
+    if (strncmp(stem, "v1_", 3) == 0 && (at = s2e_set_find(set, stem + 3)) >= 0) return at;
     (void)snprintf(other, sizeof other, "%.200s/%s", category ? category : "", stem); /* POPE */
     if ((at = s2e_set_find(set, other)) >= 0) return at;
     (void)snprintf(other, sizeof other, "%s/0", stem); /* MME: two questions under one id */
@@ -104,11 +108,8 @@ static const char *text_of(const s2e_row *row)
     return deep_text(row, s2e_row_value(row, "filtered_resps"));
 }
 
-static s2e_run *run_of(reading *r, const s2e_row *row)
+static s2e_run *run_of(reading *r, const char *method, const char *budget)
 {
-    static const char *const methods[] = { "method" }, *const budgets[] = { "budget" };
-    const char *method = first_text(row, NULL, methods, 1),
-               *budget = first_text(row, NULL, budgets, 1);
     char name[128];
     (void)snprintf(name, sizeof name, "%.60s%s%.40s", method ? method : "",
                    method && budget ? "/" : "", budget ? budget : "");
@@ -124,6 +125,71 @@ static s2e_run *run_of(reading *r, const s2e_row *row)
     return run;
 }
 
+static s2e_run *run_of_row(reading *r, const s2e_row *row)
+{
+    static const char *const methods[] = { "method" }, *const budgets[] = { "budget" };
+    return run_of(r, first_text(row, NULL, methods, 1), first_text(row, NULL, budgets, 1));
+}
+
+static void lose(s2e_answers *out, const char *sentence)
+{
+    if (out->n_lost++ == 0) (void)snprintf(out->lost, sizeof out->lost, "%.250s", sentence);
+}
+
+static s2p_status fail_runs(s2p_error *error)
+{
+    return s2_fail(error, S2P_ELIMIT, "more than %d methods and budgets", S2E_MAX_RUNS);
+}
+
+/* The first answer counts; of several draws the first. */
+static s2p_status put(reading *r, s2e_run *run, int32_t at, const char *id, const char *text,
+                      s2p_error *error)
+{
+    s2e_answers *out = r->out;
+    if (at < 0) {
+        if (out->n_strangers++ == 0)
+            (void)snprintf(out->stranger, sizeof out->stranger, "%.120s", id ? id : "doc_id");
+        return S2P_OK;
+    }
+    if (run->answer[at]) {
+        out->n_twice++;
+        return S2P_OK;
+    }
+    run->answer[at] = s2_pool_copy(&out->pool, text);
+    run->n++;
+    return run->answer[at] ? S2P_OK : s2_fail_memory(error, strlen(text), "an answer");
+}
+
+/* MM-Vet's grader: {"v1_0": {"model": ..., "content": [...], "score": [0.7, ...]}}, a score each
+ * time it was asked. Negative: this row has no such thing. */
+static float grade_of(const s2e_row *row)
+{
+    const s2e_value *score = s2e_row_value(row, "score");
+    double sum = 0.0;
+    if (!s2e_row_value(row, "content") || !score || score->type != S2E_LIST || score->n < 1)
+        return -1.0f;
+    for (size_t i = 0; i < score->n; i++) {
+        const char *text = s2e_value_text(&score->item[i], row->arena);
+        char *end = NULL;
+        const double one = text ? strtod(text, &end) : -1.0;
+        if (!end || *end || !(one >= 0.0 && one <= 1.0)) return -1.0f;
+        sum += one;
+    }
+    return (float)(sum / (double)score->n);
+}
+
+static s2p_status put_grade(reading *r, s2e_run *run, int32_t at, float grade, s2p_error *error)
+{
+    const int32_t n = r->set->n_samples;
+    if (!run->grade) {
+        run->grade = malloc(((size_t)n + 1) * sizeof *run->grade);
+        if (!run->grade) return s2_fail_memory(error, (size_t)n * sizeof *run->grade, "the grades");
+        for (int32_t i = 0; i < n; i++) run->grade[i] = -1.0f;
+    }
+    if (at >= 0 && run->grade[at] < 0.0f) run->grade[at] = grade;
+    return S2P_OK;
+}
+
 static s2p_status take(reading *r, const s2e_row *row, s2p_error *error)
 {
     static const char *const ids[] = { "sample_id", "sample", "index", "question_id", "id" },
@@ -133,50 +199,108 @@ static s2p_status take(reading *r, const s2e_row *row, s2p_error *error)
     const char *id = first_text(row, doc && doc->type == S2E_STRUCT ? doc : NULL, ids, 5);
     const char *category =
         first_text(row, doc && doc->type == S2E_STRUCT ? doc : NULL, categories, 1);
-    const char *text = text_of(row);
+    const float grade = grade_of(row);
+    const char *text = grade >= 0.0f ? "" : text_of(row);
     int64_t number;
     if (!text || (!id && !s2e_row_int(row, "doc_id", &number))) {
-        out->n_lost++;
+        s2p_error why;
+        (void)s2e_row_fail(row, &why, S2P_EFORMAT, "no %s", text ? "id" : "answer");
+        lose(out, why.message);
         return S2P_OK;
     }
-    s2e_run *run = run_of(r, row);
-    if (!run) return s2_fail(error, S2P_ELIMIT, "more than %d methods and budgets", S2E_MAX_RUNS);
+    s2e_run *run = run_of_row(r, row);
+    if (!run) return fail_runs(error);
     const int32_t at = id ? find(r, run->name, id, category) : s2e_set_at_row(r->set, number);
-    if (at < 0) {
-        if (out->n_strangers++ == 0)
-            (void)snprintf(out->stranger, sizeof out->stranger, "%.120s", id ? id : "doc_id");
-        return S2P_OK;
-    }
-    if (run->answer[at]) {
-        out->n_twice++; /* of several draws the first counts */
-        return S2P_OK;
-    }
-    run->answer[at] = s2_pool_copy(&out->pool, text);
-    run->n++;
-    return run->answer[at] ? S2P_OK : s2_fail_memory(error, strlen(text), "an answer");
+    if (grade >= 0.0f) TRY(put_grade(r, run, at, grade, error));
+    return put(r, run, at, id, text, error);
 }
 
-s2p_status s2e_answers_read(const char *path, const s2e_set *set, s2e_answers *out,
-                            s2p_error *error)
+/* --- stores -------------------------------------------------------------------------------- */
+
+static s2p_status take_record(const s2e_record *record, void *user, s2p_error *error)
+{
+    reading *r = user;
+    s2e_run *run =
+        run_of(r, record->method, strcmp(record->budget, "-") == 0 ? NULL : record->budget);
+    if (!run) return fail_runs(error);
+    if (record->failure) {
+        s2p_error why;
+        (void)s2_fail(&why, S2P_EFORMAT, "%s %s, sample %.60s: %.120s", record->method,
+                      record->budget, record->sample, record->failure);
+        lose(r->out, why.message);
+        return S2P_OK;
+    }
+    return put(r, run, s2e_set_find(r->set, record->sample), record->sample, record->text, error);
+}
+
+static s2p_status read_store(const char *path, const char *task, reading *r, s2p_error *error)
+{
+    s2e_store *store;
+    TRY(s2e_store_open(path, S2E_STORE_READ, &store, error));
+    const s2e_record which = { .task = task, .seed = -1 };
+    const s2p_status st = s2e_store_walk(store, &which, take_record, r, error);
+    s2e_store_close(store);
+    return st;
+}
+
+/* The whole run where there is one, else its parts. */
+static s2p_status read_folder(const char *path, const char *task, reading *r, s2p_error *error)
+{
+    s2e_run_file *file;
+    size_t n;
+    TRY(s2e_run_folder_list(path, &file, &n, error));
+    s2p_status st = S2P_OK;
+    if (n == 0) st = s2_fail(error, S2P_EINVAL, "'%.150s' holds no run", path);
+    const size_t first = n > 0 && file[n - 1].n == 1 ? n - 1 : 0;
+    for (size_t i = first; i < n && st == S2P_OK; i++)
+        st = read_store(file[i].path, task, r, error);
+    free(file);
+    return st;
+}
+
+static bool is_store(const char *path)
+{
+    char head[16] = "";
+    FILE *file = fopen(path, "rb");
+    const size_t n = file ? fread(head, 1, sizeof head, file) : 0;
+    if (file) (void)fclose(file);
+    return n == sizeof head && memcmp(head, "SQLite format 3", sizeof head) == 0;
+}
+
+static s2p_status read_rows(const char *path, reading *r, s2p_error *error)
 {
     s2e_rows *rows;
     s2e_row row;
     s2e_rows_options options;
+    s2p_error why = { S2P_OK, "" };
     s2e_rows_options_init(&options);
     options.unhashed = true;
     TRY(s2e_rows_open(path, &options, &rows, error));
-    reading r = { .set = set, .out = out };
     s2p_status st = S2P_OK;
     for (bool end = false; st == S2P_OK && !end;) {
-        st = s2e_rows_next(rows, &row, &end, error);
+        st = s2e_rows_next(rows, &row, &end, &why);
         if (s2e_row_is_lost(st)) {
-            out->n_lost++;
+            lose(r->out, why.message);
             st = S2P_OK;
-        } else if (st == S2P_OK && !end) {
-            st = take(&r, &row, error);
+        } else if (st != S2P_OK) {
+            st = s2_fail(error, st, "%s", why.message);
+        } else if (!end) {
+            st = take(r, &row, error);
         }
     }
     s2e_rows_close(rows);
+    return st;
+}
+
+s2p_status s2e_answers_read(const char *path, const char *task, const s2e_set *set,
+                            s2e_answers *out, s2p_error *error)
+{
+    struct stat info;
+    reading r = { .set = set, .out = out };
+    const bool is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    const s2p_status st = is_folder        ? read_folder(path, task, &r, error)
+                          : is_store(path) ? read_store(path, task, &r, error)
+                                           : read_rows(path, &r, error);
     s2_names_free(&r.met);
     free(r.count);
     return st;
@@ -184,7 +308,10 @@ s2p_status s2e_answers_read(const char *path, const s2e_set *set, s2e_answers *o
 
 void s2e_answers_free(s2e_answers *answers)
 {
-    for (int32_t i = 0; i < answers->n_runs; i++) free(answers->run[i].answer);
+    for (int32_t i = 0; i < answers->n_runs; i++) {
+        free(answers->run[i].answer);
+        free(answers->run[i].grade);
+    }
     s2_pool_free(&answers->pool);
     *answers = (s2e_answers){ .n_runs = 0 };
 }

@@ -1,4 +1,5 @@
-/* answers.h - answers made elsewhere: files of LLaVA, VLMEvalKit, lmms-eval, the release, and ours.
+/* answers.h - answers made elsewhere: files of LLaVA, VLMEvalKit, lmms-eval, the release, and ours;
+ * stores and folders of runs; grades of MM-Vet's own grader.
  *
  * A row is an answer when it has an id and a text. Ids are those of the set, or what the harness calls
  * the sample: with the ending of a picture, a number of MM-Vet, a question of a POPE sampling, the
@@ -14,6 +15,7 @@
 typedef struct s2e_run { /* the answers of one method and budget; "" when the file names none */
     char name[128];
     const char **answer; /* [n_samples] NULL: none */
+    float *grade;        /* [n_samples] 0 to 1, negative: none; NULL: no file of grades */
     int32_t n;
 } s2e_run;
 
@@ -23,12 +25,13 @@ typedef struct s2e_answers { /* all zero: none. Free with s2e_answers_free */
     int64_t n_strangers;     /* answers whose sample is not in the set */
     char stranger[128];      /* the first of them */
     int64_t n_lost, n_twice; /* rows that are no answers; answers that were there already */
+    char lost[256];          /* the first of the lost: file, row, what is wrong with it */
     s2_pool pool;
 } s2e_answers;
 
-/* Add a file. set: finished. */
-s2p_status s2e_answers_read(const char *path, const s2e_set *set, s2e_answers *out,
-                            s2p_error *error);
+/* Add a file, a store or the folder of a run; of stores the answers to `task`. set: finished. */
+s2p_status s2e_answers_read(const char *path, const char *task, const s2e_set *set,
+                            s2e_answers *out, s2p_error *error);
 void s2e_answers_free(s2e_answers *answers);
 
 #endif /* S2_EVAL_ANSWERS_H */

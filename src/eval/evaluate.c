@@ -110,6 +110,24 @@ static s2p_status keep(running *r, const s2e_record *record, double score, s2p_e
 
 /* --- one question ---------------------------------------------------------------------- */
 
+/* As a harness that saves the pictures of a table as JPEG files and opens them again. */
+static s2p_status take_detour(int32_t quality, s2_image *picture, s2p_error *error)
+{
+    s2_image again;
+    s2_image_limits limits;
+    s2_buffer jpeg;
+    s2_image_limits_init(&limits);
+    s2_buffer_init(&jpeg, limits.max_bytes);
+    s2p_status st = s2_jpeg_encode(&picture->view, quality, &jpeg, error);
+    if (st == S2P_OK)
+        st = s2_image_decode(jpeg.data, jpeg.size, S2_PIXELS_REFERENCE, NULL, &again, error);
+    s2_buffer_free(&jpeg);
+    TRY(st);
+    s2_image_free(picture);
+    *picture = again;
+    return S2P_OK;
+}
+
 static s2p_status load(running *r, int32_t picture, int32_t to, s2p_error *error)
 {
     s2_image_free(&r->picture[to]);
@@ -118,6 +136,7 @@ static s2p_status load(running *r, int32_t picture, int32_t to, s2p_error *error
     TRY(s2e_set_picture_bytes(r->asking->set, picture, &r->bytes, error));
     TRY(s2_image_decode(r->bytes.data, r->bytes.size, S2_PIXELS_REFERENCE, NULL, &r->picture[to],
                         error));
+    if (r->job->jpeg_quality > 0) TRY(take_detour(r->job->jpeg_quality, &r->picture[to], error));
     r->view[to] = r->picture[to].view;
     return S2P_OK;
 }

@@ -50,7 +50,8 @@ typedef struct s2e_job { /* all borrowed */
     s2e_protocol protocol;
     s2e_shard shard;
     s2e_store *store;
-    bool keeps_choices; /* write down which tokens were kept */
+    bool keeps_choices;   /* write down which tokens were kept */
+    int32_t jpeg_quality; /* pictures take a detour through a JPEG of it; 0: none */
     s2e_watch watch;
 } s2e_job;
 

@@ -27,6 +27,7 @@ static int open_model(void **state)
     s2v_engine_options_init(&options);
     options.model_path = model;
     options.mmproj_path = mmproj;
+    options.cache_bytes = (uint64_t)256 << 20;
     return s2v_engine_open(&engine, &options, NULL) != S2P_OK ||
            s2_image_load(path, S2_PIXELS_REFERENCE, NULL, &picture, NULL) != S2P_OK;
 }
@@ -39,14 +40,13 @@ static int close_model(void **state)
     return 0;
 }
 
-static s2v_session *session_with(const char *const *stop, size_t n_stop, int keep_prefix)
+static s2v_session *session_with(const char *const *stop, size_t n_stop, int keeps_prefix)
 {
     s2v_session_options options;
     s2v_session_options_init(&options);
     options.stop = stop;
     options.n_stop = n_stop;
-    options.keep_picture = S2V_KEEP_ROWS;
-    options.keep_prefix = keep_prefix;
+    options.pictures_only = !keeps_prefix;
     s2v_session *session;
     assert_int_equal(s2v_session_create(&session, engine, &options, NULL), S2P_OK);
     return session;

@@ -205,7 +205,7 @@ static void all_tokens_is_the_unpruned_model(void **state)
         const scene *sc = &scenes[i % COUNT_OF(scenes)];
         if (sc->is_llava != p->is_llava) continue;
         s2v_session *s = pair_session(p, 0);
-        s->options.keep_picture = 1; /* nothing is looked at in case of need */
+        s->options.keep_attention = 0; /* nothing is looked at in case of need */
         question q = scene_question(sc, "full", 1);
         ask(s, &q, &plain);
         const int32_t n = plain.stats.image_tokens_full; /* of all pictures */

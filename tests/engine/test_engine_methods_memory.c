@@ -20,7 +20,7 @@ static outcome expected, got; /* too large for a stack */
 static s2v_session *fresh(const pair *p)
 {
     s2v_session *s = pair_session(p, 16);
-    s->options.keep_picture = 0; /* remembering is the only thing that may fail in silence */
+    s->options.no_cache = 1; /* remembering is the only thing that may fail in silence */
     return s;
 }
 

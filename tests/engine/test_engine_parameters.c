@@ -39,9 +39,8 @@ static void test_parameters(void **state)
     tiny_text(&tiny_text_file, &tiny_words, TINY_LAYERS);
     tiny_mmproj(&tiny_mmproj_file, TINY_BLOCKS);
     tiny_write_pair(folder, "parameters", &tiny_text_file, &tiny_mmproj_file);
-    s2v_engine *engine = tiny_open();
-    s2v_session_options options = tiny_session_options();
-    options.keep_prefix = 1;
+    s2v_engine *engine = tiny_open_caching();
+    const s2v_session_options options = tiny_session_options();
     s2v_session *session = tiny_session(engine, &options);
     question q = { .raw = "hello world <image> aaaa bcd", .n_images = 1 };
     q.image[0] = make_picture(pixels, 252, 196, 5);

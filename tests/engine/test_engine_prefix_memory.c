@@ -13,7 +13,7 @@ static int open_engine(void **state)
 {
     (void)state;
     tiny_write_plain(folder);
-    engine = tiny_open();
+    engine = tiny_open_caching();
     return 0;
 }
 
@@ -61,6 +61,7 @@ static int count_allocations(s2v_session *session, int which)
 static void check_method(const char *method, int n_forgiven)
 {
     s2v_session_options options = tiny_session_options();
+    options.no_cache = 1;
     for (int i = 0; i < 2; i++) {
         questions[i] = one_picture(method, 18);
         if (i == 1) questions[i].raw = "hello world <image>user aaaa bcd 0123";
@@ -68,31 +69,32 @@ static void check_method(const char *method, int n_forgiven)
         ask(scratch, &questions[i], &expected[i]);
         s2v_session_free(scratch);
     }
-    options.keep_prefix = 1;
+    options.no_cache = 0;
     s2v_session *session = tiny_session(engine, &options);
     for (int i = 0; i < 2; i++) { /* what the session grows once, it has then */
         s2v_session_reset(session);
-        s2v_prefix_forget(&session->prefix);
+        s2v_cache_clear(engine->cache);
         prefill_only(session, &questions[i], &got);
     }
-    s2v_prefix_forget(&session->prefix);
+    s2v_cache_clear(engine->cache);
     const int n_first = count_allocations(session, 0), n_second = count_allocations(session, 1);
     assert_true(n_first > n_second && n_second > 5);
 
     int n_right = 0;
     for (int i = 0; i < n_first; i++) { /* remembering is optional, answering is not */
-        s2v_prefix_forget(&session->prefix);
-        const bool is_right = ask_failing(session, 0, i);
-        n_right += is_right;
-        assert_false(session->prefix.is_ready);
+        s2v_cache_clear(engine->cache);
+        n_right += ask_failing(session, 0, i);
+        s2v_cache_clear(engine->cache);
+        s2v_cache_stats stats;
+        s2v_engine_cache(engine, &stats);
+        assert_int_equal(stats.bytes, 0); /* nothing is in use that nobody will release */
         ask_right(session, 1, false);
         ask_right(session, 0, true);
     }
     assert_int_equal(n_right, n_forgiven);
     for (int i = 0; i < n_second; i++) {
         assert_false(ask_failing(session, 1, i));
-        const bool is_hit = session->prefix.is_ready; /* it failed before anything was touched */
-        ask_right(session, 0, is_hit);
+        ask_right(session, 0, true);
         ask_right(session, 1, true);
     }
     s2v_session_free(session);
@@ -101,8 +103,10 @@ static void check_method(const char *method, int n_forgiven)
 static void test_every_allocation_fails(void **state)
 {
     (void)state;
-    check_method("s2prune", 3); /* the table of layers, slots before and slots after */
-    check_method("random", 1);  /* the table of layers */
+    /* the picture's block; tables of layers for slots before and for those left; blocks of both. A
+     * block takes two. */
+    check_method("s2prune", 2 + 1 + 1 + 2 + 2);
+    check_method("random", 2 + 1 + 1 + 2);
 }
 
 int main(int argc, char **argv)

@@ -9,6 +9,7 @@
 
 #include "engine/run/decoder_probe.h"
 #include "engine/run/units.h"
+#include "engine/vision/tower_cache.h"
 
 #define KV_WIDTH TINY_KV_WIDTH
 #define QUERY_WIDTH TINY_WIDTH
@@ -25,6 +26,7 @@ typedef struct decision { /* of one stage for one unit */
 } decision;
 
 typedef struct run { /* one prefill, watched */
+    const question *asked;
     s2v_session *session;
     const s2p_method *method;
     int32_t n_layers, n_stages_seen, n_erc;
@@ -209,16 +211,28 @@ static void check_entrance(const s2p_view *v, int32_t unit, int32_t n_tokens)
 }
 
 /* What the tower did to all parts of a picture is remembered in one list. */
-static void check_tower(const s2p_view *v, const s2v_session *s, int32_t unit, int32_t n)
+static void check_tower(const s2p_view *v, const run *r, int32_t unit, int32_t n)
 {
-    const s2v_tower_cache *seen = &s->tower_cache[unit / S2V_MAX_PARTS];
-    const int32_t first = unit % S2V_MAX_PARTS ? LLAVA_TOKENS : 0;
-    if (!seen->attn) return;
+    const s2v_engine *engine = r->session->engine;
+    const s2v_model *model = &engine->model;
+    const question *q = r->asked;
+    const int32_t first = unit % S2V_MAX_PARTS ? LLAVA_TOKENS : 0, i = unit / S2V_MAX_PARTS;
+    if (r->session->options.no_cache) return;
+    s2v_frame frame = { .patches = NULL };
+    assert_int_equal(model->arch->frame(model, &q->image[i], &q->size[i],
+                                        model->arch->usual_framing(q->n_images, true), &frame,
+                                        NULL),
+                     S2P_OK);
+    s2v_tower_known seen;
+    s2v_tower_key(engine, r->session->backends.n_threads, &frame);
+    assert_true(s2v_tower_recall(engine, &frame, true, &seen));
     const float *attn = v->signal[S2P_VISION_ATTN].data, *key = v->signal[S2P_VISION_KEY].data;
-    if (attn) assert_memory_equal(attn, seen->attn + first, (size_t)n * sizeof(float));
+    if (attn) assert_memory_equal(attn, seen.attn + first, (size_t)n * sizeof(float));
     if (key)
-        assert_memory_equal(key, seen->key + (ptrdiff_t)first * seen->key_dim,
-                            (size_t)n * (size_t)seen->key_dim * sizeof(float));
+        assert_memory_equal(key, seen.key + (ptrdiff_t)first * seen.key_dim,
+                            (size_t)n * (size_t)seen.key_dim * sizeof(float));
+    s2v_cache_release(engine->cache, seen.block);
+    s2v_frame_free(&frame);
 }
 
 /* What the method makes of the same view, kept for the repetition. */
@@ -269,7 +283,7 @@ static void look_at_view(const s2v_choice *choice, void *user)
         check_prompt(v, r, b, layer, row, n);
     }
     check_entrance(v, unit, grid.rows * grid.cols);
-    check_tower(v, r->session, unit, grid.rows * grid.cols);
+    check_tower(v, r, unit, grid.rows * grid.cols);
     const uint32_t needs =
         s2p_method_needs(choice->method, &v->choice) & ~(uint32_t)S2P_NEED_PIXELS;
     assert_int_equal(s2p_view_missing(v, needs), 0);
@@ -283,12 +297,13 @@ static void watch(const pair *p, const question *q, run *r)
 {
     r->session = pair_session(p, 0);
     r->method = s2p_method_find(q->prune.method);
+    r->asked = q;
     r->n_layers = p->n_layers;
     r->n_stages_seen = r->n_erc = 0;
     for (int32_t i = 0; i < S2P_MAX_STAGES * MAX_UNITS; i++)
         r->made[i / MAX_UNITS][i % MAX_UNITS].n_kept =
             r->made[i / MAX_UNITS][i % MAX_UNITS].n_merges = 0;
-    if (!p->is_llava) r->session->options.keep_picture = 0; /* watched for who needs it alone */
+    if (!p->is_llava) r->session->options.no_cache = 1; /* watched for who needs it alone */
     r->session->trace.attention = true;
     s2v_session_set_trace(r->session, tap, r);
     if (r == &pruned) s2v_session_set_recorder(r->session, look_at_view, r);

@@ -18,7 +18,7 @@ static int open_good(void **state)
     llava_text(&text);
     llava_mmproj(&mmproj);
     tiny_write_pair(folder, "llava", &text, &mmproj);
-    good = tiny_open();
+    good = tiny_open_caching();
     return 0;
 }
 
@@ -387,7 +387,7 @@ static void a_kept_picture_is_the_same(void **state)
 {
     (void)state;
     s2v_session_options options = tiny_session_options();
-    options.keep_picture = 1;
+    options.pictures_only = 1;
     s2v_session *session = tiny_session(good, &options);
     static answer first, again, other, plain;
     question q = llava_question("s2prune", 9, 300, 240, S2V_FRAMING_ANYRES);
@@ -399,7 +399,7 @@ static void a_kept_picture_is_the_same(void **state)
     s2v_session_reset(session);
     ask(session, &q, &other);
     s2v_session_free(session);
-    options.keep_picture = 0;
+    options.no_cache = 1;
     session = tiny_session(good, &options);
     ask(session, &q, &plain);
     s2v_session_free(session);
@@ -486,7 +486,7 @@ static void newline_is_optional(void **state)
         if (i == 1) (void)snprintf(t->name, sizeof t->name, "model.image_newline");
         if (i == 2) tiny_drop_tensor(&mmproj, (size_t)(t - mmproj.tensor));
         tiny_write_pair(folder, "newline", &text, &mmproj);
-        good = tiny_open();
+        good = tiny_open_caching();
         s2v_session_free(watch(&q, NULL));
         n_rows[i] = seen.n_rows;
         s2v_engine_close(good);
@@ -505,7 +505,7 @@ static void other_tile_sizes(void **state)
     const double two[] = { 60, 120, 120, 60 };
     tiny_list(&mmproj, "clip.vision.image_grid_pinpoints", I32, 4, two);
     tiny_write_pair(folder, "pinpoints", &text, &mmproj);
-    good = tiny_open();
+    good = tiny_open_caching();
     question q = llava_question(NULL, 0, 110, 70, S2V_FRAMING_ANYRES);
     refuse_question(&q, S2P_EUNSUPPORTED, "other tile sizes");
     q.size[0].framing = S2V_FRAMING_BASE;

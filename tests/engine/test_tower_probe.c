@@ -4,6 +4,7 @@
 #include "engine/vision/tower_received.h"
 #include "tiny_llava.h"
 #include "engine/run/picture_rows.h"
+#include "engine/vision/tower_cache.h"
 
 #define MAX_PATCHES 512
 #define MAX_HEAD 32
@@ -101,6 +102,8 @@ static void show(const char *name, int32_t index, const float *data, int32_t row
     if (cols > 1) s->head_dim = cols;
 }
 
+typedef enum keeping { NOTHING, ROWS, ATTENTION } keeping; /* what is remembered of a picture */
+
 typedef struct scene { /* a picture in front of a tower */
     s2v_engine *engine;
     s2v_session *session;
@@ -112,7 +115,7 @@ typedef struct scene { /* a picture in front of a tower */
     int32_t n_tokens;
 } scene;
 
-static scene *open_scene(const question *q, int32_t n_threads, s2v_keep keep_picture)
+static scene *open_scene(const question *q, int32_t n_threads, keeping keeps)
 {
     static scene memory[2];
     static int next;
@@ -120,14 +123,16 @@ static scene *open_scene(const question *q, int32_t n_threads, s2v_keep keep_pic
     s2p_error error = { S2P_OK, "" };
     s2v_session_options options = tiny_session_options();
     options.n_threads = n_threads;
-    options.keep_picture = keep_picture;
+    options.no_cache = keeps == NOTHING;
+    options.keep_attention = keeps == ATTENTION;
     memset(c, 0, sizeof *c);
-    c->engine = tiny_open();
+    c->engine = tiny_open_caching();
     c->session = tiny_session(c->engine, &options);
     const s2v_model *model = &c->engine->model;
     CHECK_CASE(model->arch->frame(model, &q->image[0], &q->size[0], S2V_FRAMING_BASE, &c->frame,
                                   &error) == S2P_OK,
                "%s", error.message);
+    s2v_tower_key(c->engine, n_threads, &c->frame);
     assert_int_equal(s2v_graph_init(&c->tower, &c->session->backends, 1000, &error), S2P_OK);
     for (int32_t p = 0; p < c->frame.n_parts; p++)
         c->n_tokens += s2v_part_tokens(&c->frame.part[p]);
@@ -222,7 +227,7 @@ static void qwen_tokens_are_means(void **unused)
     (void)unused;
     write_qwen(TINY_BLOCKS);
     const question q = qwen_question();
-    scene *c = open_scene(&q, 2, 0);
+    scene *c = open_scene(&q, 2, NOTHING);
     last = (shown){ .block = 0 };
     s2v_session_set_trace(c->session, show, &last);
     see(c, true);
@@ -244,7 +249,7 @@ static void windows_keep_to_themselves(void **unused)
     (void)unused;
     write_qwen(3);
     const question q = qwen_question();
-    scene *c = open_scene(&q, 2, 0);
+    scene *c = open_scene(&q, 2, NOTHING);
     last = (shown){ .block = 0 };
     s2v_session_set_trace(c->session, show, &last);
     see(c, true);
@@ -272,7 +277,7 @@ static void llava_watches_its_feature_layer(void **unused)
         tiny_find_key(&mmproj, "clip.vision.feature_layer")->value[0] = layer;
         tiny_write_pair(folder, "feature", &text, &mmproj);
         const question q = llava_question(NULL, 0, 100, 80, S2V_FRAMING_BASE);
-        scene *c = open_scene(&q, 2, 0);
+        scene *c = open_scene(&q, 2, NOTHING);
         last = (shown){ .block = 0 };
         s2v_session_set_trace(c->session, show, &last);
         see(c, true);
@@ -306,7 +311,7 @@ static void check_tiles(int32_t width, int32_t height, bool is_shrunk)
 {
     static float expected[MAX_TOKENS], keys[MAX_TOKENS * MAX_HEAD];
     const question q = llava_question(NULL, 0, width, height, S2V_FRAMING_ANYRES);
-    scene *c = open_scene(&q, 2, 0);
+    scene *c = open_scene(&q, 2, NOTHING);
     const s2v_part *part = &c->frame.part[1];
     assert_int_equal(c->frame.n_parts, 2);
     assert_int_equal(has_shares(&c->frame), is_shrunk);
@@ -337,7 +342,7 @@ static void check_tiles(int32_t width, int32_t height, bool is_shrunk)
 
     /* part 0 is the picture in its base view */
     const question whole = llava_question(NULL, 0, width, height, S2V_FRAMING_BASE);
-    scene *b = open_scene(&whole, 2, 0);
+    scene *b = open_scene(&whole, 2, NOTHING);
     see(b, true);
     assert_memory_equal(b->watched.attn, c->watched.attn, LLAVA_TOKENS * sizeof(float));
     assert_memory_equal(b->watched.key, c->watched.key,
@@ -368,7 +373,7 @@ static void nothing_is_left_of_a_cancelled_picture(void **unused)
     (void)unused;
     write_llava();
     const question q = llava_question(NULL, 0, 150, 110, S2V_FRAMING_ANYRES);
-    scene *c = open_scene(&q, 1, 2);
+    scene *c = open_scene(&q, 1, ATTENTION);
     s2p_error error = { S2P_OK, "" };
     c->engine->options.progress = count_calls;
     for (cancel_at = 1;; cancel_at++) { /* in each block of each view */
@@ -377,7 +382,9 @@ static void nothing_is_left_of_a_cancelled_picture(void **unused)
         assert_int_equal(error.status, S2P_ECANCELLED);
         assert_null(c->watched.attn);
         assert_null(c->watched.key);
-        assert_null(c->session->tower_cache[0].rows);
+        s2v_cache_stats stats;
+        s2v_engine_cache(c->engine, &stats);
+        assert_true(stats.stored == 0 && stats.bytes == 0);
     }
     CHECK_CASE(cancel_at > 2 * c->frame.n_views, "%d calls", cancel_at);
     close_scene(c);
@@ -390,7 +397,7 @@ static void check_same(const question *q)
     static float rows[MAX_TOKENS * TINY_WIDTH], attn[MAX_TOKENS], key[MAX_TOKENS * MAX_HEAD];
     size_t n_key = 0;
     for (int32_t n_threads = 1; n_threads <= 3; n_threads++) {
-        scene *c = open_scene(q, n_threads, 0);
+        scene *c = open_scene(q, n_threads, NOTHING);
         const size_t n_rows = (size_t)c->frame.n_rows * TINY_WIDTH * sizeof *rows;
         see(c, false);
         assert_null(c->watched.attn);
@@ -432,17 +439,17 @@ static int32_t count_runs(scene *c, bool is_watched)
     return last.n_calls > 0;
 }
 
-static void check_remembered(const question *q, s2v_keep keep_picture)
+static void check_remembered(const question *q, keeping keeps)
 {
     static float rows[MAX_TOKENS * TINY_WIDTH], attn[MAX_TOKENS], key[MAX_TOKENS * MAX_HEAD];
-    scene *c = open_scene(q, 2, keep_picture);
+    scene *c = open_scene(q, 2, keeps);
     const size_t n_rows = (size_t)c->frame.n_rows * TINY_WIDTH * sizeof *rows;
     const size_t n_attn = (size_t)c->n_tokens * sizeof *attn;
     assert_int_equal(count_runs(c, false), 1);
     memcpy(rows, c->rows, n_rows);
     assert_int_equal(count_runs(c, false), 0);
     /* 1: the rows alone do not do for somebody who wants more; 2: it is known already */
-    assert_int_equal(count_runs(c, true), keep_picture == 1);
+    assert_int_equal(count_runs(c, true), keeps == ROWS);
     assert_memory_equal(rows, c->rows, n_rows);
     const size_t n_key = n_attn * (size_t)c->watched.key_dim;
     memcpy(attn, c->watched.attn, n_attn);
@@ -455,11 +462,12 @@ static void check_remembered(const question *q, s2v_keep keep_picture)
         assert_memory_equal(key, c->watched.key, n_key);
     }
     c->frame.patches[3] += 0.5f; /* another picture */
+    s2v_tower_key(c->engine, 2, &c->frame);
     assert_int_equal(count_runs(c, true), 1);
     assert_true(memcmp(attn, c->watched.attn, n_attn) != 0);
     close_scene(c);
 
-    scene *forgetful = open_scene(q, 2, 0);
+    scene *forgetful = open_scene(q, 2, NOTHING);
     see(forgetful, true);
     assert_memory_equal(attn, forgetful->watched.attn, n_attn);
     assert_memory_equal(key, forgetful->watched.key, n_key);
@@ -470,14 +478,13 @@ static void check_remembered(const question *q, s2v_keep keep_picture)
 static void remembered_pictures_serve_watchers(void **unused)
 {
     (void)unused;
-    for (s2v_keep keep_picture = S2V_KEEP_ROWS; keep_picture <= S2V_KEEP_ATTENTION;
-         keep_picture++) {
+    for (keeping keeps = ROWS; keeps <= ATTENTION; keeps++) {
         write_qwen(TINY_BLOCKS);
         question q = qwen_question();
-        check_remembered(&q, keep_picture);
+        check_remembered(&q, keeps);
         write_llava();
         q = llava_question(NULL, 0, 150, 110, S2V_FRAMING_ANYRES);
-        check_remembered(&q, keep_picture);
+        check_remembered(&q, keeps);
     }
 }
 

@@ -5,6 +5,7 @@
 """
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -65,7 +66,7 @@ def check_questions():
     assert (code, out) == (0, "BOOKS\n6342\nBOOKS\n"), (code, out)
     lines = [line for line in err.splitlines() if line.startswith("kept 64 of 576 visual tokens (s2prune, ")]
     assert len(lines) == 3 and "new" not in lines[0], err
-    assert lines[1].endswith("; only 10 of 90 prompt tokens were new"), lines[1]
+    assert re.search(r"; only 10 of 90 prompt tokens were new(, [\d.]+ m?s saved)?$", lines[1]), lines[1]
     for option, value in (("--logits", "l.npy"), ("--overlay", "o.png"), ("--record", "r")):
         code, out, err = run("run", "-q", "-i", PICTURE, *several, option, value)
         assert code == 2 and err == f"error: {option} is about one question; -p is given 3 times\n", err

@@ -199,12 +199,104 @@ def check_disk():
     missing = "/proc/s2prune-cannot-be-made"
     code, _, err = run(*SMALL, "--out", missing, "-q")
     assert code == 4 and "cannot make the folder" in err, (code, err)
-    if os.geteuid() != 0:  # root may write everywhere
-        os.chmod(locked, 0o555)
-        code, _, err = run(*SMALL, "--out", locked, "-q")
-        assert code == 4 and "cannot write " in err, (code, err)
-        os.chmod(locked, 0o755)
     assert table.startswith("task,method,")
+    check_locked(locked)
+
+
+def check_locked(folder):
+    """A directory nobody may write in; root may, so it is left to be somebody else."""
+    program, options = PROGRAM, {}
+    if os.geteuid() == 0:
+        if not shutil.which("setpriv"):
+            return print("skipped: a read-only directory as root: no setpriv")
+        program = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", PROGRAM]
+        os.chown(folder, 65534, 65534)
+        probe = subprocess.run([*program, "--version"], capture_output=True, text=True, check=False, cwd="/")
+        if probe.returncode != 0 or subprocess.run([*program[:-1], "test", "-x", folder], check=False).returncode != 0:
+            return print("skipped: a read-only directory as root: 'nobody' may not run the program from here")
+    as_other = [program] if isinstance(program, str) else program
+    command = [*as_other, "eval", *SMALL, "--out", folder, "-q"]
+
+    def go():
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd="/", env=dict(os.environ, OMP_NUM_THREADS="1"), **options)
+        return done.returncode, done.stderr
+
+    os.chmod(folder, 0o555)
+    code, err = go()
+    assert code == 4 and "error: " in err and os.listdir(folder) == [], (code, err, os.listdir(folder))
+    os.chmod(folder, 0o755)
+    process = subprocess.Popen([*command, "--progress", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/")
+    process.stderr.readline()
+    process.terminate()
+    process.communicate()
+    there = rows(os.path.join(folder, "results.sqlite"))
+    assert process.returncode == 130 and 0 < there < N_ANSWERS, (process.returncode, there)
+    before = {name: open(os.path.join(folder, name), "rb").read() for name in os.listdir(folder)}
+    for name in before:
+        os.chmod(os.path.join(folder, name), 0o444)
+    os.chmod(folder, 0o555)
+    code, err = go()
+    assert code == 4 and "error: " in err, (code, err)
+    assert before == {name: open(os.path.join(folder, name), "rb").read() for name in os.listdir(folder)}
+    os.chmod(folder, 0o755)
+    for name in before:
+        os.chmod(os.path.join(folder, name), 0o644)
+    code, err = go()
+    assert code == 0 and rows(os.path.join(folder, "results.sqlite")) == N_ANSWERS, (code, err)
+    print("a read-only directory: exit 4, nothing changed, resumed")
+
+
+def check_ways():
+    """Ask alone, report alone, an estimate, starting over, asking again what failed."""
+    whole, folder = os.path.join(FOLDER, "whole"), os.path.join(FOLDER, "ways")
+    code, out, err = run(*SMALL, "--out", folder, "--dry-run", "-o", "json")
+    assert code == 0 and not os.path.exists(folder), (code, err)
+    estimate = json.loads(out)
+    task = estimate["tasks"][0]
+    assert estimate["answers"] == N_ANSWERS and task["samples"] == 33 and task["tokens_read"] > 40 * N_ANSWERS, estimate
+    code, out, err = run(*SMALL, "--dry-run")
+    assert code == 0 and out.splitlines()[1].split()[:4] == ["synth", "33", str(task["pictures"]), str(N_ANSWERS)], out
+    code, out, err = run(*SMALL, "--out", folder, "--step", "score", "-q")
+    assert code == 3 and "run it to its end" in err, (code, err)
+    code, out, err = run(*SMALL, "--out", folder, "--step", "infer", "-q")
+    assert code == 0 and out == "" and not os.path.exists(os.path.join(folder, "report.md")), (code, err)
+    code, out, err = run(*SMALL, "--out", folder, "--step", "score", "-q", "-o", "csv")
+    assert code == 0 and out.startswith("task,"), (code, err)
+    same_reports(whole, folder)
+    size = sum(os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder))
+    assert 0.5 < estimate["bytes"] / size < 2, (estimate["bytes"], size)
+    changed = ["34" if word == "33" else word for word in SMALL]
+    code, _, err = run(*changed, "--out", folder, "-q")
+    assert code == 2 and "is another run" in err, (code, err)
+    code, _, err = run(*changed, "--out", folder, "-q", "--new")
+    assert code == 0 and rows(os.path.join(folder, "results.sqlite")) == 34 * 3, (code, err)
+    for option in ("--new", "--repeat", "--step=infer"):
+        code, _, err = run(*SMALL, option, "-q")
+        assert code == 2 and "need --out" in err, (code, err)
+    code, _, err = run("--judge", "local:gpt", "-q")
+    assert code == 2 and "no model is asked for grades" in err, (code, err)
+
+
+def check_repeat():
+    """Answers that failed, for a disk that was away say, count as wrong until --repeat asks them again."""
+    folder, ask = os.path.join(FOLDER, "repeated"), ("--methods", "s2prune", "--budgets", "32", "-t", "1", "--limit", "6")
+    code, table, err = run(*ask, "--out", folder, "-q", "-o", "csv")
+    assert code == 0, err
+    path = os.path.join(folder, "results.sqlite")
+    with contextlib.closing(sqlite3.connect(path)) as store, store:
+        store.execute("UPDATE answer SET failure = 'cannot open', text = '' WHERE sample IN (SELECT sample FROM answer LIMIT 2)")
+    code, _, err = run(*ask, "--out", folder)
+    assert code == 5 and "2 answers failed and count as wrong (--repeat asks them again)" in err, (code, err)
+    code, again, err = run(*ask, "--out", folder, "--repeat", "-o", "csv")
+    assert code == 0 and "4 of 6 answers present" in err and again == table, (code, err)
+    code, _, err = run(*ask, "--out", folder, "-q", "--jpeg", "75")
+    assert code == 2 and "jpeg=75" in err, (code, err)
+    code, _, err = run(*ask, "--out", os.path.join(FOLDER, "jpeg"), "-q", "--jpeg", "10")
+    assert code == 0, (code, err)
+    with contextlib.closing(sqlite3.connect(os.path.join(FOLDER, "jpeg", "results.sqlite"))) as store, \
+            contextlib.closing(sqlite3.connect(path)) as plain:
+        wanted = "SELECT regions FROM answer ORDER BY sample"
+        assert store.execute(wanted).fetchall() != plain.execute(wanted).fetchall()  # other pixels, other structure
 
 
 def check_memory():
@@ -255,6 +347,8 @@ if __name__ == "__main__":
     if len(sys.argv) <= 4:
         check_stop()
         check_disk()
+        check_ways()
+        check_repeat()
         check_verbs()
     else:
         check_memory()

@@ -291,6 +291,7 @@ static s2v_engine *open_bundled(void)
     s2v_engine_options_init(&options);
     options.model_path = model;
     options.mmproj_path = mmproj;
+    options.cache_bytes = (uint64_t)256 << 20;
     s2v_engine *engine;
     s2p_error error = { S2P_OK, "" };
     const s2p_status st = s2v_engine_open(&engine, &options, &error);
@@ -322,8 +323,10 @@ static void test_keep_picture(void **state)
     s2v_session *fresh, *keeping;
     s2v_session_options options;
     s2v_session_options_init(&options);
+    options.no_cache = 1;
     assert_int_equal(s2v_session_create(&fresh, engine, &options, NULL), S2P_OK);
-    options.keep_picture = S2V_KEEP_ROWS;
+    options.no_cache = 0;
+    options.pictures_only = 1;
     assert_int_equal(s2v_session_create(&keeping, engine, &options, NULL), S2P_OK);
     char path[1024];
     s2_image picture[2];
@@ -350,8 +353,6 @@ static s2v_session *session_of(s2v_engine *engine)
 {
     s2v_session_options options;
     s2v_session_options_init(&options);
-    options.keep_picture = S2V_KEEP_ROWS;
-    options.keep_prefix = 1;
     s2v_session *session;
     assert_int_equal(s2v_session_create(&session, engine, &options, NULL), S2P_OK);
     return session;
@@ -437,7 +438,7 @@ static void test_evaluate(void **state)
     s2v_session *keeping = job.session;
     s2v_session_options plain;
     s2v_session_options_init(&plain);
-    plain.keep_picture = S2V_KEEP_ROWS;
+    plain.pictures_only = 1;
     assert_int_equal(s2v_session_create(&job.session, engine, &plain, NULL), S2P_OK);
     job.store = store_of("full/-,random/64*2,s2prune/64", 17);
     job.keeps_choices = false;

@@ -133,6 +133,27 @@ static void test_store(void **state)
     assert_int_equal(s2e_store_open(path, S2E_STORE_WRITE, &store, &error), S2P_OK);
     assert_int_equal(s2e_store_count(store, NULL, false, &n, &error), S2P_OK);
     assert_int_equal(n, 2);
+
+    /* What failed may be asked again; then all of it is thrown away, for good. */
+    assert_int_equal(s2e_store_set(store, "is.model", "m", &error), S2P_OK);
+    assert_int_equal(s2e_store_forget(store, true, &n, &error), S2P_OK);
+    assert_int_equal(n, 1);
+    assert_int_equal(s2e_store_has(store, &a, &has, &error), S2P_OK);
+    assert_true(has);
+    json_t *values;
+    assert_int_equal(s2e_fingerprint_load(store, &values, &error), S2P_OK);
+    assert_int_equal(json_object_size(values), 1);
+    json_decref(values);
+    assert_int_equal(s2e_store_forget(store, false, &n, &error), S2P_OK);
+    assert_int_equal(n, 1);
+    s2e_store_close(store);
+    assert_int_equal(s2e_store_open(path, S2E_STORE_READ, &store, &error), S2P_OK);
+    assert_int_equal(s2e_store_count(store, NULL, false, &n, &error), S2P_OK);
+    assert_int_equal(n, 0);
+    assert_int_equal(s2e_fingerprint_load(store, &values, &error), S2P_OK);
+    assert_int_equal(json_object_size(values), 0);
+    json_decref(values);
+    assert_int_equal(s2e_store_forget(store, false, &n, &error), S2P_EIO); /* a reader does not */
     s2e_store_close(store);
 }
 

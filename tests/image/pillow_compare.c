@@ -4,6 +4,7 @@
  *   decode NAME reference|viewer N W H    N file bytes, then W*H*3 expected
  *   refuse NAME reference|viewer N WORD   N file bytes; the sentence must contain WORD
  *   resize NAME w h W H                   w*h*3 bytes, then W*H*3 expected
+ *   detour NAME Q w h                     w*h*3 bytes, then the same after a JPEG of quality Q
  *   gray NAME w h                         w*h*3 bytes, then w*h expected
  *   end COUNT                             COUNT records were sent before
  * Exit code 0 only when every record agreed in every byte and the count is right.
@@ -93,6 +94,27 @@ static void check_resize(const char *name, size_t w, size_t h, size_t to_w, size
     free(expected);
 }
 
+static void check_detour(const char *name, size_t quality, size_t w, size_t h)
+{
+    uint8_t *in = take(w * h * 3), *expected = take(w * h * 3);
+    const s2p_image view = { (int32_t)w, (int32_t)h, (ptrdiff_t)(3 * w), in };
+    s2_image image = { 0 };
+    s2p_error error = { S2P_OK, "" };
+    s2_buffer jpeg;
+    s2_buffer_init(&jpeg, (size_t)1 << 24);
+    s2p_status st = s2_jpeg_encode(&view, (int32_t)quality, &jpeg, &error);
+    if (st == S2P_OK)
+        st = s2_image_decode(jpeg.data, jpeg.size, S2_PIXELS_REFERENCE, NULL, &image, &error);
+    if (st != S2P_OK)
+        bad(name, error.message);
+    else
+        compare(name, image.pixels, expected, w * h * 3);
+    s2_image_free(&image);
+    s2_buffer_free(&jpeg);
+    free(in);
+    free(expected);
+}
+
 static void check_gray(const char *name, size_t w, size_t h)
 {
     uint8_t *in = take(w * h * 3), *expected = take(w * h), *got = malloc(w * h);
@@ -145,6 +167,8 @@ int main(void)
         else if (n == 6 && strcmp(w[0], "resize13") == 0)
             check_resize(w[1], number(w[2]), number(w[3]), number(w[4]), number(w[5]),
                          S2_RESIZE_PILLOW13);
+        else if (n == 5 && strcmp(w[0], "detour") == 0)
+            check_detour(w[1], number(w[2]), number(w[3]), number(w[4]));
         else if (n == 4 && strcmp(w[0], "gray") == 0)
             check_gray(w[1], number(w[2]), number(w[3]));
         else {

@@ -161,6 +161,11 @@ def send_jpegs(sink, rng):
         for progressive in (False, True):
             data = encode(picture.convert("L"), "JPEG", quality=80, progressive=progressive)
             sink.decode("jpeg-gray-%dx%d" % (w, h), "reference", data, as_pillow(data))
+    for w, h in SIZES:  # what a harness does that saves a picture and opens it again
+        pixels = scene(rng, w, h)
+        for quality in (75, 95):
+            again = as_pillow(encode(Image.fromarray(pixels), "JPEG", quality=quality))
+            sink.send("detour", "detour-%dx%d-q%d" % (w, h, quality), [quality, w, h], pixels.tobytes(), again.tobytes())
     data = encode(Image.fromarray(scene(rng, 90, 70)), "JPEG", quality=90, optimize=True)
     for policy, pixels in (("reference", as_pillow(data)), ("viewer", as_viewer(data))):
         sink.decode("jpeg-optimised-" + policy, policy, data, pixels)

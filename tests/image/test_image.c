@@ -328,13 +328,52 @@ static void png_round_trip(void **state)
     s2_buffer_free(&b);
 }
 
+/* A detour through JPEG: about the same picture, closer at higher quality; a flat one exactly. */
+static void jpeg_detour(void **state)
+{
+    (void)state;
+    enum { W = 37, H = 23, STRIDE = 3 * W + 5 };
+    uint8_t pixels[H * STRIDE];
+    for (int y = 0; y < H; y++)
+        for (int x = 0; x < 3 * W; x++) pixels[y * STRIDE + x] = (uint8_t)(40 + 4 * y + x / 3);
+    const s2p_image view = { W, H, STRIDE, pixels }, empty = { 0, H, STRIDE, pixels };
+    double error_of[2] = { 0.0, 0.0 };
+    s2_buffer jpeg;
+    s2p_error error;
+    for (int i = 0; i < 2; i++) {
+        s2_buffer_init(&jpeg, 1 << 20);
+        assert_int_equal(s2_jpeg_encode(&view, i ? 95 : 40, &jpeg, &error), S2P_OK);
+        const blob file = { jpeg.data, jpeg.size, jpeg.size };
+        s2_image image = decoded(&file, S2_PIXELS_REFERENCE);
+        assert_true(image.format == S2_FORMAT_JPEG && image.view.width == W);
+        for (int y = 0; y < H; y++)
+            for (int x = 0; x < 3 * W; x++) {
+                const int off = image.pixels[3 * W * y + x] - pixels[y * STRIDE + x];
+                error_of[i] += (double)(off * off) / (3 * W * H);
+            }
+        s2_image_free(&image);
+        s2_buffer_free(&jpeg);
+    }
+    assert_true(error_of[1] < 1.0 && error_of[1] < error_of[0] && error_of[0] < 40.0);
+    s2_buffer_init(&jpeg, 20);
+    assert_int_equal(s2_jpeg_encode(&view, 75, &jpeg, &error), S2P_ELIMIT);
+    assert_int_equal(s2_jpeg_encode(&empty, 75, &jpeg, &error), S2P_EINVAL);
+    assert_int_equal(s2_jpeg_encode(&view, 101, &jpeg, &error), S2P_EINVAL);
+    s2_buffer_free(&jpeg);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(foreign_formats),   cmocka_unit_test(limits_are_inclusive),
-        cmocka_unit_test(scans_are_counted), cmocka_unit_test(truncated_files),
-        cmocka_unit_test(alpha_over_white),  cmocka_unit_test(orientations),
-        cmocka_unit_test(hostile_exif),      cmocka_unit_test(files),
+        cmocka_unit_test(jpeg_detour),
+        cmocka_unit_test(foreign_formats),
+        cmocka_unit_test(limits_are_inclusive),
+        cmocka_unit_test(scans_are_counted),
+        cmocka_unit_test(truncated_files),
+        cmocka_unit_test(alpha_over_white),
+        cmocka_unit_test(orientations),
+        cmocka_unit_test(hostile_exif),
+        cmocka_unit_test(files),
         cmocka_unit_test(png_round_trip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

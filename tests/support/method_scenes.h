@@ -44,7 +44,7 @@ static inline int open_pairs(void **state)
         char name[32];
         (void)snprintf(name, sizeof name, "pair-%zu", i);
         tiny_write_pair(folder, name, &tiny_text_file, &tiny_mmproj_file);
-        pairs[i].engine = tiny_open();
+        pairs[i].engine = tiny_open_caching();
     }
     return 0;
 }
@@ -56,14 +56,15 @@ static inline int close_pairs(void **state)
     return 0;
 }
 
-/* One thread: these models are too small to share. */
+/* One thread: these models are too small to share. Nothing is known of any picture yet. */
 static inline s2v_session *pair_session(const pair *p, int32_t n_batch)
 {
     s2v_session_options options = tiny_session_options();
     options.n_ctx = 512;
     options.n_threads = 1;
     options.n_batch = n_batch;
-    options.keep_picture = 2;
+    options.pictures_only = options.keep_attention = 1;
+    s2v_cache_clear(p->engine->cache);
     return tiny_session(p->engine, &options);
 }
 

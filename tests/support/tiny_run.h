@@ -46,13 +46,26 @@ static inline s2v_engine_options tiny_options(void)
     return options;
 }
 
+static inline s2v_engine *tiny_open_as(const s2v_engine_options *options)
+{
+    s2v_engine *engine;
+    s2p_error error = { S2P_OK, "" };
+    CHECK_CASE(s2v_engine_open(&engine, options, &error) == S2P_OK, "%s", error.message);
+    return engine;
+}
+
 static inline s2v_engine *tiny_open(void)
 {
     const s2v_engine_options options = tiny_options();
-    s2v_engine *engine;
-    s2p_error error = { S2P_OK, "" };
-    CHECK_CASE(s2v_engine_open(&engine, &options, &error) == S2P_OK, "%s", error.message);
-    return engine;
+    return tiny_open_as(&options);
+}
+
+/* One that remembers. */
+static inline s2v_engine *tiny_open_caching(void)
+{
+    s2v_engine_options options = tiny_options();
+    options.cache_bytes = (uint64_t)64 << 20;
+    return tiny_open_as(&options);
 }
 
 static inline s2v_session_options tiny_session_options(void)

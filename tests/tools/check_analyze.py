@@ -114,6 +114,56 @@ run("analyze", "nothing", code=2)
 run("analyze", "spatial", "--shard", "3/2", code=2)
 run("paper", "--budgets", "3", code=2)
 
+# A run of `eval` has the answers already; what it kept is what the model keeps when asked.
+asked = ("-t", "1", "-q", "--methods", "full,random,s2prune", "--budgets", "16,32", "--seeds", "2")
+run("eval", *asked, "--preset", "paper", "--limit", "33", "--out", str(work / "run"))
+for name, n_figures in (("retention", 1), ("budget", 1), ("overlap", 2), ("spatial", 4)):
+    run("analyze", name, "-q", "--run", str(work / "run"), "--out", str(work / f"run_{name}"))
+    check_report(work / f"run_{name}", n_figures)
+run("analyze", "cases", "-q", "--run", str(work / "run"), "--out", str(work / "run_cases"))
+curves = {(r["setting"], r["budget"]): r for r in rows_of((work / "run_budget/budget_table.csv").read_text())}
+for row in json.loads((work / "run/summary.json").read_text())["table"]:
+    mine = curves[row["method"], "all" if row["budget"] == "-" else row["budget"]]
+    assert mine["questions"] == "33" and abs(float(mine["all"]) - row["values"]["synth"]) < 1e-3, (row, mine)
+asking = run("analyze", "spatial", "-q", "-t", "1", "--pictures", "4", "--per-picture", "0", "--methods", "s2prune", "--budgets", "32", "-o", "csv",
+             "--out", str(work / "asking")).stdout
+reading = run("analyze", "spatial", "-q", "--run", str(work / "run"), "--pictures", "4", "--methods", "s2prune", "--budgets", "32", "-o", "csv",
+              "--out", str(work / "reading")).stdout
+assert asking == reading, (asking, reading)
+run("analyze", "budget", "--run", str(work / "run"), "--methods", "dart", "--out", str(work / "none"), code=2)
+run("analyze", "budget", "--run", str(work / "run"), "--images", str(pictures), "--out", str(work / "none"), code=2)
+run("analyze", "budget", "--run", str(pictures), "--out", str(work / "none"), code=3)
+run("paper", "--run", str(work / "run"), code=2)
+
+# Arrays of `run --record`: the recorded method keeps what it kept then, others choose from the same arrays.
+(work / "recorded").mkdir()
+for i in range(3):
+    run("run", "-q", "-t", "1", "--preset", "paper", "-i", str(source / f"{i:04}.jpg"), "-p", "What?", "-n", "1", "--budget", "32",
+        "--record", str(work / f"recorded/{i}"))
+recorded = run("analyze", "spatial", "-q", "--recorded", str(work / "recorded"), "--methods", "uniform,erc-top,s2prune", "--budgets", "16,32",
+               "--out", str(work / "from_arrays"), "-o", "json")
+check_report(work / "from_arrays", 4)
+assert {r["trials"] for r in rows_of((work / "from_arrays/spatial_shares.csv").read_text())} == {"3"}
+kept = [json.loads((work / f"recorded/{i}/record.json").read_text())["selections"][0]["kept"] for i in range(3)]
+alone = [r for r in rows_of((work / "from_arrays/spatial_shares.csv").read_text()) if (r["method"], r["budget"]) == ("s2prune", "32")]
+edge = sum(sum(t // 24 in (0, 1, 22, 23) or t % 24 in (0, 1, 22, 23) for t in tokens) / len(tokens) for tokens in kept) / 3
+assert abs(float(alone[0]["edge"]) - edge) < 1e-6, (alone, edge)
+run("analyze", "overlap", "-q", "--recorded", str(work / "recorded/0"), "--budgets", "32", "--out", str(work / "one_array"))
+run("analyze", "spatial", "--recorded", str(work / "recorded"), "--methods", "fastv", "--out", str(work / "none"), code=2)
+run("analyze", "budget", "--recorded", str(work / "recorded"), "--out", str(work / "none"), code=2)
+run("analyze", "spatial", "--recorded", str(pictures), "--out", str(work / "none"), code=2)
+for text in ("", "[]", "{}", '{"selections":[{}]}', '{"selections":[{"picture":0,"part":0,"stage":0,"method":"s2prune","tokens":[0,9]}]}',
+             '{"selections":[{"picture":0,"part":0,"stage":0,"method":"s2prune","tokens":[24,24],"files":{"erc":"../../etc/passwd"}}]}'):
+    (work / "bad").mkdir(exist_ok=True)
+    (work / "bad/record.json").write_text(text)
+    assert run("analyze", "spatial", "--recorded", str(work / "bad"), "--out", str(work / "none"), code=3).stderr.startswith("error: "), text
+
+# Pictures inside a table are pictures too.
+table = pathlib.Path(__file__).resolve().parents[1] / "data/benchmarks/pope/tsv"
+run("analyze", "budget", "-q", "-t", "1", "-n", "2", "--tasks", "pope", "--data-dir", str(table), "--methods", "full,uniform", "--budgets", "32",
+    "--out", str(work / "table"))
+assert (work / "table/budget_curves.svg").exists()
+
 # All of it, on next to nothing.
 run("paper", "-q", "-t", "1", "--pictures", "2", "--per-picture", "1", "--seeds", "1", "--out", str(work / "paper"))
 page = (work / "paper/report.html").read_text()

@@ -23,15 +23,6 @@ static s2p_status add(const list *l, s2a_setting setting, s2p_error *error)
     return S2P_OK;
 }
 
-static s2p_status next_budget(const char **budgets, s2_budget *out, bool *is_there,
-                              s2p_error *error)
-{
-    s2a_item item;
-    *is_there = s2a_next_item(budgets, &item);
-    if (!*is_there) return S2P_OK;
-    return s2a_budget_read("--budgets", item.text, item.n, S2P_MAX_TOKENS, out, error);
-}
-
 static s2a_setting made(const s2a_setting *base, const char *method, s2_budget budget)
 {
     s2a_setting setting = *base;
@@ -40,80 +31,98 @@ static s2a_setting made(const s2a_setting *base, const char *method, s2_budget b
     return setting;
 }
 
-/* The scaffold and equal shares, both with the centre of the cell. */
-static s2p_status density_settings(const s2a_setting *base, const char *budgets, s2a_setting *out,
-                                   int32_t *n, s2p_error *error)
+/* The settings of one budget. */
+typedef s2p_status (*for_budget)(const list *l, const s2a_setting *base, s2_budget budget,
+                                 s2p_error *error);
+
+static s2p_status each_budget(const list *l, const s2a_setting *base, const char *budgets,
+                              bool has_full, for_budget add_some, s2p_error *error)
 {
-    const list l = { out, n };
-    s2_budget budget;
-    bool is_there;
-    *n = 0;
-    for (;;) {
-        TRY(next_budget(&budgets, &budget, &is_there, error));
-        if (!is_there) return S2P_OK;
-        s2a_setting adaptive = made(base, "s2prune", budget);
-        adaptive.choice.selector = "centre";
-        TRY(add(&l, made(base, "equal-density", budget), error));
-        TRY(add(&l, adaptive, error));
+    s2a_item item;
+    *l->n = 0;
+    if (has_full) TRY(add(l, made(base, "full", (s2_budget){ .count = 0 }), error));
+    while (s2a_next_item(&budgets, &item)) {
+        s2_budget budget;
+        TRY(s2a_budget_read("--budgets", item.text, item.n, S2P_MAX_TOKENS, &budget, error));
+        TRY(add_some(l, base, budget, error));
     }
+    return S2P_OK;
 }
 
-/* Every allocator with ERC, every selector with Laplacian shares, and the full model. */
-static s2p_status ablation_settings(const s2a_setting *base, const char *budgets, s2a_setting *out,
-                                    int32_t *n, s2p_error *error)
+/* The scaffold and equal shares, both with the centre of the cell. */
+static s2p_status add_densities(const list *l, const s2a_setting *base, s2_budget budget,
+                                s2p_error *error)
 {
-    const list l = { out, n };
-    s2_budget budget = { .count = 0 };
-    bool is_there;
-    *n = 0;
-    TRY(add(&l, made(base, "full", budget), error));
-    for (;;) {
-        TRY(next_budget(&budgets, &budget, &is_there, error));
-        if (!is_there) return S2P_OK;
-        s2a_setting setting = made(base, "s2prune", budget);
-        setting.choice.allocator = setting.choice.selector = NULL;
-        for (size_t i = 0; s2p_allocator_name(i); i++) {
-            setting.choice.allocator = s2p_allocator_name(i);
-            TRY(add(&l, setting, error));
-        }
-        setting.choice.allocator = s2p_allocator_name(0);
-        for (size_t i = 1; s2p_selector_name(i); i++) {
-            setting.choice.selector = s2p_selector_name(i);
-            TRY(add(&l, setting, error));
-        }
+    s2a_setting adaptive = made(base, "s2prune", budget);
+    adaptive.choice.selector = "centre";
+    TRY(add(l, made(base, "equal-density", budget), error));
+    return add(l, adaptive, error);
+}
+
+/* Every allocator with ERC, every selector with Laplacian shares. */
+static s2p_status add_parts(const list *l, const s2a_setting *base, s2_budget budget,
+                            s2p_error *error)
+{
+    s2a_setting setting = made(base, "s2prune", budget);
+    setting.choice.allocator = setting.choice.selector = NULL;
+    for (size_t i = 0; s2p_allocator_name(i); i++) {
+        setting.choice.allocator = s2p_allocator_name(i);
+        TRY(add(l, setting, error));
     }
+    setting.choice.allocator = s2p_allocator_name(0);
+    for (size_t i = 1; s2p_selector_name(i); i++) {
+        setting.choice.selector = s2p_selector_name(i);
+        TRY(add(l, setting, error));
+    }
+    return S2P_OK;
 }
 
 /* Sides around the one of the rule; the paper's own at its budgets. */
+static s2p_status add_sides(const list *l, const s2a_setting *base, s2_budget budget,
+                            s2p_error *error)
+{
+    const s2p_grid grid = { 24, 24 };
+    const int32_t tokens = s2_budget_tokens(budget, 576);
+    const int32_t usual = s2p_coarse_side(grid, tokens);
+    const int32_t sides[] = { usual - 1, usual, usual + 1, usual + 3 };
+    for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
+        s2a_setting setting = made(base, "s2prune", budget);
+        setting.choice.side = sides[i];
+        if (sides[i] >= 1 && sides[i] * sides[i] <= tokens) TRY(add(l, setting, error));
+    }
+    return S2P_OK;
+}
+
+static s2p_status density_settings(const s2a_setting *base, const char *budgets, s2a_setting *out,
+                                   int32_t *n, s2p_error *error)
+{
+    return each_budget(&(list){ out, n }, base, budgets, false, add_densities, error);
+}
+
+static s2p_status ablation_settings(const s2a_setting *base, const char *budgets, s2a_setting *out,
+                                    int32_t *n, s2p_error *error)
+{
+    return each_budget(&(list){ out, n }, base, budgets, true, add_parts, error);
+}
+
 static s2p_status grid_settings(const s2a_setting *base, const char *budgets, s2a_setting *out,
                                 int32_t *n, s2p_error *error)
 {
-    const list l = { out, n };
-    s2_budget budget = { .count = 0 };
-    bool is_there;
-    *n = 0;
-    TRY(add(&l, made(base, "full", budget), error));
-    for (;;) {
-        TRY(next_budget(&budgets, &budget, &is_there, error));
-        if (!is_there) return S2P_OK;
-        const s2p_grid grid = { 24, 24 };
-        const int32_t tokens = s2_budget_tokens(budget, 576);
-        const int32_t usual = s2p_coarse_side(grid, tokens);
-        const int32_t sides[] = { usual - 1, usual, usual + 1, usual + 3 };
-        for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
-            s2a_setting setting = made(base, "s2prune", budget);
-            setting.choice.side = sides[i];
-            if (sides[i] >= 1 && sides[i] * sides[i] <= tokens) TRY(add(&l, setting, error));
-        }
-    }
+    return each_budget(&(list){ out, n }, base, budgets, true, add_sides, error);
 }
 
 /* --- the rows -------------------------------------------------------------------------------- */
 
 static s2p_status run_spatial(const s2_trials *trials, s2_study *study, s2p_error *error)
 {
+    s2p_error why = { S2P_OK, "" };
     TRY(s2_analyze_spatial(trials, study, error));
-    return s2_analyze_example(trials, 0, study, error);
+    const s2p_status st = s2_analyze_example(trials, 0, study, &why);
+    if (st == S2P_EUNSUPPORTED) { /* signals without pixels */
+        s2_study_note(study, why.message);
+        return S2P_OK;
+    }
+    return st == S2P_OK ? st : s2_fail(error, st, "%s", why.message);
 }
 
 static s2p_status run_cases(const s2_trials *trials, s2_study *study, s2p_error *error)

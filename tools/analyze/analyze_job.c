@@ -1,6 +1,7 @@
 /* analyze_job.c - trials from answers, pictures or a model; results into a folder. */
 #include "analyze/analyze_job.h"
 
+#include "analyze/collect.h"
 #include "analyze/source_answers.h"
 #include "analyze/source_model.h"
 #include "analyze/source_pictures.h"
@@ -59,7 +60,14 @@ s2p_status s2_analyze_open(analyze_job *job, const analyze_options *options, s2p
     if (!job->ask.image_size) job->ask.preset = 1;
     job->ask.max_image_pixels = (int64_t)1 << 25;
     TRY(read_shard(options->shard, &job->shard, &job->n_shards, error));
-    if (!options->images) {
+    job->n_seeds = options->images || options->recorded || options->run ? 1 : options->seeds;
+    const int n_instead = !!options->images + !!options->run + !!options->recorded;
+    if (n_instead > 1 || (n_instead && options->shard))
+        return s2_fail(error, S2P_EINVAL,
+                       "--images, --run and --recorded each stand for the model, one at a time and "
+                       "without --shard");
+    if (options->run) TRY(s2_collect_run_open(job, error));
+    if (n_instead == 0) {
         TRY(read_set(job, error));
         TRY(s2_asker_prepare(&job->asker, &job->ask, error));
         s2_asker_see_whole(&job->asker);
@@ -78,6 +86,10 @@ s2p_status s2_analyze_open(analyze_job *job, const analyze_options *options, s2p
 void s2_analyze_close(analyze_job *job)
 {
     if (job->answers) (void)fclose(job->answers);
+    for (int32_t i = 0; i < job->n_recordings; i++) free(job->recordings[i]);
+    free(job->recordings);
+    s2e_store_close(job->store);
+    json_decref(job->values);
     s2e_set_free(&job->set);
     s2_asker_close(&job->asker);
 }
@@ -110,8 +122,7 @@ static s2p_status open_model(analyze_job *job, s2p_error *error)
 {
     if (job->is_asker_open) return S2P_OK;
     s2v_session_options session = s2_ask_session_options(&job->ask);
-    session.keep_picture = S2V_KEEP_ATTENTION; /* some method will want it */
-    session.keep_prefix = true;
+    session.keep_attention = 1;     /* some method will want it */
     job->asker.shows_notes = false; /* one for each question would be too many */
     job->asker.hides_steps = true;
     TRY(s2_asker_open(&job->asker, &session, error));
@@ -254,6 +265,9 @@ s2p_status s2_analyze_collect(analyze_job *job, const s2_analysis *analysis, s2_
     const s2a_setting base = s2_ask_setting(&job->ask);
     const char *usual = o->images ? "uniform,equal-density,s2prune" : analysis->methods;
     job->step = analysis->name;
+    *is_complete = true;
+    if (o->run) return s2_collect_run(job, analysis, trials, error);
+    if (o->recorded) return s2_collect_recorded(job, analysis, trials, error);
     if (analysis->settings && !o->methods)
         TRY(analysis->settings(&base, budgets, setting, &n, error));
     else
@@ -278,14 +292,16 @@ void s2_analyze_describe(const analyze_job *job, const s2_trials *t, s2_buffer *
 {
     const analyze_options *o = job->options;
     s2_buffer_printf(out, "program: s2prune %s (ggml %s)\n", s2p_version(), s2v_backend_version());
-    if (!o->images) s2_buffer_printf(out, "model: %s\n", t->model);
+    const bool has_answers = !o->images && !o->recorded;
+    if (has_answers) s2_buffer_printf(out, "model: %s\n", t->model);
+    if (o->run) s2_buffer_printf(out, "answers: %s\n", o->run);
     s2_buffer_printf(out, "data: %s, %d pictures, %d questions\n", t->task, t->n_pictures,
-                     o->images ? 0 : t->n_questions);
+                     has_answers ? t->n_questions : 0);
     s2_buffer_printf(out, "tokens of a picture: %dx%d\n", t->grid.rows, t->grid.cols);
     s2_buffer_printf(out,
                      "runs of a method that draws: %d; intervals: 95 %%, 2000 draws of "
                      "pictures, seed 1\n",
-                     o->images ? 1 : o->seeds);
+                     job->n_seeds);
 }
 
 s2p_status s2_analyze_save(analyze_job *job, const s2_study *study, const char *title,

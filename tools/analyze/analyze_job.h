@@ -1,7 +1,8 @@
 /* analyze_job.h - a model and a benchmark, ready for analyses that share their answers.
  *
  *     open      the benchmark, and the folder of the results        no model yet
- *     collect   trials for an analysis: from the answers at hand, the rest from the model
+ *     collect   trials for an analysis: from the answers at hand, the rest from the model; or
+ *               from a run, recordings or pictures, without one
  *     save      figures, tables, the page
  */
 #ifndef S2_TOOLS_ANALYZE_JOB_H
@@ -9,13 +10,14 @@
 
 #include "analyze/analysis.h"
 #include "asking/asker.h"
+#include "eval/run/store.h"
 #include "eval/task.h"
 
 #include <stdio.h>
 
 typedef struct analyze_options {
     ask_options ask; /* first: the shared rows point into it */
-    const char *tasks, *data, *methods, *budgets, *out, *shard, *images;
+    const char *tasks, *data, *methods, *budgets, *out, *shard, *images, *run, *recorded;
     int32_t n_pictures, per_picture, seeds, predict, output;
     s2_list answers, operands;
     s2_pair tokens;
@@ -31,6 +33,11 @@ typedef struct analyze_job { /* all zero before open; free with s2_analyze_close
     char answers_path[4096];
     FILE *answers;
     int32_t shard, n_shards;
+    int32_t n_seeds;  /* of a method that draws */
+    s2e_store *store; /* of --run, with what it says of itself */
+    json_t *values;
+    char **recordings; /* [n_recordings] folders of --recorded */
+    int32_t n_recordings;
     const char *step;  /* what the progress bar says */
     bool is_unwritten; /* the failure was one of writing */
 } analyze_job;

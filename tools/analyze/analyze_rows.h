@@ -9,12 +9,19 @@
 /* clang-format off */
 #define S2_ANALYZE_ROWS(folder)                                                                                      \
     S2_ASK_ROWS_MODEL,                                                                                               \
+    S2_ASK_ROWS_CACHE,                                                                                               \
     { .name = "--tasks", .label = "NAME", .type = S2_OPTION_TEXT, .fallback = "synth", .group = "Data",              \
       .help = "which benchmark", S2_ANALYZE_AT(tasks) },                                                             \
     { .name = "--data-dir", .label = "DIR", .type = S2_OPTION_FILE, .group = "Data",                                 \
       .help = "where its files are (bundled with the program)", S2_ANALYZE_AT(data) },                               \
     { .name = "--images", .label = "DIR", .type = S2_OPTION_FILE, .group = "Data",                                   \
       .help = "pictures alone instead, no model: methods that see pixels or nothing", S2_ANALYZE_AT(images) },       \
+    { .name = "--run", .label = "DIR", .type = S2_OPTION_FILE, .group = "Data",                                      \
+      .help = "the answers of a run of 's2prune eval' instead, no model: its methods and budgets",                   \
+      S2_ANALYZE_AT(run) },                                                                                          \
+    { .name = "--recorded", .label = "DIR", .type = S2_OPTION_FILE, .group = "Data",                                 \
+      .help = "folders of 's2prune run --record' instead, no model: methods choose again from the arrays",           \
+      S2_ANALYZE_AT(recorded) },                                                                                     \
     { .name = "--tokens", .label = "RxC", .type = S2_OPTION_SIZE, .min = 1, .max = S2P_MAX_SIDE,                     \
       .fallback = "24x24", .group = "Data", .help = "tokens of a picture, with --images", S2_ANALYZE_AT(tokens) },   \
     { .name = "--pictures", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 1000000, .fallback = "0",          \
@@ -25,7 +32,7 @@
     { .name = "--predict", .letters = "-n", .label = "N", .type = S2_OPTION_INT, .min = 1, .max = 1000,              \
       .fallback = "16", .group = "Data", .help = "most tokens of an answer", S2_ANALYZE_AT(predict) },               \
     { .name = "--answers", .label = "FILE", .type = S2_OPTION_LIST, .group = "Data",                                 \
-      .help = "answers of another folder, to be used too (repeatable)", .role = S2_FILE_INPUT, S2_ANALYZE_AT(answers) },                    \
+      .help = "answers of another folder, to be used too (repeatable)", S2_ANALYZE_AT(answers) },                    \
     { .name = "--shard", .label = "I/N", .type = S2_OPTION_TEXT, .group = "Data",                                    \
       .help = "ask about every Nth picture only, and stop", S2_ANALYZE_AT(shard) },                                  \
     S2_ASK_ROWS_PICTURE,                                                                                             \

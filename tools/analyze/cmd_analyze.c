@@ -102,6 +102,8 @@ const s2_command s2_cmd_analyze = {
         "  s2prune analyze spatial --out bias\n"
         "  s2prune analyze budget --methods full,uniform,s2prune --budgets 128,64,32,16\n"
         "  s2prune analyze spatial --images photographs --budgets 64\n"
+        "  s2prune analyze cases --run runs/r1     (what 's2prune eval --out runs/r1' answered)\n"
+        "  s2prune analyze spatial --recorded recordings --methods uniform,erc-top,s2prune\n"
         "  s2prune analyze retention --shard 1/4 --out part1\n"
         "\nEvery answer is kept in DIR/answers.jsonl at once: the same command goes on where "
         "it was\nstopped, and other analyses with the same --out use it too. Pictures are shown at "

@@ -18,6 +18,9 @@ typedef struct ask_options {
     const char *model, *mmproj, *hub_name, *device, *rpc, *kernels;
     int32_t threads, context, batch, batch_limit, gpu_layers, kv_type, kv_type_v, tower;
     bool locks_memory, is_offline, tower_on_cpu;
+    /* what is remembered */
+    const char *cache_dir;
+    bool no_cache;
     /* the question */
     s2_list images;
     const char *prompt_file, *system;
@@ -92,6 +95,12 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
       .help = "of the tower, instead of the fastest; 's2prune --version' lists them", S2_ASK_AT(kernels) }, \
     { .name = "--mlock", .type = S2_OPTION_FLAG, .group = "Model",                                                  \
       .help = "keep the weights in memory, whatever else runs", S2_ASK_AT(locks_memory) }
+
+#define S2_ASK_ROWS_CACHE                                                                                           \
+    { .name = "--cache-dir", .label = "DIR", .type = S2_OPTION_TEXT, .group = "Model",                              \
+      .help = "remember pictures there from one run to the next (at most 4 GiB)", S2_ASK_AT(cache_dir) },           \
+    { .name = "--no-cache", .type = S2_OPTION_FLAG, .group = "Model",                                               \
+      .help = "remember nothing: every question computes its pictures anew", S2_ASK_AT(no_cache) }
 
 #define S2_ASK_ROWS_QUESTION                                                                               \
     { .name = "--file", .letters = "-f", .label = "FILE", .type = S2_OPTION_FILE, .group = "Question",     \

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #define PAPER_SIDE 672 /* pixels of the paper's input */
+#define CACHE_BYTES ((uint64_t)1 << 30)
 
 S2_WORDS(s2_ask_kv_name, "f16", "f32", "q8_0")
 S2_WORDS(s2_ask_kv_v_name, "same", "f16", "f32", "q8_0")
@@ -88,6 +89,7 @@ s2v_session_options s2_ask_session_options(const ask_options *o)
     s.n_ctx = o->context;
     s.n_batch = o->batch < o->batch_limit ? o->batch : o->batch_limit;
     s.kv_type = (s2v_kv_type)o->kv_type;
+    s.no_cache = o->no_cache;
     return s;
 }
 
@@ -256,7 +258,7 @@ static void limit_tokens(s2_asker *asker)
     }
 }
 
-s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2p_error *error)
+static s2v_engine_options engine_options(const s2_asker *asker, const s2v_session_options *session)
 {
     const ask_options *o = asker->options;
     s2v_engine_options e;
@@ -271,7 +273,30 @@ s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2
     e.tower_on_cpu = o->tower_on_cpu;
     e.n_threads = o->threads > 0 ? o->threads : 0;
     e.pictures_soon = asker->n_pictures > 0;
+    e.cache_bytes = session->no_cache ? 0 : CACHE_BYTES;
+    e.cache_dir = session->no_cache ? NULL : o->cache_dir;
     e.note = asker->shows_notes ? show_note : NULL;
+    return e;
+}
+
+s2p_status s2_asker_estimate(const s2_asker *asker, const s2v_session_options *options,
+                             s2v_memory *out, s2p_error *error)
+{
+    const s2v_engine_options e = engine_options(asker, options);
+    int64_t n_pixels = 0;
+    for (int32_t i = 0; i < asker->n_pictures; i++) {
+        const s2v_image_options *as = &asker->image_options[i];
+        const int64_t n = as->width > 0 ? (int64_t)as->width * as->height
+                                        : (int64_t)asker->view[i].width * asker->view[i].height;
+        if (n > n_pixels) n_pixels = n;
+    }
+    return s2v_engine_estimate(&e, options, n_pixels, out, error);
+}
+
+s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2p_error *error)
+{
+    const ask_options *o = asker->options;
+    s2v_engine_options e = engine_options(asker, options);
     e.progress = show_progress;
     e.user = asker;
     TRY(s2v_engine_open(&asker->engine, &e, error));

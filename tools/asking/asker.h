@@ -52,6 +52,10 @@ s2p_status s2_asker_check_output(const s2_asker *asker, const char *source, cons
 
 s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2p_error *error);
 
+/* What opening it would take, before it is taken. */
+s2p_status s2_asker_estimate(const s2_asker *asker, const s2v_session_options *options,
+                             s2v_memory *out, s2p_error *error);
+
 /* Sizes and types from the options; then how tokens are drawn, for commands with those rows. */
 s2v_session_options s2_ask_session_options(const ask_options *options);
 void s2_ask_sampling(const ask_options *options, s2v_session_options *out);

@@ -3,12 +3,11 @@
 
 #include "compare/compare.h"
 
+#include "ask/kept.h"
 #include "text/unicode.h"
 
 #include <ctype.h>
 #include <string.h>
-
-#define EDGE 2 /* rows and columns of the margin */
 
 static bool has_worked(const compare_row *row) { return row->error.status == S2P_OK; }
 
@@ -23,19 +22,6 @@ const s2a_part *s2_compare_part(const compare_row *row, int32_t picture)
 
 /* --- where tokens are --------------------------------------------------------- */
 
-static bool is_edge(s2p_grid grid, int32_t token)
-{
-    const int32_t row = token / grid.cols, col = token % grid.cols;
-    return row < EDGE || col < EDGE || row >= grid.rows - EDGE || col >= grid.cols - EDGE;
-}
-
-static bool is_center(s2p_grid grid, int32_t token)
-{
-    const int32_t row = token / grid.cols, col = token % grid.cols;
-    return row >= grid.rows / 4 && row < grid.rows - grid.rows / 4 && col >= grid.cols / 4 &&
-           col < grid.cols - grid.cols / 4;
-}
-
 static double share(const compare_row *row, bool (*is_there)(s2p_grid grid, int32_t token))
 {
     int64_t n = 0, n_there = 0;
@@ -47,24 +33,11 @@ static double share(const compare_row *row, bool (*is_there)(s2p_grid grid, int3
     return n > 0 ? (double)n_there / (double)n : -1.0;
 }
 
-double s2_compare_edge(const compare_row *row) { return share(row, is_edge); }
+double s2_compare_edge(const compare_row *row) { return share(row, s2a_is_edge); }
 
-double s2_compare_center(const compare_row *row) { return share(row, is_center); }
+double s2_compare_center(const compare_row *row) { return share(row, s2a_is_center); }
 
 /* --- what two rows have in common ---------------------------------------------- */
-
-/* Both lists ascend. */
-static int64_t count_common(const s2a_part *a, const s2a_part *b)
-{
-    int64_t n = 0;
-    for (int32_t i = 0, k = 0; i < a->n_keep && k < b->n_keep;) {
-        n += a->keep[i] == b->keep[k];
-        const int32_t x = a->keep[i], y = b->keep[k];
-        i += x <= y;
-        k += y <= x;
-    }
-    return n;
-}
 
 double s2_compare_iou(const compare_row *a, const compare_row *b)
 {
@@ -73,7 +46,7 @@ double s2_compare_iou(const compare_row *a, const compare_row *b)
     for (int32_t p = 0; p < a->answer.n_parts; p++) {
         const s2a_part *x = &a->answer.part[p], *y = &b->answer.part[p];
         if (x->grid.rows != y->grid.rows || x->grid.cols != y->grid.cols) return -1.0;
-        const int64_t n = count_common(x, y);
+        const int64_t n = s2a_count_common(x->keep, x->n_keep, y->keep, y->n_keep);
         n_common += n;
         n_all += x->n_keep + y->n_keep - n;
     }

@@ -14,6 +14,12 @@
 #include <string.h>
 #include <unistd.h>
 
+const char *eval_step_name(size_t index)
+{
+    static const char *const names[] = { "all", "infer", "score" };
+    return index < sizeof names / sizeof *names ? names[index] : NULL;
+}
+
 /* --- what the run is ------------------------------------------------------------------- */
 
 static void set_value(json_t *values, const char *key, const char *text)
@@ -68,11 +74,13 @@ static s2p_status describe_settings(eval_job *job, s2p_error *error)
 static void describe_pictures(eval_job *job)
 {
     const s2v_image_options *o = &job->asker.image_options[0];
+    char jpeg[32] = "";
+    if (job->options->jpeg > 0) (void)snprintf(jpeg, sizeof jpeg, " jpeg=%d", job->options->jpeg);
     set_format(job->values, S2E_IS "pictures",
-               "size=%dx%d pixels=%lld-%lld framing=%s structure=%s", o->width, o->height,
+               "size=%dx%d pixels=%lld-%lld framing=%s structure=%s%s", o->width, o->height,
                (long long)o->min_pixels, (long long)o->max_pixels,
                s2_ask_framing_name((size_t)o->framing),
-               s2_ask_structure_name((size_t)o->structure_from_resized));
+               s2_ask_structure_name((size_t)o->structure_from_resized), jpeg);
 }
 
 static int32_t predict_of(const eval_job *job, int32_t task)
@@ -94,7 +102,7 @@ static s2p_status describe_task(eval_job *job, int32_t i, s2p_error *error)
     const eval_data *data = &job->data;
     char key[S2E_NAME + 32], hash[2][S2_SHA256_HEX] = { "", "" };
     const s2e_protocol protocol = (s2e_protocol)job->options->protocol;
-    if (job->options->out) {
+    if (job->options->out && !job->options->is_dry) {
         TRY(s2e_set_hash(&data->set[i], show_hashing, job, hash[0], error));
         TRY(s2e_prompts_hash(data->task[i], &data->set[i], protocol, hash[1], error));
     }
@@ -125,7 +133,7 @@ static s2p_status describe_model(eval_job *job, s2p_error *error)
     const ask_options *o = &job->options->ask;
     char hash[S2_SHA256_HEX] = "";
     set_value(job->values, S2E_ABOUT "model", s2_base_name(job->asker.model));
-    if (!job->options->out) return S2P_OK;
+    if (!job->options->out || job->options->is_dry) return S2P_OK;
     TRY(s2e_file_hash(job->asker.model, show_hashing, job, hash, error));
     set_value(job->values, S2E_IS "model", hash);
     TRY(s2e_file_hash(job->asker.mmproj, show_hashing, job, hash, error));
@@ -177,6 +185,9 @@ s2p_status eval_prepare(eval_job *job, s2p_error *error)
 {
     const eval_options *o = job->options;
     job->shard = (s2e_shard){ 0, 1, NULL };
+    if (!o->out && (o->starts_over || o->repeats_failed || o->step != EVAL_ALL))
+        return s2_fail(error, S2P_EINVAL,
+                       "--new, --repeat and --step need --out: without it no answer is kept");
     if (!o->out && o->shard)
         return s2_fail(error, S2P_EINVAL, "--shard needs --out: the parts of a run meet there");
     if (o->out) TRY(s2e_shard_read("--shard", o->shard, read_env, &job->shard, error));
@@ -211,25 +222,28 @@ s2p_status eval_open_store(eval_job *job, s2p_error *error)
     TRY(s2e_run_file_of(folder, job->shard, &file, error));
     (void)snprintf(job->store_path, sizeof job->store_path, "%s", file.path);
     TRY(s2e_store_open(file.path, S2E_STORE_WRITE, &job->store, error));
-    return s2e_fingerprint_agree(job->store, job->values, folder, error);
+    int64_t n;
+    if (job->options->starts_over) TRY(s2e_store_forget(job->store, false, &n, error));
+    TRY(s2e_fingerprint_agree(job->store, job->values, folder, error));
+    return job->options->repeats_failed ? s2e_store_forget(job->store, true, &n, error) : S2P_OK;
 }
 
 /* Some methods look at what the tower attended to; then it is kept with the rows of a picture. */
-static s2v_keep keep_of(const eval_job *job)
+static bool looks_at_attention(const eval_job *job)
 {
     for (int32_t i = 0; i < job->n_settings; i++) {
         const s2p_method *method = s2p_method_find(job->setting[i].method);
         const uint32_t needs = method ? s2p_method_needs(method, &job->setting[i].choice) : 0;
-        if (needs & (S2P_NEED_VISION_ATTN | S2P_NEED_VISION_KEY)) return S2V_KEEP_ATTENTION;
+        if (needs & (S2P_NEED_VISION_ATTN | S2P_NEED_VISION_KEY)) return true;
     }
-    return S2V_KEEP_ROWS;
+    return false;
 }
 
 s2p_status eval_open_model(eval_job *job, s2p_error *error)
 {
     s2v_session_options session = s2_ask_session_options(&job->options->ask);
-    session.keep_picture = job->options->recompute ? S2V_KEEP_NOTHING : keep_of(job);
-    session.keep_prefix = !job->options->recompute;
+    if (job->options->recompute) session.no_cache = 1;
+    session.keep_attention = looks_at_attention(job);
     return s2_asker_open(&job->asker, &session, error);
 }
 
@@ -247,7 +261,8 @@ s2e_job eval_work(eval_job *job, s2e_asking *asking)
                       .protocol = (s2e_protocol)job->options->protocol,
                       .shard = job->shard,
                       .store = job->store,
-                      .keeps_choices = job->options->out != NULL };
+                      .keeps_choices = job->options->out != NULL,
+                      .jpeg_quality = job->options->jpeg };
 }
 
 void eval_job_free(eval_job *job)

@@ -10,9 +10,13 @@ typedef struct eval_options {
     ask_options ask; /* first: the shared rows point into it */
     s2_list operands;
     const char *tasks, *data, *methods, *budgets, *samples, *out, *shard, *baseline;
-    int32_t seeds, limit, predict, output, protocol;
-    bool recompute;
+    const char *judge;
+    int32_t seeds, limit, predict, output, protocol, step, jpeg;
+    bool recompute, is_dry, starts_over, repeats_failed;
 } eval_options;
+
+enum eval_step { EVAL_ALL, EVAL_INFER, EVAL_SCORE };
+const char *eval_step_name(size_t index); /* NULL past the end */
 
 typedef struct eval_data { /* the samples of a run's tasks */
     const s2e_task *task[S2E_MAX_TASKS];

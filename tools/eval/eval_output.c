@@ -4,10 +4,12 @@
 #include "eval/judging.h"
 #include "eval/report/category_table.h"
 #include "eval/report/documents.h"
+#include "eval/report/grader.h"
 #include "eval/run/fingerprint.h"
 #include "eval/run/run_folder.h"
 #include "report.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,6 +132,46 @@ static int write_documents(const s2e_report_input *input, const char *folder, bo
     return S2_EXIT_OK;
 }
 
+/* --- answers for a grader ------------------------------------------------------------------ */
+
+s2p_status eval_judge_check(const char *judge, s2p_error *error)
+{
+    if (strcmp(judge, "local") == 0 || strcmp(judge, "export") == 0) return S2P_OK;
+    return s2_fail(error, S2P_EINVAL,
+                   "--judge '%.60s': no model is asked for grades here. local matches answers with "
+                   "the reference; export also writes them for the benchmark's own grader, whose "
+                   "file of grades 's2prune score' reads",
+                   judge);
+}
+
+static int write_grader_file(const s2e_report_input *in, const s2e_task_results *task,
+                             const s2e_column *c, int32_t seed, const char *folder)
+{
+    char path[4300], name[64] = "";
+    s2p_error error = { S2P_OK, "" };
+    s2_buffer out;
+    if (c->n_seeds > 1) (void)snprintf(name, sizeof name, "-%d", seed);
+    (void)snprintf(path, sizeof path, "%.4000s/%s-%s%s%s%s.json", folder, task->task->name,
+                   c->method, strcmp(c->budget, "-") == 0 ? "" : "-",
+                   strcmp(c->budget, "-") == 0 ? "" : c->budget, name);
+    s2_buffer_init(&out, S2_OUTPUT_MAX);
+    const s2p_status st = s2e_grader_write(in->store, task->task, task->set, c, seed, &out, &error);
+    return s2_report_save_made(path, st, &out, &error);
+}
+
+static int write_grader_files(const s2e_report_input *in, const char *folder)
+{
+    int code = S2_EXIT_OK;
+    for (int32_t t = 0; t < in->results->n_tasks; t++) {
+        const s2e_task_results *task = &in->results->task[t];
+        for (int32_t i = 0; task->task->is_graded && i < task->n_results; i++)
+            for (int32_t seed = 0; seed < task->result[i].column.n_seeds && code == S2_EXIT_OK;
+                 seed++)
+                code = write_grader_file(in, task, &task->result[i].column, seed, folder);
+    }
+    return code;
+}
+
 static void say_comparison(const s2e_report_input *in)
 {
     char a[S2E_COLUMN_TEXT], b[S2E_COLUMN_TEXT];
@@ -138,6 +180,9 @@ static void say_comparison(const s2e_report_input *in)
         (void)fprintf(stderr, "%s %s minus %s there: %+.1f [%.1f, %.1f], p %.2g\n", c->task->name,
                       s2e_column_text(c->ours, a), s2e_column_text(c->theirs, b), c->gain.value,
                       c->gain.low, c->gain.high, c->p);
+        if (c->task->parts && !isnan(c->headline.value))
+            (void)fprintf(stderr, "%s: the number of the tables %+.1f [%.1f, %.1f]\n",
+                          c->task->name, c->headline.value, c->headline.low, c->headline.high);
     }
 }
 
@@ -160,6 +205,8 @@ int eval_report_write(const eval_options *o, const s2e_results *results, s2e_sto
     if (code == S2_EXIT_OK && !o->ask.quiet) say_comparison(&input);
     if (code == S2_EXIT_OK && o->samples) code = eval_write_samples(o->samples, store, results);
     if (code == S2_EXIT_OK && folder) code = write_documents(&input, folder, o->ask.quiet);
+    if (code == S2_EXIT_OK && folder && strcmp(o->judge, "export") == 0)
+        code = write_grader_files(&input, folder);
     free(comparison);
     if (other) eval_report_free(other);
     free(other);

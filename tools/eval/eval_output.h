@@ -23,6 +23,9 @@ void eval_report_free(eval_report *report);
 int eval_report_write(const eval_options *options, const s2e_results *results, s2e_store *store,
                       const char *folder);
 
+/* --judge: "local", "export". Anything else is refused, with what there is instead. */
+s2p_status eval_judge_check(const char *judge, s2p_error *error);
+
 /* Every answer as a line of JSON, by the order of the data; the exit code. */
 int eval_write_samples(const char *path, s2e_store *store, const s2e_results *results);
 

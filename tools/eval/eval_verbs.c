@@ -123,6 +123,7 @@ int eval_verb(const eval_options *o)
     else if (n < 1 || (!is_merge && n > 1))
         st = s2_fail(&error, S2P_EINVAL, "eval %s needs %s", verb,
                      is_merge ? "the folders of the parts" : "the folder of one run");
+    if (st == S2P_OK) st = eval_judge_check(o->judge, &error);
     if (st != S2P_OK) return s2_report_error(st, &error);
     if (is_merge) return merge_runs(o);
     const char *folder = o->operands.item[1];

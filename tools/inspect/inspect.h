@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "gguf/gguf.h"
+#include "s2vlm.h"
 
 #define S2_INSPECT_TYPES 64u /* more than the format has numbers for */
 
@@ -15,6 +16,7 @@ typedef struct s2_inspection {
     bool is_supported; /* a model the engine runs */
     char support[160]; /* which, or why not */
     bool show_tensors, show_keys;
+    const s2v_memory *memory;            /* NULL: not asked for */
     bool was_checked;                    /* --check */
     uint64_t n_finite, n_odd, n_skipped; /* tensors: all finite, not so, of a type not scanned */
 } s2_inspection;

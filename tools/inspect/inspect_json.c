@@ -4,6 +4,7 @@
  */
 #include "inspect/inspect_json.h"
 
+#include "asking/memory_report.h"
 #include "base/json.h"
 
 #include <inttypes.h>
@@ -161,6 +162,7 @@ void s2_inspect_json(const s2_inspection *in, s2_buffer *out)
         put_member(check, "skipped", count_value(in->n_skipped), out);
         put_member(root, "check", check, out);
     }
+    if (in->memory) put_member(root, "memory", s2_memory_json(in->memory), out);
     if (out->status == S2P_OK) out->status = s2_json_write(root, 9, out);
     s2_buffer_append(out, "\n", 1);
     json_decref(root);

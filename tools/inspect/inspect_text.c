@@ -5,6 +5,8 @@
  */
 #include "inspect/inspect_text.h"
 
+#include "asking/memory_report.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -141,6 +143,7 @@ void s2_inspect_text(const s2_inspection *in, s2_buffer *out)
                      s2v_gguf_version(file), n_tensors, n_tensors == 1 ? "" : "s", n_keys,
                      n_keys == 1 ? "" : "s");
     add_summary(out, in);
+    if (in->memory) s2_memory_text(in->memory, out);
     if (in->show_keys) {
         s2_buffer_printf(out, "keys\n");
         for (size_t i = 0; i < s2v_gguf_n_keys(file); i++) add_key(out, s2v_gguf_key_at(file, i));

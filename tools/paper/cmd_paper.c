@@ -88,6 +88,10 @@ static s2p_status fill_efficiency(analyze_job *job, s2_study *study, s2p_error *
 {
     char path[8192];
     s2_paper_formulas(study);
+    if (job->set.n_pictures < 1 || !job->set.picture[0].file) {
+        s2_study_note(study, "Not measured by the clock: the pictures are inside a table.");
+        return S2P_OK;
+    }
     (void)snprintf(path, sizeof path, "%.4000s/%.4000s", job->set.folder, job->set.picture[0].file);
     return s2_paper_clock(&job->ask, path, study, error);
 }
@@ -112,10 +116,11 @@ static s2p_status fill(analyze_job *job, s2_study *study, s2_buffer *settings, s
 
 static s2p_status check(const analyze_options *o, s2p_error *error)
 {
-    if (o->methods || o->budgets || o->images || o->shard)
+    if (o->methods || o->budgets || o->images || o->shard || o->run || o->recorded)
         return s2_fail(error, S2P_EINVAL,
                        "paper shows the paper's own methods and budgets on answers; --methods, "
-                       "--budgets, --images and --shard are for 's2prune analyze'");
+                       "--budgets, --images, --run, --recorded and --shard are for 's2prune "
+                       "analyze'");
     return S2P_OK;
 }
 

@@ -1,10 +1,10 @@
 /* run_report.c - what a run did: JSON, the summary line, overlays. */
 #include "run/run.h"
 
+#include "ask/kept.h"
 #include "base/json.h"
 #include "base/path.h"
 #include "image/draw/overlay_svg.h"
-#include "plan_report.h"
 #include "report.h"
 #include "terminal.h"
 
@@ -95,6 +95,12 @@ void s2_run_summary(const run_job *job)
     else if (t->cached_tokens > 0)
         s2_buffer_printf(&out, "; only %d of %d prompt tokens were new",
                          t->prompt_tokens - t->cached_tokens, t->prompt_tokens);
+    else if (t->saved_ms > 0.0)
+        s2_buffer_printf(&out, "; the vision tower's output was known");
+    if (t->saved_ms >= 1000.0)
+        s2_buffer_printf(&out, ", %.1f s saved", t->saved_ms / 1000.0);
+    else if (t->saved_ms >= 0.5)
+        s2_buffer_printf(&out, ", %.0f ms saved", t->saved_ms);
     put_times(job, &times);
     if (out.status == S2P_OK && times.status == S2P_OK)
         (void)fprintf(stderr, "%.*s\n%.*s\n", (int)out.size, (const char *)out.data,
@@ -109,7 +115,7 @@ static json_t *regions_of(const s2p_layout *l)
 {
     json_t *array = json_array();
     for (int32_t g = 0; g < l->side * l->side; g++)
-        json_array_append_new(array, s2_region_json(l, g));
+        json_array_append_new(array, s2a_region_json(l, g));
     return array;
 }
 

@@ -11,9 +11,9 @@
 #include "verify/verify_authors.h"
 
 #include "bundled.h"
-#include "eval/task.h"
 #include "image/image.h"
 #include "s2vlm.h"
+#include "verify/evalset.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,30 +97,18 @@ static void check_answer(authors_case *c, const char *setting, const char *quest
 
 static void check_answers(authors_case *c, const json_t *golden, const char *folder)
 {
-    s2e_set set;
-    s2p_error error = { S2P_OK, "" };
-    if (s2e_task_find("synth")->read(folder, &set, &error) != S2P_OK) {
-        s2_malformed(c->verdict, "%s", error.message);
-        return;
-    }
-    const char *image = s2_json_string(golden, "image"), *setting;
-    int32_t first = 0;
-    while (first < set.n_samples &&
-           strcmp(set.picture[s2e_first_picture(&set.sample[first])].file, image) != 0)
-        first++;
+    s2_evalset set;
+    const char *setting;
     json_t *answers;
+    if (!s2_evalset_open(c->verdict, folder, s2_json_string(golden, "image"), &set)) return;
     json_object_foreach(json_object_get(golden, "ids"), setting, answers)
     {
         for (size_t i = 0; i < json_array_size(answers); i++) {
-            const int64_t at = first + (int64_t)i;
-            if (at < set.n_samples &&
-                s2e_first_picture(&set.sample[at]) == s2e_first_picture(&set.sample[first]))
-                check_answer(c, setting, set.sample[at].question, json_array_get(answers, i));
-            else
-                s2_malformed(c->verdict, "eval.json has too few questions about %s", image);
+            const s2e_sample *q = s2_evalset_question(c->verdict, &set, i);
+            if (q) check_answer(c, setting, q->question, json_array_get(answers, i));
         }
     }
-    s2e_set_free(&set);
+    s2e_set_free(&set.set);
 }
 
 /* --- one case -------------------------------------------------------------------- */
@@ -149,6 +137,7 @@ static s2p_status open_case(authors_case *c, const char *picture, s2p_error *err
     s2v_engine_options_init(&options);
     options.model_path = model;
     options.mmproj_path = mmproj;
+    options.cache_bytes = (uint64_t)256 << 20; /* several budgets of one picture */
     s2_verdict_place(c->verdict, &options);
     if (st == S2P_OK) st = s2_image_load(picture, S2_PIXELS_REFERENCE, NULL, &c->picture, error);
     if (st == S2P_OK) st = s2v_engine_open(&c->engine, &options, error);
@@ -167,7 +156,7 @@ static void check_caches(authors_case *c, const json_t *golden, const char *fold
         s2v_session_options options;
         s2v_session_options_init(&options);
         options.kv_type = caches[i].type;
-        options.keep_picture = S2V_KEEP_ROWS;
+        options.pictures_only = 1;
         s2p_error error = { S2P_OK, "" };
         c->cache = caches[i].name;
         if (s2v_session_create(&c->session, c->engine, &options, &error) != S2P_OK) {

@@ -13,6 +13,7 @@
 #include "engine/run/session.h"
 #include "eval/judging.h"
 #include "image/image.h"
+#include "verify/evalset.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -156,7 +157,7 @@ static bool is_right(tiny_case *c, const s2e_task *task, const s2e_sample *q)
 
 /* "s2prune@64": the questions of this picture, in the order of the set. */
 static void check_answers(tiny_case *c, const char *setting, const json_t *correct,
-                          const s2e_set *set, int32_t first)
+                          const s2_evalset *set)
 {
     const s2e_task *task = s2e_task_find("synth");
     char method[32];
@@ -167,8 +168,8 @@ static void check_answers(tiny_case *c, const char *setting, const json_t *corre
         return; /* the prototype pruned those after layer 0 */
     const size_t n = json_array_size(correct);
     for (size_t i = 0; i < n; i++) {
-        const s2e_sample *q = &set->sample[first + (int32_t)i];
-        if (!prefill(c, q->question, method, NULL, (int32_t)strtol(at + 1, NULL, 10))) return;
+        const s2e_sample *q = s2_evalset_question(c->verdict, set, i);
+        if (!q || !prefill(c, q->question, method, NULL, (int32_t)strtol(at + 1, NULL, 10))) return;
         const bool expected = json_is_true(json_array_get(correct, i));
         if (is_right(c, task, q) != expected)
             s2_differs(c->verdict, "%s: '%s' should be answered %s", setting, q->question,
@@ -178,26 +179,13 @@ static void check_answers(tiny_case *c, const char *setting, const json_t *corre
 
 static void check_all_answers(tiny_case *c, const json_t *golden, const char *folder)
 {
-    s2e_set set;
-    s2p_error error = { S2P_OK, "" };
-    if (s2e_task_find("synth")->read(folder, &set, &error) != S2P_OK) {
-        s2_malformed(c->verdict, "%s", error.message);
-        return;
-    }
-    const char *image = s2_json_string(golden, "image"), *setting;
-    int32_t first = 0;
-    while (first < set.n_samples &&
-           strcmp(set.picture[s2e_first_picture(&set.sample[first])].file, image) != 0)
-        first++;
+    s2_evalset set;
+    const char *setting;
     json_t *correct;
+    if (!s2_evalset_open(c->verdict, folder, s2_json_string(golden, "image"), &set)) return;
     json_object_foreach(json_object_get(golden, "correct"), setting, correct)
-    {
-        if (first + (int64_t)json_array_size(correct) > set.n_samples)
-            s2_malformed(c->verdict, "eval.json has too few questions about %s", image);
-        else
-            check_answers(c, setting, correct, &set, first);
-    }
-    s2e_set_free(&set);
+        check_answers(c, setting, correct, &set);
+    s2e_set_free(&set.set);
 }
 
 /* --- one case -------------------------------------------------------------------- */
@@ -212,6 +200,7 @@ static s2p_status open_case(tiny_case *c, const char *picture, s2p_error *error)
     s2v_engine_options_init(&options);
     options.model_path = model;
     options.mmproj_path = mmproj;
+    options.cache_bytes = (uint64_t)256 << 20; /* several budgets of one picture */
     s2_verdict_place(c->verdict, &options);
     if (st == S2P_OK) st = s2_image_load(picture, S2_PIXELS_REFERENCE, NULL, &c->picture, error);
     if (st == S2P_OK) st = s2v_engine_open(&c->engine, &options, error);
@@ -224,7 +213,7 @@ static bool open_session(tiny_case *c, s2v_kv_type type)
     s2v_session_options options;
     s2v_session_options_init(&options);
     options.kv_type = type;
-    options.keep_picture = S2V_KEEP_ROWS;
+    options.pictures_only = 1;
     s2p_error error = { S2P_OK, "" };
     s2v_session_free(c->session);
     if (s2v_session_create(&c->session, c->engine, &options, &error) == S2P_OK) return true;

@@ -37,11 +37,24 @@ static const char *missing_instructions(void)
 static const char *missing_instructions(void) { return NULL; }
 #endif
 
-/* The first look at the registry opens drivers, which talk. */
+/* The first look at the registry opens drivers, which talk.
+ *
+ * Backends that are compiled in are there. Those that are libraries come from ggml's own folder and
+ * from nowhere else: ggml_backend_load_all() would also run what lies in the folder the program is
+ * started in, which may be a stranger's. */
+static void open_registry(void)
+{
+    ggml_log_set(ignore_log, NULL); /* the library prints nothing */
+#ifdef S2V_GGML_BACKENDS
+    if (!ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU))
+        ggml_backend_load_all_from_path(S2V_GGML_BACKENDS);
+#endif
+}
+
 static ggml_backend_dev_t device_at(size_t index)
 {
     if (missing_instructions()) return NULL;
-    ggml_log_set(ignore_log, NULL);
+    open_registry();
     return index < ggml_backend_dev_count() ? ggml_backend_dev_get(index) : NULL;
 }
 
@@ -158,8 +171,7 @@ s2p_status s2v_devices_open(s2v_devices *out, const char *device, const char *rp
                        "this program was built for CPUs with %s, which this one lacks; configure "
                        "with -DS2_CPU=portable",
                        missing);
-    ggml_log_set(ignore_log, NULL); /* the library prints nothing */
-    ggml_backend_load_all();
+    open_registry();
     out->cpu = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
     if (!out->cpu) return s2_fail(error, S2P_EUNSUPPORTED, "ggml has no CPU device in this build");
     out->main = out->cpu;
@@ -258,16 +270,31 @@ void s2v_backends_close(s2v_backends *backends)
     s2v_pool_close(&backends->pool);
 }
 
-uint64_t s2v_memory_available(void)
+ggml_backend_buffer_t s2v_place_outline(struct ggml_context *ctx, ggml_backend_buffer_type_t type)
 {
-    FILE *file = fopen("/proc/meminfo", "r");
+    ggml_backend_buffer_t buffer = ggml_backend_buft_alloc_buffer(type, 0);
+    struct ggml_tensor *t = buffer ? ggml_get_first_tensor(ctx) : NULL;
+    for (; t; t = ggml_get_next_tensor(ctx, t)) {
+        if (t->view_src) continue;
+        t->buffer = buffer;
+        t->data = (void *)(uintptr_t)4096; /* nobody looks */
+    }
+    return buffer;
+}
+
+/* A line of a file of the system's, in bytes; 0: there is none. */
+static uint64_t read_kib(const char *path, const char *tag)
+{
+    FILE *file = fopen(path, "r");
     if (!file) return 0;
-    static const char tag[] = "MemAvailable:";
     char line[128];
     uint64_t kib = 0;
     while (kib == 0 && fgets(line, sizeof line, file))
-        if (strncmp(line, tag, sizeof tag - 1) == 0)
-            kib = strtoull(line + sizeof tag - 1, NULL, 10);
+        if (strncmp(line, tag, strlen(tag)) == 0) kib = strtoull(line + strlen(tag), NULL, 10);
     fclose(file);
     return kib * 1024;
 }
+
+uint64_t s2v_memory_available(void) { return read_kib("/proc/meminfo", "MemAvailable:"); }
+
+uint64_t s2v_memory_resident(void) { return read_kib("/proc/self/status", "VmRSS:"); }

@@ -47,7 +47,14 @@ s2p_status s2v_backends_open(s2v_backends *out, const s2v_devices *devices, int3
                              s2p_error *error);
 void s2v_backends_close(s2v_backends *backends);
 
+/* Give the tensors of a context a place in memory of this kind that does not exist, to measure graphs
+ * with; NULL without memory. */
+ggml_backend_buffer_t s2v_place_outline(struct ggml_context *ctx, ggml_backend_buffer_type_t type);
+
 /* Bytes that can be taken without pushing others out; 0 when the system does not say. */
 uint64_t s2v_memory_available(void);
+
+/* Bytes this process has in memory; 0 when the system does not say. */
+uint64_t s2v_memory_resident(void);
 
 #endif /* S2_ENGINE_DEVICE_H */

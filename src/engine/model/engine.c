@@ -1,6 +1,7 @@
 /* engine.c - open a model: two validated files, one architecture, weights in their places. */
 #include "engine/model/engine.h"
 
+#include "engine/model/identity.h"
 #include "engine/model/offload.h"
 #include "engine/model/pair.h"
 #include "engine/vision/arch.h"
@@ -9,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define USUAL_FOLDER_BYTES ((uint64_t)4 << 30)
 
 void s2v_engine_options_init(s2v_engine_options *options)
 {
@@ -76,7 +79,8 @@ static void count_parameters(s2v_engine *engine)
         }
 }
 
-static s2p_status load_weights(s2v_engine *engine, const s2v_kernels *kernels, s2p_error *error)
+static s2p_status load_weights(s2v_engine *engine, const s2v_kernels *kernels, bool is_outline,
+                               s2p_error *error)
 {
     s2v_loader loader;
     s2p_status st = s2v_loader_init(&loader, &engine->devices, error);
@@ -88,8 +92,9 @@ static s2p_status load_weights(s2v_engine *engine, const s2v_kernels *kernels, s
     st = engine->model.arch->load(&engine->model, &loader, engine->text, engine->mmproj,
                                   engine->offload.n_layers, error);
     const uint64_t n_here = s2v_loader_bytes(&loader) - s2v_loader_device_bytes(&loader);
-    if (st == S2P_OK) st = check_weights_fit(engine, n_here, error);
-    if (st == S2P_OK)
+    if (st == S2P_OK && is_outline) st = s2v_loader_outline(&loader);
+    if (st == S2P_OK && !is_outline) st = check_weights_fit(engine, n_here, error);
+    if (st == S2P_OK && !is_outline)
         st = s2v_loader_finish(&loader, engine->options.progress, engine->options.user);
     if (st != S2P_OK) {
         s2v_packing_free(&engine->packing);
@@ -172,8 +177,26 @@ static s2p_status check_tower(const s2v_engine *engine, const s2v_engine_options
     return S2P_OK;
 }
 
+static s2p_status open_cache(s2v_engine *engine, const s2v_engine_options *options,
+                             s2p_error *error)
+{
+    if (options->cache_bytes == 0 && options->cache_dir)
+        return s2_fail(error, S2P_EINVAL, "a cache folder needs a cache in memory above it");
+    if (options->cache_bytes == 0) return S2P_OK;
+    const s2v_cache_options cache = {
+        .max_bytes = options->cache_bytes,
+        .folder = options->cache_dir,
+        .max_folder_bytes =
+            options->cache_dir_bytes ? options->cache_dir_bytes : USUAL_FOLDER_BYTES,
+        .note = options->note,
+        .user = options->user,
+    };
+    TRY(s2v_identity_make(engine, options->model_path, options->mmproj_path, error));
+    return s2v_cache_create(&engine->cache, &cache, error);
+}
+
 static s2p_status open_engine(s2v_engine *engine, const s2v_engine_options *options,
-                              s2p_error *error)
+                              bool is_outline, s2p_error *error)
 {
     if (!options->model_path || !options->mmproj_path)
         return s2_fail(error, S2P_EINVAL, "a model and an mmproj are both needed");
@@ -190,8 +213,9 @@ static s2p_status open_engine(s2v_engine *engine, const s2v_engine_options *opti
     const s2v_kernels *kernels;
     TRY(choose_kernels(options, &precision, &kernels, error));
     TRY(s2v_offload_choose(engine, options, kernels, error));
-    TRY(load_weights(engine, kernels, error));
+    TRY(load_weights(engine, kernels, is_outline, error));
     TRY(check_tower(engine, options, precision, kernels, error));
+    if (!is_outline) TRY(open_cache(engine, options, error));
     count_parameters(engine);
     const s2v_text name = text_key(engine->text, "general.name");
     const size_t n = name.size < sizeof engine->name - 1 ? name.size : sizeof engine->name - 1;
@@ -200,7 +224,8 @@ static s2p_status open_engine(s2v_engine *engine, const s2v_engine_options *opti
     return S2P_OK;
 }
 
-s2p_status s2v_engine_open(s2v_engine **out, const s2v_engine_options *options, s2p_error *error)
+static s2p_status make_engine(s2v_engine **out, const s2v_engine_options *options, bool is_outline,
+                              s2p_error *error)
 {
     *out = NULL;
     s2v_engine *engine = calloc(1, sizeof *engine);
@@ -212,10 +237,10 @@ s2p_status s2v_engine_open(s2v_engine **out, const s2v_engine_options *options, 
     (void)pthread_mutexattr_settype(&again, PTHREAD_MUTEX_RECURSIVE);
     (void)pthread_mutex_init(&engine->packing_turn, &again);
     (void)pthread_mutexattr_destroy(&again);
-    const s2p_status st = open_engine(engine, options, error);
+    const s2p_status st = open_engine(engine, options, is_outline, error);
     engine->options.model_path = engine->options.mmproj_path = NULL; /* were borrowed */
     engine->options.device = engine->options.rpc_server = NULL;
-    engine->options.tower = engine->options.kernels = NULL;
+    engine->options.tower = engine->options.kernels = engine->options.cache_dir = NULL;
     if (st != S2P_OK) {
         s2v_engine_close(engine);
         return st;
@@ -224,10 +249,21 @@ s2p_status s2v_engine_open(s2v_engine **out, const s2v_engine_options *options, 
     return S2P_OK;
 }
 
+s2p_status s2v_engine_open(s2v_engine **out, const s2v_engine_options *options, s2p_error *error)
+{
+    return make_engine(out, options, false, error);
+}
+
+s2p_status s2v_engine_outline(s2v_engine **out, const s2v_engine_options *options, s2p_error *error)
+{
+    return make_engine(out, options, true, error);
+}
+
 void s2v_engine_close(s2v_engine *engine)
 {
     if (!engine) return;
     s2v_packing_free(&engine->packing);
+    s2v_cache_free(engine->cache);
     s2v_weights_free(engine->weights);
     s2v_model_free(&engine->model);
     s2v_tokenizer_free(engine->tokenizer);
@@ -282,4 +318,10 @@ void s2v_engine_get_info(const s2v_engine *engine, s2v_engine_info *info)
         .device_layers = engine->offload.n_layers,
         .device_tower = engine->offload.tower,
     };
+}
+
+void s2v_engine_cache(const s2v_engine *engine, s2v_cache_stats *out)
+{
+    *out = (s2v_cache_stats){ .bytes = 0 };
+    if (engine->cache) s2v_cache_count(engine->cache, out);
 }

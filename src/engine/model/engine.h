@@ -3,6 +3,7 @@
 #ifndef S2_ENGINE_ENGINE_H
 #define S2_ENGINE_ENGINE_H
 
+#include "engine/cache/cache.h"
 #include "engine/model/model.h"
 #include "text/tokenizer.h"
 
@@ -12,6 +13,11 @@ typedef struct s2v_offload { /* what lives on the main device */
     int32_t n_layers;        /* of the decoder, from the last */
     bool tower;              /* and its projector */
 } s2v_offload;
+
+typedef struct s2v_identity { /* identity.h; zeros without a cache */
+    uint8_t tower[32];        /* the mmproj and what computes with it */
+    uint8_t model[32];        /* both files */
+} s2v_identity;
 
 struct s2v_engine {
     s2v_engine_options options; /* callbacks and their user; the paths are not kept */
@@ -26,7 +32,14 @@ struct s2v_engine {
     s2v_packing packing;
     pthread_mutex_t packing_turn; /* held by the session that packs what is left of it */
     bool is_packed;
+    s2v_cache *cache; /* NULL: nothing is remembered */
+    s2v_identity identity;
 };
+
+/* An engine without weights and without a cache, of which sizes can be asked and graphs drawn, and
+ * nothing computed. */
+s2p_status s2v_engine_outline(s2v_engine **out, const s2v_engine_options *options,
+                              s2p_error *error);
 
 /* true: the graph drawn now packs what is left of the tower's weights; other sessions wait until it
  * has ended. */

@@ -224,6 +224,29 @@ uint64_t s2v_graph_device_bytes(s2v_graph *graph)
     return w.n_bytes[0];
 }
 
+/* A product by quantised or half-precision weights first brings its rows into the like. */
+static uint64_t count_converted(const s2v_graph *graph)
+{
+    uint64_t most = 0;
+    for (int i = 0; i < ggml_graph_n_nodes(graph->cgraph); i++) {
+        const struct ggml_tensor *node = ggml_graph_node(graph->cgraph, i);
+        if (node->op != GGML_OP_MUL_MAT || node->src[0]->type == node->src[1]->type) continue;
+        const enum ggml_type type =
+            ggml_is_quantized(node->src[0]->type) ? GGML_TYPE_Q8_0 : node->src[0]->type;
+        const uint64_t n =
+            (uint64_t)ggml_row_size(type, node->src[1]->ne[0]) * (uint64_t)ggml_nrows(node->src[1]);
+        if (n > most) most = n;
+    }
+    return most;
+}
+
+uint64_t s2v_graph_host_bytes(s2v_graph *graph)
+{
+    work w = { .graph = graph, .step = STEP_MEASURE };
+    if (try_work(&w, NULL) != S2P_OK) return 0;
+    return w.n_bytes[graph->device ? 1 : 0] + count_converted(graph);
+}
+
 static s2p_status fail_room(const s2v_graph *graph, s2p_error *error)
 {
     return s2_fail(error, S2P_ENOMEM, "%s has no memory for %d graph nodes", device_name(graph),

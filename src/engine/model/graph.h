@@ -66,6 +66,9 @@ void s2v_graph_expand(s2v_graph *graph, struct ggml_tensor *node);
 /* Allocate, set the inputs, compute. Outputs (ggml_set_output) can be read until the next begin. */
 s2p_status s2v_graph_compute(s2v_graph *graph, s2p_error *error);
 
+/* Bytes of this machine's memory the graph as drawn will take: results, and what products convert. */
+uint64_t s2v_graph_host_bytes(s2v_graph *graph);
+
 /* Bytes of the device the graph as drawn will take; 0 on the CPU. */
 uint64_t s2v_graph_device_bytes(s2v_graph *graph);
 

@@ -25,8 +25,8 @@ static s2p_status allocate_cache(s2v_kv *kv, int where, ggml_backend_dev_t devic
     return S2P_OK;
 }
 
-s2p_status s2v_kv_init(s2v_kv *kv, const s2v_decoder *decoder, const s2v_devices *devices,
-                       int32_t n_ctx, enum ggml_type type, s2p_error *error)
+static s2p_status make_tables(s2v_kv *kv, const s2v_decoder *decoder, const s2v_devices *devices,
+                              int32_t n_ctx, enum ggml_type type, s2p_error *error)
 {
     const size_t n = (size_t)decoder->p.n_layers;
     *kv = (s2v_kv){ .n_ctx = n_ctx, .n_layers = decoder->p.n_layers, .type = type };
@@ -57,10 +57,28 @@ s2p_status s2v_kv_init(s2v_kv *kv, const s2v_decoder *decoder, const s2v_devices
         kv->k[i] = ggml_new_tensor_2d(ctx, type, cache_row_width(decoder), n_ctx);
         kv->v[i] = ggml_new_tensor_2d(ctx, type, cache_row_width(decoder), n_ctx);
     }
+    return S2P_OK;
+}
+
+s2p_status s2v_kv_init(s2v_kv *kv, const s2v_decoder *decoder, const s2v_devices *devices,
+                       int32_t n_ctx, enum ggml_type type, s2p_error *error)
+{
+    TRY(make_tables(kv, decoder, devices, n_ctx, type, error));
     s2p_status st = allocate_cache(kv, 0, devices->cpu, error);
     if (st == S2P_OK) st = allocate_cache(kv, 1, devices->main, error);
     if (st != S2P_OK) s2v_kv_free(kv);
     return st;
+}
+
+s2p_status s2v_kv_outline(s2v_kv *kv, const s2v_decoder *decoder, const s2v_devices *devices,
+                          int32_t n_ctx, enum ggml_type type, s2p_error *error)
+{
+    TRY(make_tables(kv, decoder, devices, n_ctx, type, error));
+    kv->buffer[0] = s2v_place_outline(kv->ctx[0], ggml_backend_dev_buffer_type(devices->cpu));
+    kv->buffer[1] = s2v_place_outline(kv->ctx[1], ggml_backend_dev_buffer_type(devices->main));
+    if (kv->buffer[0] && kv->buffer[1]) return S2P_OK;
+    s2v_kv_free(kv);
+    return s2_fail(error, S2P_ENOMEM, "out of memory for an outline");
 }
 
 void s2v_kv_free(s2v_kv *kv)

@@ -23,6 +23,9 @@ uint64_t s2v_kv_bytes(const s2v_decoder *decoder, int32_t n_ctx, enum ggml_type 
 
 s2p_status s2v_kv_init(s2v_kv *kv, const s2v_decoder *decoder, const s2v_devices *devices,
                        int32_t n_ctx, enum ggml_type type, s2p_error *error);
+/* The same without memory, to measure graphs with. */
+s2p_status s2v_kv_outline(s2v_kv *kv, const s2v_decoder *decoder, const s2v_devices *devices,
+                          int32_t n_ctx, enum ggml_type type, s2p_error *error);
 void s2v_kv_free(s2v_kv *kv);
 void s2v_kv_clear(s2v_kv *kv);
 

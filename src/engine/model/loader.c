@@ -43,7 +43,7 @@ typedef struct group {
 struct s2v_weights {
     group groups[MAX_GROUPS];
     size_t n_groups;
-    uint64_t n_bytes, n_device_bytes;
+    uint64_t n_bytes, n_device_bytes, n_later_bytes, n_mapped_bytes;
 };
 
 void s2v_weights_free(s2v_weights *weights)
@@ -60,6 +60,10 @@ void s2v_weights_free(s2v_weights *weights)
 uint64_t s2v_weights_bytes(const s2v_weights *weights) { return weights->n_bytes; }
 
 uint64_t s2v_weights_device_bytes(const s2v_weights *weights) { return weights->n_device_bytes; }
+
+uint64_t s2v_weights_later_bytes(const s2v_weights *weights) { return weights->n_later_bytes; }
+
+uint64_t s2v_weights_mapped_bytes(const s2v_weights *weights) { return weights->n_mapped_bytes; }
 
 s2p_status s2v_loader_init(s2v_loader *loader, const s2v_devices *devices, s2p_error *error)
 {
@@ -130,6 +134,7 @@ static struct ggml_tensor *add_item(s2v_loader *loader, ggml_backend_buffer_type
     if (!is_mapped) {
         const size_t n = ggml_backend_buft_get_alloc_size(buffer_type, it.tensor);
         loader->weights->n_bytes += n;
+        if (it.is_later) loader->weights->n_later_bytes += n;
         const s2v_devices *d = loader->devices;
         if (d->main != d->cpu && buffer_type == ggml_backend_dev_buffer_type(d->main))
             loader->weights->n_device_bytes += n;
@@ -241,6 +246,8 @@ static struct ggml_tensor *get_weight(s2v_loader *loader, const char *pattern, i
         it.fill = fill_plain;
     struct ggml_tensor *tensor = add_item(loader, buffer, type, ne0, ne1, it);
     if (tensor) ggml_set_name(tensor, name);
+    const bool is_mapped = tensor && !buffer && !it.fill;
+    if (is_mapped && use != S2V_USE_ROWS) loader->weights->n_mapped_bytes += t->n_bytes;
     return tensor;
 }
 
@@ -507,6 +514,22 @@ s2p_status s2v_loader_finish(s2v_loader *loader, s2v_progress_callback progress,
         free(to->items);
         to->items = NULL;
         to->n_items = 0;
+    }
+    return loader->status;
+}
+
+s2p_status s2v_loader_outline(s2v_loader *loader)
+{
+    s2v_weights *w = loader->weights;
+    for (size_t g = 0; loader->status == S2P_OK && g < w->n_groups; g++) {
+        group *to = &w->groups[g];
+        ggml_backend_buffer_type_t type =
+            to->type ? to->type : ggml_backend_dev_buffer_type(loader->devices->cpu);
+        to->buffer = s2v_place_outline(to->ctx, type);
+        if (!to->buffer)
+            loader->status = s2_fail(loader->error, S2P_ENOMEM, "out of memory for an outline");
+        else
+            ggml_backend_buffer_set_usage(to->buffer, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
     }
     return loader->status;
 }

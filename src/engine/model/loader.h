@@ -24,6 +24,10 @@ typedef struct s2v_weights s2v_weights; /* tensors and their buffers, owned by t
 void s2v_weights_free(s2v_weights *weights);
 uint64_t s2v_weights_bytes(const s2v_weights *weights); /* memory taken beyond the mapped files */
 uint64_t s2v_weights_device_bytes(const s2v_weights *weights); /* of it, on the main device */
+uint64_t
+s2v_weights_later_bytes(const s2v_weights *weights); /* of it, filled by the first picture */
+uint64_t
+s2v_weights_mapped_bytes(const s2v_weights *weights); /* beside it, read all over in place */
 
 typedef struct s2v_loader {
     s2v_weights *weights;
@@ -81,6 +85,10 @@ uint64_t s2v_loader_device_bytes(const s2v_loader *loader); /* of it, on the mai
 /* Allocate and move the data. Afterwards the loader is done; loader->weights belongs to the caller.
  */
 s2p_status s2v_loader_finish(s2v_loader *loader, s2v_progress_callback progress, void *user);
+
+/* Instead: no memory and no data, only places in the right kinds of memory, so that graphs can be
+ * drawn and measured. */
+s2p_status s2v_loader_outline(s2v_loader *loader);
 
 void s2v_loader_abandon(s2v_loader *loader); /* after a failure */
 

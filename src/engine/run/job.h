@@ -12,7 +12,9 @@
 #ifndef S2_ENGINE_JOB_H
 #define S2_ENGINE_JOB_H
 
+#include "engine/run/prefix.h"
 #include "engine/run/session.h"
+#include "engine/vision/tower_probe.h"
 #include "prune/method.h"
 #include "text/template.h"
 
@@ -35,6 +37,7 @@ typedef struct s2v_job {
     int32_t n_text;    /* question tokens: the last rows */
     float *text;       /* [n_text][n_embd] as they entered the decoder, or NULL */
     s2v_plans earlier; /* of the prompt before */
+    s2v_prefix prefix; /* found in the engine's cache, or being made for it */
     bool has_begun;    /* the cache is no longer as it was before */
     s2v_stats stats;
     s2p_error *error;

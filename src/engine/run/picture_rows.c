@@ -2,12 +2,12 @@
  *
  * The first view goes straight from the tower into the rows. What comes after it (a
  * tiled picture and newlines) is put together here, view by view, so that the tower
- * never needs more memory than one view takes. Each place in a prompt remembers its
- * picture, so that several are known again.
+ * never needs more memory than one view takes. What was made once is in the engine's cache.
  */
 #include "engine/run/picture_rows.h"
 
 #include "base/clock.h"
+#include "engine/vision/tower_cache.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -120,42 +120,51 @@ static s2p_status make_rows(s2v_job *j, s2v_graph *tower, int32_t index, s2v_tow
     return st;
 }
 
+/* Rows, and attention for who asks, as they are remembered. */
+static s2p_status take_known(s2v_job *j, int32_t index, s2v_tower_probe *probe,
+                             const s2v_tower_known *known)
+{
+    const s2v_session *s = j->s;
+    const s2v_frame *f = &j->frames[index];
+    const size_t n = (size_t)s2v_frame_tokens(f);
+    const int32_t first = j->first_row[index];
+    s2v_rows_set(&s->rows, first, f->n_rows, known->rows);
+    j->stats.saved_ms += known->made_ms;
+    if (probe) {
+        TRY(s2v_tower_probe_init(probe, f, known->key_dim, j->error));
+        memcpy(probe->attn, known->attn, n * sizeof *probe->attn);
+        memcpy(probe->key, known->key, n * (size_t)known->key_dim * sizeof *probe->key);
+    }
+    if (s->trace.show) s2v_trace_rows(s, "vis.merged", index, first, s2v_part_tokens(&f->part[0]));
+    return S2P_OK;
+}
+
 s2p_status s2v_picture_rows(s2v_job *j, s2v_graph *tower, int32_t index)
 {
     s2v_session *s = j->s;
-    const s2v_model *model = &s->engine->model;
+    const s2v_engine *engine = s->engine;
     const s2v_frame *f = &j->frames[index];
-    const int32_t first = j->first_row[index], n_tokens = s2v_frame_tokens(f);
-    const s2v_keep keeps = s->options.keep_picture;
-    s2v_tower_cache *cache = &s->tower_cache[index];
+    const bool remembers = s2v_session_remembers(s);
+    s2v_tower_known known;
     s2v_tower_probe unasked = { .attn = NULL }, *probe = NULL;
     if (j->needs & (S2P_NEED_VISION_ATTN | S2P_NEED_VISION_KEY)) probe = &j->tower_probe[index];
-
-    const float *known = keeps ? s2v_tower_cache_find(cache, f, model->tower.patch_row) : NULL;
-    if (known && (!probe || cache->attn)) {
-        s2v_rows_set(&s->rows, first, f->n_rows, known);
-        if (probe) {
-            TRY(s2v_tower_probe_init(probe, f, cache->key_dim, j->error));
-            memcpy(probe->attn, cache->attn, (size_t)n_tokens * sizeof *probe->attn);
-            memcpy(probe->key, cache->key,
-                   (size_t)n_tokens * (size_t)cache->key_dim * sizeof *probe->key);
-        }
-        if (s->trace.show)
-            s2v_trace_rows(s, "vis.merged", index, first, s2v_part_tokens(&f->part[0]));
-        return S2P_OK;
+    if (remembers && s2v_tower_recall(engine, f, probe != NULL, &known)) {
+        const s2p_status st = take_known(j, index, probe, &known);
+        s2v_cache_release(engine->cache, known.block);
+        return st;
     }
 
-    if (keeps == S2V_KEEP_ATTENTION && !probe) probe = &unasked;
+    if (remembers && s->options.keep_attention && !probe) probe = &unasked;
     s2p_status st = S2P_OK;
-    if (probe) st = s2v_tower_probe_init(probe, f, model->tower.head_dim, j->error);
+    if (probe) st = s2v_tower_probe_init(probe, f, engine->model.tower.head_dim, j->error);
     j->stats.tower_runs++;
+    const double start = s2_now_ms();
     if (st == S2P_OK) st = make_rows(j, tower, index, probe);
-    if (st == S2P_OK && keeps) {
-        float *rows =
-            s2v_tower_cache_start(cache, f, model->tower.patch_row, model->decoder.p.n_embd);
-        if (rows) s2v_rows_get(&s->rows, first, f->n_rows, rows);
-        if (rows && probe)
-            s2v_tower_cache_add_probe(cache, probe->attn, probe->key, n_tokens, probe->key_dim);
+    if (st == S2P_OK && remembers) {
+        float *rows;
+        s2v_cache_block *block = s2v_tower_room(engine, f, probe, s2_now_ms() - start, &rows);
+        if (block) s2v_rows_get(&s->rows, j->first_row[index], f->n_rows, rows);
+        if (block) s2v_tower_keep(engine, f, block);
     }
     if (st != S2P_OK && probe) s2v_tower_probe_free(probe);
     s2v_tower_probe_free(&unasked);

@@ -1,4 +1,4 @@
-/* plans.c - plans of a prompt have one owner: the session that shows them, or its prefix. */
+/* plans.c - plans of a prompt have one owner: the session that shows them, or a prefill. */
 #include "engine/run/plans.h"
 
 #include <stdlib.h>

@@ -13,6 +13,7 @@
 #include "engine/run/stages.h"
 #include "engine/run/stats.h"
 #include "engine/run/units.h"
+#include "engine/vision/tower_cache.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +75,6 @@ static s2p_status prepare_job(s2v_job *j)
     const int32_t n = j->prompt->n_images;
     TRY(check_prompt(j));
     TRY(find_method(j));
-    s2v_prefix_hold_plans(s);
     s2v_plans_move(&j->earlier, &s->plans);
     j->n_units = S2V_MAX_PARTS * n;
     j->frames = calloc((size_t)n + 1, sizeof *j->frames);
@@ -125,6 +125,8 @@ static s2p_status make_frames(s2v_job *j)
         const s2v_image_options options = s2v_job_options(j, i);
         s2v_frame *frame = &j->frames[i];
         TRY(model->arch->frame(model, &j->prompt->images[i], &options, usual, frame, j->error));
+        if (s2v_session_remembers(j->s))
+            s2v_tower_key(j->s->engine, j->s->backends.n_threads, frame);
         j->stats.image_tokens_full += s2v_frame_tokens(frame);
         j->n_newlines += frame->n_rows - s2v_frame_tokens(frame);
         TRY(s2v_progress_tell(j->s, "picture", (double)(i + 1) / n, j->error));
@@ -171,6 +173,7 @@ static s2p_status lay_out_rows(s2v_job *j)
     const bool has_pending = s->pending >= 0;
     const int64_t n_text = (int64_t)j->chat.tokens.n + has_pending + j->n_newlines;
     const int64_t n = n_text + j->stats.image_tokens_full;
+    j->stats.text_tokens = (int32_t)n_text;
     const int32_t n_past = s->kv.n_slots[0];
     if (n_past + n > s->kv.n_ctx)
         return s2_fail(j->error, S2P_ELIMIT,
@@ -206,7 +209,6 @@ static s2p_status lay_out_rows(s2v_job *j)
         for (int32_t i = 0; i < rows->n; i++) rows->pos[plane][i] += s->next_pos;
     s->next_pos += span;
 
-    j->stats.text_tokens = (int32_t)n_text;
     j->stats.cached_tokens = s->kv.n_slots[s->kv.n_layers - 1];
     j->n_text = count_question(j);
     const bool has_tail = j->prompt->n_images > 0 && j->chat.piece[j->chat.n_pieces - 1].n_tokens;
@@ -291,7 +293,9 @@ static s2p_status run_question(s2v_job *j)
     s->progress.total = (double)n * s->kv.n_layers;
     TRY(s2v_run_layers(s, 0, s->kv.n_layers, NULL, j->error));
     TRY(s2v_prefix_settle(j));
-    j->stats.layers_ms = j->stats.prompt_ms = s2_now_ms() - start;
+    const double took = s2_now_ms() - start, made = j->prefix.parts.head.made_ms;
+    j->stats.layers_ms = j->stats.prompt_ms = took;
+    j->stats.saved_ms = made > took ? made - took : 0.0;
     return S2P_OK;
 }
 
@@ -309,18 +313,16 @@ static s2p_status run_prompt(s2v_job *j)
     const double start = s2_now_ms(), tower_probe_ms = j->stats.probe_ms;
     TRY(embed_text(j));
     TRY(s2v_run_stages(j));
-    s2v_prefix_remember(j);
     j->stats.prompt_ms = s2_now_ms() - start + tower_probe_ms;
+    s2v_prefix_remember(j);
     return S2P_OK;
 }
 
 /* What was chosen of earlier pictures stays to be asked for while they stay in the conversation. */
 static void settle_plans(s2v_job *j, s2p_status st, bool is_continued)
 {
-    s2v_session *s = j->s;
-    const bool is_held = s->prefix.is_ready && s->prefix.plans.picture;
     if (st == S2P_OK ? is_continued && j->prompt->n_images == 0 : !j->has_begun)
-        s2v_plans_move(&s->plans, is_held ? &s->prefix.plans : &j->earlier);
+        s2v_plans_move(&j->s->plans, &j->earlier);
     s2v_plans_free(&j->earlier);
 }
 
@@ -343,11 +345,14 @@ s2p_status s2v_session_prefill(s2v_session *session, const s2v_prompt *prompt,
     if (st == S2P_OK) {
         s2v_stats_count(&j);
         if (stats) *stats = j.stats;
-    } else if (j.has_begun || st == S2P_ECANCELLED) {
+    } else if (stats && st == S2P_ELIMIT) {
+        *stats = j.stats;
+    }
+    if (st != S2P_OK && (j.has_begun || st == S2P_ECANCELLED)) {
         j.has_begun = true;
-        if (!session->prefix.is_ready) s2v_prefix_forget(&session->prefix);
         s2v_session_reset(session);
     }
+    s2v_prefix_end(&j);
     settle_plans(&j, st, is_continued);
     s2v_trace_unmask(session);
     s2v_job_free(&j);

@@ -1,10 +1,10 @@
 /* prefix.c - know the start of a prompt again, and have its slots. */
 #include "engine/run/prefix.h"
 
-#include "base/checked.h"
 #include "base/clock.h"
 #include "base/sha256.h"
 #include "engine/run/units.h"
+#include "prune/plan_bytes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,73 +26,68 @@ static void add_name(s2_sha256_state *h, const char *name)
     if (name) s2_sha256_add(h, name, strlen(name));
 }
 
-/* What the tower reads, and which rows that becomes. */
-static void add_frame(s2_sha256_state *h, const s2v_frame *f, int32_t patch_row)
+static void add_method(s2_sha256_state *h, const s2v_job *j)
 {
-    const int32_t shape[] = { f->n_views, f->n_patches, f->n_rows, f->n_parts,
-                              (int32_t)f->framing };
-    add_list(h, shape, sizeof shape / sizeof *shape);
-    for (int32_t p = 0; p < f->n_parts; p++) {
-        const s2v_part *part = &f->part[p];
-        const int32_t place[] = { part->grid.rows, part->grid.cols, part->first,
-                                  part->pitch,     part->width,     part->height };
-        add_list(h, place, sizeof place / sizeof *place);
-    }
-    add_number(h, (int64_t)f->n_own_bytes);
-    if (f->own) s2_sha256_add(h, f->own, f->n_own_bytes);
-    add_number(h, (int64_t)f->n_blend);
-    if (f->blend) s2_sha256_add(h, f->blend, f->n_blend * sizeof *f->blend); /* has no gaps */
-    const size_t n = (size_t)f->n_views * (size_t)f->n_patches * (size_t)patch_row;
-    s2_sha256_add(h, f->patches, n * sizeof *f->patches);
+    const s2p_choice *choice = &j->prune->choice;
+    add_name(h, j->method->name);
+    add_name(h, choice->allocator);
+    add_name(h, choice->selector);
+    add_number(h, (int64_t)choice->seed);
+    add_number(h, choice->side);
+    add_list(h, j->prune->image_side, (size_t)j->prompt->n_images);
+    add_number(h, j->prune->published != 0);
+    s2p_parameters own;
+    s2p_parameters_init(j->method, &own);
+    const s2p_parameters *given = j->prune->parameters ? j->prune->parameters : &own;
+    for (size_t i = 0; s2p_method_parameter(j->method, i); i++)
+        s2_sha256_add(h, &given->value[i], sizeof given->value[i]);
+    for (int32_t u = 0; u < j->n_units; u++) add_number(h, j->unit[u].budget);
 }
 
-static void make_key(s2v_job *j, uint8_t key[32])
+/* What the tower reads is in the frame's key. */
+static void add_picture(s2_sha256_state *h, const s2v_job *j, int32_t i)
+{
+    const s2p_image *image = &j->prompt->images[i];
+    add_number(h, image->width);
+    add_number(h, image->height);
+    add_number(h, s2v_job_options(j, i).structure_from_resized);
+    add_number(h, (int64_t)s2v_job_options(j, i).resize);
+    const bool is_measured = j->needs & S2P_NEED_PIXELS; /* as it was given */
+    for (int32_t y = 0; is_measured && y < image->height; y++)
+        s2_sha256_add(h, image->pixels + (ptrdiff_t)y * image->stride, 3 * (size_t)image->width);
+    s2_sha256_add(h, j->frames[i].key, sizeof j->frames[i].key);
+}
+
+static void make_key(s2v_job *j, uint8_t key[S2V_KEY_BYTES])
 {
     const double start = s2_now_ms();
-    const s2p_choice *choice = &j->prune->choice;
-    const int32_t n_images = j->prompt->n_images;
+    const s2v_session *s = j->s;
     s2_sha256_state h;
     s2_sha256_start(&h);
+    s2_sha256_add(&h, s->engine->identity.model, sizeof s->engine->identity.model);
+    add_number(&h, (int64_t)s->kv.type);
+    add_number(&h, s->options.n_batch);
+    add_number(&h, s->backends.n_threads);
 
-    add_list(&h, j->chat.tokens.id, j->chat.tokens.n - (size_t)j->s->rows.n_tail);
+    add_list(&h, j->chat.tokens.id, j->chat.tokens.n - (size_t)s->rows.n_tail);
     size_t token = 0;
     for (size_t i = 0; i < j->chat.n_pieces; i++) {
         if (j->chat.piece[i].image < 0) continue;
         add_number(&h, j->chat.piece[i].image);
         add_number(&h, (int64_t)(token += j->chat.piece[i].n_tokens));
     }
-
-    add_name(&h, j->method->name);
-    add_name(&h, choice->allocator);
-    add_name(&h, choice->selector);
-    add_number(&h, (int64_t)choice->seed);
-    add_number(&h, choice->side);
-    add_list(&h, j->prune->image_side, (size_t)n_images);
-    add_number(&h, j->prune->published != 0);
-    s2p_parameters own;
-    s2p_parameters_init(j->method, &own);
-    const s2p_parameters *given = j->prune->parameters ? j->prune->parameters : &own;
-    for (size_t i = 0; s2p_method_parameter(j->method, i); i++)
-        s2_sha256_add(&h, &given->value[i], sizeof given->value[i]);
-    for (int32_t u = 0; u < j->n_units; u++) add_number(&h, j->unit[u].budget);
-
-    for (int32_t i = 0; i < n_images; i++) {
-        const s2p_image *image = &j->prompt->images[i];
-        add_number(&h, image->width);
-        add_number(&h, image->height);
-        add_number(&h, s2v_job_options(j, i).structure_from_resized);
-        add_number(&h, (int64_t)s2v_job_options(j, i).resize);
-        const bool is_measured = j->needs & S2P_NEED_PIXELS; /* as it was given */
-        for (int32_t y = 0; is_measured && y < image->height; y++)
-            s2_sha256_add(&h, image->pixels + (ptrdiff_t)y * image->stride,
-                          3 * (size_t)image->width);
-        add_frame(&h, &j->frames[i], j->s->engine->model.tower.patch_row);
-    }
+    add_method(&h, j);
+    for (int32_t i = 0; i < j->prompt->n_images; i++) add_picture(&h, j, i);
     s2_sha256_finish(&h, key);
     j->stats.image_ms += s2_now_ms() - start;
 }
 
 /* --- slots ----------------------------------------------------------------------------- */
+
+static size_t slot_bytes(const s2v_kv *kv, int32_t n) /* the same in all layers */
+{
+    return 2 * (size_t)n * kv->k[0]->nb[1];
+}
 
 /* Keys of n slots, then their values. */
 static void read_slots(const s2v_kv *kv, int32_t layer, int32_t first, int32_t n, uint8_t *out)
@@ -109,126 +104,195 @@ static void write_slots(s2v_kv *kv, int32_t layer, int32_t first, int32_t n, con
     s2v_tensor_set(kv->v[layer], from + n_bytes, (size_t)first * row, n_bytes, kv->traffic);
 }
 
-/* The first n slots of a layer; NULL beyond the limit and without memory. */
-static uint8_t *copy_slots(s2v_prefix *p, const s2v_kv *kv, int32_t layer, int32_t n)
-{
-    size_t n_bytes, total;
-    if (!s2_mul_size(2 * (size_t)n, kv->k[layer]->nb[1], &n_bytes) ||
-        !s2_add_size(p->n_bytes, n_bytes, &total) || total > S2V_PREFIX_MAX_BYTES)
-        return NULL;
-    uint8_t *copy = malloc(n_bytes);
-    if (!copy) return NULL;
-    p->n_bytes = total;
-    read_slots(kv, layer, 0, n, copy);
-    return copy;
-}
-
 /* --- remembering ----------------------------------------------------------------------- */
 
-void s2v_prefix_forget(s2v_prefix *p)
+static void stop_making(s2v_job *j)
 {
-    for (int32_t i = 0; i < p->n_layers; i++) {
-        free(p->layer[i].ran);
-        free(p->layer[i].behind);
+    s2v_prefix *p = &j->prefix;
+    for (int32_t i = 0; p->before && i < j->s->kv.n_layers; i++)
+        s2v_cache_release(j->s->engine->cache, p->before[i].block);
+    free(p->before);
+    p->before = NULL;
+}
+
+void s2v_prefix_end(s2v_job *j)
+{
+    stop_making(j);
+    if (j->prefix.found) s2v_cache_release(j->s->engine->cache, j->prefix.found);
+    j->prefix.found = NULL;
+}
+
+void s2v_prefix_save(s2v_job *j, int32_t n_layers)
+{
+    const s2v_session *s = j->s;
+    for (int32_t i = 0; j->prefix.before && i < n_layers; i++) {
+        s2v_slots_before *before = &j->prefix.before[i];
+        if (before->block) continue; /* it has lost slots already */
+        before->n = s->kv.n_slots[i] - s->rows.n_tail;
+        before->block = s2v_cache_room(s->engine->cache, slot_bytes(&s->kv, before->n));
+        if (before->block)
+            read_slots(&s->kv, i, 0, before->n, before->block->bytes);
+        else
+            stop_making(j);
     }
-    free(p->layer);
-    s2v_plans_free(&p->plans);
-    *p = (s2v_prefix){ .is_ready = false };
 }
 
-void s2v_prefix_hold_plans(s2v_session *s)
+static s2v_prefix_head make_head(const s2v_job *j)
 {
-    if (s->prefix.is_ready && !s->prefix.plans.picture) s2v_plans_move(&s->prefix.plans, &s->plans);
+    const s2v_stats *t = &j->stats;
+    s2v_prefix_head h = { .row_bytes = j->s->kv.k[0]->nb[1],
+                          .made_ms = t->vision_ms + t->prompt_ms + t->saved_ms,
+                          .n_layers = j->s->kv.n_layers,
+                          .image_tokens = t->image_tokens,
+                          .n_stages = t->n_stages };
+    memcpy(h.stage_after, t->stage_after, sizeof h.stage_after);
+    memcpy(h.stage_tokens, t->stage_tokens, sizeof h.stage_tokens);
+    for (int32_t u = 0; u < j->n_units; u++) {
+        if (j->unit[u].n_tokens == 0) continue;
+        h.n_plans++;
+        h.n_plan_bytes += s2p_plan_n_bytes(j->unit[u].plan);
+    }
+    return h;
 }
 
-static bool is_being_made(const s2v_prefix *p) { return p->layer && !p->is_ready; }
-
-void s2v_prefix_save(s2v_session *s, int32_t n_layers)
+static void fill(const s2v_job *j, s2v_prefix_places at, const s2v_prefix_layer *layer)
 {
-    s2v_prefix *p = &s->prefix;
-    for (int32_t i = 0; is_being_made(p) && i < n_layers; i++) {
-        s2v_prefix_layer *layer = &p->layer[i];
-        if (layer->ran) continue; /* it has lost slots before */
-        layer->n_ran = s->kv.n_slots[i] - s->rows.n_tail;
-        layer->ran = copy_slots(p, &s->kv, i, layer->n_ran);
-        if (!layer->ran) s2v_prefix_forget(p);
+    const s2v_kv *kv = &j->s->kv;
+    for (int32_t u = 0; u < j->n_units; u++) {
+        if (j->unit[u].n_tokens == 0) continue;
+        *at.plan_bytes = s2p_plan_n_bytes(j->unit[u].plan);
+        s2p_plan_to_bytes(j->unit[u].plan, at.plans);
+        at.plans += *at.plan_bytes++;
+    }
+    for (int32_t i = 0; i < kv->n_layers; i++) {
+        const s2v_cache_block *ran = j->prefix.before[i].block;
+        if (ran) memcpy(at.slots, ran->bytes, ran->n);
+        if (ran) at.slots += ran->n;
+        read_slots(kv, i, 0, layer[i].n_left, at.slots);
+        at.slots += slot_bytes(kv, layer[i].n_left);
     }
 }
 
 void s2v_prefix_remember(s2v_job *j)
 {
     const s2v_session *s = j->s;
-    s2v_prefix *p = &j->s->prefix;
-    for (int32_t i = 0; is_being_made(p) && i < p->n_layers; i++) {
-        s2v_prefix_layer *layer = &p->layer[i];
-        layer->n_left = s->kv.n_slots[i] - s->rows.n_tail;
-        if (!layer->ran) {
-            layer->n_ran = layer->n_left;
-            continue;
-        }
-        layer->behind = copy_slots(p, &s->kv, i, layer->n_left);
-        if (!layer->behind) s2v_prefix_forget(p);
+    const int32_t n_layers = s->kv.n_layers;
+    s2v_prefix_layer *layer = j->prefix.before ? calloc((size_t)n_layers, sizeof *layer) : NULL;
+    if (!layer) return;
+    for (int32_t i = 0; i < n_layers; i++) {
+        const s2v_slots_before *before = &j->prefix.before[i];
+        layer[i].n_left = s->kv.n_slots[i] - s->rows.n_tail;
+        layer[i].has_ran = before->block != NULL;
+        layer[i].n_ran = before->block ? before->n : layer[i].n_left;
     }
-    if (!is_being_made(p)) return;
-    p->stats = j->stats;
-    p->is_ready = true;
+    const s2v_prefix_head head = make_head(j);
+    s2v_cache *cache = s->engine->cache;
+    s2v_cache_block *block = s2v_cache_room(cache, s2v_prefix_n_bytes(&head, layer));
+    if (block) {
+        fill(j, s2v_prefix_begin(block->bytes, &head, layer), layer);
+        s2v_cache_keep(cache, block, j->prefix.key);
+        s2v_cache_release(cache, block);
+    }
+    free(layer);
 }
 
 /* --- recalling --------------------------------------------------------------------------- */
 
+/* What was chosen of each picture. Not before it is certain that the block is right does anything
+ * else change. */
+static s2p_status take_plans(s2v_job *j, const s2v_prefix_parts *parts)
+{
+    const uint8_t *at = parts->plans;
+    const uint64_t *n = parts->plan_bytes;
+    for (int32_t u = 0; u < j->n_units; u++) {
+        if (j->unit[u].n_tokens == 0) continue;
+        TRY(s2p_plan_from_bytes(j->unit[u].plan, at, (size_t)*n));
+        at += *n++;
+    }
+    return S2P_OK;
+}
+
+/* A smaller context than the one it was made in may have no room for rows a method adds. */
+static bool has_room(const s2v_job *j, const s2v_prefix_parts *parts)
+{
+    const int32_t most = j->s->kv.n_ctx - j->s->rows.n_tail;
+    for (int32_t i = 0; i < parts->head.n_layers; i++)
+        if (parts->layer[i].n_ran > most || parts->layer[i].n_left > most) return false;
+    return true;
+}
+
+static bool take_found(s2v_job *j)
+{
+    s2v_prefix *p = &j->prefix;
+    s2v_kv *kv = &j->s->kv;
+    int32_t n_plans = 0;
+    for (int32_t u = 0; u < j->n_units; u++) n_plans += j->unit[u].n_tokens > 0;
+    s2p_status st = s2v_prefix_parse(p->found->bytes, p->found->n, kv->n_layers, n_plans,
+                                     kv->k[0]->nb[1], &p->parts)
+                        ? S2P_OK
+                        : S2P_EINVAL;
+    if (st == S2P_OK && !has_room(j, &p->parts)) return false;
+    if (st == S2P_OK) st = take_plans(j, &p->parts);
+    if (st == S2P_EINVAL) {
+        s2v_cache_refuse(j->s->engine->cache, p->found);
+        p->found = NULL;
+    }
+    if (st != S2P_OK) return false;
+    const uint8_t *slots = p->parts.slots;
+    for (int32_t i = 0; i < kv->n_layers; i++) {
+        const s2v_prefix_layer *layer = &p->parts.layer[i];
+        write_slots(kv, i, 0, layer->n_ran, slots);
+        slots += slot_bytes(kv, layer->n_ran);
+        if (layer->has_ran) slots += slot_bytes(kv, layer->n_left);
+        kv->n_slots[i] = layer->n_ran;
+    }
+    s2v_rows_cut(&j->s->rows);
+    return true;
+}
+
 bool s2v_prefix_recall(s2v_job *j)
 {
-    s2v_session *s = j->s;
-    s2v_prefix *p = &s->prefix;
-    if (s->kv.n_slots[0] > 0) return false; /* a later turn stands behind the prefix */
+    const s2v_session *s = j->s;
+    s2v_prefix *p = &j->prefix;
+    const bool is_later = s->kv.n_slots[0] > 0; /* a turn that stands behind others */
     const bool is_watched = s->trace.show || s->trace.masks || s->recorder;
-    const bool may_keep = s->options.keep_prefix && s->rows.n_tail > 0 && !is_watched &&
-                          !s2p_method_sees_question(j->method, &j->prune->choice);
-    uint8_t key[sizeof p->key];
-    if (may_keep) make_key(j, key);
-    if (!may_keep || !p->is_ready || memcmp(p->key, key, sizeof key) != 0) {
-        s2v_prefix_forget(p);
-        if (may_keep) p->layer = calloc((size_t)s->kv.n_layers, sizeof *p->layer);
-        if (!p->layer) return false;
-        p->n_layers = s->kv.n_layers;
-        memcpy(p->key, key, sizeof key);
+    if (!s2v_session_remembers(s) || s->options.pictures_only || is_later || is_watched ||
+        s->rows.n_tail == 0 || s2p_method_sees_question(j->method, &j->prune->choice))
         return false;
-    }
-    p->is_ready = false; /* until the question has run */
-    s2v_plans_move(&s->plans, &p->plans);
-    for (int32_t i = 0; i < p->n_layers; i++) {
-        const s2v_prefix_layer *layer = &p->layer[i];
-        if (layer->ran) write_slots(&s->kv, i, 0, layer->n_ran, layer->ran);
-        s->kv.n_slots[i] = layer->n_ran;
-    }
-    s2v_rows_cut(&s->rows);
-    return true;
+    make_key(j, p->key);
+    p->found = s2v_cache_find(s->engine->cache, p->key, 1);
+    if (p->found && take_found(j)) return true;
+    if (p->found) s2v_cache_release(s->engine->cache, p->found);
+    p->found = NULL;
+    p->before = calloc((size_t)s->kv.n_layers, sizeof *p->before);
+    return false;
 }
 
 /* Slots that left then leave again: the question's move up behind those that stayed. */
 s2p_status s2v_prefix_settle(s2v_job *j)
 {
     s2v_kv *kv = &j->s->kv;
-    s2v_prefix *p = &j->s->prefix;
+    const s2v_prefix_parts *parts = &j->prefix.parts;
     s2v_stats *t = &j->stats;
     const int32_t n = j->s->rows.n;
-    const size_t n_bytes = 2 * (size_t)n * kv->k[0]->nb[1]; /* the same in all layers */
-    uint8_t *slots = malloc(n_bytes);
-    if (!slots) return s2_fail_memory(j->error, n_bytes, "the question's slots");
-    for (int32_t i = 0; i < p->n_layers; i++) {
-        const s2v_prefix_layer *layer = &p->layer[i];
-        if (!layer->ran) continue;
-        read_slots(kv, i, layer->n_ran, n, slots);
-        write_slots(kv, i, 0, layer->n_left, layer->behind);
-        write_slots(kv, i, layer->n_left, n, slots);
+    uint8_t *question = malloc(slot_bytes(kv, n));
+    if (!question) return s2_fail_memory(j->error, slot_bytes(kv, n), "the question's slots");
+    const uint8_t *slots = parts->slots;
+    for (int32_t i = 0; i < kv->n_layers; i++) {
+        const s2v_prefix_layer *layer = &parts->layer[i];
+        slots += slot_bytes(kv, layer->n_ran);
+        if (!layer->has_ran) continue;
+        read_slots(kv, i, layer->n_ran, n, question);
+        write_slots(kv, i, 0, layer->n_left, slots);
+        write_slots(kv, i, layer->n_left, n, question);
+        slots += slot_bytes(kv, layer->n_left);
         kv->n_slots[i] = layer->n_left + n;
     }
-    free(slots);
-    t->image_tokens = p->stats.image_tokens;
-    t->n_stages = p->stats.n_stages;
-    memcpy(t->stage_after, p->stats.stage_after, sizeof t->stage_after);
-    memcpy(t->stage_tokens, p->stats.stage_tokens, sizeof t->stage_tokens);
-    t->cached_tokens = p->layer[p->n_layers - 1].n_left;
-    p->is_ready = true;
+    free(question);
+    t->image_tokens = parts->head.image_tokens;
+    t->n_stages = parts->head.n_stages;
+    memcpy(t->stage_after, parts->head.stage_after, sizeof t->stage_after);
+    memcpy(t->stage_tokens, parts->head.stage_tokens, sizeof t->stage_tokens);
+    t->cached_tokens = parts->layer[kv->n_layers - 1].n_left;
     return S2P_OK;
 }

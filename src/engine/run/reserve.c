@@ -57,7 +57,7 @@ s2p_status s2v_reserve_cache(const s2v_session *s, enum ggml_type type, s2p_erro
 }
 
 /* A batch of rows that sees the whole context. */
-static s2p_status draw_largest(s2v_session *s, s2p_error *error)
+s2p_status s2v_reserve_draw(s2v_session *s, s2p_error *error)
 {
     s2v_graph *graph = &s->graph;
     const s2v_model *model = &s->engine->model;
@@ -78,15 +78,15 @@ static s2p_status draw_largest(s2v_session *s, s2p_error *error)
     return S2P_OK;
 }
 
-/* What the tower takes for a gray picture of the largest usual size. */
-static s2p_status measure_tower(const s2v_session *s, uint64_t *n_bytes, s2p_error *error)
+s2p_status s2v_reserve_tower(const s2v_session *s, int32_t side, s2v_tower_needs *out,
+                             s2p_error *error)
 {
     const s2v_model *model = &s->engine->model;
-    const size_t n_pixels = (size_t)3 * LARGEST_SIDE * LARGEST_SIDE;
+    const size_t n_pixels = 3 * (size_t)side * (size_t)side;
     uint8_t *pixels = malloc(n_pixels);
     if (!pixels) return s2_fail_memory(error, n_pixels, "the largest picture");
     memset(pixels, 128, n_pixels);
-    const s2p_image image = { LARGEST_SIDE, LARGEST_SIDE, (ptrdiff_t)3 * LARGEST_SIDE, pixels };
+    const s2p_image image = { side, side, (ptrdiff_t)3 * side, pixels };
     const s2v_image_options as_it_is = { .framing = S2V_FRAMING_AUTO };
     s2v_frame frame = { .patches = NULL };
     s2v_graph graph = { .sched = NULL };
@@ -98,7 +98,10 @@ static s2p_status measure_tower(const s2v_session *s, uint64_t *n_bytes, s2p_err
         struct ggml_tensor *seen = model->arch->vision(&graph, model, &frame, 0, &request);
         ggml_set_output(seen);
         s2v_graph_expand(&graph, seen);
-        *n_bytes = s2v_graph_device_bytes(&graph);
+        const size_t n = (size_t)frame.n_views * (size_t)frame.n_patches;
+        out->here = s2v_graph_host_bytes(&graph);
+        out->device = s2v_graph_device_bytes(&graph);
+        out->frame = n * (size_t)model->tower.patch_row * sizeof *frame.patches + n_pixels;
     }
     s2v_graph_free(&graph);
     s2v_frame_free(&frame);
@@ -113,13 +116,16 @@ s2p_status s2v_reserve_graphs(s2v_session *s, s2p_error *error)
     const uint64_t each = cache_bytes_of_layer(s, s->kv.type);
     const uint64_t per_layer = each + layer_bytes(&decoder->layers[decoder->p.n_layers - 1]);
     const uint64_t taken = each * (uint64_t)engine->offload.n_layers;
-    uint64_t layers = 0, tower = 0;
-    if (engine->offload.tower) TRY(measure_tower(s, &tower, error));
+    uint64_t layers = 0, held = 0;
+    s2v_tower_needs tower = { .device = 0 };
+    if (engine->offload.tower) TRY(s2v_reserve_tower(s, LARGEST_SIDE, &tower, error));
     if (engine->offload.n_layers > 0) {
-        TRY(draw_largest(s, error));
+        TRY(s2v_reserve_draw(s, error));
         layers = s2v_graph_device_bytes(&s->graph);
+        held = s2v_unrounded_bytes(decoder, s->options.n_ctx, s->kv.type);
     }
-    if (layers + tower > 0)
-        TRY(check_room(s, taken, layers + tower, per_layer, "the scratch", error));
+    /* The tower's scratch goes before the unrounded keys and values come. */
+    const uint64_t needed = layers + (tower.device > held ? tower.device : held);
+    if (needed > 0) TRY(check_room(s, taken, needed, per_layer, "the scratch", error));
     return layers > 0 ? s2v_graph_reserve(&s->graph, error) : S2P_OK;
 }

@@ -11,8 +11,21 @@
 /* The cache of the device's layers has room; before it is allocated. */
 s2p_status s2v_reserve_cache(const s2v_session *session, enum ggml_type type, s2p_error *error);
 
-/* The largest graphs have: a full batch at the end of the context, whose memory is taken, and the
- * tower on a picture of the largest usual size, whose memory is taken when it runs. */
+/* The largest graphs have: a full batch at the end of the context, whose memory is taken; and what
+ * is taken while a prompt runs, the tower's on a picture of the largest usual size and after it the
+ * unrounded keys and values of a layer. */
 s2p_status s2v_reserve_graphs(s2v_session *session, s2p_error *error);
+
+/* The first of them, drawn into session->graph; its cache may be an outline. */
+s2p_status s2v_reserve_draw(s2v_session *session, s2p_error *error);
+
+typedef struct s2v_tower_needs { /* bytes for one picture */
+    uint64_t here, device;       /* of the graph */
+    uint64_t frame;              /* of what it reads, kept until the prompt is done */
+} s2v_tower_needs;
+
+/* For a gray picture of side x side pixels, seen whole. */
+s2p_status s2v_reserve_tower(const s2v_session *session, int32_t side, s2v_tower_needs *out,
+                             s2p_error *error);
 
 #endif /* S2_ENGINE_RESERVE_H */

@@ -2,14 +2,13 @@
 #include "engine/run/session.h"
 
 #include "engine/run/answer.h"
+#include "engine/run/estimate.h"
 #include "engine/run/reserve.h"
 #include "engine/vision/arch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define NODES_PER_LAYER 64 /* of a graph; and those of text between pictures */
-#define NODES_BESIDES 1024
 #define MAX_PIECE 4096 /* bytes of text one token can add */
 
 void s2v_session_options_init(s2v_session_options *options)
@@ -47,18 +46,11 @@ static s2p_status open_session(s2v_session *s, s2p_error *error)
     if (o->n_batch == 0) o->n_batch = 1024;
     if (o->n_batch > o->n_ctx) o->n_batch = o->n_ctx;
 
-    const uint64_t needed = s2v_kv_bytes(decoder, o->n_ctx, types[o->kv_type]) /
-                            (uint64_t)decoder->p.n_layers * (uint64_t)decoder->first_on_device;
-    const uint64_t available = s2v_memory_available();
-    if (available > 0 && needed > available)
-        return s2_fail(
-            error, S2P_ENOMEM,
-            "a context of %d tokens needs %.1f GiB, %.1f GiB are available: use a smaller one",
-            o->n_ctx, (double)needed / (1 << 30), (double)available / (1 << 30));
     s2p_status st = s2v_backends_open(&s->backends, &s->engine->devices, o->n_threads, error);
-    const int32_t n_nodes = NODES_PER_LAYER * decoder->p.n_layers + NODES_BESIDES;
-    if (st == S2P_OK) st = s2v_graph_init(&s->graph, &s->backends, n_nodes, error);
+    if (st == S2P_OK)
+        st = s2v_graph_init(&s->graph, &s->backends, s2v_session_nodes(s->engine), error);
     s->graph.traffic = &s->traffic;
+    if (st == S2P_OK) st = s2v_estimate_check(s, types[o->kv_type], error);
     if (st == S2P_OK) st = s2v_reserve_cache(s, types[o->kv_type], error);
     if (st == S2P_OK)
         st = s2v_kv_init(&s->kv, decoder, &s->engine->devices, o->n_ctx, types[o->kv_type], error);
@@ -108,8 +100,6 @@ void s2v_session_free(s2v_session *s)
     s2v_plans_free(&s->plans);
     s2v_rows_free(&s->rows);
     s2v_unrounded_end(&s->unrounded);
-    for (int32_t i = 0; i < S2V_MAX_IMAGES; i++) s2v_tower_cache_clear(&s->tower_cache[i]);
-    s2v_prefix_forget(&s->prefix);
     s2v_kv_free(&s->kv);
     s2v_many_free(&s->many);
     s2v_graph_free(&s->graph);
@@ -133,6 +123,23 @@ void s2v_session_reset(s2v_session *s)
     s2v_answer_clear(s);
     s->next_pos = 0;
     s->pending = -1;
+}
+
+s2p_status s2v_session_set_sampling(s2v_session *s, const s2v_session_options *options,
+                                    s2p_error *error)
+{
+    s2v_stop *stop = NULL;
+    TRY(s2v_stop_create(&stop, options->stop, options->n_stop, error));
+    s2v_stop_free(s->stop);
+    s->stop = stop;
+    const s2v_session_options made = s->options;
+    s->options = *options;
+    s->options.stop = NULL; /* was borrowed */
+    s->options.n_ctx = made.n_ctx;
+    s->options.n_batch = made.n_batch;
+    s->options.n_threads = made.n_threads;
+    s->options.kv_type = made.kv_type;
+    return S2P_OK;
 }
 
 void s2v_session_set_recorder(s2v_session *session, s2v_recorder recorder, void *user)

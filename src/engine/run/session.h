@@ -6,12 +6,10 @@
 #include "engine/model/kv.h"
 #include "engine/run/many.h"
 #include "engine/run/plans.h"
-#include "engine/run/prefix.h"
 #include "engine/run/progress.h"
 #include "engine/run/rows.h"
 #include "engine/run/trace.h"
 #include "engine/run/unrounded.h"
-#include "engine/vision/tower_cache.h"
 #include "text/sample.h"
 
 #define S2V_MAX_IMAGES 64 /* pictures in one prompt */
@@ -26,12 +24,9 @@ struct s2v_session {
     s2v_rows rows;
     s2v_unrounded unrounded; /* while a method looks on */
 
-    s2v_tower_cache
-        tower_cache[S2V_MAX_IMAGES]; /* with options.keep_picture, by place in a prompt */
-    s2v_prefix prefix;               /* with options.keep_prefix */
-    s2v_plans plans;                 /* of the last prefill */
-    int32_t next_pos;                /* of the next text token, as if nothing had been pruned */
-    int32_t pending;                 /* picked but not yet in the cache; -1: none */
+    s2v_plans plans;  /* of the last prefill */
+    int32_t next_pos; /* of the next text token, as if nothing had been pruned */
+    int32_t pending;  /* picked but not yet in the cache; -1: none */
 
     bool has_logits;
     float *logits;     /* [n_vocab] */
@@ -54,5 +49,17 @@ struct s2v_session {
     void *recorder_user;
     s2v_trace trace;
 };
+
+/* Nodes of a session's largest graph: each layer's, and text between pictures. */
+static inline int32_t s2v_session_nodes(const s2v_engine *engine)
+{
+    return 64 * engine->model.decoder.p.n_layers + 1024;
+}
+
+/* Does it use the engine's cache? */
+static inline bool s2v_session_remembers(const s2v_session *session)
+{
+    return session->engine->cache && !session->options.no_cache;
+}
 
 #endif /* S2_ENGINE_SESSION_H */

@@ -227,7 +227,6 @@ static s2p_status take_bytes(s2v_session *s, const s2v_session_bytes *from, s2p_
 {
     s2v_session_reset(s);
     s2v_plans_free(&s->plans);
-    s2v_prefix_forget(&s->prefix); /* its slots were in the cache */
     const uint8_t *at = from->cache;
     for (int32_t i = 0; i < s->kv.n_layers; i++) {
         const int32_t n = from->n_slots[i];

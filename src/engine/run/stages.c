@@ -96,7 +96,7 @@ static s2p_status remove_rows(s2v_job *j, int32_t n_layers)
                                 j->unit[u].n_alive, j->error);
     const int32_t n_pruned = j->method->prunes_cache ? n_layers : 0;
     if (st == S2P_OK && changes) {
-        s2v_prefix_save(s, n_pruned);
+        s2v_prefix_save(j, n_pruned);
         st = s->trace.masks ? s2v_trace_mask(s, keep, n, j->error)
                             : s2v_compact(s, keep, n, n_pruned, j->error);
     }

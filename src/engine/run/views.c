@@ -9,6 +9,7 @@
 #include "engine/run/views.h"
 
 #include "engine/vision/arch.h"
+#include "prune/method.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -235,6 +236,23 @@ static s2p_status gather_signals(gathering *g, s2p_view *view)
 
 /* --- choosing -------------------------------------------------------------------- */
 
+/* Tokens somebody chose by hand take the place of the method's. */
+static s2p_status keep_given(s2v_job *j, const s2v_unit *u, const s2p_view *view)
+{
+    const s2v_prune_options *prune = j->prune;
+    if (!prune->keep || u->picture != 0 || u->part != 0) return S2P_OK;
+    if (j->method->n_stages != 1 || j->method->merges)
+        return s2_fail(j->error, S2P_EUNSUPPORTED,
+                       "method '%s' prunes in stages or merges; tokens cannot be chosen beside it",
+                       j->method->name);
+    for (int32_t i = 0; i < prune->n_keep; i++)
+        if (prune->keep[i] < (i > 0 ? prune->keep[i - 1] + 1 : 0) || prune->keep[i] >= u->n_tokens)
+            return s2_fail(j->error, S2P_EINVAL,
+                           "token %d cannot be kept: they ascend and the picture has %d",
+                           prune->keep[i], u->n_tokens);
+    return s2p_keep_rows(view, u->plan, prune->keep, prune->n_keep);
+}
+
 static s2p_status choose(s2v_job *j, s2v_unit *u, s2p_view *view, const s2p_image *picture)
 {
     s2v_session *s = j->s;
@@ -246,6 +264,7 @@ static s2p_status choose(s2v_job *j, s2v_unit *u, s2p_view *view, const s2p_imag
         view->choice.allocator = "uniform";
         st = s2p_method_run(j->method, view, u->plan, j->error);
     }
+    if (st == S2P_OK) st = keep_given(j, u, view);
     if (s->recorder) {
         const s2v_choice made = { .method = j->method,
                                   .view = view,

@@ -38,6 +38,7 @@ typedef struct s2v_frame { /* owned arrays */
     void *own; /* what else the tower of this architecture reads: numbers without pointers or gaps,
                   so that two of them can be compared byte by byte; NULL: nothing */
     size_t n_own_bytes;
+    uint8_t key[32]; /* of all that (tower_cache.h), where the session remembers */
 } s2v_frame;
 
 void s2v_frame_free(s2v_frame *frame);

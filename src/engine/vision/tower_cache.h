@@ -1,37 +1,43 @@
-/* tower_cache.h - the tower's output for a picture, remembered.
+/* tower_cache.h - the tower's output for a picture, remembered for all sessions.
  *
- * Many questions about one picture need the tower once. A picture is known again by
- * comparing everything the tower would read, so a recalled row is the row it would
- * have computed. What its last block attended to is remembered too, if somebody asked for it.
+ * The first of two stages: it serves every method and every question. The key is SHA-256 of what
+ * the tower would read (patches, their order and grid, which rows they become: another shape,
+ * framing or resize is another key) and of what reads it (the mmproj, kernels and their precision,
+ * device, threads). Rows with what the last block attended to, for methods that ask, have a key of
+ * their own; they serve those who do not ask as well.
  */
 #ifndef S2_ENGINE_TOWER_CACHE_H
 #define S2_ENGINE_TOWER_CACHE_H
 
-#include "engine/vision/frame.h"
+#include "engine/model/engine.h"
+#include "engine/vision/tower_probe.h"
 
-typedef struct s2v_tower_cache {
-    float *patches; /* what the tower read */
-    float *rows;    /* what it gave, [tokens][n_embd] */
-    size_t n_patch_values, n_row_values;
-    int32_t n_rows, n_parts; /* and where they stand */
-    s2v_part part[S2V_MAX_PARTS];
-    float *attn, *key; /* as in s2v_tower_probe; NULL: nobody asked */
+/* frame->key, once its patches are there. */
+void s2v_tower_key(const s2v_engine *engine, int32_t n_threads, s2v_frame *frame);
+
+typedef struct s2v_tower_known { /* arrays are the block's */
+    s2v_cache_block *block;      /* to be released */
+    const float *rows;           /* [n_rows][n_embd] */
+    const float *attn, *key;     /* as in s2v_tower_probe; NULL: not remembered */
     int32_t key_dim;
-} s2v_tower_cache;
+    double made_ms; /* what the tower took for them */
+} s2v_tower_known;
 
-/* The rows of this picture; NULL when it is not the one remembered. patch_row: floats per patch. */
-const float *s2v_tower_cache_find(const s2v_tower_cache *cache, const s2v_frame *frame,
-                                  int32_t patch_row);
+/* What is remembered of a picture with a key; false: nothing, or not what it attended to. */
+bool s2v_tower_recall(const s2v_engine *engine, const s2v_frame *frame, bool wants_attention,
+                      s2v_tower_known *out);
 
-/* Remember a picture instead of the one before. Room for its rows, [tokens][n_embd], to be filled
- * by the caller; NULL without memory: then nothing is remembered. */
-float *s2v_tower_cache_start(s2v_tower_cache *cache, const s2v_frame *frame, int32_t patch_row,
-                             int32_t n_embd);
+/* Room to remember it, with `probe` unless that is NULL. rows: [n_rows][n_embd], to be filled, then
+ * s2v_tower_keep. NULL: there is no room. */
+s2v_cache_block *s2v_tower_room(const s2v_engine *engine, const s2v_frame *frame,
+                                const s2v_tower_probe *probe, double made_ms, float **rows);
+void s2v_tower_keep(const s2v_engine *engine, const s2v_frame *frame, s2v_cache_block *block);
 
-/* Remember what the tower attended to as well, a copy of attn [n] and key [n][key_dim]; not without
- * memory. */
-void s2v_tower_cache_add_probe(s2v_tower_cache *cache, const float *attn, const float *key,
-                               int32_t n, int32_t key_dim);
-void s2v_tower_cache_clear(s2v_tower_cache *cache);
+typedef struct s2v_tower_shape { /* what a block must be of */
+    int32_t n_rows, n_embd, n_tokens, key_dim;
+} s2v_tower_shape;
+
+/* The parts of a block of n bytes; false unless it is of that shape, and its numbers finite. */
+bool s2v_tower_parse(const uint8_t *bytes, size_t n, s2v_tower_shape shape, s2v_tower_known *out);
 
 #endif /* S2_ENGINE_TOWER_CACHE_H */

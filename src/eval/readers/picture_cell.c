@@ -29,17 +29,17 @@ void s2e_picture_text_start(s2e_picture_text *text, const s2e_rows_options *opti
     text->options = options;
     text->n_head = 0;
     text->first = text->last = text->size = 0;
-    text->base64 = (s2e_base64){ .escapes = escapes };
+    text->base64 = (s2_base64){ .escapes = escapes };
     if (!options->unhashed) s2_sha256_start(&text->sha256);
 }
 
 static void decode(s2e_picture_text *text, const uint8_t *bytes, size_t n, uint64_t at)
 {
-    uint8_t out[S2E_BASE64_ROOM(PIECE)];
+    uint8_t out[S2_BASE64_ROOM(PIECE)];
     if (n > 0) text->last = at + n;
     for (size_t i = 0; i < n && !text->base64.broken; i += PIECE) {
         const size_t n_out =
-            s2e_base64_decode(&text->base64, bytes + i, n - i < PIECE ? n - i : PIECE, out);
+            s2_base64_decode(&text->base64, bytes + i, n - i < PIECE ? n - i : PIECE, out);
         text->size += n_out;
         if (!text->options->unhashed) s2_sha256_add(&text->sha256, out, n_out);
     }
@@ -88,7 +88,7 @@ s2p_status s2e_picture_text_finish(s2e_picture_text *text, const char *path, s2e
     if (text->size > text->options->max_picture)
         return s2_fail(error, S2P_ELIMIT, "the picture has more than %zu bytes, the limit",
                        text->options->max_picture);
-    if (!s2e_base64_is_whole(&text->base64))
+    if (!s2_base64_is_whole(&text->base64))
         return s2_fail(error, S2P_EFORMAT, "the picture is %s base64 after %llu decoded bytes",
                        text->base64.broken ? "no" : "cut", (unsigned long long)text->size);
     s2e_place *place = s2e_arena_take(arena, sizeof *place);

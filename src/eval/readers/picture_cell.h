@@ -6,7 +6,7 @@
 #ifndef S2_EVAL_PICTURE_CELL_H
 #define S2_EVAL_PICTURE_CELL_H
 
-#include "eval/readers/base64_decode.h"
+#include "base/base64_decode.h"
 #include "eval/readers/rows.h"
 
 /* One text: the first bytes, in case it stays short, then base64. */
@@ -17,7 +17,7 @@ typedef struct s2e_picture_text {
     size_t n_head;
     uint64_t first, last; /* the base64 is in [first, last) of the file */
     uint64_t size;        /* bytes decoded */
-    s2e_base64 base64;
+    s2_base64 base64;
     s2_sha256_state sha256;
 } s2e_picture_text;
 

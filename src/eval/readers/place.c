@@ -1,7 +1,7 @@
 /* place.c - go back to where a picture was and fetch it. */
 #include "eval/readers/place.h"
 
-#include "eval/readers/base64_decode.h"
+#include "base/base64_decode.h"
 #include "eval/readers/input.h"
 #include "eval/readers/parquet/delta_bytes.h"
 #include "eval/readers/parquet/parquet_page.h"
@@ -16,7 +16,7 @@ static s2p_status load_span(const s2e_place *place, const s2e_input *input, s2_b
                             s2p_error *error)
 {
     const bool is_file = place->form == S2E_PLACE_FILE;
-    s2e_base64 base64 = { .escapes = place->form == S2E_PLACE_JSON };
+    s2_base64 base64 = { .escapes = place->form == S2E_PLACE_JSON };
     uint8_t *piece = malloc(PIECE);
     if (!piece) return s2_fail_memory(error, PIECE, input->name);
     s2p_status st = S2P_OK;
@@ -27,13 +27,13 @@ static s2p_status load_span(const s2e_place *place, const s2e_input *input, s2_b
         if (is_file) {
             s2_buffer_append(out, piece, n);
         } else {
-            uint8_t *at = s2_buffer_extend(out, S2E_BASE64_ROOM(n));
-            if (at) out->size -= S2E_BASE64_ROOM(n) - s2e_base64_decode(&base64, piece, n, at);
+            uint8_t *at = s2_buffer_extend(out, S2_BASE64_ROOM(n));
+            if (at) out->size -= S2_BASE64_ROOM(n) - s2_base64_decode(&base64, piece, n, at);
         }
         st = out->status;
     }
     free(piece);
-    if (st == S2P_OK && !is_file && !s2e_base64_is_whole(&base64))
+    if (st == S2P_OK && !is_file && !s2_base64_is_whole(&base64))
         st = s2_fail(error, S2P_EFORMAT, "%s: no base64 picture at byte %llu any more", input->name,
                      (unsigned long long)place->at);
     return st;
@@ -67,13 +67,13 @@ static s2p_status load_page(const s2e_place *place, const s2e_input *input, s2_b
     } else if (found && place->form == S2E_PLACE_PAGE) {
         s2_buffer_append(out, page.data + place->at, (size_t)place->n);
     } else if (found) {
-        s2e_base64 base64 = { .bits = 0 };
-        const size_t room = S2E_BASE64_ROOM((size_t)place->n);
+        s2_base64 base64 = { .bits = 0 };
+        const size_t room = S2_BASE64_ROOM((size_t)place->n);
         uint8_t *at = s2_buffer_extend(out, room);
         if (at)
             out->size -=
-                room - s2e_base64_decode(&base64, page.data + place->at, (size_t)place->n, at);
-        found = s2e_base64_is_whole(&base64);
+                room - s2_base64_decode(&base64, page.data + place->at, (size_t)place->n, at);
+        found = s2_base64_is_whole(&base64);
     }
     s2e_page_free(&page);
     if (st == S2P_OK && !found && out->status == S2P_OK)

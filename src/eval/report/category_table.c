@@ -6,6 +6,8 @@
 #include "eval/report/category_table.h"
 
 #include "base/markup.h"
+#include "eval/judging.h"
+#include "eval/report/headline.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +30,13 @@ static const s2e_result *rival_of(const s2e_report *r, const s2e_result *one)
     if (s2a_budget_is_none(one->budget) || strcmp(one->column.method, r->reference) == 0)
         return NULL;
     return s2e_results_find(r->results, r->reference, one->column.budget);
+}
+
+/* The name of the tables' number, where that is not the mean score; NULL: it is. */
+static const char *headline_name(const s2e_report *r)
+{
+    const s2e_figure *figure = s2e_headline(&r->results->result[0].figures[r->protocol]);
+    return r->results->task->parts && figure ? figure->name : NULL;
 }
 
 /* --- text and Markdown ------------------------------------------------------- */
@@ -73,6 +82,15 @@ static void setting_cells(table *t, const s2e_result *r)
     cell(t, 6, tokens);
 }
 
+static void interval_cells(table *t, const s2e_interval *i, bool is_gain)
+{
+    char value[40], range[80];
+    (void)snprintf(value, sizeof value, is_gain ? "%+.1f" : "%.1f", i->value);
+    (void)snprintf(range, sizeof range, is_gain ? "[%.1f, %.1f]" : "%.1f-%.1f", i->low, i->high);
+    cell(t, 6, value);
+    cell(t, 14, range);
+}
+
 static int width_of(const char *name)
 {
     const int n = (int)strlen(name);
@@ -90,6 +108,10 @@ static s2p_status write_accuracy(const s2e_report *r, table *t)
     cell(t, 5, "mean");
     cell(t, 5, "all");
     cell(t, 12, "95 % of all");
+    if (headline_name(r)) {
+        cell(t, 6, headline_name(r));
+        cell(t, 14, "95 % of it");
+    }
     if (r->has_times) cell(t, 10, "prefill ms");
     end_row(t, true);
     for (int32_t i = 0; i < r->results->n_results; i++) {
@@ -105,6 +127,11 @@ static s2p_status write_accuracy(const s2e_report *r, table *t)
         char text[40];
         (void)snprintf(text, sizeof text, "%.1f-%.1f", interval.low, interval.high);
         cell(t, 12, text);
+        if (headline_name(r)) {
+            TRY(s2e_headline_interval(r->results, r->protocol, &r->results->result[i], NULL,
+                                      &interval));
+            interval_cells(t, &interval, false);
+        }
         if (r->has_times) number_cell(t, 10, r->results->result[i].prompt_ms);
         end_row(t, false);
     }
@@ -126,18 +153,22 @@ static s2p_status write_gains(const s2e_report *r, table *t)
             cell(t, 6, "tokens");
             cell(t, 6, "gain");
             cell(t, 14, "interval");
+            if (headline_name(r)) {
+                cell(t, 6, headline_name(r));
+                cell(t, 14, "interval");
+            }
             end_row(t, true);
             has_heading = true;
         }
         s2e_interval gain;
         if (s2e_bootstrap(r->results->set, score_of(r, rival), score_of(r, other), &gain) != S2P_OK)
             return S2P_ENOMEM;
-        char text[40];
         setting_cells(t, other);
-        (void)snprintf(text, sizeof text, "%+.1f", gain.value);
-        cell(t, 6, text);
-        (void)snprintf(text, sizeof text, "[%.1f, %.1f]", gain.low, gain.high);
-        cell(t, 14, text);
+        interval_cells(t, &gain, true);
+        if (headline_name(r)) {
+            TRY(s2e_headline_interval(r->results, r->protocol, rival, other, &gain));
+            interval_cells(t, &gain, true);
+        }
         end_row(t, false);
     }
     return S2P_OK;
@@ -231,6 +262,11 @@ static json_t *json_setting(const s2e_report *r, const s2e_result *one)
                             "mean", a.mean, "all", json_interval(&all), "prompt_ms", one->prompt_ms,
                             "kv_visual_bytes", one->kv_bytes, "seconds", one->seconds);
     if (out && rival) json_object_set_new(out, "reference_gain", json_interval(&gain));
+    if (out && headline_name(r)) {
+        json_object_set_new(out, "headline_name", json_string(headline_name(r)));
+        if (s2e_headline_interval(r->results, r->protocol, one, NULL, &all) == S2P_OK)
+            json_object_set_new(out, "headline", json_interval(&all));
+    }
     if (out && one->budget.percent > 0.0)
         json_object_set_new(out, "budget_percent", json_real(one->budget.percent));
     double third[3];

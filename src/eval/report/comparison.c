@@ -2,8 +2,10 @@
 #include "eval/report/comparison.h"
 
 #include "base/statistics.h"
+#include "eval/report/headline.h"
 #include "eval/run/fingerprint.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +24,7 @@ static void data_of(const s2e_results *results, const char *task, char *out, siz
     json_decref(about);
 }
 
-static s2p_status compare(const s2e_task_results *task, s2e_protocol protocol,
+static s2p_status compare(const s2e_task_results *task, s2e_protocol protocol, bool has_parts,
                           const s2e_result *ours, const s2e_result *theirs, s2e_comparison *out,
                           s2p_error *error)
 {
@@ -38,7 +40,10 @@ static s2p_status compare(const s2e_task_results *task, s2e_protocol protocol,
     out->our_score *= n ? 100.0 / n : 0.0;
     out->their_score *= n ? 100.0 / n : 0.0;
     out->p = s2_mcnemar(out->only_ours, out->only_theirs).p;
-    const s2p_status st = s2e_bootstrap(task->set, a, b, &out->gain);
+    out->headline = (s2e_interval){ (double)NAN, (double)NAN, (double)NAN };
+    s2p_status st = s2e_bootstrap(task->set, a, b, &out->gain);
+    if (st == S2P_OK && has_parts)
+        st = s2e_headline_interval(task, protocol, ours, theirs, &out->headline);
     return st == S2P_OK ? st : s2_fail_memory(error, sizeof(double), "the bootstrap");
 }
 
@@ -74,7 +79,8 @@ s2p_status s2e_compare(const s2e_results *ours, const s2e_results *theirs, s2e_c
                                           ? &other->result[0]
                                           : s2e_results_find(other, c->method, c->budget);
             if (rival)
-                st = compare(task, ours->protocol, &task->result[i], rival, &(*out)[(*n)++], error);
+                st = compare(task, ours->protocol, ours->protocol == theirs->protocol,
+                             &task->result[i], rival, &(*out)[(*n)++], error);
         }
     }
     if (st == S2P_OK && *n == 0)

@@ -10,6 +10,7 @@ typedef struct s2e_comparison {
     const s2e_column *ours, *theirs;
     double our_score, their_score;  /* percent, mean over the samples */
     s2e_interval gain;              /* ours minus theirs, paired over pictures */
+    s2e_interval headline;          /* the same of the number of the tables; NAN: not known */
     int32_t only_ours, only_theirs; /* samples right here and wrong there, and the other way */
     double p;                       /* McNemar's exact test of the two */
 } s2e_comparison;

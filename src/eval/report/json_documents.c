@@ -1,6 +1,7 @@
 /* json_documents.c - summary.json and run_config.json. */
 #include "eval/judging.h"
 #include "eval/report/documents.h"
+#include "eval/report/headline.h"
 #include "eval/report/paper_table.h"
 #include "eval/run/fingerprint.h"
 
@@ -15,7 +16,8 @@ static json_t *real_or_null(double value)
 
 static json_t *interval_json(const s2e_interval *i)
 {
-    return json_pack("{s:f, s:f, s:f}", "value", i->value, "low", i->low, "high", i->high);
+    return json_pack("{s:o, s:o, s:o}", "value", real_or_null(i->value), "low",
+                     real_or_null(i->low), "high", real_or_null(i->high));
 }
 
 static json_t *figures_json(const s2e_result *r)
@@ -37,14 +39,16 @@ static json_t *figures_json(const s2e_result *r)
 
 static json_t *result_json(const s2e_task_results *task, const s2e_result *r, s2e_protocol own)
 {
-    s2e_interval mean;
-    if (s2e_interval_of(task->set, r->score[own], &mean) != S2P_OK) return NULL;
-    return json_pack("{s:s, s:s, s:i, s:f, s:I, s:I, s:o, s:o, s:f, s:f, s:f}", "method",
-                     r->column.method, "budget", r->column.budget, "seeds", r->column.n_seeds,
-                     "image_tokens", r->image_tokens, "answers", (json_int_t)r->n_answers,
-                     "failures", (json_int_t)r->n_failures, "mean_score", interval_json(&mean),
-                     "figures", figures_json(r), "kv_visual_bytes", r->kv_bytes, "prefill_ms",
-                     r->prompt_ms, "seconds", r->seconds);
+    s2e_interval mean, headline;
+    if (s2e_interval_of(task->set, r->score[own], &mean) != S2P_OK ||
+        s2e_headline_interval(task, own, r, NULL, &headline) != S2P_OK)
+        return NULL;
+    return json_pack(
+        "{s:s, s:s, s:i, s:f, s:I, s:I, s:o, s:o, s:o, s:f, s:f, s:f}", "method", r->column.method,
+        "budget", r->column.budget, "seeds", r->column.n_seeds, "image_tokens", r->image_tokens,
+        "answers", (json_int_t)r->n_answers, "failures", (json_int_t)r->n_failures, "mean_score",
+        interval_json(&mean), "headline", interval_json(&headline), "figures", figures_json(r),
+        "kv_visual_bytes", r->kv_bytes, "prefill_ms", r->prompt_ms, "seconds", r->seconds);
 }
 
 static json_t *tasks_json(const s2e_results *results)
@@ -97,11 +101,12 @@ static json_t *comparison_json(const s2e_report_input *in)
     for (int32_t i = 0; i < in->n_comparisons; i++) {
         const s2e_comparison *c = &in->comparison[i];
         (void)json_array_append_new(
-            list, json_pack("{s:s, s:s, s:s, s:f, s:f, s:o, s:i, s:i, s:f}", "task", c->task->name,
-                            "here", s2e_column_text(c->ours, a), "there",
-                            s2e_column_text(c->theirs, b), "here_score", c->our_score,
-                            "there_score", c->their_score, "gain", interval_json(&c->gain),
-                            "only_here", c->only_ours, "only_there", c->only_theirs, "p", c->p));
+            list,
+            json_pack("{s:s, s:s, s:s, s:f, s:f, s:o, s:o, s:i, s:i, s:f}", "task", c->task->name,
+                      "here", s2e_column_text(c->ours, a), "there", s2e_column_text(c->theirs, b),
+                      "here_score", c->our_score, "there_score", c->their_score, "gain",
+                      interval_json(&c->gain), "headline_gain", interval_json(&c->headline),
+                      "only_here", c->only_ours, "only_there", c->only_theirs, "p", c->p));
     }
     return list;
 }

@@ -5,6 +5,7 @@
 #include "eval/report/category_table.h"
 #include "eval/report/documents.h"
 #include "eval/report/escape.h"
+#include "eval/report/headline.h"
 #include "eval/report/paper_table.h"
 #include "eval/run/fingerprint.h"
 
@@ -21,6 +22,14 @@ static void number(s2_buffer *out, double value, s2e_mark mark)
         s2_buffer_printf(out, " - |");
     else
         s2_buffer_printf(out, " %s%.1f%s |", open, value, close);
+}
+
+static void range(s2_buffer *out, const s2e_interval *i)
+{
+    if (isnan(i->low))
+        s2_buffer_printf(out, " - |");
+    else
+        s2_buffer_printf(out, " %.1f-%.1f |", i->low, i->high);
 }
 
 static void rule(s2_buffer *out, int32_t n_left, int32_t n_right)
@@ -60,18 +69,21 @@ static s2p_status write_protocols(const s2e_task_results *task, s2e_protocol own
     s2_buffer_printf(out, "\n%s, by protocol\n\n| method | tokens |", figure ? figure->name : "");
     for (size_t p = 0; p < S2E_N_PROTOCOLS; p++)
         s2_buffer_printf(out, " %s |", s2e_protocol_name(p));
-    s2_buffer_printf(out, " mean score | 95 %% |\n");
-    rule(out, 1, S2E_N_PROTOCOLS + 3);
+    s2_buffer_printf(out, " 95 %% of %s | mean score | 95 %% |\n", s2e_protocol_name((size_t)own));
+    rule(out, 1, S2E_N_PROTOCOLS + 4);
     for (int32_t i = 0; i < task->n_results; i++) {
         const s2e_result *r = &task->result[i];
-        s2e_interval interval;
+        s2e_interval interval, headline;
         double best;
         TRY(s2e_interval_of(task->set, r->score[own], &interval));
+        TRY(s2e_headline_interval(task, own, r, NULL, &headline));
         s2_buffer_printf(out, "| %s | %.0f |", r->column.method, r->image_tokens);
         for (int p = 0; p < S2E_N_PROTOCOLS; p++)
             number(out, s2e_result_headline(r, (s2e_protocol)p, &best), S2E_PLAIN);
+        range(out, &headline);
         number(out, interval.value, S2E_PLAIN);
-        s2_buffer_printf(out, " %.1f-%.1f |\n", interval.low, interval.high);
+        range(out, &interval);
+        s2_buffer_printf(out, "\n");
     }
     return S2P_OK;
 }
@@ -120,17 +132,23 @@ static void write_comparison(const s2e_report_input *in, s2_buffer *out)
     s2e_markdown_text(out, in->baseline);
     s2_buffer_printf(out,
                      "\n\nPaired by sample; intervals by resampling pictures; p of McNemar's "
-                     "exact test.\n\n| task | here | there | here %% | there %% | gain | 95 %% "
-                     "| only here | only there | p |\n");
-    rule(out, 3, 7);
+                     "exact test. Last, the difference of the tables' number.\n\n| task | here "
+                     "| there | here %% | there %% | gain | 95 %% | only here | only there | p "
+                     "| headline | 95 %% |\n");
+    rule(out, 3, 9);
     for (int32_t i = 0; i < in->n_comparisons; i++) {
         const s2e_comparison *c = &in->comparison[i];
         char a[S2E_COLUMN_TEXT], b[S2E_COLUMN_TEXT];
         s2_buffer_printf(out,
-                         "| %s | %s | %s | %.1f | %.1f | %+.1f | [%.1f, %.1f] | %d | %d | %.2g |\n",
+                         "| %s | %s | %s | %.1f | %.1f | %+.1f | [%.1f, %.1f] | %d | %d | %.2g |",
                          c->task->title, s2e_column_text(c->ours, a), s2e_column_text(c->theirs, b),
                          c->our_score, c->their_score, c->gain.value, c->gain.low, c->gain.high,
                          c->only_ours, c->only_theirs, c->p);
+        if (isnan(c->headline.value))
+            s2_buffer_printf(out, " - | - |\n");
+        else
+            s2_buffer_printf(out, " %+.1f | [%.1f, %.1f] |\n", c->headline.value, c->headline.low,
+                             c->headline.high);
     }
 }
 

@@ -8,6 +8,7 @@
 #include "eval/report/curves.h"
 #include "eval/report/documents.h"
 #include "eval/report/escape.h"
+#include "eval/report/headline.h"
 #include "eval/report/page_script.h"
 #include "eval/report/paper_table.h"
 #include "eval/report/sample_browser.h"
@@ -112,7 +113,8 @@ static s2p_status write_task(const s2e_results *results, const s2e_task_results 
     s2e_html_text(out, task->task->summary);
     s2_buffer_printf(out,
                      "; %d samples, %d pictures</p><div class=\"wide\"><table><tr><th>method"
-                     "</th><th>tokens</th><th>mean score</th><th>95 %%</th>",
+                     "</th><th>tokens</th><th>mean score</th><th>95 %%</th><th>95 %% of the "
+                     "tables' number</th>",
                      task->set->n_samples, task->set->n_pictures);
     for (int32_t f = 0; f < names->n; f++) {
         char text[200];
@@ -126,11 +128,16 @@ static s2p_status write_task(const s2e_results *results, const s2e_task_results 
     for (int32_t i = 0; i < task->n_results; i++) {
         const s2e_result *r = &task->result[i];
         const s2e_figures *figures = &r->figures[results->protocol];
-        s2e_interval mean;
+        s2e_interval mean, headline;
         double best;
         TRY(s2e_interval_of(task->set, r->score[results->protocol], &mean));
+        TRY(s2e_headline_interval(task, results->protocol, r, NULL, &headline));
         s2_buffer_printf(out, "<tr><td>%s</td><td>%.0f</td><td>%.1f</td><td>%.1f-%.1f</td>",
                          r->column.method, r->image_tokens, mean.value, mean.low, mean.high);
+        if (isnan(headline.low))
+            s2_buffer_printf(out, "<td>-</td>");
+        else
+            s2_buffer_printf(out, "<td>%.1f-%.1f</td>", headline.low, headline.high);
         for (int32_t f = 0; f < names->n; f++)
             number(out, f < figures->n ? figures->figure[f].value : (double)NAN, S2E_PLAIN);
         for (int p = 0; p < S2E_N_PROTOCOLS; p++)

@@ -3,6 +3,7 @@
 
 #include "eval/judging.h"
 #include "eval/report/judged.h"
+#include "eval/report/parts.h"
 #include "eval/run/fingerprint.h"
 
 #include <math.h>
@@ -52,10 +53,18 @@ static s2p_status count_answer(const s2e_record *r, void *user, s2p_error *error
 
 /* --- one result, and all ------------------------------------------------------------- */
 
-static s2p_status add_seed(const s2e_task_results *task, const s2e_judged *judged, s2e_result *out,
-                           s2p_error *error)
+static size_t parts_of(const s2e_task_results *task)
+{
+    return (size_t)s2e_units_of(task->set) * (size_t)task->task->parts->n(task->set);
+}
+
+static s2p_status add_seed(const s2e_task_results *task, const s2e_judged *judged, s2e_protocol own,
+                           int32_t seed, s2e_result *out, s2p_error *error)
 {
     s2p_status st = S2P_OK;
+    if (task->task->parts)
+        s2e_parts_count(task->task, task->set, own, judged->verdict[own],
+                        out->parts + (size_t)seed * parts_of(task));
     for (int p = 0; p < S2E_N_PROTOCOLS && st == S2P_OK; p++) {
         s2e_figures figures = { .figure = NULL };
         st = task->task->aggregate(task->set, (s2e_protocol)p, judged->verdict[p], &figures, error);
@@ -67,19 +76,24 @@ static s2p_status add_seed(const s2e_task_results *task, const s2e_judged *judge
     return st;
 }
 
-static s2p_status load_result(s2e_store *store, const s2e_task_results *task, s2e_result *out,
-                              s2p_error *error)
+static s2p_status load_result(s2e_store *store, const s2e_task_results *task, s2e_protocol own,
+                              s2e_result *out, s2p_error *error)
 {
     counting c = { out, 0 };
     for (int p = 0; p < S2E_N_PROTOCOLS; p++) {
         out->score[p] = calloc((size_t)task->set->n_samples + 1, sizeof *out->score[p]);
         if (!out->score[p]) return s2_fail_memory(error, sizeof(float), "the results");
     }
+    if (task->task->parts) {
+        const size_t n = (size_t)out->column.n_seeds * parts_of(task) + 1;
+        out->parts = calloc(n, sizeof *out->parts);
+        if (!out->parts) return s2_fail_memory(error, n * sizeof *out->parts, "the results");
+    }
     for (int32_t seed = 0; seed < out->column.n_seeds; seed++) {
         s2e_judged judged;
         TRY(s2e_judged_load(store, task->task, task->set, &out->column, seed, count_answer, &c,
                             &judged, error));
-        const s2p_status st = add_seed(task, &judged, out, error);
+        const s2p_status st = add_seed(task, &judged, own, seed, out, error);
         s2e_judged_free(&judged);
         TRY(st);
     }
@@ -141,7 +155,7 @@ s2p_status s2e_results_load(s2e_store *store, const s2e_set *const *set, s2e_res
         s2e_task_results *task = &out->task[out->n_tasks++];
         st = start_task(plan, t, set[t], task, error);
         for (int32_t i = 0; st == S2P_OK && i < task->n_results; i++)
-            st = load_result(store, task, &task->result[i], error);
+            st = load_result(store, task, out->protocol, &task->result[i], error);
     }
     free(plan);
     if (st != S2P_OK) s2e_results_free(out);
@@ -152,11 +166,13 @@ void s2e_results_free(s2e_results *results)
 {
     for (int32_t t = 0; t < results->n_tasks; t++) {
         s2e_task_results *task = &results->task[t];
-        for (int32_t i = 0; i < task->n_results; i++)
+        for (int32_t i = 0; i < task->n_results; i++) {
+            free(task->result[i].parts);
             for (int p = 0; p < S2E_N_PROTOCOLS; p++) {
                 free(task->result[i].score[p]);
                 s2e_figures_free(&task->result[i].figures[p]);
             }
+        }
         free(task->result);
     }
     json_decref(results->values);

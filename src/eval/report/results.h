@@ -15,6 +15,9 @@ typedef struct s2e_result {
     s2_budget budget;                     /* of the column; all zero: every token */
     float *score[S2E_N_PROTOCOLS];        /* [n_samples] mean over the seeds */
     s2e_figures figures[S2E_N_PROTOCOLS]; /* mean over the seeds */
+    /* [n_seeds][units][parts] in the run's own protocol: see parts.h. NULL: the headline is a
+     * mean. */
+    double *parts;
     double image_tokens, prompt_ms,
         kv_bytes;   /* mean per answer: kept, prefill of a whole prompt, visual
                                                  cache */

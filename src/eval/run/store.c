@@ -330,6 +330,20 @@ s2p_status s2e_store_commit(s2e_store *store, s2p_error *error)
     return st;
 }
 
+s2p_status s2e_store_forget(s2e_store *store, bool only_failures, int64_t *n, s2p_error *error)
+{
+    *n = 0;
+    TRY(begin(store, error));
+    s2p_status st = run_sql(store,
+                            only_failures ? "DELETE FROM answer WHERE failure IS NOT NULL"
+                                          : "DELETE FROM answer WHERE 1",
+                            "write", error);
+    if (st == S2P_OK) *n = sqlite3_changes(store->db);
+    if (st == S2P_OK && !only_failures) st = run_sql(store, "DELETE FROM run", "write", error);
+    if (st != S2P_OK) roll_back(store);
+    return st == S2P_OK ? s2e_store_commit(store, error) : st;
+}
+
 s2p_status s2e_store_has(s2e_store *store, const s2e_record *key, bool *out, s2p_error *error)
 {
     sqlite3_stmt *s = store->statement[HAS];

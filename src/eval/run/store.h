@@ -21,7 +21,8 @@
  *       image_ms, vision_ms, prompt_ms, generate_ms
  *       kv_bytes                of the visual tokens
  *
- * A run is one writer and any number of readers. Rows are added, never changed. The journal is a
+ * A run is one writer and any number of readers. Rows are added, never changed; the writer may take
+ * failed ones, or all, out again before it goes on. The journal is a
  * rollback journal, flushed before and after: it works on the network file systems of clusters,
  * where a write-ahead log does not, and what s2e_store_commit reported survives a power cut.
  */
@@ -62,6 +63,10 @@ s2p_status s2e_store_set(s2e_store *store, const char *key, const char *value, s
  * row is there already. After a failure the rows since the last commit are gone. */
 s2p_status s2e_store_add(s2e_store *store, const s2e_record *record, s2p_error *error);
 s2p_status s2e_store_commit(s2e_store *store, s2p_error *error);
+
+/* Take answers out for good: those that failed, or all and what the run is with them. *n: how many
+ * answers. */
+s2p_status s2e_store_forget(s2e_store *store, bool only_failures, int64_t *n, s2p_error *error);
 
 /* Only the five names and the seed of *key count. */
 s2p_status s2e_store_has(s2e_store *store, const s2e_record *key, bool *out, s2p_error *error);

@@ -188,6 +188,43 @@ static s2p_status aggregate_mmbench(const s2e_set *set, s2e_protocol protocol,
     return st;
 }
 
+/* --- what it is computed from ------------------------------------------------------------ */
+
+enum { WHOLE, HITS, N_PARTS };
+
+static int32_t n_parts(const s2e_set *set)
+{
+    (void)set;
+    return N_PARTS;
+}
+
+/* The rows of a group are about one picture. */
+static void add_parts(const s2e_set *set, s2e_protocol protocol, const s2e_verdict *verdict,
+                      int32_t first, int32_t last, double *out)
+{
+    for (int32_t i = first; i < last; i++) {
+        float score = verdict[i].score;
+        bool is_first = true;
+        if (!verdict[i].rule) continue;
+        for (int32_t k = first; k < last && protocol != S2E_PAPER; k++) {
+            if (!verdict[k].rule || strcmp(set->sample[k].group, set->sample[i].group) != 0)
+                continue;
+            is_first = is_first && k >= i;
+            if (verdict[k].score < score) score = verdict[k].score;
+        }
+        out[WHOLE] += is_first;
+        out[HITS] += is_first ? (double)score : 0.0;
+    }
+}
+
+static double accuracy_of(const s2e_set *set, s2e_protocol protocol, const double *part)
+{
+    (void)set, (void)protocol;
+    return part[WHOLE] > 0.0 ? 100.0 * part[HITS] / part[WHOLE] : 0.0;
+}
+
+static const s2e_parts parts = { n_parts, add_parts, accuracy_of };
+
 const s2e_task task_mmbench = {
     .name = "mmbench",
     .title = "MMB-EN",
@@ -198,6 +235,7 @@ const s2e_task task_mmbench = {
     .stops = s2e_stops_at_letter,
     .judge = judge_mmbench,
     .aggregate = aggregate_mmbench,
+    .parts = &parts,
 };
 
 const s2e_task task_mmbench_cn = {
@@ -210,4 +248,5 @@ const s2e_task task_mmbench_cn = {
     .stops = s2e_stops_at_letter,
     .judge = judge_mmbench,
     .aggregate = aggregate_mmbench,
+    .parts = &parts,
 };

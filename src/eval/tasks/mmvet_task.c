@@ -151,5 +151,6 @@ const s2e_task task_mmvet = {
     .prompt = prompt_mmvet,
     .predict = { 1024, 1024, 2048, 1024 },
     .judge = judge_mmvet,
+    .is_graded = true,
     .aggregate = aggregate_mmvet,
 };

@@ -153,6 +153,12 @@ static s2p_status add_figures(const s2e_yes_no *c, s2e_protocol protocol, const 
     return S2P_OK;
 }
 
+/* Once for each sampling it is of. */
+static int32_t times_of(const s2e_sample *sample)
+{
+    return sample->n_categories > 0 ? sample->n_categories : 1;
+}
+
 static s2p_status aggregate_pope(const s2e_set *set, s2e_protocol protocol,
                                  const s2e_verdict *verdict, s2e_figures *out, s2p_error *error)
 {
@@ -161,13 +167,11 @@ static s2p_status aggregate_pope(const s2e_set *set, s2e_protocol protocol,
         const s2e_sample *sample = &set->sample[i];
         if (!verdict[i].rule) continue;
         const bool yes = sample->answer[0][0] == 'y';
-        for (int32_t k = 0; k < sample->n_categories; k++) { /* once for each sampling it is of */
-            count(&all, protocol, yes, &verdict[i]);
+        for (int32_t k = 0; k < times_of(sample); k++) count(&all, protocol, yes, &verdict[i]);
+        for (int32_t k = 0; k < sample->n_categories; k++)
             for (int32_t c = 0; c < set->n_categories; c++)
                 if (set->category[c] == sample->category[k])
                     count(&by[c], protocol, yes, &verdict[i]);
-        }
-        if (sample->n_categories == 0) count(&all, protocol, yes, &verdict[i]);
     }
     if (all.n == 0) return S2P_OK;
     TRY(add_figures(&all, protocol, "", out, error));
@@ -185,6 +189,37 @@ static s2p_status aggregate_pope(const s2e_set *set, s2e_protocol protocol,
     return n ? s2e_figures_add(out, &mean, error) : S2P_OK;
 }
 
+/* --- what F1 is computed from --------------------------------------------------------- */
+
+enum { TRUE_YES, FALSE_YES, FALSE_NO, N_PARTS };
+
+static int32_t n_parts(const s2e_set *set)
+{
+    (void)set;
+    return N_PARTS;
+}
+
+static void add_parts(const s2e_set *set, s2e_protocol protocol, const s2e_verdict *verdict,
+                      int32_t first, int32_t last, double *out)
+{
+    s2e_yes_no counts = { .n = 0 };
+    for (int32_t i = first; i < last; i++)
+        for (int32_t k = 0; verdict[i].rule && k < times_of(&set->sample[i]); k++)
+            count(&counts, protocol, set->sample[i].answer[0][0] == 'y', &verdict[i]);
+    out[TRUE_YES] += counts.true_yes;
+    out[FALSE_YES] += counts.false_yes;
+    out[FALSE_NO] += counts.false_no;
+}
+
+static double f1_of(const s2e_set *set, s2e_protocol protocol, const double *part)
+{
+    (void)set, (void)protocol;
+    const double wrong = part[FALSE_YES] + part[FALSE_NO];
+    return part[TRUE_YES] > 0.0 ? 200.0 * part[TRUE_YES] / (2.0 * part[TRUE_YES] + wrong) : 0.0;
+}
+
+static const s2e_parts parts = { n_parts, add_parts, f1_of };
+
 const s2e_task task_pope = {
     .name = "pope",
     .title = "POPE",
@@ -195,4 +230,5 @@ const s2e_task task_pope = {
     .stops = s2e_stops_at_yes_no,
     .judge = judge_pope,
     .aggregate = aggregate_pope,
+    .parts = &parts,
 };

@@ -73,17 +73,9 @@ static s2p_status read_textvqa(const char *path, s2e_set *out, s2p_error *error)
 static s2p_status prompt_textvqa(const s2e_sample *sample, s2e_protocol protocol, s2_buffer *out,
                                  s2p_error *error)
 {
-    if (protocol == S2E_PAPER) {
-        s2e_prompt_paper(sample, "Hint", S2E_PAPER_SHORT_TEXT, out);
-        return out->status;
-    }
-    if (protocol == S2E_LMMS)
-        TRY(s2e_prompt_capitalized(sample->question, out, error));
-    else
-        s2e_prompt_text(out, sample->question);
-    if (protocol == S2E_OFFICIAL) s2e_prompt_ocr(sample, out);
-    s2e_prompt_line("", S2E_SAY_SHORT, out);
-    return out->status;
+    static const char *const instruction[S2E_N_PROTOCOLS] = { S2E_PAPER_SHORT_TEXT, S2E_SAY_SHORT,
+                                                              S2E_SAY_SHORT, S2E_SAY_SHORT };
+    return s2e_prompt_vqa(sample, protocol, instruction, out, error);
 }
 
 static s2p_status judge_textvqa(const s2e_sample *sample, s2e_protocol protocol, s2e_draws *draws,

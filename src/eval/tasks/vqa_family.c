@@ -3,6 +3,7 @@
 
 #include "eval/judging.h"
 #include "eval/scoring/paper_answer.h"
+#include "eval/tasks/prompts.h"
 #include "eval/tasks/settle.h"
 
 s2p_status s2e_judge_vqa(const s2e_sample *sample, const s2e_vqa_rule *rule, bool is_paper,
@@ -16,6 +17,23 @@ s2p_status s2e_judge_vqa(const s2e_sample *sample, const s2e_vqa_rule *rule, boo
             ? s2e_soft_score(&scratch, text, sample->answer, sample->n_answers, &used)
             : s2e_vqa_accuracy(&scratch, rule->how, text, sample->answer, sample->n_answers, &used);
     return s2e_settle_text(out, &scratch, rule->name, score, used, error);
+}
+
+s2p_status s2e_prompt_vqa(const s2e_sample *sample, s2e_protocol protocol,
+                          const char *const instruction[S2E_N_PROTOCOLS], s2_buffer *out,
+                          s2p_error *error)
+{
+    if (protocol == S2E_PAPER) {
+        s2e_prompt_paper(sample, "Hint", instruction[S2E_PAPER], out);
+        return out->status;
+    }
+    if (protocol == S2E_LMMS)
+        TRY(s2e_prompt_capitalized(sample->question, out, error));
+    else
+        s2e_prompt_text(out, sample->question);
+    if (protocol == S2E_OFFICIAL) s2e_prompt_ocr(sample, out);
+    s2e_prompt_line("", instruction[protocol], out);
+    return out->status;
 }
 
 s2p_status s2e_aggregate_vqa(const s2e_set *set, s2e_protocol protocol, const s2e_verdict *verdict,

@@ -2,7 +2,7 @@
 #include "check.h"
 #include "table_files.h"
 
-#include "eval/readers/base64_decode.h"
+#include "base/base64_decode.h"
 #include "eval/readers/references.h"
 
 /* The rows of a file with this name and these bytes are exactly these lines. */
@@ -282,33 +282,33 @@ static void test_base64(void **state)
     (void)state;
     uint32_t seed = 1;
     for (int round = 0; round < 300; round++) {
-        uint8_t bytes[200], out[S2E_BASE64_ROOM(400)];
+        uint8_t bytes[200], out[S2_BASE64_ROOM(400)];
         const size_t n = (size_t)random_below(&seed, 200);
         for (size_t i = 0; i < n; i++) bytes[i] = (uint8_t)next_random(&seed);
         s2_buffer text;
         s2_buffer_init(&text, 1000);
         s2_base64_append(&text, bytes, n);
-        s2e_base64 base64 = { .bits = 0 };
+        s2_base64 base64 = { .bits = 0 };
         size_t n_out = 0;
         for (size_t i = 0; i < text.size;) {
             size_t m = (size_t)random_below(&seed, 30);
             if (m > text.size - i) m = text.size - i;
-            n_out += s2e_base64_decode(&base64, text.data + i, m, out + n_out);
+            n_out += s2_base64_decode(&base64, text.data + i, m, out + n_out);
             if (random_below(&seed, 4) == 0)
-                n_out += s2e_base64_decode(&base64, "\r\n", 2, out + n_out);
+                n_out += s2_base64_decode(&base64, "\r\n", 2, out + n_out);
             i += m;
         }
-        assert_true(s2e_base64_is_whole(&base64));
+        assert_true(s2_base64_is_whole(&base64));
         assert_int_equal(n_out, n);
         assert_memory_equal(out, bytes, n);
         if (n > 0) {
-            base64 = (s2e_base64){ .bits = 0 };
-            (void)s2e_base64_decode(&base64, text.data, text.size - 1, out);
-            assert_false(s2e_base64_is_whole(&base64));
-            base64 = (s2e_base64){ .bits = 0 };
-            (void)s2e_base64_decode(&base64, text.data, text.size, out);
-            (void)s2e_base64_decode(&base64, "=", 1, out);
-            assert_false(s2e_base64_is_whole(&base64));
+            base64 = (s2_base64){ .bits = 0 };
+            (void)s2_base64_decode(&base64, text.data, text.size - 1, out);
+            assert_false(s2_base64_is_whole(&base64));
+            base64 = (s2_base64){ .bits = 0 };
+            (void)s2_base64_decode(&base64, text.data, text.size, out);
+            (void)s2_base64_decode(&base64, "=", 1, out);
+            assert_false(s2_base64_is_whole(&base64));
         }
         s2_buffer_free(&text);
     }

@@ -6,6 +6,7 @@
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -110,8 +111,69 @@ def check_words():
         assert got[0] == code and words in got[2], (arguments, got)
 
 
+def check_runs():
+    """A store and the folder of a run are answers too; a run asked through `eval` scores as its report says."""
+    whole = os.path.join(FOLDER, "run")
+    shutil.rmtree(whole, ignore_errors=True)
+    ask = ("--methods", "full,s2prune", "--budgets", "32", "--limit", "6", "-t", "1", "-q")
+    done = subprocess.run([PROGRAM, "eval", *ask, "--out", whole], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    scores = []
+    for path in (whole, os.path.join(whole, "results.sqlite"), os.path.join(whole, "per_sample.csv")):
+        code, out, err = run("--task", "synth", path, "-o", "json")
+        root = json.loads(out)
+        assert code == 0 and [r["answered"] for r in root["runs"]] == [6, 6], (path, code, out, err)
+        scores.append([headlines(out, i) for i in range(2)])
+    assert scores[0] == scores[1] == scores[2], scores
+    with open(os.path.join(whole, "summary.json"), encoding="utf-8") as file:
+        table = json.load(file)["table"]
+    assert all(abs(s["paper"] - row["values"]["synth"]) < 1e-4 for s, row in zip(scores[0], table)), (scores, table)
+    parts = os.path.join(FOLDER, "parts")
+    shutil.rmtree(parts, ignore_errors=True)
+    for i in range(2):
+        done = subprocess.run([PROGRAM, "eval", *ask, "--out", parts, "--shard", f"{i}/2"], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    code, out, err = run("--task", "synth", parts, "-o", "json")
+    assert code == 0 and [headlines(out, i) for i in range(2)] == scores[0], (code, err)
+    os.makedirs(os.path.join(FOLDER, "empty"), exist_ok=True)
+    code, _, err = run("--task", "synth", "empty")
+    assert code == 2 and "holds no run" in err, (code, err)
+
+
+def check_lines():
+    """What cannot be read is named by its file and its line."""
+    data = os.path.join(DATA, "mmbench", "tsv")
+    file = write("broken.jsonl", '{"sample": "7", "answer": "A"}\n{"sample": "8", "ans\n{"sample": "1000007", "answer": "C"}\n')
+    code, out, err = run("--task", "mmbench", "--data-dir", data, file, "-o", "json")
+    assert code == 5 and json.loads(out)["runs"][0]["answered"] == 2, (code, out)
+    assert "1 rows are no answers, the first: broken.jsonl, row 2: " in err, err
+
+
+def check_grades():
+    """What MM-Vet's own grader writes; answers go to it as {"v1_0": text}."""
+    data = os.path.join(DATA, "mmvet", "llava")
+    code, out, err = run("--task", "mmvet", "--data-dir", data, lines("vet.jsonl", [{"question_id": 1, "text": "nothing of it"}]), "-o", "json")
+    assert code == 0 and headlines(out)["official"] == 0.0, (code, err)
+    with open(os.path.join(FOLDER, "grade.json"), "w", encoding="utf-8") as file:
+        json.dump({"v1_1": {"model": ["gpt"], "content": ["0.7", "0.9"], "score": [0.7, 0.9]}}, file)
+    code, out, err = run("--task", "mmvet", "--data-dir", data, "grade.json", "-o", "json")
+    assert code == 0 and all(abs(v - 80.0) < 1e-4 for v in headlines(out).values()), (code, out, err)
+    folder = os.path.join(FOLDER, "vet")
+    shutil.rmtree(folder, ignore_errors=True)
+    done = subprocess.run([PROGRAM, "eval", "--tasks", "mmvet", "--data-dir", os.path.join(DATA, "mmvet", "tsv"), "--methods", "full,s2prune",
+                           "--budgets", "32", "-n", "2", "-t", "1", "-q", "--judge", "export", "--out", folder], capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 5), done.stderr
+    with open(os.path.join(folder, "mmvet-s2prune-32.json"), encoding="utf-8") as file:
+        answers = json.load(file)
+    assert answers and all(name.startswith("v1_") and isinstance(text, str) for name, text in answers.items()), answers
+    assert os.path.exists(os.path.join(folder, "mmvet-full.json"))
+
+
 if __name__ == "__main__":
     check_forms()
     check_ids()
     check_words()
+    check_runs()
+    check_lines()
+    check_grades()
     print("ok")

@@ -1,6 +1,6 @@
 /* base64_decode.c - RFC 4648, standard alphabet, four digits at a time where nothing else is in the
  * way. Python pads what it writes, so text without its '=' was cut. */
-#include "eval/readers/base64_decode.h"
+#include "base/base64_decode.h"
 
 #define N 0x80 /* what no digit has */
 
@@ -26,7 +26,7 @@ static int hex_of(uint8_t c)
 }
 
 /* One character that may be anything; the number of bytes it completed. */
-static size_t take_one(s2e_base64 *s, uint8_t c, uint8_t *out)
+static size_t take_one(s2_base64 *s, uint8_t c, uint8_t *out)
 {
     if (c == ' ' || c == '\n' || c == '\r' || c == '\t') return 0;
     if (c == '=') {
@@ -49,7 +49,7 @@ static size_t take_one(s2e_base64 *s, uint8_t c, uint8_t *out)
 }
 
 /* The same inside a JSON string, where writers put a backslash before '/' or spell '=' as \u003d. */
-static size_t take_escaped(s2e_base64 *s, uint8_t c, uint8_t *out)
+static size_t take_escaped(s2_base64 *s, uint8_t c, uint8_t *out)
 {
     if (s->escaped == 0) {
         if (c != '\\') return take_one(s, c, out);
@@ -75,7 +75,7 @@ static size_t take_escaped(s2e_base64 *s, uint8_t c, uint8_t *out)
 }
 
 /* What an unfinished group holds, once its pads say that it is the last. */
-static size_t finish_group(s2e_base64 *s, uint8_t *out)
+static size_t finish_group(s2_base64 *s, uint8_t *out)
 {
     if (s->n_pads == 0 || s->n_bits + s->n_pads != 4) return 0;
     const uint32_t bits = s->bits << (6 * s->n_pads);
@@ -88,7 +88,7 @@ static size_t finish_group(s2e_base64 *s, uint8_t *out)
     return n;
 }
 
-size_t s2e_base64_decode(s2e_base64 *state, const void *text, size_t n, uint8_t *out)
+size_t s2_base64_decode(s2_base64 *state, const void *text, size_t n, uint8_t *out)
 {
     const uint8_t *in = text, *const end = in + n;
     uint8_t *const start = out;
@@ -112,7 +112,7 @@ size_t s2e_base64_decode(s2e_base64 *state, const void *text, size_t n, uint8_t 
     return (size_t)(out - start);
 }
 
-bool s2e_base64_is_whole(const s2e_base64 *state)
+bool s2_base64_is_whole(const s2_base64 *state)
 {
     return !state->broken && state->escaped == 0 && (state->n_bits == 0 || state->n_pads == 4);
 }

@@ -1,12 +1,12 @@
 /* base64_decode.h - base64 to bytes, in pieces of any size. */
-#ifndef S2_EVAL_BASE64_DECODE_H
-#define S2_EVAL_BASE64_DECODE_H
+#ifndef S2_BASE_BASE64_DECODE_H
+#define S2_BASE_BASE64_DECODE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct s2e_base64 {
+typedef struct s2_base64 {
     uint32_t bits;   /* digits that wait for the rest of their four */
     uint8_t n_bits;  /* how many digits */
     uint8_t n_pads;  /* '=' seen */
@@ -14,14 +14,14 @@ typedef struct s2e_base64 {
     uint8_t escaped; /* 1: after a backslash; 2 to 5: digits of \uXXXX to come */
     uint32_t code;   /* of that \uXXXX */
     bool broken;     /* something that is no base64 was seen */
-} s2e_base64;
+} s2_base64;
 
-#define S2E_BASE64_ROOM(n) (((n) / 4 + 2) * 3) /* most bytes that n characters more can give */
+#define S2_BASE64_ROOM(n) (((n) / 4 + 2) * 3) /* most bytes that n characters more can give */
 
 /* Decode n characters; white space between them is skipped. Returns the bytes put to out. */
-size_t s2e_base64_decode(s2e_base64 *state, const void *text, size_t n, uint8_t *out);
+size_t s2_base64_decode(s2_base64 *state, const void *text, size_t n, uint8_t *out);
 
 /* Was all of it base64, to the last '='? */
-bool s2e_base64_is_whole(const s2e_base64 *state);
+bool s2_base64_is_whole(const s2_base64 *state);
 
-#endif /* S2_EVAL_BASE64_DECODE_H */
+#endif /* S2_BASE_BASE64_DECODE_H */

@@ -1,0 +1,23 @@
+/* kept.h - where the kept tokens of a picture are, and what two choices have in common. */
+#ifndef S2_ASK_KEPT_H
+#define S2_ASK_KEPT_H
+
+#include "base/json.h"
+#include "s2prune.h"
+
+/* Two rows and columns all around; the middle half of both. In grids below 8 tokens a side the two
+ * overlap. */
+bool s2a_is_edge(s2p_grid grid, int32_t token);
+bool s2a_is_center(s2p_grid grid, int32_t token);
+
+/* Tokens of both lists, which ascend. */
+int64_t s2a_count_common(const int32_t *a, int32_t n_a, const int32_t *b, int32_t n_b);
+
+/* Region g: its tokens, its pixels, structure, score and share. A new reference. */
+json_t *s2a_region_json(const s2p_layout *layout, int32_t g);
+
+/* Schema s2prune.plan/1, one line, of a picture of that size. n_keep 0: no tokens were chosen. */
+void s2a_plan_json(const s2p_layout *layout, int32_t width, int32_t height, const int32_t *keep,
+                   int32_t n_keep, s2_buffer *out);
+
+#endif /* S2_ASK_KEPT_H */

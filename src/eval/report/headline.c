@@ -1,0 +1,125 @@
+/* headline.c - numbers from drawn pictures. */
+#include "eval/report/headline.h"
+
+#include "base/random.h"
+#include "base/statistics.h"
+#include "eval/report/parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- drawing ------------------------------------------------------------------------- */
+
+typedef struct drawing { /* of one column */
+    const s2e_task_results *task;
+    s2e_protocol protocol;
+    const s2e_result *result; /* NULL: nothing, and its value is 0 */
+    int32_t n_units, n_parts;
+    double *sum; /* [n_seeds][n_parts] */
+} drawing;
+
+static size_t room_of(const drawing *d)
+{
+    return (size_t)d->result->column.n_seeds * (size_t)d->n_parts * sizeof *d->sum;
+}
+
+static void add_unit(const drawing *d, int32_t unit)
+{
+    if (!d->result) return;
+    const size_t n = (size_t)d->n_parts, of_seed = n * (size_t)d->n_units;
+    for (int32_t seed = 0; seed < d->result->column.n_seeds; seed++) {
+        const double *part = d->result->parts + (size_t)seed * of_seed + (size_t)unit * n;
+        for (size_t i = 0; i < n; i++) d->sum[(size_t)seed * n + i] += part[i];
+    }
+}
+
+/* The mean over the seeds, as the tables have it; what was added is forgotten. */
+static double take_value(const drawing *d)
+{
+    double value = 0.0;
+    if (!d->result) return 0.0;
+    const int32_t n_seeds = d->result->column.n_seeds;
+    for (int32_t seed = 0; seed < n_seeds; seed++)
+        value += d->task->task->parts->value(d->task->set, d->protocol,
+                                             d->sum + (size_t)seed * (size_t)d->n_parts);
+    memset(d->sum, 0, room_of(d));
+    return value / n_seeds;
+}
+
+static s2p_status draw(drawing *a, drawing *b, s2e_interval *out)
+{
+    double *drawn = malloc(S2E_RESAMPLES * sizeof *drawn);
+    a->sum = calloc(1, room_of(a) + 1);
+    b->sum = b->result ? calloc(1, room_of(b) + 1) : NULL;
+    const bool has_memory = drawn && a->sum && (b->sum || !b->result);
+    if (has_memory) {
+        for (int32_t i = 0; i < a->n_units; i++) {
+            add_unit(a, i);
+            add_unit(b, i);
+        }
+        out->value = take_value(a) - take_value(b);
+        s2_random random = { 1 };
+        for (int32_t r = 0; r < S2E_RESAMPLES; r++) {
+            for (int32_t i = 0; i < a->n_units; i++) {
+                const int32_t unit = (int32_t)s2_random_below(&random, (uint32_t)a->n_units);
+                add_unit(a, unit);
+                add_unit(b, unit);
+            }
+            drawn[r] = take_value(a) - take_value(b);
+        }
+        s2_sort_numbers(drawn, S2E_RESAMPLES);
+        out->low = drawn[S2E_RESAMPLES / 40];
+        out->high = drawn[S2E_RESAMPLES - 1 - S2E_RESAMPLES / 40];
+    }
+    free(drawn);
+    free(a->sum);
+    free(b->sum);
+    return has_memory ? S2P_OK : S2P_ENOMEM;
+}
+
+/* --- headlines that are means, in their own unit ---------------------------------------- */
+
+static double mean_of(const s2e_set *set, const float *score)
+{
+    double sum = 0.0;
+    for (int32_t i = 0; i < set->n_samples; i++) sum += (double)score[i];
+    return set->n_samples ? 100.0 * sum / set->n_samples : 0.0;
+}
+
+/* Headline over mean score: 1 for a percentage, hits over percent for a number of hits. */
+static double scale_of(const s2e_set *set, s2e_protocol protocol, const s2e_result *result)
+{
+    double best;
+    const double value = s2e_result_headline(result, protocol, &best);
+    const double mean = mean_of(set, result->score[protocol]);
+    return mean > 0.0 ? value / mean : best / 100.0;
+}
+
+static s2p_status scale_mean(const s2e_task_results *task, s2e_protocol protocol,
+                             const s2e_result *one, const s2e_result *other, s2e_interval *out)
+{
+    const double scale = scale_of(task->set, protocol, one);
+    if (other)
+        TRY(s2e_bootstrap(task->set, one->score[protocol], other->score[protocol], out));
+    else
+        TRY(s2e_interval_of(task->set, one->score[protocol], out));
+    *out = (s2e_interval){ scale * out->value, scale * out->low, scale * out->high };
+    return S2P_OK;
+}
+
+s2p_status s2e_headline_interval(const s2e_task_results *task, s2e_protocol protocol,
+                                 const s2e_result *one, const s2e_result *other, s2e_interval *out)
+{
+    double unused;
+    *out = (s2e_interval){ (double)NAN, (double)NAN, (double)NAN };
+    if (isnan(s2e_result_headline(one, protocol, &unused)) || task->set->n_samples < 1)
+        return S2P_OK;
+    if (!task->task->parts) return scale_mean(task, protocol, one, other, out);
+    if (!one->parts || (other && !other->parts)) return S2P_OK;
+    drawing a = { task, protocol, one, s2e_units_of(task->set), task->task->parts->n(task->set),
+                  NULL },
+            b = a;
+    b.result = other;
+    return draw(&a, &b, out);
+}

@@ -1,0 +1,21 @@
+/* parts.c - samples about one picture are counted together. */
+#include "eval/report/parts.h"
+
+#include "eval/evaluate.h"
+
+int32_t s2e_units_of(const s2e_set *set)
+{
+    int32_t n = 0;
+    for (int32_t first = 0; first < set->n_samples; first = s2e_group_end(set, first)) n++;
+    return n;
+}
+
+void s2e_parts_count(const s2e_task *task, const s2e_set *set, s2e_protocol protocol,
+                     const s2e_verdict *verdict, double *out)
+{
+    const int32_t n_parts = task->parts->n(set);
+    for (int32_t first = 0, last; first < set->n_samples; first = last, out += n_parts) {
+        last = s2e_group_end(set, first);
+        task->parts->add(set, protocol, verdict, first, last, out);
+    }
+}

@@ -1,0 +1,176 @@
+/* ask_job.c - messages, pictures, how tokens are drawn, what is pruned. */
+#include "serve/engine/ask_job.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+
+#include <string.h>
+
+s2p_status s2_job_picture(const s2_job_parts *parts, size_t index, const s2_engine_setup *setup,
+                          s2_image *out, s2p_error *error)
+{
+    s2p_error why = { S2P_OK, "" };
+    if (index >= parts->n_blobs)
+        return s2_fail(error, S2P_EFORMAT, "image %zu is missing", index + 1);
+    const s2p_status st = s2_image_decode(parts->blob[index].data, parts->blob[index].n,
+                                          setup->pixels, &setup->limits, out, &why);
+    return st == S2P_OK ? st : s2_fail(error, st, "image %zu: %s", index + 1, why.message);
+}
+
+static s2p_status read_messages(const json_t *array, s2_ask_job *out, s2p_error *error)
+{
+    out->n_messages = json_array_size(array);
+    out->message = s2_pool_take(&out->pool, out->n_messages * sizeof *out->message);
+    if (!out->message) return s2_fail(error, S2P_ENOMEM, "no memory for the messages");
+    int32_t n_pictures = 0;
+    for (size_t i = 0; i < out->n_messages; i++) {
+        const json_t *one = json_array_get(array, i);
+        const char *role = s2_json_string(one, "role"), *text = s2_json_string(one, "text");
+        int32_t n = 0;
+        (void)s2_json_int(one, "images", &n);
+        if (!role || !text || n < 0) return s2_fail(error, S2P_EFORMAT, "message %zu is none", i);
+        out->message[i] = (s2v_message){ .role = strcmp(role, "system") == 0      ? S2V_SYSTEM
+                                                 : strcmp(role, "assistant") == 0 ? S2V_ASSISTANT
+                                                                                  : S2V_USER,
+                                         .text = text,
+                                         .n_images = n };
+        n_pictures += n;
+    }
+    return n_pictures == out->n_pictures
+               ? S2P_OK
+               : s2_fail(error, S2P_EFORMAT, "%d pictures came, the messages have %d",
+                         out->n_pictures, n_pictures);
+}
+
+/* Where one detail gives a budget, those that leave it to the server need a number too. */
+static s2p_status settle_details(const s2_engine_setup *setup, s2_ask_job *out, s2p_error *error)
+{
+    for (int32_t i = 0; out->has_details && i < out->n_pictures; i++) {
+        if (out->image_budget[i] > 0) continue;
+        out->image_budget[i] = setup->setting.budget.count;
+        if (out->image_budget[i] == 0)
+            return s2_fail(error, S2P_EUNSUPPORTED,
+                           "images of different detail: the server's own budget is a share");
+    }
+    return S2P_OK;
+}
+
+static s2p_status read_pictures(const s2_job_parts *parts, const json_t *details,
+                                const s2_engine_setup *setup, s2_ask_job *out, s2p_error *error)
+{
+    const double start = s2_now_ms();
+    if (parts->n_blobs > S2_SERVE_MAX_PICTURES)
+        return s2_fail(error, S2P_ELIMIT, "%zu images in one request; the limit is %d",
+                       parts->n_blobs, S2_SERVE_MAX_PICTURES);
+    for (size_t i = 0; i < parts->n_blobs; i++) {
+        TRY(s2_job_picture(parts, i, setup, &out->picture[i], error));
+        out->n_pictures++;
+        out->view[i] = out->picture[i].view;
+        out->option[i] = setup->image;
+        const char *detail = json_string_value(json_array_get(details, i));
+        out->image_budget[i] = detail ? s2_detail_budget(setup->detail_map, detail) : 0;
+        out->has_details |= out->image_budget[i] > 0;
+    }
+    out->image_ms = s2_now_ms() - start;
+    return settle_details(setup, out, error);
+}
+
+static void read_real(const json_t *object, const char *name, float *out)
+{
+    const json_t *value = json_object_get(object, name);
+    if (json_is_number(value)) *out = (float)json_number_value(value);
+}
+
+static s2p_status read_sampling(const json_t *object, const s2_engine_setup *setup, s2_ask_job *out,
+                                s2p_error *error)
+{
+    s2v_session_options *s = &out->sampling;
+    *s = setup->session;
+    read_real(object, "temperature", &s->temperature);
+    read_real(object, "top_p", &s->top_p);
+    read_real(object, "min_p", &s->min_p);
+    read_real(object, "repeat_penalty", &s->repeat_penalty);
+    read_real(object, "presence_penalty", &s->presence_penalty);
+    read_real(object, "frequency_penalty", &s->frequency_penalty);
+    (void)s2_json_int(object, "top_k", &s->top_k);
+    const json_t *seed = json_object_get(object, "seed");
+    if (json_is_integer(seed)) s->seed = (uint64_t)json_integer_value(seed);
+    if (json_is_true(json_object_get(object, "ignore_eos"))) s->ignore_eos = 1;
+    const json_t *stop = json_object_get(object, "stop");
+    if (json_array_size(stop) > S2_SERVE_MAX_STOPS)
+        return s2_fail(error, S2P_ELIMIT, "%zu stop strings; the limit is %d",
+                       json_array_size(stop), S2_SERVE_MAX_STOPS);
+    for (size_t i = 0; i < json_array_size(stop); i++)
+        out->stop[i] = json_string_value(json_array_get(stop, i));
+    if (json_array_size(stop) > 0) {
+        s->stop = out->stop;
+        s->n_stop = json_array_size(stop);
+    }
+    out->n_predict = setup->n_predict;
+    out->has_predict = s2_json_int(object, "max_tokens", &out->n_predict);
+    return S2P_OK;
+}
+
+static s2p_status read_wishes(const json_t *json, const s2_engine_setup *setup, s2_ask_job *out,
+                              const char **param, s2p_error *error)
+{
+    const json_t *list = json_object_get(json, "settings");
+    const json_t *seed_value = json_object_get(json_object_get(json, "sampling"), "seed");
+    const uint64_t seed = (uint64_t)json_integer_value(seed_value);
+    const uint64_t *own_seed = json_is_integer(seed_value) ? &seed : NULL;
+    out->is_compare = json_is_array(list);
+    out->n_wishes = out->is_compare ? (int32_t)json_array_size(list) : 1;
+    if (out->n_wishes < 1 || out->n_wishes > S2_SERVE_MAX_SETTINGS)
+        return s2_fail(error, S2P_ELIMIT, "%d settings to compare; 1 to %d are possible",
+                       out->n_wishes, S2_SERVE_MAX_SETTINGS);
+    for (int32_t i = 0; i < out->n_wishes; i++) {
+        const json_t *object =
+            out->is_compare ? json_array_get(list, (size_t)i) : json_object_get(json, "prune");
+        TRY(s2_prune_wish_read(object, s2_json_string(json, "virtual"), &setup->setting, own_seed,
+                               &out->wish[i], param, error));
+    }
+    return S2P_OK;
+}
+
+s2p_status s2_ask_job_read(const s2_job_parts *parts, json_t *json, const s2_engine_setup *setup,
+                           s2_ask_job *out, const char **param, s2p_error *error)
+{
+    *out = (s2_ask_job){ .json = json_incref(json) };
+    *param = NULL;
+    out->wants_progress = json_is_true(json_object_get(json, "progress"));
+    TRY(read_wishes(json, setup, out, param, error));
+    *param = "stop";
+    TRY(read_sampling(json_object_get(json, "sampling"), setup, out, error));
+    *param = "messages";
+    TRY(read_pictures(parts, json_object_get(json, "details"), setup, out, error));
+    return read_messages(json_object_get(json, "messages"), out, error);
+}
+
+void s2_ask_job_free(s2_ask_job *job)
+{
+    for (int32_t i = 0; i < job->n_pictures; i++) s2_image_free(&job->picture[i]);
+    for (int32_t i = 0; i < S2_SERVE_MAX_SETTINGS; i++) s2_prune_wish_free(&job->wish[i]);
+    s2_pool_free(&job->pool);
+    json_decref(job->json);
+    *job = (s2_ask_job){ .json = NULL };
+}
+
+s2v_prune_options s2_ask_job_prune(const s2_ask_job *job, const s2_prune_wish *wish)
+{
+    const bool by_detail = job->has_details && !wish->has_budget;
+    s2v_prune_options prune = s2a_prune_options(
+        &wish->setting, &(s2a_limits){ .image_budget = by_detail ? job->image_budget : NULL });
+    prune.keep = wish->keep;
+    prune.n_keep = wish->n_keep;
+    if (wish->keep) prune.budget = wish->n_keep;
+    return prune;
+}
+
+s2v_prompt s2_ask_job_prompt(const s2_ask_job *job)
+{
+    return (s2v_prompt){ .messages = job->message,
+                         .n_messages = job->n_messages,
+                         .images = job->view,
+                         .n_images = job->n_pictures,
+                         .image_options = job->option };
+}

@@ -1,0 +1,103 @@
+/* inbox.c - the reading thread. */
+#include "serve/engine/inbox.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* false: no memory. */
+static bool add_job(s2_inbox *inbox, const s2_frame *frame)
+{
+    s2_inbox_job *job = calloc(1, sizeof *job);
+    uint8_t *payload = malloc(frame->n ? frame->n : 1);
+    if (!job || !payload) {
+        free(job);
+        free(payload);
+        return false;
+    }
+    if (frame->n > 0) memcpy(payload, frame->payload, frame->n);
+    *job = (s2_inbox_job){ .request = frame->request,
+                           .payload = payload,
+                           .n = frame->n,
+                           .is_quick = frame->type == S2_FRAME_QUICK };
+    pthread_mutex_lock(&inbox->lock);
+    s2_inbox_job **end = &inbox->first;
+    while (*end) end = &(*end)->next;
+    *end = job;
+    pthread_cond_signal(&inbox->has_job);
+    pthread_mutex_unlock(&inbox->lock);
+    return true;
+}
+
+static void cancel_job(s2_inbox *inbox, uint64_t request)
+{
+    pthread_mutex_lock(&inbox->lock);
+    for (s2_inbox_job *job = inbox->first; job; job = job->next)
+        if (job->request == request) atomic_store(&job->is_cancelled, true);
+    pthread_mutex_unlock(&inbox->lock);
+}
+
+static void *read_frames(void *user)
+{
+    s2_inbox *inbox = user;
+    s2_buffer bytes;
+    s2_buffer_init(&bytes, 2 * (S2_FRAME_MAX + S2_FRAME_HEADER));
+    bool is_fine = true;
+    while (is_fine && s2_frame_receive(inbox->fd, &bytes)) {
+        size_t at = 0, used = 1;
+        while (is_fine && used > 0) {
+            s2_frame frame;
+            is_fine =
+                s2_frame_parse(bytes.data + at, bytes.size - at, &frame, &used, NULL) == S2P_OK;
+            if (!is_fine || used == 0) break;
+            if (frame.type == S2_FRAME_JOB || frame.type == S2_FRAME_QUICK)
+                is_fine = add_job(inbox, &frame);
+            else if (frame.type == S2_FRAME_CANCEL)
+                cancel_job(inbox, frame.request);
+            else
+                is_fine = false;
+            at += used;
+        }
+        memmove(bytes.data, bytes.data + at, bytes.size - at);
+        bytes.size -= at;
+    }
+    s2_buffer_free(&bytes);
+    inbox->gone();
+    return NULL;
+}
+
+s2p_status s2_inbox_start(s2_inbox *inbox, int fd, void (*gone)(void), s2p_error *error)
+{
+    *inbox = (s2_inbox){ .fd = fd, .gone = gone };
+    pthread_mutex_init(&inbox->lock, NULL);
+    pthread_cond_init(&inbox->has_job, NULL);
+    if (pthread_create(&inbox->thread, NULL, read_frames, inbox) != 0)
+        return s2_fail(error, S2P_ENOMEM, "no thread to read jobs with");
+    return S2P_OK;
+}
+
+s2_inbox_job *s2_inbox_take(s2_inbox *inbox, s2_inbox_which which)
+{
+    s2_inbox_job *job = NULL;
+    pthread_mutex_lock(&inbox->lock);
+    for (;;) {
+        job = inbox->first;
+        while (job && (job->is_taken || (which == S2_INBOX_QUICK && !job->is_quick)))
+            job = job->next;
+        if (job || which != S2_INBOX_WAIT) break;
+        pthread_cond_wait(&inbox->has_job, &inbox->lock);
+    }
+    if (job) job->is_taken = true;
+    pthread_mutex_unlock(&inbox->lock);
+    return job;
+}
+
+void s2_inbox_release(s2_inbox *inbox, s2_inbox_job *job)
+{
+    pthread_mutex_lock(&inbox->lock);
+    s2_inbox_job **at = &inbox->first;
+    while (*at && *at != job) at = &(*at)->next;
+    if (*at) *at = job->next;
+    pthread_mutex_unlock(&inbox->lock);
+    free(job->payload);
+    free(job);
+}

@@ -1,0 +1,274 @@
+/* quick_jobs.c - one function for each kind, and their table. */
+#include "serve/engine/quick_jobs.h"
+
+#include "ask/kept.h"
+#include "image/draw/overlay_svg.h"
+#include "serve/engine/ask_job.h"
+#include "text/template.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_RESULT ((size_t)32 << 20)
+
+typedef struct quick_call {
+    const s2_quick *with;
+    uint64_t request;
+    const s2_job_parts *parts;
+    const json_t *json;
+    const char *param; /* out: the field at fault */
+} quick_call;
+
+/* --- a plan: pixels only ------------------------------------------------------------ */
+
+static s2p_status send_plan(const quick_call *call, const s2p_image *picture, const s2p_plan *plan,
+                            s2p_error *error)
+{
+    const char *format = s2_json_string(call->json, "format");
+    const s2p_layout layout = s2p_plan_layout(plan);
+    s2_buffer out;
+    s2_buffer_init(&out, MAX_RESULT);
+    s2p_status st = S2P_OK;
+    if (!format || strcmp(format, "json") == 0) {
+        s2a_plan_json(&layout, picture->width, picture->height, NULL, 0, &out);
+        st = out.status;
+    } else {
+        char caption[128];
+        (void)snprintf(caption, sizeof caption, "%d of %dx%d tokens in %dx%d regions, H = %.3g",
+                       layout.budget, layout.grid.rows, layout.grid.cols, layout.side, layout.side,
+                       layout.heterogeneity);
+        const s2_overlay overlay = { .picture = picture, .layout = &layout, .caption = caption };
+        s2_image drawn = { .pixels = NULL };
+        if (strcmp(format, "svg") == 0)
+            st = s2_overlay_svg(&overlay, &out, error);
+        else
+            st = s2_overlay_draw(&overlay, &drawn, error);
+        if (st == S2P_OK && drawn.pixels) st = s2_png_encode(&drawn.view, &out, error);
+        s2_image_free(&drawn);
+    }
+    if (st == S2P_OK)
+        s2_outbox_bytes(call->with->outbox, S2_FRAME_BYTES, call->request, out.data, out.size);
+    s2_buffer_free(&out);
+    return st;
+}
+
+static s2p_status plan_picture(quick_call *call, const s2_prune_wish *wish, s2p_grid grid,
+                               s2p_error *error)
+{
+    const int32_t n_tokens = grid.rows * grid.cols, side = wish->setting.choice.side;
+    const int32_t budget = s2_budget_tokens(wish->setting.budget, n_tokens);
+    call->param = "prune.budget";
+    if (budget > n_tokens || budget < side * side || side > grid.rows || side > grid.cols)
+        return s2_fail(error, S2P_EBUDGET,
+                       "a budget of %d does not fit %dx%d regions of %d tokens: every region keeps "
+                       "one token or more",
+                       budget, side, side, n_tokens);
+    s2_image picture = { .pixels = NULL };
+    s2p_plan *plan = NULL;
+    call->param = "image";
+    s2p_status st = s2_job_picture(call->parts, 0, call->with->setup, &picture, error);
+    if (st == S2P_OK) st = s2p_plan_create(&plan, grid);
+    if (st == S2P_OK) {
+        const s2p_view view = { .budget = budget,
+                                .image = &picture.view,
+                                .choice = wish->setting.choice };
+        st = s2p_prune(&view, plan, error);
+    }
+    if (st == S2P_OK) st = send_plan(call, &picture.view, plan, error);
+    s2p_plan_free(plan);
+    s2_image_free(&picture);
+    return st;
+}
+
+static s2p_status make_plan(quick_call *call, s2p_error *error)
+{
+    s2_prune_wish wish;
+    s2p_grid grid = { 24, 24 };
+    const json_t *tokens = json_object_get(call->json, "tokens");
+    if (json_is_array(tokens)) {
+        grid.rows = (int32_t)json_integer_value(json_array_get(tokens, 0));
+        grid.cols = (int32_t)json_integer_value(json_array_get(tokens, 1));
+    }
+    s2p_status st =
+        s2_prune_wish_read(json_object_get(call->json, "prune"), NULL, &call->with->setup->setting,
+                           NULL, &wish, &call->param, error);
+    if (st == S2P_OK) st = plan_picture(call, &wish, grid, error);
+    s2_prune_wish_free(&wish);
+    return st;
+}
+
+/* --- text --------------------------------------------------------------------------- */
+
+static s2p_status tokenize(quick_call *call, s2p_error *error)
+{
+    const char *text = s2_json_string(call->json, "content");
+    s2v_tokens tokens = { .id = NULL };
+    call->param = "content";
+    TRY(s2v_tokenize(call->with->tokenizer, text, strlen(text),
+                     json_is_true(json_object_get(call->json, "parse_special")), &tokens, error));
+    s2_outbox_json(call->with->outbox, S2_FRAME_DONE, call->request,
+                   json_pack("{s:o}", "tokens", s2_json_of_ints(tokens.id, tokens.n)));
+    s2v_tokens_free(&tokens);
+    return S2P_OK;
+}
+
+static s2p_status detokenize(quick_call *call, s2p_error *error)
+{
+    const json_t *list = json_object_get(call->json, "tokens");
+    const int32_t n_vocab = s2v_tokenizer_size(call->with->tokenizer);
+    s2v_detokenizer state = { .n_held = 0 };
+    s2_buffer text;
+    s2_buffer_init(&text, MAX_RESULT);
+    s2p_status st = S2P_OK;
+    call->param = "tokens";
+    for (size_t i = 0; st == S2P_OK && i < json_array_size(list); i++) {
+        const json_int_t id = json_integer_value(json_array_get(list, i));
+        if (id < 0 || id >= n_vocab)
+            st = s2_fail(error, S2P_EINVAL, "tokens[%zu] is %lld; the model has tokens 0 to %d", i,
+                         (long long)id, n_vocab - 1);
+        else
+            s2v_detokenize(call->with->tokenizer, &state, (int32_t)id, &text);
+    }
+    s2v_detokenize_end(&state, &text);
+    if (st == S2P_OK) st = text.status;
+    if (st == S2P_OK)
+        s2_outbox_json(
+            call->with->outbox, S2_FRAME_DONE, call->request,
+            json_pack("{s:s%}", "content", text.data ? (const char *)text.data : "", text.size));
+    s2_buffer_free(&text);
+    return st;
+}
+
+/* The prompt of the messages as text; pictures are shown as <image>. */
+static s2p_status put_chat(const s2_quick *with, const s2v_chat *chat, s2_buffer *text)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < chat->n_pieces; i++) {
+        for (size_t k = 0; k < chat->piece[i].n_tokens; k++, at++)
+            s2v_token_bytes(with->tokenizer, chat->tokens.id[at], true, text);
+        if (chat->piece[i].image >= 0) s2_buffer_printf(text, "<image>");
+    }
+    return text->status;
+}
+
+static s2p_status apply_template(quick_call *call, s2p_error *error)
+{
+    const s2_quick *with = call->with;
+    const char *param;
+    s2_ask_job job;
+    s2v_chat chat = { .n_pieces = 0 };
+    s2_buffer text;
+    s2_buffer_init(&text, MAX_RESULT);
+    s2p_status st = s2_ask_job_read(call->parts, (json_t *)(uintptr_t)call->json, with->setup, &job,
+                                    &param, error);
+    call->param = param;
+    if (st == S2P_OK)
+        st = s2v_chat_render(&chat, with->tokenizer, with->template_name, job.message,
+                             job.n_messages, true, error);
+    if (st == S2P_OK) st = put_chat(with, &chat, &text);
+    if (st == S2P_OK)
+        s2_outbox_json(
+            with->outbox, S2_FRAME_DONE, call->request,
+            json_pack("{s:s%}", "prompt", text.data ? (const char *)text.data : "", text.size));
+    s2v_chat_free(&chat);
+    s2_buffer_free(&text);
+    s2_ask_job_free(&job);
+    return st;
+}
+
+/* --- methods ------------------------------------------------------------------------ */
+
+static json_t *names_of(const char *(*name_at)(size_t index))
+{
+    json_t *array = json_array();
+    for (size_t i = 0; name_at(i); i++) json_array_append_new(array, json_string(name_at(i)));
+    return array;
+}
+
+static json_t *parameters_of(const s2p_method *method)
+{
+    json_t *array = json_array();
+    const s2p_parameter *row;
+    for (size_t i = 0; (row = s2p_method_parameter(method, i)); i++) {
+        const bool is_rule = row->fallback < row->min || row->fallback > row->max;
+        json_array_append_new(array,
+                              json_pack("{s:s,s:s,s:s,s:f,s:f,s:o}", "name", row->name, "help",
+                                        row->help, "type", row->is_integer ? "integer" : "number",
+                                        "min", row->min, "max", row->max, "default",
+                                        is_rule ? json_null() : json_real(row->fallback)));
+    }
+    return array;
+}
+
+static s2p_status list_methods(quick_call *call, s2p_error *error)
+{
+    const s2a_setting *usual = &call->with->setup->setting;
+    json_t *methods = json_array();
+    (void)error;
+    for (size_t i = 0; s2v_method_name(i); i++) {
+        const s2p_method *m = s2p_method_find(s2v_method_name(i));
+        json_array_append_new(
+            methods,
+            json_pack("{s:s,s:s,s:o,s:b,s:b,s:b,s:b,s:o}", "name", m->name, "source", m->source,
+                      "after", s2_json_of_ints(m->after, (size_t)m->n_stages), "sees_question",
+                      m->sees_question, "keeps_all", m->keeps_all, "merges", m->merges,
+                      "has_published_mode", m->published != NULL, "parameters", parameters_of(m)));
+    }
+    char budget[S2A_BUDGET_TEXT];
+    s2_outbox_json(call->with->outbox, S2_FRAME_DONE, call->request,
+                   json_pack("{s:s,s:{s:s,s:s,s:i},s:o,s:o,s:o,s:{s:i,s:i},s:{s:i,s:i},s:[s,s,s]}",
+                             "object", "list", "default", "method", usual->method, "budget",
+                             s2a_budget_text(usual->budget, budget), "grid", usual->choice.side,
+                             "data", methods, "allocators", names_of(s2p_allocator_name),
+                             "selectors", names_of(s2p_selector_name), "budget", "min", 1, "max",
+                             S2P_MAX_TOKENS, "grid", "min", 0, "max", S2P_MAX_SIDE, "return",
+                             "tokens", "regions", "scores"));
+    return S2P_OK;
+}
+
+/* --- the table ---------------------------------------------------------------------- */
+
+static s2p_status crash(quick_call *call, s2p_error *error)
+{
+    if (!call->with->setup->may_crash)
+        return s2_fail(error, S2P_EUNSUPPORTED, "the engine does not crash on request");
+    (void)raise(SIGSEGV);
+    return S2P_OK;
+}
+
+static const struct {
+    const char *kind;
+    s2p_status (*run)(quick_call *call, s2p_error *error);
+} kinds[] = {
+    { "plan", make_plan },          { "tokenize", tokenize },    { "detokenize", detokenize },
+    { "template", apply_template }, { "methods", list_methods }, { "crash", crash },
+};
+
+void s2_quick_job(const s2_quick *quick, const s2_inbox_job *job)
+{
+    s2p_error error = { S2P_OK, "" };
+    s2_job_parts parts;
+    json_t *json = NULL;
+    quick_call call = { .with = quick, .request = job->request, .parts = &parts };
+    s2p_status st = s2_job_decode(job->payload, job->n, &parts, &error);
+    if (st == S2P_OK) st = s2_json_parse(parts.json.data, parts.json.n, "the job", &json, &error);
+    if (st == S2P_OK) {
+        const char *kind = s2_json_string(json, "kind");
+        size_t i = 0;
+        const size_t n = sizeof kinds / sizeof *kinds;
+        while (i < n && (!kind || strcmp(kinds[i].kind, kind) != 0)) i++;
+        call.json = json;
+        st = i < n ? kinds[i].run(&call, &error)
+                   : s2_fail(&error, S2P_EFORMAT, "no such kind of job");
+    }
+    if (st != S2P_OK)
+        s2_outbox_refuse(
+            quick->outbox, job->request,
+            &(s2_refusal){ .status = st,
+                           .message = error.message[0] ? error.message : s2p_status_text(st),
+                           .param = call.param,
+                           .is_ours = st == S2P_ENOMEM });
+    json_decref(json);
+}

@@ -1,0 +1,19 @@
+/* scheduler.h - who runs when: every session that answers gets a token in turn, a prompt is run as
+ * it comes, and what needs no session is done in between. */
+#ifndef S2_SERVE_SCHEDULER_H
+#define S2_SERVE_SCHEDULER_H
+
+#include "serve/engine/quick_jobs.h"
+
+typedef struct s2_scheduler s2_scheduler;
+
+/* All borrowed; the first session is made at once, so that a model that does not fit is known of
+ * before somebody asks. */
+s2p_status s2_scheduler_create(s2_scheduler **out, s2v_engine *engine, const s2_quick *quick,
+                               s2_inbox *inbox, s2p_error *error);
+void s2_scheduler_free(s2_scheduler *scheduler);
+
+/* Serve until the process ends. */
+void s2_scheduler_run(s2_scheduler *scheduler);
+
+#endif /* S2_SERVE_SCHEDULER_H */

@@ -1,0 +1,139 @@
+/* access.c - keys as digests, compared without a branch on their bytes. */
+#include "serve/front/access.h"
+
+#include "base/file.h"
+#include "base/sha256.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#define MAX_KEY_FILE 65536
+#define BEARER "Bearer "
+
+/* --- keys ------------------------------------------------------------------------------- */
+
+s2p_status s2_access_add_key(s2_access *access, const char *key, size_t n, s2p_error *error)
+{
+    if (n == 0) return s2_fail(error, S2P_EINVAL, "a key is empty");
+    if (access->n_keys == S2_MAX_KEYS)
+        return s2_fail(error, S2P_ELIMIT, "more than %d keys", S2_MAX_KEYS);
+    s2_sha256(key, n, access->key[access->n_keys++]);
+    return S2P_OK;
+}
+
+s2p_status s2_access_read_keys(s2_access *access, const char *path, s2p_error *error)
+{
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return s2_fail(error, S2P_EIO, "cannot read the keys in '%.200s': %s", path,
+                       strerror(errno));
+    if (info.st_mode & (S_IRWXG | S_IRWXO))
+        return s2_fail(error, S2P_EINVAL,
+                       "'%.200s' holds keys and others may read it; chmod 600 it first", path);
+    s2_buffer text;
+    s2_buffer_init(&text, MAX_KEY_FILE);
+    s2p_status st = s2_file_read(path, &text, error);
+    for (size_t at = 0; st == S2P_OK && at < text.size;) {
+        const uint8_t *line = text.data + at, *end = memchr(line, '\n', text.size - at);
+        size_t n = end ? (size_t)(end - line) : text.size - at;
+        at += n + 1;
+        if (n > 0 && line[n - 1] == '\r') n--;
+        if (n > 0) st = s2_access_add_key(access, (const char *)line, n, error);
+    }
+    s2_buffer_free(&text);
+    if (st == S2P_OK && access->n_keys == 0)
+        st = s2_fail(error, S2P_EINVAL, "'%.200s' holds no key", path);
+    return st;
+}
+
+/* Every key is looked at, and every byte of it, whatever was found before. */
+static bool is_known(const s2_access *access, const uint8_t digest[32])
+{
+    uint32_t n_same = 0;
+    for (size_t k = 0; k < access->n_keys; k++) {
+        uint32_t difference = 0;
+        for (size_t i = 0; i < 32; i++) difference |= (uint32_t)(access->key[k][i] ^ digest[i]);
+        n_same += (difference - 1u) >> 31; /* 1 when there is none */
+    }
+    return n_same > 0;
+}
+
+bool s2_access_check_key(const s2_access *access, const s2_head *head, s2_http_error *error)
+{
+    if (access->n_keys == 0) return true;
+    const char *given = "";
+    const size_t n_bearer = strlen(BEARER);
+    if (head->authorization && strncasecmp(head->authorization, BEARER, n_bearer) == 0)
+        given = head->authorization + n_bearer;
+    else if (head->api_key)
+        given = head->api_key;
+    uint8_t digest[32];
+    s2_sha256(given, strlen(given), digest);
+    return is_known(access, digest) ||
+           s2_http_fail(error, 401, NULL, "this server needs a key: Authorization: Bearer KEY");
+}
+
+/* --- names ------------------------------------------------------------------------------ */
+
+bool s2_host_is_loopback(const char *host)
+{
+    return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 ||
+           strcasecmp(host, "localhost") == 0;
+}
+
+/* Whether text[0..n) is an item of a list with commas. */
+static bool is_listed(const char *list, const char *text, size_t n)
+{
+    while (list && *list) {
+        const size_t length = strcspn(list, ",");
+        if (length == n && strncasecmp(list, text, n) == 0) return true;
+        list += length + (list[length] == ',');
+    }
+    return false;
+}
+
+/* The name in "name:port", brackets taken off; its bytes. */
+static size_t host_name(const char *host, const char **name)
+{
+    if (host[0] == '[') {
+        *name = host + 1;
+        return strcspn(host + 1, "]");
+    }
+    *name = host;
+    return strcspn(host, ":");
+}
+
+/* Addresses cannot be pointed elsewhere. */
+static bool is_address(const char *name, size_t n)
+{
+    char text[64];
+    struct in6_addr room;
+    if (n >= sizeof text) return false;
+    memcpy(text, name, n);
+    text[n] = '\0';
+    return inet_pton(AF_INET, text, &room) == 1 || inet_pton(AF_INET6, text, &room) == 1;
+}
+
+bool s2_access_is_shared(const s2_access *access, const char *origin)
+{
+    return origin && is_listed(access->cors_origins, origin, strlen(origin));
+}
+
+bool s2_access_check_names(const s2_access *access, const s2_head *head, s2_http_error *error)
+{
+    const char *name;
+    const size_t n = host_name(head->host, &name);
+    if (!is_address(name, n) && !is_listed("localhost", name, n) &&
+        !is_listed(access->host, name, n) && !is_listed(access->allowed_hosts, name, n))
+        return s2_http_fail(error, 403, NULL,
+                            "this server does not answer to the name '%.60s'; it can be told to",
+                            head->host);
+    if (!head->origin || s2_access_is_shared(access, head->origin)) return true;
+    const char *after = strstr(head->origin, "://");
+    if (after && strcasecmp(after + 3, head->host) == 0) return true;
+    return s2_http_fail(error, 403, NULL, "requests from pages of '%.60s' are not answered",
+                        head->origin);
+}

@@ -1,0 +1,185 @@
+/* body.c - scan, cut, parse; data URIs to bytes. */
+#include "serve/front/body.h"
+
+#include "base/base64_decode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CUT_FROM 1024 /* shorter strings stay */
+#define MARK '\x01'
+#define MAX_TYPE 64 /* bytes of "data:image/png;base64," */
+
+/* --- the scan --------------------------------------------------------------------------- */
+
+typedef struct scan {
+    const char *text;
+    size_t n, at;
+    size_t n_values, depth;
+    s2_buffer *out;
+    s2_body *body;
+    s2_http_error *error;
+} scan;
+
+/* At a quote: to after the one that closes it. */
+static bool scan_string(scan *s)
+{
+    const size_t start = ++s->at;
+    while (s->at < s->n && s->text[s->at] != '"') s->at += s->text[s->at] == '\\' ? 2 : 1;
+    if (s->at >= s->n)
+        return s2_http_fail(s->error, 400, NULL, "the JSON ends inside the string at byte %zu",
+                            start - 1);
+    const char *text = s->text + start;
+    const size_t n = s->at++ - start;
+    if ((n >= 6 && memcmp(text, "\\u0001", 6) == 0))
+        return s2_http_fail(s->error, 400, NULL,
+                            "the string at byte %zu begins with a control character", start - 1);
+    if (n < CUT_FROM || memcmp(text, "data:", 5) != 0) {
+        if (n > S2_BODY_MAX_STRING)
+            return s2_http_fail(s->error, 400, NULL,
+                                "the string at byte %zu has %zu bytes; the limit is %zu", start - 1,
+                                n, S2_BODY_MAX_STRING);
+        s2_buffer_append(s->out, text - 1, n + 2);
+        return true;
+    }
+    if (s->body->n_cuts == S2_BODY_MAX_CUTS)
+        return s2_http_fail(s->error, 400, NULL, "more than %d data URIs", S2_BODY_MAX_CUTS);
+    s->body->cut[s->body->n_cuts].text = text;
+    s->body->cut[s->body->n_cuts].n = n;
+    s2_buffer_printf(s->out, "\"\\u0001%zu\"", s->body->n_cuts++);
+    return true;
+}
+
+static bool is_structure(char c)
+{
+    return c == '"' || c == ',' || c == '[' || c == ']' || c == '{' || c == '}';
+}
+
+static bool scan_all(scan *s)
+{
+    while (s->at < s->n) {
+        const size_t start = s->at;
+        while (s->at < s->n && !is_structure(s->text[s->at])) s->at++;
+        s2_buffer_append(s->out, s->text + start, s->at - start);
+        if (s->at == s->n) break;
+        const char c = s->text[s->at];
+        if (c == '"') {
+            if (!scan_string(s)) return false;
+            continue;
+        }
+        if (c == '[' || c == '{') s->depth++;
+        if ((c == ']' || c == '}') && s->depth > 0) s->depth--;
+        if (s->depth > S2_JSON_MAX_DEPTH)
+            return s2_http_fail(s->error, 400, NULL,
+                                "the JSON is nested more than %d deep at byte %zu",
+                                S2_JSON_MAX_DEPTH, s->at);
+        if (++s->n_values > S2_BODY_MAX_VALUES)
+            return s2_http_fail(s->error, 400, NULL, "the JSON has more than %u values at byte %zu",
+                                S2_BODY_MAX_VALUES, s->at);
+        s2_buffer_append(s->out, &c, 1);
+        s->at++;
+    }
+    return true;
+}
+
+/* Where a byte the parser saw stood before strings were cut. */
+static size_t offset_before(const s2_body *body, const char *text, size_t at)
+{
+    for (size_t i = 0; i < body->n_cuts; i++) {
+        const size_t mark = i < 10 ? 7 : 8; /* "\u0001" and the number */
+        if ((size_t)(body->cut[i].text - text) > at) break;
+        at += body->cut[i].n - mark;
+    }
+    return at;
+}
+
+bool s2_body_read(const void *bytes, size_t n, s2_body *out, s2_http_error *error)
+{
+    *out = (s2_body){ .json = NULL };
+    if (n == 0)
+        return s2_http_fail(error, 400, NULL, "the body is empty; it must be a JSON object");
+    s2_buffer text;
+    s2_buffer_init(&text, n + 16 * S2_BODY_MAX_CUTS + 16);
+    scan s = { .text = bytes, .n = n, .out = &text, .body = out, .error = error };
+    bool is_fine = memchr(bytes, 0, n) ? s2_http_fail(error, 400, NULL, "the JSON holds a NUL byte")
+                                       : scan_all(&s);
+    if (is_fine && text.status != S2P_OK) is_fine = s2_http_fail(error, 503, NULL, "no memory");
+    if (is_fine) {
+        json_error_t why;
+        out->json = json_loadb((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, &why);
+        if (!out->json) {
+            const size_t at =
+                offset_before(out, bytes, why.position > 0 ? (size_t)why.position : 0);
+            const enum json_error_code code = json_error_code(&why);
+            is_fine = s2_http_fail(error, 400, NULL, "%s at byte %zu",
+                                   code == json_error_duplicate_key  ? "the JSON has a key twice"
+                                   : code == json_error_invalid_utf8 ? "the JSON is not UTF-8"
+                                                                     : "the body is not valid JSON",
+                                   at < n ? at : n);
+        } else if (!json_is_object(out->json)) {
+            is_fine = s2_http_fail(error, 400, NULL, "the body is not a JSON object");
+        }
+    }
+    s2_buffer_free(&text);
+    if (!is_fine) s2_body_free(out);
+    return is_fine;
+}
+
+void s2_body_free(s2_body *body)
+{
+    json_decref(body->json);
+    *body = (s2_body){ .json = NULL };
+}
+
+/* --- data URIs -------------------------------------------------------------------------- */
+
+bool s2_body_is_cut(const json_t *string)
+{
+    const char *text = json_string_value(string);
+    return text && text[0] == MARK;
+}
+
+/* The part up to the comma, "\/" as '/'; its bytes in the text, 0: there is none. */
+static size_t read_type(const char *text, size_t n, char out[MAX_TYPE])
+{
+    size_t k = 0, i = 0;
+    for (; i < n && k < MAX_TYPE - 1 && text[i] != ','; i++) {
+        if (text[i] == '\\' && i + 1 < n && text[i + 1] == '/') continue;
+        out[k++] = text[i];
+    }
+    out[k] = '\0';
+    return i < n && text[i] == ',' ? i + 1 : 0;
+}
+
+bool s2_body_data_uri(const s2_body *body, const json_t *string, const char *param, s2_buffer *out,
+                      s2_http_error *error)
+{
+    static const char *const known[] = { "data:image/png;base64", "data:image/jpeg;base64",
+                                         "data:image/webp;base64", "data:image/jpg;base64" };
+    const bool is_cut = s2_body_is_cut(string);
+    const char *text = json_string_value(string);
+    size_t n = json_string_length(string);
+    if (is_cut) {
+        const size_t index = (size_t)strtoul(text + 1, NULL, 10);
+        text = body->cut[index].text;
+        n = body->cut[index].n;
+    }
+    char type[MAX_TYPE];
+    const size_t start = read_type(text, n, type);
+    size_t i = 0;
+    while (start > 0 && i < sizeof known / sizeof *known && strcmp(type, known[i]) != 0) i++;
+    if (start == 0 || i == sizeof known / sizeof *known)
+        return s2_http_fail(error, 400, param,
+                            "%s is not data:image/png;base64, or the same with jpeg or webp",
+                            param);
+    s2_base64 state = { .escapes = is_cut };
+    const size_t room = S2_BASE64_ROOM(n - start);
+    uint8_t *at = s2_buffer_extend(out, room);
+    if (!at) return s2_http_fail(error, 503, NULL, "no memory for a picture of %zu bytes", n);
+    const size_t used = s2_base64_decode(&state, text + start, n - start, at);
+    out->size -= room - used;
+    if (!s2_base64_is_whole(&state))
+        return s2_http_fail(error, 400, param, "%s is not valid base64", param);
+    if (used == 0) return s2_http_fail(error, 400, param, "%s is empty", param);
+    return true;
+}

@@ -1,0 +1,218 @@
+/* chat_answer.c - chat.completion, chat.completion.chunk, and the figures beside them. */
+#include "serve/front/chat_answer.h"
+
+#include "base/json_limit.h"
+#include "serve/front/server.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_VALUES 400000 /* of what the engine says: kept tokens, regions, scores */
+
+static json_t *parse(const s2_frame *frame)
+{
+    json_t *json = NULL;
+    if (s2_json_parse_few(frame->payload, frame->n, "the engine", MAX_VALUES, &json, NULL) !=
+        S2P_OK)
+        return NULL;
+    return json;
+}
+
+/* --- errors ----------------------------------------------------------------------------- */
+
+void s2_error_of_frame(const s2_frame *frame, s2_http_error *out)
+{
+    json_t *json = parse(frame);
+    int32_t status = 0;
+    const char *message = s2_json_string(json, "message"), *param = s2_json_string(json, "param");
+    (void)s2_json_int(json, "status", &status);
+    if (!message || json_is_true(json_object_get(json, "ours")))
+        (void)s2_http_fail(out, 500, NULL, "the engine could not do this");
+    else
+        (void)s2_http_fail(out, 400, param, "%s", message);
+    if (s2_json_int(json, "n_ctx", &out->n_ctx)) {
+        (void)s2_json_int(json, "n_prompt_tokens", &out->n_prompt);
+        out->type = "exceed_context_size_error";
+    }
+    json_decref(json);
+}
+
+static bool hear_error(s2_exchange *x, const s2_frame *frame)
+{
+    if (frame->type != S2_FRAME_ERROR) return false;
+    s2_http_error error;
+    s2_error_of_frame(frame, &error);
+    s2_exchange_break(x, &error);
+    return true;
+}
+
+static void nonsense(s2_exchange *x)
+{
+    s2_http_error error;
+    (void)s2_http_fail(&error, 500, NULL, "the engine gave an answer that makes no sense");
+    s2_exchange_break(x, &error);
+}
+
+/* --- counting ---------------------------------------------------------------------------- */
+
+static void count(s2_server *server, const json_t *result)
+{
+    const json_t *usage = json_object_get(result, "usage");
+    const json_t *details = json_object_get(usage, "prompt_tokens_details");
+    int32_t n = 0;
+    if (s2_json_int(usage, "prompt_tokens", &n))
+        atomic_fetch_add(&server->n_prompt_tokens, (uint64_t)n);
+    if (s2_json_int(usage, "completion_tokens", &n))
+        atomic_fetch_add(&server->n_generated, (uint64_t)n);
+    if (s2_json_int(details, "cached_tokens", &n)) atomic_fetch_add(&server->n_cached, (uint64_t)n);
+    if (s2_json_int(details, "image_tokens", &n))
+        atomic_fetch_add(&server->n_image_tokens, (uint64_t)n);
+    if (s2_json_int(details, "image_tokens_full", &n))
+        atomic_fetch_add(&server->n_image_tokens_full, (uint64_t)n);
+}
+
+/* --- chat --------------------------------------------------------------------------------- */
+
+static json_t *chunk(const s2_exchange *x, json_t *choices)
+{
+    const s2_chat_answer *c = &x->chat;
+    return json_pack("{s:s,s:s,s:I,s:s,s:s,s:o}", "id", c->id, "object", "chat.completion.chunk",
+                     "created", (json_int_t)c->created, "model", c->model, "system_fingerprint",
+                     c->fingerprint, "choices", choices);
+}
+
+/* delta: a reference that is taken over; reason NULL: it goes on. */
+static void send_delta(s2_exchange *x, json_t *delta, const char *reason)
+{
+    s2_exchange_event(x, chunk(x, json_pack("[{s:i,s:o,s:n,s:s?}]", "index", 0, "delta", delta,
+                                            "logprobs", "finish_reason", reason)));
+}
+
+static void send_role(s2_exchange *x)
+{
+    s2_exchange_stream(x);
+    if (x->chat.has_role) return;
+    x->chat.has_role = true;
+    send_delta(x, json_pack("{s:s,s:s}", "role", "assistant", "content", ""), NULL);
+}
+
+static void send_end(s2_exchange *x, const json_t *result)
+{
+    const char *reason = s2_json_string(result, "finish_reason");
+    send_delta(x, json_object(), reason ? reason : "stop");
+    if (x->chat.includes_usage) {
+        json_t *last = chunk(x, json_array());
+        json_object_set(last, "usage", json_object_get(result, "usage"));
+        json_object_set(last, "timings", json_object_get(result, "timings"));
+        json_object_set(last, "prune", json_object_get(result, "prune"));
+        s2_exchange_event(x, last);
+    }
+    s2_exchange_line(x, "data: [DONE]\n\n");
+    s2_exchange_finish(x);
+}
+
+void s2_chat_hear_stream(s2_exchange *x, const s2_frame *frame)
+{
+    if (hear_error(x, frame)) return;
+    if (frame->type == S2_FRAME_TEXT) {
+        send_role(x);
+        send_delta(x, json_pack("{s:s%}", "content", (const char *)frame->payload, frame->n), NULL);
+        return;
+    }
+    json_t *json = parse(frame);
+    if (!json) {
+        nonsense(x);
+    } else if (frame->type == S2_FRAME_EVENT) {
+        send_role(x);
+        json_t *event = chunk(x, json_array());
+        json_object_update(event, json);
+        if (x->chat.wants_progress) s2_exchange_event(x, json_incref(event));
+        json_decref(event);
+    } else {
+        count(x->server, json);
+        send_role(x);
+        send_end(x, json);
+    }
+    json_decref(json);
+}
+
+void s2_chat_hear_whole(s2_exchange *x, const s2_frame *frame)
+{
+    if (hear_error(x, frame) || frame->type == S2_FRAME_EVENT) return;
+    s2_chat_answer *c = &x->chat;
+    if (frame->type == S2_FRAME_TEXT) {
+        s2_buffer_append(&c->text, frame->payload, frame->n);
+        return;
+    }
+    json_t *json = parse(frame);
+    const char *reason = s2_json_string(json, "finish_reason");
+    json_t *answer =
+        json ? json_pack("{s:s,s:s,s:I,s:s,s:s,s:[{s:i,s:s,s:n,s:{s:s,s:s%,s:n}}]}", "id", c->id,
+                         "object", "chat.completion", "created", (json_int_t)c->created, "model",
+                         c->model, "system_fingerprint", c->fingerprint, "choices", "index", 0,
+                         "finish_reason", reason ? reason : "stop", "logprobs", "message", "role",
+                         "assistant", "content", c->text.data ? (const char *)c->text.data : "",
+                         c->text.size, "refusal")
+             : NULL;
+    if (answer && c->text.status == S2P_OK) {
+        count(x->server, json);
+        json_object_set(answer, "usage", json_object_get(json, "usage"));
+        json_object_set(answer, "timings", json_object_get(json, "timings"));
+        json_object_set(answer, "prune", json_object_get(json, "prune"));
+        s2_exchange_json(x, 200, json_incref(answer));
+    } else {
+        nonsense(x);
+    }
+    json_decref(answer);
+    json_decref(json);
+}
+
+/* --- the others ---------------------------------------------------------------------------- */
+
+void s2_compare_hear(s2_exchange *x, const s2_frame *frame)
+{
+    if (hear_error(x, frame)) return;
+    json_t *json = parse(frame);
+    if (!json) {
+        nonsense(x);
+        return;
+    }
+    s2_exchange_stream(x);
+    if (frame->type == S2_FRAME_EVENT) count(x->server, json);
+    s2_exchange_event(x, json);
+    if (frame->type != S2_FRAME_DONE) return;
+    s2_exchange_line(x, "data: [DONE]\n\n");
+    s2_exchange_finish(x);
+}
+
+void s2_plain_hear(s2_exchange *x, const s2_frame *frame)
+{
+    if (hear_error(x, frame)) return;
+    if (frame->type == S2_FRAME_BYTES) {
+        s2_exchange_text(x, 200, x->result_type, frame->payload, frame->n);
+        return;
+    }
+    json_t *json = frame->type == S2_FRAME_DONE ? parse(frame) : NULL;
+    if (json)
+        s2_exchange_json(x, 200, json);
+    else
+        nonsense(x);
+}
+
+void s2_count_hear(s2_exchange *x, const s2_frame *frame)
+{
+    if (hear_error(x, frame) || frame->type != S2_FRAME_DONE) return;
+    json_t *json = parse(frame);
+    const json_t *usage = json_object_get(json, "usage");
+    const json_t *details = json_object_get(usage, "prompt_tokens_details");
+    int32_t n = 0, n_full = 0, n_kept = 0;
+    if (s2_json_int(usage, "prompt_tokens", &n) && s2_json_int(details, "image_tokens", &n_kept) &&
+        s2_json_int(details, "image_tokens_full", &n_full))
+        s2_exchange_json(x, 200,
+                         json_pack("{s:s,s:i,s:i,s:i,s:i}", "object", "response.input_tokens",
+                                   "input_tokens", n, "text_tokens", n - n_kept, "image_tokens",
+                                   n_kept, "image_tokens_full", n_full));
+    else
+        nonsense(x);
+    json_decref(json);
+}

@@ -1,0 +1,468 @@
+/* chat_request.c - messages, pictures, sampling, pruning: checked, and written down for the engine.
+ *
+ * Where pictures stand: content that goes text, picture, text keeps its order. Pictures that all come
+ * before or all after the text stand first, as models are trained and as `s2prune run` does it; and a
+ * second question about the same picture then finds it in the cache.
+ */
+#include "serve/front/chat_request.h"
+
+#include "serve/front/fields.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_PARTS 64 /* of one message */
+#define MAX_STOPS 16
+#define MAX_STOP_BYTES 256
+#define MARK "<image>"
+
+typedef struct reading {
+    const s2_body *body;
+    const s2_chat_context *context;
+    s2_chat_request *out;
+    json_t *messages, *details; /* of the job */
+    size_t n_text;              /* bytes of all messages */
+    s2_http_error *error;
+} reading;
+
+/* --- which model ------------------------------------------------------------------------ */
+
+bool s2_model_at(const s2_chat_context *context, size_t index, char *out, size_t capacity)
+{
+    if (index == 0) {
+        (void)snprintf(out, capacity, "%s", context->model);
+        return true;
+    }
+    const char *list = context->virtual_models;
+    for (size_t i = 1; list && *list; i++) {
+        const size_t n = strcspn(list, ",");
+        if (i == index) {
+            (void)snprintf(out, capacity, "%s@%.*s", context->model, (int)n, list);
+            return true;
+        }
+        list += n + (list[n] == ',');
+    }
+    return false;
+}
+
+static bool read_model(reading *r)
+{
+    const char *wanted = s2_json_string(r->body->json, "model");
+    char name[320], list[300] = "";
+    size_t at = 0;
+    if (!wanted || !*r->context->model) wanted = r->context->model;
+    for (size_t i = 0; s2_model_at(r->context, i, name, sizeof name); i++) {
+        if (strcmp(name, wanted) == 0) {
+            const char *sign = i > 0 ? strrchr(name, '@') : NULL;
+            (void)snprintf(r->out->model, sizeof r->out->model, "%s", name);
+            if (sign) json_object_set_new(r->out->job, "virtual", json_string(sign + 1));
+            return true;
+        }
+        if (at < sizeof list)
+            at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", at ? ", " : "", name);
+    }
+    return s2_http_fail(r->error, 404, "model", "there is no model '%.60s'; there are %s", wanted,
+                        list);
+}
+
+/* --- messages --------------------------------------------------------------------------- */
+
+static bool read_picture(reading *r, const json_t *value, const char *param)
+{
+    const json_t *url = json_is_object(value) ? json_object_get(value, "url") : value;
+    const json_t *detail = json_is_object(value) ? json_object_get(value, "detail") : NULL;
+    const char *text = json_string_value(url), *how = json_string_value(detail);
+    if (!text) return s2_http_fail(r->error, 400, param, "%s has no url", param);
+    if (detail && !json_is_null(detail) &&
+        (!how || (strcmp(how, "auto") != 0 && strcmp(how, "low") != 0 && strcmp(how, "high") != 0)))
+        return s2_http_fail(r->error, 400, param, "%s: detail must be auto, low or high", param);
+    if (strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0)
+        return s2_http_fail(r->error, 403, param,
+                            "%s: pictures are not fetched from other servers; send a data URI",
+                            param);
+    if (strncmp(text, "file:", 5) == 0)
+        return s2_http_fail(r->error, 403, param, "%s: files of the server are not read", param);
+    if (!s2_body_is_cut(url) && strncmp(text, "data:", 5) != 0)
+        return s2_http_fail(r->error, 400, param,
+                            "%s is not a data URI; before base64 stands data:image/png;base64,",
+                            param);
+    s2_chat_request *out = r->out;
+    if (out->n_pictures == S2_CHAT_MAX_PICTURES)
+        return s2_http_fail(r->error, 400, param, "more than %d images in one request",
+                            S2_CHAT_MAX_PICTURES);
+    s2_buffer *bytes = &out->picture[out->n_pictures++];
+    s2_buffer_init(bytes, S2_FRAME_MAX);
+    if (!s2_body_data_uri(r->body, url, param, bytes, r->error)) return false;
+    if (bytes->size > r->context->max_picture_bytes)
+        return s2_http_fail(r->error, 400, param, "%s has %zu bytes; the limit is %zu", param,
+                            bytes->size, r->context->max_picture_bytes);
+    json_array_append_new(r->details, json_string(how ? how : "auto"));
+    return true;
+}
+
+static bool add_text(reading *r, const json_t *value, const char *param, s2_buffer *text)
+{
+    if (!json_is_string(value) || s2_body_is_cut(value))
+        return s2_http_fail(r->error, 400, param, "%s must be text", param);
+    r->n_text += json_string_length(value);
+    if (r->n_text > S2_CHAT_MAX_TEXT)
+        return s2_http_fail(r->error, 400, param, "the messages have more than %zu bytes of text",
+                            S2_CHAT_MAX_TEXT);
+    s2_buffer_append(text, json_string_value(value), json_string_length(value));
+    return true;
+}
+
+typedef struct content { /* of one message */
+    s2_buffer text;
+    int32_t n_pictures;
+    size_t picture_at[S2_CHAT_MAX_PICTURES]; /* bytes of text before each */
+    bool says_mark;                          /* the client's own text holds "<image>" */
+} content;
+
+static bool read_parts(reading *r, const json_t *parts, const char *path, content *c)
+{
+    if (json_array_size(parts) > MAX_PARTS)
+        return s2_http_fail(r->error, 400, path, "%s has more than %d parts", path, MAX_PARTS);
+    for (size_t i = 0; i < json_array_size(parts); i++) {
+        const json_t *part = json_array_get(parts, i);
+        const char *type = s2_json_string(part, "type");
+        char param[128];
+        if (type && strcmp(type, "text") == 0) {
+            (void)snprintf(param, sizeof param, "%.80s[%zu].text", path, i);
+            if (!add_text(r, json_object_get(part, "text"), param, &c->text)) return false;
+        } else if (type && strcmp(type, "image_url") == 0) {
+            (void)snprintf(param, sizeof param, "%.80s[%zu].image_url", path, i);
+            const int32_t n = c->n_pictures;
+            if (!read_picture(r, json_object_get(part, "image_url"), param)) return false;
+            c->picture_at[n] = c->text.size;
+            c->n_pictures++;
+        } else {
+            (void)snprintf(param, sizeof param, "%.80s[%zu].type", path, i);
+            return s2_http_fail(r->error, 400, param, "%s must be text or image_url", param);
+        }
+    }
+    return true;
+}
+
+/* Text with marks where pictures stand inside it. */
+static json_t *message_of(const char *role, const content *c)
+{
+    bool is_inside = false;
+    for (int32_t i = 0; i < c->n_pictures; i++)
+        is_inside |= c->picture_at[i] > 0 && c->picture_at[i] < c->text.size;
+    s2_buffer out;
+    s2_buffer_init(&out, 2 * S2_CHAT_MAX_TEXT);
+    size_t at = 0;
+    for (int32_t i = 0; is_inside && i < c->n_pictures; i++) {
+        s2_buffer_append(&out, c->text.data + at, c->picture_at[i] - at);
+        s2_buffer_append(&out, MARK, strlen(MARK));
+        at = c->picture_at[i];
+    }
+    s2_buffer_append(&out, c->text.data + at, c->text.size - at);
+    json_t *message =
+        json_pack("{s:s,s:s%,s:i}", "role", role, "text", out.data ? (const char *)out.data : "",
+                  out.size, "images", c->n_pictures);
+    s2_buffer_free(&out);
+    return message;
+}
+
+static bool holds_mark(const s2_buffer *text)
+{
+    for (size_t i = 0; i + strlen(MARK) <= text->size; i++)
+        if (memcmp(text->data + i, MARK, strlen(MARK)) == 0) return true;
+    return false;
+}
+
+static bool read_message(reading *r, const json_t *message, size_t index)
+{
+    static const char *const roles[] = { "system", "developer", "user", "assistant" };
+    const char *role = s2_json_string(message, "role");
+    const json_t *value = json_object_get(message, "content");
+    char path[64];
+    size_t i = 0;
+    while (i < 4 && (!role || strcmp(role, roles[i]) != 0)) i++;
+    (void)snprintf(path, sizeof path, "messages[%zu].role", index);
+    if (i == 4)
+        return s2_http_fail(r->error, 400, path, "%s must be system, user or assistant", path);
+    if (i == 0 && index > 0)
+        return s2_http_fail(r->error, 400, path, "%s: only the first message can be the system's",
+                            path);
+    (void)snprintf(path, sizeof path, "messages[%zu].content", index);
+    content c = { .n_pictures = 0 };
+    s2_buffer_init(&c.text, 2 * S2_CHAT_MAX_TEXT);
+    bool is_fine;
+    if (json_is_array(value))
+        is_fine = read_parts(r, value, path, &c);
+    else if (i == 3 && (!value || json_is_null(value)))
+        is_fine = true;
+    else
+        is_fine = add_text(r, value, path, &c.text);
+    if (is_fine && c.n_pictures > 0 && i != 2)
+        is_fine = s2_http_fail(r->error, 400, path, "%s: only the user shows images", path);
+    if (is_fine && c.n_pictures > 0 && holds_mark(&c.text))
+        is_fine = s2_http_fail(r->error, 400, path,
+                               "%s holds the mark <image> beside an image; leave it out", path);
+    if (is_fine) json_array_append_new(r->messages, message_of(i <= 1 ? "system" : roles[i], &c));
+    s2_buffer_free(&c.text);
+    return is_fine;
+}
+
+static bool read_messages(reading *r)
+{
+    const json_t *list = json_object_get(r->body->json, "messages");
+    if (!json_is_array(list))
+        return s2_http_fail(r->error, 400, "messages", "messages is missing; it must be a list");
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (!read_message(r, json_array_get(list, i), i)) return false;
+    return true;
+}
+
+/* --- the rest --------------------------------------------------------------------------- */
+
+static bool read_stop(reading *r, json_t *sampling)
+{
+    const json_t *stop = json_object_get(r->body->json, "stop");
+    json_t *list = json_array();
+    json_object_set_new(sampling, "stop", list);
+    if (!stop || json_is_null(stop)) return true;
+    const size_t n = json_is_array(stop) ? json_array_size(stop) : 1;
+    if (n > MAX_STOPS)
+        return s2_http_fail(r->error, 400, "stop", "stop has %zu strings; the limit is %d", n,
+                            MAX_STOPS);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *one = json_is_array(stop) ? json_array_get(stop, i) : stop;
+        const size_t length = json_string_length(one);
+        if (!json_is_string(one) || length == 0 || length > MAX_STOP_BYTES)
+            return s2_http_fail(r->error, 400, "stop",
+                                "stop must be a string or a list of strings of 1 to %d bytes",
+                                MAX_STOP_BYTES);
+        json_array_append_new(list, json_copy((json_t *)(uintptr_t)one));
+    }
+    return true;
+}
+
+static bool read_sampling(reading *r)
+{
+    static const char *const names[] = { "temperature",
+                                         "top_p",
+                                         "top_k",
+                                         "min_p",
+                                         "repeat_penalty",
+                                         "presence_penalty",
+                                         "frequency_penalty",
+                                         "seed",
+                                         "ignore_eos",
+                                         "max_tokens" };
+    const json_t *json = r->body->json;
+    json_t *sampling = json_object();
+    json_object_set_new(r->out->job, "sampling", sampling);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        json_t *value = json_object_get(json, names[i]);
+        if (value && !json_is_null(value))
+            json_object_set_new(sampling, names[i], json_copy(value));
+    }
+    json_t *newer = json_object_get(json, "max_completion_tokens");
+    if (newer && !json_is_null(newer))
+        json_object_set_new(sampling, "max_tokens", json_copy(newer));
+    return read_stop(r, sampling);
+}
+
+static bool is_given(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return value && !json_is_null(value) && !(json_is_array(value) && json_array_size(value) == 0);
+}
+
+static bool refuse_unsupported(reading *r)
+{
+    static const char *const names[] = { "tools", "functions", "audio", "logit_bias", "grammar" };
+    const json_t *json = r->body->json;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (is_given(json, names[i]))
+            return s2_http_fail(r->error, 400, names[i], "%s: not supported", names[i]);
+    if (json_is_true(json_object_get(json, "logprobs")) ||
+        json_integer_value(json_object_get(json, "top_logprobs")) > 0)
+        return s2_http_fail(r->error, 400, "logprobs", "logprobs: not supported");
+    const json_t *format = json_object_get(json, "response_format");
+    const char *type = s2_json_string(format, "type");
+    if (json_is_object(format) && (!type || strcmp(type, "text") != 0))
+        return s2_http_fail(r->error, 400, "response_format",
+                            "response_format: only text is supported");
+    return true;
+}
+
+static bool check_budget(const json_t *value, const char *param, s2_http_error *error)
+{
+    if (json_is_integer(value)) {
+        const json_int_t n = json_integer_value(value);
+        return (n >= 1 && n <= S2P_MAX_TOKENS) ||
+               s2_http_fail(error, 400, param, "%s is %lld; it must be from 1 to %d", param,
+                            (long long)n, S2P_MAX_TOKENS);
+    }
+    const char *text = json_string_value(value);
+    char *end = NULL;
+    const double percent = text ? strtod(text, &end) : 0.0;
+    if (text && end > text && strcmp(end, "%") == 0 &&
+        strspn(text, "0123456789.") + 1 == strlen(text) && percent > 0.0 && percent <= 100.0)
+        return true;
+    return s2_http_fail(error, 400, param, "%s must be a whole number or a share like \"11%%\"",
+                        param);
+}
+
+static bool check_words(const json_t *list, const char *param, s2_http_error *error)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *word = json_string_value(json_array_get(list, i));
+        if (!word || (strcmp(word, "tokens") != 0 && strcmp(word, "regions") != 0 &&
+                      strcmp(word, "scores") != 0))
+            return s2_http_fail(error, 400, param, "%s: there are tokens, regions and scores",
+                                param);
+    }
+    return true;
+}
+
+static bool check_prune(const json_t *object, const char *path, s2_http_error *error)
+{
+    char param[64];
+    if (!s2_fields_check(object, s2_prune_fields, path, true, 0, error)) return false;
+    const json_t *budget = json_object_get(object, "budget"),
+                 *keep = json_object_get(object, "keep");
+    (void)snprintf(param, sizeof param, "%.40sbudget", path);
+    if (budget && !json_is_null(budget) && !check_budget(budget, param, error)) return false;
+    (void)snprintf(param, sizeof param, "%.40sreturn", path);
+    if (!check_words(json_object_get(object, "return"), param, error)) return false;
+    const char *mode = s2_json_string(object, "mode");
+    (void)snprintf(param, sizeof param, "%.40smode", path);
+    if (mode && strcmp(mode, "default") != 0 && strcmp(mode, "published") != 0)
+        return s2_http_fail(error, 400, param, "%s must be default or published", param);
+    (void)snprintf(param, sizeof param, "%.40skeep", path);
+    json_int_t last = -1;
+    for (size_t i = 0; i < json_array_size(keep); i++) {
+        const json_t *token = json_array_get(keep, i);
+        if (!json_is_integer(token) || json_integer_value(token) <= last ||
+            json_integer_value(token) >= S2P_MAX_TOKENS)
+            return s2_http_fail(error, 400, param,
+                                "%s must be token indices in ascending order, none twice", param);
+        last = json_integer_value(token);
+    }
+    (void)snprintf(param, sizeof param, "%.40sparameters", path);
+    const char *key;
+    json_t *value;
+    json_object_foreach(json_object_get(object, "parameters"), key, value)
+    {
+        if (!json_is_number(value))
+            return s2_http_fail(error, 400, param, "%s.%.40s must be a number", param, key);
+    }
+    return true;
+}
+
+static bool read_prune(reading *r)
+{
+    json_t *prune = json_object_get(r->body->json, "prune");
+    if (!prune || json_is_null(prune)) return true;
+    if (!check_prune(prune, "prune.", r->error)) return false;
+    json_object_set(r->out->job, "prune", prune);
+    return true;
+}
+
+static bool read_settings(reading *r)
+{
+    json_t *list = json_object_get(r->body->json, "settings");
+    if (!json_is_array(list) || json_array_size(list) < 1 || json_array_size(list) > 16)
+        return s2_http_fail(r->error, 400, "settings",
+                            "settings must be a list of 1 to 16 objects");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        char path[40];
+        (void)snprintf(path, sizeof path, "settings[%zu].", i);
+        if (!json_is_object(json_array_get(list, i)))
+            return s2_http_fail(r->error, 400, "settings", "settings[%zu] must be an object", i);
+        if (!check_prune(json_array_get(list, i), path, r->error)) return false;
+    }
+    json_object_set(r->out->job, "settings", list);
+    return true;
+}
+
+static bool read_streaming(reading *r)
+{
+    const json_t *json = r->body->json, *options = json_object_get(json, "stream_options");
+    const json_t *usage = json_object_get(options, "include_usage");
+    if (usage && !json_is_null(usage) && !json_is_boolean(usage))
+        return s2_http_fail(r->error, 400, "stream_options.include_usage",
+                            "stream_options.include_usage must be true or false");
+    r->out->streams = json_is_true(json_object_get(json, "stream"));
+    r->out->includes_usage = json_is_true(usage);
+    r->out->wants_progress = json_is_true(json_object_get(json, "return_progress"));
+    if (r->out->wants_progress) json_object_set_new(r->out->job, "progress", json_true());
+    return true;
+}
+
+bool s2_chat_request_read(const s2_body *body, const s2_chat_context *context, bool is_compare,
+                          s2_chat_request *out, s2_http_error *error)
+{
+    *out = (s2_chat_request){ .is_compare = is_compare };
+    out->job = json_pack("{s:s,s:[],s:[]}", "kind", "chat", "messages", "details");
+    if (!out->job) return s2_http_fail(error, 503, NULL, "no memory for the request");
+    reading r = { .body = body,
+                  .context = context,
+                  .out = out,
+                  .messages = json_object_get(out->job, "messages"),
+                  .details = json_object_get(out->job, "details"),
+                  .error = error };
+    return s2_fields_check(body->json, s2_chat_fields, "", false, context->n_ctx, error) &&
+           refuse_unsupported(&r) && read_model(&r) && read_streaming(&r) && read_sampling(&r) &&
+           (is_compare ? read_settings(&r) : read_prune(&r)) && read_messages(&r);
+}
+
+bool s2_plan_request_read(const s2_body *body, const s2_chat_context *context, const char *format,
+                          s2_chat_request *out, s2_http_error *error)
+{
+    *out = (s2_chat_request){ .streams = false };
+    out->job = json_pack("{s:s,s:s,s:[]}", "kind", "plan", "format", format, "details");
+    if (!out->job) return s2_http_fail(error, 503, NULL, "no memory for the request");
+    reading r = { .body = body,
+                  .context = context,
+                  .out = out,
+                  .details = json_object_get(out->job, "details"),
+                  .error = error };
+    const json_t *image = json_object_get(body->json, "image");
+    json_t *tokens = json_object_get(body->json, "tokens");
+    if (!image) return s2_http_fail(error, 400, "image", "image is missing; it must be a data URI");
+    if (tokens && !json_is_null(tokens)) {
+        bool is_fine = json_array_size(tokens) == 2;
+        json_int_t n = 1;
+        for (size_t i = 0; is_fine && i < 2; i++) {
+            const json_t *side = json_array_get(tokens, i);
+            is_fine = json_is_integer(side) && json_integer_value(side) >= 1 &&
+                      json_integer_value(side) <= S2P_MAX_SIDE;
+            n *= json_integer_value(side);
+        }
+        if (!is_fine || n > S2P_MAX_TOKENS)
+            return s2_http_fail(error, 400, "tokens",
+                                "tokens must be [rows, columns], each from 1 to %d", S2P_MAX_SIDE);
+        json_object_set(out->job, "tokens", tokens);
+    }
+    const json_t *prune = json_object_get(body->json, "prune");
+    if (prune && !json_is_null(prune) && !json_is_object(prune))
+        return s2_http_fail(error, 400, "prune", "prune must be an object");
+    return read_prune(&r) && read_picture(&r, image, "image");
+}
+
+void s2_chat_request_free(s2_chat_request *request)
+{
+    for (size_t i = 0; i < request->n_pictures; i++) s2_buffer_free(&request->picture[i]);
+    json_decref(request->job);
+    *request = (s2_chat_request){ .job = NULL };
+}
+
+void s2_chat_request_encode(const s2_chat_request *request, bool is_quick, s2_buffer *out)
+{
+    s2_buffer text;
+    s2_buffer_init(&text, S2_FRAME_MAX);
+    if (s2_json_write(request->job, 17, &text) != S2P_OK) out->status = S2P_ENOMEM;
+    s2_job_parts parts = { .json = { text.data, text.size }, .n_blobs = request->n_pictures };
+    for (size_t i = 0; i < request->n_pictures; i++)
+        parts.blob[i] = (s2_blob){ request->picture[i].data, request->picture[i].size };
+    s2_job_encode(is_quick ? S2_FRAME_QUICK : S2_FRAME_JOB, &parts, 0, out);
+    s2_buffer_free(&text);
+}

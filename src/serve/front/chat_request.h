@@ -1,0 +1,41 @@
+/* chat_request.h - a request of an OpenAI client to a job of the engine. */
+#ifndef S2_SERVE_CHAT_REQUEST_H
+#define S2_SERVE_CHAT_REQUEST_H
+
+#include "serve/front/body.h"
+#include "serve/protocol/frame.h"
+
+#define S2_CHAT_MAX_PICTURES 8
+#define S2_CHAT_MAX_TEXT ((size_t)1 << 20) /* of all messages */
+
+typedef struct s2_chat_context { /* what a request is judged by */
+    const char *model;           /* "" while it is not known: any is taken */
+    const char *virtual_models;  /* "full,s2prune-64": also MODEL@full, MODEL@s2prune-64 */
+    int32_t n_ctx;
+    size_t max_picture_bytes;
+} s2_chat_context;
+
+typedef struct s2_chat_request { /* free with s2_chat_request_free */
+    bool streams, includes_usage, wants_progress, is_compare;
+    char model[320]; /* as the client called it */
+    json_t *job;     /* for the engine */
+    s2_buffer picture[S2_CHAT_MAX_PICTURES];
+    size_t n_pictures;
+} s2_chat_request;
+
+/* is_compare: with "settings", a list of prune objects, instead of "prune". */
+bool s2_chat_request_read(const s2_body *body, const s2_chat_context *context, bool is_compare,
+                          s2_chat_request *out, s2_http_error *error);
+void s2_chat_request_free(s2_chat_request *request);
+
+/* {"image":, "prune":{}, "tokens":[R,C]}: the job of a plan. */
+bool s2_plan_request_read(const s2_body *body, const s2_chat_context *context, const char *format,
+                          s2_chat_request *out, s2_http_error *error);
+
+/* The frame of a request, its number still open. */
+void s2_chat_request_encode(const s2_chat_request *request, bool is_quick, s2_buffer *out);
+
+/* Walk "MODEL", "MODEL@full", ...: false past the end. */
+bool s2_model_at(const s2_chat_context *context, size_t index, char *out, size_t capacity);
+
+#endif /* S2_SERVE_CHAT_REQUEST_H */

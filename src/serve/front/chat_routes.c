@@ -1,0 +1,257 @@
+/* chat_routes.c - read the body, make a job of it, hand it to the engine. */
+#include "serve/front/chat_routes.h"
+
+#include "base/clock.h"
+#include "serve/front/chat_answer.h"
+#include "serve/front/chat_request.h"
+#include "serve/front/model_info.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define MAX_PICTURE ((size_t)20 << 20)
+#define MAX_TOKEN_LIST 65536
+
+/* --- from the engine's thread ------------------------------------------------------------ */
+
+static s2_exchange *exchange_of(s2_link_job *job)
+{
+    return (s2_exchange *)(void *)((char *)job - offsetof(s2_exchange, job));
+}
+
+static void on_frame(s2_link_job *job, const s2_frame *frame)
+{
+    s2_exchange *x = exchange_of(job);
+    pthread_mutex_lock(&x->lock);
+    if (!x->is_done && !x->is_gone) x->hear(x, frame);
+    s2_exchange_wake(x);
+    pthread_mutex_unlock(&x->lock);
+}
+
+static void on_end(s2_link_job *job, s2_job_end how)
+{
+    s2_exchange *x = exchange_of(job);
+    s2_http_error error;
+    char id[24];
+    (void)snprintf(id, sizeof id, "%llx",
+                   (unsigned long long)(job->request * 2654435761u % 0xFFFFFFu));
+    pthread_mutex_lock(&x->lock);
+    if (how == S2_JOB_LOST) {
+        (void)s2_http_fail(&error, 500, NULL, "the engine failed while it worked on this (id %s)",
+                           id);
+        char line[96];
+        (void)snprintf(line, sizeof line, "request %s was lost with the engine", id);
+        x->server->options->log(line);
+    } else if (how == S2_JOB_STOPPED) {
+        (void)s2_http_fail(&error, 503, NULL, "the server is shutting down");
+    } else {
+        (void)s2_http_fail(&error, 500, NULL, "the request was not answered (id %s)", id);
+    }
+    s2_exchange_break(x, &error);
+    s2_exchange_wake(x);
+    pthread_mutex_unlock(&x->lock);
+    s2_exchange_release(x);
+}
+
+/* --- to it ------------------------------------------------------------------------------- */
+
+/* x->job.frame is filled. */
+static bool submit(s2_exchange *x, bool is_quick, void (*hear)(s2_exchange *, const s2_frame *),
+                   s2_http_error *error)
+{
+    s2_link_state state;
+    s2_link_get_state(x->server->link, &state);
+    if (!state.is_ready && !state.has_been_ready) {
+        (void)s2_http_fail(error, 503, NULL, "the model is being loaded (%s, %.0f %%)", state.step,
+                           100.0 * state.done);
+        error->retry_after_s = 2;
+        return false;
+    }
+    if (x->job.frame.status != S2P_OK)
+        return s2_http_fail(error, 503, NULL, "no memory for the request");
+    x->job.is_quick = is_quick;
+    x->job.heard = on_frame;
+    x->job.end = on_end;
+    x->hear = hear;
+    x->has_job = true;
+    x->asked_ms = x->sent_ms = s2_now_ms();
+    atomic_fetch_add(&x->n_references, 1);
+    if (s2_link_submit(x->server->link, &x->job) == S2P_OK) {
+        s2_connection_wait(&x->server->connections, x->connection, x);
+        return true;
+    }
+    x->has_job = false;
+    s2_exchange_release(x);
+    (void)s2_http_fail(error, 429, NULL, "%d requests wait already; try again", state.n_queued);
+    error->retry_after_s = 1 + state.n_queued / (x->server->options->n_parallel + 1);
+    return false;
+}
+
+static bool submit_json(s2_exchange *x, json_t *job, s2_http_error *error)
+{
+    const s2_chat_request request = { .job = job };
+    s2_chat_request_encode(&request, true, &x->job.frame);
+    json_decref(job);
+    return submit(x, true, s2_plain_hear, error);
+}
+
+/* --- chat -------------------------------------------------------------------------------- */
+
+static void name_answer(s2_exchange *x, const s2_chat_request *request, const s2_model_info *info)
+{
+    s2_chat_answer *c = &x->chat;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    c->created = (int64_t)now.tv_sec;
+    (void)snprintf(c->id, sizeof c->id, "chatcmpl-%llx%05lx%04llx", (unsigned long long)now.tv_sec,
+                   (unsigned long)(now.tv_nsec / 1000),
+                   (unsigned long long)(atomic_load(&x->server->n_requests) & 0xFFFF));
+    (void)snprintf(c->model, sizeof c->model, "%s", request->model);
+    (void)snprintf(c->fingerprint, sizeof c->fingerprint, "s2prune-%s-ggml-%.40s", s2p_version(),
+                   info->ggml);
+    c->includes_usage = request->includes_usage;
+    c->wants_progress = request->wants_progress;
+}
+
+static bool handle_ask(s2_exchange *x, bool is_compare, bool is_count, s2_http_error *error)
+{
+    s2_body body;
+    s2_chat_request request = { .job = NULL };
+    s2_model_info info;
+    s2_model_info_get(x->server, &info);
+    if (!s2_body_read(x->body.data, x->body.size, &body, error)) return false;
+    const s2_chat_context context = { .model = info.model,
+                                      .virtual_models = x->server->options->virtual_models,
+                                      .n_ctx = info.n_ctx,
+                                      .max_picture_bytes = MAX_PICTURE };
+    bool is_fine = s2_chat_request_read(&body, &context, is_compare, &request, error);
+    if (is_fine) {
+        name_answer(x, &request, &info);
+        if (is_count)
+            json_object_set_new(json_object_get(request.job, "sampling"), "max_tokens",
+                                json_integer(0));
+        s2_chat_request_encode(&request, false, &x->job.frame);
+    }
+    const bool streams = request.streams;
+    s2_chat_request_free(&request);
+    s2_body_free(&body);
+    s2_buffer_free(&x->body);
+    return is_fine && submit(x, false,
+                             is_compare ? s2_compare_hear
+                             : is_count ? s2_count_hear
+                             : streams  ? s2_chat_hear_stream
+                                        : s2_chat_hear_whole,
+                             error);
+}
+
+bool s2_handle_chat(s2_exchange *x, s2_http_error *error)
+{
+    return handle_ask(x, false, false, error);
+}
+
+bool s2_handle_count(s2_exchange *x, s2_http_error *error)
+{
+    return handle_ask(x, false, true, error);
+}
+
+bool s2_handle_compare(s2_exchange *x, s2_http_error *error)
+{
+    return handle_ask(x, true, false, error);
+}
+
+/* --- plans and methods --------------------------------------------------------------------- */
+
+bool s2_handle_plan(s2_exchange *x, s2_http_error *error)
+{
+    char format[16];
+    s2_body body;
+    s2_chat_request request = { .job = NULL };
+    s2_target_query(x->target, "format", format, sizeof format);
+    if (format[0] && strcmp(format, "json") != 0 && strcmp(format, "svg") != 0 &&
+        strcmp(format, "png") != 0)
+        return s2_http_fail(error, 400, "format", "format must be json, svg or png");
+    if (!s2_body_read(x->body.data, x->body.size, &body, error)) return false;
+    const s2_chat_context context = { .model = "", .max_picture_bytes = MAX_PICTURE };
+    const bool is_fine =
+        s2_plan_request_read(&body, &context, format[0] ? format : "json", &request, error);
+    if (is_fine) s2_chat_request_encode(&request, true, &x->job.frame);
+    x->result_type = strcmp(format, "svg") == 0   ? "image/svg+xml"
+                     : strcmp(format, "png") == 0 ? "image/png"
+                                                  : "application/json";
+    s2_chat_request_free(&request);
+    s2_body_free(&body);
+    return is_fine && submit(x, true, s2_plain_hear, error);
+}
+
+bool s2_handle_methods(s2_exchange *x, s2_http_error *error)
+{
+    return submit_json(x, json_pack("{s:s}", "kind", "methods"), error);
+}
+
+bool s2_handle_crash(s2_exchange *x, s2_http_error *error)
+{
+    if (!x->server->options->may_crash)
+        return s2_http_fail(error, 404, NULL, "there is no such path");
+    return submit_json(x, json_pack("{s:s}", "kind", "crash"), error);
+}
+
+/* --- text -------------------------------------------------------------------------------- */
+
+bool s2_handle_tokenize(s2_exchange *x, s2_http_error *error)
+{
+    s2_body body;
+    if (!s2_body_read(x->body.data, x->body.size, &body, error)) return false;
+    json_t *content = json_object_get(body.json, "content");
+    bool is_fine = json_is_string(content) && !s2_body_is_cut(content);
+    if (is_fine)
+        is_fine = submit_json(x,
+                              json_pack("{s:s,s:O,s:b}", "kind", "tokenize", "content", content,
+                                        "parse_special",
+                                        json_is_true(json_object_get(body.json, "parse_special"))),
+                              error);
+    else
+        (void)s2_http_fail(error, 400, "content", "content must be text");
+    s2_body_free(&body);
+    return is_fine;
+}
+
+bool s2_handle_detokenize(s2_exchange *x, s2_http_error *error)
+{
+    s2_body body;
+    if (!s2_body_read(x->body.data, x->body.size, &body, error)) return false;
+    json_t *tokens = json_object_get(body.json, "tokens");
+    bool is_fine = json_is_array(tokens) && json_array_size(tokens) <= MAX_TOKEN_LIST;
+    for (size_t i = 0; is_fine && i < json_array_size(tokens); i++)
+        is_fine = json_is_integer(json_array_get(tokens, i));
+    if (is_fine)
+        is_fine =
+            submit_json(x, json_pack("{s:s,s:O}", "kind", "detokenize", "tokens", tokens), error);
+    else
+        (void)s2_http_fail(error, 400, "tokens",
+                           "tokens must be a list of at most %d whole numbers", MAX_TOKEN_LIST);
+    s2_body_free(&body);
+    return is_fine;
+}
+
+bool s2_handle_template(s2_exchange *x, s2_http_error *error)
+{
+    s2_body body;
+    s2_chat_request request = { .job = NULL };
+    s2_model_info info;
+    s2_model_info_get(x->server, &info);
+    if (!s2_body_read(x->body.data, x->body.size, &body, error)) return false;
+    const s2_chat_context context = { .model = info.model,
+                                      .virtual_models = x->server->options->virtual_models,
+                                      .n_ctx = info.n_ctx,
+                                      .max_picture_bytes = MAX_PICTURE };
+    const bool is_fine = s2_chat_request_read(&body, &context, false, &request, error);
+    if (is_fine) {
+        json_object_set_new(request.job, "kind", json_string("template"));
+        s2_chat_request_encode(&request, true, &x->job.frame);
+    }
+    s2_chat_request_free(&request);
+    s2_body_free(&body);
+    return is_fine && submit(x, true, s2_plain_hear, error);
+}

@@ -1,0 +1,29 @@
+/* front.h - the process clients talk to: HTTP, keys, limits, a queue. It never touches a model: that is
+ * the work of another process, which may die without taking this one along. */
+#ifndef S2_SERVE_FRONT_H
+#define S2_SERVE_FRONT_H
+
+#include "serve/front/access.h"
+
+typedef struct s2_front_options {   /* all borrowed */
+    const char *host;               /* an address or a name */
+    const char *unix_socket;        /* instead of host and port, or NULL */
+    const char *ssl_key, *ssl_cert; /* PEM texts, or NULL */
+    int32_t port;                   /* 0: any that is free */
+    s2_access access;
+    char *const *engine_argv; /* how the engine is started; the socket is its descriptor 3 */
+    const char *virtual_models, *results_dir;
+    int32_t n_parallel, n_queue;
+    size_t max_body;
+    int64_t max_image_pixels; /* for the page */
+    int32_t header_s, body_s, idle_s, drain_s;
+    bool has_ui, has_metrics, may_crash;
+    void (*log)(const char *text); /* a line for the operator */
+    void (*ready)(const char *url,
+                  const json_t *hello); /* the model is loaded, for the first time */
+} s2_front_options;
+
+/* Serve until SIGTERM or SIGINT; then drain. */
+s2p_status s2_front_run(const s2_front_options *options, s2p_error *error);
+
+#endif /* S2_SERVE_FRONT_H */

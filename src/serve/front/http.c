@@ -1,0 +1,368 @@
+/* http.c - between the library and the exchanges.
+ *
+ * A request goes through here as: target (on_target), head and body in pieces (on_access), its end
+ * (on_completed). A stream is pulled by the library (read_stream); while there is nothing to send its
+ * connection is suspended.
+ */
+#include "serve/front/http.h"
+
+#include "base/clock.h"
+#include "serve/front/page.h"
+#include "serve/front/route_table.h"
+
+#include <microhttpd.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define MAX_CONNECTIONS 1024u
+#define CONNECTION_MEMORY ((size_t)48 << 10) /* a head of 32 KiB fits */
+#define SEND_MS 60000.0 /* for an answer that is whole, or a stream that stalls */
+#define BLOCK ((size_t)16 << 10)
+#define PING_MS 15000.0
+#define HEAD_MS 10000.0 /* after so long a stream begins, even if with nothing */
+#define CSP                                                                                 \
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " \
+    "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+/* --- the head --------------------------------------------------------------------------- */
+
+static enum MHD_Result add_field(void *user, enum MHD_ValueKind kind, const char *name,
+                                 size_t n_name, const char *value, size_t n_value)
+{
+    s2_head *head = user;
+    (void)kind;
+    if (head->n_fields <= S2_GATE_MAX_FIELDS)
+        head->field[head->n_fields++] =
+            (s2_head_field){ name, value ? value : "", n_name, value ? n_value : 0 };
+    return MHD_YES;
+}
+
+static bool is_json(const char *type)
+{
+    static const char json[] = "application/json";
+    const size_t n = sizeof json - 1;
+    return type && strncasecmp(type, json, n) == 0 &&
+           (type[n] == '\0' || type[n] == ';' || type[n] == ' ');
+}
+
+/* What a body must be, said before it comes. */
+static bool check_body(s2_exchange *x, s2_http_error *error)
+{
+    const s2_front_options *o = x->server->options;
+    const s2_head *head = &x->head;
+    if (strcmp(head->method, "POST") != 0) {
+        if (head->is_chunked || head->content_length > 0)
+            return s2_http_fail(error, 400, NULL, "%s takes no body", head->method);
+        return true;
+    }
+    if (head->content_length < 0 && !head->is_chunked)
+        return s2_http_fail(error, 411, NULL, "the header Content-Length is missing");
+    if (head->content_length > (int64_t)o->max_body)
+        return s2_http_fail(error, 413, NULL, "a body of %lld bytes; the limit is %zu",
+                            (long long)head->content_length, o->max_body);
+    if (!is_json(head->content_type))
+        return s2_http_fail(error, 415, NULL, "the body must be application/json");
+    x->body.max = o->max_body;
+    return true;
+}
+
+static bool check_head(s2_exchange *x, const char *method, const char *version,
+                       s2_http_error *error)
+{
+    const s2_access *access = &x->server->options->access;
+    x->head.method = method;
+    x->head.target = x->target;
+    x->head.version = version;
+    (void)MHD_get_connection_values_n(x->http, MHD_HEADER_KIND, add_field, &x->head);
+    if (!s2_gate_check(&x->head, error) || !s2_access_check_names(access, &x->head, error))
+        return false;
+    const size_t n = s2_target_path(x->target);
+    const bool is_get = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+    if (x->server->options->has_ui && is_get && (x->asset = s2_page_find(x->target, n)))
+        return check_body(x, error);
+    x->route = s2_route_find(method, x->target, n, &x->allow);
+    if (!(x->route && x->route->is_public) && !s2_access_check_key(access, &x->head, error))
+        return false;
+    if (!x->route && x->allow)
+        return s2_http_fail(error, 405, NULL, "this path takes %s", x->allow);
+    if (!x->route) return s2_http_fail(error, 404, NULL, "there is no such path");
+    x->allow = NULL;
+    return check_body(x, error);
+}
+
+/* --- answers ---------------------------------------------------------------------------- */
+
+static void add_header(struct MHD_Response *response, const char *name, const char *value)
+{
+    (void)MHD_add_response_header(response, name, value);
+}
+
+static void add_headers(s2_exchange *x, struct MHD_Response *response)
+{
+    char text[32];
+    add_header(response, "Content-Type", x->asset ? x->asset->type : x->content_type);
+    add_header(response, "X-Content-Type-Options", "nosniff");
+    if (!x->asset) add_header(response, "Cache-Control", "no-store");
+    if (x->allow) add_header(response, "Allow", x->allow);
+    if (x->status == 401) add_header(response, "WWW-Authenticate", "Bearer");
+    if (x->retry_after_s > 0) {
+        (void)snprintf(text, sizeof text, "%d", x->retry_after_s);
+        add_header(response, "Retry-After", text);
+    }
+    if (s2_access_is_shared(&x->server->options->access, x->head.origin)) {
+        add_header(response, "Access-Control-Allow-Origin", x->head.origin);
+        add_header(response, "Vary", "Origin");
+    }
+}
+
+static ssize_t read_stream(void *user, uint64_t position, char *out, size_t room)
+{
+    s2_exchange *x = user;
+    ssize_t n;
+    (void)position;
+    pthread_mutex_lock(&x->lock);
+    const size_t left = x->out.size - x->n_taken;
+    if (x->is_gone || x->out.status != S2P_OK) {
+        n = MHD_CONTENT_READER_END_WITH_ERROR;
+    } else if (left > 0) {
+        n = (ssize_t)(left < room ? left : room);
+        memcpy(out, x->out.data + x->n_taken, (size_t)n);
+        x->n_taken += (size_t)n;
+        if (x->n_taken == x->out.size) x->n_taken = x->out.size = 0;
+        s2_connection_within(&x->server->connections, x->connection, SEND_MS);
+    } else if (x->is_done) {
+        n = MHD_CONTENT_READER_END_OF_STREAM;
+    } else {
+        n = 0;
+        x->is_suspended = true;
+        s2_connection_within(&x->server->connections, x->connection, 0.0);
+        MHD_suspend_connection(x->http);
+    }
+    pthread_mutex_unlock(&x->lock);
+    return n;
+}
+
+static void release(void *user) { s2_exchange_release(user); }
+
+static struct MHD_Response *asset_response(s2_exchange *x)
+{
+    const s2_asset *a = x->asset;
+    const bool takes_gzip = x->head.accept_encoding && strstr(x->head.accept_encoding, "gzip");
+    const bool is_packed = takes_gzip && a->n_packed > 0;
+    const bool is_known = x->head.if_none_match && strcmp(x->head.if_none_match, a->tag) == 0;
+    x->status = is_known ? 304 : 200;
+    /* the library does not write to it */
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        is_known    ? 0
+        : is_packed ? a->n_packed
+                    : a->n_plain,
+        (void *)(uintptr_t)(is_packed ? a->packed : a->plain), MHD_RESPMEM_PERSISTENT);
+    if (!response) return NULL;
+    if (is_packed) add_header(response, "Content-Encoding", "gzip");
+    add_header(response, "ETag", a->tag);
+    add_header(response, "Vary", "Accept-Encoding");
+    add_header(response, "Content-Security-Policy", CSP);
+    add_header(response, "Referrer-Policy", "no-referrer");
+    add_header(response, "Cache-Control",
+               strncmp(a->path, "/assets/", 8) == 0 ? "public, max-age=31536000, immutable"
+                                                    : "no-cache");
+    return response;
+}
+
+/* With the lock, once the status is known. */
+static enum MHD_Result answer(s2_exchange *x)
+{
+    struct MHD_Response *response;
+    double within = SEND_MS;
+    if (x->asset) {
+        response = asset_response(x);
+    } else if (x->streams) {
+        within = 0.0;
+        response =
+            MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_stream, x, release);
+        if (response) atomic_fetch_add(&x->n_references, 1);
+    } else {
+        response = MHD_create_response_from_buffer(
+            x->out.size, x->out.data ? (void *)x->out.data : "", MHD_RESPMEM_MUST_COPY);
+    }
+    if (!response) return MHD_NO;
+    add_headers(x, response);
+    s2_connection_within(&x->server->connections, x->connection, within);
+    if (x->status >= 0 && x->status < S2_N_STATUS)
+        atomic_fetch_add(&x->server->n_answers[x->status / 100], 1u);
+    const enum MHD_Result result = MHD_queue_response(x->http, (unsigned)x->status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static enum MHD_Result refuse(s2_exchange *x, const s2_http_error *error)
+{
+    x->asset = NULL;
+    s2_exchange_fail(x, error);
+    return answer(x);
+}
+
+/* Answer, or wait until there is an answer. */
+static enum MHD_Result settle(s2_exchange *x)
+{
+    enum MHD_Result result = MHD_YES;
+    pthread_mutex_lock(&x->lock);
+    if (x->status || x->asset) {
+        result = answer(x);
+    } else {
+        x->is_suspended = true;
+        MHD_suspend_connection(x->http);
+    }
+    pthread_mutex_unlock(&x->lock);
+    return result;
+}
+
+/* --- callbacks of the library ------------------------------------------------------------- */
+
+static void *on_target(void *user, const char *target, struct MHD_Connection *connection)
+{
+    s2_server *server = user;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    s2_connection *c = info ? info->socket_context : NULL;
+    if (!c) return NULL;
+    s2_exchange *x = s2_exchange_create(server, target);
+    if (!x) return NULL;
+    x->http = connection;
+    x->connection = c;
+    s2_connection_within(&server->connections, c, server->options->header_s * 1e3);
+    return x;
+}
+
+static enum MHD_Result on_access(void *user, struct MHD_Connection *connection, const char *url,
+                                 const char *method, const char *version, const char *data,
+                                 size_t *size, void **context)
+{
+    s2_exchange *x = *context;
+    s2_server *server = user;
+    s2_http_error error;
+    (void)connection;
+    (void)url;
+    if (!x) return MHD_NO;
+    if (!x->is_seen) {
+        x->is_seen = true;
+        atomic_fetch_add(&server->n_requests, 1u);
+        if (!check_head(x, method, version, &error)) return refuse(x, &error);
+        s2_connection_within(&server->connections, x->connection, server->options->body_s * 1e3);
+        return MHD_YES;
+    }
+    if (*size > 0) {
+        s2_connection_received(&server->connections, x->connection, *size);
+        if (!x->is_too_large) s2_buffer_append(&x->body, data, *size);
+        if (x->body.status != S2P_OK) {
+            x->is_too_large = true;
+            s2_buffer_free(&x->body);
+        }
+        *size = 0;
+        return MHD_YES;
+    }
+    if (!x->is_handled) {
+        x->is_handled = true;
+        s2_connection_within(&server->connections, x->connection, 0.0);
+        bool is_fine = true;
+        if (x->is_too_large)
+            is_fine = s2_http_fail(&error, 413, NULL, "a body of more than %zu bytes",
+                                   server->options->max_body);
+        else if (x->route && strcmp(x->route->method, "POST") == 0 &&
+                 atomic_load(&server->is_draining))
+            is_fine = s2_http_fail(&error, 503, NULL, "the server is shutting down");
+        else if (x->route)
+            is_fine = x->route->handle(x, &error);
+        if (!is_fine) return refuse(x, &error);
+    }
+    return settle(x);
+}
+
+static void on_completed(void *user, struct MHD_Connection *connection, void **context,
+                         enum MHD_RequestTerminationCode code)
+{
+    s2_exchange *x = *context;
+    s2_server *server = user;
+    (void)connection;
+    (void)code;
+    if (!x) return;
+    *context = NULL;
+    s2_connection_wait(&server->connections, x->connection, NULL);
+    pthread_mutex_lock(&x->lock);
+    x->is_gone = true;
+    x->is_suspended = false;
+    pthread_mutex_unlock(&x->lock);
+    if (x->has_job) s2_link_cancel(server->link, &x->job);
+    s2_connection_within(&server->connections, x->connection, server->options->idle_s * 1e3);
+    s2_exchange_release(x);
+}
+
+static void on_connection(void *user, struct MHD_Connection *connection, void **context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    s2_server *server = user;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        s2_connection *c = info ? s2_connections_add(&server->connections, info->connect_fd) : NULL;
+        if (c) s2_connection_within(&server->connections, c, server->options->header_s * 1e3);
+        *context = c;
+    } else if (*context) {
+        s2_connections_remove(&server->connections, *context);
+        *context = NULL;
+    }
+}
+
+/* --- the daemon --------------------------------------------------------------------------- */
+
+s2p_status s2_http_start(struct MHD_Daemon **out, s2_server *server, int fd, s2p_error *error)
+{
+    const s2_front_options *o = server->options;
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
+    if (o->ssl_key) flags |= MHD_USE_TLS;
+    *out = MHD_start_daemon(
+        flags, 0, NULL, NULL, on_access, server, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, server, MHD_OPTION_URI_LOG_CALLBACK, on_target, server,
+        MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)(o->idle_s > o->body_s ? o->idle_s : o->body_s) + 1u,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, o->ssl_key ? MHD_OPTION_HTTPS_MEM_KEY : MHD_OPTION_END,
+        o->ssl_key, MHD_OPTION_HTTPS_MEM_CERT, o->ssl_cert, MHD_OPTION_END);
+    if (*out) return S2P_OK;
+    return s2_fail(error, S2P_EIO,
+                   o->ssl_key
+                       ? "HTTPS cannot be served; are key and certificate PEM files that belong "
+                         "together?"
+                       : "HTTP cannot be served");
+}
+
+void s2_http_stop(struct MHD_Daemon *daemon)
+{
+    if (daemon) MHD_stop_daemon(daemon);
+}
+
+/* --- the clock ---------------------------------------------------------------------------- */
+
+/* With the lock of the connections, so that the exchange is there. */
+static void look_after(void *exchange, bool is_gone, void *user)
+{
+    s2_exchange *x = exchange;
+    const double now = *(const double *)user;
+    if (is_gone) s2_link_cancel(x->server->link, &x->job);
+    pthread_mutex_lock(&x->lock);
+    const double silent = now - x->sent_ms;
+    if (is_gone && x->streams)
+        x->is_gone = true;
+    else if (x->streams && !x->is_done && silent > PING_MS)
+        s2_exchange_line(x, ": ping\n\n");
+    s2_exchange_wake(x);
+    pthread_mutex_unlock(&x->lock);
+}
+
+void s2_http_tick(s2_server *server)
+{
+    double now = s2_now_ms();
+    s2_connections_tick(&server->connections, now, look_after, &now);
+}

@@ -1,0 +1,149 @@
+/* info_routes.c - health, models, properties, metrics. */
+#include "serve/front/info_routes.h"
+
+#include "base/clock.h"
+#include "serve/front/chat_request.h"
+#include "serve/front/model_info.h"
+
+#include <string.h>
+#include <time.h>
+
+bool s2_handle_health(s2_exchange *x, s2_http_error *error)
+{
+    s2_link_state state;
+    s2_link_get_state(x->server->link, &state);
+    if (state.is_ready && !atomic_load(&x->server->is_draining)) {
+        s2_exchange_json(x, 200, json_pack("{s:s}", "status", "ok"));
+        return true;
+    }
+    if (atomic_load(&x->server->is_draining))
+        (void)s2_http_fail(error, 503, NULL, "the server is shutting down");
+    else if (state.has_been_ready)
+        (void)s2_http_fail(error, 503, NULL, "the engine is starting again");
+    else
+        (void)s2_http_fail(error, 503, NULL, "the model is being loaded (%s, %.0f %%)", state.step,
+                           100.0 * state.done);
+    json_t *json = s2_http_error_json(error);
+    json_object_set_new(json, "progress", json_real(state.done));
+    x->retry_after_s = 1;
+    s2_exchange_json(x, 503, json);
+    return true;
+}
+
+bool s2_handle_models(s2_exchange *x, s2_http_error *error)
+{
+    json_t *hello = s2_link_hello(x->server->link);
+    if (!hello) {
+        (void)s2_http_fail(error, 503, NULL, "the model is being loaded");
+        return false;
+    }
+    s2_model_info info;
+    s2_model_info_get(x->server, &info);
+    const s2_chat_context context = { .model = info.model,
+                                      .virtual_models = x->server->options->virtual_models };
+    json_t *list = json_array();
+    char name[320];
+    for (size_t i = 0; s2_model_at(&context, i, name, sizeof name); i++) {
+        json_t *model = json_pack("{s:s,s:s,s:I,s:s}", "id", name, "object", "model", "created",
+                                  (json_int_t)time(NULL), "owned_by", "s2prune");
+        if (i == 0) {
+            static const char *const told[] = { "n_vocab", "n_ctx",    "n_ctx_train",
+                                                "n_embd",  "n_params", "size" };
+            json_t *meta = json_object();
+            for (size_t k = 0; k < sizeof told / sizeof *told; k++)
+                json_object_set(meta, told[k], json_object_get(hello, told[k]));
+            json_object_set_new(model, "meta", meta);
+        }
+        json_array_append_new(list, model);
+    }
+    json_decref(hello);
+    s2_exchange_json(x, 200, json_pack("{s:s,s:o}", "object", "list", "data", list));
+    return true;
+}
+
+bool s2_handle_props(s2_exchange *x, s2_http_error *error)
+{
+    const s2_front_options *o = x->server->options;
+    json_t *hello = s2_link_hello(x->server->link);
+    (void)error;
+    json_t *json = json_pack(
+        "{s:s,s:i,s:{s:b},s:{s:I,s:I,s:i,s:i},s:b,s:b,s:b,s:b,s:o}", "build_info", s2p_version(),
+        "total_slots", o->n_parallel, "modalities", "vision", 1, "limits", "body_bytes",
+        (json_int_t)o->max_body, "image_pixels", (json_int_t)o->max_image_pixels, "queue",
+        o->n_queue, "images", S2_CHAT_MAX_PICTURES, "has_key", o->access.n_keys > 0, "has_tls",
+        o->ssl_key != NULL, "is_open_without_tls",
+        !o->unix_socket && !s2_host_is_loopback(o->host) && o->ssl_key == NULL, "has_results",
+        o->results_dir != NULL, "model", hello ? json_copy(hello) : json_null());
+    json_t *settings = json_object();
+    json_object_set_new(settings, "n_ctx", json_copy(json_object_get(hello, "n_ctx")));
+    json_object_set_new(json, "default_generation_settings", settings);
+    json_decref(hello);
+    s2_exchange_json(x, 200, json);
+    return true;
+}
+
+bool s2_handle_slots(s2_exchange *x, s2_http_error *error)
+{
+    s2_link_state state;
+    s2_link_get_state(x->server->link, &state);
+    (void)error;
+    json_t *slots = json_array();
+    for (int32_t i = 0; i < x->server->options->n_parallel; i++)
+        json_array_append_new(
+            slots, json_pack("{s:i,s:b}", "id", i, "is_processing", i < state.n_running));
+    s2_exchange_json(x, 200, slots);
+    return true;
+}
+
+/* --- metrics ------------------------------------------------------------------------------ */
+
+static void put_metric(s2_buffer *out, const char *name, const char *type, const char *help,
+                       double value)
+{
+    s2_buffer_printf(out, "# HELP s2prune_%s %s\n# TYPE s2prune_%s %s\ns2prune_%s %.17g\n", name,
+                     help, name, type, name, value);
+}
+
+bool s2_handle_metrics(s2_exchange *x, s2_http_error *error)
+{
+    s2_server *s = x->server;
+    s2_link_state state;
+    s2_link_get_state(s->link, &state);
+    if (!s->options->has_metrics)
+        return s2_http_fail(error, 404, NULL, "metrics are off; start the server with them");
+    s2_buffer out;
+    s2_buffer_init(&out, 65536);
+    put_metric(&out, "requests_total", "counter", "Requests that came in.",
+               (double)atomic_load(&s->n_requests));
+    s2_buffer_printf(&out, "# HELP s2prune_answers_total Answers by the class of their status.\n"
+                           "# TYPE s2prune_answers_total counter\n");
+    for (int i = 2; i < S2_N_STATUS / 100; i++)
+        s2_buffer_printf(&out, "s2prune_answers_total{status=\"%dxx\"} %llu\n", i,
+                         (unsigned long long)atomic_load(&s->n_answers[i]));
+    put_metric(&out, "prompt_tokens_total", "counter", "Prompt tokens after pruning.",
+               (double)atomic_load(&s->n_prompt_tokens));
+    put_metric(&out, "cached_tokens_total", "counter", "Of them, found in the cache.",
+               (double)atomic_load(&s->n_cached));
+    put_metric(&out, "image_tokens_full_total", "counter", "Visual tokens before pruning.",
+               (double)atomic_load(&s->n_image_tokens_full));
+    put_metric(&out, "image_tokens_total", "counter", "Visual tokens after pruning.",
+               (double)atomic_load(&s->n_image_tokens));
+    put_metric(&out, "generated_tokens_total", "counter", "Tokens generated.",
+               (double)atomic_load(&s->n_generated));
+    put_metric(&out, "requests_running", "gauge", "Requests in the engine.", state.n_running);
+    put_metric(&out, "requests_queued", "gauge", "Requests that wait.", state.n_queued);
+    put_metric(&out, "requests_refused_total", "counter",
+               "Requests refused because the queue was full.", (double)state.n_refused);
+    put_metric(&out, "engine_starts_total", "counter", "Times the engine was started.",
+               (double)state.n_starts);
+    put_metric(&out, "engine_deaths_total", "counter", "Times the engine died.",
+               (double)state.n_deaths);
+    put_metric(&out, "connections", "gauge", "Open connections.", (double)s->connections.n);
+    put_metric(&out, "connections_reaped_total", "counter",
+               "Connections closed for being too slow.", (double)s->connections.n_reaped);
+    put_metric(&out, "uptime_seconds", "gauge", "Since the start.",
+               (s2_now_ms() - s->started_ms) / 1e3);
+    s2_exchange_text(x, 200, "text/plain; version=0.0.4", out.data, out.size);
+    s2_buffer_free(&out);
+    return true;
+}

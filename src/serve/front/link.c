@@ -1,0 +1,402 @@
+/* link.c - start, feed, listen, bury, start again. */
+#define _GNU_SOURCE /* pipe2, environ */
+#include "serve/front/link.h"
+
+#include "base/clock.h"
+#include "base/json_limit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ENGINE_FD 3 /* of the engine */
+#define FIRST_WAIT_MS 100.0
+#define LONGEST_WAIT_MS 5000.0
+#define STEADY_MS 10000.0 /* after so long the next death counts as the first */
+#define MAX_QUICK 16      /* jobs without a session that run at once */
+#define MAX_HELLO 4096    /* values */
+
+struct s2_link {
+    s2_link_options options;
+    pthread_t thread;
+    pthread_mutex_t lock; /* of all below, but for fd and received, which are the thread's own */
+    int wake[2];          /* a byte here, and the thread looks up */
+    bool is_stopping;
+    s2_link_job *first; /* in order of arrival, running and waiting */
+    size_t queue_bytes;
+    uint64_t last_request;
+    s2_link_state state;
+    json_t *hello;
+    double wait_ms, start_at, ready_at;
+    int fd;
+    s2_buffer received;
+};
+
+/* --- the process ------------------------------------------------------------------------ */
+
+extern char **environ;
+
+static bool spawn(s2_link *l)
+{
+    int pair[2];
+    pid_t pid = -1;
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) return false;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, pair[1], ENGINE_FD);
+    posix_spawnattr_init(&attributes);
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    const int failed =
+        posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, l->options.argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    close(pair[1]);
+    if (failed) {
+        close(pair[0]);
+        return false;
+    }
+    l->fd = pair[0];
+    pthread_mutex_lock(&l->lock);
+    l->state.pid = (int)pid;
+    l->state.n_starts++;
+    (void)snprintf(l->state.step, sizeof l->state.step, "starting");
+    l->state.done = 0.0;
+    pthread_mutex_unlock(&l->lock);
+    return true;
+}
+
+/* The jobs the engine had; called without the lock. */
+static void end_running(s2_link *l, s2_job_end how)
+{
+    for (;;) {
+        pthread_mutex_lock(&l->lock);
+        s2_link_job **at = &l->first;
+        while (*at && !(*at)->is_running) at = &(*at)->next;
+        s2_link_job *job = *at;
+        if (job) *at = job->next;
+        pthread_mutex_unlock(&l->lock);
+        if (!job) return;
+        job->end(job, how);
+    }
+}
+
+static void bury(s2_link *l)
+{
+    char text[160];
+    int status = 0;
+    const int pid = l->state.pid;
+    (void)kill(pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    close(l->fd);
+    l->fd = -1;
+    l->received.size = 0;
+    pthread_mutex_lock(&l->lock);
+    const bool was_steady = l->state.is_ready && s2_now_ms() - l->ready_at > STEADY_MS;
+    l->wait_ms = was_steady || l->wait_ms == 0.0 ? FIRST_WAIT_MS : 2.0 * l->wait_ms;
+    if (l->wait_ms > LONGEST_WAIT_MS) l->wait_ms = LONGEST_WAIT_MS;
+    l->start_at = s2_now_ms() + l->wait_ms;
+    l->state.pid = 0;
+    l->state.is_ready = false;
+    l->state.n_deaths++;
+    const double wait_ms = l->wait_ms;
+    const bool is_stopping = l->is_stopping;
+    pthread_mutex_unlock(&l->lock);
+    if (is_stopping) return;
+    if (WIFSIGNALED(status))
+        (void)snprintf(text, sizeof text, "the engine died of signal %d; another starts in %.1f s",
+                       WTERMSIG(status), wait_ms / 1e3);
+    else
+        (void)snprintf(text, sizeof text, "the engine ended with code %d; another starts in %.1f s",
+                       WEXITSTATUS(status), wait_ms / 1e3);
+    l->options.log(text);
+}
+
+/* --- sending ---------------------------------------------------------------------------- */
+
+/* The next one that may run; marked as running. */
+static s2_link_job *take_ready(s2_link *l)
+{
+    int32_t n_running = 0, n_quick = 0;
+    s2_link_job *found = NULL;
+    pthread_mutex_lock(&l->lock);
+    for (s2_link_job *job = l->first; job; job = job->next) {
+        n_running += job->is_running && !job->is_quick;
+        n_quick += job->is_running && job->is_quick;
+    }
+    for (s2_link_job *job = l->first; l->state.is_ready && job && !found; job = job->next)
+        if (!job->is_running &&
+            (job->is_quick ? n_quick < MAX_QUICK : n_running < l->options.n_parallel))
+            found = job;
+    if (found) {
+        found->is_running = true;
+        l->queue_bytes -= found->frame.size;
+    }
+    pthread_mutex_unlock(&l->lock);
+    return found;
+}
+
+/* A job that runs and is to be cancelled, told so once. 0: none. */
+static uint64_t take_cancelled(s2_link *l)
+{
+    uint64_t request = 0;
+    pthread_mutex_lock(&l->lock);
+    for (s2_link_job *job = l->first; job && !request; job = job->next)
+        if (job->is_running && job->is_cancelled) {
+            request = job->request;
+            job->is_cancelled = false;
+        }
+    pthread_mutex_unlock(&l->lock);
+    return request;
+}
+
+/* Jobs cancelled before they began; called without the lock. */
+static void end_cancelled(s2_link *l)
+{
+    for (;;) {
+        pthread_mutex_lock(&l->lock);
+        s2_link_job **at = &l->first;
+        while (*at && ((*at)->is_running || !(*at)->is_cancelled)) at = &(*at)->next;
+        s2_link_job *job = *at;
+        if (job) {
+            *at = job->next;
+            l->queue_bytes -= job->frame.size;
+        }
+        pthread_mutex_unlock(&l->lock);
+        if (!job) return;
+        job->end(job, S2_JOB_CANCELLED);
+    }
+}
+
+/* The engine reads with a thread of its own, so that a send never waits for an answer. */
+static bool send_all(s2_link *l)
+{
+    uint64_t request;
+    end_cancelled(l);
+    while ((request = take_cancelled(l))) {
+        uint8_t header[S2_FRAME_HEADER];
+        s2_frame_header(S2_FRAME_CANCEL, request, 0, header);
+        if (!s2_frame_send(l->fd, header, sizeof header)) return false;
+    }
+    s2_link_job *job;
+    while ((job = take_ready(l))) {
+        const bool is_sent = s2_frame_send(l->fd, job->frame.data, job->frame.size);
+        s2_buffer_free(&job->frame);
+        if (!is_sent) return false;
+    }
+    return true;
+}
+
+/* --- listening -------------------------------------------------------------------------- */
+
+static bool hear_hello(s2_link *l, const s2_frame *frame)
+{
+    json_t *hello = NULL;
+    if (s2_json_parse_few(frame->payload, frame->n, "hello", MAX_HELLO, &hello, NULL) != S2P_OK)
+        return false;
+    pthread_mutex_lock(&l->lock);
+    json_decref(l->hello);
+    l->hello = hello;
+    l->state.is_ready = l->state.has_been_ready = true;
+    l->ready_at = s2_now_ms();
+    pthread_mutex_unlock(&l->lock);
+    return true;
+}
+
+static void hear_loading(s2_link *l, const s2_frame *frame)
+{
+    json_t *json = NULL;
+    if (s2_json_parse_few(frame->payload, frame->n, "loading", MAX_HELLO, &json, NULL) != S2P_OK)
+        return;
+    const char *step = s2_json_string(json, "step");
+    pthread_mutex_lock(&l->lock);
+    (void)snprintf(l->state.step, sizeof l->state.step, "%.60s", step ? step : "");
+    l->state.done = json_number_value(json_object_get(json, "done"));
+    pthread_mutex_unlock(&l->lock);
+    json_decref(json);
+}
+
+static bool hear_job(s2_link *l, const s2_frame *frame)
+{
+    pthread_mutex_lock(&l->lock);
+    s2_link_job **at = &l->first;
+    while (*at && (!(*at)->is_running || (*at)->request != frame->request)) at = &(*at)->next;
+    s2_link_job *job = *at;
+    const bool is_last = frame->type == S2_FRAME_DONE || frame->type == S2_FRAME_BYTES ||
+                         frame->type == S2_FRAME_ERROR;
+    if (job && is_last) *at = job->next;
+    pthread_mutex_unlock(&l->lock);
+    if (!job) return false; /* the engine talks of jobs it does not have */
+    job->heard(job, frame);
+    if (is_last) job->end(job, S2_JOB_ANSWERED);
+    return true;
+}
+
+static bool hear(s2_link *l)
+{
+    if (!s2_frame_receive(l->fd, &l->received)) return false;
+    size_t at = 0, used = 1;
+    bool is_fine = true;
+    while (is_fine) {
+        s2_frame frame;
+        is_fine = s2_frame_parse(l->received.data + at, l->received.size - at, &frame, &used,
+                                 NULL) == S2P_OK;
+        if (!is_fine || used == 0) break;
+        if (frame.type == S2_FRAME_HELLO)
+            is_fine = hear_hello(l, &frame);
+        else if (frame.type == S2_FRAME_LOADING)
+            hear_loading(l, &frame);
+        else
+            is_fine = hear_job(l, &frame);
+        at += used;
+    }
+    memmove(l->received.data, l->received.data + at, l->received.size - at);
+    l->received.size -= at;
+    return is_fine;
+}
+
+/* --- the thread ------------------------------------------------------------------------- */
+
+static void *run_link(void *user)
+{
+    s2_link *l = user;
+    for (;;) {
+        pthread_mutex_lock(&l->lock);
+        const bool is_stopping = l->is_stopping;
+        pthread_mutex_unlock(&l->lock);
+        if (is_stopping) break;
+        const double now = s2_now_ms();
+        if (l->fd < 0 && now >= l->start_at && !spawn(l)) {
+            l->start_at = now + LONGEST_WAIT_MS;
+            l->options.log("the engine cannot be started; trying again in 5 s");
+        }
+        bool is_alive = l->fd < 0 || send_all(l);
+        if (l->fd < 0) end_cancelled(l);
+        struct pollfd fds[2] = { { .fd = l->wake[0], .events = POLLIN },
+                                 { .fd = l->fd, .events = POLLIN } };
+        const int timeout = l->fd >= 0 ? -1 : (int)(l->start_at - s2_now_ms()) + 1;
+        if (is_alive && poll(fds, 2, timeout < -1 ? 0 : timeout) > 0) {
+            char bytes[256];
+            if (fds[0].revents) (void)!read(l->wake[0], bytes, sizeof bytes);
+            if (l->fd >= 0 && fds[1].revents) is_alive = hear(l);
+        }
+        if (!is_alive) {
+            bury(l);
+            end_running(l, S2_JOB_LOST);
+        }
+    }
+    if (l->fd >= 0) bury(l);
+    end_running(l, S2_JOB_STOPPED);
+    for (s2_link_job *job = l->first; job; job = job->next) job->is_running = true;
+    end_running(l, S2_JOB_STOPPED);
+    return NULL;
+}
+
+static void wake(s2_link *l) { (void)!write(l->wake[1], "", 1); }
+
+s2p_status s2_link_start(s2_link **out, const s2_link_options *options, s2p_error *error)
+{
+    *out = NULL;
+    s2_link *l = calloc(1, sizeof *l);
+    if (!l) return s2_fail_memory(error, sizeof *l, "the link to the engine");
+    l->options = *options;
+    l->fd = -1;
+    s2_buffer_init(&l->received, 2 * (S2_FRAME_MAX + S2_FRAME_HEADER));
+    pthread_mutex_init(&l->lock, NULL);
+    if (pipe2(l->wake, O_CLOEXEC | O_NONBLOCK) != 0) {
+        free(l);
+        return s2_fail(error, S2P_EIO, "no pipe: %s", strerror(errno));
+    }
+    if (pthread_create(&l->thread, NULL, run_link, l) != 0) {
+        close(l->wake[0]);
+        close(l->wake[1]);
+        free(l);
+        return s2_fail(error, S2P_ENOMEM, "no thread for the link to the engine");
+    }
+    *out = l;
+    return S2P_OK;
+}
+
+void s2_link_stop(s2_link *l)
+{
+    if (!l) return;
+    pthread_mutex_lock(&l->lock);
+    l->is_stopping = true;
+    pthread_mutex_unlock(&l->lock);
+    wake(l);
+    pthread_join(l->thread, NULL);
+    close(l->wake[0]);
+    close(l->wake[1]);
+    s2_buffer_free(&l->received);
+    json_decref(l->hello);
+    pthread_mutex_destroy(&l->lock);
+    free(l);
+}
+
+/* --- from other threads ------------------------------------------------------------------ */
+
+s2p_status s2_link_submit(s2_link *l, s2_link_job *job)
+{
+    int32_t n = 0;
+    pthread_mutex_lock(&l->lock);
+    s2_link_job **end = &l->first;
+    for (; *end; end = &(*end)->next) n += !(*end)->is_running;
+    const bool is_full = l->is_stopping || n >= l->options.n_queue ||
+                         l->queue_bytes + job->frame.size > l->options.max_queue_bytes;
+    if (is_full) {
+        l->state.n_refused++;
+    } else {
+        job->request = ++l->last_request;
+        job->next = NULL;
+        job->is_running = job->is_cancelled = false;
+        /* the header was written before the number was known */
+        s2_frame_header(job->is_quick ? S2_FRAME_QUICK : S2_FRAME_JOB, job->request,
+                        job->frame.size - S2_FRAME_HEADER, job->frame.data);
+        l->queue_bytes += job->frame.size;
+        *end = job;
+    }
+    pthread_mutex_unlock(&l->lock);
+    if (!is_full) wake(l);
+    return is_full ? S2P_ELIMIT : S2P_OK;
+}
+
+void s2_link_cancel(s2_link *l, s2_link_job *job)
+{
+    pthread_mutex_lock(&l->lock);
+    s2_link_job *at = l->first;
+    while (at && at != job) at = at->next;
+    if (at) at->is_cancelled = true;
+    pthread_mutex_unlock(&l->lock);
+    if (at) wake(l);
+}
+
+void s2_link_get_state(s2_link *l, s2_link_state *out)
+{
+    pthread_mutex_lock(&l->lock);
+    *out = l->state;
+    out->n_running = out->n_queued = 0;
+    for (const s2_link_job *job = l->first; job; job = job->next)
+        *(job->is_running ? &out->n_running : &out->n_queued) += 1;
+    out->ready_in_ms = l->state.is_ready ? 0.0 : l->wait_ms + 1000.0;
+    pthread_mutex_unlock(&l->lock);
+}
+
+json_t *s2_link_hello(s2_link *l)
+{
+    pthread_mutex_lock(&l->lock);
+    json_t *hello = l->hello ? json_deep_copy(l->hello) : NULL;
+    pthread_mutex_unlock(&l->lock);
+    return hello;
+}

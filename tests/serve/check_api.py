@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""check_api PROGRAM ROOT - every route with the bundled model: answers equal those of `run`."""
+import json
+import os
+import pathlib
+import stat
+import subprocess
+import tempfile
+
+from server import PICTURE, PROGRAM, QUESTION, ROOT, Server, chat, events, run, uri
+
+
+def check_answers(s):
+    for method, budget in (("s2prune", 64), ("s2prune", 32), ("fastv", 64), ("full", None), ("divprune", "11%")):
+        expected = run("-i", str(PICTURE), "-p", QUESTION, "-n", "16", "--method", method,
+                       *(["--budget", str(budget)] if budget else []))
+        prune = {"method": method, "return": ["tokens", "regions", "scores"]}
+        if budget:
+            prune["budget"] = budget
+        status, answer = s.json("POST", "/v1/chat/completions", chat(prune=prune))
+        assert status == 200, answer
+        choice = answer["choices"][0]
+        assert choice["message"]["content"] == expected["text"], (method, answer)
+        assert choice["finish_reason"] == expected["finish_reason"]
+        usage, own = answer["usage"], expected["usage"]
+        assert usage["prompt_tokens"] == own["prompt_tokens"] and usage["completion_tokens"] == own["completion_tokens"]
+        assert usage["prompt_tokens_details"]["image_tokens"] == own["image_tokens"]
+        assert usage["prompt_tokens_details"]["image_tokens_full"] == own["image_tokens_full"] == 576
+        image, kept = answer["prune"]["images"][0], expected["prune"]["images"][0]
+        assert image["kept"] == kept["kept"], method
+        assert image["tokens_h"] == image["tokens_w"] == 24
+        assert image.get("regions", []) == kept["regions"]
+        assert answer["prune"]["flops"] == expected["flops"]
+        if method == "s2prune":
+            assert len(image["regions"]) == image["grid"] ** 2 and len(image["cells"]) == budget
+    for how in ("s2prune-32", "full", "fastv-64"):  # as a model of its own
+        _, answer = s.json("POST", "/v1/chat/completions", chat(model=f"s2prune-tiny-f16@{how}"))
+        method, _, budget = how.partition("-")
+        assert answer["prune"]["method"] == method and answer["model"].endswith("@" + how)
+        assert answer["usage"]["prompt_tokens_details"]["image_tokens"] == int(budget or 576)
+    for detail, kept in (("low", 64), ("auto", 64), ("high", 576)):
+        body = chat()
+        body["messages"][0]["content"][0]["image_url"]["detail"] = detail
+        _, answer = s.json("POST", "/v1/chat/completions", body)
+        assert answer["usage"]["prompt_tokens_details"]["image_tokens"] == kept, detail
+
+
+def check_stream(s):
+    status, headers, data = s.ask("POST", "/v1/chat/completions",
+                                  chat(stream=True, stream_options={"include_usage": True}))
+    assert status == 200 and headers["Content-Type"] == "text/event-stream"
+    found = events(data)
+    assert found[0]["choices"][0]["delta"] == {"role": "assistant", "content": ""}
+    text = "".join(e["choices"][0]["delta"].get("content", "") for e in found[:-1] if e["choices"])
+    _, whole = s.json("POST", "/v1/chat/completions", chat())
+    assert text == whole["choices"][0]["message"]["content"]
+    assert found[-3]["choices"][0]["finish_reason"] == "stop"
+    assert found[-2]["choices"] == [] and found[-2]["usage"]["completion_tokens"] == whole["usage"]["completion_tokens"]
+    assert found[-1] == "[DONE]"
+    assert len({e["id"] for e in found[:-1]}) == 1
+    plain = events(s.ask("POST", "/v1/chat/completions", chat(stream=True))[2])
+    assert all("usage" not in e for e in plain[:-1])
+    # the kept tokens come before the first word
+    told = events(s.ask("POST", "/v1/chat/completions",
+                        chat(stream=True, return_progress=True, prune={"return": ["tokens"]}))[2])
+    at = [i for i, e in enumerate(told[:-1]) if "prune" in e]
+    words = [i for i, e in enumerate(told[:-1]) if e["choices"] and e["choices"][0]["delta"].get("content")]
+    assert at and at[0] < words[0] and len(told[at[0]]["prune"]["images"][0]["kept"]) == 64
+
+
+def check_more(s):
+    # tokens chosen by hand
+    keep = list(range(0, 576, 9))
+    _, answer = s.json("POST", "/v1/chat/completions", chat(prune={"keep": keep, "return": ["tokens"]}))
+    assert answer["prune"]["images"][0]["kept"] == keep
+    assert answer["usage"]["prompt_tokens_details"]["image_tokens"] == 64
+    status, answer = s.json("POST", "/v1/chat/completions", chat(prune={"keep": [576]}))
+    assert status == 400 and "576" in answer["error"]["message"]
+    # a second question about the same picture finds it again, and says the same
+    _, again = s.json("POST", "/v1/chat/completions", chat("Is there a circle?"))
+    _, cached = s.json("POST", "/v1/chat/completions", chat("Is there a circle?"))
+    assert cached["usage"]["prompt_tokens_details"]["cached_tokens"] > 0
+    assert cached["choices"] == again["choices"]
+    # several pictures, several turns, a system message, a stop string, a seed
+    two = chat()
+    two["messages"][0]["content"].insert(0, two["messages"][0]["content"][0])
+    _, answer = s.json("POST", "/v1/chat/completions", two)
+    assert answer["usage"]["prompt_tokens_details"]["image_tokens"] == 128
+    turns = chat()
+    turns["messages"] = [{"role": "system", "content": "Answer."}, *turns["messages"],
+                         {"role": "assistant", "content": "3"}, {"role": "user", "content": "Is there a circle?"}]
+    assert s.json("POST", "/v1/chat/completions", turns)[0] == 200
+    free = dict(temperature=1.5, top_p=0.9, seed=3, max_tokens=24, ignore_eos=True)
+    texts = [s.json("POST", "/v1/chat/completions", chat(**free))[1]["choices"][0] for _ in range(2)]
+    assert texts[0] == texts[1] and texts[0]["finish_reason"] == "length"
+    _, answer = s.json("POST", "/v1/chat/completions", chat(ignore_eos=True, max_tokens=3))
+    assert answer["usage"]["completion_tokens"] == 3 and answer["choices"][0]["finish_reason"] == "length"
+    _, answer = s.json("POST", "/v1/chat/completions", chat(stop="3"))
+    assert answer["choices"][0]["message"]["content"] == "" and answer["choices"][0]["finish_reason"] == "stop"
+    # the old order of the words, and text alone
+    old = chat()
+    old["messages"][0]["content"].reverse()
+    assert s.json("POST", "/v1/chat/completions", old)[1]["choices"] == s.json("POST", "/v1/chat/completions", chat())[1]["choices"]
+    assert s.json("POST", "/chat/completions", {"messages": [{"role": "user", "content": "hi"}], "max_tokens": 4})[0] == 200
+
+
+def check_plan(s):
+    expected = json.loads(subprocess.run([PROGRAM, "plan", "-i", str(PICTURE), "--budget", "64", "-o", "json"],
+                                         stdout=subprocess.PIPE, check=True).stdout)
+    status, plan = s.json("POST", "/v1/prune/plan", {"image": uri(), "prune": {"budget": 64}})
+    assert status == 200 and plan == expected
+    _, plan = s.json("POST", "/v1/prune/plan", {"image": uri(), "tokens": [12, 16], "prune": {"budget": "50%", "grid": 3}})
+    assert plan["tokens"] == [12, 16] and plan["budget"] == 96 and plan["grid"] == 3
+    _, headers, data = s.ask("POST", "/v1/prune/plan?format=svg", {"image": uri()})
+    assert headers["Content-Type"] == "image/svg+xml" and data.startswith(b"<svg") or b"<svg" in data[:300]
+    _, headers, data = s.ask("POST", "/v1/prune/plan?format=png", {"image": uri()})
+    assert headers["Content-Type"] == "image/png" and data.startswith(b"\x89PNG")
+    for body in ({"image": uri(), "prune": {"budget": 9, "grid": 5}}, {"image": uri(), "tokens": [0, 1]},
+                 {"image": "data:image/png;base64,AAAA"}, {"prune": {}}, {"image": uri(), "prune": {"budget": 577}},
+                 {"image": uri(), "prune": {"allocator": "none"}}):
+        status, answer = s.json("POST", "/v1/prune/plan", body)
+        assert status == 400 and answer["error"]["param"], (body.keys(), answer)
+
+
+def check_compare(s):
+    settings = [{"method": "full"}, {"method": "s2prune", "budget": 64, "return": ["tokens"]}, {"method": "fastv", "budget": 32}]
+    body = {**chat(), "settings": settings}
+    status, headers, data = s.ask("POST", "/v1/prune/compare", body)
+    found = events(data)
+    assert status == 200 and found[-1] == "[DONE]" and found[-2]["state"] == "summary"
+    done = [e for e in found[:-1] if e["state"] == "done"]
+    assert [e["method"] for e in done] == ["full", "s2prune", "fastv"]
+    for event, setting in zip(done, settings):
+        prune = {k: v for k, v in setting.items() if k != "return"}
+        _, alone = s.json("POST", "/v1/chat/completions", chat(prune=prune))
+        assert event["answer"] == alone["choices"][0]["message"]["content"]
+        assert event["prune"]["flops"] == alone["prune"]["flops"]
+    assert found[-2]["iou"][0][0] == 1.0 and abs(found[-2]["iou"][0][1] - 64 / 576) < 1e-6
+    status, answer = s.json("POST", "/v1/prune/compare", {**chat(), "settings": []})
+    assert status == 400
+    failing = events(s.ask("POST", "/v1/prune/compare", {**chat(), "settings": [{"budget": 9, "grid": 5}, {"method": "full"}]})[2])
+    assert [e["state"] for e in failing[:-1] if e["state"] in ("error", "done")] == ["error", "done"]
+
+
+def check_text(s):
+    _, tokens = s.json("POST", "/tokenize", {"content": "Is there a circle?"})
+    _, text = s.json("POST", "/detokenize", tokens)
+    assert text["content"] == "Is there a circle?"
+    assert s.json("POST", "/detokenize", {"tokens": [10**6]})[0] == 400
+    assert s.json("POST", "/detokenize", {"tokens": ["a"]})[0] == 400
+    assert s.json("POST", "/tokenize", {"content": 1})[0] == 400
+    _, prompt = s.json("POST", "/apply-template", {"messages": [{"role": "user", "content": "hi"}]})
+    assert prompt["prompt"].endswith("<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n")
+    _, count = s.json("POST", "/v1/chat/completions/input_tokens", chat())
+    _, answer = s.json("POST", "/v1/chat/completions", chat())
+    assert count["input_tokens"] == answer["usage"]["prompt_tokens"]
+    assert count["image_tokens"] == 64 and count["image_tokens_full"] == 576
+
+
+def check_info(s):
+    _, models = s.json("GET", "/v1/models")
+    ids = [m["id"] for m in models["data"]]
+    assert ids[0] == "s2prune-tiny-f16" and "s2prune-tiny-f16@s2prune-64" in ids
+    _, methods = s.json("GET", "/v1/prune/methods")
+    listed = subprocess.run([PROGRAM, "run", "--list-methods"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    assert all(f"\n{m['name']} " in listed for m in methods["data"]) and len(methods["data"]) > 10
+    assert "laplacian" in methods["allocators"] and "erc" in methods["selectors"]
+    _, props = s.json("GET", "/props")
+    assert props["default_generation_settings"]["n_ctx"] == 4096 and props["model"]["sandbox"] is True
+    assert str(ROOT) not in json.dumps(props)
+    _, slots = s.json("GET", "/slots")
+    assert len(slots) == 4
+    _, headers, metrics = s.ask("GET", "/metrics")
+    assert b"s2prune_generated_tokens_total" in metrics and headers["Content-Type"].startswith("text/plain")
+    status, headers, page = s.ask("GET", "/")
+    assert status == 200 and b"<title>" in page and "default-src 'none'" in headers["Content-Security-Policy"]
+    assert s.ask("GET", "/", headers={"If-None-Match": headers["ETag"]})[0] == 304
+    for path in ("/health", "/v1/models", "/"):
+        _, headers, _ = s.ask("GET", path)
+        assert headers["X-Content-Type-Options"] == "nosniff" and "Server" not in headers
+
+
+def check_errors(s):
+    for body, status, kind, param in (
+            (chat(model="other"), 404, "not_found_error", "model"),
+            (chat(temperature=3), 400, "invalid_request_error", "temperature"),
+            (chat(prune={"method": "nothing"}), 400, "invalid_request_error", "prune.method"),
+            (chat(prune={"method": "s2prone"}), 400, "invalid_request_error", "prune.method"),
+            (chat(image="https://example.com/a.png"), 403, "permission_error", "messages[0].content[0].image_url"),
+            (chat(image="data:image/png;base64,AAAA"), 400, "invalid_request_error", "messages"),
+            (chat("word " * 5000), 400, "exceed_context_size_error", None),
+            (chat(max_tokens=4096), 400, "exceed_context_size_error", None),
+            (b"{", 400, "invalid_request_error", None)):
+        for streams in (False, True):
+            if isinstance(body, dict):
+                body["stream"] = streams
+            code, answer = s.json("POST", "/v1/chat/completions", body)
+            error = answer["error"]
+            assert (code, error["type"], error["code"], error["param"]) == (status, kind, status, param), answer
+            assert str(ROOT) not in error["message"] and "0x" not in error["message"]
+            if kind == "exceed_context_size_error":
+                assert error["n_ctx"] == 4096 and error["n_prompt_tokens"] > 0
+    assert s.json("GET", "/nothing")[0] == 404
+    status, headers, _ = s.ask("GET", "/v1/chat/completions")
+    assert status == 405 and headers["Allow"] == "POST"
+    assert s.ask("POST", "/v1/chat/completions", b"a=b", {"Content-Type": "text/plain"})[0] == 415
+    assert s.ask("POST", "/v1/chat/completions", b" " * ((1 << 20) + 1))[0] == 413
+
+
+def check_keys():
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "keys")
+        path.write_text("sesame\nopen\n")
+        path.chmod(0o644)
+        refused = subprocess.run([PROGRAM, "serve", "--port", "0", "--api-key-file", str(path)], stderr=subprocess.PIPE, text=True)
+        assert refused.returncode == 2 and "chmod 600" in refused.stderr, refused
+        path.chmod(stat.S_IRUSR | stat.S_IWUSR)
+        s = Server("--api-key-file", str(path), "--metrics", "--api-key", "third", "--drain-seconds", "1")
+        command = pathlib.Path(f"/proc/{s.engine_pid()}/cmdline").read_bytes()
+        assert b"third" not in command and str(path).encode() not in command
+    routes = [("GET", p) for p in ("/v1/models", "/models", "/v1/prune/methods", "/props", "/slots", "/metrics", "/nothing",
+                                   "/v1/eval/runs", "/v1/eval/runs/a", "/HEALTH", "/health/", "//health", "/v1//health",
+                                   "/%68ealth", "/v1/models/", "/./health", "/v1/../health", "/index.html/", "/assets/")]
+    routes += [("POST", p) for p in ("/v1/chat/completions", "/chat/completions", "/v1/chat/completions/input_tokens",
+                                     "/v1/prune/plan", "/v1/prune/compare", "/tokenize", "/detokenize", "/apply-template",
+                                     "/debug/crash", "/health", "/")]
+    routes += [(m, p) for m in ("PUT", "DELETE", "PATCH", "OPTIONS", "TRACE") for p in ("/v1/models", "/v1/chat/completions", "/health")]
+    for method, path in routes:
+        body = b"{}" if method == "POST" else None
+        for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Bearer"}, {"X-Api-Key": "sesam"}):
+            status, answer_headers, data = s.ask(method, path, body, headers)
+            assert status == 401, (method, path, status)
+            assert answer_headers["WWW-Authenticate"] == "Bearer"
+        for key in ("sesame", "open", "third"):
+            assert s.ask(method, path, body, {"Authorization": f"Bearer {key}"})[0] != 401, (method, path)
+    for path in ("/health", "/v1/health", "/"):
+        assert s.ask("GET", path)[0] == 200
+    assert s.ask("GET", "/v1/models", headers={"X-Api-Key": "open"})[0] == 200
+    s.stop()
+    for options, words in ((["--host", "0.0.0.0"], "no key is needed"), (["--ssl-key-file", "a"], "go together"),
+                           (["--host", "no.such.host.invalid"], "no key is needed"), (["-m", "/nothing.gguf", "-mm", "/n.gguf"], "")):
+        refused = subprocess.run([PROGRAM, "serve", "--port", "0", *options], stderr=subprocess.PIPE, text=True, timeout=30)
+        assert refused.returncode in (2, 3) and words in refused.stderr, refused
+
+
+def main():
+    s = Server("--metrics", "--max-body", "1")
+    for check in (check_info, check_answers, check_stream, check_more, check_plan, check_compare, check_text, check_errors):
+        check(s)
+        print("fine:", check.__name__, flush=True)
+    s.stop()
+    check_keys()
+    print("fine: check_keys")
+
+
+os.environ.pop("S2PRUNE_API_KEY", None)
+main()

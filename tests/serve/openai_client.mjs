@@ -1,0 +1,150 @@
+// openai_client.mjs PROGRAM ROOT - models, chat, vision, streams, usage, abort and every class of error.
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import OpenAI from 'openai';
+
+const [program, root] = process.argv.slice(2);
+const file = `${root}/data/synth/images/0001.jpg`;
+const url = `data:image/jpeg;base64,${readFileSync(file).toString('base64')}`;
+const question = 'How many objects are there?';
+const vision = (text = question, image = url) => [
+  { role: 'user', content: [{ type: 'text', text }, { type: 'image_url', image_url: { url: image } }] },
+];
+
+const servers = [];
+
+function start(...options) {
+  return new Promise((resolve, reject) => {
+    const server = spawn(program, ['serve', '--port', '0', ...options], { stdio: ['ignore', 'ignore', 'pipe'] });
+    servers.push(server);
+    let log = '';
+    server.stderr.on('data', (piece) => {
+      log += piece;
+      const found = /^api +(http:\S+)$/m.exec(log);
+      if (found) resolve({ server, baseURL: found[1] });
+    });
+    server.on('exit', () => reject(new Error(log)));
+  });
+}
+
+const run = (...options) => JSON.parse(execFileSync(program, ['run', '-q', '-o', 'json', '-i', file, '-p', question, ...options]));
+
+async function refuses(promise, type, status, check = () => {}) {
+  await assert.rejects(promise, (error) => {
+    assert.ok(error instanceof type, String(error));
+    assert.equal(error.status, status);
+    check(error);
+    return true;
+  });
+}
+
+async function main() {
+  const { server, baseURL } = await start('--api-key', 'sesame', '--max-body', '1', '--crash-route', '--parallel', '2', '--queue', '1');
+  const client = new OpenAI({ baseURL, apiKey: 'sesame' });
+  const once = new OpenAI({ baseURL, apiKey: 'sesame', maxRetries: 0 });
+
+  const models = [];
+  for await (const model of client.models.list()) models.push(model.id);
+  assert.ok(models.includes('s2prune-tiny-f16') && models.includes('s2prune-tiny-f16@s2prune-64'));
+  const model = models[0];
+
+  const hello = await client.chat.completions.create({ model, messages: [{ role: 'user', content: 'hi' }], max_tokens: 4 });
+  assert.equal(hello.object, 'chat.completion');
+  assert.equal(hello.choices[0].message.role, 'assistant');
+
+  for (const budget of [64, 32]) {
+    const expected = run('--budget', String(budget), '-n', '16');
+    const answer = await client.chat.completions.create({
+      model, messages: vision(), max_tokens: 16, temperature: 0, prune: { method: 's2prune', budget, return: ['tokens'] },
+    });
+    assert.equal(answer.choices[0].message.content, expected.text);
+    assert.equal(answer.usage.prompt_tokens, expected.usage.prompt_tokens);
+    assert.equal(answer.usage.total_tokens, answer.usage.prompt_tokens + answer.usage.completion_tokens);
+    assert.deepEqual(answer.prune.images[0].kept, expected.prune.images[0].kept); // unknown fields survive
+  }
+  const virtual = await client.chat.completions.create({ model: `${model}@s2prune-32`, messages: vision(), max_tokens: 16 });
+  assert.equal(virtual.usage.prompt_tokens_details.image_tokens, 32);
+
+  const stream = await client.chat.completions.create({
+    model, messages: vision(), max_tokens: 16, stream: true, stream_options: { include_usage: true },
+  });
+  let text = '', usage = null, finish = null;
+  for await (const chunk of stream) {
+    text += chunk.choices[0]?.delta?.content ?? '';
+    finish = chunk.choices[0]?.finish_reason ?? finish;
+    usage = chunk.usage ?? usage;
+  }
+  assert.equal(text, run('-n', '16').text);
+  assert.equal(finish, 'stop');
+  assert.equal(usage.prompt_tokens_details.image_tokens_full, 576);
+
+  const long = await client.chat.completions.create({
+    model, messages: vision(), max_tokens: 3000, stream: true, ignore_eos: true,
+  });
+  let n = 0;
+  for await (const chunk of long) {
+    n += chunk.choices.length;
+    if (n > 3) break; // leaves: the client aborts the request
+  }
+  const abort = new AbortController();
+  const aborted = client.chat.completions.create({ model, messages: vision(), max_tokens: 3000, ignore_eos: true }, { signal: abort.signal });
+  setTimeout(() => abort.abort(), 100);
+  await assert.rejects(aborted, OpenAI.APIUserAbortError);
+  const idle = async () => (await (await fetch(baseURL.replace('/v1', '/slots'), { headers: { authorization: 'Bearer sesame' } })).json()).every((s) => !s.is_processing);
+  for (let i = 0; !(await idle()); i++) {
+    assert.ok(i < 100, 'the engine goes on for nobody');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+
+  const base = { model, messages: [{ role: 'user', content: 'hi' }] };
+  await refuses(client.chat.completions.create({ ...base, temperature: 3 }), OpenAI.BadRequestError, 400, (e) => assert.equal(e.param, 'temperature'));
+  await refuses(client.chat.completions.create({ ...base, messages: vision(question, 'data:image/png;base64,AAAA') }), OpenAI.BadRequestError, 400);
+  await refuses(client.chat.completions.create({ ...base, tools: [{ type: 'function', function: { name: 'f' } }] }), OpenAI.BadRequestError, 400);
+  await refuses(new OpenAI({ baseURL, apiKey: 'wrong' }).models.list(), OpenAI.AuthenticationError, 401);
+  await refuses(client.chat.completions.create({ ...base, messages: vision(question, 'https://example.com/a.png') }), OpenAI.PermissionDeniedError, 403);
+  await refuses(client.chat.completions.create({ ...base, model: 'other' }), OpenAI.NotFoundError, 404);
+  await refuses(client.chat.completions.create({ ...base, messages: [{ role: 'user', content: 'a'.repeat(1 << 20) + 'b'.repeat(1 << 10) }] }), OpenAI.APIError, 413);
+  await refuses(client.chat.completions.create({ ...base, messages: [{ role: 'user', content: 'word '.repeat(9000) }] }), OpenAI.BadRequestError, 400,
+    (e) => assert.equal(e.type, 'exceed_context_size_error'));
+
+  // two answers run, one waits: the fourth hears 429
+  const busy = [];
+  for (let i = 0; i < 3; i++) {
+    const controller = new AbortController();
+    const answer = once.chat.completions.create({ model, messages: vision(), max_tokens: 3500, ignore_eos: true }, { signal: controller.signal });
+    answer.catch(() => {});
+    busy.push(controller);
+    await new Promise((resolve) => setTimeout(resolve, 150));
+  }
+  await refuses(once.chat.completions.create(base), OpenAI.RateLimitError, 429, (e) => assert.ok(Number(e.headers.get('retry-after')) >= 1));
+  for (const controller of busy) controller.abort();
+
+  // the engine dies in the middle of a stream: what was said stays, then an error
+  for (let i = 0; !(await idle()); i++) await new Promise((resolve) => setTimeout(resolve, 50));
+  const broken = await once.chat.completions.create({ model, messages: vision(), max_tokens: 3500, stream: true, ignore_eos: true });
+  let said = 0;
+  await assert.rejects(async () => {
+    for await (const chunk of broken) {
+      said += chunk.choices.length;
+      if (said === 3) void fetch(baseURL.replace('/v1', '/debug/crash'), { method: 'POST', body: '{}', headers: { 'content-type': 'application/json', authorization: 'Bearer sesame' } }).catch(() => {});
+    }
+  }, OpenAI.APIError);
+  assert.ok(said >= 3);
+  const after = await client.chat.completions.create({ model, messages: vision(), max_tokens: 16 }); // waits for the new one
+  assert.equal(after.choices[0].message.content, text);
+
+  const slow = await once.chat.completions.create({ model, messages: vision(), max_tokens: 3000, stream: true, ignore_eos: true });
+  server.kill('SIGTERM');
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  await refuses(once.chat.completions.create(base), OpenAI.InternalServerError, 503);
+  slow.controller.abort();
+  console.log('fine: the official client');
+}
+
+try {
+  await main();
+} finally {
+  for (const server of servers) server.kill('SIGKILL');
+}
+process.exit(0);

@@ -1,0 +1,187 @@
+/* cmd_serve.c - `s2prune serve`: check who may come, start the front.
+ *
+ * The front starts this program once more as `serve-engine`, with the same words; that process loads the
+ * model. Nothing of ggml is called here.
+ */
+#if defined(__linux__)
+#define _GNU_SOURCE /* unsetenv */
+#endif
+#include "serve/serve_options.h"
+
+#include "asking/llama_options.h"
+#include "base/file.h"
+#include "program.h"
+#include "report.h"
+#include "serve/front/front.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_WORDS 512
+#define MAX_COMMAND_LINE ((size_t)1 << 20)
+#define MAX_PEM ((size_t)1 << 20)
+
+typedef struct serve_job { /* everything the command owns */
+    const serve_options *options;
+    s2_front_options front;
+    s2_buffer words, key, cert;
+    char *argv[MAX_WORDS + 1];
+} serve_job;
+
+static void log_line(const char *text) { s2_report_line("serve", text); }
+
+static void say_nothing(const char *text) { (void)text; }
+
+/* --- the command line of the engine ----------------------------------------------------- */
+
+/* Keys are no business of the process that looks at pictures. */
+static bool is_secret(const char *word, bool *takes_next)
+{
+    static const char *const names[] = { "--api-key", "--api-key-file", "--ssl-key-file" };
+    *takes_next = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const size_t n = strlen(names[i]);
+        if (strncmp(word, names[i], n) != 0 || (word[n] && word[n] != '=')) continue;
+        *takes_next = word[n] == '\0';
+        return true;
+    }
+    return false;
+}
+
+static s2p_status repeat_command_line(serve_job *job, s2p_error *error)
+{
+    s2_buffer_init(&job->words, MAX_COMMAND_LINE);
+    TRY(s2_file_read("/proc/self/cmdline", &job->words, error));
+    s2_buffer_append(&job->words, "", 1);
+    if (job->words.status != S2P_OK) return s2_fail(error, job->words.status, "no memory");
+    size_t n = 0, at = 0, index = 0;
+    bool skips = false;
+    for (; at + 1 < job->words.size; index++) {
+        char *word = (char *)job->words.data + at;
+        at += strlen(word) + 1;
+        bool takes_next;
+        if (skips || (index > 1 && is_secret(word, &takes_next))) {
+            skips = !skips && takes_next;
+            continue;
+        }
+        if (n == MAX_WORDS) return s2_fail(error, S2P_ELIMIT, "more than %d words", MAX_WORDS);
+        job->argv[n++] = index == 1 ? "serve-engine" : word;
+    }
+    job->front.engine_argv = job->argv;
+    return S2P_OK;
+}
+
+/* --- who may come ------------------------------------------------------------------------- */
+
+static s2p_status read_keys(serve_job *job, s2p_error *error)
+{
+    const serve_options *o = job->options;
+    s2_access *access = &job->front.access;
+    for (size_t i = 0; i < o->api_keys.n; i++)
+        TRY(s2_access_add_key(access, o->api_keys.item[i], strlen(o->api_keys.item[i]), error));
+    if (o->api_key_file) TRY(s2_access_read_keys(access, o->api_key_file, error));
+    access->host = o->host;
+    access->allowed_hosts = o->allowed_hosts;
+    access->cors_origins = o->cors_origins;
+    (void)unsetenv("S2PRUNE_API_KEY"); /* what the engine inherits */
+    (void)unsetenv("LLAMA_ARG_API_KEY");
+    const bool is_local = o->unix_socket || s2_host_is_loopback(o->host);
+    if (!is_local && access->n_keys == 0 && !o->is_open)
+        return s2_fail(
+            error, S2P_EINVAL,
+            "--host %.60s is open to others and no key is needed: give --api-key-file, or "
+            "--i-know-this-is-open",
+            o->host);
+    if (!is_local && !o->ssl_key && !o->ask.quiet)
+        s2_report_line("note", "others can read what is sent: there is no --ssl-key-file");
+    return S2P_OK;
+}
+
+static s2p_status read_pem(const char *path, s2_buffer *out, s2p_error *error)
+{
+    s2_buffer_init(out, MAX_PEM);
+    if (!path) return S2P_OK;
+    TRY(s2_file_read(path, out, error));
+    s2_buffer_append(out, "", 1);
+    return out->status;
+}
+
+static s2p_status read_certificate(serve_job *job, s2p_error *error)
+{
+    const serve_options *o = job->options;
+    if (!o->ssl_key != !o->ssl_cert)
+        return s2_fail(error, S2P_EINVAL, "--ssl-key-file and --ssl-cert-file go together");
+    TRY(read_pem(o->ssl_key, &job->key, error));
+    TRY(read_pem(o->ssl_cert, &job->cert, error));
+    job->front.ssl_key = (const char *)job->key.data;
+    job->front.ssl_cert = (const char *)job->cert.data;
+    return S2P_OK;
+}
+
+/* --- ready ---------------------------------------------------------------------------------- */
+
+static void show_ready(const char *url, const json_t *hello)
+{
+    const char *model = s2_json_string(hello, "model"), *ggml = s2_json_string(hello, "ggml");
+    const char *kernels = s2_json_string(hello, "kernels"),
+               *device = s2_json_string(hello, "device");
+    const double size = json_number_value(json_object_get(hello, "size"));
+    (void)fprintf(stderr, "s2prune %s (ggml %s, %s, tower %s)   model %s %.2f GiB\n", s2p_version(),
+                  ggml ? ggml : "", device ? device : "", kernels ? kernels : "",
+                  model ? model : "", size / (1 << 30));
+    (void)fprintf(stderr, "page   %s/\napi    %s/v1\n", url, url);
+    (void)fflush(stderr);
+}
+
+static s2p_status prepare(serve_job *job, s2p_error *error)
+{
+    const serve_options *o = job->options;
+    job->front = (s2_front_options){ .host = o->host,
+                                     .unix_socket = o->unix_socket,
+                                     .port = o->port,
+                                     .virtual_models = o->virtual_models,
+                                     .results_dir = o->results_dir,
+                                     .n_parallel = o->parallel,
+                                     .n_queue = o->queue,
+                                     .max_body = (size_t)o->max_body << 20,
+                                     .max_image_pixels = o->ask.max_image_pixels,
+                                     .header_s = o->header_s,
+                                     .body_s = o->body_s,
+                                     .idle_s = o->idle_s,
+                                     .drain_s = o->drain_s,
+                                     .has_ui = !o->no_ui,
+                                     .has_metrics = o->metrics,
+                                     .may_crash = o->may_crash,
+                                     .log = o->ask.quiet ? say_nothing : log_line,
+                                     .ready = show_ready };
+    TRY(read_keys(job, error));
+    TRY(read_certificate(job, error));
+    return repeat_command_line(job, error);
+}
+
+static int run_serve(const void *values)
+{
+    s2p_error error = { S2P_OK, "" };
+    serve_job job = { .options = values };
+    s2p_status st = prepare(&job, &error);
+    if (st == S2P_OK) st = s2_front_run(&job.front, &error);
+    s2_buffer_free(&job.words);
+    s2_buffer_free(&job.key);
+    s2_buffer_free(&job.cert);
+    return st == S2P_OK ? S2_EXIT_OK : s2_report_error(st, &error);
+}
+
+const s2_command s2_cmd_serve = {
+    .name = "serve",
+    .summary = "an OpenAI-compatible server and its page",
+    .usage = "[-m MODEL -mm MMPROJ] [--host ADDRESS] [--port N] [options]",
+    .examples = "  s2prune serve\n"
+                "  s2prune serve -m model.gguf -mm mmproj.gguf --parallel 8 --metrics\n"
+                "  s2prune serve --host 0.0.0.0 --api-key-file keys.txt --ssl-key-file k.pem "
+                "--ssl-cert-file c.pem\n",
+    .options = s2_serve_rows,
+    .foreign = s2_llama_options,
+    .size = sizeof(serve_options),
+    .run = run_serve,
+};

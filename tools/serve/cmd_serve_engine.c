@@ -1,0 +1,114 @@
+/* cmd_serve_engine.c - the other process of `serve`. It is started by the front, never by a person. */
+#include "serve/serve_options.h"
+
+#include "asking/llama_options.h"
+#include "base/path.h"
+#include "program.h"
+#include "report.h"
+#include "serve/engine/sandbox.h"
+#include "serve/engine/serve_engine.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FRONT_FD 3
+
+/* Whatever is being computed: nobody waits for it any more. */
+static void end_with_front(void) { _exit(S2_EXIT_OK); }
+
+static void show_note(const char *text, void *user)
+{
+    (void)user;
+    s2_report_line("note", text);
+}
+
+/* "qwen2.5-vl-7b" of "/models/qwen2.5-vl-7b.gguf". */
+static void name_model(const serve_options *o, const char *path, char *out, size_t capacity)
+{
+    (void)snprintf(out, capacity, "%.150s", o->alias ? o->alias : s2_base_name(path));
+    const size_t n = strlen(out);
+    if (!o->alias && n > 5 && s2_path_has_suffix(out, ".gguf")) out[n - 5] = '\0';
+    for (char *c = out; *c; c++)
+        if (*c == '@' || (unsigned char)*c < 0x21) *c = '_'; /* '@' begins what is virtual */
+}
+
+static s2p_status fill_setup(s2_asker *asker, const serve_options *o, s2_engine_setup *setup,
+                             s2p_error *error)
+{
+    TRY(s2_asker_prepare(asker, &o->ask, error));
+    const bool is_plain = !o->ask.rpc && !o->ask.device;
+    *setup = (s2_engine_setup){ .fd = FRONT_FD,
+                                .session = s2_ask_session_options(&o->ask),
+                                .image = asker->image_options[0],
+                                .min_tokens = o->ask.min_tokens,
+                                .max_tokens = o->ask.max_tokens,
+                                .pixels = (s2_pixels)o->ask.pixels,
+                                .setting = s2_ask_setting(&o->ask),
+                                .detail_map = o->detail_map,
+                                .n_parallel = o->parallel,
+                                .n_predict = o->ask.predict,
+                                .has_sandbox = !o->no_sandbox && is_plain && s2_sandbox_is_here(),
+                                .may_crash = o->may_crash,
+                                .gone = end_with_front };
+    setup->session.temperature = (float)o->ask.temperature;
+    setup->session.seed = o->ask.seed;
+    s2_image_limits_init(&setup->limits);
+    setup->limits.max_pixels = o->ask.max_image_pixels;
+    s2a_setting_use(&setup->setting, s2v_method_name((size_t)o->method));
+    setup->setting.budget = o->budget;
+    TRY(s2_ask_set(&o->ask, &setup->setting, 1, error));
+    s2v_engine_options *e = &setup->engine;
+    s2v_engine_options_init(e);
+    e->model_path = asker->model;
+    e->mmproj_path = asker->mmproj;
+    e->device = o->ask.device;
+    e->rpc_server = o->ask.rpc;
+    e->tower = s2_ask_tower_name((size_t)o->ask.tower);
+    e->kernels = o->ask.kernels;
+    e->gpu_layers = o->ask.gpu_layers;
+    e->tower_on_cpu = o->ask.tower_on_cpu;
+    e->pictures_soon = 1;
+    e->cache_bytes = o->ask.no_cache ? 0 : (uint64_t)o->cache_mib << 20;
+    e->n_threads = o->ask.threads > 0 ? o->ask.threads : 0;
+    e->note = o->ask.quiet ? NULL : show_note;
+    return S2P_OK;
+}
+
+static int run_serve_engine(const void *values)
+{
+    const serve_options *o = values;
+    s2p_error error = { S2P_OK, "" };
+    char name[160];
+    s2_engine_setup setup;
+    if (fcntl(FRONT_FD, F_GETFD) < 0) {
+        s2_fail(&error, S2P_EINVAL, "serve-engine is started by 's2prune serve'");
+        return s2_report_error(S2P_EINVAL, &error);
+    }
+    (void)signal(SIGINT, SIG_IGN); /* the front decides when it is over */
+    (void)signal(SIGTERM, SIG_IGN);
+    s2_asker *asker = calloc(1, sizeof *asker);
+    s2p_status st = asker ? fill_setup(asker, o, &setup, &error)
+                          : s2_fail_memory(&error, sizeof *asker, "the server");
+    if (st == S2P_OK) {
+        name_model(o, asker->model, name, sizeof name);
+        setup.model = name;
+        st = s2_serve_engine(&setup, &error);
+    }
+    if (asker) s2_asker_close(asker);
+    free(asker);
+    return s2_report_error(st, &error);
+}
+
+const s2_command s2_cmd_serve_engine = {
+    .name = "serve-engine",
+    .summary = "the process that holds the model of 's2prune serve'",
+    .usage = "",
+    .options = s2_serve_rows,
+    .foreign = s2_llama_options,
+    .size = sizeof(serve_options),
+    .run = run_serve_engine,
+};

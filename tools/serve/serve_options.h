@@ -1,0 +1,21 @@
+/* serve_options.h - what `serve` was asked for; both of its processes read the same command line. */
+#ifndef S2_TOOLS_SERVE_OPTIONS_H
+#define S2_TOOLS_SERVE_OPTIONS_H
+
+#include "asking/asker.h"
+
+typedef struct serve_options {
+    ask_options ask; /* first: the shared rows point into it */
+    int32_t method;
+    s2_budget budget;
+    const char *alias, *virtual_models, *detail_map;
+    const char *host, *unix_socket, *api_key_file, *ssl_key, *ssl_cert, *allowed_hosts,
+        *cors_origins, *results_dir;
+    s2_list api_keys;
+    int32_t port, parallel, queue, max_body, cache_mib, header_s, body_s, idle_s, drain_s;
+    bool no_ui, metrics, is_open, no_sandbox, may_crash;
+} serve_options;
+
+extern const s2_option s2_serve_rows[];
+
+#endif /* S2_TOOLS_SERVE_OPTIONS_H */

@@ -1,0 +1,75 @@
+// requests.ts - bodies of the requests. Pictures are long: they are spliced in as they are.
+import { state, type Picture, type Settings } from './state';
+
+/** The `prune` object: only what differs from the server's own choice. */
+export function pruneObject(s: Settings, keep: number[] | null): Record<string, unknown> {
+  const out: Record<string, unknown> = { method: s.method, return: ['tokens', 'regions', 'scores'] };
+  if (s.method !== 'full') out.budget = keep ? keep.length : s.budget;
+  if (s.grid > 0) out.grid = s.grid;
+  if (s.allocator) out.allocator = s.allocator;
+  if (s.selector) out.selector = s.selector;
+  if (s.seed > 0) out.seed = s.seed;
+  if (keep) out.keep = keep;
+  return out;
+}
+
+/** JSON with the picture's data URI in place of `mark`. A data URI has no character that JSON escapes. */
+function withPicture(body: unknown, picture: Picture): string {
+  return JSON.stringify(body).replace('"@picture"', () => `"${picture.dataUrl}"`);
+}
+
+/** The picture first: another question about it then shares the prefix. */
+const messages = (question: string) => [
+  {
+    role: 'user',
+    content: [
+      { type: 'image_url', image_url: { url: '@picture' } },
+      { type: 'text', text: question },
+    ],
+  },
+];
+
+export function chatBody(picture: Picture, question: string, s: Settings, keep: number[] | null): string {
+  return withPicture(
+    {
+      ...(state.model ? { model: state.model } : {}),
+      messages: messages(question),
+      max_tokens: s.maxTokens,
+      temperature: 0,
+      stream: true,
+      stream_options: { include_usage: true },
+      return_progress: true,
+      prune: pruneObject(s, keep),
+    },
+    picture,
+  );
+}
+
+export function planBody(picture: Picture, s: Settings): string {
+  const prune: Record<string, unknown> = { budget: s.budget };
+  if (s.grid > 0) prune.grid = s.grid;
+  if (s.allocator) prune.allocator = s.allocator;
+  const seen = state.run?.choice; // the model has shown how many tokens it makes of this picture
+  return withPicture({ image: '@picture', prune, ...(seen ? { tokens: [seen.rows, seen.cols] } : {}) }, picture);
+}
+
+export interface Entry {
+  method: string;
+  budget: number;
+}
+
+export function compareBody(picture: Picture, question: string, entries: Entry[], maxTokens: number): string {
+  return withPicture(
+    {
+      ...(state.model ? { model: state.model } : {}),
+      messages: messages(question),
+      max_tokens: maxTokens,
+      settings: entries.map((e) => ({
+        method: e.method,
+        ...(e.method === 'full' ? {} : { budget: e.budget }),
+        return: ['tokens', 'regions', 'scores'],
+      })),
+    },
+    picture,
+  );
+}

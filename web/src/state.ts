@@ -1,0 +1,104 @@
+// state.ts - what the page knows, and who wants to hear of changes.
+import type { Choice } from './geometry';
+import type { Cost, Json, Methods, Plan } from './read';
+
+export interface Settings {
+  method: string;
+  budget: number;
+  grid: number; // 0: by the budget
+  allocator: string; // '': the server's default
+  selector: string;
+  seed: number;
+  maxTokens: number;
+}
+
+/** The picture as it came: its bytes go to the server untouched. */
+export interface Picture {
+  name: string;
+  dataUrl: string;
+  bitmap: ImageBitmap;
+  width: number;
+  height: number;
+  hash: string; // SHA-256 of the bytes; '' where the browser cannot say
+  example: string; // name of a built-in one, or ''
+}
+
+/** One question and what came of it. */
+export interface Run {
+  question: string;
+  settings: Settings;
+  keep: number[] | null; // a set edited by hand
+  picture: Picture;
+  request: string; // what it was asked with: see requestKey()
+  model: string;
+  answer: string;
+  finish: string;
+  choice: Choice | null;
+  cost: Cost | null;
+  raw: Json; // the prune object as sent, for the JSON export
+  edge: number | null;
+  center: number | null;
+}
+
+export type Server = 'connecting' | 'ready' | 'loading' | 'no-model' | 'lost';
+
+export const state = {
+  server: 'connecting' as Server,
+  model: '',
+  version: '',
+  methods: { methods: [], allocators: [], selectors: [] } as Methods,
+  picture: null as Picture | null,
+  question: '',
+  settings: {
+    method: 's2prune',
+    budget: 64,
+    grid: 0,
+    allocator: '',
+    selector: '',
+    seed: 0,
+    maxTokens: 128,
+  } as Settings,
+  plan: null as Plan | null,
+  planError: '',
+  run: null as Run | null, // the last good one for this picture
+  history: [] as Run[],
+  edit: null as Set<number> | null, // tokens chosen by hand
+  wantedHash: '', // the picture a link speaks of
+};
+
+export type Topic =
+  | 'server' // connection, model, methods
+  | 'picture'
+  | 'settings' // method, budget, grid, question...
+  | 'plan'
+  | 'run'
+  | 'edit'
+  | 'language';
+
+const listeners = new Map<Topic, (() => void)[]>();
+
+export function on(topics: Topic[], listener: () => void): void {
+  for (const topic of topics) listeners.set(topic, [...(listeners.get(topic) ?? []), listener]);
+}
+
+export function emit(...topics: Topic[]): void {
+  const called = new Set<() => void>();
+  for (const topic of topics)
+    for (const listener of listeners.get(topic) ?? [])
+      if (!called.has(listener)) {
+        called.add(listener);
+        listener();
+      }
+}
+
+/** Equal for two requests that must give the same answer. */
+export function requestKey(): string {
+  const { picture, question, settings, edit } = state;
+  return JSON.stringify([picture?.name, picture?.hash, question.trim(), settings, edit && [...edit].sort((a, b) => a - b)]);
+}
+
+/** Visual tokens before pruning, as far as known. */
+export function tokenCount(): number {
+  const choice = state.run?.choice ?? state.plan?.choice;
+  return choice ? choice.rows * choice.cols : 576;
+}
