@@ -37,6 +37,9 @@ test-long: test test-sanitize ## everything, all of the authors' pictures, a lon
 	@scripts/setup long
 	@python3 -B tests/eval/check_runs.py $(BUILD)/s2prune . $(BUILD)/tests/work_runs 200
 	@python3 -B tests/eval/check_cluster.py $(BUILD)/s2prune $(BUILD)/tests/work_cluster
+	@python3 -B tests/serve/check_crash.py $(BUILD)/s2prune . 100
+	@python3 -B tests/serve/check_hostile.py $(BUILD)/s2prune . long
+	@python3 -B tests/serve/check_load.py $(BUILD)/s2prune . 600 64
 	@SECONDS_EACH=$${SECONDS_EACH:-300} scripts/fuzz $(BUILD)-fuzz
 
 test-devices: ## ggml's Vulkan backend on a software driver, in a Debian 13 root; skipped where there can be none
