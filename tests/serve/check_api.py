@@ -81,6 +81,13 @@ def check_more(s):
     _, cached = s.json("POST", "/v1/chat/completions", chat("Is there a circle?"))
     assert cached["usage"]["prompt_tokens_details"]["cached_tokens"] > 0
     assert cached["choices"] == again["choices"]
+    # and the scores of its tokens are still told
+    wants = {"return": ["scores"]}
+    first = s.json("POST", "/v1/chat/completions", chat(image=uri(ROOT / "data/synth/images/0007.jpg"), prune=wants))[1]
+    second = s.json("POST", "/v1/chat/completions", chat("Is there a circle?", uri(ROOT / "data/synth/images/0007.jpg"), prune=wants))[1]
+    assert second["usage"]["prompt_tokens_details"]["cached_tokens"] > 0
+    scores = first["prune"]["images"][0]["scores"]
+    assert scores["name"] == "erc" and len(scores["values"]) == 576 and scores == second["prune"]["images"][0]["scores"]
     # several pictures, several turns, a system message, a stop string, a seed
     two = chat()
     two["messages"][0]["content"].insert(0, two["messages"][0]["content"][0])

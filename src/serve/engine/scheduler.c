@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "serve/engine/answer_json.h"
+#include "serve/engine/score_memory.h"
 #include "ask/kept.h"
 
 #include <stdlib.h>
@@ -46,6 +47,7 @@ struct s2_scheduler {
     s2_outbox *outbox;
     int32_t n_slots;
     slot *slot;
+    s2_score_memory scores;
 };
 
 /* --- sessions ------------------------------------------------------------------------- */
@@ -202,10 +204,23 @@ static void record_scores(const s2v_choice *choice, void *user)
     slot *p = user;
     const s2p_signal *erc = &choice->view->signal[S2P_ERC];
     if (choice->picture != 0 || choice->part != 0 || !erc->data || p->score) return;
+    if (choice->method->after[0] != 0) return; /* of another layer */
     p->score = malloc((size_t)erc->shape[0] * sizeof *p->score);
     if (!p->score) return;
     memcpy(p->score, erc->data, (size_t)erc->shape[0] * sizeof *p->score);
     p->n_scores = erc->shape[0];
+}
+
+/* Those just seen are remembered; those of a picture that was in the cache are remembered from before. */
+static void settle_scores(s2_scheduler *s, slot *p)
+{
+    uint8_t key[32];
+    if (p->ask.n_pictures == 0) return;
+    s2_score_key(&p->ask, key);
+    if (p->score)
+        s2_score_remember(&s->scores, key, p->score, p->n_scores);
+    else
+        p->score = s2_score_recall(&s->scores, key, &p->n_scores);
 }
 
 static void take_job(s2_scheduler *s, slot *p, s2_inbox_job *job)
@@ -349,6 +364,7 @@ static s2p_status start_wish(s2_scheduler *s, slot *p, s2p_error *error)
     const s2v_prompt prompt = s2_ask_job_prompt(ask);
     p->stats = (s2v_stats){ .n_stages = 0 };
     TRY(s2v_session_prefill(p->session, &prompt, &prune, &p->stats, error));
+    if (wish->wants_scores) settle_scores(s, p);
     const int32_t n_ctx = ask->sampling.n_ctx;
     if (ask->has_predict && p->stats.prompt_tokens + ask->n_predict > n_ctx)
         return s2_fail(
@@ -455,6 +471,7 @@ void s2_scheduler_free(s2_scheduler *s)
 {
     if (!s) return;
     for (int32_t i = 0; s->slot && i < s->n_slots; i++) s2v_session_free(s->slot[i].session);
+    s2_score_memory_free(&s->scores);
     free(s->slot);
     free(s);
 }

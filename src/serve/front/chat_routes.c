@@ -135,6 +135,7 @@ static bool handle_ask(s2_exchange *x, bool is_compare, bool is_count, s2_http_e
         s2_chat_request_encode(&request, false, &x->job.frame);
     }
     const bool streams = request.streams;
+    x->may_stream = streams || is_compare;
     s2_chat_request_free(&request);
     s2_body_free(&body);
     s2_buffer_free(&x->body);

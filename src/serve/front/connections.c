@@ -43,23 +43,19 @@ void s2_connections_remove(s2_connections *all, s2_connection *c)
     free(c);
 }
 
-void s2_connection_within(s2_connections *all, s2_connection *c, double ms)
+void s2_connection_within(s2_connection *c, double ms)
 {
-    pthread_mutex_lock(&all->lock);
     c->deadline_ms = ms > 0.0 ? s2_now_ms() + ms : 0.0;
     c->body_ms = 0.0;
-    pthread_mutex_unlock(&all->lock);
 }
 
-void s2_connection_received(s2_connections *all, s2_connection *c, size_t n)
+void s2_connection_received(s2_connection *c, size_t n)
 {
-    pthread_mutex_lock(&all->lock);
     if (c->body_ms == 0.0) {
-        c->body_ms = s2_now_ms();
         c->n_body = 0;
+        c->body_ms = s2_now_ms();
     }
     c->n_body += n;
-    pthread_mutex_unlock(&all->lock);
 }
 
 void s2_connection_wait(s2_connections *all, s2_connection *c, void *exchange)
@@ -71,8 +67,9 @@ void s2_connection_wait(s2_connections *all, s2_connection *c, void *exchange)
 
 static bool is_late(const s2_connection *c, double now)
 {
-    const double body = c->body_ms > 0.0 ? now - c->body_ms : 0.0;
-    return (c->deadline_ms > 0.0 && now > c->deadline_ms) ||
+    const double begun = c->body_ms, deadline = c->deadline_ms;
+    const double body = begun > 0.0 ? now - begun : 0.0;
+    return (deadline > 0.0 && now > deadline) ||
            (body > SLOW_AFTER_MS && (double)c->n_body < SLOW_BYTES_PER_MS * (body - SLOW_AFTER_MS));
 }
 

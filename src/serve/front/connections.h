@@ -1,12 +1,14 @@
 /* connections.h - the sockets of the server and how long each may take.
  *
  * The HTTP library's timeout starts anew with every byte; a client that sends one now and then would
- * stay for ever. Here every step has a moment at which it must be over.
+ * stay for ever. Here every step has a moment at which it must be over. The thread of HTTP sets it, the
+ * one that ticks reads it; the lock is for the list, and held while what waits is looked after.
  */
 #ifndef S2_SERVE_CONNECTIONS_H
 #define S2_SERVE_CONNECTIONS_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,15 +25,14 @@ typedef struct s2_connection {
 typedef struct s2_connections { /* all zero but the lock: none */
     pthread_mutex_t lock;
     s2_connection *first;
-    size_t n;
-    uint64_t n_reaped;
+    atomic_size_t n, n_reaped;
 } s2_connections;
 
 /* A step begins and must be over in so many milliseconds; 0: whenever. */
-void s2_connection_within(s2_connections *all, s2_connection *c, double ms);
+void s2_connection_within(s2_connection *c, double ms);
 
 /* n bytes of a body more. */
-void s2_connection_received(s2_connections *all, s2_connection *c, size_t n);
+void s2_connection_received(s2_connection *c, size_t n);
 
 /* Called with the lock: what a connection waits for, whether its client has left. */
 typedef void (*s2_connection_visit)(void *exchange, bool is_gone, void *user);

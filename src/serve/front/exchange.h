@@ -49,7 +49,8 @@ typedef struct s2_exchange {
     int retry_after_s;
     s2_buffer out;
     size_t n_taken;
-    bool streams; /* text/event-stream; out grows until is_done */
+    bool may_stream; /* asked for: its head can go out before there is an answer */
+    bool streams;    /* text/event-stream; out grows until is_done */
     bool is_done, is_suspended, is_gone;
     const struct s2_asset *asset; /* a file of the page instead of `out` */
 } s2_exchange;

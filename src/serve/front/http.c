@@ -20,7 +20,8 @@
 #define SEND_MS 60000.0 /* for an answer that is whole, or a stream that stalls */
 #define BLOCK ((size_t)16 << 10)
 #define PING_MS 15000.0
-#define HEAD_MS 10000.0 /* after so long a stream begins, even if with nothing */
+#define HEAD_MS \
+    10000.0 /* after so long the head of a stream goes out, even with nothing behind it */
 #define CSP                                                                                 \
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " \
     "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
@@ -130,13 +131,13 @@ static ssize_t read_stream(void *user, uint64_t position, char *out, size_t room
         memcpy(out, x->out.data + x->n_taken, (size_t)n);
         x->n_taken += (size_t)n;
         if (x->n_taken == x->out.size) x->n_taken = x->out.size = 0;
-        s2_connection_within(&x->server->connections, x->connection, SEND_MS);
+        s2_connection_within(x->connection, SEND_MS);
     } else if (x->is_done) {
         n = MHD_CONTENT_READER_END_OF_STREAM;
     } else {
         n = 0;
         x->is_suspended = true;
-        s2_connection_within(&x->server->connections, x->connection, 0.0);
+        s2_connection_within(x->connection, 0.0);
         MHD_suspend_connection(x->http);
     }
     pthread_mutex_unlock(&x->lock);
@@ -188,7 +189,7 @@ static enum MHD_Result answer(s2_exchange *x)
     }
     if (!response) return MHD_NO;
     add_headers(x, response);
-    s2_connection_within(&x->server->connections, x->connection, within);
+    s2_connection_within(x->connection, within);
     if (x->status >= 0 && x->status < S2_N_STATUS)
         atomic_fetch_add(&x->server->n_answers[x->status / 100], 1u);
     const enum MHD_Result result = MHD_queue_response(x->http, (unsigned)x->status, response);
@@ -231,7 +232,7 @@ static void *on_target(void *user, const char *target, struct MHD_Connection *co
     if (!x) return NULL;
     x->http = connection;
     x->connection = c;
-    s2_connection_within(&server->connections, c, server->options->header_s * 1e3);
+    s2_connection_within(c, server->options->header_s * 1e3);
     return x;
 }
 
@@ -249,11 +250,11 @@ static enum MHD_Result on_access(void *user, struct MHD_Connection *connection, 
         x->is_seen = true;
         atomic_fetch_add(&server->n_requests, 1u);
         if (!check_head(x, method, version, &error)) return refuse(x, &error);
-        s2_connection_within(&server->connections, x->connection, server->options->body_s * 1e3);
+        s2_connection_within(x->connection, server->options->body_s * 1e3);
         return MHD_YES;
     }
     if (*size > 0) {
-        s2_connection_received(&server->connections, x->connection, *size);
+        s2_connection_received(x->connection, *size);
         if (!x->is_too_large) s2_buffer_append(&x->body, data, *size);
         if (x->body.status != S2P_OK) {
             x->is_too_large = true;
@@ -264,7 +265,7 @@ static enum MHD_Result on_access(void *user, struct MHD_Connection *connection, 
     }
     if (!x->is_handled) {
         x->is_handled = true;
-        s2_connection_within(&server->connections, x->connection, 0.0);
+        s2_connection_within(x->connection, 0.0);
         bool is_fine = true;
         if (x->is_too_large)
             is_fine = s2_http_fail(&error, 413, NULL, "a body of more than %zu bytes",
@@ -294,7 +295,7 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **c
     x->is_suspended = false;
     pthread_mutex_unlock(&x->lock);
     if (x->has_job) s2_link_cancel(server->link, &x->job);
-    s2_connection_within(&server->connections, x->connection, server->options->idle_s * 1e3);
+    s2_connection_within(x->connection, server->options->idle_s * 1e3);
     s2_exchange_release(x);
 }
 
@@ -306,7 +307,7 @@ static void on_connection(void *user, struct MHD_Connection *connection, void **
         const union MHD_ConnectionInfo *info =
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
         s2_connection *c = info ? s2_connections_add(&server->connections, info->connect_fd) : NULL;
-        if (c) s2_connection_within(&server->connections, c, server->options->header_s * 1e3);
+        if (c) s2_connection_within(c, server->options->header_s * 1e3);
         *context = c;
     } else if (*context) {
         s2_connections_remove(&server->connections, *context);
@@ -353,9 +354,10 @@ static void look_after(void *exchange, bool is_gone, void *user)
     if (is_gone) s2_link_cancel(x->server->link, &x->job);
     pthread_mutex_lock(&x->lock);
     const double silent = now - x->sent_ms;
-    if (is_gone && x->streams)
-        x->is_gone = true;
-    else if (x->streams && !x->is_done && silent > PING_MS)
+    if (is_gone && x->streams) x->is_gone = true;
+    const bool is_late = x->may_stream && !x->status && now - x->asked_ms > HEAD_MS;
+    if (is_late) s2_exchange_stream(x);
+    if (is_late || (x->streams && !x->is_done && silent > PING_MS))
         s2_exchange_line(x, ": ping\n\n");
     s2_exchange_wake(x);
     pthread_mutex_unlock(&x->lock);

@@ -138,9 +138,11 @@ bool s2_handle_metrics(s2_exchange *x, s2_http_error *error)
                (double)state.n_starts);
     put_metric(&out, "engine_deaths_total", "counter", "Times the engine died.",
                (double)state.n_deaths);
-    put_metric(&out, "connections", "gauge", "Open connections.", (double)s->connections.n);
+    put_metric(&out, "connections", "gauge", "Open connections.",
+               (double)atomic_load(&s->connections.n));
     put_metric(&out, "connections_reaped_total", "counter",
-               "Connections closed for being too slow.", (double)s->connections.n_reaped);
+               "Connections closed for being too slow.",
+               (double)atomic_load(&s->connections.n_reaped));
     put_metric(&out, "uptime_seconds", "gauge", "Since the start.",
                (s2_now_ms() - s->started_ms) / 1e3);
     s2_exchange_text(x, 200, "text/plain; version=0.0.4", out.data, out.size);

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""check_load PROGRAM ROOT [SECONDS CLIENTS] - mixed clients at once: every answer is the one given alone."""
+import json
+import random
+import sys
+import threading
+import time
+
+from server import ROOT, Server, chat, events, uri, wait_for
+
+SECONDS = float(sys.argv[3]) if len(sys.argv) > 3 else 5.0
+N_CLIENTS = int(sys.argv[4]) if len(sys.argv) > 4 else 12
+QUESTIONS = ("How many objects are there?", "Is there a circle?")
+SETTINGS = ({"budget": 64}, {"budget": 32}, {"method": "fastv", "budget": 64}, {"method": "full"})
+
+
+def main():
+    s = Server("--metrics", "--parallel", "8", "--queue", str(max(64, N_CLIENTS)))
+    pictures = [uri(ROOT / f"data/synth/images/{i:04d}.jpg") for i in range(3)]
+    asked = [(p, q, t) for p in range(len(pictures)) for q in QUESTIONS for t in range(len(SETTINGS))]
+    alone = {}
+    for p, q, t in asked:
+        status, answer = s.json("POST", "/v1/chat/completions", chat(q, pictures[p], prune=SETTINGS[t]))
+        assert status == 200, answer
+        alone[p, q, t] = answer["choices"][0]["message"]["content"]
+    end, counts, faults = time.monotonic() + SECONDS, {"right": 0, "left": 0, "refused": 0}, []
+
+    def client(seed):
+        rng = random.Random(seed)
+        while time.monotonic() < end:
+            key = p, q, t = rng.choice(asked)
+            what = rng.random()
+            try:
+                if what < 0.1:  # a mistake
+                    assert s.json("POST", "/v1/chat/completions", chat(q, pictures[p], temperature=-1))[0] == 400
+                    counts["refused"] += 1
+                elif what < 0.4:  # somebody who does not wait
+                    body = json.dumps(chat(q, pictures[p], stream=True, ignore_eos=True, max_tokens=500, prune=SETTINGS[t])).encode()
+                    head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+                    import socket
+                    with socket.create_connection(("127.0.0.1", s.port), 60) as c:
+                        c.sendall(head.encode() + body)
+                        c.recv(1)
+                    counts["left"] += 1
+                else:
+                    streams = what < 0.7
+                    status, _, data = s.ask("POST", "/v1/chat/completions", chat(q, pictures[p], stream=streams, prune=SETTINGS[t]), timeout=300)
+                    assert status == 200, data
+                    if streams:
+                        text = "".join(e["choices"][0]["delta"].get("content", "") for e in events(data)[:-1] if e["choices"])
+                    else:
+                        text = json.loads(data)["choices"][0]["message"]["content"]
+                    assert text == alone[key], (key, text, alone[key])
+                    counts["right"] += 1
+            except Exception as e:  # pylint: disable=broad-except
+                faults.append(repr(e))
+                return
+
+    threads = [threading.Thread(target=client, args=(i,)) for i in range(N_CLIENTS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not faults, faults[:3]
+    wait_for(lambda: b"s2prune_requests_running 0" in s.ask("GET", "/metrics")[2])
+    assert b"s2prune_engine_deaths_total 0" in s.ask("GET", "/metrics")[2]
+    s.stop()
+    print(f"fine: {N_CLIENTS} clients, {counts}")
+
+
+main()
