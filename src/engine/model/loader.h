@@ -60,6 +60,9 @@ struct ggml_tensor *s2v_loader_padded(s2v_loader *loader, const char *name, int3
 struct ggml_tensor *s2v_loader_sum(s2v_loader *loader, const char *first, const char *second,
                                    const int64_t ne[4], int64_t to0);
 
+/* Computed here: F32 [n], base to the power of i / n. */
+struct ggml_tensor *s2v_loader_powers(s2v_loader *loader, double base, int64_t n);
+
 typedef struct s2v_origin { /* where packed weights come from: matrices of a mapped file */
     s2v_gguf *file;
     const s2v_gguf_tensor *part[3];
