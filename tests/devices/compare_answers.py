@@ -21,7 +21,7 @@ import time
 
 program, device, limit, folder = sys.argv[1], sys.argv[2], int(sys.argv[3]), pathlib.Path(sys.argv[4])
 POINTS = 0.3
-GAP = 0.01
+GAP = 0.002  # a half has 11 bits: about four of its steps
 PICTURE_TOKENS = 64
 N_PICTURES = 4
 failed = 0
