@@ -26,15 +26,20 @@ struct ggml_tensor *s2v_draw_keys(struct ggml_context *ctx, const s2v_decoder_pa
                            p->n_kv_heads, x->ne[1]);
 }
 
+/* Devices raise the base to a power roughly, and a position multiplies the error: there the angle is
+ * the position over a period that was computed here, and the base is one. */
 struct ggml_tensor *s2v_draw_rope(struct ggml_context *ctx, const s2v_decoder_params *p,
-                                  struct ggml_tensor *x, struct ggml_tensor *pos)
+                                  const s2v_layer *layer, struct ggml_tensor *x,
+                                  struct ggml_tensor *pos)
 {
+    struct ggml_tensor *periods = layer->rope_periods;
+    const float base = periods ? 1.0f : p->rope_base;
     if (p->n_planes == 1)
-        return ggml_rope_ext(ctx, x, pos, NULL, p->head_dim, GGML_ROPE_TYPE_NEOX, p->n_ctx_train,
-                             p->rope_base, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
+        return ggml_rope_ext(ctx, x, pos, periods, p->head_dim, GGML_ROPE_TYPE_NEOX, p->n_ctx_train,
+                             base, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
     int sections[4] = { p->sections[0], p->sections[1], p->sections[2], p->sections[3] };
-    return ggml_rope_multi(ctx, x, pos, NULL, p->head_dim, sections, GGML_ROPE_TYPE_MROPE,
-                           p->n_ctx_train, p->rope_base, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
+    return ggml_rope_multi(ctx, x, pos, periods, p->head_dim, sections, GGML_ROPE_TYPE_MROPE,
+                           p->n_ctx_train, base, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
 }
 
 struct ggml_tensor *s2v_draw_cached(struct ggml_context *ctx, const s2v_decoder_params *p,
@@ -77,8 +82,9 @@ static struct ggml_tensor *draw_own(s2v_graph *graph, const s2v_decoder_params *
     struct ggml_tensor *q = ggml_add(ctx, s2v_few_product(graph, layer->q, x, rows), layer->q_bias);
     struct ggml_tensor *k = ggml_add(ctx, s2v_few_product(graph, layer->k, x, rows), layer->k_bias);
     struct ggml_tensor *v = ggml_add(ctx, s2v_few_product(graph, layer->v, x, rows), layer->v_bias);
-    q = s2v_draw_rope(ctx, p, ggml_reshape_3d(ctx, q, p->head_dim, p->n_heads, span->n), span->pos);
-    k = s2v_draw_rope(ctx, p, ggml_reshape_3d(ctx, k, p->head_dim, p->n_kv_heads, span->n),
+    q = s2v_draw_rope(ctx, p, layer, ggml_reshape_3d(ctx, q, p->head_dim, p->n_heads, span->n),
+                      span->pos);
+    k = s2v_draw_rope(ctx, p, layer, ggml_reshape_3d(ctx, k, p->head_dim, p->n_kv_heads, span->n),
                       span->pos);
     struct ggml_tensor *const both[2] = { ggml_reshape_2d(ctx, k, v->ne[0], span->n), v };
     for (int32_t r = 0; r < span->n_own; r++) {
@@ -112,7 +118,7 @@ static struct ggml_tensor *draw_attention(s2v_graph *graph, const s2v_decoder_pa
     const int64_t n = span->n, width = (int64_t)p->n_kv_heads * p->head_dim;
     struct ggml_tensor *k = s2v_draw_keys(ctx, p, layer, x);
     struct ggml_tensor *v = s2v_draw_linear(ctx, layer->v, layer->v_bias, x);
-    k = s2v_draw_rope(ctx, p, k, span->pos);
+    k = s2v_draw_rope(ctx, p, layer, k, span->pos);
     k = ggml_reshape_2d(ctx, k, width, n);
     struct ggml_tensor *seen[2];
     draw_slots(graph, p, (struct ggml_tensor *[]){ kv->k[i], kv->v[i] }, kv->n_slots[i], span,
@@ -120,7 +126,7 @@ static struct ggml_tensor *draw_attention(s2v_graph *graph, const s2v_decoder_pa
 
     /* RoPE needs a row for each position, so q is rotated whole and cut afterwards. */
     struct ggml_tensor *q = s2v_draw_queries(ctx, p, layer, x);
-    q = s2v_draw_rope(ctx, p, q, span->pos);
+    q = s2v_draw_rope(ctx, p, layer, q, span->pos);
     struct ggml_tensor *mask = span->mask;
     int64_t n_out = n;
     if (is_last_only && n > 1) { /* the last row sees every slot */
