@@ -250,6 +250,8 @@ static void every_bit_and_every_length(void **state)
     write_file(path, other, n_other);
     assert_refused(cache, 0, "the file of another block");
     assert_int_equal(unlink(path), 0);
+    (void)snprintf(second, sizeof second, "%s/elsewhere", folder);
+    write_file(second, bytes, n); /* right, but not here */
     assert_int_equal(symlink(second, path), 0);
     assert_refused(cache, 0, "a link");
     assert_int_equal(unlink(path), 0);
