@@ -6,6 +6,7 @@
 #include "analyze/cases.h"
 
 #include "base/error.h"
+#include "base/path.h"
 #include "image/draw/contact_sheet.h"
 #include "image/draw/overlay.h"
 
@@ -164,11 +165,12 @@ s2p_status s2_analyze_example(const s2_trials *t, int32_t question, s2_study *st
         const columns c = columns_of(t, t->setting[s].budget);
         (void)snprintf(name, sizeof name, "spatial_example_%s",
                        s2a_budget_text(t->setting[s].budget, budget));
+        const char *text = t->question[question].text; /* "" where there are only pictures */
         (void)snprintf(caption, sizeof caption,
                        "What each method keeps of one picture, %s tokens (the paper's Figure 2a): "
-                       "%.200s, \"%.200s\"",
-                       budget, t->picture[t->question[question].picture].file,
-                       t->question[question].text);
+                       "%.200s%s%.200s%s",
+                       budget, s2_base_name(t->picture[t->question[question].picture].file),
+                       text[0] ? ", \"" : "", text, text[0] ? "\"" : "");
         TRY(draw_sheet(t, &c, &question, 1, t->question[question].text, name, caption, study,
                        error));
     }

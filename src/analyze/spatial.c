@@ -232,31 +232,38 @@ static bool is_same_method(const s2a_setting *a, const s2a_setting *b)
     return strcmp(s2_setting_label(a, false, x), s2_setting_label(b, false, y)) == 0;
 }
 
-/* Table S1: maps of one method at two budgets. */
+/* Two settings of one method, the smaller budget first. */
+static bool is_pair(const s2_trials *t, const layout *l, int32_t a, int32_t b)
+{
+    return l[a].n > 0 && l[b].n > 0 && is_same_method(&t->setting[a], &t->setting[b]) &&
+           t->setting[a].budget.count < t->setting[b].budget.count;
+}
+
+/* Table S1: maps of one method at two budgets; none where there is one budget. */
 static s2p_status add_correlations(const s2_trials *t, const layout *l, s2_study *study)
 {
-    s2_table *table = s2_study_table(
-        study, "spatial_correlations",
-        "Correlations between the selection-frequency maps of one method at two budgets "
-        "(the paper's Table S1).");
     char label[S2_LABEL_SIZE], budget[S2A_BUDGET_TEXT];
     const size_t n_tokens = (size_t)(t->grid.rows * t->grid.cols);
-    s2_table_column(table, "method", "method", S2_TEXT_COLUMN);
-    s2_table_column(table, "budget_a", "budget", S2_TEXT_COLUMN);
-    s2_table_column(table, "budget_b", "against", S2_TEXT_COLUMN);
-    s2_table_column(table, "pearson", "Pearson r", 4);
-    s2_table_column(table, "spearman", "Spearman rho", 4);
+    s2_table *table = NULL;
     for (int32_t a = 0; a < t->n_settings; a++)
         for (int32_t b = 0; b < t->n_settings; b++) {
-            const s2_budget x = t->setting[a].budget, y = t->setting[b].budget;
-            const bool is_pair =
-                l[a].n > 0 && l[b].n > 0 && is_same_method(&t->setting[a], &t->setting[b]);
-            if (!is_pair || x.count >= y.count) continue;
             double rho;
+            if (!is_pair(t, l, a, b)) continue;
+            if (!table) {
+                table = s2_study_table(
+                    study, "spatial_correlations",
+                    "Correlations between the selection-frequency maps of one method at two "
+                    "budgets (the paper's Table S1).");
+                s2_table_column(table, "method", "method", S2_TEXT_COLUMN);
+                s2_table_column(table, "budget_a", "budget", S2_TEXT_COLUMN);
+                s2_table_column(table, "budget_b", "against", S2_TEXT_COLUMN);
+                s2_table_column(table, "pearson", "Pearson r", 4);
+                s2_table_column(table, "spearman", "Spearman rho", 4);
+            }
             TRY(s2_spearman(l[a].map, l[b].map, n_tokens, &rho));
             s2_table_text(table, s2_setting_label(&t->setting[a], false, label));
-            s2_table_text(table, s2a_budget_text(x, budget));
-            s2_table_text(table, s2a_budget_text(y, budget));
+            s2_table_text(table, s2a_budget_text(t->setting[a].budget, budget));
+            s2_table_text(table, s2a_budget_text(t->setting[b].budget, budget));
             s2_table_number(table, s2_pearson(l[a].map, l[b].map, n_tokens));
             s2_table_number(table, rho);
         }
