@@ -1,7 +1,7 @@
 // server.test.mjs - the page on the real server with the bundled model. S2PRUNE names the program.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 import { dist, example, launch, open, run } from './browser.mjs';
 
 const program = process.env.S2PRUNE ?? '';
-const skip = program && existsSync(program) ? false : 'S2PRUNE names no program';
+const skip = program && spawnSync(program, ['serve', '--help']).status === 0 ? false : 'S2PRUNE names no program with a server';
 let browser;
 let server;
 let folder;
