@@ -11,7 +11,6 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
 let browser;
 let mock;
-const pages = [];
 
 before(async () => {
   browser = await launch();
@@ -26,9 +25,7 @@ after(async () => {
 });
 
 async function fresh(options, hash = '') {
-  const page = await open(browser, mock.url + hash, options);
-  pages.push(page);
-  return page;
+  return open(browser, mock.url + hash, options);
 }
 
 async function done(page) {
