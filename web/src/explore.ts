@@ -349,6 +349,10 @@ function exportButtons(current: () => Scene | null, status: HTMLElement): HTMLEl
 
 /* --- the answer ----------------------------------------------------------------------------------- */
 
+/** What the cache held when this picture was asked about with all its tokens, if it was. */
+const fullKv = (run: Run): number | null =>
+  run.settings.method === 'full' ? null : (state.history.find((r) => r.settings.method === 'full' && !r.keep)?.cost?.kvBytes ?? null);
+
 function stageList(): HTMLElement {
   const at = stages.indexOf(runner.stage as (typeof stages)[number]);
   return h(
@@ -408,7 +412,7 @@ function answerPanel(box: HTMLElement): void {
       text,
       run.finish === 'length' ? h('p', { class: 'hint', t: 'answerCut' }) : null,
       stale ? h('p', { class: 'badge stale', t: 'badgeStale' }) : null,
-      run.cost && costList(run.cost),
+      run.cost && costList({ ...run.cost, kvBytesFull: run.cost.kvBytesFull ?? fullKv(run) }),
       run.cost && cachedBar(run.cost),
     ];
   }

@@ -1,7 +1,7 @@
 // server.test.mjs - the page on the real server with the bundled model. S2PRUNE names the program.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 import { dist, example, launch, open, run } from './browser.mjs';
 
 const program = process.env.S2PRUNE ?? '';
-const skip = program && existsSync(program) ? false : 'S2PRUNE names no program';
+const skip = program && spawnSync(program, ['serve', '--help']).status === 0 ? false : 'S2PRUNE names no program with a server';
 let browser;
 let server;
 let folder;
@@ -41,6 +41,11 @@ const stop = (child) => new Promise((done) => (child.exitCode !== null ? done() 
 before(async () => {
   if (skip) return;
   folder = mkdtempSync(join(tmpdir(), 's2prune-page-'));
+  const { summary, browser: samples } = JSON.parse(readFileSync(new URL('../mock/run.json', import.meta.url)));
+  mkdirSync(join(folder, 'synth-demo'));
+  writeFileSync(join(folder, 'synth-demo/summary.json'), JSON.stringify(summary));
+  const data = JSON.stringify(samples).replaceAll('<', '\\u003c');
+  writeFileSync(join(folder, 'synth-demo/report.html'), `<script type="application/json" id="data">${data}</script>`);
   const port = await freePort();
   url = `http://127.0.0.1:${port}/`;
   server = await start(port);
@@ -93,7 +98,9 @@ test('plan, run, cached prefix, edited tokens, comparison, reconnection', { skip
   await page.waitForFunction(() => document.querySelectorAll('.compare-card .answer-line').length === 4);
   assert.equal(await page.locator('.iou tbody tr').count(), 4);
   await page.click('#tab-results');
-  await page.waitForSelector('.results .empty, .chart');
+  await page.waitForSelector('.chart');
+  await page.selectOption('#filter', 'aOnly');
+  await page.waitForSelector('.pair .stage');
 
   await page.click('#tab-explore');
   await page.click('details.more summary');

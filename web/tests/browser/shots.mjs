@@ -20,8 +20,8 @@ async function shoot(name, options) {
   await shot('plan');
   await run(page);
   await page.check('#look-regions');
-  await page.focus('.grid');
-  for (let i = 0; i < 5; i++) await page.keyboard.press('ArrowDown');
+  const box = await page.locator('.explore .grid').boundingBox();
+  await page.mouse.move(box.x + box.width * 0.73, box.y + box.height * 0.62);
   await page.waitForTimeout(150);
   await shot('done');
   await page.click('#tab-compare');

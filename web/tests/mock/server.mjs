@@ -165,15 +165,15 @@ export async function startMock({ port = 0, grid = [24, 24], delay = 15 } = {}) 
     if (url.pathname.startsWith('/v1/eval/runs/')) return json(mock.run ?? JSON.parse(readFileSync(join(here, 'run.json'))));
     return refuse(404, 'unknown path', 'not_found_error');
 
+    /** Whether the fault of the moment has answered the request. */
     function fails() {
-      if (mock.fault === '413') return refuse(413, 'the body is 40.1 MiB; the limit is 32 MiB (--max-body)', 'invalid_request_error');
-      if (mock.fault === '429') {
+      if (mock.fault === '413') refuse(413, 'the body is 40.1 MiB; the limit is 32 MiB (--max-body)', 'invalid_request_error');
+      else if (mock.fault === '429') {
         mock.fault = '';
-        return refuse(429, 'the queue is full', 'rate_limit_error', { 'Retry-After': '4' });
-      }
-      if (mock.fault === '500') return refuse(500, mock.sentence ?? 'something is wrong on our side (id 7f3a)', 'server_error');
-      if (mock.fault === 'drop') return res.socket.destroy() || true;
-      return false;
+        refuse(429, 'the queue is full', 'rate_limit_error', { 'Retry-After': '4' });
+      } else if (mock.fault === '500') refuse(500, mock.sentence ?? 'something is wrong on our side (id 7f3a)', 'server_error');
+      else return false;
+      return true;
     }
 
     async function chat(ask) {
@@ -201,7 +201,6 @@ export async function startMock({ port = 0, grid = [24, 24], delay = 15 } = {}) 
       for (const word of mock.words.split(/(?<= )/)) {
         chunk({ choices: [{ index: 0, delta: { content: word } }] });
         await sleep(mock.delay);
-        if (mock.fault === 'midway') return res.socket.destroy();
         if (mock.fault === 'stream-error') {
           send({ error: { message: 'the engine was restarted', type: 'server_error', code: 500 } });
           return res.end();
