@@ -14,16 +14,17 @@ static void check_request(const s2_body *body, int kind)
                                              .max_picture_bytes = 1 << 20 };
     s2_chat_request request;
     s2_http_error error = { .status = 0 };
-    const bool is_fine = kind == 2 ? s2_plan_request_read(body, &context, "json", &request, &error)
-                                   : s2_chat_request_read(body, &context, kind == 1, &request, &error);
+    const bool is_fine = kind == 2
+                             ? s2_plan_request_read(body, &context, "json", &request, &error)
+                             : s2_chat_request_read(body, &context, kind == 1, &request, &error);
     if (is_fine) {
         s2_buffer frame;
         s2_buffer_init(&frame, S2_FRAME_MAX);
         s2_chat_request_encode(&request, false, &frame);
         s2_job_parts parts;
         PROMISE(frame.status == S2P_OK && frame.size > S2_FRAME_HEADER);
-        PROMISE(s2_job_decode(frame.data + S2_FRAME_HEADER, frame.size - S2_FRAME_HEADER, &parts, NULL) ==
-                S2P_OK);
+        PROMISE(s2_job_decode(frame.data + S2_FRAME_HEADER, frame.size - S2_FRAME_HEADER, &parts,
+                              NULL) == S2P_OK);
         PROMISE(parts.n_blobs == request.n_pictures && parts.n_blobs <= S2_CHAT_MAX_PICTURES);
         s2_buffer_free(&frame);
     } else {
