@@ -4,7 +4,7 @@ JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX  ?= /usr/local
 GPU     ?= # vulkan, cuda, metal or hip: see docs/GPU.md
 
-.PHONY: all demo test test-sanitize test-long test-devices bench bench-engine bench-tower bench-precision bench-convert bench-methods bench-eval bench-rows bench-share fuzz install format lint clean
+.PHONY: all demo test test-sanitize test-long test-threads test-devices test-page bench bench-engine bench-tower bench-precision bench-convert bench-methods bench-eval bench-rows bench-instrumentation bench-share bench-prefix bench-memory bench-batch fuzz install format lint clean
 
 all: ## build only
 	@scripts/setup build
@@ -31,16 +31,29 @@ test-long: test test-sanitize ## everything, all of the authors' pictures, a lon
 	@ASAN_OPTIONS=allocator_may_return_null=1:max_allocation_size_mb=3000 \
 		LSAN_OPTIONS=suppressions=$(CURDIR)/tests/support/lsan.supp:print_suppressions=0 \
 		$(BUILD)-sanitize/tests/tools/fuzz_lines $(CURDIR) $(CURDIR)/$(BUILD)-sanitize/tests/work_lines 100000 1000000 3000
+	@$(BUILD)/tests/engine/cache/test_cache_files $(BUILD)/tests/engine/cache/cache_files 200
 	@scripts/configure $(BUILD)-portable -DS2_TESTS=OFF -DS2_CPU=portable
 	@cmake --build $(BUILD)-portable -j $(JOBS) --target s2prune_program
 	@tests/package/check_elsewhere . $(BUILD)-portable portable
 	@scripts/setup long
 	@python3 -B tests/eval/check_runs.py $(BUILD)/s2prune . $(BUILD)/tests/work_runs 200
 	@python3 -B tests/eval/check_cluster.py $(BUILD)/s2prune $(BUILD)/tests/work_cluster
+	@$(BUILD)-sanitize/tests/engine/sessions/test_engine_random $(BUILD)-sanitize/tests/engine/sessions/engine_random 10000
+	@$(MAKE) test-threads
 	@python3 -B tests/serve/check_crash.py $(BUILD)/s2prune . 100
 	@python3 -B tests/serve/check_hostile.py $(BUILD)/s2prune . long
 	@python3 -B tests/serve/check_load.py $(BUILD)/s2prune . 600 64
 	@SECONDS_EACH=$${SECONDS_EACH:-300} scripts/fuzz $(BUILD)-fuzz
+
+test-threads: ## 10,000 random operations on sessions of one engine, three threads at it, under the thread sanitizer
+	@CC=clang CXX=clang++ scripts/configure $(BUILD)-threads -DS2_TESTS=ON -DS2_SANITIZE_THREADS=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo $(FLAGS)
+	@cmake --build $(BUILD)-threads -j $(JOBS) --target test_engine_random
+	@mkdir -p $(BUILD)-threads/work
+	@TSAN_OPTIONS=halt_on_error=1 $(BUILD)-threads/tests/engine/sessions/test_engine_random $(BUILD)-threads/work 10000 3
+
+test-page: ## the web page: types, rules, the committed bundle, every state in Debian's Chromium (part of `test` where npm and Chromium are)
+	@scripts/setup page
+	@REPORTER=spec web/test
 
 test-devices: ## ggml's Vulkan backend on a software driver, in a Debian 13 root; skipped where there can be none
 	@scripts/test-devices
@@ -83,10 +96,27 @@ bench-rows: ## reading tables: TSV, JSON lines, Parquet
 	@cmake --build $(BUILD)-tower -j $(JOBS) --target bench_rows
 	@$(BUILD)-tower/bench/bench_rows $(BUILD)-tower bench/results/rows.csv 9
 
+bench-prefix: all ## a second question about a picture, beside llama-server with its prompt cache (3 GB model)
+	@scripts/setup bench
+	@bench/prefix $(BUILD)/s2prune
+
+bench-memory: all ## the memory a run is said to take beside its peak; models that are not in the cache folder are left out
+	@bench/memory $(BUILD)/s2prune
+
+bench-instrumentation: all ## what hooks for looking inside the engine cost when nobody looks: instructions, by valgrind
+	@scripts/setup bench
+	@bench/instrumentation $(BUILD)/s2prune --bare $(BUILD)-bare
+
 bench-share: all ## what a busy neighbour costs, beside the same engine with spinning threads (OpenMP's)
 	@scripts/configure $(BUILD)-spin -DS2_TESTS=OFF -DS2_GGML_OPTIONS=GGML_OPENMP=ON
 	@cmake --build $(BUILD)-spin -j $(JOBS) --target s2prune_program
 	@bench/share $(BUILD)/s2prune --against spinning=$(BUILD)-spin/s2prune
+
+bench-batch: ## tokens a second of 1, 4 and 8 sessions together, beside llama.cpp's llama-batched-bench
+	@scripts/setup bench
+	@scripts/configure $(BUILD)-tower -DS2_TESTS=OFF -DS2_BENCH=ON $(FLAGS)
+	@cmake --build $(BUILD)-tower -j $(JOBS) --target bench_batch
+	@bench/batch $(BUILD)-tower/bench/bench_batch
 
 fuzz: ## each fuzz target for a minute (SECONDS_EACH)
 	@scripts/setup test
@@ -103,4 +133,4 @@ lint: all ## what the compiler does not say: the rules of the test `lint`, and c
 	@scripts/lint --deep $(BUILD)
 
 clean:
-	@cmake -E rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-fuzz $(BUILD)-bench $(BUILD)-tower $(BUILD)-portable $(BUILD)-spin
+	@cmake -E rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-fuzz $(BUILD)-bench $(BUILD)-tower $(BUILD)-portable $(BUILD)-spin $(BUILD)-threads $(BUILD)-bare

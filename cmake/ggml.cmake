@@ -214,5 +214,12 @@ target_include_directories(s2_ggml SYSTEM INTERFACE "${GGML_INCLUDE_DIR}" "${CMA
 if(TARGET ggml::ggml-cuda) # static, its package file leaves these out
   set(S2_GPU_LIBRARIES CUDA::cudart CUDA::cublas CUDA::cublasLt)
 endif()
+if(GGML_BACKEND_DL) # backends are libraries: the folder they are installed in, and no other
+  set(S2_GGML_BACKENDS "${GGML_BACKEND_DIR}")
+  if(NOT S2_GGML_BACKENDS)
+    get_filename_component(S2_GGML_BACKENDS "${GGML_LIB_DIR}/../bin" ABSOLUTE)
+  endif()
+  target_compile_definitions(s2_ggml INTERFACE "S2V_GGML_BACKENDS=\"${S2_GGML_BACKENDS}\"")
+endif()
 target_link_libraries(s2_ggml INTERFACE $<LINK_ONLY:ggml::ggml> ${S2_GPU_LIBRARIES} Threads::Threads ${S2_CXX_LIBRARIES}
   ${CMAKE_DL_LIBS})

@@ -56,13 +56,12 @@ static void say_where(const eval_job *job, const s2e_job *work)
     if (!o->out || o->ask.quiet) return;
     s2e_fingerprint_hash(job->values, hash);
     if (job->shard.source)
-        (void)fprintf(stderr, "note: part %d of %d, as %s says; --shard 0/1 is everything\n",
-                      job->shard.index, job->shard.n, job->shard.source);
+        s2_report_tell("note: part %d of %d, as %s says; --shard 0/1 is everything",
+                       job->shard.index, job->shard.n, job->shard.source);
     if (s2e_store_count(job->store, NULL, false, &n, NULL) == S2P_OK && n > 0)
-        (void)fprintf(stderr,
-                      "resuming %s: %lld of %lld answers present, configuration matches "
-                      "(%.8s)\n",
-                      job->store_path, (long long)n, (long long)s2e_job_answers(work), hash);
+        s2_report_tell("resuming %s: %lld of %lld answers present, configuration matches "
+                       "(%.8s)",
+                       job->store_path, (long long)n, (long long)s2e_job_answers(work), hash);
 }
 
 /* Ask what is missing; S2_EXIT_OK: this part of the run is complete. */
@@ -80,11 +79,10 @@ static int ask_all(eval_job *job)
     eval_progress_end(&watched.progress);
     if (st == S2P_OK) return S2_EXIT_OK;
     if (st == S2P_ECANCELLED) {
-        (void)fprintf(stderr,
-                      o->out ? "stopped; every answer so far is in %s. Run the same command "
-                               "to continue.\n"
-                             : "stopped; without --out nothing is kept%.0s\n",
-                      job->store_path);
+        s2_report_tell(o->out ? "stopped; every answer so far is in %s. Run the same command "
+                                "to continue."
+                              : "stopped; without --out nothing is kept%.0s",
+                       job->store_path);
         return S2_EXIT_INTERRUPTED;
     }
     return report_store_error(st, &error);
@@ -98,10 +96,9 @@ static int report(eval_job *job)
     int64_t n_failures = 0;
     if (job->shard.n > 1) {
         if (!o->ask.quiet)
-            (void)fprintf(stderr,
-                          "part %d of %d is complete: %s. When all are: s2prune eval merge "
-                          "%s\n",
-                          job->shard.index, job->shard.n, job->store_path, o->out);
+            s2_report_tell("part %d of %d is complete: %s. When all are: s2prune eval merge "
+                           "%s",
+                           job->shard.index, job->shard.n, job->store_path, o->out);
         return S2_EXIT_OK;
     }
     const s2e_set *sets[S2E_MAX_TASKS];
@@ -116,11 +113,10 @@ static int report(eval_job *job)
     st = s2e_store_count(job->store, NULL, true, &n_failures, &error);
     const int32_t n_problems = eval_data_problems(&job->data, true);
     if (code != S2_EXIT_OK || (n_failures == 0 && n_problems == 0)) return code;
-    (void)fprintf(stderr,
-                  "note: %lld answers failed and count as wrong%s, %d items of the data could "
-                  "not be used\n",
-                  (long long)n_failures, n_failures && o->out ? " (--repeat asks them again)" : "",
-                  n_problems);
+    s2_report_tell("note: %lld answers failed and count as wrong%s, %d items of the data could "
+                   "not be used",
+                   (long long)n_failures, n_failures && o->out ? " (--repeat asks them again)" : "",
+                   n_problems);
     return S2_EXIT_INCOMPLETE;
 }
 

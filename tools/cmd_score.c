@@ -210,23 +210,21 @@ static int tell_problems(const scoring *s)
     for (int32_t i = 0; i < s->set.n_problems && i < 5; i++) {
         const s2e_problem *p = &s->set.problem[i];
         if (p->row)
-            (void)fprintf(stderr, "note: %s, row %lld: %s\n", p->file, (long long)p->row,
-                          p->sentence);
+            s2_report_tell("note: %s, row %lld: %s", p->file, (long long)p->row, p->sentence);
         else
-            (void)fprintf(stderr, "note: %s\n", p->sentence);
+            s2_report_tell("note: %s", p->sentence);
     }
     if (s->set.n_problems)
-        (void)fprintf(stderr, "note: %d items of the data could not be used\n", s->set.n_problems);
+        s2_report_tell("note: %d items of the data could not be used", s->set.n_problems);
     if (a->n_strangers)
-        (void)fprintf(stderr,
-                      "note: %lld answers are to no sample of the data, the first to '%s'\n",
-                      (long long)a->n_strangers, a->stranger);
+        s2_report_tell("note: %lld answers are to no sample of the data, the first to '%s'",
+                       (long long)a->n_strangers, a->stranger);
     if (a->n_lost)
-        (void)fprintf(stderr, "note: %lld rows are no answers, the first: %s\n",
-                      (long long)a->n_lost, a->lost);
+        s2_report_tell("note: %lld rows are no answers, the first: %s", (long long)a->n_lost,
+                       a->lost);
     if (a->n_twice)
-        (void)fprintf(stderr, "note: %lld answers were there twice; the first counts\n",
-                      (long long)a->n_twice);
+        s2_report_tell("note: %lld answers were there twice; the first counts",
+                       (long long)a->n_twice);
     return s->set.n_problems || a->n_strangers || a->n_lost ? S2_EXIT_INCOMPLETE : S2_EXIT_OK;
 }
 

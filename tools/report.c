@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,14 +47,24 @@ int s2_exit_code(s2p_status status)
 
 /* File names and values may hold line breaks and escape sequences; a terminal must not obey them.
  */
-void s2_report_line(const char *prefix, const char *text)
+void s2_report_tell(const char *format, ...)
 {
+    char text[8192];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     s2_buffer clean;
-    s2_buffer_init(&clean, 8192);
+    s2_buffer_init(&clean, sizeof text);
     s2_terminal_append(&clean, text, strlen(text), false);
     s2_progress_step_aside();
-    (void)fprintf(stderr, "%s: %.*s\n", prefix, (int)clean.size, (const char *)clean.data);
+    (void)fprintf(stderr, "%.*s\n", (int)clean.size, (const char *)clean.data);
     s2_buffer_free(&clean);
+}
+
+void s2_report_line(const char *prefix, const char *text)
+{
+    s2_report_tell("%s: %s", prefix, text);
 }
 
 bool s2_report_say(const char *text, size_t n)
@@ -110,13 +121,7 @@ void s2_report_be_quiet(void) { is_quiet = true; }
 
 void s2_report_wrote(const char *path)
 {
-    s2_buffer clean;
-    if (is_quiet) return;
-    s2_buffer_init(&clean, 8192);
-    s2_terminal_append(&clean, path, strlen(path), false);
-    s2_progress_step_aside();
-    (void)fprintf(stderr, "wrote %.*s\n", (int)clean.size, (const char *)clean.data);
-    s2_buffer_free(&clean);
+    if (!is_quiet) s2_report_tell("wrote %s", path);
 }
 
 static int print_bytes(const s2_buffer *out)

@@ -30,6 +30,9 @@ int s2_report_error(s2p_status status, const s2p_error *error);
 /* "<prefix>: <text>" on standard error, one line a terminal cannot mistake for orders. */
 void s2_report_line(const char *prefix, const char *text);
 
+/* Any other line for the user on standard error, as safe; without its line end. */
+void s2_report_tell(const char *format, ...) S2_PRINTF(1, 2);
+
 /* Text of a model as it comes, to standard output; false: it cannot be written, errno says why. */
 bool s2_report_say(const char *text, size_t n);
 

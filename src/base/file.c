@@ -56,16 +56,24 @@ s2p_status s2_file_read(const char *path, s2_buffer *out, s2p_error *error)
     return st;
 }
 
-/* 0, or errno of the first thing that went wrong. */
-static int write_all(int fd, const uint8_t *data, size_t n)
+int s2_write_all(int fd, const void *data, size_t n)
 {
+    const uint8_t *at = data;
     while (n > 0) {
-        const ssize_t done = write(fd, data, n);
+        const ssize_t done = write(fd, at, n);
         if (done < 0 && errno == EINTR) continue;
         if (done < 0) return errno;
-        data += done;
+        at += done;
         n -= (size_t)done;
     }
+    return 0;
+}
+
+/* And on the device; 0, or errno of the first thing that went wrong. */
+static int write_safely(int fd, const void *data, size_t n)
+{
+    const int code = s2_write_all(fd, data, n);
+    if (code != 0) return code;
     return fsync(fd) != 0 && errno != EINVAL && errno != EROFS ? errno : 0;
 }
 
@@ -80,7 +88,7 @@ static s2p_status write_in_place(const char *path, const void *data, size_t n, s
 {
     const int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0) return fail_write(error, path, n, errno);
-    const int code = write_all(fd, data, n);
+    const int code = write_safely(fd, data, n);
     close(fd);
     return code ? fail_write(error, path, n, code) : S2P_OK;
 }
@@ -113,7 +121,7 @@ static s2p_status write_file(const char *path, mode_t mode, const void *data, si
     if (fd < 0) {
         code = errno;
     } else {
-        code = write_all(fd, data, n);
+        code = write_safely(fd, data, n);
         if (is_there && fchmod(fd, mode) != 0 && code == 0) code = errno; /* whatever the umask */
         if (close(fd) != 0 && code == 0) code = errno;
         if (code == 0 && rename(temp, path) != 0) code = errno;

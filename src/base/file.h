@@ -14,4 +14,7 @@ s2p_status s2_file_write(const char *path, const void *data, size_t n, s2p_error
 /* The same, a file only its owner may read and write. */
 s2p_status s2_file_write_private(const char *path, const void *data, size_t n, s2p_error *error);
 
+/* All n bytes to an open file, whatever interrupts; 0, or errno of what went wrong. */
+int s2_write_all(int fd, const void *data, size_t n);
+
 #endif /* S2_BASE_FILE_H */

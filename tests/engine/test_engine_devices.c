@@ -27,6 +27,7 @@ static void test_memory(void **state)
 {
     (void)state;
     check_memory(&first_gpu);
+    check_unrounded(&first_gpu);
 }
 
 static void test_traffic(void **state)

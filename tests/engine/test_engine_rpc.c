@@ -104,6 +104,7 @@ static void test_memory(void **state)
     (void)state;
     const device_case d = over_rpc();
     check_memory(&d);
+    check_unrounded(&d);
 }
 
 static void test_traffic(void **state)

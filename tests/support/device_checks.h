@@ -185,6 +185,46 @@ static inline void check_memory(const device_case *d)
     s2v_engine_close(engine);
 }
 
+/* The least memory of the device a session starts with. */
+static inline uint64_t least_memory(s2v_engine *engine, const s2v_session_options *o)
+{
+    uint64_t low = 1, high = (uint64_t)1 << 32;
+    while (high - low > 1) {
+        s2v_session *session;
+        engine->options.max_device_memory = low + (high - low) / 2;
+        const s2p_status st = s2v_session_create(&session, engine, o, NULL);
+        s2v_session_free(session);
+        *(st == S2P_OK ? &high : &low) = engine->options.max_device_memory;
+    }
+    engine->options.max_device_memory = 0;
+    return high;
+}
+
+/* Beside its cache a session counts the layer whose keys and values are held unrounded while a
+ * prompt runs; where the cache is F32 there is none. */
+static inline void check_unrounded(const device_case *d)
+{
+    s2v_engine_options options = on_device(d);
+    options.tower_on_cpu = 1; /* else its memory hides it */
+    s2v_engine *engine = open_on(&options);
+    const s2v_decoder *decoder = &engine->model.decoder;
+    s2v_session_options o = tiny_session_options();
+    o.n_ctx = 8192;
+    o.n_batch = 64;
+    uint64_t beside[2];
+    for (int i = 0; i < 2; i++) {
+        o.kv_type = i ? S2V_KV_F16 : S2V_KV_F32;
+        beside[i] = least_memory(engine, &o) -
+                    s2v_kv_bytes(decoder, o.n_ctx, i ? GGML_TYPE_F16 : GGML_TYPE_F32);
+    }
+    const uint64_t held = s2v_unrounded_bytes(decoder, o.n_ctx, GGML_TYPE_F16);
+    CHECK_CASE(held > 0 && beside[1] >= beside[0] + held - held / 8,
+               "beside the cache %llu and %llu bytes, %llu of them held",
+               (unsigned long long)beside[0], (unsigned long long)beside[1],
+               (unsigned long long)held);
+    s2v_engine_close(engine);
+}
+
 /* With everything on the device: pixels and ids up, ERC and logits down, and next to nothing
  * else. */
 static inline void check_traffic(const device_case *d)

@@ -3,7 +3,7 @@
 A pseudo-terminal stands behind standard error: bars are drawn and erased. In a pipe there is nothing, unless
 --progress asks for lines; those of json are JSON.
 """
-import fcntl, json, os, pathlib, pty, re, shutil, struct, subprocess, sys, termios
+import fcntl, json, os, pathlib, pty, re, shutil, signal, struct, subprocess, sys, termios
 
 program, source, work = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
 shutil.rmtree(work, ignore_errors=True)
@@ -83,6 +83,16 @@ broken = work / "broken.gguf"
 broken.write_bytes((tiny / "s2prune-tiny-f16.gguf").read_bytes()[:-1000])
 code, _, shown = on_terminal(["run", "-m", str(broken), "-mm", str(tiny / "mmproj-s2prune-tiny-f16.gguf"), "-p", "q"])
 check(code == 3 and any(l.startswith("error: ") for l in screen(shown)), "an error", shown)
+
+# Ctrl-C ends a prefill between two pieces of the work; what the model was asked is no answer then
+process = subprocess.Popen([program, *ask, "--image-size", "1344x1344", "--progress", "json"], cwd=work, env=environment(),
+                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+for line in process.stderr:
+    if line.startswith("{") and json.loads(line)["step"] == "tower":
+        process.send_signal(signal.SIGINT)
+        break
+out, err = process.communicate()
+check(process.returncode == 130 and out == "" and "error: " in err and '"layers"' not in err, "Ctrl-C in the tower", err)
 
 # in a pipe: nothing; lines when asked for
 for line in (ask, small, ["compare", "-i", picture, "-p", "q", "-n", "1", "--methods", "uniform"],

@@ -162,7 +162,7 @@ static s2p_status read_answers(analyze_job *job, const char *path, s2_trials *tr
     int32_t n_filled, n_bad;
     TRY(s2_answers_read(path, trials, &n_filled, &n_bad, error));
     if (n_bad && !job->options->ask.quiet)
-        (void)fprintf(stderr, "note: %s: %d lines are no answers\n", path, n_bad);
+        s2_report_tell("note: %s: %d lines are no answers", path, n_bad);
     return S2P_OK;
 }
 
@@ -315,7 +315,7 @@ s2p_status s2_analyze_save(analyze_job *job, const s2_study *study, const char *
         if (study->item[i]->kind != S2_STUDY_FIGURE) continue;
         if (s2_rasterize(folder, study->item[i]->name)) continue;
         if (!job->options->ask.quiet)
-            (void)fprintf(stderr, "note: no PNG of the figures: rsvg-convert is not installed\n");
+            s2_report_tell("note: no PNG of the figures: rsvg-convert is not installed");
         break;
     }
     return S2P_OK;

@@ -78,12 +78,11 @@ static int analyze_run(const void *values)
     int code = st == S2P_OK ? S2_EXIT_OK : s2_analyze_report_error(job, st, &error);
     if (st == S2P_OK && is_complete) code = print_tables(o, analysis->name, &study);
     if (st == S2P_OK && !o->ask.quiet)
-        (void)fprintf(stderr,
-                      is_complete
-                          ? "written: %s/report.html, with its figures and tables\n"
-                          : "this part is done: %s/answers.jsonl; run without --shard, with "
-                            "--answers for each of the others\n",
-                      o->out);
+        s2_report_tell(is_complete
+                           ? "written: %s/report.html, with its figures and tables"
+                           : "this part is done: %s/answers.jsonl; run without --shard, with "
+                             "--answers for each of the others",
+                       o->out);
     s2_study_free(&study);
     s2_trials_free(&trials);
     if (job) s2_analyze_close(job);

@@ -3,6 +3,7 @@
 #include "eval/eval_job.h"
 
 #include "eval/run/fingerprint.h"
+#include "report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,11 +95,10 @@ int32_t eval_data_problems(const eval_data *data, bool is_quiet)
         const s2e_set *set = &data->set[t];
         n += set->n_problems;
         for (int32_t i = 0; !is_quiet && i < set->n_problems && i < MOST_SHOWN; i++)
-            (void)fprintf(stderr, "note: %s: %.200s\n", data->task[t]->name,
-                          set->problem[i].sentence);
+            s2_report_tell("note: %s: %.200s", data->task[t]->name, set->problem[i].sentence);
         if (!is_quiet && set->n_problems > MOST_SHOWN)
-            (void)fprintf(stderr, "note: %s: %d more items could not be used\n",
-                          data->task[t]->name, set->n_problems - MOST_SHOWN);
+            s2_report_tell("note: %s: %d more items could not be used", data->task[t]->name,
+                           set->n_problems - MOST_SHOWN);
     }
     return n;
 }

@@ -123,10 +123,11 @@ static int write_documents(const s2e_report_input *input, const char *folder, bo
         if (code != S2_EXIT_OK) return code == S2_EXIT_FAILURE ? S2_EXIT_RESOURCES : code;
     }
     if (!is_quiet) {
-        (void)fprintf(stderr, "written in %s:", folder);
+        char names[512] = "";
         for (size_t i = 0; (document = s2e_document_at(i)); i++)
-            (void)fprintf(stderr, " %s", document->name);
-        (void)fprintf(stderr, "\n");
+            (void)snprintf(names + strlen(names), sizeof names - strlen(names), " %s",
+                           document->name);
+        s2_report_tell("written in %s:%s", folder, names);
     }
     return S2_EXIT_OK;
 }

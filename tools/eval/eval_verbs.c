@@ -41,9 +41,8 @@ static int merge_runs(const eval_options *o)
         return st == S2P_EIO ? S2_EXIT_RESOURCES : st == S2P_EFORMAT ? S2_EXIT_INCOMPLETE : code;
     }
     if (!o->ask.quiet)
-        (void)fprintf(stderr, "%d parts, %lld answers (%lld failed): %s/results.sqlite\n",
-                      merged.n_parts, (long long)merged.n_answers, (long long)merged.n_failures,
-                      out);
+        s2_report_tell("%d parts, %lld answers (%lld failed): %s/results.sqlite", merged.n_parts,
+                       (long long)merged.n_answers, (long long)merged.n_failures, out);
     return export_run(o, out, out);
 }
 

@@ -139,7 +139,7 @@ static int paper_run(const void *values)
         st = s2_analyze_save(job, &study, "S2Prune: the paper's tables and figures",
                              (const char *)settings.data, &error);
     const int code = st == S2P_OK ? S2_EXIT_OK : s2_analyze_report_error(job, st, &error);
-    if (st == S2P_OK && !o->ask.quiet) (void)fprintf(stderr, "written: %s/report.html\n", o->out);
+    if (st == S2P_OK && !o->ask.quiet) s2_report_tell("written: %s/report.html", o->out);
     s2_study_free(&study);
     s2_buffer_free(&settings);
     if (job) s2_analyze_close(job);

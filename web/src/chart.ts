@@ -16,11 +16,11 @@ export interface Line {
 }
 
 const W = 680;
-const H = 340;
+const H = 350;
 const LEFT = 46;
 const RIGHT = 16;
 const TOP = 14;
-const BOTTOM = 40;
+const BOTTOM = 52;
 
 /** Round numbers that cover low..high in about n steps. */
 export function ticks(low: number, high: number, n: number): number[] {

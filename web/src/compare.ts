@@ -250,7 +250,12 @@ export function compareTab(): HTMLElement {
     differ = differBox.checked;
     render();
   });
-  for (const e of [pickA, pickB]) e.addEventListener('change', () => render());
+  let picked = false; // by the user
+  for (const e of [pickA, pickB])
+    e.addEventListener('change', () => {
+      picked = true;
+      render();
+    });
   const twoUp = h('input', { type: 'checkbox', id: 'two-up' });
   twoUp.addEventListener('change', () => deck.classList.toggle('two-up', twoUp.checked));
 
@@ -286,15 +291,14 @@ export function compareTab(): HTMLElement {
   function renderDifference(): { a: Card; b: Card } | null {
     const done = cards.filter((c) => c.choice?.kept);
     const options = done.map((c) => ({ value: nameOf(c.entry), text: nameOf(c.entry) }));
-    const before = [pickA.value, pickB.value];
     fill(pickA, options);
     fill(pickB, options);
-    if (done.length > 1 && !before[0]) {
-      const s2 = done.find((c) => c.entry.method === 's2prune') ?? done[0];
-      pickA.value = nameOf(s2.entry);
+    if (!picked && done.length > 1) {
+      const first = done.find((c) => c.entry.method === 's2prune') ?? done[0];
+      const other = done.find((c) => c !== first && c.entry.method !== 'full') ?? done.find((c) => c !== first)!;
+      pickA.value = nameOf(first.entry);
+      pickB.value = nameOf(other.entry);
     }
-    if (done.length > 1 && pickB.value === pickA.value && !before[1])
-      pickB.value = nameOf(done.find((c) => nameOf(c.entry) !== pickA.value && c.entry.method !== 'full')?.entry ?? done[0].entry);
     differBox.disabled = pickA.disabled = pickB.disabled = done.length < 2;
     const a = done.find((c) => nameOf(c.entry) === pickA.value);
     const b = done.find((c) => nameOf(c.entry) === pickB.value);

@@ -60,8 +60,7 @@ async function check(): Promise<void> {
     again(QUIET);
   } catch (e) {
     if (e instanceof ApiError && e.status === 503) {
-      const error = object(object(e.details).error);
-      connection.progress = number(error.progress) ?? number(error.done);
+      connection.progress = number(object(e.details).progress);
       failures = 0;
       if (!state.methods.methods.length) state.methods = readMethods(await get('/v1/prune/methods').catch(() => ({})));
       become('loading');

@@ -94,6 +94,13 @@ export function bytes(v: number | null): string {
   return mib >= 1 ? `${mib.toFixed(1)} MiB` : `${(v / 1024).toFixed(v < 10240 ? 1 : 0)} KiB`;
 }
 
+/** 1.6 T, 601 M. */
+export function metric(v: number): string {
+  const at = Math.max(0, Math.min(4, Math.floor(Math.log10(Math.max(1, v)) / 3)));
+  const scaled = v / 1000 ** at;
+  return `${scaled.toFixed(scaled < 10 ? 2 : scaled < 100 ? 1 : 0)} ${['', 'k', 'M', 'G', 'T'][at]}`.trim();
+}
+
 export const percent = (v: number): string => `${Math.round(100 * v)} %`;
 
 /** Name and value pairs of an answer's cost, in reading order. */
@@ -109,7 +116,7 @@ export function costLines(cost: Cost): [Key, string][] {
       'kv',
       cost.kvBytesFull === null ? bytes(cost.kvBytes) : t('kvOf', { kv: bytes(cost.kvBytes), full: bytes(cost.kvBytesFull) }),
     ]);
-  if (cost.flops !== null) lines.push(['flops', `${(cost.flops / 1e9).toPrecision(3)} G`]);
+  if (cost.flops !== null) lines.push(['flops', metric(cost.flops)]);
   return lines;
 }
 

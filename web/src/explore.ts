@@ -3,6 +3,7 @@ import { cachedBar, copyText, costList, errorCard, heatLegend, lookControls, per
 import { announce, download, h, icon } from './dom';
 import { captionOf, jsonOf, linkOf, pngOf, svgOf } from './figure';
 import { area, owners, rankInCell, shares, type Choice } from './geometry';
+import { exampleButtons } from './input';
 import { defaultLook, type Scene } from './overlay';
 import { ask, cancel, hasPlan, runner, stages } from './runner';
 import { Stage, zoomButtons } from './stage';
@@ -115,7 +116,7 @@ export function exploreTab(): Explore {
   });
 
   const badge = h('p', { class: 'badge' });
-  const empty = h('div', { class: 'empty' }, h('p', { class: 'lead', t: 'emptyLead' }), h('p', { t: 'emptyText' }));
+  const empty = h('div', { class: 'empty' }, h('p', { class: 'lead', t: 'emptyLead' }), h('p', { t: 'emptyText' }), exampleButtons());
   const frame = h('div', { class: 'frame' }, stage.root, badge);
   const summary = h('p', { class: 'summary', id: 'summary' });
   stage.grid.setAttribute('aria-describedby', 'summary');
@@ -153,8 +154,11 @@ export function exploreTab(): Explore {
     const picture = state.picture;
     frame.hidden = !picture;
     empty.hidden = Boolean(picture);
-    tools.hidden = foot.hidden = !picture;
-    if (!picture) return;
+    tools.hidden = foot.hidden = legend.hidden = summary.hidden = !picture;
+    if (!picture) {
+      renderReadout();
+      return;
+    }
     const scene = now && sceneOf(now);
     stage.setScene(scene, t('gridName', { name: picture.name }));
     const words = !now

@@ -73,30 +73,13 @@ function pictureSection(): HTMLElement {
     if (files?.length) takeFiles(files);
   });
 
-  const exampleButton = (example: Example) =>
-    h(
-      'button',
-      {
-        type: 'button',
-        class: 'example',
-        'data-example': example.name,
-        onclick: () =>
-          void attempt(async () => {
-            await takeExample(example);
-            state.question = example.question;
-            emit('settings');
-          }),
-      },
-      h('img', { src: example.url, alt: '', width: 96, height: 72, loading: 'eager' }),
-      h('span', { t: example.name }),
-    );
-
   const thumbnail = h('canvas', { class: 'thumb', width: 64, height: 64, 'aria-hidden': 'true' });
   const caption = h('span', { class: 'caption' });
   const current = h('div', { class: 'current' }, thumbnail, caption);
+  const others = exampleButtons(); // without a picture they stand large in the middle
   const render = () => {
     const picture = state.picture;
-    current.hidden = !picture;
+    current.hidden = others.hidden = !picture;
     zone.classList.toggle('small', Boolean(picture));
     const wanted = state.wantedHash;
     if (picture) {
@@ -124,8 +107,30 @@ function pictureSection(): HTMLElement {
     zone,
     current,
     problem,
-    h('div', { class: 'examples', role: 'group', tLabel: 'examples' }, ...examples.map(exampleButton)),
+    others,
   );
+}
+
+/** The built-in pictures, each with a question that suits it. */
+export function exampleButtons(): HTMLElement {
+  const button = (example: Example) =>
+    h(
+      'button',
+      {
+        type: 'button',
+        class: 'example',
+        'data-example': example.name,
+        onclick: () =>
+          void takeExample(example).then(() => {
+            state.question = example.question;
+            emit('settings');
+            announce(t('pictureTaken', { name: state.picture!.name }));
+          }),
+      },
+      h('img', { src: example.url, alt: '', width: 96, height: 72 }),
+      h('span', { t: example.name }),
+    );
+  return h('div', { class: 'examples', role: 'group', tLabel: 'examples' }, ...examples.map(button));
 }
 
 async function pasteClipboard(): Promise<void> {

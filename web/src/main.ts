@@ -259,10 +259,9 @@ function start(): void {
     input.runButton.disabled = !runner.current && Boolean(obstacle());
   };
   on(['run', 'server', 'picture', 'settings', 'edit', 'language'], renderRun);
-  on(['picture', 'settings'], () => void refreshPlan());
-  on(['server'], () => {
-    if (state.server !== 'lost' && !state.plan) void refreshPlan();
-  });
+  on(['picture', 'settings', 'run', 'server'], () => void refreshPlan());
+  on(['picture'], () => (document.body.dataset.picture = 'some'));
+  document.body.dataset.picture = 'none';
   document.addEventListener('keydown', (e) => {
     if (e.key !== 'Enter' || !(e.ctrlKey || e.metaKey)) return;
     e.preventDefault();

@@ -22,7 +22,7 @@ export const defaultLook: Look = {
   laplacian: false,
   erc: false,
   order: false,
-  dim: 0.72,
+  dim: 0.66,
   mode: 'dim',
 };
 
@@ -98,6 +98,7 @@ interface Canvas {
   xs: number[];
   ys: number[];
   line: number; // width of a hair line
+  rim: number; // of the line around a token: thinner around small ones
 }
 
 function fillRect({ ctx, xs, ys }: Canvas, r: Rect): void {
@@ -167,7 +168,8 @@ function paintHeat(canvas: Canvas, choice: Choice, look: Look): void {
   }
 }
 
-/** Pruned tokens lose light. Before a run only cells are known: the larger one is, the darker its tokens' prospects. */
+/** Pruned tokens lose light. Before a run only cells are known: the larger a cell, the fewer tokens stay there, the
+ *  darker it is. */
 function paintVeil(canvas: Canvas, choice: Choice, look: Look): void {
   const { ctx } = canvas;
   if (choice.kept) {
@@ -175,20 +177,21 @@ function paintVeil(canvas: Canvas, choice: Choice, look: Look): void {
     ctx.fillStyle = look.mode === 'holes' ? '#ffffff' : `rgba(9,13,24,${look.dim})`;
     fillRuns(canvas, mask(choice.kept, choice.rows * choice.cols), 0, choice.cols);
   } else {
+    const least = Math.min(...choice.cells.map(area));
     for (const cell of choice.cells) {
-      ctx.fillStyle = `rgba(9,13,24,${look.dim * (1 - 1 / Math.sqrt(area(cell)))})`;
+      ctx.fillStyle = `rgba(9,13,24,${look.dim * (1 - Math.sqrt(least / area(cell)))})`;
       fillRect(canvas, cell);
     }
   }
 }
 
 function paintKept(canvas: Canvas, choice: Choice, look: Look): void {
-  const { line } = canvas;
+  const { rim } = canvas;
   const kept = choice.kept;
   if (!kept || look.mode === 'holes' || kept.length === choice.rows * choice.cols) return;
   const rects = [...tokenRects(kept, choice.cols)];
-  outline(canvas, rects, 'rgba(9,13,24,.75)', 3.5 * line, line);
-  outline(canvas, rects, colors.kept, 1.6 * line, line);
+  outline(canvas, rects, 'rgba(9,13,24,.75)', 3.5 * rim, rim);
+  outline(canvas, rects, colors.kept, 1.6 * rim, rim);
 }
 
 function paintOrder(canvas: Canvas, choice: Choice): void {
@@ -212,7 +215,7 @@ function paintOrder(canvas: Canvas, choice: Choice): void {
 }
 
 function paintVersus(canvas: Canvas, choice: Choice, versus: Versus, dim: number): void {
-  const { ctx, line } = canvas;
+  const { ctx, rim } = canvas;
   const n = choice.rows * choice.cols;
   const a = mask(versus.a, n);
   const b = mask(versus.b, n);
@@ -229,10 +232,10 @@ function paintVersus(canvas: Canvas, choice: Choice, versus: Versus, dim: number
     fillRuns(canvas, which, value, choice.cols);
     ctx.fillStyle = hatch(ctx, color, rising);
     fillRuns(canvas, which, value, choice.cols);
-    outline(canvas, tokens(value), color, 1.6 * line, line);
+    outline(canvas, tokens(value), color, 1.6 * rim, rim);
   }
-  outline(canvas, tokens(3), 'rgba(9,13,24,.75)', 3.5 * line, line);
-  outline(canvas, tokens(3), colors.both, 1.6 * line, line);
+  outline(canvas, tokens(3), 'rgba(9,13,24,.75)', 3.5 * rim, rim);
+  outline(canvas, tokens(3), colors.both, 1.6 * rim, rim);
 }
 
 export interface Scene {
@@ -249,6 +252,7 @@ export function paint(ctx: CanvasRenderingContext2D, scene: Scene, box: Box, lin
   const canvas: Canvas = {
     ctx,
     line,
+    rim: line * Math.min(1, Math.max(0.5, box.w / choice.cols / (20 * line))),
     xs: edges(choice.cols, box.x, box.w),
     ys: edges(choice.rows, box.y, box.h),
   };

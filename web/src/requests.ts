@@ -64,7 +64,7 @@ export function compareBody(picture: Picture, question: string, entries: Entry[]
       ...(state.model ? { model: state.model } : {}),
       messages: messages(question),
       max_tokens: maxTokens,
-      methods: entries.map((e) => ({
+      settings: entries.map((e) => ({
         method: e.method,
         ...(e.method === 'full' ? {} : { budget: e.budget }),
         return: ['tokens', 'regions', 'scores'],

@@ -220,6 +220,12 @@ export function resultsTab(): { root: HTMLElement; open: () => void } {
     body.replaceChildren(errorCard(e, again));
   };
 
+  function noRuns(): void {
+    results = null;
+    runSelect.disabled = true;
+    body.replaceChildren(h('div', { class: 'empty' }, h('p', { class: 'lead', t: 'noRuns' }), h('p', { t: 'noRunsText' })));
+  }
+
   async function loadList(): Promise<void> {
     loaded = true;
     try {
@@ -232,13 +238,13 @@ export function resultsTab(): { root: HTMLElement; open: () => void } {
       fill(runSelect, runs.filter((r) => r.value));
       runSelect.disabled = runs.length === 0;
       if (runs.length) await loadRun();
-      else {
-        results = null;
-        body.replaceChildren(h('div', { class: 'empty' }, h('p', { class: 'lead', t: 'noRuns' }), h('p', { t: 'noRunsText' })));
-      }
+      else noRuns();
     } catch (e) {
-      loaded = false;
-      fail(e, () => void loadList());
+      if (e instanceof ApiError && e.status === 404) noRuns();
+      else {
+        loaded = false;
+        fail(e, () => void loadList());
+      }
     }
   }
 
@@ -261,7 +267,7 @@ export function resultsTab(): { root: HTMLElement; open: () => void } {
     const parts: HTMLElement[] = [];
     if (task?.results.length)
       parts.push(
-        h('section', { class: 'card', 'aria-label': t('curves') }, h('h2', { t: 'curves' }), h('p', { class: 'hint' }, t('curvesNote')), curves(linesOf(task), t('curvesLabel', { task: task.title }))),
+        h('section', { class: 'card' }, h('h2', { t: 'curves' }), h('p', { class: 'hint' }, t('curvesNote')), curves(linesOf(task), t('curvesLabel', { task: task.title }))),
       );
     if (results.rows.length) parts.push(tableCard(results));
     const samples = results.samples[at];
@@ -311,7 +317,7 @@ function tableCard(results: RunResults): HTMLElement {
   };
   return h(
     'section',
-    { class: 'card', 'aria-label': t('scores') },
+    { class: 'card' },
     h('h2', { t: 'scores' }),
     h(
       'div',
@@ -353,7 +359,7 @@ function heatCard(results: RunResults, samples: Sample[]): HTMLElement {
     });
     return [h('figure', {}, canvas, h('figcaption', {}, name))];
   });
-  return h('section', { class: 'card', 'aria-label': t('heat') }, h('h2', { t: 'heat' }), h('p', { class: 'hint', t: 'heatNote' }), h('div', { class: 'maps' }, ...maps));
+  return h('section', { class: 'card' }, h('h2', { t: 'heat' }), h('p', { class: 'hint', t: 'heatNote' }), h('div', { class: 'maps' }, ...maps));
 }
 
 async function pictureOf(dataUrl: string): Promise<Picture | null> {
@@ -450,7 +456,7 @@ function samplesCard(results: RunResults, task: { of: number; samples: Sample[] 
   render();
   return h(
     'section',
-    { class: 'card', 'aria-label': t('samples') },
+    { class: 'card' },
     h('h2', { t: 'samples' }),
     h(
       'div',

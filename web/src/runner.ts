@@ -3,7 +3,7 @@ import { ApiError, post, stream } from './api';
 import { connection, lost } from './connection';
 import { list, number, object, readChoice, readCost, readPlan, text, type Json } from './read';
 import { chatBody, planBody } from './requests';
-import { emit, requestKey, state, type Run } from './state';
+import { emit, requestKey, state, type Picture, type Run } from './state';
 
 export const stages = ['decode', 'vision', 'layer0', 'prune', 'prefill', 'answer'] as const;
 export type StageName = (typeof stages)[number];
@@ -120,6 +120,14 @@ function fail(e: unknown): void {
 
 let planning = false;
 let outdated = false;
+let planned = { picture: null as Picture | null, wish: '' }; // what state.plan is for
+
+/** All that a plan depends on but the picture: typing a question asks for no new one. */
+const planWish = (): string => {
+  const { budget, grid, allocator } = state.settings;
+  const seen = state.run?.choice;
+  return JSON.stringify([budget, grid, allocator, seen?.rows, seen?.cols]);
+};
 
 /** Whether the cells of the chosen method are known without a model. */
 export const hasPlan = (): boolean =>
@@ -134,17 +142,26 @@ export async function refreshPlan(): Promise<void> {
   do {
     outdated = false;
     const { picture, settings } = state;
+    const wish = planWish();
     if (!picture || !hasPlan() || state.server === 'lost') break;
+    if (planned.picture === picture && planned.wish === wish) {
+      if (state.planError) {
+        state.planError = '';
+        emit('plan');
+      }
+      break;
+    }
     try {
       const plan = readPlan(await post('/v1/prune/plan', planBody(picture, settings)));
       if (state.picture !== picture) continue;
       state.plan = plan;
       state.planError = '';
+      planned = { picture, wish };
     } catch (e) {
       if (!(e instanceof ApiError)) throw e;
       if (e.status === 0) lost();
       else if (e.status === 401) connection.needsKey();
-      else state.planError = e.message;
+      else if (e.status !== 503) state.planError = e.message; // 503: it is asked again when the server is ready
     }
     emit('plan');
   } while (outdated);

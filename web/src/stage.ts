@@ -2,7 +2,7 @@
 //
 // The picture and the overlay are two canvases, so moving a slider repaints rectangles and never rescales the picture.
 // Only the token under the cursor is an element: a grid of one row and one cell, which is also the visible cursor.
-import { h } from './dom';
+import { h, icon } from './dom';
 import { move } from './geometry';
 import { paint, type Box, type Scene } from './overlay';
 import type { Picture } from './state';
@@ -265,13 +265,13 @@ export class Stage {
 
 /** Buttons for those who do not pinch. */
 export function zoomButtons(zoomBy: (factor: number) => void): HTMLElement {
-  const button = (sign: string, label: 'zoomIn' | 'zoomOut' | 'zoomFit', factor: number) =>
+  const button = (sign: string | Node, label: 'zoomIn' | 'zoomOut' | 'zoomFit', factor: number) =>
     h('button', { type: 'button', class: 'ghost square', tLabel: label, tTitle: label, onclick: () => zoomBy(factor) }, sign);
   return h(
     'div',
     { class: 'zoom', role: 'group', tLabel: 'zoom' },
     button('−', 'zoomOut', 1 / 1.5),
     button('+', 'zoomIn', 1.5),
-    button('1:1', 'zoomFit', 0),
+    button(icon('fit'), 'zoomFit', 0),
   );
 }

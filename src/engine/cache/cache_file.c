@@ -2,6 +2,7 @@
 #define _DEFAULT_SOURCE /* flock */
 #include "engine/cache/cache_file.h"
 
+#include "base/file.h"
 #include "base/sha256.h"
 
 #include <dirent.h>
@@ -250,18 +251,6 @@ void s2v_cache_file_drop(s2v_cache_reader *reader)
 
 /* --- writing ----------------------------------------------------------------------------- */
 
-static int write_all(int fd, const uint8_t *data, size_t n)
-{
-    while (n > 0) {
-        const ssize_t done = write(fd, data, n);
-        if (done < 0 && errno == EINTR) continue;
-        if (done < 0) return errno;
-        data += done;
-        n -= (size_t)done;
-    }
-    return 0;
-}
-
 /* Oldest first, until n_more bytes fit. */
 static bool make_room(s2v_cache_folder *folder, const char *name, uint64_t n_more)
 {
@@ -290,8 +279,8 @@ static int write_block(s2v_cache_folder *folder, const uint8_t *key, const uint8
     s2v_cache_head_make(key, block, n, bytes);
     const int fd = openat(folder->fd, beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) return errno;
-    int code = write_all(fd, bytes, sizeof bytes);
-    if (code == 0) code = write_all(fd, block, n);
+    int code = s2_write_all(fd, bytes, sizeof bytes);
+    if (code == 0) code = s2_write_all(fd, block, n);
     if (close(fd) != 0 && code == 0) code = errno;
     if (code == 0 && renameat(folder->fd, beside, folder->fd, name) != 0) code = errno;
     if (code != 0) unlinkat(folder->fd, beside, 0);

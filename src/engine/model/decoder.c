@@ -8,6 +8,7 @@
 #include "engine/model/decoder.h"
 
 #include "engine/model/draw.h"
+#include "engine/model/few_rows.h"
 
 #include <math.h>
 
@@ -25,15 +26,20 @@ struct ggml_tensor *s2v_draw_keys(struct ggml_context *ctx, const s2v_decoder_pa
                            p->n_kv_heads, x->ne[1]);
 }
 
+/* Devices raise the base to a power roughly, and a position multiplies the error: there the angle is
+ * the position over a period that was computed here, and the base is one. */
 struct ggml_tensor *s2v_draw_rope(struct ggml_context *ctx, const s2v_decoder_params *p,
-                                  struct ggml_tensor *x, struct ggml_tensor *pos)
+                                  const s2v_layer *layer, struct ggml_tensor *x,
+                                  struct ggml_tensor *pos)
 {
+    struct ggml_tensor *periods = layer->rope_periods;
+    const float base = periods ? 1.0f : p->rope_base;
     if (p->n_planes == 1)
-        return ggml_rope_ext(ctx, x, pos, NULL, p->head_dim, GGML_ROPE_TYPE_NEOX, p->n_ctx_train,
-                             p->rope_base, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
+        return ggml_rope_ext(ctx, x, pos, periods, p->head_dim, GGML_ROPE_TYPE_NEOX, p->n_ctx_train,
+                             base, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
     int sections[4] = { p->sections[0], p->sections[1], p->sections[2], p->sections[3] };
-    return ggml_rope_multi(ctx, x, pos, NULL, p->head_dim, sections, GGML_ROPE_TYPE_MROPE,
-                           p->n_ctx_train, p->rope_base, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
+    return ggml_rope_multi(ctx, x, pos, periods, p->head_dim, sections, GGML_ROPE_TYPE_MROPE,
+                           p->n_ctx_train, base, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
 }
 
 struct ggml_tensor *s2v_draw_cached(struct ggml_context *ctx, const s2v_decoder_params *p,
@@ -65,14 +71,22 @@ static void draw_slots(s2v_graph *graph, const s2v_decoder_params *p, struct ggm
     }
 }
 
-/* Attention of rows that have a cache each, in layer `i`. q, k: [head_dim, heads, n], v: [width, n].
- * What a row attended to takes the place of its query. */
-static struct ggml_tensor *draw_own(s2v_graph *graph, const s2v_decoder_params *p, int32_t i,
-                                    const s2v_span *span, struct ggml_tensor *q,
-                                    struct ggml_tensor *k, struct ggml_tensor *v)
+/* Attention of rows that have a cache each, in layer `i`. What a row attended to takes the place of
+ * its query. */
+static struct ggml_tensor *draw_own(s2v_graph *graph, const s2v_decoder_params *p,
+                                    const s2v_layer *layer, int32_t i, struct ggml_tensor *x,
+                                    const s2v_span *span)
 {
     struct ggml_context *ctx = graph->ctx;
-    struct ggml_tensor *const both[2] = { k, v };
+    struct ggml_tensor *rows = s2v_few_rows(graph, x);
+    struct ggml_tensor *q = ggml_add(ctx, s2v_few_product(graph, layer->q, x, rows), layer->q_bias);
+    struct ggml_tensor *k = ggml_add(ctx, s2v_few_product(graph, layer->k, x, rows), layer->k_bias);
+    struct ggml_tensor *v = ggml_add(ctx, s2v_few_product(graph, layer->v, x, rows), layer->v_bias);
+    q = s2v_draw_rope(ctx, p, layer, ggml_reshape_3d(ctx, q, p->head_dim, p->n_heads, span->n),
+                      span->pos);
+    k = s2v_draw_rope(ctx, p, layer, ggml_reshape_3d(ctx, k, p->head_dim, p->n_kv_heads, span->n),
+                      span->pos);
+    struct ggml_tensor *const both[2] = { ggml_reshape_2d(ctx, k, v->ne[0], span->n), v };
     for (int32_t r = 0; r < span->n_own; r++) {
         const s2v_kv *kv = span->own_cache[r];
         struct ggml_tensor *const cache[2] = { kv->k[i], kv->v[i] };
@@ -90,7 +104,8 @@ static struct ggml_tensor *draw_own(s2v_graph *graph, const s2v_decoder_params *
                                 1.0f / sqrtf((float)p->head_dim), 0.0f, 0.0f);
         s2v_graph_expand(graph, ggml_cpy(ctx, out, query));
     }
-    return ggml_reshape_2d(ctx, q, p->n_embd, span->n);
+    x = ggml_reshape_2d(ctx, q, p->n_embd, span->n);
+    return s2v_few_product(graph, layer->out, x, s2v_few_rows(graph, x));
 }
 
 /* Attention of one layer; `n_out` rows come out: all of them, or the last. */
@@ -103,20 +118,15 @@ static struct ggml_tensor *draw_attention(s2v_graph *graph, const s2v_decoder_pa
     const int64_t n = span->n, width = (int64_t)p->n_kv_heads * p->head_dim;
     struct ggml_tensor *k = s2v_draw_keys(ctx, p, layer, x);
     struct ggml_tensor *v = s2v_draw_linear(ctx, layer->v, layer->v_bias, x);
-    k = s2v_draw_rope(ctx, p, k, span->pos);
+    k = s2v_draw_rope(ctx, p, layer, k, span->pos);
     k = ggml_reshape_2d(ctx, k, width, n);
-    if (span->own_cache) {
-        struct ggml_tensor *q =
-            s2v_draw_rope(ctx, p, s2v_draw_queries(ctx, p, layer, x), span->pos);
-        return ggml_mul_mat(ctx, layer->out, draw_own(graph, p, i, span, q, k, v));
-    }
     struct ggml_tensor *seen[2];
     draw_slots(graph, p, (struct ggml_tensor *[]){ kv->k[i], kv->v[i] }, kv->n_slots[i], span,
                (struct ggml_tensor *[]){ k, v }, seen);
 
     /* RoPE needs a row for each position, so q is rotated whole and cut afterwards. */
     struct ggml_tensor *q = s2v_draw_queries(ctx, p, layer, x);
-    q = s2v_draw_rope(ctx, p, q, span->pos);
+    q = s2v_draw_rope(ctx, p, layer, q, span->pos);
     struct ggml_tensor *mask = span->mask;
     int64_t n_out = n;
     if (is_last_only && n > 1) { /* the last row sees every slot */
@@ -149,15 +159,19 @@ struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder
         const bool is_last_only = span->last_row_only && i == p->n_layers - 1;
 
         struct ggml_tensor *x = s2v_draw_rms_norm(ctx, h, layer->attn_norm, p->rms_eps);
-        x = draw_attention(graph, p, layer, i, kv, x, span, is_last_only);
+        x = span->own_cache ? draw_own(graph, p, layer, i, x, span)
+                            : draw_attention(graph, p, layer, i, kv, x, span, is_last_only);
         if (is_last_only) h = last_column(ctx, h);
         h = ggml_add(ctx, h, x);
         s2v_graph_pause(graph, h);
 
         x = s2v_draw_rms_norm(ctx, h, layer->ffn_norm, p->rms_eps);
-        struct ggml_tensor *gate = ggml_mul_mat(ctx, layer->gate, x);
-        struct ggml_tensor *up = ggml_mul_mat(ctx, layer->up, x);
-        x = ggml_mul_mat(ctx, layer->down, ggml_swiglu_split(ctx, gate, up));
+        struct ggml_tensor *rows = span->own_cache ? s2v_few_rows(graph, x) : NULL;
+        struct ggml_tensor *gate = s2v_few_product(graph, layer->gate, x, rows);
+        struct ggml_tensor *up = s2v_few_product(graph, layer->up, x, rows);
+        x = ggml_swiglu_split(ctx, gate, up);
+        rows = span->own_cache ? s2v_few_rows(graph, x) : NULL;
+        x = s2v_few_product(graph, layer->down, x, rows);
         h = ggml_add(ctx, h, x);
         s2v_graph_pause(graph, h);
     }
@@ -169,5 +183,5 @@ struct ggml_tensor *s2v_draw_head(s2v_graph *graph, const s2v_decoder *decoder,
 {
     struct ggml_tensor *x =
         s2v_draw_rms_norm(graph->ctx, h, decoder->output_norm, decoder->p.rms_eps);
-    return ggml_mul_mat(graph->ctx, decoder->output, x);
+    return s2v_few_product(graph, decoder->output, x, s2v_few_rows(graph, x));
 }

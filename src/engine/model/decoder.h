@@ -31,7 +31,8 @@ struct ggml_tensor *s2v_draw_keys(struct ggml_context *ctx, const s2v_decoder_pa
 
 /* Turn x: [head_dim, heads, n] to the positions of its rows, as in s2v_span. */
 struct ggml_tensor *s2v_draw_rope(struct ggml_context *ctx, const s2v_decoder_params *p,
-                                  struct ggml_tensor *x, struct ggml_tensor *pos);
+                                  const s2v_layer *layer, struct ggml_tensor *x,
+                                  struct ggml_tensor *pos);
 
 /* The first slots of a cache (or of a copy of it) as attention wants them: [head_dim, slots,
  * kv_heads]. */

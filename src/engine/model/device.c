@@ -37,11 +37,24 @@ static const char *missing_instructions(void)
 static const char *missing_instructions(void) { return NULL; }
 #endif
 
-/* The first look at the registry opens drivers, which talk. */
+/* The first look at the registry opens drivers, which talk.
+ *
+ * Backends that are compiled in are there. Those that are libraries come from ggml's own folder and
+ * from nowhere else: ggml_backend_load_all() would also run what lies in the folder the program is
+ * started in, which may be a stranger's. */
+static void open_registry(void)
+{
+    ggml_log_set(ignore_log, NULL); /* the library prints nothing */
+#ifdef S2V_GGML_BACKENDS
+    if (!ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU))
+        ggml_backend_load_all_from_path(S2V_GGML_BACKENDS);
+#endif
+}
+
 static ggml_backend_dev_t device_at(size_t index)
 {
     if (missing_instructions()) return NULL;
-    ggml_log_set(ignore_log, NULL);
+    open_registry();
     return index < ggml_backend_dev_count() ? ggml_backend_dev_get(index) : NULL;
 }
 
@@ -158,8 +171,7 @@ s2p_status s2v_devices_open(s2v_devices *out, const char *device, const char *rp
                        "this program was built for CPUs with %s, which this one lacks; configure "
                        "with -DS2_CPU=portable",
                        missing);
-    ggml_log_set(ignore_log, NULL); /* the library prints nothing */
-    ggml_backend_load_all();
+    open_registry();
     out->cpu = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
     if (!out->cpu) return s2_fail(error, S2P_EUNSUPPORTED, "ggml has no CPU device in this build");
     out->main = out->cpu;

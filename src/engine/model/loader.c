@@ -9,6 +9,7 @@
 
 #include "base/checked.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@ struct item {
     s2v_gguf *file;
     fill_function fill; /* NULL: the bytes of the file as they are */
     bool is_later;      /* filled by whoever asked for it */
+    double base;        /* of powers */
 };
 
 typedef struct group {
@@ -346,6 +348,23 @@ struct ggml_tensor *s2v_loader_sum(s2v_loader *loader, const char *first, const 
                                           (item){ .source = a, .second = b, .fill = fill_sum });
     if (tensor) ggml_set_name(tensor, first);
     return tensor;
+}
+
+/* --- computed tensors ------------------------------------------------------------ */
+
+static void fill_powers(const item *it, uint8_t *out)
+{
+    float *values = (float *)(void *)out;
+    const int64_t n = it->tensor->ne[0];
+    for (int64_t i = 0; i < n; i++) values[i] = (float)pow(it->base, (double)i / (double)n);
+}
+
+struct ggml_tensor *s2v_loader_powers(s2v_loader *loader, double base, int64_t n)
+{
+    if (loader->status != S2P_OK) return NULL;
+    ggml_backend_buffer_type_t buffer = place_weight(loader, GGML_TYPE_F32, S2V_USE_VECTOR, n, 1);
+    return add_item(loader, buffer, GGML_TYPE_F32, n, 1,
+                    (item){ .fill = fill_powers, .base = base });
 }
 
 /* --- packed and joined tensors ------------------------------------------------- */

@@ -64,6 +64,9 @@ struct ggml_tensor *s2v_loader_padded(s2v_loader *loader, const char *name, int3
 struct ggml_tensor *s2v_loader_sum(s2v_loader *loader, const char *first, const char *second,
                                    const int64_t ne[4], int64_t to0);
 
+/* Computed here: F32 [n], base to the power of i / n. */
+struct ggml_tensor *s2v_loader_powers(s2v_loader *loader, double base, int64_t n);
+
 /* Room for matrices [k, n] of one type (F32, F16 or BF16), one below the other or as a pair, in the
  * layout of loader->kernels. name: [packed->n_parts]. packed: n, k, n_parts and is_pair in, type
  * out; its data are at s2v_packed_data() once the loader has finished, and not filled yet: memory

@@ -117,8 +117,12 @@ s2p_status s2v_decoder_load(s2v_decoder *decoder, s2v_loader *loader, const char
     const int32_t on_device = gpu_layers < 0 || gpu_layers > p->n_layers ? p->n_layers : gpu_layers;
     decoder->first_on_device = p->n_layers - on_device;
 
+    struct ggml_tensor *periods = NULL;
     for (int32_t i = 0; i < p->n_layers; i++) {
         loader->on_device = i >= decoder->first_on_device;
+        if (i == decoder->first_on_device && loader->devices->main != loader->devices->cpu)
+            periods = s2v_loader_powers(loader, (double)p->rope_base, p->head_dim / 2);
+        decoder->layers[i].rope_periods = periods;
         loader->as_f32 = i == 0; /* a product with half weights rounds its rows; ERC is read here */
         load_layer(&decoder->layers[i], loader, p, i);
     }

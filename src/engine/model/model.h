@@ -17,6 +17,7 @@ typedef struct s2v_layer {
     struct ggml_tensor *attn_norm, *ffn_norm;
     struct ggml_tensor *q, *k, *v, *out, *q_bias, *k_bias, *v_bias;
     struct ggml_tensor *gate, *up, *down;
+    struct ggml_tensor *rope_periods; /* [head_dim / 2], over 2 pi; NULL: left to the CPU */
 } s2v_layer;
 
 typedef struct s2v_decoder {

@@ -47,7 +47,7 @@ static s2p_status probe_keys(s2v_session *s, const s2v_layer *layer, s2v_decoder
         struct ggml_tensor *rotated = NULL;
         if (out->plain_key) keep_output(graph, plain);
         if (out->rotated_key) {
-            rotated = s2v_draw_rope(graph->ctx, p, plain, s2v_rows_positions(s, first, n));
+            rotated = s2v_draw_rope(graph->ctx, p, layer, plain, s2v_rows_positions(s, first, n));
             keep_output(graph, rotated);
         }
         TRY(s2v_graph_compute(graph, error));
@@ -70,7 +70,7 @@ static s2p_status probe_queries(s2v_session *s, const s2v_layer *layer, int32_t 
         TRY(s2v_graph_begin(graph, error));
         struct ggml_tensor *q =
             s2v_draw_queries(graph->ctx, p, layer, draw_normed(s, layer, first, n));
-        q = s2v_draw_rope(graph->ctx, p, q, s2v_rows_positions(s, first, n));
+        q = s2v_draw_rope(graph->ctx, p, layer, q, s2v_rows_positions(s, first, n));
         keep_output(graph, q);
         TRY(s2v_graph_compute(graph, error));
         TRY(s2v_graph_read(q, out, error));

@@ -28,6 +28,8 @@ static s2p_status measure_decoder(s2v_session *s, enum ggml_type type, s2v_memor
                     (uint64_t)decoder->p.n_vocab * sizeof(float);
     out->kv = s2v_kv_bytes(decoder, s->options.n_ctx, type) / (uint64_t)decoder->p.n_layers *
               (uint64_t)decoder->first_on_device;
+    if (decoder->first_on_device > 0)
+        out->compute += s2v_unrounded_bytes(decoder, s->options.n_ctx, type);
     return st;
 }
 

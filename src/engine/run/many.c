@@ -6,12 +6,14 @@
  * budgets do not have to agree, and in attention a row computes what it would compute alone. Only
  * products may use another kernel for several rows than for one; they add in another order.
  *
- * ggml's products on packed weights take four rows at a time and what is left over one by one. So
- * rows are filled up to a multiple of four on the CPU; nobody reads those.
+ * Products of a few rows with Q4_K and Q6_K are our own where we have them (few_rows.h). ggml's on
+ * packed weights take four rows at a time and what is left over one by one: for those, rows are
+ * filled up to a multiple of four on the CPU; nobody reads the last ones.
  */
 #include "engine/run/many.h"
 
 #include "engine/model/decoder.h"
+#include "engine/model/few_rows.h"
 #include "engine/run/answer.h"
 #include "engine/run/layers.h"
 #include "engine/vision/arch.h"
@@ -60,7 +62,8 @@ static s2p_status draw_pass(s2v_session *first, pass *p, s2p_error *error)
     s2v_graph *graph = &many->graph;
     const s2v_model *model = &first->engine->model;
     const s2v_decoder *decoder = &model->decoder;
-    const int32_t n = first->backends.n == 1 ? round_up(p->n) : p->n;
+    const bool is_ggmls = !s2v_few_takes(decoder->layers[0].gate);
+    const int32_t n = is_ggmls && first->backends.n == 1 ? round_up(p->n) : p->n;
     const int32_t n_planes = decoder->p.n_planes;
     for (int32_t r = 0; r < n; r++) {
         const s2v_session *s = p->step[r < p->n ? r : 0]->session; /* those nobody reads */

@@ -89,21 +89,6 @@ static size_t slot_bytes(const s2v_kv *kv, int32_t n) /* the same in all layers 
     return 2 * (size_t)n * kv->k[0]->nb[1];
 }
 
-/* Keys of n slots, then their values. */
-static void read_slots(const s2v_kv *kv, int32_t layer, int32_t first, int32_t n, uint8_t *out)
-{
-    const size_t row = kv->k[layer]->nb[1], n_bytes = (size_t)n * row;
-    s2v_tensor_get(kv->k[layer], out, (size_t)first * row, n_bytes, kv->traffic);
-    s2v_tensor_get(kv->v[layer], out + n_bytes, (size_t)first * row, n_bytes, kv->traffic);
-}
-
-static void write_slots(s2v_kv *kv, int32_t layer, int32_t first, int32_t n, const uint8_t *from)
-{
-    const size_t row = kv->k[layer]->nb[1], n_bytes = (size_t)n * row;
-    s2v_tensor_set(kv->k[layer], from, (size_t)first * row, n_bytes, kv->traffic);
-    s2v_tensor_set(kv->v[layer], from + n_bytes, (size_t)first * row, n_bytes, kv->traffic);
-}
-
 /* --- remembering ----------------------------------------------------------------------- */
 
 static void stop_making(s2v_job *j)
@@ -131,7 +116,7 @@ void s2v_prefix_save(s2v_job *j, int32_t n_layers)
         before->n = s->kv.n_slots[i] - s->rows.n_tail;
         before->block = s2v_cache_room(s->engine->cache, slot_bytes(&s->kv, before->n));
         if (before->block)
-            read_slots(&s->kv, i, 0, before->n, before->block->bytes);
+            s2v_kv_read(&s->kv, i, 0, before->n, before->block->bytes);
         else
             stop_making(j);
     }
@@ -168,7 +153,7 @@ static void fill(const s2v_job *j, s2v_prefix_places at, const s2v_prefix_layer 
         const s2v_cache_block *ran = j->prefix.before[i].block;
         if (ran) memcpy(at.slots, ran->bytes, ran->n);
         if (ran) at.slots += ran->n;
-        read_slots(kv, i, 0, layer[i].n_left, at.slots);
+        s2v_kv_read(kv, i, 0, layer[i].n_left, at.slots);
         at.slots += slot_bytes(kv, layer[i].n_left);
     }
 }
@@ -241,7 +226,7 @@ static bool take_found(s2v_job *j)
     const uint8_t *slots = p->parts.slots;
     for (int32_t i = 0; i < kv->n_layers; i++) {
         const s2v_prefix_layer *layer = &p->parts.layer[i];
-        write_slots(kv, i, 0, layer->n_ran, slots);
+        s2v_kv_write(kv, i, 0, layer->n_ran, slots);
         slots += slot_bytes(kv, layer->n_ran);
         if (layer->has_ran) slots += slot_bytes(kv, layer->n_left);
         kv->n_slots[i] = layer->n_ran;
@@ -283,9 +268,9 @@ s2p_status s2v_prefix_settle(s2v_job *j)
         const s2v_prefix_layer *layer = &parts->layer[i];
         slots += slot_bytes(kv, layer->n_ran);
         if (!layer->has_ran) continue;
-        read_slots(kv, i, layer->n_ran, n, question);
-        write_slots(kv, i, 0, layer->n_left, slots);
-        write_slots(kv, i, layer->n_left, n, question);
+        s2v_kv_read(kv, i, layer->n_ran, n, question);
+        s2v_kv_write(kv, i, 0, layer->n_left, slots);
+        s2v_kv_write(kv, i, layer->n_left, n, question);
         slots += slot_bytes(kv, layer->n_left);
         kv->n_slots[i] = layer->n_left + n;
     }

@@ -116,14 +116,16 @@ s2p_status s2v_reserve_graphs(s2v_session *s, s2p_error *error)
     const uint64_t each = cache_bytes_of_layer(s, s->kv.type);
     const uint64_t per_layer = each + layer_bytes(&decoder->layers[decoder->p.n_layers - 1]);
     const uint64_t taken = each * (uint64_t)engine->offload.n_layers;
-    uint64_t layers = 0;
+    uint64_t layers = 0, held = 0;
     s2v_tower_needs tower = { .device = 0 };
     if (engine->offload.tower) TRY(s2v_reserve_tower(s, LARGEST_SIDE, &tower, error));
     if (engine->offload.n_layers > 0) {
         TRY(s2v_reserve_draw(s, error));
         layers = s2v_graph_device_bytes(&s->graph);
+        held = s2v_unrounded_bytes(decoder, s->options.n_ctx, s->kv.type);
     }
-    if (layers + tower.device > 0)
-        TRY(check_room(s, taken, layers + tower.device, per_layer, "the scratch", error));
+    /* The tower's scratch goes before the unrounded keys and values come. */
+    const uint64_t needed = layers + (tower.device > held ? tower.device : held);
+    if (needed > 0) TRY(check_room(s, taken, needed, per_layer, "the scratch", error));
     return layers > 0 ? s2v_graph_reserve(&s->graph, error) : S2P_OK;
 }

@@ -11,8 +11,9 @@
 /* The cache of the device's layers has room; before it is allocated. */
 s2p_status s2v_reserve_cache(const s2v_session *session, enum ggml_type type, s2p_error *error);
 
-/* The largest graphs have: a full batch at the end of the context, whose memory is taken, and the
- * tower on a picture of the largest usual size, whose memory is taken when it runs. */
+/* The largest graphs have: a full batch at the end of the context, whose memory is taken; and what
+ * is taken while a prompt runs, the tower's on a picture of the largest usual size and after it the
+ * unrounded keys and values of a layer. */
 s2p_status s2v_reserve_graphs(s2v_session *session, s2p_error *error);
 
 /* The first of them, drawn into session->graph; its cache may be an outline. */

@@ -18,6 +18,12 @@ void s2v_unrounded_end(s2v_unrounded *u)
     *u = (s2v_unrounded){ .n_layers = 0 };
 }
 
+uint64_t s2v_unrounded_bytes(const s2v_decoder *decoder, int32_t n_ctx, enum ggml_type cache)
+{
+    if (cache == GGML_TYPE_F32) return 0;
+    return s2v_kv_bytes(decoder, n_ctx, GGML_TYPE_F32) / (uint64_t)decoder->p.n_layers;
+}
+
 bool s2v_unrounded_row(const s2v_session *s, int32_t layer, int32_t row)
 {
     const s2v_unrounded *u = &s->unrounded;

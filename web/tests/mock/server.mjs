@@ -124,7 +124,7 @@ export async function startMock({ port = 0, grid = [24, 24], delay = 15 } = {}) 
 
     if (url.pathname === '/health')
       return mock.fault === 'loading'
-        ? json({ error: { message: 'the model is being loaded', type: 'unavailable_error', code: 503, progress: 0.4 } }, 503, { 'Retry-After': '1' })
+        ? json({ error: { message: 'the model is being loaded', type: 'unavailable_error', code: 503 }, progress: 0.4 }, 503, { 'Retry-After': '1' })
         : json({ status: 'ok' });
     if (req.method === 'GET' && !url.pathname.startsWith('/v1') && url.pathname !== '/props') {
       const file = url.pathname === '/' ? '/index.html' : url.pathname;
@@ -169,7 +169,7 @@ export async function startMock({ port = 0, grid = [24, 24], delay = 15 } = {}) 
       if (mock.fault === '413') return refuse(413, 'the body is 40.1 MiB; the limit is 32 MiB (--max-body)', 'invalid_request_error');
       if (mock.fault === '429') {
         mock.fault = '';
-        return refuse(429, 'the queue is full', 'rate_limit_error', { 'Retry-After': '2' });
+        return refuse(429, 'the queue is full', 'rate_limit_error', { 'Retry-After': '4' });
       }
       if (mock.fault === '500') return refuse(500, mock.sentence ?? 'something is wrong on our side (id 7f3a)', 'server_error');
       if (mock.fault === 'drop') return res.socket.destroy() || true;
@@ -187,7 +187,7 @@ export async function startMock({ port = 0, grid = [24, 24], delay = 15 } = {}) 
       mock.seen.add(picture);
       if (mock.fault === 'queue') {
         chunk({ prompt_progress: { stage: 'queued', ahead: 2, done: 0, total: 2 } });
-        await sleep(900);
+        while (mock.fault === 'queue' && !res.destroyed) await sleep(50);
       }
       res.write(': ping\n\n');
       for (const stage of ['decode', 'vision', 'layer0', 'prefill'])
@@ -216,8 +216,8 @@ export async function startMock({ port = 0, grid = [24, 24], delay = 15 } = {}) 
     async function compare(ask) {
       if (fails()) return;
       res.writeHead(200, { 'Content-Type': 'text/event-stream' });
-      for (let index = 0; index < ask.methods.length; index++) {
-        const entry = ask.methods[index];
+      for (let index = 0; index < ask.settings.length; index++) {
+        const entry = ask.settings[index];
         const name = { index, method: entry.method, budget: String(entry.budget ?? 'full') };
         send({ ...name, state: 'running', progress: 0.4 });
         await sleep(mock.fault === 'slow' ? 500 : mock.delay);

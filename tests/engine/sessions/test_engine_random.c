@@ -4,7 +4,8 @@
  *   test_engine_random FOLDER [operations] [threads] [seed]
  *
  * Every session knows how it came to be; now and then it is compared with a fresh one that is asked
- * the same. When all are gone, so is their memory. Threads have sessions of their own and share the
+ * the same. The engine's cache is too small for all they ask: entries come and go. When all are gone, so
+ * is their memory. Threads have sessions of their own and share the
  * engine.
  */
 #include "tiny_run.h"
@@ -28,7 +29,8 @@
 #define MOST 6 /* sessions of a thread */
 #define MOST_SAID 20
 #define MOST_THREADS 4
-#define SLACK (1 << 19) /* bytes: freed ones that the C library counts, and ggml's own */
+#define CACHE_BYTES 120000 /* room for some of the pictures and prompts */
+#define SLACK (1 << 19)    /* bytes: freed ones that the C library counts, and ggml's own */
 
 static const char *folder;
 static int n_operations = 300, n_threads = 1;
@@ -292,6 +294,7 @@ static void run_world(world *w, int n)
 /* --- all of it --------------------------------------------------------------------------------- */
 
 static world worlds[MOST_THREADS];
+static s2v_cache_stats remembered;
 
 static void *run_thread(void *user)
 {
@@ -302,7 +305,9 @@ static void *run_thread(void *user)
 static void run_worlds(uint64_t seed, int n)
 {
     pthread_t threads[MOST_THREADS];
-    engine = tiny_open();
+    s2v_engine_options options = tiny_options();
+    options.cache_bytes = CACHE_BYTES;
+    assert_int_equal(s2v_engine_open(&engine, &options, NULL), S2P_OK);
     memset(worlds, 0, sizeof worlds);
     for (int i = 0; i < n_threads; i++) {
         worlds[i].random = (s2_random){ seed + (uint64_t)i };
@@ -313,6 +318,7 @@ static void run_worlds(uint64_t seed, int n)
         assert_int_equal(pthread_create(&threads[i], NULL, run_thread, &worlds[i]), 0);
     for (int i = 0; n_threads > 1 && i < n_threads; i++) (void)pthread_join(threads[i], NULL);
     if (n_threads == 1) run_world(&worlds[0], n);
+    s2v_engine_cache(engine, &remembered);
     s2v_engine_close(engine);
 }
 
@@ -324,6 +330,7 @@ static void test_operations(void **state)
     run_worlds(first_seed, n_operations);
     const size_t after = S2_HEAP();
     CHECK_CASE(after <= before + SLACK, "%zu bytes before, %zu after", before, after);
+    assert_true(remembered.bytes <= CACHE_BYTES && remembered.hits > 0 && remembered.evictions > 0);
     for (int i = 0; i < 10; i++)
         CHECK_CASE(worlds[0].n_of[i] > 0, "operation %d never happened", i);
 }

@@ -1,0 +1,129 @@
+/* test_few_rows.c - products of a few rows with Q4_K and Q6_K against ggml's of one row, with the
+ * weights where the engine puts them. Skipped where the kernels are not there. */
+#include "check.h"
+
+#include "base/random.h"
+#include "engine/model/few_rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define K 768
+#define N 88
+#define MOST 11
+
+static s2v_devices devices;
+static s2v_backends backends;
+static s2v_graph graph;
+
+static float *make_floats(size_t n, uint64_t seed)
+{
+    s2_random random = { seed };
+    float *x = malloc(n * sizeof *x);
+    assert_non_null(x);
+    for (size_t i = 0; i < n; i++)
+        x[i] = ((float)s2_random_below(&random, 20001) - 10000.0f) * 3e-4f *
+               (float)(1 + s2_random_below(&random, 5));
+    return x;
+}
+
+typedef struct weights {
+    struct ggml_context *ctx;
+    ggml_backend_buffer_t buffer;
+    struct ggml_tensor *tensor;
+} weights;
+
+static weights make_weights(enum ggml_type type)
+{
+    weights w;
+    const struct ggml_init_params params = { ggml_tensor_overhead() * 2, NULL, true };
+    w.ctx = ggml_init(params);
+    w.tensor = ggml_new_tensor_2d(w.ctx, type, K, N);
+    ggml_backend_buffer_type_t where = s2v_fastest_buffer(&devices, w.tensor);
+    if (!where) where = ggml_backend_dev_buffer_type(devices.cpu);
+    w.buffer = ggml_backend_alloc_ctx_tensors_from_buft(w.ctx, where);
+    assert_non_null(w.buffer);
+    float *x = make_floats((size_t)K * N, 3);
+    void *bytes = malloc(ggml_nbytes(w.tensor));
+    assert_non_null(bytes);
+    (void)ggml_quantize_chunk(type, x, bytes, 0, N, K, NULL);
+    ggml_backend_tensor_set(w.tensor, bytes, 0, ggml_nbytes(w.tensor));
+    free(bytes);
+    free(x);
+    return w;
+}
+
+/* The product of n rows from row `first` on, by few_rows.c or by ggml. */
+static void multiply(const weights *w, const float *x, int32_t n, bool is_ours, float *out)
+{
+    assert_int_equal(s2v_graph_begin(&graph, NULL), S2P_OK);
+    struct ggml_tensor *in = s2v_graph_input(&graph, GGML_TYPE_F32, K, n, x);
+    struct ggml_tensor *rows = is_ours ? s2v_few_rows(&graph, in) : NULL;
+    if (is_ours) assert_non_null(rows);
+    struct ggml_tensor *y = s2v_few_product(&graph, w->tensor, in, rows);
+    ggml_set_output(y);
+    s2v_graph_expand(&graph, y);
+    assert_int_equal(s2v_graph_compute(&graph, NULL), S2P_OK);
+    assert_int_equal(s2v_graph_read(y, out, NULL), S2P_OK);
+}
+
+static void check_type(enum ggml_type type)
+{
+    weights w = make_weights(type);
+    float *x = make_floats((size_t)K * MOST, 9);
+    static float expected[MOST * N], got[MOST * N];
+    memset(x + K, 0, K * sizeof *x); /* a row of zeros too */
+    const bool is_there = s2v_few_takes(w.tensor);
+    double largest = 0.0;
+    for (int32_t r = 0; is_there && r < MOST; r++)
+        multiply(&w, x + (ptrdiff_t)r * K, 1, false, expected + (ptrdiff_t)r * N);
+    for (int32_t i = 0; is_there && i < MOST * N; i++)
+        largest = fmax(largest, fabs((double)expected[i]));
+    for (int32_t n = 2; is_there && n <= MOST; n++) {
+        multiply(&w, x, n, true, got);
+        for (int32_t i = 0; i < n * N; i++)
+            CHECK_CASE(fabs((double)got[i] - (double)expected[i]) <= 2e-6 * largest,
+                       "%s, %d rows, output %d: %g, expected %g", ggml_type_name(type), n, i,
+                       (double)got[i], (double)expected[i]);
+    }
+    ggml_backend_buffer_free(w.buffer);
+    ggml_free(w.ctx);
+    free(x);
+    if (!is_there) skip();
+}
+
+static void test_q4(void **state)
+{
+    (void)state;
+    check_type(GGML_TYPE_Q4_K);
+}
+
+static void test_q6(void **state)
+{
+    (void)state;
+    check_type(GGML_TYPE_Q6_K);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    assert_int_equal(s2v_devices_open(&devices, "CPU", NULL, 2, NULL), S2P_OK);
+    assert_int_equal(s2v_backends_open(&backends, &devices, 2, NULL), S2P_OK);
+    assert_int_equal(s2v_graph_init(&graph, &backends, 64, NULL), S2P_OK);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    s2v_graph_free(&graph);
+    s2v_backends_close(&backends);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_q4), cmocka_unit_test(test_q6) };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,117 @@
+// server.test.mjs - the page on the real server with the bundled model. S2PRUNE names the program.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { dist, example, launch, open, run } from './browser.mjs';
+
+const program = process.env.S2PRUNE ?? '';
+const skip = program && existsSync(program) ? false : 'S2PRUNE names no program';
+let browser;
+let server;
+let folder;
+let url;
+
+const freePort = () =>
+  new Promise((done) => {
+    const s = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = s.address();
+      s.close(() => done(port));
+    });
+  });
+
+async function start(port) {
+  const child = spawn(program, ['serve', '--port', String(port), '--results-dir', folder], { stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  child.stderr.on('data', (d) => (said += d));
+  for (let i = 0; i < 300; i++) {
+    const answer = await fetch(`http://127.0.0.1:${port}/health`).catch(() => null);
+    if (answer?.ok) return child;
+    assert.equal(child.exitCode, null, `the server ended: ${said}`);
+    await new Promise((r) => setTimeout(r, 100));
+  }
+  throw new Error(`no server: ${said}`);
+}
+
+const stop = (child) => new Promise((done) => (child.exitCode !== null ? done() : (child.once('exit', done), child.kill('SIGTERM'))));
+
+before(async () => {
+  if (skip) return;
+  folder = mkdtempSync(join(tmpdir(), 's2prune-page-'));
+  const port = await freePort();
+  url = `http://127.0.0.1:${port}/`;
+  server = await start(port);
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  if (server) await stop(server);
+  if (folder) rmSync(folder, { recursive: true });
+});
+
+test('the server sends the page as it was built, closed to the outside', { skip }, async (t) => {
+  const answer = await fetch(url);
+  if (process.env.PAGE === 'outside') return t.skip('PAGE=outside: the files come from dist/');
+  assert.equal(await answer.text(), readFileSync(join(dist, 'index.html'), 'utf8'));
+  const policy = answer.headers.get('content-security-policy');
+  for (const part of ["default-src 'none'", "script-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"]) assert.ok(policy.includes(part), policy);
+});
+
+test('plan, run, cached prefix, edited tokens, comparison, reconnection', { skip }, async () => {
+  const page = await open(browser, url);
+  await page.waitForSelector('.status.ready');
+  assert.ok((await page.locator('#method option').count()) > 10);
+  await example(page, 'shapes');
+  assert.match(await page.textContent('#summary'), /^64 cells for 576 tokens \(24×24\), 5×5 regions · H = /);
+  await run(page);
+  const answer = await page.textContent('#answer');
+  assert.match(answer, /^\d+$/, 'a number was asked for');
+  assert.match(await page.textContent('#summary'), /^64 of 576 tokens kept/);
+  await page.check('#look-erc');
+  assert.match(await page.textContent('.legend'), /ERC/);
+  await page.focus('.explore .grid');
+  await page.keyboard.press('ArrowRight');
+  assert.match(await page.textContent('.readout'), /Laplacian variance.*ERC.* of \d+ in its cell/);
+
+  await page.fill('#question', 'What word is written?');
+  await page.click('#run');
+  await page.waitForFunction(() => document.querySelectorAll('.history li').length === 2);
+  console.log(`second question: ${await page.textContent('.cached')}`); // how much depends on the server's cache
+
+  await page.click('#edit');
+  await page.keyboard.press('Space');
+  await page.click('#run');
+  await page.waitForFunction(() => document.querySelectorAll('.history li').length === 3);
+  assert.match(await page.textContent('#summary'), /^6[35] of 576 tokens kept/);
+  await page.click('#edit');
+
+  await page.click('#tab-compare');
+  await page.click('#compare-run');
+  await page.waitForFunction(() => document.querySelectorAll('.compare-card .answer-line').length === 4);
+  assert.equal(await page.locator('.iou tbody tr').count(), 4);
+  await page.click('#tab-results');
+  await page.waitForSelector('.results .empty, .chart');
+
+  await page.click('#tab-explore');
+  await page.click('details.more summary');
+  await page.selectOption('#grid', '16');
+  await page.waitForSelector('#budget-problem:not(:empty)');
+  await page.click('#run');
+  await page.waitForSelector('.answer .error');
+  assert.match(await page.textContent('.answer .error'), /Error 400/);
+  await page.selectOption('#grid', '0');
+  const port = new URL(url).port;
+  await stop(server);
+  await page.click('#run');
+  await page.waitForSelector('.banner.lost');
+  server = await start(port);
+  await page.waitForSelector('.status.ready');
+  await page.click('#run');
+  await page.waitForSelector('.answer .error', { state: 'detached' });
+  await page.waitForSelector('.answer .cost');
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
