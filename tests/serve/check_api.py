@@ -211,7 +211,8 @@ def check_errors(s):
     status, headers, _ = s.ask("GET", "/v1/chat/completions")
     assert status == 405 and headers["Allow"] == "POST"
     assert s.ask("POST", "/v1/chat/completions", b"a=b", {"Content-Type": "text/plain"})[0] == 415
-    assert s.ask("POST", "/v1/chat/completions", b" " * ((1 << 20) + 1))[0] == 413
+    head = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1048577\r\n\r\n"
+    assert s.raw(head).startswith(b"HTTP/1.1 413")
 
 
 def check_keys():

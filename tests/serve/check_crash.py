@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """check_crash PROGRAM ROOT [N] - the engine dies N times under load: the front lives, every client hears."""
+import json
 import os
 import random
 import signal
@@ -9,7 +10,7 @@ import time
 
 from server import Server, chat, events, wait_for
 
-N = int(sys.argv[3]) if len(sys.argv) > 3 else 12
+N = int(sys.argv[3]) if len(sys.argv) > 3 else 8
 N_CLIENTS = 16 if N >= 100 else 6
 
 
@@ -29,10 +30,8 @@ def main():
                     assert last == "[DONE]" or "error" in last, data[-200:]
                     status = 200 if last == "[DONE]" else last["error"]["code"]
                 elif status == 200:
-                    import json
                     assert json.loads(data)["choices"] == expected, data
                 else:
-                    import json
                     error = json.loads(data)["error"]
                     assert status in (500, 503, 429) and error["code"] == status, data
                     assert status == 500 or "Retry-After" in headers

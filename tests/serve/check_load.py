@@ -2,6 +2,7 @@
 """check_load PROGRAM ROOT [SECONDS CLIENTS] - mixed clients at once: every answer is the one given alone."""
 import json
 import random
+import socket
 import sys
 import threading
 import time
@@ -37,7 +38,6 @@ def main():
                 elif what < 0.4:  # somebody who does not wait
                     body = json.dumps(chat(q, pictures[p], stream=True, ignore_eos=True, max_tokens=500, prune=SETTINGS[t])).encode()
                     head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-                    import socket
                     with socket.create_connection(("127.0.0.1", s.port), 60) as c:
                         c.sendall(head.encode() + body)
                         c.recv(1)

@@ -240,12 +240,13 @@ bool s2v_prefix_recall(s2v_job *j)
     const s2v_session *s = j->s;
     s2v_prefix *p = &j->prefix;
     const bool is_later = s->kv.n_slots[0] > 0; /* a turn that stands behind others */
-    const bool is_watched = s->trace.show || s->trace.masks || s->recorder;
-    if (!s2v_session_remembers(s) || s->options.pictures_only || is_later || is_watched ||
+    const bool is_traced = s->trace.show || s->trace.masks;
+    if (!s2v_session_remembers(s) || s->options.pictures_only || is_later || is_traced ||
         s->rows.n_tail == 0 || s2p_method_sees_question(j->method, &j->prune->choice))
         return false;
     make_key(j, p->key);
-    p->found = s2v_cache_find(s->engine->cache, p->key, 1);
+    /* who records wants to see the choice made; what comes of it may be remembered */
+    p->found = s->recorder ? NULL : s2v_cache_find(s->engine->cache, p->key, 1);
     if (p->found && take_found(j)) return true;
     if (p->found) s2v_cache_release(s->engine->cache, p->found);
     p->found = NULL;

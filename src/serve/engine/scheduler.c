@@ -35,6 +35,7 @@ typedef struct slot {
     s2_buffer text; /* of this answer, for comparisons */
     float *score;   /* [n_scores] of the first picture */
     int32_t n_scores;
+    uint8_t score_key[32];
     int32_t *kept[S2_SERVE_MAX_SETTINGS]; /* of the first picture, for the overlaps */
     int32_t n_kept[S2_SERVE_MAX_SETTINGS];
     double prompt_ms[S2_SERVE_MAX_SETTINGS];
@@ -209,18 +210,18 @@ static void record_scores(const s2v_choice *choice, void *user)
     if (!p->score) return;
     memcpy(p->score, erc->data, (size_t)erc->shape[0] * sizeof *p->score);
     p->n_scores = erc->shape[0];
+    s2_score_remember(&p->scheduler->scores, p->score_key, p->score, p->n_scores);
 }
 
-/* Those just seen are remembered; those of a picture that was in the cache are remembered from before. */
-static void settle_scores(s2_scheduler *s, slot *p)
+/* Scores known from before need no recorder, and without one the prompt may be found in the cache. */
+static void watch_scores(s2_scheduler *s, slot *p)
 {
-    uint8_t key[32];
-    if (p->ask.n_pictures == 0) return;
-    s2_score_key(&p->ask, key);
-    if (p->score)
-        s2_score_remember(&s->scores, key, p->score, p->n_scores);
-    else
-        p->score = s2_score_recall(&s->scores, key, &p->n_scores);
+    const bool wants = p->ask.wish[p->i_wish].wants_scores && p->ask.n_pictures > 0;
+    if (wants) {
+        s2_score_key(&p->ask, p->score_key);
+        p->score = s2_score_recall(&s->scores, p->score_key, &p->n_scores);
+    }
+    s2v_session_set_recorder(p->session, wants && !p->score ? record_scores : NULL, p);
 }
 
 static void take_job(s2_scheduler *s, slot *p, s2_inbox_job *job)
@@ -359,12 +360,11 @@ static s2p_status start_wish(s2_scheduler *s, slot *p, s2p_error *error)
     TRY(ready_session(s, p, &sampling, error));
     s2v_session_set_progress(p->session, between_graphs, p);
     p->told_ms = s2_now_ms();
-    s2v_session_set_recorder(p->session, wish->wants_scores ? record_scores : NULL, p);
+    watch_scores(s, p);
     const s2v_prune_options prune = s2_ask_job_prune(ask, wish);
     const s2v_prompt prompt = s2_ask_job_prompt(ask);
     p->stats = (s2v_stats){ .n_stages = 0 };
     TRY(s2v_session_prefill(p->session, &prompt, &prune, &p->stats, error));
-    if (wish->wants_scores) settle_scores(s, p);
     const int32_t n_ctx = ask->sampling.n_ctx;
     if (ask->has_predict && p->stats.prompt_tokens + ask->n_predict > n_ctx)
         return s2_fail(

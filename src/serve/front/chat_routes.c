@@ -115,7 +115,9 @@ static void name_answer(s2_exchange *x, const s2_chat_request *request, const s2
     c->wants_progress = request->wants_progress;
 }
 
-static bool handle_ask(s2_exchange *x, bool is_compare, bool is_count, s2_http_error *error)
+typedef enum ask_kind { ASK_CHAT, ASK_COUNT, ASK_COMPARE, ASK_TEMPLATE } ask_kind;
+
+static bool handle_ask(s2_exchange *x, ask_kind kind, s2_http_error *error)
 {
     s2_body body;
     s2_chat_request request = { .job = NULL };
@@ -126,40 +128,46 @@ static bool handle_ask(s2_exchange *x, bool is_compare, bool is_count, s2_http_e
                                       .virtual_models = x->server->options->virtual_models,
                                       .n_ctx = info.n_ctx,
                                       .max_picture_bytes = MAX_PICTURE };
-    bool is_fine = s2_chat_request_read(&body, &context, is_compare, &request, error);
+    const bool is_quick = kind == ASK_TEMPLATE;
+    const bool is_fine =
+        s2_chat_request_read(&body, &context, kind == ASK_COMPARE, &request, error);
     if (is_fine) {
         name_answer(x, &request, &info);
-        if (is_count)
+        if (kind == ASK_COUNT)
             json_object_set_new(json_object_get(request.job, "sampling"), "max_tokens",
                                 json_integer(0));
-        s2_chat_request_encode(&request, false, &x->job.frame);
+        if (kind == ASK_TEMPLATE) json_object_set_new(request.job, "kind", json_string("template"));
+        s2_chat_request_encode(&request, is_quick, &x->job.frame);
     }
     const bool streams = request.streams;
-    x->may_stream = streams || is_compare;
+    x->may_stream = kind == ASK_COMPARE || (kind == ASK_CHAT && streams);
     s2_chat_request_free(&request);
     s2_body_free(&body);
     s2_buffer_free(&x->body);
-    return is_fine && submit(x, false,
-                             is_compare ? s2_compare_hear
-                             : is_count ? s2_count_hear
-                             : streams  ? s2_chat_hear_stream
-                                        : s2_chat_hear_whole,
+    return is_fine && submit(x, is_quick,
+                             kind == ASK_COMPARE    ? s2_compare_hear
+                             : kind == ASK_COUNT    ? s2_count_hear
+                             : kind == ASK_TEMPLATE ? s2_plain_hear
+                             : streams              ? s2_chat_hear_stream
+                                                    : s2_chat_hear_whole,
                              error);
 }
 
-bool s2_handle_chat(s2_exchange *x, s2_http_error *error)
-{
-    return handle_ask(x, false, false, error);
-}
+bool s2_handle_chat(s2_exchange *x, s2_http_error *error) { return handle_ask(x, ASK_CHAT, error); }
 
 bool s2_handle_count(s2_exchange *x, s2_http_error *error)
 {
-    return handle_ask(x, false, true, error);
+    return handle_ask(x, ASK_COUNT, error);
 }
 
 bool s2_handle_compare(s2_exchange *x, s2_http_error *error)
 {
-    return handle_ask(x, true, false, error);
+    return handle_ask(x, ASK_COMPARE, error);
+}
+
+bool s2_handle_template(s2_exchange *x, s2_http_error *error)
+{
+    return handle_ask(x, ASK_TEMPLATE, error);
 }
 
 /* --- plans and methods --------------------------------------------------------------------- */
@@ -234,25 +242,4 @@ bool s2_handle_detokenize(s2_exchange *x, s2_http_error *error)
                            "tokens must be a list of at most %d whole numbers", MAX_TOKEN_LIST);
     s2_body_free(&body);
     return is_fine;
-}
-
-bool s2_handle_template(s2_exchange *x, s2_http_error *error)
-{
-    s2_body body;
-    s2_chat_request request = { .job = NULL };
-    s2_model_info info;
-    s2_model_info_get(x->server, &info);
-    if (!s2_body_read(x->body.data, x->body.size, &body, error)) return false;
-    const s2_chat_context context = { .model = info.model,
-                                      .virtual_models = x->server->options->virtual_models,
-                                      .n_ctx = info.n_ctx,
-                                      .max_picture_bytes = MAX_PICTURE };
-    const bool is_fine = s2_chat_request_read(&body, &context, false, &request, error);
-    if (is_fine) {
-        json_object_set_new(request.job, "kind", json_string("template"));
-        s2_chat_request_encode(&request, true, &x->job.frame);
-    }
-    s2_chat_request_free(&request);
-    s2_body_free(&body);
-    return is_fine && submit(x, true, s2_plain_hear, error);
 }
