@@ -229,7 +229,8 @@ static bool restore_one(world *w)
     const bool is_same = w->is[i].options == w->saved.options; /* else it would draw otherwise */
     if (fits && !is_same) return false;
     const s2p_status st = s2v_session_restore(w->session[i], w->path, NULL);
-    assert_int_equal(st, fits ? S2P_OK : S2P_EFORMAT);
+    /* A file of a wider type may be longer than all the session could hold. */
+    assert_true(fits ? st == S2P_OK : st == S2P_EFORMAT || st == S2P_ELIMIT);
     if (fits) w->is[i] = w->saved;
     return fits;
 }
