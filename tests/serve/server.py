@@ -65,10 +65,11 @@ class Server:
     def raw(self, data, timeout=5.0, closes=True):
         """All that comes back for these bytes."""
         with contextlib.closing(socket.create_connection(("127.0.0.1", self.port), timeout)) as s:
-            s.sendall(data)
-            if closes:
-                s.shutdown(socket.SHUT_WR)
             out = b""
+            with contextlib.suppress(OSError):  # refused already, perhaps
+                s.sendall(data)
+                if closes:
+                    s.shutdown(socket.SHUT_WR)
             with contextlib.suppress(OSError):
                 while piece := s.recv(65536):
                     out += piece

@@ -320,7 +320,8 @@ static void on_connection(void *user, struct MHD_Connection *connection, void **
 s2p_status s2_http_start(struct MHD_Daemon **out, s2_server *server, int fd, s2p_error *error)
 {
     const s2_front_options *o = server->options;
-    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
+    /* poll: with epoll the library does not always hear that a client has left */
+    unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
     if (o->ssl_key) flags |= MHD_USE_TLS;
     *out = MHD_start_daemon(
         flags, 0, NULL, NULL, on_access, server, MHD_OPTION_LISTEN_SOCKET, fd,
@@ -354,7 +355,14 @@ static void look_after(void *exchange, bool is_gone, void *user)
     if (is_gone) s2_link_cancel(x->server->link, &x->job);
     pthread_mutex_lock(&x->lock);
     const double silent = now - x->sent_ms;
-    if (is_gone && x->streams) x->is_gone = true;
+    if (is_gone && x->streams) {
+        x->is_gone = true;
+    } else if (is_gone && !x->status) { /* an answer, so that the library lets go of the socket */
+        s2_http_error left = { .status = 0 };
+        (void)s2_http_fail(&left, 400, NULL,
+                           "the connection was closed before there was an answer");
+        s2_exchange_fail(x, &left);
+    }
     const bool is_late = x->may_stream && !x->status && now - x->asked_ms > HEAD_MS;
     if (is_late) s2_exchange_stream(x);
     if (is_late || (x->streams && !x->is_done && silent > PING_MS))
