@@ -159,7 +159,7 @@ static json_t *message_of(const char *role, const content *c)
         s2_buffer_append(&out, MARK, strlen(MARK));
         at = c->picture_at[i];
     }
-    s2_buffer_append(&out, c->text.data + at, c->text.size - at);
+    if (c->text.size > at) s2_buffer_append(&out, c->text.data + at, c->text.size - at);
     json_t *message =
         json_pack("{s:s,s:s%,s:i}", "role", role, "text", out.data ? (const char *)out.data : "",
                   out.size, "images", c->n_pictures);

@@ -20,6 +20,7 @@ typedef struct s2_connection {
     double body_ms;     /* when its body began to come; 0: none does */
     size_t n_body;      /* bytes of it so far */
     void *exchange;     /* what it waits for, NULL: nothing */
+    void *begun;        /* an exchange of which only the target came; of the thread of HTTP */
 } s2_connection;
 
 typedef struct s2_connections { /* all zero but the lock: none */

@@ -221,6 +221,13 @@ static enum MHD_Result settle(s2_exchange *x)
 
 /* --- callbacks of the library ------------------------------------------------------------- */
 
+/* A request the library refuses by itself is never shown to us again. */
+static void forget_begun(s2_connection *c)
+{
+    if (c->begun) s2_exchange_release(c->begun);
+    c->begun = NULL;
+}
+
 static void *on_target(void *user, const char *target, struct MHD_Connection *connection)
 {
     s2_server *server = user;
@@ -232,6 +239,8 @@ static void *on_target(void *user, const char *target, struct MHD_Connection *co
     if (!x) return NULL;
     x->http = connection;
     x->connection = c;
+    forget_begun(c);
+    c->begun = x;
     s2_connection_within(c, server->options->header_s * 1e3);
     return x;
 }
@@ -248,6 +257,7 @@ static enum MHD_Result on_access(void *user, struct MHD_Connection *connection, 
     if (!x) return MHD_NO;
     if (!x->is_seen) {
         x->is_seen = true;
+        x->connection->begun = NULL;
         atomic_fetch_add(&server->n_requests, 1u);
         if (!check_head(x, method, version, &error)) return refuse(x, &error);
         s2_connection_within(x->connection, server->options->body_s * 1e3);
@@ -289,6 +299,7 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **c
     (void)code;
     if (!x) return;
     *context = NULL;
+    if (x->connection->begun == x) x->connection->begun = NULL;
     s2_connection_wait(&server->connections, x->connection, NULL);
     pthread_mutex_lock(&x->lock);
     x->is_gone = true;
@@ -310,6 +321,7 @@ static void on_connection(void *user, struct MHD_Connection *connection, void **
         if (c) s2_connection_within(c, server->options->header_s * 1e3);
         *context = c;
     } else if (*context) {
+        forget_begun(*context);
         s2_connections_remove(&server->connections, *context);
         *context = NULL;
     }
