@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "program.h"
 #include "report.h"
+#include "serve/engine/prune_object.h"
 #include "serve/engine/sandbox.h"
 #include "serve/engine/serve_engine.h"
 
@@ -36,6 +37,26 @@ static void name_model(const serve_options *o, const char *path, char *out, size
         if (*c == '@' || (unsigned char)*c < 0x21) *c = '_'; /* '@' begins what is virtual */
 }
 
+/* A name that no request could use is refused now. */
+static s2p_status check_virtual_models(const char *list, const s2a_setting *usual, s2p_error *error)
+{
+    while (list && *list) {
+        char name[128];
+        const char *param;
+        s2_prune_wish wish;
+        const size_t n = strcspn(list, ",");
+        (void)snprintf(name, sizeof name, "%.*s", (int)n, list);
+        s2p_error why = { S2P_OK, "" };
+        const s2p_status st = s2_prune_wish_read(NULL, name, usual, NULL, &wish, &param, &why);
+        s2_prune_wish_free(&wish);
+        if (st != S2P_OK)
+            return s2_fail(error, S2P_EINVAL, "--virtual-models '%.80s': %.300s", name,
+                           why.message);
+        list += n + (list[n] == ',');
+    }
+    return S2P_OK;
+}
+
 static s2p_status fill_setup(s2_asker *asker, const serve_options *o, s2_engine_setup *setup,
                              s2p_error *error)
 {
@@ -61,6 +82,7 @@ static s2p_status fill_setup(s2_asker *asker, const serve_options *o, s2_engine_
     s2a_setting_use(&setup->setting, s2v_method_name((size_t)o->method));
     setup->setting.budget = o->budget;
     TRY(s2_ask_set(&o->ask, &setup->setting, 1, error));
+    TRY(check_virtual_models(o->virtual_models, &setup->setting, error));
     s2v_engine_options *e = &setup->engine;
     s2v_engine_options_init(e);
     e->model_path = asker->model;

@@ -111,13 +111,15 @@ static void bury(s2_link *l)
     l->state.pid = 0;
     l->state.is_ready = false;
     l->state.n_deaths++;
-    const double wait_ms = l->wait_ms;
+    const double wait_ms = l->wait_ms, ready_at = l->ready_at;
     const bool is_stopping = l->is_stopping;
     pthread_mutex_unlock(&l->lock);
     if (is_stopping) return;
     if (WIFSIGNALED(status))
         (void)snprintf(text, sizeof text, "the engine died of signal %d; another starts in %.1f s",
                        WTERMSIG(status), wait_ms / 1e3);
+    else if (ready_at == 0.0) /* it has said why */
+        (void)snprintf(text, sizeof text, "the engine ended with code %d", WEXITSTATUS(status));
     else
         (void)snprintf(text, sizeof text, "the engine ended with code %d; another starts in %.1f s",
                        WEXITSTATUS(status), wait_ms / 1e3);
