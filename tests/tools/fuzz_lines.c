@@ -94,7 +94,8 @@ static void fill_folder(void)
     write_file("none.png", "", 0);
     write_file("question.txt", "What?\n", 6);
     if (symlink("in.png", "link.png") != 0 || link("in.png", "hard.png") != 0 ||
-        symlink("broken.gguf", "link.gguf") != 0) {
+        symlink("broken.gguf", "link.gguf") != 0 || symlink(good_model, "good.gguf") != 0 ||
+        symlink(good_mmproj, "good-mmproj.gguf") != 0 || symlink(good_picture, "good.jpg") != 0) {
         perror("link");
         exit(2);
     }
@@ -227,7 +228,8 @@ static const char *const hostile[] = {
 
 static void put_file(char *out)
 {
-    const char *good = below(2) ? good_picture : below(2) ? good_model : good_mmproj;
+    /* A name that is damaged later is one of the work folder too. */
+    const char *good = below(2) ? "good.jpg" : below(2) ? "good.gguf" : "good-mmproj.gguf";
     (void)snprintf(out, WORD_CAPACITY, "%s", one_in(12) ? good : ANY_OF(files));
 }
 
