@@ -300,7 +300,7 @@ s2p_status s2v_session_prefill(s2v_session *session, const s2v_prompt *prompt,
 
 /* Progress of this session's prompts, NULL: the engine's callback is told. The steps are "picture",
  * "tower" and "layers"; the last call of a prompt is "layers" 1. It is called between two pieces of the
- * work, about a second apart on a 3B model: nothing is computed meanwhile, and it may run OTHER
+ * work, twice in every block and layer: nothing is computed meanwhile, and it may run OTHER
  * sessions of the engine. A value other than 0 cancels: S2P_ECANCELLED, the session is as after
  * s2v_session_reset. Results do not depend on it. */
 void s2v_session_set_progress(s2v_session *session, s2v_progress_callback progress, void *user);
