@@ -1,4 +1,4 @@
-/* sandbox.c - a seccomp filter: a list of calls, and two whose arguments are looked at. */
+/* sandbox.c - a seccomp filter: a list of calls, and a few whose arguments are looked at. */
 #if defined(__linux__)
 #define _GNU_SOURCE /* syscall */
 #endif
@@ -110,6 +110,7 @@ static const int allowed[] = {
 #define WORD(member) ((uint32_t)offsetof(struct seccomp_data, member))
 #define LOAD(at) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, at)
 #define ANSWER(value) BPF_STMT(BPF_RET | BPF_K, value)
+#define REQUEST_PERMISSION 0x1023 /* ARCH_REQ_XCOMP_PERM: headers of older kernels lack it */
 #define WRITES (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND)
 
 int s2_sandbox_is_here(void) { return 1; }
@@ -134,6 +135,15 @@ s2p_status s2_sandbox_enter(s2p_error *error)
         ANSWER(SECCOMP_RET_ERRNO | ENOSYS),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 1),
         ANSWER(SECCOMP_RET_ERRNO | ENOTTY),
+#if defined(__x86_64__)
+        /* arch_prctl: to ask for the tiles of AMX, which our kernels and ggml's do when they first look
+         * at the CPU; anything else it can do is refused */
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_arch_prctl, 0, 4),
+        LOAD(WORD(args[0])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, REQUEST_PERMISSION, 1, 0),
+        ANSWER(SECCOMP_RET_KILL_PROCESS),
+        ANSWER(SECCOMP_RET_ALLOW),
+#endif
     };
     memcpy(code, first, sizeof first);
     n = sizeof first / sizeof *first;
