@@ -213,6 +213,8 @@ static bool can_multiply(ggml_backend_dev_t device, ggml_backend_buffer_type_t t
 ggml_backend_buffer_type_t s2v_fastest_buffer(const s2v_devices *devices,
                                               struct ggml_tensor *weight)
 {
+    /* With rows of one block ggml 0.25's AMX products add to whatever the result held before. */
+    if (weight->ne[0] == ggml_blck_size(weight->type)) return NULL;
     for (int32_t i = 0; i < devices->n_extra; i++)
         if (can_multiply(devices->cpu, devices->extra[i], weight)) return devices->extra[i];
     return NULL;
