@@ -42,7 +42,9 @@ typedef struct s2v_engine_options {
     const char *model_path;         /* text model, GGUF */
     const char *mmproj_path;        /* vision tower and projector, GGUF */
     const char *device;             /* NULL: the first GPU, or else the CPU; a name of s2v_device_name() */
-    const char *tower;              /* products of the tower: "f32" (NULL, "auto"), "bf16" or "int8" */
+    const char *tower;              /* products of the tower: "f32", "bf16", "int8"; NULL, "auto": bf16 where
+                                       the CPU gains by it and the mmproj is half precision of 64 MiB or
+                                       more, else f32 */
     const char *kernels;            /* NULL: the fastest for that; else a name of s2v_kernels_name(),
                                        or "ggml" for ggml's own */
     const char *rpc_server;         /* NULL, or host:port of an RPC server to add as a device */
@@ -77,6 +79,7 @@ typedef struct s2v_engine_info {                        /* strings live as long 
     uint64_t n_parameters;
     uint64_t model_bytes, weight_bytes;                 /* of the files; of memory held for weights */
     const char *kernels;            /* of the tower: a name of s2v_kernels_name(), or "ggml" */
+    int tower_rounds;               /* they round to bf16 or bytes: not exact */
     int64_t max_pixels;             /* larger pictures are reduced unless s2v_image_options say otherwise;
                                        0: the tower has one size */
     int64_t file_max_pixels;        /* what the mmproj says of it, 0: nothing; more than 1,280 tokens are
@@ -100,9 +103,10 @@ typedef struct s2v_cache_stats {    /* of what is remembered, since the engine w
 /* All 0 without a cache. Any thread, at any time. */
 void s2v_engine_cache(const s2v_engine *engine, s2v_cache_stats *out);
 
-/* Kernels of the tower this CPU runs, NULL past the end; and the one an engine takes by itself. */
+/* Kernels of the tower this CPU runs, NULL past the end; and the ones an engine takes by itself: for an
+ * mmproj in half precision of 64 MiB and more (is_large), and for others. */
 const char *s2v_kernels_name(size_t index);
-const char *s2v_kernels_usual(void);
+const char *s2v_kernels_usual(int is_large);
 
 /* Devices ggml knows on this machine; NULL past the end. */
 const char *s2v_device_name(size_t index);

@@ -33,6 +33,7 @@ typedef struct verify_options {
     const char *arrays, *only, *device;
     int32_t output, gpu_layers;
     bool tower_on_cpu;
+    const char *kernels;
     double slack;
 } verify_options;
 
@@ -284,6 +285,7 @@ static int verify_run(const void *values)
     t.where = (s2_where){ .device = options->device,
                           .gpu_layers = options->gpu_layers,
                           .tower_on_cpu = options->tower_on_cpu,
+                          .kernels = options->kernels,
                           .slack = options->slack };
     s2p_error error = { S2P_OK, "" };
     s2p_status st = S2P_OK;
@@ -321,6 +323,9 @@ static const s2_option option_table[] = {
       .offset = offsetof(verify_options, gpu_layers) },
     { .name = "--no-mmproj-offload", .type = S2_OPTION_FLAG, .group = "Model",
       .help = "keep the vision tower on the CPU", .offset = offsetof(verify_options, tower_on_cpu) },
+    { .name = "--kernels", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Model",
+      .help = "of the tower, instead of the fastest exact ones; 's2prune --version' lists them",
+      .offset = offsetof(verify_options, kernels) },
     { .name = "--slack", .label = "X", .type = S2_OPTION_REAL, .min = 1, .max = 1e6, .fallback = "1", .group = "Model",
       .help = "numbers of a model may be off by X times what they may on the CPU",
       .offset = offsetof(verify_options, slack) },

@@ -78,7 +78,10 @@ static int print_version(void)
     const s2p_kernels *kernels;
     for (size_t i = 0; (kernels = s2p_kernels_at(i)); i++)
         s2_buffer_printf(&text, " %s", kernels->name);
-    s2_buffer_printf(&text, ")\ntower:    %s (available:", s2v_kernels_usual());
+    s2_buffer_printf(&text, ")\ntower:    %s", s2v_kernels_usual(0));
+    if (strcmp(s2v_kernels_usual(1), s2v_kernels_usual(0)) != 0)
+        s2_buffer_printf(&text, ", %s for large files in half precision", s2v_kernels_usual(1));
+    s2_buffer_printf(&text, " (available:");
     for (size_t i = 0; s2v_kernels_name(i); i++)
         s2_buffer_printf(&text, " %s", s2v_kernels_name(i));
     s2_buffer_printf(&text, " ggml)\ndevices:  ");

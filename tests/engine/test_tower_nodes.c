@@ -131,7 +131,7 @@ static void names_are_checked(void **state)
     assert_int_equal(s2v_engine_open(&engine, &options, &error), S2P_OK);
     s2v_engine_info info;
     s2v_engine_get_info(engine, &info);
-    assert_string_equal(info.kernels, s2v_kernels_usual());
+    assert_string_equal(info.kernels, s2v_kernels_usual(0));
     s2v_engine_close(engine);
 }
 

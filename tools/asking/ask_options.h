@@ -89,7 +89,7 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
     { .name = "--rpc", .label = "HOST:PORT", .type = S2_OPTION_TEXT, .group = "Model",                              \
       .help = "use an RPC server as the device (trusted networks only)", S2_ASK_AT(rpc) },                          \
     { .name = "--tower", .label = "TYPE", .type = S2_OPTION_CHOICE, .choice = s2_ask_tower_name,                    \
-      .fallback = "auto", .group = "Model", .help = "numbers the vision tower computes with; auto is f32",          \
+      .fallback = "auto", .group = "Model", .help = "numbers the vision tower computes with; auto: bf16 for large half-precision files where the CPU gains, else f32", \
       S2_ASK_AT(tower) },                                                                                           \
     { .name = "--kernels", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Model",                               \
       .help = "of the tower, instead of the fastest; 's2prune --version' lists them", S2_ASK_AT(kernels) }, \

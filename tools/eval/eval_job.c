@@ -156,7 +156,7 @@ static s2p_status describe(eval_job *job, s2p_error *error)
     TRY(describe_tasks(job, error));
     TRY(describe_model(job, error));
     if (gethostname(host, sizeof host - 1) == 0) set_value(job->values, S2E_ABOUT "host", host);
-    set_value(job->values, S2E_ABOUT "kernels", s2v_kernels_usual());
+    set_value(job->values, S2E_ABOUT "kernels", s2v_kernels_usual(0));
     set_format(job->values, S2E_ABOUT "shard", "%d/%d", job->shard.index, job->shard.n);
     s2e_asking asking[S2E_MAX_TASKS];
     const s2e_job work = eval_work(job, asking);

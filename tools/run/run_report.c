@@ -61,6 +61,7 @@ static void put_times(const run_job *job, s2_buffer *out)
     if (t->image_tokens_full > 0) {
         put_step(out, "image", t->image_ms);
         put_step(out, "vision", t->vision_ms);
+        if (job->asker.info.tower_rounds) s2_buffer_printf(out, " (%s)", job->asker.info.kernels);
     }
     if (last >= 0) put_step(out, layers, t->layer0_ms);
     if (t->probe_ms > 0.0) put_step(out, "probe", t->probe_ms);

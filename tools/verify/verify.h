@@ -15,6 +15,7 @@ typedef struct s2_where { /* models run on this device; exact results are a prop
     const char *device;   /* "CPU", or another of s2v_device_name() */
     int32_t gpu_layers;
     bool tower_on_cpu;
+    const char *kernels; /* NULL: the fastest that are exact */
     double slack; /* what numbers may be off by, in multiples of what they may on the CPU */
 } s2_where;
 
@@ -37,6 +38,8 @@ static inline void s2_verdict_place(const s2_verdict *verdict, s2v_engine_option
     options->device = verdict->where->device;
     options->gpu_layers = verdict->where->gpu_layers;
     options->tower_on_cpu = verdict->where->tower_on_cpu;
+    options->kernels = verdict->where->kernels;
+    options->tower = "f32"; /* what the outputs were recorded with */
 }
 
 /* The case is wrong: "case 3, budgets: ...". */

@@ -4,6 +4,7 @@
 #include "engine/model/identity.h"
 #include "engine/model/offload.h"
 #include "engine/model/pair.h"
+#include "engine/model/tower_choice.h"
 #include "engine/vision/arch.h"
 
 #include <inttypes.h>
@@ -107,76 +108,6 @@ static s2p_status load_weights(s2v_engine *engine, const s2v_kernels *kernels, b
     return S2P_OK;
 }
 
-static const char *const precisions[] = {
-    [S2V_PRECISION_F32] = "f32", [S2V_PRECISION_BF16] = "bf16", [S2V_PRECISION_INT8] = "int8"
-};
-
-const char *s2v_kernels_name(size_t index)
-{
-    const s2v_kernels *kernels = s2v_kernels_at(index);
-    return kernels ? kernels->name : NULL;
-}
-
-/* Where there is nothing better than plain C, ggml's products are. */
-static const s2v_kernels *fastest_kernels(s2v_precision precision)
-{
-    const s2v_kernels *kernels = s2v_kernels_choose(precision);
-    return strcmp(kernels->name, "scalar") == 0 ? NULL : kernels;
-}
-
-const char *s2v_kernels_usual(void)
-{
-    const s2v_kernels *kernels = fastest_kernels(S2V_PRECISION_F32);
-    return kernels ? kernels->name : "ggml";
-}
-
-static s2p_status choose_kernels(const s2v_engine_options *options, s2v_precision *precision,
-                                 const s2v_kernels **out, s2p_error *error)
-{
-    *precision = S2V_PRECISION_F32;
-    if (options->tower && strcmp(options->tower, "auto") != 0) {
-        while (*precision <= S2V_PRECISION_INT8 &&
-               strcmp(options->tower, precisions[*precision]) != 0)
-            ++*precision;
-        if (*precision > S2V_PRECISION_INT8)
-            return s2_fail(error, S2P_EINVAL,
-                           "the tower computes in f32, bf16 or int8, not '%.40s'", options->tower);
-    }
-    *out = fastest_kernels(*precision);
-    if (!options->kernels) return S2P_OK;
-    *out = s2v_kernels_find(options->kernels);
-    if (*out || strcmp(options->kernels, "ggml") == 0) return S2P_OK;
-    char known[160] = "";
-    for (size_t i = 0, n = 0; s2v_kernels_name(i) && n < sizeof known; i++)
-        n += (size_t)snprintf(known + n, sizeof known - n, "%s, ", s2v_kernels_name(i));
-    return s2_fail(error, S2P_EUNSUPPORTED,
-                   "no kernels '%.40s' of the tower run on this machine; there are %sggml",
-                   options->kernels, known);
-}
-
-/* Asked for by name and not possible is an error; another precision than asked for is said. */
-static s2p_status check_tower(const s2v_engine *engine, const s2v_engine_options *options,
-                              s2v_precision precision, const s2v_kernels *kernels, s2p_error *error)
-{
-    const s2v_kernels *used = engine->model.tower.kernels;
-    if (options->kernels && !used && strcmp(options->kernels, "ggml") != 0)
-        return s2_fail(
-            error, S2P_EUNSUPPORTED,
-            "kernels '%.40s' want the matrices of the mmproj in one of F32, F16 and BF16; "
-            "these are mixed or quantised, and run on ggml's operators only",
-            options->kernels);
-    if (options->kernels || precision == S2V_PRECISION_F32 ||
-        (used && used->precision == precision) || !options->note)
-        return S2P_OK;
-    char text[160];
-    (void)snprintf(text, sizeof text, "the tower does not compute in %s: %s", precisions[precision],
-                   used       ? "this machine has no unit for it, f32 is used"
-                   : !kernels ? "this machine has no unit for it, ggml's operators are used"
-                              : "its weights are mixed or quantised, and run on ggml's operators");
-    options->note(text, options->user);
-    return S2P_OK;
-}
-
 static s2p_status open_cache(s2v_engine *engine, const s2v_engine_options *options,
                              s2p_error *error)
 {
@@ -209,12 +140,11 @@ static s2p_status open_engine(s2v_engine *engine, const s2v_engine_options *opti
     TRY(s2v_tokenizer_create(&engine->tokenizer, engine->text, error));
     TRY(s2v_devices_open(&engine->devices, options->device, options->rpc_server, options->n_threads,
                          error));
-    s2v_precision precision;
-    const s2v_kernels *kernels;
-    TRY(choose_kernels(options, &precision, &kernels, error));
-    TRY(s2v_offload_choose(engine, options, kernels, error));
-    TRY(load_weights(engine, kernels, is_outline, error));
-    TRY(check_tower(engine, options, precision, kernels, error));
+    s2v_tower_choice tower;
+    TRY(s2v_tower_choose(&tower, options, engine->mmproj, error));
+    TRY(s2v_offload_choose(engine, options, tower.kernels, error));
+    TRY(load_weights(engine, tower.kernels, is_outline, error));
+    TRY(s2v_tower_check(&tower, options, engine->model.tower.kernels, error));
     if (!is_outline) TRY(open_cache(engine, options, error));
     count_parameters(engine);
     const s2v_text name = text_key(engine->text, "general.name");
@@ -298,6 +228,8 @@ void s2v_engine_get_info(const s2v_engine *engine, s2v_engine_info *info)
         .architecture = engine->model.arch->name,
         .device = ggml_backend_dev_name(engine->devices.main),
         .template_name = engine->model.arch->chat_format,
+        .tower_rounds = engine->model.tower.kernels &&
+                        engine->model.tower.kernels->precision != S2V_PRECISION_F32,
         .kernels = engine->model.tower.kernels ? engine->model.tower.kernels->name : "ggml",
         .n_layers = p->n_layers,
         .n_embd = p->n_embd,

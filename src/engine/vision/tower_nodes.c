@@ -100,8 +100,6 @@ static int32_t next_piece(const struct ggml_tensor *view)
 
 /* --- products ------------------------------------------------------------------ */
 
-#define PIECE_ROWS 192 /* at most: for so many rows kernels read the weights once */
-
 /* Part i of n of [0, size), in whole multiples of `grain`. */
 static void cut(int32_t size, int32_t grain, int i, int n, int32_t *first, int32_t *last)
 {
@@ -148,7 +146,8 @@ static void compute_product(struct ggml_tensor *dst, int ith, int nth, void *use
     s2v_huge_pages(dst->data, ggml_nbytes(dst)); /* before the first of the threads writes */
     const int32_t m = (int32_t)dst->ne[1], n = (int32_t)dst->ne[0];
     const bool by_rows = m >= nth * l->kernels->rows; /* every piece packs its own rows */
-    const int32_t n_pieces = by_rows ? (m + nth * PIECE_ROWS - 1) / (nth * PIECE_ROWS) * nth : nth;
+    const int32_t turn = nth * l->kernels->block_rows;
+    const int32_t n_pieces = by_rows ? (m + turn - 1) / turn * nth : nth;
     for (int32_t i; (i = next_piece(dst->src[2])) < n_pieces;) {
         s2v_share share = { 0, m, 0, n };
         if (by_rows)

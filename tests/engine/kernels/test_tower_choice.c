@@ -27,6 +27,7 @@ emulated_tiles s2v_emulated_tiles;
 /* choose.c with emulated tables, on the machine below. */
 extern s2v_cpu s2v_test_cpu(void);
 extern const s2v_kernels *s2v_test_choose(s2v_precision precision);
+extern const s2v_kernels *s2v_test_gaining(void);
 extern const s2v_kernels *s2v_test_find(const char *name);
 
 static s2v_cpuid machine;
@@ -47,10 +48,14 @@ s2v_cpu s2v_test_cpu(void) { return s2v_cpu_decide(&machine, allow); }
 
 static const s2v_cpuid nehalem = { .c1 = 0x00988201u };
 static const s2v_cpuid haswell = { .c1 = 0x7ffafbffu, .b7 = 0x000027abu, .saved = AVX_SAVED };
-static const s2v_cpuid zen4 = {
-    .c1 = 0x7ed8320bu, .b7 = 0xf1bf97a9u, .c7 = 0x00405fceu, .a71 = 1u << 5, .saved = AVX512_SAVED
-};
-static const s2v_cpuid sapphire_rapids = { .c1 = 0x7ffefbffu,
+static const s2v_cpuid zen4 = { .b0 = 0x68747541u,
+                                .c1 = 0x7ed8320bu,
+                                .b7 = 0xf1bf97a9u,
+                                .c7 = 0x00405fceu,
+                                .a71 = 1u << 5,
+                                .saved = AVX512_SAVED };
+static const s2v_cpuid sapphire_rapids = { .b0 = 0x756e6547u,
+                                           .c1 = 0x7ffefbffu,
                                            .b7 = 0xf1bf2fbbu,
                                            .c7 = 0x1b415f6eu,
                                            .d7 = 0xffc14412u,
@@ -76,6 +81,24 @@ static void every_machine_has_its_best(void **state)
     assert_string_equal(chosen(zen4, true, S2V_PRECISION_INT8), "avx512-vnni");
     assert_string_equal(chosen(sapphire_rapids, true, S2V_PRECISION_BF16), "amx-bf16");
     assert_string_equal(chosen(sapphire_rapids, true, S2V_PRECISION_INT8), "amx-int8");
+}
+
+/* The table `auto` takes for large files in half precision. */
+static const char *gaining(s2v_cpuid on, bool allowed)
+{
+    machine = on;
+    is_allowed = allowed;
+    return s2v_test_gaining() ? s2v_test_gaining()->name : "none";
+}
+
+static void rounding_must_gain(void **state)
+{
+    (void)state;
+    assert_string_equal(gaining(nehalem, true), "none");
+    assert_string_equal(gaining(haswell, true), "none");
+    assert_string_equal(gaining(zen4, true), "avx512-bf16");
+    assert_string_equal(gaining(sapphire_rapids, true), "amx-bf16");
+    assert_string_equal(gaining(sapphire_rapids, false), "none"); /* pairs at half the rate */
 }
 
 static void without_permission_the_next_is_taken(void **state)
@@ -146,6 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_machine_has_its_best),
+        cmocka_unit_test(rounding_must_gain),
         cmocka_unit_test(without_permission_the_next_is_taken),
         cmocka_unit_test(registers_nobody_saves_are_not_used),
 #if defined(__linux__) && defined(SYS_arch_prctl)

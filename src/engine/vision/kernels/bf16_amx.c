@@ -2,8 +2,7 @@
  *
  * Eight tiles of 16 rows of 64 bytes: four of sums (32 x 32 floats), two of rows, two of weights.
  * A tile of weights is 16 words of k by 16 columns, which is what a panel [words][PANEL] holds at a
- * pitch of PANEL words; a tile of rows is 16 rows of 16 words at the PITCH they were packed with.
- * Both are loaded where they lie.
+ * pitch of PANEL words; a tile of rows lies in one piece (tile_rows.h).
  *
  * The configuration is written down here, not asked from CPUID, which some hypervisors leave empty.
  * It belongs to the thread: ggml sets its own once and relies on it, so ours is put in its place for
@@ -11,10 +10,8 @@
  */
 #include "engine/vision/kernels/tables.h"
 
-#define WIDTH 16
-#define ROWS 32
-#define BLOCK 192
-#define SLAB 320
+#include "engine/vision/kernels/tile_rows.h"
+
 #include "engine/vision/kernels/bf16_text.h"
 #include "engine/vision/kernels/tiles.h"
 
@@ -22,7 +19,7 @@
 static void multiply_tiles(const uint32_t *a, const uint32_t *b, int32_t words, bool adds,
                            float *sums)
 {
-    const uint32_t *a1 = a + 16 * PITCH;
+    const uint32_t *a1 = a + 16 * PITCH; /* the 16 rows after these */
     float *low = sums + 16 * PANEL;
     if (adds) {
         _tile_loadd(0, sums, PANEL * 4);
@@ -35,13 +32,13 @@ static void multiply_tiles(const uint32_t *a, const uint32_t *b, int32_t words, 
         _tile_zero(2);
         _tile_zero(3);
     }
-    for (int32_t k = 0; k < words; k += 16, b += 16 * PANEL) {
-        _tile_loadd(4, a + k, PITCH * 4);
+    for (int32_t k = 0; k < words; k += 16, b += 16 * PANEL, a += TILE_WORDS, a1 += TILE_WORDS) {
+        _tile_stream_loadd(4, a, 64);
         _tile_loadd(6, b, PANEL * 4);
         _tile_dpbf16ps(0, 4, 6);
         _tile_loadd(7, b + 16, PANEL * 4);
         _tile_dpbf16ps(1, 4, 7);
-        _tile_loadd(5, a1 + k, PITCH * 4);
+        _tile_stream_loadd(5, a1, 64);
         _tile_dpbf16ps(2, 5, 6);
         _tile_dpbf16ps(3, 5, 7);
     }
@@ -56,9 +53,8 @@ static void slab_add(const slab_job *job)
     for (int32_t r = 0; r < job->n; r += ROWS) {
         fetch_next(job, r);
         if (job->ends) fetch_ends(job, r);
-        multiply_tiles(job->rows + (ptrdiff_t)r * PITCH,
-                       (const uint32_t *)(const void *)job->weights, job->words, job->adds,
-                       job->sums + r * PANEL);
+        multiply_tiles(job->rows + ROW_START(r), (const uint32_t *)(const void *)job->weights,
+                       job->words, job->adds, job->sums + r * PANEL);
         if (job->ends) rows_finish(job, r);
     }
 }

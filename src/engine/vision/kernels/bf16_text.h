@@ -5,8 +5,11 @@
  * and of a panel are filled up with zeros to a multiple of 16: a tile of AMX, and the same packing
  * for every unit. The panel of weights is [words][PANEL].
  */
+#ifndef ROW_START
 #define PITCH (SLAB + 16) /* not a multiple of the page */
 #define ROW_START(i) ((ptrdiff_t)(i)*PITCH)
+#define UNIT_PITCH WORDS_UNIT
+#endif
 #include "engine/vision/kernels/product_text.h"
 
 #define WORDS_UNIT 16
@@ -49,27 +52,53 @@ static void row_store(const float *row, int32_t k, uint32_t *out, float *scales)
         const int32_t n = k - at < 2 * SLAB ? k - at : 2 * SLAB;
         uint16_t *to = (uint16_t *)(void *)out;
         for (int32_t i = 0; i < 2 * BF16_WORDS(n); i += WIDTH)
-            store_bf16(to + i, i < n ? load_some(row + at + i, n - i) : (lanes){ 0 });
+            store_bf16(to + (ptrdiff_t)(i / (2 * WORDS_UNIT)) * 2 * UNIT_PITCH +
+                           i % (2 * WORDS_UNIT),
+                       i < n ? load_some(row + at + i, n - i) : (lanes){ 0 });
     }
 }
 
+/* 2 WIDTH inputs of a row of weights from k on, as WIDTH words; zeros past n. */
+S2V_INLINE bits row_words_at(const void *row, s2v_element type, int32_t k, int32_t n)
+{
+    uint16_t half[2 * WIDTH];
+    if (n - k < 2 * WIDTH) { /* the end of a row */
+        for (int32_t i = 0; i < 2 * WIDTH; i++)
+            half[i] = k + i < n ? s2v_bf16_of_float(s2v_element_at(row, type, k + i)) : 0;
+    } else if (type == S2V_ELEMENT_BF16) {
+        memcpy(half, (const uint16_t *)row + k, sizeof half);
+    } else {
+        for (int32_t i = 0; i < 2 * WIDTH; i += WIDTH)
+            store_bf16(half + i, type == S2V_ELEMENT_F16 ? load_f16((const uint16_t *)row + k + i)
+                                                         : load((const float *)row + k + i));
+    }
+    bits words;
+    memcpy(&words, half, sizeof words);
+    return words;
+}
+
+/* Squares of WIDTH columns by WIDTH words are turned on their way. */
 static void bf16_pack(const s2v_packed *w, const s2v_source *source, int32_t first, int32_t last)
 {
     panels_begin(w, first, last);
     const int32_t words = BF16_WORDS(w->k);
     for (int32_t panel = first; panel < last; panel++) {
         uint32_t *out = (uint32_t *)w->data + (ptrdiff_t)panel * words * PANEL;
-        for (int32_t k0 = 0; k0 < 2 * words; k0 += 2 * WORDS_UNIT)
-            for (int32_t c = 0; c < PANEL; c++) {
-                const int32_t r = column_source(w, panel, c);
-                const void *row = r < 0 ? NULL : s2v_source_row(source, w->n, w->k, r);
-                uint32_t word[WORDS_UNIT] = { 0 };
-                for (int32_t i = 0; row && i < 2 * WORDS_UNIT && k0 + i < w->k; i++)
-                    word[i / 2] |=
-                        (uint32_t)s2v_bf16_of_float(s2v_element_at(row, source->type, k0 + i))
-                        << (i % 2 * 16);
-                for (int32_t i = 0; i < WORDS_UNIT; i++)
-                    out[(ptrdiff_t)(k0 / 2 + i) * PANEL + c] = word[i];
+        const void *row[PANEL];
+        for (int32_t c = 0; c < PANEL; c++) {
+            const int32_t r = column_source(w, panel, c);
+            row[c] = r < 0 ? NULL : s2v_source_row(source, w->n, w->k, r);
+        }
+        for (int32_t word = 0; word < words; word += WIDTH)
+            for (int32_t c = 0; c < PANEL; c += WIDTH) {
+                lanes square[WIDTH];
+                for (int32_t i = 0; i < WIDTH; i++)
+                    square[i] = row[c + i]
+                                    ? (lanes)row_words_at(row[c + i], source->type, 2 * word, w->k)
+                                    : (lanes){ 0 };
+                turn_square(square);
+                for (int32_t i = 0; i < WIDTH; i++)
+                    memcpy(out + (ptrdiff_t)(word + i) * PANEL + c, &square[i], sizeof square[i]);
             }
     }
 }

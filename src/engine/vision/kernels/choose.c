@@ -82,6 +82,16 @@ const s2v_kernels *s2v_kernels_choose(s2v_precision precision)
     return best;
 }
 
+const s2v_kernels *s2v_kernels_gaining(void)
+{
+#if defined(S2V_X86_KERNELS)
+    const s2v_cpu cpu = s2v_cpu_detect();
+    if (cpu.amx_bf16 && multiplies(&s2v_kernels_amx_bf16)) return &s2v_kernels_amx_bf16;
+    if (cpu.avx512_bf16_gains) return &s2v_kernels_avx512_bf16;
+#endif
+    return NULL;
+}
+
 const s2v_kernels *s2v_kernels_find(const char *name)
 {
     const s2v_kernels *table[MAX_TABLES];

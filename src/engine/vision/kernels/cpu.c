@@ -47,6 +47,7 @@ s2v_cpu s2v_cpu_decide(const s2v_cpuid *id, bool (*allow)(void))
         cpu.avx2 && has(id->saved, zmm) && has(id->b7, 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31);
     cpu.avx512_vnni = cpu.avx512 && has(id->c7, 1u << 11);
     cpu.avx512_bf16 = cpu.avx512 && has(id->a71, 1u << 5);
+    cpu.avx512_bf16_gains = cpu.avx512_bf16 && id->b0 == 0x68747541u; /* "Auth", enticAMD */
     cpu.avx_vnni = cpu.avx2 && has(id->a71, 1u << 4);
     const bool tile = cpu.avx512 && has(id->saved, tiles) && has(id->d7, 1u << 24);
     const bool tile_bf16 = tile && has(id->d7, 1u << 22), tile_int8 = tile && has(id->d7, 1u << 25);
@@ -61,7 +62,7 @@ s2v_cpu s2v_cpu_detect(void)
 {
     s2v_cpuid id = { .saved = 0 };
     uint32_t highest, last, a, b, c, d;
-    __cpuid(0, highest, b, c, d);
+    __cpuid(0, highest, id.b0, c, d);
     if (highest < 7) return (s2v_cpu){ .avx2 = false };
     __cpuid(1, a, b, id.c1, d);
     const uint32_t osxsave = 1u << 27, avx = 1u << 28;

@@ -14,6 +14,7 @@ typedef struct s2v_cpu {
     bool avx2;   /* with FMA and F16C */
     bool avx512; /* F, BW, DQ and VL */
     bool avx512_bf16;
+    bool avx512_bf16_gains; /* at twice the rate of float32: AMD's; Intel's run at half of it */
     bool avx512_vnni;
     bool avx_vnni;
     bool amx_bf16, amx_int8; /* permission granted; the self-test of the table is still to come */
@@ -24,6 +25,7 @@ s2v_cpu s2v_cpu_detect(void);
 
 #if defined(__x86_64__)
 typedef struct s2v_cpuid {   /* what x86-64 says about itself */
+    uint32_t b0;             /* leaf 0: the first four letters of the maker's name */
     uint32_t c1, b7, c7, d7; /* words of leaves 1 and 7 */
     uint32_t a71;            /* leaf 7.1 */
     uint32_t saved;          /* XCR0: registers the system saves; 0: it saves none of these */

@@ -18,6 +18,7 @@ const s2v_kernels s2v_kernels_avx512 = {
     .needs = "AVX-512 F, BW, DQ, VL",
     .precision = S2V_PRECISION_F32,
     .rows = ROWS,
+    .block_rows = BLOCK,
     .columns = PANEL,
     .stored = f32_stored,
     .n_panels = product_n_panels,

@@ -16,6 +16,7 @@ const s2v_kernels s2v_kernels_neon = {
     .needs = "64-bit Arm",
     .precision = S2V_PRECISION_F32,
     .rows = ROWS,
+    .block_rows = BLOCK,
     .columns = PANEL,
     .stored = f32_stored,
     .n_panels = product_n_panels,

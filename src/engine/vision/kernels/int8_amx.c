@@ -5,33 +5,33 @@
  */
 #include "engine/vision/kernels/tables.h"
 
-#define WIDTH 16
-#define ROWS 32
-#define BLOCK 192
-#define SLAB 320
 #define STEP 4
 #define OFFSET 0
 #define WORDS_UNIT 16
+#include "engine/vision/kernels/tile_rows.h"
+
 #include "engine/vision/kernels/int8_text.h"
 #include "engine/vision/kernels/tiles.h"
 
 static void slab_integers(const slab_job *job, int32_t r, int32_t *out)
 {
-    const uint32_t *a = job->rows + (ptrdiff_t)r * PITCH, *a1 = a + 16 * PITCH;
+    const uint32_t *a = job->rows + ROW_START(r), *a1 = a + 16 * PITCH;
     const char *b = job->weights;
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
     _tile_zero(3);
     for (int32_t k = 0; k < job->words; k += 16, b += 16 * PANEL * 4) {
-        _tile_loadd(4, a + k, PITCH * 4);
+        _tile_stream_loadd(4, a, 64);
         _tile_loadd(6, b, PANEL * 4);
         _tile_dpbssd(0, 4, 6);
         _tile_loadd(7, b + 64, PANEL * 4);
         _tile_dpbssd(1, 4, 7);
-        _tile_loadd(5, a1 + k, PITCH * 4);
+        _tile_stream_loadd(5, a1, 64);
         _tile_dpbssd(2, 5, 6);
         _tile_dpbssd(3, 5, 7);
+        a += TILE_WORDS;
+        a1 += TILE_WORDS;
     }
     _tile_stored(0, out, PANEL * 4);
     _tile_stored(1, out + 16, PANEL * 4);

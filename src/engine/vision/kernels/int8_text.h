@@ -13,8 +13,11 @@
  * slab, OFFSET times the sum of each column's weights as int32 [n_slabs][PANEL], then the steps
  * [PANEL].
  */
+#ifndef ROW_START
 #define PITCH (SLAB + 16) /* not a multiple of the page */
 #define ROW_START(i) ((ptrdiff_t)(i)*PITCH)
+#define UNIT_PITCH WORDS_UNIT
+#endif
 #include "engine/vision/kernels/product_text.h"
 
 _Static_assert(SLAB % WORDS_UNIT == 0, "slabs of whole units");
@@ -66,13 +69,14 @@ static void row_store(const float *row, int32_t k, uint32_t *out, float *scales)
     for (int32_t at = 0; at < k; at += inputs, out += (ptrdiff_t)BLOCK * PITCH, scales += BLOCK) {
         const int32_t n = k - at < inputs ? k - at : inputs;
         const float step = step_of(row + at, n), inverse = step > 0.0f ? 1.0f / step : 0.0f;
-        const lanes magic = all(12582912.0f); /* leaves the rounded number in the low bits */
-        char *to = (char *)out;
-        for (int32_t i = 0; i < STEP * INT8_WORDS(n); i += WIDTH, to += sizeof(narrow)) {
+        const lanes magic = all(12582912.0f);   /* leaves the rounded number in the low bits */
+        const int32_t unit = STEP * WORDS_UNIT; /* inputs */
+        for (int32_t i = 0; i < STEP * INT8_WORDS(n); i += WIDTH) {
             const lanes v = i < n ? load_some(row + at + i, n - i) : (lanes){ 0 };
             const bits q = (bits)(v * all(inverse) + magic) - (0x4b400000u - OFFSET);
             const narrow packed = __builtin_convertvector(q, narrow);
-            memcpy(to, &packed, sizeof packed);
+            memcpy((char *)(out + (ptrdiff_t)(i / unit) * UNIT_PITCH) + i % unit * (4 / STEP),
+                   &packed, sizeof packed);
         }
         *scales = step;
     }

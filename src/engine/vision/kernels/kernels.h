@@ -159,6 +159,7 @@ typedef struct s2v_kernels {
     s2v_precision precision;
     bool is_stand_in;      /* rounds as a unit does that is not here, no faster: only by name */
     int32_t rows, columns; /* the grain of work: parts of whole multiples waste nothing */
+    int32_t block_rows;    /* rows for which the weights are read once: the largest useful part */
     int32_t block;         /* INT8: inputs of a row that share a step; else 0 */
 
     s2v_element (*stored)(s2v_element source);
@@ -184,6 +185,9 @@ const s2v_kernels *s2v_kernels_at(size_t index);
 
 /* The fastest of a precision, or of the nearest more exact one: never NULL, never a stand-in. */
 const s2v_kernels *s2v_kernels_choose(s2v_precision precision);
+
+/* The BF16 table that is known to be faster than float32 on this machine; NULL: none is. */
+const s2v_kernels *s2v_kernels_gaining(void);
 
 /* By name; NULL: no such table, or it does not run here. */
 const s2v_kernels *s2v_kernels_find(const char *name);

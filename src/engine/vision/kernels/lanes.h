@@ -61,6 +61,9 @@ S2V_INLINE lanes all(float x) { return x - (lanes){ 0 }; }
 S2V_INLINE lanes load_some(const float *p, int32_t n)
 {
     if (n >= WIDTH) return load(p);
+#if S2V_IS_AVX512 && !defined(S2V_EMULATE_AVX512)
+    return (lanes)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
+#endif
     lanes v = { 0 };
     memcpy(&v, p, (size_t)n * sizeof *p);
     return v;
@@ -71,7 +74,11 @@ S2V_INLINE void store_some(float *p, lanes v, int32_t n)
     if (n >= WIDTH)
         store(p, v);
     else
+#if S2V_IS_AVX512 && !defined(S2V_EMULATE_AVX512)
+        _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)v);
+#else
         memcpy(p, &v, (size_t)n * sizeof *p);
+#endif
 }
 
 /* a where a > b, else b: where one is NaN, b. */
@@ -128,6 +135,7 @@ S2V_INLINE lanes load_f16(const uint16_t *p)
 /* clang-format off */
 #define S2V_LOW(i, s) (((i) & (s)) == 0 ? (i) : WIDTH + (i) - (s))
 #define S2V_HIGH(i, s) (((i) & (s)) == 0 ? (i) + (s) : WIDTH + (i))
+#define S2V_OTHER(i, s) ((i) ^ (s))
 #define S2V_LANES_4(f, i, s) f(i, s), f(i + 1, s), f(i + 2, s), f(i + 3, s)
 #if WIDTH == 16
 #define S2V_LANES(f, s) \
@@ -159,18 +167,31 @@ S2V_INLINE void turn_square(lanes v[WIDTH])
 #endif
 }
 
+/* Across a vector by halves: the lanes from s on meet those before them. */
+#define S2V_ACROSS(v, s) __builtin_shufflevector(v, v, S2V_LANES(S2V_OTHER, s))
+
 S2V_INLINE float sum_of(lanes v)
 {
-    float sum = 0.0f;
-    for (int i = 0; i < WIDTH; i++) sum += v[i];
-    return sum;
+#if WIDTH >= 16
+    v += S2V_ACROSS(v, 8);
+#endif
+#if WIDTH >= 8
+    v += S2V_ACROSS(v, 4);
+#endif
+    v += S2V_ACROSS(v, 2);
+    return v[0] + v[1];
 }
 
 S2V_INLINE float largest_of(lanes v)
 {
-    float most = v[0];
-    for (int i = 1; i < WIDTH; i++) most = v[i] > most ? v[i] : most;
-    return most;
+#if WIDTH >= 16
+    v = larger(v, S2V_ACROSS(v, 8));
+#endif
+#if WIDTH >= 8
+    v = larger(v, S2V_ACROSS(v, 4));
+#endif
+    v = larger(v, S2V_ACROSS(v, 2));
+    return v[0] > v[1] ? v[0] : v[1];
 }
 
 /* 2^x. Adding 1.5 * 2^23 rounds x to a whole number and leaves it in the low bits, from where it

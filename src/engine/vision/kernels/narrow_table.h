@@ -11,8 +11,8 @@ static void narrow_attend(const s2v_attention *a, int32_t unit0, int32_t unit1, 
 }
 
 /* kind: int8 or bf16, as the text header of the file calls its functions. */
-#define NARROW_TABLE(kind, multiply)                                                       \
-    .rows = ROWS, .columns = PANEL, .stored = kind##_stored, .n_panels = product_n_panels, \
-    .packed_bytes = product_packed_bytes, .pack = kind##_pack,                             \
-    .product_scratch = product_scratch_bytes, .product = multiply, .norm = row_norm,       \
+#define NARROW_TABLE(kind, multiply)                                                         \
+    .rows = ROWS, .block_rows = BLOCK, .columns = PANEL, .stored = kind##_stored,            \
+    .n_panels = product_n_panels, .packed_bytes = product_packed_bytes, .pack = kind##_pack, \
+    .product_scratch = product_scratch_bytes, .product = multiply, .norm = row_norm,         \
     .rotate = row_rotate, .attention_scratch = narrow_attention_scratch, .attend = narrow_attend

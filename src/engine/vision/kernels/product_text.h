@@ -20,7 +20,9 @@
 #include "engine/vision/kernels/rows_text.h"
 
 #define PANEL (2 * WIDTH)
-#define CHUNK (1024 / PANEL)
+#ifndef CHUNK
+#define CHUNK (1024 / PANEL) /* panels */
+#endif
 
 typedef struct layout {
     int32_t words, n_slabs, n_panels; /* of a row, of a row, of the weights */

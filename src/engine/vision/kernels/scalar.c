@@ -167,6 +167,7 @@ const s2v_kernels s2v_kernels_scalar = {
     .needs = "nothing",
     .precision = S2V_PRECISION_F32,
     .rows = 1,
+    .block_rows = 192,
     .columns = 1,
     .stored = scalar_stored,
     .n_panels = scalar_n_panels,

@@ -84,12 +84,14 @@ static inline void emulated_tile_dpbssd(int c, int a, int b)
 
 #undef _tile_zero
 #undef _tile_loadd
+#undef _tile_stream_loadd
 #undef _tile_stored
 #undef _tile_dpbf16ps
 #undef _tile_dpbssd
 #define _tile_release emulated_tile_release
 #define _tile_zero emulated_tile_zero
 #define _tile_loadd emulated_tile_load
+#define _tile_stream_loadd emulated_tile_load
 #define _tile_stored emulated_tile_store
 #define _tile_dpbf16ps emulated_tile_dpbf16ps
 #define _tile_dpbssd emulated_tile_dpbssd
