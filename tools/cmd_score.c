@@ -196,8 +196,9 @@ static s2p_status prepare(scoring *s, s2p_error *error)
     for (size_t i = 0; i < o->files.n; i++)
         TRY(s2e_answers_read(o->files.item[i], s->task->name, &s->set, &s->answers, error));
     if (s->answers.n_runs < 1)
-        return s2_fail(error, S2P_EFORMAT, "%.200s: no answer to a sample of %s", o->files.item[0],
-                       s->task->name);
+        return s2_fail(error, S2P_EFORMAT, "%.200s: no answer to a sample of %s%s%s",
+                       o->files.item[0], s->task->name,
+                       s->answers.n_lost ? "; the first row: " : "", s->answers.lost);
     if (o->explain && s2e_set_find(&s->set, o->explain) < 0)
         return s2_fail(error, S2P_EINVAL, "--explain: no sample is called '%.100s'", o->explain);
     return S2P_OK;

@@ -147,6 +147,8 @@ def check_lines():
     code, out, err = run("--task", "mmbench", "--data-dir", data, file, "-o", "json")
     assert code == 5 and json.loads(out)["runs"][0]["answered"] == 2, (code, out)
     assert "1 rows are no answers, the first: broken.jsonl, row 2: " in err, err
+    code, out, err = run("--task", "mmbench", "--data-dir", data, write("nothing.jsonl", "{bad\n"))
+    assert code == 3 and "no answer to a sample of mmbench; the first row: nothing.jsonl, row 1: " in err, (code, err)
 
 
 def check_grades():
