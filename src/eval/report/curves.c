@@ -72,7 +72,7 @@ static void draw_axes(const panel *p, s2_buffer *out)
     const double right = p->x + PANEL_WIDTH - RIGHT, bottom = p->y + PANEL_HEIGHT - BOTTOM;
     s2_buffer_printf(out, "<text x=\"%.0f\" y=\"%.0f\" class=\"t\">", p->x + LEFT, p->y + 20);
     s2e_html_text(out, p->task->task->title);
-    s2_buffer_printf(out, "</text>\n");
+    s2_buffer_printf(out, ": mean score, %%</text>\n");
     const double step = p->high - p->low > 50.0 ? 20.0 : 10.0;
     for (double v = p->low; v <= p->high + 1e-9; v += step)
         s2_buffer_printf(out,

@@ -35,7 +35,9 @@ static const char style[] =
     "path{fill:#000;fill-opacity:.72}td{white-space:nowrap}td.answer{text-align:left;white-space:"
     "pre-wrap;max-width:28rem;"
     "overflow-wrap:anywhere}.right{color:var(--good)}.wrong{color:var(--bad)}"
-    "label{margin-right:1rem}button{font:inherit}svg{max-width:100%;height:auto}";
+    "label{margin-right:1rem}button{font:inherit}"
+    "button[aria-pressed=true]{font-weight:700;outline:2px solid "
+    "currentColor}svg{max-width:100%;height:auto}";
 
 static void number(s2_buffer *out, double value, s2e_mark mark)
 {
