@@ -27,6 +27,7 @@ typedef struct panel {
     double x, y;            /* of its corner */
     double low, high;       /* scores */
     double first, last;     /* tokens, base-2 logarithms */
+    int32_t n_methods;
 } panel;
 
 static double across(const panel *p, double tokens)
@@ -34,6 +35,12 @@ static double across(const panel *p, double tokens)
     const double span = p->last > p->first ? p->last - p->first : 1.0;
     return p->x + LEFT + (log2(tokens) - p->first) / span * (PANEL_WIDTH - LEFT - RIGHT - 20) +
            10.0;
+}
+
+/* Intervals of several methods at one budget stand beside each other. */
+static double beside(const panel *p, int32_t which)
+{
+    return (which - 0.5 * (p->n_methods - 1)) * fmin(4.0, 16.0 / p->n_methods);
 }
 
 static double up(const panel *p, double score)
@@ -128,12 +135,13 @@ static void draw_method(const panel *p, int32_t first, int32_t which, s2_buffer 
                      colour[which % N_COLOURS], colour[which % N_COLOURS],
                      dash[which / N_COLOURS % 4]);
     for (int32_t i = 0; i < n; i++)
-        s2_buffer_printf(out, "%s%.1f %.1f", i ? "L" : "M", across(p, point[i]->image_tokens),
+        s2_buffer_printf(out, "%s%.1f %.1f", i ? "L" : "M",
+                         across(p, point[i]->image_tokens) + beside(p, which),
                          up(p, p->interval[point[i] - p->task->result].value));
     s2_buffer_printf(out, "\"/>\n");
     for (int32_t i = 0; i < n; i++) {
         const s2e_interval *v = &p->interval[point[i] - p->task->result];
-        const double x = across(p, point[i]->image_tokens);
+        const double x = across(p, point[i]->image_tokens) + beside(p, which);
         s2_buffer_printf(out,
                          "<path d=\"M%.1f %.1fV%.1f\"/><circle cx=\"%.1f\" cy=\"%.1f\" "
                          "r=\"3\"><title>%s, %.0f tokens: %.1f [%.1f, %.1f]</title></circle>\n",
@@ -153,9 +161,10 @@ static s2p_status draw_panel(panel *p, s2e_protocol protocol, s2_buffer *out, s2
         if (s2a_budget_is_none(p->task->result[i].budget))
             s2_buffer_printf(out,
                              "<path d=\"M%.1f %.1fH%.1f\" class=\"f\"/><text x=\"%.1f\" y=\"%.1f\" "
-                             "class=\"n\" text-anchor=\"end\">all tokens</text>\n",
+                             "class=\"n\">all tokens</text>\n",
                              p->x + LEFT, up(p, p->interval[i].value), p->x + PANEL_WIDTH - RIGHT,
-                             p->x + PANEL_WIDTH - RIGHT, up(p, p->interval[i].value) - 4);
+                             p->x + LEFT + 20, up(p, p->interval[i].value) - 4);
+    while (method_at(p->task, p->n_methods) >= 0) p->n_methods++;
     for (int32_t m = 0, first; (first = method_at(p->task, m)) >= 0; m++)
         draw_method(p, first, m, out);
     return S2P_OK;
