@@ -99,6 +99,9 @@ typedef struct s2v_cache_stats {    /* of what is remembered, since the engine w
 
 /* All 0 without a cache. Any thread, at any time. */
 void s2v_engine_cache(const s2v_engine *engine, s2v_cache_stats *out);
+/* Give back the memory of what is remembered and not in use: these pictures will not come again.
+ * What is in cache_dir stays. Any thread, at any time. */
+void s2v_engine_forget(s2v_engine *engine);
 
 /* Kernels of the tower this CPU runs, NULL past the end; and the one an engine takes by itself. */
 const char *s2v_kernels_name(size_t index);
