@@ -19,6 +19,7 @@ enum { LEGEND_ROW = 18, LEGEND_WIDTH = 130 };
 static const char *const colour[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                       "#56b4e9", "#b8860b", "#882255", "#555555" };
 static const char *const dash[] = { "", "6 3", "2 3", "8 3 2 3" };
+#define MOST_TICKS 12
 #define N_COLOURS ((int32_t)(sizeof colour / sizeof *colour))
 
 typedef struct panel {
@@ -86,14 +87,20 @@ static void draw_axes(const panel *p, s2_buffer *out)
                          "<path d=\"M%.1f %.1fH%.1f\" class=\"g\"/><text x=\"%.1f\" y=\"%.1f\" "
                          "class=\"n\" text-anchor=\"end\">%.0f</text>\n",
                          p->x + LEFT, up(p, v), right, p->x + LEFT - 6, up(p, v) + 4, v);
-    double shown = -100.0;
-    for (double k = ceil(p->first - 1e-9); k <= p->last + 1e-9; k += 1.0) {
-        if (across(p, exp2(k)) - shown < 30.0) continue;
-        shown = across(p, exp2(k));
+    double shown[MOST_TICKS]; /* the budgets themselves, where they do not touch */
+    int32_t n_shown = 0;
+    for (int32_t i = 0; i < p->task->n_results && n_shown < MOST_TICKS; i++) {
+        const s2e_result *r = &p->task->result[i];
+        if (!is_pruned(r)) continue;
+        const double x = across(p, r->image_tokens);
+        int32_t k = 0;
+        while (k < n_shown && fabs(shown[k] - x) >= 30.0) k++;
+        if (k < n_shown) continue;
+        shown[n_shown++] = x;
         s2_buffer_printf(out,
                          "<text x=\"%.1f\" y=\"%.1f\" class=\"n\" text-anchor=\"middle\">%.0f"
                          "</text>\n",
-                         shown, bottom + 16, exp2(k));
+                         x, bottom + 16, r->image_tokens);
     }
     s2_buffer_printf(out,
                      "<text x=\"%.1f\" y=\"%.1f\" class=\"n\" text-anchor=\"middle\">visual tokens "
