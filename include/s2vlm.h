@@ -102,6 +102,9 @@ typedef struct s2v_cache_stats {    /* of what is remembered, since the engine w
 
 /* All 0 without a cache. Any thread, at any time. */
 void s2v_engine_cache(const s2v_engine *engine, s2v_cache_stats *out);
+/* Give back the memory of what is remembered and not in use: these pictures will not come again.
+ * What is in cache_dir stays. Any thread, at any time. */
+void s2v_engine_forget(s2v_engine *engine);
 
 /* Kernels of the tower this CPU runs, NULL past the end; and the ones an engine takes by itself: for an
  * mmproj in half precision of 64 MiB and more (is_large), and for others. */

@@ -1,6 +1,7 @@
 /* cmd_score.c - `s2prune score`: answers made elsewhere, by all four protocols. */
 #include "bundled.h"
 #include "eval/answers.h"
+#include "eval/eval_job.h"
 #include "eval/judging.h"
 #include "program.h"
 #include "report.h"
@@ -196,8 +197,9 @@ static s2p_status prepare(scoring *s, s2p_error *error)
     for (size_t i = 0; i < o->files.n; i++)
         TRY(s2e_answers_read(o->files.item[i], s->task->name, &s->set, &s->answers, error));
     if (s->answers.n_runs < 1)
-        return s2_fail(error, S2P_EFORMAT, "%.200s: no answer to a sample of %s", o->files.item[0],
-                       s->task->name);
+        return s2_fail(error, S2P_EFORMAT, "%.200s: no answer to a sample of %s%s%s",
+                       o->files.item[0], s->task->name,
+                       s->answers.n_lost ? "; the first row: " : "", s->answers.lost);
     if (o->explain && s2e_set_find(&s->set, o->explain) < 0)
         return s2_fail(error, S2P_EINVAL, "--explain: no sample is called '%.100s'", o->explain);
     return S2P_OK;
@@ -207,13 +209,8 @@ static s2p_status prepare(scoring *s, s2p_error *error)
 static int tell_problems(const scoring *s)
 {
     const s2e_answers *a = &s->answers;
-    for (int32_t i = 0; i < s->set.n_problems && i < 5; i++) {
-        const s2e_problem *p = &s->set.problem[i];
-        if (p->row)
-            s2_report_tell("note: %s, row %lld: %s", p->file, (long long)p->row, p->sentence);
-        else
-            s2_report_tell("note: %s", p->sentence);
-    }
+    for (int32_t i = 0; i < s->set.n_problems && i < 5; i++)
+        eval_tell_problem(s->task->name, &s->set.problem[i]);
     if (s->set.n_problems)
         s2_report_tell("note: %d items of the data could not be used", s->set.n_problems);
     if (a->n_strangers)

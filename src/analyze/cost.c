@@ -97,3 +97,14 @@ int32_t s2_full_layers(const s2p_method *method, int32_t n_layers)
     const int32_t n = method->after[0] + 1;
     return n < n_layers ? n : n_layers;
 }
+
+int32_t s2_published_tokens(const s2p_method *method, int32_t budget)
+{
+    static const char *const own_counts[] = { "v2drop", "feather-full", "holov", "prumerge+",
+                                              "sparsevlm" };
+    if (strcmp(method->name, "dart") == 0)
+        return 4 + 8 * (budget / 8); /* pivots and their shares */
+    for (size_t i = 0; i < sizeof own_counts / sizeof *own_counts; i++)
+        if (strcmp(method->name, own_counts[i]) == 0) return -1;
+    return budget;
+}

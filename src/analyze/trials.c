@@ -182,7 +182,7 @@ const char *s2_setting_label(const s2a_setting *s, bool has_budget, char out[S2_
     const bool has_choice = strcmp(s->method, "s2prune") == 0;
     size_t n = strlen(out);
     if (has_choice && strcmp(allocator_of(s), s2p_allocator_name(0)) != 0)
-        n += (size_t)snprintf(out + n, S2_LABEL_SIZE - n, " %s", allocator_of(s));
+        n += (size_t)snprintf(out + n, S2_LABEL_SIZE - n, " %s shares", allocator_of(s));
     if (has_choice && strcmp(selector_of(s), s2p_selector_name(0)) != 0)
         n += (size_t)snprintf(out + n, S2_LABEL_SIZE - n, " %s", selector_of(s));
     if (s->choice.side > 0) (void)snprintf(out + n, S2_LABEL_SIZE - n, " K=%d", s->choice.side);

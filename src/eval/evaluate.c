@@ -294,6 +294,7 @@ static s2p_status ask_about(running *r, int32_t first, int32_t last, double (*ri
         right[i][1] = r->progress.n_right + r->n_waiting_right;
     }
     r->picture_error = (s2p_error){ S2P_OK, "" };
+    if (is_loaded && job->engine) s2v_engine_forget(job->engine); /* or it would fill its cache */
     return S2P_OK;
 }
 

@@ -40,6 +40,7 @@ typedef struct s2e_watch {
 } s2e_watch;
 
 typedef struct s2e_job { /* all borrowed */
+    s2v_engine *engine;  /* forgets a picture when its questions are over; NULL: it does not */
     s2v_session *session;
     const s2v_image_options *image_options; /* of every picture */
     const s2e_asking *task;                 /* [n_tasks] */

@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -113,6 +114,13 @@ static void test_layers_of_methods(void **state)
     assert_int_equal(s2_full_layers(s2p_method_find("feather-8"), 28), 8);
     assert_int_equal(s2_full_layers(s2p_method_find("feather-8"), 4), 4);
     assert_int_equal(s2_full_layers(s2p_method_find("sparsevlm"), 28), -1);
+    assert_int_equal(s2_published_tokens(s2p_method_find("dart"), 64), 68);
+    assert_int_equal(s2_published_tokens(s2p_method_find("fastv"), 64), 64);
+    for (size_t i = 0; s2p_method_at(i); i++) { /* who keeps what it likes is known to be so */
+        const s2p_method *m = s2p_method_at(i);
+        const bool is_own = m->published && strstr(m->published, "whatever the budget");
+        CHECK_CASE(!is_own || s2_published_tokens(m, 64) == -1, "%s", m->name);
+    }
     assert_null(s2_model_size_find("gpt"));
     for (size_t i = 0; s2_model_size_at(i); i++)
         assert_ptr_equal(s2_model_size_find(s2_model_size_at(i)->name), s2_model_size_at(i));

@@ -365,11 +365,31 @@ static void test_heterogeneity(void **state)
     s2_trials_free(&t);
 }
 
+/* "random" is both a way to share and a way to choose: a table that has both tells them apart. */
+static void test_labels(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *allocator, *selector, *label;
+    } cases[] = { { NULL, NULL, "s2prune" },
+                  { "random", NULL, "s2prune random shares" },
+                  { NULL, "random", "s2prune random" },
+                  { "uniform", "centre", "s2prune uniform shares centre" } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char label[S2_LABEL_SIZE];
+        const s2a_setting setting = { .method = "s2prune",
+                                      .choice = { .allocator = cases[i].allocator,
+                                                  .selector = cases[i].selector } };
+        assert_string_equal(s2_setting_label(&setting, false, label), cases[i].label);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) return 2;
     folder = argv[1];
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_labels),
         cmocka_unit_test(test_rates),
         cmocka_unit_test(test_rate_table),
         cmocka_unit_test(test_answers_come_back),

@@ -187,8 +187,11 @@ static void test_documents(void **state)
         { "per_sample.csv", ",2,\"[1,5,575]\",\"[1,1,1,61]\",\"[1,2,3,4.5]\",\"[0,0.5,1,1]\"," },
         { "per_sample.csv", ",'=<img src=x onerror=alert(2)>," },
         { "summary.json", "\"only_here\":2,\"only_there\":1" },
+        { "summary.json", "\"num_samples\":3,\"mean_sample_score\":0.666666667,"
+                          "\"accuracy_percent\":66.6666667" },
         { "run_config.json", "\"methods\":\"full/-,s2prune/64,uniform/64,random/64\"" },
         { "curves.svg", "<title>s2prune, 64 tokens: 66.7 [" },
+        { "curves.svg", "Synth: mean score, %" },
         { "report.html", "&lt;m&gt;.gguf" },
         { "report.html", "\\u003c/script>\\u003cscript>alert(1)" },
         { "report.html", "\"kept\":[[[1,5,575]]]" },

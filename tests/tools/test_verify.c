@@ -3,6 +3,7 @@
  * A check that cannot fail proves nothing, so most cases here are goldens with one thing wrong.
  */
 #include "check.h"
+#include "verify/bench/verify_bench.h"
 #include "verify/golden.h"
 #include "verify/golden_text.h"
 #include "verify/synth.h"
@@ -151,6 +152,11 @@ static void run_case(const expectation *e)
     json_decref(golden.cases);
 }
 
+#define PROMPT(options)                                                                         \
+    "{\"benchmark\":\"MMMU\",\"harness\":\"lmms-eval default\",\"row\":{\"question\":\"q\","    \
+    "\"options\":" options "},\"prompt\":\"q\\nA. cat\\nB. it's\\n\\nAnswer with the option's " \
+    "letter from the given choices directly.\"}"
+
 static void test_each_check_can_fail(void **state)
 {
     (void)state;
@@ -271,6 +277,11 @@ static void test_each_check_can_fail(void **state)
           "erc_0_N576.npy\",\"grid\":24,\"K\":4,"
           "\"B\":16,\"error\":\"budget\"}",
           true, false },
+        /* prompts: options as a list and as Python prints one; without them it is another question */
+        { s2_check_bench, PROMPT("[\"cat\",\"it's\"]"), false, false },
+        { s2_check_bench, PROMPT("\"['cat', \\\"it's\\\"]\""), false, false },
+        { s2_check_bench, PROMPT("\"[]\""), true, false },
+        { s2_check_bench, PROMPT("\"['cat\""), true, false },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) run_case(&cases[i]);
 }

@@ -135,14 +135,19 @@ static void add_row(s2_table *t, const row *r)
     s2_table_number(t, is_known ? (held + text) / S2_MIB : (double)NAN);
 }
 
-static void add_settings(const bench_estimate *job, const s2_model_size *size, const prompt *p,
-                         s2_table *t)
+static s2p_status add_settings(const bench_estimate *job, const s2_model_size *size,
+                               const prompt *p, s2_table *t, s2p_error *error)
 {
     for (int32_t i = 0; i < job->n_settings; i++) {
         const s2p_method *method = s2p_method_find(job->setting[i].method);
         const bool is_all = s2a_keeps_all(&job->setting[i]);
-        const int32_t kept = is_all ? size->visual_tokens
-                                    : s2_budget_tokens(job->setting[i].budget, size->visual_tokens);
+        int32_t kept = is_all ? size->visual_tokens
+                              : s2_budget_tokens(job->setting[i].budget, size->visual_tokens);
+        if (!is_all && job->setting[i].published) kept = s2_published_tokens(method, kept);
+        if (kept < 0)
+            return s2_fail(error, S2P_EUNSUPPORTED,
+                           "--mode published: how many tokens '%s' keeps shows with a picture only",
+                           method->name);
         add_row(t, &(row){ .size = size,
                            .prompt = p,
                            .method = method->name,
@@ -150,6 +155,7 @@ static void add_settings(const bench_estimate *job, const s2_model_size *size, c
                            .n_full = s2_full_layers(method, size->n_layers),
                            .prunes_cache = method->prunes_cache && !is_all });
     }
+    return S2P_OK;
 }
 
 /* Budgets without a method: --full-layers says where they begin. */
@@ -184,6 +190,6 @@ s2p_status s2_bench_estimate(const bench_estimate *job, s2_table *table, s2p_err
             if (n_layers)
                 add_layers(job, size[m], &prompts[p], layer, n_layers, table);
             else
-                add_settings(job, size[m], &prompts[p], table);
+                TRY(add_settings(job, size[m], &prompts[p], table, error));
     return table->status;
 }

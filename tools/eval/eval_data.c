@@ -88,6 +88,15 @@ void eval_data_sets(const eval_data *data, const s2e_set *out[S2E_MAX_TASKS])
     for (int32_t i = 0; i < data->n; i++) out[i] = &data->set[i];
 }
 
+void eval_tell_problem(const char *task, const s2e_problem *problem)
+{
+    if (problem->row > 0)
+        s2_report_tell("note: %s: %.200s, row %lld: %.200s", task, problem->file,
+                       (long long)problem->row, problem->sentence);
+    else /* of the file as a whole, or it says where */
+        s2_report_tell("note: %s: %.400s", task, problem->sentence);
+}
+
 int32_t eval_data_problems(const eval_data *data, bool is_quiet)
 {
     int32_t n = 0;
@@ -95,7 +104,7 @@ int32_t eval_data_problems(const eval_data *data, bool is_quiet)
         const s2e_set *set = &data->set[t];
         n += set->n_problems;
         for (int32_t i = 0; !is_quiet && i < set->n_problems && i < MOST_SHOWN; i++)
-            s2_report_tell("note: %s: %.200s", data->task[t]->name, set->problem[i].sentence);
+            eval_tell_problem(data->task[t]->name, &set->problem[i]);
         if (!is_quiet && set->n_problems > MOST_SHOWN)
             s2_report_tell("note: %s: %d more items could not be used", data->task[t]->name,
                            set->n_problems - MOST_SHOWN);

@@ -251,7 +251,8 @@ s2e_job eval_work(eval_job *job, s2e_asking *asking)
 {
     for (int32_t i = 0; i < job->data.n; i++)
         asking[i] = (s2e_asking){ job->data.task[i], &job->data.set[i], predict_of(job, i) };
-    return (s2e_job){ .session = job->asker.session,
+    return (s2e_job){ .engine = job->asker.engine,
+                      .session = job->asker.session,
                       .image_options = &job->asker.image_options[0],
                       .task = asking,
                       .n_tasks = job->data.n,

@@ -50,6 +50,9 @@ s2p_status eval_data_of_run(eval_data *data, const json_t *values, const char *f
 void eval_data_free(eval_data *data);
 void eval_data_sets(const eval_data *data, const s2e_set *out[S2E_MAX_TASKS]);
 
+/* One item that could not be used, with its file and row, on standard error. */
+void eval_tell_problem(const char *task, const s2e_problem *problem);
+
 /* Say on standard error what could not be read; the number of items. */
 int32_t eval_data_problems(const eval_data *data, bool is_quiet);
 

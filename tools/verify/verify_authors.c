@@ -10,8 +10,6 @@
  */
 #include "verify/verify_authors.h"
 
-#include "bundled.h"
-#include "image/image.h"
 #include "s2vlm.h"
 #include "verify/evalset.h"
 
@@ -127,24 +125,6 @@ static bool find_folder(const s2_verdict *verdict, const char *image, char out[P
     return false;
 }
 
-static s2p_status open_case(authors_case *c, const char *picture, s2p_error *error)
-{
-    const char *model = NULL, *mmproj = NULL;
-    s2_bundled_model *paths = malloc(sizeof *paths);
-    if (!paths) return s2_fail_memory(error, sizeof *paths, "the paths");
-    s2p_status st = s2_bundled_complete(&model, &mmproj, true, paths, error);
-    s2v_engine_options options;
-    s2v_engine_options_init(&options);
-    options.model_path = model;
-    options.mmproj_path = mmproj;
-    options.cache_bytes = (uint64_t)256 << 20; /* several budgets of one picture */
-    s2_verdict_place(c->verdict, &options);
-    if (st == S2P_OK) st = s2_image_load(picture, S2_PIXELS_REFERENCE, NULL, &c->picture, error);
-    if (st == S2P_OK) st = s2v_engine_open(&c->engine, &options, error);
-    free(paths);
-    return st;
-}
-
 /* Tokens with each type of cache, answers with the one that rounds nothing. */
 static void check_caches(authors_case *c, const json_t *golden, const char *folder)
 {
@@ -181,7 +161,7 @@ void s2_check_authors(const json_t *golden, s2_verdict *verdict)
         return;
     }
     (void)snprintf(picture, sizeof picture, "%s/%.4000s", folder, image);
-    if (open_case(&c, picture, &error) == S2P_OK)
+    if (s2_evalset_model(verdict, picture, &c.picture, &c.engine, &error) == S2P_OK)
         check_caches(&c, golden, folder);
     else
         s2_malformed(verdict, "%s", error.message);

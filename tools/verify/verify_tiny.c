@@ -9,10 +9,8 @@
  */
 #include "verify/verify_tiny.h"
 
-#include "bundled.h"
 #include "engine/run/session.h"
 #include "eval/judging.h"
-#include "image/image.h"
 #include "verify/evalset.h"
 
 #include <math.h>
@@ -190,24 +188,6 @@ static void check_all_answers(tiny_case *c, const json_t *golden, const char *fo
 
 /* --- one case -------------------------------------------------------------------- */
 
-static s2p_status open_case(tiny_case *c, const char *picture, s2p_error *error)
-{
-    const char *model = NULL, *mmproj = NULL;
-    s2_bundled_model *paths = malloc(sizeof *paths);
-    if (!paths) return s2_fail_memory(error, sizeof *paths, "the paths");
-    s2p_status st = s2_bundled_complete(&model, &mmproj, true, paths, error);
-    s2v_engine_options options;
-    s2v_engine_options_init(&options);
-    options.model_path = model;
-    options.mmproj_path = mmproj;
-    options.cache_bytes = (uint64_t)256 << 20; /* several budgets of one picture */
-    s2_verdict_place(c->verdict, &options);
-    if (st == S2P_OK) st = s2_image_load(picture, S2_PIXELS_REFERENCE, NULL, &c->picture, error);
-    if (st == S2P_OK) st = s2v_engine_open(&c->engine, &options, error);
-    free(paths);
-    return st;
-}
-
 static bool open_session(tiny_case *c, s2v_kv_type type)
 {
     s2v_session_options options;
@@ -236,7 +216,7 @@ void s2_check_tiny(const json_t *golden, s2_verdict *verdict)
     (void)snprintf(picture, sizeof picture, "%s/%.4000s", folder, image);
     if (c.erc.n != TOKENS) {
         s2_malformed(verdict, "erc has %zu values, expected %d", c.erc.n, TOKENS);
-    } else if (open_case(&c, picture, &error) != S2P_OK) {
+    } else if (s2_evalset_model(verdict, picture, &c.picture, &c.engine, &error) != S2P_OK) {
         s2_malformed(verdict, "%s", error.message);
     } else if (open_session(&c, S2V_KV_F16)) {
         json_t *b;

@@ -257,3 +257,5 @@ void s2v_engine_cache(const s2v_engine *engine, s2v_cache_stats *out)
     *out = (s2v_cache_stats){ .bytes = 0 };
     if (engine->cache) s2v_cache_count(engine->cache, out);
 }
+
+void s2v_engine_forget(s2v_engine *engine) { s2v_cache_clear(engine->cache); }

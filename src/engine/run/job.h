@@ -28,6 +28,7 @@ typedef struct s2v_job {
     uint32_t needs; /* of the method with its choice; 0 when nothing will be pruned */
     int32_t after[S2P_MAX_STAGES]; /* the layer each stage follows in this model */
     s2v_chat chat;
+    s2v_framing usual;            /* how pictures are seen that say nothing of it */
     s2v_frame *frames;            /* [n_images] */
     s2v_tower_probe *tower_probe; /* [n_images] */
     int32_t *first_row;           /* [n_images] */

@@ -114,19 +114,37 @@ static s2p_status render_prompt(s2v_job *j)
     return S2P_OK;
 }
 
+/* The usual case of several questions: one picture, and a cache that may know it. */
+static bool has_last_frame(const s2v_job *j)
+{
+    return j->prompt->n_images == 1 && s2v_session_remembers(j->s);
+}
+
+static void keep_frame(s2v_job *j)
+{
+    if (!has_last_frame(j) || !j->frames || j->frames[0].n_views == 0) return;
+    const s2v_image_options options = s2v_job_options(j, 0);
+    s2v_last_frame_keep(&j->s->last_frame, &j->prompt->images[0], &options, j->usual,
+                        j->s->engine->model.tower.patch_row, &j->frames[0]);
+}
+
 static s2p_status make_frames(s2v_job *j)
 {
     const s2v_model *model = &j->s->engine->model;
     const int32_t n = j->prompt->n_images;
     const double start = s2_now_ms();
-    s2v_framing usual = S2V_FRAMING_BASE;
-    if (model->arch->usual_framing) usual = model->arch->usual_framing(n, !j->method->keeps_all);
+    j->usual = S2V_FRAMING_BASE;
+    if (model->arch->usual_framing) j->usual = model->arch->usual_framing(n, !j->method->keeps_all);
     for (int32_t i = 0; i < n; i++) {
         const s2v_image_options options = s2v_job_options(j, i);
+        const s2p_image *image = &j->prompt->images[i];
         s2v_frame *frame = &j->frames[i];
-        TRY(model->arch->frame(model, &j->prompt->images[i], &options, usual, frame, j->error));
-        if (s2v_session_remembers(j->s))
-            s2v_tower_key(j->s->engine, j->s->backends.n_threads, frame);
+        if (!has_last_frame(j) ||
+            !s2v_last_frame_take(&j->s->last_frame, image, &options, j->usual, frame)) {
+            TRY(model->arch->frame(model, image, &options, j->usual, frame, j->error));
+            if (s2v_session_remembers(j->s))
+                s2v_tower_key(j->s->engine, j->s->backends.n_threads, frame);
+        }
         j->stats.image_tokens_full += s2v_frame_tokens(frame);
         j->n_newlines += frame->n_rows - s2v_frame_tokens(frame);
         TRY(s2v_progress_tell(j->s, "picture", (double)(i + 1) / n, j->error));
@@ -355,6 +373,7 @@ s2p_status s2v_session_prefill(s2v_session *session, const s2v_prompt *prompt,
     s2v_prefix_end(&j);
     settle_plans(&j, st, is_continued);
     s2v_trace_unmask(session);
+    keep_frame(&j);
     s2v_job_free(&j);
     return st;
 }

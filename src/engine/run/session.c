@@ -98,6 +98,7 @@ void s2v_session_free(s2v_session *s)
 {
     if (!s) return;
     s2v_plans_free(&s->plans);
+    s2v_last_frame_free(&s->last_frame);
     s2v_rows_free(&s->rows);
     s2v_unrounded_end(&s->unrounded);
     s2v_kv_free(&s->kv);

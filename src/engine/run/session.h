@@ -10,6 +10,7 @@
 #include "engine/run/rows.h"
 #include "engine/run/trace.h"
 #include "engine/run/unrounded.h"
+#include "engine/vision/last_frame.h"
 #include "text/sample.h"
 
 #define S2V_MAX_IMAGES 64 /* pictures in one prompt */
@@ -24,7 +25,8 @@ struct s2v_session {
     s2v_rows rows;
     s2v_unrounded unrounded; /* while a method looks on */
 
-    s2v_plans plans;  /* of the last prefill */
+    s2v_plans plans; /* of the last prefill */
+    s2v_last_frame last_frame;
     int32_t next_pos; /* of the next text token, as if nothing had been pruned */
     int32_t pending;  /* picked but not yet in the cache; -1: none */
 

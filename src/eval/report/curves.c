@@ -19,6 +19,7 @@ enum { LEGEND_ROW = 18, LEGEND_WIDTH = 130 };
 static const char *const colour[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                       "#56b4e9", "#b8860b", "#882255", "#555555" };
 static const char *const dash[] = { "", "6 3", "2 3", "8 3 2 3" };
+#define MOST_TICKS 12
 #define N_COLOURS ((int32_t)(sizeof colour / sizeof *colour))
 
 typedef struct panel {
@@ -27,6 +28,7 @@ typedef struct panel {
     double x, y;            /* of its corner */
     double low, high;       /* scores */
     double first, last;     /* tokens, base-2 logarithms */
+    int32_t n_methods;
 } panel;
 
 static double across(const panel *p, double tokens)
@@ -34,6 +36,12 @@ static double across(const panel *p, double tokens)
     const double span = p->last > p->first ? p->last - p->first : 1.0;
     return p->x + LEFT + (log2(tokens) - p->first) / span * (PANEL_WIDTH - LEFT - RIGHT - 20) +
            10.0;
+}
+
+/* Intervals of several methods at one budget stand beside each other. */
+static double beside(const panel *p, int32_t which)
+{
+    return (which - 0.5 * (p->n_methods - 1)) * fmin(4.0, 16.0 / p->n_methods);
 }
 
 static double up(const panel *p, double score)
@@ -72,21 +80,27 @@ static void draw_axes(const panel *p, s2_buffer *out)
     const double right = p->x + PANEL_WIDTH - RIGHT, bottom = p->y + PANEL_HEIGHT - BOTTOM;
     s2_buffer_printf(out, "<text x=\"%.0f\" y=\"%.0f\" class=\"t\">", p->x + LEFT, p->y + 20);
     s2e_html_text(out, p->task->task->title);
-    s2_buffer_printf(out, "</text>\n");
+    s2_buffer_printf(out, ": mean score, %%</text>\n");
     const double step = p->high - p->low > 50.0 ? 20.0 : 10.0;
     for (double v = p->low; v <= p->high + 1e-9; v += step)
         s2_buffer_printf(out,
                          "<path d=\"M%.1f %.1fH%.1f\" class=\"g\"/><text x=\"%.1f\" y=\"%.1f\" "
                          "class=\"n\" text-anchor=\"end\">%.0f</text>\n",
                          p->x + LEFT, up(p, v), right, p->x + LEFT - 6, up(p, v) + 4, v);
-    double shown = -100.0;
-    for (double k = ceil(p->first - 1e-9); k <= p->last + 1e-9; k += 1.0) {
-        if (across(p, exp2(k)) - shown < 30.0) continue;
-        shown = across(p, exp2(k));
+    double shown[MOST_TICKS]; /* the budgets themselves, where they do not touch */
+    int32_t n_shown = 0;
+    for (int32_t i = 0; i < p->task->n_results && n_shown < MOST_TICKS; i++) {
+        const s2e_result *r = &p->task->result[i];
+        if (!is_pruned(r)) continue;
+        const double x = across(p, r->image_tokens);
+        int32_t k = 0;
+        while (k < n_shown && fabs(shown[k] - x) >= 30.0) k++;
+        if (k < n_shown) continue;
+        shown[n_shown++] = x;
         s2_buffer_printf(out,
                          "<text x=\"%.1f\" y=\"%.1f\" class=\"n\" text-anchor=\"middle\">%.0f"
                          "</text>\n",
-                         shown, bottom + 16, exp2(k));
+                         x, bottom + 16, r->image_tokens);
     }
     s2_buffer_printf(out,
                      "<text x=\"%.1f\" y=\"%.1f\" class=\"n\" text-anchor=\"middle\">visual tokens "
@@ -128,12 +142,13 @@ static void draw_method(const panel *p, int32_t first, int32_t which, s2_buffer 
                      colour[which % N_COLOURS], colour[which % N_COLOURS],
                      dash[which / N_COLOURS % 4]);
     for (int32_t i = 0; i < n; i++)
-        s2_buffer_printf(out, "%s%.1f %.1f", i ? "L" : "M", across(p, point[i]->image_tokens),
+        s2_buffer_printf(out, "%s%.1f %.1f", i ? "L" : "M",
+                         across(p, point[i]->image_tokens) + beside(p, which),
                          up(p, p->interval[point[i] - p->task->result].value));
     s2_buffer_printf(out, "\"/>\n");
     for (int32_t i = 0; i < n; i++) {
         const s2e_interval *v = &p->interval[point[i] - p->task->result];
-        const double x = across(p, point[i]->image_tokens);
+        const double x = across(p, point[i]->image_tokens) + beside(p, which);
         s2_buffer_printf(out,
                          "<path d=\"M%.1f %.1fV%.1f\"/><circle cx=\"%.1f\" cy=\"%.1f\" "
                          "r=\"3\"><title>%s, %.0f tokens: %.1f [%.1f, %.1f]</title></circle>\n",
@@ -153,9 +168,10 @@ static s2p_status draw_panel(panel *p, s2e_protocol protocol, s2_buffer *out, s2
         if (s2a_budget_is_none(p->task->result[i].budget))
             s2_buffer_printf(out,
                              "<path d=\"M%.1f %.1fH%.1f\" class=\"f\"/><text x=\"%.1f\" y=\"%.1f\" "
-                             "class=\"n\" text-anchor=\"end\">all tokens</text>\n",
+                             "class=\"n\">all tokens</text>\n",
                              p->x + LEFT, up(p, p->interval[i].value), p->x + PANEL_WIDTH - RIGHT,
-                             p->x + PANEL_WIDTH - RIGHT, up(p, p->interval[i].value) - 4);
+                             p->x + LEFT + 20, up(p, p->interval[i].value) - 4);
+    while (method_at(p->task, p->n_methods) >= 0) p->n_methods++;
     for (int32_t m = 0, first; (first = method_at(p->task, m)) >= 0; m++)
         draw_method(p, first, m, out);
     return S2P_OK;

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#define MOST_PROBLEMS 20  /* summary.json has more */
 #define FEW_CATEGORIES 16 /* of a table across */
 
 static void number(s2_buffer *out, double value, s2e_mark mark)
@@ -152,6 +153,24 @@ static void write_comparison(const s2e_report_input *in, s2_buffer *out)
     }
 }
 
+/* Items of the data that are not in the numbers. */
+static void write_problems(const s2e_set *set, s2_buffer *out)
+{
+    if (!set->n_problems) return;
+    s2_buffer_printf(out, "\n%d items could not be used:\n\n", set->n_problems);
+    for (int32_t i = 0; i < set->n_problems && i < MOST_PROBLEMS; i++) {
+        const s2e_problem *p = &set->problem[i];
+        s2_buffer_printf(out, "- ");
+        if (p->row > 0) {
+            s2e_markdown_text(out, p->file);
+            s2_buffer_printf(out, ", row %lld: ", (long long)p->row);
+        }
+        s2e_markdown_text(out, p->sentence);
+        s2_buffer_printf(out, "\n");
+    }
+    if (set->n_problems > MOST_PROBLEMS) s2_buffer_printf(out, "- ...\n");
+}
+
 static s2p_status write_task(const s2e_results *results, const s2e_task_results *task,
                              s2_buffer *out)
 {
@@ -162,6 +181,7 @@ static s2p_status write_task(const s2e_results *results, const s2e_task_results 
                                     .reference = "s2prune",
                                     .is_first = true };
     s2_buffer_printf(out, "\n## %s\n", task->task->title);
+    write_problems(task->set, out);
     TRY(write_protocols(task, results->protocol, out));
     write_figures(task, results->protocol, out);
     if (task->set->n_categories > FEW_CATEGORIES) return S2P_OK;

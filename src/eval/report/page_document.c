@@ -35,7 +35,9 @@ static const char style[] =
     "path{fill:#000;fill-opacity:.72}td{white-space:nowrap}td.answer{text-align:left;white-space:"
     "pre-wrap;max-width:28rem;"
     "overflow-wrap:anywhere}.right{color:var(--good)}.wrong{color:var(--bad)}"
-    "label{margin-right:1rem}button{font:inherit}svg{max-width:100%;height:auto}";
+    "label{margin-right:1rem}button{font:inherit}"
+    "button[aria-pressed=true]{font-weight:700;outline:2px solid "
+    "currentColor}svg{max-width:100%;height:auto}";
 
 static void number(s2_buffer *out, double value, s2e_mark mark)
 {
@@ -113,9 +115,10 @@ static s2p_status write_task(const s2e_results *results, const s2e_task_results 
     s2e_html_text(out, task->task->summary);
     s2_buffer_printf(out,
                      "; %d samples, %d pictures</p><div class=\"wide\"><table><tr><th>method"
-                     "</th><th>tokens</th><th>mean score</th><th>95 %%</th><th>95 %% of the "
-                     "tables' number</th>",
+                     "</th><th>tokens</th><th>mean score</th><th>95 %%</th>",
                      task->set->n_samples, task->set->n_pictures);
+    const s2e_figure *tabled = task->task->parts ? s2e_headline(names) : NULL; /* is no mean */
+    if (tabled) s2_buffer_printf(out, "<th>95 %% of %s</th>", tabled->name);
     for (int32_t f = 0; f < names->n; f++) {
         char text[200];
         (void)snprintf(text, sizeof text, "%s%s%s", names->figure[f].name,
@@ -134,9 +137,9 @@ static s2p_status write_task(const s2e_results *results, const s2e_task_results 
         TRY(s2e_headline_interval(task, results->protocol, r, NULL, &headline));
         s2_buffer_printf(out, "<tr><td>%s</td><td>%.0f</td><td>%.1f</td><td>%.1f-%.1f</td>",
                          r->column.method, r->image_tokens, mean.value, mean.low, mean.high);
-        if (isnan(headline.low))
+        if (tabled && isnan(headline.low))
             s2_buffer_printf(out, "<td>-</td>");
-        else
+        else if (tabled)
             s2_buffer_printf(out, "<td>%.1f-%.1f</td>", headline.low, headline.high);
         for (int32_t f = 0; f < names->n; f++)
             number(out, f < figures->n ? figures->figure[f].value : (double)NAN, S2E_PLAIN);

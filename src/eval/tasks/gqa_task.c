@@ -87,17 +87,6 @@ static s2p_status read_gqa(const char *path, s2e_set *out, s2p_error *error)
     return s2e_load(path, layouts, out, error);
 }
 
-static s2p_status prompt_gqa(const s2e_sample *sample, s2e_protocol protocol, s2_buffer *out,
-                             s2p_error *error)
-{
-    (void)error;
-    if (protocol == S2E_PAPER)
-        s2e_prompt_paper(sample, "Hint", S2E_PAPER_SHORT_TEXT, out);
-    else
-        s2e_prompt_line(sample->question, S2E_SAY_SHORT, out);
-    return out->status;
-}
-
 static s2p_status judge_gqa(const s2e_sample *sample, s2e_protocol protocol, s2e_draws *draws,
                             const char *answer, s2e_verdict *out, s2p_error *error)
 {
@@ -150,7 +139,7 @@ const s2e_task task_gqa = {
     .title = "GQA",
     .summary = "testdev balanced: short answers about objects, attributes and relations",
     .read = read_gqa,
-    .prompt = prompt_gqa,
+    .prompt = s2e_prompt_short,
     .predict = { 1024, 128, 2048, 16 },
     .judge = judge_gqa,
     .aggregate = aggregate_gqa,

@@ -9,7 +9,6 @@
 #include "eval/judging.h"
 #include "eval/scoring/paper_answer.h"
 #include "eval/scoring/short_answer.h"
-#include "eval/scoring/yes_no.h"
 #include "eval/tasks/loading.h"
 #include "eval/tasks/prompts.h"
 #include "eval/tasks/settle.h"
@@ -107,19 +106,6 @@ static s2p_status judge_letter(const s2e_sample *sample, s2e_protocol protocol, 
                              error);
 }
 
-static s2p_status judge_yes_no(const s2e_sample *sample, s2e_protocol protocol, const char *answer,
-                               s2e_verdict *out, s2p_error *error)
-{
-    s2e_scratch scratch = { .failed = false };
-    const s2e_str text = s2e_str_of(&scratch, answer);
-    const s2e_found found = protocol == S2E_PAPER      ? s2e_y6(&scratch, text)
-                            : protocol == S2E_OFFICIAL ? s2e_y1(text)
-                            : protocol == S2E_LMMS     ? s2e_y3(&scratch, text)
-                                                       : s2e_y2(&scratch, text);
-    return s2e_settle_yes_no(out, &scratch, answer, found,
-                             found.letter && found.letter == sample->answer[0][0], error);
-}
-
 static s2p_status judge_manifest(const s2e_sample *sample, s2e_protocol protocol, s2e_draws *draws,
                                  const char *answer, s2e_verdict *out, s2p_error *error)
 {
@@ -129,9 +115,8 @@ static s2p_status judge_manifest(const s2e_sample *sample, s2e_protocol protocol
                                                        { S2E_EVALAI, false, "N1" } };
     static const s2e_short_rule rule[S2E_N_PROTOCOLS] = { S2E_SHORT_PAPER, S2E_SHORT_LLAVA,
                                                           S2E_SHORT_KIT, S2E_SHORT_LMMS };
-    (void)draws;
     if (sample->n_choices > 0) return judge_letter(sample, protocol, answer, out, error);
-    if (is_yes_no(sample)) return judge_yes_no(sample, protocol, answer, out, error);
+    if (is_yes_no(sample)) return s2e_judge_yes_no(sample, protocol, draws, answer, out, error);
     if (sample->n_answers >= 3)
         return s2e_judge_vqa(sample, &vqa[protocol], protocol == S2E_PAPER, answer, out, error);
     s2e_scratch scratch = { .failed = false };

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define COPY 1000000
 
@@ -69,9 +70,31 @@ static s2p_status read_chinese(const char *path, s2e_set *out, s2p_error *error)
 
 /* --- asking and judging ----------------------------------------------------------------- */
 
-static s2p_status prompt_any(const s2e_sample *sample, s2e_protocol protocol, bool is_chinese,
+static bool is_none(const char *text)
+{
+    return strcasecmp(text, "nan") == 0 || strcasecmp(text, "none") == 0;
+}
+
+/* LLaVA and the release stop at the first letter without a text; LLaVA's "none" is no text either. */
+static s2e_sample up_to_gap(const s2e_sample *sample, s2e_protocol protocol)
+{
+    s2e_sample out = *sample;
+    out.n_choices = 0;
+    for (int32_t i = 0; i < sample->n_choices; i++) {
+        const s2e_choice *choice = &sample->choice[i];
+        if (choice->letter != 'A' + i) break;
+        if (protocol == S2E_OFFICIAL && is_none(choice->text)) break;
+        out.n_choices++;
+    }
+    if (protocol == S2E_OFFICIAL && is_none(out.hint)) out.hint = "";
+    return out;
+}
+
+static s2p_status prompt_any(const s2e_sample *all, s2e_protocol protocol, bool is_chinese,
                              s2_buffer *out)
 {
+    const bool stops = protocol == S2E_PAPER || protocol == S2E_OFFICIAL;
+    const s2e_sample some = up_to_gap(all, protocol), *sample = stops ? &some : all;
     if (protocol == S2E_PAPER) {
         s2e_prompt_paper(sample, "Hint", S2E_PAPER_LETTER_D, out);
     } else if (protocol == S2E_VLMEVALKIT) {

@@ -1,7 +1,6 @@
 /* pope_task.c - POPE: is this object in the picture? Three ways to sample what is asked for. */
 #include "eval/judging.h"
 #include "eval/scoring/early_stop.h"
-#include "eval/scoring/paper_answer.h"
 #include "eval/scoring/yes_no.h"
 #include "eval/tasks/loading.h"
 #include "eval/tasks/prompts.h"
@@ -85,7 +84,7 @@ static s2p_status read_pope(const char *path, s2e_set *out, s2p_error *error)
     return s2e_load(path, layouts, out, error);
 }
 
-/* --- asking and judging --------------------------------------------------------------- */
+/* --- asking --------------------------------------------------------------------------- */
 
 static s2p_status prompt_pope(const s2e_sample *sample, s2e_protocol protocol, s2_buffer *out,
                               s2p_error *error)
@@ -100,20 +99,6 @@ static s2p_status prompt_pope(const s2e_sample *sample, s2e_protocol protocol, s
         s2e_prompt_line(sample->question, protocol == S2E_VLMEVALKIT ? NULL : S2E_SAY_SHORT, out);
     }
     return out->status;
-}
-
-static s2p_status judge_pope(const s2e_sample *sample, s2e_protocol protocol, s2e_draws *draws,
-                             const char *answer, s2e_verdict *out, s2p_error *error)
-{
-    (void)draws;
-    s2e_scratch scratch = { .failed = false };
-    const s2e_str text = s2e_str_of(&scratch, answer);
-    const s2e_found found = protocol == S2E_PAPER      ? s2e_y6(&scratch, text)
-                            : protocol == S2E_OFFICIAL ? s2e_y1(text)
-                            : protocol == S2E_LMMS     ? s2e_y3(&scratch, text)
-                                                       : s2e_y2(&scratch, text);
-    const bool right = found.letter && found.letter == sample->answer[0][0];
-    return s2e_settle_yes_no(out, &scratch, answer, found, right, error);
 }
 
 /* --- adding up ------------------------------------------------------------------------ */
@@ -228,7 +213,7 @@ const s2e_task task_pope = {
     .prompt = prompt_pope,
     .predict = { 1024, 128, 2048, 128 },
     .stops = s2e_stops_at_yes_no,
-    .judge = judge_pope,
+    .judge = s2e_judge_yes_no,
     .aggregate = aggregate_pope,
     .parts = &parts,
 };

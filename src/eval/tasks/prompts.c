@@ -73,6 +73,17 @@ void s2e_prompt_line(const char *question, const char *instruction, s2_buffer *o
     s2e_prompt_text(out, instruction);
 }
 
+s2p_status s2e_prompt_short(const s2e_sample *sample, s2e_protocol protocol, s2_buffer *out,
+                            s2p_error *error)
+{
+    (void)error;
+    if (protocol == S2E_PAPER)
+        s2e_prompt_paper(sample, "Hint", S2E_PAPER_SHORT_TEXT, out);
+    else
+        s2e_prompt_line(sample->question, S2E_SAY_SHORT, out);
+    return out->status;
+}
+
 s2p_status s2e_prompt_capitalized(const char *question, s2_buffer *out, s2p_error *error)
 {
     s2e_scratch scratch = { .failed = false };

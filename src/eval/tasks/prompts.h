@@ -34,6 +34,10 @@ void s2e_prompt_options(const s2e_sample *sample, s2_buffer *out);
 /* The question, a newline, and the instruction; NULL: the question alone. */
 void s2e_prompt_line(const char *question, const char *instruction, s2_buffer *out);
 
+/* A short answer, by all four: what GQA and VQAv2 ask. */
+s2p_status s2e_prompt_short(const s2e_sample *sample, s2e_protocol protocol, s2_buffer *out,
+                            s2p_error *error);
+
 /* The question as str.capitalize has it. */
 s2p_status s2e_prompt_capitalized(const char *question, s2_buffer *out, s2p_error *error);
 

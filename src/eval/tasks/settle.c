@@ -1,6 +1,8 @@
 /* settle.c - scores, rules, spans. */
 #include "eval/tasks/settle.h"
 
+#include "eval/scoring/paper_answer.h"
+#include "eval/scoring/yes_no.h"
 #include "eval/tasks/prompts.h"
 
 #include <stdlib.h>
@@ -62,4 +64,18 @@ s2p_status s2e_settle_text(s2e_verdict *out, s2e_scratch *scratch, const char *r
                            s2e_str used, s2p_error *error)
 {
     return settle(out, scratch, rule, score, s2e_str_text(scratch, used), error);
+}
+
+s2p_status s2e_judge_yes_no(const s2e_sample *sample, s2e_protocol protocol, s2e_draws *draws,
+                            const char *answer, s2e_verdict *out, s2p_error *error)
+{
+    (void)draws;
+    s2e_scratch scratch = { .failed = false };
+    const s2e_str text = s2e_str_of(&scratch, answer);
+    const s2e_found found = protocol == S2E_PAPER      ? s2e_y6(&scratch, text)
+                            : protocol == S2E_OFFICIAL ? s2e_y1(text)
+                            : protocol == S2E_LMMS     ? s2e_y3(&scratch, text)
+                                                       : s2e_y2(&scratch, text);
+    const bool right = found.letter && found.letter == sample->answer[0][0];
+    return s2e_settle_yes_no(out, &scratch, answer, found, right, error);
 }

@@ -20,4 +20,8 @@ s2p_status s2e_settle_yes_no(s2e_verdict *out, s2e_scratch *scratch, const char 
 s2p_status s2e_settle_text(s2e_verdict *out, s2e_scratch *scratch, const char *rule, double score,
                            s2e_str used, s2p_error *error);
 
+/* Yes or no by the rules of POPE, whose answer is "yes" or "no". A judge of a task as it is. */
+s2p_status s2e_judge_yes_no(const s2e_sample *sample, s2e_protocol protocol, s2e_draws *draws,
+                            const char *answer, s2e_verdict *out, s2p_error *error);
+
 #endif /* S2_EVAL_SETTLE_H */

@@ -74,17 +74,6 @@ static s2p_status read_vqav2(const char *path, s2e_set *out, s2p_error *error)
     return s2e_load(path, layouts, out, error);
 }
 
-static s2p_status prompt_vqav2(const s2e_sample *sample, s2e_protocol protocol, s2_buffer *out,
-                               s2p_error *error)
-{
-    (void)error;
-    if (protocol == S2E_PAPER)
-        s2e_prompt_paper(sample, "Hint", S2E_PAPER_SHORT_TEXT, out);
-    else
-        s2e_prompt_line(sample->question, S2E_SAY_SHORT, out);
-    return out->status;
-}
-
 static s2p_status judge_vqav2(const s2e_sample *sample, s2e_protocol protocol, s2e_draws *draws,
                               const char *answer, s2e_verdict *out, s2p_error *error)
 {
@@ -101,7 +90,7 @@ const s2e_task task_vqav2 = {
     .title = "VQAv2",
     .summary = "validation: balanced questions about COCO pictures",
     .read = read_vqav2,
-    .prompt = prompt_vqav2,
+    .prompt = s2e_prompt_short,
     .predict = { 1024, 128, 2048, 16 },
     .judge = judge_vqav2,
     .aggregate = s2e_aggregate_vqa,

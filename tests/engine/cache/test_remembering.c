@@ -196,6 +196,9 @@ static uint64_t check_memory_and_files(const subject *s, const truth *t, const c
     assert_int_equal(count(engine).disk_hits, n_asked);
     assert_int_equal(count(engine).misses, 0);
     const uint64_t n_bytes = count(engine).bytes;
+    s2v_engine_forget(engine);
+    assert_true(n_bytes > 0 && count(engine).bytes == 0);
+    assert_true(check(first, t, 0, 1, 1).stats.cached_tokens > 0); /* the files stay */
     s2v_session_free(first);
     s2v_engine_close(engine);
     return n_bytes;

@@ -147,6 +147,22 @@ def check_lines():
     code, out, err = run("--task", "mmbench", "--data-dir", data, file, "-o", "json")
     assert code == 5 and json.loads(out)["runs"][0]["answered"] == 2, (code, out)
     assert "1 rows are no answers, the first: broken.jsonl, row 2: " in err, err
+    broken = os.path.join(FOLDER, "broken")
+    os.makedirs(broken, exist_ok=True)
+    with open(os.path.join(DATA, "pope", "tsv", "POPE.tsv"), encoding="utf-8", newline="") as source:
+        lines_of = source.read().rstrip("\n").split("\n")
+    first = lines_of[1].split("\t")
+    with open(os.path.join(broken, "POPE.tsv"), "w", encoding="utf-8", newline="") as file:
+        file.write("\n".join(lines_of + [lines_of[1], "\t".join(first[:2])]) + "\n")
+    n = len(lines_of)
+    done = subprocess.run([PROGRAM, "eval", "--tasks", "pope", "--data-dir", broken, "--methods", "full", "-n", "1", "-t", "1", "--out",
+                           os.path.join(broken, "run"), "--new"], capture_output=True, text=True, check=False)
+    assert done.returncode == 5, (done.returncode, done.stderr)
+    assert f"note: pope: POPE.tsv, row {n}: the id " in done.stderr and f"note: pope: POPE.tsv, row {n + 1}: it has 2 fields" in done.stderr, done.stderr
+    with open(os.path.join(broken, "run", "report.md"), encoding="utf-8") as file:
+        assert "2 items could not be used:\n\n- POPE.tsv, row " in file.read()
+    code, out, err = run("--task", "mmbench", "--data-dir", data, write("nothing.jsonl", "{bad\n"))
+    assert code == 3 and "no answer to a sample of mmbench; the first row: nothing.jsonl, row 1: " in err, (code, err)
 
 
 def check_grades():

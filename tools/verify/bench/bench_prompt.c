@@ -1,4 +1,5 @@
 /* bench_prompt.c - the text of a user's turn, by benchmark and harness. */
+#include "eval/readers/literal.h"
 #include "eval/task.h"
 #include "eval/tasks/prompts.h"
 #include "verify/bench/bench_case.h"
@@ -10,6 +11,7 @@
 typedef struct prompt_case {
     s2e_sample sample;
     s2e_choice choice[S2E_MAX_CHOICES];
+    s2e_arena arena; /* of options that are printed as a list of Python */
 } prompt_case;
 
 static const char *text_of(const json_t *row, const char *key)
@@ -18,7 +20,24 @@ static const char *text_of(const json_t *row, const char *key)
     return text && strcmp(text, "nan") != 0 ? text : NULL;
 }
 
-/* A row of the data: options as letters, a list of texts, or a list of [letter, text]. */
+static void add_option(prompt_case *p, char letter, const char *text)
+{
+    if (text && p->sample.n_choices < S2E_MAX_CHOICES)
+        p->choice[p->sample.n_choices++] = (s2e_choice){ letter, text };
+}
+
+/* "['cat', 'dog']", as MMMU has them. */
+static void read_literal(const char *text, prompt_case *p)
+{
+    const s2e_value *list;
+    if (s2e_literal_parse(text, strlen(text), &p->arena, &list, NULL) != S2P_OK ||
+        list->type != S2E_LIST)
+        return;
+    for (size_t i = 0; i < list->n; i++)
+        add_option(p, (char)('A' + i), s2e_value_text(&list->item[i], &p->arena));
+}
+
+/* A row of the data: options as letters, a list of texts, a list of [letter, text], or a literal. */
 static void read_row(const json_t *row, prompt_case *p)
 {
     const json_t *list = json_object_get(row, "choices");
@@ -29,10 +48,11 @@ static void read_row(const json_t *row, prompt_case *p)
                               .choice = p->choice,
                               .extra = row };
     for (char letter = 'A'; letter <= 'Z'; letter++) {
-        const char key[] = { letter, 0 }, *text = text_of(row, key);
-        if (text) p->choice[p->sample.n_choices++] = (s2e_choice){ letter, text };
+        const char key[] = { letter, 0 };
+        add_option(p, letter, text_of(row, key));
     }
-    for (size_t i = 0; i < json_array_size(list) && p->sample.n_choices < S2E_MAX_CHOICES; i++) {
+    if (json_is_string(list)) read_literal(json_string_value(list), p);
+    for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *item = json_array_get(list, i), *text = item;
         char letter = (char)('A' + i);
         if (json_is_array(item)) {
@@ -40,8 +60,7 @@ static void read_row(const json_t *row, prompt_case *p)
             if (label) letter = label[0];
             text = json_array_get(item, 1);
         }
-        if (json_is_string(text))
-            p->choice[p->sample.n_choices++] = (s2e_choice){ letter, json_string_value(text) };
+        add_option(p, letter, json_string_value(text));
     }
 }
 
@@ -100,6 +119,7 @@ void s2_bench_check_prompt(s2_bench_case *b)
     s2_buffer out;
     s2p_status st = S2P_OK;
     s2_buffer_init(&out, MAX_PROMPT);
+    s2e_arena_init(&p.arena, MAX_PROMPT);
     read_row(json_object_get(b->c, "row"), &p);
     if (begins(harness, "lmms-eval ocr")) {
         st = s2e_prompt_capitalized(p.sample.question, &out, NULL);
@@ -121,4 +141,5 @@ void s2_bench_check_prompt(s2_bench_case *b)
     else
         s2_bench_same_text(b, "prompt", (const char *)out.data);
     s2_buffer_free(&out);
+    s2e_arena_free(&p.arena);
 }
