@@ -144,8 +144,7 @@ s2p_status s2_ask_settings(const ask_options *o, const char *methods, const char
     const s2a_lists lists = { .methods = methods,
                               .budgets = budgets,
                               .methods_source = "--methods",
-                              .budgets_source = "--budgets",
-                              .see = "see 's2prune run --list-methods'" };
+                              .budgets_source = "--budgets" };
     TRY(s2a_settings_read(&lists, &base, out, n, error));
     return s2_ask_set(o, out, *n, error);
 }
