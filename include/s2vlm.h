@@ -141,7 +141,10 @@ typedef struct s2v_session_options {
     int32_t n_ctx;                  /* tokens the cache can hold, before pruning; 0: 4096 */
     int32_t n_batch;                /* rows computed at once; 0: 1024 */
     int32_t n_threads;              /* 0: as the engine */
-    s2v_kv_type kv_type;
+    s2v_kv_type kv_type;            /* of the cache's keys */
+    int32_t kv_type_v;              /* of its values: 0 as the keys, else 1 + an s2v_kv_type */
+    int plain_attention;            /* scores, softmax and sum one after the other, not fused: slower, and the
+                                       scores of a layer take memory */
     float temperature;              /* 0: greedy */
     int32_t top_k;                  /* 0: off */
     float top_p;                    /* 1: off */

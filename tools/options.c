@@ -135,9 +135,18 @@ static s2p_status set_integer(const s2_option *o, const char *source, const char
     return S2P_OK;
 }
 
+/* What llama.cpp takes for on and off. */
+static const char *read_switch(const char *text)
+{
+    const size_t n = strlen(text);
+    if (is_among("1 true enabled", text, n)) return "on";
+    return is_among("0 false disabled", text, n) ? "off" : text;
+}
+
 static s2p_status set_choice(const s2_option *o, const char *source, const char *text, void *field,
                              s2p_error *error)
 {
+    if (o->bare) text = read_switch(text);
     const int32_t index = s2_choice_index(o->choice, text);
     *(int32_t *)field = index;
     if (index >= 0) return S2P_OK;
@@ -321,6 +330,28 @@ static s2p_status fail_unknown(const s2_command *command, const char *text, size
                    command->name);
 }
 
+/* "-o m.gguf": a file where a form is expected. The option that writes such files, or NULL. */
+static const s2_option *find_writer(const s2_command *command, const char *file)
+{
+    const char *dot = strrchr(file, '.');
+    for (const s2_option *o = command->options; dot && o->name; o++)
+        if (o->role == S2_FILE_OUTPUT && o->writes && is_among(o->writes, dot, strlen(dot)))
+            return o;
+    return NULL;
+}
+
+static s2p_status set_given(const s2_command *command, const s2_option *o, const char *text,
+                            void *values, s2p_error *error)
+{
+    const s2p_status st = s2_option_set(o, o->name, text, values, error);
+    const s2_option *writer =
+        st != S2P_OK && strcmp(o->name, "--output") == 0 ? find_writer(command, text) : NULL;
+    if (!writer) return st;
+    return s2_fail(error, S2P_EINVAL,
+                   "%s is the form of what is printed; name the file with %s %.60s",
+                   o->letters ? o->letters : o->name, writer->name, text);
+}
+
 /* One option and, unless it is a flag or carries "=value", the argument after it. */
 static s2p_status take_option(const s2_command *command, int argc, char *const *argv, int *at,
                               void *values, bool *is_set, s2p_error *error)
@@ -336,12 +367,13 @@ static s2p_status take_option(const s2_command *command, int argc, char *const *
         if (is_joined) return s2_fail(error, S2P_EINVAL, "%s takes no value", o->name);
         return s2_option_set(o, o->name, "on", values, error);
     }
-    if (is_joined) return s2_option_set(o, o->name, text + n + 1, values, error);
+    if (is_joined) return set_given(command, o, text + n + 1, values, error);
     const char *next = *at + 1 < argc ? argv[*at + 1] : NULL;
+    if (o->bare && !is_switch(next)) return s2_option_set(o, o->name, o->bare, values, error);
     if (!next || strcmp(next, "--") == 0 || is_help(next) || find(command, next, strlen(next)))
         return s2_fail(error, S2P_EINVAL, "%s needs a value: %s %s", o->name, o->name, o->label);
     (*at)++;
-    return s2_option_set(o, o->name, next, values, error);
+    return set_given(command, o, next, values, error);
 }
 
 static s2p_status take_operand(const s2_command *command, const char *text, void *values,
@@ -413,7 +445,7 @@ s2p_status s2_options_parse(const s2_command *command, int argc, char *const *ar
         add_note(parsed, ignored, ": accepted for llama.cpp's sake, nothing to do here");
     const s2_option *quiet = find(command, "--quiet", strlen("--quiet"));
     parsed->is_quiet = quiet && is_set[quiet - command->options];
-    if (parsed->is_quiet) parsed->note[0] = '\0';
+    if (parsed->is_quiet || command->repeats) parsed->note[0] = '\0';
     free(is_set);
     return st;
 }

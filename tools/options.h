@@ -57,6 +57,7 @@ typedef struct s2_option {
     double min, max;                     /* numbers, and both halves of a size */
     const char *(*choice)(size_t index); /* NULL past the end */
     const char *fallback;                /* parsed like a given value; NULL: all zero */
+    const char *bare; /* a choice: what it means without a value; NULL: it needs one */
     const char *group, *help;
     size_t offset; /* into the command's own struct */
     s2_file_role role;
@@ -87,6 +88,7 @@ typedef struct s2_command {
     s2_file_role operand_role[3];        /* of the first, the second, those after it */
     const char *operand_writes;          /* as in s2_option */
     size_t size;                         /* of the struct the offsets point into */
+    bool repeats;                        /* the words of a command that has shown their notes */
     int (*run)(const void *values);      /* returns the exit code */
 } s2_command;
 

@@ -148,8 +148,12 @@ static s2p_status fail_method(const s2a_lists *lists, s2a_item item, s2p_error *
     if (near)
         return s2_fail(error, S2P_EINVAL, "%s: unknown method '%s' (did you mean '%s'?)",
                        lists->methods_source, typed, near);
-    return s2_fail(error, S2P_EINVAL, "%s: unknown method '%s'; %s", lists->methods_source, typed,
-                   lists->see);
+    char names[320] = ""; /* a sentence has room for all */
+    const char *name;
+    for (size_t i = 0, n = 0; (name = s2v_method_name(i)) && n < sizeof names; i++)
+        n += (size_t)snprintf(names + n, sizeof names - n, " %s", name);
+    return s2_fail(error, S2P_EINVAL, "%s: unknown method '%s'; there are%s", lists->methods_source,
+                   typed, names);
 }
 
 static s2p_status read_methods(const s2a_lists *lists, const char **methods, int32_t *n,

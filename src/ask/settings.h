@@ -65,7 +65,6 @@ bool s2a_item_is(s2a_item item, const char *word);
 typedef struct s2a_lists {
     const char *methods, *budgets; /* "full,s2prune" or "all"; "32,64,10%" */
     const char *methods_source, *budgets_source;
-    const char *see; /* where an unknown name is explained, "see ..." */
 } s2a_lists;
 
 /* Budget by budget in the order given, a method that keeps every token once; all else as in `base`.

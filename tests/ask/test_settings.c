@@ -22,8 +22,7 @@ static s2p_status read_lists(const char *methods, const char *budgets, s2p_error
     const s2a_lists lists = { .methods = methods,
                               .budgets = budgets,
                               .methods_source = "--methods",
-                              .budgets_source = "--budgets",
-                              .see = "see the list" };
+                              .budgets_source = "--budgets" };
     n_settings = 5;
     return s2a_settings_read(&lists, &base, settings, &n_settings, error);
 }
@@ -64,7 +63,7 @@ static void test_refusals(void **state)
         const char *methods, *budgets, *sentence;
     } cases[] = {
         { "full,s2prnue", "64", "--methods: unknown method 's2prnue' (did you mean 's2prune'?)" },
-        { "zzzzzzzz", "64", "--methods: unknown method 'zzzzzzzz'; see the list" },
+        { "zzzzzzzz", "64", "--methods: unknown method 'zzzzzzzz'; there are full random" },
         { LONG_64, "64", "--methods: unknown method 'aaaaaaaa" },
         { "full," LONG_64 ",random", "64", "--methods: unknown method 'aaaaaaaa" },
         { LONG_100, "64", "--methods: unknown method 'aaaaaaaa" },

@@ -219,7 +219,9 @@ static void test_caches_and_batches(void **state)
         for (size_t m = 0; m < COUNT_OF(methods); m++)
             for (size_t i = 0; i < COUNT_OF(types) * COUNT_OF(batches); i++) {
                 if (batches[i / 3] == 1 && i % 3 != m % 3) continue; /* slow */
-                const s2v_session_options options = keeping(types[i % 3], batches[i / 3]);
+                s2v_session_options options = keeping(types[i % 3], batches[i / 3]);
+                if (i % 2) options.kv_type_v = 1 + (int32_t)types[(i + m) % 3];
+                options.plain_attention = i == 4;
                 question q = ask_about(model, 1 + (int32_t)(m + i) % 2, methods[m], 9);
                 check_questions(model, &options, &q);
             }

@@ -14,7 +14,7 @@ enum { LENGTH_AT = 96, N_HASH = 32 };
 static void check(const uint8_t *bytes, size_t n)
 {
     const s2v_session_shape shape = {
-        .n_layers = 2, .n_vocab = 8, .n_ctx = 16, .kv_type = 0, .row_bytes = 16
+        .n_layers = 2, .n_vocab = 8, .n_ctx = 16, .kv_type = 0, .slot_bytes = 32
     };
     s2v_session_bytes got;
     s2p_error error = { .status = S2P_OK };
@@ -27,7 +27,7 @@ static void check(const uint8_t *bytes, size_t n)
     size_t n_cache = 0;
     for (int32_t i = 0; i < shape.n_layers; i++) {
         PROMISE(got.n_slots[i] >= 0 && got.n_slots[i] <= shape.n_ctx);
-        n_cache += 2 * (size_t)got.n_slots[i] * (size_t)shape.row_bytes;
+        n_cache += (size_t)got.n_slots[i] * (size_t)shape.slot_bytes;
     }
     PROMISE(got.cache >= bytes && got.cache + n_cache == end);
     PROMISE(p->next_pos >= 0 && p->pending >= -1 && p->pending < shape.n_vocab);

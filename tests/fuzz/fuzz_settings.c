@@ -16,8 +16,7 @@ static void check_settings(const char *methods, const char *budgets, const char 
     const s2a_lists lists = { .methods = methods,
                               .budgets = budgets,
                               .methods_source = "methods",
-                              .budgets_source = "budgets",
-                              .see = "see the list" };
+                              .budgets_source = "budgets" };
     s2p_error error = { S2P_OK, "" };
     int32_t n = -1;
     if (s2a_settings_read(&lists, &base, settings, &n, &error) != S2P_OK) {

@@ -215,9 +215,9 @@ static inline void check_unrounded(const device_case *d)
     for (int i = 0; i < 2; i++) {
         o.kv_type = i ? S2V_KV_F16 : S2V_KV_F32;
         beside[i] = least_memory(engine, &o) -
-                    s2v_kv_bytes(decoder, o.n_ctx, i ? GGML_TYPE_F16 : GGML_TYPE_F32);
+                    s2v_kv_bytes(decoder, o.n_ctx, s2v_kv_types_of(i ? S2V_KV_F16 : S2V_KV_F32, 0));
     }
-    const uint64_t held = s2v_unrounded_bytes(decoder, o.n_ctx, GGML_TYPE_F16);
+    const uint64_t held = s2v_unrounded_bytes(decoder, o.n_ctx, s2v_kv_types_of(S2V_KV_F16, 0));
     CHECK_CASE(held > 0 && beside[1] >= beside[0] + held - held / 8,
                "beside the cache %llu and %llu bytes, %llu of them held",
                (unsigned long long)beside[0], (unsigned long long)beside[1],

@@ -72,6 +72,7 @@ for place in ("/proc/no", "nowhere/deep", "file/below"):
     expect(4, ["analyze", "spatial", *pictures, *small, "--out", place])
     expect(4, ["paper", "--out", place])
     expect(4, [*run_line, "--record", place])
+    expect(4, [*run_line, "--cache-dir", place])
 expect(4, ["eval", "--out", "file", "-q", *export[1:-3]])
 expect(4, ["paper", "--out", "file"])
 

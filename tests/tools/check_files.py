@@ -83,6 +83,10 @@ REFUSED = [
     ("eval --out new --samples new.png", "should end in .jsonl"),
     ("analyze spatial --images sub --out sub", "would replace --images"),
     ("paper --data-dir data --out data", "would replace --data-dir"),
+    # a file where a form is expected
+    ("convert checkpoint -o new.gguf", "name the file with --outfile new.gguf"),
+    ("plan -i a.png --output=new.svg", "name the file with --svg new.svg"),
+    ("plan -i a.png -o new", "'new' is not one of"),
     # asked for and not done
     (f"run {MODEL} -i a.png -p q --image-budgets 64,32", "--image-budgets has 2 items for 1 picture"),
     (f"run {MODEL} -i a.png -p q --image-grids 5,4,3", "--image-grids has 3 items for 1 picture"),

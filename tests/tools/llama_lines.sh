@@ -42,10 +42,16 @@ expect 'LLAMA_ARG_CACHE_TYPE_K .iq4_nl.*ignored' LLAMA_ARG_CACHE_TYPE_K=iq4_nl
 expect '"completion_tokens": *1[,}]' LLAMA_ARG_N_PREDICT=1
 expect 'LLAMA_ARG_UBATCH .0.*ignored' LLAMA_ARG_UBATCH=0
 expect 'LLAMA_ARG_N_GPU_LAYERS .lots.*ignored' LLAMA_ARG_N_GPU_LAYERS=lots
+expect '"visual_bytes": *75264[,}]' LLAMA_ARG_CACHE_TYPE_V=q8_0 # 64 tokens, 6 layers, 128 bytes of keys and 68 of values
+expect 'LLAMA_ARG_FLASH_ATTN .maybe.*ignored' LLAMA_ARG_FLASH_ATTN=maybe
 # The two files the wrong way round.
 n=$((n + 1))
 llama-mtmd-cli -m mmproj.gguf --mmproj model.gguf --image photo.jpg -p "What?" > out 2> err && failed=$((failed + 1))
 grep -q 'the two files are swapped' err || { echo "swapped files are not named"; cat err; failed=$((failed + 1)); }
+# A vision part alone, beside a language part that nobody named.
+n=$((n + 1))
+llama-mtmd-cli -m mmproj.gguf --image photo.jpg -p "What?" > out 2> err && failed=$((failed + 1))
+grep -q 'the file given as the model is a vision part' err || { echo "an mmproj as the model"; cat err; failed=$((failed + 1)); }
 # An mmproj of another model of the same width; text in another encoding, and where; too large a picture.
 says() { # CODE WORDS LINE
     n=$((n + 1)) got=0

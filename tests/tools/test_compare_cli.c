@@ -248,6 +248,8 @@ static void test_files(void **state)
     assert_int_equal(count(text, "<article "), 7);
     assert_int_equal(count(text, "data:image/png;base64,"), 1);
     assert_non_null(strstr(text, "</html>\n"));
+    assert_null(strstr(text, source)); /* no folder of this machine */
+    assert_non_null(strstr(text, "0000.jpg"));
     s2_buffer_free(&page);
 }
 

@@ -9,7 +9,7 @@
 
 typedef struct values {
     bool loud;
-    int32_t count, shade;
+    int32_t count, shade, lamp;
     int64_t wide;
     uint64_t seed;
     double heat;
@@ -22,6 +22,12 @@ typedef struct values {
 static const char *shade_name(size_t index)
 {
     static const char *const names[] = { "light", "dark", "darker" };
+    return index < COUNT_OF(names) ? names[index] : NULL;
+}
+
+static const char *lamp_name(size_t index)
+{
+    static const char *const names[] = { "auto", "on", "off" };
     return index < COUNT_OF(names) ? names[index] : NULL;
 }
 
@@ -40,6 +46,8 @@ static const s2_option table[] = {
     { ROW(S2_OPTION_TEXT, "--name", name), .letters = "-n" },
     { ROW(S2_OPTION_FILE, "--max-image-file", file) },
     { ROW(S2_OPTION_CHOICE, "--shade", shade), .choice = shade_name, .fallback = "dark" },
+    { ROW(S2_OPTION_CHOICE, "--lamp", lamp), .letters = "-la", .choice = lamp_name,
+      .fallback = "auto", .bare = "on" },
     { ROW(S2_OPTION_LIST, "--item", items), .letters = "-i" },
     { ROW(S2_OPTION_SIZE, "--size", size), .min = 1, .max = 64, .fallback = "24x32" },
     { ROW(S2_OPTION_BUDGET, "--budget", budget), .min = 1, .max = 1000, .fallback = "64" },
@@ -247,6 +255,27 @@ static void test_foreign_options(void **state)
     assert_string_equal(parse("--tune", no_env, &v), "--tune needs a value");
     assert_string_equal(parse("--shade DARKER", no_env, &v), "");
     assert_int_equal(v.shade, 2);
+}
+
+/* "-fa", "-fa on", "-fa 1": llama.cpp took all three at one time or another. */
+static void test_switches(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        int32_t lamp; /* auto, on, off */
+        size_t n_operands;
+    } cases[] = { { "", 0, 0 },         { "-la", 1, 0 },          { "-la off", 2, 0 },
+                  { "-la auto", 0, 0 }, { "-la 1 x", 1, 1 },      { "-la x", 1, 1 },
+                  { "-la -l", 1, 0 },   { "--lamp=false", 2, 0 }, { "-la disabled", 2, 0 } };
+    values v;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        CHECK_CASE(parse(cases[i].line, no_env, &v)[0] == '\0' && v.lamp == cases[i].lamp &&
+                       v.operands.n == cases[i].n_operands,
+                   "'%s': %d", cases[i].line, v.lamp);
+    }
+    assert_string_equal(parse("--lamp=red", no_env, &v),
+                        "--lamp 'red' is not one of auto, on, off");
 }
 
 static const char *foreign_env(const char *name)
@@ -464,14 +493,15 @@ static void test_help_asked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),          cmocka_unit_test(test_every_form),
-        cmocka_unit_test(test_repeats),           cmocka_unit_test(test_budgets),
-        cmocka_unit_test(test_mistakes),          cmocka_unit_test(test_lists_end),
-        cmocka_unit_test(test_environment),       cmocka_unit_test(test_flag_in_environment),
-        cmocka_unit_test(test_required),          cmocka_unit_test(test_tables_are_told_whole),
-        cmocka_unit_test(test_tables_are_sound),  cmocka_unit_test(test_env_names),
-        cmocka_unit_test(test_help_asked),        cmocka_unit_test(test_foreign_options),
-        cmocka_unit_test(test_foreign_variables), cmocka_unit_test(test_drawn_seed),
+        cmocka_unit_test(test_defaults),         cmocka_unit_test(test_every_form),
+        cmocka_unit_test(test_repeats),          cmocka_unit_test(test_budgets),
+        cmocka_unit_test(test_mistakes),         cmocka_unit_test(test_lists_end),
+        cmocka_unit_test(test_environment),      cmocka_unit_test(test_flag_in_environment),
+        cmocka_unit_test(test_required),         cmocka_unit_test(test_tables_are_told_whole),
+        cmocka_unit_test(test_tables_are_sound), cmocka_unit_test(test_env_names),
+        cmocka_unit_test(test_help_asked),       cmocka_unit_test(test_foreign_options),
+        cmocka_unit_test(test_switches),         cmocka_unit_test(test_foreign_variables),
+        cmocka_unit_test(test_drawn_seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

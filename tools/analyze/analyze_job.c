@@ -187,6 +187,8 @@ static void name_run(const analyze_job *job, char *out, size_t capacity)
         image->height, (long long)image->min_pixels, (long long)image->max_pixels,
         (int)image->framing, image->structure_from_resized, job->ask.kv_type, job->ask.tower,
         job->ask.kernels ? job->ask.kernels : "", job->ask.gpu_layers, o->seeds, o->predict);
+    if (job->ask.kv_type_v > 0) s2_buffer_printf(&text, " v%d", job->ask.kv_type_v);
+    if (!s2_ask_is_fused(&job->ask)) s2_buffer_printf(&text, " plain");
     for (size_t i = 0; i < job->ask.set.n; i++)
         s2_buffer_printf(&text, " %s", job->ask.set.item[i]);
     s2_sha256(text.data, text.size, digest);

@@ -16,7 +16,7 @@
 typedef struct ask_options {
     /* the model */
     const char *model, *mmproj, *hub_name, *device, *rpc, *kernels;
-    int32_t threads, context, batch, batch_limit, gpu_layers, kv_type, kv_type_v, tower;
+    int32_t threads, context, batch, batch_limit, gpu_layers, kv_type, kv_type_v, flash, tower;
     bool locks_memory, is_offline, tower_on_cpu;
     /* what is remembered */
     const char *cache_dir;
@@ -46,6 +46,7 @@ typedef struct ask_options {
 /* Words of the choices; NULL past the end. */
 const char *s2_ask_kv_name(size_t index);        /* as s2v_kv_type counts them */
 const char *s2_ask_kv_v_name(size_t index);      /* "same", then as s2_ask_kv_name */
+const char *s2_ask_flash_name(size_t index);     /* auto, on, off */
 const char *s2_ask_tower_name(size_t index);     /* auto, f32, bf16, int8 */
 const char *s2_ask_preset_name(size_t index);    /* none, paper */
 const char *s2_ask_structure_name(size_t index); /* source, resized */
@@ -74,10 +75,13 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
     { .name = "--ubatch-size", .letters = "-ub", .llama = "UBATCH", .label = "N", .type = S2_OPTION_INT, .min = 1, .max = 65536,       \
       .fallback = "1024", .group = "Model", .help = "rows computed at once", S2_ASK_AT(batch) },                    \
     { .name = "--kv-type", .letters = "-ctk", .also = "--cache-type-k", .llama = "CACHE_TYPE_K", .label = "TYPE", .type = S2_OPTION_CHOICE, .choice = s2_ask_kv_name,  \
-      .fallback = "f16", .group = "Model", .help = "numbers in the cache", S2_ASK_AT(kv_type) },                    \
+      .fallback = "f16", .group = "Model", .help = "numbers in the cache, of keys and values", S2_ASK_AT(kv_type) },                    \
     { .name = "--cache-type-v", .letters = "-ctv", .label = "TYPE", .type = S2_OPTION_CHOICE,                       \
-      .choice = s2_ask_kv_v_name, .fallback = "same", .group = "Model", .help = "of the values: one type for both",        \
+      .choice = s2_ask_kv_v_name, .fallback = "same", .group = "Model", .help = "the same of the values alone",        \
       S2_ASK_AT(kv_type_v) },                                                                                       \
+    { .name = "--flash-attn", .letters = "-fa", .label = "HOW", .type = S2_OPTION_CHOICE, .choice = s2_ask_flash_name, \
+      .fallback = "auto", .bare = "on", .group = "Model",                                                            \
+      .help = "fused attention; off: scores, softmax and sum one after the other", S2_ASK_AT(flash) },             \
     { .name = "--device", .letters = "-dev", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Model",             \
       .help = "where the model runs; the first GPU, or else the CPU ('s2prune run --list-devices')",                \
       S2_ASK_AT(device) },                                                                                          \
@@ -161,12 +165,8 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
               "METHOD.NAME=VALUE (repeatable)",                                                                     \
       S2_ASK_AT(set) }
 
-#define S2_ASK_ROWS_ANSWER                                                                                           \
-    { .name = "--predict", .letters = "-n", .also = "--n-predict", .llama = "N_PREDICT", .label = "N",               \
-      .type = S2_OPTION_INT, .min = -2, .max = 1048576, .fallback = "128", .group = "Answer",                        \
-      .help = "most tokens to generate; -1: until the context is full", S2_ASK_AT(predict) },                        \
-    { .name = "--temp", .also = "--temperature", .llama = "TEMPERATURE", .label = "T", .type = S2_OPTION_REAL, .min = 0, .max = 100, .fallback = "0",                 \
-      .group = "Answer", .help = "temperature; 0 is greedy", S2_ASK_AT(temperature) },                               \
+/* How tokens are drawn, besides the temperature. */
+#define S2_ASK_ROWS_SAMPLING                                                                                               \
     { .name = "--top-k", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 1048576, .fallback = "0",             \
       .group = "Answer", .help = "0: off", S2_ASK_AT(top_k) },                                                       \
     { .name = "--top-p", .label = "P", .type = S2_OPTION_REAL, .min = 0.000001, .max = 1, .fallback = "1",           \
@@ -178,7 +178,15 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
     { .name = "--presence-penalty", .label = "X", .type = S2_OPTION_REAL, .min = -100, .max = 100, .fallback = "0",  \
       .group = "Answer", .help = "0: off", S2_ASK_AT(presence_penalty) },                                            \
     { .name = "--frequency-penalty", .label = "X", .type = S2_OPTION_REAL, .min = -100, .max = 100, .fallback = "0", \
-      .group = "Answer", .help = "0: off", S2_ASK_AT(frequency_penalty) },                                           \
+      .group = "Answer", .help = "0: off", S2_ASK_AT(frequency_penalty) }
+
+#define S2_ASK_ROWS_ANSWER                                                                                           \
+    { .name = "--predict", .letters = "-n", .also = "--n-predict", .llama = "N_PREDICT", .label = "N",               \
+      .type = S2_OPTION_INT, .min = -2, .max = 1048576, .fallback = "128", .group = "Answer",                        \
+      .help = "most tokens to generate; -1: until the context is full", S2_ASK_AT(predict) },                        \
+    { .name = "--temp", .also = "--temperature", .llama = "TEMPERATURE", .label = "T", .type = S2_OPTION_REAL, .min = 0, .max = 100, .fallback = "0",                 \
+      .group = "Answer", .help = "temperature; 0 is greedy", S2_ASK_AT(temperature) },                               \
+    S2_ASK_ROWS_SAMPLING,                                                                                             \
     { .name = "--seed", .letters = "-s", .label = "N", .type = S2_OPTION_SEED, .fallback = "0", .group = "Answer",   \
       .help = "for everything that draws; -1: another each time", S2_ASK_AT(seed) },                                                        \
     { .name = "--stop", .letters = "-r", .also = "--reverse-prompt", .label = "TEXT", .type = S2_OPTION_LIST, .group = "Answer",                                  \

@@ -11,12 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #define PAPER_SIDE 672 /* pixels of the paper's input */
 #define CACHE_BYTES ((uint64_t)1 << 30)
 
 S2_WORDS(s2_ask_kv_name, "f16", "f32", "q8_0")
 S2_WORDS(s2_ask_kv_v_name, "same", "f16", "f32", "q8_0")
+S2_WORDS(s2_ask_flash_name, "auto", "on", "off")
 S2_WORDS(s2_ask_tower_name, "auto", "f32", "bf16", "int8")
 S2_WORDS(s2_ask_preset_name, "none", "paper")
 S2_WORDS(s2_ask_structure_name, "source", "resized")
@@ -65,8 +67,6 @@ s2p_status s2_asker_prepare(s2_asker *asker, const ask_options *options, s2p_err
     if (o->image_size)
         TRY(s2a_sizes_read("--image-size", o->image_size, asker->image_options, S2_MAX_PICTURES,
                            error));
-    if (o->kv_type_v > 0 && o->kv_type_v - 1 != o->kv_type && asker->shows_notes)
-        s2_report_line("note", "-ctv: keys and values have one type here, that of -ctk");
     if (o->hub_name) {
         if (o->model || o->mmproj)
             return s2_fail(error, S2P_EINVAL, "-hf names both files; %s is one too many",
@@ -82,6 +82,11 @@ s2p_status s2_asker_prepare(s2_asker *asker, const ask_options *options, s2p_err
     return s2_bundled_complete(&asker->model, &asker->mmproj, o->quiet, &asker->bundled, error);
 }
 
+bool s2_ask_is_fused(const ask_options *o)
+{
+    return strcmp(s2_ask_flash_name((size_t)o->flash), "off") != 0;
+}
+
 s2v_session_options s2_ask_session_options(const ask_options *o)
 {
     s2v_session_options s;
@@ -89,6 +94,8 @@ s2v_session_options s2_ask_session_options(const ask_options *o)
     s.n_ctx = o->context;
     s.n_batch = o->batch < o->batch_limit ? o->batch : o->batch_limit;
     s.kv_type = (s2v_kv_type)o->kv_type;
+    s.kv_type_v = o->kv_type_v;
+    s.plain_attention = !s2_ask_is_fused(o);
     s.no_cache = o->no_cache;
     return s;
 }
@@ -137,8 +144,7 @@ s2p_status s2_ask_settings(const ask_options *o, const char *methods, const char
     const s2a_lists lists = { .methods = methods,
                               .budgets = budgets,
                               .methods_source = "--methods",
-                              .budgets_source = "--budgets",
-                              .see = "see 's2prune run --list-methods'" };
+                              .budgets_source = "--budgets" };
     TRY(s2a_settings_read(&lists, &base, out, n, error));
     return s2_ask_set(o, out, *n, error);
 }
@@ -293,12 +299,21 @@ s2p_status s2_asker_estimate(const s2_asker *asker, const s2v_session_options *o
     return s2v_engine_estimate(&e, options, n_pixels, out, error);
 }
 
+/* The engine would make it too; here it is a place that is lacking, as every folder that cannot be made. */
+static s2p_status make_cache_folder(const char *path, s2p_error *error)
+{
+    if (!path || mkdir(path, 0700) == 0 || errno == EEXIST) return S2P_OK;
+    return s2_fail(error, S2P_ENOMEM, "--cache-dir: cannot make the folder '%.200s': %s", path,
+                   strerror(errno));
+}
+
 s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2p_error *error)
 {
     const ask_options *o = asker->options;
     s2v_engine_options e = engine_options(asker, options);
     e.progress = show_progress;
     e.user = asker;
+    TRY(make_cache_folder(e.cache_dir, error));
     TRY(s2v_engine_open(&asker->engine, &e, error));
     s2v_engine_get_info(asker->engine, &asker->info);
     note_limit(asker);

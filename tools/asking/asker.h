@@ -57,6 +57,7 @@ s2p_status s2_asker_estimate(const s2_asker *asker, const s2v_session_options *o
                              s2v_memory *out, s2p_error *error);
 
 /* Sizes and types from the options; then how tokens are drawn, for commands with those rows. */
+bool s2_ask_is_fused(const ask_options *options); /* attention: not -fa off */
 s2v_session_options s2_ask_session_options(const ask_options *options);
 void s2_ask_sampling(const ask_options *options, s2v_session_options *out);
 

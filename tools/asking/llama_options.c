@@ -9,16 +9,17 @@
 /* clang-format off */
 const s2_foreign s2_llama_options[] = {
     /* how it computes: the engine decides */
-    { "-fa --flash-attn",                          S2_TAKES_SWITCH,  NULL },
-    { "-tb --threads-batch -C --cpu-mask -Cr --cpu-range --cpu-strict --prio --poll",
-                                                   S2_TAKES_VALUE,   NULL },
+    { "-tb --threads-batch -C --cpu-mask -Cr --cpu-range --cpu-strict --prio --poll -Cb --cpu-mask-batch "
+      "-Crb --cpu-range-batch --cpu-strict-batch --prio-batch --poll-batch", S2_TAKES_VALUE, NULL },
     { "--no-warmup --warmup --no-mmap --mmap --no-direct-io --direct-io --no-repack -nr --repack",
                                                    S2_TAKES_NOTHING, NULL },
-    { "-lm --load-mode --numa --keep --fit --fit-ctx",   S2_TAKES_VALUE,   NULL },
+    { "-lm --load-mode --numa --keep -fit --fit -fitc --fit-ctx -fitt --fit-target -dt --defrag-thold "
+      "-sm --split-mode -ts --tensor-split -mg --main-gpu -ot --override-tensor -ncmoe --n-cpu-moe",
+                                                   S2_TAKES_VALUE,   NULL },
     { "-nkvo --no-kv-offload -kvo --kv-offload --op-offload --no-op-offload --no-host",
                                                    S2_TAKES_NOTHING, NULL },
-    { "--swa-full --context-shift --no-context-shift -kvu --kv-unified --check-tensors",
-                                                   S2_TAKES_NOTHING, NULL },
+    { "--swa-full --context-shift --no-context-shift -kvu --kv-unified -no-kvu --no-kv-unified "
+      "--check-tensors -cmoe --cpu-moe",            S2_TAKES_NOTHING, NULL },
     { "-lcs --lookup-cache-static -lcd --lookup-cache-dynamic --prompt-cache",
                                                    S2_TAKES_VALUE,   NULL },
     { "--prompt-cache-all --prompt-cache-ro --perf --no-perf --show-timings --no-show-timings",
@@ -28,12 +29,17 @@ const s2_foreign s2_llama_options[] = {
     { "--simple-io --display-prompt --no-display-prompt -mli --multiline-input --mmproj-offload -sp --special --no-escape",
                                                    S2_TAKES_NOTHING, NULL },
     { "--log-file -lv --verbosity --log-verbosity --log-colors", S2_TAKES_VALUE, NULL },
-    { "--log-prefix --log-timestamps --verbose-prompt",          S2_TAKES_NOTHING, NULL },
+    { "--log-prefix --no-log-prefix --log-timestamps --no-log-timestamps --verbose-prompt", S2_TAKES_NOTHING, NULL },
     /* templates and samplers: those of the model, the usual order */
-    { "--jinja --no-jinja",                        S2_TAKES_NOTHING, NULL },
-    { "--chat-template --chat-template-kwargs --reasoning-format --reasoning-budget",
-                                                   S2_TAKES_VALUE,   NULL },
+    { "--jinja --no-jinja --prefill-assistant --no-prefill-assistant --mmproj-auto", S2_TAKES_NOTHING, NULL },
+    { "--chat-template --chat-template-file --chat-template-kwargs -rea --reasoning --reasoning-format "
+      "--reasoning-budget --reasoning-effort",     S2_TAKES_VALUE,   NULL },
     { "--samplers --sampler-seq --sampling-seq --repeat-last-n", S2_TAKES_VALUE, NULL },
+    /* of a server: always so, or its own business */
+    { "-cb --cont-batching -nocb --no-cont-batching --slots --no-slots --props --cache-prompt --ui --webui "
+      "--reuse-port --no-cors-credentials",        S2_TAKES_NOTHING, NULL },
+    { "--threads-http --cache-reuse -sps --slot-prompt-similarity -ctxcp --ctx-checkpoints --swa-checkpoints "
+      "-cms --checkpoint-min-step --sse-ping-interval", S2_TAKES_VALUE, NULL },
 
     { "--grammar --grammar-file",                  S2_TAKES_VALUE,
       "answers cannot be held to a grammar; say in the question what form you need" },
@@ -43,13 +49,24 @@ const s2_foreign s2_llama_options[] = {
       "adapters are not applied; merge them into the model first" },
     { "--mirostat --mirostat-lr --mirostat-ent --xtc-probability --xtc-threshold --typical --typical-p "
       "--dynatemp-range --dynatemp-exp --top-nsigma --top-n-sigma --dry-multiplier --dry-base "
-      "--dry-allowed-length --dry-penalty-last-n -l --logit-bias", S2_TAKES_VALUE,
+      "--dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --adaptive-target --adaptive-decay "
+      "-l --logit-bias",                           S2_TAKES_VALUE,
       "this sampler is not here; there are --temp, --top-k, --top-p, --min-p and the penalties" },
-    { "--rope-scaling --rope-scale --rope-freq-base --rope-freq-scale --yarn-orig-ctx --override-kv",
-                                                   S2_TAKES_VALUE,
+    { "--rope-scaling --rope-scale --rope-freq-base --rope-freq-scale --yarn-orig-ctx --yarn-ext-factor "
+      "--yarn-attn-factor --yarn-beta-slow --yarn-beta-fast --override-kv", S2_TAKES_VALUE,
       "the positions are the model's own and cannot be scaled" },
     { "-md --model-draft -hfd --draft --draft-max --draft-min", S2_TAKES_VALUE,
       "there is no draft model; pruning is the speed-up here" },
+    { "-mu --model-url -mmu --mmproj-url",         S2_TAKES_VALUE,   "give files with -m and -mm, or a name with -hf" },
+    { "--no-mmproj --no-mmproj-auto",              S2_TAKES_NOTHING, "a model is loaded with its mmproj" },
+    { "--embedding --embeddings --rerank --reranking", S2_TAKES_NOTHING, "there are answers only, no embeddings" },
+    { "--no-cache-prompt",                         S2_TAKES_NOTHING, "use --cache-ram 0 to remember nothing" },
+    { "--media-path --path",                       S2_TAKES_VALUE,
+      "no folder of this machine is served; pictures come in the request as data: URLs" },
+    { "--api-prefix",                              S2_TAKES_VALUE,   "paths have no prefix here; a proxy can add one" },
+    { "--slot-save-path",                          S2_TAKES_VALUE,   "slots are not saved on request" },
+    { "--models-dir --models-preset --models-max", S2_TAKES_VALUE,   "a server has one model, that of -m" },
+    { "--tools --mcp-servers-config --mcp-servers-json", S2_TAKES_VALUE, "the model has no tools here" },
     { "--audio --video",                           S2_TAKES_VALUE,   "only pictures; use --image" },
     { .names = NULL },
 };

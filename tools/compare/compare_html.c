@@ -8,6 +8,7 @@
 #include "compare/compare.h"
 
 #include "base/markup.h"
+#include "base/path.h"
 #include "image/base64.h"
 
 #include <string.h>
@@ -327,7 +328,7 @@ static void append_head(const compare_report *report, s2_buffer *out)
     s2_buffer_printf(out, "</p>\n");
     for (int32_t i = 0; i < report->n_pictures; i++) {
         s2_buffer_printf(out, "<p class=\"facts faint\">");
-        text(out, report->path[i]);
+        text(out, s2_base_name(report->path[i])); /* where it lies is nobody else's business */
         s2_buffer_printf(out, ", %dx%d px</p>\n", report->picture[i].width,
                          report->picture[i].height);
     }

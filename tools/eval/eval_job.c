@@ -139,8 +139,11 @@ static s2p_status describe_model(eval_job *job, s2p_error *error)
     TRY(s2e_file_hash(job->asker.mmproj, show_hashing, job, hash, error));
     set_value(job->values, S2E_IS "mmproj", hash);
     s2_progress_clear(&job->asker.progress);
-    set_format(job->values, S2E_IS "engine", "context=%d batch=%d kv=%s tower=%s", o->context,
-               o->batch, s2_ask_kv_name((size_t)o->kv_type), s2_ask_tower_name((size_t)o->tower));
+    const bool is_mixed = o->kv_type_v > 0 && o->kv_type_v - 1 != o->kv_type;
+    set_format(job->values, S2E_IS "engine", "context=%d batch=%d kv=%s%s%s tower=%s%s", o->context,
+               o->batch, s2_ask_kv_name((size_t)o->kv_type), is_mixed ? "/" : "",
+               is_mixed ? s2_ask_kv_v_name((size_t)o->kv_type_v) : "",
+               s2_ask_tower_name((size_t)o->tower), s2_ask_is_fused(o) ? "" : " attention=plain");
     return S2P_OK;
 }
 

@@ -73,10 +73,10 @@ static s2p_status fill_setup(s2_asker *asker, const serve_options *o, s2_engine_
                                 .n_parallel = o->parallel,
                                 .n_predict = o->ask.predict,
                                 .has_sandbox = !o->no_sandbox && is_plain && s2_sandbox_is_here(),
+                                .locks_memory = o->ask.locks_memory,
                                 .may_crash = o->may_crash,
                                 .gone = end_with_front };
-    setup->session.temperature = (float)o->ask.temperature;
-    setup->session.seed = o->ask.seed;
+    s2_ask_sampling(&o->ask, &setup->session);
     s2_image_limits_init(&setup->limits);
     setup->limits.max_pixels = o->ask.max_image_pixels;
     s2a_setting_use(&setup->setting, s2v_method_name((size_t)o->method));
@@ -132,5 +132,6 @@ const s2_command s2_cmd_serve_engine = {
     .options = s2_serve_rows,
     .foreign = s2_llama_options,
     .size = sizeof(serve_options),
+    .repeats = true,
     .run = run_serve_engine,
 };

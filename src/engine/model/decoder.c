@@ -71,6 +71,24 @@ static void draw_slots(s2v_graph *graph, const s2v_decoder_params *p, struct ggm
     }
 }
 
+/* What rows q: [head_dim, n, heads] make of the slots they see: [head_dim, heads, n]. Fused, scores never
+ * stand in memory; in steps they do, as floats. */
+static struct ggml_tensor *draw_attended(struct ggml_context *ctx, const s2v_decoder_params *p,
+                                         struct ggml_tensor *q, struct ggml_tensor *seen[2],
+                                         struct ggml_tensor *mask, bool is_plain)
+{
+    const float scale = 1.0f / sqrtf((float)p->head_dim);
+    if (!is_plain) return ggml_flash_attn_ext(ctx, q, seen[0], seen[1], mask, scale, 0.0f, 0.0f);
+    struct ggml_tensor *scores = ggml_mul_mat(ctx, seen[0], q); /* [slots, n, heads] */
+    ggml_prec_set_acc(scores, GGML_PREC_F32);
+    scores = ggml_soft_max_ext(ctx, scores, mask, scale, 0.0f);
+    struct ggml_tensor *v = seen[1]; /* a transposed block of a quantised row is none */
+    if (ggml_is_quantized(v->type)) v = ggml_cast(ctx, v, GGML_TYPE_F32);
+    v = ggml_cont(ctx, ggml_transpose(ctx, v)); /* [slots, head_dim, kv_heads] */
+    struct ggml_tensor *out = ggml_mul_mat(ctx, v, scores);
+    return ggml_cont(ctx, ggml_permute(ctx, out, 0, 2, 1, 3));
+}
+
 /* Attention of rows that have a cache each, in layer `i`. What a row attended to takes the place of
  * its query. */
 static struct ggml_tensor *draw_own(s2v_graph *graph, const s2v_decoder_params *p,
@@ -100,8 +118,7 @@ static struct ggml_tensor *draw_own(s2v_graph *graph, const s2v_decoder_params *
         struct ggml_tensor *query = ggml_view_3d(ctx, q, p->head_dim, p->n_heads, 1, q->nb[1],
                                                  q->nb[2], (size_t)r * q->nb[2]);
         struct ggml_tensor *out =
-            ggml_flash_attn_ext(ctx, ggml_permute(ctx, query, 0, 2, 1, 3), seen[0], seen[1], NULL,
-                                1.0f / sqrtf((float)p->head_dim), 0.0f, 0.0f);
+            draw_attended(ctx, p, ggml_permute(ctx, query, 0, 2, 1, 3), seen, NULL, kv->is_plain);
         s2v_graph_expand(graph, ggml_cpy(ctx, out, query));
     }
     x = ggml_reshape_2d(ctx, q, p->n_embd, span->n);
@@ -136,8 +153,7 @@ static struct ggml_tensor *draw_attention(s2v_graph *graph, const s2v_decoder_pa
         n_out = 1;
     }
     q = ggml_permute(ctx, q, 0, 2, 1, 3);
-    struct ggml_tensor *out = ggml_flash_attn_ext(ctx, q, seen[0], seen[1], mask,
-                                                  1.0f / sqrtf((float)p->head_dim), 0.0f, 0.0f);
+    struct ggml_tensor *out = draw_attended(ctx, p, q, seen, mask, kv->is_plain);
     out = ggml_reshape_2d(ctx, out, p->n_embd, n_out);
     return ggml_mul_mat(ctx, layer->out, out);
 }

@@ -33,7 +33,12 @@ static s2p_status find_arch(s2v_engine *engine, s2p_error *error)
     s2v_text projector = text_key(engine->mmproj, "clip.projector_type");
     if (projector.size == 0) projector = text_key(engine->mmproj, "clip.vision.projector_type");
     const bool is_vision = kind.size == 4 && memcmp(kind.data, "clip", 4) == 0;
-    if (!is_vision && name.size == 4 && memcmp(name.data, "clip", 4) == 0)
+    const bool is_no_text = name.size == 4 && memcmp(name.data, "clip", 4) == 0;
+    if (is_vision && is_no_text)
+        return s2_fail(error, S2P_EFORMAT,
+                       "the file given as the model is a vision part, an mmproj too: give the "
+                       "language part it was published with");
+    if (!is_vision && is_no_text)
         return s2_fail(
             error, S2P_EFORMAT,
             "the two files are swapped: the one given as the model is a vision part, the "

@@ -9,11 +9,23 @@ static int64_t cache_row_width(const s2v_decoder *decoder)
     return (int64_t)decoder->p.n_kv_heads * decoder->p.head_dim;
 }
 
-uint64_t s2v_kv_bytes(const s2v_decoder *decoder, int32_t n_ctx, enum ggml_type type)
+s2v_kv_types s2v_kv_types_of(s2v_kv_type key_type, int32_t value_type)
 {
-    return 2 * (uint64_t)ggml_row_size(type, cache_row_width(decoder)) * (uint64_t)n_ctx *
+    static const enum ggml_type types[] = {
+        [S2V_KV_F16] = GGML_TYPE_F16, [S2V_KV_F32] = GGML_TYPE_F32, [S2V_KV_Q8_0] = GGML_TYPE_Q8_0
+    };
+    return (s2v_kv_types){ types[key_type],
+                           types[value_type > 0 ? value_type - 1 : (int32_t)key_type] };
+}
+
+uint64_t s2v_kv_bytes(const s2v_decoder *decoder, int32_t n_ctx, s2v_kv_types type)
+{
+    const int64_t n = cache_row_width(decoder);
+    return (uint64_t)(ggml_row_size(type.k, n) + ggml_row_size(type.v, n)) * (uint64_t)n_ctx *
            (uint64_t)decoder->p.n_layers;
 }
+
+size_t s2v_kv_slot_bytes(const s2v_kv *kv) { return kv->k[0]->nb[1] + kv->v[0]->nb[1]; }
 
 static s2p_status allocate_cache(s2v_kv *kv, int where, ggml_backend_dev_t device, s2p_error *error)
 {
@@ -25,11 +37,9 @@ static s2p_status allocate_cache(s2v_kv *kv, int where, ggml_backend_dev_t devic
     return S2P_OK;
 }
 
-static s2p_status make_tables(s2v_kv *kv, const s2v_decoder *decoder, const s2v_devices *devices,
-                              int32_t n_ctx, enum ggml_type type, s2p_error *error)
+static s2p_status check_type(enum ggml_type type, const s2v_decoder *decoder,
+                             const s2v_devices *devices, s2p_error *error)
 {
-    const size_t n = (size_t)decoder->p.n_layers;
-    *kv = (s2v_kv){ .n_ctx = n_ctx, .n_layers = decoder->p.n_layers, .type = type };
     if (cache_row_width(decoder) % ggml_blck_size(type) != 0 ||
         decoder->p.head_dim % ggml_blck_size(type) != 0)
         return s2_fail(error, S2P_EUNSUPPORTED,
@@ -43,6 +53,16 @@ static s2p_status make_tables(s2v_kv *kv, const s2v_decoder *decoder, const s2v_
         return s2_fail(error, S2P_EUNSUPPORTED,
                        "a cache of type %s has rows of %zu bytes here, which %s cannot read",
                        ggml_type_name(type), row, ggml_backend_dev_name(devices->main));
+    return S2P_OK;
+}
+
+static s2p_status make_tables(s2v_kv *kv, const s2v_decoder *decoder, const s2v_devices *devices,
+                              int32_t n_ctx, s2v_kv_types type, s2p_error *error)
+{
+    const size_t n = (size_t)decoder->p.n_layers;
+    *kv = (s2v_kv){ .n_ctx = n_ctx, .n_layers = decoder->p.n_layers, .type = type };
+    TRY(check_type(type.k, decoder, devices, error));
+    TRY(check_type(type.v, decoder, devices, error));
     kv->k = calloc(2 * n, sizeof *kv->k);
     kv->n_slots = calloc(n, sizeof *kv->n_slots);
     const struct ggml_init_params params = { ggml_tensor_overhead() * 2 * n, NULL, true };
@@ -54,14 +74,14 @@ static s2p_status make_tables(s2v_kv *kv, const s2v_decoder *decoder, const s2v_
     kv->v = kv->k + n;
     for (size_t i = 0; i < n; i++) {
         struct ggml_context *ctx = kv->ctx[(int32_t)i >= decoder->first_on_device];
-        kv->k[i] = ggml_new_tensor_2d(ctx, type, cache_row_width(decoder), n_ctx);
-        kv->v[i] = ggml_new_tensor_2d(ctx, type, cache_row_width(decoder), n_ctx);
+        kv->k[i] = ggml_new_tensor_2d(ctx, type.k, cache_row_width(decoder), n_ctx);
+        kv->v[i] = ggml_new_tensor_2d(ctx, type.v, cache_row_width(decoder), n_ctx);
     }
     return S2P_OK;
 }
 
 s2p_status s2v_kv_init(s2v_kv *kv, const s2v_decoder *decoder, const s2v_devices *devices,
-                       int32_t n_ctx, enum ggml_type type, s2p_error *error)
+                       int32_t n_ctx, s2v_kv_types type, s2p_error *error)
 {
     TRY(make_tables(kv, decoder, devices, n_ctx, type, error));
     s2p_status st = allocate_cache(kv, 0, devices->cpu, error);
@@ -71,7 +91,7 @@ s2p_status s2v_kv_init(s2v_kv *kv, const s2v_decoder *decoder, const s2v_devices
 }
 
 s2p_status s2v_kv_outline(s2v_kv *kv, const s2v_decoder *decoder, const s2v_devices *devices,
-                          int32_t n_ctx, enum ggml_type type, s2p_error *error)
+                          int32_t n_ctx, s2v_kv_types type, s2p_error *error)
 {
     TRY(make_tables(kv, decoder, devices, n_ctx, type, error));
     kv->buffer[0] = s2v_place_outline(kv->ctx[0], ggml_backend_dev_buffer_type(devices->cpu));
@@ -105,16 +125,18 @@ struct ggml_tensor *s2v_kv_rows(struct ggml_context *ctx, struct ggml_tensor *ca
 
 void s2v_kv_read(const s2v_kv *kv, int32_t layer, int32_t first, int32_t n, uint8_t *out)
 {
-    const size_t row = kv->k[layer]->nb[1], n_bytes = (size_t)n * row;
+    const size_t key = kv->k[layer]->nb[1], value = kv->v[layer]->nb[1];
+    const size_t n_slots = (size_t)n, at = (size_t)first;
     if (n == 0) return;
-    s2v_tensor_get(kv->k[layer], out, (size_t)first * row, n_bytes, kv->traffic);
-    s2v_tensor_get(kv->v[layer], out + n_bytes, (size_t)first * row, n_bytes, kv->traffic);
+    s2v_tensor_get(kv->k[layer], out, at * key, n_slots * key, kv->traffic);
+    s2v_tensor_get(kv->v[layer], out + n_slots * key, at * value, n_slots * value, kv->traffic);
 }
 
 void s2v_kv_write(s2v_kv *kv, int32_t layer, int32_t first, int32_t n, const uint8_t *from)
 {
-    const size_t row = kv->k[layer]->nb[1], n_bytes = (size_t)n * row;
+    const size_t key = kv->k[layer]->nb[1], value = kv->v[layer]->nb[1];
+    const size_t n_slots = (size_t)n, at = (size_t)first;
     if (n == 0) return;
-    s2v_tensor_set(kv->k[layer], from, (size_t)first * row, n_bytes, kv->traffic);
-    s2v_tensor_set(kv->v[layer], from + n_bytes, (size_t)first * row, n_bytes, kv->traffic);
+    s2v_tensor_set(kv->k[layer], from, at * key, n_slots * key, kv->traffic);
+    s2v_tensor_set(kv->v[layer], from + n_slots * key, at * value, n_slots * value, kv->traffic);
 }

@@ -87,13 +87,15 @@ static uint64_t session_bytes(const s2v_model *model, s2v_offload offload)
 {
     const s2v_decoder_params *p = &model->decoder.p;
     const s2v_tower *v = &model->tower;
+    static const s2v_kv_types halves = { GGML_TYPE_F16, GGML_TYPE_F16 },
+                              floats = { GGML_TYPE_F32, GGML_TYPE_F32 };
     const uint64_t batch = S2V_USUAL_BATCH, context = S2V_USUAL_CONTEXT, patches = LARGEST_PICTURE;
     uint64_t n = 0;
     if (offload.n_layers > 0) /* the cache, and a layer of it unrounded while a prompt runs */
-        n += (s2v_kv_bytes(&model->decoder, S2V_USUAL_CONTEXT, GGML_TYPE_F16) *
-                  (uint64_t)offload.n_layers +
-              s2v_kv_bytes(&model->decoder, S2V_USUAL_CONTEXT, GGML_TYPE_F32)) /
-             (uint64_t)p->n_layers;
+        n +=
+            (s2v_kv_bytes(&model->decoder, S2V_USUAL_CONTEXT, halves) * (uint64_t)offload.n_layers +
+             s2v_kv_bytes(&model->decoder, S2V_USUAL_CONTEXT, floats)) /
+            (uint64_t)p->n_layers;
     if (offload.n_layers > 0) /* feed-forward part, rows, mask, logits */
         n += 4 * batch * (2 * (uint64_t)p->n_ff + 6 * (uint64_t)p->n_embd) + 2 * batch * context +
              4 * (uint64_t)p->n_vocab;

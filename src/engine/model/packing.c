@@ -66,6 +66,8 @@ static void *pack_all(void *user)
         s2v_origin_release(m->origin);
         m->origin->is_packed = true;
     }
+    /* Each read brought neighbouring pages along. */
+    s2v_gguf_release_pages(packing->matrix[0].origin->file);
     return NULL;
 }
 

@@ -14,12 +14,13 @@
 #define LARGEST_SIDE 16384 /* pixels; a picture is reduced long before */
 
 /* Bytes of a decoder's graph, its rows and masks; the session's cache is an outline meanwhile. */
-static s2p_status measure_decoder(s2v_session *s, enum ggml_type type, s2v_memory *out,
+static s2p_status measure_decoder(s2v_session *s, s2v_kv_types type, s2v_memory *out,
                                   s2p_error *error)
 {
     const s2v_decoder *decoder = &s->engine->model.decoder;
     const uint64_t n_ctx = (uint64_t)s->options.n_ctx, n_batch = (uint64_t)s->options.n_batch;
     TRY(s2v_kv_outline(&s->kv, decoder, &s->engine->devices, s->options.n_ctx, type, error));
+    s->kv.is_plain = s->options.plain_attention;
     const s2p_status st = s2v_reserve_draw(s, error);
     if (st == S2P_OK) out->compute = s2v_graph_host_bytes(&s->graph);
     s2v_kv_free(&s->kv);
@@ -33,7 +34,7 @@ static s2p_status measure_decoder(s2v_session *s, enum ggml_type type, s2v_memor
     return st;
 }
 
-s2p_status s2v_estimate_check(s2v_session *s, enum ggml_type type, s2p_error *error)
+s2p_status s2v_estimate_check(s2v_session *s, s2v_kv_types type, s2p_error *error)
 {
     const uint64_t available = s2v_memory_available();
     s2v_memory needs = { .total = 0 };
@@ -51,12 +52,9 @@ s2p_status s2v_estimate_check(s2v_session *s, enum ggml_type type, s2p_error *er
 static s2p_status measure_session(s2v_session *s, int64_t picture_pixels, s2v_memory *out,
                                   s2p_error *error)
 {
-    static const enum ggml_type types[] = {
-        [S2V_KV_F16] = GGML_TYPE_F16, [S2V_KV_F32] = GGML_TYPE_F32, [S2V_KV_Q8_0] = GGML_TYPE_Q8_0
-    };
     s2v_session_options *o = &s->options;
-    if ((unsigned)o->kv_type > S2V_KV_Q8_0 || o->n_ctx < 0 || o->n_ctx > (1 << 20) ||
-        o->n_batch < 0 || o->n_batch > (1 << 16))
+    if ((unsigned)o->kv_type > S2V_KV_Q8_0 || (unsigned)o->kv_type_v > S2V_KV_Q8_0 + 1 ||
+        o->n_ctx < 0 || o->n_ctx > (1 << 20) || o->n_batch < 0 || o->n_batch > (1 << 16))
         return s2_fail(error, S2P_EINVAL, "no session has %d tokens, %d rows and cache type %d",
                        o->n_ctx, o->n_batch, (int)o->kv_type);
     if (o->n_ctx == 0) o->n_ctx = S2V_USUAL_CONTEXT;
@@ -64,7 +62,7 @@ static s2p_status measure_session(s2v_session *s, int64_t picture_pixels, s2v_me
     if (o->n_batch > o->n_ctx) o->n_batch = o->n_ctx;
     TRY(s2v_backends_open(&s->backends, &s->engine->devices, o->n_threads, error));
     TRY(s2v_graph_init(&s->graph, &s->backends, s2v_session_nodes(s->engine), error));
-    TRY(measure_decoder(s, types[o->kv_type], out, error));
+    TRY(measure_decoder(s, s2v_kv_types_of(o->kv_type, o->kv_type_v), out, error));
     if (picture_pixels <= 0) return S2P_OK;
     const double side = ceil(sqrt((double)picture_pixels));
     s2v_tower_needs tower = { .here = 0 };

@@ -16,7 +16,7 @@ static s2p_status copy_slots(s2v_kv *to, const s2v_kv *from, s2p_error *error)
         return s2_fail(error, S2P_ELIMIT, "%d tokens are in the cache; the fork's holds %d", most,
                        to->n_ctx);
     if (most == 0) return S2P_OK;
-    const size_t n_bytes = 2 * (size_t)most * from->k[0]->nb[1]; /* the same in all layers */
+    const size_t n_bytes = (size_t)most * s2v_kv_slot_bytes(from);
     uint8_t *slots = malloc(n_bytes);
     if (!slots) return s2_fail_memory(error, n_bytes, "the slots of a layer");
     for (int32_t i = 0; i < from->n_layers; i++) {
@@ -50,7 +50,8 @@ s2p_status s2v_session_fork(s2v_session **out, const s2v_session *from,
     s2v_session_options own = options ? *options : from->options;
     if (!options) own.n_stop = 0; /* copied below */
     if (from->is_busy) return s2_fail(error, S2P_EINVAL, "the session is in a prefill");
-    if (own.kv_type != from->options.kv_type)
+    const s2v_kv_types types = s2v_kv_types_of(own.kv_type, own.kv_type_v);
+    if (types.k != from->kv.type.k || types.v != from->kv.type.v)
         return s2_fail(error, S2P_EINVAL, "a fork has a cache of the same type");
     TRY(s2v_session_create(out, from->engine, &own, error));
     const s2p_status st = go_on(*out, from, options == NULL, error);

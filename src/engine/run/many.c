@@ -19,7 +19,7 @@
 #include "engine/vision/arch.h"
 
 #define NODES_PER_LAYER 64 /* of all rows together */
-#define NODES_PER_ROW 20   /* in a layer, for each row */
+#define NODES_PER_ROW 32   /* in a layer, for each row */
 #define NODES_BESIDES 1024
 #define ROWS_AT_ONCE 4
 

@@ -65,7 +65,9 @@ static void make_key(s2v_job *j, uint8_t key[S2V_KEY_BYTES])
     s2_sha256_state h;
     s2_sha256_start(&h);
     s2_sha256_add(&h, s->engine->identity.model, sizeof s->engine->identity.model);
-    add_number(&h, (int64_t)s->kv.type);
+    add_number(&h, (int64_t)s->kv.type.k);
+    add_number(&h, (int64_t)s->kv.type.v);
+    add_number(&h, s->kv.is_plain);
     add_number(&h, s->options.n_batch);
     add_number(&h, s->backends.n_threads);
 
@@ -84,10 +86,7 @@ static void make_key(s2v_job *j, uint8_t key[S2V_KEY_BYTES])
 
 /* --- slots ----------------------------------------------------------------------------- */
 
-static size_t slot_bytes(const s2v_kv *kv, int32_t n) /* the same in all layers */
-{
-    return 2 * (size_t)n * kv->k[0]->nb[1];
-}
+static size_t slot_bytes(const s2v_kv *kv, int32_t n) { return (size_t)n * s2v_kv_slot_bytes(kv); }
 
 /* --- remembering ----------------------------------------------------------------------- */
 
@@ -125,7 +124,7 @@ void s2v_prefix_save(s2v_job *j, int32_t n_layers)
 static s2v_prefix_head make_head(const s2v_job *j)
 {
     const s2v_stats *t = &j->stats;
-    s2v_prefix_head h = { .row_bytes = j->s->kv.k[0]->nb[1],
+    s2v_prefix_head h = { .slot_bytes = s2v_kv_slot_bytes(&j->s->kv),
                           .made_ms = t->vision_ms + t->prompt_ms + t->saved_ms,
                           .n_layers = j->s->kv.n_layers,
                           .image_tokens = t->image_tokens,
@@ -213,7 +212,7 @@ static bool take_found(s2v_job *j)
     int32_t n_plans = 0;
     for (int32_t u = 0; u < j->n_units; u++) n_plans += j->unit[u].n_tokens > 0;
     s2p_status st = s2v_prefix_parse(p->found->bytes, p->found->n, kv->n_layers, n_plans,
-                                     kv->k[0]->nb[1], &p->parts)
+                                     s2v_kv_slot_bytes(kv), &p->parts)
                         ? S2P_OK
                         : S2P_EINVAL;
     if (st == S2P_OK && !has_room(j, &p->parts)) return false;

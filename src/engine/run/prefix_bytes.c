@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define MOST_SLOTS (1 << 20) /* of a context */
-static const char kind[8] = { 'p', 'r', 'e', 'f', 'i', 'x', '1', '\n' };
+static const char kind[8] = { 'p', 'r', 'e', 'f', 'i', 'x', '2', '\n' };
 
 /* Of all layers; false: too many. */
 static bool count_slots(const s2v_prefix_head *h, const s2v_prefix_layer *layer, size_t *out)
@@ -15,7 +15,7 @@ static bool count_slots(const s2v_prefix_head *h, const s2v_prefix_layer *layer,
     size_t n = 0;
     for (int32_t i = 0; i < h->n_layers; i++)
         n += (size_t)layer[i].n_left + (layer[i].has_ran ? (size_t)layer[i].n_ran : 0);
-    return h->row_bytes <= SIZE_MAX / 2 && s2_mul_size(n, 2 * (size_t)h->row_bytes, out);
+    return h->slot_bytes <= SIZE_MAX / 2 && s2_mul_size(n, (size_t)h->slot_bytes, out);
 }
 
 static size_t before_plans(const s2v_prefix_head *h)
@@ -60,12 +60,12 @@ static bool is_head_right(const s2v_prefix_head *h)
 }
 
 bool s2v_prefix_parse(const uint8_t *bytes, size_t n, int32_t n_layers, int32_t n_plans,
-                      uint64_t row_bytes, s2v_prefix_parts *out)
+                      uint64_t slot_bytes, s2v_prefix_parts *out)
 {
     s2v_prefix_head h;
     if (n < sizeof h) return false;
     memcpy(&h, bytes, sizeof h);
-    if (h.n_layers != n_layers || h.n_plans != n_plans || h.row_bytes != row_bytes ||
+    if (h.n_layers != n_layers || h.n_plans != n_plans || h.slot_bytes != slot_bytes ||
         !is_head_right(&h) || n < before_plans(&h) || h.n_plan_bytes > n - before_plans(&h) ||
         h.n_plan_bytes % 8 != 0)
         return false;

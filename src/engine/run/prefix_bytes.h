@@ -17,7 +17,7 @@
 
 typedef struct s2v_prefix_head { /* a multiple of 8 bytes without gaps */
     char kind[8];
-    uint64_t row_bytes;    /* of a key, and of a value */
+    uint64_t slot_bytes;   /* of a key and a value */
     uint64_t n_plan_bytes; /* of all plans */
     double made_ms;        /* what it took to make it, the tower included */
     int32_t n_layers, n_plans, image_tokens, n_stages;
@@ -51,6 +51,6 @@ s2v_prefix_places s2v_prefix_begin(uint8_t *bytes, const s2v_prefix_head *head,
 /* False unless the n bytes are a block of so many layers and plans with such rows. bytes: aligned
  * to 8. */
 bool s2v_prefix_parse(const uint8_t *bytes, size_t n, int32_t n_layers, int32_t n_plans,
-                      uint64_t row_bytes, s2v_prefix_parts *out);
+                      uint64_t slot_bytes, s2v_prefix_parts *out);
 
 #endif /* S2_ENGINE_PREFIX_BYTES_H */

@@ -22,7 +22,7 @@ static uint64_t layer_bytes(const s2v_layer *l)
     return n;
 }
 
-static uint64_t cache_bytes_of_layer(const s2v_session *s, enum ggml_type type)
+static uint64_t cache_bytes_of_layer(const s2v_session *s, s2v_kv_types type)
 {
     const s2v_decoder *decoder = &s->engine->model.decoder;
     return s2v_kv_bytes(decoder, s->options.n_ctx, type) / (uint64_t)decoder->p.n_layers;
@@ -46,7 +46,7 @@ static s2p_status check_room(const s2v_session *s, uint64_t taken, uint64_t need
         (double)available / GIB, too_many < (uint64_t)n ? n - (int32_t)too_many : 0, n);
 }
 
-s2p_status s2v_reserve_cache(const s2v_session *s, enum ggml_type type, s2p_error *error)
+s2p_status s2v_reserve_cache(const s2v_session *s, s2v_kv_types type, s2p_error *error)
 {
     const s2v_decoder *decoder = &s->engine->model.decoder;
     const int32_t n = s->engine->offload.n_layers;

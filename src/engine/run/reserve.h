@@ -9,7 +9,7 @@
 #include "engine/run/session.h"
 
 /* The cache of the device's layers has room; before it is allocated. */
-s2p_status s2v_reserve_cache(const s2v_session *session, enum ggml_type type, s2p_error *error);
+s2p_status s2v_reserve_cache(const s2v_session *session, s2v_kv_types type, s2p_error *error);
 
 /* The largest graphs have: a full batch at the end of the context, whose memory is taken; and what
  * is taken while a prompt runs, the tower's on a picture of the largest usual size and after it the

@@ -31,17 +31,17 @@ static s2p_status check_session_options(const s2v_session_options *o, s2p_error 
                        1 << 16);
     if ((unsigned)o->kv_type > S2V_KV_Q8_0)
         return s2_fail(error, S2P_EINVAL, "unknown cache type %d", (int)o->kv_type);
+    if ((unsigned)o->kv_type_v > S2V_KV_Q8_0 + 1)
+        return s2_fail(error, S2P_EINVAL, "unknown type of values %d", (int)o->kv_type_v);
     return S2P_OK;
 }
 
 static s2p_status open_session(s2v_session *s, s2p_error *error)
 {
-    static const enum ggml_type types[] = {
-        [S2V_KV_F16] = GGML_TYPE_F16, [S2V_KV_F32] = GGML_TYPE_F32, [S2V_KV_Q8_0] = GGML_TYPE_Q8_0
-    };
     s2v_session_options *o = &s->options;
     const s2v_decoder *decoder = &s->engine->model.decoder;
     TRY(check_session_options(o, error));
+    const s2v_kv_types types = s2v_kv_types_of(o->kv_type, o->kv_type_v);
     if (o->n_ctx == 0) o->n_ctx = 4096;
     if (o->n_batch == 0) o->n_batch = 1024;
     if (o->n_batch > o->n_ctx) o->n_batch = o->n_ctx;
@@ -50,11 +50,12 @@ static s2p_status open_session(s2v_session *s, s2p_error *error)
     if (st == S2P_OK)
         st = s2v_graph_init(&s->graph, &s->backends, s2v_session_nodes(s->engine), error);
     s->graph.traffic = &s->traffic;
-    if (st == S2P_OK) st = s2v_estimate_check(s, types[o->kv_type], error);
-    if (st == S2P_OK) st = s2v_reserve_cache(s, types[o->kv_type], error);
+    if (st == S2P_OK) st = s2v_estimate_check(s, types, error);
+    if (st == S2P_OK) st = s2v_reserve_cache(s, types, error);
     if (st == S2P_OK)
-        st = s2v_kv_init(&s->kv, decoder, &s->engine->devices, o->n_ctx, types[o->kv_type], error);
+        st = s2v_kv_init(&s->kv, decoder, &s->engine->devices, o->n_ctx, types, error);
     s->kv.traffic = &s->traffic;
+    s->kv.is_plain = o->plain_attention;
     if (st == S2P_OK) st = s2v_reserve_graphs(s, error);
     if (st == S2P_OK) st = s2v_stop_create(&s->stop, o->stop, o->n_stop, error);
     o->stop = NULL; /* was borrowed */
@@ -140,6 +141,8 @@ s2p_status s2v_session_set_sampling(s2v_session *s, const s2v_session_options *o
     s->options.n_batch = made.n_batch;
     s->options.n_threads = made.n_threads;
     s->options.kv_type = made.kv_type;
+    s->options.kv_type_v = made.kv_type_v;
+    s->options.plain_attention = made.plain_attention;
     return S2P_OK;
 }
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION 1
+#define VERSION 2
 #define ORDER 0x01020304u /* other machines read it as another number */
 #define MAX_POSITION (1 << 30)
 
@@ -22,12 +22,13 @@ typedef struct head { /* without gaps */
     char magic[8];
     uint32_t version, order;
     uint8_t model[32];
-    int32_t n_layers, n_vocab, kv_type, row_bytes;
+    int32_t n_layers, n_vocab, kv_type, slot_bytes;
     int32_t next_pos, pending, n_logits, n_tokens;
     int32_t n_held, n_partial;
     uint8_t partial[8]; /* of an unfinished character */
     uint64_t n_bytes;   /* of the whole file */
-    uint8_t zeros[24];
+    int32_t kv_type_v;
+    uint8_t zeros[20];
 } head;
 
 _Static_assert(sizeof(head) == 128, "a head has 128 bytes");
@@ -54,13 +55,20 @@ static void hash_model(const s2v_gguf *file, uint8_t out[32])
     s2_sha256_finish(&h, out);
 }
 
+/* However it was asked for. */
+static int32_t value_type(const s2v_session_options *o)
+{
+    return o->kv_type_v > 0 ? o->kv_type_v - 1 : (int32_t)o->kv_type;
+}
+
 static s2v_session_shape shape_of(const s2v_session *s)
 {
     s2v_session_shape shape = { .n_layers = s->kv.n_layers,
                                 .n_vocab = s->engine->model.decoder.p.n_vocab,
                                 .n_ctx = s->kv.n_ctx,
                                 .kv_type = (int32_t)s->options.kv_type,
-                                .row_bytes = (int32_t)s->kv.k[0]->nb[1] };
+                                .kv_type_v = value_type(&s->options),
+                                .slot_bytes = (int32_t)s2v_kv_slot_bytes(&s->kv) };
     hash_model(s->engine->text, shape.model);
     return shape;
 }
@@ -76,10 +84,10 @@ static uint64_t bytes_before_cache(const head *h)
     return sizeof *h + (words + words % 2) * 4 + padded(h->n_held);
 }
 
-static uint64_t bytes_of_cache(const int32_t *n_slots, int32_t n_layers, int32_t row_bytes)
+static uint64_t bytes_of_cache(const int32_t *n_slots, int32_t n_layers, int32_t slot_bytes)
 {
     uint64_t n = 0;
-    for (int32_t i = 0; i < n_layers; i++) n += 2 * (uint64_t)n_slots[i] * (uint64_t)row_bytes;
+    for (int32_t i = 0; i < n_layers; i++) n += (uint64_t)n_slots[i] * (uint64_t)slot_bytes;
     return n;
 }
 
@@ -101,7 +109,8 @@ static s2p_status check_head(const head *h, size_t n, const char *name,
     if (memcmp(h->model, shape->model, sizeof h->model) != 0 || h->n_layers != shape->n_layers ||
         h->n_vocab != shape->n_vocab)
         return s2_fail(error, S2P_EFORMAT, "'%s' was saved with another model", name);
-    if (h->kv_type != shape->kv_type || h->row_bytes != shape->row_bytes)
+    if (h->kv_type != shape->kv_type || h->kv_type_v != shape->kv_type_v ||
+        h->slot_bytes != shape->slot_bytes)
         return s2_fail(error, S2P_EFORMAT, "'%s' has another type of cache than the session", name);
     const bool is_right = is_between(h->next_pos, 0, MAX_POSITION) &&
                           is_between(h->pending, -1, h->n_vocab - 1) &&
@@ -136,7 +145,7 @@ s2p_status s2v_session_file_check(const uint8_t *bytes, size_t n, const char *na
                            "'%s' has %d tokens in the cache; the context holds %d", name, words[i],
                            shape->n_ctx);
     }
-    if (before + bytes_of_cache(words, h.n_layers, h.row_bytes) + N_HASH != n)
+    if (before + bytes_of_cache(words, h.n_layers, h.slot_bytes) + N_HASH != n)
         return s2_fail(error, S2P_EFORMAT, "'%s' has a cache of another length", name);
     uint8_t hash[N_HASH];
     s2_sha256(bytes, n - N_HASH, hash);
@@ -185,7 +194,7 @@ static void fill_bytes(const s2v_session *s, const s2v_place *place, const head 
     at = bytes + bytes_before_cache(h);
     for (int32_t i = 0; i < h->n_layers; i++) {
         s2v_kv_read(&s->kv, i, 0, s->kv.n_slots[i], at);
-        at += 2 * (size_t)s->kv.n_slots[i] * (size_t)h->row_bytes;
+        at += (size_t)s->kv.n_slots[i] * (size_t)h->slot_bytes;
     }
     s2_sha256(bytes, (size_t)(at - bytes), at);
 }
@@ -201,7 +210,8 @@ s2p_status s2v_session_save(const s2v_session *s, const char *path, s2p_error *e
                .n_layers = shape.n_layers,
                .n_vocab = shape.n_vocab,
                .kv_type = shape.kv_type,
-               .row_bytes = shape.row_bytes,
+               .kv_type_v = shape.kv_type_v,
+               .slot_bytes = shape.slot_bytes,
                .next_pos = place.next_pos,
                .pending = place.pending,
                .n_logits = place.logits ? shape.n_vocab : 0,
@@ -212,7 +222,7 @@ s2p_status s2v_session_save(const s2v_session *s, const char *path, s2p_error *e
     memcpy(h.model, shape.model, sizeof h.model);
     memcpy(h.partial, place.detokenizer.held, place.detokenizer.n_held);
     h.n_bytes =
-        bytes_before_cache(&h) + bytes_of_cache(s->kv.n_slots, h.n_layers, h.row_bytes) + 32;
+        bytes_before_cache(&h) + bytes_of_cache(s->kv.n_slots, h.n_layers, h.slot_bytes) + 32;
     uint8_t *bytes = calloc(1, (size_t)h.n_bytes);
     if (!bytes) return s2_fail_memory(error, (size_t)h.n_bytes, "a saved session");
     fill_bytes(s, &place, &h, bytes);
@@ -232,7 +242,7 @@ static s2p_status take_bytes(s2v_session *s, const s2v_session_bytes *from, s2p_
         const int32_t n = from->n_slots[i];
         s2v_kv_write(&s->kv, i, 0, n, at);
         s->kv.n_slots[i] = n;
-        at += 2 * (size_t)n * s->kv.k[i]->nb[1];
+        at += (size_t)n * s2v_kv_slot_bytes(&s->kv);
     }
     const s2p_status st = s2v_place_set(s, &from->place, error);
     if (st != S2P_OK) s2v_session_reset(s);
@@ -248,7 +258,7 @@ s2p_status s2v_session_restore(s2v_session *s, const char *path, s2p_error *erro
                         .n_logits = shape.n_vocab,
                         .n_held = S2V_STOP_MAX_BYTES };
     const uint64_t cache =
-        2 * (uint64_t)shape.row_bytes * (uint64_t)shape.n_ctx * (uint64_t)shape.n_layers;
+        (uint64_t)shape.slot_bytes * (uint64_t)shape.n_ctx * (uint64_t)shape.n_layers;
     s2_buffer bytes;
     s2_buffer_init(&bytes, (size_t)(bytes_before_cache(&most) + cache + 32));
     s2p_status st = s2_file_read(path, &bytes, error);

@@ -15,8 +15,8 @@
 
 typedef struct s2v_session_shape { /* what a file has to fit */
     uint8_t model[32];             /* which one */
-    int32_t n_layers, n_vocab, n_ctx, kv_type;
-    int32_t row_bytes; /* of a slot's key, and of its value, in one layer */
+    int32_t n_layers, n_vocab, n_ctx, kv_type, kv_type_v;
+    int32_t slot_bytes; /* of a slot's key and its value in one layer */
 } s2v_session_shape;
 
 typedef struct s2v_session_bytes { /* a file that was accepted; all points into it */

@@ -17,8 +17,7 @@ void s2v_stats_count(s2v_job *j)
     s2v_stats *t = &j->stats;
     const double d = p->n_embd, d_kv = (double)p->n_kv_heads * p->head_dim, m = p->n_ff;
     const double per_row = 2.0 * (2.0 * d * d + 2.0 * d * d_kv + 3.0 * d * m);
-    const uint64_t row =
-        2 * (uint64_t)ggml_row_size(s->kv.type, (int64_t)p->n_kv_heads * p->head_dim);
+    const uint64_t row = s2v_kv_slot_bytes(&s->kv);
     for (int32_t i = 0; i < p->n_layers; i++) {
         const int32_t n_tokens = tokens_in_layer(t, i);
         const double n = t->text_tokens + n_tokens;

@@ -3,10 +3,15 @@
 
 #include "engine/run/session.h"
 
+static bool is_exact(s2v_kv_types cache)
+{
+    return cache.k == GGML_TYPE_F32 && cache.v == GGML_TYPE_F32;
+}
+
 void s2v_unrounded_start(s2v_session *s, int32_t n_layers, bool with_question)
 {
     s2v_unrounded_end(&s->unrounded);
-    if (s->kv.type == GGML_TYPE_F32) return; /* it rounds nothing */
+    if (is_exact(s->kv.type)) return; /* it rounds nothing */
     s->unrounded.n_layers = n_layers;
     s->unrounded.with_question = with_question;
 }
@@ -18,10 +23,11 @@ void s2v_unrounded_end(s2v_unrounded *u)
     *u = (s2v_unrounded){ .n_layers = 0 };
 }
 
-uint64_t s2v_unrounded_bytes(const s2v_decoder *decoder, int32_t n_ctx, enum ggml_type cache)
+uint64_t s2v_unrounded_bytes(const s2v_decoder *decoder, int32_t n_ctx, s2v_kv_types cache)
 {
-    if (cache == GGML_TYPE_F32) return 0;
-    return s2v_kv_bytes(decoder, n_ctx, GGML_TYPE_F32) / (uint64_t)decoder->p.n_layers;
+    static const s2v_kv_types floats = { GGML_TYPE_F32, GGML_TYPE_F32 };
+    if (is_exact(cache)) return 0;
+    return s2v_kv_bytes(decoder, n_ctx, floats) / (uint64_t)decoder->p.n_layers;
 }
 
 bool s2v_unrounded_row(const s2v_session *s, int32_t layer, int32_t row)

@@ -36,7 +36,7 @@ void s2v_unrounded_start(struct s2v_session *session, int32_t n_layers, bool wit
 void s2v_unrounded_end(s2v_unrounded *unrounded);
 
 /* The most that is held at a time: one layer of a full context, 0 where the cache is F32. */
-uint64_t s2v_unrounded_bytes(const s2v_decoder *decoder, int32_t n_ctx, enum ggml_type cache);
+uint64_t s2v_unrounded_bytes(const s2v_decoder *decoder, int32_t n_ctx, s2v_kv_types cache);
 
 /* Whether `row` of the prompt attends to unrounded keys and values in `layer`, and whether the
  * layer's have to be held for that. */

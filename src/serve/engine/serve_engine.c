@@ -6,6 +6,11 @@
 #include "serve/engine/sandbox.h"
 #include "serve/engine/scheduler.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
 typedef struct loading {
     s2_outbox *outbox;
     double told_ms; /* when the front last heard of it */
@@ -54,6 +59,15 @@ static s2p_status open_tokenizer(const char *path, s2v_tokenizer **out, s2p_erro
     return st;
 }
 
+/* What is loaded by now stays in memory; a system that does not allow it is no reason to stop. */
+static void lock_memory(const s2_engine_setup *setup)
+{
+    char text[160];
+    if (!setup->locks_memory || mlockall(MCL_CURRENT) == 0 || !setup->engine.note) return;
+    (void)snprintf(text, sizeof text, "--mlock: %s; see 'ulimit -l'", strerror(errno));
+    setup->engine.note(text, setup->engine.user);
+}
+
 s2p_status s2_serve_engine(s2_engine_setup *setup, s2p_error *error)
 {
     s2v_engine *engine = NULL;
@@ -77,6 +91,7 @@ s2p_status s2_serve_engine(s2_engine_setup *setup, s2p_error *error)
     }
     if (st == S2P_OK) st = s2_scheduler_create(&scheduler, engine, &quick, &inbox, error);
     if (st == S2P_OK) st = s2_inbox_start(&inbox, setup->fd, setup->gone, error);
+    if (st == S2P_OK) lock_memory(setup);
     if (st == S2P_OK && setup->has_sandbox) st = s2_sandbox_enter(error);
     if (st == S2P_OK) {
         s2_outbox_json(&outbox, S2_FRAME_HELLO, 0, hello(setup, engine));

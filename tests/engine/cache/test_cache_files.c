@@ -311,11 +311,22 @@ static void sleep_us(long us)
     (void)nanosleep(&time, NULL);
 }
 
+/* A process that writes without end, from when this returns on. */
 static pid_t start_writer(int first, uint64_t limit)
 {
+    int ready[2];
+    char byte = 0;
+    assert_int_equal(pipe(ready), 0);
     const pid_t pid = fork();
-    if (pid != 0) return pid;
+    if (pid != 0) {
+        assert_true(pid > 0);
+        assert_int_equal(read(ready[0], &byte, 1), 1);
+        (void)close(ready[0]);
+        (void)close(ready[1]);
+        return pid;
+    }
     s2v_cache *cache = open_limited(limit);
+    if (write(ready[1], &byte, 1) != 1) _exit(1);
     for (int i = 0;; i++) {
         put(cache, first + i % 40);
         s2v_cache_clear(cache);
@@ -329,8 +340,7 @@ static void killed_writers(void **state)
     int n_left = 0, n_believed = 0, n;
     for (int round = 0; round < n_kills; round++) {
         const pid_t pid = start_writer(0, MIB / 2);
-        assert_true(pid > 0);
-        sleep_us(2000 + (long)s2_random_below(&random, 6000));
+        sleep_us((long)s2_random_below(&random, 8000));
         assert_int_equal(kill(pid, SIGKILL), 0);
         assert_int_equal(waitpid(pid, NULL, 0), pid);
         (void)weigh(".tmp", &n);

@@ -10,9 +10,8 @@
 static const char *folder;
 
 /* Weights, cache and the graphs of a full context, counted and then looked at. */
-static void check_pair(s2v_kv_type type, int32_t n_batch)
+static void check_pair(s2v_kv_type type, int32_t value_type, int plain, int32_t n_batch)
 {
-    static const enum ggml_type types[] = { GGML_TYPE_F16, GGML_TYPE_F32, GGML_TYPE_Q8_0 };
     const s2v_engine_options options = tiny_options();
     s2v_session_options with = tiny_session_options();
     s2v_memory m, text_alone;
@@ -20,6 +19,8 @@ static void check_pair(s2v_kv_type type, int32_t n_batch)
     with.n_ctx = N_CTX;
     with.n_batch = n_batch;
     with.kv_type = type;
+    with.kv_type_v = value_type;
+    with.plain_attention = plain;
     CHECK_CASE(s2v_engine_estimate(&options, &with, 200 * 200, &m, &error) == S2P_OK, "%s",
                error.message);
     assert_int_equal(s2v_engine_estimate(&options, &with, 0, &text_alone, NULL), S2P_OK);
@@ -32,7 +33,8 @@ static void check_pair(s2v_kv_type type, int32_t n_batch)
     assert_int_equal(m.weights + m.tower,
                      info.weight_bytes + s2v_weights_mapped_bytes(engine->weights));
     assert_true(m.tower > 0);
-    assert_int_equal(m.kv, s2v_kv_bytes(&engine->model.decoder, N_CTX, types[type]));
+    assert_int_equal(
+        m.kv, s2v_kv_bytes(&engine->model.decoder, N_CTX, s2v_kv_types_of(type, value_type)));
     s2v_session *session = tiny_session(engine, &with);
     char text[2 * N_CTX] = "";
     for (size_t i = 0; i < 2 * N_CTX - 20; i++) text[i] = "abcd"[i % 4]; /* two a token */
@@ -55,12 +57,14 @@ static void what_is_counted_is_taken(void **state)
 {
     (void)state;
     tiny_write_plain(folder);
-    check_pair(S2V_KV_F16, 64);
-    check_pair(S2V_KV_F32, 128);
+    check_pair(S2V_KV_F16, 0, 0, 64);
+    check_pair(S2V_KV_F32, 0, 0, 128);
+    check_pair(S2V_KV_F32, 1 + S2V_KV_F16, 0, 64);
+    check_pair(S2V_KV_F16, 0, 1, 128);
     llava_text(&tiny_text_file);
     llava_mmproj(&tiny_mmproj_file);
     tiny_write_pair(folder, "llava", &tiny_text_file, &tiny_mmproj_file);
-    check_pair(S2V_KV_F16, 64);
+    check_pair(S2V_KV_F16, 0, 0, 64);
 }
 
 static void more_takes_more(void **state)

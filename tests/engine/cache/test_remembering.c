@@ -367,6 +367,17 @@ static void models_and_precisions(void **state)
     s2v_cache_stats stats = ask_with(&options, &session);
     assert_true(stats.disk_hits == 1 && stats.stored == 1);
     session.kv_type = S2V_KV_F32;
+    session.kv_type_v = 1 + S2V_KV_F16; /* of the values alone */
+    stats = ask_with(&options, &session);
+    assert_true(stats.disk_hits == 1 && stats.stored == 1);
+    session.kv_type_v = 1 + S2V_KV_F32; /* as the first, said in another way */
+    stats = ask_with(&options, &session);
+    assert_true(stats.disk_hits == 1 && stats.stored == 0);
+    session.kv_type_v = 0;
+    session.plain_attention = 1;
+    stats = ask_with(&options, &session);
+    assert_true(stats.disk_hits == 1 && stats.stored == 1);
+    session.plain_attention = 0;
     session.n_batch = 7; /* other graphs */
     stats = ask_with(&options, &session);
     assert_true(stats.disk_hits == 1 && stats.stored == 1);

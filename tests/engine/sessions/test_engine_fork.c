@@ -114,6 +114,7 @@ static void test_places(void **state)
         for (int i = 0; i < 3; i++) {
             const question q = one_picture(methods[m], 12);
             s2v_session_options o = small_options(types[(m + i) % 3]);
+            if (i == 1) o.kv_type_v = 1 + (int32_t)types[m];
             if (i == 2) { /* draws and penalties go on as well */
                 o.temperature = 0.9f;
                 o.repeat_penalty = 1.2f;
@@ -246,7 +247,8 @@ static void test_damaged_files(void **state)
                                 .n_vocab = N_VOCABULARY,
                                 .n_ctx = o.n_ctx,
                                 .kv_type = (int32_t)o.kv_type,
-                                .row_bytes = (int32_t)session->kv.k[0]->nb[1] };
+                                .kv_type_v = (int32_t)o.kv_type,
+                                .slot_bytes = (int32_t)s2v_kv_slot_bytes(&session->kv) };
     memcpy(shape.model, saved.data + 16, sizeof shape.model);
     s2v_session_bytes got;
     assert_int_equal(s2v_session_file_check(saved.data, saved.size, "good", &shape, &got, NULL),
@@ -289,6 +291,14 @@ static void test_other_sessions(void **state)
     assert_int_equal(s2v_session_restore(session, file_path("f16"), NULL), S2P_EFORMAT);
     s2v_session_free(session);
     o.kv_type = S2V_KV_F16;
+    o.kv_type_v = 1 + S2V_KV_Q8_0; /* other values */
+    session = tiny_session(engine, &o);
+    assert_int_equal(s2v_session_restore(session, file_path("f16"), NULL), S2P_EFORMAT);
+    s2v_session_free(session);
+    o.kv_type_v = 1 + S2V_KV_F16; /* the same, said in another way */
+    session = tiny_session(engine, &o);
+    assert_int_equal(s2v_session_restore(session, file_path("f16"), NULL), S2P_OK);
+    s2v_session_free(session);
     o.n_ctx = 40;
     session = tiny_session(engine, &o);
     assert_int_equal(s2v_session_restore(session, file_path("f16"), NULL), S2P_ELIMIT);

@@ -80,6 +80,7 @@ static s2v_session_options options_of(int which)
     o.n_batch = which == 1 ? 25 : 0;
     o.n_threads = 1;
     if (which == 3) {
+        o.kv_type_v = 1 + S2V_KV_Q8_0;
         o.temperature = 0.7f;
         o.seed = 5;
     }
@@ -225,7 +226,9 @@ static bool restore_one(world *w)
 {
     const int i = find(w, false);
     if (i < 0 || w->saved.question < 0) return false;
-    const bool fits = options_of(w->is[i].options).kv_type == options_of(w->saved.options).kv_type;
+    const s2v_session_options own = options_of(w->is[i].options),
+                              saved = options_of(w->saved.options);
+    const bool fits = own.kv_type == saved.kv_type && own.kv_type_v == saved.kv_type_v;
     const bool is_same = w->is[i].options == w->saved.options; /* else it would draw otherwise */
     if (fits && !is_same) return false;
     const s2p_status st = s2v_session_restore(w->session[i], w->path, NULL);
