@@ -13,6 +13,7 @@
 #include "program.h"
 #include "report.h"
 #include "serve/front/front.h"
+#include "serve/front/remote_fetch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,6 +99,17 @@ static s2p_status read_keys(serve_job *job, s2p_error *error)
     return S2P_OK;
 }
 
+static s2p_status check_image_hosts(const serve_options *o, s2p_error *error)
+{
+    if (!o->image_hosts) return S2P_OK;
+    if (!s2_remote_init())
+        return s2_fail(error, S2P_EUNSUPPORTED,
+                       "--allow-image-urls: this program was built without libcurl");
+    if (strchr(o->image_hosts, '*'))
+        s2_report_line("note", "clients can have this machine ask any public server for a picture");
+    return S2P_OK;
+}
+
 static s2p_status read_pem(const char *path, s2_buffer *out, s2p_error *error)
 {
     s2_buffer_init(out, MAX_PEM);
@@ -142,6 +154,7 @@ static s2p_status prepare(serve_job *job, s2p_error *error)
                                      .port = o->port,
                                      .virtual_models = o->virtual_models,
                                      .results_dir = o->results_dir,
+                                     .image_hosts = o->image_hosts,
                                      .n_parallel = o->parallel,
                                      .n_queue = o->queue,
                                      .max_body = (size_t)o->max_body << 20,
@@ -149,6 +162,7 @@ static s2p_status prepare(serve_job *job, s2p_error *error)
                                      .header_s = o->header_s,
                                      .body_s = o->body_s,
                                      .idle_s = o->idle_s,
+                                     .send_s = o->send_s,
                                      .drain_s = o->drain_s,
                                      .has_ui = !o->no_ui,
                                      .has_metrics = o->metrics,
@@ -156,6 +170,7 @@ static s2p_status prepare(serve_job *job, s2p_error *error)
                                      .log = o->ask.quiet ? say_nothing : log_line,
                                      .ready = show_ready };
     TRY(read_keys(job, error));
+    TRY(check_image_hosts(o, error));
     TRY(read_certificate(job, error));
     return repeat_command_line(job, error);
 }

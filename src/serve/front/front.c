@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "serve/front/http.h"
 #include "serve/front/listen.h"
+#include "serve/front/remote_job.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -63,8 +64,8 @@ static void drain(s2_server *server, const sigset_t *signals)
     do {
         s2_http_tick(server);
         s2_link_get_state(server->link, &state);
-    } while (state.n_running + state.n_queued > 0 && s2_now_ms() < end &&
-             sigtimedwait(signals, NULL, &tick) < 0);
+    } while (state.n_running + state.n_queued + atomic_load(&server->n_fetching) > 0 &&
+             s2_now_ms() < end && sigtimedwait(signals, NULL, &tick) < 0);
     for (int i = 0; i < 4; i++) (void)sigtimedwait(signals, NULL, &tick); /* last bytes go out */
 }
 
@@ -95,6 +96,7 @@ s2p_status s2_front_run(const s2_front_options *options, s2p_error *error)
         if (st == S2P_OK) drain(&server, &signals);
     }
     if (fd >= 0) close(fd);
+    s2_remote_jobs_end(&server);
     s2_link_stop(server.link); /* ends every job, so that nothing is suspended */
     s2_http_stop(daemon);
     if (options->unix_socket && st == S2P_OK) (void)unlink(options->unix_socket);

@@ -13,10 +13,11 @@ typedef struct s2_front_options {   /* all borrowed */
     s2_access access;
     char *const *engine_argv; /* how the engine is started; the socket is its descriptor 3 */
     const char *virtual_models, *results_dir;
+    const char *image_hosts; /* pictures may be fetched from these (remote_rules.h), or NULL */
     int32_t n_parallel, n_queue;
     size_t max_body;
     int64_t max_image_pixels; /* for the page */
-    int32_t header_s, body_s, idle_s, drain_s;
+    int32_t header_s, body_s, idle_s, send_s, drain_s;
     bool has_ui, has_metrics, may_crash;
     void (*log)(const char *text); /* a line for the operator */
     void (*ready)(const char *url,

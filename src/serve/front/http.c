@@ -17,7 +17,6 @@
 
 #define MAX_CONNECTIONS 1024u
 #define CONNECTION_MEMORY ((size_t)48 << 10) /* a head of 32 KiB fits */
-#define SEND_MS 60000.0 /* for an answer that is whole, or a stream that stalls */
 #define BLOCK ((size_t)16 << 10)
 #define PING_MS 15000.0
 #define HEAD_MS \
@@ -131,7 +130,7 @@ static ssize_t read_stream(void *user, uint64_t position, char *out, size_t room
         memcpy(out, x->out.data + x->n_taken, (size_t)n);
         x->n_taken += (size_t)n;
         if (x->n_taken == x->out.size) x->n_taken = x->out.size = 0;
-        s2_connection_within(x->connection, SEND_MS);
+        s2_connection_within(x->connection, x->server->options->send_s * 1e3);
     } else if (x->is_done) {
         n = MHD_CONTENT_READER_END_OF_STREAM;
     } else {
@@ -175,7 +174,7 @@ static struct MHD_Response *asset_response(s2_exchange *x)
 static enum MHD_Result answer(s2_exchange *x)
 {
     struct MHD_Response *response;
-    double within = SEND_MS;
+    double within = x->server->options->send_s * 1e3; /* the answer is whole */
     if (x->asset) {
         response = asset_response(x);
     } else if (x->streams) {

@@ -12,6 +12,8 @@ typedef struct s2_server {
     s2_link *link;
     s2_connections connections;
     atomic_bool is_draining;
+    atomic_bool is_over;   /* nothing more is fetched */
+    atomic_int n_fetching; /* requests whose pictures are on their way */
     atomic_uint_fast64_t n_requests,
         n_answers[S2_N_STATUS / 100]; /* by the hundred of the status */
     atomic_uint_fast64_t n_prompt_tokens, n_generated, n_image_tokens, n_image_tokens_full,
