@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """check_api PROGRAM ROOT - every route with the bundled model: answers equal those of `run`."""
+import http.client
 import json
 import os
 import pathlib
+import signal
+import socket
 import stat
 import subprocess
 import tempfile
+import time
 
-from server import PICTURE, PROGRAM, QUESTION, ROOT, Server, chat, events, run, uri
+from server import PICTURE, PROGRAM, QUESTION, ROOT, Server, chat, events, run, uri, wait_for
 
 
 def check_answers(s):
@@ -215,6 +219,61 @@ def check_errors(s):
     assert s.raw(head).startswith(b"HTTP/1.1 413")
 
 
+def from_elsewhere(port, key=None):
+    """The status /v1/models has for a neighbour; 127.0.0.1 itself is not counted."""
+    c = http.client.HTTPConnection("127.0.0.1", port, timeout=10, source_address=("127.0.0.2", 0))
+    try:
+        c.request("GET", "/v1/models", headers={"Authorization": f"Bearer {key}"} if key else {})
+        answer = c.getresponse()
+        return answer.status, answer.getheader("Retry-After")
+    finally:
+        c.close()
+
+
+def check_new_keys():
+    """Keys change while a stream runs; who guesses is not listened to; nobody takes every connection."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "keys")
+        path.write_text("old\n")
+        path.chmod(0o600)
+        s = Server("--api-key-file", str(path), "--api-key", "fixed", "--per-address", "8")
+        stream = socket.create_connection(("127.0.0.1", s.port), 30)
+        body = json.dumps(chat(stream=True, ignore_eos=True, max_tokens=400)).encode()
+        stream.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
+                       b"Authorization: Bearer old\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        assert stream.recv(12) == b"HTTP/1.1 200"
+        path.write_text("new\n")
+        s.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: from_elsewhere(s.port, "new")[0] == 200)
+        assert from_elsewhere(s.port, "old")[0] == 401 and from_elsewhere(s.port, "fixed")[0] == 200
+        path.write_text("other\n")
+        path.chmod(0o644)  # a file others may read is not taken: the last keys stay
+        s.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: "chmod 600" in "".join(s.log))
+        assert from_elsewhere(s.port, "new")[0] == 200
+        data = b""
+        while piece := stream.recv(65536):
+            data += piece
+        assert b"data: [DONE]" in data
+        for _ in range(30):
+            status, _ = from_elsewhere(s.port)
+            assert status == 401  # nothing was guessed
+        for _ in range(19):
+            assert from_elsewhere(s.port, "guess")[0] == 401
+        status, wait = from_elsewhere(s.port, "new")
+        assert status == 429 and 50 <= int(wait) <= 60, (status, wait)
+        assert s.ask("GET", "/v1/models", headers={"X-Api-Key": "new"})[0] == 200  # others do not suffer
+        held = [socket.create_connection(("127.0.0.1", s.port), 10, source_address=("127.0.0.3", 0)) for _ in range(8)]
+        time.sleep(0.3)
+        with socket.create_connection(("127.0.0.1", s.port), 10, source_address=("127.0.0.3", 0)) as more:
+            assert more.recv(1) == b""
+        assert s.ask("GET", "/health")[0] == 200
+        for c in held:
+            c.close()
+        s.stop()
+    print("fine: check_new_keys", flush=True)
+
+
 def check_keys():
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "keys")
@@ -245,6 +304,7 @@ def check_keys():
         assert s.ask("GET", path)[0] == 200
     assert s.ask("GET", "/v1/models", headers={"X-Api-Key": "open"})[0] == 200
     s.stop()
+    check_new_keys()
     for options, words in ((["--host", "0.0.0.0"], "no key is needed"), (["--ssl-key-file", "a"], "go together"),
                            (["--virtual-models", "full,nix-3"], "unknown method 'nix'"),
                            (["--host", "no.such.host.invalid"], "no key is needed"), (["-m", "/nothing.gguf", "-mm", "/n.gguf"], "")):

@@ -81,6 +81,8 @@ static s2p_status read_keys(serve_job *job, s2p_error *error)
     s2_access *access = &job->front.access;
     for (size_t i = 0; i < o->api_keys.n; i++)
         TRY(s2_access_add_key(access, o->api_keys.item[i], strlen(o->api_keys.item[i]), error));
+    job->front.n_fixed_keys = access->n_keys;
+    job->front.key_file = o->api_key_file;
     if (o->api_key_file) TRY(s2_access_read_keys(access, o->api_key_file, error));
     access->host = o->host;
     access->allowed_hosts = o->allowed_hosts;
@@ -157,6 +159,7 @@ static s2p_status prepare(serve_job *job, s2p_error *error)
                                      .image_hosts = o->image_hosts,
                                      .n_parallel = o->parallel,
                                      .n_queue = o->queue,
+                                     .n_per_address = o->per_address,
                                      .max_body = (size_t)o->max_body << 20,
                                      .max_image_pixels = o->ask.max_image_pixels,
                                      .header_s = o->header_s,
@@ -169,6 +172,8 @@ static s2p_status prepare(serve_job *job, s2p_error *error)
                                      .may_crash = o->may_crash,
                                      .log = o->ask.quiet ? say_nothing : log_line,
                                      .ready = show_ready };
+    /* ggml would show its engine to a debugger as it dies: seconds, and addresses in the log */
+    (void)setenv("GGML_NO_BACKTRACE", "1", 0);
     TRY(read_keys(job, error));
     TRY(check_image_hosts(o, error));
     TRY(read_certificate(job, error));

@@ -11,6 +11,9 @@ typedef struct s2_server {
     const s2_front_options *options;
     s2_link *link;
     s2_connections connections;
+    s2_guesses guesses;          /* of the thread of HTTP */
+    s2_access access;            /* its keys change on SIGHUP; */
+    pthread_mutex_t access_lock; /* they are read and changed with it */
     atomic_bool is_draining;
     atomic_bool is_over;   /* nothing more is fetched */
     atomic_int n_fetching; /* requests whose pictures are on their way */
