@@ -2,6 +2,9 @@
 """check_remote PROGRAM ROOT - pictures of other servers: only those the operator names, and nothing else is learned."""
 import http.server
 import json
+import os
+import pathlib
+import tempfile
 import threading
 import time
 
@@ -107,6 +110,42 @@ def check_slow(s, base):
     assert time.monotonic() - begin < 5 and answers[-1] == 400, answers
 
 
+def check_files():
+    """file:// below --media-path: no spelling leads out of it."""
+    with tempfile.TemporaryDirectory() as outside:
+        folder = pathlib.Path(outside, "media")
+        (folder / "photos").mkdir(parents=True)
+        for place in (folder / "a.jpg", folder / "photos/b c.jpg", folder / "..c.jpg", folder / "100%.jpg", pathlib.Path(outside, "secret.jpg")):
+            place.write_bytes(BYTES)
+        (folder / "link.jpg").symlink_to("../secret.jpg")
+        (folder / "inner.jpg").symlink_to("a.jpg")
+        (folder / "up").symlink_to("..")
+        (folder / "empty.jpg").touch()
+        os.mkfifo(folder / "pipe.jpg")
+        s = Server("--media-path", str(folder))
+        expected = ask(s, uri())[1]["choices"]
+        for name in ("a.jpg", "photos/b c.jpg", "..c.jpg", "100%.jpg"):
+            status, answer = ask(s, "file://" + name)
+            assert status == 200 and answer["choices"] == expected, (name, answer)
+        names = ["", "/", ".", "..", "../", "./a.jpg", "a.jpg/", "/a.jpg", "//a.jpg", "a.jpg/.", "a.jpg/..", "photos", "photos/", "photos//b c.jpg",
+                 "link.jpg", "inner.jpg", "up/secret.jpg", "up/media/a.jpg", "empty.jpg", "pipe.jpg", "nothing.jpg", "photos/../a.jpg", "x/../a.jpg",
+                 "a.jpg%00", "%61.jpg", "a.jpg?x", "a.jpg#x", "A.JPG", "localhost/a.jpg", "a.jpg ", " a.jpg", "a.jpg\t", "\\a.jpg", "a" * 300, "a/" * 2000, "~/a.jpg",
+                 "$HOME/a.jpg", "C:/a.jpg"]
+        names += [up + "secret.jpg" for up in ("../", "..//", "./../", "photos/../../", "photos/.././../", "..\\", "%2e%2e/", "%2e%2e%2f", "..%2f", ".%2e/", "%252e%252e/",
+                                               "..%c0%af", "%c0%ae%c0%ae/", "\uff0e\uff0e/", "..\u2215", "....//", "..;/", "/..", "/../", "//../", ".../", "../media/../")]
+        names += [str(pathlib.Path(outside, "secret.jpg")), "/etc/passwd", "//etc/passwd", "../../../../../../etc/passwd", "/proc/self/environ", "/dev/zero"]
+        assert len(names) >= 60
+        said = set()
+        for name in names:
+            status, answer = ask(s, "file://" + name)
+            assert status == 400, (name, answer)
+            said.add(answer["error"]["message"])
+        for url in ("file:a.jpg", "file:/a.jpg", "FILE://a.jpg"):
+            assert ask(s, url)[0] == 400, url
+        assert len(said) == 1 and outside not in str(said), said
+        s.stop()
+
+
 class Quiet(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
@@ -132,7 +171,8 @@ def main():
     status, answer = ask(s, f"http://localhost:{pictures.server_port}/picture")
     assert status == 400 and len(Pictures.asked) == n, answer
     s.stop()
-    print("fine: pictures of other servers")
+    check_files()
+    print("fine: pictures of other servers, and of a folder")
 
 
 main()

@@ -156,6 +156,7 @@ static s2p_status prepare(serve_job *job, s2p_error *error)
                                      .port = o->port,
                                      .virtual_models = o->virtual_models,
                                      .results_dir = o->results_dir,
+                                     .media_path = o->media_path,
                                      .image_hosts = o->image_hosts,
                                      .n_parallel = o->parallel,
                                      .n_queue = o->queue,

@@ -26,6 +26,8 @@ const s2_option s2_serve_rows[] = {
     { .name = "--allow-image-urls", .label = "HOSTS", .type = S2_OPTION_TEXT, .group = "Server",
       .help = "fetch pictures from these, such as a.example,http://10.0.0.5:9000; * is any public one; HTTPS unless said",
       AT(image_hosts) },
+    { .name = "--media-path", .label = "DIR", .type = S2_OPTION_FILE, .group = "Server",
+      .help = "clients may name pictures below it, as file://photos/a.jpg", AT(media_path) },
     { .name = "--parallel", .letters = "-np", .label = "N", .type = S2_OPTION_INT, .min = 1, .max = 64, .fallback = "4",
       .group = "Server", .help = "questions answered at once", AT(parallel) },
     { .name = "--queue", .label = "N", .type = S2_OPTION_INT, .min = 1, .max = 4096, .fallback = "64",

@@ -7,6 +7,7 @@
 #include "serve/front/chat_request.h"
 
 #include "serve/front/fields.h"
+#include "serve/front/media_file.h"
 #include "serve/front/remote_fetch.h"
 
 #include <stdio.h>
@@ -84,9 +85,10 @@ static bool read_picture(reading *r, const json_t *value, const char *param)
                             "%s: pictures are not fetched from other servers; send a data URI",
                             param);
     if (is_remote && !s2_remote_check(r->context->image_hosts, text, param, r->error)) return false;
-    if (strncmp(text, "file:", 5) == 0)
+    const bool is_file = strncmp(text, "file:", 5) == 0;
+    if (is_file && !r->context->media_path)
         return s2_http_fail(r->error, 403, param, "%s: files of the server are not read", param);
-    if (!is_remote && !s2_body_is_cut(url) && strncmp(text, "data:", 5) != 0)
+    if (!is_remote && !is_file && !s2_body_is_cut(url) && strncmp(text, "data:", 5) != 0)
         return s2_http_fail(r->error, 400, param,
                             "%s is not a data URI; before base64 stands data:image/png;base64,",
                             param);
@@ -102,6 +104,10 @@ static bool read_picture(reading *r, const json_t *value, const char *param)
         if (!remote->url) return s2_http_fail(r->error, 503, NULL, "no memory for the request");
         (void)snprintf(remote->param, sizeof remote->param, "%s", param);
         out->n_remote++;
+    } else if (is_file) {
+        if (!s2_media_read(r->context->media_path, text, param, r->context->max_picture_bytes,
+                           bytes, r->error))
+            return false;
     } else if (!s2_body_data_uri(r->body, url, param, bytes, r->error)) {
         return false;
     }

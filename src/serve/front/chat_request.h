@@ -13,8 +13,8 @@ typedef struct s2_chat_context { /* what a request is judged by */
     const char *virtual_models;  /* "full,s2prune-64": also MODEL@full, MODEL@s2prune-64 */
     int32_t n_ctx;
     size_t max_picture_bytes;
-    const char
-        *image_hosts; /* pictures may be fetched from these (remote_rules.h); NULL: from none */
+    const char *media_path;  /* pictures below it may be named; NULL: none */
+    const char *image_hosts; /* they may be fetched from these (remote_rules.h); NULL: from none */
 } s2_chat_context;
 
 typedef struct s2_remote_picture {

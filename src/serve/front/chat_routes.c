@@ -141,6 +141,7 @@ static bool handle_ask(s2_exchange *x, ask_kind kind, s2_http_error *error)
                                       .virtual_models = x->server->options->virtual_models,
                                       .n_ctx = info.n_ctx,
                                       .max_picture_bytes = MAX_PICTURE,
+                                      .media_path = x->server->options->media_path,
                                       .image_hosts = x->server->options->image_hosts };
     bool is_fine = s2_chat_request_read(&body, &context, kind == ASK_COMPARE, &request, error);
     if (is_fine) {
@@ -195,6 +196,7 @@ bool s2_handle_plan(s2_exchange *x, s2_http_error *error)
     if (!s2_body_read(x->body.data, x->body.size, &body, error)) return false;
     const s2_chat_context context = { .model = "",
                                       .max_picture_bytes = MAX_PICTURE,
+                                      .media_path = x->server->options->media_path,
                                       .image_hosts = x->server->options->image_hosts };
     bool is_fine =
         s2_plan_request_read(&body, &context, format[0] ? format : "json", &request, error);

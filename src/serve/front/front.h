@@ -15,6 +15,7 @@ typedef struct s2_front_options {   /* all borrowed */
     size_t n_fixed_keys;      /* the first ones of `access`, which are not of that file */
     char *const *engine_argv; /* how the engine is started; the socket is its descriptor 3 */
     const char *virtual_models, *results_dir;
+    const char *media_path;  /* clients may name pictures below this folder, or NULL */
     const char *image_hosts; /* pictures may be fetched from these (remote_rules.h), or NULL */
     int32_t n_parallel, n_queue;
     int32_t n_per_address; /* connections of one address; 0: as many as there are */
