@@ -288,8 +288,10 @@ static bool is_switch(const char *text)
 
 static const s2_foreign *find_foreign(const s2_command *command, const char *text, size_t n)
 {
-    for (const s2_foreign *f = command->foreign; f && f->names; f++)
-        if (is_among(f->names, text, n)) return f;
+    const s2_foreign *const tables[] = { command->foreign, command->foreign_also };
+    for (size_t i = 0; i < 2; i++)
+        for (const s2_foreign *f = tables[i]; f && f->names; f++)
+            if (is_among(f->names, text, n)) return f;
     return NULL;
 }
 

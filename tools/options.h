@@ -81,12 +81,13 @@ typedef struct s2_command {
     const char *usage;    /* what follows "s2prune NAME" */
     const char *examples; /* whole lines, or NULL */
     const s2_option *options;
-    const s2_foreign *foreign; /* or NULL */
-    const char *operand;       /* label of what stands without a dash; NULL: nothing may */
+    const s2_foreign *foreign, *foreign_also; /* or NULL */
+    const char *operand; /* label of what stands without a dash; NULL: nothing may */
     size_t min_operands, operand_offset; /* s2_list */
     s2_file_role operand_role[3];        /* of the first, the second, those after it */
     const char *operand_writes;          /* as in s2_option */
     size_t size;                         /* of the struct the offsets point into */
+    bool is_inner;                       /* another command started it, and said the notes */
     int (*run)(const void *values);      /* returns the exit code */
 } s2_command;
 

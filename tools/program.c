@@ -104,7 +104,7 @@ static int run(const s2_command *command, int argc, char *const *argv, s2_env en
     s2p_status st = s2_options_parse(command, argc, argv, env, values, &parsed, &error);
     if (st == S2P_OK && !parsed.help) st = s2_file_roles_check(command, values, &error);
     if (parsed.is_quiet) s2_report_be_quiet();
-    if (st == S2P_OK) s2_report_notes(parsed.note);
+    if (st == S2P_OK && !command->is_inner) s2_report_notes(parsed.note);
     if (st != S2P_OK)
         code = s2_report_error(st, &error);
     else

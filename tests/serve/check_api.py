@@ -312,6 +312,21 @@ def check_keys():
         assert refused.returncode in (2, 3) and words in refused.stderr, refused
 
 
+def check_llama_lines():
+    """As people start llama-server; only the program is another."""
+    files = f"-m {ROOT}/models/s2prune-tiny/s2prune-tiny-f16.gguf --mmproj {ROOT}/models/s2prune-tiny/mmproj-s2prune-tiny-f16.gguf"
+    for line in ("-ngl 99 -fa on -c 8192 -np 2 -cb --jinja --no-webui", "-ctk q8_0 -ctv q8_0 -b 512 -ub 512 --mlock --no-mmap -t 2 -tb 2 --slots",
+                 "-a my-model --temp 0.7 --top-k 40 --top-p 0.9 --min-p 0.05 --repeat-penalty 1.1 --seed 1 -n 64 --timeout 600 --threads-http 4",
+                 "--cache-reuse 256 --no-cache-prompt --no-warmup --props --metrics --log-disable --chat-template chatml -sps 0.5"):
+        s = Server(*files.split(), *line.split())
+        assert "".join(s.log).count("nothing to do here") <= 1, s.log
+        assert s.json("POST", "/v1/chat/completions", chat(max_tokens=4))[0] == 200, line
+        s.stop()
+    for line in ("--embeddings", "--path /tmp", "--api-prefix /x", "--slot-save-path /tmp"):
+        refused = subprocess.run([PROGRAM, "serve", "--port", "0", *line.split()], stderr=subprocess.PIPE, text=True, timeout=30)
+        assert refused.returncode == 2 and "unknown" not in refused.stderr, refused
+
+
 def main():
     s = Server("--metrics", "--max-body", "1")
     for check in (check_info, check_answers, check_stream, check_more, check_plan, check_compare, check_text, check_errors):
@@ -319,7 +334,9 @@ def main():
         print("fine:", check.__name__, flush=True)
     s.stop()
     check_keys()
-    print("fine: check_keys")
+    print("fine: check_keys", flush=True)
+    check_llama_lines()
+    print("fine: check_llama_lines")
 
 
 os.environ.pop("S2PRUNE_API_KEY", None)

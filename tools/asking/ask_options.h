@@ -161,12 +161,7 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
               "METHOD.NAME=VALUE (repeatable)",                                                                     \
       S2_ASK_AT(set) }
 
-#define S2_ASK_ROWS_ANSWER                                                                                           \
-    { .name = "--predict", .letters = "-n", .also = "--n-predict", .llama = "N_PREDICT", .label = "N",               \
-      .type = S2_OPTION_INT, .min = -2, .max = 1048576, .fallback = "128", .group = "Answer",                        \
-      .help = "most tokens to generate; -1: until the context is full", S2_ASK_AT(predict) },                        \
-    { .name = "--temp", .also = "--temperature", .llama = "TEMPERATURE", .label = "T", .type = S2_OPTION_REAL, .min = 0, .max = 100, .fallback = "0",                 \
-      .group = "Answer", .help = "temperature; 0 is greedy", S2_ASK_AT(temperature) },                               \
+#define S2_ASK_ROWS_SAMPLING                                                                                           \
     { .name = "--top-k", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 1048576, .fallback = "0",             \
       .group = "Answer", .help = "0: off", S2_ASK_AT(top_k) },                                                       \
     { .name = "--top-p", .label = "P", .type = S2_OPTION_REAL, .min = 0.000001, .max = 1, .fallback = "1",           \
@@ -178,7 +173,15 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
     { .name = "--presence-penalty", .label = "X", .type = S2_OPTION_REAL, .min = -100, .max = 100, .fallback = "0",  \
       .group = "Answer", .help = "0: off", S2_ASK_AT(presence_penalty) },                                            \
     { .name = "--frequency-penalty", .label = "X", .type = S2_OPTION_REAL, .min = -100, .max = 100, .fallback = "0", \
-      .group = "Answer", .help = "0: off", S2_ASK_AT(frequency_penalty) },                                           \
+      .group = "Answer", .help = "0: off", S2_ASK_AT(frequency_penalty) }
+
+#define S2_ASK_ROWS_ANSWER                                                                                           \
+    { .name = "--predict", .letters = "-n", .also = "--n-predict", .llama = "N_PREDICT", .label = "N",               \
+      .type = S2_OPTION_INT, .min = -2, .max = 1048576, .fallback = "128", .group = "Answer",                        \
+      .help = "most tokens to generate; -1: until the context is full", S2_ASK_AT(predict) },                        \
+    { .name = "--temp", .also = "--temperature", .llama = "TEMPERATURE", .label = "T", .type = S2_OPTION_REAL, .min = 0, .max = 100, .fallback = "0",                 \
+      .group = "Answer", .help = "temperature; 0 is greedy", S2_ASK_AT(temperature) },                               \
+    S2_ASK_ROWS_SAMPLING,                                                                                            \
     { .name = "--seed", .letters = "-s", .label = "N", .type = S2_OPTION_SEED, .fallback = "0", .group = "Answer",   \
       .help = "for everything that draws; -1: another each time", S2_ASK_AT(seed) },                                                        \
     { .name = "--stop", .letters = "-r", .also = "--reverse-prompt", .label = "TEXT", .type = S2_OPTION_LIST, .group = "Answer",                                  \

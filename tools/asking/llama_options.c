@@ -53,4 +53,20 @@ const s2_foreign s2_llama_options[] = {
     { "--audio --video",                           S2_TAKES_VALUE,   "only pictures; use --image" },
     { .names = NULL },
 };
+
+const s2_foreign s2_llama_server_options[] = {
+    { "-cb --cont-batching -nocb --no-cont-batching --slots --no-slots --props --webui --cache-prompt --no-prefill-assistant",
+                                                   S2_TAKES_NOTHING, NULL },
+    { "--threads-http -to --timeout --cache-reuse -sps --slot-prompt-similarity -ctxcp --ctx-checkpoints --swa-checkpoints",
+                                                   S2_TAKES_VALUE,   NULL },
+    { "--embedding --embeddings --rerank --reranking", S2_TAKES_NOTHING,
+      "there are answers here, no embeddings and no ranks" },
+    { "--path --webui-config --webui-config-file", S2_TAKES_VALUE,
+      "the page is part of the program; --no-ui leaves it out" },
+    { "--api-prefix",                              S2_TAKES_VALUE,
+      "paths are as they are; a proxy can put a prefix before them" },
+    { "--slot-save-path",                          S2_TAKES_VALUE,
+      "sessions are not written; what was seen is remembered in memory (--cache-ram)" },
+    { .names = NULL },
+};
 /* clang-format on */

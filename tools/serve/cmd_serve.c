@@ -203,6 +203,7 @@ const s2_command s2_cmd_serve = {
                 "--ssl-cert-file c.pem\n",
     .options = s2_serve_rows,
     .foreign = s2_llama_options,
+    .foreign_also = s2_llama_server_options,
     .size = sizeof(serve_options),
     .run = run_serve,
 };

@@ -75,8 +75,7 @@ static s2p_status fill_setup(s2_asker *asker, const serve_options *o, s2_engine_
                                 .has_sandbox = !o->no_sandbox && is_plain && s2_sandbox_is_here(),
                                 .may_crash = o->may_crash,
                                 .gone = end_with_front };
-    setup->session.temperature = (float)o->ask.temperature;
-    setup->session.seed = o->ask.seed;
+    s2_ask_sampling(&o->ask, &setup->session);
     s2_image_limits_init(&setup->limits);
     setup->limits.max_pixels = o->ask.max_image_pixels;
     s2a_setting_use(&setup->setting, s2v_method_name((size_t)o->method));
@@ -131,6 +130,8 @@ const s2_command s2_cmd_serve_engine = {
     .usage = "",
     .options = s2_serve_rows,
     .foreign = s2_llama_options,
+    .foreign_also = s2_llama_server_options,
     .size = sizeof(serve_options),
+    .is_inner = true,
     .run = run_serve_engine,
 };
