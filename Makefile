@@ -4,7 +4,7 @@ JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX  ?= /usr/local
 GPU     ?= # vulkan, cuda, metal or hip: see docs/GPU.md
 
-.PHONY: all demo test test-sanitize test-long test-threads test-devices test-page bench bench-engine bench-tower bench-precision bench-convert bench-methods bench-eval bench-rows bench-instrumentation bench-share bench-prefix bench-memory bench-batch fuzz install format lint clean
+.PHONY: all demo test test-sanitize test-long test-threads test-devices test-page bench bench-engine bench-tower bench-precision bench-convert bench-methods bench-eval bench-rows bench-instrumentation bench-share bench-prefix bench-memory bench-batch bench-serve fuzz install format lint clean
 
 all: ## build only
 	@scripts/setup build
@@ -111,6 +111,10 @@ bench-share: all ## what a busy neighbour costs, beside the same engine with spi
 	@scripts/configure $(BUILD)-spin -DS2_TESTS=OFF -DS2_GGML_OPTIONS=GGML_OPENMP=ON
 	@cmake --build $(BUILD)-spin -j $(JOBS) --target s2prune_program
 	@bench/share $(BUILD)/s2prune --against spinning=$(BUILD)-spin/s2prune
+
+bench-serve: all ## what the server adds to a request, and 8 clients beside llama-server (3 GB model; wants a quiet machine)
+	@scripts/setup bench
+	@bench/serve $(BUILD)/s2prune
 
 bench-batch: ## tokens a second of 1, 4 and 8 sessions together, beside llama.cpp's llama-batched-bench
 	@scripts/setup bench

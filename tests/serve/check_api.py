@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """check_api PROGRAM ROOT - every route with the bundled model: answers equal those of `run`."""
+import http.client
 import json
 import os
 import pathlib
+import signal
+import socket
 import stat
 import subprocess
 import tempfile
+import time
 
-from server import PICTURE, PROGRAM, QUESTION, ROOT, Server, chat, events, run, uri
+from server import PICTURE, PROGRAM, QUESTION, ROOT, Server, chat, events, run, uri, wait_for
 
 
 def check_answers(s):
@@ -215,6 +219,61 @@ def check_errors(s):
     assert s.raw(head).startswith(b"HTTP/1.1 413")
 
 
+def from_elsewhere(port, key=None):
+    """The status /v1/models has for a neighbour; 127.0.0.1 itself is not counted."""
+    c = http.client.HTTPConnection("127.0.0.1", port, timeout=10, source_address=("127.0.0.2", 0))
+    try:
+        c.request("GET", "/v1/models", headers={"Authorization": f"Bearer {key}"} if key else {})
+        answer = c.getresponse()
+        return answer.status, answer.getheader("Retry-After")
+    finally:
+        c.close()
+
+
+def check_new_keys():
+    """Keys change while a stream runs; who guesses is not listened to; nobody takes every connection."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "keys")
+        path.write_text("old\n")
+        path.chmod(0o600)
+        s = Server("--api-key-file", str(path), "--api-key", "fixed", "--per-address", "8")
+        stream = socket.create_connection(("127.0.0.1", s.port), 30)
+        body = json.dumps(chat(stream=True, ignore_eos=True, max_tokens=400)).encode()
+        stream.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
+                       b"Authorization: Bearer old\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        assert stream.recv(12) == b"HTTP/1.1 200"
+        path.write_text("new\n")
+        s.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: from_elsewhere(s.port, "new")[0] == 200)
+        assert from_elsewhere(s.port, "old")[0] == 401 and from_elsewhere(s.port, "fixed")[0] == 200
+        path.write_text("other\n")
+        path.chmod(0o644)  # a file others may read is not taken: the last keys stay
+        s.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: "chmod 600" in "".join(s.log))
+        assert from_elsewhere(s.port, "new")[0] == 200
+        data = b""
+        while piece := stream.recv(65536):
+            data += piece
+        assert b"data: [DONE]" in data
+        for _ in range(30):
+            status, _ = from_elsewhere(s.port)
+            assert status == 401  # nothing was guessed
+        for _ in range(19):
+            assert from_elsewhere(s.port, "guess")[0] == 401
+        status, wait = from_elsewhere(s.port, "new")
+        assert status == 429 and 50 <= int(wait) <= 60, (status, wait)
+        assert s.ask("GET", "/v1/models", headers={"X-Api-Key": "new"})[0] == 200  # others do not suffer
+        held = [socket.create_connection(("127.0.0.1", s.port), 10, source_address=("127.0.0.3", 0)) for _ in range(8)]
+        time.sleep(0.3)
+        with socket.create_connection(("127.0.0.1", s.port), 10, source_address=("127.0.0.3", 0)) as more:
+            assert more.recv(1) == b""
+        assert s.ask("GET", "/health")[0] == 200
+        for c in held:
+            c.close()
+        s.stop()
+    print("fine: check_new_keys", flush=True)
+
+
 def check_keys():
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "keys")
@@ -245,11 +304,27 @@ def check_keys():
         assert s.ask("GET", path)[0] == 200
     assert s.ask("GET", "/v1/models", headers={"X-Api-Key": "open"})[0] == 200
     s.stop()
+    check_new_keys()
     for options, words in ((["--host", "0.0.0.0"], "no key is needed"), (["--ssl-key-file", "a"], "go together"),
                            (["--virtual-models", "full,nix-3"], "unknown method 'nix'"),
                            (["--host", "no.such.host.invalid"], "no key is needed"), (["-m", "/nothing.gguf", "-mm", "/n.gguf"], "")):
         refused = subprocess.run([PROGRAM, "serve", "--port", "0", *options], stderr=subprocess.PIPE, text=True, timeout=30)
         assert refused.returncode in (2, 3) and words in refused.stderr, refused
+
+
+def check_llama_lines():
+    """As people start llama-server; only the program is another."""
+    files = f"-m {ROOT}/models/s2prune-tiny/s2prune-tiny-f16.gguf --mmproj {ROOT}/models/s2prune-tiny/mmproj-s2prune-tiny-f16.gguf"
+    for line in ("-ngl 99 -fa on -c 8192 -np 2 -cb --jinja --no-webui", "-ctk q8_0 -ctv q8_0 -b 512 -ub 512 --mlock --no-mmap -t 2 -tb 2 --slots",
+                 "-a my-model --temp 0.7 --top-k 40 --top-p 0.9 --min-p 0.05 --repeat-penalty 1.1 --seed 1 -n 64 --timeout 600 --threads-http 4",
+                 "--cache-reuse 256 --no-cache-prompt --no-warmup --props --metrics --log-disable --chat-template chatml -sps 0.5"):
+        s = Server(*files.split(), *line.split())
+        assert "".join(s.log).count("nothing to do here") <= 1, s.log
+        assert s.json("POST", "/v1/chat/completions", chat(max_tokens=4))[0] == 200, line
+        s.stop()
+    for line in ("--embeddings", "--path /tmp", "--api-prefix /x", "--slot-save-path /tmp"):
+        refused = subprocess.run([PROGRAM, "serve", "--port", "0", *line.split()], stderr=subprocess.PIPE, text=True, timeout=30)
+        assert refused.returncode == 2 and "unknown" not in refused.stderr, refused
 
 
 def main():
@@ -259,7 +334,9 @@ def main():
         print("fine:", check.__name__, flush=True)
     s.stop()
     check_keys()
-    print("fine: check_keys")
+    print("fine: check_keys", flush=True)
+    check_llama_lines()
+    print("fine: check_llama_lines")
 
 
 os.environ.pop("S2PRUNE_API_KEY", None)

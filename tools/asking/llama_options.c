@@ -61,6 +61,7 @@ const s2_foreign s2_llama_options[] = {
     { "--no-mmproj --no-mmproj-auto",              S2_TAKES_NOTHING, "a model is loaded with its mmproj" },
     { "--embedding --embeddings --rerank --reranking", S2_TAKES_NOTHING, "there are answers only, no embeddings" },
     { "--no-cache-prompt",                         S2_TAKES_NOTHING, "use --cache-ram 0 to remember nothing" },
+    { "--webui-config --webui-config-file",        S2_TAKES_VALUE,   "the page is part of the program; --no-ui leaves it out" },
     { "--media-path --path",                       S2_TAKES_VALUE,
       "no folder of this machine is served; pictures come in the request as data: URLs" },
     { "--api-prefix",                              S2_TAKES_VALUE,   "paths have no prefix here; a proxy can add one" },

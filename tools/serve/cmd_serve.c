@@ -13,6 +13,7 @@
 #include "program.h"
 #include "report.h"
 #include "serve/front/front.h"
+#include "serve/front/remote_fetch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,6 +81,8 @@ static s2p_status read_keys(serve_job *job, s2p_error *error)
     s2_access *access = &job->front.access;
     for (size_t i = 0; i < o->api_keys.n; i++)
         TRY(s2_access_add_key(access, o->api_keys.item[i], strlen(o->api_keys.item[i]), error));
+    job->front.n_fixed_keys = access->n_keys;
+    job->front.key_file = o->api_key_file;
     if (o->api_key_file) TRY(s2_access_read_keys(access, o->api_key_file, error));
     access->host = o->host;
     access->allowed_hosts = o->allowed_hosts;
@@ -95,6 +98,17 @@ static s2p_status read_keys(serve_job *job, s2p_error *error)
             o->host);
     if (!is_local && !o->ssl_key && !o->ask.quiet)
         s2_report_line("note", "others can read what is sent: there is no --ssl-key-file");
+    return S2P_OK;
+}
+
+static s2p_status check_image_hosts(const serve_options *o, s2p_error *error)
+{
+    if (!o->image_hosts) return S2P_OK;
+    if (!s2_remote_init())
+        return s2_fail(error, S2P_EUNSUPPORTED,
+                       "--allow-image-urls: this program was built without libcurl");
+    if (strchr(o->image_hosts, '*'))
+        s2_report_line("note", "clients can have this machine ask any public server for a picture");
     return S2P_OK;
 }
 
@@ -142,20 +156,27 @@ static s2p_status prepare(serve_job *job, s2p_error *error)
                                      .port = o->port,
                                      .virtual_models = o->virtual_models,
                                      .results_dir = o->results_dir,
+                                     .media_path = o->media_path,
+                                     .image_hosts = o->image_hosts,
                                      .n_parallel = o->parallel,
                                      .n_queue = o->queue,
+                                     .n_per_address = o->per_address,
                                      .max_body = (size_t)o->max_body << 20,
                                      .max_image_pixels = o->ask.max_image_pixels,
                                      .header_s = o->header_s,
                                      .body_s = o->body_s,
                                      .idle_s = o->idle_s,
+                                     .send_s = o->send_s,
                                      .drain_s = o->drain_s,
                                      .has_ui = !o->no_ui,
                                      .has_metrics = o->metrics,
                                      .may_crash = o->may_crash,
                                      .log = o->ask.quiet ? say_nothing : log_line,
                                      .ready = show_ready };
+    /* ggml would show its engine to a debugger as it dies: seconds, and addresses in the log */
+    (void)setenv("GGML_NO_BACKTRACE", "1", 0);
     TRY(read_keys(job, error));
+    TRY(check_image_hosts(o, error));
     TRY(read_certificate(job, error));
     return repeat_command_line(job, error);
 }

@@ -10,9 +10,10 @@ typedef struct serve_options {
     s2_budget budget;
     const char *alias, *virtual_models, *detail_map;
     const char *host, *unix_socket, *api_key_file, *ssl_key, *ssl_cert, *allowed_hosts,
-        *cors_origins, *results_dir;
+        *cors_origins, *results_dir, *image_hosts, *media_path;
     s2_list api_keys;
-    int32_t port, parallel, queue, max_body, cache_mib, header_s, body_s, idle_s, drain_s;
+    int32_t port, parallel, queue, per_address, max_body, cache_mib, header_s, body_s, idle_s,
+        send_s, drain_s;
     bool no_ui, metrics, is_open, no_sandbox, may_crash;
 } serve_options;
 

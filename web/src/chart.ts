@@ -17,10 +17,10 @@ export interface Line {
 
 const W = 680;
 const H = 350;
-const LEFT = 46;
+const LEFT = 54;
 const RIGHT = 16;
 const TOP = 14;
-const BOTTOM = 52;
+const BOTTOM = 56;
 
 /** Round numbers that cover low..high in about n steps. */
 export function ticks(low: number, high: number, n: number): number[] {
@@ -58,7 +58,7 @@ export function curves(lines: Line[], title: string): HTMLElement {
       s('path', { class: 'rule', d: `M${LEFT} ${y(v)}H${W - RIGHT}` }),
       s('text', { class: 'tick', x: LEFT - 8, y: y(v) + 4, 'text-anchor': 'end' }, String(v)),
     );
-  for (const v of xs) parts.push(s('text', { class: 'tick', x: x(v), y: H - BOTTOM + 20, 'text-anchor': 'middle' }, String(v)));
+  for (const v of xs) parts.push(s('text', { class: 'tick', x: x(v), y: H - BOTTOM + 24, 'text-anchor': 'middle' }, String(v)));
   parts.push(s('text', { class: 'tick', x: W / 2, y: H - 4, 'text-anchor': 'middle' }, t('chartX')));
   lines.forEach((line, i) => {
     const p = line.points;

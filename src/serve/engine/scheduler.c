@@ -329,6 +329,7 @@ static void tell_progress(s2_scheduler *s, slot *p, const char *step, double don
     const char *stage = strcmp(step, "picture") == 0 ? "decode"
                         : strcmp(step, "tower") == 0 ? "vision"
                                                      : "prefill";
+    if (!p->ask.wants_progress && !p->ask.is_compare) return;
     if (s2_now_ms() - p->told_ms < TELL_MS) return;
     p->told_ms = s2_now_ms();
     json_t *event = p->ask.is_compare ? event_of(p, "running") : json_object();

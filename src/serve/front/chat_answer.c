@@ -123,11 +123,13 @@ void s2_chat_hear_stream(s2_exchange *x, const s2_frame *frame)
     if (!json) {
         nonsense(x);
     } else if (frame->type == S2_FRAME_EVENT) {
-        send_role(x);
-        json_t *event = chunk(x, json_array());
-        json_object_update(event, json);
-        if (x->chat.wants_progress) s2_exchange_event(x, json_incref(event));
-        json_decref(event);
+        if (x->chat
+                .wants_progress) { /* else the prompt may still be refused, with its own status */
+            send_role(x);
+            json_t *event = chunk(x, json_array());
+            json_object_update(event, json);
+            s2_exchange_event(x, event);
+        }
     } else {
         count(x->server, json);
         send_role(x);

@@ -7,6 +7,8 @@
 #include "serve/front/chat_request.h"
 
 #include "serve/front/fields.h"
+#include "serve/front/media_file.h"
+#include "serve/front/remote_fetch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,13 +79,16 @@ static bool read_picture(reading *r, const json_t *value, const char *param)
     if (detail && !json_is_null(detail) &&
         (!how || (strcmp(how, "auto") != 0 && strcmp(how, "low") != 0 && strcmp(how, "high") != 0)))
         return s2_http_fail(r->error, 400, param, "%s: detail must be auto, low or high", param);
-    if (strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0)
+    const bool is_remote = strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
+    if (is_remote && !r->context->image_hosts)
         return s2_http_fail(r->error, 403, param,
                             "%s: pictures are not fetched from other servers; send a data URI",
                             param);
-    if (strncmp(text, "file:", 5) == 0)
+    if (is_remote && !s2_remote_check(r->context->image_hosts, text, param, r->error)) return false;
+    const bool is_file = strncmp(text, "file:", 5) == 0;
+    if (is_file && !r->context->media_path)
         return s2_http_fail(r->error, 403, param, "%s: files of the server are not read", param);
-    if (!s2_body_is_cut(url) && strncmp(text, "data:", 5) != 0)
+    if (!is_remote && !is_file && !s2_body_is_cut(url) && strncmp(text, "data:", 5) != 0)
         return s2_http_fail(r->error, 400, param,
                             "%s is not a data URI; before base64 stands data:image/png;base64,",
                             param);
@@ -91,9 +96,21 @@ static bool read_picture(reading *r, const json_t *value, const char *param)
     if (out->n_pictures == S2_CHAT_MAX_PICTURES)
         return s2_http_fail(r->error, 400, param, "more than %d images in one request",
                             S2_CHAT_MAX_PICTURES);
+    s2_remote_picture *remote = &out->remote[out->n_pictures];
     s2_buffer *bytes = &out->picture[out->n_pictures++];
     s2_buffer_init(bytes, S2_FRAME_MAX);
-    if (!s2_body_data_uri(r->body, url, param, bytes, r->error)) return false;
+    if (is_remote) {
+        remote->url = strdup(text);
+        if (!remote->url) return s2_http_fail(r->error, 503, NULL, "no memory for the request");
+        (void)snprintf(remote->param, sizeof remote->param, "%s", param);
+        out->n_remote++;
+    } else if (is_file) {
+        if (!s2_media_read(r->context->media_path, text, param, r->context->max_picture_bytes,
+                           bytes, r->error))
+            return false;
+    } else if (!s2_body_data_uri(r->body, url, param, bytes, r->error)) {
+        return false;
+    }
     if (bytes->size > r->context->max_picture_bytes)
         return s2_http_fail(r->error, 400, param, "%s has %zu bytes; the limit is %zu", param,
                             bytes->size, r->context->max_picture_bytes);
@@ -450,7 +467,10 @@ bool s2_plan_request_read(const s2_body *body, const s2_chat_context *context, c
 
 void s2_chat_request_free(s2_chat_request *request)
 {
-    for (size_t i = 0; i < request->n_pictures; i++) s2_buffer_free(&request->picture[i]);
+    for (size_t i = 0; i < request->n_pictures; i++) {
+        s2_buffer_free(&request->picture[i]);
+        free(request->remote[i].url);
+    }
     json_decref(request->job);
     *request = (s2_chat_request){ .job = NULL };
 }

@@ -13,14 +13,22 @@ typedef struct s2_chat_context { /* what a request is judged by */
     const char *virtual_models;  /* "full,s2prune-64": also MODEL@full, MODEL@s2prune-64 */
     int32_t n_ctx;
     size_t max_picture_bytes;
+    const char *media_path;  /* pictures below it may be named; NULL: none */
+    const char *image_hosts; /* they may be fetched from these (remote_rules.h); NULL: from none */
 } s2_chat_context;
+
+typedef struct s2_remote_picture {
+    char *url;       /* owned; NULL: the bytes are there */
+    char param[128]; /* the field it was named in */
+} s2_remote_picture;
 
 typedef struct s2_chat_request { /* free with s2_chat_request_free */
     bool streams, includes_usage, wants_progress, is_compare;
     char model[320]; /* as the client called it */
     json_t *job;     /* for the engine */
     s2_buffer picture[S2_CHAT_MAX_PICTURES];
-    size_t n_pictures;
+    s2_remote_picture remote[S2_CHAT_MAX_PICTURES]; /* to be fetched into picture[] */
+    size_t n_pictures, n_remote;
 } s2_chat_request;
 
 /* is_compare: with "settings", a list of prune objects, instead of "prune". */

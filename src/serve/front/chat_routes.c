@@ -5,6 +5,7 @@
 #include "serve/front/chat_answer.h"
 #include "serve/front/chat_request.h"
 #include "serve/front/model_info.h"
+#include "serve/front/remote_job.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -57,9 +58,8 @@ static void on_end(s2_link_job *job, s2_job_end how)
 
 /* --- to it ------------------------------------------------------------------------------- */
 
-/* x->job.frame is filled. */
-static bool submit(s2_exchange *x, bool is_quick, void (*hear)(s2_exchange *, const s2_frame *),
-                   s2_http_error *error)
+/* x->job.frame, x->job.is_quick and x->hear are filled. */
+static bool submit(s2_exchange *x, s2_http_error *error)
 {
     s2_link_state state;
     s2_link_get_state(x->server->link, &state);
@@ -71,10 +71,8 @@ static bool submit(s2_exchange *x, bool is_quick, void (*hear)(s2_exchange *, co
     }
     if (x->job.frame.status != S2P_OK)
         return s2_http_fail(error, 503, NULL, "no memory for the request");
-    x->job.is_quick = is_quick;
     x->job.heard = on_frame;
     x->job.end = on_end;
-    x->hear = hear;
     x->has_job = true;
     x->asked_ms = x->sent_ms = s2_now_ms();
     atomic_fetch_add(&x->n_references, 1);
@@ -94,7 +92,22 @@ static bool submit_json(s2_exchange *x, json_t *job, s2_http_error *error)
     const s2_chat_request request = { .job = job };
     s2_chat_request_encode(&request, true, &x->job.frame);
     json_decref(job);
-    return submit(x, true, s2_plain_hear, error);
+    x->job.is_quick = true;
+    x->hear = s2_plain_hear;
+    return submit(x, error);
+}
+
+static bool encode_and_submit(s2_exchange *x, const s2_chat_request *request, s2_http_error *error)
+{
+    s2_chat_request_encode(request, x->job.is_quick, &x->job.frame);
+    return submit(x, error);
+}
+
+/* Now, or when the pictures that are elsewhere have come. */
+static bool send_request(s2_exchange *x, s2_chat_request *request, s2_http_error *error)
+{
+    return request->n_remote > 0 ? s2_remote_job_start(x, request, encode_and_submit, error)
+                                 : encode_and_submit(x, request, error);
 }
 
 /* --- chat -------------------------------------------------------------------------------- */
@@ -127,30 +140,29 @@ static bool handle_ask(s2_exchange *x, ask_kind kind, s2_http_error *error)
     const s2_chat_context context = { .model = info.model,
                                       .virtual_models = x->server->options->virtual_models,
                                       .n_ctx = info.n_ctx,
-                                      .max_picture_bytes = MAX_PICTURE };
-    const bool is_quick = kind == ASK_TEMPLATE;
-    const bool is_fine =
-        s2_chat_request_read(&body, &context, kind == ASK_COMPARE, &request, error);
+                                      .max_picture_bytes = MAX_PICTURE,
+                                      .media_path = x->server->options->media_path,
+                                      .image_hosts = x->server->options->image_hosts };
+    bool is_fine = s2_chat_request_read(&body, &context, kind == ASK_COMPARE, &request, error);
     if (is_fine) {
         name_answer(x, &request, &info);
         if (kind == ASK_COUNT)
             json_object_set_new(json_object_get(request.job, "sampling"), "max_tokens",
                                 json_integer(0));
         if (kind == ASK_TEMPLATE) json_object_set_new(request.job, "kind", json_string("template"));
-        s2_chat_request_encode(&request, is_quick, &x->job.frame);
+        x->may_stream = kind == ASK_COMPARE || (kind == ASK_CHAT && request.streams);
+        x->job.is_quick = kind == ASK_TEMPLATE;
+        x->hear = kind == ASK_COMPARE    ? s2_compare_hear
+                  : kind == ASK_COUNT    ? s2_count_hear
+                  : kind == ASK_TEMPLATE ? s2_plain_hear
+                  : request.streams      ? s2_chat_hear_stream
+                                         : s2_chat_hear_whole;
     }
-    const bool streams = request.streams;
-    x->may_stream = kind == ASK_COMPARE || (kind == ASK_CHAT && streams);
-    s2_chat_request_free(&request);
     s2_body_free(&body);
-    s2_buffer_free(&x->body);
-    return is_fine && submit(x, is_quick,
-                             kind == ASK_COMPARE    ? s2_compare_hear
-                             : kind == ASK_COUNT    ? s2_count_hear
-                             : kind == ASK_TEMPLATE ? s2_plain_hear
-                             : streams              ? s2_chat_hear_stream
-                                                    : s2_chat_hear_whole,
-                             error);
+    s2_buffer_free(&x->body); /* pictures were copied out of it */
+    is_fine = is_fine && send_request(x, &request, error);
+    s2_chat_request_free(&request);
+    return is_fine;
 }
 
 bool s2_handle_chat(s2_exchange *x, s2_http_error *error) { return handle_ask(x, ASK_CHAT, error); }
@@ -182,16 +194,21 @@ bool s2_handle_plan(s2_exchange *x, s2_http_error *error)
         strcmp(format, "png") != 0)
         return s2_http_fail(error, 400, "format", "format must be json, svg or png");
     if (!s2_body_read(x->body.data, x->body.size, &body, error)) return false;
-    const s2_chat_context context = { .model = "", .max_picture_bytes = MAX_PICTURE };
-    const bool is_fine =
+    const s2_chat_context context = { .model = "",
+                                      .max_picture_bytes = MAX_PICTURE,
+                                      .media_path = x->server->options->media_path,
+                                      .image_hosts = x->server->options->image_hosts };
+    bool is_fine =
         s2_plan_request_read(&body, &context, format[0] ? format : "json", &request, error);
-    if (is_fine) s2_chat_request_encode(&request, true, &x->job.frame);
+    x->job.is_quick = true;
+    x->hear = s2_plain_hear;
     x->result_type = strcmp(format, "svg") == 0   ? "image/svg+xml"
                      : strcmp(format, "png") == 0 ? "image/png"
                                                   : "application/json";
-    s2_chat_request_free(&request);
     s2_body_free(&body);
-    return is_fine && submit(x, true, s2_plain_hear, error);
+    is_fine = is_fine && send_request(x, &request, error);
+    s2_chat_request_free(&request);
+    return is_fine;
 }
 
 bool s2_handle_methods(s2_exchange *x, s2_http_error *error)

@@ -17,17 +17,28 @@
 #define POLLRDHUP 0
 #endif
 
-s2_connection *s2_connections_add(s2_connections *all, int fd)
+s2_connection *s2_connections_add(s2_connections *all, int fd, s2_guest guest)
 {
     s2_connection *c = calloc(1, sizeof *c);
     if (!c) return NULL;
     c->fd = fd;
+    c->guest = guest;
     pthread_mutex_lock(&all->lock);
     c->next = all->first;
     all->first = c;
     all->n++;
     pthread_mutex_unlock(&all->lock);
     return c;
+}
+
+size_t s2_connections_of(s2_connections *all, s2_guest guest)
+{
+    size_t n = 0;
+    pthread_mutex_lock(&all->lock);
+    for (const s2_connection *c = all->first; c; c = c->next)
+        n += s2_guest_is_same(c->guest, guest);
+    pthread_mutex_unlock(&all->lock);
+    return n;
 }
 
 void s2_connections_remove(s2_connections *all, s2_connection *c)

@@ -7,6 +7,8 @@
 #ifndef S2_SERVE_CONNECTIONS_H
 #define S2_SERVE_CONNECTIONS_H
 
+#include "serve/front/guests.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -15,6 +17,7 @@
 
 typedef struct s2_connection {
     struct s2_connection *next;
+    s2_guest guest;
     int fd;
     double deadline_ms; /* 0: none */
     double body_ms;     /* when its body began to come; 0: none does */
@@ -41,7 +44,9 @@ typedef void (*s2_connection_visit)(void *exchange, bool is_gone, void *user);
 /* Close those that take too long; look after those that wait. */
 void s2_connections_tick(s2_connections *all, double now_ms, s2_connection_visit visit, void *user);
 
-s2_connection *s2_connections_add(s2_connections *all, int fd); /* NULL: no memory */
+s2_connection *s2_connections_add(s2_connections *all, int fd,
+                                  s2_guest guest); /* NULL: no memory */
+size_t s2_connections_of(s2_connections *all, s2_guest guest);
 void s2_connections_remove(s2_connections *all, s2_connection *c);
 void s2_connection_wait(s2_connections *all, s2_connection *c, void *exchange);
 

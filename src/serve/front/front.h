@@ -11,12 +11,17 @@ typedef struct s2_front_options {   /* all borrowed */
     const char *ssl_key, *ssl_cert; /* PEM texts, or NULL */
     int32_t port;                   /* 0: any that is free */
     s2_access access;
+    const char *key_file;     /* read again on SIGHUP, or NULL */
+    size_t n_fixed_keys;      /* the first ones of `access`, which are not of that file */
     char *const *engine_argv; /* how the engine is started; the socket is its descriptor 3 */
     const char *virtual_models, *results_dir;
+    const char *media_path;  /* clients may name pictures below this folder, or NULL */
+    const char *image_hosts; /* pictures may be fetched from these (remote_rules.h), or NULL */
     int32_t n_parallel, n_queue;
+    int32_t n_per_address; /* connections of one address; 0: as many as there are */
     size_t max_body;
     int64_t max_image_pixels; /* for the page */
-    int32_t header_s, body_s, idle_s, drain_s;
+    int32_t header_s, body_s, idle_s, send_s, drain_s;
     bool has_ui, has_metrics, may_crash;
     void (*log)(const char *text); /* a line for the operator */
     void (*ready)(const char *url,

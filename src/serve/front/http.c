@@ -17,7 +17,6 @@
 
 #define MAX_CONNECTIONS 1024u
 #define CONNECTION_MEMORY ((size_t)48 << 10) /* a head of 32 KiB fits */
-#define SEND_MS 60000.0 /* for an answer that is whole, or a stream that stalls */
 #define BLOCK ((size_t)16 << 10)
 #define PING_MS 15000.0
 #define HEAD_MS \
@@ -68,6 +67,25 @@ static bool check_body(s2_exchange *x, s2_http_error *error)
     return true;
 }
 
+/* Nobody may go on guessing: after some wrong keys an address is not listened to for a while. */
+static bool check_key(s2_exchange *x, s2_http_error *error)
+{
+    s2_server *server = x->server;
+    const s2_guest guest = x->connection->guest;
+    const double now = s2_now_ms(), wait = s2_guesses_wait(&server->guesses, guest, now);
+    if (wait > 0.0) {
+        (void)s2_http_fail(error, 429, NULL, "too many wrong keys came from this address");
+        error->retry_after_s = 1 + (int)(wait / 1e3);
+        return false;
+    }
+    pthread_mutex_lock(&server->access_lock);
+    const bool is_fine = s2_access_check_key(&server->access, &x->head, error);
+    pthread_mutex_unlock(&server->access_lock);
+    if (!is_fine && (x->head.authorization || x->head.api_key))
+        s2_guesses_add(&server->guesses, guest, now);
+    return is_fine;
+}
+
 static bool check_head(s2_exchange *x, const char *method, const char *version,
                        s2_http_error *error)
 {
@@ -83,8 +101,7 @@ static bool check_head(s2_exchange *x, const char *method, const char *version,
     if (x->server->options->has_ui && is_get && (x->asset = s2_page_find(x->target, n)))
         return check_body(x, error);
     x->route = s2_route_find(method, x->target, n, &x->allow);
-    if (!(x->route && x->route->is_public) && !s2_access_check_key(access, &x->head, error))
-        return false;
+    if (!(x->route && x->route->is_public) && !check_key(x, error)) return false;
     if (!x->route && x->allow)
         return s2_http_fail(error, 405, NULL, "this path takes %s", x->allow);
     if (!x->route) return s2_http_fail(error, 404, NULL, "there is no such path");
@@ -131,7 +148,7 @@ static ssize_t read_stream(void *user, uint64_t position, char *out, size_t room
         memcpy(out, x->out.data + x->n_taken, (size_t)n);
         x->n_taken += (size_t)n;
         if (x->n_taken == x->out.size) x->n_taken = x->out.size = 0;
-        s2_connection_within(x->connection, SEND_MS);
+        s2_connection_within(x->connection, x->server->options->send_s * 1e3);
     } else if (x->is_done) {
         n = MHD_CONTENT_READER_END_OF_STREAM;
     } else {
@@ -175,7 +192,7 @@ static struct MHD_Response *asset_response(s2_exchange *x)
 static enum MHD_Result answer(s2_exchange *x)
 {
     struct MHD_Response *response;
-    double within = SEND_MS;
+    double within = x->server->options->send_s * 1e3; /* the answer is whole */
     if (x->asset) {
         response = asset_response(x);
     } else if (x->streams) {
@@ -310,6 +327,19 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **c
     s2_exchange_release(x);
 }
 
+/* Whether there may be one more of this address. */
+static enum MHD_Result on_arrival(void *user, const struct sockaddr *address, socklen_t n)
+{
+    s2_server *server = user;
+    const s2_guest guest = s2_guest_of(address);
+    const int32_t most = server->options->n_per_address;
+    (void)n;
+    return most == 0 || s2_guest_is_here(guest) ||
+                   s2_connections_of(&server->connections, guest) < (size_t)most
+               ? MHD_YES
+               : MHD_NO;
+}
+
 static void on_connection(void *user, struct MHD_Connection *connection, void **context,
                           enum MHD_ConnectionNotificationCode code)
 {
@@ -317,7 +347,11 @@ static void on_connection(void *user, struct MHD_Connection *connection, void **
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         const union MHD_ConnectionInfo *info =
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-        s2_connection *c = info ? s2_connections_add(&server->connections, info->connect_fd) : NULL;
+        const union MHD_ConnectionInfo *from =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+        s2_connection *c = info ? s2_connections_add(&server->connections, info->connect_fd,
+                                                     s2_guest_of(from ? from->client_addr : NULL))
+                                : NULL;
         if (c) s2_connection_within(c, server->options->header_s * 1e3);
         *context = c;
     } else if (*context) {
@@ -336,7 +370,7 @@ s2p_status s2_http_start(struct MHD_Daemon **out, s2_server *server, int fd, s2p
     unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
     if (o->ssl_key) flags |= MHD_USE_TLS;
     *out = MHD_start_daemon(
-        flags, 0, NULL, NULL, on_access, server, MHD_OPTION_LISTEN_SOCKET, fd,
+        flags, 0, on_arrival, server, on_access, server, MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_NOTIFY_CONNECTION,
         on_connection, server, MHD_OPTION_URI_LOG_CALLBACK, on_target, server,
         MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
