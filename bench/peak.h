@@ -46,19 +46,24 @@ typedef struct peak_unit {
         __asm__ volatile("vzeroall" ::: PEAK_CLOBBERS, "xmm14", "xmm15");             \
         for (int i = 0; i < PEAK_TURNS; i++) __asm__ volatile(text::: PEAK_CLOBBERS); \
     }
-/* Palette 1, eight tiles of 16 rows of 64 bytes; afterwards none, as nobody else here has any. */
+/* Palette 1, eight tiles of 16 rows of 64 bytes; afterwards those that were there: ggml sets its own
+ * once and relies on them. */
 #define PEAK_TILE_FUNCTION(name, op)                                                    \
     static inline void name(void)                                                       \
     {                                                                                   \
-        _Alignas(64) unsigned char config[64] = { 1 };                                  \
+        _Alignas(64) unsigned char config[64] = { 1 }, before[64];                      \
         for (int i = 0; i < 8; i++) {                                                   \
             config[16 + 2 * i] = 64;                                                    \
             config[48 + i] = 16;                                                        \
         }                                                                               \
+        __asm__ volatile("sttilecfg %0" : "=m"(before));                                \
         __asm__ volatile("ldtilecfg %0" ::"m"(config));                                 \
         for (int i = 0; i < PEAK_TURNS / 16; i++)                                       \
             __asm__ volatile(PEAK_TILES(op) PEAK_TILES(op) PEAK_TILES(op)::: "memory"); \
-        __asm__ volatile("tilerelease");                                                \
+        if (before[0])                                                                  \
+            __asm__ volatile("ldtilecfg %0" ::"m"(before));                             \
+        else                                                                            \
+            __asm__ volatile("tilerelease");                                            \
     }
 
 PEAK_FUNCTION(peak_f32_avx2, PEAK_TWELVE("vfmadd231ps", "ymm"))

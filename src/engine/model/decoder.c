@@ -7,23 +7,33 @@
  */
 #include "engine/model/decoder.h"
 
+#include "engine/model/block_nodes.h"
 #include "engine/model/draw.h"
-#include "engine/model/few_rows.h"
 
 #include <math.h>
 
-struct ggml_tensor *s2v_draw_queries(struct ggml_context *ctx, const s2v_decoder_params *p,
-                                     const s2v_layer *layer, struct ggml_tensor *x)
+/* weight . x + bias; rows: of x, shared by all its products. */
+static struct ggml_tensor *draw_biased(s2v_graph *graph, struct ggml_tensor *weight,
+                                       struct ggml_tensor *bias, struct ggml_tensor *x,
+                                       struct ggml_tensor *rows)
 {
-    return ggml_reshape_3d(ctx, s2v_draw_linear(ctx, layer->q, layer->q_bias, x), p->head_dim,
-                           p->n_heads, x->ne[1]);
+    return ggml_add(graph->ctx, s2v_draw_product(graph, weight, x, rows), bias);
 }
 
-struct ggml_tensor *s2v_draw_keys(struct ggml_context *ctx, const s2v_decoder_params *p,
-                                  const s2v_layer *layer, struct ggml_tensor *x)
+struct ggml_tensor *s2v_draw_queries(s2v_graph *graph, const s2v_decoder_params *p,
+                                     const s2v_layer *layer, struct ggml_tensor *x,
+                                     struct ggml_tensor *rows)
 {
-    return ggml_reshape_3d(ctx, s2v_draw_linear(ctx, layer->k, layer->k_bias, x), p->head_dim,
-                           p->n_kv_heads, x->ne[1]);
+    return ggml_reshape_3d(graph->ctx, draw_biased(graph, layer->q, layer->q_bias, x, rows),
+                           p->head_dim, p->n_heads, x->ne[1]);
+}
+
+struct ggml_tensor *s2v_draw_keys(s2v_graph *graph, const s2v_decoder_params *p,
+                                  const s2v_layer *layer, struct ggml_tensor *x,
+                                  struct ggml_tensor *rows)
+{
+    return ggml_reshape_3d(graph->ctx, draw_biased(graph, layer->k, layer->k_bias, x, rows),
+                           p->head_dim, p->n_kv_heads, x->ne[1]);
 }
 
 /* Devices raise the base to a power roughly, and a position multiplies the error: there the angle is
@@ -96,14 +106,12 @@ static struct ggml_tensor *draw_own(s2v_graph *graph, const s2v_decoder_params *
                                     const s2v_span *span)
 {
     struct ggml_context *ctx = graph->ctx;
-    struct ggml_tensor *rows = s2v_few_rows(graph, x);
-    struct ggml_tensor *q = ggml_add(ctx, s2v_few_product(graph, layer->q, x, rows), layer->q_bias);
-    struct ggml_tensor *k = ggml_add(ctx, s2v_few_product(graph, layer->k, x, rows), layer->k_bias);
-    struct ggml_tensor *v = ggml_add(ctx, s2v_few_product(graph, layer->v, x, rows), layer->v_bias);
-    q = s2v_draw_rope(ctx, p, layer, ggml_reshape_3d(ctx, q, p->head_dim, p->n_heads, span->n),
-                      span->pos);
-    k = s2v_draw_rope(ctx, p, layer, ggml_reshape_3d(ctx, k, p->head_dim, p->n_kv_heads, span->n),
-                      span->pos);
+    struct ggml_tensor *rows = s2v_draw_rows(graph, x, true);
+    struct ggml_tensor *q = s2v_draw_queries(graph, p, layer, x, rows);
+    struct ggml_tensor *k = s2v_draw_keys(graph, p, layer, x, rows);
+    struct ggml_tensor *v = draw_biased(graph, layer->v, layer->v_bias, x, rows);
+    q = s2v_draw_rope(ctx, p, layer, q, span->pos);
+    k = s2v_draw_rope(ctx, p, layer, k, span->pos);
     struct ggml_tensor *const both[2] = { ggml_reshape_2d(ctx, k, v->ne[0], span->n), v };
     for (int32_t r = 0; r < span->n_own; r++) {
         const s2v_kv *kv = span->own_cache[r];
@@ -122,7 +130,7 @@ static struct ggml_tensor *draw_own(s2v_graph *graph, const s2v_decoder_params *
         s2v_graph_expand(graph, ggml_cpy(ctx, out, query));
     }
     x = ggml_reshape_2d(ctx, q, p->n_embd, span->n);
-    return s2v_few_product(graph, layer->out, x, s2v_few_rows(graph, x));
+    return s2v_draw_product(graph, layer->out, x, s2v_draw_rows(graph, x, true));
 }
 
 /* Attention of one layer; `n_out` rows come out: all of them, or the last. */
@@ -133,8 +141,9 @@ static struct ggml_tensor *draw_attention(s2v_graph *graph, const s2v_decoder_pa
 {
     struct ggml_context *ctx = graph->ctx;
     const int64_t n = span->n, width = (int64_t)p->n_kv_heads * p->head_dim;
-    struct ggml_tensor *k = s2v_draw_keys(ctx, p, layer, x);
-    struct ggml_tensor *v = s2v_draw_linear(ctx, layer->v, layer->v_bias, x);
+    struct ggml_tensor *rows = s2v_draw_rows(graph, x, false);
+    struct ggml_tensor *k = s2v_draw_keys(graph, p, layer, x, rows);
+    struct ggml_tensor *v = draw_biased(graph, layer->v, layer->v_bias, x, rows);
     k = s2v_draw_rope(ctx, p, layer, k, span->pos);
     k = ggml_reshape_2d(ctx, k, width, n);
     struct ggml_tensor *seen[2];
@@ -142,7 +151,7 @@ static struct ggml_tensor *draw_attention(s2v_graph *graph, const s2v_decoder_pa
                (struct ggml_tensor *[]){ k, v }, seen);
 
     /* RoPE needs a row for each position, so q is rotated whole and cut afterwards. */
-    struct ggml_tensor *q = s2v_draw_queries(ctx, p, layer, x);
+    struct ggml_tensor *q = s2v_draw_queries(graph, p, layer, x, rows);
     q = s2v_draw_rope(ctx, p, layer, q, span->pos);
     struct ggml_tensor *mask = span->mask;
     int64_t n_out = n;
@@ -155,7 +164,7 @@ static struct ggml_tensor *draw_attention(s2v_graph *graph, const s2v_decoder_pa
     q = ggml_permute(ctx, q, 0, 2, 1, 3);
     struct ggml_tensor *out = draw_attended(ctx, p, q, seen, mask, kv->is_plain);
     out = ggml_reshape_2d(ctx, out, p->n_embd, n_out);
-    return ggml_mul_mat(ctx, layer->out, out);
+    return s2v_draw_product(graph, layer->out, out, s2v_draw_rows(graph, out, false));
 }
 
 struct ggml_tensor *s2v_draw_embedding(s2v_graph *graph, const s2v_decoder *decoder,
@@ -182,12 +191,12 @@ struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder
         s2v_graph_pause(graph, h);
 
         x = s2v_draw_rms_norm(ctx, h, layer->ffn_norm, p->rms_eps);
-        struct ggml_tensor *rows = span->own_cache ? s2v_few_rows(graph, x) : NULL;
-        struct ggml_tensor *gate = s2v_few_product(graph, layer->gate, x, rows);
-        struct ggml_tensor *up = s2v_few_product(graph, layer->up, x, rows);
+        struct ggml_tensor *rows = s2v_draw_rows(graph, x, span->own_cache != NULL);
+        struct ggml_tensor *gate = s2v_draw_product(graph, layer->gate, x, rows);
+        struct ggml_tensor *up = s2v_draw_product(graph, layer->up, x, rows);
         x = ggml_swiglu_split(ctx, gate, up);
-        rows = span->own_cache ? s2v_few_rows(graph, x) : NULL;
-        x = s2v_few_product(graph, layer->down, x, rows);
+        rows = s2v_draw_rows(graph, x, span->own_cache != NULL);
+        x = s2v_draw_product(graph, layer->down, x, rows);
         h = ggml_add(ctx, h, x);
         s2v_graph_pause(graph, h);
     }
@@ -199,5 +208,5 @@ struct ggml_tensor *s2v_draw_head(s2v_graph *graph, const s2v_decoder *decoder,
 {
     struct ggml_tensor *x =
         s2v_draw_rms_norm(graph->ctx, h, decoder->output_norm, decoder->p.rms_eps);
-    return s2v_few_product(graph, decoder->output, x, s2v_few_rows(graph, x));
+    return s2v_draw_product(graph, decoder->output, x, s2v_draw_rows(graph, x, true));
 }

@@ -2,6 +2,7 @@
 #include "engine/model/device.h"
 
 #include "base/cores.h"
+#include "engine/model/blocks/blocks.h"
 #include "s2vlm.h"
 
 #include <ggml_needs.h>
@@ -189,6 +190,7 @@ s2p_status s2v_devices_open(s2v_devices *out, const char *device, const char *rp
         if (!gpu) gpu = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_IGPU);
         if (gpu) out->main = gpu;
     }
+    out->has_blocks = out->main == out->cpu && s2v_blocks_run_here();
     return S2P_OK;
 }
 
@@ -251,6 +253,7 @@ s2p_status s2v_backends_open(s2v_backends *out, const s2v_devices *devices, int3
     if (check_threads(n_threads, error) != S2P_OK) return S2P_EINVAL;
     if (n_threads == 0) n_threads = devices->n_threads;
     out->n_threads = n_threads;
+    out->has_blocks = devices->has_blocks;
     ggml_backend_dev_t wanted[2] = { devices->main, devices->cpu };
     for (int i = devices->main == devices->cpu ? 1 : 0; i < 2; i++) {
         ggml_backend_t backend = open_backend(wanted[i], n_threads);

@@ -22,6 +22,7 @@ typedef struct s2v_devices {
         extra[S2V_MAX_EXTRA_TYPES]; /* CPU types that repack weights, best first */
     int32_t n_extra;
     int32_t n_threads;
+    bool has_blocks; /* the products of blocks.h run here, and the CPU is all there is */
 } s2v_devices;
 
 /* device NULL: the first GPU, or else the CPU. rpc_server NULL or host:port. */
@@ -41,6 +42,7 @@ typedef struct s2v_backends {  /* one session's */
     int n;
     int32_t n_threads; /* of the CPU */
     s2v_pool pool;     /* they wait in it */
+    bool has_blocks;   /* as in s2v_devices */
 } s2v_backends;
 
 s2p_status s2v_backends_open(s2v_backends *out, const s2v_devices *devices, int32_t n_threads,

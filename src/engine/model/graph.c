@@ -10,7 +10,9 @@
 s2p_status s2v_graph_init(s2v_graph *graph, const s2v_backends *backends, int32_t max_nodes,
                           s2p_error *error)
 {
-    *graph = (s2v_graph){ .max_nodes = max_nodes, .n_threads = backends->n_threads };
+    *graph = (s2v_graph){ .max_nodes = max_nodes,
+                          .n_threads = backends->n_threads,
+                          .has_blocks = backends->has_blocks };
     graph->n_memory = ggml_tensor_overhead() * (size_t)max_nodes +
                       ggml_graph_overhead_custom((size_t)max_nodes, false);
     graph->memory = malloc(graph->n_memory);

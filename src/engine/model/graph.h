@@ -30,6 +30,7 @@ typedef struct s2v_graph {
     void *memory;
     size_t n_memory;
     int32_t max_nodes, n_threads;
+    bool has_blocks;       /* as in s2v_devices */
     bool is_first;         /* the tower's weights are still to be packed: this graph does it */
     int32_t n_counters;    /* of tower_nodes.c */
     ggml_backend_t device; /* NULL: the CPU alone */

@@ -8,6 +8,7 @@
 #include "engine/model/loader.h"
 
 #include "base/checked.h"
+#include "engine/model/block_nodes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -114,7 +115,7 @@ static ggml_backend_buffer_type_t place_weight(s2v_loader *loader, enum ggml_typ
     ggml_backend_buffer_type_t chosen = NULL; /* a type the device has no kernel for stays here */
     if (on_device && s2v_device_takes(devices, probe, use == S2V_USE_ROWS))
         chosen = ggml_backend_dev_buffer_type(devices->main);
-    else if (use == S2V_USE_MATRIX)
+    else if (use == S2V_USE_MATRIX && !(loader->keeps_blocks && s2v_blocks_take(devices, probe)))
         chosen = s2v_fastest_buffer(devices, probe);
     ggml_free(ctx);
     return chosen;

@@ -38,7 +38,9 @@ typedef struct s2v_loader {
     const s2v_kernels *kernels; /* of the tower; NULL: its products are ggml's */
     s2v_packing *packing;       /* NULL, or the list its matrices go to */
     bool packs_now;             /* a thread packs them while the rest is moved */
-    bool as_f32;       /* F16 and BF16 matrices asked for now become F32 (small files: always) */
+    bool
+        keeps_blocks; /* matrices asked for now are multiplied by block_nodes.h where it takes them */
+    bool as_f32;      /* F16 and BF16 matrices asked for now become F32 (small files: always) */
     s2p_status status; /* the first failure sticks; later requests return NULL */
     s2p_error *error;
 } s2v_loader;

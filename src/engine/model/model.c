@@ -117,6 +117,7 @@ s2p_status s2v_decoder_load(s2v_decoder *decoder, s2v_loader *loader, const char
     const int32_t on_device = gpu_layers < 0 || gpu_layers > p->n_layers ? p->n_layers : gpu_layers;
     decoder->first_on_device = p->n_layers - on_device;
 
+    loader->keeps_blocks = true;
     struct ggml_tensor *periods = NULL;
     for (int32_t i = 0; i < p->n_layers; i++) {
         loader->on_device = i >= decoder->first_on_device;
@@ -135,6 +136,7 @@ s2p_status s2v_decoder_load(s2v_decoder *decoder, s2v_loader *loader, const char
     if (is_tied) /* the same numbers, in the layout products like */
         decoder->output =
             s2v_loader_get(loader, "token_embd.weight", -1, S2V_USE_MATRIX, p->n_embd, p->n_vocab);
+    loader->keeps_blocks = false;
     loader->on_device = decoder->first_on_device == 0; /* embeddings live beside the first layer */
     if (is_tied && decoder->output && loader->on_device &&
         s2v_device_takes(loader->devices, decoder->output, false) &&

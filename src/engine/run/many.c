@@ -12,6 +12,7 @@
  */
 #include "engine/run/many.h"
 
+#include "engine/model/block_nodes.h"
 #include "engine/model/decoder.h"
 #include "engine/model/few_rows.h"
 #include "engine/run/answer.h"
@@ -62,7 +63,8 @@ static s2p_status draw_pass(s2v_session *first, pass *p, s2p_error *error)
     s2v_graph *graph = &many->graph;
     const s2v_model *model = &first->engine->model;
     const s2v_decoder *decoder = &model->decoder;
-    const bool is_ggmls = !s2v_few_takes(decoder->layers[0].gate);
+    const struct ggml_tensor *gate = decoder->layers[0].gate;
+    const bool is_ggmls = !s2v_few_takes(gate) && !s2v_blocks_take(&first->engine->devices, gate);
     const int32_t n = is_ggmls && first->backends.n == 1 ? round_up(p->n) : p->n;
     const int32_t n_planes = decoder->p.n_planes;
     for (int32_t r = 0; r < n; r++) {

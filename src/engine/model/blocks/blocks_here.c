@@ -1,0 +1,15 @@
+/* blocks_here.c - does this machine run the products of blocks.h? */
+#include "engine/model/blocks/blocks.h"
+#include "engine/vision/kernels/cpu.h"
+#include "engine/vision/kernels/kernels.h"
+
+/* The table of the tower for the same tiles has been tried with a product before it is found. */
+bool s2v_blocks_run_here(void)
+{
+#if defined(S2V_X86_KERNELS)
+    const s2v_cpu cpu = s2v_cpu_detect();
+    return cpu.amx_bf16 && cpu.avx512_bf16 && cpu.avx512_vnni && s2v_kernels_find("amx-bf16");
+#else
+    return false;
+#endif
+}
