@@ -7,6 +7,4 @@
 /* Options of llama.cpp's programs that no row of ours answers to. */
 extern const s2_foreign s2_llama_options[];
 
-/* Those of llama-server alone. */
-
 #endif /* S2_TOOLS_LLAMA_OPTIONS_H */
