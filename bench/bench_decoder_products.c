@@ -1,16 +1,18 @@
-/* bench_decoder_products.c - would the tower's kernels make the decoder's prefill faster?
+/* bench_decoder_products.c - the decoder's products: ggml's, ours, and what the tower's kernels would do.
  *
  *   bench_decoder_products [decoder_products.csv] [turns]
  *
  * One thread, CPU time, everything in turn, for Q4_0, Q4_K, Q6_K and Q8_0 and the feed-forward shape
- * of Qwen2.5-VL-3B, 615 rows (nothing pruned) and 103 (64 visual tokens):
+ * of Qwen2.5-VL-3B, 615 rows (nothing pruned), 103 (64 visual tokens), and the 8, 4 and 1 of answers:
  *   ggml      its product with the weights where the engine puts them: the buffer type that repacks
  *             them, or a plain one if that takes no such type
- *   NAME      ours: a group of columns is unpacked into the panels of a table, then multiplied
- *   NAME-bare ours without unpacking, as if it cost nothing: what no unpacking can pass
+ *   blocks    what the engine does on a CPU with AMX, for Q4_K and Q6_K
+ *   NAME      the tower's: a group of columns is unpacked into the panels of a table, then multiplied
+ *   NAME-bare the same without unpacking, as if it cost nothing: what no unpacking can pass
  * Shares are of the peak of the unit each one multiplies with; ggml's is the one of bytes.
  */
 #include "contest.h"
+#include "engine/model/blocks/blocks.h"
 #include "engine/vision/kernels/kernels.h"
 
 #include <ggml-alloc.h>
@@ -123,6 +125,29 @@ static void run_ours(void *context)
     }
 }
 
+typedef struct block_product {
+    s2v_blocks w;
+    const float *x;
+    int32_t m;
+    void *rows, *scratch; /* as the product reads them */
+    float *out;
+} block_product;
+
+static void run_blocks(void *context)
+{
+    const block_product *b = context;
+    const int32_t k = b->w.k, n = b->w.n;
+    if (b->m <= S2V_FEW_ROWS) {
+        const size_t row = s2v_few_bytes(k, 1);
+        for (int32_t i = 0; i < b->m; i++)
+            s2v_few_round_vnni(b->x + (ptrdiff_t)i * k, k, (char *)b->rows + (size_t)i * row);
+        s2v_few_product_vnni(&b->w, b->rows, b->m, 0, n, b->out, n);
+    } else {
+        s2v_blocks_turn_amx(b->x, k, k, b->m, 0, (b->m + 15) / 16, b->rows);
+        s2v_blocks_product_amx(&b->w, b->rows, b->m, 0, n, b->out, n, b->scratch);
+    }
+}
+
 static double difference(const float *a, const float *b, size_t n)
 {
     double error = 0, size = 0;
@@ -131,6 +156,14 @@ static double difference(const float *a, const float *b, size_t n)
         size += pow((double)b[i], 2);
     }
     return sqrt(error / size);
+}
+
+static void check(const char *name, const float *out, const their_product *theirs)
+{
+    const double off = difference(out, theirs->out->data, (size_t)ggml_nelements(theirs->out));
+    if (off < 0.03) return;
+    fprintf(stderr, "%s differs from ggml by %.2g\n", name, off);
+    exit(1);
 }
 
 static void bench(contest *c, ggml_backend_t backend, enum ggml_type type, int32_t m)
@@ -155,9 +188,22 @@ static void bench(contest *c, ggml_backend_t backend, enum ggml_type type, int32
     const int base = c->n;
     enter(c, repacks ? "ggml repacked" : "ggml", run_theirs, &theirs)->unit = byte_unit;
 
+    block_product blocks = { .rows = NULL };
+    if ((type == GGML_TYPE_Q4_K || type == GGML_TYPE_Q6_K) && s2v_blocks_run_here()) {
+        const s2v_block_kind kind = type == GGML_TYPE_Q4_K ? S2V_Q4_K : S2V_Q6_K;
+        const bool is_few = m <= S2V_FEW_ROWS;
+        blocks = (block_product){ .w = { kind, k, n, data }, .x = x, .m = m, .out = out };
+        blocks.rows = take(is_few ? s2v_few_bytes(k, m) : s2v_turned_bytes(k, m));
+        blocks.scratch = take(s2v_blocks_scratch(m));
+        run_blocks(&blocks);
+        check("blocks", out, &theirs);
+        const int unit = enter_peak(c, is_few ? "avx512-vnni" : "amx-bf16");
+        enter(c, "blocks", run_blocks, &blocks)->unit = unit;
+    }
+    const int n_ours = m > S2V_FEW_ROWS ? 4 : 0; /* the tower never has a few */
     our_product ours[4];
     const s2v_kernels *table[2] = { s2v_kernels_choose(S2V_PRECISION_F32), bytes };
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < n_ours; i++) {
         our_product *o = &ours[i];
         const s2v_kernels *t = table[i / 2];
         *o = (our_product){ .table = t,
@@ -175,11 +221,7 @@ static void bench(contest *c, ggml_backend_t backend, enum ggml_type type, int32
         o->packed.data = take(t->packed_bytes(&o->packed));
         o->scratch = take(t->product_scratch(&o->packed));
         run_ours(o);
-        const double off = difference(out, theirs.out->data, (size_t)m * (size_t)n);
-        if (!(off < 0.03)) {
-            fprintf(stderr, "%s differs from ggml by %.2g\n", t->name, off);
-            exit(1);
-        }
+        check(t->name, out, &theirs);
         o->unpacks = i % 2 == 0;
         char name[40];
         snprintf(name, sizeof name, "%s%s", t->name, i % 2 ? "-bare" : "");
@@ -190,10 +232,12 @@ static void bench(contest *c, ggml_backend_t backend, enum ggml_type type, int32
     char what[60];
     snprintf(what, sizeof what, "%s %dx%dx%d", ggml_type_name(type), m, k, n);
     report(c, what, 2e-9 * m * (double)n_weights, base);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < n_ours; i++) {
         free(ours[i].packed.data);
         free(ours[i].scratch);
     }
+    free(blocks.rows);
+    free(blocks.scratch);
     end_theirs(&theirs);
     free(x);
     free(out);
@@ -214,10 +258,9 @@ int main(int argc, char **argv)
     ggml_backend_t backend = ggml_backend_cpu_init();
     if (!backend) return 1;
     ggml_backend_cpu_set_n_threads(backend, 1);
-    for (int i = 0; i < 4; i++) {
-        bench(c, backend, types[i], 615);
-        bench(c, backend, types[i], 103);
-    }
+    static const int32_t rows[] = { 615, 103, 8, 4, 1 };
+    for (int i = 0; i < 4; i++)
+        for (int r = 0; r < 5; r++) bench(c, backend, types[i], rows[r]);
     ggml_backend_free(backend);
     const int failed = fclose(c->csv);
     free(c);
