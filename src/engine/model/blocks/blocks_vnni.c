@@ -107,7 +107,9 @@ S2V_INLINE lanes permute(lanes v, ints index)
 #if defined(__AVX512F__)
     return (lanes)_mm512_permutexvar_ps((__m512i)index, (__m512)v);
 #else
-    return __builtin_shuffle(v, index);
+    lanes out;
+    for (int i = 0; i < 16; i++) out[i] = v[index[i] & 15];
+    return out;
 #endif
 }
 

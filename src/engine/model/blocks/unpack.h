@@ -31,7 +31,9 @@ S2V_INLINE words32 look_up(words32 table, words32 i)
 #if defined(__AVX512BW__)
     return (words32)_mm512_permutexvar_epi16((__m512i)i, (__m512i)table);
 #else
-    return __builtin_shuffle(table, i);
+    words32 out;
+    for (int n = 0; n < 32; n++) out[n] = table[i[n] & 31];
+    return out;
 #endif
 }
 
