@@ -30,7 +30,7 @@ static inline __m512 emulated_cvtph(__m256i h)
     return r;
 }
 
-static inline __m256i emulated_load256(const __m256i *p)
+static inline __m256i emulated_load256(const void *p) /* at any address */
 {
     __m256i v;
     memcpy(&v, p, sizeof v);
