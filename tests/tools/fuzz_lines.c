@@ -431,7 +431,9 @@ static const char *changed_input(void)
         for (int w = 0; w < n_words; w++)
             for (size_t k = 0; k < 3 && input_names[i][k]; k++)
                 n_named += strstr(words[w], input_names[i][k]) != NULL;
-        for (int v = 0; v < n_variables; v++)
+        const bool has_operands_only =
+            strcmp(words[0], "quantize") == 0; /* variables are for others */
+        for (int v = 0; v < n_variables && !has_operands_only; v++)
             n_named += strstr(variable_text[v], inputs[i]) != NULL;
         if (n_named > 1) return inputs[i];
     }
@@ -441,7 +443,7 @@ static const char *changed_input(void)
 static void print_word(const char *text)
 {
     (void)printf(" $'");
-    for (const char *c = text; *c && !draws_by_terminal(); c++)
+    for (const char *c = text; *c; c++)
         if ((unsigned char)*c < ' ' || (unsigned char)*c >= 127 || *c == '\'' || *c == '\\')
             (void)printf("\\x%02x", (unsigned char)*c);
         else
