@@ -5,6 +5,8 @@ A pseudo-terminal stands behind standard error: bars are drawn and erased. In a 
 """
 import fcntl, json, os, pathlib, pty, re, shutil, signal, struct, subprocess, sys, termios
 
+from terminal_text import read_all
+
 program, source, work = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
 shutil.rmtree(work, ignore_errors=True)
 work.mkdir(parents=True)
@@ -27,16 +29,7 @@ def on_terminal(line, columns=100, **more):
     process = subprocess.Popen([program, *line], cwd=work, env=environment(**more), stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=follower)
     os.close(follower)
-    shown = b""
-    while True:
-        try:
-            piece = os.read(leader, 65536)
-        except OSError:
-            break
-        if not piece:
-            break
-        shown += piece
-    os.close(leader)
+    shown = read_all(leader)
     out = process.communicate()[0]
     return process.returncode, out.decode(), shown.decode()
 

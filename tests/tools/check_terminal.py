@@ -5,6 +5,8 @@ carry escapes, C1 controls and marks that turn the direction of text.
 """
 import os, pathlib, pty, shutil, struct, subprocess, sys
 
+from terminal_text import read_all
+
 program, source, work = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
 shutil.rmtree(work, ignore_errors=True)
 work.mkdir(parents=True)
@@ -30,16 +32,7 @@ def shown(line):
     process = subprocess.Popen([program, *line], cwd=work, env={**kept, "TERM": "xterm"}, stdin=subprocess.DEVNULL,
                                stdout=follower, stderr=follower)
     os.close(follower)
-    out = b""
-    while True:
-        try:
-            piece = os.read(leader, 65536)
-        except OSError:
-            break
-        if not piece:
-            break
-        out += piece
-    os.close(leader)
+    out = read_all(leader)
     return process.wait(), out
 
 
