@@ -52,8 +52,7 @@ typedef struct s2v_engine_options {
                                        another number all must fit, or the engine does not open */
     int tower_on_cpu;               /* keep the vision tower and its projector off the device */
     int32_t n_threads;              /* 0: one per core its mask and its quota allow */
-    int pictures_soon;              /* with two threads or more, one lays out the tower's weights while the
-                                       rest loads; else the first picture does it, and text never */
+    int pictures_soon;              /* a picture will come: the system may read the mmproj ahead */
     uint64_t max_memory;            /* bytes this engine may take; 0: what the system has available */
     uint64_t max_device_memory;     /* of the device, with a session; 0: what it has free */
     uint64_t cache_bytes;           /* of pictures and prompts remembered for all sessions; 0: none */
@@ -202,7 +201,7 @@ void       s2v_session_traffic(const s2v_session *session, uint64_t *up, uint64_
 typedef struct s2v_memory {         /* bytes of this machine; what is on another device is not counted */
     uint64_t program;               /* this process as it is, with the tables of the files */
     uint64_t weights;               /* of the decoder and small ones of the tower, mapped ones included */
-    uint64_t tower;                 /* the tower's, packed by the first picture */
+    uint64_t tower;                 /* the tower's matrices, read where they are by a picture */
     uint64_t kv;                    /* the cache of a session, when its context is full */
     uint64_t compute;               /* the largest graph of a session, its rows, and the picture */
     uint64_t prefixes;              /* what the engine's cache may take, at most */

@@ -251,14 +251,13 @@ static int run_job_do(run_job *job)
         st = s2_ask_question(o->prompts.n > 0 ? o->prompts.item[0] : NULL, o->ask.prompt_file,
                              o->ask.escapes, &question, &error);
     if (st == S2P_OK) st = add_pictures(job, &error);
-    if (st == S2P_OK && o->dry_run) {
-        s2_buffer_free(&question);
-        return show_memory(job);
-    }
-    if (st == S2P_OK) st = open_model(job, &error);
+    if (st == S2P_OK && !o->dry_run) st = open_model(job, &error);
     if (st != S2P_OK && code == S2_EXIT_OK) code = s2_report_error(st, &error);
-    if (code == S2_EXIT_OK && is_asked) code = answer_all(job, &question);
-    if (code == S2_EXIT_OK && (!is_asked || o->converses)) code = s2_run_chat(job);
+    if (code == S2_EXIT_OK && o->dry_run)
+        code = show_memory(job);
+    else if (code == S2_EXIT_OK && is_asked)
+        code = answer_all(job, &question);
+    if (code == S2_EXIT_OK && !o->dry_run && (!is_asked || o->converses)) code = s2_run_chat(job);
     if (job->record) s2_record_close(&record);
     s2_buffer_free(&question);
     return code;

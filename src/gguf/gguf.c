@@ -138,14 +138,9 @@ void s2v_gguf_release_pages(s2v_gguf *file)
     if (file->mapping) (void)madvise(file->mapping, file->n_bytes, MADV_DONTNEED);
 }
 
-/* Whole pages inside the tensor: those at its ends belong to its neighbours too. */
-void s2v_gguf_release_tensor(s2v_gguf *file, const s2v_gguf_tensor *tensor)
+void s2v_gguf_want_pages(s2v_gguf *file)
 {
-    if (!file->mapping) return;
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    const uintptr_t from = ((uintptr_t)tensor->data + page - 1) / page * page;
-    const uintptr_t to = ((uintptr_t)tensor->data + (uintptr_t)tensor->n_bytes) / page * page;
-    if (from < to) (void)madvise((void *)from, to - from, MADV_DONTNEED);
+    if (file->mapping) (void)madvise(file->mapping, file->n_bytes, MADV_WILLNEED);
 }
 
 /* --- what is in it --------------------------------------------------------------------------- */

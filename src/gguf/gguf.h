@@ -89,7 +89,7 @@ bool s2v_gguf_next_string(const s2v_gguf_key *key, size_t *cursor, s2v_text *out
 
 /* Let go of the pages of the mapping (after weights were copied elsewhere); reads still work. */
 void s2v_gguf_release_pages(s2v_gguf *file);
-void s2v_gguf_release_tensor(s2v_gguf *file, const s2v_gguf_tensor *tensor); /* only its own */
+void s2v_gguf_want_pages(s2v_gguf *file); /* the system may read them ahead */
 
 typedef struct s2v_gguf_odd { /* values that are NaN or infinite */
     uint64_t count, first;    /* first: its index */

@@ -1,5 +1,5 @@
-/* test_engine_threads.c - threads that wait sleep; and the tower's weights, which are packed by the
- * first picture: not by text, once, and whole for everybody who comes meanwhile. */
+/* test_engine_threads.c - threads that wait sleep; pictures that several sessions of an engine see at
+ * the same time are what one alone sees. */
 #define _DEFAULT_SOURCE /* getrusage's switches */
 #include "tiny_run.h"
 
@@ -52,7 +52,7 @@ static void waiting_threads_sleep(void **state)
     s2v_backends_close(&backends);
 }
 
-/* --- packing ------------------------------------------------------------------- */
+/* --- pictures at once ------------------------------------------------------------------- */
 
 typedef struct visit { /* one session that sees a picture */
     s2v_engine *engine;
@@ -89,69 +89,6 @@ static bool is_same(const visit *a, const visit *b)
            memcmp(a->value, b->value, (size_t)a->n * sizeof *a->value) == 0;
 }
 
-static void text_packs_nothing(void **state)
-{
-    (void)state;
-    static visit first, second, other;
-    const question q = one_picture("s2prune", 9);
-    question text = { .raw = "hello world" };
-    s2v_prune_options_init(&text.prune);
-    s2v_engine *engine = tiny_open();
-    if (!engine->model.tower.kernels) {
-        s2v_engine_close(engine);
-        skip(); /* only scalar C here: ggml's products need no packing */
-    }
-    first = second = other = (visit){ .engine = engine, .q = &q };
-    other.q = &text;
-    (void)see(&other);
-    assert_false(engine->is_packed);
-    (void)see(&first);
-    assert_true(engine->is_packed);
-    (void)see(&second);
-    assert_true(is_same(&first, &second));
-    s2v_engine_close(engine);
-}
-
-/* A thread packs while the rest loads; a picture that comes before it has ended packs what is left.
- * Neither changes a bit, and closing at once is fine. */
-static void packed_while_loading(void **state)
-{
-    (void)state;
-    static visit apart, soon;
-    const question q = one_picture("s2prune", 9);
-    s2v_engine_options options = tiny_options();
-    s2p_error error;
-    s2v_engine *engine = tiny_open();
-    if (!engine->model.tower.kernels) {
-        s2v_engine_close(engine);
-        skip();
-    }
-    apart = (visit){ .engine = engine, .q = &q };
-    (void)see(&apart);
-    s2v_engine_close(engine);
-
-    options.pictures_soon = 1;
-    for (int round = 0; round < 20; round++) {
-        options.n_threads = round == 0 ? 1 : 2;
-        assert_int_equal(s2v_engine_open(&engine, &options, &error), S2P_OK);
-        assert_int_equal(engine->packing.is_running, options.n_threads > 1);
-        size_t n_packed = 0;
-        if (round % 2 == 1) { /* let it end */
-            (void)pthread_join(engine->packing.thread, NULL);
-            engine->packing.is_running = false;
-            for (size_t i = 0; i < engine->packing.n; i++)
-                n_packed += engine->packing.matrix[i].origin->is_packed;
-            assert_int_equal(n_packed, engine->packing.n);
-        }
-        soon = (visit){ .engine = engine, .q = &q };
-        if (round % 4 != 2) {
-            (void)see(&soon);
-            assert_true(is_same(&apart, &soon));
-        }
-        s2v_engine_close(engine);
-    }
-}
-
 static void first_pictures_at_once(void **state)
 {
     (void)state;
@@ -179,8 +116,6 @@ int main(int argc, char **argv)
     tiny_write_plain(folder);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waiting_threads_sleep),
-        cmocka_unit_test(text_packs_nothing),
-        cmocka_unit_test(packed_while_loading),
         cmocka_unit_test(first_pictures_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

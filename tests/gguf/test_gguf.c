@@ -381,6 +381,7 @@ static void test_open(void **state)
     assert_int_equal(s2v_gguf_open(&file, scratch, &error), S2P_OK);
     assert_int_equal(s2v_gguf_n_bytes(file), w.n);
     const s2v_gguf_tensor *t = s2v_gguf_find_tensor(file, "four");
+    s2v_gguf_want_pages(file);
     s2v_gguf_release_pages(file);
     assert_memory_equal(t->data, w.data + s2v_gguf_data_offset(file) + t->offset, t->n_bytes);
     s2v_gguf_close(file);

@@ -154,6 +154,8 @@ done = run(f"run {MODEL} -i c.jpg -p q -n 1 --record full", preexec_fn=limit(300
 check(done.returncode == 4 and not list((work / "full").iterdir()), "--record into a folder that was there", done)
 done = run(f"run {MODEL} -i nowhere.jpg -p q --record other")
 check(done.returncode == 3 and not (work / "other").exists(), "--record of a run that failed", done)
+done = run(f"run {MODEL} -i c.jpg -p q --record other --dry-run")
+check(done.returncode == 0 and not (work / "other").exists(), "--record of a run that was none", done)
 
 # eval looks at its outputs before it starts
 for line, code in (("eval --samples nowhere/x.jsonl", 1), ("eval --samples sub", 1), ("eval --baseline nowhere", 3),

@@ -93,8 +93,6 @@ static s2p_status load_weights(s2v_engine *engine, const s2v_kernels *kernels, b
     if (st != S2P_OK) return st;
     loader.kernels = kernels;
     loader.tower_on_device = engine->offload.tower;
-    loader.packing = &engine->packing;
-    loader.packs_now = engine->options.pictures_soon && engine->devices.n_threads > 1;
     st = engine->model.arch->load(&engine->model, &loader, engine->text, engine->mmproj,
                                   engine->offload.n_layers, error);
     const uint64_t n_here = s2v_loader_bytes(&loader) - s2v_loader_device_bytes(&loader);
@@ -103,13 +101,15 @@ static s2p_status load_weights(s2v_engine *engine, const s2v_kernels *kernels, b
     if (st == S2P_OK && !is_outline)
         st = s2v_loader_finish(&loader, engine->options.progress, engine->options.user);
     if (st != S2P_OK) {
-        s2v_packing_free(&engine->packing);
         s2v_loader_abandon(&loader);
         return st;
     }
     engine->weights = loader.weights;
     s2v_gguf_release_pages(engine->text); /* what was repacked need not stay in memory twice */
-    s2v_gguf_release_pages(engine->mmproj);
+    if (engine->options.pictures_soon && !is_outline)
+        s2v_gguf_want_pages(engine->mmproj);
+    else
+        s2v_gguf_release_pages(engine->mmproj);
     return S2P_OK;
 }
 
@@ -166,12 +166,6 @@ static s2p_status make_engine(s2v_engine **out, const s2v_engine_options *option
     s2v_engine *engine = calloc(1, sizeof *engine);
     if (!engine) return s2_fail_memory(error, sizeof *engine, "the engine");
     engine->options = *options;
-    /* A tower that packs may pause, and another one run on the same thread. */
-    pthread_mutexattr_t again;
-    (void)pthread_mutexattr_init(&again);
-    (void)pthread_mutexattr_settype(&again, PTHREAD_MUTEX_RECURSIVE);
-    (void)pthread_mutex_init(&engine->packing_turn, &again);
-    (void)pthread_mutexattr_destroy(&again);
     const s2p_status st = open_engine(engine, options, is_outline, error);
     engine->options.model_path = engine->options.mmproj_path = NULL; /* were borrowed */
     engine->options.device = engine->options.rpc_server = NULL;
@@ -197,31 +191,13 @@ s2p_status s2v_engine_outline(s2v_engine **out, const s2v_engine_options *option
 void s2v_engine_close(s2v_engine *engine)
 {
     if (!engine) return;
-    s2v_packing_free(&engine->packing);
     s2v_cache_free(engine->cache);
     s2v_weights_free(engine->weights);
     s2v_model_free(&engine->model);
     s2v_tokenizer_free(engine->tokenizer);
     s2v_gguf_close(engine->mmproj);
     s2v_gguf_close(engine->text);
-    (void)pthread_mutex_destroy(&engine->packing_turn);
     free(engine);
-}
-
-bool s2v_packing_begin(s2v_engine *engine)
-{
-    if (!engine->model.tower.kernels) return false;
-    (void)pthread_mutex_lock(&engine->packing_turn);
-    s2v_packing_stop(&engine->packing);
-    if (!engine->is_packed) return true;
-    (void)pthread_mutex_unlock(&engine->packing_turn);
-    return false;
-}
-
-void s2v_packing_end(s2v_engine *engine, bool is_packed)
-{
-    engine->is_packed |= is_packed; /* one that ran in a pause of this one may have done it all */
-    (void)pthread_mutex_unlock(&engine->packing_turn);
 }
 
 void s2v_engine_get_info(const s2v_engine *engine, s2v_engine_info *info)

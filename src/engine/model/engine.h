@@ -29,9 +29,6 @@ struct s2v_engine {
     s2v_tokenizer *tokenizer;
     char name[128];
     uint64_t n_parameters;
-    s2v_packing packing;
-    pthread_mutex_t packing_turn; /* held by the session that packs what is left of it */
-    bool is_packed;
     s2v_cache *cache; /* NULL: nothing is remembered */
     s2v_identity identity;
 };
@@ -40,10 +37,5 @@ struct s2v_engine {
  * nothing computed. */
 s2p_status s2v_engine_outline(s2v_engine **out, const s2v_engine_options *options,
                               s2p_error *error);
-
-/* true: the graph drawn now packs what is left of the tower's weights; other sessions wait until it
- * has ended. */
-bool s2v_packing_begin(s2v_engine *engine);
-void s2v_packing_end(s2v_engine *engine, bool is_packed);
 
 #endif /* S2_ENGINE_ENGINE_H */

@@ -31,7 +31,6 @@ typedef struct s2v_graph {
     size_t n_memory;
     int32_t max_nodes, n_threads;
     bool has_blocks;       /* as in s2v_devices */
-    bool is_first;         /* the tower's weights are still to be packed: this graph does it */
     int32_t n_counters;    /* of tower_nodes.c */
     ggml_backend_t device; /* NULL: the CPU alone */
     s2v_traffic *traffic;  /* borrowed, counted into: inputs, outputs, what the scheduler copies */

@@ -30,7 +30,6 @@ struct item {
     const s2v_gguf_tensor *source, *second, *third;
     s2v_gguf *file;
     fill_function fill; /* NULL: the bytes of the file as they are */
-    bool is_later;      /* filled by whoever asked for it */
     double base;        /* of powers */
 };
 
@@ -46,7 +45,7 @@ typedef struct group {
 struct s2v_weights {
     group groups[MAX_GROUPS];
     size_t n_groups;
-    uint64_t n_bytes, n_device_bytes, n_later_bytes, n_mapped_bytes;
+    uint64_t n_bytes, n_device_bytes, n_mapped_bytes, n_tower_bytes;
 };
 
 void s2v_weights_free(s2v_weights *weights)
@@ -64,7 +63,7 @@ uint64_t s2v_weights_bytes(const s2v_weights *weights) { return weights->n_bytes
 
 uint64_t s2v_weights_device_bytes(const s2v_weights *weights) { return weights->n_device_bytes; }
 
-uint64_t s2v_weights_later_bytes(const s2v_weights *weights) { return weights->n_later_bytes; }
+uint64_t s2v_weights_tower_bytes(const s2v_weights *weights) { return weights->n_tower_bytes; }
 
 uint64_t s2v_weights_mapped_bytes(const s2v_weights *weights) { return weights->n_mapped_bytes; }
 
@@ -137,7 +136,6 @@ static struct ggml_tensor *add_item(s2v_loader *loader, ggml_backend_buffer_type
     if (!is_mapped) {
         const size_t n = ggml_backend_buft_get_alloc_size(buffer_type, it.tensor);
         loader->weights->n_bytes += n;
-        if (it.is_later) loader->weights->n_later_bytes += n;
         const s2v_devices *d = loader->devices;
         if (d->main != d->cpu && buffer_type == ggml_backend_dev_buffer_type(d->main))
             loader->weights->n_device_bytes += n;
@@ -383,35 +381,26 @@ bool s2v_loader_packs(const s2v_loader *loader, const char *prefix)
     return loader->kernels && !loader->on_device;
 }
 
-struct ggml_tensor *s2v_loader_packed(s2v_loader *loader, const char *const *pattern, int32_t layer,
-                                      s2v_packed *packed, s2v_origin *origin)
+bool s2v_loader_origin(s2v_loader *loader, const char *const *pattern, int32_t layer,
+                       s2v_packed *packed, s2v_origin *origin)
 {
     char name[96];
-    *origin = (s2v_origin){ .file = loader->file };
+    *origin = (s2v_origin){ { NULL } };
     for (int32_t i = 0; i < packed->n_parts; i++) {
         full_name(name, sizeof name, pattern[i], layer);
         const s2v_gguf_tensor *t =
             find_weight(loader, name, S2V_USE_MATRIX, packed->k, packed->n, false);
-        if (!t) return NULL;
+        if (!t) return false;
         origin->part[i] = t;
+        loader->weights->n_tower_bytes += t->n_bytes;
         if (t->type == origin->part[0]->type && s2v_origin_takes(t)) continue;
         loader->status = s2_fail(loader->error, S2P_EUNSUPPORTED,
                                  "%s has type %s, other than what stands beside it", name,
                                  ggml_type_name((enum ggml_type)t->type));
-        return NULL;
+        return false;
     }
     packed->type = loader->kernels->stored(s2v_origin_type(origin));
-    const int64_t n_bytes = (int64_t)loader->kernels->packed_bytes(packed) + S2V_KERNEL_ALIGN;
-    struct ggml_tensor *tensor =
-        add_item(loader, ggml_backend_dev_buffer_type(loader->devices->cpu), GGML_TYPE_I8, n_bytes,
-                 1, (item){ .source = origin->part[0], .is_later = true });
-    if (!tensor) return NULL;
-    ggml_set_name(tensor, name);
-    if (loader->packing)
-        loader->status = s2v_packing_add(
-            loader->packing, (s2v_packing_matrix){ loader->kernels, packed, origin, tensor },
-            loader->error);
-    return tensor;
+    return true;
 }
 
 static void fill_joined(const item *it, uint8_t *out)
@@ -474,7 +463,6 @@ static s2p_status map_group(s2v_loader *loader, group *g)
 static s2p_status set_item(s2v_loader *loader, const item *it)
 {
     const size_t n = ggml_nbytes(it->tensor);
-    if (it->is_later) return S2P_OK;
     if (!it->fill) {
         ggml_backend_tensor_set(it->tensor, it->source->data, 0, n);
         return S2P_OK;
@@ -524,7 +512,6 @@ s2p_status s2v_loader_finish(s2v_loader *loader, s2v_progress_callback progress,
         if (w->groups[g].n_items > 0)
             loader->status = w->groups[g].type ? allocate_group(loader, &w->groups[g])
                                                : map_group(loader, &w->groups[g]);
-    if (loader->status == S2P_OK && loader->packs_now) s2v_packing_start(loader->packing);
     for (size_t g = 0; loader->status == S2P_OK && g < w->n_groups; g++) {
         group *to = &w->groups[g];
         if (to->n_items == 0) continue;

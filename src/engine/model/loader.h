@@ -4,7 +4,7 @@
  * the loader checks it, decides where it lives, and moves all data in one go at
  * the end, with progress. On the CPU a quantised matrix goes into the buffer type
  * that repacks it; what is used as it is stays mapped; the rest is copied. The
- * tower's matrices only get their room (packing.h).
+ * tower's matrices are read where they are (packing.h).
  */
 #ifndef S2_ENGINE_LOADER_H
 #define S2_ENGINE_LOADER_H
@@ -25,9 +25,8 @@ void s2v_weights_free(s2v_weights *weights);
 uint64_t s2v_weights_bytes(const s2v_weights *weights); /* memory taken beyond the mapped files */
 uint64_t s2v_weights_device_bytes(const s2v_weights *weights); /* of it, on the main device */
 uint64_t
-s2v_weights_later_bytes(const s2v_weights *weights); /* of it, filled by the first picture */
-uint64_t
 s2v_weights_mapped_bytes(const s2v_weights *weights); /* beside it, read all over in place */
+uint64_t s2v_weights_tower_bytes(const s2v_weights *weights); /* beside it, read by pictures */
 
 typedef struct s2v_loader {
     s2v_weights *weights;
@@ -36,8 +35,6 @@ typedef struct s2v_loader {
     bool on_device;             /* weights asked for now go to the main device */
     bool tower_on_device;       /* those of the tower will */
     const s2v_kernels *kernels; /* of the tower; NULL: its products are ggml's */
-    s2v_packing *packing;       /* NULL, or the list its matrices go to */
-    bool packs_now;             /* a thread packs them while the rest is moved */
     bool
         keeps_blocks; /* matrices asked for now are multiplied by block_nodes.h where it takes them */
     bool as_f32;      /* F16 and BF16 matrices asked for now become F32 (small files: always) */
@@ -69,12 +66,11 @@ struct ggml_tensor *s2v_loader_sum(s2v_loader *loader, const char *first, const 
 /* Computed here: F32 [n], base to the power of i / n. */
 struct ggml_tensor *s2v_loader_powers(s2v_loader *loader, double base, int64_t n);
 
-/* Room for matrices [k, n] of one type (F32, F16 or BF16), one below the other or as a pair, in the
- * layout of loader->kernels. name: [packed->n_parts]. packed: n, k, n_parts and is_pair in, type
- * out; its data are at s2v_packed_data() once the loader has finished, and not filled yet: memory
- * nobody has written to costs nothing, and a prompt without a picture never needs it. */
-struct ggml_tensor *s2v_loader_packed(s2v_loader *loader, const char *const *name, int32_t layer,
-                                      s2v_packed *packed, s2v_origin *origin);
+/* Where matrices [k, n] of one type (F32, F16 or BF16) are, which loader->kernels will pack one below
+ * the other or as a pair. name: [packed->n_parts]. packed: n, k, n_parts and is_pair in, type out.
+ * False: they are not there, or of other shapes and types; loader->status has the reason. */
+bool s2v_loader_origin(s2v_loader *loader, const char *const *name, int32_t layer,
+                       s2v_packed *packed, s2v_origin *origin);
 
 /* Vectors of n, one after the other. */
 struct ggml_tensor *s2v_loader_joined(s2v_loader *loader, const char *const *name, int32_t n_names,

@@ -69,7 +69,7 @@ static s2p_status measure_session(s2v_session *s, int64_t picture_pixels, s2v_me
     TRY(s2v_reserve_tower(s, side < LARGEST_SIDE ? (int32_t)side : LARGEST_SIDE, &tower, error));
     if (tower.here > out->compute) out->compute = tower.here;
     out->compute += tower.frame;
-    if (!s->engine->offload.tower) out->tower = s2v_weights_later_bytes(s->engine->weights);
+    if (!s->engine->offload.tower) out->tower = s2v_weights_tower_bytes(s->engine->weights);
     return S2P_OK;
 }
 
@@ -82,8 +82,7 @@ s2p_status s2v_engine_estimate(const s2v_engine_options *options,
     if (session) s.options = *session; /* zeros are the defaults of what counts here */
     TRY(s2v_engine_outline(&s.engine, options, error));
     const s2v_weights *w = s.engine->weights;
-    out->weights = s2v_weights_bytes(w) - s2v_weights_device_bytes(w) - s2v_weights_later_bytes(w) +
-                   s2v_weights_mapped_bytes(w);
+    out->weights = s2v_weights_bytes(w) - s2v_weights_device_bytes(w) + s2v_weights_mapped_bytes(w);
     const s2p_status st = measure_session(&s, picture_pixels, out, error);
     out->program = s2v_memory_resident();
     out->prefixes = s.options.no_cache ? 0 : options->cache_bytes;

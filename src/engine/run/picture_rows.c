@@ -26,7 +26,6 @@ static s2p_status run_view(s2v_job *j, s2v_graph *tower, int32_t index, int32_t 
     s2v_tower_request request =
         s2v_tower_ask(model->tower.n_blocks, probe != NULL, s->trace.show != NULL);
     struct ggml_tensor *seen = NULL;
-    tower->is_first = s2v_packing_begin(s->engine);
     s2p_status st = s2v_graph_begin(tower, j->error);
     if (st == S2P_OK) {
         const double from = s->progress.from, each = (s->progress.to - from) / f->n_views;
@@ -40,7 +39,6 @@ static s2p_status run_view(s2v_job *j, s2v_graph *tower, int32_t index, int32_t 
         s2v_graph_expand(tower, seen);
         st = s2v_graph_compute(tower, j->error);
     }
-    if (tower->is_first) s2v_packing_end(s->engine, st == S2P_OK);
     if (st != S2P_OK) return st;
     if (tokens) ggml_backend_tensor_get(seen, tokens, 0, ggml_nbytes(seen));
 

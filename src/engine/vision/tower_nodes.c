@@ -28,7 +28,7 @@ void s2v_linear_load(s2v_linear *out, s2v_loader *loader, const char *const *wei
     out->kernels = loader->kernels;
     out->weights =
         (s2v_packed){ .n = (int32_t)n, .k = (int32_t)k, .n_parts = n_parts, .is_pair = is_pair };
-    out->tensor = s2v_loader_packed(loader, weight, layer, &out->weights, &out->origin);
+    (void)s2v_loader_origin(loader, weight, layer, &out->weights, &out->origin);
     if (is_pair) {
         out->bias = s2v_loader_get(loader, bias[0], layer, S2V_USE_VECTOR, n, 1);
         out->bias_up = s2v_loader_get(loader, bias[1], layer, S2V_USE_VECTOR, n, 1);
@@ -85,11 +85,16 @@ static struct ggml_tensor *take_counter(s2v_graph *graph, struct ggml_tensor *sc
                         at + i * sizeof(atomic_int));
 }
 
+static void *aligned(void *memory)
+{
+    const uintptr_t at = (uintptr_t)memory + S2V_KERNEL_ALIGN - 1;
+    return (void *)(at / S2V_KERNEL_ALIGN * S2V_KERNEL_ALIGN);
+}
+
 static void *scratch_of(const struct ggml_tensor *view, int ith)
 {
     const struct ggml_tensor *scratch = view->view_src;
-    const uintptr_t at = (uintptr_t)scratch->data + (uintptr_t)ith * scratch->nb[1];
-    return (void *)((at + S2V_KERNEL_ALIGN - 1) / S2V_KERNEL_ALIGN * S2V_KERNEL_ALIGN);
+    return aligned((char *)scratch->data + (size_t)ith * scratch->nb[1]);
 }
 
 /* The next piece of the node's work nobody has taken. */
@@ -112,9 +117,8 @@ static void cut(int32_t size, int32_t grain, int i, int n, int32_t *first, int32
 static void compute_packing(struct ggml_tensor *dst, int ith, int nth, void *user)
 {
     const s2v_linear *l = user;
-    (void)dst;
     s2v_packed weights = l->weights;
-    weights.data = s2v_packed_data(l->tensor);
+    weights.data = aligned(dst->data);
     s2v_pack_part(l->kernels, &weights, &l->origin, ith, nth);
 }
 
@@ -122,10 +126,8 @@ static void compute_product(struct ggml_tensor *dst, int ith, int nth, void *use
 {
     const s2v_linear *l = user;
     const struct ggml_tensor *x = dst->src[0], *residual = dst->src[3];
-    if (ith == 0 && dst->src[4]) /* all of it was packed by the node before */
-        s2v_origin_release(&l->origin);
     s2v_packed weights = l->weights;
-    weights.data = s2v_packed_data(l->tensor);
+    weights.data = aligned(dst->src[1]->data);
     const s2v_product product = {
         .weights = &weights,
         .x = floats_of(x),
@@ -163,18 +165,14 @@ struct ggml_tensor *s2v_node_product(s2v_graph *graph, const s2v_linear *linear,
                                      struct ggml_tensor *x, struct ggml_tensor *residual,
                                      struct ggml_tensor *scratch)
 {
-    struct ggml_tensor *packing = NULL;
-    if (graph->is_first &&
-        !linear->origin
-             .is_packed) { /* the rows come in so that it is this product's turn, not earlier */
-        struct ggml_tensor *before[2] = { linear->tensor, x };
-        packing = ggml_custom_4d(graph->ctx, GGML_TYPE_I32, 1, 1, 1, 1, before, 2, compute_packing,
-                                 GGML_N_TASKS_MAX, (void *)(uintptr_t)linear);
-    }
-    struct ggml_tensor *from[5] = { x, linear->tensor, take_counter(graph, scratch), residual,
-                                    packing };
+    const int64_t n_bytes =
+        (int64_t)linear->kernels->packed_bytes(&linear->weights) + S2V_KERNEL_ALIGN;
+    struct ggml_tensor *packed = /* the rows come in so that it is this product's turn */
+        ggml_custom_4d(graph->ctx, GGML_TYPE_I8, n_bytes, 1, 1, 1, &x, 1, compute_packing,
+                       GGML_N_TASKS_MAX, (void *)(uintptr_t)linear);
+    struct ggml_tensor *from[4] = { x, packed, take_counter(graph, scratch), residual };
     return ggml_custom_4d(graph->ctx, GGML_TYPE_F32, s2v_packed_outputs(&linear->weights), x->ne[1],
-                          1, 1, from, 5, compute_product, GGML_N_TASKS_MAX,
+                          1, 1, from, residual ? 4 : 3, compute_product, GGML_N_TASKS_MAX,
                           (void *)(uintptr_t)linear);
 }
 

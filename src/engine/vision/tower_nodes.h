@@ -1,11 +1,9 @@
 /* tower_nodes.h - the tower's own arithmetic (kernels/) as nodes of a ggml graph on the CPU.
  *
- * A product is one node: the norm before it, its bias, activation and residual are part of it. Its
- * packed weights stand in a tensor of bytes, which is an input of the node: so the scheduler leaves
- * the node where the weights are. In the first graph of a model (graph->is_first) a node before it
- * packs them if nobody has yet (packing.h): each thread its part; the pages of the file go when the
- * product begins. What a node reads besides belongs to the model; threads find their scratch in one
- * more input.
+ * A product is two nodes. The first packs its weights (packing.h), each thread its part, into
+ * memory of the graph, which the next product takes again. The second multiplies: the norm before
+ * it, its bias, activation and residual are part of it. What a node reads besides belongs to the
+ * model; threads find their scratch in one more input.
  */
 #ifndef S2_ENGINE_TOWER_NODES_H
 #define S2_ENGINE_TOWER_NODES_H
@@ -17,9 +15,8 @@
 
 typedef struct s2v_linear { /* residual + activation(norm(x) . weights + bias) */
     const s2v_kernels *kernels;
-    s2v_packed weights;         /* the bytes are in `tensor` */
-    struct ggml_tensor *tensor; /* NULL: not loaded in this form */
-    s2v_origin origin;          /* what is packed into it */
+    s2v_packed weights; /* their bytes are in the graph */
+    s2v_origin origin;
     struct ggml_tensor *bias, *bias_up;
     s2v_norm norm;
     int32_t norm_width; /* 0: all inputs are one piece */

@@ -129,7 +129,6 @@ static void test_cancelling(void **state)
     s2v_session *session = tiny_session(engine, &options);
     ask(session, &q, &alone);
     for (int at = 1;; at++) {
-        /* At first the tower's weights are not packed yet: a later picture has to do it all. */
         s2v_engine *fresh = at < 8 ? tiny_open() : engine;
         s2v_session *stopped = tiny_session(fresh, &options);
         watcher w = { .cancel_at = at, .own = stopped };
@@ -190,7 +189,7 @@ static void test_neighbours(void **state)
     s2v_session_free(neighbour);
     s2v_engine_close(engine);
 
-    /* It begins, picture and all, while the first tower of the engine is being packed. */
+    /* It begins, picture and all, in a pause of the first one's tower. */
     engine = tiny_open();
     session = tiny_session(engine, &options);
     neighbour = tiny_session(engine, &options);

@@ -13,15 +13,17 @@
 #include "engine/vision/kernels/tile_rows.h"
 
 #include "engine/vision/kernels/bf16_text.h"
+#include "engine/vision/kernels/tile_ahead.h"
 #include "engine/vision/kernels/tiles.h"
 
 /* sums [32][PANEL] (+)= 32 rows times PANEL columns. */
-static void multiply_tiles(const uint32_t *a, const uint32_t *b, int32_t words, bool adds,
-                           float *sums)
+static void multiply_tiles(const slab_job *job, int32_t r)
 {
-    const uint32_t *a1 = a + 16 * PITCH; /* the 16 rows after these */
-    float *low = sums + 16 * PANEL;
-    if (adds) {
+    const uint32_t *a = job->rows + ROW_START(r), *a1 = a + 16 * PITCH; /* the 16 rows after these */
+    const char *b = job->weights;
+    float *sums = job->sums + r * PANEL, *low = sums + 16 * PANEL;
+    asked ahead = ask_about(job, r);
+    if (job->adds) {
         _tile_loadd(0, sums, PANEL * 4);
         _tile_loadd(1, sums + 16, PANEL * 4);
         _tile_loadd(2, low, PANEL * 4);
@@ -32,15 +34,18 @@ static void multiply_tiles(const uint32_t *a, const uint32_t *b, int32_t words, 
         _tile_zero(2);
         _tile_zero(3);
     }
-    for (int32_t k = 0; k < words; k += 16, b += 16 * PANEL, a += TILE_WORDS, a1 += TILE_WORDS) {
+    for (int32_t k = 0; k < job->words; k += 16, b += 16 * PANEL * 4) {
         _tile_stream_loadd(4, a, 64);
         _tile_loadd(6, b, PANEL * 4);
         _tile_dpbf16ps(0, 4, 6);
-        _tile_loadd(7, b + 16, PANEL * 4);
+        _tile_loadd(7, b + 64, PANEL * 4);
         _tile_dpbf16ps(1, 4, 7);
         _tile_stream_loadd(5, a1, 64);
+        ask_ahead(&ahead);
         _tile_dpbf16ps(2, 5, 6);
         _tile_dpbf16ps(3, 5, 7);
+        a += TILE_WORDS;
+        a1 += TILE_WORDS;
     }
     _tile_stored(0, sums, PANEL * 4);
     _tile_stored(1, sums + 16, PANEL * 4);
@@ -51,10 +56,7 @@ static void multiply_tiles(const uint32_t *a, const uint32_t *b, int32_t words, 
 static void slab_add(const slab_job *job)
 {
     for (int32_t r = 0; r < job->n; r += ROWS) {
-        fetch_next(job, r);
-        if (job->ends) fetch_ends(job, r);
-        multiply_tiles(job->rows + ROW_START(r), (const uint32_t *)(const void *)job->weights,
-                       job->words, job->adds, job->sums + r * PANEL);
+        multiply_tiles(job, r);
         if (job->ends) rows_finish(job, r);
     }
 }
@@ -72,7 +74,7 @@ static void amx_product(const s2v_product *p, s2v_share part, void *scratch)
 
 const s2v_kernels s2v_kernels_amx_bf16 = {
     .name = "amx-bf16",
-    .needs = "AMX TILE, BF16; AVX-512 F, BW, DQ, VL",
+    .needs = "AMX TILE, BF16; AVX-512 F, BW, DQ, VL, BF16",
     .precision = S2V_PRECISION_BF16,
     NARROW_TABLE(bf16, amx_product),
 };

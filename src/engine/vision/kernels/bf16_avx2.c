@@ -32,8 +32,7 @@ static void bf16_pack(const s2v_packed *w, const s2v_source *source, int32_t fir
     for (int32_t panel = first; panel < last; panel++) {
         uint16_t *out = (uint16_t *)w->data + (ptrdiff_t)panel * w->k * PANEL;
         for (int32_t c = 0; c < PANEL; c++) {
-            const int32_t r = column_source(w, panel, c);
-            const void *row = r < 0 ? NULL : s2v_source_row(source, w->n, w->k, r);
+            const char *row = column_row(w, source, panel, c);
             for (int32_t k = 0; k < w->k; k++)
                 out[(ptrdiff_t)k * PANEL + c] =
                     row ? bf16_of(s2v_element_at(row, source->type, k)) : 0;

@@ -42,26 +42,43 @@ static size_t panel_tail_bytes(int32_t k)
 #ifdef PACKS_AS_IS
 static s2v_element f32_stored(s2v_element source) { return source; }
 
-/* Sixteen k at a time of every column: what is written stays in the cache until it is full. size: of
- * an element, known where this is called, so that a copy is one instruction. */
-S2V_INLINE void panel_pack(const s2v_packed *w, const s2v_source *source, int32_t panel, char *out,
-                           const size_t size)
+/* WIDTH words of a row from byte `at` on, zeros after its n bytes. */
+S2V_INLINE lanes words_at(const char *row, int32_t at, int32_t n)
 {
-    const char *row[PANEL];
-    for (int32_t c = 0; c < PANEL; c++) {
-        const int32_t r = column_source(w, panel, c);
-        row[c] = r < 0 ? NULL : s2v_source_row(source, w->n, w->k, r);
-    }
-    for (int32_t k0 = 0; k0 < w->k; k0 += 16) {
-        const int32_t k1 = w->k - k0 < 16 ? w->k : k0 + 16;
-        for (int32_t c = 0; c < PANEL; c++)
-            for (int32_t k = k0; k < k1; k++) {
-                char *to = out + ((size_t)k * PANEL + (size_t)c) * size;
-                if (row[c])
-                    memcpy(to, row[c] + (size_t)k * size, size);
-                else
-                    memset(to, 0, size);
+    lanes v = { 0 };
+    if (!row) return v;
+    if (n - at >= (int32_t)sizeof v)
+        memcpy(&v, row + at, sizeof v);
+    else
+        memcpy(&v, row + at, (size_t)(n - at));
+    return v;
+}
+
+/* Squares of WIDTH columns by WIDTH words are turned on their way. Two halves are one word until they
+ * are stored. size: of an element, known where this is called. */
+S2V_INLINE void panel_pack(const s2v_packed *w, const s2v_source *source, int32_t panel, char *out,
+                           const int32_t size)
+{
+    const int32_t n = w->k * size;
+    for (int32_t c = 0; c < PANEL; c += WIDTH) {
+        const char *row[WIDTH];
+        for (int32_t i = 0; i < WIDTH; i++) row[i] = column_row(w, source, panel, c + i);
+        for (int32_t at = 0; at < n; at += 4 * WIDTH) {
+            lanes square[WIDTH];
+            for (int32_t i = 0; i < WIDTH; i++) square[i] = words_at(row[i], at, n);
+            turn_square(square);
+            for (int32_t i = 0; i < WIDTH && at + 4 * i < n; i++) {
+                char *to = out + (ptrdiff_t)(at + 4 * i) * PANEL + (ptrdiff_t)c * size;
+                if (size == 4) {
+                    memcpy(to, &square[i], sizeof square[i]);
+                    continue;
+                }
+                const halves even = __builtin_convertvector((bits)square[i] & 0xffffu, halves);
+                const halves odd = __builtin_convertvector((bits)square[i] >> 16, halves);
+                memcpy(to, &even, sizeof even);
+                if (at + 4 * i + 2 < n) memcpy(to + PANEL * 2, &odd, sizeof odd);
             }
+        }
     }
 }
 

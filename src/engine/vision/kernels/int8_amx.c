@@ -9,14 +9,17 @@
 #define OFFSET 0
 #define WORDS_UNIT 16
 #include "engine/vision/kernels/tile_rows.h"
+#define ASKS_BY_ITSELF /* tile_ahead.h */
 
 #include "engine/vision/kernels/int8_text.h"
+#include "engine/vision/kernels/tile_ahead.h"
 #include "engine/vision/kernels/tiles.h"
 
 static void slab_integers(const slab_job *job, int32_t r, int32_t *out)
 {
     const uint32_t *a = job->rows + ROW_START(r), *a1 = a + 16 * PITCH;
     const char *b = job->weights;
+    asked ahead = ask_about(job, r);
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
@@ -28,6 +31,7 @@ static void slab_integers(const slab_job *job, int32_t r, int32_t *out)
         _tile_loadd(7, b + 64, PANEL * 4);
         _tile_dpbssd(1, 4, 7);
         _tile_stream_loadd(5, a1, 64);
+        ask_ahead(&ahead);
         _tile_dpbssd(2, 5, 6);
         _tile_dpbssd(3, 5, 7);
         a += TILE_WORDS;

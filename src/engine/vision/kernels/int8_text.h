@@ -44,21 +44,33 @@ static size_t panel_tail_bytes(int32_t k)
     return (size_t)((INT8_WORDS(k) + SLAB - 1) / SLAB + 1) * PANEL * 4;
 }
 
-/* The step of n numbers: NaN if one of them is no number, 0 if all are next to nothing. */
-static float step_of(const float *x, int32_t n)
+typedef struct largest_so_far {
+    lanes most, poison; /* poison: zeros, or NaN where there was no number */
+} largest_so_far;
+
+S2V_INLINE void look_at(largest_so_far *l, lanes v)
 {
-    lanes most = { 0 }, poison = { 0 };
-    for (int32_t i = 0; i < n; i += WIDTH) {
-        const lanes v = load_some(x + i, n - i);
-        most = larger(most, (lanes)((bits)v & 0x7fffffffu));
-        poison += v * all(0.0f);
-    }
-    const float step = largest_of(most) / 127.0f + sum_of(poison);
+    l->most = larger(l->most, (lanes)((bits)v & 0x7fffffffu));
+    l->poison += v * all(0.0f);
+}
+
+/* The step of the numbers looked at: NaN if one of them is none, 0 if all are next to nothing. */
+S2V_INLINE float step_from(const largest_so_far *l)
+{
+    const float step = largest_of(l->most) / 127.0f + sum_of(l->poison);
     return step < 0x1p-100f ? 0.0f : step;
 }
 
+static float step_of(const float *x, int32_t n)
+{
+    largest_so_far most = { { 0 }, { 0 } };
+    for (int32_t i = 0; i < n; i += WIDTH) look_at(&most, load_some(x + i, n - i));
+    return step_from(&most);
+}
+
+typedef uint8_t bytes __attribute__((vector_size(WIDTH)));
 #if STEP == 4
-typedef uint8_t narrow __attribute__((vector_size(WIDTH)));
+typedef bytes narrow;
 #else
 typedef int16_t narrow __attribute__((vector_size(WIDTH * 2)));
 #endif
@@ -82,42 +94,101 @@ static void row_store(const float *row, int32_t k, uint32_t *out, float *scales)
     }
 }
 
-/* One column of a panel: weights as bytes, their sums by slab, their step. */
-static void column_pack(const s2v_packed *w, const void *row, s2v_element type, char *words,
-                        int32_t *sums, float *step)
+/* WIDTH inputs of a row of weights from k on, zeros after its n. */
+S2V_INLINE lanes inputs_at(const char *row, const s2v_element type, int32_t k, int32_t n)
 {
-    float most = 0.0f;
-    for (int32_t k = 0; k < w->k; k++) {
-        const float size = fabsf(s2v_element_at(row, type, k));
-        if (!(size <= most)) most = size;
-        if (!isfinite(size)) most = NAN;
-        if (isnan(most)) break;
+    const uint16_t *half = (const uint16_t *)(const void *)row + k;
+    const float *whole = (const float *)(const void *)row + k;
+    if (n - k >= WIDTH)
+        return type == S2V_ELEMENT_F32   ? load(whole)
+               : type == S2V_ELEMENT_F16 ? load_f16(half)
+                                         : load_bf16(half);
+    lanes v = { 0 };
+    for (int32_t i = 0; k + i < n; i++) v[i] = s2v_element_at(row, type, k + i);
+    return v;
+}
+
+S2V_INLINE float column_step(const char *row, const s2v_element type, int32_t n)
+{
+    largest_so_far most = { { 0 }, { 0 } };
+    for (int32_t k = 0; k < n; k += WIDTH) look_at(&most, inputs_at(row, type, k, n));
+    return step_from(&most);
+}
+
+#define GROUP (4 * WIDTH) /* inputs of a column that are laid out together */
+_Static_assert(SLAB * STEP % GROUP == 0 && WORDS_UNIT * STEP % GROUP == 0, "whole groups");
+
+/* GROUP inputs of WIDTH columns, turned. Of two-byte words (STEP 2) two are one until stored. */
+static void group_store(const uint8_t group[WIDTH][GROUP], char *to)
+{
+    lanes square[WIDTH];
+    for (int32_t i = 0; i < WIDTH; i++) memcpy(&square[i], group[i], sizeof square[i]);
+    turn_square(square);
+    for (int32_t i = 0; i < WIDTH; i++) {
+#if STEP == 4
+        memcpy(to + (ptrdiff_t)i * PANEL * 4, &square[i], sizeof square[i]);
+#else
+        const halves even = __builtin_convertvector((bits)square[i] & 0xffffu, halves);
+        const halves odd = __builtin_convertvector((bits)square[i] >> 16, halves);
+        memcpy(to + (ptrdiff_t)i * PANEL * 4, &even, sizeof even);
+        memcpy(to + (ptrdiff_t)i * PANEL * 4 + PANEL * 2, &odd, sizeof odd);
+#endif
     }
-    *step = most / 127.0f < 0x1p-100f ? 0.0f : most / 127.0f;
-    const float inverse = *step > 0.0f ? 1.0f / *step : 0.0f;
-    for (int32_t k = 0; k < w->k; k++) {
-        const float q = isnan(most) ? 0.0f : rintf(s2v_element_at(row, type, k) * inverse);
-        words[(ptrdiff_t)(k / STEP) * PANEL * STEP + k % STEP] = (char)(int8_t)q;
-        sums[k / (SLAB * STEP) * PANEL] += OFFSET * (int32_t)q;
+}
+
+/* Rounded to bytes; returns their sum. */
+S2V_INLINE int32_t group_round(const char *row, const s2v_element type, int32_t k, int32_t n,
+                               float inverse, uint8_t out[GROUP])
+{
+    bits sum = { 0 };
+    for (int32_t i = 0; i < GROUP; i += WIDTH) {
+        const lanes v = k + i < n ? inputs_at(row, type, k + i, n) : (lanes){ 0 };
+        const bits q = (bits)(v * all(inverse) + all(12582912.0f)) - 0x4b400000u; /* as row_store */
+        const bytes packed = __builtin_convertvector(q, bytes);
+        memcpy(out + i, &packed, sizeof packed);
+        sum += q;
+    }
+    uint32_t total = 0;
+    for (int i = 0; i < WIDTH; i++) total += sum[i];
+    return (int32_t)total;
+}
+
+/* WIDTH columns of a panel from c on: weights as bytes, OFFSET times their sums by slab, their steps. */
+S2V_INLINE void columns_pack(const s2v_packed *w, const s2v_source *source, int32_t panel, int32_t c,
+                             const s2v_element type)
+{
+    const int32_t inputs = STEP * INT8_WORDS(w->k), n_slabs = (inputs / STEP + SLAB - 1) / SLAB;
+    char *out = (char *)w->data + (size_t)panel * panel_bytes(w->type, w->k);
+    int32_t *sums = (int32_t *)(void *)(out + (size_t)inputs * PANEL);
+    float *steps = (float *)(void *)(sums + n_slabs * PANEL), inverse[WIDTH];
+    const char *row[WIDTH];
+    uint8_t group[WIDTH][GROUP] = { { 0 } };
+    for (int32_t i = 0; i < WIDTH; i++) {
+        row[i] = column_row(w, source, panel, c + i);
+        steps[c + i] = row[i] ? column_step(row[i], type, w->k) : 0.0f;
+        inverse[i] = steps[c + i] > 0.0f ? 1.0f / steps[c + i] : 0.0f;
+        for (int32_t s = 0; s < n_slabs; s++) sums[s * PANEL + c + i] = 0;
+    }
+    for (int32_t k = 0; k < inputs; k += GROUP) {
+        int32_t *sum = sums + k / (SLAB * STEP) * PANEL + c;
+        for (int32_t i = 0; i < WIDTH; i++)
+            if (row[i])
+                sum[i] += OFFSET * group_round(row[i], type, k, w->k, inverse[i], group[i]);
+        group_store((const uint8_t(*)[GROUP])group, out + (ptrdiff_t)k * PANEL + c * STEP);
     }
 }
 
 static void int8_pack(const s2v_packed *w, const s2v_source *source, int32_t first, int32_t last)
 {
     panels_begin(w, first, last);
-    const int32_t words = INT8_WORDS(w->k), n_slabs = (words + SLAB - 1) / SLAB;
-    for (int32_t panel = first; panel < last; panel++) {
-        char *out = (char *)w->data + (size_t)panel * panel_bytes(w->type, w->k);
-        memset(out, 0, panel_bytes(w->type, w->k));
-        int32_t *sums = (int32_t *)(void *)(out + (size_t)words * PANEL * STEP);
-        float *steps = (float *)(void *)(sums + n_slabs * PANEL);
-        for (int32_t c = 0; c < PANEL; c++) {
-            const int32_t r = column_source(w, panel, c);
-            if (r < 0) continue;
-            column_pack(w, s2v_source_row(source, w->n, w->k, r), source->type, out + c * STEP,
-                        sums + c, steps + c);
-        }
-    }
+    for (int32_t panel = first; panel < last; panel++)
+        for (int32_t c = 0; c < PANEL; c += WIDTH)
+            if (source->type == S2V_ELEMENT_F16)
+                columns_pack(w, source, panel, c, S2V_ELEMENT_F16);
+            else if (source->type == S2V_ELEMENT_BF16)
+                columns_pack(w, source, panel, c, S2V_ELEMENT_BF16);
+            else
+                columns_pack(w, source, panel, c, S2V_ELEMENT_F32);
 }
 
 /* What the including file defines: sums [ROWS][PANEL] of ROWS rows from r on. */
@@ -129,8 +200,10 @@ static void slab_add(const slab_job *job)
     const float *step = (const float *)(const void *)job->tail + job->n_slabs * PANEL;
     _Alignas(64) int32_t whole[ROWS * PANEL];
     for (int32_t r = 0; r < job->n; r += ROWS) {
+#ifndef ASKS_BY_ITSELF
         fetch_next(job, r);
         if (job->ends) fetch_ends(job, r);
+#endif
         slab_integers(job, r, whole);
         for (int32_t v = 0; v < PANEL; v += WIDTH) {
             const ints minus = load_ints(offset + v);

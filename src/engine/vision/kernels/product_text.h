@@ -116,15 +116,13 @@ static void panels_begin(const s2v_packed *w, int32_t first, int32_t last)
     s2v_huge_pages((char *)w->data + (size_t)first * size, (size_t)(last - first) * size);
 }
 
-/* Row of the source behind column c of a panel, -1 past the end. */
-static int32_t column_source(const s2v_packed *w, int32_t panel, int32_t c)
+/* The row of the source that is column c of a panel, NULL past the end. */
+static const char *column_row(const s2v_packed *w, const s2v_source *source, int32_t panel,
+                              int32_t c)
 {
-    if (w->is_pair) {
-        const int32_t n = panel * WIDTH + c % WIDTH;
-        return n < w->n ? c / WIDTH * w->n + n : -1;
-    }
-    const int32_t n = panel * PANEL + c;
-    return n < w->n * w->n_parts ? n : -1;
+    const int32_t n = w->is_pair ? panel * WIDTH + c % WIDTH : panel * PANEL + c;
+    if (n >= (w->is_pair ? w->n : w->n * w->n_parts)) return NULL;
+    return s2v_source_row(source, w->n, w->k, w->is_pair ? c / WIDTH * w->n + n : n);
 }
 
 static size_t scratch_split(const s2v_packed *w, char *memory, scratch_of *s)
