@@ -1,4 +1,4 @@
-/* bf16_amx.c - products of BF16 pairs by the tiles of AMX; the rest as f32_avx512.c does it.
+/* bf16_amx.c - products of BF16 pairs by the tiles of AMX, attention too (attention_tiles.h).
  *
  * Eight tiles of 16 rows of 64 bytes: four of sums (32 x 32 floats), two of rows, two of weights.
  * A tile of weights is 16 words of k by 16 columns, which is what a panel [words][PANEL] holds at a
@@ -19,7 +19,8 @@
 /* sums [32][PANEL] (+)= 32 rows times PANEL columns. */
 static void multiply_tiles(const slab_job *job, int32_t r)
 {
-    const uint32_t *a = job->rows + ROW_START(r), *a1 = a + 16 * PITCH; /* the 16 rows after these */
+    const uint32_t *a = job->rows + ROW_START(r),
+                   *a1 = a + 16 * PITCH; /* the 16 rows after these */
     const char *b = job->weights;
     float *sums = job->sums + r * PANEL, *low = sums + 16 * PANEL;
     asked ahead = ask_about(job, r);
@@ -69,7 +70,7 @@ static void amx_product(const s2v_product *p, s2v_share part, void *scratch)
     s2v_tiles_leave(&before);
 }
 
-#define FLOATS s2v_kernels_avx512
+#include "engine/vision/kernels/attention_tiles.h"
 #include "engine/vision/kernels/narrow_table.h"
 
 const s2v_kernels s2v_kernels_amx_bf16 = {
@@ -77,4 +78,7 @@ const s2v_kernels s2v_kernels_amx_bf16 = {
     .needs = "AMX TILE, BF16; AVX-512 F, BW, DQ, VL, BF16",
     .precision = S2V_PRECISION_BF16,
     NARROW_TABLE(bf16, amx_product),
+    .attention = S2V_PRECISION_BF16,
+    .attention_scratch = tile_attention_scratch,
+    .attend = tile_attend,
 };

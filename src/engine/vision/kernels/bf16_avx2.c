@@ -49,4 +49,5 @@ const s2v_kernels s2v_kernels_avx2_bf16 = {
     .precision = S2V_PRECISION_BF16,
     .is_stand_in = true,
     NARROW_TABLE(bf16, product),
+    NARROW_ATTENTION,
 };

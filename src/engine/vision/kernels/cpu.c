@@ -51,8 +51,8 @@ s2v_cpu s2v_cpu_decide(const s2v_cpuid *id, bool (*allow)(void))
     cpu.avx_vnni = cpu.avx2 && has(id->a71, 1u << 4);
     const bool tile = cpu.avx512 && has(id->saved, tiles) && has(id->d7, 1u << 24);
     const bool tile_bf16 = tile && cpu.avx512_bf16 && has(id->d7, 1u << 22);
-    const bool tile_int8 = tile && has(id->d7, 1u << 25);
-    if ((tile_bf16 || tile_int8) && allow()) {
+    const bool tile_int8 = tile_bf16 && has(id->d7, 1u << 25);
+    if (tile_bf16 && allow()) {
         cpu.amx_bf16 = tile_bf16;
         cpu.amx_int8 = tile_int8;
     }

@@ -1,4 +1,4 @@
-/* int8_amx.c - products of bytes by the tiles of AMX; the rest as f32_avx512.c does it.
+/* int8_amx.c - products of bytes by the tiles of AMX; attention as bf16_amx.c does it.
  *
  * As bf16_amx.c, four signed bytes to a word instead of two BF16. Slabs are longer than the other
  * byte kernels have them, because sums must leave the tiles to be scaled: 1280 inputs share a step.
@@ -51,13 +51,15 @@ static void amx_product(const s2v_product *p, s2v_share part, void *scratch)
     s2v_tiles_leave(&before);
 }
 
-#define FLOATS s2v_kernels_avx512
+#define FLOATS s2v_kernels_amx_bf16
 #include "engine/vision/kernels/narrow_table.h"
 
 const s2v_kernels s2v_kernels_amx_int8 = {
     .name = "amx-int8",
-    .needs = "AMX TILE, INT8; AVX-512 F, BW, DQ, VL",
+    .needs = "AMX TILE, INT8, BF16; AVX-512 F, BW, DQ, VL, BF16",
     .precision = S2V_PRECISION_INT8,
     .block = SLAB * STEP,
     NARROW_TABLE(int8, amx_product),
+    .attention = S2V_PRECISION_BF16,
+    NARROW_ATTENTION,
 };

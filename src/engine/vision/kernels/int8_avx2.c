@@ -57,4 +57,5 @@ const s2v_kernels s2v_kernels_avx2_int8 = {
     .precision = S2V_PRECISION_INT8,
     .block = SLAB * STEP,
     NARROW_TABLE(int8, product),
+    NARROW_ATTENTION,
 };

@@ -27,4 +27,5 @@ const s2v_kernels s2v_kernels_avx_vnni = {
     .precision = S2V_PRECISION_INT8,
     .block = SLAB * STEP,
     NARROW_TABLE(int8, product),
+    NARROW_ATTENTION,
 };

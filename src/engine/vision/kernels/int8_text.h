@@ -116,7 +116,7 @@ S2V_INLINE float column_step(const char *row, const s2v_element type, int32_t n)
 }
 
 #define GROUP (4 * WIDTH) /* inputs of a column that are laid out together */
-_Static_assert(SLAB * STEP % GROUP == 0 && WORDS_UNIT * STEP % GROUP == 0, "whole groups");
+_Static_assert(SLAB *STEP % GROUP == 0 && WORDS_UNIT * STEP % GROUP == 0, "whole groups");
 
 /* GROUP inputs of WIDTH columns, turned. Of two-byte words (STEP 2) two are one until stored. */
 static void group_store(const uint8_t group[WIDTH][GROUP], char *to)
@@ -154,8 +154,8 @@ S2V_INLINE int32_t group_round(const char *row, const s2v_element type, int32_t 
 }
 
 /* WIDTH columns of a panel from c on: weights as bytes, OFFSET times their sums by slab, their steps. */
-S2V_INLINE void columns_pack(const s2v_packed *w, const s2v_source *source, int32_t panel, int32_t c,
-                             const s2v_element type)
+S2V_INLINE void columns_pack(const s2v_packed *w, const s2v_source *source, int32_t panel,
+                             int32_t c, const s2v_element type)
 {
     const int32_t inputs = STEP * INT8_WORDS(w->k), n_slabs = (inputs / STEP + SLAB - 1) / SLAB;
     char *out = (char *)w->data + (size_t)panel * panel_bytes(w->type, w->k);
@@ -172,8 +172,7 @@ S2V_INLINE void columns_pack(const s2v_packed *w, const s2v_source *source, int3
     for (int32_t k = 0; k < inputs; k += GROUP) {
         int32_t *sum = sums + k / (SLAB * STEP) * PANEL + c;
         for (int32_t i = 0; i < WIDTH; i++)
-            if (row[i])
-                sum[i] += OFFSET * group_round(row[i], type, k, w->k, inverse[i], group[i]);
+            if (row[i]) sum[i] += OFFSET * group_round(row[i], type, k, w->k, inverse[i], group[i]);
         group_store((const uint8_t(*)[GROUP])group, out + (ptrdiff_t)k * PANEL + c * STEP);
     }
 }

@@ -149,14 +149,16 @@ void s2v_rotation(const int32_t *pos_a, const int32_t *pos_b, int32_t n, int32_t
  *   F32   |error of a sum| <= (k + 8) u S; k partial sums are the worst case, a few u S the usual
  *   BF16  <= (2^-7.9 + k u) S: both factors rounded to 8 bits; denormals count as zero
  *   INT8  <= half a step of each factor besides: see int8_text.h
- * and of attention: |error| <= (8 + 4 max |scores|) n u max |v| in every variant, which all compute
- * it in float32. exp is exact to 2 u of its argument's rounding. A NaN in a row makes that row of
+ * and of attention, with T = scale max sum |q_i k_i| of a query:
+ *   F32   |error| <= (8 + 4 max |scores|) n u max |v|
+ *   BF16  <= (exp(2^-6.9 T) - 1 + 2^-7) max |v| besides: queries, keys, values, weights are rounded
+ * exp is exact to 2 u of its argument's rounding. A NaN in a row makes that row of
  * a product NaN, as does one in a weight its column.
  */
 typedef struct s2v_kernels {
-    const char *name;  /* what --kernels accepts */
-    const char *needs; /* for people */
-    s2v_precision precision;
+    const char *name;                   /* what --kernels accepts */
+    const char *needs;                  /* for people */
+    s2v_precision precision, attention; /* of products, of attention: F32 or BF16 */
     bool is_stand_in;      /* rounds as a unit does that is not here, no faster: only by name */
     int32_t rows, columns; /* the grain of work: parts of whole multiples waste nothing */
     int32_t block_rows;    /* rows for which the weights are read once: the largest useful part */

@@ -4,9 +4,9 @@
  * as a few of them, and nothing else happens meanwhile.
  */
 typedef struct asked {
-    const char *next; /* weights, the part of these rows */
-    int32_t n_lines;  /* in each step */
-    const char *out, *residual; /* of the row whose turn it is; NULL: none */
+    const char *next;                    /* weights, the part of these rows */
+    int32_t n_lines;                     /* in each step */
+    const char *out, *residual;          /* of the row whose turn it is; NULL: none */
     ptrdiff_t out_bytes, residual_bytes; /* to the next one */
     int32_t n_rows;
 } asked;
