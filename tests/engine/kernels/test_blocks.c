@@ -82,18 +82,18 @@ static void run(const kernels *with, const trial *t, const void *data, const flo
     free(scratch);
 }
 
-/* Half a step of each group of 32, or two roundings to BF16. */
+/* Half a step of each block of 256, or two roundings to BF16. */
 static double bound_of(const float *x, const float *w, int32_t k, bool is_few)
 {
     double bound = 1e-30;
-    for (int32_t at = 0; at < k; at += 32) {
+    for (int32_t at = 0; at < k; at += 256) {
         double most = 0.0, weights = 0.0, both = 0.0;
-        for (int32_t i = at; i < at + 32; i++) {
+        for (int32_t i = at; i < at + 256; i++) {
             most = fmax(most, fabs((double)x[i]));
             weights += fabs((double)w[i]);
             both += fabs((double)x[i] * (double)w[i]);
         }
-        bound += is_few ? most / 127.0 * 0.5001 * weights + both * 1e-5 : both * 0x1p-7;
+        bound += is_few ? most / 16383.0 * 0.5001 * weights + both * 1e-5 : both * 0x1p-7;
     }
     return bound;
 }

@@ -79,20 +79,50 @@ S2V_INLINE bytes32 load_bytes(const uint8_t *p)
     return v;
 }
 
-/* Scales of the 8 groups, then their mins, times their steps. Words of the 12 bytes: the low six bits of
- * the first two are the scales and mins of groups 0 to 3; the others have four bits in the third word
- * and two on top of the first two. */
-S2V_INLINE lanes unpack_scales(const q4_k_block *w)
+/* Scales of the 8 groups, then their mins. Words of the 12 bytes: the low six bits of the first two
+ * are the scales and mins of groups 0 to 3; the others have four bits in the third word and two on
+ * top of the first two. */
+S2V_INLINE bytes16 six_bits(const q4_k_block *w)
 {
     words4 x;
     memcpy(&x, w->scales, sizeof x); /* and four bytes of nibbles nobody looks at */
     const words4 low = __builtin_shufflevector(x, x, 0, 2, 1, 2) >> (words4){ 0, 0, 0, 4 };
     const words4 high = __builtin_shufflevector(x, x, 0, 0, 1, 1) >> 2;
-    const words4 six = (low & (words4){ 0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f }) |
-                       (high & (words4){ 0, 0x30303030, 0, 0x30303030 });
+    return (bytes16)((low & (words4){ 0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f }) |
+                     (high & (words4){ 0, 0x30303030, 0, 0x30303030 }));
+}
+
+/* The same times their steps. */
+S2V_INLINE lanes unpack_scales(const q4_k_block *w)
+{
     const lanes steps = __builtin_shufflevector(step_at(&w->step), step_at(&w->min_step), 0, 1, 2,
                                                 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
-    return float_of_bytes((bytes16)six) * steps;
+    return float_of_bytes(six_bits(w)) * steps;
+}
+
+/* 16 bytes as the first 16 words; the others are anything. */
+S2V_INLINE words32 words_of_bytes(bytes16 v)
+{
+#if defined(__AVX512BW__)
+    return (words32)_mm512_castsi256_si512(_mm256_cvtepu8_epi16((__m128i)v));
+#else
+    words32 out = { 0 };
+    for (int i = 0; i < 16; i++) out[i] = v[i];
+    return out;
+#endif
+}
+
+S2V_INLINE words32 words_of_signed(const int8_t *p)
+{
+#if defined(__AVX512BW__)
+    __m128i v;
+    memcpy(&v, p, sizeof v);
+    return (words32)_mm512_castsi256_si512(_mm256_cvtepi8_epi16(v));
+#else
+    words32 out = { 0 };
+    for (int i = 0; i < 16; i++) out[i] = (uint16_t)(int16_t)p[i];
+    return out;
+#endif
 }
 
 #endif /* S2_ENGINE_BLOCK_TYPES_H */

@@ -10,9 +10,9 @@
  * them. Both sides are rounded once: with S = sum |x_i w_i| an output is off by at most
  * (2^-7.9 + k 2^-24) S. BF16 denormals count as zeros, NaN and infinities pass on.
  *
- * A few rows, by AVX-512 VNNI: rows are rounded to bytes with a step for every 32 inputs, and products
- * of whole numbers are exact: an output is off by at most the sum of step * |w_i| / 2 beside the
- * float32 roundings. A number that is not finite makes its row NaN.
+ * A few rows, by AVX-512 VNNI: rows are rounded to 15 bits with a step for every 256 inputs, and the
+ * products of whole numbers are exact: an output is off by at most the sum of step * |w_i| / 2 beside
+ * the float32 roundings. A number that is not finite makes its row NaN.
  */
 #ifndef S2_ENGINE_BLOCKS_H
 #define S2_ENGINE_BLOCKS_H

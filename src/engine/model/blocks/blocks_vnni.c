@@ -1,26 +1,31 @@
-/* blocks_vnni.c - a few rows times quantised weights, as bytes, by AVX-512 VNNI.
+/* blocks_vnni.c - a few rows times quantised weights, as whole numbers of 16 bits, by AVX-512 VNNI.
  *
- * One row is bound by memory, so weights are multiplied as they come: 4 and 6 bits are unsigned bytes as
- * they stand. Rows become bytes with a step for every 32. A product of 64
- * bytes makes 16 sums of four, which are scaled and added in float32; what a min or an offset takes
- * away goes with the sums of the row's bytes, which are known. A block is unpacked once for all rows.
+ * Weights times their scales, which are whole numbers too, fit 16 bits; rows are rounded to 15 bits,
+ * one step for the 256 inputs of a block. So the sum over a block is exact in 32 bits, and becomes a
+ * float once: a row costs little more than its eight instructions of 32 products. Two outputs are done
+ * at a time, for each block unpacked once for all rows. What the mins take away goes with the sums of
+ * the row's numbers, which are known.
  */
 #include "engine/model/blocks/block_types.h"
 #include "engine/model/blocks/blocks.h"
+#include "engine/model/blocks/unpack.h"
 
 #define BLOCK 256
 #define GROUP 32
+#define LARGEST 16383 /* of a row; 16 products with at most 32 * 128 then stay below 2^31 */
+#define OUTPUTS 2
 
-typedef struct row_block { /* 256 inputs of a row; value = step * byte */
-    int8_t byte[BLOCK];
-    float step[16];     /* of every 16 inputs: equal in pairs */
-    float taken[16];    /* -step * the sum of 16 bytes */
-    float by_group[16]; /* step of every 32, then taken of every 32 */
+/* 256 inputs of a row; value = step * word. Of every 64 inputs the even ones come first, then the odd
+ * ones: as 64 bytes of weights fall into words. */
+typedef struct row_block {
+    int16_t word[BLOCK];
+    float taken[16]; /* -step * the sum of every 32, then step, then zeros */
 } row_block;
 
-typedef struct weight_block { /* 256 weights of one output, unsigned, and their scales */
-    words32 byte[4];
-    lanes scale; /* of 16 groups of 16; or of 8 groups of 32, then their mins */
+typedef struct
+    weight_block {    /* 256 weights of one output; value = step * word - min of its group */
+    words32 word[8];  /* as in a row */
+    lanes mins, step; /* mins: of 8 groups, then zeros; step: in all lanes */
 } weight_block;
 
 size_t s2v_few_bytes(int32_t k, int32_t m)
@@ -28,115 +33,116 @@ size_t s2v_few_bytes(int32_t k, int32_t m)
     return (size_t)(k / BLOCK) * (size_t)m * sizeof(row_block);
 }
 
-static void round_group(const float *x, int8_t *byte, float *step, float *taken)
+static float block_step(const float *x)
 {
-    const lanes a = load(x), b = load(x + 16);
-    const lanes most = larger((lanes)((bits)a & 0x7fffffffu), (lanes)((bits)b & 0x7fffffffu));
-    const float poison = sum_of(a * all(0.0f) + b * all(0.0f)); /* NaN if one is not finite */
-    const float one = largest_of(most) / 127.0f + poison;
-    const float inverse = one > 0x1p-100f ? 1.0f / one : 0.0f;
+    lanes most = { 0 }, poison = { 0 };
+    for (int i = 0; i < BLOCK; i += 16) {
+        const lanes v = load(x + i);
+        most = larger((lanes)((bits)v & 0x7fffffffu), most);
+        poison += v * all(0.0f); /* NaN if one is not finite */
+    }
+    return largest_of(most) / (float)LARGEST + sum_of(poison);
+}
+
+static void round_block(const float *x, row_block *to)
+{
+    const float step = block_step(x), inverse = step > 0x1p-100f ? 1.0f / step : 0.0f;
     const lanes magic = all(12582912.0f); /* leaves the rounded number in the low bits */
-    for (int i = 0; i < 2; i++) {
-        const bits q = (bits)((i ? b : a) * all(inverse) + magic) - 0x4b400000u;
-        const bytes16 whole = __builtin_convertvector(q, bytes16);
-        memcpy(byte + 16 * i, &whole, sizeof whole);
+    for (int g = 0; g < BLOCK / GROUP; g++) {
         int32_t sum = 0;
-        for (int j = 0; j < 16; j++) sum += byte[16 * i + j];
-        step[i] = one;
-        taken[i] = -one * (float)sum;
+        for (int i = GROUP * g; i < GROUP * (g + 1); i += 16) {
+            const bits q = (bits)(load(x + i) * all(inverse) + magic) - 0x4b400000u;
+            for (int j = 0; j < 16; j++) {
+                const int at = i + j;
+                to->word[at / 64 * 64 + at % 2 * 32 + at % 64 / 2] = (int16_t)q[j];
+                sum += (int16_t)q[j];
+            }
+        }
+        to->taken[g] = -step * (float)sum;
+        to->taken[8 + g] = g == 0 ? step : 0.0f;
     }
 }
 
 void s2v_few_round_vnni(const float *x, int32_t k, void *out)
 {
     row_block *to = out;
-    for (int32_t at = 0; at < k; at += BLOCK, to++)
-        for (int g = 0; g < BLOCK / GROUP; g++) {
-            round_group(x + at + GROUP * g, to->byte + GROUP * g, to->step + 2 * g,
-                        to->taken + 2 * g);
-            to->by_group[g] = to->step[2 * g];
-            to->by_group[8 + g] = to->taken[2 * g] + to->taken[2 * g + 1];
-        }
+    for (int32_t at = 0; at < k; at += BLOCK, to++) round_block(x + at, to);
 }
 
-/* Two pieces of 32 bytes. */
-S2V_INLINE words32 join(bytes32 one, bytes32 two)
+/* 32 bytes twice, the second time shifted right by `odd` and the first by `even`. */
+S2V_INLINE words32 shift_twice(const uint8_t *p, uint16_t even, uint16_t odd)
 {
+    const bytes32 v = load_bytes(p);
 #if defined(__AVX512BW__)
-    return (words32)_mm512_inserti64x4(_mm512_castsi256_si512((__m256i)one), (__m256i)two, 1);
+    const words32 both = (words32)_mm512_broadcast_i64x4((__m256i)v);
 #else
     words32 both;
-    memcpy(&both, &one, sizeof one);
-    memcpy((char *)&both + sizeof one, &two, sizeof two);
-    return both;
+    memcpy(&both, &v, sizeof v);
+    memcpy((char *)&both + sizeof v, &v, sizeof v);
 #endif
-}
-
-/* 32 bytes twice. */
-S2V_INLINE words32 twice(const uint8_t *p) { return join(load_bytes(p), load_bytes(p)); }
-
-/* The first half shifted right by a, the second by b. */
-S2V_INLINE words32 shift_halves(words32 v, uint16_t a, uint16_t b)
-{
-    return v >> (words32){ a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a,
-                           b, b, b, b, b, b, b, b, b, b, b, b, b, b, b, b };
+    return both >> (words32){ even, even, even, even, even, even, even, even, even, even, even,
+                              even, even, even, even, even, odd,  odd,  odd,  odd,  odd,  odd,
+                              odd,  odd,  odd,  odd,  odd,  odd,  odd,  odd,  odd,  odd };
 }
 
 S2V_INLINE void take_q4_k(const char *row, int32_t b, weight_block *out)
 {
     const q4_k_block *w = (const q4_k_block *)(const void *)row + b;
-    for (int i = 0; i < 4; i++) out->byte[i] = shift_halves(twice(w->nibbles[i]), 0, 4) & 0x0f0f;
-    out->scale = unpack_scales(w);
+    const words32 which = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+                            1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+    const bytes16 six = six_bits(w);
+    const words32 scales = words_of_bytes(six);
+    for (int i = 0; i < 4; i++) {
+        const words32 four = shift_twice(w->nibbles[i], 0, 4);
+        const words32 scale = look_up(scales, which + (uint16_t)(2 * i));
+        out->word[2 * i] = (four & 15) * scale;
+        out->word[2 * i + 1] = (four >> 8 & 15) * scale;
+    }
+    const bytes16 mins = __builtin_shufflevector(six, (bytes16){ 0 }, 8, 9, 10, 11, 12, 13, 14, 15,
+                                                 16, 16, 16, 16, 16, 16, 16, 16);
+    out->mins = float_of_bytes(mins) * step_at(&w->min_step);
+    out->step = step_at(&w->step);
 }
 
 S2V_INLINE void take_q6_k(const char *row, int32_t b, weight_block *out)
 {
     const q6_k_block *w = (const q6_k_block *)(const void *)row + b;
-    for (int h = 0; h < 2; h++) {
+    const words32 which = { 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1,
+                            2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3 };
+    const words32 scales = words_of_signed(w->scale);
+    for (int i = 0; i < 4; i++) {
+        const int h = i / 2, first = i % 2 * 4;
         words32 low;
         memcpy(&low, w->low[h], sizeof low);
-        const words32 two = twice(w->high[h]);
-        out->byte[2 * h] = (low & 0x0f0f) | ((shift_halves(two, 0, 2) & 0x0303) << 4);
-        out->byte[2 * h + 1] = ((low >> 4) & 0x0f0f) | ((shift_halves(two, 4, 6) & 0x0303) << 4);
+        const words32 high = shift_twice(w->high[h], (uint16_t)first, (uint16_t)(first + 2));
+        const words32 six = (low >> first & 0x0f0f) | (high & 0x0303) << 4;
+        const words32 scale = look_up(scales, which + (uint16_t)(4 * i));
+        out->word[2 * i] = ((six & 255) - 32) * scale;
+        out->word[2 * i + 1] = ((six >> 8) - 32) * scale;
     }
-    out->scale = widen_signed(w->scale) * step_at(&w->step);
+    out->step = step_at(&w->step);
 }
 
-S2V_INLINE lanes permute(lanes v, ints index)
+/* sum += blocks of n outputs times a block of a row. */
+S2V_INLINE void add_block(const weight_block *w, const bool has_mins, const row_block *x,
+                          lanes *sum, const int n)
 {
+    ints whole[OUTPUTS] = { { 0 } };
+    for (int v = 0; v < 8; v++) {
+        words32 of_row;
+        memcpy(&of_row, x->word + 32 * v, sizeof of_row);
+        for (int o = 0; o < n; o++)
+            whole[o] = (ints)_mm512_dpwssd_epi32((__m512i)whole[o], (__m512i)w[o].word[v],
+                                                 (__m512i)of_row);
+    }
+    for (int o = 0; o < n; o++) {
 #if defined(__AVX512F__)
-    return (lanes)_mm512_permutexvar_ps((__m512i)index, (__m512)v);
+        const lanes value = (lanes)_mm512_cvtepi32_ps((__m512i)whole[o]);
 #else
-    lanes out;
-    for (int i = 0; i < 16; i++) out[i] = v[index[i] & 15];
-    return out;
+        const lanes value = __builtin_convertvector(whole[o], lanes);
 #endif
-}
-
-S2V_INLINE lanes products(words32 weights, const int8_t *byte)
-{
-    ints x;
-    memcpy(&x, byte, sizeof x);
-    const ints sums = (ints)_mm512_dpbusd_epi32((__m512i)(ints){ 0 }, (__m512i)weights, (__m512i)x);
-#if defined(__AVX512F__)
-    return (lanes)_mm512_cvtepi32_ps((__m512i)sums);
-#else
-    return __builtin_convertvector(sums, lanes);
-#endif
-}
-
-/* sum[0], sum[1] += a block of an output times a block of a row. */
-S2V_INLINE void add_block(const weight_block *w, bool is_q6, const row_block *x, lanes sum[2])
-{
-    const lanes middle = is_q6 ? all(32.0f) * w->scale * load(x->taken) : (lanes){ 0 };
-    const lanes scale = w->scale * load(is_q6 ? x->step : x->by_group);
-    const ints eights = { 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1 };
-    const ints fours = { 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3 };
-    const bits mins = { 0, 0, 0, 0, 0, 0, 0, 0, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u };
-    sum[0] += is_q6 ? middle : (lanes)((bits)scale & mins);
-    for (int i = 0; i < 4; i++) {
-        const ints index = is_q6 ? fours + 4 * i : eights + 2 * i;
-        sum[i % 2] += products(w->byte[i], x->byte + 64 * i) * permute(scale, index);
+        sum[o] += value * w[o].step * all(x->taken[8]);
+        if (has_mins) sum[o] += w[o].mins * load(x->taken);
     }
 }
 
@@ -159,27 +165,40 @@ typedef struct few_job {
 
 #define AHEAD 4096 /* bytes asked for ahead of where weights are read */
 
-S2V_INLINE void multiply(const few_job *j, s2v_block_kind kind, size_t block, const int n)
+/* `outputs` outputs from `at` on, of n rows. */
+S2V_INLINE void multiply_outputs(const few_job *j, const s2v_block_kind kind, const size_t block,
+                                 const int n, int32_t at, const int outputs)
 {
     const int32_t n_blocks = j->w->k / BLOCK;
     const size_t size = (size_t)n_blocks * block;
-    for (int32_t at = j->first; at < j->last; at++) {
-        const char *row = (const char *)j->w->data + (size_t)at * size;
-        lanes sum[8][2];
-        for (int r = 0; r < n; r++) sum[r][0] = sum[r][1] = (lanes){ 0 };
-        for (int32_t b = 0; b < n_blocks; b++) {
-            weight_block w;
+    const char *row = (const char *)j->w->data + (size_t)at * size;
+    lanes sum[S2V_FEW_ROWS][OUTPUTS];
+    for (int r = 0; r < n; r++)
+        for (int o = 0; o < outputs; o++) sum[r][o] = (lanes){ 0 };
+    for (int32_t b = 0; b < n_blocks; b++) {
+        weight_block w[OUTPUTS];
+        for (int o = 0; o < outputs; o++) {
+            const char *from = row + (size_t)o * size;
             for (size_t i = 0; i < block; i += 64)
-                __builtin_prefetch(row + (size_t)b * block + AHEAD + i, 0, 3);
+                __builtin_prefetch(from + (size_t)b * block + AHEAD + i, 0, 2);
             if (kind == S2V_Q4_K)
-                take_q4_k(row, b, &w);
+                take_q4_k(from, b, &w[o]);
             else
-                take_q6_k(row, b, &w);
-            for (int r = 0; r < n; r++)
-                add_block(&w, kind == S2V_Q6_K, j->rows + (ptrdiff_t)r * n_blocks + b, sum[r]);
+                take_q6_k(from, b, &w[o]);
         }
-        for (int r = 0; r < n; r++) j->out[r * j->pitch + at] = total(sum[r][0] + sum[r][1]);
+        for (int r = 0; r < n; r++)
+            add_block(w, kind == S2V_Q4_K, j->rows + (ptrdiff_t)r * n_blocks + b, sum[r], outputs);
     }
+    for (int r = 0; r < n; r++)
+        for (int o = 0; o < outputs; o++) j->out[r * j->pitch + at + o] = total(sum[r][o]);
+}
+
+S2V_INLINE void multiply(const few_job *j, const s2v_block_kind kind, const size_t block,
+                         const int n)
+{
+    int32_t at = j->first;
+    for (; at + OUTPUTS <= j->last; at += OUTPUTS) multiply_outputs(j, kind, block, n, at, OUTPUTS);
+    for (; at < j->last; at++) multiply_outputs(j, kind, block, n, at, 1);
 }
 
 #define FEW(kind, block, n)          \

@@ -80,6 +80,19 @@ static inline __m256i emulated_dpbusd_256(__m256i sum, __m256i a, __m256i b)
     return sum;
 }
 
+/* s16 times s16, two to a sum. */
+static inline __m512i emulated_dpwssd(__m512i sum, __m512i a, __m512i b)
+{
+    int16_t x[32], y[32];
+    uint32_t s[16];
+    memcpy(x, &a, sizeof x);
+    memcpy(y, &b, sizeof y);
+    memcpy(s, &sum, sizeof s);
+    for (int i = 0; i < 32; i++) s[i / 2] += (uint32_t)(x[i] * y[i]);
+    memcpy(&sum, s, sizeof s);
+    return sum;
+}
+
 #define _mm512_max_ps emulated_max
 #define _mm512_min_ps emulated_min
 #undef _mm512_cvtph_ps
@@ -87,6 +100,7 @@ static inline __m256i emulated_dpbusd_256(__m256i sum, __m256i a, __m256i b)
 #define _mm256_loadu_si256 emulated_load256
 #define _mm512_dpbf16_ps emulated_dpbf16
 #define _mm512_dpbusd_epi32 emulated_dpbusd_512
+#define _mm512_dpwssd_epi32 emulated_dpwssd
 #define _mm256_dpbusd_avx_epi32 emulated_dpbusd_256
 
 #endif /* TESTS_AVX512_UNITS_H */
