@@ -108,6 +108,8 @@ static s2p_status read_sampling(const json_t *object, const s2_engine_setup *set
     }
     out->n_predict = setup->n_predict;
     out->has_predict = s2_json_int(object, "max_tokens", &out->n_predict);
+    out->n_top = -1;
+    (void)s2_json_int(object, "top_logprobs", &out->n_top);
     return S2P_OK;
 }
 

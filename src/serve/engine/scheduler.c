@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "serve/engine/answer_json.h"
+#include "serve/engine/logprobs.h"
 #include "serve/engine/score_memory.h"
 #include "ask/kept.h"
 
@@ -33,7 +34,8 @@ typedef struct slot {
     double told_ms;  /* when the client last heard how far the prompt is */
     char piece[MAX_PIECE];
     s2_buffer text; /* of this answer, for comparisons */
-    float *score;   /* [n_scores] of the first picture */
+    s2_logprobs logprobs;
+    float *score; /* [n_scores] of the first picture */
     int32_t n_scores;
     uint8_t score_key[32];
     int32_t *kept[S2_SERVE_MAX_SETTINGS]; /* of the first picture, for the overlaps */
@@ -46,7 +48,7 @@ struct s2_scheduler {
     const s2_quick *quick;
     s2_inbox *inbox;
     s2_outbox *outbox;
-    int32_t n_slots;
+    int32_t n_slots, n_vocab;
     slot *slot;
     s2_score_memory scores;
 };
@@ -68,6 +70,7 @@ static void clear_answer(slot *p)
     free(p->score);
     p->score = NULL;
     p->n_scores = p->n_tokens = 0;
+    s2_logprobs_clear(&p->logprobs);
     p->text.size = 0;
     p->is_started = false;
 }
@@ -245,21 +248,43 @@ static void take_job(s2_scheduler *s, slot *p, s2_inbox_job *job)
 
 /* --- running -------------------------------------------------------------------------- */
 
-static void say(s2_scheduler *s, slot *p, const char *text)
+/* is_end: the model has no more to say, or may not. */
+static void say(s2_scheduler *s, slot *p, const char *text, bool is_end)
 {
     const size_t n = strlen(text);
-    if (n == 0) return;
-    if (p->ask.is_compare)
+    if (p->ask.n_top >= 0) {
+        json_t *tokens = s2_logprobs_shown(&p->logprobs, n, is_end);
+        if (n > 0 || json_array_size(tokens) > 0)
+            s2_outbox_json(s->outbox, S2_FRAME_TOKENS, p->from->request,
+                           json_pack("{s:s,s:O}", "text", text, "tokens", tokens));
+        json_decref(tokens);
+    } else if (p->ask.is_compare) {
         s2_buffer_append(&p->text, text, n);
-    else
+    } else if (n > 0) {
         s2_outbox_bytes(s->outbox, S2_FRAME_TEXT, p->from->request, text, n);
+    }
+}
+
+/* How likely the token just picked was. One that ends the answer is no part of it: true. */
+static bool note_token(s2_scheduler *s, slot *p)
+{
+    size_t n;
+    const int32_t *token = s2v_session_tokens(p->session, &n);
+    const s2_logits logits = { .logit = s2v_session_logits(p->session),
+                               .n = s->n_vocab,
+                               .tokenizer = s->quick->tokenizer };
+    if (p->ask.n_top < 0 || n == 0) return false;
+    if (s2v_tokenizer_ends(logits.tokenizer, token[n - 1]) && !p->ask.sampling.ignore_eos)
+        return true;
+    s2_logprobs_add(&p->logprobs, &logits, token[n - 1], p->ask.n_top);
+    return false;
 }
 
 static void say_rest(s2_scheduler *s, slot *p)
 {
     char text[MAX_PIECE];
     s2v_session_rest(p->session, text, sizeof text);
-    say(s, p, text);
+    say(s, p, text, true);
 }
 
 /* After a token was tried for: text, and whether the answer ends with it. */
@@ -273,7 +298,8 @@ static void heed(s2_scheduler *s, slot *p, s2p_status st, const char *text, bool
     }
     if (st == S2P_OK) {
         p->n_tokens++;
-        say(s, p, text);
+        const bool is_end = note_token(s, p);
+        say(s, p, text, is_end);
     }
     if (is_done) {
         finish(s, p, true);
@@ -456,6 +482,9 @@ s2p_status s2_scheduler_create(s2_scheduler **out, s2v_engine *engine, const s2_
                          .inbox = inbox,
                          .outbox = quick->outbox,
                          .n_slots = quick->setup->n_parallel };
+    s2v_engine_info info;
+    s2v_engine_get_info(engine, &info);
+    s->n_vocab = info.n_vocab;
     s->slot = calloc((size_t)s->n_slots, sizeof *s->slot);
     for (int32_t i = 0; s->slot && i < s->n_slots; i++) s->slot[i].scheduler = s;
     const s2p_status st = s->slot ? ready_session(s, &s->slot[0], &quick->setup->session, error)
