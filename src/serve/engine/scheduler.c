@@ -4,6 +4,11 @@
  *
  * The front sends as many jobs as there are slots. A comparison keeps its slot for all its settings,
  * one after the other; a single question is a comparison of one.
+ *
+ * A pass over the weights costs about the same for one token as for one of each session, so prompts
+ * go first: the sooner they all answer, the fewer passes. But nobody who answers stands still for
+ * that: while prompts run, the others get a token whenever the prompts had PROMPT_SHARE times as
+ * long as their last pass took.
  */
 #include "serve/engine/scheduler.h"
 
@@ -18,7 +23,8 @@
 
 #define MAX_PIECE 8192 /* bytes of text one token can add, and what was held back before it */
 #define MAX_TEXT ((size_t)4 << 20)
-#define TELL_MS 100.0 /* between two words about the progress of a prompt */
+#define TELL_MS 100.0    /* between two words about the progress of a prompt */
+#define PROMPT_SHARE 4.0 /* time of prompts for one of passes, while both want it */
 
 typedef struct slot {
     s2_scheduler *scheduler;
@@ -28,6 +34,7 @@ typedef struct slot {
     bool is_read;    /* `ask` holds something */
     bool is_started; /* the prompt of wish[i_wish] is in the session */
     int32_t i_wish;
+    uint64_t turn; /* when its prompt began to wait: the first is the next */
     s2v_stats stats;
     int32_t n_tokens;
     double first_ms; /* when its first token was asked for */
@@ -50,6 +57,9 @@ struct s2_scheduler {
     s2_outbox *outbox;
     int32_t n_slots, n_vocab;
     slot *slot;
+    uint64_t n_turns;
+    double step_ms, stepped_ms; /* what the last pass took; when it was over */
+    s2_work work;
     s2_score_memory scores;
 };
 
@@ -140,12 +150,20 @@ static json_t *event_of(const slot *p, const char *state)
         "state", state);
 }
 
+/* The last word on a job. */
+static void send_done(s2_scheduler *s, slot *p, json_t *json)
+{
+    json_object_set_new(json, "work", s2_work_json(&s->work));
+    s2_outbox_json(s->outbox, S2_FRAME_DONE, p->from->request, json);
+    free_slot(s, p);
+}
+
 static void next_wish(s2_scheduler *s, slot *p)
 {
     clear_answer(p);
+    p->turn = ++s->n_turns;
     if (++p->i_wish < p->ask.n_wishes) return;
-    s2_outbox_json(s->outbox, S2_FRAME_DONE, p->from->request, summary_of(p));
-    free_slot(s, p);
+    send_done(s, p, summary_of(p));
 }
 
 static void remember_kept(slot *p)
@@ -174,8 +192,7 @@ static void finish(s2_scheduler *s, slot *p, bool is_stopped)
                            .generate_ms = s2_now_ms() - p->first_ms };
     json_t *json = s2_told_json(&told);
     if (!p->ask.is_compare) {
-        s2_outbox_json(s->outbox, S2_FRAME_DONE, p->from->request, json);
-        free_slot(s, p);
+        send_done(s, p, json);
         return;
     }
     json_t *event = event_of(p, "done");
@@ -235,6 +252,7 @@ static void take_job(s2_scheduler *s, slot *p, s2_inbox_job *job)
     json_t *json = NULL;
     p->from = job;
     p->i_wish = 0;
+    p->turn = ++s->n_turns;
     s2_buffer_init(&p->text, MAX_TEXT);
     s2p_status st = s2_job_decode(job->payload, job->n, &parts, &error);
     if (st == S2P_OK) st = s2_json_parse(parts.json.data, parts.json.n, "the job", &json, &error);
@@ -323,10 +341,21 @@ static void step_all(s2_scheduler *s, const slot *except)
     }
     if (n == 0) return;
     s2p_error error = { S2P_OK, "" };
+    const double start = s2_now_ms();
     const s2p_status st = s2v_decode_many(step, n, &error);
+    s->stepped_ms = s2_now_ms();
+    s->step_ms = s->stepped_ms - start;
+    s->work.passes++;
+    s->work.tokens += n;
     for (size_t i = 0; i < n; i++)
         heed(s, of[i], st != S2P_OK ? st : step[i].status, of[i]->piece, step[i].done != 0,
              st != S2P_OK ? &error : &step[i].error);
+}
+
+/* Those who answer have waited for prompts long enough. */
+static bool is_due(const s2_scheduler *s)
+{
+    return s2_now_ms() - s->stepped_ms >= PROMPT_SHARE * s->step_ms;
 }
 
 static void drop_cancelled(s2_scheduler *s, const slot *except)
@@ -365,7 +394,7 @@ static void tell_progress(s2_scheduler *s, slot *p, const char *step, double don
     s2_outbox_json(s->outbox, S2_FRAME_EVENT, p->from->request, event);
 }
 
-/* A long prompt does not stop the others: between two of its graphs each of them gets a token. */
+/* A long prompt does not stop the others: between two of its graphs it is seen whose turn it is. */
 static int between_graphs(const char *step, double done, void *user)
 {
     slot *p = user;
@@ -374,7 +403,7 @@ static int between_graphs(const char *step, double done, void *user)
     tell_progress(s, p, step, done);
     do_quick(s);
     drop_cancelled(s, p);
-    step_all(s, p);
+    if (is_due(s)) step_all(s, p);
     return 0;
 }
 
@@ -391,7 +420,9 @@ static s2p_status start_wish(s2_scheduler *s, slot *p, s2p_error *error)
     const s2v_prune_options prune = s2_ask_job_prune(ask, wish);
     const s2v_prompt prompt = s2_ask_job_prompt(ask);
     p->stats = (s2v_stats){ .n_stages = 0 };
-    TRY(s2v_session_prefill(p->session, &prompt, &prune, &p->stats, error));
+    const s2p_status st = s2v_session_prefill(p->session, &prompt, &prune, &p->stats, error);
+    s->work.towers += (uint64_t)p->stats.tower_runs;
+    TRY(st);
     const int32_t n_ctx = ask->sampling.n_ctx;
     if (ask->has_predict && p->stats.prompt_tokens + ask->n_predict > n_ctx)
         return s2_fail(
@@ -419,23 +450,29 @@ static void tell_kept(s2_scheduler *s, const slot *p)
     s2_outbox_json(s->outbox, S2_FRAME_EVENT, p->from->request, json_pack("{s:o}", "prune", prune));
 }
 
-static void start_one(s2_scheduler *s)
+static void start(s2_scheduler *s, slot *p)
 {
+    s2p_error error = { S2P_OK, "" };
+    if (p->ask.is_compare)
+        s2_outbox_json(s->outbox, S2_FRAME_EVENT, p->from->request, event_of(p, "running"));
+    const s2p_status st = start_wish(s, p, &error);
+    if (st != S2P_OK)
+        fail_wish(s, p, st, &error);
+    else if (p->ask.n_predict == 0)
+        finish(s, p, false);
+    else
+        tell_kept(s, p);
+}
+
+/* Whose prompt waits longest; NULL: none does. */
+static slot *next_one(s2_scheduler *s)
+{
+    slot *next = NULL;
     for (int32_t i = 0; i < s->n_slots; i++) {
         slot *p = &s->slot[i];
-        if (!p->from || p->is_started) continue;
-        s2p_error error = { S2P_OK, "" };
-        if (p->ask.is_compare)
-            s2_outbox_json(s->outbox, S2_FRAME_EVENT, p->from->request, event_of(p, "running"));
-        const s2p_status st = start_wish(s, p, &error);
-        if (st != S2P_OK)
-            fail_wish(s, p, st, &error);
-        else if (p->ask.n_predict == 0)
-            finish(s, p, false);
-        else
-            tell_kept(s, p);
-        return;
+        if (p->from && !p->is_started && (!next || p->turn < next->turn)) next = p;
     }
+    return next;
 }
 
 static slot *free_one(s2_scheduler *s)
@@ -452,22 +489,32 @@ static bool is_idle(const s2_scheduler *s)
     return true;
 }
 
-void s2_scheduler_run(s2_scheduler *s)
+/* All that has come, as far as there are slots; when there is nothing to do, what comes next. */
+static void take_all(s2_scheduler *s)
 {
-    for (;;) {
+    s2_inbox_job *job;
+    do {
         slot *p = free_one(s);
-        s2_inbox_job *job = s2_inbox_take(s->inbox, is_idle(s) ? S2_INBOX_WAIT
-                                                    : p        ? S2_INBOX_ANY
-                                                               : S2_INBOX_QUICK);
+        job = s2_inbox_take(s->inbox, is_idle(s) ? S2_INBOX_WAIT
+                                      : p        ? S2_INBOX_ANY
+                                                 : S2_INBOX_QUICK);
         if (job && job->is_quick) {
             s2_quick_job(s->quick, job);
             s2_inbox_release(s->inbox, job);
         } else if (job) {
             take_job(s, p, job);
         }
+    } while (job);
+}
+
+void s2_scheduler_run(s2_scheduler *s)
+{
+    for (;;) {
+        take_all(s);
         drop_cancelled(s, NULL);
-        start_one(s);
-        step_all(s, NULL);
+        slot *next = next_one(s);
+        if (next) start(s, next);
+        if (!next || is_due(s)) step_all(s, NULL);
     }
 }
 

@@ -57,6 +57,24 @@ static void nonsense(s2_exchange *x)
 
 /* --- counting ---------------------------------------------------------------------------- */
 
+/* What the engine has done since it was started; it says so with every result. */
+static void take_work(s2_server *server, json_t *result)
+{
+    const json_t *work = json_object_get(result, "work");
+    const struct {
+        const char *name;
+        atomic_uint_fast64_t *at;
+    } counts[] = { { "towers", &server->n_towers },
+                   { "passes", &server->n_passes },
+                   { "tokens", &server->n_pass_tokens } };
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const json_t *value = json_object_get(work, counts[i].name);
+        if (json_is_integer(value) && json_integer_value(value) >= 0)
+            atomic_store(counts[i].at, (uint64_t)json_integer_value(value));
+    }
+    json_object_del(result, "work");
+}
+
 static void count(s2_server *server, const json_t *result)
 {
     const json_t *usage = json_object_get(result, "usage");
@@ -151,6 +169,7 @@ void s2_chat_hear_stream(s2_exchange *x, const s2_frame *frame)
             s2_exchange_event(x, event);
         }
     } else {
+        take_work(x->server, json);
         count(x->server, json);
         send_role(x);
         send_end(x, json);
@@ -197,6 +216,7 @@ void s2_chat_hear_whole(s2_exchange *x, const s2_frame *frame)
                          c->text.data ? (const char *)c->text.data : "", c->text.size, "refusal")
              : NULL;
     if (answer && c->text.status == S2P_OK) {
+        take_work(x->server, json);
         count(x->server, json);
         json_object_set(answer, "usage", json_object_get(json, "usage"));
         json_object_set(answer, "timings", json_object_get(json, "timings"));
@@ -220,7 +240,10 @@ void s2_compare_hear(s2_exchange *x, const s2_frame *frame)
         return;
     }
     s2_exchange_stream(x);
-    if (frame->type == S2_FRAME_EVENT) count(x->server, json);
+    if (frame->type == S2_FRAME_EVENT)
+        count(x->server, json);
+    else
+        take_work(x->server, json);
     s2_exchange_event(x, json);
     if (frame->type != S2_FRAME_DONE) return;
     s2_exchange_line(x, "data: [DONE]\n\n");
@@ -248,6 +271,7 @@ void s2_count_hear(s2_exchange *x, const s2_frame *frame)
     const json_t *usage = json_object_get(json, "usage");
     const json_t *details = json_object_get(usage, "prompt_tokens_details");
     int32_t n = 0, n_full = 0, n_kept = 0;
+    take_work(x->server, json);
     if (s2_json_int(usage, "prompt_tokens", &n) && s2_json_int(details, "image_tokens", &n_kept) &&
         s2_json_int(details, "image_tokens_full", &n_full))
         s2_exchange_json(x, 200,
