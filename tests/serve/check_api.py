@@ -235,6 +235,22 @@ def check_info(s):
         assert headers["X-Content-Type-Options"] == "nosniff" and "Server" not in headers
 
 
+def check_too_much(s):
+    """What will not fit is refused before the picture is looked at: no picture here was seen before."""
+    def ask(index, n_tokens, **fields):
+        return s.json("POST", "/v1/chat/completions", chat("x", uri(ROOT / f"data/synth/images/{index:04d}.jpg"), max_tokens=n_tokens, **fields))
+    before = s.metrics()["tower_runs_total"]
+    for index, prune in enumerate(({"budget": 64}, {"method": "full"}, {"method": "fastv", "budget": "50%"}, {"keep": [1, 2, 3]}), 20):
+        n = s.json("POST", "/v1/chat/completions", chat("x", max_tokens=1, prune=prune))[1]["usage"]["prompt_tokens"]
+        status, answer = ask(index, 4096 - n + 1, prune=prune)
+        error = answer["error"]
+        assert status == 400 and error["type"] == "exceed_context_size_error" and error["n_ctx"] == 4096, answer
+        assert error["message"].startswith(f"{n} tokens of the prompt and {4096 - n + 1} to be generated"), answer
+    assert ask(24, 4096 - n, prune=prune)[0] == 200  # it fits to the last token
+    # that one, and the usual one for its count, since nothing is remembered with `keep`
+    assert s.metrics()["tower_runs_total"] == before + 2
+
+
 def check_errors(s):
     for body, status, kind, param in (
             (chat(model="other"), 404, "not_found_error", "model"),
@@ -255,6 +271,7 @@ def check_errors(s):
             assert str(ROOT) not in error["message"] and "0x" not in error["message"]
             if kind == "exceed_context_size_error":
                 assert error["n_ctx"] == 4096 and error["n_prompt_tokens"] > 0
+    check_too_much(s)
     assert s.json("GET", "/nothing")[0] == 404
     status, headers, _ = s.ask("GET", "/v1/chat/completions")
     assert status == 405 and headers["Allow"] == "POST"

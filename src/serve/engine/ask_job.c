@@ -174,5 +174,6 @@ s2v_prompt s2_ask_job_prompt(const s2_ask_job *job)
                          .n_messages = job->n_messages,
                          .images = job->view,
                          .n_images = job->n_pictures,
-                         .image_options = job->option };
+                         .image_options = job->option,
+                         .n_answer = job->has_predict ? job->n_predict : 0 };
 }

@@ -424,7 +424,8 @@ static s2p_status start_wish(s2_scheduler *s, slot *p, s2p_error *error)
     s->work.towers += (uint64_t)p->stats.tower_runs;
     TRY(st);
     const int32_t n_ctx = ask->sampling.n_ctx;
-    if (ask->has_predict && p->stats.prompt_tokens + ask->n_predict > n_ctx)
+    /* of others it was known before */
+    if (prune.published && ask->has_predict && p->stats.prompt_tokens + ask->n_predict > n_ctx)
         return s2_fail(
             error, S2P_ELIMIT,
             "%d tokens of the prompt and %d to be generated are more than the context of "
