@@ -84,6 +84,7 @@ json_t *s2_logprobs_shown(s2_logprobs *l, size_t n, bool is_end)
     json_t *list = json_array();
     size_t i = 0;
     l->n_shown += n;
+    is_end |= l->n_held == S2_LOGPROBS_HELD; /* better too early than not at all */
     for (; i < l->n_held; i++) { /* what shows nothing is told of with what is before it */
         if (!is_end && l->n_told >= l->n_shown && l->end[i] > l->n_shown) break;
         json_array_append_new(list, l->held[i]);

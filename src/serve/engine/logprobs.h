@@ -10,7 +10,7 @@
 #include "text/tokenizer.h"
 
 #define S2_LOGPROBS_MAX_TOP 20
-#define S2_LOGPROBS_HELD 512 /* more than a stop string has bytes */
+#define S2_LOGPROBS_HELD 512 /* more than a stop string has bytes; control tokens have none */
 
 typedef struct s2_logprobs { /* of one answer; all zero: it has not begun */
     json_t *held[S2_LOGPROBS_HELD];
