@@ -252,6 +252,9 @@ typedef struct s2v_prompt {         /* all borrowed */
     const s2p_image *images;        /* pictures in order */
     int32_t n_images;
     const s2v_image_options *image_options; /* NULL: the model's own rule; else [n_images] */
+    int32_t n_answer;               /* tokens there must be room for once it is pruned, or it is refused before
+                                       anything runs (S2P_ELIMIT); 0: any. Counts of published methods are
+                                       not known before: those are not refused */
 } s2v_prompt;
 
 typedef struct s2v_prune_options {

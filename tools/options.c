@@ -118,6 +118,9 @@ static bool read_real(const char *text, double *out)
 static s2p_status fail_number(const s2_option *o, const char *source, const char *text,
                               const char *kind, s2p_error *error)
 {
+    if (o->min_word && o->max_word)
+        return s2_fail(error, S2P_EINVAL, "%s '%.40s' is not %s from %.15g to %.15g, %s or %s",
+                       source, text, kind, o->min, o->max, o->min_word, o->max_word);
     return s2_fail(error, S2P_EINVAL, "%s '%.40s' is not %s from %.15g to %.15g", source, text,
                    kind, o->min, o->max);
 }
@@ -126,7 +129,11 @@ static s2p_status set_integer(const s2_option *o, const char *source, const char
                               s2p_error *error)
 {
     int64_t value;
-    if (!read_wide(text, &value) || (double)value < o->min || (double)value > o->max)
+    if (o->min_word && strcmp(text, o->min_word) == 0)
+        value = (int64_t)o->min;
+    else if (o->max_word && strcmp(text, o->max_word) == 0)
+        value = (int64_t)o->max;
+    else if (!read_wide(text, &value) || (double)value < o->min || (double)value > o->max)
         return fail_number(o, source, text, "a whole number", error);
     if (o->type == S2_OPTION_INT)
         *(int32_t *)field = (int32_t)value; /* rows of this type have a range within int32 */

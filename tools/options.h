@@ -55,6 +55,7 @@ typedef struct s2_option {
     s2_option_type type;
     bool is_required;
     double min, max;                     /* numbers, and both halves of a size */
+    const char *min_word, *max_word;     /* of an INT: what else the two are called, or NULL */
     const char *(*choice)(size_t index); /* NULL past the end */
     const char *fallback;                /* parsed like a given value; NULL: all zero */
     const char *bare; /* a choice: what it means without a value; NULL: it needs one */

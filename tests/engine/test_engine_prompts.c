@@ -135,7 +135,7 @@ static void test_contexts(void **state)
     (void)state;
     s2v_session_options o = tiny_session_options();
     s2p_error error;
-    const question q = one_picture("s2prune", 18);
+    question q = one_picture("s2prune", 18);
     s2v_session *session = tiny_session(good, &o);
     prefill_only(session, &q, &given);
     const int32_t n = session->kv.n_slots[0] + 63 - 18; /* before pruning */
@@ -165,7 +165,20 @@ static void test_contexts(void **state)
     (void)s2v_session_tokens(session, &n_tokens);
     assert_int_equal(n_tokens, n_said);
     s2v_session_reset(session);
+    q.n_answer = 63 - 18;
     assert_int_equal(prefill(session, &q, NULL, &error), S2P_OK);
+    s2v_stats stats;
+    q.n_answer++; /* known before the tower runs, and the conversation stays as it is */
+    assert_int_equal(prefill(session, &(question){ .raw = "hello", .n_answer = n }, NULL, &error),
+                     S2P_ELIMIT);
+    assert_int_equal(s2v_session_length(session), n - 63 + 18);
+    s2v_session_reset(session);
+    assert_int_equal(prefill(session, &q, &stats, &error), S2P_ELIMIT);
+    assert_int_equal(stats.tower_runs, 0);
+    assert_int_equal(stats.image_tokens_full, 63);
+    q.prune.method = NULL; /* all of it stays */
+    q.n_answer = 1;
+    assert_int_equal(prefill(session, &q, NULL, &error), S2P_ELIMIT);
     s2v_session_free(session);
 }
 

@@ -2,6 +2,7 @@
 """check_api PROGRAM ROOT - every route with the bundled model: answers equal those of `run`."""
 import http.client
 import json
+import math
 import os
 import pathlib
 import signal
@@ -115,6 +116,49 @@ def check_more(s):
     assert s.json("POST", "/chat/completions", {"messages": [{"role": "user", "content": "hi"}], "max_tokens": 4})[0] == 200
 
 
+def told(s, **fields):
+    """The text and the tokens of an answer; streamed it is the same."""
+    body = chat(logprobs=True, **fields)
+    choice = s.json("POST", "/v1/chat/completions", body)[1]["choices"][0]
+    chunks = [e["choices"][0] for e in events(s.ask("POST", "/v1/chat/completions", {**body, "stream": True})[2])[:-1]]
+    tokens = [t for c in chunks if c["logprobs"] for t in c["logprobs"]["content"]]
+    assert tokens == choice["logprobs"]["content"]
+    assert "".join(c["delta"].get("content", "") for c in chunks) == choice["message"]["content"]
+    return choice["message"]["content"], tokens
+
+
+def check_logprobs(s):
+    assert s.json("POST", "/v1/chat/completions", chat())[1]["choices"][0]["logprobs"] is None
+    text, tokens = told(s, top_logprobs=20)
+    assert text == "3" and [t["token"] for t in tokens] == ["3"] and tokens[0]["bytes"] == [51]
+    for n in (0, 1, 20):
+        hot = told(s, top_logprobs=n, temperature=2, seed=5, top_k=3, repeat_penalty=1.5, ignore_eos=True, max_tokens=24)[1]
+        assert len(hot) == 24 and all(len(t["top_logprobs"]) == n for t in hot)
+    # the model's own, whatever is drawn with
+    assert hot[0]["top_logprobs"] == tokens[0]["top_logprobs"]
+    for token in (*tokens, *hot):
+        top = [t["logprob"] for t in token["top_logprobs"]]
+        assert top == sorted(top, reverse=True) and 0.5 < sum(map(math.exp, top)) < 1 + 1e-6
+    # greedy takes the likeliest; the text is what the tokens spell
+    text, tokens = told(s, top_logprobs=2, ignore_eos=True, max_tokens=40)
+    assert len(tokens) == 40
+    for token in tokens:
+        assert {k: v for k, v in token.items() if k != "top_logprobs"} == token["top_logprobs"][0]
+    assert {t["token"] for t in hot} != {t["token"] for t in tokens}  # drawn, then
+    text, tokens = told(s, temperature=2, seed=11, ignore_eos=True, max_tokens=64)
+    spelled = b"".join(bytes(t["bytes"]) for t in tokens if not t["token"].startswith("<|"))
+    assert text and spelled.decode(errors="replace").startswith(text), (spelled, text)
+    # what a stop string cuts off is not told of
+    assert told(s, stop="3") == ("", [])
+    assert told(s, stop="3<|never|>")[0] == "3" and len(told(s, stop="3<|never|>")[1]) == 1
+    for fields, param in (({"top_logprobs": 1}, "top_logprobs"), ({"logprobs": True, "top_logprobs": 21}, "top_logprobs"),
+                          ({"logprobs": False, "top_logprobs": 2}, "top_logprobs"), ({"logprobs": 1}, "logprobs")):
+        status, answer = s.json("POST", "/v1/chat/completions", chat(**fields))
+        assert status == 400 and answer["error"]["param"] == param, answer
+    status, answer = s.json("POST", "/v1/prune/compare", {**chat(logprobs=True), "settings": [{"budget": 64}]})
+    assert status == 400 and answer["error"]["param"] == "logprobs"
+
+
 def check_plan(s):
     expected = json.loads(subprocess.run([PROGRAM, "plan", "-i", str(PICTURE), "--budget", "64", "-o", "json"],
                                          stdout=subprocess.PIPE, check=True).stdout)
@@ -191,6 +235,22 @@ def check_info(s):
         assert headers["X-Content-Type-Options"] == "nosniff" and "Server" not in headers
 
 
+def check_too_much(s):
+    """What will not fit is refused before the picture is looked at: no picture here was seen before."""
+    def ask(index, n_tokens, **fields):
+        return s.json("POST", "/v1/chat/completions", chat("x", uri(ROOT / f"data/synth/images/{index:04d}.jpg"), max_tokens=n_tokens, **fields))
+    before = s.metrics()["tower_runs_total"]
+    for index, prune in enumerate(({"budget": 64}, {"method": "full"}, {"method": "fastv", "budget": "50%"}, {"keep": [1, 2, 3]}), 20):
+        n = s.json("POST", "/v1/chat/completions", chat("x", max_tokens=1, prune=prune))[1]["usage"]["prompt_tokens"]
+        status, answer = ask(index, 4096 - n + 1, prune=prune)
+        error = answer["error"]
+        assert status == 400 and error["type"] == "exceed_context_size_error" and error["n_ctx"] == 4096, answer
+        assert error["message"].startswith(f"{n} tokens of the prompt and {4096 - n + 1} to be generated"), answer
+    assert ask(24, 4096 - n, prune=prune)[0] == 200  # it fits to the last token
+    # that one, and the usual one for its count, since nothing is remembered with `keep`
+    assert s.metrics()["tower_runs_total"] == before + 2
+
+
 def check_errors(s):
     for body, status, kind, param in (
             (chat(model="other"), 404, "not_found_error", "model"),
@@ -211,6 +271,7 @@ def check_errors(s):
             assert str(ROOT) not in error["message"] and "0x" not in error["message"]
             if kind == "exceed_context_size_error":
                 assert error["n_ctx"] == 4096 and error["n_prompt_tokens"] > 0
+    check_too_much(s)
     assert s.json("GET", "/nothing")[0] == 404
     status, headers, _ = s.ask("GET", "/v1/chat/completions")
     assert status == 405 and headers["Allow"] == "POST"
@@ -329,7 +390,7 @@ def check_llama_lines():
 
 def main():
     s = Server("--metrics", "--max-body", "1")
-    for check in (check_info, check_answers, check_stream, check_more, check_plan, check_compare, check_text, check_errors):
+    for check in (check_info, check_answers, check_stream, check_more, check_logprobs, check_plan, check_compare, check_text, check_errors):
         check(s)
         print("fine:", check.__name__, flush=True)
     s.stop()

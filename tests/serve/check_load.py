@@ -15,8 +15,34 @@ QUESTIONS = ("How many objects are there?", "Is there a circle?")
 SETTINGS = ({"budget": 64}, {"budget": 32}, {"method": "fastv", "budget": 64}, {"method": "full"})
 
 
+def ask_together(s, bodies):
+    """What the engine did for requests that come at once: (pictures seen, tokens for each pass over the weights)."""
+    before, statuses = s.metrics(), []
+    threads = [threading.Thread(target=lambda b: statuses.append(s.json("POST", "/v1/chat/completions", b)[0]), args=(b,)) for b in bodies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert statuses == [200] * len(bodies), statuses
+    done = {name: value - before[name] for name, value in s.metrics().items()}
+    return done["tower_runs_total"], done["decode_tokens_total"] / done["decode_passes_total"]
+
+
+def check_together(s):
+    """Short answers to different questions are given together, and a picture many ask about is seen once."""
+    for attempt in range(5):  # a busy machine may let them come one by one
+        words = [{"messages": [{"role": "user", "content": f"Word {attempt} {i}"}], "max_tokens": 16, "ignore_eos": True} for i in range(8)]
+        best = ask_together(s, words)[1]
+        if best > 3:
+            break
+    assert best > 3, best
+    picture = uri(ROOT / "data/synth/images/0011.jpg")
+    assert ask_together(s, [chat(f"Question {i}?", picture, max_tokens=8) for i in range(8)])[0] == 1
+
+
 def main():
     s = Server("--metrics", "--parallel", "8", "--queue", str(max(64, N_CLIENTS)))
+    check_together(s)
     pictures = [uri(ROOT / f"data/synth/images/{i:04d}.jpg") for i in range(3)]
     asked = [(p, q, t) for p in range(len(pictures)) for q in QUESTIONS for t in range(len(SETTINGS))]
     alone = {}

@@ -79,6 +79,11 @@ async function main() {
   assert.equal(finish, 'stop');
   assert.equal(usage.prompt_tokens_details.image_tokens_full, 576);
 
+  const told = await client.chat.completions.create({ model, messages: vision(), max_tokens: 16, logprobs: true, top_logprobs: 2 });
+  assert.equal(told.choices[0].logprobs.content.map((t) => t.token).join(''), told.choices[0].message.content);
+  assert.equal(told.choices[0].logprobs.content[0].top_logprobs[0].logprob, told.choices[0].logprobs.content[0].logprob);
+  await refuses(client.chat.completions.create({ model, messages: vision(), top_logprobs: 2 }), OpenAI.BadRequestError, 400);
+
   const long = await client.chat.completions.create({
     model, messages: vision(), max_tokens: 3000, stream: true, ignore_eos: true,
   });

@@ -75,6 +75,11 @@ class Server:
                     out += piece
             return out
 
+    def metrics(self):
+        """Names without s2prune_, and their values; with --metrics."""
+        lines = self.ask("GET", "/metrics")[2].decode().splitlines()
+        return {name.removeprefix("s2prune_"): float(value) for name, value in (l.split() for l in lines if not l.startswith("#"))}
+
     def fds(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 

@@ -82,7 +82,7 @@ static void wrong_types(bool in_prune, const s2_field *f)
     const bool is_stop = strcmp(f->name, "stop") == 0;
     expect(in_prune, f, "null", strcmp(f->name, "messages") != 0);
     expect(in_prune, f, "\"a\"", is_stop);
-    expect(in_prune, f, "true", f->type == S2_FIELD_BOOL && strcmp(f->name, "logprobs") != 0);
+    expect(in_prune, f, "true", f->type == S2_FIELD_BOOL);
     expect(in_prune, f, "{}",
            f->type == S2_FIELD_OBJECT && strcmp(f->name, "response_format") != 0);
     expect(in_prune, f, "[]", is_stop || (f->type == S2_FIELD_LIST && f->min == 0));
@@ -113,7 +113,7 @@ static void numbers(bool in_prune, const s2_field *f)
 {
     const double max = f->max == S2_FIELD_CONTEXT ? N_CTX : f->max;
     const double step = f->type == S2_FIELD_INT ? 1.0 : 1e-3;
-    const bool is_refused = strcmp(f->name, "top_logprobs") == 0; /* above 0 */
+    const bool is_refused = strcmp(f->name, "top_logprobs") == 0; /* above 0 without logprobs */
     expect_number(in_prune, f, f->min, true);
     expect_number(in_prune, f, max, !is_refused);
     expect_number(in_prune, f, f->min - step, false);
@@ -185,7 +185,13 @@ static void tables(void **state)
         { "{" HI ",\"prune\":{\"parameters\":{\"a\":\"1\"}}}", 400 },
         { "{" HI ",\"tools\":[]}", 0 },
         { "{" HI ",\"tools\":[{\"type\":\"function\"}]}", 400 },
-        { "{" HI ",\"logprobs\":true}", 400 },
+        { "{" HI ",\"logprobs\":true}", 0 },
+        { "{" HI ",\"logprobs\":true,\"top_logprobs\":20}", 0 },
+        { "{" HI ",\"logprobs\":true,\"top_logprobs\":21}", 400 },
+        { "{" HI ",\"logprobs\":true,\"top_logprobs\":-1}", 400 },
+        { "{" HI ",\"logprobs\":false,\"top_logprobs\":1}", 400 },
+        { "{" HI ",\"top_logprobs\":1}", 400 },
+        { "{" HI ",\"logprobs\":1}", 400 },
         { "{" HI ",\"response_format\":{\"type\":\"text\"}}", 0 },
         { "{" HI ",\"response_format\":{\"type\":\"json_object\"}}", 400 },
         { "{" HI ",\"stream_options\":{\"include_usage\":1}}", 400 },

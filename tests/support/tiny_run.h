@@ -96,6 +96,7 @@ typedef struct question {
     s2p_image image[MAX_QUESTION_IMAGES];
     s2v_image_options size[MAX_QUESTION_IMAGES];
     int32_t n_images;
+    int32_t n_answer;
     s2v_prune_options prune;
 } question;
 
@@ -115,9 +116,11 @@ static inline question one_picture(const char *method, int32_t budget)
 static inline s2p_status prefill(s2v_session *session, const question *q, s2v_stats *stats,
                                  s2p_error *error)
 {
-    const s2v_prompt prompt = {
-        .raw = q->raw, .images = q->image, .n_images = q->n_images, .image_options = q->size
-    };
+    const s2v_prompt prompt = { .raw = q->raw,
+                                .images = q->image,
+                                .n_images = q->n_images,
+                                .image_options = q->size,
+                                .n_answer = q->n_answer };
     return s2v_session_prefill(session, &prompt, &q->prune, stats, error);
 }
 

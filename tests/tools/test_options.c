@@ -38,7 +38,7 @@ static const char *lamp_name(size_t index)
 static const s2_option table[] = {
     { ROW(S2_OPTION_FLAG, "--loud", loud), .letters = "-l" },
     { ROW(S2_OPTION_INT, "--count", count), .letters = "-ngl", .min = -2, .max = 9,
-      .fallback = "3" },
+      .min_word = "few", .max_word = "many", .fallback = "3" },
     { ROW(S2_OPTION_WIDE, "--wide", wide), .min = 0, .max = 1e12 },
     { ROW(S2_OPTION_SEED, "--seed", seed), .letters = "-s", .also = "--luck -luck",
       .llama = "DICE" },
@@ -140,6 +140,11 @@ static void test_every_form(void **state)
     assert_int_equal(v.operands.n, 3);
     assert_string_equal(v.operands.item[1], "--two");
     assert_string_equal(v.operands.item[2], "-");
+
+    assert_string_equal(parse("-ngl few", no_env, &v), "");
+    assert_int_equal(v.count, -2); /* words for the ends of a range */
+    assert_string_equal(parse("--count=many", no_env, &v), "");
+    assert_int_equal(v.count, 9);
 }
 
 static void test_repeats(void **state)
@@ -179,12 +184,12 @@ static void test_mistakes(void **state)
         { "--count --loud", "--count needs a value: --count X" },
         { "--count -- 5", "--count needs a value: --count X" },
         { "--loud=1", "--loud takes no value" },
-        { "--count ten", "--count 'ten' is not a whole number from -2 to 9" },
-        { "--count 10", "--count '10' is not a whole number from -2 to 9" },
-        { "--count -3", "--count '-3' is not a whole number from -2 to 9" },
-        { "--count 3.0", "--count '3.0' is not a whole number from -2 to 9" },
+        { "--count ten", "--count 'ten' is not a whole number from -2 to 9, few or many" },
+        { "--count 10", "--count '10' is not a whole number from -2 to 9, few or many" },
+        { "--count -3", "--count '-3' is not a whole number from -2 to 9, few or many" },
+        { "--count 3.0", "--count '3.0' is not a whole number from -2 to 9, few or many" },
         { "--count 99999999999999999999",
-          "--count '99999999999999999999' is not a whole number from -2 to 9" },
+          "--count '99999999999999999999' is not a whole number from -2 to 9, few or many" },
         { "--wide 0x10", "--wide '0x10' is not a whole number from 0 to 1000000000000" },
         { "--seed -2", "--seed '-2' is not a whole number from 0 to 2^64-1" },
         { "--seed 18446744073709551616",

@@ -86,7 +86,8 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
       .help = "where the model runs; the first GPU, or else the CPU ('s2prune run --list-devices')",                \
       S2_ASK_AT(device) },                                                                                          \
     { .name = "--gpu-layers", .letters = "-ngl", .also = "--n-gpu-layers", .llama = "N_GPU_LAYERS", .label = "N", .type = S2_OPTION_INT, .min = -1, .max = 1000,       \
-      .fallback = "-1", .group = "Model", .help = "layers on the device, from the last; -1: all that fit",          \
+      .min_word = "auto", .max_word = "all", .fallback = "-1", .group = "Model",                                    \
+      .help = "layers on the device, from the last; auto or -1: those that fit", \
       S2_ASK_AT(gpu_layers) },                                                                                      \
     { .name = "--no-mmproj-offload", .type = S2_OPTION_FLAG, .group = "Model",                                      \
       .help = "keep the vision tower on the CPU", S2_ASK_AT(tower_on_cpu) },                                        \

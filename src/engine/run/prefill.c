@@ -182,6 +182,21 @@ static void lay_out_picture(s2v_rows *rows, const s2v_frame *frame, int32_t imag
         }
 }
 
+/* Room for the answer, beside what is in the last layer's cache and what this prompt will leave there. */
+static s2p_status check_answer(const s2v_job *j, int64_t n_text)
+{
+    const s2v_kv *kv = &j->s->kv;
+    int64_t n = kv->n_slots[kv->n_layers - 1] + n_text;
+    if (j->prompt->n_answer <= 0 || j->prune->published) return S2P_OK;
+    for (int32_t u = 0; u < j->n_units; u++)
+        n += j->unit[u].budget < j->unit[u].n_tokens ? j->unit[u].budget : j->unit[u].n_tokens;
+    if (n + j->prompt->n_answer <= kv->n_ctx) return S2P_OK;
+    return s2_fail(j->error, S2P_ELIMIT,
+                   "%lld tokens of the prompt and %d to be generated are more than the context of "
+                   "%d",
+                   (long long)n, j->prompt->n_answer, kv->n_ctx);
+}
+
 /* Where each row comes from and where it stands. A token left over from the last answer comes
  * first. */
 static s2p_status lay_out_rows(s2v_job *j)
@@ -198,6 +213,7 @@ static s2p_status lay_out_rows(s2v_job *j)
                        "the prompt has %lld tokens after %d in the cache; the context holds %d",
                        (long long)n, n_past, s->kv.n_ctx);
     if (n == 0) return s2_fail(j->error, S2P_EINVAL, "the prompt is empty");
+    TRY(check_answer(j, n_text));
     /* a published method may add a row of zeros to a unit */
     TRY(s2v_rows_reserve(s, (int32_t)n, j->n_units, j->error));
 

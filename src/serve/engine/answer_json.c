@@ -115,3 +115,9 @@ json_t *s2_told_json(const s2_told *told)
     return json_pack("{s:s,s:o,s:o,s:o}", "finish_reason", told->is_stopped ? "stop" : "length",
                      "usage", usage_of(told), "timings", timings_of(told), "prune", prune_of(told));
 }
+
+json_t *s2_work_json(const s2_work *work)
+{
+    return json_pack("{s:I,s:I,s:I}", "towers", (json_int_t)work->towers, "passes",
+                     (json_int_t)work->passes, "tokens", (json_int_t)work->tokens);
+}

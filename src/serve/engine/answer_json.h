@@ -16,6 +16,15 @@ typedef struct s2_told { /* of one answer */
     double generate_ms;
 } s2_told;
 
+typedef struct s2_work { /* of this process, since it was started */
+    uint64_t towers;     /* pictures the tower ran for */
+    uint64_t passes;     /* over the weights, for the next tokens of answers */
+    uint64_t tokens;     /* of all of them: one for each session that took part */
+} s2_work;
+
+/* A new reference, NULL without memory. */
+json_t *s2_work_json(const s2_work *work);
+
 /* {"finish_reason":,"usage":{},"timings":{},"prune":{}}; a new reference, NULL without memory. */
 json_t *s2_told_json(const s2_told *told);
 

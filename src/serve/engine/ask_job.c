@@ -108,6 +108,8 @@ static s2p_status read_sampling(const json_t *object, const s2_engine_setup *set
     }
     out->n_predict = setup->n_predict;
     out->has_predict = s2_json_int(object, "max_tokens", &out->n_predict);
+    out->n_top = -1;
+    (void)s2_json_int(object, "top_logprobs", &out->n_top);
     return S2P_OK;
 }
 
@@ -172,5 +174,6 @@ s2v_prompt s2_ask_job_prompt(const s2_ask_job *job)
                          .n_messages = job->n_messages,
                          .images = job->view,
                          .n_images = job->n_pictures,
-                         .image_options = job->option };
+                         .image_options = job->option,
+                         .n_answer = job->has_predict ? job->n_predict : 0 };
 }

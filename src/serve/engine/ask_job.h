@@ -25,6 +25,7 @@ typedef struct s2_ask_job { /* free with s2_ask_job_free */
     const char *stop[S2_SERVE_MAX_STOPS];
     int32_t n_predict; /* below 0: until the context is full */
     bool has_predict;  /* the request gave it */
+    int32_t n_top;     /* how many of the likeliest tokens are told of; below 0: nothing is */
     s2_prune_wish wish[S2_SERVE_MAX_SETTINGS];
     int32_t n_wishes;
     bool is_compare, wants_progress;

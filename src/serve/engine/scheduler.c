@@ -4,11 +4,17 @@
  *
  * The front sends as many jobs as there are slots. A comparison keeps its slot for all its settings,
  * one after the other; a single question is a comparison of one.
+ *
+ * A pass over the weights costs about the same for one token as for one of each session, so prompts
+ * go first: the sooner they all answer, the fewer passes. But nobody who answers stands still for
+ * that: while prompts run, the others get a token whenever the prompts had PROMPT_SHARE times as
+ * long as their last pass took.
  */
 #include "serve/engine/scheduler.h"
 
 #include "base/clock.h"
 #include "serve/engine/answer_json.h"
+#include "serve/engine/logprobs.h"
 #include "serve/engine/score_memory.h"
 #include "ask/kept.h"
 
@@ -17,7 +23,8 @@
 
 #define MAX_PIECE 8192 /* bytes of text one token can add, and what was held back before it */
 #define MAX_TEXT ((size_t)4 << 20)
-#define TELL_MS 100.0 /* between two words about the progress of a prompt */
+#define TELL_MS 100.0    /* between two words about the progress of a prompt */
+#define PROMPT_SHARE 4.0 /* time of prompts for one of passes, while both want it */
 
 typedef struct slot {
     s2_scheduler *scheduler;
@@ -27,13 +34,15 @@ typedef struct slot {
     bool is_read;    /* `ask` holds something */
     bool is_started; /* the prompt of wish[i_wish] is in the session */
     int32_t i_wish;
+    uint64_t turn; /* when its prompt began to wait: the first is the next */
     s2v_stats stats;
     int32_t n_tokens;
     double first_ms; /* when its first token was asked for */
     double told_ms;  /* when the client last heard how far the prompt is */
     char piece[MAX_PIECE];
     s2_buffer text; /* of this answer, for comparisons */
-    float *score;   /* [n_scores] of the first picture */
+    s2_logprobs logprobs;
+    float *score; /* [n_scores] of the first picture */
     int32_t n_scores;
     uint8_t score_key[32];
     int32_t *kept[S2_SERVE_MAX_SETTINGS]; /* of the first picture, for the overlaps */
@@ -46,8 +55,11 @@ struct s2_scheduler {
     const s2_quick *quick;
     s2_inbox *inbox;
     s2_outbox *outbox;
-    int32_t n_slots;
+    int32_t n_slots, n_vocab;
     slot *slot;
+    uint64_t n_turns;
+    double step_ms, stepped_ms; /* what the last pass took; when it was over */
+    s2_work work;
     s2_score_memory scores;
 };
 
@@ -68,6 +80,7 @@ static void clear_answer(slot *p)
     free(p->score);
     p->score = NULL;
     p->n_scores = p->n_tokens = 0;
+    s2_logprobs_clear(&p->logprobs);
     p->text.size = 0;
     p->is_started = false;
 }
@@ -137,12 +150,20 @@ static json_t *event_of(const slot *p, const char *state)
         "state", state);
 }
 
+/* The last word on a job. */
+static void send_done(s2_scheduler *s, slot *p, json_t *json)
+{
+    json_object_set_new(json, "work", s2_work_json(&s->work));
+    s2_outbox_json(s->outbox, S2_FRAME_DONE, p->from->request, json);
+    free_slot(s, p);
+}
+
 static void next_wish(s2_scheduler *s, slot *p)
 {
     clear_answer(p);
+    p->turn = ++s->n_turns;
     if (++p->i_wish < p->ask.n_wishes) return;
-    s2_outbox_json(s->outbox, S2_FRAME_DONE, p->from->request, summary_of(p));
-    free_slot(s, p);
+    send_done(s, p, summary_of(p));
 }
 
 static void remember_kept(slot *p)
@@ -171,8 +192,7 @@ static void finish(s2_scheduler *s, slot *p, bool is_stopped)
                            .generate_ms = s2_now_ms() - p->first_ms };
     json_t *json = s2_told_json(&told);
     if (!p->ask.is_compare) {
-        s2_outbox_json(s->outbox, S2_FRAME_DONE, p->from->request, json);
-        free_slot(s, p);
+        send_done(s, p, json);
         return;
     }
     json_t *event = event_of(p, "done");
@@ -232,6 +252,7 @@ static void take_job(s2_scheduler *s, slot *p, s2_inbox_job *job)
     json_t *json = NULL;
     p->from = job;
     p->i_wish = 0;
+    p->turn = ++s->n_turns;
     s2_buffer_init(&p->text, MAX_TEXT);
     s2p_status st = s2_job_decode(job->payload, job->n, &parts, &error);
     if (st == S2P_OK) st = s2_json_parse(parts.json.data, parts.json.n, "the job", &json, &error);
@@ -245,21 +266,43 @@ static void take_job(s2_scheduler *s, slot *p, s2_inbox_job *job)
 
 /* --- running -------------------------------------------------------------------------- */
 
-static void say(s2_scheduler *s, slot *p, const char *text)
+/* is_end: the model has no more to say, or may not. */
+static void say(s2_scheduler *s, slot *p, const char *text, bool is_end)
 {
     const size_t n = strlen(text);
-    if (n == 0) return;
-    if (p->ask.is_compare)
+    if (p->ask.n_top >= 0) {
+        json_t *tokens = s2_logprobs_shown(&p->logprobs, n, is_end);
+        if (n > 0 || json_array_size(tokens) > 0)
+            s2_outbox_json(s->outbox, S2_FRAME_TOKENS, p->from->request,
+                           json_pack("{s:s,s:O}", "text", text, "tokens", tokens));
+        json_decref(tokens);
+    } else if (p->ask.is_compare) {
         s2_buffer_append(&p->text, text, n);
-    else
+    } else if (n > 0) {
         s2_outbox_bytes(s->outbox, S2_FRAME_TEXT, p->from->request, text, n);
+    }
+}
+
+/* How likely the token just picked was. One that ends the answer is no part of it: true. */
+static bool note_token(s2_scheduler *s, slot *p)
+{
+    size_t n;
+    const int32_t *token = s2v_session_tokens(p->session, &n);
+    const s2_logits logits = { .logit = s2v_session_logits(p->session),
+                               .n = s->n_vocab,
+                               .tokenizer = s->quick->tokenizer };
+    if (p->ask.n_top < 0 || n == 0) return false;
+    if (s2v_tokenizer_ends(logits.tokenizer, token[n - 1]) && !p->ask.sampling.ignore_eos)
+        return true;
+    s2_logprobs_add(&p->logprobs, &logits, token[n - 1], p->ask.n_top);
+    return false;
 }
 
 static void say_rest(s2_scheduler *s, slot *p)
 {
     char text[MAX_PIECE];
     s2v_session_rest(p->session, text, sizeof text);
-    say(s, p, text);
+    say(s, p, text, true);
 }
 
 /* After a token was tried for: text, and whether the answer ends with it. */
@@ -273,7 +316,8 @@ static void heed(s2_scheduler *s, slot *p, s2p_status st, const char *text, bool
     }
     if (st == S2P_OK) {
         p->n_tokens++;
-        say(s, p, text);
+        const bool is_end = note_token(s, p);
+        say(s, p, text, is_end);
     }
     if (is_done) {
         finish(s, p, true);
@@ -297,10 +341,21 @@ static void step_all(s2_scheduler *s, const slot *except)
     }
     if (n == 0) return;
     s2p_error error = { S2P_OK, "" };
+    const double start = s2_now_ms();
     const s2p_status st = s2v_decode_many(step, n, &error);
+    s->stepped_ms = s2_now_ms();
+    s->step_ms = s->stepped_ms - start;
+    s->work.passes++;
+    s->work.tokens += n;
     for (size_t i = 0; i < n; i++)
         heed(s, of[i], st != S2P_OK ? st : step[i].status, of[i]->piece, step[i].done != 0,
              st != S2P_OK ? &error : &step[i].error);
+}
+
+/* Those who answer have waited for prompts long enough. */
+static bool is_due(const s2_scheduler *s)
+{
+    return s2_now_ms() - s->stepped_ms >= PROMPT_SHARE * s->step_ms;
 }
 
 static void drop_cancelled(s2_scheduler *s, const slot *except)
@@ -339,7 +394,7 @@ static void tell_progress(s2_scheduler *s, slot *p, const char *step, double don
     s2_outbox_json(s->outbox, S2_FRAME_EVENT, p->from->request, event);
 }
 
-/* A long prompt does not stop the others: between two of its graphs each of them gets a token. */
+/* A long prompt does not stop the others: between two of its graphs it is seen whose turn it is. */
 static int between_graphs(const char *step, double done, void *user)
 {
     slot *p = user;
@@ -348,7 +403,7 @@ static int between_graphs(const char *step, double done, void *user)
     tell_progress(s, p, step, done);
     do_quick(s);
     drop_cancelled(s, p);
-    step_all(s, p);
+    if (is_due(s)) step_all(s, p);
     return 0;
 }
 
@@ -365,9 +420,12 @@ static s2p_status start_wish(s2_scheduler *s, slot *p, s2p_error *error)
     const s2v_prune_options prune = s2_ask_job_prune(ask, wish);
     const s2v_prompt prompt = s2_ask_job_prompt(ask);
     p->stats = (s2v_stats){ .n_stages = 0 };
-    TRY(s2v_session_prefill(p->session, &prompt, &prune, &p->stats, error));
+    const s2p_status st = s2v_session_prefill(p->session, &prompt, &prune, &p->stats, error);
+    s->work.towers += (uint64_t)p->stats.tower_runs;
+    TRY(st);
     const int32_t n_ctx = ask->sampling.n_ctx;
-    if (ask->has_predict && p->stats.prompt_tokens + ask->n_predict > n_ctx)
+    /* of others it was known before */
+    if (prune.published && ask->has_predict && p->stats.prompt_tokens + ask->n_predict > n_ctx)
         return s2_fail(
             error, S2P_ELIMIT,
             "%d tokens of the prompt and %d to be generated are more than the context of "
@@ -393,23 +451,29 @@ static void tell_kept(s2_scheduler *s, const slot *p)
     s2_outbox_json(s->outbox, S2_FRAME_EVENT, p->from->request, json_pack("{s:o}", "prune", prune));
 }
 
-static void start_one(s2_scheduler *s)
+static void start(s2_scheduler *s, slot *p)
 {
+    s2p_error error = { S2P_OK, "" };
+    if (p->ask.is_compare)
+        s2_outbox_json(s->outbox, S2_FRAME_EVENT, p->from->request, event_of(p, "running"));
+    const s2p_status st = start_wish(s, p, &error);
+    if (st != S2P_OK)
+        fail_wish(s, p, st, &error);
+    else if (p->ask.n_predict == 0)
+        finish(s, p, false);
+    else
+        tell_kept(s, p);
+}
+
+/* Whose prompt waits longest; NULL: none does. */
+static slot *next_one(s2_scheduler *s)
+{
+    slot *next = NULL;
     for (int32_t i = 0; i < s->n_slots; i++) {
         slot *p = &s->slot[i];
-        if (!p->from || p->is_started) continue;
-        s2p_error error = { S2P_OK, "" };
-        if (p->ask.is_compare)
-            s2_outbox_json(s->outbox, S2_FRAME_EVENT, p->from->request, event_of(p, "running"));
-        const s2p_status st = start_wish(s, p, &error);
-        if (st != S2P_OK)
-            fail_wish(s, p, st, &error);
-        else if (p->ask.n_predict == 0)
-            finish(s, p, false);
-        else
-            tell_kept(s, p);
-        return;
+        if (p->from && !p->is_started && (!next || p->turn < next->turn)) next = p;
     }
+    return next;
 }
 
 static slot *free_one(s2_scheduler *s)
@@ -426,22 +490,32 @@ static bool is_idle(const s2_scheduler *s)
     return true;
 }
 
-void s2_scheduler_run(s2_scheduler *s)
+/* All that has come, as far as there are slots; when there is nothing to do, what comes next. */
+static void take_all(s2_scheduler *s)
 {
-    for (;;) {
+    s2_inbox_job *job;
+    do {
         slot *p = free_one(s);
-        s2_inbox_job *job = s2_inbox_take(s->inbox, is_idle(s) ? S2_INBOX_WAIT
-                                                    : p        ? S2_INBOX_ANY
-                                                               : S2_INBOX_QUICK);
+        job = s2_inbox_take(s->inbox, is_idle(s) ? S2_INBOX_WAIT
+                                      : p        ? S2_INBOX_ANY
+                                                 : S2_INBOX_QUICK);
         if (job && job->is_quick) {
             s2_quick_job(s->quick, job);
             s2_inbox_release(s->inbox, job);
         } else if (job) {
             take_job(s, p, job);
         }
+    } while (job);
+}
+
+void s2_scheduler_run(s2_scheduler *s)
+{
+    for (;;) {
+        take_all(s);
         drop_cancelled(s, NULL);
-        start_one(s);
-        step_all(s, NULL);
+        slot *next = next_one(s);
+        if (next) start(s, next);
+        if (!next || is_due(s)) step_all(s, NULL);
     }
 }
 
@@ -456,6 +530,9 @@ s2p_status s2_scheduler_create(s2_scheduler **out, s2v_engine *engine, const s2_
                          .inbox = inbox,
                          .outbox = quick->outbox,
                          .n_slots = quick->setup->n_parallel };
+    s2v_engine_info info;
+    s2v_engine_get_info(engine, &info);
+    s->n_vocab = info.n_vocab;
     s->slot = calloc((size_t)s->n_slots, sizeof *s->slot);
     for (int32_t i = 0; s->slot && i < s->n_slots; i++) s->slot[i].scheduler = s;
     const s2p_status st = s->slot ? ready_session(s, &s->slot[0], &quick->setup->session, error)

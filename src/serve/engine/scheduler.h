@@ -1,5 +1,5 @@
-/* scheduler.h - who runs when: every session that answers gets a token in turn, a prompt is run as
- * it comes, and what needs no session is done in between. */
+/* scheduler.h - who runs when: prompts as they come, a token for each session that answers, and in
+ * between what needs no session. */
 #ifndef S2_SERVE_SCHEDULER_H
 #define S2_SERVE_SCHEDULER_H
 

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #define MAX_VALUES 400000 /* of what the engine says: kept tokens, regions, scores */
+#define MAX_TOKEN_TEXT \
+    ((size_t)24 << 20) /* bytes about tokens in one answer that is not streamed */
 
 static json_t *parse(const s2_frame *frame)
 {
@@ -55,6 +57,24 @@ static void nonsense(s2_exchange *x)
 
 /* --- counting ---------------------------------------------------------------------------- */
 
+/* What the engine has done since it was started; it says so with every result. */
+static void take_work(s2_server *server, json_t *result)
+{
+    const json_t *work = json_object_get(result, "work");
+    const struct {
+        const char *name;
+        atomic_uint_fast64_t *at;
+    } counts[] = { { "towers", &server->n_towers },
+                   { "passes", &server->n_passes },
+                   { "tokens", &server->n_pass_tokens } };
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const json_t *value = json_object_get(work, counts[i].name);
+        if (json_is_integer(value) && json_integer_value(value) >= 0)
+            atomic_store(counts[i].at, (uint64_t)json_integer_value(value));
+    }
+    json_object_del(result, "work");
+}
+
 static void count(s2_server *server, const json_t *result)
 {
     const json_t *usage = json_object_get(result, "usage");
@@ -81,11 +101,18 @@ static json_t *chunk(const s2_exchange *x, json_t *choices)
                      c->fingerprint, "choices", choices);
 }
 
-/* delta: a reference that is taken over; reason NULL: it goes on. */
-static void send_delta(s2_exchange *x, json_t *delta, const char *reason)
+/* tokens: borrowed, NULL: nothing is told of them. */
+static json_t *logprobs_of(json_t *tokens)
 {
-    s2_exchange_event(x, chunk(x, json_pack("[{s:i,s:o,s:n,s:s?}]", "index", 0, "delta", delta,
-                                            "logprobs", "finish_reason", reason)));
+    return tokens ? json_pack("{s:O,s:n}", "content", tokens, "refusal") : json_null();
+}
+
+/* delta: a reference that is taken over; tokens: borrowed, or NULL; reason NULL: it goes on. */
+static void send_delta(s2_exchange *x, json_t *delta, json_t *tokens, const char *reason)
+{
+    s2_exchange_event(
+        x, chunk(x, json_pack("[{s:i,s:o,s:o,s:s?}]", "index", 0, "delta", delta, "logprobs",
+                              logprobs_of(tokens), "finish_reason", reason)));
 }
 
 static void send_role(s2_exchange *x)
@@ -93,13 +120,13 @@ static void send_role(s2_exchange *x)
     s2_exchange_stream(x);
     if (x->chat.has_role) return;
     x->chat.has_role = true;
-    send_delta(x, json_pack("{s:s,s:s}", "role", "assistant", "content", ""), NULL);
+    send_delta(x, json_pack("{s:s,s:s}", "role", "assistant", "content", ""), NULL, NULL);
 }
 
 static void send_end(s2_exchange *x, const json_t *result)
 {
     const char *reason = s2_json_string(result, "finish_reason");
-    send_delta(x, json_object(), reason ? reason : "stop");
+    send_delta(x, json_object(), NULL, reason ? reason : "stop");
     if (x->chat.includes_usage) {
         json_t *last = chunk(x, json_array());
         json_object_set(last, "usage", json_object_get(result, "usage"));
@@ -111,17 +138,28 @@ static void send_end(s2_exchange *x, const json_t *result)
     s2_exchange_finish(x);
 }
 
+static bool tells_tokens(const json_t *json)
+{
+    return json_is_string(json_object_get(json, "text")) &&
+           json_is_array(json_object_get(json, "tokens"));
+}
+
 void s2_chat_hear_stream(s2_exchange *x, const s2_frame *frame)
 {
     if (hear_error(x, frame)) return;
     if (frame->type == S2_FRAME_TEXT) {
         send_role(x);
-        send_delta(x, json_pack("{s:s%}", "content", (const char *)frame->payload, frame->n), NULL);
+        send_delta(x, json_pack("{s:s%}", "content", (const char *)frame->payload, frame->n), NULL,
+                   NULL);
         return;
     }
     json_t *json = parse(frame);
-    if (!json) {
+    if (!json || (frame->type == S2_FRAME_TOKENS && !tells_tokens(json))) {
         nonsense(x);
+    } else if (frame->type == S2_FRAME_TOKENS) {
+        send_role(x);
+        send_delta(x, json_pack("{s:O}", "content", json_object_get(json, "text")),
+                   json_object_get(json, "tokens"), NULL);
     } else if (frame->type == S2_FRAME_EVENT) {
         if (x->chat
                 .wants_progress) { /* else the prompt may still be refused, with its own status */
@@ -131,11 +169,27 @@ void s2_chat_hear_stream(s2_exchange *x, const s2_frame *frame)
             s2_exchange_event(x, event);
         }
     } else {
+        take_work(x->server, json);
         count(x->server, json);
         send_role(x);
         send_end(x, json);
     }
     json_decref(json);
+}
+
+/* Text and tokens of an answer that is told at its end; false: this is none, or too much. */
+static bool gather_tokens(s2_chat_answer *c, const s2_frame *frame)
+{
+    json_t *json = parse(frame);
+    const json_t *text = json_object_get(json, "text");
+    const bool is_fine = tells_tokens(json) && frame->n <= MAX_TOKEN_TEXT - c->n_token_text;
+    if (is_fine) {
+        c->n_token_text += frame->n;
+        s2_buffer_append(&c->text, json_string_value(text), json_string_length(text));
+        json_array_extend(c->tokens, json_object_get(json, "tokens"));
+    }
+    json_decref(json);
+    return is_fine;
 }
 
 void s2_chat_hear_whole(s2_exchange *x, const s2_frame *frame)
@@ -146,17 +200,23 @@ void s2_chat_hear_whole(s2_exchange *x, const s2_frame *frame)
         s2_buffer_append(&c->text, frame->payload, frame->n);
         return;
     }
+    if (c->has_logprobs && !c->tokens) c->tokens = json_array();
+    if (frame->type == S2_FRAME_TOKENS) {
+        if (!gather_tokens(c, frame)) nonsense(x);
+        return;
+    }
     json_t *json = parse(frame);
     const char *reason = s2_json_string(json, "finish_reason");
     json_t *answer =
-        json ? json_pack("{s:s,s:s,s:I,s:s,s:s,s:[{s:i,s:s,s:n,s:{s:s,s:s%,s:n}}]}", "id", c->id,
+        json ? json_pack("{s:s,s:s,s:I,s:s,s:s,s:[{s:i,s:s,s:o,s:{s:s,s:s%,s:n}}]}", "id", c->id,
                          "object", "chat.completion", "created", (json_int_t)c->created, "model",
                          c->model, "system_fingerprint", c->fingerprint, "choices", "index", 0,
-                         "finish_reason", reason ? reason : "stop", "logprobs", "message", "role",
-                         "assistant", "content", c->text.data ? (const char *)c->text.data : "",
-                         c->text.size, "refusal")
+                         "finish_reason", reason ? reason : "stop", "logprobs",
+                         logprobs_of(c->tokens), "message", "role", "assistant", "content",
+                         c->text.data ? (const char *)c->text.data : "", c->text.size, "refusal")
              : NULL;
     if (answer && c->text.status == S2P_OK) {
+        take_work(x->server, json);
         count(x->server, json);
         json_object_set(answer, "usage", json_object_get(json, "usage"));
         json_object_set(answer, "timings", json_object_get(json, "timings"));
@@ -180,7 +240,10 @@ void s2_compare_hear(s2_exchange *x, const s2_frame *frame)
         return;
     }
     s2_exchange_stream(x);
-    if (frame->type == S2_FRAME_EVENT) count(x->server, json);
+    if (frame->type == S2_FRAME_EVENT)
+        count(x->server, json);
+    else
+        take_work(x->server, json);
     s2_exchange_event(x, json);
     if (frame->type != S2_FRAME_DONE) return;
     s2_exchange_line(x, "data: [DONE]\n\n");
@@ -208,6 +271,7 @@ void s2_count_hear(s2_exchange *x, const s2_frame *frame)
     const json_t *usage = json_object_get(json, "usage");
     const json_t *details = json_object_get(usage, "prompt_tokens_details");
     int32_t n = 0, n_full = 0, n_kept = 0;
+    take_work(x->server, json);
     if (s2_json_int(usage, "prompt_tokens", &n) && s2_json_int(details, "image_tokens", &n_kept) &&
         s2_json_int(details, "image_tokens_full", &n_full))
         s2_exchange_json(x, 200,

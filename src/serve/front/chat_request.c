@@ -285,6 +285,23 @@ static bool read_sampling(reading *r)
     return read_stop(r, sampling);
 }
 
+/* "top_logprobs" of the job: there only when tokens are to be told of. */
+static bool read_logprobs(reading *r)
+{
+    const json_t *json = r->body->json;
+    const json_int_t n_top = json_integer_value(json_object_get(json, "top_logprobs"));
+    const bool is_wanted = json_is_true(json_object_get(json, "logprobs"));
+    if (n_top > 0 && !is_wanted)
+        return s2_http_fail(r->error, 400, "top_logprobs", "top_logprobs needs logprobs");
+    if (is_wanted && r->out->is_compare)
+        return s2_http_fail(r->error, 400, "logprobs", "logprobs: not of comparisons");
+    if (is_wanted)
+        json_object_set_new(json_object_get(r->out->job, "sampling"), "top_logprobs",
+                            json_integer(n_top));
+    r->out->has_logprobs = is_wanted;
+    return true;
+}
+
 static bool is_given(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
@@ -298,9 +315,6 @@ static bool refuse_unsupported(reading *r)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (is_given(json, names[i]))
             return s2_http_fail(r->error, 400, names[i], "%s: not supported", names[i]);
-    if (json_is_true(json_object_get(json, "logprobs")) ||
-        json_integer_value(json_object_get(json, "top_logprobs")) > 0)
-        return s2_http_fail(r->error, 400, "logprobs", "logprobs: not supported");
     const json_t *format = json_object_get(json, "response_format");
     const char *type = s2_json_string(format, "type");
     if (json_is_object(format) && (!type || strcmp(type, "text") != 0))
@@ -428,7 +442,8 @@ bool s2_chat_request_read(const s2_body *body, const s2_chat_context *context, b
                   .error = error };
     return s2_fields_check(body->json, s2_chat_fields, "", false, context->n_ctx, error) &&
            refuse_unsupported(&r) && read_model(&r) && read_streaming(&r) && read_sampling(&r) &&
-           (is_compare ? read_settings(&r) : read_prune(&r)) && read_messages(&r);
+           read_logprobs(&r) && (is_compare ? read_settings(&r) : read_prune(&r)) &&
+           read_messages(&r);
 }
 
 bool s2_plan_request_read(const s2_body *body, const s2_chat_context *context, const char *format,

@@ -23,7 +23,7 @@ typedef struct s2_remote_picture {
 } s2_remote_picture;
 
 typedef struct s2_chat_request { /* free with s2_chat_request_free */
-    bool streams, includes_usage, wants_progress, is_compare;
+    bool streams, includes_usage, wants_progress, has_logprobs, is_compare;
     char model[320]; /* as the client called it */
     json_t *job;     /* for the engine */
     s2_buffer picture[S2_CHAT_MAX_PICTURES];

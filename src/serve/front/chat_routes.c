@@ -126,6 +126,7 @@ static void name_answer(s2_exchange *x, const s2_chat_request *request, const s2
                    info->ggml);
     c->includes_usage = request->includes_usage;
     c->wants_progress = request->wants_progress;
+    c->has_logprobs = request->has_logprobs;
 }
 
 typedef enum ask_kind { ASK_CHAT, ASK_COUNT, ASK_COMPARE, ASK_TEMPLATE } ask_kind;

@@ -34,6 +34,7 @@ void s2_exchange_release(s2_exchange *x)
     s2_buffer_free(&x->body);
     s2_buffer_free(&x->out);
     s2_buffer_free(&x->chat.text);
+    json_decref(x->chat.tokens);
     s2_buffer_free(&x->job.frame);
     pthread_mutex_destroy(&x->lock);
     free(x->target);

@@ -20,8 +20,10 @@ struct s2_server; /* server.h */
 typedef struct s2_chat_answer { /* of an answer on its way to an OpenAI client */
     char id[40], model[320], fingerprint[80];
     int64_t created;
-    bool includes_usage, wants_progress, has_role;
-    s2_buffer text; /* when it is not streamed */
+    bool includes_usage, wants_progress, has_logprobs, has_role;
+    s2_buffer text;      /* when it is not streamed, */
+    json_t *tokens;      /* and how likely each token was; owned, NULL: none yet */
+    size_t n_token_text; /* bytes the engine told all that in */
 } s2_chat_answer;
 
 typedef struct s2_exchange {

@@ -14,8 +14,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/resource.h>
 
 #define MAX_CONNECTIONS 1024u
+#define OTHER_FILES 64u /* sockets and files that are no connections of clients */
 #define CONNECTION_MEMORY ((size_t)48 << 10) /* a head of 32 KiB fits */
 #define BLOCK ((size_t)16 << 10)
 #define PING_MS 15000.0
@@ -363,6 +365,25 @@ static void on_connection(void *user, struct MHD_Connection *connection, void **
 
 /* --- the daemon --------------------------------------------------------------------------- */
 
+/* As many connections as there are descriptors for, asking for more of them if that helps: one that
+ * cannot be accepted would be tried again without an end. */
+static unsigned make_room(const s2_front_options *o)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0) return MAX_CONNECTIONS;
+    const rlim_t wanted = MAX_CONNECTIONS + OTHER_FILES, had = files.rlim_cur;
+    if (had >= wanted) return MAX_CONNECTIONS;
+    files.rlim_cur = files.rlim_max < wanted ? files.rlim_max : wanted;
+    if (setrlimit(RLIMIT_NOFILE, &files) != 0) files.rlim_cur = had;
+    if (files.rlim_cur >= wanted) return MAX_CONNECTIONS;
+    const unsigned n = files.rlim_cur > 2 * OTHER_FILES ? (unsigned)files.rlim_cur - OTHER_FILES
+                                                        : (unsigned)files.rlim_cur / 2u;
+    char text[96];
+    (void)snprintf(text, sizeof text, "%u connections at most; see 'ulimit -n'", n);
+    o->log(text);
+    return n;
+}
+
 s2p_status s2_http_start(struct MHD_Daemon **out, s2_server *server, int fd, s2p_error *error)
 {
     const s2_front_options *o = server->options;
@@ -373,7 +394,7 @@ s2p_status s2_http_start(struct MHD_Daemon **out, s2_server *server, int fd, s2p
         flags, 0, on_arrival, server, on_access, server, MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_NOTIFY_CONNECTION,
         on_connection, server, MHD_OPTION_URI_LOG_CALLBACK, on_target, server,
-        MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        MHD_OPTION_CONNECTION_LIMIT, make_room(o), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)(o->idle_s > o->body_s ? o->idle_s : o->body_s) + 1u,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, o->ssl_key ? MHD_OPTION_HTTPS_MEM_KEY : MHD_OPTION_END,

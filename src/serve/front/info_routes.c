@@ -130,6 +130,13 @@ bool s2_handle_metrics(s2_exchange *x, s2_http_error *error)
                (double)atomic_load(&s->n_image_tokens));
     put_metric(&out, "generated_tokens_total", "counter", "Tokens generated.",
                (double)atomic_load(&s->n_generated));
+    put_metric(&out, "tower_runs_total", "counter", "Pictures the vision tower ran for.",
+               (double)atomic_load(&s->n_towers));
+    put_metric(&out, "decode_passes_total", "counter",
+               "Passes over the weights for the next tokens of answers.",
+               (double)atomic_load(&s->n_passes));
+    put_metric(&out, "decode_tokens_total", "counter", "Tokens of these passes.",
+               (double)atomic_load(&s->n_pass_tokens));
     put_metric(&out, "requests_running", "gauge", "Requests in the engine.", state.n_running);
     put_metric(&out, "requests_queued", "gauge", "Requests that wait.", state.n_queued);
     put_metric(&out, "requests_refused_total", "counter",

@@ -21,6 +21,7 @@ typedef struct s2_server {
         n_answers[S2_N_STATUS / 100]; /* by the hundred of the status */
     atomic_uint_fast64_t n_prompt_tokens, n_generated, n_image_tokens, n_image_tokens_full,
         n_cached;
+    atomic_uint_fast64_t n_towers, n_passes, n_pass_tokens; /* of the engine since it was started */
     double started_ms;
 } s2_server;
 

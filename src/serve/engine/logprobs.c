@@ -1,0 +1,103 @@
+/* logprobs.c - one pass over the logits for the sum, one for the likeliest. */
+#include "serve/engine/logprobs.h"
+
+#include <math.h>
+#include <string.h>
+
+#define NO_CHANCE (-9999.0) /* what OpenAI says where there is no number */
+
+/* The sum of all exp(logit), as a logarithm. */
+static double log_sum(const s2_logits *l)
+{
+    double largest = -INFINITY, sum = 0.0;
+    for (int32_t i = 0; i < l->n; i++)
+        if (l->logit[i] > largest) largest = l->logit[i];
+    for (int32_t i = 0; i < l->n; i++) sum += exp(l->logit[i] - largest);
+    return largest + log(sum);
+}
+
+/* The n largest, largest first. */
+static int32_t find_top(const s2_logits *l, int32_t n, int32_t top[S2_LOGPROBS_MAX_TOP])
+{
+    int32_t n_top = 0;
+    for (int32_t i = 0; i < l->n; i++) {
+        int32_t at = n_top;
+        while (at > 0 && l->logit[i] > l->logit[top[at - 1]]) at--;
+        if (at == n) continue;
+        if (n_top < n) n_top++;
+        memmove(top + at + 1, top + at, (size_t)(n_top - 1 - at) * sizeof *top);
+        top[at] = i;
+    }
+    return n_top;
+}
+
+/* A token may be a part of a character: its bytes say what it is, its text only shows it. */
+static json_t *describe(const s2_logits *l, int32_t token, double sum)
+{
+    s2_buffer bytes, text;
+    s2v_detokenizer state = { .n_held = 0 };
+    s2_buffer_init(&bytes, (size_t)1 << 20);
+    s2_buffer_init(&text, (size_t)1 << 20);
+    s2v_token_bytes(l->tokenizer, token, true, &bytes);
+    for (size_t i = 0; i < bytes.size; i++) /* no text of ours holds a zero */
+        s2v_detokenize_bytes(&state, bytes.data[i] ? (const char *)&bytes.data[i] : "\xFF", 1,
+                             &text);
+    s2v_detokenize_end(&state, &text);
+    json_t *list = json_array();
+    for (size_t i = 0; i < bytes.size; i++)
+        json_array_append_new(list, json_integer(bytes.data[i]));
+    const double logprob = (double)l->logit[token] - sum;
+    json_t *json =
+        json_pack("{s:s%,s:f,s:o}", "token", text.data ? (const char *)text.data : "", text.size,
+                  "logprob", logprob > NO_CHANCE ? logprob : NO_CHANCE, "bytes", list);
+    s2_buffer_free(&bytes);
+    s2_buffer_free(&text);
+    return json;
+}
+
+json_t *s2_logprob_json(const s2_logits *l, int32_t token, int32_t n_top)
+{
+    int32_t top[S2_LOGPROBS_MAX_TOP];
+    const double sum = log_sum(l);
+    const int32_t n = find_top(l, n_top < S2_LOGPROBS_MAX_TOP ? n_top : S2_LOGPROBS_MAX_TOP, top);
+    json_t *json = describe(l, token, sum), *list = json_array();
+    for (int32_t i = 0; i < n; i++) json_array_append_new(list, describe(l, top[i], sum));
+    json_object_set_new(json, "top_logprobs", list);
+    return json;
+}
+
+void s2_logprobs_add(s2_logprobs *l, const s2_logits *logits, int32_t token, int32_t n_top)
+{
+    s2_buffer bytes; /* as it shows in the answer: control tokens do not */
+    s2_buffer_init(&bytes, (size_t)1 << 20);
+    s2v_token_bytes(logits->tokenizer, token, false, &bytes);
+    l->n_bytes += bytes.size;
+    s2_buffer_free(&bytes);
+    json_t *json = l->n_held < S2_LOGPROBS_HELD ? s2_logprob_json(logits, token, n_top) : NULL;
+    if (!json) return;
+    l->end[l->n_held] = l->n_bytes;
+    l->held[l->n_held++] = json;
+}
+
+json_t *s2_logprobs_shown(s2_logprobs *l, size_t n, bool is_end)
+{
+    json_t *list = json_array();
+    size_t i = 0;
+    l->n_shown += n;
+    is_end |= l->n_held == S2_LOGPROBS_HELD; /* better too early than not at all */
+    for (; i < l->n_held; i++) { /* what shows nothing is told of with what is before it */
+        if (!is_end && l->n_told >= l->n_shown && l->end[i] > l->n_shown) break;
+        json_array_append_new(list, l->held[i]);
+        l->n_told = l->end[i];
+    }
+    l->n_held -= i;
+    memmove(l->held, l->held + i, l->n_held * sizeof *l->held);
+    memmove(l->end, l->end + i, l->n_held * sizeof *l->end);
+    return list;
+}
+
+void s2_logprobs_clear(s2_logprobs *l)
+{
+    for (size_t i = 0; i < l->n_held; i++) json_decref(l->held[i]);
+    l->n_held = l->n_told = l->n_bytes = l->n_shown = 0;
+}
