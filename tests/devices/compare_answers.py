@@ -2,9 +2,9 @@
 """compare_answers.py PROGRAM DEVICE LIMIT FOLDER - the bundled benchmark on a device and on the CPU.
 
 The first LIMIT questions of data/synth with all tokens and with S2Prune at 64, and the first with every
-method there is: asked on both, compared one by one. Over each of the two sets accuracy may be POINTS apart; the
-95 % interval of the difference is printed (Agresti and Min, for pairs), so that a reader sees what so many
-questions can tell.
+method there is: asked on both, compared one by one; those that differ are shown. Over each of the two sets accuracy
+may be POINTS apart. The 95 % interval of the difference is printed (Agresti and Min, for pairs), and whether it lies
+within POINTS: so many questions can tell, and fewer cannot, whatever they answered.
 
 With halves on the device a kept set may differ where two tokens of a cell changed by nearly the same amount:
 those that do are shown with the gap in ERC between the two, which must stay below GAP of the larger. What crosses
@@ -23,7 +23,9 @@ program, device, limit, folder = sys.argv[1], sys.argv[2], int(sys.argv[3]), pat
 POINTS = 0.3
 GAP = 0.002  # a half has 11 bits: about four of its steps
 PICTURE_TOKENS = 64
-N_PICTURES = 4
+N_PICTURES = 8
+N_SHOWN = 10
+ENOUGH = math.ceil(1.96 / (POINTS / 100)) - 2  # answers after which the interval is that small, if none turned
 failed = 0
 
 
@@ -65,10 +67,14 @@ for questions, methods in ((limit, "full,s2prune"), (1, "all")):
         sys.exit(f"{len(here)} answers on the CPU, {len(there)} on {device}")
     right = [[float(rows[key]["score"]) for key in here] for rows in (here, there)]
     points, low, high = paired(*right)
-    same = sum(here[key]["answer"] == there[key]["answer"] for key in here)
-    print(f"first {questions} questions, {methods}: {same} of {len(here)} answers the same; right on the CPU "
-          f"{100 * sum(right[0]) / len(here):.1f} %, on {device} {100 * sum(right[1]) / len(here):.1f} %: {points:+.1f} points, "
-          f"95 % interval {low:+.1f} to {high:+.1f} ({time.monotonic() - start:.0f} s)", flush=True)
+    others = [key for key in here if here[key]["answer"] != there[key]["answer"]]
+    for key in others[:N_SHOWN]:
+        print(f"{key[0]}, question {key[2]}: '{here[key]['answer']}' on the CPU, '{there[key]['answer']}' on {device}")
+    tells = max(-low, high) <= POINTS
+    print(f"first {questions} questions, {methods}: {len(here) - len(others)} of {len(here)} answers the same; right on the CPU "
+          f"{100 * sum(right[0]) / len(here):.1f} %, on {device} {100 * sum(right[1]) / len(here):.1f} %: {points:+.2f} points, "
+          f"95 % interval {low:+.2f} to {high:+.2f}: {'within' if tells else 'wider than'} {POINTS} points"
+          f"{'' if tells else f' ({ENOUGH} answers are enough if none turns)'} ({time.monotonic() - start:.0f} s)", flush=True)
     failed += abs(points) > POINTS
 
 
