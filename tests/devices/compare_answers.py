@@ -2,18 +2,20 @@
 """compare_answers.py PROGRAM DEVICE LIMIT FOLDER - the bundled benchmark on a device and on the CPU.
 
 The first LIMIT questions of data/synth with all tokens and with S2Prune at 64, and the first with every
-method there is: asked on both, compared one by one. Over each of the two sets accuracy may be POINTS apart; the
-95 % interval of the difference is printed (Agresti and Min, for pairs), so that a reader sees what so many
-questions can tell.
+method there is: asked on both, compared one by one; those that differ are shown. Over each of the two sets accuracy
+may be POINTS apart. The 95 % interval of the difference is printed (Agresti and Min, for pairs), and whether it lies
+within POINTS: so many questions can tell, and fewer cannot, whatever they answered.
 
 With halves on the device a kept set may differ where two tokens of a cell changed by nearly the same amount:
 those that do are shown with the gap in ERC between the two, which must stay below GAP of the larger. What crosses
 for a picture and for a token is printed, and is what docs/GPU.md says: of a prompt ERC and logits come down, of a
 token logits; an id and its positions go up for it.
 """
+import contextlib
 import json
 import math
 import pathlib
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -23,7 +25,8 @@ program, device, limit, folder = sys.argv[1], sys.argv[2], int(sys.argv[3]), pat
 POINTS = 0.3
 GAP = 0.002  # a half has 11 bits: about four of its steps
 PICTURE_TOKENS = 64
-N_PICTURES = 4
+N_SHOWN = 10
+ENOUGH = math.ceil(1.96 / (POINTS / 100)) - 2  # answers after which the interval is that small, if none turned
 failed = 0
 
 
@@ -35,11 +38,16 @@ def run(*arguments):
 
 
 def answers(where, questions, methods):
-    path = folder / f"{where}.jsonl"
+    """Rows of --samples; those of S2Prune with what was kept, which the results hold."""
+    path, out = folder / f"{where}-{methods}.jsonl", folder / f"{where}-{methods}"
     run("eval", "--device", where, "--methods", methods, "--budgets", str(PICTURE_TOKENS), "--seeds", "1", "--limit",
-        str(questions), "--samples", str(path), "-q")
+        str(questions), "--out", str(out), "--samples", str(path), "-q")
     rows = [json.loads(line) for line in path.read_text().splitlines()]
-    return {(row["method"], row["budget"], row["id"]): row for row in rows}
+    rows = {(row["method"], row["budget"], row["id"]): row for row in rows}
+    with contextlib.closing(sqlite3.connect(out / "results.sqlite")) as results:
+        for sample, grids, tokens in results.execute("select sample, grids, kept from answer where method = 's2prune'"):
+            rows["s2prune", PICTURE_TOKENS, sample].update(grid=json.loads(grids)[0], kept=json.loads(tokens)[0])
+    return rows
 
 
 def ask(where, picture, *more):
@@ -58,6 +66,7 @@ def paired(here, there):
 
 
 # --- answers ----------------------------------------------------------------------------------
+kept = {}  # picture: columns of its grid, what was kept on the CPU, what on the device
 for questions, methods in ((limit, "full,s2prune"), (1, "all")):
     start = time.monotonic()
     here, there = answers("CPU", questions, methods), answers(device, questions, methods)
@@ -65,11 +74,18 @@ for questions, methods in ((limit, "full,s2prune"), (1, "all")):
         sys.exit(f"{len(here)} answers on the CPU, {len(there)} on {device}")
     right = [[float(rows[key]["score"]) for key in here] for rows in (here, there)]
     points, low, high = paired(*right)
-    same = sum(here[key]["answer"] == there[key]["answer"] for key in here)
-    print(f"first {questions} questions, {methods}: {same} of {len(here)} answers the same; right on the CPU "
-          f"{100 * sum(right[0]) / len(here):.1f} %, on {device} {100 * sum(right[1]) / len(here):.1f} %: {points:+.1f} points, "
-          f"95 % interval {low:+.1f} to {high:+.1f} ({time.monotonic() - start:.0f} s)", flush=True)
+    others = [key for key in here if here[key]["answer"] != there[key]["answer"]]
+    for key in others[:N_SHOWN]:
+        print(f"{key[0]}, question {key[2]}: '{here[key]['answer']}' on the CPU, '{there[key]['answer']}' on {device}")
+    tells = max(-low, high) <= POINTS
+    print(f"first {questions} questions, {methods}: {len(here) - len(others)} of {len(here)} answers the same; right on the CPU "
+          f"{100 * sum(right[0]) / len(here):.1f} %, on {device} {100 * sum(right[1]) / len(here):.1f} %: {points:+.2f} points, "
+          f"95 % interval {low:+.2f} to {high:+.2f}: {'within' if tells else 'wider than'} {POINTS} points"
+          f"{'' if tells else f' ({ENOUGH} answers are enough if none turns)'} ({time.monotonic() - start:.0f} s)", flush=True)
     failed += abs(points) > POINTS
+    for key in here:
+        if key[0] == "s2prune":
+            kept[here[key]["image"]] = here[key]["grid"][1], *(set(rows[key]["kept"]) for rows in (here, there))
 
 
 # --- kept tokens ------------------------------------------------------------------------------
@@ -79,29 +95,32 @@ def read_floats(path):
     return struct.unpack(f"<{(len(data) - start) // 4}f", data[start:])
 
 
-pictures = sorted(pathlib.Path("data/synth/images").glob("*.jpg"))[:N_PICTURES]
-n_differing = n_tokens = 0
+n_differing = 0
 largest = 0.0
-for picture in pictures:
-    record = [folder / f"record-{where}-{picture.stem}" for where in ("CPU", device)]
-    plan = [ask(where, picture, "--record", str(path))["prune"]["images"][0] for where, path in zip(("CPU", device), record)]
-    kept = [set(p["kept"]) for p in plan]
-    columns = plan[0]["tokens"][1]
-    n_tokens += len(kept[0])
-    erc = read_floats(record[0] / "erc.npy")
-    others = kept[1] - kept[0]
-    for token in sorted(kept[0] - kept[1]):  # with the nearest of the others: cells are small rectangles
+for name, (columns, here, there) in kept.items():
+    if len(here) != len(there):
+        sys.exit(f"{name}: {len(here)} tokens kept on the CPU, {len(there)} on {device}")
+    if here == there:
+        continue
+    picture = pathlib.Path("data/synth") / name
+    record = folder / f"record-{picture.stem}"
+    ask("CPU", picture, "--record", str(record))
+    erc = read_floats(record / "erc.npy")
+    others = there - here
+    for token in sorted(here - there):  # with the nearest of the others: cells are small rectangles
         other = min(others, key=lambda i: math.dist(divmod(i, columns), divmod(token, columns)))
         others.remove(other)
         gap = abs(erc[token] - erc[other]) / max(erc[token], erc[other])
         largest = max(largest, gap)
         n_differing += 1
         print(f"{picture.name}: token {token} on the CPU, {other} on {device}: ERC {gap:.2g} apart")
-print(f"{len(pictures)} pictures: {n_differing} of {n_tokens} kept tokens differ, at most {largest:.2g} apart in ERC (allowed {GAP})")
+print(f"{len(kept)} pictures: {n_differing} of {sum(len(here) for _, here, _ in kept.values())} kept tokens differ, "
+      f"at most {largest:.2g} apart in ERC (allowed {GAP})")
 failed += largest > GAP
 
 # --- what crosses -----------------------------------------------------------------------------
-one, many = (ask(device, pictures[0], "-n", str(n), "--ignore-eos") for n in (1, 9))
+first = pathlib.Path("data/synth") / next(iter(kept))
+one, many = (ask(device, first, "-n", str(n), "--ignore-eos") for n in (1, 9))
 up, down = ((many["device"][key] - one["device"][key]) // 8 for key in ("bytes_up", "bytes_down"))
 rows = one["usage"]["text_tokens"] + one["usage"]["image_tokens_full"]
 prompt = one["device"]

@@ -190,8 +190,14 @@ s2p_status s2v_devices_open(s2v_devices *out, const char *device, const char *rp
         if (!gpu) gpu = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_IGPU);
         if (gpu) out->main = gpu;
     }
-    out->has_blocks = out->main == out->cpu && s2v_blocks_run_here();
+    if (out->main == out->cpu) s2v_devices_stay(out);
     return S2P_OK;
+}
+
+void s2v_devices_stay(s2v_devices *devices)
+{
+    devices->main = devices->cpu;
+    devices->has_blocks = s2v_blocks_run_here();
 }
 
 /* Ask the device with a product of the right shape: a buffer type takes some types and sizes only.

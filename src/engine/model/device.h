@@ -29,6 +29,9 @@ typedef struct s2v_devices {
 s2p_status s2v_devices_open(s2v_devices *out, const char *device, const char *rpc_server,
                             int32_t n_threads, s2p_error *error);
 
+/* The CPU is all there is from now on. */
+void s2v_devices_stay(s2v_devices *devices);
+
 /* The buffer type in which a product with this weight is fastest on the CPU; NULL: the plain one.
  */
 ggml_backend_buffer_type_t s2v_fastest_buffer(const s2v_devices *devices,

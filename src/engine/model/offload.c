@@ -176,7 +176,7 @@ s2p_status s2v_offload_choose(s2v_engine *engine, const s2v_engine_options *opti
     s2v_model_free(&model);
     if (st != S2P_OK) return st;
     if (!is_used) {
-        devices->main = devices->cpu;
+        s2v_devices_stay(devices);
         return S2P_OK;
     }
     engine->offload = (s2v_offload){ n < 0 || n > n_layers ? n_layers : n, all.tower };
