@@ -17,7 +17,7 @@ demo: ## the bundled model answers, with all visual tokens and with 64
 
 test: ## every test; the last line counts them
 	@scripts/setup test
-	@scripts/test $(BUILD) -DS2_TESTS=ON -DS2_WERROR=ON -DS2_RPC=ON $(FLAGS)
+	@scripts/test $(BUILD) -DS2_TESTS=ON -DS2_BENCH=ON -DS2_WERROR=ON -DS2_RPC=ON $(FLAGS)
 
 test-sanitize: ## the same tests built by clang under the address and undefined-behaviour sanitizers
 	@scripts/setup test

@@ -5,8 +5,8 @@
  * One thread, CPU time, everything in turn: for each unit a loop of nothing but its multiply-adds
  * (the peak), ours with weights in F32 and in F16 for each table that runs here, ggml's mul_mat with
  * both. Products are called as the tower calls them: packing of rows included, with the norm or the
- * residual of their place. Then attention: whole pictures and windows, ours against flash_attn_ext
- * as the towers call it; all tables compute it in float32. Shapes: Qwen2.5-VL at 672x672 (2,304
+ * residual of their place, gate and up as one. Then attention: whole pictures and windows, ours against flash_attn_ext
+ * as the towers call it. Shapes: Qwen2.5-VL at 672x672 (2,304
  * rows; `rows` for other sizes) and SigLIP (729 rows). Results are compared before anything is timed.
  */
 #include "contest.h"
@@ -93,13 +93,24 @@ static void compare(const char *name, const float *ours, const float *theirs, si
     exit(1);
 }
 
-/* Ours with the norm before it where a layer widens, with the residual where it narrows. */
-static void bench_product(contest *c, ggml_backend_t backend, int32_t m, int32_t k, int32_t n)
+/* What a gated layer makes of rows of gates and ups side by side, [m][2 n]. */
+static void gate(const float *both, int32_t m, int32_t n, float *out)
 {
-    const size_t n_weights = (size_t)n * (size_t)k, n_x = (size_t)m * (size_t)k;
+    for (int32_t i = 0; i < m; i++, both += 2 * n)
+        for (int32_t j = 0; j < n; j++) *out++ = both[j] / (1.0f + expf(-both[j])) * both[n + j];
+}
+
+/* Ours with the norm before it where a layer widens, with the residual where it narrows. n_parts 2:
+ * gate and up, activated by ours and not by ggml. */
+static void bench_product(contest *c, ggml_backend_t backend, int32_t m, int32_t k, int32_t n,
+                          int32_t n_parts)
+{
+    const int32_t n_rows = n * n_parts; /* of the weights */
+    const size_t n_weights = (size_t)n_rows * (size_t)k, n_x = (size_t)m * (size_t)k;
     const size_t n_out = (size_t)m * (size_t)n;
     uint32_t seed = 1;
     float *w = take(n_weights * 4), *x = take(n_x * 4), *out = take(n_out * 4);
+    float *wanted = take(n_out * 4);
     ggml_fp16_t *half = take(n_weights * 2);
     for (size_t i = 0; i < n_x; i++) x[i] = noise(&seed);
     for (size_t i = 0; i < n_weights; i++) w[i] = noise(&seed) / sqrtf((float)k);
@@ -110,7 +121,7 @@ static void bench_product(contest *c, ggml_backend_t backend, int32_t m, int32_t
     ggml_side side[2];
     for (int h = 0; h < 2; h++) {
         ggml_begin(&side[h], backend);
-        struct ggml_tensor *a = ggml_input(&side[h], h ? GGML_TYPE_F16 : GGML_TYPE_F32, k, n);
+        struct ggml_tensor *a = ggml_input(&side[h], h ? GGML_TYPE_F16 : GGML_TYPE_F32, k, n_rows);
         struct ggml_tensor *b = ggml_input(&side[h], GGML_TYPE_F32, k, m);
         ggml_set_output(a); /* inputs are read in every turn */
         ggml_set_output(b);
@@ -127,13 +138,18 @@ static void bench_product(contest *c, ggml_backend_t backend, int32_t m, int32_t
             our_product *o = &ours[n_ours++];
             const s2v_kernels *t = o->table = s2v_kernels_at(i);
             const s2v_element type = h ? S2V_ELEMENT_F16 : S2V_ELEMENT_F32;
-            const s2v_source source = { { h ? (const void *)half : w }, 1, type };
-            o->packed = (s2v_packed){ n, k, 1, false, t->stored(type), NULL };
+            const size_t second = (size_t)n * (size_t)k;
+            const s2v_source source = { { h ? (const void *)half : w,
+                                          h ? (const void *)(half + second) : w + second },
+                                        n_parts,
+                                        type };
+            o->packed = (s2v_packed){ n, k, n_parts, n_parts == 2, t->stored(type), NULL };
             o->packed.data = take(t->packed_bytes(&o->packed));
             t->pack(&o->packed, &source, 0, t->n_panels(&o->packed));
             o->p = (s2v_product){
                 .weights = &o->packed, .x = x, .x_pitch = k, .out = out, .out_pitch = n
             };
+            if (n_parts == 2) o->p.activation = S2V_SWIGLU;
             o->part = (s2v_share){ 0, m, 0, n };
             o->scratch = take(t->product_scratch(&o->packed));
             char name[40];
@@ -142,7 +158,8 @@ static void bench_product(contest *c, ggml_backend_t backend, int32_t m, int32_t
             const double limit = t->precision == S2V_PRECISION_F32    ? 2e-3
                                  : t->precision == S2V_PRECISION_BF16 ? 1e-2
                                                                       : 3e-2;
-            compare(name, out, side[h].out->data, n_out, limit);
+            if (n_parts == 2) gate(side[h].out->data, m, n, wanted);
+            compare(name, out, n_parts == 2 ? wanted : side[h].out->data, n_out, limit);
             if (n > k)
                 o->p.norm = (s2v_norm_of){ S2V_NORM_RMS, k, w, NULL, 1e-6f };
             else {
@@ -154,8 +171,8 @@ static void bench_product(contest *c, ggml_backend_t backend, int32_t m, int32_t
         }
     run_all(c);
     char what[60];
-    snprintf(what, sizeof what, "product %dx%dx%d", m, k, n);
-    report(c, what, 2e-9 * (double)n_out * k, 2); /* ggml-f16 */
+    snprintf(what, sizeof what, "product %dx%dx%d%s", m, k, n, n_parts == 2 ? " gated" : "");
+    report(c, what, 2e-9 * (double)n_out * k * n_parts, 2); /* ggml-f16 */
     for (int i = 0; i < n_ours; i++) {
         free(ours[i].packed.data);
         free(ours[i].scratch);
@@ -164,6 +181,7 @@ static void bench_product(contest *c, ggml_backend_t backend, int32_t m, int32_t
     free(w);
     free(x);
     free(out);
+    free(wanted);
     free(half);
 }
 
@@ -228,7 +246,7 @@ static void bench_attention(contest *c, ggml_backend_t backend, int32_t length, 
     our_attention ours[MAX_WHO];
     int n_ours = 0;
     for (size_t i = 1; s2v_kernels_at(i); i++) {
-        if (s2v_kernels_at(i)->precision != S2V_PRECISION_F32) continue; /* theirs is the same */
+        if (s2v_kernels_at(i)->precision != s2v_kernels_at(i)->attention) continue; /* another's */
         our_attention *o = &ours[n_ours++];
         o->table = s2v_kernels_at(i);
         o->a = (s2v_attention){ .q = qkv[0],
@@ -248,7 +266,8 @@ static void bench_attention(contest *c, ggml_backend_t backend, int32_t length, 
         float *theirs = g.out->data;
         for (ptrdiff_t r = 0; r < (ptrdiff_t)rows * heads; r++)
             memcpy(wide + r * dim, theirs + r * padded, (size_t)dim * 4);
-        compare(o->table->name, out, wide, n, 2e-3);
+        compare(o->table->name, out, wide, n,
+                o->table->attention == S2V_PRECISION_F32 ? 2e-3 : 1e-2);
         const int unit = enter_peak(c, o->table->name);
         enter(c, o->table->name, run_attention, o)->unit = unit;
     }
@@ -276,16 +295,16 @@ int main(int argc, char **argv)
     ggml_backend_t backend = ggml_backend_cpu_init();
     if (!backend) return 1;
     ggml_backend_cpu_set_n_threads(backend, 1);
-    bench_product(c, backend, rows, 1280, 3840);
-    bench_product(c, backend, rows, 1280, 1280);
-    bench_product(c, backend, rows, 1280, 3420);
-    bench_product(c, backend, rows, 3420, 1280);
-    bench_product(c, backend, rows / 4, 5120, 5120);
-    bench_product(c, backend, rows / 4, 5120, 2048);
-    bench_product(c, backend, 729, 1152, 3456);
-    bench_product(c, backend, 729, 1152, 1152);
-    bench_product(c, backend, 729, 1152, 4304);
-    bench_product(c, backend, 729, 4304, 1152);
+    bench_product(c, backend, rows, 1280, 3840, 1);
+    bench_product(c, backend, rows, 1280, 1280, 1);
+    bench_product(c, backend, rows, 1280, 3420, 2);
+    bench_product(c, backend, rows, 3420, 1280, 1);
+    bench_product(c, backend, rows / 4, 5120, 5120, 1);
+    bench_product(c, backend, rows / 4, 5120, 2048, 1);
+    bench_product(c, backend, 729, 1152, 3456, 1);
+    bench_product(c, backend, 729, 1152, 1152, 1);
+    bench_product(c, backend, 729, 1152, 4304, 1);
+    bench_product(c, backend, 729, 4304, 1152, 1);
     bench_attention(c, backend, rows, 1, 80);
     bench_attention(c, backend, 64, rows / 64, 80);
     bench_attention(c, backend, 729, 1, 72);

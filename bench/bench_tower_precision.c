@@ -51,7 +51,9 @@ static s2p_status see(const char *kernels, char **argv, const s2_image *picture,
     for (int i = 0; st == S2P_OK && i < n; i++) {
         const s2p_image image = picture[i].view;
         const s2v_message message = { .role = S2V_USER, .text = "?", .n_images = 1 };
-        const s2v_prompt prompt = { &message, 1, NULL, &image, 1, NULL };
+        const s2v_prompt prompt = {
+            .messages = &message, .n_messages = 1, .images = &image, .n_images = 1
+        };
         const s2v_prune_options prune = { .method = "s2prune", .budget = 64 };
         s2v_session_reset(session);
         s2v_session_set_trace(session, keep, &out[i]);
@@ -89,7 +91,7 @@ int main(int argc, char **argv)
     s2p_status st = S2P_OK;
     for (int i = 0; st == S2P_OK && i < n; i++)
         st = s2_image_load(argv[3 + i], S2_PIXELS_REFERENCE, NULL, &picture[i], &error);
-    if (st == S2P_OK) st = see(s2v_kernels_usual(), argv, picture, n, exact, &error);
+    if (st == S2P_OK) st = see(s2v_kernels_usual(0), argv, picture, n, exact, &error);
     printf("kernels,pictures,rms_error,largest_error\n");
     for (size_t k = 0; st == S2P_OK && s2v_kernels_name(k); k++) {
         for (int i = 0; i < n; i++) other[i].n = 0;

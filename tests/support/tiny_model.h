@@ -15,9 +15,11 @@
 
 #define TINY_LAYERS 4
 #define TINY_BLOCKS 4
+#ifndef TINY_WIDTH /* a test may want whole blocks of 256 */
 #define TINY_WIDTH 64
-#define TINY_KV_WIDTH 32
 #define TINY_FF 96
+#endif
+#define TINY_KV_WIDTH (TINY_WIDTH / 2)
 #define TINY_VISION 32
 #define TINY_VISION_FF 44
 #define TINY_PATCH 14
@@ -136,7 +138,8 @@ static inline void tiny_text(tiny_file *f, const vocabulary *words, int n_layers
     tiny_number(f, "qwen2vl.feed_forward_length", U32, (double)ff);
     tiny_number(f, "qwen2vl.attention.head_count", U32, 2);
     tiny_number(f, "qwen2vl.attention.head_count_kv", U32, 1);
-    tiny_list(f, "qwen2vl.rope.dimension_sections", I32, 4, (const double[]){ 4, 6, 6, 0 });
+    tiny_list(f, "qwen2vl.rope.dimension_sections", I32, 4,
+              (const double[]){ kv / 8, kv / 2 - kv / 8 - kv * 3 / 16, kv * 3 / 16, 0 });
     tiny_number(f, "qwen2vl.rope.freq_base", F32, 1e6);
     tiny_number(f, "qwen2vl.attention.layer_norm_rms_epsilon", F32, 1e-6);
 

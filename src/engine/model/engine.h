@@ -1,13 +1,10 @@
-/* engine.h - what an engine holds: a loaded model, read-only once it is open; only the tower's
- * weights may be packed later (packing.h). */
+/* engine.h - what an engine holds: a loaded model, read-only once it is open. */
 #ifndef S2_ENGINE_ENGINE_H
 #define S2_ENGINE_ENGINE_H
 
 #include "engine/cache/cache.h"
 #include "engine/model/model.h"
 #include "text/tokenizer.h"
-
-#include <pthread.h>
 
 typedef struct s2v_offload { /* what lives on the main device */
     int32_t n_layers;        /* of the decoder, from the last */

@@ -1,0 +1,116 @@
+/* test_engine_blocks.c - a decoder in Q4_K and Q6_K: what is remembered and what is decoded together is
+ * what it is from scratch and alone. On a CPU with AMX these are our own products (block_nodes.h): bit
+ * for bit up to S2V_FEW_ROWS sessions. */
+#define TINY_WIDTH 256
+#define TINY_FF 512
+#include "tiny_run.h"
+
+#include "engine/model/blocks/blocks.h"
+
+static const char *folder;
+static answer alone[S2V_FEW_ROWS], again; /* too large for a stack */
+
+static void write_blocks(void)
+{
+    static const char *const finer[] = { "attn_v", "ffn_down", "output.weight" };
+    vocabulary_init(&tiny_words);
+    tiny_text(&tiny_text_file, &tiny_words, TINY_LAYERS);
+    tiny_mmproj(&tiny_mmproj_file, TINY_BLOCKS);
+    for (size_t i = 0; i < tiny_text_file.n_tensors; i++) {
+        tiny_tensor *t = &tiny_text_file.tensor[i];
+        if (t->n_dims < 2) continue;
+        t->type = GGML_TYPE_Q4_K;
+        for (size_t k = 0; k < COUNT_OF(finer); k++)
+            if (strstr(t->name, finer[k])) t->type = GGML_TYPE_Q6_K;
+    }
+    tiny_write_pair(folder, "blocks", &tiny_text_file, &tiny_mmproj_file);
+}
+
+static question question_of(int i)
+{
+    static const char *const methods[] = { "s2prune", NULL, "random" };
+    static const char *const texts[] = { "hello world <image> aaaa bcd",
+                                         "<image> user cde 0123456789 0123456789 0123456789" };
+    question q = one_picture(methods[i % 3], 10 + 3 * i);
+    q.raw = texts[i % 2];
+    return q;
+}
+
+static void ask_once(s2v_engine *engine, const question *q, answer *a)
+{
+    const s2v_session_options options = tiny_session_options();
+    s2v_session *session = tiny_session(engine, &options);
+    ask(session, q, a);
+    s2v_session_free(session);
+}
+
+static void remembered_is_the_same(void **state)
+{
+    (void)state;
+    s2v_engine *engine = tiny_open(), *caching = tiny_open_caching();
+    for (int i = 0; i < 6; i++) {
+        const question q = question_of(i);
+        ask_once(engine, &q, &alone[0]);
+        for (int time = 0; time < 3; time++) {
+            ask_once(caching, &q, &again);
+            assert_same_answer(&alone[0], &again);
+            assert_same_bits(&alone[0], &again);
+        }
+        assert_true(again.stats.cached_tokens > 0);
+    }
+    s2v_engine_close(engine);
+    s2v_engine_close(caching);
+}
+
+static void together_is_the_same(void **state)
+{
+    (void)state;
+    s2v_engine *engine = tiny_open();
+    for (int i = 0; i < S2V_FEW_ROWS; i++) {
+        const question q = question_of(i);
+        ask_once(engine, &q, &alone[i]);
+    }
+    for (int n = 2; n <= S2V_FEW_ROWS; n++) {
+        const s2v_session_options options = tiny_session_options();
+        s2v_session *session[S2V_FEW_ROWS];
+        s2v_step steps[S2V_FEW_ROWS];
+        char text[64];
+        for (int i = 0; i < n; i++) {
+            const question q = question_of(i);
+            session[i] = tiny_session(engine, &options);
+            assert_int_equal(prefill(session[i], &q, NULL, NULL), S2P_OK);
+        }
+        for (int k = 0; k < MAX_ANSWER; k++) {
+            for (int i = 0; i < n; i++)
+                steps[i] =
+                    (s2v_step){ .session = session[i], .text = text, .capacity = sizeof text };
+            assert_int_equal(s2v_decode_many(steps, (size_t)n, NULL), S2P_OK);
+        }
+        for (int i = 0; i < n; i++) {
+            size_t n_tokens;
+            const int32_t *tokens = s2v_session_tokens(session[i], &n_tokens);
+            const float *logits = s2v_session_logits(session[i]);
+            assert_int_equal(n_tokens, MAX_ANSWER);
+            CHECK_CASE(memcmp(tokens, alone[i].token, sizeof alone[i].token) == 0, "%d of %d", i,
+                       n);
+            if (engine->devices.has_blocks)
+                assert_memory_equal(logits, alone[i].last, sizeof alone[i].last);
+            else
+                assert_true(distance(alone[i].last, logits) <= 1e-3);
+            s2v_session_free(session[i]);
+        }
+    }
+    s2v_engine_close(engine);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) return 2;
+    folder = argv[1];
+    write_blocks();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remembered_is_the_same),
+        cmocka_unit_test(together_is_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
