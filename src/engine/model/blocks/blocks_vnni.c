@@ -123,6 +123,25 @@ S2V_INLINE void take_q6_k(const char *row, int32_t b, weight_block *out)
     out->step = step_at(&w->step);
 }
 
+S2V_INLINE lanes float_of_ints(ints v)
+{
+#if defined(__AVX512F__)
+    return (lanes)_mm512_cvtepi32_ps((__m512i)v);
+#else
+    return __builtin_convertvector(v, lanes);
+#endif
+}
+
+/* a b + c with one rounding, whatever stands around it: a row's bits are its own. */
+S2V_INLINE lanes add_product(lanes a, lanes b, lanes c)
+{
+#if defined(__AVX512F__)
+    return (lanes)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#else
+    return a * b + c;
+#endif
+}
+
 /* sum += blocks of n outputs times a block of a row. */
 S2V_INLINE void add_block(const weight_block *w, const bool has_mins, const row_block *x,
                           lanes *sum, const int n)
@@ -136,23 +155,10 @@ S2V_INLINE void add_block(const weight_block *w, const bool has_mins, const row_
                                                  (__m512i)of_row);
     }
     for (int o = 0; o < n; o++) {
-#if defined(__AVX512F__)
-        const lanes value = (lanes)_mm512_cvtepi32_ps((__m512i)whole[o]);
-#else
-        const lanes value = __builtin_convertvector(whole[o], lanes);
-#endif
-        sum[o] += value * w[o].step * all(x->taken[8]);
-        if (has_mins) sum[o] += w[o].mins * load(x->taken);
+        const lanes scaled = float_of_ints(whole[o]) * w[o].step;
+        sum[o] = add_product(scaled, all(x->taken[8]), sum[o]);
+        if (has_mins) sum[o] = add_product(w[o].mins, load(x->taken), sum[o]);
     }
-}
-
-S2V_INLINE float total(lanes v)
-{
-#if defined(__AVX512F__)
-    return _mm512_reduce_add_ps((__m512)v);
-#else
-    return sum_of(v);
-#endif
 }
 
 typedef struct few_job {
@@ -190,7 +196,7 @@ S2V_INLINE void multiply_outputs(const few_job *j, const s2v_block_kind kind, co
             add_block(w, kind == S2V_Q4_K, j->rows + (ptrdiff_t)r * n_blocks + b, sum[r], outputs);
     }
     for (int r = 0; r < n; r++)
-        for (int o = 0; o < outputs; o++) j->out[r * j->pitch + at + o] = total(sum[r][o]);
+        for (int o = 0; o < outputs; o++) j->out[r * j->pitch + at + o] = sum_of(sum[r][o]);
 }
 
 S2V_INLINE void multiply(const few_job *j, const s2v_block_kind kind, const size_t block,

@@ -9,6 +9,8 @@
  *
  * Includes f32_text.h's multiply(). QUERIES is a multiple of ROWS, KEYS of PANEL.
  */
+#include "engine/vision/kernels/attention_units.h"
+
 #define QUERY_PITCH (S2V_MAX_HEAD + 16)
 
 typedef struct attention_space {
@@ -41,11 +43,8 @@ static size_t attention_split(const s2v_attention *a, int32_t n, float *memory, 
 
 static size_t attention_scratch_bytes(const s2v_attention *a)
 {
-    int32_t longest = 0;
-    for (int32_t i = 0; i < a->n_sequences; i++)
-        if (a->start[i + 1] - a->start[i] > longest) longest = a->start[i + 1] - a->start[i];
     attention_space s;
-    return attention_split(a, longest, NULL, &s);
+    return attention_split(a, longest_sequence(a), NULL, &s);
 }
 
 /* A query or key of a head, rotated if there is a rotation. */
@@ -223,24 +222,21 @@ static void attend(const s2v_attention *a, int32_t unit0, int32_t unit1, void *m
     attention_space s;
     int32_t laid_out = -1; /* the sequence and head whose keys are in place */
     for (int32_t unit = unit0; unit < unit1; unit++) {
-        const int32_t split = unit % a->n_splits, which = unit / a->n_splits;
-        const int32_t head = which % a->n_heads, first = a->start[which / a->n_heads];
-        const int32_t n = a->start[which / a->n_heads + 1] - first;
-        if (n < 1) continue;
-        if (which != laid_out) {
-            attention_split(a, n, memory, &s);
-            lay_out_keys(a, first, head, &s);
-            lay_out_values(a, first, head, &s);
-            laid_out = which;
-            if (which + 1 < a->n_sequences * a->n_heads) {
-                s.ahead_head = (which + 1) % a->n_heads;
-                s.ahead = a->start[(which + 1) / a->n_heads];
-                s.ahead_end = a->start[(which + 1) / a->n_heads + 1];
+        const attention_unit u = unit_of(a, unit);
+        if (u.n < 1) continue;
+        if (u.which != laid_out) {
+            attention_split(a, u.n, memory, &s);
+            lay_out_keys(a, u.first, u.head, &s);
+            lay_out_values(a, u.first, u.head, &s);
+            laid_out = u.which;
+            if (u.which + 1 < a->n_sequences * a->n_heads) {
+                const attention_unit next = unit_of(a, (u.which + 1) * a->n_splits);
+                s.ahead_head = next.head;
+                s.ahead = next.first;
+                s.ahead_end = next.first + next.n;
             }
         }
-        const int32_t begin = (int32_t)((int64_t)n * split / a->n_splits);
-        const int32_t end = (int32_t)((int64_t)n * (split + 1) / a->n_splits);
-        for (int32_t i = begin; i < end; i += QUERIES)
-            attend_queries(a, &s, first + i, end - i < QUERIES ? end - i : QUERIES, head);
+        for (int32_t i = u.begin; i < u.end; i += QUERIES)
+            attend_queries(a, &s, u.first + i, u.end - i < QUERIES ? u.end - i : QUERIES, u.head);
     }
 }

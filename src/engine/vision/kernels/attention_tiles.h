@@ -8,6 +8,8 @@
  * Queries (times scale), keys, values and weights are rounded to BF16, scores and sums are float32.
  * Includes bf16_text.h's packing and rows_text.h.
  */
+#include "engine/vision/kernels/attention_units.h"
+
 #define QUERIES 128
 #define KEYS 256
 #define TILE_ROWS 16
@@ -48,11 +50,8 @@ static size_t tile_split(const s2v_attention *a, int32_t n, char *memory, tile_s
 
 static size_t tile_attention_scratch(const s2v_attention *a)
 {
-    int32_t longest = 0;
-    for (int32_t i = 0; i < a->n_sequences; i++)
-        if (a->start[i + 1] - a->start[i] > longest) longest = a->start[i + 1] - a->start[i];
     tile_space s;
-    return tile_split(a, longest, NULL, &s);
+    return tile_split(a, longest_sequence(a), NULL, &s);
 }
 
 /* --- layouts ------------------------------------------------------------------------------- */
@@ -296,20 +295,17 @@ static void tile_attend(const s2v_attention *a, int32_t unit0, int32_t unit1, vo
     tile_space s = { .n = 0 };
     int32_t laid_out = -1; /* the sequence and head whose keys are in place */
     for (int32_t unit = unit0; unit < unit1; unit++) {
-        const int32_t split = unit % a->n_splits, which = unit / a->n_splits;
-        const int32_t head = which % a->n_heads, first = a->start[which / a->n_heads];
-        const int32_t n = a->start[which / a->n_heads + 1] - first;
-        if (n < 1) continue;
-        if (which != laid_out) {
-            tile_split(a, n, memory, &s);
-            lay_out_keys(a, first, head, &s);
-            lay_out_values(a, first, head, &s);
-            laid_out = which;
+        const attention_unit u = unit_of(a, unit);
+        if (u.n < 1) continue;
+        if (u.which != laid_out) {
+            tile_split(a, u.n, memory, &s);
+            lay_out_keys(a, u.first, u.head, &s);
+            lay_out_values(a, u.first, u.head, &s);
+            laid_out = u.which;
         }
-        const int32_t begin = (int32_t)((int64_t)n * split / a->n_splits);
-        const int32_t end = (int32_t)((int64_t)n * (split + 1) / a->n_splits);
-        for (int32_t i = begin; i < end; i += QUERIES)
-            tile_attend_queries(a, &s, first + i, end - i < QUERIES ? end - i : QUERIES, head);
+        for (int32_t i = u.begin; i < u.end; i += QUERIES)
+            tile_attend_queries(a, &s, u.first + i, u.end - i < QUERIES ? u.end - i : QUERIES,
+                                u.head);
     }
     s2v_tiles_leave(&before);
 }

@@ -136,9 +136,9 @@ static void group_store(const uint8_t group[WIDTH][GROUP], char *to)
     }
 }
 
-/* Rounded to bytes; returns their sum. */
-S2V_INLINE int32_t group_round(const char *row, const s2v_element type, int32_t k, int32_t n,
-                               float inverse, uint8_t out[GROUP])
+/* Rounded to bytes; returns their sum, which is anything where a number is none. */
+S2V_INLINE uint32_t group_round(const char *row, const s2v_element type, int32_t k, int32_t n,
+                                float inverse, uint8_t out[GROUP])
 {
     bits sum = { 0 };
     for (int32_t i = 0; i < GROUP; i += WIDTH) {
@@ -150,7 +150,7 @@ S2V_INLINE int32_t group_round(const char *row, const s2v_element type, int32_t 
     }
     uint32_t total = 0;
     for (int i = 0; i < WIDTH; i++) total += sum[i];
-    return (int32_t)total;
+    return total;
 }
 
 /* WIDTH columns of a panel from c on: weights as bytes, OFFSET times their sums by slab, their steps. */
@@ -159,7 +159,7 @@ S2V_INLINE void columns_pack(const s2v_packed *w, const s2v_source *source, int3
 {
     const int32_t inputs = STEP * INT8_WORDS(w->k), n_slabs = (inputs / STEP + SLAB - 1) / SLAB;
     char *out = (char *)w->data + (size_t)panel * panel_bytes(w->type, w->k);
-    int32_t *sums = (int32_t *)(void *)(out + (size_t)inputs * PANEL);
+    uint32_t *sums = (uint32_t *)(void *)(out + (size_t)inputs * PANEL);
     float *steps = (float *)(void *)(sums + n_slabs * PANEL), inverse[WIDTH];
     const char *row[WIDTH];
     uint8_t group[WIDTH][GROUP] = { { 0 } };
@@ -170,7 +170,7 @@ S2V_INLINE void columns_pack(const s2v_packed *w, const s2v_source *source, int3
         for (int32_t s = 0; s < n_slabs; s++) sums[s * PANEL + c + i] = 0;
     }
     for (int32_t k = 0; k < inputs; k += GROUP) {
-        int32_t *sum = sums + k / (SLAB * STEP) * PANEL + c;
+        uint32_t *sum = sums + k / (SLAB * STEP) * PANEL + c;
         for (int32_t i = 0; i < WIDTH; i++)
             if (row[i]) sum[i] += OFFSET * group_round(row[i], type, k, w->k, inverse[i], group[i]);
         group_store((const uint8_t(*)[GROUP])group, out + (ptrdiff_t)k * PANEL + c * STEP);

@@ -3,6 +3,7 @@
  * Weights are "packed" as they come, [n_parts * n][k] in F32. Sums run from the first element to
  * the last. Slow, and meant to be read.
  */
+#include "engine/vision/kernels/attention_units.h"
 #include "engine/vision/kernels/halves.h"
 #include "engine/vision/kernels/tables.h"
 
@@ -112,10 +113,7 @@ static void scalar_product(const s2v_product *p, s2v_share part, void *scratch)
 
 static size_t scalar_attention_scratch(const s2v_attention *a)
 {
-    int32_t longest = 0;
-    for (int32_t i = 0; i < a->n_sequences; i++)
-        if (a->start[i + 1] - a->start[i] > longest) longest = a->start[i + 1] - a->start[i];
-    return ((size_t)longest + 2 * S2V_MAX_HEAD) * sizeof(float);
+    return ((size_t)longest_sequence(a) + 2 * S2V_MAX_HEAD) * sizeof(float);
 }
 
 /* A query or key, rotated if there is a rotation. */
@@ -153,12 +151,9 @@ static void scalar_attend_query(const s2v_attention *a, int32_t row, int32_t fir
 static void scalar_attend(const s2v_attention *a, int32_t unit0, int32_t unit1, void *scratch)
 {
     for (int32_t unit = unit0; unit < unit1; unit++) {
-        const int32_t split = unit % a->n_splits, head = unit / a->n_splits % a->n_heads;
-        const int32_t sequence = unit / a->n_splits / a->n_heads;
-        const int32_t first = a->start[sequence], last = a->start[sequence + 1];
-        const int64_t n = last - first;
-        for (int64_t i = n * split / a->n_splits; i < n * (split + 1) / a->n_splits; i++)
-            scalar_attend_query(a, first + (int32_t)i, first, last, head, scratch);
+        const attention_unit u = unit_of(a, unit);
+        for (int32_t i = u.begin; i < u.end; i++)
+            scalar_attend_query(a, u.first + i, u.first, u.first + u.n, u.head, scratch);
     }
 }
 
