@@ -294,10 +294,14 @@ static int verify_run(const void *values)
 
     int code = st == S2P_OK ? print_result(&t) : s2_report_error(st, &error);
     if (st == S2P_OK && code == S2_EXIT_OK && t.n_passed + t.n_failed == 0) {
-        s2_fail(&error, S2P_EFORMAT,
-                "nothing to check below '%.60s'%s%.60s; give a folder of goldens",
-                options->folders.item[0], options->only ? " for --only " : "",
-                options->only ? options->only : "");
+        if (t.n_skipped > 0)
+            s2_fail(&error, S2P_EFORMAT, "nothing was checked: all %d files were skipped",
+                    (int)t.n_skipped);
+        else
+            s2_fail(&error, S2P_EFORMAT,
+                    "nothing to check below '%.60s'%s%.60s; give a folder of goldens",
+                    options->folders.item[0], options->only ? " for --only " : "",
+                    options->only ? options->only : "");
         code = s2_report_error(S2P_EFORMAT, &error);
     }
     if (code == S2_EXIT_OK && t.n_failed > 0)

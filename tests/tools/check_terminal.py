@@ -50,7 +50,7 @@ LINES = [
     (3, ["convert", EVIL, "--outfile", "m.gguf", "--mmproj-out", "mm.gguf"]),
     (3, ["bench", "-i", text]), (3, ["analyze", "spatial", "--images", EVIL]), (3, ["paper", "--data-dir", EVIL]),
     (2, ["run", b"--" + EVIL]), (2, ["run", "--method", EVIL]), (2, [EVIL]), (2, ["completion", EVIL]),
-    (2, ["serve", "--host", EVIL]), (3, ["serve", "--api-key-file", EVIL]),
+    (2, ["serve", "--host", EVIL]), (3, ["serve", "--api-key-file", EVIL]), (3, ["serve", "--media-path", EVIL]),
 ]
 for code, line in LINES:
     got, out = shown(line)

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define MAX_WORDS 512
 #define MAX_COMMAND_LINE ((size_t)1 << 20)
@@ -148,6 +149,14 @@ static void show_ready(const char *url, const json_t *hello)
     (void)fflush(stderr);
 }
 
+static s2p_status check_media_path(const serve_options *o, s2p_error *error)
+{
+    struct stat about;
+    if (!o->media_path) return S2P_OK;
+    if (stat(o->media_path, &about) == 0 && S_ISDIR(about.st_mode)) return S2P_OK;
+    return s2_fail(error, S2P_EIO, "--media-path '%.200s' is no folder", o->media_path);
+}
+
 static s2p_status prepare(serve_job *job, s2p_error *error)
 {
     const serve_options *o = job->options;
@@ -177,6 +186,7 @@ static s2p_status prepare(serve_job *job, s2p_error *error)
     (void)setenv("GGML_NO_BACKTRACE", "1", 0);
     TRY(read_keys(job, error));
     TRY(check_image_hosts(o, error));
+    TRY(check_media_path(o, error));
     TRY(read_certificate(job, error));
     return repeat_command_line(job, error);
 }
