@@ -324,6 +324,27 @@ void s2v_session_set_progress(s2v_session *session, s2v_progress_callback progre
  * string is held back until that is known. S2P_ELIMIT: the context is full; the answer so far stands. */
 s2p_status s2v_session_next(s2v_session *session, char *text, size_t capacity, int *done, s2p_error *error);
 
+typedef struct s2v_ask {            /* one prompt of one session */
+    s2v_session *session;           /* in: these three as in s2v_session_prefill */
+    const s2v_prompt *prompt;
+    const s2v_prune_options *prune;
+    int is_left;                    /* out: it does not go this time. Known before the others run: from then
+                                       on nothing of it is touched, and a callback may free it */
+    s2v_stats stats;                /* out */
+    s2p_status status;              /* out: of this session alone */
+    s2p_error error;                /* out */
+} s2v_ask;
+
+/* Prefill as many of the first of n different sessions (1 to 64) of one engine as go together: *n_ran of
+ * them. The first always does. Others join it with one pass over the weights while all that is left of
+ * their prompts is text, because there are no pictures or the engine's cache knows them, each has at least
+ * nine tokens of it, and all of them at most the first session's batch. Those that did not go are as they
+ * were: ask again for them. Of each, what comes out is what s2v_session_prefill leaves, within the bounds
+ * of s2v_decode_many; of up to eight where our own products multiply (Q4_K and Q6_K on a CPU with AMX) bit
+ * for bit. Every session's progress is told; one that is cancelled is left out of the result, the others go
+ * on. Times in stats are those of the whole pass. A status other than S2P_OK: nothing ran. */
+s2p_status s2v_prefill_many(s2v_ask *asks, size_t n, size_t *n_ran, s2p_error *error);
+
 typedef struct s2v_step {           /* one token of one session */
     s2v_session *session;           /* in */
     char *text;                     /* in: room for the text */

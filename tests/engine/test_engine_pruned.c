@@ -3,7 +3,7 @@
  */
 #include "method_scenes.h"
 
-#include "engine/run/job.h"
+#include "engine/prompt/job.h"
 
 static outcome full, first, second; /* too large for a stack */
 static answer a, b;

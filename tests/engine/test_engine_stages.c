@@ -8,7 +8,7 @@
 #include "method_scenes.h"
 
 #include "engine/run/decoder_probe.h"
-#include "engine/run/units.h"
+#include "engine/prompt/units.h"
 #include "engine/vision/tower_cache.h"
 
 #define KV_WIDTH TINY_KV_WIDTH

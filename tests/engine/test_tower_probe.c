@@ -3,7 +3,7 @@
  * Hugging Face by "s2prune verify". */
 #include "engine/vision/tower_received.h"
 #include "tiny_llava.h"
-#include "engine/run/picture_rows.h"
+#include "engine/prompt/picture_rows.h"
 #include "engine/vision/tower_cache.h"
 
 #define MAX_PATCHES 512

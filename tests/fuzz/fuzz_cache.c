@@ -5,7 +5,7 @@
 
 #include "base/sha256.h"
 #include "engine/cache/cache_file.h"
-#include "engine/run/prefix_bytes.h"
+#include "engine/prompt/prefix_bytes.h"
 #include "engine/vision/tower_cache.h"
 #include "prune/plan_bytes.h"
 

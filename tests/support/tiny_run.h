@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-#include "engine/run/job.h"
+#include "engine/prompt/job.h"
 #include "tiny_model.h"
 #include "picture.h"
 
@@ -113,14 +113,20 @@ static inline question one_picture(const char *method, int32_t budget)
     return q;
 }
 
+/* Borrows from the question. */
+static inline s2v_prompt prompt_of(const question *q)
+{
+    return (s2v_prompt){ .raw = q->raw,
+                         .images = q->image,
+                         .n_images = q->n_images,
+                         .image_options = q->size,
+                         .n_answer = q->n_answer };
+}
+
 static inline s2p_status prefill(s2v_session *session, const question *q, s2v_stats *stats,
                                  s2p_error *error)
 {
-    const s2v_prompt prompt = { .raw = q->raw,
-                                .images = q->image,
-                                .n_images = q->n_images,
-                                .image_options = q->size,
-                                .n_answer = q->n_answer };
+    const s2v_prompt prompt = prompt_of(q);
     return s2v_session_prefill(session, &prompt, &q->prune, stats, error);
 }
 
@@ -168,16 +174,25 @@ static inline void generate(s2v_session *session, answer *a)
     memcpy(a->last, s2v_session_logits(session), sizeof a->last);
 }
 
-static inline void prefill_only(s2v_session *session, const question *q, answer *a)
+/* What a prefill of n_images pictures has left. */
+static inline void take_prefill(const s2v_session *session, const s2v_stats *stats,
+                                int32_t n_images, answer *a)
 {
-    s2p_error error = { S2P_OK, "" };
     memset(a, 0, sizeof *a);
-    CHECK_CASE(prefill(session, q, &a->stats, &error) == S2P_OK, "%s", error.message);
+    a->stats = *stats;
     memcpy(a->first, s2v_session_logits(session), sizeof a->first);
-    for (int32_t i = 0; i < q->n_images; i++) {
+    for (int32_t i = 0; i < n_images; i++) {
         const int32_t *kept = s2p_plan_keep(s2v_session_plan(session, i), &a->n_kept[i]);
         memcpy(a->kept[i], kept, (size_t)a->n_kept[i] * sizeof *kept);
     }
+}
+
+static inline void prefill_only(s2v_session *session, const question *q, answer *a)
+{
+    s2p_error error = { S2P_OK, "" };
+    s2v_stats stats;
+    CHECK_CASE(prefill(session, q, &stats, &error) == S2P_OK, "%s", error.message);
+    take_prefill(session, &stats, q->n_images, a);
 }
 
 static inline void ask(s2v_session *session, const question *q, answer *a)

@@ -59,8 +59,11 @@ struct ggml_tensor *s2v_draw_cached(struct ggml_context *ctx, const s2v_decoder_
                         ggml_row_size(cache->type, p->head_dim), 0);
 }
 
-static struct ggml_tensor *last_column(struct ggml_context *ctx, struct ggml_tensor *x)
+/* The rows that go on after attention in the last layer. */
+static struct ggml_tensor *last_rows(struct ggml_context *ctx, struct ggml_tensor *x,
+                                     const s2v_span *span)
 {
+    if (span->own) return ggml_get_rows(ctx, x, span->last);
     return ggml_view_2d(ctx, x, x->ne[0], 1, x->nb[1], (size_t)(x->ne[1] - 1) * x->nb[1]);
 }
 
@@ -99,11 +102,11 @@ static struct ggml_tensor *draw_attended(struct ggml_context *ctx, const s2v_dec
     return ggml_cont(ctx, ggml_permute(ctx, out, 0, 2, 1, 3));
 }
 
-/* Attention of rows that have a cache each, in layer `i`. What a row attended to takes the place of
- * its query. */
+/* Attention of rows that have caches of their own, in layer `i`. What a row attended to takes the place
+ * of its query. */
 static struct ggml_tensor *draw_own(s2v_graph *graph, const s2v_decoder_params *p,
                                     const s2v_layer *layer, int32_t i, struct ggml_tensor *x,
-                                    const s2v_span *span)
+                                    const s2v_span *span, bool is_last_only)
 {
     struct ggml_context *ctx = graph->ctx;
     struct ggml_tensor *rows = s2v_draw_rows(graph, x, true);
@@ -113,23 +116,28 @@ static struct ggml_tensor *draw_own(s2v_graph *graph, const s2v_decoder_params *
     q = s2v_draw_rope(ctx, p, layer, q, span->pos);
     k = s2v_draw_rope(ctx, p, layer, k, span->pos);
     struct ggml_tensor *const both[2] = { ggml_reshape_2d(ctx, k, v->ne[0], span->n), v };
-    for (int32_t r = 0; r < span->n_own; r++) {
-        const s2v_kv *kv = span->own_cache[r];
+    for (int32_t o = 0, at = 0, n; o < span->n_own; o++, at += n) {
+        const s2v_own *of = &span->own[o];
+        const s2v_kv *kv = of->kv;
+        n = of->n;
         struct ggml_tensor *const cache[2] = { kv->k[i], kv->v[i] };
         struct ggml_tensor *seen[2];
         for (int c = 0; c < 2; c++) {
-            struct ggml_tensor *own = s2v_kv_rows(ctx, both[c], r, 1);
+            struct ggml_tensor *own = s2v_kv_rows(ctx, both[c], at, n);
             s2v_graph_expand(graph,
-                             ggml_cpy(ctx, own, s2v_kv_rows(ctx, cache[c], kv->n_slots[i], 1)));
-            seen[c] = s2v_draw_cached(ctx, p, cache[c], kv->n_slots[i] + 1);
+                             ggml_cpy(ctx, own, s2v_kv_rows(ctx, cache[c], kv->n_slots[i], n)));
+            seen[c] = s2v_draw_cached(ctx, p, cache[c], kv->n_slots[i] + n);
         }
-        struct ggml_tensor *query = ggml_view_3d(ctx, q, p->head_dim, p->n_heads, 1, q->nb[1],
-                                                 q->nb[2], (size_t)r * q->nb[2]);
+        const int32_t n_out = is_last_only ? 1 : n; /* the last row sees every slot */
+        struct ggml_tensor *query = ggml_view_3d(ctx, q, p->head_dim, p->n_heads, n_out, q->nb[1],
+                                                 q->nb[2], (size_t)(at + n - n_out) * q->nb[2]);
         struct ggml_tensor *out =
-            draw_attended(ctx, p, ggml_permute(ctx, query, 0, 2, 1, 3), seen, NULL, kv->is_plain);
+            draw_attended(ctx, p, ggml_permute(ctx, query, 0, 2, 1, 3), seen,
+                          of->mask && !is_last_only ? of->mask[i] : NULL, kv->is_plain);
         s2v_graph_expand(graph, ggml_cpy(ctx, out, query));
     }
     x = ggml_reshape_2d(ctx, q, p->n_embd, span->n);
+    if (is_last_only) x = ggml_get_rows(ctx, x, span->last);
     return s2v_draw_product(graph, layer->out, x, s2v_draw_rows(graph, x, true));
 }
 
@@ -184,18 +192,18 @@ struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder
         const bool is_last_only = span->last_row_only && i == p->n_layers - 1;
 
         struct ggml_tensor *x = s2v_draw_rms_norm(ctx, h, layer->attn_norm, p->rms_eps);
-        x = span->own_cache ? draw_own(graph, p, layer, i, x, span)
-                            : draw_attention(graph, p, layer, i, kv, x, span, is_last_only);
-        if (is_last_only) h = last_column(ctx, h);
+        x = span->own ? draw_own(graph, p, layer, i, x, span, is_last_only)
+                      : draw_attention(graph, p, layer, i, kv, x, span, is_last_only);
+        if (is_last_only) h = last_rows(ctx, h, span);
         h = ggml_add(ctx, h, x);
         s2v_graph_pause(graph, h);
 
         x = s2v_draw_rms_norm(ctx, h, layer->ffn_norm, p->rms_eps);
-        struct ggml_tensor *rows = s2v_draw_rows(graph, x, span->own_cache != NULL);
+        struct ggml_tensor *rows = s2v_draw_rows(graph, x, span->own != NULL);
         struct ggml_tensor *gate = s2v_draw_product(graph, layer->gate, x, rows);
         struct ggml_tensor *up = s2v_draw_product(graph, layer->up, x, rows);
         x = ggml_swiglu_split(ctx, gate, up);
-        rows = s2v_draw_rows(graph, x, span->own_cache != NULL);
+        rows = s2v_draw_rows(graph, x, span->own != NULL);
         x = s2v_draw_product(graph, layer->down, x, rows);
         h = ggml_add(ctx, h, x);
         s2v_graph_pause(graph, h);

@@ -5,18 +5,25 @@
 #include "engine/model/graph.h"
 #include "engine/model/kv.h"
 
+typedef struct s2v_own { /* rows of one conversation among those of others */
+    s2v_kv *kv;
+    int32_t n;
+    struct ggml_tensor *const *mask; /* [n_layers], each as in s2v_span; NULL for a single row */
+} s2v_own;
+
 typedef struct s2v_span {     /* what a run of layers works on */
     int32_t n;                /* rows */
     struct ggml_tensor *pos;  /* I32: 4 planes of n for M-RoPE, n otherwise */
     struct ggml_tensor *mask; /* F16 [n_past + n, n]; NULL for a single row */
-    bool last_row_only;       /* the last layer need not compute the other rows */
-    bool is_unrounded; /* attend to keys and values as they are, not as the cache has them: */
+    bool last_row_only; /* the last layer need not compute the other rows, with own: of each */
+    bool is_unrounded;  /* attend to keys and values as they are, not as the cache has them: */
     struct ggml_tensor *k, *v; /* F32 [n_kv_heads * head_dim, slots], written like the cache; NULL:
                                   there is nothing before these rows */
-    s2v_kv *const
-        *own_cache; /* [n_own] of the first rows, each the next of another conversation; rows
-                                 after them attend to nothing. NULL: all are rows of one */
+    const s2v_own
+        *own; /* [n_own] whose rows these are, one after the other; rows after them attend to
+                           nothing. NULL: all are rows of one */
     int32_t n_own;
+    struct ggml_tensor *last; /* I32 [n_own], with last_row_only: which row is each one's last */
 } s2v_span;
 
 /* Token rows [n_embd, n] of the vocabulary. ids: I32 [n]. */
@@ -42,9 +49,9 @@ struct ggml_tensor *s2v_draw_rope(struct ggml_context *ctx, const s2v_decoder_pa
 struct ggml_tensor *s2v_draw_cached(struct ggml_context *ctx, const s2v_decoder_params *p,
                                     struct ggml_tensor *cache, int32_t n_slots);
 
-/* Hidden states [n_embd, n] in, the same (or [n_embd, 1] with last_row_only) out. Writes the rows'
+/* Hidden states [n_embd, n] in, the same (with last_row_only [n_embd, 1] or [n_embd, n_own]) out. Writes the rows'
  * keys and values behind the slots each layer has filled; the caller counts them afterwards. kv:
- * NULL with span->own_cache. */
+ * NULL with span->own. */
 struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder, s2v_kv *kv,
                                     struct ggml_tensor *h, const s2v_span *span, int32_t first,
                                     int32_t last);

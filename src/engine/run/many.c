@@ -19,14 +19,11 @@
 #include "engine/run/layers.h"
 #include "engine/vision/arch.h"
 
-#define NODES_PER_LAYER 64 /* of all rows together */
-#define NODES_PER_ROW 32   /* in a layer, for each row */
-#define NODES_BESIDES 1024
 #define ROWS_AT_ONCE 4
 
 typedef struct pass { /* the sessions that have a token to run */
     s2v_step *step[S2V_MANY_MAX];
-    s2v_kv *kv[S2V_MANY_MAX];
+    s2v_own own[S2V_MANY_MAX];
     struct ggml_tensor *logits[S2V_MANY_MAX];
     int32_t n;
 } pass;
@@ -42,12 +39,10 @@ static s2p_status reserve_rows(s2v_session *first, int32_t n, s2p_error *error)
 {
     s2v_many *many = &first->many;
     if (n <= many->capacity) return S2P_OK;
-    const int32_t n_layers = first->engine->model.decoder.p.n_layers;
     int32_t capacity = ROWS_AT_ONCE;
     while (capacity < n) capacity *= 2;
     s2v_many_free(many);
-    TRY(s2v_graph_init(&many->graph, &first->backends,
-                       (NODES_PER_LAYER + NODES_PER_ROW * capacity) * n_layers + NODES_BESIDES,
+    TRY(s2v_graph_init(&many->graph, &first->backends, s2v_many_nodes(first->engine, capacity),
                        error));
     many->graph.traffic = &first->traffic;
     many->capacity = capacity;
@@ -76,7 +71,7 @@ static s2p_status draw_pass(s2v_session *first, pass *p, s2p_error *error)
     TRY(s2v_graph_begin(graph, error));
     struct ggml_context *ctx = graph->ctx;
     struct ggml_tensor *id = s2v_graph_input(graph, GGML_TYPE_I32, n, 1, many->id);
-    s2v_span span = { .n = n, .own_cache = p->kv, .n_own = p->n };
+    s2v_span span = { .n = n, .own = p->own, .n_own = p->n };
     span.pos = s2v_graph_input(graph, GGML_TYPE_I32, (int64_t)n_planes * n, 1, many->position);
     struct ggml_tensor *h = s2v_draw_embedding(graph, decoder, id);
     h = model->arch->layers(graph, decoder, NULL, h, &span, 0, decoder->p.n_layers);
@@ -106,25 +101,31 @@ static s2p_status run_pass(s2v_session *first, pass *p, s2p_error *error)
 
 /* --- the sessions ---------------------------------------------------------------------- */
 
-static s2p_status check_steps(const s2v_step *steps, size_t n, s2p_error *error)
+s2p_status s2v_many_check_count(size_t n, s2p_error *error)
 {
-    if (!steps || n == 0 || n > S2V_MANY_MAX)
-        return s2_fail(error, S2P_ELIMIT, "%zu sessions together; 1 to %d can go", n, S2V_MANY_MAX);
+    if (n > 0 && n <= S2V_MANY_MAX) return S2P_OK;
+    return s2_fail(error, S2P_ELIMIT, "%zu sessions together; 1 to %d can go", n, S2V_MANY_MAX);
+}
+
+s2p_status s2v_many_check(s2v_session *const *sessions, size_t n, s2p_error *error)
+{
     for (size_t i = 0; i < n; i++) {
-        const s2v_session *s = steps[i].session;
-        if (!s) return s2_fail(error, S2P_EINVAL, "step %zu has no session", i);
-        if (s->engine != steps[0].session->engine)
+        if (!sessions[i]) return s2_fail(error, S2P_EINVAL, "number %zu has no session", i);
+        if (sessions[i]->engine != sessions[0]->engine)
             return s2_fail(error, S2P_EINVAL, "sessions of two engines cannot go together");
         for (size_t k = 0; k < i; k++)
-            if (steps[k].session == s)
-                return s2_fail(error, S2P_EINVAL, "steps %zu and %zu are of one session", k, i);
+            if (sessions[k] == sessions[i])
+                return s2_fail(error, S2P_EINVAL, "numbers %zu and %zu are one session", k, i);
     }
     return S2P_OK;
 }
 
 s2p_status s2v_decode_many(s2v_step *steps, size_t n, s2p_error *error)
 {
-    TRY(check_steps(steps, n, error));
+    s2v_session *sessions[S2V_MANY_MAX] = { NULL };
+    TRY(s2v_many_check_count(steps ? n : 0, error));
+    for (size_t i = 0; i < n; i++) sessions[i] = steps[i].session;
+    TRY(s2v_many_check(sessions, n, error));
     pass p = { .n = 0 };
     for (size_t i = 0; i < n; i++) {
         s2v_step *step = &steps[i];
@@ -135,7 +136,7 @@ s2p_status s2v_decode_many(s2v_step *steps, size_t n, s2p_error *error)
         step->status = s2v_answer_check(s, &step->error);
         if (step->status != S2P_OK || s->pending < 0) continue;
         p.step[p.n] = step;
-        p.kv[p.n++] = &s->kv;
+        p.own[p.n++] = (s2v_own){ .kv = &s->kv, .n = 1 };
     }
     if (p.n == 1) /* alone: its own graph, threads and kernels */
         p.step[0]->status =

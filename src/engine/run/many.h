@@ -1,7 +1,9 @@
-/* many.h - several sessions advance together: s2v_decode_many of s2vlm.h. */
+/* many.h - several sessions advance together: s2v_decode_many of s2vlm.h, and what s2v_prefill_many
+ * shares with it. */
 #ifndef S2_ENGINE_MANY_H
 #define S2_ENGINE_MANY_H
 
+#include "engine/model/engine.h"
 #include "engine/model/graph.h"
 
 #define S2V_MANY_MAX 64 /* sessions in one pass, as s2vlm.h says */
@@ -13,5 +15,15 @@ typedef struct s2v_many { /* of the session that comes first; all zero: it never
 } s2v_many;
 
 void s2v_many_free(s2v_many *many);
+
+/* Nodes of a graph of all layers in which n sessions attend on their own. */
+static inline int32_t s2v_many_nodes(const s2v_engine *engine, int32_t n)
+{
+    return (64 + 32 * n) * engine->model.decoder.p.n_layers + 1024;
+}
+
+/* As many as can go together; different ones, of one engine. */
+s2p_status s2v_many_check_count(size_t n, s2p_error *error);
+s2p_status s2v_many_check(s2v_session *const *sessions, size_t n, s2p_error *error);
 
 #endif /* S2_ENGINE_MANY_H */

@@ -120,6 +120,13 @@ void s2v_rows_cut(s2v_rows *rows)
 
 /* --- inputs of a graph ----------------------------------------------------------------- */
 
+void s2v_rows_see(ggml_fp16_t *mask, int32_t n_past, int32_t n)
+{
+    const int32_t width = n_past + n;
+    for (int32_t r = 0; r < n; r++)
+        for (int32_t c = 0; c < width; c++) *mask++ = c <= n_past + r ? SEEN : UNSEEN;
+}
+
 s2p_status s2v_rows_mask(s2v_session *s, int32_t n_past, int32_t first, int32_t n,
                          struct ggml_tensor **out, s2p_error *error)
 {
@@ -132,12 +139,10 @@ s2p_status s2v_rows_mask(s2v_session *s, int32_t n_past, int32_t first, int32_t 
         s->mask = mask;
         s->n_mask = needed;
     }
-    for (int32_t r = 0; r < n; r++) {
-        ggml_fp16_t *row = s->mask + (size_t)r * width;
-        for (size_t c = 0; c < width; c++) row[c] = c <= (size_t)(n_past + r) ? SEEN : UNSEEN;
-        for (int32_t c = 0; masked && c < first + r; c++) /* a row always sees itself */
-            if (masked[c]) row[n_past - first + c] = UNSEEN;
-    }
+    s2v_rows_see(s->mask, n_past, n);
+    for (int32_t r = 0; masked && r < n; r++)
+        for (int32_t c = 0; c < first + r; c++) /* a row always sees itself */
+            if (masked[c]) s->mask[(size_t)r * width + (size_t)(n_past - first + c)] = UNSEEN;
     *out = s2v_graph_input(&s->graph, GGML_TYPE_F16, (int64_t)width, n, s->mask);
     return S2P_OK;
 }

@@ -45,6 +45,9 @@ void s2v_rows_move(s2v_rows *rows, const int32_t *keep, int32_t n);
 /* Only the last n_tail rows stay, without hidden states. */
 void s2v_rows_cut(s2v_rows *rows);
 
+/* What n rows see of n_past slots before them and of themselves: [n][n_past + n]. */
+void s2v_rows_see(ggml_fp16_t *mask, int32_t n_past, int32_t n);
+
 /* Inputs of the session's graph being drawn, one of each at most: what rows [first, first + n) see
  * of n_past slots before them and of themselves, F16 [n_past + n, n]; and their positions, as
  * s2v_span wants them (n <= n_batch). */

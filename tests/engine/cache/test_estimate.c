@@ -3,7 +3,7 @@
  */
 #include "tiny_llava.h"
 
-#include "engine/run/units.h"
+#include "engine/prompt/units.h"
 
 #define N_CTX 256
 

@@ -1,5 +1,5 @@
-/* test_engine_blocks.c - a decoder in Q4_K and Q6_K: what is remembered and what is decoded together is
- * what it is from scratch and alone. On a CPU with AMX these are our own products (block_nodes.h): bit
+/* test_engine_blocks.c - a decoder in Q4_K and Q6_K: what is remembered, and what is prefilled and decoded
+ * together, is what it is from scratch and alone. On a CPU with AMX these are our own products (block_nodes.h): bit
  * for bit up to S2V_FEW_ROWS sessions. */
 #define TINY_WIDTH 256
 #define TINY_FF 512
@@ -103,6 +103,43 @@ static void together_is_the_same(void **state)
     s2v_engine_close(engine);
 }
 
+/* Text alone, and behind pictures the cache knows. */
+static void prompts_together_are_the_same(void **state)
+{
+    (void)state;
+    s2v_engine *engine = tiny_open_caching();
+    const s2v_session_options options = tiny_session_options();
+    s2v_session *session[S2V_FEW_ROWS];
+    question questions[S2V_FEW_ROWS];
+    s2v_prompt prompts[S2V_FEW_ROWS];
+    s2v_ask asks[S2V_FEW_ROWS];
+    size_t n_ran;
+    for (int i = 0; i < S2V_FEW_ROWS; i++) {
+        question *q = &questions[i];
+        *q = question_of(1 + 2 * (i % 3));
+        if (i > 3) q->n_images = 0;
+        if (i > 3) q->raw = "hello world user 0123456789 0123456789 aaaa bcd";
+        for (int time = 0; time < 2; time++) ask_once(engine, q, &alone[i]);
+        session[i] = tiny_session(engine, &options);
+        prompts[i] = prompt_of(q);
+        asks[i] = (s2v_ask){ .session = session[i], .prompt = &prompts[i], .prune = &q->prune };
+    }
+    assert_int_equal(s2v_prefill_many(asks, S2V_FEW_ROWS, &n_ran, NULL), S2P_OK);
+    assert_int_equal(n_ran, S2V_FEW_ROWS);
+    for (int i = 0; i < S2V_FEW_ROWS; i++) {
+        assert_int_equal(asks[i].status, S2P_OK);
+        take_prefill(session[i], &asks[i].stats, questions[i].n_images, &again);
+        generate(session[i], &again);
+        assert_same_answer(&alone[i], &again);
+        if (engine->devices.has_blocks)
+            assert_same_bits(&alone[i], &again);
+        else
+            assert_true(distance(alone[i].first, again.first) <= 1e-3);
+        s2v_session_free(session[i]);
+    }
+    s2v_engine_close(engine);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) return 2;
@@ -111,6 +148,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(remembered_is_the_same),
         cmocka_unit_test(together_is_the_same),
+        cmocka_unit_test(prompts_together_are_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* test_engine_random.c - sessions of one engine in any order: opened, asked, advanced alone and
+/* test_engine_random.c - sessions of one engine in any order: opened, asked and advanced alone and
  * together, forked, saved, restored, cancelled, dropped.
  *
  *   test_engine_random FOLDER [operations] [threads] [seed]
@@ -49,7 +49,7 @@ typedef struct world { /* of one thread */
     recipe is[MOST];
     recipe saved; /* in the file; question -1: there is none */
     char path[600];
-    int n_of[10]; /* operations that did something */
+    int n_of[11]; /* operations that did something */
     int n_calls, cancel_at;
 } world;
 
@@ -172,6 +172,35 @@ static bool ask_one(world *w, bool is_cancelled)
     return !is_cancelled || was_cancelled;
 }
 
+/* Those that did not go are as they were: nothing has been asked of them. */
+static bool ask_many(world *w)
+{
+    s2v_ask asks[MOST];
+    s2v_prompt prompts[MOST];
+    int who[MOST], asked[MOST];
+    size_t n = 0, n_ran;
+    w->cancel_at = 0;
+    for (int i = 0; i < MOST; i++) {
+        if (!w->session[i] || pick(w, 4) == 0) continue;
+        asked[n] = pick(w, 2) ? (int)pick(w, N_QUESTIONS) : 5;
+        const question *q = &questions[asked[n]];
+        s2v_session_reset(w->session[i]);
+        w->is[i].question = -1;
+        w->is[i].n_said = 0;
+        prompts[n] = prompt_of(q);
+        asks[n] = (s2v_ask){ .session = w->session[i], .prompt = &prompts[n], .prune = &q->prune };
+        who[n++] = i;
+    }
+    if (n == 0) return false;
+    assert_int_equal(s2v_prefill_many(asks, n, &n_ran, NULL), S2P_OK);
+    assert_true(n_ran > 0);
+    for (size_t k = 0; k < n_ran; k++) {
+        assert_int_equal(asks[k].status, S2P_OK);
+        w->is[who[k]].question = asked[k];
+    }
+    return n_ran > 1;
+}
+
 static bool advance_one(world *w)
 {
     const int i = find(w, false);
@@ -250,7 +279,7 @@ static void run_world(world *w, int n)
 {
     for (int at = 0; at < n; at++) {
         /* Some come more often than others. */
-        static const int kinds[] = { 0, 0, 1, 2, 2, 2, 3, 4, 4, 5, 5, 5, 6, 7, 8, 9 };
+        static const int kinds[] = { 0, 0, 1, 2, 2, 2, 3, 4, 4, 5, 5, 5, 6, 7, 8, 9, 10, 10 };
         const int kind = kinds[pick(w, sizeof kinds / sizeof *kinds)];
         bool did = false;
         switch (kind) {
@@ -281,8 +310,11 @@ static void run_world(world *w, int n)
         case 8:
             did = restore_one(w);
             break;
-        default:
+        case 9:
             did = compare_one(w);
+            break;
+        default:
+            did = ask_many(w);
             break;
         }
         w->n_of[kind] += did;

@@ -4,11 +4,11 @@
  * method that looks ahead reads those of the layer that comes next. ERC is computed by
  * the layer's own graph, so that layer then runs alone.
  */
-#include "engine/run/readings.h"
+#include "engine/prompt/readings.h"
 
 #include "base/clock.h"
 #include "engine/run/trace.h"
-#include "engine/run/units.h"
+#include "engine/prompt/units.h"
 
 #include <stdlib.h>
 

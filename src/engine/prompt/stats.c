@@ -1,5 +1,5 @@
 /* stats.c - what a prefill cost, after the paper's formulas, and what it left in the cache. */
-#include "engine/run/stats.h"
+#include "engine/prompt/stats.h"
 
 /* Visual tokens layer i has seen. */
 static int32_t tokens_in_layer(const s2v_stats *t, int32_t layer)

@@ -2,8 +2,8 @@
 #ifndef S2_ENGINE_VIEWS_H
 #define S2_ENGINE_VIEWS_H
 
-#include "engine/run/readings.h"
-#include "engine/run/units.h"
+#include "engine/prompt/readings.h"
+#include "engine/prompt/units.h"
 
 /* Let the method choose among the tokens of a unit: fills its plan. */
 s2p_status s2v_select_unit(s2v_job *job, s2v_unit *unit, int32_t stage,

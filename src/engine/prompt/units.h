@@ -2,7 +2,7 @@
 #ifndef S2_ENGINE_UNITS_H
 #define S2_ENGINE_UNITS_H
 
-#include "engine/run/job.h"
+#include "engine/prompt/job.h"
 
 struct s2v_unit {
     int32_t picture, part;

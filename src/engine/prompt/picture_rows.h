@@ -2,7 +2,7 @@
 #ifndef S2_ENGINE_PICTURE_ROWS_H
 #define S2_ENGINE_PICTURE_ROWS_H
 
-#include "engine/run/job.h"
+#include "engine/prompt/job.h"
 
 /* The rows of picture `index`, from job->first_row[index] on: the tower, once for each view, and the
  * newlines; or those remembered. What the tower attended to goes to job->tower_probe[index] if

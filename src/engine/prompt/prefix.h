@@ -20,7 +20,7 @@
 #define S2_ENGINE_PREFIX_H
 
 #include "engine/cache/cache.h"
-#include "engine/run/prefix_bytes.h"
+#include "engine/prompt/prefix_bytes.h"
 
 typedef struct s2v_slots_before { /* of a layer, before some left */
     s2v_cache_block *block;       /* keys, then values; NULL: none have left */

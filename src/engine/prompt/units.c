@@ -4,7 +4,7 @@
  * any-res) has two grids over the same pixels: its budget is split by their token
  * counts, and each is a unit of its own; newlines belong to none and always stay.
  */
-#include "engine/run/units.h"
+#include "engine/prompt/units.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,18 +1,13 @@
-/* prefill.c - a prompt with pictures becomes a cache and logits: the whole way, on one page (run_prompt).
- *
- *   pictures -> frames -> tower -> rows <- text;   rows -> layers, select, compact, layers -> logits
+/* layout.c - what is asked becomes rows that know where they stand, before any of them is computed.
  *
  * The question, for methods that look at it, is what comes after the last picture and
  * the token that closes it; the last row if that is nothing.
  */
+#include "engine/prompt/layout.h"
+
 #include "base/clock.h"
-#include "engine/model/decoder.h"
-#include "engine/run/answer.h"
-#include "engine/run/layers.h"
-#include "engine/run/picture_rows.h"
-#include "engine/run/stages.h"
-#include "engine/run/stats.h"
-#include "engine/run/units.h"
+#include "engine/prompt/stages.h"
+#include "engine/prompt/units.h"
 #include "engine/vision/tower_cache.h"
 
 #include <stdio.h>
@@ -20,12 +15,6 @@
 #include <string.h>
 
 #define MAX_IMAGES S2V_MAX_IMAGES
-
-const char *s2v_method_name(size_t index)
-{
-    const s2p_method *method = s2p_method_at(index);
-    return method ? method->name : NULL;
-}
 
 /* --- the job ------------------------------------------------------------------------ */
 
@@ -120,7 +109,7 @@ static bool has_last_frame(const s2v_job *j)
     return j->prompt->n_images == 1 && s2v_session_remembers(j->s);
 }
 
-static void keep_frame(s2v_job *j)
+void s2v_layout_keep_frame(s2v_job *j)
 {
     if (!has_last_frame(j) || !j->frames || j->frames[0].n_views == 0) return;
     const s2v_image_options options = s2v_job_options(j, 0);
@@ -238,10 +227,9 @@ static s2p_status lay_out_rows(s2v_job *j)
         lay_out_picture(rows, frame, piece->image, row);
         row += frame->n_rows;
     }
-    const int32_t span = s->engine->model.arch->positions(segment, n_segments, rows->pos);
+    j->n_positions = s->engine->model.arch->positions(segment, n_segments, rows->pos);
     for (int plane = 0; plane < 3; plane++)
         for (int32_t i = 0; i < rows->n; i++) rows->pos[plane][i] += s->next_pos;
-    s->next_pos += span;
 
     j->stats.cached_tokens = s->kv.n_slots[s->kv.n_layers - 1];
     j->n_text = count_question(j);
@@ -254,142 +242,11 @@ static s2p_status lay_out_rows(s2v_job *j)
     return S2P_OK;
 }
 
-/* --- filling them ------------------------------------------------------------------ */
-
-/* The tower writes straight into the rows; its memory is gone before the decoder starts. */
-static s2p_status see_pictures(s2v_job *j)
-{
-    s2v_session *s = j->s;
-    const int32_t n = j->prompt->n_images;
-    if (n == 0) return S2P_OK;
-    const double start = s2_now_ms();
-    s2v_graph tower;
-    TRY(s2v_graph_init(&tower, &s->backends, s2v_tower_nodes(&s->engine->model), j->error));
-    tower.traffic = &s->traffic;
-    s2p_status st = S2P_OK;
-    for (int32_t i = 0; st == S2P_OK && i < n; i++) {
-        s->progress.from = (double)i / n;
-        s->progress.to = (double)(i + 1) / n;
-        st = s2v_picture_rows(j, &tower, i);
-        if (st == S2P_OK) st = s2v_progress_tell(s, "tower", s->progress.to, j->error);
-    }
-    s2v_graph_free(&tower);
-    j->stats.vision_ms = s2_now_ms() - start - j->stats.probe_ms;
-    return st;
-}
-
-/* ids: I32 [n], to rows [first, first + n). */
-static void draw_text(s2v_session *s, struct ggml_tensor *ids, int32_t first)
-{
-    struct ggml_context *ctx = s->graph.ctx;
-    struct ggml_tensor *rows = s2v_rows_view(ctx, &s->rows, first, (int32_t)ids->ne[0]);
-    struct ggml_tensor *text = s2v_draw_embedding(&s->graph, &s->engine->model.decoder, ids);
-    s2v_graph_expand(&s->graph, ggml_cpy(ctx, text, rows));
-}
-
-static s2p_status embed_text(s2v_job *j)
-{
-    s2v_session *s = j->s;
-    s2v_graph *graph = &s->graph;
-    int32_t row = 0;
-    size_t token = 0;
-    TRY(s2v_graph_begin(graph, j->error));
-    if (s->pending >= 0)
-        draw_text(s, s2v_graph_input(graph, GGML_TYPE_I32, 1, 1, &s->pending), row++);
-    struct ggml_tensor *ids =
-        s2v_graph_input(graph, GGML_TYPE_I32, (int64_t)j->chat.tokens.n, 1, j->chat.tokens.id);
-    for (size_t i = 0; i < j->chat.n_pieces; i++) {
-        const s2v_piece *piece = &j->chat.piece[i];
-        const int32_t n = (int32_t)piece->n_tokens;
-        if (n > 0)
-            draw_text(s, ggml_view_1d(graph->ctx, ids, n, token * sizeof *j->chat.tokens.id), row);
-        token += piece->n_tokens;
-        row += n;
-        if (piece->image >= 0) row += j->frames[piece->image].n_rows;
-    }
-    TRY(s2v_graph_compute(graph, j->error));
-    s->pending = -1;
-    return S2P_OK;
-}
-
-/* --- the whole of it --------------------------------------------------------------- */
-
-/* The pictures and all before them are in the cache: the question is what is left to run. */
-static s2p_status run_question(s2v_job *j)
-{
-    s2v_session *s = j->s;
-    const int32_t n = s->rows.n, *question = j->chat.tokens.id + j->chat.tokens.n - (size_t)n;
-    const double start = s2_now_ms();
-    TRY(s2v_graph_begin(&s->graph, j->error));
-    draw_text(s, s2v_graph_input(&s->graph, GGML_TYPE_I32, n, 1, question), 0);
-    TRY(s2v_graph_compute(&s->graph, j->error));
-    s->progress.done = 0.0;
-    s->progress.total = (double)n * s->kv.n_layers;
-    TRY(s2v_run_layers(s, 0, s->kv.n_layers, NULL, j->error));
-    TRY(s2v_prefix_settle(j));
-    const double took = s2_now_ms() - start, made = j->prefix.parts.head.made_ms;
-    j->stats.layers_ms = j->stats.prompt_ms = took;
-    j->stats.saved_ms = made > took ? made - took : 0.0;
-    return S2P_OK;
-}
-
-static s2p_status run_prompt(s2v_job *j)
+s2p_status s2v_layout_make(s2v_job *j)
 {
     TRY(prepare_job(j));
     TRY(render_prompt(j));
     TRY(make_frames(j));
     TRY(s2v_units_make(j));
-    TRY(lay_out_rows(j));
-    j->has_begun = true;
-    if (s2v_prefix_recall(j)) return run_question(j);
-    TRY(see_pictures(j));
-
-    const double start = s2_now_ms(), tower_probe_ms = j->stats.probe_ms;
-    TRY(embed_text(j));
-    TRY(s2v_run_stages(j));
-    j->stats.prompt_ms = s2_now_ms() - start + tower_probe_ms;
-    s2v_prefix_remember(j);
-    return S2P_OK;
-}
-
-/* What was chosen of earlier pictures stays to be asked for while they stay in the conversation. */
-static void settle_plans(s2v_job *j, s2p_status st, bool is_continued)
-{
-    if (st == S2P_OK ? is_continued && j->prompt->n_images == 0 : !j->has_begun)
-        s2v_plans_move(&j->s->plans, &j->earlier);
-    s2v_plans_free(&j->earlier);
-}
-
-s2p_status s2v_session_prefill(s2v_session *session, const s2v_prompt *prompt,
-                               const s2v_prune_options *prune, s2v_stats *stats, s2p_error *error)
-{
-    s2v_prune_options defaults;
-    s2v_prune_options_init(&defaults);
-    if (session->is_busy) return s2_fail(error, S2P_EINVAL, "the session is in a prefill already");
-    session->is_busy = true;
-    s2v_job j = {
-        .s = session, .prompt = prompt, .prune = prune ? prune : &defaults, .error = error
-    };
-    const bool is_continued = session->kv.n_slots[0] > 0;
-    s2v_answer_clear(session);
-    s2p_status st = run_prompt(&j);
-    if (st == S2P_OK) st = s2v_progress_tell(session, "layers", 1.0, error);
-    if (st == S2P_OK) st = s2v_answer_start(session, error);
-    session->is_busy = false;
-    if (st == S2P_OK) {
-        s2v_stats_count(&j);
-        if (stats) *stats = j.stats;
-    } else if (stats && st == S2P_ELIMIT) {
-        *stats = j.stats;
-    }
-    if (st != S2P_OK && (j.has_begun || st == S2P_ECANCELLED)) {
-        j.has_begun = true;
-        s2v_session_reset(session);
-    }
-    s2v_prefix_end(&j);
-    settle_plans(&j, st, is_continued);
-    s2v_trace_unmask(session);
-    keep_frame(&j);
-    s2v_job_free(&j);
-    return st;
+    return lay_out_rows(j);
 }

@@ -5,11 +5,11 @@
  * budget of all tokens or more prunes nothing and reads nothing. A model with
  * fewer layers than a method's prune points gets them moved down in proportion.
  */
-#include "engine/run/stages.h"
+#include "engine/prompt/stages.h"
 
 #include "base/clock.h"
-#include "engine/run/compact.h"
-#include "engine/run/views.h"
+#include "engine/prompt/compact.h"
+#include "engine/prompt/views.h"
 
 #include <stdlib.h>
 
@@ -104,6 +104,19 @@ static s2p_status remove_rows(s2v_job *j, int32_t n_layers)
     return st;
 }
 
+static void count_stage(s2v_job *j, int32_t stage)
+{
+    s2v_stats *t = &j->stats;
+    t->stage_after[stage] = j->after[stage];
+    t->stage_tokens[stage] = t->image_tokens;
+    t->n_stages = stage + 1;
+}
+
+void s2v_stages_pass(s2v_job *j)
+{
+    for (int32_t i = 0; i < j->method->n_stages; i++) count_stage(j, i);
+}
+
 static s2p_status prune_units(s2v_job *j, int32_t stage, const s2v_readings *readings)
 {
     const double start = s2_now_ms();
@@ -119,9 +132,7 @@ static s2p_status prune_units(s2v_job *j, int32_t stage, const s2v_readings *rea
     }
     TRY(remove_rows(j, j->after[stage] + 1));
     if (!j->s->trace.masks) s2v_units_find(j);
-    t->stage_after[stage] = j->after[stage];
-    t->stage_tokens[stage] = t->image_tokens;
-    t->n_stages = stage + 1;
+    count_stage(j, stage);
     t->select_ms += s2_now_ms() - start;
     return S2P_OK;
 }

@@ -1,9 +1,9 @@
 /* prefix.c - know the start of a prompt again, and have its slots. */
-#include "engine/run/prefix.h"
+#include "engine/prompt/prefix.h"
 
 #include "base/clock.h"
 #include "base/sha256.h"
-#include "engine/run/units.h"
+#include "engine/prompt/units.h"
 #include "prune/plan_bytes.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* prefix_bytes.c - sizes and places of a prefix's parts; nothing in it is believed before it fits. */
-#include "engine/run/prefix_bytes.h"
+#include "engine/prompt/prefix_bytes.h"
 
 #include "base/checked.h"
 

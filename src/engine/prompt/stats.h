@@ -2,7 +2,7 @@
 #ifndef S2_ENGINE_STATS_H
 #define S2_ENGINE_STATS_H
 
-#include "engine/run/job.h"
+#include "engine/prompt/job.h"
 
 /* Once the prefill is done. */
 void s2v_stats_count(s2v_job *job);

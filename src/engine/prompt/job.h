@@ -1,6 +1,8 @@
 /* job.h - one prefill on its way: what was asked, and what has become of it so far.
  *
  *   prefill.c       pictures and text become rows, rows a cache and logits: all of it, on one page
+ *   prefill_many.c  several prompts that have text alone to run, with one pass over the weights
+ *   layout.c        which rows there will be, and where they stand
  *   units.c         which rows are the tokens of which picture, and how many may stay
  *   picture_rows.c  the tower writes a picture's rows
  *   stages.c        layers, select, compact, layers, ... until the logits are there
@@ -12,7 +14,7 @@
 #ifndef S2_ENGINE_JOB_H
 #define S2_ENGINE_JOB_H
 
-#include "engine/run/prefix.h"
+#include "engine/prompt/prefix.h"
 #include "engine/run/session.h"
 #include "engine/vision/tower_probe.h"
 #include "prune/method.h"
@@ -35,11 +37,15 @@ typedef struct s2v_job {
     int32_t n_newlines;           /* rows of all pictures that are never pruned */
     s2v_unit *unit;               /* [S2V_MAX_PARTS * n_images], as s2v_rows.unit counts them */
     int32_t n_units;
-    int32_t n_text;    /* question tokens: the last rows */
-    float *text;       /* [n_text][n_embd] as they entered the decoder, or NULL */
-    s2v_plans earlier; /* of the prompt before */
-    s2v_prefix prefix; /* found in the engine's cache, or being made for it */
-    bool has_begun;    /* the cache is no longer as it was before */
+    int32_t n_positions; /* the prompt takes, as if nothing were pruned */
+    int32_t n_text;      /* question tokens: the last rows */
+    float *text;         /* [n_text][n_embd] as they entered the decoder, or NULL */
+    s2v_plans earlier;   /* of the prompt before */
+    s2v_prefix prefix;   /* found in the engine's cache, or being made for it */
+    bool is_open;        /* the session is busy with it */
+    bool is_continued;   /* it stands behind others */
+    bool is_recalled; /* its start was in the engine's cache: the rows are those of the question */
+    bool has_begun;   /* the conversation is no longer as it was before */
     s2v_stats stats;
     s2p_error *error;
 } s2v_job;

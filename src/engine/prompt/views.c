@@ -6,7 +6,7 @@
  * measured (a region without a pixel, or a side below 3), its structure counts as
  * flat: the budget is spread evenly and a note says so.
  */
-#include "engine/run/views.h"
+#include "engine/prompt/views.h"
 
 #include "engine/vision/arch.h"
 #include "prune/method.h"

@@ -1,7 +1,7 @@
 /* job.c - what the steps of a prefill ask of it: options, notes, progress; and its end. */
-#include "engine/run/job.h"
+#include "engine/prompt/job.h"
 
-#include "engine/run/units.h"
+#include "engine/prompt/units.h"
 
 #include <stdlib.h>
 

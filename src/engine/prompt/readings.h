@@ -3,7 +3,7 @@
 #define S2_ENGINE_READINGS_H
 
 #include "engine/run/decoder_probe.h"
-#include "engine/run/job.h"
+#include "engine/prompt/job.h"
 
 typedef struct s2v_readings { /* owned; NULL where the method does not ask */
     s2v_decoder_probe probe;

@@ -4,9 +4,9 @@
  * gathered where they are, in one graph, with the same list of rows. Positions move
  * along unchanged. Rows that take others in do so before.
  */
-#include "engine/run/compact.h"
+#include "engine/prompt/compact.h"
 
-#include "engine/run/units.h"
+#include "engine/prompt/units.h"
 
 #include <stdlib.h>
 #include <string.h>

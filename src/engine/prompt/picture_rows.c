@@ -4,7 +4,7 @@
  * tiled picture and newlines) is put together here, view by view, so that the tower
  * never needs more memory than one view takes. What was made once is in the engine's cache.
  */
-#include "engine/run/picture_rows.h"
+#include "engine/prompt/picture_rows.h"
 
 #include "base/clock.h"
 #include "engine/vision/tower_cache.h"

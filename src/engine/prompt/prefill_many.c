@@ -1,0 +1,282 @@
+/* prefill_many.c - several prompts that have nothing but text to run, with one pass over the weights.
+ *
+ * A short prompt is not long enough to pay for reading and unpacking every weight: eight questions of
+ * forty tokens one after the other take three times as long as their rows side by side. As in many.c
+ * norms and products are of all rows, attention is each session's own. What its rows see may differ
+ * from layer to layer where a method has taken slots from some, so a session has a mask for each run of
+ * layers with as many slots.
+ *
+ * Products of up to eight rows have kernels of their own; more do not care whose rows they are. So that
+ * nobody's numbers depend on who else asks, prompts of fewer than nine rows run alone.
+ */
+#include "base/clock.h"
+#include "engine/model/decoder.h"
+#include "engine/run/layers.h"
+#include "engine/prompt/prefill.h"
+#include "engine/prompt/stages.h"
+#include "engine/vision/arch.h"
+
+#include <stdlib.h>
+
+#define FEWEST_ROWS 9
+
+typedef struct crowd { /* the prompts that go together */
+    s2v_job job[S2V_MANY_MAX];
+    s2v_ask *ask[S2V_MANY_MAX];
+    bool is_cancelled[S2V_MANY_MAX];
+    int32_t n, n_rows;
+    s2v_own own[S2V_MANY_MAX];
+    int32_t last[S2V_MANY_MAX]; /* rows */
+    struct ggml_tensor *logits[S2V_MANY_MAX];
+    int32_t *id, *position; /* [n_rows], [n_planes][n_rows] */
+    ggml_fp16_t *mask;      /* of all sessions, one behind the other */
+    size_t n_mask;
+    struct ggml_tensor **seen; /* [n][n_layers] masks, as views */
+    s2v_graph graph;
+} crowd;
+
+/* --- who goes -------------------------------------------------------------------------- */
+
+static bool has_text_alone(const s2v_job *j) { return j->is_recalled || j->prompt->n_images == 0; }
+
+static bool joins(const crowd *c, const s2v_job *j)
+{
+    const s2v_session *s = j->s, *first = c->n > 0 ? c->job[0].s : s;
+    const int32_t n = s->rows.n;
+    const bool is_watched = s->trace.show || s->trace.masks;
+    return has_text_alone(j) && !is_watched && n >= FEWEST_ROWS && n <= s->options.n_batch &&
+           c->n_rows + n <= first->options.n_batch;
+}
+
+/* --- what goes in ------------------------------------------------------------------------ */
+
+/* The text that is left to run: a token left over from the last answer, then the prompt or its end. */
+static void list_tokens(const s2v_job *j, int32_t *id)
+{
+    const s2v_session *s = j->s;
+    int32_t n = s->rows.n;
+    if (!j->is_recalled && s->pending >= 0) {
+        *id++ = s->pending;
+        n--;
+    }
+    const int32_t *from = j->chat.tokens.id + j->chat.tokens.n - (size_t)n;
+    for (int32_t i = 0; i < n; i++) id[i] = from[i];
+}
+
+/* Layers from `layer` on that have as many slots. */
+static int32_t count_alike(const s2v_kv *kv, int32_t layer)
+{
+    int32_t n = 1;
+    while (layer + n < kv->n_layers && kv->n_slots[layer + n] == kv->n_slots[layer]) n++;
+    return n;
+}
+
+static size_t mask_size(const s2v_own *own, int32_t layer)
+{
+    const size_t n = (size_t)own->n, cells = n * ((size_t)own->kv->n_slots[layer] + n);
+    return (cells + 31) / 32 * 32; /* devices read it in wide steps */
+}
+
+static s2p_status take_memory(crowd *c, s2p_error *error)
+{
+    const s2v_decoder_params *p = &c->job[0].s->engine->model.decoder.p;
+    const size_t n_rows = (size_t)c->n_rows, n_layers = (size_t)p->n_layers;
+    for (int32_t i = 0; i < c->n; i++)
+        for (int32_t l = 0; l < p->n_layers; l += count_alike(c->own[i].kv, l))
+            c->n_mask += mask_size(&c->own[i], l);
+    c->id = malloc(n_rows * ((size_t)p->n_planes + 1) * sizeof *c->id);
+    c->mask = malloc(c->n_mask * sizeof *c->mask);
+    c->seen = malloc((size_t)c->n * n_layers * sizeof(struct ggml_tensor *));
+    if (!c->id || !c->mask || !c->seen)
+        return s2_fail_memory(error, c->n_mask * sizeof *c->mask, "what the prompts see");
+    c->position = c->id + n_rows;
+    return S2P_OK;
+}
+
+static void fill_rows(crowd *c)
+{
+    const int32_t n_planes = c->job[0].s->engine->model.decoder.p.n_planes;
+    for (int32_t i = 0, at = 0; i < c->n; at += c->own[i++].n) {
+        const s2v_rows *rows = &c->job[i].s->rows;
+        list_tokens(&c->job[i], c->id + at);
+        for (int32_t plane = 0; plane < n_planes; plane++)
+            for (int32_t r = 0; r < rows->n; r++)
+                c->position[plane * c->n_rows + at + r] = plane < 3 ? rows->pos[plane][r] : 0;
+        c->last[i] = at + rows->n - 1;
+    }
+}
+
+/* all: F16, c->mask. */
+static void fill_masks(crowd *c, struct ggml_tensor *all)
+{
+    ggml_fp16_t *at = c->mask;
+    for (int32_t i = 0; i < c->n; i++) {
+        s2v_own *own = &c->own[i];
+        const s2v_kv *kv = own->kv;
+        struct ggml_tensor **seen = c->seen + (ptrdiff_t)i * kv->n_layers;
+        for (int32_t l = 0, n; l < kv->n_layers; l += n) {
+            n = count_alike(kv, l);
+            const int32_t width = kv->n_slots[l] + own->n;
+            s2v_rows_see(at, kv->n_slots[l], own->n);
+            for (int32_t k = 0; k < n; k++)
+                seen[l + k] = k > 0 ? seen[l]
+                                    : ggml_view_2d(c->graph.ctx, all, width, own->n,
+                                                   (size_t)width * sizeof *at,
+                                                   (size_t)(at - c->mask) * sizeof *at);
+            at += mask_size(own, l);
+        }
+        own->mask = seen;
+    }
+}
+
+/* --- the pass ---------------------------------------------------------------------------- */
+
+/* Each is told; the pass stops when nobody waits for it any more. */
+static int tell_all(const char *step, double done, void *user)
+{
+    crowd *c = user;
+    int32_t n_left = 0;
+    for (int32_t i = 0; i < c->n; i++) {
+        const s2v_watch w = s2v_progress_watch(c->job[i].s, step, done, done);
+        if (!c->is_cancelled[i] && w.call) c->is_cancelled[i] = w.call(step, done, w.user) != 0;
+        n_left += !c->is_cancelled[i];
+    }
+    return n_left == 0;
+}
+
+static s2p_status draw_pass(crowd *c, s2p_error *error)
+{
+    s2v_graph *graph = &c->graph;
+    const s2v_model *model = &c->job[0].s->engine->model;
+    const s2v_decoder *decoder = &model->decoder;
+    const int32_t n = c->n_rows, n_planes = decoder->p.n_planes;
+    TRY(s2v_graph_begin(graph, error));
+    graph->watch = (s2v_watch){ .call = tell_all, .user = c, .step = "layers", .to = 1.0 };
+    fill_rows(c);
+    struct ggml_tensor *id = s2v_graph_input(graph, GGML_TYPE_I32, n, 1, c->id);
+    fill_masks(c, s2v_graph_input(graph, GGML_TYPE_F16, (int64_t)c->n_mask, 1, c->mask));
+    s2v_span span = { .n = n, .own = c->own, .n_own = c->n, .last_row_only = true };
+    span.last = s2v_graph_input(graph, GGML_TYPE_I32, c->n, 1, c->last);
+    span.pos = s2v_graph_input(graph, GGML_TYPE_I32, (int64_t)n_planes * n, 1, c->position);
+    struct ggml_tensor *h = s2v_draw_embedding(graph, decoder, id);
+    h = model->arch->layers(graph, decoder, NULL, h, &span, 0, decoder->p.n_layers);
+    struct ggml_tensor *logits = model->arch->head(graph, decoder, h);
+    ggml_set_output(logits);
+    s2v_graph_expand(graph, logits);
+    for (int32_t i = 0; i < c->n; i++) {
+        c->logits[i] = ggml_view_1d(graph->ctx, logits, logits->ne[0], (size_t)i * logits->nb[1]);
+        s2v_graph_expand(graph, c->logits[i]);
+    }
+    return S2P_OK;
+}
+
+/* Its rows are in its cache. */
+static s2p_status finish(s2v_job *j, int32_t n_rows, const struct ggml_tensor *logits, double took)
+{
+    s2v_session *s = j->s;
+    for (int32_t l = 0; l < s->kv.n_layers; l++) s->kv.n_slots[l] += n_rows;
+    s->pending = -1;
+    TRY(s2v_logits_read(s, logits, j->error));
+    if (j->is_recalled) {
+        TRY(s2v_prefix_settle(j));
+        s2v_prefill_question_ran(j, took);
+    } else {
+        s2v_stages_pass(j);
+        j->stats.layers_ms = j->stats.prompt_ms = took;
+    }
+    return S2P_OK;
+}
+
+static s2p_status run_pass(crowd *c, s2p_error *error)
+{
+    s2v_session *first = c->job[0].s;
+    TRY(take_memory(c, error));
+    TRY(s2v_graph_init(&c->graph, &first->backends, s2v_many_nodes(first->engine, c->n), error));
+    c->graph.traffic = &first->traffic;
+    TRY(draw_pass(c, error));
+    return s2v_graph_compute(&c->graph, error);
+}
+
+/* The graph's memory goes with the pass: it is as large as a session's own. */
+static void run_together(crowd *c)
+{
+    const double start = s2_now_ms();
+    s2p_error error = { S2P_OK, "" };
+    for (int32_t i = 0; i < c->n; i++) s2v_prefill_begin(&c->job[i]);
+    const s2p_status all = run_pass(c, &error);
+    const double took = s2_now_ms() - start;
+    for (int32_t i = 0; i < c->n; i++) {
+        s2v_job *j = &c->job[i];
+        s2p_status st = all;
+        if (c->is_cancelled[i])
+            st = s2_fail(j->error, S2P_ECANCELLED, "the prompt was cancelled");
+        else if (st != S2P_OK)
+            *j->error = error;
+        else
+            st = finish(j, c->own[i].n, c->logits[i], took);
+        c->ask[i]->status = s2v_prefill_close(j, st, &c->ask[i]->stats);
+    }
+    s2v_graph_free(&c->graph);
+    free(c->id);
+    free(c->mask);
+    free((void *)c->seen);
+}
+
+/* --- the sessions ---------------------------------------------------------------------- */
+
+/* Opens them one by one: how many go. One that is refused is done with. The first that goes at all may have
+ * to go alone: then it is all there is. */
+static size_t gather(crowd *c, s2v_ask *asks, size_t n, const s2v_prune_options *defaults)
+{
+    bool is_alone = false;
+    for (size_t i = 0; i < n; i++) {
+        s2v_ask *ask = &asks[i];
+        s2v_job *j = &c->job[c->n];
+        if (is_alone) return i;
+        *j = (s2v_job){ .s = ask->session,
+                        .prompt = ask->prompt,
+                        .prune = ask->prune ? ask->prune : defaults,
+                        .error = &ask->error };
+        const s2p_status st = s2v_prefill_open(j);
+        is_alone = st == S2P_OK && !joins(c, j);
+        if (is_alone && c->n > 0) {
+            s2v_prefill_undo(j);
+            return i;
+        }
+        if (st != S2P_OK) {
+            ask->status = s2v_prefill_close(j, st, &ask->stats);
+            continue;
+        }
+        c->own[c->n] = (s2v_own){ .kv = &j->s->kv, .n = j->s->rows.n };
+        c->n_rows += j->s->rows.n;
+        c->ask[c->n++] = ask;
+    }
+    return n;
+}
+
+s2p_status s2v_prefill_many(s2v_ask *asks, size_t n, size_t *n_ran, s2p_error *error)
+{
+    s2v_session *sessions[S2V_MANY_MAX] = { NULL };
+    s2v_prune_options defaults;
+    *n_ran = 0;
+    TRY(s2v_many_check_count(asks ? n : 0, error));
+    for (size_t i = 0; i < n; i++) {
+        sessions[i] = asks[i].session;
+        asks[i].is_left = 0;
+        asks[i].error = (s2p_error){ S2P_OK, "" };
+        asks[i].stats = (s2v_stats){ .n_stages = 0 };
+        if (!asks[i].prompt) return s2_fail(error, S2P_EINVAL, "number %zu has no prompt", i);
+    }
+    TRY(s2v_many_check(sessions, n, error));
+    crowd *c = calloc(1, sizeof *c);
+    if (!c) return s2_fail_memory(error, sizeof *c, "the prompts");
+    s2v_prune_options_init(&defaults);
+    *n_ran = gather(c, asks, n, &defaults);
+    for (size_t i = *n_ran; i < n; i++) asks[i].is_left = 1;
+    if (c->n == 1) /* alone: its own graph */
+        c->ask[0]->status = s2v_prefill_alone(&c->job[0], &c->ask[0]->stats);
+    else if (c->n > 1)
+        run_together(c);
+    free(c);
+    return S2P_OK;
+}

@@ -1,0 +1,215 @@
+/* slot.c - what a client is told, from the progress of its prompt to the last word. */
+#include "serve/engine/slot.h"
+
+#include "ask/kept.h"
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TELL_MS 100.0 /* between two words about the progress of a prompt */
+
+/* --- ending ------------------------------------------------------------------------- */
+
+void s2_slot_clear(s2_slot *p)
+{
+    free(p->score);
+    p->score = NULL;
+    p->n_scores = p->n_tokens = 0;
+    s2_logprobs_clear(&p->logprobs);
+    p->text.size = 0;
+    p->is_ready = p->is_started = false;
+}
+
+static void free_slot(s2_scheduler *s, s2_slot *p)
+{
+    s2_slot_clear(p);
+    s2_buffer_free(&p->text);
+    for (int32_t i = 0; i < S2_SERVE_MAX_SETTINGS; i++) {
+        free(p->kept[i]);
+        p->kept[i] = NULL;
+        p->n_kept[i] = 0;
+        p->prompt_ms[i] = 0.0;
+    }
+    if (p->is_read) s2_ask_job_free(&p->ask);
+    p->is_read = false;
+    s2_inbox_release(s->inbox, p->from);
+    p->from = NULL;
+}
+
+void s2_slot_refuse(s2_scheduler *s, s2_slot *p, s2p_status st, const s2p_error *error,
+                    const char *param)
+{
+    const bool is_full = st == S2P_ELIMIT && p->is_read && p->session && !param;
+    s2_refusal refusal = { .status = st,
+                           .message = error->message[0] ? error->message : s2p_status_text(st),
+                           .param = param,
+                           .is_ours = st == S2P_ENOMEM || st == S2P_EIO };
+    if (is_full) {
+        refusal.n_ctx = s->quick->setup->session.n_ctx;
+        refusal.n_prompt = p->stats.text_tokens + p->stats.image_tokens_full;
+    }
+    s2_outbox_refuse(s->outbox, p->from->request, &refusal);
+    free_slot(s, p);
+}
+
+/* How much each pair of settings keeps in common, and how fast each was beside the slowest. */
+static json_t *summary_of(const s2_slot *p)
+{
+    json_t *overlap = json_array(), *ratio = json_array();
+    double slowest = 0.0;
+    for (int32_t i = 0; i < p->ask.n_wishes; i++)
+        if (p->prompt_ms[i] > slowest) slowest = p->prompt_ms[i];
+    for (int32_t i = 0; i < p->ask.n_wishes; i++) {
+        json_t *row = json_array();
+        for (int32_t k = 0; k < p->ask.n_wishes; k++) {
+            const int64_t both =
+                s2a_count_common(p->kept[i], p->n_kept[i], p->kept[k], p->n_kept[k]);
+            const int64_t any = p->n_kept[i] + p->n_kept[k] - both;
+            json_array_append_new(row,
+                                  any > 0 ? json_real((double)both / (double)any) : json_null());
+        }
+        json_array_append_new(overlap, row);
+        json_array_append_new(ratio, p->prompt_ms[i] > 0.0 ? json_real(slowest / p->prompt_ms[i])
+                                                           : json_null());
+    }
+    return json_pack("{s:s,s:o,s:o}", "state", "summary", "iou", overlap, "prefill_speedup", ratio);
+}
+
+static json_t *event_of(const s2_slot *p, const char *state)
+{
+    const s2_prune_wish *wish = &p->ask.wish[p->i_wish];
+    char budget[S2A_BUDGET_TEXT];
+    return json_pack(
+        "{s:i,s:s,s:s,s:s}", "index", p->i_wish, "method", wish->setting.method, "budget",
+        s2a_keeps_all(&wish->setting) ? "full" : s2a_budget_text(wish->setting.budget, budget),
+        "state", state);
+}
+
+/* The last word on a job. */
+static void send_done(s2_scheduler *s, s2_slot *p, json_t *json)
+{
+    json_object_set_new(json, "work", s2_work_json(&s->work));
+    s2_outbox_json(s->outbox, S2_FRAME_DONE, p->from->request, json);
+    free_slot(s, p);
+}
+
+static void next_wish(s2_scheduler *s, s2_slot *p)
+{
+    s2_slot_clear(p);
+    p->turn = ++s->n_turns;
+    if (++p->i_wish < p->ask.n_wishes) return;
+    send_done(s, p, summary_of(p));
+}
+
+static void remember_kept(s2_slot *p)
+{
+    const s2p_plan *plan = s2v_session_plan(p->session, 0);
+    int32_t n = 0;
+    const int32_t *keep = plan ? s2p_plan_keep(plan, &n) : NULL;
+    int32_t *copy = n > 0 ? malloc((size_t)n * sizeof *copy) : NULL;
+    if (!copy) return;
+    memcpy(copy, keep, (size_t)n * sizeof *copy);
+    p->kept[p->i_wish] = copy;
+    p->n_kept[p->i_wish] = n;
+    p->prompt_ms[p->i_wish] = p->stats.prompt_ms;
+}
+
+void s2_slot_finish(s2_scheduler *s, s2_slot *p, bool is_stopped)
+{
+    const s2_told told = { .job = &p->ask,
+                           .wish = &p->ask.wish[p->i_wish],
+                           .session = p->session,
+                           .stats = &p->stats,
+                           .score = p->score,
+                           .n_scores = p->n_scores,
+                           .n_tokens = p->n_tokens,
+                           .is_stopped = is_stopped,
+                           .generate_ms = s2_now_ms() - p->first_ms };
+    json_t *json = s2_told_json(&told);
+    if (!p->ask.is_compare) {
+        send_done(s, p, json);
+        return;
+    }
+    json_t *event = event_of(p, "done");
+    json_object_update(event, json);
+    json_object_set_new(event, "answer",
+                        json_stringn(p->text.data ? (const char *)p->text.data : "", p->text.size));
+    json_decref(json);
+    remember_kept(p);
+    s2_outbox_json(s->outbox, S2_FRAME_EVENT, p->from->request, event);
+    next_wish(s, p);
+}
+
+/* One setting of a comparison failed: the others go on. */
+void s2_slot_fail(s2_scheduler *s, s2_slot *p, s2p_status st, const s2p_error *error)
+{
+    if (!p->ask.is_compare || st == S2P_ECANCELLED) {
+        s2_slot_refuse(s, p, st, error, NULL);
+        return;
+    }
+    json_t *event = event_of(p, "error");
+    json_object_set_new(event, "error", json_string(error->message));
+    s2_outbox_json(s->outbox, S2_FRAME_EVENT, p->from->request, event);
+    next_wish(s, p);
+}
+
+/* --- on the way ------------------------------------------------------------------------- */
+
+void s2_slot_say(s2_scheduler *s, s2_slot *p, const char *text, bool is_end)
+{
+    const size_t n = strlen(text);
+    if (p->ask.n_top >= 0) {
+        json_t *tokens = s2_logprobs_shown(&p->logprobs, n, is_end);
+        if (n > 0 || json_array_size(tokens) > 0)
+            s2_outbox_json(s->outbox, S2_FRAME_TOKENS, p->from->request,
+                           json_pack("{s:s,s:O}", "text", text, "tokens", tokens));
+        json_decref(tokens);
+    } else if (p->ask.is_compare) {
+        s2_buffer_append(&p->text, text, n);
+    } else if (n > 0) {
+        s2_outbox_bytes(s->outbox, S2_FRAME_TEXT, p->from->request, text, n);
+    }
+}
+
+void s2_slot_say_rest(s2_scheduler *s, s2_slot *p)
+{
+    char text[S2_MAX_PIECE];
+    s2v_session_rest(p->session, text, sizeof text);
+    s2_slot_say(s, p, text, true);
+}
+
+void s2_slot_tell_progress(s2_scheduler *s, s2_slot *p, const char *step, double done)
+{
+    const char *stage = strcmp(step, "picture") == 0 ? "decode"
+                        : strcmp(step, "tower") == 0 ? "vision"
+                                                     : "prefill";
+    if (!p->ask.wants_progress && !p->ask.is_compare) return;
+    if (s2_now_ms() - p->told_ms < TELL_MS) return;
+    p->told_ms = s2_now_ms();
+    json_t *event = p->ask.is_compare ? event_of(p, "running") : json_object();
+    if (p->ask.is_compare) json_object_set_new(event, "progress", json_real(done));
+    json_object_set_new(event, "prompt_progress",
+                        json_pack("{s:s,s:f,s:i}", "stage", stage, "done", done, "total", 1));
+    s2_outbox_json(s->outbox, S2_FRAME_EVENT, p->from->request, event);
+}
+
+void s2_slot_tell_begin(s2_scheduler *s, const s2_slot *p)
+{
+    if (p->ask.is_compare)
+        s2_outbox_json(s->outbox, S2_FRAME_EVENT, p->from->request, event_of(p, "running"));
+}
+
+void s2_slot_tell_kept(s2_scheduler *s, const s2_slot *p)
+{
+    if (!p->ask.wants_progress || p->ask.is_compare || p->ask.n_pictures == 0) return;
+    const s2_told told = { .job = &p->ask,
+                           .wish = &p->ask.wish[p->i_wish],
+                           .session = p->session,
+                           .stats = &p->stats,
+                           .score = p->score,
+                           .n_scores = p->n_scores };
+    json_t *json = s2_told_json(&told), *prune = json_incref(json_object_get(json, "prune"));
+    json_decref(json);
+    s2_outbox_json(s->outbox, S2_FRAME_EVENT, p->from->request, json_pack("{s:o}", "prune", prune));
+}
