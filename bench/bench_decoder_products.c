@@ -137,11 +137,15 @@ static void run_blocks(void *context)
 {
     const block_product *b = context;
     const int32_t k = b->w.k, n = b->w.n;
-    if (b->m <= S2V_FEW_ROWS) {
-        const size_t row = s2v_few_bytes(k, 1);
+    if (b->m <= S2V_WORD_ROWS) {
         for (int32_t i = 0; i < b->m; i++)
-            s2v_few_round_vnni(b->x + (ptrdiff_t)i * k, k, (char *)b->rows + (size_t)i * row);
-        s2v_few_product_vnni(&b->w, b->rows, b->m, 0, n, b->out, n);
+            s2v_words_round_vnni(b->x + (ptrdiff_t)i * k, k,
+                                 (char *)b->rows + s2v_words_bytes(k, i));
+        s2v_words_product_vnni(&b->w, b->rows, b->m, 0, n, b->out, n);
+    } else if (b->m <= S2V_FEW_ROWS) {
+        for (int32_t i = 0; i < S2V_FEW_ROWS; i++)
+            s2v_digits_round_amx(i < b->m ? b->x + (ptrdiff_t)i * k : NULL, k, i, b->rows);
+        s2v_digits_product_amx(&b->w, b->rows, b->m, 0, n, b->out, n);
     } else {
         s2v_blocks_turn_amx(b->x, k, k, b->m, 0, (b->m + 15) / 16, b->rows);
         s2v_blocks_product_amx(&b->w, b->rows, b->m, 0, n, b->out, n, b->scratch);
@@ -191,13 +195,16 @@ static void bench(contest *c, ggml_backend_t backend, enum ggml_type type, int32
     block_product blocks = { .rows = NULL };
     if ((type == GGML_TYPE_Q4_K || type == GGML_TYPE_Q6_K) && s2v_blocks_run_here()) {
         const s2v_block_kind kind = type == GGML_TYPE_Q4_K ? S2V_Q4_K : S2V_Q6_K;
-        const bool is_few = m <= S2V_FEW_ROWS;
         blocks = (block_product){ .w = { kind, k, n, data }, .x = x, .m = m, .out = out };
-        blocks.rows = take(is_few ? s2v_few_bytes(k, m) : s2v_turned_bytes(k, m));
+        blocks.rows = take(m <= S2V_WORD_ROWS  ? s2v_words_bytes(k, m)
+                           : m <= S2V_FEW_ROWS ? s2v_digits_bytes(k)
+                                               : s2v_turned_bytes(k, m));
         blocks.scratch = take(s2v_blocks_scratch(m));
         run_blocks(&blocks);
         check("blocks", out, &theirs);
-        const int unit = enter_peak(c, is_few ? "avx512-vnni" : "amx-bf16");
+        const int unit = enter_peak(c, m <= S2V_WORD_ROWS  ? "avx512-vnni"
+                                       : m <= S2V_FEW_ROWS ? "amx-int8"
+                                                           : "amx-bf16");
         enter(c, "blocks", run_blocks, &blocks)->unit = unit;
     }
     const int n_ours = m > S2V_FEW_ROWS ? 4 : 0; /* the tower never has a few */

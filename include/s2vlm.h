@@ -340,7 +340,7 @@ typedef struct s2v_ask {            /* one prompt of one session */
  * their prompts is text, because there are no pictures or the engine's cache knows them, each has at least
  * nine tokens of it, and all of them at most the first session's batch. Those that did not go are as they
  * were: ask again for them. Of each, what comes out is what s2v_session_prefill leaves, within the bounds
- * of s2v_decode_many; of up to eight where our own products multiply (Q4_K and Q6_K on a CPU with AMX) bit
+ * of s2v_decode_many; of up to four where our own products multiply (Q4_K and Q6_K on a CPU with AMX) bit
  * for bit. Every session's progress is told; one that is cancelled is left out of the result, the others go
  * on. Times in stats are those of the whole pass. A status other than S2P_OK: nothing ran. */
 s2p_status s2v_prefill_many(s2v_ask *asks, size_t n, size_t *n_ran, s2p_error *error);
@@ -358,7 +358,7 @@ typedef struct s2v_step {           /* one token of one session */
  * weights. Their lengths, options, methods and budgets need not agree; they may come and go from call
  * to call. Each gets the token s2v_session_next would have picked: attention is computed as there,
  * other sums may be added in another order. Logits are then within 1e-5 of the largest; where a cache
- * that rounds (F16, Q8_0) rounds such a sum the other way, within 2e-3. The first session's threads and
+ * (F16, Q8_0) or a product with quantised weights rounds such a sum the other way, within 2e-3. The first session's threads and
  * devices do the work. A status other than S2P_OK: the pass failed and none advanced. */
 s2p_status s2v_decode_many(s2v_step *steps, size_t n, s2p_error *error);
 

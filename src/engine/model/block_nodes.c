@@ -1,8 +1,8 @@
 /* block_nodes.c - two nodes for a product: the rows as the kernel reads them, then the product.
  *
- * Up to S2V_FEW_ROWS rows are bytes, more are turned for the tiles; behind turned rows there is room for
- * each thread of the products that read them, which run one after the other. Only the number of rows
- * decides, so the same rows make the same numbers in every graph.
+ * Up to S2V_WORD_ROWS rows are words, up to S2V_FEW_ROWS digits, more are turned; behind turned rows there
+ * is room for each thread of the products that read them, which run one after the other. Only the number
+ * of rows decides, so the same rows make the same numbers in every graph.
  */
 #include "engine/model/block_nodes.h"
 
@@ -42,16 +42,25 @@ static void compute_rows(struct ggml_tensor *dst, int ith, int nth, void *user)
                             rows_data(dst));
         return;
     }
+    if (m > S2V_WORD_ROWS) {
+        for (int32_t r = ith; r < S2V_FEW_ROWS; r += nth)
+            s2v_digits_round_amx(r < m ? from + r * pitch : NULL, k, r, rows_data(dst));
+        return;
+    }
     for (int32_t r = ith; r < m; r += nth)
-        s2v_few_round_vnni(from + r * pitch, k, rows_data(dst) + s2v_few_bytes(k, r));
+        s2v_words_round_vnni(from + r * pitch, k, rows_data(dst) + s2v_words_bytes(k, r));
+}
+
+static size_t rows_bytes(int32_t k, int32_t m, int32_t n_threads)
+{
+    if (m <= S2V_WORD_ROWS) return s2v_words_bytes(k, m);
+    if (m <= S2V_FEW_ROWS) return s2v_digits_bytes(k);
+    return s2v_turned_bytes(k, m) + (size_t)n_threads * s2v_blocks_scratch(m);
 }
 
 static struct ggml_tensor *draw_block_rows(s2v_graph *graph, struct ggml_tensor *x)
 {
-    const int32_t k = (int32_t)x->ne[0], m = (int32_t)x->ne[1];
-    const size_t n = m > S2V_FEW_ROWS
-                         ? s2v_turned_bytes(k, m) + (size_t)graph->n_threads * s2v_blocks_scratch(m)
-                         : s2v_few_bytes(k, m);
+    const size_t n = rows_bytes((int32_t)x->ne[0], (int32_t)x->ne[1], graph->n_threads);
     return ggml_custom_4d(graph->ctx, GGML_TYPE_I8, (int64_t)n + S2V_BLOCKS_ALIGN, 1, 1, 1, &x, 1,
                           compute_rows, GGML_N_TASKS_MAX, NULL);
 }
@@ -72,8 +81,10 @@ static void compute_product(struct ggml_tensor *dst, int ith, int nth, void *use
         s2v_blocks_product_amx(&w, rows, m, first, last, dst->data, pitch,
                                rows + s2v_turned_bytes(w.k, m) +
                                    (size_t)ith * s2v_blocks_scratch(m));
+    else if (m > S2V_WORD_ROWS)
+        s2v_digits_product_amx(&w, rows, m, first, last, dst->data, pitch);
     else
-        s2v_few_product_vnni(&w, rows, m, first, last, dst->data, pitch);
+        s2v_words_product_vnni(&w, rows, m, first, last, dst->data, pitch);
 }
 
 struct ggml_tensor *s2v_draw_rows(s2v_graph *graph, struct ggml_tensor *x, bool is_few)

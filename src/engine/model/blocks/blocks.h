@@ -1,8 +1,8 @@
 /* blocks.h - rows times weights of Q4_K and Q6_K as a GGUF file has them, for CPUs with AMX.
  *
  * The weights stay as they are: nothing is laid out anew when a model is opened, and a mapped file is
- * all the memory they take. There are two products, for many rows and for a few. In both a row's
- * numbers depend on nothing beside it: not on the other rows, nor on how work is shared.
+ * all the memory they take. There are three products: for many rows, for five to eight, for up to four.
+ * In each a row's numbers depend on nothing beside it: not on the other rows, nor on how work is shared.
  *
  * Many rows, by the tiles of AMX: blocks are unpacked to BF16, 32 outputs and 1024 inputs at a time,
  * and multiplied with all rows; float32 sums. Weights are the left side of a tile product, so that an
@@ -10,9 +10,10 @@
  * them. Both sides are rounded once: with S = sum |x_i w_i| an output is off by at most
  * (2^-7.9 + k 2^-24) S. BF16 denormals count as zeros, NaN and infinities pass on.
  *
- * A few rows, by AVX-512 VNNI: rows are rounded to 15 bits with a step for every 256 inputs, and the
- * products of whole numbers are exact: an output is off by at most the sum of step * |w_i| / 2 beside
- * the float32 roundings. A number that is not finite makes its row NaN.
+ * Fewer, by AVX-512 VNNI or in digits by the tiles: rows are rounded to 15 bits with a step for every 256
+ * inputs, and the products of whole numbers are exact: an output is off by at most the sum of
+ * step * |w_i| / 2 beside the float32 roundings, in which the two differ. A number that is not finite
+ * makes its row NaN.
  */
 #ifndef S2_ENGINE_BLOCKS_H
 #define S2_ENGINE_BLOCKS_H
@@ -50,15 +51,23 @@ void s2v_blocks_turn_amx(const float *x, ptrdiff_t pitch, int32_t k, int32_t m, 
 void s2v_blocks_product_amx(const s2v_blocks *w, const void *turned, int32_t m, int32_t first,
                             int32_t last, float *out, ptrdiff_t pitch, void *scratch);
 
-/* Up to S2V_FEW_ROWS rows, as bytes: a row of k floats, rounded, and their product. */
-#define S2V_FEW_ROWS 8
-size_t s2v_few_bytes(int32_t k, int32_t m);
-void s2v_few_round_vnni(const float *x, int32_t k, void *out);
-void s2v_few_product_vnni(const s2v_blocks *w, const void *rows, int32_t m, int32_t first,
-                          int32_t last, float *out, ptrdiff_t pitch);
+/* Up to S2V_WORD_ROWS rows, as words: a row of k floats, rounded, and their product. */
+#define S2V_WORD_ROWS 4
+size_t s2v_words_bytes(int32_t k, int32_t m);
+void s2v_words_round_vnni(const float *x, int32_t k, void *out);
+void s2v_words_product_vnni(const s2v_blocks *w, const void *rows, int32_t m, int32_t first,
+                            int32_t last, float *out, ptrdiff_t pitch);
 
-/* This machine runs them: it has AMX for BF16, the kernel lets us, and the product of a self-test
- * is right. */
+/* Up to S2V_FEW_ROWS rows, as digits; row: its number, and all S2V_FEW_ROWS are written, x NULL for those
+ * that are not there. rows: a multiple of S2V_BLOCKS_ALIGN. */
+#define S2V_FEW_ROWS 8
+size_t s2v_digits_bytes(int32_t k);
+void s2v_digits_round_amx(const float *x, int32_t k, int32_t row, void *out);
+void s2v_digits_product_amx(const s2v_blocks *w, const void *rows, int32_t m, int32_t first,
+                            int32_t last, float *out, ptrdiff_t pitch);
+
+/* This machine runs them: it has AMX for BF16 and bytes, the kernel lets us, and the products of a
+ * self-test are right. */
 bool s2v_blocks_run_here(void);
 
 #endif /* S2_ENGINE_BLOCKS_H */

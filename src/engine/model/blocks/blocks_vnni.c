@@ -1,18 +1,13 @@
-/* blocks_vnni.c - a few rows times quantised weights, as whole numbers of 16 bits, by AVX-512 VNNI.
+/* blocks_vnni.c - up to four rows times quantised weights, as whole numbers of 16 bits, by AVX-512 VNNI.
  *
  * Weights times their scales, which are whole numbers too, fit 16 bits; rows are rounded to 15 bits,
- * one step for the 256 inputs of a block. So the sum over a block is exact in 32 bits, and becomes a
- * float once: a row costs little more than its eight instructions of 32 products. Two outputs are done
- * at a time, for each block unpacked once for all rows. What the mins take away goes with the sums of
- * the row's numbers, which are known.
+ * one step for the 256 inputs of a block. So the sum over a block is exact in 32 bits (16 products with
+ * at most 32 * 128 stay below 2^31), and becomes a float once: a row costs little more than its eight
+ * instructions of 32 products. Two outputs are done at a time, each block unpacked once for all rows.
+ * What the mins take away goes with the sums of the row's numbers, which are known.
  */
-#include "engine/model/blocks/block_types.h"
-#include "engine/model/blocks/blocks.h"
-#include "engine/model/blocks/unpack.h"
+#include "engine/model/blocks/few.h"
 
-#define BLOCK 256
-#define GROUP 32
-#define LARGEST 16383 /* of a row; 16 products with at most 32 * 128 then stay below 2^31 */
 #define OUTPUTS 2
 
 /* 256 inputs of a row; value = step * word. Of every 64 inputs the even ones come first, then the odd
@@ -28,75 +23,36 @@ typedef struct
     lanes mins, step; /* mins: of 8 groups, then zeros; step: in all lanes */
 } weight_block;
 
-size_t s2v_few_bytes(int32_t k, int32_t m)
+size_t s2v_words_bytes(int32_t k, int32_t m)
 {
     return (size_t)(k / BLOCK) * (size_t)m * sizeof(row_block);
 }
 
-static float block_step(const float *x)
-{
-    lanes most = { 0 }, poison = { 0 };
-    for (int i = 0; i < BLOCK; i += 16) {
-        const lanes v = load(x + i);
-        most = larger((lanes)((bits)v & 0x7fffffffu), most);
-        poison += v * all(0.0f); /* NaN if one is not finite */
-    }
-    return largest_of(most) / (float)LARGEST + sum_of(poison);
-}
-
-static void round_block(const float *x, row_block *to)
-{
-    const float step = block_step(x), inverse = step > 0x1p-100f ? 1.0f / step : 0.0f;
-    const lanes magic = all(12582912.0f); /* leaves the rounded number in the low bits */
-    for (int g = 0; g < BLOCK / GROUP; g++) {
-        int32_t sum = 0;
-        for (int i = GROUP * g; i < GROUP * (g + 1); i += 16) {
-            const bits q = (bits)(load(x + i) * all(inverse) + magic) - 0x4b400000u;
-            for (int j = 0; j < 16; j++) {
-                const int at = i + j;
-                to->word[at / 64 * 64 + at % 2 * 32 + at % 64 / 2] = (int16_t)q[j];
-                sum += (int16_t)q[j];
-            }
-        }
-        to->taken[g] = -step * (float)sum;
-        to->taken[8 + g] = g == 0 ? step : 0.0f;
-    }
-}
-
-void s2v_few_round_vnni(const float *x, int32_t k, void *out)
+void s2v_words_round_vnni(const float *x, int32_t k, void *out)
 {
     row_block *to = out;
-    for (int32_t at = 0; at < k; at += BLOCK, to++) round_block(x + at, to);
-}
-
-/* 32 bytes twice, the second time shifted right by `odd` and the first by `even`. */
-S2V_INLINE words32 shift_twice(const uint8_t *p, uint16_t even, uint16_t odd)
-{
-    const bytes32 v = load_bytes(p);
-#if defined(__AVX512BW__)
-    const words32 both = (words32)_mm512_broadcast_i64x4((__m256i)v);
-#else
-    words32 both;
-    memcpy(&both, &v, sizeof v);
-    memcpy((char *)&both + sizeof v, &v, sizeof v);
-#endif
-    return both >> (words32){ even, even, even, even, even, even, even, even, even, even, even,
-                              even, even, even, even, even, odd,  odd,  odd,  odd,  odd,  odd,
-                              odd,  odd,  odd,  odd,  odd,  odd,  odd,  odd,  odd,  odd };
+    for (int32_t at = 0; at < k; at += BLOCK, to++) {
+        rounded row;
+        round_block(x + at, &row);
+        for (int i = 0; i < BLOCK; i++)
+            to->word[i / 64 * 64 + i % 2 * 32 + i % 64 / 2] = row.word[i];
+        for (int g = 0; g < BLOCK / GROUP; g++) {
+            to->taken[g] = -row.step * (float)row.sum[g];
+            to->taken[8 + g] = g == 0 ? row.step : 0.0f;
+        }
+    }
 }
 
 S2V_INLINE void take_q4_k(const char *row, int32_t b, weight_block *out)
 {
     const q4_k_block *w = (const q4_k_block *)(const void *)row + b;
-    const words32 which = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-                            1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
     const bytes16 six = six_bits(w);
     const words32 scales = words_of_bytes(six);
-    for (int i = 0; i < 4; i++) {
-        const words32 four = shift_twice(w->nibbles[i], 0, 4);
-        const words32 scale = look_up(scales, which + (uint16_t)(2 * i));
-        out->word[2 * i] = (four & 15) * scale;
-        out->word[2 * i + 1] = (four >> 8 & 15) * scale;
+    for (int t = 0; t < 4; t++) {
+        const words32 four = shift_twice(w->nibbles[t], 0, 4);
+        const words32 scale = look_up(scales, HALVES + (uint16_t)(2 * t));
+        out->word[2 * t] = (four & 15) * scale;
+        out->word[2 * t + 1] = (four >> 8 & 15) * scale;
     }
     const bytes16 mins = __builtin_shufflevector(six, (bytes16){ 0 }, 8, 9, 10, 11, 12, 13, 14, 15,
                                                  16, 16, 16, 16, 16, 16, 16, 16);
@@ -107,39 +63,9 @@ S2V_INLINE void take_q4_k(const char *row, int32_t b, weight_block *out)
 S2V_INLINE void take_q6_k(const char *row, int32_t b, weight_block *out)
 {
     const q6_k_block *w = (const q6_k_block *)(const void *)row + b;
-    const words32 which = { 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1,
-                            2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3 };
     const words32 scales = words_of_signed(w->scale);
-    for (int i = 0; i < 4; i++) {
-        const int h = i / 2, first = i % 2 * 4;
-        words32 low;
-        memcpy(&low, w->low[h], sizeof low);
-        const words32 high = shift_twice(w->high[h], (uint16_t)first, (uint16_t)(first + 2));
-        const words32 six = (low >> first & 0x0f0f) | (high & 0x0303) << 4;
-        const words32 scale = look_up(scales, which + (uint16_t)(4 * i));
-        out->word[2 * i] = ((six & 255) - 32) * scale;
-        out->word[2 * i + 1] = ((six >> 8) - 32) * scale;
-    }
+    for (int t = 0; t < 4; t++) q6_k_words(w, scales, t, &out->word[2 * t], &out->word[2 * t + 1]);
     out->step = step_at(&w->step);
-}
-
-S2V_INLINE lanes float_of_ints(ints v)
-{
-#if defined(__AVX512F__)
-    return (lanes)_mm512_cvtepi32_ps((__m512i)v);
-#else
-    return __builtin_convertvector(v, lanes);
-#endif
-}
-
-/* a b + c with one rounding, whatever stands around it: a row's bits are its own. */
-S2V_INLINE lanes add_product(lanes a, lanes b, lanes c)
-{
-#if defined(__AVX512F__)
-    return (lanes)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
-#else
-    return a * b + c;
-#endif
 }
 
 /* sum += blocks of n outputs times a block of a row. */
@@ -178,7 +104,7 @@ S2V_INLINE void multiply_outputs(const few_job *j, const s2v_block_kind kind, co
     const int32_t n_blocks = j->w->k / BLOCK;
     const size_t size = (size_t)n_blocks * block;
     const char *row = (const char *)j->w->data + (size_t)at * size;
-    lanes sum[S2V_FEW_ROWS][OUTPUTS];
+    lanes sum[S2V_WORD_ROWS][OUTPUTS];
     for (int r = 0; r < n; r++)
         for (int o = 0; o < outputs; o++) sum[r][o] = (lanes){ 0 };
     for (int32_t b = 0; b < n_blocks; b++) {
@@ -219,18 +145,14 @@ S2V_INLINE void multiply(const few_job *j, const s2v_block_kind kind, const size
             FEW(kind, block, 2)                   \
             FEW(kind, block, 3)                   \
             FEW(kind, block, 4)                   \
-            FEW(kind, block, 5)                   \
-            FEW(kind, block, 6)                   \
-            FEW(kind, block, 7)                   \
-            FEW(kind, block, 8)                   \
         }                                         \
     }
 
 FEW_KIND(few_q4_k, S2V_Q4_K, sizeof(q4_k_block))
 FEW_KIND(few_q6_k, S2V_Q6_K, sizeof(q6_k_block))
 
-void s2v_few_product_vnni(const s2v_blocks *w, const void *rows, int32_t m, int32_t first,
-                          int32_t last, float *out, ptrdiff_t pitch)
+void s2v_words_product_vnni(const s2v_blocks *w, const void *rows, int32_t m, int32_t first,
+                            int32_t last, float *out, ptrdiff_t pitch)
 {
     const few_job j = { w, rows, out, pitch, first, last };
     if (w->kind == S2V_Q4_K)

@@ -68,18 +68,28 @@ static inline void emulated_tile_dpbf16ps(int c, int a, int b)
         }
 }
 
-/* The same with four s8 each. */
-static inline void emulated_tile_dpbssd(int c, int a, int b)
+/* The same with four bytes each, those of b signed. */
+static inline void emulated_tile_bytes(int c, int a, int b, bool is_signed)
 {
-    const int8_t *x = (const int8_t *)emulated_tile(a), *y = (const int8_t *)emulated_tile(b);
+    const uint8_t *x = emulated_tile(a);
+    const int8_t *y = (const int8_t *)emulated_tile(b);
     for (int m = 0; m < 16; m++)
         for (int n = 0; n < 16; n++) {
             int32_t sum;
             memcpy(&sum, emulated_tile(c) + 64 * m + 4 * n, 4);
             for (int k = 0; k < 16; k++)
-                for (int i = 0; i < 4; i++) sum += x[64 * m + 4 * k + i] * y[64 * k + 4 * n + i];
+                for (int i = 0; i < 4; i++) {
+                    const uint8_t left = x[64 * m + 4 * k + i];
+                    sum += (is_signed ? (int8_t)left : left) * y[64 * k + 4 * n + i];
+                }
             memcpy(emulated_tile(c) + 64 * m + 4 * n, &sum, 4);
         }
+}
+
+static inline void emulated_tile_dpbssd(int c, int a, int b) { emulated_tile_bytes(c, a, b, true); }
+static inline void emulated_tile_dpbusd(int c, int a, int b)
+{
+    emulated_tile_bytes(c, a, b, false);
 }
 
 #undef _tile_zero
@@ -88,6 +98,7 @@ static inline void emulated_tile_dpbssd(int c, int a, int b)
 #undef _tile_stored
 #undef _tile_dpbf16ps
 #undef _tile_dpbssd
+#undef _tile_dpbusd
 #define _tile_release emulated_tile_release
 #define _tile_zero emulated_tile_zero
 #define _tile_loadd emulated_tile_load
@@ -95,5 +106,6 @@ static inline void emulated_tile_dpbssd(int c, int a, int b)
 #define _tile_stored emulated_tile_store
 #define _tile_dpbf16ps emulated_tile_dpbf16ps
 #define _tile_dpbssd emulated_tile_dpbssd
+#define _tile_dpbusd emulated_tile_dpbusd
 
 #endif /* TESTS_AMX_EMULATED_H */
