@@ -1,7 +1,7 @@
 /* prefill_many.c - several prompts that have nothing but text to run, with one pass over the weights.
  *
  * A short prompt is not long enough to pay for reading and unpacking every weight: eight questions of
- * forty tokens one after the other take three times as long as their rows side by side. As in many.c
+ * forty tokens one after the other take about twice as long as their rows side by side. As in many.c
  * norms and products are of all rows, attention is each session's own. What its rows see may differ
  * from layer to layer where a method has taken slots from some, so a session has a mask for each run of
  * layers with as many slots.
@@ -85,7 +85,7 @@ static s2p_status take_memory(crowd *c, s2p_error *error)
         for (int32_t l = 0; l < p->n_layers; l += count_alike(c->own[i].kv, l))
             c->n_mask += mask_size(&c->own[i], l);
     c->id = malloc(n_rows * ((size_t)p->n_planes + 1) * sizeof *c->id);
-    c->mask = malloc(c->n_mask * sizeof *c->mask);
+    c->mask = calloc(c->n_mask, sizeof *c->mask);
     c->seen = malloc((size_t)c->n * n_layers * sizeof(struct ggml_tensor *));
     if (!c->id || !c->mask || !c->seen)
         return s2_fail_memory(error, c->n_mask * sizeof *c->mask, "what the prompts see");
