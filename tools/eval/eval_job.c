@@ -150,16 +150,21 @@ static s2p_status describe_model(eval_job *job, s2p_error *error)
 static s2p_status describe(eval_job *job, s2p_error *error)
 {
     char host[128] = "";
+    const ask_options *ask = &job->options->ask;
     job->values = json_object();
     set_value(job->values, S2E_IS "program", s2p_version());
     set_value(job->values, S2E_IS "protocol", s2e_protocol_name((size_t)job->options->protocol));
-    set_value(job->values, S2E_IS "mode", s2_mode_name((size_t)job->options->ask.mode));
+    set_value(job->values, S2E_IS "mode", s2_mode_name((size_t)ask->mode));
     TRY(describe_settings(job, error));
     describe_pictures(job);
     TRY(describe_tasks(job, error));
     TRY(describe_model(job, error));
     if (gethostname(host, sizeof host - 1) == 0) set_value(job->values, S2E_ABOUT "host", host);
     set_value(job->values, S2E_ABOUT "kernels", s2v_kernels_usual(0));
+    set_value(job->values, S2E_ABOUT "device",
+              ask->rpc      ? ask->rpc
+              : ask->device ? ask->device
+                            : "auto");
     set_format(job->values, S2E_ABOUT "shard", "%d/%d", job->shard.index, job->shard.n);
     s2e_asking asking[S2E_MAX_TASKS];
     const s2e_job work = eval_work(job, asking);
