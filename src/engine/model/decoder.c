@@ -109,7 +109,7 @@ static struct ggml_tensor *draw_own(s2v_graph *graph, const s2v_decoder_params *
                                     const s2v_span *span, bool is_last_only)
 {
     struct ggml_context *ctx = graph->ctx;
-    struct ggml_tensor *rows = s2v_draw_rows(graph, x, true);
+    struct ggml_tensor *rows = s2v_draw_rows(graph, x, span->is_few);
     struct ggml_tensor *q = s2v_draw_queries(graph, p, layer, x, rows);
     struct ggml_tensor *k = s2v_draw_keys(graph, p, layer, x, rows);
     struct ggml_tensor *v = draw_biased(graph, layer->v, layer->v_bias, x, rows);
@@ -138,7 +138,7 @@ static struct ggml_tensor *draw_own(s2v_graph *graph, const s2v_decoder_params *
     }
     x = ggml_reshape_2d(ctx, q, p->n_embd, span->n);
     if (is_last_only) x = ggml_get_rows(ctx, x, span->last);
-    return s2v_draw_product(graph, layer->out, x, s2v_draw_rows(graph, x, true));
+    return s2v_draw_product(graph, layer->out, x, s2v_draw_rows(graph, x, span->is_few));
 }
 
 /* Attention of one layer; `n_out` rows come out: all of them, or the last. */
@@ -199,11 +199,11 @@ struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder
         s2v_graph_pause(graph, h);
 
         x = s2v_draw_rms_norm(ctx, h, layer->ffn_norm, p->rms_eps);
-        struct ggml_tensor *rows = s2v_draw_rows(graph, x, span->own != NULL);
+        struct ggml_tensor *rows = s2v_draw_rows(graph, x, span->is_few);
         struct ggml_tensor *gate = s2v_draw_product(graph, layer->gate, x, rows);
         struct ggml_tensor *up = s2v_draw_product(graph, layer->up, x, rows);
         x = ggml_swiglu_split(ctx, gate, up);
-        rows = s2v_draw_rows(graph, x, span->own != NULL);
+        rows = s2v_draw_rows(graph, x, span->is_few);
         x = s2v_draw_product(graph, layer->down, x, rows);
         h = ggml_add(ctx, h, x);
         s2v_graph_pause(graph, h);
