@@ -5,7 +5,6 @@
 #include "tiny_run.h"
 
 #define MOST 6
-#define LONG_TEXT "hello world user 0123456789 0123456789 0123456789 cde"
 
 static const char *folder;
 static answer alone[MOST], among[MOST]; /* too large for a stack */
@@ -15,8 +14,12 @@ static question question_of(int i)
 {
     static const char *const methods[] = { NULL,        "s2prune", "fastv",
                                            "visionzip", "s2prune", "random" };
-    static const char *const texts[] = { LONG_TEXT, "hello world <image> " LONG_TEXT,
-                                         "0123456789 aaaa", "<image>u 0123456789 aaaa bcd cde" };
+    static const char *const texts[] = {
+        "hello world user 0123456789 0123456789 0123456789 cde",
+        "hello world <image> user 0123456789 0123456789 0123456789 cde",
+        "0123456789 aaaa",
+        "<image>u 0123456789 aaaa bcd cde",
+    };
     question q = one_picture(methods[i % 6], 10 + 3 * i);
     q.raw = texts[i % 4];
     q.n_images = i % 2;
