@@ -1,18 +1,21 @@
 /* bench_decoder_products.c - the decoder's products: ggml's, ours, and what the tower's kernels would do.
  *
- *   bench_decoder_products [decoder_products.csv] [turns]
+ *   bench_decoder_products [decoder_products.csv] [turns] [no-amx]
  *
  * One thread, CPU time, everything in turn, for Q4_0, Q4_K, Q6_K and Q8_0 and the feed-forward shape
  * of Qwen2.5-VL-3B, 615 rows (nothing pruned), 103 (64 visual tokens), and the 8, 4 and 1 of answers:
  *   ggml      its product with the weights where the engine puts them: the buffer type that repacks
  *             them, or a plain one if that takes no such type
  *   blocks    what the engine does on a CPU with AMX, for Q4_K and Q6_K
+ *   rows      what it does on others with AVX2, for two rows of these and more; with no-amx also here
  *   NAME      the tower's: a group of columns is unpacked into the panels of a table, then multiplied
  *   NAME-bare the same without unpacking, as if it cost nothing: what no unpacking can pass
  * Shares are of the peak of the unit each one multiplies with; ggml's is the one of bytes.
  */
 #include "contest.h"
 #include "engine/model/blocks/blocks.h"
+#include "engine/model/few_rows.h"
+#include "engine/model/few_rows_avx2.h"
 #include "engine/vision/kernels/kernels.h"
 
 #include <ggml-alloc.h>
@@ -23,13 +26,15 @@
 
 #define GROUP 1024 /* columns unpacked at a time: 8 MiB of float32, within the third-level cache */
 
+static bool is_amx_left_out;
+
 typedef struct their_product {
     ggml_backend_t backend;
     struct ggml_context *weights_ctx, *ctx;
     ggml_backend_buffer_t weights;
     ggml_gallocr_t allocator;
     struct ggml_cgraph *graph;
-    struct ggml_tensor *x, *out;
+    struct ggml_tensor *w, *x, *out;
 } their_product;
 
 static void run_theirs(void *context)
@@ -49,6 +54,7 @@ static ggml_backend_buffer_type_t repacking_type(ggml_backend_t backend, struct 
     memcpy(&get, &found, sizeof get);
     ggml_backend_buffer_type_t *types = get ? get(device) : NULL;
     for (; types && *types; types++) {
+        if (is_amx_left_out && strcmp(ggml_backend_buft_name(*types), "AMX") == 0) continue;
         weights->buffer = ggml_backend_buft_alloc_buffer(*types, 0);
         const bool takes = weights->buffer && ggml_backend_dev_supports_op(device, op);
         ggml_backend_buffer_free(weights->buffer);
@@ -66,7 +72,7 @@ static bool begin_theirs(their_product *t, ggml_backend_t backend, enum ggml_typ
     *t = (their_product){ .backend = backend,
                           .weights_ctx = ggml_init(params),
                           .ctx = ggml_init(params) };
-    struct ggml_tensor *w = ggml_new_tensor_2d(t->weights_ctx, type, k, n);
+    struct ggml_tensor *w = t->w = ggml_new_tensor_2d(t->weights_ctx, type, k, n);
     t->x = ggml_new_tensor_2d(t->ctx, GGML_TYPE_F32, k, m);
     ggml_set_input(t->x);
     ggml_set_output(t->x); /* read in every turn */
@@ -152,6 +158,25 @@ static void run_blocks(void *context)
     }
 }
 
+typedef struct row_product {
+    const struct ggml_tensor *w; /* as ggml packed it */
+    const float *x;
+    int32_t m;
+    s2v_row_block *rows;
+    float *out;
+} row_product;
+
+static void run_rows(void *context)
+{
+    const row_product *b = context;
+    const int32_t k = (int32_t)b->w->ne[0], n = (int32_t)b->w->ne[1];
+    s2v_few_kernel *kernel = b->w->type == GGML_TYPE_Q4_K ? s2v_few_q4_avx2 : s2v_few_q6_avx2;
+    for (int32_t i = 0; i < b->m; i++)
+        s2v_few_bytes_avx2(b->x + (ptrdiff_t)i * k, k,
+                           b->rows + (ptrdiff_t)i * (k / S2V_FEW_BLOCK));
+    kernel(b->w->data, k, 0, n, b->rows, b->m, b->out, n);
+}
+
 static double difference(const float *a, const float *b, size_t n)
 {
     double error = 0, size = 0;
@@ -193,7 +218,8 @@ static void bench(contest *c, ggml_backend_t backend, enum ggml_type type, int32
     enter(c, repacks ? "ggml repacked" : "ggml", run_theirs, &theirs)->unit = byte_unit;
 
     block_product blocks = { .rows = NULL };
-    if ((type == GGML_TYPE_Q4_K || type == GGML_TYPE_Q6_K) && s2v_blocks_run_here()) {
+    if ((type == GGML_TYPE_Q4_K || type == GGML_TYPE_Q6_K) && !is_amx_left_out &&
+        s2v_blocks_run_here()) {
         const s2v_block_kind kind = type == GGML_TYPE_Q4_K ? S2V_Q4_K : S2V_Q6_K;
         blocks = (block_product){ .w = { kind, k, n, data }, .x = x, .m = m, .out = out };
         blocks.rows = take(m <= S2V_WORD_ROWS  ? s2v_words_bytes(k, m)
@@ -206,6 +232,13 @@ static void bench(contest *c, ggml_backend_t backend, enum ggml_type type, int32
                                        : m <= S2V_FEW_ROWS ? "amx-int8"
                                                            : "amx-bf16");
         enter(c, "blocks", run_blocks, &blocks)->unit = unit;
+    }
+    row_product rows = { .w = theirs.w, .x = x, .m = m, .out = out };
+    if (m > 1 && s2v_few_takes(theirs.w)) {
+        rows.rows = take((size_t)m * (size_t)(k / S2V_FEW_BLOCK) * sizeof *rows.rows);
+        run_rows(&rows);
+        check("rows", out, &theirs);
+        enter(c, "rows", run_rows, &rows)->unit = byte_unit;
     }
     const int n_ours = m > S2V_FEW_ROWS ? 4 : 0; /* the tower never has a few */
     our_product ours[4];
@@ -243,6 +276,7 @@ static void bench(contest *c, ggml_backend_t backend, enum ggml_type type, int32
         free(ours[i].packed.data);
         free(ours[i].scratch);
     }
+    free(rows.rows);
     free(blocks.rows);
     free(blocks.scratch);
     end_theirs(&theirs);
@@ -260,6 +294,7 @@ int main(int argc, char **argv)
     if (!c) return 1;
     c->csv = fopen(argc > 1 ? argv[1] : "decoder_products.csv", "w");
     c->n_turns = argc > 2 ? atoi(argv[2]) : 7;
+    is_amx_left_out = argc > 3 && strcmp(argv[3], "no-amx") == 0;
     if (!c->csv || c->n_turns < 1 || c->n_turns > MAX_TURNS) return 1;
     print_header(c);
     ggml_backend_t backend = ggml_backend_cpu_init();

@@ -87,11 +87,11 @@ static void compute_product(struct ggml_tensor *dst, int ith, int nth, void *use
         s2v_words_product_vnni(&w, rows, m, first, last, dst->data, pitch);
 }
 
-struct ggml_tensor *s2v_draw_rows(s2v_graph *graph, struct ggml_tensor *x, bool is_few)
+struct ggml_tensor *s2v_draw_rows(s2v_graph *graph, struct ggml_tensor *x)
 {
     if (graph->has_blocks)
         return x->ne[0] % BLOCK == 0 && ggml_n_dims(x) <= 2 ? draw_block_rows(graph, x) : NULL;
-    return is_few ? s2v_few_rows(graph, x) : NULL;
+    return s2v_few_rows(graph, x);
 }
 
 struct ggml_tensor *s2v_draw_product(s2v_graph *graph, struct ggml_tensor *weight,
@@ -112,9 +112,9 @@ bool s2v_blocks_take(const s2v_devices *devices, const struct ggml_tensor *weigh
     return false;
 }
 
-struct ggml_tensor *s2v_draw_rows(s2v_graph *graph, struct ggml_tensor *x, bool is_few)
+struct ggml_tensor *s2v_draw_rows(s2v_graph *graph, struct ggml_tensor *x)
 {
-    return is_few ? s2v_few_rows(graph, x) : NULL;
+    return s2v_few_rows(graph, x);
 }
 
 struct ggml_tensor *s2v_draw_product(s2v_graph *graph, struct ggml_tensor *weight,

@@ -109,7 +109,7 @@ static struct ggml_tensor *draw_own(s2v_graph *graph, const s2v_decoder_params *
                                     const s2v_span *span, bool is_last_only)
 {
     struct ggml_context *ctx = graph->ctx;
-    struct ggml_tensor *rows = s2v_draw_rows(graph, x, span->is_few);
+    struct ggml_tensor *rows = s2v_draw_rows(graph, x);
     struct ggml_tensor *q = s2v_draw_queries(graph, p, layer, x, rows);
     struct ggml_tensor *k = s2v_draw_keys(graph, p, layer, x, rows);
     struct ggml_tensor *v = draw_biased(graph, layer->v, layer->v_bias, x, rows);
@@ -138,7 +138,7 @@ static struct ggml_tensor *draw_own(s2v_graph *graph, const s2v_decoder_params *
     }
     x = ggml_reshape_2d(ctx, q, p->n_embd, span->n);
     if (is_last_only) x = ggml_get_rows(ctx, x, span->last);
-    return s2v_draw_product(graph, layer->out, x, s2v_draw_rows(graph, x, span->is_few));
+    return s2v_draw_product(graph, layer->out, x, s2v_draw_rows(graph, x));
 }
 
 /* Attention of one layer; `n_out` rows come out: all of them, or the last. */
@@ -149,7 +149,7 @@ static struct ggml_tensor *draw_attention(s2v_graph *graph, const s2v_decoder_pa
 {
     struct ggml_context *ctx = graph->ctx;
     const int64_t n = span->n, width = (int64_t)p->n_kv_heads * p->head_dim;
-    struct ggml_tensor *rows = s2v_draw_rows(graph, x, false);
+    struct ggml_tensor *rows = s2v_draw_rows(graph, x);
     struct ggml_tensor *k = s2v_draw_keys(graph, p, layer, x, rows);
     struct ggml_tensor *v = draw_biased(graph, layer->v, layer->v_bias, x, rows);
     k = s2v_draw_rope(ctx, p, layer, k, span->pos);
@@ -172,7 +172,7 @@ static struct ggml_tensor *draw_attention(s2v_graph *graph, const s2v_decoder_pa
     q = ggml_permute(ctx, q, 0, 2, 1, 3);
     struct ggml_tensor *out = draw_attended(ctx, p, q, seen, mask, kv->is_plain);
     out = ggml_reshape_2d(ctx, out, p->n_embd, n_out);
-    return s2v_draw_product(graph, layer->out, out, s2v_draw_rows(graph, out, false));
+    return s2v_draw_product(graph, layer->out, out, s2v_draw_rows(graph, out));
 }
 
 struct ggml_tensor *s2v_draw_embedding(s2v_graph *graph, const s2v_decoder *decoder,
@@ -199,11 +199,11 @@ struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder
         s2v_graph_pause(graph, h);
 
         x = s2v_draw_rms_norm(ctx, h, layer->ffn_norm, p->rms_eps);
-        struct ggml_tensor *rows = s2v_draw_rows(graph, x, span->is_few);
+        struct ggml_tensor *rows = s2v_draw_rows(graph, x);
         struct ggml_tensor *gate = s2v_draw_product(graph, layer->gate, x, rows);
         struct ggml_tensor *up = s2v_draw_product(graph, layer->up, x, rows);
         x = ggml_swiglu_split(ctx, gate, up);
-        rows = s2v_draw_rows(graph, x, span->is_few);
+        rows = s2v_draw_rows(graph, x);
         x = s2v_draw_product(graph, layer->down, x, rows);
         h = ggml_add(ctx, h, x);
         s2v_graph_pause(graph, h);
@@ -216,5 +216,5 @@ struct ggml_tensor *s2v_draw_head(s2v_graph *graph, const s2v_decoder *decoder,
 {
     struct ggml_tensor *x =
         s2v_draw_rms_norm(graph->ctx, h, decoder->output_norm, decoder->p.rms_eps);
-    return s2v_draw_product(graph, decoder->output, x, s2v_draw_rows(graph, x, true));
+    return s2v_draw_product(graph, decoder->output, x, s2v_draw_rows(graph, x));
 }

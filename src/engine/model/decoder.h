@@ -23,7 +23,6 @@ typedef struct s2v_span {     /* what a run of layers works on */
         *own; /* [n_own] whose rows these are, one after the other; rows after them attend to
                            nothing. NULL: all are rows of one */
     int32_t n_own;
-    bool is_few;              /* one row of each: products of a few rows */
     struct ggml_tensor *last; /* I32 [n_own], with last_row_only: which row is each one's last */
 } s2v_span;
 

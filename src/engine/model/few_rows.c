@@ -40,8 +40,7 @@ static void compute_bytes(struct ggml_tensor *dst, int ith, int nth, void *user)
 
 struct ggml_tensor *s2v_few_rows(s2v_graph *graph, struct ggml_tensor *x)
 {
-    if (graph->device || x->ne[0] % S2V_FEW_BLOCK != 0 || x->ne[1] < 2 || x->ne[1] > S2V_FEW_MAX ||
-        !has_kernels())
+    if (graph->device || x->ne[0] % S2V_FEW_BLOCK != 0 || x->ne[1] < 2 || !has_kernels())
         return NULL;
     const int64_t row = x->ne[0] / S2V_FEW_BLOCK * (int64_t)sizeof(s2v_row_block);
     return ggml_custom_4d(graph->ctx, GGML_TYPE_I8, row, x->ne[1], 1, 1, &x, 1, compute_bytes,

@@ -1,9 +1,9 @@
-/* few_rows.h - the products of a few rows, one of each session that decodes with others.
+/* few_rows.h - the products of two rows and more, of a prompt or of sessions that decode together.
  *
- * ggml has a kernel for one row and one for many: in between it unpacks Q4_K for every four rows and
- * Q6_K for every row, and a batch costs nearly what its rows cost alone. Here a weight is unpacked
- * once for all rows. On x86-64 CPUs with AVX2 and with the ggml this was written against, whose
- * packed layout of Q4_K is read; everywhere else, and for other types, the product is ggml's.
+ * ggml unpacks Q4_K for every four rows and Q6_K for every row, so that rows together cost nearly what
+ * they cost alone. Here a weight is unpacked once for up to 64 rows. On x86-64 CPUs with AVX2 and with
+ * the ggml this was written against, whose packed layout of Q4_K is read; everywhere else, for other
+ * types and for one row the product is ggml's.
  */
 #ifndef S2_ENGINE_FEW_ROWS_H
 #define S2_ENGINE_FEW_ROWS_H

@@ -1,4 +1,7 @@
-/* few_rows_avx2.c - a weight is unpacked once and multiplied with the bytes of every row.
+/* few_rows_avx2.c - a weight is unpacked once and multiplied with the bytes of many rows.
+ *
+ * As many rows go together as stay in the second-level cache, at most MOST_ROWS; what is unpacked of the
+ * weights never leaves the registers. A row's numbers are the same whatever rows go with it.
  *
  * Q4_K has 256 weights in 8 groups of 32: (scale * nibble - min). Products of nibbles and bytes are added
  * in 16 bits (4 of at most 15 * 127 * 2), then times the group's scale in 32 bits; the mins go with the
@@ -9,6 +12,19 @@
 
 #include <immintrin.h>
 #include <string.h>
+
+#define MOST_ROWS 64
+#define ROWS_BYTES (256 << 10) /* half of a small second-level cache */
+
+/* Rows that go together, of those that are left. */
+static int32_t lot_of(int32_t k, int32_t left)
+{
+    const int32_t row = k / S2V_FEW_BLOCK * (int32_t)sizeof(s2v_row_block);
+    int32_t n = ROWS_BYTES / row / 8 * 8;
+    if (n < 8) n = 8;
+    if (n > MOST_ROWS) n = MOST_ROWS;
+    return left < n ? left : n;
+}
 
 /* --- rows as bytes ---------------------------------------------------------------------------- */
 
@@ -121,7 +137,7 @@ static void add_block(const q4_block *w, const s2v_row_block *rows, ptrdiff_t ro
     const __m256 step = widen(w->step), min_step = widen(w->min_step);
     __m256i min_pair[4]; /* mins of two groups, side by side for each output */
     __m128i before = _mm_setzero_si128();
-    q4_sums sums[S2V_FEW_MAX];
+    q4_sums sums[MOST_ROWS];
     for (int32_t r = 0; r < n_rows; r++)
         sums[r] = (q4_sums){ _mm256_setzero_si256(), _mm256_setzero_si256() };
     for (int g = 0; g < 8; g++) {
@@ -155,16 +171,26 @@ static void add_block(const q4_block *w, const s2v_row_block *rows, ptrdiff_t ro
     }
 }
 
-void s2v_few_q4_avx2(const void *weights, int32_t k, int32_t first, int32_t last,
-                     const s2v_row_block *rows, int32_t n_rows, float *out, ptrdiff_t pitch)
+static void multiply_q4(const void *weights, int32_t k, int32_t first, int32_t last,
+                        const s2v_row_block *rows, int32_t n_rows, float *out, ptrdiff_t pitch)
 {
     const ptrdiff_t n_blocks = k / S2V_FEW_BLOCK;
     for (int32_t at = first; at + 8 <= last; at += 8) {
         const q4_block *w = (const q4_block *)weights + at / 8 * n_blocks;
-        __m256 sum[S2V_FEW_MAX];
+        __m256 sum[MOST_ROWS];
         for (int32_t r = 0; r < n_rows; r++) sum[r] = _mm256_setzero_ps();
         for (ptrdiff_t b = 0; b < n_blocks; b++) add_block(&w[b], rows + b, n_blocks, n_rows, sum);
         for (int32_t r = 0; r < n_rows; r++) _mm256_storeu_ps(out + r * pitch + at, sum[r]);
+    }
+}
+
+void s2v_few_q4_avx2(const void *weights, int32_t k, int32_t first, int32_t last,
+                     const s2v_row_block *rows, int32_t n_rows, float *out, ptrdiff_t pitch)
+{
+    for (int32_t r = 0, n; r < n_rows; r += n) {
+        n = lot_of(k, n_rows - r);
+        multiply_q4(weights, k, first, last, rows + (ptrdiff_t)r * (k / S2V_FEW_BLOCK), n,
+                    out + r * pitch, pitch);
     }
 }
 
@@ -225,16 +251,26 @@ static void add_q6_block(const q6_block *w, const s2v_row_block *rows, ptrdiff_t
     }
 }
 
-void s2v_few_q6_avx2(const void *weights, int32_t k, int32_t first, int32_t last,
-                     const s2v_row_block *rows, int32_t n_rows, float *out, ptrdiff_t pitch)
+static void multiply_q6(const void *weights, int32_t k, int32_t first, int32_t last,
+                        const s2v_row_block *rows, int32_t n_rows, float *out, ptrdiff_t pitch)
 {
     const ptrdiff_t n_blocks = k / S2V_FEW_BLOCK;
     for (int32_t at = first; at < last; at++) {
         const q6_block *w = (const q6_block *)weights + at * n_blocks;
-        __m256 sum[S2V_FEW_MAX];
+        __m256 sum[MOST_ROWS];
         for (int32_t r = 0; r < n_rows; r++) sum[r] = _mm256_setzero_ps();
         for (ptrdiff_t b = 0; b < n_blocks; b++)
             add_q6_block(&w[b], rows + b, n_blocks, n_rows, sum);
         for (int32_t r = 0; r < n_rows; r++) out[r * pitch + at] = add_up(sum[r]);
+    }
+}
+
+void s2v_few_q6_avx2(const void *weights, int32_t k, int32_t first, int32_t last,
+                     const s2v_row_block *rows, int32_t n_rows, float *out, ptrdiff_t pitch)
+{
+    for (int32_t r = 0, n; r < n_rows; r += n) {
+        n = lot_of(k, n_rows - r);
+        multiply_q6(weights, k, first, last, rows + (ptrdiff_t)r * (k / S2V_FEW_BLOCK), n,
+                    out + r * pitch, pitch);
     }
 }

@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define S2V_FEW_MAX 64 /* rows */
 #define S2V_FEW_BLOCK 256
 
 typedef struct s2v_row_block { /* 256 values of a row */

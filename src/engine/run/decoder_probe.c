@@ -44,8 +44,7 @@ static s2p_status probe_keys(s2v_session *s, const s2v_layer *layer, s2v_decoder
         n = left < s->options.n_batch ? left : s->options.n_batch;
         TRY(s2v_graph_begin(graph, error));
         struct ggml_tensor *x = draw_normed(s, layer, first, n);
-        struct ggml_tensor *plain =
-            s2v_draw_keys(graph, p, layer, x, s2v_draw_rows(graph, x, false));
+        struct ggml_tensor *plain = s2v_draw_keys(graph, p, layer, x, s2v_draw_rows(graph, x));
         struct ggml_tensor *rotated = NULL;
         if (out->plain_key) keep_output(graph, plain);
         if (out->rotated_key) {
@@ -71,8 +70,7 @@ static s2p_status probe_queries(s2v_session *s, const s2v_layer *layer, int32_t 
         n = left < s->options.n_batch ? left : s->options.n_batch;
         TRY(s2v_graph_begin(graph, error));
         struct ggml_tensor *x = draw_normed(s, layer, first, n);
-        struct ggml_tensor *q =
-            s2v_draw_queries(graph, p, layer, x, s2v_draw_rows(graph, x, false));
+        struct ggml_tensor *q = s2v_draw_queries(graph, p, layer, x, s2v_draw_rows(graph, x));
         q = s2v_draw_rope(graph->ctx, p, layer, q, s2v_rows_positions(s, first, n));
         keep_output(graph, q);
         TRY(s2v_graph_compute(graph, error));
@@ -87,8 +85,8 @@ static s2p_status probe_plain_queries(s2v_session *s, const s2v_layer *layer, st
                                       float *out, s2p_error *error)
 {
     s2v_graph *graph = &s->graph;
-    struct ggml_tensor *q = s2v_draw_queries(graph, &s->engine->model.decoder.p, layer, x,
-                                             s2v_draw_rows(graph, x, false));
+    struct ggml_tensor *q =
+        s2v_draw_queries(graph, &s->engine->model.decoder.p, layer, x, s2v_draw_rows(graph, x));
     keep_output(graph, q);
     TRY(s2v_graph_compute(graph, error));
     return s2v_graph_read(q, out, error);

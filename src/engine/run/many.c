@@ -71,7 +71,7 @@ static s2p_status draw_pass(s2v_session *first, pass *p, s2p_error *error)
     TRY(s2v_graph_begin(graph, error));
     struct ggml_context *ctx = graph->ctx;
     struct ggml_tensor *id = s2v_graph_input(graph, GGML_TYPE_I32, n, 1, many->id);
-    s2v_span span = { .n = n, .own = p->own, .n_own = p->n, .is_few = true };
+    s2v_span span = { .n = n, .own = p->own, .n_own = p->n };
     span.pos = s2v_graph_input(graph, GGML_TYPE_I32, (int64_t)n_planes * n, 1, many->position);
     struct ggml_tensor *h = s2v_draw_embedding(graph, decoder, id);
     h = model->arch->layers(graph, decoder, NULL, h, &span, 0, decoder->p.n_layers);
