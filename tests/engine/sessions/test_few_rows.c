@@ -1,5 +1,6 @@
-/* test_few_rows.c - products of a few rows with Q4_K and Q6_K against ggml's of one row, with the
- * weights where the engine puts them. Skipped where the kernels are not there. */
+/* test_few_rows.c - products of several rows with Q4_K and Q6_K against ggml's of one row, with the
+ * weights where the engine puts them: a few, and more than go together. Skipped where the kernels are
+ * not there. */
 #include "check.h"
 
 #include "base/random.h"
@@ -9,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define K 768
-#define N 88
-#define MOST 11
+typedef struct shape { /* inputs, outputs, rows */
+    int32_t k, n, m;
+} shape;
 
 static s2v_devices devices;
 static s2v_backends backends;
@@ -29,25 +30,27 @@ static float *make_floats(size_t n, uint64_t seed)
 }
 
 typedef struct weights {
+    shape is;
     struct ggml_context *ctx;
     ggml_backend_buffer_t buffer;
     struct ggml_tensor *tensor;
 } weights;
 
-static weights make_weights(enum ggml_type type)
+static weights make_weights(enum ggml_type type, shape is)
 {
-    weights w;
+    const int32_t k = is.k, n = is.n;
+    weights w = { .is = is };
     const struct ggml_init_params params = { ggml_tensor_overhead() * 2, NULL, true };
     w.ctx = ggml_init(params);
-    w.tensor = ggml_new_tensor_2d(w.ctx, type, K, N);
+    w.tensor = ggml_new_tensor_2d(w.ctx, type, k, n);
     ggml_backend_buffer_type_t where = s2v_fastest_buffer(&devices, w.tensor);
     if (!where) where = ggml_backend_dev_buffer_type(devices.cpu);
     w.buffer = ggml_backend_alloc_ctx_tensors_from_buft(w.ctx, where);
     assert_non_null(w.buffer);
-    float *x = make_floats((size_t)K * N, 3);
+    float *x = make_floats((size_t)k * (size_t)n, 3);
     void *bytes = malloc(ggml_nbytes(w.tensor));
     assert_non_null(bytes);
-    (void)ggml_quantize_chunk(type, x, bytes, 0, N, K, NULL);
+    (void)ggml_quantize_chunk(type, x, bytes, 0, n, k, NULL);
     ggml_backend_tensor_set(w.tensor, bytes, 0, ggml_nbytes(w.tensor));
     free(bytes);
     free(x);
@@ -58,7 +61,7 @@ static weights make_weights(enum ggml_type type)
 static void multiply(const weights *w, const float *x, int32_t n, bool is_ours, float *out)
 {
     assert_int_equal(s2v_graph_begin(&graph, NULL), S2P_OK);
-    struct ggml_tensor *in = s2v_graph_input(&graph, GGML_TYPE_F32, K, n, x);
+    struct ggml_tensor *in = s2v_graph_input(&graph, GGML_TYPE_F32, w->is.k, n, x);
     struct ggml_tensor *rows = is_ours ? s2v_few_rows(&graph, in) : NULL;
     if (is_ours) assert_non_null(rows);
     struct ggml_tensor *y = s2v_few_product(&graph, w->tensor, in, rows);
@@ -68,28 +71,44 @@ static void multiply(const weights *w, const float *x, int32_t n, bool is_ours, 
     assert_int_equal(s2v_graph_read(y, out, NULL), S2P_OK);
 }
 
-static void check_type(enum ggml_type type)
+/* n rows together against each alone. */
+static void check_rows(const weights *w, const float *x, int32_t n, const float *expected)
 {
-    weights w = make_weights(type);
-    float *x = make_floats((size_t)K * MOST, 9);
-    static float expected[MOST * N], got[MOST * N];
-    memset(x + K, 0, K * sizeof *x); /* a row of zeros too */
-    const bool is_there = s2v_few_takes(w.tensor);
+    const size_t n_out = (size_t)n * (size_t)w->is.n;
+    float *got = malloc(n_out * sizeof *got);
     double largest = 0.0;
-    for (int32_t r = 0; is_there && r < MOST; r++)
-        multiply(&w, x + (ptrdiff_t)r * K, 1, false, expected + (ptrdiff_t)r * N);
-    for (int32_t i = 0; is_there && i < MOST * N; i++)
-        largest = fmax(largest, fabs((double)expected[i]));
-    for (int32_t n = 2; is_there && n <= MOST; n++) {
-        multiply(&w, x, n, true, got);
-        for (int32_t i = 0; i < n * N; i++)
-            CHECK_CASE(fabs((double)got[i] - (double)expected[i]) <= 2e-6 * largest,
-                       "%s, %d rows, output %d: %g, expected %g", ggml_type_name(type), n, i,
-                       (double)got[i], (double)expected[i]);
-    }
+    assert_non_null(got);
+    multiply(w, x, n, true, got);
+    for (size_t i = 0; i < n_out; i++) largest = fmax(largest, fabs((double)expected[i]));
+    for (size_t i = 0; i < n_out; i++)
+        CHECK_CASE(fabs((double)got[i] - (double)expected[i]) <= 2e-6 * largest,
+                   "%s, %d rows, output %zu: %g, expected %g", ggml_type_name(w->tensor->type), n,
+                   i, (double)got[i], (double)expected[i]);
+    free(got);
+}
+
+static bool check_shape(enum ggml_type type, shape is)
+{
+    weights w = make_weights(type, is);
+    float *x = make_floats((size_t)is.k * (size_t)is.m, 9);
+    float *expected = malloc((size_t)is.m * (size_t)is.n * sizeof *expected);
+    const bool is_there = s2v_few_takes(w.tensor);
+    assert_non_null(expected);
+    memset(x + is.k, 0, (size_t)is.k * sizeof *x); /* a row of zeros too */
+    for (int32_t r = 0; is_there && r < is.m; r++)
+        multiply(&w, x + (ptrdiff_t)r * is.k, 1, false, expected + (ptrdiff_t)r * is.n);
+    for (int32_t n = 2; is_there && n <= is.m; n += n < 11 ? 1 : 16) check_rows(&w, x, n, expected);
     ggml_backend_buffer_free(w.buffer);
     ggml_free(w.ctx);
     free(x);
+    free(expected);
+    return is_there;
+}
+
+static void check_type(enum ggml_type type)
+{
+    const bool is_there = check_shape(type, (shape){ 768, 88, 75 }); /* two lots */
+    check_shape(type, (shape){ 11264, 16, 43 });                     /* lots of 16 */
     if (!is_there) skip();
 }
 
