@@ -16,14 +16,18 @@
 #define MOST_ROWS 64
 #define ROWS_BYTES (256 << 10) /* half of a small second-level cache */
 
-/* Rows that go together, of those that are left. */
-static int32_t lot_of(int32_t k, int32_t left)
+/* `multiply` takes at most MOST_ROWS. */
+static void multiply_lots(s2v_few_kernel *multiply, const void *weights, int32_t k, int32_t first,
+                          int32_t last, const s2v_row_block *rows, int32_t n_rows, float *out,
+                          ptrdiff_t pitch)
 {
-    const int32_t row = k / S2V_FEW_BLOCK * (int32_t)sizeof(s2v_row_block);
-    int32_t n = ROWS_BYTES / row / 8 * 8;
-    if (n < 8) n = 8;
-    if (n > MOST_ROWS) n = MOST_ROWS;
-    return left < n ? left : n;
+    const int32_t n_blocks = k / S2V_FEW_BLOCK;
+    int32_t lot = ROWS_BYTES / (n_blocks * (int32_t)sizeof *rows) / 8 * 8;
+    if (lot < 8) lot = 8;
+    if (lot > MOST_ROWS) lot = MOST_ROWS;
+    for (int32_t r = 0; r < n_rows; r += lot)
+        multiply(weights, k, first, last, rows + (ptrdiff_t)r * n_blocks,
+                 n_rows - r < lot ? n_rows - r : lot, out + r * pitch, pitch);
 }
 
 /* --- rows as bytes ---------------------------------------------------------------------------- */
@@ -187,11 +191,7 @@ static void multiply_q4(const void *weights, int32_t k, int32_t first, int32_t l
 void s2v_few_q4_avx2(const void *weights, int32_t k, int32_t first, int32_t last,
                      const s2v_row_block *rows, int32_t n_rows, float *out, ptrdiff_t pitch)
 {
-    for (int32_t r = 0, n; r < n_rows; r += n) {
-        n = lot_of(k, n_rows - r);
-        multiply_q4(weights, k, first, last, rows + (ptrdiff_t)r * (k / S2V_FEW_BLOCK), n,
-                    out + r * pitch, pitch);
-    }
+    multiply_lots(multiply_q4, weights, k, first, last, rows, n_rows, out, pitch);
 }
 
 /* --- Q6_K ------------------------------------------------------------------------------------- */
@@ -268,9 +268,5 @@ static void multiply_q6(const void *weights, int32_t k, int32_t first, int32_t l
 void s2v_few_q6_avx2(const void *weights, int32_t k, int32_t first, int32_t last,
                      const s2v_row_block *rows, int32_t n_rows, float *out, ptrdiff_t pitch)
 {
-    for (int32_t r = 0, n; r < n_rows; r += n) {
-        n = lot_of(k, n_rows - r);
-        multiply_q6(weights, k, first, last, rows + (ptrdiff_t)r * (k / S2V_FEW_BLOCK), n,
-                    out + r * pitch, pitch);
-    }
+    multiply_lots(multiply_q6, weights, k, first, last, rows, n_rows, out, pitch);
 }

@@ -10,11 +10,9 @@
  * nobody's numbers depend on who else asks, prompts of fewer than nine rows run alone.
  */
 #include "base/clock.h"
-#include "engine/model/decoder.h"
 #include "engine/run/layers.h"
 #include "engine/prompt/prefill.h"
 #include "engine/prompt/stages.h"
-#include "engine/vision/arch.h"
 
 #include <stdlib.h>
 
@@ -148,8 +146,7 @@ static s2p_status draw_pass(crowd *c, s2p_error *error)
 {
     s2v_graph *graph = &c->graph;
     const s2v_model *model = &c->job[0].s->engine->model;
-    const s2v_decoder *decoder = &model->decoder;
-    const int32_t n = c->n_rows, n_planes = decoder->p.n_planes;
+    const int32_t n = c->n_rows, n_planes = model->decoder.p.n_planes;
     TRY(s2v_graph_begin(graph, error));
     graph->watch = (s2v_watch){ .call = tell_all, .user = c, .step = "layers", .to = 1.0 };
     fill_rows(c);
@@ -158,15 +155,7 @@ static s2p_status draw_pass(crowd *c, s2p_error *error)
     s2v_span span = { .n = n, .own = c->own, .n_own = c->n, .last_row_only = true };
     span.last = s2v_graph_input(graph, GGML_TYPE_I32, c->n, 1, c->last);
     span.pos = s2v_graph_input(graph, GGML_TYPE_I32, (int64_t)n_planes * n, 1, c->position);
-    struct ggml_tensor *h = s2v_draw_embedding(graph, decoder, id);
-    h = model->arch->layers(graph, decoder, NULL, h, &span, 0, decoder->p.n_layers);
-    struct ggml_tensor *logits = model->arch->head(graph, decoder, h);
-    ggml_set_output(logits);
-    s2v_graph_expand(graph, logits);
-    for (int32_t i = 0; i < c->n; i++) {
-        c->logits[i] = ggml_view_1d(graph->ctx, logits, logits->ne[0], (size_t)i * logits->nb[1]);
-        s2v_graph_expand(graph, c->logits[i]);
-    }
+    s2v_many_draw(graph, model, id, &span, c->logits);
     return S2P_OK;
 }
 

@@ -51,6 +51,21 @@ static s2p_status reserve_rows(s2v_session *first, int32_t n, s2p_error *error)
 
 static int32_t round_up(int32_t n) { return (n + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE * ROWS_AT_ONCE; }
 
+void s2v_many_draw(s2v_graph *graph, const s2v_model *model, struct ggml_tensor *id,
+                   const s2v_span *span, struct ggml_tensor **logits)
+{
+    const s2v_decoder *decoder = &model->decoder;
+    struct ggml_tensor *h = s2v_draw_embedding(graph, decoder, id);
+    h = model->arch->layers(graph, decoder, NULL, h, span, 0, decoder->p.n_layers);
+    struct ggml_tensor *all = model->arch->head(graph, decoder, h);
+    ggml_set_output(all);
+    s2v_graph_expand(graph, all);
+    for (int32_t i = 0; i < span->n_own; i++) {
+        logits[i] = ggml_view_1d(graph->ctx, all, all->ne[0], (size_t)i * all->nb[1]);
+        s2v_graph_expand(graph, logits[i]);
+    }
+}
+
 /* The pending tokens through all layers, at the place each session has reached. */
 static s2p_status draw_pass(s2v_session *first, pass *p, s2p_error *error)
 {
@@ -69,19 +84,10 @@ static s2p_status draw_pass(s2v_session *first, pass *p, s2p_error *error)
             many->position[plane * n + r] = plane < 3 ? s->next_pos : 0;
     }
     TRY(s2v_graph_begin(graph, error));
-    struct ggml_context *ctx = graph->ctx;
     struct ggml_tensor *id = s2v_graph_input(graph, GGML_TYPE_I32, n, 1, many->id);
     s2v_span span = { .n = n, .own = p->own, .n_own = p->n };
     span.pos = s2v_graph_input(graph, GGML_TYPE_I32, (int64_t)n_planes * n, 1, many->position);
-    struct ggml_tensor *h = s2v_draw_embedding(graph, decoder, id);
-    h = model->arch->layers(graph, decoder, NULL, h, &span, 0, decoder->p.n_layers);
-    struct ggml_tensor *logits = model->arch->head(graph, decoder, h);
-    ggml_set_output(logits);
-    s2v_graph_expand(graph, logits);
-    for (int32_t r = 0; r < p->n; r++) {
-        p->logits[r] = ggml_view_1d(ctx, logits, logits->ne[0], (size_t)r * logits->nb[1]);
-        s2v_graph_expand(graph, p->logits[r]);
-    }
+    s2v_many_draw(graph, model, id, &span, p->logits);
     return S2P_OK;
 }
 

@@ -3,6 +3,7 @@
 #ifndef S2_ENGINE_MANY_H
 #define S2_ENGINE_MANY_H
 
+#include "engine/model/decoder.h"
 #include "engine/model/engine.h"
 #include "engine/model/graph.h"
 
@@ -21,6 +22,10 @@ static inline int32_t s2v_many_nodes(const s2v_engine *engine, int32_t n)
 {
     return (64 + 32 * n) * engine->model.decoder.p.n_layers + 1024;
 }
+
+/* Tokens id: I32 [span->n] through all layers; logits: out, [n_own] of a row of each session. */
+void s2v_many_draw(s2v_graph *graph, const s2v_model *model, struct ggml_tensor *id,
+                   const s2v_span *span, struct ggml_tensor **logits);
 
 /* As many as can go together; different ones, of one engine. */
 s2p_status s2v_many_check_count(size_t n, s2p_error *error);
