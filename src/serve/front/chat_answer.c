@@ -177,19 +177,32 @@ void s2_chat_hear_stream(s2_exchange *x, const s2_frame *frame)
     json_decref(json);
 }
 
-/* Text and tokens of an answer that is told at its end; false: this is none, or too much. */
-static bool gather_tokens(s2_chat_answer *c, const s2_frame *frame)
+static void break_full(s2_exchange *x)
 {
+    s2_http_error error;
+    (void)s2_http_fail(&error, 400, "logprobs",
+                       "the answer has more than %zu MiB of logprobs; stream it, or ask for fewer "
+                       "top_logprobs or max_tokens",
+                       MAX_TOKEN_TEXT >> 20);
+    s2_exchange_break(x, &error);
+}
+
+/* Text and tokens of an answer that is told at its end. */
+static void gather_tokens(s2_exchange *x, const s2_frame *frame)
+{
+    s2_chat_answer *c = &x->chat;
     json_t *json = parse(frame);
     const json_t *text = json_object_get(json, "text");
-    const bool is_fine = tells_tokens(json) && frame->n <= MAX_TOKEN_TEXT - c->n_token_text;
-    if (is_fine) {
+    if (!tells_tokens(json)) {
+        nonsense(x);
+    } else if (frame->n > MAX_TOKEN_TEXT - c->n_token_text) {
+        break_full(x);
+    } else {
         c->n_token_text += frame->n;
         s2_buffer_append(&c->text, json_string_value(text), json_string_length(text));
         json_array_extend(c->tokens, json_object_get(json, "tokens"));
     }
     json_decref(json);
-    return is_fine;
 }
 
 void s2_chat_hear_whole(s2_exchange *x, const s2_frame *frame)
@@ -202,7 +215,7 @@ void s2_chat_hear_whole(s2_exchange *x, const s2_frame *frame)
     }
     if (c->has_logprobs && !c->tokens) c->tokens = json_array();
     if (frame->type == S2_FRAME_TOKENS) {
-        if (!gather_tokens(c, frame)) nonsense(x);
+        gather_tokens(x, frame);
         return;
     }
     json_t *json = parse(frame);
