@@ -74,6 +74,7 @@ static s2p_status fill_setup(s2_asker *asker, const serve_options *o, s2_engine_
                                 .n_predict = o->ask.predict,
                                 .has_sandbox = !o->no_sandbox && is_plain && s2_sandbox_is_here(),
                                 .locks_memory = o->ask.locks_memory,
+                                .is_bundled = asker->model == asker->bundled.model,
                                 .may_crash = o->may_crash,
                                 .gone = end_with_front };
     s2_ask_sampling(&o->ask, &setup->session);

@@ -411,6 +411,7 @@ function answerPanel(box: HTMLElement): void {
       h('p', { class: 'asked' }, run.question),
       text,
       run.finish === 'length' ? h('p', { class: 'hint', t: 'answerCut' }) : null,
+      state.isBundled && !run.picture.example ? h('p', { class: 'hint', t: 'answerBundled' }) : null,
       stale ? h('p', { class: 'badge stale', t: 'badgeStale' }) : null,
       run.cost && costList({ ...run.cost, kvBytesFull: run.cost.kvBytesFull ?? fullKv(run) }),
       run.cost && cachedBar(run.cost),

@@ -13,8 +13,8 @@ export interface Example {
 
 export const examples: Example[] = [
   { name: 'shapes', url: shapes, question: 'What number is written?' },
-  { name: 'harbour', url: harbour, question: 'What word is written?' },
-  { name: 'menu', url: menu, question: 'What is the number in the image?' },
+  { name: 'harbour', url: harbour, question: 'What shape is the red object?' },
+  { name: 'menu', url: menu, question: 'Where is the number?' },
 ];
 
 /** Type of a picture by its first bytes; file names and clipboards say all kinds of things. */

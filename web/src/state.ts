@@ -46,6 +46,7 @@ export const state = {
   server: 'connecting' as Server,
   model: '',
   version: '',
+  isBundled: false, // the small model that comes with the program answers
   methods: { methods: [], allocators: [], selectors: [] } as Methods,
   picture: null as Picture | null,
   question: '',

@@ -22,6 +22,7 @@ typedef struct s2_engine_setup { /* all borrowed */
     int32_t n_parallel;     /* sessions at once */
     int32_t n_predict;      /* most tokens of an answer; below 0: until the context is full */
     bool has_sandbox;
+    bool is_bundled;    /* the model that comes with the program: clients may be told */
     bool locks_memory;  /* once the model is loaded */
     bool may_crash;     /* for tests: obey a job that asks for it */
     void (*gone)(void); /* the front is no more; called from any thread, must end the process */

@@ -30,15 +30,15 @@ static json_t *hello(const s2_engine_setup *setup, const s2v_engine *engine)
 {
     s2v_engine_info i;
     s2v_engine_get_info(engine, &i);
-    return json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:i,s:i,s:i,s:i,s:i,s:I,s:I,s:I,s:i,s:s,s:b}",
-                     "model", setup->model, "name", i.name, "architecture", i.architecture,
-                     "device", i.device, "kernels", i.kernels, "template", i.template_name, "n_ctx",
-                     setup->session.n_ctx, "n_ctx_train", i.n_ctx_train, "n_vocab", i.n_vocab,
-                     "n_embd", i.n_embd, "n_layers", i.n_layers, "n_params",
-                     (json_int_t)i.n_parameters, "size", (json_int_t)i.model_bytes, "max_pixels",
-                     (json_int_t)i.max_pixels, "token_side",
-                     i.patch_size * (i.merge_size > 1 ? i.merge_size : 1), "ggml",
-                     s2v_backend_version(), "sandbox", setup->has_sandbox);
+    return json_pack(
+        "{s:s,s:s,s:s,s:s,s:s,s:s,s:i,s:i,s:i,s:i,s:i,s:I,s:I,s:I,s:i,s:s,s:b,s:b}", "model",
+        setup->model, "name", i.name, "architecture", i.architecture, "device", i.device, "kernels",
+        i.kernels, "template", i.template_name, "n_ctx", setup->session.n_ctx, "n_ctx_train",
+        i.n_ctx_train, "n_vocab", i.n_vocab, "n_embd", i.n_embd, "n_layers", i.n_layers, "n_params",
+        (json_int_t)i.n_parameters, "size", (json_int_t)i.model_bytes, "max_pixels",
+        (json_int_t)i.max_pixels, "token_side",
+        i.patch_size * (i.merge_size > 1 ? i.merge_size : 1), "ggml", s2v_backend_version(),
+        "sandbox", setup->has_sandbox, "is_bundled", setup->is_bundled);
 }
 
 /* What is only known once the model is open. */

@@ -77,6 +77,24 @@ test('a first load is interactive below 300 ms', { skip }, async () => {
   assert.ok(times[0] < 300, 'the best of them: the cores may be busy with other tests');
 });
 
+test('the bundled model answers what the examples ask, and says what it is elsewhere', { skip }, async () => {
+  const page = await open(browser, url);
+  for (const [name, answer] of [['shapes', '63427'], ['harbour', 'triangle'], ['menu', 'bottom right']]) {
+    await example(page, name);
+    await run(page);
+    assert.equal(await page.textContent('#answer'), answer, name);
+    assert.equal(await page.locator('.answer [data-t=answerBundled]').count(), 0, name);
+  }
+  await page.setInputFiles('#file', new URL('../../../data/synth/images/0000.jpg', import.meta.url).pathname);
+  await page.waitForFunction(() => document.querySelector('.summary')?.textContent);
+  await page.fill('#question', 'Read the word.');
+  await run(page);
+  assert.equal(await page.textContent('#answer'), 'BOOKS');
+  assert.match(await page.textContent('.answer'), /knows drawn test scenes only/);
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
 test('plan, run, cached prefix, edited tokens, comparison, reconnection', { skip }, async () => {
   const page = await open(browser, url);
   await page.waitForSelector('.status.ready');
