@@ -227,3 +227,12 @@ void s2_report_signals(void)
     sigaction(SIGPIPE, &action, NULL);
     sigaction(SIGXFSZ, &action, NULL);
 }
+
+const char *s2_report_size(double bytes, char out[S2_SIZE_TEXT])
+{
+    static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+    size_t unit = 0;
+    for (; bytes >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++) bytes /= 1024;
+    (void)snprintf(out, S2_SIZE_TEXT, "%.*f %s", unit ? 1 : 0, bytes, units[unit]);
+    return out;
+}

@@ -61,6 +61,10 @@ int s2_report_save_made(const char *path, s2p_status status, s2_buffer *out,
                         const s2p_error *error);
 int s2_report_save_png(const char *path, const s2p_image *picture);
 
+/* "3.9 MiB"; out. */
+#define S2_SIZE_TEXT 32
+const char *s2_report_size(double bytes, char out[S2_SIZE_TEXT]);
+
 /* Ctrl-C: one line and 130. A closed pipe and a limit of the file size become errors that are
  * reported, not a silent death. */
 void s2_report_signals(void);

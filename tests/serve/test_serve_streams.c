@@ -90,9 +90,12 @@ static int run_engine(int pace_ms)
 
 static int told[2];
 
-static void say_ready(const char *url, const json_t *hello)
+static void say_ready(const s2_front_options *options, const char *url, const json_t *hello,
+                      double took_s)
 {
+    (void)options;
     (void)hello;
+    (void)took_s;
     const uint16_t port = (uint16_t)strtol(strrchr(url, ':') + 1, NULL, 10);
     if (write(told[1], &port, sizeof port) != sizeof port) _exit(1);
 }

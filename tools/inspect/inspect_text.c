@@ -72,15 +72,6 @@ static void add_tensor(s2_buffer *out, const s2v_gguf_tensor *t)
 
 /* --- summary --------------------------------------------------------------------------------- */
 
-static const char *readable(double bytes, char out[32])
-{
-    static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
-    size_t unit = 0;
-    for (; bytes >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++) bytes /= 1024;
-    (void)snprintf(out, 32, "%.*f %s", unit ? 1 : 0, bytes, units[unit]);
-    return out;
-}
-
 static void add_types(s2_buffer *out, const s2v_gguf *file)
 {
     char size[32];
@@ -94,7 +85,7 @@ static void add_types(s2_buffer *out, const s2v_gguf *file)
         if (sum->n_tensors == 0) continue;
         s2_buffer_printf(out, "  %-11s tensors %" PRIu64 ", values %.0f, bytes %" PRIu64 " (%s)\n",
                          s2v_gguf_tensor_type(type, NULL, NULL), sum->n_tensors, sum->n_values,
-                         sum->n_bytes, readable((double)sum->n_bytes, size));
+                         sum->n_bytes, s2_report_size((double)sum->n_bytes, size));
     }
 }
 
@@ -121,7 +112,7 @@ static void add_summary(s2_buffer *out, const s2_inspection *in)
     }
     s2_buffer_printf(out,
                      "size          %zu bytes (%s), alignment %zu, tensor data from byte %zu\n",
-                     s2v_gguf_n_bytes(file), readable((double)s2v_gguf_n_bytes(file), size),
+                     s2v_gguf_n_bytes(file), s2_report_size((double)s2v_gguf_n_bytes(file), size),
                      s2v_gguf_alignment(file), s2v_gguf_data_offset(file));
     add_types(out, file);
     s2_buffer_printf(out, "%-13s %s\n", in->is_supported ? "supported" : "unsupported",

@@ -136,17 +136,23 @@ static s2p_status read_certificate(serve_job *job, s2p_error *error)
 
 /* --- ready ---------------------------------------------------------------------------------- */
 
-static void show_ready(const char *url, const json_t *hello)
+static const char *or_nothing(const char *text) { return text ? text : ""; }
+
+static void show_ready(const s2_front_options *o, const char *url, const json_t *hello,
+                       double took_s)
 {
-    const char *model = s2_json_string(hello, "model"), *ggml = s2_json_string(hello, "ggml");
-    const char *kernels = s2_json_string(hello, "kernels"),
-               *device = s2_json_string(hello, "device");
-    const double size = json_number_value(json_object_get(hello, "size"));
-    (void)fprintf(stderr, "s2prune %s (ggml %s, %s, tower %s)   model %s %.2f GiB\n", s2p_version(),
-                  ggml ? ggml : "", device ? device : "", kernels ? kernels : "",
-                  model ? model : "", size / (1 << 30));
-    (void)fprintf(stderr, "page   %s/\napi    %s/v1\n", url, url);
-    (void)fflush(stderr);
+    char size[S2_SIZE_TEXT];
+    s2_report_tell(
+        "s2prune %s (ggml %s, %s, tower %s)   model %s, %s, loaded in %.1f s", s2p_version(),
+        or_nothing(s2_json_string(hello, "ggml")), or_nothing(s2_json_string(hello, "device")),
+        or_nothing(s2_json_string(hello, "kernels")), or_nothing(s2_json_string(hello, "model")),
+        s2_report_size(json_number_value(json_object_get(hello, "size")), size), took_s);
+    if (o->has_ui) s2_report_tell("page   %s/", url);
+    s2_report_tell("api    %s/v1%s", url, o->access.n_keys > 0 ? "   key required" : "");
+    s2_report_tell("limits %d answers at once, %d may wait; body %zu MiB, picture %.1f Mpx; "
+                   "remote images %s",
+                   o->n_parallel, o->n_queue, o->max_body >> 20, (double)o->max_image_pixels / 1e6,
+                   o->image_hosts ? o->image_hosts : "off");
 }
 
 static s2p_status check_media_path(const serve_options *o, s2p_error *error)

@@ -67,7 +67,9 @@ static s2p_status look_after(s2_server *server, const char *url, const sigset_t 
         json_t *hello = state.is_ready ? s2_link_hello(server->link) : NULL;
         if (!hello) continue;
         was_ready = true;
-        if (server->options->ready) server->options->ready(url, hello);
+        if (server->options->ready)
+            server->options->ready(server->options, url, hello,
+                                   (s2_now_ms() - server->started_ms) / 1e3);
         json_decref(hello);
     }
 }

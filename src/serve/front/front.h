@@ -24,8 +24,8 @@ typedef struct s2_front_options {   /* all borrowed */
     int32_t header_s, body_s, idle_s, send_s, drain_s;
     bool has_ui, has_metrics, may_crash;
     void (*log)(const char *text); /* a line for the operator */
-    void (*ready)(const char *url,
-                  const json_t *hello); /* the model is loaded, for the first time */
+    void (*ready)(const struct s2_front_options *options, const char *url, const json_t *hello,
+                  double took_s); /* the model is loaded, for the first time */
 } s2_front_options;
 
 /* Serve until SIGTERM or SIGINT; then drain. */
