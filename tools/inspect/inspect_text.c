@@ -6,6 +6,7 @@
 #include "inspect/inspect_text.h"
 
 #include "asking/memory_report.h"
+#include "report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -74,7 +75,7 @@ static void add_tensor(s2_buffer *out, const s2v_gguf_tensor *t)
 
 static void add_types(s2_buffer *out, const s2v_gguf *file)
 {
-    char size[32];
+    char size[S2_SIZE_TEXT];
     s2_type_sum sums[S2_INSPECT_TYPES];
     s2_inspect_sums(file, sums);
     double n_values = 0;
@@ -100,7 +101,7 @@ static void add_string(s2_buffer *out, const s2v_gguf *file, const char *label, 
 
 static void add_summary(s2_buffer *out, const s2_inspection *in)
 {
-    char size[32];
+    char size[S2_SIZE_TEXT];
     const s2v_gguf *file = in->file;
     add_string(out, file, "architecture", "general.architecture");
     add_string(out, file, "name", "general.name");

@@ -15,6 +15,7 @@
 #include "serve/front/front.h"
 #include "serve/front/remote_fetch.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,10 +149,12 @@ static void show_ready(const s2_front_options *o, const char *url, const json_t 
         or_nothing(s2_json_string(hello, "kernels")), or_nothing(s2_json_string(hello, "model")),
         s2_report_size(json_number_value(json_object_get(hello, "size")), size), took_s);
     if (o->has_ui) s2_report_tell("page   %s/", url);
-    s2_report_tell("api    %s/v1%s", url, o->access.n_keys > 0 ? "   key required" : "");
-    s2_report_tell("limits %d answers at once, %d may wait; body %zu MiB, picture %.1f Mpx; "
-                   "remote images %s",
-                   o->n_parallel, o->n_queue, o->max_body >> 20, (double)o->max_image_pixels / 1e6,
+    s2_report_tell("api    %s/v1", url);
+    s2_report_tell("limits %d answers at once, %d may wait · body %zu MiB · picture %.1f Mpx · "
+                   "%s · remote images %s",
+                   o->n_parallel, o->n_queue, o->max_body >> 20,
+                   floor((double)o->max_image_pixels / 1e5) / 10.0,
+                   o->access.n_keys > 0 ? "key required" : "no key",
                    o->image_hosts ? o->image_hosts : "off");
 }
 

@@ -7,7 +7,10 @@
 
 #include "engine/model/few_rows_avx2.h"
 
+#include <stdatomic.h>
 #include <string.h>
+
+#define PIECE 32 /* outputs a thread takes at a time: whole groups of eight */
 
 #if defined(S2V_X86_KERNELS) && defined(S2V_KNOWN_GGML)
 
@@ -27,13 +30,24 @@ bool s2v_few_takes(const struct ggml_tensor *w)
                : w->type == GGML_TYPE_Q6_K && ggml_backend_buffer_is_host(w->buffer);
 }
 
+/* --- rows, and behind them the turn: which piece of a product is the next ------------------- */
+
+static size_t row_bytes(int64_t k) { return (size_t)(k / S2V_FEW_BLOCK) * sizeof(s2v_row_block); }
+
+static atomic_int *turn_of(const struct ggml_tensor *rows)
+{
+    void *end = (char *)rows->data + ggml_nbytes(rows) - sizeof(atomic_int);
+    return end;
+}
+
 static void compute_bytes(struct ggml_tensor *dst, int ith, int nth, void *user)
 {
     const struct ggml_tensor *x = dst->src[0];
     (void)user;
+    if (ith == 0) atomic_init(turn_of(dst), 0);
     for (int64_t r = ith; r < x->ne[1]; r += nth) {
         const char *row = (const char *)x->data + (size_t)r * x->nb[1];
-        void *bytes = (char *)dst->data + (size_t)r * dst->nb[1];
+        void *bytes = (char *)dst->data + (size_t)r * row_bytes(x->ne[0]);
         s2v_few_bytes_avx2((const float *)(const void *)row, (int32_t)x->ne[0], bytes);
     }
 }
@@ -42,21 +56,29 @@ struct ggml_tensor *s2v_few_rows(s2v_graph *graph, struct ggml_tensor *x)
 {
     if (graph->device || x->ne[0] % S2V_FEW_BLOCK != 0 || x->ne[1] < 2 || !has_kernels())
         return NULL;
-    const int64_t row = x->ne[0] / S2V_FEW_BLOCK * (int64_t)sizeof(s2v_row_block);
-    return ggml_custom_4d(graph->ctx, GGML_TYPE_I8, row, x->ne[1], 1, 1, &x, 1, compute_bytes,
+    const size_t n = (size_t)x->ne[1] * row_bytes(x->ne[0]) + sizeof(atomic_int);
+    return ggml_custom_4d(graph->ctx, GGML_TYPE_I8, (int64_t)n, 1, 1, 1, &x, 1, compute_bytes,
                           GGML_N_TASKS_MAX, NULL);
 }
 
-/* Threads share the outputs, in whole groups of eight. */
+/* --- products ------------------------------------------------------------------------------- */
+
+/* Threads take pieces as they come: one that stood still for a while leaves the others its share. Each
+ * asks once in vain; whoever is last at that leaves the turn as the next product of the rows wants it. */
 static void compute_product(struct ggml_tensor *dst, int ith, int nth, void *user)
 {
-    const struct ggml_tensor *weight = user;
-    const int64_t n_groups = (dst->ne[0] + 7) / 8;
-    const int64_t first = 8 * (n_groups * ith / nth), end = 8 * (n_groups * (ith + 1) / nth);
-    const int64_t last = end < dst->ne[0] ? end : dst->ne[0];
+    const struct ggml_tensor *weight = user, *rows = dst->src[0];
+    const int32_t n = (int32_t)dst->ne[0], n_pieces = (n + PIECE - 1) / PIECE;
     s2v_few_kernel *kernel = weight->type == GGML_TYPE_Q4_K ? s2v_few_q4_avx2 : s2v_few_q6_avx2;
-    kernel(weight->data, (int32_t)weight->ne[0], (int32_t)first, (int32_t)last, dst->src[0]->data,
-           (int32_t)dst->ne[1], dst->data, (ptrdiff_t)(dst->nb[1] / sizeof(float)));
+    atomic_int *turn = turn_of(rows);
+    int32_t i;
+    (void)ith;
+    while ((i = atomic_fetch_add(turn, 1)) < n_pieces) {
+        const int32_t first = i * PIECE, last = first + PIECE < n ? first + PIECE : n;
+        kernel(weight->data, (int32_t)weight->ne[0], first, last, rows->data, (int32_t)dst->ne[1],
+               dst->data, (ptrdiff_t)(dst->nb[1] / sizeof(float)));
+    }
+    if (i == n_pieces + nth - 1) atomic_store(turn, 0);
 }
 
 struct ggml_tensor *s2v_few_product(s2v_graph *graph, struct ggml_tensor *weight,

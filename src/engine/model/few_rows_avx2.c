@@ -6,7 +6,9 @@
  * Q4_K has 256 weights in 8 groups of 32: (scale * nibble - min). Products of nibbles and bytes are added
  * in 16 bits (4 of at most 15 * 127 * 2), then times the group's scale in 32 bits; the mins go with the
  * sums of the row's bytes, which are known. Q6_K has 16 groups of 16 with a signed scale and weights
- * from -32 to 31: they are multiplied as 0 to 63, and 32 times the row's sums is taken off.
+ * from -32 to 31: they are multiplied as 0 to 63 (2 of at most 63 * 127 * 2 are added in 16 bits), and
+ * 32 times the row's sums is taken off. Both go eight outputs at a time: ggml has interleaved those of
+ * Q4_K, those of Q6_K are turned here, which costs less than a scale for every 16 products of one output.
  */
 #include "engine/model/few_rows_avx2.h"
 
@@ -62,11 +64,49 @@ void s2v_few_bytes_avx2(const float *x, int32_t k, s2v_row_block *out)
     }
 }
 
-static float add_up(__m256 x)
+/* --- eight outputs ---------------------------------------------------------------------------- */
+
+typedef struct eight_sums { /* of one row in one block: outputs 0 to 3 and 4 to 7, two lanes each */
+    __m256i low, high;
+} eight_sums;
+
+static __m256i both(__m128i low, __m128i high)
 {
-    __m128 half = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
-    half = _mm_add_ps(half, _mm_movehl_ps(half, half));
-    return _mm_cvtss_f32(_mm_add_ss(half, _mm_movehdup_ps(half)));
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+}
+
+static __m256 widen(const uint16_t half[8])
+{
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)half));
+}
+
+/* Eight words, each four times: those of outputs 0 to 3, then of 4 to 7. */
+static void spread(__m128i words, __m256i *low, __m256i *high)
+{
+    const __m256i first_four = _mm256_setr_epi8(0, 1, 0, 1, 0, 1, 0, 1, 2, 3, 2, 3, 2, 3, 2, 3, 4,
+                                                5, 4, 5, 4, 5, 4, 5, 6, 7, 6, 7, 6, 7, 6, 7);
+    const __m256i twice = both(words, words);
+    *low = _mm256_shuffle_epi8(twice, first_four);
+    *high = _mm256_shuffle_epi8(twice, _mm256_add_epi8(first_four, _mm256_set1_epi8(8)));
+}
+
+static __m256i eight_bytes(const int8_t *byte)
+{
+    int64_t eight;
+    memcpy(&eight, byte, sizeof eight);
+    return _mm256_set1_epi64x(eight);
+}
+
+static void clear(eight_sums *sums, int32_t n_rows)
+{
+    for (int32_t r = 0; r < n_rows; r++)
+        sums[r] = (eight_sums){ _mm256_setzero_si256(), _mm256_setzero_si256() };
+}
+
+static __m256i in_order(const eight_sums *sums)
+{
+    const __m256i order = _mm256_setr_epi32(0, 1, 4, 5, 2, 3, 6, 7);
+    return _mm256_permutevar8x32_epi32(_mm256_hadd_epi32(sums->low, sums->high), order);
 }
 
 /* --- Q4_K, eight outputs interleaved ---------------------------------------------------------- */
@@ -89,23 +129,10 @@ static __m128i unpack_scales(const uint8_t packed[12])
                          (int)((w[2] & four) | ((w[0] >> 6) & two) << 4), (int)(w[0] & low));
 }
 
-static __m256 widen(const uint16_t half[8])
-{
-    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)half));
-}
-
-static __m256i both(__m128i low, __m128i high)
-{
-    return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
-}
-
-typedef struct q4_sums { /* of one row in one block: outputs 0 to 3 and 4 to 7, two lanes each */
-    __m256i low, high;
-} q4_sums;
-
 /* Group g (0 to 7) times every row. */
 static void add_group(const q4_block *w, int g, __m256i scale_low, __m256i scale_high,
-                      const s2v_row_block *rows, ptrdiff_t row_pitch, int32_t n_rows, q4_sums *sums)
+                      const s2v_row_block *rows, ptrdiff_t row_pitch, int32_t n_rows,
+                      eight_sums *sums)
 {
     const __m256i mask = _mm256_set1_epi8(15);
     const uint8_t *nibbles = w->nibbles + (g / 2) * 256;
@@ -119,9 +146,7 @@ static void add_group(const q4_block *w, int g, __m256i scale_low, __m256i scale
         const int8_t *byte = rows[r * row_pitch].byte + 32 * g;
         __m256i low = _mm256_setzero_si256(), high = low;
         for (int c = 0; c < 4; c++) {
-            int64_t eight;
-            memcpy(&eight, byte + 8 * c, sizeof eight);
-            const __m256i y = _mm256_set1_epi64x(eight);
+            const __m256i y = eight_bytes(byte + 8 * c);
             low = _mm256_add_epi16(low, _mm256_maddubs_epi16(q[2 * c], y));
             high = _mm256_add_epi16(high, _mm256_maddubs_epi16(q[2 * c + 1], y));
         }
@@ -134,16 +159,11 @@ static void add_group(const q4_block *w, int g, __m256i scale_low, __m256i scale
 static void add_block(const q4_block *w, const s2v_row_block *rows, ptrdiff_t row_pitch,
                       int32_t n_rows, __m256 *out)
 {
-    const __m256i first_four = _mm256_setr_epi8(0, 1, 0, 1, 0, 1, 0, 1, 2, 3, 2, 3, 2, 3, 2, 3, 4,
-                                                5, 4, 5, 4, 5, 4, 5, 6, 7, 6, 7, 6, 7, 6, 7);
-    const __m256i last_four = _mm256_add_epi8(first_four, _mm256_set1_epi8(8));
-    const __m256i in_order = _mm256_setr_epi32(0, 1, 4, 5, 2, 3, 6, 7);
     const __m256 step = widen(w->step), min_step = widen(w->min_step);
     __m256i min_pair[4]; /* mins of two groups, side by side for each output */
     __m128i before = _mm_setzero_si128();
-    q4_sums sums[MOST_ROWS];
-    for (int32_t r = 0; r < n_rows; r++)
-        sums[r] = (q4_sums){ _mm256_setzero_si256(), _mm256_setzero_si256() };
+    eight_sums sums[MOST_ROWS];
+    clear(sums, n_rows);
     for (int g = 0; g < 8; g++) {
         const __m128i packed = unpack_scales(w->scales[g]);
         const __m128i scale = _mm_cvtepu8_epi16(packed);
@@ -152,9 +172,9 @@ static void add_block(const q4_block *w, const s2v_row_block *rows, ptrdiff_t ro
             min_pair[g / 2] =
                 both(_mm_unpacklo_epi16(before, min), _mm_unpackhi_epi16(before, min));
         before = min;
-        const __m256i twice = both(scale, scale);
-        add_group(w, g, _mm256_shuffle_epi8(twice, first_four),
-                  _mm256_shuffle_epi8(twice, last_four), rows, row_pitch, n_rows, sums);
+        __m256i scale_low, scale_high;
+        spread(scale, &scale_low, &scale_high);
+        add_group(w, g, scale_low, scale_high, rows, row_pitch, n_rows, sums);
     }
     for (int32_t r = 0; r < n_rows; r++) {
         const s2v_row_block *row = &rows[r * row_pitch];
@@ -166,10 +186,9 @@ static void add_block(const q4_block *w, const s2v_row_block *rows, ptrdiff_t ro
         for (int i = 0; i < 4; i++)
             mins =
                 _mm256_add_epi32(mins, _mm256_madd_epi16(min_pair[i], _mm256_set1_epi32(pair[i])));
-        const __m256i all =
-            _mm256_permutevar8x32_epi32(_mm256_hadd_epi32(sums[r].low, sums[r].high), in_order);
         const __m256 row_step = _mm256_set1_ps(row->step);
-        out[r] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(all), _mm256_mul_ps(step, row_step), out[r]);
+        out[r] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(in_order(&sums[r])),
+                                 _mm256_mul_ps(step, row_step), out[r]);
         out[r] =
             _mm256_fnmadd_ps(_mm256_cvtepi32_ps(mins), _mm256_mul_ps(min_step, row_step), out[r]);
     }
@@ -221,47 +240,135 @@ static void unpack_half(const q6_block *w, int half, __m256i q[4])
     q[3] = _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi16(b, 4), four), h3);
 }
 
-static void add_q6_block(const q6_block *w, const s2v_row_block *rows, ptrdiff_t row_pitch,
-                         int32_t n_rows, __m256 *out)
+/* 32 weights of four outputs become 8 of each, four times. */
+static void turn_weights(const __m256i from[4], __m256i to[4])
 {
-    const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)w->scale);
-    const __m256i scales = _mm256_cvtepi8_epi16(bytes);
-    const float step = _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(w->step)));
-    for (int half = 0; half < 2; half++) {
-        __m256i q[4], scale[4];
-        unpack_half(w, half, q);
-        for (int i = 0; i < 4; i++)
-            scale[i] = both(_mm_set1_epi16(w->scale[8 * half + 2 * i]),
-                            _mm_set1_epi16(w->scale[8 * half + 2 * i + 1]));
-        for (int32_t r = 0; r < n_rows; r++) {
-            const s2v_row_block *row = &rows[r * row_pitch];
-            const __m256i *y = (const __m256i *)(const void *)(row->byte + 128 * half);
-            __m256i sum = _mm256_setzero_si256();
-            if (half == 0) { /* 32 was added to every weight */
-                const __m256i sums = _mm256_loadu_si256((const __m256i *)(const void *)row->sum);
-                sum = _mm256_sub_epi32(sum, _mm256_slli_epi32(_mm256_madd_epi16(scales, sums), 5));
-            }
-            for (int i = 0; i < 4; i++)
-                sum = _mm256_add_epi32(
-                    sum, _mm256_madd_epi16(_mm256_maddubs_epi16(q[i], _mm256_loadu_si256(y + i)),
-                                           scale[i]));
-            out[r] =
-                _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), _mm256_set1_ps(step * row->step), out[r]);
-        }
+    const __m256i a = _mm256_unpacklo_epi64(from[0], from[1]);
+    const __m256i b = _mm256_unpackhi_epi64(from[0], from[1]);
+    const __m256i c = _mm256_unpacklo_epi64(from[2], from[3]);
+    const __m256i d = _mm256_unpackhi_epi64(from[2], from[3]);
+    to[0] = _mm256_permute2x128_si256(a, c, 0x20);
+    to[1] = _mm256_permute2x128_si256(b, d, 0x20);
+    to[2] = _mm256_permute2x128_si256(a, c, 0x31);
+    to[3] = _mm256_permute2x128_si256(b, d, 0x31);
+}
+
+/* The scales of eight outputs by groups: out[i] has eight of group 2 i, then of 2 i + 1. */
+static void turn_scales(const q6_block *const w[8], __m128i out[8])
+{
+    __m128i a[8], b[8];
+    for (int i = 0; i < 8; i++) a[i] = _mm_loadu_si128((const __m128i *)(const void *)w[i]->scale);
+    for (int i = 0; i < 4; i++) {
+        b[i] = _mm_unpacklo_epi8(a[i], a[i + 4]);
+        b[i + 4] = _mm_unpackhi_epi8(a[i], a[i + 4]);
+    }
+    for (int i = 0; i < 8; i++) {
+        const __m128i x = b[i / 4 * 4 + i % 2], y = b[i / 4 * 4 + i % 2 + 2];
+        a[i] = i % 4 < 2 ? _mm_unpacklo_epi8(x, y) : _mm_unpackhi_epi8(x, y);
+    }
+    for (int i = 0; i < 8; i += 2) {
+        out[i] = _mm_unpacklo_epi8(a[i], a[i + 1]);
+        out[i + 1] = _mm_unpackhi_epi8(a[i], a[i + 1]);
     }
 }
 
+typedef struct q6_pair { /* two groups of eight outputs */
+    __m256i q[8];        /* 8 weights of outputs 0 to 3, four times; then of 4 to 7 */
+    __m256i scale[4];    /* of the first group and the second for outputs 0 to 3; then for 4 to 7 */
+} q6_pair;
+
+static void add_pair(const q6_pair *w, const s2v_row_block *rows, ptrdiff_t row_pitch,
+                     int32_t n_rows, ptrdiff_t at, eight_sums *sums)
+{
+    const __m256i *q = w->q;
+    for (int32_t r = 0; r < n_rows; r++) {
+        const int8_t *byte = rows[r * row_pitch].byte + at;
+        __m256i y[4], sum[4];
+        for (int c = 0; c < 4; c++) y[c] = eight_bytes(byte + 8 * c);
+        for (int i = 0; i < 4; i++) {
+            const int c = i % 2 * 2;
+            sum[i] = _mm256_add_epi16(_mm256_maddubs_epi16(q[2 * i], y[c]),
+                                      _mm256_maddubs_epi16(q[2 * i + 1], y[c + 1]));
+            sum[i] = _mm256_madd_epi16(sum[i], w->scale[i]);
+        }
+        sums[r].low = _mm256_add_epi32(sums[r].low, _mm256_add_epi32(sum[0], sum[1]));
+        sums[r].high = _mm256_add_epi32(sums[r].high, _mm256_add_epi32(sum[2], sum[3]));
+    }
+}
+
+/* A block of each of 8 outputs times one block of every row. */
+static void add_q6_block(const q6_block *const w[8], const s2v_row_block *rows, ptrdiff_t row_pitch,
+                         int32_t n_rows, __m256 *out)
+{
+    __m256i scale_pair[8]; /* of two groups, side by side for each output */
+    __m128i scales[8];
+    eight_sums sums[MOST_ROWS];
+    uint16_t steps[8];
+    for (int i = 0; i < 8; i++) steps[i] = w[i]->step;
+    const __m256 step = widen(steps);
+    turn_scales(w, scales);
+    clear(sums, n_rows);
+    for (int half = 0; half < 2; half++) {
+        __m256i part[8][4];
+        for (int i = 0; i < 8; i++) unpack_half(w[i], half, part[i]);
+        for (int i = 0; i < 4; i++) {
+            const int at = 4 * half + i;
+            const __m128i even = _mm_cvtepi8_epi16(scales[at]);
+            const __m128i odd = _mm_cvtepi8_epi16(_mm_srli_si128(scales[at], 8));
+            const __m256i of[8] = { part[0][i], part[1][i], part[2][i], part[3][i],
+                                    part[4][i], part[5][i], part[6][i], part[7][i] };
+            q6_pair pair;
+            turn_weights(of, pair.q);
+            turn_weights(of + 4, pair.q + 4);
+            spread(even, &pair.scale[0], &pair.scale[2]);
+            spread(odd, &pair.scale[1], &pair.scale[3]);
+            scale_pair[at] = both(_mm_unpacklo_epi16(even, odd), _mm_unpackhi_epi16(even, odd));
+            add_pair(&pair, rows, row_pitch, n_rows, 32 * at, sums);
+        }
+    }
+    for (int32_t r = 0; r < n_rows; r++) {
+        const s2v_row_block *row = &rows[r * row_pitch];
+        __m256i less = _mm256_setzero_si256(); /* 32 was added to every weight */
+        for (int i = 0; i < 8; i++) {
+            int32_t two;
+            memcpy(&two, row->sum + 2 * i, sizeof two);
+            less = _mm256_add_epi32(less, _mm256_madd_epi16(scale_pair[i], _mm256_set1_epi32(two)));
+        }
+        const __m256i sum = _mm256_sub_epi32(in_order(&sums[r]), _mm256_slli_epi32(less, 5));
+        out[r] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum),
+                                 _mm256_mul_ps(step, _mm256_set1_ps(row->step)), out[r]);
+    }
+}
+
+/* Eight outputs are eight places of memory, more than the CPU follows by itself. The next eight lie behind
+ * them: as much of those is asked for as is used now. */
+static void ask_ahead(const q6_block *first, ptrdiff_t n_blocks, ptrdiff_t block)
+{
+    const char *next = (const char *)(first + 8 * (n_blocks + block));
+    for (size_t i = 0; i < 8 * sizeof *first; i += 64) _mm_prefetch(next + i, _MM_HINT_T1);
+}
+
+/* Outputs may end in the middle of eight: the last one stands in for those that are not there. */
 static void multiply_q6(const void *weights, int32_t k, int32_t first, int32_t last,
                         const s2v_row_block *rows, int32_t n_rows, float *out, ptrdiff_t pitch)
 {
     const ptrdiff_t n_blocks = k / S2V_FEW_BLOCK;
-    for (int32_t at = first; at < last; at++) {
-        const q6_block *w = (const q6_block *)weights + at * n_blocks;
+    for (int32_t at = first; at < last; at += 8) {
+        const int32_t n = last - at < 8 ? last - at : 8;
+        const q6_block *eight_rows = (const q6_block *)weights + at * n_blocks, *w[8];
         __m256 sum[MOST_ROWS];
+        for (int32_t i = 0; i < 8; i++) w[i] = eight_rows + (i < n ? i : n - 1) * n_blocks;
         for (int32_t r = 0; r < n_rows; r++) sum[r] = _mm256_setzero_ps();
-        for (ptrdiff_t b = 0; b < n_blocks; b++)
-            add_q6_block(&w[b], rows + b, n_blocks, n_rows, sum);
-        for (int32_t r = 0; r < n_rows; r++) out[r * pitch + at] = add_up(sum[r]);
+        for (ptrdiff_t b = 0; b < n_blocks; b++) {
+            ask_ahead(eight_rows, n_blocks, b);
+            add_q6_block(w, rows + b, n_blocks, n_rows, sum);
+            for (int i = 0; i < 8; i++) w[i]++;
+        }
+        for (int32_t r = 0; r < n_rows; r++) {
+            float eight[8];
+            _mm256_storeu_ps(eight, sum[r]);
+            memcpy(out + r * pitch + at, eight, (size_t)n * sizeof *eight);
+        }
     }
 }
 

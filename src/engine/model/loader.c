@@ -9,6 +9,7 @@
 
 #include "base/checked.h"
 #include "engine/model/block_nodes.h"
+#include "engine/vision/kernels/pages.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -481,6 +482,10 @@ static s2p_status allocate_group(s2v_loader *loader, group *g)
     if (!g->buffer)
         return s2_fail(loader->error, S2P_ENOMEM, "out of memory: %llu bytes of weights",
                        (unsigned long long)loader->weights->n_bytes);
+    ggml_backend_dev_t device = ggml_backend_buft_get_device(g->type);
+    if (device && ggml_backend_dev_type(device) == GGML_BACKEND_DEVICE_TYPE_CPU)
+        s2v_huge_pages(ggml_backend_buffer_get_base(g->buffer),
+                       ggml_backend_buffer_get_size(g->buffer));
     return S2P_OK;
 }
 

@@ -211,7 +211,7 @@ test('figures leave the page: PNG, SVG, JSON, and a link that comes back', async
   await done(page);
   const again = await fresh({}, new URL(address).hash);
   await again.waitForFunction(() => /^32 cells/.test(document.querySelector('#summary').textContent));
-  assert.match(await again.inputValue('#question'), /word/);
+  assert.match(await again.inputValue('#question'), /red object/);
   await done(again);
   const foreign = await fresh({}, `#sha256=${'ab'.repeat(32)}&budget=50`);
   assert.match(await textOf(foreign, '.source .note'), /another picture \(SHA-256 abababababab/);
