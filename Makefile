@@ -53,7 +53,7 @@ test-threads: ## 10,000 random operations on sessions of one engine, three threa
 
 test-page: ## the web page: types, rules, the committed bundle, every state in Debian's Chromium (part of `test` where npm and Chromium are)
 	@scripts/setup page
-	@REPORTER=spec web/test
+	@REPORTER=spec TIMES=1 S2PRUNE=$(CURDIR)/$(BUILD)/s2prune web/test
 
 test-devices: ## ggml's Vulkan backend on a software driver, in a Debian 13 root; skipped where there can be none
 	@scripts/test-devices

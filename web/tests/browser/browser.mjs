@@ -4,6 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 
 export const dist = fileURLToPath(new URL('../../dist', import.meta.url));
+/** TIMES=1 (make test-page): the machine is ours alone, so a time can be judged; elsewhere it is printed. */
+export const judgesTimes = Boolean(process.env.TIMES);
+
 const types = { js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml' };
 
 /** PAGE=outside: the program has no page or an older one; the files come from dist/, under the server's own policy. */

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { dist, example, launch, open, run } from './browser.mjs';
+import { dist, example, judgesTimes, launch, open, run } from './browser.mjs';
 
 const program = process.env.S2PRUNE ?? '';
 const skip = program && spawnSync(program, ['serve', '--help']).status === 0 ? false : 'S2PRUNE names no program with a server';
@@ -74,7 +74,7 @@ test('a first load is interactive below 300 ms', { skip }, async () => {
   }
   times.sort((a, b) => a - b);
   console.log(`interactive after ${times[3].toFixed(0)} ms (median of 7, ${times[0].toFixed(0)} to ${times[6].toFixed(0)})`);
-  assert.ok(times[0] < 300, 'the best of them: the cores may be busy with other tests');
+  if (judgesTimes) assert.ok(times[3] < 300);
 });
 
 test('the bundled model answers what the examples ask, and says what it is elsewhere', { skip }, async () => {
