@@ -69,8 +69,8 @@ static void assert_near(const s2v_engine *engine, size_t n, const float *expecte
     const double d = distance(expected, got);
     if (engine->devices.has_blocks && n <= S2V_WORD_ROWS)
         assert_memory_equal(expected, got, N_VOCABULARY * sizeof *got);
-    else /* a number of a row may be rounded the other way */
-        CHECK_CASE(d <= 1e-3, "%zu sessions: %g", n, d);
+    else /* a number of a row may be rounded the other way: 1/127 of the largest of 256 */
+        CHECK_CASE(d <= 2e-2, "%zu sessions: %g", n, d);
 }
 
 static void together_is_the_same(void **state)
