@@ -358,8 +358,8 @@ typedef struct s2v_step {           /* one token of one session */
  * weights. Their lengths, options, methods and budgets need not agree; they may come and go from call
  * to call. Each gets the token s2v_session_next would have picked: attention is computed as there,
  * other sums may be added in another order. Logits are then within 1e-5 of the largest; where a cache
- * (F16, Q8_0) rounds such a sum the other way, within 2e-3; where a product with quantised weights does,
- * whose rows are bytes, within 2e-2. The first session's threads and devices do the work. A status other than S2P_OK: the pass failed and none advanced. */
+ * (F16, Q8_0) or a product with quantised weights rounds such a sum the other way, within 2e-3. The first session's threads and
+ * devices do the work. A status other than S2P_OK: the pass failed and none advanced. */
 s2p_status s2v_decode_many(s2v_step *steps, size_t n, s2p_error *error);
 
 /* What is held back still, for an answer that ends before *done; as s2v_session_next gives text. */

@@ -54,8 +54,7 @@ static void compute_bytes(struct ggml_tensor *dst, int ith, int nth, void *user)
 
 struct ggml_tensor *s2v_few_rows(s2v_graph *graph, struct ggml_tensor *x)
 {
-    if (graph->device || x->ne[0] % S2V_FEW_BLOCK != 0 || x->ne[1] < 2 || !has_kernels())
-        return NULL;
+    if (graph->device || x->ne[0] % S2V_FEW_BLOCK != 0 || !has_kernels()) return NULL;
     const size_t n = (size_t)x->ne[1] * row_bytes(x->ne[0]) + sizeof(atomic_int);
     return ggml_custom_4d(graph->ctx, GGML_TYPE_I8, (int64_t)n, 1, 1, 1, &x, 1, compute_bytes,
                           GGML_N_TASKS_MAX, NULL);

@@ -1,9 +1,10 @@
-/* few_rows.h - the products of two rows and more, of a prompt or of sessions that decode together.
+/* few_rows.h - the products of a token, of a prompt and of sessions that decode together.
  *
  * ggml unpacks Q4_K for every four rows and Q6_K for every row, so that rows together cost nearly what
  * they cost alone. Here a weight is unpacked once for up to 64 rows. On x86-64 CPUs with AVX2 and with
- * the ggml this was written against, whose packed layout of Q4_K is read; everywhere else, for other
- * types and for one row the product is ggml's.
+ * the ggml this was written against, whose packed layout of Q4_K is read; everywhere else and for other
+ * types the product is ggml's. One row gains nothing, but so a session's numbers are the same bits alone and
+ * with others.
  */
 #ifndef S2_ENGINE_FEW_ROWS_H
 #define S2_ENGINE_FEW_ROWS_H
