@@ -52,6 +52,8 @@ def main():
         for code, line in lines:
             words = shlex.split(line)[1:]
             check_answer(words) if code == "0" else check_refusal(words)
+        for wrong in ("low=abc", "low=0", "medium=64", "low", "low=64x", "low=64,high=fill"):
+            check_refusal(["--detail-map", wrong])
         check_defaults()
         os.chdir("/")
     print(len(lines), "lines")
