@@ -13,10 +13,10 @@
  * Shares are of the peak of the unit each one multiplies with; ggml's is the one of bytes.
  */
 #include "contest.h"
-#include "engine/model/blocks/blocks.h"
-#include "engine/model/few_rows.h"
-#include "engine/model/few_rows_avx2.h"
-#include "engine/vision/kernels/kernels.h"
+#include "kernels/decoder/blocks.h"
+#include "engine/products/few_rows.h"
+#include "kernels/decoder/few_rows_avx2.h"
+#include "kernels/tower/kernels.h"
 
 #include <ggml-alloc.h>
 #include <ggml-backend.h>

@@ -5,7 +5,7 @@
  * One line for each table of kernels that runs here: its name, GFLOP/s (or GOP/s) of all threads
  * together, the unit. Each thread counts its own CPU time.
  */
-#include "engine/vision/kernels/kernels.h"
+#include "kernels/tower/kernels.h"
 #include "peak.h"
 #include "timing.h"
 

@@ -10,7 +10,7 @@
  * rows; `rows` for other sizes) and SigLIP (729 rows). Results are compared before anything is timed.
  */
 #include "contest.h"
-#include "engine/vision/kernels/kernels.h"
+#include "kernels/tower/kernels.h"
 
 #include <ggml-alloc.h>
 #include <ggml-backend.h>

@@ -6,7 +6,7 @@
  * the tokens to float32's over all pictures, as a share of float32's root mean square, and the
  * largest difference as a share of the largest value.
  */
-#include "engine/run/trace.h"
+#include "engine/session/trace.h"
 #include "image/decode.h"
 #include "s2vlm.h"
 

@@ -7,7 +7,7 @@
 #ifndef BENCH_PEAK_H
 #define BENCH_PEAK_H
 
-#include "engine/vision/kernels/cpu.h"
+#include "kernels/cpu.h"
 
 #include <string.h>
 

@@ -26,7 +26,7 @@ s2_install_package(s2prune)
 # says what to link.
 if(S2_TOOLS)
   add_library(s2vlm STATIC)
-  foreach(room s2_engine s2_tower_kernels s2_text s2_gguf s2_image s2_base s2prune_objects)
+  foreach(room s2_engine s2_kernels s2_text s2_gguf s2_image s2_base s2prune_objects)
     target_sources(s2vlm PRIVATE $<TARGET_OBJECTS:${room}>)
   endforeach()
   set_target_properties(s2vlm PROPERTIES LINKER_LANGUAGE C ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})

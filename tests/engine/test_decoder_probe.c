@@ -7,7 +7,7 @@
  */
 #include "tiny_run.h"
 
-#include "engine/run/decoder_probe.h"
+#include "engine/session/decoder_probe.h"
 
 #define HEADS 2
 #define HEAD 32

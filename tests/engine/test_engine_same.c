@@ -3,7 +3,7 @@
  */
 #include "tiny_run.h"
 
-#include "engine/run/layers.h"
+#include "engine/session/layers.h"
 
 #define N_TOKENS 63 /* of one_picture */
 

@@ -7,7 +7,7 @@
  */
 #include "method_scenes.h"
 
-#include "engine/run/decoder_probe.h"
+#include "engine/session/decoder_probe.h"
 #include "engine/prompt/units.h"
 #include "engine/vision/tower_cache.h"
 

@@ -1,6 +1,6 @@
 /* test_positions.c - M-RoPE positions: the rule worked by hand, then its promises. */
 #include "check.h"
-#include "engine/model/positions.h"
+#include "engine/decoder/positions.h"
 
 #include <string.h>
 

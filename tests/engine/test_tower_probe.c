@@ -1,7 +1,7 @@
 /* What the tower attends to: the kernels against double arithmetic, tokens against patches, parts
  * of a tiled picture, threads, and a remembered picture. The values themselves are checked against
  * Hugging Face by "s2prune verify". */
-#include "engine/vision/tower_received.h"
+#include "kernels/tower/received.h"
 #include "tiny_llava.h"
 #include "engine/prompt/picture_rows.h"
 #include "engine/vision/tower_cache.h"

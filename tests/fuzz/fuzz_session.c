@@ -4,7 +4,7 @@
 #include "fuzz.h"
 
 #include "base/sha256.h"
-#include "engine/run/session_file.h"
+#include "engine/session/session_file.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* verify_geometry.c - sizes, resizing, positions and the picture recipes themselves. */
-#include "engine/model/positions.h"
+#include "engine/decoder/positions.h"
 #include "image/geometry.h"
 #include "verify/synth.h"
 #include "verify/verify_geometry.h"

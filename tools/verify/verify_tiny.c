@@ -9,7 +9,7 @@
  */
 #include "verify/verify_tiny.h"
 
-#include "engine/run/session.h"
+#include "engine/session/session.h"
 #include "eval/judging.h"
 #include "verify/evalset.h"
 

@@ -2,7 +2,7 @@
 #ifndef S2_ENGINE_COMPACT_H
 #define S2_ENGINE_COMPACT_H
 
-#include "engine/run/session.h"
+#include "engine/session/session.h"
 
 /* Keep rows keep[0..n_keep) of the prompt, in this order (-1: a row of zeros at position -1): hidden
  * states, positions, and the cache of the first n_layers layers. */

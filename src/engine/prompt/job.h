@@ -15,7 +15,7 @@
 #define S2_ENGINE_JOB_H
 
 #include "engine/prompt/prefix.h"
-#include "engine/run/session.h"
+#include "engine/session/session.h"
 #include "engine/vision/tower_probe.h"
 #include "prune/method.h"
 #include "text/template.h"

@@ -5,9 +5,9 @@
 #include "engine/prompt/prefill.h"
 
 #include "base/clock.h"
-#include "engine/model/decoder.h"
-#include "engine/run/answer.h"
-#include "engine/run/layers.h"
+#include "engine/decoder/decoder.h"
+#include "engine/session/answer.h"
+#include "engine/session/layers.h"
 #include "engine/prompt/layout.h"
 #include "engine/prompt/picture_rows.h"
 #include "engine/prompt/stages.h"

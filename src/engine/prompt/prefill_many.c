@@ -10,7 +10,7 @@
  * nobody's numbers depend on who else asks, prompts of fewer than nine rows run alone.
  */
 #include "base/clock.h"
-#include "engine/run/layers.h"
+#include "engine/session/layers.h"
 #include "engine/prompt/prefill.h"
 #include "engine/prompt/stages.h"
 

@@ -7,7 +7,7 @@
 #include "engine/prompt/readings.h"
 
 #include "base/clock.h"
-#include "engine/run/trace.h"
+#include "engine/session/trace.h"
 #include "engine/prompt/units.h"
 
 #include <stdlib.h>

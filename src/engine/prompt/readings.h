@@ -2,7 +2,7 @@
 #ifndef S2_ENGINE_READINGS_H
 #define S2_ENGINE_READINGS_H
 
-#include "engine/run/decoder_probe.h"
+#include "engine/session/decoder_probe.h"
 #include "engine/prompt/job.h"
 
 typedef struct s2v_readings { /* owned; NULL where the method does not ask */

@@ -9,8 +9,8 @@
 #ifndef S2_ENGINE_ARCH_H
 #define S2_ENGINE_ARCH_H
 
-#include "engine/model/decoder.h"
-#include "engine/model/positions.h"
+#include "engine/decoder/decoder.h"
+#include "engine/decoder/positions.h"
 #include "engine/vision/frame.h"
 #include "image/geometry.h"
 #include "image/image.h"

@@ -9,7 +9,7 @@
 #ifndef S2_ENGINE_TOWER_CACHE_H
 #define S2_ENGINE_TOWER_CACHE_H
 
-#include "engine/model/engine.h"
+#include "engine/engine.h"
 #include "engine/vision/tower_probe.h"
 
 /* frame->key, once its patches are there. */

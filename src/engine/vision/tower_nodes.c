@@ -8,7 +8,7 @@
  */
 #include "engine/vision/tower_nodes.h"
 
-#include "engine/vision/kernels/pages.h"
+#include "kernels/pages.h"
 
 #include <math.h>
 #include <stdatomic.h>

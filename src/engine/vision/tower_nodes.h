@@ -8,10 +8,10 @@
 #ifndef S2_ENGINE_TOWER_NODES_H
 #define S2_ENGINE_TOWER_NODES_H
 
-#include "engine/model/graph.h"
-#include "engine/model/loader.h"
+#include "engine/backend/graph.h"
+#include "engine/weights/loader.h"
 #include "engine/vision/arch.h"
-#include "engine/vision/kernels/kernels.h"
+#include "kernels/tower/kernels.h"
 
 typedef struct s2v_linear { /* residual + activation(norm(x) . weights + bias) */
     const s2v_kernels *kernels;

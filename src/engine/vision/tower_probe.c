@@ -5,7 +5,7 @@
  */
 #include "engine/vision/tower_probe.h"
 
-#include "engine/vision/tower_received.h"
+#include "kernels/tower/received.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

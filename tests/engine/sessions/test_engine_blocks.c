@@ -6,8 +6,8 @@
 #define TINY_FF 512
 #include "tiny_run.h"
 
-#include "engine/model/blocks/blocks.h"
-#include "engine/model/few_rows.h"
+#include "kernels/decoder/blocks.h"
+#include "engine/products/few_rows.h"
 
 static const char *folder;
 static answer alone[S2V_FEW_ROWS], again; /* too large for a stack */

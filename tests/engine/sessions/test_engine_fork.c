@@ -4,7 +4,7 @@
 #include "tiny_llava.h"
 
 #include "base/file.h"
-#include "engine/run/session_file.h"
+#include "engine/session/session_file.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

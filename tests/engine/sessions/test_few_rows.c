@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include "base/random.h"
-#include "engine/model/few_rows.h"
+#include "engine/products/few_rows.h"
 
 #include <math.h>
 #include <stdlib.h>

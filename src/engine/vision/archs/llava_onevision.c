@@ -14,7 +14,7 @@
  */
 #include "engine/vision/archs/llava_onevision.h"
 
-#include "engine/model/draw.h"
+#include "engine/decoder/draw.h"
 #include "engine/vision/archs/llava_frame.h"
 
 #include <math.h>

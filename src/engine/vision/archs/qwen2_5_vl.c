@@ -8,7 +8,7 @@
  */
 #include "engine/vision/archs/qwen2_5_vl.h"
 
-#include "engine/model/draw.h"
+#include "engine/decoder/draw.h"
 #include "engine/vision/archs/qwen_frame.h"
 
 #include <math.h>

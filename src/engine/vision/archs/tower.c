@@ -1,7 +1,7 @@
 /* tower.c - what the architectures do alike: keys, blocks and merger of the mmproj, patches. */
 #include "engine/vision/archs/tower.h"
 
-#include "engine/model/draw.h"
+#include "engine/decoder/draw.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,0 +1,65 @@
+/* device.h - which ggml devices do the work, and where a weight should live.
+ *
+ * Everything goes through ggml's registry, so the same code runs on the CPU, on a
+ * GPU and over RPC. The engine remembers devices; each session opens its own
+ * backends on them, because a backend belongs to one thread.
+ */
+#ifndef S2_ENGINE_DEVICE_H
+#define S2_ENGINE_DEVICE_H
+
+#include "base/error.h"
+#include "engine/backend/threads.h"
+
+#include <ggml-backend.h>
+#include <ggml.h>
+
+#define S2V_MAX_EXTRA_TYPES 8
+
+typedef struct s2v_devices {
+    ggml_backend_dev_t cpu;
+    ggml_backend_dev_t main; /* where offloaded layers live; the CPU without an offload */
+    ggml_backend_buffer_type_t
+        extra[S2V_MAX_EXTRA_TYPES]; /* CPU types that repack weights, best first */
+    int32_t n_extra;
+    int32_t n_threads;
+    bool has_blocks; /* the products of blocks.h run here, and the CPU is all there is */
+} s2v_devices;
+
+/* device NULL: the first GPU, or else the CPU. rpc_server NULL or host:port. */
+s2p_status s2v_devices_open(s2v_devices *out, const char *device, const char *rpc_server,
+                            int32_t n_threads, s2p_error *error);
+
+/* The CPU is all there is from now on. */
+void s2v_devices_stay(s2v_devices *devices);
+
+/* The buffer type in which a product with this weight is fastest on the CPU; NULL: the plain one.
+ */
+ggml_backend_buffer_type_t s2v_fastest_buffer(const s2v_devices *devices,
+                                              struct ggml_tensor *weight);
+
+/* The main device multiplies with this weight, or looks up its rows. */
+bool s2v_device_takes(const s2v_devices *devices, struct ggml_tensor *weight, bool by_row);
+
+typedef struct s2v_backends {  /* one session's */
+    ggml_backend_t backend[2]; /* main device first, the CPU last */
+    int n;
+    int32_t n_threads; /* of the CPU */
+    s2v_pool pool;     /* they wait in it */
+    bool has_blocks;   /* as in s2v_devices */
+} s2v_backends;
+
+s2p_status s2v_backends_open(s2v_backends *out, const s2v_devices *devices, int32_t n_threads,
+                             s2p_error *error);
+void s2v_backends_close(s2v_backends *backends);
+
+/* Give the tensors of a context a place in memory of this kind that does not exist, to measure graphs
+ * with; NULL without memory. */
+ggml_backend_buffer_t s2v_place_outline(struct ggml_context *ctx, ggml_backend_buffer_type_t type);
+
+/* Bytes that can be taken without pushing others out; 0 when the system does not say. */
+uint64_t s2v_memory_available(void);
+
+/* Bytes this process has in memory; 0 when the system does not say. */
+uint64_t s2v_memory_resident(void);
+
+#endif /* S2_ENGINE_DEVICE_H */

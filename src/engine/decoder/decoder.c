@@ -1,0 +1,220 @@
+/* decoder.c - the forward pass of the language model, told once, top to bottom.
+ *
+ * RMSNorm, grouped-query attention with biases, (M-)RoPE, fused attention over the
+ * cache, SwiGLU. Keys and values go into the cache before attention reads it: the
+ * copies are expanded into the graph first, and ggml runs nodes in that order. Where the
+ * cache rounds them and a method looks on, attention reads them before it does.
+ */
+#include "engine/decoder/decoder.h"
+
+#include "engine/products/block_nodes.h"
+#include "engine/decoder/draw.h"
+
+#include <math.h>
+
+/* weight . x + bias; rows: of x, shared by all its products. */
+static struct ggml_tensor *draw_biased(s2v_graph *graph, struct ggml_tensor *weight,
+                                       struct ggml_tensor *bias, struct ggml_tensor *x,
+                                       struct ggml_tensor *rows)
+{
+    return ggml_add(graph->ctx, s2v_draw_product(graph, weight, x, rows), bias);
+}
+
+struct ggml_tensor *s2v_draw_queries(s2v_graph *graph, const s2v_decoder_params *p,
+                                     const s2v_layer *layer, struct ggml_tensor *x,
+                                     struct ggml_tensor *rows)
+{
+    return ggml_reshape_3d(graph->ctx, draw_biased(graph, layer->q, layer->q_bias, x, rows),
+                           p->head_dim, p->n_heads, x->ne[1]);
+}
+
+struct ggml_tensor *s2v_draw_keys(s2v_graph *graph, const s2v_decoder_params *p,
+                                  const s2v_layer *layer, struct ggml_tensor *x,
+                                  struct ggml_tensor *rows)
+{
+    return ggml_reshape_3d(graph->ctx, draw_biased(graph, layer->k, layer->k_bias, x, rows),
+                           p->head_dim, p->n_kv_heads, x->ne[1]);
+}
+
+/* Devices raise the base to a power roughly, and a position multiplies the error: there the angle is
+ * the position over a period that was computed here, and the base is one. */
+struct ggml_tensor *s2v_draw_rope(struct ggml_context *ctx, const s2v_decoder_params *p,
+                                  const s2v_layer *layer, struct ggml_tensor *x,
+                                  struct ggml_tensor *pos)
+{
+    struct ggml_tensor *periods = layer->rope_periods;
+    const float base = periods ? 1.0f : p->rope_base;
+    if (p->n_planes == 1)
+        return ggml_rope_ext(ctx, x, pos, periods, p->head_dim, GGML_ROPE_TYPE_NEOX, p->n_ctx_train,
+                             base, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
+    int sections[4] = { p->sections[0], p->sections[1], p->sections[2], p->sections[3] };
+    return ggml_rope_multi(ctx, x, pos, periods, p->head_dim, sections, GGML_ROPE_TYPE_MROPE,
+                           p->n_ctx_train, base, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
+}
+
+struct ggml_tensor *s2v_draw_cached(struct ggml_context *ctx, const s2v_decoder_params *p,
+                                    struct ggml_tensor *cache, int32_t n_slots)
+{
+    return ggml_view_3d(ctx, cache, p->head_dim, n_slots, p->n_kv_heads, cache->nb[1],
+                        ggml_row_size(cache->type, p->head_dim), 0);
+}
+
+/* The rows that go on after attention in the last layer. */
+static struct ggml_tensor *last_rows(struct ggml_context *ctx, struct ggml_tensor *x,
+                                     const s2v_span *span)
+{
+    if (span->own) return ggml_get_rows(ctx, x, span->last);
+    return ggml_view_2d(ctx, x, x->ne[0], 1, x->nb[1], (size_t)(x->ne[1] - 1) * x->nb[1]);
+}
+
+/* Put the rows' keys and values behind n_past slots, and see to which slots they attend. */
+static void draw_slots(s2v_graph *graph, const s2v_decoder_params *p, struct ggml_tensor *cache[2],
+                       int32_t n_past, const s2v_span *span, struct ggml_tensor *own[2],
+                       struct ggml_tensor *seen[2])
+{
+    struct ggml_context *ctx = graph->ctx;
+    struct ggml_tensor *const held[2] = { span->k, span->v };
+    for (int i = 0; i < 2; i++) {
+        s2v_graph_expand(graph, ggml_cpy(ctx, own[i], s2v_kv_rows(ctx, cache[i], n_past, span->n)));
+        struct ggml_tensor *from = cache[i];
+        if (span->is_unrounded) from = held[i] ? held[i] : own[i];
+        if (span->is_unrounded && held[i])
+            s2v_graph_expand(graph, ggml_cpy(ctx, own[i], s2v_kv_rows(ctx, from, n_past, span->n)));
+        seen[i] = s2v_draw_cached(ctx, p, from, n_past + span->n);
+    }
+}
+
+/* What rows q: [head_dim, n, heads] make of the slots they see: [head_dim, heads, n]. Fused, scores never
+ * stand in memory; in steps they do, as floats. */
+static struct ggml_tensor *draw_attended(struct ggml_context *ctx, const s2v_decoder_params *p,
+                                         struct ggml_tensor *q, struct ggml_tensor *seen[2],
+                                         struct ggml_tensor *mask, bool is_plain)
+{
+    const float scale = 1.0f / sqrtf((float)p->head_dim);
+    if (!is_plain) return ggml_flash_attn_ext(ctx, q, seen[0], seen[1], mask, scale, 0.0f, 0.0f);
+    struct ggml_tensor *scores = ggml_mul_mat(ctx, seen[0], q); /* [slots, n, heads] */
+    ggml_prec_set_acc(scores, GGML_PREC_F32);
+    scores = ggml_soft_max_ext(ctx, scores, mask, scale, 0.0f);
+    struct ggml_tensor *v = seen[1]; /* a transposed block of a quantised row is none */
+    if (ggml_is_quantized(v->type)) v = ggml_cast(ctx, v, GGML_TYPE_F32);
+    v = ggml_cont(ctx, ggml_transpose(ctx, v)); /* [slots, head_dim, kv_heads] */
+    struct ggml_tensor *out = ggml_mul_mat(ctx, v, scores);
+    return ggml_cont(ctx, ggml_permute(ctx, out, 0, 2, 1, 3));
+}
+
+/* Attention of rows that have caches of their own, in layer `i`. What a row attended to takes the place
+ * of its query. */
+static struct ggml_tensor *draw_own(s2v_graph *graph, const s2v_decoder_params *p,
+                                    const s2v_layer *layer, int32_t i, struct ggml_tensor *x,
+                                    const s2v_span *span, bool is_last_only)
+{
+    struct ggml_context *ctx = graph->ctx;
+    struct ggml_tensor *rows = s2v_draw_rows(graph, x);
+    struct ggml_tensor *q = s2v_draw_queries(graph, p, layer, x, rows);
+    struct ggml_tensor *k = s2v_draw_keys(graph, p, layer, x, rows);
+    struct ggml_tensor *v = draw_biased(graph, layer->v, layer->v_bias, x, rows);
+    q = s2v_draw_rope(ctx, p, layer, q, span->pos);
+    k = s2v_draw_rope(ctx, p, layer, k, span->pos);
+    struct ggml_tensor *const both[2] = { ggml_reshape_2d(ctx, k, v->ne[0], span->n), v };
+    for (int32_t o = 0, at = 0, n; o < span->n_own; o++, at += n) {
+        const s2v_own *of = &span->own[o];
+        const s2v_kv *kv = of->kv;
+        n = of->n;
+        struct ggml_tensor *const cache[2] = { kv->k[i], kv->v[i] };
+        struct ggml_tensor *seen[2];
+        for (int c = 0; c < 2; c++) {
+            struct ggml_tensor *own = s2v_kv_rows(ctx, both[c], at, n);
+            s2v_graph_expand(graph,
+                             ggml_cpy(ctx, own, s2v_kv_rows(ctx, cache[c], kv->n_slots[i], n)));
+            seen[c] = s2v_draw_cached(ctx, p, cache[c], kv->n_slots[i] + n);
+        }
+        const int32_t n_out = is_last_only ? 1 : n; /* the last row sees every slot */
+        struct ggml_tensor *query = ggml_view_3d(ctx, q, p->head_dim, p->n_heads, n_out, q->nb[1],
+                                                 q->nb[2], (size_t)(at + n - n_out) * q->nb[2]);
+        struct ggml_tensor *out =
+            draw_attended(ctx, p, ggml_permute(ctx, query, 0, 2, 1, 3), seen,
+                          of->mask && !is_last_only ? of->mask[i] : NULL, kv->is_plain);
+        s2v_graph_expand(graph, ggml_cpy(ctx, out, query));
+    }
+    x = ggml_reshape_2d(ctx, q, p->n_embd, span->n);
+    if (is_last_only) x = ggml_get_rows(ctx, x, span->last);
+    return s2v_draw_product(graph, layer->out, x, s2v_draw_rows(graph, x));
+}
+
+/* Attention of one layer; `n_out` rows come out: all of them, or the last. */
+static struct ggml_tensor *draw_attention(s2v_graph *graph, const s2v_decoder_params *p,
+                                          const s2v_layer *layer, int32_t i, const s2v_kv *kv,
+                                          struct ggml_tensor *x, const s2v_span *span,
+                                          bool is_last_only)
+{
+    struct ggml_context *ctx = graph->ctx;
+    const int64_t n = span->n, width = (int64_t)p->n_kv_heads * p->head_dim;
+    struct ggml_tensor *rows = s2v_draw_rows(graph, x);
+    struct ggml_tensor *k = s2v_draw_keys(graph, p, layer, x, rows);
+    struct ggml_tensor *v = draw_biased(graph, layer->v, layer->v_bias, x, rows);
+    k = s2v_draw_rope(ctx, p, layer, k, span->pos);
+    k = ggml_reshape_2d(ctx, k, width, n);
+    struct ggml_tensor *seen[2];
+    draw_slots(graph, p, (struct ggml_tensor *[]){ kv->k[i], kv->v[i] }, kv->n_slots[i], span,
+               (struct ggml_tensor *[]){ k, v }, seen);
+
+    /* RoPE needs a row for each position, so q is rotated whole and cut afterwards. */
+    struct ggml_tensor *q = s2v_draw_queries(graph, p, layer, x, rows);
+    q = s2v_draw_rope(ctx, p, layer, q, span->pos);
+    struct ggml_tensor *mask = span->mask;
+    int64_t n_out = n;
+    if (is_last_only && n > 1) { /* the last row sees every slot */
+        q = ggml_view_3d(ctx, q, p->head_dim, p->n_heads, 1, q->nb[1], q->nb[2],
+                         (size_t)(n - 1) * q->nb[2]);
+        mask = NULL;
+        n_out = 1;
+    }
+    q = ggml_permute(ctx, q, 0, 2, 1, 3);
+    struct ggml_tensor *out = draw_attended(ctx, p, q, seen, mask, kv->is_plain);
+    out = ggml_reshape_2d(ctx, out, p->n_embd, n_out);
+    return s2v_draw_product(graph, layer->out, out, s2v_draw_rows(graph, out));
+}
+
+struct ggml_tensor *s2v_draw_embedding(s2v_graph *graph, const s2v_decoder *decoder,
+                                       struct ggml_tensor *ids)
+{
+    return ggml_get_rows(graph->ctx, decoder->token_embd, ids);
+}
+
+struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder, s2v_kv *kv,
+                                    struct ggml_tensor *h, const s2v_span *span, int32_t first,
+                                    int32_t last)
+{
+    struct ggml_context *ctx = graph->ctx;
+    const s2v_decoder_params *p = &decoder->p;
+    for (int32_t i = first; i < last; i++) {
+        const s2v_layer *layer = &decoder->layers[i];
+        const bool is_last_only = span->last_row_only && i == p->n_layers - 1;
+
+        struct ggml_tensor *x = s2v_draw_rms_norm(ctx, h, layer->attn_norm, p->rms_eps);
+        x = span->own ? draw_own(graph, p, layer, i, x, span, is_last_only)
+                      : draw_attention(graph, p, layer, i, kv, x, span, is_last_only);
+        if (is_last_only) h = last_rows(ctx, h, span);
+        h = ggml_add(ctx, h, x);
+        s2v_graph_pause(graph, h);
+
+        x = s2v_draw_rms_norm(ctx, h, layer->ffn_norm, p->rms_eps);
+        struct ggml_tensor *rows = s2v_draw_rows(graph, x);
+        struct ggml_tensor *gate = s2v_draw_product(graph, layer->gate, x, rows);
+        struct ggml_tensor *up = s2v_draw_product(graph, layer->up, x, rows);
+        x = ggml_swiglu_split(ctx, gate, up);
+        rows = s2v_draw_rows(graph, x);
+        x = s2v_draw_product(graph, layer->down, x, rows);
+        h = ggml_add(ctx, h, x);
+        s2v_graph_pause(graph, h);
+    }
+    return h;
+}
+
+struct ggml_tensor *s2v_draw_head(s2v_graph *graph, const s2v_decoder *decoder,
+                                  struct ggml_tensor *h)
+{
+    struct ggml_tensor *x =
+        s2v_draw_rms_norm(graph->ctx, h, decoder->output_norm, decoder->p.rms_eps);
+    return s2v_draw_product(graph, decoder->output, x, s2v_draw_rows(graph, x));
+}

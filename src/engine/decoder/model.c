@@ -1,0 +1,156 @@
+/* model.c - the decoder the architectures share: keys with ranges, tensors with shapes. */
+#include "engine/decoder/model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void key_name(char *out, size_t capacity, const char *prefix, const char *key)
+{
+    (void)snprintf(out, capacity, "%s.%s", prefix, key);
+}
+
+s2p_status s2v_key_int(const s2v_gguf *file, const char *prefix, const char *key, int64_t low,
+                       int64_t high, int32_t *out, s2p_error *error)
+{
+    char name[128];
+    int64_t value;
+    key_name(name, sizeof name, prefix, key);
+    if (!s2v_gguf_int(file, name, &value))
+        return s2_fail(error, S2P_EFORMAT, "the model has no integer key '%s'", name);
+    if (value < low || value > high)
+        return s2_fail(error, S2P_EFORMAT, "%s is %lld, expected %lld to %lld", name,
+                       (long long)value, (long long)low, (long long)high);
+    *out = (int32_t)value;
+    return S2P_OK;
+}
+
+s2p_status s2v_key_float(const s2v_gguf *file, const char *prefix, const char *key, double low,
+                         double high, float *out, s2p_error *error)
+{
+    char name[128];
+    double value;
+    key_name(name, sizeof name, prefix, key);
+    if (!s2v_gguf_float(file, name, &value))
+        return s2_fail(error, S2P_EFORMAT, "the model has no number key '%s'", name);
+    if (!(value >= low && value <= high)) /* NaN too */
+        return s2_fail(error, S2P_EFORMAT, "%s is %g, expected %g to %g", name, value, low, high);
+    *out = (float)value;
+    return S2P_OK;
+}
+
+/* rope.dimension_sections: pairs per coordinate; absent for plain RoPE. */
+static s2p_status read_sections(s2v_decoder_params *p, const s2v_gguf *file, const char *prefix,
+                                s2p_error *error)
+{
+    char name[128];
+    key_name(name, sizeof name, prefix, "rope.dimension_sections");
+    const s2v_gguf_key *key = s2v_gguf_find_key(file, name);
+    p->n_planes = 1;
+    if (!key) return S2P_OK;
+    int64_t sum = 0;
+    for (uint64_t i = 0; i < key->count && i < 4; i++) {
+        int64_t value;
+        if (!s2v_gguf_item_int(key, i, &value) || value < 0 || value > p->head_dim)
+            return s2_fail(error, S2P_EFORMAT, "%s[%d] is not a count up to %d", name, (int)i,
+                           p->head_dim);
+        p->sections[i] = (int32_t)value;
+        sum += value;
+    }
+    if (key->count < 3 || key->count > 4 || sum * 2 != p->head_dim)
+        return s2_fail(error, S2P_EFORMAT, "%s adds up to %lld pairs, expected %d", name,
+                       (long long)sum, p->head_dim / 2);
+    if (p->sections[0] > 0) p->n_planes = 4;
+    return S2P_OK;
+}
+
+static s2p_status read_params(s2v_decoder_params *p, const s2v_gguf *file, const char *prefix,
+                              s2p_error *error)
+{
+    TRY(s2v_key_int(file, prefix, "block_count", 1, S2V_MAX_LAYERS, &p->n_layers, error));
+    TRY(s2v_key_int(file, prefix, "embedding_length", 1, 1 << 17, &p->n_embd, error));
+    TRY(s2v_key_int(file, prefix, "feed_forward_length", 1, 1 << 20, &p->n_ff, error));
+    TRY(s2v_key_int(file, prefix, "attention.head_count", 1, 1024, &p->n_heads, error));
+    TRY(s2v_key_int(file, prefix, "attention.head_count_kv", 1, 1024, &p->n_kv_heads, error));
+    TRY(s2v_key_int(file, prefix, "context_length", 1, 1 << 20, &p->n_ctx_train, error));
+    TRY(s2v_key_float(file, prefix, "rope.freq_base", 1.0, 1e12, &p->rope_base, error));
+    TRY(s2v_key_float(file, prefix, "attention.layer_norm_rms_epsilon", 0.0, 1.0, &p->rms_eps,
+                      error));
+    if (p->n_embd % p->n_heads != 0 || p->n_heads % p->n_kv_heads != 0)
+        return s2_fail(error, S2P_EFORMAT, "%d heads and %d KV heads do not divide a width of %d",
+                       p->n_heads, p->n_kv_heads, p->n_embd);
+    p->head_dim = p->n_embd / p->n_heads;
+    if (p->head_dim % 2 != 0 || p->head_dim > 1024)
+        return s2_fail(error, S2P_EFORMAT, "a head of %d values is not supported", p->head_dim);
+    const s2v_gguf_key *tokens = s2v_gguf_find_key(file, "tokenizer.ggml.tokens");
+    if (!tokens || tokens->type != S2V_GGUF_ARRAY || tokens->count < 1 || tokens->count > (1 << 24))
+        return s2_fail(error, S2P_EFORMAT, "the model has no list 'tokenizer.ggml.tokens'");
+    p->n_vocab = (int32_t)tokens->count;
+    return read_sections(p, file, prefix, error);
+}
+
+static void load_layer(s2v_layer *layer, s2v_loader *l, const s2v_decoder_params *p, int32_t i)
+{
+    const int64_t n = p->n_embd, kv = (int64_t)p->n_kv_heads * p->head_dim, ff = p->n_ff;
+    layer->attn_norm = s2v_loader_get(l, "blk.%d.attn_norm.weight", i, S2V_USE_VECTOR, n, 1);
+    layer->q = s2v_loader_get(l, "blk.%d.attn_q.weight", i, S2V_USE_MATRIX, n, n);
+    layer->k = s2v_loader_get(l, "blk.%d.attn_k.weight", i, S2V_USE_MATRIX, n, kv);
+    layer->v = s2v_loader_get(l, "blk.%d.attn_v.weight", i, S2V_USE_MATRIX, n, kv);
+    layer->q_bias = s2v_loader_get(l, "blk.%d.attn_q.bias", i, S2V_USE_VECTOR, n, 1);
+    layer->k_bias = s2v_loader_get(l, "blk.%d.attn_k.bias", i, S2V_USE_VECTOR, kv, 1);
+    layer->v_bias = s2v_loader_get(l, "blk.%d.attn_v.bias", i, S2V_USE_VECTOR, kv, 1);
+    layer->out = s2v_loader_get(l, "blk.%d.attn_output.weight", i, S2V_USE_MATRIX, n, n);
+    layer->ffn_norm = s2v_loader_get(l, "blk.%d.ffn_norm.weight", i, S2V_USE_VECTOR, n, 1);
+    layer->gate = s2v_loader_get(l, "blk.%d.ffn_gate.weight", i, S2V_USE_MATRIX, n, ff);
+    layer->up = s2v_loader_get(l, "blk.%d.ffn_up.weight", i, S2V_USE_MATRIX, n, ff);
+    layer->down = s2v_loader_get(l, "blk.%d.ffn_down.weight", i, S2V_USE_MATRIX, ff, n);
+}
+
+s2p_status s2v_decoder_load(s2v_decoder *decoder, s2v_loader *loader, const char *prefix,
+                            int32_t gpu_layers)
+{
+    s2v_decoder_params *p = &decoder->p;
+    TRY(read_params(p, loader->file, prefix, loader->error));
+    decoder->layers = calloc((size_t)p->n_layers, sizeof *decoder->layers);
+    if (!decoder->layers)
+        return s2_fail_memory(loader->error, sizeof *decoder->layers, "the layers");
+    const int32_t on_device = gpu_layers < 0 || gpu_layers > p->n_layers ? p->n_layers : gpu_layers;
+    decoder->first_on_device = p->n_layers - on_device;
+
+    loader->keeps_blocks = true;
+    struct ggml_tensor *periods = NULL;
+    for (int32_t i = 0; i < p->n_layers; i++) {
+        loader->on_device = i >= decoder->first_on_device;
+        if (i == decoder->first_on_device && loader->devices->main != loader->devices->cpu)
+            periods = s2v_loader_powers(loader, (double)p->rope_base, p->head_dim / 2);
+        decoder->layers[i].rope_periods = periods;
+        loader->as_f32 = i == 0; /* a product with half weights rounds its rows; ERC is read here */
+        load_layer(&decoder->layers[i], loader, p, i);
+    }
+    loader->as_f32 = false;
+    decoder->output_norm =
+        s2v_loader_get(loader, "output_norm.weight", -1, S2V_USE_VECTOR, p->n_embd, 1);
+    decoder->output =
+        s2v_loader_try(loader, "output.weight", -1, S2V_USE_MATRIX, p->n_embd, p->n_vocab);
+    const bool is_tied = !decoder->output;
+    if (is_tied) /* the same numbers, in the layout products like */
+        decoder->output =
+            s2v_loader_get(loader, "token_embd.weight", -1, S2V_USE_MATRIX, p->n_embd, p->n_vocab);
+    loader->keeps_blocks = false;
+    loader->on_device = decoder->first_on_device == 0; /* embeddings live beside the first layer */
+    if (is_tied && decoder->output && loader->on_device &&
+        s2v_device_takes(loader->devices, decoder->output, false) &&
+        s2v_device_takes(loader->devices, decoder->output, true))
+        decoder->token_embd = decoder->output; /* a device looks rows up where it multiplies */
+    else
+        decoder->token_embd =
+            s2v_loader_get(loader, "token_embd.weight", -1, S2V_USE_ROWS, p->n_embd, p->n_vocab);
+    loader->on_device = false;
+    return loader->status;
+}
+
+void s2v_model_free(s2v_model *model)
+{
+    free(model->decoder.layers);
+    free(model->own);
+}

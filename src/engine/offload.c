@@ -1,0 +1,184 @@
+/* offload.c - what fits on the device, counted before anything is moved.
+ *
+ * A load that stops before its data are moved costs nothing and knows every byte (loader.c), so
+ * the largest number of layers is found by trying. Attention is the one operation a device may
+ * lack for a size of head; without it every layer would cross to the CPU and back.
+ */
+#include "engine/offload.h"
+
+#include "engine/decoder/kv.h"
+#include "engine/vision/arch.h"
+
+#include <stdio.h>
+
+#define GIB (1024.0 * 1024.0 * 1024.0)
+#define LARGEST_PICTURE 5120 /* patches: 1280 tokens of four */
+
+static void note(const s2v_engine_options *options, const char *text)
+{
+    if (options->note) options->note(text, options->user);
+}
+
+uint64_t s2v_offload_free(const s2v_engine *engine, uint64_t taken)
+{
+    size_t available = 0, total = 0;
+    ggml_backend_dev_memory(engine->devices.main, &available, &total);
+    const uint64_t most = engine->options.max_device_memory;
+    const uint64_t left = taken < most ? most - taken : 1;
+    if (most > 0 && (total == 0 || available > left)) return left;
+    return total > 0 && available == 0 ? 1 : available;
+}
+
+/* --- attention ------------------------------------------------------------------- */
+
+static bool can_attend(ggml_backend_dev_t device, enum ggml_type cache, int32_t dim, int32_t heads,
+                       int32_t kv_heads)
+{
+    const struct ggml_init_params params = { ggml_tensor_overhead() * 8, NULL, true };
+    struct ggml_context *ctx = ggml_init(params);
+    if (!ctx) return false;
+    struct ggml_tensor *q = ggml_new_tensor_3d(ctx, GGML_TYPE_F32, dim, 256, heads);
+    struct ggml_tensor *k = ggml_new_tensor_3d(ctx, cache, dim, 256, kv_heads);
+    struct ggml_tensor *v = ggml_new_tensor_3d(ctx, cache, dim, 256, kv_heads);
+    struct ggml_tensor *out = ggml_flash_attn_ext(ctx, q, k, v, NULL, 1.0f, 0.0f, 0.0f);
+    (void)ggml_prec_set_acc(out, GGML_PREC_F32);
+    const bool can = ggml_backend_dev_supports_op(device, out);
+    ggml_free(ctx);
+    return can;
+}
+
+/* Says so where the device lacks it, and whether to go on there all the same. */
+static bool is_worth_it(const s2v_engine *engine, const s2v_engine_options *options,
+                        const s2v_model *model)
+{
+    const s2v_decoder_params *p = &model->decoder.p;
+    ggml_backend_dev_t device = engine->devices.main;
+    if (can_attend(device, GGML_TYPE_F16, p->head_dim, p->n_heads, p->n_kv_heads)) return true;
+    const bool is_asked = options->device || options->rpc_server;
+    char text[200];
+    (void)snprintf(text, sizeof text, "%s has no attention for heads of %d values: %s",
+                   ggml_backend_dev_name(device), p->head_dim,
+                   is_asked ? "the CPU attends for each of its layers, slower than without it"
+                            : "the CPU does the work");
+    note(options, text);
+    return is_asked;
+}
+
+/* --- memory ---------------------------------------------------------------------- */
+
+/* Of the weights alone; *model is the caller's to free. */
+static s2p_status try_load(s2v_engine *engine, const s2v_kernels *kernels, s2v_offload offload,
+                           s2v_model *model, uint64_t *n_bytes, s2p_error *error)
+{
+    s2v_loader loader;
+    *model = (s2v_model){ .arch = engine->model.arch };
+    TRY(s2v_loader_init(&loader, &engine->devices, error));
+    loader.kernels = kernels;
+    loader.tower_on_device = offload.tower;
+    const s2p_status st =
+        model->arch->load(model, &loader, engine->text, engine->mmproj, offload.n_layers, error);
+    *n_bytes = s2v_loader_device_bytes(&loader);
+    s2v_loader_abandon(&loader);
+    return st;
+}
+
+/* What a session of the usual size takes on the device. */
+static uint64_t session_bytes(const s2v_model *model, s2v_offload offload)
+{
+    const s2v_decoder_params *p = &model->decoder.p;
+    const s2v_tower *v = &model->tower;
+    static const s2v_kv_types halves = { GGML_TYPE_F16, GGML_TYPE_F16 },
+                              floats = { GGML_TYPE_F32, GGML_TYPE_F32 };
+    const uint64_t batch = S2V_USUAL_BATCH, context = S2V_USUAL_CONTEXT, patches = LARGEST_PICTURE;
+    uint64_t n = 0;
+    if (offload.n_layers > 0) /* the cache, and a layer of it unrounded while a prompt runs */
+        n +=
+            (s2v_kv_bytes(&model->decoder, S2V_USUAL_CONTEXT, halves) * (uint64_t)offload.n_layers +
+             s2v_kv_bytes(&model->decoder, S2V_USUAL_CONTEXT, floats)) /
+            (uint64_t)p->n_layers;
+    if (offload.n_layers > 0) /* feed-forward part, rows, mask, logits */
+        n += 4 * batch * (2 * (uint64_t)p->n_ff + 6 * (uint64_t)p->n_embd) + 2 * batch * context +
+             4 * (uint64_t)p->n_vocab;
+    if (offload.tower) n += 4 * patches * (2 * (uint64_t)v->n_ff + 6 * (uint64_t)v->n_embd);
+    return n;
+}
+
+/* Weights and a session; `available` 0: everything fits. */
+static s2p_status needed_for(s2v_engine *engine, const s2v_kernels *kernels, s2v_offload offload,
+                             uint64_t *n_bytes, s2p_error *error)
+{
+    s2v_model model;
+    const s2p_status st = try_load(engine, kernels, offload, &model, n_bytes, error);
+    if (st == S2P_OK) *n_bytes += session_bytes(&model, offload);
+    s2v_model_free(&model);
+    return st;
+}
+
+/* The most layers that fit beside the tower; the tower goes first when not even it does. */
+static s2p_status find_fitting(s2v_engine *engine, const s2v_kernels *kernels, uint64_t available,
+                               s2v_offload *offload, s2p_error *error)
+{
+    int32_t low = -1, high = offload->n_layers; /* low fits, high does not */
+    while (high - low > 1) {
+        const int32_t middle = low + (high - low) / 2;
+        uint64_t needed;
+        TRY(needed_for(engine, kernels, (s2v_offload){ middle, offload->tower }, &needed, error));
+        if (needed <= available)
+            low = middle;
+        else
+            high = middle;
+    }
+    offload->n_layers = low < 0 ? 0 : low;
+    if (low < 0) offload->tower = false;
+    return S2P_OK;
+}
+
+static s2p_status make_fit(s2v_engine *engine, const s2v_engine_options *options,
+                           const s2v_kernels *kernels, s2p_error *error)
+{
+    const char *name = ggml_backend_dev_name(engine->devices.main);
+    const uint64_t available = s2v_offload_free(engine, 0);
+    const s2v_offload asked = engine->offload;
+    uint64_t needed;
+    TRY(needed_for(engine, kernels, asked, &needed, error));
+    if (available == 0 || needed <= available) return S2P_OK;
+    s2v_offload *fits = &engine->offload;
+    TRY(find_fitting(engine, kernels, available, fits, error));
+    const char *tower = fits->tower ? " and the tower" : asked.tower ? " without the tower" : "";
+    if (options->gpu_layers >= 0)
+        return s2_fail(error, S2P_ENOMEM,
+                       "%d layers%s need %.2f GiB on %s, %.2f GiB are free: %d%s would fit",
+                       asked.n_layers, asked.tower ? " and the tower" : "", (double)needed / GIB,
+                       name, (double)available / GIB, fits->n_layers, tower);
+    char text[200];
+    (void)snprintf(text, sizeof text,
+                   "%s has %.2f GiB free, all %d layers need %.2f GiB: %d of them%s are on it",
+                   name, (double)available / GIB, asked.n_layers, (double)needed / GIB,
+                   fits->n_layers, tower);
+    note(options, text);
+    return S2P_OK;
+}
+
+/* --- the choice ------------------------------------------------------------------ */
+
+s2p_status s2v_offload_choose(s2v_engine *engine, const s2v_engine_options *options,
+                              const s2v_kernels *kernels, s2p_error *error)
+{
+    s2v_devices *devices = &engine->devices;
+    engine->offload = (s2v_offload){ .n_layers = 0 };
+    if (devices->main == devices->cpu) return S2P_OK;
+    s2v_model model;
+    uint64_t n_bytes;
+    const s2v_offload all = { .n_layers = -1, .tower = !options->tower_on_cpu };
+    const s2p_status st = try_load(engine, kernels, all, &model, &n_bytes, error);
+    const int32_t n_layers = model.decoder.p.n_layers, n = options->gpu_layers;
+    const bool is_used = st == S2P_OK && is_worth_it(engine, options, &model);
+    s2v_model_free(&model);
+    if (st != S2P_OK) return st;
+    if (!is_used) {
+        s2v_devices_stay(devices);
+        return S2P_OK;
+    }
+    engine->offload = (s2v_offload){ n < 0 || n > n_layers ? n_layers : n, all.tower };
+    return make_fit(engine, options, kernels, error);
+}

@@ -1,0 +1,146 @@
+/* answer.c - one token after the other: pick it, run it, give its text. */
+#include "engine/session/answer.h"
+
+#include "engine/session/layers.h"
+
+#include <string.h>
+
+void s2v_answer_clear(s2v_session *s)
+{
+    s->has_logits = false;
+    s->generated.n = 0;
+    s->detokenizer.n_held = 0;
+    s->n_carried = 0;
+    s2v_stop_reset(s->stop);
+}
+
+s2p_status s2v_answer_start(s2v_session *s, s2p_error *error)
+{
+    const s2v_session_options *o = &s->options;
+    const s2v_sampling sampling = { .temperature = o->temperature,
+                                    .top_k = o->top_k,
+                                    .top_p = o->top_p,
+                                    .min_p = o->min_p,
+                                    .repeat_penalty = o->repeat_penalty,
+                                    .presence_penalty = o->presence_penalty,
+                                    .frequency_penalty = o->frequency_penalty,
+                                    .penalty_window = 64,
+                                    .seed = o->seed };
+    return s2v_sampler_start(s->sampler, &sampling, error);
+}
+
+/* Into the caller's memory, cut to whole characters. */
+static void copy_text(const s2_buffer *from, char *text, size_t capacity)
+{
+    size_t n = from->size;
+    if (capacity == 0) return;
+    if (n > capacity - 1) {
+        n = capacity - 1;
+        while (n > 0 && (from->data[n] & 0xC0) == 0x80) n--; /* not inside a character */
+    }
+    if (n > 0) memcpy(text, from->data, n);
+    text[n] = '\0';
+}
+
+/* The text of the token, as far as no stop string can begin in it; true: one is complete. */
+static bool give_text(s2v_session *s, int32_t token, bool is_end, char *text, size_t capacity)
+{
+    s->text.size = s->n_carried;
+    s->n_carried = s->shown.size = 0;
+    s->text.status = s->shown.status =
+        S2P_OK; /* one absurdly long token does not silence the next */
+    if (is_end)
+        s2v_detokenize_end(&s->detokenizer, &s->text);
+    else
+        s2v_detokenize(s->engine->tokenizer, &s->detokenizer, token, &s->text);
+    const bool is_stopped = s2v_stop_feed(s->stop, s->text.data, s->text.size, &s->shown);
+    if (is_end && !is_stopped) s2v_stop_end(s->stop, &s->shown);
+    copy_text(&s->shown, text, capacity);
+    return is_stopped;
+}
+
+void s2v_session_rest(s2v_session *s, char *text, size_t capacity)
+{
+    s->shown.size = 0;
+    s->shown.status = S2P_OK;
+    if (s->n_carried > 0) (void)s2v_stop_feed(s->stop, s->text.data, s->n_carried, &s->shown);
+    s->n_carried = 0;
+    s2v_stop_end(s->stop, &s->shown);
+    copy_text(&s->shown, text, capacity);
+}
+
+s2p_status s2v_answer_check(const s2v_session *s, s2p_error *error)
+{
+    if (s->is_busy) return s2_fail(error, S2P_EINVAL, "the session is in a prefill");
+    if (!s->has_logits && s->pending < 0)
+        return s2_fail(error, S2P_EINVAL, "prefill a prompt before asking for tokens");
+    return s->pending >= 0 ? s2v_token_fits(s, error) : S2P_OK;
+}
+
+s2p_status s2v_answer_pick(s2v_session *s, char *text, size_t capacity, int *done, s2p_error *error)
+{
+    int32_t token;
+    TRY(s2v_sampler_pick(s->sampler, s->logits, &token, error));
+    TRY(s2v_tokens_add(&s->generated, token));
+    s2v_sampler_accept(s->sampler, token);
+    s->pending = token;
+    *done = s2v_tokenizer_ends(s->engine->tokenizer, token) && !s->options.ignore_eos;
+    if (give_text(s, token, *done, text, capacity)) *done = 1;
+    return S2P_OK;
+}
+
+s2p_status s2v_session_next(s2v_session *s, char *text, size_t capacity, int *done,
+                            s2p_error *error)
+{
+    *done = 0;
+    if (capacity > 0) text[0] = '\0';
+    TRY(s2v_answer_check(s, error));
+    if (s->pending >= 0) TRY(s2v_run_token(s, s->pending, error));
+    return s2v_answer_pick(s, text, capacity, done, error);
+}
+
+const int32_t *s2v_session_tokens(const s2v_session *session, size_t *n)
+{
+    *n = session->generated.n;
+    return session->generated.id;
+}
+
+const float *s2v_session_logits(const s2v_session *session) { return session->logits; }
+
+/* --- going on elsewhere ------------------------------------------------------------------ */
+
+void s2v_place_get(const s2v_session *s, s2v_place *out)
+{
+    *out = (s2v_place){ .next_pos = s->next_pos,
+                        .pending = s->pending,
+                        .tokens = s->generated.id,
+                        .n_tokens = s->generated.n,
+                        .logits = s->has_logits ? s->logits : NULL,
+                        .held = s->text.data,
+                        .n_held = s->n_carried,
+                        .detokenizer = s->detokenizer };
+    if (s->n_carried == 0) out->held = s2v_stop_held(s->stop, &out->n_held);
+}
+
+s2p_status s2v_place_set(s2v_session *s, const s2v_place *place, s2p_error *error)
+{
+    s2v_answer_clear(s);
+    TRY(s2v_answer_start(s, error));
+    for (size_t i = 0; i < place->n_tokens; i++) {
+        if (s2v_tokens_add(&s->generated, place->tokens[i]) != S2P_OK)
+            return s2_fail(error, S2P_ENOMEM, "out of memory for %zu tokens", place->n_tokens);
+        s2v_sampler_accept(s->sampler, place->tokens[i]);
+    }
+    s2v_sampler_skip(s->sampler, place->n_tokens);
+    s->text.size = 0;
+    s2_buffer_append(&s->text, place->held, place->n_held); /* has room for all that can be held */
+    s->n_carried = place->n_held;
+    s->detokenizer = place->detokenizer;
+    s->next_pos = place->next_pos;
+    s->pending = place->pending;
+    s->has_logits = place->logits != NULL;
+    if (place->logits)
+        memcpy(s->logits, place->logits,
+               (size_t)s->engine->model.decoder.p.n_vocab * sizeof *s->logits);
+    return S2P_OK;
+}

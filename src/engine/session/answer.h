@@ -1,0 +1,35 @@
+/* answer.h - the answer of a session: none yet, ready to start. s2vlm.h has how it goes on. */
+#ifndef S2_ENGINE_ANSWER_H
+#define S2_ENGINE_ANSWER_H
+
+#include "engine/session/session.h"
+
+/* Forget the last answer and what its first token would have been picked from. */
+void s2v_answer_clear(s2v_session *session);
+
+/* After a prefill: the sampler is as new, with the session's options. */
+s2p_status s2v_answer_start(s2v_session *session, s2p_error *error);
+
+/* The session can give a token now; S2P_ELIMIT: its context is full. */
+s2p_status s2v_answer_check(const s2v_session *session, s2p_error *error);
+
+/* With the logits there: pick a token and give its text, as s2v_session_next does. */
+s2p_status s2v_answer_pick(s2v_session *session, char *text, size_t capacity, int *done,
+                           s2p_error *error);
+
+typedef struct s2v_place {     /* where a conversation is, but for its cache; borrowed */
+    int32_t next_pos, pending; /* as in the session */
+    const int32_t *tokens;     /* [n_tokens] of the answer so far */
+    size_t n_tokens;
+    const float *logits; /* [n_vocab] of the last position; NULL: there are none */
+    const uint8_t *held; /* [n_held] text that may become a stop string */
+    size_t n_held;
+    s2v_detokenizer detokenizer;
+} s2v_place;
+
+void s2v_place_get(const s2v_session *session, s2v_place *out);
+
+/* Go on from there with the session's own options; the sampler is as if it had picked the tokens. */
+s2p_status s2v_place_set(s2v_session *session, const s2v_place *place, s2p_error *error);
+
+#endif /* S2_ENGINE_ANSWER_H */

@@ -1,0 +1,157 @@
+/* many.c - one token for each of several sessions, one pass over the weights.
+ *
+ * A token alone reads every weight once and multiplies it once: memory sets the pace. Here the rows
+ * of all sessions stand side by side in the norms and the products, so a weight is read once for all
+ * of them. Attention is each session's own, on its own cache: lengths, types of cache, methods and
+ * budgets do not have to agree, and in attention a row computes what it would compute alone. Only
+ * products may use another kernel for several rows than for one; they add in another order.
+ *
+ * Products of a few rows with Q4_K and Q6_K are our own where we have them (few_rows.h). ggml's on
+ * packed weights take four rows at a time and what is left over one by one: for those, rows are
+ * filled up to a multiple of four on the CPU; nobody reads the last ones.
+ */
+#include "engine/session/many.h"
+
+#include "engine/products/block_nodes.h"
+#include "engine/decoder/decoder.h"
+#include "engine/products/few_rows.h"
+#include "engine/session/answer.h"
+#include "engine/session/layers.h"
+#include "engine/vision/arch.h"
+
+#define ROWS_AT_ONCE 4
+
+typedef struct pass { /* the sessions that have a token to run */
+    s2v_step *step[S2V_MANY_MAX];
+    s2v_own own[S2V_MANY_MAX];
+    struct ggml_tensor *logits[S2V_MANY_MAX];
+    int32_t n;
+} pass;
+
+void s2v_many_free(s2v_many *many)
+{
+    s2v_graph_free(&many->graph);
+    many->capacity = 0;
+}
+
+/* Nodes for n rows, for good. */
+static s2p_status reserve_rows(s2v_session *first, int32_t n, s2p_error *error)
+{
+    s2v_many *many = &first->many;
+    if (n <= many->capacity) return S2P_OK;
+    int32_t capacity = ROWS_AT_ONCE;
+    while (capacity < n) capacity *= 2;
+    s2v_many_free(many);
+    TRY(s2v_graph_init(&many->graph, &first->backends, s2v_many_nodes(first->engine, capacity),
+                       error));
+    many->graph.traffic = &first->traffic;
+    many->capacity = capacity;
+    return S2P_OK;
+}
+
+static int32_t round_up(int32_t n) { return (n + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE * ROWS_AT_ONCE; }
+
+void s2v_many_draw(s2v_graph *graph, const s2v_model *model, struct ggml_tensor *id,
+                   const s2v_span *span, struct ggml_tensor **logits)
+{
+    const s2v_decoder *decoder = &model->decoder;
+    struct ggml_tensor *h = s2v_draw_embedding(graph, decoder, id);
+    h = model->arch->layers(graph, decoder, NULL, h, span, 0, decoder->p.n_layers);
+    struct ggml_tensor *all = model->arch->head(graph, decoder, h);
+    ggml_set_output(all);
+    s2v_graph_expand(graph, all);
+    for (int32_t i = 0; i < span->n_own; i++) {
+        logits[i] = ggml_view_1d(graph->ctx, all, all->ne[0], (size_t)i * all->nb[1]);
+        s2v_graph_expand(graph, logits[i]);
+    }
+}
+
+/* The pending tokens through all layers, at the place each session has reached. */
+static s2p_status draw_pass(s2v_session *first, pass *p, s2p_error *error)
+{
+    s2v_many *many = &first->many;
+    s2v_graph *graph = &many->graph;
+    const s2v_model *model = &first->engine->model;
+    const s2v_decoder *decoder = &model->decoder;
+    const struct ggml_tensor *gate = decoder->layers[0].gate;
+    const bool is_ggmls = !s2v_few_takes(gate) && !s2v_blocks_take(&first->engine->devices, gate);
+    const int32_t n = is_ggmls && first->backends.n == 1 ? round_up(p->n) : p->n;
+    const int32_t n_planes = decoder->p.n_planes;
+    for (int32_t r = 0; r < n; r++) {
+        const s2v_session *s = p->step[r < p->n ? r : 0]->session; /* those nobody reads */
+        many->id[r] = s->pending;
+        for (int32_t plane = 0; plane < n_planes; plane++)
+            many->position[plane * n + r] = plane < 3 ? s->next_pos : 0;
+    }
+    TRY(s2v_graph_begin(graph, error));
+    struct ggml_tensor *id = s2v_graph_input(graph, GGML_TYPE_I32, n, 1, many->id);
+    s2v_span span = { .n = n, .own = p->own, .n_own = p->n };
+    span.pos = s2v_graph_input(graph, GGML_TYPE_I32, (int64_t)n_planes * n, 1, many->position);
+    s2v_many_draw(graph, model, id, &span, p->logits);
+    return S2P_OK;
+}
+
+/* On failure no session has advanced; numbers that are not finite are one session's own trouble. */
+static s2p_status run_pass(s2v_session *first, pass *p, s2p_error *error)
+{
+    TRY(reserve_rows(first, round_up(p->n), error));
+    TRY(draw_pass(first, p, error));
+    TRY(s2v_graph_compute(&first->many.graph, error));
+    for (int32_t r = 0; r < p->n; r++) {
+        s2v_step *step = p->step[r];
+        s2v_token_ran(step->session);
+        step->status = s2v_logits_read(step->session, p->logits[r], &step->error);
+    }
+    return S2P_OK;
+}
+
+/* --- the sessions ---------------------------------------------------------------------- */
+
+s2p_status s2v_many_check_count(size_t n, s2p_error *error)
+{
+    if (n > 0 && n <= S2V_MANY_MAX) return S2P_OK;
+    return s2_fail(error, S2P_ELIMIT, "%zu sessions together; 1 to %d can go", n, S2V_MANY_MAX);
+}
+
+s2p_status s2v_many_check(s2v_session *const *sessions, size_t n, s2p_error *error)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!sessions[i]) return s2_fail(error, S2P_EINVAL, "number %zu has no session", i);
+        if (sessions[i]->engine != sessions[0]->engine)
+            return s2_fail(error, S2P_EINVAL, "sessions of two engines cannot go together");
+        for (size_t k = 0; k < i; k++)
+            if (sessions[k] == sessions[i])
+                return s2_fail(error, S2P_EINVAL, "numbers %zu and %zu are one session", k, i);
+    }
+    return S2P_OK;
+}
+
+s2p_status s2v_decode_many(s2v_step *steps, size_t n, s2p_error *error)
+{
+    s2v_session *sessions[S2V_MANY_MAX] = { NULL };
+    TRY(s2v_many_check_count(steps ? n : 0, error));
+    for (size_t i = 0; i < n; i++) sessions[i] = steps[i].session;
+    TRY(s2v_many_check(sessions, n, error));
+    pass p = { .n = 0 };
+    for (size_t i = 0; i < n; i++) {
+        s2v_step *step = &steps[i];
+        s2v_session *s = step->session;
+        step->done = 0;
+        step->error = (s2p_error){ .status = S2P_OK };
+        if (step->capacity > 0) step->text[0] = '\0';
+        step->status = s2v_answer_check(s, &step->error);
+        if (step->status != S2P_OK || s->pending < 0) continue;
+        p.step[p.n] = step;
+        p.own[p.n++] = (s2v_own){ .kv = &s->kv, .n = 1 };
+    }
+    if (p.n == 1) /* alone: its own graph, threads and kernels */
+        p.step[0]->status =
+            s2v_run_token(p.step[0]->session, p.step[0]->session->pending, &p.step[0]->error);
+    else if (p.n > 1)
+        TRY(run_pass(steps[0].session, &p, error));
+    for (size_t i = 0; i < n; i++)
+        if (steps[i].status == S2P_OK)
+            steps[i].status = s2v_answer_pick(steps[i].session, steps[i].text, steps[i].capacity,
+                                              &steps[i].done, &steps[i].error);
+    return S2P_OK;
+}

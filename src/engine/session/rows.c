@@ -1,0 +1,158 @@
+/* rows.c - memory for the rows of one prompt, beside the first layer; what they are, and what they
+ * see. */
+#include "engine/session/rows.h"
+
+#include "engine/session/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PLANES 5 /* unit, token and three positions of a row; a sixth is scratch */
+
+static const ggml_fp16_t SEEN = 0x0000,
+                         UNSEEN = 0xFC00; /* 0 and minus infinity in half precision */
+
+/* --- memory -------------------------------------------------------------------------- */
+
+void s2v_rows_free(s2v_rows *rows)
+{
+    ggml_backend_buffer_free(rows->buffer);
+    ggml_free(rows->ctx);
+    free(rows->unit);
+    *rows = (s2v_rows){ .n = 0 };
+}
+
+s2p_status s2v_rows_reserve(s2v_session *session, int32_t n_rows, int32_t n_spare, s2p_error *error)
+{
+    s2v_rows *rows = &session->rows;
+    const int32_t n = n_rows + n_spare;
+    rows->n = n_rows;
+    if (n <= rows->capacity) return S2P_OK;
+    s2v_rows_free(rows);
+
+    const s2v_engine *engine = session->engine;
+    const struct ggml_init_params params = { ggml_tensor_overhead() * 2, NULL, true };
+    rows->ctx = ggml_init(params);
+    rows->unit = malloc((size_t)n * (PLANES + 1) * sizeof *rows->unit);
+    if (rows->ctx && rows->unit) {
+        rows->hidden =
+            ggml_new_tensor_2d(rows->ctx, GGML_TYPE_F32, engine->model.decoder.p.n_embd, n);
+        rows->buffer = ggml_backend_alloc_ctx_tensors_from_buft(
+            rows->ctx, ggml_backend_dev_buffer_type(engine->model.decoder.first_on_device > 0
+                                                        ? engine->devices.cpu
+                                                        : engine->devices.main));
+    }
+    if (!rows->buffer) {
+        s2v_rows_free(rows);
+        return s2_fail(error, S2P_ENOMEM, "out of memory for %d rows", n);
+    }
+    rows->token = rows->unit + n;
+    for (int i = 0; i < 3; i++) rows->pos[i] = rows->unit + (ptrdiff_t)(i + 2) * n;
+    rows->traffic = &session->traffic;
+    rows->n = n_rows;
+    rows->capacity = n;
+    return S2P_OK;
+}
+
+/* --- hidden states ------------------------------------------------------------------- */
+
+struct ggml_tensor *s2v_rows_view(struct ggml_context *ctx, const s2v_rows *rows, int32_t first,
+                                  int32_t n)
+{
+    return ggml_view_2d(ctx, rows->hidden, rows->hidden->ne[0], n, rows->hidden->nb[1],
+                        (size_t)first * rows->hidden->nb[1]);
+}
+
+void s2v_rows_get(const s2v_rows *rows, int32_t first, int32_t n, float *data)
+{
+    const size_t row = rows->hidden->nb[1];
+    s2v_tensor_get(rows->hidden, data, (size_t)first * row, (size_t)n * row, rows->traffic);
+}
+
+void s2v_rows_set(const s2v_rows *rows, int32_t first, int32_t n, const float *data)
+{
+    const size_t row = rows->hidden->nb[1];
+    s2v_tensor_set(rows->hidden, data, (size_t)first * row, (size_t)n * row, rows->traffic);
+}
+
+/* Consecutive rows from list[at] on. */
+static int32_t run_length(const int32_t *list, int32_t at, int32_t n)
+{
+    int32_t length = 1;
+    while (at + length < n && list[at + length] == list[at] + length) length++;
+    return length;
+}
+
+void s2v_rows_read(const s2v_rows *rows, const int32_t *row, int32_t n, float *data)
+{
+    for (int32_t at = 0, length; at < n; at += length, data += length * rows->hidden->ne[0])
+        s2v_rows_get(rows, row[at], length = run_length(row, at, n), data);
+}
+
+void s2v_rows_write(const s2v_rows *rows, const int32_t *row, int32_t n, const float *data)
+{
+    for (int32_t at = 0, length; at < n; at += length, data += length * rows->hidden->ne[0])
+        s2v_rows_set(rows, row[at], length = run_length(row, at, n), data);
+}
+
+/* --- planes ---------------------------------------------------------------------------- */
+
+void s2v_rows_move(s2v_rows *rows, const int32_t *keep, int32_t n)
+{
+    int32_t *old = rows->unit + (ptrdiff_t)PLANES * rows->capacity;
+    for (int p = 0; p < PLANES; p++) {
+        int32_t *plane = rows->unit + (ptrdiff_t)p * rows->capacity;
+        memcpy(old, plane, (size_t)rows->n * sizeof *old);
+        for (int32_t i = 0; i < n; i++)
+            plane[i] = keep[i] >= 0 ? old[keep[i]] : p > 0 ? -1 : i > 0 ? plane[i - 1] : 0;
+    }
+    rows->n = n;
+}
+
+void s2v_rows_cut(s2v_rows *rows)
+{
+    for (int p = 0; p < PLANES; p++) {
+        int32_t *plane = rows->unit + (ptrdiff_t)p * rows->capacity;
+        memmove(plane, plane + (rows->n - rows->n_tail), (size_t)rows->n_tail * sizeof *plane);
+    }
+    rows->n = rows->n_tail;
+}
+
+/* --- inputs of a graph ----------------------------------------------------------------- */
+
+void s2v_rows_see(ggml_fp16_t *mask, int32_t n_past, int32_t n)
+{
+    const int32_t width = n_past + n;
+    for (int32_t r = 0; r < n; r++)
+        for (int32_t c = 0; c < width; c++) *mask++ = c <= n_past + r ? SEEN : UNSEEN;
+}
+
+s2p_status s2v_rows_mask(s2v_session *s, int32_t n_past, int32_t first, int32_t n,
+                         struct ggml_tensor **out, s2p_error *error)
+{
+    *out = NULL;
+    const uint8_t *masked = s->trace.masked_rows;
+    const size_t width = (size_t)n_past + (size_t)n, needed = width * (size_t)n;
+    if (needed > s->n_mask) {
+        ggml_fp16_t *mask = realloc(s->mask, needed * sizeof *mask);
+        if (!mask) return s2_fail_memory(error, needed * sizeof *mask, "the attention mask");
+        s->mask = mask;
+        s->n_mask = needed;
+    }
+    s2v_rows_see(s->mask, n_past, n);
+    for (int32_t r = 0; masked && r < n; r++)
+        for (int32_t c = 0; c < first + r; c++) /* a row always sees itself */
+            if (masked[c]) s->mask[(size_t)r * width + (size_t)(n_past - first + c)] = UNSEEN;
+    *out = s2v_graph_input(&s->graph, GGML_TYPE_F16, (int64_t)width, n, s->mask);
+    return S2P_OK;
+}
+
+/* Plane after plane, a fourth of zeros. */
+struct ggml_tensor *s2v_rows_positions(s2v_session *s, int32_t first, int32_t n)
+{
+    const int32_t n_planes = s->engine->model.decoder.p.n_planes;
+    for (int32_t plane = 0; plane < n_planes; plane++)
+        for (int32_t i = 0; i < n; i++)
+            s->positions[plane * n + i] = plane < 3 ? s->rows.pos[plane][first + i] : 0;
+    return s2v_graph_input(&s->graph, GGML_TYPE_I32, (int64_t)n_planes * n, 1, s->positions);
+}

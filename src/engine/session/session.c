@@ -1,0 +1,203 @@
+/* session.c - one conversation: set it up, forget it, tell what was chosen. */
+#include "engine/session/session.h"
+
+#include "engine/session/answer.h"
+#include "engine/session/estimate.h"
+#include "engine/session/reserve.h"
+#include "engine/vision/arch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_PIECE 4096 /* bytes of text one token can add */
+
+void s2v_session_options_init(s2v_session_options *options)
+{
+    *options = (s2v_session_options){ .top_p = 1.0f, .repeat_penalty = 1.0f };
+}
+
+void s2v_prune_options_init(s2v_prune_options *options)
+{
+    *options = (s2v_prune_options){ .method = NULL, .budget = 64 };
+}
+
+static s2p_status check_session_options(const s2v_session_options *o, s2p_error *error)
+{
+    if (o->n_ctx < 0 || o->n_ctx > (1 << 20))
+        return s2_fail(error, S2P_EINVAL, "a context of %d tokens is outside 1 to %d", o->n_ctx,
+                       1 << 20);
+    if (o->n_batch < 0 || o->n_batch > (1 << 16))
+        return s2_fail(error, S2P_EINVAL, "a batch of %d rows is outside 1 to %d", o->n_batch,
+                       1 << 16);
+    if ((unsigned)o->kv_type > S2V_KV_Q8_0)
+        return s2_fail(error, S2P_EINVAL, "unknown cache type %d", (int)o->kv_type);
+    if ((unsigned)o->kv_type_v > S2V_KV_Q8_0 + 1)
+        return s2_fail(error, S2P_EINVAL, "unknown type of values %d", (int)o->kv_type_v);
+    return S2P_OK;
+}
+
+static s2p_status open_session(s2v_session *s, s2p_error *error)
+{
+    s2v_session_options *o = &s->options;
+    const s2v_decoder *decoder = &s->engine->model.decoder;
+    TRY(check_session_options(o, error));
+    const s2v_kv_types types = s2v_kv_types_of(o->kv_type, o->kv_type_v);
+    if (o->n_ctx == 0) o->n_ctx = 4096;
+    if (o->n_batch == 0) o->n_batch = 1024;
+    if (o->n_batch > o->n_ctx) o->n_batch = o->n_ctx;
+
+    s2p_status st = s2v_backends_open(&s->backends, &s->engine->devices, o->n_threads, error);
+    if (st == S2P_OK)
+        st = s2v_graph_init(&s->graph, &s->backends, s2v_session_nodes(s->engine), error);
+    s->graph.traffic = &s->traffic;
+    if (st == S2P_OK) st = s2v_estimate_check(s, types, error);
+    if (st == S2P_OK) st = s2v_reserve_cache(s, types, error);
+    if (st == S2P_OK)
+        st = s2v_kv_init(&s->kv, decoder, &s->engine->devices, o->n_ctx, types, error);
+    s->kv.traffic = &s->traffic;
+    s->kv.is_plain = o->plain_attention;
+    if (st == S2P_OK) st = s2v_reserve_graphs(s, error);
+    if (st == S2P_OK) st = s2v_stop_create(&s->stop, o->stop, o->n_stop, error);
+    o->stop = NULL; /* was borrowed */
+    if (st == S2P_OK) st = s2v_sampler_create(&s->sampler, decoder->p.n_vocab, error);
+    s->logits = malloc((size_t)decoder->p.n_vocab * sizeof *s->logits);
+    s->positions = malloc((size_t)o->n_batch * 4 * sizeof *s->positions);
+    /* An answer fits into the context, its text into a piece: the token loop allocates nothing. */
+    s->generated.id = malloc((size_t)o->n_ctx * sizeof *s->generated.id);
+    s->generated.capacity = s->generated.id ? (size_t)o->n_ctx : 0;
+    const bool has_text = s2_buffer_extend(&s->text, MAX_PIECE + S2V_STOP_MAX_BYTES) != NULL &&
+                          s2_buffer_extend(&s->shown, MAX_PIECE + S2V_STOP_MAX_BYTES) != NULL;
+    if (st == S2P_OK && (!s->logits || !s->positions || !s->generated.id || !has_text))
+        st = s2_fail(error, S2P_ENOMEM, "out of memory for the logits");
+    return st;
+}
+
+s2p_status s2v_session_create(s2v_session **out, s2v_engine *engine,
+                              const s2v_session_options *options, s2p_error *error)
+{
+    *out = NULL;
+    s2v_session *s = calloc(1, sizeof *s);
+    if (!s) return s2_fail_memory(error, sizeof *s, "the session");
+    s->engine = engine;
+    s->pending = -1;
+    s2_buffer_init(&s->text, MAX_PIECE + S2V_STOP_MAX_BYTES);
+    s2_buffer_init(&s->shown, MAX_PIECE + S2V_STOP_MAX_BYTES);
+    if (options)
+        s->options = *options;
+    else
+        s2v_session_options_init(&s->options);
+    const s2p_status st = open_session(s, error);
+    if (st != S2P_OK) {
+        s2v_session_free(s);
+        return st;
+    }
+    *out = s;
+    return S2P_OK;
+}
+
+void s2v_session_free(s2v_session *s)
+{
+    if (!s) return;
+    s2v_plans_free(&s->plans);
+    s2v_last_frame_free(&s->last_frame);
+    s2v_rows_free(&s->rows);
+    s2v_unrounded_end(&s->unrounded);
+    s2v_kv_free(&s->kv);
+    s2v_many_free(&s->many);
+    s2v_graph_free(&s->graph);
+    s2v_backends_close(&s->backends);
+    s2v_sampler_free(s->sampler);
+    s2v_tokens_free(&s->generated);
+    s2_buffer_free(&s->text);
+    s2_buffer_free(&s->shown);
+    s2v_stop_free(s->stop);
+    free(s->logits);
+    free(s->mask);
+    free(s->positions);
+    free(s);
+}
+
+int32_t s2v_session_length(const s2v_session *s) { return s->kv.n_slots[s->kv.n_layers - 1]; }
+
+void s2v_session_reset(s2v_session *s)
+{
+    s2v_kv_clear(&s->kv);
+    s2v_answer_clear(s);
+    s->next_pos = 0;
+    s->pending = -1;
+}
+
+s2p_status s2v_session_set_sampling(s2v_session *s, const s2v_session_options *options,
+                                    s2p_error *error)
+{
+    s2v_stop *stop = NULL;
+    TRY(s2v_stop_create(&stop, options->stop, options->n_stop, error));
+    s2v_stop_free(s->stop);
+    s->stop = stop;
+    const s2v_session_options made = s->options;
+    s->options = *options;
+    s->options.stop = NULL; /* was borrowed */
+    s->options.n_ctx = made.n_ctx;
+    s->options.n_batch = made.n_batch;
+    s->options.n_threads = made.n_threads;
+    s->options.kv_type = made.kv_type;
+    s->options.kv_type_v = made.kv_type_v;
+    s->options.plain_attention = made.plain_attention;
+    return S2P_OK;
+}
+
+void s2v_session_set_recorder(s2v_session *session, s2v_recorder recorder, void *user)
+{
+    session->recorder = recorder;
+    session->recorder_user = user;
+}
+
+void s2v_session_traffic(const s2v_session *session, uint64_t *up, uint64_t *down)
+{
+    *up = session->traffic.up;
+    *down = session->traffic.down;
+}
+
+/* --- the pictures of the last prefill -------------------------------------------------- */
+
+static const s2v_picture_plan *find_picture(const s2v_session *session, int32_t index)
+{
+    return index >= 0 && index < session->plans.n ? &session->plans.picture[index] : NULL;
+}
+
+const s2p_plan *s2v_session_plan(const s2v_session *session, int32_t index)
+{
+    const s2v_picture_plan *picture = find_picture(session, index);
+    return picture ? picture->part[0] : NULL;
+}
+
+const s2p_plan *s2v_session_tile_plan(const s2v_session *session, int32_t index)
+{
+    const s2v_picture_plan *picture = find_picture(session, index);
+    return picture ? picture->part[1] : NULL;
+}
+
+s2v_framing s2v_session_framing(const s2v_session *session, int32_t index)
+{
+    const s2v_picture_plan *picture = find_picture(session, index);
+    return picture ? picture->framing : S2V_FRAMING_AUTO;
+}
+
+s2p_status s2v_session_seen(const s2v_session *session, int32_t index, const s2p_image *source,
+                            int32_t *width, int32_t *height, uint8_t *pixels, s2p_error *error)
+{
+    const s2v_model *model = &session->engine->model;
+    const s2v_framing framing = s2v_session_framing(session, index);
+    s2_image squared = { .pixels = NULL };
+    s2_size size = { source->width, source->height };
+    if (model->arch->measured)
+        TRY(model->arch->measured(model, framing, source, &size, pixels ? &squared : NULL, error));
+    *width = size.width;
+    *height = size.height;
+    const s2p_image *seen = squared.pixels ? &squared.view : source;
+    const size_t row = 3 * (size_t)size.width;
+    for (int32_t y = 0; pixels && y < size.height; y++)
+        memcpy(pixels + (size_t)y * row, seen->pixels + y * seen->stride, row);
+    s2_image_free(&squared);
+    return S2P_OK;
+}

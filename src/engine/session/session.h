@@ -1,0 +1,67 @@
+/* session.h - what a session holds, for the files that work on it. */
+#ifndef S2_ENGINE_SESSION_H
+#define S2_ENGINE_SESSION_H
+
+#include "engine/engine.h"
+#include "engine/decoder/kv.h"
+#include "engine/session/many.h"
+#include "engine/session/plans.h"
+#include "engine/session/progress.h"
+#include "engine/session/rows.h"
+#include "engine/session/trace.h"
+#include "engine/session/unrounded.h"
+#include "engine/vision/last_frame.h"
+#include "text/sample.h"
+
+#define S2V_MAX_IMAGES 64 /* pictures in one prompt */
+
+struct s2v_session {
+    s2v_engine *engine;
+    s2v_session_options options;
+    s2v_backends backends;
+    s2v_traffic traffic;
+    s2v_graph graph;
+    s2v_kv kv;
+    s2v_rows rows;
+    s2v_unrounded unrounded; /* while a method looks on */
+
+    s2v_plans plans; /* of the last prefill */
+    s2v_last_frame last_frame;
+    int32_t next_pos; /* of the next text token, as if nothing had been pruned */
+    int32_t pending;  /* picked but not yet in the cache; -1: none */
+
+    bool has_logits;
+    float *logits;     /* [n_vocab] */
+    ggml_fp16_t *mask; /* scratch, n_batch * n_ctx at most */
+    size_t n_mask;
+    int32_t *positions; /* scratch, 4 * n_batch */
+
+    s2v_many many; /* where it leads a pass of several */
+
+    s2v_sampler *sampler;
+    s2v_stop *stop; /* options.stop */
+    s2v_detokenizer detokenizer;
+    s2_buffer text, shown; /* of one token; what of it is no stop string */
+    size_t n_carried;      /* bytes of text from before, still to be fed to `stop` */
+    s2v_tokens generated;
+
+    s2v_progress progress;
+    bool is_busy; /* inside a prefill: a callback of it runs */
+    s2v_recorder recorder;
+    void *recorder_user;
+    s2v_trace trace;
+};
+
+/* Nodes of a session's largest graph: each layer's, and text between pictures. */
+static inline int32_t s2v_session_nodes(const s2v_engine *engine)
+{
+    return 64 * engine->model.decoder.p.n_layers + 1024;
+}
+
+/* Does it use the engine's cache? */
+static inline bool s2v_session_remembers(const s2v_session *session)
+{
+    return session->engine->cache && !session->options.no_cache;
+}
+
+#endif /* S2_ENGINE_SESSION_H */

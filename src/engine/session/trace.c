@@ -1,0 +1,108 @@
+/* trace.c - show a prefill, and mask rows instead of removing them. */
+#include "engine/session/trace.h"
+
+#include "engine/session/decoder_probe.h"
+#include "engine/session/layers.h"
+#include "engine/session/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void s2v_session_set_trace(s2v_session *session, s2v_trace_callback show, void *user)
+{
+    session->trace.show = show;
+    session->trace.user = user;
+}
+
+s2p_status s2v_trace_tower(const s2v_trace *trace, const s2v_frame *frame, const int32_t *raster,
+                           int32_t block, const s2v_tower_reading *reading, s2p_error *error)
+{
+    const bool has_rotation = reading->plain_key != NULL;
+    const int32_t n_patches = reading->n_patches, dim = reading->head_dim;
+    const struct {
+        const char *name;
+        const float *data;
+        int32_t width;
+    } shown[] = {
+        { "vis.attn_received", reading->received, 1 },
+        { "vis.attn_nq", reading->n_queries, 1 },
+        { "vis.key_mean", has_rotation ? reading->plain_key : reading->key, dim },
+        { "vis.key_rope_mean", has_rotation ? reading->key : NULL, dim },
+    };
+    const size_t n = (size_t)n_patches * (size_t)dim;
+    float *ordered = malloc(n * sizeof *ordered);
+    if (!ordered) return s2_fail_memory(error, n * sizeof *ordered, "keys of the tower");
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        if (!shown[i].data) continue;
+        s2v_tower_in_raster(frame, raster, shown[i].data, shown[i].width, ordered);
+        trace->show(shown[i].name, block, ordered, n_patches, shown[i].width, trace->user);
+    }
+    free(ordered);
+    return S2P_OK;
+}
+
+void s2v_trace_rows(const s2v_session *s, const char *name, int32_t index, int32_t first, int32_t n)
+{
+    const int32_t width = s->engine->model.decoder.p.n_embd;
+    float *data = malloc((size_t)n * (size_t)width * sizeof *data);
+    if (!data) return;
+    s2v_rows_get(&s->rows, first, n, data);
+    s->trace.show(name, index, data, n, width, s->trace.user);
+    free(data);
+}
+
+/* A layer with its keys and all of its attention shown. */
+static s2p_status trace_attention(s2v_session *s, int32_t layer, float *erc, s2p_error *error)
+{
+    const s2v_decoder_params *p = &s->engine->model.decoder.p;
+    const int32_t n = s->rows.n;
+    const size_t n_bytes = (size_t)n * (size_t)n * sizeof(float);
+    const s2v_decoder_request request = { .needs = S2P_NEED_ROTATED_KEY | S2P_NEED_QUERY_ATTN };
+    s2v_decoder_probe probe;
+    TRY(s2v_decoder_probe_layer(s, layer, &request, &probe, error));
+    s->trace.show("k_rope", layer, probe.rotated_key, n, p->n_kv_heads * p->head_dim,
+                  s->trace.user);
+    s2p_status st = S2P_OK;
+    float *attention = malloc(n_bytes);
+    if (!attention) st = s2_fail_memory(error, n_bytes, "the attention of all rows");
+    if (st == S2P_OK) st = s2v_run_layers(s, layer, layer + 1, erc, error);
+    if (st == S2P_OK) st = s2v_decoder_probe_attention(s, layer, probe.query, 0, attention, error);
+    if (st == S2P_OK) s->trace.show("attn", layer, attention, n, n, s->trace.user);
+    free(attention);
+    s2v_decoder_probe_free(&probe);
+    return st;
+}
+
+s2p_status s2v_trace_layers(s2v_session *session, int32_t first, int32_t last, float *erc,
+                            s2p_error *error)
+{
+    if (!session->trace.show) return s2v_run_layers(session, first, last, erc, error);
+    for (int32_t i = first; i < last; i++) {
+        if (i == 0) s2v_trace_rows(session, "h", 0, 0, session->rows.n);
+        if (session->trace.attention)
+            TRY(trace_attention(session, i, erc, error));
+        else
+            TRY(s2v_run_layers(session, i, i + 1, erc, error));
+        s2v_trace_rows(session, "h", i + 1, 0, session->rows.n);
+    }
+    return S2P_OK;
+}
+
+s2p_status s2v_trace_mask(s2v_session *session, const int32_t *keep, int32_t n_keep,
+                          s2p_error *error)
+{
+    const size_t n = (size_t)session->rows.n;
+    uint8_t *masked = malloc(n);
+    if (!masked) return s2_fail_memory(error, n, "masked rows");
+    memset(masked, 1, n);
+    for (int32_t i = 0; i < n_keep; i++) masked[keep[i]] = 0;
+    free(session->trace.masked_rows);
+    session->trace.masked_rows = masked;
+    return S2P_OK;
+}
+
+void s2v_trace_unmask(s2v_session *session)
+{
+    free(session->trace.masked_rows);
+    session->trace.masked_rows = NULL;
+}

@@ -1,0 +1,28 @@
+/* tower_choice.h - which kernels the vision tower computes with, and in which precision.
+ *
+ *     s2v_tower_choice choice;
+ *     s2v_tower_choose(&choice, options, mmproj, error);        // before weights are loaded for them
+ *     s2v_tower_check(&choice, options, what_the_tower_got, error);
+ */
+#ifndef S2_ENGINE_TOWER_CHOICE_H
+#define S2_ENGINE_TOWER_CHOICE_H
+
+#include "base/error.h"
+#include "kernels/tower/kernels.h"
+#include "gguf/gguf.h"
+#include "s2vlm.h"
+
+typedef struct s2v_tower_choice {
+    s2v_precision precision;
+    const s2v_kernels *kernels; /* NULL: ggml's operators */
+} s2v_tower_choice;
+
+s2p_status s2v_tower_choose(s2v_tower_choice *out, const s2v_engine_options *options,
+                            const s2v_gguf *mmproj, s2p_error *error);
+
+/* Asked for by name and not possible is an error; another precision than asked for is said. used: the
+ * kernels the tower's weights were laid out for, NULL for ggml's operators. */
+s2p_status s2v_tower_check(const s2v_tower_choice *choice, const s2v_engine_options *options,
+                           const s2v_kernels *used, s2p_error *error);
+
+#endif /* S2_ENGINE_TOWER_CHOICE_H */

@@ -1,0 +1,31 @@
+/* bf16_neon.c - products of BF16 pairs by Arm's BFDOT; the rest as f32_neon.c does it.
+ *
+ * The unit takes denormals for zeros and may round sums to odd instead of to nearest, which doubles
+ * the float32 part of the bound.
+ */
+#include "kernels/tower/tables.h"
+
+#define WIDTH 4
+#define ROWS 12
+#define BLOCK 192
+#define SLAB 320
+#include "kernels/tower/bf16_text.h"
+
+S2V_INLINE lanes add_pairs(lanes sum, uint32_t pair, bits weights)
+{
+    const bits x = pair - (bits){ 0 };
+    return (lanes)vbfdotq_f32((float32x4_t)sum, (bfloat16x8_t)x, (bfloat16x8_t)weights);
+}
+
+#include "kernels/tower/bf16_loop.h"
+
+#define FLOATS s2v_kernels_neon
+#include "kernels/tower/narrow_table.h"
+
+const s2v_kernels s2v_kernels_neon_bf16 = {
+    .name = "neon-bf16",
+    .needs = "64-bit Arm with BF16",
+    .precision = S2V_PRECISION_BF16,
+    NARROW_TABLE(bf16, product),
+    NARROW_ATTENTION,
+};
