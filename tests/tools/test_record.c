@@ -7,8 +7,8 @@
 
 #include "method_signals.h"
 #include "picture.h"
-#include "record.h"
-#include "recorded.h"
+#include "plan/record.h"
+#include "plan/recorded.h"
 
 #include <ftw.h>
 #include <stdio.h>

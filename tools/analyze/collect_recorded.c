@@ -5,7 +5,7 @@
 #include "analyze/source_recorded.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "recorded.h"
+#include "plan/recorded.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #define S2_TOOLS_RUN_H
 
 #include "asking/asker.h"
-#include "record.h"
+#include "plan/record.h"
 
 typedef struct run_options {
     ask_options ask; /* first: the shared rows point into it */

@@ -5,7 +5,7 @@
 #ifndef S2_TOOLS_GOLDEN_FIELDS_H
 #define S2_TOOLS_GOLDEN_FIELDS_H
 
-#include "recorded.h"
+#include "plan/recorded.h"
 
 typedef enum s2_field {
     S2_FIELD_ERC,

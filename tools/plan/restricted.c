@@ -4,7 +4,7 @@
  * did with them: near enough to try a method, and how the goldens of FEATHER are made. A run that
  * was recorded has the true arrays of each stage.
  */
-#include "recorded.h"
+#include "plan/recorded.h"
 
 #include "prune/ranking.h"
 

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "image/draw/overlay_svg.h"
 #include "inputs.h"
-#include "plan_report.h"
+#include "plan/plan_report.h"
 #include "program.h"
 #include "prune/method.h"
 #include "report.h"

@@ -4,10 +4,10 @@
  * Pixels are written as the method saw them (padded, turned upright), so no policy of reading
  * pictures comes in between.
  */
-#include "record.h"
+#include "plan/record.h"
 
 #include "method_list.h"
-#include "recorded.h"
+#include "plan/recorded.h"
 #include "report.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* plan_report.c - what `plan` prints. */
-#include "plan_report.h"
+#include "plan/plan_report.h"
 
 #include "ask/kept.h"
 

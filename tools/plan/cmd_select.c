@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "method_list.h"
 #include "program.h"
-#include "recorded.h"
+#include "plan/recorded.h"
 #include "report.h"
 #include "verify/golden_fields.h"
 

@@ -1,5 +1,5 @@
 /* recorded.c - files to the signals of a view, by the table of signals. */
-#include "recorded.h"
+#include "plan/recorded.h"
 
 #include <stdlib.h>
 #include <string.h>
