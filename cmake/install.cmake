@@ -64,7 +64,7 @@ if(S2_TOOLS)
   install(TARGETS s2vlm ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
   s2_install_package(s2vlm)
 
-  install(TARGETS s2prune_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS s2prune_program s2prune_verify RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   # The bundled model and benchmark: what `run` and `eval` use when nothing is given.
   install(DIRECTORY models/s2prune-tiny DESTINATION ${CMAKE_INSTALL_DATADIR}/s2prune/models)
   install(DIRECTORY data DESTINATION ${CMAKE_INSTALL_DATADIR}/s2prune)

@@ -18,10 +18,9 @@
 #define MAX_MODEL_BYTES ((size_t)16 << 20)
 #define MAX_ROOT 3500 /* leaves room for the file below it */
 
-/* The folder of the running program; empty where the system does not tell. */
-static void program_folder(char out[MAX_ROOT])
+void s2_program_folder(char *out, size_t capacity)
 {
-    const ssize_t n = readlink("/proc/self/exe", out, MAX_ROOT - 1);
+    const ssize_t n = readlink("/proc/self/exe", out, capacity - 1);
     out[n > 0 ? n : 0] = '\0';
     char *slash = strrchr(out, '/');
     if (slash) *slash = '\0';
@@ -36,7 +35,7 @@ static bool find(const char *kind, const char *environment, const char *file,
     int n = 0;
     if (given && given[0] && strlen(given) < MAX_ROOT)
         (void)snprintf(root[n++], sizeof root[0], "%s", given);
-    program_folder(folder);
+    s2_program_folder(folder, sizeof folder);
     if (folder[0]) {
         (void)snprintf(root[n++], sizeof root[0], "%s/../%s", folder, kind);
         (void)snprintf(root[n++], sizeof root[0], "%s/../share/s2prune/%s", folder, kind);

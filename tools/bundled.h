@@ -16,6 +16,9 @@
 #define S2_BUNDLED_SHA256 "e7ec7f363f79f12a5c7ef031f4efc204965ec525a1bb8987054234c0e5a81f6f"
 #define S2_BUNDLED_MMPROJ_SHA256 "2b433b7609017da7c9ae17fefd438ef09517d0ffcbc41fe2beef725c2f6fe540"
 
+/* The folder of the running program; "" where the system does not tell. */
+void s2_program_folder(char *out, size_t capacity);
+
 typedef struct s2_bundled_model {
     char model[S2_BUNDLED_PATH], mmproj[S2_BUNDLED_PATH];
 } s2_bundled_model;

@@ -91,6 +91,7 @@ typedef struct s2_command {
     size_t size;                         /* of the struct the offsets point into */
     bool repeats;                        /* the words of a command that has shown their notes */
     int (*run)(const void *values);      /* returns the exit code */
+    const char *program;                 /* runs the command instead of `run`, or NULL */
 } s2_command;
 
 typedef const char *(*s2_env)(const char *name); /* getenv, or a test's own */

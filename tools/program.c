@@ -1,14 +1,12 @@
-/* program.c - pick the subcommand, parse its options, run it. */
+/* program.c - find the subcommand and run it. */
 #include "program.h"
 
-#include "files/file_roles.h"
 #include "help.h"
 #include "prune/kernels/kernels.h"
 #include "report.h"
 #include "s2vlm.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const s2_command *const s2_commands[] = {
@@ -49,14 +47,11 @@ static int fail_unknown(const char *name)
     return s2_report_error(S2P_EINVAL, &error);
 }
 
-static int print_help(const s2_command *command)
+static int print_help(void)
 {
     s2_buffer text;
     s2_buffer_init(&text, S2_OUTPUT_MAX);
-    if (command)
-        s2_help_command(command, &text);
-    else
-        s2_help_program(s2_commands, &text);
+    s2_help_program(s2_commands, &text);
     const int code = s2_report_print(&text);
     s2_buffer_free(&text);
     return code;
@@ -94,28 +89,6 @@ static int print_version(void)
     return code;
 }
 
-static int run(const s2_command *command, int argc, char *const *argv, s2_env env)
-{
-    s2p_error error = { S2P_OK, "" };
-    s2_parsed parsed;
-    void *values = calloc(1, command->size);
-    if (!values) {
-        s2_fail_memory(&error, command->size, "the options");
-        return s2_report_error(S2P_ENOMEM, &error);
-    }
-    int code;
-    s2p_status st = s2_options_parse(command, argc, argv, env, values, &parsed, &error);
-    if (st == S2P_OK && !parsed.help) st = s2_file_roles_check(command, values, &error);
-    if (parsed.is_quiet) s2_report_be_quiet();
-    if (st == S2P_OK) s2_report_notes(parsed.note);
-    if (st != S2P_OK)
-        code = s2_report_error(st, &error);
-    else
-        code = parsed.help ? print_help(command) : command->run(values);
-    free(values);
-    return code;
-}
-
 int s2_program(int argc, char *const *argv, s2_env env)
 {
     if (argc < 2) {
@@ -126,12 +99,12 @@ int s2_program(int argc, char *const *argv, s2_env env)
     }
     const char *name = argv[1];
     if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) return print_version();
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) return print_help(NULL);
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) return print_help();
     if (strcmp(name, "help") == 0) {
-        if (argc == 2) return print_help(NULL);
+        if (argc == 2) return print_help();
         const s2_command *command = find(argv[2]);
-        return command ? print_help(command) : fail_unknown(argv[2]);
+        return command ? s2_command_help(command) : fail_unknown(argv[2]);
     }
     const s2_command *command = find(name);
-    return command ? run(command, argc - 2, argv + 2, env) : fail_unknown(name);
+    return command ? s2_command_run(command, argc - 2, argv + 2, env) : fail_unknown(name);
 }

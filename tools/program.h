@@ -11,6 +11,10 @@ extern const s2_command s2_cmd_run, s2_cmd_compare, s2_cmd_eval, s2_cmd_score, s
 /* NULL-terminated, in the order of the help. */
 extern const s2_command *const s2_commands[];
 
+/* Parse the words after the subcommand's name and run it; print its help. The exit code. */
+int s2_command_run(const s2_command *command, int argc, char *const *argv, s2_env env);
+int s2_command_help(const s2_command *command);
+
 /* Everything main() does; returns the exit code. */
 int s2_program(int argc, char *const *argv, s2_env env);
 

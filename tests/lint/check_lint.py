@@ -99,6 +99,10 @@ CASES = [
     ("the engine in a command", {
         "tools/cmd_run.c": '#include "engine/engine.h"\nconst int s2_cmd_run = 1;\n',
     }, "tools/cmd_run.c:1: tools may not include src/engine/engine.h"),
+    ("verify in a command", {
+        "tools/verify/verify.h": "int s2_verify(void);\n",
+        "tools/cmd_run.c": '#include "verify/verify.h"\nconst int s2_cmd_run = 1;\n',
+    }, "tools/cmd_run.c:1: tools may not include tools/verify/verify.h"),
     ("the engine in eval", {
         "src/eval/eval.c": '#include "engine/engine.h"\nint s2e_run(void) { return s2v_engine(); }\n',
     }, "src/eval may not include src/engine/engine.h"),

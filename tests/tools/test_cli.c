@@ -658,6 +658,32 @@ static void test_verify_can_fail(void **state)
     assert_non_null(strstr(o->out, "0 passed, 0 failed, 1 skipped"));
 }
 
+/* The checks are a program of their own: without it, one sentence, and no code of a comparison. */
+static void test_verify_is_missing(void **state)
+{
+    (void)state;
+    char command[2048];
+    (void)snprintf(command, sizeof command,
+                   "cd '%s' && rm -rf alone && mkdir alone && cp '%s' alone/s2prune && "
+                   "alone/s2prune verify " GOLDENS " 2> alone/err",
+                   folder, program);
+    const int status = system(command);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    s2_buffer text;
+    s2_buffer_init(&text, 1 << 16);
+    (void)snprintf(command, sizeof command, "%s/alone/err", folder);
+    assert_int_equal(s2_file_read(command, &text, NULL), S2P_OK);
+    s2_buffer_append(&text, "", 1);
+    assert_non_null(strstr((const char *)text.data, "error: cannot run '"));
+    assert_non_null(strstr((const char *)text.data,
+                           "/alone/s2prune-verify': No such file or directory; install "
+                           "s2prune-verify next to s2prune\n"));
+    s2_buffer_free(&text);
+    (void)snprintf(command, sizeof command, "'%s/alone/s2prune' verify --help > '%s/alone/help'",
+                   folder, folder);
+    assert_int_equal(system(command), 0);
+}
+
 /* --- files the cases need ------------------------------------------------- */
 
 static void write_array(const char *name, s2_dtype type, int32_t n_dims, int64_t a, int64_t b,
@@ -747,6 +773,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_verify),
         cmocka_unit_test(test_verify_elsewhere),
         cmocka_unit_test(test_verify_can_fail),
+        cmocka_unit_test(test_verify_is_missing),
     };
     return cmocka_run_group_tests(tests, make_files, NULL);
 }

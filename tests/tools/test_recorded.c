@@ -5,7 +5,7 @@
  */
 #include "check.h"
 #include "verify/golden.h"
-#include "verify/golden_fields.h"
+#include "plan/golden_fields.h"
 
 #include <math.h>
 #include <stdio.h>

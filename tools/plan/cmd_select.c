@@ -1,7 +1,7 @@
 /* cmd_select.c - `s2prune select`: one method on recorded arrays, no model.
  *
  * --in names a file for a signal, --set a value. Arrays and values of the golden cases may also be
- * given by the names they have there (verify/golden_fields.c). Every array is checked against the
+ * given by the names they have there (golden_fields.c). Every array is checked against the
  * token grid before the method sees it. Methods that
  * prune more than once see the same arrays at every stage, without the tokens already gone; or one
  * stage alone sees the arrays `run --record` wrote of it.
@@ -11,7 +11,7 @@
 #include "program.h"
 #include "plan/recorded.h"
 #include "report.h"
-#include "verify/golden_fields.h"
+#include "plan/golden_fields.h"
 
 #include <math.h>
 #include <stddef.h>

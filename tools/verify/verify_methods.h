@@ -2,7 +2,7 @@
 #ifndef S2_TOOLS_VERIFY_METHODS_H
 #define S2_TOOLS_VERIFY_METHODS_H
 
-#include "verify/golden_fields.h"
+#include "plan/golden_fields.h"
 #include "verify/verify.h"
 
 typedef struct s2_trial { /* one case, run */

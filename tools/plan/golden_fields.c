@@ -3,7 +3,7 @@
  * The goldens name arrays as the published codes do, so "hidden" or "k" is another thing for each
  * method. What it is, and what shape it must have, is decided here and nowhere else.
  */
-#include "verify/golden_fields.h"
+#include "plan/golden_fields.h"
 
 #include "base/checked.h"
 #include "prune/ranking.h"

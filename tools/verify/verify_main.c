@@ -1,5 +1,6 @@
-/* cmd_verify.c - `s2prune verify`: every golden file below some folders, checked against this
- * build.
+/* verify_main.c - s2prune-verify: every golden file below some folders, checked against this build.
+ *
+ * `s2prune verify` becomes this program, with the same words; the table of options is s2prune's.
  *
  * Files are found by walking, in the order of their names, and told apart by what they hold
  * (golden.c). Folders of a kind this version has no check for are listed as skipped, so that a pass
@@ -7,10 +8,10 @@
  */
 #define _XOPEN_SOURCE 700 /* realpath */
 
-#include "options.h"
 #include "program.h"
 #include "report.h"
 #include "base/path.h"
+#include "verify_options.h"
 #include "verify/golden.h"
 #include "verify/verify_geometry.h"
 #include "verify/verify_hf.h"
@@ -19,7 +20,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,17 +28,8 @@
 #define MAX_DEPTH 16
 #define PATH_CAPACITY 4096
 
-typedef struct verify_options {
-    s2_list folders;
-    const char *arrays, *only, *device;
-    int32_t output, gpu_layers;
-    bool tower_on_cpu;
-    const char *kernels;
-    double slack;
-} verify_options;
-
 typedef struct tally {
-    const verify_options *options;
+    const s2_verify_options *options;
     s2_where where;
     s2_buffer *text;
     json_t *files; /* for -o json */
@@ -276,9 +267,9 @@ static int print_result(const tally *t)
     return code;
 }
 
-static int verify_run(const void *values)
+static int run(const void *values)
 {
-    const verify_options *options = values;
+    const s2_verify_options *options = values;
     s2_buffer text;
     s2_buffer_init(&text, S2_OUTPUT_MAX);
     tally t = { .options = options, .text = &text, .files = json_array() };
@@ -311,50 +302,13 @@ static int verify_run(const void *values)
     return code;
 }
 
-/* clang-format off */
-static const s2_option option_table[] = {
-    { .name = "--arrays", .label = "DIR", .type = S2_OPTION_FILE, .group = "Goldens",
-      .help = "where the .npy files are, when the cases stand elsewhere (default: beside them)",
-      .offset = offsetof(verify_options, arrays) },
-    { .name = "--only", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Goldens",
-      .help = "one method, folder, stage or file name, such as s2prune or alloc",
-      .offset = offsetof(verify_options, only) },
-    { .name = "--device", .letters = "-dev", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Model",
-      .fallback = "CPU", .help = "where models run; see 's2prune run --list-devices'",
-      .offset = offsetof(verify_options, device) },
-    { .name = "--gpu-layers", .letters = "-ngl", .label = "N", .type = S2_OPTION_INT, .min = -1, .max = 1000,
-      .min_word = "auto", .max_word = "all", .fallback = "-1", .group = "Model",
-      .help = "layers on the device, from the last; auto or -1: those that fit",
-      .offset = offsetof(verify_options, gpu_layers) },
-    { .name = "--no-mmproj-offload", .type = S2_OPTION_FLAG, .group = "Model",
-      .help = "keep the vision tower on the CPU", .offset = offsetof(verify_options, tower_on_cpu) },
-    { .name = "--kernels", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Model",
-      .help = "of the tower, instead of the fastest exact ones; 's2prune --version' lists them",
-      .offset = offsetof(verify_options, kernels) },
-    { .name = "--slack", .label = "X", .type = S2_OPTION_REAL, .min = 1, .max = 1e6, .fallback = "1", .group = "Model",
-      .help = "numbers of a model may be off by X times what they may on the CPU",
-      .offset = offsetof(verify_options, slack) },
-    { .name = "--output", .letters = "-o", .label = "FMT", .type = S2_OPTION_CHOICE,
-      .group = "Output", .choice = s2_output_name, .fallback = "text", .help = "form of the report",
-      .offset = offsetof(verify_options, output) },
-    { .name = NULL },
-};
-/* clang-format on */
+static const char *environment(const char *name) { return getenv(name); }
 
-const s2_command s2_cmd_verify = {
-    .name = "verify",
-    .summary = "check this build against golden files",
-    .usage = "DIR... [--arrays DIR] [--only NAME] [--device NAME] [-o text|json]",
-    .examples = "  s2prune verify goldens/algo\n"
-                "  s2prune verify goldens/methods --only s2prune\n"
-                "  s2prune verify goldens/hf --device Vulkan0 --slack 20\n"
-                "\nOne line per file, then 'N passed, N failed'. Exit code 1 when a result "
-                "differs, 3 when\n"
-                "a file is malformed or there is nothing to check.\n",
-    .options = option_table,
-    .operand = "a folder (DIR)",
-    .min_operands = 1,
-    .operand_offset = offsetof(verify_options, folders),
-    .size = sizeof(verify_options),
-    .run = verify_run,
-};
+int main(int argc, char **argv)
+{
+    s2_command command = s2_cmd_verify;
+    command.program = NULL;
+    command.run = run;
+    s2_report_signals();
+    return s2_command_run(&command, argc > 0 ? argc - 1 : 0, argv + 1, environment);
+}
