@@ -6,14 +6,10 @@
 #include "base/markup.h"
 #include "report.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
-#define PAPER_SIDE 672 /* pixels of the paper's input */
 #define CACHE_BYTES ((uint64_t)1 << 30)
 
 S2_WORDS(s2_ask_kv_name, "f16", "f32", "q8_0")
@@ -44,6 +40,19 @@ static int show_progress(const char *step, double done, void *user)
 
 /* --- what the options say ------------------------------------------------------------ */
 
+static s2a_picture_options picture_options(const ask_options *o)
+{
+    return (s2a_picture_options){ .is_paper = o->preset == 1,
+                                  .sizes = o->image_size,
+                                  .min_pixels = o->min_pixels,
+                                  .max_pixels = o->max_pixels,
+                                  .min_tokens = o->min_tokens,
+                                  .max_tokens = o->max_tokens,
+                                  .framing = (s2v_framing)o->framing,
+                                  .structure_from_resized = o->structure,
+                                  .resize = (s2v_resize)o->resize };
+}
+
 s2p_status s2_asker_prepare(s2_asker *asker, const ask_options *options, s2p_error *error)
 {
     const ask_options *o = options;
@@ -52,21 +61,11 @@ s2p_status s2_asker_prepare(s2_asker *asker, const ask_options *options, s2p_err
     asker->mmproj = o->mmproj;
     asker->shows_notes = !o->quiet;
     s2_progress_start(&asker->progress, (s2_progress_form)o->progress, o->quiet);
-    const int32_t side = o->preset == 1 ? PAPER_SIDE : 0;
-    for (int32_t i = 0; i < S2_MAX_PICTURES; i++)
-        asker->image_options[i] = (s2v_image_options){ .width = side,
-                                                       .height = side,
-                                                       .min_pixels = o->min_pixels,
-                                                       .max_pixels = o->max_pixels,
-                                                       .framing = (s2v_framing)o->framing,
-                                                       .structure_from_resized = o->structure,
-                                                       .resize = (s2v_resize)o->resize };
     if (o->images.n > S2_MAX_PICTURES)
         return s2_fail(error, S2P_ELIMIT, "%zu pictures; the limit is %d", o->images.n,
                        S2_MAX_PICTURES);
-    if (o->image_size)
-        TRY(s2a_sizes_read("--image-size", o->image_size, asker->image_options, S2_MAX_PICTURES,
-                           error));
+    const s2a_picture_options pictures = picture_options(o);
+    TRY(s2a_pictures_init(&pictures, "--image-size", asker->image_options, S2_MAX_PICTURES, error));
     if (o->hub_name) {
         if (o->model || o->mmproj)
             return s2_fail(error, S2P_EINVAL, "-hf names both files; %s is one too many",
@@ -213,24 +212,6 @@ s2p_status s2_ask_question(const char *prompt, const char *file, bool escapes, s
 
 /* --- the model -------------------------------------------------------------------------- */
 
-/* The file allows larger pictures than the engine takes by itself, and there is one or may be. */
-static void note_limit(const s2_asker *asker)
-{
-    const ask_options *o = asker->options;
-    const int64_t taken = asker->info.max_pixels, allowed = asker->info.file_max_pixels;
-    bool is_reduced = asker->n_pictures == 0;
-    for (int32_t i = 0; i < asker->n_pictures; i++)
-        is_reduced |= (int64_t)asker->view[i].width * asker->view[i].height > taken;
-    if (!asker->shows_notes || allowed <= taken || !is_reduced || o->max_pixels > 0 ||
-        o->image_size || o->preset == 1)
-        return;
-    char text[160];
-    (void)snprintf(text, sizeof text,
-                   "pictures are reduced to %lld pixels; the model allows %lld: --max-pixels %lld",
-                   (long long)taken, (long long)allowed, (long long)allowed);
-    show_note(text, NULL);
-}
-
 static void show_model(const s2_asker *asker)
 {
     const s2v_engine_info *i = &asker->info;
@@ -251,44 +232,38 @@ static void show_model(const s2_asker *asker)
     s2_report_line("memory", line);
 }
 
-/* A visual token stands for merge x merge patches. */
-static void limit_tokens(s2_asker *asker)
+s2a_open_options s2_asker_open_options(s2_asker *asker, const s2v_session_options *session)
 {
     const ask_options *o = asker->options;
-    const int64_t side =
-        (int64_t)asker->info.patch_size * (asker->info.merge_size > 1 ? asker->info.merge_size : 1);
-    for (int32_t i = 0; i < S2_MAX_PICTURES; i++) {
-        s2v_image_options *image = &asker->image_options[i];
-        if (o->min_tokens > 0) image->min_pixels = o->min_tokens * side * side;
-        if (o->max_tokens > 0) image->max_pixels = o->max_tokens * side * side;
-    }
+    s2a_open_options open = { .session = *session,
+                              .pictures = picture_options(o),
+                              .image = asker->image_options,
+                              .n_images = S2_MAX_PICTURES,
+                              .picture = asker->view,
+                              .n_pictures = asker->n_pictures,
+                              .locks_memory = o->locks_memory };
+    s2v_engine_options *e = &open.engine;
+    s2v_engine_options_init(e);
+    e->model_path = asker->model;
+    e->mmproj_path = asker->mmproj;
+    e->device = o->device;
+    e->rpc_server = o->rpc;
+    e->tower = s2_ask_tower_name((size_t)o->tower);
+    e->kernels = o->kernels;
+    e->gpu_layers = o->gpu_layers;
+    e->tower_on_cpu = o->tower_on_cpu;
+    e->n_threads = o->threads > 0 ? o->threads : 0;
+    e->pictures_soon = asker->n_pictures > 0;
+    e->cache_bytes = session->no_cache ? 0 : CACHE_BYTES;
+    e->cache_dir = session->no_cache ? NULL : o->cache_dir;
+    e->note = asker->shows_notes ? show_note : NULL;
+    return open;
 }
 
-static s2v_engine_options engine_options(const s2_asker *asker, const s2v_session_options *session)
+s2p_status s2_asker_estimate(s2_asker *asker, const s2v_session_options *options, s2v_memory *out,
+                             s2p_error *error)
 {
-    const ask_options *o = asker->options;
-    s2v_engine_options e;
-    s2v_engine_options_init(&e);
-    e.model_path = asker->model;
-    e.mmproj_path = asker->mmproj;
-    e.device = o->device;
-    e.rpc_server = o->rpc;
-    e.tower = s2_ask_tower_name((size_t)o->tower);
-    e.kernels = o->kernels;
-    e.gpu_layers = o->gpu_layers;
-    e.tower_on_cpu = o->tower_on_cpu;
-    e.n_threads = o->threads > 0 ? o->threads : 0;
-    e.pictures_soon = asker->n_pictures > 0;
-    e.cache_bytes = session->no_cache ? 0 : CACHE_BYTES;
-    e.cache_dir = session->no_cache ? NULL : o->cache_dir;
-    e.note = asker->shows_notes ? show_note : NULL;
-    return e;
-}
-
-s2p_status s2_asker_estimate(const s2_asker *asker, const s2v_session_options *options,
-                             s2v_memory *out, s2p_error *error)
-{
-    const s2v_engine_options e = engine_options(asker, options);
+    const s2a_open_options open = s2_asker_open_options(asker, options);
     int64_t n_pixels = 0;
     for (int32_t i = 0; i < asker->n_pictures; i++) {
         const s2v_image_options *as = &asker->image_options[i];
@@ -296,47 +271,20 @@ s2p_status s2_asker_estimate(const s2_asker *asker, const s2v_session_options *o
                                         : (int64_t)asker->view[i].width * asker->view[i].height;
         if (n > n_pixels) n_pixels = n;
     }
-    return s2v_engine_estimate(&e, options, n_pixels, out, error);
-}
-
-/* The engine would make it too; here it is a place that is lacking, as every folder that cannot be made. */
-static s2p_status make_cache_folder(const char *path, s2p_error *error)
-{
-    if (!path || mkdir(path, 0700) == 0 || errno == EEXIST) return S2P_OK;
-    return s2_fail(error, S2P_ENOMEM, "--cache-dir: cannot make the folder '%.200s': %s", path,
-                   strerror(errno));
+    return s2v_engine_estimate(&open.engine, options, n_pixels, out, error);
 }
 
 s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2p_error *error)
 {
-    const ask_options *o = asker->options;
-    s2v_engine_options e = engine_options(asker, options);
-    e.progress = show_progress;
-    e.user = asker;
-    TRY(make_cache_folder(e.cache_dir, error));
-    TRY(s2v_engine_open(&asker->engine, &e, error));
-    s2v_engine_get_info(asker->engine, &asker->info);
-    note_limit(asker);
-    const bool is_alone = asker->info.device_layers == 0 && !asker->info.device_tower;
-    if (asker->shows_notes && is_alone && (o->gpu_layers > 0 || o->tower_on_cpu))
-        show_note(o->gpu_layers > 0
-                      ? "-ngl has no effect: the model runs on the CPU (s2prune run --list-devices)"
-                      : "--no-mmproj-offload has no effect: the model runs on the CPU",
-                  NULL);
-    /* The paper's input of a tower without a merger is the one size it has. */
-    if (o->preset == 1 && !o->image_size && asker->info.merge_size <= 1)
-        for (int32_t i = 0; i < S2_MAX_PICTURES; i++) {
-            s2v_image_options *image = &asker->image_options[i];
-            image->width = image->height = 0;
-            if (image->framing == S2V_FRAMING_AUTO) image->framing = S2V_FRAMING_BASE;
-        }
-    limit_tokens(asker);
-    if (o->is_verbose) show_model(asker);
-    s2v_session_options session = *options;
-    if (o->context == 0) session.n_ctx = asker->info.n_ctx_train;
-    TRY(s2v_session_create(&asker->session, asker->engine, &session, error));
-    if (o->locks_memory && mlockall(MCL_CURRENT) != 0 && asker->shows_notes)
-        (void)fprintf(stderr, "note: --mlock: %s; see 'ulimit -l'\n", strerror(errno));
+    s2a_open_options open = s2_asker_open_options(asker, options);
+    s2a_opened opened;
+    open.engine.progress = show_progress;
+    open.engine.user = asker;
+    TRY(s2a_open(&open, &opened, error));
+    asker->engine = opened.engine;
+    asker->info = opened.info;
+    asker->session = opened.session;
+    if (asker->options->is_verbose) show_model(asker);
     return S2P_OK;
 }
 

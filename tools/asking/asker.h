@@ -9,6 +9,7 @@
 #define S2_TOOLS_ASKER_H
 
 #include "ask/ask.h"
+#include "ask/open.h"
 #include "asking/ask_options.h"
 #include "bundled.h"
 #include "files/file_roles.h"
@@ -50,11 +51,14 @@ void s2_asker_keep_last_picture(s2_asker *asker); /* the others go */
 s2p_status s2_asker_check_output(const s2_asker *asker, const char *source, const char *path,
                                  s2p_error *error);
 
+/* What s2_asker_open opens with, for a command that opens by itself; borrowed from the asker. */
+s2a_open_options s2_asker_open_options(s2_asker *asker, const s2v_session_options *options);
+
 s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2p_error *error);
 
 /* What opening it would take, before it is taken. */
-s2p_status s2_asker_estimate(const s2_asker *asker, const s2v_session_options *options,
-                             s2v_memory *out, s2p_error *error);
+s2p_status s2_asker_estimate(s2_asker *asker, const s2v_session_options *options, s2v_memory *out,
+                             s2p_error *error);
 
 /* Sizes and types from the options; then how tokens are drawn, for commands with those rows. */
 bool s2_ask_is_fused(const ask_options *options); /* attention: not -fa off */

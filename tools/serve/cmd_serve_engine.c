@@ -21,12 +21,6 @@
 /* Whatever is being computed: nobody waits for it any more. */
 static void end_with_front(void) { _exit(S2_EXIT_OK); }
 
-static void show_note(const char *text, void *user)
-{
-    (void)user;
-    s2_report_line("note", text);
-}
-
 /* "qwen2.5-vl-7b" of "/models/qwen2.5-vl-7b.gguf". */
 static void name_model(const serve_options *o, const char *path, char *out, size_t capacity)
 {
@@ -62,43 +56,27 @@ static s2p_status fill_setup(s2_asker *asker, const serve_options *o, s2_engine_
 {
     TRY(s2_asker_prepare(asker, &o->ask, error));
     const bool is_plain = !o->ask.rpc && !o->ask.device;
+    s2v_session_options session = s2_ask_session_options(&o->ask);
+    s2_ask_sampling(&o->ask, &session);
     *setup = (s2_engine_setup){ .fd = FRONT_FD,
-                                .session = s2_ask_session_options(&o->ask),
-                                .image = asker->image_options[0],
-                                .min_tokens = o->ask.min_tokens,
-                                .max_tokens = o->ask.max_tokens,
+                                .open = s2_asker_open_options(asker, &session),
                                 .pixels = (s2_pixels)o->ask.pixels,
                                 .setting = s2_ask_setting(&o->ask),
                                 .detail_map = o->detail_map,
                                 .n_parallel = o->parallel,
                                 .n_predict = o->ask.predict,
                                 .has_sandbox = !o->no_sandbox && is_plain && s2_sandbox_is_here(),
-                                .locks_memory = o->ask.locks_memory,
                                 .is_bundled = asker->model == asker->bundled.model,
                                 .may_crash = o->may_crash,
                                 .gone = end_with_front };
-    s2_ask_sampling(&o->ask, &setup->session);
+    setup->open.engine.pictures_soon = 1;
+    setup->open.engine.cache_bytes = o->ask.no_cache ? 0 : (uint64_t)o->cache_mib << 20;
     s2_image_limits_init(&setup->limits);
     setup->limits.max_pixels = o->ask.max_image_pixels;
     s2a_setting_use(&setup->setting, s2v_method_name((size_t)o->method));
     setup->setting.budget = o->budget;
     TRY(s2_ask_set(&o->ask, &setup->setting, 1, error));
-    TRY(check_virtual_models(o->virtual_models, &setup->setting, error));
-    s2v_engine_options *e = &setup->engine;
-    s2v_engine_options_init(e);
-    e->model_path = asker->model;
-    e->mmproj_path = asker->mmproj;
-    e->device = o->ask.device;
-    e->rpc_server = o->ask.rpc;
-    e->tower = s2_ask_tower_name((size_t)o->ask.tower);
-    e->kernels = o->ask.kernels;
-    e->gpu_layers = o->ask.gpu_layers;
-    e->tower_on_cpu = o->ask.tower_on_cpu;
-    e->pictures_soon = 1;
-    e->cache_bytes = o->ask.no_cache ? 0 : (uint64_t)o->cache_mib << 20;
-    e->n_threads = o->ask.threads > 0 ? o->ask.threads : 0;
-    e->note = o->ask.quiet ? NULL : show_note;
-    return S2P_OK;
+    return check_virtual_models(o->virtual_models, &setup->setting, error);
 }
 
 static int run_serve_engine(const void *values)

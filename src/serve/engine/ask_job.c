@@ -66,7 +66,7 @@ static s2p_status read_pictures(const s2_job_parts *parts, const json_t *details
         TRY(s2_job_picture(parts, i, setup, &out->picture[i], error));
         out->n_pictures++;
         out->view[i] = out->picture[i].view;
-        out->option[i] = setup->image;
+        out->option[i] = setup->open.image[0];
         const char *detail = json_string_value(json_array_get(details, i));
         out->image_budget[i] = detail ? s2_detail_budget(setup->detail_map, detail) : 0;
         out->has_details |= out->image_budget[i] > 0;

@@ -316,28 +316,27 @@ void s2_scheduler_run(s2_scheduler *s)
     }
 }
 
-s2p_status s2_scheduler_create(s2_scheduler **out, s2v_engine *engine, const s2_quick *quick,
+s2p_status s2_scheduler_create(s2_scheduler **out, s2a_opened *opened, const s2_quick *quick,
                                s2_inbox *inbox, s2p_error *error)
 {
     *out = NULL;
     s2_scheduler *s = calloc(1, sizeof *s);
-    if (!s) return s2_fail_memory(error, sizeof *s, "the sessions");
-    *s = (s2_scheduler){ .engine = engine,
+    s2_slot *slots = calloc((size_t)quick->setup->n_parallel, sizeof *slots);
+    if (!s || !slots) {
+        free(s);
+        free(slots);
+        return s2_fail_memory(error, sizeof *slots, "the sessions");
+    }
+    *s = (s2_scheduler){ .engine = opened->engine,
                          .quick = quick,
                          .inbox = inbox,
                          .outbox = quick->outbox,
-                         .n_slots = quick->setup->n_parallel };
-    s2v_engine_info info;
-    s2v_engine_get_info(engine, &info);
-    s->n_vocab = info.n_vocab;
-    s->slot = calloc((size_t)s->n_slots, sizeof *s->slot);
-    for (int32_t i = 0; s->slot && i < s->n_slots; i++) s->slot[i].scheduler = s;
-    const s2p_status st = s->slot ? ready_session(s, &s->slot[0], &quick->setup->session, error)
-                                  : s2_fail_memory(error, sizeof *s->slot, "the sessions");
-    if (st != S2P_OK) {
-        s2_scheduler_free(s);
-        return st;
-    }
+                         .n_slots = quick->setup->n_parallel,
+                         .n_vocab = opened->info.n_vocab,
+                         .slot = slots };
+    for (int32_t i = 0; i < s->n_slots; i++) slots[i].scheduler = s;
+    slots[0].session = opened->session;
+    opened->session = NULL;
     *out = s;
     return S2P_OK;
 }
@@ -345,7 +344,7 @@ s2p_status s2_scheduler_create(s2_scheduler **out, s2v_engine *engine, const s2_
 void s2_scheduler_free(s2_scheduler *s)
 {
     if (!s) return;
-    for (int32_t i = 0; s->slot && i < s->n_slots; i++) s2v_session_free(s->slot[i].session);
+    for (int32_t i = 0; i < s->n_slots; i++) s2v_session_free(s->slot[i].session);
     s2_score_memory_free(&s->scores);
     free(s->slot);
     free(s);

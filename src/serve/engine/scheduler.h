@@ -7,9 +7,9 @@
 
 typedef struct s2_scheduler s2_scheduler;
 
-/* All borrowed; the first session is made at once, so that a model that does not fit is known of
- * before somebody asks. */
-s2p_status s2_scheduler_create(s2_scheduler **out, s2v_engine *engine, const s2_quick *quick,
+/* Takes over the session of *opened as the first one; the rest is borrowed. Further sessions are
+ * created when they are needed. */
+s2p_status s2_scheduler_create(s2_scheduler **out, s2a_opened *opened, const s2_quick *quick,
                                s2_inbox *inbox, s2p_error *error);
 void s2_scheduler_free(s2_scheduler *scheduler);
 
