@@ -107,7 +107,7 @@ static inline const peak_unit *peak_of(const char *table)
     for (size_t i = 0; i < n; i++)
         if (strcmp(peak_units[i].table, table) == 0) return &peak_units[i];
 #if defined(__x86_64__)
-    return &peak_units[s2v_cpu_detect().avx512 ? 1 : 0];
+    return &peak_units[s2_cpu_detect().avx512 ? 1 : 0];
 #else
     return &peak_units[0];
 #endif

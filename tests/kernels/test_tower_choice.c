@@ -25,12 +25,12 @@
 emulated_tiles s2v_emulated_tiles;
 
 /* choose.c with emulated tables, on the machine below. */
-extern s2v_cpu s2v_test_cpu(void);
+extern s2_cpu s2v_test_cpu(void);
 extern const s2v_kernels *s2v_test_choose(s2v_precision precision);
 extern const s2v_kernels *s2v_test_gaining(void);
 extern const s2v_kernels *s2v_test_find(const char *name);
 
-static s2v_cpuid machine;
+static s2_cpuid machine;
 static bool is_allowed;
 static int n_asked;
 
@@ -40,29 +40,29 @@ static bool allow(void)
     return is_allowed;
 }
 
-s2v_cpu s2v_test_cpu(void) { return s2v_cpu_decide(&machine, allow); }
+s2_cpu s2v_test_cpu(void) { return s2_cpu_decide(&machine, allow); }
 
 #define AVX_SAVED 0x7u
 #define AVX512_SAVED 0xe7u
 #define TILES_SAVED 0x600e7u
 
-static const s2v_cpuid nehalem = { .c1 = 0x00988201u };
-static const s2v_cpuid haswell = { .c1 = 0x7ffafbffu, .b7 = 0x000027abu, .saved = AVX_SAVED };
-static const s2v_cpuid zen4 = { .b0 = 0x68747541u,
-                                .c1 = 0x7ed8320bu,
-                                .b7 = 0xf1bf97a9u,
-                                .c7 = 0x00405fceu,
-                                .a71 = 1u << 5,
-                                .saved = AVX512_SAVED };
-static const s2v_cpuid sapphire_rapids = { .b0 = 0x756e6547u,
-                                           .c1 = 0x7ffefbffu,
-                                           .b7 = 0xf1bf2fbbu,
-                                           .c7 = 0x1b415f6eu,
-                                           .d7 = 0xffc14412u,
-                                           .a71 = 1u << 4 | 1u << 5,
-                                           .saved = TILES_SAVED };
+static const s2_cpuid nehalem = { .c1 = 0x00988201u };
+static const s2_cpuid haswell = { .c1 = 0x7ffafbffu, .b7 = 0x000027abu, .saved = AVX_SAVED };
+static const s2_cpuid zen4 = { .b0 = 0x68747541u,
+                               .c1 = 0x7ed8320bu,
+                               .b7 = 0xf1bf97a9u,
+                               .c7 = 0x00405fceu,
+                               .a71 = 1u << 5,
+                               .saved = AVX512_SAVED };
+static const s2_cpuid sapphire_rapids = { .b0 = 0x756e6547u,
+                                          .c1 = 0x7ffefbffu,
+                                          .b7 = 0xf1bf2fbbu,
+                                          .c7 = 0x1b415f6eu,
+                                          .d7 = 0xffc14412u,
+                                          .a71 = 1u << 4 | 1u << 5,
+                                          .saved = TILES_SAVED };
 
-static const char *chosen(s2v_cpuid on, bool allowed, s2v_precision precision)
+static const char *chosen(s2_cpuid on, bool allowed, s2v_precision precision)
 {
     machine = on;
     is_allowed = allowed;
@@ -84,7 +84,7 @@ static void every_machine_has_its_best(void **state)
 }
 
 /* The table `auto` takes for large files in half precision. */
-static const char *gaining(s2v_cpuid on, bool allowed)
+static const char *gaining(s2_cpuid on, bool allowed)
 {
     machine = on;
     is_allowed = allowed;
@@ -117,7 +117,7 @@ static void without_permission_the_next_is_taken(void **state)
 static void registers_nobody_saves_are_not_used(void **state)
 {
     (void)state;
-    s2v_cpuid less = sapphire_rapids;
+    s2_cpuid less = sapphire_rapids;
     less.saved = AVX512_SAVED;
     assert_string_equal(chosen(less, true, S2V_PRECISION_BF16), "avx512-bf16");
     less.saved = AVX_SAVED;
@@ -151,7 +151,7 @@ static void a_kernel_that_refuses(void **state)
             prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
             _exit(77);
         if (syscall(SYS_arch_prctl, 0x1023, 18) != -1) _exit(1);
-        const s2v_cpu cpu = s2v_cpu_detect();
+        const s2_cpu cpu = s2_cpu_detect();
         bool has_tiles = cpu.amx_bf16 || cpu.amx_int8;
         for (size_t i = 0; s2v_kernels_at(i); i++) /* tries what there is */
             has_tiles = has_tiles || strncmp(s2v_kernels_at(i)->name, "amx", 3) == 0;

@@ -16,7 +16,8 @@
 
 static bool has_kernels(void)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("f16c");
 }
 
 bool s2v_few_takes(const struct ggml_tensor *w)

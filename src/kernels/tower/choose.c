@@ -8,8 +8,8 @@
 #define MAX_TABLES 12
 
 #if defined(S2V_X86_KERNELS)
-/* A product of -127, 0 and 127, exact at every precision: a tile and one row and column more.
- * Tiles need the CPU, the kernel and perhaps a hypervisor to agree; what they compute decides. */
+/* A product of -127, 0 and 127, exact at every precision: a tile and one more row and column.
+ * Tiles need the CPU, the kernel and perhaps a hypervisor to agree: their result decides. */
 static bool multiplies(const s2v_kernels *t)
 {
     enum { M = 33, N = 33, K = 70 };
@@ -37,24 +37,35 @@ static bool multiplies(const s2v_kernels *t)
 }
 #endif
 
-/* Every table that runs here, slowest first within a precision; returns how many. Tiles are tried
- * only where more than float32 is asked for. */
+s2_cpu s2v_kernels_tested(void)
+{
+    s2_cpu cpu = s2_cpu_detect();
+#if defined(S2V_X86_KERNELS)
+    cpu.amx_bf16 = cpu.amx_bf16 && multiplies(&s2v_kernels_amx_bf16);
+    cpu.amx_int8 = cpu.amx_int8 && multiplies(&s2v_kernels_amx_int8);
+#endif
+    return cpu;
+}
+
+/* Every table that runs here, slowest first within a precision; returns how many. AMX is tried only
+ * where more than float32 is asked for. */
 static size_t list_tables(s2v_precision highest, const s2v_kernels *table[MAX_TABLES])
 {
-    const s2v_cpu cpu = s2v_cpu_detect();
+    const s2_cpu cpu = highest == S2V_PRECISION_F32 ? s2_cpu_detect() : s2v_kernels_tested();
     size_t n = 0;
     table[n++] = &s2v_kernels_scalar;
 #if defined(S2V_X86_KERNELS)
-    if (cpu.avx2) table[n++] = &s2v_kernels_avx2;
+    const bool has_avx2 = s2_cpu_has_avx2_set(&cpu);
+    if (has_avx2) table[n++] = &s2v_kernels_avx2;
     if (cpu.avx512) table[n++] = &s2v_kernels_avx512;
     if (highest == S2V_PRECISION_F32) return n;
-    if (cpu.avx2) table[n++] = &s2v_kernels_avx2_bf16;
+    if (has_avx2) table[n++] = &s2v_kernels_avx2_bf16;
     if (cpu.avx512_bf16) table[n++] = &s2v_kernels_avx512_bf16;
-    if (cpu.amx_bf16 && multiplies(&s2v_kernels_amx_bf16)) table[n++] = &s2v_kernels_amx_bf16;
-    if (cpu.avx2) table[n++] = &s2v_kernels_avx2_int8;
-    if (cpu.avx_vnni) table[n++] = &s2v_kernels_avx_vnni;
+    if (cpu.amx_bf16) table[n++] = &s2v_kernels_amx_bf16;
+    if (has_avx2) table[n++] = &s2v_kernels_avx2_int8;
+    if (has_avx2 && cpu.avx_vnni) table[n++] = &s2v_kernels_avx_vnni;
     if (cpu.avx512_vnni) table[n++] = &s2v_kernels_avx512_vnni;
-    if (cpu.amx_int8 && multiplies(&s2v_kernels_amx_int8)) table[n++] = &s2v_kernels_amx_int8;
+    if (cpu.amx_int8) table[n++] = &s2v_kernels_amx_int8;
 #elif defined(S2V_NEON_KERNELS)
     if (cpu.neon) table[n++] = &s2v_kernels_neon;
     if (highest == S2V_PRECISION_F32) return n;
@@ -85,9 +96,9 @@ const s2v_kernels *s2v_kernels_choose(s2v_precision precision)
 const s2v_kernels *s2v_kernels_gaining(void)
 {
 #if defined(S2V_X86_KERNELS)
-    const s2v_cpu cpu = s2v_cpu_detect();
-    if (cpu.amx_bf16 && multiplies(&s2v_kernels_amx_bf16)) return &s2v_kernels_amx_bf16;
-    if (cpu.avx512_bf16_gains) return &s2v_kernels_avx512_bf16;
+    const s2_cpu cpu = s2v_kernels_tested();
+    if (cpu.amx_bf16) return &s2v_kernels_amx_bf16;
+    if (cpu.has_fast_bf16) return &s2v_kernels_avx512_bf16;
 #endif
     return NULL;
 }

@@ -8,7 +8,7 @@
  *
  * scalar.c is the truth: plain loops, always built, tested against double arithmetic. A variant is
  * its own file, compiled for its own instructions, and a row of the table. Which rows this machine
- * really executes is asked once (cpu.h); nothing here is global, allocates, or knows ggml.
+ * executes is asked once (cpuid.h); nothing here is global, allocates, or knows ggml.
  *
  * Weights are packed once, into panels of as many outputs as the inner loop keeps sums for:
  *     [panel][k][columns]      a panel is read from front to back and never again for these rows
@@ -24,6 +24,8 @@
  */
 #ifndef S2_ENGINE_TOWER_KERNELS_H
 #define S2_ENGINE_TOWER_KERNELS_H
+
+#include "kernels/cpu.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -181,6 +183,9 @@ typedef struct s2v_kernels {
     size_t (*attention_scratch)(const s2v_attention *a);
     void (*attend)(const s2v_attention *a, int32_t unit0, int32_t unit1, void *scratch);
 } s2v_kernels;
+
+/* The features of this machine, with AMX only where the tables for it pass a self-test. */
+s2_cpu s2v_kernels_tested(void);
 
 /* Every table that runs on this machine, slowest first within a precision; NULL past the end. */
 const s2v_kernels *s2v_kernels_at(size_t index);

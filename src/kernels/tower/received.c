@@ -2,6 +2,8 @@
 #define S2V_RECEIVED s2v_received_plain
 #include "kernels/tower/received_kernel.h"
 
+#include "kernels/cpuid.h"
+
 size_t s2v_received_scratch(int32_t n, int32_t dim)
 {
     const size_t width = (size_t)dim, rest = (size_t)n % S2V_RECEIVED_PANEL;
@@ -13,8 +15,8 @@ s2v_received s2v_received_at(size_t index)
 {
     if (index == 0) return s2v_received_plain;
 #if defined(S2V_X86_KERNELS)
-    if (index == 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return s2v_received_avx2;
+    const s2_cpu cpu = s2_cpu_look(NULL);
+    if (index == 1 && cpu.avx2 && cpu.fma) return s2v_received_avx2;
 #endif
     return NULL;
 }
