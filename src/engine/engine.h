@@ -3,7 +3,7 @@
 #define S2_ENGINE_ENGINE_H
 
 #include "engine/cache/cache.h"
-#include "engine/decoder/model.h"
+#include "engine/vision/arch.h"
 #include "text/tokenizer.h"
 
 typedef struct s2v_offload { /* what lives on the main device */

@@ -224,8 +224,8 @@ static void check_tower(const s2p_view *v, const run *r, int32_t unit, int32_t n
                                         NULL),
                      S2P_OK);
     s2v_tower_known seen;
-    s2v_tower_key(engine, r->session->backends.n_threads, &frame);
-    assert_true(s2v_tower_recall(engine, &frame, true, &seen));
+    s2v_tower_key(&engine->model, engine->identity.tower, r->session->backends.n_threads, &frame);
+    assert_true(s2v_tower_recall(engine->cache, &engine->model, &frame, true, &seen));
     const float *attn = v->signal[S2P_VISION_ATTN].data, *key = v->signal[S2P_VISION_KEY].data;
     if (attn) assert_memory_equal(attn, seen.attn + first, (size_t)n * sizeof(float));
     if (key)

@@ -132,7 +132,7 @@ static scene *open_scene(const question *q, int32_t n_threads, keeping keeps)
     CHECK_CASE(model->arch->frame(model, &q->image[0], &q->size[0], S2V_FRAMING_BASE, &c->frame,
                                   &error) == S2P_OK,
                "%s", error.message);
-    s2v_tower_key(c->engine, n_threads, &c->frame);
+    s2v_tower_key(&c->engine->model, c->engine->identity.tower, n_threads, &c->frame);
     assert_int_equal(s2v_graph_init(&c->tower, &c->session->backends, 1000, &error), S2P_OK);
     for (int32_t p = 0; p < c->frame.n_parts; p++)
         c->n_tokens += s2v_part_tokens(&c->frame.part[p]);
@@ -462,7 +462,7 @@ static void check_remembered(const question *q, keeping keeps)
         assert_memory_equal(key, c->watched.key, n_key);
     }
     c->frame.patches[3] += 0.5f; /* another picture */
-    s2v_tower_key(c->engine, 2, &c->frame);
+    s2v_tower_key(&c->engine->model, c->engine->identity.tower, 2, &c->frame);
     assert_int_equal(count_runs(c, true), 1);
     assert_true(memcmp(attn, c->watched.attn, n_attn) != 0);
     close_scene(c);

@@ -123,6 +123,21 @@ CASES = [
     ("an include by its way through folders", {
         "src/base/file.c": '#include "../gguf/gguf.h"\nint s2_file(void) { return 1; }\n',
     }, "src/base may not include src/gguf/gguf.h"),
+    ("an upward include between rooms of the engine", {
+        "src/engine/decoder/draw.h": "int s2v_draw(void);\n",
+        "src/engine/weights/load.h": '#include "engine/decoder/draw.h"\nint s2v_load(void);\n',
+    }, "src/engine/weights/load.h:1: src/engine/weights may not include src/engine/decoder/draw.h"),
+    ("the engine's root in its towers", {
+        "src/engine/vision/tower.h": '#include "engine/engine.h"\nint s2v_tower(void);\n',
+    }, "src/engine/vision may not include src/engine/engine.h"),
+    ("a downward include between rooms of the engine", {
+        "src/engine/decoder/draw.h": "int s2v_draw(void);\n",
+        "src/engine/session/session.h": '#include "engine/engine.h"\n#include "engine/decoder/draw.h"\n',
+    }, None),
+    ("a report in a task", {
+        "src/eval/report/report.h": "int s2e_report(void);\n",
+        "src/eval/tasks/task.h": '#include "eval/report/report.h"\nint s2e_task(void);\n',
+    }, "src/eval/tasks may not include src/eval/report/report.h"),
     ("a room without a row", {"src/attic/box.h": "int s2_box(void);\n"}, "src/attic/box.h: its room has no row"),
     ("a benchmark looks inside", {
         "bench/bench_one.c": '#include "engine/engine.h"\nint main(void) { return s2v_engine(); }\n',
@@ -151,6 +166,8 @@ CASES = [
     ("26 sources in a folder", {f"tests/base/test_{i}.c": f"int test_{i}(void);\n" for i in range(25)},
      "tests/base: 26 sources"),
     ("25 sources in a folder", {f"tests/base/test_{i}.c": f"int test_{i}(void);\n" for i in range(24)}, None),
+    ("16 sources in a folder of the engine",
+     {f"src/engine/session/s{i}.c": f"int s{i}(void);\n" for i in range(16)}, "src/engine/session: 16 sources"),
     # Lists of CMake.
     ("a source in no list", {"src/base/other.c": "int s2_other(void) { return 1; }\n"}, "src/base/other.c: 0 times",
      False),

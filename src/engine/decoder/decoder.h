@@ -1,63 +1,43 @@
-/* decoder.h - draw decoder layers [first, last): Qwen2, with RoPE or M-RoPE. */
+/* decoder.h - a decoder: hyper-parameters, and the weights of its layers. */
 #ifndef S2_ENGINE_DECODER_H
 #define S2_ENGINE_DECODER_H
 
-#include "engine/backend/graph.h"
-#include "engine/decoder/kv.h"
+#include "engine/weights/loader.h"
 
-typedef struct s2v_own { /* rows of one conversation among those of others */
-    s2v_kv *kv;
-    int32_t n;
-    struct ggml_tensor *const *mask; /* [n_layers], each as in s2v_span; NULL for a single row */
-} s2v_own;
+#define S2V_MAX_LAYERS 512
 
-typedef struct s2v_span {     /* what a run of layers works on */
-    int32_t n;                /* rows */
-    struct ggml_tensor *pos;  /* I32: 4 planes of n for M-RoPE, n otherwise */
-    struct ggml_tensor *mask; /* F16 [n_past + n, n]; NULL for a single row */
-    bool last_row_only; /* the last layer need not compute the other rows, with own: of each */
-    bool is_unrounded;  /* attend to keys and values as they are, not as the cache has them: */
-    struct ggml_tensor *k, *v; /* F32 [n_kv_heads * head_dim, slots], written like the cache; NULL:
-                                  there is nothing before these rows */
-    const s2v_own
-        *own; /* [n_own] whose rows these are, one after the other; rows after them attend to
-                           nothing. NULL: all are rows of one */
-    int32_t n_own;
-    struct ggml_tensor *last; /* I32 [n_own], with last_row_only: which row is each one's last */
-} s2v_span;
+typedef struct s2v_decoder_params { /* Qwen2 and Qwen2-VL decoders */
+    int32_t n_layers, n_embd, n_ff, n_heads, n_kv_heads, head_dim, n_vocab, n_ctx_train;
+    int32_t sections[4]; /* M-RoPE; all 0: plain RoPE */
+    int32_t n_planes;    /* of positions the rotation reads: 4 with M-RoPE, 1 without */
+    float rope_base, rms_eps;
+} s2v_decoder_params;
 
-/* Token rows [n_embd, n] of the vocabulary. ids: I32 [n]. */
-struct ggml_tensor *s2v_draw_embedding(s2v_graph *graph, const s2v_decoder *decoder,
-                                       struct ggml_tensor *ids);
+typedef struct s2v_layer {
+    struct ggml_tensor *attn_norm, *ffn_norm;
+    struct ggml_tensor *q, *k, *v, *out, *q_bias, *k_bias, *v_bias;
+    struct ggml_tensor *gate, *up, *down;
+    struct ggml_tensor *rope_periods; /* [head_dim / 2], over 2 pi; NULL: left to the CPU */
+} s2v_layer;
 
-/* Queries and keys [head_dim, heads, n] of normed rows x [n_embd, n], not rotated yet. rows:
- * s2v_draw_rows of x. */
-struct ggml_tensor *s2v_draw_queries(s2v_graph *graph, const s2v_decoder_params *p,
-                                     const s2v_layer *layer, struct ggml_tensor *x,
-                                     struct ggml_tensor *rows);
-struct ggml_tensor *s2v_draw_keys(s2v_graph *graph, const s2v_decoder_params *p,
-                                  const s2v_layer *layer, struct ggml_tensor *x,
-                                  struct ggml_tensor *rows);
+typedef struct s2v_decoder {
+    s2v_decoder_params p;
+    struct ggml_tensor *token_embd, *output_norm, *output;
+    s2v_layer *layers;
+    int32_t first_on_device; /* layers from here on live on the main device */
+} s2v_decoder;
 
-/* Turn x: [head_dim, heads, n] to the positions of its rows, as in s2v_span. */
-struct ggml_tensor *s2v_draw_rope(struct ggml_context *ctx, const s2v_decoder_params *p,
-                                  const s2v_layer *layer, struct ggml_tensor *x,
-                                  struct ggml_tensor *pos);
+/* Read and check the keys of a Qwen2-family decoder (prefix "qwen2vl" or "qwen2"), then ask for its
+ * tensors. */
+s2p_status s2v_decoder_load(s2v_decoder *decoder, s2v_loader *loader, const char *prefix,
+                            int32_t gpu_layers);
 
-/* The first slots of a cache (or of a copy of it) as attention wants them: [head_dim, slots,
- * kv_heads]. */
-struct ggml_tensor *s2v_draw_cached(struct ggml_context *ctx, const s2v_decoder_params *p,
-                                    struct ggml_tensor *cache, int32_t n_slots);
+/* A key of the file within a range; the sentence names key, value and range. */
+s2p_status s2v_key_int(const s2v_gguf *file, const char *prefix, const char *key, int64_t low,
+                       int64_t high, int32_t *out, s2p_error *error);
+s2p_status s2v_key_float(const s2v_gguf *file, const char *prefix, const char *key, double low,
+                         double high, float *out, s2p_error *error);
 
-/* Hidden states [n_embd, n] in, the same (with last_row_only [n_embd, 1] or [n_embd, n_own]) out. Writes the rows'
- * keys and values behind the slots each layer has filled; the caller counts them afterwards. kv:
- * NULL with span->own. */
-struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder, s2v_kv *kv,
-                                    struct ggml_tensor *h, const s2v_span *span, int32_t first,
-                                    int32_t last);
-
-/* Logits [n_vocab, n] of hidden rows [n_embd, n]. */
-struct ggml_tensor *s2v_draw_head(s2v_graph *graph, const s2v_decoder *decoder,
-                                  struct ggml_tensor *h);
+void s2v_decoder_free(s2v_decoder *decoder); /* the arrays; tensors belong to the weights */
 
 #endif /* S2_ENGINE_DECODER_H */

@@ -1,9 +1,66 @@
-/* draw.h - the two pieces every part of a transformer is made of. */
+/* draw.h - draw decoder layers [first, last), and the pieces they are made of. */
 #ifndef S2_ENGINE_DRAW_H
 #define S2_ENGINE_DRAW_H
 
-#include <ggml.h>
+#include "engine/backend/graph.h"
+#include "engine/decoder/kv.h"
 
+typedef struct s2v_own { /* rows of one conversation among those of others */
+    s2v_kv *kv;
+    int32_t n;
+    struct ggml_tensor *const *mask; /* [n_layers], each as in s2v_span; NULL for a single row */
+} s2v_own;
+
+typedef struct s2v_span {     /* what a run of layers works on */
+    int32_t n;                /* rows */
+    struct ggml_tensor *pos;  /* I32: 4 planes of n for M-RoPE, n otherwise */
+    struct ggml_tensor *mask; /* F16 [n_past + n, n]; NULL for a single row */
+    bool last_row_only; /* the last layer need not compute the other rows, with own: of each */
+    bool is_unrounded;  /* attend to keys and values as they are, not as the cache has them: */
+    struct ggml_tensor *k, *v; /* F32 [n_kv_heads * head_dim, slots], written like the cache; NULL:
+                                  there is nothing before these rows */
+    const s2v_own
+        *own; /* [n_own] whose rows these are, one after the other; rows after them attend to
+                           nothing. NULL: all are rows of one */
+    int32_t n_own;
+    struct ggml_tensor *last; /* I32 [n_own], with last_row_only: which row is each one's last */
+} s2v_span;
+
+/* Token rows [n_embd, n] of the vocabulary. ids: I32 [n]. */
+struct ggml_tensor *s2v_draw_embedding(s2v_graph *graph, const s2v_decoder *decoder,
+                                       struct ggml_tensor *ids);
+
+/* Queries and keys [head_dim, heads, n] of normed rows x [n_embd, n], not rotated yet. rows:
+ * s2v_draw_rows of x. */
+struct ggml_tensor *s2v_draw_queries(s2v_graph *graph, const s2v_decoder_params *p,
+                                     const s2v_layer *layer, struct ggml_tensor *x,
+                                     struct ggml_tensor *rows);
+struct ggml_tensor *s2v_draw_keys(s2v_graph *graph, const s2v_decoder_params *p,
+                                  const s2v_layer *layer, struct ggml_tensor *x,
+                                  struct ggml_tensor *rows);
+
+/* Turn x: [head_dim, heads, n] to the positions of its rows, as in s2v_span. */
+struct ggml_tensor *s2v_draw_rope(struct ggml_context *ctx, const s2v_decoder_params *p,
+                                  const s2v_layer *layer, struct ggml_tensor *x,
+                                  struct ggml_tensor *pos);
+
+/* The first slots of a cache (or of a copy of it) as attention wants them: [head_dim, slots,
+ * kv_heads]. */
+struct ggml_tensor *s2v_draw_cached(struct ggml_context *ctx, const s2v_decoder_params *p,
+                                    struct ggml_tensor *cache, int32_t n_slots);
+
+/* Hidden states [n_embd, n] in, the same (with last_row_only [n_embd, 1] or [n_embd, n_own]) out. Writes the rows'
+ * keys and values behind the slots each layer has filled; the caller counts them afterwards. kv:
+ * NULL with span->own. */
+struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder, s2v_kv *kv,
+                                    struct ggml_tensor *h, const s2v_span *span, int32_t first,
+                                    int32_t last);
+
+/* Logits [n_vocab, n] of hidden rows [n_embd, n]. */
+struct ggml_tensor *s2v_draw_head(s2v_graph *graph, const s2v_decoder *decoder,
+                                  struct ggml_tensor *h);
+
+/* Two pieces towers are made of as well. */
 static inline struct ggml_tensor *s2v_draw_rms_norm(struct ggml_context *ctx, struct ggml_tensor *x,
                                                     struct ggml_tensor *weight, float eps)
 {

@@ -7,7 +7,7 @@
 #define S2_ENGINE_KV_H
 
 #include "engine/backend/graph.h"
-#include "engine/decoder/model.h"
+#include "engine/decoder/decoder.h"
 
 typedef struct s2v_kv_types { /* of keys and of values */
     enum ggml_type k, v;

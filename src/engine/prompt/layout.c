@@ -132,7 +132,7 @@ static s2p_status make_frames(s2v_job *j)
             !s2v_last_frame_take(&j->s->last_frame, image, &options, j->usual, frame)) {
             TRY(model->arch->frame(model, image, &options, j->usual, frame, j->error));
             if (s2v_session_remembers(j->s))
-                s2v_tower_key(j->s->engine, j->s->backends.n_threads, frame);
+                s2v_tower_key(model, j->s->engine->identity.tower, j->s->backends.n_threads, frame);
         }
         j->stats.image_tokens_full += s2v_frame_tokens(frame);
         j->n_newlines += frame->n_rows - s2v_frame_tokens(frame);

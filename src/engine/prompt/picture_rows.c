@@ -146,7 +146,7 @@ s2p_status s2v_picture_rows(s2v_job *j, s2v_graph *tower, int32_t index)
     s2v_tower_known known;
     s2v_tower_probe unasked = { .attn = NULL }, *probe = NULL;
     if (j->needs & (S2P_NEED_VISION_ATTN | S2P_NEED_VISION_KEY)) probe = &j->tower_probe[index];
-    if (remembers && s2v_tower_recall(engine, f, probe != NULL, &known)) {
+    if (remembers && s2v_tower_recall(engine->cache, &engine->model, f, probe != NULL, &known)) {
         const s2p_status st = take_known(j, index, probe, &known);
         s2v_cache_release(engine->cache, known.block);
         return st;
@@ -160,9 +160,10 @@ s2p_status s2v_picture_rows(s2v_job *j, s2v_graph *tower, int32_t index)
     if (st == S2P_OK) st = make_rows(j, tower, index, probe);
     if (st == S2P_OK && remembers) {
         float *rows;
-        s2v_cache_block *block = s2v_tower_room(engine, f, probe, s2_now_ms() - start, &rows);
+        s2v_cache_block *block =
+            s2v_tower_room(engine->cache, &engine->model, f, probe, s2_now_ms() - start, &rows);
         if (block) s2v_rows_get(&s->rows, j->first_row[index], f->n_rows, rows);
-        if (block) s2v_tower_keep(engine, f, block);
+        if (block) s2v_tower_keep(engine->cache, f, block);
     }
     if (st != S2P_OK && probe) s2v_tower_probe_free(probe);
     s2v_tower_probe_free(&unasked);

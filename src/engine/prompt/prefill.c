@@ -5,7 +5,7 @@
 #include "engine/prompt/prefill.h"
 
 #include "base/clock.h"
-#include "engine/decoder/decoder.h"
+#include "engine/decoder/draw.h"
 #include "engine/session/answer.h"
 #include "engine/session/layers.h"
 #include "engine/prompt/layout.h"

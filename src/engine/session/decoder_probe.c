@@ -7,7 +7,6 @@
 #include "engine/session/decoder_probe.h"
 
 #include "engine/products/block_nodes.h"
-#include "engine/decoder/decoder.h"
 #include "engine/decoder/draw.h"
 
 #include <math.h>

@@ -13,7 +13,7 @@
 #include "engine/session/many.h"
 
 #include "engine/products/block_nodes.h"
-#include "engine/decoder/decoder.h"
+#include "engine/decoder/draw.h"
 #include "engine/products/few_rows.h"
 #include "engine/session/answer.h"
 #include "engine/session/layers.h"

@@ -3,7 +3,7 @@
 #ifndef S2_ENGINE_MANY_H
 #define S2_ENGINE_MANY_H
 
-#include "engine/decoder/decoder.h"
+#include "engine/decoder/draw.h"
 #include "engine/engine.h"
 #include "engine/backend/graph.h"
 

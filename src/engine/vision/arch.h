@@ -3,13 +3,13 @@
  * One file in archs/ and one line in arch_table.c each. An architecture draws; graph.c allocates
  * and computes. What only one of them needs stays in its own files: its weights behind
  * s2v_model.own, its order of patches behind s2v_frame.own. Those that run on the shared decoder
- * (decoder.c) name its functions; what methods look at inside the decoder (decoder_probe.c) is
+ * (draw.c) name its functions; what methods look at inside the decoder (decoder_probe.c) is
  * drawn from the same pieces.
  */
 #ifndef S2_ENGINE_ARCH_H
 #define S2_ENGINE_ARCH_H
 
-#include "engine/decoder/decoder.h"
+#include "engine/decoder/draw.h"
 #include "engine/decoder/positions.h"
 #include "engine/vision/frame.h"
 #include "image/geometry.h"
@@ -17,6 +17,30 @@
 
 #define S2V_MAX_TOWER_BLOCKS 2 /* of the tower looked into at once */
 #define S2V_WINDOW_KINDS 4     /* whole, cut at the right, cut at the bottom, cut at both */
+
+typedef struct s2v_tower { /* what every vision tower has; the rest is its architecture's own */
+    int32_t n_blocks, n_embd, n_ff, n_heads, head_dim, n_out;
+    int32_t patch, merge; /* pixels per patch side, patches per token side */
+    int32_t patch_values; /* 3 * patch * patch */
+    int32_t patch_row;    /* the same, padded */
+    float eps, mean[3], std[3];
+    int64_t min_pixels, max_pixels; /* of a picture, unless asked otherwise; 0: it has one size */
+    int64_t file_max_pixels;        /* what the file says of the latter; 0: nothing */
+    const s2v_kernels *kernels;     /* its products and attention; NULL: ggml's operators */
+    bool on_device;                 /* its weights are on the main device */
+    struct ggml_tensor *newline; /* [n_out] the rows of a picture that are no token; NULL: none */
+} s2v_tower;
+
+typedef struct s2v_arch s2v_arch;
+
+typedef struct s2v_model {
+    const s2v_arch *arch;
+    s2v_decoder decoder;
+    s2v_tower tower;
+    void *own; /* sizes and weights only its architecture knows: one block of memory, owned */
+} s2v_model;
+
+void s2v_model_free(s2v_model *model); /* the arrays; tensors belong to the weights */
 
 typedef struct
     s2v_windows { /* patches that see each other and no others, one kind after the other */

@@ -25,13 +25,14 @@ static void add_bytes(s2_sha256_state *h, const void *bytes, size_t n)
     if (length > 0) s2_sha256_add(h, bytes, n);
 }
 
-void s2v_tower_key(const s2v_engine *engine, int32_t n_threads, s2v_frame *f)
+void s2v_tower_key(const s2v_model *model, const uint8_t identity[32], int32_t n_threads,
+                   s2v_frame *f)
 {
     const int32_t shape[] = { n_threads, f->n_views, f->n_patches,
                               f->n_rows, f->n_parts, (int32_t)f->framing };
     s2_sha256_state h;
     s2_sha256_start(&h);
-    s2_sha256_add(&h, engine->identity.tower, sizeof engine->identity.tower);
+    s2_sha256_add(&h, identity, 32);
     add_ints(&h, shape, sizeof shape / sizeof *shape);
     for (int32_t p = 0; p < f->n_parts; p++) {
         const s2v_part *part = &f->part[p];
@@ -42,7 +43,7 @@ void s2v_tower_key(const s2v_engine *engine, int32_t n_threads, s2v_frame *f)
     add_bytes(&h, f->own, f->n_own_bytes);
     add_bytes(&h, f->blend, f->n_blend * sizeof *f->blend); /* has no gaps */
     const size_t n = (size_t)f->n_views * (size_t)f->n_patches;
-    add_bytes(&h, f->patches, n * (size_t)engine->model.tower.patch_row * sizeof *f->patches);
+    add_bytes(&h, f->patches, n * (size_t)model->tower.patch_row * sizeof *f->patches);
     s2_sha256_finish(&h, f->key);
 }
 
@@ -106,35 +107,35 @@ bool s2v_tower_parse(const uint8_t *bytes, size_t n, s2v_tower_shape shape, s2v_
     return true;
 }
 
-bool s2v_tower_recall(const s2v_engine *engine, const s2v_frame *frame, bool wants_attention,
-                      s2v_tower_known *out)
+bool s2v_tower_recall(s2v_cache *cache, const s2v_model *model, const s2v_frame *frame,
+                      bool wants_attention, s2v_tower_known *out)
 {
     uint8_t keys[2][S2V_KEY_BYTES];
     keys_of(frame, keys);
     *out = (s2v_tower_known){ .block = NULL };
-    out->block = s2v_cache_find(engine->cache, keys[0], wants_attention ? 1 : 2);
+    out->block = s2v_cache_find(cache, keys[0], wants_attention ? 1 : 2);
     if (!out->block) return false;
-    const s2v_tower_shape shape = { frame->n_rows, engine->model.decoder.p.n_embd,
-                                    s2v_frame_tokens(frame), engine->model.tower.head_dim };
+    const s2v_tower_shape shape = { frame->n_rows, model->decoder.p.n_embd, s2v_frame_tokens(frame),
+                                    model->tower.head_dim };
     if (s2v_tower_parse(out->block->bytes, out->block->n, shape, out) &&
         (out->attn || !wants_attention))
         return true;
-    s2v_cache_refuse(engine->cache, out->block);
+    s2v_cache_refuse(cache, out->block);
     return false;
 }
 
-s2v_cache_block *s2v_tower_room(const s2v_engine *engine, const s2v_frame *frame,
+s2v_cache_block *s2v_tower_room(s2v_cache *cache, const s2v_model *model, const s2v_frame *frame,
                                 const s2v_tower_probe *probe, double made_ms, float **rows)
 {
     head h = { .n_rows = frame->n_rows,
-               .n_embd = engine->model.decoder.p.n_embd,
+               .n_embd = model->decoder.p.n_embd,
                .n_tokens = s2v_frame_tokens(frame),
                .key_dim = probe ? probe->key_dim : 0,
                .made_ms = made_ms };
     memcpy(h.kind, kind, sizeof kind);
     size_t n_rows, n_all;
     if (!count_floats(&h, &n_rows, &n_all)) return NULL;
-    s2v_cache_block *block = s2v_cache_room(engine->cache, sizeof h + n_all * sizeof(float));
+    s2v_cache_block *block = s2v_cache_room(cache, sizeof h + n_all * sizeof(float));
     if (!block) return NULL;
     memcpy(block->bytes, &h, sizeof h);
     *rows = (float *)(void *)(block->bytes + sizeof h);
@@ -145,12 +146,12 @@ s2v_cache_block *s2v_tower_room(const s2v_engine *engine, const s2v_frame *frame
     return block;
 }
 
-void s2v_tower_keep(const s2v_engine *engine, const s2v_frame *frame, s2v_cache_block *block)
+void s2v_tower_keep(s2v_cache *cache, const s2v_frame *frame, s2v_cache_block *block)
 {
     uint8_t keys[2][S2V_KEY_BYTES];
     head h;
     memcpy(&h, block->bytes, sizeof h);
     keys_of(frame, keys);
-    s2v_cache_keep(engine->cache, block, keys[h.key_dim > 0 ? 0 : 1]);
-    s2v_cache_release(engine->cache, block);
+    s2v_cache_keep(cache, block, keys[h.key_dim > 0 ? 0 : 1]);
+    s2v_cache_release(cache, block);
 }

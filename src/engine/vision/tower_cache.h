@@ -9,11 +9,12 @@
 #ifndef S2_ENGINE_TOWER_CACHE_H
 #define S2_ENGINE_TOWER_CACHE_H
 
-#include "engine/engine.h"
+#include "engine/cache/cache.h"
 #include "engine/vision/tower_probe.h"
 
-/* frame->key, once its patches are there. */
-void s2v_tower_key(const s2v_engine *engine, int32_t n_threads, s2v_frame *frame);
+/* frame->key, once its patches are there. identity: of the mmproj and of what computes with it. */
+void s2v_tower_key(const s2v_model *model, const uint8_t identity[32], int32_t n_threads,
+                   s2v_frame *frame);
 
 typedef struct s2v_tower_known { /* arrays are the block's */
     s2v_cache_block *block;      /* to be released */
@@ -24,14 +25,14 @@ typedef struct s2v_tower_known { /* arrays are the block's */
 } s2v_tower_known;
 
 /* What is remembered of a picture with a key; false: nothing, or not what it attended to. */
-bool s2v_tower_recall(const s2v_engine *engine, const s2v_frame *frame, bool wants_attention,
-                      s2v_tower_known *out);
+bool s2v_tower_recall(s2v_cache *cache, const s2v_model *model, const s2v_frame *frame,
+                      bool wants_attention, s2v_tower_known *out);
 
 /* Room to remember it, with `probe` unless that is NULL. rows: [n_rows][n_embd], to be filled, then
  * s2v_tower_keep. NULL: there is no room. */
-s2v_cache_block *s2v_tower_room(const s2v_engine *engine, const s2v_frame *frame,
+s2v_cache_block *s2v_tower_room(s2v_cache *cache, const s2v_model *model, const s2v_frame *frame,
                                 const s2v_tower_probe *probe, double made_ms, float **rows);
-void s2v_tower_keep(const s2v_engine *engine, const s2v_frame *frame, s2v_cache_block *block);
+void s2v_tower_keep(s2v_cache *cache, const s2v_frame *frame, s2v_cache_block *block);
 
 typedef struct s2v_tower_shape { /* what a block must be of */
     int32_t n_rows, n_embd, n_tokens, key_dim;

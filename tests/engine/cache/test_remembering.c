@@ -314,7 +314,7 @@ static void a_block_of_another_kind(void **state)
             model->arch->frame(model, &q.image[0], &q.size[0], S2V_FRAMING_BASE, &frame, NULL),
             S2P_OK);
         s2v_cache_clear(engine->cache);
-        s2v_tower_key(engine, session->backends.n_threads, &frame);
+        s2v_tower_key(&engine->model, engine->identity.tower, session->backends.n_threads, &frame);
         s2v_cache_block *block = s2v_cache_room(engine->cache, round ? 40 : 100000);
         memset(block->bytes, 0x7f, block->n);
         s2v_cache_keep(engine->cache, block, frame.key);

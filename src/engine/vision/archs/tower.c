@@ -5,6 +5,13 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+void s2v_model_free(s2v_model *model)
+{
+    s2v_decoder_free(&model->decoder);
+    free(model->own);
+}
 
 static s2p_status read_three(const s2v_gguf *file, const char *name, float out[3], s2p_error *error)
 {

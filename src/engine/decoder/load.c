@@ -1,5 +1,5 @@
-/* model.c - the decoder the architectures share: keys with ranges, tensors with shapes. */
-#include "engine/decoder/model.h"
+/* load.c - the decoder the architectures share: keys with ranges, tensors with shapes. */
+#include "engine/decoder/decoder.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -149,8 +149,8 @@ s2p_status s2v_decoder_load(s2v_decoder *decoder, s2v_loader *loader, const char
     return loader->status;
 }
 
-void s2v_model_free(s2v_model *model)
+void s2v_decoder_free(s2v_decoder *decoder)
 {
-    free(model->decoder.layers);
-    free(model->own);
+    free(decoder->layers);
+    decoder->layers = NULL;
 }

@@ -1,14 +1,13 @@
-/* decoder.c - the forward pass of the language model, told once, top to bottom.
+/* draw.c - the forward pass of the language model, told once, top to bottom.
  *
  * RMSNorm, grouped-query attention with biases, (M-)RoPE, fused attention over the
  * cache, SwiGLU. Keys and values go into the cache before attention reads it: the
  * copies are expanded into the graph first, and ggml runs nodes in that order. Where the
  * cache rounds them and a method looks on, attention reads them before it does.
  */
-#include "engine/decoder/decoder.h"
+#include "engine/decoder/draw.h"
 
 #include "engine/products/block_nodes.h"
-#include "engine/decoder/draw.h"
 
 #include <math.h>
 
