@@ -15,13 +15,13 @@ demo: ## the bundled model answers, with all visual tokens and with 64
 	@scripts/setup build
 	@scripts/demo $(BUILD)
 
-test: ## every test; the last line counts them
+test: ## every test; the last line counts them. ROOM=prune (or ROOM="prune image"): the tests of these rooms only
 	@scripts/setup test
-	@scripts/test $(BUILD) -DS2_TESTS=ON -DS2_BENCH=ON -DS2_WERROR=ON -DS2_RPC=ON $(FLAGS)
+	@ROOM="$(ROOM)" scripts/test $(BUILD) -DS2_TESTS=ON -DS2_BENCH=ON -DS2_WERROR=ON -DS2_RPC=ON $(FLAGS)
 
 test-sanitize: ## the same tests built by clang under the address and undefined-behaviour sanitizers
 	@scripts/setup test
-	@CC=clang CXX=clang++ scripts/test $(BUILD)-sanitize -DS2_TESTS=ON -DS2_WERROR=ON -DS2_SANITIZE=ON -DS2_RPC=ON \
+	@ROOM="$(ROOM)" CC=clang CXX=clang++ scripts/test $(BUILD)-sanitize -DS2_TESTS=ON -DS2_WERROR=ON -DS2_SANITIZE=ON -DS2_RPC=ON \
 		-DCMAKE_BUILD_TYPE=RelWithDebInfo $(FLAGS)
 
 test-long: test test-sanitize ## everything, all of the authors' pictures, a longer run of each fuzz target, more killed processes, schedulers, older CPUs

@@ -180,6 +180,9 @@ CASES = [
     ("two sources on a line", {
         "src/prune/CMakeLists.txt": "add_library(s2prune STATIC\n  method_table.c one.c\n)\n",
     }, "src/prune/CMakeLists.txt: 2 sources on one line"),
+    # Tests.
+    ("a test in no room", {"tests/base/CMakeLists.txt": "add_test(NAME one COMMAND one)\n"}, "not made by s2_test"),
+    ("a test in its room", {"tests/base/CMakeLists.txt": "s2_test(one COMMAND one)\n"}, None),
     # The map.
     ("a room that is not on the map", {"src/text/text.h": "int s2v_text(void);\n"}, "its map has no src/text/"),
     ("a room on the map that is not there", {"README.md": HOUSE["README.md"] + "    src/text/    words\n"},
