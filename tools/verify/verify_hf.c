@@ -6,9 +6,12 @@
  * stored tensor is compared, with the F16 pair the kept tokens and the answer; the
  * kept tokens of both with the other types of cache too.
  */
-#include "verify/checks.h"
+#include "verify/verify_hf.h"
 
-#include "verify/hf_case.h"
+#include "verify/verify_hf_files.h"
+#include "verify/verify_hf_pictures.h"
+#include "verify/verify_hf_pixels.h"
+#include "verify/verify_hf_tower.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -105,7 +108,7 @@ static void compare_view(hf_case *c, size_t view, const float *got, size_t rows,
                      (rows + each - 1) / each);
 }
 
-/* Keys of the first layer: all, or after pruning those of the kept rows. */
+/* Keys of the first layer: all, after pruning those of the kept rows, or those of "rows". */
 static void compare_keys(hf_case *c, const float *got, size_t rows, size_t width)
 {
     size_t n_stored, n_kept;
@@ -114,7 +117,27 @@ static void compare_keys(hf_case *c, const float *got, size_t rows, size_t width
     if (expected && kept && n_kept * width == n_stored && are_rows(kept, n_kept, rows))
         compare_rows(c, "k0_rope", expected, n_kept, width, got, kept, 1);
     else
-        compare_values(c, "k0_rope", got, rows * width);
+        compare_hidden(c, "k0_rope", got, rows, width);
+}
+
+/* Where the rows of the prompt stand, or those that were kept. */
+static void compare_positions(hf_case *c, const s2v_rows *rows)
+{
+    size_t n_stored;
+    const int32_t *expected = s2_hf_ints(c->golden, "position_ids", &n_stored);
+    if (!expected) return;
+    const int32_t n_planes = n_stored == (size_t)rows->n ? 1 : 3; /* one with plain positions */
+    if (n_stored != (size_t)n_planes * (size_t)rows->n) {
+        s2_differs(c->verdict, "position_ids: expected %zu values for %d rows", n_stored, rows->n);
+        return;
+    }
+    for (int32_t plane = 0; plane < n_planes; plane++)
+        for (int32_t i = 0; i < rows->n; i++)
+            if (expected[plane * rows->n + i] != rows->pos[plane][i]) {
+                s2_differs(c->verdict, "position_ids: expected %d for row %d, got %d",
+                           expected[plane * rows->n + i], i, rows->pos[plane][i]);
+                return;
+            }
 }
 
 /* What each row gets from all, mean over queries. */
@@ -212,6 +235,11 @@ static void compare_answer(hf_case *c, s2v_session *session)
     size_t n_stored, n = 0;
     s2p_error error = { S2P_OK, "" };
     const int32_t *expected = s2_hf_ints(c->golden, "tokens", &n_stored), *got;
+    size_t n_logits = 0;
+    const float *logits = s2_hf_floats(c->golden, "step_logits", &n_logits);
+    const size_t width = (size_t)session->engine->model.decoder.p.n_vocab;
+    const bool has_steps = logits && expected && n_logits == n_stored * width &&
+                           strcmp(c->pair, "f32") == 0 && !c->verdict->case_failed;
     for (size_t i = 0; expected && i < n_stored; i++) {
         int done;
         char text[64];
@@ -219,6 +247,9 @@ static void compare_answer(hf_case *c, s2v_session *session)
             s2_differs(c->verdict, "token %zu: %s", i, error.message);
             return;
         }
+        if (has_steps)
+            compare_rows(c, "step_logits", logits + i * width, 1, width,
+                         s2v_session_logits(session), NULL, 1);
     }
     got = s2v_session_tokens(session, &n);
     for (size_t i = 0; expected && i < n_stored; i++)
@@ -270,31 +301,41 @@ static void run_session(hf_case *c, s2v_engine *engine, s2v_kv_type type, const 
         if (is_exact) s2_hf_check_tower_whole(c);
         if (is_exact)
             compare_values(c, "logits_last", s2v_session_logits(session), (size_t)info.n_vocab);
+        if (is_exact) compare_positions(c, &session->rows);
         if (c->is_pruned) compare_kept(c, session);
         if (is_unrounded) compare_answer(c, session);
     }
     s2v_session_free(session);
 }
 
-static s2p_status run_pair(hf_case *c, const char *pair, s2p_error *error)
+typedef s2p_status (*engine_open)(s2v_engine **out, const s2v_engine_options *options,
+                                  s2p_error *error);
+
+static s2p_status open_pair(hf_case *c, const char *pair, engine_open open, s2v_engine **out,
+                            s2p_error *error)
 {
-    char folder[HF_PATH_CAPACITY], model[HF_PATH_CAPACITY], mmproj[HF_PATH_CAPACITY], end[16],
-        prompt[4096];
+    char folder[HF_PATH_CAPACITY], model[HF_PATH_CAPACITY], mmproj[HF_PATH_CAPACITY], end[16];
     (void)snprintf(folder, sizeof folder, "%.4000s/gguf", c->folder);
     (void)snprintf(end, sizeof end, "%s.gguf", pair);
-    c->pair = pair;
     if (!s2_hf_find_file(folder, "", end, false, model) ||
         !s2_hf_find_file(folder, "mmproj", end, true, mmproj))
         return s2_fail(error, S2P_EIO, "no %s pair in gguf/", pair);
-    if (!s2_hf_text(c->full, "case.prompt", prompt, sizeof prompt))
-        return s2_fail(error, S2P_EFORMAT, "the case has no prompt");
     s2v_engine_options options;
     s2v_engine_options_init(&options);
     options.model_path = model;
     options.mmproj_path = mmproj;
     s2_verdict_place(c->verdict, &options);
+    return open(out, &options, error);
+}
+
+static s2p_status run_pair(hf_case *c, const char *pair, s2p_error *error)
+{
+    char prompt[4096];
+    c->pair = pair;
+    if (!s2_hf_text(c->full, "case.prompt", prompt, sizeof prompt))
+        return s2_fail(error, S2P_EFORMAT, "the case has no prompt");
     s2v_engine *engine;
-    const s2p_status st = s2v_engine_open(&engine, &options, error);
+    const s2p_status st = open_pair(c, pair, s2v_engine_open, &engine, error);
     if (st != S2P_OK) return st;
     run_session(c, engine, S2V_KV_F32, prompt);
     if (c->is_pruned) run_session(c, engine, S2V_KV_F16, prompt);
@@ -307,18 +348,8 @@ static s2p_status run_pair(hf_case *c, const char *pair, s2p_error *error)
 
 static s2p_status check_preprocess(hf_case *c, s2p_error *error)
 {
-    char folder[HF_PATH_CAPACITY], model[HF_PATH_CAPACITY], mmproj[HF_PATH_CAPACITY];
-    (void)snprintf(folder, sizeof folder, "%.4000s/gguf", c->folder);
-    if (!s2_hf_find_file(folder, "", "f32.gguf", false, model) ||
-        !s2_hf_find_file(folder, "mmproj", "f32.gguf", true, mmproj))
-        return s2_fail(error, S2P_EIO, "no f32 pair in gguf/");
-    s2v_engine_options options;
-    s2v_engine_options_init(&options);
-    options.model_path = model;
-    options.mmproj_path = mmproj;
-    s2_verdict_place(c->verdict, &options);
     s2v_engine *engine;
-    const s2p_status st = s2v_engine_open(&engine, &options, error);
+    const s2p_status st = open_pair(c, "f32", s2v_engine_open, &engine, error);
     if (st != S2P_OK) return st;
     s2_hf_check_pixels(c, &engine->model);
     s2v_engine_close(engine);
@@ -333,6 +364,11 @@ static bool has_pictures(const s2v_gguf *full)
 static s2p_status check_case(hf_case *c, const char *path, s2p_error *error)
 {
     char name[64], full[HF_PATH_CAPACITY];
+    s2v_engine *engine =
+        NULL; /* a model that does not run is told before its pictures are looked for */
+    if (open_pair(c, "f32", s2v_engine_outline, &engine, error) == S2P_EUNSUPPORTED)
+        return S2P_EUNSUPPORTED;
+    s2v_engine_close(engine);
     if (!s2_hf_text(c->golden, "case.name", name, sizeof name)) return check_preprocess(c, error);
     c->is_pruned = s2v_gguf_find_tensor(c->golden, "img0.kept") != NULL;
     const int folder = strrchr(path, '/') ? (int)(strrchr(path, '/') - path) + 1 : 0;
@@ -354,6 +390,7 @@ s2p_status s2_check_hf(const char *path, const char *arrays, s2_verdict *verdict
     s2_buffer_init(&verdict->lines, 4096);
     hf_case c = { .verdict = verdict };
     s2_hf_find_folder(path, arrays, c.folder);
+    c.patch = s2_hf_patch(c.folder);
     s2p_status st = s2v_gguf_open(&c.golden, path, error);
     if (st == S2P_OK) st = check_case(&c, path, error);
     if (st != S2P_OK && st != S2P_EUNSUPPORTED) s2_malformed(verdict, "%s", error->message);

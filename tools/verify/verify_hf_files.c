@@ -1,5 +1,5 @@
 /* verify_hf_files.c - files and tensors a recorded case consists of. */
-#include "verify/hf_case.h"
+#include "verify/verify_hf_files.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -37,14 +37,30 @@ void s2_hf_find_folder(const char *path, const char *arrays, char out[HF_PATH_CA
     (void)snprintf(own, sizeof own, "%.1000s", name);
     (void)snprintf(models, sizeof models, "%.4000s/gguf", out);
     if (!arrays || s2_hf_find_file(models, "", ".gguf", false, unused)) return;
-    for (int i = 0; i < 2; i++) {
+    static const char *const below[] = { "", "/hf", "/families" };
+    for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
         char folder[HF_PATH_CAPACITY];
-        (void)snprintf(folder, sizeof folder, "%.2000s%s/%.1000s", arrays, i ? "/hf" : "", own);
+        (void)snprintf(folder, sizeof folder, "%.2000s%s/%.1000s", arrays, below[i], own);
         (void)snprintf(models, sizeof models, "%.4000s/gguf", folder);
         if (!s2_hf_find_file(models, "", ".gguf", false, unused)) continue;
         memcpy(out, folder, sizeof folder);
         return;
     }
+}
+
+int32_t s2_hf_patch(const char *folder)
+{
+    char models[HF_PATH_CAPACITY], path[HF_PATH_CAPACITY];
+    s2v_gguf *mmproj;
+    int64_t patch = 14;
+    (void)snprintf(models, sizeof models, "%.4000s/gguf", folder);
+    if (!s2_hf_find_file(models, "mmproj", ".gguf", true, path) ||
+        s2v_gguf_open(&mmproj, path, NULL) != S2P_OK)
+        return (int32_t)patch;
+    if (!s2v_gguf_int(mmproj, "clip.vision.patch_size", &patch) || patch < 1 || patch > 64)
+        patch = 14;
+    s2v_gguf_close(mmproj);
+    return (int32_t)patch;
 }
 
 bool s2_hf_text(const s2v_gguf *file, const char *key, char *out, size_t capacity)

@@ -1,13 +1,15 @@
 /* verify_hf_pictures.c - which pictures a recorded case was made with, and how they were seen.
  *
  * image_<x>_*.png are sources, view_<x>*.png what the tower saw of them. Qwen's
- * cases tell the patches of each picture; the view of that size names it. Cases of
+ * cases tell the patches of each picture; a label, or the view of that size, names it. Cases of
  * LLaVA-OneVision name the view ("a_base", "b_pad") when they are pruned; unpruned
  * ones have an image_size (any-res), or the views of the kind stand beside them in
- * order. Their sources may be in a folder beside theirs: two models, one set of
- * pictures.
+ * order. Their sources may be in a folder beside theirs, or in one of hf/ above them:
+ * several models, one set of pictures.
  */
-#include "verify/hf_case.h"
+#include "verify/verify_hf_pictures.h"
+
+#include "verify/verify_hf_files.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -70,12 +72,14 @@ static bool is_wanted_inside(const char *folder, const char *name, void *user)
 
 static bool add_picture(hf_case *c, wanted w, const s2v_image_options *options)
 {
-    char above[HF_PATH_CAPACITY];
+    char beside[HF_PATH_CAPACITY], above[HF_PATH_CAPACITY];
     const int32_t i = c->n_pictures;
     if (i == HF_MAX_PICTURES) return false;
     w.out = &c->picture[i];
-    (void)snprintf(above, sizeof above, "%.4000s/..", c->folder);
-    if (!search_folder(c->folder, is_wanted, &w) && !search_folder(above, is_wanted_inside, &w))
+    (void)snprintf(beside, sizeof beside, "%.4000s/..", c->folder);
+    (void)snprintf(above, sizeof above, "%.4000s/../../hf", c->folder);
+    if (!search_folder(c->folder, is_wanted, &w) && !search_folder(beside, is_wanted_inside, &w) &&
+        !search_folder(above, is_wanted_inside, &w))
         return false;
     c->view[i] = c->picture[i].view;
     c->size[i] = *options;
@@ -83,8 +87,7 @@ static bool add_picture(hf_case *c, wanted w, const s2v_image_options *options)
     return true;
 }
 
-/* The source of a view called "a672" or "a_base". */
-static bool add_source_of(hf_case *c, const char *view, const s2v_image_options *options)
+bool s2_hf_add_source_of(hf_case *c, const char *view, const s2v_image_options *options)
 {
     char start[64];
     (void)snprintf(start, sizeof start, "image_%.*s_", (int)strcspn(view, "0123456789_."), view);
@@ -114,10 +117,14 @@ static bool read_grids(hf_case *c, const int32_t *grid, size_t n)
     for (size_t i = 0; i < n / 3; i++) {
         const int32_t rows = grid[3 * i + 1], cols = grid[3 * i + 2];
         const bool is_sane = rows > 0 && cols > 0 && rows <= 4096 && cols <= 4096;
-        size_search s = { .width = is_sane ? cols * HF_PATCH : 0,
-                          .height = is_sane ? rows * HF_PATCH : 0 };
+        size_search s = { .width = is_sane ? cols * c->patch : 0,
+                          .height = is_sane ? rows * c->patch : 0 };
         const s2v_image_options size = { .width = s.width, .height = s.height };
-        if (is_sane && search_folder(c->folder, has_size, &s) && add_source_of(c, s.view, &size))
+        char key[32];
+        (void)snprintf(key, sizeof key, "grid%zu.label", i);
+        const bool is_named = s2_hf_text(c->full, key, s.view, sizeof s.view);
+        if (is_sane && (is_named || search_folder(c->folder, has_size, &s)) &&
+            s2_hf_add_source_of(c, s.view, &size))
             continue;
         s2_malformed(c->verdict, "no picture beside it was seen as %dx%d patches", rows, cols);
         return false;
@@ -140,7 +147,7 @@ static bool is_of_kind(const char *folder, const char *name, void *user)
     kind_search *s = user;
     const char *mark = strncmp(name, "view_", 5) == 0 ? strchr(name + 5, '_') : NULL;
     if (mark && strncmp(mark + 1, s->kind, strlen(s->kind)) == 0 &&
-        add_source_of(s->c, name + 5, s->options))
+        s2_hf_add_source_of(s->c, name + 5, s->options))
         s->n--;
     return s->n == 0;
 }
@@ -179,7 +186,7 @@ static bool read_spans(hf_case *c, const int32_t *span, size_t n)
         is_complete = s2_hf_text(c->golden, key, view, sizeof view);
         if (!is_complete) break;
         o.framing = strstr(view, "_pad") ? S2V_FRAMING_SQUARE : S2V_FRAMING_BASE;
-        is_complete = add_source_of(c, view, &o);
+        is_complete = s2_hf_add_source_of(c, view, &o);
     }
     if (!c->is_pruned)
         is_complete = s2_hf_add_pictures(c, n_pictures > 1 ? "pad" : "base", n_pictures, &o);

@@ -4,7 +4,10 @@
  * are some lines of every view, [views][channel][line][x]. Lines and columns beyond
  * the last whole patch are not read by the tower and not compared.
  */
-#include "verify/hf_case.h"
+#include "verify/verify_hf_pixels.h"
+
+#include "verify/verify_hf_files.h"
+#include "verify/verify_hf_pictures.h"
 
 #include "engine/vision/archs/llava_onevision.h"
 #include "engine/vision/archs/qwen_frame.h"
@@ -16,11 +19,11 @@
 #define CLOSE 1e-6f
 
 /* Row r of the reference: merge groups in raster order, 2x2 patches inside, [c][t][y][x]. */
-static void compare_patch(hf_case *c, const s2v_frame *f, int32_t row_width, int32_t r,
+static void compare_patch(hf_case *c, const s2v_frame *f, const s2v_tower *v, int32_t r,
                           const float *expected)
 {
-    const int32_t at = qwen_raster(f)[r / 4] * 4 + r % 4, area = HF_PATCH * HF_PATCH;
-    const float *got = f->patches + (ptrdiff_t)at * row_width;
+    const int32_t at = qwen_raster(f)[r / 4] * 4 + r % 4, area = v->patch * v->patch;
+    const float *got = f->patches + (ptrdiff_t)at * v->patch_row;
     for (int32_t ch = 0; ch < 3; ch++)
         for (int32_t t = 0; t < 2; t++)
             for (int32_t i = 0; i < area; i++)
@@ -30,38 +33,56 @@ static void compare_patch(hf_case *c, const s2v_frame *f, int32_t row_width, int
                 }
 }
 
+/* What the tower saw, stored beside the case, or the source it was made of; its size. */
+static bool find_view(hf_case *c, const char *name, s2v_image_options *size)
+{
+    char key[80], path[HF_PATH_CAPACITY];
+    size_t n = 0;
+    s2_image_limits limits;
+    s2_image_limits_init(&limits);
+    s2_image *view = &c->picture[c->n_pictures];
+    (void)snprintf(key, sizeof key, "view_%s", name);
+    if (c->n_pictures == HF_MAX_PICTURES) return false;
+    if (s2_hf_find_file(c->folder, key, ".png", false, path)) {
+        if (s2_image_load(path, S2_PIXELS_REFERENCE, &limits, view, NULL) != S2P_OK) return false;
+        *size = (s2v_image_options){ .width = view->view.width, .height = view->view.height };
+        c->view[c->n_pictures++] = view->view;
+        return true;
+    }
+    (void)snprintf(key, sizeof key, "%s.grid_thw", name);
+    const int32_t *grid = s2_hf_ints(c->golden, key, &n);
+    if (!grid || n != 3 || grid[1] < 1 || grid[2] < 1 || grid[1] > 4096 || grid[2] > 4096)
+        return false;
+    *size = (s2v_image_options){ .width = grid[2] * c->patch, .height = grid[1] * c->patch };
+    return s2_hf_add_source_of(c, name, size);
+}
+
 static void check_view(hf_case *c, const s2v_model *model, const char *name)
 {
-    char key[80], path[HF_PATH_CAPACITY], start[80];
+    char key[80];
     size_t n_rows = 0, n_values = 0;
+    const size_t width = 6 * (size_t)model->tower.patch * (size_t)model->tower.patch;
     (void)snprintf(key, sizeof key, "%s.rows", name);
     const int32_t *rows = s2_hf_ints(c->golden, key, &n_rows);
     (void)snprintf(key, sizeof key, "%s.pixel_values", name);
     const float *values = s2_hf_floats(c->golden, key, &n_values);
-    (void)snprintf(start, sizeof start, "view_%s", name);
-    s2_image_limits limits;
-    s2_image_limits_init(&limits);
-    s2_image view;
+    s2v_image_options size;
     s2v_frame frame;
-    if (!rows || !values || n_values != n_rows * 6 * HF_PATCH * HF_PATCH ||
-        !s2_hf_find_file(c->folder, start, ".png", false, path) ||
-        s2_image_load(path, S2_PIXELS_REFERENCE, &limits, &view, NULL) != S2P_OK) {
+    if (!rows || !values || n_values != n_rows * width || !find_view(c, name, &size)) {
         s2_malformed(c->verdict, "%s: no rows, pixel values or picture", name);
         return;
     }
-    const s2v_image_options size = { .width = view.view.width, .height = view.view.height };
-    if (model->arch->frame(model, &view.view, &size, S2V_FRAMING_BASE, &frame, NULL) == S2P_OK) {
-        for (size_t i = 0; i < n_rows; i++)
-            if (rows[i] >= 0 && rows[i] < frame.n_patches)
-                compare_patch(c, &frame, model->tower.patch_row, rows[i],
-                              values + i * 6 * HF_PATCH * HF_PATCH);
-            else
-                s2_malformed(c->verdict, "%s: row %d is outside the picture", name, rows[i]);
-        s2v_frame_free(&frame);
-    } else {
+    const s2p_image *view = &c->view[c->n_pictures - 1];
+    if (model->arch->frame(model, view, &size, S2V_FRAMING_BASE, &frame, NULL) != S2P_OK) {
         s2_differs(c->verdict, "%s: refused", name);
+        return;
     }
-    s2_image_free(&view);
+    for (size_t i = 0; i < n_rows; i++)
+        if (rows[i] >= 0 && rows[i] < frame.n_patches)
+            compare_patch(c, &frame, &model->tower, rows[i], values + i * width);
+        else
+            s2_malformed(c->verdict, "%s: row %d is outside the picture", name, rows[i]);
+    s2v_frame_free(&frame);
 }
 
 /* --- LLaVA-OneVision --------------------------------------------------------------- */

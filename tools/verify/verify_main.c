@@ -13,7 +13,10 @@
 #include "base/path.h"
 #include "verify_options.h"
 #include "verify/golden.h"
-#include "verify/checks.h"
+#include "verify/verify_geometry.h"
+#include "verify/verify_hf.h"
+#include "verify/verify_tokenizer.h"
+#include "verify/verify_vit.h"
 
 #include <dirent.h>
 #include <errno.h>

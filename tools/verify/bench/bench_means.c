@@ -1,5 +1,6 @@
 /* bench_means.c - means: MM-Vet's capabilities, Acc. and Rel. of the paper's tables. */
-#include "eval/scoring/means.h"
+#include "eval/scoring/capabilities.h"
+#include "eval/scoring/paper_means.h"
 #include "verify/bench/bench_case.h"
 
 #include <math.h>

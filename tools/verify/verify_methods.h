@@ -1,6 +1,6 @@
-/* trial.h - what the checks of published methods share. */
-#ifndef S2_TOOLS_TRIAL_H
-#define S2_TOOLS_TRIAL_H
+/* verify_methods.h - what the checks of published methods share. */
+#ifndef S2_TOOLS_VERIFY_METHODS_H
+#define S2_TOOLS_VERIFY_METHODS_H
 
 #include "plan/golden_fields.h"
 #include "verify/verify.h"
@@ -45,4 +45,16 @@ size_t s2_count_unlike(const float *expected, const double *got, size_t n, doubl
 void s2_trial_rows(const s2_trial *trial, const float *x, int32_t dim, const int32_t *token,
                    int32_t n, double *out);
 
-#endif /* S2_TOOLS_TRIAL_H */
+/* --- the checks --- */
+
+void s2_check_fastv(const json_t *c, s2_verdict *verdict);
+void s2_check_feather(const json_t *c, s2_verdict *verdict);
+void s2_check_dart(const json_t *c, s2_verdict *verdict);
+void s2_check_gprune(const json_t *c, s2_verdict *verdict);
+void s2_check_vispruner(const json_t *c, s2_verdict *verdict);
+void s2_check_holov(const json_t *c, s2_verdict *verdict);
+void s2_check_cdpruner(const json_t *c, s2_verdict *verdict);
+void s2_check_divprune(const json_t *c, s2_verdict *verdict);
+void s2_check_euti(const json_t *c, s2_verdict *verdict);
+
+#endif /* S2_TOOLS_VERIFY_METHODS_H */
