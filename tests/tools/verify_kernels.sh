@@ -7,6 +7,7 @@ for name in $("$1" --version | sed -n 's/^tower: .*(available:\(.*\))/\1/p'); do
     case $name in *bf16 | *int8 | *vnni) continue ;; esac # these round
     echo "$name"
     "$1" verify "$2/hf" --kernels "$name" || exit 1
+    [ ! -d "$2/families/qwen2vl" ] || "$1" verify "$2/families/qwen2vl" --kernels "$name" || exit 1
     n=$((n + 1))
 done
 [ "$n" -ge 2 ] # scalar and ggml are everywhere

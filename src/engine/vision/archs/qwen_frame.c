@@ -1,10 +1,10 @@
-/* qwen_frame.c - a picture cut into patches, in the order Qwen2.5-VL's tower wants them.
+/* qwen_frame.c - a picture cut into patches, in the order a Qwen-VL tower wants them.
  *
  * Resize (Pillow's bicubic), normalise, cut. Windows of 4x4 tokens become
  * contiguous, whole ones first, then those cut off at the right, the bottom and the
  * corner, so that every kind is one batch of equal sequences and no mask is
  * needed. Attention inside a window does not care about the order of windows;
- * `raster` puts the tokens back.
+ * `raster` puts the tokens back. A tower without windows has one, the whole picture.
  */
 #include "engine/vision/archs/qwen_frame.h"
 
@@ -51,7 +51,8 @@ static s2p_status qwen_size(const s2v_model *model, const s2p_image *image,
 static void order_patches(const s2v_model *model, const s2v_frame *f, qwen_order *order)
 {
     const s2p_grid grid = f->part[0].grid;
-    const int32_t side = ((const qwen_tower *)model->own)->window, merge = model->tower.merge;
+    const int32_t window = ((const qwen_tower *)model->own)->window, merge = model->tower.merge;
+    const int32_t side = window > 0 ? window : grid.rows > grid.cols ? grid.rows : grid.cols;
     const int32_t n = f->n_patches, per_token = merge * merge;
     int32_t *pos = order->list, *raster = pos + 4 * (ptrdiff_t)n, at = 0;
     order->whole.count[0] = 1;

@@ -1,8 +1,8 @@
-/* qwen_frame.h - the tower's input for Qwen2.5-VL, and the order its patches stand in. */
+/* qwen_frame.h - the tower's input for the Qwen-VL family, and the order its patches stand in. */
 #ifndef S2_ENGINE_QWEN_FRAME_H
 #define S2_ENGINE_QWEN_FRAME_H
 
-#include "engine/vision/archs/qwen2_5_vl.h"
+#include "engine/vision/archs/qwen_tower.h"
 
 typedef struct qwen_order { /* s2v_frame.own */
     s2v_windows windows;    /* those of a kind side by side */

@@ -1,0 +1,44 @@
+/* qwen_tower.h - the vision towers of the Qwen-VL family: s2v_model.own of such a model.
+ *
+ * They share patches of two frames, 2 x 2 patches merged into a token and a rotation in two dimensions.
+ * They differ in norms, feed-forward part and windows: qwen_kind.
+ */
+#ifndef S2_ENGINE_QWEN_TOWER_H
+#define S2_ENGINE_QWEN_TOWER_H
+
+#include "engine/vision/archs/tower.h"
+
+typedef struct qwen_kind {
+    s2v_norm norm;
+    s2v_activation activation; /* of the feed-forward part; S2V_SWIGLU: it has a gate */
+    bool has_windows;          /* but for every n_wa_pattern-th block */
+} qwen_kind;
+
+typedef struct qwen_block {
+    s2v_block base;
+    struct ggml_tensor *norm1_bias, *norm2_bias; /* NULL with RMS norms */
+    struct ggml_tensor *gate, *gate_bias;        /* NULL without a gate */
+    s2v_packed_block packed; /* instead of all of these, on the tower's own kernels */
+} qwen_block;
+
+typedef struct qwen_tower {
+    qwen_kind kind;
+    int32_t window;     /* tokens per window side; 0: there are no windows */
+    int32_t full_every; /* block i attends everywhere when (i + 1) % full_every == 0 */
+    s2v_heads heads;
+    struct ggml_tensor *patch_embd; /* F32 [patch_row, n_embd] */
+    struct ggml_tensor *post_norm, *post_norm_bias;
+    s2v_merger merger;
+    qwen_block block[]; /* [n_blocks] */
+} qwen_tower;
+
+/* A decoder with M-RoPE and a tower of this kind; otherwise as s2v_arch.load. */
+s2p_status s2v_qwen_load(s2v_model *model, s2v_loader *loader, s2v_gguf *text, s2v_gguf *mmproj,
+                         int32_t gpu_layers, const qwen_kind *kind, s2p_error *error);
+
+/* As s2v_arch.vision. */
+struct ggml_tensor *s2v_qwen_vision(s2v_graph *graph, const s2v_model *model,
+                                    const s2v_frame *frame, int32_t view,
+                                    s2v_tower_request *request);
+
+#endif /* S2_ENGINE_QWEN_TOWER_H */
