@@ -47,21 +47,8 @@ static s2p_status find_arch(s2v_engine *engine, s2p_error *error)
     if (!is_vision)
         return s2_fail(error, S2P_EFORMAT, "the mmproj's architecture is '%.*s', expected 'clip'",
                        (int)(kind.size < 40 ? kind.size : 40), kind.data);
-    const s2v_arch *arch = engine->model.arch = s2v_arch_find(name, projector);
-    if (arch && arch->load) return S2P_OK;
-    char known[256] = "";
-    s2v_architecture a;
-    for (size_t i = 0, n = 0; s2v_architecture_at(i, &a) && n < sizeof known; i++)
-        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s with %s", i ? ", " : "", a.name,
-                              a.projector);
-    if (arch)
-        return s2_fail(error, S2P_EUNSUPPORTED,
-                       "%s ('%s' with projector '%s') is not supported yet; known: %s", arch->title,
-                       arch->name, arch->projector, known);
-    return s2_fail(error, S2P_EUNSUPPORTED,
-                   "model '%.*s' with projector '%.*s' is not supported; known: %s",
-                   (int)(name.size < 40 ? name.size : 40), name.data,
-                   (int)(projector.size < 40 ? projector.size : 40), projector.data, known);
+    engine->model.arch = s2v_arch_find(name, projector);
+    return engine->model.arch ? S2P_OK : s2v_arch_refuse(name, projector, error);
 }
 
 static s2p_status check_weights_fit(const s2v_engine *engine, uint64_t needed, s2p_error *error)

@@ -3,6 +3,17 @@
  * Each key and each tensor of a good pair is left out, changed in type, shape or value in turn.
  */
 #include "changed_pair.h"
+#include "tiny_qwen2.h"
+
+static int open_qwen2(void **state)
+{
+    (void)state;
+    tiny_text(&text_file, &tiny_words, N_LAYERS);
+    qwen2_mmproj(&mmproj_file, N_LAYERS);
+    tiny_write_pair(folder, "good_qwen2", &text_file, &mmproj_file);
+    good = tiny_open();
+    return 0;
+}
 
 /* Refused as a bad file, with a sentence that names `what`. */
 static void refuse_changed(bool is_text, const char *how, const char *what)
@@ -142,9 +153,10 @@ static void test_tensors(void **state)
             }
             changed = *file;
             changed.tensor[i].ne[last]++;
-            /* The width of the feed-forward is taken from the first gate, and others differ. */
+            /* The width of the feed-forward is taken from the first gate, or where there is none from
+             * the first ffn_up, and others differ. */
             refuse_changed(is_text, "longer",
-                           strcmp(name, "v.blk.0.ffn_gate.weight") == 0 ? "v.blk." : name);
+                           strncmp(name, "v.blk.0.ffn_", 12) == 0 ? "v.blk." : name);
             changed = *file;
             changed.tensor[i].n_dims = last + 2 > 4 ? 3 : last + 2;
             changed.tensor[i].ne[changed.tensor[i].n_dims - 1] = 2;
@@ -193,7 +205,7 @@ static void test_pair_that_does_not_fit(void **state)
     refuse_changed(false, "a model as", "expected 'clip'");
     changed = text_file;
     tiny_find_key(&changed, "general.architecture")->text = "a\x1b[31m\xff";
-    refuse_changed(true, "an unknown", "is not supported");
+    refuse_changed(true, "an unknown", "whose language part is 'qwen2vl', not");
     changed = text_file; /* a vocabulary of another size than the matrices have */
     tiny_find_tensor(&changed, "token_embd.weight")->ne[1] = N_VOCABULARY - 1;
     refuse_changed(true, "an embedding of",
@@ -203,20 +215,65 @@ static void test_pair_that_does_not_fit(void **state)
     refuse_changed(true, "an output of", "output.weight is [64, 432, 1], expected [64, 400]");
 }
 
-/* An architecture that is known but does not run: refused by name, and not listed. */
-static void test_known_but_not_run(void **state)
+/* Models llama.cpp reads and the engine does not are refused by name, a pair of two models as one. */
+static void test_other_models(void **state)
 {
     (void)state;
-    changed = mmproj_file;
-    tiny_find_key(&changed, "clip.projector_type")->text = "qwen2vl_merger";
-    refuse_changed(false, "of",
-                   "Qwen2-VL ('qwen2vl' with projector 'qwen2vl_merger') is not "
-                   "supported yet; known: qwen2vl with qwen2.5vl_merger, qwen2 with "
-                   "mlp");
+    static const struct {
+        const char *text, *projector, *sentence;
+    } cases[] = {
+        { "gemma3", "gemma3",
+          "Gemma 3 ('gemma3' with projector 'gemma3') is not supported: sliding" },
+        { "llama", "mlp",
+          "LLaVA-1.5 or LLaVA-1.6 ('llama' with projector 'mlp') is not supported" },
+        { "phi3", "mlp", "a model with a LLaVA projector ('phi3'" },
+        { "qwen35", "qwen3vl_merger", "Qwen3.5, 3.6 or 3.8 ('qwen35'" },
+        { "qwen3", "internvl", "InternVL 2.5, 3 or 3.5 ('qwen3' with projector 'internvl')" },
+        { "llama", "resampler", "there is no grid to prune by" },
+        { "qwen2", "ultravox", "it hears and does not see" },
+        { "llama", "qwen2.5vl_merger",
+          "the vision part of Qwen2.5-VL, whose language part is 'qwen2vl', not 'llama'" },
+        { "qwen2vl", "mlp", "the vision part of LLaVA-OneVision, whose language part is 'qwen2'" },
+        { "gpt5", "unheard_of", "model 'gpt5' with projector 'unheard_of' is not supported" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        tiny_file text = text_file;
+        tiny_find_key(&text, "general.architecture")->text = cases[i].text;
+        char path[512];
+        (void)snprintf(path, sizeof path, "%s/other.gguf", folder);
+        tiny_write(&text, path);
+        changed = mmproj_file;
+        tiny_find_key(&changed, "clip.projector_type")->text = cases[i].projector;
+        s2v_engine_options options = tiny_options();
+        char mmproj[512];
+        (void)snprintf(mmproj, sizeof mmproj, "%s/changed.gguf", folder);
+        tiny_write(&changed, mmproj);
+        options.model_path = path;
+        options.mmproj_path = mmproj;
+        s2v_engine *engine;
+        s2p_error error = { S2P_OK, "" };
+        assert_int_equal(s2v_engine_open(&engine, &options, &error), S2P_EUNSUPPORTED);
+        CHECK_CASE(strstr(error.message, cases[i].sentence), "'%s'", error.message);
+    }
+}
+
+/* What is listed as running is what opens. */
+static void test_list_of_architectures(void **state)
+{
+    (void)state;
+    static const s2v_architecture expected[] = {
+        { "Qwen2.5-VL", "qwen2vl", "qwen2.5vl_merger" },
+        { "LLaVA-OneVision", "qwen2", "mlp" },
+        { "Qwen2-VL", "qwen2vl", "qwen2vl_merger" },
+    };
     s2v_architecture a;
-    size_t n = 0;
-    while (s2v_architecture_at(n, &a)) assert_string_not_equal(a.projector, "qwen2vl_merger"), n++;
-    assert_int_equal(n, 2);
+    for (size_t i = 0; i < COUNT_OF(expected); i++) {
+        assert_int_equal(s2v_architecture_at(i, &a), 1);
+        assert_string_equal(a.title, expected[i].title);
+        assert_string_equal(a.name, expected[i].name);
+        assert_string_equal(a.projector, expected[i].projector);
+    }
+    assert_int_equal(s2v_architecture_at(COUNT_OF(expected), &a), 0);
 }
 
 static void test_paths(void **state)
@@ -313,10 +370,17 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_tensors),
         cmocka_unit_test(test_more_tensors_than_needed),
         cmocka_unit_test(test_pair_that_does_not_fit),
-        cmocka_unit_test(test_known_but_not_run),
+        cmocka_unit_test(test_other_models),
+        cmocka_unit_test(test_list_of_architectures),
         cmocka_unit_test(test_paths),
         cmocka_unit_test(test_engine_options),
         cmocka_unit_test(test_damaged_weights),
     };
-    return cmocka_run_group_tests(tests, open_good, close_good);
+    const struct CMUnitTest of_any_tower[] = {
+        cmocka_unit_test(test_keys_missing_or_of_another_type),
+        cmocka_unit_test(test_tensors),
+        cmocka_unit_test(test_damaged_weights),
+    };
+    const int failed = cmocka_run_group_tests(tests, open_good, close_good);
+    return failed + cmocka_run_group_tests_name("Qwen2-VL", of_any_tower, open_qwen2, close_good);
 }

@@ -69,7 +69,6 @@ struct s2v_arch {
     const char *projector;   /* clip.projector_type of the mmproj */
     const char *chat_format; /* of text/template.h */
 
-    /* NULL: known by name only, and refused. */
     s2p_status (*load)(s2v_model *model, s2v_loader *loader, s2v_gguf *text, s2v_gguf *mmproj,
                        int32_t gpu_layers, s2p_error *error);
 
@@ -111,5 +110,9 @@ static inline int32_t s2v_tower_nodes(const s2v_model *model)
 
 /* By the architecture of the text model and the projector of the mmproj; NULL when unknown. */
 const s2v_arch *s2v_arch_find(s2v_text name, s2v_text projector);
+
+/* The sentence for a pair that s2v_arch_find does not know: what it is, and what is missing. Always an
+ * error. */
+s2p_status s2v_arch_refuse(s2v_text name, s2v_text projector, s2p_error *error);
 
 #endif /* S2_ENGINE_ARCH_H */

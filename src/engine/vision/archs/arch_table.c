@@ -1,4 +1,4 @@
-/* arch_table.c - every architecture the engine knows, and which of them it runs. */
+/* arch_table.c - every architecture the engine runs. */
 #include "engine/vision/arch.h"
 
 #include <string.h>
@@ -27,10 +27,7 @@ const s2v_arch *s2v_arch_find(s2v_text name, s2v_text projector)
 
 int s2v_architecture_at(size_t index, s2v_architecture *out)
 {
-    for (size_t i = 0; i < N_ARCHS; i++) {
-        if (!archs[i]->load || index-- > 0) continue;
-        *out = (s2v_architecture){ archs[i]->title, archs[i]->name, archs[i]->projector };
-        return 1;
-    }
-    return 0;
+    if (index >= N_ARCHS) return 0;
+    *out = (s2v_architecture){ archs[index]->title, archs[index]->name, archs[index]->projector };
+    return 1;
 }
