@@ -29,6 +29,17 @@ static int print_devices(void)
     return s2_report_print_made(S2P_OK, &out, NULL);
 }
 
+static int print_architectures(void)
+{
+    s2_buffer out;
+    s2_buffer_init(&out, S2_OUTPUT_MAX);
+    s2v_architecture a;
+    s2_buffer_printf(&out, "%-18s %-12s %s\n", "model", "text", "projector (mmproj)");
+    for (size_t i = 0; s2v_architecture_at(i, &a); i++)
+        s2_buffer_printf(&out, "%-18s %-12s %s\n", a.title, a.name, a.projector);
+    return s2_report_print_made(S2P_OK, &out, NULL);
+}
+
 /* Standard input can be one thing only: a picture, the question, or the conversation. */
 static s2p_status check_input(const run_options *o, bool has_question, s2p_error *error)
 {
@@ -267,6 +278,7 @@ static int run_run(const void *values)
 {
     const run_options *o = values;
     if (o->list_devices) return print_devices();
+    if (o->list_architectures) return print_architectures();
     if (o->list_methods) return s2_method_list_print(s2v_method_name);
     run_job *job = calloc(1, sizeof *job);
     if (!job) {
@@ -291,6 +303,8 @@ static const s2_option option_table[] = {
       AT(dry_run) },
     { .name = "--list-devices", .type = S2_OPTION_FLAG, .group = "Model", .help = "print the devices and leave",
       AT(list_devices) },
+    { .name = "--list-architectures", .type = S2_OPTION_FLAG, .group = "Model",
+      .help = "print the models that run, by what their files say, and leave", AT(list_architectures) },
 
     { .name = "--image", .letters = "-i", .label = "FILE", .type = S2_OPTION_LIST, .group = "Question",
       .help = "picture (repeatable; '-' reads standard input)", .role = S2_FILE_INPUT, AT(ask.images) },

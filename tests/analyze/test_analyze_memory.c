@@ -1,7 +1,9 @@
 /* test_analyze_memory.c - every analysis with its 1st, 2nd, ... allocation failing: a status, or a study
  * that says so, and nothing worse.
  */
-#include "analyze/analyses.h"
+#include "analyze/accuracy.h"
+#include "analyze/overlap.h"
+#include "analyze/spatial.h"
 #include "check.h"
 #include "failing_malloc.h"
 

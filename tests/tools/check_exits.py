@@ -38,7 +38,7 @@ run_line = ["run", "-i", picture, "-p", "What?", "-n", "1", "-t", "1"]
 export = ["eval", "--tasks", "synth", "--limit", "1", "--methods", "uniform", "--budgets", "4", "-n", "1", "--out", "r", "-q"]
 expect(0, export)
 COMMANDS = [
-    ["--version"], ["--help"], ["help", "run"], ["run", "--list-devices"], ["run", "--list-methods"],
+    ["--version"], ["--help"], ["help", "run"], ["run", "--list-devices"], ["run", "--list-architectures"], ["run", "--list-methods"],
     run_line, [*run_line, "-o", "json"],
     ["compare", "-i", picture, "-p", "What?", "-n", "1", "--methods", "uniform", "--budget", "4"],
     ["eval", "status", "r"], ["eval", "export", "r", "-q"],

@@ -118,7 +118,7 @@ static void test_good(void **state)
         ": GGUF v3, 4 tensors, 20 keys\n",
         "architecture  qwen2vl\n",
         "  F16         tensors 1, values 15, bytes 30",
-        "supported     Qwen2.5-VL language model\n",
+        "supported     Qwen2.5-VL or Qwen2-VL language model\n",
         "i32[4]  0, 8, 16, -1\n",
         "bool[3]  true, false, true\n",
         "string[3]  \"one\", \"\", \"\\x00\xef\xbf\xbd!\"\n",

@@ -1,6 +1,9 @@
 /* analysis_table.c - one row for each analysis of the paper. */
-#include "analyze/analyses.h"
-#include "analyze/analyze_command.h"
+#include "analyze/accuracy.h"
+#include "analyze/analysis.h"
+#include "analyze/cases.h"
+#include "analyze/overlap.h"
+#include "analyze/spatial.h"
 #include "base/error.h"
 
 #include <string.h>

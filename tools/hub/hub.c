@@ -3,7 +3,8 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "hub/hub_steps.h"
+#include "hub/hub_cache.h"
+#include "hub/hub_fetch.h"
 
 #include <errno.h>
 #include <stdio.h>

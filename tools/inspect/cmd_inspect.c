@@ -4,7 +4,8 @@
  * accepted when it met the mistake. Tensor data is read only for --check.
  */
 #include "s2vlm.h"
-#include "inspect/inspect.h"
+#include "inspect/inspect_json.h"
+#include "inspect/inspect_text.h"
 #include "program.h"
 #include "report.h"
 
@@ -32,40 +33,37 @@ static void explain_refusal(s2_inspection *in, const char *what, s2v_text name)
     s2_buffer_free(&clean);
 }
 
-/* The architecture with this language model, or with this projector. */
-static bool find_arch(s2v_text name, bool is_projector, s2v_architecture *out)
+/* The architectures with this language model, or with this projector; false: there are none. */
+static bool explain_support(s2_inspection *in, s2v_text name, bool is_projector, const char *part)
 {
-    for (size_t i = 0; s2v_architecture_at(i, out); i++)
-        if (s2v_text_is(name, is_projector ? out->projector : out->name)) return true;
-    return false;
-}
-
-static void explain_support(s2_inspection *in, const s2v_architecture *arch, const char *part)
-{
-    in->is_supported = true;
-    (void)snprintf(in->support, sizeof in->support, "%s %s", arch->title, part);
+    char titles[128] = "";
+    s2v_architecture arch;
+    for (size_t i = 0, n = 0; s2v_architecture_at(i, &arch) && n < sizeof titles; i++) {
+        if (!s2v_text_is(name, is_projector ? arch.projector : arch.name)) continue;
+        n += (size_t)snprintf(titles + n, sizeof titles - n, "%s%s", n ? " or " : "", arch.title);
+        in->is_supported = true;
+    }
+    if (in->is_supported) (void)snprintf(in->support, sizeof in->support, "%s %s", titles, part);
+    return in->is_supported;
 }
 
 /* Whether this kind of model is one the engine runs. Shapes are checked when it is loaded. */
 static void judge_model(s2_inspection *in)
 {
     s2v_text name = { "", 0 };
-    s2v_architecture arch;
     const char *kind = NULL;
     if (!in->is_valid) {
         kind = "the file is broken";
     } else if (!s2v_gguf_string(in->file, "general.architecture", &name)) {
         kind = "key 'general.architecture' is missing";
-    } else if (find_arch(name, false, &arch)) {
-        explain_support(in, &arch, "language model");
+    } else if (explain_support(in, name, false, "language model")) {
+        return;
     } else if (!s2v_text_is(name, "clip")) {
         explain_refusal(in, "architecture", name);
     } else if (!s2v_gguf_string(in->file, "clip.projector_type", &name) &&
                !s2v_gguf_string(in->file, "clip.vision.projector_type", &name)) {
         kind = "key 'clip.projector_type' is missing";
-    } else if (find_arch(name, true, &arch)) {
-        explain_support(in, &arch, "vision tower (mmproj)");
-    } else {
+    } else if (!explain_support(in, name, true, "vision tower (mmproj)")) {
         explain_refusal(in, "projector", name);
     }
     if (kind) (void)snprintf(in->support, sizeof in->support, "%s", kind);

@@ -9,7 +9,7 @@ typedef struct run_options {
     ask_options ask; /* first: the shared rows point into it */
     s2_list prompts;
     const char *image_budgets, *image_grids, *overlay, *logits, *record;
-    bool list_devices, list_methods, converses, asks_once, dry_run;
+    bool list_devices, list_architectures, list_methods, converses, asks_once, dry_run;
     int32_t method, output, display;
     s2_budget budget;
 } run_options;

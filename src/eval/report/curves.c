@@ -3,9 +3,10 @@
  * Colours are eight that all common kinds of colour vision tell apart; after them the lines are
  * dashed in another way.
  */
-#include "eval/report/documents.h"
+#include "eval/report/curves.h"
 
 #include "eval/metrics.h"
+#include "eval/report/documents.h"
 #include "eval/report/escape.h"
 
 #include <math.h>

@@ -1,8 +1,9 @@
 /* headline.c - numbers from drawn pictures. */
-#include "eval/report/results.h"
+#include "eval/report/headline.h"
 
 #include "base/random.h"
 #include "base/statistics.h"
+#include "eval/report/parts.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,6 +6,8 @@
  */
 #include "eval/run/store.h"
 
+#include "eval/run/lock.h"
+
 #include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* reference_match.c - parts of answers. */
-#include "eval/scoring/answer_matching.h"
+#include "eval/scoring/reference_match.h"
 
-#include "eval/scoring/answer_reading.h"
+#include "eval/scoring/mmmu_open.h"
+#include "eval/scoring/normalise.h"
 
 /* --- OCRBench ------------------------------------------------------------------------ */
 

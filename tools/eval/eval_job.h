@@ -1,13 +1,11 @@
-/* eval_command.h - what the files of `eval` share, from its options to the results. */
-#ifndef S2_TOOLS_EVAL_COMMAND_H
-#define S2_TOOLS_EVAL_COMMAND_H
+/* eval_job.h - everything `eval` owns, from its options to the results. */
+#ifndef S2_TOOLS_EVAL_JOB_H
+#define S2_TOOLS_EVAL_JOB_H
 
 #include "asking/asker.h"
 #include "eval/evaluate.h"
 #include "eval/report/results.h"
-#include "progress.h"
 
-/* Everything `eval` owns, from its options to the results. */
 typedef struct eval_options {
     ask_options ask; /* first: the shared rows point into it */
     s2_list operands;
@@ -75,56 +73,4 @@ s2e_job eval_work(eval_job *job, s2e_asking *asking);
 
 void eval_job_free(eval_job *job);
 
-/* eval_progress.c: how far a run is, on standard error. */
-typedef struct eval_progress {
-    s2_progress_form form; /* auto only on a terminal */
-    bool is_shown;
-    double last_ms; /* when something was shown */
-} eval_progress;
-
-void eval_progress_start(eval_progress *progress, s2_progress_form form, bool is_quiet);
-void eval_progress_show(eval_progress *progress, const s2e_progress *p);
-void eval_progress_end(eval_progress *progress);
-
-/* "pope s2prune/64 [####....] 131/200 0.8 s/it eta 0:55 acc 86.3 +- 3.1 err 0" */
-void eval_progress_line(const s2e_progress *p, char *out, size_t capacity);
-
-/* eval_output.c: what comes out of a run: tables on standard output, files in its folder. */
-
-/* The tables in the form of -o, on standard output; the exit code. */
-int eval_print_tables(const s2e_results *results, int32_t form);
-
-typedef struct eval_report { /* a run that is complete, with what it is compared with */
-    s2e_store *store;
-    eval_data data;
-    s2e_results results;
-} eval_report;
-
-/* Load what `folder` holds; data_dir NULL: from where it says its data are. */
-s2p_status eval_report_load(const char *folder, const char *data_dir, eval_report *out,
-                            s2p_error *error);
-void eval_report_free(eval_report *report);
-
-/* Tables on standard output; with `folder` every document there; --samples; against --baseline. The
- * exit code. */
-int eval_report_write(const eval_options *options, const s2e_results *results, s2e_store *store,
-                      const char *folder);
-
-/* --judge: "local", "export". Anything else is refused, with what there is instead. */
-s2p_status eval_judge_check(const char *judge, s2p_error *error);
-
-/* Every answer as a line of JSON, by the order of the data; the exit code. */
-int eval_write_samples(const char *path, s2e_store *store, const s2e_results *results);
-
-/* eval_estimate.c: `eval --dry-run`: what a run would take. */
-
-/* Ask the first sample of every task under every setting, keep nothing, and print what all of them
- * would be. The job is prepared; its sets are cut to one sample. The exit code. */
-int eval_estimate(eval_job *job);
-
-/* eval_verbs.c: `eval merge`, `eval status`, `eval export`. */
-
-/* The first operand is the verb; the exit code. */
-int eval_verb(const eval_options *options);
-
-#endif /* S2_TOOLS_EVAL_COMMAND_H */
+#endif /* S2_TOOLS_EVAL_JOB_H */

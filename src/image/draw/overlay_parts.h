@@ -1,14 +1,12 @@
-/* drawing.h - what the drawings share: colours, the frame of an overlay, digits and letters.
+/* overlay_parts.h - what the two overlay writers share; private to src/image.
  *
- * Private to src/image. Both writers of overlays draw in the same frame of whole pixels and in the
- * same colours, so the PNG and the SVG of one plan look alike.
+ * Both draw in the same frame of whole pixels and in the same colours, so the PNG
+ * and the SVG of one plan look alike.
  */
-#ifndef S2_IMAGE_DRAWING_H
-#define S2_IMAGE_DRAWING_H
+#ifndef S2_IMAGE_OVERLAY_PARTS_H
+#define S2_IMAGE_OVERLAY_PARTS_H
 
 #include "image/draw/overlay.h"
-
-/* --- overlay_frame.c --- */
 
 typedef struct s2_colour {
     uint8_t red, green, blue;
@@ -50,23 +48,4 @@ static inline void s2_blend(uint8_t *pixel, s2_colour colour, int strength)
         pixel[c] = (uint8_t)((pixel[c] * (255 - strength) + over[c] * strength + 127) / 255);
 }
 
-/* digits.c: numbers on a picture */
-
-/* How wide a number is, and its pixels. */
-int32_t s2_digits_width(int32_t value, int32_t height);
-void s2_digits_draw(s2_image *image, int32_t value, int32_t x, int32_t y, int32_t height,
-                    s2_colour colour);
-
-/* letters.c: lines of text on a picture */
-#define S2_LETTER_ADVANCE 6 /* pixels from one letter to the next, at scale 1 */
-#define S2_LETTER_HEIGHT 9  /* seven above the line, two below */
-
-/* Pixels that n letters take. */
-int32_t s2_letters_width(size_t n, int32_t scale);
-
-/* ASCII from (x, y), its upper left corner; anything else is shown as '?', once for each UTF-8
- * character. Text wider than `room` pixels ends in two dots. Returns the pixels it took. */
-int32_t s2_letters_draw(s2_image *image, const char *text, int32_t x, int32_t y, int32_t room,
-                        int32_t scale, s2_colour colour);
-
-#endif /* S2_IMAGE_DRAWING_H */
+#endif /* S2_IMAGE_OVERLAY_PARTS_H */

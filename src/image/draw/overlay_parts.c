@@ -1,9 +1,9 @@
-/* overlay_frame.c - sizes, places and colours of an overlay.
+/* overlay_parts.c - sizes, places and colours of an overlay.
  *
  * The drawing is 960 to 1600 pixels long: smaller pictures are enlarged so that a
  * token is more than a few pixels, larger ones reduced so that lines stay visible.
  */
-#include "image/draw/drawing.h"
+#include "image/draw/digits.h"
 
 #define MIN_LONG_SIDE 960
 #define MAX_LONG_SIDE 1600

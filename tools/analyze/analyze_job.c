@@ -1,10 +1,15 @@
-/* analyze_steps.c - trials from answers, pictures or a model; results into a folder. */
-#include "analyze/analyze_command.h"
+/* analyze_job.c - trials from answers, pictures or a model; results into a folder. */
+#include "analyze/analyze_job.h"
 
-#include "analyze/sources.h"
+#include "analyze/collect.h"
+#include "analyze/source_answers.h"
+#include "analyze/source_model.h"
+#include "analyze/source_pictures.h"
+#include "analyze/source_task.h"
 #include "base/path.h"
 #include "base/sha256.h"
 #include "eval/run/run_folder.h"
+#include "analyze/rasterize.h"
 #include "report.h"
 
 #include <dirent.h>

@@ -1,11 +1,12 @@
-/* eval_prepare.c - from options to a run that can go on: settings, data, fingerprint, store, model. */
-#include "eval/eval_command.h"
+/* eval_job.c - from options to a run that can go on: settings, data, fingerprint, store, model. */
+#include "eval/eval_job.h"
 
 #include "asking/interrupt.h"
 #include "base/path.h"
 #include "eval/judging.h"
 #include "eval/run/fingerprint.h"
 #include "eval/run/run_folder.h"
+#include "eval/run/set_hash.h"
 
 #include <stdarg.h>
 #include <stdio.h>
