@@ -1,4 +1,6 @@
-/* pretokenize.c - the splitting pattern `qwen2`, by hand.
+/* pretokenize.c - the splitting patterns, by hand.
+ *
+ * `qwen2`:
  *
  *     (?i:'s|'t|'re|'ve|'m|'ll|'d)        an English ending
  *   | [^\r\n\p{L}\p{N}]?\p{L}+            a word, with one character before it
@@ -6,6 +8,14 @@
  *   |  ?[^\s\p{L}\p{N}]+[\r\n]*           marks, with a space before and line ends after
  *   | \s*[\r\n]+                          white space up to its last line end
  *   | \s+(?!\S)                           white space, but for the last before something else
+ *   | \s+
+ *
+ * `smollm`: every \p{N} is cut out first, then GPT-2's pattern splits each part between them:
+ *
+ *     's|'t|'re|'ve|'m|'ll|'d             an English ending, lower case only
+ *   |  ?\p{L}+                            a word, with a space before it
+ *   |  ?[^\s\p{L}\p{N}]+                 marks, with a space before
+ *   | \s+(?!\S)                          white space; a digit after it ends the part
  *   | \s+
  *
  * The first alternative that matches wins, so they are tried in this order. No stretch
@@ -32,13 +42,13 @@ static int32_t fold(int32_t code)
     return code == 0x17F ? 's' : code;
 }
 
-static size_t match_ending(const int32_t *code, size_t n)
+static size_t match_ending(const int32_t *code, size_t n, bool folds)
 {
     if (n < 2 || code[0] != '\'') return 0;
-    const int32_t first = fold(code[1]);
+    const int32_t first = folds ? fold(code[1]) : code[1];
     if (first == 's' || first == 't' || first == 'm' || first == 'd') return 2;
     if (n < 3) return 0;
-    const int32_t second = fold(code[2]);
+    const int32_t second = folds ? fold(code[2]) : code[2];
     if (second == 'e' && (first == 'r' || first == 'v')) return 3;
     return first == 'l' && second == 'l' ? 3 : 0;
 }
@@ -52,9 +62,9 @@ static size_t match_space(const int32_t *code, size_t n)
     return end < n && end > 1 ? end - 1 : end;
 }
 
-size_t s2v_pretoken(const int32_t *code, size_t n)
+size_t s2v_pretoken_qwen2(const int32_t *code, size_t n)
 {
-    const size_t ending = match_ending(code, n);
+    const size_t ending = match_ending(code, n, true);
     if (ending > 0) return ending;
 
     const s2v_class first = s2v_class_of(code[0]);
@@ -68,4 +78,20 @@ size_t s2v_pretoken(const int32_t *code, size_t n)
         return end;
     }
     return match_space(code, n);
+}
+
+size_t s2v_pretoken_smollm(const int32_t *code, size_t n)
+{
+    const size_t ending = match_ending(code, n, false);
+    if (ending > 0) return ending;
+
+    const s2v_class first = s2v_class_of(code[0]);
+    if (first == S2V_NUMBER) return 1;
+    if (first != S2V_SPACE) return skip_class(code, 1, n, first);
+    const s2v_class second = n > 1 ? s2v_class_of(code[1]) : S2V_SPACE;
+    if (code[0] == ' ' && (second == S2V_LETTER || second == S2V_OTHER))
+        return skip_class(code, 2, n, second);
+    const size_t end = skip_class(code, 1, n, S2V_SPACE);
+    const bool ends_part = end == n || s2v_class_of(code[end]) == S2V_NUMBER;
+    return ends_part || end == 1 ? end : end - 1;
 }

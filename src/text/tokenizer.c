@@ -1,13 +1,12 @@
 /* tokenizer.c - text to tokens.
  *
  * The order is Hugging Face's: special tokens are cut out of the raw text first,
- * leftmost and longest; what lies between is brought to NFC, split by the pattern,
- * spelled in bytes and merged. So a mark after <|im_end|> never composes across it.
+ * leftmost and longest; what lies between is brought to NFC where the kind says so, split by
+ * the kind's pattern, spelled in bytes and merged. So a mark after <|im_end|> never composes across it.
  */
 #include "text/tokenizer_vocab.h"
 
 #include "base/checked.h"
-#include "text/pretokenize.h"
 #include "text/unicode.h"
 
 #include <stdlib.h>
@@ -72,9 +71,11 @@ static s2p_status add_word(work *w, const int32_t *code, size_t n, s2p_error *er
 
 static s2p_status add_plain(work *w, const uint8_t *text, size_t n, s2p_error *error)
 {
-    s2p_status st = s2v_nfc(text, n, &w->codes, error);
+    const s2v_tokenizer_kind *kind = w->t->kind;
+    s2p_status st = kind->is_nfc ? s2v_nfc(text, n, &w->codes, error)
+                                 : s2v_codes_read(text, n, &w->codes, error);
     for (size_t i = 0; st == S2P_OK && i < w->codes.n;) {
-        const size_t length = s2v_pretoken(w->codes.code + i, w->codes.n - i);
+        const size_t length = kind->pretoken(w->codes.code + i, w->codes.n - i);
         st = add_word(w, w->codes.code + i, length, error);
         i += length;
     }

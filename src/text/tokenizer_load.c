@@ -16,20 +16,6 @@
 
 /* --- keys -------------------------------------------------------------------- */
 
-static s2p_status check_string(const s2v_gguf *file, const char *key, const char *expected,
-                               s2p_error *error)
-{
-    s2v_text text;
-    if (!s2v_gguf_string(file, key, &text))
-        return s2_fail(error, S2P_EFORMAT, "%s is missing or not a string", key);
-    if (text.size == strlen(expected) && memcmp(text.data, expected, text.size) == 0) return S2P_OK;
-    char shown[32] = ""; /* what a hostile name may put on a terminal: letters only */
-    for (size_t i = 0; i < text.size && i + 1 < sizeof shown; i++)
-        shown[i] = (char)(text.data[i] > ' ' && text.data[i] < 0x7F ? text.data[i] : '?');
-    return s2_fail(error, S2P_EUNSUPPORTED, "%s is '%s'; only '%s' is supported", key, shown,
-                   expected);
-}
-
 /* An array with elements of the type, not more than the limit. */
 static s2p_status take_array(const s2v_gguf *file, const char *key, bool of_strings,
                              const s2v_gguf_key **out, s2p_error *error)
@@ -277,18 +263,20 @@ static s2p_status load_roles(s2v_tokenizer *t, const s2v_gguf *file, s2p_error *
     TRY(take_id(file, "tokenizer.ggml.padding_token_id", t->n_tokens, &unused, error));
     if (s2v_gguf_bool(file, "tokenizer.ggml.add_bos_token", &adds_bos) && adds_bos)
         return s2_fail(error, S2P_EUNSUPPORTED,
-                       "tokenizer.ggml.add_bos_token is true; qwen2 prompts start without one");
+                       "tokenizer.ggml.add_bos_token is true; %s prompts start without one",
+                       t->kind->pre);
     return S2P_OK;
 }
 
 s2p_status s2v_tokenizer_create(s2v_tokenizer **out, const s2v_gguf *file, s2p_error *error)
 {
+    const s2v_tokenizer_kind *kind;
     *out = NULL;
-    TRY(check_string(file, "tokenizer.ggml.model", "gpt2", error));
-    TRY(check_string(file, "tokenizer.ggml.pre", "qwen2", error));
+    TRY(s2v_tokenizer_kind_of(file, &kind, error));
 
     s2v_tokenizer *t = calloc(1, sizeof *t);
     if (!t) return s2_fail_memory(error, sizeof *t, "the tokenizer");
+    t->kind = kind;
     s2v_text architecture;
     if (s2v_gguf_string(file, "general.architecture", &architecture) &&
         architecture.size < sizeof t->architecture)

@@ -8,6 +8,7 @@
 
 #include "text/bpe.h"
 #include "text/tokenizer.h"
+#include "text/tokenizer_kind.h"
 
 #define S2V_VOCAB_MAX (1 << 22)        /* tokens, and merges */
 #define S2V_TOKEN_MAX_BYTES 4096u      /* text of one token */
@@ -32,6 +33,7 @@ typedef struct s2v_special { /* a token that is matched as a whole string */
 } s2v_special;
 
 struct s2v_tokenizer {
+    const s2v_tokenizer_kind *kind;
     int32_t n_tokens;
     uint8_t *arena;  /* all texts, one after another */
     uint32_t *start; /* [n_tokens + 1] into the arena */

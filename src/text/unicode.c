@@ -166,6 +166,19 @@ static s2p_status fail_utf8(const uint8_t *text, size_t at, s2p_error *error)
                    (int)(at - first), (const char *)text + first);
 }
 
+s2p_status s2v_codes_read(const uint8_t *text, size_t n, s2v_codes *out, s2p_error *error)
+{
+    out->n = 0;
+    TRY(reserve_codes(out, n, error));
+    for (size_t i = 0; i < n;) {
+        const size_t used = s2v_utf8_read(text + i, n - i, &out->code[out->n]);
+        if (used == 0) return fail_utf8(text, i, error);
+        out->n++;
+        i += used;
+    }
+    return S2P_OK;
+}
+
 /* Decomposed length of the text; is_plain: it is NFC as it stands. */
 static s2p_status measure_text(const uint8_t *text, size_t n, size_t *n_codes, bool *is_plain,
                                s2p_error *error)

@@ -35,7 +35,10 @@ typedef struct s2v_codes { /* code points of a text; keeps its memory for the ne
 
 void s2v_codes_free(s2v_codes *codes);
 
-/* NFC of a text, replacing what `out` held. S2P_EFORMAT: not UTF-8. */
+/* The code points of a text as they are, replacing what `out` held. S2P_EFORMAT: not UTF-8. */
+s2p_status s2v_codes_read(const uint8_t *text, size_t n, s2v_codes *out, s2p_error *error);
+
+/* The same brought to NFC. */
 s2p_status s2v_nfc(const uint8_t *text, size_t n, s2v_codes *out, s2p_error *error);
 
 #endif /* S2_TEXT_UNICODE_H */

@@ -1,4 +1,4 @@
-/* test_pretokenize.c - the split by hand against the pattern itself, run by PCRE2.
+/* test_pretokenize.c - each split by hand against its pattern, run by PCRE2.
  *
  * Without PCRE2 the cases worked by hand remain. White space is written out in the pattern: PCRE2's
  * \s also takes U+180E, which is no white space in Unicode. Random code points come from blocks
@@ -18,8 +18,36 @@
 
 #define MAX_CODES 4096
 
+typedef size_t split(const int32_t *code, size_t n);
+
 /* Code points of UTF-8; the split as text with bars. */
-static void test_by_hand(void **state)
+static void check_split(split *pretoken, const char *const cases[][2], size_t n_cases)
+{
+    for (size_t i = 0; i < n_cases; i++) {
+        const uint8_t *text = (const uint8_t *)cases[i][0];
+        const size_t n = strlen(cases[i][0]);
+        int32_t code[64];
+        char got[160];
+        size_t n_codes = 0, at = 0;
+        for (size_t k = 0; k < n;) {
+            const size_t used = s2v_utf8_read(text + k, n - k, &code[n_codes++]);
+            assert_true(used > 0);
+            k += used;
+        }
+        for (size_t from = 0; from < n_codes;) {
+            const size_t length = pretoken(code + from, n_codes - from);
+            assert_true(length > 0 && length <= n_codes - from);
+            if (from > 0) got[at++] = '|';
+            for (size_t k = 0; k < length; k++)
+                at += s2v_utf8_write(code[from + k], (uint8_t *)got + at);
+            from += length;
+        }
+        got[at] = '\0';
+        CHECK_CASE(strcmp(got, cases[i][1]) == 0, "%s: got %s", cases[i][0], got);
+    }
+}
+
+static void test_qwen2(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
@@ -58,36 +86,57 @@ static void test_by_hand(void **state)
         { "\xC2\x85x", "\xC2\x85x" },
         { "\xC2\x85\xC2\x85", "\xC2\x85\xC2\x85" },
     };
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        const uint8_t *text = (const uint8_t *)cases[i][0];
-        const size_t n = strlen(cases[i][0]);
-        int32_t code[64];
-        char got[160];
-        size_t n_codes = 0, at = 0;
-        for (size_t k = 0; k < n;) {
-            const size_t used = s2v_utf8_read(text + k, n - k, &code[n_codes++]);
-            assert_true(used > 0);
-            k += used;
-        }
-        for (size_t from = 0; from < n_codes;) {
-            const size_t length = s2v_pretoken(code + from, n_codes - from);
-            assert_true(length > 0 && length <= n_codes - from);
-            if (from > 0) got[at++] = '|';
-            for (size_t k = 0; k < length; k++)
-                at += s2v_utf8_write(code[from + k], (uint8_t *)got + at);
-            from += length;
-        }
-        got[at] = '\0';
-        CHECK_CASE(strcmp(got, cases[i][1]) == 0, "%s: got %s", cases[i][0], got);
-    }
+    check_split(s2v_pretoken_qwen2, cases, COUNT_OF(cases));
+}
+
+static void test_smollm(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        { "hello world", "hello| world" },
+        { "hello  world", "hello| | world" },
+        { "it's we'll", "it|'s| we|'ll" },
+        { "it'S we'LL", "it|'|S| we|'|LL" }, /* endings are lower case */
+        { "x'\xC5\xBFy", "x|'|\xC5\xBFy" },  /* the long s does not fold here */
+        { "''s", "''|s" },
+        { "1234", "1|2|3|4" },
+        { "a1b", "a|1|b" },
+        { " 1", " |1" },
+        { "a   1", "a|   |1" }, /* the digit ends the part: the whole run is one stretch */
+        { "a   b", "a|  | b" },
+        { "x 1  2", "x| |1|  |2" },
+        { "foo_bar", "foo|_|bar" }, /* only a space goes with a word */
+        { "a!\n\nb", "a|!|\n|\n|b" },
+        { "!\n", "!|\n" }, /* line ends do not go with marks */
+        { "a \n b", "a| \n| b" },
+        { "\tx", "\t|x" },
+        { "\t\tx", "\t|\t|x" },
+        { " ...b", " ...|b" },
+        { "  ...b", " | ...|b" },
+        { "a   ", "a|   " },
+        { "\xC2\xA0x", "\xC2\xA0|x" },
+        { "e\xCC\x81x", "e|\xCC\x81|x" },
+        { " \xF0\x9F\x99\x82!", " \xF0\x9F\x99\x82!" },
+        { "\xD9\xA3\xE2\x85\xA7\xC2\xBD", "\xD9\xA3|\xE2\x85\xA7|\xC2\xBD" }, /* Nd, Nl, No */
+    };
+    check_split(s2v_pretoken_smollm, cases, COUNT_OF(cases));
 }
 
 #ifdef S2_HAVE_PCRE2
 
-static const char pattern_text[] =
-    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}|"
-    " ?[^\\p{Z}\\t-\\r\\x{85}\\p{L}\\p{N}]+[\\r\\n]*|[\\p{Z}\\t-\\r\\x{85}]*[\\r\\n]+|"
-    "[\\p{Z}\\t-\\r\\x{85}]+(?![^\\p{Z}\\t-\\r\\x{85}])|[\\p{Z}\\t-\\r\\x{85}]+";
+#define WHITE "\\p{Z}\\t-\\r\\x{85}"
+
+static const struct {
+    split *pretoken;
+    const char *pattern;
+} patterns[] = {
+    { s2v_pretoken_qwen2, "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}|"
+                          " ?[^" WHITE "\\p{L}\\p{N}]+[\\r\\n]*|[" WHITE "]*[\\r\\n]+|"
+                          "[" WHITE "]+(?![^" WHITE "])|[" WHITE "]+" },
+    /* A part ends before a digit, so a digit after white space is not "something else". */
+    { s2v_pretoken_smollm, "\\p{N}|'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?[^" WHITE "\\p{L}\\p{N}]+|"
+                           "[" WHITE "]+(?![^" WHITE "\\p{N}])|[" WHITE "]+" },
+};
 
 static int32_t random_code(uint32_t *seed)
 {
@@ -111,15 +160,16 @@ static int32_t random_code(uint32_t *seed)
     return blocks[block].first + random_below(seed, blocks[block].n);
 }
 
-static void test_as_pcre2(void **state)
+static void check_pattern(split *pretoken, const char *text)
 {
-    (void)state;
-    uint32_t pattern[sizeof pattern_text];
-    for (size_t i = 0; i < sizeof pattern_text; i++) pattern[i] = (uint8_t)pattern_text[i];
+    uint32_t pattern[512];
+    const size_t n_pattern = strlen(text);
+    assert_true(n_pattern <= COUNT_OF(pattern));
+    for (size_t i = 0; i < n_pattern; i++) pattern[i] = (uint8_t)text[i];
     int code_error;
     PCRE2_SIZE where;
-    pcre2_code *compiled = pcre2_compile(pattern, PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_UCP,
-                                         &code_error, &where, NULL);
+    pcre2_code *compiled =
+        pcre2_compile(pattern, n_pattern, PCRE2_UTF | PCRE2_UCP, &code_error, &where, NULL);
     assert_non_null(compiled);
     pcre2_match_data *match = pcre2_match_data_create_from_pattern(compiled, NULL);
     assert_non_null(match);
@@ -133,7 +183,7 @@ static void test_as_pcre2(void **state)
         const size_t n = (size_t)random_below(&seed, round % 100 ? 40 : MAX_CODES);
         for (size_t i = 0; i < n; i++) subject[i] = (uint32_t)(code[i] = random_code(&seed));
         for (size_t from = 0; from < n; n_stretches++) {
-            const size_t length = s2v_pretoken(code + from, n - from);
+            const size_t length = pretoken(code + from, n - from);
             const int found = pcre2_match(compiled, subject, n, from,
                                           PCRE2_ANCHORED | PCRE2_NO_UTF_CHECK, match, NULL);
             assert_int_equal(found, 1);
@@ -146,6 +196,13 @@ static void test_as_pcre2(void **state)
     assert_true(n_stretches > 100000);
     pcre2_match_data_free(match);
     pcre2_code_free(compiled);
+}
+
+static void test_as_pcre2(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(patterns); i++)
+        check_pattern(patterns[i].pretoken, patterns[i].pattern);
 }
 
 /* Every code point alone, by class, against the same library. */
@@ -183,7 +240,8 @@ static void test_classes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_qwen2),
+        cmocka_unit_test(test_smollm),
 #ifdef S2_HAVE_PCRE2
         cmocka_unit_test(test_as_pcre2),
         cmocka_unit_test(test_classes),
