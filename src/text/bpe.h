@@ -6,7 +6,7 @@
 
 typedef struct s2v_merge {
     int32_t left, right; /* tokens; left < 0 marks an empty slot of the table */
-    int32_t rank;        /* place in the list, unique; smaller joins first */
+    int32_t rank;        /* smaller joins first; equal ranks: the leftmost */
     int32_t token;       /* what they become */
 } s2v_merge;
 

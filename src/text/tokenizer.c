@@ -7,6 +7,7 @@
 #include "text/tokenizer_vocab.h"
 
 #include "base/checked.h"
+#include "text/pieces.h"
 #include "text/unicode.h"
 
 #include <stdlib.h>
@@ -69,11 +70,64 @@ static s2p_status add_word(work *w, const int32_t *code, size_t n, s2p_error *er
     return joined;
 }
 
+/* The same for SentencePiece: code points as pieces, a space as U+2581. */
+static s2p_status add_pieces(work *w, const int32_t *code, size_t n, s2p_error *error)
+{
+    const s2p_status st = reserve_tokens(w->out, 4 * n);
+    if (st != S2P_OK) return s2_fail_memory(error, 16 * n, "the tokens of a text");
+    int32_t *token = w->out->id + w->out->n;
+    size_t n_tokens = 0;
+    for (size_t i = 0; i < n; i++)
+        n_tokens +=
+            s2v_piece_tokens(w->t, code[i] == ' ' ? S2V_PIECE_SPACE : code[i], token + n_tokens);
+    const s2p_status joined = s2v_bpe_join(w->bpe, &w->t->merges, token, &n_tokens, error);
+    if (joined == S2P_OK) w->out->n += n_tokens;
+    return joined;
+}
+
+/* Length of the first word: it ends before a space that something else precedes. */
+static size_t word_length(const s2v_tokenizer *t, const int32_t *code, size_t n)
+{
+    size_t i = 1;
+    if (!t->is_cut_at_spaces) return n;
+    while (i < n && ((code[i] != ' ' && code[i] != S2V_PIECE_SPACE) || code[i - 1] == ' ' ||
+                     code[i - 1] == S2V_PIECE_SPACE))
+        i++;
+    return i;
+}
+
+/* Unknown characters in a row are one unknown token. */
+static void fuse_unknown(work *w, size_t from)
+{
+    s2v_tokens *out = w->out;
+    size_t n = from;
+    for (size_t i = from; i < out->n; i++)
+        if (i == from || out->id[i] != w->t->unknown || out->id[i - 1] != w->t->unknown)
+            out->id[n++] = out->id[i];
+    out->n = n;
+}
+
+/* A stretch between special tokens: a space goes before it, then whole words. */
+static s2p_status add_scored(work *w, const uint8_t *text, size_t n, s2p_error *error)
+{
+    const size_t n_before = w->out->n;
+    if (n == 0) return S2P_OK;
+    TRY(s2v_codes_read(text, n, &w->codes, w->t->adds_space, error));
+    for (size_t i = 0; i < w->codes.n;) {
+        const size_t length = word_length(w->t, w->codes.code + i, w->codes.n - i);
+        TRY(add_pieces(w, w->codes.code + i, length, error));
+        i += length;
+    }
+    if (!w->t->has_bytes) fuse_unknown(w, n_before);
+    return S2P_OK;
+}
+
 static s2p_status add_plain(work *w, const uint8_t *text, size_t n, s2p_error *error)
 {
+    if (w->t->kind->by_score) return add_scored(w, text, n, error);
     const s2v_tokenizer_kind *kind = w->t->kind;
     s2p_status st = kind->is_nfc ? s2v_nfc(text, n, &w->codes, error)
-                                 : s2v_codes_read(text, n, &w->codes, error);
+                                 : s2v_codes_read(text, n, &w->codes, false, error);
     for (size_t i = 0; st == S2P_OK && i < w->codes.n;) {
         const size_t length = kind->pretoken(w->codes.code + i, w->codes.n - i);
         st = add_word(w, w->codes.code + i, length, error);
@@ -100,25 +154,30 @@ static size_t lower_bound(const s2v_special *special, size_t low, size_t high, s
     return low;
 }
 
-/* The longest special token that `text` starts with, or NULL. */
-static const s2v_special *match_special(const s2v_tokenizer *t, const uint8_t *text, size_t n)
+/* The longest special token that `text` starts with, or NULL. with_control: not only those that
+ * are defined as part of the text. */
+static const s2v_special *match_special(const s2v_tokenizer *t, const uint8_t *text, size_t n,
+                                        bool with_control)
 {
     const s2v_special *longest = NULL;
     size_t low = 0, high = t->n_special;
     for (size_t depth = 0; depth < n && low < high; depth++) {
         low = lower_bound(t->special, low, high, depth, text[depth]);
         high = lower_bound(t->special, low, high, depth, text[depth] + 1);
-        if (low < high && t->special[low].size == depth + 1) longest = &t->special[low];
+        if (low < high && t->special[low].size == depth + 1 &&
+            (with_control || t->type[t->special[low].token] == S2V_TOKEN_USER_DEFINED))
+            longest = &t->special[low];
     }
     return longest;
 }
 
-static s2p_status add_parsed(work *w, const uint8_t *text, size_t n, s2p_error *error)
+static s2p_status add_parsed(work *w, const uint8_t *text, size_t n, bool with_control,
+                             s2p_error *error)
 {
     size_t from = 0, i = 0;
     while (i < n) {
         const s2v_special *special =
-            w->t->may_start[text[i]] ? match_special(w->t, text + i, n - i) : NULL;
+            w->t->may_start[text[i]] ? match_special(w->t, text + i, n - i, with_control) : NULL;
         if (!special) {
             i++;
             continue;
@@ -143,8 +202,9 @@ s2p_status s2v_tokenize(const s2v_tokenizer *tokenizer, const char *text, size_t
     const size_t n_before = out->n;
     s2p_status st = s2v_bpe_create(&w.bpe, error);
     if (st == S2P_OK)
-        st = parse_special ? add_parsed(&w, (const uint8_t *)text, n, error)
-                           : add_plain(&w, (const uint8_t *)text, n, error);
+        st = parse_special || tokenizer->kind->by_score
+                 ? add_parsed(&w, (const uint8_t *)text, n, parse_special, error)
+                 : add_plain(&w, (const uint8_t *)text, n, error);
     if (st != S2P_OK) out->n = n_before;
     s2v_bpe_free(w.bpe);
     s2v_codes_free(&w.codes);

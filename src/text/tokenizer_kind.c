@@ -16,6 +16,7 @@ static const s2v_tokenizer_kind kinds[] = {
       .pre = "smollm",
       .title = "byte-level BPE, pre-tokenizer smollm",
       .pretoken = s2v_pretoken_smollm },
+    { .model = "llama", .title = "SentencePiece", .by_score = true },
 };
 
 #define N_KINDS (sizeof kinds / sizeof *kinds)
@@ -41,13 +42,14 @@ s2p_status s2v_tokenizer_kind_of(const s2v_gguf *file, const s2v_tokenizer_kind 
 {
     static const char model_key[] = "tokenizer.ggml.model", pre_key[] = "tokenizer.ggml.pre";
     s2v_text model, pre = { "", 0 };
-    char models[96] = "", pres[96] = ""; /* what the table has; of this model, its pre-tokenizers */
+    char models[96] = "",
+         splits[96] = ""; /* what the table has; of this model, its pre-tokenizers */
     bool is_known = false;
     *out = NULL;
     TRY(take_string(file, model_key, &model, error));
     for (size_t i = 0; i < N_KINDS; i++) {
         const s2v_tokenizer_kind *kind = &kinds[i];
-        const size_t n_models = strlen(models), n_pres = strlen(pres);
+        const size_t n_models = strlen(models), n_splits = strlen(splits);
         if (i == 0 || strcmp(kind->model, kinds[i - 1].model) != 0)
             (void)snprintf(models + n_models, sizeof models - n_models, "%s%s", i ? ", " : "",
                            kind->model);
@@ -58,7 +60,8 @@ s2p_status s2v_tokenizer_kind_of(const s2v_gguf *file, const s2v_tokenizer_kind 
             *out = kind;
             return S2P_OK;
         }
-        (void)snprintf(pres + n_pres, sizeof pres - n_pres, "%s%s", n_pres ? ", " : "", kind->pre);
+        (void)snprintf(splits + n_splits, sizeof splits - n_splits, "%s%s", n_splits ? ", " : "",
+                       kind->pre);
     }
-    return is_known ? refuse(pre_key, pre, pres, error) : refuse(model_key, model, models, error);
+    return is_known ? refuse(pre_key, pre, splits, error) : refuse(model_key, model, models, error);
 }

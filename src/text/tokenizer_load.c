@@ -2,12 +2,14 @@
  *
  * The file has passed gguf.h, so its strings lie inside it; what they say is still
  * anyone's. A tokenizer is made only when text cannot surprise it later: all 256
- * bytes have a token, every merge joins two ordinary tokens into a third (so plain
- * text never becomes a special one), no two tokens are the same text.
+ * bytes have a token (SentencePiece may have an unknown token instead), every merge joins
+ * two ordinary tokens into a third (so plain text never becomes a special one), no two
+ * tokens are the same text.
  */
 #include "text/tokenizer_vocab.h"
 
 #include "base/checked.h"
+#include "text/pieces.h"
 #include "text/unicode.h"
 
 #include <stdio.h>
@@ -48,6 +50,13 @@ static s2p_status take_id(const s2v_gguf *file, const char *key, int32_t n_token
     return S2P_OK;
 }
 
+/* Keeps *out when the file does not say. */
+static s2p_status take_bool(const s2v_gguf *file, const char *key, bool *out, s2p_error *error)
+{
+    if (!s2v_gguf_find_key(file, key) || s2v_gguf_bool(file, key, out)) return S2P_OK;
+    return s2_fail(error, S2P_EFORMAT, "%s is not a boolean", key);
+}
+
 /* --- tokens ------------------------------------------------------------------- */
 
 static bool is_utf8(s2v_text text)
@@ -80,7 +89,9 @@ static s2p_status check_token(s2v_text text, int32_t token, int64_t type, s2p_er
     if (type < S2V_TOKEN_NORMAL || type > S2V_TOKEN_BYTE)
         return s2_fail(error, S2P_EFORMAT, "token %d has type %lld; types are 1 to 6", token,
                        (long long)type);
-    const size_t most = is_special((uint8_t)type) ? S2V_SPECIAL_MAX_BYTES : S2V_TOKEN_MAX_BYTES;
+    const size_t most = is_special((uint8_t)type) || type == S2V_TOKEN_UNKNOWN
+                            ? S2V_SPECIAL_MAX_BYTES
+                            : S2V_TOKEN_MAX_BYTES;
     if (text.size == 0 || text.size > most)
         return s2_fail(error, S2P_EFORMAT, "token %d has %zu bytes, expected 1 to %zu", token,
                        text.size, most);
@@ -185,15 +196,21 @@ static int compare_specials(const void *a, const void *b)
     return order != 0 ? order : (x->size > y->size) - (x->size < y->size);
 }
 
+/* SentencePiece's unknown token is read from a prompt like a control token. */
+static bool is_read_whole(const s2v_tokenizer *t, int32_t token)
+{
+    return is_special(t->type[token]) || (t->kind->by_score && t->type[token] == S2V_TOKEN_UNKNOWN);
+}
+
 static s2p_status list_specials(s2v_tokenizer *t, s2p_error *error)
 {
     size_t n = 0;
-    for (int32_t i = 0; i < t->n_tokens; i++) n += is_special(t->type[i]);
+    for (int32_t i = 0; i < t->n_tokens; i++) n += is_read_whole(t, i);
     if (n == 0) return S2P_OK;
     t->special = malloc(n * sizeof *t->special);
     if (!t->special) return s2_fail_memory(error, n * sizeof *t->special, "the special tokens");
     for (int32_t i = 0; i < t->n_tokens; i++) {
-        if (!is_special(t->type[i])) continue;
+        if (!is_read_whole(t, i)) continue;
         const s2v_text text = s2v_token_text(t, i);
         const uint8_t *bytes = (const uint8_t *)text.data;
         t->special[t->n_special++] = (s2v_special){ bytes, text.size, i };
@@ -253,18 +270,25 @@ static int32_t find_control(const s2v_tokenizer *t, const char *text)
 
 static s2p_status load_roles(s2v_tokenizer *t, const s2v_gguf *file, s2p_error *error)
 {
-    int32_t unused;
-    bool adds_bos = false;
+    int32_t unused, bos;
+    bool adds_bos = t->kind->by_score; /* llama.cpp's defaults where the keys are missing */
+    t->adds_space = t->kind->by_score;
     t->ends[0] = find_control(t, "<|im_end|>");
     t->ends[1] = find_control(t, "<|endoftext|>");
     TRY(take_id(file, "tokenizer.ggml.eos_token_id", t->n_tokens, &t->eos, error));
     TRY(take_id(file, "tokenizer.ggml.eot_token_id", t->n_tokens, &t->ends[2], error));
-    TRY(take_id(file, "tokenizer.ggml.bos_token_id", t->n_tokens, &unused, error));
+    TRY(take_id(file, "tokenizer.ggml.bos_token_id", t->n_tokens, &bos, error));
     TRY(take_id(file, "tokenizer.ggml.padding_token_id", t->n_tokens, &unused, error));
-    if (s2v_gguf_bool(file, "tokenizer.ggml.add_bos_token", &adds_bos) && adds_bos)
+    TRY(take_bool(file, "tokenizer.ggml.add_bos_token", &adds_bos, error));
+    if (t->kind->by_score) {
+        TRY(take_bool(file, "tokenizer.ggml.add_space_prefix", &t->adds_space, error));
+        TRY(take_id(file, "tokenizer.ggml.unknown_token_id", t->n_tokens, &t->unknown, error));
+    }
+    if (adds_bos && !t->kind->by_score)
         return s2_fail(error, S2P_EUNSUPPORTED,
                        "tokenizer.ggml.add_bos_token is true; %s prompts start without one",
                        t->kind->pre);
+    t->bos = adds_bos ? bos : -1;
     return S2P_OK;
 }
 
@@ -282,10 +306,11 @@ s2p_status s2v_tokenizer_create(s2v_tokenizer **out, const s2v_gguf *file, s2p_e
         architecture.size < sizeof t->architecture)
         memcpy(t->architecture, architecture.data, architecture.size);
     s2p_status st = load_tokens(t, file, error);
-    if (st == S2P_OK) st = find_bytes(t, error);
     if (st == S2P_OK) st = list_specials(t, error);
-    if (st == S2P_OK) st = load_merges(t, file, error);
     if (st == S2P_OK) st = load_roles(t, file, error);
+    if (st == S2P_OK && kind->by_score) st = s2v_pieces_load(t, file, error);
+    if (st == S2P_OK && !kind->by_score) st = find_bytes(t, error);
+    if (st == S2P_OK && !kind->by_score) st = load_merges(t, file, error);
     if (st == S2P_OK)
         *out = t;
     else

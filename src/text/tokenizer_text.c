@@ -3,9 +3,12 @@
  * A token may end in the middle of a character, so the stream holds back the bytes of
  * an unfinished one. Bytes that cannot go on become one U+FFFD per longest part that
  * could have (Unicode's "maximal subpart", what Python's errors="replace" does).
+ *
+ * SentencePiece puts a space before a text; so the first space of what is decoded goes again.
  */
 #include "text/tokenizer_vocab.h"
 
+#include "text/pieces.h"
 #include "text/unicode.h"
 
 #include <string.h>
@@ -30,6 +33,19 @@ static size_t spelled_by(s2v_text text, uint8_t *out)
     return n;
 }
 
+/* A piece as text: U+2581 is a space. */
+static size_t text_of_piece(s2v_text text, uint8_t *out)
+{
+    static const char mark[] = "\xE2\x96\x81";
+    size_t n = 0;
+    for (size_t i = 0; i < text.size;) {
+        const bool is_space = text.size - i >= 3 && memcmp(text.data + i, mark, 3) == 0;
+        out[n++] = is_space ? ' ' : (uint8_t)text.data[i];
+        i += is_space ? 3 : 1;
+    }
+    return n;
+}
+
 static size_t bytes_of(const s2v_tokenizer *t, int32_t token, bool with_special,
                        uint8_t out[S2V_TOKEN_MAX_BYTES])
 {
@@ -37,7 +53,14 @@ static size_t bytes_of(const s2v_tokenizer *t, int32_t token, bool with_special,
     const s2v_text text = s2v_token_text(t, token);
     switch (t->type[token]) {
     case S2V_TOKEN_NORMAL:
-        return spelled_by(text, out);
+        return t->kind->by_score ? text_of_piece(text, out) : spelled_by(text, out);
+    case S2V_TOKEN_BYTE:
+        if (!t->kind->by_score) return 0;
+        out[0] = (uint8_t)s2v_piece_byte(text); /* checked at load */
+        return 1;
+    case S2V_TOKEN_UNKNOWN:
+        if (!t->kind->by_score) return 0;
+        /* fall through */
     case S2V_TOKEN_CONTROL:
         if (!with_special) return 0;
         break;
@@ -89,7 +112,10 @@ void s2v_detokenize(const s2v_tokenizer *tokenizer, s2v_detokenizer *state, int3
                     s2_buffer *out)
 {
     uint8_t bytes[S2V_TOKEN_MAX_BYTES];
-    s2v_detokenize_bytes(state, bytes, bytes_of(tokenizer, token, false, bytes), out);
+    const size_t n = bytes_of(tokenizer, token, false, bytes);
+    const bool is_added = tokenizer->adds_space && !state->has_begun && n > 0 && bytes[0] == ' ';
+    state->has_begun |= n > 0;
+    s2v_detokenize_bytes(state, bytes + is_added, n - is_added, out);
 }
 
 void s2v_detokenize_end(s2v_detokenizer *state, s2_buffer *out) { give_up(state, out); }

@@ -8,7 +8,7 @@
 
 typedef struct s2v_tokenizer s2v_tokenizer;
 
-/* Append the bytes of one token (control tokens as their text when with_special, else nothing;
+/* Append the bytes of one token as it is inside a text (control and unknown tokens as their text when with_special, else nothing;
  * user-defined ones always as their text; ids that are no token: nothing). */
 void s2v_token_bytes(const s2v_tokenizer *tokenizer, int32_t token, bool with_special,
                      s2_buffer *out);
@@ -17,6 +17,7 @@ void s2v_token_bytes(const s2v_tokenizer *tokenizer, int32_t token, bool with_sp
 typedef struct s2v_detokenizer {
     uint8_t held[8]; /* an unfinished character */
     size_t n_held;
+    bool has_begun; /* a token has shown something */
 } s2v_detokenizer;
 
 /* Append to `out` what is whole now; control tokens show nothing. Bytes that can never become UTF-8

@@ -78,6 +78,10 @@ void s2v_tokenizer_free(s2v_tokenizer *tokenizer)
 
 int32_t s2v_tokenizer_size(const s2v_tokenizer *tokenizer) { return tokenizer->n_tokens; }
 
+int32_t s2v_tokenizer_bos(const s2v_tokenizer *tokenizer) { return tokenizer->bos; }
+
+const char *s2v_tokenizer_title(const s2v_tokenizer *tokenizer) { return tokenizer->kind->title; }
+
 int32_t s2v_tokenizer_eos(const s2v_tokenizer *tokenizer) { return tokenizer->eos; }
 
 bool s2v_tokenizer_ends(const s2v_tokenizer *tokenizer, int32_t token)

@@ -1,7 +1,8 @@
 /* tokenizer_vocab.h - the inside of a tokenizer, for the files that make it up.
  *
  * Tokens are kept as the model file writes them. Ordinary ones spell each byte as a
- * printable character (byte-level BPE: a space is U+0120); special ones are plain text.
+ * printable character (byte-level BPE: a space is U+0120) or are text in which a space is
+ * U+2581 (SentencePiece); special ones are plain text.
  */
 #ifndef S2_TEXT_TOKENIZER_VOCAB_H
 #define S2_TEXT_TOKENIZER_VOCAB_H
@@ -44,8 +45,14 @@ struct s2v_tokenizer {
     int32_t byte_token[256];
     s2v_special *special; /* sorted by bytes */
     size_t n_special;
-    bool may_start[256];   /* a special token starts with this byte */
-    int32_t eos, ends[3];  /* -1 where there is none */
+    bool may_start[256];  /* a special token starts with this byte */
+    int32_t eos, ends[3]; /* -1 where there is none */
+    int32_t bos;          /* goes before every prompt; -1: nothing does */
+    /* SentencePiece only */
+    int32_t unknown;       /* for characters without a piece where there are no bytes; -1: none */
+    bool has_bytes;        /* all 256, <0x00> to <0xFF> */
+    bool adds_space;       /* text starts with a space, which decoding takes away again */
+    bool is_cut_at_spaces; /* no piece reaches from one word into the next */
     char architecture[32]; /* general.architecture, empty when absent or longer */
 };
 

@@ -166,10 +166,12 @@ static s2p_status fail_utf8(const uint8_t *text, size_t at, s2p_error *error)
                    (int)(at - first), (const char *)text + first);
 }
 
-s2p_status s2v_codes_read(const uint8_t *text, size_t n, s2v_codes *out, s2p_error *error)
+s2p_status s2v_codes_read(const uint8_t *text, size_t n, s2v_codes *out, bool with_space,
+                          s2p_error *error)
 {
     out->n = 0;
-    TRY(reserve_codes(out, n, error));
+    TRY(reserve_codes(out, n + 1, error));
+    if (with_space) out->code[out->n++] = ' ';
     for (size_t i = 0; i < n;) {
         const size_t used = s2v_utf8_read(text + i, n - i, &out->code[out->n]);
         if (used == 0) return fail_utf8(text, i, error);

@@ -35,8 +35,10 @@ typedef struct s2v_codes { /* code points of a text; keeps its memory for the ne
 
 void s2v_codes_free(s2v_codes *codes);
 
-/* The code points of a text as they are, replacing what `out` held. S2P_EFORMAT: not UTF-8. */
-s2p_status s2v_codes_read(const uint8_t *text, size_t n, s2v_codes *out, s2p_error *error);
+/* The code points of a text as they are, after a space if asked for, replacing what `out` held.
+ * S2P_EFORMAT: not UTF-8. */
+s2p_status s2v_codes_read(const uint8_t *text, size_t n, s2v_codes *out, bool with_space,
+                          s2p_error *error);
 
 /* The same brought to NFC. */
 s2p_status s2v_nfc(const uint8_t *text, size_t n, s2v_codes *out, s2p_error *error);

@@ -482,7 +482,7 @@ static void test_refuses_vocabularies(void **state)
         refuse(why, &v, status);  \
     } while (0)
     CHANGED("no model", S2P_EFORMAT, v.model = NULL);
-    CHANGED("another model", S2P_EUNSUPPORTED, v.model = "llama");
+    CHANGED("another model", S2P_EUNSUPPORTED, v.model = "bert");
     CHANGED("no pre-tokenizer", S2P_EFORMAT, v.pre = NULL);
     CHANGED("another pre-tokenizer", S2P_EUNSUPPORTED, v.pre = "default");
     CHANGED("one that only starts alike", S2P_EUNSUPPORTED, v.pre = "qwen2x");

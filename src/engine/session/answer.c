@@ -9,7 +9,7 @@ void s2v_answer_clear(s2v_session *s)
 {
     s->has_logits = false;
     s->generated.n = 0;
-    s->detokenizer.n_held = 0;
+    s->detokenizer = (s2v_detokenizer){ .n_held = 0 };
     s->n_carried = 0;
     s2v_stop_reset(s->stop);
 }
