@@ -1,21 +1,19 @@
 /* bench_decoder_products.c - the decoder's products: ggml's, ours, and what the tower's kernels would do.
  *
- *   bench_decoder_products [decoder_products.csv] [turns] [no-amx]
+ *   bench_decoder_products [decoder_products.csv] [rounds] [no-amx]
  *
- * One thread, CPU time, everything in turn, for Q4_0, Q4_K, Q6_K and Q8_0 and the feed-forward shape
+ * One thread, CPU time, everything interleaved, for Q4_0, Q4_K, Q6_K and Q8_0 and the feed-forward shape
  * of Qwen2.5-VL-3B, 615 rows (nothing pruned), 103 (64 visual tokens), and the 8, 4 and 1 of answers:
  *   ggml      its product with the weights where the engine puts them: the buffer type that repacks
  *             them, or a plain one if that takes no such type
- *   blocks    what the engine does on a CPU with AMX, for Q4_K and Q6_K
- *   rows      what it does on others with AVX2, for two rows of these and more; with no-amx also here
+ *   VARIANT   the engine's product where the kernels have one for this machine (kernels/decoder); with
+ *             no-amx as on a machine without AMX
  *   NAME      the tower's: a group of columns is unpacked into the panels of a table, then multiplied
  *   NAME-bare the same without unpacking, as if it cost nothing: what no unpacking can pass
  * Shares are of the peak of the unit each one multiplies with; ggml's is the one of bytes.
  */
 #include "contest.h"
-#include "kernels/decoder/blocks.h"
-#include "engine/products/few_rows.h"
-#include "kernels/decoder/few_rows_avx2.h"
+#include "kernels/decoder/products.h"
 #include "kernels/tower/kernels.h"
 
 #include <ggml-alloc.h>
@@ -75,7 +73,7 @@ static bool begin_theirs(their_product *t, ggml_backend_t backend, enum ggml_typ
     struct ggml_tensor *w = t->w = ggml_new_tensor_2d(t->weights_ctx, type, k, n);
     t->x = ggml_new_tensor_2d(t->ctx, GGML_TYPE_F32, k, m);
     ggml_set_input(t->x);
-    ggml_set_output(t->x); /* read in every turn */
+    ggml_set_output(t->x); /* read in every round */
     t->out = ggml_mul_mat(t->ctx, w, t->x);
     ggml_set_output(t->out);
     ggml_backend_buffer_type_t where = repacking_type(backend, t->out, w);
@@ -131,50 +129,47 @@ static void run_ours(void *context)
     }
 }
 
-typedef struct block_product {
-    s2v_blocks w;
+typedef struct variant_product {
+    const s2k_products *with;
+    s2k_weights w;
     const float *x;
     int32_t m;
-    void *rows, *scratch; /* as the product reads them */
+    void *rows, *scratch;
     float *out;
-} block_product;
+} variant_product;
 
-static void run_blocks(void *context)
+static void run_variant(void *context)
 {
-    const block_product *b = context;
-    const int32_t k = b->w.k, n = b->w.n;
-    if (b->m <= S2V_WORD_ROWS) {
-        for (int32_t i = 0; i < b->m; i++)
-            s2v_words_round_vnni(b->x + (ptrdiff_t)i * k, k,
-                                 (char *)b->rows + s2v_words_bytes(k, i));
-        s2v_words_product_vnni(&b->w, b->rows, b->m, 0, n, b->out, n);
-    } else if (b->m <= S2V_FEW_ROWS) {
-        for (int32_t i = 0; i < S2V_FEW_ROWS; i++)
-            s2v_digits_round_amx(i < b->m ? b->x + (ptrdiff_t)i * k : NULL, k, i, b->rows);
-        s2v_digits_product_amx(&b->w, b->rows, b->m, 0, n, b->out, n);
-    } else {
-        s2v_blocks_turn_amx(b->x, k, k, b->m, 0, (b->m + 15) / 16, b->rows);
-        s2v_blocks_product_amx(&b->w, b->rows, b->m, 0, n, b->out, n, b->scratch);
-    }
+    const variant_product *v = context;
+    v->with->pack_rows(v->x, v->w.k, v->w.k, v->m, 0, s2k_row_groups(v->with, v->m), v->rows);
+    v->with->product(&v->w, v->rows, v->m, 0, v->w.n, v->out, v->w.n, v->scratch);
 }
 
-typedef struct row_product {
-    const struct ggml_tensor *w; /* as ggml packed it */
-    const float *x;
-    int32_t m;
-    s2v_row_block *rows;
-    float *out;
-} row_product;
-
-static void run_rows(void *context)
+/* The engine's product with weights of this type, in the file's blocks or as ggml packed them. */
+static variant_product find_variant(enum ggml_type type, int32_t m, int32_t k, int32_t n,
+                                    const void *data, const void *packed)
 {
-    const row_product *b = context;
-    const int32_t k = (int32_t)b->w->ne[0], n = (int32_t)b->w->ne[1];
-    s2v_few_kernel *kernel = b->w->type == GGML_TYPE_Q4_K ? s2v_few_q4_avx2 : s2v_few_q6_avx2;
-    for (int32_t i = 0; i < b->m; i++)
-        s2v_few_bytes_avx2(b->x + (ptrdiff_t)i * k, k,
-                           b->rows + (ptrdiff_t)i * (k / S2V_FEW_BLOCK));
-    kernel(b->w->data, k, 0, n, b->rows, b->m, b->out, n);
+    s2_cpu cpu = s2v_kernels_tested();
+    if (is_amx_left_out) cpu.amx_bf16 = cpu.amx_int8 = false;
+    const s2k_product_set *set = s2k_products_on(&cpu, true);
+    variant_product v = { .m = m };
+    for (int interleaved = packed ? 8 : 1; !v.with && interleaved > 0; interleaved -= 7) {
+        const s2k_format format = s2k_format_find((int32_t)type, interleaved, k, n);
+        v.w = (s2k_weights){ format, k, n, interleaved > 1 ? packed : data };
+        v.with = s2k_products_for(set, format, m);
+    }
+    return v;
+}
+
+/* The peak a variant is compared with. */
+static const char *unit_of(const s2k_products *p, const char *bytes)
+{
+    static const char *const units[][2] = { { "words-vnni", "avx512-vnni" },
+                                            { "digits-amx", "amx-int8" },
+                                            { "tiles-amx", "amx-bf16" } };
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(p->name, units[i][0]) == 0) return units[i][1];
+    return bytes;
 }
 
 static double difference(const float *a, const float *b, size_t n)
@@ -217,30 +212,18 @@ static void bench(contest *c, ggml_backend_t backend, enum ggml_type type, int32
     const int base = c->n;
     enter(c, repacks ? "ggml repacked" : "ggml", run_theirs, &theirs)->unit = byte_unit;
 
-    block_product blocks = { .rows = NULL };
-    if ((type == GGML_TYPE_Q4_K || type == GGML_TYPE_Q6_K) && !is_amx_left_out &&
-        s2v_blocks_run_here()) {
-        const s2v_block_kind kind = type == GGML_TYPE_Q4_K ? S2V_Q4_K : S2V_Q6_K;
-        blocks = (block_product){ .w = { kind, k, n, data }, .x = x, .m = m, .out = out };
-        blocks.rows = take(m <= S2V_WORD_ROWS  ? s2v_words_bytes(k, m)
-                           : m <= S2V_FEW_ROWS ? s2v_digits_bytes(k)
-                                               : s2v_turned_bytes(k, m));
-        blocks.scratch = take(s2v_blocks_scratch(m));
-        run_blocks(&blocks);
-        check("blocks", out, &theirs);
-        const int unit = enter_peak(c, m <= S2V_WORD_ROWS  ? "avx512-vnni"
-                                       : m <= S2V_FEW_ROWS ? "amx-int8"
-                                                           : "amx-bf16");
-        enter(c, "blocks", run_blocks, &blocks)->unit = unit;
+    variant_product variant = find_variant(type, m, k, n, data, repacks ? theirs.w->data : NULL);
+    if (variant.with) {
+        variant.x = x;
+        variant.out = out;
+        variant.rows = take(variant.with->rows_bytes(k, m));
+        variant.scratch = take(variant.with->scratch ? variant.with->scratch(k, m) : 1);
+        run_variant(&variant);
+        check(variant.with->name, out, &theirs);
+        const int unit = enter_peak(c, unit_of(variant.with, bytes->name));
+        enter(c, variant.with->name, run_variant, &variant)->unit = unit;
     }
-    row_product rows = { .w = theirs.w, .x = x, .m = m, .out = out };
-    if (m > 1 && s2v_few_takes(theirs.w)) {
-        rows.rows = take((size_t)m * (size_t)(k / S2V_FEW_BLOCK) * sizeof *rows.rows);
-        run_rows(&rows);
-        check("rows", out, &theirs);
-        enter(c, "rows", run_rows, &rows)->unit = byte_unit;
-    }
-    const int n_ours = m > S2V_FEW_ROWS ? 4 : 0; /* the tower never has a few */
+    const int n_ours = m > 8 ? 4 : 0; /* the tower never has so few rows */
     our_product ours[4];
     const s2v_kernels *table[2] = { s2v_kernels_choose(S2V_PRECISION_F32), bytes };
     for (int i = 0; i < n_ours; i++) {
@@ -276,9 +259,8 @@ static void bench(contest *c, ggml_backend_t backend, enum ggml_type type, int32
         free(ours[i].packed.data);
         free(ours[i].scratch);
     }
-    free(rows.rows);
-    free(blocks.rows);
-    free(blocks.scratch);
+    free(variant.rows);
+    free(variant.scratch);
     end_theirs(&theirs);
     free(x);
     free(out);

@@ -1,19 +1,21 @@
-/* lanes.h - WIDTH floats at a time, in the vectors GCC and Clang have for every machine.
+/* vec.h - WIDTH floats at a time, in the vectors GCC and Clang have for every machine.
  *
- * The file that includes this says WIDTH and is compiled for instructions that wide. Where it is
+ * The file that includes this defines WIDTH and is compiled for instructions that wide. Where it is
  * not (a test of the 16-lane text on a machine with 8), the compiler splits the vectors: same
- * operations, same results. Only what the vectors of the language cannot say is written per
- * machine: maxima and halves.
+ * operations, same results. Only what these vectors cannot express is written per machine: maxima
+ * and conversions of halves.
  *
  * Products are written a * b + c and compiled with -ffp-contract=fast: one rounding where the
  * machine has fused multiply-add.
  */
-#ifndef S2_ENGINE_TOWER_LANES_H
-#define S2_ENGINE_TOWER_LANES_H
+#ifndef S2_KERNELS_VEC_H
+#define S2_KERNELS_VEC_H
 
 #include "kernels/halves.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -154,8 +156,8 @@ S2V_INLINE lanes load_f16(const uint16_t *p)
             (v)[i + (s)] = __builtin_shufflevector(a, b, S2V_LANES(S2V_HIGH, s)); \
         }
 
-/* Rows of a square become its columns. */
-S2V_INLINE void turn_square(lanes v[WIDTH])
+/* Transposes a square. */
+S2V_INLINE void transpose_square(lanes v[WIDTH])
 {
     S2V_EXCHANGE(v, 1)
     S2V_EXCHANGE(v, 2)
@@ -218,4 +220,4 @@ S2V_INLINE lanes times_sigmoid(lanes z, lanes t)
     return z / (all(1.0f) + power_of_two(t * all(-1.44269504f)));
 }
 
-#endif /* S2_ENGINE_TOWER_LANES_H */
+#endif /* S2_KERNELS_VEC_H */

@@ -10,7 +10,7 @@
 #define TESTS_TOWER_CASES_H
 
 #include "base/random.h"
-#include "kernels/halves.h"
+#include "kernels/tower/source.h"
 #include "kernels/tower/kernels.h"
 #include "fenced.h"
 #include "tower_round.h"

@@ -2,7 +2,7 @@
 #include "engine/backend/device.h"
 
 #include "base/cores.h"
-#include "kernels/decoder/blocks.h"
+#include "kernels/tower/kernels.h"
 #include "s2vlm.h"
 
 #include <ggml_needs.h>
@@ -196,8 +196,14 @@ s2p_status s2v_devices_open(s2v_devices *out, const char *device, const char *rp
 
 void s2v_devices_stay(s2v_devices *devices)
 {
+#ifdef S2V_KNOWN_GGML
+    const bool is_packing_known = true;
+#else
+    const bool is_packing_known = false; /* another version may pack weights in another way */
+#endif
+    const s2_cpu cpu = s2v_kernels_tested();
     devices->main = devices->cpu;
-    devices->has_blocks = s2v_blocks_run_here();
+    devices->products = s2k_products_on(&cpu, is_packing_known);
 }
 
 /* Ask the device with a product of the right shape: a buffer type takes some types and sizes only.
@@ -259,7 +265,7 @@ s2p_status s2v_backends_open(s2v_backends *out, const s2v_devices *devices, int3
     if (check_threads(n_threads, error) != S2P_OK) return S2P_EINVAL;
     if (n_threads == 0) n_threads = devices->n_threads;
     out->n_threads = n_threads;
-    out->has_blocks = devices->has_blocks;
+    out->products = devices->products;
     ggml_backend_dev_t wanted[2] = { devices->main, devices->cpu };
     for (int i = devices->main == devices->cpu ? 1 : 0; i < 2; i++) {
         ggml_backend_t backend = open_backend(wanted[i], n_threads);

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "engine/backend/threads.h"
+#include "kernels/decoder/products.h"
 
 #include <ggml-backend.h>
 #include <ggml.h>
@@ -22,14 +23,15 @@ typedef struct s2v_devices {
         extra[S2V_MAX_EXTRA_TYPES]; /* CPU types that repack weights, best first */
     int32_t n_extra;
     int32_t n_threads;
-    bool has_blocks; /* the products of blocks.h run here, and the CPU is all there is */
+    const s2k_product_set
+        *products; /* of the decoder; NULL: ggml's. Only where the CPU does all the work */
 } s2v_devices;
 
 /* device NULL: the first GPU, or else the CPU. rpc_server NULL or host:port. */
 s2p_status s2v_devices_open(s2v_devices *out, const char *device, const char *rpc_server,
                             int32_t n_threads, s2p_error *error);
 
-/* The CPU is all there is from now on. */
+/* From now on the CPU does all the work. */
 void s2v_devices_stay(s2v_devices *devices);
 
 /* The buffer type in which a product with this weight is fastest on the CPU; NULL: the plain one.
@@ -43,9 +45,9 @@ bool s2v_device_takes(const s2v_devices *devices, struct ggml_tensor *weight, bo
 typedef struct s2v_backends {  /* one session's */
     ggml_backend_t backend[2]; /* main device first, the CPU last */
     int n;
-    int32_t n_threads; /* of the CPU */
-    s2v_pool pool;     /* they wait in it */
-    bool has_blocks;   /* as in s2v_devices */
+    int32_t n_threads;               /* of the CPU */
+    s2v_pool pool;                   /* they wait in it */
+    const s2k_product_set *products; /* as in s2v_devices */
 } s2v_backends;
 
 s2p_status s2v_backends_open(s2v_backends *out, const s2v_devices *devices, int32_t n_threads,

@@ -12,7 +12,7 @@ s2p_status s2v_graph_init(s2v_graph *graph, const s2v_backends *backends, int32_
 {
     *graph = (s2v_graph){ .max_nodes = max_nodes,
                           .n_threads = backends->n_threads,
-                          .has_blocks = backends->has_blocks };
+                          .products = backends->products };
     graph->n_memory = ggml_tensor_overhead() * (size_t)max_nodes +
                       ggml_graph_overhead_custom((size_t)max_nodes, false);
     graph->memory = malloc(graph->n_memory);

@@ -30,11 +30,10 @@ typedef struct s2v_graph {
     void *memory;
     size_t n_memory;
     int32_t max_nodes, n_threads;
-    bool has_blocks;       /* as in s2v_devices */
-    int32_t n_counters;    /* of tower_nodes.c */
-    ggml_backend_t device; /* NULL: the CPU alone */
-    s2v_traffic *traffic;  /* borrowed, counted into: inputs, outputs, what the scheduler copies */
-    bool is_broken;        /* the device failed; what it left behind is not to be computed with */
+    const s2k_product_set *products; /* as in s2v_devices */
+    ggml_backend_t device;           /* NULL: the CPU alone */
+    s2v_traffic *traffic; /* borrowed, counted into: inputs, outputs, what the scheduler copies */
+    bool is_broken;       /* the device failed; what it left behind is not to be computed with */
     struct {
         struct ggml_tensor *tensor;
         const void *data;

@@ -7,7 +7,7 @@
  */
 #include "engine/decoder/draw.h"
 
-#include "engine/products/block_nodes.h"
+#include "engine/products/decoder_products.h"
 
 #include <math.h>
 
@@ -208,6 +208,21 @@ struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder
         s2v_graph_pause(graph, h);
     }
     return h;
+}
+
+int32_t s2v_decoder_rows_to_run(const s2v_graph *graph, const s2v_decoder *decoder, int32_t n_rows)
+{
+    int32_t most = n_rows;
+    for (int32_t i = 0; i < decoder->p.n_layers; i++) {
+        const s2v_layer *l = &decoder->layers[i];
+        const struct ggml_tensor *const matrix[] = { l->q,    l->k,  l->v,   l->out,
+                                                     l->gate, l->up, l->down };
+        for (size_t m = 0; m < sizeof matrix / sizeof *matrix; m++) {
+            const int32_t n = s2v_rows_to_run(graph, matrix[m], n_rows);
+            if (n > most) most = n;
+        }
+    }
+    return most;
 }
 
 struct ggml_tensor *s2v_draw_head(s2v_graph *graph, const s2v_decoder *decoder,

@@ -39,7 +39,7 @@ struct ggml_tensor *s2v_draw_keys(s2v_graph *graph, const s2v_decoder_params *p,
                                   const s2v_layer *layer, struct ggml_tensor *x,
                                   struct ggml_tensor *rows);
 
-/* Turn x: [head_dim, heads, n] to the positions of its rows, as in s2v_span. */
+/* Rotate x: [head_dim, heads, n] to the positions of its rows, as in s2v_span. */
 struct ggml_tensor *s2v_draw_rope(struct ggml_context *ctx, const s2v_decoder_params *p,
                                   const s2v_layer *layer, struct ggml_tensor *x,
                                   struct ggml_tensor *pos);
@@ -55,6 +55,10 @@ struct ggml_tensor *s2v_draw_cached(struct ggml_context *ctx, const s2v_decoder_
 struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder, s2v_kv *kv,
                                     struct ggml_tensor *h, const s2v_span *span, int32_t first,
                                     int32_t last);
+
+/* How many rows to run through the layers where the results of n_rows are needed: those that are more
+ * are padding, and let the products use a faster function. */
+int32_t s2v_decoder_rows_to_run(const s2v_graph *graph, const s2v_decoder *decoder, int32_t n_rows);
 
 /* Logits [n_vocab, n] of hidden rows [n_embd, n]. */
 struct ggml_tensor *s2v_draw_head(s2v_graph *graph, const s2v_decoder *decoder,

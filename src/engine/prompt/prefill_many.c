@@ -6,17 +6,17 @@
  * from layer to layer where a method has taken slots from some, so a session has a mask for each run of
  * layers with as many slots.
  *
- * Products of up to eight rows have kernels of their own; more do not care whose rows they are. So that
- * nobody's numbers depend on who else asks, prompts of fewer than nine rows run alone.
+ * Products of very few rows use other kernels than those of many. So that no result depends on who
+ * else asks, a prompt goes with others only if its rows are enough to have the same bits among any
+ * number (s2k_rows_with_same_bits).
  */
 #include "base/clock.h"
 #include "engine/session/layers.h"
 #include "engine/prompt/prefill.h"
 #include "engine/prompt/stages.h"
+#include "kernels/decoder/products.h"
 
 #include <stdlib.h>
-
-#define FEWEST_ROWS 9
 
 typedef struct crowd { /* the prompts that go together */
     s2v_job job[S2V_MANY_MAX];
@@ -42,7 +42,8 @@ static bool joins(const crowd *c, const s2v_job *j)
     const s2v_session *s = j->s, *first = c->n > 0 ? c->job[0].s : s;
     const int32_t n = s->rows.n;
     const bool is_watched = s->trace.show || s->trace.masks;
-    return has_text_alone(j) && !is_watched && n >= FEWEST_ROWS && n <= s->options.n_batch &&
+    const bool is_same_together = s2k_rows_with_same_bits(S2K_NO_FORMAT, n) == S2K_ANY_ROWS;
+    return has_text_alone(j) && !is_watched && is_same_together && n <= s->options.n_batch &&
            c->n_rows + n <= first->options.n_batch;
 }
 

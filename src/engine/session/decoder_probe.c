@@ -6,7 +6,7 @@
  */
 #include "engine/session/decoder_probe.h"
 
-#include "engine/products/block_nodes.h"
+#include "engine/products/decoder_products.h"
 #include "engine/decoder/draw.h"
 
 #include <math.h>

@@ -1,25 +1,22 @@
 /* many.c - one token for each of several sessions, one pass over the weights.
  *
  * A token alone reads every weight once and multiplies it once: memory sets the pace. Here the rows
- * of all sessions stand side by side in the norms and the products, so a weight is read once for all
+ * of all sessions are side by side in the norms and the products, so a weight is read once for all
  * of them. Attention is each session's own, on its own cache: lengths, types of cache, methods and
  * budgets do not have to agree, and in attention a row computes what it would compute alone. Only
  * products may use another kernel for several rows than for one; they add in another order.
  *
- * Products of a few rows with Q4_K and Q6_K are our own where we have them (few_rows.h). ggml's on
- * packed weights take four rows at a time and what is left over one by one: for those, rows are
- * filled up to a multiple of four on the CPU; nobody reads the last ones.
+ * Where ggml's products are faster with more rows (s2v_decoder_rows_to_run), padding rows are added;
+ * their results are not used.
  */
 #include "engine/session/many.h"
 
-#include "engine/products/block_nodes.h"
 #include "engine/decoder/draw.h"
-#include "engine/products/few_rows.h"
 #include "engine/session/answer.h"
 #include "engine/session/layers.h"
 #include "engine/vision/arch.h"
 
-#define ROWS_AT_ONCE 4
+#define FIRST_CAPACITY 4 /* rows; doubled until all fit */
 
 typedef struct pass { /* the sessions that have a token to run */
     s2v_step *step[S2V_MANY_MAX];
@@ -39,7 +36,7 @@ static s2p_status reserve_rows(s2v_session *first, int32_t n, s2p_error *error)
 {
     s2v_many *many = &first->many;
     if (n <= many->capacity) return S2P_OK;
-    int32_t capacity = ROWS_AT_ONCE;
+    int32_t capacity = FIRST_CAPACITY;
     while (capacity < n) capacity *= 2;
     s2v_many_free(many);
     TRY(s2v_graph_init(&many->graph, &first->backends, s2v_many_nodes(first->engine, capacity),
@@ -48,8 +45,6 @@ static s2p_status reserve_rows(s2v_session *first, int32_t n, s2p_error *error)
     many->capacity = capacity;
     return S2P_OK;
 }
-
-static int32_t round_up(int32_t n) { return (n + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE * ROWS_AT_ONCE; }
 
 void s2v_many_draw(s2v_graph *graph, const s2v_model *model, struct ggml_tensor *id,
                    const s2v_span *span, struct ggml_tensor **logits)
@@ -73,12 +68,10 @@ static s2p_status draw_pass(s2v_session *first, pass *p, s2p_error *error)
     s2v_graph *graph = &many->graph;
     const s2v_model *model = &first->engine->model;
     const s2v_decoder *decoder = &model->decoder;
-    const struct ggml_tensor *gate = decoder->layers[0].gate;
-    const bool is_ggmls = !s2v_few_takes(gate) && !s2v_blocks_take(&first->engine->devices, gate);
-    const int32_t n = is_ggmls && first->backends.n == 1 ? round_up(p->n) : p->n;
+    const int32_t n = s2v_decoder_rows_to_run(graph, decoder, p->n);
     const int32_t n_planes = decoder->p.n_planes;
     for (int32_t r = 0; r < n; r++) {
-        const s2v_session *s = p->step[r < p->n ? r : 0]->session; /* those nobody reads */
+        const s2v_session *s = p->step[r < p->n ? r : 0]->session; /* 0: padding */
         many->id[r] = s->pending;
         for (int32_t plane = 0; plane < n_planes; plane++)
             many->position[plane * n + r] = plane < 3 ? s->next_pos : 0;
@@ -94,7 +87,7 @@ static s2p_status draw_pass(s2v_session *first, pass *p, s2p_error *error)
 /* On failure no session has advanced; numbers that are not finite are one session's own trouble. */
 static s2p_status run_pass(s2v_session *first, pass *p, s2p_error *error)
 {
-    TRY(reserve_rows(first, round_up(p->n), error));
+    TRY(reserve_rows(first, p->n, error));
     TRY(draw_pass(first, p, error));
     TRY(s2v_graph_compute(&first->many.graph, error));
     for (int32_t r = 0; r < p->n; r++) {

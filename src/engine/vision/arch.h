@@ -11,12 +11,12 @@
 
 #include "engine/decoder/draw.h"
 #include "engine/decoder/positions.h"
+#include "engine/products/tower_nodes.h"
 #include "engine/vision/frame.h"
 #include "image/geometry.h"
 #include "image/image.h"
 
 #define S2V_MAX_TOWER_BLOCKS 2 /* of the tower looked into at once */
-#define S2V_WINDOW_KINDS 4     /* whole, cut at the right, cut at the bottom, cut at both */
 
 typedef struct s2v_tower { /* what every vision tower has; the rest is its architecture's own */
     int32_t n_blocks, n_embd, n_ff, n_heads, head_dim, n_out;
@@ -41,12 +41,6 @@ typedef struct s2v_model {
 } s2v_model;
 
 void s2v_model_free(s2v_model *model); /* the arrays; tensors belong to the weights */
-
-typedef struct
-    s2v_windows { /* patches that see each other and no others, one kind after the other */
-    int32_t count[S2V_WINDOW_KINDS];   /* windows of a kind */
-    int32_t patches[S2V_WINDOW_KINDS]; /* in one of them */
-} s2v_windows;
 
 typedef struct s2v_tower_qk { /* queries and keys of one block: F32, n_embd values for each patch */
     int32_t block;

@@ -8,7 +8,6 @@
 #include "engine/weights/loader.h"
 
 #include "base/checked.h"
-#include "engine/products/block_nodes.h"
 #include "kernels/pages.h"
 
 #include <math.h>
@@ -100,6 +99,14 @@ static group *group_for(s2v_loader *loader, ggml_backend_buffer_type_t type, con
     return added->ctx && added->items ? added : NULL;
 }
 
+/* The kernels multiply with this matrix as it is in the file. */
+static bool stays_in_blocks(const s2v_loader *loader, const struct ggml_tensor *weight)
+{
+    const s2k_format format =
+        s2k_format_find((int32_t)weight->type, 1, weight->ne[0], weight->ne[1]);
+    return loader->keeps_blocks && s2k_products_for(loader->devices->products, format, 1);
+}
+
 /* A tensor that exists only to ask where it should go. */
 static ggml_backend_buffer_type_t place_weight(s2v_loader *loader, enum ggml_type type, s2v_use use,
                                                int64_t ne0, int64_t ne1)
@@ -115,7 +122,7 @@ static ggml_backend_buffer_type_t place_weight(s2v_loader *loader, enum ggml_typ
     ggml_backend_buffer_type_t chosen = NULL; /* a type the device has no kernel for stays here */
     if (on_device && s2v_device_takes(devices, probe, use == S2V_USE_ROWS))
         chosen = ggml_backend_dev_buffer_type(devices->main);
-    else if (use == S2V_USE_MATRIX && !(loader->keeps_blocks && s2v_blocks_take(devices, probe)))
+    else if (use == S2V_USE_MATRIX && !stays_in_blocks(loader, probe))
         chosen = s2v_fastest_buffer(devices, probe);
     ggml_free(ctx);
     return chosen;

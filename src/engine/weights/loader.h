@@ -35,9 +35,8 @@ typedef struct s2v_loader {
     bool on_device;             /* weights asked for now go to the main device */
     bool tower_on_device;       /* those of the tower will */
     const s2v_kernels *kernels; /* of the tower; NULL: its products are ggml's */
-    bool
-        keeps_blocks; /* matrices asked for now are multiplied by block_nodes.h where it takes them */
-    bool as_f32;      /* F16 and BF16 matrices asked for now become F32 (small files: always) */
+    bool keeps_blocks; /* matrices asked for now stay as in the file where our products read that */
+    bool as_f32;       /* F16 and BF16 matrices asked for now become F32 (small files: always) */
     s2p_status status; /* the first failure sticks; later requests return NULL */
     s2p_error *error;
 } s2v_loader;

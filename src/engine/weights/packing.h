@@ -1,6 +1,6 @@
 /* packing.h - the tower's matrices, from the layout of the file into that of its kernels.
  *
- * It happens for every picture, matrix by matrix, just before the product (tower_nodes.h): turning
+ * It happens for every picture, matrix by matrix, just before the product (tower_nodes.h): packing
  * a matrix costs a few hundredths of multiplying a picture's rows with it. A packed copy of them all
  * would cost as much memory as the file, and the first picture the time in which the system clears
  * that memory; the file's own pages are shared by every process that has it open.

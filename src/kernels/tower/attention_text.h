@@ -72,7 +72,7 @@ static void lay_out_turned(const s2v_attention *a, const float *x, int32_t row, 
         lanes square[WIDTH];
         for (int32_t i = 0; i < WIDTH; i++)
             square[i] = i < n ? load_some(from[i] + d, left) * scale : (lanes){ 0 };
-        turn_square(square);
+        transpose_square(square);
         for (int32_t i = 0; i < WIDTH && i < left; i++)
             store(to + (ptrdiff_t)(d + i) * step, square[i]);
     }

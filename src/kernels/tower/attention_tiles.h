@@ -125,7 +125,7 @@ static void lay_out_values(const s2v_attention *a, int32_t first, int32_t head, 
                     (lanes)pair_words(keys > 0 ? load_some(even, a->dim - d) : none,
                                       keys > 1 ? load_some(even + a->pitch, a->dim - d) : none);
             }
-            turn_square(square);
+            transpose_square(square);
             uint32_t *to = s->values + (ptrdiff_t)d * s->n_padded / 2 + (ptrdiff_t)i / 2 * WIDTH;
             for (int32_t r = 0; r < WIDTH; r++) store_ints(to + r * WIDTH, (ints)square[r]);
         }
@@ -144,7 +144,7 @@ static void lay_out_queries(const s2v_attention *a, int32_t row, int32_t n, int3
             lanes square[WIDTH];
             for (int32_t i = 0; i < WIDTH; i++)
                 square[i] = half + i < n ? (lanes)load_ints(flat[i] + w) : (lanes){ 0 };
-            turn_square(square);
+            transpose_square(square);
             for (int32_t i = 0; i < WIDTH; i++)
                 store_ints(to + (ptrdiff_t)(w + i) * PANEL + half, (ints)square[i]);
         }
@@ -257,7 +257,7 @@ static void store_columns(const s2v_attention *a, const tile_space *s, const flo
     for (int32_t d = 0; d < s->height; d += WIDTH) {
         lanes square[WIDTH];
         for (int32_t i = 0; i < WIDTH; i++) square[i] = load(out + (d + i) * PANEL + c) * share;
-        turn_square(square);
+        transpose_square(square);
         for (int32_t i = 0; i < WIDTH && i < n; i++)
             store_some(a->out + (row + i) * a->out_pitch + (ptrdiff_t)head * a->dim + d, square[i],
                        a->dim - d);

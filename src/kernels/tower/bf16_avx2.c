@@ -4,7 +4,7 @@
  * is exact in float32, and the sums are float32 as theirs. No faster than f32_avx2.c, so it is never
  * chosen unless named.
  */
-#include "kernels/halves.h"
+#include "kernels/tower/source.h"
 #include "kernels/tower/tables.h"
 
 static uint16_t bf16_of(float x)

@@ -114,7 +114,7 @@ S2V_INLINE void panel_pack(const s2v_packed *w, const s2v_source *source, int32_
                 square[i] = !row[i]    ? (lanes){ 0 }
                             : is_whole ? (lanes)row_words_at(row[i], type, k)
                                        : (lanes)last_words(row[i], type, k, w->k);
-            turn_square(square);
+            transpose_square(square);
             for (int32_t i = 0; i < WIDTH; i++)
                 memcpy(out + (ptrdiff_t)(word + i) * PANEL + c, &square[i], sizeof square[i]);
         }

@@ -66,7 +66,7 @@ S2V_INLINE void panel_pack(const s2v_packed *w, const s2v_source *source, int32_
         for (int32_t at = 0; at < n; at += 4 * WIDTH) {
             lanes square[WIDTH];
             for (int32_t i = 0; i < WIDTH; i++) square[i] = words_at(row[i], at, n);
-            turn_square(square);
+            transpose_square(square);
             for (int32_t i = 0; i < WIDTH && at + 4 * i < n; i++) {
                 char *to = out + (ptrdiff_t)(at + 4 * i) * PANEL + (ptrdiff_t)c * size;
                 if (size == 4) {

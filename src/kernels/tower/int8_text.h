@@ -123,7 +123,7 @@ static void group_store(const uint8_t group[WIDTH][GROUP], char *to)
 {
     lanes square[WIDTH];
     for (int32_t i = 0; i < WIDTH; i++) memcpy(&square[i], group[i], sizeof square[i]);
-    turn_square(square);
+    transpose_square(square);
     for (int32_t i = 0; i < WIDTH; i++) {
 #if STEP == 4
         memcpy(to + (ptrdiff_t)i * PANEL * 4, &square[i], sizeof square[i]);

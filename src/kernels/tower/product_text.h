@@ -18,6 +18,7 @@
  */
 #include "kernels/pages.h"
 #include "kernels/tower/rows_text.h"
+#include "kernels/tower/source.h"
 
 #define PANEL (2 * WIDTH)
 #ifndef CHUNK

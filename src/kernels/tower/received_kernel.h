@@ -5,53 +5,28 @@
  * BLOCK queries are done at a time: their scores stay in the cache until they are
  * exponentials, divided by their sum and added to what each key has received.
  *
- * Vectors are those of the compiler (GCC and Clang have the same), as wide as the
- * instruction set makes worthwhile.
+ * Vectors are as wide as the instruction set makes worthwhile.
  */
 #include "kernels/tower/received.h"
 
-#include <math.h>
-#include <string.h>
-
 #if defined(__AVX2__)
-#include <immintrin.h>
 #define WIDTH 8
 #else
 #define WIDTH 4
 #endif
+#include "kernels/vec.h"
+
 #define PANEL (2 * WIDTH)
 #define ROWS 6 /* 2 * ROWS sums, 2 keys and a query: 15 of 16 registers */
 #define BLOCK S2V_RECEIVED_BLOCK
 
 _Static_assert(BLOCK % ROWS == 0 && PANEL <= S2V_RECEIVED_PANEL, "fits the scratch");
 
-typedef float lanes __attribute__((vector_size(WIDTH * sizeof(float))));
-typedef uint32_t bits __attribute__((vector_size(WIDTH * sizeof(uint32_t))));
-
-static inline lanes load(const float *p)
-{
-    lanes v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
-static inline void store(float *p, lanes v) { memcpy(p, &v, sizeof v); }
-static inline lanes all(float x) { return x - (lanes){ 0 }; }
-
-static inline lanes larger(lanes a, lanes b)
-{
-#if defined(__AVX2__)
-    return (lanes)_mm256_max_ps((__m256)a, (__m256)b);
-#else
-    const bits mask = (bits)(a > b);
-    return (lanes)(((bits)a & mask) | ((bits)b & ~mask));
-#endif
-}
-
-/* 2^x for x <= 0; below -126 it stays at 2^-126, which no sum of scores notices. Adding 1.5 * 2^23
+/* 2^x for x <= 0, in fewer instructions than power_of_two: below -126 it stays at 2^-126, which does
+ * not change a sum of scores. Adding 1.5 * 2^23
  * rounds x to a whole number and leaves it in the low bits, from where it goes to the exponent; for
  * the rest, at most a half, seven terms of the series are as good as a float gets. */
-static inline lanes power_of_two(lanes x)
+static inline lanes power_at_most_one(lanes x)
 {
     const lanes magic = all(12582912.0f);
     x = larger(x, all(-126.0f));
@@ -120,8 +95,8 @@ static float exponentiate(float *score, int32_t n, int32_t n_padded)
 
     low = high = (lanes){ 0 };
     for (int32_t i = 0; i < n_padded; i += PANEL) {
-        const lanes a = power_of_two(load(score + i) - largest);
-        const lanes b = power_of_two(load(score + i + WIDTH) - largest);
+        const lanes a = power_at_most_one(load(score + i) - largest);
+        const lanes b = power_at_most_one(load(score + i + WIDTH) - largest);
         store(score + i, a);
         store(score + i + WIDTH, b);
         low += a;

@@ -4,7 +4,7 @@
  * the last. Slow, and meant to be read.
  */
 #include "kernels/tower/attention_units.h"
-#include "kernels/halves.h"
+#include "kernels/tower/source.h"
 #include "kernels/tower/tables.h"
 
 #include <math.h>

@@ -1,16 +1,16 @@
 /* test_engine_blocks.c - a decoder in Q4_K and Q6_K: what is remembered, and what is prefilled and decoded
- * together, is what it is from scratch and alone. On a CPU with AMX these are our own products
- * (block_nodes.h): bit for bit up to S2V_WORD_ROWS sessions, and up to S2V_FEW_ROWS but for the order of
- * some sums. */
+ * together, is what it is from scratch and alone: bit for bit where one variant of the decoder's
+ * products multiplies one row and as many as there are sessions, else but for the order of some sums. */
 #define TINY_WIDTH 256
 #define TINY_FF 512
 #include "tiny_run.h"
 
-#include "kernels/decoder/blocks.h"
-#include "engine/products/few_rows.h"
+#include "engine/products/decoder_products.h"
+
+#define MOST 8 /* sessions */
 
 static const char *folder;
-static answer alone[S2V_FEW_ROWS], again; /* too large for a stack */
+static answer alone[MOST], again; /* too large for a stack */
 
 static void write_blocks(void)
 {
@@ -68,8 +68,9 @@ static void remembered_is_the_same(void **state)
 static void assert_near(const s2v_engine *engine, size_t n, const float *expected, const float *got)
 {
     const double d = distance(expected, got);
-    const bool has_few = s2v_few_takes(engine->model.decoder.layers[0].gate);
-    if (has_few || (engine->devices.has_blocks && n <= S2V_WORD_ROWS))
+    const struct ggml_tensor *gate = engine->model.decoder.layers[0].gate;
+    const s2k_products *one = s2v_products_for(engine->devices.products, gate, 1);
+    if (one && one == s2v_products_for(engine->devices.products, gate, (int32_t)n))
         assert_memory_equal(expected, got, N_VOCABULARY * sizeof *got);
     else /* a number of a row may be rounded the other way */
         CHECK_CASE(d <= 1e-3, "%zu sessions: %g", n, d);
@@ -79,14 +80,14 @@ static void together_is_the_same(void **state)
 {
     (void)state;
     s2v_engine *engine = tiny_open();
-    for (int i = 0; i < S2V_FEW_ROWS; i++) {
+    for (int i = 0; i < MOST; i++) {
         const question q = question_of(i);
         ask_once(engine, &q, &alone[i]);
     }
-    for (int n = 2; n <= S2V_FEW_ROWS; n++) {
+    for (int n = 2; n <= MOST; n++) {
         const s2v_session_options options = tiny_session_options();
-        s2v_session *session[S2V_FEW_ROWS];
-        s2v_step steps[S2V_FEW_ROWS];
+        s2v_session *session[MOST];
+        s2v_step steps[MOST];
         char text[64];
         for (int i = 0; i < n; i++) {
             const question q = question_of(i);
@@ -117,9 +118,9 @@ static void together_is_the_same(void **state)
 static void run_prompts(s2v_engine *engine, const question *questions, size_t n)
 {
     const s2v_session_options options = tiny_session_options();
-    s2v_session *session[S2V_FEW_ROWS];
-    s2v_prompt prompts[S2V_FEW_ROWS];
-    s2v_ask asks[S2V_FEW_ROWS];
+    s2v_session *session[MOST];
+    s2v_prompt prompts[MOST];
+    s2v_ask asks[MOST];
     size_t n_ran;
     for (size_t i = 0; i < n; i++) {
         session[i] = tiny_session(engine, &options);
@@ -143,15 +144,15 @@ static void prompts_together_are_the_same(void **state)
 {
     (void)state;
     s2v_engine *engine = tiny_open_caching();
-    question questions[S2V_FEW_ROWS];
-    for (int i = 0; i < S2V_FEW_ROWS; i++) {
+    question questions[MOST];
+    for (int i = 0; i < MOST; i++) {
         question *q = &questions[i];
         *q = question_of(1 + 2 * (i % 3));
         if (i % 3 == 2) q->n_images = 0;
         if (i % 3 == 2) q->raw = "hello world user 0123456789 0123456789 aaaa bcd";
         for (int time = 0; time < 2; time++) ask_once(engine, q, &alone[i]);
     }
-    for (size_t n = 2; n <= S2V_FEW_ROWS; n++) run_prompts(engine, questions, n);
+    for (size_t n = 2; n <= MOST; n++) run_prompts(engine, questions, n);
     s2v_engine_close(engine);
 }
 

@@ -3,7 +3,7 @@
 #define S2_ENGINE_TOWER_H
 
 #include "engine/vision/arch.h"
-#include "engine/vision/tower_nodes.h"
+#include "engine/products/tower_nodes.h"
 
 typedef struct s2v_block { /* an architecture's own block begins with this */
     struct ggml_tensor *norm1, *norm2;

@@ -1,16 +1,17 @@
-/* few_rows_avx2.c - a weight is unpacked once and multiplied with the bytes of many rows.
+/* bytes_avx2.c - a weight is unpacked once and multiplied with the bytes of many rows, by AVX2.
  *
  * As many rows go together as stay in the second-level cache, at most MOST_ROWS; what is unpacked of the
  * weights never leaves the registers. A row's numbers are the same whatever rows go with it.
  *
  * Q4_K has 256 weights in 8 groups of 32: (scale * nibble - min). Products of nibbles and bytes are added
  * in 16 bits (4 of at most 15 * 127 * 2), then times the group's scale in 32 bits; the mins go with the
- * sums of the row's bytes, which are known. Q6_K has 16 groups of 16 with a signed scale and weights
+ * sums of the row's bytes, which are computed once. Q6_K has 16 groups of 16 with a signed scale and weights
  * from -32 to 31: they are multiplied as 0 to 63 (2 of at most 63 * 127 * 2 are added in 16 bits), and
- * 32 times the row's sums is taken off. Both go eight outputs at a time: ggml has interleaved those of
- * Q4_K, those of Q6_K are turned here, which costs less than a scale for every 16 products of one output.
+ * 32 times the row's sums is taken off. Both compute eight outputs at a time: ggml has interleaved those
+ * of Q4_K; those of Q6_K are transposed here, which costs less than a scale for every 16 products of one
+ * output. The bytes of rows are those ggml's own kernels multiply.
  */
-#include "kernels/decoder/few_rows_avx2.h"
+#include "kernels/decoder/products.h"
 
 #include <immintrin.h>
 #include <string.h>
@@ -18,27 +19,24 @@
 #define MOST_ROWS 64
 #define ROWS_BYTES (256 << 10) /* half of a small second-level cache */
 
-/* `multiply` takes at most MOST_ROWS. */
-static void multiply_lots(s2v_few_kernel *multiply, const void *weights, int32_t k, int32_t first,
-                          int32_t last, const s2v_row_block *rows, int32_t n_rows, float *out,
-                          ptrdiff_t pitch)
-{
-    const int32_t n_blocks = k / S2V_FEW_BLOCK;
-    int32_t lot = ROWS_BYTES / (n_blocks * (int32_t)sizeof *rows) / 8 * 8;
-    if (lot < 8) lot = 8;
-    if (lot > MOST_ROWS) lot = MOST_ROWS;
-    for (int32_t r = 0; r < n_rows; r += lot)
-        multiply(weights, k, first, last, rows + (ptrdiff_t)r * n_blocks,
-                 n_rows - r < lot ? n_rows - r : lot, out + r * pitch, pitch);
-}
+typedef struct row_block { /* S2K_BLOCK values of a row */
+    float step;            /* value = step * byte */
+    int8_t byte[S2K_BLOCK];
+    int16_t sum[16]; /* of 16 bytes each */
+} row_block;
 
 /* --- rows as bytes ---------------------------------------------------------------------------- */
 
-void s2v_few_bytes_avx2(const float *x, int32_t k, s2v_row_block *out)
+static size_t rows_bytes(int32_t k, int32_t m)
 {
-    for (; k >= S2V_FEW_BLOCK; k -= S2V_FEW_BLOCK, x += S2V_FEW_BLOCK, out++) {
+    return (size_t)(k / S2K_BLOCK) * (size_t)m * sizeof(row_block);
+}
+
+static void pack_row(const float *x, int32_t k, row_block *out)
+{
+    for (; k >= S2K_BLOCK; k -= S2K_BLOCK, x += S2K_BLOCK, out++) {
         float most = 0.0f, largest = 0.0f; /* the largest has the sign of its value */
-        for (int i = 0; i < S2V_FEW_BLOCK; i++) {
+        for (int i = 0; i < S2K_BLOCK; i++) {
             const float size = x[i] < 0.0f ? -x[i] : x[i];
             if (size > most) {
                 most = size;
@@ -50,7 +48,7 @@ void s2v_few_bytes_avx2(const float *x, int32_t k, s2v_row_block *out)
         const float scale = -127.0f / largest;
         out->step = 1.0f / scale;
         const __m256 wide = _mm256_set1_ps(scale);
-        for (int i = 0; i < S2V_FEW_BLOCK; i += 16) {
+        for (int i = 0; i < S2K_BLOCK; i += 16) {
             const __m256i a = _mm256_cvtps_epi32(_mm256_mul_ps(wide, _mm256_loadu_ps(x + i)));
             const __m256i b = _mm256_cvtps_epi32(_mm256_mul_ps(wide, _mm256_loadu_ps(x + i + 8)));
             const __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(a, b), 0xD8);
@@ -62,6 +60,14 @@ void s2v_few_bytes_avx2(const float *x, int32_t k, s2v_row_block *out)
             out->sum[i / 16] = (int16_t)sum;
         }
     }
+}
+
+static void pack_rows(const float *x, ptrdiff_t pitch, int32_t k, int32_t m, int32_t first,
+                      int32_t last, void *out)
+{
+    (void)m;
+    for (int32_t r = first; r < last; r++)
+        pack_row(x + r * pitch, k, (row_block *)out + (ptrdiff_t)r * (k / S2K_BLOCK));
 }
 
 /* --- eight outputs ---------------------------------------------------------------------------- */
@@ -111,14 +117,6 @@ static __m256i in_order(const eight_sums *sums)
 
 /* --- Q4_K, eight outputs interleaved ---------------------------------------------------------- */
 
-typedef struct q4_block { /* of 8 outputs; bytes [64 c, 64 c + 64) are 8 of each output */
-    uint16_t step[8], min_step[8];
-    uint8_t scales[8][12]; /* of each group: scales and mins of the 8 outputs, 6 bits each */
-    uint8_t nibbles[1024];
-} q4_block;
-
-_Static_assert(sizeof(q4_block) == 1152, "as eight blocks of Q4_K");
-
 /* Scales (out[0..8)) and mins (out[8..16)) of a group. */
 static __m128i unpack_scales(const uint8_t packed[12])
 {
@@ -130,12 +128,11 @@ static __m128i unpack_scales(const uint8_t packed[12])
 }
 
 /* Group g (0 to 7) times every row. */
-static void add_group(const q4_block *w, int g, __m256i scale_low, __m256i scale_high,
-                      const s2v_row_block *rows, ptrdiff_t row_pitch, int32_t n_rows,
-                      eight_sums *sums)
+static void add_group(const q4_k_by_8_block *w, int g, __m256i scale_low, __m256i scale_high,
+                      const row_block *rows, ptrdiff_t row_pitch, int32_t n_rows, eight_sums *sums)
 {
     const __m256i mask = _mm256_set1_epi8(15);
-    const uint8_t *nibbles = w->nibbles + (g / 2) * 256;
+    const uint8_t *nibbles = w->nibbles[g / 2 * 4][0];
     __m256i q[8]; /* 8 weights of 4 outputs each */
     for (int c = 0; c < 8; c++) {
         q[c] = _mm256_loadu_si256((const __m256i *)(const void *)(nibbles + 32 * c));
@@ -156,7 +153,7 @@ static void add_group(const q4_block *w, int g, __m256i scale_low, __m256i scale
 }
 
 /* One block of 8 outputs times one block of every row. */
-static void add_block(const q4_block *w, const s2v_row_block *rows, ptrdiff_t row_pitch,
+static void add_block(const q4_k_by_8_block *w, const row_block *rows, ptrdiff_t row_pitch,
                       int32_t n_rows, __m256 *out)
 {
     const __m256 step = widen(w->step), min_step = widen(w->min_step);
@@ -177,7 +174,7 @@ static void add_block(const q4_block *w, const s2v_row_block *rows, ptrdiff_t ro
         add_group(w, g, scale_low, scale_high, rows, row_pitch, n_rows, sums);
     }
     for (int32_t r = 0; r < n_rows; r++) {
-        const s2v_row_block *row = &rows[r * row_pitch];
+        const row_block *row = &rows[r * row_pitch];
         const __m128i *sum = (const __m128i *)(const void *)row->sum;
         const __m128i of_groups = _mm_hadd_epi16(_mm_loadu_si128(sum), _mm_loadu_si128(sum + 1));
         int32_t pair[4];
@@ -195,11 +192,11 @@ static void add_block(const q4_block *w, const s2v_row_block *rows, ptrdiff_t ro
 }
 
 static void multiply_q4(const void *weights, int32_t k, int32_t first, int32_t last,
-                        const s2v_row_block *rows, int32_t n_rows, float *out, ptrdiff_t pitch)
+                        const row_block *rows, int32_t n_rows, float *out, ptrdiff_t pitch)
 {
-    const ptrdiff_t n_blocks = k / S2V_FEW_BLOCK;
+    const ptrdiff_t n_blocks = k / S2K_BLOCK;
     for (int32_t at = first; at + 8 <= last; at += 8) {
-        const q4_block *w = (const q4_block *)weights + at / 8 * n_blocks;
+        const q4_k_by_8_block *w = (const q4_k_by_8_block *)weights + at / 8 * n_blocks;
         __m256 sum[MOST_ROWS];
         for (int32_t r = 0; r < n_rows; r++) sum[r] = _mm256_setzero_ps();
         for (ptrdiff_t b = 0; b < n_blocks; b++) add_block(&w[b], rows + b, n_blocks, n_rows, sum);
@@ -207,29 +204,15 @@ static void multiply_q4(const void *weights, int32_t k, int32_t first, int32_t l
     }
 }
 
-void s2v_few_q4_avx2(const void *weights, int32_t k, int32_t first, int32_t last,
-                     const s2v_row_block *rows, int32_t n_rows, float *out, ptrdiff_t pitch)
-{
-    multiply_lots(multiply_q4, weights, k, first, last, rows, n_rows, out, pitch);
-}
-
 /* --- Q6_K ------------------------------------------------------------------------------------- */
 
-typedef struct q6_block {
-    uint8_t low[128], high[64]; /* four bits and two bits of each weight */
-    int8_t scale[16];
-    uint16_t step;
-} q6_block;
-
-_Static_assert(sizeof(q6_block) == 210, "as a block of Q6_K");
-
 /* 128 weights as 0 to 63, in order. */
-static void unpack_half(const q6_block *w, int half, __m256i q[4])
+static void unpack_half(const q6_k_block *w, int half, __m256i q[4])
 {
     const __m256i four = _mm256_set1_epi8(15), two = _mm256_set1_epi8(0x30);
-    const __m256i *low = (const __m256i *)(const void *)(w->low + 64 * half);
+    const __m256i *low = (const __m256i *)(const void *)w->low[half];
     const __m256i a = _mm256_loadu_si256(low), b = _mm256_loadu_si256(low + 1);
-    const __m256i h = _mm256_loadu_si256((const __m256i *)(const void *)(w->high + 32 * half));
+    const __m256i h = _mm256_loadu_si256((const __m256i *)(const void *)w->high[half]);
     const __m256i h0 = _mm256_and_si256(_mm256_slli_epi16(h, 4), two);
     const __m256i h1 = _mm256_and_si256(_mm256_slli_epi16(h, 2), two);
     const __m256i h2 = _mm256_and_si256(h, two);
@@ -241,7 +224,7 @@ static void unpack_half(const q6_block *w, int half, __m256i q[4])
 }
 
 /* 32 weights of four outputs become 8 of each, four times. */
-static void turn_weights(const __m256i from[4], __m256i to[4])
+static void transpose_weights(const __m256i from[4], __m256i to[4])
 {
     const __m256i a = _mm256_unpacklo_epi64(from[0], from[1]);
     const __m256i b = _mm256_unpackhi_epi64(from[0], from[1]);
@@ -254,7 +237,7 @@ static void turn_weights(const __m256i from[4], __m256i to[4])
 }
 
 /* The scales of eight outputs by groups: out[i] has eight of group 2 i, then of 2 i + 1. */
-static void turn_scales(const q6_block *const w[8], __m128i out[8])
+static void transpose_scales(const q6_k_block *const w[8], __m128i out[8])
 {
     __m128i a[8], b[8];
     for (int i = 0; i < 8; i++) a[i] = _mm_loadu_si128((const __m128i *)(const void *)w[i]->scale);
@@ -277,8 +260,8 @@ typedef struct q6_pair { /* two groups of eight outputs */
     __m256i scale[4];    /* of the first group and the second for outputs 0 to 3; then for 4 to 7 */
 } q6_pair;
 
-static void add_pair(const q6_pair *w, const s2v_row_block *rows, ptrdiff_t row_pitch,
-                     int32_t n_rows, ptrdiff_t at, eight_sums *sums)
+static void add_pair(const q6_pair *w, const row_block *rows, ptrdiff_t row_pitch, int32_t n_rows,
+                     ptrdiff_t at, eight_sums *sums)
 {
     const __m256i *q = w->q;
     for (int32_t r = 0; r < n_rows; r++) {
@@ -297,7 +280,7 @@ static void add_pair(const q6_pair *w, const s2v_row_block *rows, ptrdiff_t row_
 }
 
 /* A block of each of 8 outputs times one block of every row. */
-static void add_q6_block(const q6_block *const w[8], const s2v_row_block *rows, ptrdiff_t row_pitch,
+static void add_q6_block(const q6_k_block *const w[8], const row_block *rows, ptrdiff_t row_pitch,
                          int32_t n_rows, __m256 *out)
 {
     __m256i scale_pair[8]; /* of two groups, side by side for each output */
@@ -306,7 +289,7 @@ static void add_q6_block(const q6_block *const w[8], const s2v_row_block *rows, 
     uint16_t steps[8];
     for (int i = 0; i < 8; i++) steps[i] = w[i]->step;
     const __m256 step = widen(steps);
-    turn_scales(w, scales);
+    transpose_scales(w, scales);
     clear(sums, n_rows);
     for (int half = 0; half < 2; half++) {
         __m256i part[8][4];
@@ -318,8 +301,8 @@ static void add_q6_block(const q6_block *const w[8], const s2v_row_block *rows, 
             const __m256i of[8] = { part[0][i], part[1][i], part[2][i], part[3][i],
                                     part[4][i], part[5][i], part[6][i], part[7][i] };
             q6_pair pair;
-            turn_weights(of, pair.q);
-            turn_weights(of + 4, pair.q + 4);
+            transpose_weights(of, pair.q);
+            transpose_weights(of + 4, pair.q + 4);
             spread(even, &pair.scale[0], &pair.scale[2]);
             spread(odd, &pair.scale[1], &pair.scale[3]);
             scale_pair[at] = both(_mm_unpacklo_epi16(even, odd), _mm_unpackhi_epi16(even, odd));
@@ -327,7 +310,7 @@ static void add_q6_block(const q6_block *const w[8], const s2v_row_block *rows, 
         }
     }
     for (int32_t r = 0; r < n_rows; r++) {
-        const s2v_row_block *row = &rows[r * row_pitch];
+        const row_block *row = &rows[r * row_pitch];
         __m256i less = _mm256_setzero_si256(); /* 32 was added to every weight */
         for (int i = 0; i < 8; i++) {
             int32_t two;
@@ -340,27 +323,27 @@ static void add_q6_block(const q6_block *const w[8], const s2v_row_block *rows, 
     }
 }
 
-/* Eight outputs are eight places of memory, more than the CPU follows by itself. The next eight lie behind
- * them: as much of those is asked for as is used now. */
-static void ask_ahead(const q6_block *first, ptrdiff_t n_blocks, ptrdiff_t block)
+/* Eight outputs are eight streams, more than the hardware prefetcher follows. The next eight lie behind
+ * them: as much of those is prefetched as is used now. */
+static void prefetch_next(const q6_k_block *first, ptrdiff_t n_blocks, ptrdiff_t block)
 {
     const char *next = (const char *)(first + 8 * (n_blocks + block));
     for (size_t i = 0; i < 8 * sizeof *first; i += 64) _mm_prefetch(next + i, _MM_HINT_T1);
 }
 
-/* Outputs may end in the middle of eight: the last one stands in for those that are not there. */
+/* Outputs may end in the middle of eight: the last one is then computed several times. */
 static void multiply_q6(const void *weights, int32_t k, int32_t first, int32_t last,
-                        const s2v_row_block *rows, int32_t n_rows, float *out, ptrdiff_t pitch)
+                        const row_block *rows, int32_t n_rows, float *out, ptrdiff_t pitch)
 {
-    const ptrdiff_t n_blocks = k / S2V_FEW_BLOCK;
+    const ptrdiff_t n_blocks = k / S2K_BLOCK;
     for (int32_t at = first; at < last; at += 8) {
         const int32_t n = last - at < 8 ? last - at : 8;
-        const q6_block *eight_rows = (const q6_block *)weights + at * n_blocks, *w[8];
+        const q6_k_block *eight_rows = (const q6_k_block *)weights + at * n_blocks, *w[8];
         __m256 sum[MOST_ROWS];
         for (int32_t i = 0; i < 8; i++) w[i] = eight_rows + (i < n ? i : n - 1) * n_blocks;
         for (int32_t r = 0; r < n_rows; r++) sum[r] = _mm256_setzero_ps();
         for (ptrdiff_t b = 0; b < n_blocks; b++) {
-            ask_ahead(eight_rows, n_blocks, b);
+            prefetch_next(eight_rows, n_blocks, b);
             add_q6_block(w, rows + b, n_blocks, n_rows, sum);
             for (int i = 0; i < 8; i++) w[i]++;
         }
@@ -372,8 +355,40 @@ static void multiply_q6(const void *weights, int32_t k, int32_t first, int32_t l
     }
 }
 
-void s2v_few_q6_avx2(const void *weights, int32_t k, int32_t first, int32_t last,
-                     const s2v_row_block *rows, int32_t n_rows, float *out, ptrdiff_t pitch)
+/* --- all rows --------------------------------------------------------------------------------- */
+
+static void product(const s2k_weights *w, const void *packed, int32_t m, int32_t first,
+                    int32_t last, float *out, ptrdiff_t pitch, void *scratch)
 {
-    multiply_lots(multiply_q6, weights, k, first, last, rows, n_rows, out, pitch);
+    const int32_t n_blocks = w->k / S2K_BLOCK;
+    const row_block *rows = packed;
+    int32_t at_once = ROWS_BYTES / (n_blocks * (int32_t)sizeof *rows) / 8 * 8;
+    if (at_once < 8) at_once = 8;
+    if (at_once > MOST_ROWS) at_once = MOST_ROWS;
+    (void)scratch;
+    for (int32_t r = 0; r < m; r += at_once) {
+        const int32_t n = m - r < at_once ? m - r : at_once;
+        const row_block *x = rows + (ptrdiff_t)r * n_blocks;
+        if (w->format == S2K_Q4_K_BY_8)
+            multiply_q4(w->data, w->k, first, last, x, n, out + r * pitch, pitch);
+        if (w->format == S2K_Q6_K)
+            multiply_q6(w->data, w->k, first, last, x, n, out + r * pitch, pitch);
+    }
 }
+
+static bool runs(const s2_cpu *cpu) { return s2_cpu_has_avx2_set(cpu); }
+
+const s2k_products s2k_bytes_avx2 = {
+    .name = "bytes-avx2",
+    .runs = runs,
+    .formats = S2K_TAKES(S2K_Q4_K_BY_8) | S2K_TAKES(S2K_Q6_K),
+    .max_rows = S2K_ANY_ROWS,
+    .group = 1,
+    .padding = 1,
+    .piece = S2K_GRAIN,
+    .row_error = 0.5001 / 127,
+    .product_error = 1e-5,
+    .rows_bytes = rows_bytes,
+    .pack_rows = pack_rows,
+    .product = product,
+};

@@ -1,17 +1,17 @@
-/* tower_nodes.c - what the threads of a node do: each takes pieces, rows, columns or heads, from the
- * node's counter until there are none. A thread whose core is lent to another process takes fewer.
- * What is computed for a row depends on neither thread nor piece: results are the same bit for bit.
+/* tower_nodes.c - what the threads of a node do: each takes pieces (rows, columns or heads) from a
+ * counter until none are left (work.h). What is computed for a row depends on neither thread nor
+ * piece, so results are the same bit for bit.
  *
- * Nodes of this kind run on the CPU only; there, and nowhere else, the memory of tensors is read
- * directly. ggml aligns tensors to 32 bytes and the kernels want 64: packed weights and scratch
- * have room for the difference.
+ * These nodes run on the CPU only, where the memory of tensors can be read directly. ggml aligns
+ * tensors to 32 bytes and the kernels need 64: packed weights and scratch have room for the
+ * difference.
  */
-#include "engine/vision/tower_nodes.h"
+#include "engine/products/tower_nodes.h"
 
 #include "kernels/pages.h"
+#include "kernels/work.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <string.h>
 
 static float *floats_of(const struct ggml_tensor *t) { return t ? (float *)t->data : NULL; }
@@ -56,51 +56,32 @@ size_t s2v_tower_scratch(const s2v_linear *const *products, size_t n, const s2v_
     return (most + S2V_KERNEL_ALIGN - 1) / S2V_KERNEL_ALIGN * S2V_KERNEL_ALIGN;
 }
 
-#define MAX_COUNTERS 4096 /* more than S2V_MAX_LAYERS blocks have nodes */
-#define COUNTER_BYTES (MAX_COUNTERS * sizeof(atomic_int))
-
-/* Rows of scratch, one for each thread; behind them the counters of the graph's nodes. */
-static void clear_counters(struct ggml_tensor *dst, int ith, int nth, void *user)
-{
-    (void)nth, (void)user;
-    if (ith != 0) return;
-    s2v_huge_pages(dst->data, ggml_nbytes(dst));
-    memset((char *)dst->data + (size_t)(dst->ne[1] - 1) * dst->nb[1], 0, COUNTER_BYTES);
-}
-
-struct ggml_tensor *s2v_node_scratch(s2v_graph *graph, struct ggml_tensor *any, size_t n_bytes)
-{
-    const size_t row = n_bytes > COUNTER_BYTES ? n_bytes : COUNTER_BYTES;
-    graph->n_counters = 0;
-    return ggml_custom_4d(graph->ctx, GGML_TYPE_I8, (int64_t)row + S2V_KERNEL_ALIGN,
-                          graph->n_threads + 1, 1, 1, &any, 1, clear_counters, 1, NULL);
-}
-
-/* The scratch as one node sees it: a view that begins at its counter. */
-static struct ggml_tensor *take_counter(s2v_graph *graph, struct ggml_tensor *scratch)
-{
-    const size_t at = (size_t)(scratch->ne[1] - 1) * scratch->nb[1];
-    const size_t i = (size_t)(graph->n_counters++ % MAX_COUNTERS);
-    return ggml_view_1d(graph->ctx, scratch, (int64_t)sizeof(atomic_int),
-                        at + i * sizeof(atomic_int));
-}
-
 static void *aligned(void *memory)
 {
     const uintptr_t at = (uintptr_t)memory + S2V_KERNEL_ALIGN - 1;
     return (void *)(at / S2V_KERNEL_ALIGN * S2V_KERNEL_ALIGN);
 }
 
-static void *scratch_of(const struct ggml_tensor *view, int ith)
+/* A row of scratch for each thread, behind the counter of the nodes, which run one after the other. */
+static s2k_work *work_of(const struct ggml_tensor *scratch) { return aligned(scratch->data); }
+
+static void *scratch_of(const struct ggml_tensor *scratch, int ith)
 {
-    const struct ggml_tensor *scratch = view->view_src;
-    return aligned((char *)scratch->data + (size_t)ith * scratch->nb[1]);
+    return (char *)aligned((char *)scratch->data + (size_t)ith * scratch->nb[1]) + S2V_KERNEL_ALIGN;
 }
 
-/* The next piece of the node's work nobody has taken. */
-static int32_t next_piece(const struct ggml_tensor *view)
+static void clear_scratch(struct ggml_tensor *dst, int ith, int nth, void *user)
 {
-    return (int32_t)atomic_fetch_add_explicit((atomic_int *)view->data, 1, memory_order_relaxed);
+    (void)nth, (void)user;
+    if (ith != 0) return;
+    s2v_huge_pages(dst->data, ggml_nbytes(dst));
+    s2k_work_init(work_of(dst));
+}
+
+struct ggml_tensor *s2v_node_scratch(s2v_graph *graph, struct ggml_tensor *any, size_t n_bytes)
+{
+    return ggml_custom_4d(graph->ctx, GGML_TYPE_I8, (int64_t)n_bytes + 2 * S2V_KERNEL_ALIGN,
+                          graph->n_threads, 1, 1, &any, 1, clear_scratch, 1, NULL);
 }
 
 /* --- products ------------------------------------------------------------------ */
@@ -147,10 +128,10 @@ static void compute_product(struct ggml_tensor *dst, int ith, int nth, void *use
     };
     s2v_huge_pages(dst->data, ggml_nbytes(dst)); /* before the first of the threads writes */
     const int32_t m = (int32_t)dst->ne[1], n = (int32_t)dst->ne[0];
-    const bool by_rows = m >= nth * l->kernels->rows; /* every piece packs its own rows */
-    const int32_t turn = nth * l->kernels->block_rows;
-    const int32_t n_pieces = by_rows ? (m + turn - 1) / turn * nth : nth;
-    for (int32_t i; (i = next_piece(dst->src[2])) < n_pieces;) {
+    const bool by_rows = m >= nth * l->kernels->rows;       /* every piece packs its own rows */
+    const int32_t rows_each = nth * l->kernels->block_rows; /* time all threads take a piece */
+    const int32_t n_pieces = by_rows ? (m + rows_each - 1) / rows_each * nth : nth;
+    for (int32_t i; s2k_work_take(work_of(dst->src[2]), n_pieces, nth, &i);) {
         s2v_share share = { 0, m, 0, n };
         if (by_rows)
             cut(m, l->kernels->rows, i, n_pieces, &share.m0, &share.m1);
@@ -167,10 +148,11 @@ struct ggml_tensor *s2v_node_product(s2v_graph *graph, const s2v_linear *linear,
 {
     const int64_t n_bytes =
         (int64_t)linear->kernels->packed_bytes(&linear->weights) + S2V_KERNEL_ALIGN;
-    struct ggml_tensor *packed = /* the rows come in so that it is this product's turn */
+    struct ggml_tensor
+        *packed = /* the rows are an input so that it runs just before this product */
         ggml_custom_4d(graph->ctx, GGML_TYPE_I8, n_bytes, 1, 1, 1, &x, 1, compute_packing,
                        GGML_N_TASKS_MAX, (void *)(uintptr_t)linear);
-    struct ggml_tensor *from[4] = { x, packed, take_counter(graph, scratch), residual };
+    struct ggml_tensor *from[4] = { x, packed, scratch, residual };
     return ggml_custom_4d(graph->ctx, GGML_TYPE_F32, s2v_packed_outputs(&linear->weights), x->ne[1],
                           1, 1, from, residual ? 4 : 3, compute_product, GGML_N_TASKS_MAX,
                           (void *)(uintptr_t)linear);
@@ -222,7 +204,7 @@ struct ggml_tensor *s2v_node_starts(struct ggml_context *ctx, struct ggml_tensor
 static void compute_attention(struct ggml_tensor *dst, int ith, int nth, void *user)
 {
     const s2v_heads *h = user;
-    const struct ggml_tensor *qkv = dst->src[0], *start = dst->src[1], *turn = dst->src[3];
+    const struct ggml_tensor *qkv = dst->src[0], *start = dst->src[1], *rotation = dst->src[3];
     const int32_t m = (int32_t)dst->ne[1], n = (int32_t)dst->ne[0];
     const int32_t n_sequences = (int32_t)start->ne[0] - 1;
     const int32_t length = m / n_sequences;
@@ -237,15 +219,15 @@ static void compute_attention(struct ggml_tensor *dst, int ith, int nth, void *u
         .dim = h->dim,
         .n_splits = length > QUERIES_PER_SPLIT ? length / QUERIES_PER_SPLIT : 1,
         .scale = 1.0f / sqrtf((float)h->dim),
-        .cos = floats_of(turn),
-        .sin = turn ? floats_of(turn) + (ptrdiff_t)h->dim / 2 * m : NULL,
+        .cos = floats_of(rotation),
+        .sin = rotation ? floats_of(rotation) + (ptrdiff_t)h->dim / 2 * m : NULL,
         .out = floats_of(dst),
         .out_pitch = pitch_of(dst),
     };
     const int64_t units = s2v_attention_units(&a);
     s2v_huge_pages(dst->data, ggml_nbytes(dst));
     const int32_t n_pieces = PIECES_EACH * nth;
-    for (int32_t i; (i = next_piece(dst->src[2])) < n_pieces;) {
+    for (int32_t i; s2k_work_take(work_of(dst->src[2]), n_pieces, nth, &i);) {
         const int32_t first = (int32_t)(units * i / n_pieces);
         const int32_t last = (int32_t)(units * (i + 1) / n_pieces);
         if (first < last) h->kernels->attend(&a, first, last, scratch_of(dst->src[2], ith));
@@ -253,27 +235,27 @@ static void compute_attention(struct ggml_tensor *dst, int ith, int nth, void *u
 }
 
 struct ggml_tensor *s2v_node_attention(s2v_graph *graph, const s2v_heads *heads,
-                                       struct ggml_tensor *qkv, struct ggml_tensor *turn,
+                                       struct ggml_tensor *qkv, struct ggml_tensor *rotation,
                                        struct ggml_tensor *start, struct ggml_tensor *scratch)
 {
-    struct ggml_tensor *from[4] = { qkv, start, take_counter(graph, scratch), turn };
+    struct ggml_tensor *from[4] = { qkv, start, scratch, rotation };
     return ggml_custom_4d(graph->ctx, GGML_TYPE_F32, (int64_t)heads->n_heads * heads->dim,
-                          qkv->ne[1], 1, 1, from, turn ? 4 : 3, compute_attention, GGML_N_TASKS_MAX,
-                          (void *)(uintptr_t)heads);
+                          qkv->ne[1], 1, 1, from, rotation ? 4 : 3, compute_attention,
+                          GGML_N_TASKS_MAX, (void *)(uintptr_t)heads);
 }
 
 static void compute_part(struct ggml_tensor *dst, int ith, int nth, int part, const s2v_heads *h)
 {
-    const struct ggml_tensor *qkv = dst->src[0], *turn = dst->src[1];
+    const struct ggml_tensor *qkv = dst->src[0], *rotation = dst->src[1];
     const ptrdiff_t n = (ptrdiff_t)dst->ne[0], half = h->dim / 2;
     const int64_t m = dst->ne[1];
     for (int64_t row = m * ith / nth; row < m * (ith + 1) / nth; row++) {
         const float *from = floats_of(qkv) + (ptrdiff_t)row * pitch_of(qkv) + part * n;
         float *to = floats_of(dst) + (ptrdiff_t)row * pitch_of(dst);
-        for (ptrdiff_t i = 0; !turn && i < n; i++) to[i] = from[i];
-        for (ptrdiff_t at = 0; turn && at < n; at += h->dim)
-            h->kernels->rotate(from + at, h->dim, floats_of(turn) + row * half,
-                               floats_of(turn) + (row + m) * half, to + at);
+        for (ptrdiff_t i = 0; !rotation && i < n; i++) to[i] = from[i];
+        for (ptrdiff_t at = 0; rotation && at < n; at += h->dim)
+            h->kernels->rotate(from + at, h->dim, floats_of(rotation) + row * half,
+                               floats_of(rotation) + (row + m) * half, to + at);
     }
 }
 
@@ -288,10 +270,10 @@ static void compute_keys(struct ggml_tensor *dst, int ith, int nth, void *user)
 }
 
 struct ggml_tensor *s2v_node_part(struct ggml_context *ctx, const s2v_heads *heads,
-                                  struct ggml_tensor *qkv, struct ggml_tensor *turn, int part)
+                                  struct ggml_tensor *qkv, struct ggml_tensor *rotation, int part)
 {
-    struct ggml_tensor *from[2] = { qkv, turn };
+    struct ggml_tensor *from[2] = { qkv, rotation };
     return ggml_custom_4d(ctx, GGML_TYPE_F32, (int64_t)heads->n_heads * heads->dim, qkv->ne[1], 1,
-                          1, from, turn ? 2 : 1, part == 0 ? compute_queries : compute_keys,
+                          1, from, rotation ? 2 : 1, part == 0 ? compute_queries : compute_keys,
                           GGML_N_TASKS_MAX, (void *)(uintptr_t)heads);
 }

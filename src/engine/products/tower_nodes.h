@@ -1,4 +1,4 @@
-/* tower_nodes.h - the tower's own arithmetic (kernels/) as nodes of a ggml graph on the CPU.
+/* tower_nodes.h - the tower's kernels (kernels/tower) as nodes of a ggml graph on the CPU.
  *
  * A product is two nodes. The first packs its weights (packing.h), each thread its part, into
  * memory of the graph, which the next product takes again. The second multiplies: the norm before
@@ -10,8 +10,14 @@
 
 #include "engine/backend/graph.h"
 #include "engine/weights/loader.h"
-#include "engine/vision/arch.h"
 #include "kernels/tower/kernels.h"
+
+#define S2V_WINDOW_KINDS 4 /* whole, cut at the right, cut at the bottom, cut at both */
+
+typedef struct s2v_windows { /* patches that see each other only, one kind after the other */
+    int32_t count[S2V_WINDOW_KINDS];   /* windows of a kind */
+    int32_t patches[S2V_WINDOW_KINDS]; /* in one of them */
+} s2v_windows;
 
 typedef struct s2v_linear { /* residual + activation(norm(x) . weights + bias) */
     const s2v_kernels *kernels;
@@ -37,8 +43,8 @@ void s2v_linear_load(s2v_linear *out, s2v_loader *loader, const char *const *wei
                      const char *const *bias, int32_t n_parts, int32_t layer, int64_t k, int64_t n);
 
 /* Scratch all nodes of a graph share, for attention over at most `n_rows`; `products` end with one
- * that has no tensor. The node of it clears the counters from which threads take their work; `any`:
- * some tensor of the graph. */
+ * that has no tensor. Its node clears the counter from which threads take their work; `any`: some
+ * tensor of the graph. */
 size_t s2v_tower_scratch(const s2v_linear *const *products, size_t n, const s2v_heads *heads,
                          int32_t n_rows);
 struct ggml_tensor *s2v_node_scratch(s2v_graph *graph, struct ggml_tensor *any, size_t n_bytes);
@@ -57,13 +63,13 @@ struct ggml_tensor *s2v_node_rotation(struct ggml_context *ctx, const s2v_heads 
 struct ggml_tensor *s2v_node_starts(struct ggml_context *ctx, struct ggml_tensor *any,
                                     const s2v_windows *windows);
 
-/* qkv: [3 n_embd, m]; turn: s2v_node_rotation, or NULL; start: s2v_node_starts. */
+/* qkv: [3 n_embd, m]; rotation: s2v_node_rotation, or NULL; start: s2v_node_starts. */
 struct ggml_tensor *s2v_node_attention(s2v_graph *graph, const s2v_heads *heads,
-                                       struct ggml_tensor *qkv, struct ggml_tensor *turn,
+                                       struct ggml_tensor *qkv, struct ggml_tensor *rotation,
                                        struct ggml_tensor *start, struct ggml_tensor *scratch);
 
-/* Part 0, 1 or 2 of qkv by itself, rotated unless `turn` is NULL: [n_embd, m]. */
+/* Part 0, 1 or 2 of qkv by itself, rotated unless `rotation` is NULL: [n_embd, m]. */
 struct ggml_tensor *s2v_node_part(struct ggml_context *ctx, const s2v_heads *heads,
-                                  struct ggml_tensor *qkv, struct ggml_tensor *turn, int part);
+                                  struct ggml_tensor *qkv, struct ggml_tensor *rotation, int part);
 
 #endif /* S2_ENGINE_TOWER_NODES_H */

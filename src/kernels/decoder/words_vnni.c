@@ -1,13 +1,15 @@
-/* blocks_vnni.c - up to four rows times quantised weights, as whole numbers of 16 bits, by AVX-512 VNNI.
+/* words_vnni.c - up to four rows times quantised weights, as whole numbers of 16 bits, by AVX-512 VNNI.
  *
  * Weights times their scales, which are whole numbers too, fit 16 bits; rows are rounded to 15 bits,
  * one step for the 256 inputs of a block. So the sum over a block is exact in 32 bits (16 products with
  * at most 32 * 128 stay below 2^31), and becomes a float once: a row costs little more than its eight
  * instructions of 32 products. Two outputs are done at a time, each block unpacked once for all rows.
- * What the mins take away goes with the sums of the row's numbers, which are known.
+ * The mins are multiplied with the sums of the row's numbers, which are computed once.
  */
-#include "kernels/decoder/few.h"
+#include "kernels/decoder/products.h"
+#include "kernels/decoder/rounded_rows.h"
 
+#define MAX_ROWS 4
 #define OUTPUTS 2
 
 /* 256 inputs of a row; value = step * word. Of every 64 inputs the even ones come first, then the odd
@@ -23,14 +25,13 @@ typedef struct
     lanes mins, step; /* mins: of 8 groups, then zeros; step: in all lanes */
 } weight_block;
 
-size_t s2v_words_bytes(int32_t k, int32_t m)
+static size_t rows_bytes(int32_t k, int32_t m)
 {
     return (size_t)(k / BLOCK) * (size_t)m * sizeof(row_block);
 }
 
-void s2v_words_round_vnni(const float *x, int32_t k, void *out)
+static void pack_row(const float *x, int32_t k, row_block *to)
 {
-    row_block *to = out;
     for (int32_t at = 0; at < k; at += BLOCK, to++) {
         rounded row;
         round_block(x + at, &row);
@@ -41,6 +42,14 @@ void s2v_words_round_vnni(const float *x, int32_t k, void *out)
             to->taken[8 + g] = g == 0 ? row.step : 0.0f;
         }
     }
+}
+
+static void pack_rows(const float *x, ptrdiff_t pitch, int32_t k, int32_t m, int32_t first,
+                      int32_t last, void *out)
+{
+    (void)m;
+    for (int32_t r = first; r < last; r++)
+        pack_row(x + r * pitch, k, (row_block *)out + (ptrdiff_t)r * (k / BLOCK));
 }
 
 S2V_INLINE void take_q4_k(const char *row, int32_t b, weight_block *out)
@@ -68,6 +77,12 @@ S2V_INLINE void take_q6_k(const char *row, int32_t b, weight_block *out)
     out->step = step_at(&w->step);
 }
 
+S2V_INLINE void take(const s2k_format format, const char *row, int32_t b, weight_block *out)
+{
+    if (format == S2K_Q4_K) take_q4_k(row, b, out);
+    if (format == S2K_Q6_K) take_q6_k(row, b, out);
+}
+
 /* sum += blocks of n outputs times a block of a row. */
 S2V_INLINE void add_block(const weight_block *w, const bool has_mins, const row_block *x,
                           lanes *sum, const int n)
@@ -87,24 +102,25 @@ S2V_INLINE void add_block(const weight_block *w, const bool has_mins, const row_
     }
 }
 
-typedef struct few_job {
-    const s2v_blocks *w;
+typedef struct word_product {
+    const s2k_weights *w;
     const row_block *rows;
     float *out;
     ptrdiff_t pitch;
     int32_t first, last;
-} few_job;
+} word_product;
 
-#define AHEAD 4096 /* bytes asked for ahead of where weights are read */
+#define AHEAD 4096 /* bytes prefetched ahead of where weights are read */
 
 /* `outputs` outputs from `at` on, of n rows. */
-S2V_INLINE void multiply_outputs(const few_job *j, const s2v_block_kind kind, const size_t block,
-                                 const int n, int32_t at, const int outputs)
+S2V_INLINE void multiply_outputs(const word_product *j, const s2k_format format, const int n,
+                                 int32_t at, const int outputs)
 {
+    const size_t block = s2k_format_of(format)->block_bytes;
     const int32_t n_blocks = j->w->k / BLOCK;
     const size_t size = (size_t)n_blocks * block;
     const char *row = (const char *)j->w->data + (size_t)at * size;
-    lanes sum[S2V_WORD_ROWS][OUTPUTS];
+    lanes sum[MAX_ROWS][OUTPUTS];
     for (int r = 0; r < n; r++)
         for (int o = 0; o < outputs; o++) sum[r][o] = (lanes){ 0 };
     for (int32_t b = 0; b < n_blocks; b++) {
@@ -113,50 +129,59 @@ S2V_INLINE void multiply_outputs(const few_job *j, const s2v_block_kind kind, co
             const char *from = row + (size_t)o * size;
             for (size_t i = 0; i < block; i += 64)
                 __builtin_prefetch(from + (size_t)b * block + AHEAD + i, 0, 2);
-            if (kind == S2V_Q4_K)
-                take_q4_k(from, b, &w[o]);
-            else
-                take_q6_k(from, b, &w[o]);
+            take(format, from, b, &w[o]);
         }
         for (int r = 0; r < n; r++)
-            add_block(w, kind == S2V_Q4_K, j->rows + (ptrdiff_t)r * n_blocks + b, sum[r], outputs);
+            add_block(w, s2k_format_of(format)->has_mins, j->rows + (ptrdiff_t)r * n_blocks + b,
+                      sum[r], outputs);
     }
     for (int r = 0; r < n; r++)
         for (int o = 0; o < outputs; o++) j->out[r * j->pitch + at + o] = sum_of(sum[r][o]);
 }
 
-S2V_INLINE void multiply(const few_job *j, const s2v_block_kind kind, const size_t block,
-                         const int n)
+S2V_INLINE void multiply(const word_product *j, const s2k_format format, const int n)
 {
     int32_t at = j->first;
-    for (; at + OUTPUTS <= j->last; at += OUTPUTS) multiply_outputs(j, kind, block, n, at, OUTPUTS);
-    for (; at < j->last; at++) multiply_outputs(j, kind, block, n, at, 1);
+    for (; at + OUTPUTS <= j->last; at += OUTPUTS) multiply_outputs(j, format, n, at, OUTPUTS);
+    for (; at < j->last; at++) multiply_outputs(j, format, n, at, 1);
 }
 
-#define FEW(kind, block, n)          \
-    case n:                          \
-        multiply(j, kind, block, n); \
-        break;
-#define FEW_KIND(name, kind, block)               \
-    static void name(const few_job *j, int32_t n) \
-    {                                             \
-        switch (n) {                              \
-            FEW(kind, block, 1)                   \
-            FEW(kind, block, 2)                   \
-            FEW(kind, block, 3)                   \
-            FEW(kind, block, 4)                   \
-        }                                         \
+/* A function of its own for each number of rows: their sums stay in registers. */
+#define OF_FORMAT(name, format)                             \
+    static void name(const word_product *j, int32_t n_rows) \
+    {                                                       \
+        if (n_rows == 1) multiply(j, format, 1);            \
+        if (n_rows == 2) multiply(j, format, 2);            \
+        if (n_rows == 3) multiply(j, format, 3);            \
+        if (n_rows == 4) multiply(j, format, 4);            \
     }
 
-FEW_KIND(few_q4_k, S2V_Q4_K, sizeof(q4_k_block))
-FEW_KIND(few_q6_k, S2V_Q6_K, sizeof(q6_k_block))
+OF_FORMAT(multiply_q4_k, S2K_Q4_K)
+OF_FORMAT(multiply_q6_k, S2K_Q6_K)
 
-void s2v_words_product_vnni(const s2v_blocks *w, const void *rows, int32_t m, int32_t first,
-                            int32_t last, float *out, ptrdiff_t pitch)
+static void product(const s2k_weights *w, const void *rows, int32_t m, int32_t first, int32_t last,
+                    float *out, ptrdiff_t pitch, void *scratch)
 {
-    const few_job j = { w, rows, out, pitch, first, last };
-    if (w->kind == S2V_Q4_K)
-        few_q4_k(&j, m);
-    else
-        few_q6_k(&j, m);
+    const word_product j = { w, rows, out, pitch, first, last };
+    (void)scratch;
+    if (w->format == S2K_Q4_K) multiply_q4_k(&j, m);
+    if (w->format == S2K_Q6_K) multiply_q6_k(&j, m);
 }
+
+static bool runs(const s2_cpu *cpu) { return cpu->avx512_vnni; }
+
+const s2k_products s2k_words_vnni = {
+    .name = "words-vnni",
+    .runs = runs,
+    .formats = S2K_TAKES(S2K_Q4_K) | S2K_TAKES(S2K_Q6_K),
+    .max_rows = MAX_ROWS,
+    .group = 1,
+    .padding = 1,
+    .piece = 64,
+    .row_error = ROUNDED_ROW_ERROR,
+    .product_error = 1e-5,
+    .keeps_nan = true,
+    .rows_bytes = rows_bytes,
+    .pack_rows = pack_rows,
+    .product = product,
+};

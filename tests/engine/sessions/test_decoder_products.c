@@ -1,10 +1,9 @@
-/* test_few_rows.c - products of several rows with Q4_K and Q6_K against ggml's of one row, with the
- * weights where the engine puts them: a few, and more than go together. Skipped where the kernels are
- * not there. */
+/* test_decoder_products.c - products of several rows with Q4_K and Q6_K against ggml's of one row, with
+ * the weights where the engine puts them. Skipped where the kernels have no variant for them. */
 #include "check.h"
 
 #include "base/random.h"
-#include "engine/products/few_rows.h"
+#include "engine/products/decoder_products.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -57,17 +56,17 @@ static weights make_weights(enum ggml_type type, shape is)
     return w;
 }
 
-/* The product of n rows from row `first` on, by few_rows.c or by ggml. */
+/* The product of n rows from row `first` on, by the kernels or by ggml. */
 static void multiply(const weights *w, const float *x, int32_t n, bool is_ours, float *out)
 {
     assert_int_equal(s2v_graph_begin(&graph, NULL), S2P_OK);
     struct ggml_tensor *in = s2v_graph_input(&graph, GGML_TYPE_F32, w->is.k, n, x);
-    struct ggml_tensor *rows = is_ours ? s2v_few_rows(&graph, in) : NULL;
+    struct ggml_tensor *rows = is_ours ? s2v_draw_rows(&graph, in) : NULL;
     if (is_ours) { /* rows serve several products: this one is the second */
         assert_non_null(rows);
-        s2v_graph_expand(&graph, s2v_few_product(&graph, w->tensor, in, rows));
+        s2v_graph_expand(&graph, s2v_draw_product(&graph, w->tensor, in, rows));
     }
-    struct ggml_tensor *y = s2v_few_product(&graph, w->tensor, in, rows);
+    struct ggml_tensor *y = s2v_draw_product(&graph, w->tensor, in, rows);
     ggml_set_output(y);
     s2v_graph_expand(&graph, y);
     assert_int_equal(s2v_graph_compute(&graph, NULL), S2P_OK);
@@ -95,7 +94,7 @@ static bool check_shape(enum ggml_type type, shape is)
     weights w = make_weights(type, is);
     float *x = make_floats((size_t)is.k * (size_t)is.m, 9);
     float *expected = malloc((size_t)is.m * (size_t)is.n * sizeof *expected);
-    const bool is_there = s2v_few_takes(w.tensor);
+    const bool is_there = s2v_products_for(devices.products, w.tensor, 1);
     assert_non_null(expected);
     memset(x + is.k, 0, (size_t)is.k * sizeof *x); /* a row of zeros too */
     for (int32_t r = 0; is_there && r < is.m; r++)
@@ -110,8 +109,8 @@ static bool check_shape(enum ggml_type type, shape is)
 
 static void check_type(enum ggml_type type)
 {
-    const bool is_there = check_shape(type, (shape){ 768, 88, 75 });      /* two lots */
-    check_shape(type, (shape){ 11264, 16, 43 });                          /* lots of 16 */
+    const bool is_there = check_shape(type, (shape){ 768, 88, 75 });      /* more than go at once */
+    check_shape(type, (shape){ 11264, 16, 43 });                          /* 16 at once */
     if (type == GGML_TYPE_Q6_K) check_shape(type, (shape){ 512, 83, 5 }); /* not in eights */
     if (!is_there) skip();
 }
