@@ -7,7 +7,7 @@
  * largest difference as a share of the largest value.
  */
 #include "engine/session/trace.h"
-#include "image/decode.h"
+#include "image/image.h"
 #include "s2vlm.h"
 
 #include <math.h>

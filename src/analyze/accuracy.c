@@ -1,5 +1,5 @@
 /* accuracy.c - from scores to lines and bars. */
-#include "analyze/accuracy.h"
+#include "analyze/analyses.h"
 
 #include "analyze/charts.h"
 #include "analyze/rates.h"

@@ -3,7 +3,7 @@
  * A sheet shows the settings of one budget. Which questions it shows is said in its caption: the
  * first that fit, not the most telling ones.
  */
-#include "analyze/cases.h"
+#include "analyze/analyses.h"
 
 #include "base/error.h"
 #include "base/path.h"

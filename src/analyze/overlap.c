@@ -1,5 +1,5 @@
 /* overlap.c - intersection over union of the kept tokens, mean over pictures and questions. */
-#include "analyze/overlap.h"
+#include "analyze/analyses.h"
 
 #include "analyze/plot.h"
 #include "base/error.h"

@@ -1,9 +1,8 @@
 /* source_model.c - pictures outermost, so that the tower runs once for each; then settings, so that
  * what a session remembers of a pruned picture serves all questions about it.
  */
-#include "analyze/source_model.h"
+#include "analyze/sources.h"
 
-#include "analyze/source_task.h"
 #include "base/error.h"
 
 #include <stdlib.h>

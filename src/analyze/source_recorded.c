@@ -1,7 +1,6 @@
 /* source_recorded.c - one recording at a time, every setting on it. */
-#include "analyze/source_recorded.h"
+#include "analyze/sources.h"
 
-#include "analyze/source_pictures.h"
 #include "base/error.h"
 
 #include <math.h>

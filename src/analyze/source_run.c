@@ -1,7 +1,7 @@
 /* source_run.c - rows of a store, judged as its report judges them. */
-#include "analyze/source_run.h"
+#include "analyze/sources.h"
 
-#include "eval/report/judged.h"
+#include "eval/report/results.h"
 #include "eval/run/fingerprint.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
  * tested against pictures whose rows (or columns) are rotated by random amounts: that keeps how many
  * tokens a picture has in neighbouring rows and forgets where these rows are.
  */
-#include "analyze/spatial.h"
+#include "analyze/analyses.h"
 
 #include "analyze/plot.h"
 #include "base/random.h"

@@ -3,7 +3,7 @@
  * With an index, every tensor it names must be in the file it names, and every tensor of the files
  * must be in the index: a shard of another download is noticed here and not as a wrong answer.
  */
-#include "convert/checkpoint.h"
+#include "convert/convert_steps.h"
 
 #include "base/json_limit.h"
 #include "base/path.h"

@@ -6,10 +6,7 @@
  */
 #include "convert/convert.h"
 
-#include "convert/convert_config.h"
-#include "convert/convert_keys.h"
-#include "convert/convert_map.h"
-#include "convert/convert_vocab.h"
+#include "convert/convert_steps.h"
 #include "convert/family.h"
 #include "convert/recode.h"
 

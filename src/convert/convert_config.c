@@ -5,7 +5,7 @@
  * and llama.cpp take as given (merge 2, window 112, activations) must be what the file says, so a
  * model that only looks alike is refused here.
  */
-#include "convert/convert_config.h"
+#include "convert/convert_steps.h"
 
 #include "base/json_limit.h"
 #include "convert/family.h"

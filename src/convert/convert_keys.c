@@ -1,5 +1,5 @@
 /* convert_keys.c - the keys of the two files, with llama.cpp's names and in its order. */
-#include "convert/convert_keys.h"
+#include "convert/convert_steps.h"
 
 #include "convert/family.h"
 

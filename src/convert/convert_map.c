@@ -5,7 +5,7 @@
  * the one the configuration says. Afterwards every line of the table must have been met for every
  * layer.
  */
-#include "convert/convert_map.h"
+#include "convert/convert_steps.h"
 
 #include "convert/family.h"
 

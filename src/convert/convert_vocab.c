@@ -4,7 +4,7 @@
  * would give other tokens without any error later. Ids nobody uses become "[PADn]", as llama.cpp
  * writes them.
  */
-#include "convert/convert_vocab.h"
+#include "convert/convert_steps.h"
 
 #include "base/file.h"
 #include "base/json_limit.h"

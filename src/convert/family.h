@@ -77,4 +77,7 @@ struct s2v_family {
 /* The family of a model_type; NULL, and the sentence lists them all, when there is none. */
 const s2v_family *s2v_family_find(const char *model_type, s2p_error *error);
 
+/* qwen2_text.c: the language model that all families share. */
+extern const s2v_map_row s2v_qwen2_text_rows[]; /* "t." is the language model */
+
 #endif /* S2_CONVERT_FAMILY_H */

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "eval/judging.h"
 #include "eval/run/answer_row.h"
-#include "eval/scoring/early_stop.h"
+#include "eval/scoring/answer_reading.h"
 #include "image/image.h"
 
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 
 #include "ask/ask.h"
 #include "eval/run/run_plan.h"
-#include "eval/run/shard.h"
+#include "eval/run/run_folder.h"
 #include "eval/run/store.h"
 #include "eval/task.h"
 

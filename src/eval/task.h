@@ -6,7 +6,7 @@
 #ifndef S2_EVAL_TASK_H
 #define S2_EVAL_TASK_H
 
-#include "eval/scoring/draws.h"
+#include "eval/scoring/answer_reading.h"
 #include "eval/task_set.h"
 
 typedef enum s2e_protocol {
@@ -65,7 +65,7 @@ typedef struct s2e_task {
     /* verdict: [n_samples]; those without a rule were not answered and do not count. */
     s2p_status (*aggregate)(const s2e_set *set, s2e_protocol protocol, const s2e_verdict *verdict,
                             s2e_figures *out, s2p_error *error);
-    bool is_graded;         /* its own score is a grade somebody gives: see report/grader.h */
+    bool is_graded;         /* its own score is a grade somebody gives: see report/grader.c */
     const s2e_parts *parts; /* NULL: the headline is the mean score in its own unit */
 } s2e_task;
 

@@ -3,12 +3,11 @@
  * The format comes from the first bytes, never from a name. What we do not read
  * is refused by its name, so that a user knows what to convert.
  */
-#include "image/decode.h"
+#include "image/image.h"
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "image/decoder.h"
-#include "image/exif.h"
 
 #include <string.h>
 

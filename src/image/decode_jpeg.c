@@ -8,7 +8,6 @@
  * of scans over the same pixels.
  */
 #include "image/decoder.h"
-#include "image/exif.h"
 
 #include <limits.h>
 #include <setjmp.h>

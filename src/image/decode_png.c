@@ -6,7 +6,6 @@
  * here. Rows are decoded one by one, with a look at the clock in between.
  */
 #include "image/decoder.h"
-#include "image/exif.h"
 
 #include <stdlib.h>
 #include <string.h>

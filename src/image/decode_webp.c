@@ -4,7 +4,6 @@
  * the clock can be read in between and a cut file gives the rows it has.
  */
 #include "image/decoder.h"
-#include "image/exif.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * directory, entries of 12 bytes. Only tag 0x0112 of that directory is looked at;
  * every offset comes from outside and is checked against the block.
  */
-#include "image/exif.h"
+#include "image/decoder.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  *
  * As in decode_jpeg.c, errors leave by longjmp and all state lives in the caller's frame.
  */
-#include "image/jpeg_write.h"
+#include "image/image.h"
 
 #include <setjmp.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* picture.c - pictures as owned memory: make, flatten, free; and their gray. */
-#include "image/picture.h"
+#include "image/image.h"
 
 #include "base/checked.h"
 

@@ -1,5 +1,5 @@
 /* png_write.c - 8-bit RGB PNG through libspng, row by row into a buffer. */
-#include "image/png_write.h"
+#include "image/image.h"
 
 #include <spng.h>
 

@@ -8,7 +8,7 @@
  * sum starts at one half and is clipped to 8 bits after each pass. A pass that would
  * not change the size is left out.
  */
-#include "image/resize.h"
+#include "image/image.h"
 
 #include "base/checked.h"
 

@@ -1,5 +1,5 @@
 /* source.c - limits of size and time, asked by every decoder. */
-#include "image/source.h"
+#include "image/decoder.h"
 
 #include "base/clock.h"
 

@@ -1,9 +1,7 @@
 /* test_analyze_memory.c - every analysis with its 1st, 2nd, ... allocation failing: a status, or a study
  * that says so, and nothing worse.
  */
-#include "analyze/accuracy.h"
-#include "analyze/overlap.h"
-#include "analyze/spatial.h"
+#include "analyze/analyses.h"
 #include "check.h"
 #include "failing_malloc.h"
 

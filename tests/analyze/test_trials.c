@@ -1,9 +1,7 @@
 /* test_trials.c - trials filled by hand: rates, answers read back, where tokens lie, overlaps. */
-#include "analyze/accuracy.h"
-#include "analyze/overlap.h"
+#include "analyze/analyses.h"
 #include "analyze/rates.h"
-#include "analyze/source_answers.h"
-#include "analyze/spatial.h"
+#include "analyze/sources.h"
 #include "check.h"
 
 #include <math.h>

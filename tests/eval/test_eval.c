@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "eval/evaluate.h"
-#include "eval/report/category_table.h"
+#include "eval/report/documents.h"
 #include "eval/run/fingerprint.h"
 #include "eval/judging.h"
 #include "image/image.h"

@@ -6,8 +6,7 @@
 #include "base/random.h"
 #include "base/statistics.h"
 #include "eval/judging.h"
-#include "eval/report/headline.h"
-#include "eval/report/judged.h"
+#include "eval/report/results.h"
 #include "eval/run/fingerprint.h"
 
 #include <math.h>

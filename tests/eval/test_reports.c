@@ -7,9 +7,8 @@
 #include "base/file.h"
 #include "eval/report/documents.h"
 #include "eval/report/escape.h"
-#include "eval/report/paper_table.h"
 #include "eval/run/fingerprint.h"
-#include "eval/scoring/paper_means.h"
+#include "eval/scoring/means.h"
 
 #include <math.h>
 #include <stdio.h>

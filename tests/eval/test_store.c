@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "eval/run/fingerprint.h"
-#include "eval/run/merge.h"
+#include "eval/run/run_folder.h"
 #include "eval/run/run_plan.h"
 
 #include <signal.h>

@@ -2,7 +2,7 @@
  * filled is within its limits. */
 #include "fuzz.h"
 
-#include "analyze/source_answers.h"
+#include "analyze/sources.h"
 
 #include <math.h>
 #include <string.h>

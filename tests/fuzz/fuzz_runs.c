@@ -3,7 +3,7 @@
 #include "fuzz.h"
 
 #include "eval/run/run_plan.h"
-#include "eval/run/shard.h"
+#include "eval/run/run_folder.h"
 
 #include <string.h>
 

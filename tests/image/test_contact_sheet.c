@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include "image/draw/contact_sheet.h"
-#include "image/draw/letters.h"
+#include "image/draw/drawing.h"
 
 #include <string.h>
 

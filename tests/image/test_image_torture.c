@@ -4,7 +4,7 @@
  * Each refusal is S2P_ENOMEM and leaves nothing behind (live blocks are counted).
  */
 #include "image/draw/display.h"
-#include "image/draw/overlay_svg.h"
+#include "image/draw/overlay.h"
 #include "test_files.h"
 
 #include <setjmp.h>

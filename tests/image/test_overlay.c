@@ -2,7 +2,7 @@
  * ones are dark, borders and numbers are where the layout says, and the bytes are always the same.
  */
 #include "image/draw/display.h"
-#include "image/draw/overlay_svg.h"
+#include "image/draw/overlay.h"
 
 #include "base/random.h"
 

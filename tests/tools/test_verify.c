@@ -3,13 +3,9 @@
  * A check that cannot fail proves nothing, so most cases here are goldens with one thing wrong.
  */
 #include "check.h"
-#include "verify/bench/verify_bench.h"
+#include "verify/checks.h"
 #include "verify/golden.h"
-#include "verify/golden_text.h"
 #include "verify/synth.h"
-#include "verify/verify_algo.h"
-#include "verify/verify_geometry.h"
-#include "verify/verify_s2prune.h"
 
 #include <stdio.h>
 #include <string.h>

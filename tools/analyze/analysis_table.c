@@ -1,9 +1,6 @@
 /* analysis_table.c - one row for each analysis of the paper. */
-#include "analyze/accuracy.h"
-#include "analyze/analysis.h"
-#include "analyze/cases.h"
-#include "analyze/overlap.h"
-#include "analyze/spatial.h"
+#include "analyze/analyses.h"
+#include "analyze/analyze_command.h"
 #include "base/error.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef S2_TOOLS_ANALYZE_ROWS_H
 #define S2_TOOLS_ANALYZE_ROWS_H
 
-#include "analyze/analyze_job.h"
+#include "analyze/analyze_command.h"
 
 #define S2_ANALYZE_AT(member) .offset = offsetof(analyze_options, member)
 

@@ -1,5 +1,5 @@
 /* cmd_analyze.c - `s2prune analyze WHAT`: one figure of the paper, from data to files. */
-#include "analyze/analyze_job.h"
+#include "analyze/analyze_command.h"
 #include "analyze/analyze_rows.h"
 #include "program.h"
 #include "report.h"

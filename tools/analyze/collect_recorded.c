@@ -1,8 +1,8 @@
 /* collect_recorded.c - folders that `run --record` wrote: signals in .npy files, named in record.json. */
 #define _XOPEN_SOURCE 700 /* scandir */
-#include "analyze/collect.h"
+#include "analyze/analyze_command.h"
 
-#include "analyze/source_recorded.h"
+#include "analyze/sources.h"
 #include "base/json.h"
 #include "base/path.h"
 #include "plan/recorded.h"

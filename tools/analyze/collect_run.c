@@ -1,8 +1,7 @@
 /* collect_run.c - the folder of an evaluation as trials. */
-#include "analyze/collect.h"
+#include "analyze/analyze_command.h"
 
-#include "analyze/source_run.h"
-#include "analyze/source_task.h"
+#include "analyze/sources.h"
 #include "eval/judging.h"
 #include "eval/run/fingerprint.h"
 #include "eval/run/run_folder.h"

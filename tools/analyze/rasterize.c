@@ -1,5 +1,5 @@
 /* rasterize.c - run rsvg-convert, without a shell. */
-#include "analyze/rasterize.h"
+#include "analyze/analyze_command.h"
 
 #include <spawn.h>
 #include <stdio.h>

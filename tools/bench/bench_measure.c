@@ -1,5 +1,5 @@
 /* bench_measure.c - run every row, round after round, and keep the times. */
-#include "bench/bench_measure.h"
+#include "bench/bench.h"
 
 #include "analyze/cost.h"
 #include "gguf/gguf.h"

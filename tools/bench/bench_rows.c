@@ -1,5 +1,5 @@
 /* bench_rows.c - what was measured, as a table. */
-#include "bench/bench_measure.h"
+#include "bench/bench.h"
 
 #include "base/path.h"
 

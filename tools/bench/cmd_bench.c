@@ -1,5 +1,5 @@
 /* cmd_bench.c - `s2prune bench`: the paper's efficiency table, by the clock or by its formulas. */
-#include "bench/bench_measure.h"
+#include "bench/bench.h"
 #include "program.h"
 #include "report.h"
 

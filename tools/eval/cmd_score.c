@@ -1,7 +1,7 @@
 /* cmd_score.c - `s2prune score`: answers made elsewhere, by all four protocols. */
 #include "bundled.h"
 #include "eval/answers.h"
-#include "eval/eval_job.h"
+#include "eval/eval_command.h"
 #include "eval/judging.h"
 #include "program.h"
 #include "report.h"

@@ -1,6 +1,6 @@
 /* eval_data.c - where the samples of a task are, and which of them could not be read. */
 #define _XOPEN_SOURCE 700 /* realpath */
-#include "eval/eval_job.h"
+#include "eval/eval_command.h"
 
 #include "eval/run/fingerprint.h"
 #include "report.h"

@@ -4,7 +4,7 @@
  * every answer. Further questions about a picture find much of it computed, so this is rather too
  * much than too little.
  */
-#include "eval/eval_estimate.h"
+#include "eval/eval_command.h"
 
 #include "base/json.h"
 #include "eval/run/fingerprint.h"

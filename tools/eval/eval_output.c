@@ -1,10 +1,8 @@
 /* eval_output.c - tables on standard output, answers as lines of JSON. */
-#include "eval/eval_output.h"
+#include "eval/eval_command.h"
 
 #include "eval/judging.h"
-#include "eval/report/category_table.h"
 #include "eval/report/documents.h"
-#include "eval/report/grader.h"
 #include "eval/run/fingerprint.h"
 #include "eval/run/run_folder.h"
 #include "report.h"

@@ -1,7 +1,7 @@
 /* eval_progress.c - one line that says it all: twice a second on a terminal, every ten seconds in a
  * log (--progress plain), after every write for machines. Only answers that are safe are counted.
  */
-#include "eval/eval_progress.h"
+#include "eval/eval_command.h"
 
 #include "base/clock.h"
 #include "base/statistics.h"

@@ -1,9 +1,8 @@
 /* eval_verbs.c - what can be done with a run without a model. */
-#include "eval/eval_verbs.h"
+#include "eval/eval_command.h"
 
-#include "eval/eval_output.h"
 #include "eval/run/fingerprint.h"
-#include "eval/run/merge.h"
+#include "eval/run/run_folder.h"
 #include "report.h"
 
 #include <stdio.h>

@@ -3,8 +3,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "hub/hub_cache.h"
-#include "hub/hub_fetch.h"
+#include "hub/hub_steps.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  *     <cache>/models--user--repo/snapshots/<commit>/...  files, or links to ../../blobs
  *     <cache>/user_repo_file.gguf
  */
-#include "hub/hub_cache.h"
+#include "hub/hub_steps.h"
 
 #include "base/path.h"
 

@@ -1,5 +1,5 @@
 /* hub_choose.c - the same choice as llama.cpp makes, so that both find each other's files. */
-#include "hub/hub_choose.h"
+#include "hub/hub_steps.h"
 
 #include "base/path.h"
 

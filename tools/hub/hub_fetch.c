@@ -1,5 +1,5 @@
 /* hub_fetch.c - libcurl, told to trust nothing: schemes, sizes and sums are checked here. */
-#include "hub/hub_fetch.h"
+#include "hub/hub_steps.h"
 
 #include "base/clock.h"
 #include "base/path.h"

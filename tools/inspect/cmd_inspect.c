@@ -4,8 +4,7 @@
  * accepted when it met the mistake. Tensor data is read only for --check.
  */
 #include "s2vlm.h"
-#include "inspect/inspect_json.h"
-#include "inspect/inspect_text.h"
+#include "inspect/inspect.h"
 #include "program.h"
 #include "report.h"
 

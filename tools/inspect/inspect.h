@@ -33,4 +33,10 @@ const char *s2_inspect_value_type(s2v_gguf_type type);
  * \xNN when a terminal may see them. true: that was all of it. */
 bool s2_inspect_clean(s2_buffer *out, s2v_text text, size_t max, bool is_terminal);
 
+/* inspect_json.c: an inspection for programs. */
+void s2_inspect_json(const s2_inspection *in, s2_buffer *out); /* one line, "s2prune.inspect/1" */
+
+/* inspect_text.c: an inspection for people. */
+void s2_inspect_text(const s2_inspection *in, s2_buffer *out);
+
 #endif /* S2_TOOLS_INSPECT_H */

@@ -2,7 +2,7 @@
  *
  * Strings and arrays are shortened; "count" always has the true number.
  */
-#include "inspect/inspect_json.h"
+#include "inspect/inspect.h"
 
 #include "asking/memory_report.h"
 #include "base/json.h"

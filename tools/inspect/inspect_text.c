@@ -3,7 +3,7 @@
  * Names and values are the file's own bytes, so nothing is printed before it has
  * been made fit for a terminal.
  */
-#include "inspect/inspect_text.h"
+#include "inspect/inspect.h"
 
 #include "asking/memory_report.h"
 #include "report.h"

@@ -3,7 +3,7 @@
  * A section is filled by an analysis, by the efficiency table, or stays blank with the command that
  * would fill it. Answers are shared: what Figure 6 asked, Figure 3 does not ask again.
  */
-#include "analyze/analyze_job.h"
+#include "analyze/analyze_command.h"
 #include "analyze/analyze_rows.h"
 #include "paper/paper_efficiency.h"
 #include "program.h"

@@ -2,7 +2,7 @@
 #include "paper/paper_efficiency.h"
 
 #include "analyze/cost.h"
-#include "bench/bench_measure.h"
+#include "bench/bench.h"
 
 #include <math.h>
 #include <stdio.h>

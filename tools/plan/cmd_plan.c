@@ -4,7 +4,7 @@
  * names the tokens that stay. The overlay is drawn once and serves the PNG and the terminal.
  */
 #include "base/clock.h"
-#include "image/draw/overlay_svg.h"
+#include "image/draw/overlay.h"
 #include "inputs.h"
 #include "plan/plan_report.h"
 #include "program.h"

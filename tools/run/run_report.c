@@ -4,7 +4,7 @@
 #include "ask/kept.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "image/draw/overlay_svg.h"
+#include "image/draw/overlay.h"
 #include "report.h"
 #include "terminal.h"
 

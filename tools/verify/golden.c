@@ -7,18 +7,7 @@
 #include "verify/golden.h"
 
 #include "base/file.h"
-#include "verify/bench/verify_bench.h"
-#include "verify/golden_text.h"
-#include "verify/verify_ablation.h"
-#include "verify/verify_algo.h"
-#include "verify/verify_authors.h"
-#include "verify/verify_efficiency.h"
-#include "verify/verify_geometry.h"
-#include "verify/verify_merges.h"
-#include "verify/verify_methods.h"
-#include "verify/verify_pipeline.h"
-#include "verify/verify_s2prune.h"
-#include "verify/verify_tiny.h"
+#include "verify/checks.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* golden.h - golden files that are lists of cases: read one, find its kind, check it.
  *
  * A golden file becomes a list of cases, each a JSON object, whether it was written as JSON or as
- * lines of text.
+ * lines of text (golden_text.c).
  */
 #ifndef S2_TOOLS_GOLDEN_H
 #define S2_TOOLS_GOLDEN_H
@@ -28,5 +28,10 @@ void s2_golden_free(s2_golden *golden);
 
 /* Run `kind->check` over every case. verdict is initialised here; free it with s2_verdict_free. */
 void s2_golden_check(const s2_golden *golden, const char *const arrays[2], s2_verdict *verdict);
+
+/* Lines of text to cases. *stage: which one, borrowed from a table; NULL when the text is none of
+ * ours. */
+s2p_status s2_golden_text(const char *text, size_t n, const char *name, const char **stage,
+                          json_t **cases, s2p_error *error);
 
 #endif /* S2_TOOLS_GOLDEN_H */

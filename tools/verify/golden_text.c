@@ -5,7 +5,7 @@
  * fills which member; numbers become JSON integers, everything else (hex floats, names) stays a
  * string.
  */
-#include "verify/golden_text.h"
+#include "verify/golden.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* hf_case.h - a case recorded by Hugging Face: what belongs to it, for the files that check it. */
+/* hf_case.h - a case recorded by Hugging Face: what belongs to it, and the files that check it. */
 #ifndef S2_TOOLS_HF_CASE_H
 #define S2_TOOLS_HF_CASE_H
 
@@ -24,5 +24,49 @@ typedef struct hf_case {
     size_t n_seen, n_views_seen; /* tokens and views of the pictures before */
     size_t n_tower_seen;         /* values compared by s2_hf_check_tower */
 } hf_case;
+
+/* verify_hf_files.c: files and stored tensors of a case. */
+
+/* The first file below `folder` whose name starts and ends so, by name order. */
+bool s2_hf_find_file(const char *folder, const char *start, const char *end, bool has_mmproj,
+                     char out[HF_PATH_CAPACITY]);
+
+/* Where gguf/ and the pictures are: beside the golden, else below `arrays` in a folder of the same
+ * name. */
+void s2_hf_find_folder(const char *path, const char *arrays, char out[HF_PATH_CAPACITY]);
+
+/* Pixels per patch side, as the mmproj in gguf/ says; 14 where it says nothing. */
+int32_t s2_hf_patch(const char *folder);
+
+bool s2_hf_text(const s2v_gguf *file, const char *key, char *out, size_t capacity);
+
+/* A stored tensor; NULL when there is none of that type. *n: values. */
+const float *s2_hf_floats(const s2v_gguf *file, const char *name, size_t *n);
+const int32_t *s2_hf_ints(const s2v_gguf *file, const char *name, size_t *n);
+
+/* verify_hf_pictures.c: the pictures of a case. */
+
+/* Pictures, how they are seen, and budgets of the case; false: the verdict knows. */
+bool s2_hf_read_case(hf_case *c);
+
+/* The source of a view called "a672", "b" or "a_base", seen with these options. */
+bool s2_hf_add_source_of(hf_case *c, const char *view, const s2v_image_options *options);
+
+/* LLaVA-OneVision: the pictures of a kind of view, "base" or "pad", in the order of their names. */
+bool s2_hf_add_pictures(hf_case *c, const char *kind, int32_t n, const s2v_image_options *options);
+
+/* verify_hf_pixels.c: what the tower is shown. */
+
+/* preprocess.gguf against our frames. */
+void s2_hf_check_pixels(hf_case *c, const s2v_model *model);
+
+/* verify_hf_tower.c: the tower's attention. */
+
+/* An array of a block for one picture; false: it is none. */
+bool s2_hf_check_tower(hf_case *c, const char *name, int32_t block, const float *data, size_t rows,
+                       size_t width);
+
+/* At the end: everything stored has been compared. */
+void s2_hf_check_tower_whole(hf_case *c);
 
 #endif /* S2_TOOLS_HF_CASE_H */

@@ -4,7 +4,7 @@
  * constant term equals the gray variance (Parseval): 1e-6.
  */
 #include "inputs.h"
-#include "verify/verify_ablation.h"
+#include "verify/checks.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * A case that is marked as an error must be refused; everything else must be equal, integer by
  * integer.
  */
-#include "verify/verify_algo.h"
+#include "verify/checks.h"
 
 #include <stdlib.h>
 #include <string.h>

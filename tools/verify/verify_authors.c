@@ -8,7 +8,7 @@
  * of it. Rounded keys may change an answer: those are compared with F32. The authors cut an answer
  * that repeats itself; ours then begins with theirs, so as many tokens as they have are compared.
  */
-#include "verify/verify_authors.h"
+#include "verify/checks.h"
 
 #include "s2vlm.h"
 #include "verify/evalset.h"

@@ -3,7 +3,7 @@
  * A number printed with n decimals is met when ours, rounded to n decimals, is the same.
  */
 #include "analyze/cost.h"
-#include "verify/verify_efficiency.h"
+#include "verify/checks.h"
 
 #include <math.h>
 #include <string.h>

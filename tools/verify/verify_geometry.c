@@ -2,7 +2,7 @@
 #include "engine/decoder/positions.h"
 #include "image/geometry.h"
 #include "verify/synth.h"
-#include "verify/verify_geometry.h"
+#include "verify/checks.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,12 +6,9 @@
  * stored tensor is compared, with the F16 pair the kept tokens and the answer; the
  * kept tokens of both with the other types of cache too.
  */
-#include "verify/verify_hf.h"
+#include "verify/checks.h"
 
-#include "verify/verify_hf_files.h"
-#include "verify/verify_hf_pictures.h"
-#include "verify/verify_hf_pixels.h"
-#include "verify/verify_hf_tower.h"
+#include "verify/hf_case.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* verify_hf_files.c - files and tensors a recorded case consists of. */
-#include "verify/verify_hf_files.h"
+#include "verify/hf_case.h"
 
 #include <dirent.h>
 #include <stdio.h>

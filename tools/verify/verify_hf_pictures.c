@@ -7,9 +7,7 @@
  * order. Their sources may be in a folder beside theirs, or in one of hf/ above them:
  * several models, one set of pictures.
  */
-#include "verify/verify_hf_pictures.h"
-
-#include "verify/verify_hf_files.h"
+#include "verify/hf_case.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -4,10 +4,7 @@
  * are some lines of every view, [views][channel][line][x]. Lines and columns beyond
  * the last whole patch are not read by the tower and not compared.
  */
-#include "verify/verify_hf_pixels.h"
-
-#include "verify/verify_hf_files.h"
-#include "verify/verify_hf_pictures.h"
+#include "verify/hf_case.h"
 
 #include "engine/vision/archs/llava_onevision.h"
 #include "engine/vision/archs/qwen_frame.h"

@@ -4,9 +4,7 @@
  * picture by picture. Attention received is a sum over queries: it is 1 in the mean,
  * whatever the number of patches, so its tolerance is a share of 1.
  */
-#include "verify/verify_hf_tower.h"
-
-#include "verify/verify_hf_files.h"
+#include "verify/hf_case.h"
 
 #include <math.h>
 #include <stdio.h>

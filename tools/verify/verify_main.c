@@ -13,10 +13,7 @@
 #include "base/path.h"
 #include "verify_options.h"
 #include "verify/golden.h"
-#include "verify/verify_geometry.h"
-#include "verify/verify_hf.h"
-#include "verify/verify_tokenizer.h"
-#include "verify/verify_vit.h"
+#include "verify/checks.h"
 
 #include <dirent.h>
 #include <errno.h>

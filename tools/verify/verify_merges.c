@@ -2,8 +2,8 @@
  *
  * The plan is applied to the recorded rows; 1e-4 relative, 1e-4 absolute.
  */
-#include "verify/verify_merges.h"
-#include "verify/verify_methods.h"
+#include "verify/checks.h"
+#include "verify/trial.h"
 
 #include "prune/methods/prumerge.h"
 #include "prune/methods/sparsevlm.h"

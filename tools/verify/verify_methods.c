@@ -2,7 +2,8 @@
  *
  * Indices must be equal; scores to 1e-4 relative, 2e-5 absolute.
  */
-#include "verify/verify_methods.h"
+#include "verify/checks.h"
+#include "verify/trial.h"
 
 #include "prune/methods/dart.h"
 #include "prune/methods/gprune.h"

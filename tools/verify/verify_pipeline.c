@@ -6,7 +6,7 @@
  * values, because a float32 variance carries half a unit in its last place.
  */
 #include "verify/synth.h"
-#include "verify/verify_pipeline.h"
+#include "verify/checks.h"
 
 #include <float.h>
 #include <math.h>

@@ -6,7 +6,7 @@
  */
 #include "base/sha256.h"
 #include "inputs.h"
-#include "verify/verify_s2prune.h"
+#include "verify/checks.h"
 
 #include <stdio.h>
 #include <stdlib.h>

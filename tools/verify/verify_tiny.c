@@ -7,7 +7,7 @@
  * answered rightly. The reference is PyTorch in float32 on the same float16 weights. Answers are
  * compared with an F32 cache, all before them with the one a program has by default.
  */
-#include "verify/verify_tiny.h"
+#include "verify/checks.h"
 
 #include "engine/session/session.h"
 #include "eval/judging.h"

@@ -4,7 +4,7 @@
  * takes longer to load than any case to run, so a file is checked as a whole. The texts may
  * hold U+0000, which other goldens must not.
  */
-#include "verify/verify_tokenizer.h"
+#include "verify/checks.h"
 
 #include "base/file.h"
 #include "text/tokenizer.h"

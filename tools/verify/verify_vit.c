@@ -6,8 +6,8 @@
  * of the windows: attention received, summed over queries, mean over heads and over the patches of
  * a token; keys likewise; both back in raster order.
  */
-#include "verify/verify_methods.h"
-#include "verify/verify_vit.h"
+#include "verify/trial.h"
+#include "verify/checks.h"
 
 #include "prune/ranking.h"
 

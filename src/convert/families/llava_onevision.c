@@ -2,7 +2,7 @@
  *
  * "t." is the language model, "v." the vision tower, "p." the projector.
  */
-#include "convert/families/qwen2_text.h"
+#include "convert/family.h"
 
 static void llava_read_vision(s2v_config *c, s2v_numbers *n)
 {

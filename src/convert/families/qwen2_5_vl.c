@@ -4,7 +4,7 @@
  * M-RoPE. Qwen2.5's tower has windows, RMS norms and a gate; the older one spells its widths
  * otherwise. "t." is the language model, "v." the vision tower.
  */
-#include "convert/families/qwen2_text.h"
+#include "convert/family.h"
 
 /* --- config.json ----------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* qwen2_text.c - tensors of Qwen2, the decoder of every family. */
-#include "convert/families/qwen2_text.h"
+#include "convert/family.h"
 
 const s2v_map_row s2v_qwen2_text_rows[] = {
     ROW("lm_head.weight", "output.weight", VOCAB, EMBD),

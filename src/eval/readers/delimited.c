@@ -5,7 +5,7 @@
  * LF, CR LF or CR; empty ones are skipped. The text goes by in runs: a run is copied into the cell,
  * hashed when the cell is a picture, or dropped when nobody asked for the column or it is too long.
  */
-#include "eval/readers/delimited.h"
+#include "eval/readers/reader.h"
 
 #include "eval/readers/picture_cell.h"
 

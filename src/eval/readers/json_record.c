@@ -1,10 +1,9 @@
 /* json_record.c - each member of a record goes through the JSON parser on its own, except pictures:
  * they stay where they are, and the value is their place.
  */
-#include "eval/readers/json_record.h"
+#include "eval/readers/json_scan.h"
 
 #include "base/json_limit.h"
-#include "eval/readers/json_scan.h"
 #include "eval/readers/picture_cell.h"
 
 #include <stdlib.h>

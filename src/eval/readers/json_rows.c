@@ -1,8 +1,7 @@
 /* json_rows.c - records of JSON, wherever they stand: on lines, in an array, under the keys of an
  * object or in one member of it. Only one record is in memory. */
-#include "eval/readers/json_rows.h"
+#include "eval/readers/reader.h"
 
-#include "eval/readers/json_record.h"
 #include "eval/readers/json_scan.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include "base/base64_decode.h"
 #include "eval/readers/input.h"
-#include "eval/readers/parquet/delta_bytes.h"
+#include "eval/readers/parquet/parquet_runs.h"
 #include "eval/readers/parquet/parquet_page.h"
 
 #include <stdlib.h>

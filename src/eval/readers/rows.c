@@ -2,11 +2,9 @@
 #include "eval/readers/rows.h"
 
 #include "base/path.h"
-#include "eval/readers/delimited.h"
-#include "eval/readers/json_rows.h"
+#include "eval/readers/reader.h"
 #include "eval/readers/json_scan.h"
 #include "eval/readers/literal.h"
-#include "eval/readers/parquet/parquet_rows.h"
 
 #include <errno.h>
 #include <stdarg.h>

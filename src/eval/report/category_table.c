@@ -3,11 +3,11 @@
  * Text and Markdown are the same three tables and differ in how a cell ends. CSV is one row per
  * setting and category. JSON (schema s2prune.eval/1) has all of it.
  */
-#include "eval/report/category_table.h"
+#include "eval/report/documents.h"
 
 #include "base/markup.h"
 #include "eval/judging.h"
-#include "eval/report/headline.h"
+#include "eval/report/results.h"
 
 #include <stdio.h>
 #include <stdlib.h>

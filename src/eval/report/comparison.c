@@ -1,8 +1,8 @@
 /* comparison.c - the same samples under two columns. */
-#include "eval/report/comparison.h"
+#include "eval/report/documents.h"
 
 #include "base/statistics.h"
-#include "eval/report/headline.h"
+#include "eval/report/results.h"
 #include "eval/run/fingerprint.h"
 
 #include <math.h>

@@ -3,10 +3,9 @@
  * Colours are eight that all common kinds of colour vision tell apart; after them the lines are
  * dashed in another way.
  */
-#include "eval/report/curves.h"
+#include "eval/report/documents.h"
 
 #include "eval/metrics.h"
-#include "eval/report/documents.h"
 #include "eval/report/escape.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* grader.c - one JSON object, keyed as the grader of MM-Vet keys it. */
-#include "eval/report/grader.h"
+#include "eval/report/documents.h"
 
-#include "eval/report/judged.h"
+#include "eval/report/results.h"
 
 #include <stdio.h>
 #include <string.h>

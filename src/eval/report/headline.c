@@ -1,9 +1,8 @@
 /* headline.c - numbers from drawn pictures. */
-#include "eval/report/headline.h"
+#include "eval/report/results.h"
 
 #include "base/random.h"
 #include "base/statistics.h"
-#include "eval/report/parts.h"
 
 #include <math.h>
 #include <stdlib.h>

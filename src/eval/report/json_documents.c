@@ -1,8 +1,7 @@
 /* json_documents.c - summary.json and run_config.json. */
 #include "eval/judging.h"
 #include "eval/report/documents.h"
-#include "eval/report/headline.h"
-#include "eval/report/paper_table.h"
+#include "eval/report/results.h"
 #include "eval/run/fingerprint.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* judged.c - a whole column at once: some scorers draw in the order of the samples. */
-#include "eval/report/judged.h"
+#include "eval/report/results.h"
 
 #include "eval/judging.h"
 

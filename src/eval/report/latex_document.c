@@ -1,7 +1,6 @@
 /* latex_document.c - table.tex: the paper's table, to be \input. */
 #include "eval/report/documents.h"
 #include "eval/report/escape.h"
-#include "eval/report/paper_table.h"
 
 #include <math.h>
 #include <string.h>

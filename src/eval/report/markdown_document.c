@@ -2,11 +2,9 @@
  * categories, comparisons.
  */
 #include "eval/judging.h"
-#include "eval/report/category_table.h"
 #include "eval/report/documents.h"
 #include "eval/report/escape.h"
-#include "eval/report/headline.h"
-#include "eval/report/paper_table.h"
+#include "eval/report/results.h"
 #include "eval/run/fingerprint.h"
 
 #include <math.h>

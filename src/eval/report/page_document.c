@@ -5,13 +5,10 @@
  */
 #include "base/sha256.h"
 #include "eval/judging.h"
-#include "eval/report/curves.h"
 #include "eval/report/documents.h"
 #include "eval/report/escape.h"
-#include "eval/report/headline.h"
+#include "eval/report/results.h"
 #include "eval/report/page_script.h"
-#include "eval/report/paper_table.h"
-#include "eval/report/sample_browser.h"
 #include "eval/run/fingerprint.h"
 #include "image/base64.h"
 

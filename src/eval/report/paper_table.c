@@ -1,7 +1,7 @@
 /* paper_table.c - Sec. 5.1: Acc., Rel., and who is first and second at a budget. */
-#include "eval/report/paper_table.h"
+#include "eval/report/documents.h"
 
-#include "eval/scoring/paper_means.h"
+#include "eval/scoring/means.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* parts.c - samples about one picture are counted together. */
-#include "eval/report/parts.h"
+#include "eval/report/results.h"
 
 #include "eval/evaluate.h"
 

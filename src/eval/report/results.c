@@ -2,8 +2,6 @@
 #include "eval/report/results.h"
 
 #include "eval/judging.h"
-#include "eval/report/judged.h"
-#include "eval/report/parts.h"
 #include "eval/run/fingerprint.h"
 
 #include <math.h>

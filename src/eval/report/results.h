@@ -6,16 +6,42 @@
 #ifndef S2_EVAL_REPORT_RESULTS_H
 #define S2_EVAL_REPORT_RESULTS_H
 
+#include "base/pool.h"
+#include "eval/metrics.h"
 #include "eval/run/run_plan.h"
 #include "eval/run/store.h"
 #include "eval/task.h"
+
+/* judged.c: the answers of one column and seed to one task, with the verdicts of all protocols. */
+typedef struct s2e_judged { /* all zero: none. Free with s2e_judged_free */
+    int32_t n_samples;
+    const char **answer;                   /* [n_samples] in the pool; NULL: it failed */
+    s2e_verdict *verdict[S2E_N_PROTOCOLS]; /* [n_samples]; a failure has the rule "failed" */
+    s2_pool texts;
+} s2e_judged;
+
+/* visit NULL: none, else every row beside. S2P_EFORMAT: answers are missing, or are about other
+ * samples. On failure *out is empty. */
+s2p_status s2e_judged_load(s2e_store *store, const s2e_task *task, const s2e_set *set,
+                           const s2e_column *column, int32_t seed, s2e_record_visit visit,
+                           void *user, s2e_judged *out, s2p_error *error);
+void s2e_judged_free(s2e_judged *judged);
+
+/* parts.c: the counts a headline is computed from, picture by picture: see s2e_parts in task.h. */
+
+/* Pictures with their samples, and samples without a picture: what is drawn. */
+int32_t s2e_units_of(const s2e_set *set);
+
+/* The counts of one seed, unit by unit. out: [s2e_units_of(set)][n parts], zero before. */
+void s2e_parts_count(const s2e_task *task, const s2e_set *set, s2e_protocol protocol,
+                     const s2e_verdict *verdict, double *out);
 
 typedef struct s2e_result {
     s2e_column column;
     s2_budget budget;                     /* of the column; all zero: every token */
     float *score[S2E_N_PROTOCOLS];        /* [n_samples] mean over the seeds */
     s2e_figures figures[S2E_N_PROTOCOLS]; /* mean over the seeds */
-    /* [n_seeds][units][parts] in the run's own protocol: see parts.h. NULL: the headline is a
+    /* [n_seeds][units][parts] in the run's own protocol: see s2e_parts_count. NULL: the headline is a
      * mean. */
     double *parts;
     double image_tokens, prompt_ms,
@@ -56,5 +82,18 @@ const s2e_result *s2e_results_full(const s2e_task_results *task);
 
 /* The figure a table shows for a result. *best: the largest possible. NAN: there is none. */
 double s2e_result_headline(const s2e_result *result, s2e_protocol protocol, double *best);
+
+/* headline.c: how sure the number of the tables is.
+ *
+ * An F1, a sum over pairs, a share of whole groups: these are no means of scores. A task says from
+ * which counts its number is computed (s2e_parts); the counts of every picture are kept, pictures
+ * are drawn, and the number is computed anew from the counts of each draw.
+ */
+
+/* The headline in the run's own protocol with its 95 % interval, in its own unit. With `other`, a
+ * column on the same data under the same protocol: of one minus other, paired. NAN where there is
+ * no headline. S2P_ENOMEM only. */
+s2p_status s2e_headline_interval(const s2e_task_results *task, s2e_protocol protocol,
+                                 const s2e_result *one, const s2e_result *other, s2e_interval *out);
 
 #endif /* S2_EVAL_REPORT_RESULTS_H */

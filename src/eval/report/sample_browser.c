@@ -3,7 +3,7 @@
  * A choice that several questions share is written once: "kept" has each list of indices, and an
  * answer the number of its list (-1: every token).
  */
-#include "eval/report/sample_browser.h"
+#include "eval/report/documents.h"
 
 #include "base/names.h"
 #include "image/base64.h"

@@ -7,7 +7,7 @@
 #include "eval/judging.h"
 #include "eval/report/documents.h"
 #include "eval/report/escape.h"
-#include "eval/report/judged.h"
+#include "eval/report/results.h"
 
 #include <string.h>
 

@@ -19,6 +19,7 @@
 
 #include "base/json.h"
 #include "eval/run/store.h"
+#include "eval/task.h"
 
 #define S2E_IS "is."
 #define S2E_ABOUT "about."
@@ -41,5 +42,17 @@ void s2e_fingerprint_hash(const json_t *values, char *out);
 /* SHA-256 of a file in hex, in pieces. progress: fraction done, or NULL; not 0 cancels. */
 s2p_status s2e_file_hash(const char *path, int (*progress)(double done, void *user), void *user,
                          char *out, s2p_error *error);
+
+/* set_hash.c: what is asked, as one number: the data and the prompts made of them. */
+
+/* SHA-256 over every sample: its texts, answers, choices, categories, and the bytes of its pictures,
+ * whichever format they were read from. A picture that is not there counts as that. out:
+ * [S2_SHA256_HEX]. progress: fraction done, or NULL; not 0 is S2P_ECANCELLED. */
+s2p_status s2e_set_hash(const s2e_set *set, int (*progress)(double done, void *user), void *user,
+                        char *out, s2p_error *error);
+
+/* The same over the text of every question under a protocol. */
+s2p_status s2e_prompts_hash(const s2e_task *task, const s2e_set *set, s2e_protocol protocol,
+                            char *out, s2p_error *error);
 
 #endif /* S2_EVAL_RUN_FINGERPRINT_H */

@@ -1,5 +1,5 @@
 /* lock.c - a record lock of POSIX, which network file systems know too, and who holds it. */
-#include "eval/run/lock.h"
+#include "eval/run/store.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* merge.c - check, copy, count, rename. */
-#include "eval/run/merge.h"
+#include "eval/run/run_folder.h"
 
 #include "eval/run/fingerprint.h"
 #include "eval/run/run_plan.h"

@@ -8,7 +8,36 @@
 #ifndef S2_EVAL_RUN_RUN_FOLDER_H
 #define S2_EVAL_RUN_RUN_FOLDER_H
 
-#include "eval/run/shard.h"
+#include "base/error.h"
+#include "eval/run/store.h"
+
+#include <stdbool.h>
+
+/* shard.c: which part of a run one process computes, and what schedulers call it.
+ *
+ * Part i of n takes every n-th group of samples that share a picture, from group i on. Who is part
+ * of which is then known to everybody with the same data, and no part waits for another.
+ */
+
+#define S2E_MAX_SHARDS 10000
+
+typedef struct s2e_shard {
+    int32_t index, n;   /* 0 <= index < n; 0 of 1: everything */
+    const char *source; /* the variable that said so, or NULL */
+} s2e_shard;
+
+typedef const char *(*s2e_env)(const char *name); /* getenv, or a test's own */
+
+/* "2/4"; "auto/4" takes the index from the scheduler, NULL or "auto" both; without a scheduler
+ * that is everything. Slurm's arrays come before its tasks, then Open MPI; GNU parallel and
+ * Kubernetes say the index only. `source` opens the sentence of a refusal. S2P_EINVAL. */
+s2p_status s2e_shard_read(const char *source, const char *text, s2e_env env, s2e_shard *out,
+                          s2p_error *error);
+
+static inline bool s2e_shard_has(s2e_shard shard, int64_t group)
+{
+    return group % shard.n == shard.index;
+}
 
 #define S2E_PATH 4096
 
@@ -27,5 +56,21 @@ s2p_status s2e_run_file_of(const char *folder, s2e_shard shard, s2e_run_file *ou
 /* Stores in a folder, by part; results.sqlite is the last. *out: new memory. S2P_EIO: no folder.
  * S2P_ELIMIT: absurdly many. */
 s2p_status s2e_run_folder_list(const char *folder, s2e_run_file **out, size_t *n, s2p_error *error);
+
+/* merge.c: the parts of a run become the whole.
+ *
+ * Nothing is believed: all parts must have one fingerprint, no answer may be in two of them, and
+ * none may be missing. The result is written beside and renamed: there, whole, or not at all.
+ */
+
+typedef struct s2e_merged {
+    int64_t n_answers, n_failures;
+    int32_t n_parts;
+} s2e_merged;
+
+/* Parts of all folders into results.sqlite of `out`. S2P_EINVAL: they are not the parts of one
+ * run. S2P_EFORMAT: they are, but answers are missing; the sentence says whose. */
+s2p_status s2e_merge(const char *const *folder, size_t n_folders, const char *out,
+                     s2e_merged *merged, s2p_error *error);
 
 #endif /* S2_EVAL_RUN_RUN_FOLDER_H */

@@ -1,5 +1,5 @@
 /* set_hash.c - each text with its end, each list with its length: no two sets run together. */
-#include "eval/run/set_hash.h"
+#include "eval/run/fingerprint.h"
 
 #include "image/image.h"
 

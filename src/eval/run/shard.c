@@ -1,5 +1,5 @@
 /* shard.c - "i/n", and the variables of schedulers. */
-#include "eval/run/shard.h"
+#include "eval/run/run_folder.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,8 +6,6 @@
  */
 #include "eval/run/store.h"
 
-#include "eval/run/lock.h"
-
 #include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>

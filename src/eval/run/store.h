@@ -79,4 +79,12 @@ typedef s2p_status (*s2e_record_visit)(const s2e_record *record, void *user, s2p
 s2p_status s2e_store_walk(s2e_store *store, const s2e_record *which, s2e_record_visit visit,
                           void *user, s2p_error *error);
 
+/* lock.c: one writer for a file. The lock goes with the process, however it ends. */
+typedef struct s2e_lock s2e_lock;
+
+/* Through a file "PATH.lock" that stays. S2P_EIO: somebody else has it, named by process and
+ * machine, or the folder cannot be written. */
+s2p_status s2e_lock_take(const char *path, s2e_lock **out, s2p_error *error);
+void s2e_lock_release(s2e_lock *lock); /* NULL is fine */
+
 #endif /* S2_EVAL_RUN_STORE_H */

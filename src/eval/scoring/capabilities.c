@@ -1,5 +1,5 @@
 /* capabilities.c - what a question of MM-Vet counts for. */
-#include "eval/scoring/capabilities.h"
+#include "eval/scoring/means.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* draws.c - Mersenne Twister (Matsumoto and Nishimura, 1998), seeded as Python seeds it with an
  * integer: init_by_array of its 32-bit digits.
  */
-#include "eval/scoring/draws.h"
+#include "eval/scoring/answer_reading.h"
 
 #define N 624
 #define M 397

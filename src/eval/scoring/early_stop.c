@@ -1,5 +1,5 @@
 /* early_stop.c - the three ways an answer of the release ends early. */
-#include "eval/scoring/early_stop.h"
+#include "eval/scoring/answer_reading.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* mmmu_open.c - the tail of a sentence after "is", "so", "answer", ...; its numbers; their readings. */
-#include "eval/scoring/mmmu_open.h"
+#include "eval/scoring/answer_reading.h"
 
 #include <stdio.h>
 #include <stdlib.h>

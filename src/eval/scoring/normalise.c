@@ -3,7 +3,7 @@
  * N1 to N4 are the VQA evaluation of 2015 with small differences that move scores: which periods go,
  * how many of them, and whether punctuation is judged on the text as it was or as it became.
  */
-#include "eval/scoring/normalise.h"
+#include "eval/scoring/answer_matching.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * Every rule is case-sensitive about letters and not about texts. The numbers behind the point of a
  * rule's name are its steps.
  */
-#include "eval/scoring/option_letters.h"
+#include "eval/scoring/answer_reading.h"
 
 #include <string.h>
 

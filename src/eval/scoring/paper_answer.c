@@ -3,7 +3,7 @@
  * Places are those of the answer as a whole; inside a final answer, whose spaces are collapsed, they
  * are not told.
  */
-#include "eval/scoring/paper_answer.h"
+#include "eval/scoring/answer_reading.h"
 
 /* "Final Answer:" with any spaces, and the spaces after it: where it ends, or 0. */
 static size_t after_final(s2e_str s, size_t at)

@@ -1,5 +1,5 @@
 /* paper_means.c - Acc. and Rel. of Tables 1 and S1. */
-#include "eval/scoring/paper_means.h"
+#include "eval/scoring/means.h"
 
 double s2e_paper_acc(const double *score, const double *best, int32_t n)
 {

@@ -1,8 +1,7 @@
 /* reference_match.c - parts of answers. */
-#include "eval/scoring/reference_match.h"
+#include "eval/scoring/answer_matching.h"
 
-#include "eval/scoring/mmmu_open.h"
-#include "eval/scoring/normalise.h"
+#include "eval/scoring/answer_reading.h"
 
 /* --- OCRBench ------------------------------------------------------------------------ */
 

@@ -1,8 +1,7 @@
 /* short_answer.c - equality, after what each harness does first. */
-#include "eval/scoring/short_answer.h"
+#include "eval/scoring/answer_matching.h"
 
-#include "eval/scoring/normalise.h"
-#include "eval/scoring/paper_answer.h"
+#include "eval/scoring/answer_reading.h"
 
 static s2e_str bare(s2e_scratch *scratch, s2e_str text)
 {

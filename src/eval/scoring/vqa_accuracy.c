@@ -1,5 +1,5 @@
 /* vqa_accuracy.c - an answer three of the others gave is right. */
-#include "eval/scoring/vqa_accuracy.h"
+#include "eval/scoring/answer_matching.h"
 
 static double at_most_one(double value) { return value < 1.0 ? value : 1.0; }
 

@@ -1,7 +1,7 @@
 /* yes_no.c - six readers of a yes, of which no two agree on "Not sure". */
-#include "eval/scoring/yes_no.h"
+#include "eval/scoring/answer_reading.h"
 
-#include "eval/scoring/normalise.h"
+#include "eval/scoring/answer_matching.h"
 
 static s2e_found found(const char *rule, char letter, size_t at, size_t n)
 {

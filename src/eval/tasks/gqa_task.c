@@ -1,6 +1,6 @@
 /* gqa_task.c - GQA, testdev balanced: short answers about scenes, exact match. */
 #include "eval/judging.h"
-#include "eval/scoring/short_answer.h"
+#include "eval/scoring/answer_matching.h"
 #include "eval/tasks/loading.h"
 #include "eval/tasks/prompts.h"
 #include "eval/tasks/settle.h"

@@ -7,8 +7,8 @@
  * answers: letters of options, yes or no, at least three people, one text.
  */
 #include "eval/judging.h"
-#include "eval/scoring/paper_answer.h"
-#include "eval/scoring/short_answer.h"
+#include "eval/scoring/answer_reading.h"
+#include "eval/scoring/answer_matching.h"
 #include "eval/tasks/loading.h"
 #include "eval/tasks/prompts.h"
 #include "eval/tasks/settle.h"

@@ -4,8 +4,7 @@
  * of them are right; the paper averages over all rows.
  */
 #include "eval/judging.h"
-#include "eval/scoring/early_stop.h"
-#include "eval/scoring/paper_answer.h"
+#include "eval/scoring/answer_reading.h"
 #include "eval/tasks/loading.h"
 #include "eval/tasks/prompts.h"
 #include "eval/tasks/settle.h"

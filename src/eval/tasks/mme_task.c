@@ -1,9 +1,7 @@
 /* mme_task.c - MME: 14 categories, two questions to a picture, yes or no. */
 #include "base/path.h"
 #include "eval/judging.h"
-#include "eval/scoring/early_stop.h"
-#include "eval/scoring/paper_answer.h"
-#include "eval/scoring/yes_no.h"
+#include "eval/scoring/answer_reading.h"
 #include "eval/tasks/loading.h"
 #include "eval/tasks/prompts.h"
 #include "eval/tasks/settle.h"

@@ -1,9 +1,7 @@
 /* mmmu_task.c - MMMU validation: 30 subjects, choices and some open answers, up to seven pictures. */
 #include "eval/judging.h"
-#include "eval/scoring/early_stop.h"
-#include "eval/scoring/mmmu_open.h"
-#include "eval/scoring/paper_answer.h"
-#include "eval/scoring/short_answer.h"
+#include "eval/scoring/answer_reading.h"
+#include "eval/scoring/answer_matching.h"
 #include "eval/tasks/loading.h"
 #include "eval/tasks/prompts.h"
 #include "eval/tasks/settle.h"

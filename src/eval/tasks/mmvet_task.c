@@ -1,11 +1,11 @@
 /* mmvet_task.c - MM-Vet: open answers that need several capabilities at once.
  *
  * Its own score is a grade by GPT-4. Without one the answers are matched with the reference
- * (reference_match.h), in all four protocols alike.
+ * (reference_match.c), in all four protocols alike.
  */
 #include "eval/judging.h"
-#include "eval/scoring/capabilities.h"
-#include "eval/scoring/reference_match.h"
+#include "eval/scoring/means.h"
+#include "eval/scoring/answer_matching.h"
 #include "eval/tasks/loading.h"
 #include "eval/tasks/prompts.h"
 #include "eval/tasks/settle.h"

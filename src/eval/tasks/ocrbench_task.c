@@ -1,6 +1,6 @@
 /* ocrbench_task.c - OCRBench: 1,000 questions about text, a hit when the reference is in the answer. */
 #include "eval/judging.h"
-#include "eval/scoring/reference_match.h"
+#include "eval/scoring/answer_matching.h"
 #include "eval/tasks/loading.h"
 #include "eval/tasks/prompts.h"
 #include "eval/tasks/settle.h"

@@ -1,7 +1,6 @@
 /* pope_task.c - POPE: is this object in the picture? Three ways to sample what is asked for. */
 #include "eval/judging.h"
-#include "eval/scoring/early_stop.h"
-#include "eval/scoring/yes_no.h"
+#include "eval/scoring/answer_reading.h"
 #include "eval/tasks/loading.h"
 #include "eval/tasks/prompts.h"
 #include "eval/tasks/settle.h"

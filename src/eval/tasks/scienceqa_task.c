@@ -1,7 +1,6 @@
 /* scienceqa_task.c - ScienceQA, test questions that have a picture. */
 #include "eval/judging.h"
-#include "eval/scoring/early_stop.h"
-#include "eval/scoring/paper_answer.h"
+#include "eval/scoring/answer_reading.h"
 #include "eval/tasks/loading.h"
 #include "eval/tasks/prompts.h"
 #include "eval/tasks/settle.h"

@@ -1,8 +1,7 @@
 /* settle.c - scores, rules, spans. */
 #include "eval/tasks/settle.h"
 
-#include "eval/scoring/paper_answer.h"
-#include "eval/scoring/yes_no.h"
+#include "eval/scoring/answer_reading.h"
 #include "eval/tasks/prompts.h"
 
 #include <stdlib.h>

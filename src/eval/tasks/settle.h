@@ -2,7 +2,7 @@
 #ifndef S2_EVAL_SETTLE_H
 #define S2_EVAL_SETTLE_H
 
-#include "eval/scoring/option_letters.h"
+#include "eval/scoring/answer_reading.h"
 #include "eval/task.h"
 
 /* Is the letter one of the sample's accepted answers? */

@@ -2,7 +2,7 @@
 #include "eval/tasks/vqa_family.h"
 
 #include "eval/judging.h"
-#include "eval/scoring/paper_answer.h"
+#include "eval/scoring/answer_reading.h"
 #include "eval/tasks/prompts.h"
 #include "eval/tasks/settle.h"
 

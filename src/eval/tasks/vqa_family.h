@@ -2,7 +2,7 @@
 #ifndef S2_EVAL_VQA_FAMILY_H
 #define S2_EVAL_VQA_FAMILY_H
 
-#include "eval/scoring/vqa_accuracy.h"
+#include "eval/scoring/answer_matching.h"
 #include "eval/task.h"
 
 /* How a protocol compares; soft: min(1, k / 3), else the held-out average. */

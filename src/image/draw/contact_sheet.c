@@ -1,7 +1,7 @@
 /* contact_sheet.c - lay out tiles, draw pictures and captions into them. */
 #include "image/draw/contact_sheet.h"
 
-#include "image/draw/letters.h"
+#include "image/draw/drawing.h"
 
 #include <math.h>
 #include <string.h>

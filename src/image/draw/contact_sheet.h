@@ -28,7 +28,7 @@ typedef struct s2_sheet_tile {
 s2p_status s2_sheet_create(const char *title, int32_t n_tiles, int32_t group, int32_t width,
                            int32_t height, s2_sheet *out, s2p_error *error);
 
-/* Draw tile `index`, row by row from the upper left. Text is ASCII, as in letters.h. */
+/* Draw tile `index`, row by row from the upper left. Text is ASCII, as in letters.c. */
 s2p_status s2_sheet_place(s2_sheet *sheet, int32_t index, const s2_sheet_tile *tile,
                           s2p_error *error);
 

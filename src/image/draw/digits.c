@@ -4,7 +4,7 @@
  * round pen: a pixel is as opaque as its distance to the path says. That needs no
  * font file and looks the same everywhere.
  */
-#include "image/draw/digits.h"
+#include "image/draw/drawing.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
  * high on the line, small letters five, tails go two below it. A picture has room
  * for little else, and whole pixels at a whole scale stay sharp.
  */
-#include "image/draw/letters.h"
+#include "image/draw/drawing.h"
 
 #include <string.h>
 

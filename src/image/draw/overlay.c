@@ -6,7 +6,7 @@
  * ground), and each region's share on a plate in its corner, or wherever it
  * hides no kept token.
  */
-#include "image/draw/digits.h"
+#include "image/draw/drawing.h"
 
 #include <stdlib.h>
 #include <string.h>

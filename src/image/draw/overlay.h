@@ -2,6 +2,7 @@
 #ifndef S2_IMAGE_OVERLAY_H
 #define S2_IMAGE_OVERLAY_H
 
+#include "base/buffer.h"
 #include "image/image.h"
 
 typedef struct s2_overlay { /* what to draw; NULL leaves it out */
@@ -16,5 +17,11 @@ typedef struct s2_overlay { /* what to draw; NULL leaves it out */
  * bright and outlined, the others dark. keep NULL: regions tinted by share instead. The caption is
  * left out: pixels have no font. S2P_EINVAL: no picture, or a kept token outside the grid. */
 s2p_status s2_overlay_draw(const s2_overlay *overlay, s2_image *out, s2p_error *error);
+
+/* overlay_svg.c: show where the tokens went, as SVG. */
+
+/* A self-contained SVG: the picture inside as PNG, text as text, with <title> and <desc>. Bytes
+ * that are not UTF-8 in the caption are shown as '?'. */
+s2p_status s2_overlay_svg(const s2_overlay *overlay, s2_buffer *out, s2p_error *error);
 
 #endif /* S2_IMAGE_OVERLAY_H */

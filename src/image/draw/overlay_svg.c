@@ -4,8 +4,8 @@
  * and caption stay text. All coordinates are whole, so the bytes depend on nothing
  * but the input (no decimal points, no locale).
  */
-#include "image/draw/overlay_parts.h"
-#include "image/draw/overlay_svg.h"
+#include "image/draw/drawing.h"
+#include "image/draw/overlay.h"
 
 #include "base/markup.h"
 #include "image/base64.h"

@@ -2,7 +2,7 @@
 #include "serve/engine/quick_jobs.h"
 
 #include "ask/kept.h"
-#include "image/draw/overlay_svg.h"
+#include "image/draw/overlay.h"
 #include "serve/engine/ask_job.h"
 #include "text/template.h"
 

@@ -2,13 +2,9 @@
 #include "check.h"
 
 #include "base/random.h"
-#include "eval/scoring/mmmu_open.h"
-#include "eval/scoring/normalise.h"
-#include "eval/scoring/paper_answer.h"
-#include "eval/scoring/paper_means.h"
-#include "eval/scoring/reference_match.h"
-#include "eval/scoring/vqa_accuracy.h"
-#include "eval/scoring/yes_no.h"
+#include "eval/scoring/answer_reading.h"
+#include "eval/scoring/answer_matching.h"
+#include "eval/scoring/means.h"
 
 #include <math.h>
 #include <stdio.h>

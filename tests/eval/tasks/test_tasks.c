@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "eval/judging.h"
-#include "eval/scoring/early_stop.h"
+#include "eval/scoring/answer_reading.h"
 
 #include <math.h>
 #include <stdio.h>

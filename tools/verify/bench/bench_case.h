@@ -2,7 +2,7 @@
 #ifndef S2_TOOLS_BENCH_CASE_H
 #define S2_TOOLS_BENCH_CASE_H
 
-#include "eval/scoring/option_letters.h"
+#include "eval/scoring/answer_reading.h"
 #include "verify/verify.h"
 
 #define S2_BENCH_MAX_ANSWERS 64

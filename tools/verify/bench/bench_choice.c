@@ -1,6 +1,5 @@
 /* bench_choice.c - options: MMBench, MMMU, ScienceQA, the paper's extraction. */
-#include "eval/scoring/mmmu_open.h"
-#include "eval/scoring/paper_answer.h"
+#include "eval/scoring/answer_reading.h"
 #include "verify/bench/bench_case.h"
 
 #include <math.h>

@@ -1,6 +1,5 @@
 /* bench_means.c - means: MM-Vet's capabilities, Acc. and Rel. of the paper's tables. */
-#include "eval/scoring/capabilities.h"
-#include "eval/scoring/paper_means.h"
+#include "eval/scoring/means.h"
 #include "verify/bench/bench_case.h"
 
 #include <math.h>

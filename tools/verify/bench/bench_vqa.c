@@ -1,7 +1,5 @@
 /* bench_vqa.c - short answers: normalisers, VQA accuracy, GQA, OCRBench. */
-#include "eval/scoring/reference_match.h"
-#include "eval/scoring/short_answer.h"
-#include "eval/scoring/vqa_accuracy.h"
+#include "eval/scoring/answer_matching.h"
 #include "verify/bench/bench_case.h"
 
 #include <string.h>

@@ -1,6 +1,5 @@
 /* bench_yes_no.c - POPE and MME: single answers, then whole sets. */
-#include "eval/scoring/paper_answer.h"
-#include "eval/scoring/yes_no.h"
+#include "eval/scoring/answer_reading.h"
 #include "verify/bench/bench_case.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
  *
  * A case is told by the members it has, so it does not matter in which list or file it stands.
  */
-#include "verify/bench/verify_bench.h"
+#include "verify/checks.h"
 
 #include "verify/bench/bench_case.h"
 

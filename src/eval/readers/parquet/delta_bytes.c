@@ -1,5 +1,5 @@
 /* delta_bytes.c - prefix lengths, suffix lengths, then all suffixes. */
-#include "eval/readers/parquet/delta_bytes.h"
+#include "eval/readers/parquet/parquet_runs.h"
 
 bool s2e_delta_bytes_start(s2e_delta_bytes *d, const uint8_t *at, const uint8_t *end,
                            uint64_t max_count)

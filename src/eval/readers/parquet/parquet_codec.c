@@ -1,5 +1,5 @@
 /* parquet_codec.c - snappy, gzip, zstd. */
-#include "eval/readers/parquet/parquet_codec.h"
+#include "eval/readers/parquet/parquet_page.h"
 
 #include <snappy-c.h>
 #include <string.h>

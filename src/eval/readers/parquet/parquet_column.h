@@ -5,10 +5,9 @@
 #ifndef S2_EVAL_PARQUET_COLUMN_H
 #define S2_EVAL_PARQUET_COLUMN_H
 
-#include "eval/readers/parquet/delta_bytes.h"
+#include "eval/readers/parquet/parquet_runs.h"
 #include "eval/readers/parquet/parquet_meta.h"
 #include "eval/readers/parquet/parquet_page.h"
-#include "eval/readers/parquet/parquet_runs.h"
 #include "eval/readers/picture_cell.h"
 #include "eval/readers/rows.h"
 

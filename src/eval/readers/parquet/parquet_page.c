@@ -1,7 +1,6 @@
 /* parquet_page.c - PageHeader of parquet-format, and the codecs people use. */
 #include "eval/readers/parquet/parquet_page.h"
 
-#include "eval/readers/parquet/parquet_codec.h"
 #include "eval/readers/parquet/thrift.h"
 
 #include <stdlib.h>

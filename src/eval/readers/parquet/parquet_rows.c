@@ -8,7 +8,7 @@
  * A value at fault costs its row. When a page is broken the leaf cannot be kept in step any more,
  * and the rest of the row group is lost.
  */
-#include "eval/readers/parquet/parquet_rows.h"
+#include "eval/readers/reader.h"
 
 #include "eval/readers/parquet/parquet_column.h"
 #include "eval/readers/parquet/parquet_meta.h"
