@@ -1,8 +1,8 @@
 /* bench_tower_kernels.c - the tower's products and attention against ggml's and against the peak.
  *
- *   bench_tower_kernels [tower_kernels.csv] [turns] [rows]
+ *   bench_tower_kernels [tower_kernels.csv] [rounds] [rows]
  *
- * One thread, CPU time, everything in turn: for each unit a loop of nothing but its multiply-adds
+ * One thread, CPU time, everything interleaved: for each unit a loop of nothing but its multiply-adds
  * (the peak), ours with weights in F32 and in F16 for each table that runs here, ggml's mul_mat with
  * both. Products are called as the tower calls them: packing of rows included, with the norm or the
  * residual of their place, gate and up as one. Then attention: whole pictures and windows, ours against flash_attn_ext
@@ -123,7 +123,7 @@ static void bench_product(contest *c, ggml_backend_t backend, int32_t m, int32_t
         ggml_begin(&side[h], backend);
         struct ggml_tensor *a = ggml_input(&side[h], h ? GGML_TYPE_F16 : GGML_TYPE_F32, k, n_rows);
         struct ggml_tensor *b = ggml_input(&side[h], GGML_TYPE_F32, k, m);
-        ggml_set_output(a); /* inputs are read in every turn */
+        ggml_set_output(a); /* inputs are read in every round */
         ggml_set_output(b);
         ggml_ready(&side[h], ggml_mul_mat(side[h].ctx, a, b));
         ggml_backend_tensor_set(a, h ? (const void *)half : w, 0, ggml_nbytes(a));

@@ -110,7 +110,7 @@ static void without_permission_the_next_is_taken(void **state)
     assert_null(s2v_test_find("amx-int8"));
     n_asked = 0;
     assert_string_equal(chosen(zen4, true, S2V_PRECISION_INT8), "avx512-vnni");
-    assert_int_equal(n_asked, 0); /* nobody asks for what is not there */
+    assert_int_equal(n_asked, 0); /* no request where there is no AMX */
 }
 
 /* A hypervisor shows instructions whose registers the system does not save. */

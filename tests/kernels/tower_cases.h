@@ -366,12 +366,12 @@ static inline const char *check_specials(const s2v_kernels *t)
     float *out = malloc(sizeof(float) * M * N), *plain = malloc(sizeof(float) * M * N);
     if (!w || !x || !out || !plain) abort();
     const char *broken = NULL;
-    for (int turn = 0; turn < 18 && !broken; turn++) {
+    for (int trial = 0; trial < 18 && !broken; trial++) {
         const int32_t bad = draw(&random, M), column = draw(&random, N), k = draw(&random, K);
-        const bool in_row = turn % 2;
+        const bool in_row = trial % 2;
         fill_floats(w, N * K, 0, &random);
         fill_floats(x, M * K, 0, &random);
-        (in_row ? x + bad * K : w + column * K)[k] = special[turn / 2 % 3];
+        (in_row ? x + bad * K : w + column * K)[k] = special[trial / 2 % 3];
         s2v_packed packed = { N, K, 1, false, t->stored(S2V_ELEMENT_F32), NULL };
         packed.data = aligned_bytes(t->packed_bytes(&packed));
         t->pack(&packed, &(s2v_source){ { w }, 1, S2V_ELEMENT_F32 }, 0, t->n_panels(&packed));
@@ -381,24 +381,24 @@ static inline const char *check_specials(const s2v_kernels *t)
                                 .x_pitch = K,
                                 .out = out,
                                 .out_pitch = N,
-                                .activation = activation[turn / 6] };
+                                .activation = activation[trial / 6] };
         void *scratch = aligned_bytes(t->product_scratch(&packed));
         t->product(&p, (s2v_share){ 0, M, 0, N }, scratch);
         for (int32_t m = 0; m < M; m++)
             for (int32_t n = 0; n < N && !broken; n++) {
                 const bool is_hit = in_row ? m == bad : n == column;
                 const double sign =
-                    (double)(in_row ? w[n * K + k] : x[m * K + k]) * (double)special[turn / 2 % 3];
+                    (double)(in_row ? w[n * K + k] : x[m * K + k]) * (double)special[trial / 2 % 3];
                 const double got = (double)out[m * N + n];
                 /* an infinity may end as NaN where numbers are scaled, but never as a number;
                  * minus infinity times zero, the end of both GELUs, is NaN */
-                const bool is_right = !is_hit ? isfinite(got)
-                                              : isnan(got) ||
-                                                    (isinf(sign) && got == sign && turn / 6 == 0) ||
-                                                    (isinf(sign) && sign > 0 && got == sign);
+                const bool is_right =
+                    !is_hit ? isfinite(got)
+                            : isnan(got) || (isinf(sign) && got == sign && trial / 6 == 0) ||
+                                  (isinf(sign) && sign > 0 && got == sign);
                 if (!is_right)
                     broken = broken_promise(t, "%g in a %s: [%d][%d] is %g",
-                                            (double)special[turn / 2 % 3],
+                                            (double)special[trial / 2 % 3],
                                             in_row ? "row" : "weight", m, n, got);
             }
         free(scratch);
@@ -459,10 +459,10 @@ static inline const char *check_rows_alone(const s2v_kernels *t)
 {
     s2_random random = { 13 };
     const char *broken = NULL;
-    for (int turn = 0; turn < 200 && !broken; turn++) {
+    for (int trial = 0; trial < 200 && !broken; trial++) {
         arena a = { .n = 0 };
-        const bool at_end = turn % 2;
-        const int32_t width = 1 + draw(&random, turn % 3 ? 90 : 1300),
+        const bool at_end = trial % 2;
+        const int32_t width = 1 + draw(&random, trial % 3 ? 90 : 1300),
                       pieces = 1 + draw(&random, 3);
         const int32_t k = width * pieces, dim = 2 * (1 + draw(&random, 64));
         float *x = arena_take(&a, (size_t)k * 4, at_end),
@@ -470,17 +470,17 @@ static inline const char *check_rows_alone(const s2v_kernels *t)
         float *w = arena_take(&a, (size_t)width * 4, at_end);
         float *b = arena_take(&a, (size_t)width * 4, at_end);
         float *head = arena_take(&a, (size_t)dim * 4, at_end);
-        float *turned = arena_take(&a, (size_t)dim * 4, at_end);
+        float *rotated = arena_take(&a, (size_t)dim * 4, at_end);
         float *c = arena_take(&a, (size_t)dim * 2, at_end),
               *s = arena_take(&a, (size_t)dim * 2, at_end);
         double *want = malloc((size_t)k * sizeof *want);
         if (!want) abort();
-        fill_floats(x, (size_t)k, turn % 4, &random);
+        fill_floats(x, (size_t)k, trial % 4, &random);
         fill_floats(w, (size_t)width, 0, &random);
         fill_floats(b, (size_t)width, 0, &random);
-        if (turn % 5 == 0)
+        if (trial % 5 == 0)
             for (int32_t i = 0; i < k; i++) x[i] += 100.0f; /* far from zero */
-        const s2v_norm_of norm = { turn % 2 ? S2V_NORM_RMS : S2V_NORM_LAYER, width, w, b, 1e-6f };
+        const s2v_norm_of norm = { trial % 2 ? S2V_NORM_RMS : S2V_NORM_LAYER, width, w, b, 1e-6f };
         const double slack = norm_row(&norm, x, k, want);
         t->norm(&norm, x, k, y);
         for (int32_t i = 0; i < k && !broken; i++)
@@ -494,17 +494,17 @@ static inline const char *check_rows_alone(const s2v_kernels *t)
         fill_floats(head, (size_t)dim, 0, &random);
         fill_floats(c, (size_t)dim / 2, 0, &random);
         fill_floats(s, (size_t)dim / 2, 0, &random);
-        t->rotate(head, dim, c, s, turned);
+        t->rotate(head, dim, c, s, rotated);
         for (int32_t i = 0; i < dim / 2 && !broken; i++) {
             const double p = (double)head[i], q = (double)head[i + dim / 2];
             const double low = p * (double)c[i] - q * (double)s[i];
             const double high = p * (double)s[i] + q * (double)c[i];
-            if (fabs((double)turned[i] - low) > 4 * UNIT ||
-                fabs((double)turned[i + dim / 2] - high) > 4 * UNIT)
+            if (fabs((double)rotated[i] - low) > 4 * UNIT ||
+                fabs((double)rotated[i + dim / 2] - high) > 4 * UNIT)
                 broken = broken_promise(t, "rotation of %d: pair %d", dim, i);
         }
         t->rotate(head, dim, c, s, head);
-        if (!broken && memcmp(head, turned, (size_t)dim * 4) != 0)
+        if (!broken && memcmp(head, rotated, (size_t)dim * 4) != 0)
             broken = broken_promise(t, "rotation in place differs");
         free(want);
         arena_free(&a);
@@ -519,16 +519,16 @@ typedef struct attention_case {
     int32_t start[6], rows;
 } attention_case;
 
-static inline void draw_attention(attention_case *c, arena *a, int turn, s2_random *random)
+static inline void draw_attention(attention_case *c, arena *a, int trial, s2_random *random)
 {
     static const int32_t dims[] = { 32, 64, 72, 80, 128, 20, 6, 34 };
-    const bool at_end = turn % 2;
+    const bool at_end = trial % 2;
     *c = (attention_case){ .rows = 0 };
     s2v_attention *at = &c->a;
     at->n_sequences = 1 + draw(random, 5);
     at->n_heads = 1 + draw(random, 3);
     at->n_splits = 1 + draw(random, 3);
-    at->dim = dims[turn % 8];
+    at->dim = dims[trial % 8];
     for (int32_t i = 0; i < at->n_sequences; i++)
         c->start[i + 1] =
             c->start[i] + (draw(random, 3) ? draw(random, 70) : 1 + draw(random, 400));
@@ -566,8 +566,8 @@ static inline void draw_attention(attention_case *c, arena *a, int turn, s2_rand
         arena_take(a, ((size_t)(c->rows - 1) * (size_t)at->out_pitch + (size_t)width) * 4, at_end);
 }
 
-static inline double turned_value(const s2v_attention *a, const float *x, int32_t row, int32_t head,
-                                  int32_t d)
+static inline double rotated_value(const s2v_attention *a, const float *x, int32_t row,
+                                   int32_t head, int32_t d)
 {
     const float *from = x + row * a->pitch + head * a->dim;
     const int32_t half = a->dim / 2, i = d % half;
@@ -587,7 +587,7 @@ static inline double attend_exactly(const s2v_attention *a, const s2v_kernels *t
         double dot = 0, sizes = 0;
         for (int32_t d = 0; d < a->dim; d++) {
             const double x =
-                turned_value(a, a->q, row, head, d) * turned_value(a, a->k, j, head, d);
+                rotated_value(a, a->q, row, head, d) * rotated_value(a, a->k, j, head, d);
             dot += x;
             sizes += fabs(x);
         }
@@ -637,10 +637,10 @@ static inline const char *check_attention_times(const s2v_kernels *t, int n_case
 {
     s2_random random = { 14 };
     const char *broken = NULL;
-    for (int turn = 0; turn < n_cases && !broken; turn++) {
+    for (int trial = 0; trial < n_cases && !broken; trial++) {
         attention_case c;
         arena a = { .n = 0 };
-        draw_attention(&c, &a, turn, &random);
+        draw_attention(&c, &a, trial, &random);
         void *scratch = aligned_bytes(t->attention_scratch(&c.a));
         const int32_t units = s2v_attention_units(&c.a), cut = draw(&random, units + 1);
         t->attend(&c.a, cut, units, scratch);
@@ -718,31 +718,31 @@ static inline const char *check_attention_specials(const s2v_kernels *t)
                               .out_pitch = DIM };
     void *scratch = aligned_bytes(t->attention_scratch(&a));
     const char *broken = NULL;
-    for (int turn = 0; turn < 6 && !broken; turn++) {
+    for (int trial = 0; trial < 6 && !broken; trial++) {
         fill_floats(q, N * DIM, 0, &random);
         fill_floats(k, N * DIM, 0, &random);
         fill_floats(v, N * DIM, 0, &random);
         const int32_t row = draw(&random, N), column = draw(&random, DIM);
-        if (turn % 3 == 0) q[row * DIM + column] = NAN;
-        if (turn % 3 == 1) v[row * DIM + column] = NAN;
-        if (turn == 4) k[40 * DIM + column] = NAN; /* not among the first keys of a tile */
-        if (turn % 3 == 2) { /* all scores of the first tile, all but one of the second */
+        if (trial % 3 == 0) q[row * DIM + column] = NAN;
+        if (trial % 3 == 1) v[row * DIM + column] = NAN;
+        if (trial == 4) k[40 * DIM + column] = NAN; /* not among the first keys of a tile */
+        if (trial % 3 == 2) { /* all scores of the first tile, all but one of the second */
             for (int32_t i = 0; i < N * DIM; i++) q[i] = 1.0f;
             for (int32_t i = 0; i < N; i++) k[i * DIM + column] = i < N - 1 ? -INFINITY : 0.0f;
         }
         t->attend(&a, 0, 1, scratch);
         for (int32_t i = 0; i < N * DIM && !broken; i++) {
-            const bool is_hit = turn % 3 == 0   ? i / DIM == row
-                                : turn == 4     ? true
-                                : turn % 3 == 1 ? i % DIM == column
-                                                : false;
+            const bool is_hit = trial % 3 == 0   ? i / DIM == row
+                                : trial == 4     ? true
+                                : trial % 3 == 1 ? i % DIM == column
+                                                 : false;
             if (is_hit ? !isnan(out[i]) : !isfinite(out[i]))
-                broken = broken_promise(t, "special %d: attention[%d][%d] is %g", turn % 3, i / DIM,
-                                        i % DIM, (double)out[i]);
+                broken = broken_promise(t, "special %d: attention[%d][%d] is %g", trial % 3,
+                                        i / DIM, i % DIM, (double)out[i]);
             float last = v[(N - 1) * DIM + i % DIM];
             if (t->attention == S2V_PRECISION_BF16)
                 last = s2v_float_of_bf16(s2v_bf16_of_float(last));
-            if (turn % 3 == 2 && !broken && out[i] != last)
+            if (trial % 3 == 2 && !broken && out[i] != last)
                 broken = broken_promise(t, "a score of -infinity weighs something");
         }
     }

@@ -52,9 +52,9 @@ static const float *head_row(const s2v_attention *a, const float *x, int32_t row
                              float *space)
 {
     const float *from = x + row * a->pitch + (ptrdiff_t)head * a->dim;
-    const ptrdiff_t turn = (ptrdiff_t)row * (a->dim / 2);
+    const ptrdiff_t angles = (ptrdiff_t)row * (a->dim / 2);
     if (!a->cos) return from;
-    row_rotate(from, a->dim, a->cos + turn, a->sin + turn, space);
+    row_rotate(from, a->dim, a->cos + angles, a->sin + angles, space);
     return space;
 }
 

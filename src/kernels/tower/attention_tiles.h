@@ -62,11 +62,11 @@ static void head_words(const s2v_attention *a, const float *x, int32_t row, int3
                        float scale, uint32_t *out, ptrdiff_t pitch)
 {
     const float *from = x + row * a->pitch + (ptrdiff_t)head * a->dim;
-    const ptrdiff_t turn = (ptrdiff_t)row * (a->dim / 2);
+    const ptrdiff_t angles = (ptrdiff_t)row * (a->dim / 2);
     float rotated[S2V_MAX_HEAD];
     for (int32_t d = 0; d < a->dim; d += 16) __builtin_prefetch(from + a->dim + d, 0, 2);
     if (a->cos) {
-        row_rotate(from, a->dim, a->cos + turn, a->sin + turn, rotated);
+        row_rotate(from, a->dim, a->cos + angles, a->sin + angles, rotated);
         from = rotated;
     }
     for (int32_t d = 0; d < a->dim; d += 2 * WIDTH, out += pitch) {

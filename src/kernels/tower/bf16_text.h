@@ -97,7 +97,7 @@ static bits last_words(const char *row, s2v_element type, int32_t k, int32_t n)
     return (bits)load_ints(half);
 }
 
-/* Squares of WIDTH columns by WIDTH words are turned on their way. type: known where this is called. */
+/* Squares of WIDTH columns by WIDTH words are transposed on their way. type: known where this is called. */
 S2V_INLINE void panel_pack(const s2v_packed *w, const s2v_source *source, int32_t panel,
                            const s2v_element type)
 {

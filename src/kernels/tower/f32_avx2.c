@@ -1,6 +1,6 @@
 /* f32_avx2.c - float32 on x86-64 with AVX2, fused multiply-add and F16C.
  *
- * The inner loop is assembler: 80 instructions for 48 multiply-adds, four steps to a turn. With 15
+ * The inner loop is assembler: 80 instructions for 48 multiply-adds, four steps per iteration. With 15
  * of 16 registers taken GCC 12 moves sums about, and counts at every step when left to itself; a
  * busy neighbour on the core's other hardware thread takes just these slots, and the product falls
  * from 90 % of the peak to 65 %.

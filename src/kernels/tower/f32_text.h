@@ -4,7 +4,7 @@
  * rows per step, and does 2 ROWS fused multiply-adds with them: on x86-64 with AVX2 12 sums, two
  * weights and one float are 15 of the 16 registers. Packed rows lie as they are read, the same k of
  * ROWS rows side by side: one stream, which the machine fetches ahead also from the third-level
- * cache. A file may bring MULTIPLY_FOUR(sum, a, is_packed, b, fours), four steps to a turn, for rows
+ * cache. A file may bring MULTIPLY_FOUR(sum, a, is_packed, b, fours), four steps per iteration, for rows
  * that lie so and for rows KEYS floats apart (attention); it moves a and b on.
  *
  * Halves are widened when a slab of a panel comes in: once for all rows of the block.
@@ -54,7 +54,7 @@ S2V_INLINE lanes words_at(const char *row, int32_t at, int32_t n)
     return v;
 }
 
-/* Squares of WIDTH columns by WIDTH words are turned on their way. Two halves are one word until they
+/* Squares of WIDTH columns by WIDTH words are transposed on their way. Two halves are one word until they
  * are stored. size: of an element, known where this is called. */
 S2V_INLINE void panel_pack(const s2v_packed *w, const s2v_source *source, int32_t panel, char *out,
                            const int32_t size)

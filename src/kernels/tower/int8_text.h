@@ -118,7 +118,7 @@ S2V_INLINE float column_step(const char *row, const s2v_element type, int32_t n)
 #define GROUP (4 * WIDTH) /* inputs of a column that are laid out together */
 _Static_assert(SLAB *STEP % GROUP == 0 && WORDS_UNIT * STEP % GROUP == 0, "whole groups");
 
-/* GROUP inputs of WIDTH columns, turned. Of two-byte words (STEP 2) two are one until stored. */
+/* GROUP inputs of WIDTH columns, transposed. Of two-byte words (STEP 2) two are one until stored. */
 static void group_store(const uint8_t group[WIDTH][GROUP], char *to)
 {
     lanes square[WIDTH];

@@ -6,7 +6,7 @@
  * rows are packed for a product, bias, activation and residual while its sums are still in the
  * first-level cache, the rotation of queries and keys while attention lays them out.
  *
- * scalar.c is the truth: plain loops, always built, tested against double arithmetic. A variant is
+ * scalar.c is the reference: plain loops, always built, tested against double arithmetic. A variant is
  * its own file, compiled for its own instructions, and a row of the table. Which rows this machine
  * executes is asked once (cpuid.h); nothing here is global, allocates, or knows ggml.
  *
@@ -140,7 +140,7 @@ static inline int32_t s2v_attention_units(const s2v_attention *a)
 }
 
 /* cos and sin of Qwen2.5-VL's rotation in two dimensions: the first half of the dim / 2 angles
- * turns with pos_a (row), the second with pos_b (column), each from 1 down by base^(-4 / dim).
+ * rotates with pos_a (row), the second with pos_b (column), each from 1 down by base^(-4 / dim).
  * Angles are multiplied up one by one in float32, as ggml does. dim: a multiple of 4. */
 void s2v_rotation(const int32_t *pos_a, const int32_t *pos_b, int32_t n, int32_t dim, float base,
                   float *cos, float *sin);

@@ -121,9 +121,9 @@ static const float *scalar_row(const s2v_attention *a, const float *x, int32_t r
                                float *space)
 {
     const float *from = x + row * a->pitch + (ptrdiff_t)head * a->dim;
-    const ptrdiff_t turn = (ptrdiff_t)row * (a->dim / 2);
+    const ptrdiff_t angles = (ptrdiff_t)row * (a->dim / 2);
     if (!a->cos) return from;
-    scalar_rotate(from, a->dim, a->cos + turn, a->sin + turn, space);
+    scalar_rotate(from, a->dim, a->cos + angles, a->sin + angles, space);
     return space;
 }
 

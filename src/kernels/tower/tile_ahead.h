@@ -1,12 +1,12 @@
-/* tile_ahead.h - what comes next is asked for a few lines at a time, between the products of tiles.
+/* tile_ahead.h - the next data is prefetched some lines at a time, between the products of tiles.
  *
- * A core waits on a burst of requests when a dozen are on their way; a product of tiles takes as long
- * as a few of them, and nothing else happens meanwhile.
+ * A core stalls on a burst of requests when a dozen are outstanding; a product of tiles takes as long
+ * as several of them, and the load units are idle meanwhile.
  */
 typedef struct asked {
     const char *next;                    /* weights, the part of these rows */
     int32_t n_lines;                     /* in each step */
-    const char *out, *residual;          /* of the row whose turn it is; NULL: none */
+    const char *out, *residual;          /* of the current row; NULL: none */
     ptrdiff_t out_bytes, residual_bytes; /* to the next one */
     int32_t n_rows;
 } asked;

@@ -1,6 +1,6 @@
-/* tiles.h - the tiles of AMX: ours for the time of a call, then what was there before.
+/* tiles.h - the tiles of AMX: configured for the duration of a call, then restored.
  *
- * ldtilecfg and sttilecfg are written as assembler because GCC 12 believes that its own
+ * ldtilecfg and sttilecfg are written as assembler because GCC 12 assumes that its
  * _tile_loadconfig reads 8 bytes of the 64 and drops the stores to the rest.
  */
 #ifndef S2_ENGINE_TOWER_TILES_H

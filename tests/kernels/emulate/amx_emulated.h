@@ -1,6 +1,6 @@
 /* amx_emulated.h - the tiles of AMX in plain C, one thread's worth.
  *
- * An instruction on tiles nobody configured ends the program, as the CPU would. The state is the
+ * An instruction on tiles that were not configured ends the program, as the CPU would. The state is the
  * test's, so that it can look at what a kernel leaves behind.
  */
 #ifndef TESTS_AMX_EMULATED_H
