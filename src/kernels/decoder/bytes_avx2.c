@@ -355,24 +355,6 @@ static void multiply_q6(const void *weights, int32_t k, int32_t first, int32_t l
     }
 }
 
-/* --- Q5_K, a stub in plain C: shows what a format costs ------------------------------------------ */
-
-static void multiply_q5(const void *weights, int32_t k, int32_t first, int32_t last,
-                        const row_block *rows, int32_t n_rows, float *out, ptrdiff_t pitch)
-{
-    const int32_t n_blocks = k / S2K_BLOCK;
-    for (int32_t at = first; at < last; at++)
-        for (int32_t r = 0; r < n_rows; r++) {
-            float sum = 0.0f, weight[S2K_BLOCK];
-            for (int32_t b = 0; b < n_blocks; b++) {
-                const row_block *x = rows + (ptrdiff_t)r * n_blocks + b;
-                s2k_unpack_q5_k(weights, S2K_BLOCK, at * n_blocks + b, weight);
-                for (int i = 0; i < S2K_BLOCK; i++) sum += x->step * (float)x->byte[i] * weight[i];
-            }
-            out[r * pitch + at] = sum;
-        }
-}
-
 /* --- all rows --------------------------------------------------------------------------------- */
 
 static void product(const s2k_weights *w, const void *packed, int32_t m, int32_t first,
@@ -391,8 +373,6 @@ static void product(const s2k_weights *w, const void *packed, int32_t m, int32_t
             multiply_q4(w->data, w->k, first, last, x, n, out + r * pitch, pitch);
         if (w->format == S2K_Q6_K)
             multiply_q6(w->data, w->k, first, last, x, n, out + r * pitch, pitch);
-        if (w->format == S2K_Q5_K)
-            multiply_q5(w->data, w->k, first, last, x, n, out + r * pitch, pitch);
     }
 }
 
@@ -401,7 +381,7 @@ static bool runs(const s2_cpu *cpu) { return s2_cpu_has_avx2_set(cpu); }
 const s2k_products s2k_bytes_avx2 = {
     .name = "bytes-avx2",
     .runs = runs,
-    .formats = S2K_TAKES(S2K_Q4_K_BY_8) | S2K_TAKES(S2K_Q6_K) | S2K_TAKES(S2K_Q5_K),
+    .formats = S2K_TAKES(S2K_Q4_K_BY_8) | S2K_TAKES(S2K_Q6_K),
     .max_rows = S2K_ANY_ROWS,
     .group = 1,
     .padding = 1,

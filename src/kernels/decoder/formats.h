@@ -21,7 +21,6 @@ typedef enum s2k_format {
     S2K_Q4_K,
     S2K_Q4_K_BY_8,
     S2K_Q6_K,
-    S2K_Q5_K,
     S2K_N_FORMATS
 } s2k_format;
 
@@ -45,14 +44,6 @@ typedef struct q6_k_block { /* 16 groups of 16 weights: step * scale * (6 bits -
     uint16_t step;
 } q6_k_block;
 
-typedef struct q5_k_block { /* as q4_k_block, with a fifth bit for each weight */
-    uint16_t step, min_step;
-    uint8_t scales[12];
-    uint8_t high[32]; /* bit g: of group g */
-    uint8_t nibbles[4][32];
-} q5_k_block;
-
-_Static_assert(sizeof(q5_k_block) == 176, "as in the GGUF format");
 _Static_assert(sizeof(q4_k_block) == 144 && sizeof(q6_k_block) == 210, "as in the GGUF format");
 _Static_assert(sizeof(q4_k_by_8_block) == 8 * sizeof(q4_k_block), "as ggml packs it");
 
@@ -109,21 +100,6 @@ static inline void s2k_unpack_q6_k(const void *data, int32_t k, int32_t row, flo
     }
 }
 
-static inline void s2k_unpack_q5_k(const void *data, int32_t k, int32_t row, float *out)
-{
-    const q5_k_block *w = (const q5_k_block *)data + (ptrdiff_t)row * (k / S2K_BLOCK);
-    for (int32_t i = 0; i < k; i++) {
-        const q5_k_block *b = w + i / S2K_BLOCK;
-        const int group = i % S2K_BLOCK / 32;
-        float scale, min;
-        s2k_six_bits(b->scales, group, &scale, &min);
-        const int nibble = b->nibbles[group / 2][i % 32] >> group % 2 * 4 & 15;
-        const int five = nibble | (b->high[i % 32] >> group & 1) << 4;
-        out[i] =
-            s2v_float_of_f16(b->step) * scale * (float)five - s2v_float_of_f16(b->min_step) * min;
-    }
-}
-
 /* --- the table --------------------------------------------------------------------------------- */
 
 typedef struct s2k_format_info {
@@ -144,8 +120,6 @@ static inline const s2k_format_info *s2k_format_of(s2k_format format)
         [S2K_Q4_K_BY_8] = { "Q4_K by 8", 12, 8, sizeof(q4_k_block), 0, true, s2k_unpack_q4_k_by_8 },
         [S2K_Q6_K] = { "Q6_K", 14, 1, sizeof(q6_k_block), offsetof(q6_k_block, step), false,
                        s2k_unpack_q6_k },
-        [S2K_Q5_K] = { "Q5_K", 13, 1, sizeof(q5_k_block), offsetof(q5_k_block, step), true,
-                       s2k_unpack_q5_k },
     };
     return &info[format];
 }
