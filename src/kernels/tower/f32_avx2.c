@@ -18,7 +18,7 @@
  * rows are KEYS floats apart, at 4 * at. */
 #define PACKED(at, row) "24*" #at "+4*" #row
 #define APART(at, row) "4*" #at "+1024*" #row
-_Static_assert(KEYS * 4 == 1024, "as APART has it");
+_Static_assert(KEYS * 4 == 1024, "as in APART");
 
 #define ROW(place, at, row, s0, s1)                                              \
     "vbroadcastss (" place(at, row) ")(%[a]), %%ymm14\n\t"                       \
