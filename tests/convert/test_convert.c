@@ -2,9 +2,6 @@
  *
  * Small checkpoints are made here; what must come out is worked out again with plain loops. Writes
  * that fail and memory that runs out, each in turn, must leave nothing behind.
- *
- *   test_convert FOLDER                    the tests, in that folder
- *   test_convert FOLDER golden GOLDENS     the published layouts against other programs' files
  */
 #define _GNU_SOURCE /* O_TMPFILE */
 
@@ -18,7 +15,6 @@
 #include <fcntl.h>
 
 static char folder[512]; /* where we work */
-static const char *goldens;
 
 static const char *in(const char *name)
 {
@@ -536,92 +532,11 @@ static void test_refusals(void **state)
     assert_int_equal(maker_empty(in("to")), 0);
 }
 
-/* --- other programs' files
- * ------------------------------------------------------------------------ */
-
-static void expect_golden(const char *ours, const char *golden)
-{
-    s2v_gguf *a = open_gguf(ours), *b = open_gguf(golden);
-    assert_int_equal(s2v_gguf_n_tensors(a), s2v_gguf_n_tensors(b));
-    size_t n_limits = 0; /* of pictures, which llama.cpp's converter leaves out */
-    n_limits += s2v_gguf_find_key(a, "clip.vision.image_min_pixels") != NULL;
-    n_limits += s2v_gguf_find_key(a, "clip.vision.image_max_pixels") != NULL;
-    assert_int_equal(s2v_gguf_n_keys(a), s2v_gguf_n_keys(b) + n_limits);
-    for (size_t i = 0; i < s2v_gguf_n_tensors(b); i++) {
-        const s2v_gguf_tensor *want = s2v_gguf_tensor_at(b, i);
-        char name[64];
-        (void)snprintf(name, sizeof name, "%.*s", (int)want->name.size, want->name.data);
-        const s2v_gguf_tensor *got = s2v_gguf_find_tensor(a, name);
-        CHECK_CASE(got != NULL, "%s: %s is missing", golden, name);
-        CHECK_CASE(got->type == want->type && got->n_dims == want->n_dims &&
-                       memcmp(got->ne, want->ne, sizeof got->ne) == 0,
-                   "%s: %s has another type or shape", golden, name);
-        CHECK_CASE(memcmp(got->data, want->data, (size_t)want->n_bytes) == 0, "%s: %s", golden,
-                   name);
-    }
-    for (size_t i = 0; i < s2v_gguf_n_keys(b); i++) {
-        const s2v_gguf_key *want = s2v_gguf_key_at(b, i);
-        char name[128];
-        (void)snprintf(name, sizeof name, "%.*s", (int)want->name.size, want->name.data);
-        const s2v_gguf_key *got = s2v_gguf_find_key(a, name);
-        /* llama.cpp's converter writes the output width of Qwen2-VL's tower there. */
-        if (strcmp(name, "clip.vision.feed_forward_length") == 0 && got &&
-            s2v_gguf_find_tensor(b, "v.post_ln.bias"))
-            continue;
-        CHECK_CASE(got && got->type == want->type && got->n_bytes == want->n_bytes &&
-                       memcmp(got->value, want->value, want->n_bytes) == 0,
-                   "%s: key %s", golden, name);
-    }
-    s2v_gguf_close(a);
-    s2v_gguf_close(b);
-}
-
-static void test_goldens(void **state)
-{
-    (void)state;
-    static const char *const models[][3] = { { "hf", "qwen25vl", "tiny-qwen2.5-vl" },
-                                             { "hf", "llava_ov", "tiny-llava-onevision" },
-                                             { "families", "qwen2vl", "tiny-qwen2vl" } };
-    static const char *const type[] = { "f32", "f16" };
-    for (size_t i = 0; i < 2 * COUNT_OF(models); i++) {
-        const char *const *model = models[i / 2];
-        char base[600], from[700], golden[800];
-        (void)snprintf(base, sizeof base, "%.400s/%s/%s", goldens, model[0], model[1]);
-        (void)snprintf(from, sizeof from, "%s/model", base);
-        s2v_convert_options o = { .folder = from,
-                                  .outfile = in("golden-m.gguf"),
-                                  .mmproj_out = in("golden-mm.gguf"),
-                                  .name = model[2],
-                                  .type = i % 2,
-                                  .verify = true };
-        s2v_convert_result result;
-        s2p_error error = { S2P_OK, "" };
-        const s2p_status st = s2v_convert(&o, &result, &error);
-        CHECK_CASE(st == S2P_OK, "%s: %s", from, error.message);
-        for (int mm = 0; mm < 2; mm++) {
-            (void)snprintf(golden, sizeof golden, "%s/gguf/%s%s-%s.gguf", base, mm ? "mmproj-" : "",
-                           model[2], type[i % 2]);
-            expect_golden(mm ? o.mmproj_out : o.outfile, golden);
-        }
-    }
-}
-
 int main(int argc, char **argv)
 {
-    if (argc < 2) return 2;
+    if (argc != 2) return 2;
     (void)snprintf(folder, sizeof folder, "%s", argv[1]);
     (void)mkdir(folder, 0777);
-    if (argc == 4) {
-        char path[700];
-        goldens = argv[3];
-        (void)snprintf(path, sizeof path, "%s/hf/qwen25vl/model", goldens);
-        if (access(path, R_OK) != 0) {
-            printf("skipped: no checkpoint at %s\n", path);
-            return 77;
-        }
-        const struct CMUnitTest golden[] = { cmocka_unit_test(test_goldens) };
-        return cmocka_run_group_tests(golden, NULL, NULL);
-    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),         cmocka_unit_test(test_splits),
         cmocka_unit_test(test_keys),           cmocka_unit_test(test_picture_limits),

@@ -12,6 +12,11 @@
         if (!(condition)) return #condition; \
     } while (0)
 
+static inline bool is_text(s2v_text text, const char *data, size_t n)
+{
+    return text.size == n && memcmp(text.data, data, n) == 0;
+}
+
 static inline bool lies_inside(const void *at, uint64_t size, const void *bytes, size_t n)
 {
     const uintptr_t first = (uintptr_t)bytes, a = (uintptr_t)at;
