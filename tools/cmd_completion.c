@@ -15,16 +15,6 @@ const char *s2_shell_name(size_t index)
     return index < sizeof names / sizeof *names ? names[index] : NULL;
 }
 
-/* All option names of a command, separated by spaces. */
-static void option_words(const s2_command *command, s2_buffer *out)
-{
-    for (const s2_option *o = command->options; o->name; o++) {
-        if (o->letters) s2_buffer_printf(out, "%s ", o->letters);
-        s2_buffer_printf(out, "%s ", o->name);
-    }
-    s2_buffer_printf(out, "--help");
-}
-
 static void choice_words(const s2_option *o, s2_buffer *out)
 {
     const char *name;
@@ -61,7 +51,12 @@ static void bash_function(const s2_command *const *commands, s2_buffer *out)
     for (size_t i = 0; commands[i]; i++) {
         s2_buffer_printf(out, "            %s) [ \"${word#-}\" != \"$word\" ] && list='",
                          commands[i]->name);
-        option_words(commands[i], out);
+        /* All option names of a command, separated by spaces. */
+        for (const s2_option *o = commands[i]->options; o->name; o++) {
+            if (o->letters) s2_buffer_printf(out, "%s ", o->letters);
+            s2_buffer_printf(out, "%s ", o->name);
+        }
+        s2_buffer_printf(out, "--help");
         s2_buffer_printf(out, "' ;;\n");
     }
     s2_buffer_printf(

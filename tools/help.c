@@ -42,26 +42,6 @@ static void describe(s2_buffer *out, const char *letters, const char *name, cons
     wrap(out, COLUMN, help);
 }
 
-static void describe_option(s2_buffer *out, const s2_option *o)
-{
-    s2_buffer text;
-    s2_buffer_init(&text, S2_LIST_MAX * 64);
-    s2_buffer_printf(&text, "%s", o->help);
-    if (o->choice) {
-        const char *name;
-        for (size_t i = 0; (name = o->choice(i)); i++)
-            s2_buffer_printf(&text, "%s%s", i == 0 ? ": " : ", ", name);
-    }
-    if (o->is_required)
-        s2_buffer_printf(&text, " (required)");
-    else if (o->fallback)
-        s2_buffer_printf(&text, " (%s)", o->fallback);
-    s2_buffer_append(&text, "", 1);
-    describe(out, o->letters, o->name, o->label,
-             text.status == S2P_OK ? (const char *)text.data : o->help);
-    s2_buffer_free(&text);
-}
-
 void s2_help_command(const s2_command *command, s2_buffer *out)
 {
     s2_buffer_printf(out, "s2prune %s - %s\n\nusage: s2prune %s %s\n", command->name,
@@ -70,7 +50,22 @@ void s2_help_command(const s2_command *command, s2_buffer *out)
     for (const s2_option *o = command->options; o->name; o++) {
         if (!group || strcmp(group, o->group) != 0) s2_buffer_printf(out, "\n%s\n", o->group);
         group = o->group;
-        describe_option(out, o);
+        s2_buffer text;
+        s2_buffer_init(&text, S2_LIST_MAX * 64);
+        s2_buffer_printf(&text, "%s", o->help);
+        if (o->choice) {
+            const char *name;
+            for (size_t i = 0; (name = o->choice(i)); i++)
+                s2_buffer_printf(&text, "%s%s", i == 0 ? ": " : ", ", name);
+        }
+        if (o->is_required)
+            s2_buffer_printf(&text, " (required)");
+        else if (o->fallback)
+            s2_buffer_printf(&text, " (%s)", o->fallback);
+        s2_buffer_append(&text, "", 1);
+        describe(out, o->letters, o->name, o->label,
+                 text.status == S2P_OK ? (const char *)text.data : o->help);
+        s2_buffer_free(&text);
     }
     if (!group) s2_buffer_append(out, "\n", 1);
     describe(out, "-h", "--help", NULL, "print this text");

@@ -135,36 +135,6 @@ static bool matches_any(const s2_array *array, const char *shapes, const s2_size
     }
 }
 
-/* "[q][576]": the first of the shapes that would do. */
-static void expected_text(const char *shapes, const s2_sizes *sizes, char out[SHAPE_TEXT])
-{
-    size_t at = 0;
-    for (; *shapes && *shapes != '|' && at < SHAPE_TEXT - 1; shapes++) {
-        const int64_t size = size_of(*shapes, sizes);
-        const int n = size > 0 ? snprintf(out + at, SHAPE_TEXT - at, "[%lld]", (long long)size)
-                               : snprintf(out + at, SHAPE_TEXT - at, "[%c]", *shapes);
-        at += (size_t)n;
-    }
-}
-
-static s2p_status convert(const s2_array *array, const char *path, const char *field, float **out,
-                          s2p_error *error)
-{
-    float *data = malloc(array->count * sizeof *data);
-    if (!data) return s2_fail_memory(error, array->count * sizeof *data, path);
-    const float *narrow = array->data;
-    const double *wide = array->data;
-    for (size_t i = 0; i < array->count; i++) {
-        data[i] = array->type == S2_F32 ? narrow[i] : (float)wide[i];
-        if (isfinite(data[i])) continue;
-        free(data);
-        return s2_fail(error, S2P_EFORMAT, "%s: element %zu of '%.80s' is not a finite float32",
-                       field, i, path);
-    }
-    *out = data;
-    return S2P_OK;
-}
-
 s2p_status s2_tensor_of_array(const s2_array *array, const char *path, const char *field,
                               const char *shapes, const s2_sizes *sizes, s2_tensor *out,
                               s2p_error *error)
@@ -172,16 +142,32 @@ s2p_status s2_tensor_of_array(const s2_array *array, const char *path, const cha
     if ((array->type != S2_F32 && array->type != S2_F64) || !matches_any(array, shapes, sizes)) {
         char found[SHAPE_TEXT], expected[SHAPE_TEXT] = "";
         shape_text(array, found);
-        expected_text(shapes, sizes, expected);
+        for (size_t at = 0; *shapes && *shapes != '|' && at < SHAPE_TEXT - 1; shapes++) {
+            const int64_t size = size_of(*shapes, sizes); /* "[q][576]": the first that would do */
+            const int n = size > 0
+                              ? snprintf(expected + at, SHAPE_TEXT - at, "[%lld]", (long long)size)
+                              : snprintf(expected + at, SHAPE_TEXT - at, "[%c]", *shapes);
+            at += (size_t)n;
+        }
         return s2_fail(error, S2P_EFORMAT,
                        "%s: '%.80s' is %s, expected float32 %s for %dx%d tokens", field, path,
                        found, expected, sizes->grid.rows, sizes->grid.cols);
     }
     s2_tensor tensor = { .n_dims = array->n_dims };
     for (int32_t d = 0; d < tensor.n_dims; d++) tensor.shape[d] = (int32_t)array->shape[d];
-    const s2p_status st = convert(array, path, field, &tensor.data, error);
-    if (st == S2P_OK) *out = tensor;
-    return st;
+    tensor.data = malloc(array->count * sizeof *tensor.data);
+    if (!tensor.data) return s2_fail_memory(error, array->count * sizeof *tensor.data, path);
+    const float *narrow = array->data;
+    const double *wide = array->data;
+    for (size_t i = 0; i < array->count; i++) {
+        tensor.data[i] = array->type == S2_F32 ? narrow[i] : (float)wide[i];
+        if (isfinite(tensor.data[i])) continue;
+        free(tensor.data);
+        return s2_fail(error, S2P_EFORMAT, "%s: element %zu of '%.80s' is not a finite float32",
+                       field, i, path);
+    }
+    *out = tensor;
+    return S2P_OK;
 }
 
 s2p_status s2_tensor_read(const char *path, const char *field, const char *shapes,

@@ -41,22 +41,6 @@ static void list_needs(const s2p_method *method, s2_buffer *out)
     s2_buffer_printf(out, "%s\n", before ? "" : "nothing");
 }
 
-/* "[h][e]": a letter for each dimension. */
-static void list_signals(s2_buffer *out)
-{
-    s2_buffer_printf(out,
-                     "\nsignals by name, for select --in (n tokens, a rows alive, L rows of the "
-                     "prompt)\n");
-    for (size_t i = 0; s2p_signal_at(i); i++) {
-        const s2p_signal_info *info = s2p_signal_at(i);
-        char shape[16] = "";
-        for (size_t d = 0; info->shape[d]; d++)
-            (void)snprintf(shape + 3 * d, sizeof shape - 3 * d, "[%c]", info->shape[d]);
-        s2_buffer_printf(out, "%-14s %-10s %s; from %s\n", info->name, shape, info->words,
-                         info->from);
-    }
-}
-
 static void list_parameters(const s2p_method *method, s2_buffer *out)
 {
     for (size_t i = 0; s2p_method_parameter(method, i); i++) {
@@ -87,7 +71,18 @@ void s2_method_list(const char *(*name)(size_t index), s2_buffer *out)
     s2_buffer_printf(out, "\nparameters, for --set; the value that holds if none is set, and the "
                           "range\n");
     for (size_t i = 0; name(i); i++) list_parameters(s2p_method_find(name(i)), out);
-    list_signals(out);
+    /* "[h][e]": a letter for each dimension. */
+    s2_buffer_printf(out,
+                     "\nsignals by name, for select --in (n tokens, a rows alive, L rows of the "
+                     "prompt)\n");
+    for (size_t i = 0; s2p_signal_at(i); i++) {
+        const s2p_signal_info *info = s2p_signal_at(i);
+        char shape[16] = "";
+        for (size_t d = 0; info->shape[d]; d++)
+            (void)snprintf(shape + 3 * d, sizeof shape - 3 * d, "[%c]", info->shape[d]);
+        s2_buffer_printf(out, "%-14s %-10s %s; from %s\n", info->name, shape, info->words,
+                         info->from);
+    }
     s2_buffer_printf(out, "\nwhat --mode published changes; nothing for the others\n");
     for (size_t i = 0; name(i); i++) {
         const s2p_method *m = s2p_method_find(name(i));

@@ -57,38 +57,6 @@ static int print_help(void)
     return code;
 }
 
-static int print_version(void)
-{
-#if defined(__clang__)
-    const char *compiler = "clang " __clang_version__;
-#elif defined(__GNUC__)
-    const char *compiler = "gcc " __VERSION__;
-#else
-    const char *compiler = "an unknown compiler";
-#endif
-    s2_buffer text;
-    s2_buffer_init(&text, S2_OUTPUT_MAX);
-    s2_buffer_printf(&text, "s2prune %s\nggml:     %s\ncompiler: %s\nkernels:  %s (available:",
-                     s2p_version(), s2v_backend_version(), compiler, s2p_kernels_choose()->name);
-    const s2p_kernels *kernels;
-    for (size_t i = 0; (kernels = s2p_kernels_at(i)); i++)
-        s2_buffer_printf(&text, " %s", kernels->name);
-    s2_buffer_printf(&text, ")\ntower:    %s", s2v_kernels_usual(0));
-    if (strcmp(s2v_kernels_usual(1), s2v_kernels_usual(0)) != 0)
-        s2_buffer_printf(&text, ", %s for large files in half precision", s2v_kernels_usual(1));
-    s2_buffer_printf(&text, " (available:");
-    for (size_t i = 0; s2v_kernels_name(i); i++)
-        s2_buffer_printf(&text, " %s", s2v_kernels_name(i));
-    s2_buffer_printf(&text, " ggml)\ndevices:  ");
-    for (size_t i = 0; s2v_device_name(i); i++)
-        s2_buffer_printf(&text, "%s%s (%s)", i > 0 ? ", " : "", s2v_device_name(i),
-                         s2v_device_description(i));
-    s2_buffer_append(&text, "\n", 1);
-    const int code = s2_report_print(&text);
-    s2_buffer_free(&text);
-    return code;
-}
-
 int s2_program(int argc, char *const *argv, s2_env env)
 {
     if (argc < 2) {
@@ -98,7 +66,37 @@ int s2_program(int argc, char *const *argv, s2_env env)
         return S2_EXIT_USAGE;
     }
     const char *name = argv[1];
-    if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) return print_version();
+    if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) {
+#if defined(__clang__)
+        const char *compiler = "clang " __clang_version__;
+#elif defined(__GNUC__)
+        const char *compiler = "gcc " __VERSION__;
+#else
+        const char *compiler = "an unknown compiler";
+#endif
+        s2_buffer text;
+        s2_buffer_init(&text, S2_OUTPUT_MAX);
+        s2_buffer_printf(&text, "s2prune %s\nggml:     %s\ncompiler: %s\nkernels:  %s (available:",
+                         s2p_version(), s2v_backend_version(), compiler,
+                         s2p_kernels_choose()->name);
+        const s2p_kernels *kernels;
+        for (size_t i = 0; (kernels = s2p_kernels_at(i)); i++)
+            s2_buffer_printf(&text, " %s", kernels->name);
+        s2_buffer_printf(&text, ")\ntower:    %s", s2v_kernels_usual(0));
+        if (strcmp(s2v_kernels_usual(1), s2v_kernels_usual(0)) != 0)
+            s2_buffer_printf(&text, ", %s for large files in half precision", s2v_kernels_usual(1));
+        s2_buffer_printf(&text, " (available:");
+        for (size_t i = 0; s2v_kernels_name(i); i++)
+            s2_buffer_printf(&text, " %s", s2v_kernels_name(i));
+        s2_buffer_printf(&text, " ggml)\ndevices:  ");
+        for (size_t i = 0; s2v_device_name(i); i++)
+            s2_buffer_printf(&text, "%s%s (%s)", i > 0 ? ", " : "", s2v_device_name(i),
+                             s2v_device_description(i));
+        s2_buffer_append(&text, "\n", 1);
+        const int code = s2_report_print(&text);
+        s2_buffer_free(&text);
+        return code;
+    }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) return print_help();
     if (strcmp(name, "help") == 0) {
         if (argc == 2) return print_help();

@@ -30,24 +30,6 @@ static s2p_status read_shard(const char *text, int32_t *shard, int32_t *n, s2p_e
     return S2P_OK;
 }
 
-/* --data-dir may be the folder of the task or one that holds it under its name. */
-static s2p_status read_set(analyze_job *job, s2p_error *error)
-{
-    const analyze_options *o = job->options;
-    char folder[S2_BUNDLED_PATH];
-    struct stat info;
-    job->task = s2e_task_find(o->tasks);
-    if (!job->task) return s2_fail(error, S2P_EINVAL, "--tasks: unknown task '%.60s'", o->tasks);
-    if (!o->data)
-        TRY(s2_bundled_data(job->task->name, folder, error));
-    else if (snprintf(folder, sizeof folder, "%s/%s", o->data, job->task->name) >=
-             (int)sizeof folder)
-        return s2_fail(error, S2P_ELIMIT, "--data-dir is too long");
-    else if (stat(folder, &info) != 0)
-        (void)snprintf(folder, sizeof folder, "%s", o->data);
-    return job->task->read(folder, &job->set, error);
-}
-
 s2p_status s2_analyze_open(analyze_job *job, const analyze_options *options, s2p_error *error)
 {
     job->options = options;
@@ -63,7 +45,21 @@ s2p_status s2_analyze_open(analyze_job *job, const analyze_options *options, s2p
                        "without --shard");
     if (options->run) TRY(s2_collect_run_open(job, error));
     if (n_instead == 0) {
-        TRY(read_set(job, error));
+        /* --data-dir may be the folder of the task or one that holds it under its name. */
+        const analyze_options *o = job->options;
+        char folder[S2_BUNDLED_PATH];
+        struct stat info;
+        job->task = s2e_task_find(o->tasks);
+        if (!job->task)
+            return s2_fail(error, S2P_EINVAL, "--tasks: unknown task '%.60s'", o->tasks);
+        if (!o->data)
+            TRY(s2_bundled_data(job->task->name, folder, error));
+        else if (snprintf(folder, sizeof folder, "%s/%s", o->data, job->task->name) >=
+                 (int)sizeof folder)
+            return s2_fail(error, S2P_ELIMIT, "--data-dir is too long");
+        else if (stat(folder, &info) != 0)
+            (void)snprintf(folder, sizeof folder, "%s", o->data);
+        TRY(job->task->read(folder, &job->set, error));
         TRY(s2_asker_prepare(&job->asker, &job->ask, error));
         s2_asker_see_whole(&job->asker);
     }
@@ -167,11 +163,16 @@ static int64_t bytes_of(const char *path)
     return stat(path, &info) == 0 ? (int64_t)info.st_size : -1;
 }
 
-/* What may change an answer and is neither question nor setting, in a few letters. */
-static void name_run(const analyze_job *job, char *out, size_t capacity)
+static s2p_status collect_answers(analyze_job *job, const s2_analysis *analysis,
+                                  const s2a_setting *setting, int32_t n, s2_trials *trials,
+                                  s2p_error *error)
 {
-    const s2v_image_options *image = &job->asker.image_options[0];
     const analyze_options *o = job->options;
+    const int32_t per = o->per_picture < 0 ? analysis->per_picture : o->per_picture;
+    TRY(s2_source_task(job->task, &job->set, per, o->n_pictures, trials, error));
+    (void)snprintf(trials->model, sizeof trials->model, "%s", s2_base_name(job->asker.model));
+    /* What may change an answer and is neither question nor setting, in a few letters. */
+    const s2v_image_options *image = &job->asker.image_options[0];
     s2_buffer text;
     uint8_t digest[32];
     char hex[S2_SHA256_HEX];
@@ -188,19 +189,8 @@ static void name_run(const analyze_job *job, char *out, size_t capacity)
         s2_buffer_printf(&text, " %s", job->ask.set.item[i]);
     s2_sha256(text.data, text.size, digest);
     s2_sha256_hex(digest, hex);
-    (void)snprintf(out, capacity, "%.12s", hex);
+    (void)snprintf(trials->run, sizeof trials->run, "%.12s", hex);
     s2_buffer_free(&text);
-}
-
-static s2p_status collect_answers(analyze_job *job, const s2_analysis *analysis,
-                                  const s2a_setting *setting, int32_t n, s2_trials *trials,
-                                  s2p_error *error)
-{
-    const analyze_options *o = job->options;
-    const int32_t per = o->per_picture < 0 ? analysis->per_picture : o->per_picture;
-    TRY(s2_source_task(job->task, &job->set, per, o->n_pictures, trials, error));
-    (void)snprintf(trials->model, sizeof trials->model, "%s", s2_base_name(job->asker.model));
-    name_run(job, trials->run, sizeof trials->run);
     TRY(s2_trials_set(trials, setting, n, error));
     TRY(read_answers(job, job->answers_path, trials, error));
     for (size_t i = 0; i < o->answers.n; i++)

@@ -6,19 +6,6 @@
 
 #include <stdlib.h>
 
-static s2p_status find_analysis(const analyze_options *o, const s2_analysis **out, s2p_error *error)
-{
-    *out = s2_analysis_find(o->operands.item[0]);
-    if (*out && o->operands.n == 1) return S2P_OK;
-    char known[256] = "";
-    size_t used = 0;
-    for (size_t i = 0; s2_analysis_name(i); i++)
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
-                                 s2_analysis_name(i));
-    return s2_fail(error, S2P_EINVAL, "analyze takes one of: %s; not '%.60s'", known,
-                   o->operands.item[o->operands.n > 1 ? 1 : 0]);
-}
-
 /* The tables on standard output, one after the other; as JSON, members of one object. */
 static int print_tables(const analyze_options *o, const char *name, const s2_study *study)
 {
@@ -66,12 +53,21 @@ static int analyze_run(const void *values)
 {
     const analyze_options *o = values;
     s2p_error error = { S2P_OK, "" };
-    const s2_analysis *analysis = NULL;
+    const s2_analysis *analysis = s2_analysis_find(o->operands.item[0]);
     analyze_job *job = calloc(1, sizeof *job);
     s2_trials trials = { .n_pictures = 0 };
     s2_study study = { .n = 0 };
     bool is_complete = false;
-    s2p_status st = find_analysis(o, &analysis, &error);
+    s2p_status st = S2P_OK;
+    if (!analysis || o->operands.n > 1) {
+        char known[256] = "";
+        size_t used = 0;
+        for (size_t i = 0; s2_analysis_name(i); i++)
+            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
+                                     s2_analysis_name(i));
+        st = s2_fail(&error, S2P_EINVAL, "analyze takes one of: %s; not '%.60s'", known,
+                     o->operands.item[o->operands.n > 1 ? 1 : 0]);
+    }
     if (st == S2P_OK && !job) st = s2_fail_memory(&error, sizeof *job, "the analysis");
     if (st == S2P_OK) st = s2_analyze_open(job, o, &error);
     if (st == S2P_OK) st = work(job, analysis, &trials, &study, &is_complete, &error);

@@ -48,19 +48,6 @@ static const json_t *first_selection(const json_t *root)
     return NULL;
 }
 
-static s2p_status read_field(folders *f, const char *folder, const char *field, s2p_error *error)
-{
-    char path[4300];
-    s2_image_limits limits;
-    s2_image_limits_init(&limits);
-    limits.max_bytes = 3 * (size_t)limits.max_pixels + 65536u; /* an array, with its header */
-    (void)snprintf(path, sizeof path, "%.4000s/%.60s.npy", folder, field);
-    if (strcmp(field, s2p_signal_at(S2P_PIXELS)->name) == 0)
-        return s2_picture_read(path, S2_PIXELS_REFERENCE, &limits, &f->picture, error);
-    const s2p_signal_id signal = s2_signal_named(field);
-    return signal < S2P_N_SIGNALS ? s2_recorded_read(&f->recorded, signal, path, error) : S2P_OK;
-}
-
 static s2p_status read_selection(folders *f, const char *folder, const json_t *one,
                                  s2p_error *error)
 {
@@ -81,7 +68,18 @@ static s2p_status read_selection(folders *f, const char *folder, const json_t *o
     const char *field;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)json_object_get(one, "files"), field, value)
-        TRY(read_field(f, folder, field, error));
+    {
+        char path[4300];
+        s2_image_limits limits;
+        s2_image_limits_init(&limits);
+        limits.max_bytes = 3 * (size_t)limits.max_pixels + 65536u; /* an array, with its header */
+        (void)snprintf(path, sizeof path, "%.4000s/%.60s.npy", folder, field);
+        const s2p_signal_id signal = s2_signal_named(field);
+        if (strcmp(field, s2p_signal_at(S2P_PIXELS)->name) == 0)
+            TRY(s2_picture_read(path, S2_PIXELS_REFERENCE, &limits, &f->picture, error));
+        else if (signal < S2P_N_SIGNALS)
+            TRY(s2_recorded_read(&f->recorded, signal, path, error));
+    }
     return S2P_OK;
 }
 
@@ -168,38 +166,32 @@ static s2p_status load_picture(const void *source, int32_t index, s2_image *out,
     return st;
 }
 
-static s2p_status collect(folders *f, const s2_analysis *analysis, s2_trials *trials,
-                          s2p_error *error)
-{
-    const analyze_options *o = f->job->options;
-    s2a_setting setting[S2A_MAX_SETTINGS];
-    int32_t n;
-    char usual[80];
-    TRY(list(f, o->recorded, error));
-    TRY(read_one(f, 0, error)); /* the method that was recorded, where none is asked for */
-    (void)snprintf(usual, sizeof usual, "%s%s", strcmp(f->method, "uniform") ? "uniform," : "",
-                   f->method);
-    TRY(s2_ask_settings(&f->job->ask, o->methods ? o->methods : usual,
-                        o->budgets ? o->budgets : analysis->budgets, setting, &n, error));
-    const s2_recordings recordings = { .n = f->n, .open = open_one, .progress = show, .user = f };
-    (void)snprintf(trials->task, sizeof trials->task, "%.60s", s2_base_name(o->recorded));
-    TRY(s2_source_recorded(&recordings, setting, n, trials, error));
-    for (int32_t i = 0; i < trials->n_pictures; i++) {
-        char *name = strdup(s2_base_name(f->path[i]));
-        if (!name) return s2_fail_memory(error, 64, "a name");
-        free(trials->picture[i].file);
-        trials->picture[i].file = name;
-    }
-    return S2P_OK;
-}
-
 s2p_status s2_collect_recorded(analyze_job *job, const s2_analysis *analysis, s2_trials *trials,
                                s2p_error *error)
 {
     if (!analysis->takes_pictures)
         return s2_fail(error, S2P_EINVAL, "%s needs answers; recordings have none", analysis->name);
+    const analyze_options *o = job->options;
     folders f = { .job = job };
-    const s2p_status st = collect(&f, analysis, trials, error);
+    s2a_setting setting[S2A_MAX_SETTINGS];
+    int32_t n = 0;
+    char usual[80]; /* the method that was recorded, where none is asked for */
+    s2p_status st = list(&f, o->recorded, error);
+    if (st == S2P_OK) st = read_one(&f, 0, error);
+    (void)snprintf(usual, sizeof usual, "%s%s", strcmp(f.method, "uniform") ? "uniform," : "",
+                   f.method);
+    if (st == S2P_OK)
+        st = s2_ask_settings(&job->ask, o->methods ? o->methods : usual,
+                             o->budgets ? o->budgets : analysis->budgets, setting, &n, error);
+    const s2_recordings recordings = { .n = f.n, .open = open_one, .progress = show, .user = &f };
+    (void)snprintf(trials->task, sizeof trials->task, "%.60s", s2_base_name(o->recorded));
+    if (st == S2P_OK) st = s2_source_recorded(&recordings, setting, n, trials, error);
+    for (int32_t i = 0; st == S2P_OK && i < trials->n_pictures; i++) {
+        char *name = strdup(s2_base_name(f.path[i]));
+        if (!name) st = s2_fail_memory(error, 64, "a name");
+        free(trials->picture[i].file);
+        trials->picture[i].file = name;
+    }
     close_one(&f);
     job->recordings = f.path; /* pictures are read from them as long as the trials live */
     job->n_recordings = f.n;

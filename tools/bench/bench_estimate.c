@@ -46,28 +46,6 @@ static s2p_status read_models(const char *list, const s2_model_size **out, int32
     return S2P_OK;
 }
 
-static s2p_status read_prompts(const char *list, prompt *out, int32_t *n, s2p_error *error)
-{
-    *n = 0;
-    for (s2a_item item; s2a_next_item(&list, &item);) {
-        if (*n == MAX_PROMPTS)
-            return s2_fail(error, S2P_ELIMIT, "-p: more than %d prompts", MAX_PROMPTS);
-        prompt *p = &out[(*n)++];
-        (void)snprintf(p->name, sizeof p->name, "%.*s", (int)(item.n < 15 ? item.n : 15),
-                       item.text);
-        char *end;
-        const long tokens = strtol(p->name, &end, 10);
-        if (strcmp(p->name, "pope") == 0)
-            p->mix = s2_text_mix_pope();
-        else if (item.n > 0 && *end == '\0' && tokens >= 0 && tokens <= 1048576)
-            p->mix = s2_text_mix_of((double)tokens);
-        else
-            return s2_fail(error, S2P_EINVAL,
-                           "-p: '%s' is neither a number of text tokens nor 'pope'", p->name);
-    }
-    return S2P_OK;
-}
-
 static s2p_status read_layers(const char *list, int32_t *out, int32_t *n, s2p_error *error)
 {
     *n = 0;
@@ -83,21 +61,6 @@ static s2p_status read_layers(const char *list, int32_t *out, int32_t *n, s2p_er
 }
 
 /* --- rows ------------------------------------------------------------------------------- */
-
-static void add_columns(s2_table *t)
-{
-    s2_table_column(t, "model", "model", S2_TEXT_COLUMN);
-    s2_table_column(t, "prompt", "text", S2_TEXT_COLUMN);
-    s2_table_column(t, "method", "method", S2_TEXT_COLUMN);
-    s2_table_column(t, "budget", "budget", 0);
-    s2_table_column(t, "full_layers", "full layers", 0);
-    s2_table_column(t, "flops_t", "FLOPs (T)", 3);
-    s2_table_column(t, "flops_reduction", "reduction", 1);
-    s2_table_column(t, "flops_with_tower_t", "with tower (T)", 3);
-    s2_table_column(t, "kv_paper_mib", "KV MiB (paper)", 2);
-    s2_table_column(t, "kv_held_mib", "KV MiB (held)", 2);
-    s2_table_column(t, "kv_total_mib", "KV MiB (with text)", 2);
-}
 
 typedef struct row {
     const s2_model_size *size;
@@ -182,9 +145,37 @@ s2p_status s2_bench_estimate(const bench_estimate *job, s2_table *table, s2p_err
     prompt prompts[MAX_PROMPTS];
     int32_t layer[MAX_LAYERS], n_sizes, n_prompts, n_layers;
     TRY(read_models(job->models, size, &n_sizes, error));
-    TRY(read_prompts(job->prompts ? job->prompts : "pope", prompts, &n_prompts, error));
+    const char *list = job->prompts ? job->prompts : "pope";
+    int32_t *n = &n_prompts;
+    *n = 0;
+    for (s2a_item item; s2a_next_item(&list, &item);) {
+        if (*n == MAX_PROMPTS)
+            return s2_fail(error, S2P_ELIMIT, "-p: more than %d prompts", MAX_PROMPTS);
+        prompt *p = &prompts[(*n)++];
+        (void)snprintf(p->name, sizeof p->name, "%.*s", (int)(item.n < 15 ? item.n : 15),
+                       item.text);
+        char *end;
+        const long tokens = strtol(p->name, &end, 10);
+        if (strcmp(p->name, "pope") == 0)
+            p->mix = s2_text_mix_pope();
+        else if (item.n > 0 && *end == '\0' && tokens >= 0 && tokens <= 1048576)
+            p->mix = s2_text_mix_of((double)tokens);
+        else
+            return s2_fail(error, S2P_EINVAL,
+                           "-p: '%s' is neither a number of text tokens nor 'pope'", p->name);
+    }
     TRY(read_layers(job->layers, layer, &n_layers, error));
-    add_columns(table);
+    s2_table_column(table, "model", "model", S2_TEXT_COLUMN);
+    s2_table_column(table, "prompt", "text", S2_TEXT_COLUMN);
+    s2_table_column(table, "method", "method", S2_TEXT_COLUMN);
+    s2_table_column(table, "budget", "budget", 0);
+    s2_table_column(table, "full_layers", "full layers", 0);
+    s2_table_column(table, "flops_t", "FLOPs (T)", 3);
+    s2_table_column(table, "flops_reduction", "reduction", 1);
+    s2_table_column(table, "flops_with_tower_t", "with tower (T)", 3);
+    s2_table_column(table, "kv_paper_mib", "KV MiB (paper)", 2);
+    s2_table_column(table, "kv_held_mib", "KV MiB (held)", 2);
+    s2_table_column(table, "kv_total_mib", "KV MiB (with text)", 2);
     for (int32_t m = 0; m < n_sizes; m++)
         for (int32_t p = 0; p < n_prompts; p++)
             if (n_layers)

@@ -169,29 +169,6 @@ static double tower_flops(const s2_asker *asker, int32_t visual)
 
 /* --- measuring ------------------------------------------------------------------------------------ */
 
-/* round below 0: warming up. */
-static s2p_status run_row(bench_job *job, bench_row *row, int32_t round, s2p_error *error)
-{
-    s2a_answer answer;
-    s2_memory_peak_reset();
-    TRY(ask(job, row, row->question, row->n_predict, &answer, error));
-    const double peak = s2_memory_peak();
-    const s2v_stats *s = &answer.stats;
-    if (peak > row->peak_bytes && round >= 0) row->peak_bytes = peak;
-    row->stats = *s;
-    if (round >= 0) {
-        row->vision[round] = s->vision_ms;
-        row->layer0[round] = s->layer0_ms;
-        row->layers[round] = s->layers_ms;
-        row->select[round] = s->select_ms + s->probe_ms;
-        row->prompt[round] = s->prompt_ms;
-        row->first[round] = s->image_ms + s->vision_ms + s->prompt_ms;
-        row->decode[round] = s2a_tokens_per_second(&answer);
-    }
-    s2a_answer_free(&answer);
-    return S2P_OK;
-}
-
 s2p_status s2_bench_measure(bench_job *job, const s2a_setting *setting, int32_t n_settings,
                             s2p_error *error)
 {
@@ -203,7 +180,25 @@ s2p_status s2_bench_measure(bench_job *job, const s2a_setting *setting, int32_t 
             (void)s2_progress_show(&job->asker->progress, "measuring",
                                    (double)((round + 1) * job->n_rows + i) /
                                        ((job->repeats + 1) * job->n_rows));
-            TRY(run_row(job, &job->row[i], round, error));
+            /* round below 0: warming up. */
+            bench_row *row = &job->row[i];
+            s2a_answer answer;
+            s2_memory_peak_reset();
+            TRY(ask(job, row, row->question, row->n_predict, &answer, error));
+            const double peak = s2_memory_peak();
+            const s2v_stats *s = &answer.stats;
+            if (peak > row->peak_bytes && round >= 0) row->peak_bytes = peak;
+            row->stats = *s;
+            if (round >= 0) {
+                row->vision[round] = s->vision_ms;
+                row->layer0[round] = s->layer0_ms;
+                row->layers[round] = s->layers_ms;
+                row->select[round] = s->select_ms + s->probe_ms;
+                row->prompt[round] = s->prompt_ms;
+                row->first[round] = s->image_ms + s->vision_ms + s->prompt_ms;
+                row->decode[round] = s2a_tokens_per_second(&answer);
+            }
+            s2a_answer_free(&answer);
         }
     s2_progress_clear(&job->asker->progress);
     s2_machine_stop(&job->machine);

@@ -6,37 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-static void add_columns(s2_table *t)
-{
-    s2_table_column(t, "method", "method", S2_TEXT_COLUMN);
-    s2_table_column(t, "budget", "kept", 0);
-    s2_table_column(t, "text_tokens", "text", 0);
-    s2_table_column(t, "predict", "n", 0);
-    s2_table_column(t, "flops_t", "FLOPs (T)", 4);
-    s2_table_column(t, "flops_with_tower_t", "with tower", 4);
-    s2_table_column(t, "vision_ms", "vision ms", 1);
-    s2_table_detail(t, "vision_iqr_ms", 1);
-    s2_table_column(t, "layer0_ms", "layer 0 ms", 1);
-    s2_table_column(t, "select_ms", "select ms", 2);
-    s2_table_column(t, "prefill_ms", "prefill ms", 1);
-    s2_table_detail(t, "prefill_iqr_ms", 1);
-    s2_table_column(t, "speedup", "speed-up", 2);
-    s2_table_detail(t, "speedup_low", 2);
-    s2_table_detail(t, "speedup_high", 2);
-    s2_table_column(t, "first_token_ms", "first token ms", 1);
-    s2_table_column(t, "decode_tokens_per_s", "decode tok/s", 1);
-    s2_table_column(t, "kv_paper_mib", "KV MiB (paper)", 3);
-    s2_table_column(t, "kv_held_mib", "KV MiB (held)", 3);
-    s2_table_detail(t, "kv_total_mib", 3);
-    s2_table_column(t, "peak_rss_mib", "peak RSS MiB", 0);
-    s2_table_detail(t, "repeats", 0);
-    s2_table_detail(t, "model", S2_TEXT_COLUMN);
-    s2_table_detail(t, "cpu", S2_TEXT_COLUMN);
-    s2_table_detail(t, "cores", 0);
-    s2_table_detail(t, "others_percent", 1);
-    s2_table_detail(t, "version", S2_TEXT_COLUMN);
-}
-
 static void add_median(s2_table *t, const double *value, int32_t n, int32_t decimals, bool has_iqr)
 {
     const bench_spread s = s2_bench_spread(value, n);
@@ -78,39 +47,64 @@ static void add_speedup(const bench_job *job, const bench_row *row, s2_table *t)
     s2_table_number(t, s.high);
 }
 
-static void add_row(const bench_job *job, const bench_row *row, s2_table *t)
+void s2_bench_rows(const bench_job *job, s2_table *t)
 {
-    const s2v_stats *s = &row->stats;
-    const int32_t n = job->repeats;
-    const double decode = s2_bench_spread(row->decode, n).median;
-    s2_table_text(t, row->setting.method);
-    s2_table_number(t, s->image_tokens);
-    s2_table_number(t, s->text_tokens);
-    s2_table_number(t, row->n_predict);
-    s2_table_number(t, s->flops / 1e12);
-    s2_table_number(t, job->tower_flops > 0.0 ? (s->flops + job->tower_flops) / 1e12 : (double)NAN);
-    add_median(t, row->vision, n, 1, true);
-    add_median(t, row->layer0, n, 1, false);
-    add_median(t, row->select, n, 2, false);
-    add_median(t, row->prompt, n, 1, true);
-    add_speedup(job, row, t);
-    add_median(t, row->first, n, 1, false);
-    s2_table_number(t, decode > 0.0 ? decode : (double)NAN);
-    s2_table_number(t, (double)s->kv_visual_bytes_paper / S2_MIB);
-    s2_table_number(t, (double)s->kv_visual_bytes / S2_MIB);
-    s2_table_number(t, (double)s->kv_total_bytes / S2_MIB);
-    s2_table_number(t, row->peak_bytes > 0.0 ? row->peak_bytes / S2_MIB : (double)NAN);
-    s2_table_number(t, n);
-    s2_table_text(t, s2_base_name(job->asker->model));
-    s2_table_text(t, job->machine.cpu);
-    s2_table_number(t, job->machine.n_cores);
-    s2_table_number(t,
-                    job->machine.others_percent >= 0.0 ? job->machine.others_percent : (double)NAN);
-    s2_table_text(t, s2p_version());
-}
-
-void s2_bench_rows(const bench_job *job, s2_table *table)
-{
-    add_columns(table);
-    for (int32_t i = 0; i < job->n_rows; i++) add_row(job, &job->row[i], table);
+    s2_table_column(t, "method", "method", S2_TEXT_COLUMN);
+    s2_table_column(t, "budget", "kept", 0);
+    s2_table_column(t, "text_tokens", "text", 0);
+    s2_table_column(t, "predict", "n", 0);
+    s2_table_column(t, "flops_t", "FLOPs (T)", 4);
+    s2_table_column(t, "flops_with_tower_t", "with tower", 4);
+    s2_table_column(t, "vision_ms", "vision ms", 1);
+    s2_table_detail(t, "vision_iqr_ms", 1);
+    s2_table_column(t, "layer0_ms", "layer 0 ms", 1);
+    s2_table_column(t, "select_ms", "select ms", 2);
+    s2_table_column(t, "prefill_ms", "prefill ms", 1);
+    s2_table_detail(t, "prefill_iqr_ms", 1);
+    s2_table_column(t, "speedup", "speed-up", 2);
+    s2_table_detail(t, "speedup_low", 2);
+    s2_table_detail(t, "speedup_high", 2);
+    s2_table_column(t, "first_token_ms", "first token ms", 1);
+    s2_table_column(t, "decode_tokens_per_s", "decode tok/s", 1);
+    s2_table_column(t, "kv_paper_mib", "KV MiB (paper)", 3);
+    s2_table_column(t, "kv_held_mib", "KV MiB (held)", 3);
+    s2_table_detail(t, "kv_total_mib", 3);
+    s2_table_column(t, "peak_rss_mib", "peak RSS MiB", 0);
+    s2_table_detail(t, "repeats", 0);
+    s2_table_detail(t, "model", S2_TEXT_COLUMN);
+    s2_table_detail(t, "cpu", S2_TEXT_COLUMN);
+    s2_table_detail(t, "cores", 0);
+    s2_table_detail(t, "others_percent", 1);
+    s2_table_detail(t, "version", S2_TEXT_COLUMN);
+    for (int32_t i = 0; i < job->n_rows; i++) {
+        const bench_row *row = &job->row[i];
+        const s2v_stats *s = &row->stats;
+        const int32_t n = job->repeats;
+        const double decode = s2_bench_spread(row->decode, n).median;
+        s2_table_text(t, row->setting.method);
+        s2_table_number(t, s->image_tokens);
+        s2_table_number(t, s->text_tokens);
+        s2_table_number(t, row->n_predict);
+        s2_table_number(t, s->flops / 1e12);
+        s2_table_number(t, job->tower_flops > 0.0 ? (s->flops + job->tower_flops) / 1e12
+                                                  : (double)NAN);
+        add_median(t, row->vision, n, 1, true);
+        add_median(t, row->layer0, n, 1, false);
+        add_median(t, row->select, n, 2, false);
+        add_median(t, row->prompt, n, 1, true);
+        add_speedup(job, row, t);
+        add_median(t, row->first, n, 1, false);
+        s2_table_number(t, decode > 0.0 ? decode : (double)NAN);
+        s2_table_number(t, (double)s->kv_visual_bytes_paper / S2_MIB);
+        s2_table_number(t, (double)s->kv_visual_bytes / S2_MIB);
+        s2_table_number(t, (double)s->kv_total_bytes / S2_MIB);
+        s2_table_number(t, row->peak_bytes > 0.0 ? row->peak_bytes / S2_MIB : (double)NAN);
+        s2_table_number(t, n);
+        s2_table_text(t, s2_base_name(job->asker->model));
+        s2_table_text(t, job->machine.cpu);
+        s2_table_number(t, job->machine.n_cores);
+        s2_table_number(t, job->machine.others_percent >= 0.0 ? job->machine.others_percent
+                                                              : (double)NAN);
+        s2_table_text(t, s2p_version());
+    }
 }

@@ -37,20 +37,6 @@ typedef struct compare_job { /* everything `compare` owns */
 
 /* --- what was asked ------------------------------------------------------------- */
 
-static s2p_status check_options(const compare_options *o, s2p_error *error)
-{
-    const char *expect = o->expect;
-    while (expect && isspace((unsigned char)*expect)) expect++;
-    if (!o->prompt && !o->ask.prompt_file)
-        return s2_fail(error, S2P_EINVAL, "compare needs a question: -p TEXT or -f FILE");
-    if (o->ask.image_size)
-        TRY(s2_ask_check_surplus("--image-size", o->ask.image_size, o->ask.images.n, error));
-    if (expect && !*expect) return s2_fail(error, S2P_EINVAL, "--expect is empty; it needs TEXT");
-    if (o->budgets && !s2a_budget_is_none(o->budget))
-        return s2_fail(error, S2P_EINVAL, "--budget and --budgets both say how many; use one");
-    return S2P_OK;
-}
-
 /* s2prune if it is among the methods, else the first. */
 static s2p_status choose_reference(compare_job *job, s2p_error *error)
 {
@@ -69,7 +55,15 @@ static s2p_status prepare(compare_job *job, s2p_error *error)
     compare_report *r = &job->report;
     s2a_setting setting[S2A_MAX_SETTINGS];
     char one[S2A_BUDGET_TEXT];
-    TRY(check_options(o, error));
+    const char *expect = o->expect;
+    while (expect && isspace((unsigned char)*expect)) expect++;
+    if (!o->prompt && !o->ask.prompt_file)
+        return s2_fail(error, S2P_EINVAL, "compare needs a question: -p TEXT or -f FILE");
+    if (o->ask.image_size)
+        TRY(s2_ask_check_surplus("--image-size", o->ask.image_size, o->ask.images.n, error));
+    if (expect && !*expect) return s2_fail(error, S2P_EINVAL, "--expect is empty; it needs TEXT");
+    if (o->budgets && !s2a_budget_is_none(o->budget))
+        return s2_fail(error, S2P_EINVAL, "--budget and --budgets both say how many; use one");
     const char *budget = s2a_budget_is_none(o->budget) ? "64" : s2a_budget_text(o->budget, one);
     TRY(s2_ask_settings(&o->ask, o->methods, o->budgets ? o->budgets : budget, setting, &r->n_rows,
                         error));

@@ -87,26 +87,6 @@ static const compare_row *first_good(const compare_report *report)
     return NULL;
 }
 
-static s2p_status append_png(s2_buffer *out, const s2p_image *picture, s2p_error *error)
-{
-    const int64_t w = picture->width, h = picture->height, longer = w > h ? w : h;
-    s2_image smaller = { .pixels = NULL };
-    s2_buffer png;
-    s2_buffer_init(&png, out->max);
-    s2p_status st = S2P_OK;
-    if (longer > MAX_SHOWN) {
-        const int64_t wide = w * MAX_SHOWN / longer, high = h * MAX_SHOWN / longer;
-        st = s2_image_resize(picture, (int32_t)(wide > 0 ? wide : 1),
-                             (int32_t)(high > 0 ? high : 1), &smaller, error);
-        picture = &smaller.view;
-    }
-    if (st == S2P_OK) st = s2_png_encode(picture, &png, error);
-    if (st == S2P_OK) s2_base64_append(out, png.data, png.size);
-    s2_buffer_free(&png);
-    s2_image_free(&smaller);
-    return st;
-}
-
 /* The pictures, once, as large as their token grid: a card's drawing counts in tokens. */
 static s2p_status append_store(const compare_report *report, s2_buffer *out, s2p_error *error)
 {
@@ -120,7 +100,21 @@ static s2p_status append_store(const compare_report *report, s2_buffer *out, s2p
                          "<image id=\"picture-%d\" width=\"%d\" height=\"%d\" "
                          "preserveAspectRatio=\"none\" href=\"data:image/png;base64,",
                          i, part->grid.cols, part->grid.rows);
-        st = append_png(out, &report->picture[i], error);
+        const s2p_image *picture = &report->picture[i];
+        const int64_t w = picture->width, h = picture->height, longer = w > h ? w : h;
+        s2_image smaller = { .pixels = NULL };
+        s2_buffer png;
+        s2_buffer_init(&png, out->max);
+        if (longer > MAX_SHOWN) {
+            const int64_t wide = w * MAX_SHOWN / longer, high = h * MAX_SHOWN / longer;
+            st = s2_image_resize(picture, (int32_t)(wide > 0 ? wide : 1),
+                                 (int32_t)(high > 0 ? high : 1), &smaller, error);
+            picture = &smaller.view;
+        }
+        if (st == S2P_OK) st = s2_png_encode(picture, &png, error);
+        if (st == S2P_OK) s2_base64_append(out, png.data, png.size);
+        s2_buffer_free(&png);
+        s2_image_free(&smaller);
         s2_buffer_printf(out, "\"/>\n");
     }
     s2_buffer_printf(out, "</defs></svg>\n");
@@ -197,23 +191,6 @@ static void append_matrix(const compare_report *report, s2_buffer *out)
 
 /* --- cards ------------------------------------------------------------------------------ */
 
-/* Everything but the kept tokens: the whole grid with holes, one for each run along a line. */
-static void append_dimmed(s2_buffer *out, const s2a_part *part)
-{
-    s2_buffer_printf(out, "<path class=\"dim\" fill-rule=\"evenodd\" d=\"M0 0H%dV%dH0Z",
-                     part->grid.cols, part->grid.rows);
-    for (int32_t i = 0; i < part->n_keep;) {
-        const int32_t row = part->keep[i] / part->grid.cols, col = part->keep[i] % part->grid.cols;
-        int32_t n = 1;
-        while (i + n < part->n_keep && part->keep[i + n] == part->keep[i] + n &&
-               col + n < part->grid.cols)
-            n++;
-        s2_buffer_printf(out, "M%d %dh%dv1h-%dz", col, row, n, n);
-        i += n;
-    }
-    s2_buffer_printf(out, "\"/>");
-}
-
 static void append_drawing(const compare_report *report, const compare_row *row, int32_t picture,
                            s2_buffer *out)
 {
@@ -226,7 +203,18 @@ static void append_drawing(const compare_report *report, const compare_row *row,
     name(out, row);
     s2_buffer_printf(out, ": %d of %dx%d tokens kept\"><use href=\"#picture-%d\"/>", part->n_keep,
                      part->grid.rows, part->grid.cols, picture);
-    append_dimmed(out, part);
+    /* Everything but the kept tokens: the whole grid with holes, one for each run along a line. */
+    s2_buffer_printf(out, "<path class=\"dim\" fill-rule=\"evenodd\" d=\"M0 0H%dV%dH0Z",
+                     part->grid.cols, part->grid.rows);
+    for (int32_t i = 0, n; i < part->n_keep; i += n) {
+        const int32_t y = part->keep[i] / part->grid.cols, x = part->keep[i] % part->grid.cols;
+        n = 1;
+        while (i + n < part->n_keep && part->keep[i + n] == part->keep[i] + n &&
+               x + n < part->grid.cols)
+            n++;
+        s2_buffer_printf(out, "M%d %dh%dv1h-%dz", x, y, n, n);
+    }
+    s2_buffer_printf(out, "\"/>");
     s2_buffer_printf(out, "<path class=\"kept\" d=\"");
     for (int32_t i = 0; i < part->n_keep; i++)
         s2_buffer_printf(out, "M%d %dh1v1h-1z", part->keep[i] % part->grid.cols,
@@ -244,22 +232,6 @@ static void append_share(s2_buffer *out, const char *label, double share)
                      "<dt>%s</dt><dd><meter min=\"0\" max=\"1\" value=\"%.3f\" aria-label=\"%s\">"
                      "</meter> %.1f %%</dd>\n",
                      label, share, label, 100.0 * share);
-}
-
-static void append_figures(const compare_report *report, const compare_row *row, s2_buffer *out)
-{
-    static const enum compare_column shown[] = { S2_COLUMN_IOU,     S2_COLUMN_PREFILL,
-                                                 S2_COLUMN_SPEEDUP, S2_COLUMN_SELECT,
-                                                 S2_COLUMN_DECODE,  S2_COLUMN_KV };
-    char cell[S2_CELL_SIZE];
-    s2_buffer_printf(out, "<dl>\n<dt>kept</dt><dd>%d of %d</dd>\n", row->answer.stats.image_tokens,
-                     row->answer.stats.image_tokens_full);
-    append_share(out, "edge", s2_compare_edge(row));
-    append_share(out, "center", s2_compare_center(row));
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-        s2_buffer_printf(out, "<dt>%s</dt><dd>%s</dd>\n", s2_compare_heading(shown[i]),
-                         s2_compare_cell(report, row, shown[i], cell));
-    s2_buffer_printf(out, "</dl>\n");
 }
 
 static void append_kept(const compare_row *row, s2_buffer *out)
@@ -291,7 +263,18 @@ static void append_card(const compare_report *report, int32_t index, s2_buffer *
         s2_buffer_printf(out, "<div class=\"answer\">");
         s2_markup_append(out, row->answer.text, strlen(row->answer.text), true);
         s2_buffer_printf(out, "</div>\n");
-        append_figures(report, row, out);
+        static const enum compare_column shown[] = { S2_COLUMN_IOU,     S2_COLUMN_PREFILL,
+                                                     S2_COLUMN_SPEEDUP, S2_COLUMN_SELECT,
+                                                     S2_COLUMN_DECODE,  S2_COLUMN_KV };
+        char cell[S2_CELL_SIZE];
+        s2_buffer_printf(out, "<dl>\n<dt>kept</dt><dd>%d of %d</dd>\n",
+                         row->answer.stats.image_tokens, row->answer.stats.image_tokens_full);
+        append_share(out, "edge", s2_compare_edge(row));
+        append_share(out, "center", s2_compare_center(row));
+        for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+            s2_buffer_printf(out, "<dt>%s</dt><dd>%s</dd>\n", s2_compare_heading(shown[i]),
+                             s2_compare_cell(report, row, shown[i], cell));
+        s2_buffer_printf(out, "</dl>\n");
         append_kept(row, out);
     } else {
         s2_buffer_printf(out, "<p class=\"wrong\">failed: ");
@@ -303,7 +286,22 @@ static void append_card(const compare_report *report, int32_t index, s2_buffer *
 
 /* --- the page ------------------------------------------------------------------------------ */
 
-static void append_head(const compare_report *report, s2_buffer *out)
+static void append_foot(const compare_report *report, s2_buffer *out)
+{
+    s2_buffer_printf(
+        out,
+        "<footer>\n<p>edge: share of the kept tokens in the outer two rows and columns of the "
+        "grid; "
+        "center: in the middle half of both. IoU: tokens two rows both keep over tokens one of "
+        "them keeps; in the first table with %s of the same budget. prefill: the prompt through "
+        "the decoder, one run; speed-up: of that, against full. select: choosing and removing. KV: "
+        "visual tokens, as held. The vision tower took %.1f ms, once for all rows.</p>\n<p>s2prune "
+        "%s</p>\n"
+        "</footer>\n</body>\n</html>\n",
+        report->reference, report->vision_ms, s2p_version());
+}
+
+s2p_status s2_compare_html(const compare_report *report, s2_buffer *out, s2p_error *error)
 {
     s2_buffer_printf(out,
                      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -333,26 +331,6 @@ static void append_head(const compare_report *report, s2_buffer *out)
                          report->picture[i].height);
     }
     s2_buffer_printf(out, "</header>\n");
-}
-
-static void append_foot(const compare_report *report, s2_buffer *out)
-{
-    s2_buffer_printf(
-        out,
-        "<footer>\n<p>edge: share of the kept tokens in the outer two rows and columns of the "
-        "grid; "
-        "center: in the middle half of both. IoU: tokens two rows both keep over tokens one of "
-        "them keeps; in the first table with %s of the same budget. prefill: the prompt through "
-        "the decoder, one run; speed-up: of that, against full. select: choosing and removing. KV: "
-        "visual tokens, as held. The vision tower took %.1f ms, once for all rows.</p>\n<p>s2prune "
-        "%s</p>\n"
-        "</footer>\n</body>\n</html>\n",
-        report->reference, report->vision_ms, s2p_version());
-}
-
-s2p_status s2_compare_html(const compare_report *report, s2_buffer *out, s2p_error *error)
-{
-    append_head(report, out);
     const s2p_status st = append_store(report, out, error);
     if (st != S2P_OK) return st;
     s2_buffer_printf(out, "<main>\n<h2 id=\"table\">Side by side</h2>\n");

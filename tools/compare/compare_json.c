@@ -38,20 +38,6 @@ static json_t *budget_of(const compare_row *row)
     return s2a_budget_is_none(budget) ? json_null() : json_string(s2a_budget_text(budget, text));
 }
 
-static json_t *parts_of(const compare_row *row)
-{
-    json_t *array = json_array();
-    for (int32_t p = 0; p < row->answer.n_parts; p++) {
-        const s2a_part *part = &row->answer.part[p];
-        json_array_append_new(array,
-                              json_pack("{s:i, s:b, s:[i,i], s:i, s:o}", "image", part->picture,
-                                        "tiles", (int)part->is_tiles, "tokens", part->grid.rows,
-                                        part->grid.cols, "grid", part->side, "kept",
-                                        s2_json_of_ints(part->keep, (size_t)part->n_keep)));
-    }
-    return array;
-}
-
 static json_t *timings_of(const compare_report *report, const compare_row *row)
 {
     const s2v_stats *t = &row->answer.stats;
@@ -74,6 +60,15 @@ static json_t *row_of(const compare_report *report, const compare_row *row)
     const s2a_answer *a = &row->answer;
     const s2v_stats *t = &a->stats;
     const compare_row *reference = s2_compare_reference(report, row);
+    json_t *images = json_array();
+    for (int32_t p = 0; p < a->n_parts; p++) {
+        const s2a_part *part = &a->part[p];
+        json_array_append_new(images,
+                              json_pack("{s:i, s:b, s:[i,i], s:i, s:o}", "image", part->picture,
+                                        "tiles", (int)part->is_tiles, "tokens", part->grid.rows,
+                                        part->grid.cols, "grid", part->side, "kept",
+                                        s2_json_of_ints(part->keep, (size_t)part->n_keep)));
+    }
     json_t *rest = json_pack(
         "{s:i, s:i, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:{s:I, s:I, s:I}, s:f, s:o}", "kept",
         t->image_tokens, "tower_runs", t->tower_runs, "text", text_of(a->text), "tokens",
@@ -84,7 +79,7 @@ static json_t *row_of(const compare_report *report, const compare_row *row)
         "iou", number(reference ? s2_compare_iou(row, reference) : -1.0), "timings",
         timings_of(report, row), "kv", "visual_bytes", (json_int_t)t->kv_visual_bytes,
         "visual_bytes_paper", (json_int_t)t->kv_visual_bytes_paper, "total_bytes",
-        (json_int_t)t->kv_total_bytes, "flops", t->flops, "images", parts_of(row));
+        (json_int_t)t->kv_total_bytes, "flops", t->flops, "images", images);
     if (!rest || json_object_update(object, rest) != 0) {
         json_decref(object);
         object = NULL;

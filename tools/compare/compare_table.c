@@ -191,30 +191,6 @@ static void append_markdown(s2_buffer *out, const char *text)
     }
 }
 
-static void write_markdown_table(const compare_report *report, s2_buffer *out)
-{
-    char cell[S2_CELL_SIZE];
-    for (int32_t i = -2; i < report->n_rows; i++) { /* -2: the headings, -1: the rule below */
-        for (int c = 0; c < S2_N_COLUMNS; c++) {
-            const enum compare_column column = (enum compare_column)c;
-            if (!s2_compare_has_column(report, column)) continue;
-            if (i == -1) {
-                s2_buffer_printf(out, is_left(column) ? "|---" : "|---:");
-                continue;
-            }
-            const char *text = i < 0 ? s2_compare_heading(column)
-                                     : s2_compare_cell(report, &report->row[i], column, cell);
-            s2_buffer_printf(out, "| ");
-            if (i >= 0 && column == S2_COLUMN_ANSWER)
-                append_markdown(out, text);
-            else
-                s2_buffer_printf(out, "%s", text);
-            s2_buffer_append(out, " ", 1);
-        }
-        s2_buffer_printf(out, "|\n");
-    }
-}
-
 /* --- around the table -------------------------------------------------------------------- */
 
 /* One line, whatever the text holds. */
@@ -336,9 +312,28 @@ void s2_compare_write(const compare_report *report, enum compare_format format, 
     }
     const bool is_markdown = format == S2_COMPARE_MARKDOWN;
     write_head(report, is_markdown, out);
-    if (is_markdown)
-        write_markdown_table(report, out);
-    else
+    if (is_markdown) {
+        char cell[S2_CELL_SIZE];
+        for (int32_t i = -2; i < report->n_rows; i++) { /* -2: the headings, -1: the rule below */
+            for (int c = 0; c < S2_N_COLUMNS; c++) {
+                const enum compare_column column = (enum compare_column)c;
+                if (!s2_compare_has_column(report, column)) continue;
+                if (i == -1) {
+                    s2_buffer_printf(out, is_left(column) ? "|---" : "|---:");
+                    continue;
+                }
+                const char *text = i < 0 ? s2_compare_heading(column)
+                                         : s2_compare_cell(report, &report->row[i], column, cell);
+                s2_buffer_printf(out, "| ");
+                if (i >= 0 && column == S2_COLUMN_ANSWER)
+                    append_markdown(out, text);
+                else
+                    s2_buffer_printf(out, "%s", text);
+                s2_buffer_append(out, " ", 1);
+            }
+            s2_buffer_printf(out, "|\n");
+        }
+    } else
         write_text_table(report, out);
     write_failures(report, is_markdown, out);
 }

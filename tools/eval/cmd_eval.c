@@ -44,22 +44,6 @@ static int report_store_error(s2p_status st, const s2p_error *error)
     return st == S2P_EIO ? S2_EXIT_RESOURCES : code;
 }
 
-static void say_where(const eval_job *job, const s2e_job *work)
-{
-    int64_t n = 0;
-    char hash[S2_SHA256_HEX];
-    const eval_options *o = job->options;
-    if (!o->out || o->ask.quiet) return;
-    s2e_fingerprint_hash(job->values, hash);
-    if (job->shard.source)
-        s2_report_tell("note: part %d of %d, as %s says; --shard 0/1 is everything",
-                       job->shard.index, job->shard.n, job->shard.source);
-    if (s2e_store_count(job->store, NULL, false, &n, NULL) == S2P_OK && n > 0)
-        s2_report_tell("resuming %s: %lld of %lld answers present, configuration matches "
-                       "(%.8s)",
-                       job->store_path, (long long)n, (long long)s2e_job_answers(work), hash);
-}
-
 /* Ask what is missing; S2_EXIT_OK: this part of the run is complete. */
 static int ask_all(eval_job *job)
 {
@@ -68,7 +52,18 @@ static int ask_all(eval_job *job)
     s2e_asking asking[S2E_MAX_TASKS];
     eval_watched watched;
     s2e_job work = eval_work(job, asking);
-    say_where(job, &work);
+    if (o->out && !o->ask.quiet) {
+        int64_t n = 0;
+        char hash[S2_SHA256_HEX];
+        s2e_fingerprint_hash(job->values, hash);
+        if (job->shard.source)
+            s2_report_tell("note: shard %d of %d, from %s; --shard 0/1 runs everything",
+                           job->shard.index, job->shard.n, job->shard.source);
+        if (s2e_store_count(job->store, NULL, false, &n, NULL) == S2P_OK && n > 0)
+            s2_report_tell("resuming %s: %lld of %lld answers present, configuration matches "
+                           "(%.8s)",
+                           job->store_path, (long long)n, (long long)s2e_job_answers(&work), hash);
+    }
     eval_progress_start(&watched.progress, (s2_progress_form)o->ask.progress, o->ask.quiet);
     work.watch = (s2e_watch){ .progress = show, .cancelled = is_interrupted, &watched };
     const s2p_status st = s2e_evaluate(&work, &error);
@@ -116,18 +111,6 @@ static int report(eval_job *job)
     return S2_EXIT_INCOMPLETE;
 }
 
-/* What is needed after hours of asking is looked at before: --baseline can be read. */
-static s2p_status check_baseline(const char *folder, s2p_error *error)
-{
-    s2e_run_file file;
-    s2e_store *store;
-    if (!folder) return S2P_OK;
-    TRY(s2e_run_file_of(folder, (s2e_shard){ 0, 1, NULL }, &file, error));
-    TRY(s2e_store_open(file.path, S2E_STORE_READ, &store, error));
-    s2e_store_close(store);
-    return S2P_OK;
-}
-
 static int run_all(eval_job *job)
 {
     s2p_error error = { S2P_OK, "" };
@@ -138,7 +121,13 @@ static int run_all(eval_job *job)
         (void)s2_report_error(st, &error);
         return s2_exit_of_write(code);
     }
-    st = check_baseline(o->baseline, &error);
+    if (o->baseline) { /* needed after hours of asking, so it is opened before them */
+        s2e_run_file file;
+        s2e_store *store = NULL;
+        st = s2e_run_file_of(o->baseline, (s2e_shard){ 0, 1, NULL }, &file, &error);
+        if (st == S2P_OK) st = s2e_store_open(file.path, S2E_STORE_READ, &store, &error);
+        s2e_store_close(store);
+    }
     if (st == S2P_OK) st = eval_judge_check(o->judge, &error);
     if (st == S2P_OK) st = eval_prepare(job, &error);
     if (st != S2P_OK) return s2_report_error(st, &error);

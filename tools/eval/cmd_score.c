@@ -149,32 +149,6 @@ static void write_quoted(s2_buffer *out, const char *name, const char *text)
     s2_buffer_printf(out, "\n");
 }
 
-/* What each protocol read, where, and by which rule. */
-static void write_explained(const scoring *s, const s2e_run *run, int32_t i, s2_buffer *out)
-{
-    const s2e_sample *sample = &s->set.sample[i];
-    const char *answer = run->answer[i];
-    if (run->name[0]) write_quoted(out, "run", run->name);
-    write_quoted(out, "question", sample->question);
-    for (int32_t k = 0; k < sample->n_choices; k++)
-        s2_buffer_printf(out, "%-10s %c. %s\n", "", sample->choice[k].letter,
-                         sample->choice[k].text);
-    for (int32_t k = 0; k < sample->n_answers && k < 10; k++)
-        write_quoted(out, k ? "" : "gold", sample->answer[k]);
-    write_quoted(out, "answer", answer ? answer : "(none)");
-    for (int p = 0; p < S2E_N_PROTOCOLS && answer; p++) {
-        const s2e_verdict *v = &s->verdict[p][i];
-        s2_buffer_printf(out, "%-10s %.3f  rule %s, read '%s'", s2e_protocol_name((size_t)p),
-                         (double)v->score, v->rule, v->extracted);
-        if (v->span_length)
-            s2_buffer_printf(out, " from '%.*s' at byte %zu",
-                             (int)(v->span_length < 200 ? v->span_length : 200),
-                             answer + v->span_at, v->span_at);
-        s2_buffer_printf(out, "\n");
-    }
-    s2_buffer_printf(out, "\n");
-}
-
 /* --- the command ------------------------------------------------------------------------- */
 
 static s2p_status prepare(scoring *s, s2p_error *error)
@@ -205,26 +179,6 @@ static s2p_status prepare(scoring *s, s2p_error *error)
     return S2P_OK;
 }
 
-/* Problems of the data and of the answer files, on standard error. */
-static int tell_problems(const scoring *s)
-{
-    const s2e_answers *a = &s->answers;
-    for (int32_t i = 0; i < s->set.n_problems && i < 5; i++)
-        eval_tell_problem(s->task->name, &s->set.problem[i]);
-    if (s->set.n_problems)
-        s2_report_tell("note: %d items of the data could not be used", s->set.n_problems);
-    if (a->n_strangers)
-        s2_report_tell("note: %lld answers are to no sample of the data, the first to '%s'",
-                       (long long)a->n_strangers, a->stranger);
-    if (a->n_lost)
-        s2_report_tell("note: %lld rows are no answers, the first: %s", (long long)a->n_lost,
-                       a->lost);
-    if (a->n_twice)
-        s2_report_tell("note: %lld answers were there twice; the first counts",
-                       (long long)a->n_twice);
-    return s->set.n_problems || a->n_strangers || a->n_lost ? S2_EXIT_INCOMPLETE : S2_EXIT_OK;
-}
-
 static s2p_status write_all(scoring *s, s2_buffer *out, s2p_error *error)
 {
     const bool is_json = s->options->output == S2_OUTPUT_JSON;
@@ -233,9 +187,32 @@ static s2p_status write_all(scoring *s, s2_buffer *out, s2p_error *error)
     for (int32_t r = 0; r < s->answers.n_runs && st == S2P_OK; r++) {
         const s2e_run *run = &s->answers.run[r];
         st = judge(s, run, error);
-        if (st == S2P_OK && s->options->explain)
-            write_explained(s, run, s2e_set_find(&s->set, s->options->explain), out);
-        else if (st == S2P_OK && is_json)
+        if (st == S2P_OK && s->options->explain) {
+            /* What each protocol read, where, and by which rule. */
+            const int32_t i = s2e_set_find(&s->set, s->options->explain);
+            const s2e_sample *sample = &s->set.sample[i];
+            const char *answer = run->answer[i];
+            if (run->name[0]) write_quoted(out, "run", run->name);
+            write_quoted(out, "question", sample->question);
+            for (int32_t k = 0; k < sample->n_choices; k++)
+                s2_buffer_printf(out, "%-10s %c. %s\n", "", sample->choice[k].letter,
+                                 sample->choice[k].text);
+            for (int32_t k = 0; k < sample->n_answers && k < 10; k++)
+                write_quoted(out, k ? "" : "gold", sample->answer[k]);
+            write_quoted(out, "answer", answer ? answer : "(none)");
+            for (int p = 0; p < S2E_N_PROTOCOLS && answer; p++) {
+                const s2e_verdict *v = &s->verdict[p][i];
+                s2_buffer_printf(out, "%-10s %.3f  rule %s, read '%s'",
+                                 s2e_protocol_name((size_t)p), (double)v->score, v->rule,
+                                 v->extracted);
+                if (v->span_length)
+                    s2_buffer_printf(out, " from '%.*s' at byte %zu",
+                                     (int)(v->span_length < 200 ? v->span_length : 200),
+                                     answer + v->span_at, v->span_at);
+                s2_buffer_printf(out, "\n");
+            }
+            s2_buffer_printf(out, "\n");
+        } else if (st == S2P_OK && is_json)
             (void)json_array_append_new(runs, json_run(s, run));
         else if (st == S2P_OK)
             write_run(s, run, out);
@@ -268,7 +245,23 @@ static int score_run(const void *values)
     s2p_status st = prepare(s, &error);
     if (st == S2P_OK) st = write_all(s, &out, &error);
     int code = s2_report_print_made(st, &out, &error);
-    if (code == S2_EXIT_OK) code = tell_problems(s);
+    const s2e_answers *a = &s->answers;
+    if (code == S2_EXIT_OK) {
+        for (int32_t i = 0; i < s->set.n_problems && i < 5; i++)
+            eval_tell_problem(s->task->name, &s->set.problem[i]);
+        if (s->set.n_problems)
+            s2_report_tell("note: %d items of the data could not be used", s->set.n_problems);
+        if (a->n_strangers)
+            s2_report_tell("note: %lld answers are to no sample of the data, the first to '%s'",
+                           (long long)a->n_strangers, a->stranger);
+        if (a->n_lost)
+            s2_report_tell("note: %lld rows are no answers, the first: %s", (long long)a->n_lost,
+                           a->lost);
+        if (a->n_twice)
+            s2_report_tell("note: %lld answers were there twice; the first counts",
+                           (long long)a->n_twice);
+        if (s->set.n_problems || a->n_strangers || a->n_lost) code = S2_EXIT_INCOMPLETE;
+    }
     forget(s);
     s2e_answers_free(&s->answers);
     s2e_set_free(&s->set);

@@ -12,20 +12,24 @@
 
 #define MOST_SHOWN 5 /* problems of a task; the report has the others */
 
-static s2p_status fail_unknown(const char *name, s2p_error *error)
+s2p_status eval_data_add(eval_data *data, const char *name, const char *folder, int32_t limit,
+                         s2p_error *error)
 {
-    char known[200] = "";
-    for (size_t i = 0; s2e_task_at(i); i++) {
-        const size_t n = strlen(known);
-        (void)snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", s2e_task_at(i)->name);
+    const int32_t i = data->n;
+    const s2e_task *task = s2e_task_find(name);
+    if (!task) {
+        char known[200] = "";
+        for (size_t k = 0; s2e_task_at(k); k++) {
+            const size_t n = strlen(known);
+            (void)snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "",
+                           s2e_task_at(k)->name);
+        }
+        return s2_fail(error, S2P_EINVAL, "--tasks: unknown task '%.60s'; known: %s", name, known);
     }
-    return s2_fail(error, S2P_EINVAL, "--tasks: unknown task '%.60s'; known: %s", name, known);
-}
-
-/* A run is resumed and reported from elsewhere too: the path is kept whole. */
-static s2p_status find_folder(const s2e_task *task, const char *folder, char out[S2_BUNDLED_PATH],
-                              s2p_error *error)
-{
+    if (i == S2E_MAX_TASKS) return s2_fail(error, S2P_ELIMIT, "more than %d tasks", S2E_MAX_TASKS);
+    for (int32_t k = 0; k < i; k++)
+        if (data->task[k] == task)
+            return s2_fail(error, S2P_EINVAL, "--tasks names '%s' twice", name);
     struct stat info;
     char found[S2_BUNDLED_PATH];
     if (!folder) {
@@ -35,23 +39,9 @@ static s2p_status find_folder(const s2e_task *task, const char *folder, char out
             return s2_fail(error, S2P_ELIMIT, "--data-dir is too long");
         if (stat(found, &info) != 0) (void)snprintf(found, sizeof found, "%s", folder);
     }
-    char *whole = realpath(found, NULL);
-    (void)snprintf(out, S2_BUNDLED_PATH, "%s", whole ? whole : found);
+    char *whole = realpath(found, NULL); /* a run is resumed and reported from other folders too */
+    (void)snprintf(data->folder[i], sizeof data->folder[i], "%s", whole ? whole : found);
     free(whole);
-    return S2P_OK;
-}
-
-s2p_status eval_data_add(eval_data *data, const char *name, const char *folder, int32_t limit,
-                         s2p_error *error)
-{
-    const int32_t i = data->n;
-    const s2e_task *task = s2e_task_find(name);
-    if (!task) return fail_unknown(name, error);
-    if (i == S2E_MAX_TASKS) return s2_fail(error, S2P_ELIMIT, "more than %d tasks", S2E_MAX_TASKS);
-    for (int32_t k = 0; k < i; k++)
-        if (data->task[k] == task)
-            return s2_fail(error, S2P_EINVAL, "--tasks names '%s' twice", name);
-    TRY(find_folder(task, folder, data->folder[i], error));
     data->task[i] = task;
     TRY(task->read(data->folder[i], &data->set[i], error));
     data->n++;

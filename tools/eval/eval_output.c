@@ -170,20 +170,6 @@ static int write_grader_files(const s2e_report_input *in, const char *folder)
     return code;
 }
 
-static void say_comparison(const s2e_report_input *in)
-{
-    char a[S2E_COLUMN_TEXT], b[S2E_COLUMN_TEXT];
-    for (int32_t i = 0; i < in->n_comparisons; i++) {
-        const s2e_comparison *c = &in->comparison[i];
-        (void)fprintf(stderr, "%s %s minus %s there: %+.1f [%.1f, %.1f], p %.2g\n", c->task->name,
-                      s2e_column_text(c->ours, a), s2e_column_text(c->theirs, b), c->gain.value,
-                      c->gain.low, c->gain.high, c->p);
-        if (c->task->parts && !isnan(c->headline.value))
-            (void)fprintf(stderr, "%s: the number of the tables %+.1f [%.1f, %.1f]\n",
-                          c->task->name, c->headline.value, c->headline.low, c->headline.high);
-    }
-}
-
 int eval_report_write(const eval_options *o, const s2e_results *results, s2e_store *store,
                       const char *folder)
 {
@@ -200,7 +186,18 @@ int eval_report_write(const eval_options *o, const s2e_results *results, s2e_sto
         input.baseline = o->baseline;
     }
     int code = st == S2P_OK ? eval_print_tables(results, o->output) : s2_report_error(st, &error);
-    if (code == S2_EXIT_OK && !o->ask.quiet) say_comparison(&input);
+    if (code == S2_EXIT_OK && !o->ask.quiet) {
+        char a[S2E_COLUMN_TEXT], b[S2E_COLUMN_TEXT];
+        for (int32_t i = 0; i < input.n_comparisons; i++) {
+            const s2e_comparison *c = &input.comparison[i];
+            (void)fprintf(stderr, "%s %s minus %s there: %+.1f [%.1f, %.1f], p %.2g\n",
+                          c->task->name, s2e_column_text(c->ours, a), s2e_column_text(c->theirs, b),
+                          c->gain.value, c->gain.low, c->gain.high, c->p);
+            if (c->task->parts && !isnan(c->headline.value))
+                (void)fprintf(stderr, "%s: the number of the tables %+.1f [%.1f, %.1f]\n",
+                              c->task->name, c->headline.value, c->headline.low, c->headline.high);
+        }
+    }
     if (code == S2_EXIT_OK && o->samples) code = eval_write_samples(o->samples, store, results);
     if (code == S2_EXIT_OK && folder) code = write_documents(&input, folder, o->ask.quiet);
     if (code == S2_EXIT_OK && folder && strcmp(o->judge, "export") == 0)

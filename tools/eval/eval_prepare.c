@@ -53,23 +53,6 @@ static void describe_method(json_t *values, const s2a_setting *setting)
     set_value(values, key, text);
 }
 
-static s2p_status describe_settings(eval_job *job, s2p_error *error)
-{
-    s2_buffer text;
-    s2e_column column[S2A_MAX_SETTINGS];
-    for (int32_t i = 0; i < job->n_settings; i++) {
-        column[i] = s2e_column_of(&job->setting[i], job->options->seeds);
-        describe_method(job->values, &job->setting[i]);
-    }
-    s2_buffer_init(&text, 1 << 20);
-    s2e_columns_write(column, job->n_settings, &text);
-    s2_buffer_append(&text, "", 1);
-    const s2p_status st = text.status;
-    if (st == S2P_OK) set_value(job->values, S2E_IS "methods", (const char *)text.data);
-    s2_buffer_free(&text);
-    return st == S2P_OK ? st : s2_fail(error, st, "no memory for the names of the methods");
-}
-
 static void describe_pictures(eval_job *job)
 {
     const s2v_image_options *o = &job->asker.image_options[0];
@@ -154,7 +137,19 @@ static s2p_status describe(eval_job *job, s2p_error *error)
     set_value(job->values, S2E_IS "program", s2p_version());
     set_value(job->values, S2E_IS "protocol", s2e_protocol_name((size_t)job->options->protocol));
     set_value(job->values, S2E_IS "mode", s2_mode_name((size_t)ask->mode));
-    TRY(describe_settings(job, error));
+    s2_buffer text;
+    s2e_column column[S2A_MAX_SETTINGS];
+    for (int32_t i = 0; i < job->n_settings; i++) {
+        column[i] = s2e_column_of(&job->setting[i], job->options->seeds);
+        describe_method(job->values, &job->setting[i]);
+    }
+    s2_buffer_init(&text, 1 << 20);
+    s2e_columns_write(column, job->n_settings, &text);
+    s2_buffer_append(&text, "", 1);
+    const s2p_status st = text.status;
+    if (st == S2P_OK) set_value(job->values, S2E_IS "methods", (const char *)text.data);
+    s2_buffer_free(&text);
+    TRY(st == S2P_OK ? st : s2_fail(error, st, "no memory for the names of the methods"));
     describe_pictures(job);
     TRY(describe_tasks(job, error));
     TRY(describe_model(job, error));
@@ -172,19 +167,6 @@ static s2p_status describe(eval_job *job, s2p_error *error)
 }
 
 /* --- the steps -------------------------------------------------------------------------- */
-
-static s2p_status read_tasks(eval_job *job, s2p_error *error)
-{
-    const eval_options *o = job->options;
-    const char *list = o->tasks;
-    s2a_item item;
-    while (s2a_next_item(&list, &item)) {
-        char name[S2E_NAME + 64];
-        (void)snprintf(name, sizeof name, "%.*s", (int)(item.n < 100 ? item.n : 100), item.text);
-        TRY(eval_data_add(&job->data, name, o->data, o->limit, error));
-    }
-    return S2P_OK;
-}
 
 static const char *read_env(const char *name) { return getenv(name); }
 
@@ -206,7 +188,13 @@ s2p_status eval_prepare(eval_job *job, s2p_error *error)
     }
     if (o->ask.image_size) TRY(s2_ask_check_surplus("--image-size", o->ask.image_size, 1, error));
     TRY(s2_ask_settings(&o->ask, o->methods, o->budgets, job->setting, &job->n_settings, error));
-    TRY(read_tasks(job, error));
+    const char *tasks = o->tasks;
+    s2a_item item;
+    while (s2a_next_item(&tasks, &item)) {
+        char name[S2E_NAME + 64];
+        (void)snprintf(name, sizeof name, "%.*s", (int)(item.n < 100 ? item.n : 100), item.text);
+        TRY(eval_data_add(&job->data, name, o->data, o->limit, error));
+    }
     TRY(s2_asker_prepare(&job->asker, &o->ask, error));
     if (o->samples) TRY(s2_asker_check_output(&job->asker, "--samples", o->samples, error));
     job->asker.shows_notes = false; /* one for each question would be too many */

@@ -186,35 +186,33 @@ static const char *said(const named *one, char out[300])
     return out;
 }
 
-static s2p_status check_output(const named_list *list, size_t index, s2p_error *error)
-{
-    const named *output = &list->item[index];
-    char first[300], second[300];
-    if (has_other_suffix(output))
-        return s2_fail(error, S2P_EINVAL, "%s: its name should end in %s, as what is written there",
-                       said(output, first), output->writes);
-    for (size_t i = 0; i < list->n; i++) {
-        const named *other = &list->item[i];
-        if (other->role == S2_FILE_INPUT && replaces(output, other))
-            return s2_fail(error, S2P_EINVAL,
-                           "%s would replace %s%s; an output never replaces an input, name another",
-                           said(output, first),
-                           output->role == S2_FILE_OUTPUT && other->is_folder ? "a file of " : "",
-                           said(other, second));
-        if (i > index && other->role != S2_FILE_INPUT && is_twice(output, other))
-            return s2_fail(error, S2P_EINVAL, "%s and %s are one file; an output each",
-                           said(output, first), said(other, second));
-    }
-    return S2P_OK;
-}
-
 s2p_status s2_file_roles_check(const s2_command *command, const void *values, s2p_error *error)
 {
     named_list list = { .n = 0 };
     collect(command, values, &list);
     s2p_status st = list.is_full ? s2_fail(error, S2P_ENOMEM, "no memory for the names") : S2P_OK;
-    for (size_t i = 0; i < list.n && st == S2P_OK; i++)
-        if (list.item[i].role != S2_FILE_INPUT) st = check_output(&list, i, error);
+    for (size_t i = 0; i < list.n && st == S2P_OK; i++) {
+        const named *output = &list.item[i];
+        char first[300], second[300];
+        if (output->role == S2_FILE_INPUT) continue;
+        if (has_other_suffix(output))
+            st = s2_fail(error, S2P_EINVAL,
+                         "%s: its name should end in %s, as what is written there",
+                         said(output, first), output->writes);
+        for (size_t k = 0; k < list.n && st == S2P_OK; k++) {
+            const named *other = &list.item[k];
+            const bool is_inside = output->role == S2_FILE_OUTPUT && other->is_folder;
+            if (other->role == S2_FILE_INPUT && replaces(output, other))
+                st = s2_fail(error, S2P_EINVAL,
+                             "%s would replace %s%s; an output never replaces an input, name "
+                             "another",
+                             said(output, first), is_inside ? "a file of " : "",
+                             said(other, second));
+            else if (k > i && other->role != S2_FILE_INPUT && is_twice(output, other))
+                st = s2_fail(error, S2P_EINVAL, "%s and %s are one file; an output each",
+                             said(output, first), said(other, second));
+        }
+    }
     free(list.item);
     return st;
 }

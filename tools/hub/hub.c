@@ -38,27 +38,6 @@ static bool is_hex(const char *text, size_t n)
     return text && strlen(text) == n && strspn(text, "0123456789abcdef") == n;
 }
 
-/* Names that could leave their folder are not listed: nothing is ever written under them. */
-static void read_files(const json_t *list, repository *out)
-{
-    size_t i;
-    json_t *entry;
-    json_array_foreach(list, i, entry)
-    {
-        const char *path = json_string_value(json_object_get(entry, "path"));
-        const json_t *lfs = json_object_get(entry, "lfs");
-        const json_t *size = json_object_get(lfs ? lfs : entry, "size");
-        const char *sum = json_string_value(json_object_get(lfs, "oid"));
-        if (!path || !s2_hub_is_file_name(path) || out->n == S2_HUB_FILES) continue;
-        s2_hub_file *file = &out->file[out->n++];
-        *file = (s2_hub_file){ .path = "" };
-        memcpy(file->path, path, strlen(path) + 1);
-        if (is_hex(sum, 64)) memcpy(file->sha256, sum, 65);
-        if (json_is_integer(size) && json_integer_value(size) > 0)
-            file->n_bytes = (uint64_t)json_integer_value(size);
-    }
-}
-
 static s2p_status list_repository(const s2_hub_server *server, const s2_hub_repo *repo,
                                   repository *out, s2p_error *error)
 {
@@ -78,7 +57,23 @@ static s2p_status list_repository(const s2_hub_server *server, const s2_hub_repo
     (void)snprintf(path, sizeof path, "api/models/%s/%s/tree/%s?recursive=true", repo->user,
                    repo->repo, out->commit);
     TRY(get_json(server, path, &root, error));
-    read_files(root, out);
+    size_t i;
+    json_t *entry;
+    json_array_foreach(root, i, entry)
+    {
+        const char *name = json_string_value(json_object_get(entry, "path"));
+        const json_t *lfs = json_object_get(entry, "lfs");
+        const json_t *size = json_object_get(lfs ? lfs : entry, "size");
+        const char *sum = json_string_value(json_object_get(lfs, "oid"));
+        /* a name that could leave its folder is not listed: nothing is written under it */
+        if (!name || !s2_hub_is_file_name(name) || out->n == S2_HUB_FILES) continue;
+        s2_hub_file *file = &out->file[out->n++];
+        *file = (s2_hub_file){ .path = "" };
+        memcpy(file->path, name, strlen(name) + 1);
+        if (is_hex(sum, 64)) memcpy(file->sha256, sum, 65);
+        if (json_is_integer(size) && json_integer_value(size) > 0)
+            file->n_bytes = (uint64_t)json_integer_value(size);
+    }
     json_decref(root);
     return S2P_OK;
 }

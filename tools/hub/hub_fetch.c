@@ -118,21 +118,6 @@ typedef struct transfer {
     s2_progress *progress;
 } transfer;
 
-static void show(const transfer *t)
-{
-    const double seconds = 1e-3 * (s2_now_ms() - t->start_ms);
-    const double rate = seconds > 0.0 ? (double)(t->n_bytes - t->n_started) / seconds : 0.0;
-    const uint64_t total = t->wanted->n_bytes;
-    if (!t->progress || total == 0) return;
-    char text[128], clock[32];
-    const double left = rate > 0.0 ? (double)(total - t->n_bytes) / rate : 0.0;
-    s2_progress_time(left, clock, sizeof clock);
-    (void)snprintf(text, sizeof text, "%.1f of %.1f GB, %.1f MB/s, eta %s",
-                   (double)t->n_bytes * 1e-9, (double)total * 1e-9, rate * 1e-6, clock);
-    (void)s2_progress_show_detail(t->progress, s2_base_name(t->wanted->path),
-                                  (double)t->n_bytes / (double)total, text);
-}
-
 static size_t take_bytes(char *data, size_t size, size_t n, void *user)
 {
     transfer *t = user;
@@ -155,7 +140,16 @@ static size_t take_bytes(char *data, size_t size, size_t n, void *user)
         return 0;
     }
     t->n_bytes += n_bytes;
-    show(t);
+    const uint64_t total = t->wanted->n_bytes;
+    if (!t->progress || total == 0) return n_bytes;
+    const double seconds = 1e-3 * (s2_now_ms() - t->start_ms);
+    const double rate = seconds > 0.0 ? (double)(t->n_bytes - t->n_started) / seconds : 0.0;
+    char text[128], clock[32];
+    s2_progress_time(rate > 0.0 ? (double)(total - t->n_bytes) / rate : 0.0, clock, sizeof clock);
+    (void)snprintf(text, sizeof text, "%.1f of %.1f GB, %.1f MB/s, eta %s",
+                   (double)t->n_bytes * 1e-9, (double)total * 1e-9, rate * 1e-6, clock);
+    (void)s2_progress_show_detail(t->progress, s2_base_name(t->wanted->path),
+                                  (double)t->n_bytes / (double)total, text);
     return n_bytes;
 }
 

@@ -46,28 +46,6 @@ static bool explain_support(s2_inspection *in, s2v_text name, bool is_projector,
     return in->is_supported;
 }
 
-/* Whether this kind of model is one the engine runs. Shapes are checked when it is loaded. */
-static void judge_model(s2_inspection *in)
-{
-    s2v_text name = { "", 0 };
-    const char *kind = NULL;
-    if (!in->is_valid) {
-        kind = "the file is broken";
-    } else if (!s2v_gguf_string(in->file, "general.architecture", &name)) {
-        kind = "key 'general.architecture' is missing";
-    } else if (explain_support(in, name, false, "language model")) {
-        return;
-    } else if (!s2v_text_is(name, "clip")) {
-        explain_refusal(in, "architecture", name);
-    } else if (!s2v_gguf_string(in->file, "clip.projector_type", &name) &&
-               !s2v_gguf_string(in->file, "clip.vision.projector_type", &name)) {
-        kind = "key 'clip.projector_type' is missing";
-    } else if (!explain_support(in, name, true, "vision tower (mmproj)")) {
-        explain_refusal(in, "projector", name);
-    }
-    if (kind) (void)snprintf(in->support, sizeof in->support, "%s", kind);
-}
-
 /* NaN and infinities, which ruin every answer without a word. */
 static s2p_status check_values(s2_inspection *in, s2p_error *error)
 {
@@ -137,7 +115,24 @@ static int inspect_run(const void *values)
                          .is_valid = st == S2P_OK,
                          .show_tensors = options->tensors,
                          .show_keys = options->keys };
-    judge_model(&in);
+    /* Whether this kind of model is one the engine runs. Shapes are checked when it is loaded. */
+    s2v_text name = { "", 0 };
+    const char *kind = NULL;
+    if (!in.is_valid) {
+        kind = "the file is broken";
+    } else if (!s2v_gguf_string(in.file, "general.architecture", &name)) {
+        kind = "key 'general.architecture' is missing";
+    } else if (explain_support(&in, name, false, "language model")) {
+        ; /* explained */
+    } else if (!s2v_text_is(name, "clip")) {
+        explain_refusal(&in, "architecture", name);
+    } else if (!s2v_gguf_string(in.file, "clip.projector_type", &name) &&
+               !s2v_gguf_string(in.file, "clip.vision.projector_type", &name)) {
+        kind = "key 'clip.projector_type' is missing";
+    } else if (!explain_support(&in, name, true, "vision tower (mmproj)")) {
+        explain_refusal(&in, "projector", name);
+    }
+    if (kind) (void)snprintf(in.support, sizeof in.support, "%s", kind);
     if (options->check && in.is_valid) st = check_values(&in, &error);
     s2v_memory memory;
     if (options->memory && st == S2P_OK) st = estimate(options, &memory, &error);

@@ -28,40 +28,6 @@ static void add_name(s2_buffer *out, s2v_text name)
 
 /* --- keys and tensors ------------------------------------------------------------------------ */
 
-static void add_item(s2_buffer *out, const s2v_gguf_key *key, uint64_t index, size_t *cursor)
-{
-    int64_t whole;
-    double real;
-    s2v_text text;
-    if (s2v_gguf_next_string(key, cursor, &text)) {
-        s2_buffer_append(out, "\"", 1);
-        const bool is_whole = s2_inspect_clean(out, text, MAX_BYTES, true);
-        s2_buffer_append(out, "\"", 1);
-        if (!is_whole) s2_buffer_printf(out, "... (%zu bytes)", text.size);
-    } else if (key->item == S2V_GGUF_BOOL) {
-        s2_buffer_printf(out, "%s", key->value[index] ? "true" : "false");
-    } else if (s2v_gguf_item_int(key, index, &whole)) {
-        s2_buffer_printf(out, "%" PRId64, whole);
-    } else if (s2v_gguf_item_float(key, index, &real)) {
-        s2_buffer_printf(out, "%.9g", real);
-    } else {
-        s2_buffer_printf(out, ">= 2^63");
-    }
-}
-
-static void add_key(s2_buffer *out, const s2v_gguf_key *key)
-{
-    size_t cursor = 0;
-    add_name(out, key->name);
-    s2_buffer_printf(out, "%s", s2_inspect_value_type(key->item));
-    if (key->type == S2V_GGUF_ARRAY) s2_buffer_printf(out, "[%" PRIu64 "]", key->count);
-    for (uint64_t i = 0; i < key->count && i < MAX_ITEMS; i++) {
-        s2_buffer_printf(out, i > 0 ? ", " : "  ");
-        add_item(out, key, i, &cursor);
-    }
-    s2_buffer_printf(out, key->count > MAX_ITEMS ? ", ...\n" : "\n");
-}
-
 static void add_tensor(s2_buffer *out, const s2v_gguf_tensor *t)
 {
     add_name(out, t->name);
@@ -72,23 +38,6 @@ static void add_tensor(s2_buffer *out, const s2v_gguf_tensor *t)
 }
 
 /* --- summary --------------------------------------------------------------------------------- */
-
-static void add_types(s2_buffer *out, const s2v_gguf *file)
-{
-    char size[S2_SIZE_TEXT];
-    s2_type_sum sums[S2_INSPECT_TYPES];
-    s2_inspect_sums(file, sums);
-    double n_values = 0;
-    for (uint32_t type = 0; type < S2_INSPECT_TYPES; type++) n_values += sums[type].n_values;
-    s2_buffer_printf(out, "values        %.0f\n", n_values);
-    for (uint32_t type = 0; type < S2_INSPECT_TYPES; type++) {
-        const s2_type_sum *sum = &sums[type];
-        if (sum->n_tensors == 0) continue;
-        s2_buffer_printf(out, "  %-11s tensors %" PRIu64 ", values %.0f, bytes %" PRIu64 " (%s)\n",
-                         s2v_gguf_tensor_type(type, NULL, NULL), sum->n_tensors, sum->n_values,
-                         sum->n_bytes, s2_report_size((double)sum->n_bytes, size));
-    }
-}
 
 static void add_string(s2_buffer *out, const s2v_gguf *file, const char *label, const char *key)
 {
@@ -115,7 +64,18 @@ static void add_summary(s2_buffer *out, const s2_inspection *in)
                      "size          %zu bytes (%s), alignment %zu, tensor data from byte %zu\n",
                      s2v_gguf_n_bytes(file), s2_report_size((double)s2v_gguf_n_bytes(file), size),
                      s2v_gguf_alignment(file), s2v_gguf_data_offset(file));
-    add_types(out, file);
+    s2_type_sum sums[S2_INSPECT_TYPES];
+    s2_inspect_sums(file, sums);
+    double n_values = 0;
+    for (uint32_t type = 0; type < S2_INSPECT_TYPES; type++) n_values += sums[type].n_values;
+    s2_buffer_printf(out, "values        %.0f\n", n_values);
+    for (uint32_t type = 0; type < S2_INSPECT_TYPES; type++) {
+        const s2_type_sum *sum = &sums[type];
+        if (sum->n_tensors == 0) continue;
+        s2_buffer_printf(out, "  %-11s tensors %" PRIu64 ", values %.0f, bytes %" PRIu64 " (%s)\n",
+                         s2v_gguf_tensor_type(type, NULL, NULL), sum->n_tensors, sum->n_values,
+                         sum->n_bytes, s2_report_size((double)sum->n_bytes, size));
+    }
     s2_buffer_printf(out, "%-13s %s\n", in->is_supported ? "supported" : "unsupported",
                      in->support);
     if (in->was_checked)
@@ -138,7 +98,34 @@ void s2_inspect_text(const s2_inspection *in, s2_buffer *out)
     if (in->memory) s2_memory_text(in->memory, out);
     if (in->show_keys) {
         s2_buffer_printf(out, "keys\n");
-        for (size_t i = 0; i < s2v_gguf_n_keys(file); i++) add_key(out, s2v_gguf_key_at(file, i));
+        for (size_t k = 0; k < s2v_gguf_n_keys(file); k++) {
+            const s2v_gguf_key *key = s2v_gguf_key_at(file, k);
+            size_t cursor = 0;
+            add_name(out, key->name);
+            s2_buffer_printf(out, "%s", s2_inspect_value_type(key->item));
+            if (key->type == S2V_GGUF_ARRAY) s2_buffer_printf(out, "[%" PRIu64 "]", key->count);
+            for (uint64_t i = 0; i < key->count && i < MAX_ITEMS; i++) {
+                int64_t whole;
+                double real;
+                s2v_text text;
+                s2_buffer_printf(out, i > 0 ? ", " : "  ");
+                if (s2v_gguf_next_string(key, &cursor, &text)) {
+                    s2_buffer_append(out, "\"", 1);
+                    const bool is_whole = s2_inspect_clean(out, text, MAX_BYTES, true);
+                    s2_buffer_append(out, "\"", 1);
+                    if (!is_whole) s2_buffer_printf(out, "... (%zu bytes)", text.size);
+                } else if (key->item == S2V_GGUF_BOOL) {
+                    s2_buffer_printf(out, "%s", key->value[i] ? "true" : "false");
+                } else if (s2v_gguf_item_int(key, i, &whole)) {
+                    s2_buffer_printf(out, "%" PRId64, whole);
+                } else if (s2v_gguf_item_float(key, i, &real)) {
+                    s2_buffer_printf(out, "%.9g", real);
+                } else {
+                    s2_buffer_printf(out, ">= 2^63");
+                }
+            }
+            s2_buffer_printf(out, key->count > MAX_ITEMS ? ", ...\n" : "\n");
+        }
     }
     if (in->show_tensors) {
         s2_buffer_printf(out, "tensors\n");

@@ -65,25 +65,6 @@ static const section sections[] = {
     { "Not in the paper: what methods have in common", "overlap", NULL, NULL },
 };
 
-static s2p_status fill_analysis(analyze_job *job, const char *name, s2_study *study,
-                                s2_buffer *settings, s2p_error *error)
-{
-    const s2_analysis *analysis = s2_analysis_find(name);
-    s2_trials trials = { .n_pictures = 0 };
-    bool is_complete = false;
-    s2p_status st = s2_analyze_collect(job, analysis, &trials, &is_complete, error);
-    if (st == S2P_OK) st = analysis->run(&trials, study, error);
-    if (st == S2P_OK) {
-        char note[160];
-        (void)snprintf(note, sizeof note, "%d pictures and %d questions of %s, %d settings.",
-                       trials.n_pictures, trials.n_questions, trials.task, trials.n_settings);
-        s2_study_note(study, note);
-        if (settings->size == 0) s2_analyze_describe(job, &trials, settings);
-    }
-    s2_trials_free(&trials);
-    return st;
-}
-
 static s2p_status fill_efficiency(analyze_job *job, s2_study *study, s2p_error *error)
 {
     char path[8192];
@@ -104,8 +85,23 @@ static s2p_status fill(analyze_job *job, s2_study *study, s2_buffer *settings, s
         if (s->note) s2_study_note(study, s->note);
         if (s->analysis && !s->analysis[0])
             TRY(fill_efficiency(job, study, error));
-        else if (s->analysis)
-            TRY(fill_analysis(job, s->analysis, study, settings, error));
+        else if (s->analysis) {
+            const s2_analysis *analysis = s2_analysis_find(s->analysis);
+            s2_trials trials = { .n_pictures = 0 };
+            bool is_complete = false;
+            s2p_status st = s2_analyze_collect(job, analysis, &trials, &is_complete, error);
+            if (st == S2P_OK) st = analysis->run(&trials, study, error);
+            if (st == S2P_OK) {
+                char note[160];
+                (void)snprintf(
+                    note, sizeof note, "%d pictures and %d questions of %s, %d settings.",
+                    trials.n_pictures, trials.n_questions, trials.task, trials.n_settings);
+                s2_study_note(study, note);
+                if (settings->size == 0) s2_analyze_describe(job, &trials, settings);
+            }
+            s2_trials_free(&trials);
+            TRY(st);
+        }
         if (s->blank) s2_study_command(study, s->blank);
     }
     s2_buffer_append(settings, "", 1);

@@ -56,25 +56,6 @@ static const char *allocator_named(s2a_item item)
     return name;
 }
 
-static s2p_status check_compared(const plan_options *options, s2p_error *error)
-{
-    if (!options->compare) return S2P_OK;
-    if (options->output != S2_OUTPUT_TEXT)
-        return s2_fail(error, S2P_EINVAL,
-                       "--compare-allocator is for -o text; run plan once per allocator");
-    s2a_item item;
-    for (const char *list = options->compare; s2a_next_item(&list, &item);) {
-        const char *name = allocator_named(item);
-        if (!name)
-            return s2_fail(error, S2P_EINVAL,
-                           "--compare-allocator: '%.*s' is not an allocator; see 's2prune plan "
-                           "--help'",
-                           item.n < 40 ? (int)item.n : 40, item.text);
-        TRY(check_allocator(options, "--compare-allocator", name, error));
-    }
-    return S2P_OK;
-}
-
 /* Usage mistakes first: nobody wants to wait for a picture to hear about an option. */
 static s2p_status check_options(const plan_options *options, s2p_error *error)
 {
@@ -87,27 +68,22 @@ static s2p_status check_options(const plan_options *options, s2p_error *error)
                        "--selector %s needs %s, which plan does not have; use 's2prune "
                        "select' with recorded arrays",
                        selector, s2p_need_text(needs));
-    s2p_status st = check_allocator(options, "--allocator", allocator, error);
-    if (st == S2P_OK) st = check_compared(options, error);
-    if (st != S2P_OK) return st;
+    TRY(check_allocator(options, "--allocator", allocator, error));
+    if (options->compare && options->output != S2_OUTPUT_TEXT)
+        return s2_fail(error, S2P_EINVAL,
+                       "--compare-allocator is for -o text; run plan once per allocator");
+    s2a_item item;
+    for (const char *list = options->compare; list && s2a_next_item(&list, &item);) {
+        const char *name = allocator_named(item);
+        if (!name)
+            return s2_fail(error, S2P_EINVAL,
+                           "--compare-allocator: '%.*s' is not an allocator; see 's2prune plan "
+                           "--help'",
+                           item.n < 40 ? (int)item.n : 40, item.text);
+        TRY(check_allocator(options, "--compare-allocator", name, error));
+    }
     const int32_t n_tokens = grid.rows * grid.cols; /* 4096 * 4096 at most */
     return s2_check_budget(grid, s2_budget_tokens(options->budget, n_tokens), options->grid, error);
-}
-
-static s2p_status load(job *j, s2p_error *error)
-{
-    const plan_options *o = j->options;
-    const s2p_grid grid = { o->tokens.first, o->tokens.second };
-    s2_image_limits limits;
-    s2_image_limits_init(&limits);
-    limits.max_pixels = o->max_pixels;
-    const double start = s2_now_ms();
-    s2p_status st = s2_picture_read(o->image, (s2_pixels)o->pixels, &limits, &j->picture, error);
-    j->report.timings.decode = s2_now_ms() - start;
-    if (st == S2P_OK && o->erc) st = s2_matrix_read(o->erc, "erc", "n", grid, &j->erc, error);
-    if (st == S2P_OK && o->features)
-        st = s2_matrix_read(o->features, "features", "nd", grid, &j->features, error);
-    return st;
 }
 
 /* --- the plan ------------------------------------------------------------- */
@@ -127,15 +103,27 @@ static s2p_status prune(job *j, const char *allocator, s2p_error *error)
     return s2p_prune(&view, j->plan, error);
 }
 
+/* The picture and the arrays, then the plan, each with its time. */
 static s2p_status make_plan(job *j, s2p_error *error)
 {
     const plan_options *o = j->options;
+    const s2p_grid grid = { o->tokens.first, o->tokens.second };
     const char *allocator = s2p_allocator_name((size_t)o->allocator);
-    s2p_status st = s2p_plan_create(&j->plan, (s2p_grid){ o->tokens.first, o->tokens.second });
-    if (st != S2P_OK) return s2_fail(error, st, "cannot make a plan: %s", s2p_status_text(st));
-    const double start = s2_now_ms();
-    st = prune(j, allocator, error);
     s2_plan_report *r = &j->report;
+    s2_image_limits limits;
+    s2_image_limits_init(&limits);
+    limits.max_pixels = o->max_pixels;
+    double start = s2_now_ms();
+    s2p_status st = s2_picture_read(o->image, (s2_pixels)o->pixels, &limits, &j->picture, error);
+    r->timings.decode = s2_now_ms() - start;
+    if (st == S2P_OK && o->erc) st = s2_matrix_read(o->erc, "erc", "n", grid, &j->erc, error);
+    if (st == S2P_OK && o->features)
+        st = s2_matrix_read(o->features, "features", "nd", grid, &j->features, error);
+    if (st != S2P_OK) return st;
+    st = s2p_plan_create(&j->plan, grid);
+    if (st != S2P_OK) return s2_fail(error, st, "cannot make a plan: %s", s2p_status_text(st));
+    start = s2_now_ms();
+    st = prune(j, allocator, error);
     r->timings.plan = s2_now_ms() - start;
     r->path = strcmp(o->image, "-") == 0 ? "standard input" : o->image;
     r->allocator = allocator;
@@ -163,27 +151,6 @@ static s2_overlay overlay_of(job *j)
 
 static int fail(s2p_status st, const s2p_error *error) { return s2_report_error(st, error); }
 
-static int save_svg(job *j)
-{
-    s2p_error error = { S2P_OK, "" };
-    const s2_overlay overlay = overlay_of(j);
-    s2_buffer bytes;
-    s2_buffer_init(&bytes, S2_OUTPUT_MAX);
-    const s2p_status st = s2_overlay_svg(&overlay, &bytes, &error);
-    return s2_report_save_made(j->options->svg, st, &bytes, &error);
-}
-
-/* The overlay for --png and for the terminal. */
-static s2p_status draw(job *j, s2_display display, s2p_error *error)
-{
-    if (!j->options->png && display == S2_DISPLAY_NONE) return S2P_OK;
-    const s2_overlay overlay = overlay_of(j);
-    const double start = s2_now_ms();
-    const s2p_status st = s2_overlay_draw(&overlay, &j->overlay, error);
-    j->report.timings.draw = s2_now_ms() - start;
-    return st;
-}
-
 /* Other allocators on the same picture: their tables, and how many tokens they place elsewhere. */
 static s2p_status compare(job *j, s2_buffer *out, s2p_error *error)
 {
@@ -210,39 +177,42 @@ static s2p_status compare(job *j, s2_buffer *out, s2p_error *error)
     return st;
 }
 
-static s2p_status render(job *j, s2_display display, s2_buffer *out, s2p_error *error)
-{
-    if (j->options->output == S2_OUTPUT_JSON) {
-        s2_plan_json(&j->report, out);
-        return S2P_OK;
-    }
-    s2_plan_head(&j->report, out);
-    if (display != S2_DISPLAY_NONE) {
-        s2_buffer_append(out, "\n", 1);
-        const s2p_status st =
-            s2_display_render(&j->overlay.view, display, s2_terminal_columns(), out, error);
-        if (st != S2P_OK) return st;
-    }
-    s2_plan_tail(&j->report, out);
-    return j->options->compare ? compare(j, out, error) : S2P_OK;
-}
-
 static int present(job *j)
 {
+    const plan_options *o = j->options;
     s2p_error error = { S2P_OK, "" };
-    const s2_display display = j->options->output == S2_OUTPUT_JSON
-                                   ? S2_DISPLAY_NONE
-                                   : s2_terminal_display(j->options->display);
-    s2p_status st = draw(j, display, &error);
-    if (st != S2P_OK) return fail(st, &error);
+    s2p_status st = S2P_OK;
     int code = S2_EXIT_OK;
-    if (j->options->png) code = s2_report_save_png(j->options->png, &j->overlay.view);
-    if (code == S2_EXIT_OK && j->options->svg) code = save_svg(j);
+    const bool is_json = o->output == S2_OUTPUT_JSON;
+    const s2_display display = is_json ? S2_DISPLAY_NONE : s2_terminal_display(o->display);
+    const s2_overlay overlay = overlay_of(j);
+    if (o->png || display != S2_DISPLAY_NONE) {
+        const double start = s2_now_ms();
+        st = s2_overlay_draw(&overlay, &j->overlay, &error);
+        j->report.timings.draw = s2_now_ms() - start;
+        if (st != S2P_OK) return fail(st, &error);
+    }
+    if (o->png) code = s2_report_save_png(o->png, &j->overlay.view);
+    if (code == S2_EXIT_OK && o->svg) {
+        s2_buffer bytes;
+        s2_buffer_init(&bytes, S2_OUTPUT_MAX);
+        st = s2_overlay_svg(&overlay, &bytes, &error);
+        code = s2_report_save_made(o->svg, st, &bytes, &error);
+    }
     if (code != S2_EXIT_OK) return code;
-
     s2_buffer out;
     s2_buffer_init(&out, S2_OUTPUT_MAX);
-    st = render(j, display, &out, &error);
+    if (is_json) {
+        s2_plan_json(&j->report, &out);
+    } else {
+        s2_plan_head(&j->report, &out);
+        if (display != S2_DISPLAY_NONE) {
+            s2_buffer_append(&out, "\n", 1);
+            st = s2_display_render(&j->overlay.view, display, s2_terminal_columns(), &out, &error);
+        }
+        if (st == S2P_OK) s2_plan_tail(&j->report, &out);
+        if (st == S2P_OK && o->compare) st = compare(j, &out, &error);
+    }
     return s2_report_print_made(st, &out, &error);
 }
 
@@ -251,7 +221,6 @@ static int run(const void *values)
     s2p_error error = { S2P_OK, "" };
     job j = { .options = values };
     s2p_status st = check_options(j.options, &error);
-    if (st == S2P_OK) st = load(&j, &error);
     if (st == S2P_OK) st = make_plan(&j, &error);
     const int code = st == S2P_OK ? present(&j) : fail(st, &error);
     s2p_plan_free(j.plan);

@@ -259,7 +259,8 @@ static s2_image_limits limits_of(const job *j, const char *path)
     return limits;
 }
 
-static s2p_status read_pictures(job *j, s2p_error *error)
+/* Pictures, the tokens alive, signals, arrays by their names in golden cases. */
+static s2p_status read_inputs(job *j, s2p_error *error)
 {
     for (size_t f = 0; f < N_PICTURES; f++) {
         const char *path = j->other_path[f];
@@ -276,11 +277,6 @@ static s2p_status read_pictures(job *j, s2p_error *error)
         return s2_fail(error, S2P_EFORMAT, "gray: %d x %d pixels, but image has %d x %d",
                        gray->width, gray->height, image->width, image->height);
     j->view.image = image->pixels ? image : gray->pixels ? gray : NULL;
-    return S2P_OK;
-}
-
-static s2p_status read_arrays(job *j, s2p_error *error)
-{
     j->recorded = (s2_recorded){ .method = j->method,
                                  .grid = j->grid,
                                  .image_start = j->options.image_start,
@@ -315,43 +311,6 @@ static json_t *tokens_json(const int32_t *token, int32_t n)
     return list;
 }
 
-/* Remember what a stage did: its plan is overwritten by the next. */
-static void note_stage(job *j, int32_t stage)
-{
-    int32_t n_keep, n_merges;
-    const int32_t *keep = s2p_plan_keep(j->plan, &n_keep);
-    const s2p_merge *merge = s2p_plan_merges(j->plan, &n_merges);
-    for (int32_t i = 0; i < n_merges; i++)
-        json_array_append_new(j->merge,
-                              json_pack("[i,i,f]", merge[i].into, merge[i].from, merge[i].weight));
-    json_array_append_new(j->stages, json_pack("{s:i,s:o}", "after", j->method->after[stage],
-                                               "keep", tokens_json(keep, n_keep)));
-}
-
-static s2p_status run_stage(job *j, int32_t stage, s2p_error *error)
-{
-    const int32_t n_tokens = j->grid.rows * j->grid.cols;
-    s2_restricted later = { .made = { NULL } };
-    int32_t n_alive = 0, *alive = NULL;
-    s2p_status st = S2P_OK;
-    j->view.stage = stage;
-    later.view = j->view;
-    if (json_array_size(j->stages) > 0) { /* the plan holds what the stage before left */
-        const int32_t *keep = s2p_plan_keep(j->plan, &n_alive);
-        alive = malloc((size_t)n_alive * sizeof *alive);
-        if (!alive) return s2_fail_memory(error, (size_t)n_alive * sizeof *alive, "tokens");
-        memcpy(alive, keep, (size_t)n_alive * sizeof *alive);
-        st = s2_restrict(&j->view, n_tokens, alive, n_alive, &later);
-        if (st != S2P_OK) s2_fail(error, st, "no memory for stage %d", stage + 1);
-    }
-    if (st == S2P_OK) st = s2p_method_run(j->method, &later.view, j->plan, error);
-    if (st == S2P_OK) note_stage(j, stage);
-    s2_restricted_free(&later);
-    free(alive);
-    if (st == S2P_EINVAL) st = error->status = S2P_EFORMAT; /* options are fine: it is the arrays */
-    return st;
-}
-
 static s2p_status run_method(job *j, s2p_error *error)
 {
     const select_options *o = &j->options;
@@ -372,8 +331,35 @@ static s2p_status run_method(job *j, s2p_error *error)
     j->stages = json_array();
     for (int32_t stage = 0; st == S2P_OK && stage < j->method->n_stages; stage++)
         if ((o->layer == 0 || o->layer == j->method->after[stage]) &&
-            (o->stage < 0 || o->stage == stage))
-            st = run_stage(j, stage, error);
+            (o->stage < 0 || o->stage == stage)) {
+            const int32_t n_tokens = j->grid.rows * j->grid.cols;
+            s2_restricted later = { .made = { NULL } };
+            int32_t n_alive = 0, n_keep, n_merges, *alive = NULL;
+            j->view.stage = stage;
+            later.view = j->view;
+            if (json_array_size(j->stages) > 0) { /* the plan holds what the stage before left */
+                const int32_t *left = s2p_plan_keep(j->plan, &n_alive);
+                alive = malloc((size_t)n_alive * sizeof *alive);
+                if (!alive) return s2_fail_memory(error, (size_t)n_alive * sizeof *alive, "tokens");
+                memcpy(alive, left, (size_t)n_alive * sizeof *alive);
+                st = s2_restrict(&j->view, n_tokens, alive, n_alive, &later);
+                if (st != S2P_OK) s2_fail(error, st, "no memory for stage %d", stage + 1);
+            }
+            if (st == S2P_OK) st = s2p_method_run(j->method, &later.view, j->plan, error);
+            s2_restricted_free(&later);
+            free(alive);
+            if (st == S2P_EINVAL)
+                st = error->status = S2P_EFORMAT; /* options are fine: it is the arrays */
+            if (st != S2P_OK) break;
+            const int32_t *keep = s2p_plan_keep(j->plan, &n_keep); /* the next overwrites it */
+            const s2p_merge *merge = s2p_plan_merges(j->plan, &n_merges);
+            for (int32_t i = 0; i < n_merges; i++)
+                json_array_append_new(
+                    j->merge, json_pack("[i,i,f]", merge[i].into, merge[i].from, merge[i].weight));
+            json_array_append_new(j->stages,
+                                  json_pack("{s:i,s:o}", "after", j->method->after[stage], "keep",
+                                            tokens_json(keep, n_keep)));
+        }
     if (st != S2P_OK || json_array_size(j->stages) > 0) return st;
     if (o->stage >= j->method->n_stages)
         return s2_fail(error, S2P_EINVAL, "--set stage=%d: %s has stages 0 to %d", o->stage,
@@ -432,8 +418,7 @@ static int run(const void *values)
     s2p_status st = take_values(&j, &error);
     if (st == S2P_OK) st = take_inputs(&j, &error);
     if (st == S2P_OK) st = check_sizes(&j, &error);
-    if (st == S2P_OK) st = read_pictures(&j, &error);
-    if (st == S2P_OK) st = read_arrays(&j, &error);
+    if (st == S2P_OK) st = read_inputs(&j, &error);
     if (st == S2P_OK) st = run_method(&j, &error);
     const int code = st == S2P_OK ? present(&j) : s2_report_error(st, &error);
     json_decref(j.merge);

@@ -24,22 +24,6 @@
 
 /* --- the folder --------------------------------------------------------------------- */
 
-static s2p_status check_empty(const char *folder, s2p_error *error)
-{
-    DIR *directory = opendir(folder);
-    if (!directory)
-        return s2_fail(error, errno == ENOTDIR ? S2P_EINVAL : S2P_EIO, "--record '%.200s': %s",
-                       folder, strerror(errno));
-    const struct dirent *entry;
-    bool is_empty = true;
-    while (is_empty && (entry = readdir(directory)))
-        is_empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-    (void)closedir(directory);
-    if (is_empty) return S2P_OK;
-    return s2_fail(error, S2P_EINVAL,
-                   "--record '%.200s' is not empty; name a new folder, or empty this one", folder);
-}
-
 static void remember(s2_record *r, const char *path)
 {
     if (r->n_made == r->made_capacity) {
@@ -55,7 +39,6 @@ static void remember(s2_record *r, const char *path)
 
 s2p_status s2_record_open(s2_record *record, const char *folder, s2p_error *error)
 {
-    s2p_status st = S2P_OK;
     bool is_new = true;
     json_t *name = json_string(folder); /* it stands in record.json, which is UTF-8 */
     json_decref(name);
@@ -64,10 +47,21 @@ s2p_status s2_record_open(s2_record *record, const char *folder, s2p_error *erro
         if (errno != EEXIST)
             return s2_fail(error, S2P_EIO, "--record: cannot make the folder '%.200s': %s", folder,
                            strerror(errno));
-        st = check_empty(folder, error);
+        DIR *directory = opendir(folder);
+        if (!directory)
+            return s2_fail(error, errno == ENOTDIR ? S2P_EINVAL : S2P_EIO, "--record '%.200s': %s",
+                           folder, strerror(errno));
+        const struct dirent *entry;
+        bool is_empty = true;
+        while (is_empty && (entry = readdir(directory)))
+            is_empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+        (void)closedir(directory);
+        if (!is_empty)
+            return s2_fail(error, S2P_EINVAL,
+                           "--record '%.200s' is not empty; name a new folder, or empty this one",
+                           folder);
         is_new = false;
     }
-    if (st != S2P_OK) return st;
     *record = (s2_record){ .folder = folder, .selections = json_array() };
     if (is_new) remember(record, folder);
     if (record->selections) return S2P_OK;
@@ -101,9 +95,16 @@ static void fail(s2_record *r, s2p_status status, const s2p_error *error)
     if (r->code == S2_EXIT_OK) r->code = s2_report_error(status, error);
 }
 
-/* "picture-1/part-1/stage-2/", made on the way; "" for the first of all. */
-static void enter_folder(const selection *s, s2_buffer *path)
+/* An array as `field`.npy; rows of `n_row` bytes stand `stride` bytes apart. */
+static void write_array(selection *s, const char *field, s2_array shape, const void *data,
+                        size_t n_rows, size_t n_row, ptrdiff_t stride)
 {
+    if (s->record->code != S2_EXIT_OK) return;
+    s2_buffer below, path, bytes;
+    s2_buffer_init(&below, PATH_MAX_BYTES);
+    s2_buffer_init(&path, PATH_MAX_BYTES);
+    s2_buffer_init(&bytes, SIZE_MAX);
+    /* "picture-1/part-1/stage-2/", made on the way; "" for the first of all. */
     const struct {
         const char *name;
         int32_t number;
@@ -112,11 +113,11 @@ static void enter_folder(const selection *s, s2_buffer *path)
                   { "stage", s->made->view->stage } };
     for (size_t i = 0; i < sizeof level / sizeof *level; i++) {
         if (level[i].number == 0) continue;
-        s2_buffer_printf(path, "%s-%d", level[i].name, level[i].number);
+        s2_buffer_printf(&below, "%s-%d", level[i].name, level[i].number);
         s2_buffer whole;
         s2_buffer_init(&whole, PATH_MAX_BYTES);
-        s2_buffer_printf(&whole, "%s/%.*s", s->record->folder, (int)path->size,
-                         (const char *)path->data);
+        s2_buffer_printf(&whole, "%s/%.*s", s->record->folder, (int)below.size,
+                         (const char *)below.data);
         s2_buffer_append(&whole, "", 1);
         const bool is_made = whole.status == S2P_OK && mkdir((const char *)whole.data, 0777) == 0;
         if (is_made) remember(s->record, (const char *)whole.data);
@@ -127,20 +128,8 @@ static void enter_folder(const selection *s, s2_buffer *path)
             if (s->record->code == S2_EXIT_OK) s->record->code = s2_report_no_folder(&error);
         }
         s2_buffer_free(&whole);
-        s2_buffer_append(path, "/", 1);
+        s2_buffer_append(&below, "/", 1);
     }
-}
-
-/* An array as `field`.npy; rows of `n_row` bytes stand `stride` bytes apart. */
-static void write_array(selection *s, const char *field, s2_array shape, const void *data,
-                        size_t n_rows, size_t n_row, ptrdiff_t stride)
-{
-    if (s->record->code != S2_EXIT_OK) return;
-    s2_buffer below, path, bytes;
-    s2_buffer_init(&below, PATH_MAX_BYTES);
-    s2_buffer_init(&path, PATH_MAX_BYTES);
-    s2_buffer_init(&bytes, SIZE_MAX);
-    enter_folder(s, &below);
     s2_buffer_printf(&below, "%s.npy", field);
     s2_buffer_append(&below, "", 1);
     s2_buffer_printf(&path, "%s/%s", s->record->folder, below.data ? (const char *)below.data : "");
@@ -197,32 +186,6 @@ static void write_files(selection *s)
                     view->alive, 1, (size_t)view->n_alive * sizeof *view->alive, 0);
 }
 
-/* What --set takes: the stage, where the picture stands in the prompt, parameters that are not the
- * method's own. */
-static void take_values(selection *s)
-{
-    const s2p_method *method = s->made->method;
-    const s2p_view *view = s->made->view;
-    if (method->n_stages > 1)
-        (void)json_object_set_new(s->values, "stage", json_integer(view->stage));
-    for (size_t id = 0; id < S2P_N_SIGNALS; id++) {
-        const char *shape = s2p_signal_at(id)->shape, *prompt = strchr(shape, 'L');
-        if (!prompt || !(s->seen >> id & 1)) continue;
-        const int32_t n_prompt = view->signal[id].shape[prompt - shape];
-        const int32_t n_tokens = s->made->grid.rows * s->made->grid.cols;
-        (void)json_object_set_new(s->values, "image_start", json_integer(view->first_row));
-        (void)json_object_set_new(s->values, "n_after",
-                                  json_integer(n_prompt - view->first_row - n_tokens));
-    }
-    for (size_t i = 0; view->parameters && s2p_method_parameter(method, i); i++) {
-        const s2p_parameter *p = s2p_method_parameter(method, i);
-        const double value = view->parameters->value[i];
-        if (value == p->fallback) continue;
-        (void)json_object_set_new(
-            s->values, p->name, p->is_integer ? json_integer((json_int_t)value) : json_real(value));
-    }
-}
-
 /* --- the command that repeats it ------------------------------------------------------- */
 
 static void add_word(json_t *list, const char *word)
@@ -242,22 +205,6 @@ static void add_option(json_t *list, const char *name, const char *format, ...)
     add_word(list, text);
 }
 
-static void add_choice(json_t *list, const selection *s)
-{
-    const s2p_choice *choice = &s->made->view->choice;
-    const s2p_image *image = s->made->view->image;
-    s2_image_limits limits;
-    s2_image_limits_init(&limits);
-    if (choice->side > 0) add_option(list, "--grid", "%d", choice->side);
-    if (choice->allocator && strcmp(choice->allocator, s2p_allocator_find(NULL)->name) != 0)
-        add_option(list, "--allocator", "%s", choice->allocator);
-    if (choice->selector && strcmp(choice->selector, s2p_selector_find(NULL)->name) != 0)
-        add_option(list, "--selector", "%s", choice->selector);
-    if (choice->seed > 0) add_option(list, "--seed", "%llu", (unsigned long long)choice->seed);
-    if (image && (int64_t)image->width * image->height > limits.max_pixels)
-        add_option(list, "--max-image-pixels", "%lld", (long long)image->width * image->height);
-}
-
 static json_t *command_of(const selection *s)
 {
     const s2p_view *view = s->made->view;
@@ -270,7 +217,18 @@ static json_t *command_of(const selection *s)
     if (view->mode == S2P_MODE_PUBLISHED) add_option(list, "--mode", "published");
     add_option(list, "--budget", "%d", view->budget < n_tokens ? view->budget : n_tokens);
     add_option(list, "--tokens", "%dx%d", grid.rows, grid.cols);
-    add_choice(list, s);
+    const s2p_choice *choice = &s->made->view->choice;
+    const s2p_image *image = s->made->view->image;
+    s2_image_limits limits;
+    s2_image_limits_init(&limits);
+    if (choice->side > 0) add_option(list, "--grid", "%d", choice->side);
+    if (choice->allocator && strcmp(choice->allocator, s2p_allocator_find(NULL)->name) != 0)
+        add_option(list, "--allocator", "%s", choice->allocator);
+    if (choice->selector && strcmp(choice->selector, s2p_selector_find(NULL)->name) != 0)
+        add_option(list, "--selector", "%s", choice->selector);
+    if (choice->seed > 0) add_option(list, "--seed", "%llu", (unsigned long long)choice->seed);
+    if (image && (int64_t)image->width * image->height > limits.max_pixels)
+        add_option(list, "--max-image-pixels", "%lld", (long long)image->width * image->height);
     const char *field;
     json_t *value;
     json_object_foreach(s->values, field, value)
@@ -340,7 +298,28 @@ void s2_record_view(const s2v_choice *made, void *user)
                         s2p_method_needs(made->method, &made->view->choice) | made->method->takes,
                     .files = json_object(),
                     .values = json_object() };
-    take_values(&s);
+    /* What --set takes: the stage, where the picture stands in the prompt, parameters that are not the
+     * method's own. */
+    const s2p_method *method = s.made->method;
+    const s2p_view *view = s.made->view;
+    if (method->n_stages > 1)
+        (void)json_object_set_new(s.values, "stage", json_integer(view->stage));
+    for (size_t id = 0; id < S2P_N_SIGNALS; id++) {
+        const char *shape = s2p_signal_at(id)->shape, *prompt = strchr(shape, 'L');
+        if (!prompt || !(s.seen >> id & 1)) continue;
+        const int32_t n_prompt = view->signal[id].shape[prompt - shape];
+        const int32_t n_tokens = s.made->grid.rows * s.made->grid.cols;
+        (void)json_object_set_new(s.values, "image_start", json_integer(view->first_row));
+        (void)json_object_set_new(s.values, "n_after",
+                                  json_integer(n_prompt - view->first_row - n_tokens));
+    }
+    for (size_t i = 0; view->parameters && s2p_method_parameter(method, i); i++) {
+        const s2p_parameter *p = s2p_method_parameter(method, i);
+        const double value = view->parameters->value[i];
+        if (value == p->fallback) continue;
+        (void)json_object_set_new(
+            s.values, p->name, p->is_integer ? json_integer((json_int_t)value) : json_real(value));
+    }
     write_files(&s);
     if (record->code == S2_EXIT_OK) describe(&s);
     json_decref(s.values);

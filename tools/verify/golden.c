@@ -101,37 +101,6 @@ static const s2_golden_kind *kind_of_list(const json_t *list)
     return find_kind("s2prune", name);
 }
 
-/* Take `root` over: its cases go to *out, the rest is dropped. */
-static s2p_status from_json(json_t *root, const char *path, s2_golden *out, s2p_error *error)
-{
-    json_t *cases = NULL;
-    if (json_is_array(root)) {
-        out->kind = kind_of_list(root);
-        cases = json_incref(root);
-    } else if (json_object_get(root, "hash32") && json_object_get(root, "crc")) {
-        out->kind = find_kind("algo", "prng_check");
-        cases = json_pack("[O]", root);
-    } else if ((cases = s2_efficiency_cases(root))) {
-        out->kind = find_kind("bench", "efficiency");
-    } else if ((cases = s2_bench_cases(root))) {
-        out->kind = find_kind("bench", "cases");
-    } else if (json_is_object(root)) {
-        out->kind = find_kind("algo", s2_json_string(root, "stage"));
-        cases = json_incref(json_object_get(root, "cases"));
-    }
-    json_decref(root);
-    if (!out->kind) {
-        json_decref(cases);
-        return S2P_OK;
-    }
-    if (json_array_size(cases) == 0) {
-        json_decref(cases);
-        return s2_fail(error, S2P_EFORMAT, "%s: no cases", path);
-    }
-    out->cases = cases;
-    return S2P_OK;
-}
-
 s2p_status s2_golden_read(const char *path, s2_golden *out, s2p_error *error)
 {
     *out = (s2_golden){ NULL, NULL };
@@ -145,9 +114,28 @@ s2p_status s2_golden_read(const char *path, s2_golden *out, s2p_error *error)
         st = s2_golden_text(bytes, text.size, path, &stage, &out->cases, error);
         if (st == S2P_OK) out->kind = find_kind("algo", stage);
     } else if (st == S2P_OK) {
-        json_t *root = NULL;
+        json_t *root = NULL, *cases = NULL;
         st = s2_json_parse(bytes, text.size, path, &root, error);
-        if (st == S2P_OK) st = from_json(root, path, out, error);
+        if (st == S2P_OK && json_is_array(root)) {
+            out->kind = kind_of_list(root);
+            cases = json_incref(root);
+        } else if (json_object_get(root, "hash32") && json_object_get(root, "crc")) {
+            out->kind = find_kind("algo", "prng_check");
+            cases = json_pack("[O]", root);
+        } else if (root && (cases = s2_efficiency_cases(root))) {
+            out->kind = find_kind("bench", "efficiency");
+        } else if (root && (cases = s2_bench_cases(root))) {
+            out->kind = find_kind("bench", "cases");
+        } else if (json_is_object(root)) {
+            out->kind = find_kind("algo", s2_json_string(root, "stage"));
+            cases = json_incref(json_object_get(root, "cases"));
+        }
+        if (out->kind && json_array_size(cases) == 0)
+            st = s2_fail(error, S2P_EFORMAT, "%s: no cases", path);
+        else if (out->kind)
+            out->cases = json_incref(cases);
+        json_decref(cases);
+        json_decref(root);
     }
     s2_buffer_free(&text);
     return st;

@@ -17,29 +17,6 @@ typedef struct ablation {
     s2p_plan *plan;
 } ablation;
 
-static bool read_case(const json_t *c, ablation *a, s2_verdict *verdict)
-{
-    int32_t n_tokens;
-    s2_image_limits limits;
-    s2_image_limits_init(&limits);
-    s2p_error error = { S2P_OK, "" };
-    if (!s2_take_int(c, "N", &n_tokens, verdict) || !s2_take_int(c, "K", &a->side, verdict) ||
-        !s2_take_array(c, "feat", &a->feature, verdict) ||
-        !s2_take_array(c, "gray", &a->gray, verdict))
-        return false;
-    const int32_t side = n_tokens > 0 ? (int32_t)sqrt((double)n_tokens) : 0;
-    a->grid = (s2p_grid){ side, side };
-    if (side * side != n_tokens || a->feature.type != S2_F32 || a->feature.n_dims != 2 ||
-        a->feature.shape[0] != n_tokens || a->feature.shape[1] < 1 ||
-        a->feature.shape[1] > INT32_MAX) {
-        s2_malformed(verdict, "'feat' is not float32 [N][d] of a square grid");
-        return false;
-    }
-    if (s2_picture_of_array(&a->gray, "gray", &limits, &a->picture, &error) == S2P_OK) return true;
-    s2_malformed(verdict, "%s", error.message);
-    return false;
-}
-
 /* The raw measure of `allocator` in every region, within tolerance * (floor + expected). */
 static void check_measure(const json_t *c, const char *key, const char *allocator, double tolerance,
                           double floor, const ablation *a, s2_verdict *verdict)
@@ -70,13 +47,27 @@ static void check_measure(const json_t *c, const char *key, const char *allocato
 void s2_check_ablation(const json_t *c, s2_verdict *verdict)
 {
     ablation a = { .plan = NULL };
-    if (read_case(c, &a, verdict)) {
-        const s2p_status st = s2p_plan_create(&a.plan, a.grid);
-        if (st == S2P_OK) {
+    int32_t n_tokens;
+    s2_image_limits limits;
+    s2_image_limits_init(&limits);
+    s2p_error error = { S2P_OK, "" };
+    if (s2_take_int(c, "N", &n_tokens, verdict) && s2_take_int(c, "K", &a.side, verdict) &&
+        s2_take_array(c, "feat", &a.feature, verdict) &&
+        s2_take_array(c, "gray", &a.gray, verdict)) {
+        const int32_t side = n_tokens > 0 ? (int32_t)sqrt((double)n_tokens) : 0;
+        a.grid = (s2p_grid){ side, side };
+        s2p_status st = S2P_OK;
+        if (side * side != n_tokens || a.feature.type != S2_F32 || a.feature.n_dims != 2 ||
+            a.feature.shape[0] != n_tokens || a.feature.shape[1] < 1 ||
+            a.feature.shape[1] > INT32_MAX) {
+            s2_malformed(verdict, "'feat' is not float32 [N][d] of a square grid");
+        } else if (s2_picture_of_array(&a.gray, "gray", &limits, &a.picture, &error) != S2P_OK) {
+            s2_malformed(verdict, "%s", error.message);
+        } else if ((st = s2p_plan_create(&a.plan, a.grid)) != S2P_OK) {
+            s2_differs(verdict, "refused: %s", s2p_status_text(st));
+        } else {
             check_measure(c, "erank", "erank", 1e-4, 0.0, &a, verdict);
             check_measure(c, "fft_ac", "fft", 1e-6, 1.0, &a, verdict);
-        } else {
-            s2_differs(verdict, "refused: %s", s2p_status_text(st));
         }
     }
     s2p_plan_free(a.plan);

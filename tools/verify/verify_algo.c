@@ -32,32 +32,6 @@ static s2p_rect *room_for_regions(s2p_grid grid, int32_t side)
     return calloc(is_sane ? (size_t)side * (size_t)side : 1, sizeof(s2p_rect));
 }
 
-/* Edges of both axes as the regions of s2p_partition have them. */
-static void check_edges(const json_t *c, s2p_grid grid, int32_t side, const s2p_rect *region,
-                        s2_verdict *verdict)
-{
-    s2_ints rows, cols = { NULL, 0 };
-    const size_t n = (size_t)side + 1;
-    int32_t *edge = malloc(n * sizeof *edge);
-    if (edge && s2_take_ints(c, "rows", &rows, verdict)) {
-        if (s2_take_ints(c, "cols", &cols, verdict)) {
-            if (accepted(verdict, "row edges", s2p_edges(grid.rows, side, edge)))
-                s2_same_ints(verdict, "row edges", &rows, edge, n);
-            if (accepted(verdict, "column edges", s2p_edges(grid.cols, side, edge)))
-                s2_same_ints(verdict, "column edges", &cols, edge, n);
-            for (int32_t g = 0; g < side * side && !verdict->case_failed; g++) {
-                const s2p_rect r = region[g];
-                const int64_t *top = rows.data + g / side, *left = cols.data + g % side;
-                if (r.row0 != top[0] || r.row1 != top[1] || r.col0 != left[0] || r.col1 != left[1])
-                    s2_differs(verdict, "region %d does not lie between its edges", g);
-            }
-        }
-        free(rows.data);
-        free(cols.data);
-    }
-    free(edge);
-}
-
 void s2_check_partition(const json_t *c, s2_verdict *verdict)
 {
     s2p_grid grid;
@@ -69,8 +43,30 @@ void s2_check_partition(const json_t *c, s2_verdict *verdict)
     const s2p_status st = region ? s2p_partition(grid, side, region) : S2P_ENOMEM;
     if (s2_expects_error(c, "rows"))
         expect_refusal(verdict, "partition", st);
-    else if (accepted(verdict, "partition", st))
-        check_edges(c, grid, side, region, verdict);
+    else if (accepted(verdict, "partition", st)) {
+        /* Edges of both axes as the regions of s2p_partition have them. */
+        s2_ints rows, cols = { NULL, 0 };
+        const size_t n = (size_t)side + 1;
+        int32_t *edge = malloc(n * sizeof *edge);
+        if (edge && s2_take_ints(c, "rows", &rows, verdict)) {
+            if (s2_take_ints(c, "cols", &cols, verdict)) {
+                if (accepted(verdict, "row edges", s2p_edges(grid.rows, side, edge)))
+                    s2_same_ints(verdict, "row edges", &rows, edge, n);
+                if (accepted(verdict, "column edges", s2p_edges(grid.cols, side, edge)))
+                    s2_same_ints(verdict, "column edges", &cols, edge, n);
+                for (int32_t g = 0; g < side * side && !verdict->case_failed; g++) {
+                    const s2p_rect r = region[g];
+                    const int64_t *top = rows.data + g / side, *left = cols.data + g % side;
+                    if (r.row0 != top[0] || r.row1 != top[1] || r.col0 != left[0] ||
+                        r.col1 != left[1])
+                        s2_differs(verdict, "region %d does not lie between its edges", g);
+                }
+            }
+            free(rows.data);
+            free(cols.data);
+        }
+        free(edge);
+    }
     free(region);
 }
 

@@ -49,50 +49,9 @@ static bool prefill(authors_case *c, const char *question, const char *method, i
     return false;
 }
 
-/* --- kept tokens ------------------------------------------------------------------- */
-
-static void check_kept(authors_case *c, json_t *kept)
-{
-    const char *budget;
-    json_t *list;
-    json_object_foreach(kept, budget, list)
-    {
-        s2_ints expected = { NULL, 0 };
-        char step[64];
-        int32_t n;
-        if (!s2_take_ints(kept, budget, &expected, c->verdict)) continue;
-        if (prefill(c, "What is this?", "s2prune", (int32_t)strtol(budget, NULL, 10))) {
-            const int32_t *got = s2p_plan_keep(s2v_session_plan(c->session, 0), &n);
-            (void)snprintf(step, sizeof step, "kept at %.12s, %s cache", budget, c->cache);
-            (void)s2_same_ints(c->verdict, step, &expected, got, (size_t)n);
-        }
-        free(expected.data);
-    }
-}
-
 /* --- answers ------------------------------------------------------------------------- */
 
-static void check_answer(authors_case *c, const char *setting, const char *question,
-                         const json_t *ids)
-{
-    const bool is_full = strcmp(setting, "full") == 0;
-    const int32_t budget = is_full ? 0 : (int32_t)strtol(setting, NULL, 10);
-    if (!prefill(c, question, is_full ? NULL : "s2prune", budget)) return;
-    size_t n_got = 0;
-    int done = 0;
-    char text[64];
-    for (size_t i = 0; i < json_array_size(ids) && !done; i++)
-        if (s2v_session_next(c->session, text, sizeof text, &done, NULL) != S2P_OK) break;
-    const int32_t *got = s2v_session_tokens(c->session, &n_got);
-    for (size_t i = 0; i < json_array_size(ids); i++) {
-        const json_int_t expected = json_integer_value(json_array_get(ids, i));
-        if (i < n_got && got[i] == expected) continue;
-        s2_differs(c->verdict, "'%.60s' at %.12s: expected id %lld at %zu, got %d", question,
-                   setting, (long long)expected, i, i < n_got ? got[i] : -1);
-        return;
-    }
-}
-
+/* Every question of the picture under every setting, token by token. */
 static void check_answers(authors_case *c, const json_t *golden, const char *folder)
 {
     s2_evalset set;
@@ -101,9 +60,27 @@ static void check_answers(authors_case *c, const json_t *golden, const char *fol
     if (!s2_evalset_open(c->verdict, folder, s2_json_string(golden, "image"), &set)) return;
     json_object_foreach(json_object_get(golden, "ids"), setting, answers)
     {
-        for (size_t i = 0; i < json_array_size(answers); i++) {
-            const s2e_sample *q = s2_evalset_question(c->verdict, &set, i);
-            if (q) check_answer(c, setting, q->question, json_array_get(answers, i));
+        const bool is_full = strcmp(setting, "full") == 0;
+        const int32_t budget = is_full ? 0 : (int32_t)strtol(setting, NULL, 10);
+        for (size_t q = 0; q < json_array_size(answers); q++) {
+            const s2e_sample *sample = s2_evalset_question(c->verdict, &set, q);
+            const json_t *ids = json_array_get(answers, q);
+            if (!sample || !prefill(c, sample->question, is_full ? NULL : "s2prune", budget))
+                continue;
+            size_t n_got = 0;
+            int done = 0;
+            char text[64];
+            for (size_t i = 0; i < json_array_size(ids) && !done; i++)
+                if (s2v_session_next(c->session, text, sizeof text, &done, NULL) != S2P_OK) break;
+            const int32_t *got = s2v_session_tokens(c->session, &n_got);
+            for (size_t i = 0; i < json_array_size(ids); i++) {
+                const json_int_t expected = json_integer_value(json_array_get(ids, i));
+                if (i < n_got && got[i] == expected) continue;
+                s2_differs(c->verdict, "'%.60s' at %.12s: expected id %lld at %zu, got %d",
+                           sample->question, setting, (long long)expected, i,
+                           i < n_got ? got[i] : -1);
+                break;
+            }
         }
     }
     s2e_set_free(&set.set);
@@ -143,7 +120,22 @@ static void check_caches(authors_case *c, const json_t *golden, const char *fold
             s2_differs(c->verdict, "%s", error.message);
             return;
         }
-        check_kept(c, json_object_get(golden, "kept"));
+        json_t *kept = json_object_get(golden, "kept");
+        const char *budget;
+        json_t *list;
+        json_object_foreach(kept, budget, list)
+        {
+            s2_ints expected = { NULL, 0 };
+            char step[64];
+            int32_t n;
+            if (!s2_take_ints(kept, budget, &expected, c->verdict)) continue;
+            if (prefill(c, "What is this?", "s2prune", (int32_t)strtol(budget, NULL, 10))) {
+                const int32_t *got = s2p_plan_keep(s2v_session_plan(c->session, 0), &n);
+                (void)snprintf(step, sizeof step, "kept at %.12s, %s cache", budget, c->cache);
+                (void)s2_same_ints(c->verdict, step, &expected, got, (size_t)n);
+            }
+            free(expected.data);
+        }
         if (caches[i].type == S2V_KV_F32 && json_object_get(golden, "ids"))
             check_answers(c, golden, folder);
         s2v_session_free(c->session);

@@ -91,30 +91,6 @@ static uint8_t *packed(const s2p_image *view)
     return bytes;
 }
 
-/* CRC and sum of all bytes, and the first pixels of a few rows to see where it went wrong. */
-static void check_pixels(const json_t *c, const s2p_image *view, s2_verdict *verdict)
-{
-    const size_t row = (size_t)view->width * 3, n = row * (size_t)view->height;
-    uint8_t *bytes = packed(view);
-    int64_t crc, sum, got = 0;
-    if (bytes && s2_take_wide(c, "crc32", &crc, verdict) && s2_take_wide(c, "sum", &sum, verdict)) {
-        const json_t *rows = json_object_get(c, "rows"), *first = json_object_get(c, "first8");
-        for (size_t i = 0; i < json_array_size(rows) && i < json_array_size(first); i++) {
-            const int64_t y = json_integer_value(json_array_get(rows, i));
-            const json_t *values = json_array_get(first, i);
-            for (size_t k = 0; k < json_array_size(values) && k < row && y >= 0 && y < view->height;
-                 k++)
-                if (!s2_same_number(verdict, "pixel", json_integer_value(json_array_get(values, k)),
-                                    bytes[(size_t)y * row + k]))
-                    break;
-        }
-        for (size_t i = 0; i < n; i++) got += bytes[i];
-        (void)(s2_same_number(verdict, "sum of bytes", sum, got) &&
-               s2_same_number(verdict, "CRC-32", crc, s2_crc32(bytes, n)));
-    }
-    free(bytes);
-}
-
 void s2_check_resize(const json_t *c, s2_verdict *verdict)
 {
     int32_t width, height, new_width, new_height, pillow = 12; /* a case may name its version */
@@ -135,7 +111,28 @@ void s2_check_resize(const json_t *c, s2_verdict *verdict)
     } else if (st != S2P_OK) {
         s2_differs(verdict, "refused: %s", error.message);
     } else {
-        check_pixels(c, &out.view, verdict);
+        /* CRC and sum of all bytes, and the first pixels of a few rows to see where it went wrong. */
+        const size_t row = (size_t)out.view.width * 3, n = row * (size_t)out.view.height;
+        uint8_t *bytes = packed(&out.view);
+        int64_t crc, sum, got = 0;
+        if (bytes && s2_take_wide(c, "crc32", &crc, verdict) &&
+            s2_take_wide(c, "sum", &sum, verdict)) {
+            const json_t *rows = json_object_get(c, "rows"), *first = json_object_get(c, "first8");
+            for (size_t i = 0; i < json_array_size(rows) && i < json_array_size(first); i++) {
+                const int64_t y = json_integer_value(json_array_get(rows, i));
+                const json_t *values = json_array_get(first, i);
+                for (size_t k = 0;
+                     k < json_array_size(values) && k < row && y >= 0 && y < out.view.height; k++)
+                    if (!s2_same_number(verdict, "pixel",
+                                        json_integer_value(json_array_get(values, k)),
+                                        bytes[(size_t)y * row + k]))
+                        break;
+            }
+            for (size_t i = 0; i < n; i++) got += bytes[i];
+            (void)(s2_same_number(verdict, "sum of bytes", sum, got) &&
+                   s2_same_number(verdict, "CRC-32", crc, s2_crc32(bytes, n)));
+        }
+        free(bytes);
     }
     s2_image_free(&in);
     s2_image_free(&out);
@@ -215,11 +212,18 @@ static bool read_segment(const json_t *value, s2v_segment *out, int64_t *n_token
     return *n_tokens <= MAX_PROMPT;
 }
 
-static void check_positions(const json_t *c, const s2v_segment *segment, size_t n_segments,
-                            int64_t n, s2_verdict *verdict)
+void s2_check_mrope(const json_t *c, s2_verdict *verdict)
 {
+    const json_t *list = json_object_get(c, "segments");
+    const size_t n_segments = json_array_size(list);
+    s2v_segment *segment = calloc(n_segments + 1, sizeof *segment);
+    int64_t n = 0;
+    bool ok = segment != NULL && n_segments > 0;
+    for (size_t i = 0; ok && i < n_segments; i++)
+        ok = read_segment(json_array_get(list, i), &segment[i], &n);
+    if (!ok) s2_malformed(verdict, "'segments' is not a list of text counts and [h, w] pictures");
     int32_t n_expected, next_expected;
-    int32_t *values = calloc(3 * (size_t)n + 1, sizeof *values);
+    int32_t *values = ok ? calloc(3 * (size_t)n + 1, sizeof *values) : NULL;
     if (values && s2_take_int(c, "n", &n_expected, verdict) &&
         s2_take_int(c, "next_pos", &next_expected, verdict) &&
         s2_same_number(verdict, "tokens", n_expected, n)) {
@@ -235,80 +239,56 @@ static void check_positions(const json_t *c, const s2v_segment *segment, size_t 
         if (delta) s2_same_number(verdict, "rope delta", json_integer_value(delta), next - n);
     }
     free(values);
-}
-
-void s2_check_mrope(const json_t *c, s2_verdict *verdict)
-{
-    const json_t *list = json_object_get(c, "segments");
-    const size_t n_segments = json_array_size(list);
-    s2v_segment *segment = calloc(n_segments + 1, sizeof *segment);
-    int64_t n = 0;
-    bool ok = segment != NULL && n_segments > 0;
-    for (size_t i = 0; ok && i < n_segments; i++)
-        ok = read_segment(json_array_get(list, i), &segment[i], &n);
-    if (ok)
-        check_positions(c, segment, n_segments, n, verdict);
-    else
-        s2_malformed(verdict, "'segments' is not a list of text counts and [h, w] pictures");
     free(segment);
 }
 
 /* --- the recipes' own building blocks ------------------------------------- */
 
-static void check_sequence(const char *key, const json_t *values, s2_verdict *verdict)
-{
-    static const char prefix[] = "xorshift32_seed";
-    if (strncmp(key, prefix, sizeof prefix - 1) != 0) return;
-    s2_xorshift draw = { (uint32_t)strtoul(key + sizeof prefix - 1, NULL, 10) };
-    for (size_t i = 0; i < json_array_size(values); i++)
-        s2_same_number(verdict, "xorshift32", json_integer_value(json_array_get(values, i)),
-                       s2_xorshift_next(&draw));
-}
-
-static void check_hash(const json_t *row, s2_verdict *verdict)
-{
-    uint32_t v[5];
-    for (size_t i = 0; i < 5; i++) {
-        const json_t *value = json_array_get(row, i);
-        if (!json_is_integer(value)) {
-            s2_malformed(verdict, "a row of 'hash32' is not five numbers");
-            return;
-        }
-        v[i] = (uint32_t)json_integer_value(value);
-    }
-    s2_same_number(verdict, "hash32", v[4], s2_hash32(v[0], v[1], v[2], v[3]));
-}
-
-/* [kind, seed, width, height, crc] */
-static void check_crc(const json_t *row, s2_verdict *verdict)
-{
-    s2_image picture;
-    const json_int_t seed = json_integer_value(json_array_get(row, 1));
-    const json_int_t width = json_integer_value(json_array_get(row, 2));
-    const json_int_t height = json_integer_value(json_array_get(row, 3));
-    const json_t *crc = json_array_get(row, 4);
-    if (!json_is_integer(crc) || width < 1 || width > INT32_MAX || height < 1 ||
-        height > INT32_MAX) {
-        s2_malformed(verdict, "a row of 'crc' is not [kind, seed, width, height, crc]");
-        return;
-    }
-    if (!make_picture(json_string_value(json_array_get(row, 0)), seed, (int32_t)width,
-                      (int32_t)height, &picture, verdict))
-        return;
-    const size_t n = (size_t)picture.view.width * (size_t)picture.view.height * 3;
-    s2_same_number(verdict, "CRC-32 of a recipe", json_integer_value(crc),
-                   s2_crc32(picture.pixels, n));
-    s2_image_free(&picture);
-}
-
 void s2_check_prng(const json_t *c, s2_verdict *verdict)
 {
+    static const char prefix[] = "xorshift32_seed";
     const json_t *hashes = json_object_get(c, "hash32"), *crcs = json_object_get(c, "crc");
     json_t *root = json_deep_copy(c); /* jansson iterates over objects it could change */
-    for (void *it = json_object_iter(root); it; it = json_object_iter_next(root, it))
-        check_sequence(json_object_iter_key(it), json_object_iter_value(it), verdict);
+    for (void *it = json_object_iter(root); it; it = json_object_iter_next(root, it)) {
+        const char *key = json_object_iter_key(it);
+        const json_t *values = json_object_iter_value(it);
+        if (strncmp(key, prefix, sizeof prefix - 1) != 0) continue;
+        s2_xorshift draw = { (uint32_t)strtoul(key + sizeof prefix - 1, NULL, 10) };
+        for (size_t i = 0; i < json_array_size(values); i++)
+            s2_same_number(verdict, "xorshift32", json_integer_value(json_array_get(values, i)),
+                           s2_xorshift_next(&draw));
+    }
     json_decref(root);
-    for (size_t i = 0; i < json_array_size(hashes); i++)
-        check_hash(json_array_get(hashes, i), verdict);
-    for (size_t i = 0; i < json_array_size(crcs); i++) check_crc(json_array_get(crcs, i), verdict);
+    for (size_t i = 0; i < json_array_size(hashes); i++) {
+        uint32_t v[5] = { 0 };
+        size_t n = 0;
+        for (; n < 5; n++) {
+            const json_t *value = json_array_get(json_array_get(hashes, i), n);
+            if (!json_is_integer(value)) break;
+            v[n] = (uint32_t)json_integer_value(value);
+        }
+        if (n < 5)
+            s2_malformed(verdict, "a row of 'hash32' is not five numbers");
+        else
+            s2_same_number(verdict, "hash32", v[4], s2_hash32(v[0], v[1], v[2], v[3]));
+    }
+    for (size_t i = 0; i < json_array_size(crcs); i++) { /* [kind, seed, width, height, crc] */
+        const json_t *row = json_array_get(crcs, i), *crc = json_array_get(row, 4);
+        const json_int_t seed = json_integer_value(json_array_get(row, 1));
+        const json_int_t width = json_integer_value(json_array_get(row, 2));
+        const json_int_t height = json_integer_value(json_array_get(row, 3));
+        s2_image picture;
+        if (!json_is_integer(crc) || width < 1 || width > INT32_MAX || height < 1 ||
+            height > INT32_MAX) {
+            s2_malformed(verdict, "a row of 'crc' is not [kind, seed, width, height, crc]");
+            continue;
+        }
+        if (!make_picture(json_string_value(json_array_get(row, 0)), seed, (int32_t)width,
+                          (int32_t)height, &picture, verdict))
+            continue;
+        const size_t n = (size_t)picture.view.width * (size_t)picture.view.height * 3;
+        s2_same_number(verdict, "CRC-32 of a recipe", json_integer_value(crc),
+                       s2_crc32(picture.pixels, n));
+        s2_image_free(&picture);
+    }
 }

@@ -137,43 +137,35 @@ static void compare_positions(hf_case *c, const s2v_rows *rows)
             }
 }
 
-/* What each row gets from all, mean over queries. */
-static void compare_received(hf_case *c, const char *name, const float *attn, size_t n)
+/* What each row gets from all, mean over queries; then some rows. attn: [n][n] of a layer, mean over
+ * heads. */
+static void compare_attention(hf_case *c, int32_t layer, const float *attn, size_t n)
 {
-    size_t n_stored;
+    char name[32];
+    size_t n_stored, n_rows;
+    double worst = 0.0, largest = 0.0;
+    (void)snprintf(name, sizeof name, "attn.received.%d", layer);
     const float *expected = s2_hf_floats(c->golden, name, &n_stored);
-    double worst = 0.0;
-    if (!expected) return;
-    for (size_t k = 0; k < n && n == n_stored; k++) {
+    for (size_t k = 0; expected && k < n && n == n_stored; k++) {
         double sum = 0.0;
         for (size_t q = k; q < n; q++) sum += (double)attn[q * n + k]; /* nobody sees ahead */
         const double d = fabs(sum / (double)n - (double)expected[k]);
         if (!(d <= worst)) worst = d;
     }
-    const double allowed = RECEIVED_TOLERANCE * c->verdict->where->slack;
-    if (n != n_stored || !(worst <= allowed))
+    double allowed = RECEIVED_TOLERANCE * c->verdict->where->slack;
+    if (expected && (n != n_stored || !(worst <= allowed)))
         s2_differs(c->verdict, "%s: %zu values, %zu expected, off by %.3g, allowed %.3g", name, n,
                    n_stored, worst, allowed);
-}
-
-/* attn: [n][n] of a layer, mean over heads. */
-static void compare_attention(hf_case *c, int32_t layer, const float *attn, size_t n)
-{
-    char name[32];
-    size_t n_stored, n_rows;
-    double largest = 0.0;
-    (void)snprintf(name, sizeof name, "attn.received.%d", layer);
-    compare_received(c, name, attn, n);
     (void)snprintf(name, sizeof name, "attn.mean.%d", layer);
-    const float *expected = s2_hf_floats(c->golden, name, &n_stored);
+    expected = s2_hf_floats(c->golden, name, &n_stored);
     const int32_t *row = s2_hf_ints(c->golden, "attn.rows", &n_rows);
     if (!expected) return;
     if (!row || n_rows * n != n_stored || !are_rows(row, n_rows, n)) {
         s2_differs(c->verdict, "%s: expected %zu values, not for rows of %zu", name, n_stored, n);
         return;
     }
-    const double worst = farthest(expected, n_rows, n, attn, row, 1, &largest);
-    const double allowed = ATTN_TOLERANCE * c->verdict->where->slack;
+    worst = farthest(expected, n_rows, n, attn, row, 1, &largest);
+    allowed = ATTN_TOLERANCE * c->verdict->where->slack;
     if (!(worst <= allowed))
         s2_differs(c->verdict, "%s: off by %.3g, allowed %.3g", name, worst, allowed);
 }

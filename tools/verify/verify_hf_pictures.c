@@ -110,26 +110,6 @@ static bool has_size(const char *folder, const char *name, void *user)
     return fits;
 }
 
-static bool read_grids(hf_case *c, const int32_t *grid, size_t n)
-{
-    for (size_t i = 0; i < n / 3; i++) {
-        const int32_t rows = grid[3 * i + 1], cols = grid[3 * i + 2];
-        const bool is_sane = rows > 0 && cols > 0 && rows <= 4096 && cols <= 4096;
-        size_search s = { .width = is_sane ? cols * c->patch : 0,
-                          .height = is_sane ? rows * c->patch : 0 };
-        const s2v_image_options size = { .width = s.width, .height = s.height };
-        char key[32];
-        (void)snprintf(key, sizeof key, "grid%zu.label", i);
-        const bool is_named = s2_hf_text(c->full, key, s.view, sizeof s.view);
-        if (is_sane && (is_named || search_folder(c->folder, has_size, &s)) &&
-            s2_hf_add_source_of(c, s.view, &size))
-            continue;
-        s2_malformed(c->verdict, "no picture beside it was seen as %dx%d patches", rows, cols);
-        return false;
-    }
-    return true;
-}
-
 /* --- LLaVA-OneVision --------------------------------------------------------------- */
 
 typedef struct kind_search {
@@ -194,8 +174,33 @@ static bool read_spans(hf_case *c, const int32_t *span, size_t n)
 
 /* --- the case ---------------------------------------------------------------------- */
 
-static bool read_budgets(hf_case *c)
+bool s2_hf_read_case(hf_case *c)
 {
+    size_t n_grid = 0, n_span = 0;
+    const int32_t *grid = s2_hf_ints(c->full, "image_grid_thw", &n_grid);
+    const int32_t *span = s2_hf_ints(c->full, "image_span", &n_span);
+    if (grid && n_grid > 0 && n_grid % 3 == 0 && n_grid / 3 <= HF_MAX_PICTURES) {
+        for (size_t i = 0; i < n_grid / 3; i++) {
+            const int32_t rows = grid[3 * i + 1], cols = grid[3 * i + 2];
+            const bool is_sane = rows > 0 && cols > 0 && rows <= 4096 && cols <= 4096;
+            size_search s = { .width = is_sane ? cols * c->patch : 0,
+                              .height = is_sane ? rows * c->patch : 0 };
+            const s2v_image_options size = { .width = s.width, .height = s.height };
+            char key[32];
+            (void)snprintf(key, sizeof key, "grid%zu.label", i);
+            const bool is_named = s2_hf_text(c->full, key, s.view, sizeof s.view);
+            if (is_sane && (is_named || search_folder(c->folder, has_size, &s)) &&
+                s2_hf_add_source_of(c, s.view, &size))
+                continue;
+            s2_malformed(c->verdict, "no picture beside it was seen as %dx%d patches", rows, cols);
+            return false;
+        }
+    } else if (!grid && span && n_span > 0 && n_span % 2 == 0 && n_span / 2 <= HF_MAX_PICTURES) {
+        if (!read_spans(c, span, n_span)) return false;
+    } else {
+        s2_malformed(c->verdict, "neither image_grid_thw nor image_span");
+        return false;
+    }
     for (int32_t i = 0; c->is_pruned && i < c->n_pictures; i++) {
         char key[32];
         int64_t budget, side;
@@ -211,17 +216,4 @@ static bool read_budgets(hf_case *c)
         c->side[i] = (int32_t)side;
     }
     return true;
-}
-
-bool s2_hf_read_case(hf_case *c)
-{
-    size_t n_grid = 0, n_span = 0;
-    const int32_t *grid = s2_hf_ints(c->full, "image_grid_thw", &n_grid);
-    const int32_t *span = s2_hf_ints(c->full, "image_span", &n_span);
-    if (grid && n_grid > 0 && n_grid % 3 == 0 && n_grid / 3 <= HF_MAX_PICTURES)
-        return read_grids(c, grid, n_grid) && read_budgets(c);
-    if (!grid && span && n_span > 0 && n_span % 2 == 0 && n_span / 2 <= HF_MAX_PICTURES)
-        return read_spans(c, span, n_span) && read_budgets(c);
-    s2_malformed(c->verdict, "neither image_grid_thw nor image_span");
-    return false;
 }

@@ -33,37 +33,17 @@ static void expect_rows(const json_t *c, const char *key, const s2_trial *trial,
 
 /* --- VisionZip ------------------------------------------------------------------------ */
 
-/* For each token that is neither dominant nor a target, in raster order: which target took it. */
-static void expect_assignment(const json_t *c, const s2_trial *trial, int32_t n_dominant,
-                              s2_verdict *verdict)
-{
-    int32_t n_merges, n = 0;
-    const s2p_merge *merge = s2p_plan_merges(trial->plan, &n_merges);
-    int32_t *target = malloc((size_t)trial->n * sizeof *target);
-    if (!target) {
-        s2_differs(verdict, "no memory for %d tokens", trial->n);
-        return;
-    }
-    for (int32_t i = 0; i < trial->n; i++) target[i] = -1;
-    for (int32_t m = 0; m < n_merges; m++)
-        for (int32_t t = n_dominant; t < trial->n_keep; t++)
-            if (trial->order[t] == merge[m].into) target[merge[m].from] = t - n_dominant;
-    for (int32_t i = 0; i < trial->n; i++)
-        if (target[i] >= 0) target[n++] = target[i];
-    s2_expect_ints(c, "assign", target, (size_t)n, verdict);
-    free(target);
-}
-
 static void check_visionzip(const json_t *c, const char *const *fields, const char *dominants,
                             bool is_clip, s2_verdict *verdict)
 {
     s2_trial trial;
-    int32_t *token = NULL;
+    int32_t *token = NULL, *target = NULL;
     if (s2_trial_read(c, "visionzip", fields, &trial, verdict) && s2_trial_run(&trial, verdict)) {
         const json_t *contextual = json_object_get(c, "contextual");
         const int32_t n = trial.n_keep, n_dominant = n - (int32_t)json_integer_value(contextual);
         token = malloc((size_t)n * sizeof *token);
-        if (n_dominant < 0 || !token) {
+        target = malloc((size_t)trial.n * sizeof *target);
+        if (n_dominant < 0 || !token || !target) {
             s2_differs(verdict, "%d rows kept", n);
         } else {
             memcpy(token, trial.order, (size_t)n * sizeof *token);
@@ -71,7 +51,17 @@ static void check_visionzip(const json_t *c, const char *const *fields, const ch
             s2_expect_ints(c, dominants, token, (size_t)n_dominant, verdict);
             s2_expect_ints(c, "contextual_targets", token + n_dominant, (size_t)(n - n_dominant),
                            verdict);
-            expect_assignment(c, &trial, n_dominant, verdict);
+            /* For each token that is neither dominant nor a target, in raster order: which target
+             * took it. */
+            int32_t n_merges, n_assigned = 0;
+            const s2p_merge *merge = s2p_plan_merges(trial.plan, &n_merges);
+            for (int32_t i = 0; i < trial.n; i++) target[i] = -1;
+            for (int32_t m = 0; m < n_merges; m++)
+                for (int32_t t = n_dominant; t < n; t++)
+                    if (trial.order[t] == merge[m].into) target[merge[m].from] = t - n_dominant;
+            for (int32_t i = 0; i < trial.n; i++)
+                if (target[i] >= 0) target[n_assigned++] = target[i];
+            s2_expect_ints(c, "assign", target, (size_t)n_assigned, verdict);
             if (!is_clip) s2_expect_ints(c, "selected", trial.keep, (size_t)n, verdict);
             const s2_tensor *x = &trial.fields.field[S2_FIELD_HIDDEN];
             if (json_is_string(json_object_get(c, "output")))
@@ -80,6 +70,7 @@ static void check_visionzip(const json_t *c, const char *const *fields, const ch
                             is_clip ? token : trial.keep, n, verdict);
         }
     }
+    free(target);
     free(token);
     s2_trial_free(&trial);
 }
@@ -98,34 +89,6 @@ void s2_check_visionzip_qwen(const json_t *c, s2_verdict *verdict)
 }
 
 /* --- SparseVLM -------------------------------------------------------------------------- */
-
-/* Raters, and the best of the dropped in descending order. */
-static void look_at_ranking(const json_t *c, const s2_trial *t, int32_t n_kept, s2_verdict *verdict)
-{
-    int32_t n_raters = 0, *rank = malloc((size_t)t->n * sizeof *rank);
-    int32_t *rater = malloc((size_t)t->view.signal[S2P_TEXT].shape[0] * sizeof *rater);
-    double *score = malloc((size_t)t->n * sizeof *score);
-    s2_ints recycled = { NULL, 0 };
-    if (!rank || !rater || !score ||
-        s2p_sparsevlm_raters(&t->view, t->n, rater, &n_raters, NULL) != S2P_OK ||
-        s2p_sparsevlm_score(&t->view, t->n, t->n, score, NULL) != S2P_OK ||
-        s2p_rank(score, t->n, t->n, rank) != S2P_OK) {
-        s2_differs(verdict, "the ranking was refused");
-    } else {
-        s2_expect_ints(c, "raters", rater, (size_t)n_raters, verdict);
-        if (s2_take_ints(c, "recycled", &recycled, verdict)) {
-            int32_t n_merges;
-            (void)s2p_plan_merges(t->plan, &n_merges); /* one for each recycled token */
-            const int32_t left = t->n - n_kept;
-            s2_same_ints(verdict, "recycled", &recycled, rank + n_kept,
-                         (size_t)(n_merges < left ? n_merges : left));
-        }
-    }
-    free(recycled.data);
-    free(score);
-    free(rater);
-    free(rank);
-}
 
 void s2_check_sparsevlm(const json_t *c, s2_verdict *verdict)
 {
@@ -147,7 +110,32 @@ void s2_check_sparsevlm(const json_t *c, s2_verdict *verdict)
                 memcpy(kept, trial.order, (size_t)trial.n_keep * sizeof *kept);
                 s2p_sort(kept, n_kept);
                 s2_expect_ints(c, "kept", kept, (size_t)n_kept, verdict);
-                look_at_ranking(c, &trial, n_kept, verdict);
+                /* Raters, and the best of the dropped in descending order. */
+                int32_t n_raters = 0, *rank = malloc((size_t)trial.n * sizeof *rank);
+                int32_t *rater =
+                    malloc((size_t)trial.view.signal[S2P_TEXT].shape[0] * sizeof *rater);
+                double *score = malloc((size_t)trial.n * sizeof *score);
+                s2_ints recycled = { NULL, 0 };
+                if (!rank || !rater || !score ||
+                    s2p_sparsevlm_raters(&trial.view, trial.n, rater, &n_raters, NULL) != S2P_OK ||
+                    s2p_sparsevlm_score(&trial.view, trial.n, trial.n, score, NULL) != S2P_OK ||
+                    s2p_rank(score, trial.n, trial.n, rank) != S2P_OK) {
+                    s2_differs(verdict, "the ranking was refused");
+                } else {
+                    s2_expect_ints(c, "raters", rater, (size_t)n_raters, verdict);
+                    if (s2_take_ints(c, "recycled", &recycled, verdict)) {
+                        int32_t n_merges;
+                        (void)s2p_plan_merges(trial.plan,
+                                              &n_merges); /* one for each recycled token */
+                        const int32_t left = trial.n - n_kept;
+                        s2_same_ints(verdict, "recycled", &recycled, rank + n_kept,
+                                     (size_t)(n_merges < left ? n_merges : left));
+                    }
+                }
+                free(recycled.data);
+                free(score);
+                free(rater);
+                free(rank);
                 const s2_tensor *x = &trial.fields.field[S2_FIELD_VIS];
                 expect_rows(c, "merged", &trial, x->data, x->shape[1], NULL, kept + n_kept,
                             n_clusters, verdict);

@@ -58,28 +58,6 @@ static bool read_numbers(const json_t *c, numbers *out, s2_verdict *verdict)
     return true;
 }
 
-/* The parameters of the method, by their names; a 0 stands for its own value. */
-static bool read_parameters(const json_t *c, const numbers *given, s2_trial *t, s2_verdict *verdict)
-{
-    const s2p_method *method = t->recorded.method;
-    s2p_parameters_init(method, &t->parameters);
-    for (size_t i = 0; s2p_method_parameter(method, i); i++) {
-        const s2p_parameter *p = s2p_method_parameter(method, i);
-        double value = json_number_value(json_object_get(c, p->name));
-        if (strcmp(p->name, "dominant") == 0) value = given->dominant;
-        if (value == 0.0) continue;
-        char text[40];
-        s2p_error error = { S2P_OK, "" };
-        (void)snprintf(text, sizeof text, "%.17g", value);
-        if (s2p_parameters_set(method, &t->parameters, p->name, text, &error) != S2P_OK) {
-            s2_malformed(verdict, "%s", error.message);
-            return false;
-        }
-    }
-    t->view.parameters = &t->parameters;
-    return true;
-}
-
 static bool read_field(const json_t *c, const char *name, s2_trial *t, s2_verdict *verdict)
 {
     s2_array array = { .data = NULL };
@@ -123,8 +101,22 @@ bool s2_trial_read(const json_t *c, const char *method, const char *const *field
     for (; *fields; fields++)
         if (!read_field(c, *fields, out, verdict)) return false;
     out->view = (s2p_view){ .budget = given.budget, .mode = S2P_MODE_PUBLISHED };
-    if (!read_parameters(c, &given, out, verdict)) return false;
     s2p_error error = { S2P_OK, "" };
+    s2p_parameters_init(out->recorded.method, &out->parameters);
+    for (size_t i = 0; s2p_method_parameter(out->recorded.method, i); i++) {
+        const s2p_parameter *p = s2p_method_parameter(out->recorded.method, i);
+        double value = json_number_value(json_object_get(c, p->name));
+        if (strcmp(p->name, "dominant") == 0) value = given.dominant;
+        if (value == 0.0) continue; /* the parameter keeps its default */
+        char text[40];
+        (void)snprintf(text, sizeof text, "%.17g", value);
+        if (s2p_parameters_set(out->recorded.method, &out->parameters, p->name, text, &error) !=
+            S2P_OK) {
+            s2_malformed(verdict, "%s", error.message);
+            return false;
+        }
+    }
+    out->view.parameters = &out->parameters;
     s2_recorded_view(&out->recorded, &out->view);
     if (s2_golden_fields_show(&out->fields, &out->view, &error) == S2P_OK) return true;
     s2_malformed(verdict, "%s", error.message);
@@ -314,40 +306,35 @@ static void look_at_feather(const json_t *c, s2_trial *trial, s2_verdict *verdic
     look_at_score(c, trial, 0, verdict, feather_score);
 }
 
-/* Both stages; the second sees the attention of the first among those left. */
-static void check_feather_full(const json_t *c, s2_verdict *verdict)
-{
-    s2_trial trial;
-    s2_restricted later = { .made = { NULL } };
-    int32_t *alive = NULL;
-    if (s2_trial_read(c, "feather-full", (const char *const[]){ "q_last", "k_img", NULL }, &trial,
-                      verdict) &&
-        s2_trial_run(&trial, verdict) &&
-        s2_expect_ints(c, "stage1", trial.keep, (size_t)trial.n_keep, verdict)) {
-        look_at_feather(c, &trial, verdict);
-        const int32_t n_alive = trial.n_keep;
-        alive = malloc((size_t)n_alive * sizeof *alive);
-        if (alive) memcpy(alive, trial.keep, (size_t)n_alive * sizeof *alive);
-        const s2p_view first = trial.view;
-        if (alive && s2_restrict(&first, trial.n, alive, n_alive, &later) == S2P_OK) {
-            trial.view = later.view;
-            trial.view.stage = 1;
-            if (s2_trial_run(&trial, verdict))
-                s2_expect_ints(c, "stage2", trial.keep, (size_t)trial.n_keep, verdict);
-        } else {
-            s2_differs(verdict, "no memory for the second stage");
-        }
-    }
-    s2_restricted_free(&later);
-    free(alive);
-    s2_trial_free(&trial);
-}
-
 void s2_check_feather(const json_t *c, s2_verdict *verdict)
 {
-    if (json_object_get(c, "stage1"))
-        check_feather_full(c, verdict);
-    else
+    if (json_object_get(c, "stage1")) {
+        /* Both stages; the second sees the attention of the first among those left. */
+        s2_trial trial;
+        s2_restricted later = { .made = { NULL } };
+        int32_t *alive = NULL;
+        if (s2_trial_read(c, "feather-full", (const char *const[]){ "q_last", "k_img", NULL },
+                          &trial, verdict) &&
+            s2_trial_run(&trial, verdict) &&
+            s2_expect_ints(c, "stage1", trial.keep, (size_t)trial.n_keep, verdict)) {
+            look_at_feather(c, &trial, verdict);
+            const int32_t n_alive = trial.n_keep;
+            alive = malloc((size_t)n_alive * sizeof *alive);
+            if (alive) memcpy(alive, trial.keep, (size_t)n_alive * sizeof *alive);
+            const s2p_view first = trial.view;
+            if (alive && s2_restrict(&first, trial.n, alive, n_alive, &later) == S2P_OK) {
+                trial.view = later.view;
+                trial.view.stage = 1;
+                if (s2_trial_run(&trial, verdict))
+                    s2_expect_ints(c, "stage2", trial.keep, (size_t)trial.n_keep, verdict);
+            } else {
+                s2_differs(verdict, "no memory for the second stage");
+            }
+        }
+        s2_restricted_free(&later);
+        free(alive);
+        s2_trial_free(&trial);
+    } else
         check(c, "feather", (const char *const[]){ "q_last", "k_img", NULL }, look_at_feather,
               verdict);
 }

@@ -143,21 +143,6 @@ static bool check_ints(const json_t *c, const char *key, const char *step, const
     return same;
 }
 
-static void check_steps(const json_t *c, const pipeline *p, s2_verdict *verdict)
-{
-    const s2p_layout layout = s2p_plan_layout(p->plan);
-    int32_t n_keep;
-    const int32_t *keep = s2p_plan_keep(p->plan, &n_keep);
-    (void)(check_edges(c, "rows", "row edges", p, layout.region, true, verdict) &&
-           check_edges(c, "cols", "column edges", p, layout.region, false, verdict) &&
-           check_edges(c, "prow", "pixel rows", p, layout.support, true, verdict) &&
-           check_edges(c, "pcol", "pixel columns", p, layout.support, false, verdict) &&
-           check_moments(c, p, verdict) && check_scores(c, p, verdict) &&
-           check_ints(c, "budget", "budgets", layout.share, (size_t)p->side * (size_t)p->side,
-                      verdict) &&
-           check_ints(c, "sel", "kept tokens", keep, (size_t)n_keep, verdict));
-}
-
 void s2_check_pipeline(const json_t *c, s2_verdict *verdict)
 {
     pipeline p = { .plan = NULL };
@@ -168,7 +153,17 @@ void s2_check_pipeline(const json_t *c, s2_verdict *verdict)
     } else if (st != S2P_OK) {
         s2_differs(verdict, "refused: %s", s2p_status_text(st));
     } else {
-        check_steps(c, &p, verdict);
+        const s2p_layout layout = s2p_plan_layout(p.plan);
+        const size_t n_regions = (size_t)p.side * (size_t)p.side;
+        int32_t n_keep;
+        const int32_t *keep = s2p_plan_keep(p.plan, &n_keep);
+        (void)(check_edges(c, "rows", "row edges", &p, layout.region, true, verdict) &&
+               check_edges(c, "cols", "column edges", &p, layout.region, false, verdict) &&
+               check_edges(c, "prow", "pixel rows", &p, layout.support, true, verdict) &&
+               check_edges(c, "pcol", "pixel columns", &p, layout.support, false, verdict) &&
+               check_moments(c, &p, verdict) && check_scores(c, &p, verdict) &&
+               check_ints(c, "budget", "budgets", layout.share, n_regions, verdict) &&
+               check_ints(c, "sel", "kept tokens", keep, (size_t)n_keep, verdict));
     }
     s2p_plan_free(p.plan);
     s2_image_free(&p.picture);

@@ -127,28 +127,6 @@ static bool check_hash(const json_t *c, const int32_t *keep, int32_t n_keep, s2_
     return false;
 }
 
-static void check_plan(const json_t *c, const recording *r, s2_verdict *verdict)
-{
-    const s2p_layout layout = s2p_plan_layout(r->plan);
-    const size_t n_regions = (size_t)r->side * (size_t)r->side;
-    int32_t n_keep;
-    const int32_t *keep = s2p_plan_keep(r->plan, &n_keep);
-    s2_ints budgets, cells = { NULL, 0 }, selected = { NULL, 0 };
-    if (!check_gray(r, verdict) || !check_floats(c, "raw", layout.raw, n_regions, verdict) ||
-        !check_floats(c, "norm", layout.score, n_regions, verdict))
-        return;
-    (void)(s2_take_ints(c, "budgets", &budgets, verdict) &&
-           s2_take_ints(c, "cells", &cells, verdict) &&
-           s2_take_ints(c, "selected", &selected, verdict) &&
-           s2_same_ints(verdict, "budgets", &budgets, layout.share, n_regions) &&
-           s2_same_rects(verdict, "cells", &cells, layout.cell, (size_t)layout.budget) &&
-           s2_same_ints(verdict, "kept tokens", &selected, keep, (size_t)n_keep) &&
-           check_hash(c, keep, n_keep, verdict));
-    free(budgets.data);
-    free(cells.data);
-    free(selected.data);
-}
-
 void s2_check_s2prune(const json_t *c, s2_verdict *verdict)
 {
     recording r = { .plan = NULL };
@@ -162,7 +140,24 @@ void s2_check_s2prune(const json_t *c, s2_verdict *verdict)
         } else if (st != S2P_OK) {
             s2_differs(verdict, "refused: %s", s2p_status_text(st));
         } else {
-            check_plan(c, &r, verdict);
+            const s2p_layout layout = s2p_plan_layout(r.plan);
+            const size_t n_regions = (size_t)r.side * (size_t)r.side;
+            int32_t n_keep;
+            const int32_t *keep = s2p_plan_keep(r.plan, &n_keep);
+            s2_ints budgets = { NULL, 0 }, cells = { NULL, 0 }, selected = { NULL, 0 };
+            (void)(check_gray(&r, verdict) &&
+                   check_floats(c, "raw", layout.raw, n_regions, verdict) &&
+                   check_floats(c, "norm", layout.score, n_regions, verdict) &&
+                   s2_take_ints(c, "budgets", &budgets, verdict) &&
+                   s2_take_ints(c, "cells", &cells, verdict) &&
+                   s2_take_ints(c, "selected", &selected, verdict) &&
+                   s2_same_ints(verdict, "budgets", &budgets, layout.share, n_regions) &&
+                   s2_same_rects(verdict, "cells", &cells, layout.cell, (size_t)layout.budget) &&
+                   s2_same_ints(verdict, "kept tokens", &selected, keep, (size_t)n_keep) &&
+                   check_hash(c, keep, n_keep, verdict));
+            free(budgets.data);
+            free(cells.data);
+            free(selected.data);
         }
     }
     s2p_plan_free(r.plan);

@@ -80,28 +80,6 @@ static void compare_erc(tiny_case *c)
                    (double)c->got[at]);
 }
 
-static void compare_structure(tiny_case *c, const json_t *b, const s2p_layout *layout)
-{
-    s2_reals variance = { NULL, 0 };
-    s2_ints share = { NULL, 0 };
-    const size_t n = (size_t)layout->side * (size_t)layout->side;
-    if (s2_take_reals(b, "laplacian_var", &variance, c->verdict) &&
-        s2_take_ints(b, "region_budget", &share, c->verdict)) {
-        for (size_t i = 0; i < n && i < variance.n; i++) {
-            const double off = fabs(variance.data[i] - (double)layout->raw[i]);
-            if (!(off <= 1e-4 + VARIANCE_TOLERANCE * variance.data[i])) {
-                s2_differs(c->verdict, "variance of region %zu: expected %.6g, got %.6g", i,
-                           variance.data[i], (double)layout->raw[i]);
-                break;
-            }
-        }
-        (void)s2_same_number(c->verdict, "regions", (int64_t)variance.n, (int64_t)n);
-        (void)s2_same_ints(c->verdict, "region_budget", &share, layout->share, n);
-    }
-    free(variance.data);
-    free(share.data);
-}
-
 static void compare_kept(tiny_case *c, const json_t *b, const char *key, int32_t budget)
 {
     s2_ints expected = { NULL, 0 };
@@ -129,7 +107,24 @@ static void check_budget(tiny_case *c, const char *text, const json_t *b)
     int32_t side = 0;
     if (s2_take_int(b, "K", &side, c->verdict))
         (void)s2_same_number(c->verdict, "K", side, layout.side);
-    compare_structure(c, b, &layout);
+    s2_reals variance = { NULL, 0 };
+    s2_ints share = { NULL, 0 };
+    const size_t n = (size_t)layout.side * (size_t)layout.side;
+    if (s2_take_reals(b, "laplacian_var", &variance, c->verdict) &&
+        s2_take_ints(b, "region_budget", &share, c->verdict)) {
+        for (size_t i = 0; i < n && i < variance.n; i++) {
+            const double off = fabs(variance.data[i] - (double)layout.raw[i]);
+            if (!(off <= 1e-4 + VARIANCE_TOLERANCE * variance.data[i])) {
+                s2_differs(c->verdict, "variance of region %zu: expected %.6g, got %.6g", i,
+                           variance.data[i], (double)layout.raw[i]);
+                break;
+            }
+        }
+        (void)s2_same_number(c->verdict, "regions", (int64_t)variance.n, (int64_t)n);
+        (void)s2_same_ints(c->verdict, "region_budget", &share, layout.share, n);
+    }
+    free(variance.data);
+    free(share.data);
     compare_kept(c, b, "s2prune", budget);
     if (prefill(c, question, "s2prune", "uniform", budget)) compare_kept(c, b, "equal", budget);
     if (prefill(c, question, "uniform", NULL, budget)) compare_kept(c, b, "uniform", budget);
@@ -175,17 +170,6 @@ static void check_answers(tiny_case *c, const char *setting, const json_t *corre
     }
 }
 
-static void check_all_answers(tiny_case *c, const json_t *golden, const char *folder)
-{
-    s2_evalset set;
-    const char *setting;
-    json_t *correct;
-    if (!s2_evalset_open(c->verdict, folder, s2_json_string(golden, "image"), &set)) return;
-    json_object_foreach(json_object_get(golden, "correct"), setting, correct)
-        check_answers(c, setting, correct, &set);
-    s2e_set_free(&set.set);
-}
-
 /* --- one case -------------------------------------------------------------------- */
 
 static bool open_session(tiny_case *c, s2v_kv_type type)
@@ -225,7 +209,13 @@ void s2_check_tiny(const json_t *golden, s2_verdict *verdict)
         {
             check_budget(&c, text, b);
         }
-        if (open_session(&c, S2V_KV_F32)) check_all_answers(&c, golden, folder);
+        s2_evalset set;
+        json_t *correct;
+        if (open_session(&c, S2V_KV_F32) && s2_evalset_open(verdict, folder, image, &set)) {
+            json_object_foreach(json_object_get(golden, "correct"), text, correct)
+                check_answers(&c, text, correct, &set);
+            s2e_set_free(&set.set);
+        }
     }
     s2v_session_free(c.session);
     s2v_engine_close(c.engine);

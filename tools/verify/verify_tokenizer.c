@@ -94,26 +94,6 @@ static json_t *load_cases(const char *path, s2_verdict *verdict)
     return cases;
 }
 
-/* The tokens together, as one text. */
-static void check_decoded(const s2v_tokenizer *tokenizer, const s2v_tokens *tokens,
-                          const json_t *decoded, s2_verdict *verdict)
-{
-    s2_buffer bytes, text;
-    s2_buffer_init(&bytes, S2_GOLDEN_MAX_BYTES);
-    s2_buffer_init(&text, S2_GOLDEN_MAX_BYTES);
-    s2v_detokenizer state = { .n_held = 0 };
-    for (size_t i = 0; i < tokens->n; i++) s2v_token_bytes(tokenizer, tokens->id[i], true, &bytes);
-    s2v_detokenize_bytes(&state, bytes.data, bytes.size, &text);
-    s2v_detokenize_end(&state, &text);
-    const size_t n = json_string_length(decoded);
-    if (text.size != n || (n > 0 && memcmp(text.data, json_string_value(decoded), n) != 0))
-        s2_differs(verdict, "decoded: expected '%.80s', got '%.*s'", json_string_value(decoded),
-                   (int)(text.size < 80 ? text.size : 80),
-                   text.data ? (const char *)text.data : "");
-    s2_buffer_free(&bytes);
-    s2_buffer_free(&text);
-}
-
 static void check_case(const s2v_tokenizer *tokenizer, const json_t *c, s2_verdict *verdict)
 {
     const json_t *text = json_object_get(c, "text"), *ids = json_object_get(c, "ids");
@@ -136,7 +116,23 @@ static void check_case(const s2v_tokenizer *tokenizer, const json_t *c, s2_verdi
             s2_differs(verdict, "expected token %lld at %zu, got %d", (long long)expected, i,
                        tokens.id[i]);
     }
-    if (decoded && !verdict->case_failed) check_decoded(tokenizer, &tokens, decoded, verdict);
+    s2_buffer bytes, whole; /* the tokens together, as one text */
+    s2_buffer_init(&bytes, S2_GOLDEN_MAX_BYTES);
+    s2_buffer_init(&whole, S2_GOLDEN_MAX_BYTES);
+    if (decoded && !verdict->case_failed) {
+        s2v_detokenizer state = { .n_held = 0 };
+        for (size_t i = 0; i < tokens.n; i++)
+            s2v_token_bytes(tokenizer, tokens.id[i], true, &bytes);
+        s2v_detokenize_bytes(&state, bytes.data, bytes.size, &whole);
+        s2v_detokenize_end(&state, &whole);
+        const size_t n = json_string_length(decoded);
+        if (whole.size != n || (n > 0 && memcmp(whole.data, json_string_value(decoded), n) != 0))
+            s2_differs(verdict, "decoded: expected '%.80s', got '%.*s'", json_string_value(decoded),
+                       (int)(whole.size < 80 ? whole.size : 80),
+                       whole.data ? (const char *)whole.data : "");
+    }
+    s2_buffer_free(&bytes);
+    s2_buffer_free(&whole);
     s2v_tokens_free(&tokens);
 }
 

@@ -143,31 +143,6 @@ static bool find_grid(const char *path, int64_t n_patches, s2p_grid *out)
     return found;
 }
 
-typedef struct block {  /* the last block of the tower, patches in window order */
-    const float *q, *k; /* [n_heads][n][dim] */
-    int32_t n_heads, n, dim;
-    double *score, *key; /* [n / 4], [n / 4][dim] out, raster order; zero to begin with */
-} block;
-
-static void receive(const block *b, const int32_t *index, double *row)
-{
-    for (int32_t h = 0; h < b->n_heads; h++) {
-        const float *q = b->q + (ptrdiff_t)h * b->n * b->dim;
-        const float *k = b->k + (ptrdiff_t)h * b->n * b->dim;
-        for (int32_t i = 0; i < b->n; i++) {
-            for (int32_t j = 0; j < b->n; j++)
-                row[j] = s2p_dot(q + (ptrdiff_t)i * b->dim, k + (ptrdiff_t)j * b->dim, b->dim) /
-                         sqrt((double)b->dim);
-            s2p_softmax(row, b->n);
-            for (int32_t j = 0; j < b->n; j++)
-                b->score[index[j / PATCHES]] += row[j] / (PATCHES * b->n_heads);
-            double *key = b->key + (ptrdiff_t)index[i / PATCHES] * b->dim;
-            for (int32_t d = 0; d < b->dim; d++)
-                key[d] += (double)k[(ptrdiff_t)i * b->dim + d] / (PATCHES * b->n_heads);
-        }
-    }
-}
-
 static void expect_values(const char *name, const s2_array *expected, const double *got, size_t n,
                           s2_verdict *verdict)
 {
@@ -195,12 +170,28 @@ static void compare_block(const char *path, const s2_array *q, const s2_array *k
     int32_t *index = malloc((2 * n_tokens + 1) * sizeof *index);
     double *values = calloc(n + n_tokens * (dim + 1), sizeof *values);
     if (index && values) {
-        const block b = { q->data,      k->data,    (int32_t)q->shape[0], (int32_t)n,
-                          (int32_t)dim, values + n, values + n + n_tokens };
+        /* The last block of the tower, patches in window order: what a token receives, and its mean
+         * key, in raster order. */
+        const int32_t n_heads = (int32_t)q->shape[0];
+        double *row = values, *got = values + n, *got_key = values + n + n_tokens;
         list_windows(g, index, index + n_tokens);
-        receive(&b, index, values);
-        expect_values("score", score, b.score, n_tokens, verdict);
-        expect_values("keymean", key, b.key, n_tokens * dim, verdict);
+        for (int32_t h = 0; h < n_heads; h++) {
+            const float *queries = (const float *)q->data + (size_t)h * n * dim;
+            const float *keys = (const float *)k->data + (size_t)h * n * dim;
+            for (size_t i = 0; i < n; i++) {
+                for (size_t j = 0; j < n; j++)
+                    row[j] = s2p_dot(queries + i * dim, keys + j * dim, (int32_t)dim) /
+                             sqrt((double)dim);
+                s2p_softmax(row, (int32_t)n);
+                for (size_t j = 0; j < n; j++)
+                    got[index[j / PATCHES]] += row[j] / (PATCHES * n_heads);
+                double *mean = got_key + (size_t)index[i / PATCHES] * dim;
+                for (size_t d = 0; d < dim; d++)
+                    mean[d] += (double)keys[i * dim + d] / (PATCHES * n_heads);
+            }
+        }
+        expect_values("score", score, got, n_tokens, verdict);
+        expect_values("keymean", key, got_key, n_tokens * dim, verdict);
     } else {
         s2_differs(verdict, "no memory for %zu patches", n);
     }

@@ -6,21 +6,6 @@
 
 #define EXACT 1e-12
 
-static void check_normalisers(s2_bench_case *b)
-{
-    static const struct {
-        const char *key;
-        s2e_normaliser how;
-    } forms[] = { { "evalai", S2E_EVALAI },
-                  { "vlmevalkit", S2E_KIT },
-                  { "out", S2E_VQA },
-                  { "s2prune_release_vizwiz", S2E_PAPER_VIZWIZ },
-                  { "s2prune_release_simple", S2E_PAPER_SHORT } };
-    const s2e_str text = s2_bench_str(b, "in");
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        s2_bench_same_str(b, forms[i].key, s2e_normalise(&b->scratch, forms[i].how, text));
-}
-
 static void check_accuracy(s2_bench_case *b)
 {
     static const struct {
@@ -45,23 +30,6 @@ static void check_accuracy(s2_bench_case *b)
                        s2e_soft_score(&b->scratch, text, answer, n, &used), EXACT);
 }
 
-static void check_gqa(s2_bench_case *b)
-{
-    static const struct {
-        const char *key;
-        s2e_short_rule rule;
-    } forms[] = { { "official_after_llava_convert", S2E_SHORT_LLAVA },
-                  { "lmms_eval_exact_match", S2E_SHORT_LMMS },
-                  { "vlmevalkit_accuracy", S2E_SHORT_KIT },
-                  { "s2prune_release", S2E_SHORT_PAPER } };
-    const s2e_str text = s2_bench_str(b, "prediction"), gold = s2_bench_str(b, "gold");
-    s2e_str used;
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        s2_bench_same_real(b, forms[i].key,
-                           s2e_short_is_right(&b->scratch, forms[i].rule, text, gold, &used),
-                           EXACT);
-}
-
 static void check_ocr(s2_bench_case *b)
 {
     const char *answer[S2_BENCH_MAX_ANSWERS], *category = s2_json_string(b->c, "category"),
@@ -83,12 +51,35 @@ static void check_ocr(s2_bench_case *b)
 
 void s2_bench_check_vqa(s2_bench_case *b)
 {
-    if (json_object_get(b->c, "in"))
-        check_normalisers(b);
-    else if (json_object_get(b->c, "pred"))
+    static const struct {
+        const char *key;
+        s2e_normaliser how;
+    } forms[] = { { "evalai", S2E_EVALAI },
+                  { "vlmevalkit", S2E_KIT },
+                  { "out", S2E_VQA },
+                  { "s2prune_release_vizwiz", S2E_PAPER_VIZWIZ },
+                  { "s2prune_release_simple", S2E_PAPER_SHORT } };
+    static const struct {
+        const char *key;
+        s2e_short_rule rule;
+    } rules[] = { { "official_after_llava_convert", S2E_SHORT_LLAVA },
+                  { "lmms_eval_exact_match", S2E_SHORT_LMMS },
+                  { "vlmevalkit_accuracy", S2E_SHORT_KIT },
+                  { "s2prune_release", S2E_SHORT_PAPER } };
+    if (json_object_get(b->c, "in")) {
+        const s2e_str text = s2_bench_str(b, "in");
+        for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+            s2_bench_same_str(b, forms[i].key, s2e_normalise(&b->scratch, forms[i].how, text));
+    } else if (json_object_get(b->c, "pred")) {
         check_accuracy(b);
-    else if (json_object_get(b->c, "gold"))
-        check_gqa(b);
-    else
+    } else if (json_object_get(b->c, "gold")) { /* GQA */
+        const s2e_str text = s2_bench_str(b, "prediction"), gold = s2_bench_str(b, "gold");
+        s2e_str used;
+        for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+            s2_bench_same_real(b, rules[i].key,
+                               s2e_short_is_right(&b->scratch, rules[i].rule, text, gold, &used),
+                               EXACT);
+    } else {
         check_ocr(b);
+    }
 }

@@ -48,18 +48,6 @@ static size_t kind_of(const json_t *c)
 
 static bool is_case(const json_t *c) { return kind_of(c) < sizeof kinds / sizeof *kinds; }
 
-/* random.choice, by what it draws from. */
-static void add_draws(json_t *cases, const json_t *lists)
-{
-    const char *from;
-    json_t *drawn;
-    json_object_foreach((json_t *)(uintptr_t)lists, from, drawn)
-    {
-        (void)json_array_append_new(cases,
-                                    json_pack("{s:s, s:O}", "draws_from", from, "drawn", drawn));
-    }
-}
-
 json_t *s2_bench_cases(const json_t *root)
 {
     json_t *cases = json_array(), *member;
@@ -67,7 +55,16 @@ json_t *s2_bench_cases(const json_t *root)
     if (is_case(root)) (void)json_array_append(cases, (json_t *)(uintptr_t)root);
     json_object_foreach((json_t *)(uintptr_t)root, name, member)
     {
-        if (strncmp(name, "python_random", 13) == 0) add_draws(cases, member);
+        if (strncmp(name, "python_random", 13) == 0) {
+            /* random.choice, by what it draws from. */
+            const char *from;
+            json_t *drawn;
+            json_object_foreach((json_t *)(uintptr_t)member, from, drawn)
+            {
+                (void)json_array_append_new(
+                    cases, json_pack("{s:s, s:O}", "draws_from", from, "drawn", drawn));
+            }
+        }
         const json_t *full = json_object_get(root, "full");
         for (size_t i = 0; json_is_array(member) && i < json_array_size(member); i++) {
             json_t *item = json_array_get(member, i);
