@@ -115,15 +115,15 @@ static s2p_status move_tensor(converter *c, const s2v_planned *t, s2p_error *err
 {
     c->current = t;
     c->n_compared = 0;
-    const s2v_recode_job job = { .name = t->source->name,
-                                 .from = source_type(t),
-                                 .to = t->type,
-                                 .n_per_row = t->n_per_row,
-                                 .n_rows = t->n_rows,
-                                 .fetch = fetch_rows,
-                                 .sink = c->written ? compare_rows : write_rows,
-                                 .user = c };
-    return s2v_recode(c->recoder, &job, error);
+    const s2v_recoding recoding = { .name = t->source->name,
+                                    .from = source_type(t),
+                                    .to = t->type,
+                                    .n_per_row = t->n_per_row,
+                                    .n_rows = t->n_rows,
+                                    .fetch = fetch_rows,
+                                    .sink = c->written ? compare_rows : write_rows,
+                                    .user = c };
+    return s2v_recode(c->recoder, &recoding, error);
 }
 
 /* --- files ----------------------------------------------------------------------------------- */

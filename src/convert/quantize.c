@@ -7,7 +7,7 @@
 #include "convert/quantize.h"
 
 #include "gguf/gguf_write.h"
-#include "convert/quantize_choice.h"
+#include "convert/quantize_types.h"
 #include "convert/recode.h"
 
 #include <errno.h>
@@ -210,7 +210,7 @@ static s2p_status quantize_file(quantizer *q, s2p_error *error)
     TRY(wrote(q, s2v_gguf_writer_start(q->writer, error)));
     for (size_t i = 0; i < q->n_tensors; i++) {
         const chosen *c = &q->tensors[i];
-        const s2v_recode_job job = {
+        const s2v_recoding recoding = {
             .name = c->name,
             .from = (s2v_tensor_type)c->tensor->type,
             .to = c->type,
@@ -220,7 +220,7 @@ static s2p_status quantize_file(quantizer *q, s2p_error *error)
             .sink = write_rows,
             .user = q,
         };
-        TRY(s2v_recode(q->recoder, &job, error));
+        TRY(s2v_recode(q->recoder, &recoding, error));
         if (c->tensor->n_bytes >= LARGE) s2v_gguf_release_pages(q->file); /* it is not read again */
     }
     TRY(wrote(q, s2v_gguf_writer_finish(q->writer, q->result->sha256, error)));

@@ -19,7 +19,7 @@
 #define MAX_THREADS 256
 
 typedef struct slab { /* what the threads work on */
-    const s2v_recode_job *job;
+    const s2v_recoding *recoding;
     const s2v_codec *codec;
     const uint8_t *in;
     uint8_t *out;
@@ -204,21 +204,21 @@ static const char *small_name(s2v_tensor_type type, char out[16])
     return out;
 }
 
-static s2p_status check_largest(const s2v_recode_job *job, uint32_t bits, s2p_error *error)
+static s2p_status check_largest(const s2v_recoding *recoding, uint32_t bits, s2p_error *error)
 {
     const bool is_finite = bits < 0x7f800000u;
     uint32_t limit = 0x477ff000u; /* 65520 and more become infinite in F16, the scale of blocks */
-    if (job->to == S2V_TENSOR_F32 || job->from == job->to) limit = 0x7f800000u;
-    if (job->to == S2V_TENSOR_BF16 && job->from != job->to) limit = 0x7f7f8000u;
+    if (recoding->to == S2V_TENSOR_F32 || recoding->from == recoding->to) limit = 0x7f800000u;
+    if (recoding->to == S2V_TENSOR_BF16 && recoding->from != recoding->to) limit = 0x7f7f8000u;
     if (bits < limit) return S2P_OK;
     if (!is_finite)
         return s2_fail(error, S2P_EFORMAT, "tensor '%.64s' holds values that are not finite",
-                       job->name);
+                       recoding->name);
     char name[16];
     float value;
     memcpy(&value, &bits, sizeof value);
     return s2_fail(error, S2P_EFORMAT, "tensor '%.64s' holds %g, too large for %s; use bf16 or f32",
-                   job->name, (double)value, small_name(job->to, name));
+                   recoding->name, (double)value, small_name(recoding->to, name));
 }
 
 static void raise_to(atomic_uint *largest, uint32_t bits)
@@ -231,25 +231,25 @@ static void raise_to(atomic_uint *largest, uint32_t bits)
 
 static void recode_rows(slab *s, int64_t row, int64_t n, float *scratch)
 {
-    const s2v_recode_job *job = s->job;
+    const s2v_recoding *recoding = s->recoding;
     const uint8_t *in = s->in + (size_t)row * s->in_row;
     uint8_t *out = s->out + (size_t)row * s->out_row;
-    const int64_t n_values = n * job->n_per_row;
+    const int64_t n_values = n * recoding->n_per_row;
     const float *values = scratch;
-    float *to = job->to == S2V_TENSOR_F32 ? (float *)(void *)out : scratch;
-    if (job->from == S2V_TENSOR_F16)
+    float *to = recoding->to == S2V_TENSOR_F32 ? (float *)(void *)out : scratch;
+    if (recoding->from == S2V_TENSOR_F16)
         widen_f16(in, to, n_values);
-    else if (job->from == S2V_TENSOR_BF16)
+    else if (recoding->from == S2V_TENSOR_BF16)
         widen_bf16(in, to, n_values);
     else
         values = (const float *)(const void *)in;
-    raise_to(&s->largest, largest_of(job->from, in, n_values));
-    if (job->to == S2V_TENSOR_F16)
+    raise_to(&s->largest, largest_of(recoding->from, in, n_values));
+    if (recoding->to == S2V_TENSOR_F16)
         narrow_to_f16(values, out, n_values);
-    else if (job->to == S2V_TENSOR_BF16)
+    else if (recoding->to == S2V_TENSOR_BF16)
         narrow_to_bf16(values, out, n_values);
-    else if (job->to != S2V_TENSOR_F32)
-        s->codec->encode(job->to, values, n, job->n_per_row, out);
+    else if (recoding->to != S2V_TENSOR_F32)
+        s->codec->encode(recoding->to, values, n, recoding->n_per_row, out);
 }
 
 static void *recode_work(void *user)
@@ -268,77 +268,82 @@ static void *recode_work(void *user)
 static s2p_status run_slab(s2v_recoder *r, slab *s, const void *before, size_t n_before,
                            s2p_error *error)
 {
-    const s2v_recode_job *job = s->job;
+    const s2v_recoding *recoding = s->recoding;
     worker workers[MAX_THREADS];
-    const bool alone = s->n_rows * job->n_per_row < ALONE_VALUES;
+    const bool alone = s->n_rows * recoding->n_per_row < ALONE_VALUES;
     const int32_t n_threads = alone ? 1 : r->n_threads;
     int32_t n_started = 1; /* the first is this thread */
     workers[0] = (worker){ .slab = s, .scratch = r->scratch };
     for (int32_t i = 1; i < n_threads; i++) {
         workers[i].slab = s;
-        workers[i].scratch = r->scratch + (size_t)i * (size_t)(s->group * job->n_per_row);
+        workers[i].scratch = r->scratch + (size_t)i * (size_t)(s->group * recoding->n_per_row);
     }
     while (n_started < n_threads &&
            pthread_create(&workers[n_started].thread, NULL, recode_work, &workers[n_started]) == 0)
         n_started++; /* with fewer threads it takes longer, no more */
-    const s2p_status st = n_before ? job->sink(job->user, before, n_before, error) : S2P_OK;
+    const s2p_status st =
+        n_before ? recoding->sink(recoding->user, before, n_before, error) : S2P_OK;
     recode_work(&workers[0]);
     for (int32_t i = 1; i < n_started; i++) (void)pthread_join(workers[i].thread, NULL);
-    return st == S2P_OK ? check_largest(job, atomic_load(&s->largest), error) : st;
+    return st == S2P_OK ? check_largest(recoding, atomic_load(&s->largest), error) : st;
 }
 
 /* --- a tensor -------------------------------------------------------------------------------- */
 
 /* The rows of a slab: where they are, or fetched into our buffer. */
-static s2p_status get_rows(s2v_recoder *r, const s2v_recode_job *job, int64_t row, int64_t n,
+static s2p_status get_rows(s2v_recoder *r, const s2v_recoding *recoding, int64_t row, int64_t n,
                            size_t row_bytes, const uint8_t **out, s2p_error *error)
 {
-    *out = job->rows ? job->rows + (size_t)row * row_bytes : r->in;
-    return job->rows ? S2P_OK : job->fetch(job->user, row, n, r->in, error);
+    *out = recoding->rows ? recoding->rows + (size_t)row * row_bytes : r->in;
+    return recoding->rows ? S2P_OK : recoding->fetch(recoding->user, row, n, r->in, error);
 }
 
-static s2p_status copy_rows(s2v_recoder *r, const s2v_recode_job *job, int64_t slab_rows,
+static s2p_status copy_rows(s2v_recoder *r, const s2v_recoding *recoding, int64_t slab_rows,
                             size_t row_bytes, s2p_error *error)
 {
-    for (int64_t row = 0; row < job->n_rows; row += slab_rows) {
-        const int64_t n = job->n_rows - row < slab_rows ? job->n_rows - row : slab_rows;
+    for (int64_t row = 0; row < recoding->n_rows; row += slab_rows) {
+        const int64_t n = recoding->n_rows - row < slab_rows ? recoding->n_rows - row : slab_rows;
         const uint8_t *in = NULL;
-        TRY(get_rows(r, job, row, n, row_bytes, &in, error));
-        TRY(check_largest(job, largest_of(job->from, in, n * job->n_per_row), error));
-        TRY(job->sink(job->user, in, (size_t)n * row_bytes, error));
+        TRY(get_rows(r, recoding, row, n, row_bytes, &in, error));
+        TRY(check_largest(recoding, largest_of(recoding->from, in, n * recoding->n_per_row),
+                          error));
+        TRY(recoding->sink(recoding->user, in, (size_t)n * row_bytes, error));
     }
     return S2P_OK;
 }
 
-s2p_status s2v_recode(s2v_recoder *r, const s2v_recode_job *job, s2p_error *error)
+s2p_status s2v_recode(s2v_recoder *r, const s2v_recoding *recoding, s2p_error *error)
 {
-    const size_t in_row = s2v_gguf_row_bytes(job->from, job->n_per_row);
-    const size_t out_row = s2v_gguf_row_bytes(job->to, job->n_per_row);
-    int64_t slab_rows = SLAB_VALUES / job->n_per_row, group = GROUP_VALUES / job->n_per_row;
+    const size_t in_row = s2v_gguf_row_bytes(recoding->from, recoding->n_per_row);
+    const size_t out_row = s2v_gguf_row_bytes(recoding->to, recoding->n_per_row);
+    int64_t slab_rows = SLAB_VALUES / recoding->n_per_row,
+            group = GROUP_VALUES / recoding->n_per_row;
     if (slab_rows < 1) slab_rows = 1;
-    if (slab_rows > job->n_rows) slab_rows = job->n_rows;
+    if (slab_rows > recoding->n_rows) slab_rows = recoding->n_rows;
     if (group < 1) group = 1;
-    const bool is_copy = job->from == job->to;
-    if (!is_copy && !r->codec && s2v_gguf_block(job->to) > 1)
-        return s2_fail(error, S2P_EINVAL, "tensor '%.64s': no codec for %s", job->name,
-                       s2v_gguf_tensor_type(job->to, NULL, NULL));
-    TRY(reserve_all(r, job->rows ? 0 : (size_t)slab_rows * in_row,
+    const bool is_copy = recoding->from == recoding->to;
+    if (!is_copy && !r->codec && s2v_gguf_block(recoding->to) > 1)
+        return s2_fail(error, S2P_EINVAL, "tensor '%.64s': no codec for %s", recoding->name,
+                       s2v_gguf_tensor_type(recoding->to, NULL, NULL));
+    TRY(reserve_all(r, recoding->rows ? 0 : (size_t)slab_rows * in_row,
                     is_copy ? 0 : (size_t)slab_rows * out_row,
-                    is_copy ? 0 : (size_t)(group * job->n_per_row), error));
-    if (is_copy) return copy_rows(r, job, slab_rows, in_row, error);
+                    is_copy ? 0 : (size_t)(group * recoding->n_per_row), error));
+    if (is_copy) return copy_rows(r, recoding, slab_rows, in_row, error);
 
     size_t n_before = 0;
     int side = 0;
-    for (int64_t row = 0; row < job->n_rows; row += slab_rows, side = !side) {
-        const int64_t n = job->n_rows - row < slab_rows ? job->n_rows - row : slab_rows;
-        slab s = {
-            .job = job, .codec = r->codec, .out = r->out[side], .n_rows = n, .group = group
-        };
+    for (int64_t row = 0; row < recoding->n_rows; row += slab_rows, side = !side) {
+        const int64_t n = recoding->n_rows - row < slab_rows ? recoding->n_rows - row : slab_rows;
+        slab s = { .recoding = recoding,
+                   .codec = r->codec,
+                   .out = r->out[side],
+                   .n_rows = n,
+                   .group = group };
         s.in_row = in_row;
         s.out_row = out_row;
-        TRY(get_rows(r, job, row, n, in_row, &s.in, error));
+        TRY(get_rows(r, recoding, row, n, in_row, &s.in, error));
         TRY(run_slab(r, &s, r->out[!side], n_before, error));
         n_before = (size_t)n * out_row;
     }
-    return job->sink(job->user, r->out[!side], n_before, error);
+    return recoding->sink(recoding->user, r->out[!side], n_before, error);
 }

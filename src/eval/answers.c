@@ -243,7 +243,7 @@ static s2p_status read_store(const char *path, const char *task, reading *r, s2p
     return st;
 }
 
-/* The whole run where there is one, else its parts. */
+/* The whole run where there is one, else its shards. */
 static s2p_status read_folder(const char *path, const char *task, reading *r, s2p_error *error)
 {
     s2e_run_file *file;

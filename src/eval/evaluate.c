@@ -15,7 +15,7 @@
 #define COMMIT_MS 250.0 /* answers wait for the disk no longer than this, and share its price */
 
 typedef struct running { /* everything the loop owns */
-    const s2e_job *job;
+    const s2e_evaluation *evaluation;
     const s2e_asking *asking; /* the task at hand */
     s2_image picture[S2E_MAX_PICTURES];
     s2p_image view[S2E_MAX_PICTURES];
@@ -46,26 +46,26 @@ int32_t s2e_group_end(const s2e_set *set, int32_t first)
     return last;
 }
 
-static int64_t runs_of(const s2e_job *job)
+static int64_t runs_of(const s2e_evaluation *evaluation)
 {
     int64_t n = 0;
-    for (int32_t i = 0; i < job->n_settings; i++)
-        n += s2e_column_of(&job->setting[i], job->n_seeds).n_seeds;
+    for (int32_t i = 0; i < evaluation->n_settings; i++)
+        n += s2e_column_of(&evaluation->setting[i], evaluation->n_seeds).n_seeds;
     return n;
 }
 
-int64_t s2e_job_answers(const s2e_job *job)
+int64_t s2e_evaluation_answers(const s2e_evaluation *evaluation)
 {
     int64_t n_samples = 0;
-    for (int32_t t = 0; t < job->n_tasks; t++) {
-        const s2e_set *set = job->task[t].set;
+    for (int32_t t = 0; t < evaluation->n_tasks; t++) {
+        const s2e_set *set = evaluation->task[t].set;
         int64_t group = 0;
         for (int32_t first = 0, last; first < set->n_samples; first = last, group++) {
             last = s2e_group_end(set, first);
-            if (s2e_shard_has(job->shard, group)) n_samples += last - first;
+            if (s2e_shard_has(evaluation->shard, group)) n_samples += last - first;
         }
     }
-    return n_samples * runs_of(job);
+    return n_samples * runs_of(evaluation);
 }
 
 /* --- making answers safe ------------------------------------------------------------- */
@@ -83,7 +83,7 @@ static s2p_status lose_waiting(running *r, s2p_status st)
 static s2p_status commit(running *r, s2p_error *error)
 {
     s2e_progress *p = &r->progress;
-    TRY(lose_waiting(r, s2e_store_commit(r->job->store, error)));
+    TRY(lose_waiting(r, s2e_store_commit(r->evaluation->store, error)));
     r->committed = s2_now_ms();
     if (r->n_waiting == 0) return S2P_OK;
     p->done += r->n_waiting;
@@ -94,13 +94,13 @@ static s2p_status commit(running *r, s2p_error *error)
     p->seconds = 1e-3 * (r->committed - r->began);
     r->n_waiting = r->n_waiting_failures = 0;
     r->waiting_right = r->n_waiting_right = 0.0;
-    if (r->job->watch.progress) r->job->watch.progress(p, r->job->watch.user);
+    if (r->evaluation->watch.progress) r->evaluation->watch.progress(p, r->evaluation->watch.user);
     return S2P_OK;
 }
 
 static s2p_status keep(running *r, const s2e_record *record, double score, s2p_error *error)
 {
-    TRY(lose_waiting(r, s2e_store_add(r->job->store, record, error)));
+    TRY(lose_waiting(r, s2e_store_add(r->evaluation->store, record, error)));
     r->n_waiting++;
     r->n_waiting_failures += record->failure != NULL;
     r->waiting_right += score;
@@ -136,7 +136,8 @@ static s2p_status load(running *r, int32_t picture, int32_t to, s2p_error *error
     TRY(s2e_set_picture_bytes(r->asking->set, picture, &r->bytes, error));
     TRY(s2_image_decode(r->bytes.data, r->bytes.size, S2_PIXELS_REFERENCE, NULL, &r->picture[to],
                         error));
-    if (r->job->jpeg_quality > 0) TRY(take_detour(r->job->jpeg_quality, &r->picture[to], error));
+    if (r->evaluation->jpeg_quality > 0)
+        TRY(take_detour(r->evaluation->jpeg_quality, &r->picture[to], error));
     r->view[to] = r->picture[to].view;
     return S2P_OK;
 }
@@ -146,7 +147,7 @@ static s2p_status load(running *r, int32_t picture, int32_t to, s2p_error *error
 static int32_t end_early(const int32_t *token, int32_t n_tokens, const char *text, void *user)
 {
     const running *r = user;
-    if (r->job->protocol != S2E_PAPER) return -1;
+    if (r->evaluation->protocol != S2E_PAPER) return -1;
     if (r->asking->task->stops && r->asking->task->stops(text)) return n_tokens;
     if (r->asking->task->predict[S2E_PAPER] < ROOM_TO_REPEAT) return -1;
     const int32_t n = s2e_repeats_from(token, n_tokens);
@@ -155,7 +156,8 @@ static int32_t end_early(const int32_t *token, int32_t n_tokens, const char *tex
 
 static bool is_cancelled(const running *r)
 {
-    return r->job->watch.cancelled && r->job->watch.cancelled(r->job->watch.user);
+    return r->evaluation->watch.cancelled &&
+           r->evaluation->watch.cancelled(r->evaluation->watch.user);
 }
 
 static s2p_status hear(const char *text, size_t n, void *user, s2p_error *error)
@@ -168,7 +170,7 @@ static s2p_status hear(const char *text, size_t n, void *user, s2p_error *error)
 static s2p_status ask(running *r, const s2e_sample *sample, const s2a_setting *setting,
                       s2a_answer *answer, s2p_error *error)
 {
-    const s2e_job *job = r->job;
+    const s2e_evaluation *evaluation = r->evaluation;
     r->is_asked = false;
     if (sample->n_pictures > 0 && r->picture_error.status != S2P_OK) {
         *error = r->picture_error;
@@ -176,7 +178,7 @@ static s2p_status ask(running *r, const s2e_sample *sample, const s2a_setting *s
     }
     for (int32_t i = 1; i < sample->n_pictures; i++) TRY(load(r, sample->picture[i], i, error));
     r->prompt.size = 0;
-    TRY(r->asking->task->prompt(sample, job->protocol, &r->prompt, error));
+    TRY(r->asking->task->prompt(sample, evaluation->protocol, &r->prompt, error));
     s2_buffer_append(&r->prompt, "", 1);
     if (r->prompt.status != S2P_OK)
         return s2_fail(error, r->prompt.status, "the prompt is too long");
@@ -184,7 +186,7 @@ static s2p_status ask(running *r, const s2e_sample *sample, const s2a_setting *s
                                   .text = (const char *)r->prompt.data,
                                   .n_images = sample->n_pictures };
     s2v_image_options image_options[S2E_MAX_PICTURES];
-    for (int32_t i = 0; i < sample->n_pictures; i++) image_options[i] = *job->image_options;
+    for (int32_t i = 0; i < sample->n_pictures; i++) image_options[i] = *evaluation->image_options;
     const s2v_prompt prompt = { .messages = &message,
                                 .n_messages = 1,
                                 .images = r->view,
@@ -194,12 +196,12 @@ static s2p_status ask(running *r, const s2e_sample *sample, const s2a_setting *s
                                 .ends_after = end_early,
                                 .user = r };
     r->is_asked = true;
-    s2v_session_reset(job->session);
-    return s2a_ask(job->session, &prompt, setting, &limits, &(s2a_listener){ hear, r }, answer,
-                   error);
+    s2v_session_reset(evaluation->session);
+    return s2a_ask(evaluation->session, &prompt, setting, &limits, &(s2a_listener){ hear, r },
+                   answer, error);
 }
 
-/* Whether a sample that failed so is a row of its own, and not the end of the job. */
+/* Whether a sample that failed so is a row of its own, and not the end of the evaluation. */
 static bool is_of_sample(const running *r, s2p_status st)
 {
     if (st == S2P_ENOMEM || st == S2P_ECANCELLED) return false;
@@ -217,7 +219,7 @@ static s2p_status answer_one(running *r, const s2e_sample *sample, const s2a_set
                        .seed = seed,
                        .text = "" };
     bool is_there;
-    TRY(s2e_store_has(r->job->store, &key, &is_there, error));
+    TRY(s2e_store_has(r->evaluation->store, &key, &is_there, error));
     if (is_there) return S2P_OK;
     if (is_cancelled(r)) return s2_fail(error, S2P_ECANCELLED, "stopped");
     s2a_setting setting = *base;
@@ -236,8 +238,10 @@ static s2p_status answer_one(running *r, const s2e_sample *sample, const s2a_set
     r->has_answer = true;
     s2e_verdict verdict = { .rule = NULL };
     s2e_answer_row row;
-    st = r->asking->task->judge(sample, r->job->protocol, NULL, answer.text, &verdict, error);
-    if (st == S2P_OK) st = s2e_answer_row_make(&key, &answer, r->job->keeps_choices, &row, error);
+    st =
+        r->asking->task->judge(sample, r->evaluation->protocol, NULL, answer.text, &verdict, error);
+    if (st == S2P_OK)
+        st = s2e_answer_row_make(&key, &answer, r->evaluation->keeps_selections, &row, error);
     if (st == S2P_OK) {
         st = keep(r, &row.record, (double)verdict.score, error);
         s2e_answer_row_free(&row);
@@ -253,7 +257,7 @@ static s2p_status answer_one(running *r, const s2e_sample *sample, const s2a_set
 static void turn_to(running *r, const s2a_setting *setting)
 {
     s2e_progress *p = &r->progress;
-    r->column = s2e_column_of(setting, r->job->n_seeds);
+    r->column = s2e_column_of(setting, r->evaluation->n_seeds);
     p->task = r->asking->task->name;
     p->method = r->column.method;
     p->budget = r->column.budget;
@@ -263,13 +267,13 @@ static void turn_to(running *r, const s2a_setting *setting)
 static s2p_status ask_about(running *r, int32_t first, int32_t last, double (*right)[2],
                             s2p_error *error)
 {
-    const s2e_job *job = r->job;
+    const s2e_evaluation *evaluation = r->evaluation;
     const s2e_set *set = r->asking->set;
     const int32_t picture = s2e_first_picture(&set->sample[first]);
     bool is_loaded = false;
-    for (int32_t i = 0; i < job->n_settings; i++) {
+    for (int32_t i = 0; i < evaluation->n_settings; i++) {
         TRY(commit(r, error)); /* under the name it belongs to */
-        turn_to(r, &job->setting[i]);
+        turn_to(r, &evaluation->setting[i]);
         r->progress.right = right[i][0];
         r->progress.n_right = right[i][1];
         for (int32_t seed = 0; seed < r->column.n_seeds; seed++)
@@ -282,19 +286,20 @@ static s2p_status ask_about(running *r, int32_t first, int32_t last, double (*ri
                                              .budget = r->column.budget,
                                              .seed = seed };
                     bool is_there;
-                    TRY(s2e_store_has(job->store, &key, &is_there, error));
+                    TRY(s2e_store_has(evaluation->store, &key, &is_there, error));
                     if (is_there) continue;
                     r->picture_error = (s2p_error){ S2P_OK, "" };
                     r->picture_error.status = load(r, picture, 0, &r->picture_error);
                     is_loaded = true;
                 }
-                TRY(answer_one(r, &set->sample[s], &job->setting[i], seed, error));
+                TRY(answer_one(r, &set->sample[s], &evaluation->setting[i], seed, error));
             }
         right[i][0] = r->progress.right + r->waiting_right;
         right[i][1] = r->progress.n_right + r->n_waiting_right;
     }
     r->picture_error = (s2p_error){ S2P_OK, "" };
-    if (is_loaded && job->engine) s2v_engine_forget(job->engine); /* or it would fill its cache */
+    if (is_loaded && evaluation->engine)
+        s2v_engine_forget(evaluation->engine); /* or it would fill its cache */
     return S2P_OK;
 }
 
@@ -302,17 +307,18 @@ static s2p_status ask_task(running *r, double (*right)[2], s2p_error *error)
 {
     const s2e_set *set = r->asking->set;
     int64_t group = 0;
-    memset(right, 0, sizeof *right * (size_t)r->job->n_settings);
+    memset(right, 0, sizeof *right * (size_t)r->evaluation->n_settings);
     for (int32_t first = 0, last; first < set->n_samples; first = last, group++) {
         last = s2e_group_end(set, first);
-        if (s2e_shard_has(r->job->shard, group)) TRY(ask_about(r, first, last, right, error));
+        if (s2e_shard_has(r->evaluation->shard, group))
+            TRY(ask_about(r, first, last, right, error));
     }
     return commit(r, error);
 }
 
-s2p_status s2e_evaluate(const s2e_job *job, s2p_error *error)
+s2p_status s2e_evaluate(const s2e_evaluation *evaluation, s2p_error *error)
 {
-    running r = { .job = job };
+    running r = { .evaluation = evaluation };
     s2p_error rest = { S2P_OK, "" };
     double right[S2A_MAX_SETTINGS][2];
     s2_image_limits limits;
@@ -320,11 +326,11 @@ s2p_status s2e_evaluate(const s2e_job *job, s2p_error *error)
     s2_buffer_init(&r.prompt, MAX_PROMPT);
     s2_buffer_init(&r.bytes, limits.max_bytes);
     r.began = r.committed = s2_now_ms();
-    r.progress.todo = s2e_job_answers(job);
-    s2p_status st = s2e_store_count(job->store, NULL, false, &r.progress.done, error);
+    r.progress.todo = s2e_evaluation_answers(evaluation);
+    s2p_status st = s2e_store_count(evaluation->store, NULL, false, &r.progress.done, error);
     r.has_answer = r.progress.done > 0;
-    for (int32_t t = 0; t < job->n_tasks && st == S2P_OK; t++) {
-        r.asking = &job->task[t];
+    for (int32_t t = 0; t < evaluation->n_tasks && st == S2P_OK; t++) {
+        r.asking = &evaluation->task[t];
         st = ask_task(&r, right, error);
     }
     /* What was answered before a stop is kept; after a failed write there is nothing to keep. */

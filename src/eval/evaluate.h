@@ -15,7 +15,7 @@
 #include "eval/run/store.h"
 #include "eval/task.h"
 
-typedef struct s2e_asking { /* a task of a job; borrowed */
+typedef struct s2e_asking { /* a task of a evaluation; borrowed */
     const s2e_task *task;
     const s2e_set *set;
     int32_t predict; /* most tokens of an answer */
@@ -24,11 +24,11 @@ typedef struct s2e_asking { /* a task of a job; borrowed */
 typedef struct s2e_progress { /* of this process; answers that are safe alone */
     const char *task;         /* of the last answer, with its method and budget */
     const char *method, *budget;
-    int64_t done, todo;    /* answers in the store now, and when this part is complete */
-    int64_t n_now;         /* of these, since the job began */
+    int64_t done, todo;    /* answers in the store now, and when this shard is complete */
+    int64_t n_now;         /* of these, since the evaluation began */
     int64_t n_failures;    /* of n_now */
     double right, n_right; /* scores of this task, method and budget since then, and their number */
-    double seconds;        /* since the job began */
+    double seconds;        /* since the evaluation began */
 } s2e_progress;
 
 typedef struct s2e_watch {
@@ -39,31 +39,31 @@ typedef struct s2e_watch {
     void *user;
 } s2e_watch;
 
-typedef struct s2e_job { /* all borrowed */
-    s2v_engine *engine;  /* forgets a picture when its questions are over; NULL: it does not */
+typedef struct s2e_evaluation { /* all borrowed */
+    s2v_engine *engine; /* forgets a picture when its questions are over; NULL: it does not */
     s2v_session *session;
     const s2v_image_options *image_options; /* of every picture */
     const s2e_asking *task;                 /* [n_tasks] */
     int32_t n_tasks;
-    const s2a_setting *setting; /* [n_settings]; their seeds are the job's own */
+    const s2a_setting *setting; /* [n_settings]; their seeds are the evaluation's own */
     int32_t n_settings;
     int32_t n_seeds; /* runs of a method that draws */
     s2e_protocol protocol;
     s2e_shard shard;
     s2e_store *store;
-    bool keeps_choices;   /* write down which tokens were kept */
-    int32_t jpeg_quality; /* pictures take a detour through a JPEG of it; 0: none */
+    bool keeps_selections; /* write down which tokens were kept */
+    int32_t jpeg_quality;  /* pictures take a detour through a JPEG of it; 0: none */
     s2e_watch watch;
-} s2e_job;
+} s2e_evaluation;
 
-/* Answers this part of the job has when it is complete. */
-int64_t s2e_job_answers(const s2e_job *job);
+/* Answers this shard of the run has when it is complete. */
+int64_t s2e_evaluation_answers(const s2e_evaluation *evaluation);
 
 /* All that is missing. A sample whose picture cannot be read, or that the model refuses, is a row
- * with a failure, and the job goes on; a model that refuses the very first is a mistake of the
- * job's and ends it. S2P_EIO: the store cannot be written. S2P_ECANCELLED: as asked for. In either
+ * with a failure, and the evaluation goes on; a model that refuses the very first is a mistake of the
+ * evaluation's and ends it. S2P_EIO: the store cannot be written. S2P_ECANCELLED: as asked for. In either
  * case what was reported as progress is in the store. */
-s2p_status s2e_evaluate(const s2e_job *job, s2p_error *error);
+s2p_status s2e_evaluate(const s2e_evaluation *evaluation, s2p_error *error);
 
 /* The end of the samples that share the first picture of sample `first`. */
 int32_t s2e_group_end(const s2e_set *set, int32_t first);

@@ -39,13 +39,13 @@ typedef struct s2e_figures { /* all zero: none. Free with s2e_figures_free */
 
 /* What the headline is computed from when it is no mean of scores: counts that add up over samples,
  * so that an interval can be had by drawing pictures. */
-typedef struct s2e_parts {
+typedef struct s2e_counts {
     int32_t (*n)(const s2e_set *set); /* how many counts */
     /* Add those of samples [first, last), all about one picture. out: [n]. */
     void (*add)(const s2e_set *set, s2e_protocol protocol, const s2e_verdict *verdict,
                 int32_t first, int32_t last, double *out);
-    double (*value)(const s2e_set *set, s2e_protocol protocol, const double *part);
-} s2e_parts;
+    double (*value)(const s2e_set *set, s2e_protocol protocol, const double *count);
+} s2e_counts;
 
 typedef struct s2e_task {
     const char *name, *title, *summary;
@@ -65,8 +65,8 @@ typedef struct s2e_task {
     /* verdict: [n_samples]; those without a rule were not answered and do not count. */
     s2p_status (*aggregate)(const s2e_set *set, s2e_protocol protocol, const s2e_verdict *verdict,
                             s2e_figures *out, s2p_error *error);
-    bool is_graded;         /* its own score is a grade somebody gives: see report/grader.c */
-    const s2e_parts *parts; /* NULL: the headline is the mean score in its own unit */
+    bool is_graded;           /* its own score is a grade somebody gives: see report/grader.c */
+    const s2e_counts *counts; /* NULL: the headline is the mean score in its own unit */
 } s2e_task;
 
 /* NULL when the name is unknown, or past the end. */

@@ -9,7 +9,7 @@
 
 #include "convert/convert.h"
 #include "convert/quantize.h"
-#include "convert/quantize_choice.h"
+#include "convert/quantize_types.h"
 #include "convert/recode.h"
 
 #include <ggml.h>
@@ -176,14 +176,14 @@ static void test_recode(void **state)
             s2p_error error = { S2P_OK, "" };
             assert_int_equal(s2v_recoder_create(&recoder, s2v_block_codec(), n_threads, &error),
                              S2P_OK);
-            const s2v_recode_job job = { .name = "w",
-                                         .from = S2V_TENSOR_F32,
-                                         .to = types[t],
-                                         .n_per_row = ROW,
-                                         .n_rows = N_ROWS,
-                                         .rows = (const uint8_t *)values,
-                                         .sink = take,
-                                         .user = &out };
+            const s2v_recoding job = { .name = "w",
+                                       .from = S2V_TENSOR_F32,
+                                       .to = types[t],
+                                       .n_per_row = ROW,
+                                       .n_rows = N_ROWS,
+                                       .rows = (const uint8_t *)values,
+                                       .sink = take,
+                                       .user = &out };
             assert_int_equal(s2v_recode(recoder, &job, &error), S2P_OK);
             assert_int_equal(out.data.n, n);
             assert_memory_equal(out.data.data, wanted, n);
@@ -215,14 +215,14 @@ static void test_all_halves(void **state)
         taken out = { 0 };
         s2p_error error = { S2P_OK, "" };
         assert_int_equal(s2v_recoder_create(&recoder, s2v_block_codec(), 0, &error), S2P_OK);
-        const s2v_recode_job job = { .name = "w",
-                                     .from = cases[c].from,
-                                     .to = S2V_TENSOR_F32,
-                                     .n_per_row = cases[c].row,
-                                     .n_rows = (int64_t)n / cases[c].row,
-                                     .rows = (const uint8_t *)halves,
-                                     .sink = take,
-                                     .user = &out };
+        const s2v_recoding job = { .name = "w",
+                                   .from = cases[c].from,
+                                   .to = S2V_TENSOR_F32,
+                                   .n_per_row = cases[c].row,
+                                   .n_rows = (int64_t)n / cases[c].row,
+                                   .rows = (const uint8_t *)halves,
+                                   .sink = take,
+                                   .user = &out };
         CHECK_CASE(s2v_recode(recoder, &job, &error) == S2P_OK, "%s", error.message);
         assert_int_equal(out.data.n, n * sizeof *wanted);
         assert_memory_equal(out.data.data, wanted, n * sizeof *wanted);
@@ -265,14 +265,14 @@ static void test_all_roundings(void **state)
         taken out = { 0 };
         s2p_error error = { S2P_OK, "" };
         assert_int_equal(s2v_recoder_create(&recoder, NULL, 0, &error), S2P_OK);
-        const s2v_recode_job job = { .name = "w",
-                                     .from = S2V_TENSOR_F32,
-                                     .to = cases[c].to,
-                                     .n_per_row = EACH,
-                                     .n_rows = n,
-                                     .rows = (const uint8_t *)values,
-                                     .sink = take,
-                                     .user = &out };
+        const s2v_recoding job = { .name = "w",
+                                   .from = S2V_TENSOR_F32,
+                                   .to = cases[c].to,
+                                   .n_per_row = EACH,
+                                   .n_rows = n,
+                                   .rows = (const uint8_t *)values,
+                                   .sink = take,
+                                   .user = &out };
         CHECK_CASE(s2v_recode(recoder, &job, &error) == S2P_OK, "%s", error.message);
         assert_int_equal(out.data.n, n * EACH * 2);
         assert_memory_equal(out.data.data, wanted, out.data.n);
@@ -316,14 +316,14 @@ static void test_odd_values(void **state)
         taken out = { 0 };
         s2p_error error = { S2P_OK, "" };
         assert_int_equal(s2v_recoder_create(&recoder, s2v_block_codec(), 0, &error), S2P_OK);
-        const s2v_recode_job job = { .name = "w",
-                                     .from = cases[i].from,
-                                     .to = cases[i].to,
-                                     .n_per_row = 64,
-                                     .n_rows = 1,
-                                     .rows = row,
-                                     .sink = take,
-                                     .user = &out };
+        const s2v_recoding job = { .name = "w",
+                                   .from = cases[i].from,
+                                   .to = cases[i].to,
+                                   .n_per_row = 64,
+                                   .n_rows = 1,
+                                   .rows = row,
+                                   .sink = take,
+                                   .user = &out };
         const s2p_status st = s2v_recode(recoder, &job, &error);
         CHECK_CASE(st == (cases[i].is_fine ? S2P_OK : S2P_EFORMAT), "case %zu: %s", i,
                    error.message);

@@ -36,7 +36,7 @@ def check_parallel(expected):
         done = call("parallel", "--will-cite", "-j", "2", how, PROGRAM, *ASK, "--out", name, "--shard", shard, input=text)
         assert done.returncode == 0, done.stderr
         assert merged(name, expected) == 3
-    return "GNU parallel: 3 parts, index given and taken from PARALLEL_SEQ"
+    return "GNU parallel: 3 shards, index given and taken from PARALLEL_SEQ"
 
 
 def check_mpi(expected):
@@ -45,7 +45,7 @@ def check_mpi(expected):
     done = call("mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "3", PROGRAM, *ASK, "--out", "mpi")
     assert done.returncode == 0, done.stderr
     assert merged("mpi", expected) == 3
-    return "Open MPI: 3 parts"
+    return "Open MPI: 3 shards"
 
 
 CONF = """ClusterName=loopback
@@ -114,7 +114,7 @@ def check_slurm(expected):
         done = call("srun", "-n", "2", PROGRAM, *ASK, "--out", "srun", env=environment)
         assert done.returncode == 0, done.stderr
         assert merged("srun", expected) == 2
-        return "Slurm: an array of 4 parts and srun with 2"
+        return "Slurm: an array of 4 shards and srun with 2"
     finally:
         for process in reversed(started):
             process.terminate()

@@ -3,7 +3,7 @@
 
     check_runs.py PROGRAM SOURCE FOLDER [KILLS]
 
-One run over four parts is killed KILLS times (20) with SIGKILL at random moments; what it had reported as safe is there
+One run over four shards is killed KILLS times (20) with SIGKILL at random moments; what it had reported as safe is there
 afterwards, once, and the report is the one of a run nobody disturbed. With KILLS given, memory over 10,000 samples follows
 instead of the other checks.
 """
@@ -84,7 +84,7 @@ def same_reports(one, other):
 
 
 def check_kills():
-    """SIGKILL at random moments over four parts, then a merge."""
+    """SIGKILL at random moments over four shards, then a merge."""
     whole, parts = os.path.join(FOLDER, "whole"), os.path.join(FOLDER, "parts")
     code, table, err = run(*SMALL, "--out", whole, "-o", "csv", "-q")
     assert code == 0, err
@@ -328,7 +328,7 @@ def check_memory():
 def check_verbs():
     for arguments, code, word in ((("munge", "x"), 2, "unknown 'munge'"), (("merge",), 2, "needs the folders"),
                                   (("status", "/nowhere"), 3, "cannot open the run"), (("status", "a", "b"), 2, "needs the folder"),
-                                  (("export", FOLDER), 3, "error: "), (("merge", FOLDER), 2, "holds no parts"),
+                                  (("export", FOLDER), 3, "error: "), (("merge", FOLDER), 2, "holds no shards"),
                                   (("--shard", "0/4"), 2, "--shard needs --out"),
                                   (("--out", "x", "--shard", "4/4"), 2, "they count from 0 to 3")):
         got = run(*arguments, "-q")
@@ -336,7 +336,7 @@ def check_verbs():
     environment = {"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_COUNT": "33", "SLURM_ARRAY_TASK_MIN": "0"}
     folder = os.path.join(FOLDER, "slurm")
     code, out, err = run(*SMALL, "--out", folder, env=environment)
-    assert code == 0 and out == "" and "note: part 3 of 33, as SLURM_ARRAY_TASK_ID says" in err, (code, err)
+    assert code == 0 and out == "" and "note: shard 3 of 33, from SLURM_ARRAY_TASK_ID" in err, (code, err)
     assert os.path.exists(os.path.join(folder, "shard-3-of-33.sqlite"))
 
 

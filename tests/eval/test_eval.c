@@ -407,18 +407,18 @@ static void test_evaluate(void **state)
     for (int i = 0; i < 3; i++) s2a_setting_use(&setting[i], setting[i].method);
     const s2e_asking asking = { task, &set, 8 };
     heard h = { 0, 0 };
-    s2e_job job = { .session = session_of(engine),
-                    .image_options = &whole,
-                    .task = &asking,
-                    .n_tasks = 1,
-                    .setting = setting,
-                    .n_settings = 3,
-                    .n_seeds = 2,
-                    .shard = { 0, 1, NULL },
-                    .store = store_of("full/-,random/64*2,s2prune/64", 17),
-                    .keeps_choices = true,
-                    .watch = { hear, stop, &h } };
-    assert_int_equal(s2e_job_answers(&job), 17 * 4);
+    s2e_evaluation job = { .session = session_of(engine),
+                           .image_options = &whole,
+                           .task = &asking,
+                           .n_tasks = 1,
+                           .setting = setting,
+                           .n_settings = 3,
+                           .n_seeds = 2,
+                           .shard = { 0, 1, NULL },
+                           .store = store_of("full/-,random/64*2,s2prune/64", 17),
+                           .keeps_selections = true,
+                           .watch = { hear, stop, &h } };
+    assert_int_equal(s2e_evaluation_answers(&job), 17 * 4);
     assert_int_equal(s2e_evaluate(&job, NULL), S2P_OK);
     assert_int_equal(h.done, 17 * 4);
     const s2e_set *sets[] = { &set };
@@ -441,7 +441,7 @@ static void test_evaluate(void **state)
     plain.pictures_only = 1;
     assert_int_equal(s2v_session_create(&job.session, engine, &plain, NULL), S2P_OK);
     job.store = store_of("full/-,random/64*2,s2prune/64", 17);
-    job.keeps_choices = false;
+    job.keeps_selections = false;
     h = (heard){ 0, 3 };
     assert_int_equal(s2e_evaluate(&job, NULL), S2P_ECANCELLED);
     assert_true(h.done >= 3 && h.done < 17 * 4);
@@ -453,7 +453,7 @@ static void test_evaluate(void **state)
     for (int32_t i = 0; i < 2; i++) {
         h = (heard){ 0, 0 };
         job.shard = (s2e_shard){ i, 2, NULL };
-        of_parts += s2e_job_answers(&job);
+        of_parts += s2e_evaluation_answers(&job);
         assert_int_equal(s2e_evaluate(&job, NULL), S2P_OK);
     }
     assert_int_equal(of_parts, 17 * 4);
@@ -496,15 +496,15 @@ static void test_shares_and_modes(void **state)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         s2a_setting setting = cases[i].setting;
         s2a_setting_use(&setting, "dart");
-        const s2e_job job = { .session = session_of(engine),
-                              .image_options = &whole,
-                              .task = &asking,
-                              .n_tasks = 1,
-                              .setting = &setting,
-                              .n_settings = 1,
-                              .n_seeds = 1,
-                              .shard = { 0, 1, NULL },
-                              .store = store_of(cases[i].column, 2) };
+        const s2e_evaluation job = { .session = session_of(engine),
+                                     .image_options = &whole,
+                                     .task = &asking,
+                                     .n_tasks = 1,
+                                     .setting = &setting,
+                                     .n_settings = 1,
+                                     .n_seeds = 1,
+                                     .shard = { 0, 1, NULL },
+                                     .store = store_of(cases[i].column, 2) };
         s2e_results results;
         assert_int_equal(s2e_evaluate(&job, NULL), S2P_OK);
         assert_int_equal(s2e_results_load(job.store, sets, &results, NULL), S2P_OK);
@@ -530,15 +530,15 @@ static void test_failures(void **state)
     s2a_setting_use(&setting, setting.method);
     const s2e_asking asking = { s2e_task_find("synth"), &set, 2 };
     const s2e_set *sets[] = { &set };
-    s2e_job job = { .session = session_of(engine),
-                    .image_options = &whole,
-                    .task = &asking,
-                    .n_tasks = 1,
-                    .setting = &setting,
-                    .n_settings = 1,
-                    .n_seeds = 1,
-                    .shard = { 0, 1, NULL },
-                    .store = store_of("s2prune/64", 1) };
+    s2e_evaluation job = { .session = session_of(engine),
+                           .image_options = &whole,
+                           .task = &asking,
+                           .n_tasks = 1,
+                           .setting = &setting,
+                           .n_settings = 1,
+                           .n_seeds = 1,
+                           .shard = { 0, 1, NULL },
+                           .store = store_of("s2prune/64", 1) };
     s2e_results results;
     int64_t n = 0;
     assert_int_equal(s2e_evaluate(&job, NULL), S2P_OK);

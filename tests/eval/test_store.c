@@ -1,4 +1,4 @@
-/* test_store.c - answers that stay: the store, its lock, fingerprints, parts of a run and their
+/* test_store.c - answers that stay: the store, its lock, fingerprints, shards of a run and their
  * merge. The first argument is a folder to write in.
  */
 #include "check.h"
@@ -309,7 +309,7 @@ static void test_hostile(void **state)
     s2_buffer_free(&bytes);
 }
 
-/* --- parts ------------------------------------------------------------------------ */
+/* --- shards ------------------------------------------------------------------------ */
 
 static const char *const *variables; /* name, value, ..., NULL */
 
@@ -377,7 +377,7 @@ static void test_shard(void **state)
         CHECK_CASE(shard.source == cases[i].source || strcmp(shard.source, cases[i].source) == 0,
                    "%zu", i);
     }
-    for (int64_t group = 0; group < 20; group++) { /* every group has one part */
+    for (int64_t group = 0; group < 20; group++) { /* every group has one shard */
         int n = 0;
         for (int32_t k = 0; k < 3; k++) n += s2e_shard_has((s2e_shard){ k, 3, NULL }, group);
         assert_int_equal(n, 1);
@@ -450,7 +450,7 @@ static void test_run_plan(void **state)
 
 /* --- merging ----------------------------------------------------------------------- */
 
-static void make_part(const char *name, const char *model, const char *const *sample, int32_t n)
+static void make_shard(const char *name, const char *model, const char *const *sample, int32_t n)
 {
     s2e_store *store;
     json_t *values = values_of(model, "full/-,s2prune/64");
@@ -477,7 +477,7 @@ static void test_merge(void **state)
     s2p_error error = { S2P_OK, "" };
     s2e_merged merged;
     char in[700], out[700];
-    (void)snprintf(in, sizeof in, "%s/parts", folder);
+    (void)snprintf(in, sizeof in, "%s/shards", folder);
     (void)snprintf(out, sizeof out, "%s/whole", folder);
     (void)mkdir(in, 0777);
     (void)mkdir(out, 0777);
@@ -485,40 +485,40 @@ static void test_merge(void **state)
     const char *from[] = { in };
     static const char *const first[] = { "a", "c" }, *const second[] = { "b", "d" },
                              *const overlap[] = { "b", "c" }, *const gap[] = { "b", "gap" };
-    (void)fresh("parts/shard-1-of-2.sqlite");
-    make_part("parts/shard-0-of-2.sqlite", "m", first, 2);
+    (void)fresh("shards/shard-1-of-2.sqlite");
+    make_shard("shards/shard-0-of-2.sqlite", "m", first, 2);
     assert_int_equal(s2e_merge(from, 1, out, &merged, &error), S2P_EFORMAT);
-    assert_string_equal(error.message, "part 1 of 2 is missing");
-    make_part("parts/shard-1-of-2.sqlite", "n", second, 2);
+    assert_string_equal(error.message, "shard 1 of 2 is missing");
+    make_shard("shards/shard-1-of-2.sqlite", "n", second, 2);
     assert_int_equal(s2e_merge(from, 1, out, &merged, &error), S2P_EINVAL);
     assert_non_null(strstr(error.message, "model is 'n' there, 'm' here"));
-    make_part("parts/shard-1-of-2.sqlite", "m", overlap, 2);
+    make_shard("shards/shard-1-of-2.sqlite", "m", overlap, 2);
     assert_int_equal(s2e_merge(from, 1, out, &merged, &error), S2P_EINVAL);
-    assert_non_null(strstr(error.message, "to synth c is in another part too"));
-    make_part("parts/shard-1-of-2.sqlite", "m", gap, 2);
+    assert_non_null(strstr(error.message, "to synth c is in another shard too"));
+    make_shard("shards/shard-1-of-2.sqlite", "m", gap, 2);
     assert_int_equal(s2e_merge(from, 1, out, &merged, &error), S2P_EFORMAT);
-    CHECK_CASE(strstr(error.message, "has 3 of 4 answers; run part 1/2 to its end"), "%s",
+    CHECK_CASE(strstr(error.message, "has 3 of 4 answers; run shard 1/2 to its end"), "%s",
                error.message);
-    make_part("parts/shard-1-of-2.sqlite", "m", second, 1);
+    make_shard("shards/shard-1-of-2.sqlite", "m", second, 1);
     assert_int_equal(s2e_merge(from, 1, out, &merged, &error), S2P_EFORMAT);
-    assert_string_equal(error.message, "the parts hold 6 of 8 answers");
+    assert_string_equal(error.message, "the shards hold 6 of 8 answers");
     char path[720];
     (void)snprintf(path, sizeof path, "%s/results.sqlite", out);
     assert_int_not_equal(access(path, F_OK), 0); /* nothing half */
-    make_part("parts/shard-1-of-2.sqlite", "m", second, 2);
+    make_shard("shards/shard-1-of-2.sqlite", "m", second, 2);
     for (int i = 0; i < 2; i++) { /* twice is once */
         assert_int_equal(s2e_merge(from, 1, out, &merged, &error), S2P_OK);
         assert_int_equal(merged.n_answers, 8);
-        assert_int_equal(merged.n_parts, 2);
+        assert_int_equal(merged.n_shards, 2);
     }
-    make_part("parts/shard-0-of-2.sqlite", "z", first, 2);
-    make_part("parts/shard-1-of-2.sqlite", "z", second, 2);
+    make_shard("shards/shard-0-of-2.sqlite", "z", first, 2);
+    make_shard("shards/shard-1-of-2.sqlite", "z", second, 2);
     assert_int_equal(s2e_merge(from, 1, out, &merged, &error), S2P_EINVAL); /* over another run */
     const char *twice[] = { in, in };
     assert_int_equal(s2e_merge(twice, 2, out, &merged, &error), S2P_EINVAL);
-    assert_non_null(strstr(error.message, "part 0 of 2 is there twice"));
-    (void)fresh("parts/shard-0-of-2.sqlite");
-    (void)fresh("parts/shard-1-of-2.sqlite");
+    assert_non_null(strstr(error.message, "shard 0 of 2 is there twice"));
+    (void)fresh("shards/shard-0-of-2.sqlite");
+    (void)fresh("shards/shard-1-of-2.sqlite");
 }
 
 int main(int argc, char **argv)

@@ -44,7 +44,7 @@ typedef struct analyze_options {
     s2_pair tokens;
 } analyze_options;
 
-typedef struct analyze_job { /* all zero before open; free with s2_analyze_close */
+typedef struct analyze_context { /* all zero before open; free with s2_analyze_close */
     const analyze_options *options;
     ask_options ask; /* with the paper's size of pictures, unless another was asked for */
     s2_asker asker;
@@ -61,37 +61,39 @@ typedef struct analyze_job { /* all zero before open; free with s2_analyze_close
     int32_t n_recordings;
     const char *step;  /* what the progress bar says */
     bool is_unwritten; /* the failure was one of writing */
-} analyze_job;
+} analyze_context;
 
-s2p_status s2_analyze_open(analyze_job *job, const analyze_options *options, s2p_error *error);
-void s2_analyze_close(analyze_job *job);
+s2p_status s2_analyze_open(analyze_context *context, const analyze_options *options,
+                           s2p_error *error);
+void s2_analyze_close(analyze_context *context);
 
 /* Of a step that failed: the sentence, and the exit code. */
-int s2_analyze_report_error(const analyze_job *job, s2p_status status, const s2p_error *error);
+int s2_analyze_report_error(const analyze_context *context, s2p_status status,
+                            const s2p_error *error);
 
 /* trials: all zero. *is_complete: every question has its answers; else a shard was asked for. */
-s2p_status s2_analyze_collect(analyze_job *job, const s2_analysis *analysis, s2_trials *trials,
-                              bool *is_complete, s2p_error *error);
+s2p_status s2_analyze_collect(analyze_context *context, const s2_analysis *analysis,
+                              s2_trials *trials, bool *is_complete, s2p_error *error);
 
 /* What the report says about how it was made. */
-void s2_analyze_describe(const analyze_job *job, const s2_trials *trials, s2_buffer *out);
+void s2_analyze_describe(const analyze_context *context, const s2_trials *trials, s2_buffer *out);
 
 /* Files below the folder, PNGs of the figures where rsvg-convert is installed. */
-s2p_status s2_analyze_save(analyze_job *job, const s2_study *study, const char *title,
+s2p_status s2_analyze_save(analyze_context *context, const s2_study *study, const char *title,
                            const char *settings, s2p_error *error);
 
 /* Trials from what is on the disk already: a run of `eval`, recordings of `run --record`. */
 
 /* --run: the store, the task (the run's own, or --tasks of several) and its data. */
-s2p_status s2_collect_run_open(analyze_job *job, s2p_error *error);
+s2p_status s2_collect_run_open(analyze_context *context, s2p_error *error);
 
 /* Its columns, all or those of --methods and --budgets, as trials. */
-s2p_status s2_collect_run(analyze_job *job, const s2_analysis *analysis, s2_trials *trials,
+s2p_status s2_collect_run(analyze_context *context, const s2_analysis *analysis, s2_trials *trials,
                           s2p_error *error);
 
 /* --recorded: a folder of `run --record`, or one that holds such folders. */
-s2p_status s2_collect_recorded(analyze_job *job, const s2_analysis *analysis, s2_trials *trials,
-                               s2p_error *error);
+s2p_status s2_collect_recorded(analyze_context *context, const s2_analysis *analysis,
+                               s2_trials *trials, s2p_error *error);
 
 /* rasterize.c: SVG to PNG by a program that may be installed. */
 

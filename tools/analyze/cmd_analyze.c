@@ -29,21 +29,21 @@ static int print_tables(const analyze_options *o, const char *name, const s2_stu
     return s2_report_print_made(st, &out, NULL);
 }
 
-static s2p_status work(analyze_job *job, const s2_analysis *analysis, s2_trials *trials,
+static s2p_status work(analyze_context *context, const s2_analysis *analysis, s2_trials *trials,
                        s2_study *study, bool *is_complete, s2p_error *error)
 {
     char title[128];
     s2_buffer settings;
-    TRY(s2_analyze_collect(job, analysis, trials, is_complete, error));
+    TRY(s2_analyze_collect(context, analysis, trials, is_complete, error));
     if (!*is_complete) return S2P_OK;
     TRY(analysis->run(trials, study, error));
     s2_buffer_init(&settings, (size_t)1 << 20);
-    s2_analyze_describe(job, trials, &settings);
+    s2_analyze_describe(context, trials, &settings);
     s2_buffer_append(&settings, "", 1);
     (void)snprintf(title, sizeof title, "s2prune analyze %s", analysis->name);
     const s2p_status st =
         settings.status == S2P_OK
-            ? s2_analyze_save(job, study, title, (const char *)settings.data, error)
+            ? s2_analyze_save(context, study, title, (const char *)settings.data, error)
             : s2_fail(error, settings.status, "no memory for the report");
     s2_buffer_free(&settings);
     return st;
@@ -54,7 +54,7 @@ static int analyze_run(const void *values)
     const analyze_options *o = values;
     s2p_error error = { S2P_OK, "" };
     const s2_analysis *analysis = s2_analysis_find(o->operands.item[0]);
-    analyze_job *job = calloc(1, sizeof *job);
+    analyze_context *context = calloc(1, sizeof *context);
     s2_trials trials = { .n_pictures = 0 };
     s2_study study = { .n = 0 };
     bool is_complete = false;
@@ -68,21 +68,21 @@ static int analyze_run(const void *values)
         st = s2_fail(&error, S2P_EINVAL, "analyze takes one of: %s; not '%.60s'", known,
                      o->operands.item[o->operands.n > 1 ? 1 : 0]);
     }
-    if (st == S2P_OK && !job) st = s2_fail_memory(&error, sizeof *job, "the analysis");
-    if (st == S2P_OK) st = s2_analyze_open(job, o, &error);
-    if (st == S2P_OK) st = work(job, analysis, &trials, &study, &is_complete, &error);
-    int code = st == S2P_OK ? S2_EXIT_OK : s2_analyze_report_error(job, st, &error);
+    if (st == S2P_OK && !context) st = s2_fail_memory(&error, sizeof *context, "the analysis");
+    if (st == S2P_OK) st = s2_analyze_open(context, o, &error);
+    if (st == S2P_OK) st = work(context, analysis, &trials, &study, &is_complete, &error);
+    int code = st == S2P_OK ? S2_EXIT_OK : s2_analyze_report_error(context, st, &error);
     if (st == S2P_OK && is_complete) code = print_tables(o, analysis->name, &study);
     if (st == S2P_OK && !o->ask.quiet)
         s2_report_tell(is_complete
                            ? "written: %s/report.html, with its figures and tables"
-                           : "this part is done: %s/answers.jsonl; run without --shard, with "
+                           : "this shard is done: %s/answers.jsonl; run without --shard, with "
                              "--answers for each of the others",
                        o->out);
     s2_study_free(&study);
     s2_trials_free(&trials);
-    if (job) s2_analyze_close(job);
-    free(job);
+    if (context) s2_analyze_close(context);
+    free(context);
     return code;
 }
 

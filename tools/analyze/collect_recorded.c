@@ -17,7 +17,7 @@
 #define MAX_FOLDERS 100000
 
 typedef struct folders { /* what is open of them */
-    analyze_job *job;
+    analyze_context *context;
     char **path; /* [n] */
     int32_t n;
     s2_recorded recorded;
@@ -34,7 +34,7 @@ static void close_one(folders *f)
 
 /* --- one recording ------------------------------------------------------------------------ */
 
-/* The first choice of the first picture: its files lie in the folder itself. */
+/* The first selection of the first picture: its files lie in the folder itself. */
 static const json_t *first_selection(const json_t *root)
 {
     const json_t *list = json_object_get(root, "selections");
@@ -92,7 +92,7 @@ static s2p_status read_one(folders *f, int32_t index, s2p_error *error)
     TRY(s2_json_read_file(path, MAX_RECORD, &root, error));
     const json_t *one = first_selection(root);
     const s2p_status st = one ? read_selection(f, f->path[index], one, error)
-                              : s2_fail(error, S2P_EFORMAT, "'%.200s' records no choice", path);
+                              : s2_fail(error, S2P_EFORMAT, "'%.200s' records no selection", path);
     json_decref(root);
     return st;
 }
@@ -109,9 +109,9 @@ static s2p_status open_one(void *user, int32_t index, s2_recording *out, s2p_err
 
 static void show(double done, void *user)
 {
-    analyze_job *job = ((folders *)user)->job;
-    (void)s2_progress_show(&job->asker.progress, job->step, done);
-    if (done >= 1.0) s2_progress_clear(&job->asker.progress);
+    analyze_context *context = ((folders *)user)->context;
+    (void)s2_progress_show(&context->asker.progress, context->step, done);
+    if (done >= 1.0) s2_progress_clear(&context->asker.progress);
 }
 
 /* --- the folder of folders ------------------------------------------------------------------ */
@@ -148,7 +148,7 @@ static s2p_status list(folders *f, const char *folder, s2p_error *error)
         st = s2_fail(error, S2P_EINVAL, "no record.json in '%.200s' or the folders in it", folder);
     for (int32_t i = 0; i < f->n; i++)
         if (!f->path[i]) st = s2_fail_memory(error, 4096, "a name");
-    const int32_t most = f->job->options->n_pictures;
+    const int32_t most = f->context->options->n_pictures;
     for (; st == S2P_OK && most > 0 && f->n > most;) free(f->path[--f->n]);
     return st;
 }
@@ -166,13 +166,13 @@ static s2p_status load_picture(const void *source, int32_t index, s2_image *out,
     return st;
 }
 
-s2p_status s2_collect_recorded(analyze_job *job, const s2_analysis *analysis, s2_trials *trials,
-                               s2p_error *error)
+s2p_status s2_collect_recorded(analyze_context *context, const s2_analysis *analysis,
+                               s2_trials *trials, s2p_error *error)
 {
     if (!analysis->takes_pictures)
         return s2_fail(error, S2P_EINVAL, "%s needs answers; recordings have none", analysis->name);
-    const analyze_options *o = job->options;
-    folders f = { .job = job };
+    const analyze_options *o = context->options;
+    folders f = { .context = context };
     s2a_setting setting[S2A_MAX_SETTINGS];
     int32_t n = 0;
     char usual[80]; /* the method that was recorded, where none is asked for */
@@ -181,7 +181,7 @@ s2p_status s2_collect_recorded(analyze_job *job, const s2_analysis *analysis, s2
     (void)snprintf(usual, sizeof usual, "%s%s", strcmp(f.method, "uniform") ? "uniform," : "",
                    f.method);
     if (st == S2P_OK)
-        st = s2_ask_settings(&job->ask, o->methods ? o->methods : usual,
+        st = s2_ask_settings(&context->ask, o->methods ? o->methods : usual,
                              o->budgets ? o->budgets : analysis->budgets, setting, &n, error);
     const s2_recordings recordings = { .n = f.n, .open = open_one, .progress = show, .user = &f };
     (void)snprintf(trials->task, sizeof trials->task, "%.60s", s2_base_name(o->recorded));
@@ -193,8 +193,8 @@ s2p_status s2_collect_recorded(analyze_job *job, const s2_analysis *analysis, s2
         trials->picture[i].file = name;
     }
     close_one(&f);
-    job->recordings = f.path; /* pictures are read from them as long as the trials live */
-    job->n_recordings = f.n;
+    context->recordings = f.path; /* pictures are read from them as long as the trials live */
+    context->n_recordings = f.n;
     trials->load = load_picture;
     trials->source = f.path;
     return st;

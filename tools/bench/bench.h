@@ -22,7 +22,7 @@ typedef struct bench_estimate {
 } bench_estimate;
 
 /* Rows of every model, prompt and setting. S2P_EINVAL: an unknown model or a number that is none. */
-s2p_status s2_bench_estimate(const bench_estimate *job, s2_table *table, s2p_error *error);
+s2p_status s2_bench_estimate(const bench_estimate *estimate, s2_table *table, s2p_error *error);
 
 /* --- bench_spread.c ------------------------------------------------------------------ */
 
@@ -69,13 +69,13 @@ typedef struct bench_row {
     s2a_setting setting;
     int32_t n_prompt; /* text tokens wanted; 0: the question as it is */
     int32_t n_predict;
-    const char *question; /* owned by the job */
+    const char *question; /* owned by the context */
     s2v_stats stats;      /* of the last run: counts, not times */
     double *vision, *layer0, *layers, *select, *prompt, *first, *decode; /* [repeats], owned */
     double peak_bytes;
 } bench_row;
 
-typedef struct bench_job { /* free with s2_bench_job_free */
+typedef struct bench_context { /* free with s2_bench_context_free */
     s2_asker *asker;
     const char *question, *prompts, *predicts; /* lists "64,128" of -p and -n; prompts NULL: none */
     int32_t repeats;
@@ -86,13 +86,13 @@ typedef struct bench_job { /* free with s2_bench_job_free */
     int32_t n_made;
     double tower_flops; /* of the picture; 0: unknown */
     bench_machine machine;
-} bench_job;
+} bench_context;
 
-s2p_status s2_bench_measure(bench_job *job, const s2a_setting *setting, int32_t n_settings,
+s2p_status s2_bench_measure(bench_context *context, const s2a_setting *setting, int32_t n_settings,
                             s2p_error *error);
-void s2_bench_job_free(bench_job *job);
+void s2_bench_context_free(bench_context *context);
 
 /* The rows as a table (bench_rows.c). */
-void s2_bench_rows(const bench_job *job, s2_table *table);
+void s2_bench_rows(const bench_context *context, s2_table *table);
 
 #endif /* S2_TOOLS_BENCH_H */

@@ -98,15 +98,15 @@ static void add_row(s2_table *t, const row *r)
     s2_table_number(t, is_known ? (held + text) / S2_MIB : (double)NAN);
 }
 
-static s2p_status add_settings(const bench_estimate *job, const s2_model_size *size,
+static s2p_status add_settings(const bench_estimate *estimate, const s2_model_size *size,
                                const prompt *p, s2_table *t, s2p_error *error)
 {
-    for (int32_t i = 0; i < job->n_settings; i++) {
-        const s2p_method *method = s2p_method_find(job->setting[i].method);
-        const bool is_all = s2a_keeps_all(&job->setting[i]);
+    for (int32_t i = 0; i < estimate->n_settings; i++) {
+        const s2p_method *method = s2p_method_find(estimate->setting[i].method);
+        const bool is_all = s2a_keeps_all(&estimate->setting[i]);
         int32_t kept = is_all ? size->visual_tokens
-                              : s2_budget_tokens(job->setting[i].budget, size->visual_tokens);
-        if (!is_all && job->setting[i].published) kept = s2_published_tokens(method, kept);
+                              : s2_budget_tokens(estimate->setting[i].budget, size->visual_tokens);
+        if (!is_all && estimate->setting[i].published) kept = s2_published_tokens(method, kept);
         if (kept < 0)
             return s2_fail(error, S2P_EUNSUPPORTED,
                            "--mode published: how many tokens '%s' keeps shows with a picture only",
@@ -122,13 +122,13 @@ static s2p_status add_settings(const bench_estimate *job, const s2_model_size *s
 }
 
 /* Budgets without a method: --full-layers says where they begin. */
-static void add_layers(const bench_estimate *job, const s2_model_size *size, const prompt *p,
+static void add_layers(const bench_estimate *estimate, const s2_model_size *size, const prompt *p,
                        const int32_t *layer, int32_t n_layers, s2_table *t)
 {
-    for (int32_t i = 0; i < job->n_settings; i++) {
-        const s2a_setting *s = &job->setting[i];
-        if (s2a_keeps_all(s) || (i > 0 && strcmp(s->method, job->setting[0].method) != 0 &&
-                                 !s2a_keeps_all(&job->setting[0])))
+    for (int32_t i = 0; i < estimate->n_settings; i++) {
+        const s2a_setting *s = &estimate->setting[i];
+        if (s2a_keeps_all(s) || (i > 0 && strcmp(s->method, estimate->setting[0].method) != 0 &&
+                                 !s2a_keeps_all(&estimate->setting[0])))
             continue;
         for (int32_t k = 0; k < n_layers; k++)
             add_row(t, &(row){ .size = size,
@@ -139,13 +139,13 @@ static void add_layers(const bench_estimate *job, const s2_model_size *size, con
     }
 }
 
-s2p_status s2_bench_estimate(const bench_estimate *job, s2_table *table, s2p_error *error)
+s2p_status s2_bench_estimate(const bench_estimate *estimate, s2_table *table, s2p_error *error)
 {
     const s2_model_size *size[MAX_PROMPTS];
     prompt prompts[MAX_PROMPTS];
     int32_t layer[MAX_LAYERS], n_sizes, n_prompts, n_layers;
-    TRY(read_models(job->models, size, &n_sizes, error));
-    const char *list = job->prompts ? job->prompts : "pope";
+    TRY(read_models(estimate->models, size, &n_sizes, error));
+    const char *list = estimate->prompts ? estimate->prompts : "pope";
     int32_t *n = &n_prompts;
     *n = 0;
     for (s2a_item item; s2a_next_item(&list, &item);) {
@@ -164,7 +164,7 @@ s2p_status s2_bench_estimate(const bench_estimate *job, s2_table *table, s2p_err
             return s2_fail(error, S2P_EINVAL,
                            "-p: '%s' is neither a number of text tokens nor 'pope'", p->name);
     }
-    TRY(read_layers(job->layers, layer, &n_layers, error));
+    TRY(read_layers(estimate->layers, layer, &n_layers, error));
     s2_table_column(table, "model", "model", S2_TEXT_COLUMN);
     s2_table_column(table, "prompt", "text", S2_TEXT_COLUMN);
     s2_table_column(table, "method", "method", S2_TEXT_COLUMN);
@@ -179,8 +179,8 @@ s2p_status s2_bench_estimate(const bench_estimate *job, s2_table *table, s2p_err
     for (int32_t m = 0; m < n_sizes; m++)
         for (int32_t p = 0; p < n_prompts; p++)
             if (n_layers)
-                add_layers(job, size[m], &prompts[p], layer, n_layers, table);
+                add_layers(estimate, size[m], &prompts[p], layer, n_layers, table);
             else
-                TRY(add_settings(job, size[m], &prompts[p], table, error));
+                TRY(add_settings(estimate, size[m], &prompts[p], table, error));
     return table->status;
 }

@@ -29,57 +29,57 @@ static s2p_status read_counts(const char *source, const char *list, int32_t *out
     return S2P_OK;
 }
 
-static s2p_status make_rows(bench_job *job, const s2a_setting *setting, int32_t n_settings,
+static s2p_status make_rows(bench_context *context, const s2a_setting *setting, int32_t n_settings,
                             s2p_error *error)
 {
     int32_t prompt[MAX_LIST] = { 0 }, predict[MAX_LIST], n_prompts = 1, n_predicts;
-    if (job->prompts) TRY(read_counts("-p", job->prompts, prompt, &n_prompts, error));
-    TRY(read_counts("-n", job->predicts, predict, &n_predicts, error));
+    if (context->prompts) TRY(read_counts("-p", context->prompts, prompt, &n_prompts, error));
+    TRY(read_counts("-n", context->predicts, predict, &n_predicts, error));
     const int32_t n = n_prompts * n_predicts * n_settings;
     if (n > S2_BENCH_MAX_ROWS)
         return s2_fail(error, S2P_ELIMIT, "%d rows; at most %d", n, S2_BENCH_MAX_ROWS);
-    job->row = calloc((size_t)n, sizeof *job->row);
-    job->made = calloc((size_t)n_prompts, sizeof *job->made);
-    if (!job->row || !job->made)
-        return s2_fail_memory(error, (size_t)n * sizeof *job->row, "the rows");
-    job->n_rows = n;
-    job->n_made = n_prompts;
-    bench_row *row = job->row;
+    context->row = calloc((size_t)n, sizeof *context->row);
+    context->made = calloc((size_t)n_prompts, sizeof *context->made);
+    if (!context->row || !context->made)
+        return s2_fail_memory(error, (size_t)n * sizeof *context->row, "the rows");
+    context->n_rows = n;
+    context->n_made = n_prompts;
+    bench_row *row = context->row;
     for (int32_t p = 0; p < n_prompts; p++)
         for (int32_t k = 0; k < n_predicts; k++)
             for (int32_t i = 0; i < n_settings; i++, row++) {
                 *row = (bench_row){ .setting = setting[i],
                                     .n_prompt = prompt[p],
                                     .n_predict = predict[k],
-                                    .question = job->question };
-                double *times = calloc(7 * (size_t)job->repeats, sizeof *times);
+                                    .question = context->question };
+                double *times = calloc(7 * (size_t)context->repeats, sizeof *times);
                 if (!times) return s2_fail_memory(error, sizeof(double), "the times");
                 row->vision = times;
-                row->layer0 = times + job->repeats;
-                row->layers = times + 2 * job->repeats;
-                row->select = times + 3 * job->repeats;
-                row->prompt = times + 4 * job->repeats;
-                row->first = times + 5 * job->repeats;
-                row->decode = times + 6 * job->repeats;
+                row->layer0 = times + context->repeats;
+                row->layers = times + 2 * context->repeats;
+                row->select = times + 3 * context->repeats;
+                row->prompt = times + 4 * context->repeats;
+                row->first = times + 5 * context->repeats;
+                row->decode = times + 6 * context->repeats;
             }
     return S2P_OK;
 }
 
-void s2_bench_job_free(bench_job *job)
+void s2_bench_context_free(bench_context *context)
 {
-    for (int32_t i = 0; i < job->n_rows; i++) free(job->row[i].vision);
-    for (int32_t i = 0; i < job->n_made; i++) free(job->made[i]);
-    free(job->row);
-    free(job->made);
+    for (int32_t i = 0; i < context->n_rows; i++) free(context->row[i].vision);
+    for (int32_t i = 0; i < context->n_made; i++) free(context->made[i]);
+    free(context->row);
+    free(context->made);
 }
 
 /* --- asking -------------------------------------------------------------------------------- */
 
-static s2p_status ask(bench_job *job, const bench_row *row, const char *question, int32_t n_predict,
-                      s2a_answer *answer, s2p_error *error)
+static s2p_status ask(bench_context *context, const bench_row *row, const char *question,
+                      int32_t n_predict, s2a_answer *answer, s2p_error *error)
 {
-    s2_asker_reset(job->asker);
-    return s2_asker_ask(job->asker, question, 1, &row->setting,
+    s2_asker_reset(context->asker);
+    return s2_asker_ask(context->asker, question, 1, &row->setting,
                         &(s2a_limits){ .n_tokens = n_predict }, NULL, answer, error);
 }
 
@@ -95,23 +95,24 @@ static char *repeat_word(int32_t n)
     return text;
 }
 
-static s2p_status count_text(bench_job *job, const char *text, int32_t *n, s2p_error *error)
+static s2p_status count_text(bench_context *context, const char *text, int32_t *n, s2p_error *error)
 {
     s2a_answer answer;
-    TRY(ask(job, &job->row[0], text, 0, &answer, error));
+    TRY(ask(context, &context->row[0], text, 0, &answer, error));
     *n = answer.stats.text_tokens;
     s2a_answer_free(&answer);
     return S2P_OK;
 }
 
 /* A word repeated adds the same number of tokens each time: two trials tell how often it takes. */
-static s2p_status make_question(bench_job *job, int32_t wanted, char **out, s2p_error *error)
+static s2p_status make_question(bench_context *context, int32_t wanted, char **out,
+                                s2p_error *error)
 {
     int32_t n_text[2];
     for (int32_t i = 0; i < 2; i++) {
         char *trial = repeat_word(8 * (i + 1));
         if (!trial) return s2_fail_memory(error, 64, "the question");
-        const s2p_status st = count_text(job, trial, &n_text[i], error);
+        const s2p_status st = count_text(context, trial, &n_text[i], error);
         free(trial);
         TRY(st);
     }
@@ -121,18 +122,18 @@ static s2p_status make_question(bench_job *job, int32_t wanted, char **out, s2p_
     return *out ? S2P_OK : s2_fail_memory(error, (size_t)wanted, "the question");
 }
 
-static s2p_status make_questions(bench_job *job, s2p_error *error)
+static s2p_status make_questions(bench_context *context, s2p_error *error)
 {
     int32_t n = 0;
-    for (int32_t i = 0; i < job->n_rows; i++) {
-        bench_row *row = &job->row[i];
+    for (int32_t i = 0; i < context->n_rows; i++) {
+        bench_row *row = &context->row[i];
         if (row->n_prompt == 0) continue;
-        if (i > 0 && row->n_prompt == job->row[i - 1].n_prompt) {
-            row->question = job->row[i - 1].question;
+        if (i > 0 && row->n_prompt == context->row[i - 1].n_prompt) {
+            row->question = context->row[i - 1].question;
             continue;
         }
-        TRY(make_question(job, row->n_prompt, &job->made[n], error));
-        row->question = job->made[n++];
+        TRY(make_question(context, row->n_prompt, &context->made[n], error));
+        row->question = context->made[n++];
     }
     return S2P_OK;
 }
@@ -169,22 +170,22 @@ static double tower_flops(const s2_asker *asker, int32_t visual)
 
 /* --- measuring ------------------------------------------------------------------------------------ */
 
-s2p_status s2_bench_measure(bench_job *job, const s2a_setting *setting, int32_t n_settings,
+s2p_status s2_bench_measure(bench_context *context, const s2a_setting *setting, int32_t n_settings,
                             s2p_error *error)
 {
-    TRY(make_rows(job, setting, n_settings, error));
-    TRY(make_questions(job, error));
-    s2_machine_start(&job->machine);
-    for (int32_t round = -1; round < job->repeats; round++)
-        for (int32_t i = 0; i < job->n_rows; i++) {
-            (void)s2_progress_show(&job->asker->progress, "measuring",
-                                   (double)((round + 1) * job->n_rows + i) /
-                                       ((job->repeats + 1) * job->n_rows));
+    TRY(make_rows(context, setting, n_settings, error));
+    TRY(make_questions(context, error));
+    s2_machine_start(&context->machine);
+    for (int32_t round = -1; round < context->repeats; round++)
+        for (int32_t i = 0; i < context->n_rows; i++) {
+            (void)s2_progress_show(&context->asker->progress, "measuring",
+                                   (double)((round + 1) * context->n_rows + i) /
+                                       ((context->repeats + 1) * context->n_rows));
             /* round below 0: warming up. */
-            bench_row *row = &job->row[i];
+            bench_row *row = &context->row[i];
             s2a_answer answer;
             s2_memory_peak_reset();
-            TRY(ask(job, row, row->question, row->n_predict, &answer, error));
+            TRY(ask(context, row, row->question, row->n_predict, &answer, error));
             const double peak = s2_memory_peak();
             const s2v_stats *s = &answer.stats;
             if (peak > row->peak_bytes && round >= 0) row->peak_bytes = peak;
@@ -200,8 +201,8 @@ s2p_status s2_bench_measure(bench_job *job, const s2a_setting *setting, int32_t 
             }
             s2a_answer_free(&answer);
         }
-    s2_progress_clear(&job->asker->progress);
-    s2_machine_stop(&job->machine);
-    job->tower_flops = tower_flops(job->asker, job->row[0].stats.image_tokens_full);
+    s2_progress_clear(&context->asker->progress);
+    s2_machine_stop(&context->machine);
+    context->tower_flops = tower_flops(context->asker, context->row[0].stats.image_tokens_full);
     return S2P_OK;
 }

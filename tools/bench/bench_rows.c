@@ -19,10 +19,10 @@ static void add_median(s2_table *t, const double *value, int32_t n, int32_t deci
 }
 
 /* The row that keeps everything, of the same prompt and length. */
-static const bench_row *full_of(const bench_job *job, const bench_row *row)
+static const bench_row *full_of(const bench_context *context, const bench_row *row)
 {
-    for (int32_t i = 0; i < job->n_rows; i++) {
-        const bench_row *other = &job->row[i];
+    for (int32_t i = 0; i < context->n_rows; i++) {
+        const bench_row *other = &context->row[i];
         if (s2a_keeps_all(&other->setting) && other->n_prompt == row->n_prompt &&
             other->n_predict == row->n_predict)
             return other;
@@ -30,16 +30,16 @@ static const bench_row *full_of(const bench_job *job, const bench_row *row)
     return NULL;
 }
 
-static void add_speedup(const bench_job *job, const bench_row *row, s2_table *t)
+static void add_speedup(const bench_context *context, const bench_row *row, s2_table *t)
 {
-    const bench_row *full = full_of(job, row);
+    const bench_row *full = full_of(context, row);
     if (!full || full == row) {
         for (int i = 0; i < 3; i++) s2_table_number(t, (double)NAN);
         return;
     }
     bool is_sure;
-    const bench_spread s = s2_bench_ratio(full->prompt, row->prompt, job->repeats, &is_sure);
-    if (is_sure || job->is_forced)
+    const bench_spread s = s2_bench_ratio(full->prompt, row->prompt, context->repeats, &is_sure);
+    if (is_sure || context->is_forced)
         s2_table_shown(t, s.median, "%.2f [%.2f, %.2f]", s.median, s.low, s.high);
     else
         s2_table_shown(t, (double)NAN, "noise");
@@ -47,7 +47,7 @@ static void add_speedup(const bench_job *job, const bench_row *row, s2_table *t)
     s2_table_number(t, s.high);
 }
 
-void s2_bench_rows(const bench_job *job, s2_table *t)
+void s2_bench_rows(const bench_context *context, s2_table *t)
 {
     s2_table_column(t, "method", "method", S2_TEXT_COLUMN);
     s2_table_column(t, "budget", "kept", 0);
@@ -76,23 +76,23 @@ void s2_bench_rows(const bench_job *job, s2_table *t)
     s2_table_detail(t, "cores", 0);
     s2_table_detail(t, "others_percent", 1);
     s2_table_detail(t, "version", S2_TEXT_COLUMN);
-    for (int32_t i = 0; i < job->n_rows; i++) {
-        const bench_row *row = &job->row[i];
+    for (int32_t i = 0; i < context->n_rows; i++) {
+        const bench_row *row = &context->row[i];
         const s2v_stats *s = &row->stats;
-        const int32_t n = job->repeats;
+        const int32_t n = context->repeats;
         const double decode = s2_bench_spread(row->decode, n).median;
         s2_table_text(t, row->setting.method);
         s2_table_number(t, s->image_tokens);
         s2_table_number(t, s->text_tokens);
         s2_table_number(t, row->n_predict);
         s2_table_number(t, s->flops / 1e12);
-        s2_table_number(t, job->tower_flops > 0.0 ? (s->flops + job->tower_flops) / 1e12
-                                                  : (double)NAN);
+        s2_table_number(t, context->tower_flops > 0.0 ? (s->flops + context->tower_flops) / 1e12
+                                                      : (double)NAN);
         add_median(t, row->vision, n, 1, true);
         add_median(t, row->layer0, n, 1, false);
         add_median(t, row->select, n, 2, false);
         add_median(t, row->prompt, n, 1, true);
-        add_speedup(job, row, t);
+        add_speedup(context, row, t);
         add_median(t, row->first, n, 1, false);
         s2_table_number(t, decode > 0.0 ? decode : (double)NAN);
         s2_table_number(t, (double)s->kv_visual_bytes_paper / S2_MIB);
@@ -100,11 +100,11 @@ void s2_bench_rows(const bench_job *job, s2_table *t)
         s2_table_number(t, (double)s->kv_total_bytes / S2_MIB);
         s2_table_number(t, row->peak_bytes > 0.0 ? row->peak_bytes / S2_MIB : (double)NAN);
         s2_table_number(t, n);
-        s2_table_text(t, s2_base_name(job->asker->model));
-        s2_table_text(t, job->machine.cpu);
-        s2_table_number(t, job->machine.n_cores);
-        s2_table_number(t, job->machine.others_percent >= 0.0 ? job->machine.others_percent
-                                                              : (double)NAN);
+        s2_table_text(t, s2_base_name(context->asker->model));
+        s2_table_text(t, context->machine.cpu);
+        s2_table_number(t, context->machine.n_cores);
+        s2_table_number(t, context->machine.others_percent >= 0.0 ? context->machine.others_percent
+                                                                  : (double)NAN);
         s2_table_text(t, s2p_version());
     }
 }

@@ -16,9 +16,9 @@ typedef struct bench_options {
 
 /* --- results ------------------------------------------------------------------------ */
 
-static void describe(const bench_job *job, s2_buffer *out)
+static void describe(const bench_context *context, s2_buffer *out)
 {
-    const bench_machine *m = &job->machine;
+    const bench_machine *m = &context->machine;
     s2_buffer_printf(out, "\nmachine: %s, %d cores, %.1f GiB", m->cpu, m->n_cores, m->memory_gib);
     if (m->others_percent >= 0.0)
         s2_buffer_printf(out, "; others used %.0f %% of it during the run", m->others_percent);
@@ -26,24 +26,25 @@ static void describe(const bench_job *job, s2_buffer *out)
                      "\n%d rounds after a warm-up, rows in turn; medians, \xC2\xB1 half the "
                      "interquartile range;\nspeed-up of the prefill over full, round by round: "
                      "median [quartiles], 'noise' where they are wider than the effect\n",
-                     job->repeats);
+                     context->repeats);
 }
 
-/* job NULL: an estimate. */
-static int print_table(const bench_options *o, const s2_table *table, const bench_job *job)
+/* context NULL: an estimate. */
+static int print_table(const bench_options *o, const s2_table *table, const bench_context *context)
 {
     const s2_table_format format = (s2_table_format)o->output;
     s2_buffer out;
     s2_buffer_init(&out, S2_OUTPUT_MAX);
     if (format == S2_TABLE_JSON)
         s2_buffer_printf(&out, "{\"schema\":\"s2prune.bench/1\",\"kind\":\"%s\",\"rows\":",
-                         job ? "measured" : "estimated");
+                         context ? "measured" : "estimated");
     s2p_status st = s2_table_write(table, format, &out);
     if (format == S2_TABLE_JSON) {
         out.size -= out.size > 0; /* its line end */
         s2_buffer_printf(&out, "}\n");
     }
-    if (job && (format == S2_TABLE_TEXT || format == S2_TABLE_MARKDOWN)) describe(job, &out);
+    if (context && (format == S2_TABLE_TEXT || format == S2_TABLE_MARKDOWN))
+        describe(context, &out);
     return s2_report_print_made(st, &out, NULL);
 }
 
@@ -52,8 +53,8 @@ static int print_estimate(const bench_options *o, const s2a_setting *setting, in
     s2p_error error = { S2P_OK, "" };
     s2_table table;
     s2_table_init(&table, "estimate");
-    const bench_estimate job = { o->sizes, setting, n, o->prompts, o->full_layers };
-    const s2p_status st = s2_bench_estimate(&job, &table, &error);
+    const bench_estimate context = { o->sizes, setting, n, o->prompts, o->full_layers };
+    const s2p_status st = s2_bench_estimate(&context, &table, &error);
     const int code = st == S2P_OK ? print_table(o, &table, NULL) : s2_report_error(st, &error);
     s2_table_free(&table);
     return code;
@@ -93,20 +94,20 @@ static int bench_run(const void *values)
         s2_fail_memory(&error, sizeof *asker, "the model");
         return s2_report_error(S2P_ENOMEM, &error);
     }
-    bench_job job = { .asker = asker,
-                      .question = o->question,
-                      .prompts = o->prompts,
-                      .predicts = o->predicts,
-                      .repeats = o->repeats,
-                      .is_forced = o->is_forced };
+    bench_context context = { .asker = asker,
+                              .question = o->question,
+                              .prompts = o->prompts,
+                              .predicts = o->predicts,
+                              .repeats = o->repeats,
+                              .is_forced = o->is_forced };
     s2_table table;
     s2_table_init(&table, "bench");
     st = open_model(o, asker, &error);
-    if (st == S2P_OK) st = s2_bench_measure(&job, setting, n_settings, &error);
-    if (st == S2P_OK) s2_bench_rows(&job, &table);
-    const int code = st == S2P_OK ? print_table(o, &table, &job) : s2_report_error(st, &error);
+    if (st == S2P_OK) st = s2_bench_measure(&context, setting, n_settings, &error);
+    if (st == S2P_OK) s2_bench_rows(&context, &table);
+    const int code = st == S2P_OK ? print_table(o, &table, &context) : s2_report_error(st, &error);
     s2_table_free(&table);
-    s2_bench_job_free(&job);
+    s2_bench_context_free(&context);
     s2_asker_close(asker);
     free(asker);
     return code;

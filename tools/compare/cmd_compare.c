@@ -24,7 +24,7 @@ typedef struct compare_options {
     int32_t output, display;
 } compare_options;
 
-typedef struct compare_job { /* everything `compare` owns */
+typedef struct compare_context { /* everything `compare` owns */
     const compare_options *options;
     s2_asker asker;
     s2_buffer question;
@@ -33,26 +33,26 @@ typedef struct compare_job { /* everything `compare` owns */
     s2_image squared[S2_MAX_PICTURES]; /* pixels behind some of them */
     s2_sheet sheet;                    /* no pixels: not asked for */
     compare_report report;
-} compare_job;
+} compare_context;
 
 /* --- what was asked ------------------------------------------------------------- */
 
 /* s2prune if it is among the methods, else the first. */
-static s2p_status choose_reference(compare_job *job, s2p_error *error)
+static s2p_status choose_reference(compare_context *context, s2p_error *error)
 {
-    const char *asked = job->options->reference, *wanted = asked ? asked : "s2prune";
-    job->report.reference = asked ? NULL : job->row[0].setting.method;
-    for (int32_t i = 0; i < job->report.n_rows; i++)
-        if (strcmp(job->row[i].setting.method, wanted) == 0)
-            job->report.reference = job->row[i].setting.method;
-    if (job->report.reference) return S2P_OK;
+    const char *asked = context->options->reference, *wanted = asked ? asked : "s2prune";
+    context->report.reference = asked ? NULL : context->row[0].setting.method;
+    for (int32_t i = 0; i < context->report.n_rows; i++)
+        if (strcmp(context->row[i].setting.method, wanted) == 0)
+            context->report.reference = context->row[i].setting.method;
+    if (context->report.reference) return S2P_OK;
     return s2_fail(error, S2P_EINVAL, "--reference '%.60s' is not one of the --methods", asked);
 }
 
-static s2p_status prepare(compare_job *job, s2p_error *error)
+static s2p_status prepare(compare_context *context, s2p_error *error)
 {
-    const compare_options *o = job->options;
-    compare_report *r = &job->report;
+    const compare_options *o = context->options;
+    compare_report *r = &context->report;
     s2a_setting setting[S2A_MAX_SETTINGS];
     char one[S2A_BUDGET_TEXT];
     const char *expect = o->expect;
@@ -67,55 +67,55 @@ static s2p_status prepare(compare_job *job, s2p_error *error)
     const char *budget = s2a_budget_is_none(o->budget) ? "64" : s2a_budget_text(o->budget, one);
     TRY(s2_ask_settings(&o->ask, o->methods, o->budgets ? o->budgets : budget, setting, &r->n_rows,
                         error));
-    for (int32_t i = 0; i < r->n_rows; i++) job->row[i].setting = setting[i];
-    TRY(choose_reference(job, error));
-    TRY(s2_asker_prepare(&job->asker, &o->ask, error));
-    TRY(s2_ask_question(o->prompt, o->ask.prompt_file, o->ask.escapes, &job->question, error));
+    for (int32_t i = 0; i < r->n_rows; i++) context->row[i].setting = setting[i];
+    TRY(choose_reference(context, error));
+    TRY(s2_asker_prepare(&context->asker, &o->ask, error));
+    TRY(s2_ask_question(o->prompt, o->ask.prompt_file, o->ask.escapes, &context->question, error));
     for (size_t i = 0; i < o->ask.images.n; i++)
-        TRY(s2_asker_add_picture(&job->asker, o->ask.images.item[i], error));
-    if (o->png) TRY(s2_asker_check_output(&job->asker, "--png", o->png, error));
-    if (o->html) TRY(s2_asker_check_output(&job->asker, "--html", o->html, error));
-    r->row = job->row;
+        TRY(s2_asker_add_picture(&context->asker, o->ask.images.item[i], error));
+    if (o->png) TRY(s2_asker_check_output(&context->asker, "--png", o->png, error));
+    if (o->html) TRY(s2_asker_check_output(&context->asker, "--html", o->html, error));
+    r->row = context->row;
     r->expect = o->expect;
     r->mode = s2_mode_name((size_t)o->ask.mode);
-    r->question = (const char *)job->question.data;
-    r->model = s2_base_name(job->asker.model);
+    r->question = (const char *)context->question.data;
+    r->model = s2_base_name(context->asker.model);
     r->path = o->ask.images.item;
-    r->picture = job->seen;
-    r->n_pictures = job->asker.n_pictures;
+    r->picture = context->seen;
+    r->n_pictures = context->asker.n_pictures;
     return S2P_OK;
 }
 
 /* --- the work --------------------------------------------------------------------- */
 
-static s2p_status ask(compare_job *job, const s2a_setting *setting, int32_t n_tokens,
+static s2p_status ask(compare_context *context, const s2a_setting *setting, int32_t n_tokens,
                       s2a_answer *answer, s2p_error *error)
 {
     const s2a_limits limits = { .n_tokens = n_tokens };
-    s2_asker_reset(&job->asker);
-    return s2_asker_ask(&job->asker, job->report.question, job->asker.n_pictures, setting, &limits,
-                        NULL, answer, error);
+    s2_asker_reset(&context->asker);
+    return s2_asker_ask(&context->asker, context->report.question, context->asker.n_pictures,
+                        setting, &limits, NULL, answer, error);
 }
 
 /* Open the model and make one short run with two tokens that is thrown away: it runs the tower,
  * which every row then shares, and pays what only the first run pays. */
-static s2p_status open_model(compare_job *job, s2p_error *error)
+static s2p_status open_model(compare_context *context, s2p_error *error)
 {
-    const ask_options *o = &job->options->ask;
+    const ask_options *o = &context->options->ask;
     s2v_session_options session = s2_ask_session_options(o);
     s2_ask_sampling(o, &session);
     session.keep_attention = 1; /* some method will want it */
     session.pictures_only = 1;  /* a row's times are those of a prefill */
-    s2_asker_see_whole(&job->asker);
-    TRY(s2_asker_open(&job->asker, &session, error));
+    s2_asker_see_whole(&context->asker);
+    TRY(s2_asker_open(&context->asker, &session, error));
     s2a_setting brief = s2_ask_setting(o);
     s2a_setting_use(&brief, "uniform");
     brief.budget.count = 2;
     s2a_answer answer;
-    TRY(ask(job, &brief, s2_ask_predict(o) < 2 ? s2_ask_predict(o) : 2, &answer, error));
-    compare_report *r = &job->report;
+    TRY(ask(context, &brief, s2_ask_predict(o) < 2 ? s2_ask_predict(o) : 2, &answer, error));
+    compare_report *r = &context->report;
     for (int32_t i = 0; i < r->n_pictures; i++)
-        job->seen[i] = *s2_asker_seen(&job->asker, i, &job->squared[i]);
+        context->seen[i] = *s2_asker_seen(&context->asker, i, &context->squared[i]);
     r->image_ms = answer.stats.image_ms;
     r->vision_ms = answer.stats.vision_ms;
     r->watch_ms = answer.stats.probe_ms;
@@ -123,50 +123,50 @@ static s2p_status open_model(compare_job *job, s2p_error *error)
     return S2P_OK;
 }
 
-static s2p_status start_sheet(compare_job *job, s2p_error *error)
+static s2p_status start_sheet(compare_context *context, s2p_error *error)
 {
-    const compare_options *o = job->options;
-    const compare_report *r = &job->report;
+    const compare_options *o = context->options;
+    const compare_report *r = &context->report;
     if (!o->png && s2_terminal_display(o->display) == S2_DISPLAY_NONE) return S2P_OK;
     char title[512];
     (void)snprintf(title, sizeof title, "%s | %s | s2prune %s", r->question, r->model,
                    s2p_version());
-    return s2_sheet_create(title, r->n_rows * r->n_pictures, r->n_pictures, job->seen[0].width,
-                           job->seen[0].height, &job->sheet, error);
+    return s2_sheet_create(title, r->n_rows * r->n_pictures, r->n_pictures, context->seen[0].width,
+                           context->seen[0].height, &context->sheet, error);
 }
 
 /* What goes wrong in a row is the row's own. */
-static s2p_status make_rows(compare_job *job, s2p_error *error)
+static s2p_status make_rows(compare_context *context, s2p_error *error)
 {
-    s2_progress *progress = &job->asker.progress;
-    job->asker.hides_steps = true;
+    s2_progress *progress = &context->asker.progress;
+    context->asker.hides_steps = true;
     s2p_status st = S2P_OK;
-    for (int32_t i = 0; st == S2P_OK && i < job->report.n_rows; i++) {
-        compare_row *row = &job->row[i];
-        (void)s2_progress_show(progress, "comparing", (double)i / job->report.n_rows);
-        row->error.status =
-            ask(job, &row->setting, s2_ask_predict(&job->options->ask), &row->answer, &row->error);
+    for (int32_t i = 0; st == S2P_OK && i < context->report.n_rows; i++) {
+        compare_row *row = &context->row[i];
+        (void)s2_progress_show(progress, "comparing", (double)i / context->report.n_rows);
+        row->error.status = ask(context, &row->setting, s2_ask_predict(&context->options->ask),
+                                &row->answer, &row->error);
         if (row->error.status != S2P_OK && !row->error.message[0])
             (void)snprintf(row->error.message, sizeof row->error.message, "%s",
                            s2p_status_text(row->error.status));
-        if (job->sheet.image.pixels)
-            st = s2_compare_place(&job->asker, &job->report, i, &job->sheet, error);
+        if (context->sheet.image.pixels)
+            st = s2_compare_place(&context->asker, &context->report, i, &context->sheet, error);
     }
     s2_progress_clear(progress);
     return st;
 }
 
 /* Nothing worked: one sentence, the one all rows share or that of the first. */
-static s2p_status check_rows(const compare_job *job, int32_t *n_failed, s2p_error *error)
+static s2p_status check_rows(const compare_context *context, int32_t *n_failed, s2p_error *error)
 {
-    const compare_row *first = &job->row[0];
+    const compare_row *first = &context->row[0];
     bool is_shared = true;
     *n_failed = 0;
-    for (int32_t i = 0; i < job->report.n_rows; i++) {
-        *n_failed += job->row[i].error.status != S2P_OK;
-        is_shared = is_shared && strcmp(job->row[i].error.message, first->error.message) == 0;
+    for (int32_t i = 0; i < context->report.n_rows; i++) {
+        *n_failed += context->row[i].error.status != S2P_OK;
+        is_shared = is_shared && strcmp(context->row[i].error.message, first->error.message) == 0;
     }
-    if (*n_failed < job->report.n_rows) return S2P_OK;
+    if (*n_failed < context->report.n_rows) return S2P_OK;
     if (is_shared) return s2_fail(error, first->error.status, "%s", first->error.message);
     return s2_fail(error, first->error.status, "no method worked; %s: %s", first->setting.method,
                    first->error.message);
@@ -174,62 +174,63 @@ static s2p_status check_rows(const compare_job *job, int32_t *n_failed, s2p_erro
 
 /* --- results ------------------------------------------------------------------------ */
 
-static int print_table(const compare_job *job)
+static int print_table(const compare_context *context)
 {
     s2_buffer out;
     s2_buffer_init(&out, S2_OUTPUT_MAX);
-    s2_compare_write(&job->report, (enum compare_format)job->options->output, &out);
+    s2_compare_write(&context->report, (enum compare_format)context->options->output, &out);
     return s2_report_print_made(S2P_OK, &out, NULL);
 }
 
-static int save_page(const compare_job *job)
+static int save_page(const compare_context *context)
 {
     s2p_error error = { S2P_OK, "" };
     s2_buffer page;
     s2_buffer_init(&page, S2_OUTPUT_MAX);
-    const s2p_status st = s2_compare_html(&job->report, &page, &error);
-    return s2_report_save_made(job->options->html, st, &page, &error);
+    const s2p_status st = s2_compare_html(&context->report, &page, &error);
+    return s2_report_save_made(context->options->html, st, &page, &error);
 }
 
 /* The table first: a file that cannot be written does not lose it. */
-static int present(const compare_job *job, int32_t n_failed)
+static int present(const compare_context *context, int32_t n_failed)
 {
-    const compare_options *o = job->options;
-    int code = print_table(job);
-    if (code == S2_EXIT_OK && o->png) code = s2_report_save_png(o->png, &job->sheet.image.view);
-    if (code == S2_EXIT_OK && o->html) code = save_page(job);
+    const compare_options *o = context->options;
+    int code = print_table(context);
+    if (code == S2_EXIT_OK && o->png) code = s2_report_save_png(o->png, &context->sheet.image.view);
+    if (code == S2_EXIT_OK && o->html) code = save_page(context);
     if (code != S2_EXIT_OK) return code;
     const s2_display display = s2_terminal_display(o->display);
-    if (display != S2_DISPLAY_NONE) (void)s2_terminal_show(&job->sheet.image.view, display, NULL);
+    if (display != S2_DISPLAY_NONE)
+        (void)s2_terminal_show(&context->sheet.image.view, display, NULL);
     if (n_failed == 0) return S2_EXIT_OK;
     if (!o->ask.quiet)
-        (void)fprintf(stderr, "note: %d of %d rows failed\n", n_failed, job->report.n_rows);
+        (void)fprintf(stderr, "note: %d of %d rows failed\n", n_failed, context->report.n_rows);
     return S2_EXIT_INCOMPLETE;
 }
 
 static int compare_run(const void *values)
 {
     s2p_error error = { S2P_OK, "" };
-    compare_job *job = calloc(1, sizeof *job);
-    if (!job) {
-        s2_fail_memory(&error, sizeof *job, "the comparison");
+    compare_context *context = calloc(1, sizeof *context);
+    if (!context) {
+        s2_fail_memory(&error, sizeof *context, "the comparison");
         return s2_report_error(S2P_ENOMEM, &error);
     }
-    job->options = values;
-    s2_buffer_init(&job->question, (size_t)1 << 20);
+    context->options = values;
+    s2_buffer_init(&context->question, (size_t)1 << 20);
     int32_t n_failed = 0;
-    s2p_status st = prepare(job, &error);
-    if (st == S2P_OK) st = open_model(job, &error);
-    if (st == S2P_OK) st = start_sheet(job, &error);
-    if (st == S2P_OK) st = make_rows(job, &error);
-    if (st == S2P_OK) st = check_rows(job, &n_failed, &error);
-    const int code = st == S2P_OK ? present(job, n_failed) : s2_report_error(st, &error);
-    for (int32_t i = 0; i < job->report.n_rows; i++) s2a_answer_free(&job->row[i].answer);
-    for (int32_t i = 0; i < S2_MAX_PICTURES; i++) s2_image_free(&job->squared[i]);
-    s2_image_free(&job->sheet.image);
-    s2_asker_close(&job->asker);
-    s2_buffer_free(&job->question);
-    free(job);
+    s2p_status st = prepare(context, &error);
+    if (st == S2P_OK) st = open_model(context, &error);
+    if (st == S2P_OK) st = start_sheet(context, &error);
+    if (st == S2P_OK) st = make_rows(context, &error);
+    if (st == S2P_OK) st = check_rows(context, &n_failed, &error);
+    const int code = st == S2P_OK ? present(context, n_failed) : s2_report_error(st, &error);
+    for (int32_t i = 0; i < context->report.n_rows; i++) s2a_answer_free(&context->row[i].answer);
+    for (int32_t i = 0; i < S2_MAX_PICTURES; i++) s2_image_free(&context->squared[i]);
+    s2_image_free(&context->sheet.image);
+    s2_asker_close(&context->asker);
+    s2_buffer_free(&context->question);
+    free(context);
     return code;
 }
 

@@ -20,12 +20,12 @@ typedef struct quantize_options {
     bool quiet;
 } quantize_options;
 
-typedef struct quantize_job {
+typedef struct quantize_context {
     const quantize_options *options;
     s2_progress progress;
     s2_buffer table; /* text */
     json_t *tensors; /* or JSON */
-} quantize_job;
+} quantize_context;
 
 static const char *layer0_name(size_t index)
 {
@@ -53,28 +53,29 @@ static s2p_status find_type(const char *name, size_t *out, s2p_error *error)
 
 static int show_progress(const char *step, double done, void *user)
 {
-    return s2_progress_show(&((quantize_job *)user)->progress, step, done);
+    return s2_progress_show(&((quantize_context *)user)->progress, step, done);
 }
 
 static void add_tensor(const s2v_quant_tensor *t, void *user)
 {
-    quantize_job *job = user;
-    if (job->options->output == S2_OUTPUT_JSON)
-        (void)json_array_append_new(
-            job->tensors, json_pack("{s:s, s:s, s:s, s:I, s:I}", "name", t->name, "from", t->from,
-                                    "to", t->to, "bytes_from", (json_int_t)t->n_bytes_from,
-                                    "bytes_to", (json_int_t)t->n_bytes_to));
-    else if (!job->options->quiet)
-        s2_buffer_printf(&job->table, "  %-40s %-5s %-5s %12" PRIu64 " %12" PRIu64 "\n", t->name,
-                         t->from, t->to, t->n_bytes_from, t->n_bytes_to);
+    quantize_context *context = user;
+    if (context->options->output == S2_OUTPUT_JSON)
+        (void)json_array_append_new(context->tensors,
+                                    json_pack("{s:s, s:s, s:s, s:I, s:I}", "name", t->name, "from",
+                                              t->from, "to", t->to, "bytes_from",
+                                              (json_int_t)t->n_bytes_from, "bytes_to",
+                                              (json_int_t)t->n_bytes_to));
+    else if (!context->options->quiet)
+        s2_buffer_printf(&context->table, "  %-40s %-5s %-5s %12" PRIu64 " %12" PRIu64 "\n",
+                         t->name, t->from, t->to, t->n_bytes_from, t->n_bytes_to);
 }
 
 static double mib(uint64_t n_bytes) { return (double)n_bytes / (1 << 20); }
 
-static void print_text(quantize_job *job, const s2v_quant_options *o, const s2v_quant_result *r,
-                       const char *sha256)
+static void print_text(quantize_context *context, const s2v_quant_options *o,
+                       const s2v_quant_result *r, const char *sha256)
 {
-    s2_buffer *out = &job->table;
+    s2_buffer *out = &context->table;
     const double values = r->n_values ? (double)r->n_values : 1.0;
     s2_buffer_printf(out, "%s: %s, %zu tensors, %.1f MiB -> %.1f MiB (%.2f bits per weight)\n",
                      o->output, s2v_quant_name(o->type), r->n_tensors, mib(r->n_bytes_from),
@@ -85,20 +86,20 @@ static void print_text(quantize_job *job, const s2v_quant_options *o, const s2v_
     s2_buffer_printf(out, "sha256 %s\n", sha256);
 }
 
-static void print_json(quantize_job *job, const s2v_quant_options *o, const s2v_quant_result *r,
-                       const char *sha256)
+static void print_json(quantize_context *context, const s2v_quant_options *o,
+                       const s2v_quant_result *r, const char *sha256)
 {
     json_t *report =
         json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:O}", "schema",
                   "s2prune.quantize/1", "input", o->input, "output", o->output, "type",
                   s2v_quant_name(o->type), "bytes_from", (json_int_t)r->n_bytes_from, "bytes_to",
                   (json_int_t)r->n_bytes_to, "values", (json_int_t)r->n_values, "fallback",
-                  (json_int_t)r->n_fallback, "sha256", sha256, "tensors", job->tensors);
+                  (json_int_t)r->n_fallback, "sha256", sha256, "tensors", context->tensors);
     if (report)
-        (void)s2_json_write(report, 9, &job->table);
+        (void)s2_json_write(report, 9, &context->table);
     else
-        job->table.status = S2P_ENOMEM;
-    s2_buffer_append(&job->table, "\n", 1);
+        context->table.status = S2P_ENOMEM;
+    s2_buffer_append(&context->table, "\n", 1);
     json_decref(report);
 }
 
@@ -126,15 +127,15 @@ static int quantize_run(const void *values)
         st = find_type(options->operands.item[2], &o.type, &error);
     if (st != S2P_OK) return s2_report_error(st, &error);
 
-    quantize_job job = { .options = options, .tensors = json_array() };
+    quantize_context context = { .options = options, .tensors = json_array() };
     s2v_quant_result result;
     o.input = options->operands.item[0];
     o.output = options->operands.item[1];
-    o.user = &job;
-    s2_progress_start(&job.progress, (s2_progress_form)options->progress, options->quiet);
-    s2_buffer_init(&job.table, S2_OUTPUT_MAX);
+    o.user = &context;
+    s2_progress_start(&context.progress, (s2_progress_form)options->progress, options->quiet);
+    s2_buffer_init(&context.table, S2_OUTPUT_MAX);
     st = s2v_quantize(&o, &result, &error);
-    s2_progress_clear(&job.progress);
+    s2_progress_clear(&context.progress);
     int code;
     if (st != S2P_OK) {
         code = exit_of(st, &result, &error);
@@ -143,13 +144,13 @@ static int quantize_run(const void *values)
         s2_report_wrote(o.output);
         s2_sha256_hex(result.sha256, sha256);
         if (options->output == S2_OUTPUT_JSON)
-            print_json(&job, &o, &result, sha256);
+            print_json(&context, &o, &result, sha256);
         else
-            print_text(&job, &o, &result, sha256);
-        code = s2_report_print(&job.table);
+            print_text(&context, &o, &result, sha256);
+        code = s2_report_print(&context.table);
     }
-    s2_buffer_free(&job.table);
-    json_decref(job.tensors);
+    s2_buffer_free(&context.table);
+    json_decref(context.tensors);
     return code;
 }
 

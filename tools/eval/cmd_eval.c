@@ -1,8 +1,8 @@
 /* cmd_eval.c - `s2prune eval`: accuracy of pruning methods on benchmarks.
  *
  *     eval [options]              ask, keep the answers, print the tables; the same command resumes
- *     eval merge DIR... [--out]   the parts of a run become the whole
- *     eval status DIR             how far a run and its parts are
+ *     eval merge DIR... [--out]   the shards of a run become the whole
+ *     eval status DIR             how far a run and its shards are
  *     eval export DIR             the tables and files of a run again
  */
 #include "asking/interrupt.h"
@@ -44,25 +44,26 @@ static int report_store_error(s2p_status st, const s2p_error *error)
     return st == S2P_EIO ? S2_EXIT_RESOURCES : code;
 }
 
-/* Ask what is missing; S2_EXIT_OK: this part of the run is complete. */
-static int ask_all(eval_job *job)
+/* Ask what is missing; S2_EXIT_OK: this shard of the run is complete. */
+static int ask_all(eval_context *context)
 {
-    const eval_options *o = job->options;
+    const eval_options *o = context->options;
     s2p_error error = { S2P_OK, "" };
     s2e_asking asking[S2E_MAX_TASKS];
     eval_watched watched;
-    s2e_job work = eval_work(job, asking);
+    s2e_evaluation work = eval_work(context, asking);
     if (o->out && !o->ask.quiet) {
         int64_t n = 0;
         char hash[S2_SHA256_HEX];
-        s2e_fingerprint_hash(job->values, hash);
-        if (job->shard.source)
+        s2e_fingerprint_hash(context->values, hash);
+        if (context->shard.source)
             s2_report_tell("note: shard %d of %d, from %s; --shard 0/1 runs everything",
-                           job->shard.index, job->shard.n, job->shard.source);
-        if (s2e_store_count(job->store, NULL, false, &n, NULL) == S2P_OK && n > 0)
+                           context->shard.index, context->shard.n, context->shard.source);
+        if (s2e_store_count(context->store, NULL, false, &n, NULL) == S2P_OK && n > 0)
             s2_report_tell("resuming %s: %lld of %lld answers present, configuration matches "
                            "(%.8s)",
-                           job->store_path, (long long)n, (long long)s2e_job_answers(&work), hash);
+                           context->store_path, (long long)n,
+                           (long long)s2e_evaluation_answers(&work), hash);
     }
     eval_progress_start(&watched.progress, (s2_progress_form)o->ask.progress, o->ask.quiet);
     work.watch = (s2e_watch){ .progress = show, .cancelled = is_interrupted, &watched };
@@ -73,36 +74,36 @@ static int ask_all(eval_job *job)
         s2_report_tell(o->out ? "stopped; every answer so far is in %s. Run the same command "
                                 "to continue."
                               : "stopped; without --out nothing is kept%.0s",
-                       job->store_path);
+                       context->store_path);
         return S2_EXIT_INTERRUPTED;
     }
     return report_store_error(st, &error);
 }
 
 /* The tables of a complete run; S2_EXIT_INCOMPLETE when items were lost on the way. */
-static int report(eval_job *job)
+static int report(eval_context *context)
 {
-    const eval_options *o = job->options;
+    const eval_options *o = context->options;
     s2p_error error = { S2P_OK, "" };
     int64_t n_failures = 0;
-    if (job->shard.n > 1) {
+    if (context->shard.n > 1) {
         if (!o->ask.quiet)
-            s2_report_tell("part %d of %d is complete: %s. When all are: s2prune eval merge "
+            s2_report_tell("shard %d of %d is complete: %s. When all are: s2prune eval merge "
                            "%s",
-                           job->shard.index, job->shard.n, job->store_path, o->out);
+                           context->shard.index, context->shard.n, context->store_path, o->out);
         return S2_EXIT_OK;
     }
     const s2e_set *sets[S2E_MAX_TASKS];
     s2e_results *results = calloc(1, sizeof *results);
     if (!results) return s2_report_error(S2P_ENOMEM, NULL);
-    eval_data_sets(&job->data, sets);
-    s2p_status st = s2e_results_load(job->store, sets, results, &error);
-    const int code = st == S2P_OK ? eval_report_write(o, results, job->store, o->out)
+    eval_data_sets(&context->data, sets);
+    s2p_status st = s2e_results_load(context->store, sets, results, &error);
+    const int code = st == S2P_OK ? eval_report_write(o, results, context->store, o->out)
                                   : s2_report_error(st, &error);
     s2e_results_free(results);
     free(results);
-    st = s2e_store_count(job->store, NULL, true, &n_failures, &error);
-    const int32_t n_problems = eval_data_problems(&job->data, true);
+    st = s2e_store_count(context->store, NULL, true, &n_failures, &error);
+    const int32_t n_problems = eval_data_problems(&context->data, true);
     if (code != S2_EXIT_OK || (n_failures == 0 && n_problems == 0)) return code;
     s2_report_tell("note: %lld answers failed and count as wrong%s, %d items of the data could "
                    "not be used",
@@ -111,10 +112,10 @@ static int report(eval_job *job)
     return S2_EXIT_INCOMPLETE;
 }
 
-static int run_all(eval_job *job)
+static int run_all(eval_context *context)
 {
     s2p_error error = { S2P_OK, "" };
-    const eval_options *o = job->options;
+    const eval_options *o = context->options;
     s2p_status st = o->samples ? s2_file_check_writable("--samples", o->samples, &error) : S2P_OK;
     if (st != S2P_OK) {
         const int code = errno;
@@ -129,34 +130,34 @@ static int run_all(eval_job *job)
         s2e_store_close(store);
     }
     if (st == S2P_OK) st = eval_judge_check(o->judge, &error);
-    if (st == S2P_OK) st = eval_prepare(job, &error);
+    if (st == S2P_OK) st = eval_prepare(context, &error);
     if (st != S2P_OK) return s2_report_error(st, &error);
-    (void)eval_data_problems(&job->data, o->ask.quiet);
-    if (o->is_dry) return eval_estimate(job);
-    st = eval_open_store(job, &error);
+    (void)eval_data_problems(&context->data, o->ask.quiet);
+    if (o->is_dry) return eval_estimate(context);
+    st = eval_open_store(context, &error);
     if (st != S2P_OK) return report_store_error(st, &error);
-    if (o->step == EVAL_SCORE) return report(job);
-    st = eval_open_model(job, &error);
+    if (o->step == EVAL_SCORE) return report(context);
+    st = eval_open_model(context, &error);
     if (st != S2P_OK) return s2_report_error(st, &error);
-    const int code = ask_all(job);
-    return code == S2_EXIT_OK && o->step == EVAL_ALL ? report(job) : code;
+    const int code = ask_all(context);
+    return code == S2_EXIT_OK && o->step == EVAL_ALL ? report(context) : code;
 }
 
 static int eval_run(const void *values)
 {
     const eval_options *o = values;
     if (o->operands.n > 0) return eval_verb(o);
-    eval_job *job = calloc(1, sizeof *job);
-    if (!job) return s2_report_error(S2P_ENOMEM, NULL);
-    job->options = o;
+    eval_context *context = calloc(1, sizeof *context);
+    if (!context) return s2_report_error(S2P_ENOMEM, NULL);
+    context->options = o;
     s2_interrupt_hold(S2_HOLD_RUN);
-    const int code = run_all(job);
-    eval_job_free(job);
-    free(job);
+    const int code = run_all(context);
+    eval_context_free(context);
+    free(context);
     return code;
 }
 
-/* Of the folder of a run, besides the parts of one. */
+/* Of the folder of a run, besides the shards of one. */
 #define RUN_FILES                                                                                \
     "results.sqlite results.sqlite.lock report.md report.html table.tex curves.svg results.csv " \
     "per_sample.csv summary.json run_config.json"
@@ -196,7 +197,7 @@ static const s2_option option_table[] = {
       .help = "keep every answer there; the same command goes on where it stopped", .role = S2_FOLDER_OUTPUT,
       .writes = RUN_FILES, AT(out) },
     { .name = "--shard", .label = "I/N", .type = S2_OPTION_TEXT, .group = "Run",
-      .help = "compute part I (from 0) of N; 'auto', 'auto/N': as the scheduler says (auto)", AT(shard) },
+      .help = "compute shard I (from 0) of N; 'auto', 'auto/N': as the scheduler says (auto)", AT(shard) },
     { .name = "--baseline", .label = "DIR", .type = S2_OPTION_FILE, .group = "Run",
       .help = "another run on the same data to compare with, pair by pair", AT(baseline) },
     { .name = "--step", .label = "WHAT", .type = S2_OPTION_CHOICE, .choice = eval_step_name, .fallback = "all",
@@ -204,7 +205,7 @@ static const s2_option option_table[] = {
     { .name = "--dry-run", .type = S2_OPTION_FLAG, .group = "Run",
       .help = "ask one sample of each task, keep nothing, say what all would take", AT(is_dry) },
     { .name = "--new", .type = S2_OPTION_FLAG, .group = "Run",
-      .help = "start over: the answers of --out (of this part) are thrown away first", AT(starts_over) },
+      .help = "start over: the answers of --out (of this shard) are thrown away first", AT(starts_over) },
     { .name = "--repeat", .type = S2_OPTION_FLAG, .group = "Run",
       .help = "ask again what failed (a picture that was missing, say)", AT(repeats_failed) },
     { .name = "--judge", .label = "HOW", .type = S2_OPTION_TEXT, .fallback = "local", .group = "Run",

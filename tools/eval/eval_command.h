@@ -27,7 +27,7 @@ typedef struct eval_data { /* the samples of a run's tasks */
     int32_t n;
 } eval_data;
 
-typedef struct eval_job {
+typedef struct eval_context {
     const eval_options *options;
     s2_asker asker;
     eval_data data;
@@ -37,7 +37,7 @@ typedef struct eval_job {
     char store_path[4096];
     s2e_store *store;
     json_t *values; /* the fingerprint, see eval/run/fingerprint.h */
-} eval_job;
+} eval_context;
 
 /* --- data ------------------------------------------------------------------------------ */
 
@@ -58,22 +58,22 @@ void eval_tell_problem(const char *task, const s2e_problem *problem);
 /* Say on standard error what could not be read; the number of items. */
 int32_t eval_data_problems(const eval_data *data, bool is_quiet);
 
-/* --- the job ----------------------------------------------------------------------------- */
+/* --- the context ----------------------------------------------------------------------------- */
 
 /* Settings, data and the model's files; nothing is loaded or written. */
-s2p_status eval_prepare(eval_job *job, s2p_error *error);
+s2p_status eval_prepare(eval_context *context, s2p_error *error);
 
 /* The store of the run, ours to write; a run of another configuration is refused. The statuses of
  * a store that cannot be written are those of s2e_store_open. */
-s2p_status eval_open_store(eval_job *job, s2p_error *error);
+s2p_status eval_open_store(eval_context *context, s2p_error *error);
 
 /* Engine and session. */
-s2p_status eval_open_model(eval_job *job, s2p_error *error);
+s2p_status eval_open_model(eval_context *context, s2p_error *error);
 
 /* What s2e_evaluate wants; `asking`: [S2E_MAX_TASKS], filled. */
-s2e_job eval_work(eval_job *job, s2e_asking *asking);
+s2e_evaluation eval_work(eval_context *context, s2e_asking *asking);
 
-void eval_job_free(eval_job *job);
+void eval_context_free(eval_context *context);
 
 /* eval_progress.c: how far a run is, on standard error. */
 typedef struct eval_progress {
@@ -119,8 +119,8 @@ int eval_write_samples(const char *path, s2e_store *store, const s2e_results *re
 /* eval_estimate.c: `eval --dry-run`: what a run would take. */
 
 /* Ask the first sample of every task under every setting, keep nothing, and print what all of them
- * would be. The job is prepared; its sets are cut to one sample. The exit code. */
-int eval_estimate(eval_job *job);
+ * would be. The context is prepared; its sets are cut to one sample. The exit code. */
+int eval_estimate(eval_context *context);
 
 /* eval_verbs.c: `eval merge`, `eval status`, `eval export`. */
 

@@ -18,7 +18,7 @@
     3.5 /* the folder of a run over the texts in its store: pages, per_sample.csv,
                            the page with its samples (tests/eval/check_runs.py measures it) */
 
-typedef struct estimate { /* of one task, all its answers of this part */
+typedef struct estimate { /* of one task, all its answers of this shard */
     int64_t n_samples, n_pictures, n_answers;
     double read, written; /* tokens: prompts after pruning; the limit of every answer */
     double seconds, bytes;
@@ -70,56 +70,56 @@ static void write_line(const char *name, const estimate *e, s2_buffer *out)
 }
 
 /* Counts of a whole task, before its set is cut. */
-static estimate count(const eval_job *job, const s2e_job *work, int32_t task)
+static estimate count(const eval_context *context, const s2e_evaluation *work, int32_t task)
 {
-    s2e_job alone = *work;
+    s2e_evaluation alone = *work;
     alone.task = &work->task[task];
     alone.n_tasks = 1;
     const s2e_set *set = alone.task->set;
     estimate e = { .n_samples = set->n_samples,
                    .n_pictures = set->n_pictures,
-                   .n_answers = s2e_job_answers(&alone) };
+                   .n_answers = s2e_evaluation_answers(&alone) };
     int64_t n_runs = 0;
-    for (int32_t i = 0; i < job->n_settings; i++)
-        n_runs += s2e_column_of(&job->setting[i], job->options->seeds).n_seeds;
+    for (int32_t i = 0; i < context->n_settings; i++)
+        n_runs += s2e_column_of(&context->setting[i], context->options->seeds).n_seeds;
     e.written = (double)e.n_answers * alone.task->predict;
     e.answers_each = (double)e.n_answers / (double)n_runs;
-    e.pictures_each = (double)e.n_pictures / job->shard.n;
+    e.pictures_each = (double)e.n_pictures / context->shard.n;
     return e;
 }
 
-static s2p_status measure(eval_job *job, estimate *e, s2p_error *error)
+static s2p_status measure(eval_context *context, estimate *e, s2p_error *error)
 {
     s2e_asking asking[S2E_MAX_TASKS];
-    s2e_job work = eval_work(job, asking);
-    for (int32_t t = 0; t < job->data.n; t++) e[t] = count(job, &work, t);
-    TRY(s2e_store_open(NULL, S2E_STORE_WRITE, &job->store, error));
-    TRY(eval_open_model(job, error));
-    for (int32_t t = 0; t < job->data.n; t++) s2e_set_limit(&job->data.set[t], 1);
-    job->shard = (s2e_shard){ 0, 1, NULL };
-    work = eval_work(job, asking);
-    work.keeps_choices = true;
+    s2e_evaluation work = eval_work(context, asking);
+    for (int32_t t = 0; t < context->data.n; t++) e[t] = count(context, &work, t);
+    TRY(s2e_store_open(NULL, S2E_STORE_WRITE, &context->store, error));
+    TRY(eval_open_model(context, error));
+    for (int32_t t = 0; t < context->data.n; t++) s2e_set_limit(&context->data.set[t], 1);
+    context->shard = (s2e_shard){ 0, 1, NULL };
+    work = eval_work(context, asking);
+    work.keeps_selections = true;
     TRY(s2e_evaluate(&work, error));
-    for (int32_t t = 0; t < job->data.n; t++) {
-        const s2e_record which = { .task = job->data.task[t]->name, .seed = -1 };
-        TRY(s2e_store_walk(job->store, &which, add_row, &e[t], error));
+    for (int32_t t = 0; t < context->data.n; t++) {
+        const s2e_record which = { .task = context->data.task[t]->name, .seed = -1 };
+        TRY(s2e_store_walk(context->store, &which, add_row, &e[t], error));
     }
     return S2P_OK;
 }
 
-int eval_estimate(eval_job *job)
+int eval_estimate(eval_context *context)
 {
     s2p_error error = { S2P_OK, "" };
     estimate e[S2E_MAX_TASKS], all = { .n_samples = 0 };
     s2_buffer out;
-    s2p_status st = measure(job, e, &error);
+    s2p_status st = measure(context, e, &error);
     s2_buffer_init(&out, S2_OUTPUT_MAX);
-    const bool is_json = job->options->output == 1;
+    const bool is_json = context->options->output == 1;
     json_t *tasks = json_array();
     if (!is_json)
         s2_buffer_printf(&out, "%-12s %9s %9s %9s %14s %14s %10s %9s\n", "task", "samples",
                          "pictures", "answers", "tokens read", "written up to", "time", "MB");
-    for (int32_t t = 0; st == S2P_OK && t < job->data.n; t++) {
+    for (int32_t t = 0; st == S2P_OK && t < context->data.n; t++) {
         all.n_samples += e[t].n_samples;
         all.n_pictures += e[t].n_pictures;
         all.n_answers += e[t].n_answers;
@@ -128,11 +128,11 @@ int eval_estimate(eval_job *job)
         all.seconds += e[t].seconds;
         all.bytes += e[t].bytes;
         if (is_json)
-            (void)json_array_append_new(tasks, json_of(job->data.task[t], &e[t]));
+            (void)json_array_append_new(tasks, json_of(context->data.task[t], &e[t]));
         else
-            write_line(job->data.task[t]->name, &e[t], &out);
+            write_line(context->data.task[t]->name, &e[t], &out);
     }
-    if (!is_json && job->data.n > 1) write_line("all", &all, &out);
+    if (!is_json && context->data.n > 1) write_line("all", &all, &out);
     if (is_json) {
         json_t *root = json_pack("{s:s, s:I, s:f, s:f, s:O}", "schema", "s2prune.eval-estimate/1",
                                  "answers", (json_int_t)all.n_answers, "seconds", all.seconds,

@@ -193,7 +193,7 @@ int eval_report_write(const eval_options *o, const s2e_results *results, s2e_sto
             (void)fprintf(stderr, "%s %s minus %s there: %+.1f [%.1f, %.1f], p %.2g\n",
                           c->task->name, s2e_column_text(c->ours, a), s2e_column_text(c->theirs, b),
                           c->gain.value, c->gain.low, c->gain.high, c->p);
-            if (c->task->parts && !isnan(c->headline.value))
+            if (c->task->counts && !isnan(c->headline.value))
                 (void)fprintf(stderr, "%s: the number of the tables %+.1f [%.1f, %.1f]\n",
                               c->task->name, c->headline.value, c->headline.low, c->headline.high);
         }

@@ -53,116 +53,120 @@ static void describe_method(json_t *values, const s2a_setting *setting)
     set_value(values, key, text);
 }
 
-static void describe_pictures(eval_job *job)
+static void describe_pictures(eval_context *context)
 {
-    const s2v_image_options *o = &job->asker.image_options[0];
+    const s2v_image_options *o = &context->asker.image_options[0];
     char jpeg[32] = "";
-    if (job->options->jpeg > 0) (void)snprintf(jpeg, sizeof jpeg, " jpeg=%d", job->options->jpeg);
-    set_format(job->values, S2E_IS "pictures",
+    if (context->options->jpeg > 0)
+        (void)snprintf(jpeg, sizeof jpeg, " jpeg=%d", context->options->jpeg);
+    set_format(context->values, S2E_IS "pictures",
                "size=%dx%d pixels=%lld-%lld framing=%s structure=%s%s", o->width, o->height,
                (long long)o->min_pixels, (long long)o->max_pixels,
                s2_ask_framing_name((size_t)o->framing),
                s2_ask_structure_name((size_t)o->structure_from_resized), jpeg);
 }
 
-static int32_t predict_of(const eval_job *job, int32_t task)
+static int32_t predict_of(const eval_context *context, int32_t task)
 {
-    const int32_t asked = job->options->predict;
-    return asked > 0 ? asked : job->data.task[task]->predict[job->options->protocol];
+    const int32_t asked = context->options->predict;
+    return asked > 0 ? asked : context->data.task[task]->predict[context->options->protocol];
 }
 
 static int show_hashing(double done, void *user)
 {
-    eval_job *job = user;
-    (void)s2_progress_show(&job->asker.progress, "reading", done);
+    eval_context *context = user;
+    (void)s2_progress_show(&context->asker.progress, "reading", done);
     return s2_interrupted();
 }
 
 /* Hashes only where a run is kept: they are what tells it from another. */
-static s2p_status describe_task(eval_job *job, int32_t i, s2p_error *error)
+static s2p_status describe_task(eval_context *context, int32_t i, s2p_error *error)
 {
-    const eval_data *data = &job->data;
+    const eval_data *data = &context->data;
     char key[S2E_NAME + 32], hash[2][S2_SHA256_HEX] = { "", "" };
-    const s2e_protocol protocol = (s2e_protocol)job->options->protocol;
-    if (job->options->out && !job->options->is_dry) {
-        TRY(s2e_set_hash(&data->set[i], show_hashing, job, hash[0], error));
+    const s2e_protocol protocol = (s2e_protocol)context->options->protocol;
+    if (context->options->out && !context->options->is_dry) {
+        TRY(s2e_set_hash(&data->set[i], show_hashing, context, hash[0], error));
         TRY(s2e_prompts_hash(data->task[i], &data->set[i], protocol, hash[1], error));
     }
     (void)snprintf(key, sizeof key, S2E_IS "task.%s", data->task[i]->name);
-    set_format(job->values, key,
+    set_format(context->values, key,
                "{\"samples\":%d,\"predict\":%d,\"data\":\"%s\",\"prompts\":\"%s\"}",
-               data->set[i].n_samples, predict_of(job, i), hash[0], hash[1]);
+               data->set[i].n_samples, predict_of(context, i), hash[0], hash[1]);
     (void)snprintf(key, sizeof key, S2E_ABOUT "data.%s", data->task[i]->name);
-    set_value(job->values, key, data->folder[i]);
+    set_value(context->values, key, data->folder[i]);
     return S2P_OK;
 }
 
-static s2p_status describe_tasks(eval_job *job, s2p_error *error)
+static s2p_status describe_tasks(eval_context *context, s2p_error *error)
 {
     char names[S2E_MAX_TASKS * S2E_NAME] = "";
-    for (int32_t i = 0; i < job->data.n; i++) {
+    for (int32_t i = 0; i < context->data.n; i++) {
         const size_t n = strlen(names);
-        (void)snprintf(names + n, sizeof names - n, "%s%s", i ? "," : "", job->data.task[i]->name);
-        TRY(describe_task(job, i, error));
+        (void)snprintf(names + n, sizeof names - n, "%s%s", i ? "," : "",
+                       context->data.task[i]->name);
+        TRY(describe_task(context, i, error));
     }
-    set_value(job->values, S2E_IS "tasks", names);
-    set_format(job->values, S2E_IS "limit", "%d", job->options->limit);
+    set_value(context->values, S2E_IS "tasks", names);
+    set_format(context->values, S2E_IS "limit", "%d", context->options->limit);
     return S2P_OK;
 }
 
-static s2p_status describe_model(eval_job *job, s2p_error *error)
+static s2p_status describe_model(eval_context *context, s2p_error *error)
 {
-    const ask_options *o = &job->options->ask;
+    const ask_options *o = &context->options->ask;
     char hash[S2_SHA256_HEX] = "";
-    set_value(job->values, S2E_ABOUT "model", s2_base_name(job->asker.model));
-    if (!job->options->out || job->options->is_dry) return S2P_OK;
-    TRY(s2e_file_hash(job->asker.model, show_hashing, job, hash, error));
-    set_value(job->values, S2E_IS "model", hash);
-    TRY(s2e_file_hash(job->asker.mmproj, show_hashing, job, hash, error));
-    set_value(job->values, S2E_IS "mmproj", hash);
-    s2_progress_clear(&job->asker.progress);
+    set_value(context->values, S2E_ABOUT "model", s2_base_name(context->asker.model));
+    if (!context->options->out || context->options->is_dry) return S2P_OK;
+    TRY(s2e_file_hash(context->asker.model, show_hashing, context, hash, error));
+    set_value(context->values, S2E_IS "model", hash);
+    TRY(s2e_file_hash(context->asker.mmproj, show_hashing, context, hash, error));
+    set_value(context->values, S2E_IS "mmproj", hash);
+    s2_progress_clear(&context->asker.progress);
     const bool is_mixed = o->kv_type_v > 0 && o->kv_type_v - 1 != o->kv_type;
-    set_format(job->values, S2E_IS "engine", "context=%d batch=%d kv=%s%s%s tower=%s%s", o->context,
-               o->batch, s2_ask_kv_name((size_t)o->kv_type), is_mixed ? "/" : "",
+    set_format(context->values, S2E_IS "engine", "context=%d batch=%d kv=%s%s%s tower=%s%s",
+               o->context, o->batch, s2_ask_kv_name((size_t)o->kv_type), is_mixed ? "/" : "",
                is_mixed ? s2_ask_kv_v_name((size_t)o->kv_type_v) : "",
                s2_ask_tower_name((size_t)o->tower), s2_ask_is_fused(o) ? "" : " attention=plain");
     return S2P_OK;
 }
 
-static s2p_status describe(eval_job *job, s2p_error *error)
+static s2p_status describe(eval_context *context, s2p_error *error)
 {
     char host[128] = "";
-    const ask_options *ask = &job->options->ask;
-    job->values = json_object();
-    set_value(job->values, S2E_IS "program", s2p_version());
-    set_value(job->values, S2E_IS "protocol", s2e_protocol_name((size_t)job->options->protocol));
-    set_value(job->values, S2E_IS "mode", s2_mode_name((size_t)ask->mode));
+    const ask_options *ask = &context->options->ask;
+    context->values = json_object();
+    set_value(context->values, S2E_IS "program", s2p_version());
+    set_value(context->values, S2E_IS "protocol",
+              s2e_protocol_name((size_t)context->options->protocol));
+    set_value(context->values, S2E_IS "mode", s2_mode_name((size_t)ask->mode));
     s2_buffer text;
     s2e_column column[S2A_MAX_SETTINGS];
-    for (int32_t i = 0; i < job->n_settings; i++) {
-        column[i] = s2e_column_of(&job->setting[i], job->options->seeds);
-        describe_method(job->values, &job->setting[i]);
+    for (int32_t i = 0; i < context->n_settings; i++) {
+        column[i] = s2e_column_of(&context->setting[i], context->options->seeds);
+        describe_method(context->values, &context->setting[i]);
     }
     s2_buffer_init(&text, 1 << 20);
-    s2e_columns_write(column, job->n_settings, &text);
+    s2e_columns_write(column, context->n_settings, &text);
     s2_buffer_append(&text, "", 1);
     const s2p_status st = text.status;
-    if (st == S2P_OK) set_value(job->values, S2E_IS "methods", (const char *)text.data);
+    if (st == S2P_OK) set_value(context->values, S2E_IS "methods", (const char *)text.data);
     s2_buffer_free(&text);
     TRY(st == S2P_OK ? st : s2_fail(error, st, "no memory for the names of the methods"));
-    describe_pictures(job);
-    TRY(describe_tasks(job, error));
-    TRY(describe_model(job, error));
-    if (gethostname(host, sizeof host - 1) == 0) set_value(job->values, S2E_ABOUT "host", host);
-    set_value(job->values, S2E_ABOUT "kernels", s2v_kernels_usual(0));
-    set_value(job->values, S2E_ABOUT "device",
+    describe_pictures(context);
+    TRY(describe_tasks(context, error));
+    TRY(describe_model(context, error));
+    if (gethostname(host, sizeof host - 1) == 0) set_value(context->values, S2E_ABOUT "host", host);
+    set_value(context->values, S2E_ABOUT "kernels", s2v_kernels_usual(0));
+    set_value(context->values, S2E_ABOUT "device",
               ask->rpc      ? ask->rpc
               : ask->device ? ask->device
                             : "auto");
-    set_format(job->values, S2E_ABOUT "shard", "%d/%d", job->shard.index, job->shard.n);
+    set_format(context->values, S2E_ABOUT "shard", "%d/%d", context->shard.index, context->shard.n);
     s2e_asking asking[S2E_MAX_TASKS];
-    const s2e_job work = eval_work(job, asking);
-    set_format(job->values, S2E_ABOUT "answers", "%lld", (long long)s2e_job_answers(&work));
+    const s2e_evaluation work = eval_work(context, asking);
+    set_format(context->values, S2E_ABOUT "answers", "%lld",
+               (long long)s2e_evaluation_answers(&work));
     return S2P_OK;
 }
 
@@ -170,101 +174,104 @@ static s2p_status describe(eval_job *job, s2p_error *error)
 
 static const char *read_env(const char *name) { return getenv(name); }
 
-s2p_status eval_prepare(eval_job *job, s2p_error *error)
+s2p_status eval_prepare(eval_context *context, s2p_error *error)
 {
-    const eval_options *o = job->options;
-    job->shard = (s2e_shard){ 0, 1, NULL };
+    const eval_options *o = context->options;
+    context->shard = (s2e_shard){ 0, 1, NULL };
     if (!o->out && (o->starts_over || o->repeats_failed || o->step != EVAL_ALL))
         return s2_fail(error, S2P_EINVAL,
                        "--new, --repeat and --step need --out: without it no answer is kept");
     if (!o->out && o->shard)
-        return s2_fail(error, S2P_EINVAL, "--shard needs --out: the parts of a run meet there");
-    if (o->out) TRY(s2e_shard_read("--shard", o->shard, read_env, &job->shard, error));
+        return s2_fail(error, S2P_EINVAL, "--shard needs --out: the shards of a run meet there");
+    if (o->out) TRY(s2e_shard_read("--shard", o->shard, read_env, &context->shard, error));
     for (const char *list = o->tasks, *end; list; list = end ? end + 1 : NULL) {
         end = strchr(list, ','); /* names first: reading may take long */
         char name[S2E_NAME + 64];
         (void)snprintf(name, sizeof name, "%.*s", end ? (int)(end - list) : 100, list);
-        if (!s2e_task_find(name)) return eval_data_add(&job->data, name, NULL, 1, error);
+        if (!s2e_task_find(name)) return eval_data_add(&context->data, name, NULL, 1, error);
     }
     if (o->ask.image_size) TRY(s2_ask_check_surplus("--image-size", o->ask.image_size, 1, error));
-    TRY(s2_ask_settings(&o->ask, o->methods, o->budgets, job->setting, &job->n_settings, error));
+    TRY(s2_ask_settings(&o->ask, o->methods, o->budgets, context->setting, &context->n_settings,
+                        error));
     const char *tasks = o->tasks;
     s2a_item item;
     while (s2a_next_item(&tasks, &item)) {
         char name[S2E_NAME + 64];
         (void)snprintf(name, sizeof name, "%.*s", (int)(item.n < 100 ? item.n : 100), item.text);
-        TRY(eval_data_add(&job->data, name, o->data, o->limit, error));
+        TRY(eval_data_add(&context->data, name, o->data, o->limit, error));
     }
-    TRY(s2_asker_prepare(&job->asker, &o->ask, error));
-    if (o->samples) TRY(s2_asker_check_output(&job->asker, "--samples", o->samples, error));
-    job->asker.shows_notes = false; /* one for each question would be too many */
-    job->asker.hides_steps = true;
+    TRY(s2_asker_prepare(&context->asker, &o->ask, error));
+    if (o->samples) TRY(s2_asker_check_output(&context->asker, "--samples", o->samples, error));
+    context->asker.shows_notes = false; /* one for each question would be too many */
+    context->asker.hides_steps = true;
     if (o->ask.progress != S2_PROGRESS_AUTO) /* its lines are about answers alone */
-        s2_progress_start(&job->asker.progress, S2_PROGRESS_NONE, true);
-    s2_asker_see_whole(&job->asker);
-    return describe(job, error);
+        s2_progress_start(&context->asker.progress, S2_PROGRESS_NONE, true);
+    s2_asker_see_whole(&context->asker);
+    return describe(context, error);
 }
 
-s2p_status eval_open_store(eval_job *job, s2p_error *error)
+s2p_status eval_open_store(eval_context *context, s2p_error *error)
 {
-    const char *folder = job->options->out;
+    const char *folder = context->options->out;
     if (!folder) {
-        TRY(s2e_store_open(NULL, S2E_STORE_WRITE, &job->store, error));
-        return s2e_fingerprint_agree(job->store, job->values, "memory", error);
+        TRY(s2e_store_open(NULL, S2E_STORE_WRITE, &context->store, error));
+        return s2e_fingerprint_agree(context->store, context->values, "memory", error);
     }
     s2e_run_file file;
     TRY(s2e_run_folder_make(folder, error));
-    TRY(s2e_run_file_of(folder, job->shard, &file, error));
-    (void)snprintf(job->store_path, sizeof job->store_path, "%s", file.path);
-    TRY(s2e_store_open(file.path, S2E_STORE_WRITE, &job->store, error));
+    TRY(s2e_run_file_of(folder, context->shard, &file, error));
+    (void)snprintf(context->store_path, sizeof context->store_path, "%s", file.path);
+    TRY(s2e_store_open(file.path, S2E_STORE_WRITE, &context->store, error));
     int64_t n;
-    if (job->options->starts_over) TRY(s2e_store_forget(job->store, false, &n, error));
-    TRY(s2e_fingerprint_agree(job->store, job->values, folder, error));
-    return job->options->repeats_failed ? s2e_store_forget(job->store, true, &n, error) : S2P_OK;
+    if (context->options->starts_over) TRY(s2e_store_forget(context->store, false, &n, error));
+    TRY(s2e_fingerprint_agree(context->store, context->values, folder, error));
+    return context->options->repeats_failed ? s2e_store_forget(context->store, true, &n, error)
+                                            : S2P_OK;
 }
 
 /* Some methods look at what the tower attended to; then it is kept with the rows of a picture. */
-static bool looks_at_attention(const eval_job *job)
+static bool looks_at_attention(const eval_context *context)
 {
-    for (int32_t i = 0; i < job->n_settings; i++) {
-        const s2p_method *method = s2p_method_find(job->setting[i].method);
-        const uint32_t needs = method ? s2p_method_needs(method, &job->setting[i].choice) : 0;
+    for (int32_t i = 0; i < context->n_settings; i++) {
+        const s2p_method *method = s2p_method_find(context->setting[i].method);
+        const uint32_t needs = method ? s2p_method_needs(method, &context->setting[i].choice) : 0;
         if (needs & (S2P_NEED_VISION_ATTN | S2P_NEED_VISION_KEY)) return true;
     }
     return false;
 }
 
-s2p_status eval_open_model(eval_job *job, s2p_error *error)
+s2p_status eval_open_model(eval_context *context, s2p_error *error)
 {
-    s2v_session_options session = s2_ask_session_options(&job->options->ask);
-    if (job->options->recompute) session.no_cache = 1;
-    session.keep_attention = looks_at_attention(job);
-    return s2_asker_open(&job->asker, &session, error);
+    s2v_session_options session = s2_ask_session_options(&context->options->ask);
+    if (context->options->recompute) session.no_cache = 1;
+    session.keep_attention = looks_at_attention(context);
+    return s2_asker_open(&context->asker, &session, error);
 }
 
-s2e_job eval_work(eval_job *job, s2e_asking *asking)
+s2e_evaluation eval_work(eval_context *context, s2e_asking *asking)
 {
-    for (int32_t i = 0; i < job->data.n; i++)
-        asking[i] = (s2e_asking){ job->data.task[i], &job->data.set[i], predict_of(job, i) };
-    return (s2e_job){ .engine = job->asker.engine,
-                      .session = job->asker.session,
-                      .image_options = &job->asker.image_options[0],
-                      .task = asking,
-                      .n_tasks = job->data.n,
-                      .setting = job->setting,
-                      .n_settings = job->n_settings,
-                      .n_seeds = job->options->seeds,
-                      .protocol = (s2e_protocol)job->options->protocol,
-                      .shard = job->shard,
-                      .store = job->store,
-                      .keeps_choices = job->options->out != NULL,
-                      .jpeg_quality = job->options->jpeg };
+    for (int32_t i = 0; i < context->data.n; i++)
+        asking[i] =
+            (s2e_asking){ context->data.task[i], &context->data.set[i], predict_of(context, i) };
+    return (s2e_evaluation){ .engine = context->asker.engine,
+                             .session = context->asker.session,
+                             .image_options = &context->asker.image_options[0],
+                             .task = asking,
+                             .n_tasks = context->data.n,
+                             .setting = context->setting,
+                             .n_settings = context->n_settings,
+                             .n_seeds = context->options->seeds,
+                             .protocol = (s2e_protocol)context->options->protocol,
+                             .shard = context->shard,
+                             .store = context->store,
+                             .keeps_selections = context->options->out != NULL,
+                             .jpeg_quality = context->options->jpeg };
 }
 
-void eval_job_free(eval_job *job)
+void eval_context_free(eval_context *context)
 {
-    s2e_store_close(job->store);
-    json_decref(job->values);
-    eval_data_free(&job->data);
-    s2_asker_close(&job->asker);
+    s2e_store_close(context->store);
+    json_decref(context->values);
+    eval_data_free(&context->data);
+    s2_asker_close(&context->asker);
 }

@@ -40,23 +40,23 @@ static int merge_runs(const eval_options *o)
         return st == S2P_EIO ? S2_EXIT_RESOURCES : st == S2P_EFORMAT ? S2_EXIT_INCOMPLETE : code;
     }
     if (!o->ask.quiet)
-        s2_report_tell("%d parts, %lld answers (%lld failed): %s/results.sqlite", merged.n_parts,
+        s2_report_tell("%d shards, %lld answers (%lld failed): %s/results.sqlite", merged.n_shards,
                        (long long)merged.n_answers, (long long)merged.n_failures, out);
     return export_run(o, out, out);
 }
 
 /* --- status ------------------------------------------------------------------------------ */
 
-typedef struct part_status {
+typedef struct shard_status {
     int64_t n, of, n_failures;
     char hash[S2_SHA256_HEX];
-} part_status;
+} shard_status;
 
-static s2p_status read_status(const s2e_run_file *file, part_status *out, s2p_error *error)
+static s2p_status read_status(const s2e_run_file *file, shard_status *out, s2p_error *error)
 {
     s2e_store *store;
     json_t *values = NULL;
-    *out = (part_status){ .n = 0 };
+    *out = (shard_status){ .n = 0 };
     TRY(s2e_store_open(file->path, S2E_STORE_READ, &store, error));
     s2p_status st = s2e_fingerprint_load(store, &values, error);
     if (st == S2P_OK) st = s2e_store_count(store, NULL, false, &out->n, error);
@@ -86,7 +86,7 @@ static int show_status(const eval_options *o, const char *folder)
     s2_buffer_init(&out, S2_OUTPUT_MAX);
     if (is_json) s2_buffer_printf(&out, "{\"schema\":\"s2prune.eval-status/1\",\"parts\":[");
     for (size_t i = 0; i < n; i++) {
-        part_status s;
+        shard_status s;
         st = read_status(&file[i], &s, &error);
         is_complete = is_complete && st == S2P_OK && s.n == s.of;
         if (is_json)
@@ -121,7 +121,7 @@ int eval_verb(const eval_options *o)
                      "eval: unknown '%.60s'; there are merge, status and export", verb);
     else if (n < 1 || (!is_merge && n > 1))
         st = s2_fail(&error, S2P_EINVAL, "eval %s needs %s", verb,
-                     is_merge ? "the folders of the parts" : "the folder of one run");
+                     is_merge ? "the folders of the shards" : "the folder of one run");
     if (st == S2P_OK) st = eval_judge_check(o->judge, &error);
     if (st != S2P_OK) return s2_report_error(st, &error);
     if (is_merge) return merge_runs(o);

@@ -65,31 +65,33 @@ static const section sections[] = {
     { "Not in the paper: what methods have in common", "overlap", NULL, NULL },
 };
 
-static s2p_status fill_efficiency(analyze_job *job, s2_study *study, s2p_error *error)
+static s2p_status fill_efficiency(analyze_context *context, s2_study *study, s2p_error *error)
 {
     char path[8192];
     s2_paper_formulas(study);
-    if (job->set.n_pictures < 1 || !job->set.picture[0].file) {
+    if (context->set.n_pictures < 1 || !context->set.picture[0].file) {
         s2_study_note(study, "Not measured by the clock: the pictures are inside a table.");
         return S2P_OK;
     }
-    (void)snprintf(path, sizeof path, "%.4000s/%.4000s", job->set.folder, job->set.picture[0].file);
-    return s2_paper_clock(&job->ask, path, study, error);
+    (void)snprintf(path, sizeof path, "%.4000s/%.4000s", context->set.folder,
+                   context->set.picture[0].file);
+    return s2_paper_clock(&context->ask, path, study, error);
 }
 
-static s2p_status fill(analyze_job *job, s2_study *study, s2_buffer *settings, s2p_error *error)
+static s2p_status fill(analyze_context *context, s2_study *study, s2_buffer *settings,
+                       s2p_error *error)
 {
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
         const section *s = &sections[i];
         s2_study_heading(study, s->heading);
         if (s->note) s2_study_note(study, s->note);
         if (s->analysis && !s->analysis[0])
-            TRY(fill_efficiency(job, study, error));
+            TRY(fill_efficiency(context, study, error));
         else if (s->analysis) {
             const s2_analysis *analysis = s2_analysis_find(s->analysis);
             s2_trials trials = { .n_pictures = 0 };
             bool is_complete = false;
-            s2p_status st = s2_analyze_collect(job, analysis, &trials, &is_complete, error);
+            s2p_status st = s2_analyze_collect(context, analysis, &trials, &is_complete, error);
             if (st == S2P_OK) st = analysis->run(&trials, study, error);
             if (st == S2P_OK) {
                 char note[160];
@@ -97,7 +99,7 @@ static s2p_status fill(analyze_job *job, s2_study *study, s2_buffer *settings, s
                     note, sizeof note, "%d pictures and %d questions of %s, %d settings.",
                     trials.n_pictures, trials.n_questions, trials.task, trials.n_settings);
                 s2_study_note(study, note);
-                if (settings->size == 0) s2_analyze_describe(job, &trials, settings);
+                if (settings->size == 0) s2_analyze_describe(context, &trials, settings);
             }
             s2_trials_free(&trials);
             TRY(st);
@@ -124,22 +126,23 @@ static int paper_run(const void *values)
 {
     const analyze_options *o = values;
     s2p_error error = { S2P_OK, "" };
-    analyze_job *job = calloc(1, sizeof *job);
+    analyze_context *context = calloc(1, sizeof *context);
     s2_study study = { .n = 0 };
     s2_buffer settings;
     s2_buffer_init(&settings, (size_t)1 << 20);
-    s2p_status st = job ? check(o, &error) : s2_fail_memory(&error, sizeof *job, "the report");
-    if (st == S2P_OK) st = s2_analyze_open(job, o, &error);
-    if (st == S2P_OK) st = fill(job, &study, &settings, &error);
+    s2p_status st =
+        context ? check(o, &error) : s2_fail_memory(&error, sizeof *context, "the report");
+    if (st == S2P_OK) st = s2_analyze_open(context, o, &error);
+    if (st == S2P_OK) st = fill(context, &study, &settings, &error);
     if (st == S2P_OK)
-        st = s2_analyze_save(job, &study, "S2Prune: the paper's tables and figures",
+        st = s2_analyze_save(context, &study, "S2Prune: the paper's tables and figures",
                              (const char *)settings.data, &error);
-    const int code = st == S2P_OK ? S2_EXIT_OK : s2_analyze_report_error(job, st, &error);
+    const int code = st == S2P_OK ? S2_EXIT_OK : s2_analyze_report_error(context, st, &error);
     if (st == S2P_OK && !o->ask.quiet) s2_report_tell("written: %s/report.html", o->out);
     s2_study_free(&study);
     s2_buffer_free(&settings);
-    if (job) s2_analyze_close(job);
-    free(job);
+    if (context) s2_analyze_close(context);
+    free(context);
     return code;
 }
 

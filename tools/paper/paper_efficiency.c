@@ -72,22 +72,22 @@ static s2p_status measure(s2_asker *asker, const ask_options *options, const cha
     s2_asker_see_whole(asker);
     asker->hides_steps = true; /* drawing would be measured */
     TRY(s2_asker_open(asker, &session, error));
-    bench_job job = { .asker = asker,
-                      .question = "Is there a cross in the image?",
-                      .predicts = "16",
-                      .repeats = ROUNDS };
-    s2p_status st = s2_bench_measure(&job, setting, n, error);
+    bench_context context = { .asker = asker,
+                              .question = "Is there a cross in the image?",
+                              .predicts = "16",
+                              .repeats = ROUNDS };
+    s2p_status st = s2_bench_measure(&context, setting, n, error);
     if (st == S2P_OK) {
         (void)snprintf(
             caption, sizeof caption,
             "Table 3 by the clock: %s on %s, %d cores, %.0f %% of them used by others "
             "during the run; medians of %d rounds, \xC2\xB1 half the interquartile range; "
             "'noise': the spread is wider than the effect.",
-            asker->info.name, job.machine.cpu, job.machine.n_cores,
-            fmax(0.0, job.machine.others_percent), ROUNDS);
-        s2_bench_rows(&job, s2_study_table(study, "table3_clock", caption));
+            asker->info.name, context.machine.cpu, context.machine.n_cores,
+            fmax(0.0, context.machine.others_percent), ROUNDS);
+        s2_bench_rows(&context, s2_study_table(study, "table3_clock", caption));
     }
-    s2_bench_job_free(&job);
+    s2_bench_context_free(&context);
     return st;
 }
 

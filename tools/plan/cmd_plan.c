@@ -26,14 +26,14 @@ typedef struct plan_options {
     uint64_t seed;
 } plan_options;
 
-typedef struct job { /* everything the command owns */
+typedef struct plan_context { /* everything the command owns */
     const plan_options *options;
     s2_image picture, overlay; /* overlay: drawn when somebody wants to see it */
     s2_matrix erc, features;
     s2p_plan *plan;
     s2_plan_report report;
     char caption[128]; /* under the overlay */
-} job;
+} plan_context;
 
 /* --- input ---------------------------------------------------------------- */
 
@@ -88,84 +88,84 @@ static s2p_status check_options(const plan_options *options, s2p_error *error)
 
 /* --- the plan ------------------------------------------------------------- */
 
-static s2p_status prune(job *j, const char *allocator, s2p_error *error)
+static s2p_status prune(plan_context *c, const char *allocator, s2p_error *error)
 {
-    const plan_options *o = j->options;
+    const plan_options *o = c->options;
     const int32_t n_tokens = o->tokens.first * o->tokens.second;
     s2p_view view = { .budget = s2_budget_tokens(o->budget, n_tokens),
-                      .image = &j->picture.view,
+                      .image = &c->picture.view,
                       .choice = { .side = o->grid,
                                   .allocator = allocator,
                                   .selector = s2p_selector_name((size_t)o->selector),
                                   .seed = o->seed } };
-    view.signal[S2P_ERC] = (s2p_signal){ j->erc.data, { n_tokens } };
-    view.signal[S2P_FEATURE] = (s2p_signal){ j->features.data, { n_tokens, j->features.cols } };
-    return s2p_prune(&view, j->plan, error);
+    view.signal[S2P_ERC] = (s2p_signal){ c->erc.data, { n_tokens } };
+    view.signal[S2P_FEATURE] = (s2p_signal){ c->features.data, { n_tokens, c->features.cols } };
+    return s2p_prune(&view, c->plan, error);
 }
 
 /* The picture and the arrays, then the plan, each with its time. */
-static s2p_status make_plan(job *j, s2p_error *error)
+static s2p_status make_plan(plan_context *c, s2p_error *error)
 {
-    const plan_options *o = j->options;
+    const plan_options *o = c->options;
     const s2p_grid grid = { o->tokens.first, o->tokens.second };
     const char *allocator = s2p_allocator_name((size_t)o->allocator);
-    s2_plan_report *r = &j->report;
+    s2_plan_report *r = &c->report;
     s2_image_limits limits;
     s2_image_limits_init(&limits);
     limits.max_pixels = o->max_pixels;
     double start = s2_now_ms();
-    s2p_status st = s2_picture_read(o->image, (s2_pixels)o->pixels, &limits, &j->picture, error);
+    s2p_status st = s2_picture_read(o->image, (s2_pixels)o->pixels, &limits, &c->picture, error);
     r->timings.decode = s2_now_ms() - start;
-    if (st == S2P_OK && o->erc) st = s2_matrix_read(o->erc, "erc", "n", grid, &j->erc, error);
+    if (st == S2P_OK && o->erc) st = s2_matrix_read(o->erc, "erc", "n", grid, &c->erc, error);
     if (st == S2P_OK && o->features)
-        st = s2_matrix_read(o->features, "features", "nd", grid, &j->features, error);
+        st = s2_matrix_read(o->features, "features", "nd", grid, &c->features, error);
     if (st != S2P_OK) return st;
-    st = s2p_plan_create(&j->plan, grid);
+    st = s2p_plan_create(&c->plan, grid);
     if (st != S2P_OK) return s2_fail(error, st, "cannot make a plan: %s", s2p_status_text(st));
     start = s2_now_ms();
-    st = prune(j, allocator, error);
+    st = prune(c, allocator, error);
     r->timings.plan = s2_now_ms() - start;
     r->path = strcmp(o->image, "-") == 0 ? "standard input" : o->image;
     r->allocator = allocator;
-    r->width = j->picture.view.width;
-    r->height = j->picture.view.height;
-    r->layout = s2p_plan_layout(j->plan);
-    r->keep = s2p_plan_keep(j->plan, &r->n_keep);
+    r->width = c->picture.view.width;
+    r->height = c->picture.view.height;
+    r->layout = s2p_plan_layout(c->plan);
+    r->keep = s2p_plan_keep(c->plan, &r->n_keep);
     return st;
 }
 
 /* --- output --------------------------------------------------------------- */
 
-static s2_overlay overlay_of(job *j)
+static s2_overlay overlay_of(plan_context *c)
 {
-    const s2_plan_report *r = &j->report;
+    const s2_plan_report *r = &c->report;
     const s2p_layout *l = &r->layout;
-    (void)snprintf(j->caption, sizeof j->caption, "%d of %dx%d tokens in %dx%d regions, H = %.3g",
+    (void)snprintf(c->caption, sizeof c->caption, "%d of %dx%d tokens in %dx%d regions, H = %.3g",
                    l->budget, l->grid.rows, l->grid.cols, l->side, l->side, l->heterogeneity);
-    return (s2_overlay){ .picture = &j->picture.view,
+    return (s2_overlay){ .picture = &c->picture.view,
                          .layout = &r->layout,
                          .keep = r->n_keep > 0 ? r->keep : NULL,
                          .n_keep = r->n_keep,
-                         .caption = j->caption };
+                         .caption = c->caption };
 }
 
 static int fail(s2p_status st, const s2p_error *error) { return s2_report_error(st, error); }
 
 /* Other allocators on the same picture: their tables, and how many tokens they place elsewhere. */
-static s2p_status compare(job *j, s2_buffer *out, s2p_error *error)
+static s2p_status compare(plan_context *c, s2_buffer *out, s2p_error *error)
 {
-    const int32_t n = j->report.layout.side * j->report.layout.side;
+    const int32_t n = c->report.layout.side * c->report.layout.side;
     int32_t *share = malloc((size_t)n * sizeof *share);
     if (!share) return s2_fail_memory(error, (size_t)n * sizeof *share, "the comparison");
-    memcpy(share, j->report.layout.share, (size_t)n * sizeof *share);
+    memcpy(share, c->report.layout.share, (size_t)n * sizeof *share);
     s2p_status st = S2P_OK;
     s2a_item item;
-    for (const char *list = j->options->compare; s2a_next_item(&list, &item);) {
+    for (const char *list = c->options->compare; s2a_next_item(&list, &item);) {
         const char *name = allocator_named(item);
         char title[96];
-        st = prune(j, name, error);
+        st = prune(c, name, error);
         if (st != S2P_OK) break;
-        const s2p_layout layout = s2p_plan_layout(j->plan);
+        const s2p_layout layout = s2p_plan_layout(c->plan);
         int32_t moved = 0;
         for (int32_t g = 0; g < n; g++)
             moved += layout.share[g] > share[g] ? layout.share[g] - share[g] : 0;
@@ -177,22 +177,22 @@ static s2p_status compare(job *j, s2_buffer *out, s2p_error *error)
     return st;
 }
 
-static int present(job *j)
+static int present(plan_context *c)
 {
-    const plan_options *o = j->options;
+    const plan_options *o = c->options;
     s2p_error error = { S2P_OK, "" };
     s2p_status st = S2P_OK;
     int code = S2_EXIT_OK;
     const bool is_json = o->output == S2_OUTPUT_JSON;
     const s2_display display = is_json ? S2_DISPLAY_NONE : s2_terminal_display(o->display);
-    const s2_overlay overlay = overlay_of(j);
+    const s2_overlay overlay = overlay_of(c);
     if (o->png || display != S2_DISPLAY_NONE) {
         const double start = s2_now_ms();
-        st = s2_overlay_draw(&overlay, &j->overlay, &error);
-        j->report.timings.draw = s2_now_ms() - start;
+        st = s2_overlay_draw(&overlay, &c->overlay, &error);
+        c->report.timings.draw = s2_now_ms() - start;
         if (st != S2P_OK) return fail(st, &error);
     }
-    if (o->png) code = s2_report_save_png(o->png, &j->overlay.view);
+    if (o->png) code = s2_report_save_png(o->png, &c->overlay.view);
     if (code == S2_EXIT_OK && o->svg) {
         s2_buffer bytes;
         s2_buffer_init(&bytes, S2_OUTPUT_MAX);
@@ -203,15 +203,15 @@ static int present(job *j)
     s2_buffer out;
     s2_buffer_init(&out, S2_OUTPUT_MAX);
     if (is_json) {
-        s2_plan_json(&j->report, &out);
+        s2_plan_json(&c->report, &out);
     } else {
-        s2_plan_head(&j->report, &out);
+        s2_plan_head(&c->report, &out);
         if (display != S2_DISPLAY_NONE) {
             s2_buffer_append(&out, "\n", 1);
-            st = s2_display_render(&j->overlay.view, display, s2_terminal_columns(), &out, &error);
+            st = s2_display_render(&c->overlay.view, display, s2_terminal_columns(), &out, &error);
         }
-        if (st == S2P_OK) s2_plan_tail(&j->report, &out);
-        if (st == S2P_OK && o->compare) st = compare(j, &out, &error);
+        if (st == S2P_OK) s2_plan_tail(&c->report, &out);
+        if (st == S2P_OK && o->compare) st = compare(c, &out, &error);
     }
     return s2_report_print_made(st, &out, &error);
 }
@@ -219,15 +219,15 @@ static int present(job *j)
 static int run(const void *values)
 {
     s2p_error error = { S2P_OK, "" };
-    job j = { .options = values };
-    s2p_status st = check_options(j.options, &error);
-    if (st == S2P_OK) st = make_plan(&j, &error);
-    const int code = st == S2P_OK ? present(&j) : fail(st, &error);
-    s2p_plan_free(j.plan);
-    s2_image_free(&j.picture);
-    s2_image_free(&j.overlay);
-    free(j.erc.data);
-    free(j.features.data);
+    plan_context c = { .options = values };
+    s2p_status st = check_options(c.options, &error);
+    if (st == S2P_OK) st = make_plan(&c, &error);
+    const int code = st == S2P_OK ? present(&c) : fail(st, &error);
+    s2p_plan_free(c.plan);
+    s2_image_free(&c.picture);
+    s2_image_free(&c.overlay);
+    free(c.erc.data);
+    free(c.features.data);
     return code;
 }
 

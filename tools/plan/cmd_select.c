@@ -37,7 +37,7 @@ typedef struct select_options {
 
 enum { IMAGE, GRAY, N_PICTURES, ALIVE = N_PICTURES, N_OTHERS };
 
-typedef struct job {
+typedef struct select_context {
     select_options options;
     const s2p_method *method;
     s2p_grid grid;
@@ -49,7 +49,7 @@ typedef struct job {
     s2p_parameters parameters;
     s2p_plan *plan;
     json_t *merge, *stages; /* of all stages */
-} job;
+} select_context;
 
 /* --- fields --------------------------------------------------------------- */
 
@@ -90,34 +90,35 @@ static s2p_status fail_unknown(const char *option, const char *name,
 }
 
 /* A name that is a signal's and a golden field's, "hidden": the signal, if the method looks at it. */
-static s2p_status take_input(job *j, const char *name, const char *path, s2p_error *error)
+static s2p_status take_input(select_context *c, const char *name, const char *path,
+                             s2p_error *error)
 {
     const s2p_signal_id signal = s2_signal_named(name);
     const s2_field golden = s2_field_named(name);
-    const uint32_t needs = s2p_method_needs(j->method, &j->view.choice);
+    const uint32_t needs = s2p_method_needs(c->method, &c->view.choice);
     for (size_t i = 0; i < N_OTHERS; i++)
         if (strcmp(others[i], name) == 0) {
-            j->other_path[i] = path;
+            c->other_path[i] = path;
             return S2P_OK;
         }
     if (signal < S2P_N_SIGNALS && (golden == S2_N_FIELDS || (needs >> signal & 1)))
-        j->signal_path[signal] = path;
+        c->signal_path[signal] = path;
     else if (golden < S2_N_FIELDS)
-        j->golden_path[golden] = path;
+        c->golden_path[golden] = path;
     else
         return fail_unknown("--in", name, field_name, error);
     return S2P_OK;
 }
 
-static s2p_status take_inputs(job *j, s2p_error *error)
+static s2p_status take_inputs(select_context *c, s2p_error *error)
 {
-    for (size_t i = 0; i < j->options.in.n; i++) {
+    for (size_t i = 0; i < c->options.in.n; i++) {
         char name[FIELD_CAPACITY];
-        const char *path = split(j->options.in.item[i], name);
+        const char *path = split(c->options.in.item[i], name);
         if (!path)
             return s2_fail(error, S2P_EINVAL, "--in '%.60s' is not FIELD=FILE",
-                           j->options.in.item[i]);
-        const s2p_status st = take_input(j, name, path, error);
+                           c->options.in.item[i]);
+        const s2p_status st = take_input(c, name, path, error);
         if (st != S2P_OK) return st;
     }
     return S2P_OK;
@@ -180,44 +181,45 @@ static const char *set_name(const void *context, size_t index)
 
 /* A case may hold parameters its method does not have: they are checked as those of the method that
  * has them, and nothing comes of it. */
-static s2p_status take_parameter(job *j, const char *name, const char *text, s2p_error *error)
+static s2p_status take_parameter(select_context *c, const char *name, const char *text,
+                                 s2p_error *error)
 {
-    const s2p_method *method = parameter_named(j->method, name) ? j->method : NULL;
+    const s2p_method *method = parameter_named(c->method, name) ? c->method : NULL;
     for (size_t m = 0; !method && s2p_method_at(m); m++)
         if (parameter_named(s2p_method_at(m), name)) method = s2p_method_at(m);
     if (!method) return fail_unknown("--set", name, set_name, error);
     s2p_parameters unread;
     s2p_error why = { S2P_OK, "" };
-    const s2p_status st = s2p_parameters_set(method, method == j->method ? &j->parameters : &unread,
+    const s2p_status st = s2p_parameters_set(method, method == c->method ? &c->parameters : &unread,
                                              name, text, &why);
     return st == S2P_OK ? st : s2_fail(error, st, "--set %s", why.message);
 }
 
-static s2p_status take_values(job *j, s2p_error *error)
+static s2p_status take_values(select_context *c, s2p_error *error)
 {
-    s2p_parameters_init(j->method, &j->parameters);
-    for (size_t i = 0; i < j->options.set.n; i++) {
+    s2p_parameters_init(c->method, &c->parameters);
+    for (size_t i = 0; i < c->options.set.n; i++) {
         char name[FIELD_CAPACITY], source[FIELD_CAPACITY + 8];
-        const char *text = split(j->options.set.item[i], name);
+        const char *text = split(c->options.set.item[i], name);
         if (!text)
             return s2_fail(error, S2P_EINVAL, "--set '%.60s' is not FIELD=VALUE",
-                           j->options.set.item[i]);
+                           c->options.set.item[i]);
         const s2_option *o = set_table;
         while (o->name && strcmp(o->name + 2, name) != 0) o++;
         (void)snprintf(source, sizeof source, "--set %s", name);
-        const s2p_status st = o->name ? s2_option_set(o, source, text, &j->options, error)
-                                      : take_parameter(j, name, text, error);
+        const s2p_status st = o->name ? s2_option_set(o, source, text, &c->options, error)
+                                      : take_parameter(c, name, text, error);
         if (st != S2P_OK) return st;
     }
-    j->view.choice = (s2p_choice){ .side = j->options.grid,
-                                   .allocator = s2p_allocator_name((size_t)j->options.allocator),
-                                   .selector = s2p_selector_name((size_t)j->options.selector),
-                                   .seed = j->options.seed };
-    j->view.parameters = &j->parameters;
-    if (j->options.dominant_incl_cls == 0) return S2P_OK;
+    c->view.choice = (s2p_choice){ .side = c->options.grid,
+                                   .allocator = s2p_allocator_name((size_t)c->options.allocator),
+                                   .selector = s2p_selector_name((size_t)c->options.selector),
+                                   .seed = c->options.seed };
+    c->view.parameters = &c->parameters;
+    if (c->options.dominant_incl_cls == 0) return S2P_OK;
     char without[16];
-    (void)snprintf(without, sizeof without, "%d", j->options.dominant_incl_cls - 1);
-    return take_parameter(j, "dominant", without, error);
+    (void)snprintf(without, sizeof without, "%d", c->options.dominant_incl_cls - 1);
+    return take_parameter(c, "dominant", without, error);
 }
 
 /* --set grid, else --tokens, else a square of N tokens, else 24x24. */
@@ -229,29 +231,29 @@ static s2p_grid grid_of(const select_options *o)
     return side > 0 && side * side == o->n_tokens ? (s2p_grid){ side, side } : (s2p_grid){ 24, 24 };
 }
 
-static s2p_status check_sizes(job *j, s2p_error *error)
+static s2p_status check_sizes(select_context *c, s2p_error *error)
 {
-    const select_options *o = &j->options;
-    j->grid = grid_of(o);
-    const int32_t n_tokens = j->grid.rows * j->grid.cols;
+    const select_options *o = &c->options;
+    c->grid = grid_of(o);
+    const int32_t n_tokens = c->grid.rows * c->grid.cols;
     if (o->n_tokens > 0 && o->n_tokens != n_tokens)
         return s2_fail(error, S2P_EINVAL, "--set N=%d does not fit --tokens %dx%d (%d tokens)",
-                       o->n_tokens, j->grid.rows, j->grid.cols, n_tokens);
-    if (j->other_path[ALIVE] && o->stage < 1)
+                       o->n_tokens, c->grid.rows, c->grid.cols, n_tokens);
+    if (c->other_path[ALIVE] && o->stage < 1)
         return s2_fail(error, S2P_EINVAL,
                        "--in alive says what an earlier stage left; add --set stage=N, N above 0");
-    return s2_check_budget(j->grid, s2_budget_tokens(o->budget, n_tokens), o->grid, error);
+    return s2_check_budget(c->grid, s2_budget_tokens(o->budget, n_tokens), o->grid, error);
 }
 
 /* --- signals -------------------------------------------------------------- */
 
 /* Pixels of an array take their room in the file too. */
-static s2_image_limits limits_of(const job *j, const char *path)
+static s2_image_limits limits_of(const select_context *c, const char *path)
 {
     static const char ending[] = ".npy";
     s2_image_limits limits;
     s2_image_limits_init(&limits);
-    limits.max_pixels = j->options.max_pixels;
+    limits.max_pixels = c->options.max_pixels;
     const size_t n = strlen(path), n_ending = sizeof ending - 1;
     const size_t n_bytes = 3 * (size_t)limits.max_pixels + 65536u;
     if (n > n_ending && strcmp(path + n - n_ending, ending) == 0 && limits.max_bytes < n_bytes)
@@ -260,46 +262,46 @@ static s2_image_limits limits_of(const job *j, const char *path)
 }
 
 /* Pictures, the tokens alive, signals, arrays by their names in golden cases. */
-static s2p_status read_inputs(job *j, s2p_error *error)
+static s2p_status read_inputs(select_context *c, s2p_error *error)
 {
     for (size_t f = 0; f < N_PICTURES; f++) {
-        const char *path = j->other_path[f];
+        const char *path = c->other_path[f];
         if (!path) continue;
-        const s2_image_limits limits = limits_of(j, path);
+        const s2_image_limits limits = limits_of(c, path);
         s2p_error why = { S2P_OK, "" };
         const s2p_status st =
-            s2_picture_read(path, (s2_pixels)j->options.pixels, &limits, &j->picture[f], &why);
+            s2_picture_read(path, (s2_pixels)c->options.pixels, &limits, &c->picture[f], &why);
         if (st != S2P_OK) return s2_fail(error, st, "%s: %s", field_name(NULL, f), why.message);
     }
-    const s2p_image *image = &j->picture[IMAGE].view, *gray = &j->picture[GRAY].view;
+    const s2p_image *image = &c->picture[IMAGE].view, *gray = &c->picture[GRAY].view;
     if (image->pixels && gray->pixels &&
         (image->width != gray->width || image->height != gray->height))
         return s2_fail(error, S2P_EFORMAT, "gray: %d x %d pixels, but image has %d x %d",
                        gray->width, gray->height, image->width, image->height);
-    j->view.image = image->pixels ? image : gray->pixels ? gray : NULL;
-    j->recorded = (s2_recorded){ .method = j->method,
-                                 .grid = j->grid,
-                                 .image_start = j->options.image_start,
-                                 .n_after = j->options.n_after };
-    if (j->other_path[ALIVE]) {
-        const s2p_status st = s2_recorded_read_alive(&j->recorded, j->other_path[ALIVE], error);
+    c->view.image = image->pixels ? image : gray->pixels ? gray : NULL;
+    c->recorded = (s2_recorded){ .method = c->method,
+                                 .grid = c->grid,
+                                 .image_start = c->options.image_start,
+                                 .n_after = c->options.n_after };
+    if (c->other_path[ALIVE]) {
+        const s2p_status st = s2_recorded_read_alive(&c->recorded, c->other_path[ALIVE], error);
         if (st != S2P_OK) return st;
     }
     for (size_t id = 0; id < S2P_N_SIGNALS; id++) {
-        if (!j->signal_path[id]) continue;
+        if (!c->signal_path[id]) continue;
         const s2p_status st =
-            s2_recorded_read(&j->recorded, (s2p_signal_id)id, j->signal_path[id], error);
+            s2_recorded_read(&c->recorded, (s2p_signal_id)id, c->signal_path[id], error);
         if (st != S2P_OK) return st;
     }
-    j->golden.of = &j->recorded;
+    c->golden.of = &c->recorded;
     for (size_t f = 0; f < S2_N_FIELDS; f++) {
-        if (!j->golden_path[f]) continue;
+        if (!c->golden_path[f]) continue;
         const s2p_status st =
-            s2_golden_fields_read(&j->golden, (s2_field)f, j->golden_path[f], error);
+            s2_golden_fields_read(&c->golden, (s2_field)f, c->golden_path[f], error);
         if (st != S2P_OK) return st;
     }
-    s2_recorded_view(&j->recorded, &j->view);
-    return s2_golden_fields_show(&j->golden, &j->view, error);
+    s2_recorded_view(&c->recorded, &c->view);
+    return s2_golden_fields_show(&c->golden, &c->view, error);
 }
 
 /* --- the command ---------------------------------------------------------- */
@@ -311,61 +313,61 @@ static json_t *tokens_json(const int32_t *token, int32_t n)
     return list;
 }
 
-static s2p_status run_method(job *j, s2p_error *error)
+static s2p_status run_method(select_context *c, s2p_error *error)
 {
-    const select_options *o = &j->options;
-    j->view.budget = s2_budget_tokens(o->budget, j->grid.rows * j->grid.cols);
-    j->view.mode = (s2p_mode)o->mode;
+    const select_options *o = &c->options;
+    c->view.budget = s2_budget_tokens(o->budget, c->grid.rows * c->grid.cols);
+    c->view.mode = (s2p_mode)o->mode;
     const uint32_t missing =
-        s2p_view_missing(&j->view, s2p_method_needs(j->method, &j->view.choice));
+        s2p_view_missing(&c->view, s2p_method_needs(c->method, &c->view.choice));
     if (missing) {
         size_t id = 0; /* the lowest, which is the one the words are of */
         while (!(missing >> id & 1)) id++;
         return s2_fail(error, S2P_EINVAL, "--method %s needs %s; add --in %s=FILE%s",
-                       j->method->name, s2p_need_text(missing), s2p_signal_at(id)->name,
+                       c->method->name, s2p_need_text(missing), s2p_signal_at(id)->name,
                        id == S2P_PIXELS ? "" : ".npy");
     }
-    s2p_status st = s2p_plan_create(&j->plan, j->grid);
+    s2p_status st = s2p_plan_create(&c->plan, c->grid);
     if (st != S2P_OK) return s2_fail(error, st, "cannot make a plan: %s", s2p_status_text(st));
-    j->merge = json_array();
-    j->stages = json_array();
-    for (int32_t stage = 0; st == S2P_OK && stage < j->method->n_stages; stage++)
-        if ((o->layer == 0 || o->layer == j->method->after[stage]) &&
+    c->merge = json_array();
+    c->stages = json_array();
+    for (int32_t stage = 0; st == S2P_OK && stage < c->method->n_stages; stage++)
+        if ((o->layer == 0 || o->layer == c->method->after[stage]) &&
             (o->stage < 0 || o->stage == stage)) {
-            const int32_t n_tokens = j->grid.rows * j->grid.cols;
+            const int32_t n_tokens = c->grid.rows * c->grid.cols;
             s2_restricted later = { .made = { NULL } };
             int32_t n_alive = 0, n_keep, n_merges, *alive = NULL;
-            j->view.stage = stage;
-            later.view = j->view;
-            if (json_array_size(j->stages) > 0) { /* the plan holds what the stage before left */
-                const int32_t *left = s2p_plan_keep(j->plan, &n_alive);
+            c->view.stage = stage;
+            later.view = c->view;
+            if (json_array_size(c->stages) > 0) { /* the plan holds what the stage before left */
+                const int32_t *left = s2p_plan_keep(c->plan, &n_alive);
                 alive = malloc((size_t)n_alive * sizeof *alive);
                 if (!alive) return s2_fail_memory(error, (size_t)n_alive * sizeof *alive, "tokens");
                 memcpy(alive, left, (size_t)n_alive * sizeof *alive);
-                st = s2_restrict(&j->view, n_tokens, alive, n_alive, &later);
+                st = s2_restrict(&c->view, n_tokens, alive, n_alive, &later);
                 if (st != S2P_OK) s2_fail(error, st, "no memory for stage %d", stage + 1);
             }
-            if (st == S2P_OK) st = s2p_method_run(j->method, &later.view, j->plan, error);
+            if (st == S2P_OK) st = s2p_method_run(c->method, &later.view, c->plan, error);
             s2_restricted_free(&later);
             free(alive);
             if (st == S2P_EINVAL)
                 st = error->status = S2P_EFORMAT; /* options are fine: it is the arrays */
             if (st != S2P_OK) break;
-            const int32_t *keep = s2p_plan_keep(j->plan, &n_keep); /* the next overwrites it */
-            const s2p_merge *merge = s2p_plan_merges(j->plan, &n_merges);
+            const int32_t *keep = s2p_plan_keep(c->plan, &n_keep); /* the next overwrites it */
+            const s2p_merge *merge = s2p_plan_merges(c->plan, &n_merges);
             for (int32_t i = 0; i < n_merges; i++)
                 json_array_append_new(
-                    j->merge, json_pack("[i,i,f]", merge[i].into, merge[i].from, merge[i].weight));
-            json_array_append_new(j->stages,
-                                  json_pack("{s:i,s:o}", "after", j->method->after[stage], "keep",
+                    c->merge, json_pack("[i,i,f]", merge[i].into, merge[i].from, merge[i].weight));
+            json_array_append_new(c->stages,
+                                  json_pack("{s:i,s:o}", "after", c->method->after[stage], "keep",
                                             tokens_json(keep, n_keep)));
         }
-    if (st != S2P_OK || json_array_size(j->stages) > 0) return st;
-    if (o->stage >= j->method->n_stages)
+    if (st != S2P_OK || json_array_size(c->stages) > 0) return st;
+    if (o->stage >= c->method->n_stages)
         return s2_fail(error, S2P_EINVAL, "--set stage=%d: %s has stages 0 to %d", o->stage,
-                       j->method->name, j->method->n_stages - 1);
+                       c->method->name, c->method->n_stages - 1);
     return s2_fail(error, S2P_EINVAL, "--set layer=%d: %s does not prune after that layer",
-                   o->layer, j->method->name);
+                   o->layer, c->method->name);
 }
 
 /* The order a method picked its tokens in; -1 for each row of zeros it adds. */
@@ -379,18 +381,18 @@ static json_t *order_json(const s2p_plan *plan)
     return list;
 }
 
-static int present(const job *j)
+static int present(const select_context *c)
 {
     int32_t n_keep;
-    const int32_t *keep = s2p_plan_keep(j->plan, &n_keep);
+    const int32_t *keep = s2p_plan_keep(c->plan, &n_keep);
     s2_buffer out;
     s2_buffer_init(&out, S2_OUTPUT_MAX);
-    if (j->options.output == S2_OUTPUT_JSON) {
+    if (c->options.output == S2_OUTPUT_JSON) {
         json_t *root =
             json_pack("{s:s,s:s,s:i,s:o,s:o,s:O}", "schema", "s2prune.select/1", "method",
-                      j->method->name, "budget", n_keep, "keep", tokens_json(keep, n_keep), "order",
-                      order_json(j->plan), "merge", j->merge);
-        if (root && json_array_size(j->stages) > 1) json_object_set(root, "stages", j->stages);
+                      c->method->name, "budget", n_keep, "keep", tokens_json(keep, n_keep), "order",
+                      order_json(c->plan), "merge", c->merge);
+        if (root && json_array_size(c->stages) > 1) json_object_set(root, "stages", c->stages);
         if (!root || s2_json_write(root, 17, &out) != S2P_OK) out.status = S2P_ENOMEM;
         json_decref(root);
         s2_buffer_append(&out, "\n", 1);
@@ -411,23 +413,23 @@ static const char *method_name(size_t index)
 static int run(const void *values)
 {
     s2p_error error = { S2P_OK, "" };
-    job j = { .options = *(const select_options *)values };
-    if (j.options.list_methods) return s2_method_list_print(method_name);
-    j.options.stage = -1;
-    j.method = s2p_method_at((size_t)j.options.method);
-    s2p_status st = take_values(&j, &error);
-    if (st == S2P_OK) st = take_inputs(&j, &error);
-    if (st == S2P_OK) st = check_sizes(&j, &error);
-    if (st == S2P_OK) st = read_inputs(&j, &error);
-    if (st == S2P_OK) st = run_method(&j, &error);
-    const int code = st == S2P_OK ? present(&j) : s2_report_error(st, &error);
-    json_decref(j.merge);
-    json_decref(j.stages);
-    s2p_plan_free(j.plan);
-    s2_golden_fields_free(&j.golden);
-    s2_recorded_free(&j.recorded);
-    s2_image_free(&j.picture[IMAGE]);
-    s2_image_free(&j.picture[GRAY]);
+    select_context c = { .options = *(const select_options *)values };
+    if (c.options.list_methods) return s2_method_list_print(method_name);
+    c.options.stage = -1;
+    c.method = s2p_method_at((size_t)c.options.method);
+    s2p_status st = take_values(&c, &error);
+    if (st == S2P_OK) st = take_inputs(&c, &error);
+    if (st == S2P_OK) st = check_sizes(&c, &error);
+    if (st == S2P_OK) st = read_inputs(&c, &error);
+    if (st == S2P_OK) st = run_method(&c, &error);
+    const int code = st == S2P_OK ? present(&c) : s2_report_error(st, &error);
+    json_decref(c.merge);
+    json_decref(c.stages);
+    s2p_plan_free(c.plan);
+    s2_golden_fields_free(&c.golden);
+    s2_recorded_free(&c.recorded);
+    s2_image_free(&c.picture[IMAGE]);
+    s2_image_free(&c.picture[GRAY]);
     return code;
 }
 

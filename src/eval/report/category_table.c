@@ -36,7 +36,7 @@ static const s2e_result *rival_of(const s2e_report *r, const s2e_result *one)
 static const char *headline_name(const s2e_report *r)
 {
     const s2e_figure *figure = s2e_headline(&r->results->result[0].figures[r->protocol]);
-    return r->results->task->parts && figure ? figure->name : NULL;
+    return r->results->task->counts && figure ? figure->name : NULL;
 }
 
 /* --- text and Markdown ------------------------------------------------------- */

@@ -24,7 +24,7 @@ static void data_of(const s2e_results *results, const char *task, char *out, siz
     json_decref(about);
 }
 
-static s2p_status compare(const s2e_task_results *task, s2e_protocol protocol, bool has_parts,
+static s2p_status compare(const s2e_task_results *task, s2e_protocol protocol, bool has_counts,
                           const s2e_result *ours, const s2e_result *theirs, s2e_comparison *out,
                           s2p_error *error)
 {
@@ -42,7 +42,7 @@ static s2p_status compare(const s2e_task_results *task, s2e_protocol protocol, b
     out->p = s2_mcnemar(out->only_ours, out->only_theirs).p;
     out->headline = (s2e_interval){ (double)NAN, (double)NAN, (double)NAN };
     s2p_status st = s2e_bootstrap(task->set, a, b, &out->gain);
-    if (st == S2P_OK && has_parts)
+    if (st == S2P_OK && has_counts)
         st = s2e_headline_interval(task, protocol, ours, theirs, &out->headline);
     return st == S2P_OK ? st : s2_fail_memory(error, sizeof(double), "the bootstrap");
 }

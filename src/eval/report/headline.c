@@ -14,22 +14,22 @@ typedef struct drawing { /* of one column */
     const s2e_task_results *task;
     s2e_protocol protocol;
     const s2e_result *result; /* NULL: nothing, and its value is 0 */
-    int32_t n_units, n_parts;
-    double *sum; /* [n_seeds][n_parts] */
+    int32_t n_units, n_counts;
+    double *sum; /* [n_seeds][n_counts] */
 } drawing;
 
 static size_t room_of(const drawing *d)
 {
-    return (size_t)d->result->column.n_seeds * (size_t)d->n_parts * sizeof *d->sum;
+    return (size_t)d->result->column.n_seeds * (size_t)d->n_counts * sizeof *d->sum;
 }
 
 static void add_unit(const drawing *d, int32_t unit)
 {
     if (!d->result) return;
-    const size_t n = (size_t)d->n_parts, of_seed = n * (size_t)d->n_units;
+    const size_t n = (size_t)d->n_counts, of_seed = n * (size_t)d->n_units;
     for (int32_t seed = 0; seed < d->result->column.n_seeds; seed++) {
-        const double *part = d->result->parts + (size_t)seed * of_seed + (size_t)unit * n;
-        for (size_t i = 0; i < n; i++) d->sum[(size_t)seed * n + i] += part[i];
+        const double *count = d->result->counts + (size_t)seed * of_seed + (size_t)unit * n;
+        for (size_t i = 0; i < n; i++) d->sum[(size_t)seed * n + i] += count[i];
     }
 }
 
@@ -40,8 +40,8 @@ static double take_value(const drawing *d)
     if (!d->result) return 0.0;
     const int32_t n_seeds = d->result->column.n_seeds;
     for (int32_t seed = 0; seed < n_seeds; seed++)
-        value += d->task->task->parts->value(d->task->set, d->protocol,
-                                             d->sum + (size_t)seed * (size_t)d->n_parts);
+        value += d->task->task->counts->value(d->task->set, d->protocol,
+                                              d->sum + (size_t)seed * (size_t)d->n_counts);
     memset(d->sum, 0, room_of(d));
     return value / n_seeds;
 }
@@ -114,9 +114,9 @@ s2p_status s2e_headline_interval(const s2e_task_results *task, s2e_protocol prot
     *out = (s2e_interval){ (double)NAN, (double)NAN, (double)NAN };
     if (isnan(s2e_result_headline(one, protocol, &unused)) || task->set->n_samples < 1)
         return S2P_OK;
-    if (!task->task->parts) return scale_mean(task, protocol, one, other, out);
-    if (!one->parts || (other && !other->parts)) return S2P_OK;
-    drawing a = { task, protocol, one, s2e_units_of(task->set), task->task->parts->n(task->set),
+    if (!task->task->counts) return scale_mean(task, protocol, one, other, out);
+    if (!one->counts || (other && !other->counts)) return S2P_OK;
+    drawing a = { task, protocol, one, s2e_units_of(task->set), task->task->counts->n(task->set),
                   NULL },
             b = a;
     b.result = other;

@@ -160,7 +160,7 @@ static s2p_status write_summary(const s2e_report_input *in, s2_buffer *out, s2p_
     return finish(root, out, error);
 }
 
-/* The part of a run that wrote a store is not what the run is. */
+/* The shard of a run that wrote a store is not what the run is. */
 static s2p_status write_config(const s2e_report_input *in, s2_buffer *out, s2p_error *error)
 {
     const char *key;

@@ -114,7 +114,7 @@ static s2p_status write_task(const s2e_results *results, const s2e_task_results 
                      "; %d samples, %d pictures</p><div class=\"wide\"><table><tr><th>method"
                      "</th><th>tokens</th><th>mean score</th><th>95 %%</th>",
                      task->set->n_samples, task->set->n_pictures);
-    const s2e_figure *tabled = task->task->parts ? s2e_headline(names) : NULL; /* is no mean */
+    const s2e_figure *tabled = task->task->counts ? s2e_headline(names) : NULL; /* is no mean */
     if (tabled) s2_buffer_printf(out, "<th>95 %% of %s</th>", tabled->name);
     for (int32_t f = 0; f < names->n; f++) {
         char text[200];

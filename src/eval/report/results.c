@@ -51,18 +51,18 @@ static s2p_status count_answer(const s2e_record *r, void *user, s2p_error *error
 
 /* --- one result, and all ------------------------------------------------------------- */
 
-static size_t parts_of(const s2e_task_results *task)
+static size_t counts_of(const s2e_task_results *task)
 {
-    return (size_t)s2e_units_of(task->set) * (size_t)task->task->parts->n(task->set);
+    return (size_t)s2e_units_of(task->set) * (size_t)task->task->counts->n(task->set);
 }
 
 static s2p_status add_seed(const s2e_task_results *task, const s2e_judged *judged, s2e_protocol own,
                            int32_t seed, s2e_result *out, s2p_error *error)
 {
     s2p_status st = S2P_OK;
-    if (task->task->parts)
-        s2e_parts_count(task->task, task->set, own, judged->verdict[own],
-                        out->parts + (size_t)seed * parts_of(task));
+    if (task->task->counts)
+        s2e_counts_add(task->task, task->set, own, judged->verdict[own],
+                       out->counts + (size_t)seed * counts_of(task));
     for (int p = 0; p < S2E_N_PROTOCOLS && st == S2P_OK; p++) {
         s2e_figures figures = { .figure = NULL };
         st = task->task->aggregate(task->set, (s2e_protocol)p, judged->verdict[p], &figures, error);
@@ -82,10 +82,10 @@ static s2p_status load_result(s2e_store *store, const s2e_task_results *task, s2
         out->score[p] = calloc((size_t)task->set->n_samples + 1, sizeof *out->score[p]);
         if (!out->score[p]) return s2_fail_memory(error, sizeof(float), "the results");
     }
-    if (task->task->parts) {
-        const size_t n = (size_t)out->column.n_seeds * parts_of(task) + 1;
-        out->parts = calloc(n, sizeof *out->parts);
-        if (!out->parts) return s2_fail_memory(error, n * sizeof *out->parts, "the results");
+    if (task->task->counts) {
+        const size_t n = (size_t)out->column.n_seeds * counts_of(task) + 1;
+        out->counts = calloc(n, sizeof *out->counts);
+        if (!out->counts) return s2_fail_memory(error, n * sizeof *out->counts, "the results");
     }
     for (int32_t seed = 0; seed < out->column.n_seeds; seed++) {
         s2e_judged judged;
@@ -108,14 +108,14 @@ static s2p_status load_result(s2e_store *store, const s2e_task_results *task, s2
 static s2p_status start_task(const s2e_run_plan *plan, int32_t index, const s2e_set *set,
                              s2e_task_results *out, s2p_error *error)
 {
-    const s2e_part *part = &plan->task[index];
-    *out = (s2e_task_results){ .task = s2e_task_find(part->name), .set = set };
+    const s2e_run_task *planned = &plan->task[index];
+    *out = (s2e_task_results){ .task = s2e_task_find(planned->name), .set = set };
     if (!out->task)
         return s2_fail(error, S2P_EFORMAT, "the run has a task '%s' this program does not know",
-                       part->name);
-    if (set->n_samples != part->n_samples)
-        return s2_fail(error, S2P_EFORMAT, "%s has %d samples here, %d in the run", part->name,
-                       set->n_samples, part->n_samples);
+                       planned->name);
+    if (set->n_samples != planned->n_samples)
+        return s2_fail(error, S2P_EFORMAT, "%s has %d samples here, %d in the run", planned->name,
+                       set->n_samples, planned->n_samples);
     out->result = calloc((size_t)plan->n_columns + 1, sizeof *out->result);
     if (!out->result) return s2_fail_memory(error, sizeof *out->result, "the results");
     out->n_results = plan->n_columns;
@@ -165,7 +165,7 @@ void s2e_results_free(s2e_results *results)
     for (int32_t t = 0; t < results->n_tasks; t++) {
         s2e_task_results *task = &results->task[t];
         for (int32_t i = 0; i < task->n_results; i++) {
-            free(task->result[i].parts);
+            free(task->result[i].counts);
             for (int p = 0; p < S2E_N_PROTOCOLS; p++) {
                 free(task->result[i].score[p]);
                 s2e_figures_free(&task->result[i].figures[p]);

@@ -27,23 +27,23 @@ s2p_status s2e_judged_load(s2e_store *store, const s2e_task *task, const s2e_set
                            void *user, s2e_judged *out, s2p_error *error);
 void s2e_judged_free(s2e_judged *judged);
 
-/* parts.c: the counts a headline is computed from, picture by picture: see s2e_parts in task.h. */
+/* counts.c: the counts a headline is computed from, picture by picture: see s2e_counts in task.h. */
 
 /* Pictures with their samples, and samples without a picture: what is drawn. */
 int32_t s2e_units_of(const s2e_set *set);
 
-/* The counts of one seed, unit by unit. out: [s2e_units_of(set)][n parts], zero before. */
-void s2e_parts_count(const s2e_task *task, const s2e_set *set, s2e_protocol protocol,
-                     const s2e_verdict *verdict, double *out);
+/* The counts of one seed, unit by unit. out: [s2e_units_of(set)][n counts], zero before. */
+void s2e_counts_add(const s2e_task *task, const s2e_set *set, s2e_protocol protocol,
+                    const s2e_verdict *verdict, double *out);
 
 typedef struct s2e_result {
     s2e_column column;
     s2_budget budget;                     /* of the column; all zero: every token */
     float *score[S2E_N_PROTOCOLS];        /* [n_samples] mean over the seeds */
     s2e_figures figures[S2E_N_PROTOCOLS]; /* mean over the seeds */
-    /* [n_seeds][units][parts] in the run's own protocol: see s2e_parts_count. NULL: the headline is a
+    /* [n_seeds][units][counts] in the run's own protocol: see s2e_counts_add. NULL: the headline is a
      * mean. */
-    double *parts;
+    double *counts;
     double image_tokens, prompt_ms,
         kv_bytes;   /* mean per answer: kept, prefill of a whole prompt, visual
                                                  cache */
@@ -86,7 +86,7 @@ double s2e_result_headline(const s2e_result *result, s2e_protocol protocol, doub
 /* headline.c: how sure the number of the tables is.
  *
  * An F1, a sum over pairs, a share of whole groups: these are no means of scores. A task says from
- * which counts its number is computed (s2e_parts); the counts of every picture are kept, pictures
+ * which counts its number is computed (s2e_counts); the counts of every picture are kept, pictures
  * are drawn, and the number is computed anew from the counts of each draw.
  */
 

@@ -47,8 +47,8 @@ static void write_regions(const s2a_answer *answer, s2_buffer *out)
     s2_buffer_append(out, "", 1);
 }
 
-s2p_status s2e_answer_row_make(const s2e_record *key, const s2a_answer *answer, bool keeps_choices,
-                               s2e_answer_row *out, s2p_error *error)
+s2p_status s2e_answer_row_make(const s2e_record *key, const s2a_answer *answer,
+                               bool keeps_selections, s2e_answer_row *out, s2p_error *error)
 {
     const s2v_stats *s = &answer->stats;
     s2_buffer_init(&out->grids, MAX_CHOICES);
@@ -68,7 +68,7 @@ s2p_status s2e_answer_row_make(const s2e_record *key, const s2a_answer *answer, 
     r->prompt_ms = s->prompt_ms;
     r->generate_ms = answer->generate_ms;
     r->kv_bytes = (int64_t)s->kv_visual_bytes;
-    if (!keeps_choices || answer->n_parts == 0) return S2P_OK;
+    if (!keeps_selections || answer->n_parts == 0) return S2P_OK;
     for (int32_t p = 0; p < answer->n_parts; p++)
         s2_buffer_printf(&out->grids, p ? ",[%d,%d]" : "[[%d,%d]", answer->part[p].grid.rows,
                          answer->part[p].grid.cols);

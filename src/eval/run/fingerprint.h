@@ -12,7 +12,7 @@
  *     is.seeds            draws of a method that draws
  *     is.task.NAME        samples, SHA-256 of the data, SHA-256 of all prompts, tokens of an answer
  *
- * What stands under "about." is for people and may differ: folders, machine, the part of the run.
+ * What stands under "about." is for people and may differ: folders, machine, the shard of the run.
  */
 #ifndef S2_EVAL_RUN_FINGERPRINT_H
 #define S2_EVAL_RUN_FINGERPRINT_H

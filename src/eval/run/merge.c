@@ -11,15 +11,15 @@
 #include <unistd.h>
 
 typedef struct merging { /* everything a merge owns */
-    s2e_run_file *file;  /* the parts, by index */
+    s2e_run_file *file;  /* the shards, by index */
     size_t n;
     s2e_store *whole;
-    json_t *values;   /* of the first part */
-    const char *path; /* of the part being copied */
+    json_t *values;   /* of the first shard */
+    const char *path; /* of the shard being copied */
     s2e_run_plan plan;
 } merging;
 
-/* --- which parts ------------------------------------------------------------------- */
+/* --- which shards ------------------------------------------------------------------- */
 
 static s2p_status gather(const char *const *folder, size_t n_folders, merging *m, s2p_error *error)
 {
@@ -27,11 +27,11 @@ static s2p_status gather(const char *const *folder, size_t n_folders, merging *m
         s2e_run_file *list;
         size_t n;
         TRY(s2e_run_folder_list(folder[i], &list, &n, error));
-        while (n > 0 && list[n - 1].n == 1) n--; /* a whole is no part */
+        while (n > 0 && list[n - 1].n == 1) n--; /* a whole is no shard */
         s2e_run_file *more = n ? realloc(m->file, (m->n + n) * sizeof *more) : NULL;
         if (n && !more) {
             free(list);
-            return s2_fail_memory(error, (m->n + n) * sizeof *more, "the list of parts");
+            return s2_fail_memory(error, (m->n + n) * sizeof *more, "the list of shards");
         }
         if (n) {
             m->file = more;
@@ -40,7 +40,7 @@ static s2p_status gather(const char *const *folder, size_t n_folders, merging *m
         }
         free(list);
         if (n == 0)
-            return s2_fail(error, S2P_EINVAL, "'%.150s' holds no parts (shard-I-of-N.sqlite)",
+            return s2_fail(error, S2P_EINVAL, "'%.150s' holds no shards (shard-I-of-N.sqlite)",
                            folder[i]);
     }
     return S2P_OK;
@@ -52,24 +52,24 @@ static int compare_files(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-static s2p_status check_parts(merging *m, s2p_error *error)
+static s2p_status check_shards(merging *m, s2p_error *error)
 {
     qsort(m->file, m->n, sizeof *m->file, compare_files);
     for (size_t i = 0; i < m->n; i++)
         if (m->file[i].n != m->file[0].n)
             return s2_fail(error, S2P_EINVAL,
-                           "'%.90s' is a part of %d, '%.90s' one of %d: not one run",
+                           "'%.90s' is a shard of %d, '%.90s' one of %d: not one run",
                            m->file[i].path, m->file[i].n, m->file[0].path, m->file[0].n);
     for (size_t i = 0; i < (size_t)m->file[0].n; i++) {
         if (i >= m->n || m->file[i].index > (int32_t)i)
-            return s2_fail(error, S2P_EFORMAT, "part %zu of %d is missing", i, m->file[0].n);
+            return s2_fail(error, S2P_EFORMAT, "shard %zu of %d is missing", i, m->file[0].n);
         if (m->file[i].index < (int32_t)i)
-            return s2_fail(error, S2P_EINVAL, "part %d of %d is there twice: '%.80s' and '%.80s'",
+            return s2_fail(error, S2P_EINVAL, "shard %d of %d is there twice: '%.80s' and '%.80s'",
                            m->file[i].index, m->file[0].n, m->file[i - 1].path, m->file[i].path);
     }
     return m->n == (size_t)m->file[0].n
                ? S2P_OK
-               : s2_fail(error, S2P_EINVAL, "%zu parts of %d", m->n, m->file[0].n);
+               : s2_fail(error, S2P_EINVAL, "%zu shards of %d", m->n, m->file[0].n);
 }
 
 /* --- copying ------------------------------------------------------------------------ */
@@ -101,34 +101,35 @@ static s2p_status copy_record(const s2e_record *r, void *user, s2p_error *error)
     const s2p_status st = s2e_store_add(m->whole, r, &why);
     if (st == S2P_EINVAL)
         return s2_fail(error, S2P_EINVAL,
-                       "'%.80s': the answer of %.30s/%.15s to %.30s %.40s is in another part too",
+                       "'%.80s': the answer of %.30s/%.15s to %.30s %.40s is in another shard too",
                        m->path, r->method, r->budget, r->task, r->sample);
     if (st != S2P_OK && error) *error = why;
     return st;
 }
 
-static s2p_status copy_part(merging *m, const s2e_run_file *file, s2p_error *error)
+static s2p_status copy_shard(merging *m, const s2e_run_file *file, s2p_error *error)
 {
-    s2e_store *part = NULL;
+    s2e_store *shard = NULL;
     json_t *values = NULL;
     int64_t n = 0;
     m->path = file->path;
-    s2p_status st = s2e_store_open(file->path, S2E_STORE_READ, &part, error);
-    if (st == S2P_OK) st = s2e_fingerprint_load(part, &values, error);
+    s2p_status st = s2e_store_open(file->path, S2E_STORE_READ, &shard, error);
+    if (st == S2P_OK) st = s2e_fingerprint_load(shard, &values, error);
     if (st == S2P_OK && !m->values) {
         m->values = json_incref(values);
         st = s2e_run_plan_read(values, &m->plan, error);
     }
     if (st == S2P_OK) st = s2e_fingerprint_compare(values, m->values, file->path, error);
-    if (st == S2P_OK) st = s2e_store_count(part, NULL, false, &n, error);
+    if (st == S2P_OK) st = s2e_store_count(shard, NULL, false, &n, error);
     const char *expected = s2_json_string(values, S2E_ABOUT "answers");
     if (st == S2P_OK && expected && n < strtoll(expected, NULL, 10))
         st = s2_fail(error, S2P_EFORMAT,
-                     "'%.120s' has %lld of %.20s answers; run part %d/%d to its end", file->path,
+                     "'%.120s' has %lld of %.20s answers; run shard %d/%d to its end", file->path,
                      (long long)n, expected, file->index, file->n);
-    if (st == S2P_OK) st = s2e_store_walk(part, &(s2e_record){ .seed = -1 }, copy_record, m, error);
+    if (st == S2P_OK)
+        st = s2e_store_walk(shard, &(s2e_record){ .seed = -1 }, copy_record, m, error);
     json_decref(values);
-    s2e_store_close(part);
+    s2e_store_close(shard);
     return st;
 }
 
@@ -149,15 +150,15 @@ static s2p_status copy_values(merging *m, s2p_error *error)
 
 static s2p_status fill(merging *m, s2e_merged *merged, s2p_error *error)
 {
-    for (size_t i = 0; i < m->n; i++) TRY(copy_part(m, &m->file[i], error));
+    for (size_t i = 0; i < m->n; i++) TRY(copy_shard(m, &m->file[i], error));
     TRY(copy_values(m, error));
     TRY(s2e_store_commit(m->whole, error));
     TRY(s2e_store_count(m->whole, NULL, false, &merged->n_answers, error));
     TRY(s2e_store_count(m->whole, NULL, true, &merged->n_failures, error));
-    merged->n_parts = (int32_t)m->n;
+    merged->n_shards = (int32_t)m->n;
     const int64_t expected = s2e_run_plan_answers(&m->plan);
     if (merged->n_answers == expected) return S2P_OK;
-    return s2_fail(error, S2P_EFORMAT, "the parts hold %lld of %lld answers",
+    return s2_fail(error, S2P_EFORMAT, "the shards hold %lld of %lld answers",
                    (long long)merged->n_answers, (long long)expected);
 }
 
@@ -184,7 +185,7 @@ s2p_status s2e_merge(const char *const *folder, size_t n_folders, const char *ou
     char beside[S2E_PATH + 16] = "";
     *merged = (s2e_merged){ .n_answers = 0 };
     s2p_status st = gather(folder, n_folders, &m, error);
-    if (st == S2P_OK) st = check_parts(&m, error);
+    if (st == S2P_OK) st = check_shards(&m, error);
     if (st == S2P_OK) st = s2e_run_folder_make(out, error);
     if (st == S2P_OK) st = s2e_run_file_of(out, (s2e_shard){ 0, 1, NULL }, &whole, error);
     if (st != S2P_OK) goto done;

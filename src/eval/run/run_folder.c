@@ -33,7 +33,7 @@ s2p_status s2e_run_file_of(const char *folder, s2e_shard shard, s2e_run_file *ou
                : s2_fail(error, S2P_ELIMIT, "the path of the run is too long");
 }
 
-/* Whether a file name is one of ours, and of which part. */
+/* Whether a file name is one of ours, and of which shard. */
 static bool is_store(const char *name, s2e_shard *out)
 {
     char again[80];
@@ -68,12 +68,12 @@ s2p_status s2e_run_folder_list(const char *folder, s2e_run_file **out, size_t *n
         s2e_shard shard;
         if (!is_store(entry->d_name, &shard)) continue;
         if (*n > S2E_MAX_SHARDS) {
-            st = s2_fail(error, S2P_ELIMIT, "'%.150s' holds too many parts", folder);
+            st = s2_fail(error, S2P_ELIMIT, "'%.150s' holds too many shards", folder);
             break;
         }
         s2e_run_file *more = realloc(*out, (*n + 1) * sizeof **out);
         if (!more) {
-            st = s2_fail_memory(error, (*n + 1) * sizeof **out, "the list of parts");
+            st = s2_fail_memory(error, (*n + 1) * sizeof **out, "the list of shards");
             break;
         }
         *out = more;

@@ -1,7 +1,7 @@
 /* run_folder.h - the files of a run directory.
  *
  *     results.sqlite           the whole run: written by one process, or by a merge
- *     shard-I-of-N.sqlite      one part of it
+ *     shard-I-of-N.sqlite      one shard of it
  *     *.lock                   who writes that file
  *     report.*, ...            what `eval` and `eval export` made of it
  */
@@ -13,10 +13,10 @@
 
 #include <stdbool.h>
 
-/* shard.c: which part of a run one process computes, and what schedulers call it.
+/* shard.c: which shard of a run one process computes, and what schedulers call it.
  *
- * Part i of n takes every n-th group of samples that share a picture, from group i on. Who is part
- * of which is then known to everybody with the same data, and no part waits for another.
+ * Shard i of n takes every n-th group of samples that share a picture, from group i on. Everybody
+ * with the same data knows which shard takes which group, and no shard waits for another.
  */
 
 #define S2E_MAX_SHARDS 10000
@@ -43,32 +43,32 @@ static inline bool s2e_shard_has(s2e_shard shard, int64_t group)
 
 typedef struct s2e_run_file {
     char path[S2E_PATH];
-    int32_t index, n; /* of the part; n 1: the whole run */
+    int32_t index, n; /* of the shard; n 1: the whole run */
 } s2e_run_file;
 
 /* Make the folder when it is not there; those above it must be. */
 s2p_status s2e_run_folder_make(const char *folder, s2p_error *error);
 
-/* Where a part keeps its answers. */
+/* Where a shard keeps its answers. */
 s2p_status s2e_run_file_of(const char *folder, s2e_shard shard, s2e_run_file *out,
                            s2p_error *error);
 
-/* Stores in a folder, by part; results.sqlite is the last. *out: new memory. S2P_EIO: no folder.
+/* Stores in a folder, by shard; results.sqlite is the last. *out: new memory. S2P_EIO: no folder.
  * S2P_ELIMIT: absurdly many. */
 s2p_status s2e_run_folder_list(const char *folder, s2e_run_file **out, size_t *n, s2p_error *error);
 
-/* merge.c: the parts of a run become the whole.
+/* merge.c: the shards of a run become the whole.
  *
- * Nothing is believed: all parts must have one fingerprint, no answer may be in two of them, and
+ * Nothing is believed: all shards must have one fingerprint, no answer may be in two of them, and
  * none may be missing. The result is written beside and renamed: there, whole, or not at all.
  */
 
 typedef struct s2e_merged {
     int64_t n_answers, n_failures;
-    int32_t n_parts;
+    int32_t n_shards;
 } s2e_merged;
 
-/* Parts of all folders into results.sqlite of `out`. S2P_EINVAL: they are not the parts of one
+/* Shards of all folders into results.sqlite of `out`. S2P_EINVAL: they are not the shards of one
  * run. S2P_EFORMAT: they are, but answers are missing; the sentence says whose. */
 s2p_status s2e_merge(const char *const *folder, size_t n_folders, const char *out,
                      s2e_merged *merged, s2p_error *error);

@@ -56,7 +56,8 @@ static bool read_column(s2a_item item, s2e_column *out)
            copy(slash + 1, n_budget, out->budget, sizeof out->budget);
 }
 
-static s2p_status read_task(const json_t *values, const char *name, s2e_part *out, s2p_error *error)
+static s2p_status read_task(const json_t *values, const char *name, s2e_run_task *out,
+                            s2p_error *error)
 {
     char key[S2E_NAME + 16];
     (void)snprintf(key, sizeof key, S2E_IS "task.%s", name);

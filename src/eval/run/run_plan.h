@@ -15,14 +15,14 @@ typedef struct s2e_column {
     int32_t n_seeds;                                /* runs; one unless the method draws */
 } s2e_column;
 
-typedef struct s2e_part { /* a task of the run */
+typedef struct s2e_run_task { /* a task of the run */
     char name[S2E_NAME];
     int32_t n_samples;
-} s2e_part;
+} s2e_run_task;
 
 typedef struct s2e_run_plan {
     s2e_column column[S2A_MAX_SETTINGS];
-    s2e_part task[S2E_MAX_TASKS];
+    s2e_run_task task[S2E_MAX_TASKS];
     int32_t n_columns, n_tasks;
 } s2e_run_plan;
 

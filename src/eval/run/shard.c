@@ -49,8 +49,8 @@ static bool ask(const scheduler *s, s2e_env env, int64_t *index, int64_t *n)
 static s2p_status refuse(const char *source, const char *text, s2p_error *error)
 {
     return s2_fail(error, S2P_EINVAL,
-                   "%s '%.60s' is not a part such as 0/4 (to 3/4), 'auto' or 'auto/4'; at most %d "
-                   "parts",
+                   "%s '%.60s' is not a shard such as 0/4 (to 3/4), 'auto' or 'auto/4'; at most %d "
+                   "shards",
                    source, text, S2E_MAX_SHARDS);
 }
 
@@ -76,7 +76,7 @@ s2p_status s2e_shard_read(const char *source, const char *text, s2e_env env, s2e
         if (wanted > 0 && !out->source)
             return s2_fail(error, S2P_EINVAL,
                            "%s '%.60s': no variable of Slurm, Open MPI, GNU parallel or Kubernetes "
-                           "says which part this is",
+                           "says which shard this is",
                            source, text);
     } else {
         const char *slash = strchr(text, '/');
@@ -86,7 +86,7 @@ s2p_status s2e_shard_read(const char *source, const char *text, s2e_env env, s2e
     if (index < 0 || n < 1 || n > S2E_MAX_SHARDS)
         return refuse(source, text ? text : "auto", error);
     if (index >= n)
-        return s2_fail(error, S2P_EINVAL, "%s: part %lld of %lld; they count from 0 to %lld",
+        return s2_fail(error, S2P_EINVAL, "%s: shard %lld of %lld; they count from 0 to %lld",
                        out->source ? out->source : source, (long long)index, (long long)n,
                        (long long)n - 1);
     out->index = (int32_t)index;

@@ -212,17 +212,17 @@ static s2p_status aggregate_mmbench(const s2e_set *set, s2e_protocol protocol,
 
 /* --- what it is computed from ------------------------------------------------------------ */
 
-enum { WHOLE, HITS, N_PARTS };
+enum { WHOLE, HITS, N_COUNTS };
 
-static int32_t n_parts(const s2e_set *set)
+static int32_t n_counts(const s2e_set *set)
 {
     (void)set;
-    return N_PARTS;
+    return N_COUNTS;
 }
 
 /* The rows of a group are about one picture. */
-static void add_parts(const s2e_set *set, s2e_protocol protocol, const s2e_verdict *verdict,
-                      int32_t first, int32_t last, double *out)
+static void add_counts(const s2e_set *set, s2e_protocol protocol, const s2e_verdict *verdict,
+                       int32_t first, int32_t last, double *out)
 {
     for (int32_t i = first; i < last; i++) {
         float score = verdict[i].score;
@@ -239,13 +239,13 @@ static void add_parts(const s2e_set *set, s2e_protocol protocol, const s2e_verdi
     }
 }
 
-static double accuracy_of(const s2e_set *set, s2e_protocol protocol, const double *part)
+static double accuracy_of(const s2e_set *set, s2e_protocol protocol, const double *count)
 {
     (void)set, (void)protocol;
-    return part[WHOLE] > 0.0 ? 100.0 * part[HITS] / part[WHOLE] : 0.0;
+    return count[WHOLE] > 0.0 ? 100.0 * count[HITS] / count[WHOLE] : 0.0;
 }
 
-static const s2e_parts parts = { n_parts, add_parts, accuracy_of };
+static const s2e_counts counts = { n_counts, add_counts, accuracy_of };
 
 const s2e_task task_mmbench = {
     .name = "mmbench",
@@ -257,7 +257,7 @@ const s2e_task task_mmbench = {
     .stops = s2e_stops_at_letter,
     .judge = judge_mmbench,
     .aggregate = aggregate_mmbench,
-    .parts = &parts,
+    .counts = &counts,
 };
 
 const s2e_task task_mmbench_cn = {
@@ -270,5 +270,5 @@ const s2e_task task_mmbench_cn = {
     .stops = s2e_stops_at_letter,
     .judge = judge_mmbench,
     .aggregate = aggregate_mmbench,
-    .parts = &parts,
+    .counts = &counts,
 };

@@ -238,13 +238,13 @@ static s2p_status aggregate_mme(const s2e_set *set, s2e_protocol protocol,
 
 /* --- what the total is computed from ------------------------------------------------------ */
 
-enum { ASKED, RIGHT, PAIRS, BOTH, N_PARTS }; /* of each category */
+enum { ASKED, RIGHT, PAIRS, BOTH, N_COUNTS }; /* of each category */
 
-static int32_t n_parts(const s2e_set *set) { return N_PARTS * set->n_categories; }
+static int32_t n_counts(const s2e_set *set) { return N_COUNTS * set->n_categories; }
 
 /* Both questions of a pair are about one picture. */
-static void add_parts(const s2e_set *set, s2e_protocol protocol, const s2e_verdict *verdict,
-                      int32_t first, int32_t last, double *out)
+static void add_counts(const s2e_set *set, s2e_protocol protocol, const s2e_verdict *verdict,
+                       int32_t first, int32_t last, double *out)
 {
     (void)protocol;
     for (int32_t i = first; i < last; i++) {
@@ -252,31 +252,31 @@ static void add_parts(const s2e_set *set, s2e_protocol protocol, const s2e_verdi
         int32_t c = 0;
         if (!verdict[i].rule || sample->n_categories < 1) continue;
         while (c < set->n_categories - 1 && set->category[c] != sample->category[0]) c++;
-        double *part = out + (size_t)N_PARTS * (size_t)c;
+        double *count = out + (size_t)N_COUNTS * (size_t)c;
         bool is_first = true, both = true;
         for (int32_t k = first; k < last; k++) {
             if (!verdict[k].rule || strcmp(set->sample[k].group, sample->group) != 0) continue;
             is_first = is_first && k >= i;
             both = both && verdict[k].score > 0.5f;
         }
-        part[ASKED] += 1.0;
-        part[RIGHT] += verdict[i].score > 0.5f;
-        part[PAIRS] += is_first;
-        part[BOTH] += is_first && both;
+        count[ASKED] += 1.0;
+        count[RIGHT] += verdict[i].score > 0.5f;
+        count[PAIRS] += is_first;
+        count[BOTH] += is_first && both;
     }
 }
 
-static double total_of(const s2e_set *set, s2e_protocol protocol, const double *part)
+static double total_of(const s2e_set *set, s2e_protocol protocol, const double *count)
 {
     (void)protocol;
     double total = 0.0;
-    for (int32_t c = 0; c < set->n_categories; c++, part += N_PARTS)
-        if (part[ASKED] > 0.0)
-            total += 100.0 * part[RIGHT] / part[ASKED] + 100.0 * part[BOTH] / part[PAIRS];
+    for (int32_t c = 0; c < set->n_categories; c++, count += N_COUNTS)
+        if (count[ASKED] > 0.0)
+            total += 100.0 * count[RIGHT] / count[ASKED] + 100.0 * count[BOTH] / count[PAIRS];
     return total;
 }
 
-static const s2e_parts parts = { n_parts, add_parts, total_of };
+static const s2e_counts counts = { n_counts, add_counts, total_of };
 
 const s2e_task task_mme = {
     .name = "mme",
@@ -288,5 +288,5 @@ const s2e_task task_mme = {
     .stops = s2e_stops_at_yes_no,
     .judge = judge_mme,
     .aggregate = aggregate_mme,
-    .parts = &parts,
+    .counts = &counts,
 };

@@ -175,16 +175,16 @@ static s2p_status aggregate_pope(const s2e_set *set, s2e_protocol protocol,
 
 /* --- what F1 is computed from --------------------------------------------------------- */
 
-enum { TRUE_YES, FALSE_YES, FALSE_NO, N_PARTS };
+enum { TRUE_YES, FALSE_YES, FALSE_NO, N_COUNTS };
 
-static int32_t n_parts(const s2e_set *set)
+static int32_t n_counts(const s2e_set *set)
 {
     (void)set;
-    return N_PARTS;
+    return N_COUNTS;
 }
 
-static void add_parts(const s2e_set *set, s2e_protocol protocol, const s2e_verdict *verdict,
-                      int32_t first, int32_t last, double *out)
+static void add_counts(const s2e_set *set, s2e_protocol protocol, const s2e_verdict *verdict,
+                       int32_t first, int32_t last, double *out)
 {
     s2e_yes_no counts = { .n = 0 };
     for (int32_t i = first; i < last; i++)
@@ -195,14 +195,14 @@ static void add_parts(const s2e_set *set, s2e_protocol protocol, const s2e_verdi
     out[FALSE_NO] += counts.false_no;
 }
 
-static double f1_of(const s2e_set *set, s2e_protocol protocol, const double *part)
+static double f1_of(const s2e_set *set, s2e_protocol protocol, const double *count)
 {
     (void)set, (void)protocol;
-    const double wrong = part[FALSE_YES] + part[FALSE_NO];
-    return part[TRUE_YES] > 0.0 ? 200.0 * part[TRUE_YES] / (2.0 * part[TRUE_YES] + wrong) : 0.0;
+    const double wrong = count[FALSE_YES] + count[FALSE_NO];
+    return count[TRUE_YES] > 0.0 ? 200.0 * count[TRUE_YES] / (2.0 * count[TRUE_YES] + wrong) : 0.0;
 }
 
-static const s2e_parts parts = { n_parts, add_parts, f1_of };
+static const s2e_counts counts = { n_counts, add_counts, f1_of };
 
 const s2e_task task_pope = {
     .name = "pope",
@@ -214,5 +214,5 @@ const s2e_task task_pope = {
     .stops = s2e_stops_at_yes_no,
     .judge = s2e_judge_yes_no,
     .aggregate = aggregate_pope,
-    .parts = &parts,
+    .counts = &counts,
 };

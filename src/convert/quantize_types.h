@@ -1,6 +1,6 @@
-/* quantize_choice.h - which type each tensor of a model file gets. */
-#ifndef S2_CONVERT_QUANTIZE_CHOICE_H
-#define S2_CONVERT_QUANTIZE_CHOICE_H
+/* quantize_types.h - which type each tensor of a model file gets. */
+#ifndef S2_CONVERT_QUANTIZE_TYPES_H
+#define S2_CONVERT_QUANTIZE_TYPES_H
 
 #include "gguf/gguf.h"
 
@@ -32,4 +32,4 @@ s2v_tensor_type s2v_quant_choose(s2v_quant_chooser *chooser, const s2v_gguf_tens
 int s2v_quant_compare(const s2v_gguf_tensor *a, const s2v_gguf_tensor *b);
 int32_t s2v_quant_layer(s2v_text name); /* N of "blk.N.", else -1 */
 
-#endif /* S2_CONVERT_QUANTIZE_CHOICE_H */
+#endif /* S2_CONVERT_QUANTIZE_TYPES_H */
