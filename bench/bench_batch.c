@@ -71,7 +71,7 @@ int main(int argc, char **argv)
     s2v_session_options options;
     s2v_session_options_init(&options);
     options.n_ctx = n_prompt + n_tokens + 64;
-    options.ignore_eos = 1;
+    options.sampling.ignore_eos = 1;
     s2v_engine *engine;
     s2v_session *prompt;
     if (s2v_engine_open(&engine, &engine_options, &error) != S2P_OK) fail(&error);

@@ -43,7 +43,7 @@ int main(int argc, char **argv)
 
     const s2v_message message = { .role = S2V_USER, .text = argv[3], .n_images = 1 };
     const s2v_prompt prompt = { &message, 1, NULL, &picture, 1, NULL, 0 };
-    const s2v_prune_options prune = { .method = "s2prune", .budget = 64 };
+    const s2v_prune_options prune = { .method = "s2prune", .budget = { 64, 0.0 } };
     if (st == S2P_OK) st = s2v_session_prefill(session, &prompt, &prune, NULL, &error);
     for (int i = 0, done = 0; st == S2P_OK && !done && i < 128; i++) {
         char text[512] = "";

@@ -100,7 +100,7 @@ typedef struct s2v_cache_stats {    /* of what is remembered, since the engine w
 } s2v_cache_stats;
 
 /* All 0 without a cache. Any thread, at any time. */
-void s2v_engine_cache(const s2v_engine *engine, s2v_cache_stats *out);
+void s2v_engine_get_cache_stats(const s2v_engine *engine, s2v_cache_stats *out);
 /* Give back the memory of what is remembered and not in use: these pictures will not come again.
  * What is in cache_dir stays. Any thread, at any time. */
 void s2v_engine_forget(s2v_engine *engine);
@@ -114,7 +114,7 @@ const char *s2v_kernels_usual(int is_large);
 const char *s2v_device_name(size_t index);
 const char *s2v_device_description(size_t index);
 /* Bytes; 0 where it does not say. */
-void        s2v_device_memory(size_t index, uint64_t *available, uint64_t *total);
+void        s2v_device_get_memory(size_t index, uint64_t *available, uint64_t *total);
 
 typedef struct s2v_architecture {
     const char *title;              /* as people call it */
@@ -123,7 +123,7 @@ typedef struct s2v_architecture {
 } s2v_architecture;
 
 /* Models the engine runs, by what their files say; 0 past the end, else *out is filled. */
-int s2v_architecture_at(size_t index, s2v_architecture *out);
+int s2v_architecture_get(size_t index, s2v_architecture *out);
 
 /* "0.25.1": the ggml the engine was built with. */
 const char *s2v_backend_version(void);
@@ -131,33 +131,40 @@ const char *s2v_backend_version(void);
 /* --- Session ----------------------------------------------------------------------------------- */
 
 typedef enum s2v_kv_type {
+    S2V_KV_SAME = -1,               /* of values: the type of the keys */
     S2V_KV_F16  = 0,
     S2V_KV_F32  = 1,
     S2V_KV_Q8_0 = 2
 } s2v_kv_type;
+
+typedef struct s2v_sampling {       /* how the tokens of an answer are picked */
+    float temperature;              /* 0: greedy, the default; at most 100 */
+    int32_t top_k;                  /* 0: off */
+    float top_p;                    /* (0, 1]; 1: off */
+    float min_p;                    /* [0, 1); 0: off */
+    float repeat_penalty;           /* (0, 100]; 1: off */
+    float presence_penalty, frequency_penalty; /* [-100, 100]; 0: off */
+    int32_t penalty_window;         /* the penalties count this many of the last tokens, 0 to 4096; default 64 */
+    uint64_t seed;                  /* the same seed draws the same numbers on every machine */
+    int ignore_eos;                 /* continue after an end token */
+    const char *const *stop;        /* [n_stop] the answer ends before the first of these; copied */
+    size_t n_stop;
+} s2v_sampling;
+
+void s2v_sampling_init(s2v_sampling *sampling);
 
 typedef struct s2v_session_options {
     int32_t n_ctx;                  /* tokens the cache can hold, before pruning; 0: 4096 */
     int32_t n_batch;                /* rows computed at once; 0: 1024 */
     int32_t n_threads;              /* 0: as the engine */
     s2v_kv_type kv_type;            /* of the cache's keys */
-    int32_t kv_type_v;              /* of its values: 0 as the keys, else 1 + an s2v_kv_type */
+    s2v_kv_type kv_type_v;          /* of its values; S2V_KV_SAME by default */
     int plain_attention;            /* scores, softmax and sum one after the other, not fused: slower, and the
                                        scores of a layer take memory */
-    float temperature;              /* 0: greedy */
-    int32_t top_k;                  /* 0: off */
-    float top_p;                    /* 1: off */
-    float min_p;                    /* 0: off */
-    float repeat_penalty, presence_penalty, frequency_penalty; /* 1, 0, 0: off */
-    uint64_t seed;
-    int ignore_eos;                 /* go on after an end token */
-    const char *const *stop;        /* [n_stop] the answer ends before the first of these; copied */
-    size_t n_stop;
-    int no_cache;                   /* neither look up nor remember anything in the engine's cache */
-    int pictures_only;              /* of it use what the tower made of a picture alone: for who measures
-                                       the rest of a prefill */
-    int keep_attention;             /* remember what the tower attended to as well, for methods that may
-                                       ask for it later */
+    s2v_sampling sampling;
+    int no_cache;                   /* neither look up nor store anything in the engine's cache */
+    int pictures_only;              /* reuse cached tower output only, never whole prompts (for benchmarks) */
+    int keep_attention;             /* cache the tower's attention as well, for methods that read it later */
 } s2v_session_options;
 
 void s2v_session_options_init(s2v_session_options *options);
@@ -187,14 +194,11 @@ s2p_status s2v_session_restore(s2v_session *session, const char *path, s2p_error
 /* Forget the conversation; the memory stays. */
 void       s2v_session_reset(s2v_session *session);
 
-/* How tokens are drawn after the next prompt: temperature, top_k, top_p, min_p, the penalties, seed,
- * ignore_eos and stop strings of `options`, and what is remembered; sizes and types stay. On failure
- * nothing changes. */
-s2p_status s2v_session_set_sampling(s2v_session *session, const s2v_session_options *options,
-                                    s2p_error *error);
+/* How tokens are picked after the next prompt. On failure nothing changes. */
+s2p_status s2v_session_set_sampling(s2v_session *session, const s2v_sampling *sampling, s2p_error *error);
 
 /* Bytes that went up to the device and came down from it since the session was created. */
-void       s2v_session_traffic(const s2v_session *session, uint64_t *up, uint64_t *down);
+void       s2v_session_get_traffic(const s2v_session *session, uint64_t *up, uint64_t *down);
 
 /* --- Memory ------------------------------------------------------------------------------------ */
 
@@ -257,18 +261,22 @@ typedef struct s2v_prompt {         /* all borrowed */
                                        not known before: those are not refused */
 } s2v_prompt;
 
+typedef struct s2v_budget {         /* visual tokens kept of one picture */
+    int32_t tokens;
+    double percent;                 /* if above 0: this share of the picture's tokens instead, at least one */
+} s2v_budget;
+
 typedef struct s2v_prune_options {
     const char *method;             /* "s2prune", "random", ...; NULL keeps every token */
-    int32_t budget;                 /* visual tokens kept, per picture */
-    double budget_percent;          /* if above 0: this share of each picture's tokens instead */
+    s2v_budget budget;              /* of each picture; 64 tokens by default */
     s2p_choice choice;              /* side, allocator, selector, seed */
-    const int32_t *image_budget;    /* NULL, or a budget for each picture, [n_images] */
+    const s2v_budget *image_budget; /* NULL, or a budget for each picture instead, [n_images] */
     const int32_t *image_side;      /* NULL, or K for each picture (0: by the rule), [n_images] */
     int published;                  /* what the authors' code does, its counts and defects included */
     const s2p_parameters *parameters; /* of the method; NULL: its own values */
     const int32_t *keep;            /* NULL, or [n_keep] tokens of the first picture, ascending, that stay
-                                       instead of those the method chooses. Methods of one stage that
-                                       merge nothing, and sessions that remember no prompts */
+                                       instead of those the method selects. For methods of one stage that
+                                       do not merge; whole prompts are then not cached */
     int32_t n_keep;
 } s2v_prune_options;
 
@@ -319,6 +327,9 @@ void s2v_session_set_progress(s2v_session *session, s2v_progress_callback progre
 
 /* --- Answer ------------------------------------------------------------------------------------ */
 
+/* Bytes of text that always hold what one token adds, with text held back before it and the final NUL. */
+#define S2V_TEXT_BYTES 8192
+
 /* Next token: its text (whole UTF-8 characters, may be empty, NUL-terminated, cut to capacity) and
  * *done when the model stops or a stop string is complete. Text that may be the beginning of a stop
  * string is held back until that is known. S2P_ELIMIT: the context is full; the answer so far stands. */
@@ -328,8 +339,8 @@ typedef struct s2v_ask {            /* one prompt of one session */
     s2v_session *session;           /* in: these three as in s2v_session_prefill */
     const s2v_prompt *prompt;
     const s2v_prune_options *prune;
-    int is_left;                    /* out: it does not go this time. Known before the others run: from then
-                                       on nothing of it is touched, and a callback may free it */
+    int deferred;                   /* out: not run in this call, submit it again. Set before the others run:
+                                       from then on this entry is not touched, and a callback may free it */
     s2v_stats stats;                /* out */
     s2p_status status;              /* out: of this session alone */
     s2p_error error;                /* out */
@@ -340,8 +351,7 @@ typedef struct s2v_ask {            /* one prompt of one session */
  * their prompts is text, because there are no pictures or the engine's cache knows them, each has at least
  * nine tokens of it, and all of them at most the first session's batch. Those that did not go are as they
  * were: ask again for them. Of each, what comes out is what s2v_session_prefill leaves, within the bounds
- * of s2v_decode_many; of up to four where our own products multiply (Q4_K and Q6_K on a CPU with AMX) bit
- * for bit. Every session's progress is told; one that is cancelled is left out of the result, the others go
+ * of s2v_decode_many. Every session's progress is told; one that is cancelled is left out of the result, the others go
  * on. Times in stats are those of the whole pass. A status other than S2P_OK: nothing ran. */
 s2p_status s2v_prefill_many(s2v_ask *asks, size_t n, size_t *n_ran, s2p_error *error);
 
@@ -356,14 +366,13 @@ typedef struct s2v_step {           /* one token of one session */
 
 /* The next token of each of n different sessions (1 to 64) of one engine, with one pass over the
  * weights. Their lengths, options, methods and budgets need not agree; they may come and go from call
- * to call. Each gets the token s2v_session_next would have picked: attention is computed as there,
- * other sums may be added in another order. Logits are then within 1e-5 of the largest; where a cache
- * (F16, Q8_0) or a product with quantised weights rounds such a sum the other way, within 2e-3. The first session's threads and
+ * to call. Each gets the token s2v_session_next would have picked; sums may be added in another
+ * order, and docs/NUMERICS.md bounds the difference. The first session's threads and
  * devices do the work. A status other than S2P_OK: the pass failed and none advanced. */
 s2p_status s2v_decode_many(s2v_step *steps, size_t n, s2p_error *error);
 
 /* What is held back still, for an answer that ends before *done; as s2v_session_next gives text. */
-void s2v_session_rest(s2v_session *session, char *text, size_t capacity);
+void s2v_session_get_rest(s2v_session *session, char *text, size_t capacity);
 
 /* Tokens generated since the last prefill, the end token included. Borrowed until the next call. */
 const int32_t *s2v_session_tokens(const s2v_session *session, size_t *n);
@@ -383,30 +392,23 @@ s2v_framing s2v_session_framing(const s2v_session *session, int32_t index);
 
 /* Picture `index` as the model saw it before resizing: `source`, the picture the prompt gave, padded to
  * a square where the framing does that. pixels: NULL asks for the size, else [height][width][3] out. */
-s2p_status s2v_session_seen(const s2v_session *session, int32_t index, const s2p_image *source,
+s2p_status s2v_session_get_picture(const s2v_session *session, int32_t index, const s2p_image *source,
                             int32_t *width, int32_t *height, uint8_t *pixels, s2p_error *error);
 
 /* --- Recording --------------------------------------------------------------------------------- */
 
-typedef struct s2v_choice {         /* borrowed during the call */
+typedef struct s2v_selection {      /* which tokens a method kept; borrowed during the call */
     const s2p_method *method;
     const s2p_view *view;           /* all the method was shown */
-    const s2p_plan *plan;           /* what it chose; NULL: it refused, and the prefill fails */
-    s2p_grid grid;                  /* of the tokens it chose from */
+    const s2p_plan *plan;           /* what it kept; NULL: it failed, and so does the prefill */
+    s2p_grid grid;                  /* of the tokens it selected from */
     int32_t picture, part;          /* part 1: the tiles of a picture seen whole and in tiles */
-} s2v_choice;
+} s2v_selection;
 
-typedef void (*s2v_recorder)(const s2v_choice *choice, void *user);
+typedef void (*s2v_recorder)(const s2v_selection *selection, void *user);
 
-/* Called after each choice of the next prefills; NULL stops. */
+/* Called after each selection of the next prefills; NULL stops. */
 void s2v_session_set_recorder(s2v_session *session, s2v_recorder recorder, void *user);
-
-/* --- Blocks ---------------------------------------------------------------- */
-
-typedef struct s2v_codec s2v_codec; /* floats to blocks (Q8_0, Q4_K, ...), for who writes models */
-
-/* What this engine computes with; for the options of convert and quantize. */
-const s2v_codec *s2v_block_codec(void);
 
 /* clang-format on */
 

@@ -19,7 +19,7 @@ static int print_devices(void)
     s2_buffer_init(&out, S2_OUTPUT_MAX);
     for (size_t i = 0; s2v_device_name(i); i++) {
         uint64_t available, total;
-        s2v_device_memory(i, &available, &total);
+        s2v_device_get_memory(i, &available, &total);
         s2_buffer_printf(&out, "%-12s %s", s2v_device_name(i), s2v_device_description(i));
         if (total > 0)
             s2_buffer_printf(&out, " · %.1f of %.1f GiB free", (double)available / (1 << 30),
@@ -35,7 +35,7 @@ static int print_architectures(void)
     s2_buffer_init(&out, S2_OUTPUT_MAX);
     s2v_architecture a;
     s2_buffer_printf(&out, "%-18s %-12s %s\n", "model", "text", "projector (mmproj)");
-    for (size_t i = 0; s2v_architecture_at(i, &a); i++)
+    for (size_t i = 0; s2v_architecture_get(i, &a); i++)
         s2_buffer_printf(&out, "%-18s %-12s %s\n", a.title, a.name, a.projector);
     return s2_report_print_made(S2P_OK, &out, NULL);
 }
@@ -104,9 +104,12 @@ static s2p_status prepare(run_job *job, s2p_error *error)
     s2a_setting_use(&job->setting, s2v_method_name((size_t)o->method));
     job->setting.budget = o->budget;
     TRY(s2_ask_set(&o->ask, &job->setting, 1, error));
-    if (o->image_budgets)
-        TRY(s2a_counts_read("--image-budgets", o->image_budgets, S2P_MAX_TOKENS, job->image_budget,
+    if (o->image_budgets) {
+        int32_t count[S2_MAX_PICTURES] = { 0 };
+        TRY(s2a_counts_read("--image-budgets", o->image_budgets, S2P_MAX_TOKENS, count,
                             S2_MAX_PICTURES, error));
+        for (int32_t i = 0; i < S2_MAX_PICTURES; i++) job->image_budget[i].tokens = count[i];
+    }
     if (o->image_grids)
         TRY(s2a_counts_read("--image-grids", o->image_grids, S2P_MAX_TOKENS, job->image_side,
                             S2_MAX_PICTURES, error));
@@ -132,7 +135,7 @@ static const char *overlay_name(const run_options *o, int32_t index, char out[OV
 static s2v_session_options session_options(const run_options *o)
 {
     s2v_session_options session = s2_ask_session_options(&o->ask);
-    s2_ask_sampling(&o->ask, &session);
+    s2_ask_sampling(&o->ask, &session.sampling);
     const bool asks_once = (o->prompts.n == 1 || o->ask.prompt_file) && !o->converses;
     if (asks_once && !o->ask.cache_dir) session.no_cache = 1;
     return session;

@@ -36,7 +36,7 @@ typedef enum s2_option_type {                   /* and what is stored at .offset
                               S2_OPTION_CHOICE, /* int32_t, index into .choice */
                               S2_OPTION_LIST,   /* s2_list */
                               S2_OPTION_SIZE,   /* s2_pair */
-                              S2_OPTION_BUDGET  /* s2_budget */
+                              S2_OPTION_BUDGET  /* s2v_budget */
 } s2_option_type;
 
 typedef enum s2_file_role {                /* of what a value names; see files/file_roles.h */

@@ -48,7 +48,7 @@ static void put_rate(chart_data *d, int32_t at, const s2_rate *rate)
 
 static int32_t full_of(const s2_trials *t)
 {
-    return s2_trials_find(t, "full", (s2_budget){ .count = 0 });
+    return s2_trials_find(t, "full", (s2v_budget){ .tokens = 0 });
 }
 
 /* The index of a label among the series so far, or a new one; -1: too many. */
@@ -151,7 +151,7 @@ static s2_chart chart_of(chart_data *d)
 static double budget_of(const s2_trials *t, const s2a_setting *s)
 {
     const int32_t n = t->grid.rows * t->grid.cols;
-    return n > 0 || s->budget.count > 0 ? s2_budget_tokens(s->budget, n) : s->budget.percent;
+    return n > 0 || s->budget.tokens > 0 ? s2a_budget_tokens(s->budget, n) : s->budget.percent;
 }
 
 s2p_status s2_analyze_budget(const s2_trials *t, s2_study *study, s2p_error *error)
@@ -185,7 +185,8 @@ static double side_of(const s2_trials *t, const s2a_setting *s)
 {
     return s->choice.side > 0
                ? s->choice.side
-               : s2p_coarse_side(t->grid, s2_budget_tokens(s->budget, t->grid.rows * t->grid.cols));
+               : s2p_coarse_side(t->grid,
+                                 s2a_budget_tokens(s->budget, t->grid.rows * t->grid.cols));
 }
 
 s2p_status s2_analyze_grid(const s2_trials *t, s2_study *study, s2p_error *error)
@@ -351,7 +352,7 @@ static int32_t *thirds_of(const s2_trials *t, double edge[4])
 }
 
 /* The scaffold at this budget with the rule `selector` in its cells; -1: none. */
-static int32_t adaptive_of(const s2_trials *t, s2_budget budget, const char *selector)
+static int32_t adaptive_of(const s2_trials *t, s2v_budget budget, const char *selector)
 {
     for (int32_t s = 0; s < t->n_settings; s++) {
         const s2p_choice *c = &t->setting[s].choice;

@@ -22,7 +22,7 @@ typedef struct columns { /* the settings of a sheet */
 } columns;
 
 /* Those of this budget and the ones that keep all. */
-static columns columns_of(const s2_trials *t, s2_budget budget)
+static columns columns_of(const s2_trials *t, s2v_budget budget)
 {
     columns c = { .n = 0 };
     for (int32_t s = 0; s < t->n_settings && c.n < MAX_COLUMNS; s++)

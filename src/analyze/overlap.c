@@ -43,7 +43,7 @@ static double chance_overlap(double budget, double n)
     return common / (2.0 * budget - common);
 }
 
-static void draw(const s2_trials *t, s2_budget budget, s2_table *table, s2_study *study)
+static void draw(const s2_trials *t, s2v_budget budget, s2_table *table, s2_study *study)
 {
     char label[MAX_METHODS][S2_LABEL_SIZE], text[S2A_BUDGET_TEXT], name[64], caption[320];
     const char *names[MAX_METHODS];
@@ -70,7 +70,7 @@ static void draw(const s2_trials *t, s2_budget budget, s2_table *table, s2_study
     (void)snprintf(caption, sizeof caption,
                    "Tokens two methods both keep over tokens either keeps, mean over pictures and "
                    "questions, %s kept. Two random choices would have %.2f.",
-                   text, chance_overlap(s2_budget_tokens(budget, (int32_t)n_tokens), n_tokens));
+                   text, chance_overlap(s2a_budget_tokens(budget, (int32_t)n_tokens), n_tokens));
     s2_plot plot;
     const double side = 46.0 * n, x = 130.0, y = 20.0;
     s2_plot_begin(&plot, s2_study_figure(study, name, caption), x + side + 110.0, y + side + 110.0,

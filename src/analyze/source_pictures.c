@@ -27,7 +27,7 @@ s2p_status s2_source_choose(const s2p_view *seen, s2p_grid grid, s2p_plan *plan,
 {
     const s2a_setting *s = &t->setting[setting];
     s2p_view view = *seen;
-    view.budget = s2_budget_tokens(s->budget, grid.rows * grid.cols);
+    view.budget = s2a_budget_tokens(s->budget, grid.rows * grid.cols);
     view.mode = s->published ? S2P_MODE_PUBLISHED : S2P_MODE_DEFAULT;
     view.choice = s->choice;
     view.choice.seed = (uint64_t)question;
@@ -61,7 +61,7 @@ s2p_status s2_source_pictures(const char *const *file, int32_t n_files, s2p_grid
     TRY(s2_trials_set(out, setting, n_settings, error));
     s2p_plan *plan;
     TRY(s2p_plan_create(&plan, grid));
-    const int32_t budget = s2_budget_tokens(setting[0].budget, grid.rows * grid.cols);
+    const int32_t budget = s2a_budget_tokens(setting[0].budget, grid.rows * grid.cols);
     const int32_t side =
         setting[0].choice.side > 0 ? setting[0].choice.side : s2p_coarse_side(grid, budget);
     s2p_status st = S2P_OK;

@@ -236,7 +236,7 @@ static bool is_same_method(const s2a_setting *a, const s2a_setting *b)
 static bool is_pair(const s2_trials *t, const layout *l, int32_t a, int32_t b)
 {
     return l[a].n > 0 && l[b].n > 0 && is_same_method(&t->setting[a], &t->setting[b]) &&
-           t->setting[a].budget.count < t->setting[b].budget.count;
+           t->setting[a].budget.tokens < t->setting[b].budget.tokens;
 }
 
 /* Table S1: maps of one method at two budgets; none where there is one budget. */
@@ -282,7 +282,7 @@ typedef struct group { /* settings of one budget that dropped something */
     const char *name[MAX_MAPS];
 } group;
 
-static void fill_group(const s2_trials *t, const layout *l, s2_budget budget, group *g)
+static void fill_group(const s2_trials *t, const layout *l, s2v_budget budget, group *g)
 {
     g->n = 0;
     (void)s2a_budget_text(budget, g->budget);
@@ -324,7 +324,7 @@ static void draw_maps(const s2_trials *t, const layout *l, const group *g, s2_st
                    "of %s, %s tokens kept; an even choice keeps each with %.3f. One scale for all "
                    "maps; values above it have its last colour.",
                    t->grid.rows, t->grid.cols, l[g->setting[0]].n, t->task, g->budget,
-                   (double)t->setting[g->setting[0]].budget.count / n_tokens);
+                   (double)t->setting[g->setting[0]].budget.tokens / n_tokens);
     s2_buffer *out = s2_study_figure(study, name, caption);
     s2_plot plot;
     const double tall = MAP_SIDE * t->grid.rows / t->grid.cols, top = 34.0;
@@ -397,7 +397,7 @@ static void draw_shares(const s2_trials *t, const layout *l, const group *g, s2_
 static s2p_status add_figures(const s2_trials *t, const layout *l, s2_study *study)
 {
     for (int32_t s = 0; s < t->n_settings; s++) {
-        const s2_budget budget = t->setting[s].budget;
+        const s2v_budget budget = t->setting[s].budget;
         bool is_first = l[s].n > 0 && !s2a_keeps_all(&t->setting[s]);
         for (int32_t k = 0; k < s; k++)
             is_first = is_first && !(l[k].n > 0 && !s2a_keeps_all(&t->setting[k]) &&

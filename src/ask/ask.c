@@ -8,15 +8,13 @@
 #include <string.h>
 
 #define MAX_ANSWER ((size_t)64 << 20)
-#define MAX_PIECE 8192 /* bytes of text one token can add, and what was held back before it */
 
 s2v_prune_options s2a_prune_options(const s2a_setting *setting, const s2a_limits *limits)
 {
     s2v_prune_options prune;
     s2v_prune_options_init(&prune);
     prune.method = setting->method;
-    prune.budget = setting->budget.count;
-    prune.budget_percent = setting->budget.percent;
+    prune.budget = setting->budget;
     prune.published = setting->published;
     prune.choice = setting->choice;
     prune.parameters = &setting->parameters;
@@ -72,7 +70,7 @@ static s2p_status generate(s2v_session *session, const s2a_limits *limits,
                            const s2a_listener *listener, s2_buffer *text, s2a_answer *answer,
                            s2p_error *error)
 {
-    char piece[MAX_PIECE];
+    char piece[S2V_TEXT_BYTES];
     int done = 0;
     bool ends = false;
     size_t *length = NULL;
@@ -96,7 +94,7 @@ static s2p_status generate(s2v_session *session, const s2a_limits *limits,
     free(length);
     answer->is_stopped = done || ends;
     if (st != S2P_OK || answer->is_stopped) return st;
-    s2v_session_rest(session, piece, sizeof piece);
+    s2v_session_get_rest(session, piece, sizeof piece);
     return add_text(piece, listener, text, error);
 }
 

@@ -36,10 +36,11 @@ typedef struct s2a_answer { /* all zero: none. Free with s2a_answer_free */
 } s2a_answer;
 
 typedef struct s2a_limits {
-    int32_t n_tokens;            /* most of an answer */
-    const int32_t *image_budget; /* NULL, or a budget for each picture instead of the setting's */
-    const int32_t *image_side;   /* NULL, or K for each picture */
-    int32_t n_logits;            /* above 0: keep so many, the vocabulary of the model */
+    int32_t n_tokens; /* most of an answer */
+    const s2v_budget
+        *image_budget;         /* NULL, or a budget for each picture instead of the setting's */
+    const int32_t *image_side; /* NULL, or K for each picture */
+    int32_t n_logits;          /* above 0: keep so many, the vocabulary of the model */
     /* NULL, or asked after each token, with the text so far: after how many of them the answer
      * ends; below 0: it goes on. */
     int32_t (*ends_after)(const int32_t *token, int32_t n_tokens, const char *text, void *user);

@@ -53,10 +53,10 @@ static bool whole_number(const char *text, size_t n, int64_t *out)
 /* --- budgets ------------------------------------------------------------------------ */
 
 s2p_status s2a_budget_read(const char *source, const char *text, size_t n, int32_t most,
-                           s2_budget *out, s2p_error *error)
+                           s2v_budget *out, s2p_error *error)
 {
     int64_t count;
-    *out = (s2_budget){ 0, 0.0 };
+    *out = (s2v_budget){ 0, 0.0 };
     if (n > 1 && text[n - 1] == '%' && isdigit((unsigned char)text[strspn(text, "+.")])) {
         char *end;
         const double percent = strtod(text, &end);
@@ -65,7 +65,7 @@ s2p_status s2a_budget_read(const char *source, const char *text, size_t n, int32
             return S2P_OK;
         }
     } else if (whole_number(text, n, &count) && count >= 1 && count <= most) {
-        out->count = (int32_t)count;
+        out->tokens = (int32_t)count;
         return S2P_OK;
     }
     return s2_fail(error, S2P_EINVAL,
@@ -73,10 +73,10 @@ s2p_status s2a_budget_read(const char *source, const char *text, size_t n, int32
                    source, n < 40 ? (int)n : 40, text, most);
 }
 
-const char *s2a_budget_text(s2_budget budget, char out[S2A_BUDGET_TEXT])
+const char *s2a_budget_text(s2v_budget budget, char out[S2A_BUDGET_TEXT])
 {
-    if (budget.count > 0)
-        (void)snprintf(out, S2A_BUDGET_TEXT, "%d", budget.count);
+    if (budget.tokens > 0)
+        (void)snprintf(out, S2A_BUDGET_TEXT, "%d", budget.tokens);
     else if (budget.percent > 0.0)
         (void)snprintf(out, S2A_BUDGET_TEXT, "%.15g%%", budget.percent);
     else
@@ -84,21 +84,21 @@ const char *s2a_budget_text(s2_budget budget, char out[S2A_BUDGET_TEXT])
     return out;
 }
 
-bool s2a_budget_is_none(s2_budget budget) { return budget.count == 0 && !(budget.percent > 0.0); }
+bool s2a_budget_is_none(s2v_budget budget) { return budget.tokens == 0 && !(budget.percent > 0.0); }
 
-bool s2a_budget_is_same(s2_budget a, s2_budget b)
+bool s2a_budget_is_same(s2v_budget a, s2v_budget b)
 {
-    return a.count == b.count && a.percent == b.percent;
+    return a.tokens == b.tokens && a.percent == b.percent;
 }
 
-int32_t s2_budget_tokens(s2_budget budget, int32_t n_tokens)
+int32_t s2a_budget_tokens(s2v_budget budget, int32_t n_tokens)
 {
-    if (budget.count > 0) return budget.count;
+    if (budget.tokens > 0) return budget.tokens;
     const double share = rint(budget.percent / 100.0 * n_tokens);
     return share < 1.0 ? 1 : (int32_t)share;
 }
 
-static s2p_status read_budgets(const s2a_lists *lists, s2_budget *budgets, int32_t *n,
+static s2p_status read_budgets(const s2a_lists *lists, s2v_budget *budgets, int32_t *n,
                                s2p_error *error)
 {
     const char *list = lists->budgets, *source = lists->budgets_source;
@@ -106,7 +106,7 @@ static s2p_status read_budgets(const s2a_lists *lists, s2_budget *budgets, int32
     for (*n = 0; s2a_next_item(&list, &item); (*n)++) {
         if (*n == MAX_BUDGETS)
             return s2_fail(error, S2P_ELIMIT, "%s has more than %d numbers", source, MAX_BUDGETS);
-        s2_budget *budget = &budgets[*n];
+        s2v_budget *budget = &budgets[*n];
         TRY(s2a_budget_read(source, item.text, item.n, S2P_MAX_TOKENS, budget, error));
         for (int32_t i = 0; i < *n; i++)
             if (s2a_budget_is_same(budgets[i], *budget))
@@ -188,7 +188,7 @@ s2p_status s2a_settings_read(const s2a_lists *lists, const s2a_setting *base, s2
                              int32_t *n, s2p_error *error)
 {
     const char *method[MAX_METHODS];
-    s2_budget budget[MAX_BUDGETS];
+    s2v_budget budget[MAX_BUDGETS];
     int32_t n_methods, n_budgets;
     *n = 0;
     TRY(read_methods(lists, method, &n_methods, error));
@@ -203,7 +203,7 @@ s2p_status s2a_settings_read(const s2a_lists *lists, const s2a_setting *base, s2
             if (n_all == S2A_MAX_SETTINGS)
                 return s2_fail(error, S2P_ELIMIT, "%d methods times %d budgets; the limit is %d",
                                n_methods, n_budgets, S2A_MAX_SETTINGS);
-            one.budget = keeps_all ? (s2_budget){ 0, 0.0 } : budget[b];
+            one.budget = keeps_all ? (s2v_budget){ 0, 0.0 } : budget[b];
             out[n_all++] = one;
         }
     }

@@ -12,14 +12,9 @@
 
 #include <stdbool.h>
 
-typedef struct s2_budget { /* "64" or "11%"; all zero: none, every token stays */
-    int32_t count;         /* 0 when a percentage was given */
-    double percent;
-} s2_budget;
-
 typedef struct s2a_setting {
     const char *method;        /* of s2v_method_name */
-    s2_budget budget;          /* for each picture */
+    s2v_budget budget;         /* for each picture; all zero: every token stays */
     bool published;            /* what the authors' code does, its counts and defects included */
     s2p_choice choice;         /* side, allocator, selector, seed */
     s2p_parameters parameters; /* of the method */
@@ -34,17 +29,17 @@ void s2a_setting_use(s2a_setting *setting, const char *method);
 
 /* text[0..n): a count from 1 to `most`, or a share above 0 up to 100 %. */
 s2p_status s2a_budget_read(const char *source, const char *text, size_t n, int32_t most,
-                           s2_budget *out, s2p_error *error);
+                           s2v_budget *out, s2p_error *error);
 
 /* "64", "10%", or "-" where there is none. */
 #define S2A_BUDGET_TEXT 32u
-const char *s2a_budget_text(s2_budget budget, char out[S2A_BUDGET_TEXT]);
+const char *s2a_budget_text(s2v_budget budget, char out[S2A_BUDGET_TEXT]);
 
-bool s2a_budget_is_none(s2_budget budget);
-bool s2a_budget_is_same(s2_budget a, s2_budget b);
+bool s2a_budget_is_none(s2v_budget budget);
+bool s2a_budget_is_same(s2v_budget a, s2v_budget b);
 
 /* Tokens a budget stands for: a percentage is rounded to the nearest, never below one. */
-int32_t s2_budget_tokens(s2_budget budget, int32_t n_tokens);
+int32_t s2a_budget_tokens(s2v_budget budget, int32_t n_tokens);
 
 /* Nothing is dropped, whatever the budget; the choice depends on the seed. */
 bool s2a_keeps_all(const s2a_setting *setting);

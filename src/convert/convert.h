@@ -8,6 +8,7 @@
 #define S2_CONVERT_H
 
 #include "base/error.h"
+#include "gguf/codec.h"
 #include "s2vlm.h"
 
 #include <stdbool.h>

@@ -7,6 +7,7 @@
 #ifndef S2_CONVERT_QUANTIZE_H
 #define S2_CONVERT_QUANTIZE_H
 
+#include "gguf/codec.h"
 #include "gguf/gguf.h"
 #include "s2vlm.h"
 

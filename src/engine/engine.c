@@ -220,7 +220,7 @@ void s2v_engine_get_info(const s2v_engine *engine, s2v_engine_info *info)
     };
 }
 
-void s2v_engine_cache(const s2v_engine *engine, s2v_cache_stats *out)
+void s2v_engine_get_cache_stats(const s2v_engine *engine, s2v_cache_stats *out)
 {
     *out = (s2v_cache_stats){ .bytes = 0 };
     if (engine->cache) s2v_cache_count(engine->cache, out);

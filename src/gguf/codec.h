@@ -1,6 +1,7 @@
-/* codec.h - the arithmetic of blocks, for those who write tensors: whoever has it fills one in.
+/* codec.h - floats to blocks, for code that writes tensors.
  *
- * Plain numbers (F32, F16, BF16) need none of it; blocks (Q8_0, Q4_K, ...) are the engine's.
+ * Plain numbers (F32, F16, BF16) do not need it. Blocks (Q8_0, Q4_K, ...) are encoded by the engine's
+ * backend; convert and quantize receive it as an option, so that they do not depend on the engine.
  */
 #ifndef S2_GGUF_CODEC_H
 #define S2_GGUF_CODEC_H
@@ -12,5 +13,8 @@ typedef struct s2v_codec {
      * threads may call at once. out: n_rows * s2v_gguf_row_bytes(type, n_per_row) bytes. */
     void (*encode)(uint32_t type, const float *rows, int64_t n_rows, int64_t n_per_row, void *out);
 } s2v_codec;
+
+/* Blocks as the engine computes with them; defined in the engine. */
+const s2v_codec *s2v_block_codec(void);
 
 #endif /* S2_GGUF_CODEC_H */

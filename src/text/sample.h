@@ -25,23 +25,11 @@
 #include "base/error.h"
 #include "text/sample_stop.h"
 
+#include "s2vlm.h"
+
 #define S2V_PENALTY_WINDOW_MAX 4096
 
-typedef struct s2v_sampling {
-    float temperature;       /* 0 (default): greedy; at most 100 */
-    int32_t top_k;           /* 0 (default): off */
-    float top_p;             /* (0, 1]; 1 (default): off */
-    float min_p;             /* [0, 1); 0 (default): off */
-    float repeat_penalty;    /* (0, 100]; 1 (default): off */
-    float presence_penalty;  /* [-100, 100]; 0 (default): off */
-    float frequency_penalty; /* [-100, 100]; 0 (default): off */
-    int32_t penalty_window;  /* last tokens that count, 0 to S2V_PENALTY_WINDOW_MAX; default 64 */
-    uint64_t seed;           /* default 0; the same seed draws the same on every machine */
-} s2v_sampling;
-
 typedef struct s2v_sampler s2v_sampler; /* one answer at a time */
-
-void s2v_sampling_init(s2v_sampling *sampling); /* the defaults */
 
 s2p_status s2v_sampler_create(s2v_sampler **out, int32_t n_vocab, s2p_error *error);
 void s2v_sampler_free(s2v_sampler *sampler);

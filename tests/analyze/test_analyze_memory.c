@@ -12,7 +12,7 @@
 
 static s2a_setting setting_of(const char *method, int32_t budget, const char *selector)
 {
-    s2a_setting s = { .budget = { .count = budget }, .choice = { .selector = selector } };
+    s2a_setting s = { .budget = { .tokens = budget }, .choice = { .selector = selector } };
     s2a_setting_use(&s, method);
     return s;
 }

@@ -13,7 +13,7 @@ static const char *folder;
 
 static s2a_setting setting_of(const char *method, int32_t budget)
 {
-    s2a_setting s = { .budget = { .count = budget } };
+    s2a_setting s = { .budget = { .tokens = budget } };
     s2a_setting_use(&s, method);
     return s;
 }
@@ -74,9 +74,9 @@ static void test_rates(void **state)
     assert_int_equal(s2_rate_of(&t, 2, S2_NO_SETTING, 0, first, 100.0, &rate), S2P_OK);
     assert_true(rate.value == 100.0 && rate.low == 100.0 && rate.high == 100.0 && rate.n == 1);
     assert_true(s2_rate_test(&t, 2, 1).p == s2_mcnemar(4, 0).p);
-    assert_int_equal(s2_trials_find(&t, "s2prune", (s2_budget){ .count = 4 }), 2);
-    assert_int_equal(s2_trials_find(&t, "s2prune", (s2_budget){ .count = 5 }), -1);
-    assert_int_equal(s2_trials_find(&t, "full", (s2_budget){ .count = 5 }), 0);
+    assert_int_equal(s2_trials_find(&t, "s2prune", (s2v_budget){ .tokens = 4 }), 2);
+    assert_int_equal(s2_trials_find(&t, "s2prune", (s2v_budget){ .tokens = 5 }), -1);
+    assert_int_equal(s2_trials_find(&t, "full", (s2v_budget){ .tokens = 5 }), 0);
     s2_trials_free(&t);
 }
 

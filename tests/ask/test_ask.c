@@ -44,8 +44,8 @@ static s2v_session *session_with(const char *const *stop, size_t n_stop, int kee
 {
     s2v_session_options options;
     s2v_session_options_init(&options);
-    options.stop = stop;
-    options.n_stop = n_stop;
+    options.sampling.stop = stop;
+    options.sampling.n_stop = n_stop;
     options.pictures_only = !keeps_prefix;
     s2v_session *session;
     assert_int_equal(s2v_session_create(&session, engine, &options, NULL), S2P_OK);
@@ -66,7 +66,7 @@ static s2p_status ask(s2v_session *session, const char *question, const s2a_sett
 
 static s2a_setting setting_of(const char *method, int32_t budget)
 {
-    s2a_setting setting = { .budget = { .count = budget } };
+    s2a_setting setting = { .budget = { .tokens = budget } };
     s2a_setting_use(&setting, method);
     return setting;
 }
@@ -226,7 +226,8 @@ static void test_setting_reaches_the_engine(void **state)
     (void)state;
     s2v_session *session = session_with(NULL, 0, 0);
     s2a_setting setting = setting_of("s2prune", 64);
-    const int32_t budget = 32, side = 2;
+    const s2v_budget budget = { .tokens = 32 };
+    const int32_t side = 2;
     s2a_answer answer, other;
     const s2a_limits limits = { .n_tokens = 1, .image_budget = &budget, .image_side = &side };
     assert_int_equal(ask(session, "Read the word.", &setting, &limits, NULL, &answer, NULL),

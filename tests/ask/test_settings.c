@@ -52,7 +52,7 @@ static void test_order(void **state)
     assert_int_equal(read_lists("all", "64,0.5%", NULL), S2P_OK);
     assert_int_equal(n_settings, 2 * n_methods - 1);
     assert_int_equal(read_lists("s2prune", MANY_ZEROS "64," MANY_ZEROS "9.5%", NULL), S2P_OK);
-    assert_true(n_settings == 2 && settings[0].budget.count == 64 &&
+    assert_true(n_settings == 2 && settings[0].budget.tokens == 64 &&
                 settings[1].budget.percent == 9.5);
 }
 
@@ -120,11 +120,11 @@ static void test_limits(void **state)
 static void test_budgets(void **state)
 {
     (void)state;
-    assert_int_equal(s2_budget_tokens((s2_budget){ 64, 0.0 }, 576), 64);
-    assert_int_equal(s2_budget_tokens((s2_budget){ 0, 12.5 }, 576), 72);
-    assert_int_equal(s2_budget_tokens((s2_budget){ 0, 0.001 }, 576), 1);
-    assert_true(s2a_budget_is_none((s2_budget){ 0, 0.0 }));
-    s2_budget budget; /* only text[0..n) counts, whatever follows */
+    assert_int_equal(s2a_budget_tokens((s2v_budget){ 64, 0.0 }, 576), 64);
+    assert_int_equal(s2a_budget_tokens((s2v_budget){ 0, 12.5 }, 576), 72);
+    assert_int_equal(s2a_budget_tokens((s2v_budget){ 0, 0.001 }, 576), 1);
+    assert_true(s2a_budget_is_none((s2v_budget){ 0, 0.0 }));
+    s2v_budget budget; /* only text[0..n) counts, whatever follows */
     assert_int_equal(s2a_budget_read("x", "641", 2, 100, &budget, NULL), S2P_EINVAL);
     assert_int_equal(s2a_budget_read("x", "64,1", 2, 100, &budget, NULL), S2P_OK);
     assert_int_equal(s2a_budget_read("x", "64", 2, 63, &budget, NULL), S2P_EINVAL);

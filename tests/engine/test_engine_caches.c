@@ -10,15 +10,12 @@
 
 typedef struct cache_types { /* as in the options of a session */
     s2v_kv_type k;
-    int32_t v;
+    s2v_kv_type v;
 } cache_types;
 
-static const cache_types types[] = { { S2V_KV_F32, 0 },
-                                     { S2V_KV_F16, 0 },
-                                     { S2V_KV_Q8_0, 0 },
-                                     { S2V_KV_Q8_0, 1 + S2V_KV_F16 },
-                                     { S2V_KV_F16, 1 + S2V_KV_F32 },
-                                     { S2V_KV_F32, 1 + S2V_KV_Q8_0 } };
+static const cache_types types[] = { { S2V_KV_F32, S2V_KV_SAME },  { S2V_KV_F16, S2V_KV_SAME },
+                                     { S2V_KV_Q8_0, S2V_KV_SAME }, { S2V_KV_Q8_0, S2V_KV_F16 },
+                                     { S2V_KV_F16, S2V_KV_F32 },   { S2V_KV_F32, S2V_KV_Q8_0 } };
 
 static s2v_session_options with_cache(cache_types type)
 {
@@ -58,7 +55,7 @@ static question two_pictures(const char *method, int32_t budget)
 }
 
 /* Every signal of the view, and what was kept. */
-static void remember(const s2v_choice *choice, void *user)
+static void remember(const s2v_selection *choice, void *user)
 {
     s2_buffer *seen = user;
     for (size_t id = 0; id < S2P_N_SIGNALS; id++) {
@@ -177,7 +174,7 @@ typedef struct turn { /* the second, and what was held while it ran */
     size_t n_held;
 } turn;
 
-static void watch(const s2v_choice *choice, void *user)
+static void watch(const s2v_selection *choice, void *user)
 {
     turn *t = user;
     const s2p_signal *erc = &choice->view->signal[S2P_ERC];

@@ -35,10 +35,10 @@ static void test_no_allocation_per_token(void **state)
     for (int is_drawn = 0; is_drawn < 2; is_drawn++) {
         s2v_session_options o = tiny_session_options();
         o.n_ctx = 600;
-        o.temperature = is_drawn ? 0.8f : 0.0f;
-        o.top_k = is_drawn ? 40 : 0;
-        o.top_p = is_drawn ? 0.9f : 1.0f;
-        o.repeat_penalty = is_drawn ? 1.2f : 1.0f;
+        o.sampling.temperature = is_drawn ? 0.8f : 0.0f;
+        o.sampling.top_k = is_drawn ? 40 : 0;
+        o.sampling.top_p = is_drawn ? 0.9f : 1.0f;
+        o.sampling.repeat_penalty = is_drawn ? 1.2f : 1.0f;
         s2v_session *session = tiny_session(engine, &o);
         const question q = one_picture("s2prune", 18);
         answer *a = malloc(sizeof *a);

@@ -21,9 +21,10 @@ static int32_t picture_tokens(const outcome *o, int32_t picture)
 
 static int32_t expected_budget(const question *q, int32_t n, int32_t picture)
 {
-    int32_t budget = q->prune.image_budget ? q->prune.image_budget[picture] : q->prune.budget;
-    if (q->prune.budget_percent > 0.0)
-        budget = (int32_t)fmax(rint(q->prune.budget_percent / 100.0 * n), 1.0);
+    const s2v_budget asked =
+        q->prune.image_budget ? q->prune.image_budget[picture] : q->prune.budget;
+    const double share = fmax(rint(asked.percent / 100.0 * n), 1.0);
+    const int32_t budget = asked.percent > 0.0 ? (int32_t)share : asked.tokens;
     return strcmp(q->prune.method, "full") == 0 || budget > n ? n : budget;
 }
 
@@ -139,7 +140,7 @@ static int check_budget(const s2p_method *m, const pair *p, s2v_session *s, cons
         assert_int_equal(first.status, S2P_EINVAL); /* two grids cannot share one token */
         return 0;
     }
-    CHECK_CASE(first.status == S2P_OK, "%s, budget %d of %d: %s", m->name, q->prune.budget,
+    CHECK_CASE(first.status == S2P_OK, "%s, budget %d of %d: %s", m->name, q->prune.budget.tokens,
                full.stats.image_tokens_full, first.error.message);
     check_kept(q, &first);
     check_rows(&first);
@@ -151,7 +152,7 @@ static int check_budget(const s2p_method *m, const pair *p, s2v_session *s, cons
 
 static int walk_budgets(const s2p_method *m, const pair *p, s2v_session *s, const scene *sc)
 {
-    static const int32_t per_picture[MAX_PICTURES] = { 4, 9 };
+    static const s2v_budget per_picture[MAX_PICTURES] = { { .tokens = 4 }, { .tokens = 9 } };
     static const double percents[] = { 25.0, 60.0, 0.01 };
     const int32_t n = picture_tokens(&full, 0);
     const int32_t budgets[] = { 1, 2, 5, 3, n / 2, n, n - 1, n + 7 };
@@ -163,10 +164,10 @@ static int walk_budgets(const s2p_method *m, const pair *p, s2v_session *s, cons
     }
     question q = scene_question(sc, m->name, 1);
     for (size_t i = 0; i < COUNT_OF(percents); i += step) {
-        q.prune.budget_percent = percents[i];
+        q.prune.budget.percent = percents[i];
         n_changed += check_budget(m, p, s, &q, false);
     }
-    q.prune.budget_percent = 0.0;
+    q.prune.budget.percent = 0.0;
     q.prune.image_budget = per_picture;
     return n_changed + check_budget(m, p, s, &q, false);
 }
@@ -247,7 +248,7 @@ static void check_question(const pair *p, s2v_session *s, const s2p_method *m,
     for (size_t k = 0; k < COUNT_OF(scenes); k++) {
         if (scenes[k].is_llava != p->is_llava) continue;
         question q = scene_question(&scenes[k], m->name, 0);
-        q.prune.budget_percent = 33.0;
+        q.prune.budget.percent = 33.0;
         q.prune.choice = *choice;
         const int n = count_changes(s, &scenes[k], &q);
         CHECK_CASE(sees_question || n == 0, "%s (%s, %s) sees the question, %s", m->name,
@@ -305,11 +306,11 @@ static void budgets_it_refuses(void **state)
 {
     (void)state;
     const s2p_method *m;
-    static const int32_t second_is_none[MAX_PICTURES] = { 3, 0 };
+    static const s2v_budget second_is_none[MAX_PICTURES] = { { .tokens = 3 }, { .tokens = 0 } };
     for (size_t i = 1; (m = s2p_method_at(i)) != NULL; i++) {
         question q = scene_question(&scenes[1], m->name, 0);
         refuse(&q, S2P_EBUDGET, "keeps nothing");
-        q.prune.budget = -5;
+        q.prune.budget.tokens = -5;
         refuse(&q, S2P_EBUDGET, "keeps nothing");
         q = scene_question(&scenes[4], m->name, 3);
         q.prune.image_budget = second_is_none;
@@ -323,7 +324,7 @@ static void budgets_it_refuses(void **state)
     q.prune.method = "equal-density";
     refuse(&q, S2P_EBUDGET, "one token per region");
     q.prune.choice.side = 8;
-    q.prune.budget = 62;
+    q.prune.budget.tokens = 62;
     refuse(&q, S2P_EINVAL, "cannot be cut");
 }
 

@@ -47,7 +47,7 @@ static void test_parameters(void **state)
     q.size[0] = (s2v_image_options){ .width = 9 * TINY_TOKEN_SIDE, .height = 7 * TINY_TOKEN_SIDE };
     s2v_prune_options_init(&q.prune);
     q.prune.method = method->name;
-    q.prune.budget = 20;
+    q.prune.budget.tokens = 20;
 
     s2p_parameters own, other;
     s2p_parameters_init(method, &own);

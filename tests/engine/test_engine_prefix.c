@@ -82,7 +82,7 @@ static question ask_about(int model, int32_t n_images, const char *method, int32
     }
     s2v_prune_options_init(&q.prune);
     q.prune.method = method;
-    q.prune.budget = budget;
+    q.prune.budget.tokens = budget;
     q.prune.choice.seed = 3;
     return q;
 }
@@ -117,7 +117,7 @@ static s2v_session *open_keeping(int model)
 static s2v_cache_stats count_cache(const s2v_session *session)
 {
     s2v_cache_stats stats;
-    s2v_engine_cache(session->engine, &stats);
+    s2v_engine_get_cache_stats(session->engine, &stats);
     assert_true(stats.bytes <= stats.limit);
     return stats;
 }
@@ -220,7 +220,7 @@ static void test_caches_and_batches(void **state)
             for (size_t i = 0; i < COUNT_OF(types) * COUNT_OF(batches); i++) {
                 if (batches[i / 3] == 1 && i % 3 != m % 3) continue; /* slow */
                 s2v_session_options options = keeping(types[i % 3], batches[i / 3]);
-                if (i % 2) options.kv_type_v = 1 + (int32_t)types[(i + m) % 3];
+                if (i % 2) options.kv_type_v = types[(i + m) % 3];
                 options.plain_attention = i == 4;
                 question q = ask_about(model, 1 + (int32_t)(m + i) % 2, methods[m], 9);
                 check_questions(model, &options, &q);
@@ -310,7 +310,8 @@ static void test_budgets(void **state)
 static question *changed_question(question *q, int which)
 {
     static uint8_t pixels[WIDTH * HEIGHT * 3];
-    static const int32_t budget[2] = { 9, 10 }, side[2] = { 0, 1 };
+    static const s2v_budget budget[2] = { { .tokens = 9 }, { .tokens = 10 } };
+    static const int32_t side[2] = { 0, 1 };
     s2p_image swapped;
     switch (which) {
     case 0: /* one value of one pixel, which the tower sees or not: structure is measured on it */
@@ -319,10 +320,10 @@ static question *changed_question(question *q, int which)
         q->image[0].pixels = pixels;
         break;
     case 1:
-        q->prune.budget = 10;
+        q->prune.budget.tokens = 10;
         break;
     case 2:
-        q->prune.budget_percent = 50.0;
+        q->prune.budget.percent = 50.0;
         break;
     case 3:
         q->prune.method = "random";
@@ -500,7 +501,7 @@ static void test_later_turns(void **state)
             assert_int_equal(got.stats.cached_tokens, n_before); /* the first turn, pruned */
             assert_int_equal(expected.stats.cached_tokens, n_before);
             question bad = later; /* in the middle of the second turn */
-            bad.prune.budget = 0;
+            bad.prune.budget.tokens = 0;
             if (i == 1) assert_int_equal(prefill(session, &bad, NULL, NULL), S2P_EBUDGET);
         }
         s2v_session_free(scratch);
@@ -534,7 +535,7 @@ static void ignore_trace(const char *name, int32_t index, const float *data, int
     *(int32_t *)user += rows;
 }
 
-static void ignore_choice(const s2v_choice *choice, void *user)
+static void ignore_choice(const s2v_selection *choice, void *user)
 {
     (void)choice;
     ++*(int32_t *)user;

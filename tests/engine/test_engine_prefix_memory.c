@@ -86,7 +86,7 @@ static void check_method(const char *method, int n_forgiven)
         n_right += ask_failing(session, 0, i);
         s2v_cache_clear(engine->cache);
         s2v_cache_stats stats;
-        s2v_engine_cache(engine, &stats);
+        s2v_engine_get_cache_stats(engine, &stats);
         assert_int_equal(stats.bytes, 0); /* nothing is in use that nobody will release */
         ask_right(session, 1, false);
         ask_right(session, 0, true);

@@ -31,12 +31,12 @@ static void test_session_options(void **state)
     const question q = one_picture("s2prune", 18);
     for (int i = 0; i < 6; i++) {
         o = tiny_session_options();
-        if (i == 0) o.temperature = NAN;
-        if (i == 1) o.temperature = -1.0f;
-        if (i == 2) o.top_p = 0.0f;
-        if (i == 3) o.min_p = 2.0f;
-        if (i == 4) o.repeat_penalty = 0.0f;
-        if (i == 5) o.top_k = -1;
+        if (i == 0) o.sampling.temperature = NAN;
+        if (i == 1) o.sampling.temperature = -1.0f;
+        if (i == 2) o.sampling.top_p = 0.0f;
+        if (i == 3) o.sampling.min_p = 2.0f;
+        if (i == 4) o.sampling.repeat_penalty = 0.0f;
+        if (i == 5) o.sampling.top_k = -1;
         session = tiny_session(good, &o);
         CHECK_CASE(prefill(session, &q, NULL, &error) == S2P_EINVAL, "%d", i);
         s2v_session_free(session);
@@ -201,7 +201,7 @@ static void test_many_pictures(void **state)
         s2v_prune_options prune;
         s2v_prune_options_init(&prune);
         prune.method = "s2prune";
-        prune.budget = 3;
+        prune.budget.tokens = 3;
         s2v_stats stats;
         s2v_session *session = tiny_session(good, &o);
         const s2p_status st = s2v_session_prefill(session, &prompt, &prune, &stats, &error);
@@ -223,7 +223,8 @@ static void test_budgets(void **state)
         question q = one_picture("s2prune", budgets[i]);
         assert_int_equal(say(&q, &o, &error), S2P_EBUDGET);
         q = one_picture("random", 18);
-        q.prune.image_budget = &budgets[i];
+        const s2v_budget of_picture = { .tokens = budgets[i] };
+        q.prune.image_budget = &of_picture;
         assert_int_equal(say(&q, &o, &error), S2P_EBUDGET);
     }
     question q = one_picture("no such method", 18);
@@ -247,7 +248,7 @@ static void test_budgets(void **state)
     q = one_picture("s2prune", 18);
     q.prune.choice.side = 5; /* 25 regions, 18 tokens */
     assert_int_equal(say(&q, &o, &error), S2P_EBUDGET);
-    q.prune.budget_percent = NAN; /* no share: the count stands */
+    q.prune.budget.percent = NAN; /* no share: the count stands */
     q.prune.choice.side = 0;
     assert_int_equal(say(&q, &o, &error), S2P_OK);
 }

@@ -19,7 +19,7 @@ static void ignore(const char *name, int32_t index, const float *data, int32_t r
 static question third(const scene *sc, const s2p_method *m)
 {
     question q = scene_question(sc, m->name, 1);
-    q.prune.budget_percent = 30.0;
+    q.prune.budget.percent = 30.0;
     return q;
 }
 

@@ -155,7 +155,7 @@ static void published_refusals(void **state)
     refuse(&q, "192, 128 or 64");
     q = as_published(&scenes[1], "vispruner", 20);
     refuse(&q, "cannot pair the 53 tokens");
-    q.prune.budget = 22;
+    q.prune.budget.tokens = 22;
     s = pair_session(&pairs[0], 0);
     prefill_well(s, &q, &first);
     assert_int_equal(first.n_kept[0], 22);
@@ -180,7 +180,7 @@ static void keep_rows(const char *name, int32_t index, const float *data, int32_
         memcpy(w->row, data, (size_t)rows * (size_t)cols * sizeof *data);
 }
 
-static void keep_attention(const s2v_choice *choice, void *user)
+static void keep_attention(const s2v_selection *choice, void *user)
 {
     watched *w = user;
     const s2p_view *view = choice->view;

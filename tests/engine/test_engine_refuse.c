@@ -268,12 +268,12 @@ static void test_list_of_architectures(void **state)
     };
     s2v_architecture a;
     for (size_t i = 0; i < COUNT_OF(expected); i++) {
-        assert_int_equal(s2v_architecture_at(i, &a), 1);
+        assert_int_equal(s2v_architecture_get(i, &a), 1);
         assert_string_equal(a.title, expected[i].title);
         assert_string_equal(a.name, expected[i].name);
         assert_string_equal(a.projector, expected[i].projector);
     }
-    assert_int_equal(s2v_architecture_at(COUNT_OF(expected), &a), 0);
+    assert_int_equal(s2v_architecture_get(COUNT_OF(expected), &a), 0);
 }
 
 static void test_paths(void **state)

@@ -63,7 +63,7 @@ static void test_whole_budget_is_no_pruning(void **state)
     static const double percents[] = { 100.0, 250.0, 1e300, INFINITY };
     for (size_t i = 0; i < COUNT_OF(percents); i++) {
         q = one_picture("s2prune", 1);
-        q.prune.budget_percent = percents[i];
+        q.prune.budget.percent = percents[i];
         ask_once(&options, &q, &b);
         assert_same_bits(&a, &b);
     }
@@ -89,10 +89,10 @@ static void test_methods_keep_what_they_should(void **state)
             }
         }
     question q = one_picture("s2prune", 1);
-    q.prune.budget_percent = 25.0; /* of 63: 15.75 */
+    q.prune.budget.percent = 25.0; /* of 63: 15.75 */
     ask_once(&options, &q, &a);
     assert_int_equal(a.n_kept[0], 16);
-    q.prune.budget_percent = 0.01;
+    q.prune.budget.percent = 0.01;
     ask_once(&options, &q, &a);
     assert_int_equal(a.n_kept[0], 1);
 }
@@ -394,7 +394,8 @@ static void test_several_pictures(void **state)
     (void)state;
     static uint8_t pixels[4][200 * 160 * 3];
     static const int32_t rows[4] = { 7, 5, 4, 10 }, cols[4] = { 9, 5, 11, 3 };
-    static const int32_t budget[4] = { 20, 9, 44, 1 }, side[4] = { 3, 2, 4, 1 };
+    static const s2v_budget budget[4] = { { 20, 0.0 }, { 9, 0.0 }, { 44, 0.0 }, { 1, 0.0 } };
+    static const int32_t side[4] = { 3, 2, 4, 1 };
     static const char *const raw[5] = { "", "<image> aaaa", "a<image>b<image> aaaa",
                                         "<image><image> hello <image> aaaa",
                                         "hello<image> world<image><image>user<image> aaaa" };
@@ -413,8 +414,8 @@ static void test_several_pictures(void **state)
         ask_once(&options, &q, &a);
         int32_t kept = 0;
         for (int32_t i = 0; i < n; i++) {
-            assert_int_equal(a.n_kept[i], budget[i]);
-            kept += budget[i];
+            assert_int_equal(a.n_kept[i], budget[i].tokens);
+            kept += budget[i].tokens;
         }
         assert_int_equal(a.stats.image_tokens, kept);
 

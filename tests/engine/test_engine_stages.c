@@ -265,7 +265,7 @@ static void check_zip(const decision *d, int32_t n_tokens)
     for (int32_t t = 0; t < n_tokens; t++) assert_int_equal(n_given[t], d->n_merges > 0);
 }
 
-static void look_at_view(const s2v_choice *choice, void *user)
+static void look_at_view(const s2v_selection *choice, void *user)
 {
     run *r = user;
     const s2p_view *v = choice->view;
@@ -429,7 +429,7 @@ static void repeat(const pair *p, const run *r)
 static void repeat_method(const pair *p, const scene *sc, const char *name, double percent)
 {
     question q = scene_question(sc, name, 1);
-    q.prune.budget_percent = percent;
+    q.prune.budget.percent = percent;
     watch(p, &q, &pruned);
     assert_int_equal(pruned.n_stages_seen, pruned.method->n_stages);
     const int32_t first = after_layer(pruned.method, 0, p->n_layers) + 1;

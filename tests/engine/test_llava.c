@@ -348,7 +348,7 @@ static void removal_equals_masking(void **state)
         CHECK_CASE(distance(hidden.first, removed.first) <= 1e-5, "view %d: %g", (int)views[v],
                    distance(hidden.first, removed.first));
 
-        q.prune.budget = 1000;
+        q.prune.budget.tokens = 1000;
         s2v_session_reset(session);
         ask(session, &q, &all);
         q.prune.method = NULL;

@@ -383,7 +383,7 @@ static void nothing_is_left_of_a_cancelled_picture(void **unused)
         assert_null(c->watched.attn);
         assert_null(c->watched.key);
         s2v_cache_stats stats;
-        s2v_engine_cache(c->engine, &stats);
+        s2v_engine_get_cache_stats(c->engine, &stats);
         assert_true(stats.stored == 0 && stats.bytes == 0);
     }
     CHECK_CASE(cancel_at > 2 * c->frame.n_views, "%d calls", cancel_at);

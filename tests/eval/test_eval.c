@@ -186,13 +186,13 @@ static void test_bootstrap(void **state)
     {                    \
         .method = "full" \
     }
-#define RANDOM_64                                    \
-    {                                                \
-        .method = "random", .budget = {.count = 64 } \
-    }
-#define S2PRUNE_64                                    \
+#define RANDOM_64                                     \
     {                                                 \
-        .method = "s2prune", .budget = {.count = 64 } \
+        .method = "random", .budget = {.tokens = 64 } \
+    }
+#define S2PRUNE_64                                     \
+    {                                                  \
+        .method = "s2prune", .budget = {.tokens = 64 } \
     }
 
 static void test_report(void **state)
@@ -204,11 +204,11 @@ static void test_report(void **state)
     s2e_result result[] = {
         { .column = { "full", "-", 1 }, .score = { full }, .image_tokens = 576 },
         { .column = { "random", "64", 2 },
-          .budget = { .count = 64 },
+          .budget = { .tokens = 64 },
           .score = { other },
           .image_tokens = 64 },
         { .column = { "s2prune", "64", 1 },
-          .budget = { .count = 64 },
+          .budget = { .tokens = 64 },
           .score = { ours },
           .image_tokens = 64 },
     };
@@ -251,7 +251,7 @@ static void test_report_of_shares(void **state)
     s2e_result result[] = {
         { .column = { "s2prune", "12.5%", 1 }, .budget = { .percent = 12.5 }, .score = { ours } },
         { .column = { "dart", "12.5%", 1 }, .budget = { .percent = 12.5 }, .score = { other } },
-        { .column = { "fastv", "72", 1 }, .budget = { .count = 72 }, .score = { other } },
+        { .column = { "fastv", "72", 1 }, .budget = { .tokens = 72 }, .score = { other } },
     };
     const s2e_task_results results = { s2e_task_find("synth"), &set, result, 3 };
     const s2e_report report = {
@@ -489,7 +489,7 @@ static void test_shares_and_modes(void **state)
     } cases[] = {
         { { .budget = { .percent = 12.5 } }, "dart/12.5%", 72.0 },
         { { .budget = { .percent = 12.5 }, .published = true }, "dart/12.5%", 76.0 },
-        { { .budget = { .count = 64 }, .published = true }, "dart/64", 68.0 },
+        { { .budget = { .tokens = 64 }, .published = true }, "dart/64", 68.0 },
     };
     const s2e_asking asking = { task, &set, 2 };
     const s2e_set *sets[] = { &set };

@@ -9,7 +9,7 @@
 
 static void make(s2_trials *t)
 {
-    s2a_setting setting = { .budget = { .count = 4 } };
+    s2a_setting setting = { .budget = { .tokens = 4 } };
     s2a_setting_use(&setting, "s2prune");
     (void)snprintf(t->task, sizeof t->task, "made");
     (void)snprintf(t->model, sizeof t->model, "m.gguf");

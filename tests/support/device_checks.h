@@ -217,9 +217,11 @@ static inline void check_unrounded(const device_case *d)
     for (int i = 0; i < 2; i++) {
         o.kv_type = i ? S2V_KV_F16 : S2V_KV_F32;
         beside[i] = least_memory(engine, &o) -
-                    s2v_kv_bytes(decoder, o.n_ctx, s2v_kv_types_of(i ? S2V_KV_F16 : S2V_KV_F32, 0));
+                    s2v_kv_bytes(decoder, o.n_ctx,
+                                 s2v_kv_types_of(i ? S2V_KV_F16 : S2V_KV_F32, S2V_KV_SAME));
     }
-    const uint64_t held = s2v_unrounded_bytes(decoder, o.n_ctx, s2v_kv_types_of(S2V_KV_F16, 0));
+    const uint64_t held =
+        s2v_unrounded_bytes(decoder, o.n_ctx, s2v_kv_types_of(S2V_KV_F16, S2V_KV_SAME));
     CHECK_CASE(held > 0 && beside[1] >= beside[0] + held - held / 8,
                "beside the cache %llu and %llu bytes, %llu of them held",
                (unsigned long long)beside[0], (unsigned long long)beside[1],
@@ -238,11 +240,11 @@ static inline void check_traffic(const device_case *d)
     s2v_session *session = tiny_session(engine, &o);
     const question q = one_picture("s2prune", 18);
     uint64_t up[3], down[3];
-    s2v_session_traffic(session, &up[0], &down[0]);
+    s2v_session_get_traffic(session, &up[0], &down[0]);
     prefill_only(session, &q, &a);
-    s2v_session_traffic(session, &up[1], &down[1]);
+    s2v_session_get_traffic(session, &up[1], &down[1]);
     generate(session, &a);
-    s2v_session_traffic(session, &up[2], &down[2]);
+    s2v_session_get_traffic(session, &up[2], &down[2]);
 
     const uint64_t tokens = 9 * 7, patches = 4 * tokens, rows = tokens + 64;
     const uint64_t row = 4 * (uint64_t)session->engine->model.tower.patch_row;

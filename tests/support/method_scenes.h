@@ -130,7 +130,7 @@ static inline question scene_question(const scene *s, const char *method, int32_
     }
     s2v_prune_options_init(&q.prune);
     q.prune.method = method;
-    q.prune.budget = budget;
+    q.prune.budget.tokens = budget;
     return q;
 }
 
@@ -180,8 +180,8 @@ static inline void prefill_outcome(s2v_session *s, const question *q, outcome *o
 static inline void prefill_well(s2v_session *s, const question *q, outcome *o)
 {
     prefill_outcome(s, q, o);
-    CHECK_CASE(o->status == S2P_OK, "%s, budget %d, \"%s\": %s", q->prune.method, q->prune.budget,
-               q->raw, o->error.message);
+    CHECK_CASE(o->status == S2P_OK, "%s, budget %d, \"%s\": %s", q->prune.method,
+               q->prune.budget.tokens, q->raw, o->error.message);
 }
 
 static inline bool same_kept(const outcome *a, const outcome *b)

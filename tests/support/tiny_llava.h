@@ -92,7 +92,7 @@ static inline question llava_question(const char *method, int32_t budget, int32_
     q.size[0] = (s2v_image_options){ .framing = view };
     s2v_prune_options_init(&q.prune);
     q.prune.method = method;
-    q.prune.budget = budget;
+    q.prune.budget.tokens = budget;
     return q;
 }
 

@@ -74,7 +74,7 @@ static inline s2v_session_options tiny_session_options(void)
     s2v_session_options_init(&options);
     options.n_ctx = 1024;
     options.kv_type = S2V_KV_F32;
-    options.ignore_eos = 1;
+    options.sampling.ignore_eos = 1;
     return options;
 }
 
@@ -109,7 +109,7 @@ static inline question one_picture(const char *method, int32_t budget)
     q.size[0] = (s2v_image_options){ .width = 9 * TINY_TOKEN_SIDE, .height = 7 * TINY_TOKEN_SIDE };
     s2v_prune_options_init(&q.prune);
     q.prune.method = method;
-    q.prune.budget = budget;
+    q.prune.budget.tokens = budget;
     return q;
 }
 

@@ -45,7 +45,7 @@ static void test_machine(void **state)
 static s2p_status estimate(const char *models, const char *prompts, const char *layers, s2_table *t,
                            s2p_error *error)
 {
-    s2a_setting setting[2] = { { .budget = { .count = 64 } }, { .budget = { .count = 64 } } };
+    s2a_setting setting[2] = { { .budget = { .tokens = 64 } }, { .budget = { .tokens = 64 } } };
     s2a_setting_use(&setting[0], "full");
     s2a_setting_use(&setting[1], "s2prune");
     const bench_estimate job = { models, setting, 2, prompts, layers };

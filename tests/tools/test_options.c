@@ -16,7 +16,7 @@ typedef struct values {
     const char *name, *file;
     s2_list items, operands;
     s2_pair size;
-    s2_budget budget;
+    s2v_budget budget;
 } values;
 
 static const char *shade_name(size_t index)
@@ -112,7 +112,7 @@ static void test_defaults(void **state)
     assert_int_equal(v.shade, 1);
     assert_int_equal(v.size.first, 24);
     assert_int_equal(v.size.second, 32);
-    assert_int_equal(v.budget.count, 64);
+    assert_int_equal(v.budget.tokens, 64);
     assert_int_equal(v.items.n, 0);
 }
 
@@ -135,7 +135,7 @@ static void test_every_form(void **state)
     assert_int_equal(v.shade, 2);
     assert_int_equal(v.size.first, 8);
     assert_int_equal(v.size.second, 9);
-    assert_int_equal(v.budget.count, 0);
+    assert_int_equal(v.budget.tokens, 0);
     assert_true(v.budget.percent == 11.0);
     assert_int_equal(v.operands.n, 3);
     assert_string_equal(v.operands.item[1], "--two");
@@ -161,10 +161,10 @@ static void test_repeats(void **state)
 static void test_budgets(void **state)
 {
     (void)state;
-    assert_int_equal(s2_budget_tokens((s2_budget){ 64, 0.0 }, 576), 64);
-    assert_int_equal(s2_budget_tokens((s2_budget){ 0, 11.0 }, 576), 63); /* 63.36 */
-    assert_int_equal(s2_budget_tokens((s2_budget){ 0, 100.0 }, 576), 576);
-    assert_int_equal(s2_budget_tokens((s2_budget){ 0, 0.01 }, 576), 1);
+    assert_int_equal(s2a_budget_tokens((s2v_budget){ 64, 0.0 }, 576), 64);
+    assert_int_equal(s2a_budget_tokens((s2v_budget){ 0, 11.0 }, 576), 63); /* 63.36 */
+    assert_int_equal(s2a_budget_tokens((s2v_budget){ 0, 100.0 }, 576), 576);
+    assert_int_equal(s2a_budget_tokens((s2v_budget){ 0, 0.01 }, 576), 1);
 }
 
 static void test_mistakes(void **state)

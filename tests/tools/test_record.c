@@ -24,7 +24,7 @@ static void record_choice(const s2p_method *method, const s2p_view *view, s2p_gr
     s2p_plan *plan;
     assert_int_equal(s2p_plan_create(&plan, grid), S2P_OK);
     const bool is_made = s2p_method_run(method, view, plan, NULL) == S2P_OK;
-    s2_record_view(&(s2v_choice){ method, view, is_made ? plan : NULL, grid, picture, part },
+    s2_record_view(&(s2v_selection){ method, view, is_made ? plan : NULL, grid, picture, part },
                    record);
     s2p_plan_free(plan);
 }

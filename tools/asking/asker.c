@@ -93,7 +93,7 @@ s2v_session_options s2_ask_session_options(const ask_options *o)
     s.n_ctx = o->context;
     s.n_batch = o->batch < o->batch_limit ? o->batch : o->batch_limit;
     s.kv_type = (s2v_kv_type)o->kv_type;
-    s.kv_type_v = o->kv_type_v;
+    s.kv_type_v = (s2v_kv_type)(o->kv_type_v + S2V_KV_SAME); /* 0: as the keys */
     s.plain_attention = !s2_ask_is_fused(o);
     s.no_cache = o->no_cache;
     return s;
@@ -105,7 +105,7 @@ int32_t s2_ask_predict(const ask_options *o)
     return o->predict >= 0 ? o->predict : o->context > 0 ? o->context : longest;
 }
 
-void s2_ask_sampling(const ask_options *o, s2v_session_options *s)
+void s2_ask_sampling(const ask_options *o, s2v_sampling *s)
 {
     s->temperature = (float)o->temperature;
     s->top_k = o->top_k;
@@ -393,10 +393,12 @@ const s2p_image *s2_asker_seen(const s2_asker *asker, int32_t index, s2_image *s
     const s2p_image *source = &asker->view[first_shown(asker) + index];
     if (s2v_session_framing(asker->session, index) != S2V_FRAMING_SQUARE) return source;
     int32_t width, height;
-    s2p_status st = s2v_session_seen(asker->session, index, source, &width, &height, NULL, NULL);
+    s2p_status st =
+        s2v_session_get_picture(asker->session, index, source, &width, &height, NULL, NULL);
     if (st == S2P_OK) st = s2_image_create(width, height, squared, NULL);
     if (st != S2P_OK) return source;
-    st = s2v_session_seen(asker->session, index, source, &width, &height, squared->pixels, NULL);
+    st = s2v_session_get_picture(asker->session, index, source, &width, &height, squared->pixels,
+                                 NULL);
     return st == S2P_OK ? &squared->view : source;
 }
 

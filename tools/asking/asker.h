@@ -63,7 +63,7 @@ s2p_status s2_asker_estimate(s2_asker *asker, const s2v_session_options *options
 /* Sizes and types from the options; then how tokens are drawn, for commands with those rows. */
 bool s2_ask_is_fused(const ask_options *options); /* attention: not -fa off */
 s2v_session_options s2_ask_session_options(const ask_options *options);
-void s2_ask_sampling(const ask_options *options, s2v_session_options *out);
+void s2_ask_sampling(const ask_options *options, s2v_sampling *out);
 
 /* Mode and choice from the options; then --set, for settings that have their method. */
 s2a_setting s2_ask_setting(const ask_options *options);

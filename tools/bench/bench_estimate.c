@@ -105,7 +105,7 @@ static s2p_status add_settings(const bench_estimate *estimate, const s2_model_si
         const s2p_method *method = s2p_method_find(estimate->setting[i].method);
         const bool is_all = s2a_keeps_all(&estimate->setting[i]);
         int32_t kept = is_all ? size->visual_tokens
-                              : s2_budget_tokens(estimate->setting[i].budget, size->visual_tokens);
+                              : s2a_budget_tokens(estimate->setting[i].budget, size->visual_tokens);
         if (!is_all && estimate->setting[i].published) kept = s2_published_tokens(method, kept);
         if (kept < 0)
             return s2_fail(error, S2P_EUNSUPPORTED,
@@ -134,7 +134,7 @@ static void add_layers(const bench_estimate *estimate, const s2_model_size *size
             add_row(t, &(row){ .size = size,
                                .prompt = p,
                                .method = "-",
-                               .kept = s2_budget_tokens(s->budget, size->visual_tokens),
+                               .kept = s2a_budget_tokens(s->budget, size->visual_tokens),
                                .n_full = layer[k] < size->n_layers ? layer[k] : size->n_layers });
     }
 }

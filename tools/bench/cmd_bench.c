@@ -72,7 +72,7 @@ static s2p_status open_model(const bench_options *o, s2_asker *asker, s2p_error 
     }
     TRY(s2_asker_add_picture(asker, o->image ? o->image : path, error));
     s2v_session_options session = s2_ask_session_options(&o->ask);
-    session.ignore_eos = true;
+    session.sampling.ignore_eos = true;
     session.no_cache = 1;
     s2_asker_see_whole(asker);
     asker->hides_steps = true; /* drawing would be measured */

@@ -20,7 +20,7 @@
 typedef struct compare_options {
     ask_options ask; /* first: the shared rows point into it */
     const char *prompt, *methods, *budgets, *expect, *reference, *png, *html;
-    s2_budget budget;
+    s2v_budget budget;
     int32_t output, display;
 } compare_options;
 
@@ -103,14 +103,14 @@ static s2p_status open_model(compare_context *context, s2p_error *error)
 {
     const ask_options *o = &context->options->ask;
     s2v_session_options session = s2_ask_session_options(o);
-    s2_ask_sampling(o, &session);
+    s2_ask_sampling(o, &session.sampling);
     session.keep_attention = 1; /* some method will want it */
     session.pictures_only = 1;  /* a row's times are those of a prefill */
     s2_asker_see_whole(&context->asker);
     TRY(s2_asker_open(&context->asker, &session, error));
     s2a_setting brief = s2_ask_setting(o);
     s2a_setting_use(&brief, "uniform");
-    brief.budget.count = 2;
+    brief.budget.tokens = 2;
     s2a_answer answer;
     TRY(ask(context, &brief, s2_ask_predict(o) < 2 ? s2_ask_predict(o) : 2, &answer, error));
     compare_report *r = &context->report;

@@ -51,7 +51,7 @@ static s2p_status write_sample(const s2e_record *r, void *user, s2p_error *error
         TRY(task->task->judge(q, s->results->protocol, NULL, r->text, &verdict, error));
     json_t *line =
         json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:s, s:s, s:f}", "task", r->task, "id",
-                  r->sample, "method", r->method, "budget", column->budget.count, "seed", r->seed,
+                  r->sample, "method", r->method, "budget", column->budget.tokens, "seed", r->seed,
                   "image", file ? file : "", "category", q->n_categories ? q->category[0] : "",
                   "question", q->question, "expected", q->n_answers ? q->answer[0] : "", "answer",
                   r->text, "score", (double)verdict.score);

@@ -37,7 +37,7 @@ static bool explain_support(s2_inspection *in, s2v_text name, bool is_projector,
 {
     char titles[128] = "";
     s2v_architecture arch;
-    for (size_t i = 0, n = 0; s2v_architecture_at(i, &arch) && n < sizeof titles; i++) {
+    for (size_t i = 0, n = 0; s2v_architecture_get(i, &arch) && n < sizeof titles; i++) {
         if (!s2v_text_is(name, is_projector ? arch.projector : arch.name)) continue;
         n += (size_t)snprintf(titles + n, sizeof titles - n, "%s%s", n ? " or " : "", arch.title);
         in->is_supported = true;

@@ -67,7 +67,7 @@ static s2p_status measure(s2_asker *asker, const ask_options *options, const cha
     TRY(s2_asker_prepare(asker, options, error));
     TRY(s2_asker_add_picture(asker, picture, error));
     s2v_session_options session = s2_ask_session_options(options);
-    session.ignore_eos = true;
+    session.sampling.ignore_eos = true;
     session.no_cache = 1;
     s2_asker_see_whole(asker);
     asker->hides_steps = true; /* drawing would be measured */

@@ -20,7 +20,7 @@
 typedef struct plan_options {
     const char *image, *erc, *features, *png, *svg, *compare;
     s2_pair tokens;
-    s2_budget budget;
+    s2v_budget budget;
     int32_t grid, allocator, selector, pixels, output, display;
     int64_t max_pixels;
     uint64_t seed;
@@ -83,7 +83,8 @@ static s2p_status check_options(const plan_options *options, s2p_error *error)
         TRY(check_allocator(options, "--compare-allocator", name, error));
     }
     const int32_t n_tokens = grid.rows * grid.cols; /* 4096 * 4096 at most */
-    return s2_check_budget(grid, s2_budget_tokens(options->budget, n_tokens), options->grid, error);
+    return s2_check_budget(grid, s2a_budget_tokens(options->budget, n_tokens), options->grid,
+                           error);
 }
 
 /* --- the plan ------------------------------------------------------------- */
@@ -92,7 +93,7 @@ static s2p_status prune(plan_context *c, const char *allocator, s2p_error *error
 {
     const plan_options *o = c->options;
     const int32_t n_tokens = o->tokens.first * o->tokens.second;
-    s2p_view view = { .budget = s2_budget_tokens(o->budget, n_tokens),
+    s2p_view view = { .budget = s2a_budget_tokens(o->budget, n_tokens),
                       .image = &c->picture.view,
                       .choice = { .side = o->grid,
                                   .allocator = allocator,

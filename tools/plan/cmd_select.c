@@ -23,7 +23,7 @@
 
 typedef struct select_options {
     int32_t method, mode, output, grid, allocator, selector, pixels;
-    s2_budget budget;
+    s2v_budget budget;
     s2_pair tokens; /* 0 x 0: not given */
     uint64_t seed;
     int32_t side_of_grid, n_tokens; /* --set grid=24, --set N=576; 0: not given */
@@ -242,7 +242,7 @@ static s2p_status check_sizes(select_context *c, s2p_error *error)
     if (c->other_path[ALIVE] && o->stage < 1)
         return s2_fail(error, S2P_EINVAL,
                        "--in alive says what an earlier stage left; add --set stage=N, N above 0");
-    return s2_check_budget(c->grid, s2_budget_tokens(o->budget, n_tokens), o->grid, error);
+    return s2_check_budget(c->grid, s2a_budget_tokens(o->budget, n_tokens), o->grid, error);
 }
 
 /* --- signals -------------------------------------------------------------- */
@@ -316,7 +316,7 @@ static json_t *tokens_json(const int32_t *token, int32_t n)
 static s2p_status run_method(select_context *c, s2p_error *error)
 {
     const select_options *o = &c->options;
-    c->view.budget = s2_budget_tokens(o->budget, c->grid.rows * c->grid.cols);
+    c->view.budget = s2a_budget_tokens(o->budget, c->grid.rows * c->grid.cols);
     c->view.mode = (s2p_mode)o->mode;
     const uint32_t missing =
         s2p_view_missing(&c->view, s2p_method_needs(c->method, &c->view.choice));

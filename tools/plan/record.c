@@ -84,7 +84,7 @@ void s2_record_close(s2_record *record)
 
 typedef struct selection { /* one choice on its way */
     s2_record *record;
-    const s2v_choice *made;
+    const s2v_selection *made;
     uint32_t seen;  /* signals the method looked at */
     json_t *files;  /* field: path below the folder */
     json_t *values; /* what --set takes */
@@ -276,7 +276,7 @@ static json_t *kept_of(const s2p_plan *plan)
 
 static void describe(selection *s)
 {
-    const s2v_choice *made = s->made;
+    const s2v_selection *made = s->made;
     json_t *argv = command_of(s);
     json_t *one =
         json_pack("{s:i,s:i,s:i,s:s,s:s,s:i,s:[i,i],s:O,s:O,s:o,s:o,s:o}", "picture", made->picture,
@@ -288,7 +288,7 @@ static void describe(selection *s)
         fail(s->record, S2P_ENOMEM, NULL);
 }
 
-void s2_record_view(const s2v_choice *made, void *user)
+void s2_record_view(const s2v_selection *made, void *user)
 {
     s2_record *record = user;
     if (record->code != S2_EXIT_OK || !made->plan) return;

@@ -30,7 +30,7 @@ void s2_record_close(s2_record *record);
 
 /* Write one view and remember what the method kept of it; nothing of a choice that was refused,
  * which the engine reports. `user` is the s2_record: this is an s2v_recorder. */
-void s2_record_view(const s2v_choice *made, void *user);
+void s2_record_view(const s2v_selection *made, void *user);
 
 /* Write record.json. after: the decoder layer each stage followed. Returns the exit code. */
 int s2_record_finish(s2_record *record, const int32_t *after, int32_t n_stages);

@@ -11,14 +11,15 @@ typedef struct run_options {
     const char *image_budgets, *image_grids, *overlay, *logits, *record;
     bool list_devices, list_architectures, list_methods, converses, asks_once, dry_run;
     int32_t method, output, display;
-    s2_budget budget;
+    s2v_budget budget;
 } run_options;
 
 typedef struct run_job { /* everything `run` owns */
     const run_options *options;
     s2_asker asker;
     s2a_setting setting;
-    int32_t image_budget[S2_MAX_PICTURES], image_side[S2_MAX_PICTURES];
+    s2v_budget image_budget[S2_MAX_PICTURES];
+    int32_t image_side[S2_MAX_PICTURES];
     s2_record *record; /* NULL without --record */
     s2a_answer answer; /* the last one */
     bool is_later;     /* and it was not the first of its conversation */

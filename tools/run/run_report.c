@@ -153,10 +153,10 @@ static int32_t tokens_of(const s2p_plan *plan)
 /* A share is one of the first picture. */
 static int32_t budget_of(const run_job *job)
 {
-    const s2_budget budget = job->setting.budget;
+    const s2v_budget budget = job->setting.budget;
     const int32_t n_tokens = tokens_of(s2v_session_plan(job->asker.session, 0)) +
                              tokens_of(s2v_session_tile_plan(job->asker.session, 0));
-    return n_tokens > 0 ? s2_budget_tokens(budget, n_tokens) : budget.count;
+    return n_tokens > 0 ? s2a_budget_tokens(budget, n_tokens) : budget.tokens;
 }
 
 /* Parameters that were set, by name; NULL when none was. */
@@ -208,7 +208,7 @@ static json_t *device_of(const run_job *job)
 {
     const s2v_engine_info *info = &job->asker.info;
     uint64_t up, down;
-    s2v_session_traffic(job->asker.session, &up, &down);
+    s2v_session_get_traffic(job->asker.session, &up, &down);
     return json_pack("{s:s,s:i,s:b,s:I,s:I}", "name", info->device, "layers", info->device_layers,
                      "tower", info->device_tower, "bytes_up", (json_int_t)up, "bytes_down",
                      (json_int_t)down);

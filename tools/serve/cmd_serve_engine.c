@@ -57,7 +57,7 @@ static s2p_status fill_setup(s2_asker *asker, const serve_options *o, s2_engine_
     TRY(s2_asker_prepare(asker, &o->ask, error));
     const bool is_plain = !o->ask.rpc && !o->ask.device;
     s2v_session_options session = s2_ask_session_options(&o->ask);
-    s2_ask_sampling(&o->ask, &session);
+    s2_ask_sampling(&o->ask, &session.sampling);
     *setup = (s2_engine_setup){ .fd = FRONT_FD,
                                 .open = s2_asker_open_options(asker, &session),
                                 .pixels = (s2_pixels)o->ask.pixels,

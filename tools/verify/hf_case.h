@@ -18,7 +18,8 @@ typedef struct hf_case {
     int32_t n_pictures;
     int32_t patch;                           /* pixels per patch side of the model */
     s2v_image_options size[HF_MAX_PICTURES]; /* as the tower saw them */
-    int32_t budget[HF_MAX_PICTURES], side[HF_MAX_PICTURES];
+    s2v_budget budget[HF_MAX_PICTURES];
+    int32_t side[HF_MAX_PICTURES];
     bool is_pruned;
     const char *pair;            /* "f32" or "f16" */
     size_t n_seen, n_views_seen; /* tokens and views of the pictures before */

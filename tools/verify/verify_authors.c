@@ -41,7 +41,7 @@ static bool prefill(authors_case *c, const char *question, const char *method, i
     s2v_prune_options prune;
     s2v_prune_options_init(&prune);
     prune.method = method;
-    prune.budget = budget;
+    prune.budget.tokens = budget;
     s2p_error error = { S2P_OK, "" };
     s2v_session_reset(c->session);
     if (s2v_session_prefill(c->session, &prompt, &prune, NULL, &error) == S2P_OK) return true;

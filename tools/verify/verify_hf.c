@@ -257,7 +257,7 @@ static void run_session(hf_case *c, s2v_engine *engine, s2v_kv_type type, const 
     s2v_session_options options;
     s2v_session_options_init(&options);
     options.kv_type = type;
-    options.ignore_eos = 1;
+    options.sampling.ignore_eos = 1;
     s2p_error error = { S2P_OK, "" };
     s2v_session *session;
     const s2p_status st = s2v_session_create(&session, engine, &options, &error);

@@ -212,7 +212,7 @@ bool s2_hf_read_case(hf_case *c)
             s2_malformed(c->verdict, "picture %d has no budget", i);
             return false;
         }
-        c->budget[i] = (int32_t)budget;
+        c->budget[i] = (s2v_budget){ .tokens = (int32_t)budget };
         c->side[i] = (int32_t)side;
     }
     return true;

@@ -54,7 +54,7 @@ static bool prefill(tiny_case *c, const char *question, const char *method, cons
     s2v_prune_options prune;
     s2v_prune_options_init(&prune);
     prune.method = method;
-    prune.budget = budget;
+    prune.budget.tokens = budget;
     prune.choice.allocator = allocator;
     s2p_error error = { S2P_OK, "" };
     s2v_session_reset(c->session);

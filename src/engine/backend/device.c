@@ -71,7 +71,7 @@ const char *s2v_device_description(size_t index)
     return device ? ggml_backend_dev_description(device) : NULL;
 }
 
-void s2v_device_memory(size_t index, uint64_t *available, uint64_t *total)
+void s2v_device_get_memory(size_t index, uint64_t *available, uint64_t *total)
 {
     ggml_backend_dev_t device = device_at(index);
     size_t of_device[2] = { 0, 0 };

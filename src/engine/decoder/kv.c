@@ -9,13 +9,13 @@ static int64_t cache_row_width(const s2v_decoder *decoder)
     return (int64_t)decoder->p.n_kv_heads * decoder->p.head_dim;
 }
 
-s2v_kv_types s2v_kv_types_of(s2v_kv_type key_type, int32_t value_type)
+s2v_kv_types s2v_kv_types_of(s2v_kv_type key_type, s2v_kv_type value_type)
 {
     static const enum ggml_type types[] = {
         [S2V_KV_F16] = GGML_TYPE_F16, [S2V_KV_F32] = GGML_TYPE_F32, [S2V_KV_Q8_0] = GGML_TYPE_Q8_0
     };
     return (s2v_kv_types){ types[key_type],
-                           types[value_type > 0 ? value_type - 1 : (int32_t)key_type] };
+                           types[value_type == S2V_KV_SAME ? key_type : value_type] };
 }
 
 uint64_t s2v_kv_bytes(const s2v_decoder *decoder, int32_t n_ctx, s2v_kv_types type)

@@ -25,7 +25,7 @@ typedef struct s2v_kv {
 } s2v_kv;
 
 /* value_type: 0 as the keys, else 1 + an s2v_kv_type. Both are in range. */
-s2v_kv_types s2v_kv_types_of(s2v_kv_type key_type, int32_t value_type);
+s2v_kv_types s2v_kv_types_of(s2v_kv_type key_type, s2v_kv_type value_type);
 
 uint64_t s2v_kv_bytes(const s2v_decoder *decoder, int32_t n_ctx, s2v_kv_types type);
 size_t s2v_kv_slot_bytes(const s2v_kv *kv); /* a key and a value, the same in all layers */

@@ -252,7 +252,7 @@ s2p_status s2v_prefill_many(s2v_ask *asks, size_t n, size_t *n_ran, s2p_error *e
     TRY(s2v_many_check_count(asks ? n : 0, error));
     for (size_t i = 0; i < n; i++) {
         sessions[i] = asks[i].session;
-        asks[i].is_left = 0;
+        asks[i].deferred = 0;
         asks[i].error = (s2p_error){ S2P_OK, "" };
         asks[i].stats = (s2v_stats){ .n_stages = 0 };
         if (!asks[i].prompt) return s2_fail(error, S2P_EINVAL, "number %zu has no prompt", i);
@@ -262,7 +262,7 @@ s2p_status s2v_prefill_many(s2v_ask *asks, size_t n, size_t *n_ran, s2p_error *e
     if (!c) return s2_fail_memory(error, sizeof *c, "the prompts");
     s2v_prune_options_init(&defaults);
     *n_ran = gather(c, asks, n, &defaults);
-    for (size_t i = *n_ran; i < n; i++) asks[i].is_left = 1;
+    for (size_t i = *n_ran; i < n; i++) asks[i].deferred = 1;
     if (c->n == 1) /* alone: its own graph */
         c->ask[0]->status = s2v_prefill_alone(&c->job[0], &c->ask[0]->stats);
     else if (c->n > 1)

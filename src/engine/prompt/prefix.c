@@ -241,7 +241,8 @@ bool s2v_prefix_recall(s2v_job *j)
     const bool is_later = s->kv.n_slots[0] > 0; /* a turn that stands behind others */
     const bool is_traced = s->trace.show || s->trace.masks;
     if (!s2v_session_remembers(s) || s->options.pictures_only || is_later || is_traced ||
-        s->rows.n_tail == 0 || s2p_method_sees_question(j->method, &j->prune->choice))
+        s->rows.n_tail == 0 || j->prune->keep ||
+        s2p_method_sees_question(j->method, &j->prune->choice))
         return false;
     make_key(j, p->key);
     /* who records wants to see the choice made; what comes of it may be remembered */

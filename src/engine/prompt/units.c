@@ -15,9 +15,9 @@ static int32_t picture_budget(const s2v_job *j, int32_t i)
 {
     const int32_t n_tokens = s2v_frame_tokens(&j->frames[i]);
     if (j->method->keeps_all) return n_tokens;
-    if (j->prune->image_budget) return j->prune->image_budget[i];
-    if (!(j->prune->budget_percent > 0.0)) return j->prune->budget;
-    const double n = rint(fmin(j->prune->budget_percent, 100.0) / 100.0 * n_tokens);
+    const s2v_budget budget = j->prune->image_budget ? j->prune->image_budget[i] : j->prune->budget;
+    if (!(budget.percent > 0.0)) return budget.tokens;
+    const double n = rint(fmin(budget.percent, 100.0) / 100.0 * n_tokens);
     return n > 1.0 ? (int32_t)n : 1;
 }
 

@@ -266,12 +266,12 @@ static s2p_status choose(s2v_job *j, s2v_unit *u, s2p_view *view, const s2p_imag
     }
     if (st == S2P_OK) st = keep_given(j, u, view);
     if (s->recorder) {
-        const s2v_choice made = { .method = j->method,
-                                  .view = view,
-                                  .plan = st == S2P_OK ? u->plan : NULL,
-                                  .grid = j->frames[u->picture].part[u->part].grid,
-                                  .picture = u->picture,
-                                  .part = u->part };
+        const s2v_selection made = { .method = j->method,
+                                     .view = view,
+                                     .plan = st == S2P_OK ? u->plan : NULL,
+                                     .grid = j->frames[u->picture].part[u->part].grid,
+                                     .picture = u->picture,
+                                     .part = u->part };
         s->recorder(&made, s->recorder_user);
     }
     return st;

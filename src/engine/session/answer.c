@@ -16,17 +16,7 @@ void s2v_answer_clear(s2v_session *s)
 
 s2p_status s2v_answer_start(s2v_session *s, s2p_error *error)
 {
-    const s2v_session_options *o = &s->options;
-    const s2v_sampling sampling = { .temperature = o->temperature,
-                                    .top_k = o->top_k,
-                                    .top_p = o->top_p,
-                                    .min_p = o->min_p,
-                                    .repeat_penalty = o->repeat_penalty,
-                                    .presence_penalty = o->presence_penalty,
-                                    .frequency_penalty = o->frequency_penalty,
-                                    .penalty_window = 64,
-                                    .seed = o->seed };
-    return s2v_sampler_start(s->sampler, &sampling, error);
+    return s2v_sampler_start(s->sampler, &s->options.sampling, error);
 }
 
 /* Into the caller's memory, cut to whole characters. */
@@ -59,7 +49,7 @@ static bool give_text(s2v_session *s, int32_t token, bool is_end, char *text, si
     return is_stopped;
 }
 
-void s2v_session_rest(s2v_session *s, char *text, size_t capacity)
+void s2v_session_get_rest(s2v_session *s, char *text, size_t capacity)
 {
     s->shown.size = 0;
     s->shown.status = S2P_OK;
@@ -84,7 +74,7 @@ s2p_status s2v_answer_pick(s2v_session *s, char *text, size_t capacity, int *don
     TRY(s2v_tokens_add(&s->generated, token));
     s2v_sampler_accept(s->sampler, token);
     s->pending = token;
-    *done = s2v_tokenizer_ends(s->engine->tokenizer, token) && !s->options.ignore_eos;
+    *done = s2v_tokenizer_ends(s->engine->tokenizer, token) && !s->options.sampling.ignore_eos;
     if (give_text(s, token, *done, text, capacity)) *done = 1;
     return S2P_OK;
 }

@@ -53,8 +53,9 @@ static s2p_status measure_session(s2v_session *s, int64_t picture_pixels, s2v_me
                                   s2p_error *error)
 {
     s2v_session_options *o = &s->options;
-    if ((unsigned)o->kv_type > S2V_KV_Q8_0 || (unsigned)o->kv_type_v > S2V_KV_Q8_0 + 1 ||
-        o->n_ctx < 0 || o->n_ctx > (1 << 20) || o->n_batch < 0 || o->n_batch > (1 << 16))
+    if ((unsigned)o->kv_type > S2V_KV_Q8_0 ||
+        (unsigned)(o->kv_type_v - S2V_KV_SAME) > S2V_KV_Q8_0 - S2V_KV_SAME || o->n_ctx < 0 ||
+        o->n_ctx > (1 << 20) || o->n_batch < 0 || o->n_batch > (1 << 16))
         return s2_fail(error, S2P_EINVAL, "no session has %d tokens, %d rows and cache type %d",
                        o->n_ctx, o->n_batch, (int)o->kv_type);
     if (o->n_ctx == 0) o->n_ctx = S2V_USUAL_CONTEXT;

@@ -48,7 +48,7 @@ s2p_status s2v_session_fork(s2v_session **out, const s2v_session *from,
 {
     *out = NULL;
     s2v_session_options own = options ? *options : from->options;
-    if (!options) own.n_stop = 0; /* copied below */
+    if (!options) own.sampling.n_stop = 0; /* copied below */
     if (from->is_busy) return s2_fail(error, S2P_EINVAL, "the session is in a prefill");
     const s2v_kv_types types = s2v_kv_types_of(own.kv_type, own.kv_type_v);
     if (types.k != from->kv.type.k || types.v != from->kv.type.v)

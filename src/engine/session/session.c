@@ -10,15 +10,17 @@
 #include <string.h>
 
 #define MAX_PIECE 4096 /* bytes of text one token can add */
+_Static_assert(S2V_TEXT_BYTES > MAX_PIECE + S2V_STOP_MAX_BYTES, "one token's text");
 
 void s2v_session_options_init(s2v_session_options *options)
 {
-    *options = (s2v_session_options){ .top_p = 1.0f, .repeat_penalty = 1.0f };
+    *options = (s2v_session_options){ .kv_type_v = S2V_KV_SAME };
+    s2v_sampling_init(&options->sampling);
 }
 
 void s2v_prune_options_init(s2v_prune_options *options)
 {
-    *options = (s2v_prune_options){ .method = NULL, .budget = 64 };
+    *options = (s2v_prune_options){ .method = NULL, .budget = { .tokens = 64 } };
 }
 
 static s2p_status check_session_options(const s2v_session_options *o, s2p_error *error)
@@ -31,8 +33,8 @@ static s2p_status check_session_options(const s2v_session_options *o, s2p_error 
                        1 << 16);
     if ((unsigned)o->kv_type > S2V_KV_Q8_0)
         return s2_fail(error, S2P_EINVAL, "unknown cache type %d", (int)o->kv_type);
-    if ((unsigned)o->kv_type_v > S2V_KV_Q8_0 + 1)
-        return s2_fail(error, S2P_EINVAL, "unknown type of values %d", (int)o->kv_type_v);
+    if ((unsigned)(o->kv_type_v - S2V_KV_SAME) > S2V_KV_Q8_0 - S2V_KV_SAME)
+        return s2_fail(error, S2P_EINVAL, "unknown cache type of values %d", (int)o->kv_type_v);
     return S2P_OK;
 }
 
@@ -57,8 +59,8 @@ static s2p_status open_session(s2v_session *s, s2p_error *error)
     s->kv.traffic = &s->traffic;
     s->kv.is_plain = o->plain_attention;
     if (st == S2P_OK) st = s2v_reserve_graphs(s, error);
-    if (st == S2P_OK) st = s2v_stop_create(&s->stop, o->stop, o->n_stop, error);
-    o->stop = NULL; /* was borrowed */
+    if (st == S2P_OK) st = s2v_stop_create(&s->stop, o->sampling.stop, o->sampling.n_stop, error);
+    o->sampling.stop = NULL; /* was borrowed */
     if (st == S2P_OK) st = s2v_sampler_create(&s->sampler, decoder->p.n_vocab, error);
     s->logits = malloc((size_t)decoder->p.n_vocab * sizeof *s->logits);
     s->positions = malloc((size_t)o->n_batch * 4 * sizeof *s->positions);
@@ -127,22 +129,14 @@ void s2v_session_reset(s2v_session *s)
     s->pending = -1;
 }
 
-s2p_status s2v_session_set_sampling(s2v_session *s, const s2v_session_options *options,
-                                    s2p_error *error)
+s2p_status s2v_session_set_sampling(s2v_session *s, const s2v_sampling *sampling, s2p_error *error)
 {
     s2v_stop *stop = NULL;
-    TRY(s2v_stop_create(&stop, options->stop, options->n_stop, error));
+    TRY(s2v_stop_create(&stop, sampling->stop, sampling->n_stop, error));
     s2v_stop_free(s->stop);
     s->stop = stop;
-    const s2v_session_options made = s->options;
-    s->options = *options;
-    s->options.stop = NULL; /* was borrowed */
-    s->options.n_ctx = made.n_ctx;
-    s->options.n_batch = made.n_batch;
-    s->options.n_threads = made.n_threads;
-    s->options.kv_type = made.kv_type;
-    s->options.kv_type_v = made.kv_type_v;
-    s->options.plain_attention = made.plain_attention;
+    s->options.sampling = *sampling;
+    s->options.sampling.stop = NULL; /* was borrowed */
     return S2P_OK;
 }
 
@@ -152,7 +146,7 @@ void s2v_session_set_recorder(s2v_session *session, s2v_recorder recorder, void 
     session->recorder_user = user;
 }
 
-void s2v_session_traffic(const s2v_session *session, uint64_t *up, uint64_t *down)
+void s2v_session_get_traffic(const s2v_session *session, uint64_t *up, uint64_t *down)
 {
     *up = session->traffic.up;
     *down = session->traffic.down;
@@ -183,8 +177,9 @@ s2v_framing s2v_session_framing(const s2v_session *session, int32_t index)
     return picture ? picture->framing : S2V_FRAMING_AUTO;
 }
 
-s2p_status s2v_session_seen(const s2v_session *session, int32_t index, const s2p_image *source,
-                            int32_t *width, int32_t *height, uint8_t *pixels, s2p_error *error)
+s2p_status s2v_session_get_picture(const s2v_session *session, int32_t index,
+                                   const s2p_image *source, int32_t *width, int32_t *height,
+                                   uint8_t *pixels, s2p_error *error)
 {
     const s2v_model *model = &session->engine->model;
     const s2v_framing framing = s2v_session_framing(session, index);

@@ -58,7 +58,7 @@ static void hash_model(const s2v_gguf *file, uint8_t out[32])
 /* However it was asked for. */
 static int32_t value_type(const s2v_session_options *o)
 {
-    return o->kv_type_v > 0 ? o->kv_type_v - 1 : (int32_t)o->kv_type;
+    return (int32_t)(o->kv_type_v == S2V_KV_SAME ? o->kv_type : o->kv_type_v);
 }
 
 static s2v_session_shape shape_of(const s2v_session *s)

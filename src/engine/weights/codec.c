@@ -1,8 +1,6 @@
 /* codec.c - blocks of numbers as ggml makes them. */
 #include "gguf/codec.h"
 
-#include "s2vlm.h"
-
 #include "ggml.h"
 
 static void encode_blocks(uint32_t type, const float *rows, int64_t n_rows, int64_t n_per_row,

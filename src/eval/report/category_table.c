@@ -257,7 +257,7 @@ static json_t *json_setting(const s2e_report *r, const s2e_result *one)
         return NULL;
     }
     json_t *out = json_pack("{s:s, s:i, s:f, s:i, s:o, s:f, s:o, s:f, s:f, s:f}", "method",
-                            one->column.method, "budget", one->budget.count, "image_tokens",
+                            one->column.method, "budget", one->budget.tokens, "image_tokens",
                             one->image_tokens, "seeds", one->column.n_seeds, "category", category,
                             "mean", a.mean, "all", json_interval(&all), "prompt_ms", one->prompt_ms,
                             "kv_visual_bytes", one->kv_bytes, "seconds", one->seconds);

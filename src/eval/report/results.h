@@ -38,7 +38,7 @@ void s2e_counts_add(const s2e_task *task, const s2e_set *set, s2e_protocol proto
 
 typedef struct s2e_result {
     s2e_column column;
-    s2_budget budget;                     /* of the column; all zero: every token */
+    s2v_budget budget;                    /* of the column; all zero: every token */
     float *score[S2E_N_PROTOCOLS];        /* [n_samples] mean over the seeds */
     s2e_figures figures[S2E_N_PROTOCOLS]; /* mean over the seeds */
     /* [n_seeds][units][counts] in the run's own protocol: see s2e_counts_add. NULL: the headline is a

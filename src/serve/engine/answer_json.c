@@ -97,7 +97,7 @@ static json_t *prune_of(const s2_told *told)
     json_t *prune =
         json_pack("{s:s,s:i,s:i,s:i,s:o,s:I,s:f}", "method", setting->method, "budget",
                   keeps_all || n_tokens == 0 ? t->image_tokens_full
-                                             : s2_budget_tokens(setting->budget, n_tokens),
+                                             : s2a_budget_tokens(setting->budget, n_tokens),
                   "grid", first ? s2p_plan_layout(first).side : 0, "layer",
                   t->n_stages > 0 ? t->stage_after[0] + 1 : 0, "images", images_of(told),
                   "kv_bytes", (json_int_t)t->kv_total_bytes, "flops", t->flops);

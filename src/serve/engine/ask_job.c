@@ -46,9 +46,9 @@ static s2p_status read_messages(const json_t *array, s2_ask_job *out, s2p_error 
 static s2p_status settle_details(const s2_engine_setup *setup, s2_ask_job *out, s2p_error *error)
 {
     for (int32_t i = 0; out->has_details && i < out->n_pictures; i++) {
-        if (out->image_budget[i] > 0) continue;
-        out->image_budget[i] = setup->setting.budget.count;
-        if (out->image_budget[i] == 0)
+        if (out->image_budget[i].tokens > 0) continue;
+        out->image_budget[i].tokens = setup->setting.budget.tokens;
+        if (out->image_budget[i].tokens == 0)
             return s2_fail(error, S2P_EUNSUPPORTED,
                            "images of different detail: the server's own budget is a share");
     }
@@ -68,8 +68,8 @@ static s2p_status read_pictures(const s2_job_parts *parts, const json_t *details
         out->view[i] = out->picture[i].view;
         out->option[i] = setup->open.image[0];
         const char *detail = json_string_value(json_array_get(details, i));
-        out->image_budget[i] = detail ? s2_detail_budget(setup->detail_map, detail) : 0;
-        out->has_details |= out->image_budget[i] > 0;
+        out->image_budget[i].tokens = detail ? s2_detail_budget(setup->detail_map, detail) : 0;
+        out->has_details |= out->image_budget[i].tokens > 0;
     }
     out->image_ms = s2_now_ms() - start;
     return settle_details(setup, out, error);
@@ -84,8 +84,8 @@ static void read_real(const json_t *object, const char *name, float *out)
 static s2p_status read_sampling(const json_t *object, const s2_engine_setup *setup, s2_ask_job *out,
                                 s2p_error *error)
 {
-    s2v_session_options *s = &out->sampling;
-    *s = setup->session;
+    out->session = setup->session;
+    s2v_sampling *s = &out->session.sampling;
     read_real(object, "temperature", &s->temperature);
     read_real(object, "top_p", &s->top_p);
     read_real(object, "min_p", &s->min_p);
@@ -164,7 +164,7 @@ s2v_prune_options s2_ask_job_prune(const s2_ask_job *job, const s2_prune_wish *w
         &wish->setting, &(s2a_limits){ .image_budget = by_detail ? job->image_budget : NULL });
     prune.keep = wish->keep;
     prune.n_keep = wish->n_keep;
-    if (wish->keep) prune.budget = wish->n_keep;
+    if (wish->keep) prune.budget = (s2v_budget){ .tokens = wish->n_keep };
     return prune;
 }
 

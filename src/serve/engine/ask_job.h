@@ -18,10 +18,10 @@ typedef struct s2_ask_job { /* free with s2_ask_job_free */
     s2_image picture[S2_SERVE_MAX_PICTURES];
     s2p_image view[S2_SERVE_MAX_PICTURES];
     s2v_image_options option[S2_SERVE_MAX_PICTURES];
-    int32_t image_budget[S2_SERVE_MAX_PICTURES]; /* by their detail */
-    bool has_details;                            /* one of them counts */
+    s2v_budget image_budget[S2_SERVE_MAX_PICTURES]; /* by their detail */
+    bool has_details;                               /* one of them counts */
     int32_t n_pictures;
-    s2v_session_options sampling; /* .stop points into `stop` */
+    s2v_session_options session; /* .sampling.stop points into `stop` */
     const char *stop[S2_SERVE_MAX_STOPS];
     int32_t n_predict; /* below 0: until the context is full */
     bool has_predict;  /* the request gave it */

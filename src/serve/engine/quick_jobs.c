@@ -58,7 +58,7 @@ static s2p_status plan_picture(quick_call *call, const s2_prune_wish *wish, s2p_
                                s2p_error *error)
 {
     const int32_t n_tokens = grid.rows * grid.cols, side = wish->setting.choice.side;
-    const int32_t budget = s2_budget_tokens(wish->setting.budget, n_tokens);
+    const int32_t budget = s2a_budget_tokens(wish->setting.budget, n_tokens);
     call->param = "prune.budget";
     if (budget > n_tokens || budget < side * side || side > grid.rows || side > grid.cols)
         return s2_fail(error, S2P_EBUDGET,

@@ -27,12 +27,12 @@ static s2p_status ready_session(s2_scheduler *s, s2_slot *p, const s2v_session_o
 {
     if (!p->session) return s2v_session_create(&p->session, s->engine, options, error);
     s2v_session_reset(p->session);
-    return s2v_session_set_sampling(p->session, options, error);
+    return s2v_session_set_sampling(p->session, &options->sampling, error);
 }
 
 /* --- taking --------------------------------------------------------------------------- */
 
-static void record_scores(const s2v_choice *choice, void *user)
+static void record_scores(const s2v_selection *choice, void *user)
 {
     s2_slot *p = user;
     const s2p_signal *erc = &choice->view->signal[S2P_ERC];
@@ -87,7 +87,7 @@ static bool note_token(s2_scheduler *s, s2_slot *p)
                                .n = s->n_vocab,
                                .tokenizer = s->quick->tokenizer };
     if (p->ask.n_top < 0 || n == 0) return false;
-    if (s2v_tokenizer_ends(logits.tokenizer, token[n - 1]) && !p->ask.sampling.ignore_eos)
+    if (s2v_tokenizer_ends(logits.tokenizer, token[n - 1]) && !p->ask.session.sampling.ignore_eos)
         return true;
     s2_logprobs_add(&p->logprobs, &logits, token[n - 1], p->ask.n_top);
     return false;
@@ -125,7 +125,8 @@ static void step_all(s2_scheduler *s)
         s2_slot *p = &s->slot[i];
         if (!p->from || !p->is_started) continue;
         of[n] = p;
-        step[n++] = (s2v_step){ .session = p->session, .text = p->piece, .capacity = S2_MAX_PIECE };
+        step[n++] =
+            (s2v_step){ .session = p->session, .text = p->piece, .capacity = S2V_TEXT_BYTES };
     }
     if (n == 0) return;
     s2p_error error = { S2P_OK, "" };
@@ -152,7 +153,7 @@ static void drop_cancelled(s2_scheduler *s)
     const s2p_error error = { S2P_ECANCELLED, "the client is gone" };
     for (int32_t i = 0; i < s->n_slots; i++) {
         s2_slot *p = &s->slot[i];
-        const bool is_running = p->asked && !p->asked->is_left;
+        const bool is_running = p->asked && !p->asked->deferred;
         if (p->from && !is_running && atomic_load(&p->from->is_cancelled))
             s2_slot_refuse(s, p, S2P_ECANCELLED, &error, NULL);
     }
@@ -186,10 +187,8 @@ static int between_graphs(const char *step, double done, void *user)
 static s2p_status ready_wish(s2_scheduler *s, s2_slot *p, s2p_error *error)
 {
     const s2_prune_wish *wish = &p->ask.wish[p->i_wish];
-    s2v_session_options sampling = p->ask.sampling;
-    if (wish->keep) sampling.no_cache = 1;
     s2_slot_tell_begin(s, p);
-    TRY(ready_session(s, p, &sampling, error));
+    TRY(ready_session(s, p, &p->ask.session, error));
     s2v_session_set_progress(p->session, between_graphs, p);
     p->told_ms = s2_now_ms();
     watch_scores(s, p);
@@ -204,7 +203,7 @@ static s2p_status ready_wish(s2_scheduler *s, s2_slot *p, s2p_error *error)
 static s2p_status check_room(const s2_slot *p, s2p_error *error)
 {
     const s2_ask_job *ask = &p->ask;
-    const int32_t n_ctx = ask->sampling.n_ctx;
+    const int32_t n_ctx = ask->session.n_ctx;
     if (!p->prune.published || !ask->has_predict ||
         p->stats.prompt_tokens + ask->n_predict <= n_ctx)
         return S2P_OK;

@@ -174,8 +174,8 @@ void s2_slot_say(s2_scheduler *s, s2_slot *p, const char *text, bool is_end)
 
 void s2_slot_say_rest(s2_scheduler *s, s2_slot *p)
 {
-    char text[S2_MAX_PIECE];
-    s2v_session_rest(p->session, text, sizeof text);
+    char text[S2V_TEXT_BYTES];
+    s2v_session_get_rest(p->session, text, sizeof text);
     s2_slot_say(s, p, text, true);
 }
 

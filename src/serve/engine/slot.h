@@ -11,8 +11,6 @@
 #include "serve/engine/scheduler.h"
 #include "serve/engine/score_memory.h"
 
-#define S2_MAX_PIECE 8192 /* bytes of text one token can add, and what was held back before it */
-
 typedef struct s2_slot {
     s2_scheduler *scheduler;
     s2v_session *session;
@@ -30,7 +28,7 @@ typedef struct s2_slot {
     int32_t n_tokens;
     double first_ms; /* when its first token was asked for */
     double told_ms;  /* when the client last heard how far the prompt is */
-    char piece[S2_MAX_PIECE];
+    char piece[S2V_TEXT_BYTES];
     s2_buffer text; /* of this answer, for comparisons */
     s2_logprobs logprobs;
     float *score; /* [n_scores] of the first picture */

@@ -10,7 +10,7 @@
 static const char *folder;
 
 /* Weights, cache and the graphs of a full context, counted and then looked at. */
-static void check_pair(s2v_kv_type type, int32_t value_type, int plain, int32_t n_batch)
+static void check_pair(s2v_kv_type type, s2v_kv_type value_type, int plain, int32_t n_batch)
 {
     const s2v_engine_options options = tiny_options();
     s2v_session_options with = tiny_session_options();
@@ -57,14 +57,14 @@ static void what_is_counted_is_taken(void **state)
 {
     (void)state;
     tiny_write_plain(folder);
-    check_pair(S2V_KV_F16, 0, 0, 64);
-    check_pair(S2V_KV_F32, 0, 0, 128);
-    check_pair(S2V_KV_F32, 1 + S2V_KV_F16, 0, 64);
-    check_pair(S2V_KV_F16, 0, 1, 128);
+    check_pair(S2V_KV_F16, S2V_KV_SAME, 0, 64);
+    check_pair(S2V_KV_F32, S2V_KV_SAME, 0, 128);
+    check_pair(S2V_KV_F32, S2V_KV_F16, 0, 64);
+    check_pair(S2V_KV_F16, S2V_KV_SAME, 1, 128);
     llava_text(&tiny_text_file);
     llava_mmproj(&tiny_mmproj_file);
     tiny_write_pair(folder, "llava", &tiny_text_file, &tiny_mmproj_file);
-    check_pair(S2V_KV_F16, 0, 0, 64);
+    check_pair(S2V_KV_F16, S2V_KV_SAME, 0, 64);
 }
 
 static void more_takes_more(void **state)

@@ -36,7 +36,7 @@ static void empty_folder(const char *folder)
 static s2v_cache_stats count(const s2v_engine *engine)
 {
     s2v_cache_stats stats;
-    s2v_engine_cache(engine, &stats);
+    s2v_engine_get_cache_stats(engine, &stats);
     assert_true(stats.bytes <= stats.limit);
     return stats;
 }
@@ -106,7 +106,7 @@ static asked ask_about(s2v_session *session, const char *method, int32_t n_image
     s2v_prune_options prune;
     s2v_prune_options_init(&prune);
     prune.method = method;
-    prune.budget = 16;
+    prune.budget.tokens = 16;
     asked out = { .n = (size_t)info.n_vocab };
     s2p_error error = { S2P_OK, "" };
     s2v_session_reset(session);
@@ -367,13 +367,13 @@ static void models_and_precisions(void **state)
     s2v_cache_stats stats = ask_with(&options, &session);
     assert_true(stats.disk_hits == 1 && stats.stored == 1);
     session.kv_type = S2V_KV_F32;
-    session.kv_type_v = 1 + S2V_KV_F16; /* of the values alone */
+    session.kv_type_v = S2V_KV_F16; /* of the values alone */
     stats = ask_with(&options, &session);
     assert_true(stats.disk_hits == 1 && stats.stored == 1);
-    session.kv_type_v = 1 + S2V_KV_F32; /* as the first, said in another way */
+    session.kv_type_v = S2V_KV_F32; /* as the first, said in another way */
     stats = ask_with(&options, &session);
     assert_true(stats.disk_hits == 1 && stats.stored == 0);
-    session.kv_type_v = 0;
+    session.kv_type_v = S2V_KV_SAME;
     session.plain_attention = 1;
     stats = ask_with(&options, &session);
     assert_true(stats.disk_hits == 1 && stats.stored == 1);

@@ -173,7 +173,7 @@ static void test_who_goes(void **state)
     add(&a, session[2], &text);
     run(&a);
     assert_int_equal(a.n_ran, 1);
-    assert_true(!a.ask[0].is_left && a.ask[1].is_left && a.ask[2].is_left);
+    assert_true(!a.ask[0].deferred && a.ask[1].deferred && a.ask[2].deferred);
     assert_int_equal(session[1]->kv.n_slots[0], 0);
     assert_int_equal(session[1]->next_pos, 0);
     assert_int_equal(session[2]->kv.n_slots[0], 0);

@@ -114,11 +114,11 @@ static void test_places(void **state)
         for (int i = 0; i < 3; i++) {
             const question q = one_picture(methods[m], 12);
             s2v_session_options o = small_options(types[(m + i) % 3]);
-            if (i == 1) o.kv_type_v = 1 + (int32_t)types[m];
+            if (i == 1) o.kv_type_v = types[m];
             if (i == 2) { /* draws and penalties go on as well */
-                o.temperature = 0.9f;
-                o.repeat_penalty = 1.2f;
-                o.seed = 11;
+                o.sampling.temperature = 0.9f;
+                o.sampling.repeat_penalty = 1.2f;
+                o.sampling.seed = 11;
             }
             check_place(&q, &o, places[i]);
         }
@@ -136,8 +136,8 @@ static void test_held_text(void **state)
     char stop[1040];
     (void)snprintf(stop, sizeof stop, "%s-never", whole.text);
     const char *const stops[] = { stop };
-    o.stop = stops;
-    o.n_stop = 1;
+    o.sampling.stop = stops;
+    o.sampling.n_stop = 1;
     char text[1024] = "";
     session = tiny_session(engine, &o);
     assert_int_equal(prefill(session, &q, NULL, NULL), S2P_OK);
@@ -149,9 +149,9 @@ static void test_held_text(void **state)
     assert_int_equal(s2v_session_fork(&other, session, &plain, NULL), S2P_OK);
     assert_int_equal(s2v_session_save(session, file_path("held"), NULL), S2P_OK);
     assert_int_equal(s2v_session_restore(restored, file_path("held"), NULL), S2P_OK);
-    s2v_session_rest(forked, text, sizeof text);
+    s2v_session_get_rest(forked, text, sizeof text);
     assert_string_equal(text, whole.text);
-    s2v_session_rest(restored, text, sizeof text);
+    s2v_session_get_rest(restored, text, sizeof text);
     assert_string_equal(text, whole.text);
     int done;
     assert_int_equal(s2v_session_next(other, text, sizeof text, &done, NULL), S2P_OK);
@@ -291,11 +291,11 @@ static void test_other_sessions(void **state)
     assert_int_equal(s2v_session_restore(session, file_path("f16"), NULL), S2P_EFORMAT);
     s2v_session_free(session);
     o.kv_type = S2V_KV_F16;
-    o.kv_type_v = 1 + S2V_KV_Q8_0; /* other values */
+    o.kv_type_v = S2V_KV_Q8_0; /* other values */
     session = tiny_session(engine, &o);
     assert_int_equal(s2v_session_restore(session, file_path("f16"), NULL), S2P_EFORMAT);
     s2v_session_free(session);
-    o.kv_type_v = 1 + S2V_KV_F16; /* the same, said in another way */
+    o.kv_type_v = S2V_KV_F16; /* the same, said in another way */
     session = tiny_session(engine, &o);
     assert_int_equal(s2v_session_restore(session, file_path("f16"), NULL), S2P_OK);
     s2v_session_free(session);

@@ -30,16 +30,16 @@ static s2v_session_options options_of(int i)
     static const s2v_kv_type types[] = { S2V_KV_F32, S2V_KV_F16, S2V_KV_Q8_0 };
     s2v_session_options o = tiny_session_options();
     o.kv_type = types[i % 3];
-    if (i % 2) o.kv_type_v = 1 + (int32_t)types[(i + 1) % 3];
+    if (i % 2) o.kv_type_v = types[(i + 1) % 3];
     o.plain_attention = i == 5;
     o.n_batch = i % 2 ? 30 : 0;
     o.n_threads = 1 + i % 2;
     o.n_ctx = 300 + 10 * i;
     if (i % 4 == 3) { /* drawn, not the first maximum */
-        o.temperature = 0.8f;
-        o.top_k = 20;
-        o.repeat_penalty = 1.1f;
-        o.seed = 7 + (uint64_t)i;
+        o.sampling.temperature = 0.8f;
+        o.sampling.top_k = 20;
+        o.sampling.repeat_penalty = 1.1f;
+        o.sampling.seed = 7 + (uint64_t)i;
     }
     return o;
 }

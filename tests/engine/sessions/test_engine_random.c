@@ -80,9 +80,9 @@ static s2v_session_options options_of(int which)
     o.n_batch = which == 1 ? 25 : 0;
     o.n_threads = 1;
     if (which == 3) {
-        o.kv_type_v = 1 + S2V_KV_Q8_0;
-        o.temperature = 0.7f;
-        o.seed = 5;
+        o.kv_type_v = S2V_KV_Q8_0;
+        o.sampling.temperature = 0.7f;
+        o.sampling.seed = 5;
     }
     return o;
 }
@@ -354,7 +354,7 @@ static void run_worlds(uint64_t seed, int n)
         assert_int_equal(pthread_create(&threads[i], NULL, run_thread, &worlds[i]), 0);
     for (int i = 0; n_threads > 1 && i < n_threads; i++) (void)pthread_join(threads[i], NULL);
     if (n_threads == 1) run_world(&worlds[0], n);
-    s2v_engine_cache(engine, &remembered);
+    s2v_engine_get_cache_stats(engine, &remembered);
     s2v_engine_close(engine);
 }
 

@@ -25,7 +25,7 @@ const s2v_arch *s2v_arch_find(s2v_text name, s2v_text projector)
     return NULL;
 }
 
-int s2v_architecture_at(size_t index, s2v_architecture *out)
+int s2v_architecture_get(size_t index, s2v_architecture *out)
 {
     if (index >= N_ARCHS) return 0;
     *out = (s2v_architecture){ archs[index]->title, archs[index]->name, archs[index]->projector };

@@ -112,7 +112,7 @@ s2p_status s2v_arch_refuse(s2v_text name, s2v_text projector, s2p_error *error)
     char runs[200] = "", other[40] = "", title[40] = "";
     bool runs_text = false;
     s2v_architecture a;
-    for (size_t i = 0, n = 0; s2v_architecture_at(i, &a) && n < sizeof runs; i++) {
+    for (size_t i = 0, n = 0; s2v_architecture_get(i, &a) && n < sizeof runs; i++) {
         n += (size_t)snprintf(runs + n, sizeof runs - n, "%s%s", i ? ", " : "", a.title);
         runs_text = runs_text || is_same(name, a.name);
         if (!is_same(projector, a.projector)) continue;
