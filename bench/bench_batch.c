@@ -77,7 +77,7 @@ int main(int argc, char **argv)
     if (s2v_engine_open(&engine, &engine_options, &error) != S2P_OK) fail(&error);
     if (s2v_session_create(&prompt, engine, &options, &error) != S2P_OK) fail(&error);
     char *text = make_prompt(n_prompt);
-    const s2v_prompt asked = { .raw = text };
+    const s2v_prompt asked = { .size = sizeof(s2v_prompt), .raw = text };
     if (s2v_session_prefill(prompt, &asked, NULL, NULL, &error) != S2P_OK) fail(&error);
     for (int i = 6; i < argc; i++) {
         const long n = strtol(argv[i], NULL, 10);

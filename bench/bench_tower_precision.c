@@ -51,10 +51,14 @@ static s2p_status see(const char *kernels, char **argv, const s2_image *picture,
     for (int i = 0; st == S2P_OK && i < n; i++) {
         const s2p_image image = picture[i].view;
         const s2v_message message = { .role = S2V_USER, .text = "?", .n_images = 1 };
-        const s2v_prompt prompt = {
-            .messages = &message, .n_messages = 1, .images = &image, .n_images = 1
-        };
-        const s2v_prune_options prune = { .method = "s2prune", .budget = { 64, 0.0 } };
+        const s2v_prompt prompt = { .size = sizeof(s2v_prompt),
+                                    .messages = &message,
+                                    .n_messages = 1,
+                                    .images = &image,
+                                    .n_images = 1 };
+        const s2v_prune_options prune = { .size = sizeof(s2v_prune_options),
+                                          .method = "s2prune",
+                                          .budget = { 64, 0.0 } };
         s2v_session_reset(session);
         s2v_session_set_trace(session, keep, &out[i]);
         st = s2v_session_prefill(session, &prompt, &prune, NULL, error);

@@ -42,11 +42,19 @@ int main(int argc, char **argv)
     if (st == S2P_OK) st = s2v_session_create(&session, engine, NULL, &error);
 
     const s2v_message message = { .role = S2V_USER, .text = argv[3], .n_images = 1 };
-    const s2v_prompt prompt = { &message, 1, NULL, &picture, 1, NULL, 0 };
-    const s2v_prune_options prune = { .method = "s2prune", .budget = { 64, 0.0 } };
+    s2v_prompt prompt;
+    s2v_prompt_init(&prompt);
+    prompt.messages = &message;
+    prompt.n_messages = 1;
+    prompt.images = &picture;
+    prompt.n_images = 1;
+    s2v_prune_options prune;
+    s2v_prune_options_init(&prune);
+    prune.method = "s2prune";
+    prune.budget.tokens = 64;
     if (st == S2P_OK) st = s2v_session_prefill(session, &prompt, &prune, NULL, &error);
     for (int i = 0, done = 0; st == S2P_OK && !done && i < 128; i++) {
-        char text[512] = "";
+        char text[S2V_TEXT_BYTES] = "";
         st = s2v_session_next(session, text, sizeof text, &done, &error);
         fputs(text, stdout);
     }

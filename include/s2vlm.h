@@ -11,18 +11,44 @@
  *     if (s2v_session_prefill(session, &prompt, NULL, &stats, &error) != S2P_OK) ...
  *     while (s2v_session_next(session, text, sizeof text, &done, &error) == S2P_OK && !done) ...
  *
- * An engine is a loaded model: read-only after open, shared by many sessions.
- * A session is one conversation: it owns the KV cache, positions and logits, and
- * belongs to one thread at a time. Tensors never cross this header.
+ * An engine is a loaded model, shared by many sessions. A session is one conversation: it owns the
+ * KV cache, positions and logits. Tensors never cross this header.
+ *
+ * Threads:   Any number of threads may use one engine at the same time, each with sessions of its own.
+ *            A session belongs to one thread at a time; s2v_prefill_many and s2v_decode_many use all
+ *            sessions they are given. Functions that take only an engine, or nothing, may be called
+ *            at any time, except s2v_engine_close: free the sessions first.
+ * Callbacks: Every callback arrives on the thread that made the call it reports on, during that call.
+ *            It may use other sessions of the engine, and never the session that is in the call.
+ * Versions:  Every options struct begins with `size`, which its _init sets. A program that was compiled
+ *            with an earlier header of this SONAME passes a smaller size, and the fields it does not
+ *            know have their defaults. A size of 0, or a field set that this library does not know, is
+ *            refused (S2P_EINVAL). Structs the library fills end with `reserved`, room for later
+ *            fields. All other structs keep their layout.
+ * Names:     s2v_X_get_Y fills memory of the caller, s2v_X_Y returns a value, s2v_X_name(index) walks a
+ *            list until NULL.
  */
 #ifndef S2VLM_H
 #define S2VLM_H
 
 #include "s2prune.h"
 
+#if defined(__GNUC__)
+#define S2V_API __attribute__((visibility("default")))
+#else
+#define S2V_API
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+#define S2V_VERSION_MAJOR 0
+#define S2V_VERSION_MINOR 1
+#define S2V_VERSION_PATCH 0
+
+/* "0.1.0": the version of the library that is running, which may be newer than this header. */
+S2V_API const char *s2v_version(void);
 
 /* Laid out by hand: names and comments in columns. */
 /* clang-format off */
@@ -39,6 +65,7 @@ typedef void (*s2v_note_callback)(const char *text, void *user);
 typedef int (*s2v_progress_callback)(const char *step, double done, void *user);
 
 typedef struct s2v_engine_options {
+    size_t size;                    /* set by s2v_engine_options_init */
     const char *model_path;         /* text model, GGUF */
     const char *mmproj_path;        /* vision tower and projector, GGUF */
     const char *device;             /* NULL: the first GPU, or else the CPU; a name of s2v_device_name() */
@@ -64,12 +91,13 @@ typedef struct s2v_engine_options {
     void *user;                     /* for the two callbacks */
 } s2v_engine_options;
 
-/* Set every field to its default, then change what you need. */
-void s2v_engine_options_init(s2v_engine_options *options);
+/* Set every field to its default, then change what you need. (_init_sized is for bindings.) */
+S2V_API void s2v_engine_options_init_sized(s2v_engine_options *options, size_t size);
+static inline void s2v_engine_options_init(s2v_engine_options *options) { s2v_engine_options_init_sized(options, sizeof *options); }
 
 /* On success *out is an engine the caller closes; on failure *out is NULL. */
-s2p_status s2v_engine_open(s2v_engine **out, const s2v_engine_options *options, s2p_error *error);
-void       s2v_engine_close(s2v_engine *engine);        /* NULL is fine */
+S2V_API s2p_status s2v_engine_open(s2v_engine **out, const s2v_engine_options *options, s2p_error *error);
+S2V_API void s2v_engine_close(s2v_engine *engine);        /* NULL is fine */
 
 typedef struct s2v_engine_info {                        /* strings live as long as the engine */
     const char *name, *architecture, *device, *template_name;
@@ -86,9 +114,10 @@ typedef struct s2v_engine_info {                        /* strings live as long 
     int32_t device_layers;          /* decoder layers on the device; 0 on the CPU */
     int device_tower;               /* the tower is on it */
     uint64_t device_bytes;          /* of weight_bytes, those on it */
+    uint64_t reserved[16];
 } s2v_engine_info;
 
-void s2v_engine_get_info(const s2v_engine *engine, s2v_engine_info *info);
+S2V_API void s2v_engine_get_info(const s2v_engine *engine, s2v_engine_info *info);
 
 typedef struct s2v_cache_stats {    /* of what is remembered, since the engine was opened */
     uint64_t bytes, limit;          /* never more than the limit */
@@ -97,24 +126,25 @@ typedef struct s2v_cache_stats {    /* of what is remembered, since the engine w
     uint64_t disk_bytes;            /* of the folder, when something was last written to it */
     uint64_t disk_hits;             /* of the hits, those that were read from it */
     uint64_t disk_refused;          /* files of it that were not believed */
+    uint64_t reserved[8];
 } s2v_cache_stats;
 
 /* All 0 without a cache. Any thread, at any time. */
-void s2v_engine_get_cache_stats(const s2v_engine *engine, s2v_cache_stats *out);
+S2V_API void s2v_engine_get_cache_stats(const s2v_engine *engine, s2v_cache_stats *out);
 /* Give back the memory of what is remembered and not in use: these pictures will not come again.
  * What is in cache_dir stays. Any thread, at any time. */
-void s2v_engine_forget(s2v_engine *engine);
+S2V_API void s2v_engine_forget(s2v_engine *engine);
 
 /* Kernels of the tower this CPU runs, NULL past the end; and the ones an engine takes by itself: for an
  * mmproj in half precision of 64 MiB and more (is_large), and for others. */
-const char *s2v_kernels_name(size_t index);
-const char *s2v_kernels_usual(int is_large);
+S2V_API const char *s2v_kernels_name(size_t index);
+S2V_API const char *s2v_kernels_usual(int is_large);
 
 /* Devices ggml knows on this machine; NULL past the end. */
-const char *s2v_device_name(size_t index);
-const char *s2v_device_description(size_t index);
+S2V_API const char *s2v_device_name(size_t index);
+S2V_API const char *s2v_device_description(size_t index);
 /* Bytes; 0 where it does not say. */
-void        s2v_device_get_memory(size_t index, uint64_t *available, uint64_t *total);
+S2V_API void s2v_device_get_memory(size_t index, uint64_t *available, uint64_t *total);
 
 typedef struct s2v_architecture {
     const char *title;              /* as people call it */
@@ -123,10 +153,10 @@ typedef struct s2v_architecture {
 } s2v_architecture;
 
 /* Models the engine runs, by what their files say; 0 past the end, else *out is filled. */
-int s2v_architecture_get(size_t index, s2v_architecture *out);
+S2V_API int s2v_architecture_get(size_t index, s2v_architecture *out);
 
 /* "0.25.1": the ggml the engine was built with. */
-const char *s2v_backend_version(void);
+S2V_API const char *s2v_backend_version(void);
 
 /* --- Session ----------------------------------------------------------------------------------- */
 
@@ -138,6 +168,7 @@ typedef enum s2v_kv_type {
 } s2v_kv_type;
 
 typedef struct s2v_sampling {       /* how the tokens of an answer are picked */
+    size_t size;                    /* set by s2v_sampling_init */
     float temperature;              /* 0: greedy, the default; at most 100 */
     int32_t top_k;                  /* 0: off */
     float top_p;                    /* (0, 1]; 1: off */
@@ -149,11 +180,14 @@ typedef struct s2v_sampling {       /* how the tokens of an answer are picked */
     int ignore_eos;                 /* continue after an end token */
     const char *const *stop;        /* [n_stop] the answer ends before the first of these; copied */
     size_t n_stop;
+    uint64_t reserved[8];           /* 0. This struct is part of another one and keeps its size */
 } s2v_sampling;
 
-void s2v_sampling_init(s2v_sampling *sampling);
+S2V_API void s2v_sampling_init_sized(s2v_sampling *sampling, size_t size);
+static inline void s2v_sampling_init(s2v_sampling *sampling) { s2v_sampling_init_sized(sampling, sizeof *sampling); }
 
 typedef struct s2v_session_options {
+    size_t size;                    /* set by s2v_session_options_init */
     int32_t n_ctx;                  /* tokens the cache can hold, before pruning; 0: 4096 */
     int32_t n_batch;                /* rows computed at once; 0: 1024 */
     int32_t n_threads;              /* 0: as the engine */
@@ -167,38 +201,39 @@ typedef struct s2v_session_options {
     int keep_attention;             /* cache the tower's attention as well, for methods that read it later */
 } s2v_session_options;
 
-void s2v_session_options_init(s2v_session_options *options);
+S2V_API void s2v_session_options_init_sized(s2v_session_options *options, size_t size);
+static inline void s2v_session_options_init(s2v_session_options *options) { s2v_session_options_init_sized(options, sizeof *options); }
 
 /* The engine must outlive its sessions. options NULL: the defaults. */
-s2p_status s2v_session_create(s2v_session **out, s2v_engine *engine, const s2v_session_options *options,
+S2V_API s2p_status s2v_session_create(s2v_session **out, s2v_engine *engine, const s2v_session_options *options,
                               s2p_error *error);
-void       s2v_session_free(s2v_session *session);
+S2V_API void s2v_session_free(s2v_session *session);
 
 /* Tokens of the conversation in the cache; 0: it has not begun. */
-int32_t    s2v_session_length(const s2v_session *session);
+S2V_API int32_t    s2v_session_length(const s2v_session *session);
 
 /* A second session that goes on from here: another answer to the same prompt, or another question
  * about the same pictures. Cache and answer so far are copied; what was chosen of pictures
  * (s2v_session_plan) stays with `from`. options: its own, of the same type of cache; NULL: as `from`,
  * stop strings included. Its sampler is as if it had picked the tokens so far with its own seed. */
-s2p_status s2v_session_fork(s2v_session **out, const s2v_session *from, const s2v_session_options *options,
+S2V_API s2p_status s2v_session_fork(s2v_session **out, const s2v_session *from, const s2v_session_options *options,
                             s2p_error *error);
 
 /* The conversation as a file, readable by its owner only, whole or not at all; and back into a session
  * of the same model and type of cache, with that session's options. A file that is damaged, of another
  * model or does not fit is refused (S2P_EFORMAT, S2P_ELIMIT) and the session stays as it was. Numbers
  * are as this machine stores them. Plans are not part of it. */
-s2p_status s2v_session_save(const s2v_session *session, const char *path, s2p_error *error);
-s2p_status s2v_session_restore(s2v_session *session, const char *path, s2p_error *error);
+S2V_API s2p_status s2v_session_save(const s2v_session *session, const char *path, s2p_error *error);
+S2V_API s2p_status s2v_session_restore(s2v_session *session, const char *path, s2p_error *error);
 
 /* Forget the conversation; the memory stays. */
-void       s2v_session_reset(s2v_session *session);
+S2V_API void s2v_session_reset(s2v_session *session);
 
 /* How tokens are picked after the next prompt. On failure nothing changes. */
-s2p_status s2v_session_set_sampling(s2v_session *session, const s2v_sampling *sampling, s2p_error *error);
+S2V_API s2p_status s2v_session_set_sampling(s2v_session *session, const s2v_sampling *sampling, s2p_error *error);
 
 /* Bytes that went up to the device and came down from it since the session was created. */
-void       s2v_session_get_traffic(const s2v_session *session, uint64_t *up, uint64_t *down);
+S2V_API void s2v_session_get_traffic(const s2v_session *session, uint64_t *up, uint64_t *down);
 
 /* --- Memory ------------------------------------------------------------------------------------ */
 
@@ -211,11 +246,12 @@ typedef struct s2v_memory {         /* bytes of this machine; what is on another
     uint64_t prefixes;              /* what the engine's cache may take, at most */
     uint64_t total;                 /* of all these */
     uint64_t available;             /* max_memory, or what the system has and this process; 0: not known */
+    uint64_t reserved[8];
 } s2v_memory;
 
 /* What an engine and one session would take, before any of it is taken: headers are read, weights are
  * not. session NULL: the defaults. picture_pixels: of the largest picture, 0: none. */
-s2p_status s2v_engine_estimate(const s2v_engine_options *options, const s2v_session_options *session,
+S2V_API s2p_status s2v_engine_estimate(const s2v_engine_options *options, const s2v_session_options *session,
                                int64_t picture_pixels, s2v_memory *out, s2p_error *error);
 
 /* --- Prompt ------------------------------------------------------------------------------------ */
@@ -241,6 +277,7 @@ typedef enum s2v_resize {           /* bicubic, bit for bit as */
 } s2v_resize;
 
 typedef struct s2v_image_options {  /* how a picture becomes the tower's input */
+    size_t size;                    /* set by s2v_image_options_init */
     int32_t width, height;          /* 0: by the model's own rule; else stretched to this size */
     int64_t min_pixels, max_pixels; /* 0: the model's own limits */
     s2v_framing framing;
@@ -249,17 +286,24 @@ typedef struct s2v_image_options {  /* how a picture becomes the tower's input *
     s2v_resize resize;
 } s2v_image_options;
 
+S2V_API void s2v_image_options_init_sized(s2v_image_options *options, size_t size);
+static inline void s2v_image_options_init(s2v_image_options *options) { s2v_image_options_init_sized(options, sizeof *options); }
+
 typedef struct s2v_prompt {         /* all borrowed */
+    size_t size;                    /* set by s2v_prompt_init */
     const s2v_message *messages;
     size_t n_messages;
     const char *raw;                /* instead of messages: no template, "<image>" marks each picture */
     const s2p_image *images;        /* pictures in order */
     int32_t n_images;
-    const s2v_image_options *image_options; /* NULL: the model's own rule; else [n_images] */
+    const s2v_image_options *image_options; /* NULL: the model's own rule; else [n_images] of the same size */
     int32_t n_answer;               /* tokens there must be room for once it is pruned, or it is refused before
                                        anything runs (S2P_ELIMIT); 0: any. Counts of published methods are
                                        not known before: those are not refused */
 } s2v_prompt;
+
+S2V_API void s2v_prompt_init_sized(s2v_prompt *prompt, size_t size);
+static inline void s2v_prompt_init(s2v_prompt *prompt) { s2v_prompt_init_sized(prompt, sizeof *prompt); }
 
 typedef struct s2v_budget {         /* visual tokens kept of one picture */
     int32_t tokens;
@@ -267,6 +311,7 @@ typedef struct s2v_budget {         /* visual tokens kept of one picture */
 } s2v_budget;
 
 typedef struct s2v_prune_options {
+    size_t size;                    /* set by s2v_prune_options_init */
     const char *method;             /* "s2prune", "random", ...; NULL keeps every token */
     s2v_budget budget;              /* of each picture; 64 tokens by default */
     s2p_choice choice;              /* side, allocator, selector, seed */
@@ -280,10 +325,56 @@ typedef struct s2v_prune_options {
     int32_t n_keep;
 } s2v_prune_options;
 
-void s2v_prune_options_init(s2v_prune_options *options);
+S2V_API void s2v_prune_options_init_sized(s2v_prune_options *options, size_t size);
+static inline void s2v_prune_options_init(s2v_prune_options *options) { s2v_prune_options_init_sized(options, sizeof *options); }
 
 /* Methods that can be asked for in s2v_prune_options; NULL past the end. */
-const char *s2v_method_name(size_t index);
+S2V_API const char *s2v_method_name(size_t index);
+
+/* --- Text -------------------------------------------------------------------------------------- */
+
+/* Tokens of text[0..n_bytes), UTF-8. parse_special: "<|im_end|>" in the text is that token; otherwise it is
+ * plain text. At most `capacity` are written to `tokens` (NULL with 0: none); *n_tokens is how many there are. */
+S2V_API s2p_status s2v_engine_tokenize(const s2v_engine *engine, const char *text, size_t n_bytes, int parse_special,
+                               int32_t *tokens, size_t capacity, size_t *n_tokens, s2p_error *error);
+
+/* Text of tokens, UTF-8, at most `capacity` bytes with the final NUL; *n_bytes is the length of the whole
+ * text. show_special: control tokens appear as their text, otherwise not at all. Bytes that are not UTF-8
+ * become U+FFFD. S2P_EINVAL: a token that the vocabulary does not have. */
+S2V_API s2p_status s2v_engine_detokenize(const s2v_engine *engine, const int32_t *tokens, size_t n_tokens,
+                                 int show_special, char *text, size_t capacity, size_t *n_bytes,
+                                 s2p_error *error);
+
+/* The bytes of one token, which may be a part of a character; otherwise as s2v_engine_detokenize, without
+ * the NUL. Returns how many there are; 0 also for a token that the vocabulary does not have. */
+S2V_API size_t s2v_engine_get_token(const s2v_engine *engine, int32_t token, int show_special, void *bytes,
+                            size_t capacity);
+
+/* Tokens of the vocabulary; and whether a token ends an answer. */
+S2V_API int32_t s2v_engine_vocabulary(const s2v_engine *engine);
+S2V_API int s2v_engine_token_ends(const s2v_engine *engine, int32_t token);
+
+/* A picture among the tokens of s2v_engine_render: picture i of the prompt is the number -1 - i. */
+#define S2V_PICTURE(i) (-1 - (i))
+
+/* The prompt as the first of a conversation: its chat template applied, tokenized, with one S2V_PICTURE for
+ * each picture. Output as in s2v_engine_tokenize. Pictures need neither pixels nor a size here. */
+S2V_API s2p_status s2v_engine_render(const s2v_engine *engine, const s2v_prompt *prompt, int32_t *tokens,
+                             size_t capacity, size_t *n_tokens, s2p_error *error);
+
+typedef struct s2v_count {          /* tokens a prompt takes in the context */
+    int32_t text_tokens;            /* text and LLaVA-OneVision's newline rows */
+    int32_t image_tokens_full;      /* of all pictures, before pruning */
+    int32_t image_tokens;           /* after pruning; -1: known only after the prefill (`published`) */
+    uint64_t reserved[8];
+} s2v_count;
+
+/* Count without running the model. The prompt is the first of a conversation; of its pictures only width
+ * and height are read. prune NULL: keep every token. */
+S2V_API s2p_status s2v_engine_count(const s2v_engine *engine, const s2v_prompt *prompt, const s2v_prune_options *prune,
+                            s2v_count *out, s2p_error *error);
+
+/* --- Prefill ------------------------------------------------------------------------------------ */
 
 #define S2V_MAX_STAGES 4
 
@@ -308,6 +399,7 @@ typedef struct s2v_stats {          /* milliseconds, tokens, bytes */
                                        other counts are those of the whole prompt) */
     double saved_ms;                /* what it had taken to make what was found in the engine's cache, less
                                        what this prompt took instead */
+    uint64_t reserved[16];
 } s2v_stats;
 
 /* Consume the prompt and leave the session ready to produce its first token. May be called again for
@@ -315,7 +407,7 @@ typedef struct s2v_stats {          /* milliseconds, tokens, bytes */
  * leaves the conversation as it was; a failure after that leaves the session as after
  * s2v_session_reset. prune NULL: keep every token. stats: out, or NULL; of a prompt that is too long
  * (S2P_ELIMIT) text_tokens and image_tokens_full. */
-s2p_status s2v_session_prefill(s2v_session *session, const s2v_prompt *prompt,
+S2V_API s2p_status s2v_session_prefill(s2v_session *session, const s2v_prompt *prompt,
                                const s2v_prune_options *prune, s2v_stats *stats, s2p_error *error);
 
 /* Progress of this session's prompts, NULL: the engine's callback is told. The steps are "picture",
@@ -323,7 +415,7 @@ s2p_status s2v_session_prefill(s2v_session *session, const s2v_prompt *prompt,
  * work, twice in every block and layer: nothing is computed meanwhile, and it may run OTHER
  * sessions of the engine. A value other than 0 cancels: S2P_ECANCELLED, the session is as after
  * s2v_session_reset. Results do not depend on it. */
-void s2v_session_set_progress(s2v_session *session, s2v_progress_callback progress, void *user);
+S2V_API void s2v_session_set_progress(s2v_session *session, s2v_progress_callback progress, void *user);
 
 /* --- Answer ------------------------------------------------------------------------------------ */
 
@@ -333,7 +425,7 @@ void s2v_session_set_progress(s2v_session *session, s2v_progress_callback progre
 /* Next token: its text (whole UTF-8 characters, may be empty, NUL-terminated, cut to capacity) and
  * *done when the model stops or a stop string is complete. Text that may be the beginning of a stop
  * string is held back until that is known. S2P_ELIMIT: the context is full; the answer so far stands. */
-s2p_status s2v_session_next(s2v_session *session, char *text, size_t capacity, int *done, s2p_error *error);
+S2V_API s2p_status s2v_session_next(s2v_session *session, char *text, size_t capacity, int *done, s2p_error *error);
 
 typedef struct s2v_ask {            /* one prompt of one session */
     s2v_session *session;           /* in: these three as in s2v_session_prefill */
@@ -344,6 +436,7 @@ typedef struct s2v_ask {            /* one prompt of one session */
     s2v_stats stats;                /* out */
     s2p_status status;              /* out: of this session alone */
     s2p_error error;                /* out */
+    uint64_t reserved[8];
 } s2v_ask;
 
 /* Prefill as many of the first of n different sessions (1 to 64) of one engine as go together: *n_ran of
@@ -353,7 +446,7 @@ typedef struct s2v_ask {            /* one prompt of one session */
  * were: ask again for them. Of each, what comes out is what s2v_session_prefill leaves, within the bounds
  * of s2v_decode_many. Every session's progress is told; one that is cancelled is left out of the result, the others go
  * on. Times in stats are those of the whole pass. A status other than S2P_OK: nothing ran. */
-s2p_status s2v_prefill_many(s2v_ask *asks, size_t n, size_t *n_ran, s2p_error *error);
+S2V_API s2p_status s2v_prefill_many(s2v_ask *asks, size_t n, size_t *n_ran, s2p_error *error);
 
 typedef struct s2v_step {           /* one token of one session */
     s2v_session *session;           /* in */
@@ -362,6 +455,7 @@ typedef struct s2v_step {           /* one token of one session */
     int done;                       /* out: this and the text, as s2v_session_next gives them */
     s2p_status status;              /* out: of this session alone. S2P_ELIMIT: its context is full */
     s2p_error error;                /* out */
+    uint64_t reserved[4];
 } s2v_step;
 
 /* The next token of each of n different sessions (1 to 64) of one engine, with one pass over the
@@ -369,30 +463,30 @@ typedef struct s2v_step {           /* one token of one session */
  * to call. Each gets the token s2v_session_next would have picked; sums may be added in another
  * order, and docs/NUMERICS.md bounds the difference. The first session's threads and
  * devices do the work. A status other than S2P_OK: the pass failed and none advanced. */
-s2p_status s2v_decode_many(s2v_step *steps, size_t n, s2p_error *error);
+S2V_API s2p_status s2v_decode_many(s2v_step *steps, size_t n, s2p_error *error);
 
 /* What is held back still, for an answer that ends before *done; as s2v_session_next gives text. */
-void s2v_session_get_rest(s2v_session *session, char *text, size_t capacity);
+S2V_API void s2v_session_get_rest(s2v_session *session, char *text, size_t capacity);
 
 /* Tokens generated since the last prefill, the end token included. Borrowed until the next call. */
-const int32_t *s2v_session_tokens(const s2v_session *session, size_t *n);
+S2V_API const int32_t *s2v_session_tokens(const s2v_session *session, size_t *n);
 
 /* Logits of the last position, [n_vocab], borrowed until the next call. */
-const float *s2v_session_logits(const s2v_session *session);
+S2V_API const float *s2v_session_logits(const s2v_session *session);
 
 /* --- The pictures of the last prefill ------------------------------------------------------------- */
 
 /* The plan of picture `index`; NULL past the end. With S2V_FRAMING_ANYRES this is the plan of the
  * whole picture, and s2v_session_tile_plan the one of its tiles (else NULL). */
-const s2p_plan *s2v_session_plan(const s2v_session *session, int32_t index);
-const s2p_plan *s2v_session_tile_plan(const s2v_session *session, int32_t index);
+S2V_API const s2p_plan *s2v_session_plan(const s2v_session *session, int32_t index);
+S2V_API const s2p_plan *s2v_session_tile_plan(const s2v_session *session, int32_t index);
 
 /* How that picture was framed; S2V_FRAMING_AUTO past the end. */
-s2v_framing s2v_session_framing(const s2v_session *session, int32_t index);
+S2V_API s2v_framing s2v_session_framing(const s2v_session *session, int32_t index);
 
 /* Picture `index` as the model saw it before resizing: `source`, the picture the prompt gave, padded to
  * a square where the framing does that. pixels: NULL asks for the size, else [height][width][3] out. */
-s2p_status s2v_session_get_picture(const s2v_session *session, int32_t index, const s2p_image *source,
+S2V_API s2p_status s2v_session_get_picture(const s2v_session *session, int32_t index, const s2p_image *source,
                             int32_t *width, int32_t *height, uint8_t *pixels, s2p_error *error);
 
 /* --- Recording --------------------------------------------------------------------------------- */
@@ -408,7 +502,7 @@ typedef struct s2v_selection {      /* which tokens a method kept; borrowed duri
 typedef void (*s2v_recorder)(const s2v_selection *selection, void *user);
 
 /* Called after each selection of the next prefills; NULL stops. */
-void s2v_session_set_recorder(s2v_session *session, s2v_recorder recorder, void *user);
+S2V_API void s2v_session_set_recorder(s2v_session *session, s2v_recorder recorder, void *user);
 
 /* clang-format on */
 

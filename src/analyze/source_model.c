@@ -18,7 +18,8 @@ static s2p_status ask_once(const asking *a, int32_t setting, int32_t question, i
 {
     const s2_trial_question *q = &a->trials->question[question];
     const s2v_message message = { .role = S2V_USER, .text = q->text, .n_images = 1 };
-    const s2v_prompt prompt = { .messages = &message,
+    const s2v_prompt prompt = { .size = sizeof(s2v_prompt),
+                                .messages = &message,
                                 .n_messages = 1,
                                 .images = a->picture,
                                 .n_images = 1,

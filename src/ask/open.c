@@ -20,7 +20,8 @@ s2p_status s2a_pictures_init(const s2a_picture_options *o, const char *source,
 {
     const int32_t side = o->is_paper ? PAPER_SIDE : 0;
     for (int32_t i = 0; i < n; i++)
-        image[i] = (s2v_image_options){ .width = side,
+        image[i] = (s2v_image_options){ .size = sizeof(s2v_image_options),
+                                        .width = side,
                                         .height = side,
                                         .min_pixels = o->min_pixels,
                                         .max_pixels = o->max_pixels,

@@ -1,5 +1,6 @@
 /* engine.c - open a model: two validated files, one architecture, weights in their places. */
 #include "engine/engine.h"
+#include "engine/options.h"
 
 #include "engine/identity.h"
 #include "engine/offload.h"
@@ -13,11 +14,6 @@
 #include <string.h>
 
 #define USUAL_FOLDER_BYTES ((uint64_t)4 << 30)
-
-void s2v_engine_options_init(s2v_engine_options *options)
-{
-    *options = (s2v_engine_options){ .gpu_layers = -1 };
-}
 
 static s2v_text text_key(const s2v_gguf *file, const char *key)
 {
@@ -150,10 +146,12 @@ static s2p_status make_engine(s2v_engine **out, const s2v_engine_options *option
                               s2p_error *error)
 {
     *out = NULL;
+    s2v_engine_options read;
+    TRY(s2v_engine_options_read(&read, options, error));
     s2v_engine *engine = calloc(1, sizeof *engine);
     if (!engine) return s2_fail_memory(error, sizeof *engine, "the engine");
-    engine->options = *options;
-    const s2p_status st = open_engine(engine, options, is_outline, error);
+    engine->options = read;
+    const s2p_status st = open_engine(engine, &read, is_outline, error);
     engine->options.model_path = engine->options.mmproj_path = NULL; /* were borrowed */
     engine->options.device = engine->options.rpc_server = NULL;
     engine->options.tower = engine->options.kernels = engine->options.cache_dir = NULL;

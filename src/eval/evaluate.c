@@ -187,7 +187,8 @@ static s2p_status ask(running *r, const s2e_sample *sample, const s2a_setting *s
                                   .n_images = sample->n_pictures };
     s2v_image_options image_options[S2E_MAX_PICTURES];
     for (int32_t i = 0; i < sample->n_pictures; i++) image_options[i] = *evaluation->image_options;
-    const s2v_prompt prompt = { .messages = &message,
+    const s2v_prompt prompt = { .size = sizeof(s2v_prompt),
+                                .messages = &message,
                                 .n_messages = 1,
                                 .images = r->view,
                                 .n_images = sample->n_pictures,

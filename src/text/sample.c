@@ -7,6 +7,7 @@
 #include "text/sample.h"
 
 #include "base/random.h"
+#include "base/sized.h"
 
 #include <float.h>
 #include <math.h>
@@ -27,9 +28,12 @@ struct s2v_sampler {
     int32_t n_window, oldest;
 };
 
-void s2v_sampling_init(s2v_sampling *sampling)
+void s2v_sampling_init_sized(s2v_sampling *sampling, size_t size)
 {
-    *sampling = (s2v_sampling){ .top_p = 1.0f, .repeat_penalty = 1.0f, .penalty_window = 64 };
+    static const s2v_sampling defaults = {
+        .size = sizeof defaults, .top_p = 1.0f, .repeat_penalty = 1.0f, .penalty_window = 64
+    };
+    s2_sized_init(sampling, size, &defaults, sizeof defaults);
 }
 
 s2p_status s2v_sampler_create(s2v_sampler **out, int32_t n_vocab, s2p_error *error)

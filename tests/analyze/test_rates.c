@@ -9,7 +9,7 @@
 
 static s2a_setting setting_of(const char *method, int32_t budget)
 {
-    s2a_setting s = { .budget = { .count = budget } };
+    s2a_setting s = { .budget = { .tokens = budget } };
     s2a_setting_use(&s, method);
     return s;
 }

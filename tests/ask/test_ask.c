@@ -57,9 +57,11 @@ static s2p_status ask(s2v_session *session, const char *question, const s2a_sett
                       s2p_error *error)
 {
     const s2v_message message = { .role = S2V_USER, .text = question, .n_images = 1 };
-    const s2v_prompt prompt = {
-        .messages = &message, .n_messages = 1, .images = &picture.view, .n_images = 1
-    };
+    const s2v_prompt prompt = { .size = sizeof(s2v_prompt),
+                                .messages = &message,
+                                .n_messages = 1,
+                                .images = &picture.view,
+                                .n_images = 1 };
     s2v_session_reset(session);
     return s2a_ask(session, &prompt, setting, limits, listener, answer, error);
 }

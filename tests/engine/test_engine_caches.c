@@ -49,7 +49,9 @@ static question two_pictures(const char *method, int32_t budget)
     question q = one_picture(method, budget);
     q.raw = "hello <image> aaaa <image> bcd world user";
     q.image[1] = make_picture(pixels, 120, 160, 9);
-    q.size[1] = (s2v_image_options){ .width = 6 * TINY_TOKEN_SIDE, .height = 8 * TINY_TOKEN_SIDE };
+    q.size[1] = (s2v_image_options){ .size = sizeof(s2v_image_options),
+                                     .width = 6 * TINY_TOKEN_SIDE,
+                                     .height = 8 * TINY_TOKEN_SIDE };
     q.n_images = 2;
     return q;
 }

@@ -44,7 +44,9 @@ static void test_parameters(void **state)
     s2v_session *session = tiny_session(engine, &options);
     question q = { .raw = "hello world <image> aaaa bcd", .n_images = 1 };
     q.image[0] = make_picture(pixels, 252, 196, 5);
-    q.size[0] = (s2v_image_options){ .width = 9 * TINY_TOKEN_SIDE, .height = 7 * TINY_TOKEN_SIDE };
+    q.size[0] = (s2v_image_options){ .size = sizeof(s2v_image_options),
+                                     .width = 9 * TINY_TOKEN_SIDE,
+                                     .height = 7 * TINY_TOKEN_SIDE };
     s2v_prune_options_init(&q.prune);
     q.prune.method = method->name;
     q.prune.budget.tokens = 20;

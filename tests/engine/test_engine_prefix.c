@@ -76,8 +76,10 @@ static question ask_about(int model, int32_t n_images, const char *method, int32
     question q = { .raw = n_images == 1 ? one_raw[0] : two_raw[0], .n_images = n_images };
     for (int32_t i = 0; i < n_images; i++) {
         q.image[i] = make_picture(pixels[i], WIDTH - 140 * i, HEIGHT, 5 + (uint32_t)i);
+        s2v_image_options_init(&q.size[i]);
         if (model == QWEN)
-            q.size[i] = (s2v_image_options){ .width = (9 - 4 * i) * TINY_TOKEN_SIDE,
+            q.size[i] = (s2v_image_options){ .size = sizeof(s2v_image_options),
+                                             .width = (9 - 4 * i) * TINY_TOKEN_SIDE,
                                              .height = 7 * TINY_TOKEN_SIDE };
     }
     s2v_prune_options_init(&q.prune);
@@ -453,7 +455,8 @@ static void test_messages(void **state)
     for (size_t i = 0; i < COUNT_OF(text); i++) {
         const s2v_message messages[] = { { S2V_SYSTEM, system[i], 0 }, { S2V_USER, text[i], 1 } };
         const int first = system[i] ? 0 : 1;
-        const s2v_prompt prompt = { .messages = messages + first,
+        const s2v_prompt prompt = { .size = sizeof(s2v_prompt),
+                                    .messages = messages + first,
                                     .n_messages = (size_t)(2 - first),
                                     .images = q.image,
                                     .n_images = 1,

@@ -119,13 +119,15 @@ static void test_prompts(void **state)
 
     s2v_session *session = tiny_session(good, &o);
     const s2v_message none = { .role = S2V_USER, .text = "" };
-    s2v_prompt prompt = { .messages = NULL };
+    s2v_prompt prompt = { .size = sizeof(s2v_prompt), .messages = NULL };
     assert_int_equal(s2v_session_prefill(session, &prompt, NULL, NULL, &error), S2P_EINVAL);
-    prompt = (s2v_prompt){ .messages = &none, .n_messages = 0 };
+    prompt = (s2v_prompt){ .size = sizeof(s2v_prompt), .messages = &none, .n_messages = 0 };
     assert_int_equal(s2v_session_prefill(session, &prompt, NULL, NULL, &error), S2P_EINVAL);
-    prompt = (s2v_prompt){ .raw = "<image>", .n_images = 1 };
+    prompt = (s2v_prompt){ .size = sizeof(s2v_prompt), .raw = "<image>", .n_images = 1 };
     assert_int_equal(s2v_session_prefill(session, &prompt, NULL, NULL, &error), S2P_EINVAL);
-    prompt = (s2v_prompt){ .messages = &none, .n_messages = 1 }; /* a template is not empty */
+    prompt = (s2v_prompt){ .size = sizeof(s2v_prompt),
+                           .messages = &none,
+                           .n_messages = 1 }; /* a template is not empty */
     assert_int_equal(s2v_session_prefill(session, &prompt, NULL, NULL, &error), S2P_OK);
     s2v_session_free(session);
 }
@@ -197,7 +199,9 @@ static void test_many_pictures(void **state)
         for (int32_t k = 0; k < counts[i]; k++)
             (void)snprintf(raw + strlen(raw), sizeof raw - strlen(raw), "<image>");
         (void)snprintf(raw + strlen(raw), sizeof raw - strlen(raw), " hello");
-        const s2v_prompt prompt = { .raw = raw, .images = images, .n_images = counts[i] };
+        const s2v_prompt prompt = {
+            .size = sizeof(s2v_prompt), .raw = raw, .images = images, .n_images = counts[i]
+        };
         s2v_prune_options prune;
         s2v_prune_options_init(&prune);
         prune.method = "s2prune";
@@ -298,7 +302,8 @@ static void test_small_pictures(void **state)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         question q = one_picture("s2prune", cases[i].budget);
         q.image[0] = make_picture(pixels, cases[i].width, cases[i].height, 7);
-        if (!cases[i].is_stretched) q.size[0] = (s2v_image_options){ .width = 0 };
+        if (!cases[i].is_stretched)
+            q.size[0] = (s2v_image_options){ .size = sizeof(s2v_image_options), .width = 0 };
         q.prune.choice.side = cases[i].side;
         n_notes = 0;
         s2v_stats stats;
@@ -346,6 +351,7 @@ static void test_wrong_pictures(void **state)
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         question q = fine;
         q.size[0] = sizes[i];
+        q.size[0].size = sizeof q.size[0];
         const s2p_status st = say(&q, &o, &error);
         CHECK_CASE(st == S2P_EINVAL || st == S2P_ELIMIT, "%zu: %d", i, (int)st);
     }
@@ -384,7 +390,8 @@ static void test_picture_limits(void **state)
         const s2v_session_options o = tiny_session_options();
         s2v_session *session = tiny_session(engine, &o);
         question q = one_picture("s2prune", 4);
-        q.size[0] = (s2v_image_options){ .max_pixels = cases[i].asked };
+        q.size[0] =
+            (s2v_image_options){ .size = sizeof(s2v_image_options), .max_pixels = cases[i].asked };
         if (cases[i].n_tokens > 0) {
             prefill_only(session, &q, &given);
             CHECK_CASE(given.stats.image_tokens_full == cases[i].n_tokens, "%zu: %d tokens", i,

@@ -408,7 +408,8 @@ static void test_several_pictures(void **state)
         q.prune.image_side = side;
         for (int32_t i = 0; i < n; i++) {
             q.image[i] = make_picture(pixels[i], 200 - 13 * i, 160 - 7 * i, (uint32_t)i + 1);
-            q.size[i] = (s2v_image_options){ .width = cols[i] * TINY_TOKEN_SIDE,
+            q.size[i] = (s2v_image_options){ .size = sizeof(s2v_image_options),
+                                             .width = cols[i] * TINY_TOKEN_SIDE,
                                              .height = rows[i] * TINY_TOKEN_SIDE };
         }
         ask_once(&options, &q, &a);

@@ -200,7 +200,7 @@ static float pixel(const s2v_frame *f, int32_t view, int32_t y, int32_t x)
 
 static s2v_frame frame_of(const s2p_image *image, s2v_framing view)
 {
-    const s2v_image_options options = { .framing = view };
+    const s2v_image_options options = { .size = sizeof(s2v_image_options), .framing = view };
     s2v_frame f;
     s2p_error error = { S2P_OK, "" };
     CHECK_CASE(good->model.arch->frame(&good->model, image, &options, S2V_FRAMING_BASE, &f,
@@ -426,9 +426,9 @@ static void questions_it_refuses(void **state)
     q = llava_question("s2prune", 8, 110, 70, S2V_FRAMING_BASE);
     q.size[0].width = q.size[0].height = 56;
     refuse_question(&q, S2P_EINVAL, "sees 60x60");
-    q.size[0] = (s2v_image_options){ .max_pixels = 4000 };
+    q.size[0] = (s2v_image_options){ .size = sizeof(s2v_image_options), .max_pixels = 4000 };
     refuse_question(&q, S2P_EINVAL, "one size");
-    q.size[0] = (s2v_image_options){ .framing = (s2v_framing)7 };
+    q.size[0] = (s2v_image_options){ .size = sizeof(s2v_image_options), .framing = (s2v_framing)7 };
     refuse_question(&q, S2P_EINVAL, "unknown framing 7");
     q = llava_question(NULL, 0, 400, 2, S2V_FRAMING_SQUARE);
     q.image[0].width = 8193;

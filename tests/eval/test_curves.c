@@ -60,7 +60,7 @@ static int free_set(void **state)
 static void column(int i, const char *method, int32_t tokens, int n_right)
 {
     made[i] =
-        (s2e_result){ .budget = { .count = tokens }, .image_tokens = tokens > 0 ? tokens : 576 };
+        (s2e_result){ .budget = { .tokens = tokens }, .image_tokens = tokens > 0 ? tokens : 576 };
     (void)snprintf(made[i].column.method, sizeof made[i].column.method, "%s", method);
     for (int k = 0; k < SAMPLES; k++) scores[i][k] = k < n_right ? 1.0f : 0.0f;
     for (int p = 0; p < S2E_N_PROTOCOLS; p++) made[i].score[p] = scores[i];

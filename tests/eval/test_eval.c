@@ -302,9 +302,11 @@ static s2v_engine *open_bundled(void)
 static const float *logits_of(s2v_session *session, const s2p_image *image, const char *text)
 {
     const s2v_message message = { .role = S2V_USER, .text = text, .n_images = 1 };
-    const s2v_prompt prompt = {
-        .messages = &message, .n_messages = 1, .images = image, .n_images = 1
-    };
+    const s2v_prompt prompt = { .size = sizeof(s2v_prompt),
+                                .messages = &message,
+                                .n_messages = 1,
+                                .images = image,
+                                .n_images = 1 };
     s2v_prune_options prune;
     s2v_prune_options_init(&prune);
     prune.method = "s2prune";
@@ -358,7 +360,8 @@ static s2v_session *session_of(s2v_engine *engine)
     return session;
 }
 
-static const s2v_image_options whole = { .framing = S2V_FRAMING_BASE };
+static const s2v_image_options whole = { .size = sizeof(s2v_image_options),
+                                         .framing = S2V_FRAMING_BASE };
 
 /* A store in memory that says what it is about. */
 static s2e_store *store_of(const char *methods, int32_t n_samples)

@@ -122,10 +122,14 @@ static inline question scene_question(const scene *s, const char *method, int32_
     static uint8_t pixels[MAX_PICTURES][252 * 224 * 3];
     question q = { .raw = questions[s->n_pictures - 1][0], .n_images = s->n_pictures };
     for (int32_t i = 0; i < s->n_pictures; i++) {
+        s2v_image_options_init(&q.size[i]);
         q.size[i].framing = s->view;
         const int32_t side = s->is_llava ? 1 : TINY_TOKEN_SIDE;
         const int32_t width = s->cols[i] * side, height = s->rows[i] * side;
-        if (!s->is_llava) q.size[i] = (s2v_image_options){ .width = width, .height = height };
+        if (!s->is_llava)
+            q.size[i] = (s2v_image_options){ .size = sizeof(s2v_image_options),
+                                             .width = width,
+                                             .height = height };
         q.image[i] = make_picture(pixels[i], width, height, 5 + (uint32_t)i);
     }
     s2v_prune_options_init(&q.prune);

@@ -89,7 +89,8 @@ static inline question llava_question(const char *method, int32_t budget, int32_
     static uint8_t pixels[400 * 400 * 3];
     question q = { .raw = "hello world <image> aaaa bcd", .n_images = 1 };
     q.image[0] = make_picture(pixels, width, height, 5);
-    q.size[0] = (s2v_image_options){ .framing = view };
+    for (int i = 0; i < MAX_QUESTION_IMAGES; i++) s2v_image_options_init(&q.size[i]);
+    q.size[0].framing = view;
     s2v_prune_options_init(&q.prune);
     q.prune.method = method;
     q.prune.budget.tokens = budget;

@@ -106,7 +106,10 @@ static inline question one_picture(const char *method, int32_t budget)
     static uint8_t pixels[180 * 140 * 3];
     question q = { .raw = "hello world <image> aaaa bcd", .n_images = 1 };
     q.image[0] = make_picture(pixels, 180, 140, 5);
-    q.size[0] = (s2v_image_options){ .width = 9 * TINY_TOKEN_SIDE, .height = 7 * TINY_TOKEN_SIDE };
+    for (int i = 0; i < MAX_QUESTION_IMAGES; i++) s2v_image_options_init(&q.size[i]);
+    q.size[0] = (s2v_image_options){ .size = sizeof(s2v_image_options),
+                                     .width = 9 * TINY_TOKEN_SIDE,
+                                     .height = 7 * TINY_TOKEN_SIDE };
     s2v_prune_options_init(&q.prune);
     q.prune.method = method;
     q.prune.budget.tokens = budget;
@@ -116,7 +119,8 @@ static inline question one_picture(const char *method, int32_t budget)
 /* Borrows from the question. */
 static inline s2v_prompt prompt_of(const question *q)
 {
-    return (s2v_prompt){ .raw = q->raw,
+    return (s2v_prompt){ .size = sizeof(s2v_prompt),
+                         .raw = q->raw,
                          .images = q->image,
                          .n_images = q->n_images,
                          .image_options = q->size,
@@ -127,7 +131,8 @@ static inline s2p_status prefill(s2v_session *session, const question *q, s2v_st
                                  s2p_error *error)
 {
     const s2v_prompt prompt = prompt_of(q);
-    return s2v_session_prefill(session, &prompt, &q->prune, stats, error);
+    return s2v_session_prefill(session, &prompt, q->prune.size > 0 ? &q->prune : NULL, stats,
+                               error);
 }
 
 /* --- an answer ------------------------------------------------------------------- */

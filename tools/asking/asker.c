@@ -364,7 +364,8 @@ s2p_status s2_asker_ask(s2_asker *asker, const char *question, int32_t n_picture
     if (o->system && !asker->has_history)
         message[n++] = (s2v_message){ .role = S2V_SYSTEM, .text = o->system };
     message[n++] = (s2v_message){ .role = S2V_USER, .text = question, .n_images = n_pictures };
-    const s2v_prompt prompt = { .messages = o->raw ? NULL : message,
+    const s2v_prompt prompt = { .size = sizeof(s2v_prompt),
+                                .messages = o->raw ? NULL : message,
                                 .n_messages = o->raw ? 0 : n,
                                 .raw = o->raw ? question : NULL,
                                 .images = asker->view + first,

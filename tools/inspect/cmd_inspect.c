@@ -77,7 +77,9 @@ static s2p_status estimate(const inspect_options *o, s2v_memory *out, s2p_error 
     s2v_engine_options_init(&engine);
     engine.model_path = o->files.item[0];
     engine.mmproj_path = o->mmproj;
-    const s2v_session_options session = { .n_ctx = o->context };
+    s2v_session_options session;
+    s2v_session_options_init(&session);
+    session.n_ctx = o->context;
     return s2v_engine_estimate(&engine, &session, LARGEST_PIXELS, out, error);
 }
 

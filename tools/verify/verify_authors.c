@@ -32,8 +32,11 @@ typedef struct authors_case {
 static bool prefill(authors_case *c, const char *question, const char *method, int32_t budget)
 {
     const s2v_message message = { .role = S2V_USER, .text = question, .n_images = 1 };
-    const s2v_image_options size = { .width = SIDE, .height = SIDE };
-    const s2v_prompt prompt = { .messages = &message,
+    const s2v_image_options size = { .size = sizeof(s2v_image_options),
+                                     .width = SIDE,
+                                     .height = SIDE };
+    const s2v_prompt prompt = { .size = sizeof(s2v_prompt),
+                                .messages = &message,
                                 .n_messages = 1,
                                 .images = &c->picture.view,
                                 .n_images = 1,

@@ -272,9 +272,11 @@ static void run_session(hf_case *c, s2v_engine *engine, s2v_kv_type type, const 
     if (is_exact) s2v_session_set_trace(session, tap, c);
     session->trace.attention =
         s2v_gguf_find_tensor(c->golden, "k0_rope") || s2v_gguf_find_tensor(c->golden, "attn.rows");
-    const s2v_prompt p = {
-        .raw = prompt, .images = c->view, .n_images = c->n_pictures, .image_options = c->size
-    };
+    const s2v_prompt p = { .size = sizeof(s2v_prompt),
+                           .raw = prompt,
+                           .images = c->view,
+                           .n_images = c->n_pictures,
+                           .image_options = c->size };
     s2v_prune_options prune;
     s2v_prune_options_init(&prune);
     if (c->is_pruned) {

@@ -148,7 +148,7 @@ static bool read_spans(hf_case *c, const int32_t *span, size_t n)
 {
     size_t n_size;
     const int32_t *size = s2_hf_ints(c->full, "image_size", &n_size);
-    s2v_image_options o = { .framing = S2V_FRAMING_ANYRES };
+    s2v_image_options o = { .size = sizeof(s2v_image_options), .framing = S2V_FRAMING_ANYRES };
     if (size && n_size == 2) {
         if (add_picture(c, (wanted){ "image_", size[1], size[0], NULL }, &o)) return true;
         s2_malformed(c->verdict, "no picture of %dx%d pixels", size[1], size[0]);
@@ -185,7 +185,9 @@ bool s2_hf_read_case(hf_case *c)
             const bool is_sane = rows > 0 && cols > 0 && rows <= 4096 && cols <= 4096;
             size_search s = { .width = is_sane ? cols * c->patch : 0,
                               .height = is_sane ? rows * c->patch : 0 };
-            const s2v_image_options size = { .width = s.width, .height = s.height };
+            const s2v_image_options size = { .size = sizeof(s2v_image_options),
+                                             .width = s.width,
+                                             .height = s.height };
             char key[32];
             (void)snprintf(key, sizeof key, "grid%zu.label", i);
             const bool is_named = s2_hf_text(c->full, key, s.view, sizeof s.view);

@@ -42,7 +42,9 @@ static bool find_view(hf_case *c, const char *name, s2v_image_options *size)
     if (c->n_pictures == HF_MAX_PICTURES) return false;
     if (s2_hf_find_file(c->folder, key, ".png", false, path)) {
         if (s2_image_load(path, S2_PIXELS_REFERENCE, &limits, view, NULL) != S2P_OK) return false;
-        *size = (s2v_image_options){ .width = view->view.width, .height = view->view.height };
+        *size = (s2v_image_options){ .size = sizeof(s2v_image_options),
+                                     .width = view->view.width,
+                                     .height = view->view.height };
         c->view[c->n_pictures++] = view->view;
         return true;
     }
@@ -50,7 +52,9 @@ static bool find_view(hf_case *c, const char *name, s2v_image_options *size)
     const int32_t *grid = s2_hf_ints(c->golden, key, &n);
     if (!grid || n != 3 || grid[1] < 1 || grid[2] < 1 || grid[1] > 4096 || grid[2] > 4096)
         return false;
-    *size = (s2v_image_options){ .width = grid[2] * c->patch, .height = grid[1] * c->patch };
+    *size = (s2v_image_options){ .size = sizeof(s2v_image_options),
+                                 .width = grid[2] * c->patch,
+                                 .height = grid[1] * c->patch };
     return s2_hf_add_source_of(c, name, size);
 }
 
@@ -126,7 +130,8 @@ static void check_views(hf_case *c, const s2v_model *model, const char *name)
     (void)snprintf(key, sizeof key, "%s.pixel_values", name);
     const float *values = s2_hf_floats(c->golden, key, &n_values);
     const bool is_anyres = strcmp(name, "anyres") == 0;
-    const s2v_image_options o = { .framing = is_anyres ? S2V_FRAMING_ANYRES : S2V_FRAMING_SQUARE };
+    const s2v_image_options o = { .size = sizeof(s2v_image_options),
+                                  .framing = is_anyres ? S2V_FRAMING_ANYRES : S2V_FRAMING_SQUARE };
     const size_t per_view = 3 * n_lines * (size_t)((const llava_tower *)model->own)->image;
     const int32_t n = is_anyres || !per_view ? 1 : (int32_t)(n_values / per_view);
     const int32_t first = c->n_pictures;

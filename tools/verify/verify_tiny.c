@@ -48,9 +48,11 @@ static bool prefill(tiny_case *c, const char *question, const char *method, cons
                     int32_t budget)
 {
     const s2v_message message = { .role = S2V_USER, .text = question, .n_images = 1 };
-    const s2v_prompt prompt = {
-        .messages = &message, .n_messages = 1, .images = &c->picture.view, .n_images = 1
-    };
+    const s2v_prompt prompt = { .size = sizeof(s2v_prompt),
+                                .messages = &message,
+                                .n_messages = 1,
+                                .images = &c->picture.view,
+                                .n_images = 1 };
     s2v_prune_options prune;
     s2v_prune_options_init(&prune);
     prune.method = method;

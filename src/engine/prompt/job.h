@@ -24,8 +24,8 @@ typedef struct s2v_unit s2v_unit;
 
 typedef struct s2v_job {
     s2v_session *s;
-    const s2v_prompt *prompt;
-    const s2v_prune_options *prune;
+    s2v_prompt prompt; /* borrows what it points to */
+    s2v_prune_options prune;
     const s2p_method *method;
     uint32_t needs; /* of the method with its choice; 0 when nothing will be pruned */
     int32_t after[S2P_MAX_STAGES]; /* the layer each stage follows in this model */
@@ -50,8 +50,18 @@ typedef struct s2v_job {
     s2p_error *error;
 } s2v_job;
 
+/* Set it up to do this; prune NULL: every token stays. */
+s2p_status s2v_job_init(s2v_job *job, s2v_session *session, const s2v_prompt *prompt,
+                        const s2v_prune_options *prune, s2p_error *error);
+
 /* Everything it owns. */
 void s2v_job_free(s2v_job *job);
+
+/* The method its options name. */
+s2p_status s2v_job_find_method(s2v_job *job);
+
+/* As many pictures are marked in the rendered prompt as were given. */
+s2p_status s2v_job_check_marks(const s2v_job *job);
 
 /* How picture i is to be seen. */
 s2v_image_options s2v_job_options(const s2v_job *job, int32_t i);

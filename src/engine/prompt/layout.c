@@ -20,7 +20,7 @@
 
 static s2p_status check_prompt(const s2v_job *j)
 {
-    const s2v_prompt *p = j->prompt;
+    const s2v_prompt *p = &j->prompt;
     if (p->n_images < 0 || p->n_images > MAX_IMAGES)
         return s2_fail(j->error, S2P_ELIMIT, "%d pictures in one prompt; the limit is %d",
                        p->n_images, MAX_IMAGES);
@@ -35,15 +35,10 @@ static s2p_status check_prompt(const s2v_job *j)
     return S2P_OK;
 }
 
-/* The method and the layers it follows; a note when those are not the ones its authors chose. */
-static s2p_status find_method(s2v_job *j)
+/* The layers the method follows; a note when those are not the ones its authors chose. */
+static s2p_status find_layers(s2v_job *j)
 {
-    const char *name = j->prune->method;
-    for (size_t i = 0; !name && s2p_method_at(i); i++)
-        if (s2p_method_at(i)->keeps_all) j->method = s2p_method_at(i);
-    if (name) j->method = s2p_method_find(name);
-    if (!j->method) return s2_fail(j->error, S2P_EINVAL, "unknown method '%.60s'", name);
-
+    TRY(s2v_job_find_method(j));
     const s2p_method *m = j->method;
     const int32_t n_layers = j->s->engine->model.decoder.p.n_layers;
     TRY(s2v_stage_layers(m, n_layers, j->after, j->error));
@@ -61,9 +56,9 @@ static s2p_status find_method(s2v_job *j)
 static s2p_status prepare_job(s2v_job *j)
 {
     s2v_session *s = j->s;
-    const int32_t n = j->prompt->n_images;
+    const int32_t n = j->prompt.n_images;
     TRY(check_prompt(j));
-    TRY(find_method(j));
+    TRY(find_layers(j));
     s2v_plans_move(&j->earlier, &s->plans);
     j->n_units = S2V_MAX_PARTS * n;
     j->frames = calloc((size_t)n + 1, sizeof *j->frames);
@@ -84,7 +79,7 @@ static s2p_status render_prompt(s2v_job *j)
     const s2v_session *s = j->s;
     const s2v_tokenizer *tokenizer = s->engine->tokenizer;
     const char *format = s->engine->model.arch->chat_format;
-    const s2v_prompt *p = j->prompt;
+    const s2v_prompt *p = &j->prompt;
     if (p->raw) {
         TRY(s2v_chat_raw(&j->chat, tokenizer, format, p->raw, j->error));
     } else if (s->kv.n_slots[0] == 0) {
@@ -95,38 +90,33 @@ static s2p_status render_prompt(s2v_job *j)
         TRY(s2v_chat_continue(&j->chat, tokenizer, format, p->messages, p->n_messages, has_ended,
                               j->error));
     }
-    int32_t n_marks = 0;
-    for (size_t i = 0; i < j->chat.n_pieces; i++) n_marks += j->chat.piece[i].image >= 0;
-    if (n_marks != p->n_images)
-        return s2_fail(j->error, S2P_EINVAL, "the prompt marks %d pictures, %d were given", n_marks,
-                       p->n_images);
-    return S2P_OK;
+    return s2v_job_check_marks(j);
 }
 
 /* The usual case of several questions: one picture, and a cache that may know it. */
 static bool has_last_frame(const s2v_job *j)
 {
-    return j->prompt->n_images == 1 && s2v_session_remembers(j->s);
+    return j->prompt.n_images == 1 && s2v_session_remembers(j->s);
 }
 
 void s2v_layout_keep_frame(s2v_job *j)
 {
     if (!has_last_frame(j) || !j->frames || j->frames[0].n_views == 0) return;
     const s2v_image_options options = s2v_job_options(j, 0);
-    s2v_last_frame_keep(&j->s->last_frame, &j->prompt->images[0], &options, j->usual,
+    s2v_last_frame_keep(&j->s->last_frame, &j->prompt.images[0], &options, j->usual,
                         j->s->engine->model.tower.patch_row, &j->frames[0]);
 }
 
 static s2p_status make_frames(s2v_job *j)
 {
     const s2v_model *model = &j->s->engine->model;
-    const int32_t n = j->prompt->n_images;
+    const int32_t n = j->prompt.n_images;
     const double start = s2_now_ms();
     j->usual = S2V_FRAMING_BASE;
     if (model->arch->usual_framing) j->usual = model->arch->usual_framing(n, !j->method->keeps_all);
     for (int32_t i = 0; i < n; i++) {
         const s2v_image_options options = s2v_job_options(j, i);
-        const s2p_image *image = &j->prompt->images[i];
+        const s2p_image *image = &j->prompt.images[i];
         s2v_frame *frame = &j->frames[i];
         if (!has_last_frame(j) ||
             !s2v_last_frame_take(&j->s->last_frame, image, &options, j->usual, frame)) {
@@ -176,14 +166,14 @@ static s2p_status check_answer(const s2v_job *j, int64_t n_text)
 {
     const s2v_kv *kv = &j->s->kv;
     int64_t n = kv->n_slots[kv->n_layers - 1] + n_text;
-    if (j->prompt->n_answer <= 0 || j->prune->published) return S2P_OK;
+    if (j->prompt.n_answer <= 0 || j->prune.published) return S2P_OK;
     for (int32_t u = 0; u < j->n_units; u++)
         n += j->unit[u].budget < j->unit[u].n_tokens ? j->unit[u].budget : j->unit[u].n_tokens;
-    if (n + j->prompt->n_answer <= kv->n_ctx) return S2P_OK;
+    if (n + j->prompt.n_answer <= kv->n_ctx) return S2P_OK;
     return s2_fail(j->error, S2P_ELIMIT,
                    "%lld tokens of the prompt and %d to be generated are more than the context of "
                    "%d",
-                   (long long)n, j->prompt->n_answer, kv->n_ctx);
+                   (long long)n, j->prompt.n_answer, kv->n_ctx);
 }
 
 /* Where each row comes from and where it stands. A token left over from the last answer comes
@@ -233,7 +223,7 @@ static s2p_status lay_out_rows(s2v_job *j)
 
     j->stats.cached_tokens = s->kv.n_slots[s->kv.n_layers - 1];
     j->n_text = count_question(j);
-    const bool has_tail = j->prompt->n_images > 0 && j->chat.piece[j->chat.n_pieces - 1].n_tokens;
+    const bool has_tail = j->prompt.n_images > 0 && j->chat.piece[j->chat.n_pieces - 1].n_tokens;
     rows->n_tail = has_tail ? j->n_text : 0;
     const int32_t last = rows->unit[rows->n - 1];
     if (last >= 0 && j->unit[last].budget < j->unit[last].n_tokens) /* the answer grows on it */

@@ -25,7 +25,7 @@ const char *s2v_method_name(size_t index)
 static s2p_status see_pictures(s2v_job *j)
 {
     s2v_session *s = j->s;
-    const int32_t n = j->prompt->n_images;
+    const int32_t n = j->prompt.n_images;
     if (n == 0) return S2P_OK;
     const double start = s2_now_ms();
     s2v_graph tower;
@@ -138,7 +138,7 @@ static s2p_status run_prompt(s2v_job *j)
 /* What was chosen of earlier pictures stays to be asked for while they stay in the conversation. */
 static void settle_plans(s2v_job *j, s2p_status st)
 {
-    if (st == S2P_OK ? j->is_continued && j->prompt->n_images == 0 : !j->has_begun)
+    if (st == S2P_OK ? j->is_continued && j->prompt.n_images == 0 : !j->has_begun)
         s2v_plans_move(&j->s->plans, &j->earlier);
     s2v_plans_free(&j->earlier);
 }
@@ -185,11 +185,8 @@ s2p_status s2v_prefill_alone(s2v_job *j, s2v_stats *stats)
 s2p_status s2v_session_prefill(s2v_session *session, const s2v_prompt *prompt,
                                const s2v_prune_options *prune, s2v_stats *stats, s2p_error *error)
 {
-    s2v_prune_options defaults;
-    s2v_prune_options_init(&defaults);
-    s2v_job j = {
-        .s = session, .prompt = prompt, .prune = prune ? prune : &defaults, .error = error
-    };
+    s2v_job j;
+    TRY(s2v_job_init(&j, session, prompt, prune, error));
     const s2p_status st = s2v_prefill_open(&j);
     return st == S2P_OK ? s2v_prefill_alone(&j, stats) : s2v_prefill_close(&j, st, stats);
 }

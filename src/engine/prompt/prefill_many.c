@@ -35,7 +35,7 @@ typedef struct crowd { /* the prompts that go together */
 
 /* --- who goes -------------------------------------------------------------------------- */
 
-static bool has_text_alone(const s2v_job *j) { return j->is_recalled || j->prompt->n_images == 0; }
+static bool has_text_alone(const s2v_job *j) { return j->is_recalled || j->prompt.n_images == 0; }
 
 static bool joins(const crowd *c, const s2v_job *j)
 {
@@ -216,18 +216,15 @@ static void run_together(crowd *c)
 
 /* Opens them one by one: how many go. One that is refused is done with. The first that goes at all may have
  * to go alone: then it is all there is. */
-static size_t gather(crowd *c, s2v_ask *asks, size_t n, const s2v_prune_options *defaults)
+static size_t gather(crowd *c, s2v_ask *asks, size_t n)
 {
     bool is_alone = false;
     for (size_t i = 0; i < n; i++) {
         s2v_ask *ask = &asks[i];
         s2v_job *j = &c->job[c->n];
         if (is_alone) return i;
-        *j = (s2v_job){ .s = ask->session,
-                        .prompt = ask->prompt,
-                        .prune = ask->prune ? ask->prune : defaults,
-                        .error = &ask->error };
-        const s2p_status st = s2v_prefill_open(j);
+        s2p_status st = s2v_job_init(j, ask->session, ask->prompt, ask->prune, &ask->error);
+        if (st == S2P_OK) st = s2v_prefill_open(j);
         is_alone = st == S2P_OK && !joins(c, j);
         if (is_alone && c->n > 0) {
             s2v_prefill_undo(j);
@@ -247,7 +244,6 @@ static size_t gather(crowd *c, s2v_ask *asks, size_t n, const s2v_prune_options 
 s2p_status s2v_prefill_many(s2v_ask *asks, size_t n, size_t *n_ran, s2p_error *error)
 {
     s2v_session *sessions[S2V_MANY_MAX] = { NULL };
-    s2v_prune_options defaults;
     *n_ran = 0;
     TRY(s2v_many_check_count(asks ? n : 0, error));
     for (size_t i = 0; i < n; i++) {
@@ -260,8 +256,7 @@ s2p_status s2v_prefill_many(s2v_ask *asks, size_t n, size_t *n_ran, s2p_error *e
     TRY(s2v_many_check(sessions, n, error));
     crowd *c = calloc(1, sizeof *c);
     if (!c) return s2_fail_memory(error, sizeof *c, "the prompts");
-    s2v_prune_options_init(&defaults);
-    *n_ran = gather(c, asks, n, &defaults);
+    *n_ran = gather(c, asks, n);
     for (size_t i = *n_ran; i < n; i++) asks[i].deferred = 1;
     if (c->n == 1) /* alone: its own graph */
         c->ask[0]->status = s2v_prefill_alone(&c->job[0], &c->ask[0]->stats);

@@ -28,17 +28,17 @@ static void add_name(s2_sha256_state *h, const char *name)
 
 static void add_method(s2_sha256_state *h, const s2v_job *j)
 {
-    const s2p_choice *choice = &j->prune->choice;
+    const s2p_choice *choice = &j->prune.choice;
     add_name(h, j->method->name);
     add_name(h, choice->allocator);
     add_name(h, choice->selector);
     add_number(h, (int64_t)choice->seed);
     add_number(h, choice->side);
-    add_list(h, j->prune->image_side, (size_t)j->prompt->n_images);
-    add_number(h, j->prune->published != 0);
+    add_list(h, j->prune.image_side, (size_t)j->prompt.n_images);
+    add_number(h, j->prune.published != 0);
     s2p_parameters own;
     s2p_parameters_init(j->method, &own);
-    const s2p_parameters *given = j->prune->parameters ? j->prune->parameters : &own;
+    const s2p_parameters *given = j->prune.parameters ? j->prune.parameters : &own;
     for (size_t i = 0; s2p_method_parameter(j->method, i); i++)
         s2_sha256_add(h, &given->value[i], sizeof given->value[i]);
     for (int32_t u = 0; u < j->n_units; u++) add_number(h, j->unit[u].budget);
@@ -47,7 +47,7 @@ static void add_method(s2_sha256_state *h, const s2v_job *j)
 /* What the tower reads is in the frame's key. */
 static void add_picture(s2_sha256_state *h, const s2v_job *j, int32_t i)
 {
-    const s2p_image *image = &j->prompt->images[i];
+    const s2p_image *image = &j->prompt.images[i];
     add_number(h, image->width);
     add_number(h, image->height);
     add_number(h, s2v_job_options(j, i).structure_from_resized);
@@ -79,7 +79,7 @@ static void make_key(s2v_job *j, uint8_t key[S2V_KEY_BYTES])
         add_number(&h, (int64_t)(token += j->chat.piece[i].n_tokens));
     }
     add_method(&h, j);
-    for (int32_t i = 0; i < j->prompt->n_images; i++) add_picture(&h, j, i);
+    for (int32_t i = 0; i < j->prompt.n_images; i++) add_picture(&h, j, i);
     s2_sha256_finish(&h, key);
     j->stats.image_ms += s2_now_ms() - start;
 }
@@ -241,8 +241,8 @@ bool s2v_prefix_recall(s2v_job *j)
     const bool is_later = s->kv.n_slots[0] > 0; /* a turn that stands behind others */
     const bool is_traced = s->trace.show || s->trace.masks;
     if (!s2v_session_remembers(s) || s->options.pictures_only || is_later || is_traced ||
-        s->rows.n_tail == 0 || j->prune->keep ||
-        s2p_method_sees_question(j->method, &j->prune->choice))
+        s->rows.n_tail == 0 || j->prune.keep ||
+        s2p_method_sees_question(j->method, &j->prune.choice))
         return false;
     make_key(j, p->key);
     /* who records wants to see the choice made; what comes of it may be remembered */

@@ -87,7 +87,7 @@ s2p_status s2v_readings_take(s2v_job *j, int32_t *at, int32_t layer, s2v_reading
     TRY(s2v_trace_layers(s, *at, layer + 1, out->erc, j->error));
     *at = layer + 1;
     const bool is_shown = s->trace.show && out->erc && j->stats.n_stages == 0;
-    for (int32_t i = 0; is_shown && i < j->prompt->n_images; i++) /* later stages have other rows */
+    for (int32_t i = 0; is_shown && i < j->prompt.n_images; i++) /* later stages have other rows */
         s->trace.show("erc", i, out->erc + j->first_row[i], s2v_part_tokens(&j->frames[i].part[0]),
                       1, s->trace.user);
 

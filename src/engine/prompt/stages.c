@@ -41,7 +41,7 @@ s2p_status s2v_stage_layers(const s2p_method *method, int32_t n_layers, int32_t 
 static int32_t list_unit_rows(const s2v_job *j, const s2v_unit *u, int32_t *keep)
 {
     int32_t n;
-    const bool as_picked = j->method->as_picked && j->prune->published && u->part == 0;
+    const bool as_picked = j->method->as_picked && j->prune.published && u->part == 0;
     const int32_t *token = as_picked ? s2p_plan_order(u->plan, &n) : s2p_plan_keep(u->plan, &n);
     for (int32_t i = 0; i < n; i++) keep[i] = u->row[s2v_place_of(u->alive, u->n_alive, token[i])];
     for (int32_t i = 0; i < s2p_plan_blanks(u->plan); i++) keep[n++] = -1;
@@ -167,7 +167,7 @@ s2p_status s2v_run_stages(s2v_job *j)
     s->progress.done = 0.0;
     s->progress.total = count_work(j);
     s2v_unrounded_start(s, j->needs ? j->after[j->method->n_stages - 1] + 1 : 0,
-                        s2p_method_sees_question(j->method, &j->prune->choice));
+                        s2p_method_sees_question(j->method, &j->prune.choice));
     for (int32_t i = 0; st == S2P_OK && i < j->method->n_stages; i++) {
         s2v_readings readings = { .erc = NULL };
         const double start = s2_now_ms(), probed = t->probe_ms;

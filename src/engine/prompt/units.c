@@ -11,11 +11,10 @@
 
 /* --- making -------------------------------------------------------------------- */
 
-static int32_t picture_budget(const s2v_job *j, int32_t i)
+int32_t s2v_picture_budget(const s2v_job *j, int32_t i, int32_t n_tokens)
 {
-    const int32_t n_tokens = s2v_frame_tokens(&j->frames[i]);
     if (j->method->keeps_all) return n_tokens;
-    const s2v_budget budget = j->prune->image_budget ? j->prune->image_budget[i] : j->prune->budget;
+    const s2v_budget budget = j->prune.image_budget ? j->prune.image_budget[i] : j->prune.budget;
     if (!(budget.percent > 0.0)) return budget.tokens;
     const double n = rint(fmin(budget.percent, 100.0) / 100.0 * n_tokens);
     return n > 1.0 ? (int32_t)n : 1;
@@ -25,7 +24,7 @@ static int32_t picture_budget(const s2v_job *j, int32_t i)
 static s2p_status part_budgets(const s2v_job *j, int32_t i, int32_t out[S2V_MAX_PARTS])
 {
     const s2v_frame *frame = &j->frames[i];
-    const int32_t budget = picture_budget(j, i), n_tokens = s2v_frame_tokens(frame);
+    const int32_t n_tokens = s2v_frame_tokens(frame), budget = s2v_picture_budget(j, i, n_tokens);
     out[0] = budget;
     if (frame->n_parts == 1) return S2P_OK;
     if (budget < 2)
@@ -43,7 +42,7 @@ s2p_status s2v_units_make(s2v_job *j)
 {
     s2v_plans *plans = &j->s->plans;
     bool is_pruned = false;
-    for (int32_t i = 0; i < j->prompt->n_images; i++) {
+    for (int32_t i = 0; i < j->prompt.n_images; i++) {
         plans->picture[i].framing = j->frames[i].framing;
         plans->n = i + 1;
         int32_t budget[S2V_MAX_PARTS];
@@ -64,7 +63,7 @@ s2p_status s2v_units_make(s2v_job *j)
             is_pruned = is_pruned || u->budget < n;
         }
     }
-    j->needs = is_pruned ? s2p_method_needs(j->method, &j->prune->choice) : 0;
+    j->needs = is_pruned ? s2p_method_needs(j->method, &j->prune.choice) : 0;
     return S2P_OK;
 }
 

@@ -14,6 +14,9 @@ struct s2v_unit {
     s2p_plan *plan; /* the session's */
 };
 
+/* Tokens the options let picture i keep of its n_tokens; may be more than it has. */
+int32_t s2v_picture_budget(const s2v_job *job, int32_t i, int32_t n_tokens);
+
 /* After the frames are known: units, their budgets and plans; and what the method needs. */
 s2p_status s2v_units_make(s2v_job *job);
 

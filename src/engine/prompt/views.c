@@ -239,7 +239,7 @@ static s2p_status gather_signals(gathering *g, s2p_view *view)
 /* Tokens somebody chose by hand take the place of the method's. */
 static s2p_status keep_given(s2v_job *j, const s2v_unit *u, const s2p_view *view)
 {
-    const s2v_prune_options *prune = j->prune;
+    const s2v_prune_options *prune = &j->prune;
     if (!prune->keep || u->picture != 0 || u->part != 0) return S2P_OK;
     if (j->method->n_stages != 1 || j->method->merges)
         return s2_fail(j->error, S2P_EUNSUPPORTED,
@@ -283,7 +283,7 @@ static s2p_status choose_with_picture(s2v_job *j, s2v_unit *u, s2p_view *view)
 {
     const s2v_frame *frame = &j->frames[u->picture];
     const s2v_part *part = &frame->part[u->part];
-    s2p_image picture = j->prompt->images[u->picture];
+    s2p_image picture = j->prompt.images[u->picture];
     s2_image squared = { .pixels = NULL }, resized = { .pixels = NULL };
     const s2v_model *model = &j->s->engine->model;
     s2p_status st = S2P_OK;
@@ -307,10 +307,10 @@ s2p_status s2v_select_unit(s2v_job *j, s2v_unit *u, int32_t stage, const s2v_rea
 {
     s2p_view view = { .budget = u->budget,
                       .stage = stage,
-                      .mode = j->prune->published ? S2P_MODE_PUBLISHED : S2P_MODE_DEFAULT,
-                      .choice = j->prune->choice,
-                      .parameters = j->prune->parameters };
-    if (j->prune->image_side) view.choice.side = j->prune->image_side[u->picture];
+                      .mode = j->prune.published ? S2P_MODE_PUBLISHED : S2P_MODE_DEFAULT,
+                      .choice = j->prune.choice,
+                      .parameters = j->prune.parameters };
+    if (j->prune.image_side) view.choice.side = j->prune.image_side[u->picture];
     if (stage > 0) {
         view.alive = u->alive;
         view.n_alive = u->n_alive;

@@ -80,15 +80,15 @@ s2p_status s2v_engine_estimate(const s2v_engine_options *options,
 {
     *out = (s2v_memory){ .total = 0 };
     s2v_session s = { .engine = NULL };
-    if (session) s.options = *session; /* zeros are the defaults of what counts here */
+    TRY(s2v_session_options_read(&s.options, session, error));
     TRY(s2v_engine_outline(&s.engine, options, error));
     const s2v_weights *w = s.engine->weights;
     out->weights = s2v_weights_bytes(w) - s2v_weights_device_bytes(w) + s2v_weights_mapped_bytes(w);
     const s2p_status st = measure_session(&s, picture_pixels, out, error);
     out->program = s2v_memory_resident();
-    out->prefixes = s.options.no_cache ? 0 : options->cache_bytes;
+    out->prefixes = s.options.no_cache ? 0 : s.engine->options.cache_bytes;
     out->total = out->program + out->weights + out->tower + out->kv + out->compute + out->prefixes;
-    out->available = options->max_memory;
+    out->available = s.engine->options.max_memory;
     if (out->available == 0 && s2v_memory_available() > 0)
         out->available = s2v_memory_available() + out->program;
     s2v_graph_free(&s.graph);

@@ -47,8 +47,11 @@ s2p_status s2v_session_fork(s2v_session **out, const s2v_session *from,
                             const s2v_session_options *options, s2p_error *error)
 {
     *out = NULL;
-    s2v_session_options own = options ? *options : from->options;
-    if (!options) own.sampling.n_stop = 0; /* copied below */
+    s2v_session_options own = from->options;
+    if (options)
+        TRY(s2v_session_options_read(&own, options, error));
+    else
+        own.sampling.n_stop = 0; /* copied below */
     if (from->is_busy) return s2_fail(error, S2P_EINVAL, "the session is in a prefill");
     const s2v_kv_types types = s2v_kv_types_of(own.kv_type, own.kv_type_v);
     if (types.k != from->kv.type.k || types.v != from->kv.type.v)

@@ -87,7 +87,8 @@ s2p_status s2v_reserve_tower(const s2v_session *s, int32_t side, s2v_tower_needs
     if (!pixels) return s2_fail_memory(error, n_pixels, "the largest picture");
     memset(pixels, 128, n_pixels);
     const s2p_image image = { side, side, (ptrdiff_t)3 * side, pixels };
-    const s2v_image_options as_it_is = { .framing = S2V_FRAMING_AUTO };
+    const s2v_image_options as_it_is = { .size = sizeof(s2v_image_options),
+                                         .framing = S2V_FRAMING_AUTO };
     s2v_frame frame = { .patches = NULL };
     s2v_graph graph = { .sched = NULL };
     s2v_tower_request request = { .n = 0 };

@@ -12,17 +12,6 @@
 #define MAX_PIECE 4096 /* bytes of text one token can add */
 _Static_assert(S2V_TEXT_BYTES > MAX_PIECE + S2V_STOP_MAX_BYTES, "one token's text");
 
-void s2v_session_options_init(s2v_session_options *options)
-{
-    *options = (s2v_session_options){ .kv_type_v = S2V_KV_SAME };
-    s2v_sampling_init(&options->sampling);
-}
-
-void s2v_prune_options_init(s2v_prune_options *options)
-{
-    *options = (s2v_prune_options){ .method = NULL, .budget = { .tokens = 64 } };
-}
-
 static s2p_status check_session_options(const s2v_session_options *o, s2p_error *error)
 {
     if (o->n_ctx < 0 || o->n_ctx > (1 << 20))
@@ -78,16 +67,15 @@ s2p_status s2v_session_create(s2v_session **out, s2v_engine *engine,
                               const s2v_session_options *options, s2p_error *error)
 {
     *out = NULL;
+    s2v_session_options read;
+    TRY(s2v_session_options_read(&read, options, error));
     s2v_session *s = calloc(1, sizeof *s);
     if (!s) return s2_fail_memory(error, sizeof *s, "the session");
+    s->options = read;
     s->engine = engine;
     s->pending = -1;
     s2_buffer_init(&s->text, MAX_PIECE + S2V_STOP_MAX_BYTES);
     s2_buffer_init(&s->shown, MAX_PIECE + S2V_STOP_MAX_BYTES);
-    if (options)
-        s->options = *options;
-    else
-        s2v_session_options_init(&s->options);
     const s2p_status st = open_session(s, error);
     if (st != S2P_OK) {
         s2v_session_free(s);
@@ -132,10 +120,12 @@ void s2v_session_reset(s2v_session *s)
 s2p_status s2v_session_set_sampling(s2v_session *s, const s2v_sampling *sampling, s2p_error *error)
 {
     s2v_stop *stop = NULL;
-    TRY(s2v_stop_create(&stop, sampling->stop, sampling->n_stop, error));
+    s2v_sampling read;
+    TRY(s2v_sampling_read(&read, sampling, error));
+    TRY(s2v_stop_create(&stop, read.stop, read.n_stop, error));
     s2v_stop_free(s->stop);
     s->stop = stop;
-    s->options.sampling = *sampling;
+    s->options.sampling = read;
     s->options.sampling.stop = NULL; /* was borrowed */
     return S2P_OK;
 }

@@ -3,6 +3,7 @@
 #define S2_ENGINE_SESSION_H
 
 #include "engine/engine.h"
+#include "engine/options.h"
 #include "engine/decoder/kv.h"
 #include "engine/session/many.h"
 #include "engine/session/plans.h"
@@ -12,8 +13,6 @@
 #include "engine/session/unrounded.h"
 #include "engine/vision/last_frame.h"
 #include "text/sample.h"
-
-#define S2V_MAX_IMAGES 64 /* pictures in one prompt */
 
 struct s2v_session {
     s2v_engine *engine;

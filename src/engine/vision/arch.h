@@ -69,7 +69,8 @@ struct s2v_arch {
     /* What S2V_FRAMING_AUTO stands for in a prompt; NULL: always S2V_FRAMING_BASE. */
     s2v_framing (*usual_framing)(int32_t n_images, bool is_pruned);
 
-    /* usual: what S2V_FRAMING_AUTO stands for here. */
+    /* usual: what S2V_FRAMING_AUTO stands for here. A picture without pixels gets its grids and rows
+     * only, which is how tokens are counted. */
     s2p_status (*frame)(const s2v_model *model, const s2p_image *image,
                         const s2v_image_options *options, s2v_framing usual, s2v_frame *out,
                         s2p_error *error);

@@ -170,7 +170,8 @@ s2v_prune_options s2_ask_job_prune(const s2_ask_job *job, const s2_prune_wish *w
 
 s2v_prompt s2_ask_job_prompt(const s2_ask_job *job)
 {
-    return (s2v_prompt){ .messages = job->message,
+    return (s2v_prompt){ .size = sizeof(s2v_prompt),
+                         .messages = job->message,
                          .n_messages = job->n_messages,
                          .images = job->view,
                          .n_images = job->n_pictures,

@@ -72,7 +72,9 @@ static void more_takes_more(void **state)
     (void)state;
     tiny_write_plain(folder);
     s2v_engine_options options = tiny_options();
-    s2v_session_options with = { .n_ctx = 512 };
+    s2v_session_options with;
+    s2v_session_options_init(&with);
+    with.n_ctx = 512;
     s2v_memory small, m;
     assert_int_equal(s2v_engine_estimate(&options, &with, 0, &small, NULL), S2P_OK);
     assert_int_equal(small.tower, 0); /* no picture */
@@ -100,7 +102,9 @@ static void refusals(void **state)
     (void)state;
     tiny_write_plain(folder);
     s2v_engine_options options = tiny_options();
-    s2v_session_options with = { .n_ctx = -1 };
+    s2v_session_options with;
+    s2v_session_options_init(&with);
+    with.n_ctx = -1;
     s2v_memory m;
     s2p_error error;
     assert_int_equal(s2v_engine_estimate(&options, &with, 0, &m, &error), S2P_EINVAL);

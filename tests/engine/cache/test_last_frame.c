@@ -35,7 +35,9 @@ static void test_known_again(void **state)
     (void)state;
     picture p;
     fill(&p);
-    const s2v_image_options options = { .width = 28, .height = 28 };
+    const s2v_image_options options = { .size = sizeof(s2v_image_options),
+                                        .width = 28,
+                                        .height = 28 };
     s2v_last_frame last = { .pixels = NULL };
     s2v_frame frame = frame_of(4), got;
     const float *patches = frame.patches;
@@ -60,7 +62,7 @@ static void test_anything_else(void **state)
     fill(&p);
     fill(&other);
     other.pixels[SIDE - 1][SIDE - 1][2]++;
-    const s2v_image_options options = { .width = 28 };
+    const s2v_image_options options = { .size = sizeof(s2v_image_options), .width = 28 };
     s2v_image_options changed[6];
     for (int i = 0; i < 6; i++) changed[i] = options;
     changed[0].width++;
@@ -87,7 +89,7 @@ static void test_too_large(void **state)
     (void)state;
     picture p;
     fill(&p);
-    const s2v_image_options options = { .width = 28 };
+    const s2v_image_options options = { .size = sizeof(s2v_image_options), .width = 28 };
     s2v_last_frame last = { .pixels = NULL };
     s2v_frame frame = frame_of(1 << 20), got; /* 32 MiB of patches and a few pixels */
     s2v_last_frame_keep(&last, &p.image, &options, S2V_FRAMING_BASE, PATCH_ROW, &frame);

@@ -94,11 +94,14 @@ static asked ask_about(s2v_session *session, const char *method, int32_t n_image
     const s2p_image image[] = { pictures[0].view, pictures[1].view };
     s2v_engine_info info;
     s2v_engine_get_info(session->engine, &info);
-    s2v_image_options size[2] = { { .framing = S2V_FRAMING_BASE },
-                                  { .framing = S2V_FRAMING_BASE } };
+    s2v_image_options size[2] = { { .size = sizeof *size, .framing = S2V_FRAMING_BASE },
+                                  { .size = sizeof *size, .framing = S2V_FRAMING_BASE } };
     for (int i = 0; info.merge_size > 1 && i < 2; i++) /* the others have one size */
-        size[i] = (s2v_image_options){ .width = 224 - 56 * i, .height = 168 };
-    const s2v_prompt prompt = { .messages = &message,
+        size[i] = (s2v_image_options){ .size = sizeof(s2v_image_options),
+                                       .width = 224 - 56 * i,
+                                       .height = 168 };
+    const s2v_prompt prompt = { .size = sizeof(s2v_prompt),
+                                .messages = &message,
                                 .n_messages = 1,
                                 .images = image,
                                 .n_images = n_images,
@@ -450,8 +453,9 @@ static void shapes(void **state)
         prefill_only(session, &turned, &a);
         assert_int_equal(a.stats.cached_tokens, 0);
         assert_int_equal(a.stats.tower_runs, !is_gray); /* it reads the same */
-        turned.size[0] =
-            (s2v_image_options){ .width = q.size[0].height, .height = q.size[0].width };
+        turned.size[0] = (s2v_image_options){ .size = sizeof(s2v_image_options),
+                                              .width = q.size[0].height,
+                                              .height = q.size[0].width };
         s2v_session_reset(session);
         prefill_only(session, &turned, &a); /* as many patches, all of one color */
         assert_true(a.stats.cached_tokens == 0 && a.stats.tower_runs == 1);

@@ -149,10 +149,12 @@ static question ask_about(const char *method, int32_t budget)
     static uint8_t pixels[ROWS * COLS * TINY_TOKEN_SIDE * TINY_TOKEN_SIDE * 3];
     question q = { .raw = "hello world <image> aaaa bcd", .n_images = 1 };
     q.image[0] = make_picture(pixels, COLS * TINY_TOKEN_SIDE, ROWS * TINY_TOKEN_SIDE, 5);
-    q.size[0] = (s2v_image_options){ .width = q.image[0].width, .height = q.image[0].height };
+    q.size[0] = (s2v_image_options){ .size = sizeof(s2v_image_options),
+                                     .width = q.image[0].width,
+                                     .height = q.image[0].height };
     s2v_prune_options_init(&q.prune);
     q.prune.method = method;
-    q.prune.budget = budget;
+    q.prune.budget.tokens = budget;
     return q;
 }
 

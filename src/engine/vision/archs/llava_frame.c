@@ -175,8 +175,9 @@ static s2p_status frame_whole(const s2v_model *model, const s2p_image *image, s2
 {
     s2_image squared = { .pixels = NULL };
     s2_size size;
-    TRY(reserve_patches(&model->tower, f, error));
     f->n_rows += has_newline;
+    if (!image->pixels) return S2P_OK;
+    TRY(reserve_patches(&model->tower, f, error));
     TRY(s2v_llava_measured(model, f->framing, image, &size, &squared, error));
     const s2p_status st = cut_whole(model, squared.pixels ? &squared.view : image, how, f, error);
     s2_image_free(&squared);
@@ -207,6 +208,7 @@ static s2p_status frame_tiles(const s2v_model *model, const s2p_image *image, s2
                              .width = fitted.width,
                              .height = fitted.height };
     f->n_rows += plan.rows * f->part[1].pitch;
+    if (!image->pixels) return S2P_OK;
     TRY(reserve_patches(&model->tower, f, error));
     TRY(cut_whole(model, image, how, f, error));
     TRY(cut_tiles(model, image, fitted, plan.best, how, f, error));

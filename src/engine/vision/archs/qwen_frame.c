@@ -108,8 +108,6 @@ s2p_status s2v_qwen_frame(const s2v_model *model, const s2p_image *image,
     s2_size size;
     s2_image resized;
     TRY(qwen_size(model, image, options, &size, error));
-    TRY(s2_image_resize_as(image, size.width, size.height, (s2_resize)options->resize, &resized,
-                           error));
     const int32_t unit = model->tower.patch * model->tower.merge;
     const s2p_grid grid = { size.height / unit, size.width / unit };
     s2v_frame frame = { .n_views = 1, .n_parts = 1, .framing = S2V_FRAMING_BASE };
@@ -117,6 +115,12 @@ s2p_status s2v_qwen_frame(const s2v_model *model, const s2p_image *image,
     frame.n_patches = frame.n_rows * model->tower.merge * model->tower.merge;
     frame.part[0] =
         (s2v_part){ .grid = grid, .pitch = grid.cols, .width = size.width, .height = size.height };
+    if (!image->pixels) {
+        *out = frame;
+        return S2P_OK;
+    }
+    TRY(s2_image_resize_as(image, size.width, size.height, (s2_resize)options->resize, &resized,
+                           error));
     const s2p_status st = cut_patches(model, &resized.view, &frame, error);
     s2_image_free(&resized);
     if (st == S2P_OK)
