@@ -7,6 +7,7 @@
  */
 #include "text/template.h"
 
+#include "text/chat_formats.h"
 #include "text/tokenizer_vocab.h"
 
 #include <stdlib.h>
@@ -15,66 +16,23 @@
 #define IMAGE_MARK "<image>"
 #define MAX_IMAGES 4096 /* in one prompt; far above what any context holds */
 
-typedef struct format {
-    const char *name;
-    const char *architecture;   /* general.architecture of models that use it */
-    const char *default_system; /* NULL: none */
-    const char *after_role, *after_pictures, *after_message;
-    const char *picture_start, *picture_end; /* special tokens around a picture, or NULL */
-    const char *picture; /* what stands for a picture in a rendered prompt, besides IMAGE_MARK */
-} format;
-
-static const format formats[] = {
-    { .name = "qwen2-vl",
-      .architecture = "qwen2vl",
-      .default_system = "You are a helpful assistant.",
-      .after_role = "\n",
-      .after_pictures = "",
-      .after_message = "\n",
-      .picture_start = "<|vision_start|>",
-      .picture_end = "<|vision_end|>",
-      .picture = "<|image_pad|>" },
-    { .name = "llava-onevision",
-      .architecture = "qwen2",
-      .after_role = " ",
-      .after_pictures = "\n",
-      .after_message = "" },
-};
-
-#define N_FORMATS (sizeof formats / sizeof *formats)
-
 const char *s2v_template_name(size_t index)
 {
-    return index < N_FORMATS ? formats[index].name : NULL;
+    const s2v_chat_format *format = s2v_chat_format_at(index);
+    return format ? format->name : NULL;
 }
 
 const char *s2v_template_picture_end(const char *name)
 {
-    for (size_t i = 0; i < N_FORMATS; i++)
-        if (strcmp(name, formats[i].name) == 0) return formats[i].picture_end;
-    return NULL;
-}
-
-static s2p_status find_format(const s2v_tokenizer *t, const char *name, const format **out,
-                              s2p_error *error)
-{
-    for (size_t i = 0; i < N_FORMATS; i++) {
-        const format *f = &formats[i];
-        if (name ? strcmp(name, f->name) != 0 : strcmp(t->architecture, f->architecture) != 0)
-            continue;
-        *out = f;
-        return S2P_OK;
-    }
-    if (name) return s2_fail(error, S2P_EINVAL, "no chat format is called '%.64s'", name);
-    return s2_fail(error, S2P_EUNSUPPORTED,
-                   "no chat format is known for this architecture; give one by name");
+    const s2v_chat_format *format = s2v_chat_format_find(name, NULL);
+    return format ? format->picture_end : NULL;
 }
 
 /* --- writing a prompt ------------------------------------------------------------ */
 
 typedef struct writer { /* the first failure sticks, and the rest is ignored */
     const s2v_tokenizer *t;
-    const format *format;
+    const s2v_chat_format *format;
     s2v_chat *chat;
     s2_buffer text;      /* not tokenized yet */
     bool parses_special; /* in that text */
@@ -159,7 +117,11 @@ static s2p_status begin_chat(writer *w, s2v_chat *out, const s2v_tokenizer *t, c
     *out = (s2v_chat){ .piece = NULL };
     *w = (writer){ .t = t, .chat = out, .parses_special = parses_special, .error = error };
     s2_buffer_init(&w->text, S2V_TEXT_MAX_BYTES);
-    return find_format(t, name, &w->format, error);
+    w->format = s2v_chat_format_find(name, t->architecture);
+    if (w->format) return S2P_OK;
+    if (name) return s2_fail(error, S2P_EINVAL, "no chat format is called '%.64s'", name);
+    return s2_fail(error, S2P_EUNSUPPORTED,
+                   "no chat format is known for this architecture; give one by name");
 }
 
 static s2p_status finish_chat(writer *w)
@@ -171,19 +133,6 @@ static s2p_status finish_chat(writer *w)
 }
 
 /* --- messages ---------------------------------------------------------------------- */
-
-static const char *role_name(s2v_role role)
-{
-    switch (role) {
-    case S2V_SYSTEM:
-        return "system";
-    case S2V_USER:
-        return "user";
-    case S2V_ASSISTANT:
-        return "assistant";
-    }
-    return NULL;
-}
 
 static int32_t count_marks(const char *text)
 {
@@ -199,7 +148,7 @@ static s2p_status check_messages(const s2v_message *message, size_t n, s2p_error
     if (n == 0) return s2_fail(error, S2P_EINVAL, "a chat needs at least one message");
     for (size_t i = 0; i < n; i++) {
         const s2v_message *m = &message[i];
-        if (!m->text || !role_name(m->role) || m->n_images < 0)
+        if (!m->text || (unsigned)m->role >= S2V_N_ROLES || m->n_images < 0)
             return s2_fail(error, S2P_EINVAL, "message %zu has no text, role or picture count", i);
         const int32_t n_marks = count_marks(m->text);
         if (m->n_images > 0 && n_marks > 0 && n_marks != m->n_images)
@@ -213,8 +162,8 @@ static s2p_status check_messages(const s2v_message *message, size_t n, s2p_error
 static void write_message(writer *w, const s2v_message *m)
 {
     const char *text = m->text, *mark = m->n_images > 0 ? strstr(text, IMAGE_MARK) : NULL;
-    write_special(w, "<|im_start|>");
-    write_literal(w, role_name(m->role));
+    write_special(w, w->format->start);
+    write_literal(w, w->format->role[m->role]);
     write_literal(w, w->format->after_role);
     for (int32_t i = 0; !mark && i < m->n_images && w->status == S2P_OK; i++)
         write_picture(w, true);
@@ -225,16 +174,16 @@ static void write_message(writer *w, const s2v_message *m)
         text = mark + strlen(IMAGE_MARK);
     }
     write_literal(w, text);
-    write_special(w, "<|im_end|>");
-    write_literal(w, w->format->after_message);
+    write_special(w, w->format->end);
+    write_literal(w, w->format->after_end);
 }
 
 static s2p_status write_turn(writer *w, const s2v_message *message, size_t n, bool add_assistant)
 {
     for (size_t i = 0; i < n && w->status == S2P_OK; i++) write_message(w, &message[i]);
     if (add_assistant) {
-        write_special(w, "<|im_start|>");
-        write_literal(w, "assistant\n");
+        write_special(w, w->format->start);
+        write_literal(w, w->format->answer);
     }
     return finish_chat(w);
 }
@@ -257,8 +206,8 @@ s2p_status s2v_chat_continue(s2v_chat *out, const s2v_tokenizer *tokenizer, cons
     writer w;
     TRY(begin_chat(&w, out, tokenizer, name, false, error));
     TRY(check_messages(message, n, error));
-    if (!has_ended) write_special(&w, "<|im_end|>");
-    write_literal(&w, w.format->after_message);
+    if (!has_ended) write_special(&w, w.format->end);
+    write_literal(&w, w.format->after_end);
     return write_turn(&w, message, n, true);
 }
 
@@ -270,7 +219,7 @@ static bool starts_with(const char *text, const char *start)
 }
 
 /* The next thing in `text` that stands for a picture, and its length; NULL when there is none. */
-static const char *next_picture(const format *f, const char *text, size_t *n)
+static const char *next_picture(const s2v_chat_format *f, const char *text, size_t *n)
 {
     for (const char *at = strchr(text, '<'); at; at = strchr(at + 1, '<')) {
         const bool is_mark = starts_with(at, IMAGE_MARK);
@@ -282,7 +231,7 @@ static const char *next_picture(const format *f, const char *text, size_t *n)
 }
 
 /* Whether the picture at `at` stands between the format's marks already. */
-static bool is_wrapped(const format *f, const char *prompt, const char *at, size_t n)
+static bool is_wrapped(const s2v_chat_format *f, const char *prompt, const char *at, size_t n)
 {
     if (!f->picture_start) return false;
     const size_t n_start = strlen(f->picture_start);

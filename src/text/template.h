@@ -3,18 +3,7 @@
  * A prompt becomes a list of pieces: text with special tokens, and pictures. The
  * engine tokenizes the text and puts the visual rows in between.
  *
- * "qwen2-vl" is what the published template of Qwen2-VL and Qwen2.5-VL renders (without picture
- * numbers); [im_start] and so on stand for the special tokens, P for a picture:
- *
- *     [im_start]system\nYou are a helpful assistant.[im_end]\n   unless the first message is one
- *     [im_start]user\n[vision_start]P[vision_end]TEXT[im_end]\n
- *     [im_start]assistant\n
- *
- * "llava-onevision" is what the template published with llava-onevision-qwen2-7b-ov-hf renders: a
- * space after the role, pictures before a line end before the text, nothing after a message, no
- * default system message:
- *
- *     [im_start]user P\nTEXT[im_end][im_start]assistant\n
+ * The formats are the rows of chat_formats.c.
  *
  * Where pictures stand in a message: at its "<image>" marks when it has as many marks as pictures,
  * before the text when it has none; any other number is refused. A message without pictures may

@@ -1,0 +1,57 @@
+/* chat_formats.c - the chat formats, one row each. template.c renders them.
+ *
+ * "qwen2-vl" is what the published template of Qwen2-VL and Qwen2.5-VL renders (without picture
+ * numbers); [im_start] and so on are special tokens, P is a picture:
+ *
+ *     [im_start]system\nYou are a helpful assistant.[im_end]\n   unless the first message is one
+ *     [im_start]user\n[vision_start]P[vision_end]TEXT[im_end]\n
+ *     [im_start]assistant\n
+ *
+ * "llava-onevision" is what the template published with llava-onevision-qwen2-7b-ov-hf renders: a
+ * space after the role, pictures and a line end before the text, nothing after a message, no default
+ * system message:
+ *
+ *     [im_start]user P\nTEXT[im_end][im_start]assistant\n
+ */
+#include "text/chat_formats.h"
+
+#include <string.h>
+
+static const s2v_chat_format formats[] = {
+    { .name = "qwen2-vl",
+      .architecture = "qwen2vl",
+      .default_system = "You are a helpful assistant.",
+      .role = { [S2V_SYSTEM] = "system", [S2V_USER] = "user", [S2V_ASSISTANT] = "assistant" },
+      .start = "<|im_start|>",
+      .end = "<|im_end|>",
+      .after_role = "\n",
+      .after_pictures = "",
+      .after_end = "\n",
+      .answer = "assistant\n",
+      .picture_start = "<|vision_start|>",
+      .picture_end = "<|vision_end|>",
+      .picture = "<|image_pad|>" },
+    { .name = "llava-onevision",
+      .architecture = "qwen2",
+      .role = { [S2V_SYSTEM] = "system", [S2V_USER] = "user", [S2V_ASSISTANT] = "assistant" },
+      .start = "<|im_start|>",
+      .end = "<|im_end|>",
+      .after_role = " ",
+      .after_pictures = "\n",
+      .after_end = "",
+      .answer = "assistant\n" },
+};
+
+const s2v_chat_format *s2v_chat_format_at(size_t index)
+{
+    return index < sizeof formats / sizeof *formats ? &formats[index] : NULL;
+}
+
+const s2v_chat_format *s2v_chat_format_find(const char *name, const char *architecture)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (name ? strcmp(name, formats[i].name) == 0
+                 : strcmp(architecture, formats[i].architecture) == 0)
+            return &formats[i];
+    return NULL;
+}

@@ -1,0 +1,28 @@
+/* chat_formats.h - how a model wants a conversation written: one row for each format (chat_formats.c). */
+#ifndef S2_TEXT_CHAT_FORMATS_H
+#define S2_TEXT_CHAT_FORMATS_H
+
+#include "s2vlm.h"
+
+#define S2V_N_ROLES 3 /* as s2v_role counts them */
+
+/* A message is: start, role, after_role, pictures, after_pictures, text, end, after_end. */
+typedef struct s2v_chat_format {
+    const char *name;
+    const char *architecture;      /* general.architecture of models that use it */
+    const char *default_system;    /* text of a system message that is added; NULL: none */
+    const char *role[S2V_N_ROLES]; /* what a message of this role says at its start */
+    const char *start, *end;       /* special tokens around a message */
+    const char *after_role, *after_pictures, *after_end; /* literal text */
+    const char *answer;                                  /* after `start`, where an answer begins */
+    const char *picture_start, *picture_end; /* special tokens around a picture; NULL: none */
+    const char *picture; /* what marks a picture in a rendered prompt, in addition to "<image>" */
+} s2v_chat_format;
+
+/* In the order of s2v_template_name; NULL past the end. */
+const s2v_chat_format *s2v_chat_format_at(size_t index);
+
+/* By its name, or with name NULL by the architecture of the vocabulary; NULL when there is none. */
+const s2v_chat_format *s2v_chat_format_find(const char *name, const char *architecture);
+
+#endif /* S2_TEXT_CHAT_FORMATS_H */
