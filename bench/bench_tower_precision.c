@@ -6,7 +6,7 @@
  * the tokens to float32's over all pictures, as a share of float32's root mean square, and the
  * largest difference as a share of the largest value.
  */
-#include "engine/session/trace.h"
+#include "engine/prompt/trace.h"
 #include "image/image.h"
 #include "s2vlm.h"
 

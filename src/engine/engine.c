@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define GIB (1024.0 * 1024.0 * 1024.0)
 #define USUAL_FOLDER_BYTES ((uint64_t)4 << 30)
 
 static s2v_text text_key(const s2v_gguf *file, const char *key)
@@ -47,27 +48,6 @@ static s2p_status find_arch(s2v_engine *engine, s2p_error *error)
     return engine->model.arch ? S2P_OK : s2v_arch_refuse(name, projector, error);
 }
 
-static s2p_status check_weights_fit(const s2v_engine *engine, uint64_t needed, s2p_error *error)
-{
-    uint64_t available = engine->options.max_memory;
-    if (available == 0) available = s2v_memory_available();
-    if (available == 0 || needed <= available) return S2P_OK;
-    const double gib = 1024.0 * 1024.0 * 1024.0;
-    return s2_fail(error, S2P_ENOMEM,
-                   "the weights need %.1f GiB, %.1f GiB are available: use a smaller quantization",
-                   (double)needed / gib, (double)available / gib);
-}
-
-static void count_parameters(s2v_engine *engine)
-{
-    const s2v_gguf *const files[2] = { engine->text, engine->mmproj };
-    for (int f = 0; f < 2; f++)
-        for (size_t i = 0; i < s2v_gguf_n_tensors(files[f]); i++) {
-            const s2v_gguf_tensor *t = s2v_gguf_tensor_at(files[f], i);
-            engine->n_parameters += (uint64_t)(t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3]);
-        }
-}
-
 static s2p_status load_weights(s2v_engine *engine, const s2v_kernels *kernels, bool is_outline,
                                s2p_error *error)
 {
@@ -80,7 +60,13 @@ static s2p_status load_weights(s2v_engine *engine, const s2v_kernels *kernels, b
                                   engine->offload.n_layers, error);
     const uint64_t n_here = s2v_loader_bytes(&loader) - s2v_loader_device_bytes(&loader);
     if (st == S2P_OK && is_outline) st = s2v_loader_outline(&loader);
-    if (st == S2P_OK && !is_outline) st = check_weights_fit(engine, n_here, error);
+    const uint64_t most = engine->options.max_memory;
+    const uint64_t available = most > 0 ? most : s2v_memory_available();
+    if (st == S2P_OK && !is_outline && available > 0 && n_here > available)
+        st =
+            s2_fail(error, S2P_ENOMEM,
+                    "the weights need %.1f GiB, %.1f GiB are available: use a smaller quantization",
+                    (double)n_here / GIB, (double)available / GIB);
     if (st == S2P_OK && !is_outline)
         st = s2v_loader_finish(&loader, engine->options.progress, engine->options.user);
     if (st != S2P_OK) {
@@ -94,24 +80,6 @@ static s2p_status load_weights(s2v_engine *engine, const s2v_kernels *kernels, b
     else
         s2v_gguf_release_pages(engine->mmproj);
     return S2P_OK;
-}
-
-static s2p_status open_cache(s2v_engine *engine, const s2v_engine_options *options,
-                             s2p_error *error)
-{
-    if (options->cache_bytes == 0 && options->cache_dir)
-        return s2_fail(error, S2P_EINVAL, "a cache folder needs a cache in memory above it");
-    if (options->cache_bytes == 0) return S2P_OK;
-    const s2v_cache_options cache = {
-        .max_bytes = options->cache_bytes,
-        .folder = options->cache_dir,
-        .max_folder_bytes =
-            options->cache_dir_bytes ? options->cache_dir_bytes : USUAL_FOLDER_BYTES,
-        .note = options->note,
-        .user = options->user,
-    };
-    TRY(s2v_identity_make(engine, options->model_path, options->mmproj_path, error));
-    return s2v_cache_create(&engine->cache, &cache, error);
 }
 
 static s2p_status open_engine(s2v_engine *engine, const s2v_engine_options *options,
@@ -133,8 +101,27 @@ static s2p_status open_engine(s2v_engine *engine, const s2v_engine_options *opti
     TRY(s2v_offload_choose(engine, options, tower.kernels, error));
     TRY(load_weights(engine, tower.kernels, is_outline, error));
     TRY(s2v_tower_check(&tower, options, engine->model.tower.kernels, error));
-    if (!is_outline) TRY(open_cache(engine, options, error));
-    count_parameters(engine);
+
+    if (!is_outline && options->cache_bytes == 0 && options->cache_dir)
+        return s2_fail(error, S2P_EINVAL, "a cache folder needs a cache in memory above it");
+    if (!is_outline && options->cache_bytes > 0) {
+        const s2v_cache_options cache = {
+            .max_bytes = options->cache_bytes,
+            .folder = options->cache_dir,
+            .max_folder_bytes =
+                options->cache_dir_bytes ? options->cache_dir_bytes : USUAL_FOLDER_BYTES,
+            .note = options->note,
+            .user = options->user,
+        };
+        TRY(s2v_identity_make(engine, options->model_path, options->mmproj_path, error));
+        TRY(s2v_cache_create(&engine->cache, &cache, error));
+    }
+    const s2v_gguf *const files[2] = { engine->text, engine->mmproj };
+    for (int f = 0; f < 2; f++)
+        for (size_t i = 0; i < s2v_gguf_n_tensors(files[f]); i++) {
+            const s2v_gguf_tensor *t = s2v_gguf_tensor_at(files[f], i);
+            engine->n_parameters += (uint64_t)(t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3]);
+        }
     const s2v_text name = text_key(engine->text, "general.name");
     const size_t n = name.size < sizeof engine->name - 1 ? name.size : sizeof engine->name - 1;
     for (size_t i = 0; i < n; i++) /* a free text: printable or nothing */

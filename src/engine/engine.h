@@ -1,10 +1,12 @@
-/* engine.h - what an engine holds: a loaded model, read-only once it is open. */
+/* engine.h - what an engine holds: a loaded model, read-only once it is open, and counters. */
 #ifndef S2_ENGINE_ENGINE_H
 #define S2_ENGINE_ENGINE_H
 
 #include "engine/cache/cache.h"
 #include "engine/vision/arch.h"
 #include "text/tokenizer.h"
+
+#include <stdatomic.h>
 
 typedef struct s2v_offload { /* what lives on the main device */
     int32_t n_layers;        /* of the decoder, from the last */
@@ -28,6 +30,7 @@ struct s2v_engine {
     uint64_t n_parameters;
     s2v_cache *cache; /* NULL: nothing is remembered */
     s2v_identity identity;
+    atomic_uint_fast64_t session_bytes; /* of this machine, counted for all sessions (memory.h) */
 };
 
 /* An engine without weights and without a cache, of which sizes can be asked and graphs drawn, and

@@ -6,7 +6,7 @@
  */
 #include "engine/offload.h"
 
-#include "engine/decoder/kv.h"
+#include "engine/decoder/past.h"
 #include "engine/vision/arch.h"
 
 #include <stdio.h>
@@ -31,29 +31,28 @@ uint64_t s2v_offload_free(const s2v_engine *engine, uint64_t taken)
 
 /* --- attention ------------------------------------------------------------------- */
 
-static bool can_attend(ggml_backend_dev_t device, enum ggml_type cache, int32_t dim, int32_t heads,
-                       int32_t kv_heads)
-{
-    const struct ggml_init_params params = { ggml_tensor_overhead() * 8, NULL, true };
-    struct ggml_context *ctx = ggml_init(params);
-    if (!ctx) return false;
-    struct ggml_tensor *q = ggml_new_tensor_3d(ctx, GGML_TYPE_F32, dim, 256, heads);
-    struct ggml_tensor *k = ggml_new_tensor_3d(ctx, cache, dim, 256, kv_heads);
-    struct ggml_tensor *v = ggml_new_tensor_3d(ctx, cache, dim, 256, kv_heads);
-    struct ggml_tensor *out = ggml_flash_attn_ext(ctx, q, k, v, NULL, 1.0f, 0.0f, 0.0f);
-    (void)ggml_prec_set_acc(out, GGML_PREC_F32);
-    const bool can = ggml_backend_dev_supports_op(device, out);
-    ggml_free(ctx);
-    return can;
-}
-
 /* Says so where the device lacks it, and whether to go on there all the same. */
 static bool is_worth_it(const s2v_engine *engine, const s2v_engine_options *options,
                         const s2v_model *model)
 {
     const s2v_decoder_params *p = &model->decoder.p;
     ggml_backend_dev_t device = engine->devices.main;
-    if (can_attend(device, GGML_TYPE_F16, p->head_dim, p->n_heads, p->n_kv_heads)) return true;
+    const struct ggml_init_params params = { ggml_tensor_overhead() * 8, NULL, true };
+    struct ggml_context *ctx = ggml_init(params);
+    bool can_attend = false;
+    if (ctx) {
+        struct ggml_tensor *q =
+            ggml_new_tensor_3d(ctx, GGML_TYPE_F32, p->head_dim, 256, p->n_heads);
+        struct ggml_tensor *k =
+            ggml_new_tensor_3d(ctx, GGML_TYPE_F16, p->head_dim, 256, p->n_kv_heads);
+        struct ggml_tensor *v =
+            ggml_new_tensor_3d(ctx, GGML_TYPE_F16, p->head_dim, 256, p->n_kv_heads);
+        struct ggml_tensor *out = ggml_flash_attn_ext(ctx, q, k, v, NULL, 1.0f, 0.0f, 0.0f);
+        (void)ggml_prec_set_acc(out, GGML_PREC_F32);
+        can_attend = ggml_backend_dev_supports_op(device, out);
+        ggml_free(ctx);
+    }
+    if (can_attend) return true;
     const bool is_asked = options->device || options->rpc_server;
     char text[200];
     (void)snprintf(text, sizeof text, "%s has no attention for heads of %d values: %s",
@@ -82,55 +81,29 @@ static s2p_status try_load(s2v_engine *engine, const s2v_kernels *kernels, s2v_o
     return st;
 }
 
-/* What a session of the usual size takes on the device. */
-static uint64_t session_bytes(const s2v_model *model, s2v_offload offload)
-{
-    const s2v_decoder_params *p = &model->decoder.p;
-    const s2v_tower *v = &model->tower;
-    static const s2v_kv_types halves = { GGML_TYPE_F16, GGML_TYPE_F16 },
-                              floats = { GGML_TYPE_F32, GGML_TYPE_F32 };
-    const uint64_t batch = S2V_USUAL_BATCH, context = S2V_USUAL_CONTEXT, patches = LARGEST_PICTURE;
-    uint64_t n = 0;
-    if (offload.n_layers > 0) /* the cache, and a layer of it unrounded while a prompt runs */
-        n +=
-            (s2v_kv_bytes(&model->decoder, S2V_USUAL_CONTEXT, halves) * (uint64_t)offload.n_layers +
-             s2v_kv_bytes(&model->decoder, S2V_USUAL_CONTEXT, floats)) /
-            (uint64_t)p->n_layers;
-    if (offload.n_layers > 0) /* feed-forward part, rows, mask, logits */
-        n += 4 * batch * (2 * (uint64_t)p->n_ff + 6 * (uint64_t)p->n_embd) + 2 * batch * context +
-             4 * (uint64_t)p->n_vocab;
-    if (offload.tower) n += 4 * patches * (2 * (uint64_t)v->n_ff + 6 * (uint64_t)v->n_embd);
-    return n;
-}
-
-/* Weights and a session; `available` 0: everything fits. */
+/* Weights, and a session of the usual size: its past, one layer of it unrounded while a prompt runs, the
+ * feed-forward part, rows, mask and logits; the tower's rows. */
 static s2p_status needed_for(s2v_engine *engine, const s2v_kernels *kernels, s2v_offload offload,
                              uint64_t *n_bytes, s2p_error *error)
 {
+    static const s2v_kv_types halves = { GGML_TYPE_F16, GGML_TYPE_F16 },
+                              floats = { GGML_TYPE_F32, GGML_TYPE_F32 };
+    const uint64_t batch = S2V_USUAL_BATCH, context = S2V_USUAL_CONTEXT, patches = LARGEST_PICTURE;
     s2v_model model;
     const s2p_status st = try_load(engine, kernels, offload, &model, n_bytes, error);
-    if (st == S2P_OK) *n_bytes += session_bytes(&model, offload);
+    if (st == S2P_OK && offload.n_layers > 0) {
+        const s2v_decoder_params *p = &model.decoder.p;
+        *n_bytes += s2v_past_layer_bytes(&model.decoder, S2V_USUAL_CONTEXT, halves) *
+                        (uint64_t)offload.n_layers +
+                    s2v_past_layer_bytes(&model.decoder, S2V_USUAL_CONTEXT, floats);
+        *n_bytes += 4 * batch * (2 * (uint64_t)p->n_ff + 6 * (uint64_t)p->n_embd) +
+                    2 * batch * context + 4 * (uint64_t)p->n_vocab;
+    }
+    const s2v_tower *v = &model.tower;
+    if (st == S2P_OK && offload.tower)
+        *n_bytes += 4 * patches * (2 * (uint64_t)v->n_ff + 6 * (uint64_t)v->n_embd);
     s2v_model_free(&model);
     return st;
-}
-
-/* The most layers that fit beside the tower; the tower goes first when not even it does. */
-static s2p_status find_fitting(s2v_engine *engine, const s2v_kernels *kernels, uint64_t available,
-                               s2v_offload *offload, s2p_error *error)
-{
-    int32_t low = -1, high = offload->n_layers; /* low fits, high does not */
-    while (high - low > 1) {
-        const int32_t middle = low + (high - low) / 2;
-        uint64_t needed;
-        TRY(needed_for(engine, kernels, (s2v_offload){ middle, offload->tower }, &needed, error));
-        if (needed <= available)
-            low = middle;
-        else
-            high = middle;
-    }
-    offload->n_layers = low < 0 ? 0 : low;
-    if (low < 0) offload->tower = false;
-    return S2P_OK;
 }
 
 static s2p_status make_fit(s2v_engine *engine, const s2v_engine_options *options,
@@ -142,8 +115,21 @@ static s2p_status make_fit(s2v_engine *engine, const s2v_engine_options *options
     uint64_t needed;
     TRY(needed_for(engine, kernels, asked, &needed, error));
     if (available == 0 || needed <= available) return S2P_OK;
+
+    /* The most layers that fit beside the tower; the tower stays off the device when not even it fits. */
     s2v_offload *fits = &engine->offload;
-    TRY(find_fitting(engine, kernels, available, fits, error));
+    int32_t low = -1, high = fits->n_layers; /* low fits, high does not */
+    while (high - low > 1) {
+        const int32_t middle = low + (high - low) / 2;
+        uint64_t tried;
+        TRY(needed_for(engine, kernels, (s2v_offload){ middle, fits->tower }, &tried, error));
+        if (tried <= available)
+            low = middle;
+        else
+            high = middle;
+    }
+    fits->n_layers = low < 0 ? 0 : low;
+    if (low < 0) fits->tower = false;
     const char *tower = fits->tower ? " and the tower" : asked.tower ? " without the tower" : "";
     if (options->gpu_layers >= 0)
         return s2_fail(error, S2P_ENOMEM,
@@ -159,7 +145,7 @@ static s2p_status make_fit(s2v_engine *engine, const s2v_engine_options *options
     return S2P_OK;
 }
 
-/* --- the choice ------------------------------------------------------------------ */
+/* --- choosing ------------------------------------------------------------------ */
 
 s2p_status s2v_offload_choose(s2v_engine *engine, const s2v_engine_options *options,
                               const s2v_kernels *kernels, s2p_error *error)

@@ -7,7 +7,7 @@
  */
 #include "tiny_run.h"
 
-#include "engine/session/decoder_probe.h"
+#include "engine/prompt/trace.h"
 
 #define HEADS 2
 #define HEAD 32
@@ -80,26 +80,28 @@ static void look_before(look *l, const float *rows, int32_t n)
         .needs = l->needs, .first_query = l->first_query, .mean_rows = l->mean_rows, .n_means = 3
     };
     l->n = n;
-    l->n_before = l->session->kv.n_slots[l->layer];
+    l->n_before = s2v_past_length(&l->session->past, l->layer);
     l->in = copy_floats(rows, (size_t)n * TINY_WIDTH);
     l->mean_rows[0] = 1;
     l->mean_rows[1] = n / 2;
     l->mean_rows[2] = n;
     for (int plane = 0; plane < 3; plane++)
         memcpy(l->pos[plane], l->session->rows.pos[plane], (size_t)n * sizeof(int32_t));
-    l->status = s2v_decoder_probe_layer(l->session, l->layer, &request, &l->probe, &l->error);
+    const s2v_probed on = s2v_session_probed(l->session);
+    l->status = s2v_decoder_probe_layer(&on, l->layer, &request, &l->probe, &l->error);
 }
 
 static void look_after(look *l, const float *rows, int32_t n)
 {
     l->out = copy_floats(rows, (size_t)n * TINY_WIDTH);
-    l->cached = read_cache(l->session->kv.k[l->layer], (size_t)(l->n_before + n));
+    l->cached = read_cache(l->session->past.layer[l->layer].k, (size_t)(l->n_before + n));
+    const s2v_probed on = s2v_session_probed(l->session);
     l->normed = copy_floats(NULL, (size_t)n * TINY_WIDTH);
-    if (l->status == S2P_OK) l->status = s2v_decoder_probe_normed(l->session, l->normed, &l->error);
+    if (l->status == S2P_OK) l->status = s2v_decoder_probe_normed(&on, l->normed, &l->error);
     if (l->status != S2P_OK || !l->probe.query) return;
     if (!(l->needs & S2P_NEED_QUERY_ATTN)) l->first_query = n - 1;
     l->attention = copy_floats(NULL, (size_t)(n - l->first_query) * (size_t)n);
-    l->status = s2v_decoder_probe_attention(l->session, l->layer, l->probe.query, l->first_query,
+    l->status = s2v_decoder_probe_attention(&on, l->layer, l->probe.query, l->first_query,
                                             l->attention, &l->error);
 }
 
@@ -192,8 +194,8 @@ static reference *refer(const look *l)
         reference *ref = &all[r];
         const int32_t pos[3] = { l->pos[0][r], l->pos[1][r], l->pos[2][r] };
         norm(l->in + (size_t)r * TINY_WIDTH, layer->attn_norm, ref->x);
-        project(layer->q, layer->q_bias, ref->x, HEADS * HEAD, ref->q);
-        project(layer->k, layer->k_bias, ref->x, HEAD, ref->k);
+        project(layer->attention.q, layer->attention.q_bias, ref->x, HEADS * HEAD, ref->q);
+        project(layer->attention.k, layer->attention.k_bias, ref->x, HEAD, ref->k);
         for (int h = 0; h < HEADS; h++) rotate(ref->q + h * HEAD, pos, ref->qr + h * HEAD);
         rotate(ref->k, pos, ref->kr);
     }

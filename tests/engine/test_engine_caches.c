@@ -201,7 +201,7 @@ static void take_two_turns(cache_types type, uint32_t seed, turn *t)
     memset(t->is_kept, 0, sizeof t->is_kept);
     for (int32_t i = 0; i < a.n_kept[0]; i++) t->is_kept[a.kept[0][i]] = true;
     const uint64_t counted =
-        s2v_unrounded_bytes(&engine->model.decoder, options.n_ctx, t->session->kv.type);
+        s2v_unrounded_bytes(&engine->model.decoder, options.n_ctx, t->session->past.type);
     CHECK_CASE(t->n_held <= counted && (t->n_held > 0) == (type.k != S2V_KV_F32 || type.v > 0),
                "%zu bytes held, %llu counted", t->n_held, (unsigned long long)counted);
     s2v_session_free(t->session);

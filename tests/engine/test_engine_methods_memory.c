@@ -41,7 +41,7 @@ static void fail_each(const pair *p, const question *q)
                    "%s, allocation %d of %d: %d %s", q->prune.method, i, n, (int)got.status,
                    got.error.message);
         assert_int_equal(got.error.status, S2P_ENOMEM);
-        assert_true(s->kv.n_slots[0] == 0 && s->next_pos == 0 && !s->has_logits);
+        assert_true(s2v_past_length(&s->past, 0) == 0 && s->next_pos == 0 && !s->has_logits);
         prefill_well(s, q, &got);
         assert_true(same_kept(&expected, &got));
         assert_memory_equal(expected.logits, got.logits, sizeof got.logits);

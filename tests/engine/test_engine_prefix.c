@@ -156,9 +156,9 @@ static void assert_same_cache(const s2v_session *a, const s2v_session *b)
 {
     assert_int_equal(a->next_pos, b->next_pos);
     for (int32_t i = 0; i < N_LAYERS; i++) {
-        assert_int_equal(a->kv.n_slots[i], b->kv.n_slots[i]);
-        assert_same_slots(a->kv.k[i], b->kv.k[i], a->kv.n_slots[i]);
-        assert_same_slots(a->kv.v[i], b->kv.v[i], a->kv.n_slots[i]);
+        assert_int_equal(s2v_past_length(&a->past, i), s2v_past_length(&b->past, i));
+        assert_same_slots(a->past.layer[i].k, b->past.layer[i].k, s2v_past_length(&a->past, i));
+        assert_same_slots(a->past.layer[i].v, b->past.layer[i].v, s2v_past_length(&a->past, i));
     }
 }
 
@@ -293,7 +293,7 @@ static void test_budgets(void **state)
         assert_miss(session, &q);
         const s2v_cache_stats stats = count_cache(session);
         assert_int_equal(stats.stored, stored + 2); /* the picture and the prefix */
-        const size_t slot = 2 * session->kv.k[0]->nb[1];
+        const size_t slot = 2 * session->past.layer[0].k->nb[1];
         const size_t n_left = (size_t)(got.stats.prompt_tokens - session->rows.n_tail);
         const size_t n_ran = n_left + (size_t)(63 - got.stats.image_tokens);
         const size_t n_slots = N_LAYERS * n_left + (n_ran == n_left ? 0 : n_ran);
@@ -495,7 +495,7 @@ static void test_later_turns(void **state)
             assert_hit(session, &first);
             s2v_session_reset(scratch);
             ask(scratch, &first, &expected);
-            const int32_t n_before = session->kv.n_slots[N_LAYERS - 1];
+            const int32_t n_before = s2v_past_length(&session->past, N_LAYERS - 1);
             ask(session, &later, &got);
             ask(scratch, &later, &expected);
             assert_same_answer(&expected, &got);

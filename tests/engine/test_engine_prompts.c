@@ -77,7 +77,7 @@ static s2p_status say(const question *q, const s2v_session_options *o, s2p_error
     if (st != S2P_OK) { /* nothing is left of it */
         int done;
         char text[8];
-        assert_int_equal(session->kv.n_slots[0], 0);
+        assert_int_equal(s2v_past_length(&session->past, 0), 0);
         assert_int_equal(s2v_session_next(session, text, sizeof text, &done, NULL), S2P_EINVAL);
         const question fine = one_picture("s2prune", 18);
         ask(session, &fine, &given);
@@ -140,7 +140,7 @@ static void test_contexts(void **state)
     question q = one_picture("s2prune", 18);
     s2v_session *session = tiny_session(good, &o);
     prefill_only(session, &q, &given);
-    const int32_t n = session->kv.n_slots[0] + 63 - 18; /* before pruning */
+    const int32_t n = s2v_past_length(&session->past, 0) + 63 - 18; /* before pruning */
     s2v_session_free(session);
 
     o.n_ctx = n - 1;

@@ -3,7 +3,7 @@
  */
 #include "method_scenes.h"
 
-#include "engine/prompt/job.h"
+#include "engine/prompt/steps.h"
 
 static outcome full, first, second; /* too large for a stack */
 static answer a, b;
@@ -156,9 +156,9 @@ typedef struct slots { /* of every layer, keys and values */
 
 static void read_slots(const s2v_session *s, slots *out)
 {
-    for (int32_t i = 0; i < 2 * s->kv.n_layers; i++) {
-        const struct ggml_tensor *from = i % 2 ? s->kv.v[i / 2] : s->kv.k[i / 2];
-        out->n_bytes[i] = (size_t)s->kv.n_slots[i / 2] * from->nb[1];
+    for (int32_t i = 0; i < 2 * s->past.n_layers; i++) {
+        const struct ggml_tensor *from = i % 2 ? s->past.layer[i / 2].v : s->past.layer[i / 2].k;
+        out->n_bytes[i] = (size_t)s2v_past_length(&s->past, i / 2) * from->nb[1];
         assert_true(out->n_bytes[i] <= sizeof out->bytes[0]);
         ggml_backend_tensor_get(from, out->bytes[i], 0, out->n_bytes[i]);
     }
@@ -187,7 +187,7 @@ static void converse(s2v_session *s, const scene *sc, const s2p_method *m, const
     q.raw = questions[sc->n_pictures - 1][1];
     prefill_only(s, &q, &b);
     read_slots(s, end);
-    assert_starts_with(end, &middle, s->kv.n_layers);
+    assert_starts_with(end, &middle, s->past.n_layers);
 }
 
 /* Layers with different numbers of slots: run together where they are equal, or one by one. The
@@ -250,9 +250,11 @@ static void a_prompt_in_two_turns(void **state)
             CHECK_CASE(distance(b.first, a.first) <= 1e-5, "%s, %s: %g", m->name, sc->name,
                        distance(b.first, a.first));
             assert_memory_equal(a.token, b.token, sizeof a.token);
-            assert_memory_equal(turns->kv.n_slots, at_once->kv.n_slots,
-                                (size_t)p->n_layers * sizeof(int32_t));
-            n_partly += turns->kv.n_slots[0] != turns->kv.n_slots[p->n_layers - 1];
+            for (int32_t l = 0; l < p->n_layers; l++)
+                assert_int_equal(s2v_past_length(&turns->past, l),
+                                 s2v_past_length(&at_once->past, l));
+            n_partly +=
+                s2v_past_length(&turns->past, 0) != s2v_past_length(&turns->past, p->n_layers - 1);
         }
         s2v_session_free(at_once);
         s2v_session_free(turns);

@@ -6,7 +6,7 @@
  */
 #include "method_scenes.h"
 
-#include "engine/prompt/job.h"
+#include "engine/prompt/steps.h"
 #include "prune/methods/prumerge.h"
 
 #define PEAK 12.0f /* of the biases */

@@ -3,7 +3,7 @@
  */
 #include "tiny_run.h"
 
-#include "engine/session/layers.h"
+#include "engine/session/answer.h"
 
 #define N_TOKENS 63 /* of one_picture */
 
@@ -135,10 +135,59 @@ static void test_removal_is_masking(void **state)
         }
 }
 
+/* Heads whose width is a key of the file and not n_embd / n_heads: removing is still masking, and other
+ * matrices are refused. */
+static void test_wide_heads(void **state)
+{
+    (void)state;
+    static tiny_file wide;
+    const uint64_t head = TINY_WIDTH, heads = 2 * head;
+    char plain_model[sizeof tiny_model_path], plain_mmproj[sizeof tiny_mmproj_path];
+    memcpy(plain_model, tiny_model_path, sizeof plain_model);
+    memcpy(plain_mmproj, tiny_mmproj_path, sizeof plain_mmproj);
+    wide = tiny_text_file;
+    tiny_number(&wide, "qwen2vl.attention.key_length", U32, (double)head);
+    memcpy(tiny_find_key(&wide, "qwen2vl.rope.dimension_sections")->value,
+           (const double[]){ 8, 12, 12, 0 }, 4 * sizeof(double));
+    for (size_t i = 0; i < wide.n_tensors; i++) {
+        tiny_tensor *t = &wide.tensor[i];
+        if (strstr(t->name, "attn_q.weight")) t->ne[1] = heads;
+        if (strstr(t->name, "attn_k.weight") || strstr(t->name, "attn_v.weight")) t->ne[1] = head;
+        if (strstr(t->name, "attn_q.bias")) t->ne[0] = heads;
+        if (strstr(t->name, "attn_k.bias") || strstr(t->name, "attn_v.bias")) t->ne[0] = head;
+        if (strstr(t->name, "attn_output.weight")) t->ne[0] = heads;
+    }
+    tiny_write_pair(folder, "wide", &wide, &tiny_mmproj_file);
+    s2v_engine *of_wide = tiny_open();
+    const s2v_session_options options = tiny_session_options();
+    s2v_session *removes = tiny_session(of_wide, &options),
+                *masks = tiny_session(of_wide, &options);
+    const question q = one_picture("s2prune", 9);
+    masks->trace.masks = true;
+    ask(removes, &q, &a);
+    prefill_only(masks, &q, &b);
+    assert_memory_equal(a.kept, b.kept, sizeof a.kept);
+    CHECK_CASE(distance(a.first, b.first) <= 1e-5, "%g", distance(a.first, b.first));
+    s2v_session_free(masks);
+    s2v_session_free(removes);
+    s2v_engine_close(of_wide);
+
+    tiny_find_key(&wide, "qwen2vl.attention.key_length")->value[0] = (double)head / 2;
+    memcpy(tiny_find_key(&wide, "qwen2vl.rope.dimension_sections")->value,
+           (const double[]){ 4, 6, 6, 0 }, 4 * sizeof(double));
+    tiny_write_pair(folder, "wide", &wide, &tiny_mmproj_file);
+    const s2v_engine_options narrow = tiny_options();
+    s2p_error error;
+    assert_int_equal(s2v_engine_open(&of_wide, &narrow, &error), S2P_EFORMAT);
+    assert_non_null(strstr(error.message, "blk.0.attn_q.weight"));
+    memcpy(tiny_model_path, plain_model, sizeof plain_model);
+    memcpy(tiny_mmproj_path, plain_mmproj, sizeof plain_mmproj);
+}
+
 /* Rows of the first layer's cache, bytes as they are. */
 static uint8_t *cache_rows(const s2v_session *session, const struct ggml_tensor *cache)
 {
-    const size_t n = (size_t)session->kv.n_slots[0] * cache->nb[1];
+    const size_t n = (size_t)s2v_past_length(&session->past, 0) * cache->nb[1];
     uint8_t *bytes = malloc(n);
     assert_non_null(bytes);
     ggml_backend_tensor_get(cache, bytes, 0, n);
@@ -162,10 +211,11 @@ static void test_compaction_moves_rows(void **state)
         assert_int_equal(full->next_pos, pruned->next_pos);
         assert_int_equal(full->next_pos, a.stats.text_tokens + 9); /* the longer side of 9x7 */
 
-        uint8_t *before[2] = { cache_rows(full, full->kv.k[0]), cache_rows(full, full->kv.v[0]) };
-        uint8_t *after[2] = { cache_rows(pruned, pruned->kv.k[0]),
-                              cache_rows(pruned, pruned->kv.v[0]) };
-        const size_t width = full->kv.k[0]->nb[1];
+        uint8_t *before[2] = { cache_rows(full, full->past.layer[0].k),
+                               cache_rows(full, full->past.layer[0].v) };
+        uint8_t *after[2] = { cache_rows(pruned, pruned->past.layer[0].k),
+                              cache_rows(pruned, pruned->past.layer[0].v) };
+        const size_t width = full->past.layer[0].k->nb[1];
         int32_t row = 0, seen = 0, at = 0; /* in the pruned prompt; pictures' rows before; kept */
         for (int32_t i = 0; i < full->rows.n; i++) {
             if (full->rows.unit[i] == 0) {
@@ -181,7 +231,8 @@ static void test_compaction_moves_rows(void **state)
             row++;
         }
         assert_int_equal(row, pruned->rows.n);
-        for (int32_t i = 0; i < TINY_LAYERS; i++) assert_int_equal(pruned->kv.n_slots[i], row);
+        for (int32_t i = 0; i < TINY_LAYERS; i++)
+            assert_int_equal(s2v_past_length(&pruned->past, i), row);
         for (int k = 0; k < 2; k++) {
             free(before[k]);
             free(after[k]);
@@ -306,7 +357,7 @@ static void test_next_turn_prunes_too(void **state)
                      a.stats.text_tokens + 1); /* the last token of the answer */
     const int32_t slots = a.stats.prompt_tokens + MAX_ANSWER - 1 + b.stats.prompt_tokens;
     for (int32_t i = 0; i < TINY_LAYERS; i++)
-        assert_int_equal(session->kv.n_slots[i], slots + MAX_ANSWER - 1);
+        assert_int_equal(s2v_past_length(&session->past, i), slots + MAX_ANSWER - 1);
     assert_int_equal(b.stats.kv_total_bytes, (uint64_t)slots * 256 * TINY_LAYERS);
     s2v_session_free(session);
 }
@@ -505,6 +556,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_methods_keep_what_they_should),
         cmocka_unit_test(test_pruning_matters),
         cmocka_unit_test(test_removal_is_masking),
+        cmocka_unit_test(test_wide_heads),
         cmocka_unit_test(test_compaction_moves_rows),
         cmocka_unit_test(test_accounting),
         cmocka_unit_test(test_threads),

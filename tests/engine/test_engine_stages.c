@@ -7,8 +7,9 @@
  */
 #include "method_scenes.h"
 
-#include "engine/session/decoder_probe.h"
-#include "engine/prompt/units.h"
+#include "engine/session/session.h"
+#include "engine/prompt/trace.h"
+#include "engine/prompt/steps.h"
 #include "engine/vision/tower_cache.h"
 
 #define KV_WIDTH TINY_KV_WIDTH
@@ -65,8 +66,8 @@ static void keep_boundary(run *r, int32_t index, const float *data, int32_t n)
                                           .mean_rows = ends,
                                           .n_means = n };
     s2v_decoder_probe_free(&r->probe[index]);
-    assert_int_equal(s2v_decoder_probe_layer(r->session, index, &request, &r->probe[index], NULL),
-                     S2P_OK);
+    const s2v_probed on = s2v_session_probed(r->session);
+    assert_int_equal(s2v_decoder_probe_layer(&on, index, &request, &r->probe[index], NULL), S2P_OK);
 }
 
 static void tap(const char *name, int32_t index, const float *data, int32_t rows, int32_t cols,
@@ -370,7 +371,9 @@ static void run_by_hand(s2v_session *s, int32_t n_tail, int32_t first, int32_t l
     s2p_error error = { S2P_OK, "" };
     int32_t row[MAX_ROWS];
     s2v_session_reset(s);
-    assert_int_equal(s2v_rows_reserve(s, now.n, 0, &error), S2P_OK);
+    assert_int_equal(s2v_rows_reserve(&s->rows, &s->engine->model.decoder, &s->engine->devices,
+                                      &s->traffic, now.n, 0, &error),
+                     S2P_OK);
     s->rows.n_tail = n_tail;
     for (int32_t i = 0; i < now.n; i++) {
         row[i] = i;

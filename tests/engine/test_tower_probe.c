@@ -3,7 +3,7 @@
  * Hugging Face by "s2prune verify". */
 #include "kernels/tower/received.h"
 #include "tiny_llava.h"
-#include "engine/prompt/picture_rows.h"
+#include "engine/prompt/steps.h"
 #include "engine/vision/tower_cache.h"
 
 #define MAX_PATCHES 512
@@ -152,16 +152,20 @@ static void close_scene(scene *c)
 static s2p_status try_to_see(scene *c, bool is_watched, s2p_error *error)
 {
     s2v_tower_probe_free(&c->watched);
-    assert_int_equal(s2v_rows_reserve(c->session, c->frame.n_rows + 1, 0, error), S2P_OK);
+    assert_int_equal(s2v_rows_reserve(&c->session->rows, &c->engine->model.decoder,
+                                      &c->engine->devices, &c->session->traffic,
+                                      c->frame.n_rows + 1, 0, error),
+                     S2P_OK);
     int32_t first_row = 1;
-    s2v_job job = { .s = c->session,
-                    .needs = is_watched ? S2P_NEED_VISION_ATTN | S2P_NEED_VISION_KEY : 0,
-                    .frames = &c->frame,
-                    .tower_probe = &c->watched,
-                    .first_row = &first_row,
-                    .error = error };
-    const s2p_status st = s2v_picture_rows(&job, &c->tower, 0);
-    c->probe_ms = job.stats.probe_ms;
+    s2v_prefill prefill_state = { .s = c->session,
+                                  .needs =
+                                      is_watched ? S2P_NEED_VISION_ATTN | S2P_NEED_VISION_KEY : 0,
+                                  .frames = &c->frame,
+                                  .tower_probe = &c->watched,
+                                  .first_row = &first_row,
+                                  .error = error };
+    const s2p_status st = s2v_picture_rows(&prefill_state, &c->tower, 0);
+    c->probe_ms = prefill_state.stats.probe_ms;
     const size_t row = TINY_WIDTH * sizeof(float);
     ggml_backend_tensor_get(c->session->rows.hidden, c->rows, row, (size_t)c->frame.n_rows * row);
     return st;

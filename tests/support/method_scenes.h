@@ -168,7 +168,7 @@ static inline void prefill_outcome(s2v_session *s, const question *q, outcome *o
     memcpy(o->unit, s->rows.unit, n);
     memcpy(o->token, s->rows.token, n);
     for (int plane = 0; plane < 3; plane++) memcpy(o->pos[plane], s->rows.pos[plane], n);
-    memcpy(o->n_slots, s->kv.n_slots, (size_t)s->kv.n_layers * sizeof(int32_t));
+    for (int32_t i = 0; i < s->past.n_layers; i++) o->n_slots[i] = s2v_past_length(&s->past, i);
     memcpy(o->logits, s2v_session_logits(s), sizeof o->logits);
     o->next_pos = s->next_pos;
     for (int32_t u = 0; u < MAX_UNITS; u++) {

@@ -7,7 +7,8 @@
 
 #include "check.h"
 
-#include "engine/prompt/job.h"
+#include "engine/prompt/steps.h"
+#include "engine/prompt/trace.h"
 #include "tiny_model.h"
 #include "picture.h"
 

@@ -2,7 +2,7 @@
 #ifndef S2_TOOLS_HF_CASE_H
 #define S2_TOOLS_HF_CASE_H
 
-#include "engine/session/session.h"
+#include "engine/prompt/trace.h"
 #include "image/image.h"
 #include "verify/verify.h"
 

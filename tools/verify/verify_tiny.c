@@ -9,7 +9,7 @@
  */
 #include "verify/checks.h"
 
-#include "engine/session/session.h"
+#include "engine/prompt/trace.h"
 #include "eval/judging.h"
 #include "verify/evalset.h"
 

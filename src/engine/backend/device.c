@@ -90,23 +90,6 @@ static void find_function(ggml_backend_reg_t reg, const char *name, void *out, s
     memcpy(out, &address, n);
 }
 
-static int32_t usual_threads(void)
-{
-    const int32_t n = s2_cores_usable("");
-    return n > MAX_THREADS ? MAX_THREADS : n;
-}
-
-/* Buffer types of the CPU device that hold weights in another layout. */
-static void find_extra_types(s2v_devices *devices)
-{
-    ggml_backend_dev_get_extra_bufts_t get;
-    find_function(ggml_backend_dev_backend_reg(devices->cpu), "ggml_backend_dev_get_extra_bufts",
-                  &get, sizeof get);
-    ggml_backend_buffer_type_t *types = get ? get(devices->cpu) : NULL;
-    while (types && *types && devices->n_extra < S2V_MAX_EXTRA_TYPES)
-        devices->extra[devices->n_extra++] = *types++;
-}
-
 /* Does somebody take connections at "host:port"? */
 static bool server_answers(const char *server)
 {
@@ -128,43 +111,18 @@ static bool server_answers(const char *server)
     return is_open;
 }
 
-/* Register an RPC server's devices; the first of them is the main one. ggml aborts when it cannot
- * connect, so we try first. */
-static s2p_status add_rpc(const char *server, s2v_devices *devices, s2p_error *error)
-{
-    ggml_backend_reg_t reg = ggml_backend_reg_by_name("RPC");
-    ggml_backend_reg_t (*add)(const char *) = NULL;
-    if (reg) find_function(reg, "ggml_backend_rpc_add_server", &add, sizeof add);
-    if (!add)
-        return s2_fail(error, S2P_EUNSUPPORTED,
-                       "this build has no RPC backend; configure with -DS2_RPC=ON");
-    ggml_backend_reg_t added = server_answers(server) ? add(server) : NULL;
-    if (!added || ggml_backend_reg_dev_count(added) == 0)
-        return s2_fail(error, S2P_EIO, "no RPC server answers at '%.100s'; expected HOST:PORT",
-                       server);
-    devices->main = ggml_backend_reg_dev_get(added, 0);
-    return S2P_OK;
-}
-
 static s2p_status check_threads(int32_t n_threads, s2p_error *error)
 {
     if (n_threads >= 0 && n_threads <= MAX_THREADS) return S2P_OK;
     return s2_fail(error, S2P_EINVAL, "%d threads are outside 0 to %d", n_threads, MAX_THREADS);
 }
 
-static s2p_status fail_device(const char *device, s2p_error *error)
-{
-    char known[256] = "";
-    for (size_t i = 0, n = 0; s2v_device_name(i) && n < sizeof known; i++)
-        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "",
-                              s2v_device_name(i));
-    return s2_fail(error, S2P_EINVAL, "no device '%.60s'; there are %s", device, known);
-}
-
 s2p_status s2v_devices_open(s2v_devices *out, const char *device, const char *rpc_server,
                             int32_t n_threads, s2p_error *error)
 {
-    *out = (s2v_devices){ .n_threads = n_threads > 0 ? n_threads : usual_threads() };
+    const int32_t n_cores = s2_cores_usable("");
+    *out = (s2v_devices){ .n_threads = n_cores > MAX_THREADS ? MAX_THREADS : n_cores };
+    if (n_threads > 0) out->n_threads = n_threads;
     if (check_threads(n_threads, error) != S2P_OK) return S2P_EINVAL;
     const char *missing = missing_instructions();
     if (missing)
@@ -176,14 +134,36 @@ s2p_status s2v_devices_open(s2v_devices *out, const char *device, const char *rp
     out->cpu = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
     if (!out->cpu) return s2_fail(error, S2P_EUNSUPPORTED, "ggml has no CPU device in this build");
     out->main = out->cpu;
-    find_extra_types(out);
-    if (rpc_server) {
-        const s2p_status st = add_rpc(rpc_server, out, error);
-        if (st != S2P_OK) return st;
+
+    /* Buffer types of the CPU device that hold weights in another layout. */
+    ggml_backend_dev_get_extra_bufts_t get;
+    find_function(ggml_backend_dev_backend_reg(out->cpu), "ggml_backend_dev_get_extra_bufts", &get,
+                  sizeof get);
+    ggml_backend_buffer_type_t *types = get ? get(out->cpu) : NULL;
+    while (types && *types && out->n_extra < S2V_MAX_EXTRA_TYPES)
+        out->extra[out->n_extra++] = *types++;
+
+    if (rpc_server) { /* its first device; ggml aborts when it cannot connect, so we try first */
+        ggml_backend_reg_t reg = ggml_backend_reg_by_name("RPC"), added = NULL;
+        ggml_backend_reg_t (*add)(const char *) = NULL;
+        if (reg) find_function(reg, "ggml_backend_rpc_add_server", &add, sizeof add);
+        if (!add)
+            return s2_fail(error, S2P_EUNSUPPORTED,
+                           "this build has no RPC backend; configure with -DS2_RPC=ON");
+        if (server_answers(rpc_server)) added = add(rpc_server);
+        if (!added || ggml_backend_reg_dev_count(added) == 0)
+            return s2_fail(error, S2P_EIO, "no RPC server answers at '%.100s'; expected HOST:PORT",
+                           rpc_server);
+        out->main = ggml_backend_reg_dev_get(added, 0);
     }
     if (device) {
         out->main = ggml_backend_dev_by_name(device);
-        if (!out->main) return fail_device(device, error);
+        char known[256] = "";
+        for (size_t i = 0, n = 0; !out->main && s2v_device_name(i) && n < sizeof known; i++)
+            n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "",
+                                  s2v_device_name(i));
+        if (!out->main)
+            return s2_fail(error, S2P_EINVAL, "no device '%.60s'; there are %s", device, known);
     }
     if (!device && !rpc_server) { /* the best there is */
         ggml_backend_dev_t gpu = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_GPU);

@@ -142,15 +142,6 @@ static void count_crossing(const s2v_graph *graph)
     }
 }
 
-/* Devices else sum attention in halves, and large scores overflow. The CPU has no other way. */
-static void ask_for_floats(const s2v_graph *graph)
-{
-    for (int i = 0; i < ggml_graph_n_nodes(graph->cgraph); i++) {
-        struct ggml_tensor *node = ggml_graph_node(graph->cgraph, i);
-        if (node->op == GGML_OP_FLASH_ATTN_EXT) (void)ggml_prec_set_acc(node, GGML_PREC_F32);
-    }
-}
-
 /* --- computing ----------------------------------------------------------------------- */
 
 typedef enum step { STEP_MEASURE, STEP_RESERVE, STEP_COMPUTE } step;
@@ -168,7 +159,11 @@ static void do_work(void *user)
     s2v_graph *graph = w->graph;
     w->status = GGML_STATUS_ALLOC_FAILED;
     ggml_backend_sched_reset(graph->sched);
-    if (graph->device) ask_for_floats(graph);
+    /* Devices would sum attention in halves, and large scores overflow. The CPU has no other way. */
+    for (int i = 0; graph->device && i < ggml_graph_n_nodes(graph->cgraph); i++) {
+        struct ggml_tensor *node = ggml_graph_node(graph->cgraph, i);
+        if (node->op == GGML_OP_FLASH_ATTN_EXT) (void)ggml_prec_set_acc(node, GGML_PREC_F32);
+    }
     if (w->step == STEP_MEASURE) {
         ggml_backend_sched_reserve_size(graph->sched, graph->cgraph, w->n_bytes);
         ggml_backend_sched_reset(graph->sched);

@@ -109,34 +109,28 @@ static entry *use(s2v_cache *cache, entry *e)
     return e;
 }
 
-/* Remove what nobody uses, oldest first, until n more bytes fit. */
-static bool make_room(s2v_cache *cache, uint64_t n)
-{
-    s2v_cache_stats *t = &cache->stats;
-    for (entry *e = cache->oldest, *newer; e && t->bytes > t->limit - n; e = newer) {
-        newer = e->newer;
-        if (e->n_users > 0) continue;
-        unlist(cache, e);
-        drop(cache, e);
-        t->evictions++;
-    }
-    return t->bytes <= t->limit - n;
-}
-
 /* --- blocks ----------------------------------------------------------------------------- */
 
 s2v_cache_block *s2v_cache_room(s2v_cache *cache, size_t n)
 {
     const uint64_t limit = cache->stats.limit; /* never changes */
     if (n == 0 || n > limit || limit - n < sizeof(entry)) return NULL;
-    entry *e = NULL;
+    const uint64_t needed = n + sizeof(entry);
+    s2v_cache_stats *t = &cache->stats;
     (void)pthread_mutex_lock(&cache->lock);
-    const bool fits = make_room(cache, n + sizeof *e);
-    if (fits) cache->stats.bytes += n + sizeof *e;
+    for (entry *old = cache->oldest, *newer; old && t->bytes > limit - needed; old = newer) {
+        newer = old->newer;
+        if (old->n_users > 0) continue; /* in use */
+        unlist(cache, old);
+        drop(cache, old);
+        t->evictions++;
+    }
+    const bool fits = t->bytes <= limit - needed;
+    if (fits) t->bytes += needed;
     (void)pthread_mutex_unlock(&cache->lock);
     if (!fits) return NULL;
 
-    e = calloc(1, sizeof *e);
+    entry *e = calloc(1, sizeof *e);
     if (e) e->block = (s2v_cache_block){ malloc(n), n };
     if (e && e->block.bytes) {
         e->n_users = 1;
@@ -144,7 +138,7 @@ s2v_cache_block *s2v_cache_room(s2v_cache *cache, size_t n)
     }
     free(e);
     (void)pthread_mutex_lock(&cache->lock);
-    cache->stats.bytes -= n + sizeof *e;
+    t->bytes -= needed;
     (void)pthread_mutex_unlock(&cache->lock);
     return NULL;
 }

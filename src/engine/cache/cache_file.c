@@ -251,9 +251,15 @@ void s2v_cache_file_drop(s2v_cache_reader *reader)
 
 /* --- writing ----------------------------------------------------------------------------- */
 
-/* Oldest first, until n_more bytes fit. */
-static bool make_room(s2v_cache_folder *folder, const char *name, uint64_t n_more)
+/* With the folder locked: remove the files not used for longest until the block fits, write it beside its
+ * name and rename it. No flush to the device: after a power cut the checksum tells. */
+static int write_block(s2v_cache_folder *folder, const uint8_t *key, const uint8_t *block, size_t n)
 {
+    char name[NAME_BYTES], beside[NAME_BYTES];
+    uint8_t bytes[S2V_CACHE_FILE_HEAD];
+    const uint64_t n_more = n + sizeof bytes;
+    name_of(key, suffix, name);
+    name_of(key, unfinished, beside);
     listing files;
     bool has_room = list_files(folder, true, &files);
     for (size_t i = 0; has_room && i < files.n; i++) {
@@ -265,17 +271,8 @@ static bool make_room(s2v_cache_folder *folder, const char *name, uint64_t n_mor
     has_room = has_room && files.n_bytes + n_more <= folder->max_bytes;
     folder->n_bytes = files.n_bytes;
     free(files.file);
-    return has_room;
-}
+    if (!has_room) return 0;
 
-/* No flush to the device: after a power cut the checksum tells. */
-static int write_block(s2v_cache_folder *folder, const uint8_t *key, const uint8_t *block, size_t n)
-{
-    char name[NAME_BYTES], beside[NAME_BYTES];
-    uint8_t bytes[S2V_CACHE_FILE_HEAD];
-    name_of(key, suffix, name);
-    name_of(key, unfinished, beside);
-    if (!make_room(folder, name, n + sizeof bytes)) return 0;
     s2v_cache_head_make(key, block, n, bytes);
     const int fd = openat(folder->fd, beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) return errno;

@@ -1,4 +1,13 @@
-/* decoder.h - a decoder: hyper-parameters, and the weights of its layers. */
+/* decoder.h - a decoder: hyper-parameters, and layers of one kind each.
+ *
+ * A layer mixes rows, then changes each row by itself. The kind says how it mixes them, and with that
+ * what it remembers of rows it has seen (past.h):
+ *
+ *     attention    q, k and v with biases, RoPE, slots of keys and values
+ *
+ * A model with layers of another kind adds a value to s2v_layer_kind, a struct of weights beside
+ * s2v_attention_weights, a function that draws it (draw.c) and what it remembers (past.c).
+ */
 #ifndef S2_ENGINE_DECODER_H
 #define S2_ENGINE_DECODER_H
 
@@ -6,18 +15,31 @@
 
 #define S2V_MAX_LAYERS 512
 
-typedef struct s2v_decoder_params { /* Qwen2 and Qwen2-VL decoders */
-    int32_t n_layers, n_embd, n_ff, n_heads, n_kv_heads, head_dim, n_vocab, n_ctx_train;
+typedef struct s2v_decoder_params {
+    int32_t n_layers, n_embd, n_ff, n_heads, n_kv_heads, n_vocab, n_ctx_train;
+    int32_t head_dim;    /* n_embd / n_heads unless the file has a key for it */
     int32_t sections[4]; /* M-RoPE; all 0: plain RoPE */
     int32_t n_planes;    /* of positions the rotation reads: 4 with M-RoPE, 1 without */
     float rope_base, rms_eps;
 } s2v_decoder_params;
 
-typedef struct s2v_layer {
-    struct ggml_tensor *attn_norm, *ffn_norm;
-    struct ggml_tensor *q, *k, *v, *out, *q_bias, *k_bias, *v_bias;
-    struct ggml_tensor *gate, *up, *down;
+typedef enum s2v_layer_kind { S2V_LAYER_ATTENTION } s2v_layer_kind;
+
+typedef struct s2v_attention_weights { /* grouped queries, RoPE, slots of keys and values */
+    struct ggml_tensor *q, *k, *v, *out;
+    struct ggml_tensor *q_bias, *k_bias, *v_bias;
     struct ggml_tensor *rope_periods; /* [head_dim / 2], over 2 pi; NULL: left to the CPU */
+} s2v_attention_weights;
+
+typedef struct s2v_ffn_weights { /* SwiGLU */
+    struct ggml_tensor *gate, *up, *down;
+} s2v_ffn_weights;
+
+typedef struct s2v_layer {
+    s2v_layer_kind kind;
+    struct ggml_tensor *attn_norm, *ffn_norm; /* of the rows before they are mixed, and after */
+    s2v_attention_weights attention;          /* of S2V_LAYER_ATTENTION */
+    s2v_ffn_weights ffn;
 } s2v_layer;
 
 typedef struct s2v_decoder {

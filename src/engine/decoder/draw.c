@@ -23,7 +23,8 @@ struct ggml_tensor *s2v_draw_queries(s2v_graph *graph, const s2v_decoder_params 
                                      const s2v_layer *layer, struct ggml_tensor *x,
                                      struct ggml_tensor *rows)
 {
-    return ggml_reshape_3d(graph->ctx, draw_biased(graph, layer->q, layer->q_bias, x, rows),
+    return ggml_reshape_3d(graph->ctx,
+                           draw_biased(graph, layer->attention.q, layer->attention.q_bias, x, rows),
                            p->head_dim, p->n_heads, x->ne[1]);
 }
 
@@ -31,7 +32,8 @@ struct ggml_tensor *s2v_draw_keys(s2v_graph *graph, const s2v_decoder_params *p,
                                   const s2v_layer *layer, struct ggml_tensor *x,
                                   struct ggml_tensor *rows)
 {
-    return ggml_reshape_3d(graph->ctx, draw_biased(graph, layer->k, layer->k_bias, x, rows),
+    return ggml_reshape_3d(graph->ctx,
+                           draw_biased(graph, layer->attention.k, layer->attention.k_bias, x, rows),
                            p->head_dim, p->n_kv_heads, x->ne[1]);
 }
 
@@ -41,7 +43,7 @@ struct ggml_tensor *s2v_draw_rope(struct ggml_context *ctx, const s2v_decoder_pa
                                   const s2v_layer *layer, struct ggml_tensor *x,
                                   struct ggml_tensor *pos)
 {
-    struct ggml_tensor *periods = layer->rope_periods;
+    struct ggml_tensor *periods = layer->attention.rope_periods;
     const float base = periods ? 1.0f : p->rope_base;
     if (p->n_planes == 1)
         return ggml_rope_ext(ctx, x, pos, periods, p->head_dim, GGML_ROPE_TYPE_NEOX, p->n_ctx_train,
@@ -56,31 +58,6 @@ struct ggml_tensor *s2v_draw_cached(struct ggml_context *ctx, const s2v_decoder_
 {
     return ggml_view_3d(ctx, cache, p->head_dim, n_slots, p->n_kv_heads, cache->nb[1],
                         ggml_row_size(cache->type, p->head_dim), 0);
-}
-
-/* The rows that go on after attention in the last layer. */
-static struct ggml_tensor *last_rows(struct ggml_context *ctx, struct ggml_tensor *x,
-                                     const s2v_span *span)
-{
-    if (span->own) return ggml_get_rows(ctx, x, span->last);
-    return ggml_view_2d(ctx, x, x->ne[0], 1, x->nb[1], (size_t)(x->ne[1] - 1) * x->nb[1]);
-}
-
-/* Put the rows' keys and values behind n_past slots, and see to which slots they attend. */
-static void draw_slots(s2v_graph *graph, const s2v_decoder_params *p, struct ggml_tensor *cache[2],
-                       int32_t n_past, const s2v_span *span, struct ggml_tensor *own[2],
-                       struct ggml_tensor *seen[2])
-{
-    struct ggml_context *ctx = graph->ctx;
-    struct ggml_tensor *const held[2] = { span->k, span->v };
-    for (int i = 0; i < 2; i++) {
-        s2v_graph_expand(graph, ggml_cpy(ctx, own[i], s2v_kv_rows(ctx, cache[i], n_past, span->n)));
-        struct ggml_tensor *from = cache[i];
-        if (span->is_unrounded) from = held[i] ? held[i] : own[i];
-        if (span->is_unrounded && held[i])
-            s2v_graph_expand(graph, ggml_cpy(ctx, own[i], s2v_kv_rows(ctx, from, n_past, span->n)));
-        seen[i] = s2v_draw_cached(ctx, p, from, n_past + span->n);
-    }
 }
 
 /* What rows q: [head_dim, n, heads] make of the slots they see: [head_dim, heads, n]. Fused, scores never
@@ -103,46 +80,46 @@ static struct ggml_tensor *draw_attended(struct ggml_context *ctx, const s2v_dec
 
 /* Attention of rows that have caches of their own, in layer `i`. What a row attended to takes the place
  * of its query. */
-static struct ggml_tensor *draw_own(s2v_graph *graph, const s2v_decoder_params *p,
-                                    const s2v_layer *layer, int32_t i, struct ggml_tensor *x,
-                                    const s2v_span *span, bool is_last_only)
+static struct ggml_tensor *draw_entries(s2v_graph *graph, const s2v_decoder_params *p,
+                                        const s2v_layer *layer, int32_t i, struct ggml_tensor *x,
+                                        const s2v_span *span, bool is_last_only)
 {
     struct ggml_context *ctx = graph->ctx;
     struct ggml_tensor *rows = s2v_draw_rows(graph, x);
     struct ggml_tensor *q = s2v_draw_queries(graph, p, layer, x, rows);
     struct ggml_tensor *k = s2v_draw_keys(graph, p, layer, x, rows);
-    struct ggml_tensor *v = draw_biased(graph, layer->v, layer->v_bias, x, rows);
+    struct ggml_tensor *v =
+        draw_biased(graph, layer->attention.v, layer->attention.v_bias, x, rows);
     q = s2v_draw_rope(ctx, p, layer, q, span->pos);
     k = s2v_draw_rope(ctx, p, layer, k, span->pos);
     struct ggml_tensor *const both[2] = { ggml_reshape_2d(ctx, k, v->ne[0], span->n), v };
-    for (int32_t o = 0, at = 0, n; o < span->n_own; o++, at += n) {
-        const s2v_own *of = &span->own[o];
-        const s2v_kv *kv = of->kv;
-        n = of->n;
-        struct ggml_tensor *const cache[2] = { kv->k[i], kv->v[i] };
+    for (int32_t o = 0, at = 0, n; o < span->n_entries; o++, at += n) {
+        const s2v_batch_entry *entry = &span->entry[o];
+        const s2v_slots *slots = &entry->past->layer[i];
+        n = entry->n;
+        struct ggml_tensor *const cache[2] = { slots->k, slots->v };
         struct ggml_tensor *seen[2];
         for (int c = 0; c < 2; c++) {
-            struct ggml_tensor *own = s2v_kv_rows(ctx, both[c], at, n);
-            s2v_graph_expand(graph,
-                             ggml_cpy(ctx, own, s2v_kv_rows(ctx, cache[c], kv->n_slots[i], n)));
-            seen[c] = s2v_draw_cached(ctx, p, cache[c], kv->n_slots[i] + n);
+            struct ggml_tensor *own = s2v_slots_view(ctx, both[c], at, n);
+            s2v_graph_expand(graph, ggml_cpy(ctx, own, s2v_slots_view(ctx, cache[c], slots->n, n)));
+            seen[c] = s2v_draw_cached(ctx, p, cache[c], slots->n + n);
         }
         const int32_t n_out = is_last_only ? 1 : n; /* the last row sees every slot */
         struct ggml_tensor *query = ggml_view_3d(ctx, q, p->head_dim, p->n_heads, n_out, q->nb[1],
                                                  q->nb[2], (size_t)(at + n - n_out) * q->nb[2]);
-        struct ggml_tensor *out =
-            draw_attended(ctx, p, ggml_permute(ctx, query, 0, 2, 1, 3), seen,
-                          of->mask && !is_last_only ? of->mask[i] : NULL, kv->is_plain);
+        struct ggml_tensor *out = draw_attended(
+            ctx, p, ggml_permute(ctx, query, 0, 2, 1, 3), seen,
+            entry->mask && !is_last_only ? entry->mask[i] : NULL, entry->past->is_plain);
         s2v_graph_expand(graph, ggml_cpy(ctx, out, query));
     }
-    x = ggml_reshape_2d(ctx, q, p->n_embd, span->n);
+    x = ggml_reshape_2d(ctx, q, (int64_t)p->n_heads * p->head_dim, span->n);
     if (is_last_only) x = ggml_get_rows(ctx, x, span->last);
-    return s2v_draw_product(graph, layer->out, x, s2v_draw_rows(graph, x));
+    return s2v_draw_product(graph, layer->attention.out, x, s2v_draw_rows(graph, x));
 }
 
 /* Attention of one layer; `n_out` rows come out: all of them, or the last. */
 static struct ggml_tensor *draw_attention(s2v_graph *graph, const s2v_decoder_params *p,
-                                          const s2v_layer *layer, int32_t i, const s2v_kv *kv,
+                                          const s2v_layer *layer, int32_t i, const s2v_past *past,
                                           struct ggml_tensor *x, const s2v_span *span,
                                           bool is_last_only)
 {
@@ -150,12 +127,26 @@ static struct ggml_tensor *draw_attention(s2v_graph *graph, const s2v_decoder_pa
     const int64_t n = span->n, width = (int64_t)p->n_kv_heads * p->head_dim;
     struct ggml_tensor *rows = s2v_draw_rows(graph, x);
     struct ggml_tensor *k = s2v_draw_keys(graph, p, layer, x, rows);
-    struct ggml_tensor *v = draw_biased(graph, layer->v, layer->v_bias, x, rows);
+    struct ggml_tensor *v =
+        draw_biased(graph, layer->attention.v, layer->attention.v_bias, x, rows);
     k = s2v_draw_rope(ctx, p, layer, k, span->pos);
     k = ggml_reshape_2d(ctx, k, width, n);
+
+    /* Put them behind the slots the layer has; the rows attend to those or to the unrounded ones. */
+    const s2v_slots *slots = &past->layer[i];
+    struct ggml_tensor *const cache[2] = { slots->k, slots->v }, *const own[2] = { k, v };
+    struct ggml_tensor *const held[2] = { span->k, span->v };
     struct ggml_tensor *seen[2];
-    draw_slots(graph, p, (struct ggml_tensor *[]){ kv->k[i], kv->v[i] }, kv->n_slots[i], span,
-               (struct ggml_tensor *[]){ k, v }, seen);
+    for (int c = 0; c < 2; c++) {
+        s2v_graph_expand(graph,
+                         ggml_cpy(ctx, own[c], s2v_slots_view(ctx, cache[c], slots->n, span->n)));
+        struct ggml_tensor *from = cache[c];
+        if (span->is_unrounded) from = held[c] ? held[c] : own[c];
+        if (span->is_unrounded && held[c])
+            s2v_graph_expand(graph,
+                             ggml_cpy(ctx, own[c], s2v_slots_view(ctx, from, slots->n, span->n)));
+        seen[c] = s2v_draw_cached(ctx, p, from, slots->n + span->n);
+    }
 
     /* RoPE needs a row for each position, so q is rotated whole and cut afterwards. */
     struct ggml_tensor *q = s2v_draw_queries(graph, p, layer, x, rows);
@@ -169,9 +160,9 @@ static struct ggml_tensor *draw_attention(s2v_graph *graph, const s2v_decoder_pa
         n_out = 1;
     }
     q = ggml_permute(ctx, q, 0, 2, 1, 3);
-    struct ggml_tensor *out = draw_attended(ctx, p, q, seen, mask, kv->is_plain);
-    out = ggml_reshape_2d(ctx, out, p->n_embd, n_out);
-    return s2v_draw_product(graph, layer->out, out, s2v_draw_rows(graph, out));
+    struct ggml_tensor *out = draw_attended(ctx, p, q, seen, mask, past->is_plain);
+    out = ggml_reshape_2d(ctx, out, (int64_t)p->n_heads * p->head_dim, n_out);
+    return s2v_draw_product(graph, layer->attention.out, out, s2v_draw_rows(graph, out));
 }
 
 struct ggml_tensor *s2v_draw_embedding(s2v_graph *graph, const s2v_decoder *decoder,
@@ -180,7 +171,7 @@ struct ggml_tensor *s2v_draw_embedding(s2v_graph *graph, const s2v_decoder *deco
     return ggml_get_rows(graph->ctx, decoder->token_embd, ids);
 }
 
-struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder, s2v_kv *kv,
+struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder, s2v_past *past,
                                     struct ggml_tensor *h, const s2v_span *span, int32_t first,
                                     int32_t last)
 {
@@ -191,19 +182,22 @@ struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder
         const bool is_last_only = span->last_row_only && i == p->n_layers - 1;
 
         struct ggml_tensor *x = s2v_draw_rms_norm(ctx, h, layer->attn_norm, p->rms_eps);
-        x = span->own ? draw_own(graph, p, layer, i, x, span, is_last_only)
-                      : draw_attention(graph, p, layer, i, kv, x, span, is_last_only);
-        if (is_last_only) h = last_rows(ctx, h, span);
+        x = span->entry ? draw_entries(graph, p, layer, i, x, span, is_last_only)
+                        : draw_attention(graph, p, layer, i, past, x, span, is_last_only);
+        if (is_last_only) /* the rows that go on */
+            h = span->entry ? ggml_get_rows(ctx, h, span->last)
+                            : ggml_view_2d(ctx, h, h->ne[0], 1, h->nb[1],
+                                           (size_t)(h->ne[1] - 1) * h->nb[1]);
         h = ggml_add(ctx, h, x);
         s2v_graph_pause(graph, h);
 
         x = s2v_draw_rms_norm(ctx, h, layer->ffn_norm, p->rms_eps);
         struct ggml_tensor *rows = s2v_draw_rows(graph, x);
-        struct ggml_tensor *gate = s2v_draw_product(graph, layer->gate, x, rows);
-        struct ggml_tensor *up = s2v_draw_product(graph, layer->up, x, rows);
+        struct ggml_tensor *gate = s2v_draw_product(graph, layer->ffn.gate, x, rows);
+        struct ggml_tensor *up = s2v_draw_product(graph, layer->ffn.up, x, rows);
         x = ggml_swiglu_split(ctx, gate, up);
         rows = s2v_draw_rows(graph, x);
-        x = s2v_draw_product(graph, layer->down, x, rows);
+        x = s2v_draw_product(graph, layer->ffn.down, x, rows);
         h = ggml_add(ctx, h, x);
         s2v_graph_pause(graph, h);
     }
@@ -215,8 +209,10 @@ int32_t s2v_decoder_rows_to_run(const s2v_graph *graph, const s2v_decoder *decod
     int32_t most = n_rows;
     for (int32_t i = 0; i < decoder->p.n_layers; i++) {
         const s2v_layer *l = &decoder->layers[i];
-        const struct ggml_tensor *const matrix[] = { l->q,    l->k,  l->v,   l->out,
-                                                     l->gate, l->up, l->down };
+        const struct ggml_tensor *const matrix[] = { l->attention.q, l->attention.k,
+                                                     l->attention.v, l->attention.out,
+                                                     l->ffn.gate,    l->ffn.up,
+                                                     l->ffn.down };
         for (size_t m = 0; m < sizeof matrix / sizeof *matrix; m++) {
             const int32_t n = s2v_rows_to_run(graph, matrix[m], n_rows);
             if (n > most) most = n;

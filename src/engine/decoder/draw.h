@@ -3,27 +3,26 @@
 #define S2_ENGINE_DRAW_H
 
 #include "engine/backend/graph.h"
-#include "engine/decoder/kv.h"
+#include "engine/decoder/past.h"
 
-typedef struct s2v_own { /* rows of one conversation among those of others */
-    s2v_kv *kv;
+typedef struct s2v_batch_entry { /* one session's rows in a joint pass */
+    s2v_past *past;
     int32_t n;
     struct ggml_tensor *const *mask; /* [n_layers], each as in s2v_span; NULL for a single row */
-} s2v_own;
+} s2v_batch_entry;
 
 typedef struct s2v_span {     /* what a run of layers works on */
     int32_t n;                /* rows */
     struct ggml_tensor *pos;  /* I32: 4 planes of n for M-RoPE, n otherwise */
     struct ggml_tensor *mask; /* F16 [n_past + n, n]; NULL for a single row */
-    bool last_row_only; /* the last layer need not compute the other rows, with own: of each */
-    bool is_unrounded;  /* attend to keys and values as they are, not as the cache has them: */
-    struct ggml_tensor *k, *v; /* F32 [n_kv_heads * head_dim, slots], written like the cache; NULL:
+    bool last_row_only; /* the last layer need not compute the other rows; with entries: of each */
+    bool is_unrounded;  /* attend to keys and values as they are, not as the past has them: */
+    struct ggml_tensor *k, *v; /* F32 [n_kv_heads * head_dim, slots], written like the past; NULL:
                                   there is nothing before these rows */
-    const s2v_own
-        *own; /* [n_own] whose rows these are, one after the other; rows after them attend to
-                           nothing. NULL: all are rows of one */
-    int32_t n_own;
-    struct ggml_tensor *last; /* I32 [n_own], with last_row_only: which row is each one's last */
+    const s2v_batch_entry *entry; /* [n_entries] whose rows these are, in their order; padding rows
+                                     follow them. NULL: all are rows of one session */
+    int32_t n_entries;
+    struct ggml_tensor *last; /* I32 [n_entries], with last_row_only: the last row of each */
 } s2v_span;
 
 /* Token rows [n_embd, n] of the vocabulary. ids: I32 [n]. */
@@ -49,10 +48,10 @@ struct ggml_tensor *s2v_draw_rope(struct ggml_context *ctx, const s2v_decoder_pa
 struct ggml_tensor *s2v_draw_cached(struct ggml_context *ctx, const s2v_decoder_params *p,
                                     struct ggml_tensor *cache, int32_t n_slots);
 
-/* Hidden states [n_embd, n] in, the same (with last_row_only [n_embd, 1] or [n_embd, n_own]) out. Writes the rows'
- * keys and values behind the slots each layer has filled; the caller counts them afterwards. kv:
- * NULL with span->own. */
-struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder, s2v_kv *kv,
+/* Hidden states [n_embd, n] in, the same (with last_row_only [n_embd, 1] or [n_embd, n_entries]) out.
+ * Writes what each layer remembers of the rows behind its past; the caller appends them afterwards
+ * (past.h). past: NULL with span->entry. */
+struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder, s2v_past *past,
                                     struct ggml_tensor *h, const s2v_span *span, int32_t first,
                                     int32_t last);
 

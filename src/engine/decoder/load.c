@@ -39,31 +39,6 @@ s2p_status s2v_key_float(const s2v_gguf *file, const char *prefix, const char *k
     return S2P_OK;
 }
 
-/* rope.dimension_sections: pairs per coordinate; absent for plain RoPE. */
-static s2p_status read_sections(s2v_decoder_params *p, const s2v_gguf *file, const char *prefix,
-                                s2p_error *error)
-{
-    char name[128];
-    key_name(name, sizeof name, prefix, "rope.dimension_sections");
-    const s2v_gguf_key *key = s2v_gguf_find_key(file, name);
-    p->n_planes = 1;
-    if (!key) return S2P_OK;
-    int64_t sum = 0;
-    for (uint64_t i = 0; i < key->count && i < 4; i++) {
-        int64_t value;
-        if (!s2v_gguf_item_int(key, i, &value) || value < 0 || value > p->head_dim)
-            return s2_fail(error, S2P_EFORMAT, "%s[%d] is not a count up to %d", name, (int)i,
-                           p->head_dim);
-        p->sections[i] = (int32_t)value;
-        sum += value;
-    }
-    if (key->count < 3 || key->count > 4 || sum * 2 != p->head_dim)
-        return s2_fail(error, S2P_EFORMAT, "%s adds up to %lld pairs, expected %d", name,
-                       (long long)sum, p->head_dim / 2);
-    if (p->sections[0] > 0) p->n_planes = 4;
-    return S2P_OK;
-}
-
 static s2p_status read_params(s2v_decoder_params *p, const s2v_gguf *file, const char *prefix,
                               s2p_error *error)
 {
@@ -76,34 +51,65 @@ static s2p_status read_params(s2v_decoder_params *p, const s2v_gguf *file, const
     TRY(s2v_key_float(file, prefix, "rope.freq_base", 1.0, 1e12, &p->rope_base, error));
     TRY(s2v_key_float(file, prefix, "attention.layer_norm_rms_epsilon", 0.0, 1.0, &p->rms_eps,
                       error));
-    if (p->n_embd % p->n_heads != 0 || p->n_heads % p->n_kv_heads != 0)
+
+    /* The width of a head: a key of the file, or the rows' width divided among the heads. */
+    char name[128];
+    key_name(name, sizeof name, prefix, "attention.key_length");
+    const bool has_length = s2v_gguf_find_key(file, name) != NULL;
+    if ((!has_length && p->n_embd % p->n_heads != 0) || p->n_heads % p->n_kv_heads != 0)
         return s2_fail(error, S2P_EFORMAT, "%d heads and %d KV heads do not divide a width of %d",
                        p->n_heads, p->n_kv_heads, p->n_embd);
     p->head_dim = p->n_embd / p->n_heads;
+    if (has_length)
+        TRY(s2v_key_int(file, prefix, "attention.key_length", 2, 1024, &p->head_dim, error));
     if (p->head_dim % 2 != 0 || p->head_dim > 1024)
         return s2_fail(error, S2P_EFORMAT, "a head of %d values is not supported", p->head_dim);
     const s2v_gguf_key *tokens = s2v_gguf_find_key(file, "tokenizer.ggml.tokens");
     if (!tokens || tokens->type != S2V_GGUF_ARRAY || tokens->count < 1 || tokens->count > (1 << 24))
         return s2_fail(error, S2P_EFORMAT, "the model has no list 'tokenizer.ggml.tokens'");
     p->n_vocab = (int32_t)tokens->count;
-    return read_sections(p, file, prefix, error);
+
+    /* Pairs of values for each coordinate of M-RoPE; absent for plain RoPE. */
+    key_name(name, sizeof name, prefix, "rope.dimension_sections");
+    const s2v_gguf_key *sections = s2v_gguf_find_key(file, name);
+    p->n_planes = 1;
+    if (!sections) return S2P_OK;
+    int64_t sum = 0;
+    for (uint64_t i = 0; i < sections->count && i < 4; i++) {
+        int64_t value;
+        if (!s2v_gguf_item_int(sections, i, &value) || value < 0 || value > p->head_dim)
+            return s2_fail(error, S2P_EFORMAT, "%s[%d] is not a count up to %d", name, (int)i,
+                           p->head_dim);
+        p->sections[i] = (int32_t)value;
+        sum += value;
+    }
+    if (sections->count < 3 || sections->count > 4 || sum * 2 != p->head_dim)
+        return s2_fail(error, S2P_EFORMAT, "%s adds up to %lld pairs, expected %d", name,
+                       (long long)sum, p->head_dim / 2);
+    if (p->sections[0] > 0) p->n_planes = 4;
+    return S2P_OK;
 }
 
 static void load_layer(s2v_layer *layer, s2v_loader *l, const s2v_decoder_params *p, int32_t i)
 {
-    const int64_t n = p->n_embd, kv = (int64_t)p->n_kv_heads * p->head_dim, ff = p->n_ff;
+    const int64_t n = p->n_embd, ff = p->n_ff;
+    const int64_t heads = (int64_t)p->n_heads * p->head_dim,
+                  kv = (int64_t)p->n_kv_heads * p->head_dim;
+    s2v_attention_weights *a = &layer->attention;
+    s2v_ffn_weights *f = &layer->ffn;
+    layer->kind = S2V_LAYER_ATTENTION;
     layer->attn_norm = s2v_loader_get(l, "blk.%d.attn_norm.weight", i, S2V_USE_VECTOR, n, 1);
-    layer->q = s2v_loader_get(l, "blk.%d.attn_q.weight", i, S2V_USE_MATRIX, n, n);
-    layer->k = s2v_loader_get(l, "blk.%d.attn_k.weight", i, S2V_USE_MATRIX, n, kv);
-    layer->v = s2v_loader_get(l, "blk.%d.attn_v.weight", i, S2V_USE_MATRIX, n, kv);
-    layer->q_bias = s2v_loader_get(l, "blk.%d.attn_q.bias", i, S2V_USE_VECTOR, n, 1);
-    layer->k_bias = s2v_loader_get(l, "blk.%d.attn_k.bias", i, S2V_USE_VECTOR, kv, 1);
-    layer->v_bias = s2v_loader_get(l, "blk.%d.attn_v.bias", i, S2V_USE_VECTOR, kv, 1);
-    layer->out = s2v_loader_get(l, "blk.%d.attn_output.weight", i, S2V_USE_MATRIX, n, n);
+    a->q = s2v_loader_get(l, "blk.%d.attn_q.weight", i, S2V_USE_MATRIX, n, heads);
+    a->k = s2v_loader_get(l, "blk.%d.attn_k.weight", i, S2V_USE_MATRIX, n, kv);
+    a->v = s2v_loader_get(l, "blk.%d.attn_v.weight", i, S2V_USE_MATRIX, n, kv);
+    a->q_bias = s2v_loader_get(l, "blk.%d.attn_q.bias", i, S2V_USE_VECTOR, heads, 1);
+    a->k_bias = s2v_loader_get(l, "blk.%d.attn_k.bias", i, S2V_USE_VECTOR, kv, 1);
+    a->v_bias = s2v_loader_get(l, "blk.%d.attn_v.bias", i, S2V_USE_VECTOR, kv, 1);
+    a->out = s2v_loader_get(l, "blk.%d.attn_output.weight", i, S2V_USE_MATRIX, heads, n);
     layer->ffn_norm = s2v_loader_get(l, "blk.%d.ffn_norm.weight", i, S2V_USE_VECTOR, n, 1);
-    layer->gate = s2v_loader_get(l, "blk.%d.ffn_gate.weight", i, S2V_USE_MATRIX, n, ff);
-    layer->up = s2v_loader_get(l, "blk.%d.ffn_up.weight", i, S2V_USE_MATRIX, n, ff);
-    layer->down = s2v_loader_get(l, "blk.%d.ffn_down.weight", i, S2V_USE_MATRIX, ff, n);
+    f->gate = s2v_loader_get(l, "blk.%d.ffn_gate.weight", i, S2V_USE_MATRIX, n, ff);
+    f->up = s2v_loader_get(l, "blk.%d.ffn_up.weight", i, S2V_USE_MATRIX, n, ff);
+    f->down = s2v_loader_get(l, "blk.%d.ffn_down.weight", i, S2V_USE_MATRIX, ff, n);
 }
 
 s2p_status s2v_decoder_load(s2v_decoder *decoder, s2v_loader *loader, const char *prefix,
@@ -123,7 +129,7 @@ s2p_status s2v_decoder_load(s2v_decoder *decoder, s2v_loader *loader, const char
         loader->on_device = i >= decoder->first_on_device;
         if (i == decoder->first_on_device && loader->devices->main != loader->devices->cpu)
             periods = s2v_loader_powers(loader, (double)p->rope_base, p->head_dim / 2);
-        decoder->layers[i].rope_periods = periods;
+        decoder->layers[i].attention.rope_periods = periods;
         loader->as_f32 = i == 0; /* a product with half weights rounds its rows; ERC is read here */
         load_layer(&decoder->layers[i], loader, p, i);
     }

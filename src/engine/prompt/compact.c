@@ -4,57 +4,27 @@
  * gathered where they are, in one graph, with the same list of rows. Positions move
  * along unchanged. Rows that take others in do so before.
  */
-#include "engine/prompt/compact.h"
-
-#include "engine/prompt/units.h"
+#include "engine/prompt/steps.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Gather rows of `from` and put them at the start of `to`, which may be the same memory: the rows
- * are copied out before anything is written. */
-static void draw_gather(s2v_graph *graph, struct ggml_tensor *from, struct ggml_tensor *index,
-                        struct ggml_tensor *to)
-{
-    struct ggml_tensor *rows = ggml_get_rows(graph->ctx, from, index);
-    s2v_graph_expand(graph, ggml_cpy(graph->ctx, rows, to));
-}
-
-/* index: rows to keep, all there. The caches of layers [first, last), and the rows if asked for. */
+/* index: rows to keep, all there. The past of layers [first, last), and the hidden rows if asked for. */
 static s2p_status gather_layers(s2v_session *session, const int32_t *index, int32_t n,
                                 int32_t first, int32_t last, bool has_rows, s2p_error *error)
 {
     s2v_graph *graph = &session->graph;
     const s2v_rows *rows = &session->rows;
-    s2v_kv *kv = &session->kv;
     if (first >= last && !has_rows) return S2P_OK;
     TRY(s2v_graph_begin(graph, error));
     struct ggml_context *ctx = graph->ctx;
     struct ggml_tensor *list = s2v_graph_input(graph, GGML_TYPE_I32, n, 1, index);
-    if (has_rows)
-        draw_gather(graph, s2v_rows_view(ctx, rows, 0, rows->n), list,
-                    s2v_rows_view(ctx, rows, 0, n));
-    for (int32_t i = first; i < last; i++) {
-        const int32_t at = kv->n_slots[i] - rows->n; /* the prompt's rows are the last slots */
-        draw_gather(graph, s2v_kv_rows(ctx, kv->k[i], at, rows->n), list,
-                    s2v_kv_rows(ctx, kv->k[i], at, n));
-        draw_gather(graph, s2v_kv_rows(ctx, kv->v[i], at, rows->n), list,
-                    s2v_kv_rows(ctx, kv->v[i], at, n));
+    if (has_rows) { /* copied out before any of them is written */
+        struct ggml_tensor *kept = ggml_get_rows(ctx, s2v_rows_view(ctx, rows, 0, rows->n), list);
+        s2v_graph_expand(graph, ggml_cpy(ctx, kept, s2v_rows_view(ctx, rows, 0, n)));
     }
-    TRY(s2v_graph_compute(graph, error));
-    for (int32_t i = first; i < last; i++) kv->n_slots[i] -= rows->n - n;
-    return S2P_OK;
-}
-
-/* Layers of the CPU and of the device apart: in one graph the scheduler would gather the caches of
- * one on the other. The rows are beside the first layer. */
-static s2p_status gather_rows(s2v_session *session, const int32_t *index, int32_t n,
-                              int32_t n_layers, s2p_error *error)
-{
-    const int32_t border = session->engine->model.decoder.first_on_device;
-    const int32_t here = border < n_layers ? border : n_layers;
-    TRY(gather_layers(session, index, n, 0, here, border > 0, error));
-    return gather_layers(session, index, n, here, n_layers, border == 0, error);
+    s2v_past_keep(&session->past, graph, first, last, rows->n, list);
+    return s2v_graph_compute(graph, error);
 }
 
 s2p_status s2v_compact(s2v_session *session, const int32_t *keep, int32_t n_keep, int32_t n_layers,
@@ -66,7 +36,14 @@ s2p_status s2v_compact(s2v_session *session, const int32_t *keep, int32_t n_keep
     s2p_status st = S2P_OK;
     if (!index || !zeros) st = s2_fail_memory(error, (size_t)n_keep * sizeof *index, "kept rows");
     for (int32_t i = 0; st == S2P_OK && i < n_keep; i++) index[i] = keep[i] >= 0 ? keep[i] : 0;
-    if (st == S2P_OK) st = gather_rows(session, index, n_keep, n_layers, error);
+
+    /* Layers of the CPU and of the device apart: in one graph the scheduler would gather the past of one
+     * on the other. The hidden rows are on the device of the first layer. */
+    const int32_t border = session->engine->model.decoder.first_on_device;
+    const int32_t here = border < n_layers ? border : n_layers;
+    if (st == S2P_OK) st = gather_layers(session, index, n_keep, 0, here, border > 0, error);
+    if (st == S2P_OK)
+        st = gather_layers(session, index, n_keep, here, n_layers, border == 0, error);
     if (st == S2P_OK) s2v_rows_move(rows, keep, n_keep);
     for (int32_t i = 0; st == S2P_OK && i < n_keep; i++)
         if (keep[i] < 0) s2v_rows_set(rows, i, 1, zeros);

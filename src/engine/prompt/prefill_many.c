@@ -11,19 +11,18 @@
  * number (s2k_rows_with_same_bits).
  */
 #include "base/clock.h"
-#include "engine/session/layers.h"
-#include "engine/prompt/prefill.h"
-#include "engine/prompt/stages.h"
+#include "engine/session/answer.h"
+#include "engine/prompt/steps.h"
 #include "kernels/decoder/products.h"
 
 #include <stdlib.h>
 
 typedef struct crowd { /* the prompts that go together */
-    s2v_job job[S2V_MANY_MAX];
+    s2v_prefill job[S2V_MANY_MAX];
     s2v_ask *ask[S2V_MANY_MAX];
     bool is_cancelled[S2V_MANY_MAX];
     int32_t n, n_rows;
-    s2v_own own[S2V_MANY_MAX];
+    s2v_batch_entry entry[S2V_MANY_MAX];
     int32_t last[S2V_MANY_MAX]; /* rows */
     struct ggml_tensor *logits[S2V_MANY_MAX];
     int32_t *id, *position; /* [n_rows], [n_planes][n_rows] */
@@ -35,44 +34,40 @@ typedef struct crowd { /* the prompts that go together */
 
 /* --- who goes -------------------------------------------------------------------------- */
 
-static bool has_text_alone(const s2v_job *j) { return j->is_recalled || j->prompt.n_images == 0; }
-
-static bool joins(const crowd *c, const s2v_job *j)
+static bool has_text_alone(const s2v_prefill *pf)
 {
-    const s2v_session *s = j->s, *first = c->n > 0 ? c->job[0].s : s;
+    return pf->is_recalled || pf->prompt.n_images == 0;
+}
+
+static bool joins(const crowd *c, const s2v_prefill *pf)
+{
+    const s2v_session *s = pf->s, *first = c->n > 0 ? c->job[0].s : s;
     const int32_t n = s->rows.n;
     const bool is_watched = s->trace.show || s->trace.masks;
     const bool is_same_together = s2k_rows_with_same_bits(S2K_NO_FORMAT, n) == S2K_ANY_ROWS;
-    return has_text_alone(j) && !is_watched && is_same_together && n <= s->options.n_batch &&
+    return has_text_alone(pf) && !is_watched && is_same_together && n <= s->options.n_batch &&
            c->n_rows + n <= first->options.n_batch;
 }
 
 /* --- what goes in ------------------------------------------------------------------------ */
 
 /* The text that is left to run: a token left over from the last answer, then the prompt or its end. */
-static void list_tokens(const s2v_job *j, int32_t *id)
+static void list_tokens(const s2v_prefill *pf, int32_t *id)
 {
-    const s2v_session *s = j->s;
+    const s2v_session *s = pf->s;
     int32_t n = s->rows.n;
-    if (!j->is_recalled && s->pending >= 0) {
+    if (!pf->is_recalled && s->pending >= 0) {
         *id++ = s->pending;
         n--;
     }
-    const int32_t *from = j->chat.tokens.id + j->chat.tokens.n - (size_t)n;
+    const int32_t *from = pf->chat.tokens.id + pf->chat.tokens.n - (size_t)n;
     for (int32_t i = 0; i < n; i++) id[i] = from[i];
 }
 
-/* Layers from `layer` on that have as many slots. */
-static int32_t count_alike(const s2v_kv *kv, int32_t layer)
+static size_t mask_size(const s2v_batch_entry *entry, int32_t layer)
 {
-    int32_t n = 1;
-    while (layer + n < kv->n_layers && kv->n_slots[layer + n] == kv->n_slots[layer]) n++;
-    return n;
-}
-
-static size_t mask_size(const s2v_own *own, int32_t layer)
-{
-    const size_t n = (size_t)own->n, cells = n * ((size_t)own->kv->n_slots[layer] + n);
+    const size_t n = (size_t)entry->n, n_past = (size_t)s2v_past_length(entry->past, layer);
+    const size_t cells = n * (n_past + n);
     return (cells + 31) / 32 * 32; /* devices read it in wide steps */
 }
 
@@ -81,8 +76,8 @@ static s2p_status take_memory(crowd *c, s2p_error *error)
     const s2v_decoder_params *p = &c->job[0].s->engine->model.decoder.p;
     const size_t n_rows = (size_t)c->n_rows, n_layers = (size_t)p->n_layers;
     for (int32_t i = 0; i < c->n; i++)
-        for (int32_t l = 0; l < p->n_layers; l += count_alike(c->own[i].kv, l))
-            c->n_mask += mask_size(&c->own[i], l);
+        for (int32_t l = 0; l < p->n_layers; l = s2v_past_alike(c->entry[i].past, l, p->n_layers))
+            c->n_mask += mask_size(&c->entry[i], l);
     c->id = malloc(n_rows * ((size_t)p->n_planes + 1) * sizeof *c->id);
     c->mask = calloc(c->n_mask, sizeof *c->mask);
     c->seen = malloc((size_t)c->n * n_layers * sizeof(struct ggml_tensor *));
@@ -95,7 +90,7 @@ static s2p_status take_memory(crowd *c, s2p_error *error)
 static void fill_rows(crowd *c)
 {
     const int32_t n_planes = c->job[0].s->engine->model.decoder.p.n_planes;
-    for (int32_t i = 0, at = 0; i < c->n; at += c->own[i++].n) {
+    for (int32_t i = 0, at = 0; i < c->n; at += c->entry[i++].n) {
         const s2v_rows *rows = &c->job[i].s->rows;
         list_tokens(&c->job[i], c->id + at);
         for (int32_t plane = 0; plane < n_planes; plane++)
@@ -110,21 +105,19 @@ static void fill_masks(crowd *c, struct ggml_tensor *all)
 {
     ggml_fp16_t *at = c->mask;
     for (int32_t i = 0; i < c->n; i++) {
-        s2v_own *own = &c->own[i];
-        const s2v_kv *kv = own->kv;
-        struct ggml_tensor **seen = c->seen + (ptrdiff_t)i * kv->n_layers;
-        for (int32_t l = 0, n; l < kv->n_layers; l += n) {
-            n = count_alike(kv, l);
-            const int32_t width = kv->n_slots[l] + own->n;
-            s2v_rows_see(at, kv->n_slots[l], own->n);
-            for (int32_t k = 0; k < n; k++)
-                seen[l + k] = k > 0 ? seen[l]
-                                    : ggml_view_2d(c->graph.ctx, all, width, own->n,
-                                                   (size_t)width * sizeof *at,
-                                                   (size_t)(at - c->mask) * sizeof *at);
-            at += mask_size(own, l);
+        s2v_batch_entry *entry = &c->entry[i];
+        const s2v_past *past = entry->past;
+        struct ggml_tensor **seen = c->seen + (ptrdiff_t)i * past->n_layers;
+        for (int32_t l = 0, end; l < past->n_layers; l = end) {
+            end = s2v_past_alike(past, l, past->n_layers);
+            const int32_t n_past = s2v_past_length(past, l), width = n_past + entry->n;
+            s2v_rows_see(at, n_past, entry->n);
+            seen[l] = ggml_view_2d(c->graph.ctx, all, width, entry->n, (size_t)width * sizeof *at,
+                                   (size_t)(at - c->mask) * sizeof *at);
+            for (int32_t k = l + 1; k < end; k++) seen[k] = seen[l];
+            at += mask_size(entry, l);
         }
-        own->mask = seen;
+        entry->mask = seen;
     }
 }
 
@@ -153,7 +146,7 @@ static s2p_status draw_pass(crowd *c, s2p_error *error)
     fill_rows(c);
     struct ggml_tensor *id = s2v_graph_input(graph, GGML_TYPE_I32, n, 1, c->id);
     fill_masks(c, s2v_graph_input(graph, GGML_TYPE_F16, (int64_t)c->n_mask, 1, c->mask));
-    s2v_span span = { .n = n, .own = c->own, .n_own = c->n, .last_row_only = true };
+    s2v_span span = { .n = n, .entry = c->entry, .n_entries = c->n, .last_row_only = true };
     span.last = s2v_graph_input(graph, GGML_TYPE_I32, c->n, 1, c->last);
     span.pos = s2v_graph_input(graph, GGML_TYPE_I32, (int64_t)n_planes * n, 1, c->position);
     s2v_many_draw(graph, model, id, &span, c->logits);
@@ -161,18 +154,19 @@ static s2p_status draw_pass(crowd *c, s2p_error *error)
 }
 
 /* Its rows are in its cache. */
-static s2p_status finish(s2v_job *j, int32_t n_rows, const struct ggml_tensor *logits, double took)
+static s2p_status finish(s2v_prefill *pf, int32_t n_rows, const struct ggml_tensor *logits,
+                         double took)
 {
-    s2v_session *s = j->s;
-    for (int32_t l = 0; l < s->kv.n_layers; l++) s->kv.n_slots[l] += n_rows;
+    s2v_session *s = pf->s;
+    s2v_past_append(&s->past, 0, s->past.n_layers, n_rows);
     s->pending = -1;
-    TRY(s2v_logits_read(s, logits, j->error));
-    if (j->is_recalled) {
-        TRY(s2v_prefix_settle(j));
-        s2v_prefill_question_ran(j, took);
+    TRY(s2v_logits_read(s, logits, pf->error));
+    if (pf->is_recalled) {
+        TRY(s2v_prefix_settle(pf));
+        s2v_prefill_question_ran(pf, took);
     } else {
-        s2v_stages_pass(j);
-        j->stats.layers_ms = j->stats.prompt_ms = took;
+        s2v_stages_pass(pf);
+        pf->stats.layers_ms = pf->stats.prompt_ms = took;
     }
     return S2P_OK;
 }
@@ -196,15 +190,15 @@ static void run_together(crowd *c)
     const s2p_status all = run_pass(c, &error);
     const double took = s2_now_ms() - start;
     for (int32_t i = 0; i < c->n; i++) {
-        s2v_job *j = &c->job[i];
+        s2v_prefill *pf = &c->job[i];
         s2p_status st = all;
         if (c->is_cancelled[i])
-            st = s2_fail(j->error, S2P_ECANCELLED, "the prompt was cancelled");
+            st = s2_fail(pf->error, S2P_ECANCELLED, "the prompt was cancelled");
         else if (st != S2P_OK)
-            *j->error = error;
+            *pf->error = error;
         else
-            st = finish(j, c->own[i].n, c->logits[i], took);
-        c->ask[i]->status = s2v_prefill_close(j, st, &c->ask[i]->stats);
+            st = finish(pf, c->entry[i].n, c->logits[i], took);
+        c->ask[i]->status = s2v_prefill_close(pf, st, &c->ask[i]->stats);
     }
     s2v_graph_free(&c->graph);
     free(c->id);
@@ -221,21 +215,21 @@ static size_t gather(crowd *c, s2v_ask *asks, size_t n)
     bool is_alone = false;
     for (size_t i = 0; i < n; i++) {
         s2v_ask *ask = &asks[i];
-        s2v_job *j = &c->job[c->n];
+        s2v_prefill *pf = &c->job[c->n];
         if (is_alone) return i;
-        s2p_status st = s2v_job_init(j, ask->session, ask->prompt, ask->prune, &ask->error);
-        if (st == S2P_OK) st = s2v_prefill_open(j);
-        is_alone = st == S2P_OK && !joins(c, j);
+        s2p_status st = s2v_prefill_init(pf, ask->session, ask->prompt, ask->prune, &ask->error);
+        if (st == S2P_OK) st = s2v_prefill_open(pf);
+        is_alone = st == S2P_OK && !joins(c, pf);
         if (is_alone && c->n > 0) {
-            s2v_prefill_undo(j);
+            s2v_prefill_undo(pf);
             return i;
         }
         if (st != S2P_OK) {
-            ask->status = s2v_prefill_close(j, st, &ask->stats);
+            ask->status = s2v_prefill_close(pf, st, &ask->stats);
             continue;
         }
-        c->own[c->n] = (s2v_own){ .kv = &j->s->kv, .n = j->s->rows.n };
-        c->n_rows += j->s->rows.n;
+        c->entry[c->n] = (s2v_batch_entry){ .past = &pf->s->past, .n = pf->s->rows.n };
+        c->n_rows += pf->s->rows.n;
         c->ask[c->n++] = ask;
     }
     return n;

@@ -34,19 +34,19 @@ typedef struct s2v_prefix { /* of one prefill; all zero: nothing */
     s2v_prefix_parts parts;   /* of that */
 } s2v_prefix;
 
-struct s2v_job;
+struct s2v_prefill;
 
 /* Once the rows are laid out. True: this prompt's prefix is known, its slots and plans are there,
  * and the rows are those of the question: run it, then settle. False: all has to run, and the
  * prefix will be remembered if it can be. */
-bool s2v_prefix_recall(struct s2v_job *job);
-s2p_status s2v_prefix_settle(struct s2v_job *job);
+bool s2v_prefix_recall(struct s2v_prefill *prefill);
+s2p_status s2v_prefix_settle(struct s2v_prefill *prefill);
 
 /* Of a prefix being made: before slots leave the first n_layers layers, and when all is done. */
-void s2v_prefix_save(struct s2v_job *job, int32_t n_layers);
-void s2v_prefix_remember(struct s2v_job *job);
+void s2v_prefix_save(struct s2v_prefill *prefill, int32_t n_layers);
+void s2v_prefix_remember(struct s2v_prefill *prefill);
 
 /* However the prefill ended: nothing of it is in use any more. */
-void s2v_prefix_end(struct s2v_job *job);
+void s2v_prefix_end(struct s2v_prefill *prefill);
 
 #endif /* S2_ENGINE_PREFIX_H */

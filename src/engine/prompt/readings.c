@@ -4,11 +4,10 @@
  * method that looks ahead reads those of the layer that comes next. ERC is computed by
  * the layer's own graph, so that layer then runs alone.
  */
-#include "engine/prompt/readings.h"
+#include "engine/prompt/steps.h"
 
 #include "base/clock.h"
-#include "engine/session/trace.h"
-#include "engine/prompt/units.h"
+#include "engine/prompt/trace.h"
 
 #include <stdlib.h>
 
@@ -25,72 +24,67 @@ void s2v_readings_free(s2v_readings *readings)
     free(readings->normed);
 }
 
-static s2p_status reserve_reading(const s2v_job *j, size_t rows, size_t cols, float **out)
+static s2p_status reserve_reading(const s2v_prefill *pf, size_t rows, size_t cols, float **out)
 {
     *out = malloc(rows * cols * sizeof **out);
     if (!*out)
-        return s2_fail_memory(j->error, rows * cols * sizeof **out, "what a method looks at");
+        return s2_fail_memory(pf->error, rows * cols * sizeof **out, "what a method looks at");
     return S2P_OK;
 }
 
 /* Queries and keys of a layer; and the rows whose attention will be asked for. */
-static s2p_status read_layer(s2v_job *j, int32_t layer, s2v_readings *out)
+static s2p_status read_layer(s2v_prefill *pf, int32_t layer, s2v_readings *out)
 {
     const double start = s2_now_ms();
-    out->n_queries = j->needs & S2P_NEED_QUERY_ATTN ? j->n_text : 1;
-    int32_t *ends = malloc((size_t)j->n_units * sizeof *ends);
-    if (!ends) return s2_fail(j->error, S2P_ENOMEM, "out of memory");
-    for (int32_t u = 0; u < j->n_units; u++) {
-        const s2v_unit *unit = &j->unit[u];
+    out->n_queries = pf->needs & S2P_NEED_QUERY_ATTN ? pf->n_text : 1;
+    int32_t *ends = malloc((size_t)pf->n_units * sizeof *ends);
+    if (!ends) return s2_fail(pf->error, S2P_ENOMEM, "out of memory");
+    for (int32_t u = 0; u < pf->n_units; u++) {
+        const s2v_unit *unit = &pf->unit[u];
         ends[u] = unit->n_alive > 0 ? unit->row[unit->n_alive - 1] + 1 : 1;
     }
-    const s2v_decoder_request request = { .needs = j->needs,
-                                          .first_query = j->s->rows.n - out->n_queries,
+    const s2v_decoder_request request = { .needs = pf->needs,
+                                          .first_query = pf->s->rows.n - out->n_queries,
                                           .mean_rows = ends,
-                                          .n_means = j->n_units };
-    const s2p_status st = s2v_decoder_probe_layer(j->s, layer, &request, &out->probe, j->error);
+                                          .n_means = pf->n_units };
+    const s2v_probed on = s2v_session_probed(pf->s);
+    const s2p_status st = s2v_decoder_probe_layer(&on, layer, &request, &out->probe, pf->error);
     free(ends);
-    j->stats.probe_ms += s2_now_ms() - start;
+    pf->stats.probe_ms += s2_now_ms() - start;
     return st;
 }
 
-/* What the rows attended to in the layer that has run, and how they look through the final norm. */
-static s2p_status read_rows(s2v_job *j, int32_t layer, s2v_readings *out)
+s2p_status s2v_readings_take(s2v_prefill *pf, int32_t *at, int32_t layer, s2v_readings *out)
 {
-    const double start = s2_now_ms();
-    s2v_session *s = j->s;
-    const size_t n = (size_t)s->rows.n;
-    if (j->needs & ATTENTION) {
-        TRY(reserve_reading(j, (size_t)out->n_queries, n, &out->attention));
-        TRY(s2v_decoder_probe_attention(s, layer, out->probe.query, s->rows.n - out->n_queries,
-                                        out->attention, j->error));
-    }
-    if (j->needs & S2P_NEED_NORMED) {
-        TRY(reserve_reading(j, n, (size_t)s->rows.hidden->ne[0], &out->normed));
-        TRY(s2v_decoder_probe_normed(s, out->normed, j->error));
-    }
-    j->stats.probe_ms += s2_now_ms() - start;
-    return S2P_OK;
-}
-
-s2p_status s2v_readings_take(s2v_job *j, int32_t *at, int32_t layer, s2v_readings *out)
-{
-    s2v_session *s = j->s;
-    const bool reads_layer = j->needs & OF_A_LAYER, is_ahead = j->method->ahead;
-    const bool is_apart = (reads_layer && !is_ahead) || (j->needs & S2P_NEED_ERC);
+    s2v_session *s = pf->s;
+    const bool reads_layer = pf->needs & OF_A_LAYER, is_ahead = pf->method->ahead;
+    const bool is_apart = (reads_layer && !is_ahead) || (pf->needs & S2P_NEED_ERC);
     if (is_apart && layer > *at) {
-        TRY(s2v_trace_layers(s, *at, layer, NULL, j->error));
+        TRY(s2v_trace_layers(s, *at, layer, NULL, pf->error));
         *at = layer;
     }
-    if (reads_layer && !is_ahead) TRY(read_layer(j, layer, out));
-    if (j->needs & S2P_NEED_ERC) TRY(reserve_reading(j, (size_t)s->rows.n, 1, &out->erc));
-    TRY(s2v_trace_layers(s, *at, layer + 1, out->erc, j->error));
+    if (reads_layer && !is_ahead) TRY(read_layer(pf, layer, out));
+    if (pf->needs & S2P_NEED_ERC) TRY(reserve_reading(pf, (size_t)s->rows.n, 1, &out->erc));
+    TRY(s2v_trace_layers(s, *at, layer + 1, out->erc, pf->error));
     *at = layer + 1;
-    const bool is_shown = s->trace.show && out->erc && j->stats.n_stages == 0;
-    for (int32_t i = 0; is_shown && i < j->prompt.n_images; i++) /* later stages have other rows */
-        s->trace.show("erc", i, out->erc + j->first_row[i], s2v_part_tokens(&j->frames[i].part[0]),
-                      1, s->trace.user);
+    const bool is_shown = s->trace.show && out->erc && pf->stats.n_stages == 0;
+    for (int32_t i = 0; is_shown && i < pf->prompt.n_images; i++) /* later stages have other rows */
+        s->trace.show("erc", i, out->erc + pf->first_row[i],
+                      s2v_part_tokens(&pf->frames[i].part[0]), 1, s->trace.user);
 
-    if (j->needs & (ATTENTION | S2P_NEED_NORMED)) TRY(read_rows(j, layer, out));
-    return reads_layer && is_ahead ? read_layer(j, layer + 1, out) : S2P_OK;
+    /* What the rows attended to in the layer that has run, and how they look through the final norm. */
+    const double start = s2_now_ms();
+    const s2v_probed on = s2v_session_probed(s);
+    const size_t n = (size_t)s->rows.n;
+    if (pf->needs & ATTENTION) {
+        TRY(reserve_reading(pf, (size_t)out->n_queries, n, &out->attention));
+        TRY(s2v_decoder_probe_attention(&on, layer, out->probe.query, s->rows.n - out->n_queries,
+                                        out->attention, pf->error));
+    }
+    if (pf->needs & S2P_NEED_NORMED) {
+        TRY(reserve_reading(pf, n, (size_t)s->rows.hidden->ne[0], &out->normed));
+        TRY(s2v_decoder_probe_normed(&on, out->normed, pf->error));
+    }
+    if (pf->needs & (ATTENTION | S2P_NEED_NORMED)) pf->stats.probe_ms += s2_now_ms() - start;
+    return reads_layer && is_ahead ? read_layer(pf, layer + 1, out) : S2P_OK;
 }

@@ -1,5 +1,5 @@
 /* tokens.c - text and prompts as tokens, for callers that do not run them. */
-#include "engine/prompt/units.h"
+#include "engine/prompt/steps.h"
 #include "engine/vision/arch.h"
 
 #include <string.h>
@@ -90,55 +90,55 @@ int s2v_engine_token_ends(const s2v_engine *engine, int32_t token)
 
 /* --- prompts ---------------------------------------------------------------------- */
 
-/* The prompt of a job without a session, as the first of a conversation. */
-static s2p_status render(const s2v_engine *engine, s2v_job *j)
+/* The prompt of a prefill without a session, as the first of a conversation. */
+static s2p_status render(const s2v_engine *engine, s2v_prefill *pf)
 {
     const char *format = engine->model.arch->chat_format;
-    const s2v_prompt *p = &j->prompt;
+    const s2v_prompt *p = &pf->prompt;
     if (!p->raw && (!p->messages || p->n_messages == 0))
-        return s2_fail(j->error, S2P_EINVAL, "the prompt is empty");
+        return s2_fail(pf->error, S2P_EINVAL, "the prompt is empty");
     if (p->raw)
-        TRY(s2v_chat_raw(&j->chat, engine->tokenizer, format, p->raw, j->error));
+        TRY(s2v_chat_raw(&pf->chat, engine->tokenizer, format, p->raw, pf->error));
     else
-        TRY(s2v_chat_render(&j->chat, engine->tokenizer, format, p->messages, p->n_messages, true,
-                            j->error));
-    return s2v_job_check_marks(j);
+        TRY(s2v_chat_render(&pf->chat, engine->tokenizer, format, p->messages, p->n_messages, true,
+                            pf->error));
+    return s2v_prefill_check_marks(pf);
 }
 
 s2p_status s2v_engine_render(const s2v_engine *engine, const s2v_prompt *prompt, int32_t *tokens,
                              size_t capacity, size_t *n_tokens, s2p_error *error)
 {
-    s2v_job j;
+    s2v_prefill pf;
     *n_tokens = 0;
-    TRY(s2v_job_init(&j, NULL, prompt, NULL, error));
-    const s2p_status st = render(engine, &j);
+    TRY(s2v_prefill_init(&pf, NULL, prompt, NULL, error));
+    const s2p_status st = render(engine, &pf);
     size_t n = 0;
-    for (size_t i = 0, at = 0; st == S2P_OK && i < j.chat.n_pieces; i++) {
-        const s2v_piece *piece = &j.chat.piece[i];
+    for (size_t i = 0, at = 0; st == S2P_OK && i < pf.chat.n_pieces; i++) {
+        const s2v_piece *piece = &pf.chat.piece[i];
         for (size_t k = 0; k < piece->n_tokens; k++, n++, at++)
-            if (tokens && n < capacity) tokens[n] = j.chat.tokens.id[at];
+            if (tokens && n < capacity) tokens[n] = pf.chat.tokens.id[at];
         if (piece->image < 0) continue;
         if (tokens && n < capacity) tokens[n] = S2V_PICTURE(piece->image);
         n++;
     }
     *n_tokens = n;
-    s2v_chat_free(&j.chat);
+    s2v_chat_free(&pf.chat);
     return st;
 }
 
 /* Grids and rows of one picture, from its size alone. */
-static s2p_status count_picture(const s2v_engine *engine, const s2v_job *j, int32_t i,
+static s2p_status count_picture(const s2v_engine *engine, const s2v_prefill *pf, int32_t i,
                                 s2v_count *out)
 {
     const s2v_model *model = &engine->model;
-    const s2v_image_options options = s2v_job_options(j, i);
-    s2p_image image = j->prompt.images[i];
+    const s2v_image_options options = s2v_prefill_image(pf, i);
+    s2p_image image = pf->prompt.images[i];
     s2v_frame frame;
     image.pixels = NULL;
-    TRY(model->arch->frame(model, &image, &options, j->usual, &frame, j->error));
-    const int32_t n = s2v_frame_tokens(&frame), budget = s2v_picture_budget(j, i, n);
+    TRY(model->arch->frame(model, &image, &options, pf->usual, &frame, pf->error));
+    const int32_t n = s2v_frame_tokens(&frame), budget = s2v_picture_budget(pf, i, n);
     if (budget < 1 && n > 0)
-        return s2_fail(j->error, S2P_EBUDGET, "budget %d keeps nothing; the least is 1", budget);
+        return s2_fail(pf->error, S2P_EBUDGET, "budget %d keeps nothing; the least is 1", budget);
     out->image_tokens_full += n;
     out->image_tokens += budget < n ? budget : n;
     out->text_tokens += frame.n_rows - n;
@@ -148,24 +148,24 @@ static s2p_status count_picture(const s2v_engine *engine, const s2v_job *j, int3
 s2p_status s2v_engine_count(const s2v_engine *engine, const s2v_prompt *prompt,
                             const s2v_prune_options *prune, s2v_count *out, s2p_error *error)
 {
-    s2v_job j;
+    s2v_prefill pf;
     *out = (s2v_count){ .text_tokens = 0 };
-    TRY(s2v_job_init(&j, NULL, prompt, prune, error));
-    TRY(s2v_job_find_method(&j));
-    const int32_t n = j.prompt.n_images;
-    if (n < 0 || n > S2V_MAX_IMAGES || (n > 0 && !j.prompt.images))
+    TRY(s2v_prefill_init(&pf, NULL, prompt, prune, error));
+    TRY(s2v_prefill_find_method(&pf));
+    const int32_t n = pf.prompt.n_images;
+    if (n < 0 || n > S2V_MAX_IMAGES || (n > 0 && !pf.prompt.images))
         return s2_fail(error, S2P_ELIMIT, "%d pictures in one prompt; the limit is %d", n,
                        S2V_MAX_IMAGES);
     for (int32_t i = 0; i < n; i++)
-        if (j.prompt.images[i].width < 1 || j.prompt.images[i].height < 1)
+        if (pf.prompt.images[i].width < 1 || pf.prompt.images[i].height < 1)
             return s2_fail(error, S2P_EINVAL, "picture %d of the prompt has no size", i + 1);
-    j.usual = S2V_FRAMING_BASE;
+    pf.usual = S2V_FRAMING_BASE;
     if (engine->model.arch->usual_framing)
-        j.usual = engine->model.arch->usual_framing(n, !j.method->keeps_all);
-    s2p_status st = render(engine, &j);
-    out->text_tokens = (int32_t)j.chat.tokens.n;
-    for (int32_t i = 0; st == S2P_OK && i < n; i++) st = count_picture(engine, &j, i, out);
-    if (st == S2P_OK && j.prune.published && !j.method->keeps_all) out->image_tokens = -1;
-    s2v_chat_free(&j.chat);
+        pf.usual = engine->model.arch->usual_framing(n, !pf.method->keeps_all);
+    s2p_status st = render(engine, &pf);
+    out->text_tokens = (int32_t)pf.chat.tokens.n;
+    for (int32_t i = 0; st == S2P_OK && i < n; i++) st = count_picture(engine, &pf, i, out);
+    if (st == S2P_OK && pf.prune.published && !pf.method->keeps_all) out->image_tokens = -1;
+    s2v_chat_free(&pf.chat);
     return st;
 }

@@ -1,4 +1,4 @@
-/* views.c - what a method sees of one unit, and its choice.
+/* views.c - what a method sees of one unit, and its selection.
  *
  * Rows of the decoder are gathered token by token, as they stand after earlier
  * stages. A method that looks at the whole prompt (DART) gets the text and the unit's
@@ -6,7 +6,7 @@
  * measured (a region without a pixel, or a side below 3), its structure counts as
  * flat: the budget is spread evenly and a note says so.
  */
-#include "engine/prompt/views.h"
+#include "engine/prompt/steps.h"
 
 #include "engine/vision/arch.h"
 #include "prune/method.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 
 typedef struct gathering { /* one unit, and the arrays made of its rows */
-    const s2v_job *job;
+    const s2v_prefill *prefill;
     const s2v_unit *unit;
     const s2v_readings *readings;
     int32_t *prompt; /* [n_prompt] rows of the prompt as the unit sees it; NULL: not asked for */
@@ -24,15 +24,9 @@ typedef struct gathering { /* one unit, and the arrays made of its rows */
     int32_t n_made;
 } gathering;
 
-static void gathering_free(gathering *g)
-{
-    for (int32_t i = 0; i < g->n_made; i++) free(g->made[i]);
-    free(g->prompt);
-}
-
 static const s2v_decoder_params *decoder_of(const gathering *g)
 {
-    return &g->job->s->engine->model.decoder.p;
+    return &g->prefill->s->engine->model.decoder.p;
 }
 
 /* Room for a signal of this shape; c is 1 where it has two dimensions. */
@@ -77,7 +71,7 @@ static bool gather_erc(gathering *g, s2p_signal *out)
 static bool gather_hidden(gathering *g, s2p_signal *out)
 {
     float *hidden = make_signal(g, out, g->unit->n_alive, decoder_of(g)->n_embd, 1);
-    if (hidden) s2v_rows_read(&g->job->s->rows, g->unit->row, g->unit->n_alive, hidden);
+    if (hidden) s2v_rows_read(&g->prefill->s->rows, g->unit->row, g->unit->n_alive, hidden);
     return hidden != NULL;
 }
 
@@ -93,15 +87,15 @@ static bool gather_query_attn(gathering *g, s2p_signal *out)
     const int32_t n = g->unit->n_alive, n_queries = g->readings->n_queries;
     float *attn = make_signal(g, out, n_queries, n, 1);
     for (int32_t q = 0; attn && q < n_queries; q++)
-        take_rows(g->readings->attention + (size_t)q * (size_t)g->job->s->rows.n, g->unit->row, n,
-                  1, attn + (size_t)q * (size_t)n);
+        take_rows(g->readings->attention + (size_t)q * (size_t)g->prefill->s->rows.n, g->unit->row,
+                  n, 1, attn + (size_t)q * (size_t)n);
     return attn != NULL;
 }
 
 static bool gather_last_attn(gathering *g, s2p_signal *out)
 {
     if (!g->readings->attention) return true;
-    const size_t last = (size_t)(g->readings->n_queries - 1) * (size_t)g->job->s->rows.n;
+    const size_t last = (size_t)(g->readings->n_queries - 1) * (size_t)g->prefill->s->rows.n;
     float *attn = make_signal(g, out, g->unit->n_alive, 1, 1);
     if (attn) take_rows(g->readings->attention + last, g->unit->row, g->unit->n_alive, 1, attn);
     return attn != NULL;
@@ -110,21 +104,21 @@ static bool gather_last_attn(gathering *g, s2p_signal *out)
 /* Where the unit's tokens begin among those of its picture. */
 static size_t first_token(const gathering *g)
 {
-    const s2v_frame *frame = &g->job->frames[g->unit->picture];
+    const s2v_frame *frame = &g->prefill->frames[g->unit->picture];
     return g->unit->part > 0 ? (size_t)s2v_part_tokens(&frame->part[0]) : 0;
 }
 
 static bool gather_vision_attn(gathering *g, s2p_signal *out)
 {
-    const float *attn = g->job->tower_probe[g->unit->picture].attn;
+    const float *attn = g->prefill->tower_probe[g->unit->picture].attn;
     if (attn) *out = (s2p_signal){ attn + first_token(g), { 1, g->unit->n_tokens, 1 } };
     return true;
 }
 
 static bool gather_vision_key(gathering *g, s2p_signal *out)
 {
-    const float *key = g->job->tower_probe[g->unit->picture].key;
-    const int32_t dim = g->job->tower_probe[g->unit->picture].key_dim;
+    const float *key = g->prefill->tower_probe[g->unit->picture].key;
+    const int32_t dim = g->prefill->tower_probe[g->unit->picture].key_dim;
     if (key)
         *out = (s2p_signal){ key + first_token(g) * (size_t)dim, { g->unit->n_tokens, dim, 1 } };
     return true;
@@ -132,7 +126,7 @@ static bool gather_vision_key(gathering *g, s2p_signal *out)
 
 static bool gather_text(gathering *g, s2p_signal *out)
 {
-    *out = (s2p_signal){ g->job->text, { g->job->n_text, decoder_of(g)->n_embd, 1 } };
+    *out = (s2p_signal){ g->prefill->text, { g->prefill->n_text, decoder_of(g)->n_embd, 1 } };
     return true;
 }
 
@@ -147,7 +141,7 @@ static bool gather_mean_query(gathering *g, s2p_signal *out)
 {
     if (!g->readings->probe.mean_query) return true;
     const s2v_decoder_params *p = decoder_of(g);
-    const size_t unit = (size_t)(g->unit - g->job->unit);
+    const size_t unit = (size_t)(g->unit - g->prefill->unit);
     *out = (s2p_signal){ g->readings->probe.mean_query +
                              unit * (size_t)p->n_heads * (size_t)p->head_dim,
                          { p->n_heads, p->head_dim, 1 } };
@@ -169,7 +163,7 @@ static bool gather_plain_key(gathering *g, s2p_signal *out)
 /* Text before the unit, its rows, text after it. */
 static bool list_prompt(gathering *g)
 {
-    const s2v_rows *rows = &g->job->s->rows;
+    const s2v_rows *rows = &g->prefill->s->rows;
     const s2v_unit *u = g->unit;
     if (g->prompt) return true;
     g->prompt = malloc((size_t)rows->n * sizeof *g->prompt);
@@ -206,7 +200,7 @@ static bool gather_normed(gathering *g, s2p_signal *out)
     return normed != NULL;
 }
 
-/* The picture comes with the choice. */
+/* The picture comes with run_method. */
 static bool (*const gatherers[S2P_N_SIGNALS])(gathering *g, s2p_signal *out) = {
     [S2P_ERC] = gather_erc,
     [S2P_HIDDEN] = gather_hidden,
@@ -223,101 +217,91 @@ static bool (*const gatherers[S2P_N_SIGNALS])(gathering *g, s2p_signal *out) = {
     [S2P_NORMED] = gather_normed,
 };
 
-/* What the method needs, as far as this engine has it. */
-static s2p_status gather_signals(gathering *g, s2p_view *view)
-{
-    for (size_t id = 0; id < S2P_N_SIGNALS; id++)
-        if ((g->job->needs >> id & 1) && gatherers[id] && !gatherers[id](g, &view->signal[id]))
-            return s2_fail(g->job->error, S2P_ENOMEM, "out of memory for what '%s' looks at",
-                           g->job->method->name);
-    view->first_row = g->first_row;
-    return S2P_OK;
-}
+/* --- selecting ------------------------------------------------------------------- */
 
-/* --- choosing -------------------------------------------------------------------- */
-
-/* Tokens somebody chose by hand take the place of the method's. */
-static s2p_status keep_given(s2v_job *j, const s2v_unit *u, const s2p_view *view)
+/* Structure is measured on the source in the geometry of the tower: padded if the tower saw it so,
+ * resized only if asked. Tokens the caller chose replace the method's. */
+static s2p_status run_method(s2v_prefill *pf, s2v_unit *u, s2p_view *view)
 {
-    const s2v_prune_options *prune = &j->prune;
-    if (!prune->keep || u->picture != 0 || u->part != 0) return S2P_OK;
-    if (j->method->n_stages != 1 || j->method->merges)
-        return s2_fail(j->error, S2P_EUNSUPPORTED,
-                       "method '%s' prunes in stages or merges; tokens cannot be chosen beside it",
-                       j->method->name);
-    for (int32_t i = 0; i < prune->n_keep; i++)
-        if (prune->keep[i] < (i > 0 ? prune->keep[i - 1] + 1 : 0) || prune->keep[i] >= u->n_tokens)
-            return s2_fail(j->error, S2P_EINVAL,
-                           "token %d cannot be kept: they ascend and the picture has %d",
-                           prune->keep[i], u->n_tokens);
-    return s2p_keep_rows(view, u->plan, prune->keep, prune->n_keep);
-}
-
-static s2p_status choose(s2v_job *j, s2v_unit *u, s2p_view *view, const s2p_image *picture)
-{
-    s2v_session *s = j->s;
-    view->image = picture;
-    s2p_status st = s2p_method_run(j->method, view, u->plan, j->error);
-    if (st == S2P_EUNSUPPORTED && (j->needs & S2P_NEED_PIXELS)) {
-        s2v_job_note(
-            j, "a picture is too small to measure its structure; its budget is spread evenly");
-        view->choice.allocator = "uniform";
-        st = s2p_method_run(j->method, view, u->plan, j->error);
+    const s2v_session *s = pf->s;
+    const s2v_model *model = &s->engine->model;
+    const s2v_prune_options *prune = &pf->prune;
+    const s2v_frame *frame = &pf->frames[u->picture];
+    const s2v_part *part = &frame->part[u->part];
+    const s2v_image_options options = s2v_prefill_image(pf, u->picture);
+    s2p_image picture = pf->prompt.images[u->picture];
+    s2_image squared = { .pixels = NULL }, resized = { .pixels = NULL };
+    s2p_status st = S2P_OK;
+    s2_size size;
+    if (model->arch->measured)
+        st = model->arch->measured(model, frame->framing, &picture, &size, &squared, pf->error);
+    if (st == S2P_OK && squared.pixels) picture = squared.view;
+    if (st == S2P_OK && options.structure_from_resized) {
+        st = s2_image_resize_as(&picture, part->width, part->height, (s2_resize)options.resize,
+                                &resized, pf->error);
+        if (st == S2P_OK) picture = resized.view;
     }
-    if (st == S2P_OK) st = keep_given(j, u, view);
+    if (st != S2P_OK) goto done;
+
+    view->image = &picture;
+    st = s2p_method_run(pf->method, view, u->plan, pf->error);
+    if (st == S2P_EUNSUPPORTED && (pf->needs & S2P_NEED_PIXELS)) {
+        s2v_prefill_note(
+            pf, "a picture is too small to measure its structure; its budget is spread evenly");
+        view->choice.allocator = "uniform";
+        st = s2p_method_run(pf->method, view, u->plan, pf->error);
+    }
+    if (st == S2P_OK && prune->keep && u->picture == 0 && u->part == 0) {
+        if (pf->method->n_stages != 1 || pf->method->merges)
+            st =
+                s2_fail(pf->error, S2P_EUNSUPPORTED,
+                        "method '%s' prunes in stages or merges; tokens cannot be chosen beside it",
+                        pf->method->name);
+        for (int32_t i = 0; st == S2P_OK && i < prune->n_keep; i++)
+            if (prune->keep[i] < (i > 0 ? prune->keep[i - 1] + 1 : 0) ||
+                prune->keep[i] >= u->n_tokens)
+                st = s2_fail(pf->error, S2P_EINVAL,
+                             "token %d cannot be kept: they ascend and the picture has %d",
+                             prune->keep[i], u->n_tokens);
+        if (st == S2P_OK) st = s2p_keep_rows(view, u->plan, prune->keep, prune->n_keep);
+    }
     if (s->recorder) {
-        const s2v_selection made = { .method = j->method,
+        const s2v_selection made = { .method = pf->method,
                                      .view = view,
                                      .plan = st == S2P_OK ? u->plan : NULL,
-                                     .grid = j->frames[u->picture].part[u->part].grid,
+                                     .grid = part->grid,
                                      .picture = u->picture,
                                      .part = u->part };
         s->recorder(&made, s->recorder_user);
     }
-    return st;
-}
-
-/* Structure is measured on the source in the geometry of the tower: padded if the tower saw it so,
- * resized only if asked. */
-static s2p_status choose_with_picture(s2v_job *j, s2v_unit *u, s2p_view *view)
-{
-    const s2v_frame *frame = &j->frames[u->picture];
-    const s2v_part *part = &frame->part[u->part];
-    s2p_image picture = j->prompt.images[u->picture];
-    s2_image squared = { .pixels = NULL }, resized = { .pixels = NULL };
-    const s2v_model *model = &j->s->engine->model;
-    s2p_status st = S2P_OK;
-    s2_size size;
-    if (model->arch->measured)
-        st = model->arch->measured(model, frame->framing, &picture, &size, &squared, j->error);
-    if (st == S2P_OK && squared.pixels) picture = squared.view;
-    const s2v_image_options options = s2v_job_options(j, u->picture);
-    if (st == S2P_OK && options.structure_from_resized) {
-        st = s2_image_resize_as(&picture, part->width, part->height, (s2_resize)options.resize,
-                                &resized, j->error);
-        if (st == S2P_OK) picture = resized.view;
-    }
-    if (st == S2P_OK) st = choose(j, u, view, &picture);
+done:
     s2_image_free(&squared);
     s2_image_free(&resized);
     return st;
 }
 
-s2p_status s2v_select_unit(s2v_job *j, s2v_unit *u, int32_t stage, const s2v_readings *readings)
+s2p_status s2v_select_unit(s2v_prefill *pf, s2v_unit *u, int32_t stage,
+                           const s2v_readings *readings)
 {
     s2p_view view = { .budget = u->budget,
                       .stage = stage,
-                      .mode = j->prune.published ? S2P_MODE_PUBLISHED : S2P_MODE_DEFAULT,
-                      .choice = j->prune.choice,
-                      .parameters = j->prune.parameters };
-    if (j->prune.image_side) view.choice.side = j->prune.image_side[u->picture];
+                      .mode = pf->prune.published ? S2P_MODE_PUBLISHED : S2P_MODE_DEFAULT,
+                      .choice = pf->prune.choice,
+                      .parameters = pf->prune.parameters };
+    if (pf->prune.image_side) view.choice.side = pf->prune.image_side[u->picture];
     if (stage > 0) {
         view.alive = u->alive;
         view.n_alive = u->n_alive;
     }
-    gathering g = { .job = j, .unit = u, .readings = readings };
-    s2p_status st = gather_signals(&g, &view);
-    if (st == S2P_OK) st = choose_with_picture(j, u, &view);
-    gathering_free(&g);
+    gathering g = { .prefill = pf, .unit = u, .readings = readings };
+    s2p_status st = S2P_OK;
+    for (size_t id = 0; st == S2P_OK && id < S2P_N_SIGNALS; id++)
+        if ((pf->needs >> id & 1) && gatherers[id] && !gatherers[id](&g, &view.signal[id]))
+            st = s2_fail(pf->error, S2P_ENOMEM, "out of memory for what '%s' looks at",
+                         pf->method->name);
+    view.first_row = g.first_row;
+    if (st == S2P_OK) st = run_method(pf, u, &view);
+    for (int32_t i = 0; i < g.n_made; i++) free(g.made[i]);
+    free(g.prompt);
     return st;
 }

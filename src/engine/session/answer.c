@@ -1,9 +1,63 @@
 /* answer.c - one token after the other: pick it, run it, give its text. */
 #include "engine/session/answer.h"
 
-#include "engine/session/layers.h"
-
 #include <string.h>
+
+/* --- one token through all layers -------------------------------------------------------- */
+
+struct ggml_tensor *s2v_logits_draw(s2v_session *s, struct ggml_tensor *h)
+{
+    const s2v_model *model = &s->engine->model;
+    if (h->ne[1] > 1)
+        h = ggml_view_2d(s->graph.ctx, h, h->ne[0], 1, h->nb[1], (size_t)(h->ne[1] - 1) * h->nb[1]);
+    struct ggml_tensor *logits = model->arch->head(&s->graph, &model->decoder, h);
+    ggml_set_output(logits);
+    s2v_graph_expand(&s->graph, logits);
+    return logits;
+}
+
+s2p_status s2v_logits_read(s2v_session *s, const struct ggml_tensor *logits, s2p_error *error)
+{
+    const s2p_status st = s2v_graph_read(logits, s->logits, error);
+    s->has_logits = st == S2P_OK;
+    return st;
+}
+
+s2p_status s2v_token_fits(const s2v_session *s, s2p_error *error)
+{
+    if (s2v_past_longest(&s->past) < s->past.n_ctx) return S2P_OK;
+    return s2_fail(error, S2P_ELIMIT, "the context of %d tokens is full", s->past.n_ctx);
+}
+
+void s2v_token_ran(s2v_session *s)
+{
+    s2v_past_append(&s->past, 0, s->past.n_layers, 1);
+    s->next_pos++;
+    s->pending = -1;
+}
+
+s2p_status s2v_run_token(s2v_session *s, int32_t token, s2p_error *error)
+{
+    s2v_graph *graph = &s->graph;
+    const s2v_model *model = &s->engine->model;
+    const s2v_decoder *decoder = &model->decoder;
+    TRY(s2v_token_fits(s, error));
+    TRY(s2v_graph_begin(graph, error));
+    for (int32_t plane = 0; plane < decoder->p.n_planes; plane++)
+        s->position[plane] = plane < 3 ? s->next_pos : 0;
+
+    s2v_span span = { .n = 1 };
+    struct ggml_tensor *id = s2v_graph_input(graph, GGML_TYPE_I32, 1, 1, &token);
+    span.pos = s2v_graph_input(graph, GGML_TYPE_I32, decoder->p.n_planes, 1, s->position);
+    struct ggml_tensor *h = s2v_draw_embedding(graph, decoder, id);
+    h = model->arch->layers(graph, decoder, &s->past, h, &span, 0, decoder->p.n_layers);
+    struct ggml_tensor *logits = s2v_logits_draw(s, h);
+    TRY(s2v_graph_compute(graph, error));
+    s2v_token_ran(s);
+    return s2v_logits_read(s, logits, error);
+}
+
+/* --- the answer ---------------------------------------------------------------------------- */
 
 void s2v_answer_clear(s2v_session *s)
 {

@@ -1,8 +1,21 @@
-/* answer.h - the answer of a session: none yet, ready to start. s2vlm.h has how it goes on. */
+/* answer.h - the answer of a session, token by token. */
 #ifndef S2_ENGINE_ANSWER_H
 #define S2_ENGINE_ANSWER_H
 
 #include "engine/session/session.h"
+
+/* One token through all layers; leaves logits. */
+s2p_status s2v_run_token(s2v_session *session, int32_t token, s2p_error *error);
+
+/* Its steps, for a token that runs in a joint pass: room for one more row in every layer; one more row
+ * and position counted. */
+s2p_status s2v_token_fits(const s2v_session *session, s2p_error *error);
+void s2v_token_ran(s2v_session *session);
+
+/* Logits of the last row of h, an output of the session's graph; and read into the session. */
+struct ggml_tensor *s2v_logits_draw(s2v_session *session, struct ggml_tensor *h);
+s2p_status s2v_logits_read(s2v_session *session, const struct ggml_tensor *logits,
+                           s2p_error *error);
 
 /* Forget the last answer and what its first token would have been picked from. */
 void s2v_answer_clear(s2v_session *session);

@@ -13,14 +13,13 @@
 
 #include "engine/decoder/draw.h"
 #include "engine/session/answer.h"
-#include "engine/session/layers.h"
 #include "engine/vision/arch.h"
 
 #define FIRST_CAPACITY 4 /* rows; doubled until all fit */
 
 typedef struct pass { /* the sessions that have a token to run */
     s2v_step *step[S2V_MANY_MAX];
-    s2v_own own[S2V_MANY_MAX];
+    s2v_batch_entry entry[S2V_MANY_MAX];
     struct ggml_tensor *logits[S2V_MANY_MAX];
     int32_t n;
 } pass;
@@ -55,7 +54,7 @@ void s2v_many_draw(s2v_graph *graph, const s2v_model *model, struct ggml_tensor 
     struct ggml_tensor *all = model->arch->head(graph, decoder, h);
     ggml_set_output(all);
     s2v_graph_expand(graph, all);
-    for (int32_t i = 0; i < span->n_own; i++) {
+    for (int32_t i = 0; i < span->n_entries; i++) {
         logits[i] = ggml_view_1d(graph->ctx, all, all->ne[0], (size_t)i * all->nb[1]);
         s2v_graph_expand(graph, logits[i]);
     }
@@ -78,7 +77,7 @@ static s2p_status draw_pass(s2v_session *first, pass *p, s2p_error *error)
     }
     TRY(s2v_graph_begin(graph, error));
     struct ggml_tensor *id = s2v_graph_input(graph, GGML_TYPE_I32, n, 1, many->id);
-    s2v_span span = { .n = n, .own = p->own, .n_own = p->n };
+    s2v_span span = { .n = n, .entry = p->entry, .n_entries = p->n };
     span.pos = s2v_graph_input(graph, GGML_TYPE_I32, (int64_t)n_planes * n, 1, many->position);
     s2v_many_draw(graph, model, id, &span, p->logits);
     return S2P_OK;
@@ -135,7 +134,7 @@ s2p_status s2v_decode_many(s2v_step *steps, size_t n, s2p_error *error)
         step->status = s2v_answer_check(s, &step->error);
         if (step->status != S2P_OK || s->pending < 0) continue;
         p.step[p.n] = step;
-        p.own[p.n++] = (s2v_own){ .kv = &s->kv, .n = 1 };
+        p.entry[p.n++] = (s2v_batch_entry){ .past = &s->past, .n = 1 };
     }
     if (p.n == 1) /* alone: its own graph, threads and kernels */
         p.step[0]->status =

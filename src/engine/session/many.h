@@ -23,7 +23,7 @@ static inline int32_t s2v_many_nodes(const s2v_engine *engine, int32_t n)
     return (64 + 32 * n) * engine->model.decoder.p.n_layers + 1024;
 }
 
-/* Tokens id: I32 [span->n] through all layers; logits: out, [n_own] of a row of each session. */
+/* Tokens id: I32 [span->n] through all layers; logits: out, [n_entries] of a row of each session. */
 void s2v_many_draw(s2v_graph *graph, const s2v_model *model, struct ggml_tensor *id,
                    const s2v_span *span, struct ggml_tensor **logits);
 

@@ -2,8 +2,7 @@
 #include "engine/session/session.h"
 
 #include "engine/session/answer.h"
-#include "engine/session/estimate.h"
-#include "engine/session/reserve.h"
+#include "engine/session/memory.h"
 #include "engine/vision/arch.h"
 
 #include <stdlib.h>
@@ -11,57 +10,6 @@
 
 #define MAX_PIECE 4096 /* bytes of text one token can add */
 _Static_assert(S2V_TEXT_BYTES > MAX_PIECE + S2V_STOP_MAX_BYTES, "one token's text");
-
-static s2p_status check_session_options(const s2v_session_options *o, s2p_error *error)
-{
-    if (o->n_ctx < 0 || o->n_ctx > (1 << 20))
-        return s2_fail(error, S2P_EINVAL, "a context of %d tokens is outside 1 to %d", o->n_ctx,
-                       1 << 20);
-    if (o->n_batch < 0 || o->n_batch > (1 << 16))
-        return s2_fail(error, S2P_EINVAL, "a batch of %d rows is outside 1 to %d", o->n_batch,
-                       1 << 16);
-    if ((unsigned)o->kv_type > S2V_KV_Q8_0)
-        return s2_fail(error, S2P_EINVAL, "unknown cache type %d", (int)o->kv_type);
-    if ((unsigned)(o->kv_type_v - S2V_KV_SAME) > S2V_KV_Q8_0 - S2V_KV_SAME)
-        return s2_fail(error, S2P_EINVAL, "unknown cache type of values %d", (int)o->kv_type_v);
-    return S2P_OK;
-}
-
-static s2p_status open_session(s2v_session *s, s2p_error *error)
-{
-    s2v_session_options *o = &s->options;
-    const s2v_decoder *decoder = &s->engine->model.decoder;
-    TRY(check_session_options(o, error));
-    const s2v_kv_types types = s2v_kv_types_of(o->kv_type, o->kv_type_v);
-    if (o->n_ctx == 0) o->n_ctx = 4096;
-    if (o->n_batch == 0) o->n_batch = 1024;
-    if (o->n_batch > o->n_ctx) o->n_batch = o->n_ctx;
-
-    s2p_status st = s2v_backends_open(&s->backends, &s->engine->devices, o->n_threads, error);
-    if (st == S2P_OK)
-        st = s2v_graph_init(&s->graph, &s->backends, s2v_session_nodes(s->engine), error);
-    s->graph.traffic = &s->traffic;
-    if (st == S2P_OK) st = s2v_estimate_check(s, types, error);
-    if (st == S2P_OK) st = s2v_reserve_cache(s, types, error);
-    if (st == S2P_OK)
-        st = s2v_kv_init(&s->kv, decoder, &s->engine->devices, o->n_ctx, types, error);
-    s->kv.traffic = &s->traffic;
-    s->kv.is_plain = o->plain_attention;
-    if (st == S2P_OK) st = s2v_reserve_graphs(s, error);
-    if (st == S2P_OK) st = s2v_stop_create(&s->stop, o->sampling.stop, o->sampling.n_stop, error);
-    o->sampling.stop = NULL; /* was borrowed */
-    if (st == S2P_OK) st = s2v_sampler_create(&s->sampler, decoder->p.n_vocab, error);
-    s->logits = malloc((size_t)decoder->p.n_vocab * sizeof *s->logits);
-    s->positions = malloc((size_t)o->n_batch * 4 * sizeof *s->positions);
-    /* An answer fits into the context, its text into a piece: the token loop allocates nothing. */
-    s->generated.id = malloc((size_t)o->n_ctx * sizeof *s->generated.id);
-    s->generated.capacity = s->generated.id ? (size_t)o->n_ctx : 0;
-    const bool has_text = s2_buffer_extend(&s->text, MAX_PIECE + S2V_STOP_MAX_BYTES) != NULL &&
-                          s2_buffer_extend(&s->shown, MAX_PIECE + S2V_STOP_MAX_BYTES) != NULL;
-    if (st == S2P_OK && (!s->logits || !s->positions || !s->generated.id || !has_text))
-        st = s2_fail(error, S2P_ENOMEM, "out of memory for the logits");
-    return st;
-}
 
 s2p_status s2v_session_create(s2v_session **out, s2v_engine *engine,
                               const s2v_session_options *options, s2p_error *error)
@@ -76,23 +24,54 @@ s2p_status s2v_session_create(s2v_session **out, s2v_engine *engine,
     s->pending = -1;
     s2_buffer_init(&s->text, MAX_PIECE + S2V_STOP_MAX_BYTES);
     s2_buffer_init(&s->shown, MAX_PIECE + S2V_STOP_MAX_BYTES);
-    const s2p_status st = open_session(s, error);
-    if (st != S2P_OK) {
-        s2v_session_free(s);
-        return st;
+    s2v_session_options *o = &s->options;
+    const s2v_decoder *decoder = &engine->model.decoder;
+    s2v_kv_types types = { GGML_TYPE_F16, GGML_TYPE_F16 };
+    s2p_status st = s2v_session_settle(o, error);
+    if (st == S2P_OK) types = s2v_kv_types_of(o->kv_type, o->kv_type_v);
+
+    /* A graph first: with it the rest is measured before any of it is allocated. */
+    if (st == S2P_OK) st = s2v_backends_open(&s->backends, &engine->devices, o->n_threads, error);
+    if (st == S2P_OK)
+        st = s2v_graph_init(&s->graph, &s->backends, s2v_session_nodes(engine), error);
+    s->graph.traffic = &s->traffic;
+    if (st == S2P_OK) st = s2v_memory_take(s, types, error);
+    if (st == S2P_OK) st = s2v_reserve_cache(s, types, error);
+    if (st == S2P_OK)
+        st = s2v_past_init(&s->past, decoder, &engine->devices, o->n_ctx, types, error);
+    s->past.traffic = &s->traffic;
+    s->past.is_plain = o->plain_attention;
+    if (st == S2P_OK) st = s2v_reserve_graphs(s, error);
+
+    if (st == S2P_OK) st = s2v_stop_create(&s->stop, o->sampling.stop, o->sampling.n_stop, error);
+    o->sampling.stop = NULL; /* was borrowed */
+    if (st == S2P_OK) st = s2v_sampler_create(&s->sampler, decoder->p.n_vocab, error);
+    if (st == S2P_OK) {
+        /* An answer fits into the context, its text into a piece: the token loop allocates nothing. */
+        s->logits = malloc((size_t)decoder->p.n_vocab * sizeof *s->logits);
+        s->generated.id = malloc((size_t)o->n_ctx * sizeof *s->generated.id);
+        s->generated.capacity = s->generated.id ? (size_t)o->n_ctx : 0;
+        const bool has_text = s2_buffer_extend(&s->text, MAX_PIECE + S2V_STOP_MAX_BYTES) != NULL &&
+                              s2_buffer_extend(&s->shown, MAX_PIECE + S2V_STOP_MAX_BYTES) != NULL;
+        if (!s->logits || !s->generated.id || !has_text)
+            st = s2_fail(error, S2P_ENOMEM, "out of memory for the logits");
     }
-    *out = s;
-    return S2P_OK;
+    if (st == S2P_OK)
+        *out = s;
+    else
+        s2v_session_free(s);
+    return st;
 }
 
 void s2v_session_free(s2v_session *s)
 {
     if (!s) return;
+    s2v_memory_give_back(s);
     s2v_plans_free(&s->plans);
     s2v_last_frame_free(&s->last_frame);
     s2v_rows_free(&s->rows);
     s2v_unrounded_end(&s->unrounded);
-    s2v_kv_free(&s->kv);
+    s2v_past_free(&s->past);
     s2v_many_free(&s->many);
     s2v_graph_free(&s->graph);
     s2v_backends_close(&s->backends);
@@ -102,16 +81,17 @@ void s2v_session_free(s2v_session *s)
     s2_buffer_free(&s->shown);
     s2v_stop_free(s->stop);
     free(s->logits);
-    free(s->mask);
-    free(s->positions);
     free(s);
 }
 
-int32_t s2v_session_length(const s2v_session *s) { return s->kv.n_slots[s->kv.n_layers - 1]; }
+int32_t s2v_session_length(const s2v_session *s)
+{
+    return s2v_past_length(&s->past, s->past.n_layers - 1);
+}
 
 void s2v_session_reset(s2v_session *s)
 {
-    s2v_kv_clear(&s->kv);
+    s2v_past_clear(&s->past);
     s2v_answer_clear(s);
     s->next_pos = 0;
     s->pending = -1;

@@ -4,23 +4,32 @@
 
 #include "engine/engine.h"
 #include "engine/options.h"
-#include "engine/decoder/kv.h"
+#include "engine/decoder/probe.h"
 #include "engine/session/many.h"
 #include "engine/session/plans.h"
 #include "engine/session/progress.h"
-#include "engine/session/rows.h"
-#include "engine/session/trace.h"
-#include "engine/session/unrounded.h"
 #include "engine/vision/last_frame.h"
 #include "text/sample.h"
+
+/* name: as in prompt/trace.h. data: [rows][cols]. */
+typedef void (*s2v_trace_callback)(const char *name, int32_t index, const float *data, int32_t rows,
+                                   int32_t cols, void *user);
+
+typedef struct s2v_trace {
+    s2v_trace_callback show; /* NULL: nobody watches */
+    void *user;
+    bool attention; /* "k_rope" and "attn" as well: slow */
+    bool masks;     /* rows that are dropped stay, but no other row sees them */
+} s2v_trace;
 
 struct s2v_session {
     s2v_engine *engine;
     s2v_session_options options;
+    uint64_t taken_bytes; /* of engine->session_bytes */
     s2v_backends backends;
     s2v_traffic traffic;
     s2v_graph graph;
-    s2v_kv kv;
+    s2v_past past;
     s2v_rows rows;
     s2v_unrounded unrounded; /* while a method looks on */
 
@@ -30,10 +39,8 @@ struct s2v_session {
     int32_t pending;  /* picked but not yet in the cache; -1: none */
 
     bool has_logits;
-    float *logits;     /* [n_vocab] */
-    ggml_fp16_t *mask; /* scratch, n_batch * n_ctx at most */
-    size_t n_mask;
-    int32_t *positions; /* scratch, 4 * n_batch */
+    float *logits;       /* [n_vocab] */
+    int32_t position[4]; /* of one token: an input of the graph being drawn */
 
     s2v_many many; /* where it leads a pass of several */
 
@@ -55,6 +62,17 @@ struct s2v_session {
 static inline int32_t s2v_session_nodes(const s2v_engine *engine)
 {
     return 64 * engine->model.decoder.p.n_layers + 1024;
+}
+
+/* Its rows and its decoder, for the functions of probe.h. */
+static inline s2v_probed s2v_session_probed(s2v_session *session)
+{
+    return (s2v_probed){ .decoder = &session->engine->model.decoder,
+                         .graph = &session->graph,
+                         .past = &session->past,
+                         .rows = &session->rows,
+                         .unrounded = &session->unrounded,
+                         .n_batch = session->options.n_batch };
 }
 
 /* Does it use the engine's cache? */

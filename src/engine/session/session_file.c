@@ -37,9 +37,19 @@ _Static_assert(sizeof(head) == 128, "a head has 128 bytes");
 
 #define SAMPLE 64 /* bytes at the start and in the middle of every tensor */
 
-/* The text model by its size, its whole header and samples of its weights. */
-static void hash_model(const s2v_gguf *file, uint8_t out[32])
+/* The text model is known by its size, its whole header and samples of its weights. */
+static s2v_session_shape shape_of(const s2v_session *s)
 {
+    const s2v_gguf *file = s->engine->text;
+    const s2v_session_options *o = &s->options;
+    s2v_session_shape shape = {
+        .n_layers = s->past.n_layers,
+        .n_vocab = s->engine->model.decoder.p.n_vocab,
+        .n_ctx = s->past.n_ctx,
+        .kv_type = (int32_t)o->kv_type,
+        .kv_type_v = (int32_t)(o->kv_type_v == S2V_KV_SAME ? o->kv_type : o->kv_type_v),
+        .slot_bytes = (int32_t)s2v_past_snapshot_bytes(&s->past, 1),
+    };
     s2_sha256_state h;
     s2_sha256_start(&h);
     const uint64_t n_bytes = s2v_gguf_n_bytes(file);
@@ -52,24 +62,7 @@ static void hash_model(const s2v_gguf *file, uint8_t out[32])
         s2_sha256_add(&h, t->data, n);
         s2_sha256_add(&h, t->data + t->n_bytes / 2, n);
     }
-    s2_sha256_finish(&h, out);
-}
-
-/* However it was asked for. */
-static int32_t value_type(const s2v_session_options *o)
-{
-    return (int32_t)(o->kv_type_v == S2V_KV_SAME ? o->kv_type : o->kv_type_v);
-}
-
-static s2v_session_shape shape_of(const s2v_session *s)
-{
-    s2v_session_shape shape = { .n_layers = s->kv.n_layers,
-                                .n_vocab = s->engine->model.decoder.p.n_vocab,
-                                .n_ctx = s->kv.n_ctx,
-                                .kv_type = (int32_t)s->options.kv_type,
-                                .kv_type_v = value_type(&s->options),
-                                .slot_bytes = (int32_t)s2v_kv_slot_bytes(&s->kv) };
-    hash_model(s->engine->text, shape.model);
+    s2_sha256_finish(&h, shape.model);
     return shape;
 }
 
@@ -82,13 +75,6 @@ static uint64_t bytes_before_cache(const head *h)
 {
     const uint64_t words = (uint64_t)h->n_layers + (uint64_t)h->n_tokens + (uint64_t)h->n_logits;
     return sizeof *h + (words + words % 2) * 4 + padded(h->n_held);
-}
-
-static uint64_t bytes_of_cache(const int32_t *n_slots, int32_t n_layers, int32_t slot_bytes)
-{
-    uint64_t n = 0;
-    for (int32_t i = 0; i < n_layers; i++) n += (uint64_t)n_slots[i] * (uint64_t)slot_bytes;
-    return n;
 }
 
 /* --- checking ------------------------------------------------------------------------------- */
@@ -138,19 +124,21 @@ s2p_status s2v_session_file_check(const uint8_t *bytes, size_t n, const char *na
     if (before + N_HASH > n)
         return s2_fail(error, S2P_EFORMAT, "'%s' ends before its cache begins", name);
     const int32_t *words = (const int32_t *)(const void *)(bytes + sizeof h);
+    uint64_t n_cache = 0;
     for (int32_t i = 0; i < h.n_layers; i++) {
         if (words[i] < 0) return s2_fail(error, S2P_EFORMAT, "'%s' is damaged", name);
         if (words[i] > shape->n_ctx)
             return s2_fail(error, S2P_ELIMIT,
                            "'%s' has %d tokens in the cache; the context holds %d", name, words[i],
                            shape->n_ctx);
+        n_cache += (uint64_t)words[i] * (uint64_t)h.slot_bytes;
     }
-    if (before + bytes_of_cache(words, h.n_layers, h.slot_bytes) + N_HASH != n)
+    if (before + n_cache + N_HASH != n)
         return s2_fail(error, S2P_EFORMAT, "'%s' has a cache of another length", name);
     uint8_t hash[N_HASH];
     s2_sha256(bytes, n - N_HASH, hash);
     if (memcmp(hash, bytes + n - N_HASH, N_HASH) != 0)
-        return s2_fail(error, S2P_EFORMAT, "'%s' is damaged: its SHA-256 is another", name);
+        return s2_fail(error, S2P_EFORMAT, "'%s': checksum mismatch: the file is damaged", name);
 
     const int32_t *tokens = words + h.n_layers;
     const float *logits = (const float *)(const void *)(tokens + h.n_tokens);
@@ -178,27 +166,6 @@ s2p_status s2v_session_file_check(const uint8_t *bytes, size_t n, const char *na
 
 /* --- saving ---------------------------------------------------------------------------------- */
 
-/* bytes: zeros, as many as the head says. */
-static void fill_bytes(const s2v_session *s, const s2v_place *place, const head *h, uint8_t *bytes)
-{
-    uint8_t *at = bytes;
-    memcpy(at, h, sizeof *h);
-    at += sizeof *h;
-    memcpy(at, s->kv.n_slots, (size_t)h->n_layers * sizeof *s->kv.n_slots);
-    at += (size_t)h->n_layers * sizeof *s->kv.n_slots;
-    if (h->n_tokens > 0) memcpy(at, place->tokens, (size_t)h->n_tokens * sizeof *place->tokens);
-    at += (size_t)h->n_tokens * sizeof *place->tokens;
-    if (h->n_logits > 0) memcpy(at, place->logits, (size_t)h->n_logits * sizeof *place->logits);
-    at = bytes + bytes_before_cache(h) - padded(h->n_held);
-    if (h->n_held > 0) memcpy(at, place->held, (size_t)h->n_held);
-    at = bytes + bytes_before_cache(h);
-    for (int32_t i = 0; i < h->n_layers; i++) {
-        s2v_kv_read(&s->kv, i, 0, s->kv.n_slots[i], at);
-        at += (size_t)s->kv.n_slots[i] * (size_t)h->slot_bytes;
-    }
-    s2_sha256(bytes, (size_t)(at - bytes), at);
-}
-
 s2p_status s2v_session_save(const s2v_session *s, const char *path, s2p_error *error)
 {
     if (s->is_busy) return s2_fail(error, S2P_EINVAL, "the session is in a prefill");
@@ -221,33 +188,37 @@ s2p_status s2v_session_save(const s2v_session *s, const char *path, s2p_error *e
     memcpy(h.magic, magic, sizeof magic);
     memcpy(h.model, shape.model, sizeof h.model);
     memcpy(h.partial, place.detokenizer.held, place.detokenizer.n_held);
-    h.n_bytes =
-        bytes_before_cache(&h) + bytes_of_cache(s->kv.n_slots, h.n_layers, h.slot_bytes) + 32;
+    h.n_bytes = bytes_before_cache(&h) + 32;
+    for (int32_t i = 0; i < h.n_layers; i++)
+        h.n_bytes += s2v_past_snapshot_bytes(&s->past, s2v_past_length(&s->past, i));
     uint8_t *bytes = calloc(1, (size_t)h.n_bytes);
     if (!bytes) return s2_fail_memory(error, (size_t)h.n_bytes, "a saved session");
-    fill_bytes(s, &place, &h, bytes);
+
+    uint8_t *at = bytes;
+    memcpy(at, &h, sizeof h);
+    at += sizeof h;
+    for (int32_t i = 0; i < h.n_layers; i++, at += sizeof i) {
+        const int32_t n = s2v_past_length(&s->past, i);
+        memcpy(at, &n, sizeof n);
+    }
+    if (h.n_tokens > 0) memcpy(at, place.tokens, (size_t)h.n_tokens * sizeof *place.tokens);
+    at += (size_t)h.n_tokens * sizeof *place.tokens;
+    if (h.n_logits > 0) memcpy(at, place.logits, (size_t)h.n_logits * sizeof *place.logits);
+    at = bytes + bytes_before_cache(&h) - padded(h.n_held);
+    if (h.n_held > 0) memcpy(at, place.held, (size_t)h.n_held);
+    at = bytes + bytes_before_cache(&h);
+    for (int32_t i = 0; i < h.n_layers; i++) {
+        const int32_t n = s2v_past_length(&s->past, i);
+        s2v_past_snapshot(&s->past, i, 0, n, at);
+        at += s2v_past_snapshot_bytes(&s->past, n);
+    }
+    s2_sha256(bytes, (size_t)(at - bytes), at);
     const s2p_status st = s2_file_write_private(path, bytes, (size_t)h.n_bytes, error);
     free(bytes);
     return st;
 }
 
 /* --- restoring ------------------------------------------------------------------------------- */
-
-static s2p_status take_bytes(s2v_session *s, const s2v_session_bytes *from, s2p_error *error)
-{
-    s2v_session_reset(s);
-    s2v_plans_free(&s->plans);
-    const uint8_t *at = from->cache;
-    for (int32_t i = 0; i < s->kv.n_layers; i++) {
-        const int32_t n = from->n_slots[i];
-        s2v_kv_write(&s->kv, i, 0, n, at);
-        s->kv.n_slots[i] = n;
-        at += (size_t)n * s2v_kv_slot_bytes(&s->kv);
-    }
-    const s2p_status st = s2v_place_set(s, &from->place, error);
-    if (st != S2P_OK) s2v_session_reset(s);
-    return st;
-}
 
 s2p_status s2v_session_restore(s2v_session *s, const char *path, s2p_error *error)
 {
@@ -265,7 +236,17 @@ s2p_status s2v_session_restore(s2v_session *s, const char *path, s2p_error *erro
     s2v_session_bytes accepted;
     if (st == S2P_OK)
         st = s2v_session_file_check(bytes.data, bytes.size, path, &shape, &accepted, error);
-    if (st == S2P_OK) st = take_bytes(s, &accepted, error);
+    if (st == S2P_OK) {
+        s2v_session_reset(s);
+        s2v_plans_free(&s->plans);
+        const uint8_t *at = accepted.cache;
+        for (int32_t i = 0; i < s->past.n_layers; i++) {
+            s2v_past_restore(&s->past, i, accepted.n_slots[i], at);
+            at += s2v_past_snapshot_bytes(&s->past, accepted.n_slots[i]);
+        }
+        st = s2v_place_set(s, &accepted.place, error);
+        if (st != S2P_OK) s2v_session_reset(s);
+    }
     s2_buffer_free(&bytes);
     return st;
 }

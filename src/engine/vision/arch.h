@@ -90,7 +90,7 @@ struct s2v_arch {
     int32_t (*positions)(const s2v_segment *segment, size_t n_segments, int32_t *const pos[3]);
 
     /* Decoder layers [first, last) and the logits; as in decoder.h. */
-    struct ggml_tensor *(*layers)(s2v_graph *graph, const s2v_decoder *decoder, s2v_kv *kv,
+    struct ggml_tensor *(*layers)(s2v_graph *graph, const s2v_decoder *decoder, s2v_past *past,
                                   struct ggml_tensor *h, const s2v_span *span, int32_t first,
                                   int32_t last);
     struct ggml_tensor *(*head)(s2v_graph *graph, const s2v_decoder *decoder,

@@ -55,22 +55,6 @@ static void attend_heads(struct ggml_tensor *node, int task, int n_tasks, void *
     }
 }
 
-static s2p_status run_attention(const s2v_backends *backends, attention *a, s2p_error *error)
-{
-    /* The operation is ours: only the CPU can run it, whatever the main device. */
-    const s2v_backends cpu = { .backend = { backends->backend[backends->n - 1] }, .n = 1 };
-    s2v_graph graph;
-    TRY(s2v_graph_init(&graph, &cpu, 4, error));
-    s2p_status st = s2v_graph_begin(&graph, error);
-    if (st == S2P_OK) {
-        s2v_graph_expand(&graph, ggml_custom_4d(graph.ctx, GGML_TYPE_F32, 1, 1, 1, 1, NULL, 0,
-                                                attend_heads, a->n_tasks, a));
-        st = s2v_graph_compute(&graph, error);
-    }
-    s2v_graph_free(&graph);
-    return st;
-}
-
 /* What every patch receives, [n_patches] out, mean over heads; and how many queries see it. */
 static s2p_status receive_attention(const s2v_tower *v, const s2v_backends *backends,
                                     int32_t n_threads, const s2v_windows *w, const float *q,
@@ -101,7 +85,18 @@ static s2p_status receive_attention(const s2v_tower *v, const s2v_backends *back
     if (!a.received || !a.scratch)
         st = s2_fail_memory(error, (size_t)a.n_tasks * a.n_scratch * sizeof *a.scratch,
                             "the tower's attention");
-    if (st == S2P_OK) st = run_attention(backends, &a, error);
+
+    /* The operation is ours: only the CPU can run it, whatever the main device. */
+    const s2v_backends cpu = { .backend = { backends->backend[backends->n - 1] }, .n = 1 };
+    s2v_graph graph = { .max_nodes = 0 };
+    if (st == S2P_OK) st = s2v_graph_init(&graph, &cpu, 4, error);
+    if (st == S2P_OK) st = s2v_graph_begin(&graph, error);
+    if (st == S2P_OK) {
+        s2v_graph_expand(&graph, ggml_custom_4d(graph.ctx, GGML_TYPE_F32, 1, 1, 1, 1, NULL, 0,
+                                                attend_heads, a.n_tasks, &a));
+        st = s2v_graph_compute(&graph, error);
+    }
+    s2v_graph_free(&graph);
     memset(out->received, 0, (size_t)n_patches * sizeof *out->received);
     for (size_t i = 0; st == S2P_OK && i < n_received; i++)
         out->received[i % (size_t)n_patches] += a.received[i] / (float)a.n_heads;

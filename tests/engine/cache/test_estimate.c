@@ -3,7 +3,7 @@
  */
 #include "tiny_llava.h"
 
-#include "engine/prompt/units.h"
+#include "engine/prompt/steps.h"
 
 #define N_CTX 256
 
@@ -34,7 +34,7 @@ static void check_pair(s2v_kv_type type, s2v_kv_type value_type, int plain, int3
     assert_true(m.tower > 0);
     assert_int_equal(m.tower, s2v_weights_tower_bytes(engine->weights));
     assert_int_equal(
-        m.kv, s2v_kv_bytes(&engine->model.decoder, N_CTX, s2v_kv_types_of(type, value_type)));
+        m.kv, s2v_past_bytes(&engine->model.decoder, N_CTX, s2v_kv_types_of(type, value_type)));
     s2v_session *session = tiny_session(engine, &with);
     char text[2 * N_CTX] = "";
     for (size_t i = 0; i < 2 * N_CTX - 20; i++) text[i] = "abcd"[i % 4]; /* two a token */
@@ -122,6 +122,46 @@ static void refusals(void **state)
     assert_int_equal(s2v_engine_estimate(&options, NULL, 0, &m, &error), S2P_EIO);
 }
 
+/* max_memory is what the engine may take: weights, cache and every session together. */
+static void limit_of_all_sessions(void **state)
+{
+    (void)state;
+    tiny_write_plain(folder);
+    s2v_engine_options options = tiny_options();
+    s2v_session_options with = tiny_session_options();
+    s2v_memory m;
+    s2p_error error = { S2P_OK, "" };
+    with.n_batch = 64;
+    assert_int_equal(s2v_engine_estimate(&options, &with, 0, &m, NULL), S2P_OK);
+    const uint64_t each = m.kv + m.compute;
+
+    options.max_memory = m.weights + each / 2;
+    s2v_engine *engine = tiny_open_as(&options);
+    s2v_session *session, *second;
+    assert_int_equal(s2v_session_create(&session, engine, &with, &error), S2P_ENOMEM);
+    assert_null(session);
+    CHECK_CASE(strstr(error.message, "1024 tokens") && strstr(error.message, "are allowed"), "%s",
+               error.message);
+    s2v_engine_close(engine);
+
+    options.max_memory = m.weights + each + each / 2;
+    engine = tiny_open_as(&options);
+    for (int i = 0; i < 3; i++) { /* what a session took comes back with it */
+        session = tiny_session(engine, &with);
+        assert_int_equal(s2v_session_create(&second, engine, &with, &error), S2P_ENOMEM);
+        assert_null(second);
+        s2v_session_free(session);
+    }
+    s2v_engine_close(engine);
+    options.max_memory = m.weights + 2 * each;
+    engine = tiny_open_as(&options);
+    session = tiny_session(engine, &with);
+    second = tiny_session(engine, &with);
+    s2v_session_free(second);
+    s2v_session_free(session);
+    s2v_engine_close(engine);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) return 2;
@@ -130,6 +170,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_is_counted_is_taken),
         cmocka_unit_test(more_takes_more),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(limit_of_all_sessions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,9 +174,9 @@ static void test_who_goes(void **state)
     run(&a);
     assert_int_equal(a.n_ran, 1);
     assert_true(!a.ask[0].deferred && a.ask[1].deferred && a.ask[2].deferred);
-    assert_int_equal(session[1]->kv.n_slots[0], 0);
+    assert_int_equal(s2v_past_length(&session[1]->past, 0), 0);
     assert_int_equal(session[1]->next_pos, 0);
-    assert_int_equal(session[2]->kv.n_slots[0], 0);
+    assert_int_equal(s2v_past_length(&session[2]->past, 0), 0);
 
     /* first in line it goes alone; then it is known and goes with others */
     a = (asked){ .n = 0 };
@@ -193,7 +193,7 @@ static void test_who_goes(void **state)
     run(&a);
     assert_int_equal(a.n_ran, 2);
     assert_true(a.ask[1].stats.cached_tokens > 0);
-    assert_int_equal(session[3]->kv.n_slots[0], 0);
+    assert_int_equal(s2v_past_length(&session[3]->past, 0), 0);
 
     /* known, but more rows than the first takes at once: what was recalled goes back */
     s2v_session_free(session[0]);
@@ -205,7 +205,7 @@ static void test_who_goes(void **state)
     add(&a, session[1], &picture);
     run(&a);
     assert_int_equal(a.n_ran, 1);
-    assert_int_equal(session[1]->kv.n_slots[0], 0);
+    assert_int_equal(s2v_past_length(&session[1]->past, 0), 0);
     ask(session[1], &picture, &among[0]);
     ask(session[2], &picture, &alone[0]);
     assert_same_bits(&alone[0], &among[0]);
@@ -226,7 +226,8 @@ static void test_undone_turn(void **state)
     int done;
     assert_int_equal(prefill(b, &text, NULL, NULL), S2P_OK);
     assert_int_equal(s2v_session_next(b, piece, sizeof piece, &done, NULL), S2P_OK);
-    const int32_t pending = b->pending, next_pos = b->next_pos, n_slots = b->kv.n_slots[0];
+    const int32_t pending = b->pending, next_pos = b->next_pos,
+                  n_slots = s2v_past_length(&b->past, 0);
     asked turn = { .n = 0 };
     add(&turn, a, &text);
     add(&turn, b, &picture);
@@ -238,7 +239,7 @@ static void test_undone_turn(void **state)
     assert_int_equal(n, 1);
     assert_int_equal(b->pending, pending);
     assert_int_equal(b->next_pos, next_pos);
-    assert_int_equal(b->kv.n_slots[0], n_slots);
+    assert_int_equal(s2v_past_length(&b->past, 0), n_slots);
     assert_int_equal(s2v_session_next(b, piece, sizeof piece, &done, NULL), S2P_OK);
     s2v_session_free(a);
     s2v_session_free(b);
@@ -291,7 +292,7 @@ static void test_refused_and_cancelled(void **state)
     assert_int_equal(a.ask[1].status, S2P_EINVAL);
     assert_non_null(strstr(a.ask[1].error.message, "no such method"));
     assert_int_equal(a.ask[2].status, S2P_ECANCELLED);
-    assert_int_equal(session[2]->kv.n_slots[0], 0);
+    assert_int_equal(s2v_past_length(&session[2]->past, 0), 0);
     assert_int_equal(w[1].n_told, 0);
     assert_int_equal(w[2].n_told, 3);
     assert_int_equal(w[0].n_told, 2 * TINY_LAYERS + 1);
@@ -312,7 +313,7 @@ static void test_refused_and_cancelled(void **state)
     for (int i = 0; i < 3; i++) {
         assert_int_equal(a.ask[i].status, S2P_ECANCELLED);
         assert_int_equal(w[i].n_told, 1 + i);
-        assert_int_equal(session[i]->kv.n_slots[0], 0);
+        assert_int_equal(s2v_past_length(&session[i]->past, 0), 0);
     }
     for (int i = 0; i < 4; i++) s2v_session_free(session[i]);
     s2v_session_free(other);

@@ -68,7 +68,7 @@ static void remembered_is_the_same(void **state)
 static void assert_near(const s2v_engine *engine, size_t n, const float *expected, const float *got)
 {
     const double d = distance(expected, got);
-    const struct ggml_tensor *gate = engine->model.decoder.layers[0].gate;
+    const struct ggml_tensor *gate = engine->model.decoder.layers[0].ffn.gate;
     const s2k_products *one = s2v_products_for(engine->devices.products, gate, 1);
     if (one && one == s2v_products_for(engine->devices.products, gate, (int32_t)n))
         assert_memory_equal(expected, got, N_VOCABULARY * sizeof *got);

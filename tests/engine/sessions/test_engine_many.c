@@ -67,7 +67,7 @@ static void assert_like_alone(int i, const s2v_session *session, const char *tex
     assert_string_equal(text, alone[i].text);
     /* A product that is added up in another order may be rounded to another number of the cache. */
     const double d = distance(alone[i].last, s2v_session_logits(session));
-    const s2v_kv_types *type = &session->kv.type;
+    const s2v_kv_types *type = &session->past.type;
     const bool is_exact = type->k == GGML_TYPE_F32 && type->v == GGML_TYPE_F32;
     CHECK_CASE(d <= (is_exact ? 1e-5 : 2e-3), "session %d: %g", i, d);
 }

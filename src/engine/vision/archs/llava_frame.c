@@ -92,39 +92,6 @@ static s2p_status cut_whole(const s2v_model *model, const s2p_image *image, s2_r
 
 /* --- tiles ------------------------------------------------------------------------ */
 
-/* The picture's size when it is fitted into the tiles. */
-static s2_size fitted_size(const s2p_image *image, s2_size best)
-{
-    const double w = image->width, h = image->height;
-    const double scale_w = best.width / w, scale_h = best.height / h;
-    s2_size size = best;
-    if (scale_w < scale_h)
-        size.height = (int32_t)fmin(ceil(h * scale_w), best.height);
-    else
-        size.width = (int32_t)fmin(ceil(w * scale_h), best.width);
-    return size;
-}
-
-/* Views 1 and up: the picture fitted into the tiles, black around it. */
-static s2p_status cut_tiles(const s2v_model *model, const s2p_image *image, s2_size fitted,
-                            s2_size best, s2_resize how, s2v_frame *f, s2p_error *error)
-{
-    static const uint8_t black[3] = { 0, 0, 0 };
-    const int32_t side = ((const llava_tower *)model->own)->image;
-    const ptrdiff_t per_view = (ptrdiff_t)f->n_patches * model->tower.patch_row;
-    s2_image resized, padded;
-    TRY(s2_image_resize_as(image, fitted.width, fitted.height, how, &resized, error));
-    const s2p_status st = pad_picture(&resized.view, best, black, &padded, error);
-    s2_image_free(&resized);
-    if (st != S2P_OK) return st;
-    float *view = f->patches + per_view;
-    for (int32_t top = 0; top < best.height; top += side)
-        for (int32_t left = 0; left < best.width; left += side, view += per_view)
-            cut_view(model, &padded.view, top, left, view);
-    s2_image_free(&padded);
-    return S2P_OK;
-}
-
 /* Which two of `n` samples make sample i of `to`, and the weight of the second: PyTorch's bilinear
  * interpolation with align_corners off, in its own precision. */
 static void find_neighbours(int32_t n, int32_t to, int32_t i, int32_t at[2], float weight[2])
@@ -169,22 +136,7 @@ static s2p_status blend_tiles(const llava_tower *own, const s2_anyres *plan, s2v
 
 /* --- the frame -------------------------------------------------------------------- */
 
-/* One view, then a newline. */
-static s2p_status frame_whole(const s2v_model *model, const s2p_image *image, s2_resize how,
-                              bool has_newline, s2v_frame *f, s2p_error *error)
-{
-    s2_image squared = { .pixels = NULL };
-    s2_size size;
-    f->n_rows += has_newline;
-    if (!image->pixels) return S2P_OK;
-    TRY(reserve_patches(&model->tower, f, error));
-    TRY(s2v_llava_measured(model, f->framing, image, &size, &squared, error));
-    const s2p_status st = cut_whole(model, squared.pixels ? &squared.view : image, how, f, error);
-    s2_image_free(&squared);
-    return st;
-}
-
-/* The same view, then the tiles, a newline after each line of them. */
+/* The whole picture, then the tiles, a newline after each line of them. */
 static s2p_status frame_tiles(const s2v_model *model, const s2p_image *image, s2_resize how,
                               bool has_newline, s2v_frame *f, s2p_error *error)
 {
@@ -199,7 +151,14 @@ static s2p_status frame_tiles(const s2v_model *model, const s2p_image *image, s2
         return s2_fail(error, S2P_EUNSUPPORTED,
                        "a picture of %dx%d pixels is too stretched for tiles", image->width,
                        image->height);
-    const s2_size fitted = fitted_size(image, plan.best);
+    const s2_size best = plan.best;
+    const double scale_w = (double)best.width / image->width;
+    const double scale_h = (double)best.height / image->height;
+    s2_size fitted = best; /* the picture's size inside the tiles */
+    if (scale_w < scale_h)
+        fitted.height = (int32_t)fmin(ceil(image->height * scale_w), best.height);
+    else
+        fitted.width = (int32_t)fmin(ceil(image->width * scale_h), best.width);
     f->n_views = plan.n_views;
     f->n_parts = 2;
     f->part[1] = (s2v_part){ .grid = { plan.rows, plan.cols },
@@ -211,7 +170,20 @@ static s2p_status frame_tiles(const s2v_model *model, const s2p_image *image, s2
     if (!image->pixels) return S2P_OK;
     TRY(reserve_patches(&model->tower, f, error));
     TRY(cut_whole(model, image, how, f, error));
-    TRY(cut_tiles(model, image, fitted, plan.best, how, f, error));
+
+    /* Views 1 and up: the picture fitted into the tiles, black around it. */
+    static const uint8_t black[3] = { 0, 0, 0 };
+    const ptrdiff_t per_view = (ptrdiff_t)f->n_patches * model->tower.patch_row;
+    s2_image resized, padded;
+    TRY(s2_image_resize_as(image, fitted.width, fitted.height, how, &resized, error));
+    const s2p_status st = pad_picture(&resized.view, best, black, &padded, error);
+    s2_image_free(&resized);
+    if (st != S2P_OK) return st;
+    float *view = f->patches + per_view;
+    for (int32_t top = 0; top < best.height; top += own->image)
+        for (int32_t left = 0; left < best.width; left += own->image, view += per_view)
+            cut_view(model, &padded.view, top, left, view);
+    s2_image_free(&padded);
     return blend_tiles(own, &plan, f, error);
 }
 
@@ -239,9 +211,20 @@ s2p_status s2v_llava_frame(const s2v_model *model, const s2p_image *image,
                                 .pitch = own->side,
                                 .width = own->image,
                                 .height = own->image };
-    const s2p_status st = frame.framing == S2V_FRAMING_ANYRES
-                              ? frame_tiles(model, image, how, has_newline, &frame, error)
-                              : frame_whole(model, image, how, has_newline, &frame, error);
+    s2p_status st;
+    if (frame.framing == S2V_FRAMING_ANYRES) {
+        st = frame_tiles(model, image, how, has_newline, &frame, error);
+    } else { /* one view, then a newline */
+        s2_image squared = { .pixels = NULL };
+        s2_size size;
+        frame.n_rows += has_newline;
+        st = image->pixels ? reserve_patches(&model->tower, &frame, error) : S2P_OK;
+        if (st == S2P_OK && image->pixels)
+            st = s2v_llava_measured(model, frame.framing, image, &size, &squared, error);
+        if (st == S2P_OK && image->pixels)
+            st = cut_whole(model, squared.pixels ? &squared.view : image, how, &frame, error);
+        s2_image_free(&squared);
+    }
     if (st == S2P_OK)
         *out = frame;
     else

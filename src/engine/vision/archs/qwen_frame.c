@@ -15,48 +15,27 @@
 
 #define MAX_TOKENS 16384
 
-static s2p_status qwen_size(const s2v_model *model, const s2p_image *image,
-                            const s2v_image_options *options, s2_size *out, s2p_error *error)
+/* Cut the resized picture. Windows of one kind are neighbours: bit 0 of the kind: cut off at the right,
+ * bit 1: at the bottom. */
+static s2p_status cut_patches(const s2v_model *model, const s2p_image *image, s2v_frame *f,
+                              s2p_error *error)
 {
     const s2v_tower *v = &model->tower;
-    const int32_t unit = v->patch * v->merge;
-    if (options->width > 0 || options->height > 0) {
-        if (options->width < unit || options->height < unit || options->width % unit != 0 ||
-            options->height % unit != 0)
-            return s2_fail(error, S2P_EINVAL, "image size %dx%d is not a multiple of %d pixels",
-                           options->width, options->height, unit);
-        *out = (s2_size){ options->width, options->height };
-    } else {
-        const s2_size in = { image->width, image->height };
-        const int64_t low = options->min_pixels > 0 ? options->min_pixels : v->min_pixels;
-        const int64_t high = options->max_pixels > 0 ? options->max_pixels : v->max_pixels;
-        if (low > high)
-            return s2_fail(error, S2P_EINVAL, "min pixels %lld is above max pixels %lld",
-                           (long long)low, (long long)high);
-        if (s2_smart_resize(in, unit, low, high, out) != S2P_OK)
-            return s2_fail(error, S2P_EUNSUPPORTED,
-                           "a picture of %dx%d pixels is too stretched; 200:1 is the limit",
-                           image->width, image->height);
-    }
-    const int64_t tokens = (int64_t)(out->width / unit) * (out->height / unit);
-    if (tokens > MAX_TOKENS)
-        return s2_fail(error, S2P_ELIMIT,
-                       "a picture of %dx%d pixels has %lld tokens; the limit is %d", out->width,
-                       out->height, (long long)tokens, MAX_TOKENS);
-    return S2P_OK;
-}
+    const size_t n = (size_t)f->n_patches, n_list = 4 * n + (size_t)f->n_rows;
+    f->n_own_bytes = sizeof(qwen_order) + n_list * sizeof(int32_t);
+    f->own = calloc(1, f->n_own_bytes);
+    f->patches = calloc(n * (size_t)v->patch_row, sizeof *f->patches); /* the padding stays zero */
+    if (!f->patches || !f->own)
+        return s2_fail_memory(error, n * (size_t)v->patch_row * sizeof *f->patches, "patches");
 
-/* Where patches and tokens stand. Windows of one kind stand side by side: bit 0 of the kind: cut off
- * at the right, bit 1: at the bottom. */
-static void order_patches(const s2v_model *model, const s2v_frame *f, qwen_order *order)
-{
     const s2p_grid grid = f->part[0].grid;
-    const int32_t window = ((const qwen_tower *)model->own)->window, merge = model->tower.merge;
+    const int32_t window = ((const qwen_tower *)model->own)->window, merge = v->merge;
     const int32_t side = window > 0 ? window : grid.rows > grid.cols ? grid.rows : grid.cols;
-    const int32_t n = f->n_patches, per_token = merge * merge;
+    const int32_t per_token = merge * merge;
+    qwen_order *order = f->own;
     int32_t *pos = order->list, *raster = pos + 4 * (ptrdiff_t)n, at = 0;
     order->whole.count[0] = 1;
-    order->whole.patches[0] = n;
+    order->whole.patches[0] = f->n_patches;
     for (int32_t kind = 0; kind < S2V_WINDOW_KINDS; kind++)
         for (int32_t r0 = 0; r0 < grid.rows; r0 += side)
             for (int32_t c0 = 0; c0 < grid.cols; c0 += side) {
@@ -74,20 +53,6 @@ static void order_patches(const s2v_model *model, const s2v_frame *f, qwen_order
                         pos[plane * (ptrdiff_t)n + at] = plane % 2 ? col : row;
                 }
             }
-}
-
-/* Cut the resized picture. */
-static s2p_status cut_patches(const s2v_model *model, const s2p_image *image, s2v_frame *f,
-                              s2p_error *error)
-{
-    const s2v_tower *v = &model->tower;
-    const size_t n = (size_t)f->n_patches, n_list = 4 * n + (size_t)f->n_rows;
-    f->n_own_bytes = sizeof(qwen_order) + n_list * sizeof(int32_t);
-    f->own = calloc(1, f->n_own_bytes);
-    f->patches = calloc(n * (size_t)v->patch_row, sizeof *f->patches); /* the padding stays zero */
-    if (!f->patches || !f->own)
-        return s2_fail_memory(error, n * (size_t)v->patch_row * sizeof *f->patches, "patches");
-    order_patches(model, f, f->own);
     const int32_t *row = qwen_positions(f), *col = row + n;
     const s2v_levels level = s2v_tower_levels(v);
     for (size_t i = 0; i < n; i++)
@@ -105,14 +70,37 @@ s2p_status s2v_qwen_frame(const s2v_model *model, const s2p_image *image,
         return s2_fail(error, S2P_EUNSUPPORTED,
                        "this model sees a picture as a whole, in one view; tiles and squares are "
                        "for LLaVA-OneVision");
-    s2_size size;
-    s2_image resized;
-    TRY(qwen_size(model, image, options, &size, error));
-    const int32_t unit = model->tower.patch * model->tower.merge;
+    const s2v_tower *v = &model->tower;
+    const int32_t unit = v->patch * v->merge;
+    s2_size size = { options->width, options->height };
+    if (size.width > 0 || size.height > 0) {
+        if (size.width < unit || size.height < unit || size.width % unit != 0 ||
+            size.height % unit != 0)
+            return s2_fail(error, S2P_EINVAL, "image size %dx%d is not a multiple of %d pixels",
+                           size.width, size.height, unit);
+    } else {
+        const s2_size in = { image->width, image->height };
+        const int64_t low = options->min_pixels > 0 ? options->min_pixels : v->min_pixels;
+        const int64_t high = options->max_pixels > 0 ? options->max_pixels : v->max_pixels;
+        if (low > high)
+            return s2_fail(error, S2P_EINVAL, "min pixels %lld is above max pixels %lld",
+                           (long long)low, (long long)high);
+        if (s2_smart_resize(in, unit, low, high, &size) != S2P_OK)
+            return s2_fail(error, S2P_EUNSUPPORTED,
+                           "a picture of %dx%d pixels is too stretched; 200:1 is the limit",
+                           image->width, image->height);
+    }
     const s2p_grid grid = { size.height / unit, size.width / unit };
+    const int64_t tokens = (int64_t)grid.cols * grid.rows;
+    if (tokens > MAX_TOKENS)
+        return s2_fail(error, S2P_ELIMIT,
+                       "a picture of %dx%d pixels has %lld tokens; the limit is %d", size.width,
+                       size.height, (long long)tokens, MAX_TOKENS);
+
+    s2_image resized;
     s2v_frame frame = { .n_views = 1, .n_parts = 1, .framing = S2V_FRAMING_BASE };
     frame.n_rows = grid.rows * grid.cols;
-    frame.n_patches = frame.n_rows * model->tower.merge * model->tower.merge;
+    frame.n_patches = frame.n_rows * v->merge * v->merge;
     frame.part[0] =
         (s2v_part){ .grid = grid, .pitch = grid.cols, .width = size.width, .height = size.height };
     if (!image->pixels) {

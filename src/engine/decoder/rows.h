@@ -1,12 +1,11 @@
-/* rows.h - the rows of the prompt being prefilled: hidden states on the device, and five numbers
- * each, which only this file moves.
+/* rows.h - the rows of the prompt being prefilled: hidden states on the device of the first layer, and
+ * five numbers each, which only this file moves.
  */
 #ifndef S2_ENGINE_ROWS_H
 #define S2_ENGINE_ROWS_H
 
 #include "engine/backend/graph.h"
-
-struct s2v_session;
+#include "engine/decoder/decoder.h"
 
 typedef struct s2v_rows {
     int32_t n, capacity;
@@ -19,11 +18,15 @@ typedef struct s2v_rows {
     int32_t *unit;              /* [n] S2V_MAX_PARTS * picture + part of the row, -1 for text */
     int32_t *token;             /* [n] which token of that part's grid it is; -1 for text */
     int32_t *pos[3];            /* [n] time, row, column: never renumbered */
+    uint8_t *masked;            /* [n] rows no other row sees, for tests; NULL: none. Owned */
+    int32_t *position;          /* scratch: an input of the graph being drawn, 4 planes */
+    ggml_fp16_t *mask;          /* scratch: another */
+    size_t n_mask;
 } s2v_rows;
 
-/* Room for n rows and n_spare more. */
-s2p_status s2v_rows_reserve(struct s2v_session *session, int32_t n, int32_t n_spare,
-                            s2p_error *error);
+/* Room for n rows and n_spare more. traffic: borrowed as long as the rows. */
+s2p_status s2v_rows_reserve(s2v_rows *rows, const s2v_decoder *decoder, const s2v_devices *devices,
+                            s2v_traffic *traffic, int32_t n, int32_t n_spare, s2p_error *error);
 void s2v_rows_free(s2v_rows *rows);
 
 /* Hidden states of rows [first, first + n), for a graph. */
@@ -38,21 +41,21 @@ void s2v_rows_set(const s2v_rows *rows, int32_t first, int32_t n, const float *d
 void s2v_rows_read(const s2v_rows *rows, const int32_t *row, int32_t n, float *data);
 void s2v_rows_write(const s2v_rows *rows, const int32_t *row, int32_t n, const float *data);
 
-/* Row i is from now on what row keep[i] was, for i below n, but for its hidden state; -1: a row that
- * belongs to the unit of the row before it, is no token of it and stands nowhere. */
+/* Row i becomes what row keep[i] was, for i below n, except for its hidden state. -1 is a padding row:
+ * the unit of the row before it, token -1, position -1. */
 void s2v_rows_move(s2v_rows *rows, const int32_t *keep, int32_t n);
 
 /* Only the last n_tail rows stay, without hidden states. */
 void s2v_rows_cut(s2v_rows *rows);
 
-/* What n rows see of n_past slots before them and of themselves: [n][n_past + n]. */
+/* What n rows see of n_past rows before them and of themselves: [n][n_past + n]. */
 void s2v_rows_see(ggml_fp16_t *mask, int32_t n_past, int32_t n);
 
-/* Inputs of the session's graph being drawn, one of each at most: what rows [first, first + n) see
- * of n_past slots before them and of themselves, F16 [n_past + n, n]; and their positions, as
- * s2v_span wants them (n <= n_batch). */
-s2p_status s2v_rows_mask(struct s2v_session *session, int32_t n_past, int32_t first, int32_t n,
+/* Inputs of the graph being drawn, one of each at most: what rows [first, first + n) see of n_past rows
+ * before them and of themselves, F16 [n_past + n, n]; and their positions, as s2v_span wants them. */
+s2p_status s2v_rows_mask(s2v_rows *rows, s2v_graph *graph, int32_t n_past, int32_t first, int32_t n,
                          struct ggml_tensor **out, s2p_error *error);
-struct ggml_tensor *s2v_rows_positions(struct s2v_session *session, int32_t first, int32_t n);
+struct ggml_tensor *s2v_rows_positions(const s2v_rows *rows, s2v_graph *graph, int32_t n_planes,
+                                       int32_t first, int32_t n);
 
 #endif /* S2_ENGINE_ROWS_H */

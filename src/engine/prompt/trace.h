@@ -20,41 +20,29 @@
 #ifndef S2_ENGINE_TRACE_H
 #define S2_ENGINE_TRACE_H
 
+#include "engine/session/session.h"
 #include "engine/vision/tower_probe.h"
 
-struct s2v_session;
-
-typedef void (*s2v_trace_callback)(const char *name, int32_t index, const float *data, int32_t rows,
-                                   int32_t cols, void *user);
-
-typedef struct s2v_trace {
-    s2v_trace_callback show; /* NULL: nobody watches */
-    void *user;
-    bool attention;       /* "k_rope" and "attn" as well: slow */
-    bool masks;           /* dropped rows stay, but nobody sees them */
-    uint8_t *masked_rows; /* [rows.n] then */
-} s2v_trace;
-
 /* Watch the next prefills; NULL stops. */
-void s2v_session_set_trace(struct s2v_session *session, s2v_trace_callback show, void *user);
+void s2v_session_set_trace(s2v_session *session, s2v_trace_callback show, void *user);
 
 /* What the tower did to one view, in one of its blocks. */
 s2p_status s2v_trace_tower(const s2v_trace *trace, const s2v_frame *frame, const int32_t *raster,
                            int32_t block, const s2v_tower_reading *reading, s2p_error *error);
 
 /* Rows [first, first + n) of the session, as they stand. */
-void s2v_trace_rows(const struct s2v_session *session, const char *name, int32_t index,
-                    int32_t first, int32_t n);
+void s2v_trace_rows(const s2v_session *session, const char *name, int32_t index, int32_t first,
+                    int32_t n);
 
 /* s2v_run_layers; one layer after the other, and each shown, if somebody watches. */
-s2p_status s2v_trace_layers(struct s2v_session *session, int32_t first, int32_t last, float *erc,
+s2p_status s2v_trace_layers(s2v_session *session, int32_t first, int32_t last, float *erc,
                             s2p_error *error);
 
 /* Instead of removing all rows but these: nobody sees the others from now on. */
-s2p_status s2v_trace_mask(struct s2v_session *session, const int32_t *keep, int32_t n_keep,
+s2p_status s2v_trace_mask(s2v_session *session, const int32_t *keep, int32_t n_keep,
                           s2p_error *error);
 
 /* The prefill is over: all rows are seen again. */
-void s2v_trace_unmask(struct s2v_session *session);
+void s2v_trace_unmask(s2v_session *session);
 
 #endif /* S2_ENGINE_TRACE_H */

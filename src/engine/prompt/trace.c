@@ -1,9 +1,7 @@
 /* trace.c - show a prefill, and mask rows instead of removing them. */
-#include "engine/session/trace.h"
+#include "engine/prompt/trace.h"
 
-#include "engine/session/decoder_probe.h"
-#include "engine/session/layers.h"
-#include "engine/session/session.h"
+#include "engine/prompt/steps.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,39 +49,36 @@ void s2v_trace_rows(const s2v_session *s, const char *name, int32_t index, int32
     free(data);
 }
 
-/* A layer with its keys and all of its attention shown. */
-static s2p_status trace_attention(s2v_session *s, int32_t layer, float *erc, s2p_error *error)
-{
-    const s2v_decoder_params *p = &s->engine->model.decoder.p;
-    const int32_t n = s->rows.n;
-    const size_t n_bytes = (size_t)n * (size_t)n * sizeof(float);
-    const s2v_decoder_request request = { .needs = S2P_NEED_ROTATED_KEY | S2P_NEED_QUERY_ATTN };
-    s2v_decoder_probe probe;
-    TRY(s2v_decoder_probe_layer(s, layer, &request, &probe, error));
-    s->trace.show("k_rope", layer, probe.rotated_key, n, p->n_kv_heads * p->head_dim,
-                  s->trace.user);
-    s2p_status st = S2P_OK;
-    float *attention = malloc(n_bytes);
-    if (!attention) st = s2_fail_memory(error, n_bytes, "the attention of all rows");
-    if (st == S2P_OK) st = s2v_run_layers(s, layer, layer + 1, erc, error);
-    if (st == S2P_OK) st = s2v_decoder_probe_attention(s, layer, probe.query, 0, attention, error);
-    if (st == S2P_OK) s->trace.show("attn", layer, attention, n, n, s->trace.user);
-    free(attention);
-    s2v_decoder_probe_free(&probe);
-    return st;
-}
-
-s2p_status s2v_trace_layers(s2v_session *session, int32_t first, int32_t last, float *erc,
+s2p_status s2v_trace_layers(s2v_session *s, int32_t first, int32_t last, float *erc,
                             s2p_error *error)
 {
-    if (!session->trace.show) return s2v_run_layers(session, first, last, erc, error);
+    if (!s->trace.show) return s2v_run_layers(s, first, last, erc, error);
+    const s2v_decoder_params *p = &s->engine->model.decoder.p;
+    const s2v_probed on = s2v_session_probed(s);
+    const s2v_decoder_request request = { .needs = S2P_NEED_ROTATED_KEY | S2P_NEED_QUERY_ATTN };
+    const int32_t n = s->rows.n;
+    const size_t n_bytes = (size_t)n * (size_t)n * sizeof(float);
     for (int32_t i = first; i < last; i++) {
-        if (i == 0) s2v_trace_rows(session, "h", 0, 0, session->rows.n);
-        if (session->trace.attention)
-            TRY(trace_attention(session, i, erc, error));
-        else
-            TRY(s2v_run_layers(session, i, i + 1, erc, error));
-        s2v_trace_rows(session, "h", i + 1, 0, session->rows.n);
+        if (i == 0) s2v_trace_rows(s, "h", 0, 0, n);
+        if (!s->trace.attention) {
+            TRY(s2v_run_layers(s, i, i + 1, erc, error));
+        } else { /* its keys before it runs, all of its attention after it */
+            s2v_decoder_probe probe;
+            TRY(s2v_decoder_probe_layer(&on, i, &request, &probe, error));
+            s->trace.show("k_rope", i, probe.rotated_key, n, p->n_kv_heads * p->head_dim,
+                          s->trace.user);
+            s2p_status st = S2P_OK;
+            float *attention = malloc(n_bytes);
+            if (!attention) st = s2_fail_memory(error, n_bytes, "the attention of all rows");
+            if (st == S2P_OK) st = s2v_run_layers(s, i, i + 1, erc, error);
+            if (st == S2P_OK)
+                st = s2v_decoder_probe_attention(&on, i, probe.query, 0, attention, error);
+            if (st == S2P_OK) s->trace.show("attn", i, attention, n, n, s->trace.user);
+            free(attention);
+            s2v_decoder_probe_free(&probe);
+            if (st != S2P_OK) return st;
+        }
+        s2v_trace_rows(s, "h", i + 1, 0, n);
     }
     return S2P_OK;
 }
@@ -96,13 +91,13 @@ s2p_status s2v_trace_mask(s2v_session *session, const int32_t *keep, int32_t n_k
     if (!masked) return s2_fail_memory(error, n, "masked rows");
     memset(masked, 1, n);
     for (int32_t i = 0; i < n_keep; i++) masked[keep[i]] = 0;
-    free(session->trace.masked_rows);
-    session->trace.masked_rows = masked;
+    free(session->rows.masked);
+    session->rows.masked = masked;
     return S2P_OK;
 }
 
 void s2v_trace_unmask(s2v_session *session)
 {
-    free(session->trace.masked_rows);
-    session->trace.masked_rows = NULL;
+    free(session->rows.masked);
+    session->rows.masked = NULL;
 }

@@ -1,12 +1,21 @@
-/* reserve.h - memory of the device, counted and taken when a session starts.
+/* memory.h - what a session takes, counted before it is taken: of this machine and of the device.
  *
  * A backend that runs out in the middle of a graph may not come back, so the largest graphs are
- * measured before the first. On the CPU there is nothing to do.
+ * measured before the first.
  */
-#ifndef S2_ENGINE_RESERVE_H
-#define S2_ENGINE_RESERVE_H
+#ifndef S2_ENGINE_SESSION_MEMORY_H
+#define S2_ENGINE_SESSION_MEMORY_H
 
 #include "engine/session/session.h"
+
+/* Check the sizes and types of a session and put in the defaults, for a session and for an estimate. */
+s2p_status s2v_session_settle(s2v_session_options *options, s2p_error *error);
+
+/* Count the cache and the largest graph of a session towards what its engine may take (max_memory), before
+ * any of it is allocated; the session has a graph, and no cache yet. S2P_ENOMEM with the numbers when
+ * they are not available. Give back: when the session ends; where nothing was taken it does nothing. */
+s2p_status s2v_memory_take(s2v_session *session, s2v_kv_types type, s2p_error *error);
+void s2v_memory_give_back(s2v_session *session);
 
 /* The cache of the device's layers has room; before it is allocated. */
 s2p_status s2v_reserve_cache(const s2v_session *session, s2v_kv_types type, s2p_error *error);
@@ -28,4 +37,4 @@ typedef struct s2v_tower_needs { /* bytes for one picture */
 s2p_status s2v_reserve_tower(const s2v_session *session, int32_t side, s2v_tower_needs *out,
                              s2p_error *error);
 
-#endif /* S2_ENGINE_RESERVE_H */
+#endif /* S2_ENGINE_SESSION_MEMORY_H */

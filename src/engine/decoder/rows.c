@@ -1,13 +1,12 @@
 /* rows.c - memory for the rows of one prompt, beside the first layer; what they are, and what they
  * see. */
-#include "engine/session/rows.h"
-
-#include "engine/session/session.h"
+#include "engine/decoder/rows.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define PLANES 5 /* unit, token and three positions of a row; a sixth is scratch */
+#define PLANES 5      /* unit, token and three positions of a row */
+#define ALL_PLANES 10 /* and scratch: one for moving, four of positions for a graph */
 
 static const ggml_fp16_t SEEN = 0x0000,
                          UNSEEN = 0xFC00; /* 0 and minus infinity in half precision */
@@ -19,28 +18,27 @@ void s2v_rows_free(s2v_rows *rows)
     ggml_backend_buffer_free(rows->buffer);
     ggml_free(rows->ctx);
     free(rows->unit);
+    free(rows->masked);
+    free(rows->mask);
     *rows = (s2v_rows){ .n = 0 };
 }
 
-s2p_status s2v_rows_reserve(s2v_session *session, int32_t n_rows, int32_t n_spare, s2p_error *error)
+s2p_status s2v_rows_reserve(s2v_rows *rows, const s2v_decoder *decoder, const s2v_devices *devices,
+                            s2v_traffic *traffic, int32_t n_rows, int32_t n_spare, s2p_error *error)
 {
-    s2v_rows *rows = &session->rows;
     const int32_t n = n_rows + n_spare;
     rows->n = n_rows;
     if (n <= rows->capacity) return S2P_OK;
     s2v_rows_free(rows);
 
-    const s2v_engine *engine = session->engine;
     const struct ggml_init_params params = { ggml_tensor_overhead() * 2, NULL, true };
+    ggml_backend_dev_t device = decoder->first_on_device > 0 ? devices->cpu : devices->main;
     rows->ctx = ggml_init(params);
-    rows->unit = malloc((size_t)n * (PLANES + 1) * sizeof *rows->unit);
+    rows->unit = malloc((size_t)n * ALL_PLANES * sizeof *rows->unit);
     if (rows->ctx && rows->unit) {
-        rows->hidden =
-            ggml_new_tensor_2d(rows->ctx, GGML_TYPE_F32, engine->model.decoder.p.n_embd, n);
+        rows->hidden = ggml_new_tensor_2d(rows->ctx, GGML_TYPE_F32, decoder->p.n_embd, n);
         rows->buffer = ggml_backend_alloc_ctx_tensors_from_buft(
-            rows->ctx, ggml_backend_dev_buffer_type(engine->model.decoder.first_on_device > 0
-                                                        ? engine->devices.cpu
-                                                        : engine->devices.main));
+            rows->ctx, ggml_backend_dev_buffer_type(device));
     }
     if (!rows->buffer) {
         s2v_rows_free(rows);
@@ -48,7 +46,8 @@ s2p_status s2v_rows_reserve(s2v_session *session, int32_t n_rows, int32_t n_spar
     }
     rows->token = rows->unit + n;
     for (int i = 0; i < 3; i++) rows->pos[i] = rows->unit + (ptrdiff_t)(i + 2) * n;
-    rows->traffic = &session->traffic;
+    rows->position = rows->unit + (ptrdiff_t)(PLANES + 1) * n;
+    rows->traffic = traffic;
     rows->n = n_rows;
     rows->capacity = n;
     return S2P_OK;
@@ -127,32 +126,32 @@ void s2v_rows_see(ggml_fp16_t *mask, int32_t n_past, int32_t n)
         for (int32_t c = 0; c < width; c++) *mask++ = c <= n_past + r ? SEEN : UNSEEN;
 }
 
-s2p_status s2v_rows_mask(s2v_session *s, int32_t n_past, int32_t first, int32_t n,
+s2p_status s2v_rows_mask(s2v_rows *rows, s2v_graph *graph, int32_t n_past, int32_t first, int32_t n,
                          struct ggml_tensor **out, s2p_error *error)
 {
     *out = NULL;
-    const uint8_t *masked = s->trace.masked_rows;
+    const uint8_t *masked = rows->masked;
     const size_t width = (size_t)n_past + (size_t)n, needed = width * (size_t)n;
-    if (needed > s->n_mask) {
-        ggml_fp16_t *mask = realloc(s->mask, needed * sizeof *mask);
+    if (needed > rows->n_mask) {
+        ggml_fp16_t *mask = realloc(rows->mask, needed * sizeof *mask);
         if (!mask) return s2_fail_memory(error, needed * sizeof *mask, "the attention mask");
-        s->mask = mask;
-        s->n_mask = needed;
+        rows->mask = mask;
+        rows->n_mask = needed;
     }
-    s2v_rows_see(s->mask, n_past, n);
+    s2v_rows_see(rows->mask, n_past, n);
     for (int32_t r = 0; masked && r < n; r++)
         for (int32_t c = 0; c < first + r; c++) /* a row always sees itself */
-            if (masked[c]) s->mask[(size_t)r * width + (size_t)(n_past - first + c)] = UNSEEN;
-    *out = s2v_graph_input(&s->graph, GGML_TYPE_F16, (int64_t)width, n, s->mask);
+            if (masked[c]) rows->mask[(size_t)r * width + (size_t)(n_past - first + c)] = UNSEEN;
+    *out = s2v_graph_input(graph, GGML_TYPE_F16, (int64_t)width, n, rows->mask);
     return S2P_OK;
 }
 
 /* Plane after plane, a fourth of zeros. */
-struct ggml_tensor *s2v_rows_positions(s2v_session *s, int32_t first, int32_t n)
+struct ggml_tensor *s2v_rows_positions(const s2v_rows *rows, s2v_graph *graph, int32_t n_planes,
+                                       int32_t first, int32_t n)
 {
-    const int32_t n_planes = s->engine->model.decoder.p.n_planes;
     for (int32_t plane = 0; plane < n_planes; plane++)
         for (int32_t i = 0; i < n; i++)
-            s->positions[plane * n + i] = plane < 3 ? s->rows.pos[plane][first + i] : 0;
-    return s2v_graph_input(&s->graph, GGML_TYPE_I32, (int64_t)n_planes * n, 1, s->positions);
+            rows->position[plane * n + i] = plane < 3 ? rows->pos[plane][first + i] : 0;
+    return s2v_graph_input(graph, GGML_TYPE_I32, (int64_t)n_planes * n, 1, rows->position);
 }

@@ -1,10 +1,10 @@
-/* decoder_probe.c - queries, keys and attention of a layer, beside its own work.
+/* probe.c - queries, keys and attention of a layer, beside its own work.
  *
  * Only the rows asked for are multiplied. A mean of queries is the query of the mean
  * row, since a projection is linear: one product instead of one for each row. Long
  * prompts go in chunks, attention in blocks of queries, so memory stays bounded.
  */
-#include "engine/session/decoder_probe.h"
+#include "engine/decoder/probe.h"
 
 #include "engine/products/decoder_products.h"
 #include "engine/decoder/draw.h"
@@ -15,12 +15,12 @@
 #define BLOCK_FLOATS (4 << 20) /* attention weights of one block: 16 MiB */
 
 /* Rows [first, first + n) as the layer's projections see them. */
-static struct ggml_tensor *draw_normed(const s2v_session *s, const s2v_layer *layer, int32_t first,
+static struct ggml_tensor *draw_normed(const s2v_probed *on, const s2v_layer *layer, int32_t first,
                                        int32_t n)
 {
-    struct ggml_context *ctx = s->graph.ctx;
-    return s2v_draw_rms_norm(ctx, s2v_rows_view(ctx, &s->rows, first, n), layer->attn_norm,
-                             s->engine->model.decoder.p.rms_eps);
+    struct ggml_context *ctx = on->graph->ctx;
+    return s2v_draw_rms_norm(ctx, s2v_rows_view(ctx, on->rows, first, n), layer->attn_norm,
+                             on->decoder->p.rms_eps);
 }
 
 /* Something to be read once the graph is computed. Of a view, its memory has to stay. */
@@ -33,21 +33,22 @@ static void keep_output(s2v_graph *graph, struct ggml_tensor *tensor)
 /* --- queries and keys --------------------------------------------------------------- */
 
 /* Plain and rotated, of all rows, each as far as there is room for it. */
-static s2p_status probe_keys(s2v_session *s, const s2v_layer *layer, s2v_decoder_probe *out,
+static s2p_status probe_keys(const s2v_probed *on, const s2v_layer *layer, s2v_decoder_probe *out,
                              s2p_error *error)
 {
-    const s2v_decoder_params *p = &s->engine->model.decoder.p;
-    s2v_graph *graph = &s->graph;
-    for (int32_t first = 0, n; first < s->rows.n; first += n) {
-        const int32_t left = s->rows.n - first;
-        n = left < s->options.n_batch ? left : s->options.n_batch;
+    const s2v_decoder_params *p = &on->decoder->p;
+    s2v_graph *graph = on->graph;
+    for (int32_t first = 0, n; first < on->rows->n; first += n) {
+        const int32_t left = on->rows->n - first;
+        n = left < on->n_batch ? left : on->n_batch;
         TRY(s2v_graph_begin(graph, error));
-        struct ggml_tensor *x = draw_normed(s, layer, first, n);
+        struct ggml_tensor *x = draw_normed(on, layer, first, n);
         struct ggml_tensor *plain = s2v_draw_keys(graph, p, layer, x, s2v_draw_rows(graph, x));
         struct ggml_tensor *rotated = NULL;
         if (out->plain_key) keep_output(graph, plain);
         if (out->rotated_key) {
-            rotated = s2v_draw_rope(graph->ctx, p, layer, plain, s2v_rows_positions(s, first, n));
+            rotated = s2v_draw_rope(graph->ctx, p, layer, plain,
+                                    s2v_rows_positions(on->rows, graph, p->n_planes, first, n));
             keep_output(graph, rotated);
         }
         TRY(s2v_graph_compute(graph, error));
@@ -59,18 +60,19 @@ static s2p_status probe_keys(s2v_session *s, const s2v_layer *layer, s2v_decoder
 }
 
 /* Of rows first_query and on, rotated. */
-static s2p_status probe_queries(s2v_session *s, const s2v_layer *layer, int32_t first_query,
+static s2p_status probe_queries(const s2v_probed *on, const s2v_layer *layer, int32_t first_query,
                                 float *out, s2p_error *error)
 {
-    const s2v_decoder_params *p = &s->engine->model.decoder.p;
-    s2v_graph *graph = &s->graph;
-    for (int32_t first = first_query, n; first < s->rows.n; first += n) {
-        const int32_t left = s->rows.n - first;
-        n = left < s->options.n_batch ? left : s->options.n_batch;
+    const s2v_decoder_params *p = &on->decoder->p;
+    s2v_graph *graph = on->graph;
+    for (int32_t first = first_query, n; first < on->rows->n; first += n) {
+        const int32_t left = on->rows->n - first;
+        n = left < on->n_batch ? left : on->n_batch;
         TRY(s2v_graph_begin(graph, error));
-        struct ggml_tensor *x = draw_normed(s, layer, first, n);
+        struct ggml_tensor *x = draw_normed(on, layer, first, n);
         struct ggml_tensor *q = s2v_draw_queries(graph, p, layer, x, s2v_draw_rows(graph, x));
-        q = s2v_draw_rope(graph->ctx, p, layer, q, s2v_rows_positions(s, first, n));
+        q = s2v_draw_rope(graph->ctx, p, layer, q,
+                          s2v_rows_positions(on->rows, graph, p->n_planes, first, n));
         keep_output(graph, q);
         TRY(s2v_graph_compute(graph, error));
         TRY(s2v_graph_read(q, out, error));
@@ -80,66 +82,57 @@ static s2p_status probe_queries(s2v_session *s, const s2v_layer *layer, int32_t 
 }
 
 /* Queries of rows x [n_embd, n] that are in the graph being drawn, not rotated. */
-static s2p_status probe_plain_queries(s2v_session *s, const s2v_layer *layer, struct ggml_tensor *x,
-                                      float *out, s2p_error *error)
+static s2p_status probe_plain_queries(const s2v_probed *on, const s2v_layer *layer,
+                                      struct ggml_tensor *x, float *out, s2p_error *error)
 {
-    s2v_graph *graph = &s->graph;
+    s2v_graph *graph = on->graph;
     struct ggml_tensor *q =
-        s2v_draw_queries(graph, &s->engine->model.decoder.p, layer, x, s2v_draw_rows(graph, x));
+        s2v_draw_queries(graph, &on->decoder->p, layer, x, s2v_draw_rows(graph, x));
     keep_output(graph, q);
     TRY(s2v_graph_compute(graph, error));
     return s2v_graph_read(q, out, error);
 }
 
-/* Add up the normed rows of each mean: one product for the rows of a chunk and all sums. sum:
- * [n_means][n_embd] zeros; factor: [n_means][n_batch] and part: [n_means][n_embd] scratch. */
-static s2p_status sum_rows(s2v_session *s, const s2v_layer *layer,
-                           const s2v_decoder_request *request, double *sum, float *factor,
-                           float *part, s2p_error *error)
-{
-    const int32_t n_means = request->n_means;
-    const size_t n_floats = (size_t)n_means * (size_t)s->engine->model.decoder.p.n_embd;
-    s2v_graph *graph = &s->graph;
-    int32_t longest = 0;
-    for (int32_t m = 0; m < n_means; m++)
-        if (request->mean_rows[m] > longest) longest = request->mean_rows[m];
-    for (int32_t first = 0, n; first < longest; first += n) {
-        n = longest - first < s->options.n_batch ? longest - first : s->options.n_batch;
-        for (int32_t m = 0; m < n_means; m++)
-            for (int32_t i = 0; i < n; i++)
-                factor[m * n + i] = first + i < request->mean_rows[m] ? 1.0f : 0.0f;
-        TRY(s2v_graph_begin(graph, error));
-        struct ggml_context *ctx = graph->ctx;
-        struct ggml_tensor *of_chunk = s2v_graph_input(graph, GGML_TYPE_F32, n, n_means, factor);
-        struct ggml_tensor *x = draw_normed(s, layer, first, n);
-        struct ggml_tensor *product =
-            ggml_mul_mat(ctx, ggml_cont(ctx, ggml_transpose(ctx, x)), of_chunk);
-        keep_output(graph, product);
-        TRY(s2v_graph_compute(graph, error));
-        TRY(s2v_graph_read(product, part, error));
-        for (size_t i = 0; i < n_floats; i++) sum[i] += (double)part[i];
-    }
-    return S2P_OK;
-}
-
-static s2p_status probe_means(s2v_session *s, const s2v_layer *layer,
+/* The normed rows of each mean are added up, one product for the rows of a chunk and all sums; then the
+ * means are projected. out: [n_means][n_heads][head_dim]. */
+static s2p_status probe_means(const s2v_probed *on, const s2v_layer *layer,
                               const s2v_decoder_request *request, float *out, s2p_error *error)
 {
-    const int32_t n_means = request->n_means, width = s->engine->model.decoder.p.n_embd;
+    const int32_t n_means = request->n_means, width = on->decoder->p.n_embd;
     const size_t n_floats = (size_t)n_means * (size_t)width;
+    s2v_graph *graph = on->graph;
     double *sum = calloc(n_floats, sizeof *sum);
     float *mean = malloc(n_floats * sizeof *mean);
-    float *factor = malloc((size_t)n_means * (size_t)s->options.n_batch * sizeof *factor);
+    float *factor = malloc((size_t)n_means * (size_t)on->n_batch * sizeof *factor);
     s2p_status st = S2P_OK;
     if (!sum || !mean || !factor)
         st = s2_fail_memory(error, n_floats * sizeof *sum, "mean queries");
-    if (st == S2P_OK) st = sum_rows(s, layer, request, sum, factor, mean, error);
-    if (st == S2P_OK) st = s2v_graph_begin(&s->graph, error);
+    int32_t longest = 0;
+    for (int32_t m = 0; m < n_means; m++)
+        if (request->mean_rows[m] > longest) longest = request->mean_rows[m];
+    for (int32_t first = 0, n; st == S2P_OK && first < longest; first += n) {
+        n = longest - first < on->n_batch ? longest - first : on->n_batch;
+        for (int32_t m = 0; m < n_means; m++)
+            for (int32_t i = 0; i < n; i++)
+                factor[m * n + i] = first + i < request->mean_rows[m] ? 1.0f : 0.0f;
+        st = s2v_graph_begin(graph, error);
+        if (st != S2P_OK) break;
+        struct ggml_context *ctx = graph->ctx;
+        struct ggml_tensor *of_chunk = s2v_graph_input(graph, GGML_TYPE_F32, n, n_means, factor);
+        struct ggml_tensor *x = draw_normed(on, layer, first, n);
+        struct ggml_tensor *product =
+            ggml_mul_mat(ctx, ggml_cont(ctx, ggml_transpose(ctx, x)), of_chunk);
+        keep_output(graph, product);
+        st = s2v_graph_compute(graph, error);
+        if (st == S2P_OK) st = s2v_graph_read(product, mean, error);
+        for (size_t i = 0; st == S2P_OK && i < n_floats; i++) sum[i] += (double)mean[i];
+    }
+    if (st == S2P_OK) st = s2v_graph_begin(graph, error);
     if (st == S2P_OK) {
         for (size_t i = 0; i < n_floats; i++)
             mean[i] = (float)(sum[i] / request->mean_rows[i / (size_t)width]);
-        struct ggml_tensor *x = s2v_graph_input(&s->graph, GGML_TYPE_F32, width, n_means, mean);
-        st = probe_plain_queries(s, layer, x, out, error);
+        struct ggml_tensor *x = s2v_graph_input(graph, GGML_TYPE_F32, width, n_means, mean);
+        st = probe_plain_queries(on, layer, x, out, error);
     }
     free(sum);
     free(mean);
@@ -167,14 +160,14 @@ static bool reserve_heads(float **out, bool is_asked, int32_t n, int32_t heads, 
     return *out != NULL;
 }
 
-s2p_status s2v_decoder_probe_layer(s2v_session *s, int32_t layer,
+s2p_status s2v_decoder_probe_layer(const s2v_probed *on, int32_t layer,
                                    const s2v_decoder_request *request, s2v_decoder_probe *out,
                                    s2p_error *error)
 {
-    const s2v_decoder *decoder = &s->engine->model.decoder;
+    const s2v_decoder *decoder = on->decoder;
     const s2v_layer *weights = &decoder->layers[layer];
     const int32_t heads = decoder->p.n_heads, kv_heads = decoder->p.n_kv_heads;
-    const int32_t dim = decoder->p.head_dim, n = s->rows.n;
+    const int32_t dim = decoder->p.head_dim, n = on->rows->n;
     const uint32_t needs = request->needs, attention = S2P_NEED_QUERY_ATTN | S2P_NEED_LAST_ATTN;
     const int32_t first_query = needs & S2P_NEED_QUERY_ATTN ? request->first_query : n - 1;
     s2v_decoder_probe p = { .query = NULL };
@@ -186,14 +179,14 @@ s2p_status s2v_decoder_probe_layer(s2v_session *s, int32_t layer,
         !reserve_heads(&p.query, needs & attention, n - first_query, heads, dim))
         st = s2_fail(error, S2P_ENOMEM, "out of memory for queries and keys");
     if (st == S2P_OK && p.last_query) {
-        st = s2v_graph_begin(&s->graph, error);
+        st = s2v_graph_begin(on->graph, error);
         if (st == S2P_OK)
-            st = probe_plain_queries(s, weights, draw_normed(s, weights, n - 1, 1), p.last_query,
+            st = probe_plain_queries(on, weights, draw_normed(on, weights, n - 1, 1), p.last_query,
                                      error);
     }
-    if (st == S2P_OK && p.mean_query) st = probe_means(s, weights, request, p.mean_query, error);
-    if (st == S2P_OK && (p.plain_key || p.rotated_key)) st = probe_keys(s, weights, &p, error);
-    if (st == S2P_OK && p.query) st = probe_queries(s, weights, first_query, p.query, error);
+    if (st == S2P_OK && p.mean_query) st = probe_means(on, weights, request, p.mean_query, error);
+    if (st == S2P_OK && (p.plain_key || p.rotated_key)) st = probe_keys(on, weights, &p, error);
+    if (st == S2P_OK && p.query) st = probe_queries(on, weights, first_query, p.query, error);
     if (st != S2P_OK) s2v_decoder_probe_free(&p);
     *out = p;
     return st;
@@ -201,70 +194,60 @@ s2p_status s2v_decoder_probe_layer(s2v_session *s, int32_t layer,
 
 /* --- attention ------------------------------------------------------------------- */
 
-/* Weights [slots, n, heads] of n queries [n_heads * head_dim, n] over the first slots. */
-static struct ggml_tensor *draw_weights(s2v_session *s, int32_t layer, struct ggml_tensor *q,
-                                        struct ggml_tensor *mask)
+/* Rows [first, first + n): they see the earlier turns, the rows before them and themselves. out: the mean
+ * over heads, [n][rows.n]. */
+static s2p_status probe_attention_block(const s2v_probed *on, int32_t layer, const float *query,
+                                        int32_t first, int32_t n, float *out, s2p_error *error)
 {
-    const s2v_decoder_params *p = &s->engine->model.decoder.p;
-    struct ggml_context *ctx = s->graph.ctx;
+    const s2v_decoder_params *p = &on->decoder->p;
+    const int32_t n_before = s2v_past_length(on->past, layer) - on->rows->n;
+    s2v_graph *graph = on->graph;
+    struct ggml_tensor *mask;
+    TRY(s2v_graph_begin(graph, error));
+    TRY(s2v_rows_mask(on->rows, graph, n_before + first, first, n, &mask, error));
+    struct ggml_context *ctx = graph->ctx;
     const int32_t n_slots = (int32_t)mask->ne[0];
-    struct ggml_tensor *k = s2v_kv_rows(ctx, s2v_unrounded_keys(s, layer), 0, n_slots);
+    struct ggml_tensor *held =
+        on->unrounded->n_held == layer + 1 ? on->unrounded->k : on->past->layer[layer].k;
+    struct ggml_tensor *k = s2v_slots_view(ctx, held, 0, n_slots);
     if (k->type != GGML_TYPE_F32) k = ggml_cast(ctx, k, GGML_TYPE_F32);
+    struct ggml_tensor *q =
+        s2v_graph_input(graph, GGML_TYPE_F32, (int64_t)p->n_heads * p->head_dim, n, query);
     q = ggml_reshape_3d(ctx, q, p->head_dim, p->n_heads, q->ne[1]);
     q = ggml_permute(ctx, q, 0, 2, 1, 3);
     struct ggml_tensor *cached = s2v_draw_cached(ctx, p, k, n_slots);
-    if (layer >= s->engine->model.decoder.first_on_device) { /* strided, they are rounded there */
+    if (layer >= on->decoder->first_on_device) { /* strided, they are rounded there */
         cached = ggml_cont(ctx, cached);
         q = ggml_cont(ctx, q);
     }
-    struct ggml_tensor *score = ggml_mul_mat(ctx, cached, q);
-    return ggml_soft_max_ext(ctx, score, mask, 1.0f / sqrtf((float)p->head_dim), 0.0f);
-}
+    struct ggml_tensor *weight = ggml_mul_mat(ctx, cached, q); /* [slots, n, heads] */
+    weight = ggml_soft_max_ext(ctx, weight, mask, 1.0f / sqrtf((float)p->head_dim), 0.0f);
 
-/* Mean over heads of the slots from n_before on, filled up to n_rows with zeros: [n_rows, n]. */
-static struct ggml_tensor *draw_mean(struct ggml_context *ctx, struct ggml_tensor *weight,
-                                     int32_t n_before, int32_t n_rows)
-{
-    const int64_t n_seen = weight->ne[0] - n_before, n_heads = weight->ne[2];
+    /* The prompt's slots, mean over heads, and zeros for the rows after the last one seen. */
+    const int64_t n_seen = n_slots - n_before, n_heads = weight->ne[2];
     weight = ggml_view_3d(ctx, weight, n_seen, weight->ne[1], n_heads, weight->nb[1], weight->nb[2],
                           (size_t)n_before * weight->nb[0]);
     weight = ggml_cont(ctx, ggml_permute(ctx, weight, 1, 2, 0, 3)); /* heads first */
     weight = ggml_scale(ctx, ggml_sum_rows(ctx, weight), 1.0f / (float)n_heads);
     weight = ggml_reshape_2d(ctx, weight, n_seen, weight->ne[2]);
-    return n_seen < n_rows ? ggml_pad(ctx, weight, (int)(n_rows - n_seen), 0, 0, 0) : weight;
-}
-
-/* Rows [first, first + n): they see the earlier turns, the rows before them and themselves. */
-static s2p_status probe_attention_block(s2v_session *s, int32_t layer, const float *query,
-                                        int32_t first, int32_t n, float *out, s2p_error *error)
-{
-    const s2v_decoder_params *p = &s->engine->model.decoder.p;
-    const int32_t n_before = s->kv.n_slots[layer] - s->rows.n;
-    s2v_graph *graph = &s->graph;
-    struct ggml_tensor *mask;
-    TRY(s2v_graph_begin(graph, error));
-    TRY(s2v_rows_mask(s, n_before + first, first, n, &mask, error));
-    struct ggml_tensor *q =
-        s2v_graph_input(graph, GGML_TYPE_F32, (int64_t)p->n_heads * p->head_dim, n, query);
-    struct ggml_tensor *weight = draw_weights(s, layer, q, mask);
-    weight = draw_mean(graph->ctx, weight, n_before, s->rows.n);
+    if (n_seen < on->rows->n) weight = ggml_pad(ctx, weight, (int)(on->rows->n - n_seen), 0, 0, 0);
     keep_output(graph, weight);
     TRY(s2v_graph_compute(graph, error));
     return s2v_graph_read(weight, out, error);
 }
 
-s2p_status s2v_decoder_probe_attention(s2v_session *session, int32_t layer, const float *query,
+s2p_status s2v_decoder_probe_attention(const s2v_probed *on, int32_t layer, const float *query,
                                        int32_t first_query, float *out, s2p_error *error)
 {
-    const s2v_decoder_params *p = &session->engine->model.decoder.p;
+    const s2v_decoder_params *p = &on->decoder->p;
     const size_t width = (size_t)p->n_heads * (size_t)p->head_dim;
-    const int32_t n_rows = session->rows.n, n_batch = session->options.n_batch;
-    int64_t block = BLOCK_FLOATS / ((int64_t)session->kv.n_slots[layer] * p->n_heads);
+    const int32_t n_rows = on->rows->n, n_batch = on->n_batch;
+    int64_t block = BLOCK_FLOATS / ((int64_t)s2v_past_length(on->past, layer) * p->n_heads);
     if (block > n_batch) block = n_batch; /* the mask has no more room */
     if (block < 1) block = 1;
     for (int32_t i = 0; i < n_rows - first_query; i += (int32_t)block) {
         const int32_t left = n_rows - first_query - i;
-        TRY(probe_attention_block(session, layer, query + (size_t)i * width, first_query + i,
+        TRY(probe_attention_block(on, layer, query + (size_t)i * width, first_query + i,
                                   left < block ? left : (int32_t)block,
                                   out + (size_t)i * (size_t)n_rows, error));
     }
@@ -273,15 +256,15 @@ s2p_status s2v_decoder_probe_attention(s2v_session *session, int32_t layer, cons
 
 /* --- the final norm -------------------------------------------------------------- */
 
-s2p_status s2v_decoder_probe_normed(s2v_session *session, float *out, s2p_error *error)
+s2p_status s2v_decoder_probe_normed(const s2v_probed *on, float *out, s2p_error *error)
 {
-    const s2v_decoder *decoder = &session->engine->model.decoder;
-    const int32_t n_rows = session->rows.n, n_batch = session->options.n_batch;
-    s2v_graph *graph = &session->graph;
+    const s2v_decoder *decoder = on->decoder;
+    const int32_t n_rows = on->rows->n, n_batch = on->n_batch;
+    s2v_graph *graph = on->graph;
     for (int32_t at = 0; at < n_rows; at += n_batch) {
         const int32_t n = n_rows - at < n_batch ? n_rows - at : n_batch;
         TRY(s2v_graph_begin(graph, error));
-        struct ggml_tensor *x = s2v_rows_view(graph->ctx, &session->rows, at, n);
+        struct ggml_tensor *x = s2v_rows_view(graph->ctx, on->rows, at, n);
         x = s2v_draw_rms_norm(graph->ctx, x, decoder->output_norm, decoder->p.rms_eps);
         keep_output(graph, x);
         TRY(s2v_graph_compute(graph, error));

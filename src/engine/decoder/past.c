@@ -1,0 +1,201 @@
+/* past.c - slots of keys and values, on the device of each layer. */
+#include "engine/decoder/past.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- sizes ---------------------------------------------------------------------------- */
+
+static int64_t slot_width(const s2v_decoder *decoder)
+{
+    return (int64_t)decoder->p.n_kv_heads * decoder->p.head_dim;
+}
+
+s2v_kv_types s2v_kv_types_of(s2v_kv_type key_type, s2v_kv_type value_type)
+{
+    static const enum ggml_type types[] = {
+        [S2V_KV_F16] = GGML_TYPE_F16, [S2V_KV_F32] = GGML_TYPE_F32, [S2V_KV_Q8_0] = GGML_TYPE_Q8_0
+    };
+    return (s2v_kv_types){ types[key_type],
+                           types[value_type == S2V_KV_SAME ? key_type : value_type] };
+}
+
+uint64_t s2v_past_layer_bytes(const s2v_decoder *decoder, int32_t n_ctx, s2v_kv_types type)
+{
+    const int64_t n = slot_width(decoder);
+    return (uint64_t)(ggml_row_size(type.k, n) + ggml_row_size(type.v, n)) * (uint64_t)n_ctx;
+}
+
+uint64_t s2v_past_bytes(const s2v_decoder *decoder, int32_t n_ctx, s2v_kv_types type)
+{
+    return s2v_past_layer_bytes(decoder, n_ctx, type) * (uint64_t)decoder->p.n_layers;
+}
+
+/* --- memory --------------------------------------------------------------------------- */
+
+static s2p_status check_type(enum ggml_type type, const s2v_decoder *decoder,
+                             const s2v_devices *devices, s2p_error *error)
+{
+    if (slot_width(decoder) % ggml_blck_size(type) != 0 ||
+        decoder->p.head_dim % ggml_blck_size(type) != 0)
+        return s2_fail(error, S2P_EUNSUPPORTED,
+                       "a cache of type %s needs heads of a multiple of %d", ggml_type_name(type),
+                       (int)ggml_blck_size(type));
+    /* GPUs read words: rows that end inside one come out wrong. A server of ggml's is another CPU. */
+    ggml_backend_reg_t reg = ggml_backend_dev_backend_reg(devices->main);
+    const size_t row = ggml_row_size(type, slot_width(decoder));
+    if (decoder->first_on_device < decoder->p.n_layers && row % 4 != 0 &&
+        strcmp(ggml_backend_reg_name(reg), "RPC") != 0)
+        return s2_fail(error, S2P_EUNSUPPORTED,
+                       "a cache of type %s has rows of %zu bytes here, which %s cannot read",
+                       ggml_type_name(type), row, ggml_backend_dev_name(devices->main));
+    return S2P_OK;
+}
+
+static s2p_status make_tables(s2v_past *past, const s2v_decoder *decoder,
+                              const s2v_devices *devices, int32_t n_ctx, s2v_kv_types type,
+                              s2p_error *error)
+{
+    const size_t n = (size_t)decoder->p.n_layers;
+    *past = (s2v_past){ .n_ctx = n_ctx, .n_layers = decoder->p.n_layers, .type = type };
+    TRY(check_type(type.k, decoder, devices, error));
+    TRY(check_type(type.v, decoder, devices, error));
+    past->layer = calloc(n, sizeof *past->layer);
+    const struct ggml_init_params params = { ggml_tensor_overhead() * 2 * n, NULL, true };
+    for (int i = 0; i < 2; i++) past->ctx[i] = ggml_init(params);
+    if (!past->layer || !past->ctx[0] || !past->ctx[1]) {
+        s2v_past_free(past);
+        return s2_fail(error, S2P_ENOMEM, "out of memory for the cache's table");
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct ggml_context *ctx = past->ctx[(int32_t)i >= decoder->first_on_device];
+        past->layer[i].k = ggml_new_tensor_2d(ctx, type.k, slot_width(decoder), n_ctx);
+        past->layer[i].v = ggml_new_tensor_2d(ctx, type.v, slot_width(decoder), n_ctx);
+    }
+    return S2P_OK;
+}
+
+s2p_status s2v_past_init(s2v_past *past, const s2v_decoder *decoder, const s2v_devices *devices,
+                         int32_t n_ctx, s2v_kv_types type, s2p_error *error)
+{
+    TRY(make_tables(past, decoder, devices, n_ctx, type, error));
+    ggml_backend_dev_t const device[2] = { devices->cpu, devices->main };
+    for (int i = 0; i < 2; i++) {
+        if (!ggml_get_first_tensor(past->ctx[i])) continue;
+        past->buffer[i] = ggml_backend_alloc_ctx_tensors_from_buft(
+            past->ctx[i], ggml_backend_dev_buffer_type(device[i]));
+        if (past->buffer[i]) continue;
+        s2v_past_free(past);
+        return s2_fail(error, S2P_ENOMEM, "out of memory for a cache of %d tokens", n_ctx);
+    }
+    return S2P_OK;
+}
+
+s2p_status s2v_past_outline(s2v_past *past, const s2v_decoder *decoder, const s2v_devices *devices,
+                            int32_t n_ctx, s2v_kv_types type, s2p_error *error)
+{
+    TRY(make_tables(past, decoder, devices, n_ctx, type, error));
+    past->buffer[0] = s2v_place_outline(past->ctx[0], ggml_backend_dev_buffer_type(devices->cpu));
+    past->buffer[1] = s2v_place_outline(past->ctx[1], ggml_backend_dev_buffer_type(devices->main));
+    if (past->buffer[0] && past->buffer[1]) return S2P_OK;
+    s2v_past_free(past);
+    return s2_fail(error, S2P_ENOMEM, "out of memory for an outline");
+}
+
+void s2v_past_free(s2v_past *past)
+{
+    for (int i = 0; i < 2; i++) {
+        ggml_backend_buffer_free(past->buffer[i]);
+        ggml_free(past->ctx[i]);
+    }
+    free(past->layer);
+    *past = (s2v_past){ .n_ctx = 0 };
+}
+
+void s2v_past_clear(s2v_past *past)
+{
+    for (int32_t i = 0; i < past->n_layers; i++) past->layer[i].n = 0;
+}
+
+/* --- rows ----------------------------------------------------------------------------- */
+
+int32_t s2v_past_length(const s2v_past *past, int32_t layer) { return past->layer[layer].n; }
+
+int32_t s2v_past_longest(const s2v_past *past)
+{
+    int32_t most = 0;
+    for (int32_t i = 0; i < past->n_layers; i++)
+        if (past->layer[i].n > most) most = past->layer[i].n;
+    return most;
+}
+
+int32_t s2v_past_alike(const s2v_past *past, int32_t first, int32_t last)
+{
+    int32_t end = first + 1;
+    while (end < last && past->layer[end].n == past->layer[first].n) end++;
+    return end;
+}
+
+void s2v_past_append(s2v_past *past, int32_t first, int32_t last, int32_t n)
+{
+    for (int32_t i = first; i < last; i++) past->layer[i].n += n;
+}
+
+struct ggml_tensor *s2v_slots_view(struct ggml_context *ctx, struct ggml_tensor *slots,
+                                   int32_t first, int32_t n)
+{
+    return ggml_view_2d(ctx, slots, slots->ne[0], n, slots->nb[1], (size_t)first * slots->nb[1]);
+}
+
+/* The rows are copied out before any of them is written. */
+void s2v_past_keep(s2v_past *past, s2v_graph *graph, int32_t first, int32_t last, int32_t n_rows,
+                   struct ggml_tensor *index)
+{
+    struct ggml_context *ctx = graph->ctx;
+    const int32_t n = (int32_t)index->ne[0];
+    for (int32_t i = first; i < last; i++) {
+        s2v_slots *slots = &past->layer[i];
+        const int32_t at = slots->n - n_rows; /* the prompt's rows are the last slots */
+        struct ggml_tensor *const both[2] = { slots->k, slots->v };
+        for (int c = 0; c < 2; c++) {
+            struct ggml_tensor *kept =
+                ggml_get_rows(ctx, s2v_slots_view(ctx, both[c], at, n_rows), index);
+            s2v_graph_expand(graph, ggml_cpy(ctx, kept, s2v_slots_view(ctx, both[c], at, n)));
+        }
+        slots->n = at + n;
+    }
+}
+
+/* --- snapshots ------------------------------------------------------------------------ */
+
+size_t s2v_past_snapshot_bytes(const s2v_past *past, int32_t n)
+{
+    return (size_t)n * (past->layer[0].k->nb[1] + past->layer[0].v->nb[1]);
+}
+
+void s2v_past_snapshot(const s2v_past *past, int32_t layer, int32_t first, int32_t n, uint8_t *out)
+{
+    const s2v_slots *slots = &past->layer[layer];
+    const size_t key = slots->k->nb[1], value = slots->v->nb[1];
+    const size_t n_slots = (size_t)n, at = (size_t)first;
+    if (n == 0) return;
+    s2v_tensor_get(slots->k, out, at * key, n_slots * key, past->traffic);
+    s2v_tensor_get(slots->v, out + n_slots * key, at * value, n_slots * value, past->traffic);
+}
+
+void s2v_past_restore(s2v_past *past, int32_t layer, int32_t n, const uint8_t *from)
+{
+    past->layer[layer].n = 0;
+    s2v_past_extend(past, layer, n, from);
+}
+
+void s2v_past_extend(s2v_past *past, int32_t layer, int32_t n, const uint8_t *from)
+{
+    s2v_slots *slots = &past->layer[layer];
+    const size_t key = slots->k->nb[1], value = slots->v->nb[1];
+    const size_t n_slots = (size_t)n, at = (size_t)slots->n;
+    if (n == 0) return;
+    s2v_tensor_set(slots->k, from, at * key, n_slots * key, past->traffic);
+    s2v_tensor_set(slots->v, from + n_slots * key, at * value, n_slots * value, past->traffic);
+    slots->n += n;
+}

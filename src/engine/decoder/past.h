@@ -1,0 +1,81 @@
+/* past.h - what the layers of a decoder remember of the rows they have seen.
+ *
+ * Sessions, forks, session files, the prefix cache and compaction use the functions below and look at
+ * no tensor. What is behind them depends on the kind of the layer (decoder.h). There is one so far:
+ *
+ *     attention   a slot for each row: its key and its value, written after RoPE, so that a slot needs
+ *                 no position. Any slots can be kept, and a snapshot can be of any run of them.
+ *
+ * Layers count their rows separately, because pruning may leave early layers longer than later ones.
+ * A layer with a recurrent state will remember rows it cannot give back one by one: it keeps all or is
+ * restored from a snapshot of all.
+ */
+#ifndef S2_ENGINE_PAST_H
+#define S2_ENGINE_PAST_H
+
+#include "engine/backend/graph.h"
+#include "engine/decoder/decoder.h"
+
+typedef struct s2v_kv_types { /* of keys and of values */
+    enum ggml_type k, v;
+} s2v_kv_types;
+
+typedef struct s2v_slots {     /* what a layer of attention remembers; for the files of decoder/ */
+    struct ggml_tensor *k, *v; /* each [n_kv_heads * head_dim, n_ctx] */
+    int32_t n;                 /* filled, from the first */
+} s2v_slots;
+
+typedef struct s2v_past {
+    int32_t n_ctx, n_layers;
+    s2v_kv_types type;
+    bool is_plain;    /* attention over it is drawn in its steps, not as one fused node */
+    s2v_slots *layer; /* [n_layers] */
+    struct ggml_context *ctx[2]; /* CPU, main device */
+    ggml_backend_buffer_t buffer[2];
+    s2v_traffic *traffic; /* borrowed */
+} s2v_past;
+
+/* value_type: S2V_KV_SAME for that of the keys. Both are in range. */
+s2v_kv_types s2v_kv_types_of(s2v_kv_type key_type, s2v_kv_type value_type);
+
+/* Room for n_ctx rows in every layer, on the device of the layer. */
+s2p_status s2v_past_init(s2v_past *past, const s2v_decoder *decoder, const s2v_devices *devices,
+                         int32_t n_ctx, s2v_kv_types type, s2p_error *error);
+/* The same without memory, to measure graphs with. */
+s2p_status s2v_past_outline(s2v_past *past, const s2v_decoder *decoder, const s2v_devices *devices,
+                            int32_t n_ctx, s2v_kv_types type, s2p_error *error);
+void s2v_past_free(s2v_past *past);
+void s2v_past_clear(s2v_past *past); /* no layer remembers anything */
+
+/* Bytes of one layer and of all layers with room for n_ctx rows. */
+uint64_t s2v_past_layer_bytes(const s2v_decoder *decoder, int32_t n_ctx, s2v_kv_types type);
+uint64_t s2v_past_bytes(const s2v_decoder *decoder, int32_t n_ctx, s2v_kv_types type);
+
+/* Rows a layer remembers; the most any layer does; the layers from `first` on, below `last`, that
+ * remember as many as `first`: the end of the run. */
+int32_t s2v_past_length(const s2v_past *past, int32_t layer);
+int32_t s2v_past_longest(const s2v_past *past);
+int32_t s2v_past_alike(const s2v_past *past, int32_t first, int32_t last);
+
+/* Layers [first, last) have run on n more rows (draw.h writes them behind those there). */
+void s2v_past_append(s2v_past *past, int32_t first, int32_t last, int32_t n);
+
+/* Of the last n_rows rows of layers [first, last) keep those in index, I32 [n], in its order: drawn
+ * into the graph, counted at once. Where the graph fails the past has to be cleared. */
+void s2v_past_keep(s2v_past *past, s2v_graph *graph, int32_t first, int32_t last, int32_t n_rows,
+                   struct ggml_tensor *index);
+
+/* Bytes of a snapshot of n rows of a layer. The same in all layers, and n times that of one row. */
+size_t s2v_past_snapshot_bytes(const s2v_past *past, int32_t n);
+
+/* Rows [first, first + n) of a layer as bytes. Restored, the layer remembers these rows and no others;
+ * extended, it remembers them behind those there. */
+void s2v_past_snapshot(const s2v_past *past, int32_t layer, int32_t first, int32_t n, uint8_t *out);
+void s2v_past_restore(s2v_past *past, int32_t layer, int32_t n, const uint8_t *from);
+void s2v_past_extend(s2v_past *past, int32_t layer, int32_t n, const uint8_t *from);
+
+/* For the files of decoder/: rows [first, first + n) of a tensor of slots. */
+struct ggml_tensor *s2v_slots_view(struct ggml_context *ctx, struct ggml_tensor *slots,
+                                   int32_t first, int32_t n);
+
+#endif /* S2_ENGINE_PAST_H */

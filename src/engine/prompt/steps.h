@@ -1,0 +1,189 @@
+/* steps.h - one prefill: what was asked, what has become of it so far, and the steps it takes.
+ *
+ *   prefill.c       the whole way on one page: pictures and text become rows, rows a past and logits
+ *   prefill_many.c  several prompts that have only text to run, with one pass over the weights
+ *   layout.c        which rows there will be, and at which positions
+ *   units.c         which rows are the tokens of which picture, and how many may stay
+ *   picture_rows.c  the tower writes a picture's rows
+ *   stages.c        layers, select, compact, layers, ... until the logits are there
+ *   layers.c        a range of layers over all rows
+ *   readings.c      what a method needs of a decoder layer
+ *   views.c         what it sees of one unit, and its selection
+ *   compact.c       rows leave
+ *   prefix.c        the start of a prompt taken from the engine's cache instead of computed
+ *   tokens.c        prompts as tokens and counts, for callers that do not run them
+ *   trace.c         the arrays on the way, shown to tests
+ */
+#ifndef S2_ENGINE_STEPS_H
+#define S2_ENGINE_STEPS_H
+
+#include "engine/prompt/prefix.h"
+#include "engine/session/session.h"
+#include "engine/vision/tower_probe.h"
+#include "prune/method.h"
+#include "text/template.h"
+
+typedef struct s2v_unit { /* a grid of visual tokens pruned by itself: a part of a picture */
+    int32_t picture, part;
+    int32_t budget, n_tokens; /* n_tokens is 0 where a picture has fewer parts */
+    int32_t n_alive;
+    int32_t *alive; /* [n_alive] tokens still there, ascending; room for n_tokens, owned */
+    int32_t *row;   /* [n_alive] which rows they are */
+    float *feature; /* [n_tokens][n_embd] as they entered the decoder, or NULL; owned */
+    s2p_plan *plan; /* the session's */
+} s2v_unit;
+
+typedef struct s2v_prefill {
+    s2v_session *s;
+    s2v_prompt prompt; /* borrows what it points to */
+    s2v_prune_options prune;
+    const s2p_method *method;
+    uint32_t needs; /* of the method with its settings; 0 when nothing will be pruned */
+    int32_t after[S2P_MAX_STAGES]; /* the layer each stage follows in this model */
+    s2v_chat chat;
+    s2v_framing usual;            /* of pictures whose options leave it open */
+    s2v_frame *frames;            /* [n_images] */
+    s2v_tower_probe *tower_probe; /* [n_images] */
+    int32_t *first_row;           /* [n_images] */
+    int32_t n_newlines;           /* rows of all pictures that are never pruned */
+    s2v_unit *unit;               /* [S2V_MAX_PARTS * n_images], as s2v_rows.unit counts them */
+    int32_t n_units;
+    int32_t n_positions; /* the prompt takes, as if nothing were pruned */
+    int32_t n_text;      /* question tokens: the last rows */
+    float *text;         /* [n_text][n_embd] as they entered the decoder, or NULL */
+    s2v_plans earlier;   /* of the prompt before */
+    s2v_prefix prefix;   /* found in the engine's cache, or being made for it */
+    bool is_open;        /* the session is busy with it */
+    bool is_continued;   /* a later turn of the conversation */
+    bool is_recalled; /* its start was in the engine's cache: the rows are those of the question */
+    bool has_begun;   /* the conversation is no longer as it was before */
+    s2v_stats stats;
+    s2p_error *error;
+} s2v_prefill;
+
+/* --- prefill.c ------------------------------------------------------------------------- */
+
+/* Lay out the rows and take what the engine's cache has of them into the session. A refused prefill has
+ * to be closed too. */
+s2p_status s2v_prefill_open(s2v_prefill *prefill);
+
+/* From here on the conversation is no longer what it was before. */
+void s2v_prefill_begin(s2v_prefill *prefill);
+
+/* Of a prompt whose start was recalled: how long the rest of it took. */
+void s2v_prefill_question_ran(s2v_prefill *prefill, double took_ms);
+
+/* Finish with `status`; returns the final status. stats: out, or NULL. */
+s2p_status s2v_prefill_close(s2v_prefill *prefill, s2p_status status, s2v_stats *stats);
+
+/* Instead, of one that is open and has not begun: the session is as it was. */
+void s2v_prefill_undo(s2v_prefill *prefill);
+
+/* Run an open prefill and close it. */
+s2p_status s2v_prefill_alone(s2v_prefill *prefill, s2v_stats *stats);
+
+/* --- layout.c -------------------------------------------------------------------------- */
+
+/* The method, the text as tokens, the pictures as frames, which rows are what, and their positions. Of
+ * the session only rows and plans change; the plans of the prompt before move to prefill->earlier. */
+s2p_status s2v_layout_make(s2v_prefill *prefill);
+
+/* When the prefill is over: the frame stays for the next question about the same picture. */
+void s2v_layout_keep_frame(s2v_prefill *prefill);
+
+/* --- units.c --------------------------------------------------------------------------- */
+
+/* Set it up; prune NULL: every token stays. session NULL: for tokens.c, which runs nothing. */
+s2p_status s2v_prefill_init(s2v_prefill *prefill, s2v_session *session, const s2v_prompt *prompt,
+                            const s2v_prune_options *prune, s2p_error *error);
+
+/* The method its options name. */
+s2p_status s2v_prefill_find_method(s2v_prefill *prefill);
+
+/* As many pictures are marked in the rendered prompt as were given. */
+s2p_status s2v_prefill_check_marks(const s2v_prefill *prefill);
+
+/* How picture i is to be seen. */
+s2v_image_options s2v_prefill_image(const s2v_prefill *prefill, int32_t i);
+
+/* One line for the user. */
+void s2v_prefill_note(const s2v_prefill *prefill, const char *text);
+
+/* Tokens the options let picture i keep of its n_tokens; may be more than it has. */
+int32_t s2v_picture_budget(const s2v_prefill *prefill, int32_t i, int32_t n_tokens);
+
+/* After the frames are known: units, their budgets and plans; and what the method needs. */
+s2p_status s2v_units_make(s2v_prefill *prefill);
+
+/* Find the rows of each unit's tokens. */
+void s2v_units_find(s2v_prefill *prefill);
+
+/* Rows that are only there before layer 0: features and the question, as far as needed. */
+s2p_status s2v_units_read(s2v_prefill *prefill);
+
+/* The index of a token in an ascending list that has it. */
+int32_t s2v_place_of(const int32_t *alive, int32_t n, int32_t token);
+
+void s2v_units_free(s2v_prefill *prefill);
+
+/* --- picture_rows.c -------------------------------------------------------------------- */
+
+/* The rows of picture `index`, from prefill->first_row[index] on: the tower, once for each view, and the
+ * newlines; or those in the engine's cache. What the tower attended to goes to
+ * prefill->tower_probe[index] if prefill->needs asks for it. tower: a graph for the tower. */
+s2p_status s2v_picture_rows(s2v_prefill *prefill, s2v_graph *tower, int32_t index);
+
+/* --- stages.c -------------------------------------------------------------------------- */
+
+/* Where the method prunes in a model of this many layers: its own layers if they are there, else
+ * moved down in proportion. S2P_EUNSUPPORTED when there are fewer boundaries than stages. */
+s2p_status s2v_stage_layers(const s2p_method *method, int32_t n_layers, int32_t *after,
+                            s2p_error *error);
+
+/* From embedded rows to logits. */
+s2p_status s2v_run_stages(s2v_prefill *prefill);
+
+/* Of a prompt without pictures that ran in a joint pass: nothing was there to be removed. */
+void s2v_stages_pass(s2v_prefill *prefill);
+
+/* --- layers.c -------------------------------------------------------------------------- */
+
+/* Layers [first, last) over all rows, in chunks. erc: [rows.n] out or NULL. The last layer leaves
+ * logits in the session. */
+s2p_status s2v_run_layers(s2v_session *session, int32_t first, int32_t last, float *erc,
+                          s2p_error *error);
+
+/* --- readings.c ------------------------------------------------------------------------ */
+
+typedef struct s2v_readings { /* owned; NULL where the method does not ask */
+    s2v_decoder_probe probe;
+    float *erc;       /* [rows] */
+    float *attention; /* [n_queries][rows] */
+    float *normed;    /* [rows][n_embd] */
+    int32_t n_queries;
+} s2v_readings;
+
+/* Run layers [*at, layer]; *at is `layer + 1` then, and *out what prefill->needs asks of the last of
+ * them. out: all NULL; to be freed whatever happens. The time that takes beside the layers is added
+ * to probe_ms. */
+s2p_status s2v_readings_take(s2v_prefill *prefill, int32_t *at, int32_t layer, s2v_readings *out);
+void s2v_readings_free(s2v_readings *readings);
+
+/* --- views.c --------------------------------------------------------------------------- */
+
+/* Let the method select among the tokens of a unit: fills its plan. */
+s2p_status s2v_select_unit(s2v_prefill *prefill, s2v_unit *unit, int32_t stage,
+                           const s2v_readings *readings);
+
+/* --- compact.c ------------------------------------------------------------------------- */
+
+/* Keep rows keep[0..n_keep) of the prompt, in this order (-1: a padding row of zeros): hidden states,
+ * positions, and the past of the first n_layers layers. */
+s2p_status s2v_compact(s2v_session *session, const int32_t *keep, int32_t n_keep, int32_t n_layers,
+                       s2p_error *error);
+
+/* What a plan merges goes into the rows that will stay. alive, row: [n] tokens and their rows. */
+s2p_status s2v_merge_rows(s2v_session *session, const s2p_plan *plan, const int32_t *alive,
+                          const int32_t *row, int32_t n, s2p_error *error);
+
+#endif /* S2_ENGINE_STEPS_H */
