@@ -15,8 +15,8 @@ static s2p_status add_some(const s2e_task *task, const s2e_set *set, int32_t fir
     const int32_t n = last - first;
     if (wanted < 1 || wanted > n) wanted = n;
     for (int32_t k = 0; k < n; k++) {
-        const int32_t turned = (k + number) % n;
-        const bool is_taken = (int64_t)turned * wanted / n != ((int64_t)turned + 1) * wanted / n;
+        const int32_t shifted = (k + number) % n;
+        const bool is_taken = (int64_t)shifted * wanted / n != ((int64_t)shifted + 1) * wanted / n;
         const s2e_sample *sample = &set->sample[first + k];
         if (!is_taken) continue;
         s2_buffer text;

@@ -44,13 +44,13 @@ static double variance_of(const double *x, int32_t n)
 /* The wave with most of the variance. */
 static void find_period(const double *mean, int32_t n, s2_banding *out)
 {
-    const double turn = 2.0 * 3.14159265358979323846 / n;
+    const double angle = 2.0 * 3.14159265358979323846 / n;
     double total = 0.0, best = 0.0;
     for (int32_t k = 1; k <= n / 2; k++) {
         double re = 0.0, im = 0.0;
         for (int32_t i = 0; i < n; i++) {
-            re += mean[i] * cos(turn * k * i);
-            im += mean[i] * sin(turn * k * i);
+            re += mean[i] * cos(angle * k * i);
+            im += mean[i] * sin(angle * k * i);
         }
         const double power = (re * re + im * im) * (2 * k == n ? 1.0 : 2.0);
         total += power;

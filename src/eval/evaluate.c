@@ -110,24 +110,6 @@ static s2p_status keep(running *r, const s2e_record *record, double score, s2p_e
 
 /* --- one question ---------------------------------------------------------------------- */
 
-/* As a harness that saves the pictures of a table as JPEG files and opens them again. */
-static s2p_status take_detour(int32_t quality, s2_image *picture, s2p_error *error)
-{
-    s2_image again;
-    s2_image_limits limits;
-    s2_buffer jpeg;
-    s2_image_limits_init(&limits);
-    s2_buffer_init(&jpeg, limits.max_bytes);
-    s2p_status st = s2_jpeg_encode(&picture->view, quality, &jpeg, error);
-    if (st == S2P_OK)
-        st = s2_image_decode(jpeg.data, jpeg.size, S2_PIXELS_REFERENCE, NULL, &again, error);
-    s2_buffer_free(&jpeg);
-    TRY(st);
-    s2_image_free(picture);
-    *picture = again;
-    return S2P_OK;
-}
-
 static s2p_status load(running *r, int32_t picture, int32_t to, s2p_error *error)
 {
     s2_image_free(&r->picture[to]);
@@ -136,8 +118,22 @@ static s2p_status load(running *r, int32_t picture, int32_t to, s2p_error *error
     TRY(s2e_set_picture_bytes(r->asking->set, picture, &r->bytes, error));
     TRY(s2_image_decode(r->bytes.data, r->bytes.size, S2_PIXELS_REFERENCE, NULL, &r->picture[to],
                         error));
-    if (r->evaluation->jpeg_quality > 0)
-        TRY(take_detour(r->evaluation->jpeg_quality, &r->picture[to], error));
+    if (r->evaluation->jpeg_quality > 0) {
+        /* As a harness that saves the pictures of a table as JPEG files and opens them again. */
+        s2_image again;
+        s2_image_limits limits;
+        s2_buffer jpeg;
+        s2_image_limits_init(&limits);
+        s2_buffer_init(&jpeg, limits.max_bytes);
+        s2p_status st =
+            s2_jpeg_encode(&r->picture[to].view, r->evaluation->jpeg_quality, &jpeg, error);
+        if (st == S2P_OK)
+            st = s2_image_decode(jpeg.data, jpeg.size, S2_PIXELS_REFERENCE, NULL, &again, error);
+        s2_buffer_free(&jpeg);
+        TRY(st);
+        s2_image_free(&r->picture[to]);
+        r->picture[to] = again;
+    }
     r->view[to] = r->picture[to].view;
     return S2P_OK;
 }
@@ -160,7 +156,7 @@ static bool is_cancelled(const running *r)
            r->evaluation->watch.cancelled(r->evaluation->watch.user);
 }
 
-static s2p_status hear(const char *text, size_t n, void *user, s2p_error *error)
+static s2p_status stop_if_cancelled(const char *text, size_t n, void *user, s2p_error *error)
 {
     (void)text;
     (void)n;
@@ -198,8 +194,8 @@ static s2p_status ask(running *r, const s2e_sample *sample, const s2a_setting *s
                                 .user = r };
     r->is_asked = true;
     s2v_session_reset(evaluation->session);
-    return s2a_ask(evaluation->session, &prompt, setting, &limits, &(s2a_listener){ hear, r },
-                   answer, error);
+    return s2a_ask(evaluation->session, &prompt, setting, &limits,
+                   &(s2a_listener){ stop_if_cancelled, r }, answer, error);
 }
 
 /* Whether a sample that failed so is a row of its own, and not the end of the evaluation. */
@@ -254,18 +250,8 @@ static s2p_status answer_one(running *r, const s2e_sample *sample, const s2a_set
 
 /* --- the loop ---------------------------------------------------------------------------- */
 
-/* A setting begins: the running accuracy is its own. */
-static void turn_to(running *r, const s2a_setting *setting)
-{
-    s2e_progress *p = &r->progress;
-    r->column = s2e_column_of(setting, r->evaluation->n_seeds);
-    p->task = r->asking->task->name;
-    p->method = r->column.method;
-    p->budget = r->column.budget;
-}
-
-/* Samples [first, last) are about one first picture. */
-static s2p_status ask_about(running *r, int32_t first, int32_t last, double (*right)[2],
+/* One group: samples [first, last), which share their first picture, under every setting. */
+static s2p_status ask_group(running *r, int32_t first, int32_t last, double (*right)[2],
                             s2p_error *error)
 {
     const s2e_evaluation *evaluation = r->evaluation;
@@ -273,10 +259,14 @@ static s2p_status ask_about(running *r, int32_t first, int32_t last, double (*ri
     const int32_t picture = s2e_first_picture(&set->sample[first]);
     bool is_loaded = false;
     for (int32_t i = 0; i < evaluation->n_settings; i++) {
-        TRY(commit(r, error)); /* under the name it belongs to */
-        turn_to(r, &evaluation->setting[i]);
-        r->progress.right = right[i][0];
-        r->progress.n_right = right[i][1];
+        TRY(commit(r, error));          /* under the name it belongs to */
+        s2e_progress *p = &r->progress; /* the running accuracy is that of the setting */
+        r->column = s2e_column_of(&evaluation->setting[i], evaluation->n_seeds);
+        p->task = r->asking->task->name;
+        p->method = r->column.method;
+        p->budget = r->column.budget;
+        p->right = right[i][0];
+        p->n_right = right[i][1];
         for (int32_t seed = 0; seed < r->column.n_seeds; seed++)
             for (int32_t s = first; s < last; s++) {
                 if (!is_loaded && picture >= 0) {
@@ -295,8 +285,8 @@ static s2p_status ask_about(running *r, int32_t first, int32_t last, double (*ri
                 }
                 TRY(answer_one(r, &set->sample[s], &evaluation->setting[i], seed, error));
             }
-        right[i][0] = r->progress.right + r->waiting_right;
-        right[i][1] = r->progress.n_right + r->n_waiting_right;
+        right[i][0] = p->right + r->waiting_right;
+        right[i][1] = p->n_right + r->n_waiting_right;
     }
     r->picture_error = (s2p_error){ S2P_OK, "" };
     if (is_loaded && evaluation->engine)
@@ -312,7 +302,7 @@ static s2p_status ask_task(running *r, double (*right)[2], s2p_error *error)
     for (int32_t first = 0, last; first < set->n_samples; first = last, group++) {
         last = s2e_group_end(set, first);
         if (s2e_shard_has(r->evaluation->shard, group))
-            TRY(ask_about(r, first, last, right, error));
+            TRY(ask_group(r, first, last, right, error));
     }
     return commit(r, error);
 }

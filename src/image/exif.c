@@ -1,4 +1,4 @@
-/* exif.c - find the orientation tag in an EXIF block, and turn a picture by it.
+/* exif.c - find the orientation tag in an EXIF block, and rotate a picture by it.
  *
  * EXIF is a TIFF file inside the picture: a byte order, an offset to the first
  * directory, entries of 12 bytes. Only tag 0x0112 of that directory is looked at;
@@ -58,9 +58,9 @@ s2p_status s2_image_orient(s2_image *image, int orientation, s2p_error *error)
     const bool from_bottom =
         orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
 
-    s2_image turned;
+    s2_image rotated;
     TRY(s2_image_create(is_swapped ? in->height : in->width, is_swapped ? in->width : in->height,
-                        &turned, error));
+                        &rotated, error));
 
     /* One step along the source's x and y; a step right in the result is one or the other. */
     const ptrdiff_t along_x = from_right ? -3 : 3;
@@ -69,13 +69,13 @@ s2p_status s2_image_orient(s2_image *image, int orientation, s2p_error *error)
     const ptrdiff_t down = is_swapped ? along_x : along_y;
     const uint8_t *first = in->pixels + (from_right ? 3 * ((ptrdiff_t)in->width - 1) : 0) +
                            (from_bottom ? in->stride * ((ptrdiff_t)in->height - 1) : 0);
-    uint8_t *to = turned.pixels;
-    for (ptrdiff_t y = 0; y < turned.view.height; y++)
-        for (ptrdiff_t x = 0; x < turned.view.width; x++, to += 3)
+    uint8_t *to = rotated.pixels;
+    for (ptrdiff_t y = 0; y < rotated.view.height; y++)
+        for (ptrdiff_t x = 0; x < rotated.view.width; x++, to += 3)
             memcpy(to, first + y * down + x * right, 3);
 
-    turned.format = image->format;
+    rotated.format = image->format;
     s2_image_free(image);
-    *image = turned;
+    *image = rotated;
     return S2P_OK;
 }

@@ -1,7 +1,7 @@
 /* record.c - a method's view into files, and the `select` command that reads them.
  *
  * A signal is written under its name in the table of signals, and read back under it (recorded.c).
- * Pixels are written as the method saw them (padded, turned upright), so no policy of reading
+ * Pixels are written as the method saw them (padded, rotated upright), so no policy of reading
  * pictures comes in between.
  */
 #include "plan/record.h"
