@@ -109,7 +109,7 @@ static void formats_are_ggmls(void **state)
         free(data);
         free(expected);
     }
-    assert_int_equal(s2k_format_find(S2K_Q4_K, 8, k, 12), S2K_NO_FORMAT);
+    assert_int_equal(s2k_format_find(GGML_TYPE_Q4_K, 8, k, 12), S2K_NO_FORMAT);
     assert_int_equal(s2k_format_find(GGML_TYPE_Q8_0, 1, k, n), S2K_NO_FORMAT);
 }
 
