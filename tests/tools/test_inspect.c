@@ -153,6 +153,36 @@ static void test_json(void **state)
     json_decref(root);
 }
 
+/* The kind of tokenizer, or why it cannot be used. */
+static void test_tokenizer(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *pre, *line;
+    } cases[] = {
+        { "llama", "default", "tokenizer     SentencePiece, 2 tokens\n" },
+        { "gpt2", "smollm", "tokenizer     byte-level BPE, pre-tokenizer smollm, 2 tokens\n" },
+        { "gpt2", "x\x1b[",
+          "tokenizer     tokenizer.ggml.pre is 'x?['; supported: qwen2, smollm\n" },
+        { "bert", "x", "tokenizer     tokenizer.ggml.model is 'bert'; supported: gpt2, llama\n" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        writer w = { 0 };
+        put_start(&w, 3, 0, 3);
+        put_key(&w, "tokenizer.ggml.model", STRING);
+        put_string(&w, cases[i].model, strlen(cases[i].model));
+        put_key(&w, "tokenizer.ggml.pre", STRING);
+        put_string(&w, cases[i].pre, strlen(cases[i].pre));
+        put_array(&w, "tokenizer.ggml.tokens", STRING, 2);
+        put_string(&w, "a", 1);
+        put_string(&w, "b", 1);
+        put_padding(&w, 32);
+        save(&w, w.n);
+        assert_int_equal(inspect(NULL, NULL, NULL), S2_EXIT_OK);
+        CHECK_CASE(strstr(out, cases[i].line), "%s not in\n%s", cases[i].line, out);
+    }
+}
+
 /* The example of the manual, to the letter. */
 static void test_broken(void **state)
 {
@@ -244,9 +274,10 @@ static void test_hostile_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good),   cmocka_unit_test(test_json),
-        cmocka_unit_test(test_broken), cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_check),  cmocka_unit_test(test_hostile_text),
+        cmocka_unit_test(test_good),         cmocka_unit_test(test_json),
+        cmocka_unit_test(test_tokenizer),    cmocka_unit_test(test_broken),
+        cmocka_unit_test(test_cut),          cmocka_unit_test(test_check),
+        cmocka_unit_test(test_hostile_text),
     };
     return cmocka_run_group_tests(tests, make_names, remove_files);
 }

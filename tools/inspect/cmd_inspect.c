@@ -7,6 +7,7 @@
 #include "inspect/inspect.h"
 #include "program.h"
 #include "report.h"
+#include "text/tokenizer_kind.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -44,6 +45,19 @@ static bool explain_support(s2_inspection *in, s2v_text name, bool is_projector,
     }
     if (in->is_supported) (void)snprintf(in->support, sizeof in->support, "%s %s", titles, part);
     return in->is_supported;
+}
+
+static void name_tokenizer(s2_inspection *in)
+{
+    const s2v_tokenizer_kind *kind;
+    const s2v_gguf_key *tokens = s2v_gguf_find_key(in->file, "tokenizer.ggml.tokens");
+    s2p_error error = { S2P_OK, "" };
+    if (!s2v_gguf_find_key(in->file, "tokenizer.ggml.model")) return;
+    if (s2v_tokenizer_kind_of(in->file, &kind, &error) != S2P_OK)
+        (void)snprintf(in->tokenizer, sizeof in->tokenizer, "%s", error.message);
+    else
+        (void)snprintf(in->tokenizer, sizeof in->tokenizer, "%s, %" PRIu64 " tokens", kind->title,
+                       tokens ? tokens->count : 0);
 }
 
 /* NaN and infinities, which ruin every answer without a word. */
@@ -135,6 +149,7 @@ static int inspect_run(const void *values)
         explain_refusal(&in, "projector", name);
     }
     if (kind) (void)snprintf(in.support, sizeof in.support, "%s", kind);
+    if (in.is_valid) name_tokenizer(&in);
     if (options->check && in.is_valid) st = check_values(&in, &error);
     s2v_memory memory;
     if (options->memory && st == S2P_OK) st = estimate(options, &memory, &error);

@@ -12,9 +12,10 @@ typedef struct s2_inspection {
     const char *path;
     const s2v_gguf *file; /* NULL: not even the counts are known */
     const s2p_error *error;
-    bool is_valid;     /* the header was accepted */
-    bool is_supported; /* a model the engine runs */
-    char support[160]; /* which, or why not */
+    bool is_valid;       /* the header was accepted */
+    bool is_supported;   /* a model the engine runs */
+    char support[160];   /* which, or why not */
+    char tokenizer[160]; /* its kind, or why it cannot be used; empty: the file has none */
     bool show_tensors, show_keys;
     const s2v_memory *memory;            /* NULL: not asked for */
     bool was_checked;                    /* --check */

@@ -154,6 +154,7 @@ void s2_inspect_json(const s2_inspection *in, s2_buffer *out)
                    text_value((s2v_text){ in->error->message, strlen(in->error->message) }), out);
     put_member(root, "supported", json_boolean(in->is_supported), out);
     put_member(root, "support", json_string(in->support), out);
+    if (in->tokenizer[0]) put_member(root, "tokenizer", json_string(in->tokenizer), out);
     if (in->file) put_file(in, root, out);
     if (in->was_checked) {
         json_t *check = json_object();

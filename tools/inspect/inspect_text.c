@@ -78,6 +78,7 @@ static void add_summary(s2_buffer *out, const s2_inspection *in)
     }
     s2_buffer_printf(out, "%-13s %s\n", in->is_supported ? "supported" : "unsupported",
                      in->support);
+    if (in->tokenizer[0]) s2_buffer_printf(out, "%-13s %s\n", "tokenizer", in->tokenizer);
     if (in->was_checked)
         s2_buffer_printf(out,
                          "check         finite %" PRIu64 ", not finite %" PRIu64
