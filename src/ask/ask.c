@@ -9,6 +9,65 @@
 
 #define MAX_ANSWER ((size_t)64 << 20)
 
+/* --- generating ----------------------------------------------------------------------------- */
+
+static void fail(s2a_generation *g, s2p_status status)
+{
+    g->ending = S2A_FAILED;
+    g->status = status;
+}
+
+/* The answer ends before the model does: text that was held back belongs to it. */
+static void end_by_length(s2a_generation *g)
+{
+    g->ending = S2A_LENGTH;
+    s2v_session_get_rest(g->session, g->piece, sizeof g->piece);
+    const s2p_status st = g->receive(g, g->piece, true, &g->error);
+    if (st != S2P_OK) fail(g, st);
+}
+
+void s2a_generation_start(s2a_generation *g)
+{
+    g->n_tokens = 0;
+    g->ending = S2A_RUNNING;
+    g->status = S2P_OK;
+    g->error = (s2p_error){ S2P_OK, "" };
+    if (g->max_tokens == 0) end_by_length(g);
+}
+
+void s2a_generate(s2a_generation *const *answers, size_t n)
+{
+    s2v_step step[64];
+    s2p_error error = { S2P_OK, "" };
+    for (size_t i = 0; i < n; i++)
+        step[i] = (s2v_step){ .session = answers[i]->session,
+                              .text = answers[i]->piece,
+                              .capacity = sizeof answers[i]->piece };
+    const s2p_status pass = s2v_decode_many(step, n, &error);
+    for (size_t i = 0; i < n; i++) {
+        s2a_generation *g = answers[i];
+        s2p_status st = pass != S2P_OK ? pass : step[i].status;
+        if (st == S2P_ELIMIT && g->n_tokens > 0) { /* the context is full: the answer ends here */
+            end_by_length(g);
+            continue;
+        }
+        if (st != S2P_OK) {
+            g->error = pass != S2P_OK ? error : step[i].error;
+            fail(g, st);
+            continue;
+        }
+        g->n_tokens++;
+        if (step[i].done) g->ending = S2A_STOPPED;
+        st = g->receive(g, g->piece, false, &g->error);
+        if (st != S2P_OK)
+            fail(g, st);
+        else if (g->ending == S2A_RUNNING && g->max_tokens >= 0 && g->n_tokens >= g->max_tokens)
+            end_by_length(g);
+    }
+}
+
+/* --- one question --------------------------------------------------------------------------- */
+
 s2v_prune_options s2a_prune_options(const s2a_setting *setting, const s2a_limits *limits)
 {
     s2v_prune_options prune;
@@ -23,132 +82,85 @@ s2v_prune_options s2a_prune_options(const s2a_setting *setting, const s2a_limits
     return prune;
 }
 
-/* Generation overwrites them. */
-static s2p_status keep_logits(const s2v_session *session, int32_t n, s2a_answer *answer,
-                              s2p_error *error)
-{
-    if (n < 1) return S2P_OK;
-    const size_t n_bytes = (size_t)n * sizeof *answer->logits;
-    answer->logits = malloc(n_bytes);
-    if (!answer->logits) return s2_fail_memory(error, n_bytes, "the logits");
-    memcpy(answer->logits, s2v_session_logits(session), n_bytes);
-    return S2P_OK;
-}
+typedef struct asking { /* what `receive` of s2a_ask works on */
+    const s2a_limits *limits;
+    const s2a_listener *listener;
+    s2_buffer text;
+    size_t *length; /* [n_tokens + 1] bytes of text after so many tokens; NULL: no ends_after */
+    int32_t n_remaining; /* tokens that ends_after left; below 0: all */
+} asking;
 
-static s2p_status add_text(const char *piece, const s2a_listener *listener, s2_buffer *text,
-                           s2p_error *error)
+static s2p_status receive(s2a_generation *g, const char *piece, bool is_rest, s2p_error *error)
 {
+    asking *a = g->user;
+    const s2a_limits *limits = a->limits;
     const size_t n = strlen(piece);
-    if (n == 0) return S2P_OK;
-    s2_buffer_append(text, piece, n);
-    if (text->status != S2P_OK)
-        return s2_fail(error, text->status, "the answer is longer than %zu bytes", MAX_ANSWER);
-    return listener ? listener->hear(piece, n, listener->user, error) : S2P_OK;
-}
-
-/* Whether the answer ends here by the rule of `limits`; then *n_tokens of it stay. length[i]: bytes of
- * text after i tokens. */
-static s2p_status ends_here(const s2v_session *session, const s2a_limits *limits,
-                            const size_t *length, s2_buffer *text, int32_t *n_tokens, bool *ends,
-                            s2p_error *error)
-{
-    size_t n;
-    const int32_t *token = s2v_session_tokens(session, &n);
-    s2_buffer_append(text, "", 1);
-    if (text->status != S2P_OK) return s2_fail(error, text->status, "no memory for the answer");
-    text->size--;
-    const int32_t stays =
-        limits->ends_after(token, (int32_t)n, (const char *)text->data, limits->user);
-    *ends = stays >= 0 && stays <= (int32_t)n;
-    if (!*ends) return S2P_OK;
-    text->size = length[stays];
-    *n_tokens = stays;
+    s2_buffer_append(&a->text, piece, n);
+    s2_buffer_append(&a->text, "", 1); /* ends_after reads a string */
+    if (a->text.status != S2P_OK)
+        return s2_fail(error, a->text.status, "the answer is longer than %zu bytes", MAX_ANSWER);
+    a->text.size--;
+    if (n > 0 && a->listener) TRY(a->listener->receive(piece, n, a->listener->user, error));
+    if (is_rest || !a->length) return S2P_OK;
+    a->length[g->n_tokens] = a->text.size;
+    if (g->ending != S2A_RUNNING) return S2P_OK;
+    size_t n_tokens;
+    const int32_t *token = s2v_session_tokens(g->session, &n_tokens);
+    const int32_t left =
+        limits->ends_after(token, (int32_t)n_tokens, (const char *)a->text.data, limits->user);
+    if (left < 0 || left > (int32_t)n_tokens) return S2P_OK;
+    a->text.size = a->length[left];
+    a->n_remaining = left;
+    g->ending = S2A_STOPPED;
     return S2P_OK;
 }
 
-static s2p_status generate(s2v_session *session, const s2a_limits *limits,
-                           const s2a_listener *listener, s2_buffer *text, s2a_answer *answer,
-                           s2p_error *error)
-{
-    char piece[S2V_TEXT_BYTES];
-    int done = 0;
-    bool ends = false;
-    size_t *length = NULL;
-    s2p_status st = S2P_OK;
-    if (limits->ends_after) {
-        length = calloc((size_t)limits->n_tokens + 1, sizeof *length);
-        if (!length) return s2_fail_memory(error, sizeof *length, "the answer");
-    }
-    answer->n_tokens = -1; /* all */
-    for (int32_t i = 0; st == S2P_OK && !done && !ends && i < limits->n_tokens; i++) {
-        st = s2v_session_next(session, piece, sizeof piece, &done, error);
-        if (st == S2P_ELIMIT && i > 0) { /* the context is full: what is said is said */
-            st = S2P_OK;
-            break;
-        }
-        if (st == S2P_OK) st = add_text(piece, listener, text, error);
-        if (length) length[i + 1] = text->size;
-        if (st == S2P_OK && length && !done)
-            st = ends_here(session, limits, length, text, &answer->n_tokens, &ends, error);
-    }
-    free(length);
-    answer->is_stopped = done || ends;
-    if (st != S2P_OK || answer->is_stopped) return st;
-    s2v_session_get_rest(session, piece, sizeof piece);
-    return add_text(piece, listener, text, error);
-}
-
-/* What the method says about its regions; the arrays are the session's. */
-static s2p_status keep_regions(const s2p_layout *layout, s2a_part *part, s2p_error *error)
-{
-    const size_t n = (size_t)layout->side * (size_t)layout->side;
-    if (n == 0 || !layout->share) return S2P_OK;
-    part->share = malloc(n * (sizeof *part->share + 2 * sizeof *part->raw));
-    if (!part->share) return s2_fail_memory(error, n * 12, "the regions");
-    part->raw = (float *)(part->share + n);
-    part->score = part->raw + n;
-    memcpy(part->share, layout->share, n * sizeof *part->share);
-    memcpy(part->raw, layout->raw, n * sizeof *part->raw);
-    memcpy(part->score, layout->score, n * sizeof *part->score);
-    return S2P_OK;
-}
-
+/* A copy of what was kept of one grid: the plan is the session's and changes with the next prompt. */
 static s2p_status keep_part(const s2p_plan *plan, int32_t picture, bool is_tiles,
                             s2a_answer *answer, s2p_error *error)
 {
     if (!plan) return S2P_OK;
-    int32_t n;
-    const int32_t *keep = s2p_plan_keep(plan, &n);
+    int32_t n_keep;
+    const int32_t *keep = s2p_plan_keep(plan, &n_keep);
     const s2p_layout layout = s2p_plan_layout(plan);
-    int32_t *copy = malloc((size_t)(n > 0 ? n : 1) * sizeof *copy);
-    if (!copy) return s2_fail_memory(error, (size_t)n * sizeof *copy, "the kept tokens");
-    memcpy(copy, keep, (size_t)n * sizeof *copy);
+    int32_t *copy = malloc((size_t)(n_keep > 0 ? n_keep : 1) * sizeof *copy);
+    if (!copy) return s2_fail_memory(error, (size_t)n_keep * sizeof *copy, "the kept tokens");
+    memcpy(copy, keep, (size_t)n_keep * sizeof *copy);
     s2a_part *part = &answer->part[answer->n_parts++];
     *part = (s2a_part){ .grid = layout.grid,
                         .picture = picture,
                         .is_tiles = is_tiles,
                         .side = layout.side,
                         .keep = copy,
-                        .n_keep = n };
-    return keep_regions(&layout, part, error);
+                        .n_keep = n_keep };
+    const size_t n = (size_t)layout.side * (size_t)layout.side;
+    if (n == 0 || !layout.share) return S2P_OK;
+    part->share = malloc(n * (sizeof *part->share + 2 * sizeof *part->raw));
+    if (!part->share) return s2_fail_memory(error, n * 12, "the regions");
+    part->raw = (float *)(part->share + n);
+    part->score = part->raw + n;
+    memcpy(part->share, layout.share, n * sizeof *part->share);
+    memcpy(part->raw, layout.raw, n * sizeof *part->raw);
+    memcpy(part->score, layout.score, n * sizeof *part->score);
+    return S2P_OK;
 }
 
-/* The text moves over; tokens and plans are the session's and are copied. */
-static s2p_status keep_result(const s2v_session *session, int32_t n_pictures, s2_buffer *text,
+/* The text moves over; tokens and plans are copied. */
+static s2p_status keep_result(s2v_session *session, int32_t n_pictures, asking *a,
                               s2a_answer *answer, s2p_error *error)
 {
     size_t n;
     const int32_t *tokens = s2v_session_tokens(session, &n);
-    s2_buffer_append(text, "", 1);
-    if (text->status != S2P_OK) return s2_fail(error, text->status, "no memory for the answer");
-    answer->text = (char *)text->data;
-    text->data = NULL;
+    s2_buffer_append(&a->text, "", 1);
+    if (a->text.status != S2P_OK) return s2_fail(error, a->text.status, "no memory for the answer");
+    answer->text = (char *)a->text.data;
+    a->text.data = NULL;
     answer->part = calloc((size_t)n_pictures * 2 + 1, sizeof *answer->part);
     answer->token = malloc((n + 1) * sizeof *answer->token);
     if (!answer->part || !answer->token)
         return s2_fail_memory(error, (n + 1) * sizeof *answer->token, "the answer");
     if (n > 0) memcpy(answer->token, tokens, n * sizeof *tokens);
-    if (answer->n_tokens < 0) answer->n_tokens = (int32_t)n;
+    answer->n_tokens = a->n_remaining >= 0 ? a->n_remaining : (int32_t)n;
     for (int32_t i = 0; i < n_pictures; i++) {
         TRY(keep_part(s2v_session_plan(session, i), i, false, answer, error));
         TRY(keep_part(s2v_session_tile_plan(session, i), i, true, answer, error));
@@ -161,19 +173,41 @@ s2p_status s2a_ask(s2v_session *session, const s2v_prompt *prompt, const s2a_set
                    s2p_error *error)
 {
     const s2v_prune_options prune = s2a_prune_options(setting, limits);
+    asking a = { .limits = limits, .listener = listener, .n_remaining = -1 };
+    s2a_generation *const g = malloc(sizeof *g);
+    s2_buffer_init(&a.text, MAX_ANSWER);
     *answer = (s2a_answer){ .text = NULL };
-    s2_buffer text;
-    s2_buffer_init(&text, MAX_ANSWER);
-    s2p_status st = s2v_session_prefill(session, prompt, &prune, &answer->stats, error);
-    if (st != S2P_OK) goto done;
-    st = keep_logits(session, limits->n_logits, answer, error);
-    if (st != S2P_OK) goto done;
-    const double start = s2_now_ms();
-    st = generate(session, limits, listener, &text, answer, error);
-    answer->generate_ms = s2_now_ms() - start;
-    if (st == S2P_OK) st = keep_result(session, prompt->n_images, &text, answer, error);
-done:
-    s2_buffer_free(&text);
+    if (limits->ends_after) a.length = calloc((size_t)limits->n_tokens + 1, sizeof *a.length);
+    s2p_status st = g && (a.length || !limits->ends_after)
+                        ? s2v_session_prefill(session, prompt, &prune, &answer->stats, error)
+                        : s2_fail_memory(error, sizeof *g, "the answer");
+    if (st == S2P_OK && limits->n_logits > 0) { /* generation overwrites them */
+        const size_t n_bytes = (size_t)limits->n_logits * sizeof *answer->logits;
+        answer->logits = malloc(n_bytes);
+        if (answer->logits)
+            memcpy(answer->logits, s2v_session_logits(session), n_bytes);
+        else
+            st = s2_fail_memory(error, n_bytes, "the logits");
+    }
+    if (st == S2P_OK) {
+        const double start = s2_now_ms();
+        g->session = session;
+        g->max_tokens = limits->n_tokens;
+        g->receive = receive;
+        g->user = &a;
+        s2a_generation_start(g);
+        while (g->ending == S2A_RUNNING) s2a_generate(&g, 1);
+        answer->generate_ms = s2_now_ms() - start;
+        answer->is_stopped = g->ending == S2A_STOPPED;
+        if (g->ending == S2A_FAILED) {
+            st = g->status;
+            if (error) *error = g->error;
+        }
+    }
+    if (st == S2P_OK) st = keep_result(session, prompt->n_images, &a, answer, error);
+    free(a.length);
+    free(g);
+    s2_buffer_free(&a.text);
     if (st != S2P_OK) s2a_answer_free(answer);
     return st;
 }

@@ -48,11 +48,11 @@ typedef struct s2a_limits {
 } s2a_limits;
 
 typedef struct s2a_listener { /* text as it comes, whole characters; not S2P_OK ends the answer */
-    s2p_status (*hear)(const char *text, size_t n, void *user, s2p_error *error);
+    s2p_status (*receive)(const char *text, size_t n, void *user, s2p_error *error);
     void *user;
 } s2a_listener;
 
-/* listener NULL: nobody. On failure *answer is all zero; S2P_ELIMIT: an absurdly long one. */
+/* listener: may be NULL. On failure *answer is all zero; S2P_ELIMIT: the answer is too long. */
 s2p_status s2a_ask(s2v_session *session, const s2v_prompt *prompt, const s2a_setting *setting,
                    const s2a_limits *limits, const s2a_listener *listener, s2a_answer *answer,
                    s2p_error *error);
@@ -63,5 +63,39 @@ s2v_prune_options s2a_prune_options(const s2a_setting *setting, const s2a_limits
 
 /* Tokens per second after the first; 0 when there are not two. */
 double s2a_tokens_per_second(const s2a_answer *answer);
+
+/* --- generating, one answer or several ------------------------------------------------------
+ *
+ * The one loop: s2a_ask runs it for one session, the server for all of its sessions that answer.
+ */
+
+typedef enum s2a_ending {
+    S2A_RUNNING,
+    S2A_STOPPED, /* by the model, a stop string or `receive` */
+    S2A_LENGTH,  /* max_tokens, or the context is full */
+    S2A_FAILED   /* see status and error */
+} s2a_ending;
+
+typedef struct s2a_generation { /* one answer in progress */
+    s2v_session *session;       /* prefilled */
+    int32_t max_tokens;         /* below 0: until the context is full */
+    /* Called for every token with the text it adds, perhaps none; and at the end of an answer of
+     * ending S2A_LENGTH, with the text that was held back (is_rest). While `ending` is S2A_RUNNING
+     * it may set S2A_STOPPED. A status other than S2P_OK ends the answer. */
+    s2p_status (*receive)(struct s2a_generation *g, const char *text, bool is_rest,
+                          s2p_error *error);
+    void *user;
+    int32_t n_tokens; /* so far */
+    s2a_ending ending;
+    s2p_status status;
+    s2p_error error;
+    char piece[S2V_TEXT_BYTES]; /* scratch */
+} s2a_generation;
+
+/* After the caller has set session, max_tokens, receive and user. A limit of 0 tokens ends it. */
+void s2a_generation_start(s2a_generation *g);
+
+/* One pass over the weights: the next token of each of n (1 to 64) running answers of one engine. */
+void s2a_generate(s2a_generation *const *answers, size_t n);
 
 #endif /* S2_ASK_ASK_H */

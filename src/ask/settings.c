@@ -134,26 +134,32 @@ bool s2a_draws(const s2a_setting *setting)
     return s2p_method_draws(s2p_method_find(setting->method), &setting->choice);
 }
 
+/* As s2v_method_name, without the engine: the front of the server checks requests with this file. */
 static const char *method_name(const void *context, size_t index)
 {
+    const s2p_method *method = s2p_method_at(index);
     (void)context;
-    return s2v_method_name(index);
+    return method ? method->name : NULL;
 }
 
-static s2p_status fail_method(const s2a_lists *lists, s2a_item item, s2p_error *error)
+s2p_status s2a_method_read(const char *source, const char *text, size_t n, const char **out,
+                           s2p_error *error)
 {
+    const s2a_item item = { text, n };
+    size_t index = 0;
+    while ((*out = method_name(NULL, index)) && !s2a_item_is(item, *out)) index++;
+    if (*out) return S2P_OK;
     char typed[SHOWN + 1];
-    (void)snprintf(typed, sizeof typed, "%.*s", shown(item.n), item.text);
-    const char *near = item.n <= SHOWN ? s2_suggest(typed, method_name, NULL) : NULL;
+    (void)snprintf(typed, sizeof typed, "%.*s", shown(n), text);
+    const char *near = n <= SHOWN ? s2_suggest(typed, method_name, NULL) : NULL;
     if (near)
-        return s2_fail(error, S2P_EINVAL, "%s: unknown method '%s' (did you mean '%s'?)",
-                       lists->methods_source, typed, near);
-    char names[320] = ""; /* a sentence has room for all */
+        return s2_fail(error, S2P_EINVAL, "%s: unknown method '%s' (did you mean '%s'?)", source,
+                       typed, near);
+    char names[320] = ""; /* long enough for all */
     const char *name;
-    for (size_t i = 0, n = 0; (name = s2v_method_name(i)) && n < sizeof names; i++)
-        n += (size_t)snprintf(names + n, sizeof names - n, " %s", name);
-    return s2_fail(error, S2P_EINVAL, "%s: unknown method '%s'; there are%s", lists->methods_source,
-                   typed, names);
+    for (size_t i = 0, at = 0; (name = method_name(NULL, i)) && at < sizeof names; i++)
+        at += (size_t)snprintf(names + at, sizeof names - at, " %s", name);
+    return s2_fail(error, S2P_EINVAL, "%s: unknown method '%s'; there are%s", source, typed, names);
 }
 
 static s2p_status read_methods(const s2a_lists *lists, const char **methods, int32_t *n,
@@ -162,7 +168,7 @@ static s2p_status read_methods(const s2a_lists *lists, const char **methods, int
     const char *list = lists->methods, *source = lists->methods_source, *name;
     *n = 0;
     if (strcmp(list, "all") == 0) {
-        while (*n < MAX_METHODS && (methods[*n] = s2v_method_name((size_t)*n))) (*n)++;
+        while (*n < MAX_METHODS && (methods[*n] = method_name(NULL, (size_t)*n))) (*n)++;
         return S2P_OK;
     }
     s2a_item item;
@@ -171,9 +177,7 @@ static s2p_status read_methods(const s2a_lists *lists, const char **methods, int
             return s2_fail(error, S2P_EINVAL,
                            "%s has an empty name; give a list such as full,s2prune, or all",
                            source);
-        size_t index = 0;
-        while ((name = s2v_method_name(index)) && !s2a_item_is(item, name)) index++;
-        if (!name) return fail_method(lists, item, error);
+        TRY(s2a_method_read(source, item.text, item.n, &name, error));
         for (int32_t i = 0; i < *n; i++)
             if (methods[i] == name)
                 return s2_fail(error, S2P_EINVAL, "%s names '%s' twice", source, name);

@@ -8,9 +8,8 @@
 #ifndef S2_ASK_SETTINGS_H
 #define S2_ASK_SETTINGS_H
 
+#include "base/json_fields.h"
 #include "s2vlm.h"
-
-#include <stdbool.h>
 
 typedef struct s2a_setting {
     const char *method;        /* of s2v_method_name */
@@ -26,6 +25,11 @@ typedef struct s2a_setting {
 
 /* Another method, with its own parameters; a name of s2v_method_name. */
 void s2a_setting_use(s2a_setting *setting, const char *method);
+
+/* The method named by text[0..n), in any case: *out is its name as the table of methods has it.
+ * S2P_EINVAL: unknown; the sentence suggests a similar name, or lists all. */
+s2p_status s2a_method_read(const char *source, const char *text, size_t n, const char **out,
+                           s2p_error *error);
 
 /* text[0..n): a count from 1 to `most`, or a share above 0 up to 100 %. */
 s2p_status s2a_budget_read(const char *source, const char *text, size_t n, int32_t most,
@@ -80,5 +84,37 @@ s2p_status s2a_counts_read(const char *source, const char *list, int32_t most, i
 /* "native,672x672", likewise: width and height, 0 for native. */
 s2p_status s2a_sizes_read(const char *source, const char *list, s2v_image_options *out, int32_t n,
                           s2p_error *error);
+
+/* --- the prune object of a request -------------------------------------------------------- */
+
+extern const s2_json_field s2a_prune_fields[];
+
+typedef struct s2a_prune_request {
+    s2a_setting setting;
+    bool has_budget; /* the request gave one: the detail of a picture does not count */
+    bool wants_tokens, wants_regions, wants_scores;
+    int32_t *keep; /* [n_keep] tokens chosen by the client, owned; NULL: the method selects */
+    int32_t n_keep;
+} s2a_prune_request;
+
+/* Types, ranges and words, but no names of methods and parameters: those depend on the server's
+ * own setting. path: "prune." or "settings[0].". On failure `param` is the field at fault. */
+s2p_status s2a_prune_check(const json_t *object, const char *path, char param[S2_JSON_PARAM],
+                           s2p_error *error);
+
+/* The whole object, checked. object: NULL for none. virtual_name: "s2prune-64", "full", or NULL.
+ * usual: where the request says nothing. seed: of the request, used when the object has none; may
+ * be NULL. Free *out, on success and on failure. */
+s2p_status s2a_prune_read(const json_t *object, const char *path, const char *virtual_name,
+                          const s2a_setting *usual, const uint64_t *seed, s2a_prune_request *out,
+                          char param[S2_JSON_PARAM], s2p_error *error);
+void s2a_prune_request_free(s2a_prune_request *request);
+
+/* The budget of a detail in a map such as "low=64,auto=default,high=full": S2P_MAX_TOKENS for full,
+ * 0 for default and for details the map does not have. */
+int32_t s2a_detail_budget(const char *map, const char *detail);
+
+/* S2P_EINVAL: an item of the map is not low, auto or high with a budget. */
+s2p_status s2a_detail_map_check(const char *source, const char *map, s2p_error *error);
 
 #endif /* S2_ASK_SETTINGS_H */

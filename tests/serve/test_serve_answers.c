@@ -1,8 +1,7 @@
 /* test_serve_answers.c - frames of the engine to answers, where no model is likely to lead. */
 #include "check.h"
 
-#include "serve/front/chat_answer.h"
-#include "serve/front/server.h"
+#include "serve/front/routes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,19 +19,19 @@ static s2_exchange *begin(bool has_logprobs)
     return x;
 }
 
-static void hear(s2_exchange *x, s2_frame_type type, const char *text, size_t n)
+static void receive(s2_exchange *x, s2_frame_type type, const char *text, size_t n)
 {
     const s2_frame frame = { .type = type, .request = 1, .payload = (const uint8_t *)text, .n = n };
-    if (!x->is_done) s2_chat_hear_whole(x, &frame); /* as the link does it */
+    if (!x->is_done) s2_chat_receive_whole(x, &frame); /* as the link does it */
 }
 
-static void hear_text(s2_exchange *x, s2_frame_type type, const char *text)
+static void receive_text(s2_exchange *x, s2_frame_type type, const char *text)
 {
-    hear(x, type, text, strlen(text));
+    receive(x, type, text, strlen(text));
 }
 
 /* A frame of just PIECE bytes, one letter and one token. */
-static void hear_piece(s2_exchange *x)
+static void receive_piece(s2_exchange *x)
 {
     static const char head[] = "{\"text\":\"a\",\"tokens\":[{\"token\":\"", tail[] = "\"}]}";
     char *text = malloc(PIECE);
@@ -40,7 +39,7 @@ static void hear_piece(s2_exchange *x)
     memset(text, 'b', PIECE);
     memcpy(text, head, sizeof head - 1);
     memcpy(text + PIECE - (sizeof tail - 1), tail, sizeof tail - 1);
-    hear(x, S2_FRAME_TOKENS, text, PIECE);
+    receive(x, S2_FRAME_TOKENS, text, PIECE);
     free(text);
 }
 
@@ -58,8 +57,8 @@ static void test_as_many_logprobs_as_go(void **state)
 {
     (void)state;
     s2_exchange *x = begin(true);
-    for (size_t i = 0; i < N_PIECES; i++) hear_piece(x);
-    hear_text(x, S2_FRAME_DONE, done);
+    for (size_t i = 0; i < N_PIECES; i++) receive_piece(x);
+    receive_text(x, S2_FRAME_DONE, done);
     json_t *json = answer_of(x);
     const json_t *choice = json_array_get(json_object_get(json, "choices"), 0);
     const json_t *content = json_object_get(json_object_get(choice, "message"), "content");
@@ -78,9 +77,9 @@ static void test_too_many_logprobs(void **state)
     s2_exchange *x = begin(true);
     for (size_t i = 0; i <= N_PIECES; i++) {
         assert_false(x->is_done);
-        hear_piece(x);
+        receive_piece(x);
     }
-    hear_text(x, S2_FRAME_DONE, done);
+    receive_text(x, S2_FRAME_DONE, done);
     json_t *json = answer_of(x);
     const json_t *error = json_object_get(json, "error");
     assert_int_equal(x->status, 400);
@@ -105,7 +104,7 @@ static void test_nonsense(void **state)
                    { S2_FRAME_ERROR, "\xff" } };
     for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
         s2_exchange *x = begin(true);
-        hear_text(x, frames[i].type, frames[i].text);
+        receive_text(x, frames[i].type, frames[i].text);
         json_t *json = answer_of(x);
         assert_int_equal(x->status, 500);
         assert_non_null(json_object_get(json, "error"));

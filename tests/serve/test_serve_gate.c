@@ -2,9 +2,7 @@
 #include "check.h"
 
 #include "base/sha256.h"
-#include "serve/front/access.h"
-#include "serve/front/guests.h"
-#include "serve/front/route_table.h"
+#include "serve/front/routes.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -147,7 +145,7 @@ static void keys(void **state)
         head.authorization = tries[i].authorization;
         head.api_key = tries[i].api_key;
         assert_int_equal(s2_access_check_key(&access, &head, &wrong), tries[i].is_in);
-        if (!tries[i].is_in) { /* who guesses hears the same as who says nothing */
+        if (!tries[i].is_in) { /* a wrong key and no key get the same answer */
             assert_int_equal(wrong.status, 401);
             assert_string_equal(wrong.message, missing.message);
         }
@@ -214,56 +212,57 @@ static void routes(void **state)
     assert_int_equal(n_public, 2);
 }
 
-static s2_guest guest_at(const char *text)
+static s2_address address_at(const char *text)
 {
     struct sockaddr_in v4 = { .sin_family = AF_INET };
     struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
     if (inet_pton(AF_INET, text, &v4.sin_addr) == 1)
-        return s2_guest_of((const struct sockaddr *)&v4);
+        return s2_address_of((const struct sockaddr *)&v4);
     assert_int_equal(inet_pton(AF_INET6, text, &v6.sin6_addr), 1);
-    return s2_guest_of((const struct sockaddr *)&v6);
+    return s2_address_of((const struct sockaddr *)&v6);
 }
 
-static void guests(void **state)
+static void addresses(void **state)
 {
-    static s2_guesses g;
+    static s2_wrong_keys g;
     (void)state;
-    assert_true(s2_guest_is_here(guest_at("127.0.0.1")) && s2_guest_is_here(guest_at("::1")) &&
-                s2_guest_is_here(s2_guest_of(NULL)) &&
-                s2_guest_is_here(guest_at("::ffff:127.0.0.1")));
-    assert_false(s2_guest_is_here(guest_at("127.0.0.2")) ||
-                 s2_guest_is_here(guest_at("::2:0:0:0:1")));
+    assert_true(s2_address_is_local(address_at("127.0.0.1")) &&
+                s2_address_is_local(address_at("::1")) &&
+                s2_address_is_local(s2_address_of(NULL)) &&
+                s2_address_is_local(address_at("::ffff:127.0.0.1")));
+    assert_false(s2_address_is_local(address_at("127.0.0.2")) ||
+                 s2_address_is_local(address_at("::2:0:0:0:1")));
     assert_true(
-        s2_guest_is_same(guest_at("2001:db8::1"), guest_at("2001:db8::2"))); /* one network */
-    assert_false(s2_guest_is_same(guest_at("2001:db8::1"), guest_at("2001:db8:0:1::1")));
-    assert_true(s2_guest_is_same(guest_at("10.0.0.1"), guest_at("::ffff:10.0.0.1")));
+        s2_address_is_same(address_at("2001:db8::1"), address_at("2001:db8::2"))); /* one network */
+    assert_false(s2_address_is_same(address_at("2001:db8::1"), address_at("2001:db8:0:1::1")));
+    assert_true(s2_address_is_same(address_at("10.0.0.1"), address_at("::ffff:10.0.0.1")));
 
-    const s2_guest bad = guest_at("10.0.0.1"), good = guest_at("10.0.0.2");
-    for (int i = 0; i < S2_MAX_GUESSES; i++) {
-        assert_true(s2_guesses_wait(&g, bad, 1000.0) == 0.0);
-        s2_guesses_add(&g, bad, 1000.0 + i);
+    const s2_address bad = address_at("10.0.0.1"), good = address_at("10.0.0.2");
+    for (int i = 0; i < S2_MAX_WRONG_KEYS; i++) {
+        assert_true(s2_wrong_keys_wait(&g, bad, 1000.0) == 0.0);
+        s2_wrong_keys_add(&g, bad, 1000.0 + i);
     }
-    const double last = 1000.0 + S2_MAX_GUESSES - 1;
-    assert_true(s2_guesses_wait(&g, bad, last) == S2_GUESS_MS);
-    assert_true(s2_guesses_wait(&g, good, last) == 0.0);
-    assert_true(s2_guesses_wait(&g, bad, last + S2_GUESS_MS) == 0.0);
-    s2_guesses_add(&g, bad, last + S2_GUESS_MS + 1); /* counted from one again */
-    assert_true(s2_guesses_wait(&g, bad, last + S2_GUESS_MS + 1) == 0.0);
-    for (int i = 0; i < 100; i++) s2_guesses_add(&g, guest_at("127.0.0.1"), 2000.0);
-    assert_true(s2_guesses_wait(&g, guest_at("127.0.0.1"), 2000.0) == 0.0);
-    for (int i = 0; i < 3 * S2_N_GUESTS; i++) { /* a full table forgets the oldest */
+    const double last = 1000.0 + S2_MAX_WRONG_KEYS - 1;
+    assert_true(s2_wrong_keys_wait(&g, bad, last) == S2_WRONG_KEY_MS);
+    assert_true(s2_wrong_keys_wait(&g, good, last) == 0.0);
+    assert_true(s2_wrong_keys_wait(&g, bad, last + S2_WRONG_KEY_MS) == 0.0);
+    s2_wrong_keys_add(&g, bad, last + S2_WRONG_KEY_MS + 1); /* counted from one again */
+    assert_true(s2_wrong_keys_wait(&g, bad, last + S2_WRONG_KEY_MS + 1) == 0.0);
+    for (int i = 0; i < 100; i++) s2_wrong_keys_add(&g, address_at("127.0.0.1"), 2000.0);
+    assert_true(s2_wrong_keys_wait(&g, address_at("127.0.0.1"), 2000.0) == 0.0);
+    for (int i = 0; i < 3 * S2_N_ADDRESSES; i++) { /* a full table forgets the oldest */
         char text[32];
         (void)snprintf(text, sizeof text, "10.1.%d.%d", i / 250, i % 250);
-        s2_guesses_add(&g, guest_at(text), 200000.0 + i);
+        s2_wrong_keys_add(&g, address_at(text), 200000.0 + i);
     }
-    for (int i = 0; i < S2_MAX_GUESSES; i++) s2_guesses_add(&g, good, 300000.0);
-    assert_true(s2_guesses_wait(&g, good, 300000.0) > 0.0);
+    for (int i = 0; i < S2_MAX_WRONG_KEYS; i++) s2_wrong_keys_add(&g, good, 300000.0);
+    assert_true(s2_wrong_keys_wait(&g, good, 300000.0) > 0.0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(heads), cmocka_unit_test(keys),
                                         cmocka_unit_test(names), cmocka_unit_test(routes),
-                                        cmocka_unit_test(guests) };
+                                        cmocka_unit_test(addresses) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,8 +2,8 @@
  * the table cannot say. */
 #include "check.h"
 
+#include "ask/settings.h"
 #include "serve/front/chat_request.h"
-#include "serve/front/fields.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static int judge_field(bool in_prune, const char *name, const char *value)
 
 static size_t n_cases;
 
-static void expect(bool in_prune, const s2_field *f, const char *value, bool is_in)
+static void expect(bool in_prune, const s2_json_field *f, const char *value, bool is_in)
 {
     const int status = judge_field(in_prune, f->name, value);
     n_cases++;
@@ -65,10 +65,10 @@ static void expect(bool in_prune, const s2_field *f, const char *value, bool is_
                                                                               : 400);
 }
 
-static void expect_number(bool in_prune, const s2_field *f, double number, bool is_in)
+static void expect_number(bool in_prune, const s2_json_field *f, double number, bool is_in)
 {
     char text[64];
-    if (f->type == S2_FIELD_INT)
+    if (f->type == S2_JSON_INT)
         (void)snprintf(text, sizeof text, "%.0f", number);
     else
         (void)snprintf(text, sizeof text, "%.17g", number);
@@ -76,16 +76,15 @@ static void expect_number(bool in_prune, const s2_field *f, double number, bool 
 }
 
 /* Whatever the type: these are never numbers, words or lists that fit. */
-static void wrong_types(bool in_prune, const s2_field *f)
+static void wrong_types(bool in_prune, const s2_json_field *f)
 {
-    const bool is_number = f->type == S2_FIELD_INT || f->type == S2_FIELD_REAL;
+    const bool is_number = f->type == S2_JSON_INT || f->type == S2_JSON_REAL;
     const bool is_stop = strcmp(f->name, "stop") == 0;
     expect(in_prune, f, "null", strcmp(f->name, "messages") != 0);
     expect(in_prune, f, "\"a\"", is_stop);
-    expect(in_prune, f, "true", f->type == S2_FIELD_BOOL);
-    expect(in_prune, f, "{}",
-           f->type == S2_FIELD_OBJECT && strcmp(f->name, "response_format") != 0);
-    expect(in_prune, f, "[]", is_stop || (f->type == S2_FIELD_LIST && f->min == 0));
+    expect(in_prune, f, "true", f->type == S2_JSON_BOOL);
+    expect(in_prune, f, "{}", f->type == S2_JSON_OBJECT && strcmp(f->name, "response_format") != 0);
+    expect(in_prune, f, "[]", is_stop || (f->type == S2_JSON_LIST && f->min == 0));
     expect(in_prune, f, "[[]]", false);
     expect(in_prune, f, "[null]", false);
     expect(in_prune, f, "\"\"", false);
@@ -109,10 +108,10 @@ static void wrong_types(bool in_prune, const s2_field *f)
     }
 }
 
-static void numbers(bool in_prune, const s2_field *f)
+static void numbers(bool in_prune, const s2_json_field *f)
 {
-    const double max = f->max == S2_FIELD_CONTEXT ? N_CTX : f->max;
-    const double step = f->type == S2_FIELD_INT ? 1.0 : 1e-3;
+    const double max = f->max == S2_JSON_CONTEXT ? N_CTX : f->max;
+    const double step = f->type == S2_JSON_INT ? 1.0 : 1e-3;
     const bool is_refused = strcmp(f->name, "top_logprobs") == 0; /* above 0 without logprobs */
     expect_number(in_prune, f, f->min, true);
     expect_number(in_prune, f, max, !is_refused);
@@ -122,7 +121,7 @@ static void numbers(bool in_prune, const s2_field *f)
     expect(in_prune, f, "9223372036854775807", false);
     expect(in_prune, f, "-9223372036854775808", false);
     expect(in_prune, f, "\"1\"", false);
-    if (f->type == S2_FIELD_INT) {
+    if (f->type == S2_JSON_INT) {
         expect(in_prune, f, "1.5", false);
         expect(in_prune, f, "1.0", false);
         expect(in_prune, f, "1e0", false);
@@ -134,13 +133,13 @@ static void boundaries(void **state)
 {
     (void)state;
     for (int p = 0; p < 2; p++)
-        for (const s2_field *f = p ? s2_prune_fields : s2_chat_fields; f->name; f++) {
-            if (p && strcmp(f->name, "method") != 0 && f->type == S2_FIELD_TEXT &&
+        for (const s2_json_field *f = p ? s2a_prune_fields : s2_chat_fields; f->name; f++) {
+            if (p && strcmp(f->name, "method") != 0 && f->type == S2_JSON_TEXT &&
                 strcmp(f->name, "mode") != 0) {
                 expect(true, f, "\"anything\"", true); /* the engine knows the names */
             }
-            if (f->type == S2_FIELD_INT || f->type == S2_FIELD_REAL) numbers(p, f);
-            if (!(p && f->type == S2_FIELD_TEXT && strcmp(f->name, "mode") != 0) &&
+            if (f->type == S2_JSON_INT || f->type == S2_JSON_REAL) numbers(p, f);
+            if (!(p && f->type == S2_JSON_TEXT && strcmp(f->name, "mode") != 0) &&
                 strcmp(f->name, "keep") != 0 && strcmp(f->name, "return") != 0)
                 wrong_types(p, f);
         }

@@ -1,8 +1,7 @@
 /* test_serve_urls.c - which servers a picture may come from: names in every spelling, and addresses. */
 #include "check.h"
 
-#include "serve/front/remote_fetch.h"
-#include "serve/front/remote_rules.h"
+#include "serve/front/pictures.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -13,7 +13,7 @@
 #include "program.h"
 #include "report.h"
 #include "serve/front/front.h"
-#include "serve/front/remote_fetch.h"
+#include "serve/front/pictures.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -166,29 +166,6 @@ static s2p_status check_media_path(const serve_options *o, s2p_error *error)
     return s2_fail(error, S2P_EIO, "--media-path '%.200s' is no folder", o->media_path);
 }
 
-/* A typing error would be heard by nobody: such a detail would just be the server's own budget. */
-static s2p_status check_detail_map(const char *map, s2p_error *error)
-{
-    static const char *const names[] = { "low=", "auto=", "high=" };
-    s2a_item item;
-    while (s2a_next_item(&map, &item)) {
-        size_t n = 0;
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-            if (strncmp(item.text, names[i], strlen(names[i])) == 0) n = strlen(names[i]);
-        const s2a_item value = { item.text + n, item.n - (n < item.n ? n : item.n) };
-        char *end = NULL;
-        const long count = strtol(value.text, &end, 10);
-        const bool is_count = end == item.text + item.n && count >= 1 && count <= S2P_MAX_TOKENS;
-        if (n > 0 && (is_count || s2a_item_is(value, "full") || s2a_item_is(value, "default")))
-            continue;
-        return s2_fail(error, S2P_EINVAL,
-                       "--detail-map '%.*s' is not low, auto or high with a budget: low=64, "
-                       "auto=default, high=full",
-                       item.n < 80 ? (int)item.n : 80, item.text);
-    }
-    return S2P_OK;
-}
-
 static s2p_status prepare(serve_job *job, s2p_error *error)
 {
     const serve_options *o = job->options;
@@ -219,7 +196,7 @@ static s2p_status prepare(serve_job *job, s2p_error *error)
     TRY(read_keys(job, error));
     TRY(check_image_hosts(o, error));
     TRY(check_media_path(o, error));
-    TRY(check_detail_map(o->detail_map, error));
+    TRY(s2a_detail_map_check("--detail-map", o->detail_map, error));
     TRY(read_certificate(job, error));
     return repeat_command_line(job, error);
 }

@@ -5,7 +5,6 @@
 #include "base/path.h"
 #include "program.h"
 #include "report.h"
-#include "serve/engine/prune_object.h"
 #include "serve/engine/sandbox.h"
 #include "serve/engine/serve_engine.h"
 
@@ -31,18 +30,18 @@ static void name_model(const serve_options *o, const char *path, char *out, size
         if (*c == '@' || (unsigned char)*c < 0x21) *c = '_'; /* '@' begins what is virtual */
 }
 
-/* A name that no request could use is refused now. */
+/* A name that no request could use is refused at the start. */
 static s2p_status check_virtual_models(const char *list, const s2a_setting *usual, s2p_error *error)
 {
     while (list && *list) {
-        char name[128];
-        const char *param;
-        s2_prune_wish wish;
+        char name[128], param[S2_JSON_PARAM];
+        s2a_prune_request request;
         const size_t n = strcspn(list, ",");
         (void)snprintf(name, sizeof name, "%.*s", (int)n, list);
         s2p_error why = { S2P_OK, "" };
-        const s2p_status st = s2_prune_wish_read(NULL, name, usual, NULL, &wish, &param, &why);
-        s2_prune_wish_free(&wish);
+        const s2p_status st =
+            s2a_prune_read(NULL, "prune.", name, usual, NULL, &request, param, &why);
+        s2a_prune_request_free(&request);
         if (st != S2P_OK)
             return s2_fail(error, S2P_EINVAL, "--virtual-models '%.80s': %.300s", name,
                            why.message);

@@ -1,9 +1,10 @@
 /* ask_job.c - messages, pictures, how tokens are drawn, what is pruned. */
-#include "serve/engine/ask_job.h"
+#include "serve/engine/jobs.h"
 
 #include "base/clock.h"
 #include "base/error.h"
 
+#include <stdio.h>
 #include <string.h>
 
 s2p_status s2_job_picture(const s2_job_parts *parts, size_t index, const s2_engine_setup *setup,
@@ -28,7 +29,8 @@ static s2p_status read_messages(const json_t *array, s2_ask_job *out, s2p_error 
         const char *role = s2_json_string(one, "role"), *text = s2_json_string(one, "text");
         int32_t n = 0;
         (void)s2_json_int(one, "images", &n);
-        if (!role || !text || n < 0) return s2_fail(error, S2P_EFORMAT, "message %zu is none", i);
+        if (!role || !text || n < 0)
+            return s2_fail(error, S2P_EFORMAT, "message %zu has neither role nor content", i);
         out->message[i] = (s2v_message){ .role = strcmp(role, "system") == 0      ? S2V_SYSTEM
                                                  : strcmp(role, "assistant") == 0 ? S2V_ASSISTANT
                                                                                   : S2V_USER,
@@ -38,21 +40,8 @@ static s2p_status read_messages(const json_t *array, s2_ask_job *out, s2p_error 
     }
     return n_pictures == out->n_pictures
                ? S2P_OK
-               : s2_fail(error, S2P_EFORMAT, "%d pictures came, the messages have %d",
+               : s2_fail(error, S2P_EFORMAT, "%d images received, but the messages refer to %d",
                          out->n_pictures, n_pictures);
-}
-
-/* Where one detail gives a budget, those that leave it to the server need a number too. */
-static s2p_status settle_details(const s2_engine_setup *setup, s2_ask_job *out, s2p_error *error)
-{
-    for (int32_t i = 0; out->has_details && i < out->n_pictures; i++) {
-        if (out->image_budget[i].tokens > 0) continue;
-        out->image_budget[i].tokens = setup->setting.budget.tokens;
-        if (out->image_budget[i].tokens == 0)
-            return s2_fail(error, S2P_EUNSUPPORTED,
-                           "images of different detail: the server's own budget is a share");
-    }
-    return S2P_OK;
 }
 
 static s2p_status read_pictures(const s2_job_parts *parts, const json_t *details,
@@ -68,17 +57,20 @@ static s2p_status read_pictures(const s2_job_parts *parts, const json_t *details
         out->view[i] = out->picture[i].view;
         out->option[i] = setup->open.image[0];
         const char *detail = json_string_value(json_array_get(details, i));
-        out->image_budget[i].tokens = detail ? s2_detail_budget(setup->detail_map, detail) : 0;
+        out->image_budget[i].tokens = detail ? s2a_detail_budget(setup->detail_map, detail) : 0;
         out->has_details |= out->image_budget[i].tokens > 0;
     }
     out->image_ms = s2_now_ms() - start;
-    return settle_details(setup, out, error);
-}
-
-static void read_real(const json_t *object, const char *name, float *out)
-{
-    const json_t *value = json_object_get(object, name);
-    if (json_is_number(value)) *out = (float)json_number_value(value);
+    /* Where one detail gives a budget, images that leave it to the server need a number too. */
+    for (int32_t i = 0; out->has_details && i < out->n_pictures; i++) {
+        if (out->image_budget[i].tokens > 0) continue;
+        out->image_budget[i].tokens = setup->setting.budget.tokens;
+        if (out->image_budget[i].tokens == 0)
+            return s2_fail(error, S2P_EUNSUPPORTED,
+                           "images of different detail: the default budget of the server is a "
+                           "percentage");
+    }
+    return S2P_OK;
 }
 
 static s2p_status read_sampling(const json_t *object, const s2_engine_setup *setup, s2_ask_job *out,
@@ -86,12 +78,19 @@ static s2p_status read_sampling(const json_t *object, const s2_engine_setup *set
 {
     out->session = setup->session;
     s2v_sampling *s = &out->session.sampling;
-    read_real(object, "temperature", &s->temperature);
-    read_real(object, "top_p", &s->top_p);
-    read_real(object, "min_p", &s->min_p);
-    read_real(object, "repeat_penalty", &s->repeat_penalty);
-    read_real(object, "presence_penalty", &s->presence_penalty);
-    read_real(object, "frequency_penalty", &s->frequency_penalty);
+    const struct {
+        const char *name;
+        float *value;
+    } reals[] = { { "temperature", &s->temperature },
+                  { "top_p", &s->top_p },
+                  { "min_p", &s->min_p },
+                  { "repeat_penalty", &s->repeat_penalty },
+                  { "presence_penalty", &s->presence_penalty },
+                  { "frequency_penalty", &s->frequency_penalty } };
+    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
+        const json_t *value = json_object_get(object, reals[i].name);
+        if (json_is_number(value)) *reals[i].value = (float)json_number_value(value);
+    }
     (void)s2_json_int(object, "top_k", &s->top_k);
     const json_t *seed = json_object_get(object, "seed");
     if (json_is_integer(seed)) s->seed = (uint64_t)json_integer_value(seed);
@@ -113,37 +112,41 @@ static s2p_status read_sampling(const json_t *object, const s2_engine_setup *set
     return S2P_OK;
 }
 
-static s2p_status read_wishes(const json_t *json, const s2_engine_setup *setup, s2_ask_job *out,
-                              const char **param, s2p_error *error)
+/* "settings" of a comparison, or the one "prune" object. */
+static s2p_status read_settings(const json_t *json, const s2_engine_setup *setup, s2_ask_job *out,
+                                char param[S2_JSON_PARAM], s2p_error *error)
 {
     const json_t *list = json_object_get(json, "settings");
     const json_t *seed_value = json_object_get(json_object_get(json, "sampling"), "seed");
     const uint64_t seed = (uint64_t)json_integer_value(seed_value);
-    const uint64_t *own_seed = json_is_integer(seed_value) ? &seed : NULL;
     out->is_compare = json_is_array(list);
-    out->n_wishes = out->is_compare ? (int32_t)json_array_size(list) : 1;
-    if (out->n_wishes < 1 || out->n_wishes > S2_SERVE_MAX_SETTINGS)
-        return s2_fail(error, S2P_ELIMIT, "%d settings to compare; 1 to %d are possible",
-                       out->n_wishes, S2_SERVE_MAX_SETTINGS);
-    for (int32_t i = 0; i < out->n_wishes; i++) {
+    const size_t n = out->is_compare ? json_array_size(list) : 1;
+    if (n < 1 || n > S2_SERVE_MAX_SETTINGS)
+        return s2_fail(error, S2P_ELIMIT, "%zu settings to compare; the limit is %d", n,
+                       S2_SERVE_MAX_SETTINGS);
+    for (size_t i = 0; i < n; i++) {
+        char path[32] = "prune.";
+        if (out->is_compare) (void)snprintf(path, sizeof path, "settings[%zu].", i);
         const json_t *object =
-            out->is_compare ? json_array_get(list, (size_t)i) : json_object_get(json, "prune");
-        TRY(s2_prune_wish_read(object, s2_json_string(json, "virtual"), &setup->setting, own_seed,
-                               &out->wish[i], param, error));
+            out->is_compare ? json_array_get(list, i) : json_object_get(json, "prune");
+        out->n_settings++;
+        TRY(s2a_prune_read(object, path, s2_json_string(json, "virtual"), &setup->setting,
+                           json_is_integer(seed_value) ? &seed : NULL, &out->setting[i], param,
+                           error));
     }
     return S2P_OK;
 }
 
 s2p_status s2_ask_job_read(const s2_job_parts *parts, json_t *json, const s2_engine_setup *setup,
-                           s2_ask_job *out, const char **param, s2p_error *error)
+                           s2_ask_job *out, char param[S2_JSON_PARAM], s2p_error *error)
 {
     *out = (s2_ask_job){ .json = json_incref(json) };
-    *param = NULL;
+    param[0] = '\0';
     out->wants_progress = json_is_true(json_object_get(json, "progress"));
-    TRY(read_wishes(json, setup, out, param, error));
-    *param = "stop";
+    TRY(read_settings(json, setup, out, param, error));
+    (void)snprintf(param, S2_JSON_PARAM, "stop");
     TRY(read_sampling(json_object_get(json, "sampling"), setup, out, error));
-    *param = "messages";
+    (void)snprintf(param, S2_JSON_PARAM, "messages");
     TRY(read_pictures(parts, json_object_get(json, "details"), setup, out, error));
     return read_messages(json_object_get(json, "messages"), out, error);
 }
@@ -151,20 +154,20 @@ s2p_status s2_ask_job_read(const s2_job_parts *parts, json_t *json, const s2_eng
 void s2_ask_job_free(s2_ask_job *job)
 {
     for (int32_t i = 0; i < job->n_pictures; i++) s2_image_free(&job->picture[i]);
-    for (int32_t i = 0; i < S2_SERVE_MAX_SETTINGS; i++) s2_prune_wish_free(&job->wish[i]);
+    for (int32_t i = 0; i < job->n_settings; i++) s2a_prune_request_free(&job->setting[i]);
     s2_pool_free(&job->pool);
     json_decref(job->json);
     *job = (s2_ask_job){ .json = NULL };
 }
 
-s2v_prune_options s2_ask_job_prune(const s2_ask_job *job, const s2_prune_wish *wish)
+s2v_prune_options s2_ask_job_prune(const s2_ask_job *job, const s2a_prune_request *setting)
 {
-    const bool by_detail = job->has_details && !wish->has_budget;
+    const bool by_detail = job->has_details && !setting->has_budget;
     s2v_prune_options prune = s2a_prune_options(
-        &wish->setting, &(s2a_limits){ .image_budget = by_detail ? job->image_budget : NULL });
-    prune.keep = wish->keep;
-    prune.n_keep = wish->n_keep;
-    if (wish->keep) prune.budget = (s2v_budget){ .tokens = wish->n_keep };
+        &setting->setting, &(s2a_limits){ .image_budget = by_detail ? job->image_budget : NULL });
+    prune.keep = setting->keep;
+    prune.n_keep = setting->n_keep;
+    if (setting->keep) prune.budget = (s2v_budget){ .tokens = setting->n_keep };
     return prune;
 }
 

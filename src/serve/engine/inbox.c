@@ -1,5 +1,5 @@
 /* inbox.c - the reading thread. */
-#include "serve/engine/inbox.h"
+#include "serve/engine/channel.h"
 
 #include <stdlib.h>
 #include <string.h>

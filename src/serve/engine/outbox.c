@@ -1,5 +1,5 @@
 /* outbox.c - frames to the front; when it is gone, nobody is left to be told. */
-#include "serve/engine/outbox.h"
+#include "serve/engine/channel.h"
 
 void s2_outbox_init(s2_outbox *outbox, int fd)
 {

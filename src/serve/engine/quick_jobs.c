@@ -1,9 +1,8 @@
 /* quick_jobs.c - one function for each kind, and their table. */
-#include "serve/engine/quick_jobs.h"
+#include "serve/engine/jobs.h"
 
 #include "ask/kept.h"
 #include "image/draw/overlay.h"
-#include "serve/engine/ask_job.h"
 #include "text/template.h"
 
 #include <signal.h>
@@ -18,48 +17,56 @@ typedef struct quick_call {
     uint64_t request;
     const s2_job_parts *parts;
     const json_t *json;
-    const char *param; /* out: the field at fault */
+    char param[S2_JSON_PARAM]; /* out: the field at fault */
 } quick_call;
+
+static void blame(quick_call *call, const char *param)
+{
+    (void)snprintf(call->param, sizeof call->param, "%s", param);
+}
 
 /* --- a plan: pixels only ------------------------------------------------------------ */
 
-static s2p_status send_plan(const quick_call *call, const s2p_image *picture, const s2p_plan *plan,
-                            s2p_error *error)
+/* The plan as JSON, or drawn over the picture. */
+static s2p_status put_plan(const s2p_image *picture, const s2p_plan *plan, const char *format,
+                           s2_buffer *out, s2p_error *error)
 {
-    const char *format = s2_json_string(call->json, "format");
     const s2p_layout layout = s2p_plan_layout(plan);
-    s2_buffer out;
-    s2_buffer_init(&out, MAX_RESULT);
-    s2p_status st = S2P_OK;
     if (!format || strcmp(format, "json") == 0) {
-        s2a_plan_json(&layout, picture->width, picture->height, NULL, 0, &out);
-        st = out.status;
-    } else {
-        char caption[128];
-        (void)snprintf(caption, sizeof caption, "%d of %dx%d tokens in %dx%d regions, H = %.3g",
-                       layout.budget, layout.grid.rows, layout.grid.cols, layout.side, layout.side,
-                       layout.heterogeneity);
-        const s2_overlay overlay = { .picture = picture, .layout = &layout, .caption = caption };
-        s2_image drawn = { .pixels = NULL };
-        if (strcmp(format, "svg") == 0)
-            st = s2_overlay_svg(&overlay, &out, error);
-        else
-            st = s2_overlay_draw(&overlay, &drawn, error);
-        if (st == S2P_OK && drawn.pixels) st = s2_png_encode(&drawn.view, &out, error);
-        s2_image_free(&drawn);
+        s2a_plan_json(&layout, picture->width, picture->height, NULL, 0, out);
+        return out->status;
     }
-    if (st == S2P_OK)
-        s2_outbox_bytes(call->with->outbox, S2_FRAME_BYTES, call->request, out.data, out.size);
-    s2_buffer_free(&out);
+    char caption[128];
+    (void)snprintf(caption, sizeof caption, "%d of %dx%d tokens in %dx%d regions, H = %.3g",
+                   layout.budget, layout.grid.rows, layout.grid.cols, layout.side, layout.side,
+                   layout.heterogeneity);
+    const s2_overlay overlay = { .picture = picture, .layout = &layout, .caption = caption };
+    if (strcmp(format, "svg") == 0) return s2_overlay_svg(&overlay, out, error);
+    s2_image drawn = { .pixels = NULL };
+    s2p_status st = s2_overlay_draw(&overlay, &drawn, error);
+    if (st == S2P_OK) st = s2_png_encode(&drawn.view, out, error);
+    s2_image_free(&drawn);
     return st;
 }
 
-static s2p_status plan_picture(quick_call *call, const s2_prune_wish *wish, s2p_grid grid,
-                               s2p_error *error)
+static s2p_status make_plan(quick_call *call, s2p_error *error)
 {
-    const int32_t n_tokens = grid.rows * grid.cols, side = wish->setting.choice.side;
-    const int32_t budget = s2a_budget_tokens(wish->setting.budget, n_tokens);
-    call->param = "prune.budget";
+    const s2_engine_setup *setup = call->with->setup;
+    const json_t *tokens = json_object_get(call->json, "tokens");
+    s2p_grid grid = { 24, 24 };
+    if (json_is_array(tokens)) {
+        grid.rows = (int32_t)json_integer_value(json_array_get(tokens, 0));
+        grid.cols = (int32_t)json_integer_value(json_array_get(tokens, 1));
+    }
+    s2a_prune_request request;
+    const s2p_status read = s2a_prune_read(json_object_get(call->json, "prune"), "prune.", NULL,
+                                           &setup->setting, NULL, &request, call->param, error);
+    s2a_prune_request_free(&request); /* a plan keeps no tokens by hand */
+    if (read != S2P_OK) return read;
+    const s2a_setting *setting = &request.setting;
+    const int32_t n_tokens = grid.rows * grid.cols, side = setting->choice.side;
+    const int32_t budget = s2a_budget_tokens(setting->budget, n_tokens);
+    blame(call, "prune.budget");
     if (budget > n_tokens || budget < side * side || side > grid.rows || side > grid.cols)
         return s2_fail(error, S2P_EBUDGET,
                        "a budget of %d does not fit %dx%d regions of %d tokens: every region keeps "
@@ -67,35 +74,24 @@ static s2p_status plan_picture(quick_call *call, const s2_prune_wish *wish, s2p_
                        budget, side, side, n_tokens);
     s2_image picture = { .pixels = NULL };
     s2p_plan *plan = NULL;
-    call->param = "image";
-    s2p_status st = s2_job_picture(call->parts, 0, call->with->setup, &picture, error);
+    s2_buffer out;
+    s2_buffer_init(&out, MAX_RESULT);
+    blame(call, "image");
+    s2p_status st = s2_job_picture(call->parts, 0, setup, &picture, error);
     if (st == S2P_OK) st = s2p_plan_create(&plan, grid);
     if (st == S2P_OK) {
         const s2p_view view = { .budget = budget,
                                 .image = &picture.view,
-                                .choice = wish->setting.choice };
+                                .choice = setting->choice };
         st = s2p_prune(&view, plan, error);
     }
-    if (st == S2P_OK) st = send_plan(call, &picture.view, plan, error);
+    if (st == S2P_OK)
+        st = put_plan(&picture.view, plan, s2_json_string(call->json, "format"), &out, error);
+    if (st == S2P_OK)
+        s2_outbox_bytes(call->with->outbox, S2_FRAME_BYTES, call->request, out.data, out.size);
+    s2_buffer_free(&out);
     s2p_plan_free(plan);
     s2_image_free(&picture);
-    return st;
-}
-
-static s2p_status make_plan(quick_call *call, s2p_error *error)
-{
-    s2_prune_wish wish;
-    s2p_grid grid = { 24, 24 };
-    const json_t *tokens = json_object_get(call->json, "tokens");
-    if (json_is_array(tokens)) {
-        grid.rows = (int32_t)json_integer_value(json_array_get(tokens, 0));
-        grid.cols = (int32_t)json_integer_value(json_array_get(tokens, 1));
-    }
-    s2p_status st =
-        s2_prune_wish_read(json_object_get(call->json, "prune"), NULL, &call->with->setup->setting,
-                           NULL, &wish, &call->param, error);
-    if (st == S2P_OK) st = plan_picture(call, &wish, grid, error);
-    s2_prune_wish_free(&wish);
     return st;
 }
 
@@ -105,7 +101,7 @@ static s2p_status tokenize(quick_call *call, s2p_error *error)
 {
     const char *text = s2_json_string(call->json, "content");
     s2v_tokens tokens = { .id = NULL };
-    call->param = "content";
+    blame(call, "content");
     TRY(s2v_tokenize(call->with->tokenizer, text, strlen(text),
                      json_is_true(json_object_get(call->json, "parse_special")), &tokens, error));
     s2_outbox_json(call->with->outbox, S2_FRAME_DONE, call->request,
@@ -122,7 +118,7 @@ static s2p_status detokenize(quick_call *call, s2p_error *error)
     s2_buffer text;
     s2_buffer_init(&text, MAX_RESULT);
     s2p_status st = S2P_OK;
-    call->param = "tokens";
+    blame(call, "tokens");
     for (size_t i = 0; st == S2P_OK && i < json_array_size(list); i++) {
         const json_int_t id = json_integer_value(json_array_get(list, i));
         if (id < 0 || id >= n_vocab)
@@ -142,32 +138,27 @@ static s2p_status detokenize(quick_call *call, s2p_error *error)
 }
 
 /* The prompt of the messages as text; pictures are shown as <image>. */
-static s2p_status put_chat(const s2_quick *with, const s2v_chat *chat, s2_buffer *text)
-{
-    size_t at = 0;
-    for (size_t i = 0; i < chat->n_pieces; i++) {
-        for (size_t k = 0; k < chat->piece[i].n_tokens; k++, at++)
-            s2v_token_bytes(with->tokenizer, chat->tokens.id[at], true, text);
-        if (chat->piece[i].image >= 0) s2_buffer_printf(text, "<image>");
-    }
-    return text->status;
-}
-
 static s2p_status apply_template(quick_call *call, s2p_error *error)
 {
     const s2_quick *with = call->with;
-    const char *param;
     s2_ask_job job;
     s2v_chat chat = { .n_pieces = 0 };
     s2_buffer text;
     s2_buffer_init(&text, MAX_RESULT);
     s2p_status st = s2_ask_job_read(call->parts, (json_t *)(uintptr_t)call->json, with->setup, &job,
-                                    &param, error);
-    call->param = param;
+                                    call->param, error);
     if (st == S2P_OK)
         st = s2v_chat_render(&chat, with->tokenizer, with->template_name, job.message,
                              job.n_messages, true, error);
-    if (st == S2P_OK) st = put_chat(with, &chat, &text);
+    if (st == S2P_OK) {
+        size_t at = 0;
+        for (size_t i = 0; i < chat.n_pieces; i++) {
+            for (size_t k = 0; k < chat.piece[i].n_tokens; k++, at++)
+                s2v_token_bytes(with->tokenizer, chat.tokens.id[at], true, &text);
+            if (chat.piece[i].image >= 0) s2_buffer_printf(&text, "<image>");
+        }
+        st = text.status;
+    }
     if (st == S2P_OK)
         s2_outbox_json(
             with->outbox, S2_FRAME_DONE, call->request,
@@ -187,21 +178,6 @@ static json_t *names_of(const char *(*name_at)(size_t index))
     return array;
 }
 
-static json_t *parameters_of(const s2p_method *method)
-{
-    json_t *array = json_array();
-    const s2p_parameter *row;
-    for (size_t i = 0; (row = s2p_method_parameter(method, i)); i++) {
-        const bool is_rule = row->fallback < row->min || row->fallback > row->max;
-        json_array_append_new(array,
-                              json_pack("{s:s,s:s,s:s,s:f,s:f,s:o}", "name", row->name, "help",
-                                        row->help, "type", row->is_integer ? "integer" : "number",
-                                        "min", row->min, "max", row->max, "default",
-                                        is_rule ? json_null() : json_real(row->fallback)));
-    }
-    return array;
-}
-
 static s2p_status list_methods(quick_call *call, s2p_error *error)
 {
     const s2a_setting *usual = &call->with->setup->setting;
@@ -209,12 +185,22 @@ static s2p_status list_methods(quick_call *call, s2p_error *error)
     (void)error;
     for (size_t i = 0; s2v_method_name(i); i++) {
         const s2p_method *m = s2p_method_find(s2v_method_name(i));
+        const s2p_parameter *row;
+        json_t *parameters = json_array();
+        for (size_t k = 0; (row = s2p_method_parameter(m, k)); k++) {
+            const bool is_rule = row->fallback < row->min || row->fallback > row->max;
+            json_array_append_new(
+                parameters,
+                json_pack("{s:s,s:s,s:s,s:f,s:f,s:o}", "name", row->name, "help", row->help, "type",
+                          row->is_integer ? "integer" : "number", "min", row->min, "max", row->max,
+                          "default", is_rule ? json_null() : json_real(row->fallback)));
+        }
         json_array_append_new(
             methods,
             json_pack("{s:s,s:s,s:o,s:b,s:b,s:b,s:b,s:o}", "name", m->name, "source", m->source,
                       "after", s2_json_of_ints(m->after, (size_t)m->n_stages), "sees_question",
                       m->sees_question, "keeps_all", m->keeps_all, "merges", m->merges,
-                      "has_published_mode", m->published != NULL, "parameters", parameters_of(m)));
+                      "has_published_mode", m->published != NULL, "parameters", parameters));
     }
     char budget[S2A_BUDGET_TEXT];
     s2_outbox_json(call->with->outbox, S2_FRAME_DONE, call->request,
@@ -233,7 +219,7 @@ static s2p_status list_methods(quick_call *call, s2p_error *error)
 static s2p_status crash(quick_call *call, s2p_error *error)
 {
     if (!call->with->setup->may_crash)
-        return s2_fail(error, S2P_EUNSUPPORTED, "the engine does not crash on request");
+        return s2_fail(error, S2P_EUNSUPPORTED, "this server was not started with --crash-route");
     (void)raise(SIGSEGV);
     return S2P_OK;
 }
@@ -261,14 +247,14 @@ void s2_quick_job(const s2_quick *quick, const s2_inbox_job *job)
         while (i < n && (!kind || strcmp(kinds[i].kind, kind) != 0)) i++;
         call.json = json;
         st = i < n ? kinds[i].run(&call, &error)
-                   : s2_fail(&error, S2P_EFORMAT, "no such kind of job");
+                   : s2_fail(&error, S2P_EFORMAT, "unknown kind of job");
     }
     if (st != S2P_OK)
         s2_outbox_refuse(
             quick->outbox, job->request,
             &(s2_refusal){ .status = st,
                            .message = error.message[0] ? error.message : s2p_status_text(st),
-                           .param = call.param,
+                           .param = call.param[0] ? call.param : NULL,
                            .is_ours = st == S2P_ENOMEM });
     json_decref(json);
 }

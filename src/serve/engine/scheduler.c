@@ -1,16 +1,16 @@
 /* scheduler.c - slots with a session each.
  *
- *     take a job -> prefill -> a token, and a token for each of the others, ... -> the result
+ *     take a job -> prefill -> one token for every session that answers, ... -> the result
  *
  * The front sends as many jobs as there are slots. A comparison keeps its slot for all its settings,
  * one after the other; a single question is a comparison of one.
  *
  * A pass over the weights costs about the same for one token as for one of each session, so prompts
- * go first: the sooner they all answer, the fewer passes. But nobody who answers stands still for
- * that: while prompts run, the others get a token whenever the prompts had PROMPT_SHARE times as
- * long as their last pass took. Prompts that have text alone to run go together, too.
+ * go first: the sooner all of them answer, the fewer passes are needed. Running answers must not
+ * starve, however: while prompts run, the answers get a token whenever the prompts had PROMPT_SHARE
+ * times as long as the last pass took. Prompts of which only text is left run together.
  */
-#include "serve/engine/slot.h"
+#include "serve/engine/scheduler.h"
 
 #include "base/clock.h"
 
@@ -18,139 +18,121 @@
 #include <string.h>
 
 #define MAX_TEXT ((size_t)4 << 20)
-#define PROMPT_SHARE 4.0 /* time of prompts for one of passes, while both want it */
+#define PROMPT_SHARE \
+    4.0 /* time of prompts for each unit of time of passes, while both are waiting */
 
-/* --- sessions ------------------------------------------------------------------------- */
-
-static s2p_status ready_session(s2_scheduler *s, s2_slot *p, const s2v_session_options *options,
-                                s2p_error *error)
-{
-    if (!p->session) return s2v_session_create(&p->session, s->engine, options, error);
-    s2v_session_reset(p->session);
-    return s2v_session_set_sampling(p->session, &options->sampling, error);
-}
-
-/* --- taking --------------------------------------------------------------------------- */
-
-static void record_scores(const s2v_selection *choice, void *user)
-{
-    s2_slot *p = user;
-    const s2p_signal *erc = &choice->view->signal[S2P_ERC];
-    if (choice->picture != 0 || choice->part != 0 || !erc->data || p->score) return;
-    if (choice->method->after[0] != 0) return; /* of another layer */
-    p->score = malloc((size_t)erc->shape[0] * sizeof *p->score);
-    if (!p->score) return;
-    memcpy(p->score, erc->data, (size_t)erc->shape[0] * sizeof *p->score);
-    p->n_scores = erc->shape[0];
-    s2_score_remember(&p->scheduler->scores, p->score_key, p->score, p->n_scores);
-}
-
-/* Scores known from before need no recorder, and without one the prompt may be found in the cache. */
-static void watch_scores(s2_scheduler *s, s2_slot *p)
-{
-    const bool wants = p->ask.wish[p->i_wish].wants_scores && p->ask.n_pictures > 0;
-    if (wants) {
-        s2_score_key(&p->ask, p->score_key);
-        p->score = s2_score_recall(&s->scores, p->score_key, &p->n_scores);
-    }
-    s2v_session_set_recorder(p->session, wants && !p->score ? record_scores : NULL, p);
-}
+/* --- taking jobs ------------------------------------------------------------------------- */
 
 static void take_job(s2_scheduler *s, s2_slot *p, s2_inbox_job *job)
 {
     s2p_error error = { S2P_OK, "" };
-    const char *param = NULL;
+    char param[S2_JSON_PARAM] = "";
     s2_job_parts parts;
     json_t *json = NULL;
     p->from = job;
-    p->i_wish = 0;
-    p->turn = ++s->n_turns;
+    p->i_setting = 0;
+    p->waiting_since = ++s->n_waits;
     s2_buffer_init(&p->text, MAX_TEXT);
     s2p_status st = s2_job_decode(job->payload, job->n, &parts, &error);
     if (st == S2P_OK) st = s2_json_parse(parts.json.data, parts.json.n, "the job", &json, &error);
     if (st == S2P_OK) {
         p->is_read = true;
-        st = s2_ask_job_read(&parts, json, s->quick->setup, &p->ask, &param, &error);
+        st = s2_ask_job_read(&parts, json, s->quick->setup, &p->ask, param, &error);
     }
     json_decref(json);
-    if (st != S2P_OK) s2_slot_refuse(s, p, st, &error, param);
+    if (st != S2P_OK) s2_slot_refuse(s, p, st, &error, param[0] ? param : NULL);
 }
 
-/* --- running -------------------------------------------------------------------------- */
-
-/* How likely the token just picked was. One that ends the answer is no part of it: true. */
-static bool note_token(s2_scheduler *s, s2_slot *p)
+/* All jobs that have arrived, as far as there are free slots; if there is nothing to do, wait. */
+static void take_all(s2_scheduler *s)
 {
+    s2_inbox_job *job;
+    do {
+        s2_slot *vacant = NULL;
+        bool is_idle = true;
+        for (int32_t i = s->n_slots - 1; i >= 0; i--) {
+            if (s->slot[i].from)
+                is_idle = false;
+            else
+                vacant = &s->slot[i];
+        }
+        job = s2_inbox_take(s->inbox, is_idle  ? S2_INBOX_WAIT
+                                      : vacant ? S2_INBOX_ANY
+                                               : S2_INBOX_QUICK);
+        if (job && job->is_quick) {
+            s2_quick_job(s->quick, job);
+            s2_inbox_release(s->inbox, job);
+        } else if (job) {
+            take_job(s, vacant, job);
+        }
+    } while (job);
+}
+
+/* --- answers ----------------------------------------------------------------------------- */
+
+/* A token of an answer, or its held back text: to the client, with its probability if asked for. An
+ * end token is not part of the answer. */
+static s2p_status receive(s2a_generation *g, const char *text, bool is_rest, s2p_error *error)
+{
+    s2_slot *p = g->user;
+    s2_scheduler *s = p->scheduler;
     size_t n;
     const int32_t *token = s2v_session_tokens(p->session, &n);
-    const s2_logits logits = { .logit = s2v_session_logits(p->session),
-                               .n = s->n_vocab,
-                               .tokenizer = s->quick->tokenizer };
-    if (p->ask.n_top < 0 || n == 0) return false;
-    if (s2v_tokenizer_ends(logits.tokenizer, token[n - 1]) && !p->ask.session.sampling.ignore_eos)
-        return true;
-    s2_logprobs_add(&p->logprobs, &logits, token[n - 1], p->ask.n_top);
-    return false;
+    bool is_end = is_rest;
+    (void)error;
+    if (!is_rest && p->ask.n_top >= 0 && n > 0) {
+        const s2_logits logits = { .logit = s2v_session_logits(p->session),
+                                   .n = s->n_vocab,
+                                   .tokenizer = s->quick->tokenizer };
+        is_end = s2v_tokenizer_ends(logits.tokenizer, token[n - 1]) && !p->ask.session.sampling.ignore_eos;
+        if (!is_end) s2_logprobs_add(&p->logprobs, &logits, token[n - 1], p->ask.n_top);
+    }
+    s2_slot_send_text(s, p, text, is_end);
+    return S2P_OK;
 }
 
-/* After a token was tried for: text, and whether the answer ends with it. */
-static void heed(s2_scheduler *s, s2_slot *p, s2p_status st, const char *text, bool is_done,
-                 const s2p_error *error)
+/* After a pass, or where no token was asked for. */
+static void finish_if_ended(s2_scheduler *s, s2_slot *p)
 {
-    const bool is_full = st == S2P_ELIMIT && p->n_tokens > 0; /* what is said is said */
-    if (st != S2P_OK && !is_full) {
-        s2_slot_fail(s, p, st, error);
-        return;
-    }
-    if (st == S2P_OK) {
-        p->n_tokens++;
-        const bool is_end = note_token(s, p);
-        s2_slot_say(s, p, text, is_end);
-    }
-    if (is_done) {
-        s2_slot_finish(s, p, true);
-    } else if (is_full || (p->ask.n_predict >= 0 && p->n_tokens >= p->ask.n_predict)) {
-        s2_slot_say_rest(s, p);
-        s2_slot_finish(s, p, false);
-    }
+    const s2a_generation *g = &p->generation;
+    if (g->ending == S2A_FAILED)
+        s2_slot_fail(s, p, g->status, &g->error);
+    else if (g->ending != S2A_RUNNING)
+        s2_slot_finish(s, p, g->ending == S2A_STOPPED);
 }
 
 /* One token for each session that answers, all with one pass over the weights. */
 static void step_all(s2_scheduler *s)
 {
-    s2v_step step[S2_SERVE_MAX_PARALLEL];
+    s2a_generation *answers[S2_SERVE_MAX_PARALLEL];
     s2_slot *of[S2_SERVE_MAX_PARALLEL];
     size_t n = 0;
     for (int32_t i = 0; i < s->n_slots; i++) {
         s2_slot *p = &s->slot[i];
         if (!p->from || !p->is_started) continue;
         of[n] = p;
-        step[n++] =
-            (s2v_step){ .session = p->session, .text = p->piece, .capacity = S2V_TEXT_BYTES };
+        answers[n++] = &p->generation;
     }
     if (n == 0) return;
-    s2p_error error = { S2P_OK, "" };
     const double start = s2_now_ms();
-    const s2p_status st = s2v_decode_many(step, n, &error);
+    s2a_generate(answers, n);
     s->stepped_ms = s2_now_ms();
     s->step_ms = s->stepped_ms - start;
     s->work.passes++;
     s->work.tokens += n;
-    for (size_t i = 0; i < n; i++)
-        heed(s, of[i], st != S2P_OK ? st : step[i].status, of[i]->piece, step[i].done != 0,
-             st != S2P_OK ? &error : &step[i].error);
+    for (size_t i = 0; i < n; i++) finish_if_ended(s, of[i]);
 }
 
-/* Those who answer have waited for prompts long enough. */
+/* Running answers have waited for prompts long enough. */
 static bool is_due(const s2_scheduler *s)
 {
     return s2_now_ms() - s->stepped_ms >= PROMPT_SHARE * s->step_ms;
 }
 
-/* Those whose prompts run are asked by the engine. */
+/* Slots whose prompt is running are left alone: the engine polls them itself. */
 static void drop_cancelled(s2_scheduler *s)
 {
-    const s2p_error error = { S2P_ECANCELLED, "the client is gone" };
+    const s2p_error error = { S2P_ECANCELLED, "the client has disconnected" };
     for (int32_t i = 0; i < s->n_slots; i++) {
         s2_slot *p = &s->slot[i];
         const bool is_running = p->asked && !p->asked->deferred;
@@ -159,104 +141,123 @@ static void drop_cancelled(s2_scheduler *s)
     }
 }
 
-static void do_quick(s2_scheduler *s)
-{
-    s2_inbox_job *job;
-    while ((job = s2_inbox_take(s->inbox, S2_INBOX_QUICK))) {
-        s2_quick_job(s->quick, job);
-        s2_inbox_release(s->inbox, job);
-    }
-}
+/* --- prompts ----------------------------------------------------------------------------- */
 
-/* --- starting ------------------------------------------------------------------------- */
-
-/* A long prompt does not stop the others: between two of its graphs it is seen whose turn it is. */
+/* Called between two graphs of a prompt, so that a long one does not stop everything else. */
 static int between_graphs(const char *step, double done, void *user)
 {
     s2_slot *p = user;
     s2_scheduler *s = p->scheduler;
+    s2_inbox_job *job;
     if (atomic_load(&p->from->is_cancelled)) return 1;
-    s2_slot_tell_progress(s, p, step, done);
-    do_quick(s);
+    s2_slot_send_progress(s, p, step, done);
+    while ((job = s2_inbox_take(s->inbox, S2_INBOX_QUICK))) {
+        s2_quick_job(s->quick, job);
+        s2_inbox_release(s->inbox, job);
+    }
     drop_cancelled(s);
     if (is_due(s)) step_all(s);
     return 0;
 }
 
-/* The session, set up for what is asked next. */
-static s2p_status ready_wish(s2_scheduler *s, s2_slot *p, s2p_error *error)
+static void record_scores(const s2v_selection *selection, void *user)
 {
-    const s2_prune_wish *wish = &p->ask.wish[p->i_wish];
-    s2_slot_tell_begin(s, p);
-    TRY(ready_session(s, p, &p->ask.session, error));
+    s2_slot *p = user;
+    const s2p_signal *erc = &selection->view->signal[S2P_ERC];
+    if (selection->picture != 0 || selection->part != 0 || !erc->data || p->score) return;
+    if (selection->method->after[0] != 0) return; /* of another layer */
+    p->score = malloc((size_t)erc->shape[0] * sizeof *p->score);
+    if (!p->score) return;
+    memcpy(p->score, erc->data, (size_t)erc->shape[0] * sizeof *p->score);
+    p->n_scores = erc->shape[0];
+    s2_score_remember(&p->scheduler->scores, p->score_key, p->score, p->n_scores);
+}
+
+/* The session, set up for the next setting of the slot. */
+static s2p_status set_up(s2_scheduler *s, s2_slot *p, s2p_error *error)
+{
+    const s2a_prune_request *setting = &p->ask.setting[p->i_setting];
+    s2_slot_send_begin(s, p);
+    if (!p->session) {
+        TRY(s2v_session_create(&p->session, s->engine, &p->ask.session, error));
+    } else {
+        s2v_session_reset(p->session);
+        TRY(s2v_session_set_sampling(p->session, &p->ask.session.sampling, error));
+    }
     s2v_session_set_progress(p->session, between_graphs, p);
-    p->told_ms = s2_now_ms();
-    watch_scores(s, p);
-    p->prune = s2_ask_job_prune(&p->ask, wish);
+    p->reported_ms = s2_now_ms();
+    /* With known scores no recorder is needed, and without one the cache may know the prompt. */
+    const bool wants_scores = setting->wants_scores && p->ask.n_pictures > 0;
+    if (wants_scores) {
+        s2_score_key(&p->ask, p->score_key);
+        p->score = s2_score_recall(&s->scores, p->score_key, &p->n_scores);
+    }
+    s2v_session_set_recorder(p->session, wants_scores && !p->score ? record_scores : NULL, p);
+    p->prune = s2_ask_job_prune(&p->ask, setting);
     p->prompt = s2_ask_job_prompt(&p->ask);
     p->stats = (s2v_stats){ .n_stages = 0 };
     p->is_ready = true;
     return S2P_OK;
 }
 
-/* Of published methods it is not known before. */
-static s2p_status check_room(const s2_slot *p, s2p_error *error)
-{
-    const s2_ask_job *ask = &p->ask;
-    const int32_t n_ctx = ask->session.n_ctx;
-    if (!p->prune.published || !ask->has_predict ||
-        p->stats.prompt_tokens + ask->n_predict <= n_ctx)
-        return S2P_OK;
-    return s2_fail(error, S2P_ELIMIT,
-                   "%d tokens of the prompt and %d to be generated are more than the context of %d",
-                   p->stats.prompt_tokens, ask->n_predict, n_ctx);
-}
-
-/* Its prompt ran, or was refused. */
+/* The prompt of a slot has run, or was refused. */
 static void prompt_ran(s2_scheduler *s, s2_slot *p, const s2v_ask *ask)
 {
+    const s2_ask_job *job = &p->ask;
+    const int32_t n_ctx = job->session.n_ctx;
     s2p_error error = ask->error;
+    s2p_status st = ask->status;
     p->stats = ask->stats;
     s->work.towers += (uint64_t)p->stats.tower_runs;
-    const s2p_status st = ask->status == S2P_OK ? check_room(p, &error) : ask->status;
+    /* For mode "published" the token count is known only after the prefill. */
+    if (st == S2P_OK && p->prune.published && job->has_predict &&
+        p->stats.prompt_tokens + job->n_predict > n_ctx)
+        st = s2_fail(
+            &error, S2P_ELIMIT,
+            "%d tokens of the prompt and %d to be generated are more than the context of %d",
+            p->stats.prompt_tokens, job->n_predict, n_ctx);
     if (st != S2P_OK) {
         s2_slot_fail(s, p, st, &error);
         return;
     }
     p->first_ms = s2_now_ms();
     p->is_started = true;
-    if (p->ask.n_predict == 0)
-        s2_slot_finish(s, p, false);
-    else
-        s2_slot_tell_kept(s, p);
+    p->generation.session = p->session;
+    p->generation.max_tokens = job->n_predict;
+    p->generation.receive = receive;
+    p->generation.user = p;
+    if (job->n_predict != 0) s2_slot_send_kept(s, p);
+    s2a_generation_start(&p->generation);
+    finish_if_ended(s, p);
 }
 
-/* Whose prompt has waited longest behind turn `after`; NULL: none does. */
-static s2_slot *next_one(s2_scheduler *s, uint64_t after)
+/* The prompt that has waited longest among those numbered above `after`; NULL: none. */
+static s2_slot *next_prompt(s2_scheduler *s, uint64_t after)
 {
     s2_slot *next = NULL;
     for (int32_t i = 0; i < s->n_slots; i++) {
         s2_slot *p = &s->slot[i];
-        if (p->from && !p->is_started && p->turn > after && (!next || p->turn < next->turn))
+        if (p->from && !p->is_started && p->waiting_since > after &&
+            (!next || p->waiting_since < next->waiting_since))
             next = p;
     }
     return next;
 }
 
-/* The prompts that wait, the first and those that can go with it. A comparison goes alone: its client
- * is told when it begins. False: nobody waits. */
+/* Runs the first waiting prompt and those that can go with it. A comparison goes alone: its client is
+ * told when it begins. False: none is waiting. */
 static bool start_some(s2_scheduler *s)
 {
     s2v_ask ask[S2_SERVE_MAX_PARALLEL];
     s2_slot *of[S2_SERVE_MAX_PARALLEL];
     size_t n = 0, n_ran = 0;
     s2p_error error = { S2P_OK, "" };
-    s2_slot *p = next_one(s, 0);
+    s2_slot *p = next_prompt(s, 0);
     if (!p) return false;
-    for (bool is_alone = false; p && !is_alone; p = next_one(s, of[n - 1]->turn)) {
+    for (bool is_alone = false; p && !is_alone; p = next_prompt(s, of[n - 1]->waiting_since)) {
         is_alone = p->ask.is_compare;
         if (is_alone && n > 0) break;
-        const s2p_status st = p->is_ready ? S2P_OK : ready_wish(s, p, &error);
+        const s2p_status st = p->is_ready ? S2P_OK : set_up(s, p, &error);
         if (st != S2P_OK) {
             s2_slot_fail(s, p, st, &error);
             if (n == 0) return true;
@@ -273,37 +274,7 @@ static bool start_some(s2_scheduler *s)
     return true;
 }
 
-static s2_slot *free_one(s2_scheduler *s)
-{
-    for (int32_t i = 0; i < s->n_slots; i++)
-        if (!s->slot[i].from) return &s->slot[i];
-    return NULL;
-}
-
-static bool is_idle(const s2_scheduler *s)
-{
-    for (int32_t i = 0; i < s->n_slots; i++)
-        if (s->slot[i].from) return false;
-    return true;
-}
-
-/* All that has come, as far as there are slots; when there is nothing to do, what comes next. */
-static void take_all(s2_scheduler *s)
-{
-    s2_inbox_job *job;
-    do {
-        s2_slot *p = free_one(s);
-        job = s2_inbox_take(s->inbox, is_idle(s) ? S2_INBOX_WAIT
-                                      : p        ? S2_INBOX_ANY
-                                                 : S2_INBOX_QUICK);
-        if (job && job->is_quick) {
-            s2_quick_job(s->quick, job);
-            s2_inbox_release(s->inbox, job);
-        } else if (job) {
-            take_job(s, p, job);
-        }
-    } while (job);
-}
+/* --- all together -------------------------------------------------------------------------- */
 
 void s2_scheduler_run(s2_scheduler *s)
 {

@@ -1,11 +1,107 @@
-/* scheduler.h - who runs when: prompts as they come, a token for each session that answers, and in
- * between what needs no session. */
+/* scheduler.h - slots with a session each, and the order in which they run.
+ *
+ *     scheduler.c    prompts as they arrive, one token for each answer, quick jobs in between
+ *     slot.c         what the client of a slot receives
+ *     answer_json.c  the figures of one answer
+ *     score_memory.c ERC scores of pictures that were asked about before
+ */
 #ifndef S2_SERVE_SCHEDULER_H
 #define S2_SERVE_SCHEDULER_H
 
-#include "serve/engine/quick_jobs.h"
+#include "serve/engine/jobs.h"
+#include "serve/engine/logprobs.h"
+
+/* --- ERC scores -------------------------------------------------------------------------------
+ * A picture found in the engine's cache is not computed again, so its scores cannot be recorded, but
+ * a client may still ask for them. ERC of layer 0 depends on the picture and on the text before it,
+ * not on the method or the question. */
+
+#define S2_SCORE_MEMORY 16
+
+typedef struct s2_score_memory { /* all zero: empty */
+    struct {
+        uint8_t key[32];
+        float *score; /* [n] owned */
+        int32_t n;
+    } entry[S2_SCORE_MEMORY];
+    size_t next; /* to be overwritten */
+} s2_score_memory;
+
+/* A hash of everything the scores of the first picture of a job depend on. */
+void s2_score_key(const s2_ask_job *job, uint8_t out[32]);
+void s2_score_remember(s2_score_memory *memory, const uint8_t key[32], const float *score,
+                       int32_t n);
+float *s2_score_recall(const s2_score_memory *memory, const uint8_t key[32],
+                       int32_t *n); /* a copy that the caller frees; NULL: not known */
+void s2_score_memory_free(s2_score_memory *memory);
+
+/* --- the result of one answer ------------------------------------------------------------------ */
+
+typedef struct s2_result {
+    const s2_ask_job *job;
+    const s2a_prune_request *setting;
+    const s2v_session *session;
+    const s2v_stats *stats;
+    const float *score; /* [n_scores] ERC of the first picture, NULL: not recorded */
+    int32_t n_scores;
+    int32_t n_tokens; /* generated, including the end token */
+    bool is_stopped;
+    double generate_ms;
+} s2_result;
+
+typedef struct s2_work { /* of this process, since it was started */
+    uint64_t towers;     /* pictures the tower ran for */
+    uint64_t passes;     /* over the weights, for the next tokens of answers */
+    uint64_t tokens;     /* of these passes, one for each session */
+} s2_work;
+
+/* {"finish_reason":,"usage":{},"timings":{},"prune":{}}; a new reference, NULL without memory. */
+json_t *s2_result_json(const s2_result *result);
+json_t *s2_work_json(const s2_work *work);
+
+/* --- slots ---------------------------------------------------------------------------------------- */
 
 typedef struct s2_scheduler s2_scheduler;
+
+typedef struct s2_slot {
+    s2_scheduler *scheduler;
+    s2v_session *session;
+    s2_inbox_job *from; /* NULL: free */
+    s2_ask_job ask;
+    bool is_read;    /* `ask` holds something */
+    bool is_ready;   /* the session is set up for setting[i_setting] */
+    bool is_started; /* its prompt is in the session */
+    int32_t i_setting;
+    uint64_t waiting_since; /* a number that grows: the prompt with the smallest is next */
+    s2v_prune_options prune;
+    s2v_prompt prompt;
+    const s2v_ask *asked; /* NULL: it is not being prefilled */
+    s2v_stats stats;
+    s2a_generation generation;
+    double first_ms;    /* when the first token was asked for */
+    double reported_ms; /* when the progress of the prompt was last sent */
+    s2_buffer text;     /* of this answer, for comparisons */
+    s2_logprobs logprobs;
+    float *score; /* [n_scores] of the first picture */
+    int32_t n_scores;
+    uint8_t score_key[32];
+    int32_t *kept[S2_SERVE_MAX_SETTINGS]; /* of the first picture, for the overlaps */
+    int32_t n_kept[S2_SERVE_MAX_SETTINGS];
+    double prompt_ms[S2_SERVE_MAX_SETTINGS];
+} s2_slot;
+
+struct s2_scheduler {
+    s2v_engine *engine;
+    const s2_quick *quick;
+    s2_inbox *inbox;
+    s2_outbox *outbox;
+    int32_t n_slots, n_vocab;
+    s2_slot *slot;
+    uint64_t n_waits;           /* the last number given to waiting_since */
+    double step_ms, stepped_ms; /* duration and end of the last pass */
+    s2_work work;
+    s2_score_memory scores;
+};
 
 /* Takes over the session of *opened as the first one; the rest is borrowed. Further sessions are
  * created when they are needed. */
@@ -15,5 +111,25 @@ void s2_scheduler_free(s2_scheduler *scheduler);
 
 /* Serve until the process ends. */
 void s2_scheduler_run(s2_scheduler *scheduler);
+
+/* Ends the job with an error and frees the slot. param: the field at fault, or NULL. */
+void s2_slot_refuse(s2_scheduler *s, s2_slot *slot, s2p_status status, const s2p_error *error,
+                    const char *param);
+
+/* The answer is complete, or this setting of a comparison failed: go on with the next setting, or
+ * send the result and free the slot. */
+void s2_slot_finish(s2_scheduler *s, s2_slot *slot, bool is_stopped);
+void s2_slot_fail(s2_scheduler *s, s2_slot *slot, s2p_status status, const s2p_error *error);
+
+/* Sends a piece of the answer. is_end: no more tokens will be reported after it. */
+void s2_slot_send_text(s2_scheduler *s, s2_slot *slot, const char *text, bool is_end);
+
+/* Sends the progress of the prompt, if the client asked for it. */
+void s2_slot_send_progress(s2_scheduler *s, s2_slot *slot, const char *step, double done);
+
+/* Sends that a setting of a comparison begins; and which tokens were kept, before the first text,
+ * so that a client can draw them early. */
+void s2_slot_send_begin(s2_scheduler *s, const s2_slot *slot);
+void s2_slot_send_kept(s2_scheduler *s, const s2_slot *slot);
 
 #endif /* S2_SERVE_SCHEDULER_H */

@@ -1,5 +1,5 @@
-/* score_memory.c - a ring of a few. */
-#include "serve/engine/score_memory.h"
+/* score_memory.c - a ring of entries; the oldest is overwritten. */
+#include "serve/engine/scheduler.h"
 
 #include "base/sha256.h"
 
@@ -12,9 +12,9 @@ void s2_score_key(const s2_ask_job *job, uint8_t out[32])
     s2_sha256_start(&state);
     for (size_t i = 0; i < job->n_messages; i++) {
         const s2v_message *message = &job->message[i];
-        const bool is_last =
-            message->n_images > 0; /* the text of its message may stand before it */
+        const bool is_last = message->n_images > 0;
         s2_sha256_add(&state, &message->role, sizeof message->role);
+        /* the text of the picture's own message may precede it */
         if (!is_last || strstr(message->text, "<image>"))
             s2_sha256_add(&state, message->text, strlen(message->text) + 1);
         if (is_last) break;

@@ -1,4 +1,4 @@
-/* serve_engine.c - open, shut the doors, serve. */
+/* serve_engine.c - open the model, enter the sandbox, serve. */
 #include "serve/engine/serve_engine.h"
 
 #include "base/clock.h"
@@ -8,14 +8,14 @@
 
 typedef struct loading {
     s2_outbox *outbox;
-    double told_ms; /* when the front last heard of it */
+    double sent_ms; /* when the front was last informed */
 } loading;
 
-static int tell_progress(const char *step, double done, void *user)
+static int send_progress(const char *step, double done, void *user)
 {
     loading *l = user;
-    if (s2_now_ms() - l->told_ms < 100.0 && done < 1.0) return 0;
-    l->told_ms = s2_now_ms();
+    if (s2_now_ms() - l->sent_ms < 100.0 && done < 1.0) return 0;
+    l->sent_ms = s2_now_ms();
     s2_outbox_json(l->outbox, S2_FRAME_LOADING, 0,
                    json_pack("{s:s,s:f}", "step", step, "done", done));
     return 0;
@@ -53,7 +53,7 @@ s2p_status s2_serve_engine(s2_engine_setup *setup, s2p_error *error)
     s2_outbox_init(&outbox, setup->fd);
     loading l = { .outbox = &outbox };
     s2_quick quick = { .setup = setup, .outbox = &outbox };
-    setup->open.engine.progress = tell_progress;
+    setup->open.engine.progress = send_progress;
     setup->open.engine.user = &l;
     s2p_status st = s2a_open(&setup->open, &opened, error);
     if (st == S2P_OK) {

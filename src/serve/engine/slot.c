@@ -1,5 +1,5 @@
-/* slot.c - what a client is told, from the progress of its prompt to the last word. */
-#include "serve/engine/slot.h"
+/* slot.c - what the client of a slot receives, from the progress of its prompt to the result. */
+#include "serve/engine/scheduler.h"
 
 #include "ask/kept.h"
 #include "base/clock.h"
@@ -7,15 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TELL_MS 100.0 /* between two words about the progress of a prompt */
+#define PROGRESS_MS 100.0 /* between two reports on the progress of a prompt */
 
 /* --- ending ------------------------------------------------------------------------- */
 
-void s2_slot_clear(s2_slot *p)
+/* Drops what is left of an answer; the question stays. */
+static void clear_answer(s2_slot *p)
 {
     free(p->score);
     p->score = NULL;
-    p->n_scores = p->n_tokens = 0;
+    p->n_scores = p->generation.n_tokens = 0;
     s2_logprobs_clear(&p->logprobs);
     p->text.size = 0;
     p->is_ready = p->is_started = false;
@@ -23,7 +24,7 @@ void s2_slot_clear(s2_slot *p)
 
 static void free_slot(s2_scheduler *s, s2_slot *p)
 {
-    s2_slot_clear(p);
+    clear_answer(p);
     s2_buffer_free(&p->text);
     for (int32_t i = 0; i < S2_SERVE_MAX_SETTINGS; i++) {
         free(p->kept[i]);
@@ -53,16 +54,37 @@ void s2_slot_refuse(s2_scheduler *s, s2_slot *p, s2p_status st, const s2p_error 
     free_slot(s, p);
 }
 
-/* How much each pair of settings keeps in common, and how fast each was beside the slowest. */
-static json_t *summary_of(const s2_slot *p)
+static json_t *event_of(const s2_slot *p, const char *state)
 {
+    const s2a_setting *setting = &p->ask.setting[p->i_setting].setting;
+    char budget[S2A_BUDGET_TEXT];
+    return json_pack(
+        "{s:i,s:s,s:s,s:s}", "index", p->i_setting, "method", setting->method, "budget",
+        s2a_keeps_all(setting) ? "full" : s2a_budget_text(setting->budget, budget), "state", state);
+}
+
+/* The result of the job. */
+static void send_done(s2_scheduler *s, s2_slot *p, json_t *json)
+{
+    json_object_set_new(json, "work", s2_work_json(&s->work));
+    s2_outbox_json(s->outbox, S2_FRAME_DONE, p->from->request, json);
+    free_slot(s, p);
+}
+
+/* The next setting of a comparison; after the last one its summary: how much each pair of settings
+ * keeps in common, and how fast each was compared with the slowest. */
+static void next_setting(s2_scheduler *s, s2_slot *p)
+{
+    clear_answer(p);
+    p->waiting_since = ++s->n_waits;
+    if (++p->i_setting < p->ask.n_settings) return;
     json_t *overlap = json_array(), *ratio = json_array();
     double slowest = 0.0;
-    for (int32_t i = 0; i < p->ask.n_wishes; i++)
+    for (int32_t i = 0; i < p->ask.n_settings; i++)
         if (p->prompt_ms[i] > slowest) slowest = p->prompt_ms[i];
-    for (int32_t i = 0; i < p->ask.n_wishes; i++) {
+    for (int32_t i = 0; i < p->ask.n_settings; i++) {
         json_t *row = json_array();
-        for (int32_t k = 0; k < p->ask.n_wishes; k++) {
+        for (int32_t k = 0; k < p->ask.n_settings; k++) {
             const int64_t both =
                 s2a_count_common(p->kept[i], p->n_kept[i], p->kept[k], p->n_kept[k]);
             const int64_t any = p->n_kept[i] + p->n_kept[k] - both;
@@ -73,60 +95,28 @@ static json_t *summary_of(const s2_slot *p)
         json_array_append_new(ratio, p->prompt_ms[i] > 0.0 ? json_real(slowest / p->prompt_ms[i])
                                                            : json_null());
     }
-    return json_pack("{s:s,s:o,s:o}", "state", "summary", "iou", overlap, "prefill_speedup", ratio);
+    send_done(
+        s, p,
+        json_pack("{s:s,s:o,s:o}", "state", "summary", "iou", overlap, "prefill_speedup", ratio));
 }
 
-static json_t *event_of(const s2_slot *p, const char *state)
+static json_t *result_of(const s2_slot *p, bool is_stopped)
 {
-    const s2_prune_wish *wish = &p->ask.wish[p->i_wish];
-    char budget[S2A_BUDGET_TEXT];
-    return json_pack(
-        "{s:i,s:s,s:s,s:s}", "index", p->i_wish, "method", wish->setting.method, "budget",
-        s2a_keeps_all(&wish->setting) ? "full" : s2a_budget_text(wish->setting.budget, budget),
-        "state", state);
-}
-
-/* The last word on a job. */
-static void send_done(s2_scheduler *s, s2_slot *p, json_t *json)
-{
-    json_object_set_new(json, "work", s2_work_json(&s->work));
-    s2_outbox_json(s->outbox, S2_FRAME_DONE, p->from->request, json);
-    free_slot(s, p);
-}
-
-static void next_wish(s2_scheduler *s, s2_slot *p)
-{
-    s2_slot_clear(p);
-    p->turn = ++s->n_turns;
-    if (++p->i_wish < p->ask.n_wishes) return;
-    send_done(s, p, summary_of(p));
-}
-
-static void remember_kept(s2_slot *p)
-{
-    const s2p_plan *plan = s2v_session_plan(p->session, 0);
-    int32_t n = 0;
-    const int32_t *keep = plan ? s2p_plan_keep(plan, &n) : NULL;
-    int32_t *copy = n > 0 ? malloc((size_t)n * sizeof *copy) : NULL;
-    if (!copy) return;
-    memcpy(copy, keep, (size_t)n * sizeof *copy);
-    p->kept[p->i_wish] = copy;
-    p->n_kept[p->i_wish] = n;
-    p->prompt_ms[p->i_wish] = p->stats.prompt_ms;
+    const s2_result result = { .job = &p->ask,
+                               .setting = &p->ask.setting[p->i_setting],
+                               .session = p->session,
+                               .stats = &p->stats,
+                               .score = p->score,
+                               .n_scores = p->n_scores,
+                               .n_tokens = p->generation.n_tokens,
+                               .is_stopped = is_stopped,
+                               .generate_ms = s2_now_ms() - p->first_ms };
+    return s2_result_json(&result);
 }
 
 void s2_slot_finish(s2_scheduler *s, s2_slot *p, bool is_stopped)
 {
-    const s2_told told = { .job = &p->ask,
-                           .wish = &p->ask.wish[p->i_wish],
-                           .session = p->session,
-                           .stats = &p->stats,
-                           .score = p->score,
-                           .n_scores = p->n_scores,
-                           .n_tokens = p->n_tokens,
-                           .is_stopped = is_stopped,
-                           .generate_ms = s2_now_ms() - p->first_ms };
-    json_t *json = s2_told_json(&told);
+    json_t *json = result_of(p, is_stopped);
     if (!p->ask.is_compare) {
         send_done(s, p, json);
         return;
@@ -136,12 +126,22 @@ void s2_slot_finish(s2_scheduler *s, s2_slot *p, bool is_stopped)
     json_object_set_new(event, "answer",
                         json_stringn(p->text.data ? (const char *)p->text.data : "", p->text.size));
     json_decref(json);
-    remember_kept(p);
     s2_outbox_json(s->outbox, S2_FRAME_EVENT, p->from->request, event);
-    next_wish(s, p);
+    /* what the summary needs */
+    const s2p_plan *plan = s2v_session_plan(p->session, 0);
+    int32_t n = 0;
+    const int32_t *keep = plan ? s2p_plan_keep(plan, &n) : NULL;
+    int32_t *copy = n > 0 ? malloc((size_t)n * sizeof *copy) : NULL;
+    if (copy) {
+        memcpy(copy, keep, (size_t)n * sizeof *copy);
+        p->kept[p->i_setting] = copy;
+        p->n_kept[p->i_setting] = n;
+        p->prompt_ms[p->i_setting] = p->stats.prompt_ms;
+    }
+    next_setting(s, p);
 }
 
-/* One setting of a comparison failed: the others go on. */
+/* When one setting of a comparison fails, the others still run. */
 void s2_slot_fail(s2_scheduler *s, s2_slot *p, s2p_status st, const s2p_error *error)
 {
     if (!p->ask.is_compare || st == S2P_ECANCELLED) {
@@ -151,12 +151,12 @@ void s2_slot_fail(s2_scheduler *s, s2_slot *p, s2p_status st, const s2p_error *e
     json_t *event = event_of(p, "error");
     json_object_set_new(event, "error", json_string(error->message));
     s2_outbox_json(s->outbox, S2_FRAME_EVENT, p->from->request, event);
-    next_wish(s, p);
+    next_setting(s, p);
 }
 
-/* --- on the way ------------------------------------------------------------------------- */
+/* --- before the end ---------------------------------------------------------------------- */
 
-void s2_slot_say(s2_scheduler *s, s2_slot *p, const char *text, bool is_end)
+void s2_slot_send_text(s2_scheduler *s, s2_slot *p, const char *text, bool is_end)
 {
     const size_t n = strlen(text);
     if (p->ask.n_top >= 0) {
@@ -172,21 +172,14 @@ void s2_slot_say(s2_scheduler *s, s2_slot *p, const char *text, bool is_end)
     }
 }
 
-void s2_slot_say_rest(s2_scheduler *s, s2_slot *p)
-{
-    char text[S2V_TEXT_BYTES];
-    s2v_session_get_rest(p->session, text, sizeof text);
-    s2_slot_say(s, p, text, true);
-}
-
-void s2_slot_tell_progress(s2_scheduler *s, s2_slot *p, const char *step, double done)
+void s2_slot_send_progress(s2_scheduler *s, s2_slot *p, const char *step, double done)
 {
     const char *stage = strcmp(step, "picture") == 0 ? "decode"
                         : strcmp(step, "tower") == 0 ? "vision"
                                                      : "prefill";
     if (!p->ask.wants_progress && !p->ask.is_compare) return;
-    if (s2_now_ms() - p->told_ms < TELL_MS) return;
-    p->told_ms = s2_now_ms();
+    if (s2_now_ms() - p->reported_ms < PROGRESS_MS) return;
+    p->reported_ms = s2_now_ms();
     json_t *event = p->ask.is_compare ? event_of(p, "running") : json_object();
     if (p->ask.is_compare) json_object_set_new(event, "progress", json_real(done));
     json_object_set_new(event, "prompt_progress",
@@ -194,22 +187,16 @@ void s2_slot_tell_progress(s2_scheduler *s, s2_slot *p, const char *step, double
     s2_outbox_json(s->outbox, S2_FRAME_EVENT, p->from->request, event);
 }
 
-void s2_slot_tell_begin(s2_scheduler *s, const s2_slot *p)
+void s2_slot_send_begin(s2_scheduler *s, const s2_slot *p)
 {
     if (p->ask.is_compare)
         s2_outbox_json(s->outbox, S2_FRAME_EVENT, p->from->request, event_of(p, "running"));
 }
 
-void s2_slot_tell_kept(s2_scheduler *s, const s2_slot *p)
+void s2_slot_send_kept(s2_scheduler *s, const s2_slot *p)
 {
     if (!p->ask.wants_progress || p->ask.is_compare || p->ask.n_pictures == 0) return;
-    const s2_told told = { .job = &p->ask,
-                           .wish = &p->ask.wish[p->i_wish],
-                           .session = p->session,
-                           .stats = &p->stats,
-                           .score = p->score,
-                           .n_scores = p->n_scores };
-    json_t *json = s2_told_json(&told), *prune = json_incref(json_object_get(json, "prune"));
+    json_t *json = result_of(p, false), *prune = json_incref(json_object_get(json, "prune"));
     json_decref(json);
     s2_outbox_json(s->outbox, S2_FRAME_EVENT, p->from->request, json_pack("{s:o}", "prune", prune));
 }

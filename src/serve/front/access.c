@@ -1,11 +1,12 @@
 /* access.c - keys as digests, compared without a branch on their bytes. */
-#include "serve/front/access.h"
+#include "serve/front/gate.h"
 
 #include "base/file.h"
 #include "base/sha256.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -17,9 +18,9 @@
 
 s2p_status s2_access_add_key(s2_access *access, const char *key, size_t n, s2p_error *error)
 {
-    if (n == 0) return s2_fail(error, S2P_EINVAL, "a key is empty");
+    if (n == 0) return s2_fail(error, S2P_EINVAL, "a key must not be empty");
     if (access->n_keys == S2_MAX_KEYS)
-        return s2_fail(error, S2P_ELIMIT, "more than %d keys", S2_MAX_KEYS);
+        return s2_fail(error, S2P_ELIMIT, "too many keys (limit %d)", S2_MAX_KEYS);
     s2_sha256(key, n, access->key[access->n_keys++]);
     return S2P_OK;
 }
@@ -28,11 +29,10 @@ s2p_status s2_access_read_keys(s2_access *access, const char *path, s2p_error *e
 {
     struct stat info;
     if (stat(path, &info) != 0)
-        return s2_fail(error, S2P_EIO, "cannot read the keys in '%.200s': %s", path,
-                       strerror(errno));
+        return s2_fail(error, S2P_EIO, "cannot read key file '%.200s': %s", path, strerror(errno));
     if (info.st_mode & (S_IRWXG | S_IRWXO))
         return s2_fail(error, S2P_EINVAL,
-                       "'%.200s' holds keys and others may read it; chmod 600 it first", path);
+                       "key file '%.200s' is accessible to other users; run chmod 600 on it", path);
     s2_buffer text;
     s2_buffer_init(&text, MAX_KEY_FILE);
     s2p_status st = s2_file_read(path, &text, error);
@@ -45,20 +45,8 @@ s2p_status s2_access_read_keys(s2_access *access, const char *path, s2p_error *e
     }
     s2_buffer_free(&text);
     if (st == S2P_OK && access->n_keys == 0)
-        st = s2_fail(error, S2P_EINVAL, "'%.200s' holds no key", path);
+        st = s2_fail(error, S2P_EINVAL, "key file '%.200s' contains no key", path);
     return st;
-}
-
-/* Every key is looked at, and every byte of it, whatever was found before. */
-static bool is_known(const s2_access *access, const uint8_t digest[32])
-{
-    uint32_t n_same = 0;
-    for (size_t k = 0; k < access->n_keys; k++) {
-        uint32_t difference = 0;
-        for (size_t i = 0; i < 32; i++) difference |= (uint32_t)(access->key[k][i] ^ digest[i]);
-        n_same += (difference - 1u) >> 31; /* 1 when there is none */
-    }
-    return n_same > 0;
 }
 
 bool s2_access_check_key(const s2_access *access, const s2_head *head, s2_http_error *error)
@@ -72,8 +60,15 @@ bool s2_access_check_key(const s2_access *access, const s2_head *head, s2_http_e
         given = head->api_key;
     uint8_t digest[32];
     s2_sha256(given, strlen(given), digest);
-    return is_known(access, digest) ||
-           s2_http_fail(error, 401, NULL, "this server needs a key: Authorization: Bearer KEY");
+    /* compares with every byte of every key, so that the time does not depend on the result */
+    uint32_t n_same = 0;
+    for (size_t k = 0; k < access->n_keys; k++) {
+        uint32_t difference = 0;
+        for (size_t i = 0; i < 32; i++) difference |= (uint32_t)(access->key[k][i] ^ digest[i]);
+        n_same += (difference - 1u) >> 31; /* 1 if there is none */
+    }
+    return n_same > 0 || s2_http_fail(error, 401, NULL,
+                                      "invalid or missing API key; send Authorization: Bearer KEY");
 }
 
 /* --- names ------------------------------------------------------------------------------ */
@@ -84,7 +79,7 @@ bool s2_host_is_loopback(const char *host)
            strcasecmp(host, "localhost") == 0;
 }
 
-/* Whether text[0..n) is an item of a list with commas. */
+/* Whether text[0..n) is an item of a comma-separated list. */
 static bool is_listed(const char *list, const char *text, size_t n)
 {
     while (list && *list) {
@@ -95,28 +90,6 @@ static bool is_listed(const char *list, const char *text, size_t n)
     return false;
 }
 
-/* The name in "name:port", brackets taken off; its bytes. */
-static size_t host_name(const char *host, const char **name)
-{
-    if (host[0] == '[') {
-        *name = host + 1;
-        return strcspn(host + 1, "]");
-    }
-    *name = host;
-    return strcspn(host, ":");
-}
-
-/* Addresses cannot be pointed elsewhere. */
-static bool is_address(const char *name, size_t n)
-{
-    char text[64];
-    struct in6_addr room;
-    if (n >= sizeof text) return false;
-    memcpy(text, name, n);
-    text[n] = '\0';
-    return inet_pton(AF_INET, text, &room) == 1 || inet_pton(AF_INET6, text, &room) == 1;
-}
-
 bool s2_access_is_shared(const s2_access *access, const char *origin)
 {
     return origin && is_listed(access->cors_origins, origin, strlen(origin));
@@ -124,16 +97,23 @@ bool s2_access_is_shared(const s2_access *access, const char *origin)
 
 bool s2_access_check_names(const s2_access *access, const s2_head *head, s2_http_error *error)
 {
-    const char *name;
-    const size_t n = host_name(head->host, &name);
-    if (!is_address(name, n) && !is_listed("localhost", name, n) &&
-        !is_listed(access->host, name, n) && !is_listed(access->allowed_hosts, name, n))
+    /* the name in "name:port" or "[name]:port" */
+    const bool has_brackets = head->host[0] == '[';
+    const char *name = head->host + has_brackets;
+    const size_t n = strcspn(name, has_brackets ? "]" : ":");
+    char text[64];
+    struct in6_addr room;
+    (void)snprintf(text, sizeof text, "%.*s", n < sizeof text ? (int)n : 0, name);
+    /* an address, unlike a name, cannot be pointed elsewhere */
+    const bool is_address =
+        inet_pton(AF_INET, text, &room) == 1 || inet_pton(AF_INET6, text, &room) == 1;
+    if (!is_address && !is_listed("localhost", name, n) && !is_listed(access->host, name, n) &&
+        !is_listed(access->allowed_hosts, name, n))
         return s2_http_fail(error, 403, NULL,
-                            "this server does not answer to the name '%.60s'; it can be told to",
-                            head->host);
+                            "host name '%.60s' is not allowed; see --allowed-hosts", head->host);
     if (!head->origin || s2_access_is_shared(access, head->origin)) return true;
     const char *after = strstr(head->origin, "://");
     if (after && strcasecmp(after + 3, head->host) == 0) return true;
-    return s2_http_fail(error, 403, NULL, "requests from pages of '%.60s' are not answered",
+    return s2_http_fail(error, 403, NULL, "origin '%.60s' is not allowed; see --cors-origins",
                         head->origin);
 }

@@ -1,4 +1,4 @@
-/* body.c - scan, cut, parse; data URIs to bytes. */
+/* body.c - scan the text, cut out data URIs, parse; decode data URIs. */
 #include "serve/front/body.h"
 
 #include "base/base64_decode.h"
@@ -21,8 +21,8 @@ typedef struct scan {
     s2_http_error *error;
 } scan;
 
-/* The quote that closes the string s->at is in, n or more: none does. Megabytes of a picture have no
- * backslash, and each byte is looked at twice at most. */
+/* The offset of the quote that closes the string at s->at; n or more: it is not closed. Each byte is read
+ * twice at most: megabytes of a picture have no backslash. */
 static size_t find_end(const scan *s)
 {
     size_t at = s->at, quote = 0;
@@ -39,14 +39,13 @@ static size_t find_end(const scan *s)
     return s->n;
 }
 
-/* At a quote: to after the one that closes it. */
+/* From a quote to after the quote that closes it. */
 static bool scan_string(scan *s)
 {
     const size_t start = ++s->at;
     s->at = find_end(s);
     if (s->at >= s->n)
-        return s2_http_fail(s->error, 400, NULL, "the JSON ends inside the string at byte %zu",
-                            start - 1);
+        return s2_http_fail(s->error, 400, NULL, "unterminated string at byte %zu", start - 1);
     const char *text = s->text + start;
     const size_t n = s->at++ - start;
     if ((n >= 6 && memcmp(text, "\\u0001", 6) == 0))
@@ -55,13 +54,13 @@ static bool scan_string(scan *s)
     if (n < CUT_FROM || memcmp(text, "data:", 5) != 0) {
         if (n > S2_BODY_MAX_STRING)
             return s2_http_fail(s->error, 400, NULL,
-                                "the string at byte %zu has %zu bytes; the limit is %zu", start - 1,
-                                n, S2_BODY_MAX_STRING);
+                                "the string at byte %zu is too long: %zu bytes (limit %zu)",
+                                start - 1, n, S2_BODY_MAX_STRING);
         s2_buffer_append(s->out, text - 1, n + 2);
         return true;
     }
     if (s->body->n_cuts == S2_BODY_MAX_CUTS)
-        return s2_http_fail(s->error, 400, NULL, "more than %d data URIs", S2_BODY_MAX_CUTS);
+        return s2_http_fail(s->error, 400, NULL, "too many data URIs (limit %d)", S2_BODY_MAX_CUTS);
     s->body->cut[s->body->n_cuts].text = text;
     s->body->cut[s->body->n_cuts].n = n;
     s2_buffer_printf(s->out, "\"\\u0001%zu\"", s->body->n_cuts++);
@@ -89,10 +88,11 @@ static bool scan_all(scan *s)
         if ((c == ']' || c == '}') && s->depth > 0) s->depth--;
         if (s->depth > S2_JSON_MAX_DEPTH)
             return s2_http_fail(s->error, 400, NULL,
-                                "the JSON is nested more than %d deep at byte %zu",
+                                "the JSON is nested too deeply (limit %d) at byte %zu",
                                 S2_JSON_MAX_DEPTH, s->at);
         if (++s->n_values > S2_BODY_MAX_VALUES)
-            return s2_http_fail(s->error, 400, NULL, "the JSON has more than %u values at byte %zu",
+            return s2_http_fail(s->error, 400, NULL,
+                                "the JSON has too many values (limit %u) at byte %zu",
                                 S2_BODY_MAX_VALUES, s->at);
         s2_buffer_append(s->out, &c, 1);
         s->at++;
@@ -100,7 +100,7 @@ static bool scan_all(scan *s)
     return true;
 }
 
-/* Where a byte the parser saw stood before strings were cut. */
+/* The offset in the original text of a byte in the text without data URIs. */
 static size_t offset_before(const s2_body *body, const char *text, size_t at)
 {
     for (size_t i = 0; i < body->n_cuts; i++) {
@@ -114,14 +114,14 @@ static size_t offset_before(const s2_body *body, const char *text, size_t at)
 bool s2_body_read(const void *bytes, size_t n, s2_body *out, s2_http_error *error)
 {
     *out = (s2_body){ .json = NULL };
-    if (n == 0)
-        return s2_http_fail(error, 400, NULL, "the body is empty; it must be a JSON object");
+    if (n == 0) return s2_http_fail(error, 400, NULL, "empty request body; expected a JSON object");
     s2_buffer text;
     s2_buffer_init(&text, n + 16 * S2_BODY_MAX_CUTS + 16);
     scan s = { .text = bytes, .n = n, .out = &text, .body = out, .error = error };
-    bool is_fine = memchr(bytes, 0, n) ? s2_http_fail(error, 400, NULL, "the JSON holds a NUL byte")
-                                       : scan_all(&s);
-    if (is_fine && text.status != S2P_OK) is_fine = s2_http_fail(error, 503, NULL, "no memory");
+    bool is_fine = memchr(bytes, 0, n)
+                       ? s2_http_fail(error, 400, NULL, "the JSON contains a NUL byte")
+                       : scan_all(&s);
+    if (is_fine && text.status != S2P_OK) is_fine = s2_http_fail(error, 503, NULL, "out of memory");
     if (is_fine) {
         json_error_t why;
         out->json = json_loadb((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, &why);
@@ -130,12 +130,12 @@ bool s2_body_read(const void *bytes, size_t n, s2_body *out, s2_http_error *erro
                 offset_before(out, bytes, why.position > 0 ? (size_t)why.position : 0);
             const enum json_error_code code = json_error_code(&why);
             is_fine = s2_http_fail(error, 400, NULL, "%s at byte %zu",
-                                   code == json_error_duplicate_key  ? "the JSON has a key twice"
-                                   : code == json_error_invalid_utf8 ? "the JSON is not UTF-8"
-                                                                     : "the body is not valid JSON",
+                                   code == json_error_duplicate_key  ? "duplicate JSON key"
+                                   : code == json_error_invalid_utf8 ? "the JSON is not valid UTF-8"
+                                                                     : "invalid JSON",
                                    at < n ? at : n);
         } else if (!json_is_object(out->json)) {
-            is_fine = s2_http_fail(error, 400, NULL, "the body is not a JSON object");
+            is_fine = s2_http_fail(error, 400, NULL, "the request body must be a JSON object");
         }
     }
     s2_buffer_free(&text);
@@ -157,7 +157,7 @@ bool s2_body_is_cut(const json_t *string)
     return text && text[0] == MARK;
 }
 
-/* The part up to the comma, "\/" as '/'; its bytes in the text, 0: there is none. */
+/* The part up to the comma, with "\/" as '/'; returns its length in the text, 0: no comma. */
 static size_t read_type(const char *text, size_t n, char out[MAX_TYPE])
 {
     size_t k = 0, i = 0;
@@ -187,13 +187,13 @@ bool s2_body_data_uri(const s2_body *body, const json_t *string, const char *par
     size_t i = 0;
     while (start > 0 && i < sizeof known / sizeof *known && strcmp(type, known[i]) != 0) i++;
     if (start == 0 || i == sizeof known / sizeof *known)
-        return s2_http_fail(error, 400, param,
-                            "%s is not data:image/png;base64, or the same with jpeg or webp",
-                            param);
+        return s2_http_fail(
+            error, 400, param,
+            "%s must begin with data:image/png;base64, or the same with jpeg or webp", param);
     s2_base64 state = { .escapes = is_cut };
     const size_t room = S2_BASE64_ROOM(n - start);
     uint8_t *at = s2_buffer_extend(out, room);
-    if (!at) return s2_http_fail(error, 503, NULL, "no memory for a picture of %zu bytes", n);
+    if (!at) return s2_http_fail(error, 503, NULL, "out of memory for an image of %zu bytes", n);
     const size_t used = s2_base64_decode(&state, text + start, n - start, at);
     out->size -= room - used;
     if (!s2_base64_is_whole(&state))

@@ -1,6 +1,6 @@
-/* body.h - the bytes of a request to a JSON tree that cannot hurt.
+/* body.h - the bytes of a request to a JSON tree within limits.
  *
- * A linear scan comes before the parser: it bounds nesting, values and strings, and cuts out data URIs,
+ * A linear scan comes before the parser: it limits nesting, values and strings, and cuts out data URIs,
  * which would be copied three times otherwise. In the tree such a string is U+0001 and its number.
  */
 #ifndef S2_SERVE_BODY_H
@@ -25,7 +25,7 @@ typedef struct s2_body { /* free with s2_body_free */
 bool s2_body_read(const void *bytes, size_t n, s2_body *out, s2_http_error *error);
 void s2_body_free(s2_body *body);
 
-/* The file inside a data URI, of a string of the body, appended; `param` is for the sentence. */
+/* Appends the file in a data URI, a string of the body; `param` is for the message. */
 bool s2_body_data_uri(const s2_body *body, const json_t *string, const char *param, s2_buffer *out,
                       s2_http_error *error);
 

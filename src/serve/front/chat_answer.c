@@ -1,15 +1,13 @@
-/* chat_answer.c - chat.completion, chat.completion.chunk, and the figures beside them. */
-#include "serve/front/chat_answer.h"
+/* chat_answer.c - chat.completion, chat.completion.chunk, and our figures in addition. */
+#include "serve/front/routes.h"
 
 #include "base/json_limit.h"
-#include "serve/front/server.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_VALUES 400000 /* of what the engine says: kept tokens, regions, scores */
-#define MAX_TOKEN_TEXT \
-    ((size_t)24 << 20) /* bytes about tokens in one answer that is not streamed */
+#define MAX_VALUES 400000 /* of a frame of the engine: kept tokens, regions, scores */
+#define MAX_TOKEN_TEXT ((size_t)24 << 20) /* bytes of logprobs in one answer that is not streamed */
 
 static json_t *parse(const s2_frame *frame)
 {
@@ -22,43 +20,37 @@ static json_t *parse(const s2_frame *frame)
 
 /* --- errors ----------------------------------------------------------------------------- */
 
-void s2_error_of_frame(const s2_frame *frame, s2_http_error *out)
-{
-    json_t *json = parse(frame);
-    int32_t status = 0;
-    const char *message = s2_json_string(json, "message"), *param = s2_json_string(json, "param");
-    (void)s2_json_int(json, "status", &status);
-    if (!message || json_is_true(json_object_get(json, "ours")))
-        (void)s2_http_fail(out, 500, NULL, "the engine could not do this");
-    else
-        (void)s2_http_fail(out, 400, param, "%s", message);
-    if (s2_json_int(json, "n_ctx", &out->n_ctx)) {
-        (void)s2_json_int(json, "n_prompt_tokens", &out->n_prompt);
-        out->type = "exceed_context_size_error";
-    }
-    json_decref(json);
-}
-
-static bool hear_error(s2_exchange *x, const s2_frame *frame)
+/* An ERROR frame as the client sees it. False: the frame is of another type. */
+static bool receive_error(s2_exchange *x, const s2_frame *frame)
 {
     if (frame->type != S2_FRAME_ERROR) return false;
+    json_t *json = parse(frame);
     s2_http_error error;
-    s2_error_of_frame(frame, &error);
+    const char *message = s2_json_string(json, "message"), *param = s2_json_string(json, "param");
+    if (!message || json_is_true(json_object_get(json, "ours")))
+        (void)s2_http_fail(&error, 500, NULL, "the engine failed to answer this request");
+    else
+        (void)s2_http_fail(&error, 400, param, "%s", message);
+    if (s2_json_int(json, "n_ctx", &error.n_ctx)) {
+        (void)s2_json_int(json, "n_prompt_tokens", &error.n_prompt);
+        error.type = "exceed_context_size_error";
+    }
+    json_decref(json);
     s2_exchange_break(x, &error);
     return true;
 }
 
-static void nonsense(s2_exchange *x)
+static void invalid_answer(s2_exchange *x)
 {
     s2_http_error error;
-    (void)s2_http_fail(&error, 500, NULL, "the engine gave an answer that makes no sense");
+    (void)s2_http_fail(&error, 500, NULL, "the engine sent an invalid answer");
     s2_exchange_break(x, &error);
 }
 
 /* --- counting ---------------------------------------------------------------------------- */
 
-/* What the engine has done since it was started; it says so with every result. */
-static void take_work(s2_server *server, json_t *result)
+/* Totals of the engine since its start, sent with every result. */
+static void store_work(s2_server *server, json_t *result)
 {
     const json_t *work = json_object_get(result, "work");
     const struct {
@@ -101,13 +93,13 @@ static json_t *chunk(const s2_exchange *x, json_t *choices)
                      c->fingerprint, "choices", choices);
 }
 
-/* tokens: borrowed, NULL: nothing is told of them. */
+/* tokens: borrowed, NULL: no logprobs. */
 static json_t *logprobs_of(json_t *tokens)
 {
     return tokens ? json_pack("{s:O,s:n}", "content", tokens, "refusal") : json_null();
 }
 
-/* delta: a reference that is taken over; tokens: borrowed, or NULL; reason NULL: it goes on. */
+/* Takes over delta; tokens: borrowed, or NULL; reason NULL: not the end. */
 static void send_delta(s2_exchange *x, json_t *delta, json_t *tokens, const char *reason)
 {
     s2_exchange_event(
@@ -123,30 +115,15 @@ static void send_role(s2_exchange *x)
     send_delta(x, json_pack("{s:s,s:s}", "role", "assistant", "content", ""), NULL, NULL);
 }
 
-static void send_end(s2_exchange *x, const json_t *result)
-{
-    const char *reason = s2_json_string(result, "finish_reason");
-    send_delta(x, json_object(), NULL, reason ? reason : "stop");
-    if (x->chat.includes_usage) {
-        json_t *last = chunk(x, json_array());
-        json_object_set(last, "usage", json_object_get(result, "usage"));
-        json_object_set(last, "timings", json_object_get(result, "timings"));
-        json_object_set(last, "prune", json_object_get(result, "prune"));
-        s2_exchange_event(x, last);
-    }
-    s2_exchange_line(x, "data: [DONE]\n\n");
-    s2_exchange_finish(x);
-}
-
-static bool tells_tokens(const json_t *json)
+static bool has_tokens(const json_t *json)
 {
     return json_is_string(json_object_get(json, "text")) &&
            json_is_array(json_object_get(json, "tokens"));
 }
 
-void s2_chat_hear_stream(s2_exchange *x, const s2_frame *frame)
+void s2_chat_receive_stream(s2_exchange *x, const s2_frame *frame)
 {
-    if (hear_error(x, frame)) return;
+    if (receive_error(x, frame)) return;
     if (frame->type == S2_FRAME_TEXT) {
         send_role(x);
         send_delta(x, json_pack("{s:s%}", "content", (const char *)frame->payload, frame->n), NULL,
@@ -154,49 +131,54 @@ void s2_chat_hear_stream(s2_exchange *x, const s2_frame *frame)
         return;
     }
     json_t *json = parse(frame);
-    if (!json || (frame->type == S2_FRAME_TOKENS && !tells_tokens(json))) {
-        nonsense(x);
+    if (!json || (frame->type == S2_FRAME_TOKENS && !has_tokens(json))) {
+        invalid_answer(x);
     } else if (frame->type == S2_FRAME_TOKENS) {
         send_role(x);
         send_delta(x, json_pack("{s:O}", "content", json_object_get(json, "text")),
                    json_object_get(json, "tokens"), NULL);
     } else if (frame->type == S2_FRAME_EVENT) {
-        if (x->chat
-                .wants_progress) { /* else the prompt may still be refused, with its own status */
+        /* without progress nothing is sent yet: the prompt may still be refused, with a status */
+        if (x->chat.wants_progress) {
             send_role(x);
             json_t *event = chunk(x, json_array());
             json_object_update(event, json);
             s2_exchange_event(x, event);
         }
     } else {
-        take_work(x->server, json);
+        const char *reason = s2_json_string(json, "finish_reason");
+        store_work(x->server, json);
         count(x->server, json);
         send_role(x);
-        send_end(x, json);
+        send_delta(x, json_object(), NULL, reason ? reason : "stop");
+        if (x->chat.includes_usage) {
+            json_t *last = chunk(x, json_array());
+            json_object_set(last, "usage", json_object_get(json, "usage"));
+            json_object_set(last, "timings", json_object_get(json, "timings"));
+            json_object_set(last, "prune", json_object_get(json, "prune"));
+            s2_exchange_event(x, last);
+        }
+        s2_exchange_line(x, "data: [DONE]\n\n");
+        s2_exchange_finish(x);
     }
     json_decref(json);
 }
 
-static void break_full(s2_exchange *x)
-{
-    s2_http_error error;
-    (void)s2_http_fail(&error, 400, "logprobs",
-                       "the answer has more than %zu MiB of logprobs; stream it, or ask for fewer "
-                       "top_logprobs or max_tokens",
-                       MAX_TOKEN_TEXT >> 20);
-    s2_exchange_break(x, &error);
-}
-
-/* Text and tokens of an answer that is told at its end. */
+/* Text and tokens of an answer that is not streamed. */
 static void gather_tokens(s2_exchange *x, const s2_frame *frame)
 {
     s2_chat_answer *c = &x->chat;
     json_t *json = parse(frame);
     const json_t *text = json_object_get(json, "text");
-    if (!tells_tokens(json)) {
-        nonsense(x);
+    if (!has_tokens(json)) {
+        invalid_answer(x);
     } else if (frame->n > MAX_TOKEN_TEXT - c->n_token_text) {
-        break_full(x);
+        s2_http_error error;
+        (void)s2_http_fail(&error, 400, "logprobs",
+                           "more than %zu MiB of logprobs; stream the answer, or ask for fewer "
+                           "top_logprobs or max_tokens",
+                           MAX_TOKEN_TEXT >> 20);
+        s2_exchange_break(x, &error);
     } else {
         c->n_token_text += frame->n;
         s2_buffer_append(&c->text, json_string_value(text), json_string_length(text));
@@ -205,9 +187,9 @@ static void gather_tokens(s2_exchange *x, const s2_frame *frame)
     json_decref(json);
 }
 
-void s2_chat_hear_whole(s2_exchange *x, const s2_frame *frame)
+void s2_chat_receive_whole(s2_exchange *x, const s2_frame *frame)
 {
-    if (hear_error(x, frame) || frame->type == S2_FRAME_EVENT) return;
+    if (receive_error(x, frame) || frame->type == S2_FRAME_EVENT) return;
     s2_chat_answer *c = &x->chat;
     if (frame->type == S2_FRAME_TEXT) {
         s2_buffer_append(&c->text, frame->payload, frame->n);
@@ -229,14 +211,14 @@ void s2_chat_hear_whole(s2_exchange *x, const s2_frame *frame)
                          c->text.data ? (const char *)c->text.data : "", c->text.size, "refusal")
              : NULL;
     if (answer && c->text.status == S2P_OK) {
-        take_work(x->server, json);
+        store_work(x->server, json);
         count(x->server, json);
         json_object_set(answer, "usage", json_object_get(json, "usage"));
         json_object_set(answer, "timings", json_object_get(json, "timings"));
         json_object_set(answer, "prune", json_object_get(json, "prune"));
         s2_exchange_json(x, 200, json_incref(answer));
     } else {
-        nonsense(x);
+        invalid_answer(x);
     }
     json_decref(answer);
     json_decref(json);
@@ -244,28 +226,28 @@ void s2_chat_hear_whole(s2_exchange *x, const s2_frame *frame)
 
 /* --- the others ---------------------------------------------------------------------------- */
 
-void s2_compare_hear(s2_exchange *x, const s2_frame *frame)
+void s2_compare_receive(s2_exchange *x, const s2_frame *frame)
 {
-    if (hear_error(x, frame)) return;
+    if (receive_error(x, frame)) return;
     json_t *json = parse(frame);
     if (!json) {
-        nonsense(x);
+        invalid_answer(x);
         return;
     }
     s2_exchange_stream(x);
     if (frame->type == S2_FRAME_EVENT)
         count(x->server, json);
     else
-        take_work(x->server, json);
+        store_work(x->server, json);
     s2_exchange_event(x, json);
     if (frame->type != S2_FRAME_DONE) return;
     s2_exchange_line(x, "data: [DONE]\n\n");
     s2_exchange_finish(x);
 }
 
-void s2_plain_hear(s2_exchange *x, const s2_frame *frame)
+void s2_plain_receive(s2_exchange *x, const s2_frame *frame)
 {
-    if (hear_error(x, frame)) return;
+    if (receive_error(x, frame)) return;
     if (frame->type == S2_FRAME_BYTES) {
         s2_exchange_text(x, 200, x->result_type, frame->payload, frame->n);
         return;
@@ -274,17 +256,17 @@ void s2_plain_hear(s2_exchange *x, const s2_frame *frame)
     if (json)
         s2_exchange_json(x, 200, json);
     else
-        nonsense(x);
+        invalid_answer(x);
 }
 
-void s2_count_hear(s2_exchange *x, const s2_frame *frame)
+void s2_count_receive(s2_exchange *x, const s2_frame *frame)
 {
-    if (hear_error(x, frame) || frame->type != S2_FRAME_DONE) return;
+    if (receive_error(x, frame) || frame->type != S2_FRAME_DONE) return;
     json_t *json = parse(frame);
     const json_t *usage = json_object_get(json, "usage");
     const json_t *details = json_object_get(usage, "prompt_tokens_details");
     int32_t n = 0, n_full = 0, n_kept = 0;
-    take_work(x->server, json);
+    store_work(x->server, json);
     if (s2_json_int(usage, "prompt_tokens", &n) && s2_json_int(details, "image_tokens", &n_kept) &&
         s2_json_int(details, "image_tokens_full", &n_full))
         s2_exchange_json(x, 200,
@@ -292,6 +274,6 @@ void s2_count_hear(s2_exchange *x, const s2_frame *frame)
                                    "input_tokens", n, "text_tokens", n - n_kept, "image_tokens",
                                    n_kept, "image_tokens_full", n_full));
     else
-        nonsense(x);
+        invalid_answer(x);
     json_decref(json);
 }

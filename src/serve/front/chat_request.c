@@ -1,14 +1,16 @@
-/* chat_request.c - messages, pictures, sampling, pruning: checked, and written down for the engine.
+/* chat_request.c - messages, pictures, sampling, pruning: checked, and written as a job for the engine.
  *
- * Where pictures stand: content that goes text, picture, text keeps its order. Pictures that all come
- * before or all after the text stand first, as models are trained and as `s2prune run` does it; and a
- * second question about the same picture then finds it in the cache.
+ * Order of pictures: content such as text, picture, text keeps its order. Pictures that are all before
+ * or all after the text come first, as models are trained and as `s2prune run` does it; a second
+ * question about the same picture then finds it in the cache.
  */
+#if defined(__linux__)
+#define _GNU_SOURCE /* memmem */
+#endif
 #include "serve/front/chat_request.h"
 
-#include "serve/front/fields.h"
-#include "serve/front/media_file.h"
-#include "serve/front/remote_fetch.h"
+#include "ask/settings.h"
+#include "serve/front/pictures.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,34 @@
 #define MAX_STOPS 16
 #define MAX_STOP_BYTES 256
 #define MARK "<image>"
+
+/* clang-format off */
+const s2_json_field s2_chat_fields[] = {
+    { "model",                 S2_JSON_TEXT,   1, 256 },
+    { "messages",              S2_JSON_LIST,   1, 256 },
+    { "max_tokens",            S2_JSON_INT,    1, S2_JSON_CONTEXT },
+    { "max_completion_tokens", S2_JSON_INT,    1, S2_JSON_CONTEXT },
+    { "temperature",           S2_JSON_REAL,   0, 2 },
+    { "top_p",                 S2_JSON_REAL,   1e-6, 1 },
+    { "top_k",                 S2_JSON_INT,    0, 1048576 },
+    { "min_p",                 S2_JSON_REAL,   0, 0.999999 },
+    { "repeat_penalty",        S2_JSON_REAL,   0.01, 100 },
+    { "presence_penalty",      S2_JSON_REAL,   -2, 2 },
+    { "frequency_penalty",     S2_JSON_REAL,   -2, 2 },
+    { "seed",                  S2_JSON_INT,    0, S2_JSON_MAX_SEED },
+    { "stop",                  S2_JSON_OTHER,  0, 0 },
+    { "n",                     S2_JSON_INT,    1, 1 },
+    { "stream",                S2_JSON_BOOL,   0, 0 },
+    { "stream_options",        S2_JSON_OBJECT, 0, 0 },
+    { "logprobs",              S2_JSON_BOOL,   0, 0 },
+    { "top_logprobs",          S2_JSON_INT,    0, 20 },
+    { "response_format",       S2_JSON_OBJECT, 0, 0 },
+    { "ignore_eos",            S2_JSON_BOOL,   0, 0 },
+    { "return_progress",       S2_JSON_BOOL,   0, 0 },
+    { "prune",                 S2_JSON_OBJECT, 0, 0 },
+    { .name = NULL },
+};
+/* clang-format on */
 
 typedef struct reading {
     const s2_body *body;
@@ -64,7 +94,7 @@ static bool read_model(reading *r)
         if (at < sizeof list)
             at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", at ? ", " : "", name);
     }
-    return s2_http_fail(r->error, 404, "model", "there is no model '%.60s'; there are %s", wanted,
+    return s2_http_fail(r->error, 404, "model", "unknown model '%.60s'; available: %s", wanted,
                         list);
 }
 
@@ -75,33 +105,34 @@ static bool read_picture(reading *r, const json_t *value, const char *param)
     const json_t *url = json_is_object(value) ? json_object_get(value, "url") : value;
     const json_t *detail = json_is_object(value) ? json_object_get(value, "detail") : NULL;
     const char *text = json_string_value(url), *how = json_string_value(detail);
-    if (!text) return s2_http_fail(r->error, 400, param, "%s has no url", param);
+    if (!text) return s2_http_fail(r->error, 400, param, "%s: url is missing", param);
     if (detail && !json_is_null(detail) &&
         (!how || (strcmp(how, "auto") != 0 && strcmp(how, "low") != 0 && strcmp(how, "high") != 0)))
         return s2_http_fail(r->error, 400, param, "%s: detail must be auto, low or high", param);
     const bool is_remote = strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
     if (is_remote && !r->context->image_hosts)
         return s2_http_fail(r->error, 403, param,
-                            "%s: pictures are not fetched from other servers; send a data URI",
+                            "%s: fetching images from other servers is disabled; send a data URI",
                             param);
     if (is_remote && !s2_remote_check(r->context->image_hosts, text, param, r->error)) return false;
     const bool is_file = strncmp(text, "file:", 5) == 0;
     if (is_file && !r->context->media_path)
-        return s2_http_fail(r->error, 403, param, "%s: files of the server are not read", param);
+        return s2_http_fail(r->error, 403, param,
+                            "%s: reading files of the server is disabled; see --media-path", param);
     if (!is_remote && !is_file && !s2_body_is_cut(url) && strncmp(text, "data:", 5) != 0)
-        return s2_http_fail(r->error, 400, param,
-                            "%s is not a data URI; before base64 stands data:image/png;base64,",
-                            param);
+        return s2_http_fail(
+            r->error, 400, param,
+            "%s is not a data URI; prefix the base64 text with data:image/png;base64,", param);
     s2_chat_request *out = r->out;
     if (out->n_pictures == S2_CHAT_MAX_PICTURES)
-        return s2_http_fail(r->error, 400, param, "more than %d images in one request",
+        return s2_http_fail(r->error, 400, param, "too many images in one request (limit %d)",
                             S2_CHAT_MAX_PICTURES);
     s2_remote_picture *remote = &out->remote[out->n_pictures];
     s2_buffer *bytes = &out->picture[out->n_pictures++];
     s2_buffer_init(bytes, S2_FRAME_MAX);
     if (is_remote) {
         remote->url = strdup(text);
-        if (!remote->url) return s2_http_fail(r->error, 503, NULL, "no memory for the request");
+        if (!remote->url) return s2_http_fail(r->error, 503, NULL, "out of memory");
         (void)snprintf(remote->param, sizeof remote->param, "%s", param);
         out->n_remote++;
     } else if (is_file) {
@@ -112,7 +143,7 @@ static bool read_picture(reading *r, const json_t *value, const char *param)
         return false;
     }
     if (bytes->size > r->context->max_picture_bytes)
-        return s2_http_fail(r->error, 400, param, "%s has %zu bytes; the limit is %zu", param,
+        return s2_http_fail(r->error, 400, param, "%s is too large: %zu bytes (limit %zu)", param,
                             bytes->size, r->context->max_picture_bytes);
     json_array_append_new(r->details, json_string(how ? how : "auto"));
     return true;
@@ -121,11 +152,11 @@ static bool read_picture(reading *r, const json_t *value, const char *param)
 static bool add_text(reading *r, const json_t *value, const char *param, s2_buffer *text)
 {
     if (!json_is_string(value) || s2_body_is_cut(value))
-        return s2_http_fail(r->error, 400, param, "%s must be text", param);
+        return s2_http_fail(r->error, 400, param, "%s must be a string", param);
     r->n_text += json_string_length(value);
     if (r->n_text > S2_CHAT_MAX_TEXT)
-        return s2_http_fail(r->error, 400, param, "the messages have more than %zu bytes of text",
-                            S2_CHAT_MAX_TEXT);
+        return s2_http_fail(r->error, 400, param,
+                            "the messages have too much text (limit %zu bytes)", S2_CHAT_MAX_TEXT);
     s2_buffer_append(text, json_string_value(value), json_string_length(value));
     return true;
 }
@@ -134,13 +165,13 @@ typedef struct content { /* of one message */
     s2_buffer text;
     int32_t n_pictures;
     size_t picture_at[S2_CHAT_MAX_PICTURES]; /* bytes of text before each */
-    bool says_mark;                          /* the client's own text holds "<image>" */
 } content;
 
 static bool read_parts(reading *r, const json_t *parts, const char *path, content *c)
 {
     if (json_array_size(parts) > MAX_PARTS)
-        return s2_http_fail(r->error, 400, path, "%s has more than %d parts", path, MAX_PARTS);
+        return s2_http_fail(r->error, 400, path, "%s has too many parts (limit %d)", path,
+                            MAX_PARTS);
     for (size_t i = 0; i < json_array_size(parts); i++) {
         const json_t *part = json_array_get(parts, i);
         const char *type = s2_json_string(part, "type");
@@ -162,7 +193,7 @@ static bool read_parts(reading *r, const json_t *parts, const char *path, conten
     return true;
 }
 
-/* Text with marks where pictures stand inside it. */
+/* Text with a mark at each picture that is inside it. */
 static json_t *message_of(const char *role, const content *c)
 {
     bool is_inside = false;
@@ -184,13 +215,6 @@ static json_t *message_of(const char *role, const content *c)
     return message;
 }
 
-static bool holds_mark(const s2_buffer *text)
-{
-    for (size_t i = 0; i + strlen(MARK) <= text->size; i++)
-        if (memcmp(text->data + i, MARK, strlen(MARK)) == 0) return true;
-    return false;
-}
-
 static bool read_message(reading *r, const json_t *message, size_t index)
 {
     static const char *const roles[] = { "system", "developer", "user", "assistant" };
@@ -203,8 +227,8 @@ static bool read_message(reading *r, const json_t *message, size_t index)
     if (i == 4)
         return s2_http_fail(r->error, 400, path, "%s must be system, user or assistant", path);
     if (i == 0 && index > 0)
-        return s2_http_fail(r->error, 400, path, "%s: only the first message can be the system's",
-                            path);
+        return s2_http_fail(r->error, 400, path,
+                            "%s: only the first message can have the role system", path);
     (void)snprintf(path, sizeof path, "messages[%zu].content", index);
     content c = { .n_pictures = 0 };
     s2_buffer_init(&c.text, 2 * S2_CHAT_MAX_TEXT);
@@ -216,10 +240,13 @@ static bool read_message(reading *r, const json_t *message, size_t index)
     else
         is_fine = add_text(r, value, path, &c.text);
     if (is_fine && c.n_pictures > 0 && i != 2)
-        is_fine = s2_http_fail(r->error, 400, path, "%s: only the user shows images", path);
-    if (is_fine && c.n_pictures > 0 && holds_mark(&c.text))
-        is_fine = s2_http_fail(r->error, 400, path,
-                               "%s holds the mark <image> beside an image; leave it out", path);
+        is_fine = s2_http_fail(r->error, 400, path, "%s: only messages of the user can have images",
+                               path);
+    if (is_fine && c.n_pictures > 0 && c.text.size > 0 &&
+        memmem(c.text.data, c.text.size, MARK, strlen(MARK)))
+        is_fine =
+            s2_http_fail(r->error, 400, path,
+                         "%s contains the text <image> as well as an image; remove the text", path);
     if (is_fine) json_array_append_new(r->messages, message_of(i <= 1 ? "system" : roles[i], &c));
     s2_buffer_free(&c.text);
     return is_fine;
@@ -229,35 +256,13 @@ static bool read_messages(reading *r)
 {
     const json_t *list = json_object_get(r->body->json, "messages");
     if (!json_is_array(list))
-        return s2_http_fail(r->error, 400, "messages", "messages is missing; it must be a list");
+        return s2_http_fail(r->error, 400, "messages", "messages must be a list");
     for (size_t i = 0; i < json_array_size(list); i++)
         if (!read_message(r, json_array_get(list, i), i)) return false;
     return true;
 }
 
 /* --- the rest --------------------------------------------------------------------------- */
-
-static bool read_stop(reading *r, json_t *sampling)
-{
-    const json_t *stop = json_object_get(r->body->json, "stop");
-    json_t *list = json_array();
-    json_object_set_new(sampling, "stop", list);
-    if (!stop || json_is_null(stop)) return true;
-    const size_t n = json_is_array(stop) ? json_array_size(stop) : 1;
-    if (n > MAX_STOPS)
-        return s2_http_fail(r->error, 400, "stop", "stop has %zu strings; the limit is %d", n,
-                            MAX_STOPS);
-    for (size_t i = 0; i < n; i++) {
-        const json_t *one = json_is_array(stop) ? json_array_get(stop, i) : stop;
-        const size_t length = json_string_length(one);
-        if (!json_is_string(one) || length == 0 || length > MAX_STOP_BYTES)
-            return s2_http_fail(r->error, 400, "stop",
-                                "stop must be a string or a list of strings of 1 to %d bytes",
-                                MAX_STOP_BYTES);
-        json_array_append_new(list, json_copy((json_t *)(uintptr_t)one));
-    }
-    return true;
-}
 
 static bool read_sampling(reading *r)
 {
@@ -272,8 +277,9 @@ static bool read_sampling(reading *r)
                                          "ignore_eos",
                                          "max_tokens" };
     const json_t *json = r->body->json;
-    json_t *sampling = json_object();
+    json_t *sampling = json_object(), *stops = json_array();
     json_object_set_new(r->out->job, "sampling", sampling);
+    json_object_set_new(sampling, "stop", stops);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         json_t *value = json_object_get(json, names[i]);
         if (value && !json_is_null(value))
@@ -282,19 +288,34 @@ static bool read_sampling(reading *r)
     json_t *newer = json_object_get(json, "max_completion_tokens");
     if (newer && !json_is_null(newer))
         json_object_set_new(sampling, "max_tokens", json_copy(newer));
-    return read_stop(r, sampling);
+    const json_t *stop = json_object_get(json, "stop");
+    if (!stop || json_is_null(stop)) return true;
+    const size_t n = json_is_array(stop) ? json_array_size(stop) : 1;
+    if (n > MAX_STOPS)
+        return s2_http_fail(r->error, 400, "stop", "stop has too many strings: %zu (limit %d)", n,
+                            MAX_STOPS);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *one = json_is_array(stop) ? json_array_get(stop, i) : stop;
+        const size_t length = json_string_length(one);
+        if (!json_is_string(one) || length == 0 || length > MAX_STOP_BYTES)
+            return s2_http_fail(r->error, 400, "stop",
+                                "stop must be a string or a list of strings of 1 to %d bytes",
+                                MAX_STOP_BYTES);
+        json_array_append_new(stops, json_copy((json_t *)(uintptr_t)one));
+    }
+    return true;
 }
 
-/* "top_logprobs" of the job: there only when tokens are to be told of. */
+/* The job has "top_logprobs" only if logprobs were asked for. */
 static bool read_logprobs(reading *r)
 {
     const json_t *json = r->body->json;
     const json_int_t n_top = json_integer_value(json_object_get(json, "top_logprobs"));
     const bool is_wanted = json_is_true(json_object_get(json, "logprobs"));
     if (n_top > 0 && !is_wanted)
-        return s2_http_fail(r->error, 400, "top_logprobs", "top_logprobs needs logprobs");
+        return s2_http_fail(r->error, 400, "top_logprobs", "top_logprobs requires logprobs");
     if (is_wanted && r->out->is_compare)
-        return s2_http_fail(r->error, 400, "logprobs", "logprobs: not of comparisons");
+        return s2_http_fail(r->error, 400, "logprobs", "logprobs are not supported in comparisons");
     if (is_wanted)
         json_object_set_new(json_object_get(r->out->job, "sampling"), "top_logprobs",
                             json_integer(n_top));
@@ -302,19 +323,16 @@ static bool read_logprobs(reading *r)
     return true;
 }
 
-static bool is_given(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return value && !json_is_null(value) && !(json_is_array(value) && json_array_size(value) == 0);
-}
-
 static bool refuse_unsupported(reading *r)
 {
     static const char *const names[] = { "tools", "functions", "audio", "logit_bias", "grammar" };
     const json_t *json = r->body->json;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (is_given(json, names[i]))
-            return s2_http_fail(r->error, 400, names[i], "%s: not supported", names[i]);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const json_t *value = json_object_get(json, names[i]);
+        const bool is_empty = json_is_array(value) && json_array_size(value) == 0;
+        if (value && !json_is_null(value) && !is_empty)
+            return s2_http_fail(r->error, 400, names[i], "%s is not supported", names[i]);
+    }
     const json_t *format = json_object_get(json, "response_format");
     const char *type = s2_json_string(format, "type");
     if (json_is_object(format) && (!type || strcmp(type, "text") != 0))
@@ -323,69 +341,13 @@ static bool refuse_unsupported(reading *r)
     return true;
 }
 
-static bool check_budget(const json_t *value, const char *param, s2_http_error *error)
-{
-    if (json_is_integer(value)) {
-        const json_int_t n = json_integer_value(value);
-        return (n >= 1 && n <= S2P_MAX_TOKENS) ||
-               s2_http_fail(error, 400, param, "%s is %lld; it must be from 1 to %d", param,
-                            (long long)n, S2P_MAX_TOKENS);
-    }
-    const char *text = json_string_value(value);
-    char *end = NULL;
-    const double percent = text ? strtod(text, &end) : 0.0;
-    if (text && end > text && strcmp(end, "%") == 0 &&
-        strspn(text, "0123456789.") + 1 == strlen(text) && percent > 0.0 && percent <= 100.0)
-        return true;
-    return s2_http_fail(error, 400, param, "%s must be a whole number or a share like \"11%%\"",
-                        param);
-}
-
-static bool check_words(const json_t *list, const char *param, s2_http_error *error)
-{
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *word = json_string_value(json_array_get(list, i));
-        if (!word || (strcmp(word, "tokens") != 0 && strcmp(word, "regions") != 0 &&
-                      strcmp(word, "scores") != 0))
-            return s2_http_fail(error, 400, param, "%s: there are tokens, regions and scores",
-                                param);
-    }
-    return true;
-}
-
+/* The engine parses the object; here it is only checked, so that a mistake is reported at once. */
 static bool check_prune(const json_t *object, const char *path, s2_http_error *error)
 {
-    char param[64];
-    if (!s2_fields_check(object, s2_prune_fields, path, true, 0, error)) return false;
-    const json_t *budget = json_object_get(object, "budget"),
-                 *keep = json_object_get(object, "keep");
-    (void)snprintf(param, sizeof param, "%.40sbudget", path);
-    if (budget && !json_is_null(budget) && !check_budget(budget, param, error)) return false;
-    (void)snprintf(param, sizeof param, "%.40sreturn", path);
-    if (!check_words(json_object_get(object, "return"), param, error)) return false;
-    const char *mode = s2_json_string(object, "mode");
-    (void)snprintf(param, sizeof param, "%.40smode", path);
-    if (mode && strcmp(mode, "default") != 0 && strcmp(mode, "published") != 0)
-        return s2_http_fail(error, 400, param, "%s must be default or published", param);
-    (void)snprintf(param, sizeof param, "%.40skeep", path);
-    json_int_t last = -1;
-    for (size_t i = 0; i < json_array_size(keep); i++) {
-        const json_t *token = json_array_get(keep, i);
-        if (!json_is_integer(token) || json_integer_value(token) <= last ||
-            json_integer_value(token) >= S2P_MAX_TOKENS)
-            return s2_http_fail(error, 400, param,
-                                "%s must be token indices in ascending order, none twice", param);
-        last = json_integer_value(token);
-    }
-    (void)snprintf(param, sizeof param, "%.40sparameters", path);
-    const char *key;
-    json_t *value;
-    json_object_foreach(json_object_get(object, "parameters"), key, value)
-    {
-        if (!json_is_number(value))
-            return s2_http_fail(error, 400, param, "%s.%.40s must be a number", param, key);
-    }
-    return true;
+    char param[S2_JSON_PARAM];
+    s2p_error why = { S2P_OK, "" };
+    return s2a_prune_check(object, path, param, &why) == S2P_OK ||
+           s2_http_fail(error, 400, param, "%s", why.message);
 }
 
 static bool read_prune(reading *r)
@@ -433,15 +395,19 @@ bool s2_chat_request_read(const s2_body *body, const s2_chat_context *context, b
 {
     *out = (s2_chat_request){ .is_compare = is_compare };
     out->job = json_pack("{s:s,s:[],s:[]}", "kind", "chat", "messages", "details");
-    if (!out->job) return s2_http_fail(error, 503, NULL, "no memory for the request");
+    if (!out->job) return s2_http_fail(error, 503, NULL, "out of memory");
     reading r = { .body = body,
                   .context = context,
                   .out = out,
                   .messages = json_object_get(out->job, "messages"),
                   .details = json_object_get(out->job, "details"),
                   .error = error };
-    return s2_fields_check(body->json, s2_chat_fields, "", false, context->n_ctx, error) &&
-           refuse_unsupported(&r) && read_model(&r) && read_streaming(&r) && read_sampling(&r) &&
+    char param[S2_JSON_PARAM];
+    s2p_error why = { S2P_OK, "" };
+    if (s2_json_check_fields(body->json, s2_chat_fields, "", false, context->n_ctx, param, &why) !=
+        S2P_OK)
+        return s2_http_fail(error, 400, param, "%s", why.message);
+    return refuse_unsupported(&r) && read_model(&r) && read_streaming(&r) && read_sampling(&r) &&
            read_logprobs(&r) && (is_compare ? read_settings(&r) : read_prune(&r)) &&
            read_messages(&r);
 }
@@ -451,7 +417,7 @@ bool s2_plan_request_read(const s2_body *body, const s2_chat_context *context, c
 {
     *out = (s2_chat_request){ .streams = false };
     out->job = json_pack("{s:s,s:s,s:[]}", "kind", "plan", "format", format, "details");
-    if (!out->job) return s2_http_fail(error, 503, NULL, "no memory for the request");
+    if (!out->job) return s2_http_fail(error, 503, NULL, "out of memory");
     reading r = { .body = body,
                   .context = context,
                   .out = out,
@@ -459,7 +425,7 @@ bool s2_plan_request_read(const s2_body *body, const s2_chat_context *context, c
                   .error = error };
     const json_t *image = json_object_get(body->json, "image");
     json_t *tokens = json_object_get(body->json, "tokens");
-    if (!image) return s2_http_fail(error, 400, "image", "image is missing; it must be a data URI");
+    if (!image) return s2_http_fail(error, 400, "image", "image is missing");
     if (tokens && !json_is_null(tokens)) {
         bool is_fine = json_array_size(tokens) == 2;
         json_int_t n = 1;

@@ -2,34 +2,37 @@
 #ifndef S2_SERVE_CHAT_REQUEST_H
 #define S2_SERVE_CHAT_REQUEST_H
 
+#include "base/json_fields.h"
 #include "serve/front/body.h"
 #include "serve/protocol/frame.h"
 
 #define S2_CHAT_MAX_PICTURES 8
 #define S2_CHAT_MAX_TEXT ((size_t)1 << 20) /* of all messages */
 
-typedef struct s2_chat_context { /* what a request is judged by */
-    const char *model;           /* "" while it is not known: any is taken */
+typedef struct s2_chat_context { /* what requests are checked against */
+    const char *model;           /* "" while it is not known: any name is accepted */
     const char *virtual_models;  /* "full,s2prune-64": also MODEL@full, MODEL@s2prune-64 */
     int32_t n_ctx;
     size_t max_picture_bytes;
     const char *media_path;  /* pictures below it may be named; NULL: none */
-    const char *image_hosts; /* they may be fetched from these (remote_rules.h); NULL: from none */
+    const char *image_hosts; /* servers they may be fetched from (pictures.h); NULL: none */
 } s2_chat_context;
 
 typedef struct s2_remote_picture {
-    char *url;       /* owned; NULL: the bytes are there */
+    char *url;       /* owned; NULL: the bytes are in picture[] */
     char param[128]; /* the field it was named in */
 } s2_remote_picture;
 
 typedef struct s2_chat_request { /* free with s2_chat_request_free */
     bool streams, includes_usage, wants_progress, has_logprobs, is_compare;
-    char model[320]; /* as the client called it */
+    char model[320]; /* the name the client used */
     json_t *job;     /* for the engine */
     s2_buffer picture[S2_CHAT_MAX_PICTURES];
     s2_remote_picture remote[S2_CHAT_MAX_PICTURES]; /* to be fetched into picture[] */
     size_t n_pictures, n_remote;
 } s2_chat_request;
+
+extern const s2_json_field s2_chat_fields[];
 
 /* is_compare: with "settings", a list of prune objects, instead of "prune". */
 bool s2_chat_request_read(const s2_body *body, const s2_chat_context *context, bool is_compare,
@@ -40,7 +43,7 @@ void s2_chat_request_free(s2_chat_request *request);
 bool s2_plan_request_read(const s2_body *body, const s2_chat_context *context, const char *format,
                           s2_chat_request *out, s2_http_error *error);
 
-/* The frame of a request, its number still open. */
+/* The frame of a request; its number is set on submission. */
 void s2_chat_request_encode(const s2_chat_request *request, bool is_quick, s2_buffer *out);
 
 /* Walk "MODEL", "MODEL@full", ...: false past the end. */

@@ -1,11 +1,7 @@
-/* chat_routes.c - read the body, make a job of it, hand it to the engine. */
-#include "serve/front/chat_routes.h"
+/* chat_routes.c - parse the body, make a job of it, submit it to the engine. */
+#include "serve/front/routes.h"
 
 #include "base/clock.h"
-#include "serve/front/chat_answer.h"
-#include "serve/front/chat_request.h"
-#include "serve/front/model_info.h"
-#include "serve/front/remote_job.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -15,7 +11,7 @@
 #define MAX_PICTURE ((size_t)20 << 20)
 #define MAX_TOKEN_LIST 65536
 
-/* --- from the engine's thread ------------------------------------------------------------ */
+/* --- on the engine thread ------------------------------------------------------------ */
 
 static s2_exchange *exchange_of(s2_link_job *job)
 {
@@ -26,7 +22,7 @@ static void on_frame(s2_link_job *job, const s2_frame *frame)
 {
     s2_exchange *x = exchange_of(job);
     pthread_mutex_lock(&x->lock);
-    if (!x->is_done && !x->is_gone) x->hear(x, frame);
+    if (!x->is_done && !x->is_gone) x->receive(x, frame);
     s2_exchange_wake(x);
     pthread_mutex_unlock(&x->lock);
 }
@@ -40,15 +36,15 @@ static void on_end(s2_link_job *job, s2_job_end how)
                    (unsigned long long)(job->request * 2654435761u % 0xFFFFFFu));
     pthread_mutex_lock(&x->lock);
     if (how == S2_JOB_LOST) {
-        (void)s2_http_fail(&error, 500, NULL, "the engine failed while it worked on this (id %s)",
-                           id);
+        (void)s2_http_fail(&error, 500, NULL,
+                           "the engine crashed while it processed this request (id %s)", id);
         char line[96];
-        (void)snprintf(line, sizeof line, "request %s was lost with the engine", id);
+        (void)snprintf(line, sizeof line, "request %s was lost in the crash", id);
         x->server->options->log(line);
     } else if (how == S2_JOB_STOPPED) {
         (void)s2_http_fail(&error, 503, NULL, "the server is shutting down");
     } else {
-        (void)s2_http_fail(&error, 500, NULL, "the request was not answered (id %s)", id);
+        (void)s2_http_fail(&error, 500, NULL, "the request was cancelled (id %s)", id);
     }
     s2_exchange_break(x, &error);
     s2_exchange_wake(x);
@@ -56,22 +52,21 @@ static void on_end(s2_link_job *job, s2_job_end how)
     s2_exchange_release(x);
 }
 
-/* --- to it ------------------------------------------------------------------------------- */
+/* --- submitting ------------------------------------------------------------------------------- */
 
-/* x->job.frame, x->job.is_quick and x->hear are filled. */
+/* x->job.frame, x->job.is_quick and x->receive are filled. */
 static bool submit(s2_exchange *x, s2_http_error *error)
 {
     s2_link_state state;
     s2_link_get_state(x->server->link, &state);
     if (!state.is_ready && !state.has_been_ready) {
-        (void)s2_http_fail(error, 503, NULL, "the model is being loaded (%s, %.0f %%)", state.step,
+        (void)s2_http_fail(error, 503, NULL, "the model is loading (%s, %.0f %%)", state.step,
                            100.0 * state.done);
         error->retry_after_s = 2;
         return false;
     }
-    if (x->job.frame.status != S2P_OK)
-        return s2_http_fail(error, 503, NULL, "no memory for the request");
-    x->job.heard = on_frame;
+    if (x->job.frame.status != S2P_OK) return s2_http_fail(error, 503, NULL, "out of memory");
+    x->job.receive = on_frame;
     x->job.end = on_end;
     x->has_job = true;
     x->asked_ms = x->sent_ms = s2_now_ms();
@@ -82,7 +77,8 @@ static bool submit(s2_exchange *x, s2_http_error *error)
     }
     x->has_job = false;
     s2_exchange_release(x);
-    (void)s2_http_fail(error, 429, NULL, "%d requests wait already; try again", state.n_queued);
+    (void)s2_http_fail(error, 429, NULL, "too many requests: %d are waiting; try again later",
+                       state.n_queued);
     error->retry_after_s = 1 + state.n_queued / (x->server->options->n_parallel + 1);
     return false;
 }
@@ -93,7 +89,7 @@ static bool submit_json(s2_exchange *x, json_t *job, s2_http_error *error)
     s2_chat_request_encode(&request, true, &x->job.frame);
     json_decref(job);
     x->job.is_quick = true;
-    x->hear = s2_plain_hear;
+    x->receive = s2_plain_receive;
     return submit(x, error);
 }
 
@@ -103,7 +99,7 @@ static bool encode_and_submit(s2_exchange *x, const s2_chat_request *request, s2
     return submit(x, error);
 }
 
-/* Now, or when the pictures that are elsewhere have come. */
+/* Now, or after the remote pictures have been fetched. */
 static bool send_request(s2_exchange *x, s2_chat_request *request, s2_http_error *error)
 {
     return request->n_remote > 0 ? s2_remote_job_start(x, request, encode_and_submit, error)
@@ -112,23 +108,6 @@ static bool send_request(s2_exchange *x, s2_chat_request *request, s2_http_error
 
 /* --- chat -------------------------------------------------------------------------------- */
 
-static void name_answer(s2_exchange *x, const s2_chat_request *request, const s2_model_info *info)
-{
-    s2_chat_answer *c = &x->chat;
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    c->created = (int64_t)now.tv_sec;
-    (void)snprintf(c->id, sizeof c->id, "chatcmpl-%llx%05lx%04llx", (unsigned long long)now.tv_sec,
-                   (unsigned long)(now.tv_nsec / 1000),
-                   (unsigned long long)(atomic_load(&x->server->n_requests) & 0xFFFF));
-    (void)snprintf(c->model, sizeof c->model, "%s", request->model);
-    (void)snprintf(c->fingerprint, sizeof c->fingerprint, "s2prune-%s-ggml-%.40s", s2p_version(),
-                   info->ggml);
-    c->includes_usage = request->includes_usage;
-    c->wants_progress = request->wants_progress;
-    c->has_logprobs = request->has_logprobs;
-}
-
 typedef enum ask_kind { ASK_CHAT, ASK_COUNT, ASK_COMPARE, ASK_TEMPLATE } ask_kind;
 
 static bool handle_ask(s2_exchange *x, ask_kind kind, s2_http_error *error)
@@ -136,7 +115,7 @@ static bool handle_ask(s2_exchange *x, ask_kind kind, s2_http_error *error)
     s2_body body;
     s2_chat_request request = { .job = NULL };
     s2_model_info info;
-    s2_model_info_get(x->server, &info);
+    s2_link_get_model(x->server->link, &info);
     if (!s2_body_read(x->body.data, x->body.size, &body, error)) return false;
     const s2_chat_context context = { .model = info.model,
                                       .virtual_models = x->server->options->virtual_models,
@@ -146,21 +125,33 @@ static bool handle_ask(s2_exchange *x, ask_kind kind, s2_http_error *error)
                                       .image_hosts = x->server->options->image_hosts };
     bool is_fine = s2_chat_request_read(&body, &context, kind == ASK_COMPARE, &request, error);
     if (is_fine) {
-        name_answer(x, &request, &info);
+        s2_chat_answer *c = &x->chat;
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        c->created = (int64_t)now.tv_sec;
+        (void)snprintf(c->id, sizeof c->id, "chatcmpl-%llx%05lx%04llx",
+                       (unsigned long long)now.tv_sec, (unsigned long)(now.tv_nsec / 1000),
+                       (unsigned long long)(atomic_load(&x->server->n_requests) & 0xFFFF));
+        (void)snprintf(c->model, sizeof c->model, "%s", request.model);
+        (void)snprintf(c->fingerprint, sizeof c->fingerprint, "s2prune-%s-ggml-%.40s",
+                       s2p_version(), info.ggml);
+        c->includes_usage = request.includes_usage;
+        c->wants_progress = request.wants_progress;
+        c->has_logprobs = request.has_logprobs;
         if (kind == ASK_COUNT)
             json_object_set_new(json_object_get(request.job, "sampling"), "max_tokens",
                                 json_integer(0));
         if (kind == ASK_TEMPLATE) json_object_set_new(request.job, "kind", json_string("template"));
         x->may_stream = kind == ASK_COMPARE || (kind == ASK_CHAT && request.streams);
         x->job.is_quick = kind == ASK_TEMPLATE;
-        x->hear = kind == ASK_COMPARE    ? s2_compare_hear
-                  : kind == ASK_COUNT    ? s2_count_hear
-                  : kind == ASK_TEMPLATE ? s2_plain_hear
-                  : request.streams      ? s2_chat_hear_stream
-                                         : s2_chat_hear_whole;
+        x->receive = kind == ASK_COMPARE    ? s2_compare_receive
+                     : kind == ASK_COUNT    ? s2_count_receive
+                     : kind == ASK_TEMPLATE ? s2_plain_receive
+                     : request.streams      ? s2_chat_receive_stream
+                                            : s2_chat_receive_whole;
     }
     s2_body_free(&body);
-    s2_buffer_free(&x->body); /* pictures were copied out of it */
+    s2_buffer_free(&x->body); /* pictures were copied out */
     is_fine = is_fine && send_request(x, &request, error);
     s2_chat_request_free(&request);
     return is_fine;
@@ -202,7 +193,7 @@ bool s2_handle_plan(s2_exchange *x, s2_http_error *error)
     bool is_fine =
         s2_plan_request_read(&body, &context, format[0] ? format : "json", &request, error);
     x->job.is_quick = true;
-    x->hear = s2_plain_hear;
+    x->receive = s2_plain_receive;
     x->result_type = strcmp(format, "svg") == 0   ? "image/svg+xml"
                      : strcmp(format, "png") == 0 ? "image/png"
                                                   : "application/json";
@@ -219,8 +210,7 @@ bool s2_handle_methods(s2_exchange *x, s2_http_error *error)
 
 bool s2_handle_crash(s2_exchange *x, s2_http_error *error)
 {
-    if (!x->server->options->may_crash)
-        return s2_http_fail(error, 404, NULL, "there is no such path");
+    if (!x->server->options->may_crash) return s2_http_fail(error, 404, NULL, "unknown path");
     return submit_json(x, json_pack("{s:s}", "kind", "crash"), error);
 }
 
@@ -239,7 +229,7 @@ bool s2_handle_tokenize(s2_exchange *x, s2_http_error *error)
                                         json_is_true(json_object_get(body.json, "parse_special"))),
                               error);
     else
-        (void)s2_http_fail(error, 400, "content", "content must be text");
+        (void)s2_http_fail(error, 400, "content", "content must be a string");
     s2_body_free(&body);
     return is_fine;
 }
@@ -256,8 +246,8 @@ bool s2_handle_detokenize(s2_exchange *x, s2_http_error *error)
         is_fine =
             submit_json(x, json_pack("{s:s,s:O}", "kind", "detokenize", "tokens", tokens), error);
     else
-        (void)s2_http_fail(error, 400, "tokens",
-                           "tokens must be a list of at most %d whole numbers", MAX_TOKEN_LIST);
+        (void)s2_http_fail(error, 400, "tokens", "tokens must be a list of at most %d integers",
+                           MAX_TOKEN_LIST);
     s2_body_free(&body);
     return is_fine;
 }

@@ -1,13 +1,11 @@
-/* connections.h - the sockets of the server and how long each may take.
+/* connections.h - the sockets of the server, their deadlines, and limits for each address.
  *
- * The HTTP library's timeout starts anew with every byte; a client that sends one now and then would
- * stay for ever. Here every step has a moment at which it must be over. The thread of HTTP sets it, the
- * one that ticks reads it; the lock is for the list, and held while what waits is looked after.
+ * The HTTP library's timeout restarts with every byte, so a client that sends a byte now and then could
+ * stay for ever. Here every step has a deadline. The HTTP thread sets it and the ticking thread reads
+ * it; the lock protects the list and is held while waiting exchanges are visited.
  */
 #ifndef S2_SERVE_CONNECTIONS_H
 #define S2_SERVE_CONNECTIONS_H
-
-#include "serve/front/guests.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,15 +13,49 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* --- addresses ------------------------------------------------------------------------------
+ * One address may open so many connections and send so many wrong keys. This machine itself is not
+ * limited: its users and a proxy in front of the server share one address. */
+
+#define S2_MAX_WRONG_KEYS 20 /* in a minute; then the address has to wait for a minute */
+#define S2_WRONG_KEY_MS 60000.0
+#define S2_N_ADDRESSES 256 /* remembered; the oldest is overwritten */
+
+struct sockaddr;
+
+typedef struct s2_address { /* IPv4 as mapped into IPv6; of IPv6 the first 64 bits */
+    uint8_t bytes[16];
+} s2_address;
+
+s2_address s2_address_of(const struct sockaddr *address); /* NULL or a Unix socket: this machine */
+bool s2_address_is_same(s2_address a, s2_address b);
+bool s2_address_is_local(s2_address address); /* 127.0.0.1, ::1, a Unix socket */
+
+typedef struct s2_wrong_keys { /* all zero: none; used by one thread */
+    struct {
+        s2_address address;
+        double first_ms; /* 0: a free row */
+        int32_t n;
+    } row[S2_N_ADDRESSES];
+} s2_wrong_keys;
+
+/* A wrong key came from this address. */
+void s2_wrong_keys_add(s2_wrong_keys *keys, s2_address address, double now_ms);
+
+/* Milliseconds until a key from this address is checked again; 0: now. */
+double s2_wrong_keys_wait(const s2_wrong_keys *keys, s2_address address, double now_ms);
+
+/* --- connections ---------------------------------------------------------------------------- */
+
 typedef struct s2_connection {
     struct s2_connection *next;
-    s2_guest guest;
+    s2_address address;
     int fd;
     double deadline_ms; /* 0: none */
-    double body_ms;     /* when its body began to come; 0: none does */
-    size_t n_body;      /* bytes of it so far */
-    void *exchange;     /* what it waits for, NULL: nothing */
-    void *begun;        /* an exchange of which only the target came; of the thread of HTTP */
+    double body_ms;     /* start of the body; 0: no body is being received */
+    size_t n_body;      /* bytes of the body so far */
+    void *exchange;     /* the exchange that waits for the engine, or NULL */
+    void *begun;        /* an exchange of which only the target has arrived; HTTP thread only */
 } s2_connection;
 
 typedef struct s2_connections { /* all zero but the lock: none */
@@ -32,21 +64,21 @@ typedef struct s2_connections { /* all zero but the lock: none */
     atomic_size_t n, n_reaped;
 } s2_connections;
 
-/* A step begins and must be over in so many milliseconds; 0: whenever. */
+/* The next step must be complete within so many milliseconds; 0: no deadline. */
 void s2_connection_within(s2_connection *c, double ms);
 
-/* n bytes of a body more. */
+/* n more bytes of the body have arrived. */
 void s2_connection_received(s2_connection *c, size_t n);
 
-/* Called with the lock: what a connection waits for, whether its client has left. */
+/* Called with the lock held; is_gone: the client has disconnected. */
 typedef void (*s2_connection_visit)(void *exchange, bool is_gone, void *user);
 
-/* Close those that take too long; look after those that wait. */
+/* Closes connections past their deadline and visits those that wait. */
 void s2_connections_tick(s2_connections *all, double now_ms, s2_connection_visit visit, void *user);
 
 s2_connection *s2_connections_add(s2_connections *all, int fd,
-                                  s2_guest guest); /* NULL: no memory */
-size_t s2_connections_of(s2_connections *all, s2_guest guest);
+                                  s2_address address); /* NULL: no memory */
+size_t s2_connections_of(s2_connections *all, s2_address address);
 void s2_connections_remove(s2_connections *all, s2_connection *c);
 void s2_connection_wait(s2_connections *all, s2_connection *c, void *exchange);
 

@@ -1,5 +1,5 @@
 /* exchange.c - output that grows while it is sent. */
-#include "serve/front/exchange.h"
+#include "serve/front/server.h"
 
 #include "base/clock.h"
 

@@ -1,20 +1,87 @@
-/* front.c - listen, start the engine, look after both until a signal says enough. */
-#include "serve/front/front.h"
+/* front.c - listen, start the engine, supervise both until a signal arrives. */
+#if defined(__linux__)
+#define _GNU_SOURCE /* SOCK_CLOEXEC */
+#endif
+#include "serve/front/routes.h"
 
 #include "base/clock.h"
-#include "serve/front/http.h"
-#include "serve/front/listen.h"
-#include "serve/front/remote_job.h"
 
 #include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <signal.h>
-#include <string.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
+#define BACKLOG 511
 #define TICK_NS 50000000L
 #define MAX_QUEUE_BYTES ((size_t)256 << 20)
+
+/* --- sockets --------------------------------------------------------------------------- */
+
+/* host: an address or a name. *port 0: any free port, and out which. */
+static s2p_status listen_tcp(const char *host, int32_t *port, int *fd, s2p_error *error)
+{
+    char service[16];
+    const int yes = 1;
+    struct addrinfo *list = NULL;
+    struct sockaddr_storage bound;
+    socklen_t n = sizeof bound;
+    const struct addrinfo hints = { .ai_family = AF_UNSPEC,
+                                    .ai_socktype = SOCK_STREAM,
+                                    .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
+    (void)snprintf(service, sizeof service, "%d", *port);
+    const int failed = getaddrinfo(host, service, &hints, &list);
+    if (failed)
+        return s2_fail(error, S2P_EINVAL, "cannot listen on '%.100s': %s", host,
+                       gai_strerror(failed));
+    *fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (*fd >= 0) (void)setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    const bool is_listening = *fd >= 0 && bind(*fd, list->ai_addr, list->ai_addrlen) == 0 &&
+                              listen(*fd, BACKLOG) == 0 &&
+                              getsockname(*fd, (struct sockaddr *)&bound, &n) == 0;
+    const int why = errno;
+    freeaddrinfo(list);
+    if (!is_listening) {
+        if (*fd >= 0) close(*fd);
+        *fd = -1;
+        return s2_fail(error, S2P_EIO, "cannot listen on %.100s port %d: %s", host, *port,
+                       strerror(why));
+    }
+    *port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
+                                              : ((struct sockaddr_in *)&bound)->sin_port);
+    return S2P_OK;
+}
+
+/* Only the owner may connect. A socket that nobody listens on any more is replaced. */
+static s2p_status listen_unix(const char *path, int *fd, s2p_error *error)
+{
+    struct sockaddr_un at = { .sun_family = AF_UNIX };
+    struct stat info;
+    if (strlen(path) >= sizeof at.sun_path)
+        return s2_fail(error, S2P_EINVAL, "the path of the socket is longer than %zu bytes",
+                       sizeof at.sun_path - 1);
+    memcpy(at.sun_path, path, strlen(path) + 1);
+    *fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (*fd < 0) return s2_fail(error, S2P_EIO, "cannot create a socket: %s", strerror(errno));
+    if (lstat(path, &info) == 0 && S_ISSOCK(info.st_mode) &&
+        connect(*fd, (const struct sockaddr *)&at, sizeof at) != 0 && errno == ECONNREFUSED)
+        (void)unlink(path);
+    const mode_t mask = umask(S_IRWXG | S_IRWXO);
+    const bool is_bound =
+        bind(*fd, (const struct sockaddr *)&at, sizeof at) == 0 && listen(*fd, BACKLOG) == 0;
+    const int why = errno;
+    (void)umask(mask);
+    if (is_bound) return S2P_OK;
+    close(*fd);
+    *fd = -1;
+    return s2_fail(error, S2P_EIO, "cannot listen on '%.200s': %s", path, strerror(why));
+}
 
 static s2p_status open_socket(const s2_front_options *o, int *fd, char *url, size_t capacity,
                               s2p_error *error)
@@ -22,16 +89,18 @@ static s2p_status open_socket(const s2_front_options *o, int *fd, char *url, siz
     int32_t port = o->port;
     if (o->unix_socket) {
         (void)snprintf(url, capacity, "unix:%s", o->unix_socket);
-        return s2_listen_unix(o->unix_socket, fd, error);
+        return listen_unix(o->unix_socket, fd, error);
     }
-    TRY(s2_listen_tcp(o->host, &port, fd, error));
+    TRY(listen_tcp(o->host, &port, fd, error));
     const bool is_v6 = strchr(o->host, ':') != NULL;
     (void)snprintf(url, capacity, "%s://%s%.200s%s:%d", o->ssl_key ? "https" : "http",
                    is_v6 ? "[" : "", o->host, is_v6 ? "]" : "", port);
     return S2P_OK;
 }
 
-/* New keys for old; those of a file that is not right are not taken. */
+/* --- running ---------------------------------------------------------------------------- */
+
+/* The file is read again on SIGHUP; if it cannot be read, the old keys stay. */
 static void read_keys_again(s2_server *server)
 {
     const s2_front_options *o = server->options;
@@ -45,12 +114,12 @@ static void read_keys_again(s2_server *server)
     pthread_mutex_lock(&server->access_lock);
     server->access = fresh;
     pthread_mutex_unlock(&server->access_lock);
-    o->log("the keys were read again");
+    o->log("the key file was read again");
 }
 
-/* Until a signal comes; or the model cannot be loaded at all. */
-static s2p_status look_after(s2_server *server, const char *url, const sigset_t *signals,
-                             s2p_error *error)
+/* Until a signal arrives, or the model cannot be loaded. */
+static s2p_status supervise(s2_server *server, const char *url, const sigset_t *signals,
+                            s2p_error *error)
 {
     const struct timespec tick = { .tv_nsec = TICK_NS };
     bool was_ready = false;
@@ -63,7 +132,8 @@ static s2p_status look_after(s2_server *server, const char *url, const sigset_t 
         s2_link_state state;
         s2_link_get_state(server->link, &state);
         if (!state.has_been_ready && state.n_deaths > 0)
-            return s2_fail(error, S2P_EFORMAT, "the model cannot be served; the reason is above");
+            return s2_fail(error, S2P_EFORMAT,
+                           "the model could not be loaded; see the message above");
         json_t *hello = state.is_ready ? s2_link_hello(server->link) : NULL;
         if (!hello) continue;
         was_ready = true;
@@ -74,7 +144,7 @@ static s2p_status look_after(s2_server *server, const char *url, const sigset_t 
     }
 }
 
-/* What runs may finish; what waits may run; nothing new. A second signal ends it. */
+/* Requests that were accepted may finish, no new ones are accepted. A second signal ends this early. */
 static void drain(s2_server *server, const sigset_t *signals)
 {
     const struct timespec tick = { .tv_nsec = TICK_NS };
@@ -86,7 +156,7 @@ static void drain(s2_server *server, const sigset_t *signals)
         s2_link_get_state(server->link, &state);
     } while (state.n_running + state.n_queued + atomic_load(&server->n_fetching) > 0 &&
              s2_now_ms() < end && sigtimedwait(signals, NULL, &tick) < 0);
-    for (int i = 0; i < 4; i++) (void)sigtimedwait(signals, NULL, &tick); /* last bytes go out */
+    for (int i = 0; i < 4; i++) (void)sigtimedwait(signals, NULL, &tick); /* send the last bytes */
 }
 
 s2p_status s2_front_run(const s2_front_options *options, s2p_error *error)
@@ -99,8 +169,9 @@ s2p_status s2_front_run(const s2_front_options *options, s2p_error *error)
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
-    if (options->key_file) sigaddset(&signals, SIGHUP); /* else a terminal that closes ends it */
-    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);   /* threads made from here on inherit it */
+    if (options->key_file)
+        sigaddset(&signals, SIGHUP); /* otherwise closing the terminal ends the server */
+    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL); /* inherited by all threads created later */
     (void)signal(SIGPIPE, SIG_IGN);
     pthread_mutex_init(&server.connections.lock, NULL);
     pthread_mutex_init(&server.access_lock, NULL);
@@ -113,13 +184,13 @@ s2p_status s2_front_run(const s2_front_options *options, s2p_error *error)
     if (st == S2P_OK) st = s2_link_start(&server.link, &link, error);
     if (st == S2P_OK) st = s2_http_start(&daemon, &server, fd, error);
     if (st == S2P_OK) {
-        fd = -1; /* the daemon's */
-        st = look_after(&server, url, &signals, error);
+        fd = -1; /* owned by the daemon */
+        st = supervise(&server, url, &signals, error);
         if (st == S2P_OK) drain(&server, &signals);
     }
     if (fd >= 0) close(fd);
     s2_remote_jobs_end(&server);
-    s2_link_stop(server.link); /* ends every job, so that nothing is suspended */
+    s2_link_stop(server.link); /* ends every job, so that no connection is suspended */
     s2_http_stop(daemon);
     if (options->unix_socket && st == S2P_OK) (void)unlink(options->unix_socket);
     pthread_mutex_destroy(&server.access_lock);

@@ -1,24 +1,24 @@
-/* front.h - the process clients talk to: HTTP, keys, limits, a queue. It never touches a model: that is
- * the work of another process, which may die without taking this one along. */
+/* front.h - the process clients talk to: HTTP, keys, limits, a queue. The model is in another process, which
+ * may crash without ending this one. */
 #ifndef S2_SERVE_FRONT_H
 #define S2_SERVE_FRONT_H
 
-#include "serve/front/access.h"
+#include "serve/front/gate.h"
 
 typedef struct s2_front_options {   /* all borrowed */
     const char *host;               /* an address or a name */
     const char *unix_socket;        /* instead of host and port, or NULL */
     const char *ssl_key, *ssl_cert; /* PEM texts, or NULL */
-    int32_t port;                   /* 0: any that is free */
+    int32_t port;                   /* 0: any free port */
     s2_access access;
     const char *key_file;     /* read again on SIGHUP, or NULL */
-    size_t n_fixed_keys;      /* the first ones of `access`, which are not of that file */
+    size_t n_fixed_keys;      /* the first keys of `access`, which are not from that file */
     char *const *engine_argv; /* how the engine is started; the socket is its descriptor 3 */
     const char *virtual_models, *results_dir;
     const char *media_path;  /* clients may name pictures below this folder, or NULL */
-    const char *image_hosts; /* pictures may be fetched from these (remote_rules.h), or NULL */
+    const char *image_hosts; /* pictures may be fetched from these (pictures.h), or NULL */
     int32_t n_parallel, n_queue;
-    int32_t n_per_address; /* connections of one address; 0: as many as there are */
+    int32_t n_per_address; /* connections of one address; 0: no limit */
     size_t max_body;
     int64_t max_image_pixels; /* for the page */
     int32_t header_s, body_s, idle_s, send_s, drain_s;

@@ -1,14 +1,13 @@
-/* http.c - between the library and the exchanges.
+/* http.c - between libmicrohttpd and the exchanges.
  *
- * A request goes through here as: target (on_target), head and body in pieces (on_access), its end
- * (on_completed). A stream is pulled by the library (read_stream); while there is nothing to send its
- * connection is suspended.
+ * The library reports a request as its target (on_target), head and body in pieces (on_access) and its
+ * end (on_completed). It pulls a stream (read_stream); while there is nothing to send, the connection is
+ * suspended.
  */
-#include "serve/front/http.h"
+#include "serve/front/routes.h"
 
 #include "base/clock.h"
 #include "serve/front/page.h"
-#include "serve/front/route_table.h"
 
 #include <microhttpd.h>
 #include <stdio.h>
@@ -17,12 +16,11 @@
 #include <sys/resource.h>
 
 #define MAX_CONNECTIONS 1024u
-#define OTHER_FILES 64u /* sockets and files that are no connections of clients */
+#define OTHER_FILES 64u                      /* descriptors other than connections of clients */
 #define CONNECTION_MEMORY ((size_t)48 << 10) /* a head of 32 KiB fits */
 #define BLOCK ((size_t)16 << 10)
 #define PING_MS 15000.0
-#define HEAD_MS \
-    10000.0 /* after so long the head of a stream goes out, even with nothing behind it */
+#define HEAD_MS 10000.0 /* after this time the head of a stream is sent, even without content */
 #define CSP                                                                                 \
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " \
     "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
@@ -40,43 +38,46 @@ static enum MHD_Result add_field(void *user, enum MHD_ValueKind kind, const char
     return MHD_YES;
 }
 
-static bool is_json(const char *type)
-{
-    static const char json[] = "application/json";
-    const size_t n = sizeof json - 1;
-    return type && strncasecmp(type, json, n) == 0 &&
-           (type[n] == '\0' || type[n] == ';' || type[n] == ' ');
-}
-
-/* What a body must be, said before it comes. */
+/* Checks what the head says about the body, before it arrives. */
 static bool check_body(s2_exchange *x, s2_http_error *error)
 {
     const s2_front_options *o = x->server->options;
     const s2_head *head = &x->head;
+    static const char json[] = "application/json";
+    const size_t n = sizeof json - 1;
+    const char *type = head->content_type;
     if (strcmp(head->method, "POST") != 0) {
         if (head->is_chunked || head->content_length > 0)
-            return s2_http_fail(error, 400, NULL, "%s takes no body", head->method);
+            return s2_http_fail(error, 400, NULL, "%s does not take a body", head->method);
         return true;
     }
     if (head->content_length < 0 && !head->is_chunked)
-        return s2_http_fail(error, 411, NULL, "the header Content-Length is missing");
+        return s2_http_fail(error, 411, NULL, "missing header Content-Length");
     if (head->content_length > (int64_t)o->max_body)
-        return s2_http_fail(error, 413, NULL, "a body of %lld bytes; the limit is %zu",
+        return s2_http_fail(error, 413, NULL, "request body too large: %lld bytes (limit %zu)",
                             (long long)head->content_length, o->max_body);
-    if (!is_json(head->content_type))
-        return s2_http_fail(error, 415, NULL, "the body must be application/json");
+    if (!type || strncasecmp(type, json, n) != 0 ||
+        (type[n] != '\0' && type[n] != ';' && type[n] != ' '))
+        return s2_http_fail(error, 415, NULL, "the content type must be application/json");
     x->body.max = o->max_body;
     return true;
 }
 
-/* Nobody may go on guessing: after some wrong keys an address is not listened to for a while. */
+static const s2_asset *find_asset(const char *path, size_t n)
+{
+    for (const s2_asset *asset = s2_page_assets; asset->path; asset++)
+        if (strlen(asset->path) == n && memcmp(asset->path, path, n) == 0) return asset;
+    return NULL;
+}
+
+/* Against guessing: after some wrong keys an address has to wait. */
 static bool check_key(s2_exchange *x, s2_http_error *error)
 {
     s2_server *server = x->server;
-    const s2_guest guest = x->connection->guest;
-    const double now = s2_now_ms(), wait = s2_guesses_wait(&server->guesses, guest, now);
+    const s2_address address = x->connection->address;
+    const double now = s2_now_ms(), wait = s2_wrong_keys_wait(&server->wrong_keys, address, now);
     if (wait > 0.0) {
-        (void)s2_http_fail(error, 429, NULL, "too many wrong keys came from this address");
+        (void)s2_http_fail(error, 429, NULL, "too many wrong API keys from this address");
         error->retry_after_s = 1 + (int)(wait / 1e3);
         return false;
     }
@@ -84,7 +85,7 @@ static bool check_key(s2_exchange *x, s2_http_error *error)
     const bool is_fine = s2_access_check_key(&server->access, &x->head, error);
     pthread_mutex_unlock(&server->access_lock);
     if (!is_fine && (x->head.authorization || x->head.api_key))
-        s2_guesses_add(&server->guesses, guest, now);
+        s2_wrong_keys_add(&server->wrong_keys, address, now);
     return is_fine;
 }
 
@@ -100,13 +101,13 @@ static bool check_head(s2_exchange *x, const char *method, const char *version,
         return false;
     const size_t n = s2_target_path(x->target);
     const bool is_get = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
-    if (x->server->options->has_ui && is_get && (x->asset = s2_page_find(x->target, n)))
+    if (x->server->options->has_ui && is_get && (x->asset = find_asset(x->target, n)))
         return check_body(x, error);
     x->route = s2_route_find(method, x->target, n, &x->allow);
     if (!(x->route && x->route->is_public) && !check_key(x, error)) return false;
     if (!x->route && x->allow)
-        return s2_http_fail(error, 405, NULL, "this path takes %s", x->allow);
-    if (!x->route) return s2_http_fail(error, 404, NULL, "there is no such path");
+        return s2_http_fail(error, 405, NULL, "method not allowed; use %s", x->allow);
+    if (!x->route) return s2_http_fail(error, 404, NULL, "unknown path");
     x->allow = NULL;
     return check_body(x, error);
 }
@@ -190,11 +191,11 @@ static struct MHD_Response *asset_response(s2_exchange *x)
     return response;
 }
 
-/* With the lock, once the status is known. */
+/* With the lock held, once the status is known. */
 static enum MHD_Result answer(s2_exchange *x)
 {
     struct MHD_Response *response;
-    double within = x->server->options->send_s * 1e3; /* the answer is whole */
+    double within = x->server->options->send_s * 1e3;
     if (x->asset) {
         response = asset_response(x);
     } else if (x->streams) {
@@ -223,7 +224,7 @@ static enum MHD_Result refuse(s2_exchange *x, const s2_http_error *error)
     return answer(x);
 }
 
-/* Answer, or wait until there is an answer. */
+/* Answers, or suspends the connection until there is an answer. */
 static enum MHD_Result settle(s2_exchange *x)
 {
     enum MHD_Result result = MHD_YES;
@@ -240,7 +241,7 @@ static enum MHD_Result settle(s2_exchange *x)
 
 /* --- callbacks of the library ------------------------------------------------------------- */
 
-/* A request the library refuses by itself is never shown to us again. */
+/* The library does not report requests again that it refuses by itself. */
 static void forget_begun(s2_connection *c)
 {
     if (c->begun) s2_exchange_release(c->begun);
@@ -297,7 +298,7 @@ static enum MHD_Result on_access(void *user, struct MHD_Connection *connection, 
         s2_connection_within(x->connection, 0.0);
         bool is_fine = true;
         if (x->is_too_large)
-            is_fine = s2_http_fail(&error, 413, NULL, "a body of more than %zu bytes",
+            is_fine = s2_http_fail(&error, 413, NULL, "request body too large (limit %zu bytes)",
                                    server->options->max_body);
         else if (x->route && strcmp(x->route->method, "POST") == 0 &&
                  atomic_load(&server->is_draining))
@@ -329,15 +330,15 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **c
     s2_exchange_release(x);
 }
 
-/* Whether there may be one more of this address. */
+/* Whether this address may open one more connection. */
 static enum MHD_Result on_arrival(void *user, const struct sockaddr *address, socklen_t n)
 {
     s2_server *server = user;
-    const s2_guest guest = s2_guest_of(address);
+    const s2_address from = s2_address_of(address);
     const int32_t most = server->options->n_per_address;
     (void)n;
-    return most == 0 || s2_guest_is_here(guest) ||
-                   s2_connections_of(&server->connections, guest) < (size_t)most
+    return most == 0 || s2_address_is_local(from) ||
+                   s2_connections_of(&server->connections, from) < (size_t)most
                ? MHD_YES
                : MHD_NO;
 }
@@ -352,7 +353,7 @@ static void on_connection(void *user, struct MHD_Connection *connection, void **
         const union MHD_ConnectionInfo *from =
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
         s2_connection *c = info ? s2_connections_add(&server->connections, info->connect_fd,
-                                                     s2_guest_of(from ? from->client_addr : NULL))
+                                                     s2_address_of(from ? from->client_addr : NULL))
                                 : NULL;
         if (c) s2_connection_within(c, server->options->header_s * 1e3);
         *context = c;
@@ -365,9 +366,9 @@ static void on_connection(void *user, struct MHD_Connection *connection, void **
 
 /* --- the daemon --------------------------------------------------------------------------- */
 
-/* As many connections as there are descriptors for, asking for more of them if that helps: one that
- * cannot be accepted would be tried again without an end. */
-static unsigned make_room(const s2_front_options *o)
+/* The number of connections there are descriptors for, after raising the limit if possible. A connection
+ * that cannot be accepted would be retried in a busy loop. */
+static unsigned connection_limit(const s2_front_options *o)
 {
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) != 0) return MAX_CONNECTIONS;
@@ -379,7 +380,7 @@ static unsigned make_room(const s2_front_options *o)
     const unsigned n = files.rlim_cur > 2 * OTHER_FILES ? (unsigned)files.rlim_cur - OTHER_FILES
                                                         : (unsigned)files.rlim_cur / 2u;
     char text[96];
-    (void)snprintf(text, sizeof text, "%u connections at most; see 'ulimit -n'", n);
+    (void)snprintf(text, sizeof text, "at most %u connections; see 'ulimit -n'", n);
     o->log(text);
     return n;
 }
@@ -387,14 +388,14 @@ static unsigned make_room(const s2_front_options *o)
 s2p_status s2_http_start(struct MHD_Daemon **out, s2_server *server, int fd, s2p_error *error)
 {
     const s2_front_options *o = server->options;
-    /* poll: with epoll the library does not always hear that a client has left */
+    /* poll: with epoll the library does not always notice that a client has disconnected */
     unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
     if (o->ssl_key) flags |= MHD_USE_TLS;
     *out = MHD_start_daemon(
         flags, 0, on_arrival, server, on_access, server, MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_NOTIFY_CONNECTION,
         on_connection, server, MHD_OPTION_URI_LOG_CALLBACK, on_target, server,
-        MHD_OPTION_CONNECTION_LIMIT, make_room(o), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        MHD_OPTION_CONNECTION_LIMIT, connection_limit(o), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)(o->idle_s > o->body_s ? o->idle_s : o->body_s) + 1u,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, o->ssl_key ? MHD_OPTION_HTTPS_MEM_KEY : MHD_OPTION_END,
@@ -402,9 +403,9 @@ s2p_status s2_http_start(struct MHD_Daemon **out, s2_server *server, int fd, s2p
     if (*out) return S2P_OK;
     return s2_fail(error, S2P_EIO,
                    o->ssl_key
-                       ? "HTTPS cannot be served; are key and certificate PEM files that belong "
-                         "together?"
-                       : "HTTP cannot be served");
+                       ? "cannot start HTTPS; check that key and certificate are PEM files of one "
+                         "pair"
+                       : "cannot start HTTP");
 }
 
 void s2_http_stop(struct MHD_Daemon *daemon)
@@ -414,8 +415,8 @@ void s2_http_stop(struct MHD_Daemon *daemon)
 
 /* --- the clock ---------------------------------------------------------------------------- */
 
-/* With the lock of the connections, so that the exchange is there. */
-static void look_after(void *exchange, bool is_gone, void *user)
+/* Called with the lock of the connections, so the exchange exists. */
+static void visit(void *exchange, bool is_gone, void *user)
 {
     s2_exchange *x = exchange;
     const double now = *(const double *)user;
@@ -424,10 +425,9 @@ static void look_after(void *exchange, bool is_gone, void *user)
     const double silent = now - x->sent_ms;
     if (is_gone && x->streams) {
         x->is_gone = true;
-    } else if (is_gone && !x->status) { /* an answer, so that the library lets go of the socket */
+    } else if (is_gone && !x->status) { /* an answer makes the library close the socket */
         s2_http_error left = { .status = 0 };
-        (void)s2_http_fail(&left, 400, NULL,
-                           "the connection was closed before there was an answer");
+        (void)s2_http_fail(&left, 400, NULL, "the client closed the connection");
         s2_exchange_fail(x, &left);
     }
     const bool is_late = x->may_stream && !x->status && now - x->asked_ms > HEAD_MS;
@@ -441,5 +441,5 @@ static void look_after(void *exchange, bool is_gone, void *user)
 void s2_http_tick(s2_server *server)
 {
     double now = s2_now_ms();
-    s2_connections_tick(&server->connections, now, look_after, &now);
+    s2_connections_tick(&server->connections, now, visit, &now);
 }

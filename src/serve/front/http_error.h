@@ -1,5 +1,5 @@
-/* http_error.h - why a request is refused: a status, a type OpenAI's clients know, one sentence of ours,
- * the field at fault. */
+/* http_error.h - why a request is refused: a status, a type that OpenAI clients know, one sentence, the
+ * field at fault. */
 #ifndef S2_SERVE_HTTP_ERROR_H
 #define S2_SERVE_HTTP_ERROR_H
 
@@ -10,8 +10,8 @@ typedef struct s2_http_error {
     const char *type; /* NULL: by the status */
     char message[512];
     char param[128];         /* "" : none */
-    int32_t n_prompt, n_ctx; /* n_ctx above 0: both are told */
-    int retry_after_s;       /* above 0: a header says so */
+    int32_t n_prompt, n_ctx; /* n_ctx above 0: both are reported */
+    int retry_after_s;       /* above 0: sent as Retry-After */
 } s2_http_error;
 
 /* Fill *error; always false, so that a check can return it. param NULL: none. */

@@ -1,4 +1,4 @@
-/* link.c - start, feed, listen, bury, start again. */
+/* link.c - start the engine process, send it jobs, receive frames, restart it when it dies. */
 #define _GNU_SOURCE /* pipe2, environ */
 #include "serve/front/link.h"
 
@@ -18,18 +18,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ENGINE_FD 3 /* of the engine */
+#define ENGINE_FD 3 /* in the engine process */
 #define FIRST_WAIT_MS 100.0
 #define LONGEST_WAIT_MS 5000.0
-#define STEADY_MS 10000.0 /* after so long the next death counts as the first */
-#define MAX_QUICK 16      /* jobs without a session that run at once */
+#define STEADY_MS 10000.0 /* after this time the delay of the next restart is the first again */
+#define MAX_QUICK 16      /* quick jobs that run at once */
 #define MAX_HELLO 4096    /* values */
 
 struct s2_link {
     s2_link_options options;
     pthread_t thread;
-    pthread_mutex_t lock; /* of all below, but for fd and received, which are the thread's own */
-    int wake[2];          /* a byte here, and the thread looks up */
+    pthread_mutex_t lock; /* of everything below except fd and received, used by the thread only */
+    int wake[2];          /* a pipe: a byte wakes the thread */
     bool is_stopping;
     s2_link_job *first; /* in order of arrival, running and waiting */
     size_t queue_bytes;
@@ -78,7 +78,7 @@ static bool spawn(s2_link *l)
     return true;
 }
 
-/* The jobs the engine had; called without the lock. */
+/* Ends the jobs the engine was running; called without the lock. */
 static void end_running(s2_link *l, s2_job_end how)
 {
     for (;;) {
@@ -93,7 +93,8 @@ static void end_running(s2_link *l, s2_job_end how)
     }
 }
 
-static void bury(s2_link *l)
+/* Collects the engine process and schedules the next one. */
+static void reap(s2_link *l)
 {
     char text[160];
     int status = 0;
@@ -116,19 +117,20 @@ static void bury(s2_link *l)
     pthread_mutex_unlock(&l->lock);
     if (is_stopping) return;
     if (WIFSIGNALED(status))
-        (void)snprintf(text, sizeof text, "the engine died of signal %d; another starts in %.1f s",
-                       WTERMSIG(status), wait_ms / 1e3);
-    else if (ready_at == 0.0) /* it has said why */
-        (void)snprintf(text, sizeof text, "the engine ended with code %d", WEXITSTATUS(status));
+        (void)snprintf(text, sizeof text,
+                       "the engine was killed by signal %d; restarting in %.1f s", WTERMSIG(status),
+                       wait_ms / 1e3);
+    else if (ready_at == 0.0) /* it has printed the reason */
+        (void)snprintf(text, sizeof text, "the engine exited with code %d", WEXITSTATUS(status));
     else
-        (void)snprintf(text, sizeof text, "the engine ended with code %d; another starts in %.1f s",
+        (void)snprintf(text, sizeof text, "the engine exited with code %d; restarting in %.1f s",
                        WEXITSTATUS(status), wait_ms / 1e3);
     l->options.log(text);
 }
 
 /* --- sending ---------------------------------------------------------------------------- */
 
-/* The next one that may run; marked as running. */
+/* The next job that may run, marked as running. */
 static s2_link_job *take_ready(s2_link *l)
 {
     int32_t n_running = 0, n_quick = 0;
@@ -150,7 +152,7 @@ static s2_link_job *take_ready(s2_link *l)
     return found;
 }
 
-/* A job that runs and is to be cancelled, told so once. 0: none. */
+/* A running job that was cancelled, each reported once. 0: none. */
 static uint64_t take_cancelled(s2_link *l)
 {
     uint64_t request = 0;
@@ -164,7 +166,7 @@ static uint64_t take_cancelled(s2_link *l)
     return request;
 }
 
-/* Jobs cancelled before they began; called without the lock. */
+/* Ends jobs that were cancelled before they ran; called without the lock. */
 static void end_cancelled(s2_link *l)
 {
     for (;;) {
@@ -182,7 +184,7 @@ static void end_cancelled(s2_link *l)
     }
 }
 
-/* The engine reads with a thread of its own, so that a send never waits for an answer. */
+/* The engine reads on a thread of its own, so sending never waits for an answer. */
 static bool send_all(s2_link *l)
 {
     uint64_t request;
@@ -201,36 +203,32 @@ static bool send_all(s2_link *l)
     return true;
 }
 
-/* --- listening -------------------------------------------------------------------------- */
+/* --- receiving -------------------------------------------------------------------------- */
 
-static bool hear_hello(s2_link *l, const s2_frame *frame)
+/* Until the model is loaded: progress, then hello. False: not valid. */
+static bool receive_loading(s2_link *l, const s2_frame *frame)
 {
-    json_t *hello = NULL;
-    if (s2_json_parse_few(frame->payload, frame->n, "hello", MAX_HELLO, &hello, NULL) != S2P_OK)
-        return false;
+    json_t *json = NULL;
+    const bool is_hello = frame->type == S2_FRAME_HELLO;
+    if (s2_json_parse_few(frame->payload, frame->n, "loading", MAX_HELLO, &json, NULL) != S2P_OK)
+        return !is_hello;
     pthread_mutex_lock(&l->lock);
-    json_decref(l->hello);
-    l->hello = hello;
-    l->state.is_ready = l->state.has_been_ready = true;
-    l->ready_at = s2_now_ms();
+    if (is_hello) {
+        json_decref(l->hello);
+        l->hello = json_incref(json);
+        l->state.is_ready = l->state.has_been_ready = true;
+        l->ready_at = s2_now_ms();
+    } else {
+        const char *step = s2_json_string(json, "step");
+        (void)snprintf(l->state.step, sizeof l->state.step, "%.60s", step ? step : "");
+        l->state.done = json_number_value(json_object_get(json, "done"));
+    }
     pthread_mutex_unlock(&l->lock);
+    json_decref(json);
     return true;
 }
 
-static void hear_loading(s2_link *l, const s2_frame *frame)
-{
-    json_t *json = NULL;
-    if (s2_json_parse_few(frame->payload, frame->n, "loading", MAX_HELLO, &json, NULL) != S2P_OK)
-        return;
-    const char *step = s2_json_string(json, "step");
-    pthread_mutex_lock(&l->lock);
-    (void)snprintf(l->state.step, sizeof l->state.step, "%.60s", step ? step : "");
-    l->state.done = json_number_value(json_object_get(json, "done"));
-    pthread_mutex_unlock(&l->lock);
-    json_decref(json);
-}
-
-static bool hear_job(s2_link *l, const s2_frame *frame)
+static bool receive_for_job(s2_link *l, const s2_frame *frame)
 {
     pthread_mutex_lock(&l->lock);
     s2_link_job **at = &l->first;
@@ -240,13 +238,14 @@ static bool hear_job(s2_link *l, const s2_frame *frame)
                          frame->type == S2_FRAME_ERROR;
     if (job && is_last) *at = job->next;
     pthread_mutex_unlock(&l->lock);
-    if (!job) return false; /* the engine talks of jobs it does not have */
-    job->heard(job, frame);
+    if (!job) return false; /* not one of its jobs */
+    job->receive(job, frame);
     if (is_last) job->end(job, S2_JOB_ANSWERED);
     return true;
 }
 
-static bool hear(s2_link *l)
+/* All frames that have arrived. False: the engine is gone, or a frame is invalid. */
+static bool receive_all(s2_link *l)
 {
     if (!s2_frame_receive(l->fd, &l->received)) return false;
     size_t at = 0, used = 1;
@@ -256,12 +255,9 @@ static bool hear(s2_link *l)
         is_fine = s2_frame_parse(l->received.data + at, l->received.size - at, &frame, &used,
                                  NULL) == S2P_OK;
         if (!is_fine || used == 0) break;
-        if (frame.type == S2_FRAME_HELLO)
-            is_fine = hear_hello(l, &frame);
-        else if (frame.type == S2_FRAME_LOADING)
-            hear_loading(l, &frame);
-        else
-            is_fine = hear_job(l, &frame);
+        is_fine = frame.type == S2_FRAME_HELLO || frame.type == S2_FRAME_LOADING
+                      ? receive_loading(l, &frame)
+                      : receive_for_job(l, &frame);
         at += used;
     }
     memmove(l->received.data, l->received.data + at, l->received.size - at);
@@ -282,7 +278,7 @@ static void *run_link(void *user)
         const double now = s2_now_ms();
         if (l->fd < 0 && now >= l->start_at && !spawn(l)) {
             l->start_at = now + LONGEST_WAIT_MS;
-            l->options.log("the engine cannot be started; trying again in 5 s");
+            l->options.log("the engine cannot be started; retrying in 5 s");
         }
         bool is_alive = l->fd < 0 || send_all(l);
         if (l->fd < 0) end_cancelled(l);
@@ -292,14 +288,14 @@ static void *run_link(void *user)
         if (is_alive && poll(fds, 2, timeout < -1 ? 0 : timeout) > 0) {
             char bytes[256];
             if (fds[0].revents) (void)!read(l->wake[0], bytes, sizeof bytes);
-            if (l->fd >= 0 && fds[1].revents) is_alive = hear(l);
+            if (l->fd >= 0 && fds[1].revents) is_alive = receive_all(l);
         }
         if (!is_alive) {
-            bury(l);
+            reap(l);
             end_running(l, S2_JOB_LOST);
         }
     }
-    if (l->fd >= 0) bury(l);
+    if (l->fd >= 0) reap(l);
     end_running(l, S2_JOB_STOPPED);
     for (s2_link_job *job = l->first; job; job = job->next) job->is_running = true;
     end_running(l, S2_JOB_STOPPED);
@@ -319,13 +315,13 @@ s2p_status s2_link_start(s2_link **out, const s2_link_options *options, s2p_erro
     pthread_mutex_init(&l->lock, NULL);
     if (pipe2(l->wake, O_CLOEXEC | O_NONBLOCK) != 0) {
         free(l);
-        return s2_fail(error, S2P_EIO, "no pipe: %s", strerror(errno));
+        return s2_fail(error, S2P_EIO, "cannot create a pipe: %s", strerror(errno));
     }
     if (pthread_create(&l->thread, NULL, run_link, l) != 0) {
         close(l->wake[0]);
         close(l->wake[1]);
         free(l);
-        return s2_fail(error, S2P_ENOMEM, "no thread for the link to the engine");
+        return s2_fail(error, S2P_ENOMEM, "cannot start a thread for the link to the engine");
     }
     *out = l;
     return S2P_OK;
@@ -363,7 +359,7 @@ s2p_status s2_link_submit(s2_link *l, s2_link_job *job)
         job->request = ++l->last_request;
         job->next = NULL;
         job->is_running = job->is_cancelled = false;
-        /* the header was written before the number was known */
+        /* the header was written before the request number was known */
         s2_frame_header(job->is_quick ? S2_FRAME_QUICK : S2_FRAME_JOB, job->request,
                         job->frame.size - S2_FRAME_HEADER, job->frame.data);
         l->queue_bytes += job->frame.size;
@@ -401,4 +397,15 @@ json_t *s2_link_hello(s2_link *l)
     json_t *hello = l->hello ? json_deep_copy(l->hello) : NULL;
     pthread_mutex_unlock(&l->lock);
     return hello;
+}
+
+void s2_link_get_model(s2_link *l, s2_model_info *out)
+{
+    json_t *hello = s2_link_hello(l);
+    const char *model = s2_json_string(hello, "model"), *ggml = s2_json_string(hello, "ggml");
+    *out = (s2_model_info){ .n_ctx = 1 << 20 };
+    (void)snprintf(out->model, sizeof out->model, "%s", model ? model : "");
+    (void)snprintf(out->ggml, sizeof out->ggml, "%s", ggml ? ggml : "");
+    (void)s2_json_int(hello, "n_ctx", &out->n_ctx);
+    json_decref(hello);
 }

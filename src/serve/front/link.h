@@ -1,8 +1,9 @@
-/* link.h - the engine process as the front sees it: jobs in, frames out, and when it dies another.
+/* link.h - the engine process as the front sees it: jobs in, frames out, restarted when it dies.
  *
  * A thread owns the process and the socket. Jobs wait in a queue, first come, first served; as many
- * run at once as the engine has sessions, those that need none besides. When the engine dies the
- * jobs it had are lost and the queue stays; it is started again after 0.1 s, then 0.2 s, up to 5 s.
+ * run at once as the engine has sessions, in addition to those that need no session. When the engine
+ * dies, its running jobs are lost and the queue stays; it is restarted after 0.1 s, then 0.2 s, up to
+ * 5 s.
  */
 #ifndef S2_SERVE_LINK_H
 #define S2_SERVE_LINK_H
@@ -16,19 +17,19 @@ typedef enum s2_job_end {
     S2_JOB_ANSWERED,  /* a frame ended it */
     S2_JOB_LOST,      /* the engine died with it */
     S2_JOB_CANCELLED, /* it never began */
-    S2_JOB_STOPPED    /* the server ends */
+    S2_JOB_STOPPED    /* the server is shutting down */
 } s2_job_end;
 
-typedef struct s2_link_job { /* part of what the caller owns; unchanged between submit and end */
-    uint64_t request;        /* given by submit */
+typedef struct s2_link_job { /* inside a struct of the caller; unchanged between submit and end */
+    uint64_t request;        /* set by submit */
     s2_buffer frame;         /* to be sent: from s2_job_encode with request 0 */
     bool is_quick;
-    /* Both from the thread of the link. `heard`: a frame that is its own. `end`: exactly once, and
-     * nothing after it. */
-    void (*heard)(struct s2_link_job *job, const s2_frame *frame);
+    /* Both are called on the thread of the link: `receive` for each frame of this job, `end` exactly
+     * once, as the last call. */
+    void (*receive)(struct s2_link_job *job, const s2_frame *frame);
     void (*end)(struct s2_link_job *job, s2_job_end how);
 
-    struct s2_link_job *next; /* the link's own */
+    struct s2_link_job *next; /* of the link */
     bool is_running, is_cancelled;
 } s2_link_job;
 
@@ -42,10 +43,10 @@ typedef struct s2_link_options { /* all borrowed until the link is stopped */
 s2p_status s2_link_start(s2_link **out, const s2_link_options *options, s2p_error *error);
 void s2_link_stop(s2_link *link); /* ends every job; NULL is fine */
 
-/* S2P_ELIMIT: the queue is full; the job was not taken. */
+/* S2P_ELIMIT: the queue is full; the job was not accepted. */
 s2p_status s2_link_submit(s2_link *link, s2_link_job *job);
 
-/* Its client is gone; `end` follows. */
+/* The client has disconnected; `end` follows. */
 void s2_link_cancel(s2_link *link, s2_link_job *job);
 
 typedef struct s2_link_state {
@@ -61,7 +62,14 @@ typedef struct s2_link_state {
 
 void s2_link_get_state(s2_link *link, s2_link_state *out);
 
-/* What the engine said about itself, a new reference; NULL before it did. */
+/* The hello frame of the engine, a new reference; NULL before it arrived. */
 json_t *s2_link_hello(s2_link *link);
+
+typedef struct s2_model_info { /* from the hello frame */
+    char model[200], ggml[48]; /* "" before it arrived */
+    int32_t n_ctx;
+} s2_model_info;
+
+void s2_link_get_model(s2_link *link, s2_model_info *out);
 
 #endif /* S2_SERVE_LINK_H */

@@ -1,9 +1,9 @@
-/* media_file.c - one component at a time, each opened without following a link: what was checked is what is
- * opened, even while somebody moves things about. */
+/* media_file.c - opens one path component at a time, without following links: what was checked is what is
+ * opened, even if the folder is changed meanwhile. */
 #if defined(__linux__)
 #define _GNU_SOURCE /* O_DIRECTORY, O_NOFOLLOW */
 #endif
-#include "serve/front/media_file.h"
+#include "serve/front/pictures.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static int open_below(const char *folder, const char *path)
         int next = -1;
         if (is_name) {
             (void)snprintf(name, sizeof name, "%.*s", (int)n, path);
-            /* a pipe must not make us wait */
+            /* O_NONBLOCK: opening a pipe must not block */
             next = openat(fd, name,
                           O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK |
                               (is_last ? 0 : O_DIRECTORY));
@@ -64,5 +64,5 @@ bool s2_media_read(const char *folder, const char *url, const char *param, size_
     const int fd = strncmp(url, SCHEME, n) == 0 ? open_below(folder, url + n) : -1;
     const bool is_fine = fd >= 0 && read_all(fd, max_bytes, out);
     if (fd >= 0) close(fd);
-    return is_fine || s2_http_fail(error, 400, param, "%s: the picture could not be read", param);
+    return is_fine || s2_http_fail(error, 400, param, "%s: the image could not be read", param);
 }

@@ -1,10 +1,9 @@
-/* remote_fetch.c - one parser for URLs, libcurl's, and one place where an address is judged: when its socket
- * is opened. So neither a name that changes its address nor a spelling another parser reads differently
- * gets through. */
-#include "serve/front/remote_fetch.h"
+/* remote_fetch.c - one parser for URLs, libcurl's, and one place where an address is checked: when its socket
+ * is opened. So neither a name that changes its address nor a spelling that another parser reads
+ * differently gets through. */
+#include "serve/front/pictures.h"
 
 #include "base/clock.h"
-#include "serve/front/remote_rules.h"
 
 #ifdef S2_HAS_CURL
 #include <curl/curl.h>
@@ -40,7 +39,7 @@ bool s2_remote_check(const char *list, const char *url, const char *param, s2_ht
     curl_url_cleanup(parsed);
     return is_fine ||
            s2_http_fail(error, 403, param,
-                        "%s: pictures of that server are not fetched; send a data URI", param);
+                        "%s: images of this server may not be fetched; send a data URI", param);
 }
 
 /* --- one request --------------------------------------------------------------------------- */
@@ -74,14 +73,14 @@ static int watch(void *user, curl_off_t total, curl_off_t now, curl_off_t up_tot
     return atomic_load(f->is_over);
 }
 
-/* The status, 0 for none; *next: where it points to instead, owned by the handle. */
+/* The HTTP status, 0 if there is none; *next: target of a redirect, owned by the handle. */
 static long get(CURL *curl, CURLU *url, fetch *f, double left_ms, const char **next)
 {
     long status = 0;
     *next = NULL;
     curl_easy_setopt(curl, CURLOPT_CURLU, url);
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_PROXY, ""); /* none, whatever the environment says */
+    curl_easy_setopt(curl, CURLOPT_PROXY, ""); /* no proxy, not even one of the environment */
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "s2prune");
     curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(curl, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
@@ -115,17 +114,16 @@ bool s2_remote_fetch(const char *list, const char *url, const char *param,
     for (int i = 0; curl && parsed && next && i <= MAX_REDIRECTS && s2_now_ms() < end; i++) {
         if (curl_url_set(parsed, CURLUPART_URL, next, 0) != CURLUE_OK || !is_allowed(list, parsed))
             break;
-        out->size = start; /* not the words of a redirect */
+        out->size = start; /* drop the body of a redirect */
         is_fine = get(curl, parsed, &f, end - s2_now_ms(), &next) == 200 && out->size > start;
         if (is_fine) break;
     }
     curl_url_cleanup(parsed);
     curl_easy_cleanup(curl);
-    return is_fine ||
-           s2_http_fail(error, 400, param, "%s: the picture could not be fetched", param);
+    return is_fine || s2_http_fail(error, 400, param, "%s: the image could not be fetched", param);
 }
 
-#else /* !S2_HAS_CURL: nothing is fetched, whatever the list says */
+#else /* !S2_HAS_CURL: nothing can be fetched */
 
 bool s2_remote_init(void) { return false; }
 
@@ -133,7 +131,8 @@ bool s2_remote_check(const char *list, const char *url, const char *param, s2_ht
 {
     (void)list, (void)url;
     return s2_http_fail(error, 403, param,
-                        "%s: pictures are not fetched from other servers; send a data URI", param);
+                        "%s: fetching images from other servers is disabled; send a data URI",
+                        param);
 }
 
 bool s2_remote_fetch(const char *list, const char *url, const char *param,

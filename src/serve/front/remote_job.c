@@ -1,7 +1,7 @@
 /* remote_job.c - one detached thread for each request; the server counts them and waits for the last. */
-#include "serve/front/remote_job.h"
+#include "serve/front/routes.h"
 
-#include "serve/front/remote_fetch.h"
+#include "serve/front/pictures.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -12,25 +12,19 @@ typedef struct remote_job {
     s2_remote_then then;
 } remote_job;
 
-static bool fetch_all(remote_job *j, s2_http_error *error)
-{
-    s2_server *server = j->x->server;
-    s2_chat_request *r = &j->request;
-    for (size_t i = 0; i < r->n_pictures; i++)
-        if (r->remote[i].url &&
-            !s2_remote_fetch(server->options->image_hosts, r->remote[i].url, r->remote[i].param,
-                             &server->is_over, &r->picture[i], error))
-            return false;
-    return true;
-}
-
 static void *run(void *user)
 {
     remote_job *j = user;
     s2_exchange *x = j->x;
     s2_server *server = x->server;
     s2_http_error error;
-    if (!fetch_all(j, &error) || !j->then(x, &j->request, &error)) {
+    s2_chat_request *r = &j->request;
+    bool is_fine = true;
+    for (size_t i = 0; is_fine && i < r->n_pictures; i++)
+        is_fine = !r->remote[i].url ||
+                  s2_remote_fetch(server->options->image_hosts, r->remote[i].url,
+                                  r->remote[i].param, &server->is_over, &r->picture[i], &error);
+    if (!is_fine || !j->then(x, r, &error)) {
         pthread_mutex_lock(&x->lock);
         s2_exchange_break(x, &error);
         s2_exchange_wake(x);
@@ -49,7 +43,8 @@ bool s2_remote_job_start(s2_exchange *x, s2_chat_request *request, s2_remote_the
     s2_server *server = x->server;
     if (atomic_fetch_add(&server->n_fetching, 1) >= S2_REMOTE_AT_ONCE) {
         atomic_fetch_sub(&server->n_fetching, 1);
-        return s2_http_fail(error, 429, NULL, "pictures of %d requests are being fetched already",
+        return s2_http_fail(error, 429, NULL,
+                            "too many requests with remote images (limit %d); try again",
                             S2_REMOTE_AT_ONCE);
     }
     pthread_t thread;
@@ -66,12 +61,12 @@ bool s2_remote_job_start(s2_exchange *x, s2_chat_request *request, s2_remote_the
     }
     free(j);
     atomic_fetch_sub(&server->n_fetching, 1);
-    return s2_http_fail(error, 503, NULL, "no memory to fetch a picture");
+    return s2_http_fail(error, 503, NULL, "out of memory");
 }
 
 void s2_remote_jobs_end(s2_server *server)
 {
     const struct timespec moment = { .tv_nsec = 10000000L };
-    atomic_store(&server->is_over, true); /* libcurl asks several times a second */
+    atomic_store(&server->is_over, true); /* libcurl polls it several times a second */
     while (atomic_load(&server->n_fetching) > 0) (void)nanosleep(&moment, NULL);
 }

@@ -1,6 +1,6 @@
-/* remote_rules.c - names as libcurl's parser reads them, addresses as they are connected to. A name is
- * never trusted to stay where it was: the address is judged when the socket is opened. */
-#include "serve/front/remote_rules.h"
+/* remote_rules.c - names as libcurl's parser reads them, addresses as they are connected to. A name can
+ * change its address at any time, so the address is checked when the socket is opened. */
+#include "serve/front/pictures.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -21,7 +21,7 @@ typedef struct rule { /* one item of the list */
     long port;
 } rule;
 
-/* The item at `list`, and what follows it. */
+/* Parses the item at `list`; returns what follows it. */
 static const char *next_rule(const char *list, rule *out)
 {
     const size_t n = strcspn(list, ",");

@@ -1,9 +1,5 @@
-/* route_table.c - every path there is. What is not public needs the key. */
-#include "serve/front/route_table.h"
-
-#include "serve/front/chat_routes.h"
-#include "serve/front/info_routes.h"
-#include "serve/front/runs_routes.h"
+/* route_table.c - all paths. Those that are not public need the key. */
+#include "serve/front/routes.h"
 
 #include <string.h>
 
@@ -35,7 +31,7 @@ static const s2_route routes[] = {
 
 const s2_route *s2_route_at(size_t index) { return index < N_ROUTES ? &routes[index] : NULL; }
 
-/* A path that ends in '/' has a name after it. */
+/* A path that ends in '/' is followed by a name. */
 static bool is_path(const char *path, const char *wanted, size_t n)
 {
     const size_t length = strlen(path);

@@ -1,8 +1,8 @@
 /* runs_routes.c - folders with a summary.json.
  *
- * A client's word is never part of a path: it is compared with the names the folder has.
+ * Text from a client never becomes part of a path: it is compared with the names in the folder.
  */
-#include "serve/front/runs_routes.h"
+#include "serve/front/routes.h"
 
 #include "base/file.h"
 #include "base/json_limit.h"
@@ -36,7 +36,7 @@ static json_t *read_summary(const s2_exchange *x, const char *name)
     return summary;
 }
 
-/* The data of the browser of samples, as report.html carries it; NULL: there is none. */
+/* The data of the sample browser inside report.html; NULL: none. */
 static json_t *read_samples(const s2_exchange *x, const char *name)
 {
     json_t *samples = NULL;
@@ -72,7 +72,7 @@ static json_t *line_of(const char *name, const json_t *summary)
 static bool has_results(const s2_exchange *x, s2_http_error *error)
 {
     return x->server->options->results_dir ||
-           s2_http_fail(error, 404, NULL, "the server was given no folder of results");
+           s2_http_fail(error, 404, NULL, "no results folder; start the server with --results-dir");
 }
 
 bool s2_handle_runs(s2_exchange *x, s2_http_error *error)
@@ -106,7 +106,7 @@ bool s2_handle_run(s2_exchange *x, s2_http_error *error)
             samples = summary ? read_samples(x, entry->d_name) : NULL;
         }
     if (dir) (void)closedir(dir);
-    if (!summary) return s2_http_fail(error, 404, NULL, "there is no such run");
+    if (!summary) return s2_http_fail(error, 404, NULL, "unknown run");
     s2_exchange_json(x, 200, json_pack("{s:o,s:o?}", "summary", summary, "browser", samples));
     return true;
 }

@@ -1,9 +1,85 @@
-/* server.h - what all requests share. */
+/* server.h - what all requests share, and one request with its answer.
+ *
+ * An exchange is a request and its answer, between the HTTP thread and the engine thread:
+ *
+ *     HTTP thread     head, body -> handle -> submit -> suspend ... resume -> answer
+ *     engine thread                            frames -> output, wake ...
+ *
+ * Both hold a reference. Output is added with the lock held.
+ */
 #ifndef S2_SERVE_SERVER_H
 #define S2_SERVE_SERVER_H
 
-#include "serve/front/exchange.h"
+#include "serve/front/connections.h"
 #include "serve/front/front.h"
+#include "serve/front/link.h"
+
+struct MHD_Connection;
+struct MHD_Daemon;
+struct s2_server;
+
+typedef struct s2_chat_answer { /* an answer in progress, for an OpenAI client */
+    char id[40], model[320], fingerprint[80];
+    int64_t created;
+    bool includes_usage, wants_progress, has_logprobs, has_role;
+    s2_buffer text;      /* of an answer that is not streamed, */
+    json_t *tokens;      /* and its token probabilities; owned, NULL: none yet */
+    size_t n_token_text; /* bytes of the frames they came in */
+} s2_chat_answer;
+
+typedef struct s2_exchange {
+    atomic_int n_references;
+    pthread_mutex_t lock;
+    struct s2_server *server;
+    struct MHD_Connection *http;
+    s2_connection *connection;
+    char *target; /* as the client wrote it, owned */
+    s2_head head; /* valid while the request is handled */
+    const struct s2_route *route;
+    s2_buffer body;
+    bool is_seen, is_handled, is_too_large;
+
+    s2_link_job job;
+    bool has_job;                                                  /* the engine thread may call */
+    void (*receive)(struct s2_exchange *x, const s2_frame *frame); /* with the lock */
+    const char *result_type;                                       /* of S2_FRAME_BYTES */
+    s2_chat_answer chat;
+    double asked_ms, sent_ms; /* time of the request; time of the last output */
+
+    int status; /* HTTP status of the answer; 0: not known yet */
+    const char *content_type;
+    const char *allow; /* of a 405 */
+    int retry_after_s;
+    s2_buffer out;
+    size_t n_taken;
+    bool may_stream; /* requested: the head can be sent before there is an answer */
+    bool streams;    /* text/event-stream; out grows until is_done */
+    bool is_done, is_suspended, is_gone;
+    const struct s2_asset *asset; /* a file of the web page, sent instead of `out` */
+} s2_exchange;
+
+s2_exchange *s2_exchange_create(struct s2_server *server, const char *target); /* NULL: no memory */
+void s2_exchange_release(s2_exchange *x);
+
+/* --- the answer; with the lock once a job was submitted --------------------------------- */
+
+void s2_exchange_json(s2_exchange *x, int status, json_t *value); /* takes over the reference */
+void s2_exchange_text(s2_exchange *x, int status, const char *type, const void *text, size_t n);
+void s2_exchange_fail(s2_exchange *x, const s2_http_error *error);
+
+/* The head of a stream can be sent; events; the end. */
+void s2_exchange_stream(s2_exchange *x);
+void s2_exchange_event(s2_exchange *x, json_t *value); /* takes over the reference */
+void s2_exchange_line(s2_exchange *x, const char *line);
+void s2_exchange_finish(s2_exchange *x);
+
+/* A failure in the middle of a stream, or instead of an answer. */
+void s2_exchange_break(s2_exchange *x, const s2_http_error *error);
+
+/* Resumes the connection if there is something to send. */
+void s2_exchange_wake(s2_exchange *x);
+
+/* --- the server ------------------------------------------------------------------------------ */
 
 #define S2_N_STATUS 600
 
@@ -11,25 +87,33 @@ typedef struct s2_server {
     const s2_front_options *options;
     s2_link *link;
     s2_connections connections;
-    s2_guesses guesses;          /* of the thread of HTTP */
+    s2_wrong_keys wrong_keys;    /* HTTP thread only */
     s2_access access;            /* its keys change on SIGHUP; */
-    pthread_mutex_t access_lock; /* they are read and changed with it */
+    pthread_mutex_t access_lock; /* held to read or change them */
     atomic_bool is_draining;
-    atomic_bool is_over;   /* nothing more is fetched */
-    atomic_int n_fetching; /* requests whose pictures are on their way */
-    atomic_uint_fast64_t n_requests,
-        n_answers[S2_N_STATUS / 100]; /* by the hundred of the status */
+    atomic_bool is_over;   /* no more pictures are fetched */
+    atomic_int n_fetching; /* requests whose pictures are being fetched */
+    atomic_uint_fast64_t n_requests, n_answers[S2_N_STATUS / 100]; /* by the class of the status */
     atomic_uint_fast64_t n_prompt_tokens, n_generated, n_image_tokens, n_image_tokens_full,
         n_cached;
-    atomic_uint_fast64_t n_towers, n_passes, n_pass_tokens; /* of the engine since it was started */
+    atomic_uint_fast64_t n_towers, n_passes, n_pass_tokens; /* of the engine since its start */
     double started_ms;
 } s2_server;
 
-/* A row of the table of routes. */
+/* A row of the route table. */
 typedef struct s2_route {
     const char *method, *path;
     bool is_public;
     bool (*handle)(s2_exchange *x, s2_http_error *error); /* false: refused */
 } s2_route;
+
+/* --- HTTP, by libmicrohttpd: one thread that reads requests and sends answers ------------------ */
+
+/* fd: a listening socket; the daemon closes it. */
+s2p_status s2_http_start(struct MHD_Daemon **out, s2_server *server, int fd, s2p_error *error);
+void s2_http_stop(struct MHD_Daemon *daemon); /* NULL is fine */
+
+/* Every 50 ms: enforces deadlines, notices clients that have disconnected, keeps streams alive. */
+void s2_http_tick(s2_server *server);
 
 #endif /* S2_SERVE_SERVER_H */

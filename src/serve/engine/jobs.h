@@ -1,0 +1,62 @@
+/* jobs.h - jobs as the front sends them: questions, and quick jobs that need no session. */
+#ifndef S2_SERVE_JOBS_H
+#define S2_SERVE_JOBS_H
+
+#include "base/pool.h"
+#include "serve/engine/channel.h"
+#include "serve/engine/serve_engine.h"
+#include "text/tokenizer.h"
+
+/* --- questions ------------------------------------------------------------------------------ */
+
+#define S2_SERVE_MAX_STOPS 16
+#define S2_SERVE_MAX_SETTINGS 16 /* of one comparison */
+
+typedef struct s2_ask_job { /* free with s2_ask_job_free */
+    s2_pool pool;
+    json_t *json; /* owns the strings of messages and stops */
+    s2v_message *message;
+    size_t n_messages;
+    s2_image picture[S2_SERVE_MAX_PICTURES];
+    s2p_image view[S2_SERVE_MAX_PICTURES];
+    s2v_image_options option[S2_SERVE_MAX_PICTURES];
+    s2v_budget image_budget[S2_SERVE_MAX_PICTURES]; /* by their detail */
+    bool has_details;                               /* one of them gives a budget */
+    int32_t n_pictures;
+    s2v_session_options session; /* .sampling.stop points into `stop` */
+    const char *stop[S2_SERVE_MAX_STOPS];
+    int32_t n_predict; /* below 0: until the context is full */
+    bool has_predict;  /* the request gave it */
+    int32_t n_top;     /* most likely tokens to report for each token; below 0: no report */
+    s2a_prune_request setting[S2_SERVE_MAX_SETTINGS];
+    int32_t n_settings;
+    bool is_compare, wants_progress;
+    double image_ms; /* decoding */
+} s2_ask_job;
+
+/* On failure `param` is the field at fault, "" if there is none. */
+s2p_status s2_ask_job_read(const s2_job_parts *parts, json_t *json, const s2_engine_setup *setup,
+                           s2_ask_job *out, char param[S2_JSON_PARAM], s2p_error *error);
+void s2_ask_job_free(s2_ask_job *job);
+
+/* Decode the picture of a blob; its index is for the message. */
+s2p_status s2_job_picture(const s2_job_parts *parts, size_t index, const s2_engine_setup *setup,
+                          s2_image *out, s2p_error *error);
+
+/* One setting as the engine takes it; all borrowed from the job. */
+s2v_prune_options s2_ask_job_prune(const s2_ask_job *job, const s2a_prune_request *setting);
+s2v_prompt s2_ask_job_prompt(const s2_ask_job *job);
+
+/* --- plans, tokens, templates, methods ------------------------------------------------------- */
+
+typedef struct s2_quick { /* what quick jobs work with */
+    const s2_engine_setup *setup;
+    const s2v_tokenizer *tokenizer;
+    const char *template_name;
+    s2_outbox *outbox;
+} s2_quick;
+
+/* Run the job and send its result or a refusal. */
+void s2_quick_job(const s2_quick *quick, const s2_inbox_job *job);
+
+#endif /* S2_SERVE_JOBS_H */
