@@ -4,16 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* false: no memory. */
-static bool add_job(s2_inbox *inbox, const s2_frame *frame)
+static void add_job(s2_inbox *inbox, const s2_frame *frame, s2_inbox_job *job, uint8_t *payload)
 {
-    s2_inbox_job *job = calloc(1, sizeof *job);
-    uint8_t *payload = malloc(frame->n ? frame->n : 1);
-    if (!job || !payload) {
-        free(job);
-        free(payload);
-        return false;
-    }
     if (frame->n > 0) memcpy(payload, frame->payload, frame->n);
     *job = (s2_inbox_job){ .request = frame->request,
                            .payload = payload,
@@ -25,17 +17,9 @@ static bool add_job(s2_inbox *inbox, const s2_frame *frame)
     *end = job;
     pthread_cond_signal(&inbox->has_job);
     pthread_mutex_unlock(&inbox->lock);
-    return true;
 }
 
-static void cancel_job(s2_inbox *inbox, uint64_t request)
-{
-    pthread_mutex_lock(&inbox->lock);
-    for (s2_inbox_job *job = inbox->first; job; job = job->next)
-        if (job->request == request) atomic_store(&job->is_cancelled, true);
-    pthread_mutex_unlock(&inbox->lock);
-}
-
+/* Until the socket is closed, a frame is invalid, or memory is exhausted. */
 static void *read_frames(void *user)
 {
     s2_inbox *inbox = user;
@@ -49,12 +33,24 @@ static void *read_frames(void *user)
             is_fine =
                 s2_frame_parse(bytes.data + at, bytes.size - at, &frame, &used, NULL) == S2P_OK;
             if (!is_fine || used == 0) break;
-            if (frame.type == S2_FRAME_JOB || frame.type == S2_FRAME_QUICK)
-                is_fine = add_job(inbox, &frame);
-            else if (frame.type == S2_FRAME_CANCEL)
-                cancel_job(inbox, frame.request);
-            else
+            if (frame.type == S2_FRAME_JOB || frame.type == S2_FRAME_QUICK) {
+                s2_inbox_job *job = calloc(1, sizeof *job);
+                uint8_t *payload = malloc(frame.n ? frame.n : 1);
+                is_fine = job && payload;
+                if (is_fine) {
+                    add_job(inbox, &frame, job, payload);
+                } else {
+                    free(job);
+                    free(payload);
+                }
+            } else if (frame.type == S2_FRAME_CANCEL) {
+                pthread_mutex_lock(&inbox->lock);
+                for (s2_inbox_job *job = inbox->first; job; job = job->next)
+                    if (job->request == frame.request) atomic_store(&job->is_cancelled, true);
+                pthread_mutex_unlock(&inbox->lock);
+            } else {
                 is_fine = false;
+            }
             at += used;
         }
         memmove(bytes.data, bytes.data + at, bytes.size - at);
@@ -71,7 +67,7 @@ s2p_status s2_inbox_start(s2_inbox *inbox, int fd, void (*gone)(void), s2p_error
     pthread_mutex_init(&inbox->lock, NULL);
     pthread_cond_init(&inbox->has_job, NULL);
     if (pthread_create(&inbox->thread, NULL, read_frames, inbox) != 0)
-        return s2_fail(error, S2P_ENOMEM, "no thread to read jobs with");
+        return s2_fail(error, S2P_ENOMEM, "cannot start a thread to read jobs");
     return S2P_OK;
 }
 

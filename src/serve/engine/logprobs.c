@@ -85,10 +85,10 @@ json_t *s2_logprobs_shown(s2_logprobs *l, size_t n, bool is_end)
     size_t i = 0;
     l->n_shown += n;
     is_end |= l->n_held == S2_LOGPROBS_HELD; /* better too early than not at all */
-    for (; i < l->n_held; i++) { /* what shows nothing is told of with what is before it */
-        if (!is_end && l->n_told >= l->n_shown && l->end[i] > l->n_shown) break;
+    for (; i < l->n_held; i++) { /* a token without text is reported with the one before it */
+        if (!is_end && l->n_reported >= l->n_shown && l->end[i] > l->n_shown) break;
         json_array_append_new(list, l->held[i]);
-        l->n_told = l->end[i];
+        l->n_reported = l->end[i];
     }
     l->n_held -= i;
     memmove(l->held, l->held + i, l->n_held * sizeof *l->held);
@@ -99,5 +99,5 @@ json_t *s2_logprobs_shown(s2_logprobs *l, size_t n, bool is_end)
 void s2_logprobs_clear(s2_logprobs *l)
 {
     for (size_t i = 0; i < l->n_held; i++) json_decref(l->held[i]);
-    l->n_held = l->n_told = l->n_bytes = l->n_shown = 0;
+    l->n_held = l->n_reported = l->n_bytes = l->n_shown = 0;
 }

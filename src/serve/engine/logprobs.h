@@ -1,7 +1,8 @@
-/* logprobs.h - how likely the model held each token of an answer, and which ones it held most likely.
+/* logprobs.h - the log probability of each token of an answer, and the most likely tokens.
  *
  * Log-softmax of the logits as they leave the model: before penalties, filters and temperature. A token
- * is told of when its text is: what is held back for a stop string, and then cut, is not told of.
+ * is reported together with its text: text that is held back for a stop string and then cut is not
+ * reported.
  */
 #ifndef S2_SERVE_LOGPROBS_H
 #define S2_SERVE_LOGPROBS_H
@@ -16,7 +17,8 @@ typedef struct s2_logprobs { /* of one answer; all zero: it has not begun */
     json_t *held[S2_LOGPROBS_HELD];
     size_t end[S2_LOGPROBS_HELD]; /* bytes of the answer up to and with each */
     size_t n_held;
-    size_t n_told, n_bytes, n_shown; /* bytes of tokens told of; of all tokens; of the answer */
+    size_t n_reported, n_bytes,
+        n_shown; /* bytes of reported tokens; of all tokens; of the answer */
 } s2_logprobs;
 
 typedef struct s2_logits { /* borrowed */

@@ -1,4 +1,4 @@
-/* outbox.c - frames to the front; when it is gone, nobody is left to be told. */
+/* outbox.c - frames to the front; errors are ignored, because the process ends with the front. */
 #include "serve/engine/channel.h"
 
 void s2_outbox_init(s2_outbox *outbox, int fd)

@@ -245,7 +245,7 @@ static s2_slot *next_prompt(s2_scheduler *s, uint64_t after)
 }
 
 /* Runs the first waiting prompt and those that can go with it. A comparison goes alone: its client is
- * told when it begins. False: none is waiting. */
+ * informed when it begins. False: none is waiting. */
 static bool start_some(s2_scheduler *s)
 {
     s2v_ask ask[S2_SERVE_MAX_PARALLEL];

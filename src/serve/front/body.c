@@ -100,17 +100,6 @@ static bool scan_all(scan *s)
     return true;
 }
 
-/* The offset in the original text of a byte in the text without data URIs. */
-static size_t offset_before(const s2_body *body, const char *text, size_t at)
-{
-    for (size_t i = 0; i < body->n_cuts; i++) {
-        const size_t mark = i < 10 ? 7 : 8; /* "\u0001" and the number */
-        if ((size_t)(body->cut[i].text - text) > at) break;
-        at += body->cut[i].n - mark;
-    }
-    return at;
-}
-
 bool s2_body_read(const void *bytes, size_t n, s2_body *out, s2_http_error *error)
 {
     *out = (s2_body){ .json = NULL };
@@ -126,8 +115,13 @@ bool s2_body_read(const void *bytes, size_t n, s2_body *out, s2_http_error *erro
         json_error_t why;
         out->json = json_loadb((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, &why);
         if (!out->json) {
-            const size_t at =
-                offset_before(out, bytes, why.position > 0 ? (size_t)why.position : 0);
+            /* the offset in the text of the client, which has the data URIs */
+            size_t at = why.position > 0 ? (size_t)why.position : 0;
+            for (size_t i = 0; i < out->n_cuts; i++) {
+                const size_t n_mark = i < 10 ? 7 : 8; /* "\u0001" and the number */
+                if ((size_t)(out->cut[i].text - (const char *)bytes) > at) break;
+                at += out->cut[i].n - n_mark;
+            }
             const enum json_error_code code = json_error_code(&why);
             is_fine = s2_http_fail(error, 400, NULL, "%s at byte %zu",
                                    code == json_error_duplicate_key  ? "duplicate JSON key"

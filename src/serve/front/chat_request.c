@@ -193,28 +193,6 @@ static bool read_parts(reading *r, const json_t *parts, const char *path, conten
     return true;
 }
 
-/* Text with a mark at each picture that is inside it. */
-static json_t *message_of(const char *role, const content *c)
-{
-    bool is_inside = false;
-    for (int32_t i = 0; i < c->n_pictures; i++)
-        is_inside |= c->picture_at[i] > 0 && c->picture_at[i] < c->text.size;
-    s2_buffer out;
-    s2_buffer_init(&out, 2 * S2_CHAT_MAX_TEXT);
-    size_t at = 0;
-    for (int32_t i = 0; is_inside && i < c->n_pictures; i++) {
-        s2_buffer_append(&out, c->text.data + at, c->picture_at[i] - at);
-        s2_buffer_append(&out, MARK, strlen(MARK));
-        at = c->picture_at[i];
-    }
-    if (c->text.size > at) s2_buffer_append(&out, c->text.data + at, c->text.size - at);
-    json_t *message =
-        json_pack("{s:s,s:s%,s:i}", "role", role, "text", out.data ? (const char *)out.data : "",
-                  out.size, "images", c->n_pictures);
-    s2_buffer_free(&out);
-    return message;
-}
-
 static bool read_message(reading *r, const json_t *message, size_t index)
 {
     static const char *const roles[] = { "system", "developer", "user", "assistant" };
@@ -247,7 +225,25 @@ static bool read_message(reading *r, const json_t *message, size_t index)
         is_fine =
             s2_http_fail(r->error, 400, path,
                          "%s contains the text <image> as well as an image; remove the text", path);
-    if (is_fine) json_array_append_new(r->messages, message_of(i <= 1 ? "system" : roles[i], &c));
+    if (is_fine) { /* the text with a mark at each picture that is inside it */
+        bool is_inside = false;
+        for (int32_t k = 0; k < c.n_pictures; k++)
+            is_inside |= c.picture_at[k] > 0 && c.picture_at[k] < c.text.size;
+        s2_buffer out;
+        s2_buffer_init(&out, 2 * S2_CHAT_MAX_TEXT);
+        size_t at = 0;
+        for (int32_t k = 0; is_inside && k < c.n_pictures; k++) {
+            s2_buffer_append(&out, c.text.data + at, c.picture_at[k] - at);
+            s2_buffer_append(&out, MARK, strlen(MARK));
+            at = c.picture_at[k];
+        }
+        if (c.text.size > at) s2_buffer_append(&out, c.text.data + at, c.text.size - at);
+        json_array_append_new(r->messages,
+                              json_pack("{s:s,s:s%,s:i}", "role", i <= 1 ? "system" : roles[i],
+                                        "text", out.data ? (const char *)out.data : "", out.size,
+                                        "images", c.n_pictures));
+        s2_buffer_free(&out);
+    }
     s2_buffer_free(&c.text);
     return is_fine;
 }

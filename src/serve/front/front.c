@@ -100,33 +100,29 @@ static s2p_status open_socket(const s2_front_options *o, int *fd, char *url, siz
 
 /* --- running ---------------------------------------------------------------------------- */
 
-/* The file is read again on SIGHUP; if it cannot be read, the old keys stay. */
-static void read_keys_again(s2_server *server)
-{
-    const s2_front_options *o = server->options;
-    s2p_error error = { S2P_OK, "" };
-    s2_access fresh = o->access;
-    fresh.n_keys = o->n_fixed_keys;
-    if (s2_access_read_keys(&fresh, o->key_file, &error) != S2P_OK) {
-        o->log(error.message);
-        return;
-    }
-    pthread_mutex_lock(&server->access_lock);
-    server->access = fresh;
-    pthread_mutex_unlock(&server->access_lock);
-    o->log("the key file was read again");
-}
-
 /* Until a signal arrives, or the model cannot be loaded. */
 static s2p_status supervise(s2_server *server, const char *url, const sigset_t *signals,
                             s2p_error *error)
 {
     const struct timespec tick = { .tv_nsec = TICK_NS };
+    const s2_front_options *o = server->options;
     bool was_ready = false;
     for (;;) {
         const int signal_number = sigtimedwait(signals, NULL, &tick);
-        if (signal_number == SIGHUP) read_keys_again(server);
         if (signal_number > 0 && signal_number != SIGHUP) return S2P_OK;
+        if (signal_number == SIGHUP) { /* new keys; if the file cannot be read, the old ones stay */
+            s2p_error why = { S2P_OK, "" };
+            s2_access fresh = o->access;
+            fresh.n_keys = o->n_fixed_keys;
+            if (s2_access_read_keys(&fresh, o->key_file, &why) == S2P_OK) {
+                pthread_mutex_lock(&server->access_lock);
+                server->access = fresh;
+                pthread_mutex_unlock(&server->access_lock);
+                o->log("the key file was read again");
+            } else {
+                o->log(why.message);
+            }
+        }
         s2_http_tick(server);
         if (was_ready) continue;
         s2_link_state state;
@@ -137,9 +133,7 @@ static s2p_status supervise(s2_server *server, const char *url, const sigset_t *
         json_t *hello = state.is_ready ? s2_link_hello(server->link) : NULL;
         if (!hello) continue;
         was_ready = true;
-        if (server->options->ready)
-            server->options->ready(server->options, url, hello,
-                                   (s2_now_ms() - server->started_ms) / 1e3);
+        if (o->ready) o->ready(o, url, hello, (s2_now_ms() - server->started_ms) / 1e3);
         json_decref(hello);
     }
 }

@@ -24,23 +24,6 @@ static bool has_control(const char *text, size_t n)
     return false;
 }
 
-static bool check_target(const char *target, s2_http_error *error)
-{
-    const size_t n = strlen(target);
-    if (n > S2_GATE_MAX_TARGET)
-        return s2_http_fail(error, 414, NULL, "request target too long: %zu bytes (limit %d)", n,
-                            S2_GATE_MAX_TARGET);
-    if (target[0] != '/')
-        return s2_http_fail(error, 400, NULL, "the request target must begin with '/'");
-    for (size_t i = 0; i < n; i++)
-        if ((unsigned char)target[i] <= 0x20 || (unsigned char)target[i] >= 0x7F)
-            return s2_http_fail(error, 400, NULL,
-                                "the request target contains a byte that must be percent-encoded");
-    if (strstr(target, "%00"))
-        return s2_http_fail(error, 400, NULL, "the request target contains a NUL byte");
-    return true;
-}
-
 static bool take_field(s2_head *head, const s2_head_field *f, s2_http_error *error)
 {
     const struct { /* headers that may occur once */
@@ -97,7 +80,17 @@ bool s2_gate_check(s2_head *head, s2_http_error *error)
         return s2_http_fail(error, 400, NULL, "unsupported HTTP version; use HTTP/1.1");
     if (!is_token(head->method, strlen(head->method)))
         return s2_http_fail(error, 400, NULL, "invalid HTTP method");
-    if (!check_target(head->target, error)) return false;
+    if (n_bytes > S2_GATE_MAX_TARGET)
+        return s2_http_fail(error, 414, NULL, "request target too long: %zu bytes (limit %d)",
+                            n_bytes, S2_GATE_MAX_TARGET);
+    if (head->target[0] != '/')
+        return s2_http_fail(error, 400, NULL, "the request target must begin with '/'");
+    for (const char *c = head->target; *c; c++)
+        if ((unsigned char)*c <= 0x20 || (unsigned char)*c >= 0x7F)
+            return s2_http_fail(error, 400, NULL,
+                                "the request target contains a byte that must be percent-encoded");
+    if (strstr(head->target, "%00"))
+        return s2_http_fail(error, 400, NULL, "the request target contains a NUL byte");
     if (head->n_fields > S2_GATE_MAX_FIELDS)
         return s2_http_fail(error, 431, NULL, "too many headers (limit %d)", S2_GATE_MAX_FIELDS);
     for (size_t i = 0; i < head->n_fields; i++) {

@@ -70,29 +70,11 @@ static const s2_asset *find_asset(const char *path, size_t n)
     return NULL;
 }
 
-/* Against guessing: after some wrong keys an address has to wait. */
-static bool check_key(s2_exchange *x, s2_http_error *error)
-{
-    s2_server *server = x->server;
-    const s2_address address = x->connection->address;
-    const double now = s2_now_ms(), wait = s2_wrong_keys_wait(&server->wrong_keys, address, now);
-    if (wait > 0.0) {
-        (void)s2_http_fail(error, 429, NULL, "too many wrong API keys from this address");
-        error->retry_after_s = 1 + (int)(wait / 1e3);
-        return false;
-    }
-    pthread_mutex_lock(&server->access_lock);
-    const bool is_fine = s2_access_check_key(&server->access, &x->head, error);
-    pthread_mutex_unlock(&server->access_lock);
-    if (!is_fine && (x->head.authorization || x->head.api_key))
-        s2_wrong_keys_add(&server->wrong_keys, address, now);
-    return is_fine;
-}
-
 static bool check_head(s2_exchange *x, const char *method, const char *version,
                        s2_http_error *error)
 {
-    const s2_access *access = &x->server->options->access;
+    s2_server *server = x->server;
+    const s2_access *access = &server->options->access;
     x->head.method = method;
     x->head.target = x->target;
     x->head.version = version;
@@ -101,10 +83,26 @@ static bool check_head(s2_exchange *x, const char *method, const char *version,
         return false;
     const size_t n = s2_target_path(x->target);
     const bool is_get = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
-    if (x->server->options->has_ui && is_get && (x->asset = find_asset(x->target, n)))
+    if (server->options->has_ui && is_get && (x->asset = find_asset(x->target, n)))
         return check_body(x, error);
     x->route = s2_route_find(method, x->target, n, &x->allow);
-    if (!(x->route && x->route->is_public) && !check_key(x, error)) return false;
+    if (!(x->route && x->route->is_public)) {
+        /* against guessing: after some wrong keys an address has to wait */
+        const s2_address address = x->connection->address;
+        const double now = s2_now_ms();
+        const double wait = s2_wrong_keys_wait(&server->wrong_keys, address, now);
+        if (wait > 0.0) {
+            (void)s2_http_fail(error, 429, NULL, "too many wrong API keys from this address");
+            error->retry_after_s = 1 + (int)(wait / 1e3);
+            return false;
+        }
+        pthread_mutex_lock(&server->access_lock);
+        const bool is_fine = s2_access_check_key(&server->access, &x->head, error);
+        pthread_mutex_unlock(&server->access_lock);
+        if (!is_fine && (x->head.authorization || x->head.api_key))
+            s2_wrong_keys_add(&server->wrong_keys, address, now);
+        if (!is_fine) return false;
+    }
     if (!x->route && x->allow)
         return s2_http_fail(error, 405, NULL, "method not allowed; use %s", x->allow);
     if (!x->route) return s2_http_fail(error, 404, NULL, "unknown path");
@@ -117,24 +115,6 @@ static bool check_head(s2_exchange *x, const char *method, const char *version,
 static void add_header(struct MHD_Response *response, const char *name, const char *value)
 {
     (void)MHD_add_response_header(response, name, value);
-}
-
-static void add_headers(s2_exchange *x, struct MHD_Response *response)
-{
-    char text[32];
-    add_header(response, "Content-Type", x->asset ? x->asset->type : x->content_type);
-    add_header(response, "X-Content-Type-Options", "nosniff");
-    if (!x->asset) add_header(response, "Cache-Control", "no-store");
-    if (x->allow) add_header(response, "Allow", x->allow);
-    if (x->status == 401) add_header(response, "WWW-Authenticate", "Bearer");
-    if (x->retry_after_s > 0) {
-        (void)snprintf(text, sizeof text, "%d", x->retry_after_s);
-        add_header(response, "Retry-After", text);
-    }
-    if (s2_access_is_shared(&x->server->options->access, x->head.origin)) {
-        add_header(response, "Access-Control-Allow-Origin", x->head.origin);
-        add_header(response, "Vary", "Origin");
-    }
 }
 
 static ssize_t read_stream(void *user, uint64_t position, char *out, size_t room)
@@ -208,7 +188,20 @@ static enum MHD_Result answer(s2_exchange *x)
             x->out.size, x->out.data ? (void *)x->out.data : "", MHD_RESPMEM_MUST_COPY);
     }
     if (!response) return MHD_NO;
-    add_headers(x, response);
+    add_header(response, "Content-Type", x->asset ? x->asset->type : x->content_type);
+    add_header(response, "X-Content-Type-Options", "nosniff");
+    if (!x->asset) add_header(response, "Cache-Control", "no-store");
+    if (x->allow) add_header(response, "Allow", x->allow);
+    if (x->status == 401) add_header(response, "WWW-Authenticate", "Bearer");
+    if (x->retry_after_s > 0) {
+        char text[32];
+        (void)snprintf(text, sizeof text, "%d", x->retry_after_s);
+        add_header(response, "Retry-After", text);
+    }
+    if (s2_access_is_shared(&x->server->options->access, x->head.origin)) {
+        add_header(response, "Access-Control-Allow-Origin", x->head.origin);
+        add_header(response, "Vary", "Origin");
+    }
     s2_connection_within(x->connection, within);
     if (x->status >= 0 && x->status < S2_N_STATUS)
         atomic_fetch_add(&x->server->n_answers[x->status / 100], 1u);

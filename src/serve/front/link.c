@@ -130,42 +130,6 @@ static void reap(s2_link *l)
 
 /* --- sending ---------------------------------------------------------------------------- */
 
-/* The next job that may run, marked as running. */
-static s2_link_job *take_ready(s2_link *l)
-{
-    int32_t n_running = 0, n_quick = 0;
-    s2_link_job *found = NULL;
-    pthread_mutex_lock(&l->lock);
-    for (s2_link_job *job = l->first; job; job = job->next) {
-        n_running += job->is_running && !job->is_quick;
-        n_quick += job->is_running && job->is_quick;
-    }
-    for (s2_link_job *job = l->first; l->state.is_ready && job && !found; job = job->next)
-        if (!job->is_running &&
-            (job->is_quick ? n_quick < MAX_QUICK : n_running < l->options.n_parallel))
-            found = job;
-    if (found) {
-        found->is_running = true;
-        l->queue_bytes -= found->frame.size;
-    }
-    pthread_mutex_unlock(&l->lock);
-    return found;
-}
-
-/* A running job that was cancelled, each reported once. 0: none. */
-static uint64_t take_cancelled(s2_link *l)
-{
-    uint64_t request = 0;
-    pthread_mutex_lock(&l->lock);
-    for (s2_link_job *job = l->first; job && !request; job = job->next)
-        if (job->is_running && job->is_cancelled) {
-            request = job->request;
-            job->is_cancelled = false;
-        }
-    pthread_mutex_unlock(&l->lock);
-    return request;
-}
-
 /* Ends jobs that were cancelled before they ran; called without the lock. */
 static void end_cancelled(s2_link *l)
 {
@@ -184,23 +148,45 @@ static void end_cancelled(s2_link *l)
     }
 }
 
-/* The engine reads on a thread of its own, so sending never waits for an answer. */
+/* Sends everything that can be sent: cancellations, then jobs that may run. The engine reads on a thread
+ * of its own, so sending never waits for an answer. False: the engine is gone. */
 static bool send_all(s2_link *l)
 {
-    uint64_t request;
     end_cancelled(l);
-    while ((request = take_cancelled(l))) {
-        uint8_t header[S2_FRAME_HEADER];
-        s2_frame_header(S2_FRAME_CANCEL, request, 0, header);
-        if (!s2_frame_send(l->fd, header, sizeof header)) return false;
-    }
-    s2_link_job *job;
-    while ((job = take_ready(l))) {
-        const bool is_sent = s2_frame_send(l->fd, job->frame.data, job->frame.size);
-        s2_buffer_free(&job->frame);
+    for (;;) {
+        int32_t n_running = 0, n_quick = 0;
+        uint64_t cancelled = 0;
+        s2_link_job *ready = NULL;
+        pthread_mutex_lock(&l->lock);
+        for (s2_link_job *job = l->first; job; job = job->next) {
+            n_running += job->is_running && !job->is_quick;
+            n_quick += job->is_running && job->is_quick;
+            if (!cancelled && job->is_running && job->is_cancelled) {
+                cancelled = job->request;
+                job->is_cancelled = false; /* reported once */
+            }
+        }
+        for (s2_link_job *job = l->first; l->state.is_ready && job && !ready; job = job->next)
+            if (!cancelled && !job->is_running &&
+                (job->is_quick ? n_quick < MAX_QUICK : n_running < l->options.n_parallel))
+                ready = job;
+        if (ready) {
+            ready->is_running = true;
+            l->queue_bytes -= ready->frame.size;
+        }
+        pthread_mutex_unlock(&l->lock);
+        if (!cancelled && !ready) return true;
+        bool is_sent;
+        if (cancelled) {
+            uint8_t header[S2_FRAME_HEADER];
+            s2_frame_header(S2_FRAME_CANCEL, cancelled, 0, header);
+            is_sent = s2_frame_send(l->fd, header, sizeof header);
+        } else {
+            is_sent = s2_frame_send(l->fd, ready->frame.data, ready->frame.size);
+            s2_buffer_free(&ready->frame);
+        }
         if (!is_sent) return false;
     }
-    return true;
 }
 
 /* --- receiving -------------------------------------------------------------------------- */

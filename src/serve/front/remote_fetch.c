@@ -73,33 +73,6 @@ static int watch(void *user, curl_off_t total, curl_off_t now, curl_off_t up_tot
     return atomic_load(f->is_over);
 }
 
-/* The HTTP status, 0 if there is none; *next: target of a redirect, owned by the handle. */
-static long get(CURL *curl, CURLU *url, fetch *f, double left_ms, const char **next)
-{
-    long status = 0;
-    *next = NULL;
-    curl_easy_setopt(curl, CURLOPT_CURLU, url);
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_PROXY, ""); /* no proxy, not even one of the environment */
-    curl_easy_setopt(curl, CURLOPT_USERAGENT, "s2prune");
-    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(curl, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)left_ms);
-    curl_easy_setopt(curl, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)S2_REMOTE_MAX_BYTES);
-    curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_socket);
-    curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, f);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, f);
-    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, watch);
-    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, f);
-    if (curl_easy_perform(curl) != CURLE_OK) return 0;
-    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-    curl_easy_getinfo(curl, CURLINFO_REDIRECT_URL, next);
-    return status;
-}
-
 bool s2_remote_fetch(const char *list, const char *url, const char *param,
                      const atomic_bool *is_over, s2_buffer *out, s2_http_error *error)
 {
@@ -109,13 +82,34 @@ bool s2_remote_fetch(const char *list, const char *url, const char *param,
     CURLU *parsed = curl_url();
     fetch f = { .list = list, .is_over = is_over, .out = out };
     bool is_fine = false;
-    const char *next = url;
+    const char *next = url; /* the target of a redirect belongs to the handle */
     out->max = start + S2_REMOTE_MAX_BYTES;
     for (int i = 0; curl && parsed && next && i <= MAX_REDIRECTS && s2_now_ms() < end; i++) {
+        long status = 0;
         if (curl_url_set(parsed, CURLUPART_URL, next, 0) != CURLUE_OK || !is_allowed(list, parsed))
             break;
         out->size = start; /* drop the body of a redirect */
-        is_fine = get(curl, parsed, &f, end - s2_now_ms(), &next) == 200 && out->size > start;
+        next = NULL;
+        curl_easy_setopt(curl, CURLOPT_CURLU, parsed);
+        curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+        curl_easy_setopt(curl, CURLOPT_PROXY, ""); /* no proxy, not even one of the environment */
+        curl_easy_setopt(curl, CURLOPT_USERAGENT, "s2prune");
+        curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+        curl_easy_setopt(curl, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+        curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+        curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)(end - s2_now_ms()));
+        curl_easy_setopt(curl, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)S2_REMOTE_MAX_BYTES);
+        curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+        curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, &f);
+        curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
+        curl_easy_setopt(curl, CURLOPT_WRITEDATA, &f);
+        curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+        curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, watch);
+        curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &f);
+        if (curl_easy_perform(curl) != CURLE_OK) break;
+        curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+        curl_easy_getinfo(curl, CURLINFO_REDIRECT_URL, &next);
+        is_fine = status == 200 && out->size > start;
         if (is_fine) break;
     }
     curl_url_cleanup(parsed);
