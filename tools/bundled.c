@@ -119,9 +119,8 @@ s2p_status s2_bundled_complete(const char **model, const char **mmproj, bool is_
         return S2P_OK;
     }
     if (*model || *mmproj)
-        return s2_fail(error, S2P_EINVAL, "%s alone is half a model: %s", *model ? "-m" : "-mm",
-                       *model ? "give the vision part too, -mm MMPROJ.gguf"
-                              : "give the language part too, -m MODEL.gguf");
+        return s2_fail(error, S2P_EINVAL, "%s needs the other file of the model too: %s",
+                       *model ? "-m" : "-mm", *model ? "add -mm MMPROJ.gguf" : "add -m MODEL.gguf");
     static const char text[] = S2_BUNDLED_NAME "/" S2_BUNDLED_NAME "-f16.gguf";
     static const char vision[] = S2_BUNDLED_NAME "/mmproj-" S2_BUNDLED_NAME "-f16.gguf";
     if (!find("models", "S2PRUNE_MODELS", text, storage->model) ||

@@ -42,7 +42,7 @@ const char *s2a_budget_text(s2v_budget budget, char out[S2A_BUDGET_TEXT]);
 bool s2a_budget_is_none(s2v_budget budget);
 bool s2a_budget_is_same(s2v_budget a, s2v_budget b);
 
-/* Tokens a budget stands for: a percentage is rounded to the nearest, never below one. */
+/* The budget in tokens: a percentage is rounded to the nearest, never below one. */
 int32_t s2a_budget_tokens(s2v_budget budget, int32_t n_tokens);
 
 /* Nothing is dropped, whatever the budget; the choice depends on the seed. */
@@ -77,7 +77,7 @@ s2p_status s2a_settings_read(const s2a_lists *lists, const s2a_setting *base, s2
 s2p_status s2a_settings_set(const char *source, const char *text, s2a_setting *settings, int32_t n,
                             s2p_error *error);
 
-/* "64,32": whole numbers from 0 to `most` for n pictures; the last stands for those after it. */
+/* "64,32": whole numbers from 0 to `most` for n pictures; the last is used for those after it. */
 s2p_status s2a_counts_read(const char *source, const char *list, int32_t most, int32_t *out,
                            int32_t n, s2p_error *error);
 

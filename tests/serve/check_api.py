@@ -366,9 +366,9 @@ def check_keys():
     assert s.ask("GET", "/v1/models", headers={"X-Api-Key": "open"})[0] == 200
     s.stop()
     check_new_keys()
-    for options, words in ((["--host", "0.0.0.0"], "no key is needed"), (["--ssl-key-file", "a"], "go together"),
+    for options, words in ((["--host", "0.0.0.0"], "no key is required"), (["--ssl-key-file", "a"], "must be given together"),
                            (["--virtual-models", "full,nix-3"], "unknown method 'nix'"),
-                           (["--host", "no.such.host.invalid"], "no key is needed"), (["-m", "/nothing.gguf", "-mm", "/n.gguf"], "")):
+                           (["--host", "no.such.host.invalid"], "no key is required"), (["-m", "/nothing.gguf", "-mm", "/n.gguf"], "")):
         refused = subprocess.run([PROGRAM, "serve", "--port", "0", *options], stderr=subprocess.PIPE, text=True, timeout=30)
         assert refused.returncode in (2, 3) and words in refused.stderr, refused
 

@@ -58,64 +58,64 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
 /* clang-format off */
 #define S2_ASK_ROWS_MODEL                                                                                           \
     { .name = "--model", .letters = "-m", .label = "FILE", .type = S2_OPTION_FILE, .group = "Model",                \
-      .help = "language model, GGUF (the bundled one)", S2_ASK_AT(model) },                                         \
+      .help = "language model, GGUF (default: the bundled one)", S2_ASK_AT(model) },                                         \
     { .name = "--mmproj", .letters = "-mm", .label = "FILE", .type = S2_OPTION_FILE, .group = "Model",              \
       .help = "vision encoder and projector, GGUF", S2_ASK_AT(mmproj) },                                            \
     { .name = "--hf-repo", .letters = "-hf", .also = "-hfr", .label = "USER/REPO[:QUANT]", .type = S2_OPTION_TEXT,   \
-      .group = "Model", .help = "both files by their name on Hugging Face: from the caches of other programs, "      \
-      "else fetched once (QUANT: Q4_K_M)", S2_ASK_AT(hub_name) },                                                   \
-    { .name = "--offline", .type = S2_OPTION_FLAG, .group = "Model", .help = "fetch nothing", S2_ASK_AT(is_offline) }, \
+      .group = "Model", .help = "both files by their name on Hugging Face; taken from the caches of other programs "      \
+      "or downloaded once (QUANT: Q4_K_M)", S2_ASK_AT(hub_name) },                                                   \
+    { .name = "--offline", .type = S2_OPTION_FLAG, .group = "Model", .help = "never download", S2_ASK_AT(is_offline) }, \
     { .name = "--threads", .letters = "-t", .label = "N", .type = S2_OPTION_INT, .min = -1, .max = 256,             \
       .fallback = "0", .group = "Model", .help = "0 or -1: one per core", S2_ASK_AT(threads) },                           \
     { .name = "--ctx-size", .letters = "-c", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 1048576,         \
-      .fallback = "4096", .group = "Model", .help = "tokens the cache holds, before pruning; 0: as many as the model knows", S2_ASK_AT(context) }, \
+      .fallback = "4096", .group = "Model", .help = "tokens the KV cache holds, before pruning; 0: as many as the model was trained with", S2_ASK_AT(context) }, \
     { .name = "--batch-size", .letters = "-b", .llama = "BATCH", .label = "N", .type = S2_OPTION_INT, .min = 1,       \
       .max = 65536, .fallback = "2048", .group = "Model", .help = "upper limit of --ubatch-size",                   \
       S2_ASK_AT(batch_limit) },                                                                                     \
     { .name = "--ubatch-size", .letters = "-ub", .llama = "UBATCH", .label = "N", .type = S2_OPTION_INT, .min = 1, .max = 65536,       \
       .fallback = "1024", .group = "Model", .help = "rows computed at once", S2_ASK_AT(batch) },                    \
     { .name = "--kv-type", .letters = "-ctk", .also = "--cache-type-k", .llama = "CACHE_TYPE_K", .label = "TYPE", .type = S2_OPTION_CHOICE, .choice = s2_ask_kv_name,  \
-      .fallback = "f16", .group = "Model", .help = "numbers in the cache, of keys and values", S2_ASK_AT(kv_type) },                    \
+      .fallback = "f16", .group = "Model", .help = "type of the KV cache", S2_ASK_AT(kv_type) },                    \
     { .name = "--cache-type-v", .letters = "-ctv", .label = "TYPE", .type = S2_OPTION_CHOICE,                       \
-      .choice = s2_ask_kv_v_name, .fallback = "same", .group = "Model", .help = "the same of the values alone",        \
+      .choice = s2_ask_kv_v_name, .fallback = "same", .group = "Model", .help = "type of the values in the KV cache",        \
       S2_ASK_AT(kv_type_v) },                                                                                       \
     { .name = "--flash-attn", .letters = "-fa", .label = "HOW", .type = S2_OPTION_CHOICE, .choice = s2_ask_flash_name, \
       .fallback = "auto", .bare = "on", .group = "Model",                                                            \
-      .help = "fused attention; off: scores, softmax and sum one after the other", S2_ASK_AT(flash) },             \
+      .help = "fused attention; off: scores, softmax and sum as separate steps", S2_ASK_AT(flash) },             \
     { .name = "--device", .letters = "-dev", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Model",             \
-      .help = "where the model runs; the first GPU, or else the CPU ('s2prune run --list-devices')",                \
+      .help = "device of the model; default: the first GPU, else the CPU (see 's2prune run --list-devices')",                \
       S2_ASK_AT(device) },                                                                                          \
     { .name = "--gpu-layers", .letters = "-ngl", .also = "--n-gpu-layers", .llama = "N_GPU_LAYERS", .label = "N", .type = S2_OPTION_INT, .min = -1, .max = 1000,       \
       .min_word = "auto", .max_word = "all", .fallback = "-1", .group = "Model",                                    \
-      .help = "layers on the device, from the last; auto or -1: those that fit", \
+      .help = "layers on the device, counted from the last; auto or -1: as many as fit", \
       S2_ASK_AT(gpu_layers) },                                                                                      \
     { .name = "--no-mmproj-offload", .type = S2_OPTION_FLAG, .group = "Model",                                      \
       .help = "keep the vision tower on the CPU", S2_ASK_AT(tower_on_cpu) },                                        \
     { .name = "--rpc", .label = "HOST:PORT", .type = S2_OPTION_TEXT, .group = "Model",                              \
       .help = "use an RPC server as the device (trusted networks only)", S2_ASK_AT(rpc) },                          \
     { .name = "--tower", .label = "TYPE", .type = S2_OPTION_CHOICE, .choice = s2_ask_tower_name,                    \
-      .fallback = "auto", .group = "Model", .help = "numbers the vision tower computes with; auto: bf16 for large half-precision files where the CPU gains, else f32", \
+      .fallback = "auto", .group = "Model", .help = "number type of the vision tower; auto: bf16 for large half-precision files if the CPU is faster with it, else f32", \
       S2_ASK_AT(tower) },                                                                                           \
     { .name = "--kernels", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Model",                               \
-      .help = "of the tower, instead of the fastest; 's2prune --version' lists them", S2_ASK_AT(kernels) }, \
+      .help = "kernels of the tower, instead of the fastest (see 's2prune --version')", S2_ASK_AT(kernels) }, \
     { .name = "--mlock", .type = S2_OPTION_FLAG, .group = "Model",                                                  \
-      .help = "keep the weights in memory, whatever else runs", S2_ASK_AT(locks_memory) }
+      .help = "lock the weights in memory", S2_ASK_AT(locks_memory) }
 
 #define S2_ASK_ROWS_CACHE                                                                                           \
     { .name = "--cache-dir", .label = "DIR", .type = S2_OPTION_TEXT, .group = "Model",                              \
-      .help = "remember pictures there from one run to the next (at most 4 GiB)", S2_ASK_AT(cache_dir) },           \
+      .help = "folder that caches pictures between runs (at most 4 GiB)", S2_ASK_AT(cache_dir) },           \
     { .name = "--no-cache", .type = S2_OPTION_FLAG, .group = "Model",                                               \
-      .help = "remember nothing: every question computes its pictures anew", S2_ASK_AT(no_cache) }
+      .help = "do not cache pictures", S2_ASK_AT(no_cache) }
 
 #define S2_ASK_ROWS_QUESTION                                                                               \
     { .name = "--file", .letters = "-f", .label = "FILE", .type = S2_OPTION_FILE, .group = "Question",     \
       .help = "read the question from a file", S2_ASK_AT(prompt_file) },                                   \
     { .name = "--system", .letters = "-sys", .also = "--system-prompt", .label = "TEXT", .type = S2_OPTION_TEXT, .group = "Question", \
-      .help = "system prompt instead of the model's own", S2_ASK_AT(system) },                             \
+      .help = "system prompt instead of the model's default", S2_ASK_AT(system) },                             \
     { .name = "--raw", .type = S2_OPTION_FLAG, .group = "Question",                                        \
       .help = "no chat template; <image> marks each picture", S2_ASK_AT(raw) },                        \
     { .name = "--escape", .letters = "-e", .type = S2_OPTION_FLAG, .group = "Question",                    \
-      .help = "\\n, \\t, \\\" and \\\\ in the question mean what they mean in C", S2_ASK_AT(escapes) }
+      .help = "interpret \\n, \\t, \\\" and \\\\ in the question as in C", S2_ASK_AT(escapes) }
 
 /* How a picture becomes the input of the tower. */
 #define S2_ASK_ROWS_PICTURE                                                                                       \
@@ -128,9 +128,9 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
       .group = "Picture", .help = "LLaVA-OneVision: one view, with tiles, or padded; auto is base when pruning",  \
       S2_ASK_AT(framing) },                                                                                          \
     { .name = "--min-pixels", .label = "N", .type = S2_OPTION_WIDE, .min = 0, .max = 1e9, .fallback = "0",        \
-      .group = "Picture", .help = "enlarge smaller pictures; 0: the model's own", S2_ASK_AT(min_pixels) },        \
+      .group = "Picture", .help = "enlarge smaller pictures; 0: the model's default", S2_ASK_AT(min_pixels) },        \
     { .name = "--max-pixels", .label = "N", .type = S2_OPTION_WIDE, .min = 0, .max = 1e9, .fallback = "0",        \
-      .group = "Picture", .help = "reduce larger pictures; 0: the model's own", S2_ASK_AT(max_pixels) },          \
+      .group = "Picture", .help = "reduce larger pictures; 0: the model's default", S2_ASK_AT(max_pixels) },          \
     { .name = "--resize", .label = "AS", .type = S2_OPTION_CHOICE, .choice = s2_ask_resize_name,                  \
       .fallback = "pillow", .group = "Picture",                                                                   \
       .help = "bicubic, bit for bit as Pillow up to 12 (the paper's) or as Pillow 13", S2_ASK_AT(resize) }, \
@@ -151,18 +151,18 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
 #define S2_ASK_ROWS_PRUNING                                                                                         \
     { .name = "--mode", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = s2_mode_name,                          \
       .fallback = "default", .group = "Pruning",                                                                    \
-      .help = "default keeps exactly the budget; published does what the authors' code does", S2_ASK_AT(mode) },    \
+      .help = "default keeps exactly the budget; published follows the authors' code", S2_ASK_AT(mode) },    \
     { .name = "--grid", .label = "K", .type = S2_OPTION_INT, .min = 0, .max = S2P_MAX_SIDE, .fallback = "0",        \
-      .group = "Pruning", .help = "K x K coarse regions; 0 chooses by the budget", S2_ASK_AT(grid) },               \
+      .group = "Pruning", .help = "K x K coarse regions; 0: by the budget", S2_ASK_AT(grid) },               \
     { .name = "--allocator", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = s2p_allocator_name,               \
-      .fallback = "laplacian", .group = "Pruning", .help = "what decides a region's share", S2_ASK_AT(allocator) }, \
+      .fallback = "laplacian", .group = "Pruning", .help = "how the budget is split over the regions", S2_ASK_AT(allocator) }, \
     { .name = "--selector", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = s2p_selector_name,                 \
-      .fallback = "erc", .group = "Pruning", .help = "what decides the token of a cell", S2_ASK_AT(selector) },     \
+      .fallback = "erc", .group = "Pruning", .help = "how the token of a cell is selected", S2_ASK_AT(selector) },     \
     { .name = "--structure", .label = "WHICH", .type = S2_OPTION_CHOICE, .choice = s2_ask_structure_name,           \
-      .fallback = "source", .group = "Pruning", .help = "the picture structure is measured on",                     \
+      .fallback = "source", .group = "Pruning", .help = "which picture the structure is measured on",                     \
       S2_ASK_AT(structure) },                                                                                       \
     { .name = "--set", .label = "NAME=VALUE", .type = S2_OPTION_LIST, .group = "Pruning",                           \
-      .help = "a parameter ('s2prune run --list-methods' has them) of every method that has it, or "                \
+      .help = "a parameter (see 's2prune run --list-methods') of every method that has it, or "                \
               "METHOD.NAME=VALUE (repeatable)",                                                                     \
       S2_ASK_AT(set) }
 
@@ -184,20 +184,20 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
 #define S2_ASK_ROWS_ANSWER                                                                                           \
     { .name = "--predict", .letters = "-n", .also = "--n-predict", .llama = "N_PREDICT", .label = "N",               \
       .type = S2_OPTION_INT, .min = -2, .max = 1048576, .fallback = "128", .group = "Answer",                        \
-      .help = "most tokens to generate; -1: until the context is full", S2_ASK_AT(predict) },                        \
+      .help = "maximum tokens to generate; -1: until the context is full", S2_ASK_AT(predict) },                        \
     { .name = "--temp", .also = "--temperature", .llama = "TEMPERATURE", .label = "T", .type = S2_OPTION_REAL, .min = 0, .max = 100, .fallback = "0",                 \
       .group = "Answer", .help = "temperature; 0 is greedy", S2_ASK_AT(temperature) },                               \
     S2_ASK_ROWS_SAMPLING,                                                                                             \
     { .name = "--seed", .letters = "-s", .label = "N", .type = S2_OPTION_SEED, .fallback = "0", .group = "Answer",   \
-      .help = "for everything that draws; -1: another each time", S2_ASK_AT(seed) },                                                        \
+      .help = "seed of everything random; -1: a new one each time", S2_ASK_AT(seed) },                                                        \
     { .name = "--stop", .letters = "-r", .also = "--reverse-prompt", .label = "TEXT", .type = S2_OPTION_LIST, .group = "Answer",                                  \
       .help = "end the answer before this text (repeatable)", S2_ASK_AT(stop) },                                     \
-    { .name = "--ignore-eos", .type = S2_OPTION_FLAG, .group = "Answer", .help = "go on after an end token",         \
+    { .name = "--ignore-eos", .type = S2_OPTION_FLAG, .group = "Answer", .help = "continue after an end token",         \
       S2_ASK_AT(ignore_eos) }
 
 #define S2_ASK_ROW_PROGRESS                                                                              \
     { .name = "--progress", .label = "FORM", .type = S2_OPTION_CHOICE, .choice = s2_progress_name,       \
-      .fallback = "auto", .group = "Output", .help = "how far long work is, on standard error; auto: a bar on a terminal", \
+      .fallback = "auto", .group = "Output", .help = "progress of long work on standard error; auto: a bar on a terminal", \
       S2_ASK_AT(progress) }
 /* clang-format on */
 

@@ -68,7 +68,7 @@ s2p_status s2_asker_prepare(s2_asker *asker, const ask_options *options, s2p_err
     TRY(s2a_pictures_init(&pictures, "--image-size", asker->image_options, S2_MAX_PICTURES, error));
     if (o->hub_name) {
         if (o->model || o->mmproj)
-            return s2_fail(error, S2P_EINVAL, "-hf names both files; %s is one too many",
+            return s2_fail(error, S2P_EINVAL, "-hf already names both files; remove %s",
                            o->model ? "-m" : "-mm");
         const s2_hub_wish wish = { .name = o->hub_name,
                                    .is_offline = o->is_offline,

@@ -74,7 +74,7 @@ s2p_status s2_ask_set(const ask_options *options, s2a_setting *settings, int32_t
 s2p_status s2_ask_settings(const ask_options *options, const char *methods, const char *budgets,
                            s2a_setting *out, int32_t *n, s2p_error *error);
 
-/* A single picture is seen whole unless told otherwise: "auto" would show it in tiles to a method
+/* A single picture is seen whole unless an option says otherwise: "auto" would show it in tiles to a method
  * that keeps all, and whole to the others, which is no comparison. */
 void s2_asker_see_whole(s2_asker *asker);
 

@@ -1,4 +1,4 @@
-/* interrupt.c - the first Ctrl-C is a wish, the second an order. */
+/* interrupt.c - the first Ctrl-C asks for an orderly end, the second ends at once. */
 #include "asking/interrupt.h"
 
 #include "report.h"
@@ -6,18 +6,18 @@
 #include <signal.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t n_wishes; /* a signal handler has nowhere else to write */
+static volatile sig_atomic_t n_signals; /* a signal handler has nowhere else to write */
 
 static void remember(int signal_number)
 {
     (void)signal_number;
-    if (n_wishes > 0) _exit(S2_EXIT_INTERRUPTED);
-    n_wishes = 1;
+    if (n_signals > 0) _exit(S2_EXIT_INTERRUPTED);
+    n_signals = 1;
 }
 
 void s2_interrupt_hold(s2_hold hold)
 {
-    n_wishes = 0;
+    n_signals = 0;
     struct sigaction action = { .sa_handler = remember,
                                 .sa_flags = hold == S2_HOLD_RUN ? SA_RESTART : 0 };
     sigemptyset(&action.sa_mask);
@@ -31,4 +31,4 @@ void s2_interrupt_release(void)
     s2_report_signals();
 }
 
-bool s2_interrupted(void) { return n_wishes > 0; }
+bool s2_interrupted(void) { return n_signals > 0; }

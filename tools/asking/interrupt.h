@@ -10,7 +10,7 @@
 
 typedef enum s2_hold {
     S2_HOLD_ANSWER, /* reading a line ends too */
-    S2_HOLD_RUN     /* work of hours: SIGTERM is a wish as well, and no call is cut short */
+    S2_HOLD_RUN     /* work of hours: SIGTERM counts as well, and no system call is interrupted */
 } s2_hold;
 
 void s2_interrupt_hold(s2_hold hold); /* from now on, with none remembered */

@@ -1,4 +1,4 @@
-/* run.h - what `run` was asked for, and where it stands. */
+/* run.h - options of `run`, and its state. */
 #ifndef S2_TOOLS_RUN_H
 #define S2_TOOLS_RUN_H
 

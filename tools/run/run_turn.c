@@ -15,7 +15,7 @@ static s2p_status print_text(const char *text, size_t n, void *user, s2p_error *
     return s2_fail(error, S2P_EIO, "cannot write to standard output: %s", strerror(errno));
 }
 
-/* Ctrl-C ends the answer where it stands. */
+/* Ctrl-C ends the answer at once. */
 static int32_t end_if_interrupted(const int32_t *token, int32_t n_tokens, const char *text,
                                   void *user)
 {

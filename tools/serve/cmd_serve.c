@@ -1,6 +1,6 @@
-/* cmd_serve.c - `s2prune serve`: check who may come, start the front.
+/* cmd_serve.c - `s2prune serve`: check the options, start the front.
  *
- * The front starts this program once more as `serve-engine`, with the same words; that process loads the
+ * The front starts this program once more as `serve-engine`, with the same arguments; that process loads the
  * model. Nothing of ggml is called here.
  */
 #if defined(__linux__)
@@ -38,7 +38,7 @@ static void say_nothing(const char *text) { (void)text; }
 
 /* --- the command line of the engine ----------------------------------------------------- */
 
-/* Keys are no business of the process that looks at pictures. */
+/* The process that decodes pictures must not know the keys. */
 static bool is_secret(const char *word, bool *takes_next)
 {
     static const char *const names[] = { "--api-key", "--api-key-file", "--ssl-key-file" };
@@ -68,14 +68,15 @@ static s2p_status repeat_command_line(serve_job *job, s2p_error *error)
             skips = !skips && takes_next;
             continue;
         }
-        if (n == MAX_WORDS) return s2_fail(error, S2P_ELIMIT, "more than %d words", MAX_WORDS);
+        if (n == MAX_WORDS)
+            return s2_fail(error, S2P_ELIMIT, "too many arguments (limit %d)", MAX_WORDS);
         job->argv[n++] = index == 1 ? "serve-engine" : word;
     }
     job->front.engine_argv = job->argv;
     return S2P_OK;
 }
 
-/* --- who may come ------------------------------------------------------------------------- */
+/* --- access ------------------------------------------------------------------------- */
 
 static s2p_status read_keys(serve_job *job, s2p_error *error)
 {
@@ -93,13 +94,12 @@ static s2p_status read_keys(serve_job *job, s2p_error *error)
     (void)unsetenv("LLAMA_ARG_API_KEY");
     const bool is_local = o->unix_socket || s2_host_is_loopback(o->host);
     if (!is_local && access->n_keys == 0 && !o->is_open)
-        return s2_fail(
-            error, S2P_EINVAL,
-            "--host %.60s is open to others and no key is needed: give --api-key-file, or "
-            "--i-know-this-is-open",
-            o->host);
+        return s2_fail(error, S2P_EINVAL,
+                       "--host %.60s is reachable from other machines, but no key is required: use "
+                       "--api-key-file, or --i-know-this-is-open",
+                       o->host);
     if (!is_local && !o->ssl_key && !o->ask.quiet)
-        s2_report_line("note", "others can read what is sent: there is no --ssl-key-file");
+        s2_report_line("note", "traffic is not encrypted; see --ssl-key-file");
     return S2P_OK;
 }
 
@@ -110,7 +110,8 @@ static s2p_status check_image_hosts(const serve_options *o, s2p_error *error)
         return s2_fail(error, S2P_EUNSUPPORTED,
                        "--allow-image-urls: this program was built without libcurl");
     if (strchr(o->image_hosts, '*'))
-        s2_report_line("note", "clients can have this machine ask any public server for a picture");
+        s2_report_line("note",
+                       "clients can make this machine fetch pictures from any public server");
     return S2P_OK;
 }
 
@@ -127,7 +128,8 @@ static s2p_status read_certificate(serve_job *job, s2p_error *error)
 {
     const serve_options *o = job->options;
     if (!o->ssl_key != !o->ssl_cert)
-        return s2_fail(error, S2P_EINVAL, "--ssl-key-file and --ssl-cert-file go together");
+        return s2_fail(error, S2P_EINVAL,
+                       "--ssl-key-file and --ssl-cert-file must be given together");
     TRY(read_pem(o->ssl_key, &job->key, error));
     TRY(read_pem(o->ssl_cert, &job->cert, error));
     job->front.ssl_key = (const char *)job->key.data;
@@ -163,7 +165,7 @@ static s2p_status check_media_path(const serve_options *o, s2p_error *error)
     struct stat about;
     if (!o->media_path) return S2P_OK;
     if (stat(o->media_path, &about) == 0 && S_ISDIR(about.st_mode)) return S2P_OK;
-    return s2_fail(error, S2P_EIO, "--media-path '%.200s' is no folder", o->media_path);
+    return s2_fail(error, S2P_EIO, "--media-path '%.200s' is not a folder", o->media_path);
 }
 
 static s2p_status prepare(serve_job *job, s2p_error *error)

@@ -1,4 +1,4 @@
-/* serve_options.h - what `serve` was asked for; both of its processes read the same command line. */
+/* serve_options.h - options of `serve`; both of its processes read the same command line. */
 #ifndef S2_TOOLS_SERVE_OPTIONS_H
 #define S2_TOOLS_SERVE_OPTIONS_H
 
