@@ -1,4 +1,4 @@
-/* test_serve_logprobs.c MODEL - probabilities worked by hand, and which tokens are told of when. */
+/* test_serve_logprobs.c MODEL MMPROJ - probabilities worked by hand, and when tokens are reported. */
 #include "serve/engine/logprobs.h"
 
 #include <math.h>
@@ -10,17 +10,16 @@
 
 #include <cmocka.h>
 
-static s2v_tokenizer *tokenizer;
+static s2v_engine *engine;
 static s2_logits logits;
 static float *logit; /* [logits.n] */
 
 static int32_t token_of(const char *text)
 {
-    s2v_tokens tokens = { .id = NULL };
-    assert_int_equal(s2v_tokenize(tokenizer, text, strlen(text), true, &tokens, NULL), S2P_OK);
-    assert_int_equal(tokens.n, 1);
-    const int32_t id = tokens.id[0];
-    s2v_tokens_free(&tokens);
+    int32_t id = -1;
+    size_t n = 0;
+    assert_int_equal(s2v_engine_tokenize(engine, text, strlen(text), 1, &id, 1, &n, NULL), S2P_OK);
+    assert_int_equal(n, 1);
     return id;
 }
 
@@ -55,55 +54,57 @@ static void test_numbers(void **state)
     json_decref(one);
 }
 
-/* How many are told of after n more bytes. */
-static size_t told(s2_logprobs *l, size_t n, bool is_end)
+/* How many are reported after n more bytes. */
+static size_t reported(s2_logprobs *l, size_t n, bool is_end)
 {
     json_t *list = s2_logprobs_shown(l, n, is_end);
-    const size_t n_told = json_array_size(list);
+    const size_t n_reported = json_array_size(list);
     json_decref(list);
-    return n_told;
+    return n_reported;
 }
 
-static void test_told_when_shown(void **state)
+static void test_reported_when_shown(void **state)
 {
     (void)state;
     static s2_logprobs l;
     const int32_t a = token_of("a"), end = token_of("<|im_end|>");
     s2_logprobs_add(&l, &logits, a, 1);
-    assert_int_equal(told(&l, 0, false), 0); /* held back */
+    assert_int_equal(reported(&l, 0, false), 0); /* held back */
     s2_logprobs_add(&l, &logits, a, 1);
-    assert_int_equal(told(&l, 1, false), 1);
+    assert_int_equal(reported(&l, 1, false), 1);
     s2_logprobs_add(&l, &logits, end, 1);
-    assert_int_equal(told(&l, 1, false), 2); /* what shows nothing goes with what is before it */
+    assert_int_equal(reported(&l, 1, false), 2); /* a token without text goes with the one before it */
     s2_logprobs_add(&l, &logits, a, 1);
-    assert_int_equal(told(&l, 0, true), 1);
+    assert_int_equal(reported(&l, 0, true), 1);
     s2_logprobs_add(&l, &logits, a, 1);
     s2_logprobs_clear(&l); /* cut off */
-    assert_int_equal(told(&l, 0, true), 0);
+    assert_int_equal(reported(&l, 0, true), 0);
 
     s2_logprobs_add(&l, &logits, a, 0);
     for (int i = 1; i < S2_LOGPROBS_HELD; i++) {
-        assert_int_equal(told(&l, 0, false), 0);
+        assert_int_equal(reported(&l, 0, false), 0);
         s2_logprobs_add(&l, &logits, end, 0);
     }
-    assert_int_equal(told(&l, 0, false), S2_LOGPROBS_HELD); /* no more can be held */
+    assert_int_equal(reported(&l, 0, false), S2_LOGPROBS_HELD); /* no more can be held */
     s2_logprobs_clear(&l);
 }
 
 int main(int argc, char **argv)
 {
-    s2v_gguf *file = NULL;
-    if (argc < 2 || s2v_gguf_open(&file, argv[1], NULL) != S2P_OK) return 1;
-    if (s2v_tokenizer_create(&tokenizer, file, NULL) != S2P_OK) return 1;
-    s2v_gguf_close(file);
-    const int32_t n = s2v_tokenizer_size(tokenizer);
+    if (argc < 3) return 1;
+    s2v_engine_options options;
+    s2v_engine_options_init(&options);
+    options.model_path = argv[1];
+    options.mmproj_path = argv[2];
+    if (s2v_engine_open(&engine, &options, NULL) != S2P_OK) return 1;
+    const int32_t n = s2v_engine_vocabulary(engine);
     logit = calloc((size_t)n, sizeof *logit);
     if (!logit) return 1;
-    logits = (s2_logits){ .logit = logit, .n = n, .tokenizer = tokenizer };
+    logits = (s2_logits){ .logit = logit, .n = n, .engine = engine };
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_numbers),
-                                        cmocka_unit_test(test_told_when_shown) };
+                                        cmocka_unit_test(test_reported_when_shown) };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     free(logit);
-    s2v_tokenizer_free(tokenizer);
+    s2v_engine_close(engine);
     return failed;
 }

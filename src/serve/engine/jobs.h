@@ -5,7 +5,6 @@
 #include "base/pool.h"
 #include "serve/engine/channel.h"
 #include "serve/engine/serve_engine.h"
-#include "text/tokenizer.h"
 
 /* --- questions ------------------------------------------------------------------------------ */
 
@@ -51,8 +50,7 @@ s2v_prompt s2_ask_job_prompt(const s2_ask_job *job);
 
 typedef struct s2_quick { /* what quick jobs work with */
     const s2_engine_setup *setup;
-    const s2v_tokenizer *tokenizer;
-    const char *template_name;
+    const s2v_engine *engine;
     s2_outbox *outbox;
 } s2_quick;
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#define MAX_TOKEN 4096 /* bytes of a token that are reported */
 #define NO_CHANCE (-9999.0) /* what OpenAI says where there is no number */
 
 /* The sum of all exp(logit), as a logarithm. */
@@ -31,28 +32,28 @@ static int32_t find_top(const s2_logits *l, int32_t n, int32_t top[S2_LOGPROBS_M
     return n_top;
 }
 
-/* A token may be a part of a character: its bytes say what it is, its text only shows it. */
+/* A token may be a part of a character: its bytes identify it, its text is for display. */
 static json_t *describe(const s2_logits *l, int32_t token, double sum)
 {
-    s2_buffer bytes, text;
-    s2v_detokenizer state = { .n_held = 0 };
-    s2_buffer_init(&bytes, (size_t)1 << 20);
-    s2_buffer_init(&text, (size_t)1 << 20);
-    s2v_token_bytes(l->tokenizer, token, true, &bytes);
-    for (size_t i = 0; i < bytes.size; i++) /* no text of ours holds a zero */
-        s2v_detokenize_bytes(&state, bytes.data[i] ? (const char *)&bytes.data[i] : "\xFF", 1,
-                             &text);
-    s2v_detokenize_end(&state, &text);
+    static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD */
+    uint8_t bytes[MAX_TOKEN];
+    char text[3 * MAX_TOKEN + 1], shown[3 * MAX_TOKEN + 1];
+    const size_t all = s2v_engine_get_token(l->engine, token, 1, bytes, sizeof bytes);
+    const size_t n = all < sizeof bytes ? all : sizeof bytes;
+    size_t n_text = 0;
+    if (s2v_engine_detokenize(l->engine, &token, 1, 1, text, sizeof text, &n_text, NULL) != S2P_OK)
+        return NULL;
+    size_t n_shown = 0;
+    for (size_t i = 0; i < n_text && n_shown + 3 < sizeof shown; i++) { /* no text holds a zero */
+        const size_t length = text[i] ? 1 : sizeof replacement - 1;
+        memcpy(shown + n_shown, text[i] ? &text[i] : replacement, length);
+        n_shown += length;
+    }
     json_t *list = json_array();
-    for (size_t i = 0; i < bytes.size; i++)
-        json_array_append_new(list, json_integer(bytes.data[i]));
+    for (size_t i = 0; i < n; i++) json_array_append_new(list, json_integer(bytes[i]));
     const double logprob = (double)l->logit[token] - sum;
-    json_t *json =
-        json_pack("{s:s%,s:f,s:o}", "token", text.data ? (const char *)text.data : "", text.size,
-                  "logprob", logprob > NO_CHANCE ? logprob : NO_CHANCE, "bytes", list);
-    s2_buffer_free(&bytes);
-    s2_buffer_free(&text);
-    return json;
+    return json_pack("{s:s%,s:f,s:o}", "token", shown, n_shown, "logprob",
+                     logprob > NO_CHANCE ? logprob : NO_CHANCE, "bytes", list);
 }
 
 json_t *s2_logprob_json(const s2_logits *l, int32_t token, int32_t n_top)
@@ -68,11 +69,8 @@ json_t *s2_logprob_json(const s2_logits *l, int32_t token, int32_t n_top)
 
 void s2_logprobs_add(s2_logprobs *l, const s2_logits *logits, int32_t token, int32_t n_top)
 {
-    s2_buffer bytes; /* as it shows in the answer: control tokens do not */
-    s2_buffer_init(&bytes, (size_t)1 << 20);
-    s2v_token_bytes(logits->tokenizer, token, false, &bytes);
-    l->n_bytes += bytes.size;
-    s2_buffer_free(&bytes);
+    /* as in the answer, where control tokens have no text */
+    l->n_bytes += s2v_engine_get_token(logits->engine, token, 0, NULL, 0);
     json_t *json = l->n_held < S2_LOGPROBS_HELD ? s2_logprob_json(logits, token, n_top) : NULL;
     if (!json) return;
     l->end[l->n_held] = l->n_bytes;

@@ -8,7 +8,7 @@
 #define S2_SERVE_LOGPROBS_H
 
 #include "base/json.h"
-#include "text/tokenizer.h"
+#include "s2vlm.h"
 
 #define S2_LOGPROBS_MAX_TOP 20
 #define S2_LOGPROBS_HELD 512 /* more than a stop string has bytes; control tokens have none */
@@ -24,7 +24,7 @@ typedef struct s2_logprobs { /* of one answer; all zero: it has not begun */
 typedef struct s2_logits { /* borrowed */
     const float *logit;    /* [n] of the position the token was picked for */
     int32_t n;
-    const s2v_tokenizer *tokenizer;
+    const s2v_engine *engine;
 } s2_logits;
 
 /* {"token":,"logprob":,"bytes":,"top_logprobs":[]} with the n_top likeliest, ties by the smaller id; a new

@@ -3,7 +3,6 @@
 
 #include "ask/kept.h"
 #include "image/draw/overlay.h"
-#include "text/template.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -99,71 +98,87 @@ static s2p_status make_plan(quick_call *call, s2p_error *error)
 
 static s2p_status tokenize(quick_call *call, s2p_error *error)
 {
+    const s2v_engine *engine = call->with->engine;
     const char *text = s2_json_string(call->json, "content");
-    s2v_tokens tokens = { .id = NULL };
+    const int parse_special = json_is_true(json_object_get(call->json, "parse_special"));
+    size_t n = 0;
     blame(call, "content");
-    TRY(s2v_tokenize(call->with->tokenizer, text, strlen(text),
-                     json_is_true(json_object_get(call->json, "parse_special")), &tokens, error));
-    s2_outbox_json(call->with->outbox, S2_FRAME_DONE, call->request,
-                   json_pack("{s:o}", "tokens", s2_json_of_ints(tokens.id, tokens.n)));
-    s2v_tokens_free(&tokens);
-    return S2P_OK;
+    TRY(s2v_engine_tokenize(engine, text, strlen(text), parse_special, NULL, 0, &n, error));
+    int32_t *tokens = malloc((n + 1) * sizeof *tokens);
+    s2p_status st = tokens ? S2P_OK : s2_fail_memory(error, n * sizeof *tokens, "the tokens");
+    if (st == S2P_OK)
+        st = s2v_engine_tokenize(engine, text, strlen(text), parse_special, tokens, n, &n, error);
+    if (st == S2P_OK)
+        s2_outbox_json(call->with->outbox, S2_FRAME_DONE, call->request,
+                       json_pack("{s:o}", "tokens", s2_json_of_ints(tokens, n)));
+    free(tokens);
+    return st;
 }
 
 static s2p_status detokenize(quick_call *call, s2p_error *error)
 {
+    const s2v_engine *engine = call->with->engine;
     const json_t *list = json_object_get(call->json, "tokens");
-    const int32_t n_vocab = s2v_tokenizer_size(call->with->tokenizer);
-    s2v_detokenizer state = { .n_held = 0 };
-    s2_buffer text;
-    s2_buffer_init(&text, MAX_RESULT);
-    s2p_status st = S2P_OK;
+    const int32_t n_vocab = s2v_engine_vocabulary(engine);
+    const size_t n = json_array_size(list);
+    size_t n_bytes = 0;
+    char *text = NULL;
+    int32_t *tokens = malloc((n + 1) * sizeof *tokens);
+    s2p_status st = tokens ? S2P_OK : s2_fail_memory(error, n * sizeof *tokens, "the tokens");
     blame(call, "tokens");
-    for (size_t i = 0; st == S2P_OK && i < json_array_size(list); i++) {
+    for (size_t i = 0; st == S2P_OK && i < n; i++) {
         const json_int_t id = json_integer_value(json_array_get(list, i));
         if (id < 0 || id >= n_vocab)
             st = s2_fail(error, S2P_EINVAL, "tokens[%zu] is %lld; the model has tokens 0 to %d", i,
                          (long long)id, n_vocab - 1);
         else
-            s2v_detokenize(call->with->tokenizer, &state, (int32_t)id, &text);
+            tokens[i] = (int32_t)id;
     }
-    s2v_detokenize_end(&state, &text);
-    if (st == S2P_OK) st = text.status;
+    if (st == S2P_OK) st = s2v_engine_detokenize(engine, tokens, n, 0, NULL, 0, &n_bytes, error);
+    if (st == S2P_OK && n_bytes > MAX_RESULT)
+        st = s2_fail(error, S2P_ELIMIT, "the text is too long: %zu bytes (limit %zu)", n_bytes,
+                     MAX_RESULT);
+    if (st == S2P_OK && !(text = malloc(n_bytes + 1)))
+        st = s2_fail_memory(error, n_bytes + 1, "the text");
     if (st == S2P_OK)
-        s2_outbox_json(
-            call->with->outbox, S2_FRAME_DONE, call->request,
-            json_pack("{s:s%}", "content", text.data ? (const char *)text.data : "", text.size));
-    s2_buffer_free(&text);
+        st = s2v_engine_detokenize(engine, tokens, n, 0, text, n_bytes + 1, &n_bytes, error);
+    if (st == S2P_OK)
+        s2_outbox_json(call->with->outbox, S2_FRAME_DONE, call->request,
+                       json_pack("{s:s%}", "content", text, n_bytes));
+    free(text);
+    free(tokens);
     return st;
 }
 
 /* The prompt of the messages as text; pictures are shown as <image>. */
 static s2p_status apply_template(quick_call *call, s2p_error *error)
 {
-    const s2_quick *with = call->with;
+    const s2v_engine *engine = call->with->engine;
     s2_ask_job job;
-    s2v_chat chat = { .n_pieces = 0 };
+    size_t n = 0;
+    int32_t *tokens = NULL;
     s2_buffer text;
     s2_buffer_init(&text, MAX_RESULT);
-    s2p_status st = s2_ask_job_read(call->parts, (json_t *)(uintptr_t)call->json, with->setup, &job,
-                                    call->param, error);
-    if (st == S2P_OK)
-        st = s2v_chat_render(&chat, with->tokenizer, with->template_name, job.message,
-                             job.n_messages, true, error);
-    if (st == S2P_OK) {
-        size_t at = 0;
-        for (size_t i = 0; i < chat.n_pieces; i++) {
-            for (size_t k = 0; k < chat.piece[i].n_tokens; k++, at++)
-                s2v_token_bytes(with->tokenizer, chat.tokens.id[at], true, &text);
-            if (chat.piece[i].image >= 0) s2_buffer_printf(&text, "<image>");
-        }
+    s2p_status st = s2_ask_job_read(call->parts, (json_t *)(uintptr_t)call->json,
+                                    call->with->setup, &job, call->param, error);
+    const s2v_prompt prompt = s2_ask_job_prompt(&job);
+    if (st == S2P_OK) st = s2v_engine_render(engine, &prompt, NULL, 0, &n, error);
+    if (st == S2P_OK && !(tokens = malloc((n + 1) * sizeof *tokens)))
+        st = s2_fail_memory(error, n * sizeof *tokens, "the tokens");
+    if (st == S2P_OK) st = s2v_engine_render(engine, &prompt, tokens, n, &n, error);
+    for (size_t i = 0; st == S2P_OK && i < n; i++) {
+        const size_t n_bytes =
+            tokens[i] < 0 ? 0 : s2v_engine_get_token(engine, tokens[i], 1, NULL, 0);
+        uint8_t *room = n_bytes > 0 ? s2_buffer_extend(&text, n_bytes) : NULL;
+        if (room) (void)s2v_engine_get_token(engine, tokens[i], 1, room, n_bytes);
+        if (tokens[i] < 0) s2_buffer_printf(&text, "<image>");
         st = text.status;
     }
     if (st == S2P_OK)
         s2_outbox_json(
-            with->outbox, S2_FRAME_DONE, call->request,
+            call->with->outbox, S2_FRAME_DONE, call->request,
             json_pack("{s:s%}", "prompt", text.data ? (const char *)text.data : "", text.size));
-    s2v_chat_free(&chat);
+    free(tokens);
     s2_buffer_free(&text);
     s2_ask_job_free(&job);
     return st;

@@ -83,8 +83,8 @@ static s2p_status receive(s2a_generation *g, const char *text, bool is_rest, s2p
     if (!is_rest && p->ask.n_top >= 0 && n > 0) {
         const s2_logits logits = { .logit = s2v_session_logits(p->session),
                                    .n = s->n_vocab,
-                                   .tokenizer = s->quick->tokenizer };
-        is_end = s2v_tokenizer_ends(logits.tokenizer, token[n - 1]) && !p->ask.session.sampling.ignore_eos;
+                                   .engine = s->engine };
+        is_end = s2v_engine_token_ends(s->engine, token[n - 1]) && !p->ask.session.sampling.ignore_eos;
         if (!is_end) s2_logprobs_add(&p->logprobs, &logits, token[n - 1], p->ask.n_top);
     }
     s2_slot_send_text(s, p, text, is_end);

@@ -2,7 +2,6 @@
 #include "serve/engine/serve_engine.h"
 
 #include "base/clock.h"
-#include "gguf/gguf.h"
 #include "serve/engine/sandbox.h"
 #include "serve/engine/scheduler.h"
 
@@ -34,19 +33,9 @@ static json_t *hello(const s2_engine_setup *setup, const s2v_engine_info *i)
         "sandbox", setup->has_sandbox, "is_bundled", setup->is_bundled);
 }
 
-static s2p_status open_tokenizer(const char *path, s2v_tokenizer **out, s2p_error *error)
-{
-    s2v_gguf *file = NULL;
-    TRY(s2v_gguf_open(&file, path, error));
-    const s2p_status st = s2v_tokenizer_create(out, file, error);
-    s2v_gguf_close(file);
-    return st;
-}
-
 s2p_status s2_serve_engine(s2_engine_setup *setup, s2p_error *error)
 {
     s2a_opened opened;
-    s2v_tokenizer *tokenizer = NULL;
     s2_scheduler *scheduler = NULL;
     s2_outbox outbox;
     s2_inbox inbox;
@@ -57,12 +46,10 @@ s2p_status s2_serve_engine(s2_engine_setup *setup, s2p_error *error)
     setup->open.engine.user = &l;
     s2p_status st = s2a_open(&setup->open, &opened, error);
     if (st == S2P_OK) {
-        quick.template_name = opened.info.template_name;
+        quick.engine = opened.engine;
         setup->session = opened.session_options;
-        st = open_tokenizer(setup->open.engine.model_path, &tokenizer, error);
-        quick.tokenizer = tokenizer;
+        st = s2_scheduler_create(&scheduler, &opened, &quick, &inbox, error);
     }
-    if (st == S2P_OK) st = s2_scheduler_create(&scheduler, &opened, &quick, &inbox, error);
     if (st == S2P_OK) st = s2_inbox_start(&inbox, setup->fd, setup->gone, error);
     if (st == S2P_OK && setup->has_sandbox) st = s2_sandbox_enter(error);
     if (st == S2P_OK) {
@@ -70,7 +57,6 @@ s2p_status s2_serve_engine(s2_engine_setup *setup, s2p_error *error)
         s2_scheduler_run(scheduler);
     }
     s2_scheduler_free(scheduler);
-    s2v_tokenizer_free(tokenizer);
     s2v_session_free(opened.session);
     s2v_engine_close(opened.engine);
     s2_outbox_free(&outbox);
