@@ -1,5 +1,5 @@
 /* test_settings.c - which settings a list of methods and budgets gives, what is refused, parameters,
- * and the lists that have a value for each picture.
+ * the lists that have a value for each picture, and the prune object of a request.
  */
 #include "check.h"
 
@@ -223,13 +223,89 @@ static void test_sizes(void **state)
     assert_int_equal(s2a_sizes_read("x", "5x5,5x5,5x5,5x5", size, 3, NULL), S2P_ELIMIT);
 }
 
+/* --- the prune object of a request ------------------------------------------------------ */
+
+static s2p_status read_object(const char *text, const char *virtual_name, s2a_prune_request *out,
+                              char param[S2_JSON_PARAM], s2p_error *error)
+{
+    static const s2a_setting base = { .method = "s2prune", .budget = { 64, 0.0 } };
+    json_t *object = NULL;
+    assert_int_equal(s2_json_parse(text, strlen(text), "object", &object, NULL), S2P_OK);
+    const s2p_status st =
+        s2a_prune_read(object, "prune.", virtual_name, &base, NULL, out, param, error);
+    json_decref(object);
+    return st;
+}
+
+static void test_prune_object(void **state)
+{
+    (void)state;
+    s2a_prune_request r;
+    char param[S2_JSON_PARAM];
+    assert_int_equal(read_object("{\"method\":\"FastV\",\"budget\":\"11%\",\"grid\":3,\"seed\":5,"
+                                 "\"mode\":\"published\",\"keep\":[1,4],"
+                                 "\"return\":[\"tokens\",\"scores\"]}",
+                                 NULL, &r, param, NULL),
+                     S2P_OK);
+    assert_string_equal(r.setting.method, "fastv");
+    assert_true(r.has_budget && r.setting.budget.percent == 11.0 && r.setting.choice.side == 3 &&
+                r.setting.choice.seed == 5 && r.setting.published);
+    assert_true(r.n_keep == 2 && r.keep[1] == 4);
+    assert_true(r.wants_tokens && !r.wants_regions && r.wants_scores);
+    s2a_prune_request_free(&r);
+    assert_int_equal(read_object("{\"budget\":null}", "random-32", &r, param, NULL), S2P_OK);
+    assert_string_equal(r.setting.method, "random");
+    assert_true(r.has_budget && r.setting.budget.tokens == 32 && !r.keep);
+
+    static const struct {
+        const char *text, *param, *words;
+    } bad[] = {
+        { "{\"method\":\"s2prun\"}", "prune.method", "did you mean 's2prune'?" },
+        { "{\"method\":\"zzzzzzzz\"}", "prune.method", "there are" },
+        { "{\"budget\":\"64\"}", "prune.budget", "11%" },
+        { "{\"budget\":0}", "prune.budget", "from 1 to" },
+        { "{\"grid\":-1}", "prune.grid", "must be from" },
+        { "{\"allocator\":\"none\"}", "prune.allocator", "unknown allocator" },
+        { "{\"selector\":\"none\"}", "prune.selector", "unknown selector" },
+        { "{\"keep\":[2,1]}", "prune.keep", "ascending" },
+        { "{\"return\":[\"all\"]}", "prune.return", "tokens, regions or scores" },
+        { "{\"parameters\":{\"none\":1}}", "prune.parameters", "none" },
+        { "{\"colour\":1}", "prune.colour", "is not known; there are method, budget" },
+    };
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        s2p_error error = { S2P_OK, "" };
+        CHECK_CASE(read_object(bad[i].text, NULL, &r, param, &error) == S2P_EINVAL, "%s",
+                   bad[i].text);
+        CHECK_CASE(strcmp(param, bad[i].param) == 0, "%s: %s", bad[i].text, param);
+        CHECK_CASE(strstr(error.message, bad[i].words), "%s: %s", bad[i].text, error.message);
+        s2a_prune_request_free(&r);
+    }
+}
+
+static void test_details(void **state)
+{
+    (void)state;
+    static const char map[] = "low=64,auto=default,high=full";
+    assert_int_equal(s2a_detail_budget(map, "low"), 64);
+    assert_int_equal(s2a_detail_budget(map, "auto"), 0);
+    assert_int_equal(s2a_detail_budget(map, "high"), S2P_MAX_TOKENS);
+    assert_int_equal(s2a_detail_budget("low=8", "high"), 0);
+    assert_int_equal(s2a_detail_map_check("x", map, NULL), S2P_OK);
+    static const char *const bad[] = {
+        "lo=64", "low", "low=", "low=0", "low=6x", "low=64,,high=1"
+    };
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
+        CHECK_CASE(s2a_detail_map_check("x", bad[i], NULL) == S2P_EINVAL, "%s", bad[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),      cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_limits),     cmocka_unit_test(test_budgets),
         cmocka_unit_test(test_parameters), cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_sizes),      cmocka_unit_test(test_prune_object),
+        cmocka_unit_test(test_details),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,7 +73,8 @@ static void test_reported_when_shown(void **state)
     s2_logprobs_add(&l, &logits, a, 1);
     assert_int_equal(reported(&l, 1, false), 1);
     s2_logprobs_add(&l, &logits, end, 1);
-    assert_int_equal(reported(&l, 1, false), 2); /* a token without text goes with the one before it */
+    assert_int_equal(reported(&l, 1, false),
+                     2); /* a token without text goes with the one before it */
     s2_logprobs_add(&l, &logits, a, 1);
     assert_int_equal(reported(&l, 0, true), 1);
     s2_logprobs_add(&l, &logits, a, 1);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_TOKEN 4096 /* bytes of a token that are reported */
+#define MAX_TOKEN 4096      /* bytes of a token that are reported */
 #define NO_CHANCE (-9999.0) /* what OpenAI says where there is no number */
 
 /* The sum of all exp(logit), as a logarithm. */

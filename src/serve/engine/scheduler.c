@@ -84,7 +84,8 @@ static s2p_status receive(s2a_generation *g, const char *text, bool is_rest, s2p
         const s2_logits logits = { .logit = s2v_session_logits(p->session),
                                    .n = s->n_vocab,
                                    .engine = s->engine };
-        is_end = s2v_engine_token_ends(s->engine, token[n - 1]) && !p->ask.session.sampling.ignore_eos;
+        is_end =
+            s2v_engine_token_ends(s->engine, token[n - 1]) && !p->ask.session.sampling.ignore_eos;
         if (!is_end) s2_logprobs_add(&p->logprobs, &logits, token[n - 1], p->ask.n_top);
     }
     s2_slot_send_text(s, p, text, is_end);
