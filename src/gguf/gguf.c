@@ -257,6 +257,13 @@ static const s2v_gguf_key *find_scalar(const s2v_gguf *file, const char *name)
     return key && key->type != S2V_GGUF_ARRAY ? key : NULL;
 }
 
+bool s2v_gguf_item_bool(const s2v_gguf_key *key, uint64_t index, bool *out)
+{
+    if (index >= key->count || key->item != S2V_GGUF_BOOL) return false;
+    *out = key->value[index] != 0;
+    return true;
+}
+
 bool s2v_gguf_int(const s2v_gguf *file, const char *name, int64_t *out)
 {
     const s2v_gguf_key *key = find_scalar(file, name);

@@ -85,6 +85,7 @@ bool s2v_gguf_string(const s2v_gguf *file, const char *name, s2v_text *out);
  * the end. A single value is an array of one. */
 bool s2v_gguf_item_int(const s2v_gguf_key *key, uint64_t index, int64_t *out);
 bool s2v_gguf_item_float(const s2v_gguf_key *key, uint64_t index, double *out);
+bool s2v_gguf_item_bool(const s2v_gguf_key *key, uint64_t index, bool *out);
 bool s2v_gguf_next_string(const s2v_gguf_key *key, size_t *cursor, s2v_text *out);
 
 /* Let go of the pages of the mapping (after weights were copied elsewhere); reads still work. */

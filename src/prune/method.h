@@ -42,4 +42,9 @@ s2p_status s2p_keep_rows(const s2p_view *view, s2p_plan *plan, const int32_t *ro
 /* The k rows of the highest score, ties to the lower row; S2P_EINVAL when one is not finite. */
 s2p_status s2p_keep_best(const s2p_view *view, s2p_plan *plan, const double *score, int32_t k);
 
+/* Help of a parameter the engine reads, by its name, for methods that rank by ERC. */
+#define S2P_ERC_DEEPSTACK_HELP                                                                    \
+    "1: ERC also counts the rows that Qwen3-VL adds after the layer (deepstack), as a port that " \
+    "compares the inputs of layers would; 0: only what the layer did"
+
 #endif /* S2_PRUNE_METHOD_H */

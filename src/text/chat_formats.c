@@ -40,6 +40,18 @@ static const s2v_chat_format formats[] = {
       .after_pictures = "\n",
       .after_end = "",
       .answer = "assistant\n" },
+    { .name = "qwen3-vl",
+      .architecture = "qwen3vl",
+      .role = { [S2V_SYSTEM] = "system", [S2V_USER] = "user", [S2V_ASSISTANT] = "assistant" },
+      .start = "<|im_start|>",
+      .end = "<|im_end|>",
+      .after_role = "\n",
+      .after_pictures = "",
+      .after_end = "\n",
+      .answer = "assistant\n",
+      .picture_start = "<|vision_start|>",
+      .picture_end = "<|vision_end|>",
+      .picture = "<|image_pad|>" },
 };
 
 const s2v_chat_format *s2v_chat_format_at(size_t index)

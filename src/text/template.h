@@ -26,7 +26,7 @@ typedef struct s2v_chat { /* the prompt as tokens; image placeholders are not am
     size_t n_pieces;
 } s2v_chat;
 
-/* "qwen2-vl" for Qwen2/2.5-VL, "llava-onevision"; NULL past the end. */
+/* "qwen2-vl" for Qwen2/2.5-VL, "llava-onevision", "qwen3-vl"; NULL past the end. */
 const char *s2v_template_name(size_t index);
 
 /* The special token that closes a picture in this format; NULL: none. */

@@ -119,12 +119,24 @@ static void test_llava_onevision(void **state)
            "<|im_start|>user \nab<|im_end|>" ANSWER);
 }
 
+/* As "qwen2-vl", without a system message nobody asked for. */
+static void test_qwen3_vl(void **state)
+{
+    (void)state;
+    expect(tokenizer, "qwen3-vl", &(s2v_message){ S2V_USER, "hello", 1 }, 1, true,
+           "<|im_start|>user\n" PICTURE "hello<|im_end|>\n" ANSWER);
+    const s2v_message chat[] = { { S2V_SYSTEM, "us", 0 }, { S2V_USER, "a", 0 } };
+    expect(tokenizer, "qwen3-vl", chat, 2, true,
+           "<|im_start|>system\nus<|im_end|>\n<|im_start|>user\na<|im_end|>\n" ANSWER);
+}
+
 static void test_names(void **state)
 {
     (void)state;
     assert_string_equal(s2v_template_name(0), "qwen2-vl");
     assert_string_equal(s2v_template_name(1), "llava-onevision");
-    assert_null(s2v_template_name(2));
+    assert_string_equal(s2v_template_name(2), "qwen3-vl");
+    assert_null(s2v_template_name(3));
     assert_null(s2v_template_name(SIZE_MAX));
 }
 
@@ -304,6 +316,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_qwen2_vl),
+        cmocka_unit_test(test_qwen3_vl),
         cmocka_unit_test(test_llava_onevision),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_injection),

@@ -7,7 +7,9 @@ for name in $("$1" --version | sed -n 's/^tower: .*(available:\(.*\))/\1/p'); do
     case $name in *bf16 | *int8 | *vnni) continue ;; esac # these round
     echo "$name"
     "$1" verify "$2/hf" --kernels "$name" || exit 1
-    [ ! -d "$2/families/qwen2vl" ] || "$1" verify "$2/families/qwen2vl" --kernels "$name" || exit 1
+    for family in qwen2vl qwen3vl; do
+        [ ! -d "$2/families/$family" ] || "$1" verify "$2/families/$family" --kernels "$name" || exit 1
+    done
     n=$((n + 1))
 done
 [ "$n" -ge 2 ] # scalar and ggml are everywhere

@@ -3,7 +3,7 @@
  * A layer mixes rows, then changes each row by itself. The kind says how it mixes them, and with that
  * what it remembers of rows it has seen (past.h):
  *
- *     attention    q, k and v with biases, RoPE, slots of keys and values
+ *     attention    q, k and v with or without biases, norms of their heads, RoPE, slots of keys and values
  *
  * A model with layers of another kind adds a value to s2v_layer_kind, a struct of weights beside
  * s2v_attention_weights, a function that draws it (draw.c) and what it remembers (past.c).
@@ -14,12 +14,23 @@
 #include "engine/weights/loader.h"
 
 #define S2V_MAX_LAYERS 512
+#define S2V_MAX_DEEPSTACK 8
+
+typedef struct s2v_decoder_style { /* how the decoders of one text architecture are built */
+    const char *prefix;            /* general.architecture: what its keys begin with */
+    bool has_biases;               /* of q, k and v */
+    bool has_head_norms;           /* q and k of each head are normed before RoPE */
+    bool is_interleaved;           /* M-RoPE takes time, row and column in turns, not in blocks */
+    bool has_deepstack;            /* the first layers have picture rows added to their output */
+} s2v_decoder_style;
 
 typedef struct s2v_decoder_params {
     int32_t n_layers, n_embd, n_ff, n_heads, n_kv_heads, n_vocab, n_ctx_train;
     int32_t head_dim;    /* n_embd / n_heads unless the file has a key for it */
     int32_t sections[4]; /* M-RoPE; all 0: plain RoPE */
     int32_t n_planes;    /* of positions the rotation reads: 4 with M-RoPE, 1 without */
+    bool is_interleaved; /* as in s2v_decoder_style */
+    int32_t n_deepstack; /* layers after which rows of the tower are added */
     float rope_base, rms_eps;
 } s2v_decoder_params;
 
@@ -27,7 +38,8 @@ typedef enum s2v_layer_kind { S2V_LAYER_ATTENTION } s2v_layer_kind;
 
 typedef struct s2v_attention_weights { /* grouped queries, RoPE, slots of keys and values */
     struct ggml_tensor *q, *k, *v, *out;
-    struct ggml_tensor *q_bias, *k_bias, *v_bias;
+    struct ggml_tensor *q_bias, *k_bias, *v_bias; /* NULL: without */
+    struct ggml_tensor *q_norm, *k_norm;          /* [head_dim]; NULL: without */
     struct ggml_tensor *rope_periods; /* [head_dim / 2], over 2 pi; NULL: left to the CPU */
 } s2v_attention_weights;
 
@@ -49,10 +61,9 @@ typedef struct s2v_decoder {
     int32_t first_on_device; /* layers from here on live on the main device */
 } s2v_decoder;
 
-/* Read and check the keys of a Qwen2-family decoder (prefix "qwen2vl" or "qwen2"), then ask for its
- * tensors. */
-s2p_status s2v_decoder_load(s2v_decoder *decoder, s2v_loader *loader, const char *prefix,
-                            int32_t gpu_layers);
+/* Read and check the keys of a decoder of this style, then ask for its tensors. */
+s2p_status s2v_decoder_load(s2v_decoder *decoder, s2v_loader *loader,
+                            const s2v_decoder_style *style, int32_t gpu_layers);
 
 /* A key of the file within a range; the sentence names key, value and range. */
 s2p_status s2v_key_int(const s2v_gguf *file, const char *prefix, const char *key, int64_t low,

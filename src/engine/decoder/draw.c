@@ -1,6 +1,6 @@
 /* draw.c - the forward pass of the language model, told once, top to bottom.
  *
- * RMSNorm, grouped-query attention with biases, (M-)RoPE, fused attention over the
+ * RMSNorm, grouped-query attention, (M-)RoPE, fused attention over the
  * cache, SwiGLU. Keys and values go into the cache before attention reads it: the
  * copies are expanded into the graph first, and ggml runs nodes in that order. Where the
  * cache rounds them and a method looks on, attention reads them before it does.
@@ -11,30 +11,40 @@
 
 #include <math.h>
 
-/* weight . x + bias; rows: of x, shared by all its products. */
+/* weight . x + bias, where there is one; rows: of x, shared by all its products. */
 static struct ggml_tensor *draw_biased(s2v_graph *graph, struct ggml_tensor *weight,
                                        struct ggml_tensor *bias, struct ggml_tensor *x,
                                        struct ggml_tensor *rows)
 {
-    return ggml_add(graph->ctx, s2v_draw_product(graph, weight, x, rows), bias);
+    struct ggml_tensor *product = s2v_draw_product(graph, weight, x, rows);
+    return bias ? ggml_add(graph->ctx, product, bias) : product;
+}
+
+/* Rows as heads, each normed where the model does that: [head_dim, n_heads, n]. */
+static struct ggml_tensor *draw_heads(struct ggml_context *ctx, const s2v_decoder_params *p,
+                                      struct ggml_tensor *x, int32_t n_heads,
+                                      struct ggml_tensor *norm)
+{
+    x = ggml_reshape_3d(ctx, x, p->head_dim, n_heads, x->ne[1]);
+    return norm ? s2v_draw_rms_norm(ctx, x, norm, p->rms_eps) : x;
 }
 
 struct ggml_tensor *s2v_draw_queries(s2v_graph *graph, const s2v_decoder_params *p,
                                      const s2v_layer *layer, struct ggml_tensor *x,
                                      struct ggml_tensor *rows)
 {
-    return ggml_reshape_3d(graph->ctx,
-                           draw_biased(graph, layer->attention.q, layer->attention.q_bias, x, rows),
-                           p->head_dim, p->n_heads, x->ne[1]);
+    const s2v_attention_weights *a = &layer->attention;
+    return draw_heads(graph->ctx, p, draw_biased(graph, a->q, a->q_bias, x, rows), p->n_heads,
+                      a->q_norm);
 }
 
 struct ggml_tensor *s2v_draw_keys(s2v_graph *graph, const s2v_decoder_params *p,
                                   const s2v_layer *layer, struct ggml_tensor *x,
                                   struct ggml_tensor *rows)
 {
-    return ggml_reshape_3d(graph->ctx,
-                           draw_biased(graph, layer->attention.k, layer->attention.k_bias, x, rows),
-                           p->head_dim, p->n_kv_heads, x->ne[1]);
+    const s2v_attention_weights *a = &layer->attention;
+    return draw_heads(graph->ctx, p, draw_biased(graph, a->k, a->k_bias, x, rows), p->n_kv_heads,
+                      a->k_norm);
 }
 
 /* Devices raise the base to a power roughly, and a position multiplies the error: there the angle is
@@ -49,8 +59,9 @@ struct ggml_tensor *s2v_draw_rope(struct ggml_context *ctx, const s2v_decoder_pa
         return ggml_rope_ext(ctx, x, pos, periods, p->head_dim, GGML_ROPE_TYPE_NEOX, p->n_ctx_train,
                              base, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
     int sections[4] = { p->sections[0], p->sections[1], p->sections[2], p->sections[3] };
-    return ggml_rope_multi(ctx, x, pos, periods, p->head_dim, sections, GGML_ROPE_TYPE_MROPE,
-                           p->n_ctx_train, base, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
+    const int mode = p->is_interleaved ? GGML_ROPE_TYPE_IMROPE : GGML_ROPE_TYPE_MROPE;
+    return ggml_rope_multi(ctx, x, pos, periods, p->head_dim, sections, mode, p->n_ctx_train, base,
+                           1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
 }
 
 struct ggml_tensor *s2v_draw_cached(struct ggml_context *ctx, const s2v_decoder_params *p,
@@ -200,6 +211,8 @@ struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder
         x = s2v_draw_product(graph, layer->ffn.down, x, rows);
         h = ggml_add(ctx, h, x);
         s2v_graph_pause(graph, h);
+        if (span->made && i == last - 1) *span->made = h;
+        if (span->deepstack && i < p->n_deepstack) h = ggml_add(ctx, h, span->deepstack[i]);
     }
     return h;
 }

@@ -21,6 +21,11 @@ typedef struct s2v_span {     /* what a run of layers works on */
                                   there is nothing before these rows */
     const s2v_batch_entry *entry; /* [n_entries] whose rows these are, in their order; padding rows
                                      follow them. NULL: all are rows of one session */
+    struct ggml_tensor *const
+        *deepstack; /* [n_deepstack] rows [n_embd, n] to add to what that layer
+                                             made; NULL: there are none */
+    struct ggml_tensor *
+        *made; /* out: what the last of the layers made, before that; NULL: unasked */
     int32_t n_entries;
     struct ggml_tensor *last; /* I32 [n_entries], with last_row_only: the last row of each */
 } s2v_span;

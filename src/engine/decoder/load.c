@@ -39,9 +39,10 @@ s2p_status s2v_key_float(const s2v_gguf *file, const char *prefix, const char *k
     return S2P_OK;
 }
 
-static s2p_status read_params(s2v_decoder_params *p, const s2v_gguf *file, const char *prefix,
-                              s2p_error *error)
+static s2p_status read_params(s2v_decoder_params *p, const s2v_gguf *file,
+                              const s2v_decoder_style *style, s2p_error *error)
 {
+    const char *const prefix = style->prefix;
     TRY(s2v_key_int(file, prefix, "block_count", 1, S2V_MAX_LAYERS, &p->n_layers, error));
     TRY(s2v_key_int(file, prefix, "embedding_length", 1, 1 << 17, &p->n_embd, error));
     TRY(s2v_key_int(file, prefix, "feed_forward_length", 1, 1 << 20, &p->n_ff, error));
@@ -62,6 +63,11 @@ static s2p_status read_params(s2v_decoder_params *p, const s2v_gguf *file, const
     p->head_dim = p->n_embd / p->n_heads;
     if (has_length)
         TRY(s2v_key_int(file, prefix, "attention.key_length", 2, 1024, &p->head_dim, error));
+    key_name(name, sizeof name, prefix, "attention.value_length");
+    int64_t value_length;
+    if (s2v_gguf_int(file, name, &value_length) && value_length != p->head_dim)
+        return s2_fail(error, S2P_EUNSUPPORTED, "%s is %lld, and a head has %d values", name,
+                       (long long)value_length, p->head_dim);
     if (p->head_dim % 2 != 0 || p->head_dim > 1024)
         return s2_fail(error, S2P_EFORMAT, "a head of %d values is not supported", p->head_dim);
     const s2v_gguf_key *tokens = s2v_gguf_find_key(file, "tokenizer.ggml.tokens");
@@ -69,10 +75,17 @@ static s2p_status read_params(s2v_decoder_params *p, const s2v_gguf *file, const
         return s2_fail(error, S2P_EFORMAT, "the model has no list 'tokenizer.ggml.tokens'");
     p->n_vocab = (int32_t)tokens->count;
 
+    key_name(name, sizeof name, prefix, "n_deepstack_layers");
+    if (style->has_deepstack && s2v_gguf_find_key(file, name))
+        TRY(s2v_key_int(file, prefix, "n_deepstack_layers", 0,
+                        p->n_layers < S2V_MAX_DEEPSTACK ? p->n_layers : S2V_MAX_DEEPSTACK,
+                        &p->n_deepstack, error));
+
     /* Pairs of values for each coordinate of M-RoPE; absent for plain RoPE. */
     key_name(name, sizeof name, prefix, "rope.dimension_sections");
     const s2v_gguf_key *sections = s2v_gguf_find_key(file, name);
     p->n_planes = 1;
+    p->is_interleaved = style->is_interleaved;
     if (!sections) return S2P_OK;
     int64_t sum = 0;
     for (uint64_t i = 0; i < sections->count && i < 4; i++) {
@@ -90,7 +103,8 @@ static s2p_status read_params(s2v_decoder_params *p, const s2v_gguf *file, const
     return S2P_OK;
 }
 
-static void load_layer(s2v_layer *layer, s2v_loader *l, const s2v_decoder_params *p, int32_t i)
+static void load_layer(s2v_layer *layer, s2v_loader *l, const s2v_decoder_params *p,
+                       const s2v_decoder_style *style, int32_t i)
 {
     const int64_t n = p->n_embd, ff = p->n_ff;
     const int64_t heads = (int64_t)p->n_heads * p->head_dim,
@@ -102,9 +116,17 @@ static void load_layer(s2v_layer *layer, s2v_loader *l, const s2v_decoder_params
     a->q = s2v_loader_get(l, "blk.%d.attn_q.weight", i, S2V_USE_MATRIX, n, heads);
     a->k = s2v_loader_get(l, "blk.%d.attn_k.weight", i, S2V_USE_MATRIX, n, kv);
     a->v = s2v_loader_get(l, "blk.%d.attn_v.weight", i, S2V_USE_MATRIX, n, kv);
-    a->q_bias = s2v_loader_get(l, "blk.%d.attn_q.bias", i, S2V_USE_VECTOR, heads, 1);
-    a->k_bias = s2v_loader_get(l, "blk.%d.attn_k.bias", i, S2V_USE_VECTOR, kv, 1);
-    a->v_bias = s2v_loader_get(l, "blk.%d.attn_v.bias", i, S2V_USE_VECTOR, kv, 1);
+    if (style->has_biases) {
+        a->q_bias = s2v_loader_get(l, "blk.%d.attn_q.bias", i, S2V_USE_VECTOR, heads, 1);
+        a->k_bias = s2v_loader_get(l, "blk.%d.attn_k.bias", i, S2V_USE_VECTOR, kv, 1);
+        a->v_bias = s2v_loader_get(l, "blk.%d.attn_v.bias", i, S2V_USE_VECTOR, kv, 1);
+    }
+    if (style->has_head_norms) {
+        a->q_norm =
+            s2v_loader_get(l, "blk.%d.attn_q_norm.weight", i, S2V_USE_VECTOR, p->head_dim, 1);
+        a->k_norm =
+            s2v_loader_get(l, "blk.%d.attn_k_norm.weight", i, S2V_USE_VECTOR, p->head_dim, 1);
+    }
     a->out = s2v_loader_get(l, "blk.%d.attn_output.weight", i, S2V_USE_MATRIX, heads, n);
     layer->ffn_norm = s2v_loader_get(l, "blk.%d.ffn_norm.weight", i, S2V_USE_VECTOR, n, 1);
     f->gate = s2v_loader_get(l, "blk.%d.ffn_gate.weight", i, S2V_USE_MATRIX, n, ff);
@@ -112,11 +134,11 @@ static void load_layer(s2v_layer *layer, s2v_loader *l, const s2v_decoder_params
     f->down = s2v_loader_get(l, "blk.%d.ffn_down.weight", i, S2V_USE_MATRIX, ff, n);
 }
 
-s2p_status s2v_decoder_load(s2v_decoder *decoder, s2v_loader *loader, const char *prefix,
-                            int32_t gpu_layers)
+s2p_status s2v_decoder_load(s2v_decoder *decoder, s2v_loader *loader,
+                            const s2v_decoder_style *style, int32_t gpu_layers)
 {
     s2v_decoder_params *p = &decoder->p;
-    TRY(read_params(p, loader->file, prefix, loader->error));
+    TRY(read_params(p, loader->file, style, loader->error));
     decoder->layers = calloc((size_t)p->n_layers, sizeof *decoder->layers);
     if (!decoder->layers)
         return s2_fail_memory(loader->error, sizeof *decoder->layers, "the layers");
@@ -131,7 +153,7 @@ s2p_status s2v_decoder_load(s2v_decoder *decoder, s2v_loader *loader, const char
             periods = s2v_loader_powers(loader, (double)p->rope_base, p->head_dim / 2);
         decoder->layers[i].attention.rope_periods = periods;
         loader->as_f32 = i == 0; /* a product with half weights rounds its rows; ERC is read here */
-        load_layer(&decoder->layers[i], loader, p, i);
+        load_layer(&decoder->layers[i], loader, p, style, i);
     }
     loader->as_f32 = false;
     decoder->output_norm =

@@ -31,12 +31,15 @@ s2p_status s2v_rows_reserve(s2v_rows *rows, const s2v_decoder *decoder, const s2
     if (n <= rows->capacity) return S2P_OK;
     s2v_rows_free(rows);
 
-    const struct ggml_init_params params = { ggml_tensor_overhead() * 2, NULL, true };
+    const struct ggml_init_params params = { ggml_tensor_overhead() * 3, NULL, true };
     ggml_backend_dev_t device = decoder->first_on_device > 0 ? devices->cpu : devices->main;
     rows->ctx = ggml_init(params);
     rows->unit = malloc((size_t)n * ALL_PLANES * sizeof *rows->unit);
     if (rows->ctx && rows->unit) {
         rows->hidden = ggml_new_tensor_2d(rows->ctx, GGML_TYPE_F32, decoder->p.n_embd, n);
+        if (decoder->p.n_deepstack > 0)
+            rows->deepstack = ggml_new_tensor_3d(rows->ctx, GGML_TYPE_F32, decoder->p.n_embd, n,
+                                                 decoder->p.n_deepstack);
         rows->buffer = ggml_backend_alloc_ctx_tensors_from_buft(
             rows->ctx, ggml_backend_dev_buffer_type(device));
     }
@@ -72,6 +75,37 @@ void s2v_rows_set(const s2v_rows *rows, int32_t first, int32_t n, const float *d
 {
     const size_t row = rows->hidden->nb[1];
     s2v_tensor_set(rows->hidden, data, (size_t)first * row, (size_t)n * row, rows->traffic);
+}
+
+struct ggml_tensor *s2v_rows_deepstack(struct ggml_context *ctx, const s2v_rows *rows,
+                                       int32_t layer, int32_t first, int32_t n)
+{
+    const struct ggml_tensor *d = rows->deepstack;
+    return ggml_view_2d(ctx, rows->deepstack, d->ne[0], n, d->nb[1],
+                        (size_t)layer * d->nb[2] + (size_t)first * d->nb[1]);
+}
+
+void s2v_rows_deepstack_get(const s2v_rows *rows, int32_t layer, int32_t first, int32_t n,
+                            float *data)
+{
+    const struct ggml_tensor *d = rows->deepstack;
+    s2v_tensor_get(d, data, (size_t)layer * d->nb[2] + (size_t)first * d->nb[1],
+                   (size_t)n * d->nb[1], rows->traffic);
+}
+
+void s2v_rows_deepstack_set(const s2v_rows *rows, int32_t layer, int32_t first, int32_t n,
+                            const float *data)
+{
+    struct ggml_tensor *d = rows->deepstack;
+    s2v_tensor_set(d, data, (size_t)layer * d->nb[2] + (size_t)first * d->nb[1],
+                   (size_t)n * d->nb[1], rows->traffic);
+}
+
+void s2v_rows_deepstack_clear(s2v_rows *rows, bool has_pictures)
+{
+    rows->has_deepstack = rows->deepstack && has_pictures;
+    if (rows->has_deepstack)
+        ggml_backend_tensor_memset(rows->deepstack, 0, 0, ggml_nbytes(rows->deepstack));
 }
 
 /* Consecutive rows from list[at] on. */
@@ -146,12 +180,13 @@ s2p_status s2v_rows_mask(s2v_rows *rows, s2v_graph *graph, int32_t n_past, int32
     return S2P_OK;
 }
 
-/* Plane after plane, a fourth of zeros. */
+/* Plane after plane; a fourth repeats the time, which interleaved M-RoPE reads for its last pairs where
+ * Hugging Face reads the time, and M-RoPE in blocks does not read. */
 struct ggml_tensor *s2v_rows_positions(const s2v_rows *rows, s2v_graph *graph, int32_t n_planes,
                                        int32_t first, int32_t n)
 {
     for (int32_t plane = 0; plane < n_planes; plane++)
         for (int32_t i = 0; i < n; i++)
-            rows->position[plane * n + i] = plane < 3 ? rows->pos[plane][first + i] : 0;
+            rows->position[plane * n + i] = rows->pos[plane % 3][first + i];
     return s2v_graph_input(graph, GGML_TYPE_I32, (int64_t)n_planes * n, 1, rows->position);
 }

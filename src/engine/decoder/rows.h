@@ -14,13 +14,17 @@ typedef struct s2v_rows {
     struct ggml_context *ctx;
     ggml_backend_buffer_t buffer;
     struct ggml_tensor *hidden; /* F32 [n_embd, capacity], all layers long */
-    s2v_traffic *traffic;       /* borrowed */
-    int32_t *unit;              /* [n] S2V_MAX_PARTS * picture + part of the row, -1 for text */
-    int32_t *token;             /* [n] which token of that part's grid it is; -1 for text */
-    int32_t *pos[3];            /* [n] time, row, column: never renumbered */
-    uint8_t *masked;            /* [n] rows no other row sees, for tests; NULL: none. Owned */
-    int32_t *position;          /* scratch: an input of the graph being drawn, 4 planes */
-    ggml_fp16_t *mask;          /* scratch: another */
+    struct ggml_tensor
+        *deepstack;       /* F32 [n_embd, capacity, n_deepstack] what the first layers add, 0
+                                      for text; NULL: the model adds nothing */
+    bool has_deepstack;   /* and this prompt has pictures */
+    s2v_traffic *traffic; /* borrowed */
+    int32_t *unit;        /* [n] S2V_MAX_PARTS * picture + part of the row, -1 for text */
+    int32_t *token;       /* [n] which token of that part's grid it is; -1 for text */
+    int32_t *pos[3];      /* [n] time, row, column: never renumbered */
+    uint8_t *masked;      /* [n] rows no other row sees, for tests; NULL: none. Owned */
+    int32_t *position;    /* scratch: an input of the graph being drawn, 4 planes */
+    ggml_fp16_t *mask;    /* scratch: another */
     size_t n_mask;
 } s2v_rows;
 
@@ -36,6 +40,17 @@ struct ggml_tensor *s2v_rows_view(struct ggml_context *ctx, const s2v_rows *rows
 /* The same read back or written. data: [n][n_embd]. */
 void s2v_rows_get(const s2v_rows *rows, int32_t first, int32_t n, float *data);
 void s2v_rows_set(const s2v_rows *rows, int32_t first, int32_t n, const float *data);
+
+/* What layer `layer` adds to rows [first, first + n), for a graph; and the same read or written. */
+struct ggml_tensor *s2v_rows_deepstack(struct ggml_context *ctx, const s2v_rows *rows,
+                                       int32_t layer, int32_t first, int32_t n);
+void s2v_rows_deepstack_get(const s2v_rows *rows, int32_t layer, int32_t first, int32_t n,
+                            float *data);
+void s2v_rows_deepstack_set(const s2v_rows *rows, int32_t layer, int32_t first, int32_t n,
+                            const float *data);
+
+/* Nothing is added to any row; has_pictures: until their rows are written. */
+void s2v_rows_deepstack_clear(s2v_rows *rows, bool has_pictures);
 
 /* Those of the listed rows. */
 void s2v_rows_read(const s2v_rows *rows, const int32_t *row, int32_t n, float *data);

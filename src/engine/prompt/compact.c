@@ -2,7 +2,8 @@
  *
  * Hidden rows, positions and the cache of the layers that have already run are
  * gathered where they are, in one graph, with the same list of rows. Positions move
- * along unchanged. Rows that take others in do so before.
+ * along unchanged. Rows that take others in do so before. What the first layers will still add to a
+ * row (deepstack) goes with it.
  */
 #include "engine/prompt/steps.h"
 
@@ -22,6 +23,10 @@ static s2p_status gather_layers(s2v_session *session, const int32_t *index, int3
     if (has_rows) { /* copied out before any of them is written */
         struct ggml_tensor *kept = ggml_get_rows(ctx, s2v_rows_view(ctx, rows, 0, rows->n), list);
         s2v_graph_expand(graph, ggml_cpy(ctx, kept, s2v_rows_view(ctx, rows, 0, n)));
+        for (int32_t i = 0; rows->has_deepstack && i < rows->deepstack->ne[2]; i++) {
+            kept = ggml_get_rows(ctx, s2v_rows_deepstack(ctx, rows, i, 0, rows->n), list);
+            s2v_graph_expand(graph, ggml_cpy(ctx, kept, s2v_rows_deepstack(ctx, rows, i, 0, n)));
+        }
     }
     s2v_past_keep(&session->past, graph, first, last, rows->n, list);
     return s2v_graph_compute(graph, error);
@@ -46,7 +51,11 @@ s2p_status s2v_compact(s2v_session *session, const int32_t *keep, int32_t n_keep
         st = gather_layers(session, index, n_keep, here, n_layers, border == 0, error);
     if (st == S2P_OK) s2v_rows_move(rows, keep, n_keep);
     for (int32_t i = 0; st == S2P_OK && i < n_keep; i++)
-        if (keep[i] < 0) s2v_rows_set(rows, i, 1, zeros);
+        if (keep[i] < 0) {
+            s2v_rows_set(rows, i, 1, zeros);
+            for (int32_t d = 0; rows->has_deepstack && d < rows->deepstack->ne[2]; d++)
+                s2v_rows_deepstack_set(rows, d, i, 1, zeros);
+        }
     free(index);
     free(zeros);
     return st;
@@ -60,19 +69,27 @@ s2p_status s2v_merge_rows(s2v_session *session, const s2p_plan *plan, const int3
     int32_t n_merges;
     const s2p_merge *merge = s2p_plan_merges(plan, &n_merges);
     if (n_merges == 0) return S2P_OK;
-    const size_t width = (size_t)session->rows.hidden->ne[0], size = (size_t)n * width;
+    const s2v_rows *rows = &session->rows;
+    const size_t width = (size_t)rows->hidden->ne[0], size = (size_t)n * width;
     float *before = malloc(2 * size * sizeof *before);
     if (!before) return s2_fail_memory(error, 2 * size * sizeof *before, "merged rows");
     float *after = before + size;
-    s2v_rows_read(&session->rows, row, n, before);
-    memcpy(after, before, size * sizeof *after);
-    for (int32_t m = 0; m < n_merges; m++) {
-        float *into = after + (size_t)s2v_place_of(alive, n, merge[m].into) * width;
-        const float *from = before + (size_t)s2v_place_of(alive, n, merge[m].from) * width;
-        const float weight = (float)merge[m].weight;
-        for (size_t k = 0; k < width; k++) into[k] += weight * from[k];
+    const int32_t n_deepstack = rows->has_deepstack ? (int32_t)rows->deepstack->ne[2] : 0;
+    for (int32_t d = -1; d < n_deepstack; d++) { /* the rows, then what is added to them later */
+        if (d < 0) s2v_rows_read(rows, row, n, before);
+        for (int32_t i = 0; d >= 0 && i < n; i++)
+            s2v_rows_deepstack_get(rows, d, row[i], 1, before + (size_t)i * width);
+        memcpy(after, before, size * sizeof *after);
+        for (int32_t m = 0; m < n_merges; m++) {
+            float *into = after + (size_t)s2v_place_of(alive, n, merge[m].into) * width;
+            const float *from = before + (size_t)s2v_place_of(alive, n, merge[m].from) * width;
+            const float weight = (float)merge[m].weight;
+            for (size_t k = 0; k < width; k++) into[k] += weight * from[k];
+        }
+        if (d < 0) s2v_rows_write(rows, row, n, after);
+        for (int32_t i = 0; d >= 0 && i < n; i++)
+            s2v_rows_deepstack_set(rows, d, row[i], 1, after + (size_t)i * width);
     }
-    s2v_rows_write(&session->rows, row, n, after);
     free(before);
     return S2P_OK;
 }

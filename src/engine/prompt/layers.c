@@ -39,12 +39,19 @@ static s2p_status run_chunk(s2v_session *s, int32_t first_row, int32_t n, int32_
     const bool is_last_chunk = first_row + n == s->rows.n;
     span.last_row_only = is_end && !s->trace.show && !s->rows.masked;
     span.pos = s2v_rows_positions(&s->rows, graph, model->decoder.p.n_planes, first_row, n);
+    struct ggml_tensor *deepstack[S2V_MAX_DEEPSTACK], *made = NULL;
+    for (int32_t i = first; s->rows.has_deepstack && i < last && i < model->decoder.p.n_deepstack;
+         i++) {
+        deepstack[i] = s2v_rows_deepstack(ctx, &s->rows, i, first_row, n);
+        span.deepstack = deepstack;
+    }
+    if (erc && !s->erc_deepstack) span.made = &made;
     struct ggml_tensor *h0 = s2v_rows_view(ctx, &s->rows, first_row, n);
     struct ggml_tensor *h1 =
         model->arch->layers(graph, &model->decoder, &s->past, h0, &span, first, last);
     struct ggml_tensor *change = NULL, *logits = NULL;
-    if (erc) { /* || h1 - h0 ||, computed where the rows are */
-        change = ggml_sqr(ctx, ggml_sub(ctx, h1, h0));
+    if (erc) { /* || h1 - h0 ||, computed where the rows are: what the layer did, not what is added to it */
+        change = ggml_sqr(ctx, ggml_sub(ctx, made ? made : h1, h0));
         change = ggml_sqrt(ctx, ggml_sum_rows(ctx, change));
         ggml_set_output(change);
     }

@@ -181,6 +181,7 @@ static s2p_status lay_out_rows(s2v_prefill *pf)
     s2v_segment segment[2 * MAX_IMAGES + 4];
     size_t n_segments = 0;
     int32_t row = 0;
+    s2v_rows_deepstack_clear(rows, pf->prompt.n_images > 0);
     for (int32_t i = 0; i < rows->n; i++) rows->unit[i] = rows->token[i] = -1; /* text */
     if (has_pending) {
         segment[n_segments++] = (s2v_segment){ .n_text = 1 };

@@ -38,6 +38,10 @@ static s2p_status run_view(s2v_prefill *pf, s2v_graph *tower, int32_t index, int
             seen = ggml_cpy(tower->ctx, seen,
                             s2v_rows_view(tower->ctx, &s->rows, pf->first_row[index], n));
         s2v_graph_expand(tower, seen);
+        for (int32_t i = 0; s->rows.has_deepstack && i < model->decoder.p.n_deepstack; i++)
+            s2v_graph_expand(tower, ggml_cpy(tower->ctx, request.deepstack[i],
+                                             s2v_rows_deepstack(tower->ctx, &s->rows, i,
+                                                                pf->first_row[index], n)));
         st = s2v_graph_compute(tower, pf->error);
     }
     if (st != S2P_OK) return st;
@@ -80,6 +84,8 @@ static s2p_status make_rows(s2v_prefill *pf, s2v_graph *tower, int32_t index,
     const size_t row_bytes = (size_t)width * sizeof(float);
     TRY(run_view(pf, tower, index, 0, NULL, probe));
     if (s->trace.show) s2v_trace_rows(s, "vis.merged", index, first, n_first);
+    for (int32_t i = 0; s->trace.show && i < s->engine->model.decoder.p.n_deepstack; i++)
+        s2v_trace_deepstack(s, "vis.deepstack", i, first, n_first);
     if (n_rest == 0) return S2P_OK;
 
     s2p_status st = S2P_OK;
@@ -114,6 +120,8 @@ s2p_status s2v_picture_rows(s2v_prefill *pf, s2v_graph *tower, int32_t index)
     const s2v_engine *engine = s->engine;
     const s2v_frame *f = &pf->frames[index];
     const bool remembers = s2v_session_remembers(s);
+    const int32_t n_deepstack = engine->model.decoder.p.n_deepstack;
+    const ptrdiff_t n_values = (ptrdiff_t)f->n_rows * engine->model.decoder.p.n_embd;
     s2v_tower_known known;
     s2v_tower_probe unasked = { .attn = NULL }, *probe = NULL;
     if (pf->needs & (S2P_NEED_VISION_ATTN | S2P_NEED_VISION_KEY)) probe = &pf->tower_probe[index];
@@ -121,6 +129,8 @@ s2p_status s2v_picture_rows(s2v_prefill *pf, s2v_graph *tower, int32_t index)
         const int32_t first = pf->first_row[index];
         const size_t n = (size_t)s2v_frame_tokens(f);
         s2v_rows_set(&s->rows, first, f->n_rows, known.rows);
+        for (int32_t i = 0; s->rows.has_deepstack && i < n_deepstack; i++)
+            s2v_rows_deepstack_set(&s->rows, i, first, f->n_rows, known.rows + (i + 1) * n_values);
         pf->stats.saved_ms += known.made_ms;
         s2p_status st = S2P_OK;
         if (probe) st = s2v_tower_probe_init(probe, f, known.key_dim, pf->error);
@@ -145,6 +155,9 @@ s2p_status s2v_picture_rows(s2v_prefill *pf, s2v_graph *tower, int32_t index)
         s2v_cache_block *block =
             s2v_tower_room(engine->cache, &engine->model, f, probe, s2_now_ms() - start, &rows);
         if (block) s2v_rows_get(&s->rows, pf->first_row[index], f->n_rows, rows);
+        for (int32_t i = 0; block && s->rows.has_deepstack && i < n_deepstack; i++)
+            s2v_rows_deepstack_get(&s->rows, i, pf->first_row[index], f->n_rows,
+                                   rows + (i + 1) * n_values);
         if (block) s2v_tower_keep(engine->cache, f, block);
     }
     if (st != S2P_OK && probe) s2v_tower_probe_free(probe);

@@ -95,7 +95,7 @@ static void fill_rows(crowd *c)
         list_tokens(&c->job[i], c->id + at);
         for (int32_t plane = 0; plane < n_planes; plane++)
             for (int32_t r = 0; r < rows->n; r++)
-                c->position[plane * c->n_rows + at + r] = plane < 3 ? rows->pos[plane][r] : 0;
+                c->position[plane * c->n_rows + at + r] = rows->pos[plane % 3][r];
         c->last[i] = at + rows->n - 1;
     }
 }

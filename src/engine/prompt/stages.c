@@ -11,6 +11,7 @@
 #include "engine/prompt/trace.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* --- where ----------------------------------------------------------------------- */
 
@@ -130,6 +131,16 @@ static s2p_status prune_units(s2v_prefill *pf, int32_t stage, const s2v_readings
     return S2P_OK;
 }
 
+/* The other reading of ERC, where the method has it. */
+static bool counts_deepstack(const s2v_prefill *pf)
+{
+    const s2p_parameter *row;
+    for (size_t i = 0; (row = s2p_method_parameter(pf->method, i)); i++)
+        if (strcmp(row->name, "erc_deepstack") == 0)
+            return pf->prune.parameters && pf->prune.parameters->value[i] > 0.0;
+    return false;
+}
+
 s2p_status s2v_run_stages(s2v_prefill *pf)
 {
     s2v_session *s = pf->s;
@@ -137,6 +148,7 @@ s2p_status s2v_run_stages(s2v_prefill *pf)
     int32_t at = 0;
     s2p_status st = S2P_OK;
     s2v_units_find(pf);
+    s->erc_deepstack = counts_deepstack(pf);
     TRY(s2v_units_read(pf));
 
     /* Rows times layers from here to the logits, if each stage removes an equal share. */

@@ -49,6 +49,36 @@ void s2v_trace_rows(const s2v_session *s, const char *name, int32_t index, int32
     free(data);
 }
 
+void s2v_trace_deepstack(const s2v_session *s, const char *name, int32_t index, int32_t first,
+                         int32_t n)
+{
+    const int32_t width = s->engine->model.decoder.p.n_embd;
+    float *data = malloc((size_t)n * (size_t)width * sizeof *data);
+    if (!data) return;
+    s2v_rows_deepstack_get(&s->rows, index, first, n, data);
+    s->trace.show(name, index, data, n, width, s->trace.user);
+    free(data);
+}
+
+/* What layer i made, and with deepstack what the next one gets. */
+static void trace_made(const s2v_session *s, int32_t i, int32_t n)
+{
+    const size_t size = (size_t)n * (size_t)s->rows.hidden->ne[0];
+    const int32_t width = (int32_t)s->rows.hidden->ne[0];
+    if (!s->rows.has_deepstack || i >= s->engine->model.decoder.p.n_deepstack) {
+        s2v_trace_rows(s, "h", i + 1, 0, n);
+        return;
+    }
+    float *data = malloc(2 * size * sizeof *data);
+    if (!data) return;
+    s2v_rows_get(&s->rows, 0, n, data);
+    s->trace.show("h_ds", i + 1, data, n, width, s->trace.user);
+    s2v_rows_deepstack_get(&s->rows, i, 0, n, data + size);
+    for (size_t k = 0; k < size; k++) data[k] -= data[size + k];
+    s->trace.show("h", i + 1, data, n, width, s->trace.user);
+    free(data);
+}
+
 s2p_status s2v_trace_layers(s2v_session *s, int32_t first, int32_t last, float *erc,
                             s2p_error *error)
 {
@@ -78,7 +108,7 @@ s2p_status s2v_trace_layers(s2v_session *s, int32_t first, int32_t last, float *
             s2v_decoder_probe_free(&probe);
             if (st != S2P_OK) return st;
         }
-        s2v_trace_rows(s, "h", i + 1, 0, n);
+        trace_made(s, i, n);
     }
     return S2P_OK;
 }

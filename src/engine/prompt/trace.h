@@ -10,7 +10,9 @@
  *   "vis.key_mean"       block    [patches][head_dim] mean over heads, before any rotation
  *   "vis.key_rope_mean"  block    [patches][head_dim] rotated; not in a tower without rotation
  *   "vis.merged"         picture  [tokens][n_embd] once for each of its views
- *   "h"                  layers done   [rows][n_embd]
+ *   "vis.deepstack"      layer    [tokens][n_embd] what is added after that decoder layer
+ *   "h"                  layers done   [rows][n_embd] as the last of them made them
+ *   "h_ds"               layers done   the same with what is added to them, where something is
  *   "erc"                picture  [tokens] of its first part
  *   "k_rope"             layer    [rows][n_kv_heads * head_dim] as rotated; with `attention`
  *   "attn"               layer    [rows][rows] mean over heads; with `attention`
@@ -33,6 +35,10 @@ s2p_status s2v_trace_tower(const s2v_trace *trace, const s2v_frame *frame, const
 /* Rows [first, first + n) of the session, as they stand. */
 void s2v_trace_rows(const s2v_session *session, const char *name, int32_t index, int32_t first,
                     int32_t n);
+
+/* What layer `index` of the decoder adds to them. */
+void s2v_trace_deepstack(const s2v_session *session, const char *name, int32_t index, int32_t first,
+                         int32_t n);
 
 /* s2v_run_layers; one layer after the other, and each shown, if somebody watches. */
 s2p_status s2v_trace_layers(s2v_session *session, int32_t first, int32_t last, float *erc,

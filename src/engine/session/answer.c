@@ -43,8 +43,7 @@ s2p_status s2v_run_token(s2v_session *s, int32_t token, s2p_error *error)
     const s2v_decoder *decoder = &model->decoder;
     TRY(s2v_token_fits(s, error));
     TRY(s2v_graph_begin(graph, error));
-    for (int32_t plane = 0; plane < decoder->p.n_planes; plane++)
-        s->position[plane] = plane < 3 ? s->next_pos : 0;
+    for (int32_t plane = 0; plane < decoder->p.n_planes; plane++) s->position[plane] = s->next_pos;
 
     s2v_span span = { .n = 1 };
     struct ggml_tensor *id = s2v_graph_input(graph, GGML_TYPE_I32, 1, 1, &token);

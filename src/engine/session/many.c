@@ -73,7 +73,7 @@ static s2p_status draw_pass(s2v_session *first, pass *p, s2p_error *error)
         const s2v_session *s = p->step[r < p->n ? r : 0]->session; /* 0: padding */
         many->id[r] = s->pending;
         for (int32_t plane = 0; plane < n_planes; plane++)
-            many->position[plane * n + r] = plane < 3 ? s->next_pos : 0;
+            many->position[plane * n + r] = s->next_pos;
     }
     TRY(s2v_graph_begin(graph, error));
     struct ggml_tensor *id = s2v_graph_input(graph, GGML_TYPE_I32, n, 1, many->id);

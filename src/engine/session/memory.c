@@ -98,6 +98,9 @@ s2p_status s2v_reserve_draw(s2v_session *s, s2p_error *error)
     if (n > 1) span.mask = s2v_graph_input(graph, GGML_TYPE_F16, n_past + n, n, NULL);
     s2v_past_append(&s->past, 0, p->n_layers, n_past);
     struct ggml_tensor *h = s2v_graph_input(graph, GGML_TYPE_F32, p->n_embd, n, NULL);
+    struct ggml_tensor *deepstack[S2V_MAX_DEEPSTACK];
+    for (int32_t i = 0; i < p->n_deepstack; i++) deepstack[i] = h; /* no memory of the graph's */
+    if (p->n_deepstack > 0) span.deepstack = deepstack;
     h = model->arch->layers(graph, &model->decoder, &s->past, h, &span, 0, p->n_layers);
     ggml_set_output(h);
     s2v_graph_expand(graph, h);
@@ -173,8 +176,9 @@ static s2p_status measure_decoder(s2v_session *s, s2v_kv_types type, s2v_memory 
     const s2p_status st = s2v_reserve_draw(s, error);
     if (st == S2P_OK) out->compute = s2v_graph_host_bytes(&s->graph);
     s2v_past_free(&s->past);
-    out->compute += n_ctx * (uint64_t)decoder->p.n_embd * sizeof(float) + /* rows of a prompt */
-                    n_batch * n_ctx * sizeof(ggml_fp16_t) +               /* what they see */
+    const uint64_t n_rows = n_ctx * (uint64_t)(1 + decoder->p.n_deepstack); /* of a prompt */
+    out->compute += n_rows * (uint64_t)decoder->p.n_embd * sizeof(float) +
+                    n_batch * n_ctx * sizeof(ggml_fp16_t) + /* what they see */
                     (uint64_t)decoder->p.n_vocab * sizeof(float);
     out->kv =
         s2v_past_layer_bytes(decoder, s->options.n_ctx, type) * (uint64_t)decoder->first_on_device;

@@ -32,6 +32,7 @@ struct s2v_session {
     s2v_past past;
     s2v_rows rows;
     s2v_unrounded unrounded; /* while a method looks on */
+    bool erc_deepstack;      /* ERC counts what is added after the layer as well */
 
     s2v_plans plans; /* of the last prefill */
     s2v_last_frame last_frame;

@@ -28,6 +28,7 @@ typedef struct s2v_tower { /* what every vision tower has; the rest is its archi
     int64_t file_max_pixels;        /* what the file says of the latter; 0: nothing */
     const s2v_kernels *kernels;     /* its products and attention; NULL: ggml's operators */
     bool on_device;                 /* its weights are on the main device */
+    bool is_fused;                  /* queries, keys and values are one matrix in the file */
     struct ggml_tensor *newline; /* [n_out] the rows of a picture that are no token; NULL: none */
 } s2v_tower;
 
@@ -53,6 +54,9 @@ typedef struct s2v_tower_request { /* asked for: n and the blocks; the tower fil
     int32_t n;
     bool wants_plain; /* plain_k too */
     s2v_tower_qk block[S2V_MAX_TOWER_BLOCKS];
+    struct ggml_tensor
+        *deepstack[S2V_MAX_DEEPSTACK]; /* [n_embd, tokens] in raster order, what decoder
+                                                         layer i adds to them */
     const int32_t *raster; /* [tokens] where each raster token stands in the tower's order; NULL: in
                               its place. The patches of a token are neighbours */
 } s2v_tower_request;

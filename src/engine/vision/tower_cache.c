@@ -107,6 +107,12 @@ bool s2v_tower_parse(const uint8_t *bytes, size_t n, s2v_tower_shape shape, s2v_
     return true;
 }
 
+/* The rows of the picture, then what is added to them after each of the first layers. */
+static int32_t stored_rows(const s2v_model *model, const s2v_frame *frame)
+{
+    return frame->n_rows * (1 + model->decoder.p.n_deepstack);
+}
+
 bool s2v_tower_recall(s2v_cache *cache, const s2v_model *model, const s2v_frame *frame,
                       bool wants_attention, s2v_tower_known *out)
 {
@@ -115,8 +121,8 @@ bool s2v_tower_recall(s2v_cache *cache, const s2v_model *model, const s2v_frame 
     *out = (s2v_tower_known){ .block = NULL };
     out->block = s2v_cache_find(cache, keys[0], wants_attention ? 1 : 2);
     if (!out->block) return false;
-    const s2v_tower_shape shape = { frame->n_rows, model->decoder.p.n_embd, s2v_frame_tokens(frame),
-                                    model->tower.head_dim };
+    const s2v_tower_shape shape = { stored_rows(model, frame), model->decoder.p.n_embd,
+                                    s2v_frame_tokens(frame), model->tower.head_dim };
     if (s2v_tower_parse(out->block->bytes, out->block->n, shape, out) &&
         (out->attn || !wants_attention))
         return true;
@@ -127,7 +133,7 @@ bool s2v_tower_recall(s2v_cache *cache, const s2v_model *model, const s2v_frame 
 s2v_cache_block *s2v_tower_room(s2v_cache *cache, const s2v_model *model, const s2v_frame *frame,
                                 const s2v_tower_probe *probe, double made_ms, float **rows)
 {
-    head h = { .n_rows = frame->n_rows,
+    head h = { .n_rows = stored_rows(model, frame),
                .n_embd = model->decoder.p.n_embd,
                .n_tokens = s2v_frame_tokens(frame),
                .key_dim = probe ? probe->key_dim : 0,

@@ -18,8 +18,8 @@ void s2v_tower_key(const s2v_model *model, const uint8_t identity[32], int32_t n
 
 typedef struct s2v_tower_known { /* arrays are the block's */
     s2v_cache_block *block;      /* to be released */
-    const float *rows;           /* [n_rows][n_embd] */
-    const float *attn, *key;     /* as in s2v_tower_probe; NULL: not remembered */
+    const float *rows; /* [n_rows][n_embd], and as often again as the model has deepstack layers */
+    const float *attn, *key; /* as in s2v_tower_probe; NULL: not remembered */
     int32_t key_dim;
     double made_ms; /* what the tower took for them */
 } s2v_tower_known;

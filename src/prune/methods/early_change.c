@@ -26,6 +26,10 @@ static s2p_status erc_top_select(const s2p_view *view, s2p_plan *plan, s2p_error
     return keep_changed(view, plan, view->budget);
 }
 
+static const s2p_parameter parameters[] = {
+    { "erc_deepstack", S2P_ERC_DEEPSTACK_HELP, 1, 0, 1, 0 },
+};
+
 const s2p_method s2p_method_erc_top = {
     .name = "erc-top",
     .source = "S2Prune, Fig. 2: ERC without the scaffold",
@@ -33,6 +37,8 @@ const s2p_method s2p_method_erc_top = {
     .prunes_cache = true,
     .n_stages = 1,
     .after = { 0 },
+    .n_parameters = 1,
+    .parameters = parameters,
     .select = erc_top_select,
 };
 
@@ -55,5 +61,7 @@ const s2p_method s2p_method_v2drop = {
     .needs = S2P_NEED_ERC,
     .n_stages = V2DROP_STAGES,
     .after = { 2, 16, 21 },
+    .n_parameters = 1,
+    .parameters = parameters,
     .select = v2drop_select,
 };

@@ -21,6 +21,10 @@ static int s2prune_draws(const s2p_choice *choice)
     return (allocator && allocator->draws) || (selector && selector->draws);
 }
 
+static const s2p_parameter parameters[] = {
+    { "erc_deepstack", S2P_ERC_DEEPSTACK_HELP, 1, 0, 1, 0 },
+};
+
 const s2p_method s2p_method_s2prune = {
     .name = "s2prune",
     .source = "S2Prune",
@@ -29,5 +33,7 @@ const s2p_method s2p_method_s2prune = {
     .prunes_cache = true,
     .n_stages = 1,
     .after = { 0 },
+    .n_parameters = 1,
+    .parameters = parameters,
     .select = s2prune_select,
 };

@@ -1,6 +1,6 @@
 /* The towers of the Qwen-VL family without windows against the same arithmetic written out in double:
  * patches of two equal frames, norms, rotation in two dimensions, activation, merger. */
-#include "tiny_qwen2.h"
+#include "tiny_qwen3.h"
 
 enum { N = TINY_VISION, HEADS = 2, HEAD = N / HEADS, FF = TINY_VISION_FF, WIDE = 4 * N };
 enum { ROWS = 3, COLS = 5, TOKENS = ROWS * COLS, T = 4 * TOKENS }; /* patches */
@@ -53,6 +53,14 @@ static double gelu_quick(double x) { return x / (1.0 + exp(-1.702 * x)); }
 
 static double gelu_erf(double x) { return 0.5 * x * (1.0 + erf(x / sqrt(2.0))); }
 
+static double gelu_tanh(double x)
+{
+    return 0.5 * x * (1.0 + tanh(sqrt(2.0 / acos(-1.0)) * (x + 0.044715 * x * x * x)));
+}
+
+static bool
+    is_qwen3; /* learned positions, one matrix for queries, keys and values, tanh GELU, deepstack */
+
 /* Line and column of patch t: tokens line by line, the 2 x 2 patches of each side by side. */
 static int line_of(int t) { return t / 4 / COLS * 2 + t % 4 / 2; }
 static int column_of(int t) { return t / 4 % COLS * 2 + t % 2; }
@@ -95,12 +103,17 @@ static void block(double *h, int b)
 {
     static double x[T * N], q[T * N], k[T * N], v[T * N], y[T * N], wide[T * FF];
     layer_norm(h, T, N, weight("v.blk.%d.ln1.weight", b, N), weight("v.blk.%d.ln1.bias", b, N), x);
-    linear(x, T, N, N, weight("v.blk.%d.attn_q.weight", b, N * N),
-           weight("v.blk.%d.attn_q.bias", b, N), q);
-    linear(x, T, N, N, weight("v.blk.%d.attn_k.weight", b, N * N),
-           weight("v.blk.%d.attn_k.bias", b, N), k);
-    linear(x, T, N, N, weight("v.blk.%d.attn_v.weight", b, N * N),
-           weight("v.blk.%d.attn_v.bias", b, N), v);
+    static const char *const part[] = { "attn_q", "attn_k", "attn_v" };
+    double *const to[] = { q, k, v };
+    for (int p = 0; p < 3; p++) {
+        char matrix[64], bias[64];
+        (void)snprintf(matrix, sizeof matrix, "v.blk.%d.%s.weight", b,
+                       is_qwen3 ? "attn_qkv" : part[p]);
+        (void)snprintf(bias, sizeof bias, "v.blk.%d.%s.bias", b, is_qwen3 ? "attn_qkv" : part[p]);
+        const size_t n_parts = is_qwen3 ? 3 : 1, at = is_qwen3 ? (size_t)p : 0;
+        linear(x, T, N, N, weight(matrix, b, n_parts * N * N) + at * N * N,
+               weight(bias, b, n_parts * N) + at * N, to[p]);
+    }
     rotate(q);
     rotate(k);
     attend(q, k, v, x);
@@ -110,13 +123,47 @@ static void block(double *h, int b)
     layer_norm(h, T, N, weight("v.blk.%d.ln2.weight", b, N), weight("v.blk.%d.ln2.bias", b, N), x);
     linear(x, T, N, FF, weight("v.blk.%d.ffn_up.weight", b, (size_t)N * FF),
            weight("v.blk.%d.ffn_up.bias", b, FF), wide);
-    for (int i = 0; i < T * FF; i++) wide[i] = gelu_quick(wide[i]);
+    for (int i = 0; i < T * FF; i++) wide[i] = is_qwen3 ? gelu_tanh(wide[i]) : gelu_quick(wide[i]);
     linear(wide, T, FF, N, weight("v.blk.%d.ffn_down.weight", b, (size_t)N * FF),
            weight("v.blk.%d.ffn_down.bias", b, N), y);
     for (int i = 0; i < T * N; i++) h[i] += y[i];
 }
 
-/* image: of the size the tower sees. */
+/* The four learned positions around each patch, the ends of the table on those of the picture. */
+static void add_positions(double *h)
+{
+    const float *table = weight("v.position_embd.weight", 0, (size_t)N * QWEN3_SIDE * QWEN3_SIDE);
+    const float *bias = weight("v.patch_embd.bias", 0, N);
+    for (int t = 0; t < T; t++) {
+        const double y = (QWEN3_SIDE - 1.0) * line_of(t) / (2 * ROWS - 1);
+        const double x = (QWEN3_SIDE - 1.0) * column_of(t) / (2 * COLS - 1);
+        for (int r = 0; r < QWEN3_SIDE; r++)
+            for (int c = 0; c < QWEN3_SIDE; c++) {
+                const double share = fmax(0.0, 1.0 - fabs(y - r)) * fmax(0.0, 1.0 - fabs(x - c));
+                for (int i = 0; i < N; i++)
+                    h[t * N + i] += share * (double)table[(r * QWEN3_SIDE + c) * N + i];
+            }
+        for (int i = 0; i < N; i++) h[t * N + i] += (double)bias[i];
+    }
+}
+
+/* The patches of a token together are normed, then merged. */
+static void merge_block(const double *h, int b, double *out)
+{
+    static double normed[T * N], wide[TOKENS * WIDE];
+    layer_norm(h, TOKENS, WIDE, weight("v.deepstack.%d.norm.weight", b, WIDE),
+               weight("v.deepstack.%d.norm.bias", b, WIDE), normed);
+    linear(normed, TOKENS, WIDE, WIDE, weight("v.deepstack.%d.fc1.weight", b, (size_t)WIDE * WIDE),
+           weight("v.deepstack.%d.fc1.bias", b, WIDE), wide);
+    for (int i = 0; i < TOKENS * WIDE; i++) wide[i] = gelu_erf(wide[i]);
+    linear(wide, TOKENS, WIDE, TINY_WIDTH,
+           weight("v.deepstack.%d.fc2.weight", b, (size_t)WIDE * TINY_WIDTH),
+           weight("v.deepstack.%d.fc2.bias", b, TINY_WIDTH), out);
+}
+
+enum { VALUES_OUT = TOKENS * TINY_WIDTH, MAX_OUT = (1 + QWEN3_DEEPSTACK) * VALUES_OUT };
+
+/* image: of the size the tower sees. out: the tokens, and with Qwen3-VL what is added to them. */
 static void tower(const s2p_image *image, double *out)
 {
     enum { SIDE = TINY_PATCH, VALUES = 3 * SIDE * SIDE };
@@ -133,7 +180,11 @@ static void tower(const s2p_image *image, double *out)
     linear(patches, T, VALUES, N, weight("v.patch_embd.weight.1", 0, (size_t)N * VALUES), NULL,
            second);
     for (int i = 0; i < T * N; i++) h[i] += second[i];
-    for (int b = 0; b < TINY_BLOCKS; b++) block(h, b);
+    if (is_qwen3) add_positions(h);
+    for (int b = 0; b < TINY_BLOCKS; b++) {
+        block(h, b);
+        if (is_qwen3 && b % 2 == 0) merge_block(h, b, out + (1 + b / 2) * VALUES_OUT);
+    }
     layer_norm(h, T, N, weight("v.post_ln.weight", 0, N), weight("v.post_ln.bias", 0, N), normed);
     linear(normed, TOKENS, WIDE, WIDE, weight("mm.0.weight", 0, (size_t)WIDE * WIDE),
            weight("mm.0.bias", 0, WIDE), wide);
@@ -161,11 +212,12 @@ static question ask_about(const char *method, int32_t budget)
 static void keep_tokens(const char *name, int32_t index, const float *data, int32_t rows,
                         int32_t cols, void *user)
 {
-    (void)index;
-    if (strcmp(name, "vis.merged") != 0) return;
+    const bool is_added = strcmp(name, "vis.deepstack") == 0;
+    if (strcmp(name, "vis.merged") != 0 && !is_added) return;
     assert_int_equal(rows, TOKENS);
     assert_int_equal(cols, TINY_WIDTH);
-    memcpy(user, data, (size_t)TOKENS * TINY_WIDTH * sizeof *data);
+    memcpy((float *)user + (is_added ? 1 + index : 0) * VALUES_OUT, data,
+           VALUES_OUT * sizeof *data);
 }
 
 static void see(const char *kernels, float *tokens)
@@ -184,29 +236,47 @@ static void see(const char *kernels, float *tokens)
     s2v_engine_close(engine);
 }
 
-static void qwen2_equals_the_reference(void **state)
+static void check_tower(int n_values)
 {
-    (void)state;
-    static float got[TOKENS * TINY_WIDTH];
-    static double expected[TOKENS * TINY_WIDTH];
+    static float got[MAX_OUT];
+    static double expected[MAX_OUT];
     static const char *const kernels[] = { "scalar", NULL, "ggml" };
-    qwen2_mmproj(&mmproj, TINY_BLOCKS);
-    tiny_write_pair(folder, "qwen2", &text, &mmproj);
+    tiny_write_pair(folder, "tower", &text, &mmproj);
     const question q = ask_about(NULL, 0);
     s2p_error error = { S2P_OK, "" };
     CHECK_CASE(s2v_gguf_open(&weights, tiny_mmproj_path, &error) == S2P_OK, "%s", error.message);
     tower(&q.image[0], expected);
     s2v_gguf_close(weights);
     for (size_t k = 0; k < COUNT_OF(kernels); k++) {
+        memset(got, 0, sizeof got);
         see(kernels[k], got);
         double worst = 0.0, largest = 0.0;
-        for (int i = 0; i < TOKENS * TINY_WIDTH; i++) {
+        for (int i = 0; i < n_values; i++) {
             worst = fmax(worst, fabs(expected[i] - (double)got[i]));
             largest = fmax(largest, fabs(expected[i]));
         }
         CHECK_CASE(worst <= 5e-6 * largest && largest > 0.5, "%s: off by %g of %g",
                    kernels[k] ? kernels[k] : "usual", worst, largest);
     }
+}
+
+static void qwen2_equals_the_reference(void **state)
+{
+    (void)state;
+    is_qwen3 = false;
+    tiny_text(&text, &tiny_words, TINY_LAYERS);
+    qwen2_mmproj(&mmproj, TINY_BLOCKS);
+    check_tower(VALUES_OUT);
+}
+
+static void qwen3_equals_the_reference(void **state)
+{
+    (void)state;
+    is_qwen3 = true;
+    qwen3_text(&text, TINY_LAYERS);
+    qwen3_mmproj(&mmproj, TINY_BLOCKS);
+    check_tower(MAX_OUT);
+    tiny_text(&text, &tiny_words, TINY_LAYERS);
 }
 
 /* Old files: fc1 is called ffn_down, and feed_forward_length is 0. Values follow the name, so one value
@@ -253,10 +323,8 @@ static void qwen2_wants_quick_gelu(void **state)
 }
 
 /* Every method keeps its budget, and a second question about the picture finds what the first left. */
-static void qwen2_runs_every_method(void **state)
+static void run_every_method(void)
 {
-    (void)state;
-    qwen2_mmproj(&mmproj, TINY_BLOCKS);
     tiny_write_pair(folder, "methods", &text, &mmproj);
     s2v_engine *engine = tiny_open_caching();
     const s2v_session_options options = tiny_session_options();
@@ -281,6 +349,83 @@ static void qwen2_runs_every_method(void **state)
     s2v_engine_close(engine);
 }
 
+static void qwen2_runs_every_method(void **state)
+{
+    (void)state;
+    tiny_text(&text, &tiny_words, TINY_LAYERS);
+    qwen2_mmproj(&mmproj, TINY_BLOCKS);
+    run_every_method();
+}
+
+static void qwen3_runs_every_method(void **state)
+{
+    (void)state;
+    qwen3_text(&text, TINY_LAYERS);
+    qwen3_mmproj(&mmproj, TINY_BLOCKS);
+    run_every_method();
+}
+
+typedef struct hidden_rows { /* what the layers made of the rows, with what is added to them */
+    float h[3][200 * TINY_WIDTH], added[3][200 * TINY_WIDTH];
+    int32_t n[3];
+} hidden_rows;
+
+static void keep_hidden(const char *name, int32_t index, const float *data, int32_t rows,
+                        int32_t cols, void *user)
+{
+    hidden_rows *out = user;
+    const bool is_added = strcmp(name, "h_ds") == 0;
+    if ((strcmp(name, "h") != 0 && !is_added) || index > 2) return;
+    assert_true(rows <= 200 && cols == TINY_WIDTH);
+    memcpy(is_added ? out->added[index] : out->h[index], data,
+           (size_t)rows * TINY_WIDTH * sizeof *data);
+    out->n[index] = rows;
+}
+
+/* After pruning, each kept token still gets what was made for it, and text gets nothing. */
+static void qwen3_kept_tokens_keep_what_is_added(void **state)
+{
+    (void)state;
+    static hidden_rows full, pruned;
+    static float seen[MAX_OUT];
+    qwen3_text(&text, TINY_LAYERS);
+    qwen3_mmproj(&mmproj, TINY_BLOCKS);
+    tiny_write_pair(folder, "kept", &text, &mmproj);
+    see(NULL, seen);
+    s2v_engine *engine = tiny_open();
+    const s2v_session_options options = tiny_session_options();
+    int32_t n_kept = 0, first = -1;
+    const int32_t *kept = NULL;
+    s2v_session *session[2];
+    for (int is_pruned = 0; is_pruned < 2; is_pruned++) {
+        session[is_pruned] = tiny_session(engine, &options);
+        s2v_session_set_trace(session[is_pruned], keep_hidden, is_pruned ? &pruned : &full);
+        const question q = ask_about(is_pruned ? "s2prune" : NULL, 6);
+        s2p_error error = { S2P_OK, "" };
+        CHECK_CASE(prefill(session[is_pruned], &q, NULL, &error) == S2P_OK, "%s", error.message);
+        if (is_pruned) kept = s2p_plan_keep(s2v_session_plan(session[1], 0), &n_kept);
+    }
+    assert_int_equal(n_kept, 6);
+    for (int32_t r = 0; r < full.n[1] && first < 0;
+         r++) /* the first row that something is added to */
+        if (memcmp(full.h[1] + r * TINY_WIDTH, full.added[1] + r * TINY_WIDTH,
+                   TINY_WIDTH * sizeof(float)) != 0)
+            first = r;
+    assert_true(first > 0);
+    for (int32_t r = 0; r < pruned.n[2]; r++)
+        for (int32_t k = 0; k < TINY_WIDTH; k++) {
+            const int32_t t = r - first;
+            const float *second = seen + 2 * VALUES_OUT;
+            const float expected = t >= 0 && t < n_kept ? second[kept[t] * TINY_WIDTH + k] : 0.0f;
+            const float got = pruned.added[2][r * TINY_WIDTH + k] - pruned.h[2][r * TINY_WIDTH + k];
+            CHECK_CASE(fabsf(got - expected) <= 1e-5f, "row %d: %g, not %g", r, (double)got,
+                       (double)expected);
+        }
+    s2v_session_free(session[0]);
+    s2v_session_free(session[1]);
+    s2v_engine_close(engine);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) return 2;
@@ -292,6 +437,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(qwen2_swapped_names_are_noticed),
         cmocka_unit_test(qwen2_wants_quick_gelu),
         cmocka_unit_test(qwen2_runs_every_method),
+        cmocka_unit_test(qwen3_equals_the_reference),
+        cmocka_unit_test(qwen3_runs_every_method),
+        cmocka_unit_test(qwen3_kept_tokens_keep_what_is_added),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,14 @@
 
 #include <string.h>
 
-extern const s2v_arch s2v_arch_qwen2_5_vl, s2v_arch_llava_onevision, s2v_arch_qwen2_vl;
+extern const s2v_arch s2v_arch_qwen2_5_vl, s2v_arch_llava_onevision, s2v_arch_qwen2_vl,
+    s2v_arch_qwen3_vl;
 
 static const s2v_arch *const archs[] = {
     &s2v_arch_qwen2_5_vl,
     &s2v_arch_llava_onevision,
     &s2v_arch_qwen2_vl,
+    &s2v_arch_qwen3_vl,
 };
 #define N_ARCHS (sizeof archs / sizeof *archs)
 

@@ -57,7 +57,8 @@ static s2p_status llava_load(s2v_model *model, s2v_loader *l, s2v_gguf *text, s2
                              int32_t gpu_layers, s2p_error *error)
 {
     l->file = text;
-    TRY(s2v_decoder_load(&model->decoder, l, "qwen2", gpu_layers));
+    static const s2v_decoder_style style = { .prefix = "qwen2", .has_biases = true };
+    TRY(s2v_decoder_load(&model->decoder, l, &style, gpu_layers));
     if (model->decoder.p.n_planes > 1)
         return s2_fail(error, S2P_EFORMAT, "the model has a list 'qwen2.rope.dimension_sections'");
 
@@ -135,15 +136,6 @@ static struct ggml_tensor *layer_norm(struct ggml_context *ctx, struct ggml_tens
     return ggml_add(ctx, ggml_mul(ctx, ggml_norm(ctx, x, eps), weight), bias);
 }
 
-/* 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) = x sigmoid(z) = silu(z) / t, where z = x t and
- * t = 2 sqrt(2/pi) (1 + 0.044715 x^2), never 0. */
-static struct ggml_tensor *gelu_tanh(struct ggml_context *ctx, struct ggml_tensor *x)
-{
-    const float slope = 1.5957691216057308f;
-    struct ggml_tensor *t = ggml_scale_bias(ctx, ggml_sqr(ctx, x), slope * 0.044715f, slope);
-    return ggml_div(ctx, ggml_silu(ctx, ggml_mul(ctx, x, t)), t);
-}
-
 /* Rows as heads, `missing` zeros added to each: [head, patches, heads]. */
 static struct ggml_tensor *as_heads(struct ggml_context *ctx, const s2v_tower *v,
                                     struct ggml_tensor *x, int32_t missing)
@@ -202,7 +194,7 @@ static struct ggml_tensor *llava_vision(s2v_graph *graph, const s2v_model *model
         h = ggml_add(ctx, h, llava_attention(ctx, v, &b->base, i, x, request));
         s2v_graph_pause(graph, h);
         x = layer_norm(ctx, h, b->base.norm2, b->norm2_bias, v->eps);
-        x = gelu_tanh(ctx, s2v_draw_linear(ctx, b->base.up, b->base.up_bias, x));
+        x = s2v_tower_gelu_tanh(ctx, s2v_draw_linear(ctx, b->base.up, b->base.up_bias, x));
         h = ggml_add(ctx, h, s2v_draw_linear(ctx, b->base.down, b->base.down_bias, x));
         s2v_graph_pause(graph, h);
     }

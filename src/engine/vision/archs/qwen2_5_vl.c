@@ -8,7 +8,11 @@
 static s2p_status qwen2_5_load(s2v_model *model, s2v_loader *loader, s2v_gguf *text,
                                s2v_gguf *mmproj, int32_t gpu_layers, s2p_error *error)
 {
-    static const qwen_kind kind = { S2V_NORM_RMS, S2V_SWIGLU, .has_windows = true };
+    static const qwen_kind kind = { .text = { .prefix = "qwen2vl", .has_biases = true },
+                                    .norm = S2V_NORM_RMS,
+                                    .activation = S2V_SWIGLU,
+                                    .has_windows = true,
+                                    .min_pixels = 56 * 56 };
     return s2v_qwen_load(model, loader, text, mmproj, gpu_layers, &kind, error);
 }
 

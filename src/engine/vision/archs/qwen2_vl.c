@@ -11,7 +11,10 @@
 static s2p_status qwen2_load(s2v_model *model, s2v_loader *loader, s2v_gguf *text, s2v_gguf *mmproj,
                              int32_t gpu_layers, s2p_error *error)
 {
-    static const qwen_kind kind = { S2V_NORM_LAYER, S2V_GELU_QUICK, .has_windows = false };
+    static const qwen_kind kind = { .text = { .prefix = "qwen2vl", .has_biases = true },
+                                    .norm = S2V_NORM_LAYER,
+                                    .activation = S2V_GELU_QUICK,
+                                    .min_pixels = 56 * 56 };
     bool is_gelu = false, is_silu = false;
     (void)s2v_gguf_bool(mmproj, "clip.use_gelu", &is_gelu);
     (void)s2v_gguf_bool(mmproj, "clip.use_silu", &is_silu);

@@ -12,8 +12,39 @@
 #include "image/image.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define MAX_TOKENS 16384
+
+/* Where place i of n reads a line of `side` learned positions whose ends are those of the picture, in the
+ * floats of torch.linspace: counted from the nearer end. */
+static float place_on_line(int32_t i, int32_t n, int32_t side)
+{
+    if (n < 2) return 0.0f;
+    const float end = (float)(side - 1), step = end / (float)(n - 1);
+    return i < n / 2 ? step * (float)i : end - step * (float)(n - 1 - i);
+}
+
+/* The four learned positions around each patch, and their shares. */
+static void interpolate_positions(s2v_frame *f, int32_t side, int32_t n_lines, int32_t n_columns)
+{
+    const ptrdiff_t n = f->n_patches;
+    const int32_t *row = qwen_positions(f), *col = row + n;
+    int32_t *tap = ((qwen_order *)f->own)->list + 4 * n + f->n_rows, *weight = tap + 4 * n;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        const float y = place_on_line(row[i], n_lines, side),
+                    x = place_on_line(col[i], n_columns, side);
+        const int32_t top = (int32_t)y, left = (int32_t)x;
+        const float down = y - (float)top, right = x - (float)left;
+        for (int32_t k = 0; k < 4; k++) {
+            const int32_t r = top + (k / 2 && top + 1 < side),
+                          c = left + (k % 2 && left + 1 < side);
+            const float share = (k / 2 ? down : 1.0f - down) * (k % 2 ? right : 1.0f - right);
+            tap[k * n + i] = r * side + c;
+            memcpy(&weight[k * n + i], &share, sizeof share);
+        }
+    }
+}
 
 /* Cut the resized picture. Windows of one kind are neighbours: bit 0 of the kind: cut off at the right,
  * bit 1: at the bottom. */
@@ -21,7 +52,9 @@ static s2p_status cut_patches(const s2v_model *model, const s2p_image *image, s2
                               s2p_error *error)
 {
     const s2v_tower *v = &model->tower;
-    const size_t n = (size_t)f->n_patches, n_list = 4 * n + (size_t)f->n_rows;
+    const int32_t learned = ((const qwen_tower *)model->own)->position_side;
+    const size_t n = (size_t)f->n_patches;
+    const size_t n_list = (learned > 0 ? 12 : 4) * n + (size_t)f->n_rows;
     f->n_own_bytes = sizeof(qwen_order) + n_list * sizeof(int32_t);
     f->own = calloc(1, f->n_own_bytes);
     f->patches = calloc(n * (size_t)v->patch_row, sizeof *f->patches); /* the padding stays zero */
@@ -53,6 +86,7 @@ static s2p_status cut_patches(const s2v_model *model, const s2p_image *image, s2
                         pos[plane * (ptrdiff_t)n + at] = plane % 2 ? col : row;
                 }
             }
+    if (learned > 0) interpolate_positions(f, learned, grid.rows * merge, grid.cols * merge);
     const int32_t *row = qwen_positions(f), *col = row + n;
     const s2v_levels level = s2v_tower_levels(v);
     for (size_t i = 0; i < n; i++)

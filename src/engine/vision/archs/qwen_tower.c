@@ -15,14 +15,83 @@
 #define ROPE_BASE 10000.0f
 #define USUAL_TOKENS 1280 /* of a picture, at most, unless asked otherwise */
 
+/* A square of learned positions. */
+static s2p_status load_positions(qwen_tower *own, const s2v_tower *v, s2v_loader *l,
+                                 const s2v_gguf *mmproj, s2p_error *error)
+{
+    static const char name[] = "v.position_embd.weight";
+    const s2v_gguf_tensor *table = s2v_gguf_find_tensor(mmproj, name);
+    int32_t side = 1;
+    while (table && side < 1024 && (int64_t)side * side < table->ne[1]) side++;
+    if (!table || (int64_t)side * side != table->ne[1])
+        return s2_fail(error, S2P_EFORMAT, "%s is not a square of positions", name);
+    own->position_side = side;
+    own->position_embd = s2v_loader_get(l, name, -1, S2V_USE_ROWS, v->n_embd, (int64_t)side * side);
+    own->patch_bias = s2v_loader_get(l, "v.patch_embd.bias", -1, S2V_USE_VECTOR, v->n_embd, 1);
+    return S2P_OK;
+}
+
+/* The mergers of the blocks the decoder's first layers take rows from. */
+static s2p_status load_deepstack(qwen_tower *own, const s2v_model *model, s2v_loader *l,
+                                 const s2v_gguf *mmproj, s2p_error *error)
+{
+    static const char key_name[] = "clip.vision.is_deepstack_layers";
+    static const char *const first[] = { "v.deepstack.%d.fc1.weight" };
+    static const char *const first_bias[] = { "v.deepstack.%d.fc1.bias" };
+    static const char *const second[] = { "v.deepstack.%d.fc2.weight" };
+    static const char *const second_bias[] = { "v.deepstack.%d.fc2.bias" };
+    const s2v_tower *v = &model->tower;
+    const int64_t wide = (int64_t)v->n_embd * v->merge * v->merge;
+    const s2v_gguf_key *key = s2v_gguf_find_key(mmproj, key_name);
+    int32_t n = 0;
+    for (int32_t i = 0; i < v->n_blocks; i++) {
+        bool is_one = false;
+        if (key &&
+            (key->count != (uint64_t)v->n_blocks || !s2v_gguf_item_bool(key, (uint64_t)i, &is_one)))
+            return s2_fail(error, S2P_EFORMAT, "%s does not say yes or no of %d blocks", key_name,
+                           v->n_blocks);
+        if (!is_one) continue;
+        if (n < S2V_MAX_DEEPSTACK) own->deepstack[n].block = i;
+        n++;
+    }
+    if (n != model->decoder.p.n_deepstack)
+        return s2_fail(error, S2P_EFORMAT,
+                       "%s names %d blocks, the model takes rows of %d: pass the mmproj published "
+                       "with the model",
+                       key_name, n, model->decoder.p.n_deepstack);
+    own->n_deepstack = n;
+    for (int32_t j = 0; j < n; j++) {
+        qwen_deepstack *d = &own->deepstack[j];
+        s2v_merger *m = &d->merger;
+        const int32_t i = d->block;
+        d->norm = s2v_loader_get(l, "v.deepstack.%d.norm.weight", i, S2V_USE_VECTOR, wide, 1);
+        d->norm_bias = s2v_loader_get(l, "v.deepstack.%d.norm.bias", i, S2V_USE_VECTOR, wide, 1);
+        if (v->kernels) {
+            m->first = (s2v_linear){ .norm = S2V_NORM_LAYER,
+                                     .norm_weight = d->norm,
+                                     .norm_bias = d->norm_bias,
+                                     .eps = v->eps,
+                                     .activation = S2V_GELU_ERF };
+            s2v_linear_load(&m->first, l, first, first_bias, 1, i, wide, wide);
+            s2v_linear_load(&m->second, l, second, second_bias, 1, i, wide, v->n_out);
+            continue;
+        }
+        m->mm0 = s2v_loader_get(l, first[0], i, S2V_USE_MATRIX, wide, wide);
+        m->mm0_bias = s2v_loader_get(l, first_bias[0], i, S2V_USE_VECTOR, wide, 1);
+        m->mm2 = s2v_loader_get(l, second[0], i, S2V_USE_MATRIX, wide, v->n_out);
+        m->mm2_bias = s2v_loader_get(l, second_bias[0], i, S2V_USE_VECTOR, v->n_out, 1);
+    }
+    return S2P_OK;
+}
+
 s2p_status s2v_qwen_load(s2v_model *model, s2v_loader *l, s2v_gguf *text, s2v_gguf *mmproj,
                          int32_t gpu_layers, const qwen_kind *kind, s2p_error *error)
 {
     l->file = text;
-    TRY(s2v_decoder_load(&model->decoder, l, "qwen2vl", gpu_layers));
+    TRY(s2v_decoder_load(&model->decoder, l, &kind->text, gpu_layers));
     if (model->decoder.p.n_planes == 1)
-        return s2_fail(error, S2P_EFORMAT,
-                       "the model has no list 'qwen2vl.rope.dimension_sections'");
+        return s2_fail(error, S2P_EFORMAT, "the model has no list '%s.rope.dimension_sections'",
+                       kind->text.prefix);
 
     s2v_tower *v = &model->tower;
     int32_t full_every = 1, window = 0, low, high;
@@ -35,7 +104,7 @@ s2p_status s2v_qwen_load(s2v_model *model, s2v_loader *l, s2v_gguf *text, s2v_gg
         TRY(s2v_tower_option(mmproj, "window_size", v->patch, 4096, 112, &window, error));
     }
     TRY(s2v_tower_option(mmproj, "spatial_merge_size", 2, 2, 2, &v->merge, error));
-    TRY(s2v_tower_option(mmproj, "image_min_pixels", 1, 1 << 30, 56 * 56, &low, error));
+    TRY(s2v_tower_option(mmproj, "image_min_pixels", 1, 1 << 30, kind->min_pixels, &low, error));
     TRY(s2v_tower_option(mmproj, "image_max_pixels", 1, 1 << 30, 0, &high, error));
     TRY(s2v_tower_fits(model, error));
     const bool is_swapped = s2v_tower_has_swapped_ffn(mmproj, v->n_embd);
@@ -46,6 +115,7 @@ s2p_status s2v_qwen_load(s2v_model *model, s2v_loader *l, s2v_gguf *text, s2v_gg
     qwen_tower *own = calloc(1, sizeof *own + (size_t)v->n_blocks * sizeof *own->block);
     if (!own) return s2_fail_memory(error, sizeof *own->block, "the vision blocks");
     model->own = own;
+    v->is_fused = kind->has_positions;
     const int32_t unit = v->patch * v->merge;
     own->kind = *kind;
     if (kind->has_windows) own->window = window / unit > 0 ? window / unit : 1;
@@ -67,6 +137,11 @@ s2p_status s2v_qwen_load(s2v_model *model, s2v_loader *l, s2v_gguf *text, s2v_gg
         own->post_norm_bias = s2v_loader_get(l, "v.post_ln.bias", -1, S2V_USE_VECTOR, n, 1);
     own->heads = (s2v_heads){ l->kernels, v->n_heads, v->head_dim, ROPE_BASE };
     v->kernels = s2v_tower_kernels(v, l);
+    if (kind->has_positions) {
+        if (!s2v_loader_packs(l, "v.deepstack.")) v->kernels = NULL;
+        TRY(load_positions(own, v, l, mmproj, error));
+        TRY(load_deepstack(own, model, l, mmproj, error));
+    }
     if (v->kernels) {
         for (int32_t i = 0; i < v->n_blocks; i++)
             s2v_tower_load_packed(&own->block[i].packed, l, v, i, is_swapped, kind->norm,
@@ -126,9 +201,18 @@ static struct ggml_tensor *qwen_attention(struct ggml_context *ctx, const s2v_to
 {
     const int64_t n_patches = x->ne[1];
     int sections[4] = { v->head_dim / 4, v->head_dim / 4, v->head_dim / 4, v->head_dim / 4 };
-    struct ggml_tensor *q = s2v_draw_linear(ctx, b->q, b->q_bias, x);
-    struct ggml_tensor *k = s2v_draw_linear(ctx, b->k, b->k_bias, x);
-    struct ggml_tensor *val = s2v_draw_linear(ctx, b->v, b->v_bias, x);
+    struct ggml_tensor *q, *k, *val;
+    if (b->qkv) {
+        struct ggml_tensor *part[3], *all = s2v_draw_linear(ctx, b->qkv, b->qkv_bias, x);
+        for (size_t p = 0; p < 3; p++)
+            part[p] = ggml_cont(ctx, ggml_view_2d(ctx, all, v->n_embd, n_patches, all->nb[1],
+                                                  p * (size_t)v->n_embd * sizeof(float)));
+        q = part[0], k = part[1], val = part[2];
+    } else {
+        q = s2v_draw_linear(ctx, b->q, b->q_bias, x);
+        k = s2v_draw_linear(ctx, b->k, b->k_bias, x);
+        val = s2v_draw_linear(ctx, b->v, b->v_bias, x);
+    }
     struct ggml_tensor *plain_k = k;
     q = ggml_reshape_3d(ctx, q, v->head_dim, v->n_heads, n_patches);
     k = ggml_reshape_3d(ctx, k, v->head_dim, v->n_heads, n_patches);
@@ -152,10 +236,64 @@ static struct ggml_tensor *qwen_attention(struct ggml_context *ctx, const s2v_to
     return s2v_draw_linear(ctx, b->out, b->out_bias, out);
 }
 
+/* bias: NULL with an RMS norm. */
+static struct ggml_tensor *draw_norm(struct ggml_context *ctx, struct ggml_tensor *x,
+                                     struct ggml_tensor *weight, struct ggml_tensor *bias,
+                                     float eps)
+{
+    if (!bias) return s2v_draw_rms_norm(ctx, x, weight, eps);
+    return ggml_add(ctx, ggml_mul(ctx, ggml_norm(ctx, x, eps), weight), bias);
+}
+
+/* The learned positions around each patch, by their shares: [n_embd, n_patches]. */
+static struct ggml_tensor *draw_positions(s2v_graph *graph, const qwen_tower *own,
+                                          const s2v_frame *f)
+{
+    struct ggml_context *ctx = graph->ctx;
+    struct ggml_tensor *sum = NULL;
+    for (ptrdiff_t k = 0; k < 4; k++) {
+        struct ggml_tensor *tap =
+            s2v_graph_input(graph, GGML_TYPE_I32, f->n_patches, 1, qwen_taps(f) + k * f->n_patches);
+        struct ggml_tensor *share = s2v_graph_input(graph, GGML_TYPE_F32, 1, f->n_patches,
+                                                    qwen_tap_weights(f) + k * f->n_patches);
+        struct ggml_tensor *part =
+            ggml_mul(ctx, ggml_get_rows(ctx, own->position_embd, tap), share);
+        sum = sum ? ggml_add(ctx, sum, part) : part;
+    }
+    return sum;
+}
+
+/* What decoder layers add of block i's output h, if they do. scratch: NULL on ggml's operators. */
+static void draw_deepstack(s2v_graph *graph, const s2v_model *model, const s2v_frame *f, int32_t i,
+                           struct ggml_tensor *h, struct ggml_tensor *raster,
+                           struct ggml_tensor *scratch, s2v_tower_request *request)
+{
+    struct ggml_context *ctx = graph->ctx;
+    const s2v_tower *v = &model->tower;
+    const qwen_tower *own = model->own;
+    const int64_t per_token = (int64_t)v->merge * v->merge;
+    for (int32_t j = 0; j < own->n_deepstack; j++) {
+        const qwen_deepstack *d = &own->deepstack[j];
+        if (d->block != i) continue;
+        struct ggml_tensor *x =
+            ggml_reshape_2d(ctx, h, v->n_embd * per_token, f->n_patches / per_token);
+        if (scratch) {
+            x = s2v_node_product(graph, &d->merger.first, x, NULL, scratch);
+            x = s2v_node_product(graph, &d->merger.second, x, NULL, scratch);
+        } else {
+            x = s2v_tower_draw_merger(ctx, &d->merger,
+                                      draw_norm(ctx, x, d->norm, d->norm_bias, v->eps));
+        }
+        request->deepstack[j] = ggml_get_rows(ctx, x, raster);
+        ggml_set_output(request->deepstack[j]);
+        s2v_graph_expand(graph, request->deepstack[j]);
+    }
+}
+
 /* Blocks and merger on packed weights. */
 static struct ggml_tensor *qwen_packed(s2v_graph *graph, const s2v_model *model, const s2v_frame *f,
                                        struct ggml_tensor *h, struct ggml_tensor *pos,
-                                       s2v_tower_request *request)
+                                       struct ggml_tensor *raster, s2v_tower_request *request)
 {
     struct ggml_context *ctx = graph->ctx;
     const s2v_tower *v = &model->tower;
@@ -171,6 +309,7 @@ static struct ggml_tensor *qwen_packed(s2v_graph *graph, const s2v_model *model,
         h = s2v_tower_draw_packed(graph, &own->block[i].packed, &own->heads, i, h, turn,
                                   is_full ? everywhere : inside, scratch,
                                   is_full ? NULL : &order->windows, request);
+        draw_deepstack(graph, model, f, i, h, raster, scratch, request);
     }
     const int64_t per_token = (int64_t)v->merge * v->merge;
     h = ggml_reshape_2d(ctx, h, v->n_embd * per_token, f->n_patches / per_token);
@@ -178,23 +317,16 @@ static struct ggml_tensor *qwen_packed(s2v_graph *graph, const s2v_model *model,
     return s2v_node_product(graph, &own->merger.second, h, NULL, scratch);
 }
 
-/* bias: NULL with an RMS norm. */
-static struct ggml_tensor *draw_norm(struct ggml_context *ctx, struct ggml_tensor *x,
-                                     struct ggml_tensor *weight, struct ggml_tensor *bias,
-                                     float eps)
-{
-    if (!bias) return s2v_draw_rms_norm(ctx, x, weight, eps);
-    return ggml_add(ctx, ggml_mul(ctx, ggml_norm(ctx, x, eps), weight), bias);
-}
-
 /* ggml_gelu_quick reads a table of halves; x sigmoid(1.702 x) = silu(1.702 x) / 1.702 does not. */
 static struct ggml_tensor *draw_feed_forward(struct ggml_context *ctx, const qwen_block *b,
-                                             struct ggml_tensor *x)
+                                             s2v_activation activation, struct ggml_tensor *x)
 {
     const float slope = 1.702f;
     struct ggml_tensor *up = s2v_draw_linear(ctx, b->base.up, b->base.up_bias, x);
     if (b->gate)
         x = ggml_swiglu_split(ctx, s2v_draw_linear(ctx, b->gate, b->gate_bias, x), up);
+    else if (activation == S2V_GELU_TANH)
+        x = s2v_tower_gelu_tanh(ctx, up);
     else
         x = ggml_scale(ctx, ggml_silu(ctx, ggml_scale(ctx, up, slope)), 1.0f / slope);
     return s2v_draw_linear(ctx, b->base.down, b->base.down_bias, x);
@@ -217,8 +349,12 @@ struct ggml_tensor *s2v_qwen_vision(s2v_graph *graph, const s2v_model *model, co
         s2v_graph_input(graph, GGML_TYPE_I32, f->n_rows, 1, request->raster);
 
     struct ggml_tensor *h = ggml_mul_mat(ctx, own->patch_embd, patches);
+    if (own->position_side > 0) {
+        h = ggml_add(ctx, h, own->patch_bias);
+        h = ggml_add(ctx, h, draw_positions(graph, own, f));
+    }
     if (v->kernels)
-        return ggml_get_rows(ctx, qwen_packed(graph, model, f, h, pos, request), raster);
+        return ggml_get_rows(ctx, qwen_packed(graph, model, f, h, pos, raster, request), raster);
     for (int32_t i = 0; i < v->n_blocks; i++) {
         const qwen_block *b = &own->block[i];
         const bool is_full = (i + 1) % own->full_every == 0;
@@ -227,8 +363,9 @@ struct ggml_tensor *s2v_qwen_vision(s2v_graph *graph, const s2v_model *model, co
         h = ggml_add(ctx, h, x);
         s2v_graph_pause(graph, h);
         x = draw_norm(ctx, h, b->base.norm2, b->norm2_bias, v->eps);
-        h = ggml_add(ctx, h, draw_feed_forward(ctx, b, x));
+        h = ggml_add(ctx, h, draw_feed_forward(ctx, b, own->kind.activation, x));
         s2v_graph_pause(graph, h);
+        draw_deepstack(graph, model, f, i, h, raster, NULL, request);
     }
 
     const int64_t per_token = (int64_t)v->merge * v->merge;

@@ -9,10 +9,21 @@
 #include "engine/vision/archs/tower.h"
 
 typedef struct qwen_kind {
+    s2v_decoder_style text;
     s2v_norm norm;
     s2v_activation activation; /* of the feed-forward part; S2V_SWIGLU: it has a gate */
     bool has_windows;          /* but for every n_wa_pattern-th block */
+    bool
+        has_positions; /* learned ones, interpolated, besides the rotation; then patches have a bias, q, k
+                           and v are one matrix, and blocks may have a merger of their own (deepstack) */
+    int32_t min_pixels; /* of a picture, where the file says nothing */
 } qwen_kind;
+
+typedef struct qwen_deepstack { /* a block's output, merged for the decoder */
+    int32_t block;
+    struct ggml_tensor *norm, *norm_bias; /* over the patches of a token together */
+    s2v_merger merger;
+} qwen_deepstack;
 
 typedef struct qwen_block {
     s2v_block base;
@@ -28,7 +39,11 @@ typedef struct qwen_tower {
     s2v_heads heads;
     struct ggml_tensor *patch_embd; /* F32 [patch_row, n_embd] */
     struct ggml_tensor *post_norm, *post_norm_bias;
+    int32_t position_side; /* learned positions per side; 0: there are none */
+    struct ggml_tensor *patch_bias, *position_embd; /* [n_embd, side * side] */
     s2v_merger merger;
+    int32_t n_deepstack;
+    qwen_deepstack deepstack[S2V_MAX_DEEPSTACK];
     qwen_block block[]; /* [n_blocks] */
 } qwen_tower;
 

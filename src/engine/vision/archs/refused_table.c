@@ -30,7 +30,6 @@ static const refused table[] = {
     { "resampler", NULL, "MiniCPM-V", "its tokens come from a resampler and have no places in the picture, so there is no grid to prune by" },
     { "minicpmv4_6", NULL, "MiniCPM-V 4.6", "layers with a recurrent state are missing" },
     { "adapter", NULL, "GLM-Edge-V", NO_BOTH },
-    { "qwen3vl_merger", "qwen3vl", "Qwen3-VL", "its tower, heads with norms and rows for later layers are missing" },
     { "qwen3vl_merger", "qwen3vlmoe", "Qwen3-VL with experts", "experts are missing" },
     { "qwen3vl_merger", "qwen35", "Qwen3.5, 3.6 or 3.8", "layers with a recurrent state are missing" },
     { "qwen3vl_merger", "qwen35moe", "Qwen3.5, 3.6 or 3.8 with experts", "layers with a recurrent state and experts are missing" },

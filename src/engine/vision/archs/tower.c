@@ -84,19 +84,33 @@ s2p_status s2v_tower_fits(const s2v_model *model, s2p_error *error)
                    model->tower.n_out, model->decoder.p.n_embd);
 }
 
+/* It is x sigmoid(z) = silu(z) / t, where z = x t and
+ * t = 2 sqrt(2/pi) (1 + 0.044715 x^2), never 0. */
+struct ggml_tensor *s2v_tower_gelu_tanh(struct ggml_context *ctx, struct ggml_tensor *x)
+{
+    const float slope = 1.5957691216057308f;
+    struct ggml_tensor *t = ggml_scale_bias(ctx, ggml_sqr(ctx, x), slope * 0.044715f, slope);
+    return ggml_div(ctx, ggml_silu(ctx, ggml_mul(ctx, x, t)), t);
+}
+
 void s2v_tower_load_block(s2v_block *b, s2v_loader *l, const s2v_tower *v, int32_t i,
                           bool is_swapped)
 {
     const int64_t n = v->n_embd, ff = v->n_ff, pad = s2v_round_up(v->n_ff, 32);
     b->norm1 = s2v_loader_get(l, "v.blk.%d.ln1.weight", i, S2V_USE_VECTOR, n, 1);
     b->norm2 = s2v_loader_get(l, "v.blk.%d.ln2.weight", i, S2V_USE_VECTOR, n, 1);
-    b->q = s2v_loader_get(l, "v.blk.%d.attn_q.weight", i, S2V_USE_MATRIX, n, n);
-    b->k = s2v_loader_get(l, "v.blk.%d.attn_k.weight", i, S2V_USE_MATRIX, n, n);
-    b->v = s2v_loader_get(l, "v.blk.%d.attn_v.weight", i, S2V_USE_MATRIX, n, n);
+    if (v->is_fused) {
+        b->qkv = s2v_loader_get(l, "v.blk.%d.attn_qkv.weight", i, S2V_USE_MATRIX, n, 3 * n);
+        b->qkv_bias = s2v_loader_get(l, "v.blk.%d.attn_qkv.bias", i, S2V_USE_VECTOR, 3 * n, 1);
+    } else {
+        b->q = s2v_loader_get(l, "v.blk.%d.attn_q.weight", i, S2V_USE_MATRIX, n, n);
+        b->k = s2v_loader_get(l, "v.blk.%d.attn_k.weight", i, S2V_USE_MATRIX, n, n);
+        b->v = s2v_loader_get(l, "v.blk.%d.attn_v.weight", i, S2V_USE_MATRIX, n, n);
+        b->q_bias = s2v_loader_get(l, "v.blk.%d.attn_q.bias", i, S2V_USE_VECTOR, n, 1);
+        b->k_bias = s2v_loader_get(l, "v.blk.%d.attn_k.bias", i, S2V_USE_VECTOR, n, 1);
+        b->v_bias = s2v_loader_get(l, "v.blk.%d.attn_v.bias", i, S2V_USE_VECTOR, n, 1);
+    }
     b->out = s2v_loader_get(l, "v.blk.%d.attn_out.weight", i, S2V_USE_MATRIX, n, n);
-    b->q_bias = s2v_loader_get(l, "v.blk.%d.attn_q.bias", i, S2V_USE_VECTOR, n, 1);
-    b->k_bias = s2v_loader_get(l, "v.blk.%d.attn_k.bias", i, S2V_USE_VECTOR, n, 1);
-    b->v_bias = s2v_loader_get(l, "v.blk.%d.attn_v.bias", i, S2V_USE_VECTOR, n, 1);
     b->out_bias = s2v_loader_get(l, "v.blk.%d.attn_out.bias", i, S2V_USE_VECTOR, n, 1);
     const char *up = is_swapped ? "v.blk.%d.ffn_down.weight" : "v.blk.%d.ffn_up.weight";
     const char *down = is_swapped ? "v.blk.%d.ffn_up.weight" : "v.blk.%d.ffn_down.weight";
@@ -122,6 +136,8 @@ void s2v_tower_load_packed(s2v_packed_block *b, s2v_loader *l, const s2v_tower *
                                        "v.blk.%d.attn_v.weight" };
     static const char *const qkv_bias[] = { "v.blk.%d.attn_q.bias", "v.blk.%d.attn_k.bias",
                                             "v.blk.%d.attn_v.bias" };
+    static const char *const fused[] = { "v.blk.%d.attn_qkv.weight" };
+    static const char *const fused_bias[] = { "v.blk.%d.attn_qkv.bias" };
     static const char *const out[] = { "v.blk.%d.attn_out.weight" };
     static const char *const out_bias[] = { "v.blk.%d.attn_out.bias" };
     const bool is_pair = activation == S2V_SWIGLU;
@@ -135,7 +151,10 @@ void s2v_tower_load_packed(s2v_packed_block *b, s2v_loader *l, const s2v_tower *
 
     b->qkv = (s2v_linear){ .norm = norm, .eps = v->eps };
     b->qkv.norm_weight = s2v_loader_get(l, "v.blk.%d.ln1.weight", i, S2V_USE_VECTOR, n, 1);
-    s2v_linear_load(&b->qkv, l, qkv, qkv_bias, 3, i, n, n);
+    if (v->is_fused)
+        s2v_linear_load(&b->qkv, l, fused, fused_bias, 1, i, n, 3 * n);
+    else
+        s2v_linear_load(&b->qkv, l, qkv, qkv_bias, 3, i, n, n);
     b->out = (s2v_linear){ .norm = S2V_NORM_NONE };
     s2v_linear_load(&b->out, l, out, out_bias, 1, i, n, n);
     b->up = (s2v_linear){ .norm = norm, .eps = v->eps, .activation = activation };

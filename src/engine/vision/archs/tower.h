@@ -8,8 +8,12 @@
 typedef struct s2v_block { /* an architecture's own block begins with this */
     struct ggml_tensor *norm1, *norm2;
     struct ggml_tensor *q, *k, *v, *out, *q_bias, *k_bias, *v_bias, *out_bias;
+    struct ggml_tensor *qkv, *qkv_bias; /* instead of q, k and v where tower->is_fused */
     struct ggml_tensor *up, *down, *up_bias, *down_bias;
 } s2v_block;
+
+/* 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) in floats, where ggml_gelu reads a table of halves. */
+struct ggml_tensor *s2v_tower_gelu_tanh(struct ggml_context *ctx, struct ggml_tensor *x);
 
 typedef struct s2v_packed_block {  /* a block as the tower's own kernels compute it */
     s2v_linear qkv, out, up, down; /* up: a pair with the gate where the tower has one */
