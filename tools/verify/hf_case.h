@@ -21,6 +21,7 @@ typedef struct hf_case {
     s2v_budget budget[HF_MAX_PICTURES];
     int32_t side[HF_MAX_PICTURES];
     bool is_pruned;
+    bool counts_deepstack;       /* the other reading of ERC */
     const char *pair;            /* "f32" or "f16" */
     size_t n_seen, n_views_seen; /* tokens and views of the pictures before */
     size_t n_tower_seen;         /* values compared by s2_hf_check_tower */

@@ -105,16 +105,32 @@ static void compare_view(hf_case *c, size_t view, const float *got, size_t rows,
                      (rows + each - 1) / each);
 }
 
-/* Keys of the first layer: all, after pruning those of the kept rows, or those of "rows". */
-static void compare_keys(hf_case *c, const float *got, size_t rows, size_t width)
+/* Rows from before pruning: all, after it those of the kept rows, or those of "rows". */
+static void compare_kept_rows(hf_case *c, const char *name, const float *got, size_t rows,
+                              size_t width)
 {
     size_t n_stored, n_kept;
-    const float *expected = s2_hf_floats(c->golden, "k0_rope", &n_stored);
+    const float *expected = s2_hf_floats(c->golden, name, &n_stored);
     const int32_t *kept = s2_hf_ints(c->golden, "kept_seq", &n_kept);
     if (expected && kept && n_kept * width == n_stored && are_rows(kept, n_kept, rows))
-        compare_rows(c, "k0_rope", expected, n_kept, width, got, kept, 1);
+        compare_rows(c, name, expected, n_kept, width, got, kept, 1);
     else
-        compare_hidden(c, "k0_rope", got, rows, width);
+        compare_hidden(c, name, got, rows, width);
+}
+
+/* What is added after a decoder layer, of the picture whose tokens were seen last. */
+static void compare_deepstack(hf_case *c, int32_t layer, const float *got, size_t rows,
+                              size_t width)
+{
+    char name[32];
+    size_t n_stored;
+    (void)snprintf(name, sizeof name, "vis.deepstack%d", layer);
+    const float *expected = s2_hf_floats(c->golden, name, &n_stored);
+    if (!expected) return;
+    if (c->n_seen * width > n_stored)
+        s2_differs(c->verdict, "%s: expected %zu values, got more", name, n_stored);
+    else
+        compare_rows(c, name, expected + (c->n_seen - rows) * width, rows, width, got, NULL, 1);
 }
 
 /* Where the rows of the prompt stand, or those that were kept. */
@@ -174,6 +190,7 @@ static void tap(const char *name, int32_t index, const float *data, int32_t rows
                 void *user)
 {
     hf_case *c = user;
+    if (c->counts_deepstack && strcmp(name, "erc") != 0) return; /* other rows are kept */
     const size_t n = (size_t)rows * (size_t)cols;
     char tensor[32];
     if (strcmp(name, "vis.merged") == 0) {
@@ -182,15 +199,21 @@ static void tap(const char *name, int32_t index, const float *data, int32_t rows
         c->n_views_seen++;
     } else if (s2_hf_check_tower(c, name, index, data, (size_t)rows, (size_t)cols)) {
         return;
+    } else if (strcmp(name, "vis.deepstack") == 0) {
+        compare_deepstack(c, index, data, (size_t)rows, (size_t)cols);
+    } else if (strcmp(name, "h_ds") == 0) {
+        (void)snprintf(tensor, sizeof tensor, "h%d_ds", index);
+        compare_kept_rows(c, tensor, data, (size_t)rows, (size_t)cols);
     } else if (strcmp(name, "h") == 0 && (index > 1 || !c->is_pruned)) {
         (void)snprintf(tensor, sizeof tensor, "h%d", index);
         compare_hidden(c, tensor, data, (size_t)rows, (size_t)cols);
     } else if (strcmp(name, "k_rope") == 0 && index == 0) {
-        compare_keys(c, data, (size_t)rows, (size_t)cols);
+        compare_kept_rows(c, "k0_rope", data, (size_t)rows, (size_t)cols);
     } else if (strcmp(name, "attn") == 0) {
         compare_attention(c, index, data, (size_t)rows);
     } else if (strcmp(name, "erc") == 0) {
-        (void)snprintf(tensor, sizeof tensor, "img%d.erc", index);
+        (void)snprintf(tensor, sizeof tensor, "img%d.erc%s", index,
+                       c->counts_deepstack ? "_ds" : "");
         size_t n_stored;
         const float *expected = s2_hf_floats(c->golden, tensor, &n_stored);
         const float allowed = (float)(ERC_TOLERANCE * c->verdict->where->slack);
@@ -209,7 +232,7 @@ static void compare_kept(hf_case *c, const s2v_session *session)
         char name[32];
         size_t n_stored;
         int32_t n;
-        (void)snprintf(name, sizeof name, "img%d.kept", i);
+        (void)snprintf(name, sizeof name, "img%d.kept%s", i, c->counts_deepstack ? "_ds" : "");
         const int32_t *expected = s2_hf_ints(c->golden, name, &n_stored);
         const int32_t *got = s2p_plan_keep(s2v_session_plan(session, i), &n);
         if (!expected || (size_t)n != n_stored ||
@@ -284,8 +307,15 @@ static void run_session(hf_case *c, s2v_engine *engine, s2v_kv_type type, const 
         prune.image_budget = c->budget;
         prune.image_side = c->side;
     }
+    s2p_parameters parameters;
+    const s2p_method *method = s2p_method_find("s2prune");
+    s2p_parameters_init(method, &parameters);
+    (void)s2p_parameters_set(method, &parameters, "erc_deepstack", "1", NULL);
+    if (c->counts_deepstack) prune.parameters = &parameters;
     if (s2v_session_prefill(session, &p, &prune, NULL, &error) != S2P_OK) {
         s2_differs(c->verdict, "%s", error.message);
+    } else if (c->counts_deepstack) { /* no answer is recorded for it */
+        compare_kept(c, session);
     } else {
         s2v_engine_info info;
         s2v_engine_get_info(engine, &info);
@@ -331,6 +361,9 @@ static s2p_status run_pair(hf_case *c, const char *pair, s2p_error *error)
     run_session(c, engine, S2V_KV_F32, prompt);
     if (c->is_pruned) run_session(c, engine, S2V_KV_F16, prompt);
     if (c->is_pruned) run_session(c, engine, S2V_KV_Q8_0, prompt);
+    c->counts_deepstack = s2v_gguf_find_tensor(c->golden, "img0.kept_ds") != NULL;
+    if (c->counts_deepstack) run_session(c, engine, S2V_KV_F32, prompt);
+    c->counts_deepstack = false;
     s2v_engine_close(engine);
     return S2P_OK;
 }
