@@ -36,7 +36,7 @@ static double mean_overlap(const s2_trials *t, int32_t a, int32_t b)
     return n ? sum / n : (double)NAN;
 }
 
-/* By chance two choices of B out of n share B/n of their tokens. */
+/* By chance two selections of B out of n share B/n of their tokens. */
 static double chance_overlap(double budget, double n)
 {
     const double common = budget * budget / n;
@@ -69,7 +69,7 @@ static void draw(const s2_trials *t, s2v_budget budget, s2_table *table, s2_stud
     (void)snprintf(name, sizeof name, "overlap_%s", text);
     (void)snprintf(caption, sizeof caption,
                    "Tokens two methods both keep over tokens either keeps, mean over pictures and "
-                   "questions, %s kept. Two random choices would have %.2f.",
+                   "questions, %s kept. Two random selections would have %.2f.",
                    text, chance_overlap(s2a_budget_tokens(budget, (int32_t)n_tokens), n_tokens));
     s2_plot plot;
     const double side = 46.0 * n, x = 130.0, y = 20.0;

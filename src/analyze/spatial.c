@@ -319,12 +319,13 @@ static void draw_maps(const s2_trials *t, const layout *l, const group *g, s2_st
     char name[64], caption[512];
     const double high = top_of(l, g, n_tokens);
     (void)snprintf(name, sizeof name, "spatial_maps_%s", g->budget);
-    (void)snprintf(caption, sizeof caption,
-                   "How often each token of the %dx%d grid is kept, over %d pictures and questions "
-                   "of %s, %s tokens kept; an even choice keeps each with %.3f. One scale for all "
-                   "maps; values above it have its last colour.",
-                   t->grid.rows, t->grid.cols, l[g->setting[0]].n, t->task, g->budget,
-                   (double)t->setting[g->setting[0]].budget.tokens / n_tokens);
+    (void)snprintf(
+        caption, sizeof caption,
+        "How often each token of the %dx%d grid is kept, over %d pictures and questions "
+        "of %s, %s tokens kept; an even selection keeps each with %.3f. One scale for all "
+        "maps; values above it have its last colour.",
+        t->grid.rows, t->grid.cols, l[g->setting[0]].n, t->task, g->budget,
+        (double)t->setting[g->setting[0]].budget.tokens / n_tokens);
     s2_buffer *out = s2_study_figure(study, name, caption);
     s2_plot plot;
     const double tall = MAP_SIDE * t->grid.rows / t->grid.cols, top = 34.0;
@@ -347,7 +348,7 @@ static void draw_maps(const s2_trials *t, const layout *l, const group *g, s2_st
                  top + lines * (tall + 42.0) - 22.0, "middle", true,
                  "token columns; rows from the top");
     s2_plot_colour_bar(&plot, 24.0 + columns * (MAP_SIDE + 20.0), top, tall, 0.0, high,
-                       "share of choices");
+                       "share of selections");
     s2_plot_end(&plot);
 }
 
@@ -360,7 +361,7 @@ static void draw_shares(const s2_trials *t, const layout *l, const group *g, s2_
     (void)snprintf(
         caption, sizeof caption,
         "Share of the kept tokens in the edge and centre of the grid, %s tokens kept, 95 "
-        "%% intervals over pictures. 'by area' is what an even choice would give.",
+        "%% intervals over pictures. 'by area' is what an even selection would give.",
         g->budget);
     s2_buffer *out = s2_study_figure(study, name, caption);
     s2_plot plot;

@@ -438,7 +438,7 @@ static int run(const void *values)
 /* clang-format off */
 static const s2_option option_table[] = {
     { .name = "--method", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = method_name,
-      .fallback = "s2prune", .group = "Method", .help = "who chooses",
+      .fallback = "s2prune", .group = "Method", .help = "the pruning method",
       .offset = offsetof(select_options, method) },
     { .name = "--mode", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = s2_mode_name,
       .fallback = "default", .group = "Method",

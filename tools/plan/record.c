@@ -82,7 +82,7 @@ void s2_record_close(s2_record *record)
 
 /* --- one selection ------------------------------------------------------------------- */
 
-typedef struct selection { /* one choice on its way */
+typedef struct selection { /* one selection being written */
     s2_record *record;
     const s2v_selection *made;
     uint32_t seen;  /* signals the method looked at */

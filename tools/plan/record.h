@@ -28,7 +28,7 @@ s2p_status s2_record_open(s2_record *record, const char *folder, s2p_error *erro
 /* Half a record is none: unless it was finished, everything written is removed. */
 void s2_record_close(s2_record *record);
 
-/* Write one view and remember what the method kept of it; nothing of a choice that was refused,
+/* Write one view and remember what the method kept of it; nothing of a selection that was refused,
  * which the engine reports. `user` is the s2_record: this is an s2v_recorder. */
 void s2_record_view(const s2v_selection *made, void *user);
 
