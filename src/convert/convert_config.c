@@ -47,14 +47,20 @@ static void read_text_numbers(s2v_config *c, s2v_numbers *n)
                    : 32768;
     n->rms_eps =
         s2v_config_to_float(c, s2v_config_text_member(c, "rms_norm_eps"), "rms_norm_eps", 1e-6);
-    if (c->status == S2P_OK && n->n_embd % (2 * n->n_head) != 0)
+    const bool has_head_dim =
+        n->family->has_head_dim && s2v_config_text_member(c, "head_dim") != NULL;
+    if (has_head_dim) n->head_dim = s2v_config_text_int(c, "head_dim", 2, 1024);
+    if (c->status == S2P_OK && !has_head_dim) n->head_dim = n->n_embd / n->n_head;
+    if (c->status == S2P_OK && has_head_dim && n->head_dim % 2 != 0)
+        s2v_config_fail(c, S2P_EFORMAT, "head_dim", "is not an even number");
+    if (c->status == S2P_OK && !has_head_dim && n->n_embd % (2 * n->n_head) != 0)
         s2v_config_fail(c, S2P_EFORMAT, "hidden_size", "is not an even number per head");
     if (c->status == S2P_OK && n->n_head % n->n_head_kv != 0)
         s2v_config_fail(c, S2P_EFORMAT, "num_key_value_heads",
                         "does not divide the number of heads");
     if (c->status == S2P_OK) read_rope(c, n);
     if (c->status == S2P_OK && s2v_config_text_member(c, "head_dim") &&
-        s2v_config_text_int(c, "head_dim", 1, S2V_CONFIG_MAX_SIDE) != n->n_embd / n->n_head)
+        s2v_config_text_int(c, "head_dim", 1, S2V_CONFIG_MAX_SIDE) != n->head_dim)
         s2v_config_fail(c, S2P_EUNSUPPORTED, "head_dim",
                         "is not hidden_size / num_attention_heads");
     s2v_config_expect_text(c, c->text, "hidden_act", "silu");

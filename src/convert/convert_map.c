@@ -97,7 +97,11 @@ static int64_t size_of(const s2v_numbers *n, s2v_dim d)
     case FF:
         return n->n_ff;
     case KEYS:
-        return (int64_t)n->n_embd / n->n_head * n->n_head_kv;
+        return (int64_t)n->head_dim * n->n_head_kv;
+    case QUERIES:
+        return (int64_t)n->head_dim * n->n_head;
+    case HEAD:
+        return n->head_dim;
     case VOCAB:
         return n->n_vocab;
     case V_EMBD:
@@ -247,7 +251,8 @@ static s2p_status plan_tensor(planner *p, const s2v_safetensors *file, const s2v
         if (!r) r = find_row(p->family->vision, name, &layer);
     }
     const int32_t n_layers = is_vision ? p->numbers->v_layers : p->numbers->n_layers;
-    if (!r || layer >= n_layers)
+    const bool is_stacked = r && r->action == STACKED;
+    if (!r || layer >= (is_stacked ? p->numbers->n_deepstack : n_layers))
         return s2_fail(p->error, S2P_EFORMAT, "tensor '%.100s' is none of %s with %d layers",
                        source->name, p->family->name, (int)n_layers);
     if (r->action == IGNORE) {
@@ -265,7 +270,7 @@ static s2p_status plan_tensor(planner *p, const s2v_safetensors *file, const s2v
     if (r->action == THIRDS) return add_thirds(p, r, layer, &t);
     if (r->action == FRAMES) return add_frames(p, r, &t);
     fill_whole(&t);
-    make_name(r->to, layer, '?', t.name);
+    make_name(r->to, is_stacked ? p->numbers->deepstack[layer] : layer, '?', t.name);
     return add_tensor(p, &t);
 }
 
@@ -275,7 +280,8 @@ static s2p_status check_complete(const planner *p, const s2v_map_row *rows, cons
     for (size_t i = 0; rows[i].from; i++) {
         const bool is_head = strcmp(rows[i].from, "lm_head.weight") == 0;
         if (rows[i].is_optional || (is_head && p->numbers->may_be_tied)) continue;
-        const int32_t n = strchr(rows[i].from, '#') ? n_layers : 1;
+        int32_t n = strchr(rows[i].from, '#') ? n_layers : 1;
+        if (rows[i].action == STACKED) n = p->numbers->n_deepstack;
         for (int32_t layer = 0; layer < n; layer++) {
             if (seen[i * (size_t)n_layers + (size_t)layer]) continue;
             char name[S2V_NAME_ROOM];

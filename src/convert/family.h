@@ -18,14 +18,15 @@
 
 /* clang-format off */
 typedef enum s2v_dim { /* sizes a shape is made of */
-    END, EMBD, FF, KEYS, VOCAB, V_EMBD, V_THREE, V_FF, V_FOUR, V_PATCH, V_PLACES, TWO, THREE
+    END, EMBD, FF, KEYS, QUERIES, HEAD, VOCAB, V_EMBD, V_THREE, V_FF, V_FOUR, V_PATCH, V_PLACES, TWO, THREE
 } s2v_dim;
 /* clang-format on */
 
 typedef enum s2v_action {
     WHOLE,
-    THIRDS, /* rows of queries, keys and values: three tensors, '?' in the name is q, k, v */
-    FRAMES, /* kernels of two pictures of a film: two tensors, the second named ".1" */
+    THIRDS,  /* rows of queries, keys and values: three tensors, '?' in the name is q, k, v */
+    STACKED, /* whole; '#' counts the mergers of deepstack, and becomes the number of their block */
+    FRAMES,  /* kernels of two pictures of a film: two tensors, the second named ".1" */
     IGNORE
 } s2v_action;
 
@@ -57,7 +58,8 @@ struct s2v_family {
     const char *model_type; /* of config.json */
     const char *text_type;  /* model_type of text_config, which must be there; NULL: it need not */
     const char *architecture; /* of the language model's file */
-    bool has_bare_header;     /* the vision file has neither size label nor quantisation version */
+    bool has_head_dim;    /* heads may have another width than hidden_size / num_attention_heads */
+    bool has_bare_header; /* the vision file has neither size label nor quantisation version */
 
     /* config.json: after the numbers of the text model, and the vision tower; NULL: nothing. */
     void (*read_rope)(s2v_config *config, const json_t *rope, s2v_numbers *numbers);

@@ -11,13 +11,16 @@ typedef struct s2v_numbers {
     const s2v_family *family;
     /* text */
     int32_t n_layers, n_ctx, n_embd, n_ff, n_head, n_head_kv, n_vocab;
+    int32_t
+        head_dim; /* n_embd / n_head, or what the configuration says where the family may differ */
     float rope_theta, rms_eps;
     int32_t sections[4]; /* Qwen-VL */
     bool may_be_tied;    /* the output matrix may be missing */
     /* vision */
     int32_t v_layers, v_embd, v_ff, v_head, v_patch, v_image;
-    int32_t v_full;    /* Qwen2.5-VL: every how many blocks attention is full */
-    int32_t v_feature; /* LLaVA: number of the layer whose output is used */
+    int32_t v_full;                    /* Qwen2.5-VL: every how many blocks attention is full */
+    int32_t v_feature;                 /* LLaVA: number of the layer whose output is used */
+    int32_t n_deepstack, deepstack[8]; /* Qwen3-VL: blocks with a merger of their own */
     float v_eps, mean[3], std[3];
     int32_t min_pixels, max_pixels; /* Qwen-VL: of a picture; 0: the checkpoint does not say */
 } s2v_numbers;

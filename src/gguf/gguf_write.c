@@ -175,6 +175,12 @@ void s2v_gguf_put_f32s(s2v_gguf_writer *writer, const char *name, const float *v
     for (size_t i = 0; i < n; i++) put_number(&writer->keys, float_bits(value[i]), 4);
 }
 
+void s2v_gguf_put_bools(s2v_gguf_writer *writer, const char *name, const bool *value, size_t n)
+{
+    put_list(writer, name, S2V_GGUF_BOOL, n);
+    for (size_t i = 0; i < n; i++) put_number(&writer->keys, value[i], 1);
+}
+
 void s2v_gguf_put_texts(s2v_gguf_writer *writer, const char *name, size_t n)
 {
     put_list(writer, name, S2V_GGUF_STRING, n);

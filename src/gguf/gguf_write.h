@@ -23,6 +23,7 @@ void s2v_gguf_put_bool(s2v_gguf_writer *writer, const char *name, bool value);
 void s2v_gguf_put_text(s2v_gguf_writer *writer, const char *name, const char *text);
 void s2v_gguf_put_i32s(s2v_gguf_writer *writer, const char *name, const int32_t *value, size_t n);
 void s2v_gguf_put_f32s(s2v_gguf_writer *writer, const char *name, const float *value, size_t n);
+void s2v_gguf_put_bools(s2v_gguf_writer *writer, const char *name, const bool *value, size_t n);
 void s2v_gguf_put_texts(s2v_gguf_writer *writer, const char *name, size_t n); /* n items follow */
 void s2v_gguf_put_item(s2v_gguf_writer *writer, const char *data, size_t size);
 void s2v_gguf_put_key(s2v_gguf_writer *writer, const s2v_gguf_key *key); /* as it is elsewhere */

@@ -1,8 +1,8 @@
-/* qwen2_5_vl.c - Qwen2.5-VL, and Qwen2-VL before it.
+/* qwen2_5_vl.c - Qwen2.5-VL, Qwen2-VL before it and Qwen3-VL after it.
  *
- * Both have pictures of any size, patches of two frames, 2 x 2 patches merged into a token and
+ * All have pictures of any size, patches of two frames, 2 x 2 patches merged into a token and
  * M-RoPE. Qwen2.5's tower has windows, RMS norms and a gate; the older one spells its widths
- * otherwise. "t." is the language model, "v." the vision tower.
+ * otherwise; the newer one has learned positions and deepstack. "t." is the language model, "v." the vision tower.
  */
 #include "convert/family.h"
 
@@ -21,7 +21,7 @@ static void qwen_read_rope(s2v_config *c, const json_t *rope, s2v_numbers *n)
             s2v_config_to_int(c, json_array_get(list, i), "mrope_section", 0, S2V_CONFIG_MAX_SIDE);
         sum += n->sections[i];
     }
-    if (c->status == S2P_OK && 2 * sum != n->n_embd / n->n_head)
+    if (c->status == S2P_OK && 2 * sum != n->head_dim)
         s2v_config_fail(c, S2P_EFORMAT, "mrope_section", "does not add up to half a head");
 }
 
@@ -88,6 +88,42 @@ static void qwen2_read_vision(s2v_config *c, s2v_numbers *n)
     qwen_expect_patches(c);
 }
 
+static void qwen3_read_rope(s2v_config *c, const json_t *rope, s2v_numbers *n)
+{
+    qwen_read_rope(c, rope, n);
+    s2v_config_expect_bool(c, rope, "mrope_interleaved", true);
+    s2v_config_expect_bool(c, c->text, "attention_bias", false);
+}
+
+static void qwen3_read_vision(s2v_config *c, s2v_numbers *n)
+{
+    static const char key[] = "deepstack_visual_indexes";
+    qwen_read_tower(c, n, "hidden_size", "out_hidden_size");
+    n->v_ff = s2v_config_int(c, c->vision, "intermediate_size", 1, S2V_CONFIG_MAX_SIDE);
+    n->v_eps = 1e-6f;
+    const int32_t places = s2v_config_int(c, c->vision, "num_position_embeddings", 1, 1 << 20);
+    int32_t side = 1;
+    while (side * side < places) side++;
+    if (c->status == S2P_OK && side * side != places)
+        s2v_config_fail(c, S2P_EFORMAT, "num_position_embeddings", "is not a square");
+    n->v_image = side * n->v_patch;
+    s2v_config_expect_text(c, c->vision, "hidden_act", "gelu_pytorch_tanh");
+    qwen_expect_patches(c);
+    const json_t *list = s2v_config_member(c->vision, key);
+    const size_t count = json_array_size(list), most = sizeof n->deepstack / sizeof *n->deepstack;
+    if (c->status == S2P_OK && (!json_is_array(list) || count > most)) {
+        s2v_config_fail(c, S2P_EFORMAT, key, "is not a list of up to 8 blocks");
+        return;
+    }
+    for (size_t i = 0; c->status == S2P_OK && i < count; i++) {
+        const int32_t before = i > 0 ? n->deepstack[i - 1] : -1;
+        n->deepstack[i] = s2v_config_to_int(c, json_array_get(list, i), key, 0, n->v_layers - 1);
+        if (c->status == S2P_OK && n->deepstack[i] <= before)
+            s2v_config_fail(c, S2P_EFORMAT, key, "is not in order");
+        n->n_deepstack = (int32_t)i + 1;
+    }
+}
+
 /* A limit under its own name, else under the one newer files have in "size"; 0: under neither. */
 static int32_t qwen_read_limit(s2v_config *c, const json_t *values, const char *key,
                                const char *newer)
@@ -148,6 +184,25 @@ static void qwen2_put_vision(const s2v_numbers *n, s2v_gguf_writer *w)
     s2v_gguf_put_f32(w, "clip.vision.attention.layer_norm_epsilon", n->v_eps);
 }
 
+static void qwen3_put_rope(const s2v_numbers *n, s2v_gguf_writer *w)
+{
+    s2v_gguf_put_i32s(w, "qwen3vl.rope.dimension_sections", n->sections, 4);
+    s2v_gguf_put_u32(w, "qwen3vl.attention.key_length", (uint32_t)n->head_dim);
+    s2v_gguf_put_u32(w, "qwen3vl.attention.value_length", (uint32_t)n->head_dim);
+    s2v_gguf_put_u32(w, "qwen3vl.n_deepstack_layers", (uint32_t)n->n_deepstack);
+}
+
+static void qwen3_put_vision(const s2v_numbers *n, s2v_gguf_writer *w)
+{
+    bool is_deepstack[512] = { false }; /* as many as v_layers may be */
+    for (int32_t i = 0; i < n->n_deepstack; i++) is_deepstack[n->deepstack[i]] = true;
+    qwen_put_tower(n, w, "qwen3vl_merger");
+    s2v_gguf_put_bool(w, "clip.use_gelu", true);
+    s2v_gguf_put_u32(w, "clip.vision.spatial_merge_size", 2);
+    s2v_gguf_put_f32(w, "clip.vision.attention.layer_norm_epsilon", n->v_eps);
+    s2v_gguf_put_bools(w, "clip.vision.is_deepstack_layers", is_deepstack, (size_t)n->v_layers);
+}
+
 /* --- tensors --------------------------------------------------------------------------------- */
 
 static const s2v_map_prefix qwen_prefixes[] = {
@@ -200,6 +255,64 @@ static const s2v_map_row qwen2_rows[] = {
     { .from = NULL },
 };
 
+static const s2v_map_row qwen3_text_rows[] = {
+    ROW("lm_head.weight", "output.weight", VOCAB, EMBD),
+    ROW("t.embed_tokens.weight", "token_embd.weight", VOCAB, EMBD),
+    ROW("t.norm.weight", "output_norm.weight", EMBD),
+    ROW("t.layers.#.input_layernorm.weight", "blk.#.attn_norm.weight", EMBD),
+    ROW("t.layers.#.post_attention_layernorm.weight", "blk.#.ffn_norm.weight", EMBD),
+    ROW("t.layers.#.self_attn.q_proj.weight", "blk.#.attn_q.weight", QUERIES, EMBD),
+    ROW("t.layers.#.self_attn.k_proj.weight", "blk.#.attn_k.weight", KEYS, EMBD),
+    ROW("t.layers.#.self_attn.v_proj.weight", "blk.#.attn_v.weight", KEYS, EMBD),
+    ROW("t.layers.#.self_attn.o_proj.weight", "blk.#.attn_output.weight", EMBD, QUERIES),
+    ROW("t.layers.#.self_attn.q_norm.weight", "blk.#.attn_q_norm.weight", HEAD),
+    ROW("t.layers.#.self_attn.k_norm.weight", "blk.#.attn_k_norm.weight", HEAD),
+    ROW("t.layers.#.mlp.gate_proj.weight", "blk.#.ffn_gate.weight", FF, EMBD),
+    ROW("t.layers.#.mlp.up_proj.weight", "blk.#.ffn_up.weight", FF, EMBD),
+    ROW("t.layers.#.mlp.down_proj.weight", "blk.#.ffn_down.weight", EMBD, FF),
+    UNREAD("t.rotary_emb.inv_freq"),
+    { .from = NULL },
+};
+
+#define STACK(from, to, ...)                      \
+    {                                             \
+        from, to, { __VA_ARGS__ }, STACKED, false \
+    }
+
+/* clang-format off */
+static const s2v_map_row qwen3_rows[] = {
+    { "v.patch_embed.proj.weight", "v.patch_embd.weight", { V_EMBD, THREE, TWO, V_PATCH, V_PATCH }, FRAMES, false },
+    ROW("v.patch_embed.proj.bias", "v.patch_embd.bias", V_EMBD),
+    ROW("v.pos_embed.weight", "v.position_embd.weight", V_PLACES, V_EMBD),
+    ROW("v.blocks.#.norm1.weight", "v.blk.#.ln1.weight", V_EMBD),
+    ROW("v.blocks.#.norm1.bias", "v.blk.#.ln1.bias", V_EMBD),
+    ROW("v.blocks.#.norm2.weight", "v.blk.#.ln2.weight", V_EMBD),
+    ROW("v.blocks.#.norm2.bias", "v.blk.#.ln2.bias", V_EMBD),
+    ROW("v.blocks.#.attn.qkv.weight", "v.blk.#.attn_qkv.weight", V_THREE, V_EMBD),
+    ROW("v.blocks.#.attn.qkv.bias", "v.blk.#.attn_qkv.bias", V_THREE),
+    ROW("v.blocks.#.attn.proj.weight", "v.blk.#.attn_out.weight", V_EMBD, V_EMBD),
+    ROW("v.blocks.#.attn.proj.bias", "v.blk.#.attn_out.bias", V_EMBD),
+    ROW("v.blocks.#.mlp.linear_fc1.weight", "v.blk.#.ffn_up.weight", V_FF, V_EMBD),
+    ROW("v.blocks.#.mlp.linear_fc1.bias", "v.blk.#.ffn_up.bias", V_FF),
+    ROW("v.blocks.#.mlp.linear_fc2.weight", "v.blk.#.ffn_down.weight", V_EMBD, V_FF),
+    ROW("v.blocks.#.mlp.linear_fc2.bias", "v.blk.#.ffn_down.bias", V_EMBD),
+    ROW("v.merger.norm.weight", "v.post_ln.weight", V_EMBD),
+    ROW("v.merger.norm.bias", "v.post_ln.bias", V_EMBD),
+    ROW("v.merger.linear_fc1.weight", "mm.0.weight", V_FOUR, V_FOUR),
+    ROW("v.merger.linear_fc1.bias", "mm.0.bias", V_FOUR),
+    ROW("v.merger.linear_fc2.weight", "mm.2.weight", EMBD, V_FOUR),
+    ROW("v.merger.linear_fc2.bias", "mm.2.bias", EMBD),
+    STACK("v.deepstack_merger_list.#.norm.weight", "v.deepstack.#.norm.weight", V_FOUR),
+    STACK("v.deepstack_merger_list.#.norm.bias", "v.deepstack.#.norm.bias", V_FOUR),
+    STACK("v.deepstack_merger_list.#.linear_fc1.weight", "v.deepstack.#.fc1.weight", V_FOUR, V_FOUR),
+    STACK("v.deepstack_merger_list.#.linear_fc1.bias", "v.deepstack.#.fc1.bias", V_FOUR),
+    STACK("v.deepstack_merger_list.#.linear_fc2.weight", "v.deepstack.#.fc2.weight", EMBD, V_FOUR),
+    STACK("v.deepstack_merger_list.#.linear_fc2.bias", "v.deepstack.#.fc2.bias", EMBD),
+    UNREAD("v.rotary_pos_emb.inv_freq"),
+    { .from = NULL },
+};
+/* clang-format on */
+
 const s2v_family family_qwen2_5_vl = {
     .name = "Qwen2.5-VL",
     .model_type = "qwen2_5_vl",
@@ -226,4 +339,20 @@ const s2v_family family_qwen2_vl = {
     .prefixes = qwen_prefixes,
     .text = s2v_qwen2_text_rows,
     .vision = qwen2_rows,
+};
+
+const s2v_family family_qwen3_vl = {
+    .name = "Qwen3-VL",
+    .model_type = "qwen3_vl",
+    .text_type = "qwen3_vl_text",
+    .architecture = "qwen3vl",
+    .has_head_dim = true,
+    .read_rope = qwen3_read_rope,
+    .read_vision = qwen3_read_vision,
+    .read_pixels = qwen_read_pixels,
+    .put_rope = qwen3_put_rope,
+    .put_vision = qwen3_put_vision,
+    .prefixes = qwen_prefixes,
+    .text = qwen3_text_rows,
+    .vision = qwen3_rows,
 };
