@@ -4,25 +4,46 @@
 #include <string.h>
 
 /* Qwen2.5-VL's tower: 32 blocks of 1280, four of them on the whole picture, windows of 8 x 8 patches. */
-#define QWEN_TOWER(ff, out)                  \
-    {                                        \
-        32, 1280, ff, 3, 4, 64, 4, out, 5120 \
+#define QWEN_TOWER(ff, out)                     \
+    {                                           \
+        32, 1280, ff, 3, 4, 64, 4, out, 5120, 0 \
+    }
+/* Qwen2-VL's: the same blocks without gate and windows. */
+#define QWEN2_TOWER(out)                           \
+    {                                              \
+        32, 1280, 5120, 2, 32, 64, 4, out, 5120, 0 \
+    }
+/* Qwen3-VL's two, with three blocks merged besides the last. */
+#define QWEN3_SMALL_TOWER(out)                     \
+    {                                              \
+        24, 1024, 4096, 2, 24, 64, 4, out, 4096, 3 \
+    }
+#define QWEN3_TOWER(out)                           \
+    {                                              \
+        27, 1152, 4304, 2, 27, 64, 4, out, 4608, 3 \
     }
 /* SigLIP so400m without its last block, as LLaVA-OneVision reads it. */
-#define SIGLIP_TOWER(out)                       \
-    {                                           \
-        26, 1152, 4304, 2, 26, 729, 1, out, out \
+#define SIGLIP_TOWER(out)                          \
+    {                                              \
+        26, 1152, 4304, 2, 26, 729, 1, out, out, 0 \
     }
 
 /* clang-format off */
 static const s2_model_size sizes[] = {
-    { "qwen2.5-vl-3b",         36, 2048,  256, 11008, 576, QWEN_TOWER(3420, 2048) },
-    { "qwen2.5-vl-7b",         28, 3584,  512, 18944, 576, QWEN_TOWER(3420, 3584) },
-    { "qwen2.5-vl-32b",        64, 5120, 1024, 27648, 576, QWEN_TOWER(3456, 5120) },
-    { "qwen2.5-vl-72b",        80, 8192, 1024, 29568, 576, QWEN_TOWER(3456, 8192) },
-    { "llava-onevision-0.5b",  24,  896,  128,  4864, 729, SIGLIP_TOWER(896) },
-    { "llava-onevision-7b",    28, 3584,  512, 18944, 729, SIGLIP_TOWER(3584) },
-    { "llava-onevision-72b",   80, 8192, 1024, 29568, 729, SIGLIP_TOWER(8192) },
+    { "qwen2.5-vl-3b",         36, 2048,  256, 11008, 576, QWEN_TOWER(3420, 2048), 0 },
+    { "qwen2.5-vl-7b",         28, 3584,  512, 18944, 576, QWEN_TOWER(3420, 3584), 0 },
+    { "qwen2.5-vl-32b",        64, 5120, 1024, 27648, 576, QWEN_TOWER(3456, 5120), 0 },
+    { "qwen2.5-vl-72b",        80, 8192, 1024, 29568, 576, QWEN_TOWER(3456, 8192), 0 },
+    { "llava-onevision-0.5b",  24,  896,  128,  4864, 729, SIGLIP_TOWER(896), 0 },
+    { "llava-onevision-7b",    28, 3584,  512, 18944, 729, SIGLIP_TOWER(3584), 0 },
+    { "llava-onevision-72b",   80, 8192, 1024, 29568, 729, SIGLIP_TOWER(8192), 0 },
+    { "qwen2-vl-2b",           28, 1536,  256,  8960, 576, QWEN2_TOWER(1536), 0 },
+    { "qwen2-vl-7b",           28, 3584,  512, 18944, 576, QWEN2_TOWER(3584), 0 },
+    { "qwen2-vl-72b",          80, 8192, 1024, 29568, 576, QWEN2_TOWER(8192), 0 },
+    { "qwen3-vl-2b",           28, 2048, 1024,  6144, 441, QWEN3_SMALL_TOWER(2048), 0 },
+    { "qwen3-vl-4b",           36, 2560, 1024,  9728, 441, QWEN3_SMALL_TOWER(2560), 4096 },
+    { "qwen3-vl-8b",           36, 4096, 1024, 12288, 441, QWEN3_TOWER(4096), 0 },
+    { "qwen3-vl-32b",          64, 5120, 1024, 25600, 441, QWEN3_TOWER(5120), 8192 },
 };
 /* clang-format on */
 
@@ -58,7 +79,8 @@ double s2_text_mix_mean(const s2_text_mix *mix)
 double s2_layer_flops(const s2_model_size *size, double n)
 {
     const double d = size->n_embd, d_kv = size->n_kv_embd, m = size->n_ff;
-    return 2.0 * n * (2.0 * d * d + 2.0 * d * d_kv + 3.0 * d * m) + 4.0 * n * n * d;
+    const double d_q = size->n_q_embd > 0 ? size->n_q_embd : d;
+    return 2.0 * n * (2.0 * d * d_q + 2.0 * d * d_kv + 3.0 * d * m) + 4.0 * n * n * d_q;
 }
 
 double s2_prefill_flops(const s2_model_size *size, int32_t visual, int32_t kept, int32_t n_full,
@@ -81,7 +103,7 @@ double s2_tower_flops(const s2_tower_size *t, int32_t visual)
     const double attention =
         4.0 * n * d * (t->n_whole * n + (t->n_blocks - t->n_whole) * (double)t->window);
     const double projector = 2.0 * visual * (d * t->merge * inner + inner * t->n_out);
-    return t->n_blocks * rows + attention + projector;
+    return t->n_blocks * rows + attention + (1 + t->n_deepstack) * projector;
 }
 
 double s2_visual_kv_bytes(const s2_model_size *size, int32_t visual, int32_t kept, int32_t n_full)

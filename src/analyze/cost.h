@@ -4,6 +4,8 @@
  *
  *     F(n) = 2 n (2 d^2 + 2 d d_kv + 3 d m) + 4 n^2 d
  *
+ * and where queries have another width d_q than the rows, d d_q for d^2 and d_q for the last d.
+ *
  * Head, embeddings, norms, softmax, rotation and biases are not counted, nor is what a method spends on
  * choosing. The cache is that of the visual tokens, keys and values of two bytes each.
  */
@@ -20,6 +22,7 @@ typedef struct s2_tower_size {
     int32_t merge;          /* patches that become one token */
     int32_t n_out;          /* width of a token, where the projector ends */
     int32_t projector_embd; /* width inside the projector */
+    int32_t n_deepstack;    /* projectors besides, for decoder layers to add */
 } s2_tower_size;
 
 typedef struct s2_model_size {
@@ -28,6 +31,7 @@ typedef struct s2_model_size {
         n_ff;              /* of the decoder; n_kv_embd: heads x width of keys */
     int32_t visual_tokens; /* of one picture as the paper shows it */
     s2_tower_size tower;
+    int32_t n_q_embd; /* heads x width of queries; 0: n_embd */
 } s2_model_size;
 
 /* The published sizes: 0, 1, ... until NULL; by name, NULL when unknown. */

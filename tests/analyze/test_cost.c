@@ -126,12 +126,22 @@ static void test_layers_of_methods(void **state)
         assert_ptr_equal(s2_model_size_find(s2_model_size_at(i)->name), s2_model_size_at(i));
 }
 
+/* Queries of Qwen3-VL 4B are wider than its rows: 32 heads of 128, rows of 2560. */
+static void test_wide_queries(void **state)
+{
+    (void)state;
+    const s2_model_size *size = s2_model_size_find("qwen3-vl-4b");
+    const double n = 480.0, d = 2560.0, q = 4096.0, kv = 1024.0, m = 9728.0;
+    const double expected = 2.0 * n * (2.0 * d * q + 2.0 * d * kv + 3.0 * d * m) + 4.0 * n * n * q;
+    assert_true(s2_layer_flops(size, n) >= expected && s2_layer_flops(size, n) <= expected);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_papers_eight_numbers), cmocka_unit_test(test_every_budget),
-        cmocka_unit_test(test_llava_onevision),          cmocka_unit_test(test_layer_and_tower),
-        cmocka_unit_test(test_layers_of_methods),
+        cmocka_unit_test(test_wide_queries),    cmocka_unit_test(test_the_papers_eight_numbers),
+        cmocka_unit_test(test_every_budget),    cmocka_unit_test(test_llava_onevision),
+        cmocka_unit_test(test_layer_and_tower), cmocka_unit_test(test_layers_of_methods),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

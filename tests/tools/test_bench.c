@@ -60,7 +60,7 @@ static void test_estimates(void **state)
     s2_table t;
     s2p_error error;
     assert_int_equal(estimate("all", "pope,39", NULL, &t, &error), S2P_OK);
-    assert_int_equal(s2_table_n_rows(&t), 7 * 2 * 2);
+    assert_int_equal(s2_table_n_rows(&t), 14 * 2 * 2);
     s2_table_free(&t);
     assert_int_equal(estimate("qwen2.5-vl-7b", NULL, "0,1,8", &t, &error), S2P_OK);
     assert_int_equal(s2_table_n_rows(&t), 3);

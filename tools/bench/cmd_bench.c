@@ -141,7 +141,8 @@ static const s2_option option_table[] = {
     { .name = "--estimate", .type = S2_OPTION_FLAG, .group = "Estimate",
       .help = "FLOPs and cache by the paper's formulas; no model is needed", AT(is_estimate) },
     { .name = "--sizes", .label = "LIST", .type = S2_OPTION_TEXT, .fallback = "qwen2.5-vl-7b", .group = "Estimate",
-      .help = "published models: qwen2.5-vl-3b, -7b, -32b, -72b, llava-onevision-0.5b, -7b, -72b; or all",
+      .help = "published models: qwen2.5-vl-3b, -7b, -32b, -72b, llava-onevision-0.5b, -7b, -72b, "
+              "qwen2-vl-2b, -7b, -72b, qwen3-vl-2b, -4b, -8b, -32b; or all",
       AT(sizes) },
     { .name = "--full-layers", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Estimate",
       .help = "layers that see every token, instead of the methods' own", AT(full_layers) },
