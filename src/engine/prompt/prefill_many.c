@@ -17,8 +17,8 @@
 
 #include <stdlib.h>
 
-typedef struct crowd { /* the prompts that go together */
-    s2v_prefill job[S2V_MANY_MAX];
+typedef struct joint { /* the prompts that go together */
+    s2v_prefill prefill[S2V_MANY_MAX];
     s2v_ask *ask[S2V_MANY_MAX];
     bool is_cancelled[S2V_MANY_MAX];
     int32_t n, n_rows;
@@ -30,7 +30,7 @@ typedef struct crowd { /* the prompts that go together */
     size_t n_mask;
     struct ggml_tensor **seen; /* [n][n_layers] masks, as views */
     s2v_graph graph;
-} crowd;
+} joint;
 
 /* --- who goes -------------------------------------------------------------------------- */
 
@@ -39,9 +39,9 @@ static bool has_text_alone(const s2v_prefill *pf)
     return pf->is_recalled || pf->prompt.n_images == 0;
 }
 
-static bool joins(const crowd *c, const s2v_prefill *pf)
+static bool joins(const joint *c, const s2v_prefill *pf)
 {
-    const s2v_session *s = pf->s, *first = c->n > 0 ? c->job[0].s : s;
+    const s2v_session *s = pf->s, *first = c->n > 0 ? c->prefill[0].s : s;
     const int32_t n = s->rows.n;
     const bool is_watched = s->trace.show || s->trace.masks;
     const bool is_same_together = s2k_rows_with_same_bits(S2K_NO_FORMAT, n) == S2K_ANY_ROWS;
@@ -71,10 +71,28 @@ static size_t mask_size(const s2v_batch_entry *entry, int32_t layer)
     return (cells + 31) / 32 * 32; /* devices read it in wide steps */
 }
 
-static s2p_status take_memory(crowd *c, s2p_error *error)
+/* Each caller is told; the pass stops when none of them waits any more. */
+static int tell_all(const char *step, double done, void *user)
 {
-    const s2v_decoder_params *p = &c->job[0].s->engine->model.decoder.p;
+    joint *c = user;
+    int32_t n_left = 0;
+    for (int32_t i = 0; i < c->n; i++) {
+        const s2v_watch w = s2v_progress_watch(c->prefill[i].s, step, done, done);
+        if (!c->is_cancelled[i] && w.call) c->is_cancelled[i] = w.call(step, done, w.user) != 0;
+        n_left += !c->is_cancelled[i];
+    }
+    return n_left == 0;
+}
+
+/* --- the pass ---------------------------------------------------------------------------- */
+
+static s2p_status run_pass(joint *c, s2p_error *error)
+{
+    s2v_session *first = c->prefill[0].s;
+    const s2v_model *model = &first->engine->model;
+    const s2v_decoder_params *p = &model->decoder.p;
     const size_t n_rows = (size_t)c->n_rows, n_layers = (size_t)p->n_layers;
+    s2v_graph *graph = &c->graph;
     for (int32_t i = 0; i < c->n; i++)
         for (int32_t l = 0; l < p->n_layers; l = s2v_past_alike(c->entry[i].past, l, p->n_layers))
             c->n_mask += mask_size(&c->entry[i], l);
@@ -84,25 +102,24 @@ static s2p_status take_memory(crowd *c, s2p_error *error)
     if (!c->id || !c->mask || !c->seen)
         return s2_fail_memory(error, c->n_mask * sizeof *c->mask, "what the prompts see");
     c->position = c->id + n_rows;
-    return S2P_OK;
-}
+    TRY(s2v_graph_init(graph, &first->backends, s2v_many_nodes(first->engine, c->n), error));
+    graph->traffic = &first->traffic;
+    TRY(s2v_graph_begin(graph, error));
+    graph->watch = (s2v_watch){ .call = tell_all, .user = c, .step = "layers", .to = 1.0 };
 
-static void fill_rows(crowd *c)
-{
-    const int32_t n_planes = c->job[0].s->engine->model.decoder.p.n_planes;
+    /* Tokens and positions of all rows. */
     for (int32_t i = 0, at = 0; i < c->n; at += c->entry[i++].n) {
-        const s2v_rows *rows = &c->job[i].s->rows;
-        list_tokens(&c->job[i], c->id + at);
-        for (int32_t plane = 0; plane < n_planes; plane++)
+        const s2v_rows *rows = &c->prefill[i].s->rows;
+        list_tokens(&c->prefill[i], c->id + at);
+        for (int32_t plane = 0; plane < p->n_planes; plane++)
             for (int32_t r = 0; r < rows->n; r++)
                 c->position[plane * c->n_rows + at + r] = rows->pos[plane % 3][r];
         c->last[i] = at + rows->n - 1;
     }
-}
+    struct ggml_tensor *id = s2v_graph_input(graph, GGML_TYPE_I32, c->n_rows, 1, c->id);
 
-/* all: F16, c->mask. */
-static void fill_masks(crowd *c, struct ggml_tensor *all)
-{
+    /* A mask of each session for every run of layers that remember equally many rows. */
+    struct ggml_tensor *all = s2v_graph_input(graph, GGML_TYPE_F16, (int64_t)c->n_mask, 1, c->mask);
     ggml_fp16_t *at = c->mask;
     for (int32_t i = 0; i < c->n; i++) {
         s2v_batch_entry *entry = &c->entry[i];
@@ -112,45 +129,19 @@ static void fill_masks(crowd *c, struct ggml_tensor *all)
             end = s2v_past_alike(past, l, past->n_layers);
             const int32_t n_past = s2v_past_length(past, l), width = n_past + entry->n;
             s2v_rows_see(at, n_past, entry->n);
-            seen[l] = ggml_view_2d(c->graph.ctx, all, width, entry->n, (size_t)width * sizeof *at,
+            seen[l] = ggml_view_2d(graph->ctx, all, width, entry->n, (size_t)width * sizeof *at,
                                    (size_t)(at - c->mask) * sizeof *at);
             for (int32_t k = l + 1; k < end; k++) seen[k] = seen[l];
             at += mask_size(entry, l);
         }
         entry->mask = seen;
     }
-}
-
-/* --- the pass ---------------------------------------------------------------------------- */
-
-/* Each is told; the pass stops when nobody waits for it any more. */
-static int tell_all(const char *step, double done, void *user)
-{
-    crowd *c = user;
-    int32_t n_left = 0;
-    for (int32_t i = 0; i < c->n; i++) {
-        const s2v_watch w = s2v_progress_watch(c->job[i].s, step, done, done);
-        if (!c->is_cancelled[i] && w.call) c->is_cancelled[i] = w.call(step, done, w.user) != 0;
-        n_left += !c->is_cancelled[i];
-    }
-    return n_left == 0;
-}
-
-static s2p_status draw_pass(crowd *c, s2p_error *error)
-{
-    s2v_graph *graph = &c->graph;
-    const s2v_model *model = &c->job[0].s->engine->model;
-    const int32_t n = c->n_rows, n_planes = model->decoder.p.n_planes;
-    TRY(s2v_graph_begin(graph, error));
-    graph->watch = (s2v_watch){ .call = tell_all, .user = c, .step = "layers", .to = 1.0 };
-    fill_rows(c);
-    struct ggml_tensor *id = s2v_graph_input(graph, GGML_TYPE_I32, n, 1, c->id);
-    fill_masks(c, s2v_graph_input(graph, GGML_TYPE_F16, (int64_t)c->n_mask, 1, c->mask));
-    s2v_span span = { .n = n, .entry = c->entry, .n_entries = c->n, .last_row_only = true };
+    s2v_span span = { .n = c->n_rows, .entry = c->entry, .n_entries = c->n, .last_row_only = true };
     span.last = s2v_graph_input(graph, GGML_TYPE_I32, c->n, 1, c->last);
-    span.pos = s2v_graph_input(graph, GGML_TYPE_I32, (int64_t)n_planes * n, 1, c->position);
+    span.pos =
+        s2v_graph_input(graph, GGML_TYPE_I32, (int64_t)p->n_planes * c->n_rows, 1, c->position);
     s2v_many_draw(graph, model, id, &span, c->logits);
-    return S2P_OK;
+    return s2v_graph_compute(graph, error);
 }
 
 /* Its rows are in its cache. */
@@ -171,26 +162,16 @@ static s2p_status finish(s2v_prefill *pf, int32_t n_rows, const struct ggml_tens
     return S2P_OK;
 }
 
-static s2p_status run_pass(crowd *c, s2p_error *error)
-{
-    s2v_session *first = c->job[0].s;
-    TRY(take_memory(c, error));
-    TRY(s2v_graph_init(&c->graph, &first->backends, s2v_many_nodes(first->engine, c->n), error));
-    c->graph.traffic = &first->traffic;
-    TRY(draw_pass(c, error));
-    return s2v_graph_compute(&c->graph, error);
-}
-
 /* The graph's memory goes with the pass: it is as large as a session's own. */
-static void run_together(crowd *c)
+static void run_together(joint *c)
 {
     const double start = s2_now_ms();
     s2p_error error = { S2P_OK, "" };
-    for (int32_t i = 0; i < c->n; i++) s2v_prefill_begin(&c->job[i]);
+    for (int32_t i = 0; i < c->n; i++) s2v_prefill_begin(&c->prefill[i]);
     const s2p_status all = run_pass(c, &error);
     const double took = s2_now_ms() - start;
     for (int32_t i = 0; i < c->n; i++) {
-        s2v_prefill *pf = &c->job[i];
+        s2v_prefill *pf = &c->prefill[i];
         s2p_status st = all;
         if (c->is_cancelled[i])
             st = s2_fail(pf->error, S2P_ECANCELLED, "the prompt was cancelled");
@@ -210,12 +191,12 @@ static void run_together(crowd *c)
 
 /* Opens them one by one: how many go. One that is refused is done with. The first that goes at all may have
  * to go alone: then it is all there is. */
-static size_t gather(crowd *c, s2v_ask *asks, size_t n)
+static size_t gather(joint *c, s2v_ask *asks, size_t n)
 {
     bool is_alone = false;
     for (size_t i = 0; i < n; i++) {
         s2v_ask *ask = &asks[i];
-        s2v_prefill *pf = &c->job[c->n];
+        s2v_prefill *pf = &c->prefill[c->n];
         if (is_alone) return i;
         s2p_status st = s2v_prefill_init(pf, ask->session, ask->prompt, ask->prune, &ask->error);
         if (st == S2P_OK) st = s2v_prefill_open(pf);
@@ -248,12 +229,12 @@ s2p_status s2v_prefill_many(s2v_ask *asks, size_t n, size_t *n_ran, s2p_error *e
         if (!asks[i].prompt) return s2_fail(error, S2P_EINVAL, "number %zu has no prompt", i);
     }
     TRY(s2v_many_check(sessions, n, error));
-    crowd *c = calloc(1, sizeof *c);
+    joint *c = calloc(1, sizeof *c);
     if (!c) return s2_fail_memory(error, sizeof *c, "the prompts");
     *n_ran = gather(c, asks, n);
     for (size_t i = *n_ran; i < n; i++) asks[i].deferred = 1;
     if (c->n == 1) /* alone: its own graph */
-        c->ask[0]->status = s2v_prefill_alone(&c->job[0], &c->ask[0]->stats);
+        c->ask[0]->status = s2v_prefill_alone(&c->prefill[0], &c->ask[0]->stats);
     else if (c->n > 1)
         run_together(c);
     free(c);

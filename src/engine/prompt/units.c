@@ -60,25 +60,6 @@ int32_t s2v_picture_budget(const s2v_prefill *pf, int32_t i, int32_t n_tokens)
     return n > 1.0 ? (int32_t)n : 1;
 }
 
-/* A picture seen whole and in tiles: each part gets its share of the budget by its tokens. */
-static s2p_status part_budgets(const s2v_prefill *pf, int32_t i, int32_t out[S2V_MAX_PARTS])
-{
-    const s2v_frame *frame = &pf->frames[i];
-    const int32_t n_tokens = s2v_frame_tokens(frame);
-    const int32_t budget = s2v_picture_budget(pf, i, n_tokens);
-    out[0] = budget;
-    if (frame->n_parts == 1) return S2P_OK;
-    if (budget < 2)
-        return s2_fail(pf->error, S2P_EINVAL,
-                       "a picture seen whole and in tiles needs a budget of 2 or more, not %d",
-                       budget);
-    const int32_t capped = budget < n_tokens ? budget : n_tokens;
-    const double share = (double)s2v_part_tokens(&frame->part[0]) / n_tokens;
-    out[0] = (int32_t)fmin(fmax(rint(capped * share), 1.0), capped - 1.0);
-    out[1] = capped - out[0];
-    return S2P_OK;
-}
-
 s2p_status s2v_units_make(s2v_prefill *pf)
 {
     s2v_plans *plans = &pf->s->plans;
@@ -86,8 +67,21 @@ s2p_status s2v_units_make(s2v_prefill *pf)
     for (int32_t i = 0; i < pf->prompt.n_images; i++) {
         plans->picture[i].framing = pf->frames[i].framing;
         plans->n = i + 1;
-        int32_t budget[S2V_MAX_PARTS];
-        TRY(part_budgets(pf, i, budget));
+
+        /* A picture seen whole and in tiles: each part gets its share of the budget by its tokens. */
+        const s2v_frame *frame = &pf->frames[i];
+        const int32_t n_tokens = s2v_frame_tokens(frame);
+        int32_t budget[S2V_MAX_PARTS] = { s2v_picture_budget(pf, i, n_tokens) };
+        if (frame->n_parts > 1 && budget[0] < 2)
+            return s2_fail(pf->error, S2P_EINVAL,
+                           "a picture seen whole and in tiles needs a budget of 2 or more, not %d",
+                           budget[0]);
+        if (frame->n_parts > 1) {
+            const int32_t capped = budget[0] < n_tokens ? budget[0] : n_tokens;
+            const double share = (double)s2v_part_tokens(&frame->part[0]) / n_tokens;
+            budget[0] = (int32_t)fmin(fmax(rint(capped * share), 1.0), capped - 1.0);
+            budget[1] = capped - budget[0];
+        }
         for (int32_t p = 0; p < pf->frames[i].n_parts; p++) {
             const s2v_part *part = &pf->frames[i].part[p];
             const int32_t n = s2v_part_tokens(part);

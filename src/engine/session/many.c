@@ -30,21 +30,6 @@ void s2v_many_free(s2v_many *many)
     many->capacity = 0;
 }
 
-/* Nodes for n rows, for good. */
-static s2p_status reserve_rows(s2v_session *first, int32_t n, s2p_error *error)
-{
-    s2v_many *many = &first->many;
-    if (n <= many->capacity) return S2P_OK;
-    int32_t capacity = FIRST_CAPACITY;
-    while (capacity < n) capacity *= 2;
-    s2v_many_free(many);
-    TRY(s2v_graph_init(&many->graph, &first->backends, s2v_many_nodes(first->engine, capacity),
-                       error));
-    many->graph.traffic = &first->traffic;
-    many->capacity = capacity;
-    return S2P_OK;
-}
-
 void s2v_many_draw(s2v_graph *graph, const s2v_model *model, struct ggml_tensor *id,
                    const s2v_span *span, struct ggml_tensor **logits)
 {
@@ -60,13 +45,23 @@ void s2v_many_draw(s2v_graph *graph, const s2v_model *model, struct ggml_tensor 
     }
 }
 
-/* The pending tokens through all layers, at the place each session has reached. */
-static s2p_status draw_pass(s2v_session *first, pass *p, s2p_error *error)
+/* The pending tokens through all layers, each at the position its session has reached. On failure no
+ * session has advanced; numbers that are not finite fail the session they belong to. */
+static s2p_status run_pass(s2v_session *first, pass *p, s2p_error *error)
 {
     s2v_many *many = &first->many;
     s2v_graph *graph = &many->graph;
     const s2v_model *model = &first->engine->model;
     const s2v_decoder *decoder = &model->decoder;
+    if (p->n > many->capacity) { /* nodes for that many rows, kept for the next pass */
+        int32_t capacity = FIRST_CAPACITY;
+        while (capacity < p->n) capacity *= 2;
+        s2v_many_free(many);
+        TRY(s2v_graph_init(graph, &first->backends, s2v_many_nodes(first->engine, capacity),
+                           error));
+        graph->traffic = &first->traffic;
+        many->capacity = capacity;
+    }
     const int32_t n = s2v_decoder_rows_to_run(graph, decoder, p->n);
     const int32_t n_planes = decoder->p.n_planes;
     for (int32_t r = 0; r < n; r++) {
@@ -80,15 +75,7 @@ static s2p_status draw_pass(s2v_session *first, pass *p, s2p_error *error)
     s2v_span span = { .n = n, .entry = p->entry, .n_entries = p->n };
     span.pos = s2v_graph_input(graph, GGML_TYPE_I32, (int64_t)n_planes * n, 1, many->position);
     s2v_many_draw(graph, model, id, &span, p->logits);
-    return S2P_OK;
-}
-
-/* On failure no session has advanced; numbers that are not finite are one session's own trouble. */
-static s2p_status run_pass(s2v_session *first, pass *p, s2p_error *error)
-{
-    TRY(reserve_rows(first, p->n, error));
-    TRY(draw_pass(first, p, error));
-    TRY(s2v_graph_compute(&first->many.graph, error));
+    TRY(s2v_graph_compute(graph, error));
     for (int32_t r = 0; r < p->n; r++) {
         s2v_step *step = p->step[r];
         s2v_token_ran(step->session);
