@@ -71,11 +71,17 @@ static s2p_status fetch_rows(void *user, int64_t row, int64_t n, void *out, s2p_
     size_t width = 0;
     (void)s2v_st_type_name(t->source->type, &width);
     const size_t row_bytes = (size_t)t->n_per_row * width;
-    const bool is_solid = t->stride == t->n_per_row;
+    const bool is_solid = t->stride == t->n_per_row && t->head_rows == 0;
     const int64_t n_reads = is_solid ? 1 : n;
     const size_t n_bytes = is_solid ? (size_t)n * row_bytes : row_bytes;
     for (int64_t i = 0; i < n_reads; i++) {
-        const uint64_t from = (uint64_t)(t->first + (row + i) * t->stride) * width;
+        int64_t at = row + i;
+        if (t->head_rows >
+            0) { /* even rows from the first half of a head, odd ones from the second */
+            const int64_t in_head = at % t->head_rows;
+            at += in_head % 2 * (t->head_rows / 2) + in_head / 2 - in_head;
+        }
+        const uint64_t from = (uint64_t)(t->first + at * t->stride) * width;
         TRY(s2v_safetensors_read(t->file, t->source, from, n_bytes,
                                  (uint8_t *)out + (size_t)i * row_bytes, error));
     }

@@ -34,13 +34,21 @@ static void read_rope(s2v_config *c, s2v_numbers *n)
     if (n->family->read_rope) n->family->read_rope(c, rope, n);
 }
 
+/* A size; `usual` where the configuration leaves it out, unless that is 0. */
+static int32_t read_size(s2v_config *c, const char *key, int32_t high, int32_t usual)
+{
+    const bool is_left_out = usual > 0 && !s2v_config_text_member(c, key);
+    return is_left_out ? usual : s2v_config_text_int(c, key, 1, high);
+}
+
 static void read_text_numbers(s2v_config *c, s2v_numbers *n)
 {
-    n->n_layers = s2v_config_text_int(c, "num_hidden_layers", 1, 512);
-    n->n_embd = s2v_config_text_int(c, "hidden_size", 1, S2V_CONFIG_MAX_SIDE);
-    n->n_ff = s2v_config_text_int(c, "intermediate_size", 1, S2V_CONFIG_MAX_SIDE);
-    n->n_head = s2v_config_text_int(c, "num_attention_heads", 1, 4096);
-    n->n_head_kv = s2v_config_text_int(c, "num_key_value_heads", 1, 4096);
+    const s2v_family *f = n->family;
+    n->n_layers = read_size(c, "num_hidden_layers", 512, f->usual.n_layers);
+    n->n_embd = read_size(c, "hidden_size", S2V_CONFIG_MAX_SIDE, f->usual.n_embd);
+    n->n_ff = read_size(c, "intermediate_size", S2V_CONFIG_MAX_SIDE, f->usual.n_ff);
+    n->n_head = read_size(c, "num_attention_heads", 4096, f->usual.n_head);
+    n->n_head_kv = read_size(c, "num_key_value_heads", 4096, f->usual.n_head ? n->n_head : 0);
     n->n_vocab = s2v_config_text_int(c, "vocab_size", 1, 1 << 21);
     n->n_ctx = s2v_config_text_member(c, "max_position_embeddings")
                    ? s2v_config_text_int(c, "max_position_embeddings", 1, 1 << 30)

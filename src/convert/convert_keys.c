@@ -54,6 +54,7 @@ void s2v_text_keys_put(const s2v_numbers *n, const s2v_key_facts *facts, s2v_ggu
     if (n->family->put_rope) n->family->put_rope(n, writer);
     put_f32(writer, arch, "rope.freq_base", n->rope_theta);
     put_f32(writer, arch, "attention.layer_norm_rms_epsilon", n->rms_eps);
+    if (n->family->put_text) n->family->put_text(n, writer);
     s2v_gguf_put_u32(writer, "general.file_type", facts->file_type);
     s2v_gguf_put_u32(writer, "general.quantization_version", QUANTIZATION_VERSION);
 }

@@ -116,6 +116,8 @@ static int64_t size_of(const s2v_numbers *n, s2v_dim d)
         return n->v_patch;
     case V_PLACES:
         return side * side;
+    case V_ROWS: /* with the class row */
+        return side * side + 1;
     case TWO:
         return 2;
     case THREE:
@@ -250,6 +252,11 @@ static s2p_status plan_tensor(planner *p, const s2v_safetensors *file, const s2v
         is_vision = !r;
         if (!r) r = find_row(p->family->vision, name, &layer);
     }
+    if (r && is_vision && layer >= p->numbers->v_layers &&
+        layer < p->numbers->v_layers + p->numbers->v_unused) {
+        p->plan->n_ignored++;
+        return S2P_OK;
+    }
     const int32_t n_layers = is_vision ? p->numbers->v_layers : p->numbers->n_layers;
     const bool is_stacked = r && r->action == STACKED;
     if (!r || layer >= (is_stacked ? p->numbers->n_deepstack : n_layers))
@@ -270,6 +277,7 @@ static s2p_status plan_tensor(planner *p, const s2v_safetensors *file, const s2v
     if (r->action == THIRDS) return add_thirds(p, r, layer, &t);
     if (r->action == FRAMES) return add_frames(p, r, &t);
     fill_whole(&t);
+    if (r->action == PAIRS) t.head_rows = p->numbers->n_embd / p->numbers->n_head;
     make_name(r->to, is_stacked ? p->numbers->deepstack[layer] : layer, '?', t.name);
     return add_tensor(p, &t);
 }

@@ -41,6 +41,7 @@ typedef struct s2v_planned { /* one tensor of the result */
     const s2v_safetensors *file;
     const s2v_st_tensor *source;
     int64_t n_per_row, n_rows; /* of the work: rows of n_per_row values, */
+    int32_t head_rows;         /* > 0: rows of a head, to be taken from its halves in turn */
     int64_t first, stride;     /* the first at value `first` of the source, one every `stride` */
 } s2v_planned;
 

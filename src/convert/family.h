@@ -1,8 +1,8 @@
 /* family.h - models that can be converted: one row per family, one file per architecture.
  *
  * A row has what differs: how a checkpoint is recognised, what its configuration adds, the keys and
- * the tensors of the result. All of them decode with the language model of Qwen2, whose part is in
- * convert_config.c, convert_keys.c and families/qwen2_text.c. A new family is a file in families/
+ * the tensors of the result. What their language models share is in convert_config.c and
+ * convert_keys.c; families/qwen2_text.c has the tensors of Qwen2. A new family is a file in families/
  * and a line in family_table.c.
  */
 #ifndef S2_CONVERT_FAMILY_H
@@ -18,7 +18,7 @@
 
 /* clang-format off */
 typedef enum s2v_dim { /* sizes a shape is made of */
-    END, EMBD, FF, KEYS, QUERIES, HEAD, VOCAB, V_EMBD, V_THREE, V_FF, V_FOUR, V_PATCH, V_PLACES, TWO, THREE
+    END, EMBD, FF, KEYS, QUERIES, HEAD, VOCAB, V_EMBD, V_THREE, V_FF, V_FOUR, V_PATCH, V_PLACES, V_ROWS, TWO, THREE
 } s2v_dim;
 /* clang-format on */
 
@@ -26,6 +26,7 @@ typedef enum s2v_action {
     WHOLE,
     THIRDS,  /* rows of queries, keys and values: three tensors, '?' in the name is q, k, v */
     STACKED, /* whole; '#' counts the mergers of deepstack, and becomes the number of their block */
+    PAIRS,   /* rows of heads: those of the two halves in turn, as GGUF has them for Llama */
     FRAMES,  /* kernels of two pictures of a film: two tensors, the second named ".1" */
     IGNORE
 } s2v_action;
@@ -58,7 +59,10 @@ struct s2v_family {
     const char *model_type; /* of config.json */
     const char *text_type;  /* model_type of text_config, which must be there; NULL: it need not */
     const char *architecture; /* of the language model's file */
-    bool has_head_dim;    /* heads may have another width than hidden_size / num_attention_heads */
+    bool has_head_dim; /* heads may have another width than hidden_size / num_attention_heads */
+    struct {           /* sizes a configuration may leave out; 0: it may not */
+        int32_t n_layers, n_embd, n_ff, n_head;
+    } usual;
     bool has_bare_header; /* the vision file has neither size label nor quantisation version */
 
     /* config.json: after the numbers of the text model, and the vision tower; NULL: nothing. */
@@ -72,6 +76,9 @@ struct s2v_family {
     void (*put_rope)(const s2v_numbers *numbers, s2v_gguf_writer *writer); /* NULL: none */
     void (*put_vision)(const s2v_numbers *numbers, s2v_gguf_writer *writer);
 
+    /* More keys of the language model; NULL: none. */
+    void (*put_text)(const s2v_numbers *numbers, s2v_gguf_writer *writer);
+
     const s2v_map_prefix *prefixes; /* longer ones first: the first that fits counts */
     const s2v_map_row *text, *vision;
 };
@@ -79,7 +86,7 @@ struct s2v_family {
 /* The family of a model_type; NULL, and the sentence lists them all, when there is none. */
 const s2v_family *s2v_family_find(const char *model_type, s2p_error *error);
 
-/* qwen2_text.c: the language model that all families share. */
-extern const s2v_map_row s2v_qwen2_text_rows[]; /* "t." is the language model */
+/* qwen2_text.c: the language model of Qwen2 families. "t." is the language model. */
+extern const s2v_map_row s2v_qwen2_text_rows[];
 
 #endif /* S2_CONVERT_FAMILY_H */

@@ -17,7 +17,9 @@ typedef struct s2v_numbers {
     int32_t sections[4]; /* Qwen-VL */
     bool may_be_tied;    /* the output matrix may be missing */
     /* vision */
-    int32_t v_layers, v_embd, v_ff, v_head, v_patch, v_image;
+    int32_t v_layers; /* in the result */
+    int32_t v_unused; /* layers of the checkpoint behind them, which nothing reads */
+    int32_t v_embd, v_ff, v_head, v_patch, v_image;
     int32_t v_full;                    /* Qwen2.5-VL: every how many blocks attention is full */
     int32_t v_feature;                 /* LLaVA: number of the layer whose output is used */
     int32_t n_deepstack, deepstack[8]; /* Qwen3-VL: blocks with a merger of their own */

@@ -1,0 +1,144 @@
+/* llava_1_5.c - LLaVA-1.5: a CLIP tower with a class row, a projector of two layers, Llama.
+ *
+ * "t." is the language model, "v." the vision tower, "p." the projector. The features are those of
+ * CLIP's second-to-last layer; what is behind it is not written.
+ */
+#include "convert/family.h"
+
+static void llava_read_vision(s2v_config *c, s2v_numbers *n)
+{
+    const json_t *v = c->vision;
+    s2v_config_expect_text(c, v, "model_type", "clip_vision_model");
+    s2v_config_expect_text(c, v, "hidden_act", "quick_gelu");
+    s2v_config_expect_int(c, v, "num_channels", 3);
+    s2v_config_expect_text(c, c->top, "projector_hidden_act", "gelu");
+    s2v_config_expect_bool(c, c->top, "multimodal_projector_bias", true);
+    s2v_config_expect_text(c, c->top, "vision_feature_select_strategy", "default");
+    const int32_t n_layers = s2v_config_int(c, v, "num_hidden_layers", 2, 512);
+    n->v_head = s2v_config_int(c, v, "num_attention_heads", 1, 4096);
+    n->v_patch = s2v_config_int(c, v, "patch_size", 1, 256);
+    n->v_image = s2v_config_int(c, v, "image_size", 1, 1 << 14);
+    n->v_embd = s2v_config_int(c, v, "hidden_size", 1, 1 << 16);
+    n->v_ff = s2v_config_int(c, v, "intermediate_size", 1, S2V_CONFIG_MAX_SIDE);
+    n->v_eps =
+        s2v_config_to_float(c, s2v_config_member(v, "layer_norm_eps"), "layer_norm_eps", 1e-5);
+    const json_t *layer = s2v_config_member(c->top, "vision_feature_layer");
+    const int32_t at = layer ? s2v_config_to_int(c, layer, "vision_feature_layer", -512, 512) : -2;
+    n->v_layers = at < 0 ? n_layers + 1 + at : at;
+    n->v_unused = n_layers - n->v_layers;
+    if (c->status == S2P_OK && (n->v_layers < 1 || n->v_unused < 0))
+        s2v_config_fail(c, S2P_EFORMAT, "vision_feature_layer", "is not a layer of the tower");
+    if (c->status == S2P_OK && n->v_patch > n->v_image)
+        s2v_config_fail(c, S2P_EFORMAT, "patch_size", "is larger than the picture");
+}
+
+static void llava_put_text(const s2v_numbers *n, s2v_gguf_writer *w)
+{
+    const uint32_t head = (uint32_t)(n->n_embd / n->n_head);
+    s2v_gguf_put_u32(w, "llama.attention.key_length", head);
+    s2v_gguf_put_u32(w, "llama.attention.value_length", head);
+    s2v_gguf_put_u32(w, "llama.vocab_size", (uint32_t)n->n_vocab);
+    s2v_gguf_put_u32(w, "llama.rope.dimension_count", head);
+}
+
+static void llava_put_vision(const s2v_numbers *n, s2v_gguf_writer *w)
+{
+    s2v_gguf_put_bool(w, "clip.has_llava_projector", true);
+    s2v_gguf_put_text(w, "clip.projector_type", "mlp");
+    s2v_gguf_put_bool(w, "clip.use_gelu", false);
+    s2v_gguf_put_u32(w, "clip.vision.image_size", (uint32_t)n->v_image);
+    s2v_gguf_put_u32(w, "clip.vision.patch_size", (uint32_t)n->v_patch);
+    s2v_gguf_put_u32(w, "clip.vision.embedding_length", (uint32_t)n->v_embd);
+    s2v_gguf_put_u32(w, "clip.vision.feed_forward_length", (uint32_t)n->v_ff);
+    s2v_gguf_put_u32(w, "clip.vision.projection_dim", (uint32_t)n->n_embd);
+    s2v_gguf_put_u32(w, "clip.vision.block_count", (uint32_t)n->v_layers);
+    s2v_gguf_put_u32(w, "clip.vision.attention.head_count", (uint32_t)n->v_head);
+    s2v_gguf_put_f32(w, "clip.vision.attention.layer_norm_epsilon", n->v_eps);
+    s2v_gguf_put_f32s(w, "clip.vision.image_mean", n->mean, 3);
+    s2v_gguf_put_f32s(w, "clip.vision.image_std", n->std, 3);
+}
+
+static const s2v_map_prefix llava_prefixes[] = {
+    { "language_model.model.", "t." },
+    { "language_model.lm_head.", "lm_head." },
+    { "model.language_model.", "t." },
+    { "lm_head.", "lm_head." },
+    { "model.vision_tower.vision_model.", "v." },
+    { "vision_tower.vision_model.", "v." },
+    { "model.vision_tower.", "v." },
+    { "model.multi_modal_projector.", "p." },
+    { "multi_modal_projector.", "p." },
+    { NULL, NULL },
+};
+
+/* A matrix whose rows of q or k change places: GGUF rotates neighbours. */
+#define PAIRED(from, to, rows)                 \
+    {                                          \
+        from, to, { rows, EMBD }, PAIRS, false \
+    }
+
+static const s2v_map_row llama_rows[] = {
+    ROW("lm_head.weight", "output.weight", VOCAB, EMBD),
+    ROW("t.embed_tokens.weight", "token_embd.weight", VOCAB, EMBD),
+    ROW("t.norm.weight", "output_norm.weight", EMBD),
+    ROW("t.layers.#.input_layernorm.weight", "blk.#.attn_norm.weight", EMBD),
+    ROW("t.layers.#.post_attention_layernorm.weight", "blk.#.ffn_norm.weight", EMBD),
+    PAIRED("t.layers.#.self_attn.q_proj.weight", "blk.#.attn_q.weight", EMBD),
+    PAIRED("t.layers.#.self_attn.k_proj.weight", "blk.#.attn_k.weight", KEYS),
+    ROW("t.layers.#.self_attn.v_proj.weight", "blk.#.attn_v.weight", KEYS, EMBD),
+    ROW("t.layers.#.self_attn.o_proj.weight", "blk.#.attn_output.weight", EMBD, EMBD),
+    ROW("t.layers.#.mlp.gate_proj.weight", "blk.#.ffn_gate.weight", FF, EMBD),
+    ROW("t.layers.#.mlp.up_proj.weight", "blk.#.ffn_up.weight", FF, EMBD),
+    ROW("t.layers.#.mlp.down_proj.weight", "blk.#.ffn_down.weight", EMBD, FF),
+    UNREAD("t.layers.#.self_attn.rotary_emb.inv_freq"),
+    UNREAD("t.rotary_emb.inv_freq"),
+    { .from = NULL },
+};
+
+static const s2v_map_row clip_rows[] = {
+    ROW("v.embeddings.class_embedding", "v.class_embd", V_EMBD),
+    ROW("v.embeddings.patch_embedding.weight", "v.patch_embd.weight", V_EMBD, THREE, V_PATCH,
+        V_PATCH),
+    ROW("v.embeddings.position_embedding.weight", "v.position_embd.weight", V_ROWS, V_EMBD),
+    ROW("v.pre_layrnorm.weight", "v.pre_ln.weight", V_EMBD), /* spelt like this */
+    ROW("v.pre_layrnorm.bias", "v.pre_ln.bias", V_EMBD),
+    ROW("v.encoder.layers.#.layer_norm1.weight", "v.blk.#.ln1.weight", V_EMBD),
+    ROW("v.encoder.layers.#.layer_norm1.bias", "v.blk.#.ln1.bias", V_EMBD),
+    ROW("v.encoder.layers.#.layer_norm2.weight", "v.blk.#.ln2.weight", V_EMBD),
+    ROW("v.encoder.layers.#.layer_norm2.bias", "v.blk.#.ln2.bias", V_EMBD),
+    ROW("v.encoder.layers.#.self_attn.q_proj.weight", "v.blk.#.attn_q.weight", V_EMBD, V_EMBD),
+    ROW("v.encoder.layers.#.self_attn.q_proj.bias", "v.blk.#.attn_q.bias", V_EMBD),
+    ROW("v.encoder.layers.#.self_attn.k_proj.weight", "v.blk.#.attn_k.weight", V_EMBD, V_EMBD),
+    ROW("v.encoder.layers.#.self_attn.k_proj.bias", "v.blk.#.attn_k.bias", V_EMBD),
+    ROW("v.encoder.layers.#.self_attn.v_proj.weight", "v.blk.#.attn_v.weight", V_EMBD, V_EMBD),
+    ROW("v.encoder.layers.#.self_attn.v_proj.bias", "v.blk.#.attn_v.bias", V_EMBD),
+    ROW("v.encoder.layers.#.self_attn.out_proj.weight", "v.blk.#.attn_out.weight", V_EMBD, V_EMBD),
+    ROW("v.encoder.layers.#.self_attn.out_proj.bias", "v.blk.#.attn_out.bias", V_EMBD),
+    ROW("v.encoder.layers.#.mlp.fc1.weight", "v.blk.#.ffn_up.weight", V_FF, V_EMBD),
+    ROW("v.encoder.layers.#.mlp.fc1.bias", "v.blk.#.ffn_up.bias", V_FF),
+    ROW("v.encoder.layers.#.mlp.fc2.weight", "v.blk.#.ffn_down.weight", V_EMBD, V_FF),
+    ROW("v.encoder.layers.#.mlp.fc2.bias", "v.blk.#.ffn_down.bias", V_EMBD),
+    ROW("p.linear_1.weight", "mm.0.weight", EMBD, V_EMBD),
+    ROW("p.linear_1.bias", "mm.0.bias", EMBD),
+    ROW("p.linear_2.weight", "mm.2.weight", EMBD, EMBD),
+    ROW("p.linear_2.bias", "mm.2.bias", EMBD),
+    UNREAD("v.post_layernorm.weight"),
+    UNREAD("v.post_layernorm.bias"),
+    UNREAD("v.embeddings.position_ids"),
+    { .from = NULL },
+};
+
+const s2v_family family_llava_1_5 = {
+    .name = "LLaVA-1.5",
+    .model_type = "llava",
+    .text_type = "llama",
+    .architecture = "llama",
+    .usual = { 32, 4096, 11008, 32 }, /* of transformers' LlamaConfig, which the 7B relies on */
+    .has_bare_header = true,
+    .read_vision = llava_read_vision,
+    .put_text = llava_put_text,
+    .put_vision = llava_put_vision,
+    .prefixes = llava_prefixes,
+    .text = llama_rows,
+    .vision = clip_rows,
+};
