@@ -268,7 +268,8 @@ typedef enum s2v_framing {          /* LLaVA-OneVision only; other models take A
     S2V_FRAMING_AUTO   = 0,         /* SQUARE for several pictures; for one BASE when pruning, else ANYRES */
     S2V_FRAMING_BASE   = 1,         /* the whole picture stretched to the tower's size, as the paper does */
     S2V_FRAMING_ANYRES = 2,         /* that, and the picture once more in tiles, as Hugging Face does */
-    S2V_FRAMING_SQUARE = 3          /* the whole picture padded to a square */
+    S2V_FRAMING_SQUARE = 3,         /* the whole picture padded to a square */
+    S2V_FRAMING_CROP   = 4          /* the largest square in its middle, as Hugging Face does for LLaVA-1.5 */
 } s2v_framing;
 
 typedef enum s2v_resize {           /* bicubic, bit for bit as */

@@ -12,6 +12,11 @@
  * system message:
  *
  *     [im_start]user P\nTEXT[im_end][im_start]assistant\n
+ *
+ * "vicuna" is what the template published with llava-1.5-7b-hf renders: text only, a system message
+ * without a role, pictures first, each on a line of its own:
+ *
+ *     SYSTEM USER: P\nTEXT ASSISTANT: ANSWER USER: TEXT ASSISTANT:
  */
 #include "text/chat_formats.h"
 
@@ -52,6 +57,14 @@ static const s2v_chat_format formats[] = {
       .picture_start = "<|vision_start|>",
       .picture_end = "<|vision_end|>",
       .picture = "<|image_pad|>" },
+    { .name = "vicuna",
+      .architecture = "llama",
+      .role = { [S2V_SYSTEM] = "", [S2V_USER] = "USER: ", [S2V_ASSISTANT] = "ASSISTANT: " },
+      .after_role = "",
+      .after_pictures = "",
+      .after_picture = "\n",
+      .after_end = " ",
+      .answer = "ASSISTANT:" },
 };
 
 const s2v_chat_format *s2v_chat_format_at(size_t index)

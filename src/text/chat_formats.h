@@ -6,15 +6,17 @@
 
 #define S2V_N_ROLES 3 /* as s2v_role counts them */
 
-/* A message is: start, role, after_role, pictures, after_pictures, text, end, after_end. */
+/* A message is: start, role, after_role, pictures, after_pictures, text, end, after_end. Before all
+ * of them goes the token that the vocabulary wants there (s2v_tokenizer_bos). */
 typedef struct s2v_chat_format {
     const char *name;
     const char *architecture;      /* general.architecture of models that use it */
     const char *default_system;    /* text of a system message that is added; NULL: none */
     const char *role[S2V_N_ROLES]; /* what a message of this role says at its start */
-    const char *start, *end;       /* special tokens around a message */
+    const char *start, *end;       /* special tokens around a message; NULL: none */
     const char *after_role, *after_pictures, *after_end; /* literal text */
-    const char *answer;                                  /* after `start`, where an answer begins */
+    const char *after_picture; /* after each one, instead of after_pictures; NULL: nothing */
+    const char *answer;        /* after `start`, where an answer begins */
     const char *picture_start, *picture_end; /* special tokens around a picture; NULL: none */
     const char *picture; /* what marks a picture in a rendered prompt, in addition to "<image>" */
 } s2v_chat_format;

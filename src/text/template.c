@@ -64,6 +64,7 @@ static void flush(writer *w)
 
 static void write_special(writer *w, const char *name)
 {
+    if (!name) return;
     flush(w);
     if (w->status != S2P_OK) return;
     const int32_t token = s2v_tokenizer_find(w->t, name);
@@ -124,6 +125,17 @@ static s2p_status begin_chat(writer *w, s2v_chat *out, const s2v_tokenizer *t, c
                    "no chat format is known for this architecture; give one by name");
 }
 
+/* The token before every prompt, where the vocabulary has one and `text` does not begin with it. */
+static void write_first(writer *w, const char *text)
+{
+    const int32_t bos = s2v_tokenizer_bos(w->t);
+    if (bos < 0) return;
+    const s2v_text own = s2v_token_text(w->t, bos);
+    if (strncmp(text, own.data, own.size) == 0) return;
+    if ((w->status = s2v_tokens_add(&w->chat->tokens, bos)) != S2P_OK)
+        s2_fail_memory(w->error, sizeof bos, "a token");
+}
+
 static s2p_status finish_chat(writer *w)
 {
     end_piece(w, -1);
@@ -165,8 +177,10 @@ static void write_message(writer *w, const s2v_message *m)
     write_special(w, w->format->start);
     write_literal(w, w->format->role[m->role]);
     write_literal(w, w->format->after_role);
-    for (int32_t i = 0; !mark && i < m->n_images && w->status == S2P_OK; i++)
+    for (int32_t i = 0; !mark && i < m->n_images && w->status == S2P_OK; i++) {
         write_picture(w, true);
+        if (w->format->after_picture) write_literal(w, w->format->after_picture);
+    }
     write_literal(w, w->format->after_pictures);
     for (; mark && w->status == S2P_OK; mark = strstr(text, IMAGE_MARK)) {
         write_text(w, text, (size_t)(mark - text));
@@ -195,6 +209,7 @@ s2p_status s2v_chat_render(s2v_chat *out, const s2v_tokenizer *tokenizer, const 
     writer w;
     TRY(begin_chat(&w, out, tokenizer, name, false, error));
     TRY(check_messages(message, n, error));
+    write_first(&w, "");
     if (w.format->default_system && message[0].role != S2V_SYSTEM)
         write_message(&w, &(s2v_message){ S2V_SYSTEM, w.format->default_system, 0 });
     return write_turn(&w, message, n, add_assistant);
@@ -207,7 +222,8 @@ s2p_status s2v_chat_continue(s2v_chat *out, const s2v_tokenizer *tokenizer, cons
     TRY(begin_chat(&w, out, tokenizer, name, false, error));
     TRY(check_messages(message, n, error));
     if (!has_ended) write_special(&w, w.format->end);
-    write_literal(&w, w.format->after_end);
+    if (!tokenizer->adds_space) /* else tokenizing puts one space before the text by itself */
+        write_literal(&w, w.format->after_end);
     return write_turn(&w, message, n, true);
 }
 
@@ -244,6 +260,7 @@ s2p_status s2v_chat_raw(s2v_chat *out, const s2v_tokenizer *tokenizer, const cha
 {
     writer w;
     TRY(begin_chat(&w, out, tokenizer, name, true, error));
+    write_first(&w, text);
     size_t n;
     const char *from = text;
     for (const char *at; w.status == S2P_OK && (at = next_picture(w.format, from, &n)) != NULL;

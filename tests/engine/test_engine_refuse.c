@@ -236,8 +236,6 @@ static void test_other_models(void **state)
     } cases[] = {
         { "gemma3", "gemma3",
           "Gemma 3 ('gemma3' with projector 'gemma3') is not supported: sliding" },
-        { "llama", "mlp",
-          "LLaVA-1.5 or LLaVA-1.6 ('llama' with projector 'mlp') is not supported" },
         { "phi3", "mlp", "a model with a LLaVA projector ('phi3'" },
         { "qwen35", "qwen3vl_merger", "Qwen3.5, 3.6 or 3.8 ('qwen35'" },
         { "qwen3", "internvl", "InternVL 2.5, 3 or 3.5 ('qwen3' with projector 'internvl')" },
@@ -278,6 +276,7 @@ static void test_list_of_architectures(void **state)
         { "LLaVA-OneVision", "qwen2", "mlp" },
         { "Qwen2-VL", "qwen2vl", "qwen2vl_merger" },
         { "Qwen3-VL", "qwen3vl", "qwen3vl_merger" },
+        { "LLaVA-1.5", "llama", "mlp" },
     };
     s2v_architecture a;
     for (size_t i = 0; i < COUNT_OF(expected); i++) {

@@ -142,6 +142,67 @@ static void test_prompts(void **state)
     s2v_tokenizer_free(tokenizer);
 }
 
+static void test_vicuna(void **state)
+{
+    (void)state;
+    if (!is_there("families/llava15/full_sq.gguf")) skip();
+    s2v_tokenizer *tokenizer = load("families/llava15/gguf/tiny-llava15-f16.gguf");
+    check_prompt(tokenizer, "families/llava15/full_pad.gguf", "Describe the picture in detail.", 1);
+    check_prompt(tokenizer, "families/llava15/full_multi.gguf",
+                 "Compare the first image with the second image.", 2);
+    s2v_tokenizer_free(tokenizer);
+}
+
+/* Conversations: a system message, two pictures, several turns. The ids hold one <image> for each
+ * picture, where the prompt has a piece that ends in one. */
+static void test_conversations(void **state)
+{
+    (void)state;
+    if (!is_there("families/llava15/chat.json")) skip();
+    char path[4096];
+    json_error_t why;
+    path_of("families/llava15/chat.json", path);
+    json_t *cases = json_load_file(path, 0, &why);
+    assert_true(json_array_size(cases) > 0);
+    s2v_tokenizer *tokenizer = load("families/llava15/gguf/tiny-llava15-f16.gguf");
+    const int32_t image = s2v_tokenizer_find(tokenizer, "<image>");
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        const json_t *c = json_array_get(cases, i), *list = json_object_get(c, "messages");
+        const json_t *ids = json_object_get(c, "ids");
+        s2v_message message[8];
+        const size_t n = json_array_size(list);
+        assert_true(n <= COUNT_OF(message));
+        for (size_t k = 0; k < n; k++) {
+            const json_t *m = json_array_get(list, k), *content = json_object_get(m, "content");
+            const char *role = json_string_value(json_object_get(m, "role"));
+            message[k] = (s2v_message){ .role = role[0] == 's'   ? S2V_SYSTEM
+                                                : role[0] == 'u' ? S2V_USER
+                                                                 : S2V_ASSISTANT };
+            for (size_t p = 0; p < json_array_size(content); p++) {
+                const json_t *part = json_object_get(json_array_get(content, p), "text");
+                if (part)
+                    message[k].text = json_string_value(part);
+                else
+                    message[k].n_images++;
+            }
+        }
+        s2v_chat chat;
+        assert_int_equal(s2v_chat_render(&chat, tokenizer, NULL, message, n, true, NULL), S2P_OK);
+        size_t at = 0, token = 0;
+        for (size_t p = 0; p < chat.n_pieces; p++) {
+            for (size_t left = chat.piece[p].n_tokens; left > 0; left--, at++, token++)
+                CHECK_CASE(chat.tokens.id[token] == json_integer_value(json_array_get(ids, at)),
+                           "case %zu at %zu", i, at);
+            if (chat.piece[p].image >= 0)
+                assert_int_equal(json_integer_value(json_array_get(ids, at++)), image);
+        }
+        assert_int_equal(at, json_array_size(ids));
+        s2v_chat_free(&chat);
+    }
+    s2v_tokenizer_free(tokenizer);
+    json_decref(cases);
+}
+
 int main(int argc, char **argv)
 {
     goldens = argc > 1 ? argv[1] : "";
@@ -152,6 +213,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_prompts),
+        cmocka_unit_test(test_vicuna),
+        cmocka_unit_test(test_conversations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

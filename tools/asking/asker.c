@@ -18,7 +18,7 @@ S2_WORDS(s2_ask_flash_name, "auto", "on", "off")
 S2_WORDS(s2_ask_tower_name, "auto", "f32", "bf16", "int8")
 S2_WORDS(s2_ask_preset_name, "none", "paper")
 S2_WORDS(s2_ask_structure_name, "source", "resized")
-S2_WORDS(s2_ask_framing_name, "auto", "base", "anyres", "square")
+S2_WORDS(s2_ask_framing_name, "auto", "base", "anyres", "square", "crop")
 S2_WORDS(s2_ask_resize_name, "pillow", "pillow13")
 
 static const char *environment(const char *name) { return getenv(name); }

@@ -24,7 +24,8 @@ typedef struct hf_case {
     bool counts_deepstack;       /* the other reading of ERC */
     const char *pair;            /* "f32" or "f16" */
     size_t n_seen, n_views_seen; /* tokens and views of the pictures before */
-    size_t n_tower_seen;         /* values compared by s2_hf_check_tower */
+    int32_t pair_dim;    /* of a head whose neighbours are rotated together; 0: its halves are */
+    size_t n_tower_seen; /* values compared by s2_hf_check_tower */
 } hf_case;
 
 /* verify_hf_files.c: files and stored tensors of a case. */
@@ -52,6 +53,9 @@ const int32_t *s2_hf_ints(const s2v_gguf *file, const char *name, size_t *n);
 bool s2_hf_read_case(hf_case *c);
 
 /* The source of a view called "a672", "b" or "a_base", seen with these options. */
+/* LLaVA-1.5: the picture of a label and how it is framed: "b_crop", "b_pad", "a672_crop". */
+bool s2_hf_add_framed(hf_case *c, const char *label);
+
 bool s2_hf_add_source_of(hf_case *c, const char *view, const s2v_image_options *options);
 
 /* LLaVA-OneVision: the pictures of a kind of view, "base" or "pad", in the order of their names. */

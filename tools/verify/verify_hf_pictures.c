@@ -92,6 +92,18 @@ bool s2_hf_add_source_of(hf_case *c, const char *view, const s2v_image_options *
     return add_picture(c, (wanted){ .start = start }, options);
 }
 
+bool s2_hf_add_framed(hf_case *c, const char *label)
+{
+    const s2v_image_options o = { .size = sizeof(s2v_image_options),
+                                  .framing = strstr(label, "_pad") ? S2V_FRAMING_SQUARE
+                                                                   : S2V_FRAMING_CROP };
+    const size_t n = strcspn(label, "_");
+    char start[64];
+    if (strcspn(label, "0123456789") >= n) return s2_hf_add_source_of(c, label, &o);
+    (void)snprintf(start, sizeof start, "view_%.*s", (int)n, label); /* it is the source itself */
+    return add_picture(c, (wanted){ .start = start }, &o);
+}
+
 /* --- Qwen -------------------------------------------------------------------------- */
 
 typedef struct size_search {
@@ -155,11 +167,21 @@ static bool read_spans(hf_case *c, const int32_t *span, size_t n)
         return false;
     }
     const int32_t n_pictures = (int32_t)(n / 2);
+    char key[32], label[32];
+    for (int32_t i = 0; i < n_pictures; i++) {
+        (void)snprintf(key, sizeof key, "grid%d.label", i);
+        if (!s2_hf_text(c->full, key, label, sizeof label)) break;
+        if (!s2_hf_add_framed(c, label)) {
+            s2_malformed(c->verdict, "no picture '%s'", label);
+            return false;
+        }
+        if (i == n_pictures - 1) return true;
+    }
     o.framing = n_pictures > 1 ? S2V_FRAMING_SQUARE : S2V_FRAMING_BASE;
     o.no_newline = is_square_number(span[1]);
     bool is_complete = true;
     for (int32_t i = 0; is_complete && c->is_pruned && i < n_pictures; i++) {
-        char key[32], view[32];
+        char view[32];
         (void)snprintf(key, sizeof key, "img%d.view", i);
         is_complete = s2_hf_text(c->golden, key, view, sizeof view);
         if (!is_complete) break;

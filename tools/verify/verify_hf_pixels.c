@@ -157,6 +157,30 @@ static void check_views(hf_case *c, const s2v_model *model, const char *name)
     if (done != n_values) s2_differs(c->verdict, "%s: too few views", name);
 }
 
+/* LLaVA-1.5: one view of the picture that the name says, framed as it says. */
+static void check_framed(hf_case *c, const s2v_model *model, const char *name)
+{
+    char key[80];
+    size_t n_lines = 0, n_values = 0;
+    const int32_t *lines = s2_hf_ints(c->golden, "rows", &n_lines);
+    (void)snprintf(key, sizeof key, "%s.pixel_values", name);
+    const float *values = s2_hf_floats(c->golden, key, &n_values);
+    const size_t per_view = 3 * n_lines * (size_t)((const llava_tower *)model->own)->image;
+    s2v_frame f;
+    if (!lines || !values || n_values != per_view || !s2_hf_add_framed(c, name)) {
+        s2_malformed(c->verdict, "%s: no lines, pixel values or picture", name);
+        return;
+    }
+    const int32_t i = c->n_pictures - 1;
+    if (model->arch->frame(model, &c->view[i], &c->size[i], S2V_FRAMING_SQUARE, &f, NULL) !=
+        S2P_OK) {
+        s2_differs(c->verdict, "%s: refused", name);
+        return;
+    }
+    compare_frame(c, model, &f, lines, n_lines, values);
+    s2v_frame_free(&f);
+}
+
 void s2_hf_check_pixels(hf_case *c, const s2v_model *model)
 {
     static const char suffix[] = ".pixel_values";
@@ -169,7 +193,9 @@ void s2_hf_check_pixels(hf_case *c, const s2v_model *model)
             continue;
         memcpy(view, name.data, n);
         view[n] = '\0';
-        if (model->tower.merge == 1)
+        if (model->tower.has_class_row)
+            check_framed(c, model, view);
+        else if (model->tower.merge == 1)
             check_views(c, model, view);
         else
             check_view(c, model, view);

@@ -26,11 +26,34 @@ static size_t patches_per_token(const hf_case *c)
     return s2v_gguf_find_tensor(c->golden, "image_grid_thw") ? 4 : 1;
 }
 
+/* What the class row attends to, mean over heads: stored as [heads][1 + rows] for each picture. */
+static void compare_class(hf_case *c, int32_t block, const float *data, size_t rows)
+{
+    char tensor[48];
+    size_t n_stored;
+    (void)snprintf(tensor, sizeof tensor, "vis.cls_attn.%d", block);
+    if (c->n_views_seen > 0)
+        (void)snprintf(tensor, sizeof tensor, "img%zu.vis.cls_attn.%d", c->n_views_seen, block);
+    const float *expected = s2_hf_floats(c->golden, tensor, &n_stored);
+    if (!expected || n_stored % (rows + 1) != 0) return;
+    const size_t n_heads = n_stored / (rows + 1);
+    double worst = 0.0;
+    for (size_t i = 0; i < rows; i++) {
+        double mean = 0.0;
+        for (size_t h = 0; h < n_heads; h++) mean += (double)expected[h * (rows + 1) + 1 + i];
+        const double d = fabs(mean / (double)n_heads - (double)data[i]);
+        if (!(d <= worst)) worst = d; /* NaN sticks */
+    }
+    if (!(worst <= c->verdict->where->slack * ATTN_TOLERANCE))
+        s2_differs(c->verdict, "%s: off by %.3g", tensor, worst);
+}
+
 bool s2_hf_check_tower(hf_case *c, const char *name, int32_t block, const float *data, size_t rows,
                        size_t width)
 {
     if (!is_tower_name(name, strlen(name))) return false;
     char tensor[48];
+    if (strcmp(name, "vis.attn_received") == 0) compare_class(c, block, data, rows);
     (void)snprintf(tensor, sizeof tensor, "%s.%d", name, block);
     size_t n_stored;
     const float *expected = s2_hf_floats(c->golden, tensor, &n_stored);

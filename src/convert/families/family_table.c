@@ -11,11 +11,8 @@ extern const s2v_family family_llava_onevision;
 extern const s2v_family family_llava_1_5;
 
 static const s2v_family *const families[] = {
-    &family_qwen2_5_vl,
-    &family_qwen2_vl,
-    &family_qwen3_vl,
-    &family_llava_onevision,
-    &family_llava_1_5,
+    &family_qwen2_5_vl,      &family_qwen2_vl,  &family_qwen3_vl,
+    &family_llava_onevision, &family_llava_1_5,
 };
 
 #define N_FAMILIES (sizeof families / sizeof *families)

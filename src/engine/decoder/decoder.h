@@ -22,6 +22,7 @@ typedef struct s2v_decoder_style { /* how the decoders of one text architecture 
     bool has_head_norms;           /* q and k of each head are normed before RoPE */
     bool is_interleaved;           /* M-RoPE takes time, row and column in turns, not in blocks */
     bool has_deepstack;            /* the first layers have picture rows added to their output */
+    bool rotates_neighbours; /* RoPE turns values 2i and 2i + 1; otherwise i and i + head_dim / 2 */
 } s2v_decoder_style;
 
 typedef struct s2v_decoder_params {
@@ -32,6 +33,7 @@ typedef struct s2v_decoder_params {
     bool is_interleaved; /* as in s2v_decoder_style */
     int32_t n_deepstack; /* layers after which rows of the tower are added */
     float rope_base, rms_eps;
+    bool rotates_neighbours; /* as in s2v_decoder_style */
 } s2v_decoder_params;
 
 typedef enum s2v_layer_kind { S2V_LAYER_ATTENTION } s2v_layer_kind;

@@ -56,8 +56,9 @@ struct ggml_tensor *s2v_draw_rope(struct ggml_context *ctx, const s2v_decoder_pa
     struct ggml_tensor *periods = layer->attention.rope_periods;
     const float base = periods ? 1.0f : p->rope_base;
     if (p->n_planes == 1)
-        return ggml_rope_ext(ctx, x, pos, periods, p->head_dim, GGML_ROPE_TYPE_NEOX, p->n_ctx_train,
-                             base, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
+        return ggml_rope_ext(ctx, x, pos, periods, p->head_dim,
+                             p->rotates_neighbours ? GGML_ROPE_TYPE_NORMAL : GGML_ROPE_TYPE_NEOX,
+                             p->n_ctx_train, base, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
     int sections[4] = { p->sections[0], p->sections[1], p->sections[2], p->sections[3] };
     const int mode = p->is_interleaved ? GGML_ROPE_TYPE_IMROPE : GGML_ROPE_TYPE_MROPE;
     return ggml_rope_multi(ctx, x, pos, periods, p->head_dim, sections, mode, p->n_ctx_train, base,

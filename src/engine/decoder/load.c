@@ -80,6 +80,7 @@ static s2p_status read_params(s2v_decoder_params *p, const s2v_gguf *file,
         TRY(s2v_key_int(file, prefix, "n_deepstack_layers", 0,
                         p->n_layers < S2V_MAX_DEEPSTACK ? p->n_layers : S2V_MAX_DEEPSTACK,
                         &p->n_deepstack, error));
+    p->rotates_neighbours = style->rotates_neighbours;
 
     /* Pairs of values for each coordinate of M-RoPE; absent for plain RoPE. */
     key_name(name, sizeof name, prefix, "rope.dimension_sections");

@@ -29,6 +29,7 @@ typedef struct s2v_tower { /* what every vision tower has; the rest is its archi
     const s2v_kernels *kernels;     /* its products and attention; NULL: ggml's operators */
     bool on_device;                 /* its weights are on the main device */
     bool is_fused;                  /* queries, keys and values are one matrix in the file */
+    bool has_class_row;             /* before the patches; what it attends to is their attention */
     struct ggml_tensor *newline; /* [n_out] the rows of a picture that are no token; NULL: none */
 } s2v_tower;
 

@@ -7,6 +7,7 @@
 
 #include "kernels/tower/received.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +106,34 @@ static s2p_status receive_attention(const s2v_tower *v, const s2v_backends *back
     return st;
 }
 
+/* What the class row attends to: [n_patches] behind it, mean over heads. One query sees each. */
+static s2p_status class_attention(const s2v_tower *v, const float *q, const float *k,
+                                  const s2v_tower_reading *out, s2p_error *error)
+{
+    const int32_t n = out->n_patches + 1, dim = v->head_dim;
+    const ptrdiff_t pitch = (ptrdiff_t)v->n_heads * dim;
+    double *score = malloc((size_t)n * sizeof *score);
+    if (!score) return s2_fail_memory(error, (size_t)n * sizeof *score, "the tower's attention");
+    memset(out->received, 0, (size_t)out->n_patches * sizeof *out->received);
+    for (int32_t head = 0; head < v->n_heads; head++) {
+        double largest = -HUGE_VAL, sum = 0.0;
+        for (int32_t i = 0; i < n; i++) {
+            const float *key = k + i * pitch + (ptrdiff_t)head * dim,
+                        *query = q + (ptrdiff_t)head * dim;
+            score[i] = 0.0;
+            for (int32_t d = 0; d < dim; d++) score[i] += (double)query[d] * (double)key[d];
+            score[i] /= sqrt((double)dim);
+            if (score[i] > largest) largest = score[i];
+        }
+        for (int32_t i = 0; i < n; i++) sum += score[i] = exp(score[i] - largest);
+        for (int32_t i = 1; i < n; i++)
+            out->received[i - 1] += (float)(score[i] / sum / v->n_heads);
+    }
+    for (int32_t i = 0; i < out->n_patches; i++) out->n_queries[i] = 1.0f;
+    free(score);
+    return S2P_OK;
+}
+
 /* --- one block ------------------------------------------------------------------------ */
 
 /* keys: [n_patches][n_heads][head_dim]. out: [n_patches][head_dim]. */
@@ -120,7 +149,9 @@ static void mean_over_heads(const s2v_tower *v, const float *keys, int32_t n_pat
 s2p_status s2v_tower_read(const s2v_tower *v, const s2v_backends *backends, int32_t n_threads,
                           const s2v_tower_qk *qk, s2v_tower_reading *out, s2p_error *error)
 {
-    const size_t n_block = (size_t)ggml_nelements(qk->q), n = n_block / (size_t)v->n_embd;
+    const size_t n_block = (size_t)ggml_nelements(qk->q);
+    const size_t n = n_block / (size_t)v->n_embd - v->has_class_row;
+    const size_t first = v->has_class_row ? (size_t)v->n_embd : 0; /* of the patches */
     const size_t n_key = n * (size_t)v->head_dim;
     s2v_tower_reading r = { .n_patches = (int32_t)n, .head_dim = v->head_dim };
     r.received = malloc(n * sizeof *r.received);
@@ -134,12 +165,14 @@ s2p_status s2v_tower_read(const s2v_tower *v, const s2v_backends *backends, int3
     if (st == S2P_OK) {
         ggml_backend_tensor_get(qk->q, q, 0, ggml_nbytes(qk->q));
         ggml_backend_tensor_get(qk->k, k, 0, ggml_nbytes(qk->k));
-        st = receive_attention(v, backends, n_threads, qk->windows, q, k, &r, error);
+        st = v->has_class_row
+                 ? class_attention(v, q, k, &r, error)
+                 : receive_attention(v, backends, n_threads, qk->windows, q, k, &r, error);
     }
-    if (st == S2P_OK) mean_over_heads(v, k, r.n_patches, r.key);
+    if (st == S2P_OK) mean_over_heads(v, k + first, r.n_patches, r.key);
     if (st == S2P_OK && r.plain_key) {
         ggml_backend_tensor_get(qk->plain_k, k, 0, ggml_nbytes(qk->plain_k));
-        mean_over_heads(v, k, r.n_patches, r.plain_key);
+        mean_over_heads(v, k + first, r.n_patches, r.plain_key);
     }
     free(q);
     free(k);

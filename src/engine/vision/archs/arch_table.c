@@ -4,13 +4,11 @@
 #include <string.h>
 
 extern const s2v_arch s2v_arch_qwen2_5_vl, s2v_arch_llava_onevision, s2v_arch_qwen2_vl,
-    s2v_arch_qwen3_vl;
+    s2v_arch_qwen3_vl, s2v_arch_llava_1_5;
 
 static const s2v_arch *const archs[] = {
-    &s2v_arch_qwen2_5_vl,
-    &s2v_arch_llava_onevision,
-    &s2v_arch_qwen2_vl,
-    &s2v_arch_qwen3_vl,
+    &s2v_arch_qwen2_5_vl, &s2v_arch_llava_onevision, &s2v_arch_qwen2_vl,
+    &s2v_arch_qwen3_vl,   &s2v_arch_llava_1_5,
 };
 #define N_ARCHS (sizeof archs / sizeof *archs)
 

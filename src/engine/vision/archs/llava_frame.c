@@ -2,7 +2,8 @@
  *
  * Base: the whole picture stretched to one view; a newline row follows its tokens.
  * Square: the same after padding to a square, what Hugging Face does with several
- * pictures. Any-res, its default for one picture: the base view, then the picture
+ * pictures. Crop, what Hugging Face does for LLaVA-1.5: the shorter side resized to the
+ * view, the middle of the longer one cut out. Any-res, its default for one picture: the base view, then the picture
  * fitted into the best of 36 arrangements of tiles, black around it. The tokens of
  * the tiles are put together to one large grid, the ones of the padding cut off;
  * when more than nine views' worth are left, the grid is shrunk (bilinear); a
@@ -39,10 +40,30 @@ static s2p_status pad_picture(const s2p_image *image, s2_size size, const uint8_
     return S2P_OK;
 }
 
+/* The square of `side` in the middle. */
+static s2p_status crop_picture(const s2p_image *image, int32_t side, s2_image *out,
+                               s2p_error *error)
+{
+    const int32_t top = (image->height - side) / 2, left = (image->width - side) / 2;
+    s2_image cropped;
+    TRY(s2_image_create(side, side, &cropped, error));
+    for (int32_t y = 0; y < side; y++)
+        memcpy(cropped.pixels + y * cropped.view.stride,
+               image->pixels + (top + y) * image->stride + (ptrdiff_t)left * 3, (size_t)side * 3);
+    *out = cropped;
+    return S2P_OK;
+}
+
 s2p_status s2v_llava_measured(const s2v_model *model, s2v_framing framing, const s2p_image *source,
                               s2_size *size, s2_image *out, s2p_error *error)
 {
     *size = (s2_size){ source->width, source->height };
+    const int32_t shorter = source->width < source->height ? source->width : source->height;
+    if (framing == S2V_FRAMING_CROP) {
+        *size = (s2_size){ shorter, shorter };
+        return out && source->width != source->height ? crop_picture(source, shorter, out, error)
+                                                      : S2P_OK;
+    }
     if (framing != S2V_FRAMING_SQUARE) return S2P_OK;
     const int32_t side = source->width > source->height ? source->width : source->height;
     if (side > MAX_SQUARE)
@@ -86,6 +107,27 @@ static s2p_status cut_whole(const s2v_model *model, const s2p_image *image, s2_r
     s2_image resized;
     TRY(s2_image_resize_as(image, side, side, how, &resized, error));
     cut_view(model, &resized.view, 0, 0, f->patches);
+    s2_image_free(&resized);
+    return S2P_OK;
+}
+
+/* View 0: the shorter side resized, the middle of the longer one. Sizes are truncated as in Hugging
+ * Face's resize and center_crop. */
+static s2p_status cut_middle(const s2v_model *model, const s2p_image *image, s2_resize how,
+                             s2v_frame *f, s2p_error *error)
+{
+    const int32_t side = ((const llava_tower *)model->own)->image;
+    const int64_t shorter = image->width < image->height ? image->width : image->height;
+    const int64_t width = (int64_t)image->width * side / shorter;
+    const int64_t height = (int64_t)image->height * side / shorter;
+    if (width > MAX_SQUARE || height > MAX_SQUARE)
+        return s2_fail(error, S2P_ELIMIT,
+                       "a picture of %dx%d pixels is too stretched to be cropped", image->width,
+                       image->height);
+    s2_image resized;
+    TRY(s2_image_resize_as(image, (int32_t)width, (int32_t)height, how, &resized, error));
+    cut_view(model, &resized.view, ((int32_t)height - side) / 2, ((int32_t)width - side) / 2,
+             f->patches);
     s2_image_free(&resized);
     return S2P_OK;
 }
@@ -141,6 +183,8 @@ static s2p_status frame_tiles(const s2v_model *model, const s2p_image *image, s2
                               bool has_newline, s2v_frame *f, s2p_error *error)
 {
     const llava_tower *own = model->own;
+    if (model->tower.has_class_row)
+        return s2_fail(error, S2P_EUNSUPPORTED, "LLaVA-1.5 does not see pictures in tiles");
     if (!own->has_tiles)
         return s2_fail(error, S2P_EUNSUPPORTED,
                        "the mmproj lists other tile sizes than LLaVA-OneVision's 36; see the "
@@ -199,7 +243,7 @@ s2p_status s2v_llava_frame(const s2v_model *model, const s2p_image *image,
     if (o->min_pixels > 0 || o->max_pixels > 0)
         return s2_fail(error, S2P_EINVAL, "min and max pixels: this tower has one size, %dx%d",
                        own->image, own->image);
-    if ((unsigned)o->framing > S2V_FRAMING_SQUARE)
+    if ((unsigned)o->framing > S2V_FRAMING_CROP)
         return s2_fail(error, S2P_EINVAL, "unknown framing %d", (int)o->framing);
 
     const bool has_newline = model->tower.newline && !o->no_newline;
@@ -218,10 +262,13 @@ s2p_status s2v_llava_frame(const s2v_model *model, const s2p_image *image,
         s2_image squared = { .pixels = NULL };
         s2_size size;
         frame.n_rows += has_newline;
+        const bool is_crop = frame.framing == S2V_FRAMING_CROP;
         st = image->pixels ? reserve_patches(&model->tower, &frame, error) : S2P_OK;
-        if (st == S2P_OK && image->pixels)
+        if (st == S2P_OK && image->pixels && is_crop)
+            st = cut_middle(model, image, how, &frame, error);
+        if (st == S2P_OK && image->pixels && !is_crop)
             st = s2v_llava_measured(model, frame.framing, image, &size, &squared, error);
-        if (st == S2P_OK && image->pixels)
+        if (st == S2P_OK && image->pixels && !is_crop)
             st = cut_whole(model, squared.pixels ? &squared.view : image, how, &frame, error);
         s2_image_free(&squared);
     }

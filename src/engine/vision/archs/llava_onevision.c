@@ -53,27 +53,25 @@ static bool has_usual_tiles(const s2v_gguf *file, int32_t image)
     return true;
 }
 
-static s2p_status llava_load(s2v_model *model, s2v_loader *l, s2v_gguf *text, s2v_gguf *mmproj,
-                             int32_t gpu_layers, s2p_error *error)
+s2p_status s2v_llava_load_tower(s2v_model *model, s2v_loader *l, s2v_gguf *mmproj, bool is_clip,
+                                s2p_error *error)
 {
-    l->file = text;
-    static const s2v_decoder_style style = { .prefix = "qwen2", .has_biases = true };
-    TRY(s2v_decoder_load(&model->decoder, l, &style, gpu_layers));
-    if (model->decoder.p.n_planes > 1)
-        return s2_fail(error, S2P_EFORMAT, "the model has a list 'qwen2.rope.dimension_sections'");
-
     s2v_tower *v = &model->tower;
     int32_t image;
-    bool is_gelu;
+    bool is_gelu = !is_clip;
     l->file = mmproj;
     v->on_device = l->on_device = l->tower_on_device;
     TRY(s2v_tower_keys(v, mmproj, error));
     TRY(s2v_key_int(mmproj, "clip.vision", "image_size", v->patch, 4096, &image, error));
     TRY(read_feature_layer(v, mmproj, error));
-    if (s2v_gguf_find_tensor(mmproj, "v.class_embd") ||
-        (s2v_gguf_bool(mmproj, "clip.use_gelu", &is_gelu) && !is_gelu))
-        return s2_fail(error, S2P_EUNSUPPORTED,
-                       "the tower is not a SigLIP, which LLaVA-OneVision has");
+    (void)s2v_gguf_bool(mmproj, "clip.use_gelu", &is_gelu);
+    if ((s2v_gguf_find_tensor(mmproj, "v.class_embd") != NULL) != is_clip || is_gelu == is_clip)
+        return s2_fail(error, S2P_EUNSUPPORTED, "the tower is not a %s, which %s has",
+                       is_clip ? "CLIP" : "SigLIP", model->arch->title);
+    v->has_class_row = is_clip;
+    const s2v_gguf_tensor *last = s2v_gguf_find_tensor(mmproj, "mm.2.weight");
+    if (is_clip && last && last->ne[1] <= 1 << 17)
+        v->n_out = (int32_t)last->ne[1]; /* the key has another width in files in circulation */
     v->merge = 1;
     const int32_t side = image / v->patch;
     if (side > 256)
@@ -88,19 +86,26 @@ static s2p_status llava_load(s2v_model *model, s2v_loader *l, s2v_gguf *text, s2
     model->own = own;
     own->image = image;
     own->side = side;
-    own->has_tiles = has_usual_tiles(mmproj, image);
+    own->has_tiles = !is_clip && has_usual_tiles(mmproj, image);
+    own->activation = is_clip ? S2V_GELU_QUICK : S2V_GELU_TANH;
 
     const int64_t kernel[4] = { v->patch, v->patch, 3, v->n_embd };
-    const int64_t n = v->n_embd, n_patches = (int64_t)side * side;
+    const int64_t n = v->n_embd, n_rows = (int64_t)side * side + is_clip;
     own->patch_embd = s2v_loader_sum(l, "v.patch_embd.weight", NULL, kernel, v->patch_row);
-    own->patch_bias = s2v_loader_get(l, "v.patch_embd.bias", -1, S2V_USE_VECTOR, n, 1);
-    own->pos_embd = s2v_loader_get(l, "v.position_embd.weight", -1, S2V_USE_ROWS, n, n_patches);
+    if (is_clip) {
+        own->class_embd = s2v_loader_get(l, "v.class_embd", -1, S2V_USE_VECTOR, n, 1);
+        own->pre_norm = s2v_loader_get(l, "v.pre_ln.weight", -1, S2V_USE_VECTOR, n, 1);
+        own->pre_norm_bias = s2v_loader_get(l, "v.pre_ln.bias", -1, S2V_USE_VECTOR, n, 1);
+    } else {
+        own->patch_bias = s2v_loader_get(l, "v.patch_embd.bias", -1, S2V_USE_VECTOR, n, 1);
+    }
+    own->pos_embd = s2v_loader_get(l, "v.position_embd.weight", -1, S2V_USE_ROWS, n, n_rows);
     own->heads = (s2v_heads){ l->kernels, v->n_heads, v->head_dim, 0.0f };
-    own->whole = (s2v_windows){ .count = { 1 }, .patches = { (int32_t)n_patches } };
+    own->whole = (s2v_windows){ .count = { 1 }, .patches = { (int32_t)n_rows } };
     v->kernels = s2v_tower_kernels(v, l);
     for (int32_t i = 0; v->kernels && i < v->n_blocks; i++)
         s2v_tower_load_packed(&own->block[i].packed, l, v, i, is_swapped, S2V_NORM_LAYER,
-                              S2V_GELU_TANH);
+                              own->activation);
     for (int32_t i = 0; !v->kernels && i < v->n_blocks; i++) {
         llava_block *b = &own->block[i];
         s2v_tower_load_block(&b->base, l, v, i, is_swapped);
@@ -115,6 +120,17 @@ static s2p_status llava_load(s2v_model *model, s2v_loader *l, s2v_gguf *text, s2
     if (!v->newline) /* its name in old files */
         v->newline = s2v_loader_try(l, "model.image_newline", -1, S2V_USE_VECTOR, v->n_out, 1);
     return l->status;
+}
+
+static s2p_status llava_load(s2v_model *model, s2v_loader *l, s2v_gguf *text, s2v_gguf *mmproj,
+                             int32_t gpu_layers, s2p_error *error)
+{
+    l->file = text;
+    static const s2v_decoder_style style = { .prefix = "qwen2", .has_biases = true };
+    TRY(s2v_decoder_load(&model->decoder, l, &style, gpu_layers));
+    if (model->decoder.p.n_planes > 1)
+        return s2_fail(error, S2P_EFORMAT, "the model has a list 'qwen2.rope.dimension_sections'");
+    return s2v_llava_load_tower(model, l, mmproj, false, error);
 }
 
 /* --- framing ----------------------------------------------------------------------- */
@@ -134,6 +150,12 @@ static struct ggml_tensor *layer_norm(struct ggml_context *ctx, struct ggml_tens
                                       float eps)
 {
     return ggml_add(ctx, ggml_mul(ctx, ggml_norm(ctx, x, eps), weight), bias);
+}
+
+/* x sigmoid(1.702 x) */
+static struct ggml_tensor *gelu_quick(struct ggml_context *ctx, struct ggml_tensor *x)
+{
+    return ggml_scale(ctx, ggml_silu(ctx, ggml_scale(ctx, x, 1.702f)), 1.0f / 1.702f);
 }
 
 /* Rows as heads, `missing` zeros added to each: [head, patches, heads]. */
@@ -164,9 +186,16 @@ static struct ggml_tensor *llava_attention(struct ggml_context *ctx, const s2v_t
     return s2v_draw_linear(ctx, b->out, b->out_bias, out);
 }
 
-static struct ggml_tensor *llava_vision(s2v_graph *graph, const s2v_model *model,
-                                        const s2v_frame *f, int32_t view,
-                                        s2v_tower_request *request)
+/* The patches, behind the class row. */
+static struct ggml_tensor *without_class(struct ggml_context *ctx, const s2v_tower *v,
+                                         struct ggml_tensor *h)
+{
+    if (!v->has_class_row) return h;
+    return ggml_cont(ctx, ggml_view_2d(ctx, h, h->ne[0], h->ne[1] - 1, h->nb[1], h->nb[1]));
+}
+
+struct ggml_tensor *s2v_llava_vision(s2v_graph *graph, const s2v_model *model, const s2v_frame *f,
+                                     int32_t view, s2v_tower_request *request)
 {
     struct ggml_context *ctx = graph->ctx;
     const s2v_tower *v = &model->tower;
@@ -176,15 +205,21 @@ static struct ggml_tensor *llava_vision(s2v_graph *graph, const s2v_model *model
         s2v_graph_input(graph, GGML_TYPE_F32, v->patch_row, f->n_patches, patches);
     struct ggml_tensor *pos = own->pos_embd;
     if (pos->type != GGML_TYPE_F32) pos = ggml_cast(ctx, pos, GGML_TYPE_F32);
-    h = ggml_add(ctx, s2v_draw_linear(ctx, own->patch_embd, own->patch_bias, h), pos);
+    if (v->has_class_row) {
+        h = ggml_concat(ctx, own->class_embd, ggml_mul_mat(ctx, own->patch_embd, h), 1);
+        h = layer_norm(ctx, ggml_add(ctx, h, pos), own->pre_norm, own->pre_norm_bias, v->eps);
+    } else {
+        h = ggml_add(ctx, s2v_draw_linear(ctx, own->patch_embd, own->patch_bias, h), pos);
+    }
     if (v->kernels) {
         const s2v_packed_block *first = &own->block[0].packed;
-        struct ggml_tensor *scratch =
-            s2v_tower_draw_scratch(graph, h, first, &own->merger, &own->heads, f->n_patches);
+        struct ggml_tensor *scratch = s2v_tower_draw_scratch(
+            graph, h, first, &own->merger, &own->heads, f->n_patches + v->has_class_row);
         struct ggml_tensor *start = s2v_node_starts(ctx, h, &own->whole);
         for (int32_t i = 0; i < v->n_blocks; i++)
             h = s2v_tower_draw_packed(graph, &own->block[i].packed, &own->heads, i, h, NULL, start,
                                       scratch, NULL, request);
+        h = without_class(ctx, v, h);
         h = s2v_node_product(graph, &own->merger.first, h, NULL, scratch);
         return s2v_node_product(graph, &own->merger.second, h, NULL, scratch);
     }
@@ -194,11 +229,12 @@ static struct ggml_tensor *llava_vision(s2v_graph *graph, const s2v_model *model
         h = ggml_add(ctx, h, llava_attention(ctx, v, &b->base, i, x, request));
         s2v_graph_pause(graph, h);
         x = layer_norm(ctx, h, b->base.norm2, b->norm2_bias, v->eps);
-        x = s2v_tower_gelu_tanh(ctx, s2v_draw_linear(ctx, b->base.up, b->base.up_bias, x));
+        x = s2v_draw_linear(ctx, b->base.up, b->base.up_bias, x);
+        x = v->has_class_row ? gelu_quick(ctx, x) : s2v_tower_gelu_tanh(ctx, x);
         h = ggml_add(ctx, h, s2v_draw_linear(ctx, b->base.down, b->base.down_bias, x));
         s2v_graph_pause(graph, h);
     }
-    return s2v_tower_draw_merger(ctx, &own->merger, h);
+    return s2v_tower_draw_merger(ctx, &own->merger, without_class(ctx, v, h));
 }
 
 const s2v_arch s2v_arch_llava_onevision = {
@@ -210,7 +246,7 @@ const s2v_arch s2v_arch_llava_onevision = {
     .usual_framing = llava_usual_framing,
     .frame = s2v_llava_frame,
     .measured = s2v_llava_measured,
-    .vision = llava_vision,
+    .vision = s2v_llava_vision,
     .positions = s2v_positions_plain,
     .layers = s2v_draw_layers,
     .head = s2v_draw_head,

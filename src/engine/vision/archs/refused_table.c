@@ -22,7 +22,6 @@ typedef struct refused {
 
 /* clang-format off */
 static const refused table[] = {
-    { "mlp", "llama", "LLaVA-1.5 or LLaVA-1.6", "the CLIP tower, the Llama decoder and its tokenizer are missing" },
     { "mlp", "granite", "Granite Vision", NO_TEXT_PART },
     { "mlp", NULL, "a model with a LLaVA projector", NO_TEXT_PART },
     { "ldp", NULL, "MobileVLM", "its projector and the Llama decoder are missing" },
@@ -114,7 +113,7 @@ s2p_status s2v_arch_refuse(s2v_text name, s2v_text projector, s2p_error *error)
     for (size_t i = 0, n = 0; s2v_architecture_get(i, &a) && n < sizeof runs; i++) {
         n += (size_t)snprintf(runs + n, sizeof runs - n, "%s%s", i ? ", " : "", a.title);
         runs_text = runs_text || is_same(name, a.name);
-        if (!is_same(projector, a.projector)) continue;
+        if (title[0] || !is_same(projector, a.projector)) continue; /* the first one that has it */
         (void)snprintf(other, sizeof other, "%s", a.name);
         (void)snprintf(title, sizeof title, "%s", a.title);
     }
