@@ -43,7 +43,7 @@ static inline s2v_engine_options tiny_options(void)
     s2v_engine_options_init(&options);
     options.model_path = tiny_model_path;
     options.mmproj_path = tiny_mmproj_path;
-    options.n_threads = 2;
+    options.n_threads = 1; /* for a model this small threads mostly wait; engine_same has more */
     return options;
 }
 

@@ -139,13 +139,13 @@ static void scalar_attend_query(const s2v_attention *a, int32_t row, int32_t fir
         if (!(score[j - first] <= largest)) largest = score[j - first];
     }
     for (int32_t j = 0; j < last - first; j++) sum += score[j] = expf(score[j] - largest);
-    float *out = a->out + row * a->out_pitch + (ptrdiff_t)head * a->dim;
-    for (int32_t d = 0; d < a->dim; d++) {
-        float value = 0.0f;
-        for (int32_t j = first; j < last; j++)
-            value += score[j - first] * a->v[j * a->pitch + (ptrdiff_t)head * a->dim + d];
-        out[d] = value / sum;
+    float value[S2V_MAX_HEAD] = { 0.0f };
+    for (int32_t j = first; j < last; j++) {
+        const float *v = a->v + j * a->pitch + (ptrdiff_t)head * a->dim;
+        for (int32_t d = 0; d < a->dim; d++) value[d] += score[j - first] * v[d];
     }
+    float *out = a->out + row * a->out_pitch + (ptrdiff_t)head * a->dim;
+    for (int32_t d = 0; d < a->dim; d++) out[d] = value[d] / sum;
 }
 
 static void scalar_attend(const s2v_attention *a, int32_t unit0, int32_t unit1, void *scratch)
