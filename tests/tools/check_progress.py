@@ -1,11 +1,11 @@
 """check_progress.py PROGRAM SOURCE WORK - long work shows itself on a terminal, and nowhere else.
 
-A pseudo-terminal stands behind standard error: bars are drawn and erased. In a pipe there is nothing, unless
+A pseudo-terminal is behind standard error: bars are drawn and erased. In a pipe there is nothing, unless
 --progress asks for lines; those of json are JSON.
 """
-import fcntl, json, os, pathlib, pty, re, shutil, signal, struct, subprocess, sys, termios
+import fcntl, json, os, pathlib, re, shutil, signal, struct, subprocess, sys, termios
 
-from terminal_text import read_all
+from terminal_text import open_terminal, read_all
 
 program, source, work = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
 shutil.rmtree(work, ignore_errors=True)
@@ -24,7 +24,7 @@ def environment(**more):
 
 def on_terminal(line, columns=100, **more):
     """What standard error showed, as it came."""
-    leader, follower = pty.openpty()
+    leader, follower = open_terminal()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen([program, *line], cwd=work, env=environment(**more), stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=follower)

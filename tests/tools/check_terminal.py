@@ -1,11 +1,11 @@
 """check_terminal.py PROGRAM SOURCE WORK - control characters of others never reach a terminal raw, in any command.
 
-A pseudo-terminal stands behind standard output and standard error. Names of files, questions, words and metadata
+A pseudo-terminal is behind standard output and standard error. Names of files, questions, words and metadata
 carry escapes, C1 controls and marks that turn the direction of text.
 """
-import os, pathlib, pty, shutil, struct, subprocess, sys
+import os, pathlib, shutil, struct, subprocess, sys
 
-from terminal_text import read_all
+from terminal_text import open_terminal, read_all
 
 program, source, work = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
 shutil.rmtree(work, ignore_errors=True)
@@ -27,7 +27,7 @@ for name in ("s2prune-tiny-f16.gguf", "mmproj-s2prune-tiny-f16.gguf"):
 
 
 def shown(line):
-    leader, follower = pty.openpty()
+    leader, follower = open_terminal()
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("S2PRUNE_", "LLAMA_", "HF_"))}
     process = subprocess.Popen([program, *line], cwd=work, env={**kept, "TERM": "xterm"}, stdin=subprocess.DEVNULL,
                                stdout=follower, stderr=follower)

@@ -4,6 +4,8 @@ set -eu
 
 program=$1 source=$2 work=$3
 command -v tmux > /dev/null || { echo "no tmux"; exit 77; }
+# S2_NO_TERMINAL=1 acts as a machine without pseudo-terminals.
+{ [ -z "${S2_NO_TERMINAL:-}" ] && (: <> /dev/ptmx) 2> /dev/null; } || { echo "skipped: no pseudo-terminals: cannot open /dev/ptmx"; exit 77; }
 rm -rf "$work"
 mkdir -p "$work"
 cd "$work"
