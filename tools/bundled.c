@@ -103,7 +103,7 @@ static s2p_status find_beside(const char *model, bool is_quiet, s2_bundled_model
         if (access(model, F_OK) != 0) /* a mistyped name is no question of the mmproj */
             return s2_fail(error, S2P_EIO, "cannot open '%.300s': %s", model, strerror(errno));
         return s2_fail(error, S2P_EINVAL,
-                       "-m alone: there are %d mmproj files beside '%.200s'; name one with -mm", n,
+                       "-m alone: there are %d mmproj files next to '%.200s'; name one with -mm", n,
                        model);
     }
     return S2P_OK;

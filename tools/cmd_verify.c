@@ -12,7 +12,7 @@
 /* clang-format off */
 static const s2_option option_table[] = {
     { .name = "--arrays", .label = "DIR", .type = S2_OPTION_FILE, .group = "Goldens",
-      .help = "where the .npy files are, when the cases stand elsewhere (default: beside them)",
+      .help = "where the .npy files are, when the cases are elsewhere (default: next to them)",
       .offset = offsetof(s2_verify_options, arrays) },
     { .name = "--only", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Goldens",
       .help = "one method, folder, stage or file name, such as s2prune or alloc",

@@ -74,7 +74,7 @@ void s2_help_command(const s2_command *command, s2_buffer *out)
     char variable[64];
     s2_env_name("", command->options, variable, sizeof variable);
     s2_buffer_printf(out, "\n");
-    s2_buffer_printf(out, "An option can also stand in the environment, as S2PRUNE_%s or\n",
+    s2_buffer_printf(out, "An option can also be set in the environment, as S2PRUNE_%s or\n",
                      variable);
     s2_buffer_printf(out, "LLAMA_ARG_%s (dashes become _); the command line wins.\n", variable);
 }

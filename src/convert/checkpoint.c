@@ -67,9 +67,9 @@ static s2p_status list_shards(json_t *map, const char *names[S2V_MAX_SHARDS], si
     {
         const char *name = json_string_value(value);
         if (!name || !is_shard_name(name))
-            return s2_fail(error, S2P_EFORMAT,
-                           INDEX ": tensor '%.64s' is not in a .safetensors file beside it",
-                           tensor);
+            return s2_fail(
+                error, S2P_EFORMAT,
+                INDEX ": tensor '%.64s' is not in a .safetensors file in the same folder", tensor);
         size_t i = 0;
         while (i < *n_names && strcmp(names[i], name) != 0) i++;
         if (i < *n_names) continue;

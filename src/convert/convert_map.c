@@ -260,7 +260,7 @@ static s2p_status plan_tensor(planner *p, const s2v_safetensors *file, const s2v
     const int32_t n_layers = is_vision ? p->numbers->v_layers : p->numbers->n_layers;
     const bool is_stacked = r && r->action == STACKED;
     if (!r || layer >= (is_stacked ? p->numbers->n_deepstack : n_layers))
-        return s2_fail(p->error, S2P_EFORMAT, "tensor '%.100s' is none of %s with %d layers",
+        return s2_fail(p->error, S2P_EFORMAT, "tensor '%.100s' is unknown to %s with %d layers",
                        source->name, p->family->name, (int)n_layers);
     if (r->action == IGNORE) {
         p->plan->n_ignored++;

@@ -268,7 +268,7 @@ static s2p_status put_specials(const s2v_vocabulary *v, const json_t *config,
         if (known[i] || !json_is_integer(id)) continue;
         const json_int_t value = json_integer_value(id);
         if (value < 0 || value >= v->n)
-            return s2_fail(error, S2P_EFORMAT, "config.json: '%s' is no token", specials[i].id);
+            return s2_fail(error, S2P_EFORMAT, "config.json: '%s' is not a token", specials[i].id);
         s2v_gguf_put_u32(writer, specials[i].key, (uint32_t)value);
     }
     put_additions(v, writer);

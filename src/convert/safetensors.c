@@ -146,7 +146,7 @@ static s2p_status read_header(s2v_safetensors *file, s2p_error *error)
                                   S2V_ST_MAX_HEADER);
     if (n < 2 || start[PREFIX] != '{')
         return refuse_safetensors(file, error, S2P_EFORMAT,
-                                  "not safetensors: the header is no JSON object");
+                                  "not safetensors: the header is not a JSON object");
     file->data = PREFIX + n;
 
     char *text = malloc((size_t)n);
@@ -159,7 +159,7 @@ static s2p_status read_header(s2v_safetensors *file, s2p_error *error)
     free(text);
     if (st == S2P_OK && !json_is_object(file->header))
         st = refuse_safetensors(file, error, S2P_EFORMAT,
-                                "not safetensors: the header is no JSON object");
+                                "not safetensors: the header is not a JSON object");
     return st;
 }
 
@@ -218,7 +218,7 @@ static s2p_status read_shape(const s2v_safetensors *file, const json_t *value, s
         const json_t *size = json_array_get(value, d);
         if (!json_is_integer(size) || json_integer_value(size) < 0)
             return refuse_safetensors(file, error, S2P_EFORMAT,
-                                      "tensor '%.64s': a dimension is no number of rows", t->name);
+                                      "tensor '%.64s': a dimension is not a valid size", t->name);
         t->shape[d] = json_integer_value(size);
     }
     size_t n = 1, n_bytes = 0;

@@ -126,10 +126,10 @@ static void test_start(void **state)
         { "\x80\2}q.......", "pickle", 11 },
         { "version https://git-lfs.github.com/spec/v1\n", "Git LFS", 43 },
         { "GGUF\3\0\0\0........", "GGUF", 16 },
-        { "\2\0\0\0\0\0\0\0[]", "no JSON object", 10 },
-        { "\2\0\0\0\0\0\0\0 {}", "no JSON object", 11 },
-        { "\0\0\0\0\0\0\0\0{}", "no JSON object", 10 },
-        { "\1\0\0\0\0\0\0\0{}", "no JSON object", 10 },
+        { "\2\0\0\0\0\0\0\0[]", "not a JSON object", 10 },
+        { "\2\0\0\0\0\0\0\0 {}", "not a JSON object", 11 },
+        { "\0\0\0\0\0\0\0\0{}", "not a JSON object", 10 },
+        { "\1\0\0\0\0\0\0\0{}", "not a JSON object", 10 },
         { "\3\0\0\0\0\0\0\0{}", "3 bytes in a file of 10", 10 },
         { "\xff\xff\xff\xff\xff\xff\xff\xff{}", "in a file of 10", 10 },
         { "\xf8\xff\xff\xff\xff\xff\xff\xff{}", "in a file of 10", 10 },
@@ -332,7 +332,7 @@ static void test_shapes(void **state)
     char header[200];
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         (void)snprintf(header, sizeof header, ONE("\"F32\"", "%s", "[0,4]"), wrong[i]);
-        expect_header(header, 4, S2P_EFORMAT, "a dimension is no number");
+        expect_header(header, 4, S2P_EFORMAT, "a dimension is not a valid size");
     }
     for (size_t i = 0; i < COUNT_OF(no_list); i++) {
         (void)snprintf(header, sizeof header, ONE("\"F32\"", "%s", "[0,4]"), no_list[i]);

@@ -155,7 +155,7 @@ static s2p_status read_answers(analyze_context *context, const char *path, s2_tr
     int32_t n_filled, n_bad;
     TRY(s2_answers_read(path, trials, &n_filled, &n_bad, error));
     if (n_bad && !context->options->ask.quiet)
-        s2_report_tell("note: %s: %d lines are no answers", path, n_bad);
+        s2_report_tell("note: %s: %d lines are not answers", path, n_bad);
     return S2P_OK;
 }
 

@@ -54,7 +54,8 @@ static s2p_status read_layers(const char *list, int32_t *out, int32_t *n, s2p_er
         (void)snprintf(text, sizeof text, "%.*s", (int)(item.n < 7 ? item.n : 7), item.text);
         const long value = strtol(text, &end, 10);
         if (*n == MAX_LAYERS || item.n == 0 || *end || value < 0 || value > 1000)
-            return s2_fail(error, S2P_EINVAL, "--full-layers: '%s' is no number of layers", text);
+            return s2_fail(error, S2P_EINVAL, "--full-layers: '%s' is not a number of layers",
+                           text);
         out[(*n)++] = (int32_t)value;
     }
     return S2P_OK;

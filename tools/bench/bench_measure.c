@@ -22,7 +22,7 @@ static s2p_status read_counts(const char *source, const char *list, int32_t *out
         (void)snprintf(text, sizeof text, "%.*s", (int)(item.n < 11 ? item.n : 11), item.text);
         const long value = strtol(text, &end, 10);
         if (item.n == 0 || *end || value < 0 || value > MAX_COUNT || *n == MAX_LIST)
-            return s2_fail(error, S2P_EINVAL, "%s: '%s' is no count from 0 to %d", source, text,
+            return s2_fail(error, S2P_EINVAL, "%s: '%s' is not a count from 0 to %d", source, text,
                            MAX_COUNT);
         out[(*n)++] = (int32_t)value;
     }

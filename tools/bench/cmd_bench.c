@@ -21,7 +21,8 @@ static void describe(const bench_context *context, s2_buffer *out)
     const bench_machine *m = &context->machine;
     s2_buffer_printf(out, "\nmachine: %s, %d cores, %.1f GiB", m->cpu, m->n_cores, m->memory_gib);
     if (m->others_percent >= 0.0)
-        s2_buffer_printf(out, "; others used %.0f %% of it during the run", m->others_percent);
+        s2_buffer_printf(out, "; other programs used %.0f %% of the CPU during the run",
+                         m->others_percent);
     s2_buffer_printf(out,
                      "\n%d rounds after a warm-up, rows in turn; medians, \xC2\xB1 half the "
                      "interquartile range;\nspeed-up of the prefill over full, round by round: "

@@ -255,7 +255,7 @@ static int score_run(const void *values)
             s2_report_tell("note: %lld answers are to no sample of the data, the first to '%s'",
                            (long long)a->n_strangers, a->stranger);
         if (a->n_lost)
-            s2_report_tell("note: %lld rows are no answers, the first: %s", (long long)a->n_lost,
+            s2_report_tell("note: %lld rows are not answers, the first: %s", (long long)a->n_lost,
                            a->lost);
         if (a->n_twice)
             s2_report_tell("note: %lld answers were there twice; the first counts",

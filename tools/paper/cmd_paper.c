@@ -40,7 +40,7 @@ static const section sections[] = {
     { "Figure 6, Table 1, Table S2: accuracy against budget", "budget",
       "Table 1 and Table S2 are ten benchmarks on Qwen2.5-VL-7B. Below are the methods of Figure 6 "
       "on "
-      "the data given; kinds of questions stand in the place of benchmarks.",
+      "the data given; kinds of questions take the place of benchmarks.",
       "s2prune eval " PAPER_MODEL " --data-dir DATA --tasks NAME --methods full,fastv,dart,gprune,"
       "visionzip,vispruner,gridprune,holov,s2prune --budgets 192,128,64,32" },
     { "Table 2: LLaVA-OneVision", NULL,

@@ -467,7 +467,7 @@ static const s2_option option_table[] = {
       .offset = offsetof(select_options, list_methods) },
     { .name = "--in", .label = "FIELD=FILE", .type = S2_OPTION_LIST, .group = "Data",
       .help = "a signal by its name, repeatable; --list-methods prints the names; image may be a "
-              "picture file, gray a plane of it; alive: the tokens a later stage still has; and by "
+              "picture file, gray one plane; alive: the tokens a later stage still has; and by "
               "their names in the golden cases feat, h0 and h1 (hidden states around a layer), attn, "
               "input, q, k, q_last, k_img, keys, score, attn_heads, cls_attn_heads, cls_hidden, "
               "img_embed, txt_embed, vis",

@@ -216,7 +216,7 @@ bool s2_hf_read_case(hf_case *c)
             if (is_sane && (is_named || search_folder(c->folder, has_size, &s)) &&
                 s2_hf_add_source_of(c, s.view, &size))
                 continue;
-            s2_malformed(c->verdict, "no picture beside it was seen as %dx%d patches", rows, cols);
+            s2_malformed(c->verdict, "no picture next to it was seen as %dx%d patches", rows, cols);
             return false;
         }
     } else if (!grid && span && n_span > 0 && n_span % 2 == 0 && n_span / 2 <= HF_MAX_PICTURES) {

@@ -67,7 +67,7 @@ static s2v_tokenizer *load_vocabulary(const char *path, const char *arrays, s2_v
     s2v_tokenizer *tokenizer = NULL;
     s2p_error error = { S2P_OK, "" };
     if (!find_vocabulary(path, arrays, vocabulary))
-        s2_malformed(verdict, "no .gguf vocabulary beside the cases or in --arrays");
+        s2_malformed(verdict, "no .gguf vocabulary next to the cases or in --arrays");
     else if (s2v_gguf_open(&file, vocabulary, &error) != S2P_OK ||
              s2v_tokenizer_create(&tokenizer, file, &error) != S2P_OK)
         s2_malformed(verdict, "%s", error.message);

@@ -25,7 +25,7 @@ static void llava_read_vision(s2v_config *c, s2v_numbers *n)
     const int32_t at = layer ? s2v_config_to_int(c, layer, "vision_feature_layer", -512, 512) : -1;
     n->v_feature = at < 0 ? n->v_layers + 1 + at : at; /* -1: the output of the last layer */
     if (c->status == S2P_OK && (n->v_feature < 1 || n->v_feature > n->v_layers))
-        s2v_config_fail(c, S2P_EFORMAT, "vision_feature_layer", "is no layer of the tower");
+        s2v_config_fail(c, S2P_EFORMAT, "vision_feature_layer", "is not a layer of the tower");
     if (c->status == S2P_OK && n->v_patch > n->v_image)
         s2v_config_fail(c, S2P_EFORMAT, "patch_size", "is larger than the picture");
 }

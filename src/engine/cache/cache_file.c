@@ -66,7 +66,7 @@ s2p_status s2v_cache_head_check(const uint8_t bytes[S2V_CACHE_FILE_HEAD], uint64
     memcpy(&h, bytes, sizeof h);
     *n = 0;
     if (memcmp(h.magic, magic, sizeof magic) != 0)
-        return s2_fail(error, S2P_EFORMAT, "it is no file of the cache");
+        return s2_fail(error, S2P_EFORMAT, "it is not a cache file");
     if (h.version != S2V_CACHE_FILE_VERSION || h.n_head != sizeof h)
         return s2_fail(error, S2P_EFORMAT, "it has version %u, expected %d", h.version,
                        S2V_CACHE_FILE_VERSION);
@@ -216,7 +216,7 @@ s2p_status s2v_cache_file_open(const s2v_cache_folder *folder, const uint8_t *ke
     struct stat info;
     s2p_status st = S2P_OK;
     if (fstat(out->fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != geteuid())
-        st = s2_fail(error, S2P_EFORMAT, "it is no file of this user");
+        st = s2_fail(error, S2P_EFORMAT, "it is not a regular file of this user");
     else if (!read_all(out->fd, out->head, sizeof out->head))
         st = s2_fail(error, S2P_EFORMAT, "it has %lld bytes", (long long)info.st_size);
     if (st == S2P_OK)

@@ -253,10 +253,10 @@ static s2p_status run_method(s2v_prefill *pf, s2v_unit *u, s2p_view *view)
     }
     if (st == S2P_OK && prune->keep && u->picture == 0 && u->part == 0) {
         if (pf->method->n_stages != 1 || pf->method->merges)
-            st =
-                s2_fail(pf->error, S2P_EUNSUPPORTED,
-                        "method '%s' prunes in stages or merges; tokens cannot be chosen beside it",
-                        pf->method->name);
+            st = s2_fail(
+                pf->error, S2P_EUNSUPPORTED,
+                "method '%s' prunes in stages or merges; it cannot be combined with chosen tokens",
+                pf->method->name);
         for (int32_t i = 0; st == S2P_OK && i < prune->n_keep; i++)
             if (prune->keep[i] < (i > 0 ? prune->keep[i - 1] + 1 : 0) ||
                 prune->keep[i] >= u->n_tokens)

@@ -147,7 +147,7 @@ s2p_status s2v_session_file_check(const uint8_t *bytes, size_t n, const char *na
             return s2_fail(error, S2P_EFORMAT, "'%s' has a token %d", name, tokens[i]);
     for (int32_t i = 0; i < h.n_logits; i++)
         if (!isfinite(logits[i]))
-            return s2_fail(error, S2P_EFORMAT, "'%s' has a logit that is no number", name);
+            return s2_fail(error, S2P_EFORMAT, "'%s' has a logit that is not a number", name);
     *out = (s2v_session_bytes){
         .place = { .next_pos = h.next_pos,
                    .pending = h.pending,

@@ -403,7 +403,7 @@ bool s2v_loader_origin(s2v_loader *loader, const char *const *pattern, int32_t l
         loader->weights->n_tower_bytes += t->n_bytes;
         if (t->type == origin->part[0]->type && s2v_origin_takes(t)) continue;
         loader->status = s2_fail(loader->error, S2P_EUNSUPPORTED,
-                                 "%s has type %s, other than what stands beside it", name,
+                                 "%s has type %s, which differs from its neighbours", name,
                                  ggml_type_name((enum ggml_type)t->type));
         return false;
     }

@@ -19,7 +19,7 @@ s2p_status s2e_input_open(s2e_input *input, const char *path, s2p_error *error)
     if (stat(path, &info) != 0)
         return s2_fail(error, S2P_EIO, "cannot open '%s': %s", path, strerror(errno));
     if (!S_ISREG(info.st_mode))
-        return s2_fail(error, S2P_EIO, "cannot read '%s': it is no regular file", path);
+        return s2_fail(error, S2P_EIO, "cannot read '%s': it is not a regular file", path);
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return s2_fail(error, S2P_EIO, "cannot open '%s': %s", path, strerror(errno));
     uint8_t *window = malloc(WINDOW);

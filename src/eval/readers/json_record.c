@@ -88,7 +88,7 @@ static s2p_status parse_plain(const s2e_json_record *r, size_t at, size_t n, s2e
     if (st == S2P_OK)
         st = s2_json_parse_few(text.data, text.size, "its value", MAX_VALUES, &json, error);
     if (st == S2P_EFORMAT || (st == S2P_OK && json_array_size(json) != 1))
-        st = s2_fail(error, S2P_EFORMAT, "it is no valid JSON");
+        st = s2_fail(error, S2P_EFORMAT, "it is not valid JSON");
     if (st == S2P_OK) st = convert(r, json_array_get(json, 0), out, error);
     json_decref(json);
     s2_buffer_free(&text);
@@ -139,7 +139,7 @@ static s2p_status read_picture_tree(const s2e_json_record *r, size_t at, int dep
     int more;
     while ((more = next_member(r, is_object, n == 0, &again, &m)) == 1) n++;
     if (more < 0 || n > MAX_MEMBERS)
-        return s2_fail(error, S2P_EFORMAT, "it is no JSON, or of more than %d pictures",
+        return s2_fail(error, S2P_EFORMAT, "it is not JSON, or lists more than %d pictures",
                        MAX_MEMBERS);
     s2e_value *item = s2e_arena_take(r->arena, (n + 1) * sizeof *item);
     const char **name = s2e_arena_take(r->arena, (n + 1) * sizeof *name);
@@ -211,7 +211,7 @@ s2p_status s2e_json_record_read(const s2e_json_record *record, const char *key, 
     if (n > MAX_MEMBERS)
         return s2_fail(error, S2P_ELIMIT, "it has more than %d fields, the limit", MAX_MEMBERS);
     if (more < 0 || (is_object && s2e_json_skip_space(record->text, at, record->n) < record->n))
-        return s2_fail(error, S2P_EFORMAT, "it is no JSON object near its byte %zu", at);
+        return s2_fail(error, S2P_EFORMAT, "it is not a JSON object near its byte %zu", at);
 
     const char **name = s2e_arena_take(record->arena, (n + 2) * sizeof *name);
     s2e_value *value = s2e_arena_take(record->arena, (n + 2) * sizeof *value);

@@ -213,7 +213,7 @@ static s2p_status parse_items(parser *p, int depth, s2e_value *out)
         TRY(add_item(p, &item, n, &capacity));
         TRY(add_item(p, &key, n, &key_capacity));
         if (open == '{') {
-            if (!is_quote(peek(p))) return fail(p, "a key that is no string");
+            if (!is_quote(peek(p))) return fail(p, "a key that is not a string");
             TRY(parse_string(p, &key[n]));
             skip_space(p);
             if (peek(p) != ':') return fail(p, "no colon after a key");

@@ -154,7 +154,7 @@ static void take_between(s2e_picture_cell *cell, uint8_t c)
         cell->quote = c;
     } else {
         cell->status =
-            s2_fail(&cell->error, S2P_EFORMAT, "the list of pictures is no list of strings");
+            s2_fail(&cell->error, S2P_EFORMAT, "the list of pictures is not a list of strings");
     }
 }
 

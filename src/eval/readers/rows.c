@@ -249,7 +249,7 @@ s2p_status s2e_row_list(const s2e_row *row, const char *column, const s2e_value 
     *out = NULL;
     if (!value || value->type == S2E_NONE) return S2P_OK;
     const s2e_value *list = value;
-    s2p_error why = { .message = "it is no list" };
+    s2p_error why = { .message = "it is not a list" };
     s2p_status st = S2P_OK;
     if (value->type == S2E_TEXT)
         st = s2e_literal_parse(value->text, value->n, row->arena, &list, &why);

@@ -107,7 +107,7 @@ static s2p_status list_of(const s2e_row *row, const char *column, const s2e_valu
     s2p_error inner = { S2P_OK, "" };
     const s2p_status st = s2e_row_list(row, column, list, &inner);
     if (st != S2P_OK || (*list && (*list)->n > S2E_MAX_ANSWERS))
-        return s2_fail(error, S2P_EFORMAT, "column %s is no list of at most %d", column,
+        return s2_fail(error, S2P_EFORMAT, "column %s is not a list of at most %d", column,
                        S2E_MAX_ANSWERS);
     return S2P_OK;
 }
@@ -134,7 +134,7 @@ s2p_status s2e_draft_answers(s2e_draft *d, const s2e_row *row, const char *colum
     for (size_t i = 0; list && i < list->n; i++) {
         const char *answer = item_text(row, &list->item[i]);
         if (!answer)
-            return s2_fail(error, S2P_EFORMAT, "answer %zu of column %s is no text", i, column);
+            return s2_fail(error, S2P_EFORMAT, "answer %zu of column %s is not text", i, column);
         s2e_draft_answer(d, answer);
     }
     if (d->sample.n_answers < 1) return s2_fail(error, S2P_EFORMAT, "no answer in %s", column);
@@ -149,7 +149,7 @@ s2p_status s2e_draft_choices(s2e_draft *d, const s2e_row *row, const char *colum
         return s2_fail(error, S2P_EFORMAT, "%zu choices; at most %d", list->n, S2E_MAX_CHOICES);
     for (size_t i = 0; list && i < list->n; i++) {
         const char *text = s2e_value_text(&list->item[i], row->arena);
-        if (!text) return s2_fail(error, S2P_EFORMAT, "choice %zu is no text", i);
+        if (!text) return s2_fail(error, S2P_EFORMAT, "choice %zu is not text", i);
         s2e_draft_choice(d, text);
     }
     return S2P_OK;
@@ -220,7 +220,7 @@ s2p_status s2e_draft_file(s2e_loading *l, s2e_draft *d, const char *folders, con
 {
     char path[PATH_CAPACITY];
     if (!name || climbs_out(name))
-        return s2_fail(error, S2P_EFORMAT, "'%.100s' is no picture below the folder",
+        return s2_fail(error, S2P_EFORMAT, "'%.100s' is not a picture below the folder",
                        name ? name : "");
     if (d->sample.n_pictures == S2E_MAX_PICTURES)
         return s2_fail(error, S2P_ELIMIT, "more than %d pictures", S2E_MAX_PICTURES);

@@ -25,7 +25,7 @@ static s2p_status any_row(s2e_loading *l, const s2e_row *row, s2e_draft *d, bool
     const char *answer, *hint = s2e_first_text(row, "hint");
     int64_t index;
     if (!s2e_row_int(row, "index", &index) || index < 0)
-        return s2_fail(error, S2P_EFORMAT, "the index is no number");
+        return s2_fail(error, S2P_EFORMAT, "the index is not a number");
     (void)snprintf(d->id, sizeof d->id, "%lld", (long long)index);
     (void)snprintf(d->group, sizeof d->group, "%lld", (long long)index % COPY);
     d->sample.id = d->index = d->id;

@@ -24,7 +24,7 @@ static s2p_status listed(const s2e_row *row, s2e_draft *d, s2p_error *error)
     d->sample.hint = s2e_first_text(row, "hint");
     TRY(s2e_draft_choices(d, row, "choices", error));
     if (!s2e_row_int(row, "answer", &answer) || answer < 0 || answer >= d->sample.n_choices)
-        return s2_fail(error, S2P_EFORMAT, "the answer is no index of the %d choices",
+        return s2_fail(error, S2P_EFORMAT, "the answer is not an index of the %d choices",
                        d->sample.n_choices);
     s2e_draft_answer(d, letter_text(row, answer));
     s2e_draft_category(d, s2e_first_text(row, "subject category"));

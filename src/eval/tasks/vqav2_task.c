@@ -54,7 +54,7 @@ static s2p_status original_row(s2e_loading *l, const s2e_row *row, s2e_draft *d,
     TRY(s2e_draft_answers(d, row, "answers", error));
     s2e_draft_category(d, s2e_first_text(row, "answer_type"));
     if (!s2e_row_int(row, "image_id", &image))
-        return s2_fail(error, S2P_EFORMAT, "image_id is no number");
+        return s2_fail(error, S2P_EFORMAT, "image_id is not a number");
     (void)snprintf(name, sizeof name, "COCO_val2014_%012lld.jpg", (long long)image);
     return s2e_draft_file(l, d, "val2014|images/val2014|images|", name, error);
 }

@@ -279,7 +279,7 @@ static s2p_status sparsevlm_select(const s2p_view *view, s2p_plan *plan, s2p_err
 const s2p_method s2p_method_sparsevlm = {
     .name = "sparsevlm",
     .source = "SparseVLM, ICML 2025",
-    .published = "keeps the authors' counts for 192, 128 or 64, and clusters beside them",
+    .published = "keeps the authors' counts for 192, 128 or 64, plus clusters",
     .needs = S2P_NEED_QUERY_ATTN | S2P_NEED_TEXT | S2P_NEED_FEATURE | S2P_NEED_HIDDEN,
     .sees_question = true,
     .merges = true,

@@ -61,10 +61,11 @@ static s2p_status count_important(const s2p_view *view, int32_t n, int32_t *out,
                           view->budget);
     if ((n - *out) % 2 == 0 || *out == view->budget) return S2P_OK;
     if (view->mode == S2P_MODE_PUBLISHED)
-        return s2p_refuse(error, S2P_EUNSUPPORTED,
-                          "vispruner as published cannot pair the %d tokens beside %d important "
-                          "ones",
-                          n - *out, *out);
+        return s2p_refuse(
+            error, S2P_EUNSUPPORTED,
+            "vispruner as published cannot pair the %d tokens other than %d important "
+            "ones",
+            n - *out, *out);
     ++*out;
     return S2P_OK;
 }
@@ -112,7 +113,7 @@ static s2p_status vispruner_select(const s2p_view *view, s2p_plan *plan, s2p_err
 const s2p_method s2p_method_vispruner = {
     .name = "vispruner",
     .source = "VisPruner, ICCV 2025",
-    .published = "refuses an odd number of tokens beside the important ones",
+    .published = "refuses an odd number of tokens other than the important ones",
     .needs = S2P_NEED_VISION_ATTN | S2P_NEED_FEATURE,
     .n_stages = 1,
     .after = { S2P_BEFORE_DECODER },

@@ -210,7 +210,7 @@ static void test_refusals(void **state)
     assert_string_equal(got, "cut.parquet: it is cut: a Parquet file ends with PAR1");
     free(got);
     got = rows_of(write_table("short.parquet", file.data, 11), NULL);
-    assert_string_equal(got, "short.parquet: 11 bytes are no Parquet file");
+    assert_string_equal(got, "short.parquet: 11 bytes are not a Parquet file");
     free(got);
     got = rows_of(write_text("text.parquet", "hello"), NULL);
     assert_string_equal(got, "text.parquet: a Parquet file begins with PAR1");

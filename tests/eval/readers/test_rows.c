@@ -96,7 +96,7 @@ static void test_pictures(void **state)
         "2: image=none; image_2=" PLACE "*\n"
         "! c.tsv, row 3: column 'image': the picture is no base64 after 53 decoded bytes\n"
         "! c.tsv, row 4: column 'image': the list of pictures does not end\n"
-        "! c.tsv, row 5: column 'image': the list of pictures is no list of strings\nlost 4\n");
+        "! c.tsv, row 5: column 'image': the list of pictures is not a list of strings\nlost 4\n");
     char cut[128];
     (void)snprintf(cut, sizeof cut, "image\n%.70s\n", PICTURE);
     expect_text("d.tsv", cut,
@@ -155,17 +155,18 @@ static void test_json_shapes(void **state)
 static void test_json_faults(void **state)
 {
     (void)state;
-    expect_text("a.jsonl",
-                "{\"a\":1}\n{\"a\":\n{\"a\":1,\"a\":2}\n{\"a\":\"\xFF\"}\n{\"a\":3}{\n{\"a\":4}\n{"
-                "\"a\":\"\\u0000\"}\n{\"a\":01}",
-                "1: a=1\n! a.jsonl, row 2: it is no JSON object near its byte 5\n! a.jsonl, row 3: "
-                "it has 'a' twice\n"
-                "! a.jsonl, row 4: 'a': it is no valid JSON\n"
-                "! a.jsonl, row 5: it is no JSON object near its byte 7\n6: a=4\n"
-                "! a.jsonl, row 7: 'a': it is no valid JSON\n"
-                "! a.jsonl, row 8: 'a': it is no valid JSON\nlost 6\n");
+    expect_text(
+        "a.jsonl",
+        "{\"a\":1}\n{\"a\":\n{\"a\":1,\"a\":2}\n{\"a\":\"\xFF\"}\n{\"a\":3}{\n{\"a\":4}\n{"
+        "\"a\":\"\\u0000\"}\n{\"a\":01}",
+        "1: a=1\n! a.jsonl, row 2: it is not a JSON object near its byte 5\n! a.jsonl, row 3: "
+        "it has 'a' twice\n"
+        "! a.jsonl, row 4: 'a': it is not valid JSON\n"
+        "! a.jsonl, row 5: it is not a JSON object near its byte 7\n6: a=4\n"
+        "! a.jsonl, row 7: 'a': it is not valid JSON\n"
+        "! a.jsonl, row 8: 'a': it is not valid JSON\nlost 6\n");
     expect_text("b.json", "[{\"a\":1},{\"a\":x},{\"a\":2},{\"a\":\"cut",
-                "1: a=1\n! b.json, row 2: 'a': it is no valid JSON\n3: a=2\n"
+                "1: a=1\n! b.json, row 2: 'a': it is not valid JSON\n3: a=2\n"
                 "! b.json, row 4: the file ends inside it\nlost 2\n");
     expect_text("c.json", "[{\"a\":1} {\"a\":2}]",
                 "1: a=1\n! c.json, row 2: no comma before it\nlost 1\n");
@@ -221,7 +222,7 @@ static void test_shards(void **state)
     write_text("t-00001-of-00003.jsonl", "{\"a\":2}\nbad\n");
     write_text("t-00002-of-00003.jsonl", "{\"a\":3}\n{\"a\":4}\n");
     expect_text("t-00000-of-00003.jsonl", "{\"a\":1}\n",
-                "1: a=1\n1: a=2\n! t-00001-of-00003.jsonl, row 2: it is no valid JSON\n1: a=3\n2: "
+                "1: a=1\n1: a=2\n! t-00001-of-00003.jsonl, row 2: it is not valid JSON\n1: a=3\n2: "
                 "a=4\nlost 1\n");
     s2e_rows *rows;
     s2p_error error;
@@ -347,7 +348,7 @@ static void test_cells(void **state)
     assert_int_equal(s2e_row_list(&row, "n", &list, &error), S2P_OK);
     assert_null(list);
     assert_int_equal(s2e_row_list(&row, "i", &list, &error), S2P_EFORMAT);
-    assert_string_equal(error.message, "v.jsonl, row 1: column 'i': it is no list");
+    assert_string_equal(error.message, "v.jsonl, row 1: column 'i': it is not a list");
     assert_int_equal(s2e_row_list(&row, "z", &list, &error), S2P_EFORMAT);
     s2e_rows_close(rows);
 

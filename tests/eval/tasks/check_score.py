@@ -100,7 +100,7 @@ def check_words():
     assert code == 0 and "vlmevalkit 1.000  rule O1.2, read 'A' from 'A' at byte 15" in out, out
     assert "paper      1.000  rule O8.5" in out or "paper      1.000  rule O8" in out, out
     code, out, err = run("--task", "mmbench", "--data-dir", data, lines("odd.jsonl", [{"sample": "7", "answer": "A"}, {"sample": "nobody", "answer": "A"}, {}]))
-    assert code == 5 and "1 answers are to no sample of the data, the first to 'nobody'" in err and "1 rows are no answers" in err, (code, err)
+    assert code == 5 and "1 answers are to no sample of the data, the first to 'nobody'" in err and "1 rows are not answers" in err, (code, err)
     for arguments, code, words in (
             (("--task", "popo", "--data-dir", data, file), 2, "error: --task: unknown task 'popo'; known: synth, mmmu"),
             (("--task", "mmvet", "--data-dir", data, file), 3, "holds none of MMVet.tsv"),
@@ -146,7 +146,7 @@ def check_lines():
     file = write("broken.jsonl", '{"sample": "7", "answer": "A"}\n{"sample": "8", "ans\n{"sample": "1000007", "answer": "C"}\n')
     code, out, err = run("--task", "mmbench", "--data-dir", data, file, "-o", "json")
     assert code == 5 and json.loads(out)["runs"][0]["answered"] == 2, (code, out)
-    assert "1 rows are no answers, the first: broken.jsonl, row 2: " in err, err
+    assert "1 rows are not answers, the first: broken.jsonl, row 2: " in err, err
     broken = os.path.join(FOLDER, "broken")
     os.makedirs(broken, exist_ok=True)
     with open(os.path.join(DATA, "pope", "tsv", "POPE.tsv"), encoding="utf-8", newline="") as source:

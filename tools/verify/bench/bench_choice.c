@@ -139,7 +139,7 @@ static void check_draws(s2_bench_case *b)
         }
         const char *letter = json_string_value(item);
         if (!letter || n < 1) {
-            s2_malformed(b->verdict, "draw %zu is no letter", i);
+            s2_malformed(b->verdict, "draw %zu is not a letter", i);
             return;
         }
         const char got = (char)('A' + s2e_draws_below(&draws, n));

@@ -46,7 +46,7 @@ static void check_table_row(s2_bench_case *b)
     {
         const json_t *whole = json_object_get(fulls, name);
         if (n == MAX_CELLS || !json_is_number(value) || !json_is_number(whole)) {
-            s2_malformed(b->verdict, "'%.40s' is no number, or not in the full row", name);
+            s2_malformed(b->verdict, "'%.40s' is not a number, or not in the full row", name);
             return;
         }
         const bool is_mme = strcmp(name, "MME") == 0;

@@ -155,7 +155,7 @@ static s2p_status open_values(s2e_column *c, s2p_error *error)
     case S2E_ENCODING_PLAIN_DICTIONARY:
     case S2E_ENCODING_RLE_DICTIONARY:
         if (c->dictionary.size == 0 && c->n_entries == 0)
-            return broken(c, error, "a page needs a dictionary and there is none");
+            return broken(c, error, "a page needs a dictionary, but the column has no dictionary");
         if (*at > 32) return broken(c, error, "indices of more than 32 bits");
         s2e_runs_start(&c->indices, at + 1, end, *at);
         return S2P_OK;

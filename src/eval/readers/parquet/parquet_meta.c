@@ -195,7 +195,7 @@ s2p_status s2e_parquet_meta_read(const s2e_input *input, s2e_parquet_meta *out, 
     *out = (s2e_parquet_meta){ .footer = NULL };
     uint8_t tail[8];
     if (input->size < 12)
-        return s2_fail(error, S2P_EFORMAT, "%s: %llu bytes are no Parquet file", input->name,
+        return s2_fail(error, S2P_EFORMAT, "%s: %llu bytes are not a Parquet file", input->name,
                        (unsigned long long)input->size);
     TRY(s2e_input_read(input, input->size - 8, tail, 8, error));
     if (memcmp(tail + 4, "PARE", 4) == 0)
