@@ -194,6 +194,8 @@ CASES = [
     ("the library prints", {"src/prune/one.c": "int puts(const char *);\nconst int s2p_one = 1;\n"
                             "int s2p_two(void) { return puts(\"2\"); }\n"}, "I/O or exit in src/prune"),
     ("text that runs backwards", {"SECURITY.md": "a \u202e b\n"}, "bidirectional"),
+    ("a phrase that is not English", {"src/base/file.c": "const char *s2_file(void) { return \"it is no file\"; }\n"},
+     "phrases above"),
     ("a word misspelled", {"SECURITY.md": "It is rec" "ieved.\n"}, "misspelled"),
     ("not formatted", {"src/base/file.c": "int s2_file(void){ return 1; }\n"}, "not formatted"),
 ]
