@@ -89,7 +89,7 @@ typedef struct s2p_moments { /* exact integer sums over the pixels of a region *
 } s2p_moments;
 
 typedef struct s2p_method s2p_method;
-typedef struct s2p_view s2p_view; /* what a method looks at, and how much it may keep of it */
+typedef struct s2p_view s2p_view; /* what a method looks at, and its budget */
 typedef struct s2p_plan s2p_plan; /* opaque: a layout, rows to keep, and the scratch to find them */
 
 /* --- Simple API: the paper in one call ---------------------------------- */
@@ -180,7 +180,7 @@ typedef enum s2p_signal_id { /* index of s2p_view.signal; pinned, add at the end
     S2P_VISION_KEY  = 7,  /* [n][d]    keys of that block, mean over heads */
     S2P_TEXT        = 8,  /* [t][d]    question tokens as they enter the decoder */
     S2P_LAST_QUERY  = 9,  /* [h][e]    query of the last prompt token, no rotation, of decoder layer
-                                       `after` (`ahead` of it: the next one) */
+                                       `after` (with `ahead`: of the next one) */
     S2P_MEAN_QUERY  = 10, /* [h][e]    mean over rows 0 to the last visual one, likewise */
     S2P_PLAIN_KEY   = 11, /* [k][a][e] keys, likewise; each shared by h / k heads */
     S2P_ROTATED_KEY = 12, /* [k][L][e] keys of the whole prompt */
@@ -271,7 +271,7 @@ struct s2p_method {
     int merges;                    /* rows of the plan may take others in: s2p_plan_merges */
     int prunes_cache;              /* layers already run forget the dropped rows too; else their
                                       cache stays whole, as the authors of most methods leave it */
-    int as_picked;                 /* published: rows stand in the order picked, not ascending */
+    int as_picked;                 /* published: rows are in the order picked, not ascending */
     int ahead;                     /* queries and keys are those of the layer that comes next */
     int32_t n_stages;              /* 1 for nearly all */
     int32_t after[S2P_MAX_STAGES]; /* decoder layer each stage follows, or S2P_BEFORE_DECODER */
@@ -339,7 +339,7 @@ typedef struct s2p_merge { /* the kept row `into` also takes weight times the ro
     int32_t into, from;
 } s2p_merge;
 
-/* What goes into kept rows besides themselves; borrowed like s2p_plan_keep, NULL when there is
+/* What is added to kept rows; borrowed like s2p_plan_keep, NULL when there is
  * nothing. out[into] = x[into] + the sum of weight * x[from], every x as it was before: where a
  * row is to be scaled, `from` is `into`. */
 S2P_API const s2p_merge *s2p_plan_merges(const s2p_plan *plan, int32_t *n_merges);
