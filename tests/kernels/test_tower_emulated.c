@@ -1,6 +1,6 @@
 /* test_tower_emulated.c - tower kernels for CPUs other than this one, their instructions in C. */
 #include "check.h"
-#include "tower_cases.h"
+#include "tower_attention_cases.h"
 
 #include "kernels/tower/tiles.h"
 

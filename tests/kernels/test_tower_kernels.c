@@ -1,6 +1,6 @@
 /* test_tower_kernels.c - every table of tower kernels this CPU can run. */
 #include "check.h"
-#include "tower_cases.h"
+#include "tower_attention_cases.h"
 
 static void for_each_table(const char *(*promise)(const s2v_kernels *))
 {

@@ -1,5 +1,5 @@
 /* check_tower.c - the promises of tower_cases.h without a test framework, for other CPUs. */
-#include "tower_cases.h"
+#include "tower_attention_cases.h"
 
 static const char *some_products(const s2v_kernels *t) { return check_products_times(t, 30); }
 static const char *some_attention(const s2v_kernels *t) { return check_attention_times(t, 6); }
