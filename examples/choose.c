@@ -44,7 +44,8 @@ static int choose(const char *name, const s2p_view *view, s2p_plan *plan)
         return 0;
     }
     const int32_t *keep = s2p_plan_keep(plan, &n_keep);
-    printf("%-9s after layer %2d:", name, (int)method->after[0]); /* -1: before the decoder */
+    printf("%-9s after layer %2d:", name,
+           (int)s2p_method_about(method)->after[0]); /* -1: before the decoder */
     for (int32_t i = 0; i < n_keep; i++) printf(" %d", (int)keep[i]);
     printf("\n");
     return n_keep == BUDGET;

@@ -89,7 +89,7 @@ typedef struct s2p_moments { /* exact integer sums over the pixels of a region *
 } s2p_moments;
 
 typedef struct s2p_method s2p_method;
-typedef struct s2p_view s2p_view; /* what a method looks at, and its budget */
+typedef struct s2p_view s2p_view; /* what a method reads, and how many rows it may keep */
 typedef struct s2p_plan s2p_plan; /* opaque: a layout, rows to keep, and the scratch to find them */
 
 /* --- Simple API: the paper in one call ---------------------------------- */
@@ -162,8 +162,8 @@ S2P_API double s2p_heterogeneity(const float *variance, int32_t n);
  *     view.signal[S2P_FEATURE] = (s2p_signal){ features, { 576, 896 } };
  *     status = s2p_method_run(method, &view, plan, &error);
  *
- * A method says in `needs` what it looks at and in `after` when it wants to be asked. With more
- * than one stage it is asked again later, about the tokens it left: view.alive. */
+ * s2p_method_about() says which signals a method needs and after which layers it runs. With more
+ * than one stage it runs again later, on the tokens it left: view.alive. */
 
 /* clang-format off */
 typedef enum s2p_signal_id { /* index of s2p_view.signal; pinned, add at the end. Sizes: n tokens of
@@ -180,7 +180,7 @@ typedef enum s2p_signal_id { /* index of s2p_view.signal; pinned, add at the end
     S2P_VISION_KEY  = 7,  /* [n][d]    keys of that block, mean over heads */
     S2P_TEXT        = 8,  /* [t][d]    question tokens as they enter the decoder */
     S2P_LAST_QUERY  = 9,  /* [h][e]    query of the last prompt token, no rotation, of decoder layer
-                                       `after` (with `ahead`: of the next one) */
+                                       `after` (with `ahead`: the next one) */
     S2P_MEAN_QUERY  = 10, /* [h][e]    mean over rows 0 to the last visual one, likewise */
     S2P_PLAIN_KEY   = 11, /* [k][a][e] keys, likewise; each shared by h / k heads */
     S2P_ROTATED_KEY = 12, /* [k][L][e] keys of the whole prompt */
@@ -242,7 +242,7 @@ struct s2p_view {   /* of one picture; all borrowed */
     const s2p_image *image; /* NULL: not at hand */
     s2p_signal signal[S2P_MAX_SIGNALS];
     int32_t first_row;    /* of the prompt: visual rows are [first_row, first_row + n) */
-    int32_t stage;        /* which entry of method.after this is */
+    int32_t stage;        /* which entry of s2p_method_info.after this is */
     const int32_t *alive; /* [n_alive] tokens still there, ascending; NULL: all of the grid */
     int32_t n_alive;
     s2p_choice choice;
@@ -259,30 +259,28 @@ typedef struct s2p_parameter { /* a row of the method that reads it */
 #define S2P_MAX_STAGES 4
 #define S2P_BEFORE_DECODER (-1)
 
-struct s2p_method {
+typedef struct s2p_method_info {   /* later versions add fields at the end */
     const char *name;              /* as typed on the command line and in JSON */
     const char *source;            /* paper and venue */
     const char *published;         /* what S2P_MODE_PUBLISHED changes; NULL: nothing */
     uint32_t needs;                /* always; a choice may add to them: s2p_method_needs() */
-    uint32_t takes;                /* looked at too where they are at hand */
+    uint32_t takes;                /* read as well where they are at hand */
     int sees_question;             /* then the pruned prefix cannot be reused */
     int keeps_all;                 /* nothing is dropped, whatever the budget */
     int draws;                     /* always by the seed; a choice may do so: s2p_method_draws() */
-    int merges;                    /* rows of the plan may take others in: s2p_plan_merges */
-    int prunes_cache;              /* layers already run forget the dropped rows too; else their
-                                      cache stays whole, as the authors of most methods leave it */
+    int merges;                    /* kept rows may absorb others: s2p_plan_merges */
+    int prunes_cache;              /* layers that already ran forget the dropped rows too; otherwise
+                                      their cache stays whole, as most authors leave it */
     int as_picked;                 /* published: rows are in the order picked, not ascending */
     int ahead;                     /* queries and keys are those of the layer that comes next */
     int32_t n_stages;              /* 1 for nearly all */
     int32_t after[S2P_MAX_STAGES]; /* decoder layer each stage follows, or S2P_BEFORE_DECODER */
     int32_t n_parameters;
     const s2p_parameter *parameters; /* [n_parameters] */
+} s2p_method_info;
 
-    /* For the functions below. */
-    uint32_t (*choice_needs)(const s2p_choice *choice);
-    int (*choice_draws)(const s2p_choice *choice);
-    s2p_status (*select)(const s2p_view *view, s2p_plan *plan, s2p_error *error);
-};
+/* Lives as long as the method. */
+S2P_API const s2p_method_info *s2p_method_about(const s2p_method *method);
 
 /* NULL when the name is unknown; walk the table with 0, 1, ... until NULL. */
 S2P_API const s2p_method *s2p_method_find(const char *name);
@@ -309,6 +307,42 @@ S2P_API s2p_status s2p_parameters_set(const s2p_method *method, s2p_parameters *
  * signal is missing, of another shape, or not finite. On failure the plan keeps nothing. */
 S2P_API s2p_status s2p_method_run(const s2p_method *method, const s2p_view *view, s2p_plan *plan,
                                   s2p_error *error);
+
+/* --- A method of your own ------------------------------------------------- */
+
+/* Write *n_keep tokens of the grid to keep[], in any order. *n_keep is how many must stay; keep has
+ * room for all tokens of the grid. On failure return a status and fill *error, or leave it. The view
+ * has every signal of `needs` in its documented shape, and the values of the parameters. It runs on
+ * the thread that called s2p_method_run or prefilled the session. */
+typedef s2p_status (*s2p_method_function)(const s2p_view *view, s2p_grid grid, int32_t *keep,
+                                          int32_t *n_keep, void *user, s2p_error *error);
+
+typedef struct s2p_method_definition {
+    size_t size;           /* set by s2p_method_definition_init */
+    const char *name;      /* 1 to 64 of a-z, 0-9, '-'; no name of a built-in method */
+    const char *source;    /* NULL, or who made it */
+    uint32_t needs, takes; /* signals, as in s2p_method_info */
+    int sees_question, draws, prunes_cache, ahead;
+    int32_t n_stages;              /* 1 by default */
+    int32_t after[S2P_MAX_STAGES]; /* ascending; S2P_BEFORE_DECODER by default */
+    int32_t n_parameters;          /* 0 to S2P_MAX_PARAMETERS */
+    const s2p_parameter *parameters;
+    s2p_method_function function;
+    void *user; /* for the function */
+} s2p_method_definition;
+
+S2P_API void s2p_method_definition_init_sized(s2p_method_definition *definition, size_t size);
+static inline void s2p_method_definition_init(s2p_method_definition *definition)
+{
+    s2p_method_definition_init_sized(definition, sizeof *definition);
+}
+
+/* A method for s2p_method_run and s2v_prune_options.own_method. The definition is copied; only
+ * `user` stays the caller's. What the function keeps is checked: exactly the budget, distinct tokens
+ * of the grid that are still there. There is no registry: s2p_method_find does not know it. */
+S2P_API s2p_status s2p_method_make(s2p_method **out, const s2p_method_definition *definition,
+                                   s2p_error *error);
+S2P_API void s2p_method_free(s2p_method *method); /* only methods of s2p_method_make */
 
 /* --- Ablations: other allocators and selectors on the same scaffold ------ */
 

@@ -109,7 +109,7 @@ typedef struct s2v_engine_info {                        /* strings live as long 
     int tower_rounds;               /* they round to bf16 or bytes: not exact */
     int64_t max_pixels;             /* larger pictures are reduced unless s2v_image_options say otherwise;
                                        0: the tower has one size */
-    int64_t file_max_pixels;        /* the limit in the mmproj, 0: none given; more than 1,280 tokens are
+    int64_t file_max_pixels;        /* what the mmproj says, 0: nothing; more than 1,280 tokens are
                                        not taken unasked */
     int32_t device_layers;          /* decoder layers on the device; 0 on the CPU */
     int device_tower;               /* the tower is on it */
@@ -125,7 +125,7 @@ typedef struct s2v_cache_stats {    /* of what is remembered, since the engine w
     uint64_t evictions, stored;     /* entries that made room; entries that were new */
     uint64_t disk_bytes;            /* of the folder, when something was last written to it */
     uint64_t disk_hits;             /* of the hits, those that were read from it */
-    uint64_t disk_refused;          /* files that were damaged or of another version */
+    uint64_t disk_refused;          /* its files that were refused as damaged */
     uint64_t reserved[8];
 } s2v_cache_stats;
 
@@ -249,7 +249,7 @@ typedef struct s2v_memory {         /* bytes of this machine; what is on another
     uint64_t reserved[8];
 } s2v_memory;
 
-/* What an engine and one session would take, before any memory is taken: headers are read, weights are
+/* What an engine and one session would take, before anything is allocated: headers are read, weights are
  * not. session NULL: the defaults. picture_pixels: of the largest picture, 0: none. */
 S2V_API s2p_status s2v_engine_estimate(const s2v_engine_options *options, const s2v_session_options *session,
                                int64_t picture_pixels, s2v_memory *out, s2p_error *error);
@@ -260,7 +260,7 @@ typedef enum s2v_role { S2V_SYSTEM, S2V_USER, S2V_ASSISTANT } s2v_role;
 
 typedef struct s2v_message {
     s2v_role role;
-    const char *text;               /* UTF-8; "<image>" marks where a picture goes, else they come first */
+    const char *text;               /* UTF-8; "<image>" marks the place of each picture, else they come first */
     int32_t n_images;               /* pictures of this message */
 } s2v_message;
 
@@ -324,6 +324,8 @@ typedef struct s2v_prune_options {
                                        instead of those the method selects. For methods of one stage that
                                        do not merge; whole prompts are then not cached */
     int32_t n_keep;
+    const s2p_method *own_method;   /* NULL, or a method of s2p_method_make instead of `method`; whole prompts
+                                       are then not cached */
 } s2v_prune_options;
 
 S2V_API void s2v_prune_options_init_sized(s2v_prune_options *options, size_t size);
@@ -382,7 +384,7 @@ S2V_API s2p_status s2v_engine_count(const s2v_engine *engine, const s2v_prompt *
 typedef struct s2v_stats {          /* milliseconds, tokens, bytes */
     double image_ms, vision_ms;     /* preparing pictures; the tower */
     double layer0_ms, layers_ms;    /* decoder layers before the first prune point; those after it */
-    double probe_ms;                /* what the method needs in addition to the model's own work, the tower's too */
+    double probe_ms;                /* what the method asked for in addition to the model's work, the tower's too */
     double select_ms;               /* choosing and removing */
     double prompt_ms;               /* the decoder in all: everything above but image_ms and vision_ms */
     int32_t text_tokens;            /* text and what is kept like it: LLaVA-OneVision's newline rows */
@@ -411,7 +413,7 @@ typedef struct s2v_stats {          /* milliseconds, tokens, bytes */
 S2V_API s2p_status s2v_session_prefill(s2v_session *session, const s2v_prompt *prompt,
                                const s2v_prune_options *prune, s2v_stats *stats, s2p_error *error);
 
-/* Progress of this session's prompts, NULL: the engine's callback is used. The steps are "picture",
+/* Progress of this session's prompts, NULL: the engine's callback receives it. The steps are "picture",
  * "tower" and "layers"; the last call of a prompt is "layers" 1. It is called between two pieces of the
  * work, twice in every block and layer: nothing is computed meanwhile, and it may run OTHER
  * sessions of the engine. A value other than 0 cancels: S2P_ECANCELLED, the session is as after
@@ -425,7 +427,7 @@ S2V_API void s2v_session_set_progress(s2v_session *session, s2v_progress_callbac
 
 /* Next token: its text (whole UTF-8 characters, may be empty, NUL-terminated, cut to capacity) and
  * *done when the model stops or a stop string is complete. Text that may be the beginning of a stop
- * string is held back until that is known. S2P_ELIMIT: the context is full; the answer so far is kept. */
+ * string is held back until that is known. S2P_ELIMIT: the context is full; the answer so far is valid. */
 S2V_API s2p_status s2v_session_next(s2v_session *session, char *text, size_t capacity, int *done, s2p_error *error);
 
 typedef struct s2v_ask {            /* one prompt of one session */
@@ -445,7 +447,7 @@ typedef struct s2v_ask {            /* one prompt of one session */
  * their prompts is text, because there are no pictures or the engine's cache knows them, each has at least
  * nine text tokens, and all of them at most the first session's batch. Those that did not go are as they
  * were: ask again for them. Of each, what comes out is what s2v_session_prefill leaves, within the bounds
- * of s2v_decode_many. Every session reports its progress; one that is cancelled is left out of the result, the others go
+ * of s2v_decode_many. Every session's progress is reported; one that is cancelled is left out of the result, the others go
  * on. Times in stats are those of the whole pass. A status other than S2P_OK: nothing ran. */
 S2V_API s2p_status s2v_prefill_many(s2v_ask *asks, size_t n, size_t *n_ran, s2p_error *error);
 

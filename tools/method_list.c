@@ -46,7 +46,8 @@ static void list_parameters(const s2p_method *method, s2_buffer *out)
     for (size_t i = 0; s2p_method_parameter(method, i); i++) {
         const s2p_parameter *p = s2p_method_parameter(method, i);
         const bool is_rule = p->fallback < p->min || p->fallback > p->max;
-        s2_buffer_printf(out, "%-14s %-16s %s", i == 0 ? method->name : "", p->name, p->help);
+        s2_buffer_printf(out, "%-14s %-16s %s", i == 0 ? s2p_method_about(method)->name : "",
+                         p->name, p->help);
         if (!is_rule) s2_buffer_printf(out, "; %g", p->fallback);
         s2_buffer_printf(out, " (%g to %.10g)\n", p->min, p->max);
     }
@@ -59,9 +60,10 @@ void s2_method_list(const char *(*name)(size_t index), s2_buffer *out)
     for (size_t i = 0; name(i); i++) {
         const s2p_method *m = s2p_method_find(name(i));
         char after[S2_AFTER_TEXT];
-        s2_after_text(m->after, m->n_stages, after);
-        s2_buffer_printf(out, "%-14s %-22s %-9s %-7s %s\n", m->name, after,
-                         m->sees_question ? "yes" : "no", m->merges ? "yes" : "no", m->source);
+        s2_after_text(s2p_method_about(m)->after, s2p_method_about(m)->n_stages, after);
+        s2_buffer_printf(out, "%-14s %-22s %-9s %-7s %s\n", s2p_method_about(m)->name, after,
+                         s2p_method_about(m)->sees_question ? "yes" : "no",
+                         s2p_method_about(m)->merges ? "yes" : "no", s2p_method_about(m)->source);
     }
     s2_buffer_printf(out, "\nwhat they look at\n");
     for (size_t i = 0; name(i); i++) {
@@ -86,7 +88,9 @@ void s2_method_list(const char *(*name)(size_t index), s2_buffer *out)
     s2_buffer_printf(out, "\nwhat --mode published changes; nothing for the others\n");
     for (size_t i = 0; name(i); i++) {
         const s2p_method *m = s2p_method_find(name(i));
-        if (m->published) s2_buffer_printf(out, "%-14s %s\n", m->name, m->published);
+        if (s2p_method_about(m)->published)
+            s2_buffer_printf(out, "%-14s %s\n", s2p_method_about(m)->name,
+                             s2p_method_about(m)->published);
     }
 }
 

@@ -114,9 +114,9 @@ double s2_visual_kv_bytes(const s2_model_size *size, int32_t visual, int32_t kep
 
 int32_t s2_full_layers(const s2p_method *method, int32_t n_layers)
 {
-    if (method->keeps_all) return n_layers;
-    if (method->n_stages > 1) return -1;
-    const int32_t n = method->after[0] + 1;
+    if (s2p_method_about(method)->keeps_all) return n_layers;
+    if (s2p_method_about(method)->n_stages > 1) return -1;
+    const int32_t n = s2p_method_about(method)->after[0] + 1;
     return n < n_layers ? n : n_layers;
 }
 
@@ -124,9 +124,9 @@ int32_t s2_published_tokens(const s2p_method *method, int32_t budget)
 {
     static const char *const own_counts[] = { "v2drop", "feather-full", "holov", "prumerge+",
                                               "sparsevlm" };
-    if (strcmp(method->name, "dart") == 0)
+    if (strcmp(s2p_method_about(method)->name, "dart") == 0)
         return 4 + 8 * (budget / 8); /* pivots and their shares */
     for (size_t i = 0; i < sizeof own_counts / sizeof *own_counts; i++)
-        if (strcmp(method->name, own_counts[i]) == 0) return -1;
+        if (strcmp(s2p_method_about(method)->name, own_counts[i]) == 0) return -1;
     return budget;
 }

@@ -13,10 +13,10 @@ static s2p_status check_stages(const s2a_setting *setting, int32_t n, s2p_error 
         if (!method)
             return s2_fail(error, S2P_EINVAL, "'%.60s' keeps every token: nothing to choose",
                            setting[i].method);
-        if (method->n_stages > 1)
+        if (s2p_method_about(method)->n_stages > 1)
             return s2_fail(error, S2P_EINVAL,
                            "%s prunes at %d stages, and a recording has the signals of one",
-                           method->name, method->n_stages);
+                           s2p_method_about(method)->name, s2p_method_about(method)->n_stages);
     }
     return S2P_OK;
 }
@@ -32,7 +32,7 @@ static s2p_status choose_all(const s2_recording *r, s2_trials *t, int32_t questi
         const uint32_t missing =
             s2p_view_missing(&r->view, s2p_method_needs(method, &t->setting[s].choice));
         st = missing ? s2_fail(error, S2P_EINVAL, "%s needs %s, which '%.150s' does not have",
-                               method->name, s2p_need_text(missing), r->name)
+                               s2p_method_about(method)->name, s2p_need_text(missing), r->name)
                      : s2_source_choose(&r->view, r->grid, plan, t, s, question, error);
     }
     s2p_plan_free(plan);

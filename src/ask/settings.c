@@ -126,7 +126,7 @@ void s2a_setting_use(s2a_setting *setting, const char *method)
 
 bool s2a_keeps_all(const s2a_setting *setting)
 {
-    return s2p_method_find(setting->method)->keeps_all;
+    return s2p_method_about(s2p_method_find(setting->method))->keeps_all;
 }
 
 bool s2a_draws(const s2a_setting *setting)
@@ -139,7 +139,7 @@ static const char *method_name(const void *context, size_t index)
 {
     const s2p_method *method = s2p_method_at(index);
     (void)context;
-    return method ? method->name : NULL;
+    return method ? s2p_method_about(method)->name : NULL;
 }
 
 s2p_status s2a_method_read(const char *source, const char *text, size_t n, const char **out,
@@ -244,7 +244,7 @@ static s2p_status fail_parameter(const char *source, const char *text, const s2a
         for (size_t k = 0; is_first(settings, i) && (row = s2p_method_parameter(method, k)); k++)
             if (at < sizeof list)
                 at += (size_t)snprintf(list + at, sizeof list - at, "%s%s.%s", at > 0 ? ", " : "",
-                                       method->name, row->name);
+                                       s2p_method_about(method)->name, row->name);
     }
     if (at == 0)
         return s2_fail(error, S2P_EINVAL, "%s '%.40s': no method asked for has parameters", source,
@@ -270,7 +270,9 @@ s2p_status s2a_settings_set(const char *source, const char *text, s2a_setting *s
     for (int32_t i = 0; i < n; i++) {
         const s2p_method *method = s2p_method_find(settings[i].method);
         s2p_error why = { S2P_OK, "" };
-        if ((only && strcmp(only, method->name) != 0) || !has_parameter(method, own)) continue;
+        if ((only && strcmp(only, s2p_method_about(method)->name) != 0) ||
+            !has_parameter(method, own))
+            continue;
         const s2p_status st =
             s2p_parameters_set(method, &settings[i].parameters, own, text + n_name + 1, &why);
         if (st != S2P_OK) return s2_fail(error, st, "%s %s", source, why.message);

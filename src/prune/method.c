@@ -3,6 +3,7 @@
  * A method may trust what passed here: every signal it asked for is there, has its shape, and
  * holds finite numbers only; every parameter has a value it may have.
  */
+#include "prune/own_method.h"
 #include "prune/parameters.h"
 #include "prune/ranking.h"
 #include "prune/signals.h"
@@ -59,10 +60,10 @@ static s2p_status check_signals(const s2p_method *method, const s2p_view *view,
     const uint32_t needs = s2p_method_needs(method, &view->choice);
     const uint32_t missing = s2p_view_missing(view, needs);
     char who[80];
-    (void)snprintf(who, sizeof who, "method '%s'", method->name);
+    (void)snprintf(who, sizeof who, "method '%s'", method->about.name);
     if (missing) return s2p_refuse(error, S2P_EINVAL, "%s needs %s", who, s2p_need_text(missing));
-    s2p_status st = s2p_view_check_shapes(view, plan, needs | method->takes, who, error);
-    if (st == S2P_OK) st = s2p_view_check_values(view, needs | method->takes, who, error);
+    s2p_status st = s2p_view_check_shapes(view, plan, needs | method->about.takes, who, error);
+    if (st == S2P_OK) st = s2p_view_check_values(view, needs | method->about.takes, who, error);
     return st;
 }
 
@@ -83,10 +84,10 @@ s2p_status s2p_method_run(const s2p_method *method, const s2p_view *view, s2p_pl
     if (view->budget < 1)
         return s2p_refuse(error, S2P_EBUDGET, "budget %d keeps nothing; the least is 1",
                           view->budget);
-    if (view->stage < 0 || view->stage >= method->n_stages || !is_alive_list(view, plan) ||
-        (view->alive && method->n_stages == 1))
+    if (view->stage < 0 || view->stage >= method->about.n_stages || !is_alive_list(view, plan) ||
+        (view->alive && method->about.n_stages == 1))
         return s2p_refuse(error, S2P_EINVAL, "method '%s': no such stage, or rows out of order",
-                          method->name);
+                          method->about.name);
     /* Published schedules go on below the budget; ours stop there. */
     const int32_t n =
         view->mode == S2P_MODE_PUBLISHED ? s2p_tokens(plan->grid) : s2p_view_rows(view, plan);
@@ -100,9 +101,13 @@ s2p_status s2p_method_run(const s2p_method *method, const s2p_view *view, s2p_pl
     if (st == S2P_OK) st = check_signals(method, &shown, plan, error);
     if (st != S2P_OK) return st;
     s2p_error why = { S2P_OK, "" };
-    st = method->select(&shown, plan, &why);
+    const int32_t leave = s2p_stage_budget(&shown, plan, method->about.n_stages);
+    if (method->function)
+        st = s2p_own_method_run(method, &shown, leave, plan, &why);
+    else
+        st = method->select(&shown, plan, &why);
     if (st == S2P_OK) return S2P_OK;
     s2p_plan_clear(plan);
     if (why.message[0]) return s2p_refuse(error, st, "%s", why.message);
-    return s2p_refuse(error, st, "method '%s': %s", method->name, s2p_status_text(st));
+    return s2p_refuse(error, st, "method '%s': %s", method->about.name, s2p_status_text(st));
 }

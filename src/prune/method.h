@@ -1,6 +1,6 @@
 /* method.h - what methods share: rows of the view, the budget of a stage, keeping rows.
  *
- * A method (s2p_method in s2prune.h) is a row of a table and one function that reads a view and
+ * A method is a row of a table and one function that reads a view and
  * fills a plan. It never touches a tensor, a model or the KV cache; the engine applies every plan,
  * for every method, in one place.
  */
@@ -8,6 +8,15 @@
 #define S2_PRUNE_METHOD_H
 
 #include "prune/scaffold.h"
+
+struct s2p_method {
+    s2p_method_info about;
+    uint32_t (*choice_needs)(const s2p_choice *choice); /* NULL: about.needs, whatever the choice */
+    int (*choice_draws)(const s2p_choice *choice);
+    s2p_status (*select)(const s2p_view *view, s2p_plan *plan, s2p_error *error);
+    s2p_method_function function; /* instead of `select`: of a method the caller made */
+    void *user;
+};
 
 /* A parameter of the method, by its own index. */
 static inline double s2p_view_value(const s2p_view *view, int32_t parameter)

@@ -13,14 +13,14 @@
 
 const s2p_parameter *s2p_method_parameter(const s2p_method *method, size_t index)
 {
-    return index < (size_t)method->n_parameters ? &method->parameters[index] : NULL;
+    return index < (size_t)method->about.n_parameters ? &method->about.parameters[index] : NULL;
 }
 
 void s2p_parameters_init(const s2p_method *method, s2p_parameters *out)
 {
     *out = (s2p_parameters){ { 0.0 } };
-    for (int32_t i = 0; i < method->n_parameters; i++)
-        out->value[i] = method->parameters[i].fallback;
+    for (int32_t i = 0; i < method->about.n_parameters; i++)
+        out->value[i] = method->about.parameters[i].fallback;
 }
 
 static bool is_in_range(const s2p_parameter *p, double value)
@@ -32,14 +32,14 @@ static s2p_status refuse_name(const s2p_method *method, const char *name, s2p_er
 {
     char names[160] = "";
     size_t n = 0;
-    for (int32_t i = 0; i < method->n_parameters && n < sizeof names; i++)
+    for (int32_t i = 0; i < method->about.n_parameters && n < sizeof names; i++)
         n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", i > 0 ? ", " : "",
-                              method->parameters[i].name);
+                              method->about.parameters[i].name);
     if (n == 0)
         return s2p_refuse(error, S2P_EINVAL, "method '%s' has no parameter '%.60s', nor any other",
-                          method->name, name);
+                          method->about.name, name);
     return s2p_refuse(error, S2P_EINVAL, "method '%s' has no parameter '%.40s'; it has %s",
-                      method->name, name, names);
+                      method->about.name, name, names);
 }
 
 static s2p_status refuse_value(const s2p_parameter *p, const char *value, s2p_error *error)
@@ -51,8 +51,8 @@ static s2p_status refuse_value(const s2p_parameter *p, const char *value, s2p_er
 s2p_status s2p_parameters_set(const s2p_method *method, s2p_parameters *parameters,
                               const char *name, const char *value, s2p_error *error)
 {
-    for (int32_t i = 0; i < method->n_parameters; i++) {
-        const s2p_parameter *p = &method->parameters[i];
+    for (int32_t i = 0; i < method->about.n_parameters; i++) {
+        const s2p_parameter *p = &method->about.parameters[i];
         if (strcmp(p->name, name) != 0) continue;
         char *end;
         const double number = strtod(value, &end);
@@ -67,8 +67,8 @@ s2p_status s2p_parameters_set(const s2p_method *method, s2p_parameters *paramete
 s2p_status s2p_parameters_check(const s2p_method *method, const s2p_parameters *parameters,
                                 s2p_error *error)
 {
-    for (int32_t i = 0; i < method->n_parameters; i++) {
-        const s2p_parameter *p = &method->parameters[i];
+    for (int32_t i = 0; i < method->about.n_parameters; i++) {
+        const s2p_parameter *p = &method->about.parameters[i];
         const double value = parameters->value[i];
         if (value == p->fallback || is_in_range(p, value)) continue;
         char text[40];

@@ -41,9 +41,10 @@ static void test_the_papers_eight_numbers(void **state)
                       rows[i].flops, 0.001, rows[i].method);
         check_rounded(s2_visual_kv_bytes(size, 576, rows[i].kept, n_full) / MIB, rows[i].kv, 0.01,
                       rows[i].method);
-        check_rounded(
-            s2_visual_kv_bytes(size, 576, rows[i].kept, method->prunes_cache ? 0 : n_full) / MIB,
-            rows[i].held, 0.01, rows[i].method);
+        check_rounded(s2_visual_kv_bytes(size, 576, rows[i].kept,
+                                         s2p_method_about(method)->prunes_cache ? 0 : n_full) /
+                          MIB,
+                      rows[i].held, 0.01, rows[i].method);
     }
 }
 
@@ -118,8 +119,9 @@ static void test_layers_of_methods(void **state)
     assert_int_equal(s2_published_tokens(s2p_method_find("fastv"), 64), 64);
     for (size_t i = 0; s2p_method_at(i); i++) { /* who keeps what it likes is known to be so */
         const s2p_method *m = s2p_method_at(i);
-        const bool is_own = m->published && strstr(m->published, "whatever the budget");
-        CHECK_CASE(!is_own || s2_published_tokens(m, 64) == -1, "%s", m->name);
+        const bool is_own = s2p_method_about(m)->published &&
+                            strstr(s2p_method_about(m)->published, "whatever the budget");
+        CHECK_CASE(!is_own || s2_published_tokens(m, 64) == -1, "%s", s2p_method_about(m)->name);
     }
     assert_null(s2_model_size_find("gpt"));
     for (size_t i = 0; s2_model_size_at(i); i++)

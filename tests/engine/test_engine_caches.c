@@ -88,7 +88,7 @@ static void look(cache_types type, int32_t n_batch, const question *q, s2_buffer
 
 static bool reads_layers(const s2p_method *method)
 {
-    return method->after[method->n_stages - 1] >= 0;
+    return s2p_method_about(method)->after[s2p_method_about(method)->n_stages - 1] >= 0;
 }
 
 /* In one chunk and in several; the question apart, or all at once where it is short. */
@@ -101,8 +101,8 @@ static void test_methods_see_the_same(void **state)
         const s2p_method *method = s2p_method_at(m);
         if (!reads_layers(method)) continue;
         for (size_t b = 0; b < COUNT_OF(batches); b++) {
-            const question q =
-                b == 1 ? one_picture(method->name, 11) : two_pictures(method->name, 9);
+            const question q = b == 1 ? one_picture(s2p_method_about(method)->name, 11)
+                                      : two_pictures(s2p_method_about(method)->name, 9);
             s2_buffer exact, seen;
             look(types[0], batches[b], &q, &exact);
             assert_true(exact.size > 0);
@@ -110,8 +110,8 @@ static void test_methods_see_the_same(void **state)
                 look(types[t], batches[b], &q, &seen);
                 CHECK_CASE(seen.size == exact.size &&
                                memcmp(seen.data, exact.data, exact.size) == 0,
-                           "%s sees something else with cache %d, batch %d", method->name, (int)t,
-                           batches[b]);
+                           "%s sees something else with cache %d, batch %d",
+                           s2p_method_about(method)->name, (int)t, batches[b]);
                 s2_buffer_free(&seen);
             }
             s2_buffer_free(&exact);

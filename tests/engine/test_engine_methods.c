@@ -73,7 +73,7 @@ static void check_rows(const outcome *o)
 static int32_t stage_tokens(const s2p_method *m, int32_t n_tokens, int32_t n_kept, int32_t stage)
 {
     if (n_tokens == 0) return 0;
-    const double n = n_tokens, share = (stage + 1.0) / m->n_stages;
+    const double n = n_tokens, share = (stage + 1.0) / s2p_method_about(m)->n_stages;
     const int32_t leave = (int32_t)rint(n * pow(n_kept / n, share));
     return leave > n_kept ? leave : n_kept;
 }
@@ -87,28 +87,30 @@ static void check_cache(const s2p_method *m, const pair *p, const outcome *o)
     uint64_t visual = 0, paper = 0, total = 0;
     int32_t stage = 0, seen = full.stats.image_tokens_full;
     assert_int_equal(t->image_tokens_full, seen);
-    assert_int_equal(t->n_stages, m->n_stages);
+    assert_int_equal(t->n_stages, s2p_method_about(m)->n_stages);
     for (int32_t layer = -1; layer < p->n_layers; layer++) {
         if (layer >= 0) {
             const double n = t->text_tokens + seen;
-            const int32_t slots = t->text_tokens + (m->prunes_cache ? t->image_tokens : seen);
-            CHECK_CASE(o->n_slots[layer] == slots, "%s: layer %d has %d slots, not %d", m->name,
-                       layer, o->n_slots[layer], slots);
+            const int32_t slots =
+                t->text_tokens + (s2p_method_about(m)->prunes_cache ? t->image_tokens : seen);
+            CHECK_CASE(o->n_slots[layer] == slots, "%s: layer %d has %d slots, not %d",
+                       s2p_method_about(m)->name, layer, o->n_slots[layer], slots);
             flops += row_flops * n + 4.0 * n * n * 64.0;
             visual += 256 * (uint64_t)(slots - t->text_tokens);
             paper += 4 * 32 * (uint64_t)seen;
             total += 256 * (uint64_t)slots;
         }
-        if (stage == m->n_stages || layer != after_layer(m, stage, p->n_layers)) continue;
+        if (stage == s2p_method_about(m)->n_stages || layer != after_layer(m, stage, p->n_layers))
+            continue;
         seen = 0;
         for (int32_t u = 0; u < MAX_UNITS; u++)
             seen += stage_tokens(m, o->n_tokens[u], o->n_kept[u], stage);
         assert_int_equal(t->stage_after[stage], layer);
-        CHECK_CASE(t->stage_tokens[stage] == seen, "%s: stage %d leaves %d, not %d", m->name, stage,
-                   t->stage_tokens[stage], seen);
+        CHECK_CASE(t->stage_tokens[stage] == seen, "%s: stage %d leaves %d, not %d",
+                   s2p_method_about(m)->name, stage, t->stage_tokens[stage], seen);
         stage++;
     }
-    assert_int_equal(stage, m->n_stages);
+    assert_int_equal(stage, s2p_method_about(m)->n_stages);
     assert_int_equal(o->n_rows, t->text_tokens + t->image_tokens);
     assert_int_equal(t->prompt_tokens, o->n_rows);
     assert_int_equal(t->kv_visual_bytes, visual);
@@ -140,8 +142,8 @@ static int check_budget(const s2p_method *m, const pair *p, s2v_session *s, cons
         assert_int_equal(first.status, S2P_EINVAL); /* two grids cannot share one token */
         return 0;
     }
-    CHECK_CASE(first.status == S2P_OK, "%s, budget %d of %d: %s", m->name, q->prune.budget.tokens,
-               full.stats.image_tokens_full, first.error.message);
+    CHECK_CASE(first.status == S2P_OK, "%s, budget %d of %d: %s", s2p_method_about(m)->name,
+               q->prune.budget.tokens, full.stats.image_tokens_full, first.error.message);
     check_kept(q, &first);
     check_rows(&first);
     check_cache(m, p, &first);
@@ -159,10 +161,10 @@ static int walk_budgets(const s2p_method *m, const pair *p, s2v_session *s, cons
     const size_t step = p->n_layers == DEEP_LAYERS ? 2 : 1; /* they take longer */
     int n_changed = 0;
     for (size_t i = 0; i < COUNT_OF(budgets); i += step) {
-        const question q = scene_question(sc, m->name, budgets[i]);
+        const question q = scene_question(sc, s2p_method_about(m)->name, budgets[i]);
         n_changed += check_budget(m, p, s, &q, i == 2);
     }
-    question q = scene_question(sc, m->name, 1);
+    question q = scene_question(sc, s2p_method_about(m)->name, 1);
     for (size_t i = 0; i < COUNT_OF(percents); i += step) {
         q.prune.budget.percent = percents[i];
         n_changed += check_budget(m, p, s, &q, false);
@@ -184,7 +186,7 @@ static void walk_methods(const pair *p)
             prefill_well(s, &q, &full);
             n_changed += walk_budgets(m, p, s, &scenes[k]);
         }
-        assert_true((n_changed > 0) == (strcmp(m->name, "random") == 0));
+        assert_true((n_changed > 0) == (strcmp(s2p_method_about(m)->name, "random") == 0));
     }
     s2v_session_free(s);
 }
@@ -211,13 +213,13 @@ static void all_tokens_is_the_unpruned_model(void **state)
         ask(s, &q, &plain);
         const int32_t n = plain.stats.image_tokens_full; /* of all pictures */
         for (size_t k = 0; (m = s2p_method_at(k)) != NULL; k++) {
-            q = scene_question(sc, m->name, k % 2 ? n : n + 7);
+            q = scene_question(sc, s2p_method_about(m)->name, k % 2 ? n : n + 7);
             q.prune.published = k % 3 == 0;
             s2v_session_reset(s);
             ask(s, &q, &whole);
             CHECK_CASE(memcmp(plain.first, whole.first, sizeof plain.first) == 0 &&
                            memcmp(plain.last, whole.last, sizeof plain.last) == 0,
-                       "%s, %s", m->name, sc->name);
+                       "%s, %s", s2p_method_about(m)->name, sc->name);
             assert_same_answer(&plain, &whole);
             assert_true(whole.stats.probe_ms == 0.0);
         }
@@ -247,15 +249,16 @@ static void check_question(const pair *p, s2v_session *s, const s2p_method *m,
     int n_changed = 0;
     for (size_t k = 0; k < COUNT_OF(scenes); k++) {
         if (scenes[k].is_llava != p->is_llava) continue;
-        question q = scene_question(&scenes[k], m->name, 0);
+        question q = scene_question(&scenes[k], s2p_method_about(m)->name, 0);
         q.prune.budget.percent = 33.0;
         q.prune.choice = *choice;
         const int n = count_changes(s, &scenes[k], &q);
-        CHECK_CASE(sees_question || n == 0, "%s (%s, %s) sees the question, %s", m->name,
-                   choice->allocator, choice->selector, scenes[k].name);
+        CHECK_CASE(sees_question || n == 0, "%s (%s, %s) sees the question, %s",
+                   s2p_method_about(m)->name, choice->allocator, choice->selector, scenes[k].name);
         n_changed += n;
     }
-    CHECK_CASE(!sees_question || n_changed > 0, "%s (%s) never looked", m->name, choice->selector);
+    CHECK_CASE(!sees_question || n_changed > 0, "%s (%s) never looked", s2p_method_about(m)->name,
+               choice->selector);
 }
 
 static void methods_see_the_question_or_not(void **state)
@@ -308,14 +311,14 @@ static void budgets_it_refuses(void **state)
     const s2p_method *m;
     static const s2v_budget second_is_none[MAX_PICTURES] = { { .tokens = 3 }, { .tokens = 0 } };
     for (size_t i = 1; (m = s2p_method_at(i)) != NULL; i++) {
-        question q = scene_question(&scenes[1], m->name, 0);
+        question q = scene_question(&scenes[1], s2p_method_about(m)->name, 0);
         refuse(&q, S2P_EBUDGET, "keeps nothing");
         q.prune.budget.tokens = -5;
         refuse(&q, S2P_EBUDGET, "keeps nothing");
-        q = scene_question(&scenes[4], m->name, 3);
+        q = scene_question(&scenes[4], s2p_method_about(m)->name, 3);
         q.prune.image_budget = second_is_none;
         refuse(&q, S2P_EBUDGET, "keeps nothing");
-        q = scene_question(&scenes[6], m->name, 1);
+        q = scene_question(&scenes[6], s2p_method_about(m)->name, 1);
         refuse(&q, S2P_EINVAL, "2 or more");
     }
     question q = scene_question(&scenes[1], "s2prune", 8);

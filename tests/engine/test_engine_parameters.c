@@ -48,7 +48,7 @@ static void test_parameters(void **state)
                                      .width = 9 * TINY_TOKEN_SIDE,
                                      .height = 7 * TINY_TOKEN_SIDE };
     s2v_prune_options_init(&q.prune);
-    q.prune.method = method->name;
+    q.prune.method = s2p_method_about(method)->name;
     q.prune.budget.tokens = 20;
 
     s2p_parameters own, other;

@@ -194,8 +194,8 @@ static void test_methods_that_see_the_question(void **state)
         assert_hit(session, &first);
         int n = 0;
         for (size_t m = 0; s2p_method_at(m); m++) {
-            if (!s2p_method_at(m)->sees_question) continue;
-            const question q = ask_about(model, 1, s2p_method_at(m)->name, 9);
+            if (!s2p_method_about(s2p_method_at(m))->sees_question) continue;
+            const question q = ask_about(model, 1, s2p_method_about(s2p_method_at(m))->name, 9);
             assert_never_kept(session, &q);
             n++;
         }

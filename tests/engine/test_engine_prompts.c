@@ -234,7 +234,8 @@ static void test_budgets(void **state)
     question q = one_picture("no such method", 18);
     assert_int_equal(say(&q, &o, &error), S2P_EINVAL);
     for (size_t i = 0; s2v_method_name(i); i++) { /* what is offered runs */
-        const bool fits = s2p_method_at(i)->n_stages < good->model.decoder.p.n_layers;
+        const bool fits =
+            s2p_method_about(s2p_method_at(i))->n_stages < good->model.decoder.p.n_layers;
         q = one_picture(s2v_method_name(i), 18);
         assert_int_equal(say(&q, &o, &error), fits ? S2P_OK : S2P_EUNSUPPORTED);
     }

@@ -18,7 +18,7 @@ static void ignore(const char *name, int32_t index, const float *data, int32_t r
 
 static question third(const scene *sc, const s2p_method *m)
 {
-    question q = scene_question(sc, m->name, 1);
+    question q = scene_question(sc, s2p_method_about(m)->name, 1);
     q.prune.budget.percent = 30.0;
     return q;
 }
@@ -38,13 +38,13 @@ static void removal_is_masking(void **state)
         s2v_session *removes = pair_session(p, 0), *masks = pair_session(p, i % 2 ? 13 : 0);
         masks->trace.masks = true;
         for (size_t k = 0; (m = s2p_method_at(k)) != NULL; k++) {
-            if (m->n_stages > 1) continue;
+            if (s2p_method_about(m)->n_stages > 1) continue;
             const question q = third(sc, m);
             prefill_well(removes, &q, &first);
             prefill_well(masks, &q, &second);
             assert_true(same_kept(&first, &second));
-            CHECK_CASE(distance(first.logits, second.logits) <= 1e-5, "%s, %s: %g", m->name,
-                       sc->name, distance(first.logits, second.logits));
+            CHECK_CASE(distance(first.logits, second.logits) <= 1e-5, "%s, %s: %g",
+                       s2p_method_about(m)->name, sc->name, distance(first.logits, second.logits));
         }
         s2v_session_free(masks);
         s2v_session_free(removes);
@@ -136,9 +136,11 @@ static void chunks_are_the_prompt(void **state)
             prefill_well(at_once, &q, &first);
             for (int c = 0; c < 2; c++) {
                 prefill_well(chunked[c], &q, &second);
-                CHECK_CASE(same_kept(&first, &second), "%s, %s", m->name, sc->name);
-                CHECK_CASE(distance(first.logits, second.logits) <= 1e-5, "%s, %s: %g", m->name,
-                           sc->name, distance(first.logits, second.logits));
+                CHECK_CASE(same_kept(&first, &second), "%s, %s", s2p_method_about(m)->name,
+                           sc->name);
+                CHECK_CASE(distance(first.logits, second.logits) <= 1e-5, "%s, %s: %g",
+                           s2p_method_about(m)->name, sc->name,
+                           distance(first.logits, second.logits));
                 assert_memory_equal(first.n_slots, second.n_slots, sizeof first.n_slots);
             }
         }
@@ -210,8 +212,8 @@ static void second_turns(void **state)
             one_by_one = b;
             converse(together, sc, m, next, &end[1]);
             assert_same_answer(&one_by_one, &b);
-            CHECK_CASE(distance(one_by_one.first, b.first) <= 1e-5, "%s, %s: %g", m->name, sc->name,
-                       distance(one_by_one.first, b.first));
+            CHECK_CASE(distance(one_by_one.first, b.first) <= 1e-5, "%s, %s: %g",
+                       s2p_method_about(m)->name, sc->name, distance(one_by_one.first, b.first));
             assert_int_equal(together->next_pos, alone->next_pos);
             assert_starts_with(&end[0], &end[1], p->n_layers);
             assert_starts_with(&end[1], &end[0], p->n_layers);
@@ -234,7 +236,7 @@ static void a_prompt_in_two_turns(void **state)
         if (!fits(sc, p)) continue;
         s2v_session *turns = pair_session(p, 0), *at_once = pair_session(p, 0);
         for (size_t k = 0; (m = s2p_method_at(k)) != NULL; k++) {
-            if (m->sees_question || m->prunes_cache) continue;
+            if (s2p_method_about(m)->sees_question || s2p_method_about(m)->prunes_cache) continue;
             question q = third(sc, m), rest = { .raw = " bcd user" };
             if (k % 2) rest.prune = q.prune; /* nothing to prune */
             const bool is_one = sc->n_pictures == 1;
@@ -247,8 +249,8 @@ static void a_prompt_in_two_turns(void **state)
                            : "hello world <image> and <image> aaaa bcd user";
             s2v_session_reset(at_once);
             ask(at_once, &q, &b);
-            CHECK_CASE(distance(b.first, a.first) <= 1e-5, "%s, %s: %g", m->name, sc->name,
-                       distance(b.first, a.first));
+            CHECK_CASE(distance(b.first, a.first) <= 1e-5, "%s, %s: %g", s2p_method_about(m)->name,
+                       sc->name, distance(b.first, a.first));
             assert_memory_equal(a.token, b.token, sizeof a.token);
             for (int32_t l = 0; l < p->n_layers; l++)
                 assert_int_equal(s2v_past_length(&turns->past, l),

@@ -113,9 +113,10 @@ static void others_stay_as_they_are(void **state)
     for (int i = 0; i < 2; i++) {
         s2v_session *s = pair_session(&pairs[i], 0);
         for (size_t k = 0; (m = s2p_method_at(k)) != NULL; k++) {
-            const bool is_same = !m->published || strcmp(m->name, "visionzip") == 0;
+            const bool is_same = !s2p_method_about(m)->published ||
+                                 strcmp(s2p_method_about(m)->name, "visionzip") == 0;
             const scene *sc = &scenes[i ? 6 : 4];
-            question q = scene_question(sc, m->name, 6);
+            question q = scene_question(sc, s2p_method_about(m)->name, 6);
             if (!is_same) continue;
             prefill_well(s, &q, &first);
             q.prune.published = 1;

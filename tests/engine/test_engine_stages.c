@@ -97,8 +97,8 @@ static void assert_close(const char *what, const float *got, const float *expect
 {
     for (size_t i = 0; i < n; i++)
         CHECK_CASE(fabsf(got[i] - expected[i]) <= 1e-5f * fmaxf(1.0f, fabsf(expected[i])),
-                   "%s, %s: %g, not %g at %zu", pruned.method->name, what, (double)got[i],
-                   (double)expected[i], i);
+                   "%s, %s: %g, not %g at %zu", s2p_method_about(pruned.method)->name, what,
+                   (double)got[i], (double)expected[i], i);
 }
 
 static int32_t list_unit(const boundary *b, int32_t unit, int32_t *row)
@@ -122,7 +122,7 @@ static void check_decoder(const s2p_view *v, const run *r, const boundary *b, in
                           int32_t unit, const int32_t *row, int32_t n)
 {
     const float *hidden = v->signal[S2P_HIDDEN].data, *erc = v->signal[S2P_ERC].data;
-    const bool sees_all = r->method->needs & S2P_NEED_QUERY_ATTN;
+    const bool sees_all = s2p_method_about(r->method)->needs & S2P_NEED_QUERY_ATTN;
     const float *attn = v->signal[sees_all ? S2P_QUERY_ATTN : S2P_LAST_ATTN].data;
     const int32_t n_queries = sees_all ? count_question(&plain.at[0]) : 1;
     if (sees_all) assert_int_equal(v->signal[S2P_QUERY_ATTN].shape[0], n_queries);
@@ -148,8 +148,8 @@ static void check_queries(const s2p_view *v, const run *r, const boundary *b, in
     const float *last_query = v->signal[S2P_LAST_QUERY].data;
     const float *mean_query = v->signal[S2P_MEAN_QUERY].data;
     const float *plain_key = v->signal[S2P_PLAIN_KEY].data;
-    const s2v_decoder_probe *p = &r->probe[layer + r->method->ahead];
-    if (!r->method->ahead && r->at[layer].n != b->n) return; /* likewise */
+    const s2v_decoder_probe *p = &r->probe[layer + s2p_method_about(r->method)->ahead];
+    if (!s2p_method_about(r->method)->ahead && r->at[layer].n != b->n) return; /* likewise */
     if (last_query) assert_close("last query", last_query, p->last_query, QUERY_WIDTH);
     if (mean_query)
         assert_close("mean query", mean_query, p->mean_query + row[n - 1] * QUERY_WIDTH,
@@ -289,7 +289,7 @@ static void look_at_view(const s2v_selection *choice, void *user)
         s2p_method_needs(choice->method, &v->choice) & ~(uint32_t)S2P_NEED_PIXELS;
     assert_int_equal(s2p_view_missing(v, needs), 0);
     decide(r, v, grid, unit);
-    if (strcmp(choice->method->name, "visionzip") == 0)
+    if (strcmp(s2p_method_about(choice->method)->name, "visionzip") == 0)
         check_zip(&r->made[0][unit], grid.rows * grid.cols);
     r->n_stages_seen = v->stage + 1;
 }
@@ -394,7 +394,7 @@ static void assert_same_rows(const run *r, const boundary *b, const char *where)
     assert_memory_equal(now.unit, b->unit, n);
     assert_memory_equal(now.token, b->token, n);
     for (int plane = 0; plane < 3; plane++) assert_memory_equal(now.pos[plane], b->pos[plane], n);
-    if (r->method->merges)
+    if (s2p_method_about(r->method)->merges)
         assert_close(where, &now.h[0][0], &b->h[0][0], (size_t)now.n * TINY_WIDTH);
     else
         assert_memory_equal(now.h, b->h, (size_t)now.n * sizeof now.h[0]);
@@ -413,7 +413,7 @@ static void repeat(const pair *p, const run *r)
     const int32_t n_tail = r->session->rows.n_tail;
     int32_t at = 0;
     now = plain.at[0];
-    for (int32_t stage = 0; stage < r->method->n_stages; stage++) {
+    for (int32_t stage = 0; stage < s2p_method_about(r->method)->n_stages; stage++) {
         int32_t layer;
         const boundary *b = rows_before(r, stage, &layer);
         if (layer >= at) run_by_hand(s, n_tail, at, layer + 1);
@@ -425,7 +425,8 @@ static void repeat(const pair *p, const run *r)
     if (at == 0) assert_same_rows(r, &r->at[0], "the first layer");
     run_by_hand(s, n_tail, at, p->n_layers);
     assert_same_rows(r, &r->at[p->n_layers], "the end");
-    assert_true(distance(r->end.logits, s2v_session_logits(s)) <= (r->method->merges ? 1e-5 : 0.0));
+    assert_true(distance(r->end.logits, s2v_session_logits(s)) <=
+                (s2p_method_about(r->method)->merges ? 1e-5 : 0.0));
     s2v_session_free(s);
 }
 
@@ -434,7 +435,7 @@ static void repeat_method(const pair *p, const scene *sc, const char *name, doub
     question q = scene_question(sc, name, 1);
     q.prune.budget.percent = percent;
     watch(p, &q, &pruned);
-    assert_int_equal(pruned.n_stages_seen, pruned.method->n_stages);
+    assert_int_equal(pruned.n_stages_seen, s2p_method_about(pruned.method)->n_stages);
     const int32_t first = after_layer(pruned.method, 0, p->n_layers) + 1;
     for (int32_t i = 0; i <= first && first > 0; i++) /* nothing happened before */
         assert_memory_equal(&pruned.at[i], &plain.at[i], sizeof plain.at[i]);
@@ -455,7 +456,7 @@ static void stages_told_again(void **state)
         watch(p, &q, &plain);
         const s2p_method *m;
         for (size_t k = 0; (m = s2p_method_at(k)) != NULL; k++)
-            repeat_method(p, sc, m->name, k % 2 ? 20.0 : 45.0);
+            repeat_method(p, sc, s2p_method_about(m)->name, k % 2 ? 20.0 : 45.0);
         watch_end(&plain);
     }
 }

@@ -15,11 +15,13 @@ static void test_table(void **state)
     (void)state;
     for (size_t i = 0; s2p_method_at(i); i++) {
         const s2p_method *m = s2p_method_at(i);
-        assert_true(m->name && m->source && m->select);
-        assert_in_range(m->n_stages, 1, S2P_MAX_STAGES);
-        for (int32_t s = 0; s < m->n_stages; s++)
-            assert_true(m->after[s] >= (s ? m->after[s - 1] + 1 : S2P_BEFORE_DECODER));
-        assert_ptr_equal(s2p_method_find(m->name), m); /* also catches duplicate names */
+        assert_true(s2p_method_about(m)->name && s2p_method_about(m)->source && m->select);
+        assert_in_range(s2p_method_about(m)->n_stages, 1, S2P_MAX_STAGES);
+        for (int32_t s = 0; s < s2p_method_about(m)->n_stages; s++)
+            assert_true(s2p_method_about(m)->after[s] >=
+                        (s ? s2p_method_about(m)->after[s - 1] + 1 : S2P_BEFORE_DECODER));
+        assert_ptr_equal(s2p_method_find(s2p_method_about(m)->name),
+                         m); /* also catches duplicate names */
     }
     assert_null(s2p_method_find("no-such-method"));
 }
@@ -30,11 +32,12 @@ static void check_merges(const s2p_method *m, const s2p_plan *plan, int32_t n_to
     int32_t n, n_merges;
     const int32_t *keep = s2p_plan_keep(plan, &n);
     const s2p_merge *merge = s2p_plan_merges(plan, &n_merges);
-    CHECK_CASE(m->merges || n_merges == 0, "%s", m->name);
+    CHECK_CASE(s2p_method_about(m)->merges || n_merges == 0, "%s", s2p_method_about(m)->name);
     for (int32_t i = 0; i < n_merges; i++) {
         int32_t at = 0;
         while (at < n && keep[at] != merge[i].into) at++;
-        CHECK_CASE(at < n && merge[i].from >= 0 && merge[i].from < n_tokens, "%s", m->name);
+        CHECK_CASE(at < n && merge[i].from >= 0 && merge[i].from < n_tokens, "%s",
+                   s2p_method_about(m)->name);
         assert_true(isfinite(merge[i].weight));
     }
 }
@@ -46,20 +49,20 @@ static void check_promises(const s2p_method *m, s2p_image *image, s2p_plan *plan
     static int32_t first[SIGNAL_TOKENS];
     const int32_t n_tokens = s2p_tokens(grid);
     const s2p_view view = view_of_signals(&signals, image, n_tokens, budget);
-    const int keeps_all = budget >= n_tokens || m->keeps_all;
+    const int keeps_all = budget >= n_tokens || s2p_method_about(m)->keeps_all;
     for (int32_t again = 0; again < 2; again++) {
         s2p_error error = { S2P_OK, "" };
         int32_t n;
         const s2p_status st = run_stages(m, view, plan, alive, &error);
-        CHECK_CASE(st == S2P_OK, "%s %d: %s", m->name, budget, error.message);
+        CHECK_CASE(st == S2P_OK, "%s %d: %s", s2p_method_about(m)->name, budget, error.message);
         const int32_t *keep = s2p_plan_keep(plan, &n);
-        CHECK_CASE(n == (keeps_all ? n_tokens : budget), "%s %d of %d kept %d", m->name, budget,
-                   n_tokens, n);
+        CHECK_CASE(n == (keeps_all ? n_tokens : budget), "%s %d of %d kept %d",
+                   s2p_method_about(m)->name, budget, n_tokens, n);
         for (int32_t k = 0; k < n; k++)
-            CHECK_CASE(keep[k] >= (k ? keep[k - 1] + 1 : 0) && keep[k] < n_tokens, "%s %d", m->name,
-                       budget);
-        CHECK_CASE(!again || memcmp(first, keep, (size_t)n * sizeof *keep) == 0, "%s %d", m->name,
-                   budget);
+            CHECK_CASE(keep[k] >= (k ? keep[k - 1] + 1 : 0) && keep[k] < n_tokens, "%s %d",
+                       s2p_method_about(m)->name, budget);
+        CHECK_CASE(!again || memcmp(first, keep, (size_t)n * sizeof *keep) == 0, "%s %d",
+                   s2p_method_about(m)->name, budget);
         memcpy(first, keep, (size_t)n * sizeof *keep);
         assert_int_equal(s2p_plan_blanks(plan), 0);
         check_merges(m, plan, n_tokens);
@@ -120,8 +123,8 @@ static void test_published(void **state)
                 view.mode = S2P_MODE_PUBLISHED;
                 s2p_error error = { S2P_OK, "" };
                 const s2p_status st = run_stages(m, view, plan, alive, &error);
-                CHECK_CASE(st == S2P_OK || st == S2P_EUNSUPPORTED, "%s %d: %s", m->name, budget,
-                           error.message);
+                CHECK_CASE(st == S2P_OK || st == S2P_EUNSUPPORTED, "%s %d: %s",
+                           s2p_method_about(m)->name, budget, error.message);
                 int32_t n;
                 const int32_t *keep = s2p_plan_keep(plan, &n);
                 assert_true((st == S2P_OK) == (n > 0));
@@ -148,7 +151,7 @@ static void test_question_is_seen_by_those_who_say_so(void **state)
     fill_signals(&other, 6);
     for (size_t i = 0; s2p_method_at(i); i++) {
         const s2p_method *m = s2p_method_at(i);
-        if (m->keeps_all) continue;
+        if (s2p_method_about(m)->keeps_all) continue;
         int32_t n;
         s2p_view view = view_of_signals(&signals, &image, 576, 64);
         assert_int_equal(run_stages(m, view, plan, alive, NULL), S2P_OK);
@@ -160,7 +163,7 @@ static void test_question_is_seen_by_those_who_say_so(void **state)
         view.signal[S2P_ROTATED_KEY].data = other.plain;
         assert_int_equal(run_stages(m, view, plan, alive, NULL), S2P_OK);
         const int same = memcmp(kept, s2p_plan_keep(plan, &n), sizeof kept) == 0;
-        CHECK_CASE(same == !m->sees_question, "%s", m->name);
+        CHECK_CASE(same == !s2p_method_about(m)->sees_question, "%s", s2p_method_about(m)->name);
     }
     s2p_plan_free(plan);
 }
@@ -242,13 +245,15 @@ static void test_bad_signals_are_refused(void **state)
     assert_int_equal(s2p_plan_create(&plan, grid), S2P_OK);
     for (size_t i = 0; s2p_method_at(i); i++) {
         const s2p_method *m = s2p_method_at(i);
-        if (m->needs == 0) continue;
+        if (s2p_method_about(m)->needs == 0) continue;
         const s2p_view nothing = { .budget = 9 };
         assert_int_equal(s2p_method_run(m, &nothing, plan, &error), S2P_EINVAL);
         assert_non_null(strstr(error.message, " needs "));
         const s2p_view view = view_of_signals(&broken, NULL, 36, 9);
-        CHECK_CASE(s2p_method_run(m, &view, plan, &error) == S2P_EINVAL, "%s", m->name);
-        CHECK_CASE(strstr(error.message, "is not finite"), "%s: %s", m->name, error.message);
+        CHECK_CASE(s2p_method_run(m, &view, plan, &error) == S2P_EINVAL, "%s",
+                   s2p_method_about(m)->name);
+        CHECK_CASE(strstr(error.message, "is not finite"), "%s: %s", s2p_method_about(m)->name,
+                   error.message);
         int32_t n;
         (void)s2p_plan_keep(plan, &n);
         assert_int_equal(n, 0);

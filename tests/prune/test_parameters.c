@@ -16,7 +16,8 @@ static void test_rows(void **state)
         size_t n = 0;
         for (; s2p_method_parameter(method, n); n++) {
             const s2p_parameter *p = s2p_method_parameter(method, n);
-            CHECK_CASE(p->name && p->help && p->min <= p->max, "%s %zu", method->name, n);
+            CHECK_CASE(p->name && p->help && p->min <= p->max, "%s %zu",
+                       s2p_method_about(method)->name, n);
             assert_true(given.value[n] == p->fallback);
             /* Not to be set, but meant: then the help says what happens. */
             const int is_rule = p->fallback < p->min || p->fallback > p->max;
@@ -24,7 +25,7 @@ static void test_rows(void **state)
             for (size_t i = 0; i < n; i++)
                 assert_string_not_equal(p->name, s2p_method_parameter(method, i)->name);
         }
-        CHECK_CASE(n <= S2P_MAX_PARAMETERS, "%s", method->name);
+        CHECK_CASE(n <= S2P_MAX_PARAMETERS, "%s", s2p_method_about(method)->name);
     }
 }
 
@@ -127,12 +128,14 @@ static void test_who_draws(void **state)
                      pick = { .selector = "random" };
     for (size_t m = 0; s2p_method_at(m); m++) {
         const s2p_method *method = s2p_method_at(m);
-        const int is_random = strcmp(method->name, "random") == 0;
-        const int is_choice = strcmp(method->name, "s2prune") == 0;
-        CHECK_CASE(s2p_method_draws(method, &paper) == is_random, "%s", method->name);
+        const int is_random = strcmp(s2p_method_about(method)->name, "random") == 0;
+        const int is_choice = strcmp(s2p_method_about(method)->name, "s2prune") == 0;
+        CHECK_CASE(s2p_method_draws(method, &paper) == is_random, "%s",
+                   s2p_method_about(method)->name);
         CHECK_CASE(s2p_method_draws(method, &share) == (is_random || is_choice), "%s",
-                   method->name);
-        CHECK_CASE(s2p_method_draws(method, &pick) == (is_random || is_choice), "%s", method->name);
+                   s2p_method_about(method)->name);
+        CHECK_CASE(s2p_method_draws(method, &pick) == (is_random || is_choice), "%s",
+                   s2p_method_about(method)->name);
     }
 }
 

@@ -55,12 +55,13 @@ static void test_shapes_are_checked(void **state)
             for (size_t d = 0; s2p_signal_at(id)->shape[d]; d++) {
                 const s2p_method *method = s2p_method_at(m);
                 const char letter = s2p_signal_at(id)->shape[d];
-                if (!(method->needs >> id & 1) || !strchr("naL", letter)) continue;
+                if (!(s2p_method_about(method)->needs >> id & 1) || !strchr("naL", letter))
+                    continue;
                 s2p_view view = view_of_signals(&numbers, NULL, 36, 9);
                 view.signal[id].shape[d]++;
                 if (letter == 'L' && id == S2P_NORMED) view.signal[id].shape[d] -= 2;
                 CHECK_CASE(s2p_method_run(method, &view, plan, &error) == S2P_EINVAL, "%s %s",
-                           method->name, s2p_signal_at(id)->name);
+                           s2p_method_about(method)->name, s2p_signal_at(id)->name);
                 CHECK_CASE(strstr(error.message, ", expected "), "%s", error.message);
                 (void)s2p_plan_keep(plan, &n);
                 assert_int_equal(n, 0);

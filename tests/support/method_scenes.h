@@ -83,8 +83,8 @@ static const struct {
 static inline int32_t after_layer(const s2p_method *m, int32_t stage, int32_t n_layers)
 {
     for (size_t i = 0; n_layers == TINY_LAYERS && i < COUNT_OF(moved); i++)
-        if (strcmp(moved[i].method, m->name) == 0) return moved[i].after[stage];
-    return m->after[stage];
+        if (strcmp(moved[i].method, s2p_method_about(m)->name) == 0) return moved[i].after[stage];
+    return s2p_method_about(m)->after[stage];
 }
 
 /* --- scenes ---------------------------------------------------------------------- */

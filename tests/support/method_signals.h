@@ -85,7 +85,7 @@ static inline s2p_status run_stages(const s2p_method *method, s2p_view view, s2p
                                     int32_t *alive, s2p_error *error)
 {
     s2p_status st = S2P_OK;
-    for (int32_t stage = 0; st == S2P_OK && stage < method->n_stages; stage++) {
+    for (int32_t stage = 0; st == S2P_OK && stage < s2p_method_about(method)->n_stages; stage++) {
         view.stage = stage;
         if (stage > 0) {
             const int32_t *keep = s2p_plan_keep(plan, &view.n_alive);

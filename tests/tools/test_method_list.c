@@ -16,7 +16,7 @@ static const char *page;
 static const char *method_name(size_t index)
 {
     const s2p_method *method = s2p_method_at(index);
-    return method ? method->name : NULL;
+    return method ? s2p_method_about(method)->name : NULL;
 }
 
 static void read_text(s2_buffer *text, const char *path)
@@ -78,19 +78,25 @@ static void test_list(void **state)
     const char *all = (const char *)text.data;
     for (size_t i = 0; s2p_method_at(i); i++) {
         const s2p_method *m = s2p_method_at(i);
-        const char *line = line_of(all, "method ", m->name);
+        const char *line = line_of(all, "method ", s2p_method_about(m)->name);
         char after[S2_AFTER_TEXT], cells[128];
-        s2_after_text(m->after, m->n_stages, after);
+        s2_after_text(s2p_method_about(m)->after, s2p_method_about(m)->n_stages, after);
         (void)snprintf(cells, sizeof cells, "%-22s %-9s %-7s ", after,
-                       m->sees_question ? "yes" : "no", m->merges ? "yes" : "no");
-        CHECK_CASE(line_says(line, cells) && line_says(line, m->source), "%s", m->name);
-        const char *needs = line_of(all, "what they look at", m->name);
+                       s2p_method_about(m)->sees_question ? "yes" : "no",
+                       s2p_method_about(m)->merges ? "yes" : "no");
+        CHECK_CASE(line_says(line, cells) && line_says(line, s2p_method_about(m)->source), "%s",
+                   s2p_method_about(m)->name);
+        const char *needs = line_of(all, "what they look at", s2p_method_about(m)->name);
         const uint32_t needed = s2p_method_needs(m, &(s2p_choice){ .side = 0 });
         for (uint32_t bit = 1; bit && bit <= needed; bit <<= 1)
-            CHECK_CASE(!(needed & bit) || line_says(needs, s2p_need_text(bit)), "%s", m->name);
-        CHECK_CASE(needed || line_says(needs, " nothing"), "%s", m->name);
-        const char *published = line_of(all, "what --mode published", m->name);
-        CHECK_CASE(m->published ? line_says(published, m->published) : !published, "%s", m->name);
+            CHECK_CASE(!(needed & bit) || line_says(needs, s2p_need_text(bit)), "%s",
+                       s2p_method_about(m)->name);
+        CHECK_CASE(needed || line_says(needs, " nothing"), "%s", s2p_method_about(m)->name);
+        const char *published = line_of(all, "what --mode published", s2p_method_about(m)->name);
+        CHECK_CASE(s2p_method_about(m)->published
+                       ? line_says(published, s2p_method_about(m)->published)
+                       : !published,
+                   "%s", s2p_method_about(m)->name);
     }
     s2_buffer_free(&text);
 }
@@ -106,15 +112,15 @@ static void test_parameters_and_signals(void **state)
     const char *all = (const char *)text.data;
     for (size_t i = 0; s2p_method_at(i); i++) {
         const s2p_method *m = s2p_method_at(i);
-        const char *line = line_of(all, "parameters, ", m->name);
+        const char *line = line_of(all, "parameters, ", s2p_method_about(m)->name);
         for (size_t p = 0; s2p_method_parameter(m, p); p++) {
             char cells[64];
             (void)snprintf(cells, sizeof cells, " %-16s ", s2p_method_parameter(m, p)->name);
             CHECK_CASE(line_says(line, cells) && line_says(line, s2p_method_parameter(m, p)->help),
-                       "%s %s", m->name, cells);
+                       "%s %s", s2p_method_about(m)->name, cells);
             line = strchr(line, '\n') + 1; /* the next one of the same method */
         }
-        CHECK_CASE(!line || *line != ' ', "%s has no more parameters", m->name);
+        CHECK_CASE(!line || *line != ' ', "%s has no more parameters", s2p_method_about(m)->name);
     }
     for (size_t i = 0; s2p_signal_at(i); i++) {
         const char *line = line_of(all, "signals by name", s2p_signal_at(i)->name);
@@ -151,17 +157,22 @@ static void test_page(void **state)
     for (; s2p_method_at(n_methods); n_methods++) {
         const s2p_method *m = s2p_method_at(n_methods);
         char section[2048], prunes[S2_AFTER_TEXT + 16], after[S2_AFTER_TEXT];
-        CHECK_CASE(section_of(all, m->name, section, sizeof section), "%s is not on the page",
-                   m->name);
-        s2_after_text(m->after, m->n_stages, after);
+        CHECK_CASE(section_of(all, s2p_method_about(m)->name, section, sizeof section),
+                   "%s is not on the page", s2p_method_about(m)->name);
+        s2_after_text(s2p_method_about(m)->after, s2p_method_about(m)->n_stages, after);
         (void)snprintf(prunes, sizeof prunes, "\n- prunes: %s\n", after);
-        CHECK_CASE(strstr(section, prunes), "%s:%s", m->name, prunes);
-        CHECK_CASE(!strstr(section, "\n- sees the question\n") == !m->sees_question, "%s", m->name);
-        CHECK_CASE(!strstr(section, "\n- merges rows\n") == !m->merges, "%s", m->name);
-        CHECK_CASE(!strstr(section, "\n- published: ") == !m->published, "%s", m->name);
-        CHECK_CASE(strstr(section, "\n- keeps: "), "%s", m->name);
+        CHECK_CASE(strstr(section, prunes), "%s:%s", s2p_method_about(m)->name, prunes);
+        CHECK_CASE(!strstr(section, "\n- sees the question\n") ==
+                       !s2p_method_about(m)->sees_question,
+                   "%s", s2p_method_about(m)->name);
+        CHECK_CASE(!strstr(section, "\n- merges rows\n") == !s2p_method_about(m)->merges, "%s",
+                   s2p_method_about(m)->name);
+        CHECK_CASE(!strstr(section, "\n- published: ") == !s2p_method_about(m)->published, "%s",
+                   s2p_method_about(m)->name);
+        CHECK_CASE(strstr(section, "\n- keeps: "), "%s", s2p_method_about(m)->name);
         const bool looks = s2p_method_needs(m, NULL) != 0 || s2p_method_draws(m, NULL);
-        CHECK_CASE((strstr(section, "\n- looks at: ") != NULL) == looks, "%s", m->name);
+        CHECK_CASE((strstr(section, "\n- looks at: ") != NULL) == looks, "%s",
+                   s2p_method_about(m)->name);
     }
     for (const char *at = all; (at = strstr(at, "\n### `")); at++) n_sections++;
     assert_int_equal(n_sections, n_methods); /* and no method that is gone */

@@ -148,12 +148,12 @@ static void check_selection(const json_t *selection, const s2p_method *m, const 
         choose(m, &other, grid, &then);
         choose(m, &view, grid, &again);
         CHECK_CASE(memcmp(&then, &again, sizeof then) == 0, "%s stage %d budget %d: %d and %d kept",
-                   m->name, seen->stage, budgets[b], then.n, again.n);
+                   s2p_method_about(m)->name, seen->stage, budgets[b], then.n, again.n);
         size_t n_kept = 0;
         int32_t *kept = b == 0 ? s2_json_ints(json_object_get(selection, "kept"), &n_kept) : NULL;
         CHECK_CASE(b > 0 || (n_kept == (size_t)then.n &&
                              memcmp(kept, then.keep, n_kept * sizeof *kept) == 0),
-                   "%s: kept", m->name);
+                   "%s: kept", s2p_method_about(m)->name);
         free(kept);
     }
     s2_image_free(&picture);
@@ -171,7 +171,8 @@ static void check_method(const s2p_method *m, s2p_view view, s2p_grid grid)
     new_folder("case");
     CHECK_CASE(s2_record_open(&record, folder, &error) == S2P_OK, "%s", error.message);
     int32_t n_seen = 0;
-    for (after.status = S2P_OK; after.status == S2P_OK && n_seen < m->n_stages; n_seen++) {
+    for (after.status = S2P_OK; after.status == S2P_OK && n_seen < s2p_method_about(m)->n_stages;
+         n_seen++) {
         view.stage = n_seen;
         if (n_seen > 0) { /* another signal for the tokens that are left */
             memcpy(alive[n_seen], after.keep, (size_t)after.n * sizeof *after.keep);
@@ -188,7 +189,9 @@ static void check_method(const s2p_method *m, s2p_view view, s2p_grid grid)
         assert_int_equal(record.code, 0);
         assert_int_equal(json_array_size(record.selections), (size_t)n_seen - 1);
     } else {
-        assert_int_equal(s2_record_finish(&record, m->after, m->n_stages), 0);
+        assert_int_equal(
+            s2_record_finish(&record, s2p_method_about(m)->after, s2p_method_about(m)->n_stages),
+            0);
         json_t *root = read_record(), *list = json_object_get(root, "selections");
         assert_int_equal(json_array_size(list), (size_t)n_seen);
         for (int32_t i = 0; i < n_seen; i++)

@@ -72,10 +72,11 @@ static void check_record(const char *method, const char *mode, int32_t n_units)
     const s2p_method *m = s2p_method_find(method);
     json_t *root = read_json("record/record.json"), *whole = read_json("run.json");
     const json_t *list = json_object_get(root, "selections");
-    assert_int_equal(json_array_size(list), (size_t)(n_units * m->n_stages));
+    assert_int_equal(json_array_size(list), (size_t)(n_units * s2p_method_about(m)->n_stages));
     const json_t *prune = json_object_get(whole, "prune");
     assert_true(json_equal(json_object_get(root, "after"), json_object_get(prune, "after")));
-    assert_int_equal(json_array_size(json_object_get(prune, "left")), (size_t)m->n_stages);
+    assert_int_equal(json_array_size(json_object_get(prune, "left")),
+                     (size_t)s2p_method_about(m)->n_stages);
     assert_string_equal(s2_json_string(prune, "mode"), mode);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i), *kept = json_object_get(one, "kept");
@@ -85,7 +86,7 @@ static void check_record(const char *method, const char *mode, int32_t n_units)
         CHECK_CASE(json_equal(json_object_get(chosen, "keep"), kept), "%s", command);
         int32_t stage = -1;
         assert_true(s2_json_int(one, "stage", &stage));
-        if (stage == m->n_stages - 1)
+        if (stage == s2p_method_about(m)->n_stages - 1)
             CHECK_CASE(json_equal(kept_by_run(whole, one), kept), "%s: the run differs", command);
         json_decref(chosen);
     }

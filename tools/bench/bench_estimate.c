@@ -111,13 +111,13 @@ static s2p_status add_settings(const bench_estimate *estimate, const s2_model_si
         if (kept < 0)
             return s2_fail(error, S2P_EUNSUPPORTED,
                            "--mode published: how many tokens '%s' keeps shows with a picture only",
-                           method->name);
+                           s2p_method_about(method)->name);
         add_row(t, &(row){ .size = size,
                            .prompt = p,
-                           .method = method->name,
+                           .method = s2p_method_about(method)->name,
                            .kept = kept < size->visual_tokens ? kept : size->visual_tokens,
                            .n_full = s2_full_layers(method, size->n_layers),
-                           .prunes_cache = method->prunes_cache && !is_all });
+                           .prunes_cache = s2p_method_about(method)->prunes_cache && !is_all });
     }
     return S2P_OK;
 }

@@ -45,7 +45,7 @@ void s2_paper_formulas(s2_study *study)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const s2p_method *method = s2p_method_find(rows[i].method);
         const int32_t n_full = s2_full_layers(method, size->n_layers), kept = rows[i].kept;
-        const int32_t n_held = method->prunes_cache ? 0 : n_full;
+        const int32_t n_held = s2p_method_about(method)->prunes_cache ? 0 : n_full;
         s2_table_text(t, rows[i].name);
         s2_table_number(t, rows[i].flops);
         s2_table_number(t, s2_prefill_flops(size, 576, kept, n_full, &pope) / 1e12);

@@ -324,15 +324,15 @@ static s2p_status run_method(select_context *c, s2p_error *error)
         size_t id = 0; /* the lowest, which is the one the words are of */
         while (!(missing >> id & 1)) id++;
         return s2_fail(error, S2P_EINVAL, "--method %s needs %s; add --in %s=FILE%s",
-                       c->method->name, s2p_need_text(missing), s2p_signal_at(id)->name,
-                       id == S2P_PIXELS ? "" : ".npy");
+                       s2p_method_about(c->method)->name, s2p_need_text(missing),
+                       s2p_signal_at(id)->name, id == S2P_PIXELS ? "" : ".npy");
     }
     s2p_status st = s2p_plan_create(&c->plan, c->grid);
     if (st != S2P_OK) return s2_fail(error, st, "cannot make a plan: %s", s2p_status_text(st));
     c->merge = json_array();
     c->stages = json_array();
-    for (int32_t stage = 0; st == S2P_OK && stage < c->method->n_stages; stage++)
-        if ((o->layer == 0 || o->layer == c->method->after[stage]) &&
+    for (int32_t stage = 0; st == S2P_OK && stage < s2p_method_about(c->method)->n_stages; stage++)
+        if ((o->layer == 0 || o->layer == s2p_method_about(c->method)->after[stage]) &&
             (o->stage < 0 || o->stage == stage)) {
             const int32_t n_tokens = c->grid.rows * c->grid.cols;
             s2_restricted later = { .made = { NULL } };
@@ -358,16 +358,17 @@ static s2p_status run_method(select_context *c, s2p_error *error)
             for (int32_t i = 0; i < n_merges; i++)
                 json_array_append_new(
                     c->merge, json_pack("[i,i,f]", merge[i].into, merge[i].from, merge[i].weight));
-            json_array_append_new(c->stages,
-                                  json_pack("{s:i,s:o}", "after", c->method->after[stage], "keep",
-                                            tokens_json(keep, n_keep)));
+            json_array_append_new(c->stages, json_pack("{s:i,s:o}", "after",
+                                                       s2p_method_about(c->method)->after[stage],
+                                                       "keep", tokens_json(keep, n_keep)));
         }
     if (st != S2P_OK || json_array_size(c->stages) > 0) return st;
-    if (o->stage >= c->method->n_stages)
+    if (o->stage >= s2p_method_about(c->method)->n_stages)
         return s2_fail(error, S2P_EINVAL, "--set stage=%d: %s has stages 0 to %d", o->stage,
-                       c->method->name, c->method->n_stages - 1);
+                       s2p_method_about(c->method)->name,
+                       s2p_method_about(c->method)->n_stages - 1);
     return s2_fail(error, S2P_EINVAL, "--set layer=%d: %s does not prune after that layer",
-                   o->layer, c->method->name);
+                   o->layer, s2p_method_about(c->method)->name);
 }
 
 /* The order a method picked its tokens in; -1 for each row of zeros it adds. */
@@ -390,8 +391,8 @@ static int present(const select_context *c)
     if (c->options.output == S2_OUTPUT_JSON) {
         json_t *root =
             json_pack("{s:s,s:s,s:i,s:o,s:o,s:O}", "schema", "s2prune.select/1", "method",
-                      c->method->name, "budget", n_keep, "keep", tokens_json(keep, n_keep), "order",
-                      order_json(c->plan), "merge", c->merge);
+                      s2p_method_about(c->method)->name, "budget", n_keep, "keep",
+                      tokens_json(keep, n_keep), "order", order_json(c->plan), "merge", c->merge);
         if (root && json_array_size(c->stages) > 1) json_object_set(root, "stages", c->stages);
         if (!root || s2_json_write(root, 17, &out) != S2P_OK) out.status = S2P_ENOMEM;
         json_decref(root);
@@ -407,7 +408,7 @@ static int present(const select_context *c)
 static const char *method_name(size_t index)
 {
     const s2p_method *method = s2p_method_at(index);
-    return method ? method->name : NULL;
+    return method ? s2p_method_about(method)->name : NULL;
 }
 
 static int run(const void *values)

@@ -48,7 +48,7 @@ s2_field s2_field_named(const char *name)
 
 static bool needs(const s2_golden_fields *r, uint32_t need)
 {
-    return (r->of->method->needs & need) != 0;
+    return (s2p_method_about(r->of->method)->needs & need) != 0;
 }
 
 /* PruMerge+ is recorded in the tower, class token first, queries and keys of full width. */

@@ -213,7 +213,7 @@ static json_t *command_of(const selection *s)
     json_t *list = json_array();
     add_word(list, "s2prune");
     add_word(list, "select");
-    add_option(list, "--method", "%s", s->made->method->name);
+    add_option(list, "--method", "%s", s2p_method_about(s->made->method)->name);
     if (view->mode == S2P_MODE_PUBLISHED) add_option(list, "--mode", "published");
     add_option(list, "--budget", "%d", view->budget < n_tokens ? view->budget : n_tokens);
     add_option(list, "--tokens", "%dx%d", grid.rows, grid.cols);
@@ -278,12 +278,12 @@ static void describe(selection *s)
 {
     const s2v_selection *made = s->made;
     json_t *argv = command_of(s);
-    json_t *one =
-        json_pack("{s:i,s:i,s:i,s:s,s:s,s:i,s:[i,i],s:O,s:O,s:o,s:o,s:o}", "picture", made->picture,
-                  "part", made->part, "stage", made->view->stage, "method", made->method->name,
-                  "mode", s2_mode_name((size_t)made->view->mode), "budget", made->view->budget,
-                  "tokens", made->grid.rows, made->grid.cols, "values", s->values, "files",
-                  s->files, "kept", kept_of(made->plan), "command", shell_line(argv), "argv", argv);
+    json_t *one = json_pack(
+        "{s:i,s:i,s:i,s:s,s:s,s:i,s:[i,i],s:O,s:O,s:o,s:o,s:o}", "picture", made->picture, "part",
+        made->part, "stage", made->view->stage, "method", s2p_method_about(made->method)->name,
+        "mode", s2_mode_name((size_t)made->view->mode), "budget", made->view->budget, "tokens",
+        made->grid.rows, made->grid.cols, "values", s->values, "files", s->files, "kept",
+        kept_of(made->plan), "command", shell_line(argv), "argv", argv);
     if (!one || json_array_append_new(s->record->selections, one) != 0)
         fail(s->record, S2P_ENOMEM, NULL);
 }
@@ -294,15 +294,15 @@ void s2_record_view(const s2v_selection *made, void *user)
     if (record->code != S2_EXIT_OK || !made->plan) return;
     selection s = { .record = record,
                     .made = made,
-                    .seen =
-                        s2p_method_needs(made->method, &made->view->choice) | made->method->takes,
+                    .seen = s2p_method_needs(made->method, &made->view->choice) |
+                            s2p_method_about(made->method)->takes,
                     .files = json_object(),
                     .values = json_object() };
     /* What --set takes: the stage, where the picture stands in the prompt, parameters that are not the
      * method's own. */
     const s2p_method *method = s.made->method;
     const s2p_view *view = s.made->view;
-    if (method->n_stages > 1)
+    if (s2p_method_about(method)->n_stages > 1)
         (void)json_object_set_new(s.values, "stage", json_integer(view->stage));
     for (size_t id = 0; id < S2P_N_SIGNALS; id++) {
         const char *shape = s2p_signal_at(id)->shape, *prompt = strchr(shape, 'L');

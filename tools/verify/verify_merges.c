@@ -99,7 +99,8 @@ void s2_check_sparsevlm(const json_t *c, s2_verdict *verdict)
         s2_take_int(c, "n_clusters", &n_clusters, verdict) &&
         s2_take_int(c, "layer", &layer, verdict)) {
         const s2p_method *m = trial.recorded.method;
-        while (trial.view.stage < m->n_stages - 1 && m->after[trial.view.stage] != layer)
+        while (trial.view.stage < s2p_method_about(m)->n_stages - 1 &&
+               s2p_method_about(m)->after[trial.view.stage] != layer)
             trial.view.stage++;
         if (s2_trial_run(&trial, verdict)) {
             const int32_t n_kept = trial.n_keep - n_clusters;

@@ -39,14 +39,17 @@ static s2p_status prepare(s2v_prefill *pf)
 
     const s2p_method *m = pf->method;
     TRY(s2v_stage_layers(m, n_layers, pf->after, pf->error));
-    if (memcmp(pf->after, m->after, (size_t)m->n_stages * sizeof *pf->after) != 0) {
+    if (memcmp(pf->after, s2p_method_about(m)->after,
+               (size_t)s2p_method_about(m)->n_stages * sizeof *pf->after) != 0) {
         char text[256];
         int length =
             snprintf(text, sizeof text, "the model has %d layers; method '%s' prunes after",
-                     n_layers, m->name);
-        for (int32_t i = 0; i < m->n_stages && length > 0 && (size_t)length < sizeof text - 40; i++)
+                     n_layers, s2p_method_about(m)->name);
+        for (int32_t i = 0;
+             i < s2p_method_about(m)->n_stages && length > 0 && (size_t)length < sizeof text - 40;
+             i++)
             length += snprintf(text + length, sizeof text - (size_t)length, "%s %d instead of %d",
-                               i ? "," : "", pf->after[i], m->after[i]);
+                               i ? "," : "", pf->after[i], s2p_method_about(m)->after[i]);
         s2v_prefill_note(pf, text);
     }
     s2v_plans_move(&pf->earlier, &s->plans);
@@ -104,7 +107,7 @@ static s2p_status make_frames(s2v_prefill *pf)
     const double start = s2_now_ms();
     pf->usual = S2V_FRAMING_BASE;
     if (model->arch->usual_framing)
-        pf->usual = model->arch->usual_framing(n, !pf->method->keeps_all);
+        pf->usual = model->arch->usual_framing(n, !s2p_method_about(pf->method)->keeps_all);
     for (int32_t i = 0; i < n; i++) {
         const s2v_image_options options = s2v_prefill_image(pf, i);
         const s2p_image *image = &pf->prompt.images[i];

@@ -14,7 +14,7 @@
 const char *s2v_method_name(size_t index)
 {
     const s2p_method *method = s2p_method_at(index);
-    return method ? method->name : NULL;
+    return method ? s2p_method_about(method)->name : NULL;
 }
 
 /* ids: I32 [n], to rows [first, first + n). */
@@ -138,7 +138,8 @@ static void count_stats(s2v_prefill *pf)
         const double n = t->text_tokens + n_tokens;
         t->flops += per_row * n + 4.0 * n * n * d_q;
         t->kv_visual_bytes +=
-            row * (uint64_t)(pf->method->prunes_cache ? t->image_tokens : n_tokens);
+            row *
+            (uint64_t)(s2p_method_about(pf->method)->prunes_cache ? t->image_tokens : n_tokens);
         t->kv_visual_bytes_paper += 4 * (uint64_t)d_kv * (uint64_t)n_tokens;
         t->kv_total_bytes += row * (uint64_t)s2v_past_length(&s->past, layer);
     }

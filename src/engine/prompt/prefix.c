@@ -50,7 +50,7 @@ static void make_key(s2v_prefill *pf, uint8_t key[S2V_KEY_BYTES])
     }
 
     const s2p_choice *choice = &pf->prune.choice;
-    add_name(&h, pf->method->name);
+    add_name(&h, s2p_method_about(pf->method)->name);
     add_name(&h, choice->allocator);
     add_name(&h, choice->selector);
     add_number(&h, (int64_t)choice->seed);
@@ -212,7 +212,7 @@ bool s2v_prefix_recall(s2v_prefill *pf)
     const bool is_later = s2v_past_length(&s->past, 0) > 0; /* a turn that stands behind others */
     const bool is_traced = s->trace.show || s->trace.masks;
     if (!s2v_session_remembers(s) || s->options.pictures_only || is_later || is_traced ||
-        s->rows.n_tail == 0 || pf->prune.keep ||
+        s->rows.n_tail == 0 || pf->prune.keep || pf->prune.own_method ||
         s2p_method_sees_question(pf->method, &pf->prune.choice))
         return false;
     make_key(pf, p->key);

@@ -57,7 +57,7 @@ static s2p_status read_layer(s2v_prefill *pf, int32_t layer, s2v_readings *out)
 s2p_status s2v_readings_take(s2v_prefill *pf, int32_t *at, int32_t layer, s2v_readings *out)
 {
     s2v_session *s = pf->s;
-    const bool reads_layer = pf->needs & OF_A_LAYER, is_ahead = pf->method->ahead;
+    const bool reads_layer = pf->needs & OF_A_LAYER, is_ahead = s2p_method_about(pf->method)->ahead;
     const bool is_apart = (reads_layer && !is_ahead) || (pf->needs & S2P_NEED_ERC);
     if (is_apart && layer > *at) {
         TRY(s2v_trace_layers(s, *at, layer, NULL, pf->error));

@@ -18,14 +18,15 @@
 s2p_status s2v_stage_layers(const s2p_method *method, int32_t n_layers, int32_t *after,
                             s2p_error *error)
 {
-    const int32_t n = method->n_stages, deepest = method->after[n - 1];
+    const int32_t n = s2p_method_about(method)->n_stages,
+                  deepest = s2p_method_about(method)->after[n - 1];
     const bool fits = deepest + 1 < n_layers;
     if (!fits && n_layers - 1 < n)
         return s2_fail(error, S2P_EUNSUPPORTED,
-                       "method '%s' prunes after layer %d; the model has %d layer%s", method->name,
-                       deepest, n_layers, n_layers == 1 ? "" : "s");
+                       "method '%s' prunes after layer %d; the model has %d layer%s",
+                       s2p_method_about(method)->name, deepest, n_layers, n_layers == 1 ? "" : "s");
     for (int32_t i = 0; i < n; i++) {
-        after[i] = method->after[i];
+        after[i] = s2p_method_about(method)->after[i];
         if (fits) continue;
         const int32_t lowest = i > 0 ? after[i - 1] + 1 : 0, highest = n_layers - 1 - (n - i);
         after[i] = after[i] * (n_layers - 2) / deepest;
@@ -59,7 +60,8 @@ static s2p_status remove_rows(s2v_prefill *pf, int32_t n_layers)
         const int32_t first = u->row[0], last = u->row[u->n_alive - 1];
         if (row == first) {
             int32_t n_kept;
-            const bool as_picked = pf->method->as_picked && pf->prune.published && u->part == 0;
+            const bool as_picked =
+                s2p_method_about(pf->method)->as_picked && pf->prune.published && u->part == 0;
             const int32_t *token =
                 as_picked ? s2p_plan_order(u->plan, &n_kept) : s2p_plan_keep(u->plan, &n_kept);
             for (int32_t i = 0; i < n_kept; i++)
@@ -80,12 +82,12 @@ static s2p_status remove_rows(s2v_prefill *pf, int32_t n_layers)
         st = s2_fail(pf->error, S2P_ELIMIT,
                      "method '%s' makes %d rows of the prompt's %d; the context of %d has no room "
                      "for them",
-                     pf->method->name, n, s->rows.n, past->n_ctx);
+                     s2p_method_about(pf->method)->name, n, s->rows.n, past->n_ctx);
     for (int32_t u = 0; st == S2P_OK && u < pf->n_units; u++)
         if (pf->unit[u].n_alive > 0)
             st = s2v_merge_rows(s, pf->unit[u].plan, pf->unit[u].alive, pf->unit[u].row,
                                 pf->unit[u].n_alive, pf->error);
-    const int32_t n_pruned = pf->method->prunes_cache ? n_layers : 0;
+    const int32_t n_pruned = s2p_method_about(pf->method)->prunes_cache ? n_layers : 0;
     if (st == S2P_OK && changes) {
         s2v_prefix_save(pf, n_pruned);
         st = s->trace.masks ? s2v_trace_mask(s, keep, n, pf->error)
@@ -105,7 +107,7 @@ static void count_stage(s2v_prefill *pf, int32_t stage)
 
 void s2v_stages_pass(s2v_prefill *pf)
 {
-    for (int32_t i = 0; i < pf->method->n_stages; i++) count_stage(pf, i);
+    for (int32_t i = 0; i < s2p_method_about(pf->method)->n_stages; i++) count_stage(pf, i);
 }
 
 /* --- all stages ---------------------------------------------------------------------- */
@@ -152,7 +154,7 @@ s2p_status s2v_run_stages(s2v_prefill *pf)
     TRY(s2v_units_read(pf));
 
     /* Rows times layers from here to the logits, if each stage removes an equal share. */
-    const int32_t n_layers = s->past.n_layers, n_stages = pf->method->n_stages;
+    const int32_t n_layers = s->past.n_layers, n_stages = s2p_method_about(pf->method)->n_stages;
     double removed = t->image_tokens_full, rows = s->rows.n, work = 0.0;
     for (int32_t u = 0; u < pf->n_units; u++)
         removed -=

@@ -161,11 +161,12 @@ s2p_status s2v_engine_count(const s2v_engine *engine, const s2v_prompt *prompt,
             return s2_fail(error, S2P_EINVAL, "picture %d of the prompt has no size", i + 1);
     pf.usual = S2V_FRAMING_BASE;
     if (engine->model.arch->usual_framing)
-        pf.usual = engine->model.arch->usual_framing(n, !pf.method->keeps_all);
+        pf.usual = engine->model.arch->usual_framing(n, !s2p_method_about(pf.method)->keeps_all);
     s2p_status st = render(engine, &pf);
     out->text_tokens = (int32_t)pf.chat.tokens.n;
     for (int32_t i = 0; st == S2P_OK && i < n; i++) st = count_picture(engine, &pf, i, out);
-    if (st == S2P_OK && pf.prune.published && !pf.method->keeps_all) out->image_tokens = -1;
+    if (st == S2P_OK && pf.prune.published && !s2p_method_about(pf.method)->keeps_all)
+        out->image_tokens = -1;
     s2v_chat_free(&pf.chat);
     return st;
 }

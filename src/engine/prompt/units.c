@@ -27,8 +27,13 @@ s2v_image_options s2v_prefill_image(const s2v_prefill *pf, int32_t i)
 s2p_status s2v_prefill_find_method(s2v_prefill *pf)
 {
     const char *name = pf->prune.method;
+    if (name && pf->prune.own_method)
+        return s2_fail(pf->error, S2P_EINVAL,
+                       "method '%.60s' and a method of the caller exclude each other", name);
+    pf->method = pf->prune.own_method;
+    if (pf->method) return S2P_OK;
     for (size_t i = 0; !name && s2p_method_at(i); i++)
-        if (s2p_method_at(i)->keeps_all) pf->method = s2p_method_at(i);
+        if (s2p_method_about(s2p_method_at(i))->keeps_all) pf->method = s2p_method_at(i);
     if (name) pf->method = s2p_method_find(name);
     if (!pf->method) return s2_fail(pf->error, S2P_EINVAL, "unknown method '%.60s'", name);
     return S2P_OK;
@@ -53,7 +58,7 @@ void s2v_prefill_note(const s2v_prefill *pf, const char *text)
 
 int32_t s2v_picture_budget(const s2v_prefill *pf, int32_t i, int32_t n_tokens)
 {
-    if (pf->method->keeps_all) return n_tokens;
+    if (s2p_method_about(pf->method)->keeps_all) return n_tokens;
     const s2v_budget budget = pf->prune.image_budget ? pf->prune.image_budget[i] : pf->prune.budget;
     if (!(budget.percent > 0.0)) return budget.tokens;
     const double n = rint(fmin(budget.percent, 100.0) / 100.0 * n_tokens);

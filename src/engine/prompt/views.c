@@ -252,11 +252,11 @@ static s2p_status run_method(s2v_prefill *pf, s2v_unit *u, s2p_view *view)
         st = s2p_method_run(pf->method, view, u->plan, pf->error);
     }
     if (st == S2P_OK && prune->keep && u->picture == 0 && u->part == 0) {
-        if (pf->method->n_stages != 1 || pf->method->merges)
+        if (s2p_method_about(pf->method)->n_stages != 1 || s2p_method_about(pf->method)->merges)
             st = s2_fail(
                 pf->error, S2P_EUNSUPPORTED,
                 "method '%s' prunes in stages or merges; it cannot be combined with chosen tokens",
-                pf->method->name);
+                s2p_method_about(pf->method)->name);
         for (int32_t i = 0; st == S2P_OK && i < prune->n_keep; i++)
             if (prune->keep[i] < (i > 0 ? prune->keep[i - 1] + 1 : 0) ||
                 prune->keep[i] >= u->n_tokens)
@@ -298,7 +298,7 @@ s2p_status s2v_select_unit(s2v_prefill *pf, s2v_unit *u, int32_t stage,
     for (size_t id = 0; st == S2P_OK && id < S2P_N_SIGNALS; id++)
         if ((pf->needs >> id & 1) && gatherers[id] && !gatherers[id](&g, &view.signal[id]))
             st = s2_fail(pf->error, S2P_ENOMEM, "out of memory for what '%s' looks at",
-                         pf->method->name);
+                         s2p_method_about(pf->method)->name);
     view.first_row = g.first_row;
     if (st == S2P_OK) st = run_method(pf, u, &view);
     for (int32_t i = 0; i < g.n_made; i++) free(g.made[i]);

@@ -124,13 +124,13 @@ static s2p_status cdpruner_select(const s2p_view *view, s2p_plan *plan, s2p_erro
 }
 
 const s2p_method s2p_method_cdpruner = {
-    .name = "cdpruner",
-    .source = "CDPruner, NeurIPS 2025",
-    .published = "the relevance is negated, for embeddings of CLIP",
-    .needs = S2P_NEED_FEATURE | S2P_NEED_TEXT,
-    .takes = S2P_NEED_ALIGNED,
-    .sees_question = true,
-    .n_stages = 1,
-    .after = { S2P_BEFORE_DECODER },
+    .about.name = "cdpruner",
+    .about.source = "CDPruner, NeurIPS 2025",
+    .about.published = "the relevance is negated, for embeddings of CLIP",
+    .about.needs = S2P_NEED_FEATURE | S2P_NEED_TEXT,
+    .about.takes = S2P_NEED_ALIGNED,
+    .about.sees_question = true,
+    .about.n_stages = 1,
+    .about.after = { S2P_BEFORE_DECODER },
     .select = cdpruner_select,
 };

@@ -207,14 +207,14 @@ static s2p_status dart_select(const s2p_view *view, s2p_plan *plan, s2p_error *e
 }
 
 const s2p_method s2p_method_dart = {
-    .name = "dart",
-    .source = "DART, EMNLP 2025",
-    .published = "keeps 4 + 8 floor(budget / 8) tokens; needs four tokens after the picture",
-    .needs = S2P_NEED_ROTATED_KEY | S2P_NEED_NORMED,
-    .sees_question = true,
-    .n_stages = 1,
-    .after = { 1 },
-    .parameters = parameters,
-    .n_parameters = N_PARAMETERS,
+    .about.name = "dart",
+    .about.source = "DART, EMNLP 2025",
+    .about.published = "keeps 4 + 8 floor(budget / 8) tokens; needs four tokens after the picture",
+    .about.needs = S2P_NEED_ROTATED_KEY | S2P_NEED_NORMED,
+    .about.sees_question = true,
+    .about.n_stages = 1,
+    .about.after = { 1 },
+    .about.parameters = parameters,
+    .about.n_parameters = N_PARAMETERS,
     .select = dart_select,
 };

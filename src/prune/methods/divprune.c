@@ -61,10 +61,10 @@ static s2p_status divprune_select(const s2p_view *view, s2p_plan *plan, s2p_erro
 }
 
 const s2p_method s2p_method_divprune = {
-    .name = "divprune",
-    .source = "DivPrune, CVPR 2025",
-    .needs = S2P_NEED_FEATURE,
-    .n_stages = 1,
-    .after = { S2P_BEFORE_DECODER },
+    .about.name = "divprune",
+    .about.source = "DivPrune, CVPR 2025",
+    .about.needs = S2P_NEED_FEATURE,
+    .about.n_stages = 1,
+    .about.after = { S2P_BEFORE_DECODER },
     .select = divprune_select,
 };

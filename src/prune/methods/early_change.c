@@ -31,14 +31,14 @@ static const s2p_parameter parameters[] = {
 };
 
 const s2p_method s2p_method_erc_top = {
-    .name = "erc-top",
-    .source = "S2Prune, Fig. 2: ERC without the scaffold",
-    .needs = S2P_NEED_ERC,
-    .prunes_cache = true,
-    .n_stages = 1,
-    .after = { 0 },
-    .n_parameters = 1,
-    .parameters = parameters,
+    .about.name = "erc-top",
+    .about.source = "S2Prune, Fig. 2: ERC without the scaffold",
+    .about.needs = S2P_NEED_ERC,
+    .about.prunes_cache = true,
+    .about.n_stages = 1,
+    .about.after = { 0 },
+    .about.n_parameters = 1,
+    .about.parameters = parameters,
     .select = erc_top_select,
 };
 
@@ -55,13 +55,13 @@ static s2p_status v2drop_select(const s2p_view *view, s2p_plan *plan, s2p_error 
 }
 
 const s2p_method s2p_method_v2drop = {
-    .name = "v2drop",
-    .source = "V2Drop, CVPR 2026",
-    .published = "keeps half, half of that, then one token, whatever the budget",
-    .needs = S2P_NEED_ERC,
-    .n_stages = V2DROP_STAGES,
-    .after = { 2, 16, 21 },
-    .n_parameters = 1,
-    .parameters = parameters,
+    .about.name = "v2drop",
+    .about.source = "V2Drop, CVPR 2026",
+    .about.published = "keeps half, half of that, then one token, whatever the budget",
+    .about.needs = S2P_NEED_ERC,
+    .about.n_stages = V2DROP_STAGES,
+    .about.after = { 2, 16, 21 },
+    .about.n_parameters = 1,
+    .about.parameters = parameters,
     .select = v2drop_select,
 };

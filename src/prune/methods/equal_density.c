@@ -13,9 +13,9 @@ static s2p_status equal_density_select(const s2p_view *view, s2p_plan *plan, s2p
 }
 
 const s2p_method s2p_method_equal_density = {
-    .name = "equal-density",
-    .source = "S2Prune, Sec. 3.4",
-    .n_stages = 1,
-    .after = { S2P_BEFORE_DECODER },
+    .about.name = "equal-density",
+    .about.source = "S2Prune, Sec. 3.4",
+    .about.n_stages = 1,
+    .about.after = { S2P_BEFORE_DECODER },
     .select = equal_density_select,
 };

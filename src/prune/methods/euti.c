@@ -27,11 +27,11 @@ static s2p_status euti_select(const s2p_view *view, s2p_plan *plan, s2p_error *e
 }
 
 const s2p_method s2p_method_euti = {
-    .name = "euti",
-    .source = "EUTI of PACT, CVPR 2025",
-    .needs = S2P_NEED_MEAN_QUERY | S2P_NEED_PLAIN_KEY | S2P_NEED_HIDDEN,
-    .ahead = true,
-    .n_stages = 1,
-    .after = { 3 },
+    .about.name = "euti",
+    .about.source = "EUTI of PACT, CVPR 2025",
+    .about.needs = S2P_NEED_MEAN_QUERY | S2P_NEED_PLAIN_KEY | S2P_NEED_HIDDEN,
+    .about.ahead = true,
+    .about.n_stages = 1,
+    .about.after = { 3 },
     .select = euti_select,
 };

@@ -21,11 +21,11 @@ static s2p_status fastv_select(const s2p_view *view, s2p_plan *plan, s2p_error *
 }
 
 const s2p_method s2p_method_fastv = {
-    .name = "fastv",
-    .source = "FastV, ECCV 2024",
-    .needs = S2P_NEED_LAST_ATTN,
-    .sees_question = true,
-    .n_stages = 1,
-    .after = { 1 },
+    .about.name = "fastv",
+    .about.source = "FastV, ECCV 2024",
+    .about.needs = S2P_NEED_LAST_ATTN,
+    .about.sees_question = true,
+    .about.n_stages = 1,
+    .about.after = { 1 },
     .select = fastv_select,
 };

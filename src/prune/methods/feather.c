@@ -87,34 +87,35 @@ static s2p_status feather_full_select(const s2p_view *view, s2p_plan *plan, s2p_
 }
 
 const s2p_method s2p_method_feather = {
-    .name = "feather",
-    .source = "FEATHER, ICCV 2025: attention without RoPE, layer 3",
-    .needs = S2P_NEED_LAST_QUERY | S2P_NEED_PLAIN_KEY,
-    .sees_question = true,
-    .n_stages = 1,
-    .after = { 2 },
+    .about.name = "feather",
+    .about.source = "FEATHER, ICCV 2025: attention without RoPE, layer 3",
+    .about.needs = S2P_NEED_LAST_QUERY | S2P_NEED_PLAIN_KEY,
+    .about.sees_question = true,
+    .about.n_stages = 1,
+    .about.after = { 2 },
     .select = feather_select,
 };
 
 const s2p_method s2p_method_feather_8 = {
-    .name = "feather-8",
-    .source = "FEATHER, ICCV 2025: attention without RoPE, layer 8",
-    .needs = S2P_NEED_LAST_QUERY | S2P_NEED_PLAIN_KEY,
-    .sees_question = true,
-    .n_stages = 1,
-    .after = { 7 },
+    .about.name = "feather-8",
+    .about.source = "FEATHER, ICCV 2025: attention without RoPE, layer 8",
+    .about.needs = S2P_NEED_LAST_QUERY | S2P_NEED_PLAIN_KEY,
+    .about.sees_question = true,
+    .about.n_stages = 1,
+    .about.after = { 7 },
     .select = feather_select,
 };
 
 const s2p_method s2p_method_feather_full = {
-    .name = "feather-full",
-    .source = "FEATHER, ICCV 2025: with a lattice, layers 8 and 16",
-    .published = "keeps 0.3 of the tokens and the lattice, then 0.09 of those, whatever the budget",
-    .needs = S2P_NEED_LAST_QUERY | S2P_NEED_PLAIN_KEY,
-    .sees_question = true,
-    .n_stages = FULL_STAGES,
-    .after = { 7, 15 },
-    .parameters = full_parameters,
-    .n_parameters = N_PARAMETERS,
+    .about.name = "feather-full",
+    .about.source = "FEATHER, ICCV 2025: with a lattice, layers 8 and 16",
+    .about.published =
+        "keeps 0.3 of the tokens and the lattice, then 0.09 of those, whatever the budget",
+    .about.needs = S2P_NEED_LAST_QUERY | S2P_NEED_PLAIN_KEY,
+    .about.sees_question = true,
+    .about.n_stages = FULL_STAGES,
+    .about.after = { 7, 15 },
+    .about.parameters = full_parameters,
+    .about.n_parameters = N_PARAMETERS,
     .select = feather_full_select,
 };

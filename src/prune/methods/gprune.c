@@ -102,12 +102,12 @@ static s2p_status gprune_select(const s2p_view *view, s2p_plan *plan, s2p_error 
 }
 
 const s2p_method s2p_method_gprune = {
-    .name = "gprune",
-    .source = "G-Prune, AAAI 2025",
-    .needs = S2P_NEED_FEATURE,
-    .n_stages = 1,
-    .after = { S2P_BEFORE_DECODER },
-    .parameters = parameters,
-    .n_parameters = N_PARAMETERS,
+    .about.name = "gprune",
+    .about.source = "G-Prune, AAAI 2025",
+    .about.needs = S2P_NEED_FEATURE,
+    .about.n_stages = 1,
+    .about.after = { S2P_BEFORE_DECODER },
+    .about.parameters = parameters,
+    .about.n_parameters = N_PARAMETERS,
     .select = gprune_select,
 };

@@ -125,14 +125,14 @@ static s2p_status gridprune_select(const s2p_view *view, s2p_plan *plan, s2p_err
 }
 
 const s2p_method s2p_method_gridprune = {
-    .name = "gridprune",
-    .source = "GridPrune (our reading), arXiv 2511.10081",
-    .needs = S2P_NEED_VISION_ATTN | S2P_NEED_FEATURE | S2P_NEED_TEXT,
-    .takes = S2P_NEED_ALIGNED,
-    .sees_question = true,
-    .n_stages = 1,
-    .after = { S2P_BEFORE_DECODER },
-    .parameters = parameters,
-    .n_parameters = N_PARAMETERS,
+    .about.name = "gridprune",
+    .about.source = "GridPrune (our reading), arXiv 2511.10081",
+    .about.needs = S2P_NEED_VISION_ATTN | S2P_NEED_FEATURE | S2P_NEED_TEXT,
+    .about.takes = S2P_NEED_ALIGNED,
+    .about.sees_question = true,
+    .about.n_stages = 1,
+    .about.after = { S2P_BEFORE_DECODER },
+    .about.parameters = parameters,
+    .about.n_parameters = N_PARAMETERS,
     .select = gridprune_select,
 };

@@ -161,14 +161,14 @@ static s2p_status holov_select(const s2p_view *view, s2p_plan *plan, s2p_error *
 }
 
 const s2p_method s2p_method_holov = {
-    .name = "holov",
-    .source = "HoloV, NeurIPS 2025",
-    .published = "a quota beyond its run is lost: fewer tokens, and rows of zeros instead",
-    .needs = S2P_NEED_VISION_ATTN | S2P_NEED_FEATURE,
-    .as_picked = true,
-    .n_stages = 1,
-    .after = { S2P_BEFORE_DECODER },
-    .parameters = parameters,
-    .n_parameters = N_PARAMETERS,
+    .about.name = "holov",
+    .about.source = "HoloV, NeurIPS 2025",
+    .about.published = "a quota beyond its run is lost: fewer tokens, and rows of zeros instead",
+    .about.needs = S2P_NEED_VISION_ATTN | S2P_NEED_FEATURE,
+    .about.as_picked = true,
+    .about.n_stages = 1,
+    .about.after = { S2P_BEFORE_DECODER },
+    .about.parameters = parameters,
+    .about.n_parameters = N_PARAMETERS,
     .select = holov_select,
 };

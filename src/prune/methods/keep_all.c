@@ -11,10 +11,10 @@ static s2p_status full_select(const s2p_view *view, s2p_plan *plan, s2p_error *e
 }
 
 const s2p_method s2p_method_full = {
-    .name = "full",
-    .keeps_all = true,
-    .source = "no pruning",
-    .n_stages = 1,
-    .after = { S2P_BEFORE_DECODER },
+    .about.name = "full",
+    .about.keeps_all = true,
+    .about.source = "no pruning",
+    .about.n_stages = 1,
+    .about.after = { S2P_BEFORE_DECODER },
     .select = full_select,
 };

@@ -59,25 +59,28 @@ const s2p_method *s2p_method_at(size_t index) { return index < N_METHODS ? metho
 const s2p_method *s2p_method_find(const char *name)
 {
     for (size_t i = 0; name && i < N_METHODS; i++)
-        if (strcmp(methods[i]->name, name) == 0) return methods[i];
+        if (strcmp(methods[i]->about.name, name) == 0) return methods[i];
     return NULL;
 }
+
+const s2p_method_info *s2p_method_about(const s2p_method *method) { return &method->about; }
 
 static const s2p_choice paper = { 0 };
 
 uint32_t s2p_method_needs(const s2p_method *method, const s2p_choice *choice)
 {
-    if (!method->choice_needs) return method->needs;
-    return method->needs | method->choice_needs(choice ? choice : &paper);
+    if (!method->choice_needs) return method->about.needs;
+    return method->about.needs | method->choice_needs(choice ? choice : &paper);
 }
 
 int s2p_method_draws(const s2p_method *method, const s2p_choice *choice)
 {
-    if (method->draws || !method->choice_draws) return method->draws;
+    if (method->about.draws || !method->choice_draws) return method->about.draws;
     return method->choice_draws(choice ? choice : &paper);
 }
 
 int s2p_method_sees_question(const s2p_method *method, const s2p_choice *choice)
 {
-    return method->sees_question || (s2p_method_needs(method, choice) & S2P_NEED_QUERY_ATTN) != 0;
+    return method->about.sees_question ||
+           (s2p_method_needs(method, choice) & S2P_NEED_QUERY_ATTN) != 0;
 }

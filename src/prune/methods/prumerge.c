@@ -185,12 +185,12 @@ static s2p_status prumerge_select(const s2p_view *view, s2p_plan *plan, s2p_erro
 }
 
 const s2p_method s2p_method_prumerge = {
-    .name = "prumerge+",
-    .source = "LLaVA-PruMerge+, ICCV 2025",
-    .published = "the count follows from the outliers of attention, whatever the budget",
-    .needs = S2P_NEED_VISION_ATTN | S2P_NEED_VISION_KEY,
-    .merges = true,
-    .n_stages = 1,
-    .after = { S2P_BEFORE_DECODER },
+    .about.name = "prumerge+",
+    .about.source = "LLaVA-PruMerge+, ICCV 2025",
+    .about.published = "the count follows from the outliers of attention, whatever the budget",
+    .about.needs = S2P_NEED_VISION_ATTN | S2P_NEED_VISION_KEY,
+    .about.merges = true,
+    .about.n_stages = 1,
+    .about.after = { S2P_BEFORE_DECODER },
     .select = prumerge_select,
 };

@@ -25,10 +25,10 @@ static s2p_status random_select(const s2p_view *view, s2p_plan *plan, s2p_error 
 }
 
 const s2p_method s2p_method_random = {
-    .name = "random",
-    .draws = true,
-    .source = "S2Prune, Sec. 3.3",
-    .n_stages = 1,
-    .after = { S2P_BEFORE_DECODER },
+    .about.name = "random",
+    .about.draws = true,
+    .about.source = "S2Prune, Sec. 3.3",
+    .about.n_stages = 1,
+    .about.after = { S2P_BEFORE_DECODER },
     .select = random_select,
 };

@@ -26,14 +26,14 @@ static const s2p_parameter parameters[] = {
 };
 
 const s2p_method s2p_method_s2prune = {
-    .name = "s2prune",
-    .source = "S2Prune",
+    .about.name = "s2prune",
+    .about.source = "S2Prune",
     .choice_needs = s2prune_needs,
     .choice_draws = s2prune_draws,
-    .prunes_cache = true,
-    .n_stages = 1,
-    .after = { 0 },
-    .n_parameters = 1,
-    .parameters = parameters,
+    .about.prunes_cache = true,
+    .about.n_stages = 1,
+    .about.after = { 0 },
+    .about.n_parameters = 1,
+    .about.parameters = parameters,
     .select = s2prune_select,
 };

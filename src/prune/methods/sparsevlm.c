@@ -277,15 +277,15 @@ static s2p_status sparsevlm_select(const s2p_view *view, s2p_plan *plan, s2p_err
 }
 
 const s2p_method s2p_method_sparsevlm = {
-    .name = "sparsevlm",
-    .source = "SparseVLM, ICML 2025",
-    .published = "keeps the authors' counts for 192, 128 or 64, plus clusters",
-    .needs = S2P_NEED_QUERY_ATTN | S2P_NEED_TEXT | S2P_NEED_FEATURE | S2P_NEED_HIDDEN,
-    .sees_question = true,
-    .merges = true,
-    .n_stages = STAGES,
-    .after = { 2, 6, 15 },
-    .parameters = parameters,
-    .n_parameters = N_PARAMETERS,
+    .about.name = "sparsevlm",
+    .about.source = "SparseVLM, ICML 2025",
+    .about.published = "keeps the authors' counts for 192, 128 or 64, plus clusters",
+    .about.needs = S2P_NEED_QUERY_ATTN | S2P_NEED_TEXT | S2P_NEED_FEATURE | S2P_NEED_HIDDEN,
+    .about.sees_question = true,
+    .about.merges = true,
+    .about.n_stages = STAGES,
+    .about.after = { 2, 6, 15 },
+    .about.parameters = parameters,
+    .about.n_parameters = N_PARAMETERS,
     .select = sparsevlm_select,
 };

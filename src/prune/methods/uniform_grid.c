@@ -59,9 +59,9 @@ static s2p_status uniform_select(const s2p_view *view, s2p_plan *plan, s2p_error
 }
 
 const s2p_method s2p_method_uniform = {
-    .name = "uniform",
-    .source = "S2Prune, Sec. 3.3",
-    .n_stages = 1,
-    .after = { S2P_BEFORE_DECODER },
+    .about.name = "uniform",
+    .about.source = "S2Prune, Sec. 3.3",
+    .about.n_stages = 1,
+    .about.after = { S2P_BEFORE_DECODER },
     .select = uniform_select,
 };

@@ -130,14 +130,14 @@ static s2p_status visionzip_select(const s2p_view *view, s2p_plan *plan, s2p_err
 }
 
 const s2p_method s2p_method_visionzip = {
-    .name = "visionzip",
-    .source = "VisionZip, CVPR 2025",
-    .published = "dominant and contextual may be set to any two numbers",
-    .needs = S2P_NEED_VISION_ATTN | S2P_NEED_VISION_KEY,
-    .merges = true,
-    .n_stages = 1,
-    .after = { S2P_BEFORE_DECODER },
-    .parameters = parameters,
-    .n_parameters = N_PARAMETERS,
+    .about.name = "visionzip",
+    .about.source = "VisionZip, CVPR 2025",
+    .about.published = "dominant and contextual may be set to any two numbers",
+    .about.needs = S2P_NEED_VISION_ATTN | S2P_NEED_VISION_KEY,
+    .about.merges = true,
+    .about.n_stages = 1,
+    .about.after = { S2P_BEFORE_DECODER },
+    .about.parameters = parameters,
+    .about.n_parameters = N_PARAMETERS,
     .select = visionzip_select,
 };

@@ -111,13 +111,13 @@ static s2p_status vispruner_select(const s2p_view *view, s2p_plan *plan, s2p_err
 }
 
 const s2p_method s2p_method_vispruner = {
-    .name = "vispruner",
-    .source = "VisPruner, ICCV 2025",
-    .published = "refuses an odd number of tokens other than the important ones",
-    .needs = S2P_NEED_VISION_ATTN | S2P_NEED_FEATURE,
-    .n_stages = 1,
-    .after = { S2P_BEFORE_DECODER },
-    .parameters = parameters,
-    .n_parameters = N_PARAMETERS,
+    .about.name = "vispruner",
+    .about.source = "VisPruner, ICCV 2025",
+    .about.published = "refuses an odd number of tokens other than the important ones",
+    .about.needs = S2P_NEED_VISION_ATTN | S2P_NEED_FEATURE,
+    .about.n_stages = 1,
+    .about.after = { S2P_BEFORE_DECODER },
+    .about.parameters = parameters,
+    .about.n_parameters = N_PARAMETERS,
     .select = vispruner_select,
 };

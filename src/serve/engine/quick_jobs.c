@@ -212,10 +212,14 @@ static s2p_status list_methods(quick_call *call, s2p_error *error)
         }
         json_array_append_new(
             methods,
-            json_pack("{s:s,s:s,s:o,s:b,s:b,s:b,s:b,s:o}", "name", m->name, "source", m->source,
-                      "after", s2_json_of_ints(m->after, (size_t)m->n_stages), "sees_question",
-                      m->sees_question, "keeps_all", m->keeps_all, "merges", m->merges,
-                      "has_published_mode", m->published != NULL, "parameters", parameters));
+            json_pack(
+                "{s:s,s:s,s:o,s:b,s:b,s:b,s:b,s:o}", "name", s2p_method_about(m)->name, "source",
+                s2p_method_about(m)->source, "after",
+                s2_json_of_ints(s2p_method_about(m)->after, (size_t)s2p_method_about(m)->n_stages),
+                "sees_question", s2p_method_about(m)->sees_question, "keeps_all",
+                s2p_method_about(m)->keeps_all, "merges", s2p_method_about(m)->merges,
+                "has_published_mode", s2p_method_about(m)->published != NULL, "parameters",
+                parameters));
     }
     char budget[S2A_BUDGET_TEXT];
     s2_outbox_json(call->with->outbox, S2_FRAME_DONE, call->request,
