@@ -21,31 +21,49 @@ install(TARGETS s2prune s2prune_shared EXPORT s2prune-targets
 install(EXPORT s2prune-targets NAMESPACE s2prune:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/s2prune)
 s2_install_package(s2prune)
 
-# s2vlm: the engine in one archive, with the rooms below it and the ggml that was built for it. A
-# system ggml, and one with backends that want libraries of their own, stays outside: its package
-# says what to link.
+# s2vlm: the engine with the rooms below it and the ggml that was built for it, static and shared. Both
+# show the functions of the public headers and nothing else. A system ggml, and one with backends that
+# want libraries of their own, stays outside the archive: its package says what to link.
 if(S2_TOOLS)
-  add_library(s2vlm STATIC)
-  foreach(room s2_engine s2_kernels s2_text s2_gguf s2_image s2_base s2prune_objects)
-    target_sources(s2vlm PRIVATE $<TARGET_OBJECTS:${room}>)
+  set(rooms s2_engine s2_kernels s2_text s2_gguf s2_image s2_base)
+  set_target_properties(${rooms} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  set(archives "")
+  foreach(room ${rooms} s2prune)
+    list(APPEND archives $<TARGET_FILE:${room}>)
   endforeach()
-  set_target_properties(s2vlm PROPERTIES LINKER_LANGUAGE C ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
-
   set(S2VLM_REQUIRES libutf8proc spng libwebp libjpeg)
   set(S2VLM_LIBRARIES utf8proc spng webp jpeg)
+  set(names ${PROJECT_BINARY_DIR}/s2vlm.names)
+  set(headers ${PROJECT_SOURCE_DIR}/include/s2prune.h ${PROJECT_SOURCE_DIR}/include/s2vlm.h)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${headers})
+  execute_process(COMMAND ${CMAKE_COMMAND} "-DHEADERS=${headers}" -DOUT=${names}
+    -P ${PROJECT_SOURCE_DIR}/cmake/public_names.cmake)
+  # The linker starts from these names: what none of them needs stays out.
+  file(READ ${names} roots)
+  string(REGEX REPLACE "([^\n]+)\n" "-u \\1\n" roots "${roots}")
+  file(WRITE ${PROJECT_BINARY_DIR}/s2vlm.roots "${roots}")
+
+  # The shared library: hidden visibility leaves our public functions, the version script hides ggml.
+  file(WRITE ${PROJECT_BINARY_DIR}/empty.c "/* CMake wants a source. */\ntypedef int s2vlm_empty;\n")
+  add_library(s2vlm_shared SHARED ${PROJECT_BINARY_DIR}/empty.c)
+  target_link_libraries(s2vlm_shared PRIVATE ${rooms} s2prune)
+  set_target_properties(s2vlm_shared PROPERTIES OUTPUT_NAME s2vlm LINKER_LANGUAGE CXX
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  if(NOT APPLE)
+    file(WRITE ${PROJECT_BINARY_DIR}/s2vlm.map "{ global: s2v_*; s2p_*; local: *; };\n")
+    target_link_options(s2vlm_shared PRIVATE -Wl,@${PROJECT_BINARY_DIR}/s2vlm.roots
+      -Wl,--version-script=${PROJECT_BINARY_DIR}/s2vlm.map -Wl,--no-undefined -Wl,--as-needed)
+  endif()
+  target_link_options(s2vlm_shared PRIVATE $<$<BOOL:${S2_SANITIZE}>:${S2_SANITIZERS}>)
+
+  # The archive: one object, in which every other name is local.
   set(own_backends ${GGML_AVAILABLE_BACKENDS})
   list(REMOVE_ITEM own_backends ggml-cpu ggml-rpc)
+  set(inside "")
   if(S2_GGML_PREFIX AND NOT own_backends AND NOT APPLE)
     set(S2VLM_GGML "") # inside
-    file(GLOB archives ${S2_GGML_PREFIX}/lib/libggml*.a)
-    file(COPY ${archives} DESTINATION ${PROJECT_BINARY_DIR}/s2vlm)
-    file(GLOB archives RELATIVE ${PROJECT_BINARY_DIR} ${PROJECT_BINARY_DIR}/s2vlm/*.a)
-    # GNU's ar and LLVM's: no spaces in names, and no "open".
-    string(REPLACE ";" "\naddlib " script "create s2vlm.part.a;libs2vlm.a;${archives}")
-    file(WRITE ${PROJECT_BINARY_DIR}/s2vlm.mri "${script}\nsave\nend\n")
-    add_custom_command(TARGET s2vlm POST_BUILD VERBATIM WORKING_DIRECTORY ${PROJECT_BINARY_DIR}
-      COMMAND sh -c "\"$1\" -M < s2vlm.mri" sh ${CMAKE_AR}
-      COMMAND ${CMAKE_COMMAND} -E rename s2vlm.part.a libs2vlm.a)
+    file(GLOB inside ${S2_GGML_PREFIX}/lib/libggml*.a)
     if(GGML_OPENMP_ENABLED)
       list(APPEND S2VLM_LIBRARIES ${OpenMP_C_LIB_NAMES})
     endif()
@@ -55,13 +73,32 @@ if(S2_TOOLS)
     list(APPEND S2VLM_REQUIRES ggml)
     list(APPEND S2VLM_LIBRARIES ggml::ggml ${S2_CXX_LIBRARIES} ${CMAKE_DL_LIBS} m)
   endif()
+  if(NOT APPLE AND CMAKE_OBJCOPY)
+    # Groups are dissolved: a local copy of a C++ template must not be merged with somebody else's.
+    add_custom_command(OUTPUT libs2vlm.a DEPENDS ${rooms} s2prune ${inside} ${headers} VERBATIM
+      WORKING_DIRECTORY ${PROJECT_BINARY_DIR}
+      COMMAND ${CMAKE_LINKER} -r --force-group-allocation -o s2vlm.part.o @s2vlm.roots
+        --start-group ${archives} ${inside} --end-group
+      COMMAND ${CMAKE_OBJCOPY} --keep-global-symbols=${names} s2vlm.part.o
+      COMMAND ${CMAKE_COMMAND} -E remove libs2vlm.a
+      COMMAND ${CMAKE_AR} rcs libs2vlm.a s2vlm.part.o
+      COMMAND ${CMAKE_COMMAND} -E remove s2vlm.part.o)
+    add_custom_target(s2vlm ALL DEPENDS ${PROJECT_BINARY_DIR}/libs2vlm.a)
+  else()
+    add_library(s2vlm STATIC ${PROJECT_BINARY_DIR}/empty.c)
+    foreach(room ${rooms} s2prune_objects)
+      target_sources(s2vlm PRIVATE $<TARGET_OBJECTS:${room}>)
+    endforeach()
+    set_target_properties(s2vlm PROPERTIES LINKER_LANGUAGE C ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  endif()
   list(REMOVE_DUPLICATES S2VLM_LIBRARIES)
   # pkg-config takes the libraries of other packages from them.
   set(own ${S2VLM_LIBRARIES})
   list(REMOVE_ITEM own utf8proc spng webp jpeg ggml::ggml)
   string(REPLACE ";" " " S2VLM_PC_REQUIRES "${S2VLM_REQUIRES}")
   string(REPLACE ";" " -l" S2VLM_PC_LIBS "s2vlm;${own}")
-  install(TARGETS s2vlm ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(FILES ${PROJECT_BINARY_DIR}/libs2vlm.a DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS s2vlm_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   s2_install_package(s2vlm)
 
   install(TARGETS s2prune_program s2prune_verify RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
