@@ -339,7 +339,7 @@ static inline void s2p_method_definition_init(s2p_method_definition *definition)
 
 /* A method for s2p_method_run and s2v_prune_options.own_method. The definition is copied; only
  * `user` stays the caller's. What the function keeps is checked: exactly the budget, distinct tokens
- * of the grid that are still there. There is no registry: s2p_method_find does not know it. */
+ * of the grid that are still there. Nothing is registered: s2p_method_find does not find it. */
 S2P_API s2p_status s2p_method_make(s2p_method **out, const s2p_method_definition *definition,
                                    s2p_error *error);
 S2P_API void s2p_method_free(s2p_method *method); /* only methods of s2p_method_make */

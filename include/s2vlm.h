@@ -442,13 +442,12 @@ typedef struct s2v_ask {            /* one prompt of one session */
     uint64_t reserved[8];
 } s2v_ask;
 
-/* Prefill as many of the first of n different sessions (1 to 64) of one engine as go together: *n_ran of
- * them. The first always does. Others join it with one pass over the weights while all that is left of
- * their prompts is text, because there are no pictures or the engine's cache knows them, each has at least
- * nine text tokens, and all of them at most the first session's batch. Those that did not go are as they
- * were: ask again for them. Of each, what comes out is what s2v_session_prefill leaves, within the bounds
- * of s2v_decode_many. Every session's progress is reported; one that is cancelled is left out of the result, the others go
- * on. Times in stats are those of the whole pass. A status other than S2P_OK: nothing ran. */
+/* Prefill the first of n different sessions (1 to 64) of one engine and, with the same pass over the weights,
+ * those after it that can join: only text remains of their prompts (no pictures, or pictures the engine's
+ * cache has), enough text (docs/NUMERICS.md), and together not more than the first session's batch. *n_ran is
+ * how many ran; the others are deferred and unchanged. Each result is that of s2v_session_prefill within the
+ * bounds of docs/NUMERICS.md. Every session's progress is reported; a cancelled one drops out and the others
+ * continue. Times in stats are those of the whole pass. A status other than S2P_OK: nothing ran. */
 S2V_API s2p_status s2v_prefill_many(s2v_ask *asks, size_t n, size_t *n_ran, s2p_error *error);
 
 typedef struct s2v_step {           /* one token of one session */
@@ -461,11 +460,11 @@ typedef struct s2v_step {           /* one token of one session */
     uint64_t reserved[4];
 } s2v_step;
 
-/* The next token of each of n different sessions (1 to 64) of one engine, with one pass over the
- * weights. Their lengths, options, methods and budgets need not agree; they may come and go from call
- * to call. Each gets the token s2v_session_next would have picked; sums may be added in another
- * order, and docs/NUMERICS.md bounds the difference. The first session's threads and
- * devices do the work. A status other than S2P_OK: the pass failed and none advanced. */
+/* The next token of each of n different sessions (1 to 64) of one engine, with one pass over the weights.
+ * Their lengths, options, methods and budgets may differ, and other sessions may take part in the next call.
+ * Each gets the token s2v_session_next would have picked; sums may be added in another order, and
+ * docs/NUMERICS.md bounds the difference. The first session's threads and devices do the work. A status other
+ * than S2P_OK: the pass failed and no session advanced. */
 S2V_API s2p_status s2v_decode_many(s2v_step *steps, size_t n, s2p_error *error);
 
 /* What is held back still, for an answer that ends before *done; as s2v_session_next gives text. */
