@@ -227,17 +227,6 @@ bool s2v_device_takes(const s2v_devices *devices, struct ggml_tensor *weight, bo
     return can;
 }
 
-static ggml_backend_t open_backend(ggml_backend_dev_t device, int32_t n_threads)
-{
-    ggml_backend_t backend = ggml_backend_dev_init(device, NULL);
-    if (!backend) return NULL;
-    ggml_backend_set_n_threads_t set_threads;
-    find_function(ggml_backend_dev_backend_reg(device), "ggml_backend_set_n_threads", &set_threads,
-                  sizeof set_threads);
-    if (set_threads) set_threads(backend, n_threads);
-    return backend;
-}
-
 s2p_status s2v_backends_open(s2v_backends *out, const s2v_devices *devices, int32_t n_threads,
                              s2p_error *error)
 {
@@ -248,13 +237,17 @@ s2p_status s2v_backends_open(s2v_backends *out, const s2v_devices *devices, int3
     out->products = devices->products;
     ggml_backend_dev_t wanted[2] = { devices->main, devices->cpu };
     for (int i = devices->main == devices->cpu ? 1 : 0; i < 2; i++) {
-        ggml_backend_t backend = open_backend(wanted[i], n_threads);
+        ggml_backend_t backend = ggml_backend_dev_init(wanted[i], NULL);
         if (!backend) {
             s2v_backends_close(out);
             return s2_fail(error, S2P_EUNSUPPORTED, "cannot open device '%s'",
                            ggml_backend_dev_name(wanted[i]));
         }
         out->backend[out->n++] = backend;
+        ggml_backend_set_n_threads_t set_threads;
+        find_function(ggml_backend_dev_backend_reg(wanted[i]), "ggml_backend_set_n_threads",
+                      &set_threads, sizeof set_threads);
+        if (set_threads) set_threads(backend, n_threads);
     }
     out->pool = s2v_pool_open(out->backend[out->n - 1], n_threads);
     return S2P_OK;

@@ -483,19 +483,6 @@ static s2p_status set_item(s2v_loader *loader, const item *it)
     return S2P_OK;
 }
 
-static s2p_status allocate_group(s2v_loader *loader, group *g)
-{
-    g->buffer = ggml_backend_alloc_ctx_tensors_from_buft(g->ctx, g->type);
-    if (!g->buffer)
-        return s2_fail(loader->error, S2P_ENOMEM, "out of memory: %llu bytes of weights",
-                       (unsigned long long)loader->weights->n_bytes);
-    ggml_backend_dev_t device = ggml_backend_buft_get_device(g->type);
-    if (device && ggml_backend_dev_type(device) == GGML_BACKEND_DEVICE_TYPE_CPU)
-        s2v_huge_pages(ggml_backend_buffer_get_base(g->buffer),
-                       ggml_backend_buffer_get_size(g->buffer));
-    return S2P_OK;
-}
-
 static s2p_status copy_group(s2v_loader *loader, group *g, uint64_t *done, uint64_t total,
                              s2v_progress_callback progress, void *user)
 {
@@ -520,10 +507,23 @@ s2p_status s2v_loader_finish(s2v_loader *loader, s2v_progress_callback progress,
 {
     uint64_t done = 0;
     s2v_weights *w = loader->weights;
-    for (size_t g = 0; loader->status == S2P_OK && g < w->n_groups; g++)
-        if (w->groups[g].n_items > 0)
-            loader->status = w->groups[g].type ? allocate_group(loader, &w->groups[g])
-                                               : map_group(loader, &w->groups[g]);
+    for (size_t g = 0; loader->status == S2P_OK && g < w->n_groups; g++) {
+        group *to = &w->groups[g];
+        if (to->n_items == 0) continue;
+        if (!to->type) {
+            loader->status = map_group(loader, to);
+            continue;
+        }
+        to->buffer = ggml_backend_alloc_ctx_tensors_from_buft(to->ctx, to->type);
+        if (!to->buffer)
+            return loader->status =
+                       s2_fail(loader->error, S2P_ENOMEM, "out of memory: %llu bytes of weights",
+                               (unsigned long long)w->n_bytes);
+        ggml_backend_dev_t device = ggml_backend_buft_get_device(to->type);
+        if (device && ggml_backend_dev_type(device) == GGML_BACKEND_DEVICE_TYPE_CPU)
+            s2v_huge_pages(ggml_backend_buffer_get_base(to->buffer),
+                           ggml_backend_buffer_get_size(to->buffer));
+    }
     for (size_t g = 0; loader->status == S2P_OK && g < w->n_groups; g++) {
         group *to = &w->groups[g];
         if (to->n_items == 0) continue;
