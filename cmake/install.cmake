@@ -23,8 +23,9 @@ s2_install_package(s2prune)
 
 # s2vlm: the engine with the rooms below it and the ggml that was built for it, static and shared. Both
 # show the functions of the public headers and nothing else. A system ggml, and one with backends that
-# want libraries of their own, stays outside the archive: its package says what to link.
-if(S2_TOOLS)
+# want libraries of their own, stays outside the archive: its package says what to link. Builds for a
+# sanitizer or a fuzzer have neither: their run-time libraries come with the program.
+if(S2_TOOLS AND NOT S2_SANITIZE AND NOT S2_SANITIZE_THREADS AND NOT S2_FUZZ)
   set(rooms s2_engine s2_kernels s2_text s2_gguf s2_image s2_base)
   set_target_properties(${rooms} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   set(archives "")
@@ -55,7 +56,6 @@ if(S2_TOOLS)
     target_link_options(s2vlm_shared PRIVATE -Wl,@${PROJECT_BINARY_DIR}/s2vlm.roots
       -Wl,--version-script=${PROJECT_BINARY_DIR}/s2vlm.map -Wl,--no-undefined -Wl,--as-needed)
   endif()
-  target_link_options(s2vlm_shared PRIVATE $<$<BOOL:${S2_SANITIZE}>:${S2_SANITIZERS}>)
 
   # The archive: one object, in which every other name is local.
   set(own_backends ${GGML_AVAILABLE_BACKENDS})
@@ -73,11 +73,12 @@ if(S2_TOOLS)
     list(APPEND S2VLM_REQUIRES ggml)
     list(APPEND S2VLM_LIBRARIES ggml::ggml ${S2_CXX_LIBRARIES} ${CMAKE_DL_LIBS} m)
   endif()
-  if(NOT APPLE AND CMAKE_OBJCOPY)
+  find_program(S2_GNU_LD NAMES ld.bfd) # clang may come with lld, which keeps groups of sections
+  if(NOT APPLE AND CMAKE_OBJCOPY AND S2_GNU_LD)
     # Groups are dissolved: a local copy of a C++ template must not be merged with somebody else's.
     add_custom_command(OUTPUT libs2vlm.a DEPENDS ${rooms} s2prune ${inside} ${headers} VERBATIM
       WORKING_DIRECTORY ${PROJECT_BINARY_DIR}
-      COMMAND ${CMAKE_LINKER} -r --force-group-allocation -o s2vlm.part.o @s2vlm.roots
+      COMMAND ${S2_GNU_LD} -r --force-group-allocation -o s2vlm.part.o @s2vlm.roots
         --start-group ${archives} ${inside} --end-group
       COMMAND ${CMAKE_OBJCOPY} --keep-global-symbols=${names} s2vlm.part.o
       COMMAND ${CMAKE_COMMAND} -E remove libs2vlm.a

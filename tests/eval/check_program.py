@@ -103,10 +103,12 @@ def check_lists():
     for option, value, words in (("--methods", "full,s2prnue", "(did you mean 's2prune'?)"),
                                  ("--methods", "full,full", "names 'full' twice"), ("--methods", "full,", "empty name"),
                                  ("--budgets", "64,64", "names 64 twice"), ("--budgets", "64,,", "'' is neither"),
-                                 ("--set", "zone=3", "no method asked for has parameters"), ("--set", "zone", "NAME=VALUE"),
+                                 ("--set", "zone=3", "no such parameter; there are s2prune.erc_deepstack"), ("--set", "zone", "NAME=VALUE"),
                                  ("--tasks", "popo", "unknown task 'popo'")):
         code, out, err = run("eval", "-q", option, value)
         assert code == 2 and out == "" and words in err, (option, value, err)
+    code, out, err = run("eval", "-q", "--methods", "uniform", "--set", "zone=3")
+    assert code == 2 and out == "" and "no method asked for has parameters" in err, err
 
 
 def check_settings():
