@@ -385,7 +385,7 @@ static void models_and_precisions(void **state)
     stats = ask_with(&options, &session);
     assert_true(stats.disk_hits == 1 && stats.stored == 1);
     session.n_batch = 0;
-    session.n_threads = 1;
+    session.n_threads = 2; /* the engine has one */
     stats = ask_with(&options, &session);
     assert_true(stats.disk_hits == 0 && stats.stored == 2);
     session.n_threads = 0;
