@@ -464,7 +464,7 @@ static const s2_option option_table[] = {
       .group = "Method", .help = "for methods that draw",
       .offset = offsetof(select_options, seed) },
     { .name = "--list-methods", .type = S2_OPTION_FLAG, .group = "Method",
-      .help = "print the methods, what they look at, their parameters, and leave",
+      .help = "print the methods, what they look at, their parameters, and exit",
       .offset = offsetof(select_options, list_methods) },
     { .name = "--in", .label = "FIELD=FILE", .type = S2_OPTION_LIST, .group = "Data",
       .help = "a signal by its name, repeatable; --list-methods prints the names; image may be a "

@@ -307,7 +307,7 @@ static const s2_option option_table[] = {
     { .name = "--list-devices", .type = S2_OPTION_FLAG, .group = "Model", .help = "print the devices and exit",
       AT(list_devices) },
     { .name = "--list-architectures", .type = S2_OPTION_FLAG, .group = "Model",
-      .help = "print the models that run, by what their files say, and leave", AT(list_architectures) },
+      .help = "print the models that run, by what their files say, and exit", AT(list_architectures) },
 
     { .name = "--image", .letters = "-i", .label = "FILE", .type = S2_OPTION_LIST, .group = "Question",
       .help = "picture (repeatable; '-' reads standard input)", .role = S2_FILE_INPUT, AT(ask.images) },
