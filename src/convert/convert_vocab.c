@@ -189,7 +189,7 @@ static const char *token_text(const json_t *setting)
     return text ? text : s2_json_string(setting, "content");
 }
 
-/* Id of the added token a setting names; -1 when there is none. */
+/* Id of the added token named by a setting; -1 if the setting is absent. */
 static int32_t special_id(const s2v_vocabulary *v, const json_t *setting)
 {
     const json_t *added = json_object_get(v->file, "added_tokens");

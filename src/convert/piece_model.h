@@ -29,8 +29,8 @@ typedef struct s2v_piece_model {
     bool adds_space; /* a space goes before the text */
 } s2v_piece_model;
 
-/* Parse the bytes of a file. Only models that join pieces by score and leave the text as it is are
- * accepted; anything else is S2P_EUNSUPPORTED, because the result would have other tokens. */
+/* Parse the bytes of a file. Accepts only models that join pieces by score and do not normalize
+ * the text; anything else is S2P_EUNSUPPORTED, because it would tokenize differently. */
 s2p_status s2v_piece_model_parse(s2v_piece_model *out, const void *bytes, size_t n,
                                  s2p_error *error);
 void s2v_piece_model_free(s2v_piece_model *model);

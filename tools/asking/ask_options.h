@@ -125,7 +125,8 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
       .fallback = "none", .group = "Picture", .help = "paper: 672x672, stretched; LLaVA-OneVision: --view base",  \
       S2_ASK_AT(preset) },                                                                                        \
     { .name = "--view", .label = "HOW", .type = S2_OPTION_CHOICE, .choice = s2_ask_framing_name, .fallback = "auto", \
-      .group = "Picture", .help = "LLaVA-OneVision: one view, with tiles, or padded; auto is base when pruning",  \
+      .group = "Picture", .help = "LLaVA: stretched, with tiles, padded or cropped; auto: padded for LLaVA-1.5, " \
+          "stretched for LLaVA-OneVision when pruning", \
       S2_ASK_AT(framing) },                                                                                          \
     { .name = "--min-pixels", .label = "N", .type = S2_OPTION_WIDE, .min = 0, .max = 1e9, .fallback = "0",        \
       .group = "Picture", .help = "enlarge smaller pictures; 0: the model's default", S2_ASK_AT(min_pixels) },        \

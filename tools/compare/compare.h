@@ -55,7 +55,7 @@ double s2_compare_decode_speed(const compare_row *row);
 /* Choosing and removing, and what the method had to look at. */
 double s2_compare_select_ms(const compare_row *row);
 
-/* Whether `expect` stands in the answer as whole words: upper and lower case are the same (ASCII),
+/* Whether `expect` occurs in the answer as whole words: upper and lower case are the same (ASCII),
  * spaces around `expect` do not count, and where it begins or ends with a letter or digit none may
  * touch it there. Scripts without spaces between words (Chinese, Japanese, Korean) touch nothing.
  */

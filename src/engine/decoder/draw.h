@@ -23,7 +23,7 @@ typedef struct s2v_span {     /* what a run of layers works on */
                                      follow them. NULL: all are rows of one session */
     struct ggml_tensor *const
         *deepstack; /* [n_deepstack] rows [n_embd, n] to add to what that layer
-                                             made; NULL: there are none */
+                                             made, or NULL */
     struct ggml_tensor *
         *made; /* out: what the last of the layers made, before that; NULL: unasked */
     int32_t n_entries;

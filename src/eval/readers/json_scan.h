@@ -30,7 +30,7 @@ typedef struct s2e_json_record {
     const s2e_rows_options *options;
     const char *path;
     s2e_arena *arena;
-    const char *text; /* [n] as it stands in the file */
+    const char *text; /* [n] bytes of the file, unchanged */
     size_t n;
     uint64_t at; /* of text[0] in the file */
 } s2e_json_record;

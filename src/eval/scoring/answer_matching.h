@@ -55,7 +55,7 @@ bool s2e_ocr_match(s2e_scratch *scratch, s2e_str answer, const char *const *refe
                    int32_t n_references, bool is_formula, bool fold, size_t *at, size_t *n);
 
 /* MM-Vet's "local reference match", 0 or 1. The reference has alternatives between <OR>, of elements
- * between <AND>; an alternative holds when each of its elements stands in the answer as whole words,
+ * between <AND>; an alternative holds when each of its elements occurs in the answer as whole words,
  * both in the form N1; one that is a number must equal a number there. The paper does not publish its
  * rule. */
 bool s2e_reference_match(s2e_scratch *scratch, s2e_str answer, s2e_str reference);

@@ -107,7 +107,7 @@ s2e_str s2e_final_answer(s2e_scratch *scratch, s2e_str answer);
 /* That, or the answer without the spaces around it. */
 s2e_str s2e_final_or_all(s2e_scratch *scratch, s2e_str answer);
 
-/* O8: any letter A to Z, 0 when there is none. */
+/* O8: any letter A to Z, or 0 if none is found. */
 s2e_found s2e_o8(s2e_scratch *scratch, s2e_str answer);
 
 /* Y6: 'y', 'n' or 0 in the letter. */

@@ -184,7 +184,8 @@ static s2p_status frame_tiles(const s2v_model *model, const s2p_image *image, s2
 {
     const llava_tower *own = model->own;
     if (model->tower.has_class_row)
-        return s2_fail(error, S2P_EUNSUPPORTED, "LLaVA-1.5 does not see pictures in tiles");
+        return s2_fail(error, S2P_EUNSUPPORTED,
+                       "LLaVA-1.5 takes no tiles; use the framing square (padded), crop or base");
     if (!own->has_tiles)
         return s2_fail(error, S2P_EUNSUPPORTED,
                        "the mmproj lists other tile sizes than LLaVA-OneVision's 36; see the "

@@ -101,9 +101,10 @@ s2p_status s2v_qwen_frame(const s2v_model *model, const s2p_image *image,
 {
     (void)usual; /* there is one way to see a picture */
     if (options->framing != S2V_FRAMING_AUTO && options->framing != S2V_FRAMING_BASE)
-        return s2_fail(error, S2P_EUNSUPPORTED,
-                       "this model sees a picture as a whole, in one view; tiles and squares are "
-                       "for LLaVA-OneVision");
+        return s2_fail(
+            error, S2P_EUNSUPPORTED,
+            "this model takes the whole picture in one view; use the framing auto or base "
+            "(the others are for LLaVA)");
     const s2v_tower *v = &model->tower;
     const int32_t unit = v->patch * v->merge;
     s2_size size = { options->width, options->height };

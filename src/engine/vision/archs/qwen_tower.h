@@ -39,7 +39,7 @@ typedef struct qwen_tower {
     s2v_heads heads;
     struct ggml_tensor *patch_embd; /* F32 [patch_row, n_embd] */
     struct ggml_tensor *post_norm, *post_norm_bias;
-    int32_t position_side; /* learned positions per side; 0: there are none */
+    int32_t position_side;                          /* learned positions per side, or 0 */
     struct ggml_tensor *patch_bias, *position_embd; /* [n_embd, side * side] */
     s2v_merger merger;
     int32_t n_deepstack;

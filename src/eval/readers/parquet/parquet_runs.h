@@ -52,7 +52,7 @@ typedef struct s2e_delta_bytes {
 /* `value` keeps its memory; init it before the first start. */
 bool s2e_delta_bytes_start(s2e_delta_bytes *d, const uint8_t *at, const uint8_t *end,
                            uint64_t max_count);
-/* False: there is none, it is broken, or value.status has why it was not stored. */
+/* False at the end, if the data is broken, or if the value was not stored (see value.status). */
 bool s2e_delta_bytes_next(s2e_delta_bytes *d);
 
 #endif /* S2_EVAL_PARQUET_RUNS_H */
