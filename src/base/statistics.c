@@ -191,20 +191,31 @@ s2p_status s2_bootstrap(const double *value, const double *weight, size_t n, int
     return S2P_OK;
 }
 
-/* --- paired tests --------------------------------------------------------------------------------- */
+/* --- how fine a sample is ---------------------------------------------------------------------------- */
 
-s2_test s2_mcnemar(int64_t first, int64_t second)
+double s2_ratio_error(const double *value, const double *weight, size_t n)
 {
-    const int64_t n = first + second, fewer = first < second ? first : second;
-    s2_test test = { (double)fewer, 1.0 };
-    if (first == second) return test;
-    double below = 0.0; /* the chance of `fewer` or less out of n, each side equally likely */
-    for (int64_t k = 0; k <= fewer; k++)
-        below += exp(lgamma((double)n + 1.0) - lgamma((double)k + 1.0) -
-                     lgamma((double)(n - k) + 1.0) - (double)n * log(2.0));
-    test.p = fmin(1.0, 2.0 * below);
-    return test;
+    double sum = 0.0, total = 0.0, square = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        sum += value[i];
+        total += weight ? weight[i] : 1.0;
+    }
+    if (n < 2 || !(total > 0.0)) return (double)NAN;
+    for (size_t i = 0; i < n; i++) {
+        const double rest = value[i] - sum / total * (weight ? weight[i] : 1.0);
+        square += rest * rest;
+    }
+    return sqrt((double)n / ((double)n - 1.0) * square) / total;
 }
+
+double s2_smallest_difference(double error, double confidence, double power)
+{
+    if (!(error > 0.0)) return (double)NAN;
+    return error *
+           (normal_quantile_above(0.5 * (1.0 - confidence)) + normal_quantile_above(1.0 - power));
+}
+
+/* --- paired tests --------------------------------------------------------------------------------- */
 
 s2_test s2_paired_t(const double *x, const double *y, size_t n)
 {

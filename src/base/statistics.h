@@ -50,10 +50,26 @@ s2_interval s2_wilson(double right, double n, double confidence);
 s2p_status s2_bootstrap(const double *value, const double *weight, size_t n, int32_t rounds,
                         uint64_t seed, double confidence, s2_interval *out);
 
-/* --- paired tests ----------------------------------------------------------------------- */
+/* --- how fine a sample is ------------------------------------------------------------------ */
 
-/* Exact McNemar: only the first was right `first` times, only the second `second` times. */
-s2_test s2_mcnemar(int64_t first, int64_t second);
+/* Standard error of sum(value) / sum(weight) over n groups, by linearisation:
+ *
+ *     r = sum(v) / sum(w),   error = sqrt(n / (n - 1) * sum((v - r w)^2)) / sum(w)
+ *
+ * weight NULL: 1 each, and the error is the deviation divided by the square root of n. NAN below two
+ * groups and without weight. */
+double s2_ratio_error(const double *value, const double *weight, size_t n);
+
+/* The smallest true difference that a two-sided test at 1 - confidence finds with the chance
+ * `power`, when differences scatter with this standard error:
+ *
+ *     (z(1 - (1 - confidence) / 2) + z(power)) error,   2.80 error for 0.95 and 0.80
+ *
+ * by the normal approximation. NAN where the error is not above 0: a sample without scatter says
+ * nothing about what it could show. */
+double s2_smallest_difference(double error, double confidence, double power);
+
+/* --- paired tests; permutation.h has the one that needs no distribution ----------------------- */
 
 /* Student's t of the differences x - y. */
 s2_test s2_paired_t(const double *x, const double *y, size_t n);

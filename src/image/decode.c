@@ -84,28 +84,46 @@ void s2_image_limits_init(s2_image_limits *limits)
     };
 }
 
+/* Let the decoder of its format loose on the bytes. */
+static s2p_status decode_any(s2_source *source, const s2_image_limits *limits, s2_image *out,
+                             int *orientation, s2p_error *error)
+{
+    if (limits)
+        source->limits = *limits;
+    else
+        s2_image_limits_init(&source->limits);
+    source->start_ms = s2_now_ms();
+
+    if (!source->bytes || source->n_bytes == 0)
+        return s2_fail(error, S2P_EFORMAT, "not a picture: 0 bytes");
+    if (source->n_bytes > source->limits.max_bytes)
+        return s2_fail(error, S2P_ELIMIT, "image is %zu bytes; the limit is %zu bytes",
+                       source->n_bytes, source->limits.max_bytes);
+
+    const s2_decoder *decoder = NULL;
+    for (size_t i = 0; i < sizeof decoders / sizeof *decoders; i++)
+        if (decoders[i]->knows(source)) decoder = decoders[i];
+    return decoder ? decoder->decode(source, out, orientation, error)
+                   : refuse_foreign(source, error);
+}
+
+s2p_status s2_image_measure(const void *bytes, size_t n_bytes, s2_size *out, s2p_error *error)
+{
+    s2_source source = { .bytes = bytes, .n_bytes = n_bytes, .measured = out };
+    s2_image image = { 0 };
+    int orientation = 1;
+    const s2p_status st = decode_any(&source, NULL, &image, &orientation, error);
+    s2_image_free(&image);
+    return st == S2P_ECANCELLED ? S2P_OK : st;
+}
+
 s2p_status s2_image_decode(const void *bytes, size_t n_bytes, s2_pixels pixels,
                            const s2_image_limits *limits, s2_image *out, s2p_error *error)
 {
     s2_source source = { .bytes = bytes, .n_bytes = n_bytes, .pixels = pixels };
-    if (limits)
-        source.limits = *limits;
-    else
-        s2_image_limits_init(&source.limits);
-    source.start_ms = s2_now_ms();
-
-    if (!bytes || n_bytes == 0) return s2_fail(error, S2P_EFORMAT, "not a picture: 0 bytes");
-    if (n_bytes > source.limits.max_bytes)
-        return s2_fail(error, S2P_ELIMIT, "image is %zu bytes; the limit is %zu bytes", n_bytes,
-                       source.limits.max_bytes);
-
     s2_image image = { 0 };
     int orientation = 1;
-    const s2_decoder *decoder = NULL;
-    for (size_t i = 0; i < sizeof decoders / sizeof *decoders; i++)
-        if (decoders[i]->knows(&source)) decoder = decoders[i];
-    s2p_status st = decoder ? decoder->decode(&source, &image, &orientation, error)
-                            : refuse_foreign(&source, error);
+    s2p_status st = decode_any(&source, limits, &image, &orientation, error);
     if (st == S2P_OK && pixels == S2_PIXELS_VIEWER)
         st = s2_image_orient(&image, orientation, error);
     if (st != S2P_OK) {

@@ -5,6 +5,7 @@
 #ifndef S2_IMAGE_DECODER_H
 #define S2_IMAGE_DECODER_H
 
+#include "image/geometry.h"
 #include "image/image.h"
 
 /* source.c: the bytes of a picture on their way through a decoder, and their limits. */
@@ -13,7 +14,8 @@ typedef struct s2_source { /* one decode call */
     size_t n_bytes;
     s2_pixels pixels;
     s2_image_limits limits;
-    double start_ms; /* of s2_now_ms */
+    double start_ms;   /* of s2_now_ms */
+    s2_size *measured; /* NULL, or only the size is wanted: admitting it ends the decoding */
 } s2_source;
 
 /* Width, height and aspect ratio against the limits; the first thing after the header. */

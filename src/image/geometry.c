@@ -103,3 +103,43 @@ s2_anyres s2_anyres_plan(s2_size in, int32_t tile, int32_t base)
     plan.n_tokens = base * base + plan.rows * plan.cols + plan.rows;
     return plan;
 }
+
+/* Arrangements are tried by their number of tiles, then by columns. */
+s2_size s2_nearest_tiles(s2_size in, int32_t tile, int32_t least, int32_t most)
+{
+    const double ratio = (double)in.width / in.height, area = (double)in.width * in.height;
+    double nearest = HUGE_VAL;
+    s2_size best = { 1, 1 };
+    for (int32_t n = least; n <= most; n++)
+        for (int32_t cols = 1; cols <= n; cols++) {
+            if (n % cols != 0) continue;
+            const double off = fabs(ratio - (double)cols / (n / cols));
+            if (off < nearest || (off == nearest && area > 0.5 * tile * tile * n))
+                best = (s2_size){ cols, n / cols };
+            if (off < nearest) nearest = off;
+        }
+    return best;
+}
+
+s2p_status s2_longest_side_tiles(s2_size in, int32_t tile, int32_t longest, s2_size *fitted,
+                                 s2_size *tiled)
+{
+    if (in.width < 1 || in.height < 1 || tile < 1 || longest < 1 || longest > 1 << 20)
+        return S2P_EINVAL;
+    const bool is_wide = in.width >= in.height;
+    const double ratio = (double)in.width / in.height;
+    /* Both roundings in double, as Python has them: width / ratio and height * ratio. */
+    int32_t shorter = (int32_t)(is_wide ? longest / ratio : longest * ratio);
+    shorter += shorter % 2;
+    if (shorter < 1) shorter = 1;
+    *fitted = is_wide ? (s2_size){ longest, shorter } : (s2_size){ shorter, longest };
+
+    const double of_fitted = (double)fitted->width / fitted->height;
+    const int64_t wide = ((int64_t)longest + tile - 1) / tile * tile;
+    int64_t other = (int64_t)(is_wide ? (double)wide / of_fitted : (double)wide * of_fitted);
+    other = (other + tile - 1) / tile * tile;
+    if (other < 1 || other > 1 << 20 || wide > 1 << 20) return S2P_EUNSUPPORTED;
+    *tiled = is_wide ? (s2_size){ (int32_t)wide, (int32_t)other }
+                     : (s2_size){ (int32_t)other, (int32_t)wide };
+    return S2P_OK;
+}

@@ -24,4 +24,13 @@ typedef struct s2_anyres {        /* LLaVA-OneVision, anyres_max_9 */
 /* Tile and token counts for one picture; base: tokens per side of a view (27). */
 s2_anyres s2_anyres_plan(s2_size in, int32_t tile, int32_t base);
 
+/* InternVL: columns and rows of at most `most` tiles, at least `least`, whose ratio is nearest to the
+ * picture's; of several the larger ones while the picture has more than half their pixels. */
+s2_size s2_nearest_tiles(s2_size in, int32_t tile, int32_t least, int32_t most);
+
+/* SmolVLM: the longer side becomes `longest`, the other one follows and is even (*fitted); then both are
+ * widened to multiples of `tile` (*tiled). S2P_EUNSUPPORTED where a side would be 0 or above 2^20. */
+s2p_status s2_longest_side_tiles(s2_size in, int32_t tile, int32_t longest, s2_size *fitted,
+                                 s2_size *tiled);
+
 #endif /* S2_IMAGE_GEOMETRY_H */

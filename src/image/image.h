@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "image/geometry.h"
 
 #include <stdbool.h>
 
@@ -66,6 +67,10 @@ void s2_image_limits_init(s2_image_limits *limits);
 s2p_status s2_image_decode(const void *bytes, size_t n_bytes, s2_pixels pixels,
                            const s2_image_limits *limits, s2_image *out, s2p_error *error);
 
+/* The size a picture's header states, without decoding it; refusals as above, of headers alone.
+ * A file that is cut off or broken behind its header has a size. */
+s2p_status s2_image_measure(const void *bytes, size_t n_bytes, s2_size *out, s2p_error *error);
+
 /* Read and decode a file, "-" for standard input; the sentence names the path. */
 s2p_status s2_image_load(const char *path, s2_pixels pixels, const s2_image_limits *limits,
                          s2_image *out, s2p_error *error);
@@ -79,6 +84,12 @@ typedef enum s2_resize { /* which Pillow: they differ in the order of the two pa
 /* Pillow's BICUBIC for 8-bit RGB, bit for bit. *out is untouched unless S2P_OK. */
 s2p_status s2_image_resize_as(const s2p_image *in, int32_t width, int32_t height, s2_resize how,
                               s2_image *out, s2p_error *error);
+
+typedef enum s2_filter { S2_FILTER_BICUBIC, S2_FILTER_LANCZOS } s2_filter;
+
+/* The same with Pillow's BICUBIC or LANCZOS. */
+s2p_status s2_image_resize_with(const s2p_image *in, int32_t width, int32_t height,
+                                s2_filter filter, s2_resize how, s2_image *out, s2p_error *error);
 
 /* As Pillow up to 12. */
 s2p_status s2_image_resize(const s2p_image *in, int32_t width, int32_t height, s2_image *out,

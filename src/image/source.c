@@ -45,5 +45,7 @@ s2p_status s2_source_admit(const s2_source *source, const char *format, int64_t 
         return s2_fail(error, S2P_ELIMIT,
                        "image is %lldx%lld px; the limit is an aspect ratio of %d to 1", w, h,
                        (int)limits->max_aspect);
-    return S2P_OK;
+    if (!source->measured) return S2P_OK;
+    *source->measured = (s2_size){ (int32_t)width, (int32_t)height };
+    return S2P_ECANCELLED;
 }

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "base/sha256.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,6 +197,25 @@ static void test_paths(void **state)
     free(path);
 }
 
+/* The folders a path goes through are created, the last name is not, and a file in the way is told. */
+static void test_parents(void **state)
+{
+    (void)state;
+    static const char *const made[] = { "test_base.dir/a//b", "test_base.dir/a", "test_base.dir" };
+    struct stat info;
+    assert_int_equal(s2_make_parents("test_base.dir/a//b/c"), 0);
+    assert_int_equal(stat(made[0], &info), 0);
+    assert_int_equal(stat("test_base.dir/a//b/c", &info), -1);
+    assert_int_equal(s2_make_parents("test_base.dir/a//b/c"), 0); /* all are there */
+    assert_int_equal(s2_make_parents("name"), 0);
+    assert_int_equal(s2_make_parents(""), 0);
+    assert_int_equal(s2_make_parents("/"), 0);
+    assert_int_equal(s2_file_write("test_base.dir/a/file", "", 0, NULL), S2P_OK);
+    assert_int_equal(s2_make_parents("test_base.dir/a/file/x/y"), ENOTDIR);
+    remove("test_base.dir/a/file");
+    for (size_t i = 0; i < COUNT_OF(made); i++) assert_int_equal(rmdir(made[i]), 0);
+}
+
 /* Brackets and commas outside strings are counted before anything is parsed. */
 static void test_json_limits(void **state)
 {
@@ -230,7 +250,8 @@ int main(void)
         cmocka_unit_test(test_buffer),        cmocka_unit_test(test_files),
         cmocka_unit_test(test_json),          cmocka_unit_test(test_sha256),
         cmocka_unit_test(test_sha256_pieces), cmocka_unit_test(test_random),
-        cmocka_unit_test(test_paths),         cmocka_unit_test(test_json_limits),
+        cmocka_unit_test(test_paths),         cmocka_unit_test(test_parents),
+        cmocka_unit_test(test_json_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,8 +91,6 @@ static void check_line(const char *name, const double *a)
         const s2_interval got = s2_wilson(a[0], a[1], a[2]);
         check_near(name, got.low, a[3], 1e-10);
         check_near(name, got.high, a[4], 1e-10);
-    } else if (strcmp(name, "mcnemar") == 0) {
-        check_near(name, s2_mcnemar((int64_t)a[0], (int64_t)a[1]).p, a[2], 1e-10);
     } else {
         check_bootstrap(name, a);
     }

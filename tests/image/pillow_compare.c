@@ -3,7 +3,7 @@
  * pillow_oracle.py starts this program and sends records: a line, then raw bytes.
  *   decode NAME reference|viewer N W H    N file bytes, then W*H*3 expected
  *   refuse NAME reference|viewer N WORD   N file bytes; the sentence must contain WORD
- *   resize NAME w h W H                   w*h*3 bytes, then W*H*3 expected
+ *   resize NAME w h W H                   w*h*3 bytes, then W*H*3 expected; also lanczos
  *   detour NAME Q w h                     w*h*3 bytes, then the same after a JPEG of quality Q
  *   gray NAME w h                         w*h*3 bytes, then w*h expected
  *   end COUNT                             COUNT records were sent before
@@ -79,13 +79,14 @@ static void check_refuse(const char *name, const char *policy, size_t n, const c
 }
 
 static void check_resize(const char *name, size_t w, size_t h, size_t to_w, size_t to_h,
-                         s2_resize how)
+                         s2_filter filter, s2_resize how)
 {
     uint8_t *in = take(w * h * 3), *expected = take(to_w * to_h * 3);
     const s2p_image view = { (int32_t)w, (int32_t)h, (ptrdiff_t)(3 * w), in };
     s2_image image = { 0 };
     s2p_error error = { S2P_OK, "" };
-    if (s2_image_resize_as(&view, (int32_t)to_w, (int32_t)to_h, how, &image, &error) != S2P_OK)
+    if (s2_image_resize_with(&view, (int32_t)to_w, (int32_t)to_h, filter, how, &image, &error) !=
+        S2P_OK)
         bad(name, error.message);
     else
         compare(name, image.pixels, expected, to_w * to_h * 3);
@@ -163,10 +164,16 @@ int main(void)
             check_refuse(w[1], w[2], number(w[3]), w[4]);
         else if (n == 6 && strcmp(w[0], "resize") == 0)
             check_resize(w[1], number(w[2]), number(w[3]), number(w[4]), number(w[5]),
-                         S2_RESIZE_PILLOW);
+                         S2_FILTER_BICUBIC, S2_RESIZE_PILLOW);
+        else if (n == 6 && strcmp(w[0], "lanczos") == 0)
+            check_resize(w[1], number(w[2]), number(w[3]), number(w[4]), number(w[5]),
+                         S2_FILTER_LANCZOS, S2_RESIZE_PILLOW);
+        else if (n == 6 && strcmp(w[0], "lanczos13") == 0)
+            check_resize(w[1], number(w[2]), number(w[3]), number(w[4]), number(w[5]),
+                         S2_FILTER_LANCZOS, S2_RESIZE_PILLOW13);
         else if (n == 6 && strcmp(w[0], "resize13") == 0)
             check_resize(w[1], number(w[2]), number(w[3]), number(w[4]), number(w[5]),
-                         S2_RESIZE_PILLOW13);
+                         S2_FILTER_BICUBIC, S2_RESIZE_PILLOW13);
         else if (n == 5 && strcmp(w[0], "detour") == 0)
             check_detour(w[1], number(w[2]), number(w[3]), number(w[4]));
         else if (n == 4 && strcmp(w[0], "gray") == 0)

@@ -115,10 +115,63 @@ static void anyres_bounds(void **state)
     }
 }
 
+/* Recorded from transformers' get_optimal_tiled_canvas: height, width, most tiles, columns, rows. */
+static void nearest_tiles(void **state)
+{
+    (void)state;
+    static const int32_t cases[][5] = {
+        { 375, 500, 12, 4, 3 },   { 375, 500, 6, 3, 2 },    { 375, 500, 4, 1, 1 },
+        { 300, 431, 12, 3, 2 },   { 250, 500, 12, 2, 1 },   { 672, 672, 12, 2, 2 },
+        { 672, 672, 2, 1, 1 },    { 448, 448, 12, 1, 1 },   { 100, 100, 12, 1, 1 },
+        { 1000, 1000, 12, 3, 3 }, { 1000, 1000, 6, 2, 2 },  { 100, 1500, 12, 12, 1 },
+        { 1500, 100, 12, 1, 12 }, { 1080, 1920, 12, 4, 2 }, { 1080, 1920, 6, 2, 1 },
+        { 3000, 4000, 4, 2, 2 },  { 640, 480, 12, 3, 4 },   { 640, 480, 2, 1, 2 },
+        { 900, 890, 12, 2, 2 },   { 333, 1000, 12, 3, 1 },  { 2000, 1000, 12, 2, 4 },
+        { 2000, 1000, 6, 1, 2 },  { 448, 1344, 2, 2, 1 },   { 448, 1344, 12, 3, 1 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const int32_t *c = cases[i];
+        const s2_size tiles = s2_nearest_tiles((s2_size){ c[1], c[0] }, 448, 1, c[2]);
+        assert_int_equal(tiles.width, c[3]);
+        assert_int_equal(tiles.height, c[4]);
+    }
+    const s2_size several = s2_nearest_tiles((s2_size){ 100, 100 }, 448, 3, 12);
+    assert_true(several.width == 2 && several.height == 2); /* of 3 to 12 the first square */
+}
+
+/* Recorded from transformers: height, width, longest side, then height and width after each step. */
+static void longest_side_tiles(void **state)
+{
+    (void)state;
+    static const int32_t cases[][7] = {
+        { 375, 500, 2048, 1536, 2048, 1536, 2048 },   { 375, 500, 512, 384, 512, 512, 512 },
+        { 300, 431, 2048, 1426, 2048, 1536, 2048 },   { 300, 431, 1024, 712, 1024, 1024, 1024 },
+        { 672, 672, 1024, 1024, 1024, 1024, 1024 },   { 250, 500, 2048, 1024, 2048, 1024, 2048 },
+        { 100, 1500, 2048, 136, 2048, 512, 2048 },    { 1500, 100, 512, 512, 34, 512, 512 },
+        { 1080, 1920, 2048, 1152, 2048, 1536, 2048 }, { 640, 480, 1024, 1024, 768, 1024, 1024 },
+        { 33, 1000, 2048, 68, 2048, 512, 2048 },      { 33, 1000, 512, 16, 512, 512, 512 },
+    };
+    s2_size fitted, tiled;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const int32_t *c = cases[i];
+        assert_int_equal(s2_longest_side_tiles((s2_size){ c[1], c[0] }, 512, c[2], &fitted, &tiled),
+                         S2P_OK);
+        assert_true(fitted.height == c[3] && fitted.width == c[4]);
+        assert_true(tiled.height == c[5] && tiled.width == c[6]);
+    }
+    assert_int_equal(s2_longest_side_tiles((s2_size){ 0, 5 }, 512, 2048, &fitted, &tiled),
+                     S2P_EINVAL);
+    assert_int_equal(s2_longest_side_tiles((s2_size){ 1 << 20, 1 }, 512, 2048, &fitted, &tiled),
+                     S2P_OK); /* a line */
+    assert_true(fitted.height == 1 && tiled.height == 512 && tiled.width == 2048);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(smart_resize),
-                                        cmocka_unit_test(half_to_even), cmocka_unit_test(anyres),
-                                        cmocka_unit_test(anyres_bounds) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(smart_resize),  cmocka_unit_test(half_to_even),
+        cmocka_unit_test(anyres),        cmocka_unit_test(anyres_bounds),
+        cmocka_unit_test(nearest_tiles), cmocka_unit_test(longest_side_tiles)
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

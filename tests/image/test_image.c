@@ -117,6 +117,31 @@ static void limits_are_inclusive(void **state)
     }
 }
 
+/* The size of a header is that of the picture; what is behind it does not matter. */
+static void sizes_are_measured(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = { "jpeg", "png", "webp" };
+    static const char *const names[] = { "gray.jpeg", "RGB.png", "lossy.webp" };
+    for (int i = 0; i < 3; i++) {
+        blob file = read_seed(kinds[i], names[i]);
+        s2_image image = decoded(&file, S2_PIXELS_REFERENCE);
+        s2_size size = { 0, 0 };
+        assert_int_equal(s2_image_measure(file.data, file.size, &size, NULL), S2P_OK);
+        assert_int_equal(size.width, image.view.width);
+        assert_int_equal(size.height, image.view.height);
+        if (i < 2)
+            assert_int_equal(s2_image_measure(file.data, file.size - 9, &size, NULL), S2P_OK);
+        assert_int_equal(s2_image_measure(file.data, 12, &size, NULL), S2P_EFORMAT);
+        s2_image_free(&image);
+        free(file.data);
+    }
+    s2_size size;
+    s2p_error error = { S2P_OK, "" };
+    assert_int_equal(s2_image_measure("GIF89a\1\0\1\0", 10, &size, &error), S2P_EUNSUPPORTED);
+    assert_int_equal(s2_image_measure(NULL, 0, &size, &error), S2P_EFORMAT);
+}
+
 static void scans_are_counted(void **state)
 {
     (void)state;
@@ -365,15 +390,11 @@ static void jpeg_detour(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(jpeg_detour),
-        cmocka_unit_test(foreign_formats),
-        cmocka_unit_test(limits_are_inclusive),
-        cmocka_unit_test(scans_are_counted),
-        cmocka_unit_test(truncated_files),
-        cmocka_unit_test(alpha_over_white),
-        cmocka_unit_test(orientations),
-        cmocka_unit_test(hostile_exif),
-        cmocka_unit_test(files),
+        cmocka_unit_test(jpeg_detour),          cmocka_unit_test(foreign_formats),
+        cmocka_unit_test(limits_are_inclusive), cmocka_unit_test(sizes_are_measured),
+        cmocka_unit_test(scans_are_counted),    cmocka_unit_test(truncated_files),
+        cmocka_unit_test(alpha_over_white),     cmocka_unit_test(orientations),
+        cmocka_unit_test(hostile_exif),         cmocka_unit_test(files),
         cmocka_unit_test(png_round_trip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -206,6 +206,39 @@ static void by_hand(void **state)
     assert_memory_equal(gray, expected, 5);
 }
 
+/* A line across and down, against weights computed from the definition (in Python, once). */
+static void lanczos(void **state)
+{
+    (void)state;
+    static const uint8_t line[8] = { 10, 200, 30, 255, 0, 90, 91, 17 };
+    static const struct {
+        int32_t n;
+        uint8_t expected[13];
+    } cases[] = {
+        { 3, { 106, 114, 53 } },
+        { 5, { 81, 138, 116, 63, 54 } },
+        { 13, { 0, 98, 200, 66, 75, 249, 147, 0, 48, 116, 94, 42, 9 } },
+    };
+    uint8_t pixels[8 * 3];
+    for (int i = 0; i < 24; i++) pixels[i] = line[i / 3];
+    const s2p_image across = { 8, 1, 24, pixels }, down = { 1, 8, 3, pixels };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        s2_image a, b;
+        assert_int_equal(s2_image_resize_with(&across, cases[c].n, 1, S2_FILTER_LANCZOS,
+                                              S2_RESIZE_PILLOW, &a, NULL),
+                         S2P_OK);
+        assert_int_equal(s2_image_resize_with(&down, 1, cases[c].n, S2_FILTER_LANCZOS,
+                                              S2_RESIZE_PILLOW13, &b, NULL),
+                         S2P_OK);
+        for (int32_t i = 0; i < 3 * cases[c].n; i++) {
+            assert_int_equal(a.pixels[i], cases[c].expected[i / 3]);
+            assert_int_equal(b.pixels[i], cases[c].expected[i / 3]);
+        }
+        s2_image_free(&a);
+        s2_image_free(&b);
+    }
+}
+
 static void refusals(void **state)
 {
     (void)state;
@@ -223,9 +256,10 @@ static void refusals(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(pillow_checksums),
-                                        cmocka_unit_test(pillow_orders),
-                                        cmocka_unit_test(properties), cmocka_unit_test(by_hand),
-                                        cmocka_unit_test(refusals) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pillow_checksums), cmocka_unit_test(pillow_orders),
+        cmocka_unit_test(properties),       cmocka_unit_test(by_hand),
+        cmocka_unit_test(lanczos),          cmocka_unit_test(refusals)
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,6 +87,3 @@ for right, n in ((0, 10), (10, 10), (3, 10), (57, 60), (912, 1690), (1, 1000)):
     for confidence in (0.95, 0.9, 0.99):
         low, high = stats.binomtest(right, n).proportion_ci(confidence, method="wilson")
         line("wilson", right, n, confidence, low, high)
-for first, second in ((0, 0), (0, 1), (5, 5), (2, 9), (30, 12), (400, 300), (0, 25), (1000, 1100)):
-    p = stats.binomtest(first, first + second, 0.5).pvalue if first + second else 1.0
-    line("mcnemar", first, second, p)
