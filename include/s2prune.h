@@ -245,6 +245,8 @@ struct s2p_view {   /* of one picture; all borrowed */
     int32_t stage;        /* which entry of s2p_method_info.after this is */
     const int32_t *alive; /* [n_alive] tokens still there, ascending; NULL: all of the grid */
     int32_t n_alive;
+    int16_t picture; /* of the prompt, from 0 on; the engine fills it for methods of your own */
+    int16_t part;    /* of the picture: 0 its only grid, or the whole picture; 1 its tiles */
     s2p_choice choice;
     const s2p_parameters *parameters; /* NULL: the method's own values */
 };
@@ -258,6 +260,8 @@ typedef struct s2p_parameter { /* a row of the method that reads it */
 
 #define S2P_MAX_STAGES 4
 #define S2P_BEFORE_DECODER (-1)
+
+enum { S2P_READS_SIDE = 1, S2P_READS_ALLOCATOR = 2, S2P_READS_SELECTOR = 4 }; /* of s2p_choice */
 
 typedef struct s2p_method_info {   /* later versions add fields at the end */
     const char *name;              /* as typed on the command line and in JSON */
@@ -277,6 +281,8 @@ typedef struct s2p_method_info {   /* later versions add fields at the end */
     int32_t after[S2P_MAX_STAGES]; /* decoder layer each stage follows, or S2P_BEFORE_DECODER */
     int32_t n_parameters;
     const s2p_parameter *parameters; /* [n_parameters] */
+    const char *title;               /* for people, UTF-8: as its authors write it */
+    uint32_t reads; /* S2P_READS_...: parts of the choice that change what it keeps */
 } s2p_method_info;
 
 /* Lives as long as the method. */
@@ -291,6 +297,12 @@ S2P_API const s2p_method *s2p_method_at(size_t index);
 S2P_API uint32_t s2p_method_needs(const s2p_method *method, const s2p_choice *choice);
 S2P_API int s2p_method_draws(const s2p_method *method, const s2p_choice *choice);
 S2P_API int s2p_method_sees_question(const s2p_method *method, const s2p_choice *choice);
+
+/* May it prune after decoder layer `after` (counted from 0; S2P_BEFORE_DECODER) instead of its own?
+ * S2P_EUNSUPPORTED: it prunes more than once, would have to look at a layer that has not run, or is
+ * asked for as published, before the decoder. A method that keeps everything may, with no effect. */
+S2P_API s2p_status s2p_method_check_after(const s2p_method *method, const s2p_choice *choice,
+                                          s2p_mode mode, int32_t after, s2p_error *error);
 
 /* Which of these needs the view does not satisfy; the words of the lowest of a set. */
 S2P_API uint32_t s2p_view_missing(const s2p_view *view, uint32_t needs);
@@ -310,16 +322,17 @@ S2P_API s2p_status s2p_method_run(const s2p_method *method, const s2p_view *view
 
 /* --- A method of your own ------------------------------------------------- */
 
-/* Write *n_keep tokens of the grid to keep[], in any order. *n_keep is how many must stay; keep has
- * room for all tokens of the grid. On failure return a status and fill *error, or leave it. The view
- * has every signal of `needs` in its documented shape, and the values of the parameters. It runs on
- * the thread that called s2p_method_run or prefilled the session. */
+/* Write *n_keep tokens of the grid to keep[], in any order. *n_keep is how many must stay; in the
+ * published mode the function may set another number, from 1 on. keep has room for all tokens of the
+ * grid. On failure return a status and fill *error, or leave it. The view has every signal of `needs`
+ * in its documented shape, and the values of the parameters. It runs on the thread that called
+ * s2p_method_run or prefilled the session. */
 typedef s2p_status (*s2p_method_function)(const s2p_view *view, s2p_grid grid, int32_t *keep,
                                           int32_t *n_keep, void *user, s2p_error *error);
 
 typedef struct s2p_method_definition {
     size_t size;           /* set by s2p_method_definition_init */
-    const char *name;      /* 1 to 64 of a-z, 0-9, '-'; no name of a built-in method */
+    const char *name;      /* 1 to 64 of a-z, 0-9 and "-_.:+"; no name of a built-in method */
     const char *source;    /* NULL, or who made it */
     uint32_t needs, takes; /* signals, as in s2p_method_info */
     int sees_question, draws, prunes_cache, ahead;
@@ -328,7 +341,8 @@ typedef struct s2p_method_definition {
     int32_t n_parameters;          /* 0 to S2P_MAX_PARAMETERS */
     const s2p_parameter *parameters;
     s2p_method_function function;
-    void *user; /* for the function */
+    void *user;        /* for the function */
+    const char *title; /* NULL: its name */
 } s2p_method_definition;
 
 S2P_API void s2p_method_definition_init_sized(s2p_method_definition *definition, size_t size);
@@ -338,8 +352,9 @@ static inline void s2p_method_definition_init(s2p_method_definition *definition)
 }
 
 /* A method for s2p_method_run and s2v_prune_options.own_method. The definition is copied; only
- * `user` stays the caller's. What the function keeps is checked: exactly the budget, distinct tokens
- * of the grid that are still there. Nothing is registered: s2p_method_find does not find it. */
+ * `user` stays the caller's. What the function keeps is checked: exactly the budget (in the published
+ * mode: at least one), distinct tokens of the grid that are still there. Nothing is registered:
+ * s2p_method_find does not find it. */
 S2P_API s2p_status s2p_method_make(s2p_method **out, const s2p_method_definition *definition,
                                    s2p_error *error);
 S2P_API void s2p_method_free(s2p_method *method); /* only methods of s2p_method_make */

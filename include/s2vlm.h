@@ -264,10 +264,10 @@ typedef struct s2v_message {
     int32_t n_images;               /* pictures of this message */
 } s2v_message;
 
-typedef enum s2v_framing {          /* LLaVA-OneVision only; other models take AUTO or BASE */
-    S2V_FRAMING_AUTO   = 0,         /* SQUARE for several pictures; for one BASE when pruning, else ANYRES */
+typedef enum s2v_framing {          /* Qwen's models take AUTO or BASE, InternVL and SmolVLM ANYRES too */
+    S2V_FRAMING_AUTO   = 0,         /* the model's usual one: s2v_engine_usual_framing */
     S2V_FRAMING_BASE   = 1,         /* the whole picture stretched to the tower's size, as the paper does */
-    S2V_FRAMING_ANYRES = 2,         /* that, and the picture once more in tiles, as Hugging Face does */
+    S2V_FRAMING_ANYRES = 2,         /* that, and the picture in tiles too, as Hugging Face does */
     S2V_FRAMING_SQUARE = 3,         /* the whole picture padded to a square */
     S2V_FRAMING_CROP   = 4          /* the largest square in its middle, as Hugging Face does for LLaVA-1.5 */
 } s2v_framing;
@@ -326,6 +326,13 @@ typedef struct s2v_prune_options {
     int32_t n_keep;
     const s2p_method *own_method;   /* NULL, or a method of s2p_method_make instead of `method`; whole prompts
                                        are then not cached */
+    const s2v_budget *tile_budget;  /* NULL: the budget of a picture seen whole and in tiles is split by their
+                                       tokens; or [n_images] for the tiles, and the picture's for the whole */
+    const int32_t *tile_side;       /* NULL: as for the whole; or K of the tiles of each picture, [n_images] */
+    const int32_t *after;           /* NULL, or the decoder layer to prune after instead of the method's own,
+                                       counted from 0, S2P_BEFORE_DECODER: before the first. For methods of
+                                       one stage (s2p_method_check_after). A method that prunes before the
+                                       decoder leaves nothing of a dropped token in the layers that ran */
 } s2v_prune_options;
 
 S2V_API void s2v_prune_options_init_sized(s2v_prune_options *options, size_t size);
@@ -482,6 +489,9 @@ S2V_API const float *s2v_session_logits(const s2v_session *session);
  * whole picture, and s2v_session_tile_plan the one of its tiles (else NULL). */
 S2V_API const s2p_plan *s2v_session_plan(const s2v_session *session, int32_t index);
 S2V_API const s2p_plan *s2v_session_tile_plan(const s2v_session *session, int32_t index);
+
+/* What S2V_FRAMING_AUTO stands for in a prompt with so many pictures; is_pruned: the method removes tokens. */
+S2V_API s2v_framing s2v_engine_usual_framing(const s2v_engine *engine, int32_t n_images, int is_pruned);
 
 /* How that picture was framed; S2V_FRAMING_AUTO past the end. */
 S2V_API s2v_framing s2v_session_framing(const s2v_session *session, int32_t index);

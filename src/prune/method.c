@@ -41,6 +41,38 @@ s2p_status s2p_keep_best(const s2p_view *view, s2p_plan *plan, const double *sco
     return st;
 }
 
+/* --- where ------------------------------------------------------------------- */
+
+s2p_status s2p_method_check_after(const s2p_method *method, const s2p_choice *choice, s2p_mode mode,
+                                  int32_t after, s2p_error *error)
+{
+    const s2p_method_info *about = &method->about;
+    if (about->keeps_all) return S2P_OK;
+    if (after < S2P_BEFORE_DECODER)
+        return s2p_refuse(error, S2P_EINVAL,
+                          "there is no layer %d; %d is before the decoder, 0 its first layer",
+                          after, S2P_BEFORE_DECODER);
+    if (about->n_stages != 1)
+        return s2p_refuse(error, S2P_EUNSUPPORTED,
+                          "method '%s' prunes in %d stages; only a method of one stage can prune "
+                          "after another layer",
+                          about->name, about->n_stages);
+    const uint32_t of_decoder = s2p_method_needs(method, choice) & s2p_signals_of_decoder();
+    if (after == S2P_BEFORE_DECODER && of_decoder)
+        return s2p_refuse(error, S2P_EUNSUPPORTED,
+                          "method '%s' needs %s of a decoder layer, so it cannot prune before the "
+                          "decoder; the first layer is 0",
+                          about->name, s2p_need_text(of_decoder));
+    if (mode == S2P_MODE_PUBLISHED && about->after[0] == S2P_BEFORE_DECODER &&
+        after != S2P_BEFORE_DECODER)
+        return s2p_refuse(
+            error, S2P_EUNSUPPORTED,
+            "method '%s' as published prunes before the decoder; use mode default for "
+            "another layer",
+            about->name);
+    return S2P_OK;
+}
+
 /* --- running ------------------------------------------------------------------ */
 
 static bool is_alive_list(const s2p_view *view, const s2p_plan *plan)

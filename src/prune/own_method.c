@@ -58,7 +58,7 @@ static bool is_name(const char *name)
 {
     size_t n = 0;
     for (; name && name[n]; n++)
-        if (n == MAX_NAME || !strchr("abcdefghijklmnopqrstuvwxyz0123456789-", name[n]))
+        if (n == MAX_NAME || !strchr("abcdefghijklmnopqrstuvwxyz0123456789-_.:+", name[n]))
             return false;
     return n > 0;
 }
@@ -89,12 +89,16 @@ static s2p_status check_definition(const s2p_method_definition *d, s2p_error *er
 {
     if (!is_name(d->name))
         return s2p_refuse(error, S2P_EINVAL,
-                          "a method needs a name of 1 to %d characters a-z, 0-9 and '-'", MAX_NAME);
+                          "a method needs a name of 1 to %d characters a-z, 0-9 and \"-_.:+\"",
+                          MAX_NAME);
     if (s2p_method_find(d->name))
         return s2p_refuse(error, S2P_EINVAL, "'%s' is the name of a built-in method", d->name);
     if (!d->function) return s2p_refuse(error, S2P_EINVAL, "method '%s' has no function", d->name);
     if (d->source && strlen(d->source) > MAX_TEXT)
         return s2p_refuse(error, S2P_EINVAL, "the source of method '%s' is too long", d->name);
+    if (d->title && (d->title[0] == '\0' || strlen(d->title) > MAX_NAME))
+        return s2p_refuse(error, S2P_EINVAL, "the title of method '%s' needs 1 to %d bytes",
+                          d->name, MAX_NAME);
     if (((d->needs | d->takes) >> S2P_N_SIGNALS) != 0)
         return s2p_refuse(error, S2P_EINVAL, "method '%s' needs signals that do not exist",
                           d->name);
@@ -135,7 +139,8 @@ s2p_status s2p_method_make(s2p_method **out, const s2p_method_definition *defini
     if (st != S2P_OK) return st;
 
     const char *source = d.source ? d.source : "a method of the caller";
-    size_t n_bytes = text_bytes(d.name) + text_bytes(source);
+    const char *title = d.title ? d.title : d.name;
+    size_t n_bytes = text_bytes(d.name) + text_bytes(source) + text_bytes(title);
     for (int32_t i = 0; i < d.n_parameters; i++)
         n_bytes += text_bytes(d.parameters[i].name) + text_bytes(d.parameters[i].help);
     own_method *own = calloc(1, sizeof *own + n_bytes);
@@ -148,6 +153,7 @@ s2p_status s2p_method_make(s2p_method **out, const s2p_method_definition *defini
     }
     own->method = (s2p_method){ .about = { .name = keep_text(&at, d.name),
                                            .source = keep_text(&at, source),
+                                           .title = keep_text(&at, title),
                                            .needs = d.needs,
                                            .takes = d.takes,
                                            .sees_question = d.sees_question,
@@ -173,8 +179,10 @@ static s2p_status check_kept(const s2p_method *method, const s2p_view *view, con
 {
     const char *name = method->about.name;
     const int32_t n_tokens = s2p_tokens(plan->grid), n_rows = s2p_view_rows(view, plan);
-    if (n != budget)
-        return s2p_refuse(error, S2P_EINVAL, "method '%s' kept %d tokens, not %d", name, n, budget);
+    const bool is_free = view->mode == S2P_MODE_PUBLISHED; /* of the budget */
+    if (is_free ? n < 1 || n > n_rows : n != budget)
+        return s2p_refuse(error, S2P_EINVAL, "method '%s' kept %d tokens, not %s%d", name, n,
+                          is_free ? "1 to " : "", is_free ? n_rows : budget);
     unsigned char *seen = calloc((size_t)n_tokens, 1); /* 1: still there, 2: kept */
     if (!seen) return s2p_refuse(error, S2P_ENOMEM, "out of memory for method '%s'", name);
     for (int32_t i = 0; i < n_rows; i++) seen[s2p_view_token(view, i)] = 1;

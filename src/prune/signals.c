@@ -43,6 +43,14 @@ _Static_assert(S2P_N_SIGNALS <= S2P_MAX_SIGNALS, "a view has room for every sign
 
 const s2p_signal_info *s2p_signal_at(size_t id) { return id < S2P_N_SIGNALS ? &table[id] : NULL; }
 
+uint32_t s2p_signals_of_decoder(void)
+{
+    uint32_t bits = 0;
+    for (size_t id = 0; id < S2P_N_SIGNALS; id++)
+        if (strcmp(table[id].from, "a decoder layer") == 0) bits |= UINT32_C(1) << id;
+    return bits;
+}
+
 static bool is_at_hand(const s2p_view *view, size_t id)
 {
     if (id == S2P_PIXELS) return view->image != NULL;

@@ -4,6 +4,9 @@
 
 #include "s2prune.h"
 
+/* Those that a decoder layer gives. */
+uint32_t s2p_signals_of_decoder(void);
+
 /* Every signal among `signals` that is at hand has its shape, a letter the same size in all of
  * them. `who` opens the sentence: "method 'dart'". */
 s2p_status s2p_view_check_shapes(const s2p_view *view, const s2p_plan *plan, uint32_t signals,

@@ -14,6 +14,7 @@ typedef struct behavior {
     const char *sentence;
     int n_calls;
     double seen; /* parameter 0 */
+    s2p_mode mode;
 } behavior;
 
 static s2p_status act(const s2p_view *view, s2p_grid grid, int32_t *keep, int32_t *n_keep,
@@ -52,7 +53,7 @@ static s2p_status run(behavior *b, const s2p_parameters *parameters, s2p_plan *p
     const s2p_method_definition d = define(b);
     s2p_method *method;
     assert_int_equal(s2p_method_make(&method, &d, error), S2P_OK);
-    const s2p_view view = { .budget = BUDGET, .parameters = parameters };
+    const s2p_view view = { .budget = BUDGET, .mode = b->mode, .parameters = parameters };
     const s2p_status st = s2p_method_run(method, &view, plan, error);
     s2p_method_free(method);
     return st;
@@ -97,6 +98,13 @@ static void test_misbehaves(void **state)
         { { .step = 1, .n = 6 }, S2P_EINVAL, "method 'mine' kept 6 tokens, not 5" },
         { { .step = 1, .n = 1 << 20 }, S2P_EINVAL, "kept 1048576 tokens, not 5" },
         { { .step = 1, .n = 0 }, S2P_EINVAL, "kept 0 tokens, not 5" },
+        { { .step = 1, .n = 0, .mode = S2P_MODE_PUBLISHED },
+          S2P_EINVAL,
+          "kept 0 tokens, not 1 to 16" },
+        { { .step = 1, .n = 17, .mode = S2P_MODE_PUBLISHED },
+          S2P_EINVAL,
+          "kept 17 tokens, not 1 to 16" },
+        { { .step = 0, .n = 2, .mode = S2P_MODE_PUBLISHED }, S2P_EINVAL, "kept token 0 twice" },
         { { .step = 1, .n = -1, .status = S2P_EIO, .sentence = "the file is gone" },
           S2P_EIO,
           "the file is gone" },
@@ -112,6 +120,22 @@ static void test_misbehaves(void **state)
         CHECK_CASE(strstr(error.message, cases[i].sentence), "%zu: %s", i, error.message);
         (void)s2p_plan_keep(plan, &n);
         assert_int_equal(n, 0); /* nothing is left behind */
+    }
+    s2p_plan_free(plan);
+}
+
+/* In the published mode the count is the method's. */
+static void test_own_counts(void **state)
+{
+    (void)state;
+    s2p_plan *plan;
+    assert_int_equal(s2p_plan_create(&plan, (s2p_grid){ SIDE, SIDE }), S2P_OK);
+    for (int32_t n_kept = 1; n_kept <= N; n_kept++) {
+        behavior b = { .step = 1, .n = n_kept, .mode = S2P_MODE_PUBLISHED };
+        int32_t n;
+        assert_int_equal(run(&b, NULL, plan, NULL), S2P_OK);
+        (void)s2p_plan_keep(plan, &n);
+        assert_int_equal(n, n_kept);
     }
     s2p_plan_free(plan);
 }
@@ -195,7 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keeps),     cmocka_unit_test(test_misbehaves),
         cmocka_unit_test(test_is_copied), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_sizes),     cmocka_unit_test(test_own_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -125,6 +125,7 @@ static s2p_status cdpruner_select(const s2p_view *view, s2p_plan *plan, s2p_erro
 
 const s2p_method s2p_method_cdpruner = {
     .about.name = "cdpruner",
+    .about.title = "CDPruner",
     .about.source = "CDPruner, NeurIPS 2025",
     .about.published = "the relevance is negated, for embeddings of CLIP",
     .about.needs = S2P_NEED_FEATURE | S2P_NEED_TEXT,

@@ -208,6 +208,7 @@ static s2p_status dart_select(const s2p_view *view, s2p_plan *plan, s2p_error *e
 
 const s2p_method s2p_method_dart = {
     .about.name = "dart",
+    .about.title = "DART",
     .about.source = "DART, EMNLP 2025",
     .about.published = "keeps 4 + 8 floor(budget / 8) tokens; needs four tokens after the picture",
     .about.needs = S2P_NEED_ROTATED_KEY | S2P_NEED_NORMED,

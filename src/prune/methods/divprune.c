@@ -62,6 +62,7 @@ static s2p_status divprune_select(const s2p_view *view, s2p_plan *plan, s2p_erro
 
 const s2p_method s2p_method_divprune = {
     .about.name = "divprune",
+    .about.title = "DivPrune",
     .about.source = "DivPrune, CVPR 2025",
     .about.needs = S2P_NEED_FEATURE,
     .about.n_stages = 1,

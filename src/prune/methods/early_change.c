@@ -32,6 +32,7 @@ static const s2p_parameter parameters[] = {
 
 const s2p_method s2p_method_erc_top = {
     .about.name = "erc-top",
+    .about.title = "ERC top-B",
     .about.source = "S2Prune, Fig. 2: ERC without the scaffold",
     .about.needs = S2P_NEED_ERC,
     .about.prunes_cache = true,
@@ -56,6 +57,7 @@ static s2p_status v2drop_select(const s2p_view *view, s2p_plan *plan, s2p_error 
 
 const s2p_method s2p_method_v2drop = {
     .about.name = "v2drop",
+    .about.title = "V2Drop",
     .about.source = "V2Drop, CVPR 2026",
     .about.published = "keeps half, half of that, then one token, whatever the budget",
     .about.needs = S2P_NEED_ERC,

@@ -14,7 +14,9 @@ static s2p_status equal_density_select(const s2p_view *view, s2p_plan *plan, s2p
 
 const s2p_method s2p_method_equal_density = {
     .about.name = "equal-density",
+    .about.title = "Equal-Density",
     .about.source = "S2Prune, Sec. 3.4",
+    .about.reads = S2P_READS_SIDE,
     .about.n_stages = 1,
     .about.after = { S2P_BEFORE_DECODER },
     .select = equal_density_select,

@@ -28,6 +28,7 @@ static s2p_status euti_select(const s2p_view *view, s2p_plan *plan, s2p_error *e
 
 const s2p_method s2p_method_euti = {
     .about.name = "euti",
+    .about.title = "PACT (EUTI)",
     .about.source = "EUTI of PACT, CVPR 2025",
     .about.needs = S2P_NEED_MEAN_QUERY | S2P_NEED_PLAIN_KEY | S2P_NEED_HIDDEN,
     .about.ahead = true,

@@ -22,6 +22,7 @@ static s2p_status fastv_select(const s2p_view *view, s2p_plan *plan, s2p_error *
 
 const s2p_method s2p_method_fastv = {
     .about.name = "fastv",
+    .about.title = "FastV",
     .about.source = "FastV, ECCV 2024",
     .about.needs = S2P_NEED_LAST_ATTN,
     .about.sees_question = true,

@@ -88,6 +88,7 @@ static s2p_status feather_full_select(const s2p_view *view, s2p_plan *plan, s2p_
 
 const s2p_method s2p_method_feather = {
     .about.name = "feather",
+    .about.title = "FEATHER (no RoPE, L3)",
     .about.source = "FEATHER, ICCV 2025: attention without RoPE, layer 3",
     .about.needs = S2P_NEED_LAST_QUERY | S2P_NEED_PLAIN_KEY,
     .about.sees_question = true,
@@ -98,6 +99,7 @@ const s2p_method s2p_method_feather = {
 
 const s2p_method s2p_method_feather_8 = {
     .about.name = "feather-8",
+    .about.title = "FEATHER (no RoPE, L8)",
     .about.source = "FEATHER, ICCV 2025: attention without RoPE, layer 8",
     .about.needs = S2P_NEED_LAST_QUERY | S2P_NEED_PLAIN_KEY,
     .about.sees_question = true,
@@ -108,6 +110,7 @@ const s2p_method s2p_method_feather_8 = {
 
 const s2p_method s2p_method_feather_full = {
     .about.name = "feather-full",
+    .about.title = "FEATHER",
     .about.source = "FEATHER, ICCV 2025: with a lattice, layers 8 and 16",
     .about.published =
         "keeps 0.3 of the tokens and the lattice, then 0.09 of those, whatever the budget",

@@ -103,6 +103,7 @@ static s2p_status gprune_select(const s2p_view *view, s2p_plan *plan, s2p_error 
 
 const s2p_method s2p_method_gprune = {
     .about.name = "gprune",
+    .about.title = "GPrune",
     .about.source = "G-Prune, AAAI 2025",
     .about.needs = S2P_NEED_FEATURE,
     .about.n_stages = 1,

@@ -126,6 +126,7 @@ static s2p_status gridprune_select(const s2p_view *view, s2p_plan *plan, s2p_err
 
 const s2p_method s2p_method_gridprune = {
     .about.name = "gridprune",
+    .about.title = "GridPrune",
     .about.source = "GridPrune (our reading), arXiv 2511.10081",
     .about.needs = S2P_NEED_VISION_ATTN | S2P_NEED_FEATURE | S2P_NEED_TEXT,
     .about.takes = S2P_NEED_ALIGNED,

@@ -162,6 +162,7 @@ static s2p_status holov_select(const s2p_view *view, s2p_plan *plan, s2p_error *
 
 const s2p_method s2p_method_holov = {
     .about.name = "holov",
+    .about.title = "HoloV",
     .about.source = "HoloV, NeurIPS 2025",
     .about.published = "a quota beyond its run is lost: fewer tokens, and rows of zeros instead",
     .about.needs = S2P_NEED_VISION_ATTN | S2P_NEED_FEATURE,

@@ -12,6 +12,7 @@ static s2p_status full_select(const s2p_view *view, s2p_plan *plan, s2p_error *e
 
 const s2p_method s2p_method_full = {
     .about.name = "full",
+    .about.title = "All tokens",
     .about.keeps_all = true,
     .about.source = "no pruning",
     .about.n_stages = 1,

@@ -9,6 +9,10 @@ extern const s2p_method s2p_method_uniform;
 extern const s2p_method s2p_method_s2prune;
 extern const s2p_method s2p_method_equal_density;
 extern const s2p_method s2p_method_erc_top;
+extern const s2p_method s2p_method_fastv_top;
+extern const s2p_method s2p_method_feather_top;
+extern const s2p_method s2p_method_feather_top_8;
+extern const s2p_method s2p_method_visionzip_top;
 extern const s2p_method s2p_method_fastv;
 extern const s2p_method s2p_method_feather;
 extern const s2p_method s2p_method_feather_8;
@@ -34,6 +38,10 @@ static const s2p_method *const methods[] = {
     &s2p_method_s2prune,
     &s2p_method_equal_density,
     &s2p_method_erc_top,
+    &s2p_method_fastv_top,
+    &s2p_method_feather_top,
+    &s2p_method_feather_top_8,
+    &s2p_method_visionzip_top,
     &s2p_method_fastv,
     &s2p_method_feather,
     &s2p_method_feather_8,

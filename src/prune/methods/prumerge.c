@@ -186,6 +186,7 @@ static s2p_status prumerge_select(const s2p_view *view, s2p_plan *plan, s2p_erro
 
 const s2p_method s2p_method_prumerge = {
     .about.name = "prumerge+",
+    .about.title = "PruMerge+",
     .about.source = "LLaVA-PruMerge+, ICCV 2025",
     .about.published = "the count follows from the outliers of attention, whatever the budget",
     .about.needs = S2P_NEED_VISION_ATTN | S2P_NEED_VISION_KEY,

@@ -26,6 +26,7 @@ static s2p_status random_select(const s2p_view *view, s2p_plan *plan, s2p_error 
 
 const s2p_method s2p_method_random = {
     .about.name = "random",
+    .about.title = "Random",
     .about.draws = true,
     .about.source = "S2Prune, Sec. 3.3",
     .about.n_stages = 1,

@@ -27,7 +27,9 @@ static const s2p_parameter parameters[] = {
 
 const s2p_method s2p_method_s2prune = {
     .about.name = "s2prune",
+    .about.title = "S²Prune",
     .about.source = "S2Prune",
+    .about.reads = S2P_READS_SIDE | S2P_READS_ALLOCATOR | S2P_READS_SELECTOR,
     .choice_needs = s2prune_needs,
     .choice_draws = s2prune_draws,
     .about.prunes_cache = true,

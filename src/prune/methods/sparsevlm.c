@@ -278,6 +278,7 @@ static s2p_status sparsevlm_select(const s2p_view *view, s2p_plan *plan, s2p_err
 
 const s2p_method s2p_method_sparsevlm = {
     .about.name = "sparsevlm",
+    .about.title = "SparseVLM",
     .about.source = "SparseVLM, ICML 2025",
     .about.published = "keeps the authors' counts for 192, 128 or 64, plus clusters",
     .about.needs = S2P_NEED_QUERY_ATTN | S2P_NEED_TEXT | S2P_NEED_FEATURE | S2P_NEED_HIDDEN,

@@ -60,6 +60,7 @@ static s2p_status uniform_select(const s2p_view *view, s2p_plan *plan, s2p_error
 
 const s2p_method s2p_method_uniform = {
     .about.name = "uniform",
+    .about.title = "Uniform Grid",
     .about.source = "S2Prune, Sec. 3.3",
     .about.n_stages = 1,
     .about.after = { S2P_BEFORE_DECODER },

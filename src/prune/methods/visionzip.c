@@ -131,6 +131,7 @@ static s2p_status visionzip_select(const s2p_view *view, s2p_plan *plan, s2p_err
 
 const s2p_method s2p_method_visionzip = {
     .about.name = "visionzip",
+    .about.title = "VisionZip",
     .about.source = "VisionZip, CVPR 2025",
     .about.published = "dominant and contextual may be set to any two numbers",
     .about.needs = S2P_NEED_VISION_ATTN | S2P_NEED_VISION_KEY,

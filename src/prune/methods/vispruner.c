@@ -112,6 +112,7 @@ static s2p_status vispruner_select(const s2p_view *view, s2p_plan *plan, s2p_err
 
 const s2p_method s2p_method_vispruner = {
     .about.name = "vispruner",
+    .about.title = "VisPruner",
     .about.source = "VisPruner, ICCV 2025",
     .about.published = "refuses an odd number of tokens other than the important ones",
     .about.needs = S2P_NEED_VISION_ATTN | S2P_NEED_FEATURE,
