@@ -28,7 +28,8 @@ static void read_rope(s2v_config *c, s2v_numbers *n)
     n->rope_theta = s2v_config_to_float(c, theta, "rope_theta", 1e4);
     const json_t *type = s2v_config_member(rope, "rope_type");
     const char *kind = json_string_value(type ? type : s2v_config_member(rope, "type"));
-    if (kind && strcmp(kind, "mrope") != 0 && strcmp(kind, "default") != 0)
+    const bool is_dynamic = kind && n->family->may_be_dynamic && strcmp(kind, "dynamic") == 0;
+    if (kind && !is_dynamic && strcmp(kind, "mrope") != 0 && strcmp(kind, "default") != 0)
         s2v_config_fail(c, S2P_EUNSUPPORTED, "rope_scaling",
                         "stretches positions, which is not supported");
     if (n->family->read_rope) n->family->read_rope(c, rope, n);
@@ -87,11 +88,13 @@ static s2p_status read_config(const json_t *config, s2v_numbers *n, s2p_error *e
     s2v_config c = { .name = "config.json", .top = config, .error = error };
     const char *kind = s2_json_string(config, "model_type");
     if (!kind) return s2_fail(error, S2P_EFORMAT, "config.json: 'model_type' is missing");
-    n->family = s2v_family_find(kind, error);
+    c.text = s2v_config_member(config, "text_config");
+    if (!c.text) c.text = s2v_config_member(config, "llm_config");
+    const char *found = json_string_value(s2v_config_member(c.text, "model_type"));
+    n->family = s2v_family_find(kind, found, error);
     if (!n->family) return S2P_EUNSUPPORTED;
     const char *text_type = n->family->text_type;
 
-    c.text = s2v_config_member(config, "text_config");
     c.vision = s2v_config_member(config, "vision_config");
     if (c.text && !json_is_object(c.text))
         s2v_config_fail(&c, S2P_EFORMAT, "text_config", "is not an object");

@@ -118,6 +118,10 @@ static int64_t size_of(const s2v_numbers *n, s2v_dim d)
         return side * side;
     case V_ROWS: /* with the class row */
         return side * side + 1;
+    case V_TOKEN:
+        return (int64_t)n->v_embd * n->v_merge * n->v_merge;
+    case ONE:
+        return 1;
     case TWO:
         return 2;
     case THREE:
@@ -172,7 +176,8 @@ static s2v_tensor_type choose_type(const planner *p, const s2v_planned *t)
 {
     if (t->n_dims < 2) return S2V_TENSOR_F32;
     if (strstr(t->name, ".patch_embd.weight"))
-        return p->type == S2V_TENSOR_F16 ? S2V_TENSOR_F16 : S2V_TENSOR_F32;
+        return p->type == S2V_TENSOR_F16 && !p->family->has_f32_patches ? S2V_TENSOR_F16
+                                                                        : S2V_TENSOR_F32;
     if (strstr(t->name, ".position_embd.") || !ends_with(t->name, ".weight")) return S2V_TENSOR_F32;
     return t->ne[0] % s2v_gguf_block(p->type) == 0 ? p->type : S2V_TENSOR_F16;
 }
@@ -277,7 +282,7 @@ static s2p_status plan_tensor(planner *p, const s2v_safetensors *file, const s2v
     if (r->action == THIRDS) return add_thirds(p, r, layer, &t);
     if (r->action == FRAMES) return add_frames(p, r, &t);
     fill_whole(&t);
-    if (r->action == PAIRS) t.head_rows = p->numbers->n_embd / p->numbers->n_head;
+    if (r->action == PAIRS) t.head_rows = p->numbers->head_dim;
     make_name(r->to, is_stacked ? p->numbers->deepstack[layer] : layer, '?', t.name);
     return add_tensor(p, &t);
 }

@@ -2,7 +2,7 @@
  *
  * A row has what differs: how a checkpoint is recognised, what its configuration adds, the keys and
  * the tensors of the result. What their language models share is in convert_config.c and
- * convert_keys.c; families/qwen2_text.c has the tensors of Qwen2. A new family is a file in families/
+ * convert_keys.c; families/text_rows.c has their tensors. A new family is a file in families/
  * and a line in family_table.c.
  */
 #ifndef S2_CONVERT_FAMILY_H
@@ -18,7 +18,7 @@
 
 /* clang-format off */
 typedef enum s2v_dim { /* sizes a shape is made of */
-    END, EMBD, FF, KEYS, QUERIES, HEAD, VOCAB, V_EMBD, V_THREE, V_FF, V_FOUR, V_PATCH, V_PLACES, V_ROWS, TWO, THREE
+    END, EMBD, FF, KEYS, QUERIES, HEAD, VOCAB, V_EMBD, V_THREE, V_FF, V_FOUR, V_PATCH, V_PLACES, V_ROWS, V_TOKEN, ONE, TWO, THREE
 } s2v_dim;
 /* clang-format on */
 
@@ -57,13 +57,18 @@ typedef struct s2v_map_prefix {
 struct s2v_family {
     const char *name;       /* "Qwen2.5-VL" */
     const char *model_type; /* of config.json */
-    const char *text_type;  /* model_type of text_config, which must be there; NULL: it need not */
+    const char
+        *text_type; /* model_type of text_config (or llm_config), which must be there; NULL: it
+                               need not. Several families may share a model_type and differ here */
     const char *architecture; /* of the language model's file */
     bool has_head_dim; /* heads may have another width than hidden_size / num_attention_heads */
     struct {           /* sizes a configuration may leave out; 0: it may not */
         int32_t n_layers, n_embd, n_ff, n_head;
     } usual;
     bool has_bare_header; /* the vision file has neither size label nor quantisation version */
+    bool has_f32_patches; /* patch kernels stay F32 whatever was asked for */
+    bool
+        may_be_dynamic; /* positions are stretched beyond the trained context only, which is no matter */
 
     /* config.json: after the numbers of the text model, and the vision tower; NULL: nothing. */
     void (*read_rope)(s2v_config *config, const json_t *rope, s2v_numbers *numbers);
@@ -83,10 +88,12 @@ struct s2v_family {
     const s2v_map_row *text, *vision;
 };
 
-/* The family of a model_type; NULL, and the sentence lists them all, when there is none. */
-const s2v_family *s2v_family_find(const char *model_type, s2p_error *error);
+/* The family of a model_type: the one with this text_type (NULL: not told), else the first. NULL, and the
+ * sentence lists them all, when there is none. */
+const s2v_family *s2v_family_find(const char *model_type, const char *text_type, s2p_error *error);
 
-/* qwen2_text.c: the language model of Qwen2 families. "t." is the language model. */
-extern const s2v_map_row s2v_qwen2_text_rows[];
+/* text_rows.c: tensors of language models that families share. */
+extern const s2v_map_row s2v_qwen2_text_rows[], s2v_qwen3_text_rows[], s2v_llama_text_rows[];
+void s2v_llama_put_text(const s2v_numbers *numbers, s2v_gguf_writer *writer);
 
 #endif /* S2_CONVERT_FAMILY_H */

@@ -21,6 +21,9 @@ typedef struct s2v_numbers {
     int32_t v_unused; /* layers of the checkpoint behind them, which nothing reads */
     int32_t v_embd, v_ff, v_head, v_patch, v_image;
     int32_t v_full;                    /* Qwen2.5-VL: every how many blocks attention is full */
+    int32_t v_merge;                   /* InternVL, SmolVLM: patches along each side of a token */
+    int32_t min_tiles, max_tiles;      /* InternVL: of a picture; 0: the checkpoint does not say */
+    int32_t longest;                   /* SmolVLM: side of a picture in tiles */
     int32_t v_feature;                 /* LLaVA: number of the layer whose output is used */
     int32_t n_deepstack, deepstack[8]; /* Qwen3-VL: blocks with a merger of their own */
     float v_eps, mean[3], std[3];

@@ -11,6 +11,7 @@
 #include "convert/recode.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -52,10 +53,16 @@ static s2p_status check_input(const s2v_gguf *file, s2p_error *error)
     int64_t n_parts = 1;
     if (!s2v_gguf_string(file, "general.architecture", &arch))
         return s2_fail(error, S2P_EFORMAT, "key 'general.architecture' is missing");
-    if (!s2v_text_is(arch, "qwen2vl") && !s2v_text_is(arch, "qwen2") && !s2v_text_is(arch, "clip"))
-        return s2_fail(error, S2P_EUNSUPPORTED,
-                       "architecture '%.*s' is not one of qwen2vl, qwen2 and clip",
-                       arch.size < 40 ? (int)arch.size : 40, arch.data);
+    char list[120] = "";
+    bool is_known = s2v_text_is(arch, "clip");
+    for (size_t i = 0, n = 0; s2v_quant_architecture(i) && n < sizeof list; i++) {
+        const char *name = s2v_quant_architecture(i);
+        is_known = is_known || s2v_text_is(arch, name);
+        n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", name);
+    }
+    if (!is_known)
+        return s2_fail(error, S2P_EUNSUPPORTED, "architecture '%.*s' is not one of %s and clip",
+                       arch.size < 40 ? (int)arch.size : 40, arch.data, list);
     if (s2v_gguf_int(file, "split.count", &n_parts) && n_parts > 1)
         return s2_fail(error, S2P_EUNSUPPORTED,
                        "the file is one of %lld parts; join them with llama-gguf-split first",

@@ -7,6 +7,7 @@
  */
 #include "convert/quantize_types.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const s2v_quant_kind kinds[] = {
@@ -19,6 +20,14 @@ static const s2v_quant_kind kinds[] = {
 const s2v_quant_kind *s2v_quant_kind_at(size_t index)
 {
     return index < sizeof kinds / sizeof *kinds ? &kinds[index] : NULL;
+}
+
+static const char *const architectures[] = { "qwen2vl", "qwen2", "qwen3vl", "qwen3", "llama" };
+#define N_ARCHITECTURES (sizeof architectures / sizeof *architectures)
+
+const char *s2v_quant_architecture(size_t index)
+{
+    return index < N_ARCHITECTURES ? architectures[index] : NULL;
 }
 
 /* --- names ----------------------------------------------------------------------------------- */
@@ -144,9 +153,11 @@ void s2v_quant_chooser_init(s2v_quant_chooser *chooser, const s2v_quant_kind *ki
     s2v_text arch = { "", 0 };
     int64_t n_layers = 0;
     (void)s2v_gguf_string(file, "general.architecture", &arch);
-    const bool is_plain = s2v_text_is(arch, "qwen2");
-    if (is_plain || s2v_text_is(arch, "qwen2vl"))
-        (void)s2v_gguf_int(file, is_plain ? "qwen2.block_count" : "qwen2vl.block_count", &n_layers);
+    for (size_t i = 0; i < N_ARCHITECTURES; i++) {
+        char key[64];
+        (void)snprintf(key, sizeof key, "%s.block_count", architectures[i]);
+        if (s2v_text_is(arch, architectures[i])) (void)s2v_gguf_int(file, key, &n_layers);
+    }
     chooser->n_layers = n_layers > 0 && n_layers < 4096 ? (int32_t)n_layers : 0;
-    chooser->is_80_layer_qwen2 = is_plain && n_layers == 80;
+    chooser->is_80_layer_qwen2 = s2v_text_is(arch, "qwen2") && n_layers == 80;
 }

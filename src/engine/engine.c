@@ -45,7 +45,7 @@ static s2p_status find_arch(s2v_engine *engine, s2p_error *error)
         return s2_fail(error, S2P_EFORMAT, "the mmproj's architecture is '%.*s', expected 'clip'",
                        (int)(kind.size < 40 ? kind.size : 40), kind.data);
     engine->model.arch = s2v_arch_find(name, projector);
-    return engine->model.arch ? S2P_OK : s2v_arch_refuse(name, projector, error);
+    return engine->model.arch ? S2P_OK : s2v_arch_refuse(name, projector, engine->mmproj, error);
 }
 
 static s2p_status load_weights(s2v_engine *engine, const s2v_kernels *kernels, bool is_outline,
@@ -94,6 +94,7 @@ static s2p_status open_engine(s2v_engine *engine, const s2v_engine_options *opti
     if (options->note && !s2v_pair_agrees(engine->text, engine->mmproj, sentence))
         options->note(sentence, options->user);
     TRY(s2v_tokenizer_create(&engine->tokenizer, engine->text, error));
+    engine->model.tokenizer = engine->tokenizer;
     TRY(s2v_devices_open(&engine->devices, options->device, options->rpc_server, options->n_threads,
                          error));
     s2v_tower_choice tower;
@@ -212,3 +213,9 @@ void s2v_engine_get_cache_stats(const s2v_engine *engine, s2v_cache_stats *out)
 }
 
 void s2v_engine_forget(s2v_engine *engine) { s2v_cache_clear(engine->cache); }
+
+s2v_framing s2v_engine_usual_framing(const s2v_engine *engine, int32_t n_images, int is_pruned)
+{
+    const s2v_arch *arch = engine->model.arch;
+    return arch->usual_framing ? arch->usual_framing(n_images, is_pruned != 0) : S2V_FRAMING_BASE;
+}

@@ -13,6 +13,11 @@
  *
  *     [im_start]user P\nTEXT[im_end][im_start]assistant\n
  *
+ * "internvl" is what Hugging Face's template of InternVL3 renders: Qwen's marks, pictures on lines of
+ * their own wherever they stand, no default system message:
+ *
+ *     [im_start]user\n[img]P[/img]\nTEXT[im_end]\n[im_start]assistant\n
+ *
  * "vicuna" is what the template published with llava-1.5-7b-hf renders: text only, a system message
  * without a role, pictures first, each on a line of its own:
  *
@@ -65,6 +70,21 @@ static const s2v_chat_format formats[] = {
       .after_picture = "\n",
       .after_end = " ",
       .answer = "ASSISTANT:" },
+    { .name = "internvl",
+      .architecture = "qwen3",
+      .role = { [S2V_SYSTEM] = "system", [S2V_USER] = "user", [S2V_ASSISTANT] = "assistant" },
+      .start = "<|im_start|>",
+      .end = "<|im_end|>",
+      .after_role = "\n",
+      .after_pictures = "",
+      .after_picture = "\n",
+      .after_marked = "\n",
+      .after_end = "\n",
+      .answer = "assistant\n",
+      .picture_start = "<img>",
+      .picture_end = "</img>",
+      .picture = "<IMG_CONTEXT>",
+      .wraps_picture = true },
 };
 
 const s2v_chat_format *s2v_chat_format_at(size_t index)
@@ -76,7 +96,7 @@ const s2v_chat_format *s2v_chat_format_find(const char *name, const char *archit
 {
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (name ? strcmp(name, formats[i].name) == 0
-                 : strcmp(architecture, formats[i].architecture) == 0)
+                 : formats[i].architecture && strcmp(architecture, formats[i].architecture) == 0)
             return &formats[i];
     return NULL;
 }

@@ -174,9 +174,13 @@ static s2p_status check_messages(const s2v_message *message, size_t n, s2p_error
 static void write_message(writer *w, const s2v_message *m)
 {
     const char *text = m->text, *mark = m->n_images > 0 ? strstr(text, IMAGE_MARK) : NULL;
+    const char *after_marked = w->format->after_marked;
+    const bool is_picture_first = m->n_images > 0 && (!mark || mark == text);
     write_special(w, w->format->start);
     write_literal(w, w->format->role[m->role]);
-    write_literal(w, w->format->after_role);
+    write_literal(w, is_picture_first && w->format->after_role_picture
+                         ? w->format->after_role_picture
+                         : w->format->after_role);
     for (int32_t i = 0; !mark && i < m->n_images && w->status == S2P_OK; i++) {
         write_picture(w, true);
         if (w->format->after_picture) write_literal(w, w->format->after_picture);
@@ -186,6 +190,8 @@ static void write_message(writer *w, const s2v_message *m)
         write_text(w, text, (size_t)(mark - text));
         write_picture(w, true);
         text = mark + strlen(IMAGE_MARK);
+        if (after_marked && strncmp(text, after_marked, strlen(after_marked)) != 0)
+            write_literal(w, after_marked);
     }
     write_literal(w, text);
     write_special(w, w->format->end);
@@ -210,6 +216,7 @@ s2p_status s2v_chat_render(s2v_chat *out, const s2v_tokenizer *tokenizer, const 
     TRY(begin_chat(&w, out, tokenizer, name, false, error));
     TRY(check_messages(message, n, error));
     write_first(&w, "");
+    write_special(&w, w.format->prompt_start);
     if (w.format->default_system && message[0].role != S2V_SYSTEM)
         write_message(&w, &(s2v_message){ S2V_SYSTEM, w.format->default_system, 0 });
     return write_turn(&w, message, n, add_assistant);
@@ -266,7 +273,8 @@ s2p_status s2v_chat_raw(s2v_chat *out, const s2v_tokenizer *tokenizer, const cha
     for (const char *at; w.status == S2P_OK && (at = next_picture(w.format, from, &n)) != NULL;
          from = at + n) {
         write_text(&w, from, (size_t)(at - from));
-        write_picture(&w, starts_with(at, IMAGE_MARK) && !is_wrapped(w.format, text, at, n));
+        const bool is_bare = starts_with(at, IMAGE_MARK) || w.format->wraps_picture;
+        write_picture(&w, is_bare && !is_wrapped(w.format, text, at, n));
     }
     write_literal(&w, from);
     return finish_chat(&w);

@@ -98,8 +98,9 @@ static void test_config(void **state)
         { "\"qwen2_5_vl\"", "\"qwen3_vl\"", FORMAT, "'text_config' is missing" },
         { "\"qwen2_5_vl\"", "5", FORMAT, "'model_type' is missing" },
         { "\"qwen2_5_vl\"", "\"llama\"", OTHER,
-          "model_type 'llama' is not one of qwen2_5_vl, qwen2_vl, qwen3_vl, llava_onevision and "
-          "llava" },
+          "model_type 'llama' is not one of qwen2_5_vl, qwen2_vl, qwen3_vl, llava_onevision, "
+          "llava, "
+          "internvl, internvl_chat, smolvlm and idefics3" },
         { "\"qwen2_5_vl\"", "\"llava_onevision\"", FORMAT, "'text_config' is missing" },
         { "\"tie_word", "\"text_config\":3,\"tie_word", FORMAT, "'text_config' is not an object" },
         { "\"tie_word", "\"quantization_config\":{},\"tie_word", OTHER, "quantised" },

@@ -466,7 +466,11 @@ static void test_malformed(void **state)
         s2p_status status;
         const char *says;
     } cases[] = { { NULL, false, S2P_EFORMAT, "general.architecture" },
-                  { "llama", false, S2P_EUNSUPPORTED, "'llama' is not one of" },
+                  { "gemma3", false, S2P_EUNSUPPORTED,
+                    "'gemma3' is not one of qwen2vl, qwen2, qwen3vl, qwen3, llama and clip" },
+                  { "llama", false, S2P_EFORMAT, "no tensor" },
+                  { "qwen3vl", false, S2P_EFORMAT, "no tensor" },
+                  { "qwen3", false, S2P_EFORMAT, "no tensor" },
                   { "qwen2", true, S2P_EUNSUPPORTED, "one of 2 parts" },
                   { "qwen2", false, S2P_EFORMAT, "no tensor" } };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {

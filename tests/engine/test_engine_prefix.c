@@ -36,9 +36,11 @@ static void test_every_method(void **state)
         for (int i = 0; i < 2 * N_MODELS; i++) {
             const int model = i % 2;
             question q = ask_about(model, 1 + i / 2, s2p_method_about(method)->name, 11);
-            /* a tower of random weights has no outliers, which PruMerge+ looks for */
+            /* a tower of random weights has no outliers, which PruMerge+ looks for; VisPruner cannot
+             * pair an odd number of tokens */
             q.prune.published = s2p_method_about(method)->published && (i + (int)m) % 3 == 0 &&
-                                strcmp(s2p_method_about(method)->name, "prumerge+") != 0;
+                                strcmp(s2p_method_about(method)->name, "prumerge+") != 0 &&
+                                strcmp(s2p_method_about(method)->name, "vispruner") != 0;
             const s2v_session_options options = keeping(types[(m + (size_t)i) % 3], i ? 64 : 0);
             check_questions(model, &options, &q);
             n++;

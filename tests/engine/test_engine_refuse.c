@@ -4,6 +4,7 @@
  */
 #include "changed_pair.h"
 #include "tiny_qwen3.h"
+#include "tiny_tiles.h"
 
 static int open_qwen2(void **state)
 {
@@ -21,6 +22,30 @@ static int open_qwen3(void **state)
     qwen3_text(&text_file, N_LAYERS + 1);
     qwen3_mmproj(&mmproj_file, N_LAYERS + 1);
     tiny_write_pair(folder, "good_qwen3", &text_file, &mmproj_file);
+    good = tiny_open();
+    return 0;
+}
+
+static int open_internvl(void **state)
+{
+    (void)state;
+    tiles_words(&tiny_words);
+    llava_text_of(&text_file, N_LAYERS);
+    internvl_mmproj(&mmproj_file);
+    tiny_number(&mmproj_file, "clip.vision.preproc_min_tiles", U32, 1);
+    tiny_number(&mmproj_file, "clip.vision.preproc_max_tiles", U32, 4);
+    tiny_write_pair(folder, "good_internvl", &text_file, &mmproj_file);
+    good = tiny_open();
+    return 0;
+}
+
+static int open_smolvlm(void **state)
+{
+    (void)state;
+    tiles_words(&tiny_words);
+    smolvlm_text(&text_file, N_LAYERS);
+    smolvlm_mmproj(&mmproj_file);
+    tiny_write_pair(folder, "good_smolvlm", &text_file, &mmproj_file);
     good = tiny_open();
     return 0;
 }
@@ -47,11 +72,13 @@ static void test_keys_missing_or_of_another_type(void **state)
         for (size_t i = 0; i < file->n_keys; i++) {
             const tiny_key *key = &file->key[i];
             if (strcmp(key->name, "general.name") == 0) continue;
+            if (strcmp(key->name, "clip.use_gelu") == 0) continue; /* each tower has one it means */
+            const bool is_optional = strstr(key->name, "preproc_") != NULL;
             const char *what = key->type == STRING ? "" : key->name;
             if (strstr(what, "key_length") || strstr(what, "n_deepstack_layers")) what = "";
             changed = *file;
             tiny_drop_key(&changed, i);
-            refuse_changed(is_text, "without", what);
+            if (!is_optional) refuse_changed(is_text, "without", what);
             changed = *file;
             changed.key[i].type = key->type == STRING ? U32 : STRING;
             changed.key[i].text = "tiny";
@@ -157,7 +184,9 @@ static void test_tensors(void **state)
             changed = *file;
             tiny_drop_tensor(&changed, i);
             if (strcmp(name, "output.weight") != 0) { /* the embedding takes its place */
-                refuse_changed(is_text, "without", name);
+                const bool tells_tower =
+                    strcmp(name, "v.class_embd") == 0 || strcmp(name, "v.blk.0.ls1.weight") == 0;
+                refuse_changed(is_text, "without", tells_tower ? "another tower than" : name);
             } else {
                 assert_int_equal(open_changed(is_text, &engine, &error), S2P_OK);
                 s2v_engine_close(engine);
@@ -238,12 +267,15 @@ static void test_other_models(void **state)
           "Gemma 3 ('gemma3' with projector 'gemma3') is not supported: sliding" },
         { "phi3", "mlp", "a model with a LLaVA projector ('phi3'" },
         { "qwen35", "qwen3vl_merger", "Qwen3.5, 3.6 or 3.8 ('qwen35'" },
-        { "qwen3", "internvl", "InternVL 2.5, 3 or 3.5 ('qwen3' with projector 'internvl')" },
+        { "internlm2", "internvl", "InternVL 2 or 2.5 on InternLM2 ('internlm2' with projector" },
+        { "qwen3moe", "internvl", "InternVL3.5 with experts ('qwen3moe'" },
+        { "gemma3", "internvl", "an InternVL model ('gemma3' with projector 'internvl')" },
         { "llama", "resampler", "there is no grid to prune by" },
         { "qwen2", "ultravox", "it hears and does not see" },
         { "llama", "qwen2.5vl_merger",
           "the vision part of Qwen2.5-VL, whose language part is 'qwen2vl', not 'llama'" },
         { "qwen2vl", "mlp", "the vision part of LLaVA-OneVision, whose language part is 'qwen2'" },
+        { "qwen2vl", "mlp+", "the vision part of LLaVA-1.5, whose language part is 'llama'" },
         { "gpt5", "unheard_of", "model 'gpt5' with projector 'unheard_of' is not supported" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -253,7 +285,10 @@ static void test_other_models(void **state)
         (void)snprintf(path, sizeof path, "%s/other.gguf", folder);
         tiny_write(&text, path);
         changed = mmproj_file;
-        tiny_find_key(&changed, "clip.projector_type")->text = cases[i].projector;
+        const bool has_class_row = strcmp(cases[i].projector, "mlp+") == 0;
+        if (has_class_row) tiny_add_tensor(&changed, "v.class_embd", 0, TINY_VISION, 0);
+        tiny_find_key(&changed, "clip.projector_type")->text =
+            has_class_row ? "mlp" : cases[i].projector;
         s2v_engine_options options = tiny_options();
         char mmproj[512];
         (void)snprintf(mmproj, sizeof mmproj, "%s/changed.gguf", folder);
@@ -277,6 +312,9 @@ static void test_list_of_architectures(void **state)
         { "Qwen2-VL", "qwen2vl", "qwen2vl_merger" },
         { "Qwen3-VL", "qwen3vl", "qwen3vl_merger" },
         { "LLaVA-1.5", "llama", "mlp" },
+        { "InternVL3", "qwen2", "internvl" },
+        { "InternVL3.5", "qwen3", "internvl" },
+        { "SmolVLM", "llama", "idefics3" },
     };
     s2v_architecture a;
     for (size_t i = 0; i < COUNT_OF(expected); i++) {
@@ -349,7 +387,58 @@ static void test_engine_options(void **state)
     }
 }
 
+/* Numbers of tiles and patches that cannot be; a tower of another kind. */
+static void test_tile_keys(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key;
+        double value;
+        const char *says;
+    } cases[] = {
+        { "clip.vision.projector.scale_factor", 0, "scale_factor" },
+        { "clip.vision.projector.scale_factor", 3, "has no tokens of 3x3" },
+        { "clip.vision.projector.scale_factor", 1e6, "scale_factor" },
+        { "clip.vision.image_size", 13, "image_size" },
+        { "clip.vision.image_size", 4097, "image_size" },
+        { "clip.vision.image_size", 28, "v.position_embd.weight" },
+        { "clip.vision.preproc_min_tiles", 5, "preproc_min_tiles" },
+        { "clip.vision.preproc_max_tiles", 0, "preproc_max_tiles" },
+        { "clip.vision.preproc_max_tiles", 65, "preproc_max_tiles" },
+        { "clip.vision.preproc_image_size", 55, "preproc_image_size" },
+        { "clip.vision.preproc_image_size", 5600, "preproc_image_size" },
+        { "clip.use_gelu", 0, "another tower than" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        changed = mmproj_file;
+        bool is_there = false;
+        for (size_t k = 0; k < changed.n_keys; k++)
+            if (strcmp(changed.key[k].name, cases[i].key) == 0) {
+                changed.key[k].value[0] = cases[i].value;
+                is_there = true;
+            }
+        if (is_there) refuse_changed(false, cases[i].key, cases[i].says);
+    }
+    changed = mmproj_file; /* norms of queries and keys: InternViT-6B, or nothing we know */
+    tiny_add_tensor(&changed, "v.blk.0.attn_q_norm.weight", 0, LLAVA_VISION, 0);
+    if (strcmp(tiny_find_key(&changed, "clip.projector_type")->text, "internvl") == 0)
+        refuse_changed(false, "with", "InternViT-6B");
+    changed = mmproj_file;
+    for (size_t i = 0; i < changed.n_tensors; i++)
+        if (strstr(changed.tensor[i].name, "ls1") || strstr(changed.tensor[i].name, "ls2"))
+            tiny_drop_tensor(&changed, i--);
+    if (changed.n_tensors < mmproj_file.n_tensors)
+        refuse_changed(false, "without layer scale", "another tower than InternViT");
+}
+
 /* --- damaged weights ------------------------------------------------------------------ */
+
+/* These models choose the size of a picture. */
+static bool has_tiles(void)
+{
+    const char *projector = tiny_find_key(&mmproj_file, "clip.projector_type")->text;
+    return strcmp(projector, "internvl") == 0 || strcmp(projector, "idefics3") == 0;
+}
 
 static void test_damaged_weights(void **state)
 {
@@ -359,7 +448,8 @@ static void test_damaged_weights(void **state)
         const tiny_file *file = is_text ? &text_file : &mmproj_file;
         for (size_t i = 0; i < file->n_tensors; i++)
             for (size_t p = 0; p < COUNT_OF(poisons); p++) {
-                const question q = one_picture(i % 2 ? "s2prune" : NULL, 18);
+                question q = one_picture(i % 2 ? "s2prune" : NULL, 18);
+                if (has_tiles()) q.size[0].width = q.size[0].height = 0;
                 changed = *file;
                 changed.tensor[i].poison = poisons[p];
                 s2p_error error;
@@ -393,7 +483,15 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_tensors),
         cmocka_unit_test(test_damaged_weights),
     };
+    const struct CMUnitTest of_tiles[] = {
+        cmocka_unit_test(test_keys_missing_or_of_another_type),
+        cmocka_unit_test(test_tensors),
+        cmocka_unit_test(test_damaged_weights),
+        cmocka_unit_test(test_tile_keys),
+    };
     const int failed = cmocka_run_group_tests(tests, open_good, close_good);
     return failed + cmocka_run_group_tests_name("Qwen2-VL", of_any_tower, open_qwen2, close_good) +
-           cmocka_run_group_tests_name("Qwen3-VL", of_any_tower, open_qwen3, close_good);
+           cmocka_run_group_tests_name("Qwen3-VL", of_any_tower, open_qwen3, close_good) +
+           cmocka_run_group_tests_name("InternVL3", of_tiles, open_internvl, close_good) +
+           cmocka_run_group_tests_name("SmolVLM", of_tiles, open_smolvlm, close_good);
 }

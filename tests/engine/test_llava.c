@@ -457,9 +457,9 @@ static void files_it_refuses(void **state)
         refuse_mmproj(S2P_EUNSUPPORTED, "feature_layer");
     }
     tiny_find_key(&mmproj, "clip.use_gelu")->value[0] = 0;
-    refuse_mmproj(S2P_EUNSUPPORTED, "not a SigLIP");
+    refuse_mmproj(S2P_EUNSUPPORTED, "another tower than SigLIP");
     tiny_add_tensor(&mmproj, "v.class_embd", 0, LLAVA_VISION, 0);
-    refuse_mmproj(S2P_EUNSUPPORTED, "not a SigLIP");
+    refuse_mmproj(S2P_EUNSUPPORTED, "another tower than SigLIP");
     tiny_find_key(&mmproj, "clip.vision.image_size")->value[0] = 13;
     refuse_mmproj(S2P_EFORMAT, "image_size");
     tiny_find_key(&mmproj, "clip.vision.image_size")->value[0] = 84; /* other positions */

@@ -331,7 +331,7 @@ static void check_tiles(int32_t width, int32_t height, bool is_shrunk)
             const int32_t token = row * part->grid.cols + col;
             for (size_t i = 0; i < c->frame.n_blend; i++) {
                 const s2v_blend *b = &c->frame.blend[i];
-                if (b->row != part->first + row * part->pitch + col) continue;
+                if (b->to != token) continue;
                 expected[token] += b->weight * last.received[b->view][b->token] / LLAVA_TOKENS;
                 for (int32_t d = 0; d < dim; d++)
                     keys[token * dim + d] += b->weight * last.key[b->view][b->token * dim + d];

@@ -75,8 +75,8 @@ static const struct {
     const char *method;
     int32_t after[3];
 } moved[] = {
-    { "feather-8", { 2 } },    { "feather-full", { 0, 2 } }, { "euti", { 2 } },
-    { "v2drop", { 0, 1, 2 } }, { "sparsevlm", { 0, 1, 2 } },
+    { "feather-8", { 2 } }, { "feather-top-8", { 2 } }, { "feather-full", { 0, 2 } },
+    { "euti", { 2 } },      { "v2drop", { 0, 1, 2 } },  { "sparsevlm", { 0, 1, 2 } },
 };
 
 /* The layer a stage follows in a model of this many layers. */

@@ -137,7 +137,9 @@ static void test_names(void **state)
     assert_string_equal(s2v_template_name(1), "llava-onevision");
     assert_string_equal(s2v_template_name(2), "qwen3-vl");
     assert_string_equal(s2v_template_name(3), "vicuna");
-    assert_null(s2v_template_name(4));
+    assert_string_equal(s2v_template_name(4), "internvl");
+    assert_string_equal(s2v_template_name(5), "smolvlm");
+    assert_null(s2v_template_name(6));
     assert_null(s2v_template_name(SIZE_MAX));
 }
 

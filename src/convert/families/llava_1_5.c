@@ -32,15 +32,6 @@ static void llava_read_vision(s2v_config *c, s2v_numbers *n)
         s2v_config_fail(c, S2P_EFORMAT, "patch_size", "is larger than the picture");
 }
 
-static void llava_put_text(const s2v_numbers *n, s2v_gguf_writer *w)
-{
-    const uint32_t head = (uint32_t)(n->n_embd / n->n_head);
-    s2v_gguf_put_u32(w, "llama.attention.key_length", head);
-    s2v_gguf_put_u32(w, "llama.attention.value_length", head);
-    s2v_gguf_put_u32(w, "llama.vocab_size", (uint32_t)n->n_vocab);
-    s2v_gguf_put_u32(w, "llama.rope.dimension_count", head);
-}
-
 static void llava_put_vision(const s2v_numbers *n, s2v_gguf_writer *w)
 {
     s2v_gguf_put_bool(w, "clip.has_llava_projector", true);
@@ -69,30 +60,6 @@ static const s2v_map_prefix llava_prefixes[] = {
     { "model.multi_modal_projector.", "p." },
     { "multi_modal_projector.", "p." },
     { NULL, NULL },
-};
-
-/* A matrix whose rows of q or k change places: GGUF rotates neighbours. */
-#define PAIRED(from, to, rows)                 \
-    {                                          \
-        from, to, { rows, EMBD }, PAIRS, false \
-    }
-
-static const s2v_map_row llama_rows[] = {
-    ROW("lm_head.weight", "output.weight", VOCAB, EMBD),
-    ROW("t.embed_tokens.weight", "token_embd.weight", VOCAB, EMBD),
-    ROW("t.norm.weight", "output_norm.weight", EMBD),
-    ROW("t.layers.#.input_layernorm.weight", "blk.#.attn_norm.weight", EMBD),
-    ROW("t.layers.#.post_attention_layernorm.weight", "blk.#.ffn_norm.weight", EMBD),
-    PAIRED("t.layers.#.self_attn.q_proj.weight", "blk.#.attn_q.weight", EMBD),
-    PAIRED("t.layers.#.self_attn.k_proj.weight", "blk.#.attn_k.weight", KEYS),
-    ROW("t.layers.#.self_attn.v_proj.weight", "blk.#.attn_v.weight", KEYS, EMBD),
-    ROW("t.layers.#.self_attn.o_proj.weight", "blk.#.attn_output.weight", EMBD, EMBD),
-    ROW("t.layers.#.mlp.gate_proj.weight", "blk.#.ffn_gate.weight", FF, EMBD),
-    ROW("t.layers.#.mlp.up_proj.weight", "blk.#.ffn_up.weight", FF, EMBD),
-    ROW("t.layers.#.mlp.down_proj.weight", "blk.#.ffn_down.weight", EMBD, FF),
-    UNREAD("t.layers.#.self_attn.rotary_emb.inv_freq"),
-    UNREAD("t.rotary_emb.inv_freq"),
-    { .from = NULL },
 };
 
 static const s2v_map_row clip_rows[] = {
@@ -136,9 +103,9 @@ const s2v_family family_llava_1_5 = {
     .usual = { 32, 4096, 11008, 32 }, /* of transformers' LlamaConfig, which the 7B relies on */
     .has_bare_header = true,
     .read_vision = llava_read_vision,
-    .put_text = llava_put_text,
+    .put_text = s2v_llama_put_text,
     .put_vision = llava_put_vision,
     .prefixes = llava_prefixes,
-    .text = llama_rows,
+    .text = s2v_llama_text_rows,
     .vision = clip_rows,
 };

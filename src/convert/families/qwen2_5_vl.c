@@ -255,25 +255,6 @@ static const s2v_map_row qwen2_rows[] = {
     { .from = NULL },
 };
 
-static const s2v_map_row qwen3_text_rows[] = {
-    ROW("lm_head.weight", "output.weight", VOCAB, EMBD),
-    ROW("t.embed_tokens.weight", "token_embd.weight", VOCAB, EMBD),
-    ROW("t.norm.weight", "output_norm.weight", EMBD),
-    ROW("t.layers.#.input_layernorm.weight", "blk.#.attn_norm.weight", EMBD),
-    ROW("t.layers.#.post_attention_layernorm.weight", "blk.#.ffn_norm.weight", EMBD),
-    ROW("t.layers.#.self_attn.q_proj.weight", "blk.#.attn_q.weight", QUERIES, EMBD),
-    ROW("t.layers.#.self_attn.k_proj.weight", "blk.#.attn_k.weight", KEYS, EMBD),
-    ROW("t.layers.#.self_attn.v_proj.weight", "blk.#.attn_v.weight", KEYS, EMBD),
-    ROW("t.layers.#.self_attn.o_proj.weight", "blk.#.attn_output.weight", EMBD, QUERIES),
-    ROW("t.layers.#.self_attn.q_norm.weight", "blk.#.attn_q_norm.weight", HEAD),
-    ROW("t.layers.#.self_attn.k_norm.weight", "blk.#.attn_k_norm.weight", HEAD),
-    ROW("t.layers.#.mlp.gate_proj.weight", "blk.#.ffn_gate.weight", FF, EMBD),
-    ROW("t.layers.#.mlp.up_proj.weight", "blk.#.ffn_up.weight", FF, EMBD),
-    ROW("t.layers.#.mlp.down_proj.weight", "blk.#.ffn_down.weight", EMBD, FF),
-    UNREAD("t.rotary_emb.inv_freq"),
-    { .from = NULL },
-};
-
 #define STACK(from, to, ...)                      \
     {                                             \
         from, to, { __VA_ARGS__ }, STACKED, false \
@@ -353,6 +334,6 @@ const s2v_family family_qwen3_vl = {
     .put_rope = qwen3_put_rope,
     .put_vision = qwen3_put_vision,
     .prefixes = qwen_prefixes,
-    .text = qwen3_text_rows,
+    .text = s2v_qwen3_text_rows,
     .vision = qwen3_rows,
 };

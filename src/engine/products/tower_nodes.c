@@ -29,6 +29,7 @@ void s2v_linear_load(s2v_linear *out, s2v_loader *loader, const char *const *wei
     out->weights =
         (s2v_packed){ .n = (int32_t)n, .k = (int32_t)k, .n_parts = n_parts, .is_pair = is_pair };
     (void)s2v_loader_origin(loader, weight, layer, &out->weights, &out->origin);
+    if (!bias) return;
     if (is_pair) {
         out->bias = s2v_loader_get(loader, bias[0], layer, S2V_USE_VECTOR, n, 1);
         out->bias_up = s2v_loader_get(loader, bias[1], layer, S2V_USE_VECTOR, n, 1);
@@ -156,6 +157,28 @@ struct ggml_tensor *s2v_node_product(s2v_graph *graph, const s2v_linear *linear,
     return ggml_custom_4d(graph->ctx, GGML_TYPE_F32, s2v_packed_outputs(&linear->weights), x->ne[1],
                           1, 1, from, residual ? 4 : 3, compute_product, GGML_N_TASKS_MAX,
                           (void *)(uintptr_t)linear);
+}
+
+static void compute_scaled_sum(struct ggml_tensor *dst, int ith, int nth, void *user)
+{
+    (void)user;
+    const struct ggml_tensor *h = dst->src[0], *x = dst->src[1];
+    const float *scale = floats_of(dst->src[2]);
+    const int64_t n = dst->ne[0], m = dst->ne[1];
+    for (int64_t row = m * ith / nth; row < m * (ith + 1) / nth; row++) {
+        const float *a = floats_of(h) + (ptrdiff_t)row * pitch_of(h);
+        const float *b = floats_of(x) + (ptrdiff_t)row * pitch_of(x);
+        float *to = floats_of(dst) + (ptrdiff_t)row * pitch_of(dst);
+        for (int64_t i = 0; i < n; i++) to[i] = a[i] + b[i] * scale[i];
+    }
+}
+
+struct ggml_tensor *s2v_node_scaled_sum(struct ggml_context *ctx, struct ggml_tensor *h,
+                                        struct ggml_tensor *x, struct ggml_tensor *scale)
+{
+    struct ggml_tensor *from[3] = { h, x, scale };
+    return ggml_custom_4d(ctx, GGML_TYPE_F32, h->ne[0], h->ne[1], 1, 1, from, 3, compute_scaled_sum,
+                          GGML_N_TASKS_MAX, NULL);
 }
 
 /* --- attention ----------------------------------------------------------------- */

@@ -38,7 +38,7 @@ typedef struct s2v_heads { /* how the rows of queries, keys and values (side by 
 } s2v_heads;
 
 /* Ask for the weights of one product: matrices [k, n], two of a pair or up to three below each
- * other, with their biases. The rest of *out is the caller's. */
+ * other, with their biases (NULL: without). The rest of *out is the caller's. */
 void s2v_linear_load(s2v_linear *out, s2v_loader *loader, const char *const *weight,
                      const char *const *bias, int32_t n_parts, int32_t layer, int64_t k, int64_t n);
 
@@ -53,6 +53,10 @@ struct ggml_tensor *s2v_node_scratch(s2v_graph *graph, struct ggml_tensor *any, 
 struct ggml_tensor *s2v_node_product(s2v_graph *graph, const s2v_linear *linear,
                                      struct ggml_tensor *x, struct ggml_tensor *residual,
                                      struct ggml_tensor *scratch);
+
+/* h + x * scale, row by row. h, x: [n, m]; scale: [n]. */
+struct ggml_tensor *s2v_node_scaled_sum(struct ggml_context *ctx, struct ggml_tensor *h,
+                                        struct ggml_tensor *x, struct ggml_tensor *scale);
 
 /* cos, then sin, of each patch: [dim, m]. pos: I32 [4 m], as Qwen2.5-VL has it. */
 struct ggml_tensor *s2v_node_rotation(struct ggml_context *ctx, const s2v_heads *heads,

@@ -37,9 +37,16 @@ static s2p_status prepare(s2v_prefill *pf)
 
     TRY(s2v_prefill_find_method(pf));
 
+    if (s2v_prefill_counts_deepstack(pf) && s->engine->model.decoder.p.n_deepstack == 0)
+        return s2_fail(
+            pf->error, S2P_EUNSUPPORTED,
+            "erc_deepstack=1 is a reading for Qwen3-VL: %s adds nothing behind its layers",
+            s->engine->model.arch->title);
+
     const s2p_method *m = pf->method;
-    TRY(s2v_stage_layers(m, n_layers, pf->after, pf->error));
-    if (memcmp(pf->after, s2p_method_about(m)->after,
+    TRY(s2v_stage_layers(pf, n_layers));
+    if (!pf->prune.after &&
+        memcmp(pf->after, s2p_method_about(m)->after,
                (size_t)s2p_method_about(m)->n_stages * sizeof *pf->after) != 0) {
         char text[256];
         int length =
@@ -105,9 +112,8 @@ static s2p_status make_frames(s2v_prefill *pf)
     const s2v_model *model = &pf->s->engine->model;
     const int32_t n = pf->prompt.n_images;
     const double start = s2_now_ms();
-    pf->usual = S2V_FRAMING_BASE;
-    if (model->arch->usual_framing)
-        pf->usual = model->arch->usual_framing(n, !s2p_method_about(pf->method)->keeps_all);
+    pf->usual =
+        s2v_engine_usual_framing(pf->s->engine, n, !s2p_method_about(pf->method)->keeps_all);
     for (int32_t i = 0; i < n; i++) {
         const s2v_image_options options = s2v_prefill_image(pf, i);
         const s2p_image *image = &pf->prompt.images[i];

@@ -1,27 +1,28 @@
 /* picture_rows.c - a picture becomes rows of the decoder.
  *
- * The first view goes straight from the tower into the rows. What comes after it (a
- * tiled picture and newlines) is put together here, view by view, so that the tower
- * never needs more memory than one view takes. What was made once is in the engine's cache.
+ * The first view goes straight from the tower into the rows. What stands beside it (a tiled picture and
+ * newlines) is put together here, view by view, so that the tower never needs more memory than one view
+ * takes. What was made once is in the engine's cache, but for text between tiles, which is looked up.
  */
 #include "engine/prompt/steps.h"
 
 #include "base/clock.h"
+#include "engine/decoder/draw.h"
 #include "engine/prompt/trace.h"
 #include "engine/vision/tower_cache.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The tower on one view. tokens: [tokens of a view][n_embd] out; NULL: they are the first rows of
- * the picture. probe: NULL, or where its attention is added. */
+/* The tower on one view. tokens: [tokens of a view][n_embd] out; NULL: they are the rows of part 0.
+ * probe: NULL, or where its attention is added. */
 static s2p_status run_view(s2v_prefill *pf, s2v_graph *tower, int32_t index, int32_t view,
                            float *tokens, s2v_tower_probe *probe)
 {
     s2v_session *s = pf->s;
     const s2v_model *model = &s->engine->model;
     const s2v_frame *f = &pf->frames[index];
-    const int32_t n = s2v_part_tokens(&f->part[0]);
+    const int32_t first = pf->first_row[index] + f->part[0].first, n = s2v_part_tokens(&f->part[0]);
     const int32_t n_threads =
         s->options.n_threads > 0 ? s->options.n_threads : s->engine->devices.n_threads;
     s2v_tower_request request =
@@ -35,13 +36,12 @@ static s2p_status run_view(s2v_prefill *pf, s2v_graph *tower, int32_t index, int
         if (tokens)
             ggml_set_output(seen);
         else
-            seen = ggml_cpy(tower->ctx, seen,
-                            s2v_rows_view(tower->ctx, &s->rows, pf->first_row[index], n));
+            seen = ggml_cpy(tower->ctx, seen, s2v_rows_view(tower->ctx, &s->rows, first, n));
         s2v_graph_expand(tower, seen);
         for (int32_t i = 0; s->rows.has_deepstack && i < model->decoder.p.n_deepstack; i++)
-            s2v_graph_expand(tower, ggml_cpy(tower->ctx, request.deepstack[i],
-                                             s2v_rows_deepstack(tower->ctx, &s->rows, i,
-                                                                pf->first_row[index], n)));
+            s2v_graph_expand(tower,
+                             ggml_cpy(tower->ctx, request.deepstack[i],
+                                      s2v_rows_deepstack(tower->ctx, &s->rows, i, first, n)));
         st = s2v_graph_compute(tower, pf->error);
     }
     if (st != S2P_OK) return st;
@@ -62,15 +62,22 @@ static s2p_status run_view(s2v_prefill *pf, s2v_graph *tower, int32_t index, int
     return S2P_OK;
 }
 
-static bool is_newline(const s2v_frame *f, int32_t row)
+/* Rows that are neither tokens of the picture nor text get the model's newline. rows: [n_rows][width]. */
+static s2p_status fill_newlines(const s2v_prefill *pf, const s2v_frame *f, float *rows,
+                                size_t width, s2v_traffic *traffic)
 {
-    for (int32_t p = 0; p < f->n_parts; p++) {
-        const s2v_part *part = &f->part[p];
-        const int32_t at = row - part->first;
-        if (at >= 0 && at < part->grid.rows * part->pitch && at % part->pitch < part->grid.cols)
-            return false;
-    }
-    return true;
+    const struct ggml_tensor *newline = pf->s->engine->model.tower.newline;
+    bool *is_token = newline ? calloc((size_t)f->n_rows, sizeof *is_token) : NULL;
+    if (!newline) return S2P_OK;
+    if (!is_token) return s2_fail_memory(pf->error, (size_t)f->n_rows, "the rows of a picture");
+    for (int32_t p = 0; p < f->n_parts; p++)
+        for (int32_t t = 0; t < s2v_part_tokens(&f->part[p]); t++)
+            is_token[s2v_part_row(&f->part[p], t)] = true;
+    for (int32_t row = 0; row < f->n_rows; row++)
+        if (!is_token[row] && !(f->text && f->text[row] >= 0))
+            s2v_tensor_get(newline, rows + (size_t)row * width, 0, width * sizeof *rows, traffic);
+    free(is_token);
+    return S2P_OK;
 }
 
 /* The first view goes straight into the rows; those after it are blended here, view by view. */
@@ -79,19 +86,21 @@ static s2p_status make_rows(s2v_prefill *pf, s2v_graph *tower, int32_t index,
 {
     const s2v_session *s = pf->s;
     const s2v_frame *f = &pf->frames[index];
-    const int32_t first = pf->first_row[index], n_first = s2v_part_tokens(&f->part[0]);
-    const int32_t n_rest = f->n_rows - n_first, width = s->engine->model.decoder.p.n_embd;
+    const int32_t n_first = s2v_part_tokens(&f->part[0]), n_before = f->part[0].first;
+    const int32_t first = pf->first_row[index] + n_before;
+    const int32_t width = s->engine->model.decoder.p.n_embd;
     const size_t row_bytes = (size_t)width * sizeof(float);
     TRY(run_view(pf, tower, index, 0, NULL, probe));
     if (s->trace.show) s2v_trace_rows(s, "vis.merged", index, first, n_first);
     for (int32_t i = 0; s->trace.show && i < s->engine->model.decoder.p.n_deepstack; i++)
         s2v_trace_deepstack(s, "vis.deepstack", i, first, n_first);
-    if (n_rest == 0) return S2P_OK;
+    if (f->n_rows == n_first) return S2P_OK;
 
     s2p_status st = S2P_OK;
-    float *rest = calloc((size_t)n_rest, row_bytes), *tokens = malloc((size_t)n_first * row_bytes);
+    float *rest = calloc((size_t)f->n_rows, row_bytes); /* part 0 is left out */
+    float *tokens = malloc((size_t)n_first * row_bytes);
     if (!rest || !tokens)
-        st = s2_fail_memory(pf->error, (size_t)n_rest * row_bytes, "the rows of a picture");
+        st = s2_fail_memory(pf->error, (size_t)f->n_rows * row_bytes, "the rows of a picture");
     for (int32_t view = 1; st == S2P_OK && view < f->n_views; view++) {
         st = run_view(pf, tower, index, view, tokens, probe);
         if (st == S2P_OK && s->trace.show)
@@ -100,21 +109,54 @@ static s2p_status make_rows(s2v_prefill *pf, s2v_graph *tower, int32_t index,
             const s2v_blend *b = &f->blend[i];
             if (b->view != view) continue;
             const float *from = tokens + (ptrdiff_t)b->token * width;
-            float *to = rest + (ptrdiff_t)(b->row - n_first) * width;
+            float *to = rest + (ptrdiff_t)s2v_part_row(&f->part[1], b->to) * width;
             for (int32_t k = 0; k < width; k++) to[k] += b->weight * from[k];
         }
     }
-    for (int32_t row = n_first; st == S2P_OK && row < f->n_rows; row++)
-        if (is_newline(f, row))
-            s2v_tensor_get(s->engine->model.tower.newline,
-                           rest + (ptrdiff_t)(row - n_first) * width, 0, row_bytes, tower->traffic);
-    if (st == S2P_OK) s2v_rows_set(&s->rows, first + n_first, n_rest, rest);
+    if (st == S2P_OK) st = fill_newlines(pf, f, rest, (size_t)width, tower->traffic);
+    const int32_t end = n_before + n_first, n_after = f->n_rows - end;
+    if (st == S2P_OK && n_before > 0) s2v_rows_set(&s->rows, pf->first_row[index], n_before, rest);
+    if (st == S2P_OK && n_after > 0)
+        s2v_rows_set(&s->rows, first + n_first, n_after, rest + (ptrdiff_t)end * width);
     free(rest);
     free(tokens);
     return st;
 }
 
-s2p_status s2v_picture_rows(s2v_prefill *pf, s2v_graph *tower, int32_t index)
+/* Text between tiles is looked up like any other: the cache of towers does not know the decoder. */
+static s2p_status write_text(s2v_prefill *pf, int32_t index)
+{
+    s2v_session *s = pf->s;
+    const s2v_frame *f = &pf->frames[index];
+    const size_t width = (size_t)s->engine->model.decoder.p.n_embd;
+    int32_t n = 0;
+    if (!f->text) return S2P_OK;
+    int32_t *id = malloc(2 * (size_t)f->n_rows * sizeof *id), *row = id + f->n_rows;
+    for (int32_t i = 0; id && i < f->n_rows; i++) {
+        if (f->text[i] < 0) continue;
+        id[n] = f->text[i];
+        row[n++] = pf->first_row[index] + i;
+    }
+    float *data = malloc(((size_t)n + 1) * width * sizeof *data);
+    s2p_status st = S2P_OK;
+    if (!id || !data)
+        st = s2_fail_memory(pf->error, (size_t)n * width * sizeof *data, "text between tiles");
+    if (st == S2P_OK && n > 0) st = s2v_graph_begin(&s->graph, pf->error);
+    if (st == S2P_OK && n > 0) {
+        struct ggml_tensor *ids = s2v_graph_input(&s->graph, GGML_TYPE_I32, n, 1, id);
+        struct ggml_tensor *text = s2v_draw_embedding(&s->graph, &s->engine->model.decoder, ids);
+        ggml_set_output(text);
+        s2v_graph_expand(&s->graph, text);
+        st = s2v_graph_compute(&s->graph, pf->error);
+        if (st == S2P_OK) s2v_tensor_get(text, data, 0, ggml_nbytes(text), s->graph.traffic);
+        if (st == S2P_OK) s2v_rows_write(&s->rows, row, n, data);
+    }
+    free(id);
+    free(data);
+    return st;
+}
+
+static s2p_status see_picture(s2v_prefill *pf, s2v_graph *tower, int32_t index)
 {
     s2v_session *s = pf->s;
     const s2v_engine *engine = s->engine;
@@ -139,7 +181,8 @@ s2p_status s2v_picture_rows(s2v_prefill *pf, s2v_graph *tower, int32_t index)
             memcpy(probe->key, known.key, n * (size_t)known.key_dim * sizeof *probe->key);
         }
         if (st == S2P_OK && s->trace.show)
-            s2v_trace_rows(s, "vis.merged", index, first, s2v_part_tokens(&f->part[0]));
+            s2v_trace_rows(s, "vis.merged", index, first + f->part[0].first,
+                           s2v_part_tokens(&f->part[0]));
         s2v_cache_release(engine->cache, known.block);
         return st;
     }
@@ -163,4 +206,10 @@ s2p_status s2v_picture_rows(s2v_prefill *pf, s2v_graph *tower, int32_t index)
     if (st != S2P_OK && probe) s2v_tower_probe_free(probe);
     s2v_tower_probe_free(&unasked);
     return st;
+}
+
+s2p_status s2v_picture_rows(s2v_prefill *pf, s2v_graph *tower, int32_t index)
+{
+    TRY(see_picture(pf, tower, index));
+    return write_text(pf, index);
 }

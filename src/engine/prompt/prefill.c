@@ -137,9 +137,7 @@ static void count_stats(s2v_prefill *pf)
             if (layer > t->stage_after[i]) n_tokens = t->stage_tokens[i];
         const double n = t->text_tokens + n_tokens;
         t->flops += per_row * n + 4.0 * n * n * d_q;
-        t->kv_visual_bytes +=
-            row *
-            (uint64_t)(s2p_method_about(pf->method)->prunes_cache ? t->image_tokens : n_tokens);
+        t->kv_visual_bytes += row * (uint64_t)(pf->prunes_cache ? t->image_tokens : n_tokens);
         t->kv_visual_bytes_paper += 4 * (uint64_t)d_kv * (uint64_t)n_tokens;
         t->kv_total_bytes += row * (uint64_t)s2v_past_length(&s->past, layer);
     }

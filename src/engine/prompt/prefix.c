@@ -56,7 +56,9 @@ static void make_key(s2v_prefill *pf, uint8_t key[S2V_KEY_BYTES])
     add_number(&h, (int64_t)choice->seed);
     add_number(&h, choice->side);
     add_list(&h, pf->prune.image_side, (size_t)n_images);
+    add_list(&h, pf->prune.tile_side, (size_t)n_images);
     add_number(&h, pf->prune.published != 0);
+    add_list(&h, pf->after, (size_t)s2p_method_about(pf->method)->n_stages);
     s2p_parameters defaults;
     s2p_parameters_init(pf->method, &defaults);
     const s2p_parameters *given = pf->prune.parameters ? pf->prune.parameters : &defaults;

@@ -54,6 +54,24 @@ static s2p_status read_layer(s2v_prefill *pf, int32_t layer, s2v_readings *out)
     return st;
 }
 
+/* Of each part of each picture, in the order of its tokens. */
+static s2p_status show_erc(const s2v_prefill *pf, const float *erc)
+{
+    const s2v_trace *trace = &pf->s->trace;
+    for (int32_t i = 0; i < pf->prompt.n_images; i++)
+        for (int32_t p = 0; p < pf->frames[i].n_parts; p++) {
+            const s2v_part *part = &pf->frames[i].part[p];
+            const int32_t n = s2v_part_tokens(part);
+            float *tokens = malloc((size_t)n * sizeof *tokens);
+            if (!tokens) return s2_fail_memory(pf->error, (size_t)n * sizeof *tokens, "a trace");
+            for (int32_t t = 0; t < n; t++)
+                tokens[t] = erc[pf->first_row[i] + s2v_part_row(part, t)];
+            trace->show(p == 0 ? "erc" : "erc_tiles", i, tokens, n, 1, trace->user);
+            free(tokens);
+        }
+    return S2P_OK;
+}
+
 s2p_status s2v_readings_take(s2v_prefill *pf, int32_t *at, int32_t layer, s2v_readings *out)
 {
     s2v_session *s = pf->s;
@@ -67,10 +85,8 @@ s2p_status s2v_readings_take(s2v_prefill *pf, int32_t *at, int32_t layer, s2v_re
     if (pf->needs & S2P_NEED_ERC) TRY(reserve_reading(pf, (size_t)s->rows.n, 1, &out->erc));
     TRY(s2v_trace_layers(s, *at, layer + 1, out->erc, pf->error));
     *at = layer + 1;
-    const bool is_shown = s->trace.show && out->erc && pf->stats.n_stages == 0;
-    for (int32_t i = 0; is_shown && i < pf->prompt.n_images; i++) /* later stages have other rows */
-        s->trace.show("erc", i, out->erc + pf->first_row[i],
-                      s2v_part_tokens(&pf->frames[i].part[0]), 1, s->trace.user);
+    if (s->trace.show && out->erc && pf->stats.n_stages == 0) /* later stages have other rows */
+        TRY(show_erc(pf, out->erc));
 
     /* What the rows attended to in the layer that has run, and how they look through the final norm. */
     const double start = s2_now_ms();

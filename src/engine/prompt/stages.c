@@ -2,7 +2,8 @@
  *
  * For S2Prune: layer 0 on everything, ERC computed there, then B rows per picture.
  * Other methods prune before the decoder, after another layer, or several times. A
- * budget of all tokens or more prunes nothing and reads nothing. A model with
+ * budget of all tokens or more prunes nothing and reads nothing. A method of one stage prunes
+ * after another layer if asked to, and then reads that one. A model with
  * fewer layers than a method's prune points gets them moved down in proportion.
  */
 #include "engine/prompt/steps.h"
@@ -15,18 +16,39 @@
 
 /* --- where ----------------------------------------------------------------------- */
 
-s2p_status s2v_stage_layers(const s2p_method *method, int32_t n_layers, int32_t *after,
-                            s2p_error *error)
+/* The layer the options ask for. What a method that prunes before the decoder drops is then in no
+ * layer's cache; it stays so when it prunes later, as S2Prune has it. */
+static s2p_status use_layer(s2v_prefill *pf, int32_t n_layers)
 {
-    const int32_t n = s2p_method_about(method)->n_stages,
-                  deepest = s2p_method_about(method)->after[n - 1];
+    const s2p_method_info *about = s2p_method_about(pf->method);
+    const int32_t after = *pf->prune.after;
+    TRY(s2p_method_check_after(pf->method, &pf->prune.choice,
+                               pf->prune.published ? S2P_MODE_PUBLISHED : S2P_MODE_DEFAULT, after,
+                               pf->error));
+    if (after > n_layers - 2)
+        return s2_fail(pf->error, S2P_EUNSUPPORTED,
+                       "no layer follows layer %d: the model has %d layers, and the last one to "
+                       "prune after is %d",
+                       after, n_layers, n_layers - 2);
+    pf->after[0] = after;
+    pf->prunes_cache = about->prunes_cache || about->after[0] == S2P_BEFORE_DECODER;
+    return S2P_OK;
+}
+
+s2p_status s2v_stage_layers(s2v_prefill *pf, int32_t n_layers)
+{
+    const s2p_method_info *about = s2p_method_about(pf->method);
+    const int32_t n = about->n_stages, deepest = about->after[n - 1];
     const bool fits = deepest + 1 < n_layers;
+    int32_t *after = pf->after;
+    pf->prunes_cache = about->prunes_cache;
+    if (pf->prune.after && !about->keeps_all) return use_layer(pf, n_layers);
     if (!fits && n_layers - 1 < n)
-        return s2_fail(error, S2P_EUNSUPPORTED,
-                       "method '%s' prunes after layer %d; the model has %d layer%s",
-                       s2p_method_about(method)->name, deepest, n_layers, n_layers == 1 ? "" : "s");
+        return s2_fail(pf->error, S2P_EUNSUPPORTED,
+                       "method '%s' prunes after layer %d; the model has %d layer%s", about->name,
+                       deepest, n_layers, n_layers == 1 ? "" : "s");
     for (int32_t i = 0; i < n; i++) {
-        after[i] = s2p_method_about(method)->after[i];
+        after[i] = about->after[i];
         if (fits) continue;
         const int32_t lowest = i > 0 ? after[i - 1] + 1 : 0, highest = n_layers - 1 - (n - i);
         after[i] = after[i] * (n_layers - 2) / deepest;
@@ -37,6 +59,12 @@ s2p_status s2v_stage_layers(const s2p_method *method, int32_t n_layers, int32_t 
 }
 
 /* --- removing -------------------------------------------------------------------- */
+
+static int compare_rows(const void *a, const void *b)
+{
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
 
 /* After layers [0, n_layers): merge, then remove what no plan keeps. */
 static s2p_status remove_rows(s2v_prefill *pf, int32_t n_layers)
@@ -57,7 +85,7 @@ static s2p_status remove_rows(s2v_prefill *pf, int32_t n_layers)
             continue;
         }
         const s2v_unit *u = &pf->unit[s->rows.unit[row]];
-        const int32_t first = u->row[0], last = u->row[u->n_alive - 1];
+        const int32_t first = u->first, last = u->last;
         if (row == first) {
             int32_t n_kept;
             const bool as_picked =
@@ -66,6 +94,7 @@ static s2p_status remove_rows(s2v_prefill *pf, int32_t n_layers)
                 as_picked ? s2p_plan_order(u->plan, &n_kept) : s2p_plan_keep(u->plan, &n_kept);
             for (int32_t i = 0; i < n_kept; i++)
                 of_unit[i] = u->row[s2v_place_of(u->alive, u->n_alive, token[i])];
+            if (!as_picked) qsort(of_unit, (size_t)n_kept, sizeof *of_unit, compare_rows);
             for (int32_t i = 0; i < s2p_plan_blanks(u->plan); i++) of_unit[n_kept++] = -1;
             next = of_unit;
             end = of_unit + n_kept;
@@ -87,7 +116,7 @@ static s2p_status remove_rows(s2v_prefill *pf, int32_t n_layers)
         if (pf->unit[u].n_alive > 0)
             st = s2v_merge_rows(s, pf->unit[u].plan, pf->unit[u].alive, pf->unit[u].row,
                                 pf->unit[u].n_alive, pf->error);
-    const int32_t n_pruned = s2p_method_about(pf->method)->prunes_cache ? n_layers : 0;
+    const int32_t n_pruned = pf->prunes_cache ? n_layers : 0;
     if (st == S2P_OK && changes) {
         s2v_prefix_save(pf, n_pruned);
         st = s->trace.masks ? s2v_trace_mask(s, keep, n, pf->error)
@@ -133,16 +162,6 @@ static s2p_status prune_units(s2v_prefill *pf, int32_t stage, const s2v_readings
     return S2P_OK;
 }
 
-/* The other reading of ERC, where the method has it. */
-static bool counts_deepstack(const s2v_prefill *pf)
-{
-    const s2p_parameter *row;
-    for (size_t i = 0; (row = s2p_method_parameter(pf->method, i)); i++)
-        if (strcmp(row->name, "erc_deepstack") == 0)
-            return pf->prune.parameters && pf->prune.parameters->value[i] > 0.0;
-    return false;
-}
-
 s2p_status s2v_run_stages(s2v_prefill *pf)
 {
     s2v_session *s = pf->s;
@@ -150,7 +169,7 @@ s2p_status s2v_run_stages(s2v_prefill *pf)
     int32_t at = 0;
     s2p_status st = S2P_OK;
     s2v_units_find(pf);
-    s->erc_deepstack = counts_deepstack(pf);
+    s->erc_deepstack = s2v_prefill_counts_deepstack(pf);
     TRY(s2v_units_read(pf));
 
     /* Rows times layers from here to the logits, if each stage removes an equal share. */

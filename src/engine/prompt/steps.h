@@ -27,10 +27,11 @@ typedef struct s2v_unit { /* a grid of visual tokens pruned by itself: a part of
     int32_t picture, part;
     int32_t budget, n_tokens; /* n_tokens is 0 where a picture has fewer parts */
     int32_t n_alive;
-    int32_t *alive; /* [n_alive] tokens still there, ascending; room for n_tokens, owned */
-    int32_t *row;   /* [n_alive] which rows they are */
-    float *feature; /* [n_tokens][n_embd] as they entered the decoder, or NULL; owned */
-    s2p_plan *plan; /* the session's */
+    int32_t *alive;      /* [n_alive] tokens still there, ascending; room for n_tokens, owned */
+    int32_t *row;        /* [n_alive] which rows they are */
+    int32_t first, last; /* the smallest and the largest of these */
+    float *feature;      /* [n_tokens][n_embd] as they entered the decoder, or NULL; owned */
+    s2p_plan *plan;      /* the session's */
 } s2v_unit;
 
 typedef struct s2v_prefill {
@@ -40,6 +41,7 @@ typedef struct s2v_prefill {
     const s2p_method *method;
     uint32_t needs; /* of the method with its settings; 0 when nothing will be pruned */
     int32_t after[S2P_MAX_STAGES]; /* the layer each stage follows in this model */
+    bool prunes_cache;             /* dropped rows leave the layers that ran as well */
     s2v_chat chat;
     s2v_framing usual;            /* of pictures whose options leave it open */
     s2v_frame *frames;            /* [n_images] */
@@ -103,6 +105,9 @@ s2p_status s2v_prefill_find_method(s2v_prefill *prefill);
 /* As many pictures are marked in the rendered prompt as were given. */
 s2p_status s2v_prefill_check_marks(const s2v_prefill *prefill);
 
+/* The other reading of ERC is asked for, which counts what is added behind a layer. */
+bool s2v_prefill_counts_deepstack(const s2v_prefill *prefill);
+
 /* How picture i is to be seen. */
 s2v_image_options s2v_prefill_image(const s2v_prefill *prefill, int32_t i);
 
@@ -135,10 +140,10 @@ s2p_status s2v_picture_rows(s2v_prefill *prefill, s2v_graph *tower, int32_t inde
 
 /* --- stages.c -------------------------------------------------------------------------- */
 
-/* Where the method prunes in a model of this many layers: its own layers if they are there, else
- * moved down in proportion. S2P_EUNSUPPORTED when there are fewer boundaries than stages. */
-s2p_status s2v_stage_layers(const s2p_method *method, int32_t n_layers, int32_t *after,
-                            s2p_error *error);
+/* Where the method prunes in a model of this many layers, into prefill->after: the layer asked for; else
+ * its own layers if they are there, or moved down in proportion. S2P_EUNSUPPORTED when there are fewer
+ * boundaries than stages, or the layer asked for is not one. */
+s2p_status s2v_stage_layers(s2v_prefill *prefill, int32_t n_layers);
 
 /* From embedded rows to logits. */
 s2p_status s2v_run_stages(s2v_prefill *prefill);

@@ -136,13 +136,15 @@ static s2p_status count_picture(const s2v_engine *engine, const s2v_prefill *pf,
     s2v_frame frame;
     image.pixels = NULL;
     TRY(model->arch->frame(model, &image, &options, pf->usual, &frame, pf->error));
-    const int32_t n = s2v_frame_tokens(&frame), budget = s2v_picture_budget(pf, i, n);
+    const int32_t n = s2v_frame_tokens(&frame), n_other = frame.n_rows - n;
+    s2v_frame_free(&frame);
+    const int32_t budget = s2v_picture_budget(pf, i, n);
     if (budget < 1 && n > 0)
         return s2_fail(pf->error, S2P_EBUDGET, "budget %d keeps nothing; the least is 1", budget);
     out->image_tokens_full += n;
     out->image_tokens += budget < n ? budget : n;
-    out->text_tokens += frame.n_rows - n;
-    return S2P_OK; /* a frame without pixels owns nothing */
+    out->text_tokens += n_other;
+    return S2P_OK;
 }
 
 s2p_status s2v_engine_count(const s2v_engine *engine, const s2v_prompt *prompt,
@@ -159,9 +161,7 @@ s2p_status s2v_engine_count(const s2v_engine *engine, const s2v_prompt *prompt,
     for (int32_t i = 0; i < n; i++)
         if (pf.prompt.images[i].width < 1 || pf.prompt.images[i].height < 1)
             return s2_fail(error, S2P_EINVAL, "picture %d of the prompt has no size", i + 1);
-    pf.usual = S2V_FRAMING_BASE;
-    if (engine->model.arch->usual_framing)
-        pf.usual = engine->model.arch->usual_framing(n, !s2p_method_about(pf.method)->keeps_all);
+    pf.usual = s2v_engine_usual_framing(engine, n, !s2p_method_about(pf.method)->keeps_all);
     s2p_status st = render(engine, &pf);
     out->text_tokens = (int32_t)pf.chat.tokens.n;
     for (int32_t i = 0; st == S2P_OK && i < n; i++) st = count_picture(engine, &pf, i, out);

@@ -14,6 +14,7 @@
  *   "h"                  layers done   [rows][n_embd] as the last of them made them
  *   "h_ds"               layers done   the same with what is added to them, where something is
  *   "erc"                picture  [tokens] of its first part
+ *   "erc_tiles"          picture  [tokens] of its second part, where it has one
  *   "k_rope"             layer    [rows][n_kv_heads * head_dim] as rotated; with `attention`
  *   "attn"               layer    [rows][rows] mean over heads; with `attention`
  *

@@ -1,13 +1,14 @@
 /* units.c - which rows are the tokens of which picture, and how many of them may stay.
  *
- * Every picture is pruned for itself. One seen whole and in tiles (LLaVA-OneVision's
- * any-res) has two grids over the same pixels: its budget is split by their token
- * counts, and each is a unit of its own; newlines belong to none and always stay.
+ * Every picture is pruned for itself. One seen whole and in tiles has two grids over the same pixels:
+ * its budget is split by their token counts unless the tiles have one of their own, and each grid is a
+ * unit; newlines and text between tiles belong to none and always stay.
  */
 #include "engine/prompt/steps.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* --- asking ---------------------------------------------------------------------- */
 
@@ -48,6 +49,15 @@ s2p_status s2v_prefill_check_marks(const s2v_prefill *pf)
                    pf->prompt.n_images);
 }
 
+bool s2v_prefill_counts_deepstack(const s2v_prefill *pf)
+{
+    const s2p_parameter *row;
+    for (size_t i = 0; (row = s2p_method_parameter(pf->method, i)); i++)
+        if (strcmp(row->name, "erc_deepstack") == 0)
+            return pf->prune.parameters && pf->prune.parameters->value[i] > 0.0;
+    return false;
+}
+
 void s2v_prefill_note(const s2v_prefill *pf, const char *text)
 {
     const s2v_engine_options *o = &pf->s->engine->options;
@@ -56,13 +66,22 @@ void s2v_prefill_note(const s2v_prefill *pf, const char *text)
 
 /* --- making -------------------------------------------------------------------- */
 
-int32_t s2v_picture_budget(const s2v_prefill *pf, int32_t i, int32_t n_tokens)
+static s2v_budget picture_budget(const s2v_prefill *pf, int32_t i)
 {
-    if (s2p_method_about(pf->method)->keeps_all) return n_tokens;
-    const s2v_budget budget = pf->prune.image_budget ? pf->prune.image_budget[i] : pf->prune.budget;
+    return pf->prune.image_budget ? pf->prune.image_budget[i] : pf->prune.budget;
+}
+
+static int32_t read_budget(s2v_budget budget, int32_t n_tokens)
+{
     if (!(budget.percent > 0.0)) return budget.tokens;
     const double n = rint(fmin(budget.percent, 100.0) / 100.0 * n_tokens);
     return n > 1.0 ? (int32_t)n : 1;
+}
+
+int32_t s2v_picture_budget(const s2v_prefill *pf, int32_t i, int32_t n_tokens)
+{
+    if (s2p_method_about(pf->method)->keeps_all) return n_tokens;
+    return read_budget(picture_budget(pf, i), n_tokens);
 }
 
 s2p_status s2v_units_make(s2v_prefill *pf)
@@ -77,11 +96,22 @@ s2p_status s2v_units_make(s2v_prefill *pf)
         const s2v_frame *frame = &pf->frames[i];
         const int32_t n_tokens = s2v_frame_tokens(frame);
         int32_t budget[S2V_MAX_PARTS] = { s2v_picture_budget(pf, i, n_tokens) };
-        if (frame->n_parts > 1 && budget[0] < 2)
+        const bool is_split =
+            frame->n_parts > 1 && pf->prune.tile_budget && !s2p_method_about(pf->method)->keeps_all;
+        if (is_split) {
+            for (int32_t p = 0; p < 2; p++)
+                budget[p] = read_budget(p ? pf->prune.tile_budget[i] : picture_budget(pf, i),
+                                        s2v_part_tokens(&frame->part[p]));
+            if (budget[1] < 1)
+                return s2_fail(pf->error, S2P_EBUDGET,
+                               "the tiles of picture %d have a budget of %d; the least is 1", i + 1,
+                               budget[1]);
+        }
+        if (frame->n_parts > 1 && !is_split && budget[0] < 2)
             return s2_fail(pf->error, S2P_EINVAL,
                            "a picture seen whole and in tiles needs a budget of 2 or more, not %d",
                            budget[0]);
-        if (frame->n_parts > 1) {
+        if (frame->n_parts > 1 && !is_split) {
             const int32_t capped = budget[0] < n_tokens ? budget[0] : n_tokens;
             const double share = (double)s2v_part_tokens(&frame->part[0]) / n_tokens;
             budget[0] = (int32_t)fmin(fmax(rint(capped * share), 1.0), capped - 1.0);
@@ -121,12 +151,25 @@ void s2v_units_free(s2v_prefill *pf)
 void s2v_units_find(s2v_prefill *pf)
 {
     const s2v_rows *rows = &pf->s->rows;
-    for (int32_t u = 0; u < pf->n_units; u++) pf->unit[u].n_alive = 0;
+    for (int32_t i = 0; i < pf->n_units; i++) {
+        s2v_unit *u = &pf->unit[i];
+        for (int32_t t = 0; t < u->n_tokens; t++) u->row[t] = -1;
+        u->n_alive = 0;
+    }
     for (int32_t row = 0; row < rows->n; row++) {
         if (rows->unit[row] < 0 || rows->token[row] < 0) continue;
         s2v_unit *u = &pf->unit[rows->unit[row]];
-        u->alive[u->n_alive] = rows->token[row];
-        u->row[u->n_alive++] = row;
+        u->row[rows->token[row]] = row;
+        if (u->n_alive++ == 0) u->first = row;
+        u->last = row;
+    }
+    for (int32_t i = 0; i < pf->n_units; i++) { /* tokens ascend; in tiles their rows do not */
+        s2v_unit *u = &pf->unit[i];
+        for (int32_t t = 0, n = 0; n < u->n_alive; t++) {
+            if (u->row[t] < 0) continue;
+            u->alive[n] = t;
+            u->row[n++] = u->row[t];
+        }
     }
 }
 

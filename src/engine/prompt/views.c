@@ -169,11 +169,11 @@ static bool list_prompt(gathering *g)
     g->prompt = malloc((size_t)rows->n * sizeof *g->prompt);
     if (!g->prompt) return false;
     int32_t n = 0;
-    for (int32_t row = 0; row < u->row[0]; row++)
+    for (int32_t row = 0; row < u->first; row++)
         if (rows->unit[row] < 0) g->prompt[n++] = row;
     g->first_row = n;
     for (int32_t i = 0; i < u->n_alive; i++) g->prompt[n++] = u->row[i];
-    for (int32_t row = u->row[0]; row < rows->n; row++)
+    for (int32_t row = u->first; row < rows->n; row++)
         if (rows->unit[row] < 0) g->prompt[n++] = row;
     g->n_prompt = n;
     return true;
@@ -286,9 +286,13 @@ s2p_status s2v_select_unit(s2v_prefill *pf, s2v_unit *u, int32_t stage,
     s2p_view view = { .budget = u->budget,
                       .stage = stage,
                       .mode = pf->prune.published ? S2P_MODE_PUBLISHED : S2P_MODE_DEFAULT,
+                      .picture = (int16_t)u->picture,
+                      .part = (int16_t)u->part,
                       .choice = pf->prune.choice,
                       .parameters = pf->prune.parameters };
-    if (pf->prune.image_side) view.choice.side = pf->prune.image_side[u->picture];
+    const int32_t *sides =
+        u->part && pf->prune.tile_side ? pf->prune.tile_side : pf->prune.image_side;
+    if (sides) view.choice.side = sides[u->picture];
     if (stage > 0) {
         view.alive = u->alive;
         view.n_alive = u->n_alive;

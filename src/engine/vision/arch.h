@@ -15,6 +15,7 @@
 #include "engine/vision/frame.h"
 #include "image/geometry.h"
 #include "image/image.h"
+#include "text/tokenizer.h"
 
 #define S2V_MAX_TOWER_BLOCKS 2 /* of the tower looked into at once */
 
@@ -39,6 +40,7 @@ typedef struct s2v_model {
     const s2v_arch *arch;
     s2v_decoder decoder;
     s2v_tower tower;
+    const s2v_tokenizer *tokenizer; /* the engine's, for text between tiles */
     void *own; /* sizes and weights only its architecture knows: one block of memory, owned */
 } s2v_model;
 
@@ -67,6 +69,7 @@ struct s2v_arch {
     const char *name;        /* general.architecture of the text model */
     const char *projector;   /* clip.projector_type of the mmproj */
     const char *chat_format; /* of text/template.h */
+    bool has_class_row; /* its tower has v.class_embd, by which mmproj of one projector differ */
 
     s2p_status (*load)(s2v_model *model, s2v_loader *loader, s2v_gguf *text, s2v_gguf *mmproj,
                        int32_t gpu_layers, s2p_error *error);
@@ -111,8 +114,12 @@ static inline int32_t s2v_tower_nodes(const s2v_model *model)
 /* By the architecture of the text model and the projector of the mmproj; NULL when unknown. */
 const s2v_arch *s2v_arch_find(s2v_text name, s2v_text projector);
 
+/* The first whose vision part this mmproj can be; NULL: none. */
+const s2v_arch *s2v_arch_of_tower(s2v_text projector, const s2v_gguf *mmproj);
+
 /* The sentence for a pair that s2v_arch_find does not know: what it is, and what is missing. Always an
  * error. */
-s2p_status s2v_arch_refuse(s2v_text name, s2v_text projector, s2p_error *error);
+s2p_status s2v_arch_refuse(s2v_text name, s2v_text projector, const s2v_gguf *mmproj,
+                           s2p_error *error);
 
 #endif /* S2_ENGINE_ARCH_H */

@@ -7,6 +7,8 @@ void s2v_frame_free(s2v_frame *frame)
 {
     free(frame->patches);
     free(frame->blend);
+    free(frame->row);
+    free(frame->text);
     free(frame->own);
     *frame = (s2v_frame){ .n_views = 0 };
 }

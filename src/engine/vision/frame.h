@@ -1,8 +1,8 @@
 /* frame.h - one picture as the tower wants it and as the decoder gets it.
  *
- * The tower runs once for each view. The tokens of view 0 are part 0 and the first rows of
- * the picture; other rows are blended from the tokens of the other views; a row that belongs
- * to no part holds the model's newline and is never pruned.
+ * The tower runs once for each view. The tokens of view 0 are part 0, rows side by side; the tokens of
+ * part 1 are blended from those of the other views. A row that belongs to no part is a token of the
+ * vocabulary or the model's newline, and is never pruned.
  */
 #ifndef S2_ENGINE_FRAME_H
 #define S2_ENGINE_FRAME_H
@@ -15,13 +15,14 @@
 
 typedef struct s2v_part { /* tokens that may be pruned: a grid among the rows of a picture */
     s2p_grid grid;
-    int32_t first;         /* row of its first token */
-    int32_t pitch;         /* rows from one line of the grid to the next */
+    int32_t first;      /* row of its first token */
+    int32_t pitch;      /* rows from one line of the grid to the next */
+    const int32_t *row; /* [tokens] instead: the row of each; the frame's. NULL: first and pitch */
     int32_t width, height; /* pixels the whole picture had for it */
 } s2v_part;
 
-typedef struct s2v_blend { /* weight * token is a share of the row */
-    int32_t view, token, row;
+typedef struct s2v_blend { /* weight * token of the view is a share of a token of part 1 */
+    int32_t view, token, to;
     float weight;
 } s2v_blend;
 
@@ -35,6 +36,9 @@ typedef struct s2v_frame { /* owned arrays */
     int32_t n_parts;
     s2v_blend *blend; /* of views 1 and up; NULL: there are none */
     size_t n_blend;
+    int32_t *row; /* what part[1].row points to; NULL: nothing */
+    int32_t *
+        text; /* [n_rows] the token of the vocabulary a row is, -1 where it is none; NULL: nowhere */
     void *own; /* what else the tower of this architecture reads: numbers without pointers or gaps,
                   so that two of them can be compared byte by byte; NULL: nothing */
     size_t n_own_bytes;
@@ -54,6 +58,7 @@ static inline int32_t s2v_part_tokens(const s2v_part *part)
 /* Where token `t` of a part stands among the rows of its picture. */
 static inline int32_t s2v_part_row(const s2v_part *part, int32_t t)
 {
+    if (part->row) return part->row[t];
     return part->first + t / part->grid.cols * part->pitch + t % part->grid.cols;
 }
 

@@ -39,7 +39,9 @@ void s2v_tower_key(const s2v_model *model, const uint8_t identity[32], int32_t n
         const int32_t place[] = { part->grid.rows, part->grid.cols, part->first,
                                   part->pitch,     part->width,     part->height };
         add_ints(&h, place, sizeof place / sizeof *place);
+        add_bytes(&h, part->row, (size_t)s2v_part_tokens(part) * sizeof *part->row);
     }
+    add_bytes(&h, f->text, (size_t)f->n_rows * sizeof *f->text);
     add_bytes(&h, f->own, f->n_own_bytes);
     add_bytes(&h, f->blend, f->n_blend * sizeof *f->blend); /* has no gaps */
     const size_t n = (size_t)f->n_views * (size_t)f->n_patches;

@@ -256,10 +256,7 @@ void s2v_tower_probe_add(s2v_tower_probe *probe, const s2v_frame *frame, const i
     for (size_t i = 0; i < frame->n_blend; i++) {
         const s2v_blend *b = &frame->blend[i];
         if (b->view != view) continue;
-        const s2v_part *part = &frame->part[1];
-        const int32_t at = b->row - part->first;
-        const int32_t token = at / part->pitch * part->grid.cols + at % part->pitch;
         const int32_t from = raster ? raster[b->token] : b->token;
-        add_token(probe, reading, from * n, n, n_first + token, b->weight);
+        add_token(probe, reading, from * n, n, n_first + b->to, b->weight);
     }
 }

@@ -4,11 +4,11 @@
 #include <string.h>
 
 extern const s2v_arch s2v_arch_qwen2_5_vl, s2v_arch_llava_onevision, s2v_arch_qwen2_vl,
-    s2v_arch_qwen3_vl, s2v_arch_llava_1_5;
+    s2v_arch_qwen3_vl, s2v_arch_llava_1_5, s2v_arch_internvl3, s2v_arch_internvl3_5;
 
 static const s2v_arch *const archs[] = {
-    &s2v_arch_qwen2_5_vl, &s2v_arch_llava_onevision, &s2v_arch_qwen2_vl,
-    &s2v_arch_qwen3_vl,   &s2v_arch_llava_1_5,
+    &s2v_arch_qwen2_5_vl, &s2v_arch_llava_onevision, &s2v_arch_qwen2_vl,    &s2v_arch_qwen3_vl,
+    &s2v_arch_llava_1_5,  &s2v_arch_internvl3,       &s2v_arch_internvl3_5,
 };
 #define N_ARCHS (sizeof archs / sizeof *archs)
 
@@ -23,6 +23,18 @@ const s2v_arch *s2v_arch_find(s2v_text name, s2v_text projector)
         if (is_text(name, archs[i]->name) && is_text(projector, archs[i]->projector))
             return archs[i];
     return NULL;
+}
+
+const s2v_arch *s2v_arch_of_tower(s2v_text projector, const s2v_gguf *mmproj)
+{
+    const bool has_class_row = s2v_gguf_find_tensor(mmproj, "v.class_embd") != NULL;
+    const s2v_arch *first = NULL;
+    for (size_t i = 0; i < N_ARCHS; i++) {
+        if (!is_text(projector, archs[i]->projector)) continue;
+        if (archs[i]->has_class_row == has_class_row) return archs[i];
+        if (!first) first = archs[i];
+    }
+    return first;
 }
 
 int s2v_architecture_get(size_t index, s2v_architecture *out)

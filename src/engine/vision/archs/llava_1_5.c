@@ -25,7 +25,13 @@ static s2p_status llava_1_5_load(s2v_model *model, s2v_loader *l, s2v_gguf *text
     TRY(s2v_decoder_load(&model->decoder, l, &style, gpu_layers));
     if (model->decoder.p.n_planes > 1)
         return s2_fail(error, S2P_EFORMAT, "the model has a list 'llama.rope.dimension_sections'");
-    return s2v_llava_load_tower(model, l, mmproj, true, error);
+    static const vit_style clip = { .title = "CLIP",
+                                    .has_class_row = true,
+                                    .has_pre_norm = true,
+                                    .is_quick = true,
+                                    .activation = S2V_GELU_QUICK,
+                                    .projector = { .first = "mm.0", .second = "mm.2" } };
+    return s2v_vit_load(model, l, mmproj, &clip, error);
 }
 
 static s2v_framing llava_1_5_usual_framing(int32_t n_images, bool is_pruned)
@@ -40,11 +46,12 @@ const s2v_arch s2v_arch_llava_1_5 = {
     .name = "llama",
     .projector = "mlp",
     .chat_format = "vicuna",
+    .has_class_row = true,
     .load = llava_1_5_load,
     .usual_framing = llava_1_5_usual_framing,
     .frame = s2v_llava_frame,
     .measured = s2v_llava_measured,
-    .vision = s2v_llava_vision,
+    .vision = s2v_vit_vision,
     .positions = s2v_positions_plain,
     .layers = s2v_draw_layers,
     .head = s2v_draw_head,

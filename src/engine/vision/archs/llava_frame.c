@@ -80,33 +80,14 @@ s2p_status s2v_llava_measured(const s2v_model *model, s2v_framing framing, const
 
 /* --- views ------------------------------------------------------------------------ */
 
-static s2p_status reserve_patches(const s2v_tower *v, s2v_frame *f, s2p_error *error)
-{
-    const size_t n = (size_t)f->n_views * (size_t)f->n_patches * (size_t)v->patch_row;
-    f->patches = calloc(n, sizeof *f->patches); /* the padding of a row stays zero */
-    return f->patches ? S2P_OK : s2_fail_memory(error, n * sizeof *f->patches, "patches");
-}
-
-/* The view whose first pixel is (top, left). */
-static void cut_view(const s2v_model *model, const s2p_image *image, int32_t top, int32_t left,
-                     float *patches)
-{
-    const s2v_tower *v = &model->tower;
-    const int32_t side = ((const llava_tower *)model->own)->side;
-    const s2v_levels level = s2v_tower_levels(v);
-    for (int32_t i = 0; i < side * side; i++, patches += v->patch_row)
-        s2v_tower_cut_patch(v, &level, image, top + i / side * v->patch, left + i % side * v->patch,
-                            patches);
-}
-
 /* View 0: the whole picture stretched. */
 static s2p_status cut_whole(const s2v_model *model, const s2p_image *image, s2_resize how,
                             s2v_frame *f, s2p_error *error)
 {
-    const int32_t side = ((const llava_tower *)model->own)->image;
+    const int32_t side = ((const vit_tower *)model->own)->image;
     s2_image resized;
     TRY(s2_image_resize_as(image, side, side, how, &resized, error));
-    cut_view(model, &resized.view, 0, 0, f->patches);
+    s2v_vit_cut_view(model, &resized.view, 0, 0, f->patches);
     s2_image_free(&resized);
     return S2P_OK;
 }
@@ -116,7 +97,7 @@ static s2p_status cut_whole(const s2v_model *model, const s2p_image *image, s2_r
 static s2p_status cut_middle(const s2v_model *model, const s2p_image *image, s2_resize how,
                              s2v_frame *f, s2p_error *error)
 {
-    const int32_t side = ((const llava_tower *)model->own)->image;
+    const int32_t side = ((const vit_tower *)model->own)->image;
     const int64_t shorter = image->width < image->height ? image->width : image->height;
     const int64_t width = (int64_t)image->width * side / shorter;
     const int64_t height = (int64_t)image->height * side / shorter;
@@ -126,8 +107,8 @@ static s2p_status cut_middle(const s2v_model *model, const s2p_image *image, s2_
                        image->height);
     s2_image resized;
     TRY(s2_image_resize_as(image, (int32_t)width, (int32_t)height, how, &resized, error));
-    cut_view(model, &resized.view, ((int32_t)height - side) / 2, ((int32_t)width - side) / 2,
-             f->patches);
+    s2v_vit_cut_view(model, &resized.view, ((int32_t)height - side) / 2,
+                     ((int32_t)width - side) / 2, f->patches);
     s2_image_free(&resized);
     return S2P_OK;
 }
@@ -148,7 +129,7 @@ static void find_neighbours(int32_t n, int32_t to, int32_t i, int32_t at[2], flo
 
 /* The tokens of all tiles as one grid, without those of the padding, shrunk where there are too
  * many: up to four of them make a row. */
-static s2p_status blend_tiles(const llava_tower *own, const s2_anyres *plan, s2v_frame *f,
+static s2p_status blend_tiles(const vit_tower *own, const s2_anyres *plan, s2v_frame *f,
                               s2p_error *error)
 {
     const s2v_part *part = &f->part[1];
@@ -169,7 +150,7 @@ static s2p_status blend_tiles(const llava_tower *own, const s2_anyres *plan, s2v
             const int32_t y = rows[i / 2] + top, x = cols[i % 2] + left;
             f->blend[f->n_blend++] = (s2v_blend){ .view = 1 + y / side * across + x / side,
                                                   .token = y % side * side + x % side,
-                                                  .row = s2v_part_row(part, t),
+                                                  .to = t,
                                                   .weight = weight };
         }
     }
@@ -182,7 +163,7 @@ static s2p_status blend_tiles(const llava_tower *own, const s2_anyres *plan, s2v
 static s2p_status frame_tiles(const s2v_model *model, const s2p_image *image, s2_resize how,
                               bool has_newline, s2v_frame *f, s2p_error *error)
 {
-    const llava_tower *own = model->own;
+    const vit_tower *own = model->own;
     if (model->tower.has_class_row)
         return s2_fail(error, S2P_EUNSUPPORTED,
                        "LLaVA-1.5 takes no tiles; use the framing square (padded), crop or base");
@@ -213,7 +194,7 @@ static s2p_status frame_tiles(const s2v_model *model, const s2p_image *image, s2
                              .height = fitted.height };
     f->n_rows += plan.rows * f->part[1].pitch;
     if (!image->pixels) return S2P_OK;
-    TRY(reserve_patches(&model->tower, f, error));
+    TRY(s2v_vit_reserve(&model->tower, f, error));
     TRY(cut_whole(model, image, how, f, error));
 
     /* Views 1 and up: the picture fitted into the tiles, black around it. */
@@ -227,7 +208,7 @@ static s2p_status frame_tiles(const s2v_model *model, const s2p_image *image, s2
     float *view = f->patches + per_view;
     for (int32_t top = 0; top < best.height; top += own->image)
         for (int32_t left = 0; left < best.width; left += own->image, view += per_view)
-            cut_view(model, &padded.view, top, left, view);
+            s2v_vit_cut_view(model, &padded.view, top, left, view);
     s2_image_free(&padded);
     return blend_tiles(own, &plan, f, error);
 }
@@ -236,7 +217,7 @@ s2p_status s2v_llava_frame(const s2v_model *model, const s2p_image *image,
                            const s2v_image_options *options, s2v_framing usual, s2v_frame *out,
                            s2p_error *error)
 {
-    const llava_tower *own = model->own;
+    const vit_tower *own = model->own;
     const s2v_image_options *o = options;
     if ((o->width > 0 || o->height > 0) && (o->width != own->image || o->height != own->image))
         return s2_fail(error, S2P_EINVAL, "image size %dx%d: this tower sees %dx%d pixels",
@@ -264,7 +245,7 @@ s2p_status s2v_llava_frame(const s2v_model *model, const s2p_image *image,
         s2_size size;
         frame.n_rows += has_newline;
         const bool is_crop = frame.framing == S2V_FRAMING_CROP;
-        st = image->pixels ? reserve_patches(&model->tower, &frame, error) : S2P_OK;
+        st = image->pixels ? s2v_vit_reserve(&model->tower, &frame, error) : S2P_OK;
         if (st == S2P_OK && image->pixels && is_crop)
             st = cut_middle(model, image, how, &frame, error);
         if (st == S2P_OK && image->pixels && !is_crop)

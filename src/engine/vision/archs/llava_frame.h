@@ -2,7 +2,7 @@
 #ifndef S2_ENGINE_LLAVA_FRAME_H
 #define S2_ENGINE_LLAVA_FRAME_H
 
-#include "engine/vision/archs/llava_onevision.h"
+#include "engine/vision/archs/vit_tower.h"
 
 s2p_status s2v_llava_frame(const s2v_model *model, const s2p_image *image,
                            const s2v_image_options *options, s2v_framing usual, s2v_frame *out,

@@ -41,10 +41,12 @@ static const refused table[] = {
     { "gemma4v", NULL, "Gemma 4", NO_BOTH },
     { "gemma4uv", NULL, "Gemma 4 12B", "a decoder for its text model and its way without a tower are missing" },
     { "phi4", NULL, "Phi-4-multimodal", NO_BOTH },
-    { "idefics3", NULL, "SmolVLM, SmolVLM2 or Idefics3", "tiles with text between them and the Llama decoder are missing" },
+    { "idefics3", NULL, "a model with SmolVLM's projector", NO_TEXT_PART },
     { "pixtral", NULL, "Pixtral, Mistral Small 3 or Ministral 3", "its tower, a decoder for its text model and its tokenizer are missing" },
     { "lightonocr", NULL, "LightOnOCR", NO_BOTH },
-    { "internvl", NULL, "InternVL 2.5, 3 or 3.5", "its tower and its tiles are missing" },
+    { "internvl", "internlm2", "InternVL 2 or 2.5 on InternLM2", NO_TEXT_PART },
+    { "internvl", "qwen3moe", "InternVL3.5 with experts", "experts are missing" },
+    { "internvl", NULL, "an InternVL model", NO_TEXT_PART },
     { "llama4", NULL, "Llama 4", NO_BOTH },
     { "lfm2", NULL, "LFM2-VL", NO_BOTH },
     { "kimivl", NULL, "Kimi-VL", NO_BOTH },
@@ -105,30 +107,29 @@ static const refused *find_row(s2v_text name, s2v_text projector)
     return NULL;
 }
 
-s2p_status s2v_arch_refuse(s2v_text name, s2v_text projector, s2p_error *error)
+s2p_status s2v_arch_refuse(s2v_text name, s2v_text projector, const s2v_gguf *mmproj,
+                           s2p_error *error)
 {
-    char runs[200] = "", other[40] = "", title[40] = "";
+    char runs[200] = "";
+    const s2v_arch *arch = s2v_arch_of_tower(projector, mmproj);
     bool runs_text = false;
     s2v_architecture a;
     for (size_t i = 0, n = 0; s2v_architecture_get(i, &a) && n < sizeof runs; i++) {
         n += (size_t)snprintf(runs + n, sizeof runs - n, "%s%s", i ? ", " : "", a.title);
         runs_text = runs_text || is_same(name, a.name);
-        if (title[0] || !is_same(projector, a.projector)) continue; /* the first one that has it */
-        (void)snprintf(other, sizeof other, "%s", a.name);
-        (void)snprintf(title, sizeof title, "%s", a.title);
     }
     const int n_name = (int)(name.size < 40 ? name.size : 40);
     const int n_projector = (int)(projector.size < 40 ? projector.size : 40);
     const refused *row = find_row(name, projector);
-    if (row && (row->text || !runs_text || !title[0]))
+    if (row && (row->text || !runs_text || !arch))
         return s2_fail(error, S2P_EUNSUPPORTED,
                        "%s ('%.*s' with projector '%s') is not supported: %s; supported: %s",
                        row->title, n_name, name.data, row->projector, row->missing, runs);
-    if (title[0])
+    if (arch)
         return s2_fail(error, S2P_EUNSUPPORTED,
                        "the mmproj is the vision part of %s, whose language part is '%s', not "
                        "'%.*s': pass the two files published together",
-                       title, other, n_name, name.data);
+                       arch->title, arch->name, n_name, name.data);
     return s2_fail(error, S2P_EUNSUPPORTED,
                    "model '%.*s' with projector '%.*s' is not supported; supported: %s", n_name,
                    name.data, n_projector, projector.data, runs);

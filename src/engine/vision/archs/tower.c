@@ -167,6 +167,16 @@ void s2v_tower_load_packed(s2v_packed_block *b, s2v_loader *l, const s2v_tower *
     b->up.norm_bias = s2v_loader_get(l, "v.blk.%d.ln2.bias", i, S2V_USE_VECTOR, n, 1);
 }
 
+/* h, and a product of x added to it, times `scale` unless that is NULL. */
+static struct ggml_tensor *add_product(s2v_graph *graph, const s2v_linear *linear,
+                                       struct ggml_tensor *scale, struct ggml_tensor *x,
+                                       struct ggml_tensor *h, struct ggml_tensor *scratch)
+{
+    if (!scale) return s2v_node_product(graph, linear, x, h, scratch);
+    x = s2v_node_product(graph, linear, x, NULL, scratch);
+    return s2v_node_scaled_sum(graph->ctx, h, x, scale);
+}
+
 struct ggml_tensor *s2v_tower_draw_packed(s2v_graph *graph, const s2v_packed_block *b,
                                           const s2v_heads *heads, int32_t i, struct ggml_tensor *h,
                                           struct ggml_tensor *turn, struct ggml_tensor *start,
@@ -186,10 +196,10 @@ struct ggml_tensor *s2v_tower_draw_packed(s2v_graph *graph, const s2v_packed_blo
         if (request->block[r].plain_k) s2v_graph_expand(graph, plain_k);
     }
     struct ggml_tensor *x = s2v_node_attention(graph, heads, qkv, turn, start, scratch);
-    h = s2v_node_product(graph, &b->out, x, h, scratch);
+    h = add_product(graph, &b->out, b->scale1, x, h, scratch);
     s2v_graph_pause(graph, h);
     x = s2v_node_product(graph, &b->up, h, NULL, scratch);
-    h = s2v_node_product(graph, &b->down, x, h, scratch);
+    h = add_product(graph, &b->down, b->scale2, x, h, scratch);
     s2v_graph_pause(graph, h);
     return h;
 }
@@ -198,8 +208,10 @@ struct ggml_tensor *s2v_tower_draw_scratch(s2v_graph *graph, struct ggml_tensor 
                                            const s2v_packed_block *b, const s2v_merger *merger,
                                            const s2v_heads *heads, int32_t n_rows)
 {
-    const s2v_linear *const products[] = { &b->qkv,  &b->out,        &b->up,
-                                           &b->down, &merger->first, &merger->second };
+    const s2v_linear *const last = merger->second.kernels ? &merger->second : &merger->first;
+    const s2v_linear *const products[] = {
+        &b->qkv, &b->out, &b->up, &b->down, &merger->first, last
+    };
     return s2v_node_scratch(graph, any, s2v_tower_scratch(products, 6, heads, n_rows));
 }
 

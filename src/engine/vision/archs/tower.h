@@ -15,8 +15,9 @@ typedef struct s2v_block { /* an architecture's own block begins with this */
 /* 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) in floats, where ggml_gelu reads a table of halves. */
 struct ggml_tensor *s2v_tower_gelu_tanh(struct ggml_context *ctx, struct ggml_tensor *x);
 
-typedef struct s2v_packed_block {  /* a block as the tower's own kernels compute it */
-    s2v_linear qkv, out, up, down; /* up: a pair with the gate where the tower has one */
+typedef struct s2v_packed_block {        /* a block as the tower's own kernels compute it */
+    s2v_linear qkv, out, up, down;       /* up: a pair with the gate where the tower has one */
+    struct ggml_tensor *scale1, *scale2; /* of what out and down add to a row; NULL: all of it */
 } s2v_packed_block;
 
 typedef struct s2v_merger { /* two layers, from the tower's rows to the decoder's */
