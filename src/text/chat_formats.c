@@ -22,6 +22,11 @@
  * without a role, pictures first, each on a line of its own:
  *
  *     SYSTEM USER: P\nTEXT ASSISTANT: ANSWER USER: TEXT ASSISTANT:
+ *
+ * "smolvlm" is what the template published with SmolVLM2 renders: one token before everything, no space
+ * between a role and a picture; what stands around tiles belongs to the picture:
+ *
+ *     [im_start]User:PTEXT[end_of_utterance]\nAssistant: ANSWER[end_of_utterance]\nUser: TEXT...
  */
 #include "text/chat_formats.h"
 
@@ -85,6 +90,15 @@ static const s2v_chat_format formats[] = {
       .picture_end = "</img>",
       .picture = "<IMG_CONTEXT>",
       .wraps_picture = true },
+    { .name = "smolvlm",
+      .role = { [S2V_SYSTEM] = "System:", [S2V_USER] = "User:", [S2V_ASSISTANT] = "Assistant:" },
+      .end = "<end_of_utterance>",
+      .after_role = " ",
+      .after_role_picture = "",
+      .after_pictures = "",
+      .after_end = "\n",
+      .answer = "Assistant:",
+      .prompt_start = "<|im_start|>" },
 };
 
 const s2v_chat_format *s2v_chat_format_at(size_t index)
