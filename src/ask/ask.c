@@ -1,6 +1,7 @@
 /* ask.c - prefill, generate, and keep what the session forgets with the next prompt. */
 #include "ask/ask.h"
 
+#include "ask/own.h"
 #include "base/buffer.h"
 #include "base/clock.h"
 
@@ -72,11 +73,13 @@ s2v_prune_options s2a_prune_options(const s2a_setting *setting, const s2a_limits
 {
     s2v_prune_options prune;
     s2v_prune_options_init(&prune);
-    prune.method = setting->method;
+    prune.method = setting->own_method ? NULL : setting->method;
     prune.budget = setting->budget;
     prune.published = setting->published;
     prune.choice = setting->choice;
     prune.parameters = &setting->parameters;
+    prune.own_method = setting->own_method;
+    prune.after = setting->has_after ? &setting->after : NULL;
     prune.image_budget = limits->image_budget;
     prune.image_side = limits->image_side;
     return prune;
@@ -177,6 +180,7 @@ s2p_status s2a_ask(s2v_session *session, const s2v_prompt *prompt, const s2a_set
     s2a_generation *const g = malloc(sizeof *g);
     s2_buffer_init(&a.text, MAX_ANSWER);
     *answer = (s2a_answer){ .text = NULL };
+    if (setting->own) s2a_own_begin(setting->own, limits->sample);
     if (limits->ends_after) a.length = calloc((size_t)limits->n_tokens + 1, sizeof *a.length);
     s2p_status st = g && (a.length || !limits->ends_after)
                         ? s2v_session_prefill(session, prompt, &prune, &answer->stats, error)

@@ -45,6 +45,7 @@ typedef struct s2a_limits {
      * ends; below 0: it goes on. */
     int32_t (*ends_after)(const int32_t *token, int32_t n_tokens, const char *text, void *user);
     void *user;
+    const s2a_sample *sample; /* NULL, or what this is about, for a method of the user's own */
 } s2a_limits;
 
 typedef struct s2a_listener { /* text as it comes, whole characters; not S2P_OK ends the answer */

@@ -6,6 +6,7 @@
 
 #include "ask/settings.h"
 #include "base/error.h"
+#include "base/path.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -80,9 +81,13 @@ s2p_status s2a_open(const s2a_open_options *o, s2a_opened *out, s2p_error *error
     *out = (s2a_opened){ .engine = NULL };
     /* The engine would create the folder as well, but the status here is that of every other folder
      * that cannot be created. */
-    if (e->cache_dir && mkdir(e->cache_dir, 0700) != 0 && errno != EEXIST)
-        return s2_fail(error, S2P_ENOMEM, "--cache-dir: cannot make the folder '%.200s': %s",
-                       e->cache_dir, strerror(errno));
+    if (e->cache_dir) {
+        int code = s2_make_parents(e->cache_dir);
+        if (code == 0 && mkdir(e->cache_dir, 0700) != 0 && errno != EEXIST) code = errno;
+        if (code != 0)
+            return s2_fail(error, S2P_ENOMEM, "--cache-dir: cannot make the folder '%.200s': %s",
+                           e->cache_dir, strerror(code));
+    }
     TRY(s2v_engine_open(&out->engine, e, error));
     s2v_engine_get_info(out->engine, &out->info);
     note_surprises(o, &out->info);

@@ -19,6 +19,7 @@ const s2_json_field s2a_prune_fields[] = {
     { "allocator",  S2_JSON_TEXT,   1, 40 },
     { "selector",   S2_JSON_TEXT,   1, 40 },
     { "mode",       S2_JSON_TEXT,   1, 40 },
+    { "after",      S2_JSON_INT,    S2P_BEFORE_DECODER, 1000 },
     { "seed",       S2_JSON_INT,    0, S2_JSON_MAX_SEED },
     { "keep",       S2_JSON_LIST,   1, 16384 },
     { "parameters", S2_JSON_OBJECT, 0, 0 },
@@ -158,6 +159,13 @@ s2p_status s2a_prune_read(const json_t *object, const char *path, const char *vi
     if (own_seed) setting->choice.seed = (uint64_t)json_integer_value(own_seed);
     const char *mode = s2_json_string(object, "mode");
     if (mode) setting->published = strcmp(mode, "published") == 0;
+    (void)snprintf(param, S2_JSON_PARAM, "%.40safter", path);
+    if (given(object, "after")) {
+        setting->has_after = s2_json_int(object, "after", &setting->after);
+        TRY(s2a_settings_check_after(param, setting, 1, 0, error));
+    } else if (s2a_settings_check_after(param, setting, 1, 0, NULL) != S2P_OK) {
+        setting->has_after = false; /* the server's layer is for methods that can prune there */
+    }
 
     const char *key;
     json_t *value;

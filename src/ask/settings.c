@@ -32,6 +32,17 @@ bool s2a_next_item(const char **list, s2a_item *out)
     return true;
 }
 
+bool s2a_next_label(const char **list, s2a_item *out)
+{
+    const char *at = *list;
+    if (!at) return false;
+    for (int depth = 0; *at && (*at != ',' || depth > 0); at++)
+        depth += (*at == '[') - (*at == ']');
+    *out = (s2a_item){ *list, (size_t)(at - *list) };
+    *list = *at == ',' ? at + 1 : NULL;
+    return true;
+}
+
 bool s2a_item_is(s2a_item item, const char *word)
 {
     return strlen(word) == item.n && strncasecmp(word, item.text, item.n) == 0;
@@ -121,17 +132,77 @@ static s2p_status read_budgets(const s2a_lists *lists, s2v_budget *budgets, int3
 void s2a_setting_use(s2a_setting *setting, const char *method)
 {
     setting->method = method;
+    setting->own_method = NULL;
+    setting->own = NULL;
     s2p_parameters_init(s2p_method_find(method), &setting->parameters);
+}
+
+void s2a_setting_use_own(s2a_setting *setting, s2a_own *own, const s2p_method *method)
+{
+    setting->method = s2p_method_about(method)->name;
+    setting->own_method = method;
+    setting->own = own;
+    s2p_parameters_init(method, &setting->parameters);
+}
+
+const s2p_method *s2a_setting_method(const s2a_setting *setting)
+{
+    return setting->own_method ? setting->own_method : s2p_method_find(setting->method);
 }
 
 bool s2a_keeps_all(const s2a_setting *setting)
 {
-    return s2p_method_about(s2p_method_find(setting->method))->keeps_all;
+    return s2p_method_about(s2a_setting_method(setting))->keeps_all;
 }
 
 bool s2a_draws(const s2a_setting *setting)
 {
-    return s2p_method_draws(s2p_method_find(setting->method), &setting->choice);
+    return s2p_method_draws(s2a_setting_method(setting), &setting->choice);
+}
+
+s2v_image_options s2a_setting_image(const s2a_setting *setting, s2v_image_options usual)
+{
+    if (setting->width != 0) {
+        usual.width = setting->width > 0 ? setting->width : 0;
+        usual.height = setting->width > 0 ? setting->height : 0;
+    }
+    usual.structure_from_resized = setting->is_resized;
+    return usual;
+}
+
+s2p_status s2a_settings_check_after(const char *source, const s2a_setting *settings, int32_t n,
+                                    int32_t n_layers, s2p_error *error)
+{
+    for (int32_t i = 0; i < n; i++) {
+        const s2a_setting *s = &settings[i];
+        s2p_error why = { S2P_OK, "" };
+        if (!s->has_after) continue;
+        const s2p_status st = s2p_method_check_after(
+            s2a_setting_method(s), &s->choice, s->published ? S2P_MODE_PUBLISHED : S2P_MODE_DEFAULT,
+            s->after, &why);
+        if (st != S2P_OK) return s2_fail(error, st, "%s %d: %s", source, s->after, why.message);
+        if (n_layers > 0 && s->after > n_layers - 2 && !s2a_keeps_all(s))
+            return s2_fail(error, S2P_EUNSUPPORTED,
+                           "%s %d: the model has %d layers; the last to prune after is %d", source,
+                           s->after, n_layers, n_layers - 2);
+    }
+    return S2P_OK;
+}
+
+int32_t s2a_full_layers(const s2a_setting *setting, int32_t n_layers)
+{
+    const s2p_method_info *about = s2p_method_about(s2a_setting_method(setting));
+    if (about->keeps_all) return n_layers;
+    if (about->n_stages > 1) return -1;
+    const int32_t n = (setting->has_after ? setting->after : about->after[0]) + 1;
+    return n < n_layers ? n : n_layers;
+}
+
+bool s2a_prunes_cache(const s2a_setting *setting)
+{
+    const s2p_method_info *about = s2p_method_about(s2a_setting_method(setting));
+    return about->prunes_cache ||
+           (setting->has_after && about->after[0] == S2P_BEFORE_DECODER && !about->keeps_all);
 }
 
 /* As s2v_method_name, without the engine: the front of the server checks requests with this file. */
@@ -142,6 +213,11 @@ static const char *method_name(const void *context, size_t index)
     return method ? s2p_method_about(method)->name : NULL;
 }
 
+bool s2a_is_own(const char *text, size_t n)
+{
+    return n >= 5 && (strncasecmp(text, "file:", 5) == 0 || strncasecmp(text, "exec:", 5) == 0);
+}
+
 s2p_status s2a_method_read(const char *source, const char *text, size_t n, const char **out,
                            s2p_error *error)
 {
@@ -149,6 +225,12 @@ s2p_status s2a_method_read(const char *source, const char *text, size_t n, const
     size_t index = 0;
     while ((*out = method_name(NULL, index)) && !s2a_item_is(item, *out)) index++;
     if (*out) return S2P_OK;
+    if (s2a_is_own(text, n))
+        return s2_fail(
+            error, S2P_EINVAL,
+            "%s: methods 'file:' and 'exec:' are only for the commands run, compare, eval "
+            "and analyze, where they ask a model",
+            source);
     char typed[SHOWN + 1];
     (void)snprintf(typed, sizeof typed, "%.*s", shown(n), text);
     const char *near = n <= SHOWN ? s2_suggest(typed, method_name, NULL) : NULL;
@@ -162,13 +244,28 @@ s2p_status s2a_method_read(const char *source, const char *text, size_t n, const
     return s2_fail(error, S2P_EINVAL, "%s: unknown method '%s'; there are%s", source, typed, names);
 }
 
-static s2p_status read_methods(const s2a_lists *lists, const char **methods, int32_t *n,
-                               s2p_error *error)
+s2p_status s2a_method_use(const char *source, const char *text, size_t n, s2a_own_opener opener,
+                          s2a_setting *setting, s2p_error *error)
+{
+    const char *name;
+    if (opener.use && s2a_is_own(text, n))
+        return opener.use(opener.context, source, text, n, setting, error);
+    TRY(s2a_method_read(source, text, n, &name, error));
+    s2a_setting_use(setting, name);
+    return S2P_OK;
+}
+
+/* out: [MAX_METHODS] copies of `base`, each with its method. */
+static s2p_status read_methods(const s2a_lists *lists, const s2a_setting *base, s2a_setting *out,
+                               int32_t *n, s2p_error *error)
 {
     const char *list = lists->methods, *source = lists->methods_source, *name;
     *n = 0;
     if (strcmp(list, "all") == 0) {
-        while (*n < MAX_METHODS && (methods[*n] = method_name(NULL, (size_t)*n))) (*n)++;
+        while (*n < MAX_METHODS && (name = method_name(NULL, (size_t)*n))) {
+            out[*n] = *base;
+            s2a_setting_use(&out[(*n)++], name);
+        }
         return S2P_OK;
     }
     s2a_item item;
@@ -177,13 +274,14 @@ static s2p_status read_methods(const s2a_lists *lists, const char **methods, int
             return s2_fail(error, S2P_EINVAL,
                            "%s has an empty name; give a list such as full,s2prune, or all",
                            source);
-        TRY(s2a_method_read(source, item.text, item.n, &name, error));
+        s2a_setting one = *base;
+        TRY(s2a_method_use(source, item.text, item.n, lists->opener, &one, error));
         for (int32_t i = 0; i < *n; i++)
-            if (methods[i] == name)
-                return s2_fail(error, S2P_EINVAL, "%s names '%s' twice", source, name);
+            if (strcmp(out[i].method, one.method) == 0)
+                return s2_fail(error, S2P_EINVAL, "%s names '%s' twice", source, one.method);
         if (*n == MAX_METHODS)
             return s2_fail(error, S2P_ELIMIT, "%s has more than %d names", source, MAX_METHODS);
-        methods[(*n)++] = name;
+        out[(*n)++] = one;
     }
     return S2P_OK;
 }
@@ -191,24 +289,22 @@ static s2p_status read_methods(const s2a_lists *lists, const char **methods, int
 s2p_status s2a_settings_read(const s2a_lists *lists, const s2a_setting *base, s2a_setting *out,
                              int32_t *n, s2p_error *error)
 {
-    const char *method[MAX_METHODS];
+    s2a_setting method[MAX_METHODS];
     s2v_budget budget[MAX_BUDGETS];
     int32_t n_methods, n_budgets;
     *n = 0;
-    TRY(read_methods(lists, method, &n_methods, error));
+    TRY(read_methods(lists, base, method, &n_methods, error));
     TRY(read_budgets(lists, budget, &n_budgets, error));
     int32_t n_all = 0;
     for (int32_t b = 0; b < n_budgets; b++) {
         for (int32_t m = 0; m < n_methods; m++) {
-            s2a_setting one = *base;
-            s2a_setting_use(&one, method[m]);
-            const bool keeps_all = s2a_keeps_all(&one);
+            const bool keeps_all = s2a_keeps_all(&method[m]);
             if (keeps_all && b > 0) continue;
             if (n_all == S2A_MAX_SETTINGS)
                 return s2_fail(error, S2P_ELIMIT, "%d methods times %d budgets; the limit is %d",
                                n_methods, n_budgets, S2A_MAX_SETTINGS);
-            one.budget = keeps_all ? (s2v_budget){ 0, 0.0 } : budget[b];
-            out[n_all++] = one;
+            out[n_all] = method[m];
+            out[n_all++].budget = keeps_all ? (s2v_budget){ 0, 0.0 } : budget[b];
         }
     }
     *n = n_all;
@@ -239,7 +335,7 @@ static s2p_status fail_parameter(const char *source, const char *text, const s2a
     char list[160] = "";
     size_t at = 0;
     for (int32_t i = 0; i < n; i++) {
-        const s2p_method *method = s2p_method_find(settings[i].method);
+        const s2p_method *method = s2a_setting_method(&settings[i]);
         const s2p_parameter *row;
         for (size_t k = 0; is_first(settings, i) && (row = s2p_method_parameter(method, k)); k++)
             if (at < sizeof list)
@@ -268,7 +364,7 @@ s2p_status s2a_settings_set(const char *source, const char *text, s2a_setting *s
     const char *only = dot ? name : NULL, *own = dot ? dot + 1 : name;
     int32_t n_set = 0;
     for (int32_t i = 0; i < n; i++) {
-        const s2p_method *method = s2p_method_find(settings[i].method);
+        const s2p_method *method = s2a_setting_method(&settings[i]);
         s2p_error why = { S2P_OK, "" };
         if ((only && strcmp(only, s2p_method_about(method)->name) != 0) ||
             !has_parameter(method, own))

@@ -11,13 +11,25 @@
 #include "base/json_fields.h"
 #include "s2vlm.h"
 
+typedef struct s2a_own s2a_own; /* a method of the user's own without C: own.h */
+
 typedef struct s2a_setting {
-    const char *method;        /* of s2v_method_name */
+    const char *method;        /* of s2v_method_name, or the name of own_method */
     s2v_budget budget;         /* for each picture; all zero: every token stays */
     bool published;            /* what the authors' code does, its counts and defects included */
     s2p_choice choice;         /* side, allocator, selector, seed */
     s2p_parameters parameters; /* of the method */
+    bool has_after;            /* prune after decoder layer `after` instead of the method's own */
+    int32_t after;             /* counted from 0; S2P_BEFORE_DECODER: before the first */
+    bool is_resized;           /* structure is measured on the picture the tower sees */
+    int32_t width, height; /* pictures are shown at this size; 0: as all others are; -1: native */
+    const s2p_method *own_method; /* NULL, or a method of s2p_method_make, borrowed */
+    s2a_own *own;                 /* NULL, or whose method that is, borrowed */
 } s2a_setting;
+
+typedef struct s2a_sample { /* what is asked about, for methods of the user's own; borrowed */
+    const char *task, *id;  /* "" or NULL: none */
+} s2a_sample;
 
 #define S2A_MAX_SETTINGS 256
 
@@ -26,10 +38,43 @@ typedef struct s2a_setting {
 /* Another method, with its own parameters; a name of s2v_method_name. */
 void s2a_setting_use(s2a_setting *setting, const char *method);
 
+/* A method of the user's own instead. */
+void s2a_setting_use_own(s2a_setting *setting, s2a_own *own, const s2p_method *method);
+
+/* The method itself, built in or the caller's own. */
+const s2p_method *s2a_setting_method(const s2a_setting *setting);
+
+/* Long enough for every setting: no label is ever cut. */
+#define S2A_LABEL_SIZE 1024u
+
+/* For programs: the method and all that differs from its default, in this order: allocator,
+ * selector, grid, parameters, mode, prune layer, structure, size of the pictures. What the method
+ * does not read does not appear. "s2prune", "s2prune[uniform,centre]", "s2prune[K=10]",
+ * "fastv[published]", "s2prune[L2]", "sparsevlm[recycle_ratio=0.5]". Two settings have the same label
+ * only when they differ in nothing but budget and seed. */
+const char *s2a_setting_label(const s2a_setting *setting, char out[S2A_LABEL_SIZE]);
+
+/* For people, UTF-8: "S²Prune [K=10]", "FastV [published]". */
+const char *s2a_setting_title(const s2a_setting *setting, char out[S2A_LABEL_SIZE]);
+
 /* The method named by text[0..n), in any case: *out is its name as the table of methods has it.
- * S2P_EINVAL: unknown; the sentence suggests a similar name, or lists all. */
+ * S2P_EINVAL: unknown; the sentence suggests a similar name, or lists all. Methods of the user's own
+ * are refused: a request must not name a file, or a program to run. */
 s2p_status s2a_method_read(const char *source, const char *text, size_t n, const char **out,
                            s2p_error *error);
+
+/* Whether text[0..n) is "file:..." or "exec:...". */
+bool s2a_is_own(const char *text, size_t n);
+
+typedef struct s2a_own_opener { /* all zero: methods of the user's own are refused */
+    s2p_status (*use)(void *context, const char *source, const char *text, size_t n,
+                      s2a_setting *setting, s2p_error *error);
+    void *context;
+} s2a_own_opener;
+
+/* Set the method named by text[0..n), built in or the user's own. */
+s2p_status s2a_method_use(const char *source, const char *text, size_t n, s2a_own_opener opener,
+                          s2a_setting *setting, s2p_error *error);
 
 /* text[0..n): a count from 1 to `most`, or a share above 0 up to 100 %. */
 s2p_status s2a_budget_read(const char *source, const char *text, size_t n, int32_t most,
@@ -44,6 +89,19 @@ bool s2a_budget_is_same(s2v_budget a, s2v_budget b);
 
 /* The budget in tokens: a percentage is rounded to the nearest, never below one. */
 int32_t s2a_budget_tokens(s2v_budget budget, int32_t n_tokens);
+
+/* How the setting shows a picture that is shown as `usual` otherwise. */
+s2v_image_options s2a_setting_image(const s2a_setting *setting, s2v_image_options usual);
+
+/* S2P_EUNSUPPORTED: a setting is to prune where its method cannot, or after a layer that the model does
+ * not have (the sentence names the last it has). n_layers: of the model; 0: not known yet. */
+s2p_status s2a_settings_check_after(const char *source, const s2a_setting *settings, int32_t n,
+                                    int32_t n_layers, s2p_error *error);
+
+/* Layers it runs on all tokens, of a decoder with n_layers; -1: it prunes more than once. And whether
+ * these forget what is dropped. */
+int32_t s2a_full_layers(const s2a_setting *setting, int32_t n_layers);
+bool s2a_prunes_cache(const s2a_setting *setting);
 
 /* Nothing is dropped, whatever the budget; the choice depends on the seed. */
 bool s2a_keeps_all(const s2a_setting *setting);
@@ -61,9 +119,13 @@ typedef struct s2a_item { /* text[0..n) of a list; not NUL-terminated */
 bool s2a_next_item(const char **list, s2a_item *out);
 bool s2a_item_is(s2a_item item, const char *word);
 
+/* The same for labels: commas within brackets belong to an item. */
+bool s2a_next_label(const char **list, s2a_item *out);
+
 typedef struct s2a_lists {
     const char *methods, *budgets; /* "full,s2prune" or "all"; "32,64,10%" */
     const char *methods_source, *budgets_source;
+    s2a_own_opener opener;
 } s2a_lists;
 
 /* Budget by budget in the order given, a method that keeps every token once; all else as in `base`.

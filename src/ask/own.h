@@ -1,0 +1,60 @@
+/* own.h - methods of the user's own without C, for settings of the command line.
+ *
+ *     file:kept.jsonl          which tokens of which sample stay (selections.h)
+ *     exec:python3 mine.py     a process that is asked for each picture (exec_messages.h, process.h)
+ *
+ * Both are methods of s2p_method_make, so the engine checks what they keep as it does for any caller.
+ * What goes wrong with one sample is that sample's failure. A process that failed is started again for
+ * the next one; after S2A_OWN_TRIES failures in a row it is over, and so is the run.
+ */
+#ifndef S2_ASK_OWN_H
+#define S2_ASK_OWN_H
+
+#include "ask/settings.h"
+
+#define S2A_OWN_TRIES 4
+#define S2A_MAX_OWN 32
+
+typedef struct s2a_own_options {
+    double timeout_ms;                          /* of an answer of a process */
+    void (*note)(const char *text, void *user); /* NULL, or lines of its standard error */
+    bool (*cancelled)(void *user);              /* NULL, or asked while it is waited for */
+    void *user;
+} s2a_own_options;
+
+typedef struct s2a_owns { /* those of a command, each opened once; all zero but the options: none */
+    s2a_own_options options;
+    s2a_own *own[S2A_MAX_OWN];
+    int32_t n;
+} s2a_owns;
+
+/* text[0..n): "file:..." or "exec:...". Opened already: the same one. `source` opens the sentence of a
+ * refusal. S2P_EINVAL: no such kind, or another one has its name. */
+s2p_status s2a_owns_open(s2a_owns *owns, const char *source, const char *text, size_t n,
+                         s2a_own **out, s2p_error *error);
+void s2a_owns_close(s2a_owns *owns);
+
+/* For s2a_lists and s2a_method_use; NULL: an opener that refuses. */
+s2a_own_opener s2a_owns_opener(s2a_owns *owns);
+
+/* Alive until it is closed. Its name is "file:" or "exec:" and a name in the letters of methods. */
+const s2p_method *s2a_own_method(const s2a_own *own);
+
+/* What it is, for fingerprints: the SHA-256 of a file; the command and the hello of a process. */
+const char *s2a_own_identity(const s2a_own *own);
+
+/* S2P_EBUDGET: no line of the file keeps as many as the setting asks for. */
+s2p_status s2a_own_check(const s2a_own *own, const s2a_setting *setting, s2p_error *error);
+
+/* What is asked about next: task and sample. */
+void s2a_own_begin(s2a_own *own, const s2a_sample *sample);
+
+typedef enum s2a_fault {
+    S2A_FAULT_NONE,   /* the method did nothing wrong since s2a_own_begin */
+    S2A_FAULT_SAMPLE, /* it failed for this sample */
+    S2A_FAULT_OVER    /* it cannot go on */
+} s2a_fault;
+
+s2a_fault s2a_own_fault(const s2a_own *own);
+
+#endif /* S2_ASK_OWN_H */
