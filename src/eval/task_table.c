@@ -16,12 +16,21 @@ extern const s2e_task task_mmbench_cn;
 extern const s2e_task task_mmvet;
 extern const s2e_task task_ocrbench;
 extern const s2e_task task_vqav2;
+extern const s2e_task task_textvqa_noocr;
+extern const s2e_task task_docvqa;
+extern const s2e_task task_infovqa;
+extern const s2e_task task_chartqa;
+extern const s2e_task task_mmstar;
+extern const s2e_task task_seedbench;
+extern const s2e_task task_refcoco;
 extern const s2e_task task_manifest;
 
 static const s2e_task *const table[] = {
-    &task_synth,  &task_mmmu,     &task_gqa,   &task_scienceqa, &task_textvqa,
-    &task_vizwiz, &task_pope,     &task_mme,   &task_mmbench,   &task_mmbench_cn,
-    &task_mmvet,  &task_ocrbench, &task_vqav2, &task_manifest,
+    &task_synth,    &task_mmmu,     &task_gqa,    &task_scienceqa,     &task_textvqa,
+    &task_vizwiz,   &task_pope,     &task_mme,    &task_mmbench,       &task_mmbench_cn,
+    &task_mmvet,    &task_ocrbench, &task_vqav2,  &task_textvqa_noocr, &task_docvqa,
+    &task_infovqa,  &task_chartqa,  &task_mmstar, &task_seedbench,     &task_refcoco,
+    &task_manifest,
 };
 
 const s2e_task *s2e_task_at(size_t index)

@@ -47,6 +47,16 @@ typedef enum s2e_short_rule {
 bool s2e_short_is_right(s2e_scratch *scratch, s2e_short_rule rule, s2e_str answer, s2e_str gold,
                         s2e_str *used);
 
+/* anls.c: average normalised Levenshtein similarity, of one answer: the best of the references, 0 below
+ * a half. The distance is that of small letters with single spaces, the length that of the texts as
+ * they are. *used: the answer that was compared. */
+double s2e_anls(s2e_scratch *scratch, s2e_str answer, const char *const *reference,
+                int32_t n_references, s2e_str *used);
+
+/* relaxed_match.c: ChartQA's relaxed accuracy: numbers ("12", "1e3", "5%") may be off by a twentieth
+ * of the reference; anything else, and any answer to "0", must be the same text, case aside. */
+bool s2e_relaxed_match(s2e_scratch *scratch, s2e_str answer, s2e_str reference);
+
 /* reference_match.c: is the reference in the answer? OCRBench's rule, and ours for MM-Vet. */
 
 /* OCRBench: some reference is a part of the answer. Formulas lose their spaces and keep their case;

@@ -53,6 +53,12 @@ s2e_found s2e_o5(s2e_scratch *scratch, s2e_str answer, s2e_options options, s2e_
 s2e_found s2e_o6(s2e_str answer);
 s2e_found s2e_o7(s2e_scratch *scratch, s2e_str answer, char target, bool *right);
 
+/* O9, MMStar's own: the first letter, behind "(", "option " or "the answer is " too. O10, SEED-Bench in
+ * LLaVA: an answer that is one capital. O11, in lmms-eval: the first letter, whatever follows. */
+s2e_found s2e_o9(s2e_scratch *scratch, s2e_str answer);
+s2e_found s2e_o10(s2e_str answer);
+s2e_found s2e_o11(s2e_str answer);
+
 /* yes_no.c: Y1 to Y5: yes or no in an answer, and what people count from it. */
 
 /* In the letter: 'y', 'n', or 0 when it is neither. */

@@ -1,4 +1,4 @@
-/* option_letters.c - O1 to O7: letters as words, letters with decoration, texts of the options.
+/* option_letters.c - O1 to O7 and O9 to O11: letters as words, letters with decoration, texts of the options.
  *
  * Every rule is case-sensitive about letters and not about texts. The numbers behind the point of a
  * rule's name are its steps.
@@ -437,4 +437,42 @@ s2e_found s2e_o7(s2e_scratch *scratch, s2e_str answer, char target, bool *right)
         return found("O7.2", c >= 'A' && c <= 'Z' ? (char)c : '?', at, 1);
     }
     return undecided("O7");
+}
+
+/* --- O9 to O11 ------------------------------------------------------------------- */
+
+/* The letter at `at`, in any case; undecided when there is something else. */
+static s2e_found letter_at(const char *rule, s2e_str text, size_t at, size_t offset)
+{
+    const int32_t c = at < text.n ? text.code[at] : 0;
+    const char letter = c < 0x80 ? s2e_any_case_letter(c) : 0;
+    return letter ? found(rule, letter, offset + at, 1) : undecided(rule);
+}
+
+s2e_found s2e_o9(s2e_scratch *scratch, s2e_str answer)
+{
+    static const struct {
+        const char *rule, *opening;
+    } forms[] = { { "O9.2", "(" }, { "O9.3", "option " }, { "O9.4", "the answer is " } };
+    const s2e_str small = s2e_lower(scratch, answer), core = s2e_strip(small);
+    const s2e_str text = s2e_replace(scratch, core, "\n", " ");
+    const size_t offset = offset_in(small, core);
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const s2e_str opening = s2e_str_of(scratch, forms[i].opening);
+        if (s2e_same(s2e_slice(text, 0, opening.n), opening))
+            return letter_at(forms[i].rule, text, opening.n, offset);
+    }
+    return letter_at("O9.1", text, 0, offset);
+}
+
+s2e_found s2e_o10(s2e_str answer)
+{
+    const bool is_letter = answer.n == 1 && answer.code[0] >= 'A' && answer.code[0] <= 'Z';
+    return is_letter ? found("O10", (char)answer.code[0], 0, 1) : undecided("O10");
+}
+
+s2e_found s2e_o11(s2e_str answer)
+{
+    const s2e_str core = s2e_strip(answer);
+    return letter_at("O11", core, 0, offset_in(answer, core));
 }

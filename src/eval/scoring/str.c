@@ -192,6 +192,22 @@ s2e_str s2e_lower(s2e_scratch *scratch, s2e_str s)
     return out;
 }
 
+/* Full case folding has as many code points as the capital form, but for these two. */
+size_t s2e_upper_length(s2e_str s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        int32_t folded[8];
+        int boundary = 0;
+        const utf8proc_ssize_t each =
+            s.code[i] == 0x130 || s.code[i] == 0x1E9E
+                ? 1
+                : utf8proc_decompose_char(s.code[i], folded, 8, UTF8PROC_CASEFOLD, &boundary);
+        n += each > 0 ? (size_t)each : 1;
+    }
+    return n;
+}
+
 s2e_str s2e_capitalize(s2e_scratch *scratch, s2e_str s)
 {
     if (s.n == 0) return s;

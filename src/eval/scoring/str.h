@@ -51,6 +51,7 @@ char s2e_any_case_letter(int32_t code);
 /* --- str's methods ----------------------------------------------------------------- */
 s2e_str s2e_slice(s2e_str s, size_t from, size_t to); /* no copy; beyond the end is the end */
 s2e_str s2e_lower(s2e_scratch *scratch, s2e_str s);
+size_t s2e_upper_length(s2e_str s); /* of upper(): a sharp s has two */
 s2e_str s2e_capitalize(s2e_scratch *scratch, s2e_str s);
 s2e_str s2e_strip(s2e_str s);
 s2e_str s2e_strip_code(s2e_str s, int32_t code);  /* strip("x") */

@@ -346,10 +346,17 @@ static s2p_status each_row(s2e_loading *l, const char *path, const s2e_rows_opti
 static s2p_status use_row(s2e_loading *l, const s2e_row *row, void *user, s2p_error *error)
 {
     s2e_draft *d = user;
-    bool skip = false;
-    start_draft(d);
-    const s2p_status st = l->layout->row(l, row, d, &skip, error);
-    return use_draft(l, d, st, skip, row->file, row->number, error);
+    s2p_status st = S2P_OK;
+    bool more = true;
+    for (int32_t part = 0; more && st == S2P_OK; part++) {
+        bool skip = false;
+        start_draft(d);
+        d->part = part;
+        st = l->layout->row(l, row, d, &skip, error);
+        more = d->more;
+        st = use_draft(l, d, st, skip, row->file, row->number, error);
+    }
+    return st;
 }
 
 static s2p_status read_lines(s2e_loading *l, const char *path, s2e_draft *d, s2p_error *error)

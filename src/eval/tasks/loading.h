@@ -35,15 +35,18 @@ typedef struct s2e_draft { /* a sample while its row is read; strings are the ro
     s2e_choice choice[S2E_MAX_CHOICES];
     const char *category[S2E_MAX_DRAFT_CATEGORIES];
     int32_t picture[S2E_MAX_PICTURES];
-    const char *reference;               /* the picture is that of this row; NULL: it is there */
-    const char *index;                   /* what other rows call this one; NULL: nothing */
-    json_t *extra;                       /* owned until it is added */
+    const char *reference; /* the picture is that of this row; NULL: it is there */
+    const char *index;     /* what other rows call this one; NULL: nothing */
+    json_t *extra;         /* owned until it is added */
+    int32_t part;          /* which sample of its row this is, from 0 */
+    bool more;             /* set by the layout: the row has another sample behind this one */
     char id[512], group[512], room[256]; /* room: for what a layout makes up */
 } s2e_draft;
 
 typedef struct s2e_layout {
     const char *files; /* below the folder; '*' stands for anything, '|' between alternatives */
-    /* One row: fill the draft. *skip: the row is no sample, which is no problem. */
+    /* One row: fill the draft. *skip: the row is no sample, which is no problem. Where it sets
+     * `more` of the draft, it is called again for the next part of the row. */
     s2p_status (*row)(s2e_loading *l, const s2e_row *row, s2e_draft *d, bool *skip,
                       s2p_error *error);
     const char *member, *key; /* of JSON, as in s2e_rows_options */

@@ -22,6 +22,14 @@ s2e_options s2e_options_of(const s2e_sample *sample, bool for_kit, s2e_choice *r
     return (s2e_options){ room, n };
 }
 
+s2e_str s2e_judged_text(s2e_scratch *scratch, s2e_protocol protocol, const char *answer)
+{
+    const s2e_str all = s2e_str_of(scratch, answer);
+    if (protocol != S2E_PAPER) return all;
+    const s2e_str final = s2e_final_answer(scratch, all);
+    return final.n ? final : all;
+}
+
 static s2p_status settle(s2e_verdict *out, s2e_scratch *scratch, const char *rule, double score,
                          const char *extracted, s2p_error *error)
 {

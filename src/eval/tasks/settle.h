@@ -11,6 +11,10 @@ bool s2e_accepts(const s2e_sample *sample, char letter);
 /* The sample's options; without those VLMEvalKit loses where `for_kit`. room: [S2E_MAX_CHOICES]. */
 s2e_options s2e_options_of(const s2e_sample *sample, bool for_kit, s2e_choice *room);
 
+/* What of an answer is compared where the benchmark is not the paper's: all of it, under `paper` what
+ * follows "Final Answer:" where that is written. */
+s2e_str s2e_judged_text(s2e_scratch *scratch, s2e_protocol protocol, const char *answer);
+
 /* Each ends the judging: the scratch is freed, places become bytes of the answer. */
 s2p_status s2e_settle_letter(s2e_verdict *out, s2e_scratch *scratch, const char *answer,
                              s2e_found found, bool right, s2p_error *error);

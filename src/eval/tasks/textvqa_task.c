@@ -1,4 +1,8 @@
-/* textvqa_task.c - TextVQA validation: reading text in photographs. */
+/* textvqa_task.c - TextVQA validation: reading text in photographs.
+ *
+ * LLaVA's official prompt names what an OCR engine read, which answers part of the questions without a
+ * look at the picture. `textvqa-noocr` never does: what is left is the model's own reading.
+ */
 #include "eval/tasks/loading.h"
 #include "eval/tasks/prompts.h"
 #include "eval/tasks/vqa_family.h"
@@ -78,6 +82,14 @@ static s2p_status prompt_textvqa(const s2e_sample *sample, s2e_protocol protocol
     return s2e_prompt_vqa(sample, protocol, instruction, out, error);
 }
 
+static s2p_status prompt_bare(const s2e_sample *sample, s2e_protocol protocol, s2_buffer *out,
+                              s2p_error *error)
+{
+    s2e_sample bare = *sample;
+    bare.extra = NULL;
+    return prompt_textvqa(&bare, protocol, out, error);
+}
+
 static s2p_status judge_textvqa(const s2e_sample *sample, s2e_protocol protocol, s2e_draws *draws,
                                 const char *answer, s2e_verdict *out, s2p_error *error)
 {
@@ -95,6 +107,17 @@ const s2e_task task_textvqa = {
     .summary = "validation: questions about text in photographs",
     .read = read_textvqa,
     .prompt = prompt_textvqa,
+    .predict = { 1024, 128, 2048, 1024 },
+    .judge = judge_textvqa,
+    .aggregate = s2e_aggregate_vqa,
+};
+
+const s2e_task task_textvqa_noocr = {
+    .name = "textvqa-noocr",
+    .title = "TextVQA (no OCR)",
+    .summary = "the same questions, never with OCR tokens in the prompt",
+    .read = read_textvqa,
+    .prompt = prompt_bare,
     .predict = { 1024, 128, 2048, 1024 },
     .judge = judge_textvqa,
     .aggregate = s2e_aggregate_vqa,

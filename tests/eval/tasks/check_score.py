@@ -87,6 +87,62 @@ def check_ids():
     assert code == 0 and headlines(out)["official"] == 100.0, (code, out, err)
 
 
+def check_newer():
+    """Answers to DocVQA, ChartQA, MMStar, SEED-Bench and RefCOCO as their harnesses write them; what the rules make of each."""
+    half = 100.0 / 2
+    for task, layout, rows, wanted in (
+            # a submission to the challenge; "UC" is five letters of seven away from "it's UC"
+            ("docvqa", "original", [{"questionId": 49153, "answer": "0.28"}, {"questionId": 24580, "answer": "UC"}],
+             {"paper": half, "official": half, "vlmevalkit": half, "lmms": half}),
+            ("infovqa", "parquet", [{"doc_id": 0, "doc": {"questionId": "49153"}, "resps": [["Final Answer: 0.28"]]}], {"paper": 100.0, "official": 0.0}),
+            # 0.58 is within 5 % of 0.57; a space after "Yes" counts but for VLMEvalKit
+            ("chartqa", "parquet", [{"doc_id": n, "doc": {}, "resps": [[t]]} for n, t in enumerate(("0.58", "yes ", "2020"))],
+             {"official": 200 / 3, "vlmevalkit": 100.0, "lmms": 200 / 3}),
+            # the mean of two skills in lmms-eval: 1 and 1/2
+            ("mmstar", "tsv", [{"index": i, "prediction": t} for i, t in ((0, "(B)"), (1, "4"), (2, "A"))],
+             {"paper": 200 / 3, "official": 200 / 3, "vlmevalkit": 100.0, "lmms": 75.0}),
+            ("seedbench", "llava", [{"question_id": 101669, "text": "A"}, {"question_id": 77, "text": "D. below"}],
+             {"paper": 100.0, "official": half, "vlmevalkit": 100.0, "lmms": 100.0}),
+            # two expressions under one id; VLMEvalKit's number is the mean of the splits
+            ("refcoco", "parquet", [{"doc_id": n, "doc": {"question_id": i}, "resps": [[t]]} for n, (i, t) in enumerate(
+                (("469", "[0.1, 0.1, 0.5, 0.605]"), ("469", "(100,100),(500,605)"), ("470", "I see none.")))],
+             {"official": 200 / 3, "vlmevalkit": half, "lmms": 100 / 3})):
+        code, out, err = run("--task", task, "--data-dir", os.path.join(DATA, task, layout), lines(f"{task}.jsonl", rows), "-o", "json")
+        assert code == 0 and json.loads(out)["runs"][0]["answered"] == len(rows), (task, code, out, err)
+        got = headlines(out)
+        assert all(abs(got[p] - v) < 1e-4 for p, v in wanted.items()), (task, got, wanted)
+    code, out, err = run("--task", "refcoco", "--data-dir", os.path.join(DATA, "refcoco", "parquet"), "refcoco.jsonl", "--explain", "469/1")
+    assert code == 0 and "official   1.000  rule IoU 0.9 or more, read '[20.02" in out and "lmms       0.000  rule no box" in out, (out, err)
+
+
+def check_asking():
+    """Every newer benchmark from every layout is asked, kept and scored with the bundled model."""
+    for task in ("textvqa-noocr", "docvqa", "infovqa", "chartqa", "mmstar", "seedbench", "refcoco"):
+        for layout in sorted(os.listdir(os.path.join(DATA, task))):
+            out = os.path.join(FOLDER, "asked", task, layout)
+            shutil.rmtree(out, ignore_errors=True)
+            os.makedirs(os.path.dirname(out), exist_ok=True)
+            data = os.path.join(DATA, task, layout)
+            done = subprocess.run([PROGRAM, "eval", "--tasks", task, "--data-dir", data, "--methods", "full,s2prune", "--budgets", "4", "-t", "1", "-q",
+                                   "--out", out], capture_output=True, text=True, check=False)
+            assert done.returncode == 0, (task, layout, done.stderr)
+            code, text, err = run("--task", task, "--data-dir", data, out, "-o", "json")
+            root = json.loads(text)
+            assert code == 0 and [r["answered"] for r in root["runs"]] == [root["samples"]] * 2, (task, layout, text, err)
+
+
+def check_pages():
+    """Every benchmark has its line in the table of docs/benchmarks, and its page is there."""
+    known = run("--task", "?", "--data-dir", DATA, "x")[2].split("known: ")[1].split("\n")[0].rstrip(".").split(", ")
+    docs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "docs", "benchmarks")
+    with open(os.path.join(docs, "README.md"), encoding="utf-8") as file:
+        rows = [line for line in file if line.startswith("| [")]
+    for task in known:
+        found = [row for row in rows if f"`{task}`" in row]
+        assert len(found) == 1, (task, found)
+        assert os.path.exists(os.path.join(docs, found[0].split("](")[1].split(")")[0])), found
+
+
 def check_words():
     """The table, the rule that fired, what is wrong, runs kept apart."""
     data = os.path.join(DATA, "mmbench", "tsv")
@@ -188,6 +244,9 @@ def check_grades():
 if __name__ == "__main__":
     check_forms()
     check_ids()
+    check_newer()
+    check_asking()
+    check_pages()
     check_words()
     check_runs()
     check_lines()

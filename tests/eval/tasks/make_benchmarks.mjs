@@ -52,6 +52,10 @@ const kinds = {
   list: name => [{ name, converted_type: 'LIST', repetition_type: 'OPTIONAL', num_children: 1 },
     { name: 'list', repetition_type: 'REPEATED', num_children: 1 }, ...text('element')],
   image: name => [{ name, repetition_type: 'OPTIONAL', num_children: 2 }, { name: 'bytes', type: 'BYTE_ARRAY', repetition_type: 'OPTIONAL' }, ...text('path')],
+  reals: name => [{ name, converted_type: 'LIST', repetition_type: 'OPTIONAL', num_children: 1 },
+    { name: 'list', repetition_type: 'REPEATED', num_children: 1 }, { name: 'element', type: 'DOUBLE', repetition_type: 'OPTIONAL' }],
+  images: name => [{ name, converted_type: 'LIST', repetition_type: 'OPTIONAL', num_children: 1 }, { name: 'list', repetition_type: 'REPEATED', num_children: 1 },
+    { name: 'element', repetition_type: 'OPTIONAL', num_children: 2 }, { name: 'bytes', type: 'BYTE_ARRAY', repetition_type: 'OPTIONAL' }, ...text('path')],
   types: name => [{ name, repetition_type: 'OPTIONAL', num_children: 3 }, ...text('structural'), ...text('semantic'), ...text('detailed')],
 }
 const image = k => (k === null || k === undefined ? undefined : { bytes: new Uint8Array(picture[k]), path: `${k}.png` })
@@ -135,6 +139,7 @@ parquet('textvqa/parquet/data/validation-00001-of-00002.parquet', { question_id:
   vqa.slice(2).map(s => ({ question_id: s.id, question: s.q, answers: s.a, image: image(s.p) })))
 const textvqa = { data: vqa.map(s => ({ question_id: Number(s.id), image_id: `im${s.p}`, question: s.q, answers: s.a })) }
 json('textvqa/original/TextVQA_0.5.1_val.json', textvqa)
+json('textvqa-noocr/tsv/TextVQA_0.5.1_val.json', textvqa)
 json('textvqa/llava/textvqa/TextVQA_0.5.1_val.json', textvqa)
 const kind = ['other', 'number', 'unanswerable']
 const vizwiz = vqa.map((s, i) => ({ ...s, id: `VizWiz_val_0000000${i}`, p: i, t: kind[i] }))
@@ -153,6 +158,7 @@ json('vqav2/original/v2_mscoco_val2014_annotations.json', { annotations: vqav2.m
   answers: s.a.map((answer, i) => ({ answer, answer_confidence: 'yes', answer_id: i + 1 })) })) })
 for (const k of [0, 1]) {
   write(`textvqa/original/train_images/im${k}.jpg`, picture[k])
+  write(`textvqa-noocr/tsv/train_images/im${k}.jpg`, picture[k])
   write(`textvqa/llava/textvqa/train_images/im${k}.jpg`, picture[k])
   write(`vqav2/original/val2014/COCO_val2014_00000000000${k}.jpg`, picture[k])
 }
@@ -222,6 +228,92 @@ parquet('ocrbench/parquet/data/test-00000-of-00001.parquet', { dataset: 'text', 
   ocr.map(s => ({ dataset: s.d, question: s.q, question_type: s.t, answer: s.a, image: image(s.p) })))
 json('ocrbench/original/OCRBench.json', ocr.map(s => ({ dataset_name: s.d, id: s.id, image_path: `${s.d}/${s.p}.png`, question: s.q, answers: s.a.length > 1 ? s.a : s.a[0], type: s.t })))
 for (const s of ocr) write(`ocrbench/original/${s.d}/${s.p}.png`, picture[s.p])
+
+// --- DocVQA, InfographicVQA: several accepted answers, kinds of questions ---
+
+const documents = [
+  { id: '49153', q: 'What is the "actual" value per 1000?', a: ['0.28'], t: ['figure/diagram', 'form'], p: 0 },
+  { id: '24580', q: 'What is the name of the university?', a: ['University of California', "it's UC"], t: ['table/list'], p: 1 },
+]
+for (const [name, file, config, kind, original, images] of [
+  ['docvqa', 'DocVQA_VAL.tsv', 'DocVQA', 'question_types', 'val_v1.0_withQT.json', 'documents'],
+  ['infovqa', 'InfoVQA_VAL.tsv', 'InfographicVQA', 'answer_type', 'infographicsVQA_val_v1.0_withQT.json', 'infographicsvqa_images']]) {
+  tsv(`${name}/tsv/${file}`, documents.map(s => ({ index: s.id, question: s.q, answer: s.a, [kind]: s.t, image: base64(s.p) })))
+  parquet(`${name}/parquet/${config}/validation-00000-of-00001.parquet`, { questionId: 'text', question: 'text', [kind]: 'list', image: 'image', answers: 'list' },
+    documents.map(s => ({ questionId: s.id, question: s.q, [kind]: s.t, image: image(s.p), answers: s.a })))
+  json(`${name}/original/${original}`, { dataset_name: name, dataset_split: 'val', data: documents.map(s => ({ questionId: Number(s.id), question: s.q, [kind]: s.t, answers: s.a,
+    ...(name === 'docvqa' ? { image: `documents/d${s.p}.png`, docId: 7 } : { image_local_name: `d${s.p}.png` }) })) })
+  for (const s of documents) write(`${name}/original/${images}/d${s.p}.png`, picture[s.p])
+}
+
+// --- ChartQA: rows without names, questions of people and of a machine ---
+
+const chartqa = [
+  { q: 'What is the difference in value between Lamb and Corn?', a: '0.57', t: 'augmented', p: 0 },
+  { q: 'Is the sum larger than 50%?', a: 'Yes', t: 'human', p: 1 },
+  { q: 'Which year?', a: '2014', t: 'human', p: 0 },
+]
+tsv('chartqa/tsv/ChartQA_TEST.tsv', chartqa.map((s, i) => ({ index: i, question: s.q, answer: s.a, split: `test_${s.t}`, image: base64(s.p) })))
+parquet('chartqa/parquet/data/test-00000-of-00001.parquet', { type: 'text', question: 'text', answer: 'text', image: 'image' },
+  chartqa.map(s => ({ type: `${s.t}_test`, question: s.q, answer: s.a, image: image(s.p) })))
+for (const t of ['augmented', 'human'])
+  json(`chartqa/original/test/test_${t}.json`, chartqa.filter(s => s.t === t).map(s => ({ imgname: `c${s.p}.png`, query: s.q, label: s.a })))
+for (const k of [0, 1]) write(`chartqa/original/test/png/c${k}.png`, picture[k])
+
+// --- MMStar: options inside the question of the parquet; SEED-Bench: a video that is left out ---
+
+const mmstar = [
+  { id: 0, q: 'Which is it?', o: ['A cat.', 'A dog, or two.', 'none', '3'], a: 'B', c: ['coarse perception', 'image emotion'], p: 0 },
+  { id: 1, q: 'How many?', o: ['1', '2', '3', '4'], a: 'D', c: ['math', 'geometry'], p: 1 },
+  { id: 2, q: 'And now?', o: ['up', 'down', 'left', 'right'], a: 'A', c: ['math', 'geometry'], p: 1 },
+]
+tsv('mmstar/tsv/MMStar.tsv', mmstar.map(s => ({ index: s.id, question: s.q, ...letters(s.o), answer: s.a, category: s.c[0], l2_category: s.c[1], image: base64(s.p) })))
+parquet('mmstar/parquet/mmstar.parquet', { index: 'int', question: 'text', image: 'image', answer: 'text', category: 'text', l2_category: 'text' },
+  mmstar.map(s => ({ index: s.id, question: `${s.q}\nOptions: ${s.o.map((o, i) => `${'ABCD'[i]}: ${o}`).join(', ')}`, image: image(s.p), answer: s.a, category: s.c[0], l2_category: s.c[1] })))
+const seed = [
+  { id: '101669', q: 'How many towels are there?', o: ['One', 'Two', 'Three', 'Four'], a: 'A', t: 5, d: 'image', p: 0 },
+  { id: '9', q: 'What happens next?', o: ['a', 'b', 'c', 'd'], a: 'B', t: 11, d: 'video', p: 1 },
+  { id: '77', q: 'Where is the man?', o: ['left', 'right', 'above', 'below'], a: 'D', t: 4, d: 'image', p: 1 },
+]
+const dimension = { 4: 'Instance Location', 5: 'Instances Counting', 11: 'Action Prediction' }
+const abcd = s => Object.fromEntries(s.o.map((o, i) => [`choice_${'abcd'[i]}`, o]))
+tsv('seedbench/tsv/SEEDBench_IMG.tsv', seed.filter(s => s.d === 'image').map(s => ({ index: s.id, question: s.q, ...letters(s.o), answer: s.a, category: dimension[s.t], image: base64(s.p) })))
+parquet('seedbench/parquet/data/test-00000-of-00001.parquet', { answer: 'text', choice_a: 'text', choice_b: 'text', choice_c: 'text', choice_d: 'text', data_id: 'text',
+  data_type: 'text', question: 'text', question_id: 'text', question_type_id: 'int', image: 'images' },
+  seed.map(s => ({ ...abcd(s), answer: s.a, data_id: s.id, data_type: s.d, question: s.q, question_id: s.id, question_type_id: s.t, image: [image(s.p)] })))
+const seedOriginal = { question_type: Object.fromEntries(Object.entries(dimension).map(([n, name]) => [name, Number(n)])),
+  questions: seed.map(s => ({ ...abcd(s), answer: s.a, data_id: `1454426_${s.p}`, data_type: s.d, question: s.q, question_id: s.id, question_type_id: s.t })) }
+json('seedbench/original/SEED-Bench.json', seedOriginal)
+json('seedbench/llava/seed_bench/SEED-Bench.json', seedOriginal)
+for (const k of [0, 1]) for (const place of ['original', 'llava/seed_bench']) write(`seedbench/${place}/SEED-Bench-image/1454426_${k}`, picture[k])
+
+// --- RefCOCO: several expressions of one box, splits by file; pictures of 200 by 100 ---
+
+const wide = k => {
+  const head = Buffer.from([0, 0, 0, 200, 0, 0, 0, 100, 8, 2, 0, 0, 0]), row = Buffer.alloc(601, 80 * k)
+  row[0] = 0
+  return Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), chunk('IHDR', head), chunk('IDAT', deflateSync(Buffer.concat(Array(100).fill(row)))), chunk('IEND', Buffer.alloc(0))])
+}
+const refcoco = [
+  { id: '469', e: ['left man', 'man in "red"'], b: [20, 10, 80, 50.5], s: 'testA', p: 1 },
+  { id: '470', e: ['the cup'], b: [100.25, 30, 40, 60], s: 'val', p: 2 },
+]
+const flat = refcoco.flatMap(r => r.e.map(e => ({ ...r, e })))
+tsv('refcoco/tsv/RefCOCO.tsv', flat.map((r, i) => ({ index: i, image: wide(r.p).toString('base64'), question: r.e, bbox_x1: r.b[0], bbox_y1: r.b[1], bbox_x2: r.b[0] + r.b[2], bbox_y2: r.b[1] + r.b[3],
+  width: 200, height: 100, category: `RefCOCO ${r.s === 'testA' ? 'test A' : r.s}` })))
+for (const s of ['testA', 'val'])
+  parquet(`refcoco/parquet/data/${s}-00000-of-00001.parquet`, { question_id: 'text', image: 'image', question: 'text', answer: 'list', bbox: 'reals', file_name: 'text' },
+    refcoco.filter(r => r.s === s).map(r => ({ question_id: r.id, image: { bytes: new Uint8Array(wide(r.p)), path: 'x.png' }, question: 'Describe the area.', answer: r.e, bbox: r.b, file_name: 'x.jpg' })))
+for (const s of ['testA', 'val'])
+  jsonl(`refcoco/original/refcoco_${s}.jsonl`, flat.filter(r => r.s === s).map(r => ({ image: `data/coco/train2014/COCO_${r.p}.jpg`, sent: r.e,
+    bbox: [r.b[0], r.b[1], r.b[0] + r.b[2], r.b[1] + r.b[3]], height: 100, width: 200 })))
+for (const s of ['testA', 'val']) {
+  const rows = flat.filter(r => r.s === s).map((r, i) => ({ ...r, n: 30 + i }))
+  json(`refcoco/llava/finetune_refcoco_${s}.json`, { info: [], images: rows.map(r => ({ file_name: `COCO_${r.p}.jpg`, height: 100, width: 200, id: r.n, caption: r.e, dataset_name: 'refcoco' })),
+    annotations: rows.map(r => ({ area: 1, iscrowd: 0, image_id: r.n, category_id: 1, id: 7 + r.n, bbox: r.b })) })
+}
+for (const r of refcoco) write(`refcoco/llava/train2014/COCO_${r.p}.jpg`, wide(r.p))
+for (const r of refcoco) write(`refcoco/original/train2014/COCO_${r.p}.jpg`, wide(r.p))
 
 // --- one's own ---
 

@@ -12,6 +12,9 @@
 #define PAPER_LETTER "Answer with the option letter only (A, B, C, or D).\nAnswer:"
 #define PAPER_SHORT "Answer with a short answer only.\nAnswer:"
 #define KIT_END "Please select the correct answer from the options above. \n"
+#define REGION "Please provide the bounding box coordinate of the region this sentence describes: "
+#define FRACTIONS \
+    "Answer with [x1, y1, x2, y2], fractions of the picture's width and height between 0 and 1."
 #define SEVERAL " There are several options:\n"
 
 static const struct prompt_row {
@@ -72,6 +75,31 @@ static const struct prompt_row {
     { "ocrbench", S2E_LMMS, " what is written? ", "", "", "what is written?" },
     { "ocrbench", S2E_VLMEVALKIT, "what is written?", "", "", "what is written?" },
     { "vqav2", S2E_PAPER, "q", "", "", "Question: q\n" PAPER_SHORT },
+    { "docvqa", S2E_LMMS, "What IS it?", "", "", "What IS it?\n" SHORT },
+    { "docvqa", S2E_OFFICIAL, "What?", "", "", "What?\n" SHORT },
+    { "docvqa", S2E_PAPER, "What?", "", "", "Question: What?\n" PAPER_SHORT },
+    { "infovqa", S2E_VLMEVALKIT, "What?", "", "", "What?\n" SHORT },
+    { "chartqa", S2E_LMMS, "How much?", "", "",
+      "How much?\nAnswer the question with a single word." },
+    { "chartqa", S2E_VLMEVALKIT, "How much?", "", "", "How much?\n" SHORT },
+    { "chartqa", S2E_PAPER, "How much?", "", "", "Question: How much?\n" PAPER_SHORT },
+    { "mmstar", S2E_LMMS, " q ", "", "A=a|B=b|C=c|D=d",
+      "q\nOptions: A: a, B: b, C: c, D: d\n"
+      "Answer with the option's letter from the given choices directly" },
+    { "mmstar", S2E_OFFICIAL, "q", "", "A=a|B=b", "Question: q\nOptions:\nA. a\nB. b\n" KIT_END },
+    { "mmstar", S2E_VLMEVALKIT, "q\n(A) a", "", "", "Question: q\n(A) a\n" KIT_END },
+    { "mmstar", S2E_PAPER, "q", "", "A=a|B=b", "Question: q\nA. a\nB. b\n" PAPER_LETTER },
+    { "seedbench", S2E_LMMS, "q", "", "A=a|B=b", "q\nA. a\nB. b\n" LETTER },
+    { "seedbench", S2E_OFFICIAL, "q", "", "A=a|B=b", "q\nA. a\nB. b\n" LETTER },
+    { "seedbench", S2E_VLMEVALKIT, "q", "", "A=a|B=b",
+      "Question: q\nOptions:\nA. a\nB. b\n" KIT_END },
+    { "refcoco", S2E_LMMS, "left man", "", "",
+      "Bounding box coordinates are specified in the format (top-left x, top-left y, bottom-right "
+      "x, bottom-right y). All values are floating point numbers bounded between 0 and 1. " REGION
+      "left man" },
+    { "refcoco", S2E_OFFICIAL, "left man", "", "", REGION "left man\n" FRACTIONS },
+    { "refcoco", S2E_PAPER, "left man", "", "",
+      "Question: " REGION "left man\n" FRACTIONS "\nAnswer:" },
 };
 
 /* "A=cat|B=dog" in `text`, which is cut up. */
@@ -121,6 +149,30 @@ static void test_tokens_of_ocr(void **state)
     assert_string_equal((const char *)out.data,
                         "What?\nReference OCR token: DAKOTA, digital\n" SHORT);
     s2_buffer_free(&out);
+    s2_buffer_init(&out, 1 << 16);
+    assert_int_equal(s2e_task_find("textvqa-noocr")->prompt(&sample, S2E_OFFICIAL, &out, NULL),
+                     S2P_OK);
+    s2_buffer_append(&out, "", 1);
+    assert_string_equal((const char *)out.data, "What?\n" SHORT);
+    s2_buffer_free(&out);
+    json_decref(extra);
+}
+
+/* A request that is whole, as in VLMEvalKit's table of RefCOCO, is asked as it is. */
+static void test_whole_request(void **state)
+{
+    (void)state;
+    json_t *extra = json_pack("{s:s}", "request", "whole");
+    const s2e_sample sample = { .question = "Find the man.", .hint = "", .extra = extra };
+    for (int p = 0; p < S2E_N_PROTOCOLS; p++) {
+        s2_buffer out;
+        s2_buffer_init(&out, 1 << 16);
+        assert_int_equal(s2e_task_find("refcoco")->prompt(&sample, (s2e_protocol)p, &out, NULL),
+                         S2P_OK);
+        s2_buffer_append(&out, "", 1);
+        assert_string_equal((const char *)out.data, "Find the man.");
+        s2_buffer_free(&out);
+    }
     json_decref(extra);
 }
 
@@ -129,6 +181,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_tokens_of_ocr),
+        cmocka_unit_test(test_whole_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

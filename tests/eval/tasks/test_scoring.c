@@ -376,15 +376,55 @@ static void test_means(void **state)
     assert_true(fabs(s2e_paper_rel(score, zero, 2) - 100.0) < 1e-12);
 }
 
+static void test_first_letters(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *answer;
+        char o9, o10, o11;
+        size_t at; /* of O9's */
+    } cases[] = {
+        { "B", 'B', 'B', 'B', 0 },
+        { "b", 'B', 0, 'B', 0 },
+        { " (C) cat", 'C', 0, 0, 2 },
+        { "Option D.", 'D', 0, 'O', 7 },
+        { "The answer is A", 'A', 0, 'T', 14 },
+        { "A bird", 'A', 0, 'A', 0 },
+        { "answer: B", 'A', 0, 'A', 0 }, /* the first letter, whatever it means */
+        { "B.", 'B', 0, 'B', 0 },
+        { "(", 0, 0, 0, 0 },
+        { "", 0, 0, 0, 0 },
+        { "\u00e4", 0, 0, 0, 0 },
+        { "option ", 'O', 0, 'O', 0 }, /* its space is stripped */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const s2e_str text = str(cases[i].answer);
+        const s2e_found nine = s2e_o9(&scratch, text);
+        CHECK_CASE(nine.letter == cases[i].o9 && nine.at == cases[i].at, "O9 '%s': %c at %zu",
+                   cases[i].answer, nine.letter, nine.at);
+        CHECK_CASE(s2e_o10(text).letter == cases[i].o10, "O10 '%s'", cases[i].answer);
+        CHECK_CASE(s2e_o11(text).letter == cases[i].o11, "O11 '%s'", cases[i].answer);
+    }
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_teardown(name, forget)
     const struct CMUnitTest tests[] = {
-        T(test_str),      T(test_normalise), T(test_normalise_promises),
-        T(test_accuracy), T(test_o1),        T(test_o2_o3),
-        T(test_o4_o5),    T(test_o6_o7),     T(test_o8),
-        T(test_yes_no),   T(test_open),      T(test_references),
+        T(test_str),
+        T(test_normalise),
+        T(test_normalise_promises),
+        T(test_accuracy),
+        T(test_o1),
+        T(test_o2_o3),
+        T(test_o4_o5),
+        T(test_o6_o7),
+        T(test_o8),
+        T(test_yes_no),
+        T(test_open),
+        T(test_references),
         T(test_means),
+        T(test_first_letters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,10 +68,12 @@ static void test_layouts(void **state)
         const char *task;
         int32_t n_layouts, n_samples, n_pictures;
     } expected[] = {
-        { "mmmu", 2, 3, 3 },     { "gqa", 4, 3, 2 },      { "scienceqa", 4, 2, 2 },
-        { "textvqa", 4, 3, 2 },  { "vizwiz", 3, 3, 3 },   { "pope", 4, 6, 2 },
-        { "mme", 4, 4, 2 },      { "mmbench", 3, 4, 2 },  { "mmbench-cn", 3, 4, 2 },
-        { "mmvet", 4, 2, 2 },    { "ocrbench", 3, 2, 2 }, { "vqav2", 3, 3, 2 },
+        { "mmmu", 2, 3, 3 },     { "gqa", 4, 3, 2 },       { "scienceqa", 4, 2, 2 },
+        { "textvqa", 4, 3, 2 },  { "vizwiz", 3, 3, 3 },    { "pope", 4, 6, 2 },
+        { "mme", 4, 4, 2 },      { "mmbench", 3, 4, 2 },   { "mmbench-cn", 3, 4, 2 },
+        { "mmvet", 4, 2, 2 },    { "ocrbench", 3, 2, 2 },  { "vqav2", 3, 3, 2 },
+        { "docvqa", 3, 2, 2 },   { "infovqa", 3, 2, 2 },   { "chartqa", 3, 3, 2 },
+        { "mmstar", 2, 3, 2 },   { "seedbench", 4, 2, 2 }, { "textvqa-noocr", 1, 3, 2 },
         { "manifest", 2, 2, 2 },
     };
     static const char *const layouts[] = { "tsv", "parquet", "original", "llava" };
@@ -221,7 +223,7 @@ static void add_up(const char *task_name, s2e_protocol protocol, const char *con
     const char *answer[16];
     s2e_verdict verdict[16];
     for (int32_t i = 0; i < set.n_samples; i++) answer[i] = by_row[set.sample[i].row];
-    assert_int_equal(s2e_judge_all(task, &set, protocol, answer, verdict, NULL), S2P_OK);
+    assert_int_equal(s2e_judge_all(task, &set, protocol, answer, NULL, verdict, NULL), S2P_OK);
     *out = (s2e_figures){ .n = 0 };
     assert_int_equal(task->aggregate(&set, protocol, verdict, out, NULL), S2P_OK);
     for (int32_t i = 0; i < set.n_samples; i++) s2e_verdict_free(&verdict[i]);
