@@ -192,11 +192,13 @@ static s2p_status put_grade(reading *r, s2e_run *run, int32_t at, float grade, s
 
 static s2p_status take(reading *r, const s2e_row *row, s2p_error *error)
 {
-    static const char *const ids[] = { "sample_id", "sample", "index", "question_id", "id" },
+    static const char *const ids[] = { "sample_id",   "sample",     "index",
+                                       "question_id", "questionId", "id" },
                              *const categories[] = { "category" };
     s2e_answers *out = r->out;
     const s2e_value *doc = s2e_row_value(row, "doc");
-    const char *id = first_text(row, doc && doc->type == S2E_STRUCT ? doc : NULL, ids, 5);
+    const char *id =
+        first_text(row, doc && doc->type == S2E_STRUCT ? doc : NULL, ids, sizeof ids / sizeof *ids);
     const char *category =
         first_text(row, doc && doc->type == S2E_STRUCT ? doc : NULL, categories, 1);
     const float grade = grade_of(row);
@@ -217,6 +219,17 @@ static s2p_status take(reading *r, const s2e_row *row, s2p_error *error)
 
 /* --- stores -------------------------------------------------------------------------------- */
 
+/* What the model saw of the sample's pictures. */
+static s2p_status put_grids(reading *r, s2e_run *run, int32_t at, const char *grids,
+                            s2p_error *error)
+{
+    if (!run->grids) run->grids = calloc((size_t)r->set->n_samples + 1, sizeof *run->grids);
+    const char *copy = run->grids ? s2_pool_copy(&r->out->pool, grids) : NULL;
+    if (!copy) return s2_fail_memory(error, strlen(grids), "the answers");
+    if (!run->grids[at]) run->grids[at] = copy;
+    return S2P_OK;
+}
+
 static s2p_status take_record(const s2e_record *record, void *user, s2p_error *error)
 {
     reading *r = user;
@@ -230,7 +243,9 @@ static s2p_status take_record(const s2e_record *record, void *user, s2p_error *e
         lose(r->out, why.message);
         return S2P_OK;
     }
-    return put(r, run, s2e_set_find(r->set, record->sample), record->sample, record->text, error);
+    const int32_t at = s2e_set_find(r->set, record->sample);
+    TRY(put(r, run, at, record->sample, record->text, error));
+    return at < 0 || !record->grids ? S2P_OK : put_grids(r, run, at, record->grids, error);
 }
 
 static s2p_status read_store(const char *path, const char *task, reading *r, s2p_error *error)
@@ -311,6 +326,7 @@ void s2e_answers_free(s2e_answers *answers)
     for (int32_t i = 0; i < answers->n_runs; i++) {
         free(answers->run[i].answer);
         free(answers->run[i].grade);
+        free(answers->run[i].grids);
     }
     s2_pool_free(&answers->pool);
     *answers = (s2e_answers){ .n_runs = 0 };

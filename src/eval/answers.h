@@ -15,6 +15,7 @@
 typedef struct s2e_run { /* the answers of one method and budget; "" when the file names none */
     char name[128];
     const char **answer; /* [n_samples] NULL: none */
+    const char **grids;  /* [n_samples] as in a store; NULL: not from one */
     float *grade;        /* [n_samples] 0 to 1, negative: none; NULL: no file of grades */
     int32_t n;
 } s2e_run;

@@ -1,6 +1,7 @@
 /* evaluate.c - the loop: task, picture, setting, seed, question. */
 #include "eval/evaluate.h"
 
+#include "ask/own.h"
 #include "base/clock.h"
 #include "eval/judging.h"
 #include "eval/run/answer_row.h"
@@ -50,7 +51,7 @@ static int64_t runs_of(const s2e_evaluation *evaluation)
 {
     int64_t n = 0;
     for (int32_t i = 0; i < evaluation->n_settings; i++)
-        n += s2e_column_of(&evaluation->setting[i], evaluation->n_seeds).n_seeds;
+        n += s2e_column_of(&evaluation->setting[i], evaluation->n_seeds, false).n_seeds;
     return n;
 }
 
@@ -138,16 +139,20 @@ static s2p_status load(running *r, int32_t picture, int32_t to, s2p_error *error
     return S2P_OK;
 }
 
-/* The release's two rules: the task's own end of an answer, and no third repetition. The second is
- * for tasks with room to repeat: an answer of few tokens may well be 777. */
+int32_t s2e_ends_after(const s2e_task *task, s2e_protocol protocol, const int32_t *token,
+                       int32_t n_tokens, const char *text)
+{
+    if (protocol != S2E_PAPER) return -1;
+    if (task->stops && task->stops(text)) return n_tokens;
+    if (task->predict[S2E_PAPER] < ROOM_TO_REPEAT) return -1;
+    const int32_t n = s2e_repeats_from(token, n_tokens);
+    return n < n_tokens ? n : -1;
+}
+
 static int32_t end_early(const int32_t *token, int32_t n_tokens, const char *text, void *user)
 {
     const running *r = user;
-    if (r->evaluation->protocol != S2E_PAPER) return -1;
-    if (r->asking->task->stops && r->asking->task->stops(text)) return n_tokens;
-    if (r->asking->task->predict[S2E_PAPER] < ROOM_TO_REPEAT) return -1;
-    const int32_t n = s2e_repeats_from(token, n_tokens);
-    return n < n_tokens ? n : -1;
+    return s2e_ends_after(r->asking->task, r->evaluation->protocol, token, n_tokens, text);
 }
 
 static bool is_cancelled(const running *r)
@@ -182,16 +187,18 @@ static s2p_status ask(running *r, const s2e_sample *sample, const s2a_setting *s
                                   .text = (const char *)r->prompt.data,
                                   .n_images = sample->n_pictures };
     s2v_image_options image_options[S2E_MAX_PICTURES];
-    for (int32_t i = 0; i < sample->n_pictures; i++) image_options[i] = *evaluation->image_options;
+    for (int32_t i = 0; i < sample->n_pictures; i++)
+        image_options[i] = s2a_setting_image(setting, *evaluation->image_options);
     const s2v_prompt prompt = { .size = sizeof(s2v_prompt),
                                 .messages = &message,
                                 .n_messages = 1,
                                 .images = r->view,
                                 .n_images = sample->n_pictures,
                                 .image_options = image_options };
-    const s2a_limits limits = { .n_tokens = r->asking->predict,
-                                .ends_after = end_early,
-                                .user = r };
+    const s2a_sample about = { r->asking->task->name, sample->id };
+    const s2a_limits limits = {
+        .n_tokens = r->asking->predict, .ends_after = end_early, .user = r, .sample = &about
+    };
     r->is_asked = true;
     s2v_session_reset(evaluation->session);
     return s2a_ask(evaluation->session, &prompt, setting, &limits,
@@ -199,11 +206,21 @@ static s2p_status ask(running *r, const s2e_sample *sample, const s2a_setting *s
 }
 
 /* Whether a sample that failed so is a row of its own, and not the end of the evaluation. */
-static bool is_of_sample(const running *r, s2p_status st)
+static bool is_of_sample(const running *r, const s2a_setting *setting, s2p_status st)
 {
     if (st == S2P_ENOMEM || st == S2P_ECANCELLED) return false;
     if (!r->is_asked) return true;
+    const s2a_fault fault = setting->own ? s2a_own_fault(setting->own) : S2A_FAULT_NONE;
+    if (fault != S2A_FAULT_NONE) return fault == S2A_FAULT_SAMPLE;
     return r->has_answer && st != S2P_EINVAL && st != S2P_EBUDGET;
+}
+
+/* Of all pictures of the sample, each with its share of the visual tokens; 0: unknown. */
+static double tower_flops(const running *r, const s2e_sample *sample, const s2a_answer *answer)
+{
+    const int32_t n = sample->n_pictures;
+    if (!r->evaluation->tower || n < 1) return 0.0;
+    return n * s2_tower_flops(r->evaluation->tower, answer->stats.image_tokens_full / n);
 }
 
 static s2p_status answer_one(running *r, const s2e_sample *sample, const s2a_setting *base,
@@ -225,7 +242,7 @@ static s2p_status answer_one(running *r, const s2e_sample *sample, const s2a_set
     s2p_error why = { S2P_OK, "" };
     s2p_status st = ask(r, sample, &setting, &answer, &why);
     if (st != S2P_OK) {
-        if (!is_of_sample(r, st)) {
+        if (!is_of_sample(r, base, st)) {
             if (error) *error = why;
             return st;
         }
@@ -235,12 +252,12 @@ static s2p_status answer_one(running *r, const s2e_sample *sample, const s2a_set
     r->has_answer = true;
     s2e_verdict verdict = { .rule = NULL };
     s2e_answer_row row;
-    st =
-        r->asking->task->judge(sample, r->evaluation->protocol, NULL, answer.text, &verdict, error);
-    if (st == S2P_OK)
-        st = s2e_answer_row_make(&key, &answer, r->evaluation->keeps_selections, &row, error);
+    st = s2e_answer_row_make(&key, &answer, &setting, r->evaluation->keeps_selections, &row, error);
     if (st == S2P_OK) {
-        st = keep(r, &row.record, (double)verdict.score, error);
+        row.record.tower_flops = tower_flops(r, sample, &answer);
+        st = s2e_judge_one(r->asking->task, sample, r->evaluation->protocol, answer.text,
+                           row.record.grids, &verdict, error);
+        if (st == S2P_OK) st = keep(r, &row.record, (double)verdict.score, error);
         s2e_answer_row_free(&row);
     }
     s2e_verdict_free(&verdict);
@@ -261,9 +278,10 @@ static s2p_status ask_group(running *r, int32_t first, int32_t last, double (*ri
     for (int32_t i = 0; i < evaluation->n_settings; i++) {
         TRY(commit(r, error));          /* under the name it belongs to */
         s2e_progress *p = &r->progress; /* the running accuracy is that of the setting */
-        r->column = s2e_column_of(&evaluation->setting[i], evaluation->n_seeds);
+        r->column =
+            s2e_column_of(&evaluation->setting[i], evaluation->n_seeds, evaluation->is_bare);
         p->task = r->asking->task->name;
-        p->method = r->column.method;
+        p->method = r->column.label;
         p->budget = r->column.budget;
         p->right = right[i][0];
         p->n_right = right[i][1];

@@ -10,6 +10,7 @@
 #define S2_EVAL_EVALUATE_H
 
 #include "ask/ask.h"
+#include "ask/tower_cost.h"
 #include "eval/run/run_plan.h"
 #include "eval/run/run_folder.h"
 #include "eval/run/store.h"
@@ -52,7 +53,9 @@ typedef struct s2e_evaluation { /* all borrowed */
     s2e_shard shard;
     s2e_store *store;
     bool keeps_selections; /* write down which tokens were kept */
+    bool is_bare;          /* the store names methods as older programs did: see s2e_column_of */
     int32_t jpeg_quality;  /* pictures take a detour through a JPEG of it; 0: none */
+    const s2_tower_size *tower; /* for its share of the FLOPs; NULL: not known */
     s2e_watch watch;
 } s2e_evaluation;
 
@@ -64,6 +67,12 @@ int64_t s2e_evaluation_answers(const s2e_evaluation *evaluation);
  * evaluation's and ends it. S2P_EIO: the store cannot be written. S2P_ECANCELLED: as asked for. In either
  * case what was reported as progress is in the store. */
 s2p_status s2e_evaluate(const s2e_evaluation *evaluation, s2p_error *error);
+
+/* Where the protocol ends an answer before its most tokens: after how many of these; below 0: it goes on.
+ * The release has two rules: the task's own end of an answer, and no third repetition. The second is for
+ * tasks with room to repeat: an answer of few tokens may well be 777. */
+int32_t s2e_ends_after(const s2e_task *task, s2e_protocol protocol, const int32_t *token,
+                       int32_t n_tokens, const char *text);
 
 /* The end of the samples that share the first picture of sample `first`. */
 int32_t s2e_group_end(const s2e_set *set, int32_t first);

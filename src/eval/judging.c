@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEED 42 /* of the official MMMU scorer */
+#define SEED 42        /* of the official MMMU scorer */
+#define MAX_SIDE 65536 /* tokens of a grid */
 
 const char *s2e_protocol_name(size_t index)
 {
@@ -19,8 +20,32 @@ void s2e_verdict_free(s2e_verdict *verdict)
     *verdict = (s2e_verdict){ .rule = NULL };
 }
 
+/* The sample as the model saw it: the first of "[[rows,cols],...]"; anything else is not known. */
+static s2e_sample as_seen(const s2e_sample *sample, const char *grids)
+{
+    s2e_sample out = *sample;
+    json_t *root = grids ? json_loads(grids, 0, NULL) : NULL;
+    const json_t *first = json_array_get(root, 0);
+    const json_int_t rows = json_integer_value(json_array_get(first, 0)),
+                     cols = json_integer_value(json_array_get(first, 1));
+    if (rows > 0 && rows <= MAX_SIDE && cols > 0 && cols <= MAX_SIDE) {
+        out.seen_rows = (int32_t)rows;
+        out.seen_cols = (int32_t)cols;
+    }
+    json_decref(root);
+    return out;
+}
+
+s2p_status s2e_judge_one(const s2e_task *task, const s2e_sample *sample, s2e_protocol protocol,
+                         const char *answer, const char *grids, s2e_verdict *out, s2p_error *error)
+{
+    const s2e_sample seen = as_seen(sample, grids);
+    return task->judge(&seen, protocol, NULL, answer, out, error);
+}
+
 s2p_status s2e_judge_all(const s2e_task *task, const s2e_set *set, s2e_protocol protocol,
-                         const char *const *answer, s2e_verdict *verdict, s2p_error *error)
+                         const char *const *answer, const char *const *grids, s2e_verdict *verdict,
+                         s2p_error *error)
 {
     s2e_draws draws;
     s2p_status st = S2P_OK;
@@ -28,8 +53,9 @@ s2p_status s2e_judge_all(const s2e_task *task, const s2e_set *set, s2e_protocol 
     for (int32_t i = 0; i < set->n_samples; i++) verdict[i] = (s2e_verdict){ .rule = NULL };
     for (int32_t row = 0; row < set->ids.n && st == S2P_OK; row++) {
         const int32_t i = s2e_set_at_row(set, row);
-        if (i >= 0 && answer[i])
-            st = task->judge(&set->sample[i], protocol, &draws, answer[i], &verdict[i], error);
+        if (i < 0 || !answer[i]) continue;
+        const s2e_sample sample = as_seen(&set->sample[i], grids ? grids[i] : NULL);
+        st = task->judge(&sample, protocol, &draws, answer[i], &verdict[i], error);
     }
     for (int32_t i = 0; i < set->n_samples && st != S2P_OK; i++) s2e_verdict_free(&verdict[i]);
     return st;

@@ -8,10 +8,16 @@ const char *s2e_protocol_name(size_t index); /* NULL past the end */
 
 void s2e_verdict_free(s2e_verdict *verdict);
 
+/* One answer as it is judged where nothing is drawn. grids: what the store says the model saw of the
+ * pictures ("[[24,24]]"); NULL: not known. */
+s2p_status s2e_judge_one(const s2e_task *task, const s2e_sample *sample, s2e_protocol protocol,
+                         const char *answer, const char *grids, s2e_verdict *out, s2p_error *error);
+
 /* Judge a whole set in order of its rows, with fresh draws. answer: [n_samples], NULL where there is
- * none. verdict: [n_samples] out, free each; all zero on failure. */
+ * none; grids: [n_samples] likewise, or NULL. verdict: [n_samples] out, free each; all zero on failure. */
 s2p_status s2e_judge_all(const s2e_task *task, const s2e_set *set, s2e_protocol protocol,
-                         const char *const *answer, s2e_verdict *verdict, s2p_error *error);
+                         const char *const *answer, const char *const *grids, s2e_verdict *verdict,
+                         s2p_error *error);
 
 /* The names of `figure` are copied. */
 s2p_status s2e_figures_add(s2e_figures *figures, const s2e_figure *figure, s2p_error *error);

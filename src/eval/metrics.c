@@ -1,4 +1,5 @@
-/* metrics.c - means by category, paired bootstrap over pictures, thirds by heterogeneity.
+/* metrics.c - means by category, paired bootstrap and sign flips over pictures, thirds by
+ * heterogeneity.
  *
  * Questions about one picture are not independent, so pictures are drawn, never
  * single questions. Every draw takes as many pictures as there are and divides by
@@ -6,9 +7,10 @@
  */
 #include "eval/metrics.h"
 
+#include "base/permutation.h"
 #include "base/random.h"
-#include "base/statistics.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static int32_t number_of(const s2e_set *set, const char *category)
@@ -43,53 +45,88 @@ s2e_accuracy s2e_accuracy_of(const s2e_set *set, const float *score)
     return a;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+/* --- pictures ------------------------------------------------------------------------ */
 
-s2p_status s2e_bootstrap(const s2e_set *set, const float *score, const float *other,
-                         s2e_interval *out)
+typedef struct units { /* pictures with questions, and samples without a picture; free `sum` */
+    double *sum;       /* [n] of the scores, or of their differences */
+    double *asked;     /* [n] questions */
+    size_t n;
+    double total;
+} units;
+
+static s2p_status gather(const s2e_set *set, const float *score, const float *other, units *out)
 {
-    size_t n = (size_t)set->n_pictures; /* then one for each sample without a picture */
-    for (int32_t i = 0; i < set->n_samples; i++) n += set->sample[i].n_pictures == 0;
-    double *sum = calloc(n + 1, sizeof *sum), *drawn = malloc(S2E_RESAMPLES * sizeof *drawn);
-    int32_t *asked = calloc(n + 1, sizeof *asked);
-    if (!sum || !drawn || !asked) {
-        free(sum);
-        free(drawn);
-        free(asked);
-        return S2P_ENOMEM;
-    }
-    double total = 0.0;
+    const size_t most = (size_t)set->n_pictures + (size_t)set->n_samples + 1;
+    double *sum = calloc(2 * most, sizeof *sum), *asked = sum + most;
+    *out = (units){ .sum = sum, .asked = asked };
+    if (!sum) return S2P_ENOMEM;
     int32_t alone = set->n_pictures;
     for (int32_t i = 0; i < set->n_samples; i++) {
         const double value = (double)score[i] - (other ? (double)other[i] : 0.0);
         const int32_t p = s2e_first_picture(&set->sample[i]), unit = p < 0 ? alone++ : p;
         sum[unit] += value;
-        asked[unit]++;
-        total += value;
+        asked[unit] += 1.0;
+        out->total += value;
     }
+    for (int32_t i = 0; i < alone; i++) { /* a picture that only ever comes second has none */
+        if (!(asked[i] > 0.0)) continue;
+        sum[out->n] = sum[i];
+        asked[out->n++] = asked[i];
+    }
+    return S2P_OK;
+}
+
+static s2p_status draw(const s2e_set *set, const units *u, s2e_interval *out)
+{
+    double *drawn = malloc(S2E_RESAMPLES * sizeof *drawn);
+    if (!drawn) return S2P_ENOMEM;
     s2_random random = { 1 };
     for (size_t r = 0; r < S2E_RESAMPLES; r++) {
-        double value = 0.0;
-        int64_t n_asked = 0;
-        for (size_t i = 0; i < n; i++) {
-            const uint32_t p = s2_random_below(&random, (uint32_t)n);
-            value += sum[p];
-            n_asked += asked[p];
+        double value = 0.0, n_asked = 0.0;
+        for (size_t i = 0; i < u->n; i++) {
+            const uint32_t p = s2_random_below(&random, (uint32_t)u->n);
+            value += u->sum[p];
+            n_asked += u->asked[p];
         }
-        drawn[r] = n_asked ? 100.0 * value / (double)n_asked : 0.0;
+        drawn[r] = n_asked > 0.0 ? 100.0 * value / n_asked : 0.0;
     }
-    qsort(drawn, S2E_RESAMPLES, sizeof *drawn, compare_doubles);
-    out->value = set->n_samples ? 100.0 * total / set->n_samples : 0.0;
+    s2_sort_numbers(drawn, S2E_RESAMPLES);
+    out->value = set->n_samples ? 100.0 * u->total / set->n_samples : 0.0;
     out->low = drawn[S2E_RESAMPLES / 40];
     out->high = drawn[S2E_RESAMPLES - 1 - S2E_RESAMPLES / 40];
-    free(sum);
     free(drawn);
-    free(asked);
     return S2P_OK;
+}
+
+s2p_status s2e_bootstrap(const s2e_set *set, const float *score, const float *other,
+                         s2e_interval *out)
+{
+    units u;
+    s2p_status st = gather(set, score, other, &u);
+    if (st == S2P_OK) st = draw(set, &u, out);
+    free(u.sum);
+    return st;
+}
+
+s2p_status s2e_difference_of(const s2e_set *set, const float *score, const float *other,
+                             s2e_difference *out)
+{
+    units u;
+    s2e_interval interval = { 0.0, 0.0, 0.0 };
+    s2_test test = { (double)NAN, (double)NAN };
+    s2p_status st = gather(set, score, other, &u);
+    if (st == S2P_OK) st = draw(set, &u, &interval);
+    if (st == S2P_OK) st = s2_sign_flips(u.sum, u.n, &test);
+    if (st == S2P_OK) {
+        const double error = 100.0 * s2_ratio_error(u.sum, u.asked, u.n);
+        *out = (s2e_difference){
+            interval.value, interval.low,
+            interval.high,  s2_smallest_difference(error, S2E_CONFIDENCE, S2E_POWER),
+            test.p,         (double)NAN
+        };
+    }
+    free(u.sum);
+    return st;
 }
 
 s2p_status s2e_interval_of(const s2e_set *set, const float *score, s2e_interval *out)

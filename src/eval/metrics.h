@@ -15,7 +15,15 @@ typedef struct s2e_interval { /* percent */
     double value, low, high;  /* the 2.5 and 97.5 percentiles */
 } s2e_interval;
 
+typedef struct s2e_difference { /* of two columns on the same samples, paired over pictures */
+    double value, low, high;    /* as above */
+    double smallest; /* what the pictures can show: see s2_smallest_difference; 80 % power at .05 */
+    double p, p_holm; /* of swapped pictures (permutation.h), and within its family, NAN before */
+} s2e_difference;
+
 #define S2E_RESAMPLES 2000
+#define S2E_CONFIDENCE 0.95
+#define S2E_POWER 0.80
 
 /* score: [n_samples]. */
 s2e_accuracy s2e_accuracy_of(const s2e_set *set, const float *score);
@@ -25,6 +33,12 @@ s2e_accuracy s2e_accuracy_of(const s2e_set *set, const float *score);
  * S2P_ENOMEM only. */
 s2p_status s2e_bootstrap(const s2e_set *set, const float *score, const float *other,
                          s2e_interval *out);
+
+/* The mean score under one column minus that under another. The interval is s2e_bootstrap's, the
+ * standard error behind `smallest` is that of the paired differences over pictures, and p is of sign
+ * flips over pictures. S2P_ENOMEM only. */
+s2p_status s2e_difference_of(const s2e_set *set, const float *score, const float *other,
+                             s2e_difference *out);
 
 /* The mean score and its 95 % interval: Wilson's when every picture has one question and every score
  * is 0 or 1, else the bootstrap's. S2P_ENOMEM only. */

@@ -28,6 +28,8 @@ typedef struct s2e_sample { /* all of it belongs to the set */
     const int32_t *picture; /* [n_pictures] indices into s2e_set.picture, in order of mention */
     int32_t n_pictures;
     const json_t *extra; /* object of what one benchmark alone has; NULL: nothing */
+    /* While its answer is judged: the tokens the model saw of its first picture; 0: not known. */
+    int32_t seen_rows, seen_cols;
 } s2e_sample;
 
 struct s2e_place; /* eval/readers: a picture inside a table */

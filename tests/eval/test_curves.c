@@ -1,14 +1,13 @@
 /* test_curves.c - accuracy by budget as a drawing: points, axes, legend, worked out by hand.
  *
- * Ten pictures with one question each. Five of ten right is 50 % with Wilson's interval 23.7 to 76.3,
- * so the axis goes from 20 to 80 over 226 pixels that end at y = 260: 50 % is y = 147. Across, the
- * smallest count is at x = 56 and the largest at x = 436 of the panel, on a scale of doublings.
+ * Ten pictures with one question each. Five of ten right is 50 % with Wilson's interval 23.7 to 76.3.
  */
 #include "check.h"
 #include "failing_malloc.h"
 
 #include "eval/report/documents.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,9 @@ enum { SAMPLES = 10, MOST = 12 };
 static s2e_set set;
 static float scores[MOST][SAMPLES];
 static s2e_result made[MOST];
+static s2e_figure headline[MOST]; /* of every column */
+static double counts[MOST][3 * SAMPLES];
+static const char *task_name = "textvqa"; /* its number is the mean of the scores */
 static s2_buffer svg_bytes;
 
 static int make_set(void **state)
@@ -62,8 +64,17 @@ static void column(int i, const char *method, int32_t tokens, int n_right)
     made[i] =
         (s2e_result){ .budget = { .tokens = tokens }, .image_tokens = tokens > 0 ? tokens : 576 };
     (void)snprintf(made[i].column.method, sizeof made[i].column.method, "%s", method);
+    (void)snprintf(made[i].column.label, sizeof made[i].column.label, "%s", method);
     for (int k = 0; k < SAMPLES; k++) scores[i][k] = k < n_right ? 1.0f : 0.0f;
-    for (int p = 0; p < S2E_N_PROTOCOLS; p++) made[i].score[p] = scores[i];
+    headline[i] = (s2e_figure){ .name = "accuracy",
+                                .section = "",
+                                .value = 100.0 * n_right / SAMPLES,
+                                .best = 100.0,
+                                .headline = true };
+    for (int p = 0; p < S2E_N_PROTOCOLS; p++) {
+        made[i].score[p] = scores[i];
+        made[i].figures[p] = (s2e_figures){ .figure = &headline[i], .n = 1 };
+    }
 }
 
 static s2e_results results_of(int32_t n_tasks, int32_t n_columns)
@@ -71,7 +82,7 @@ static s2e_results results_of(int32_t n_tasks, int32_t n_columns)
     s2e_results results = { .n_tasks = n_tasks };
     for (int32_t t = 0; t < n_tasks; t++)
         results.task[t] = (s2e_task_results){
-            .task = s2e_task_find("pope"), .set = &set, .result = made, .n_results = n_columns
+            .task = s2e_task_find(task_name), .set = &set, .result = made, .n_results = n_columns
         };
     return results;
 }
@@ -103,7 +114,8 @@ static void expect(const char *svg, const char *what)
     CHECK_CASE(strstr(svg, what) != NULL, "%s is not in\n%s", what, svg);
 }
 
-/* Columns in any order: the line goes from few tokens to many. */
+/* Columns in any order: the line goes from few tokens to many. 23.7 to 76.3 make an axis from 20 to 80
+ * over 230 pixels from y = 22, where 50 is the middle. */
 static void test_one_method(void **state)
 {
     (void)state;
@@ -111,23 +123,30 @@ static void test_one_method(void **state)
     column(1, "s2prune", 64, 5);
     column(2, "s2prune", 128, 5);
     const char *svg = draw(1, 3);
-    expect(svg, "d=\"M56.0 147.0L246.0 147.0L436.0 147.0\"");
-    assert_int_equal(count(svg, "<circle "), 3);
-    expect(svg, "<title>s2prune, 64 tokens: 50.0 [23.7, 76.3]</title>");
+    const char *line = strstr(svg, "class=\"line s0 ours\"");
+    assert_non_null(line);
+    double x[3];
+    assert_int_equal(
+        sscanf(strstr(line, "d=\"M"), "d=\"M%lf 137.0L%lf 137.0L%lf 137.0\"", &x[0], &x[1], &x[2]),
+        3);
+    assert_true(x[0] < x[1] && fabs(x[1] - x[0] - (x[2] - x[1])) < 0.11); /* doublings */
+    assert_int_equal(count(svg, "<g><title>"), 3);
+    expect(svg, "<title>S\xC2\xB2Prune, 64: 50.0 [23.7, 76.3]</title>");
     expect(svg, ">64</text>");
     expect(svg, ">128</text>");
     expect(svg, ">256</text>");
-    for (int v = 20; v <= 80; v += 20) { /* sixty points: every twenty */
-        char text[32];
-        (void)snprintf(text, sizeof text, "text-anchor=\"end\">%d</text>", v);
+    for (int v = 20; v <= 80; v += 10) {
+        char text[48];
+        (void)snprintf(text, sizeof text, "text-anchor=\"end\" class=\"small\">%d</text>", v);
         expect(svg, text);
     }
-    assert_null(strstr(svg, "text-anchor=\"end\">30</text>"));
-    assert_int_equal(count(svg, "class=\"f\""), 0); /* no column keeps every token */
-    expect(svg, "viewBox=\"0 0 460 338\"");         /* a panel, a row of the legend, 20 */
+    assert_int_equal(count(svg, "class=\"level\""), 0); /* no column keeps every token */
+    expect(svg, "width=\"6.9in\"");
+    expect(svg, "prefers-color-scheme:dark");
+    expect(svg, "class=\"paper\""); /* a background of its own */
 }
 
-/* More right is higher up; methods stand four pixels apart and have a colour each. */
+/* More right is higher up; methods have their titles and looks. */
 static void test_two_methods(void **state)
 {
     (void)state;
@@ -137,33 +156,34 @@ static void test_two_methods(void **state)
     column(3, "random", 128, 2);
     column(4, "full", 0, 8);
     const char *svg = draw(1, 5);
-    expect(svg,
-           "#0072b2\"><path fill=\"none\" stroke-dasharray=\"\" stroke-width=\"2\" d=\"M54.0 ");
-    expect(svg,
-           "#d55e00\"><path fill=\"none\" stroke-dasharray=\"\" stroke-width=\"2\" d=\"M58.0 ");
-    const char *first = strstr(svg, "d=\"M54.0 "), *second = strstr(svg, "d=\"M58.0 ");
-    assert_true(strtod(first + 9, NULL) < strtod(second + 9, NULL));
-    assert_int_equal(count(svg, "<g stroke="), 2); /* the one that keeps all is no curve */
-    assert_int_equal(count(svg, "class=\"f\""), 1);
+    const char *first = strstr(svg, "class=\"line s0 ours\" stroke-dasharray=\"none\" d=\"M");
+    const char *second = strstr(svg, "class=\"line s1\" stroke-dasharray=\"2 2\" d=\"M");
+    assert_non_null(first);
+    assert_non_null(second);
+    double x, ours, other;
+    assert_int_equal(sscanf(strstr(first, "d=\"M"), "d=\"M%lf %lf", &x, &ours), 2);
+    assert_int_equal(sscanf(strstr(second, "d=\"M"), "d=\"M%lf %lf", &x, &other), 2);
+    assert_true(ours < other);
+    assert_int_equal(count(svg, "class=\"line "), 2);   /* the one that keeps all is no curve */
+    assert_int_equal(count(svg, "class=\"level\""), 2); /* its level, and the legend's */
     expect(svg, ">all tokens</text>");
-    assert_int_equal(count(svg, "class=\"n\">s2prune</text>"), 1); /* the legend */
-    assert_int_equal(count(svg, "class=\"n\">random</text>"), 1);
-    assert_int_equal(count(svg, "class=\"n\">full</text>"), 0);
+    assert_int_equal(count(svg, ">S\xC2\xB2Prune</text>"), 1);
+    assert_int_equal(count(svg, ">Random</text>"), 1);
+    assert_int_equal(count(svg, ">full</text>"), 0);
 }
 
-/* All right: the interval ends at 100, and so does the axis; the top is y = 34. */
+/* All right: the interval ends at 100, and so does the axis. */
 static void test_ends_of_the_axis(void **state)
 {
     (void)state;
     column(0, "s2prune", 64, 10);
     const char *svg = draw(1, 1);
-    expect(svg, "cy=\"34.0\"");
-    expect(svg, "text-anchor=\"end\">100</text>");
-    expect(svg, "d=\"M56.0 34.0\""); /* one budget alone */
+    expect(svg, "class=\"small\">100</text>");
+    expect(svg, " 22.0\"/>"); /* one budget alone, at the top */
     column(0, "s2prune", 64, 0);
     svg = draw(1, 1);
-    expect(svg, "cy=\"260.0\"");
-    expect(svg, "text-anchor=\"end\">0</text>");
+    expect(svg, " 252.0\"/>");
+    expect(svg, "class=\"small\">0</text>");
 }
 
 /* Budgets whose numbers would touch are written once; the points are all there. */
@@ -174,13 +194,13 @@ static void test_close_budgets(void **state)
     column(1, "s2prune", 65, 5);
     column(2, "s2prune", 512, 5);
     const char *svg = draw(1, 3);
-    assert_int_equal(count(svg, "<circle "), 3);
+    assert_int_equal(count(svg, "<g><title>"), 3);
     expect(svg, ">64</text>");
     assert_int_equal(count(svg, ">65</text>"), 0);
     expect(svg, ">512</text>");
 }
 
-/* After eight colours the same ones come back dashed; the legend has a new row. */
+/* Nine methods have a panel each; in a page, a figure for each benchmark. */
 static void test_many_methods(void **state)
 {
     (void)state;
@@ -189,26 +209,72 @@ static void test_many_methods(void **state)
         (void)snprintf(name, sizeof name, "m%d", i);
         column(i, name, 64, 5);
     }
-    const char *svg = draw(1, 9);
-    assert_int_equal(count(svg, "<g stroke="), 9);
-    assert_int_equal(count(svg, "<g stroke=\"#0072b2\""), 2);
-    assert_int_equal(count(svg, "stroke-dasharray=\"6 3\""), 2); /* the curve and its legend */
-    expect(svg, "viewBox=\"0 0 460 374\""); /* three rows of three: (460 - 46) / 130 */
+    const char *svg = draw(2, 9);
+    assert_int_equal(count(svg, "class=\"line "), 2 * 9);
+    assert_int_equal(count(svg, ">m3</text>"), 2);
+    assert_int_equal(count(svg, "<svg "), 1);
+    const s2e_results results = results_of(2, 9);
+    s2p_error error = { S2P_OK, "" };
+    svg_bytes.size = 0;
+    assert_int_equal(s2e_curves_page(&results, &svg_bytes, &error), S2P_OK);
+    s2_buffer_append(&svg_bytes, "", 1);
+    svg = (const char *)svg_bytes.data;
+    assert_int_equal(count(svg, "<figure>\n<svg "), 2);
+    assert_int_equal(count(svg, "</svg>\n</figure>"), 2);
 }
 
-/* Tasks stand two by two. */
+/* A panel for each task, each with its own scale and name. */
 static void test_panels(void **state)
 {
     (void)state;
     column(0, "s2prune", 64, 5);
     column(1, "s2prune", 128, 5);
     const char *svg = draw(3, 2);
-    expect(svg, "d=\"M56.0 147.0L436.0 147.0\"");
-    expect(svg, "d=\"M516.0 147.0L896.0 147.0\"");
-    expect(svg, "d=\"M56.0 447.0L436.0 447.0\"");
-    assert_int_equal(count(svg, "class=\"t\""), 3);
+    assert_int_equal(count(svg, "class=\"line s0 ours\""), 3 + 1); /* and the legend */
+    assert_int_equal(count(svg, ">TextVQA: accuracy (%)</text>"), 3);
+    assert_int_equal(count(svg, ">80</text>"), 3);
     assert_int_equal(count(svg, "visual tokens kept</text>"), 3);
-    expect(svg, "viewBox=\"0 0 920 638\"");
+}
+
+/* POPE's number is F1, computed from counts (true yes, false yes, false no): 4 of 10 samples found, 2
+ * missed, 4 rightly denied are 8 of 10 right, and 2 * 4 / (2 * 4 + 2) = 80 % F1; all "yes" on ten
+ * samples of which five are, F1 = 2 * 5 / (2 * 5 + 5) = 66.7 %, with half of the answers right. */
+static void test_own_metric(void **state)
+{
+    (void)state;
+    column(0, "s2prune", 64, 5);
+    column(1, "s2prune", 128, 8);
+    for (int k = 0; k < SAMPLES; k++) {
+        counts[0][3 * k] = k < 5;
+        counts[0][3 * k + 1] = k >= 5;
+        counts[1][3 * k] = k < 4;
+        counts[1][3 * k + 2] = k == 4 || k == 5;
+    }
+    for (int i = 0; i < 2; i++) {
+        headline[i].name = "F1";
+        made[i].column.n_seeds = 1;
+        made[i].counts = counts[i];
+    }
+    task_name = "pope";
+    const char *svg = draw(1, 2);
+    task_name = "textvqa";
+    expect(svg, "POPE: F1 (%)</text>");
+    expect(svg, "Prune, 64: 66.7 [");
+    expect(svg, "Prune, 128: 80.0 [");
+}
+
+/* A number that is not a percentage has an axis of its own. */
+static void test_other_units(void **state)
+{
+    (void)state;
+    column(0, "s2prune", 64, 5);
+    headline[0] = (s2e_figure){
+        .name = "score", .section = "", .value = 500.0, .best = 1000.0, .headline = true
+    };
+    const char *svg = draw(1, 1);
+    expect(svg, ": score (of 1000)</text>");
+    expect(svg, "Prune, 64: 500.0 [236.");
+    expect(svg, "text-anchor=\"end\" class=\"small\">800</text>");
 }
 
 /* Nothing pruned, and nothing at all: an empty drawing, still a whole document. */
@@ -217,8 +283,8 @@ static void test_nothing(void **state)
     (void)state;
     column(0, "full", 0, 5);
     const char *svg = draw(1, 1);
-    assert_int_equal(count(svg, "<circle "), 0);
-    assert_int_equal(count(svg, "class=\"t\""), 0);
+    assert_int_equal(count(svg, "<path "), 0);
+    expect(svg, "Nothing was pruned");
     svg = draw(0, 0);
     assert_int_equal(count(svg, "<path "), 0);
 }
@@ -255,6 +321,7 @@ int main(void)
         cmocka_unit_test(test_ends_of_the_axis), cmocka_unit_test(test_close_budgets),
         cmocka_unit_test(test_many_methods),     cmocka_unit_test(test_panels),
         cmocka_unit_test(test_nothing),          cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_own_metric),       cmocka_unit_test(test_other_units),
     };
     return cmocka_run_group_tests(tests, make_set, free_set);
 }

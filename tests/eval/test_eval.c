@@ -202,12 +202,12 @@ static void test_report(void **state)
     assert_int_equal(read_text(small_set, &set, NULL), S2P_OK);
     float full[] = { 1, 1, 1, 1, 1 }, ours[] = { 1, 0, 1, 1, 1 }, other[] = { 0, 0, 0.5f, 0, 1 };
     s2e_result result[] = {
-        { .column = { "full", "-", 1 }, .score = { full }, .image_tokens = 576 },
-        { .column = { "random", "64", 2 },
+        { .column = { "full", "full", "-", 1 }, .score = { full }, .image_tokens = 576 },
+        { .column = { "random", "random", "64", 2 },
           .budget = { .tokens = 64 },
           .score = { other },
           .image_tokens = 64 },
-        { .column = { "s2prune", "64", 1 },
+        { .column = { "s2prune", "s2prune", "64", 1 },
           .budget = { .tokens = 64 },
           .score = { ours },
           .image_tokens = 64 },
@@ -225,8 +225,8 @@ static void test_report(void **state)
         { S2E_MARKDOWN, "| full | 576 | 100.0 | 100.0 | 100.0 | 100.0 | 100.0 |" },
         { S2E_MARKDOWN, "|---|---:|" },
         { S2E_MARKDOWN, "| s2prune | 64 | 100.0 | 100.0 | 50.0 |" },
-        { S2E_CSV, "synth,random,64,2,color,3,50.0000\n" },
-        { S2E_CSV, "synth,s2prune,64,1,all,5,80.0000\n" },
+        { S2E_CSV, "synth,random,64,2,color,3,50.0000," },
+        { S2E_CSV, "synth,s2prune,64,1,all,5,80.0000," },
         { S2E_JSON, "\"reference_gain\":{\"value\":50.0" },
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -249,9 +249,13 @@ static void test_report_of_shares(void **state)
     assert_int_equal(read_text(small_set, &set, NULL), S2P_OK);
     float ours[] = { 1, 0, 1, 1, 1 }, other[] = { 0, 0, 0.5f, 0, 1 };
     s2e_result result[] = {
-        { .column = { "s2prune", "12.5%", 1 }, .budget = { .percent = 12.5 }, .score = { ours } },
-        { .column = { "dart", "12.5%", 1 }, .budget = { .percent = 12.5 }, .score = { other } },
-        { .column = { "fastv", "72", 1 }, .budget = { .tokens = 72 }, .score = { other } },
+        { .column = { "s2prune", "s2prune", "12.5%", 1 },
+          .budget = { .percent = 12.5 },
+          .score = { ours } },
+        { .column = { "dart", "dart", "12.5%", 1 },
+          .budget = { .percent = 12.5 },
+          .score = { other } },
+        { .column = { "fastv", "fastv", "72", 1 }, .budget = { .tokens = 72 }, .score = { other } },
     };
     const s2e_task_results results = { s2e_task_find("synth"), &set, result, 3 };
     const s2e_report report = {
@@ -491,8 +495,8 @@ static void test_shares_and_modes(void **state)
         double kept;
     } cases[] = {
         { { .budget = { .percent = 12.5 } }, "dart/12.5%", 72.0 },
-        { { .budget = { .percent = 12.5 }, .published = true }, "dart/12.5%", 76.0 },
-        { { .budget = { .tokens = 64 }, .published = true }, "dart/64", 68.0 },
+        { { .budget = { .percent = 12.5 }, .published = true }, "dart[published]/12.5%", 76.0 },
+        { { .budget = { .tokens = 64 }, .published = true }, "dart[published]/64", 68.0 },
     };
     const s2e_asking asking = { task, &set, 2 };
     const s2e_set *sets[] = { &set };

@@ -31,7 +31,7 @@ static void make_set(const char *task, s2e_set *set)
     for (int i = 0; i < SAMPLES; i++) {
         char name[40], id[60], group[40];
         const int picture = i / EACH, pair = i % EACH / 2;
-        const bool is_options = strncmp(task, "mmbench", 7) == 0;
+        const bool is_options = strncmp(task, "mmbench", 7) == 0 || strcmp(task, "mmstar") == 0;
         const char *answer = is_options ? "A" : i % 3 ? "yes" : "no";
         const char *category = categories[picture % 3];
         const s2e_choice choice[] = { { 'A', "one" }, { 'B', "two" } };
@@ -189,6 +189,48 @@ static void test_groups(void **state)
     (void)state;
     check("mmbench", "vlmevalkit"); /* circular */
     check("mmbench", "paper");      /* all rows */
+    check("mmstar", "lmms");        /* the mean of its skills */
+    check("mmstar", "official");    /* all questions */
+}
+
+/* Pixels are those of what the model saw, and the store says how large that was: 8 tokens of 28 pixels
+ * stand for the 200 pixels of the data. */
+static void test_what_was_seen(void **state)
+{
+    (void)state;
+    static const char *const grids[] = { "[[4,8]]", NULL, "[[4,8],[1,1]]", "[[]]" };
+    static const float right[] = { 1.0f, 0.0f, 1.0f, 0.0f };
+    const s2e_task *task = s2e_task_find("refcoco");
+    s2e_store *store;
+    s2e_set set = { .n_samples = 0 };
+    assert_int_equal(s2e_store_open(NULL, S2E_STORE_WRITE, &store, NULL), S2P_OK);
+    assert_int_equal(s2e_set_start(&set, "/", NULL), S2P_OK);
+    for (int i = 0; i < 4; i++) {
+        const char id[] = { (char)('a' + i), 0 };
+        const s2e_sample draft = { .id = id, .question = "?", .hint = "" };
+        json_t *extra = json_pack("{s:[ffff], s:f, s:f}", "box", 150.0, 0.0, 200.0, 20.0, "width",
+                                  200.0, "height", 100.0);
+        assert_int_equal(s2e_set_add(&set, &draft, extra, NULL), S2P_OK);
+        const s2e_record r = { .task = "refcoco",
+                               .sample = id,
+                               .method = "full",
+                               .budget = "-",
+                               .text = "[168, 2, 224, 22.4]",
+                               .grids = grids[i] };
+        assert_int_equal(s2e_store_add(store, &r, NULL), S2P_OK);
+    }
+    assert_int_equal(s2e_store_commit(store, NULL), S2P_OK);
+    assert_int_equal(s2e_set_finish(&set, NULL), S2P_OK);
+    s2e_judged judged;
+    const s2e_column column = { "full", "full", "-", 1 };
+    assert_int_equal(s2e_judged_load(store, task, &set, &column, 0, NULL, NULL, &judged, NULL),
+                     S2P_OK);
+    for (int i = 0; i < 4; i++)
+        CHECK_CASE(judged.verdict[S2E_OFFICIAL][i].score == right[i], "%d: %s", i,
+                   judged.verdict[S2E_OFFICIAL][i].extracted);
+    s2e_judged_free(&judged);
+    s2e_set_free(&set);
+    s2e_store_close(store);
 }
 
 /* A mean in another unit: hits of 1000 for OCRBench. */
@@ -214,9 +256,8 @@ static void test_mean(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_f1),
-        cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_f1),     cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_groups), cmocka_unit_test(test_what_was_seen),
         cmocka_unit_test(test_mean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

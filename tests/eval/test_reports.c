@@ -81,6 +81,11 @@ static void test_escape(void **state)
     check_escape(s2e_latex_text, "50% of $x_1^2 & #{~\\}",
                  "50\\% of \\$x\\_1\\textasciicircum{}2 \\& "
                  "\\#\\{\\textasciitilde{}\\textbackslash{}\\}");
+    check_escape(s2e_latex_text,
+                 "S\xC2\xB2 \xE2\x88\x92"
+                 "1 <a|b> \"q\" \x01\xFF \xC3\xBC",
+                 "S\\textsuperscript{2} $-$1 \\textless{}a\\textbar{}b\\textgreater{} "
+                 "\\char34{}q\\char34{}  ? \xC3\xBC");
     check_escape(s2e_html_text, "<b a=\"x\">&", "&lt;b a=&quot;x&quot;&gt;&amp;");
 }
 
@@ -124,6 +129,11 @@ static void make_run(made_run *run, const char *methods, const unsigned *right, 
                                    .budget = plan.column[c].budget,
                                    .text = is_right ? run->set.sample[i].answer[0]
                                                     : "=<img src=x onerror=alert(2)>",
+                                   .prompt_ms = c == 1 ? 12.5 : 0.0,
+                                   .kv_bytes = c == 1 ? 2 << 20 : 0,
+                                   .flops = c == 1 ? 0.25e12 : 0.0,
+                                   .tower_flops = c == 1 ? 0.5e12 : 0.0,
+                                   .stages = c == 1 ? "[[0,64,3]]" : NULL,
                                    .tokens_before = 576,
                                    .tokens_after = c == 0 ? 576 : 64,
                                    .grids = "[[24,24]]",
@@ -172,25 +182,47 @@ static void test_documents(void **state)
     input.comparison = comparison;
     assert_int_equal(input.n_comparisons, 4); /* one column there: against every one here */
     assert_true(comparison[1].only_ours == 2 && comparison[1].only_theirs == 1);
-    assert_true(fabs(comparison[1].gain.value - 100.0 / 3) < 1e-9 && comparison[1].p == 1.0);
+    assert_true(fabs(comparison[1].gain.value - 100.0 / 3) < 1e-9);
+    /* picture a is won by two, b lost by one: of four patterns all are at least as large */
+    assert_true(comparison[1].gain.p == 1.0 && comparison[1].gain.p_holm == 1.0);
     static const struct {
         const char *name, *has;
     } cases[] = {
-        { "report.md", "| s2prune | 64 | **66.7** | **66.7** | **66.7** |" },
-        { "report.md", "| uniform | 64 | <u>33.3</u> |" },
-        { "report.md", "| random | 64 | 0.0 |" },
+        { "report.md", "| S\xC2\xB2Prune | 64 | **66.7** | **66.7** | **66.7** |" },
+        { "report.md", "| Uniform Grid | 64 | <u>33.3</u> |" },
+        { "report.md", "| Random | 64 | 0.0 |" },
+        { "report.md",
+          "| S\xC2\xB2Prune | 64 | **66.7** | **66.7** | **66.7** | 0.25 | 0.75 | 12.5 | 2.00 | "
+          "0* |" },
+        { "report.md", "| Uniform Grid | 64 | <u>33.3</u> | <u>33.3</u> | <u>33.3</u> | - | - | - "
+                       "| 0.00 | - |" },
+        { "report.md", "were moved: s2prune prunes after layer 0 instead of 3." },
+        { "report.html", "were moved: s2prune prunes after layer 0 instead of 3." },
+        { "table.tex", "were moved: s2prune prunes after layer 0 instead of 3." },
+        { "report.html", "<td>0.25</td><td>0.75</td><td>12.5</td><td>2.00</td><td>0*</td>" },
+        { "summary.json", "\"prunes_after\":\"0\",\"prunes_after_own\":\"3\"" },
         { "report.md", "| Synth | s2prune/64 | dart/64 | 66.7 | 33.3 | +33.3 |" },
         { "report.md", "runs/&lt;old\\>" },
-        { "table.tex", "s2prune & 64 & \\textbf{66.7} & \\textbf{66.7} & \\textbf{66.7} \\\\" },
-        { "results.csv", "synth,s2prune,64,64.00,1,official,,accuracy,66.666667,100,3,1\n" },
+        { "table.tex", "S\\textsuperscript{2}Prune~\\cite{s2prune} & \\textbf{66.7} & "
+                       "\\textbf{66.7} & \\textbf{66.7\\%} & 0.25 & 0.75 & 12.5 & 2.00 & 0* \\\\" },
+        { "table.tex", "Uniform Grid & \\underline{33.3} &" },
+        { "table.tex", "\\multicolumn{9}{c}{\\emph{Retain 64 visual tokens}} \\\\" },
+        { "table.tex", "\\caption{Results of \\textless{}m\\textgreater{}.gguf under" },
+        { "table.tex", "{\\tiny [" },
+        { "results.csv", "synth,s2prune,64,64.00,1,official,,accuracy,66.666667,100,3,1,,,,,,,,,,,,"
+                         "0.25,0.75,12.5,2,0,3\n" },
+        { "results.csv", "synth,s2prune,64,64.00,1,paper,,accuracy,66.666667,100,3,1," },
         { "per_sample.csv", ",2,\"[1,5,575]\",\"[1,1,1,61]\",\"[1,2,3,4.5]\",\"[0,0.5,1,1]\"," },
         { "per_sample.csv", ",'=<img src=x onerror=alert(2)>," },
         { "summary.json", "\"only_here\":2,\"only_there\":1" },
         { "summary.json", "\"num_samples\":3,\"mean_sample_score\":0.666666667,"
                           "\"accuracy_percent\":66.6666667" },
         { "run_config.json", "\"methods\":\"full/-,s2prune/64,uniform/64,random/64\"" },
-        { "curves.svg", "<title>s2prune, 64 tokens: 66.7 [" },
-        { "curves.svg", "Synth: mean score, %" },
+        { "curves.svg", "Prune, 64: 66.7 [" },
+        { "curves.svg", "Synth: accuracy (%)" },
+        { "report.html", "<b><i class=\"c0\"></i>S\xC2\xB2Prune</b>" },
+        { "report.html", "@media print" },
+        { "report.html", "prefers-color-scheme:dark" },
         { "report.html", "&lt;m&gt;.gguf" },
         { "report.html", "\\u003c/script>\\u003cscript>alert(1)" },
         { "report.html", "\"kept\":[[[1,5,575]]]" },

@@ -59,7 +59,10 @@ static s2e_record record_of(const char *sample, const char *method, int32_t seed
                          .vision_ms = 1.5,
                          .prompt_ms = 2.5,
                          .generate_ms = 3.5,
-                         .kv_bytes = 1 << 20 };
+                         .kv_bytes = 1 << 20,
+                         .flops = 2.5e9,
+                         .tower_flops = 1e10,
+                         .stages = "[[0,64,0]]" };
 }
 
 /* --- the store -------------------------------------------------------------------- */
@@ -85,6 +88,8 @@ static s2p_status check_record(const s2e_record *r, void *user, s2p_error *error
     assert_int_equal(r->cached, is.cached);
     assert_true(r->image_ms == 0.5 && r->vision_ms == 1.5 && r->prompt_ms == 2.5);
     assert_true(r->generate_ms == 3.5 && r->kv_bytes == is.kv_bytes);
+    assert_true(r->flops == 2.5e9 && r->tower_flops == 1e10);
+    assert_string_equal(r->stages, is.stages);
     return S2P_OK;
 }
 
@@ -254,7 +259,8 @@ static void test_hostile(void **state)
         "CREATE VIEW v AS SELECT 1",
         "CREATE TRIGGER t AFTER INSERT ON answer BEGIN DELETE FROM answer; END",
         "ALTER TABLE run ADD COLUMN more TEXT",
-        "PRAGMA user_version=2",
+        "PRAGMA user_version=1",
+        "PRAGMA user_version=3",
         "PRAGMA application_id=7",
     };
     const char *other = fresh("other.sqlite");

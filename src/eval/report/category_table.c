@@ -7,8 +7,11 @@
 
 #include "base/markup.h"
 #include "eval/judging.h"
+#include "eval/report/cost_cells.h"
+#include "eval/report/escape.h"
 #include "eval/report/results.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,19 +27,25 @@ static const float *score_of(const s2e_report *r, const s2e_result *one)
     return one->score[r->protocol];
 }
 
-/* The setting this one is compared with; NULL when it is not. */
-static const s2e_result *rival_of(const s2e_report *r, const s2e_result *one)
-{
-    if (s2a_budget_is_none(one->budget) || strcmp(one->column.method, r->reference) == 0)
-        return NULL;
-    return s2e_results_find(r->results, r->reference, one->column.budget);
-}
-
 /* The name of the tables' number, where that is not the mean score; NULL: it is. */
 static const char *headline_name(const s2e_report *r)
 {
     const s2e_figure *figure = s2e_headline(&r->results->result[0].figures[r->protocol]);
     return r->results->task->counts && figure ? figure->name : NULL;
+}
+
+static bool has_seeds(const s2e_report *r)
+{
+    for (int32_t i = 0; i < r->results->n_results; i++)
+        if (r->results->result[i].column.n_seeds > 1) return true;
+    return false;
+}
+
+/* Of the number of the tables, which is the mean score where there is no other. */
+static s2e_spread spread_of(const s2e_report *r, const s2e_result *one)
+{
+    return s2e_spread_of(headline_name(r) ? one->seed_headline : one->seed_score,
+                         one->column.n_seeds);
 }
 
 /* --- text and Markdown ------------------------------------------------------- */
@@ -45,6 +54,7 @@ typedef struct table { /* a cell at a time; the first two of a row stand left */
     s2_buffer *out;
     bool is_markdown;
     int column;
+    int first; /* width of the first column */
 } table;
 
 static void cell(table *t, int width, const char *text)
@@ -52,7 +62,8 @@ static void cell(table *t, int width, const char *text)
     if (t->is_markdown)
         s2_buffer_printf(t->out, "%s %s ", "|", text);
     else
-        s2_buffer_printf(t->out, t->column == 0 ? "%-*s" : "  %*s", width, text);
+        s2_buffer_printf(t->out, t->column == 0 ? "%-*s" : "  %*s",
+                         t->column == 0 ? t->first : width, text);
     t->column++;
 }
 
@@ -78,7 +89,7 @@ static void setting_cells(table *t, const s2e_result *r)
 {
     char tokens[32];
     (void)snprintf(tokens, sizeof tokens, "%.0f", r->image_tokens);
-    cell(t, 14, r->column.method);
+    cell(t, 14, r->column.label);
     cell(t, 6, tokens);
 }
 
@@ -91,6 +102,35 @@ static void interval_cells(table *t, const s2e_interval *i, bool is_gain)
     cell(t, 14, range);
 }
 
+static void difference_cells(table *t, const s2e_difference *d)
+{
+    char p[40] = "-";
+    const s2e_interval interval = { d->value, d->low, d->high };
+    interval_cells(t, &interval, true);
+    number_cell(t, 8, isnan(d->smallest) ? -1.0 : d->smallest);
+    if (!isnan(d->p_holm)) (void)snprintf(p, sizeof p, "%.2g", d->p_holm);
+    cell(t, 8, p);
+}
+
+static void difference_heading(table *t, const char *name)
+{
+    cell(t, 6, name);
+    cell(t, 14, "interval");
+    cell(t, 8, "can show");
+    cell(t, 8, "p (Holm)");
+}
+
+static void spread_cells(table *t, const s2e_spread *s)
+{
+    char deviation[40] = "-", range[80] = "-";
+    if (!isnan(s->deviation)) {
+        (void)snprintf(deviation, sizeof deviation, "%.1f", s->deviation);
+        (void)snprintf(range, sizeof range, "%.1f-%.1f", s->low, s->high);
+    }
+    cell(t, 8, deviation);
+    cell(t, 11, range);
+}
+
 static int width_of(const char *name)
 {
     const int n = (int)strlen(name);
@@ -100,10 +140,12 @@ static int width_of(const char *name)
 static s2p_status write_accuracy(const s2e_report *r, table *t)
 {
     const s2e_set *set = r->results->set;
+    const int32_t n_across =
+        r->most_categories && set->n_categories > r->most_categories ? 0 : set->n_categories;
     const s2e_accuracy counts = s2e_accuracy_of(set, score_of(r, &r->results->result[0]));
     cell(t, 14, "method");
     cell(t, 6, "tokens");
-    for (int32_t c = 0; c < set->n_categories; c++)
+    for (int32_t c = 0; c < n_across; c++)
         if (counts.n_category[c]) cell(t, width_of(set->category[c]), set->category[c]);
     cell(t, 5, "mean");
     cell(t, 5, "all");
@@ -112,7 +154,12 @@ static s2p_status write_accuracy(const s2e_report *r, table *t)
         cell(t, 6, headline_name(r));
         cell(t, 14, "95 % of it");
     }
-    if (r->has_times) cell(t, 10, "prefill ms");
+    if (has_seeds(r)) {
+        cell(t, 8, "seeds sd");
+        cell(t, 11, "seeds range");
+    }
+    for (size_t k = 0; s2e_cost_heading(k); k++)
+        cell(t, width_of(s2e_cost_heading(k)), s2e_cost_heading(k));
     end_row(t, true);
     for (int32_t i = 0; i < r->results->n_results; i++) {
         const s2e_accuracy a = s2e_accuracy_of(set, score_of(r, &r->results->result[i]));
@@ -120,7 +167,7 @@ static s2p_status write_accuracy(const s2e_report *r, table *t)
         if (s2e_bootstrap(set, score_of(r, &r->results->result[i]), NULL, &interval) != S2P_OK)
             return S2P_ENOMEM;
         setting_cells(t, &r->results->result[i]);
-        for (int32_t c = 0; c < set->n_categories; c++)
+        for (int32_t c = 0; c < n_across; c++)
             if (a.n_category[c]) number_cell(t, width_of(set->category[c]), a.category[c]);
         number_cell(t, 5, a.mean);
         number_cell(t, 5, a.all);
@@ -132,53 +179,55 @@ static s2p_status write_accuracy(const s2e_report *r, table *t)
                                       &interval));
             interval_cells(t, &interval, false);
         }
-        if (r->has_times) number_cell(t, 10, r->results->result[i].prompt_ms);
+        if (has_seeds(r)) {
+            const s2e_spread spread = spread_of(r, &r->results->result[i]);
+            spread_cells(t, &spread);
+        }
+        const s2e_cost cost = s2e_cost_of_result(&r->results->result[i]);
+        for (size_t k = 0; s2e_cost_heading(k); k++) {
+            char shown[S2E_COST_TEXT];
+            cell(t, width_of(s2e_cost_heading(k)), s2e_cost_text(&cost, k, shown));
+        }
         end_row(t, false);
     }
     return S2P_OK;
 }
 
-static s2p_status write_gains(const s2e_report *r, table *t)
+static void write_gains(const s2e_report *r, const s2e_gain *gain, table *t)
 {
     bool has_heading = false;
     for (int32_t i = 0; i < r->results->n_results; i++) {
-        const s2e_result *other = &r->results->result[i], *rival = rival_of(r, other);
-        if (!rival) continue;
+        if (!gain[i].reference) continue;
         if (!has_heading) {
             s2_buffer_printf(t->out,
-                             "\n%s minus the others, all questions, 95 %% paired interval "
-                             "over pictures\n\n",
+                             "\n%s minus the others, all questions: 95 %% paired interval over "
+                             "pictures; the smallest difference\nthese pictures can show with "
+                             "80 %% power at p .05; p by swapping pictures, corrected by Holm over "
+                             "the rows\n\n",
                              r->reference);
             cell(t, 14, "against");
             cell(t, 6, "tokens");
-            cell(t, 6, "gain");
-            cell(t, 14, "interval");
-            if (headline_name(r)) {
-                cell(t, 6, headline_name(r));
-                cell(t, 14, "interval");
-            }
+            difference_heading(t, "gain");
+            if (headline_name(r)) difference_heading(t, headline_name(r));
             end_row(t, true);
             has_heading = true;
         }
-        s2e_interval gain;
-        if (s2e_bootstrap(r->results->set, score_of(r, rival), score_of(r, other), &gain) != S2P_OK)
-            return S2P_ENOMEM;
-        setting_cells(t, other);
-        interval_cells(t, &gain, true);
-        if (headline_name(r)) {
-            TRY(s2e_headline_interval(r->results, r->protocol, rival, other, &gain));
-            interval_cells(t, &gain, true);
-        }
+        setting_cells(t, &r->results->result[i]);
+        difference_cells(t, &gain[i].mean);
+        if (headline_name(r)) difference_cells(t, &gain[i].headline);
         end_row(t, false);
     }
-    return S2P_OK;
 }
 
 static void write_thirds(const s2e_report *r, table *t)
 {
     double third[3];
     if (!s2e_thirds(r->results->set, score_of(r, &r->results->result[0]), third)) return;
-    s2_buffer_printf(t->out, "\nall questions, pictures in thirds of structural heterogeneity\n\n");
+    /* One division for all budgets: the value the data state, not one of the grid in use. */
+    s2_buffer_printf(t->out,
+                     "\nall questions, pictures in thirds of the structural heterogeneity "
+                     "stored with the data\n('s2prune analyze heterogeneity' measures it on "
+                     "the grid of each budget)\n\n");
     cell(t, 14, "method");
     cell(t, 6, "tokens");
     cell(t, 6, "low");
@@ -193,42 +242,80 @@ static void write_thirds(const s2e_report *r, table *t)
     }
 }
 
-static s2p_status write_tables(const s2e_report *r, bool is_markdown, s2_buffer *out)
+static s2p_status write_tables(const s2e_report *r, const s2e_gain *gain, bool is_markdown,
+                               s2_buffer *out)
 {
-    table t = { out, is_markdown, 0 };
+    table t = { out, is_markdown, 0, 14 };
+    for (int32_t i = 0; i < r->results->n_results; i++) {
+        const int n = (int)strlen(r->results->result[i].column.label);
+        if (n > t.first) t.first = n;
+    }
     if (!r->is_first) s2_buffer_printf(out, "\n");
     s2_buffer_printf(out, "%s with %s: %d pictures, %d questions; percent right%s\n\n",
                      r->results->task->name, r->model, r->results->set->n_pictures,
                      r->results->set->n_samples, r->is_published ? "; methods as published" : "");
     s2p_status st = write_accuracy(r, &t);
-    if (st == S2P_OK) st = write_gains(r, &t);
+    if (st == S2P_OK) {
+        s2_buffer notes; /* a paragraph of its own */
+        s2_buffer_init(&notes, 1 << 16);
+        s2e_cost_notes(r->results, is_markdown ? s2e_markdown_text : NULL, &notes);
+        if (notes.size > 0)
+            s2_buffer_printf(out, "\n%.*s\n", (int)notes.size, (const char *)notes.data);
+        s2_buffer_free(&notes);
+    }
+    if (st == S2P_OK) write_gains(r, gain, &t);
     if (st == S2P_OK) write_thirds(r, &t);
     return st;
 }
 
 /* --- CSV --------------------------------------------------------------------- */
 
-static void csv_row(const s2e_report *r, const s2e_result *one, const char *category, int32_t n,
-                    double value, s2_buffer *out)
+/* Every row ends in the same fields; what a row does not have is empty. */
+static void csv_number(s2_buffer *out, double value)
 {
-    s2_buffer_printf(out, "%s,%s,%.0f,%d,", r->results->task->name, one->column.method,
-                     one->image_tokens, one->column.n_seeds);
-    s2_csv_append(out, category);
-    s2_buffer_printf(out, ",%d,%.4f\n", n, value);
+    if (isfinite(value))
+        s2_buffer_printf(out, ",%.6g", value);
+    else
+        s2_buffer_printf(out, ",");
 }
 
-static void write_csv(const s2e_report *r, s2_buffer *out)
+static void csv_row(const s2e_report *r, const s2e_result *one, const char *category, int32_t n,
+                    double value, const s2e_gain *gain, s2_buffer *out)
+{
+    s2_buffer_printf(out, "%s,", r->results->task->name);
+    s2_csv_append(out, one->column.label);
+    s2_buffer_printf(out, ",%.0f,%d,", one->image_tokens, one->column.n_seeds);
+    s2_csv_append(out, category);
+    s2_buffer_printf(out, ",%d,%.4f", n, value);
+    const double none = (double)NAN;
+    const s2e_spread spread = gain ? s2e_spread_of(one->seed_score, one->column.n_seeds)
+                                   : (s2e_spread){ none, none, none };
+    csv_number(out, spread.deviation);
+    csv_number(out, spread.low);
+    csv_number(out, spread.high);
+    const s2e_difference nothing = { none, none, none, none, none, none };
+    const s2e_difference *d = gain ? &gain->mean : &nothing;
+    const double field[] = { d->value, d->low, d->high, d->smallest, d->p, d->p_holm };
+    for (size_t i = 0; i < sizeof field / sizeof *field; i++) csv_number(out, field[i]);
+    s2e_cost_csv(one, out);
+    s2_buffer_printf(out, "\n");
+}
+
+static void write_csv(const s2e_report *r, const s2e_gain *gain, s2_buffer *out)
 {
     if (r->is_first)
-        s2_buffer_printf(out, "task,method,tokens,seeds,category,questions,accuracy\n");
+        s2_buffer_printf(out, "task,method,tokens,seeds,category,questions,accuracy,"
+                              "seeds_deviation,seeds_low,seeds_high,reference_gain,gain_low,"
+                              "gain_high,smallest_difference,p,p_holm," S2E_COST_FIELDS "\n");
     for (int32_t i = 0; i < r->results->n_results; i++) {
         const s2e_result *one = &r->results->result[i];
         const s2e_accuracy a = s2e_accuracy_of(r->results->set, score_of(r, one));
         for (int32_t c = 0; c < r->results->set->n_categories; c++)
             if (a.n_category[c])
-                csv_row(r, one, r->results->set->category[c], a.n_category[c], a.category[c], out);
-        csv_row(r, one, "mean", r->results->set->n_samples, a.mean, out);
-        csv_row(r, one, "all", r->results->set->n_samples, a.all, out);
+                csv_row(r, one, r->results->set->category[c], a.n_category[c], a.category[c], NULL,
+                        out);
+        csv_row(r, one, "mean", r->results->set->n_samples, a.mean, NULL, out);
+        csv_row(r, one, "all", r->results->set->n_samples, a.all, &gain[i], out);
     }
 }
 
@@ -239,7 +326,7 @@ static json_t *json_interval(const s2e_interval *i)
     return json_pack("{s:f, s:f, s:f}", "value", i->value, "low", i->low, "high", i->high);
 }
 
-static json_t *json_setting(const s2e_report *r, const s2e_result *one)
+static json_t *json_setting(const s2e_report *r, const s2e_result *one, const s2e_gain *gain)
 {
     const s2e_accuracy a = s2e_accuracy_of(r->results->set, score_of(r, one));
     json_t *category = json_object();
@@ -248,20 +335,21 @@ static json_t *json_setting(const s2e_report *r, const s2e_result *one)
             json_object_set_new(
                 category, r->results->set->category[c],
                 json_pack("{s:i, s:f}", "questions", a.n_category[c], "accuracy", a.category[c]));
-    s2e_interval all, gain;
-    const s2e_result *rival = rival_of(r, one);
-    if (s2e_bootstrap(r->results->set, score_of(r, one), NULL, &all) != S2P_OK ||
-        (rival &&
-         s2e_bootstrap(r->results->set, score_of(r, rival), score_of(r, one), &gain) != S2P_OK)) {
+    s2e_interval all;
+    if (s2e_bootstrap(r->results->set, score_of(r, one), NULL, &all) != S2P_OK) {
         json_decref(category);
         return NULL;
     }
-    json_t *out = json_pack("{s:s, s:i, s:f, s:i, s:o, s:f, s:o, s:f, s:f, s:f}", "method",
-                            one->column.method, "budget", one->budget.tokens, "image_tokens",
+    char method[S2E_METHOD];
+    json_t *out = json_pack("{s:s, s:s, s:i, s:f, s:i, s:o, s:f, s:o, s:f, s:f, s:f}", "method",
+                            s2e_label_method(one->column.label, method), "setting",
+                            one->column.label, "budget", one->budget.tokens, "image_tokens",
                             one->image_tokens, "seeds", one->column.n_seeds, "category", category,
                             "mean", a.mean, "all", json_interval(&all), "prompt_ms", one->prompt_ms,
                             "kv_visual_bytes", one->kv_bytes, "seconds", one->seconds);
-    if (out && rival) json_object_set_new(out, "reference_gain", json_interval(&gain));
+    if (out) s2e_json_statistics(r->results, one, gain, out);
+    const s2e_cost cost = s2e_cost_of_result(one);
+    if (out) s2e_cost_json(&cost, out);
     if (out && headline_name(r)) {
         json_object_set_new(out, "headline_name", json_string(headline_name(r)));
         if (s2e_headline_interval(r->results, r->protocol, one, NULL, &all) == S2P_OK)
@@ -276,11 +364,11 @@ static json_t *json_setting(const s2e_report *r, const s2e_result *one)
     return out;
 }
 
-static s2p_status write_json(const s2e_report *r, s2_buffer *out)
+static s2p_status write_json(const s2e_report *r, const s2e_gain *gain, s2_buffer *out)
 {
     json_t *results = json_array();
     for (int32_t i = 0; i < r->results->n_results; i++)
-        (void)json_array_append_new(results, json_setting(r, &r->results->result[i]));
+        (void)json_array_append_new(results, json_setting(r, &r->results->result[i], &gain[i]));
     const bool is_whole = json_array_size(results) == (size_t)r->results->n_results;
     json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:o}", "schema", "s2prune.eval/1",
                              "task", r->results->task->name, "model", r->model, "mode",
@@ -295,11 +383,14 @@ static s2p_status write_json(const s2e_report *r, s2_buffer *out)
 
 s2p_status s2e_report_write(const s2e_report *report, s2e_format format, s2_buffer *out)
 {
-    if (format == S2E_JSON) return write_json(report, out);
-    if (format == S2E_CSV) {
-        write_csv(report, out);
-        return out->status;
-    }
-    const s2p_status st = write_tables(report, format == S2E_MARKDOWN, out);
+    s2e_gain *gain = NULL;
+    s2p_status st = s2e_gains_make(report->results, report->protocol, report->reference, &gain);
+    if (st == S2P_OK && format == S2E_JSON)
+        st = write_json(report, gain, out);
+    else if (st == S2P_OK && format == S2E_CSV)
+        write_csv(report, gain, out);
+    else if (st == S2P_OK)
+        st = write_tables(report, gain, format == S2E_MARKDOWN, out);
+    free(gain);
     return st == S2P_OK ? out->status : st;
 }

@@ -1,7 +1,7 @@
 /* comparison.c - the same samples under two columns. */
 #include "eval/report/documents.h"
 
-#include "base/statistics.h"
+#include "base/permutation.h"
 #include "eval/report/results.h"
 #include "eval/run/fingerprint.h"
 
@@ -39,12 +39,27 @@ static s2p_status compare(const s2e_task_results *task, s2e_protocol protocol, b
     }
     out->our_score *= n ? 100.0 / n : 0.0;
     out->their_score *= n ? 100.0 / n : 0.0;
-    out->p = s2_mcnemar(out->only_ours, out->only_theirs).p;
-    out->headline = (s2e_interval){ (double)NAN, (double)NAN, (double)NAN };
-    s2p_status st = s2e_bootstrap(task->set, a, b, &out->gain);
+    const double none = (double)NAN;
+    out->headline = (s2e_difference){ none, none, none, none, none, none };
+    s2p_status st = s2e_difference_of(task->set, a, b, &out->gain);
     if (st == S2P_OK && has_counts)
-        st = s2e_headline_interval(task, protocol, ours, theirs, &out->headline);
+        st = s2e_headline_difference(task, protocol, ours, theirs, &out->gain, &out->headline);
     return st == S2P_OK ? st : s2_fail_memory(error, sizeof(double), "the bootstrap");
+}
+
+static s2p_status correct(s2e_comparison *comparison, int32_t n, s2p_error *error)
+{
+    double *p = malloc((size_t)(n + 1) * sizeof *p);
+    s2p_status st = p ? S2P_OK : S2P_ENOMEM;
+    for (int kind = 0; kind < 2 && st == S2P_OK; kind++) {
+        for (int32_t i = 0; i < n; i++)
+            p[i] = kind ? comparison[i].headline.p : comparison[i].gain.p;
+        st = s2_holm(p, (size_t)n, p);
+        for (int32_t i = 0; i < n && st == S2P_OK; i++)
+            *(kind ? &comparison[i].headline.p_holm : &comparison[i].gain.p_holm) = p[i];
+    }
+    free(p);
+    return st == S2P_OK ? st : s2_fail_memory(error, sizeof *p, "the correction of the tests");
 }
 
 static const s2e_task_results *task_of(const s2e_results *results, const s2e_task *task)
@@ -77,7 +92,7 @@ s2p_status s2e_compare(const s2e_results *ours, const s2e_results *theirs, s2e_c
             const s2e_column *c = &task->result[i].column;
             const s2e_result *rival = other->n_results == 1
                                           ? &other->result[0]
-                                          : s2e_results_find(other, c->method, c->budget);
+                                          : s2e_results_find(other, c->label, c->budget);
             if (rival)
                 st = compare(task, ours->protocol, ours->protocol == theirs->protocol,
                              &task->result[i], rival, &(*out)[(*n)++], error);
@@ -86,6 +101,7 @@ s2p_status s2e_compare(const s2e_results *ours, const s2e_results *theirs, s2e_c
     if (st == S2P_OK && *n == 0)
         st = s2_fail(error, S2P_EINVAL,
                      "the baseline has no task and method in common with this run");
+    if (st == S2P_OK) st = correct(*out, *n, error);
     if (st != S2P_OK) {
         free(*out);
         *out = NULL;

@@ -1,231 +1,214 @@
-/* curves.c - panels two by two, tokens across on a scale of doublings, mean score up.
+/* curves.c - a panel for each benchmark, tokens across on a scale of doublings, its number up.
  *
- * Colours are eight that all common kinds of colour vision tell apart; after them the lines are
- * dashed in another way.
+ * What is drawn is the number of the tables, in its own unit: POPE's F1, MME's total of 2800. So each
+ * panel has its own scale. More methods than one panel can show get small panels, benchmark by
+ * benchmark.
  */
 #include "eval/report/documents.h"
 
-#include "eval/metrics.h"
-#include "eval/report/escape.h"
+#include "eval/figure/charts.h"
+#include "eval/judging.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PANEL_WIDTH = 460, PANEL_HEIGHT = 300, LEFT = 46, TOP = 34, RIGHT = 14, BOTTOM = 40 };
-enum { LEGEND_ROW = 18, LEGEND_WIDTH = 130 };
+#define TITLE 120
+#define DESCRIPTION                                                                           \
+    "The number of each benchmark over the visual tokens kept, one line for each method, 95 " \
+    "percent intervals; dashed: every token."
 
-static const char *const colour[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                      "#56b4e9", "#b8860b", "#882255", "#555555" };
-static const char *const dash[] = { "", "6 3", "2 3", "8 3 2 3" };
-#define MOST_TICKS 12
-#define N_COLOURS ((int32_t)(sizeof colour / sizeof *colour))
-
-typedef struct panel {
-    const s2e_task_results *task;
-    s2e_interval *interval; /* [n_results] */
-    double x, y;            /* of its corner */
-    double low, high;       /* scores */
-    double first, last;     /* tokens, base-2 logarithms */
-    int32_t n_methods;
-} panel;
-
-static double across(const panel *p, double tokens)
-{
-    const double span = p->last > p->first ? p->last - p->first : 1.0;
-    return p->x + LEFT + (log2(tokens) - p->first) / span * (PANEL_WIDTH - LEFT - RIGHT - 20) +
-           10.0;
-}
-
-/* Intervals of several methods at one budget stand beside each other. */
-static double beside(const panel *p, int32_t which)
-{
-    return (which - 0.5 * (p->n_methods - 1)) * fmin(4.0, 16.0 / p->n_methods);
-}
-
-static double up(const panel *p, double score)
-{
-    const double share = (score - p->low) / (p->high - p->low);
-    return p->y + PANEL_HEIGHT - BOTTOM - share * (PANEL_HEIGHT - TOP - BOTTOM);
-}
+typedef struct curves { /* the arrays behind a chart */
+    const s2e_results *results;
+    char label[S2A_MAX_SETTINGS][S2_TITLE_SIZE], title[S2E_MAX_TASKS][TITLE];
+    const char *series[S2A_MAX_SETTINGS], *panel[S2E_MAX_TASKS];
+    double x[S2A_MAX_SETTINGS], level[S2E_MAX_TASKS];
+    double *y, *low, *high; /* [n_panels][n_series][n_points] */
+    int32_t n_series, n_points, n_panels;
+    int32_t task[S2E_MAX_TASKS]; /* of the panels: those with something to show */
+} curves;
 
 static bool is_pruned(const s2e_result *r)
 {
     return !s2a_budget_is_none(r->budget) && r->image_tokens >= 1.0;
 }
 
-static s2p_status measure(panel *p, s2e_protocol protocol)
+static int32_t series_of(const curves *c, const s2e_result *r)
 {
-    double low = 100.0, high = 0.0;
-    p->first = 1e9;
-    p->last = -1e9;
-    for (int32_t i = 0; i < p->task->n_results; i++) {
-        const s2e_result *r = &p->task->result[i];
-        TRY(s2e_interval_of(p->task->set, r->score[protocol], &p->interval[i]));
-        low = fmin(low, p->interval[i].low);
-        high = fmax(high, p->interval[i].high);
-        if (!is_pruned(r)) continue;
-        p->first = fmin(p->first, log2(r->image_tokens));
-        p->last = fmax(p->last, log2(r->image_tokens));
-    }
-    p->low = 10.0 * floor(low / 10.0);
-    p->high = 10.0 * ceil(high / 10.0);
-    if (p->high <= p->low) p->high = p->low + 10.0;
-    return S2P_OK;
+    char title[S2_TITLE_SIZE];
+    int32_t i = 0;
+    (void)s2_title_of(r->column.label, title);
+    while (i < c->n_series && strcmp(c->label[i], title) != 0) i++;
+    return i;
 }
 
-static void draw_axes(const panel *p, s2_buffer *out)
+static int32_t point_of(const curves *c, const s2e_result *r)
 {
-    const double right = p->x + PANEL_WIDTH - RIGHT, bottom = p->y + PANEL_HEIGHT - BOTTOM;
-    s2_buffer_printf(out, "<text x=\"%.0f\" y=\"%.0f\" class=\"t\">", p->x + LEFT, p->y + 20);
-    s2e_html_text(out, p->task->task->title);
-    s2_buffer_printf(out, ": mean score, %%</text>\n");
-    const double step = p->high - p->low > 50.0 ? 20.0 : 10.0;
-    for (double v = p->low; v <= p->high + 1e-9; v += step)
-        s2_buffer_printf(out,
-                         "<path d=\"M%.1f %.1fH%.1f\" class=\"g\"/><text x=\"%.1f\" y=\"%.1f\" "
-                         "class=\"n\" text-anchor=\"end\">%.0f</text>\n",
-                         p->x + LEFT, up(p, v), right, p->x + LEFT - 6, up(p, v) + 4, v);
-    double shown[MOST_TICKS]; /* the budgets themselves, where they do not touch */
-    int32_t n_shown = 0;
-    for (int32_t i = 0; i < p->task->n_results && n_shown < MOST_TICKS; i++) {
-        const s2e_result *r = &p->task->result[i];
-        if (!is_pruned(r)) continue;
-        const double x = across(p, r->image_tokens);
-        int32_t k = 0;
-        while (k < n_shown && fabs(shown[k] - x) >= 30.0) k++;
-        if (k < n_shown) continue;
-        shown[n_shown++] = x;
-        s2_buffer_printf(out,
-                         "<text x=\"%.1f\" y=\"%.1f\" class=\"n\" text-anchor=\"middle\">%.0f"
-                         "</text>\n",
-                         x, bottom + 16, r->image_tokens);
-    }
-    s2_buffer_printf(out,
-                     "<text x=\"%.1f\" y=\"%.1f\" class=\"n\" text-anchor=\"middle\">visual tokens "
-                     "kept</text>\n",
-                     (p->x + LEFT + right) / 2, bottom + 32);
+    int32_t i = 0;
+    while (i < c->n_points && c->x[i] < rint(r->image_tokens)) i++;
+    return i;
 }
 
-/* The methods of a run, by their first column; -1 past the end. */
-static int32_t method_at(const s2e_task_results *task, int32_t index)
+static void add_point(curves *c, const s2e_result *r)
 {
-    int32_t n = 0;
+    const int32_t at = point_of(c, r);
+    if (at < c->n_points && c->x[at] == rint(r->image_tokens)) return;
+    if (c->n_points == S2A_MAX_SETTINGS) return;
+    for (int32_t i = c->n_points++; i > at; i--) c->x[i] = c->x[i - 1];
+    c->x[at] = rint(r->image_tokens);
+}
+
+/* The methods and budgets of all tasks. */
+static void list(curves *c)
+{
+    for (int32_t t = 0; t < c->results->n_tasks; t++) {
+        const s2e_task_results *task = &c->results->task[t];
+        bool has_any = false;
+        for (int32_t i = 0; i < task->n_results; i++) {
+            const s2e_result *r = &task->result[i];
+            if (!is_pruned(r)) continue;
+            has_any = true;
+            add_point(c, r);
+            const int32_t s = series_of(c, r);
+            if (s < c->n_series) continue;
+            c->series[s] = s2_title_of(r->column.label, c->label[s]);
+            c->n_series++;
+        }
+        if (has_any) c->task[c->n_panels++] = t;
+    }
+}
+
+static void entitle(curves *c, int32_t p)
+{
+    const s2e_task_results *task = &c->results->task[c->task[p]];
+    const s2e_figure *figure = s2e_headline(&task->result[0].figures[c->results->protocol]);
+    char unit[24] = "%";
+    if (figure && figure->best != 100.0) (void)snprintf(unit, sizeof unit, "of %.0f", figure->best);
+    (void)snprintf(c->title[p], TITLE, "%.60s: %.40s (%s)", task->task->title,
+                   figure ? figure->name : "score", unit);
+    c->panel[p] = c->title[p];
+}
+
+static s2p_status fill_panel(curves *c, int32_t p)
+{
+    const s2e_task_results *task = &c->results->task[c->task[p]];
     for (int32_t i = 0; i < task->n_results; i++) {
-        if (!is_pruned(&task->result[i])) continue;
-        int32_t k = 0;
-        while (strcmp(task->result[k].column.method, task->result[i].column.method) != 0) k++;
-        if (k == i && n++ == index) return i;
+        const s2e_result *r = &task->result[i];
+        s2e_interval v;
+        TRY(s2e_headline_interval(task, c->results->protocol, r, NULL, &v));
+        if (s2a_budget_is_none(r->budget)) c->level[p] = v.value;
+        if (!is_pruned(r)) continue;
+        const int32_t at = (p * c->n_series + series_of(c, r)) * c->n_points + point_of(c, r);
+        c->y[at] = v.value;
+        c->low[at] = v.low;
+        c->high[at] = v.high;
     }
-    return -1;
-}
-
-static int compare_tokens(const void *a, const void *b)
-{
-    const s2e_result *x = *(const s2e_result *const *)a, *y = *(const s2e_result *const *)b;
-    return (x->image_tokens > y->image_tokens) - (x->image_tokens < y->image_tokens);
-}
-
-static void draw_method(const panel *p, int32_t first, int32_t which, s2_buffer *out)
-{
-    const s2e_result *point[S2A_MAX_SETTINGS];
-    int32_t n = 0;
-    for (int32_t i = first; i < p->task->n_results; i++)
-        if (is_pruned(&p->task->result[i]) &&
-            strcmp(p->task->result[i].column.method, p->task->result[first].column.method) == 0)
-            point[n++] = &p->task->result[i];
-    qsort(point, (size_t)n, sizeof(const s2e_result *), compare_tokens);
-    s2_buffer_printf(out,
-                     "<g stroke=\"%s\" fill=\"%s\"><path fill=\"none\" stroke-dasharray=\"%s\" "
-                     "stroke-width=\"2\" d=\"",
-                     colour[which % N_COLOURS], colour[which % N_COLOURS],
-                     dash[which / N_COLOURS % 4]);
-    for (int32_t i = 0; i < n; i++)
-        s2_buffer_printf(out, "%s%.1f %.1f", i ? "L" : "M",
-                         across(p, point[i]->image_tokens) + beside(p, which),
-                         up(p, p->interval[point[i] - p->task->result].value));
-    s2_buffer_printf(out, "\"/>\n");
-    for (int32_t i = 0; i < n; i++) {
-        const s2e_interval *v = &p->interval[point[i] - p->task->result];
-        const double x = across(p, point[i]->image_tokens) + beside(p, which);
-        s2_buffer_printf(out,
-                         "<path d=\"M%.1f %.1fV%.1f\"/><circle cx=\"%.1f\" cy=\"%.1f\" "
-                         "r=\"3\"><title>%s, %.0f tokens: %.1f [%.1f, %.1f]</title></circle>\n",
-                         x, up(p, v->low), up(p, v->high), x, up(p, v->value),
-                         point[i]->column.method, point[i]->image_tokens, v->value, v->low,
-                         v->high);
-    }
-    s2_buffer_printf(out, "</g>\n");
-}
-
-static s2p_status draw_panel(panel *p, s2e_protocol protocol, s2_buffer *out, s2p_error *error)
-{
-    if (measure(p, protocol) != S2P_OK) return s2_fail_memory(error, 1, "the intervals");
-    if (p->last < p->first) return S2P_OK; /* nothing is pruned */
-    draw_axes(p, out);
-    for (int32_t i = 0; i < p->task->n_results; i++)
-        if (s2a_budget_is_none(p->task->result[i].budget))
-            s2_buffer_printf(out,
-                             "<path d=\"M%.1f %.1fH%.1f\" class=\"f\"/><text x=\"%.1f\" y=\"%.1f\" "
-                             "class=\"n\">all tokens</text>\n",
-                             p->x + LEFT, up(p, p->interval[i].value), p->x + PANEL_WIDTH - RIGHT,
-                             p->x + LEFT + 20, up(p, p->interval[i].value) - 4);
-    while (method_at(p->task, p->n_methods) >= 0) p->n_methods++;
-    for (int32_t m = 0, first; (first = method_at(p->task, m)) >= 0; m++)
-        draw_method(p, first, m, out);
     return S2P_OK;
 }
 
-static int32_t draw_legend(const s2e_task_results *task, double y, double width, s2_buffer *out)
+static void release(curves *c)
 {
-    const int32_t n_across = (int32_t)((width - LEFT) / LEGEND_WIDTH);
-    int32_t m = 0;
-    for (int32_t first; (first = method_at(task, m)) >= 0; m++) {
-        const double x = LEFT + LEGEND_WIDTH * (m % n_across);
-        const double row = y + LEGEND_ROW * (m / n_across);
-        s2_buffer_printf(out,
-                         "<path d=\"M%.0f %.0fh24\" stroke=\"%s\" stroke-width=\"2\" "
-                         "stroke-dasharray=\"%s\"/><text x=\"%.0f\" y=\"%.0f\" class=\"n\">%s"
-                         "</text>\n",
-                         x, row - 4, colour[m % N_COLOURS], dash[m / N_COLOURS % 4], x + 30, row,
-                         task->result[first].column.method);
+    if (c) free(c->y);
+    free(c);
+}
+
+static s2p_status prepare(const s2e_results *results, curves **out, s2p_error *error)
+{
+    curves *c = *out = calloc(1, sizeof *c);
+    if (!c) return s2_fail_memory(error, sizeof *c, "the curves");
+    c->results = results;
+    list(c);
+    const size_t n = (size_t)c->n_panels * (size_t)c->n_series * (size_t)c->n_points;
+    c->y = calloc(3 * n + 1, sizeof *c->y);
+    if (!c->y) return s2_fail_memory(error, 3 * n * sizeof *c->y, "the curves");
+    for (size_t i = 0; i < 3 * n; i++) c->y[i] = (double)NAN;
+    c->low = c->y + n;
+    c->high = c->low + n;
+    for (int32_t p = 0; p < c->n_panels; p++) {
+        c->level[p] = (double)NAN;
+        entitle(c, p);
+        if (fill_panel(c, p) != S2P_OK) return s2_fail_memory(error, 1, "the intervals");
     }
-    return m;
+    return S2P_OK;
+}
+
+static s2_chart chart_of(const curves *c)
+{
+    s2_chart chart = { .title = "Accuracy by budget",
+                       .caption = DESCRIPTION,
+                       .across = "visual tokens kept",
+                       .n_panels = c->n_panels,
+                       .panel = c->panel,
+                       .n_series = c->n_series,
+                       .series = c->series,
+                       .n_points = c->n_points,
+                       .x = c->x,
+                       .is_log = true,
+                       .y = c->y,
+                       .low = c->low,
+                       .high = c->high,
+                       .level = c->level,
+                       .level_word = "all tokens",
+                       .has_own_scales = true };
+    if (c->n_panels == 1 && !s2_chart_is_crowded(&chart)) chart.up = c->panel[0];
+    return chart;
+}
+
+/* Panels first to last - 1 below each other, as small multiples. */
+static void draw_crowd(const s2_chart *chart, int32_t first, int32_t last, s2_buffer *out)
+{
+    const double step = s2_multiples_height(chart, S2_PLOT_PAGE) + 8.0;
+    s2_plot plot;
+    s2_plot_begin(&plot, out, S2_PLOT_PAGE, (last - first) * step, chart->title, chart->caption);
+    for (int32_t p = first; p < last; p++) s2_plot_multiples(&plot, chart, p, (p - first) * step);
+    s2_plot_end(&plot);
+}
+
+static s2p_status draw_all(const curves *c, s2_buffer *out)
+{
+    const s2_chart chart = chart_of(c);
+    s2_plot plot;
+    if (c->n_panels > 0 && s2_chart_is_crowded(&chart)) {
+        draw_crowd(&chart, 0, c->n_panels, out);
+        return out->status;
+    }
+    if (c->n_panels > 0) return s2_figure_lines(&chart, S2_PLOT_PAGE, out);
+    s2_plot_begin(&plot, out, S2_PLOT_PAGE, 40.0, chart.title, chart.caption);
+    s2_plot_text(&plot, 8.0, 24.0, "start", S2_LETTERS_PLAIN, "Nothing was pruned in this run.");
+    s2_plot_end(&plot);
+    return out->status;
 }
 
 s2p_status s2e_curves_write(const s2e_results *results, s2_buffer *out, s2p_error *error)
 {
-    const int32_t n = results->n_tasks, n_across = n > 1 ? 2 : 1;
-    const int32_t n_down = (n + n_across - 1) / n_across;
-    const double width = n_across * PANEL_WIDTH;
-    int32_t n_methods = 0;
-    while (n > 0 && method_at(&results->task[0], n_methods) >= 0) n_methods++;
-    const int32_t per_row = (int32_t)((width - LEFT) / LEGEND_WIDTH);
-    const double height =
-        n_down * PANEL_HEIGHT + LEGEND_ROW * ((n_methods + per_row - 1) / per_row) + 20.0;
-    s2_buffer_printf(
-        out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" "
-        "height=\"%.0f\" role=\"img\" font-family=\"sans-serif\" font-size=\"12\">\n"
-        "<title>Accuracy by budget</title><desc>Mean score in percent over the visual tokens kept, "
-        "one line for each method, 95 percent intervals; dashed: every token.</desc>\n"
-        "<style>.t{font-size:14px;font-weight:bold;fill:currentColor}.n{fill:currentColor}"
-        ".g{stroke:currentColor;stroke-opacity:.15;fill:none}"
-        ".f{stroke:currentColor;stroke-dasharray:4 4;fill:none}</style>\n",
-        width, height, width, height);
-    s2p_status st = S2P_OK;
-    for (int32_t t = 0; t < n && st == S2P_OK; t++) {
-        panel p = { .task = &results->task[t],
-                    .x = PANEL_WIDTH * (t % n_across),
-                    .y = PANEL_HEIGHT * (t / n_across) };
-        p.interval = calloc((size_t)p.task->n_results + 1, sizeof *p.interval);
-        st = p.interval ? draw_panel(&p, results->protocol, out, error)
-                        : s2_fail_memory(error, sizeof *p.interval, "the curves");
-        free(p.interval);
+    curves *c;
+    s2p_status st = prepare(results, &c, error);
+    if (st == S2P_OK) st = draw_all(c, out);
+    if (st == S2P_ENOMEM) (void)s2_fail_memory(error, 1, "the curves");
+    release(c);
+    return st;
+}
+
+s2p_status s2e_curves_page(const s2e_results *results, s2_buffer *out, s2p_error *error)
+{
+    curves *c;
+    s2p_status st = prepare(results, &c, error);
+    const s2_chart chart = st == S2P_OK ? chart_of(c) : (s2_chart){ .name = NULL };
+    const bool is_crowd = st == S2P_OK && s2_chart_is_crowded(&chart);
+    for (int32_t p = 0; is_crowd && p < c->n_panels; p++) {
+        s2_buffer_printf(out, "<figure>\n");
+        draw_crowd(&chart, p, p + 1, out);
+        s2_buffer_printf(out, "</figure>\n");
     }
-    if (n > 0) (void)draw_legend(&results->task[0], n_down * PANEL_HEIGHT + 16.0, width, out);
-    s2_buffer_printf(out, "</svg>\n");
-    return st == S2P_OK ? out->status : st;
+    if (st == S2P_OK && !is_crowd && c->n_panels > 0) {
+        s2_buffer_printf(out, "<figure>\n");
+        st = draw_all(c, out);
+        s2_buffer_printf(out, "</figure>\n");
+    }
+    if (st == S2P_ENOMEM) (void)s2_fail_memory(error, 1, "the curves");
+    release(c);
+    return st;
 }
 
 static s2p_status write_curves(const s2e_report_input *in, s2_buffer *out, s2p_error *error)

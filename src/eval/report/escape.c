@@ -42,32 +42,43 @@ void s2e_markdown_text(s2_buffer *out, const char *text)
 
 void s2e_latex_text(s2_buffer *out, const char *text)
 {
-    for (; *text; text++) {
-        switch (*text) {
-        case '\\':
-            s2_buffer_printf(out, "\\textbackslash{}");
-            break;
-        case '~':
-            s2_buffer_printf(out, "\\textasciitilde{}");
-            break;
-        case '^':
-            s2_buffer_printf(out, "\\textasciicircum{}");
-            break;
-        case '{':
-        case '}':
-        case '$':
-        case '&':
-        case '#':
-        case '_':
-        case '%':
-            s2_buffer_printf(out, "\\%c", *text);
-            break;
-        default:
-            if ((unsigned char)*text < 0x20 || *text == 0x7f)
-                s2_buffer_append(out, " ", 1);
-            else
-                s2_buffer_append(out, text, 1);
-        }
+    static const struct {
+        const char *from, *to;
+    } words[] = {
+        { "\\", "\\textbackslash{}" },
+        { "~", "\\textasciitilde{}" },
+        { "^", "\\textasciicircum{}" },
+        { "<", "\\textless{}" },
+        { ">", "\\textgreater{}" },
+        { "|", "\\textbar{}" },
+        { "\"", "\\char34{}" },
+        { "{", "\\{" },
+        { "}", "\\}" },
+        { "$", "\\$" },
+        { "&", "\\&" },
+        { "#", "\\#" },
+        { "_", "\\_" },
+        { "%", "\\%" },
+        { "\xC2\xB2", "\\textsuperscript{2}" }, /* superscript two */
+        { "\xC3\x97", "$\\times$" },            /* times sign */
+        { "\xE2\x88\x92", "$-$" },              /* minus */
+        { "\xE2\x80\x93", "--" },               /* en dash */
+        { "\xE2\x89\xA4", "$\\leq$" },          /* at most */
+        { "\xE2\x89\xA5", "$\\geq$" },          /* at least */
+    };
+    while (*text) {
+        const size_t n = s2_markup_character(text, strlen(text));
+        size_t i = 0;
+        while (i < sizeof words / sizeof *words &&
+               strncmp(text, words[i].from, strlen(words[i].from)) != 0)
+            i++;
+        if (i < sizeof words / sizeof *words)
+            s2_buffer_append(out, words[i].to, strlen(words[i].to));
+        else if (n == 0) /* a control, or no character */
+            s2_buffer_append(out, (unsigned char)*text < 0x80 ? " " : "?", 1);
+        else
+            s2_buffer_append(out, text, n);
+        text += i < sizeof words / sizeof *words ? strlen(words[i].from) : n > 0 ? n : 1;
     }
 }
 

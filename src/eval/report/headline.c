@@ -46,7 +46,8 @@ static double take_value(const drawing *d)
     return value / n_seeds;
 }
 
-static s2p_status draw(drawing *a, drawing *b, s2e_interval *out)
+/* *error: the deviation of the draws. */
+static s2p_status draw(drawing *a, drawing *b, s2e_interval *out, double *error)
 {
     double *drawn = malloc(S2E_RESAMPLES * sizeof *drawn);
     a->sum = calloc(1, room_of(a) + 1);
@@ -67,6 +68,7 @@ static s2p_status draw(drawing *a, drawing *b, s2e_interval *out)
             }
             drawn[r] = take_value(a) - take_value(b);
         }
+        *error = s2_deviation(drawn, S2E_RESAMPLES);
         s2_sort_numbers(drawn, S2E_RESAMPLES);
         out->low = drawn[S2E_RESAMPLES / 40];
         out->high = drawn[S2E_RESAMPLES - 1 - S2E_RESAMPLES / 40];
@@ -107,18 +109,68 @@ static s2p_status scale_mean(const s2e_task_results *task, s2e_protocol protocol
     return S2P_OK;
 }
 
+static bool has_headline(const s2e_task_results *task, s2e_protocol protocol, const s2e_result *one)
+{
+    double unused;
+    return !isnan(s2e_result_headline(one, protocol, &unused)) && task->set->n_samples > 0;
+}
+
+static s2p_status draw_counts(const s2e_task_results *task, s2e_protocol protocol,
+                              const s2e_result *one, const s2e_result *other, s2e_interval *out,
+                              double *error)
+{
+    drawing a = { task, protocol, one, s2e_units_of(task->set), task->task->counts->n(task->set),
+                  NULL },
+            b = a;
+    b.result = other;
+    return draw(&a, &b, out, error);
+}
+
 s2p_status s2e_headline_interval(const s2e_task_results *task, s2e_protocol protocol,
                                  const s2e_result *one, const s2e_result *other, s2e_interval *out)
 {
     double unused;
     *out = (s2e_interval){ (double)NAN, (double)NAN, (double)NAN };
-    if (isnan(s2e_result_headline(one, protocol, &unused)) || task->set->n_samples < 1)
-        return S2P_OK;
+    if (!has_headline(task, protocol, one)) return S2P_OK;
     if (!task->task->counts) return scale_mean(task, protocol, one, other, out);
     if (!one->counts || (other && !other->counts)) return S2P_OK;
-    drawing a = { task, protocol, one, s2e_units_of(task->set), task->task->counts->n(task->set),
-                  NULL },
-            b = a;
-    b.result = other;
-    return draw(&a, &b, out);
+    return draw_counts(task, protocol, one, other, out, &unused);
+}
+
+/* --- differences --------------------------------------------------------------------------- */
+
+static const s2e_difference unknown = { (double)NAN, (double)NAN, (double)NAN,
+                                        (double)NAN, (double)NAN, (double)NAN };
+
+/* A mean in its own unit: everything but p is scaled. */
+static s2e_difference scaled(const s2e_task_results *task, s2e_protocol protocol,
+                             const s2e_result *one, const s2e_difference *mean)
+{
+    const double scale = scale_of(task->set, protocol, one);
+    return (s2e_difference){ scale * mean->value,    scale * mean->low, scale * mean->high,
+                             scale * mean->smallest, mean->p,           (double)NAN };
+}
+
+s2p_status s2e_headline_difference(const s2e_task_results *task, s2e_protocol protocol,
+                                   const s2e_result *one, const s2e_result *other,
+                                   const s2e_difference *mean, s2e_difference *out)
+{
+    *out = unknown;
+    if (!has_headline(task, protocol, one)) return S2P_OK;
+    if (!task->task->counts) {
+        *out = scaled(task, protocol, one, mean);
+        return S2P_OK;
+    }
+    if (!one->counts || !other->counts) return S2P_OK;
+    s2e_interval interval;
+    double error, p;
+    TRY(draw_counts(task, protocol, one, other, &interval, &error));
+    TRY(s2e_swap_test(task, protocol, one, other, &p));
+    *out = (s2e_difference){ interval.value,
+                             interval.low,
+                             interval.high,
+                             s2_smallest_difference(error, S2E_CONFIDENCE, S2E_POWER),
+                             p,
+                             (double)NAN };
+    return S2P_OK;
 }

@@ -10,7 +10,8 @@ typedef struct taking {
     const s2e_task *task;
     const s2e_set *set;
     s2e_judged *out;
-    bool *is_there; /* [n_samples] */
+    bool *is_there;     /* [n_samples] */
+    const char **grids; /* [n_samples] of the store; in the texts of *out */
     int32_t n;
     s2e_record_visit visit;
     void *user;
@@ -27,7 +28,9 @@ static s2p_status take(const s2e_record *r, void *user, s2p_error *error)
     t->n++;
     if (!r->failure) {
         t->out->answer[i] = s2_pool_copy(&t->out->texts, r->text);
-        if (!t->out->answer[i]) return s2_fail_memory(error, strlen(r->text), "an answer");
+        t->grids[i] = s2_pool_copy(&t->out->texts, r->grids ? r->grids : "");
+        if (!t->out->answer[i] || !t->grids[i])
+            return s2_fail_memory(error, strlen(r->text), "an answer");
     }
     return t->visit ? t->visit(r, t->user, error) : S2P_OK;
 }
@@ -37,7 +40,7 @@ static s2p_status judge(const taking *t, s2e_protocol protocol, s2p_error *error
 {
     s2e_judged *out = t->out;
     s2e_verdict *verdict = out->verdict[protocol];
-    TRY(s2e_judge_all(t->task, t->set, protocol, out->answer, verdict, error));
+    TRY(s2e_judge_all(t->task, t->set, protocol, out->answer, t->grids, verdict, error));
     for (int32_t i = 0; i < out->n_samples; i++) {
         if (out->answer[i]) continue;
         verdict[i] = (s2e_verdict){ .rule = "failed", .extracted = strdup("") };
@@ -52,9 +55,11 @@ s2p_status s2e_judged_load(s2e_store *store, const s2e_task *task, const s2e_set
 {
     const size_t n = (size_t)set->n_samples + 1;
     *out = (s2e_judged){ .n_samples = set->n_samples };
-    taking t = { task, set, out, calloc(n, sizeof *t.is_there), 0, visit, user };
+    taking t = { .task = task, .set = set, .out = out, .visit = visit, .user = user };
+    t.is_there = calloc(n, sizeof *t.is_there);
+    t.grids = calloc(n, sizeof *t.grids);
     out->answer = calloc(n, sizeof *out->answer);
-    bool has_memory = out->answer && t.is_there;
+    bool has_memory = out->answer && t.is_there && t.grids;
     for (int p = 0; p < S2E_N_PROTOCOLS; p++)
         has_memory = (out->verdict[p] = calloc(n, sizeof *out->verdict[p])) && has_memory;
     s2p_status st = has_memory ? S2P_OK : s2_fail_memory(error, n * 200, "the verdicts");
@@ -68,6 +73,7 @@ s2p_status s2e_judged_load(s2e_store *store, const s2e_task *task, const s2e_set
     for (int p = 0; p < S2E_N_PROTOCOLS && st == S2P_OK; p++)
         st = judge(&t, (s2e_protocol)p, error);
     free(t.is_there);
+    free(t.grids);
     if (st != S2P_OK) s2e_judged_free(out);
     return st;
 }

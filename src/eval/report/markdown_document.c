@@ -1,7 +1,9 @@
 /* markdown_document.c - report.md: the paper's table, what the four protocols say, every figure,
  * categories, comparisons.
  */
+#include "eval/figure/look.h"
 #include "eval/judging.h"
+#include "eval/report/cost_cells.h"
 #include "eval/report/documents.h"
 #include "eval/report/escape.h"
 #include "eval/report/results.h"
@@ -23,6 +25,12 @@ static void number(s2_buffer *out, double value, s2e_mark mark)
         s2_buffer_printf(out, " %s%.1f%s |", open, value, close);
 }
 
+static void name(s2_buffer *out, const char *method)
+{
+    char title[S2_TITLE_SIZE];
+    s2e_markdown_text(out, s2_title_of(method, title));
+}
+
 static void range(s2_buffer *out, const s2e_interval *i)
 {
     if (isnan(i->low))
@@ -39,24 +47,53 @@ static void rule(s2_buffer *out, int32_t n_left, int32_t n_right)
     s2_buffer_printf(out, "\n");
 }
 
-static s2p_status write_paper_table(const s2e_results *results, s2_buffer *out, s2p_error *error)
+static void spread(s2_buffer *out, const s2e_spread *s)
 {
+    if (isnan(s->deviation))
+        s2_buffer_printf(out, " - |");
+    else
+        s2_buffer_printf(out, " %.1f (%.1f-%.1f) |", s->deviation, s->low, s->high);
+}
+
+static s2p_status write_paper_table(const s2e_report_input *in, s2_buffer *out, s2p_error *error)
+{
+    const s2e_results *results = in->results;
+    const s2e_paper_interval *sure = in->interval;
     s2e_paper_table table;
     TRY(s2e_paper_table_make(results, results->protocol, &table, error));
     s2_buffer_printf(out, "| method | tokens |");
     for (int32_t t = 0; t < results->n_tasks; t++)
         s2_buffer_printf(out, " %s |", results->task[t].task->title);
-    s2_buffer_printf(out, " Acc. | Rel. |\n");
-    rule(out, 1, results->n_tasks + 3);
+    s2_buffer_printf(out, " Acc. | Rel. |%s",
+                     sure ? " 95 % of Acc. | 95 % of Rel. | seeds: sd (range) of Acc. |" : "");
+    int32_t n_costs = 0;
+    for (; s2e_cost_heading((size_t)n_costs); n_costs++)
+        s2_buffer_printf(out, " %s |", s2e_cost_heading((size_t)n_costs));
+    s2_buffer_printf(out, "\n");
+    rule(out, 1, results->n_tasks + (sure ? 6 : 3) + n_costs);
     for (int32_t i = 0; i < table.n_rows; i++) {
         const s2e_paper_row *row = &table.row[i];
-        s2_buffer_printf(out, "| %s | %s |", row->column->method,
-                         row->is_full ? "all" : row->column->budget);
+        s2_buffer_printf(out, "| ");
+        name(out, row->column->label);
+        s2_buffer_printf(out, " | %s |", row->is_full ? "all" : row->column->budget);
         for (int32_t t = 0; t < results->n_tasks; t++) number(out, row->value[t], row->mark[t]);
         number(out, row->acc, row->mark[results->n_tasks]);
         number(out, row->rel, row->mark[results->n_tasks + 1]);
+        if (sure) {
+            range(out, &sure[i].acc);
+            range(out, &sure[i].rel);
+            spread(out, &sure[i].seeds);
+        }
+        const s2e_cost cost = s2e_cost_of(results, i);
+        for (size_t k = 0; s2e_cost_heading(k); k++) {
+            char text[S2E_COST_TEXT];
+            s2_buffer_printf(out, " %s |", s2e_cost_text(&cost, k, text));
+        }
         s2_buffer_printf(out, "\n");
     }
+    s2_buffer_printf(out, "\n");
+    if (results->n_tasks) s2e_cost_notes(&results->task[0], s2e_markdown_text, out);
+    s2_buffer_printf(out, "\n");
     s2e_paper_table_free(&table);
     return S2P_OK;
 }
@@ -76,7 +113,9 @@ static s2p_status write_protocols(const s2e_task_results *task, s2e_protocol own
         double best;
         TRY(s2e_interval_of(task->set, r->score[own], &interval));
         TRY(s2e_headline_interval(task, own, r, NULL, &headline));
-        s2_buffer_printf(out, "| %s | %.0f |", r->column.method, r->image_tokens);
+        s2_buffer_printf(out, "| ");
+        name(out, r->column.label);
+        s2_buffer_printf(out, " | %.0f |", r->image_tokens);
         for (int p = 0; p < S2E_N_PROTOCOLS; p++)
             number(out, s2e_result_headline(r, (s2e_protocol)p, &best), S2E_PLAIN);
         range(out, &headline);
@@ -105,8 +144,11 @@ static void write_figures(const s2e_task_results *task, s2e_protocol own, s2_buf
             if (is_here || s2a_budget_is_none(r->budget)) column[n++] = i;
         }
         s2_buffer_printf(out, "\nFigures at %s tokens\n\n| figure | section | samples |", budget);
-        for (int32_t i = 0; i < n; i++)
-            s2_buffer_printf(out, " %s |", task->result[column[i]].column.method);
+        for (int32_t i = 0; i < n; i++) {
+            s2_buffer_printf(out, " ");
+            name(out, task->result[column[i]].column.label);
+            s2_buffer_printf(out, " |");
+        }
         s2_buffer_printf(out, "\n");
         rule(out, 2, n + 1);
         for (int32_t f = 0; f < names->n; f++) {
@@ -124,30 +166,36 @@ static void write_figures(const s2e_task_results *task, s2e_protocol own, s2_buf
     }
 }
 
+static void difference(s2_buffer *out, const s2e_difference *d)
+{
+    if (isnan(d->value)) {
+        s2_buffer_printf(out, " - | - | - | - |");
+        return;
+    }
+    s2_buffer_printf(out, " %+.1f | [%.1f, %.1f] |", d->value, d->low, d->high);
+    number(out, d->smallest, S2E_PLAIN);
+    s2_buffer_printf(out, isnan(d->p_holm) ? " - |" : " %.2g |", d->p_holm);
+}
+
 static void write_comparison(const s2e_report_input *in, s2_buffer *out)
 {
     if (!in->n_comparisons) return;
     s2_buffer_printf(out, "\n## Compared with ");
     s2e_markdown_text(out, in->baseline);
     s2_buffer_printf(out,
-                     "\n\nPaired by sample; intervals by resampling pictures; p of McNemar's "
-                     "exact test. Last, the difference of the tables' number.\n\n| task | here "
-                     "| there | here %% | there %% | gain | 95 %% | only here | only there | p "
-                     "| headline | 95 %% |\n");
-    rule(out, 3, 9);
+                     "\n\n" S2E_COMPARISON_WORDS
+                     "\n\n| task | here | there | here %% | there %% | gain | 95 %% | can show | p "
+                     "| headline | 95 %% | can show | p | only here | only there |\n");
+    rule(out, 3, 12);
     for (int32_t i = 0; i < in->n_comparisons; i++) {
         const s2e_comparison *c = &in->comparison[i];
         char a[S2E_COLUMN_TEXT], b[S2E_COLUMN_TEXT];
-        s2_buffer_printf(out,
-                         "| %s | %s | %s | %.1f | %.1f | %+.1f | [%.1f, %.1f] | %d | %d | %.2g |",
-                         c->task->title, s2e_column_text(c->ours, a), s2e_column_text(c->theirs, b),
-                         c->our_score, c->their_score, c->gain.value, c->gain.low, c->gain.high,
-                         c->only_ours, c->only_theirs, c->p);
-        if (isnan(c->headline.value))
-            s2_buffer_printf(out, " - | - |\n");
-        else
-            s2_buffer_printf(out, " %+.1f | [%.1f, %.1f] |\n", c->headline.value, c->headline.low,
-                             c->headline.high);
+        s2_buffer_printf(out, "| %s | %s | %s | %.1f | %.1f |", c->task->title,
+                         s2e_column_text(c->ours, a), s2e_column_text(c->theirs, b), c->our_score,
+                         c->their_score);
+        difference(out, &c->gain);
+        difference(out, &c->headline);
+        s2_buffer_printf(out, " %d | %d |\n", c->only_ours, c->only_theirs);
     }
 }
 
@@ -176,13 +224,13 @@ static s2p_status write_task(const s2e_results *results, const s2e_task_results 
                                     .results = task,
                                     .protocol = results->protocol,
                                     .is_published = results->is_published,
-                                    .reference = "s2prune",
+                                    .reference = S2E_REFERENCE,
+                                    .most_categories = FEW_CATEGORIES,
                                     .is_first = true };
     s2_buffer_printf(out, "\n## %s\n", task->task->title);
     write_problems(task->set, out);
     TRY(write_protocols(task, results->protocol, out));
     write_figures(task, results->protocol, out);
-    if (task->set->n_categories > FEW_CATEGORIES) return S2P_OK;
     s2_buffer_printf(out, "\n### Mean score by category\n\n");
     return s2e_report_write(&categories, S2E_MARKDOWN, out);
 }
@@ -200,7 +248,7 @@ static s2p_status write_markdown(const s2e_report_input *in, s2_buffer *out, s2p
                      "ratios to all tokens.\n\n",
                      s2e_protocol_name((size_t)results->protocol),
                      results->is_published ? ", methods as published" : "", hash);
-    TRY(write_paper_table(results, out, error));
+    TRY(write_paper_table(in, out, error));
     write_comparison(in, out);
     for (int32_t t = 0; t < results->n_tasks; t++)
         if (write_task(results, &results->task[t], out) != S2P_OK)

@@ -15,6 +15,7 @@ typedef struct writing {
     const s2e_results *results;
     const s2e_task_results *task;
     const s2e_judged *judged;
+    const s2e_column *column;
     s2_buffer *out;
 } writing;
 
@@ -101,7 +102,9 @@ static s2p_status write_row(const s2e_record *r, void *user, s2p_error *error)
     s2_buffer_printf(out, "%d,%d,%.3f,%d,", r->sequence_full, r->sequence_pruned, r->prompt_ms,
                      r->generated);
     joined_cell(out, sample->category, sample->n_categories, ",");
-    s2_buffer_printf(out, "%s,%s,%d", r->task, r->method, r->seed);
+    s2_buffer_printf(out, "%s,", r->task);
+    text_cell(out, w->column->label);
+    s2_buffer_printf(out, "%d", r->seed);
     for (int p = 0; p < S2E_N_PROTOCOLS; p++) {
         const s2e_verdict *v = &w->judged->verdict[p][i];
         s2_buffer_printf(out, ",%.6g,%s", (double)v->score, v->rule ? v->rule : "");
@@ -133,6 +136,7 @@ static s2p_status write_samples(const s2e_report_input *in, s2_buffer *out, s2p_
                 TRY(s2e_judged_load(in->store, w.task->task, w.task->set, c, seed, NULL, NULL,
                                     &judged, error));
                 w.judged = &judged;
+                w.column = c;
                 const s2e_record which = { .task = w.task->task->name,
                                            .method = c->method,
                                            .budget = c->budget,

@@ -47,13 +47,31 @@ static void write_regions(const s2a_answer *answer, s2_buffer *out)
     s2_buffer_append(out, "", 1);
 }
 
+/* Where it pruned, and where the setting wanted to. */
+static void write_stages(const s2v_stats *stats, const s2a_setting *setting, s2_buffer *out)
+{
+    const s2p_method_info *about = s2p_method_about(s2a_setting_method(setting));
+    s2_buffer_printf(out, "[");
+    for (int32_t i = 0; i < stats->n_stages && !s2a_keeps_all(setting); i++) {
+        const int32_t own = setting->has_after    ? setting->after
+                            : i < about->n_stages ? about->after[i]
+                                                  : stats->stage_after[i];
+        s2_buffer_printf(out, "%s[%d,%d,%d]", i ? "," : "", stats->stage_after[i],
+                         stats->stage_tokens[i], own);
+    }
+    s2_buffer_printf(out, "]");
+    s2_buffer_append(out, "", 1);
+}
+
 s2p_status s2e_answer_row_make(const s2e_record *key, const s2a_answer *answer,
-                               bool keeps_selections, s2e_answer_row *out, s2p_error *error)
+                               const s2a_setting *setting, bool keeps_selections,
+                               s2e_answer_row *out, s2p_error *error)
 {
     const s2v_stats *s = &answer->stats;
     s2_buffer_init(&out->grids, MAX_CHOICES);
     s2_buffer_init(&out->kept, MAX_CHOICES);
     s2_buffer_init(&out->regions, MAX_CHOICES);
+    s2_buffer_init(&out->stages, MAX_CHOICES);
     out->record = *key;
     s2e_record *r = &out->record;
     r->text = answer->text;
@@ -68,6 +86,9 @@ s2p_status s2e_answer_row_make(const s2e_record *key, const s2a_answer *answer,
     r->prompt_ms = s->prompt_ms;
     r->generate_ms = answer->generate_ms;
     r->kv_bytes = (int64_t)s->kv_visual_bytes;
+    r->flops = s->flops;
+    write_stages(s, setting, &out->stages);
+    if (out->stages.status == S2P_OK) r->stages = (const char *)out->stages.data;
     if (!keeps_selections || answer->n_parts == 0) return S2P_OK;
     for (int32_t p = 0; p < answer->n_parts; p++)
         s2_buffer_printf(&out->grids, p ? ",[%d,%d]" : "[[%d,%d]", answer->part[p].grid.rows,
@@ -102,4 +123,5 @@ void s2e_answer_row_free(s2e_answer_row *row)
     s2_buffer_free(&row->grids);
     s2_buffer_free(&row->kept);
     s2_buffer_free(&row->regions);
+    s2_buffer_free(&row->stages);
 }

@@ -7,13 +7,15 @@
 #include "eval/run/store.h"
 
 typedef struct s2e_answer_row {
-    s2e_record record;              /* borrows from the key, the answer and the three texts */
-    s2_buffer grids, kept, regions; /* free with s2e_answer_row_free */
+    s2e_record record;                      /* borrows from the key, the answer and the texts */
+    s2_buffer grids, kept, regions, stages; /* free with s2e_answer_row_free */
 } s2e_answer_row;
 
-/* The names are those of *key; keeps_selections: with the indices and the regions. */
+/* The names are those of *key; setting: what was asked with; keeps_selections: with the indices and
+ * the regions. */
 s2p_status s2e_answer_row_make(const s2e_record *key, const s2a_answer *answer,
-                               bool keeps_selections, s2e_answer_row *out, s2p_error *error);
+                               const s2a_setting *setting, bool keeps_selections,
+                               s2e_answer_row *out, s2p_error *error);
 void s2e_answer_row_free(s2e_answer_row *row);
 
 #endif /* S2_EVAL_RUN_ANSWER_ROW_H */

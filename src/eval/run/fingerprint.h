@@ -7,8 +7,9 @@
  *     is.engine           numbers of cache and tower, context, chat template
  *     is.pictures         size, framing and the rest that decides what the tower sees
  *     is.protocol         whose prompts and limits
- *     is.methods          "full/-,s2prune/64": in the order of the tables
- *     is.method.NAME      mode, choice and parameters of a method
+ *     is.methods          "full/-,s2prune[K=10]/64": labels of settings and budgets, in the order of the
+ *                         tables; commas within brackets belong to the label
+ *     is.method.LABEL     choice, parameters and what else differs: s2e_setting_write in run_plan.h
  *     is.seeds            draws of a method that draws
  *     is.task.NAME        samples, SHA-256 of the data, SHA-256 of all prompts, tokens of an answer
  *

@@ -1,6 +1,8 @@
 /* run_folder.c - names of the files of a run. */
 #include "eval/run/run_folder.h"
 
+#include "base/path.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -13,8 +15,9 @@
 s2p_status s2e_run_folder_make(const char *folder, s2p_error *error)
 {
     struct stat info;
-    if (mkdir(folder, 0777) == 0) return S2P_OK;
-    const int code = errno;
+    int code = s2_make_parents(folder);
+    if (code == 0 && mkdir(folder, 0777) == 0) return S2P_OK;
+    code = code ? code : errno;
     if (code == EEXIST && stat(folder, &info) == 0 && S_ISDIR(info.st_mode)) return S2P_OK;
     errno = code;
     return s2_fail(error, S2P_EIO, "cannot make the folder '%.150s': %s", folder,

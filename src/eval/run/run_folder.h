@@ -46,7 +46,7 @@ typedef struct s2e_run_file {
     int32_t index, n; /* of the shard; n 1: the whole run */
 } s2e_run_file;
 
-/* Make the folder when it is not there; those above it must be. */
+/* Create the folder, and those above it, when they do not exist. */
 s2p_status s2e_run_folder_make(const char *folder, s2p_error *error);
 
 /* Where a shard keeps its answers. */

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define APPLICATION_ID 0x53325052
-#define VERSION 1
+#define VERSION 2
 #define MAX_FIELD (64 << 20) /* bytes of a text in a row */
 #define PATIENCE_MS 60000    /* a reader may hold the file for a moment */
 
@@ -28,15 +28,28 @@ static const char *const table_sql[] = {
     "generated INTEGER NOT NULL, cached INTEGER NOT NULL, grids TEXT, kept TEXT, regions TEXT, "
     "image_ms REAL NOT NULL, vision_ms REAL NOT NULL, prompt_ms REAL NOT NULL, "
     "generate_ms REAL NOT NULL, kv_bytes INTEGER NOT NULL, "
+    "flops REAL, tower_flops REAL, stages TEXT, "
     "PRIMARY KEY(task, method, budget, seed, sample)) STRICT, WITHOUT ROWID",
     "CREATE TABLE run(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
 };
 #define N_TABLES (sizeof table_sql / sizeof *table_sql)
 
+/* The first of them in version 1, which is read and continued as it is. */
+static const char older_answer_sql[] =
+    "CREATE TABLE answer(task TEXT NOT NULL, sample TEXT NOT NULL, method TEXT NOT NULL, "
+    "budget TEXT NOT NULL, seed INTEGER NOT NULL, text TEXT NOT NULL, failure TEXT, "
+    "tokens_before INTEGER NOT NULL, tokens_after INTEGER NOT NULL, "
+    "sequence_full INTEGER NOT NULL, sequence_pruned INTEGER NOT NULL, "
+    "generated INTEGER NOT NULL, cached INTEGER NOT NULL, grids TEXT, kept TEXT, regions TEXT, "
+    "image_ms REAL NOT NULL, vision_ms REAL NOT NULL, prompt_ms REAL NOT NULL, "
+    "generate_ms REAL NOT NULL, kv_bytes INTEGER NOT NULL, "
+    "PRIMARY KEY(task, method, budget, seed, sample)) STRICT, WITHOUT ROWID";
+
 #define COLUMNS                                                                           \
     "task, sample, method, budget, seed, text, failure, tokens_before, tokens_after, "    \
     "sequence_full, sequence_pruned, generated, cached, grids, kept, regions, image_ms, " \
     "vision_ms, prompt_ms, generate_ms, kv_bytes"
+#define NEWER_COLUMNS ", flops, tower_flops, stages"
 
 enum statement { ADD, HAS, SET, N_STATEMENTS };
 
@@ -45,7 +58,8 @@ struct s2e_store {
     s2e_lock *lock; /* NULL: reading, or in memory */
     char *path;
     sqlite3_stmt *statement[N_STATEMENTS];
-    bool is_open; /* a transaction is */
+    bool is_open;  /* a transaction is */
+    bool is_older; /* of version 1 */
 };
 
 /* --- failures -------------------------------------------------------------------- */
@@ -111,7 +125,8 @@ static s2p_status check_tables(s2e_store *store, s2p_error *error)
     TRY(number_of(store, "PRAGMA user_version", &version, error));
     if (id != APPLICATION_ID)
         return s2_fail(error, S2P_EFORMAT, "'%.150s' is not a store of answers", name_of(store));
-    if (version != VERSION)
+    store->is_older = version == 1;
+    if (version != VERSION && !store->is_older)
         return s2_fail(error, S2P_EFORMAT, "'%.150s' has version %lld; this program writes %d",
                        name_of(store), (long long)version, VERSION);
     sqlite3_stmt *s = NULL;
@@ -122,7 +137,9 @@ static s2p_status check_tables(s2e_store *store, s2p_error *error)
     bool is_ours = true;
     while ((code = sqlite3_step(s)) == SQLITE_ROW) {
         const char *sql = (const char *)sqlite3_column_text(s, 0);
-        is_ours = is_ours && n < N_TABLES && sql && strcmp(sql, table_sql[n]) == 0;
+        const char *own = n < N_TABLES ? table_sql[n] : "";
+        if (n == 0 && store->is_older) own = older_answer_sql;
+        is_ours = is_ours && sql && strcmp(sql, own) == 0;
         n++;
     }
     const s2p_status st = code == SQLITE_DONE ? S2P_OK : fail(store, "read", error);
@@ -157,14 +174,19 @@ static s2p_status make_tables(s2e_store *store, s2p_error *error)
 static s2p_status prepare(s2e_store *store, s2p_error *error)
 {
     static const char *const sql[N_STATEMENTS] = {
-        [ADD] = "INSERT INTO answer(" COLUMNS ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        [ADD] =
+            "INSERT INTO answer(" COLUMNS NEWER_COLUMNS ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,"
+            "?,?,?,?,?,?,?,?,?)",
         [HAS] = "SELECT 1 FROM answer WHERE task=? AND sample=? AND method=? AND budget=? AND "
                 "seed=?",
         [SET] = "INSERT INTO run(key, value) VALUES(?,?) ON CONFLICT(key) DO UPDATE SET "
                 "value=excluded.value",
     };
+    static const char older_add[] =
+        "INSERT INTO answer(" COLUMNS ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
     for (int i = 0; i < N_STATEMENTS; i++)
-        if (sqlite3_prepare_v2(store->db, sql[i], -1, &store->statement[i], NULL) != SQLITE_OK)
+        if (sqlite3_prepare_v2(store->db, store->is_older && i == ADD ? older_add : sql[i], -1,
+                               &store->statement[i], NULL) != SQLITE_OK)
             return fail(store, "read", error);
     return S2P_OK;
 }
@@ -313,7 +335,12 @@ s2p_status s2e_store_add(s2e_store *store, const s2e_record *r, s2p_error *error
     bind_text(s, at++, r->regions);
     const double ms[] = { r->image_ms, r->vision_ms, r->prompt_ms, r->generate_ms };
     for (size_t i = 0; i < sizeof ms / sizeof *ms; i++) (void)sqlite3_bind_double(s, at++, ms[i]);
-    (void)sqlite3_bind_int64(s, at, r->kv_bytes);
+    (void)sqlite3_bind_int64(s, at++, r->kv_bytes);
+    if (!store->is_older) { /* what is not bound is NULL */
+        if (r->flops > 0.0) (void)sqlite3_bind_double(s, at, r->flops);
+        if (r->tower_flops > 0.0) (void)sqlite3_bind_double(s, at + 1, r->tower_flops);
+        bind_text(s, at + 2, r->stages);
+    }
     const s2p_status st = step(store, s, "write", error);
     if (st != S2P_OK) roll_back(store);
     return st;
@@ -387,8 +414,8 @@ static int32_t column_int(sqlite3_stmt *s, int at)
 
 static s2e_record record_of(sqlite3_stmt *s)
 {
-    const char *text[21] = { NULL };
-    static const int text_at[] = { 0, 1, 2, 3, 5, 6, 13, 14, 15 };
+    const char *text[24] = { NULL };
+    static const int text_at[] = { 0, 1, 2, 3, 5, 6, 13, 14, 15, 23 };
     for (size_t i = 0; i < sizeof text_at / sizeof *text_at; i++)
         text[text_at[i]] = (const char *)sqlite3_column_text(s, text_at[i]);
     return (s2e_record){
@@ -413,6 +440,9 @@ static s2e_record record_of(sqlite3_stmt *s)
         .prompt_ms = sqlite3_column_double(s, 18),
         .generate_ms = sqlite3_column_double(s, 19),
         .kv_bytes = sqlite3_column_int64(s, 20),
+        .flops = sqlite3_column_double(s, 21), /* NULL is 0 */
+        .tower_flops = sqlite3_column_double(s, 22),
+        .stages = text[23],
     };
 }
 
@@ -420,10 +450,13 @@ s2p_status s2e_store_walk(s2e_store *store, const s2e_record *which, s2e_record_
                           void *user, s2p_error *error)
 {
     sqlite3_stmt *s = NULL;
+#define WALK                                                                                  \
+    " FROM answer WHERE (?1 IS NULL OR task=?1) AND (?2 IS NULL OR method=?2) AND "           \
+    "(?3 IS NULL OR budget=?3) AND (?4 < 0 OR seed=?4) ORDER BY task, method, budget, seed, " \
+    "sample"
     if (sqlite3_prepare_v2(store->db,
-                           "SELECT " COLUMNS " FROM answer WHERE (?1 IS NULL OR task=?1) AND "
-                           "(?2 IS NULL OR method=?2) AND (?3 IS NULL OR budget=?3) AND "
-                           "(?4 < 0 OR seed=?4) ORDER BY task, method, budget, seed, sample",
+                           store->is_older ? "SELECT " COLUMNS ", NULL, NULL, NULL" WALK
+                                           : "SELECT " COLUMNS NEWER_COLUMNS WALK,
                            -1, &s, NULL) != SQLITE_OK)
         return fail(store, "read", error);
     bind_text(s, 1, which->task);

@@ -3,11 +3,13 @@
  * This is the schema, whole; analysis and other people's scripts read it too:
  *
  *     PRAGMA application_id   0x53325052, "S2PR"
- *     PRAGMA user_version     1
+ *     PRAGMA user_version     2; 1 has no flops, tower_flops and stages, and is read and continued
  *     run(key, value)         what the run is: see fingerprint.h
  *     answer                  one row for each task, sample, method, budget and seed
  *       task, sample            names; the sample's is unique in its task
- *       method, budget, seed    "s2prune", "64" or "10%" or "-" (every token), 0 and up
+ *       method, budget, seed    label of the setting: "s2prune", "s2prune[uniform,centre]" (the bare
+ *                               method in runs of older programs); "64" or "10%" or "-" (every token);
+ *                               0 and up
  *       text                    the answer
  *       failure                 NULL, or why there is none: such a row counts as wrong
  *       tokens_before, _after   visual tokens of all pictures of the sample
@@ -20,6 +22,11 @@
  *                               budget of each region; NULL: the method has no regions
  *       image_ms, vision_ms, prompt_ms, generate_ms
  *       kv_bytes                of the visual tokens
+ *       flops                   of the prefill, decoder alone, by the paper's formula; NULL: unknown
+ *       tower_flops             of the tower for all pictures, by formula; NULL: unknown
+ *       stages                  JSON: [layer, tokens, own] of each prune point: the decoder layer it
+ *                               follows (-1: before the first), the visual tokens it leaves, and the
+ *                               layer the setting asks for, which differs where the model has too few
  *
  * A run is one writer and any number of readers. Rows are added, never changed; the writer may take
  * failed ones, or all, out again before it goes on. The journal is a
@@ -43,6 +50,8 @@ typedef struct s2e_record { /* a row of `answer`; strings borrowed */
     const char *grids, *kept, *regions;
     double image_ms, vision_ms, prompt_ms, generate_ms;
     int64_t kv_bytes;
+    double flops, tower_flops; /* 0: unknown */
+    const char *stages;        /* NULL: unknown */
 } s2e_record;
 
 typedef enum s2e_store_use { S2E_STORE_READ, S2E_STORE_WRITE } s2e_store_use;
