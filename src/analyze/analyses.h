@@ -25,7 +25,7 @@ s2p_status s2_analyze_heterogeneity(const s2_trials *trials, s2_study *study, s2
 
 /* spatial.c: where the kept tokens lie: Figure 2, Figures S1 and S2, Table S1. */
 
-/* The outer two rows and columns; the middle half of both. */
+/* places.c: the outer two rows and columns; the middle half of both. */
 bool s2_is_edge(s2p_grid grid, int32_t token);
 bool s2_is_centre(s2p_grid grid, int32_t token);
 
@@ -52,11 +52,11 @@ double s2_overlap_of(const s2_trial *a, const s2_trial *b);
 /* A map of mean overlaps for each budget, and all of them as a table. */
 s2p_status s2_analyze_overlap(const s2_trials *trials, s2_study *study, s2p_error *error);
 
-/* cases.c: pictures where one method is right and the others are wrong, with what each kept. */
+/* cases.c: pictures where one method alone is right, or alone is wrong, with what each kept. */
 
-/* The first `most` questions (0: six), one a picture, that `reference` answers and all other
- * settings of its budget do not; a sheet for each budget. The full model is shown, and need not be
- * right. */
+/* The first `most` questions (0: six), one a picture, that `reference` answers and all other settings of
+ * its budget do not, and the first that it alone does not; two sheets for each budget, and a table that
+ * counts wins and losses against every setting. The full model is shown, and need not be right. */
 s2p_status s2_analyze_cases(const s2_trials *trials, const char *reference, int32_t most,
                             s2_study *study, s2p_error *error);
 

@@ -28,6 +28,26 @@
         26, 1152, 4304, 2, 26, 729, 1, out, out, 0 \
     }
 
+/* CLIP's without its last block, as LLaVA-1.5 reads it. */
+#define CLIP_TOWER(out)                            \
+    {                                              \
+        23, 1024, 4096, 2, 23, 576, 1, out, out, 0 \
+    }
+/* InternViT-300M: every tile by itself. */
+#define INTERNVIT_TOWER(out)                       \
+    {                                              \
+        24, 1024, 4096, 2, 0, 1024, 4, out, out, 0 \
+    }
+/* SmolVLM's two, tile by tile; the projector is one matrix, so nothing comes after its width. */
+#define SMOL_TOWER(out)                          \
+    {                                            \
+        12, 768, 3072, 2, 0, 1024, 16, 0, out, 0 \
+    }
+#define SMOL_LARGE_TOWER(out)                   \
+    {                                           \
+        27, 1152, 4304, 2, 0, 729, 9, 0, out, 0 \
+    }
+
 /* clang-format off */
 static const s2_model_size sizes[] = {
     { "qwen2.5-vl-3b",         36, 2048,  256, 11008, 576, QWEN_TOWER(3420, 2048), 0 },
@@ -44,6 +64,21 @@ static const s2_model_size sizes[] = {
     { "qwen3-vl-4b",           36, 2560, 1024,  9728, 441, QWEN3_SMALL_TOWER(2560), 4096 },
     { "qwen3-vl-8b",           36, 4096, 1024, 12288, 441, QWEN3_TOWER(4096), 0 },
     { "qwen3-vl-32b",          64, 5120, 1024, 25600, 441, QWEN3_TOWER(5120), 8192 },
+    { "llava-1.5-7b",          32, 4096, 4096, 11008, 576, CLIP_TOWER(4096), 0 },
+    { "llava-1.5-13b",         40, 5120, 5120, 13824, 576, CLIP_TOWER(5120), 0 },
+    /* 672x672 is four tiles and a thumbnail, or 16 tiles and the whole picture */
+    { "internvl3-1b",          24,  896,  128,  4864, 1280, INTERNVIT_TOWER(896), 0 },
+    { "internvl3-2b",          28, 1536,  256,  8960, 1280, INTERNVIT_TOWER(1536), 0 },
+    { "internvl3-8b",          28, 3584,  512, 18944, 1280, INTERNVIT_TOWER(3584), 0 },
+    { "internvl3-14b",         48, 5120, 1024, 13824, 1280, INTERNVIT_TOWER(5120), 0 },
+    { "internvl3.5-1b",        28, 1024, 1024,  3072, 1280, INTERNVIT_TOWER(1024), 2048 },
+    { "internvl3.5-2b",        28, 2048, 1024,  6144, 1280, INTERNVIT_TOWER(2048), 0 },
+    { "internvl3.5-4b",        36, 2560, 1024,  9728, 1280, INTERNVIT_TOWER(2560), 4096 },
+    { "internvl3.5-8b",        36, 4096, 1024, 12288, 1280, INTERNVIT_TOWER(4096), 0 },
+    { "internvl3.5-14b",       40, 5120, 1024, 17408, 1280, INTERNVIT_TOWER(5120), 0 },
+    { "smolvlm2-256m",         30,  576,  192,  1536, 1088, SMOL_TOWER(576), 0 },
+    { "smolvlm2-500m",         32,  960,  320,  2560, 1088, SMOL_TOWER(960), 0 },
+    { "smolvlm2-2.2b",         24, 2048, 2048,  8192, 1377, SMOL_LARGE_TOWER(2048), 0 },
 };
 /* clang-format on */
 
@@ -94,16 +129,6 @@ double s2_prefill_flops(const s2_model_size *size, int32_t visual, int32_t kept,
         total += mix->weight[i];
     }
     return sum / total;
-}
-
-double s2_tower_flops(const s2_tower_size *t, int32_t visual)
-{
-    const double n = (double)visual * t->merge, d = t->n_embd, inner = t->projector_embd;
-    const double rows = 2.0 * n * (4.0 * d * d + (double)t->n_mlp * d * t->n_ff);
-    const double attention =
-        4.0 * n * d * (t->n_whole * n + (t->n_blocks - t->n_whole) * (double)t->window);
-    const double projector = 2.0 * visual * (d * t->merge * inner + inner * t->n_out);
-    return t->n_blocks * rows + attention + (1 + t->n_deepstack) * projector;
 }
 
 double s2_visual_kv_bytes(const s2_model_size *size, int32_t visual, int32_t kept, int32_t n_full)

@@ -12,18 +12,8 @@
 #ifndef S2_ANALYZE_COST_H
 #define S2_ANALYZE_COST_H
 
+#include "ask/tower_cost.h"
 #include "s2prune.h"
-
-typedef struct s2_tower_size {
-    int32_t n_blocks, n_embd, n_ff;
-    int32_t n_mlp;          /* matrices of a block's MLP: 3 with a gate, else 2 */
-    int32_t n_whole;        /* blocks that attend to the whole picture; the others within windows */
-    int32_t window;         /* patches of a window */
-    int32_t merge;          /* patches that become one token */
-    int32_t n_out;          /* width of a token, where the projector ends */
-    int32_t projector_embd; /* width inside the projector */
-    int32_t n_deepstack;    /* projectors besides, for decoder layers to add */
-} s2_tower_size;
 
 typedef struct s2_model_size {
     const char *name; /* as typed */
@@ -56,9 +46,6 @@ double s2_layer_flops(const s2_model_size *size, double n);
 /* The first `n_full` layers see all `visual` tokens, the others `kept`; mean over the mix. */
 double s2_prefill_flops(const s2_model_size *size, int32_t visual, int32_t kept, int32_t n_full,
                         const s2_text_mix *mix);
-
-/* Blocks and projector for one picture; without the embedding of the patches. */
-double s2_tower_flops(const s2_tower_size *tower, int32_t visual);
 
 /* Bytes of the visual cache when the first `n_full` layers hold all tokens and the others `kept`. */
 double s2_visual_kv_bytes(const s2_model_size *size, int32_t visual, int32_t kept, int32_t n_full);

@@ -1,7 +1,7 @@
 /* overlap.c - intersection over union of the kept tokens, mean over pictures and questions. */
 #include "analyze/analyses.h"
 
-#include "analyze/plot.h"
+#include "eval/figure/plot.h"
 #include "base/error.h"
 
 #include <math.h>
@@ -71,27 +71,35 @@ static void draw(const s2_trials *t, s2v_budget budget, s2_table *table, s2_stud
                    "Tokens two methods both keep over tokens either keeps, mean over pictures and "
                    "questions, %s kept. Two random selections would have %.2f.",
                    text, chance_overlap(s2a_budget_tokens(budget, (int32_t)n_tokens), n_tokens));
+    const double width = s2_study_width(study);
+    double widest = 0.0;
+    char title[MAX_METHODS][S2_TITLE_SIZE];
+    for (int32_t i = 0; i < n; i++) names[i] = s2_title_of(label[i], title[i]);
+    for (int32_t i = 0; i < n; i++)
+        widest = fmax(widest, 1.04 * s2_text_width(names[i], S2_PLOT_SMALL));
+    const double x = fmin(widest + 10.0, 0.4 * width), y = 8.0;
+    const double cell = fmin((width - x - 70.0) / n, 46.0), side = cell * n;
+    const s2_axis across = { .n_names = n, .name = names };
     s2_plot plot;
-    const double side = 46.0 * n, x = 130.0, y = 20.0;
-    s2_plot_begin(&plot, s2_study_figure(study, name, caption), x + side + 110.0, y + side + 110.0,
-                  "Overlap of methods", caption);
-    const s2_heat heat = { n, n, value, 0.0, 1.0, true };
+    s2_plot_begin(&plot, s2_study_figure(study, name, caption), width,
+                  y + side + s2_plot_names_height(&across, side) + 10.0, "Overlap of methods",
+                  caption);
+    /* Numbers only where two digits fit a cell. */
+    const s2_heat heat = { n, n, value, 0.0, 1.0, cell >= 2.4 * S2_PLOT_SMALL };
     s2_plot_heat(&plot, x, y, side, side, &heat);
     s2_plot_panel(&plot, &(s2_panel){ .x = x,
                                       .y = y,
                                       .width = side,
                                       .height = side,
-                                      .across = { .n_names = n, .name = names },
-                                      .up = { .n_names = n, .is_bare = true } });
-    for (int32_t i = 0; i < n; i++)
-        s2_plot_text(&plot, x - 8.0, y + 46.0 * (i + 0.5) + 4.0, "end", true, names[i]);
-    s2_plot_colour_bar(&plot, x + side + 24.0, y, side, 0.0, 1.0, "overlap (IoU)");
+                                      .across = across,
+                                      .up = { .n_names = n, .name = names } });
+    s2_plot_colour_bar(&plot, x + side + 12.0, y, side, 0.0, 1.0, "overlap (IoU)");
     s2_plot_end(&plot);
 }
 
 s2p_status s2_analyze_overlap(const s2_trials *t, s2_study *study, s2p_error *error)
 {
-    if (t->grid.rows < 1) return s2_fail(error, S2P_EINVAL, "no trial says which tokens were kept");
+    TRY(s2_trials_need_grid(t, error));
     s2_table table;
     s2_table_init(&table, "overlap_table");
     s2_table_column(&table, "budget", "budget", S2_TEXT_COLUMN);
@@ -106,6 +114,8 @@ s2p_status s2_analyze_overlap(const s2_trials *t, s2_study *study, s2p_error *er
                              !s2a_budget_is_same(t->setting[k].budget, t->setting[s].budget));
         if (is_first) draw(t, t->setting[s].budget, &table, study);
     }
-    *s2_study_table(study, "overlap_table", "The same numbers.") = table;
+    s2_table *place = s2_study_table(study, "overlap_table", "Overlap of methods, pair by pair.");
+    table.caption = place->caption;
+    *place = table;
     return S2P_OK;
 }

@@ -3,86 +3,145 @@
  */
 #include "analyze/sources.h"
 
+#include "ask/own.h"
 #include "base/error.h"
+#include "eval/evaluate.h"
 
 #include <stdlib.h>
 
 typedef struct asking {
     const s2_source_model *source;
     s2_trials *trials;
-    const s2p_image *picture;
+    s2_image
+        picture[S2E_MAX_PICTURES]; /* of the question at hand; the first is that of the group */
+    const s2_trial_part *part;
 } asking;
 
-static s2p_status ask_once(const asking *a, int32_t setting, int32_t question, int32_t seed,
+static int32_t end_early(const int32_t *token, int32_t n_tokens, const char *text, void *user)
+{
+    const asking *a = user;
+    return s2e_ends_after(a->part->task, a->part->protocol, token, n_tokens, text);
+}
+
+/* The pictures of a sample after the first, which is there. */
+static s2p_status load_others(asking *a, const s2e_sample *sample, s2p_error *error)
+{
+    for (int32_t i = 1; i < sample->n_pictures; i++) {
+        s2_image_free(&a->picture[i]);
+        a->picture[i] = (s2_image){ .pixels = NULL };
+        TRY(a->part->load(a->part->source, sample->picture[i], &a->picture[i], error));
+    }
+    return S2P_OK;
+}
+
+static s2p_status ask_once(asking *a, int32_t setting, int32_t question, int32_t seed,
                            s2a_answer *answer, s2p_error *error)
 {
     const s2_trial_question *q = &a->trials->question[question];
-    const s2v_message message = { .role = S2V_USER, .text = q->text, .n_images = 1 };
+    const s2e_sample *sample = &a->part->set->sample[q->index];
+    s2p_image view[S2E_MAX_PICTURES];
+    s2v_image_options options[S2E_MAX_PICTURES];
+    s2a_setting asked = a->trials->setting[setting];
+    TRY(load_others(a, sample, error));
+    for (int32_t i = 0; i < sample->n_pictures; i++) {
+        view[i] = a->picture[i].view;
+        options[i] = s2a_setting_image(&asked, *a->source->image_options);
+    }
+    const s2v_message message = { .role = S2V_USER,
+                                  .text = q->text,
+                                  .n_images = sample->n_pictures };
     const s2v_prompt prompt = { .size = sizeof(s2v_prompt),
                                 .messages = &message,
                                 .n_messages = 1,
-                                .images = a->picture,
-                                .n_images = 1,
-                                .image_options = a->source->image_options };
-    s2a_setting asked = a->trials->setting[setting];
-    asked.choice.seed = ((uint64_t)(uint32_t)seed << 32) | (uint32_t)q->picture;
+                                .images = view,
+                                .n_images = sample->n_pictures,
+                                .image_options = options };
+    asked.choice.seed = ((uint64_t)(uint32_t)seed << 32) | (uint32_t)s2e_first_picture(sample);
+    const int32_t usual = a->part->task->predict[a->part->protocol];
+    const s2a_sample about = { a->part->task->name, sample->id };
+    const s2a_limits limits = { .n_tokens = a->source->predict ? a->source->predict : usual,
+                                .ends_after = end_early,
+                                .user = a,
+                                .sample = &about };
     s2v_session_reset(a->source->session);
-    return s2a_ask(a->source->session, &prompt, &asked,
-                   &(s2a_limits){ .n_tokens = a->source->predict }, NULL, answer, error);
+    return s2a_ask(a->source->session, &prompt, &asked, &limits, NULL, answer, error);
 }
 
-static s2p_status fill(const asking *a, int32_t setting, int32_t question, s2p_error *error)
+static s2p_status keep_first(const asking *a, int32_t setting, int32_t question,
+                             const s2a_answer *answer, s2p_error *error)
+{
+    const s2a_part *part = answer->n_parts > 0 ? &answer->part[0] : NULL;
+    return s2_trial_fill(a->trials, setting, question,
+                         s2_source_score(a->trials, question, answer->text), answer->text,
+                         part ? part->grid : (s2p_grid){ 0, 0 }, part ? part->keep : NULL,
+                         part ? part->n_keep : 0, error);
+}
+
+/* The fault of a method of the user's own, with this question alone. */
+static bool is_own_fault(const s2_trials *t, int32_t setting)
+{
+    const s2a_own *own = t->setting[setting].own;
+    return own && s2a_own_fault(own) == S2A_FAULT_SAMPLE;
+}
+
+/* It is wrong, as a failure of an evaluation is; not written down, so it is asked again. */
+static s2p_status fail_question(const asking *a, int32_t setting, int32_t question,
+                                s2p_error *error)
+{
+    const s2_model_watch *watch = a->source->watch;
+    if (watch && watch->failed) watch->failed(error ? error->message : "", watch->user);
+    TRY(s2_trial_fill(a->trials, setting, question, 0.0f, "", (s2p_grid){ 0, 0 }, NULL, 0, error));
+    return s2_trial_add_run(a->trials, setting, question, 0, 1, NULL, error);
+}
+
+static s2p_status fill(asking *a, int32_t setting, int32_t question, s2p_error *error)
 {
     const s2_source_model *source = a->source;
-    const s2a_setting *asked = &a->trials->setting[setting];
-    const int32_t n_seeds = s2a_draws(asked) ? source->n_seeds : 1;
-    s2a_answer first = { .text = NULL };
-    float score = 0.0f;
-    s2p_status st = S2P_OK;
-    for (int32_t seed = 0; seed < n_seeds && st == S2P_OK; seed++) {
+    s2_trials *t = a->trials;
+    const int32_t n_seeds = s2a_draws(&t->setting[setting]) && t->n_seeds > 1 ? t->n_seeds : 1;
+    float sum = 0.0f;
+    for (int32_t seed = 0; seed < n_seeds; seed++) {
         s2a_answer answer;
-        st = ask_once(a, setting, question, seed, &answer, error);
-        if (st != S2P_OK) break;
-        score += s2_source_score(source->task, source->set, &a->trials->question[question],
-                                 answer.text) /
-                 (float)n_seeds;
-        if (seed == 0)
-            first = answer;
-        else
-            s2a_answer_free(&answer);
+        s2p_status st = ask_once(a, setting, question, seed, &answer, error);
+        if (st != S2P_OK && is_own_fault(t, setting))
+            return fail_question(a, setting, question, error);
+        TRY(st);
+        st = seed == 0 ? keep_first(a, setting, question, &answer, error) : S2P_OK;
+        if (st == S2P_OK)
+            st = s2_trial_add_run(t, setting, question, seed, n_seeds, answer.text, error);
+        sum += s2_source_score(t, question, answer.text);
+        s2a_answer_free(&answer);
+        TRY(st);
     }
-    const s2a_part *part = first.n_parts > 0 ? &first.part[0] : NULL;
-    if (st == S2P_OK)
-        st = s2_trial_fill(a->trials, setting, question, score, first.text,
-                           part ? part->grid : (s2p_grid){ 0, 0 }, part ? part->keep : NULL,
-                           part ? part->n_keep : 0, error);
-    s2a_answer_free(&first);
-    if (st == S2P_OK && source->watch && source->watch->filled)
-        st = source->watch->filled(a->trials, setting, question, source->watch->user, error);
-    return st;
+    s2_trial_at(t, setting, question)->score = sum / (float)n_seeds;
+    if (source->watch && source->watch->filled)
+        return source->watch->filled(t, setting, question, source->watch->user, error);
+    return S2P_OK;
 }
 
 /* Questions [first, last) are about one picture. */
 static s2p_status ask_about(asking *a, int32_t first, int32_t last, s2p_error *error)
 {
     const s2_trials *t = a->trials;
-    s2_image picture;
     bool is_done = true;
     for (int32_t q = first; q < last; q++) is_done = is_done && s2_trials_question_done(t, q);
     if (is_done) return S2P_OK;
-    TRY(s2_trials_load(t, t->question[first].picture, &picture, error));
-    a->picture = &picture.view;
+    a->part = s2_trial_part_of(t, first);
+    TRY(s2_trials_load(t, t->question[first].picture, &a->picture[0], error));
     s2p_status st = S2P_OK;
     for (int32_t s = 0; s < t->n_settings && st == S2P_OK; s++)
         for (int32_t q = first; q < last && st == S2P_OK; q++)
             if (!s2_trial_is_done(s2_trial_at(t, s, q))) st = fill(a, s, q, error);
-    s2_image_free(&picture);
+    for (int32_t i = 0; i < S2E_MAX_PICTURES; i++) {
+        s2_image_free(&a->picture[i]);
+        a->picture[i] = (s2_image){ .pixels = NULL };
+    }
     return st;
 }
 
 s2p_status s2_source_ask(const s2_source_model *source, s2_trials *trials, s2p_error *error)
 {
-    asking a = { source, trials, NULL };
+    asking a = { .source = source, .trials = trials };
     const s2_model_watch *watch = source->watch;
     for (int32_t first = 0, last; first < trials->n_questions; first = last) {
         const int32_t picture = trials->question[first].picture;
@@ -93,5 +152,5 @@ s2p_status s2_source_ask(const s2_source_model *source, s2_trials *trials, s2p_e
         if (watch && watch->progress)
             watch->progress((double)last / trials->n_questions, watch->user);
     }
-    return S2P_OK;
+    return s2_trials_judge(trials, error);
 }

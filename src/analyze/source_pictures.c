@@ -55,15 +55,12 @@ s2p_status s2_source_pictures(const char *const *file, int32_t n_files, s2p_grid
                            setting[s].method, s2p_need_text(needs & ~(uint32_t)S2P_NEED_PIXELS));
     }
     for (int32_t i = 0; i < n_files; i++) {
-        TRY(s2_trials_add_picture(out, file[i], (double)NAN, error));
+        TRY(s2_trials_add_picture(out, file[i], i, error));
         TRY(s2_trials_add_question(out, "", "", "pictures", i, error));
     }
     TRY(s2_trials_set(out, setting, n_settings, error));
     s2p_plan *plan;
     TRY(s2p_plan_create(&plan, grid));
-    const int32_t budget = s2a_budget_tokens(setting[0].budget, grid.rows * grid.cols);
-    const int32_t side =
-        setting[0].choice.side > 0 ? setting[0].choice.side : s2p_coarse_side(grid, budget);
     s2p_status st = S2P_OK;
     for (int32_t i = 0; i < n_files && st == S2P_OK; i++) {
         s2_image picture;
@@ -72,7 +69,6 @@ s2p_status s2_source_pictures(const char *const *file, int32_t n_files, s2p_grid
         for (int32_t s = 0; s < n_settings && st == S2P_OK; s++)
             st = s2_source_choose(&(s2p_view){ .image = &picture.view }, grid, plan, out, s, i,
                                   error);
-        (void)s2_measure_heterogeneity(&picture.view, grid, side, &out->picture[i].heterogeneity);
         s2_image_free(&picture);
         if (progress) progress((i + 1.0) / n_files, user);
     }

@@ -46,7 +46,7 @@ s2p_status s2_source_recorded(const s2_recordings *recordings, const s2a_setting
     for (int32_t i = 0; i < recordings->n; i++) {
         char name[32];
         (void)snprintf(name, sizeof name, "recording %d", i);
-        TRY(s2_trials_add_picture(out, name, (double)NAN, error));
+        TRY(s2_trials_add_picture(out, name, i, error));
         TRY(s2_trials_add_question(out, "", "", "recordings", i, error));
     }
     TRY(s2_trials_set(out, setting, n_settings, error));

@@ -12,15 +12,21 @@
 
 /* source_task.c: the questions of a benchmark, for an analysis. */
 
-/* Up to `per_picture` questions (0: all) of the first `n_pictures` pictures (0: all). Which ones
- * changes from picture to picture, so that every kind of question comes up about as often. The set
- * is borrowed as long as the trials live: pictures are read from it, also those inside tables. */
-s2p_status s2_source_task(const s2e_task *task, const s2e_set *set, int32_t per_picture,
-                          int32_t n_pictures, s2_trials *out, s2p_error *error);
+typedef struct s2_source_questions { /* which questions of a benchmark; all borrowed */
+    const s2e_task *task;
+    const s2e_set *set;
+    s2e_protocol protocol;           /* whose prompts and scoring */
+    int32_t per_picture, n_pictures; /* 0: all */
+    int32_t n_all;                   /* questions of the benchmark; 0: those of the set */
+} s2_source_questions;
 
-/* 0 to 1. */
-float s2_source_score(const s2e_task *task, const s2e_set *set, const s2_trial_question *question,
-                      const char *answer);
+/* A part with up to `per_picture` questions of the first `n_pictures` pictures. Which ones changes
+ * from picture to picture, so that every kind of question comes up about as often. The set is
+ * borrowed as long as the trials live: pictures are read from it, also those inside tables. */
+s2p_status s2_source_task(const s2_source_questions *questions, s2_trials *out, s2p_error *error);
+
+/* 0 to 1, of one answer by itself: where a scorer draws, the last word is s2_trials_judge's. */
+float s2_source_score(const s2_trials *trials, int32_t question, const char *answer);
 
 /* source_model.c: ask a model what no earlier answer says. */
 typedef struct s2_model_watch { /* callbacks, NULL: none */
@@ -28,20 +34,19 @@ typedef struct s2_model_watch { /* callbacks, NULL: none */
                          s2p_error *error); /* not S2P_OK ends the work */
     void (*progress)(double done, void *user);
     void *user;
+    void (*failed)(const char *why, void *user); /* a method of the user's own, for one question */
 } s2_model_watch;
 
 typedef struct s2_source_model { /* all borrowed */
     s2v_session *session;        /* one that keeps pictures and prefixes is fastest */
     const s2v_image_options *image_options;
-    const s2e_task *task;
-    const s2e_set *set;
-    int32_t n_seeds; /* runs of a method that draws: their mean score, the tokens of the first */
-    int32_t predict; /* most tokens of an answer */
+    int32_t predict; /* most tokens of an answer; 0: as many as the protocol of the part has */
     int32_t shard, n_shards; /* only pictures with index % n_shards == shard; n_shards 0: all */
     const s2_model_watch *watch;
 } s2_source_model;
 
-/* Fill every trial that is not done yet. */
+/* Fill every trial that is not done yet, with the answers of all trials->n_seeds runs and the tokens of
+ * the first; then s2_trials_judge. */
 s2p_status s2_source_ask(const s2_source_model *source, s2_trials *trials, s2p_error *error);
 
 /* source_answers.c: answers given earlier, a line of JSON each.
@@ -49,19 +54,19 @@ s2p_status s2_source_ask(const s2_source_model *source, s2_trials *trials, s2p_e
  *     {"model":"m.gguf","run":"3fa9c1","task":"synth","image":"images/0000.jpg","question":"...","setting":
  *      "s2prune/64/0/laplacian/erc","answer":"red","score":1.0,"tokens":[24,24],"kept":[3,17]}
  *
- * Lines of `s2prune eval --samples` do as well; which tokens were kept they do not say.
+ * Of a method that draws, "answers" has those of all runs. Lines of `s2prune eval --samples` do as well;
+ * which tokens were kept they do not say.
  */
 
 /* Fill the trials that `path` has answers for: the same model, run, task, picture, question and
- * setting.
- * Other lines do not matter. *n_filled, *n_bad: lines used, and lines that are no answers (the last
+ * setting. Then s2_trials_judge. Other lines do not matter. *n_filled, *n_bad: lines used, and lines that are no answers (the last
  * one of a run that was stopped). S2P_OK when there is no such file. */
 s2p_status s2_answers_read(const char *path, s2_trials *trials, int32_t *n_filled, int32_t *n_bad,
                            s2p_error *error);
 
-/* The same for bytes at hand. */
-void s2_answers_parse(const char *text, size_t n, s2_trials *trials, int32_t *n_filled,
-                      int32_t *n_bad);
+/* The same for bytes at hand. S2P_ENOMEM. */
+s2p_status s2_answers_parse(const char *text, size_t n, s2_trials *trials, int32_t *n_filled,
+                            int32_t *n_bad);
 
 /* Open to add lines; a line that was cut off is ended first. NULL: error. */
 FILE *s2_answers_open(const char *path, s2p_error *error);
@@ -75,18 +80,15 @@ s2p_status s2_answers_append(FILE *file, const s2_trials *trials, int32_t settin
 s2p_status s2_source_run_settings(const json_t *values, s2a_setting *out, s2e_column *column,
                                   int32_t *n, s2p_error *error);
 
-/* Fill trials whose questions are those of s2_source_task on the run's data and whose settings are
- * of the columns given, [n_settings]. Scores are the protocol's, mean over the seeds; answer and
- * kept tokens those of the first. needs_kept: pictures of different grids are an error; else such
- * trials do not say what was kept. S2P_EFORMAT: answers are missing, or of other data. */
-s2p_status s2_source_run(s2e_store *store, const s2e_task *task, const s2e_set *set,
-                         s2e_protocol protocol, const s2e_column *column, bool needs_kept,
+/* Fill the trials of one setting on one part, whose questions are those of s2_source_task on the run's
+ * data, from a column of the run: the answers of all its seeds, the kept tokens of the first.
+ * S2P_EFORMAT: answers are missing, or of other data. Then s2_trials_judge. */
+s2p_status s2_source_run(s2e_store *store, const s2e_column *column, int32_t part, int32_t setting,
                          s2_trials *trials, s2p_error *error);
 
 /* source_pictures.c: pictures alone: methods that look at pixels or at nothing, without a model. */
 
-/* A trial for each picture file and setting, without a question or an answer; heterogeneity is
- * measured with the coarse grid of the first setting. S2P_EINVAL: a setting that needs a model.
+/* A trial for each picture file and setting, without a question or an answer. S2P_EINVAL: a setting that needs a model.
  * progress: NULL, or called with 0 to 1. */
 s2p_status s2_source_pictures(const char *const *file, int32_t n_files, s2p_grid grid,
                               const s2a_setting *setting, int32_t n_settings,

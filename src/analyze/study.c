@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/markup.h"
+#include "eval/figure/plot.h"
 #include "image/base64.h"
 
 #include <stdio.h>
@@ -19,15 +20,25 @@ static void free_item(s2_study_item *item)
     s2_array_free(&item->array);
 }
 
+void s2_study_cut(s2_study *study, int32_t n)
+{
+    while (study->n > n) {
+        free_item(study->item[--study->n]);
+        free(study->item[study->n]);
+    }
+}
+
 void s2_study_free(s2_study *study)
 {
-    for (int32_t i = 0; i < study->n; i++) {
-        free_item(study->item[i]);
-        free(study->item[i]);
-    }
+    s2_study_cut(study, 0);
     free_item(&study->scrap);
     free(study->item);
     *study = (s2_study){ .n = 0 };
+}
+
+double s2_study_width(const s2_study *study)
+{
+    return study->width > 0.0 ? study->width : S2_PLOT_PAGE;
 }
 
 /* --- adding ------------------------------------------------------------------------------ */
@@ -83,13 +94,35 @@ s2_buffer *s2_study_figure(s2_study *study, const char *name, const char *captio
 
 s2_table *s2_study_table(s2_study *study, const char *name, const char *caption)
 {
-    return &add(study, S2_STUDY_TABLE, name, caption)->table;
+    s2_study_item *item = add(study, S2_STUDY_TABLE, name, caption);
+    item->table.caption = item->caption;
+    return &item->table;
 }
 
 s2p_status s2_study_picture(s2_study *study, const char *name, const char *caption,
                             const s2p_image *picture, s2p_error *error)
 {
     return s2_png_encode(picture, &add(study, S2_STUDY_PICTURE, name, caption)->bytes, error);
+}
+
+void s2_study_extend(s2_study *study, int32_t first, const char *sentence)
+{
+    for (int32_t i = first; i < study->n; i++) {
+        s2_study_item *item = study->item[i];
+        if (item->kind != S2_STUDY_FIGURE && item->kind != S2_STUDY_TABLE &&
+            item->kind != S2_STUDY_PICTURE)
+            continue;
+        const size_t n = strlen(item->caption), more = strlen(sentence) + 2;
+        char *longer = realloc(item->caption, n + more);
+        if (!longer) {
+            study->status = S2P_ENOMEM;
+            return;
+        }
+        item->caption = longer;
+        item->table.caption = longer; /* a table borrows it */
+        longer[n] = ' ';
+        memcpy(longer + n + 1, sentence, more - 1);
+    }
 }
 
 double *s2_study_array(s2_study *study, const char *name, const char *caption, int32_t rows,
@@ -115,18 +148,28 @@ static void put(s2_buffer *out, const char *text)
     s2_markup_append(out, text, strlen(text), true);
 }
 
+/* Tables that are wider than the page scroll in their own box; on paper they shrink and wrap instead. */
 static const char style[] =
-    "body{font:16px/1.5 sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;color:#222;"
-    "background:#fff}h1{font-size:1.5em}h2{font-size:1.2em;margin-top:2.2em;border-bottom:1px "
-    "solid #bbb}figure{margin:1.5em 0;overflow-x:auto}figcaption{font-size:.9em;max-width:60em}"
+    ":root{color-scheme:light dark}"
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;"
+    "color:#1d2027;background:#fff}h1{font-size:1.5em}h2{font-size:1.2em;margin-top:2.2em;"
+    "border-bottom:1px solid #bbb}figure{margin:1.5em 0}figcaption{font-size:.9em;max-width:60em}"
+    ".wide{overflow-x:auto}"
     "table{border-collapse:collapse;font-size:.85em;font-variant-numeric:tabular-nums}"
-    "th,td{padding:.15em .7em;text-align:left;border-bottom:1px solid #ddd;white-space:nowrap}"
+    "th,td{padding:.15em .6em;text-align:left;border-bottom:1px solid #ddd;white-space:nowrap}"
+    "th{vertical-align:bottom}"
     ".number{text-align:right}pre{background:#f2f2f2;padding:.6em;white-space:pre-wrap;"
     "overflow-wrap:anywhere}"
-    ".blank{border-left:4px solid #c84800;padding-left:.8em}svg,img{max-width:100%;height:auto}\n"
-    "@media screen and (prefers-color-scheme:dark){body{color:#e6e6e6;background:#16181d}"
+    ".blank{border-left:4px solid #c84800;padding-left:.8em}svg,img{max-width:100%;height:auto}"
+    "svg.page{width:940px}svg.column{width:480px}\n"
+    "@media screen and (prefers-color-scheme:dark){body{color:#e6e7ea;background:#16181d}"
     "th,td{border-color:#454952}pre{background:#23262d}}\n"
-    "@media print{h2{break-after:avoid}figure{break-inside:avoid}}\n";
+    "@media print{:root{color-scheme:light}@page{margin:15mm}body{font-size:10pt;max-width:none;"
+    "margin:0;padding:0}h1,h2{break-after:avoid}figure,.blank{break-inside:avoid}"
+    "figure:has(table){break-inside:auto}tr{break-inside:avoid}thead{display:table-header-group}"
+    ".wide{overflow:visible}table{font-size:7pt;width:100%}th,td{white-space:normal;"
+    "padding:.1em .3em}svg.page{width:6.9in}svg.column{width:3.3in}pre{background:none;"
+    "border:1px solid #bbb}}\n";
 
 static void put_item(const s2_study_item *item, s2_buffer *out)
 {
@@ -142,7 +185,7 @@ static void put_item(const s2_study_item *item, s2_buffer *out)
         s2_buffer_printf(out, "</p>\n");
         return;
     case S2_STUDY_COMMAND:
-        s2_buffer_printf(out, "<div class=\"blank\"><p>Not filled here. This would:</p><pre>");
+        s2_buffer_printf(out, "<div class=\"blank\"><p>With the paper's model and data:</p><pre>");
         put(out, item->caption);
         s2_buffer_printf(out, "</pre></div>\n");
         return;
@@ -160,9 +203,10 @@ static void put_item(const s2_study_item *item, s2_buffer *out)
         s2_buffer_printf(out, "\">\n");
         break;
     case S2_STUDY_TABLE:
-        s2_buffer_printf(out, "<figure>\n");
+        s2_buffer_printf(out, "<figure>\n<div class=\"wide\" tabindex=\"0\">");
         if (s2_table_write(&item->table, S2_TABLE_HTML, out) != S2P_OK)
             s2_buffer_printf(out, "<p>no memory</p>");
+        s2_buffer_printf(out, "</div>\n");
         break;
     }
     s2_buffer_printf(out, "<figcaption>");
@@ -191,6 +235,18 @@ s2p_status s2_study_html(const s2_study *study, const char *title, const char *s
 
 /* --- files -------------------------------------------------------------------------------------- */
 
+static s2p_status save_table(const s2_study_item *item, const char *path, s2_table_format format,
+                             s2p_error *error)
+{
+    s2_buffer bytes;
+    s2_buffer_init(&bytes, ITEM_BYTES);
+    s2p_status st = s2_table_write(&item->table, format, &bytes);
+    st = st == S2P_OK ? s2_file_write(path, bytes.data, bytes.size, error)
+                      : s2_fail(error, st, "%s could not be made", item->name);
+    s2_buffer_free(&bytes);
+    return st;
+}
+
 static s2p_status save_item(const s2_study_item *item, const char *folder, s2p_error *error)
 {
     char path[4096];
@@ -206,13 +262,9 @@ static s2p_status save_item(const s2_study_item *item, const char *folder, s2p_e
         return item->bytes.status == S2P_OK
                    ? s2_file_write(path, item->bytes.data, item->bytes.size, error)
                    : s2_fail(error, item->bytes.status, "%s could not be made", item->name);
-    s2_buffer csv;
-    s2_buffer_init(&csv, ITEM_BYTES);
-    s2p_status st = s2_table_write(&item->table, S2_TABLE_CSV, &csv);
-    st = st == S2P_OK ? s2_file_write(path, csv.data, csv.size, error)
-                      : s2_fail(error, st, "%s could not be made", item->name);
-    s2_buffer_free(&csv);
-    return st;
+    TRY(save_table(item, path, S2_TABLE_CSV, error));
+    memcpy(strrchr(path, '.'), ".tex", sizeof ".tex"); /* as long as ".csv" */
+    return save_table(item, path, S2_TABLE_TEX, error);
 }
 
 s2p_status s2_study_save(const s2_study *study, const char *folder, const char *title,

@@ -37,9 +37,15 @@ typedef struct s2_study { /* all zero: empty. Free with s2_study_free */
     int32_t n, capacity;
     s2_study_item scrap;
     s2p_status status;
+    double width; /* of its figures: S2_PLOT_COLUMN or S2_PLOT_PAGE; 0: a page */
 } s2_study;
 
+double s2_study_width(const s2_study *study);
+
 void s2_study_free(s2_study *study);
+
+/* Only the first n items stay. */
+void s2_study_cut(s2_study *study, int32_t n);
 
 void s2_study_heading(s2_study *study, const char *text);
 void s2_study_note(s2_study *study, const char *text);
@@ -48,6 +54,9 @@ s2_buffer *s2_study_figure(s2_study *study, const char *name, const char *captio
 s2_table *s2_study_table(s2_study *study, const char *name, const char *caption);
 s2p_status s2_study_picture(s2_study *study, const char *name, const char *caption,
                             const s2p_image *picture, s2p_error *error);
+
+/* A sentence behind the captions of all figures, tables and pictures from item `first` on. */
+void s2_study_extend(s2_study *study, int32_t first, const char *sentence);
 
 /* [rows][cols] out, all zero; NULL without memory. */
 double *s2_study_array(s2_study *study, const char *name, const char *caption, int32_t rows,

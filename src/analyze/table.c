@@ -1,7 +1,8 @@
-/* table.c - one list of cells, six ways to write it. */
+/* table.c - one list of cells, several ways to write it. */
 #include "analyze/table.h"
 
 #include "base/markup.h"
+#include "eval/figure/look.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -13,7 +14,7 @@
 
 const char *s2_table_format_name(size_t index)
 {
-    static const char *const names[] = { "text", "md", "csv", "json", "jsonl", "sql" };
+    static const char *const names[] = { "text", "md", "csv", "json", "jsonl", "sql", "tex" };
     return index < sizeof names / sizeof *names ? names[index] : NULL;
 }
 
@@ -64,7 +65,7 @@ static void add_cell(s2_table *table, double number, char *text)
         }
     }
     if (table->status == S2P_OK)
-        table->cell[table->n_cells++] = (s2_cell){ number, text };
+        table->cell[table->n_cells++] = (s2_cell){ number, text, S2_CELL_PLAIN };
     else
         free(text);
 }
@@ -97,14 +98,9 @@ void s2_table_shown(s2_table *table, double value, const char *format, ...)
     add_cell(table, value, copy_of(table, text));
 }
 
-int32_t s2_table_n_rows(const s2_table *table)
+void s2_table_mark(s2_table *table, s2_cell_mark mark)
 {
-    return table->n_columns ? table->n_cells / table->n_columns : 0;
-}
-
-const s2_cell *s2_table_cell(const s2_table *table, int32_t row, int32_t column)
-{
-    return &table->cell[row * table->n_columns + column];
+    if (table->status == S2P_OK && table->n_cells) table->cell[table->n_cells - 1].mark = mark;
 }
 
 /* --- for people --------------------------------------------------------------------------- */
@@ -170,8 +166,19 @@ static void write_markdown(const s2_table *t, s2_buffer *out)
             if (r == -1)
                 s2_buffer_printf(out, "|%s",
                                  t->column[c].decimals == S2_TEXT_COLUMN ? "---" : "---:");
-            else
-                s2_buffer_printf(out, "| %s ", r < 0 ? t->column[c].heading : shown(t, r, c, text));
+            else if (r < 0)
+                s2_buffer_printf(out, "| %s ", t->column[c].heading);
+            else {
+                const s2_cell_mark mark = s2_table_cell(t, r, c)->mark;
+                s2_buffer_printf(out, "| %s%s%s ",
+                                 mark == S2_CELL_BEST     ? "**"
+                                 : mark == S2_CELL_SECOND ? "<u>"
+                                                          : "",
+                                 shown(t, r, c, text),
+                                 mark == S2_CELL_BEST     ? "**"
+                                 : mark == S2_CELL_SECOND ? "</u>"
+                                                          : "");
+            }
         }
         s2_buffer_append(out, "|\n", 2);
     }
@@ -182,19 +189,27 @@ static void write_html(const s2_table *t, s2_buffer *out)
     char text[SHOWN_SIZE];
     s2_buffer_printf(out, "<table>\n");
     for (int32_t r = -1; r < s2_table_n_rows(t); r++) {
-        s2_buffer_printf(out, "<tr>");
+        s2_buffer_printf(out, r < 0 ? "<thead><tr>" : "<tr>");
         for (int32_t c = 0; c < t->n_columns; c++) {
             if (t->column[c].is_detail) continue;
             const char *cell = r < 0 ? t->column[c].heading : shown(t, r, c, text);
             const char *element = r < 0 ? "th" : "td";
             const bool is_number = t->column[c].decimals != S2_TEXT_COLUMN;
+            const s2_cell_mark mark = r < 0 ? S2_CELL_PLAIN : s2_table_cell(t, r, c)->mark;
+            const char *type = mark == S2_CELL_BEST ? "b" : "u";
             s2_buffer_printf(out, "<%s%s>", element, is_number ? " class=\"number\"" : "");
+            if (mark != S2_CELL_PLAIN) s2_buffer_printf(out, "<%s>", type);
+            char title[S2_TITLE_SIZE]; /* people read the titles of methods */
+            const bool is_method = strncmp(t->column[c].key, "method", 6) == 0 ||
+                                   strcmp(t->column[c].key, "setting") == 0;
+            if (is_method && r >= 0) cell = s2_title_of(cell, title);
             s2_markup_append(out, cell, strlen(cell), false);
+            if (mark != S2_CELL_PLAIN) s2_buffer_printf(out, "</%s>", type);
             s2_buffer_printf(out, "</%s>", element);
         }
-        s2_buffer_printf(out, "</tr>\n");
+        s2_buffer_printf(out, r < 0 ? "</tr></thead>\n<tbody>\n" : "</tr>\n");
     }
-    s2_buffer_printf(out, "</table>\n");
+    s2_buffer_printf(out, "</tbody></table>\n");
 }
 
 /* --- for programs ------------------------------------------------------------------------------ */
@@ -317,6 +332,9 @@ s2p_status s2_table_write(const s2_table *table, s2_table_format format, s2_buff
         break;
     case S2_TABLE_SQL:
         write_sql(table, out);
+        break;
+    case S2_TABLE_TEX:
+        s2_table_tex(table, table->caption ? table->caption : table->name, out);
         break;
     case S2_TABLE_HTML:
         write_html(table, out);

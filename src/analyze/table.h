@@ -17,7 +17,7 @@
 
 #include <stdbool.h>
 
-#define S2_MAX_COLUMNS 32
+#define S2_MAX_COLUMNS 64
 #define S2_TEXT_COLUMN (-1)
 
 typedef struct s2_column {
@@ -27,13 +27,17 @@ typedef struct s2_column {
     bool is_detail;
 } s2_column;
 
+typedef enum s2_cell_mark { S2_CELL_PLAIN, S2_CELL_BEST, S2_CELL_SECOND } s2_cell_mark;
+
 typedef struct s2_cell {
     double number; /* of a number column */
     char *text;    /* of a text column, or what people read instead of the number; NULL: none */
+    s2_cell_mark mark;
 } s2_cell;
 
 typedef struct s2_table { /* one that failed stays failed: s2_table_write says so */
     char name[48];        /* of the SQL table and of files */
+    const char *caption;  /* of LaTeX, borrowed; NULL: none */
     s2_column column[S2_MAX_COLUMNS];
     int32_t n_columns, n_cells, capacity;
     s2_cell *cell; /* [n_cells], row after row */
@@ -47,6 +51,7 @@ typedef enum s2_table_format {
     S2_TABLE_JSON,  /* an array of objects */
     S2_TABLE_JSONL, /* an object a line */
     S2_TABLE_SQL,   /* CREATE TABLE and INSERTs */
+    S2_TABLE_TEX,   /* booktabs, see s2_table_tex */
     S2_TABLE_HTML
 } s2_table_format;
 
@@ -65,9 +70,22 @@ void s2_table_number(s2_table *table, double value);
 /* A number people read in other words. */
 void s2_table_shown(s2_table *table, double value, const char *format, ...) S2_PRINTF(3, 4);
 
-int32_t s2_table_n_rows(const s2_table *table);
-const s2_cell *s2_table_cell(const s2_table *table, int32_t row, int32_t column);
+/* The last cell is the best of its kind (bold) or the second (underlined), where the form has type. */
+void s2_table_mark(s2_table *table, s2_cell_mark mark);
+
+static inline int32_t s2_table_n_rows(const s2_table *table)
+{
+    return table->n_columns ? table->n_cells / table->n_columns : 0;
+}
+
+static inline const s2_cell *s2_table_cell(const s2_table *table, int32_t row, int32_t column)
+{
+    return &table->cell[row * table->n_columns + column];
+}
 
 s2p_status s2_table_write(const s2_table *table, s2_table_format format, s2_buffer *out);
+
+/* table_tex.c: LaTeX with rules of booktabs, groups by budget, small intervals, citations. */
+void s2_table_tex(const s2_table *table, const char *caption, s2_buffer *out);
 
 #endif /* S2_ANALYZE_TABLE_H */

@@ -24,17 +24,20 @@ static s2p_status make(s2_trials *t)
                                      setting_of("equal-density", 4, NULL),
                                      setting_of("s2prune", 4, "centre"),
                                      setting_of("s2prune", 4, NULL) };
+    const s2p_grid grid = { 6, 6 };
     *t = (s2_trials){ .n_pictures = 0 };
     s2p_status st = S2P_OK;
     for (int i = 0; i < 3 && st == S2P_OK; i++) {
-        st = s2_trials_add_picture(t, "p", 1.0 + i, NULL);
+        st = s2_trials_add_picture(t, "p", i, NULL);
+        if (st == S2P_OK)
+            t->picture[i].structure =
+                (s2_trial_structure){ 1.0 + i, grid, s2p_coarse_side(grid, 4) };
         if (st == S2P_OK) st = s2_trials_add_question(t, "q", "yes", i ? "a" : "b", i, NULL);
     }
     if (st == S2P_OK) st = s2_trials_set(t, settings, 5, NULL);
     for (int32_t s = 0; s < 5; s++)
         for (int32_t q = 0; q < 3 && st == S2P_OK; q++)
-            st = s2_trial_fill(t, s, q, (float)((s + q) % 2), "yes", (s2p_grid){ 6, 6 }, kept, 4,
-                               NULL);
+            st = s2_trial_fill(t, s, q, (float)((s + q) % 2), "yes", grid, kept, 4, NULL);
     return st;
 }
 

@@ -25,7 +25,7 @@ static void make(s2_trials *t, const asked *picture, int32_t n)
     const s2a_setting settings[] = { setting_of("full", 0), setting_of("s2prune", 64) };
     *t = (s2_trials){ .n_pictures = 0 };
     for (int32_t p = 0; p < n; p++) {
-        assert_int_equal(s2_trials_add_picture(t, "p.png", 1.0, NULL), S2P_OK);
+        assert_int_equal(s2_trials_add_picture(t, "p.png", p, NULL), S2P_OK);
         for (const char *kind = picture[p].kinds; *kind; kind++) {
             const char category[2] = { *kind, '\0' };
             assert_int_equal(s2_trials_add_question(t, "?", "yes", category, t->n_questions, NULL),
@@ -49,8 +49,16 @@ static s2_rate rate_of(const s2_trials *t, int32_t setting, int32_t other, int32
                        const bool *wanted)
 {
     s2_rate rate;
-    assert_int_equal(s2_rate_of(t, setting, other, category, wanted, 100.0, &rate), S2P_OK);
+    assert_int_equal(s2_rate_of(t, setting, other, (s2_scope){ 0, category, wanted }, &rate),
+                     S2P_OK);
     return rate;
+}
+
+static s2_test test_of(const s2_trials *t, int32_t setting, int32_t other)
+{
+    s2_test test;
+    assert_int_equal(s2_rate_test(t, setting, other, &test), S2P_OK);
+    return test;
 }
 
 static bool is_near(double a, double b) { return fabs(a - b) < 1e-9; }
@@ -80,9 +88,11 @@ static void test_means(void **state)
     r = rate_of(&t, 0, S2_NO_SETTING, S2_ALL_CATEGORIES, none);
     assert_true(isnan(r.value) && isnan(r.low) && isnan(r.high) && r.n == 0);
 
-    s2_rate one;
-    assert_int_equal(s2_rate_of(&t, 0, S2_NO_SETTING, S2_ALL_CATEGORIES, NULL, 1.0, &one), S2P_OK);
-    assert_true(is_near(one.value, 0.8));
+    s2_rate kept; /* 40 of 80 %, and the pruned minus the full in percent of the full */
+    assert_int_equal(s2_rate_retained(&t, 1, S2_NO_SETTING, 0, S2_EVERYTHING, &kept), S2P_OK);
+    assert_true(is_near(kept.value, 50.0) && kept.low <= 50.0 && kept.high >= 50.0);
+    assert_int_equal(s2_rate_retained(&t, 1, 0, 0, S2_EVERYTHING, &kept), S2P_OK);
+    assert_true(is_near(kept.value, -50.0));
     s2_trials_free(&t);
 }
 
@@ -95,7 +105,8 @@ static void test_unasked(void **state)
     make(&t, pictures, 2);
     const s2_rate r = rate_of(&t, 0, S2_NO_SETTING, S2_ALL_CATEGORIES, NULL);
     assert_true(is_near(r.value, 50.0) && r.n == 2);
-    assert_true(s2_rate_test(&t, 0, 1).p == s2_mcnemar(0, 1).p);
+    const s2_test test = test_of(&t, 0, 1); /* one picture is the same, one is lost */
+    assert_true(test.p == 1.0 && is_near(test.statistic, -0.5));
     s2_trials_free(&t);
 }
 
@@ -158,16 +169,21 @@ static void test_promises(void **state)
     }
 }
 
-/* Half a score counts as right. Only full right: 3, only pruned right: 1, so p = 2 * 5 / 16. */
-static void test_mcnemar(void **state)
+/* Pictures are swapped, each with its questions: the first three are won by 2, 1 and 1/2, the last is
+ * lost by 1/2. Of sixteen patterns those at least 3 away from 0 are all plus, all but either of the
+ * halves, and their opposites. */
+static void test_flips(void **state)
 {
     (void)state;
-    static const asked one[] = { { "aaaaaa", "1h10h0", "0000h1" } };
+    static const asked four[] = {
+        { "aa", "11", "00" }, { "a", "1", "0" }, { "ab", "h1", "01" }, { "a", "h", "1" }
+    };
     s2_trials t;
-    make(&t, one, 1);
-    assert_true(is_near(s2_rate_test(&t, 0, 1).p, 0.625));
-    assert_true(is_near(s2_rate_test(&t, 1, 0).p, 0.625));
-    assert_true(s2_rate_test(&t, 0, 0).p == 1.0);
+    make(&t, four, 4);
+    assert_true(is_near(test_of(&t, 0, 1).p, 6.0 / 16.0));
+    assert_true(is_near(test_of(&t, 1, 0).p, 6.0 / 16.0));
+    assert_true(is_near(test_of(&t, 0, 1).statistic, 3.0 / 6.0));
+    assert_true(test_of(&t, 0, 0).p == 1.0);
     s2_trials_free(&t);
 }
 
@@ -178,13 +194,34 @@ static void test_categories(void **state)
     static const asked one[] = { { "abbcccdd", "11111111", "11111111" } };
     s2_trials t;
     make(&t, one, 1);
-    int32_t out[4] = { -1, -1, -1, -1 };
-    assert_int_equal(s2_rate_categories(&t, 4, out), 4);
-    for (int32_t i = 0; i < 4; i++) assert_int_equal(out[i], i);
-    assert_int_equal(s2_rate_categories(&t, 2, out), 2);
-    assert_true(out[0] == 1 && out[1] == 2); /* b and c; d ties with b and comes later */
-    assert_int_equal(s2_rate_categories(&t, 1, out), 1);
-    assert_int_equal(out[0], 2);
+    s2_scope out[4];
+    int32_t n_all;
+    assert_int_equal(s2_rate_scopes(&t, 4, out, &n_all), 4);
+    assert_int_equal(n_all, 4);
+    for (int32_t i = 0; i < 4; i++) assert_true(out[i].category == i && out[i].part == 0);
+    assert_int_equal(s2_rate_scopes(&t, 2, out, &n_all), 2);
+    assert_true(n_all == 4 && out[0].category == 1 && out[1].category == 2); /* d comes after b */
+    assert_int_equal(s2_rate_scopes(&t, 1, out, &n_all), 1);
+    assert_int_equal(out[0].category, 2);
+    assert_string_equal(s2_scope_name(&t, out[0]), "c");
+    s2_trials_free(&t);
+}
+
+/* More kinds of questions than a table has columns: Acc. is the mean of all of them. Of fourteen kinds
+ * the first has a right answer, so it is 100 / 14. */
+static void test_many_categories(void **state)
+{
+    (void)state;
+    static const asked one[] = { { "abcdefghijklmn", "10000000000000", "00000000000000" } };
+    s2_trials t;
+    s2_table table;
+    make(&t, one, 1);
+    s2_table_init(&table, "rates");
+    assert_int_equal(s2_rate_table(&t, 0, NULL, &table), S2P_OK);
+    for (int32_t c = 0; c < table.n_columns; c++)
+        if (strcmp(table.column[c].key, "acc") == 0)
+            assert_true(is_near(s2_table_cell(&table, 0, c)->number, 100.0 / 14.0));
+    s2_table_free(&table);
     s2_trials_free(&t);
 }
 
@@ -203,7 +240,7 @@ static void test_table(void **state)
     s2_table table;
     make(&t, three, 3);
     s2_table_init(&table, "rates");
-    assert_int_equal(s2_rate_table(&t, 0, 0, &table), S2P_OK);
+    assert_int_equal(s2_rate_table(&t, 0, "full", &table), S2P_OK);
     assert_int_equal(s2_table_n_rows(&table), 2);
     assert_true(is_near(cell(&table, 0, "acc"), (200.0 / 3.0 + 100.0) / 2.0));
     assert_true(is_near(cell(&table, 1, "acc"), (100.0 / 3.0 + 50.0) / 2.0));
@@ -211,15 +248,19 @@ static void test_table(void **state)
     assert_true(is_near(cell(&table, 1, "rel"), 50.0)); /* half of the full model's, both kinds */
     assert_true(is_near(cell(&table, 1, "a"), 100.0 / 3.0) && is_near(cell(&table, 1, "b"), 50.0));
     assert_true(is_near(cell(&table, 1, "all"), 40.0) && cell(&table, 1, "questions") == 5.0);
-    assert_true(isnan(cell(&table, 0, "difference")) && isnan(cell(&table, 0, "mcnemar_p")));
+    assert_true(isnan(cell(&table, 0, "difference")) && isnan(cell(&table, 0, "p")));
     assert_true(is_near(cell(&table, 1, "difference"), -40.0));
-    assert_true(is_near(cell(&table, 1, "mcnemar_p"), 0.5)); /* two lost, none won */
+    /* two pictures lost, none won: of four patterns two are as large; one test is a family of one */
+    assert_true(is_near(cell(&table, 1, "p"), 0.5) && is_near(cell(&table, 1, "p_holm"), 0.5));
+    /* pictures of 2, 2 and 1 questions lose 1, 1 and 0: residuals -.2, -.2 and .4 of a question */
+    assert_true(is_near(cell(&table, 1, "smallest_difference"),
+                        2.8015852181129683 * 100.0 * sqrt(1.5 * 0.24) / 5.0));
     assert_true(cell(&table, 1, "difference_low") <= -40.0);
     assert_true(cell(&table, 1, "difference_high") >= -40.0);
     s2_table_free(&table);
 
     s2_table_init(&table, "rates"); /* nothing to compare with */
-    assert_int_equal(s2_rate_table(&t, S2_NO_SETTING, S2_NO_SETTING, &table), S2P_OK);
+    assert_int_equal(s2_rate_table(&t, S2_NO_SETTING, NULL, &table), S2P_OK);
     assert_true(isnan(cell(&table, 1, "rel")) && isnan(cell(&table, 1, "difference")));
     s2_table_free(&table);
     s2_trials_free(&t);
@@ -236,7 +277,7 @@ static void test_without_memory(void **state)
     for (int n = 0; st == S2P_ENOMEM; n++) {
         s2_rate r;
         allocations_left = n;
-        st = s2_rate_of(&t, 0, S2_NO_SETTING, S2_ALL_CATEGORIES, NULL, 100.0, &r);
+        st = s2_rate_of(&t, 0, S2_NO_SETTING, S2_EVERYTHING, &r);
         allocations_left = -1;
         if (st == S2P_ENOMEM) assert_true(isnan(r.low) && isnan(r.high));
         n_failed += st == S2P_ENOMEM;
@@ -253,8 +294,9 @@ int main(void)
         cmocka_unit_test(test_unasked),
         cmocka_unit_test(test_pictures_are_drawn),
         cmocka_unit_test(test_promises),
-        cmocka_unit_test(test_mcnemar),
+        cmocka_unit_test(test_flips),
         cmocka_unit_test(test_categories),
+        cmocka_unit_test(test_many_categories),
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_without_memory),
     };

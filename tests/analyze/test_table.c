@@ -106,10 +106,38 @@ static void test_too_many_columns(void **state)
     s2_table_free(&t);
 }
 
+static void test_marks(void **state)
+{
+    static const char *const expected[] = { [S2_TABLE_TEXT] = "a  b\n1  2\n",
+                                            [S2_TABLE_MARKDOWN] =
+                                                "| a | b |\n|---:|---:|\n| **1** | <u>2</u> |\n",
+                                            [S2_TABLE_CSV] = "a,b\n1,2\n" };
+    (void)state;
+    for (int format = S2_TABLE_TEXT; format <= S2_TABLE_CSV; format++) {
+        s2_table t;
+        s2_buffer out;
+        s2_table_init(&t, "t");
+        s2_table_mark(&t, S2_CELL_BEST); /* there is no cell yet */
+        s2_table_column(&t, "a", "a", 0);
+        s2_table_column(&t, "b", "b", 0);
+        s2_table_number(&t, 1.0);
+        s2_table_mark(&t, S2_CELL_BEST);
+        s2_table_number(&t, 2.0);
+        s2_table_mark(&t, S2_CELL_SECOND);
+        s2_buffer_init(&out, 1 << 16);
+        assert_int_equal(s2_table_write(&t, (s2_table_format)format, &out), S2P_OK);
+        s2_buffer_append(&out, "", 1);
+        assert_string_equal((const char *)out.data, expected[format]);
+        s2_buffer_free(&out);
+        s2_table_free(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_marks),
         cmocka_unit_test(test_json_is_json),
         cmocka_unit_test(test_html_is_escaped),
         cmocka_unit_test(test_too_many_columns),
