@@ -63,7 +63,8 @@ static s2p_status measure(s2_asker *asker, const ask_options *options, const cha
     s2a_setting setting[S2A_MAX_SETTINGS];
     int32_t n;
     char caption[512];
-    TRY(s2_ask_settings(options, "full,fastv,gprune,vispruner,s2prune", "64", setting, &n, error));
+    TRY(s2_ask_settings(options, NULL, "full,fastv,gprune,vispruner,s2prune", "64", setting, &n,
+                        error));
     TRY(s2_asker_prepare(asker, options, error));
     TRY(s2_asker_add_picture(asker, picture, error));
     s2v_session_options session = s2_ask_session_options(options);
