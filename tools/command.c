@@ -68,6 +68,9 @@ int s2_command_run(const s2_command *command, int argc, char *const *argv, s2_en
         code = become(command->program, argc, argv); /* which prints the notes */
     } else {
         s2_report_notes(parsed.note);
+        if (command->words_offset)
+            *(s2_words *)(void *)((char *)values + command->words_offset) =
+                (s2_words){ command->name, argc, argv };
         code = parsed.help ? s2_command_help(command) : command->run(values);
     }
     free(values);

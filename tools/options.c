@@ -121,6 +121,9 @@ static s2p_status fail_number(const s2_option *o, const char *source, const char
     if (o->min_word && o->max_word)
         return s2_fail(error, S2P_EINVAL, "%s '%.40s' is not %s from %.15g to %.15g, %s or %s",
                        source, text, kind, o->min, o->max, o->min_word, o->max_word);
+    if (o->min_word) /* stands for the lowest number, which nobody types */
+        return s2_fail(error, S2P_EINVAL, "%s '%.40s' is not %s from %.15g to %.15g, or %s", source,
+                       text, kind, o->min + 1, o->max, o->min_word);
     return s2_fail(error, S2P_EINVAL, "%s '%.40s' is not %s from %.15g to %.15g", source, text,
                    kind, o->min, o->max);
 }

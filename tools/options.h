@@ -21,6 +21,12 @@ typedef struct s2_list { /* values of a repeatable option, or operands */
     const char *item[S2_LIST_MAX];
 } s2_list;
 
+typedef struct s2_words { /* a command line */
+    const char *command;
+    int n;             /* behind it */
+    char *const *word; /* [n] */
+} s2_words;
+
 typedef struct s2_pair { /* "24x32": rows and columns, or width and height */
     int32_t first, second;
 } s2_pair;
@@ -56,7 +62,8 @@ typedef struct s2_option {
     bool is_required;
     double min, max;                     /* numbers, and both halves of a size */
     const char *min_word, *max_word;     /* of an INT: what else the two are called, or NULL */
-    const char *(*choice)(size_t index); /* NULL past the end */
+    const char *(*choice)(size_t index); /* NULL past the end; of a TEXT: words that help and
+                                            completion offer */
     const char *fallback;                /* parsed like a given value; NULL: all zero */
     const char *bare; /* a choice: what it means without a value; NULL: it needs one */
     const char *group, *help;
@@ -88,6 +95,7 @@ typedef struct s2_command {
     size_t min_operands, operand_offset; /* s2_list */
     s2_file_role operand_role[3];        /* of the first, the second, those after it */
     const char *operand_writes;          /* as in s2_option */
+    size_t words_offset;                 /* s2_words, filled with the command line; 0: none */
     size_t size;                         /* of the struct the offsets point into */
     bool repeats;                        /* the words of a command that has shown their notes */
     int (*run)(const void *values);      /* returns the exit code */

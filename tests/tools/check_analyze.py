@@ -26,19 +26,23 @@ def rows_of(text):
     return list(csv.DictReader(text.splitlines()))
 
 
-def box_of(text, style):
+def box_of(text):
     """Left, top, right, bottom of an upright text, by the mean width of its letters."""
-    size = 10.5 if text.get("class") == "small" else 12
+    size = 9.4 if "small" in (text.get("class") or "") else 10
     width = 0.5 * size * len(text.text)
     x, y = float(text.get("x")), float(text.get("y"))
     left = x - {"start": 0, "middle": 0.5, "end": 1}[text.get("text-anchor")] * width
     return left, y - 0.7 * size, left + width, y
 
 
-def check_figure(path):
+def check_figure(path, inches=6.9):
     root = ElementTree.parse(path).getroot()
-    width, height = float(root.get("width")), float(root.get("height"))
-    source = path.read_text()
+    width, height = map(float, root.get("viewBox").split()[2:])
+    # As wide as a page or column of a paper, so that the sizes of letters are those of the print.
+    assert root.get("width") == f"{inches}in" and abs(width - 96 * inches) < 0.1, (path, root.get("width"))
+    source = re.sub(r"base64,[^\"]*", "", path.read_text())
+    for size in re.findall(r"font-size:([\d.]+)px", source):
+        assert 0.75 * float(size) >= 7.0, (path, size)  # points
     assert "prefers-color-scheme:dark" in source and "nan" not in source.lower().replace("finance", ""), path
     assert root.find(SVG + "title").text and root.find(SVG + "desc").text, path
     boxes = []
@@ -48,7 +52,7 @@ def check_figure(path):
             x, y = map(float, re.match(r"translate\(([-\d.]+) ([-\d.]+)\)", turned).groups())
             assert 0 <= x <= width and 0 <= y <= height, (path, text.text, x, y)
             continue
-        box = box_of(text, source)
+        box = box_of(text)
         assert box[0] >= -1 and box[2] <= width + 1 and box[1] >= -1 and box[3] <= height + 1, (path, text.text, box)
         for other, name in boxes:
             apart = box[2] <= other[0] or other[2] <= box[0] or box[3] <= other[1] or other[3] <= box[1]
@@ -56,12 +60,36 @@ def check_figure(path):
         boxes.append((box, text.text))
 
 
+def check_tex(path):
+    """Braces and environments are balanced, and every row has as many cells as the table has columns."""
+    text = re.sub(r"(?m)^%.*$", "", path.read_text())
+    bare = re.sub(r"\\[\\{}&%$#_]", "", text)
+    assert bare.count("{") == bare.count("}"), path
+    opened = []
+    for kind, name in re.findall(r"\\(begin|end)\{([a-z*]+)\}", text):
+        if kind == "begin":
+            opened.append(name)
+        else:
+            assert opened.pop() == name, (path, name)
+    assert not opened and re.search(r"\\caption\{[A-Z][a-z]+[ ,:]", text), path
+    assert "\\caption{" in text and "\\label{tab:" in text, path
+    columns = len(re.search(r"\\begin\{tabular\}\{([lr]+)\}", text).group(1))
+    body = text[text.index("\\toprule"):text.index("\\bottomrule")]
+    for row in re.findall(r"(?m)^ {4}(?!\\midrule|\\toprule|\\multicolumn)(.+) \\\\$", body):
+        assert len(re.findall(r"(?<!\\)&", row)) + 1 == columns, (path, row)
+
+
 def check_report(folder, n_figures):
     page = (folder / "report.html").read_text()
     assert page.count("<svg") == n_figures, (folder, page.count("<svg"))
     assert not re.search(r"(src|href)=\"(?!data:)", page) and "<script" not in page
+    assert "prefers-color-scheme:dark" in page and "@media print" in page and "@page" in page
     for figure in folder.glob("*.svg"):
         check_figure(figure)
+        if shutil.which("rsvg-convert"):
+            assert figure.with_suffix(".pdf").read_bytes()[:5] == b"%PDF-", figure
+    for table in folder.glob("*.csv"):
+        check_tex(table.with_suffix(".tex"))
 
 
 shutil.rmtree(work, ignore_errors=True)
@@ -93,10 +121,18 @@ assert not (work / "one/report.html").exists()
 run(*few, "--out", str(work / "two"), "--shard", "2/2")
 both = run(*few, "--out", str(work / "one"), "--answers", str(work / "two/answers.jsonl"))
 assert both.stdout == first.stdout
-check_report(work / "whole", 4)
+check_report(work / "whole", 6)
 shares = rows_of((work / "whole/spatial_shares.csv").read_text())
 assert len(shares) == 4 and all(0 <= float(r["edge_low"]) <= float(r["edge"]) <= float(r["edge_high"]) <= 1 for r in shares)
 assert (work / "whole/map_s2prune_16.npy").read_bytes()[:6] == b"\x93NUMPY"
+
+# Figure 2 as the paper has it: one rule, five scores, one of them at two layers; what the paper prints is next to ours.
+run("analyze", "spatial", "-q", "-t", "1", "--pictures", "1", "--out", str(work / "figure2"))
+shares = {(r["method"], r["budget"]): r for r in rows_of((work / "figure2/spatial_shares.csv").read_text())}
+assert set(shares) == {(m, b) for m in ("fastv-top", "feather-top", "feather-top-8", "visionzip-top", "erc-top", "s2prune")
+                       for b in ("32", "64", "128")}, shares.keys()
+assert [float(shares["feather-top-8", "64"][c]) for c in ("paper_edge", "paper_centre")] == [0.676, 0.086]
+assert shares["feather-top-8", "32"]["paper_edge"] == "" and float(shares["fastv-top", "64"]["paper_edge"]) == 0.58
 
 # Pictures alone need no model.
 pictures = work / "pictures"
@@ -117,10 +153,24 @@ run("paper", "--budgets", "3", code=2)
 # A run of `eval` has the answers already; what it kept is what the model keeps when asked.
 asked = ("-t", "1", "-q", "--methods", "full,random,s2prune", "--budgets", "16,32", "--seeds", "2")
 run("eval", *asked, "--preset", "paper", "--limit", "33", "--out", str(work / "run"))
-for name, n_figures in (("retention", 1), ("budget", 1), ("overlap", 2), ("spatial", 4)):
+for name, n_figures in (("retention", 2), ("budget", 1), ("overlap", 2), ("spatial", 6)):
     run("analyze", name, "-q", "--run", str(work / "run"), "--out", str(work / f"run_{name}"))
     check_report(work / f"run_{name}", n_figures)
-run("analyze", "cases", "-q", "--run", str(work / "run"), "--out", str(work / "run_cases"))
+# Figures of one kind share their axis across budgets.
+def axis_numbers(path):
+    words = {text.text for text in ElementTree.parse(path).getroot().iter(SVG + "text")}
+    return {word for word in words if re.fullmatch("\u2212?[0-9.]+", word)}
+assert axis_numbers(work / "run_retention/retention_16.svg") == axis_numbers(work / "run_retention/retention_32.svg")
+run("analyze", "cases", "-q", "--run", str(work / "run"), "--out", str(work / "run_cases"), "--width", "column")
+# Wins and losses are counted by the same rule, and every case shown has its question and answers as text.
+for row in csv.DictReader((work / "run_cases/cases_table.csv").open()):
+    assert {"won", "lost", "both", "neither"} <= set(row), row
+for sheet in (work / "run_cases").glob("cases_*.svg"):
+    check_figure(sheet, 3.3)
+    words = [text.text for text in ElementTree.parse(sheet).getroot().iter(SVG + "text")]
+    assert any(word.startswith("expected: ") for word in words), words
+    assert any(word.startswith("correct: ") for word in words), words
+    assert any(word.startswith("wrong: ") for word in words), words
 curves = {(r["setting"], r["budget"]): r for r in rows_of((work / "run_budget/budget_table.csv").read_text())}
 for row in json.loads((work / "run/summary.json").read_text())["table"]:
     mine = curves[row["method"], "all" if row["budget"] == "-" else row["budget"]]
@@ -133,7 +183,6 @@ assert asking == reading, (asking, reading)
 run("analyze", "budget", "--run", str(work / "run"), "--methods", "dart", "--out", str(work / "none"), code=2)
 run("analyze", "budget", "--run", str(work / "run"), "--images", str(pictures), "--out", str(work / "none"), code=2)
 run("analyze", "budget", "--run", str(pictures), "--out", str(work / "none"), code=3)
-run("paper", "--run", str(work / "run"), code=2)
 
 # Arrays of `run --record`: the recorded method keeps what it kept then, others choose from the same arrays.
 (work / "recorded").mkdir()
@@ -142,7 +191,7 @@ for i in range(3):
         "--record", str(work / f"recorded/{i}"))
 recorded = run("analyze", "spatial", "-q", "--recorded", str(work / "recorded"), "--methods", "uniform,erc-top,s2prune", "--budgets", "16,32",
                "--out", str(work / "from_arrays"), "-o", "json")
-check_report(work / "from_arrays", 4)
+check_report(work / "from_arrays", 6)
 assert {r["trials"] for r in rows_of((work / "from_arrays/spatial_shares.csv").read_text())} == {"3"}
 kept = [json.loads((work / f"recorded/{i}/record.json").read_text())["selections"][0]["kept"] for i in range(3)]
 alone = [r for r in rows_of((work / "from_arrays/spatial_shares.csv").read_text()) if (r["method"], r["budget"]) == ("s2prune", "32")]
@@ -170,6 +219,6 @@ page = (work / "paper/report.html").read_text()
 for name in ("Figure 2", "Figure 3", "Figure 5", "Figure 6", "Figure 7", "Table 1", "Table 2", "Table 3", "Table 4",
              "Table S1", "Table S2", "Table S3", "Figures S3 to S6"):
     assert name in page, name
-assert page.count("This would:") == 9
+assert page.count("With the paper's model and data:") == 11
 for figure in (work / "paper").glob("*.svg"):
     check_figure(figure)

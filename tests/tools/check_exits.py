@@ -66,7 +66,7 @@ for line in COMMANDS:
 small = ["--pictures", "1", "--methods", "uniform", "--budgets", "4"]
 pictures = ["--images", source / "data" / "synth" / "images"]
 (work / "file").write_text("x")
-for place in ("/proc/no", "nowhere/deep", "file/below"):
+for place in ("/proc/no", "file/below", "file/far/below"):
     expect(4, [*export[:-3], "--out", place, "-q"])
     expect(4, ["eval", "export", "r", "--out", place])
     expect(4, ["analyze", "spatial", *pictures, *small, "--out", place])
@@ -75,6 +75,13 @@ for place in ("/proc/no", "nowhere/deep", "file/below"):
     expect(4, [*run_line, "--cache-dir", place])
 expect(4, ["eval", "--out", "file", "-q", *export[1:-3]])
 expect(4, ["paper", "--out", "file"])
+
+# folders above them are made
+expect(0, [*export[:-3], "--out", "new/run", "-q"])
+expect(0, ["eval", "export", "r", "--out", "new/of/export"])
+expect(0, ["analyze", "spatial", *pictures, *small, "--out", "new/of/analyze"])
+expect(0, [*run_line, "--record", "new/of/record"])
+expect(0, [*run_line, "--cache-dir", "new/of/cache"])
 
 # files: no room, no folder
 FILES = [

@@ -42,7 +42,7 @@ sees 'ok: .*tokens kept: 32'
 types '/method S2PRUNE' Enter
 sees 'ok: .*method s2prune'
 types '/method nothing' Enter
-sees "no method 'nothing'; there are full random"
+sees "unknown method 'nothing'; there are full random"
 types '/image nowhere.png' Enter
 sees "cannot open 'nowhere.png'"
 types '/image ~/a\ picture.jpg' Enter

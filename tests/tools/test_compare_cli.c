@@ -335,7 +335,7 @@ static void test_one_fails(void **state)
     assert_int_equal(access(png, R_OK) + access(html, R_OK), 0);
     o = COMPARE(WORD, FOUR, "--budget", "64", "--grid", "9");
     assert_int_equal(o->code, 5);
-    assert_non_null(strstr(o->out, "\ns2prune 64 failed: "));
+    assert_non_null(strstr(o->out, "\ns2prune[K=9] 64 failed: "));
     assert_non_null(strstr(o->out, "(failed)"));
 }
 

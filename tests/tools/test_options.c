@@ -455,8 +455,9 @@ static void test_tables_are_sound(void **state)
             CHECK_CASE(strncmp(o->name, "--", 2) == 0 && o->group && o->help, "%s %s", c->name,
                        o->name);
             CHECK_CASE((o->type == S2_OPTION_FLAG) == !o->label, "%s %s", c->name, o->name);
-            CHECK_CASE((o->type == S2_OPTION_CHOICE) == (o->choice != NULL), "%s %s", c->name,
-                       o->name);
+            CHECK_CASE(o->type == S2_OPTION_TEXT ||
+                           (o->type == S2_OPTION_CHOICE) == (o->choice != NULL),
+                       "%s %s", c->name, o->name);
             CHECK_CASE(o->offset < c->size, "%s %s", c->name, o->name);
             if (o->fallback) {
                 const s2p_status st = s2_option_set(o, o->name, o->fallback, buffer, NULL);

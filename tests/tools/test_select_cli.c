@@ -84,6 +84,8 @@ static const struct published {
 } published[] = {
     { "fastv", "fastv", { "input" }, { "B", "image_start", "n_after" }, "keep", "selected" },
     { "feather", "feather", { "q_last", "k_img" }, { "B" }, "keep", "selected" },
+    { "fastv-top", "fastv", { "input" }, { "B", "image_start", "n_after" }, "keep", "selected" },
+    { "feather-top", "feather", { "q_last", "k_img" }, { "B" }, "keep", "selected" },
     { "dart", "dart", { "hidden", "k" }, { "B", "image_start", "per_pivot" }, "keep", "selected" },
     { "gprune", "gprune", { "feat" }, { "B", "iterations" }, "keep", "selected" },
     { "visionzip",
@@ -150,6 +152,30 @@ static void test_select_published(void **state)
     }
 }
 
+/* VisionZip's dominant tokens are the whole of visionzip-top, which needs no keys. */
+static void test_select_visionzip_top(void **state)
+{
+    (void)state;
+    json_t *cases = NULL;
+    assert_int_equal(
+        s2_json_read_file(GOLDENS "/methods/visionzip_qwen/cases.json", 1 << 24, &cases, NULL),
+        S2P_OK);
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        const json_t *c = json_array_get(cases, i);
+        char line[1024];
+        (void)snprintf(line, sizeof line,
+                       "select --method visionzip-top -o json --set N=%d --budget %d --in "
+                       "score=" GOLDENS "/methods/%s",
+                       (int)number(c, "N"), (int)number(c, "dominant"), s2_json_string(c, "score"));
+        json_t *chosen = run_json(line);
+        CHECK_CASE(json_equal(json_object_get(chosen, "keep"), json_object_get(c, "dominant_idx")),
+                   "%s", line);
+        assert_int_equal(json_array_size(json_object_get(chosen, "merge")), 0);
+        json_decref(chosen);
+    }
+    json_decref(cases);
+}
+
 /* Both stages on one recording, and one alone. */
 static void test_select_stages(void **state)
 {
@@ -175,6 +201,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_select_methods),
         cmocka_unit_test(test_select_erc_from_states),
         cmocka_unit_test(test_select_published),
+        cmocka_unit_test(test_select_visionzip_top),
         cmocka_unit_test(test_select_stages),
     };
     return cmocka_run_group_tests(tests, make_files, NULL);

@@ -130,7 +130,7 @@ static s2p_status run_cases(const s2_trials *trials, s2_study *study, s2p_error 
 static const s2_analysis analysis_list[] = {
     { .name = "spatial",
       .summary = "where kept tokens lie: maps, edge and centre shares, banding, correlations",
-      .methods = "fastv,feather,visionzip,erc-top,s2prune",
+      .methods = "fastv-top,feather-top,feather-top-8,visionzip-top,erc-top,s2prune",
       .budgets = "32,64,128",
       .per_picture = 1,
       .run = run_spatial,

@@ -5,6 +5,7 @@
 #include "analyze/study.h"
 #include "analyze/trials.h"
 #include "asking/asker.h"
+#include "eval/run/run_plan.h"
 #include "eval/run/store.h"
 #include "eval/task.h"
 
@@ -37,26 +38,43 @@ const char *s2_analysis_name(size_t index);
  */
 
 typedef struct analyze_options {
-    ask_options ask; /* first: the shared rows point into it */
-    const char *tasks, *data, *methods, *budgets, *out, *shard, *images, *run, *recorded;
-    int32_t n_pictures, per_picture, seeds, predict, output;
-    s2_list answers, operands;
+    ask_options ask;   /* first: the shared rows point into it */
+    const char *tasks; /* NULL: synth, or all of the runs */
+    const char *data, *methods, *budgets, *out, *shard, *images, *recorded;
+    int32_t n_pictures, per_picture, seeds, predict, protocol, output, width;
+    s2_list answers, runs, operands;
     s2_pair tokens;
+    s2_words words; /* the command line */
 } analyze_options;
+
+typedef struct analyze_task { /* a benchmark with its data */
+    const s2e_task *task;
+    s2e_set set;
+    int32_t n_all; /* questions about pictures, those a limit of the run leaves out included */
+} analyze_task;
+
+typedef struct analyzed_run { /* an evaluation that --run names */
+    const char *folder;
+    s2e_store *store;
+    json_t *values;          /* what it says of itself */
+    bool has[S2E_MAX_TASKS]; /* of the context's tasks */
+} analyzed_run;
 
 typedef struct analyze_context { /* all zero before open; free with s2_analyze_close */
     const analyze_options *options;
     ask_options ask; /* with the paper's size of pictures, unless another was asked for */
     s2_asker asker;
     bool is_asker_open;
-    const s2e_task *task;
-    s2e_set set;
+    analyze_task task[S2E_MAX_TASKS]; /* of --tasks or the runs, in their order */
+    int32_t n_tasks;
+    const char *only; /* names with commas: the tasks that are collected next; NULL: all */
+    analyzed_run run[S2_LIST_MAX];
+    int32_t n_runs;
+    s2e_protocol protocol; /* of the runs, or --protocol */
     char answers_path[4096];
     FILE *answers;
     int32_t shard, n_shards;
-    int32_t n_seeds;  /* of a method that draws */
-    s2e_store *store; /* of --run, with what it says of itself */
-    json_t *values;
+    int32_t n_seeds;   /* of a method that draws */
     char **recordings; /* [n_recordings] folders of --recorded */
     int32_t n_recordings;
     const char *step;  /* what the progress bar says */
@@ -71,33 +89,45 @@ void s2_analyze_close(analyze_context *context);
 int s2_analyze_report_error(const analyze_context *context, s2p_status status,
                             const s2p_error *error);
 
-/* trials: all zero. *is_complete: every question has its answers; else a shard was asked for. */
+/* One part for each task. trials: all zero. *is_complete: every question has its answers; else a shard
+ * was asked for. S2P_EINVAL: none of the context's tasks is in `only`, ... */
 s2p_status s2_analyze_collect(analyze_context *context, const s2_analysis *analysis,
                               s2_trials *trials, bool *is_complete, s2p_error *error);
+
+/* Figures and tables of the trials; captions say where not all questions of a benchmark were asked. */
+s2p_status s2_analyze_draw(const s2_analysis *analysis, const s2_trials *trials, s2_study *study,
+                           s2p_error *error);
+
+/* Whether a task takes part: it is in `only`. */
+bool s2_analyze_has(const analyze_context *context, const s2e_task *task);
 
 /* What the report says about how it was made. */
 void s2_analyze_describe(const analyze_context *context, const s2_trials *trials, s2_buffer *out);
 
-/* Files below the folder, PNGs of the figures where rsvg-convert is installed. */
+/* Of the figures: --width. */
+const char *s2_analyze_width_name(size_t index); /* NULL past the end */
+double s2_analyze_width(const analyze_options *options);
+
+/* Files below the folder, manifest.json among them; PNG and PDF of the figures where rsvg-convert is
+ * installed. */
 s2p_status s2_analyze_save(analyze_context *context, const s2_study *study, const char *title,
                            const char *settings, s2p_error *error);
 
+/* analyze_manifest.c: manifest.json (manifest.h) of what the context has used. */
+s2p_status s2_analyze_manifest(analyze_context *context, const char *settings, s2p_error *error);
+
 /* Trials from what is on the disk already: a run of `eval`, recordings of `run --record`. */
 
-/* --run: the store, the task (the run's own, or --tasks of several) and its data. */
+/* --run: the stores, their tasks (all, or those of --tasks) and the data. Runs of one model under one
+ * protocol; a task of several runs has to be the same data in all. */
 s2p_status s2_collect_run_open(analyze_context *context, s2p_error *error);
 
-/* Its columns, all or those of --methods and --budgets, as trials. */
-s2p_status s2_collect_run(analyze_context *context, const s2_analysis *analysis, s2_trials *trials,
-                          s2p_error *error);
+/* Their columns, all or those of --methods and --budgets, as trials. A setting that was not asked on
+ * every task is left out, and a note says so. */
+s2p_status s2_collect_run(analyze_context *context, s2_trials *trials, s2p_error *error);
 
 /* --recorded: a folder of `run --record`, or one that holds such folders. */
 s2p_status s2_collect_recorded(analyze_context *context, const s2_analysis *analysis,
                                s2_trials *trials, s2p_error *error);
-
-/* rasterize.c: SVG to PNG by a program that may be installed. */
-
-/* FOLDER/NAME.svg becomes FOLDER/NAME.png, two pixels for each of the SVG; false: it did not. */
-bool s2_rasterize(const char *folder, const char *name);
 
 #endif /* S2_TOOLS_ANALYZE_COMMAND_H */

@@ -1,9 +1,11 @@
 /* analyze_steps.c - trials from answers, pictures or a model; results into a folder. */
 #include "analyze/analyze_command.h"
 
+#include "analyze/rasterize.h"
 #include "analyze/sources.h"
 #include "base/path.h"
 #include "base/sha256.h"
+#include "eval/figure/plot.h"
 #include "eval/run/run_folder.h"
 #include "report.h"
 
@@ -30,6 +32,43 @@ static s2p_status read_shard(const char *text, int32_t *shard, int32_t *n, s2p_e
     return S2P_OK;
 }
 
+/* --data-dir may be the folder of the task or one that holds it under its name. */
+static s2p_status read_task(analyze_context *context, const char *name, s2p_error *error)
+{
+    const char *data = context->options->data;
+    analyze_task *out = &context->task[context->n_tasks];
+    char folder[S2_BUNDLED_PATH];
+    struct stat info;
+    *out = (analyze_task){ .task = s2e_task_find(name) };
+    if (!out->task) return s2_fail(error, S2P_EINVAL, "--tasks: unknown task '%.60s'", name);
+    for (int32_t i = 0; i < context->n_tasks; i++)
+        if (context->task[i].task == out->task)
+            return s2_fail(error, S2P_EINVAL, "--tasks names '%s' twice", name);
+    if (!data)
+        TRY(s2_bundled_data(out->task->name, folder, error));
+    else if (snprintf(folder, sizeof folder, "%s/%s", data, out->task->name) >= (int)sizeof folder)
+        return s2_fail(error, S2P_ELIMIT, "--data-dir is too long");
+    else if (stat(folder, &info) != 0)
+        (void)snprintf(folder, sizeof folder, "%s", data);
+    TRY(out->task->read(folder, &out->set, error));
+    context->n_tasks++;
+    return S2P_OK;
+}
+
+static s2p_status read_tasks(analyze_context *context, s2p_error *error)
+{
+    const char *list = context->options->tasks ? context->options->tasks : "synth";
+    s2a_item item;
+    while (s2a_next_item(&list, &item)) {
+        char name[S2E_NAME];
+        if (context->n_tasks == S2E_MAX_TASKS)
+            return s2_fail(error, S2P_ELIMIT, "more than %d tasks", S2E_MAX_TASKS);
+        (void)snprintf(name, sizeof name, "%.*s", (int)(item.n < 40 ? item.n : 40), item.text);
+        TRY(read_task(context, name, error));
+    }
+    return S2P_OK;
+}
+
 s2p_status s2_analyze_open(analyze_context *context, const analyze_options *options,
                            s2p_error *error)
 {
@@ -38,29 +77,16 @@ s2p_status s2_analyze_open(analyze_context *context, const analyze_options *opti
     if (!context->ask.image_size) context->ask.preset = 1;
     context->ask.max_image_pixels = (int64_t)1 << 25;
     TRY(read_shard(options->shard, &context->shard, &context->n_shards, error));
-    context->n_seeds = options->images || options->recorded || options->run ? 1 : options->seeds;
-    const int n_instead = !!options->images + !!options->run + !!options->recorded;
+    context->n_seeds = options->images || options->recorded || options->runs.n ? 1 : options->seeds;
+    const int n_instead = !!options->images + !!options->runs.n + !!options->recorded;
     if (n_instead > 1 || (n_instead && options->shard))
         return s2_fail(error, S2P_EINVAL,
                        "--images, --run and --recorded each stand for the model, one at a time and "
                        "without --shard");
-    if (options->run) TRY(s2_collect_run_open(context, error));
+    if (options->runs.n) TRY(s2_collect_run_open(context, error));
     if (n_instead == 0) {
-        /* --data-dir may be the folder of the task or one that holds it under its name. */
-        const analyze_options *o = context->options;
-        char folder[S2_BUNDLED_PATH];
-        struct stat info;
-        context->task = s2e_task_find(o->tasks);
-        if (!context->task)
-            return s2_fail(error, S2P_EINVAL, "--tasks: unknown task '%.60s'", o->tasks);
-        if (!o->data)
-            TRY(s2_bundled_data(context->task->name, folder, error));
-        else if (snprintf(folder, sizeof folder, "%s/%s", o->data, context->task->name) >=
-                 (int)sizeof folder)
-            return s2_fail(error, S2P_ELIMIT, "--data-dir is too long");
-        else if (stat(folder, &info) != 0)
-            (void)snprintf(folder, sizeof folder, "%s", o->data);
-        TRY(context->task->read(folder, &context->set, error));
+        TRY(read_tasks(context, error));
+        context->protocol = (s2e_protocol)options->protocol;
         TRY(s2_asker_prepare(&context->asker, &context->ask, error));
         s2_asker_see_whole(&context->asker);
     }
@@ -80,9 +106,11 @@ void s2_analyze_close(analyze_context *context)
     if (context->answers) (void)fclose(context->answers);
     for (int32_t i = 0; i < context->n_recordings; i++) free(context->recordings[i]);
     free(context->recordings);
-    s2e_store_close(context->store);
-    json_decref(context->values);
-    s2e_set_free(&context->set);
+    for (int32_t i = 0; i < context->n_runs; i++) {
+        s2e_store_close(context->run[i].store);
+        json_decref(context->run[i].values);
+    }
+    for (int32_t i = 0; i < context->n_tasks; i++) s2e_set_free(&context->task[i].set);
     s2_asker_close(&context->asker);
 }
 
@@ -111,6 +139,12 @@ static void show(double done, void *user)
     if (done >= 1.0) s2_progress_clear(&context->asker.progress);
 }
 
+static void tell_failure(const char *why, void *user)
+{
+    (void)user;
+    s2_report_line("failed", why);
+}
+
 static s2p_status open_model(analyze_context *context, s2p_error *error)
 {
     if (context->is_asker_open) return S2P_OK;
@@ -127,13 +161,10 @@ static s2p_status open_model(analyze_context *context, s2p_error *error)
 
 static s2p_status ask_rest(analyze_context *context, s2_trials *trials, s2p_error *error)
 {
-    const s2_model_watch watch = { keep_answer, show, context };
+    const s2_model_watch watch = { keep_answer, show, context, tell_failure };
     TRY(open_model(context, error));
     const s2_source_model source = { .session = context->asker.session,
                                      .image_options = &context->asker.image_options[0],
-                                     .task = context->task,
-                                     .set = &context->set,
-                                     .n_seeds = context->options->seeds,
                                      .predict = context->options->predict,
                                      .shard = context->shard,
                                      .n_shards = context->n_shards,
@@ -165,15 +196,37 @@ static int64_t bytes_of(const char *path)
     return stat(path, &info) == 0 ? (int64_t)info.st_size : -1;
 }
 
-static s2p_status collect_answers(analyze_context *context, const s2_analysis *analysis,
-                                  const s2a_setting *setting, int32_t n, s2_trials *trials,
-                                  s2p_error *error)
+/* Every question of a real benchmark: its number is quoted for all of them, and pairs and rotated copies
+ * belong together. A few of the bundled one, and of any where only the kept tokens count. */
+static int32_t per_picture(const analyze_options *o, const s2_analysis *analysis,
+                           const s2e_task *task)
+{
+    if (o->per_picture >= 0) return o->per_picture;
+    return analysis->takes_pictures || strcmp(task->name, "synth") == 0 ? analysis->per_picture : 0;
+}
+
+static s2p_status collect_questions(analyze_context *context, const s2_analysis *analysis,
+                                    s2_trials *trials, s2p_error *error)
 {
     const analyze_options *o = context->options;
-    const int32_t per = o->per_picture < 0 ? analysis->per_picture : o->per_picture;
-    TRY(s2_source_task(context->task, &context->set, per, o->n_pictures, trials, error));
-    (void)snprintf(trials->model, sizeof trials->model, "%s", s2_base_name(context->asker.model));
-    /* What may change an answer and is neither question nor setting, in a few letters. */
+    for (int32_t i = 0; i < context->n_tasks; i++) {
+        const analyze_task *task = &context->task[i];
+        const s2_source_questions questions = { .task = task->task,
+                                                .set = &task->set,
+                                                .protocol = context->protocol,
+                                                .per_picture = per_picture(o, analysis, task->task),
+                                                .n_pictures = o->n_pictures };
+        if (s2_analyze_has(context, task->task)) TRY(s2_source_task(&questions, trials, error));
+    }
+    if (trials->n_questions > 0) return S2P_OK;
+    return s2_fail(error, S2P_EINVAL, "%s has no question about a picture",
+                   context->only ? context->only : context->task[0].task->name);
+}
+
+/* What may change an answer and is neither question nor setting, in a few letters. */
+static void name_run(const analyze_context *context, s2_trials *trials)
+{
+    const analyze_options *o = context->options;
     const s2v_image_options *image = &context->asker.image_options[0];
     s2_buffer text;
     uint8_t digest[32];
@@ -190,15 +243,29 @@ static s2p_status collect_answers(analyze_context *context, const s2_analysis *a
     if (!s2_ask_is_fused(&context->ask)) s2_buffer_printf(&text, " plain");
     for (size_t i = 0; i < context->ask.set.n; i++)
         s2_buffer_printf(&text, " %s", context->ask.set.item[i]);
+    for (int32_t i = 0; i < context->asker.owns.n; i++)
+        s2_buffer_printf(&text, " %s", s2a_own_identity(context->asker.owns.own[i]));
     s2_sha256(text.data, text.size, digest);
     s2_sha256_hex(digest, hex);
     (void)snprintf(trials->run, sizeof trials->run, "%.12s", hex);
     s2_buffer_free(&text);
+}
+
+static s2p_status collect_answers(analyze_context *context, const s2_analysis *analysis,
+                                  const s2a_setting *setting, int32_t n, s2_trials *trials,
+                                  s2p_error *error)
+{
+    const analyze_options *o = context->options;
+    TRY(collect_questions(context, analysis, trials, error));
+    (void)snprintf(trials->model, sizeof trials->model, "%s", s2_base_name(context->asker.model));
+    trials->n_seeds = o->seeds;
+    name_run(context, trials);
     TRY(s2_trials_set(trials, setting, n, error));
     TRY(read_answers(context, context->answers_path, trials, error));
     for (size_t i = 0; i < o->answers.n; i++)
         TRY(read_answers(context, o->answers.item[i], trials, error));
-    return count_missing(trials) ? ask_rest(context, trials, error) : S2P_OK;
+    return count_missing(trials) ? ask_rest(context, trials, error)
+                                 : s2_trials_judge(trials, error);
 }
 
 /* --- pictures alone ------------------------------------------------------------------------------ */
@@ -233,7 +300,9 @@ static s2p_status collect_pictures(analyze_context *context, const s2a_setting *
     }
     if (st == S2P_OK && n_files == 0)
         st = s2_fail(error, S2P_EINVAL, "no pictures in '%.300s'", o->images);
-    (void)snprintf(trials->task, sizeof trials->task, "%.60s", s2_base_name(o->images));
+    s2_trial_part part = { .task = NULL };
+    (void)snprintf(part.name, sizeof part.name, "%.60s", s2_base_name(o->images));
+    if (st == S2P_OK) st = s2_trials_add_part(trials, &part, error);
     if (st == S2P_OK)
         st = s2_source_pictures((const char *const *)file, n_files,
                                 (s2p_grid){ o->tokens.first, o->tokens.second }, setting, n, show,
@@ -243,6 +312,14 @@ static s2p_status collect_pictures(analyze_context *context, const s2a_setting *
     free(entries);
     free(file);
     return st;
+}
+
+/* Nobody shall take some of the questions for all of them. */
+static void tell_extent(const analyze_context *context, const s2_trials *trials)
+{
+    char extent[S2_NAMES_SIZE];
+    if (context->options->ask.quiet || !s2_trials_extent(trials, extent)[0]) return;
+    s2_report_tell("note: %s; --per-picture 0 without --pictures has all", extent);
 }
 
 s2p_status s2_analyze_collect(analyze_context *context, const s2_analysis *analysis,
@@ -256,13 +333,21 @@ s2p_status s2_analyze_collect(analyze_context *context, const s2_analysis *analy
     const char *usual = o->images ? "uniform,equal-density,s2prune" : analysis->methods;
     context->step = analysis->name;
     *is_complete = true;
-    if (o->run) return s2_collect_run(context, analysis, trials, error);
+    if (o->runs.n) {
+        TRY(s2_collect_run(context, trials, error));
+        tell_extent(context, trials);
+        return S2P_OK;
+    }
     if (o->recorded) return s2_collect_recorded(context, analysis, trials, error);
-    if (analysis->settings && !o->methods)
+    const bool has_variants = s2_ask_has_variants(&context->ask);
+    if (analysis->settings && !o->methods && !has_variants)
         TRY(analysis->settings(&base, budgets, setting, &n, error));
     else
-        TRY(s2_ask_settings(&context->ask, o->methods ? o->methods : usual, budgets, setting, &n,
-                            error));
+        TRY(s2_ask_settings(&context->ask, o->images ? NULL : &context->asker.owns,
+                            o->methods     ? o->methods
+                            : has_variants ? NULL
+                                           : usual,
+                            budgets, setting, &n, error));
     if (o->images && !analysis->takes_pictures)
         return s2_fail(error, S2P_EINVAL, "%s needs answers; pictures alone have none",
                        analysis->name);
@@ -273,6 +358,19 @@ s2p_status s2_analyze_collect(analyze_context *context, const s2_analysis *analy
     else
         TRY(collect_answers(context, analysis, setting, n, trials, error));
     *is_complete = count_missing(trials) == 0;
+    tell_extent(context, trials);
+    return S2P_OK;
+}
+
+s2p_status s2_analyze_draw(const s2_analysis *analysis, const s2_trials *trials, s2_study *study,
+                           s2p_error *error)
+{
+    const int32_t first = study->n;
+    char extent[S2_NAMES_SIZE], sentence[S2_NAMES_SIZE + 8];
+    TRY(analysis->run(trials, study, error));
+    if (!s2_trials_extent(trials, extent)[0]) return S2P_OK;
+    (void)snprintf(sentence, sizeof sentence, "%s.", extent);
+    s2_study_extend(study, first, sentence);
     return S2P_OK;
 }
 
@@ -284,14 +382,36 @@ void s2_analyze_describe(const analyze_context *context, const s2_trials *t, s2_
     s2_buffer_printf(out, "program: s2prune %s (ggml %s)\n", s2p_version(), s2v_backend_version());
     const bool has_answers = !o->images && !o->recorded;
     if (has_answers) s2_buffer_printf(out, "model: %s\n", t->model);
-    if (o->run) s2_buffer_printf(out, "answers: %s\n", o->run);
-    s2_buffer_printf(out, "data: %s, %d pictures, %d questions\n", t->task, t->n_pictures,
-                     has_answers ? t->n_questions : 0);
-    s2_buffer_printf(out, "tokens of a picture: %dx%d\n", t->grid.rows, t->grid.cols);
+    for (size_t i = 0; i < o->runs.n; i++) s2_buffer_printf(out, "answers: %s\n", o->runs.item[i]);
+    for (int32_t p = 0; p < t->n_parts; p++) {
+        int32_t n_pictures = 0, n_questions = 0;
+        for (int32_t i = 0; i < t->n_pictures; i++) n_pictures += t->picture[i].part == p;
+        for (int32_t q = 0; q < t->n_questions; q++)
+            n_questions += s2_trial_part_of(t, q) == &t->part[p];
+        s2_buffer_printf(out, "data: %s, %d pictures, %d", t->part[p].name, n_pictures,
+                         has_answers ? n_questions : 0);
+        if (n_questions < t->part[p].n_all) s2_buffer_printf(out, " of %d", t->part[p].n_all);
+        s2_buffer_printf(out, " questions\n");
+    }
+    if (t->has_grids)
+        s2_buffer_printf(out, "tokens of a picture: not the same for all\n");
+    else
+        s2_buffer_printf(out, "tokens of a picture: %dx%d\n", t->grid.rows, t->grid.cols);
     s2_buffer_printf(out,
                      "runs of a method that draws: %d; intervals: 95 %%, 2000 draws of "
                      "pictures, seed 1\n",
                      context->n_seeds);
+}
+
+const char *s2_analyze_width_name(size_t index)
+{
+    static const char *const names[] = { "page", "column" };
+    return index < sizeof names / sizeof *names ? names[index] : NULL;
+}
+
+double s2_analyze_width(const analyze_options *options)
+{
+    return options->width == 1 ? S2_PLOT_COLUMN : S2_PLOT_PAGE;
 }
 
 s2p_status s2_analyze_save(analyze_context *context, const s2_study *study, const char *title,
@@ -301,11 +421,13 @@ s2p_status s2_analyze_save(analyze_context *context, const s2_study *study, cons
     const s2p_status st = s2_study_save(study, folder, title, settings, error);
     context->is_unwritten = st == S2P_EIO;
     TRY(st);
+    TRY(s2_analyze_manifest(context, settings, error));
     for (int32_t i = 0; i < study->n; i++) {
         if (study->item[i]->kind != S2_STUDY_FIGURE) continue;
         if (s2_rasterize(folder, study->item[i]->name)) continue;
         if (!context->options->ask.quiet)
-            s2_report_tell("note: no PNG of the figures: rsvg-convert is not installed");
+            s2_report_tell("note: no PNG and PDF of the figures: rsvg-convert (librsvg2-bin) is "
+                           "not installed");
         break;
     }
     return S2P_OK;

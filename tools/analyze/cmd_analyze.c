@@ -36,7 +36,7 @@ static s2p_status work(analyze_context *context, const s2_analysis *analysis, s2
     s2_buffer settings;
     TRY(s2_analyze_collect(context, analysis, trials, is_complete, error));
     if (!*is_complete) return S2P_OK;
-    TRY(analysis->run(trials, study, error));
+    TRY(s2_analyze_draw(analysis, trials, study, error));
     s2_buffer_init(&settings, (size_t)1 << 20);
     s2_analyze_describe(context, trials, &settings);
     s2_buffer_append(&settings, "", 1);
@@ -56,7 +56,7 @@ static int analyze_run(const void *values)
     const s2_analysis *analysis = s2_analysis_find(o->operands.item[0]);
     analyze_context *context = calloc(1, sizeof *context);
     s2_trials trials = { .n_pictures = 0 };
-    s2_study study = { .n = 0 };
+    s2_study study = { .width = s2_analyze_width(o) };
     bool is_complete = false;
     s2p_status st = S2P_OK;
     if (!analysis || o->operands.n > 1) {
@@ -99,6 +99,7 @@ const s2_command s2_cmd_analyze = {
         "  s2prune analyze budget --methods full,uniform,s2prune --budgets 128,64,32,16\n"
         "  s2prune analyze spatial --images photographs --budgets 64\n"
         "  s2prune analyze cases --run runs/r1     (what 's2prune eval --out runs/r1' answered)\n"
+        "  s2prune analyze retention --run runs/r1 --run runs/r2     (benchmarks of both)\n"
         "  s2prune analyze spatial --recorded recordings --methods uniform,erc-top,s2prune\n"
         "  s2prune analyze retention --shard 1/4 --out part1\n"
         "\nEvery answer is kept in DIR/answers.jsonl at once: the same command goes on where "
@@ -109,6 +110,7 @@ const s2_command s2_cmd_analyze = {
     .operand = "an analysis (WHAT)",
     .min_operands = 1,
     .operand_offset = offsetof(analyze_options, operands),
+    .words_offset = offsetof(analyze_options, words),
     .size = sizeof(analyze_options),
     .run = analyze_run,
 };

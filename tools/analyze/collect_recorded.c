@@ -181,10 +181,13 @@ s2p_status s2_collect_recorded(analyze_context *context, const s2_analysis *anal
     (void)snprintf(usual, sizeof usual, "%s%s", strcmp(f.method, "uniform") ? "uniform," : "",
                    f.method);
     if (st == S2P_OK)
-        st = s2_ask_settings(&context->ask, o->methods ? o->methods : usual,
+        st = s2_ask_settings(&context->ask, NULL,
+                             o->methods || s2_ask_has_variants(&context->ask) ? o->methods : usual,
                              o->budgets ? o->budgets : analysis->budgets, setting, &n, error);
     const s2_recordings recordings = { .n = f.n, .open = open_one, .progress = show, .user = &f };
-    (void)snprintf(trials->task, sizeof trials->task, "%.60s", s2_base_name(o->recorded));
+    s2_trial_part part = { .load = load_picture, .source = f.path };
+    (void)snprintf(part.name, sizeof part.name, "%.60s", s2_base_name(o->recorded));
+    if (st == S2P_OK) st = s2_trials_add_part(trials, &part, error);
     if (st == S2P_OK) st = s2_source_recorded(&recordings, setting, n, trials, error);
     for (int32_t i = 0; st == S2P_OK && i < trials->n_pictures; i++) {
         char *name = strdup(s2_base_name(f.path[i]));
@@ -195,7 +198,5 @@ s2p_status s2_collect_recorded(analyze_context *context, const s2_analysis *anal
     close_one(&f);
     context->recordings = f.path; /* pictures are read from them as long as the trials live */
     context->n_recordings = f.n;
-    trials->load = load_picture;
-    trials->source = f.path;
     return st;
 }

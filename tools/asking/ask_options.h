@@ -31,8 +31,10 @@ typedef struct ask_options {
     int64_t min_pixels, max_pixels, max_image_pixels;
     int32_t min_tokens, max_tokens;
     /* pruning */
-    int32_t mode, grid, allocator, selector, structure;
-    s2_list set;
+    int32_t mode, grid, allocator, selector, structure, after; /* after: S2_AFTER_OWN */
+    s2_list set, settings;
+    const char *variants;
+    double exec_timeout; /* seconds */
     /* the answer */
     int32_t predict, top_k;
     double temperature, top_p, min_p, repeat_penalty, presence_penalty, frequency_penalty;
@@ -149,6 +151,8 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
     { .name = "--max-image-pixels", .label = "N", .type = S2_OPTION_WIDE, .min = 1, .max = 1073741824.0,                   \
       .fallback = "33554432", .group = "Picture", .help = "refuse larger pictures", S2_ASK_AT(max_image_pixels) }
 
+#define S2_AFTER_OWN (-2) /* where the method does */
+
 #define S2_ASK_ROWS_PRUNING                                                                                         \
     { .name = "--mode", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = s2_mode_name,                          \
       .fallback = "default", .group = "Pruning",                                                                    \
@@ -162,10 +166,30 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
     { .name = "--structure", .label = "WHICH", .type = S2_OPTION_CHOICE, .choice = s2_ask_structure_name,           \
       .fallback = "source", .group = "Pruning", .help = "which picture the structure is measured on",                     \
       S2_ASK_AT(structure) },                                                                                       \
+    { .name = "--after", .label = "N", .type = S2_OPTION_INT, .min = S2_AFTER_OWN, .min_word = "own", .max = 1000,  \
+      .fallback = "own", .group = "Pruning",                                                                        \
+      .help = "prune after decoder layer N, counted from 0 (S2Prune: 0); -1: before the decoder; own: where the "    \
+              "method does",                                                                                        \
+      S2_ASK_AT(after) },                                                                                           \
     { .name = "--set", .label = "NAME=VALUE", .type = S2_OPTION_LIST, .group = "Pruning",                           \
       .help = "a parameter (see 's2prune run --list-methods') of every method that has it, or "                \
               "METHOD.NAME=VALUE (repeatable)",                                                                     \
       S2_ASK_AT(set) }
+
+/* Of commands that take methods of the user's own. */
+#define S2_ASK_ROW_EXEC                                                                                             \
+    { .name = "--exec-timeout", .label = "SECONDS", .type = S2_OPTION_REAL, .min = 0.01, .max = 86400,              \
+      .fallback = "60", .group = "Pruning",                                                                         \
+      .help = "how long an answer of a method exec:COMMAND may take", S2_ASK_AT(exec_timeout) }
+
+/* Several settings in one table, each with its own. */
+#define S2_ASK_ROWS_VARIANTS                                                                                        \
+    { .name = "--setting", .label = "TEXT", .type = S2_OPTION_LIST, .group = "Pruning",                             \
+      .help = "a setting METHOD[:name=value,...], such as s2prune:grid=9 (repeatable); names: budget, allocator, "  \
+              "selector, grid, mode, after, structure, image-size, parameters of the method",                      \
+      S2_ASK_AT(settings) },                                                                                        \
+    { .name = "--variants", .label = "FILE", .type = S2_OPTION_FILE, .group = "Pruning",                            \
+      .help = "a file with such a setting on each line; # begins a comment", S2_ASK_AT(variants) }
 
 /* How tokens are drawn, besides the temperature. */
 #define S2_ASK_ROWS_SAMPLING                                                                                               \

@@ -4,6 +4,7 @@
 #include "asking/interrupt.h"
 #include "base/file.h"
 #include "base/markup.h"
+#include "base/path.h"
 #include "report.h"
 
 #include <stdio.h>
@@ -122,30 +123,73 @@ void s2_ask_sampling(const ask_options *o, s2v_sampling *s)
 
 s2a_setting s2_ask_setting(const ask_options *o)
 {
-    return (s2a_setting){ .published = o->mode == S2P_MODE_PUBLISHED,
-                          .choice = { .side = o->grid,
-                                      .allocator = s2p_allocator_name((size_t)o->allocator),
-                                      .selector = s2p_selector_name((size_t)o->selector),
-                                      .seed = o->seed } };
+    s2a_setting setting = { .published = o->mode == S2P_MODE_PUBLISHED,
+                            .choice = { .side = o->grid,
+                                        .allocator = s2p_allocator_name((size_t)o->allocator),
+                                        .selector = s2p_selector_name((size_t)o->selector),
+                                        .seed = o->seed },
+                            .has_after = o->after != S2_AFTER_OWN,
+                            .after = o->after,
+                            .is_resized = o->structure != 0 };
+    /* One size for all pictures; what cannot be read is refused with the pictures. */
+    s2v_image_options size;
+    s2v_image_options_init(&size);
+    if (o->image_size && s2a_sizes_read("", o->image_size, &size, 1, NULL) == S2P_OK) {
+        setting.width = size.width;
+        setting.height = size.height;
+    }
+    return setting;
 }
 
-s2p_status s2_ask_set(const ask_options *o, s2a_setting *settings, int32_t n, s2p_error *error)
+static void show_words(const char *text, void *user)
 {
-    for (size_t i = 0; i < o->set.n; i++)
-        TRY(s2a_settings_set("--set", o->set.item[i], settings, n, error));
+    (void)user;
+    s2_report_line("exec", text);
+}
+
+static bool is_interrupted(void *user)
+{
+    (void)user;
+    return s2_interrupted();
+}
+
+static s2a_own_opener opener_of(const ask_options *o, s2a_owns *owns)
+{
+    if (owns)
+        owns->options = (s2a_own_options){ .timeout_ms = 1e3 * o->exec_timeout,
+                                           .note = o->quiet ? NULL : show_words,
+                                           .cancelled = is_interrupted };
+    return s2a_owns_opener(owns);
+}
+
+static s2p_status check_own(const s2a_setting *settings, int32_t n, s2p_error *error)
+{
+    for (int32_t i = 0; i < n; i++)
+        if (settings[i].own) TRY(s2a_own_check(settings[i].own, &settings[i], error));
     return S2P_OK;
 }
 
-s2p_status s2_ask_settings(const ask_options *o, const char *methods, const char *budgets,
-                           s2a_setting *out, int32_t *n, s2p_error *error)
+s2p_status s2_ask_method(const ask_options *o, s2a_owns *owns, const char *source, const char *text,
+                         s2a_setting *setting, s2p_error *error)
+{
+    TRY(s2a_method_use(source, text, strlen(text), opener_of(o, owns), setting, error));
+    return check_own(setting, 1, error);
+}
+
+s2p_status s2_ask_settings(const ask_options *o, s2a_owns *owns, const char *methods,
+                           const char *budgets, s2a_setting *out, int32_t *n, s2p_error *error)
 {
     const s2a_setting base = s2_ask_setting(o);
     const s2a_lists lists = { .methods = methods,
                               .budgets = budgets,
                               .methods_source = "--methods",
-                              .budgets_source = "--budgets" };
-    TRY(s2a_settings_read(&lists, &base, out, n, error));
-    return s2_ask_set(o, out, *n, error);
+                              .budgets_source = "--budgets",
+                              .opener = opener_of(o, owns) };
+    *n = 0;
+    if (methods || !s2_ask_has_variants(o)) TRY(s2a_settings_read(&lists, &base, out, n, error));
+    TRY(s2_ask_has_variants(o) ? s2_ask_add_variants(o, lists.opener, &base, budgets, out, n, error)
+                               : s2_ask_set(o, out, *n, error));
+    return check_own(out, *n, error);
 }
 
 s2p_status s2_ask_check_surplus(const char *source, const char *list, size_t n_pictures,
@@ -284,6 +328,10 @@ s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2
     asker->engine = opened.engine;
     asker->info = opened.info;
     asker->session = opened.session;
+    const s2v_framing usual = s2v_engine_usual_framing(asker->engine, 1, 1);
+    if (asker->sees_whole && !open.pictures.is_paper &&
+        usual == s2v_engine_usual_framing(asker->engine, 1, 0))
+        asker->image_options[0].framing = usual; /* the same for every method already */
     if (asker->options->is_verbose) show_model(asker);
     return S2P_OK;
 }
@@ -293,6 +341,7 @@ void s2_asker_close(s2_asker *asker)
     s2v_session_free(asker->session);
     s2v_engine_close(asker->engine);
     for (int32_t i = 0; i < asker->n_pictures; i++) s2_image_free(&asker->picture[i]);
+    s2a_owns_close(&asker->owns);
 }
 
 /* --- pictures ----------------------------------------------------------------------------- */
@@ -309,6 +358,7 @@ s2p_status s2_asker_add_picture(s2_asker *asker, const char *path, s2p_error *er
     TRY(s2_picture_read(path, (s2_pixels)o->pixels, &limits, &asker->picture[i], error));
     asker->view[i] = asker->picture[i].view;
     asker->picture_file[i] = s2_file_id_of(path);
+    (void)snprintf(asker->picture_name[i], sizeof asker->picture_name[i], "%s", s2_base_name(path));
     asker->n_pictures++;
     return S2P_OK;
 }
@@ -319,6 +369,7 @@ void s2_asker_keep_last_picture(s2_asker *asker)
     for (int32_t i = 0; i < last; i++) s2_image_free(&asker->picture[i]);
     asker->picture[0] = asker->picture[last];
     asker->picture_file[0] = asker->picture_file[last];
+    memmove(asker->picture_name[0], asker->picture_name[last], sizeof asker->picture_name[0]);
     asker->view[0] = asker->picture[0].view;
     asker->n_pictures = 1;
 }
@@ -341,8 +392,9 @@ s2p_status s2_asker_check_output(const s2_asker *asker, const char *source, cons
 
 void s2_asker_see_whole(s2_asker *asker)
 {
-    if (asker->n_pictures <= 1 && asker->image_options[0].framing == S2V_FRAMING_AUTO)
-        asker->image_options[0].framing = S2V_FRAMING_BASE;
+    if (asker->n_pictures > 1 || asker->image_options[0].framing != S2V_FRAMING_AUTO) return;
+    asker->image_options[0].framing = S2V_FRAMING_BASE;
+    asker->sees_whole = true;
 }
 
 /* --- asking -------------------------------------------------------------------------------- */
@@ -364,15 +416,20 @@ s2p_status s2_asker_ask(s2_asker *asker, const char *question, int32_t n_picture
     if (o->system && !asker->has_history)
         message[n++] = (s2v_message){ .role = S2V_SYSTEM, .text = o->system };
     message[n++] = (s2v_message){ .role = S2V_USER, .text = question, .n_images = n_pictures };
+    s2v_image_options image[S2_MAX_PICTURES];
+    for (int32_t i = 0; i < n_pictures; i++)
+        image[i] = s2a_setting_image(setting, asker->image_options[first + i]);
     const s2v_prompt prompt = { .size = sizeof(s2v_prompt),
                                 .messages = o->raw ? NULL : message,
                                 .n_messages = o->raw ? 0 : n,
                                 .raw = o->raw ? question : NULL,
                                 .images = asker->view + first,
                                 .n_images = n_pictures,
-                                .image_options = asker->image_options + first };
-    const s2p_status st =
-        s2a_ask(asker->session, &prompt, setting, limits, listener, answer, error);
+                                .image_options = image };
+    const s2a_sample sample = { "", n_pictures > 0 ? asker->picture_name[first] : "" };
+    s2a_limits with = *limits;
+    with.sample = &sample;
+    const s2p_status st = s2a_ask(asker->session, &prompt, setting, &with, listener, answer, error);
     asker->has_history = s2v_session_length(asker->session) > 0; /* a failure may have ended it */
     return st;
 }

@@ -10,6 +10,7 @@
 
 #include "ask/ask.h"
 #include "ask/open.h"
+#include "ask/own.h"
 #include "asking/ask_options.h"
 #include "bundled.h"
 #include "files/file_roles.h"
@@ -33,10 +34,14 @@ typedef struct s2_asker { /* all zero before prepare; free with s2_asker_close *
     s2v_session *session;
     s2_image picture[S2_MAX_PICTURES];
     s2_file_id picture_file[S2_MAX_PICTURES];
+    char picture_name[S2_MAX_PICTURES]
+                     [256]; /* of its file: the sample of a method of the user's own */
     s2p_image view[S2_MAX_PICTURES];
     s2v_image_options image_options[S2_MAX_PICTURES]; /* for as many as there may be */
     int32_t n_pictures;
     bool has_history; /* the session holds a turn already */
+    s2a_owns owns;    /* methods of the user's own; may be filled before prepare */
+    bool sees_whole;  /* s2_asker_see_whole chose how the first picture is seen */
 } s2_asker;
 
 /* Whether it worked or not, s2_asker_close frees what the asker holds. */
@@ -65,17 +70,32 @@ bool s2_ask_is_fused(const ask_options *options); /* attention: not -fa off */
 s2v_session_options s2_ask_session_options(const ask_options *options);
 void s2_ask_sampling(const ask_options *options, s2v_sampling *out);
 
-/* Mode and choice from the options; then --set, for settings that have their method. */
+/* Mode and choice from the options; then --set, for settings that have their method, and whether they
+ * can prune where --after says. */
 s2a_setting s2_ask_setting(const ask_options *options);
 s2p_status s2_ask_set(const ask_options *options, s2a_setting *settings, int32_t n,
                       s2p_error *error);
 
-/* --methods times --budgets, with all else the options say. out: [S2A_MAX_SETTINGS]. */
-s2p_status s2_ask_settings(const ask_options *options, const char *methods, const char *budgets,
-                           s2a_setting *out, int32_t *n, s2p_error *error);
+/* The method `text` names, with all else the options say; owns: keeps those of the user's own, or NULL,
+ * which refuses them. */
+s2p_status s2_ask_method(const ask_options *options, s2a_owns *owns, const char *source,
+                         const char *text, s2a_setting *setting, s2p_error *error);
 
-/* A single picture is seen whole unless an option says otherwise: "auto" would show it in tiles to a method
- * that keeps all, and whole to the others, which is no comparison. */
+/* variant_options.c: settings of --setting and --variants: the *n of `settings` and these, with --set,
+ * budget by budget. S2P_EINVAL: a text that is no setting, or a setting twice. On failure *n is 0. */
+bool s2_ask_has_variants(const ask_options *options);
+s2p_status s2_ask_add_variants(const ask_options *options, s2a_own_opener opener,
+                               const s2a_setting *base, const char *budgets, s2a_setting *settings,
+                               int32_t *n, s2p_error *error);
+
+/* --methods times --budgets, likewise, and those of --setting and --variants. methods NULL: only those.
+ * out: [S2A_MAX_SETTINGS]. */
+s2p_status s2_ask_settings(const ask_options *options, s2a_owns *owns, const char *methods,
+                           const char *budgets, s2a_setting *out, int32_t *n, s2p_error *error);
+
+/* Before opening: all methods see a single picture alike unless an option says otherwise. LLaVA-OneVision's
+ * "auto" would show it in tiles to a method that keeps all, and whole to the others, which is no comparison;
+ * other models have one way for all. */
 void s2_asker_see_whole(s2_asker *asker);
 
 /* S2P_EINVAL: --image-size (or what `source` is) has more items than there are pictures. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define MAX_PROMPTS 16
+#define MAX_SIZES 64
 #define MAX_LAYERS 32
 
 typedef struct prompt {
@@ -22,7 +23,7 @@ static s2p_status read_models(const char *list, const s2_model_size **out, int32
 {
     *n = 0;
     if (strcmp(list, "all") == 0) {
-        while (s2_model_size_at((size_t)*n)) {
+        while (*n < MAX_SIZES && s2_model_size_at((size_t)*n)) {
             out[*n] = s2_model_size_at((size_t)*n);
             (*n)++;
         }
@@ -32,8 +33,8 @@ static s2p_status read_models(const char *list, const s2_model_size **out, int32
         const s2_model_size *found = NULL;
         for (size_t i = 0; s2_model_size_at(i) && !found; i++)
             if (s2a_item_is(item, s2_model_size_at(i)->name)) found = s2_model_size_at(i);
-        if (!found || *n == MAX_PROMPTS) {
-            char known[512] = "";
+        if (!found || *n == MAX_SIZES) {
+            char known[1024] = "";
             for (size_t i = 0; s2_model_size_at(i); i++) {
                 strncat(known, i ? ", " : "", sizeof known - strlen(known) - 1);
                 strncat(known, s2_model_size_at(i)->name, sizeof known - strlen(known) - 1);
@@ -103,8 +104,10 @@ static s2p_status add_settings(const bench_estimate *estimate, const s2_model_si
                                const prompt *p, s2_table *t, s2p_error *error)
 {
     for (int32_t i = 0; i < estimate->n_settings; i++) {
-        const s2p_method *method = s2p_method_find(estimate->setting[i].method);
-        const bool is_all = s2a_keeps_all(&estimate->setting[i]);
+        const s2a_setting *setting = &estimate->setting[i];
+        const s2p_method *method = s2a_setting_method(setting);
+        const bool is_all = s2a_keeps_all(setting);
+        TRY(s2a_settings_check_after("--after", setting, 1, size->n_layers, error));
         int32_t kept = is_all ? size->visual_tokens
                               : s2a_budget_tokens(estimate->setting[i].budget, size->visual_tokens);
         if (!is_all && estimate->setting[i].published) kept = s2_published_tokens(method, kept);
@@ -116,8 +119,8 @@ static s2p_status add_settings(const bench_estimate *estimate, const s2_model_si
                            .prompt = p,
                            .method = s2p_method_about(method)->name,
                            .kept = kept < size->visual_tokens ? kept : size->visual_tokens,
-                           .n_full = s2_full_layers(method, size->n_layers),
-                           .prunes_cache = s2p_method_about(method)->prunes_cache && !is_all });
+                           .n_full = s2a_full_layers(setting, size->n_layers),
+                           .prunes_cache = s2a_prunes_cache(setting) && !is_all });
     }
     return S2P_OK;
 }
@@ -142,7 +145,7 @@ static void add_layers(const bench_estimate *estimate, const s2_model_size *size
 
 s2p_status s2_bench_estimate(const bench_estimate *estimate, s2_table *table, s2p_error *error)
 {
-    const s2_model_size *size[MAX_PROMPTS];
+    const s2_model_size *size[MAX_SIZES];
     prompt prompts[MAX_PROMPTS];
     int32_t layer[MAX_LAYERS], n_sizes, n_prompts, n_layers;
     TRY(read_models(estimate->models, size, &n_sizes, error));

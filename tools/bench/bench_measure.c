@@ -1,8 +1,7 @@
 /* bench_measure.c - run every row, round after round, and keep the times. */
 #include "bench/bench.h"
 
-#include "analyze/cost.h"
-#include "gguf/gguf.h"
+#include "asking/tower_size.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,36 +137,6 @@ static s2p_status make_questions(bench_context *context, s2p_error *error)
     return S2P_OK;
 }
 
-/* --- the tower's share ------------------------------------------------------------------------ */
-
-/* What the formulas want, from the header of the mmproj. */
-static double tower_flops(const s2_asker *asker, int32_t visual)
-{
-    s2v_gguf *file;
-    int64_t embd = 0, ff = 0, out = 0, pattern = 0;
-    if (s2v_gguf_open(&file, asker->mmproj, NULL) != S2P_OK) return 0.0;
-    const bool is_known = s2v_gguf_int(file, "clip.vision.embedding_length", &embd) &&
-                          s2v_gguf_int(file, "clip.vision.feed_forward_length", &ff) &&
-                          s2v_gguf_int(file, "clip.vision.projection_dim", &out);
-    const bool has_windows =
-        s2v_gguf_int(file, "clip.vision.n_wa_pattern", &pattern) && pattern > 0;
-    s2v_gguf_close(file);
-    const int32_t merge = asker->info.merge_size > 1 ? asker->info.merge_size : 1;
-    const int32_t n_blocks = asker->info.n_vision_blocks;
-    const s2_tower_size tower = {
-        .n_blocks = n_blocks,
-        .n_embd = (int32_t)embd,
-        .n_ff = (int32_t)ff,
-        .n_mlp = has_windows ? 3 : 2,
-        .n_whole = has_windows ? n_blocks / (int32_t)pattern : n_blocks,
-        .window = 64,
-        .merge = merge * merge,
-        .n_out = (int32_t)out,
-        .projector_embd = (int32_t)(merge > 1 ? embd * merge * merge : out),
-    };
-    return is_known ? s2_tower_flops(&tower, visual) : 0.0;
-}
-
 /* --- measuring ------------------------------------------------------------------------------------ */
 
 s2p_status s2_bench_measure(bench_context *context, const s2a_setting *setting, int32_t n_settings,
@@ -203,6 +172,9 @@ s2p_status s2_bench_measure(bench_context *context, const s2a_setting *setting, 
         }
     s2_progress_clear(&context->asker->progress);
     s2_machine_stop(&context->machine);
-    context->tower_flops = tower_flops(context->asker, context->row[0].stats.image_tokens_full);
+    s2_tower_size tower;
+    context->tower_flops = s2_asker_tower_size(context->asker, &tower)
+                               ? s2_tower_flops(&tower, context->row[0].stats.image_tokens_full)
+                               : 0.0;
     return S2P_OK;
 }

@@ -86,7 +86,8 @@ static int bench_run(const void *values)
     s2p_error error = { S2P_OK, "" };
     s2a_setting setting[S2A_MAX_SETTINGS];
     int32_t n_settings;
-    s2p_status st = s2_ask_settings(&o->ask, o->methods, o->budgets, setting, &n_settings, &error);
+    s2p_status st =
+        s2_ask_settings(&o->ask, NULL, o->methods, o->budgets, setting, &n_settings, &error);
     if (st != S2P_OK) return s2_report_error(st, &error);
     if (o->is_estimate) return print_estimate(o, setting, n_settings);
 
@@ -104,6 +105,8 @@ static int bench_run(const void *values)
     s2_table table;
     s2_table_init(&table, "bench");
     st = open_model(o, asker, &error);
+    if (st == S2P_OK)
+        st = s2a_settings_check_after("--after", setting, n_settings, asker->info.n_layers, &error);
     if (st == S2P_OK) st = s2_bench_measure(&context, setting, n_settings, &error);
     if (st == S2P_OK) s2_bench_rows(&context, &table);
     const int code = st == S2P_OK ? print_table(o, &table, &context) : s2_report_error(st, &error);

@@ -32,20 +32,26 @@ typedef struct compare_context { /* everything `compare` owns */
     s2p_image seen[S2_MAX_PICTURES];
     s2_image squared[S2_MAX_PICTURES]; /* pixels behind some of them */
     s2_sheet sheet;                    /* no pixels: not asked for */
+    char reference[S2A_LABEL_SIZE];
     compare_report report;
 } compare_context;
 
 /* --- what was asked ------------------------------------------------------------- */
 
-/* s2prune if it is among the methods, else the first. */
+/* The setting of that label, else the first of that method; s2prune if it is there, else the first. */
 static s2p_status choose_reference(compare_context *context, s2p_error *error)
 {
     const char *asked = context->options->reference, *wanted = asked ? asked : "s2prune";
-    context->report.reference = asked ? NULL : context->row[0].setting.method;
+    const compare_row *row = context->row, *found = NULL;
+    char *label = context->reference;
     for (int32_t i = 0; i < context->report.n_rows; i++)
-        if (strcmp(context->row[i].setting.method, wanted) == 0)
-            context->report.reference = context->row[i].setting.method;
-    if (context->report.reference) return S2P_OK;
+        if (strcmp(s2a_setting_label(&row[i].setting, label), wanted) == 0 ||
+            (!found && strcmp(row[i].setting.method, wanted) == 0))
+            found = &row[i];
+    if (!found && !asked) found = &row[0];
+    context->report.reference = label;
+    if (found) (void)s2a_setting_label(&found->setting, label);
+    if (found) return S2P_OK;
     return s2_fail(error, S2P_EINVAL, "--reference '%.60s' is not one of the --methods", asked);
 }
 
@@ -65,8 +71,9 @@ static s2p_status prepare(compare_context *context, s2p_error *error)
     if (o->budgets && !s2a_budget_is_none(o->budget))
         return s2_fail(error, S2P_EINVAL, "--budget and --budgets both say how many; use one");
     const char *budget = s2a_budget_is_none(o->budget) ? "64" : s2a_budget_text(o->budget, one);
-    TRY(s2_ask_settings(&o->ask, o->methods, o->budgets ? o->budgets : budget, setting, &r->n_rows,
-                        error));
+    const char *usual = s2_ask_has_variants(&o->ask) ? NULL : "full,random,uniform,s2prune";
+    TRY(s2_ask_settings(&o->ask, &context->asker.owns, o->methods ? o->methods : usual,
+                        o->budgets ? o->budgets : budget, setting, &r->n_rows, error));
     for (int32_t i = 0; i < r->n_rows; i++) context->row[i].setting = setting[i];
     TRY(choose_reference(context, error));
     TRY(s2_asker_prepare(&context->asker, &o->ask, error));
@@ -109,7 +116,11 @@ static s2p_status open_model(compare_context *context, s2p_error *error)
     s2_asker_see_whole(&context->asker);
     TRY(s2_asker_open(&context->asker, &session, error));
     s2a_setting brief = s2_ask_setting(o);
+    for (int32_t i = 0; i < context->report.n_rows; i++)
+        TRY(s2a_settings_check_after("--after", &context->row[i].setting, 1,
+                                     context->asker.info.n_layers, error));
     s2a_setting_use(&brief, "uniform");
+    brief.has_after = false;
     brief.budget.tokens = 2;
     s2a_answer answer;
     TRY(ask(context, &brief, s2_ask_predict(o) < 2 ? s2_ask_predict(o) : 2, &answer, error));
@@ -160,6 +171,7 @@ static s2p_status make_rows(compare_context *context, s2p_error *error)
 static s2p_status check_rows(const compare_context *context, int32_t *n_failed, s2p_error *error)
 {
     const compare_row *first = &context->row[0];
+    char label[S2A_LABEL_SIZE];
     bool is_shared = true;
     *n_failed = 0;
     for (int32_t i = 0; i < context->report.n_rows; i++) {
@@ -168,8 +180,8 @@ static s2p_status check_rows(const compare_context *context, int32_t *n_failed, 
     }
     if (*n_failed < context->report.n_rows) return S2P_OK;
     if (is_shared) return s2_fail(error, first->error.status, "%s", first->error.message);
-    return s2_fail(error, first->error.status, "no method worked; %s: %s", first->setting.method,
-                   first->error.message);
+    return s2_fail(error, first->error.status, "no method worked; %s: %s",
+                   s2a_setting_label(&first->setting, label), first->error.message);
 }
 
 /* --- results ------------------------------------------------------------------------ */
@@ -251,15 +263,18 @@ static const s2_option option_table[] = {
     S2_ASK_ROWS_PICTURE,
     S2_ASK_ROWS_LOADING,
 
-    { .name = "--methods", .label = "LIST", .type = S2_OPTION_TEXT, .fallback = "full,random,uniform,s2prune",
-      .group = "Pruning", .help = "methods to compare, or all; see 's2prune run --list-methods'", AT(methods) },
+    { .name = "--methods", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Pruning",
+      .help = "methods to compare, or all; see 's2prune run --list-methods'; your own: file:PATH or exec:COMMAND "
+              "(full,random,uniform,s2prune; none with --setting or --variants)", AT(methods) },
     { .name = "--budget", .label = "N|N%", .type = S2_OPTION_BUDGET, .min = 1, .max = S2P_MAX_TOKENS,
       .group = "Pruning", .help = "visual tokens kept per picture (64)", AT(budget) },
     { .name = "--budgets", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Pruning",
       .help = "several of them, such as 32,64,10%; every method runs with each", AT(budgets) },
     { .name = "--reference", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Pruning",
       .help = "method the IoU is taken with (s2prune, else the first)", AT(reference) },
+    S2_ASK_ROWS_VARIANTS,
     S2_ASK_ROWS_PRUNING,
+    S2_ASK_ROW_EXEC,
 
     S2_ASK_ROWS_ANSWER,
 

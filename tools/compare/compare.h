@@ -20,7 +20,7 @@ typedef struct compare_report { /* all borrowed */
     int32_t n_rows;
     const char *model, *question, *mode;
     const char *expect;    /* NULL: no answer is right or wrong */
-    const char *reference; /* method the IoU is taken with */
+    const char *reference; /* label of the setting the IoU is taken with */
     const char *const *path;
     const s2p_image *picture; /* as the model saw them: padded if it did */
     int32_t n_pictures;
@@ -83,7 +83,7 @@ enum compare_column {
     S2_COLUMN_KV,
     S2_N_COLUMNS
 };
-#define S2_CELL_SIZE 256
+#define S2_CELL_SIZE S2A_LABEL_SIZE
 const char *s2_compare_heading(enum compare_column column);
 bool s2_compare_has_column(const compare_report *report, enum compare_column column);
 const char *s2_compare_cell(const compare_report *report, const compare_row *row,

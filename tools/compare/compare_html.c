@@ -9,6 +9,7 @@
 
 #include "base/markup.h"
 #include "base/path.h"
+#include "eval/figure/look.h"
 #include "image/base64.h"
 
 #include <string.h>
@@ -24,7 +25,8 @@ static const char style[] =
     "body{margin:0 auto;padding:1.5rem;max-width:84rem;background:var(--paper);color:var(--ink);"
     "font:1rem/1.5 system-ui,sans-serif}\n"
     "h1{font-size:1.5rem;margin:0;overflow-wrap:anywhere}h2{font-size:1.15rem;margin:2rem 0 .5rem}"
-    "h3{font-size:1rem;margin:0}\n"
+    "h3{font-size:1rem;margin:0}h3 i{display:inline-block;width:.65em;height:.65em;"
+    "margin-right:.45em}\n"
     ".faint,footer,figcaption{color:var(--faint)}\n"
     ".facts{margin:.25rem 0;overflow-wrap:anywhere}\n"
     ":focus-visible{outline:3px solid var(--accent);outline-offset:2px}\n"
@@ -58,7 +60,12 @@ static const char style[] =
     "details p{overflow-wrap:anywhere;margin:.3rem 0}summary{cursor:pointer;padding:.5rem 0}\n"
     ".matrix td{background:color-mix(in srgb,var(--accent) calc(var(--share)*45%),transparent)}\n"
     "footer{margin-top:2rem;font-size:.9rem}\n"
-    "@media print{body{max-width:none}fieldset,.skip{display:none}article{break-inside:avoid}}\n";
+    "@media print{:root{color-scheme:light;--ink:#1d2027;--faint:#5c616d;--paper:#fff;--card:#fff;"
+    "--line:#bbb;--right:#146c2e;--wrong:#b3261e}@page{margin:15mm}body{max-width:none;padding:0;"
+    "font-size:9pt}fieldset,.skip,details{display:none}article,tr{break-inside:avoid}"
+    "h2{break-after:avoid}.scroll{overflow:visible;border:0}table{font-size:7pt}"
+    "th,td{white-space:normal;padding:.15rem .3rem}"
+    ".cards{grid-template-columns:repeat(3,1fr)}}\n";
 
 /* --- pieces ------------------------------------------------------------------------ */
 
@@ -69,11 +76,11 @@ static void text(s2_buffer *out, const char *words)
 
 static bool has_worked(const compare_row *row) { return row->error.status == S2P_OK; }
 
-/* "s2prune 64", as text */
+/* "S2Prune 64", with what is not its usual setting, as text */
 static void name(s2_buffer *out, const compare_row *row)
 {
-    char budget[S2A_BUDGET_TEXT];
-    text(out, row->setting.method);
+    char budget[S2A_BUDGET_TEXT], title[S2A_LABEL_SIZE];
+    text(out, s2a_setting_title(&row->setting, title));
     if (!s2a_budget_is_none(row->setting.budget)) {
         s2_buffer_append(out, " ", 1);
         text(out, s2a_budget_text(row->setting.budget, budget));
@@ -154,7 +161,12 @@ static void append_table(const compare_report *report, s2_buffer *out)
                                                                                        : "wrong");
             else
                 s2_buffer_printf(out, "<td>");
-            text(out, s2_compare_cell(report, row, column, cell));
+            if (column == S2_COLUMN_METHOD) {
+                char title[S2A_LABEL_SIZE];
+                text(out, s2a_setting_title(&row->setting, title));
+            } else {
+                text(out, s2_compare_cell(report, row, column, cell));
+            }
             s2_buffer_printf(out, column == S2_COLUMN_METHOD ? "</a></th>" : "</td>");
         }
         s2_buffer_printf(out, "</tr>\n");
@@ -250,7 +262,8 @@ static void append_kept(const compare_row *row, s2_buffer *out)
 static void append_card(const compare_report *report, int32_t index, s2_buffer *out)
 {
     const compare_row *row = &report->row[index];
-    s2_buffer_printf(out, "<article id=\"row-%d\" tabindex=\"-1\"><h3>", index);
+    s2_buffer_printf(out, "<article id=\"row-%d\" tabindex=\"-1\"><h3><i class=\"c%d\"></i>", index,
+                     s2_look_of(row->setting.method, NULL).colour);
     name(out, row);
     if (has_worked(row) && report->expect) {
         const bool is_right = s2_compare_is_right(row->answer.text, report->expect);
@@ -310,10 +323,10 @@ s2p_status s2_compare_html(const compare_report *report, s2_buffer *out, s2p_err
                      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
                      "<title>s2prune compare: ");
     text(out, report->question);
-    s2_buffer_printf(out,
-                     "</title>\n<style>\n%s</style>\n</head>\n<body>\n"
-                     "<a class=\"skip\" href=\"#kept\">to the pictures</a>\n<header>\n<h1>",
-                     style);
+    s2_buffer_printf(out, "</title>\n<style>\n%s", style);
+    s2_look_css(out);
+    s2_buffer_printf(out, "</style>\n</head>\n<body>\n"
+                          "<a class=\"skip\" href=\"#kept\">to the pictures</a>\n<header>\n<h1>");
     text(out, report->question);
     s2_buffer_printf(out, "</h1>\n<p class=\"facts faint\">model ");
     text(out, report->model);

@@ -50,8 +50,10 @@ static json_t *timings_of(const compare_report *report, const compare_row *row)
 
 static json_t *row_of(const compare_report *report, const compare_row *row)
 {
-    json_t *object = json_pack("{s:s, s:o, s:b}", "method", row->setting.method, "budget",
-                               budget_of(row), "failed", row->error.status != S2P_OK);
+    char label[S2A_LABEL_SIZE];
+    json_t *object = json_pack("{s:s, s:s, s:o, s:b}", "method", row->setting.method, "setting",
+                               s2a_setting_label(&row->setting, label), "budget", budget_of(row),
+                               "failed", row->error.status != S2P_OK);
     if (!object) return NULL;
     if (row->error.status != S2P_OK) {
         json_object_set_new(object, "error", text_of(row->error.message));

@@ -55,9 +55,10 @@ double s2_compare_iou(const compare_row *a, const compare_row *b)
 
 const compare_row *s2_compare_reference(const compare_report *report, const compare_row *row)
 {
+    char label[S2A_LABEL_SIZE];
     for (int32_t i = 0; i < report->n_rows; i++) {
         const compare_row *other = &report->row[i];
-        if (strcmp(other->setting.method, report->reference) != 0) continue;
+        if (strcmp(s2a_setting_label(&other->setting, label), report->reference) != 0) continue;
         const s2v_budget budget = other->setting.budget;
         if (!s2a_budget_is_none(budget) && !s2a_budget_is_same(budget, row->setting.budget))
             continue;

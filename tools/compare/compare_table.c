@@ -78,7 +78,7 @@ const char *s2_compare_cell(const compare_report *report, const compare_row *row
                             enum compare_column column, char out[S2_CELL_SIZE])
 {
     (void)snprintf(out, S2_CELL_SIZE, "-");
-    if (column == S2_COLUMN_METHOD) (void)snprintf(out, S2_CELL_SIZE, "%s", row->setting.method);
+    if (column == S2_COLUMN_METHOD) (void)s2a_setting_label(&row->setting, out);
     if (column == S2_COLUMN_BUDGET) (void)s2a_budget_text(row->setting.budget, out);
     if (row->error.status != S2P_OK) {
         if (column == S2_COLUMN_ANSWER) (void)snprintf(out, S2_CELL_SIZE, "(failed)");
@@ -242,11 +242,12 @@ static void write_failures(const compare_report *report, bool is_markdown, s2_bu
     bool is_first = true;
     for (int32_t i = 0; i < report->n_rows; i++) {
         const compare_row *row = &report->row[i];
-        char budget[S2A_BUDGET_TEXT];
+        char budget[S2A_BUDGET_TEXT], label[S2A_LABEL_SIZE];
         if (row->error.status == S2P_OK) continue;
         if (is_first) s2_buffer_append(out, "\n", 1);
         is_first = false;
-        s2_buffer_printf(out, "%s%s %s failed: ", is_markdown ? "- " : "", row->setting.method,
+        s2_buffer_printf(out, "%s%s %s failed: ", is_markdown ? "- " : "",
+                         s2a_setting_label(&row->setting, label),
                          s2a_budget_text(row->setting.budget, budget));
         append_line(out, row->error.message, is_markdown);
         s2_buffer_append(out, "\n", 1);
@@ -271,7 +272,9 @@ static void csv_row(const compare_report *report, const compare_row *row, s2_buf
     const bool has_budget = !s2a_budget_is_none(row->setting.budget);
     char budget[S2A_BUDGET_TEXT] = "";
     if (has_budget) (void)s2a_budget_text(row->setting.budget, budget);
-    s2_buffer_printf(out, "%s,%s,", row->setting.method, budget);
+    char label[S2A_LABEL_SIZE];
+    s2_csv_append(out, s2a_setting_label(&row->setting, label));
+    s2_buffer_printf(out, ",%s,", budget);
     if (has_worked) s2_buffer_printf(out, "%d", row->answer.stats.image_tokens);
     s2_buffer_append(out, ",", 1);
     if (has_worked) s2_buffer_printf(out, "%d", row->answer.stats.image_tokens_full);

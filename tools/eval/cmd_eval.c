@@ -185,11 +185,14 @@ static const s2_option option_table[] = {
       .help = "save every picture as a JPEG of quality Q first, as some harnesses do (VLMEvalKit 75, the paper's "
       "MMBench 95); 0: not", AT(jpeg) },
 
-    { .name = "--methods", .label = "LIST", .type = S2_OPTION_TEXT, .fallback = "full,random,uniform,s2prune",
-      .group = "Pruning", .help = "methods to compare, or all; see 's2prune run --list-methods'", AT(methods) },
+    { .name = "--methods", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Pruning",
+      .help = "methods to compare, or all; see 's2prune run --list-methods'; your own: file:PATH or exec:COMMAND "
+              "(full,random,uniform,s2prune; none with --setting or --variants)", AT(methods) },
     { .name = "--budgets", .label = "LIST", .type = S2_OPTION_TEXT, .fallback = "192,128,64,32",
       .group = "Pruning", .help = "visual tokens kept per picture, or shares such as 11%", AT(budgets) },
+    S2_ASK_ROWS_VARIANTS,
     S2_ASK_ROWS_PRUNING,
+    S2_ASK_ROW_EXEC,
     { .name = "--seeds", .label = "N", .type = S2_OPTION_INT, .min = 1, .max = 100, .fallback = "3",
       .group = "Pruning", .help = "runs of a method that draws; their mean counts", AT(seeds) },
 

@@ -58,7 +58,8 @@ static s2p_status judge(scoring *s, const s2e_run *run, s2p_error *error)
     for (int p = 0; p < S2E_N_PROTOCOLS; p++) {
         s->verdict[p] = calloc((size_t)s->set.n_samples + 1, sizeof *s->verdict[p]);
         if (!s->verdict[p]) return s2_fail_memory(error, (size_t)s->set.n_samples, "the verdicts");
-        TRY(s2e_judge_all(s->task, &s->set, (s2e_protocol)p, run->answer, s->verdict[p], error));
+        TRY(s2e_judge_all(s->task, &s->set, (s2e_protocol)p, run->answer, run->grids, s->verdict[p],
+                          error));
         TRY(use_grades(s, run, s->verdict[p], error));
         TRY(s->task->aggregate(&s->set, (s2e_protocol)p, s->verdict[p], &s->figures[p], error));
     }

@@ -2,6 +2,7 @@
 #ifndef S2_TOOLS_EVAL_COMMAND_H
 #define S2_TOOLS_EVAL_COMMAND_H
 
+#include "ask/tower_cost.h"
 #include "asking/asker.h"
 #include "eval/evaluate.h"
 #include "eval/report/results.h"
@@ -17,6 +18,8 @@ typedef struct eval_options {
     bool recompute, is_dry, starts_over, repeats_failed;
 } eval_options;
 
+#define EVAL_METHODS "full,random,uniform,s2prune" /* unless something is said */
+
 enum eval_step { EVAL_ALL, EVAL_INFER, EVAL_SCORE };
 const char *eval_step_name(size_t index); /* NULL past the end */
 
@@ -30,12 +33,14 @@ typedef struct eval_data { /* the samples of a run's tasks */
 typedef struct eval_context {
     const eval_options *options;
     s2_asker asker;
+    s2_tower_size tower; /* of the model, for its FLOPs */
     eval_data data;
     s2a_setting setting[S2A_MAX_SETTINGS];
     int32_t n_settings;
     s2e_shard shard;
     char store_path[4096];
     s2e_store *store;
+    bool is_bare;   /* the store is one of an older program: see s2e_column_of */
     json_t *values; /* the fingerprint, see eval/run/fingerprint.h */
 } eval_context;
 

@@ -18,6 +18,9 @@
     3.5 /* the folder of a run over the texts in its store: pages, per_sample.csv,
                            the page with its samples (tests/eval/check_runs.py measures it) */
 
+#define FIXED_BYTES \
+    80e3 /* of documents that do not grow with the answers: styles, script, curves */
+
 typedef struct estimate { /* of one task, all its answers of this shard */
     int64_t n_samples, n_pictures, n_answers;
     double read, written; /* tokens: prompts after pruning; the limit of every answer */
@@ -81,7 +84,7 @@ static estimate count(const eval_context *context, const s2e_evaluation *work, i
                    .n_answers = s2e_evaluation_answers(&alone) };
     int64_t n_runs = 0;
     for (int32_t i = 0; i < context->n_settings; i++)
-        n_runs += s2e_column_of(&context->setting[i], context->options->seeds).n_seeds;
+        n_runs += s2e_column_of(&context->setting[i], context->options->seeds, false).n_seeds;
     e.written = (double)e.n_answers * alone.task->predict;
     e.answers_each = (double)e.n_answers / (double)n_runs;
     e.pictures_each = (double)e.n_pictures / context->shard.n;
@@ -126,6 +129,7 @@ int eval_estimate(eval_context *context)
         all.read += e[t].read;
         all.written += e[t].written;
         all.seconds += e[t].seconds;
+        if (t == 0) e[t].bytes += FIXED_BYTES;
         all.bytes += e[t].bytes;
         if (is_json)
             (void)json_array_append_new(tasks, json_of(context->data.task[t], &e[t]));

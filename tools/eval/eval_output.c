@@ -2,11 +2,15 @@
 #include "eval/eval_command.h"
 
 #include "eval/judging.h"
+#include "analyze/rasterize.h"
 #include "eval/report/documents.h"
 #include "eval/run/fingerprint.h"
 #include "eval/run/run_folder.h"
 #include "report.h"
 
+#include "base/sha256.h"
+
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +26,7 @@ int eval_print_tables(const s2e_results *results, int32_t form)
                                     .results = &results->task[t],
                                     .protocol = results->protocol,
                                     .is_published = results->is_published,
-                                    .reference = "s2prune",
-                                    .has_times = true,
+                                    .reference = S2E_REFERENCE,
                                     .is_first = t == 0 };
         st = s2e_report_write(&report, (s2e_format)form, &out);
     }
@@ -41,17 +44,23 @@ static s2p_status write_sample(const s2e_record *r, void *user, s2p_error *error
     samples *s = user;
     const s2e_task_results *task = s->task;
     const int32_t i = s2e_set_find(task->set, r->sample);
-    const s2e_result *column = s2e_results_find(task, r->method, r->budget);
+    const s2e_result *column = NULL; /* by the name in the store */
+    for (int32_t k = 0; !column && k < task->n_results; k++)
+        if (strcmp(task->result[k].column.method, r->method) == 0 &&
+            strcmp(task->result[k].column.budget, r->budget) == 0)
+            column = &task->result[k];
     if (i < 0 || !column) return S2P_OK;
     const s2e_sample *q = &task->set->sample[i];
     const int32_t picture = s2e_first_picture(q);
     const char *file = picture < 0 ? NULL : task->set->picture[picture].file;
+    char method[S2E_METHOD];
     s2e_verdict verdict = { .rule = NULL };
     if (!r->failure)
-        TRY(task->task->judge(q, s->results->protocol, NULL, r->text, &verdict, error));
+        TRY(s2e_judge_one(task->task, q, s->results->protocol, r->text, r->grids, &verdict, error));
     json_t *line =
-        json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:s, s:s, s:f}", "task", r->task, "id",
-                  r->sample, "method", r->method, "budget", column->budget.tokens, "seed", r->seed,
+        json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:s, s:s, s:f}", "task", r->task,
+                  "id", r->sample, "method", s2e_label_method(column->column.label, method),
+                  "setting", column->column.label, "budget", column->budget.tokens, "seed", r->seed,
                   "image", file ? file : "", "category", q->n_categories ? q->category[0] : "",
                   "question", q->question, "expected", q->n_answers ? q->answer[0] : "", "answer",
                   r->text, "score", (double)verdict.score);
@@ -120,12 +129,14 @@ static int write_documents(const s2e_report_input *input, const char *folder, bo
         s2_buffer_free(&out);
         if (code != S2_EXIT_OK) return code == S2_EXIT_FAILURE ? S2_EXIT_RESOURCES : code;
     }
+    const bool has_prints = s2_rasterize(folder, "curves");
     if (!is_quiet) {
         char names[512] = "";
         for (size_t i = 0; (document = s2e_document_at(i)); i++)
             (void)snprintf(names + strlen(names), sizeof names - strlen(names), " %s",
                            document->name);
-        s2_report_tell("written in %s:%s", folder, names);
+        s2_report_tell("written in %s:%s%s", folder, names,
+                       has_prints ? " curves.pdf curves.png" : "");
     }
     return S2_EXIT_OK;
 }
@@ -142,15 +153,33 @@ s2p_status eval_judge_check(const char *judge, s2p_error *error)
                    judge);
 }
 
+#define LONGEST_NAME 120
+
+/* A label as part of a file's name: letters, digits and a few signs; a long one ends in its hash. */
+static void file_name_of(const char *label, char out[LONGEST_NAME + 16])
+{
+    char hex[S2_SHA256_HEX];
+    uint8_t digest[32];
+    (void)snprintf(out, LONGEST_NAME, "%.119s", label);
+    for (char *c = out; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("-+._", *c)) *c = '_';
+    if (strlen(label) < LONGEST_NAME) return;
+    s2_sha256(label, strlen(label), digest);
+    s2_sha256_hex(digest, hex);
+    const size_t n = strlen(out);
+    (void)snprintf(out + n, LONGEST_NAME + 16 - n, "-%.12s", hex);
+}
+
 static int write_grader_file(const s2e_report_input *in, const s2e_task_results *task,
                              const s2e_column *c, int32_t seed, const char *folder)
 {
-    char path[4300], name[64] = "";
+    char path[4300], name[64] = "", label[LONGEST_NAME + 16];
     s2p_error error = { S2P_OK, "" };
     s2_buffer out;
+    file_name_of(c->label, label);
     if (c->n_seeds > 1) (void)snprintf(name, sizeof name, "-%d", seed);
-    (void)snprintf(path, sizeof path, "%.4000s/%s-%s%s%s%s.json", folder, task->task->name,
-                   c->method, strcmp(c->budget, "-") == 0 ? "" : "-",
+    (void)snprintf(path, sizeof path, "%.4000s/%s-%s%s%s%s.json", folder, task->task->name, label,
+                   strcmp(c->budget, "-") == 0 ? "" : "-",
                    strcmp(c->budget, "-") == 0 ? "" : c->budget, name);
     s2_buffer_init(&out, S2_OUTPUT_MAX);
     const s2p_status st = s2e_grader_write(in->store, task->task, task->set, c, seed, &out, &error);
@@ -170,12 +199,23 @@ static int write_grader_files(const s2e_report_input *in, const char *folder)
     return code;
 }
 
+static s2p_status make_intervals(const s2e_results *results, s2e_paper_interval **out,
+                                 s2p_error *error)
+{
+    s2e_paper_table table;
+    TRY(s2e_paper_table_make(results, results->protocol, &table, error));
+    const s2p_status st = s2e_paper_intervals_make(results, &table, out, error);
+    s2e_paper_table_free(&table);
+    return st;
+}
+
 int eval_report_write(const eval_options *o, const s2e_results *results, s2e_store *store,
                       const char *folder)
 {
     s2p_error error = { S2P_OK, "" };
     eval_report *other = calloc(1, sizeof *other);
     s2e_comparison *comparison = NULL;
+    s2e_paper_interval *interval = NULL;
     s2e_report_input input = { .results = results, .store = store };
     s2p_status st = other ? S2P_OK : s2_fail_memory(&error, sizeof *other, "the baseline");
     if (st == S2P_OK && o->baseline) {
@@ -190,19 +230,29 @@ int eval_report_write(const eval_options *o, const s2e_results *results, s2e_sto
         char a[S2E_COLUMN_TEXT], b[S2E_COLUMN_TEXT];
         for (int32_t i = 0; i < input.n_comparisons; i++) {
             const s2e_comparison *c = &input.comparison[i];
-            (void)fprintf(stderr, "%s %s minus %s there: %+.1f [%.1f, %.1f], p %.2g\n",
+            (void)fprintf(stderr,
+                          "%s %s minus %s there: %+.1f [%.1f, %.1f], p %.2g (%.2g by Holm)\n",
                           c->task->name, s2e_column_text(c->ours, a), s2e_column_text(c->theirs, b),
-                          c->gain.value, c->gain.low, c->gain.high, c->p);
+                          c->gain.value, c->gain.low, c->gain.high, c->gain.p, c->gain.p_holm);
             if (c->task->counts && !isnan(c->headline.value))
-                (void)fprintf(stderr, "%s: the number of the tables %+.1f [%.1f, %.1f]\n",
-                              c->task->name, c->headline.value, c->headline.low, c->headline.high);
+                (void)fprintf(
+                    stderr,
+                    "%s: the number of the tables %+.1f [%.1f, %.1f], p %.2g (%.2g by Holm)\n",
+                    c->task->name, c->headline.value, c->headline.low, c->headline.high,
+                    c->headline.p, c->headline.p_holm);
         }
     }
     if (code == S2_EXIT_OK && o->samples) code = eval_write_samples(o->samples, store, results);
-    if (code == S2_EXIT_OK && folder) code = write_documents(&input, folder, o->ask.quiet);
+    if (code == S2_EXIT_OK && folder) {
+        st = make_intervals(results, &interval, &error);
+        input.interval = interval;
+        code = st == S2P_OK ? write_documents(&input, folder, o->ask.quiet)
+                            : s2_report_error(st, &error);
+    }
     if (code == S2_EXIT_OK && folder && strcmp(o->judge, "export") == 0)
         code = write_grader_files(&input, folder);
     free(comparison);
+    free(interval);
     if (other) eval_report_free(other);
     free(other);
     return code;

@@ -2,6 +2,8 @@
 #include "eval/eval_command.h"
 
 #include "asking/interrupt.h"
+#include "asking/tower_size.h"
+#include "asking/model_kind.h"
 #include "base/path.h"
 #include "eval/judging.h"
 #include "eval/run/fingerprint.h"
@@ -37,20 +39,42 @@ static void set_format(json_t *values, const char *key, const char *format, ...)
     set_value(values, key, text);
 }
 
-static void describe_method(json_t *values, const s2a_setting *setting)
+/* The columns of the run and what its settings are. is_bare: as programs wrote them that had one setting
+ * for each method, whose runs are to go on. */
+static s2p_status describe_settings(eval_context *context, bool is_bare, json_t *values,
+                                    s2p_error *error)
 {
-    char key[S2E_NAME + 32], text[512];
-    const s2p_method *method = s2p_method_find(setting->method);
-    const s2p_choice *c = &setting->choice;
-    const s2p_parameter *parameter;
-    int n = snprintf(text, sizeof text, "side=%d allocator=%s selector=%s", c->side,
-                     c->allocator ? c->allocator : "", c->selector ? c->selector : "");
-    for (size_t i = 0; method && (parameter = s2p_method_parameter(method, i)); i++)
-        if (n > 0 && n < (int)sizeof text)
-            n += snprintf(text + n, sizeof text - (size_t)n, " %s=%.17g", parameter->name,
-                          setting->parameters.value[i]);
-    (void)snprintf(key, sizeof key, S2E_IS "method.%s", setting->method);
-    set_value(values, key, text);
+    s2_buffer text;
+    s2_buffer_init(&text, 1 << 20);
+    s2e_column *column = calloc((size_t)context->n_settings + 1, sizeof *column);
+    s2p_status st = column ? S2P_OK : S2P_ENOMEM;
+    for (int32_t i = 0; st == S2P_OK && i < context->n_settings; i++) {
+        char key[S2A_LABEL_SIZE + 32];
+        const ask_options *ask = &context->options->ask;
+        const s2e_common common = { ask->mode == S2P_MODE_PUBLISHED, ask->structure != 0 };
+        column[i] = s2e_column_of(&context->setting[i], context->options->seeds, is_bare);
+        (void)snprintf(key, sizeof key, S2E_IS "method.%s", column[i].method);
+        text.size = 0;
+        s2a_setting written = context->setting[i];
+        if (is_bare) written.width = written.height = 0;
+        s2e_setting_write(&written, common, &text);
+        s2_buffer_append(&text, "", 1);
+        st = text.status;
+        if (st == S2P_OK) set_value(values, key, (const char *)text.data);
+        if (!written.own) continue;
+        (void)snprintf(key, sizeof key, S2E_IS "own.%s", written.method);
+        set_value(values, key, s2a_own_identity(written.own));
+    }
+    text.size = 0;
+    if (st == S2P_OK) {
+        s2e_columns_write(column, context->n_settings, &text);
+        s2_buffer_append(&text, "", 1);
+        st = text.status;
+    }
+    if (st == S2P_OK) set_value(values, S2E_IS "methods", (const char *)text.data);
+    s2_buffer_free(&text);
+    free(column);
+    return st == S2P_OK ? st : s2_fail(error, st, "no memory for the names of the methods");
 }
 
 static void describe_pictures(eval_context *context)
@@ -115,8 +139,10 @@ static s2p_status describe_tasks(eval_context *context, s2p_error *error)
 static s2p_status describe_model(eval_context *context, s2p_error *error)
 {
     const ask_options *o = &context->options->ask;
-    char hash[S2_SHA256_HEX] = "";
+    char hash[S2_SHA256_HEX] = "", kind[S2_MODEL_KIND];
     set_value(context->values, S2E_ABOUT "model", s2_base_name(context->asker.model));
+    set_value(context->values, S2E_ABOUT "kind",
+              s2_model_kind(context->asker.model, context->asker.mmproj, kind));
     if (!context->options->out || context->options->is_dry) return S2P_OK;
     TRY(s2e_file_hash(context->asker.model, show_hashing, context, hash, error));
     set_value(context->values, S2E_IS "model", hash);
@@ -140,19 +166,7 @@ static s2p_status describe(eval_context *context, s2p_error *error)
     set_value(context->values, S2E_IS "protocol",
               s2e_protocol_name((size_t)context->options->protocol));
     set_value(context->values, S2E_IS "mode", s2_mode_name((size_t)ask->mode));
-    s2_buffer text;
-    s2e_column column[S2A_MAX_SETTINGS];
-    for (int32_t i = 0; i < context->n_settings; i++) {
-        column[i] = s2e_column_of(&context->setting[i], context->options->seeds);
-        describe_method(context->values, &context->setting[i]);
-    }
-    s2_buffer_init(&text, 1 << 20);
-    s2e_columns_write(column, context->n_settings, &text);
-    s2_buffer_append(&text, "", 1);
-    const s2p_status st = text.status;
-    if (st == S2P_OK) set_value(context->values, S2E_IS "methods", (const char *)text.data);
-    s2_buffer_free(&text);
-    TRY(st == S2P_OK ? st : s2_fail(error, st, "no memory for the names of the methods"));
+    TRY(describe_settings(context, false, context->values, error));
     describe_pictures(context);
     TRY(describe_tasks(context, error));
     TRY(describe_model(context, error));
@@ -191,8 +205,9 @@ s2p_status eval_prepare(eval_context *context, s2p_error *error)
         if (!s2e_task_find(name)) return eval_data_add(&context->data, name, NULL, 1, error);
     }
     if (o->ask.image_size) TRY(s2_ask_check_surplus("--image-size", o->ask.image_size, 1, error));
-    TRY(s2_ask_settings(&o->ask, o->methods, o->budgets, context->setting, &context->n_settings,
-                        error));
+    const char *usual = s2_ask_has_variants(&o->ask) ? NULL : EVAL_METHODS;
+    TRY(s2_ask_settings(&o->ask, &context->asker.owns, o->methods ? o->methods : usual, o->budgets,
+                        context->setting, &context->n_settings, error));
     const char *tasks = o->tasks;
     s2a_item item;
     while (s2a_next_item(&tasks, &item)) {
@@ -210,6 +225,38 @@ s2p_status eval_prepare(eval_context *context, s2p_error *error)
     return describe(context, error);
 }
 
+static void drop_settings(json_t *values)
+{
+    static const char prefix[] = S2E_IS "method";
+    const char *key;
+    json_t *value;
+    void *next;
+    json_object_foreach_safe(values, next, key, value)
+    {
+        if (strncmp(key, prefix, strlen(prefix)) == 0) (void)json_object_del(values, key);
+    }
+}
+
+/* A run that an older program began goes on under its names: each method once at a budget. */
+static s2p_status take_old_names(eval_context *context, s2p_error *error)
+{
+    json_t *theirs = NULL, *bare = json_object();
+    s2p_status st = bare ? s2e_fingerprint_load(context->store, &theirs, error) : S2P_ENOMEM;
+    if (st == S2P_OK) st = describe_settings(context, true, bare, error);
+    const char *there = s2_json_string(theirs, S2E_IS "methods");
+    const char *mine = s2_json_string(context->values, S2E_IS "methods");
+    const char *old = s2_json_string(bare, S2E_IS "methods");
+    if (st == S2P_OK && there && mine && old && strcmp(there, mine) != 0 &&
+        strcmp(there, old) == 0) {
+        drop_settings(context->values);
+        (void)json_object_update(context->values, bare);
+        context->is_bare = true;
+    }
+    json_decref(bare);
+    json_decref(theirs);
+    return st;
+}
+
 s2p_status eval_open_store(eval_context *context, s2p_error *error)
 {
     const char *folder = context->options->out;
@@ -224,6 +271,7 @@ s2p_status eval_open_store(eval_context *context, s2p_error *error)
     TRY(s2e_store_open(file.path, S2E_STORE_WRITE, &context->store, error));
     int64_t n;
     if (context->options->starts_over) TRY(s2e_store_forget(context->store, false, &n, error));
+    TRY(take_old_names(context, error));
     TRY(s2e_fingerprint_agree(context->store, context->values, folder, error));
     return context->options->repeats_failed ? s2e_store_forget(context->store, true, &n, error)
                                             : S2P_OK;
@@ -233,8 +281,8 @@ s2p_status eval_open_store(eval_context *context, s2p_error *error)
 static bool looks_at_attention(const eval_context *context)
 {
     for (int32_t i = 0; i < context->n_settings; i++) {
-        const s2p_method *method = s2p_method_find(context->setting[i].method);
-        const uint32_t needs = method ? s2p_method_needs(method, &context->setting[i].choice) : 0;
+        const s2p_method *method = s2a_setting_method(&context->setting[i]);
+        const uint32_t needs = s2p_method_needs(method, &context->setting[i].choice);
         if (needs & (S2P_NEED_VISION_ATTN | S2P_NEED_VISION_KEY)) return true;
     }
     return false;
@@ -245,7 +293,9 @@ s2p_status eval_open_model(eval_context *context, s2p_error *error)
     s2v_session_options session = s2_ask_session_options(&context->options->ask);
     if (context->options->recompute) session.no_cache = 1;
     session.keep_attention = looks_at_attention(context);
-    return s2_asker_open(&context->asker, &session, error);
+    TRY(s2_asker_open(&context->asker, &session, error));
+    return s2a_settings_check_after("--after", context->setting, context->n_settings,
+                                    context->asker.info.n_layers, error);
 }
 
 s2e_evaluation eval_work(eval_context *context, s2e_asking *asking)
@@ -253,6 +303,7 @@ s2e_evaluation eval_work(eval_context *context, s2e_asking *asking)
     for (int32_t i = 0; i < context->data.n; i++)
         asking[i] =
             (s2e_asking){ context->data.task[i], &context->data.set[i], predict_of(context, i) };
+    const bool has_tower = s2_asker_tower_size(&context->asker, &context->tower);
     return (s2e_evaluation){ .engine = context->asker.engine,
                              .session = context->asker.session,
                              .image_options = &context->asker.image_options[0],
@@ -265,6 +316,8 @@ s2e_evaluation eval_work(eval_context *context, s2e_asking *asking)
                              .shard = context->shard,
                              .store = context->store,
                              .keeps_selections = context->options->out != NULL,
+                             .tower = has_tower ? &context->tower : NULL,
+                             .is_bare = context->is_bare,
                              .jpeg_quality = context->options->jpeg };
 }
 

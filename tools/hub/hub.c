@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/path.h"
 #include "hub/hub_steps.h"
 
 #include <errno.h>
@@ -83,16 +84,10 @@ static s2p_status list_repository(const s2_hub_server *server, const s2_hub_repo
 /* Every folder of the path up to its last '/'. */
 static s2p_status make_folders(const char *path, s2p_error *error)
 {
-    char part[S2_HUB_PATH];
-    for (size_t i = 1; path[i] && i < sizeof part; i++) {
-        if (path[i] != '/') continue;
-        memcpy(part, path, i);
-        part[i] = '\0';
-        if (mkdir(part, 0755) != 0 && errno != EEXIST)
-            return s2_fail(error, errno == ENOSPC ? S2P_ENOMEM : S2P_EIO,
-                           "cannot create the folder '%.300s': %s", part, strerror(errno));
-    }
-    return S2P_OK;
+    const int code = s2_make_parents(path);
+    if (code == 0) return S2P_OK;
+    return s2_fail(error, code == ENOSPC ? S2P_ENOMEM : S2P_EIO,
+                   "cannot create the folder of '%.300s': %s", path, strerror(code));
 }
 
 /* <root>/blobs/<sum>, and snapshots/<commit>/<path> as a link to it. */

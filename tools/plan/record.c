@@ -6,6 +6,7 @@
  */
 #include "plan/record.h"
 
+#include "base/path.h"
 #include "method_list.h"
 #include "plan/recorded.h"
 #include "report.h"
@@ -43,10 +44,12 @@ s2p_status s2_record_open(s2_record *record, const char *folder, s2p_error *erro
     json_t *name = json_string(folder); /* it stands in record.json, which is UTF-8 */
     json_decref(name);
     if (!name) return s2_fail(error, S2P_EINVAL, "--record: the folder's name is not UTF-8");
-    if (mkdir(folder, 0777) != 0) {
-        if (errno != EEXIST)
+    int code = s2_make_parents(folder);
+    if (code == 0 && mkdir(folder, 0777) != 0) code = errno;
+    if (code != 0) {
+        if (code != EEXIST)
             return s2_fail(error, S2P_EIO, "--record: cannot make the folder '%.200s': %s", folder,
-                           strerror(errno));
+                           strerror(code));
         DIR *directory = opendir(folder);
         if (!directory)
             return s2_fail(error, errno == ENOTDIR ? S2P_EINVAL : S2P_EIO, "--record '%.200s': %s",

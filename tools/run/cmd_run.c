@@ -101,8 +101,8 @@ static s2p_status prepare(run_job *job, s2p_error *error)
     const run_options *o = job->options;
     TRY(check_options(o, error));
     job->setting = s2_ask_setting(&o->ask);
-    s2a_setting_use(&job->setting, s2v_method_name((size_t)o->method));
     job->setting.budget = o->budget;
+    TRY(s2_ask_method(&o->ask, &job->asker.owns, "--method", o->method, &job->setting, error));
     TRY(s2_ask_set(&o->ask, &job->setting, 1, error));
     if (o->image_budgets) {
         int32_t count[S2_MAX_PICTURES] = { 0 };
@@ -323,11 +323,12 @@ static const s2_option option_table[] = {
     S2_ASK_ROWS_PICTURE,
     S2_ASK_ROWS_LOADING,
 
-    { .name = "--method", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = s2v_method_name, .fallback = "s2prune",
-      .group = "Pruning", .help = "how visual tokens are selected", AT(method) },
+    { .name = "--method", .label = "NAME", .type = S2_OPTION_TEXT, .choice = s2v_method_name, .fallback = "s2prune",
+      .group = "Pruning", .help = "how visual tokens are selected; your own: file:PATH or exec:COMMAND; built in", AT(method) },
     { .name = "--budget", .label = "N|N%", .type = S2_OPTION_BUDGET, .min = 1, .max = S2P_MAX_TOKENS,
       .fallback = "64", .group = "Pruning", .help = "visual tokens kept per picture", AT(budget) },
     S2_ASK_ROWS_PRUNING,
+    S2_ASK_ROW_EXEC,
     { .name = "--image-budgets", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Pruning",
       .help = "a budget for each picture, such as 64,32", AT(image_budgets) },
     { .name = "--image-grids", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Pruning",

@@ -10,7 +10,8 @@ typedef struct run_options {
     s2_list prompts;
     const char *image_budgets, *image_grids, *overlay, *logits, *record;
     bool list_devices, list_architectures, list_methods, converses, asks_once, dry_run;
-    int32_t method, output, display;
+    const char *method;
+    int32_t output, display;
     s2v_budget budget;
 } run_options;
 

@@ -61,17 +61,15 @@ static void obey_mode(chat *c, const char *name)
 /* What --set says goes with it, as far as the method has such parameters. */
 static void obey_method(chat *c, const char *name)
 {
-    const int32_t index = s2_choice_index(s2v_method_name, name);
-    if (index < 0) {
-        char line[512];
-        size_t n = (size_t)snprintf(line, sizeof line, "no method '%.40s'; there are", name);
-        for (size_t i = 0; s2v_method_name(i) && n < sizeof line; i++)
-            n += (size_t)snprintf(line + n, sizeof line - n, " %s", s2v_method_name(i));
-        s2_report_line("error", line);
+    const ask_options *o = &c->job->options->ask;
+    s2a_setting setting = c->job->setting;
+    s2p_error error = { S2P_OK, "" };
+    if (s2_ask_method(o, &c->job->asker.owns, "/method", name, &setting, &error) != S2P_OK) {
+        complain(&error);
         return;
     }
-    s2a_setting_use(&c->job->setting, s2v_method_name((size_t)index));
-    (void)s2_ask_set(&c->job->options->ask, &c->job->setting, 1, NULL);
+    c->job->setting = setting;
+    (void)s2_ask_set(o, &c->job->setting, 1, NULL);
     confirm(c, "from the next picture on, method ", c->job->setting.method, -1);
 }
 

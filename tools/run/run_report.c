@@ -36,8 +36,8 @@ static void put_method(const run_job *job, s2_buffer *out)
     const s2v_stats *t = &job->answer.stats;
     const int32_t side = side_of(&job->answer);
     char after[S2_AFTER_TEXT];
-    s2_buffer_printf(out, "%s", job->setting.method);
-    if (job->setting.published) s2_buffer_printf(out, ", published");
+    char label[S2A_LABEL_SIZE];
+    s2_buffer_printf(out, "%s", s2a_setting_label(&job->setting, label));
     if (t->image_tokens == t->image_tokens_full) return;
     if (side > 0) s2_buffer_printf(out, ", grid %dx%d", side, side);
     s2_after_text(t->stage_after, t->n_stages, after);
@@ -162,7 +162,7 @@ static int32_t budget_of(const run_job *job)
 /* Parameters that were set, by name; NULL when none was. */
 static json_t *parameters_of(const run_job *job)
 {
-    const s2p_method *method = s2p_method_find(job->setting.method);
+    const s2p_method *method = s2a_setting_method(&job->setting);
     s2p_parameters own;
     s2p_parameters_init(method, &own);
     json_t *object = NULL;
@@ -180,11 +180,12 @@ static json_t *parameters_of(const run_job *job)
 static json_t *prune_of(const run_job *job)
 {
     const s2v_stats *t = &job->answer.stats;
-    json_t *prune =
-        json_pack("{s:s,s:s,s:i,s:o,s:o,s:o}", "method", job->setting.method, "mode",
-                  s2_mode_name(job->setting.published), "budget", budget_of(job), "after",
-                  s2_json_of_ints(t->stage_after, (size_t)t->n_stages), "left",
-                  s2_json_of_ints(t->stage_tokens, (size_t)t->n_stages), "images", images_of(job));
+    char label[S2A_LABEL_SIZE];
+    json_t *prune = json_pack(
+        "{s:s,s:s,s:s,s:i,s:o,s:o,s:o}", "method", job->setting.method, "setting",
+        s2a_setting_label(&job->setting, label), "mode", s2_mode_name(job->setting.published),
+        "budget", budget_of(job), "after", s2_json_of_ints(t->stage_after, (size_t)t->n_stages),
+        "left", s2_json_of_ints(t->stage_tokens, (size_t)t->n_stages), "images", images_of(job));
     json_t *parameters = parameters_of(job);
     if (prune && job->setting.budget.percent > 0.0)
         json_object_set_new(prune, "budget_percent", json_real(job->setting.budget.percent));

@@ -16,14 +16,20 @@ typedef struct hf_case {
     s2_image picture[HF_MAX_PICTURES];
     s2p_image view[HF_MAX_PICTURES];
     int32_t n_pictures;
+    int32_t n_views[HF_MAX_PICTURES];        /* of pictures in tiles; 0: not told */
+    int32_t whole_grid[HF_MAX_PICTURES];     /* which of the stored grids is the whole picture, */
+    int32_t tile_grid[HF_MAX_PICTURES];      /* and which its tiles; -1: none */
     int32_t patch;                           /* pixels per patch side of the model */
     s2v_image_options size[HF_MAX_PICTURES]; /* as the tower saw them */
     s2v_budget budget[HF_MAX_PICTURES];
     int32_t side[HF_MAX_PICTURES];
+    s2v_budget tile_budget[HF_MAX_PICTURES];
+    int32_t tile_side[HF_MAX_PICTURES];
     bool is_pruned;
-    bool counts_deepstack;       /* the other reading of ERC */
-    const char *pair;            /* "f32" or "f16" */
-    size_t n_seen, n_views_seen; /* tokens and views of the pictures before */
+    bool counts_deepstack;           /* the other reading of ERC */
+    const char *pair;                /* "f32" or "f16" */
+    size_t n_seen, n_views_seen;     /* tokens and views of the pictures before */
+    int32_t picture_seen, view_seen; /* the picture a view was shown of last, and how many of it */
     int32_t pair_dim;    /* of a head whose neighbours are rotated together; 0: its halves are */
     size_t n_tower_seen; /* values compared by s2_hf_check_tower */
 } hf_case;
@@ -49,8 +55,32 @@ const int32_t *s2_hf_ints(const s2v_gguf *file, const char *name, size_t *n);
 
 /* verify_hf_pictures.c: the pictures of a case. */
 
-/* Pictures, how they are seen, and budgets of the case; false: the verdict knows. */
+/* Pictures of a case and how they are seen; false: the verdict knows. */
 bool s2_hf_read_case(hf_case *c);
+
+/* Then their budgets, of a pruned one. */
+bool s2_hf_read_budgets(hf_case *c);
+
+/* The source that a label names, "a" or "a672"; the label may go on after '_' or ':'. */
+bool s2_hf_add_named(hf_case *c, const char *label, const s2v_image_options *options);
+
+/* verify_hf_tiles.c: InternVL and SmolVLM. */
+
+/* The case tells the tiles of its pictures. */
+bool s2_hf_is_tiled(const s2v_gguf *full);
+
+/* Pictures of such a case, and the limit on their tiles that gives those it tells. */
+bool s2_hf_read_tiles(hf_case *c, const s2v_model *model);
+
+/* Where view `view` of picture i, counted as the engine runs them, is among the stored ones. */
+size_t s2_hf_stored_view(const hf_case *c, int32_t picture, int32_t view);
+
+/* Views of all pictures. */
+size_t s2_hf_n_views(const hf_case *c);
+
+/* <case>.pixel_values, and the tables of sizes, of a preprocess.gguf. */
+void s2_hf_check_tiles(hf_case *c, const s2v_model *model, const char *name);
+void s2_hf_check_tile_sizes(hf_case *c, const s2v_model *model);
 
 /* The source of a view called "a672", "b" or "a_base", seen with these options. */
 /* LLaVA-1.5: the picture of a label and how it is framed: "b_crop", "b_pad", "a672_crop". */

@@ -93,7 +93,19 @@ static void compare_view(hf_case *c, size_t view, const float *got, size_t rows,
     size_t n_stored, n_ints;
     const char *name = "vis.merged";
     const float *expected = s2_hf_floats(c->golden, name, &n_stored);
-    char later[32]; /* LLaVA-1.5 has tensors of their own for the second picture and the next */
+    if (c->n_views[0] > 0) { /* tiles: all views of all pictures */
+        expected = s2_hf_floats(c->golden, "vis.projected", &n_stored);
+        const size_t each = n_stored / width / s2_hf_n_views(c);
+        if (!expected) return;
+        const size_t at = s2_hf_stored_view(c, c->picture_seen, c->view_seen);
+        if (each == 0 || each > rows || (at + 1) * each * width > n_stored)
+            s2_differs(c->verdict, "vis.projected: expected %zu values, got more", n_stored);
+        else
+            compare_rows(c, "vis.projected", expected + at * each * width, each, width, got, NULL,
+                         rows / each);
+        return;
+    }
+    char later[48]; /* LLaVA-1.5 has tensors of their own for the second picture and the next */
     (void)snprintf(later, sizeof later, "img%zu.vis.projected", view);
     const bool is_later = view > 0 && s2v_gguf_find_tensor(c->golden, later);
     const bool is_single = is_later || s2v_gguf_find_tensor(c->golden, "vis.pre_ln");
@@ -201,6 +213,8 @@ static void tap(const char *name, int32_t index, const float *data, int32_t rows
     const size_t n = (size_t)rows * (size_t)cols;
     char tensor[32];
     if (strcmp(name, "vis.merged") == 0) {
+        c->view_seen = c->n_views_seen > 0 && c->picture_seen == index ? c->view_seen + 1 : 0;
+        c->picture_seen = index;
         compare_view(c, c->n_views_seen, data, (size_t)rows, (size_t)cols);
         c->n_seen += (size_t)rows;
         c->n_views_seen++;
@@ -224,8 +238,9 @@ static void tap(const char *name, int32_t index, const float *data, int32_t rows
         free(halves);
     } else if (strcmp(name, "attn") == 0) {
         compare_attention(c, index, data, (size_t)rows);
-    } else if (strcmp(name, "erc") == 0) {
-        (void)snprintf(tensor, sizeof tensor, "img%d.erc%s", index,
+    } else if (strcmp(name, "erc") == 0 || strcmp(name, "erc_tiles") == 0) {
+        (void)snprintf(tensor, sizeof tensor, "img%d.erc%s",
+                       name[3] ? c->tile_grid[index] : c->whole_grid[index],
                        c->counts_deepstack ? "_ds" : "");
         size_t n_stored;
         const float *expected = s2_hf_floats(c->golden, tensor, &n_stored);
@@ -239,19 +254,26 @@ static void tap(const char *name, int32_t index, const float *data, int32_t rows
     }
 }
 
+static void compare_plan(hf_case *c, const s2v_session *session, int32_t grid, const s2p_plan *plan)
+{
+    char name[32];
+    size_t n_stored;
+    int32_t n = 0;
+    (void)snprintf(name, sizeof name, "img%d.kept%s", grid, c->counts_deepstack ? "_ds" : "");
+    const int32_t *expected = s2_hf_ints(c->golden, name, &n_stored);
+    const int32_t *got = plan ? s2p_plan_keep(plan, &n) : NULL;
+    if (!expected || !got || (size_t)n != n_stored ||
+        memcmp(expected, got, n_stored * sizeof *got) != 0)
+        s2_differs(c->verdict, "%s (%s pair, cache %d): other tokens kept", name, c->pair,
+                   (int)session->options.kv_type);
+}
+
 static void compare_kept(hf_case *c, const s2v_session *session)
 {
     for (int32_t i = 0; i < c->n_pictures; i++) {
-        char name[32];
-        size_t n_stored;
-        int32_t n;
-        (void)snprintf(name, sizeof name, "img%d.kept%s", i, c->counts_deepstack ? "_ds" : "");
-        const int32_t *expected = s2_hf_ints(c->golden, name, &n_stored);
-        const int32_t *got = s2p_plan_keep(s2v_session_plan(session, i), &n);
-        if (!expected || (size_t)n != n_stored ||
-            memcmp(expected, got, n_stored * sizeof *got) != 0)
-            s2_differs(c->verdict, "%s (%s pair, cache %d): other tokens kept", name, c->pair,
-                       (int)session->options.kv_type);
+        compare_plan(c, session, c->whole_grid[i], s2v_session_plan(session, i));
+        if (c->tile_grid[i] >= 0)
+            compare_plan(c, session, c->tile_grid[i], s2v_session_tile_plan(session, i));
     }
 }
 
@@ -321,6 +343,10 @@ static void run_session(hf_case *c, s2v_engine *engine, s2v_kv_type type, const 
         prune.method = "s2prune";
         prune.image_budget = c->budget;
         prune.image_side = c->side;
+        if (c->n_views[0] > 0) {
+            prune.tile_budget = c->tile_budget;
+            prune.tile_side = c->tile_side;
+        }
     }
     s2p_parameters parameters;
     const s2p_method *method = s2p_method_find("s2prune");
@@ -405,19 +431,27 @@ static s2p_status check_case(hf_case *c, const char *path, s2p_error *error)
     char name[64], full[HF_PATH_CAPACITY];
     s2v_engine *engine =
         NULL; /* a model that does not run is told before its pictures are looked for */
-    if (open_pair(c, "f32", s2v_engine_outline, &engine, error) == S2P_EUNSUPPORTED)
-        return S2P_EUNSUPPORTED;
-    s2v_engine_close(engine);
-    if (!s2_hf_text(c->golden, "case.name", name, sizeof name)) return check_preprocess(c, error);
+    s2p_status st = open_pair(c, "f32", s2v_engine_outline, &engine, error);
+    if (st != S2P_OK) return st;
+    if (!s2_hf_text(c->golden, "case.name", name, sizeof name)) {
+        s2v_engine_close(engine);
+        return check_preprocess(c, error);
+    }
     c->is_pruned = s2v_gguf_find_tensor(c->golden, "img0.kept") != NULL;
     const int folder = strrchr(path, '/') ? (int)(strrchr(path, '/') - path) + 1 : 0;
     (void)snprintf(full, sizeof full, "%.*sfull_%s.gguf", folder, path, name);
-    s2p_status st = s2v_gguf_open(&c->full, c->is_pruned ? full : path, error);
+    st = s2v_gguf_open(&c->full, c->is_pruned ? full : path, error);
     if (st == S2P_EIO && c->is_pruned) { /* the prompt may stand with the model */
         (void)snprintf(full, sizeof full, "%.3900s/full_%s.gguf", c->folder, name);
         st = s2v_gguf_open(&c->full, full, error);
     }
-    if (st == S2P_OK && has_pictures(c->full) && !s2_hf_read_case(c)) return S2P_OK;
+    bool is_read = st == S2P_OK;
+    if (is_read && has_pictures(c->full))
+        is_read =
+            s2_hf_is_tiled(c->full) ? s2_hf_read_tiles(c, &engine->model) : s2_hf_read_case(c);
+    is_read = is_read && s2_hf_read_budgets(c);
+    s2v_engine_close(engine);
+    if (st == S2P_OK && !is_read) return S2P_OK;
     if (st == S2P_OK) st = run_pair(c, "f32", error);
     if (st == S2P_OK) st = run_pair(c, "f16", error);
     return st;

@@ -92,16 +92,24 @@ bool s2_hf_add_source_of(hf_case *c, const char *view, const s2v_image_options *
     return add_picture(c, (wanted){ .start = start }, options);
 }
 
+bool s2_hf_add_named(hf_case *c, const char *label, const s2v_image_options *options)
+{
+    const size_t n = strcspn(label, "_:");
+    char start[64];
+    if (strcspn(label, "0123456789") >= n) {
+        (void)snprintf(start, sizeof start, "%.*s", (int)n, label);
+        return s2_hf_add_source_of(c, start, options);
+    }
+    (void)snprintf(start, sizeof start, "view_%.*s", (int)n, label); /* it is the source itself */
+    return add_picture(c, (wanted){ .start = start }, options);
+}
+
 bool s2_hf_add_framed(hf_case *c, const char *label)
 {
     const s2v_image_options o = { .size = sizeof(s2v_image_options),
                                   .framing = strstr(label, "_pad") ? S2V_FRAMING_SQUARE
                                                                    : S2V_FRAMING_CROP };
-    const size_t n = strcspn(label, "_");
-    char start[64];
-    if (strcspn(label, "0123456789") >= n) return s2_hf_add_source_of(c, label, &o);
-    (void)snprintf(start, sizeof start, "view_%.*s", (int)n, label); /* it is the source itself */
-    return add_picture(c, (wanted){ .start = start }, &o);
+    return s2_hf_add_named(c, label, &o);
 }
 
 /* --- Qwen -------------------------------------------------------------------------- */
@@ -196,9 +204,31 @@ static bool read_spans(hf_case *c, const int32_t *span, size_t n)
 
 /* --- the case ---------------------------------------------------------------------- */
 
+/* B and K of one stored grid. */
+static bool read_budget(hf_case *c, int32_t grid, s2v_budget *out_budget, int32_t *out_side)
+{
+    char key[32];
+    int64_t budget, side;
+    (void)snprintf(key, sizeof key, "img%d.B", grid);
+    if (!s2v_gguf_int(c->golden, key, &budget)) budget = 0;
+    (void)snprintf(key, sizeof key, "img%d.K", grid);
+    if (!s2v_gguf_int(c->golden, key, &side)) side = 0;
+    if (budget < 1 || budget > 1 << 20 || side < 1 || side > 4096) {
+        s2_malformed(c->verdict, "grid %d has no budget", grid);
+        return false;
+    }
+    *out_budget = (s2v_budget){ .tokens = (int32_t)budget };
+    *out_side = (int32_t)side;
+    return true;
+}
+
 bool s2_hf_read_case(hf_case *c)
 {
     size_t n_grid = 0, n_span = 0;
+    for (int32_t i = 0; i < HF_MAX_PICTURES; i++) {
+        c->whole_grid[i] = i;
+        c->tile_grid[i] = -1;
+    }
     const int32_t *grid = s2_hf_ints(c->full, "image_grid_thw", &n_grid);
     const int32_t *span = s2_hf_ints(c->full, "image_span", &n_span);
     if (grid && n_grid > 0 && n_grid % 3 == 0 && n_grid / 3 <= HF_MAX_PICTURES) {
@@ -225,19 +255,17 @@ bool s2_hf_read_case(hf_case *c)
         s2_malformed(c->verdict, "neither image_grid_thw nor image_span");
         return false;
     }
+    return true;
+}
+
+bool s2_hf_read_budgets(hf_case *c)
+{
     for (int32_t i = 0; c->is_pruned && i < c->n_pictures; i++) {
-        char key[32];
-        int64_t budget, side;
-        (void)snprintf(key, sizeof key, "img%d.B", i);
-        if (!s2v_gguf_int(c->golden, key, &budget)) budget = 0;
-        (void)snprintf(key, sizeof key, "img%d.K", i);
-        if (!s2v_gguf_int(c->golden, key, &side)) side = 0;
-        if (budget < 1 || budget > 1 << 20 || side < 1 || side > 4096) {
-            s2_malformed(c->verdict, "picture %d has no budget", i);
+        c->tile_budget[i] = (s2v_budget){ .tokens = 1 };
+        if (!read_budget(c, c->whole_grid[i], &c->budget[i], &c->side[i]) ||
+            (c->tile_grid[i] >= 0 &&
+             !read_budget(c, c->tile_grid[i], &c->tile_budget[i], &c->tile_side[i])))
             return false;
-        }
-        c->budget[i] = (s2v_budget){ .tokens = (int32_t)budget };
-        c->side[i] = (int32_t)side;
     }
     return true;
 }

@@ -6,7 +6,7 @@
  */
 #include "verify/hf_case.h"
 
-#include "engine/vision/archs/llava_onevision.h"
+#include "engine/vision/archs/vit_tower.h"
 #include "engine/vision/archs/qwen_frame.h"
 
 #include <math.h>
@@ -93,7 +93,7 @@ static bool is_line_close(const s2v_model *model, const float *view, int32_t y,
                           const float *expected, size_t n_lines)
 {
     const s2v_tower *v = &model->tower;
-    const llava_tower *own = model->own;
+    const vit_tower *own = model->own;
     for (int32_t ch = 0; ch < 3; ch++)
         for (int32_t x = 0; x < own->side * v->patch; x++) {
             const int32_t patch = y / v->patch * own->side + x / v->patch;
@@ -110,7 +110,7 @@ static void compare_frame(hf_case *c, const s2v_model *model, const s2v_frame *f
                           const int32_t *lines, size_t n_lines, const float *values)
 {
     const s2v_tower *v = &model->tower;
-    const llava_tower *own = model->own;
+    const vit_tower *own = model->own;
     const size_t per_view = 3 * n_lines * (size_t)own->image;
     for (int32_t view = 0; view < f->n_views; view++)
         for (size_t i = 0; i < n_lines; i++) {
@@ -132,7 +132,7 @@ static void check_views(hf_case *c, const s2v_model *model, const char *name)
     const bool is_anyres = strcmp(name, "anyres") == 0;
     const s2v_image_options o = { .size = sizeof(s2v_image_options),
                                   .framing = is_anyres ? S2V_FRAMING_ANYRES : S2V_FRAMING_SQUARE };
-    const size_t per_view = 3 * n_lines * (size_t)((const llava_tower *)model->own)->image;
+    const size_t per_view = 3 * n_lines * (size_t)((const vit_tower *)model->own)->image;
     const int32_t n = is_anyres || !per_view ? 1 : (int32_t)(n_values / per_view);
     const int32_t first = c->n_pictures;
     if (!lines || !values || !s2_hf_add_pictures(c, is_anyres ? "base" : "pad", n, &o)) {
@@ -165,7 +165,7 @@ static void check_framed(hf_case *c, const s2v_model *model, const char *name)
     const int32_t *lines = s2_hf_ints(c->golden, "rows", &n_lines);
     (void)snprintf(key, sizeof key, "%s.pixel_values", name);
     const float *values = s2_hf_floats(c->golden, key, &n_values);
-    const size_t per_view = 3 * n_lines * (size_t)((const llava_tower *)model->own)->image;
+    const size_t per_view = 3 * n_lines * (size_t)((const vit_tower *)model->own)->image;
     s2v_frame f;
     if (!lines || !values || n_values != per_view || !s2_hf_add_framed(c, name)) {
         s2_malformed(c->verdict, "%s: no lines, pixel values or picture", name);
@@ -184,6 +184,9 @@ static void check_framed(hf_case *c, const s2v_model *model, const char *name)
 void s2_hf_check_pixels(hf_case *c, const s2v_model *model)
 {
     static const char suffix[] = ".pixel_values";
+    const bool is_tiled = s2v_gguf_find_tensor(c->golden, "tiles") != NULL ||
+                          s2v_gguf_find_tensor(c->golden, "sizes") != NULL;
+    if (is_tiled) s2_hf_check_tile_sizes(c, model);
     for (size_t i = 0; i < s2v_gguf_n_tensors(c->golden); i++) {
         const s2v_text name = s2v_gguf_tensor_at(c->golden, i)->name;
         const size_t n = name.size - (sizeof suffix - 1);
@@ -193,7 +196,9 @@ void s2_hf_check_pixels(hf_case *c, const s2v_model *model)
             continue;
         memcpy(view, name.data, n);
         view[n] = '\0';
-        if (model->tower.has_class_row)
+        if (is_tiled)
+            s2_hf_check_tiles(c, model, view);
+        else if (model->tower.has_class_row)
             check_framed(c, model, view);
         else if (model->tower.merge == 1)
             check_views(c, model, view);

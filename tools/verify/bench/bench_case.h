@@ -28,6 +28,7 @@ void s2_bench_same_str(s2_bench_case *b, const char *key, s2e_str got);
 void s2_bench_same_letter(s2_bench_case *b, const char *key, char got); /* 0: null or "" */
 void s2_bench_same_real(s2_bench_case *b, const char *key, double got, double tolerance);
 
+void s2_bench_check_task(s2_bench_case *b);   /* any benchmark, by its own judge */
 void s2_bench_check_vqa(s2_bench_case *b);    /* normalisers, VQA accuracy, GQA, OCRBench */
 void s2_bench_check_choice(s2_bench_case *b); /* options, MMMU, ScienceQA, MMBench */
 void s2_bench_check_yes_no(s2_bench_case *b); /* POPE, MME */

@@ -13,6 +13,7 @@ static const struct {
     const char *member[3];
     void (*check)(s2_bench_case *b);
 } kinds[] = {
+    { { "task", "prediction" }, s2_bench_check_task },
     { { "in", "evalai" }, s2_bench_check_vqa },
     { { "in", "out" }, s2_bench_check_vqa },
     { { "pred", "answers" }, s2_bench_check_vqa },

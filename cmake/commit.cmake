@@ -1,0 +1,23 @@
+# Writes OUTPUT, a header with the commit of SOURCE, unless it has it already: run at every build, since a
+# commit changes no file. Without git, or outside a checkout, the commit is empty.
+set(commit "")
+find_program(git git)
+if(git)
+  execute_process(COMMAND ${git} -C ${SOURCE} rev-parse --show-toplevel OUTPUT_VARIABLE top OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  get_filename_component(source ${SOURCE} REALPATH)
+  if(top STREQUAL source) # not a repository that merely holds this folder
+    execute_process(COMMAND ${git} -C ${SOURCE} rev-parse --short=12 HEAD OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    execute_process(COMMAND ${git} -C ${SOURCE} status --porcelain --untracked-files=no OUTPUT_VARIABLE changes ERROR_QUIET)
+    if(commit AND changes)
+      string(APPEND commit "+changes")
+    endif()
+  endif()
+endif()
+set(text "#define S2_COMMIT \"${commit}\"\n")
+set(old "")
+if(EXISTS ${OUTPUT})
+  file(READ ${OUTPUT} old)
+endif()
+if(NOT old STREQUAL text)
+  file(WRITE ${OUTPUT} "${text}")
+endif()

@@ -1,0 +1,41 @@
+"""check_readme.py - tables of README.md against the results they come from, from the root of the tree.
+
+The tables of bench/first-token are in the page as printed, and every ratio of a row follows from the seconds next to
+it. A row that was changed by hand must be found.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+FILES = ("bench/results/engine.csv", "bench/results/engine_amx.csv")
+ROW = re.compile(r"^\| [^|]+ \| ([\d.]+) s, ([\d.]+) s \| ([\d.]+) s, ([\d.]+) s \| ([\d.]+) s "
+                 r"\| ([\d.]+)x \| ([\d.]+)x \| ([\d.]+)x \| \*\*([\d.]+)x\*\* \|$", re.M)
+
+
+def check(page):
+    faults = []
+    for file in FILES:
+        table = subprocess.run([sys.executable, "bench/first-token", file], capture_output=True, text=True, check=True).stdout
+        faults += [f"{file}: not in README.md: {line}" for line in table.splitlines() if line not in page]
+    rows = [[float(v) for v in row] for row in ROW.findall(page)]
+    if len(rows) < 9:
+        faults.append(f"README.md has {len(rows)} rows of times that can be read")
+    for peer_tower, peer, tower, full, pruned, *ratios in rows:
+        for given, expected in zip(ratios, (peer_tower / tower, peer / full, full / pruned, peer / pruned)):
+            if abs(given - expected) > 0.051:
+                faults.append(f"{given} is printed next to seconds that give {expected:.2f}")
+    return faults
+
+
+def main():
+    page = pathlib.Path("README.md").read_text(encoding="utf-8")
+    faults = check(page)
+    row = ROW.search(page)
+    if row and not check(page.replace(f"{row[6]}x", "9.99x", 1)):
+        faults.append("a wrong ratio was not found")
+    print("\n".join(faults) if faults else "README.md: every table is as its file gives it")
+    return 1 if faults else 0
+
+
+sys.exit(main())
