@@ -74,6 +74,8 @@ static json_t *prune_json(const s2_result *r)
         json_object_set_new(prune, "after", s2_json_of_ints(t->stage_after, (size_t)t->n_stages));
     if (setting->budget.percent > 0.0 && !keeps_all)
         json_object_set_new(prune, "budget_percent", json_real(setting->budget.percent));
+    char label[S2A_LABEL_SIZE];
+    json_object_set_new(prune, "setting", json_string(s2a_setting_label(setting, label)));
     json_object_set_new(prune, "kv_visual_bytes", json_integer((json_int_t)t->kv_visual_bytes));
     return prune;
 }

@@ -166,7 +166,9 @@ static void record_scores(const s2v_selection *selection, void *user)
     s2_slot *p = user;
     const s2p_signal *erc = &selection->view->signal[S2P_ERC];
     if (selection->picture != 0 || selection->part != 0 || !erc->data || p->score) return;
-    if (s2p_method_about(selection->method)->after[0] != 0) return; /* of another layer */
+    const s2a_setting *setting = &p->ask.setting[p->i_setting].setting;
+    const int32_t own = s2p_method_about(selection->method)->after[0];
+    if ((setting->has_after ? setting->after : own) != 0) return; /* of another layer */
     p->score = malloc((size_t)erc->shape[0] * sizeof *p->score);
     if (!p->score) return;
     memcpy(p->score, erc->data, (size_t)erc->shape[0] * sizeof *p->score);

@@ -26,6 +26,18 @@ static char *folder_of(const s2_exchange *x, const char *name)
     return s2_path_in(x->server->options->results_dir, name);
 }
 
+/* The page names a column by its method: two settings of one method need their labels there. */
+static void name_settings(json_t *rows)
+{
+    size_t i;
+    json_t *row;
+    json_array_foreach(rows, i, row)
+    {
+        json_t *setting = json_object_get(row, "setting");
+        if (json_is_string(setting)) (void)json_object_set(row, "method", setting);
+    }
+}
+
 static json_t *read_summary(const s2_exchange *x, const char *name)
 {
     json_t *summary = NULL;
@@ -33,6 +45,13 @@ static json_t *read_summary(const s2_exchange *x, const char *name)
     if (folder)
         (void)s2_json_read_in(folder, "summary.json", MAX_SUMMARY, MAX_VALUES, &summary, NULL);
     free(folder);
+    size_t i;
+    json_t *task;
+    json_array_foreach(json_object_get(summary, "tasks"), i, task)
+    {
+        name_settings(json_object_get(task, "results"));
+    }
+    name_settings(json_object_get(summary, "table"));
     return summary;
 }
 
