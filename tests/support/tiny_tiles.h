@@ -1,7 +1,7 @@
-/* tiny_tiles.h - an InternVL3 and a SmolVLM pair with seeded random weights.
+/* tiny_tiles.h - InternVL3, InternVL3.5, SmolVLM and LLaVA-1.5 pairs with seeded random weights.
  *
- * Views of 56x56 pixels have 4x4 patches and 2x2 tokens. The towers are tiny_llava.h's with what they add;
- * the decoders are its decoder, and that without biases under Llama's name.
+ * Views of 56x56 pixels have 4x4 patches and 2x2 tokens, with LLaVA-1.5 4x4. The towers are tiny_llava.h's
+ * with what they add; the decoders are its decoder, and that without biases under another name.
  */
 #ifndef TESTS_TINY_TILES_H
 #define TESTS_TINY_TILES_H
@@ -72,18 +72,46 @@ static inline void smolvlm_mmproj(tiny_file *f)
     tiny_add_tensor(f, "mm.model.fc.weight", 0, TILE_WIDE, TINY_WIDTH);
 }
 
-static inline void smolvlm_text(tiny_file *f, int n_layers)
+/* The decoder without biases, under a name of five letters. */
+static inline void tiles_text(tiny_file *f, int n_layers, const char *name)
 {
     static const char *const dropped[] = { "attn_q.bias", "attn_k.bias", "attn_v.bias" };
     llava_text_of(f, n_layers);
-    tiny_find_key(f, "general.architecture")->text = "llama";
+    tiny_find_key(f, "general.architecture")->text = name;
     for (size_t i = 0; i < f->n_keys; i++)
-        if (strncmp(f->key[i].name, "qwen2.", 6) == 0) memcpy(f->key[i].name, "llama", 5);
+        if (strncmp(f->key[i].name, "qwen2.", 6) == 0) memcpy(f->key[i].name, name, 5);
     for (int i = 0; i < 3 * n_layers; i++) {
-        char name[64];
-        (void)snprintf(name, sizeof name, "blk.%d.%s", i / 3, dropped[i % 3]);
-        tiles_drop(f, name);
+        char tensor[64];
+        (void)snprintf(tensor, sizeof tensor, "blk.%d.%s", i / 3, dropped[i % 3]);
+        tiles_drop(f, tensor);
     }
+}
+
+static inline void smolvlm_text(tiny_file *f, int n_layers) { tiles_text(f, n_layers, "llama"); }
+
+/* Norms of heads, whose width is a key. */
+static inline void internvl3_5_text(tiny_file *f, int n_layers)
+{
+    tiles_text(f, n_layers, "qwen3");
+    tiny_number(f, "qwen3.attention.key_length", U32, TINY_WIDTH / 2);
+    for (int i = 0; i < n_layers; i++) {
+        tiny_add_tensor(f, "blk.%d.attn_q_norm.weight", i, TINY_WIDTH / 2, 0);
+        tiny_add_tensor(f, "blk.%d.attn_k_norm.weight", i, TINY_WIDTH / 2, 0);
+    }
+}
+
+/* CLIP: a class row, a norm before the first block, quick GELU. */
+static inline void llava15_mmproj(tiny_file *f)
+{
+    llava_mmproj(f);
+    tiny_find_key(f, "clip.use_gelu")->value[0] = 0;
+    tiny_find_key(f, "clip.vision.image_size")->value[0] = TILE;
+    tiny_find_tensor(f, "v.position_embd.weight")->ne[1] = TILE_PATCHES + 1;
+    tiles_drop(f, "v.patch_embd.bias");
+    tiles_drop(f, "v.image_newline");
+    tiny_add_tensor(f, "v.class_embd", 0, LLAVA_VISION, 0)->spread = 0.5f;
+    tiny_add_tensor(f, "v.pre_ln.weight", 0, LLAVA_VISION, 0);
+    tiny_add_tensor(f, "v.pre_ln.bias", 0, LLAVA_VISION, 0)->centre = 0.0f;
 }
 
 #endif /* TESTS_TINY_TILES_H */

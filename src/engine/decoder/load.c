@@ -39,6 +39,27 @@ s2p_status s2v_key_float(const s2v_gguf *file, const char *prefix, const char *k
     return S2P_OK;
 }
 
+/* Whole heads turn, by the powers of one base: what llama.cpp may do besides would be left out silently. */
+static s2p_status check_rope(const s2v_decoder_params *p, const s2v_gguf *file, const char *prefix,
+                             s2p_error *error)
+{
+    char name[128];
+    int64_t n_rotated;
+    double factor;
+    key_name(name, sizeof name, prefix, "rope.dimension_count");
+    if (s2v_gguf_int(file, name, &n_rotated) && n_rotated != p->head_dim)
+        return s2_fail(error, S2P_EUNSUPPORTED, "%s is %lld, and a head has %d values", name,
+                       (long long)n_rotated, p->head_dim);
+    key_name(name, sizeof name, prefix, "rope.scaling.factor");
+    if (s2v_gguf_float(file, name, &factor) && factor != 1.0)
+        return s2_fail(error, S2P_EUNSUPPORTED,
+                       "%s is %g: positions that are stretched are not supported", name, factor);
+    if (s2v_gguf_find_tensor(file, "rope_freqs.weight"))
+        return s2_fail(error, S2P_EUNSUPPORTED,
+                       "rope_freqs.weight stretches positions, which is not supported");
+    return S2P_OK;
+}
+
 static s2p_status read_params(s2v_decoder_params *p, const s2v_gguf *file,
                               const s2v_decoder_style *style, s2p_error *error)
 {
@@ -70,6 +91,7 @@ static s2p_status read_params(s2v_decoder_params *p, const s2v_gguf *file,
                        (long long)value_length, p->head_dim);
     if (p->head_dim % 2 != 0 || p->head_dim > 1024)
         return s2_fail(error, S2P_EFORMAT, "a head of %d values is not supported", p->head_dim);
+    TRY(check_rope(p, file, prefix, error));
     const s2v_gguf_key *tokens = s2v_gguf_find_key(file, "tokenizer.ggml.tokens");
     if (!tokens || tokens->type != S2V_GGUF_ARRAY || tokens->count < 1 || tokens->count > (1 << 24))
         return s2_fail(error, S2P_EFORMAT, "the model has no list 'tokenizer.ggml.tokens'");

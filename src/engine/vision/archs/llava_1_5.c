@@ -14,9 +14,10 @@
 static s2p_status llava_1_5_load(s2v_model *model, s2v_loader *l, s2v_gguf *text, s2v_gguf *mmproj,
                                  int32_t gpu_layers, s2p_error *error)
 {
-    if (s2v_gguf_find_tensor(mmproj, "v.image_newline") ||
-        s2v_gguf_find_tensor(mmproj, "model.image_newline") ||
-        s2v_gguf_find_key(mmproj, "clip.vision.image_grid_pinpoints"))
+    const bool is_clip = s2v_gguf_find_tensor(mmproj, "v.class_embd") != NULL; /* or OneVision's */
+    if (is_clip && (s2v_gguf_find_tensor(mmproj, "v.image_newline") ||
+                    s2v_gguf_find_tensor(mmproj, "model.image_newline") ||
+                    s2v_gguf_find_key(mmproj, "clip.vision.image_grid_pinpoints")))
         return s2_fail(error, S2P_EUNSUPPORTED,
                        "the mmproj is that of LLaVA-1.6, whose tiles are not supported");
     l->file = text;

@@ -2,99 +2,9 @@
  *
  * Each key and each tensor of a good pair is left out, changed in type, shape or value in turn.
  */
-#include "changed_pair.h"
-#include "tiny_qwen3.h"
-#include "tiny_tiles.h"
-
-static int open_qwen2(void **state)
-{
-    (void)state;
-    tiny_text(&text_file, &tiny_words, N_LAYERS);
-    qwen2_mmproj(&mmproj_file, N_LAYERS);
-    tiny_write_pair(folder, "good_qwen2", &text_file, &mmproj_file);
-    good = tiny_open();
-    return 0;
-}
-
-static int open_qwen3(void **state)
-{
-    (void)state;
-    qwen3_text(&text_file, N_LAYERS + 1);
-    qwen3_mmproj(&mmproj_file, N_LAYERS + 1);
-    tiny_write_pair(folder, "good_qwen3", &text_file, &mmproj_file);
-    good = tiny_open();
-    return 0;
-}
-
-static int open_internvl(void **state)
-{
-    (void)state;
-    tiles_words(&tiny_words);
-    llava_text_of(&text_file, N_LAYERS);
-    internvl_mmproj(&mmproj_file);
-    tiny_number(&mmproj_file, "clip.vision.preproc_min_tiles", U32, 1);
-    tiny_number(&mmproj_file, "clip.vision.preproc_max_tiles", U32, 4);
-    tiny_write_pair(folder, "good_internvl", &text_file, &mmproj_file);
-    good = tiny_open();
-    return 0;
-}
-
-static int open_smolvlm(void **state)
-{
-    (void)state;
-    tiles_words(&tiny_words);
-    smolvlm_text(&text_file, N_LAYERS);
-    smolvlm_mmproj(&mmproj_file);
-    tiny_write_pair(folder, "good_smolvlm", &text_file, &mmproj_file);
-    good = tiny_open();
-    return 0;
-}
-
-/* Refused as a bad file, with a sentence that names `what`. */
-static void refuse_changed(bool is_text, const char *how, const char *what)
-{
-    s2v_engine *engine;
-    s2p_error error;
-    const s2p_status st = open_changed(is_text, &engine, &error);
-    s2v_engine_close(engine);
-    CHECK_CASE(st == S2P_EFORMAT || st == S2P_EUNSUPPORTED, "%s %s: %d", how, what, (int)st);
-    CHECK_CASE(error.status == st && strstr(error.message, what), "%s %s: '%s'", how, what,
-               error.message);
-}
+#include "refused_pair.h"
 
 /* --- keys ------------------------------------------------------------------------- */
-
-static void test_keys_missing_or_of_another_type(void **state)
-{
-    (void)state;
-    for (int is_text = 0; is_text < 2; is_text++) {
-        const tiny_file *file = is_text ? &text_file : &mmproj_file;
-        for (size_t i = 0; i < file->n_keys; i++) {
-            const tiny_key *key = &file->key[i];
-            if (strcmp(key->name, "general.name") == 0) continue;
-            if (strcmp(key->name, "clip.use_gelu") == 0) continue; /* each tower has one it means */
-            const bool is_optional = strstr(key->name, "preproc_") != NULL;
-            const char *what = key->type == STRING ? "" : key->name;
-            if (strstr(what, "key_length") || strstr(what, "n_deepstack_layers")) what = "";
-            changed = *file;
-            tiny_drop_key(&changed, i);
-            if (!is_optional) refuse_changed(is_text, "without", what);
-            changed = *file;
-            changed.key[i].type = key->type == STRING ? U32 : STRING;
-            changed.key[i].text = "tiny";
-            refuse_changed(is_text, "as another type", what);
-            changed = *file;
-            changed.key[i].type = changed.key[i].item = ARRAY; /* an empty list of lists */
-            changed.key[i].n = 0;
-            s2v_engine *engine;
-            s2p_error error;
-            assert_int_not_equal(open_changed(is_text, &engine, &error), S2P_OK);
-        }
-    }
-    changed = text_file;
-    changed.words = NULL;
-    refuse_changed(true, "without", "tokenizer.ggml");
-}
 
 typedef struct wrong_value {
     const char *key;
@@ -169,51 +79,6 @@ static void test_keys_out_of_range(void **state)
     }
 }
 
-/* --- tensors ------------------------------------------------------------------------ */
-
-static void test_tensors(void **state)
-{
-    (void)state;
-    for (int is_text = 0; is_text < 2; is_text++) {
-        const tiny_file *file = is_text ? &text_file : &mmproj_file;
-        for (size_t i = 0; i < file->n_tensors; i++) {
-            const char *name = file->tensor[i].name;
-            const uint32_t last = file->tensor[i].n_dims - 1;
-            s2v_engine *engine;
-            s2p_error error;
-            changed = *file;
-            tiny_drop_tensor(&changed, i);
-            if (strcmp(name, "output.weight") != 0) { /* the embedding takes its place */
-                const bool tells_tower =
-                    strcmp(name, "v.class_embd") == 0 || strcmp(name, "v.blk.0.ls1.weight") == 0;
-                refuse_changed(is_text, "without", tells_tower ? "another tower than" : name);
-            } else {
-                assert_int_equal(open_changed(is_text, &engine, &error), S2P_OK);
-                s2v_engine_close(engine);
-            }
-            changed = *file;
-            changed.tensor[i].ne[last]++;
-            /* The width of the feed-forward is taken from the first gate, or where there is none from
-             * the first ffn_up, and others differ. */
-            refuse_changed(is_text, "longer",
-                           strncmp(name, "v.blk.0.ffn_", 12) == 0 ? "v.blk." : name);
-            changed = *file;
-            changed.tensor[i].n_dims = last + 2 > 4 ? 3 : last + 2;
-            changed.tensor[i].ne[changed.tensor[i].n_dims - 1] = 2;
-            refuse_changed(is_text, "with another dimension", name);
-            changed = *file;
-            changed.tensor[i].type = GGML_TYPE_I32;
-            refuse_changed(is_text, "as integers:", name);
-            if (last > 0) continue; /* norms and biases are F32 */
-            changed.tensor[i].type = GGML_TYPE_F16;
-            refuse_changed(is_text, "as halves:", name);
-            if (file->tensor[i].ne[0] % 32 != 0) continue;
-            changed.tensor[i].type = GGML_TYPE_Q8_0;
-            refuse_changed(is_text, "as blocks:", name);
-        }
-    }
-}
-
 /* A file may have more than the graph wants. */
 static void test_more_tensors_than_needed(void **state)
 {
@@ -265,7 +130,7 @@ static void test_other_models(void **state)
     } cases[] = {
         { "gemma3", "gemma3",
           "Gemma 3 ('gemma3' with projector 'gemma3') is not supported: sliding" },
-        { "phi3", "mlp", "a model with a LLaVA projector ('phi3'" },
+        { "phi3", "mlp", "LLaVA on Phi-3 ('phi3'" },
         { "qwen35", "qwen3vl_merger", "Qwen3.5, 3.6 or 3.8 ('qwen35'" },
         { "internlm2", "internvl", "InternVL 2 or 2.5 on InternLM2 ('internlm2' with projector" },
         { "qwen3moe", "internvl", "InternVL3.5 with experts ('qwen3moe'" },
@@ -387,81 +252,6 @@ static void test_engine_options(void **state)
     }
 }
 
-/* Numbers of tiles and patches that cannot be; a tower of another kind. */
-static void test_tile_keys(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *key;
-        double value;
-        const char *says;
-    } cases[] = {
-        { "clip.vision.projector.scale_factor", 0, "scale_factor" },
-        { "clip.vision.projector.scale_factor", 3, "has no tokens of 3x3" },
-        { "clip.vision.projector.scale_factor", 1e6, "scale_factor" },
-        { "clip.vision.image_size", 13, "image_size" },
-        { "clip.vision.image_size", 4097, "image_size" },
-        { "clip.vision.image_size", 28, "v.position_embd.weight" },
-        { "clip.vision.preproc_min_tiles", 5, "preproc_min_tiles" },
-        { "clip.vision.preproc_max_tiles", 0, "preproc_max_tiles" },
-        { "clip.vision.preproc_max_tiles", 65, "preproc_max_tiles" },
-        { "clip.vision.preproc_image_size", 55, "preproc_image_size" },
-        { "clip.vision.preproc_image_size", 5600, "preproc_image_size" },
-        { "clip.use_gelu", 0, "another tower than" },
-    };
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        changed = mmproj_file;
-        bool is_there = false;
-        for (size_t k = 0; k < changed.n_keys; k++)
-            if (strcmp(changed.key[k].name, cases[i].key) == 0) {
-                changed.key[k].value[0] = cases[i].value;
-                is_there = true;
-            }
-        if (is_there) refuse_changed(false, cases[i].key, cases[i].says);
-    }
-    changed = mmproj_file; /* norms of queries and keys: InternViT-6B, or nothing we know */
-    tiny_add_tensor(&changed, "v.blk.0.attn_q_norm.weight", 0, LLAVA_VISION, 0);
-    if (strcmp(tiny_find_key(&changed, "clip.projector_type")->text, "internvl") == 0)
-        refuse_changed(false, "with", "InternViT-6B");
-    changed = mmproj_file;
-    for (size_t i = 0; i < changed.n_tensors; i++)
-        if (strstr(changed.tensor[i].name, "ls1") || strstr(changed.tensor[i].name, "ls2"))
-            tiny_drop_tensor(&changed, i--);
-    if (changed.n_tensors < mmproj_file.n_tensors)
-        refuse_changed(false, "without layer scale", "another tower than InternViT");
-}
-
-/* --- damaged weights ------------------------------------------------------------------ */
-
-/* These models choose the size of a picture. */
-static bool has_tiles(void)
-{
-    const char *projector = tiny_find_key(&mmproj_file, "clip.projector_type")->text;
-    return strcmp(projector, "internvl") == 0 || strcmp(projector, "idefics3") == 0;
-}
-
-static void test_damaged_weights(void **state)
-{
-    (void)state;
-    static const float poisons[] = { NAN, INFINITY, -INFINITY };
-    for (int is_text = 0; is_text < 2; is_text++) {
-        const tiny_file *file = is_text ? &text_file : &mmproj_file;
-        for (size_t i = 0; i < file->n_tensors; i++)
-            for (size_t p = 0; p < COUNT_OF(poisons); p++) {
-                question q = one_picture(i % 2 ? "s2prune" : NULL, 18);
-                if (has_tiles()) q.size[0].width = q.size[0].height = 0;
-                changed = *file;
-                changed.tensor[i].poison = poisons[p];
-                s2p_error error;
-                const s2p_status st = prefill_changed(is_text, &q, &error);
-                /* Minus infinity may cancel out; NaN never does. */
-                CHECK_CASE(st == S2P_EFORMAT || (st == S2P_OK && p > 0), "%s of %g: %d %s",
-                           file->tensor[i].name, (double)poisons[p], (int)st, error.message);
-                if (st != S2P_OK) assert_non_null(strstr(error.message, "weights are damaged"));
-            }
-    }
-}
-
 int main(int argc, char **argv)
 {
     if (argc != 2) return 2;
@@ -478,20 +268,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_engine_options),
         cmocka_unit_test(test_damaged_weights),
     };
-    const struct CMUnitTest of_any_tower[] = {
-        cmocka_unit_test(test_keys_missing_or_of_another_type),
-        cmocka_unit_test(test_tensors),
-        cmocka_unit_test(test_damaged_weights),
-    };
-    const struct CMUnitTest of_tiles[] = {
-        cmocka_unit_test(test_keys_missing_or_of_another_type),
-        cmocka_unit_test(test_tensors),
-        cmocka_unit_test(test_damaged_weights),
-        cmocka_unit_test(test_tile_keys),
-    };
-    const int failed = cmocka_run_group_tests(tests, open_good, close_good);
-    return failed + cmocka_run_group_tests_name("Qwen2-VL", of_any_tower, open_qwen2, close_good) +
-           cmocka_run_group_tests_name("Qwen3-VL", of_any_tower, open_qwen3, close_good) +
-           cmocka_run_group_tests_name("InternVL3", of_tiles, open_internvl, close_good) +
-           cmocka_run_group_tests_name("SmolVLM", of_tiles, open_smolvlm, close_good);
+    return cmocka_run_group_tests(tests, open_good, close_good);
 }
