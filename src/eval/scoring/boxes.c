@@ -183,6 +183,15 @@ static bool stands_before(s2e_scratch *scratch, s2e_str s, size_t at, const char
     return at >= text.n && s2e_same(s2e_slice(s, at - text.n, at), text);
 }
 
+static s2e_box_reading reading_of(bool is_there, s2e_box box, const quad *q,
+                                  s2e_box_arithmetic arithmetic)
+{
+    return (s2e_box_reading){
+        is_there,  box, q->at, q->n, { q->number[0], q->number[1], q->number[2], q->number[3] },
+        arithmetic
+    };
+}
+
 static s2e_box_reading read_official(s2e_scratch *scratch, s2e_str s, const s2e_frame *f)
 {
     quad listed = { .n = 0 }, corners = { .n = 0 };
@@ -192,11 +201,15 @@ static s2e_box_reading read_official(s2e_scratch *scratch, s2e_str s, const s2e_
     const quad *q = by_corners ? &corners : &listed;
     const extent picture = { f->width, f->height }, seen = { f->seen_width, f->seen_height };
     extent from = square(1.0);
+    s2e_box_arithmetic arithmetic = S2E_BOX_PIXELS;
     if (by_corners && stands_before(scratch, s, q->at, "<|box_start|>"))
         from = square(1000.0);
-    else if (largest(q) > 1.0)
-        from = by_corners ? square(999.0) : seen.width > 0.0 && seen.height > 0.0 ? seen : picture;
-    return (s2e_box_reading){ is_listed || has_corners, scaled(q, from, picture), q->at, q->n };
+    else if (by_corners && largest(q) > 1.0) {
+        from = square(999.0);
+        arithmetic = S2E_BOX_SINGLE;
+    } else if (largest(q) > 1.0)
+        from = seen.width > 0.0 && seen.height > 0.0 ? seen : picture;
+    return reading_of(is_listed || has_corners, scaled(q, from, picture), q, arithmetic);
 }
 
 static double within(double value, double most) { return fmin(fmax(value, 0.0), most); }
@@ -212,9 +225,8 @@ static s2e_box_reading read_kit(s2e_scratch *scratch, s2e_str s, const s2e_frame
                                        : scaled(&q, square(1.0), square(1.0));
     const double x1 = within(b.x1, f->width), x2 = within(b.x2, f->width),
                  y1 = within(b.y1, f->height), y2 = within(b.y2, f->height);
-    return (s2e_box_reading){
-        true, { fmin(x1, x2), fmin(y1, y2), fmax(x1, x2), fmax(y1, y2) }, q.at, q.n
-    };
+    return reading_of(true, (s2e_box){ fmin(x1, x2), fmin(y1, y2), fmax(x1, x2), fmax(y1, y2) }, &q,
+                      S2E_BOX_PIXELS);
 }
 
 s2e_box_reading s2e_read_box(s2e_scratch *scratch, s2e_box_rule rule, s2e_str answer,
@@ -224,9 +236,8 @@ s2e_box_reading s2e_read_box(s2e_scratch *scratch, s2e_box_rule rule, s2e_str an
     if (rule == S2E_BOX_OFFICIAL) return read_official(scratch, answer, frame);
     if (rule == S2E_BOX_KIT) return read_kit(scratch, answer, frame);
     const bool is_there = find_listed(scratch, answer, rule, &q);
-    return (s2e_box_reading){ is_there,
-                              scaled(&q, square(1.0), (extent){ frame->width, frame->height }),
-                              q.at, q.n };
+    return reading_of(is_there, scaled(&q, square(1.0), (extent){ frame->width, frame->height }),
+                      &q, S2E_BOX_FRACTIONS);
 }
 
 double s2e_iou(const s2e_box *a, const s2e_box *b)
@@ -237,4 +248,31 @@ double s2e_iou(const s2e_box *a, const s2e_box *b)
     const double both = across * down,
                  all = (a->x2 - a->x1) * (a->y2 - a->y1) + (b->x2 - b->x1) * (b->y2 - b->y1) - both;
     return all > 0.0 ? fmin(both / all, 1.0) : 0.0;
+}
+
+/* Every operation rounded to single precision, in the order of Qwen-VL's script. */
+static double single_overlap(const s2e_box_reading *r, const s2e_box *gold, const s2e_frame *frame)
+{
+    const float width = (float)frame->width, height = (float)frame->height;
+    const float x1 = (float)r->number[0] / 999.0f * width,
+                y1 = (float)r->number[1] / 999.0f * height,
+                x2 = (float)r->number[2] / 999.0f * width,
+                y2 = (float)r->number[3] / 999.0f * height;
+    const float gx1 = (float)gold->x1, gy1 = (float)gold->y1, gx2 = (float)gold->x2,
+                gy2 = (float)gold->y2;
+    const float across = fminf(x2, gx2) - fmaxf(x1, gx1), down = fminf(y2, gy2) - fmaxf(y1, gy1);
+    if (!(across > 0.0f) || !(down > 0.0f)) return 0.0;
+    const float both = across * down;
+    const float all = (x2 - x1) * (y2 - y1) + (gx2 - gx1) * (gy2 - gy1) - both;
+    return all > 0.0f ? fmin((double)(both / all), 1.0) : 0.0;
+}
+
+double s2e_overlap(const s2e_box_reading *r, const s2e_box *gold, const s2e_frame *frame)
+{
+    if (r->arithmetic == S2E_BOX_SINGLE) return single_overlap(r, gold, frame);
+    if (r->arithmetic == S2E_BOX_PIXELS) return s2e_iou(&r->box, gold);
+    const s2e_box said = { r->number[0], r->number[1], r->number[2], r->number[3] };
+    const s2e_box wanted = { gold->x1 / frame->width, gold->y1 / frame->height,
+                             gold->x2 / frame->width, gold->y2 / frame->height };
+    return s2e_iou(&wanted, &said);
 }

@@ -26,10 +26,19 @@ typedef enum s2e_box_rule {
     S2E_BOX_LMMS
 } s2e_box_rule;
 
+/* What an overlap is computed in: it decides about boxes that overlap by exactly one half. */
+typedef enum s2e_box_arithmetic {
+    S2E_BOX_PIXELS,    /* double precision, pixels of the picture of the data */
+    S2E_BOX_FRACTIONS, /* double precision, fractions of the picture: lmms-eval */
+    S2E_BOX_SINGLE     /* single precision, pixels from 999ths: Qwen-VL's script */
+} s2e_box_arithmetic;
+
 typedef struct s2e_box_reading {
     bool is_there;
     s2e_box box;
-    size_t at, n; /* where in the answer, code points */
+    size_t at, n;     /* where in the answer, code points */
+    double number[4]; /* as they stand there */
+    s2e_box_arithmetic arithmetic;
 } s2e_box_reading;
 
 s2e_box_reading s2e_read_box(s2e_scratch *scratch, s2e_box_rule rule, s2e_str answer,
@@ -40,5 +49,8 @@ bool s2e_box_numbers(s2e_scratch *scratch, s2e_str text, double out[4]);
 
 /* Intersection over union, 0 for a box without an inside. */
 double s2e_iou(const s2e_box *a, const s2e_box *b);
+
+/* The same of a box that was read and the one of the data, in the arithmetic of the rule's script. */
+double s2e_overlap(const s2e_box_reading *reading, const s2e_box *gold, const s2e_frame *frame);
 
 #endif /* S2_EVAL_SCORING_BOXES_H */

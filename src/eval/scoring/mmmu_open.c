@@ -103,9 +103,23 @@ static char digit_of(int32_t code)
     return (char)('0' + value);
 }
 
+/* The separators 0x1c to 0x1f are spaces for strip() and not for float(). */
+static bool is_around_number(int32_t code)
+{
+    return s2e_is_space(code) && !(code >= 0x1c && code <= 0x1f);
+}
+
+static s2e_str without_spaces(s2e_str s)
+{
+    size_t from = 0, to = s.n;
+    while (from < to && is_around_number(s.code[from])) from++;
+    while (to > from && is_around_number(s.code[to - 1])) to--;
+    return s2e_slice(s, from, to);
+}
+
 bool s2e_float(s2e_scratch *scratch, s2e_str text, double *out)
 {
-    text = s2e_strip(text);
+    text = without_spaces(text);
     char *plain = s2_pool_take(&scratch->pool, text.n + 1);
     if (!plain) {
         scratch->failed = true;

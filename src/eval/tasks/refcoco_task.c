@@ -346,7 +346,7 @@ static s2p_status judge_refcoco(const s2e_sample *sample, s2e_protocol protocol,
                               (double)PIXELS_PER_TOKEN * sample->seen_rows };
     const s2e_box_reading r = s2e_read_box(&scratch, rules[protocol],
                                            s2e_judged_text(&scratch, protocol, answer), &frame);
-    const size_t band = band_of(r.is_there ? s2e_iou(&r.box, &gold) : 0.0);
+    const size_t band = band_of(r.is_there ? s2e_overlap(&r, &gold, &frame) : 0.0);
     char text[128] = "";
     if (r.is_there)
         (void)snprintf(text, sizeof text, "[%.6g, %.6g, %.6g, %.6g]", r.box.x1, r.box.y1, r.box.x2,

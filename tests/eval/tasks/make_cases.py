@@ -14,6 +14,7 @@ import os
 import random
 import re
 import string
+import struct
 import sys
 import tempfile
 import types
@@ -109,6 +110,15 @@ WORDS = ["University of California", "Philip Morris", "ITC", "june 4, 1998", "$1
          "東京都", "1/12/88", "(212) 555-0100", "yes", "No", "", "three hundred", "ﬁnal oﬃce", "Größe", "ŉ", "50%", "p. 12", "A\nB", "the   answer", "x", "12 %", "nan"]
 
 
+# What texts do at their edges: letters that change their number with their case, every kind of space, digits of other scripts, nothing at all.
+EDGE_WORDS = ["ß", "ẞ", "ŉ", "ǰ", "ΐ", "ﬀ", "ﬃ", "İ", "ı", "Σ", "ς", "ΑΣ", "ΑΣ.", "Ⅷ", "ａｂｃ", "\u00a0", "\u2003", "\u200b", "\u3000", "\x85", "\x1c", "\u2028", "e\u0301", "🙂", "👩‍👩‍👧",
+              "中文", "٣", "½", "①", "５０％", "٪", "−5", "ᾳ", "ǅ", "\ufeff", "\x0b", "\r\n", "ab", "abcd", "abxy", "abcdef", "abcxyz", "1,000", "1000", "-5", "- 5", "5 %", "5%", "", " ", "a b", "a  b"]
+EDGE_NUMBERS = ["0", "-0", "0.0", "0%", "-0.0%", "00", "1", "-1", "+1", "5", "5%", "0.05", "5%%", "%%", "%", "5 %", "5% ", "\u00a05", "5\u2003%", "1,000", "1000", "1_000", "1__000", "_1", "1_", "1e3", "1e",
+                "1e400", "-1e400", "1e-400", "inf", "-inf", "INFINITY", "nan", "-nan", "NaN%", "inf%", "٣", "٣٫٥", "５０", "५%", "½", "²", "0x10", "1.", "1.%", ".5", ".", "-.5", "- 5", "--5", "1 000",
+                "1\n", "1\x1c", "1\x85", "1\u200b", "\ufeff1", "1f", "100", "105", "95", "105.00000000000001", "94.99999999999999", "0.1", "0.105", "0.095", "20", "21", "19", "0.3", "0.315", "0.285",
+                "-100", "-105", "-95", "60", "63", "57", "1/2", "$5", "5k", "2014", "2015", "YES", "yes", "STRASSE", "straße", "İ", "ΑΣ", "ας", "", "ﬁ", "fi", "1e+3", "1_0.5_5", "1._5", "9" * 400]
+
+
 def spoil(rng, text):
     """A text with a few letters changed, in other words what a model might say."""
     text = list(text)
@@ -128,14 +138,14 @@ def spoil(rng, text):
     return rng.choice([text, text, text, text.upper(), f" {text} ", f"{text}.", f"The answer is {text}", text.replace(" ", "  "), f"\t{text}\n", text.lower()])
 
 
-def anls_cases(at, rng, n, task):
+def anls_cases(at, rng, n, task, words=WORDS):
     challenge = take(at["challenge"], "levenshtein_distance", "evaluate_method", "question_ids_to_exclude", "answer_types", "evidence_types", "reasoning_requirements")
     kit = take(at["kit_vqa"], "anls_compute", "levenshtein_distance", "hit_calculate", listinstr=lambda words, name: any(w in name for w in words))
     lmms = take(at["lmms_metrics"], "anls", "levenshtein_distance")
     cases = []
     for _ in range(n):
-        answers = [rng.choice(WORDS) if rng.random() < 0.7 else spoil(rng, rng.choice(WORDS)) for _ in range(rng.choice([1, 1, 2, 3, 5]))]
-        said = rng.choice(["", " ", rng.choice(WORDS)]) if rng.random() < 0.15 else spoil(rng, rng.choice(answers))
+        answers = [rng.choice(words) if rng.random() < 0.7 else spoil(rng, rng.choice(words)) for _ in range(rng.choice([1, 1, 2, 3, 5]))]
+        said = rng.choice(["", " ", rng.choice(words)]) if rng.random() < 0.15 else spoil(rng, rng.choice(answers))
         cases.append({"task": task, "prediction": said, "answers": answers})
     with tempfile.TemporaryDirectory() as folder:
         names = [os.path.join(folder, n) for n in ("gold.json", "said.json")]
@@ -155,20 +165,20 @@ def number_text(rng, value):
     return rng.choice(["{:g}", "{:.1f}", "{:.2f}", "{:,.0f}", "{:,.2f}", "{:g}%", "{:.0f}%", "{:g} %", "${:g}", "{:e}", " {:g}", "{:g}\n", "+{:g}", "{:g}.", "about {:g}"]).format(value)
 
 
-def relaxed_cases(at, rng, n):
+def relaxed_cases(at, rng, n, words=None):
     official = take(at["pix2struct"], "relaxed_correctness")
     kit = take(at["kit_vqa"], "relaxed_correctness", "process_line", istype=lambda text, kind: kind is list and text.startswith("[") and text.endswith("]"))
     lmms = take(at["lmms_chartqa"], "relaxed_correctness")
-    words = ["Yes", "No", "Lamb", "lamb", "United States", "2014", "0", "0.0", "0%", "-3", "1e3", "inf", "nan", "1_000", "٣", "India, China", "5%%", "%", "", "Infinity", "- 5", ".5", "5."]
+    numbers, words = words is None, words or ["Yes", "No", "Lamb", "lamb", "United States", "2014", "0", "0.0", "0%", "-3", "1e3", "inf", "nan", "1_000", "٣", "India, China", "5%%", "%", "", "Infinity", "- 5", ".5", "5."]
     cases = []
     for _ in range(n):
-        if rng.random() < 0.6:
+        if numbers and rng.random() < 0.6:
             value = rng.choice([0, 1, 5, 0.57, 14, 50, 2014, 1250000, -12.5, 0.03, 99.9])
             gold = number_text(rng, value).strip() if rng.random() < 0.5 else f"{value:g}"
             said = number_text(rng, value * rng.choice([1, 1, 1.02, 0.96, 1.049, 1.051, 0.94, 1.2, -1, 100, 0.01]))
         else:
             gold = rng.choice(words)
-            said = rng.choice(words) if rng.random() < 0.5 else rng.choice([gold, gold.upper(), gold + " ", " " + gold, gold + "."])
+            said = rng.choice(words) if rng.random() < 0.5 else rng.choice([gold, gold.upper(), gold + " ", " " + gold, gold + ".", "-" + gold, gold + "%"])
         c = {"task": "chartqa", "prediction": said, "answers": [gold]}
         c["official"] = bool(official.relaxed_correctness(target=gold, prediction=said))
         c["vlmevalkit"] = bool(max(kit.process_line({"answer": gold, "prediction": said}, method="relaxed_accuracy")["match"]))
@@ -187,10 +197,19 @@ FRAMES = ["{L}", "{l}", "({L})", "({l}", "{L}.", "{L}. {t}", "{L}: {t}", "{t}", 
           "A person stands next to the {t}", "my choice is {L}!", "\"{L}\"", "'{L}'", "{L},", "* {L}", "Based on the picture, the answer would be {t} ({L})", "{m} {L}", "THE ANSWER IS {L}"]
 
 
-def letter_prediction(rng):
-    texts = rng.choice(OPTIONS)
+EDGE_OPTIONS = [["cat", "Cat", "CAT", "a cat"], ["A", "B", "C", "D"], ["B", "A", "D", "C"], ["a", "an", "the", ""], ["1", "1.0", "01", "10"], ["über", "Über", "uber", "ÜBER"], ["猫", "狗", "鸟", "鱼"],
+                ["yes", "no", "Yes, it is", "not sure"], ["(A)", "A.", "option A", "the answer is B"], ["I", "I.", "E", "F"], ["cat and dog", "cat", "dog", "dog cat"], ["straße", "STRASSE", "İ", "i̇"],
+                ["None", "null", "NaN", "x"], ["N/A", "NA", "", "dog"]]
+EDGE_FRAMES = ["{L}\u00a0", "\u3000{L}", "（{L}）", "【{L}】", "{L}、", "{L}：{t}", "{l}) {t}", "The answer is: {L}", "correct option: {L}", "option({L})", "I would say {L}, not {M}", "{L}. {t}\n{M}. x", "{M}? No. {L}",
+               "{L};", "{L}-{t}", "{L}/{M}", "<answer>{L}</answer>", "**{L}**", "**Answer:** {L}", "\\boxed{{\\text{{{L}}}}}", "Answer:{L}", "the answer is\n{L}", "{L}\u200b", "{L}'s", "don't know", "Ａ", "{t} {t}",
+               "not {t}", "{L}{t}", "{t}{L}", "so the answer is ({l})", "the answer is ({L}). {M}", "(A) or (B)? (C)", "THE ANSWER IS ({l})", "The answer is {t}", "a", "c:", "A B C D", "`{L}`", "{L}…", "Answer = {L}",
+               "#### {L}", "{L} is correct", "all of the above", "I'm sorry, {L}", "can't {L}", "it's {l}.", "(({L}))", "Ⓐ", "İ", "ß", "\x1c{L}\x1c"]
+
+
+def letter_prediction(rng, options, frames):
+    texts = rng.choice(options)
     k, m = rng.randrange(4), rng.randrange(4)
-    frame = "{L}" if rng.random() < 0.2 else rng.choice(FRAMES)
+    frame = "{L}" if rng.random() < 0.2 else rng.choice(frames)
     return texts, "ABCD"[rng.randrange(4) if rng.random() < 0.3 else k], frame.format(L="ABCD"[k], l="abcd"[k], M="ABCD"[m], m="abcd"[m], t=texts[k])
 
 
@@ -202,7 +221,7 @@ def kit_letter(kit, choices, said):
     return letter or kit.can_infer_text(said, copy.copy(choices)) or None
 
 
-def letter_cases(at, rng, n):
+def letter_cases(at, rng, n, options=OPTIONS, frames=FRAMES):
     kit = take(at["kit_match"], "can_infer_option", "can_infer_text", "_VERBOSE_ANSWER_RE", logger=None)
     lmms = take(at["lmms_letters"], "extract_mcq_answer", "_DEFAULT_CHOICES", "_ANSWER_PHRASES", "_FORMAT_PRIORITY")
     seed = take(at["lmms_seed"], "seed_process_result", "seed_aggregation_result")
@@ -220,7 +239,7 @@ def letter_cases(at, rng, n):
     mmstar.MMStar_eval.__globals__["float"] = lambda v: float(v) if v else 1e-300  # the other categories have no rows
     stars, seeds = [], []
     for _ in range(n):
-        texts, gold, said = letter_prediction(rng)
+        texts, gold, said = letter_prediction(rng, options, frames)
         choices = dict(zip("ABCD", texts))
         by_kit = kit_letter(kit, choices, said) == gold
         row = {"prediction": said, "answer": gold, "bench": "x", "category": "math", "l2_category": "geometry"}
@@ -228,7 +247,7 @@ def letter_cases(at, rng, n):
         mmstar.MMStar_eval("made.xlsx")
         stars.append({"task": "mmstar", "prediction": said, "choices": choices, "answers": [gold], "official": star["math(geometry)"] > 0.5,
                       "vlmevalkit": by_kit, "lmms_eval": lmms.extract_mcq_answer(said, choices=["A", "B", "C", "D"]) == gold})
-        texts, gold, said = letter_prediction(rng)
+        texts, gold, said = letter_prediction(rng, options, frames)
         choices = dict(zip("ABCD", texts))
         row = seed.seed_process_result({"answer": gold, "data_type": "image", "question_id": "1"}, [said])["seed_image"]
         with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
@@ -348,6 +367,43 @@ def box_cases(at, rng, n):
     return cases
 
 
+def single(value):
+    return struct.unpack("f", struct.pack("f", value))[0]
+
+
+def single_iou(box, gold, width, height):
+    """Qwen-VL's arithmetic as its tensors do it: every result in single precision."""
+    f = single
+    x1, y1, x2, y2 = (f(f(v / 999.0) * s) for v, s in zip(box, (width, height, width, height)))
+    g = [f(v) for v in gold]
+    both = f(max(f(min(x2, g[2]) - max(x1, g[0])), 0.0) * max(f(min(y2, g[3]) - max(y1, g[1])), 0.0))
+    return f(both / f(f(f(f(x2 - x1) * f(y2 - y1)) + f(f(g[2] - g[0]) * f(g[3] - g[1]))) - both))
+
+
+def half_cases(at, rng, n):
+    """Boxes that overlap by exactly a threshold, or would, were it not for rounding."""
+    kit = take(at["kit_refcoco"], "RefCOCODataset").RefCOCODataset
+    lmms = take(at["lmms_refcoco"], "parse_float_sequence_within", "compute_iou")
+    cases = []
+    for i in range(n):
+        width, height = rng.choice([(1000, 1000), (999, 999), (640, 480), (500, 375), (333, 500)])
+        k = rng.randrange(1, 90)
+        left, top, across, down = rng.randrange(1, 300), rng.randrange(1, 300), 2 * k, rng.randrange(1, 200)
+        said = [left, top, left + across, top + down]  # thousandths; the other is half as wide, or shares half of both
+        wanted = rng.choice([[left, top, left + k, top + down], [left - k, top, left + k, top + down], [left, top, left + 2 * across, top + down]])
+        form = i % 2
+        unit = 999 if form else 1000
+        gold = [v * s / unit for v, s in zip(wanted, (width, height, width, height))]
+        text = "({},{}),({},{})".format(*said) if form else "[{}, {}, {}, {}]".format(*(v / 1000 for v in said))
+        fractions = [gold[0] / width, gold[1] / height, gold[2] / width, gold[3] / height]
+        by_lmms = lmms.compute_iou(fractions, lmms.parse_float_sequence_within(text))
+        by_kit = kit._compute_iou(kit._to_absolute(kit._parse_prediction(text), width, height), gold)
+        shown = [v * s / unit if form else v / 1000 * s for v, s in zip(said, (width, height, width, height))]
+        official = single_iou(said, gold, width, height) if form else plain_iou(shown, gold)
+        cases.append({"task": "refcoco", "prediction": text, "bbox": gold, "width": width, "height": height, "official": official >= 0.5, "vlmevalkit": by_kit >= 0.5, "lmms_eval": by_lmms >= 0.5})
+    return cases
+
+
 # --- prompts ------------------------------------------------------------------------------------
 
 SHORT = {"pre_prompt": "", "post_prompt": "\nAnswer the question using a single word or phrase."}
@@ -383,8 +439,14 @@ def main():
     a = parser.parse_args()
     at, rng = load(a.sources), random.Random(a.seed)
     stars, seeds = letter_cases(at, rng, a.cases)
+    edge, n_edge = random.Random(a.seed + 1000), a.cases // 3
+    edge_stars, edge_seeds = letter_cases(at, edge, n_edge, EDGE_OPTIONS, FRAMES + EDGE_FRAMES)
     files = {"docvqa": anls_cases(at, rng, a.cases, "docvqa"), "infovqa": anls_cases(at, rng, a.cases, "infovqa"),
              "chartqa": relaxed_cases(at, rng, a.cases), "mmstar": stars, "seedbench": seeds, "refcoco": box_cases(at, rng, a.cases), "prompts": prompt_cases(at)}
+    edges = {"docvqa": anls_cases(at, edge, n_edge, "docvqa", WORDS + EDGE_WORDS), "infovqa": anls_cases(at, edge, n_edge, "infovqa", EDGE_WORDS),
+             "chartqa": relaxed_cases(at, edge, n_edge, EDGE_NUMBERS), "mmstar": edge_stars, "seedbench": edge_seeds, "refcoco": half_cases(at, edge, n_edge)}
+    for name, cases in edges.items():
+        files[name] += cases
     os.makedirs(a.folder, exist_ok=True)
     for name, cases in files.items():
         with open(os.path.join(a.folder, name + ".json"), "w", encoding="utf-8") as file:

@@ -216,6 +216,89 @@ static void test_overlap(void **state)
     assert_true(s2e_iou(&huge, &huge) >= 0.0 && s2e_iou(&a, &broken) <= 1.0);
 }
 
+/* Exactly one half: each rule rounds as the script it follows, so the same two boxes can fall on either
+ * side. Expected values are of Qwen-VL's (in single precision), VLMEvalKit's and lmms-eval's code. */
+static void test_overlap_of_a_half(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *answer;
+        s2e_box_rule rule;
+        s2e_frame frame;
+        s2e_box gold;
+        bool is_right;
+    } cases[] = {
+        { "[0.29, 0.23, 0.334, 0.395]",
+          S2E_BOX_LMMS,
+          { 500, 375, 0, 0 },
+          { 145.0, 86.25, 156.0, 148.125 },
+          false },
+        { "[0.29, 0.23, 0.334, 0.395]",
+          S2E_BOX_KIT,
+          { 500, 375, 0, 0 },
+          { 145.0, 86.25, 156.0, 148.125 },
+          true },
+        { "[0.082, 0.094, 0.176, 0.199]",
+          S2E_BOX_LMMS,
+          { 333, 500, 0, 0 },
+          { 27.306, 47.0, 89.91, 99.5 },
+          true },
+        { "[0.082, 0.094, 0.176, 0.199]",
+          S2E_BOX_KIT,
+          { 333, 500, 0, 0 },
+          { 27.306, 47.0, 89.91, 99.5 },
+          false },
+        { "[0.156, 0.014, 0.194, 0.104]",
+          S2E_BOX_LMMS,
+          { 1000, 1000, 0, 0 },
+          { 156.0, 14.0, 175.0, 104.0 },
+          false },
+        { "[0.156, 0.014, 0.194, 0.104]",
+          S2E_BOX_KIT,
+          { 1000, 1000, 0, 0 },
+          { 156.0, 14.0, 175.0, 104.0 },
+          true },
+        { "(104,128),(232,197)",
+          S2E_BOX_OFFICIAL,
+          { 1000, 1000, 0, 0 },
+          { 104.10410410410411, 128.12812812812814, 168.16816816816817, 197.1971971971972 },
+          true },
+        { "(72,182),(160,208)",
+          S2E_BOX_OFFICIAL,
+          { 333, 500, 0, 0 },
+          { 24.0, 91.09109109109109, 82.66666666666667, 104.10410410410411 },
+          false },
+        { "[0.079, 0.089, 0.209, 0.267]",
+          S2E_BOX_LMMS,
+          { 333, 500, 0, 0 },
+          { 26.307, 44.5, 112.887, 133.5 },
+          true },
+        { "[0.079, 0.089, 0.209, 0.267]",
+          S2E_BOX_KIT,
+          { 333, 500, 0, 0 },
+          { 26.307, 44.5, 112.887, 133.5 },
+          false },
+        { "(11,100),(161,166)",
+          S2E_BOX_OFFICIAL,
+          { 640, 480, 0, 0 },
+          { 7.047047047047047, 48.048048048048045, 199.23923923923923, 79.75975975975976 },
+          false },
+        { "(237,155),(319,346)",
+          S2E_BOX_OFFICIAL,
+          { 640, 480, 0, 0 },
+          { 151.83183183183183, 74.47447447447448, 178.0980980980981, 166.24624624624624 },
+          true },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const s2e_box_reading r =
+            s2e_read_box(&scratch, cases[i].rule, str(cases[i].answer), &cases[i].frame);
+        const double iou = s2e_overlap(&r, &cases[i].gold, &cases[i].frame);
+        assert_true(r.is_there && fabs(iou - 0.5) < 1e-5);
+        CHECK_CASE((iou >= 0.5) == cases[i].is_right, "%zu: '%s' overlaps by %.17g", i,
+                   cases[i].answer, iou);
+    }
+}
+
 /* --- sets ------------------------------------------------------------------------------- */
 
 static void read_layout(const char *task, const char *layout, s2e_set *set)
@@ -489,7 +572,7 @@ static void test_text_figures(void **state)
 static void test_refcoco_figures(void **state)
 {
     (void)state;
-    const char *fractions[] = { "[0.1, 0.1, 0.5, 0.605]", "[0.1, 0.1, 0.3, 0.605]", "no" };
+    const char *fractions[] = { "[0.1, 0.1, 0.5, 0.605]", "[0.1, 0.1, 0.31, 0.605]", "no" };
     s2e_figures f;
     double counted;
     for (int p = 0; p < S2E_N_PROTOCOLS; p++) {
@@ -557,6 +640,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(test_relaxed, forget),
         cmocka_unit_test_teardown(test_boxes, forget),
         cmocka_unit_test(test_overlap),
+        cmocka_unit_test_teardown(test_overlap_of_a_half, forget),
         cmocka_unit_test(test_refcoco_layouts),
         cmocka_unit_test(test_broken_rows),
         cmocka_unit_test(test_broken_annotations),

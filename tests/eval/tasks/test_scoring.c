@@ -323,10 +323,25 @@ static void test_open(void **state)
         const char *in;
         bool ok;
         double value;
-    } floats[] = { { " 1_000 ", true, 1000.0 },    { "1__0", false, 0.0 }, { "_1", false, 0.0 },
-                   { "+.5", true, 0.5 },           { ".", false, 0.0 },    { "5.", true, 5.0 },
-                   { "1e", false, 0.0 },           { "1e5", true, 1e5 },   { "0x10", false, 0.0 },
-                   { "\uff11\uff12", true, 12.0 }, { "", false, 0.0 },     { "1-2", false, 0.0 } };
+    } floats[] = { { " 1_000 ", true, 1000.0 },
+                   { "1__0", false, 0.0 },
+                   { "_1", false, 0.0 },
+                   { "+.5", true, 0.5 },
+                   { ".", false, 0.0 },
+                   { "5.", true, 5.0 },
+                   { "1e", false, 0.0 },
+                   { "1e5", true, 1e5 },
+                   { "0x10", false, 0.0 },
+                   { "1\x1c", false, 0.0 },
+                   { "\x1f"
+                     "1",
+                     false, 0.0 },
+                   { "\xc2\x85"
+                     "1",
+                     true, 1.0 },
+                   { "\uff11\uff12", true, 12.0 },
+                   { "", false, 0.0 },
+                   { "1-2", false, 0.0 } };
     for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
         double value = 0.0;
         const bool ok = s2e_float(&scratch, str(floats[i].in), &value);
