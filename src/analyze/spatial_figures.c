@@ -15,6 +15,7 @@
 #define SIDE 14.0 /* room of the row numbers */
 #define GAP 8.0
 #define HEAD 18.0
+#define TITLE_LINES 3
 #define BAR 58.0
 
 typedef struct group { /* settings of one budget that dropped something */
@@ -59,14 +60,27 @@ static double top_of(const s2_trials *t, const s2_kept_map *l)
     return fmin(1.0, 0.04 * ceil(highest / 0.04)); /* a round number at each tick */
 }
 
+/* Lines of the longest name above a map. */
+static int32_t title_lines(const group *g, double side)
+{
+    int32_t most = 1;
+    for (int32_t i = 0; i < g->n; i++) {
+        const int32_t n =
+            s2_plot_paragraph(NULL, 0.0, 0.0, side, TITLE_LINES, S2_LETTERS_BOLD, g->name[i]);
+        if (n > most) most = n;
+    }
+    return most;
+}
+
 static void draw_maps(const s2_trials *t, const s2_kept_map *l, const group *g, double high,
                       s2_study *study)
 {
     const double width = s2_study_width(study);
     const int32_t n_tokens = t->grid.rows * t->grid.cols, most = width < S2_PLOT_PAGE ? 2 : 4;
-    const int32_t columns = g->n < most ? g->n : most, lines = (g->n + columns - 1) / columns;
+    const int32_t lines = (g->n + most - 1) / most, columns = (g->n + lines - 1) / lines;
     const double side = fmin((width - SIDE - BAR) / columns - GAP, 180.0);
-    const double tall = side * t->grid.rows / t->grid.cols, step = HEAD + tall + 6.0;
+    const double head = HEAD + (title_lines(g, side) - 1) * S2_PLOT_LINE;
+    const double tall = side * t->grid.rows / t->grid.cols, step = head + tall + 6.0;
     char name[64], caption[800], rows[16], names[S2_NAMES_SIZE];
     (void)snprintf(name, sizeof name, "spatial_maps_%s", g->budget);
     (void)snprintf(
@@ -82,19 +96,22 @@ static void draw_maps(const s2_trials *t, const s2_kept_map *l, const group *g, 
     s2_plot_begin(&plot, out, width, lines * step + 18.0, "Selection frequencies", caption);
     for (int32_t i = 0; i < g->n; i++) {
         const double x = SIDE + (i % columns) * (side + GAP);
-        const double y = HEAD + (i / columns) * step;
-        const bool is_ours = s2_look_of(g->name[i], NULL).is_ours;
+        const double y = head + (i / columns) * step;
+        const unsigned letters =
+            s2_look_of(g->name[i], NULL).is_ours ? S2_LETTERS_BOLD : S2_LETTERS_PLAIN;
+        const int32_t n_lines =
+            s2_plot_paragraph(NULL, 0.0, 0.0, side, TITLE_LINES, letters, g->name[i]);
         const s2_heat heat = { t->grid.rows, t->grid.cols, l[g->setting[i]].map, 0.0, high, false };
         s2_plot_heat(&plot, x, y, side, tall, &heat);
-        (void)s2_plot_paragraph(&plot, x, y - 5.0, side, 1,
-                                is_ours ? S2_LETTERS_BOLD : S2_LETTERS_PLAIN, g->name[i]);
+        (void)s2_plot_paragraph(&plot, x, y - 5.0 - (n_lines - 1) * S2_PLOT_LINE, side, TITLE_LINES,
+                                letters, g->name[i]);
         if (i % columns > 0) continue;
         s2_plot_text(&plot, x - 2.0, y + 8.0, "end", S2_LETTERS_SMALL, "1");
         s2_plot_text(&plot, x - 2.0, y + tall, "end", S2_LETTERS_SMALL, rows);
     }
     s2_plot_text(&plot, SIDE + 0.5 * columns * (side + GAP), lines * step + 12.0, "middle",
                  S2_LETTERS_SMALL, "token columns; rows from the top");
-    s2_plot_colour_bar(&plot, SIDE + columns * (side + GAP), HEAD, fmin(tall, 180.0), 0.0, high,
+    s2_plot_colour_bar(&plot, SIDE + columns * (side + GAP), head, fmin(tall, 180.0), 0.0, high,
                        "share of selections");
     s2_plot_end(&plot);
 }

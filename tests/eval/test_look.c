@@ -41,8 +41,12 @@ static void test_methods(void **state)
 static void test_families(void **state)
 {
     (void)state;
-    static const char *const controls[] = { "random", "uniform", "equal-density" };
-    for (size_t i = 0; i < 3; i++) assert_int_equal(s2_look_of(controls[i], NULL).colour, 1);
+    static const char *const controls[] = { "random", "uniform", "equal-density", "by area" };
+    for (size_t i = 0; i < 4; i++) {
+        bool is_known;
+        assert_int_equal(s2_look_of(controls[i], &is_known).colour, 1);
+        assert_true(is_known);
+    }
     for (size_t i = 0; s2p_method_at(i); i++) {
         const char *name = s2p_method_about(s2p_method_at(i))->name;
         if (strcmp(name, "s2prune") != 0) assert_true(s2_look_of(name, NULL).colour != 0);

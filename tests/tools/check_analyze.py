@@ -132,6 +132,9 @@ shares = {(r["method"], r["budget"]): r for r in rows_of((work / "figure2/spatia
 assert set(shares) == {(m, b) for m in ("fastv-top", "feather-top", "feather-top-8", "visionzip-top", "erc-top", "s2prune")
                        for b in ("32", "64", "128")}, shares.keys()
 assert [float(shares["feather-top-8", "64"][c]) for c in ("paper_edge", "paper_centre")] == [0.676, 0.086]
+for budget in ("32", "64", "128"):  # names above the maps are whole: the two layers differ in their last word
+    drawn = (work / f"figure2/spatial_maps_{budget}.svg").read_text()
+    assert "L3)" in drawn and "L8)" in drawn and "..." not in drawn, budget
 assert shares["feather-top-8", "32"]["paper_edge"] == "" and float(shares["fastv-top", "64"]["paper_edge"]) == 0.58
 
 # Pictures alone need no model.

@@ -36,6 +36,7 @@ static const struct method_look {
     { "uniform",       NULL,                  CONTROL, S2_MARK_SQUARE,  1 },
     { "equal-density", NULL,                  CONTROL, S2_MARK_DIAMOND, 3 },
     { "resize",        NULL,                  CONTROL, S2_MARK_DOWN,    4 },
+    { "by area",       NULL,                  CONTROL, S2_MARK_CROSS,   0 }, /* an even selection */
     { "s2prune",       "s2prune",             OURS,    S2_MARK_CIRCLE,  0 },
     { "erc-top",       NULL,                  ORANGE,  S2_MARK_UP,      2 },
     { "fastv",         "chen2024fastv",       BLUE,    S2_MARK_SQUARE,  0 },
@@ -45,7 +46,6 @@ static const struct method_look {
     { "feather-8",     "endo2025feather",     SKY,     S2_MARK_DOWN,    1 },
     { "feather-full",  "endo2025feather",     SKY,     S2_MARK_DIAMOND, 3 },
     { "feather-top",   "endo2025feather",     SKY,     S2_MARK_CROSS,   2 },
-    { "feather-8-top", "endo2025feather",     SKY,     S2_MARK_PLUS,    2 },
     { "feather-top-8", "endo2025feather",     SKY,     S2_MARK_PLUS,    2 },
     { "v2drop",        "chen2026v2drop",      ORANGE,  S2_MARK_DOWN,    1 },
     { "dart",          "wen2025dart",         GREEN,   S2_MARK_DIAMOND, 0 },
