@@ -243,6 +243,9 @@ static s2p_status answer_one(running *r, const s2e_sample *sample, const s2a_set
     s2p_status st = ask(r, sample, &setting, &answer, &why);
     if (st != S2P_OK) {
         if (!is_of_sample(r, base, st)) {
+            if (st == S2P_EBUDGET || (st == S2P_EINVAL && !setting.own))
+                return s2_fail(error, st, "%s, %s %s: %s", r->column.label, key.task, key.sample,
+                               why.message[0] ? why.message : s2p_status_text(st));
             if (error) *error = why;
             return st;
         }

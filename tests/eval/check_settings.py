@@ -172,6 +172,8 @@ def check_refusals():
             (("--setting", "s2prune:after=90"), "the model has 6 layers; the last to prune after is 4"),
             (("--variants", "none.txt"), "none.txt"),
             (("--variants", "bad.txt"), "bad.txt:3: method 'fastv' does not read grid"),
+            (("--setting", "s2prune:grid=9", "--setting", "uniform"), "s2prune[K=9], synth "),
+            (("--setting", "s2prune:grid=9"), ": budget 32 is outside 81 (one token per region of a 9x9 grid) to 576"),
             (("--methods", "sparsevlm", "--after", "0"), "method 'sparsevlm' prunes in 3 stages")):
         with open(os.path.join(FOLDER, "bad.txt"), "w", encoding="utf-8") as file:
             file.write("# one\ns2prune\nfastv:grid=3\n")
