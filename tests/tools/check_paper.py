@@ -192,6 +192,18 @@ for blank in asked["blanks"] + made["two"]["blanks"]:
         if words[1] in ("eval", "analyze"):
             assert "--preset paper" in command, command
 
+# --- every form of -o has the tables, and says what is blank and which command fills it ----------------------------------------
+again = ["paper", "-q", "--run", work / "r_pope", "--out", work / "two"]
+blanks = json.loads(run(*again, "-o", "json").stdout)["blanks"]
+assert len(blanks) > 3, blanks
+for form, mark in (("text", "    "), ("md", "    "), ("csv", "# with the paper's model and data: "), ("sql", "-- with the paper's model and data: "),
+                   ("tex", "% with the paper's model and data: ")):
+    lines = run(*again, "-o", form).stdout.splitlines()
+    assert all(mark + b["command"] in lines for b in blanks), (form, blanks)
+    assert any("Blank: the model is not LLaVA-OneVision." in line for line in lines), form
+rows = [json.loads(line) for line in run(*again, "-o", "jsonl").stdout.splitlines()]
+assert [r for r in rows if "command" in r] == blanks
+
 # --- manifest.json ------------------------------------------------------------------------------------------------------------
 manifest = json.loads((work / "asked/manifest.json").read_text())
 assert manifest["schema"] == "s2prune.manifest/1"

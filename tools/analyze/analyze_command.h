@@ -102,7 +102,9 @@ s2p_status s2_analyze_draw(const s2_analysis *analysis, const s2_trials *trials,
 bool s2_analyze_has(const analyze_context *context, const s2e_task *task);
 
 /* What the report says about how it was made. */
-void s2_analyze_describe(const analyze_context *context, const s2_trials *trials, s2_buffer *out);
+void s2_analyze_describe(
+    const analyze_context *context, const s2_trials *trials, bool has_more,
+    s2_buffer *out); /* has_more: other figures of the report asked other questions */
 
 /* Of the figures: --width. */
 const char *s2_analyze_width_name(size_t index); /* NULL past the end */

@@ -376,7 +376,8 @@ s2p_status s2_analyze_draw(const s2_analysis *analysis, const s2_trials *trials,
 
 /* --- results ------------------------------------------------------------------------------------- */
 
-void s2_analyze_describe(const analyze_context *context, const s2_trials *t, s2_buffer *out)
+void s2_analyze_describe(const analyze_context *context, const s2_trials *t, bool has_more,
+                         s2_buffer *out)
 {
     const analyze_options *o = context->options;
     s2_buffer_printf(out, "program: s2prune %s (ggml %s)\n", s2p_version(), s2v_backend_version());
@@ -389,9 +390,13 @@ void s2_analyze_describe(const analyze_context *context, const s2_trials *t, s2_
         for (int32_t q = 0; q < t->n_questions; q++)
             n_questions += s2_trial_part_of(t, q) == &t->part[p];
         s2_buffer_printf(out, "data: %s, %d pictures, %d", t->part[p].name, n_pictures,
-                         has_answers ? n_questions : 0);
-        if (n_questions < t->part[p].n_all) s2_buffer_printf(out, " of %d", t->part[p].n_all);
-        s2_buffer_printf(out, " questions\n");
+                         !has_answers ? 0
+                         : has_more   ? t->part[p].n_all
+                                      : n_questions);
+        if (n_questions < t->part[p].n_all && !has_more)
+            s2_buffer_printf(out, " of %d", t->part[p].n_all);
+        s2_buffer_printf(out, " questions%s\n",
+                         has_more ? "; captions say how many were asked" : "");
     }
     if (t->has_grids)
         s2_buffer_printf(out, "tokens of a picture: not the same for all\n");

@@ -38,7 +38,7 @@ static s2p_status work(analyze_context *context, const s2_analysis *analysis, s2
     if (!*is_complete) return S2P_OK;
     TRY(s2_analyze_draw(analysis, trials, study, error));
     s2_buffer_init(&settings, (size_t)1 << 20);
-    s2_analyze_describe(context, trials, &settings);
+    s2_analyze_describe(context, trials, false, &settings);
     s2_buffer_append(&settings, "", 1);
     (void)snprintf(title, sizeof title, "s2prune analyze %s", analysis->name);
     const s2p_status st =

@@ -219,7 +219,7 @@ static void tell_extent(const s2_paper_work *w, const s2_trials *t)
     (void)snprintf(note, sizeof note, "%d pictures and %d questions of %s, %d settings.",
                    t->n_pictures, t->n_questions, s2_trials_names(t, names), t->n_settings);
     s2_study_note(w->study, note);
-    if (w->settings->size == 0) s2_analyze_describe(w->context, t, w->settings);
+    if (w->settings->size == 0) s2_analyze_describe(w->context, t, true, w->settings);
 }
 
 /* What cannot be made of this data is a blank with a sentence, not the end of the report. */
@@ -286,15 +286,17 @@ static s2p_status fill_analysis(const s2_paper_work *w, const section *s, s2p_er
 static s2p_status add_kinds(const s2_paper_work *w, const s2_trials *t, const char *name,
                             s2p_error *error)
 {
-    char table[64], caption[640], names[S2_NAMES_SIZE], extent[S2_NAMES_SIZE];
+    char table[64], caption[640 + 3 * S2_NAMES_SIZE], names[S2_NAMES_SIZE], extent[S2_NAMES_SIZE];
     int32_t full = 0;
     while (full < t->n_settings && !s2a_budget_is_none(t->setting[full].budget)) full++;
     (void)snprintf(table, sizeof table, "%s_kinds", name);
+    (void)s2_trials_extent(t, extent);
     (void)snprintf(caption, sizeof caption,
                    "Not the paper's table: its methods and budgets on %s with %s. The columns are "
                    "kinds of questions of this benchmark, not benchmarks; no number here can be "
-                   "compared with a printed one. %s",
-                   s2_trials_names(t, names), t->model, s2_trials_extent(t, extent));
+                   "compared with a printed one.%s%s%s",
+                   s2_trials_names(t, names), t->model, *extent ? " " : "", extent,
+                   *extent ? "." : "");
     const s2p_status st = s2_rate_table(t, full < t->n_settings ? full : S2_NO_SETTING, NULL,
                                         s2_study_table(w->study, table, caption));
     return st == S2P_OK ? st : s2_fail(error, st, "no memory for a table");
