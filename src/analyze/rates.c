@@ -217,11 +217,19 @@ static void add_columns(const making *m)
         s2_table_column(table, "rel", "Rel. %", 1);
         add_interval_columns(table, "all", metric[0] ? metric : "all");
     }
-    s2_table_column(table, "difference", "against ref.", 1);
-    s2_table_column(table, "difference_low", "low", 1);
-    s2_table_column(table, "difference_high", "high", 1);
-    s2_table_column(table, "smallest_difference", "can show", 1);
-    s2_table_column(table, "p_holm", "p (Holm)", 4);
+    static const struct {
+        const char *key, *heading;
+        int32_t decimals;
+    } compared[] = { { "difference", "against ref.", 1 },
+                     { "difference_low", "low", 1 },
+                     { "difference_high", "high", 1 },
+                     { "smallest_difference", "can show", 1 },
+                     { "p_holm", "p (Holm)", 4 } };
+    for (size_t i = 0; i < sizeof compared / sizeof *compared; i++) /* people see no empty column */
+        if (m->reference)
+            s2_table_column(table, compared[i].key, compared[i].heading, compared[i].decimals);
+        else
+            s2_table_detail(table, compared[i].key, compared[i].decimals);
     s2_table_detail(table, "p", 4);
     s2_table_detail(table, "questions", 0);
 }
@@ -314,6 +322,21 @@ static s2p_status add_row(const making *m, int32_t setting, const double p[2])
     return S2P_OK;
 }
 
+static bool is_same_budget(const s2_trials *t, int32_t a, int32_t b)
+{
+    char x[S2A_BUDGET_TEXT], y[S2A_BUDGET_TEXT];
+    return strcmp(s2a_budget_text(t->setting[a].budget, x),
+                  s2a_budget_text(t->setting[b].budget, y)) == 0;
+}
+
+/* Whether an earlier setting has the same budget. */
+static bool is_budget_before(const s2_trials *t, int32_t setting)
+{
+    for (int32_t s = 0; s < setting; s++)
+        if (is_same_budget(t, s, setting)) return true;
+    return false;
+}
+
 s2p_status s2_rate_table(const s2_trials *t, int32_t full, const char *reference, s2_table *table)
 {
     making m = { .trials = t, .full = full, .reference = reference, .table = table };
@@ -330,8 +353,12 @@ s2p_status s2_rate_table(const s2_trials *t, int32_t full, const char *reference
     }
     if (st == S2P_OK) st = s2_holm(p, (size_t)t->n_settings, holm);
     add_columns(&m);
-    for (int32_t s = 0; s < t->n_settings && st == S2P_OK; s++)
-        st = add_row(&m, s, (const double[]){ p[s], holm[s] });
+    /* Settings of one budget follow each other, in the order of the first of each budget. */
+    for (int32_t first = 0; first < t->n_settings && st == S2P_OK; first++) {
+        if (is_budget_before(t, first)) continue;
+        for (int32_t s = first; s < t->n_settings && st == S2P_OK; s++)
+            if (is_same_budget(t, first, s)) st = add_row(&m, s, (const double[]){ p[s], holm[s] });
+    }
     free(p);
     return st == S2P_OK ? table->status : st;
 }

@@ -148,20 +148,25 @@ static void put(s2_buffer *out, const char *text)
     s2_markup_append(out, text, strlen(text), true);
 }
 
+#define MANY_COLUMNS 13 /* more are set in smaller letters */
+
 /* Tables that are wider than the page scroll in their own box; on paper they shrink and wrap instead. */
 static const char style[] =
     ":root{color-scheme:light dark}"
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;"
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:1240px;margin:2em auto;padding:0 1em;"
     "color:#1d2027;background:#fff}h1{font-size:1.5em}h2{font-size:1.2em;margin-top:2.2em;"
-    "border-bottom:1px solid #bbb}figure{margin:1.5em 0}figcaption{font-size:.9em;max-width:60em}"
-    ".wide{overflow-x:auto}"
+    "border-bottom:1px solid #bbb}figure{margin:1.5em 0}figcaption{font-size:.9em;max-width:60em;"
+    "margin-top:.5em}.wide{overflow-x:auto}"
     "table{border-collapse:collapse;font-size:.85em;font-variant-numeric:tabular-nums}"
-    "th,td{padding:.15em .6em;text-align:left;border-bottom:1px solid #ddd;white-space:nowrap}"
-    "th{vertical-align:bottom}"
+    "th,td{padding:.15em .6em;text-align:left;border-bottom:1px solid #ddd}"
+    "th{vertical-align:bottom}td.number{white-space:nowrap}"
+    ".many table{font-size:.76em}.many th,.many td{padding:.15em .4em}"
     ".number{text-align:right}pre{background:#f2f2f2;padding:.6em;white-space:pre-wrap;"
-    "overflow-wrap:anywhere}"
+    "overflow-wrap:anywhere}pre span{white-space:nowrap}"
     ".blank{border-left:4px solid #c84800;padding-left:.8em}svg,img{max-width:100%;height:auto}"
     "svg.page{width:940px}svg.column{width:480px}\n"
+    "@media screen and (max-width:700px){figure{overflow-x:auto}svg.page{width:660px;"
+    "max-width:none}pre span{white-space:inherit}}\n"
     "@media screen and (prefers-color-scheme:dark){body{color:#e6e7ea;background:#16181d}"
     "th,td{border-color:#454952}pre{background:#23262d}}\n"
     "@media print{:root{color-scheme:light}@page{margin:15mm}body{font-size:10pt;max-width:none;"
@@ -170,6 +175,25 @@ static const char style[] =
     ".wide{overflow:visible}table{font-size:7pt;width:100%}th,td{white-space:normal;"
     "padding:.1em .3em}svg.page{width:6.9in}svg.column{width:3.3in}pre{background:none;"
     "border:1px solid #bbb}}\n";
+
+static int32_t n_shown(const s2_table *table)
+{
+    int32_t n = 0;
+    for (int32_t i = 0; i < table->n_columns; i++) n += !table->column[i].is_detail;
+    return n;
+}
+
+/* Lines break between the words of a command, never behind a hyphen. */
+static void put_command(s2_buffer *out, const char *command)
+{
+    while (*command) {
+        const size_t n = strcspn(command, " ");
+        s2_buffer_printf(out, "<span>");
+        s2_markup_append(out, command, n, true);
+        s2_buffer_printf(out, "</span>%s", command[n] ? " " : "");
+        command += n + (command[n] != '\0');
+    }
+}
 
 static void put_item(const s2_study_item *item, s2_buffer *out)
 {
@@ -186,7 +210,7 @@ static void put_item(const s2_study_item *item, s2_buffer *out)
         return;
     case S2_STUDY_COMMAND:
         s2_buffer_printf(out, "<div class=\"blank\"><p>With the paper's model and data:</p><pre>");
-        put(out, item->caption);
+        put_command(out, item->caption);
         s2_buffer_printf(out, "</pre></div>\n");
         return;
     case S2_STUDY_ARRAY:
@@ -203,7 +227,8 @@ static void put_item(const s2_study_item *item, s2_buffer *out)
         s2_buffer_printf(out, "\">\n");
         break;
     case S2_STUDY_TABLE:
-        s2_buffer_printf(out, "<figure>\n<div class=\"wide\" tabindex=\"0\">");
+        s2_buffer_printf(out, "<figure>\n<div class=\"wide%s\" tabindex=\"0\">",
+                         n_shown(&item->table) > MANY_COLUMNS ? " many" : "");
         if (s2_table_write(&item->table, S2_TABLE_HTML, out) != S2P_OK)
             s2_buffer_printf(out, "<p>no memory</p>");
         s2_buffer_printf(out, "</div>\n");

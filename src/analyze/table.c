@@ -112,7 +112,8 @@ static const char *shown(const s2_table *table, int32_t row, int32_t column, cha
     if (!isfinite(cell->number)) return "";
     const int decimals = (int)table->column[column].decimals;
     const double unit = pow(10.0, decimals); /* halves go up, as people round: 9.625 is 9.63 */
-    (void)snprintf(out, SHOWN_SIZE, "%.*f", decimals, round(cell->number * unit) / unit);
+    (void)snprintf(out, SHOWN_SIZE, "%.*f", decimals,
+                   round(cell->number * unit) / unit + 0.0); /* + 0.0: no "-0.0" */
     return out;
 }
 

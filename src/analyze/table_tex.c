@@ -161,15 +161,20 @@ static void put_group(const form *f, int32_t row, s2_buffer *out)
     s2_buffer_printf(out, "}} \\\\\n    \\midrule\n");
 }
 
+#define COLUMN_COLUMNS 6 /* more do not fit a column of a two-column paper */
+#define PAGE_COLUMNS 12  /* more need smaller letters */
+
 void s2_table_tex(const s2_table *table, const char *caption, s2_buffer *out)
 {
     const form f = form_of(table);
-    s2_buffer_printf(out,
-                     "%% \\usepackage{booktabs}\n\\begin{table}[t]\n  \\centering\n  \\caption{");
+    const char *star = f.n_shown > COLUMN_COLUMNS ? "*" : ""; /* across both columns of a page */
+    s2_buffer_printf(
+        out, "%% \\usepackage{booktabs}\n\\begin{table%s}[t]\n  \\centering\n  \\caption{", star);
     s2e_latex_text(out, caption);
     s2_buffer_printf(out, "}\n  \\label{tab:");
     for (const char *c = table->name; *c; c++) s2_buffer_printf(out, "%c", *c == '_' ? '-' : *c);
-    s2_buffer_printf(out, "}\n  \\small\n  \\setlength{\\tabcolsep}{3pt}\n  \\begin{tabular}{");
+    s2_buffer_printf(out, "}\n  \\%s\n  \\setlength{\\tabcolsep}{3pt}\n  \\begin{tabular}{",
+                     f.n_shown > PAGE_COLUMNS ? "footnotesize" : "small");
     for (int32_t i = 0; i < f.n_shown; i++)
         s2_buffer_printf(out, "%c",
                          table->column[f.shown[i]].decimals == S2_TEXT_COLUMN ? 'l' : 'r');
@@ -190,5 +195,5 @@ void s2_table_tex(const s2_table *table, const char *caption, s2_buffer *out)
         }
         s2_buffer_printf(out, " \\\\\n");
     }
-    s2_buffer_printf(out, "    \\bottomrule\n  \\end{tabular}\n\\end{table}\n");
+    s2_buffer_printf(out, "    \\bottomrule\n  \\end{tabular}\n\\end{table%s}\n", star);
 }

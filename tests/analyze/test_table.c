@@ -36,6 +36,24 @@ static void check_form(s2_table_format format, const char *expected)
     s2_table_free(&t);
 }
 
+/* What rounds to zero has no sign. */
+static void test_zero(void **state)
+{
+    (void)state;
+    s2_table t;
+    s2_buffer out;
+    s2_table_init(&t, "gain");
+    s2_table_column(&t, "gain", "gain", 1);
+    s2_table_number(&t, -0.04);
+    s2_table_number(&t, -0.06);
+    s2_buffer_init(&out, 1 << 10);
+    assert_int_equal(s2_table_write(&t, S2_TABLE_MARKDOWN, &out), S2P_OK);
+    s2_buffer_append(&out, "", 1);
+    assert_string_equal((const char *)out.data, "| gain |\n|---:|\n| 0.0 |\n| -0.1 |\n");
+    s2_buffer_free(&out);
+    s2_table_free(&t);
+}
+
 static void test_forms(void **state)
 {
     (void)state;
@@ -136,11 +154,9 @@ static void test_marks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_marks),
-        cmocka_unit_test(test_json_is_json),
-        cmocka_unit_test(test_html_is_escaped),
-        cmocka_unit_test(test_too_many_columns),
+        cmocka_unit_test(test_forms),           cmocka_unit_test(test_zero),
+        cmocka_unit_test(test_marks),           cmocka_unit_test(test_json_is_json),
+        cmocka_unit_test(test_html_is_escaped), cmocka_unit_test(test_too_many_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
