@@ -160,8 +160,8 @@ static s2p_status put_header(quantizer *q, s2p_error *error)
                      s2v_quant_kind_at(q->options->type)->file_type);
     for (size_t i = 0; i < q->n_tensors; i++) {
         const chosen *c = &q->tensors[i];
-        TRY(s2v_gguf_put_tensor(q->writer, c->name, (uint32_t)c->type, c->tensor->n_dims,
-                                c->tensor->ne, error));
+        TRY(s2v_gguf_put_tensor(q->writer, c->name, (uint32_t)c->type,
+                                s2v_quantize_n_dims(c->tensor), c->tensor->ne, error));
     }
     return S2P_OK;
 }

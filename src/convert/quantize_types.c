@@ -75,7 +75,7 @@ static bool is_value(s2v_text name)
     return contains(name, "attn_v.weight") || contains(name, "attn_qkv.weight");
 }
 
-static int32_t n_dims(const s2v_gguf_tensor *tensor)
+int32_t s2v_quantize_n_dims(const s2v_gguf_tensor *tensor)
 {
     int32_t n = S2V_GGUF_MAX_DIMS;
     while (n > 1 && tensor->ne[n - 1] == 1) n--;
@@ -86,7 +86,7 @@ static bool is_quantised(const s2v_gguf_tensor *tensor)
 {
     static const char *const kept[] = { "_norm.weight", ".position_embd", ".patch_embd", ".rel_pos",
                                         ".patch_merger" };
-    if (n_dims(tensor) < 2 || !ends_with(tensor->name, "weight")) return false;
+    if (s2v_quantize_n_dims(tensor) < 2 || !ends_with(tensor->name, "weight")) return false;
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (contains(tensor->name, kept[i])) return false;
     return true;

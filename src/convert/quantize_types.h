@@ -35,4 +35,7 @@ s2v_tensor_type s2v_quant_choose(s2v_quant_chooser *chooser, const s2v_gguf_tens
 int s2v_quant_compare(const s2v_gguf_tensor *a, const s2v_gguf_tensor *b);
 int32_t s2v_quant_layer(s2v_text name); /* N of "blk.N.", else -1 */
 
+/* As ggml counts and llama-quantize writes them: without those of 1 at the end. */
+int32_t s2v_quantize_n_dims(const s2v_gguf_tensor *tensor);
+
 #endif /* S2_CONVERT_QUANTIZE_TYPES_H */

@@ -50,7 +50,7 @@ class Server:
         data = [base64.b64encode(open(p, "rb").read()).decode() for p in pictures]
         return self.post("/completion", {
             "prompt": {"prompt_string": prompt, "multimodal_data": data}, "n_predict": n, "temperature": 0,
-            "ignore_eos": ignore_eos, "return_tokens": True, "cache_prompt": False})
+            "ignore_eos": ignore_eos, "return_tokens": True, "cache_prompt": False, "n_probs": 2})
 
     def __enter__(self):
         return self
