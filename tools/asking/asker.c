@@ -460,15 +460,18 @@ const s2p_image *s2_asker_seen(const s2_asker *asker, int32_t index, s2_image *s
     return st == S2P_OK ? &squared->view : source;
 }
 
-bool s2_kept_make(const s2_asker *asker, int32_t index, const char *method, s2_kept *out)
+bool s2_kept_make(const s2_asker *asker, int32_t index, bool is_tiles, const char *method,
+                  s2_kept *out)
 {
-    const s2p_plan *plan = s2v_session_plan(asker->session, index);
+    const s2p_plan *plan = is_tiles ? s2v_session_tile_plan(asker->session, index)
+                                    : s2v_session_plan(asker->session, index);
     int32_t n_keep;
     if (!plan || first_shown(asker) < 0) return false;
     out->layout = s2p_plan_layout(plan);
     const int32_t *keep = s2p_plan_keep(plan, &n_keep);
-    (void)snprintf(out->caption, sizeof out->caption, "%s: %d of %dx%d tokens kept", method, n_keep,
-                   out->layout.grid.rows, out->layout.grid.cols);
+    (void)snprintf(out->caption, sizeof out->caption, "%s: %d of %dx%d tokens kept%s", method,
+                   n_keep, out->layout.grid.rows, out->layout.grid.cols,
+                   is_tiles ? " in tiles" : "");
     out->overlay = (s2_overlay){ .picture = s2_asker_seen(asker, index, &out->squared),
                                  .layout = &out->layout,
                                  .keep = keep,
@@ -484,7 +487,7 @@ s2p_status s2_kept_draw(const s2_asker *asker, int32_t index, const char *method
 {
     s2_kept kept;
     *out = (s2_image){ .pixels = NULL };
-    if (!s2_kept_make(asker, index, method, &kept)) return S2P_OK;
+    if (!s2_kept_make(asker, index, false, method, &kept)) return S2P_OK;
     const s2p_status st = s2_overlay_draw(&kept.overlay, out, error);
     s2_kept_free(&kept);
     return st;

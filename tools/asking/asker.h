@@ -124,8 +124,10 @@ typedef struct s2_kept { /* of one picture of the last turn; free with s2_kept_f
     char caption[128];
 } s2_kept;
 
-/* false: there is nothing to draw, and nothing to free. */
-bool s2_kept_make(const s2_asker *asker, int32_t index, const char *method, s2_kept *out);
+/* Of the whole picture, or of its tiles, which are another grid over it. false: there is nothing to draw,
+ * and nothing to free. */
+bool s2_kept_make(const s2_asker *asker, int32_t index, bool is_tiles, const char *method,
+                  s2_kept *out);
 void s2_kept_free(s2_kept *kept);
 
 /* Drawn, to be freed; its .pixels are NULL where there is nothing to draw. */

@@ -116,17 +116,16 @@ static s2p_status prepare(run_job *job, s2p_error *error)
     return s2_asker_prepare(&job->asker, &o->ask, error);
 }
 
-#define OVERLAY_NAME 4096
-
 /* Picture 1 goes to the name given, picture 2 to "name-2.png", and so on. */
-static const char *overlay_name(const run_options *o, int32_t index, char out[OVERLAY_NAME])
+static const char *overlay_name(const run_options *o, int32_t index, char out[S2_OVERLAY_NAME])
 {
     const char *dot = strrchr(o->overlay, '.');
     const int stem = dot ? (int)(dot - o->overlay) : (int)strlen(o->overlay);
     if (index == 0)
-        (void)snprintf(out, OVERLAY_NAME, "%s", o->overlay);
+        (void)snprintf(out, S2_OVERLAY_NAME, "%s", o->overlay);
     else
-        (void)snprintf(out, OVERLAY_NAME, "%.*s-%d%s", stem, o->overlay, index + 1, dot ? dot : "");
+        (void)snprintf(out, S2_OVERLAY_NAME, "%.*s-%d%s", stem, o->overlay, index + 1,
+                       dot ? dot : "");
     return out;
 }
 
@@ -147,8 +146,10 @@ static s2p_status add_pictures(run_job *job, s2p_error *error)
     for (size_t i = 0; i < o->ask.images.n; i++)
         TRY(s2_asker_add_picture(&job->asker, o->ask.images.item[i], error));
     for (int32_t i = 0; o->overlay && i < job->asker.n_pictures; i++) {
-        char name[OVERLAY_NAME];
+        char name[S2_OVERLAY_NAME], tiles[S2_OVERLAY_NAME];
         TRY(s2_asker_check_output(&job->asker, "--overlay", overlay_name(o, i, name), error));
+        TRY(s2_asker_check_output(&job->asker, "--overlay",
+                                  s2_run_tiles_name(name, tiles, sizeof tiles), error));
     }
     if (o->ask.images.n == 0 && (o->prompts.n > 0 || o->ask.prompt_file) && !o->ask.quiet)
         s2_report_line("note", "no picture (-i FILE): the model sees the text alone");
@@ -198,7 +199,7 @@ static int save_overlays(const run_job *job)
 {
     int code = S2_EXIT_OK;
     for (int32_t i = 0; code == S2_EXIT_OK && i < job->asker.n_pictures; i++) {
-        char name[OVERLAY_NAME];
+        char name[S2_OVERLAY_NAME];
         code = s2_run_overlay(job, i, overlay_name(job->options, i, name));
     }
     return code;
@@ -341,7 +342,7 @@ static const s2_option option_table[] = {
     { .name = "--output", .letters = "-o", .label = "FMT", .type = S2_OPTION_CHOICE, .choice = s2_output_name,
       .fallback = "text", .group = "Output", .help = "format of the result", AT(output) },
     { .name = "--overlay", .label = "FILE", .type = S2_OPTION_FILE, .group = "Output",
-      .help = "write the picture with the kept tokens, .png or .svg", .role = S2_FILE_OUTPUT, AT(overlay) },
+      .help = "write the picture with the kept tokens, .png or .svg; of tiles: NAME-tiles.png", .role = S2_FILE_OUTPUT, AT(overlay) },
     { .name = "--display", .label = "HOW", .type = S2_OPTION_CHOICE, .choice = s2_terminal_display_name,
       .fallback = "none", .group = "Output", .help = "show the kept tokens in the terminal", AT(display) },
     { .name = "--logits", .label = "FILE.npy", .type = S2_OPTION_FILE, .group = "Output",

@@ -48,7 +48,13 @@ void s2_run_json(const run_job *job, s2_buffer *out);
 /* Whether a file of that name can hold an overlay. */
 s2p_status s2_run_overlay_name(const char *source, const char *path, s2p_error *error);
 
-/* The overlay of picture `index` into a file (.png or .svg by name), or onto the terminal. */
+#define S2_OVERLAY_NAME 4096
+
+/* Where the overlay of a picture's tiles goes: "kept.png" -> "kept-tiles.png". */
+const char *s2_run_tiles_name(const char *path, char *out, size_t capacity);
+
+/* The overlay of picture `index` into a file (.png or .svg by name), that of its tiles, if it has any, into
+ * a second one; or onto the terminal. */
 int s2_run_overlay(const run_job *job, int32_t index, const char *path);
 int s2_run_show(const run_job *job, int32_t index);     /* as --display says */
 int s2_run_show_now(const run_job *job, int32_t index); /* in any case */

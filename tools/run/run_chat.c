@@ -131,7 +131,7 @@ static void obey_reset(chat *c, const char *text)
 static bool has_overlay(const chat *c)
 {
     s2_kept kept;
-    const bool has = s2_kept_make(&c->job->asker, 0, c->job->setting.method, &kept);
+    const bool has = s2_kept_make(&c->job->asker, 0, false, c->job->setting.method, &kept);
     if (has)
         s2_kept_free(&kept);
     else
@@ -147,14 +147,16 @@ static void obey_show(chat *c, const char *text)
 
 static void obey_save(chat *c, const char *text)
 {
-    char path[4096];
+    char path[S2_OVERLAY_NAME], tiles[S2_OVERLAY_NAME];
     if (!*text || !read_path(text, path, sizeof path)) {
         s2_report_line("error", "/save needs a file: /save kept.png");
         return;
     }
     s2p_error error = { S2P_OK, "" };
     if (s2_run_overlay_name("/save", path, &error) != S2P_OK ||
-        s2_asker_check_output(&c->job->asker, "/save", path, &error) != S2P_OK)
+        s2_asker_check_output(&c->job->asker, "/save", path, &error) != S2P_OK ||
+        s2_asker_check_output(&c->job->asker, "/save", s2_run_tiles_name(path, tiles, sizeof tiles),
+                              &error) != S2P_OK)
         complain(&error);
     else if (has_overlay(c))
         (void)s2_run_overlay(c->job, 0, path);

@@ -243,26 +243,45 @@ s2p_status s2_run_overlay_name(const char *source, const char *path, s2p_error *
     return s2_fail(error, S2P_EINVAL, "%s '%.200s': the name ends in .png or .svg", source, path);
 }
 
-int s2_run_overlay(const run_job *job, int32_t index, const char *path)
+static int save_kept(const s2_kept *kept, const char *path)
 {
-    s2_kept kept;
-    if (!s2_kept_make(&job->asker, index, job->setting.method, &kept)) {
-        s2_report_line("error", "there is no picture whose kept tokens could be drawn");
-        return S2_EXIT_FAILURE;
-    }
     const bool is_svg = s2_path_has_suffix(path, ".svg");
     s2p_error error = { S2P_OK, "" };
     s2_buffer bytes;
     s2_buffer_init(&bytes, S2_OUTPUT_MAX);
     s2_image drawn = { .pixels = NULL };
-    const s2p_status st = is_svg ? s2_overlay_svg(&kept.overlay, &bytes, &error)
-                                 : s2_overlay_draw(&kept.overlay, &drawn, &error);
+    const s2p_status st = is_svg ? s2_overlay_svg(&kept->overlay, &bytes, &error)
+                                 : s2_overlay_draw(&kept->overlay, &drawn, &error);
     const int code = st != S2P_OK ? s2_report_error(st, &error)
                      : is_svg     ? s2_report_save(path, &bytes)
                                   : s2_report_save_png(path, &drawn.view);
     s2_image_free(&drawn);
-    s2_kept_free(&kept);
     s2_buffer_free(&bytes);
+    return code;
+}
+
+const char *s2_run_tiles_name(const char *path, char *out, size_t capacity)
+{
+    const char *dot = strrchr(path, '.');
+    (void)snprintf(out, capacity, "%.*s-tiles%s", dot ? (int)(dot - path) : (int)strlen(path), path,
+                   dot ? dot : "");
+    return out;
+}
+
+int s2_run_overlay(const run_job *job, int32_t index, const char *path)
+{
+    s2_kept kept;
+    char name[S2_OVERLAY_NAME];
+    if (!s2_kept_make(&job->asker, index, false, job->setting.method, &kept)) {
+        s2_report_line("error", "there is no picture whose kept tokens could be drawn");
+        return S2_EXIT_FAILURE;
+    }
+    int code = save_kept(&kept, path);
+    s2_kept_free(&kept);
+    if (code != S2_EXIT_OK || !s2_kept_make(&job->asker, index, true, job->setting.method, &kept))
+        return code;
+    code = save_kept(&kept, s2_run_tiles_name(path, name, sizeof name));
+    s2_kept_free(&kept);
     return code;
 }
 

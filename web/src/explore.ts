@@ -11,6 +11,10 @@ import { emit, on, requestKey, state, type Run } from './state';
 import { t, type Key } from './strings';
 
 const look = { ...defaultLook };
+let wantsTiles = false;
+
+/** The tiles of a run are a grid of their own; hands edit the other one. */
+const tilesOf = (now: Shown | null): Choice | null => (state.edit ? null : (now?.run?.tiles ?? null));
 
 /** What the stage shows: a choice, whose it is, and whether the settings have moved on since. */
 interface Shown {
@@ -31,7 +35,7 @@ function shown(): Shown | null {
 }
 
 function sceneOf(now: Shown): Scene {
-  const base = now.choice;
+  const base = (wantsTiles && tilesOf(now)) || now.choice;
   if (!state.edit || runner.current) return { choice: base, look };
   const before = new Set(base.kept ?? []);
   const kept = [...state.edit].sort((a, b) => a - b);
@@ -124,6 +128,11 @@ export function exploreTab(): Explore {
 
   const editButton = h('button', { type: 'button', class: 'button', id: 'edit' });
   const revert = h('button', { type: 'button', class: 'button', id: 'revert', t: 'revert' });
+  const tilesButton = h('button', { type: 'button', class: 'button', id: 'tiles' });
+  tilesButton.addEventListener('click', () => {
+    wantsTiles = !wantsTiles;
+    renderStage();
+  });
   const editNote = h('p', { class: 'note', id: 'edit-note' });
   editButton.addEventListener('click', () => {
     const now = shown();
@@ -173,6 +182,9 @@ export function exploreTab(): Explore {
     badge.classList.toggle('stale', Boolean(now?.stale));
     summary.textContent = scene ? summaryOf(scene.choice, now!.run) : hasPlan() ? '' : t('needsModel');
     legend.replaceChildren(...[scene && heatLegend(scene.choice, look)].filter((e): e is HTMLElement => Boolean(e)));
+    tilesButton.hidden = !tilesOf(now);
+    tilesButton.textContent = t(wantsTiles ? 'tilesHide' : 'tilesShow');
+    tilesButton.setAttribute('aria-pressed', String(wantsTiles));
     const canEdit = Boolean(now?.choice.kept);
     editButton.textContent = t(state.edit ? 'editDone' : 'edit');
     editButton.setAttribute('aria-pressed', String(Boolean(state.edit)));
@@ -209,7 +221,7 @@ export function exploreTab(): Explore {
     'div',
     { class: 'tools' },
     lookControls(look, 'look', renderStage),
-    h('div', { class: 'row' }, zoomButtons((f) => stage.zoomBy(f)), editButton, revert),
+    h('div', { class: 'row' }, zoomButtons((f) => stage.zoomBy(f)), tilesButton, editButton, revert),
     editNote,
   );
   const foot = h('div', { class: 'foot' }, exports, status, tableBox);

@@ -39,6 +39,7 @@ function readPrune(run: Run, v: unknown): void {
   const image = object(list(prune.images)[0]);
   run.raw = prune;
   run.choice = readChoice(image) ?? run.choice;
+  run.tiles = readChoice(image.tiles);
   run.edge = number(image.edge_share);
   run.center = number(image.center_share);
 }
@@ -79,6 +80,7 @@ export async function ask(): Promise<void> {
     answer: '',
     finish: '',
     choice: null,
+    tiles: null,
     cost: null,
     raw: {},
     edge: null,

@@ -34,6 +34,7 @@ export interface Run {
   answer: string;
   finish: string;
   choice: Choice | null;
+  tiles: Choice | null; // a second grid over the same picture, of models that see it in tiles too
   cost: Cost | null;
   raw: Json; // the prune object as sent, for the JSON export
   edge: number | null;
