@@ -67,6 +67,10 @@ void s2_golden_check_vit(const char *path, s2_verdict *verdict);
 bool s2_golden_is_tokenizer(const char *path);
 void s2_golden_check_tokenizer(const char *path, const char *arrays, s2_verdict *verdict);
 
+/* verify_structured.c: schemas and grammars with texts they allow or reject. */
+bool s2_golden_is_structured(const char *path);
+void s2_golden_check_structured(const char *path, s2_verdict *verdict);
+
 /* verify_hf.c: a model's run recorded by Hugging Face (GGUF), run again. */
 
 /* S2P_EUNSUPPORTED, with the reason: a model this version does not run. verdict is initialised

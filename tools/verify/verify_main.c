@@ -153,16 +153,19 @@ static void visit_file(tally *t, const char *path, const char *shown)
     const bool is_picture = s2_golden_is_picture(path);
     const bool is_vit = s2_golden_is_vit(path);
     const bool is_text = !is_picture && !is_vit && s2_golden_is_tokenizer(path);
+    const bool is_structured = s2_golden_is_structured(path);
     if (!is_picture && !is_vit && !is_text && !has_suffix(path, ".json") &&
         !has_suffix(path, ".txt"))
         return;
     s2_verdict verdict = { .where = &t->where };
-    if (is_picture || is_vit || is_text) {
+    if (is_picture || is_vit || is_text || is_structured) {
         if (!is_wanted(t, shown, NULL)) return;
         if (is_picture)
             s2_golden_check_picture(path, &verdict);
         else if (is_vit)
             s2_golden_check_vit(path, &verdict);
+        else if (is_structured)
+            s2_golden_check_structured(path, &verdict);
         else
             s2_golden_check_tokenizer(path, t->options->arrays, &verdict);
         settle_file(t, shown, &verdict);
