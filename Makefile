@@ -75,7 +75,7 @@ bench-tower: ## the vision tower's kernels beside ggml's products and the machin
 	@OMP_WAIT_POLICY=passive $(BUILD)-tower/bench/bench_tower_kernels bench/results/tower_kernels.csv 9
 	@OMP_WAIT_POLICY=passive $(BUILD)-tower/bench/bench_decoder_products bench/results/decoder_products.csv 7
 
-bench-precision: all ## the tower in bf16 and int8 against float32: tokens, kept sets, answers (about 15 minutes)
+bench-precision: all ## the tower in bf16, q8 and int8 against float32: tokens, kept sets, answers (about 15 minutes)
 	@scripts/configure $(BUILD)-tower -DS2_TESTS=OFF -DS2_BENCH=ON $(FLAGS)
 	@cmake --build $(BUILD)-tower -j $(JOBS) --target bench_tower_precision
 	@bench/tower-precision $(BUILD)/s2prune --errors $(BUILD)-tower/bench/bench_tower_precision

@@ -119,7 +119,7 @@ static void run_ours(void *context)
         w.n = o->n - first < GROUP ? o->n - first : GROUP;
         if (o->unpacks) {
             o->to_float(o->data + (size_t)first * o->row_bytes, o->floats, (int64_t)w.n * o->k);
-            o->table->pack(&w, &(s2v_source){ { o->floats }, 1, S2V_ELEMENT_F32 }, 0,
+            o->table->pack(&w, &(s2v_source){ { o->floats }, 1, { S2V_ELEMENT_F32 } }, 0,
                            o->table->n_panels(&w));
         }
         const s2v_product p = {

@@ -142,7 +142,7 @@ static void bench_product(contest *c, ggml_backend_t backend, int32_t m, int32_t
             const s2v_source source = { { h ? (const void *)half : w,
                                           h ? (const void *)(half + second) : w + second },
                                         n_parts,
-                                        type };
+                                        { type, type } };
             o->packed = (s2v_packed){ n, k, n_parts, n_parts == 2, t->stored(type), NULL };
             o->packed.data = take(t->packed_bytes(&o->packed));
             t->pack(&o->packed, &source, 0, t->n_panels(&o->packed));

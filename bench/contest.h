@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #define MAX_TURNS 60
-#define MAX_WHO 40 /* every table of a machine with AMX, twice, and the peaks */
+#define MAX_WHO 56 /* every table of a machine with AMX, twice, and the peaks */
 
 typedef struct contestant {
     char name[40];

@@ -69,9 +69,10 @@ typedef struct s2v_engine_options {
     const char *model_path;         /* text model, GGUF */
     const char *mmproj_path;        /* vision tower and projector, GGUF */
     const char *device;             /* NULL: the first GPU, or else the CPU; a name of s2v_device_name() */
-    const char *tower;              /* products of the tower: "f32", "bf16", "int8"; NULL, "auto": bf16 where
-                                       the CPU gains by it and the mmproj is half precision of 64 MiB or
-                                       more, else f32 */
+    const char *tower;              /* products of the tower: "f32", "bf16", "q8", "int8"; NULL, "auto": q8
+                                       (bytes, a step for every 32) for quantized matrices; for others bf16
+                                       where the CPU gains by it and the mmproj is half precision or smaller
+                                       of 64 MiB or more, else f32 */
     const char *kernels;            /* NULL: the fastest for that; else a name of s2v_kernels_name(),
                                        or "ggml" for ggml's own */
     const char *rpc_server;         /* NULL, or host:port of an RPC server to add as a device */
@@ -105,7 +106,8 @@ typedef struct s2v_engine_info {                        /* strings live as long 
     int32_t n_vision_blocks, n_vision_embd, patch_size, merge_size;
     uint64_t n_parameters;
     uint64_t model_bytes, weight_bytes;                 /* of the files; of memory held for weights */
-    const char *kernels;            /* of the tower: a name of s2v_kernels_name(), or "ggml" */
+    const char *kernels;            /* of the tower: a name of s2v_kernels_name(), two with a plus between
+                                       them (quantized matrices, others), or "ggml" */
     int tower_rounds;               /* they round to bf16 or bytes: not exact */
     int64_t max_pixels;             /* larger pictures are reduced unless s2v_image_options say otherwise;
                                        0: the tower has one size */

@@ -48,13 +48,34 @@ static s2p_status find_arch(s2v_engine *engine, s2p_error *error)
     return engine->model.arch ? S2P_OK : s2v_arch_refuse(name, projector, engine->mmproj, error);
 }
 
-static s2p_status load_weights(s2v_engine *engine, const s2v_kernels *kernels, bool is_outline,
+/* What the tower's products run on: for quantized matrices, for the others, or for both. */
+static void name_kernels(s2v_engine *engine, const s2v_loader *loader)
+{
+    const bool has_quants = loader->n_quantized > 0;
+    const bool has_floats = loader->n_quantized < loader->n_matrices;
+    const s2v_kernels *floats = engine->model.tower.kernels, *quants = loader->quant_kernels;
+    if (!floats) {
+        (void)snprintf(engine->tower_kernels, sizeof engine->tower_kernels, "ggml");
+        return;
+    }
+    engine->tower_rounds = (has_quants && quants->precision != S2V_PRECISION_F32) ||
+                           (has_floats && floats->precision != S2V_PRECISION_F32);
+    if (has_quants && has_floats && floats != quants)
+        (void)snprintf(engine->tower_kernels, sizeof engine->tower_kernels, "%s+%s", quants->name,
+                       floats->name);
+    else
+        (void)snprintf(engine->tower_kernels, sizeof engine->tower_kernels, "%s",
+                       has_quants ? quants->name : floats->name);
+}
+
+static s2p_status load_weights(s2v_engine *engine, const s2v_tower_choice *tower, bool is_outline,
                                s2p_error *error)
 {
     s2v_loader loader;
     s2p_status st = s2v_loader_init(&loader, &engine->devices, error);
     if (st != S2P_OK) return st;
-    loader.kernels = kernels;
+    loader.kernels = tower->kernels;
+    loader.quant_kernels = tower->quant_kernels;
     loader.tower_on_device = engine->offload.tower;
     st = engine->model.arch->load(&engine->model, &loader, engine->text, engine->mmproj,
                                   engine->offload.n_layers, error);
@@ -74,6 +95,7 @@ static s2p_status load_weights(s2v_engine *engine, const s2v_kernels *kernels, b
         return st;
     }
     engine->weights = loader.weights;
+    name_kernels(engine, &loader);
     s2v_gguf_release_pages(engine->text); /* what was repacked need not stay in memory twice */
     if (engine->options.pictures_soon && !is_outline)
         s2v_gguf_want_pages(engine->mmproj);
@@ -99,8 +121,8 @@ static s2p_status open_engine(s2v_engine *engine, const s2v_engine_options *opti
                          error));
     s2v_tower_choice tower;
     TRY(s2v_tower_choose(&tower, options, engine->mmproj, error));
-    TRY(s2v_offload_choose(engine, options, tower.kernels, error));
-    TRY(load_weights(engine, tower.kernels, is_outline, error));
+    TRY(s2v_offload_choose(engine, options, &tower, error));
+    TRY(load_weights(engine, &tower, is_outline, error));
     TRY(s2v_tower_check(&tower, options, engine->model.tower.kernels, error));
 
     if (!is_outline && options->cache_bytes == 0 && options->cache_dir)
@@ -182,9 +204,8 @@ void s2v_engine_get_info(const s2v_engine *engine, s2v_engine_info *info)
         .architecture = engine->model.arch->name,
         .device = ggml_backend_dev_name(engine->devices.main),
         .template_name = engine->model.arch->chat_format,
-        .tower_rounds = engine->model.tower.kernels &&
-                        engine->model.tower.kernels->precision != S2V_PRECISION_F32,
-        .kernels = engine->model.tower.kernels ? engine->model.tower.kernels->name : "ggml",
+        .tower_rounds = engine->tower_rounds,
+        .kernels = engine->tower_kernels,
         .n_layers = p->n_layers,
         .n_embd = p->n_embd,
         .n_heads = p->n_heads,

@@ -27,6 +27,8 @@ struct s2v_engine {
     s2v_model model;
     s2v_tokenizer *tokenizer;
     char name[128];
+    char tower_kernels[64]; /* of the tower's products, or "ggml" */
+    int tower_rounds;       /* they are not exact */
     uint64_t n_parameters;
     s2v_cache *cache; /* NULL: nothing is remembered */
     s2v_identity identity;

@@ -46,13 +46,12 @@ static s2p_status add_file(s2_sha256_state *h, const s2v_gguf *file, const char 
 s2p_status s2v_identity_make(s2v_engine *engine, const char *text_path, const char *mmproj_path,
                              s2p_error *error)
 {
-    const s2v_kernels *kernels = engine->model.tower.kernels;
     s2_sha256_state h;
     s2_sha256_start(&h);
     add_name(&h, s2p_version());
     add_name(&h, s2v_backend_version());
     for (size_t i = 0; s2v_kernels_at(i); i++) add_name(&h, s2v_kernels_at(i)->name);
-    add_name(&h, kernels ? kernels->name : "ggml");
+    add_name(&h, engine->tower_kernels);
     add_name(&h, ggml_backend_dev_name(engine->devices.main));
     add_name(&h, ggml_backend_dev_description(engine->devices.main));
     add_number(&h, engine->offload.tower);

@@ -66,13 +66,14 @@ static bool is_worth_it(const s2v_engine *engine, const s2v_engine_options *opti
 /* --- memory ---------------------------------------------------------------------- */
 
 /* Of the weights alone; *model is the caller's to free. */
-static s2p_status try_load(s2v_engine *engine, const s2v_kernels *kernels, s2v_offload offload,
+static s2p_status try_load(s2v_engine *engine, const s2v_tower_choice *choice, s2v_offload offload,
                            s2v_model *model, uint64_t *n_bytes, s2p_error *error)
 {
     s2v_loader loader;
     *model = (s2v_model){ .arch = engine->model.arch };
     TRY(s2v_loader_init(&loader, &engine->devices, error));
-    loader.kernels = kernels;
+    loader.kernels = choice->kernels;
+    loader.quant_kernels = choice->quant_kernels;
     loader.tower_on_device = offload.tower;
     const s2p_status st =
         model->arch->load(model, &loader, engine->text, engine->mmproj, offload.n_layers, error);
@@ -83,14 +84,14 @@ static s2p_status try_load(s2v_engine *engine, const s2v_kernels *kernels, s2v_o
 
 /* Weights, and a session of the usual size: its past, one layer of it unrounded while a prompt runs, the
  * feed-forward part, rows, mask and logits; the tower's rows. */
-static s2p_status needed_for(s2v_engine *engine, const s2v_kernels *kernels, s2v_offload offload,
+static s2p_status needed_for(s2v_engine *engine, const s2v_tower_choice *choice, s2v_offload offload,
                              uint64_t *n_bytes, s2p_error *error)
 {
     static const s2v_kv_types halves = { GGML_TYPE_F16, GGML_TYPE_F16 },
                               floats = { GGML_TYPE_F32, GGML_TYPE_F32 };
     const uint64_t batch = S2V_USUAL_BATCH, context = S2V_USUAL_CONTEXT, patches = LARGEST_PICTURE;
     s2v_model model;
-    const s2p_status st = try_load(engine, kernels, offload, &model, n_bytes, error);
+    const s2p_status st = try_load(engine, choice, offload, &model, n_bytes, error);
     if (st == S2P_OK && offload.n_layers > 0) {
         const s2v_decoder_params *p = &model.decoder.p;
         *n_bytes += s2v_past_layer_bytes(&model.decoder, S2V_USUAL_CONTEXT, halves) *
@@ -107,13 +108,13 @@ static s2p_status needed_for(s2v_engine *engine, const s2v_kernels *kernels, s2v
 }
 
 static s2p_status make_fit(s2v_engine *engine, const s2v_engine_options *options,
-                           const s2v_kernels *kernels, s2p_error *error)
+                           const s2v_tower_choice *choice, s2p_error *error)
 {
     const char *name = ggml_backend_dev_name(engine->devices.main);
     const uint64_t available = s2v_offload_free(engine, 0);
     const s2v_offload asked = engine->offload;
     uint64_t needed;
-    TRY(needed_for(engine, kernels, asked, &needed, error));
+    TRY(needed_for(engine, choice, asked, &needed, error));
     if (available == 0 || needed <= available) return S2P_OK;
 
     /* The most layers that fit beside the tower; the tower stays off the device when not even it fits. */
@@ -122,7 +123,7 @@ static s2p_status make_fit(s2v_engine *engine, const s2v_engine_options *options
     while (high - low > 1) {
         const int32_t middle = low + (high - low) / 2;
         uint64_t tried;
-        TRY(needed_for(engine, kernels, (s2v_offload){ middle, fits->tower }, &tried, error));
+        TRY(needed_for(engine, choice, (s2v_offload){ middle, fits->tower }, &tried, error));
         if (tried <= available)
             low = middle;
         else
@@ -148,7 +149,7 @@ static s2p_status make_fit(s2v_engine *engine, const s2v_engine_options *options
 /* --- choosing ------------------------------------------------------------------ */
 
 s2p_status s2v_offload_choose(s2v_engine *engine, const s2v_engine_options *options,
-                              const s2v_kernels *kernels, s2p_error *error)
+                              const s2v_tower_choice *choice, s2p_error *error)
 {
     s2v_devices *devices = &engine->devices;
     engine->offload = (s2v_offload){ .n_layers = 0 };
@@ -156,7 +157,7 @@ s2p_status s2v_offload_choose(s2v_engine *engine, const s2v_engine_options *opti
     s2v_model model;
     uint64_t n_bytes;
     const s2v_offload all = { .n_layers = -1, .tower = !options->tower_on_cpu };
-    const s2p_status st = try_load(engine, kernels, all, &model, &n_bytes, error);
+    const s2p_status st = try_load(engine, choice, all, &model, &n_bytes, error);
     const int32_t n_layers = model.decoder.p.n_layers, n = options->gpu_layers;
     const bool is_used = st == S2P_OK && is_worth_it(engine, options, &model);
     s2v_model_free(&model);
@@ -166,5 +167,5 @@ s2p_status s2v_offload_choose(s2v_engine *engine, const s2v_engine_options *opti
         return S2P_OK;
     }
     engine->offload = (s2v_offload){ n < 0 || n > n_layers ? n_layers : n, all.tower };
-    return make_fit(engine, options, kernels, error);
+    return make_fit(engine, options, choice, error);
 }

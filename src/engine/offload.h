@@ -4,6 +4,7 @@
 #define S2_ENGINE_OFFLOAD_H
 
 #include "engine/engine.h"
+#include "engine/vision/tower_choice.h"
 
 /* What a session needs of the device besides weights: the cache of its layers, F16, and scratch. */
 #define S2V_USUAL_CONTEXT 4096
@@ -13,7 +14,7 @@
  * below 0 as many layers as fit. A device nobody named that cannot attend with the model's heads
  * is left for the CPU. The notes say what was not done as asked. */
 s2p_status s2v_offload_choose(s2v_engine *engine, const s2v_engine_options *options,
-                              const s2v_kernels *kernels, s2p_error *error);
+                              const s2v_tower_choice *tower, s2p_error *error);
 
 /* Bytes of the main device that can be taken, `taken` of max_memory being gone; 0: it does not say.
  */

@@ -75,12 +75,16 @@ static void every_machine_has_its_best(void **state)
     assert_string_equal(chosen(nehalem, true, S2V_PRECISION_INT8), "scalar");
     assert_string_equal(chosen(haswell, true, S2V_PRECISION_F32), "avx2");
     assert_string_equal(chosen(haswell, true, S2V_PRECISION_BF16), "avx2"); /* no unit for it */
+    assert_string_equal(chosen(haswell, true, S2V_PRECISION_Q8), "avx2-q8");
+    assert_string_equal(chosen(nehalem, true, S2V_PRECISION_Q8), "scalar"); /* never a stand-in */
+    assert_string_equal(chosen(zen4, true, S2V_PRECISION_Q8), "avx512-q8");
     assert_string_equal(chosen(haswell, true, S2V_PRECISION_INT8), "avx2-int8");
     assert_string_equal(chosen(zen4, true, S2V_PRECISION_F32), "avx512");
     assert_string_equal(chosen(zen4, true, S2V_PRECISION_BF16), "avx512-bf16");
     assert_string_equal(chosen(zen4, true, S2V_PRECISION_INT8), "avx512-vnni");
     assert_string_equal(chosen(sapphire_rapids, true, S2V_PRECISION_BF16), "amx-bf16");
     assert_string_equal(chosen(sapphire_rapids, true, S2V_PRECISION_INT8), "amx-int8");
+    assert_string_equal(chosen(sapphire_rapids, true, S2V_PRECISION_Q8), "amx-q8");
 }
 
 /* The table `auto` takes for large files in half precision. */
@@ -123,6 +127,7 @@ static void registers_nobody_saves_are_not_used(void **state)
     less.saved = AVX_SAVED;
     assert_string_equal(chosen(less, true, S2V_PRECISION_BF16), "avx2");
     assert_string_equal(chosen(less, true, S2V_PRECISION_INT8), "avx-vnni");
+    assert_string_equal(chosen(less, true, S2V_PRECISION_Q8), "avx-vnni-q8");
     less.saved = 0;
     assert_string_equal(chosen(less, true, S2V_PRECISION_INT8), "scalar");
     less = haswell;

@@ -6,10 +6,14 @@
 
 extern const s2v_kernels s2v_emulated_avx512, s2v_emulated_avx512_bf16, s2v_emulated_amx_bf16;
 extern const s2v_kernels s2v_emulated_avx512_vnni, s2v_emulated_avx_vnni, s2v_emulated_amx_int8;
+extern const s2v_kernels s2v_emulated_avx512_q8, s2v_emulated_avxvnni_q8;
+extern const s2v_kernels s2v_emulated_amx_q8;
 
 static const s2v_kernels *const tables[] = { &s2v_emulated_avx512,   &s2v_emulated_avx512_bf16,
                                              &s2v_emulated_amx_bf16, &s2v_emulated_avx512_vnni,
-                                             &s2v_emulated_avx_vnni, &s2v_emulated_amx_int8 };
+                                             &s2v_emulated_avx_vnni, &s2v_emulated_amx_int8,
+                                             &s2v_emulated_avx512_q8, &s2v_emulated_avxvnni_q8,
+                                             &s2v_emulated_amx_q8 };
 
 static const char *few_products(const s2v_kernels *t) { return check_products_times(t, 60); }
 static const char *few_attentions(const s2v_kernels *t) { return check_attention_times(t, 16); }
@@ -69,6 +73,8 @@ static void tiles_are_given_back(void **state)
     other.row_bytes[3] = 12;
     s2v_emulated_tiles.config = other;
     assert_null(check_products_times(&s2v_emulated_amx_bf16, 1));
+    assert_memory_equal(&s2v_emulated_tiles.config, &other, sizeof other);
+    assert_null(check_products_times(&s2v_emulated_amx_q8, 1));
     assert_memory_equal(&s2v_emulated_tiles.config, &other, sizeof other);
     assert_null(check_products_times(&s2v_emulated_amx_int8, 1));
     assert_memory_equal(&s2v_emulated_tiles.config, &other, sizeof other);

@@ -80,6 +80,25 @@ static inline void fill_elements(void *p, s2v_element type, size_t n, int kind, 
     }
 }
 
+/* Rows of a quantized type: any bits, steps of a usual size. */
+static inline void fill_quants(void *p, s2v_element type, size_t n_blocks, s2_random *random)
+{
+    const size_t size = s2v_quant_bytes(type);
+    const size_t step = type == S2V_ELEMENT_Q6_K ? 208 : 0;
+    const bool has_min = type == S2V_ELEMENT_Q4_1 || type == S2V_ELEMENT_Q5_1 ||
+                         type == S2V_ELEMENT_Q4_K || type == S2V_ELEMENT_Q5_K;
+    for (size_t b = 0; b < n_blocks; b++) {
+        uint8_t *block = (uint8_t *)p + b * size;
+        for (size_t i = 0; i < size; i++) block[i] = (uint8_t)draw(random, 256);
+        for (size_t at = step; at <= step + (has_min ? 2 : 0); at += 2) {
+            const int exponent = draw(random, 8) ? 4 + draw(random, 6) : 0;
+            const int f16 = draw(random, 2) << 15 | exponent << 10 | draw(random, 1024);
+            block[at] = (uint8_t)f16;
+            block[at + 1] = (uint8_t)(f16 >> 8);
+        }
+    }
+}
+
 /* --- products -------------------------------------------------------------------------------- */
 
 #define MAX_M 230
@@ -89,7 +108,6 @@ static inline void fill_elements(void *p, s2v_element type, size_t n, int kind, 
 typedef struct product_case {
     int32_t m, n, k, n_parts, kind;
     bool is_pair, is_in_place;
-    s2v_element type;
     s2v_product p;
     s2v_packed packed;
     s2v_source source;
@@ -131,18 +149,27 @@ static inline void draw_product(product_case *c, const s2v_kernels *t, arena *a,
     c->k = draw(random, 2) ? usual[draw(random, 10)] : 1 + draw(random, MAX_K);
     c->is_pair = draw(random, 3) == 0;
     c->n_parts = c->is_pair ? 2 : 1 + draw(random, 3);
-    c->type = (s2v_element)draw(random, 3);
-    const bool at_end = draw(random, 2);
-    const size_t size = c->type == S2V_ELEMENT_F32 ? 4 : 2;
+    const bool at_end = draw(random, 2), is_quantized = t->takes_quants && draw(random, 2);
+    if (is_quantized) c->k = (c->k + 255) / 256 * 256;
     const size_t n = (size_t)c->n, k = (size_t)c->k, m = (size_t)c->m;
 
-    c->source = (s2v_source){ .n_parts = c->n_parts, .type = c->type };
-    for (int i = 0; i < c->n_parts; i++) {
-        void *part = arena_take(a, n * k * size, at_end);
-        fill_elements(part, c->type, n * k, c->kind, random);
+    c->source = (s2v_source){ .n_parts = c->n_parts };
+    for (int i = 0; i < c->n_parts; i++) { /* often all of one type */
+        s2v_element type = i > 0 && draw(random, 3) ? c->source.type[0] : (s2v_element)draw(random, 3);
+        if (is_quantized && (i == 0 || draw(random, 3) == 0))
+            type = (s2v_element)(S2V_ELEMENT_Q8_0 + draw(random, S2V_N_ELEMENTS - S2V_ELEMENT_Q8_0));
+        const size_t blocks = n * k / (size_t)s2v_quant_weights(type);
+        void *part = arena_take(a, blocks * s2v_quant_bytes(type), at_end);
+        if (s2v_is_quantized(type))
+            fill_quants(part, type, blocks, random);
+        else
+            fill_elements(part, type, blocks, c->kind, random);
         c->source.part[i] = part;
+        c->source.type[i] = type;
     }
-    c->packed = (s2v_packed){ c->n, c->k, c->n_parts, c->is_pair, t->stored(c->type), NULL };
+    const bool is_one = s2v_source_is(&c->source, c->source.type[0]);
+    const s2v_element stored = t->stored(is_one ? c->source.type[0] : S2V_ELEMENT_F32);
+    c->packed = (s2v_packed){ c->n, c->k, c->n_parts, c->is_pair, stored, NULL };
     c->packed.data = aligned_bytes(t->packed_bytes(&c->packed));
     const int32_t outputs = s2v_packed_outputs(&c->packed), half = t->n_panels(&c->packed) / 2;
     t->pack(&c->packed, &c->source, half, t->n_panels(&c->packed));
@@ -194,8 +221,12 @@ static inline void draw_product(product_case *c, const s2v_kernels *t, arena *a,
     if (!row) abort();
     for (int32_t r = 0; r < c->n * c->n_parts; r++) {
         const void *from = s2v_source_row(&c->source, c->n, c->k, r);
-        for (int32_t i = 0; i < c->k; i++) row[i] = s2v_element_at(from, c->type, i);
-        round_weights(t->precision, row, c->k, c->weight + (ptrdiff_t)r * c->k);
+        const s2v_element type = s2v_source_type(&c->source, c->n, r);
+        for (int32_t i = 0; i < c->k; i++) s2v_inputs(from, type, i, 1, c->k, row + i);
+        const bool is_exact = t->precision == S2V_PRECISION_Q8 &&
+                              (type == S2V_ELEMENT_Q8_0 || type == S2V_ELEMENT_Q4_0);
+        round_weights(is_exact ? S2V_PRECISION_F32 : t->precision, row, c->k,
+                      c->weight + (ptrdiff_t)r * c->k);
     }
     free(row);
 }
@@ -303,7 +334,7 @@ static inline const char *compare_product(const product_case *c, const s2v_kerne
                 t,
                 "product of %d rows, %d of %d columns, k %d, type %d, kind %d, norm %d, "
                 "activation %d: [%d][%d] is %.9g, not %.9g +- %.2g",
-                c->m, c->n_parts, c->n, c->k, (int)c->type, c->kind, (int)p->norm.kind,
+                c->m, c->n_parts, c->n, c->k, (int)c->source.type[0], c->kind, (int)p->norm.kind,
                 (int)p->activation, m, n, got, want, error);
         }
         for (int32_t n = outputs; n < p->out_pitch && m < c->m - 1 && !broken; n++)
@@ -374,7 +405,7 @@ static inline const char *check_specials(const s2v_kernels *t)
         (in_row ? x + bad * K : w + column * K)[k] = special[trial / 2 % 3];
         s2v_packed packed = { N, K, 1, false, t->stored(S2V_ELEMENT_F32), NULL };
         packed.data = aligned_bytes(t->packed_bytes(&packed));
-        t->pack(&packed, &(s2v_source){ { w }, 1, S2V_ELEMENT_F32 }, 0, t->n_panels(&packed));
+        t->pack(&packed, &(s2v_source){ { w }, 1, { S2V_ELEMENT_F32 } }, 0, t->n_panels(&packed));
         const s2v_activation activation[3] = { S2V_LINEAR, S2V_GELU_TANH, S2V_GELU_QUICK };
         const s2v_product p = { .weights = &packed,
                                 .x = x,
@@ -422,7 +453,7 @@ static inline const char *check_activations(const s2v_kernels *t)
         s2v_packed w = { 1, 1, kind == S2V_SWIGLU ? 2 : 1, kind == S2V_SWIGLU, 0, NULL };
         w.type = t->stored(S2V_ELEMENT_F32);
         w.data = aligned_bytes(t->packed_bytes(&w));
-        const s2v_source source = { { one, one + 1 }, w.n_parts, S2V_ELEMENT_F32 };
+        const s2v_source source = { { one, one + 1 }, w.n_parts, { S2V_ELEMENT_F32, S2V_ELEMENT_F32 } };
         t->pack(&w, &source, 0, t->n_panels(&w));
         for (int32_t i = 0; i < M; i++) /* in sixteenths: exact at every precision */
             x[i] = (float)round_one(t->precision, (float)(i - M / 2) / (i % 2 ? 16.0f : 128.0f));
@@ -437,7 +468,7 @@ static inline const char *check_activations(const s2v_kernels *t)
         for (int32_t i = 0; i < M && !broken; i++) {
             double error;
             const double z = (double)x[i];
-            const double sum_error = t->precision == S2V_PRECISION_INT8 ? 6 * UNIT * fabs(z) : 0;
+            const double sum_error = t->precision >= S2V_PRECISION_Q8 ? 6 * UNIT * fabs(z) : 0;
             const double want =
                 activation_of((s2v_activation)kind, z, z, sum_error, sum_error, &error);
             error -= 84 * UNIT * fabs(want);    /* of the 100 it may have */

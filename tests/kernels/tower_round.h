@@ -30,9 +30,11 @@ static inline double round_one(s2v_precision precision, float f)
 
 static inline void round_weights(s2v_precision precision, const float *row, int32_t k, double *out)
 {
-    if (precision == S2V_PRECISION_INT8)
-        (void)round_int8(row, k, out);
-    else
+    if (precision >= S2V_PRECISION_Q8) {
+        const int32_t block = precision == S2V_PRECISION_Q8 ? 32 : k;
+        for (int32_t i = 0; i < k; i += block)
+            (void)round_int8(row + i, k - i < block ? k - i : block, out + i);
+    } else
         for (int32_t i = 0; i < k; i++) out[i] = round_one(precision, row[i]);
 }
 
@@ -41,9 +43,9 @@ static inline double round_row(s2v_precision precision, int32_t block, const dou
                                double *out)
 {
     double largest = 0;
-    for (int32_t i = 0; i < k && precision != S2V_PRECISION_INT8; i++)
+    for (int32_t i = 0; i < k && precision < S2V_PRECISION_Q8; i++)
         out[i] = precision == S2V_PRECISION_BF16 ? round_bf16((float)row[i]) : row[i];
-    for (int32_t first = 0; first < k && precision == S2V_PRECISION_INT8; first += block) {
+    for (int32_t first = 0; first < k && precision >= S2V_PRECISION_Q8; first += block) {
         float x[2048];
         const int32_t n = k - first < block ? k - first : block;
         for (int32_t i = 0; i < n; i++) x[i] = (float)row[first + i];
@@ -57,11 +59,14 @@ static inline double round_row(s2v_precision precision, int32_t block, const dou
 static inline double rounding_slack(s2v_precision precision, const double *row,
                                     const double *weight, int32_t k, double step, bool is_normed)
 {
-    double largest = 0;
+    double largest = 0, weight_step = 0;
     if (precision == S2V_PRECISION_F32 || (precision == S2V_PRECISION_BF16 && !is_normed)) return 0;
+    for (int32_t i = 0; i < k && precision == S2V_PRECISION_Q8; i++) /* weights may be halfway too */
+        weight_step = fmax(weight_step, fabs(weight[i]) / 127);
     for (int32_t i = 0; i < k; i++)
-        largest = fmax(largest, precision == S2V_PRECISION_BF16 ? fabs(row[i] * weight[i]) * 0x1p-7
-                                                                : fabs(weight[i]) * step);
+        largest = fmax(largest, precision == S2V_PRECISION_BF16
+                                    ? fabs(row[i] * weight[i]) * 0x1p-7
+                                    : fabs(weight[i]) * step + fabs(row[i]) * weight_step);
     return 3 * largest;
 }
 

@@ -8,7 +8,8 @@ import re
 import subprocess
 import sys
 
-FILES = ("bench/results/engine.csv", "bench/results/engine_amx.csv")
+CLASSES = ("avx2", "avx-vnni", "avx512-vnni", "avx512-bf16", "amx") # of machines, as bench/engine names its results
+FILES = [file for file in (f"bench/results/engine_{name}.csv" for name in CLASSES) if pathlib.Path(file).exists()]
 ROW = re.compile(r"^\| [^|]+ \| ([\d.]+) s, ([\d.]+) s \| ([\d.]+) s, ([\d.]+) s \| ([\d.]+) s "
                  r"\| ([\d.]+)x \| ([\d.]+)x \| ([\d.]+)x \| \*\*([\d.]+)x\*\* \|$", re.M)
 
@@ -16,6 +17,11 @@ ROW = re.compile(r"^\| [^|]+ \| ([\d.]+) s, ([\d.]+) s \| ([\d.]+) s, ([\d.]+) s
 def check(page):
     faults = []
     for file in FILES:
+        head = pathlib.Path(file).read_text(encoding="utf-8").splitlines()[0]
+        if not re.search(r", \d{4}-\d\d-\d\d, commit [0-9a-f]{7,}", head):
+            faults.append(f"{file}: its first line names no date and commit: {head}")
+        if file not in page:
+            faults.append(f"{file}: not named in README.md")
         table = subprocess.run([sys.executable, "bench/first-token", file], capture_output=True, text=True, check=True).stdout
         faults += [f"{file}: not in README.md: {line}" for line in table.splitlines() if line not in page]
     rows = [[float(v) for v in row] for row in ROW.findall(page)]

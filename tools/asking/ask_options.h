@@ -49,7 +49,7 @@ typedef struct ask_options {
 const char *s2_ask_kv_name(size_t index);        /* as s2v_kv_type counts them */
 const char *s2_ask_kv_v_name(size_t index);      /* "same", then as s2_ask_kv_name */
 const char *s2_ask_flash_name(size_t index);     /* auto, on, off */
-const char *s2_ask_tower_name(size_t index);     /* auto, f32, bf16, int8 */
+const char *s2_ask_tower_name(size_t index);     /* auto, f32, bf16, q8, int8 */
 const char *s2_ask_preset_name(size_t index);    /* none, paper */
 const char *s2_ask_structure_name(size_t index); /* source, resized */
 const char *s2_ask_framing_name(size_t index);   /* as s2v_framing counts them */
@@ -96,7 +96,7 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
     { .name = "--rpc", .label = "HOST:PORT", .type = S2_OPTION_TEXT, .group = "Model",                              \
       .help = "use an RPC server as the device (trusted networks only)", S2_ASK_AT(rpc) },                          \
     { .name = "--tower", .label = "TYPE", .type = S2_OPTION_CHOICE, .choice = s2_ask_tower_name,                    \
-      .fallback = "auto", .group = "Model", .help = "number type of the vision tower; auto: bf16 for large half-precision files if the CPU is faster with it, else f32", \
+      .fallback = "auto", .group = "Model", .help = "number type of the vision tower; auto: q8 for quantized matrices; for others bf16 in large files if the CPU is faster with it, else f32", \
       S2_ASK_AT(tower) },                                                                                           \
     { .name = "--kernels", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Model",                               \
       .help = "kernels of the tower, instead of the fastest (see 's2prune --version')", S2_ASK_AT(kernels) }, \

@@ -16,7 +16,7 @@
 S2_WORDS(s2_ask_kv_name, "f16", "f32", "q8_0")
 S2_WORDS(s2_ask_kv_v_name, "same", "f16", "f32", "q8_0")
 S2_WORDS(s2_ask_flash_name, "auto", "on", "off")
-S2_WORDS(s2_ask_tower_name, "auto", "f32", "bf16", "int8")
+S2_WORDS(s2_ask_tower_name, "auto", "f32", "bf16", "q8", "int8")
 S2_WORDS(s2_ask_preset_name, "none", "paper")
 S2_WORDS(s2_ask_structure_name, "source", "resized")
 S2_WORDS(s2_ask_framing_name, "auto", "base", "anyres", "square", "crop")

@@ -25,10 +25,9 @@ void s2v_linear_load(s2v_linear *out, s2v_loader *loader, const char *const *wei
                      const char *const *bias, int32_t n_parts, int32_t layer, int64_t k, int64_t n)
 {
     const bool is_pair = out->activation == S2V_SWIGLU;
-    out->kernels = loader->kernels;
     out->weights =
         (s2v_packed){ .n = (int32_t)n, .k = (int32_t)k, .n_parts = n_parts, .is_pair = is_pair };
-    (void)s2v_loader_origin(loader, weight, layer, &out->weights, &out->origin);
+    out->kernels = s2v_loader_origin(loader, weight, layer, &out->weights, &out->origin);
     if (!bias) return;
     if (is_pair) {
         out->bias = s2v_loader_get(loader, bias[0], layer, S2V_USE_VECTOR, n, 1);

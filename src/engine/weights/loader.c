@@ -379,36 +379,42 @@ struct ggml_tensor *s2v_loader_powers(s2v_loader *loader, double base, int64_t n
 bool s2v_loader_packs(const s2v_loader *loader, const char *prefix)
 {
     const size_t n = strlen(prefix);
-    const s2v_gguf_tensor *first = NULL;
     for (size_t i = 0; i < s2v_gguf_n_tensors(loader->file); i++) {
         const s2v_gguf_tensor *t = s2v_gguf_tensor_at(loader->file, i);
         if (t->ne[1] == 1 || t->name.size < n || memcmp(t->name.data, prefix, n) != 0) continue;
-        if (!first) first = t;
-        if (!s2v_origin_takes(t) || t->type != first->type) return false;
+        if (!s2v_kernels_for(loader->kernels, loader->quant_kernels, t)) return false;
     }
     return loader->kernels && !loader->on_device;
 }
 
-bool s2v_loader_origin(s2v_loader *loader, const char *const *pattern, int32_t layer,
-                       s2v_packed *packed, s2v_origin *origin)
+const s2v_kernels *s2v_loader_origin(s2v_loader *loader, const char *const *pattern, int32_t layer,
+                                     s2v_packed *packed, s2v_origin *origin)
 {
     char name[96];
+    const s2v_kernels *kernels = loader->kernels;
+    bool is_quantized = false;
     *origin = (s2v_origin){ { NULL } };
     for (int32_t i = 0; i < packed->n_parts; i++) {
         full_name(name, sizeof name, pattern[i], layer);
         const s2v_gguf_tensor *t =
             find_weight(loader, name, S2V_USE_MATRIX, packed->k, packed->n, false);
-        if (!t) return false;
+        if (!t) return NULL;
         origin->part[i] = t;
         loader->weights->n_tower_bytes += t->n_bytes;
-        if (t->type == origin->part[0]->type && s2v_origin_takes(t)) continue;
-        loader->status = s2_fail(loader->error, S2P_EUNSUPPORTED,
-                                 "%s has type %s, which differs from its neighbours", name,
-                                 ggml_type_name((enum ggml_type)t->type));
-        return false;
+        const s2v_kernels *own = s2v_kernels_for(loader->kernels, loader->quant_kernels, t);
+        if (!own) {
+            loader->status = s2_fail(loader->error, S2P_EUNSUPPORTED,
+                                     "%s has type %s, which the tower's kernels do not read", name,
+                                     ggml_type_name((enum ggml_type)t->type));
+            return NULL;
+        }
+        is_quantized = is_quantized || ggml_is_quantized((enum ggml_type)t->type);
+        if (is_quantized) kernels = loader->quant_kernels;
     }
-    packed->type = loader->kernels->stored(s2v_origin_type(origin));
-    return true;
+    loader->n_matrices++;
+    loader->n_quantized += is_quantized;
+    packed->type = kernels->stored(s2v_origin_type(origin, packed->n_parts));
+    return kernels;
 }
 
 static void fill_joined(const item *it, uint8_t *out)

@@ -35,6 +35,8 @@ typedef struct s2v_loader {
     bool on_device;             /* weights asked for now go to the main device */
     bool tower_on_device;       /* those of the tower will */
     const s2v_kernels *kernels; /* of the tower; NULL: its products are ggml's */
+    const s2v_kernels *quant_kernels;  /* of its quantized matrices; NULL: as above */
+    int32_t n_matrices, n_quantized;   /* products asked for on these kernels; on the second */
     bool keeps_blocks; /* matrices asked for now stay as in the file where our products read that */
     bool as_f32;       /* F16 and BF16 matrices asked for now become F32 (small files: always) */
     s2p_status status; /* the first failure sticks; later requests return NULL */
@@ -65,17 +67,18 @@ struct ggml_tensor *s2v_loader_sum(s2v_loader *loader, const char *first, const 
 /* Computed here: F32 [n], base to the power of i / n. */
 struct ggml_tensor *s2v_loader_powers(s2v_loader *loader, double base, int64_t n);
 
-/* Where matrices [k, n] of one type (F32, F16 or BF16) are, which loader->kernels will pack one below
- * the other or as a pair. name: [packed->n_parts]. packed: n, k, n_parts and is_pair in, type out.
- * False: they are not there, or of other shapes and types; loader->status has the reason. */
-bool s2v_loader_origin(s2v_loader *loader, const char *const *name, int32_t layer,
-                       s2v_packed *packed, s2v_origin *origin);
+/* Where matrices [k, n] are, which kernels will pack one below the other or as a pair. name:
+ * [packed->n_parts]. packed: n, k, n_parts and is_pair in, type out. Returns the kernels: those of
+ * quantized matrices if one of these is. NULL: they are not there, or of other shapes and types;
+ * loader->status has the reason. */
+const s2v_kernels *s2v_loader_origin(s2v_loader *loader, const char *const *name, int32_t layer,
+                                     s2v_packed *packed, s2v_origin *origin);
 
 /* Vectors of n, one after the other. */
 struct ggml_tensor *s2v_loader_joined(s2v_loader *loader, const char *const *name, int32_t n_names,
                                       int32_t layer, int64_t n);
 
-/* The matrices of the file whose names begin so can be packed: floats, all of one type. */
+/* The matrices of the file whose names begin so can be packed; their types may differ. */
 bool s2v_loader_packs(const s2v_loader *loader, const char *prefix);
 
 /* Memory the weights will take; known once every tensor was asked for. */

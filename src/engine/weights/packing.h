@@ -17,9 +17,12 @@ typedef struct s2v_origin { /* where packed weights come from: matrices of a map
     const s2v_gguf_tensor *part[3];
 } s2v_origin;
 
-/* What kernels read in the matrices of a file; such a type they can. */
-bool s2v_origin_takes(const s2v_gguf_tensor *t);
-s2v_element s2v_origin_type(const s2v_origin *origin);
+/* Those of the two that read this matrix: floats or quantized numbers; NULL: ggml multiplies with it. */
+const s2v_kernels *s2v_kernels_for(const s2v_kernels *floats, const s2v_kernels *quants,
+                                   const s2v_gguf_tensor *t);
+
+/* The type of all parts, F32 where they differ. */
+s2v_element s2v_origin_type(const s2v_origin *origin, int32_t n_parts);
 
 /* Part i of n of the packing, on as many threads; `packed` with its data. */
 void s2v_pack_part(const s2v_kernels *kernels, const s2v_packed *packed, const s2v_origin *origin,

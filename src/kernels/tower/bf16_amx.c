@@ -77,6 +77,7 @@ const s2v_kernels s2v_kernels_amx_bf16 = {
     .name = "amx-bf16",
     .needs = "AMX TILE, BF16; AVX-512 F, BW, DQ, VL, BF16",
     .precision = S2V_PRECISION_BF16,
+    .takes_quants = true,
     NARROW_TABLE(bf16, amx_product),
     .attention = S2V_PRECISION_BF16,
     .attention_scratch = tile_attention_scratch,

@@ -32,10 +32,14 @@ static void bf16_pack(const s2v_packed *w, const s2v_source *source, int32_t fir
     for (int32_t panel = first; panel < last; panel++) {
         uint16_t *out = (uint16_t *)w->data + (ptrdiff_t)panel * w->k * PANEL;
         for (int32_t c = 0; c < PANEL; c++) {
-            const char *row = column_row(w, source, panel, c);
-            for (int32_t k = 0; k < w->k; k++)
-                out[(ptrdiff_t)k * PANEL + c] =
-                    row ? bf16_of(s2v_element_at(row, source->type, k)) : 0;
+            s2v_element type;
+            const char *row = column_row(w, source, panel, c, &type);
+            for (int32_t k = 0; k < w->k; k += S2V_QUANT) {
+                float some[S2V_QUANT] = { 0 };
+                if (row) s2v_inputs(row, type, k, S2V_QUANT, w->k, some);
+                for (int32_t i = 0; i < S2V_QUANT && k + i < w->k; i++)
+                    out[(ptrdiff_t)(k + i) * PANEL + c] = bf16_of(some[i]);
+            }
         }
     }
 }
@@ -47,6 +51,7 @@ const s2v_kernels s2v_kernels_avx2_bf16 = {
     .name = "avx2-bf16",
     .needs = "AVX2, FMA, F16C",
     .precision = S2V_PRECISION_BF16,
+    .takes_quants = true,
     .is_stand_in = true,
     NARROW_TABLE(bf16, product),
     NARROW_ATTENTION,

@@ -26,6 +26,7 @@ const s2v_kernels s2v_kernels_avx512_bf16 = {
     .name = "avx512-bf16",
     .needs = "AVX-512 F, BW, DQ, VL, BF16",
     .precision = S2V_PRECISION_BF16,
+    .takes_quants = true,
     NARROW_TABLE(bf16, product),
     NARROW_ATTENTION,
 };

@@ -26,6 +26,7 @@ const s2v_kernels s2v_kernels_neon_bf16 = {
     .name = "neon-bf16",
     .needs = "64-bit Arm with BF16",
     .precision = S2V_PRECISION_BF16,
+    .takes_quants = true,
     NARROW_TABLE(bf16, product),
     NARROW_ATTENTION,
 };

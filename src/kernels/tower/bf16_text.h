@@ -105,7 +105,8 @@ S2V_INLINE void panel_pack(const s2v_packed *w, const s2v_source *source, int32_
     uint32_t *out = (uint32_t *)w->data + (ptrdiff_t)panel * words * PANEL;
     for (int32_t c = 0; c < PANEL; c += WIDTH) {
         const char *row[WIDTH];
-        for (int32_t i = 0; i < WIDTH; i++) row[i] = column_row(w, source, panel, c + i);
+        s2v_element known;
+        for (int32_t i = 0; i < WIDTH; i++) row[i] = column_row(w, source, panel, c + i, &known);
         for (int32_t word = 0; word < words; word += WIDTH) {
             const int32_t k = 2 * word;
             const bool is_whole = k + 2 * WIDTH <= w->k;
@@ -121,14 +122,33 @@ S2V_INLINE void panel_pack(const s2v_packed *w, const s2v_source *source, int32_
     }
 }
 
+/* Inputs of quantized or of various types. */
+static void bf16_group(const s2v_packed *w, char *panel, int32_t c, int32_t k,
+                       float group[WIDTH][S2V_QUANT])
+{
+    (void)w;
+    uint32_t *to = (uint32_t *)(void *)panel + (ptrdiff_t)(k / 2) * PANEL + c;
+    for (int32_t at = 0; at < S2V_QUANT; at += 2 * WIDTH) {
+        lanes square[WIDTH];
+        for (int32_t i = 0; i < WIDTH; i++)
+            square[i] = (lanes)words_of(load(group[i] + at), load(group[i] + at + WIDTH));
+        transpose_square(square);
+        for (int32_t i = 0; i < WIDTH; i++)
+            memcpy(to + (ptrdiff_t)(at / 2 + i) * PANEL, &square[i], sizeof square[i]);
+    }
+}
+_Static_assert(2 * WORDS_UNIT == S2V_QUANT, "groups fill the words of a row");
+
 static void bf16_pack(const s2v_packed *w, const s2v_source *source, int32_t first, int32_t last)
 {
     panels_begin(w, first, last);
     for (int32_t panel = first; panel < last; panel++)
-        if (source->type == S2V_ELEMENT_F16)
+        if (s2v_source_is(source, S2V_ELEMENT_F16))
             panel_pack(w, source, panel, S2V_ELEMENT_F16);
-        else if (source->type == S2V_ELEMENT_BF16)
+        else if (s2v_source_is(source, S2V_ELEMENT_BF16))
             panel_pack(w, source, panel, S2V_ELEMENT_BF16);
-        else
+        else if (s2v_source_is(source, S2V_ELEMENT_F32))
             panel_pack(w, source, panel, S2V_ELEMENT_F32);
+        else
+            panel_unpack(w, source, panel, bf16_group);
 }

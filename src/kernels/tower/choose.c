@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_TABLES 12
+#define MAX_TABLES 24
 
 #if defined(S2V_X86_KERNELS)
 /* A product of -127, 0 and 127, exact at every precision: a tile and one more row and column.
@@ -23,7 +23,7 @@ static bool multiplies(const s2v_kernels *t)
     char *memory = aligned_alloc(align, n_packed + n_scratch);
     if (!memory) return false;
     w.data = memory;
-    t->pack(&w, &(s2v_source){ { weight }, 1, S2V_ELEMENT_F32 }, 0, t->n_panels(&w));
+    t->pack(&w, &(s2v_source){ { weight }, 1, { S2V_ELEMENT_F32 } }, 0, t->n_panels(&w));
     const s2v_product p = { .weights = &w, .x = x, .x_pitch = K, .out = out, .out_pitch = N };
     t->product(&p, (s2v_share){ 0, M, 0, N }, memory + n_packed);
     free(memory);
@@ -42,7 +42,8 @@ s2_cpu s2v_kernels_tested(void)
     s2_cpu cpu = s2_cpu_detect();
 #if defined(S2V_X86_KERNELS)
     cpu.amx_bf16 = cpu.amx_bf16 && multiplies(&s2v_kernels_amx_bf16);
-    cpu.amx_int8 = cpu.amx_int8 && multiplies(&s2v_kernels_amx_int8);
+    cpu.amx_int8 = cpu.amx_int8 && multiplies(&s2v_kernels_amx_int8) &&
+                   multiplies(&s2v_kernels_amx_q8);
 #endif
     return cpu;
 }
@@ -62,6 +63,11 @@ static size_t list_tables(s2v_precision highest, const s2v_kernels *table[MAX_TA
     if (has_avx2) table[n++] = &s2v_kernels_avx2_bf16;
     if (cpu.avx512_bf16) table[n++] = &s2v_kernels_avx512_bf16;
     if (cpu.amx_bf16) table[n++] = &s2v_kernels_amx_bf16;
+    table[n++] = &s2v_kernels_scalar_q8;
+    if (has_avx2) table[n++] = &s2v_kernels_avx2_q8;
+    if (has_avx2 && cpu.avx_vnni) table[n++] = &s2v_kernels_avxvnni_q8;
+    if (cpu.avx512_vnni) table[n++] = &s2v_kernels_avx512_q8;
+    if (cpu.amx_int8) table[n++] = &s2v_kernels_amx_q8;
     if (has_avx2) table[n++] = &s2v_kernels_avx2_int8;
     if (has_avx2 && cpu.avx_vnni) table[n++] = &s2v_kernels_avx_vnni;
     if (cpu.avx512_vnni) table[n++] = &s2v_kernels_avx512_vnni;
@@ -70,6 +76,9 @@ static size_t list_tables(s2v_precision highest, const s2v_kernels *table[MAX_TA
     if (cpu.neon) table[n++] = &s2v_kernels_neon;
     if (highest == S2V_PRECISION_F32) return n;
     if (cpu.neon_bf16) table[n++] = &s2v_kernels_neon_bf16;
+    table[n++] = &s2v_kernels_scalar_q8;
+    if (cpu.neon_dotprod) table[n++] = &s2v_kernels_neon_q8;
+    if (cpu.neon_i8mm) table[n++] = &s2v_kernels_neon_i8mm_q8;
     if (cpu.neon_i8mm) table[n++] = &s2v_kernels_neon_int8;
 #else
     (void)cpu, (void)highest;

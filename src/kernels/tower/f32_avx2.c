@@ -52,6 +52,7 @@ const s2v_kernels s2v_kernels_avx2 = {
     .name = "avx2",
     .needs = "AVX2, FMA, F16C",
     .precision = S2V_PRECISION_F32,
+    .takes_quants = true,
     .rows = ROWS,
     .block_rows = BLOCK,
     .columns = PANEL,

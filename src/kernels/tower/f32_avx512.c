@@ -17,6 +17,7 @@ const s2v_kernels s2v_kernels_avx512 = {
     .name = "avx512",
     .needs = "AVX-512 F, BW, DQ, VL",
     .precision = S2V_PRECISION_F32,
+    .takes_quants = true,
     .rows = ROWS,
     .block_rows = BLOCK,
     .columns = PANEL,

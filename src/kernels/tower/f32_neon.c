@@ -15,6 +15,7 @@ const s2v_kernels s2v_kernels_neon = {
     .name = "neon",
     .needs = "64-bit Arm",
     .precision = S2V_PRECISION_F32,
+    .takes_quants = true,
     .rows = ROWS,
     .block_rows = BLOCK,
     .columns = PANEL,

@@ -40,7 +40,10 @@ static size_t panel_tail_bytes(int32_t k)
 }
 
 #ifdef PACKS_AS_IS
-static s2v_element f32_stored(s2v_element source) { return source; }
+static s2v_element f32_stored(s2v_element source)
+{
+    return s2v_is_quantized(source) ? S2V_ELEMENT_F32 : source;
+}
 
 /* WIDTH words of a row from byte `at` on, zeros after its n bytes. */
 S2V_INLINE lanes words_at(const char *row, int32_t at, int32_t n)
@@ -62,7 +65,8 @@ S2V_INLINE void panel_pack(const s2v_packed *w, const s2v_source *source, int32_
     const int32_t n = w->k * size;
     for (int32_t c = 0; c < PANEL; c += WIDTH) {
         const char *row[WIDTH];
-        for (int32_t i = 0; i < WIDTH; i++) row[i] = column_row(w, source, panel, c + i);
+        s2v_element type;
+        for (int32_t i = 0; i < WIDTH; i++) row[i] = column_row(w, source, panel, c + i, &type);
         for (int32_t at = 0; at < n; at += 4 * WIDTH) {
             lanes square[WIDTH];
             for (int32_t i = 0; i < WIDTH; i++) square[i] = words_at(row[i], at, n);
@@ -82,15 +86,31 @@ S2V_INLINE void panel_pack(const s2v_packed *w, const s2v_source *source, int32_
     }
 }
 
+/* Inputs of quantized or of various types, as floats. */
+static void f32_group(const s2v_packed *w, char *panel, int32_t c, int32_t k,
+                      float group[WIDTH][S2V_QUANT])
+{
+    float *to = (float *)(void *)panel + (ptrdiff_t)k * PANEL + c;
+    for (int32_t at = 0; at < S2V_QUANT; at += WIDTH) {
+        lanes square[WIDTH];
+        for (int32_t i = 0; i < WIDTH; i++) square[i] = load(group[i] + at);
+        transpose_square(square);
+        for (int32_t i = 0; i < WIDTH && k + at + i < w->k; i++)
+            store(to + (ptrdiff_t)(at + i) * PANEL, square[i]);
+    }
+}
+
 static void f32_pack(const s2v_packed *w, const s2v_source *source, int32_t first, int32_t last)
 {
     panels_begin(w, first, last);
     for (int32_t panel = first; panel < last; panel++) {
         char *out = (char *)w->data + (size_t)panel * panel_bytes(w->type, w->k);
-        if (w->type == S2V_ELEMENT_F32)
+        if (w->type != S2V_ELEMENT_F32)
+            panel_pack(w, source, panel, out, 2);
+        else if (s2v_source_is(source, S2V_ELEMENT_F32))
             panel_pack(w, source, panel, out, 4);
         else
-            panel_pack(w, source, panel, out, 2);
+            panel_unpack(w, source, panel, f32_group);
     }
 }
 #endif

@@ -153,26 +153,30 @@ S2V_INLINE uint32_t group_round(const char *row, const s2v_element type, int32_t
     return total;
 }
 
-/* WIDTH columns of a panel from c on: weights as bytes, OFFSET times their sums by slab, their steps. */
+/* WIDTH columns of a panel from c on: weights as bytes, OFFSET times their sums by slab, their steps.
+ * all_of: the type of all columns unless they are mixed, known where this is called. */
 S2V_INLINE void columns_pack(const s2v_packed *w, const s2v_source *source, int32_t panel,
-                             int32_t c, const s2v_element type)
+                             int32_t c, const s2v_element all_of, const bool are_mixed)
 {
     const int32_t inputs = STEP * INT8_WORDS(w->k), n_slabs = (inputs / STEP + SLAB - 1) / SLAB;
     char *out = (char *)w->data + (size_t)panel * panel_bytes(w->type, w->k);
     uint32_t *sums = (uint32_t *)(void *)(out + (size_t)inputs * PANEL);
     float *steps = (float *)(void *)(sums + n_slabs * PANEL), inverse[WIDTH];
     const char *row[WIDTH];
+    s2v_element type[WIDTH];
     uint8_t group[WIDTH][GROUP] = { { 0 } };
     for (int32_t i = 0; i < WIDTH; i++) {
-        row[i] = column_row(w, source, panel, c + i);
-        steps[c + i] = row[i] ? column_step(row[i], type, w->k) : 0.0f;
+        row[i] = column_row(w, source, panel, c + i, &type[i]);
+        steps[c + i] = row[i] ? column_step(row[i], are_mixed ? type[i] : all_of, w->k) : 0.0f;
         inverse[i] = steps[c + i] > 0.0f ? 1.0f / steps[c + i] : 0.0f;
         for (int32_t s = 0; s < n_slabs; s++) sums[s * PANEL + c + i] = 0;
     }
     for (int32_t k = 0; k < inputs; k += GROUP) {
         uint32_t *sum = sums + k / (SLAB * STEP) * PANEL + c;
         for (int32_t i = 0; i < WIDTH; i++)
-            if (row[i]) sum[i] += OFFSET * group_round(row[i], type, k, w->k, inverse[i], group[i]);
+            if (row[i])
+                sum[i] += OFFSET * group_round(row[i], are_mixed ? type[i] : all_of, k, w->k,
+                                               inverse[i], group[i]);
         group_store((const uint8_t(*)[GROUP])group, out + (ptrdiff_t)k * PANEL + c * STEP);
     }
 }
@@ -182,12 +186,14 @@ static void int8_pack(const s2v_packed *w, const s2v_source *source, int32_t fir
     panels_begin(w, first, last);
     for (int32_t panel = first; panel < last; panel++)
         for (int32_t c = 0; c < PANEL; c += WIDTH)
-            if (source->type == S2V_ELEMENT_F16)
-                columns_pack(w, source, panel, c, S2V_ELEMENT_F16);
-            else if (source->type == S2V_ELEMENT_BF16)
-                columns_pack(w, source, panel, c, S2V_ELEMENT_BF16);
+            if (s2v_source_is(source, S2V_ELEMENT_F16))
+                columns_pack(w, source, panel, c, S2V_ELEMENT_F16, false);
+            else if (s2v_source_is(source, S2V_ELEMENT_BF16))
+                columns_pack(w, source, panel, c, S2V_ELEMENT_BF16, false);
+            else if (s2v_source_is(source, S2V_ELEMENT_F32))
+                columns_pack(w, source, panel, c, S2V_ELEMENT_F32, false);
             else
-                columns_pack(w, source, panel, c, S2V_ELEMENT_F32);
+                columns_pack(w, source, panel, c, S2V_ELEMENT_F32, true);
 }
 
 /* What the including file defines: sums [ROWS][PANEL] of ROWS rows from r on. */

@@ -14,12 +14,14 @@
  *     [panel][k][columns]      a panel is read from front to back and never again for these rows
  * The float32 variants keep the type of the file (F32, F16 or BF16) in the packing and widen a
  * block of a panel when it enters the first-level cache: a packed copy is as large as what it
- * replaces, and the product is exact in the weights. The bf16 variants store BF16, int8 one byte.
+ * replaces, and the product is exact in the weights; quantized weights become F32. The bf16 variants
+ * store BF16, int8 one byte, q8 one byte and a step for every 32 of them.
  *
  *     const s2v_kernels *k = s2v_kernels_choose(S2V_PRECISION_F32);
  *     s2v_packed w = { 3420, 1280, 2, true, k->stored(S2V_ELEMENT_F16), NULL }; // gate and up
+ *     s2v_source source = { { gate, up }, 2, { S2V_ELEMENT_F16, S2V_ELEMENT_F16 } };
  *     w.data = aligned_alloc(S2V_KERNEL_ALIGN, k->packed_bytes(&w));
- *     k->pack(&w, &(s2v_source){ { gate, up }, 2, S2V_ELEMENT_F16 }, 0, k->n_panels(&w));
+ *     k->pack(&w, &source, 0, k->n_panels(&w));
  *     k->product(&(s2v_product){ .weights = &w, .x = h, ... }, part, scratch);   // each thread
  */
 #ifndef S2_ENGINE_TOWER_KERNELS_H
@@ -37,12 +39,22 @@ typedef enum s2v_element {
     S2V_ELEMENT_F32,
     S2V_ELEMENT_F16,
     S2V_ELEMENT_BF16,
-    S2V_ELEMENT_I8
+    S2V_ELEMENT_I8,
+    S2V_ELEMENT_Q8_0, /* from here on quantized as GGUF files have it, see quants.h */
+    S2V_ELEMENT_Q4_0,
+    S2V_ELEMENT_Q4_1,
+    S2V_ELEMENT_Q5_0,
+    S2V_ELEMENT_Q5_1,
+    S2V_ELEMENT_Q4_K,
+    S2V_ELEMENT_Q5_K,
+    S2V_ELEMENT_Q6_K,
+    S2V_N_ELEMENTS
 } s2v_element;
 
 typedef enum s2v_precision {
     S2V_PRECISION_F32,
     S2V_PRECISION_BF16,
+    S2V_PRECISION_Q8, /* bytes, a step for every 32 inputs: what Q8_0 files hold */
     S2V_PRECISION_INT8
 } s2v_precision;
 
@@ -53,14 +65,16 @@ typedef enum s2v_precision {
 typedef struct s2v_source {
     const void *part[3];
     int32_t n_parts;
-    s2v_element type; /* F32, F16 or BF16 */
+    s2v_element type[3]; /* of each part. F32, F16 or BF16, or quantized where k is whole blocks and
+                            table->takes_quants */
 } s2v_source;
 
 typedef struct s2v_packed {
     int32_t n, k;     /* outputs of one part, inputs */
     int32_t n_parts;  /* as in the source */
     bool is_pair;     /* two parts, activation S2V_SWIGLU, n outputs */
-    s2v_element type; /* how elements are stored: table->stored() of the source's type */
+    s2v_element type; /* how elements are stored: table->stored() of the source's type, or of F32
+                         where its parts differ */
     void *data;       /* table->packed_bytes(), aligned */
 } s2v_packed;
 
@@ -150,6 +164,7 @@ void s2v_rotation(const int32_t *pos_a, const int32_t *pos_b, int32_t n, int32_t
  * Bounds, for finite input without overflow, S = sum |x_i w_i| of one output, u = 2^-24:
  *   F32   |error of a sum| <= (k + 8) u S; k partial sums are the worst case, a few u S the usual
  *   BF16  <= (2^-7.9 + k u) S: both factors rounded to 8 bits; denormals count as zero
+ *   Q8    <= half a step of each rounded factor besides: see q8_text.h
  *   INT8  <= half a step of each factor besides: see int8_text.h
  * and of attention, with T = scale max sum |q_i k_i| of a query:
  *   F32   |error| <= (8 + 4 max |scores|) n u max |v|
@@ -164,7 +179,8 @@ typedef struct s2v_kernels {
     bool is_stand_in;      /* rounds as a unit does that is not here, no faster: only by name */
     int32_t rows, columns; /* the grain of work: parts of whole multiples waste nothing */
     int32_t block_rows;    /* rows for which the weights are read once: the largest useful part */
-    int32_t block;         /* INT8: inputs of a row that share a step; else 0 */
+    int32_t block;         /* Q8, INT8: inputs of a row that share a step; else 0 */
+    bool takes_quants;     /* a source may be quantized; INT8 alone does not take it */
 
     s2v_element (*stored)(s2v_element source);
     int32_t (*n_panels)(const s2v_packed *w);

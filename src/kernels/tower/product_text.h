@@ -21,6 +21,9 @@
 #include "kernels/tower/source.h"
 
 #define PANEL (2 * WIDTH)
+#ifndef WIDENED
+#define WIDENED SLAB /* words of a panel that slab_add may widen to */
+#endif
 #ifndef CHUNK
 #define CHUNK (1024 / PANEL) /* panels */
 #endif
@@ -35,7 +38,7 @@ typedef struct scratch_of { /* where the parts of the scratch are */
     float *scales;          /* [n_slabs][BLOCK]: what a packed row is to be multiplied by; int8 */
     float *sums;            /* [CHUNK][BLOCK][PANEL] */
     float *normed;          /* [k] */
-    float *widened;         /* [SLAB][PANEL]: for slab_add, if weights are not what it multiplies */
+    float *widened;         /* [WIDENED][PANEL]: for slab_add, if weights are not what it multiplies */
 } scratch_of;
 
 typedef struct slab_job { /* what slab_add does: sums [n][PANEL] (+)= n rows times a panel */
@@ -117,13 +120,38 @@ static void panels_begin(const s2v_packed *w, int32_t first, int32_t last)
     s2v_huge_pages((char *)w->data + (size_t)first * size, (size_t)(last - first) * size);
 }
 
-/* The row of the source that is column c of a panel, NULL past the end. */
+/* The row of the source that is column c of a panel, NULL past the end; *type: of its numbers. */
 static const char *column_row(const s2v_packed *w, const s2v_source *source, int32_t panel,
-                              int32_t c)
+                              int32_t c, s2v_element *type)
 {
     const int32_t n = w->is_pair ? panel * WIDTH + c % WIDTH : panel * PANEL + c;
     if (n >= (w->is_pair ? w->n : w->n * w->n_parts)) return NULL;
-    return s2v_source_row(source, w->n, w->k, w->is_pair ? c / WIDTH * w->n + n : n);
+    const int32_t row = w->is_pair ? c / WIDTH * w->n + n : n;
+    *type = s2v_source_type(source, w->n, row);
+    return s2v_source_row(source, w->n, w->k, row);
+}
+
+/* For types that need no loop of their own: rounds to stored(out, group) the same S2V_QUANT inputs of
+ * WIDTH columns at a time. */
+typedef void group_storer(const s2v_packed *w, char *panel, int32_t c, int32_t k,
+                          float group[WIDTH][S2V_QUANT]);
+
+S2V_INLINE void panel_unpack(const s2v_packed *w, const s2v_source *source, int32_t panel,
+                             group_storer *stores)
+{
+    char *out = (char *)w->data + (size_t)panel * panel_bytes(w->type, w->k);
+    for (int32_t c = 0; c < PANEL; c += WIDTH) {
+        const char *row[WIDTH];
+        s2v_element type[WIDTH];
+        float group[WIDTH][S2V_QUANT] = { { 0 } };
+        for (int32_t i = 0; i < WIDTH; i++)
+            row[i] = column_row(w, source, panel, c + i, &type[i]);
+        for (int32_t k = 0; k < w->k; k += S2V_QUANT) {
+            for (int32_t i = 0; i < WIDTH; i++)
+                if (row[i]) s2v_inputs(row[i], type[i], k, S2V_QUANT, w->k, group[i]);
+            stores(w, out, c, k, group);
+        }
+    }
 }
 
 static size_t scratch_split(const s2v_packed *w, char *memory, scratch_of *s)
@@ -139,7 +167,7 @@ static size_t scratch_split(const s2v_packed *w, char *memory, scratch_of *s)
     S2V_TAKE(scales, (size_t)l.n_slabs * BLOCK);
     S2V_TAKE(sums, (size_t)CHUNK * BLOCK * PANEL);
     S2V_TAKE(normed, w->k);
-    S2V_TAKE(widened, SLAB * PANEL);
+    S2V_TAKE(widened, WIDENED * PANEL);
 #undef S2V_TAKE
     return at;
 }

@@ -2,6 +2,9 @@
  *
  * Weights are "packed" as they come, [n_parts * n][k] in F32. Sums run from the first element to
  * the last. Slow, and meant to be read.
+ *
+ * The second table is the reference of the q8 variants: the same loops, after weights that are not whole
+ * multiples of a step yet, and rows, were rounded to such in blocks of 32 (q8_text.h).
  */
 #include "kernels/tower/attention_units.h"
 #include "kernels/tower/source.h"
@@ -27,7 +30,39 @@ static void scalar_pack(const s2v_packed *w, const s2v_source *source, int32_t f
     for (int32_t r = first; r < last; r++) {
         const void *row = s2v_source_row(source, w->n, w->k, r);
         float *out = (float *)w->data + (ptrdiff_t)r * w->k;
-        for (int32_t i = 0; i < w->k; i++) out[i] = s2v_element_at(row, source->type, i);
+        const s2v_element type = s2v_source_type(source, w->n, r);
+        for (int32_t i = 0; i < w->k; i += S2V_QUANT) {
+            float some[S2V_QUANT];
+            s2v_inputs(row, type, i, S2V_QUANT, w->k, some);
+            const int32_t n = w->k - i < S2V_QUANT ? w->k - i : S2V_QUANT;
+            memcpy(out + i, some, (size_t)n * sizeof *out);
+        }
+    }
+}
+
+/* To whole multiples of the largest size / 127, in each 32 numbers. */
+static void round_blocks(const float *x, int32_t n, float *out)
+{
+    for (int32_t first = 0; first < n; first += S2V_QUANT) {
+        const int32_t end = n - first < S2V_QUANT ? n : first + S2V_QUANT;
+        float most = 0.0f;
+        for (int32_t i = first; i < end && !isnan(most); i++)
+            most = isfinite(x[i]) ? fmaxf(most, fabsf(x[i])) : NAN;
+        const float step = most / 127.0f < 0x1p-100f ? 0.0f : most / 127.0f;
+        const float inverse = step > 0.0f ? 1.0f / step : 0.0f;
+        for (int32_t i = first; i < end; i++)
+            out[i] = isnan(step) ? step : rintf(x[i] * inverse) * step;
+    }
+}
+
+static void scalar_q8_pack(const s2v_packed *w, const s2v_source *source, int32_t first,
+                           int32_t last)
+{
+    scalar_pack(w, source, first, last);
+    for (int32_t r = first; r < last; r++) {
+        const s2v_element type = s2v_source_type(source, w->n, r);
+        float *row = (float *)w->data + (ptrdiff_t)r * w->k;
+        if (type != S2V_ELEMENT_Q8_0 && type != S2V_ELEMENT_Q4_0) round_blocks(row, w->k, row);
     }
 }
 
@@ -87,7 +122,7 @@ static float scalar_dot(const float *a, const float *b, int32_t n)
 
 static size_t scalar_product_scratch(const s2v_packed *w) { return (size_t)w->k * sizeof(float); }
 
-static void scalar_product(const s2v_product *p, s2v_share part, void *scratch)
+static void multiply_rows(const s2v_product *p, s2v_share part, void *scratch, bool are_rounded)
 {
     const s2v_packed *w = p->weights;
     const float *weights = w->data;
@@ -95,6 +130,10 @@ static void scalar_product(const s2v_product *p, s2v_share part, void *scratch)
         const float *x = p->x + m * p->x_pitch;
         if (p->norm.kind != S2V_NORM_NONE) {
             scalar_norm(&p->norm, x, w->k, scratch);
+            x = scratch;
+        }
+        if (are_rounded) {
+            round_blocks(x, w->k, scratch);
             x = scratch;
         }
         for (int32_t n = part.n0; n < part.n1; n++) {
@@ -109,6 +148,16 @@ static void scalar_product(const s2v_product *p, s2v_share part, void *scratch)
             p->out[m * p->out_pitch + n] = z;
         }
     }
+}
+
+static void scalar_product(const s2v_product *p, s2v_share part, void *scratch)
+{
+    multiply_rows(p, part, scratch, false);
+}
+
+static void scalar_q8_product(const s2v_product *p, s2v_share part, void *scratch)
+{
+    multiply_rows(p, part, scratch, true);
 }
 
 static size_t scalar_attention_scratch(const s2v_attention *a)
@@ -164,12 +213,35 @@ const s2v_kernels s2v_kernels_scalar = {
     .rows = 1,
     .block_rows = 192,
     .columns = 1,
+    .takes_quants = true,
     .stored = scalar_stored,
     .n_panels = scalar_n_panels,
     .packed_bytes = scalar_packed_bytes,
     .pack = scalar_pack,
     .product_scratch = scalar_product_scratch,
     .product = scalar_product,
+    .norm = scalar_norm,
+    .rotate = scalar_rotate,
+    .attention_scratch = scalar_attention_scratch,
+    .attend = scalar_attend,
+};
+
+const s2v_kernels s2v_kernels_scalar_q8 = {
+    .name = "scalar-q8",
+    .needs = "nothing",
+    .precision = S2V_PRECISION_Q8,
+    .is_stand_in = true,
+    .block = S2V_QUANT,
+    .rows = 1,
+    .block_rows = 192,
+    .columns = 1,
+    .takes_quants = true,
+    .stored = scalar_stored,
+    .n_panels = scalar_n_panels,
+    .packed_bytes = scalar_packed_bytes,
+    .pack = scalar_q8_pack,
+    .product_scratch = scalar_product_scratch,
+    .product = scalar_q8_product,
     .norm = scalar_norm,
     .rotate = scalar_rotate,
     .attention_scratch = scalar_attention_scratch,

@@ -21,11 +21,23 @@ extern emulated_tiles s2v_emulated_tiles;
 #define S2V_LOAD_TILE_CONFIG(c) (s2v_emulated_tiles.config = (c))
 #define S2V_STORE_TILE_CONFIG(c) ((c) = s2v_emulated_tiles.config)
 
+static inline int emulated_rows(int t) { return s2v_emulated_tiles.config.rows[t]; }
+static inline int emulated_width(int t) { return s2v_emulated_tiles.config.row_bytes[t]; }
+
 static inline uint8_t *emulated_tile(int t)
 {
-    const s2v_tile_config *c = &s2v_emulated_tiles.config;
-    if (c->palette != 1 || c->rows[t] != 16 || c->row_bytes[t] != 64) abort();
+    const bool has_size = emulated_rows(t) >= 1 && emulated_rows(t) <= 16 && emulated_width(t) >= 4 &&
+                          emulated_width(t) <= 64;
+    if (s2v_emulated_tiles.config.palette != 1 || !has_size) abort();
     return s2v_emulated_tiles.tile[t];
+}
+
+/* The sizes fit each other, as the CPU wants it: c [m][n], a [m][k], b [k][n]. */
+static inline void emulated_check(int c, int a, int b)
+{
+    if (emulated_rows(c) != emulated_rows(a) || emulated_width(c) != emulated_width(b) ||
+        emulated_width(a) != 4 * emulated_rows(b))
+        abort();
 }
 
 static inline void emulated_tile_release(void)
@@ -37,12 +49,15 @@ static inline void emulated_tile_zero(int t) { memset(emulated_tile(t), 0, 1024)
 
 static inline void emulated_tile_load(int t, const void *p, ptrdiff_t pitch)
 {
-    for (int r = 0; r < 16; r++) memcpy(emulated_tile(t) + 64 * r, (const char *)p + r * pitch, 64);
+    memset(emulated_tile(t), 0, 1024);
+    for (int r = 0; r < emulated_rows(t); r++)
+        memcpy(emulated_tile(t) + 64 * r, (const char *)p + r * pitch, (size_t)emulated_width(t));
 }
 
 static inline void emulated_tile_store(int t, void *p, ptrdiff_t pitch)
 {
-    for (int r = 0; r < 16; r++) memcpy((char *)p + r * pitch, emulated_tile(t) + 64 * r, 64);
+    for (int r = 0; r < emulated_rows(t); r++)
+        memcpy((char *)p + r * pitch, emulated_tile(t) + 64 * r, (size_t)emulated_width(t));
 }
 
 static inline float emulated_tile_bf16(const uint8_t *p)
@@ -56,11 +71,12 @@ static inline float emulated_tile_bf16(const uint8_t *p)
 static inline void emulated_tile_dpbf16ps(int c, int a, int b)
 {
     const uint8_t *x = emulated_tile(a), *y = emulated_tile(b);
-    for (int m = 0; m < 16; m++)
-        for (int n = 0; n < 16; n++) {
+    emulated_check(c, a, b);
+    for (int m = 0; m < emulated_rows(c); m++)
+        for (int n = 0; n < emulated_width(c) / 4; n++) {
             float sum;
             memcpy(&sum, emulated_tile(c) + 64 * m + 4 * n, 4);
-            for (int k = 0; k < 16; k++)
+            for (int k = 0; k < emulated_rows(b); k++)
                 for (int i = 0; i < 2; i++)
                     sum += emulated_tile_bf16(x + 64 * m + 4 * k + 2 * i) *
                            emulated_tile_bf16(y + 64 * k + 4 * n + 2 * i);
@@ -73,11 +89,12 @@ static inline void emulated_tile_bytes(int c, int a, int b, bool is_signed)
 {
     const uint8_t *x = emulated_tile(a);
     const int8_t *y = (const int8_t *)emulated_tile(b);
-    for (int m = 0; m < 16; m++)
-        for (int n = 0; n < 16; n++) {
+    emulated_check(c, a, b);
+    for (int m = 0; m < emulated_rows(c); m++)
+        for (int n = 0; n < emulated_width(c) / 4; n++) {
             int32_t sum;
             memcpy(&sum, emulated_tile(c) + 64 * m + 4 * n, 4);
-            for (int k = 0; k < 16; k++)
+            for (int k = 0; k < emulated_rows(b); k++)
                 for (int i = 0; i < 4; i++) {
                     const uint8_t left = x[64 * m + 4 * k + i];
                     sum += (is_signed ? (int8_t)left : left) * y[64 * k + 4 * n + i];

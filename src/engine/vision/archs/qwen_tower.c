@@ -290,6 +290,8 @@ static void draw_deepstack(s2v_graph *graph, const s2v_model *model, const s2v_f
     }
 }
 
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
 /* Blocks and merger on packed weights. */
 static struct ggml_tensor *qwen_packed(s2v_graph *graph, const s2v_model *model, const s2v_frame *f,
                                        struct ggml_tensor *h, struct ggml_tensor *pos,
@@ -299,8 +301,14 @@ static struct ggml_tensor *qwen_packed(s2v_graph *graph, const s2v_model *model,
     const s2v_tower *v = &model->tower;
     const qwen_tower *own = model->own;
     const qwen_order *order = f->own;
-    struct ggml_tensor *scratch = s2v_tower_draw_scratch(graph, pos, &own->block[0].packed,
-                                                         &own->merger, &own->heads, f->n_patches);
+    size_t n_scratch = s2v_tower_merger_scratch(&own->merger, &own->heads, f->n_patches);
+    for (int32_t i = 0; i < own->n_deepstack; i++)
+        n_scratch = larger(n_scratch, s2v_tower_merger_scratch(&own->deepstack[i].merger,
+                                                               &own->heads, f->n_patches));
+    for (int32_t i = 0; i < v->n_blocks; i++)
+        n_scratch = larger(n_scratch, s2v_tower_block_scratch(&own->block[i].packed, &own->heads,
+                                                              f->n_patches));
+    struct ggml_tensor *scratch = s2v_node_scratch(graph, pos, n_scratch);
     struct ggml_tensor *turn = s2v_node_rotation(ctx, &own->heads, pos);
     struct ggml_tensor *inside = s2v_node_starts(ctx, pos, &order->windows);
     struct ggml_tensor *everywhere = s2v_node_starts(ctx, pos, &order->whole);

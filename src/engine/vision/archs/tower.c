@@ -204,15 +204,17 @@ struct ggml_tensor *s2v_tower_draw_packed(s2v_graph *graph, const s2v_packed_blo
     return h;
 }
 
-struct ggml_tensor *s2v_tower_draw_scratch(s2v_graph *graph, struct ggml_tensor *any,
-                                           const s2v_packed_block *b, const s2v_merger *merger,
-                                           const s2v_heads *heads, int32_t n_rows)
+size_t s2v_tower_block_scratch(const s2v_packed_block *b, const s2v_heads *heads, int32_t n_rows)
+{
+    const s2v_linear *const products[] = { &b->qkv, &b->out, &b->up, &b->down };
+    return s2v_tower_scratch(products, 4, heads, n_rows);
+}
+
+size_t s2v_tower_merger_scratch(const s2v_merger *merger, const s2v_heads *heads, int32_t n_rows)
 {
     const s2v_linear *const last = merger->second.kernels ? &merger->second : &merger->first;
-    const s2v_linear *const products[] = {
-        &b->qkv, &b->out, &b->up, &b->down, &merger->first, last
-    };
-    return s2v_node_scratch(graph, any, s2v_tower_scratch(products, 6, heads, n_rows));
+    const s2v_linear *const products[] = { &merger->first, last };
+    return s2v_tower_scratch(products, 2, heads, n_rows);
 }
 
 void s2v_tower_load_packed_merger(s2v_merger *m, s2v_loader *l, int64_t wide, int64_t hidden,

@@ -74,10 +74,11 @@ struct ggml_tensor *s2v_tower_draw_packed(s2v_graph *graph, const s2v_packed_blo
                                           struct ggml_tensor *scratch, const s2v_windows *windows,
                                           s2v_tower_request *request);
 
-/* Scratch for blocks like this one and the merger; any: as in s2v_node_scratch. */
-struct ggml_tensor *s2v_tower_draw_scratch(s2v_graph *graph, struct ggml_tensor *any,
-                                           const s2v_packed_block *block, const s2v_merger *merger,
-                                           const s2v_heads *heads, int32_t n_rows);
+/* Scratch that the products of a block, or of a merger, and attention over n_rows need. Blocks may differ:
+ * each matrix has the kernels of its type. */
+size_t s2v_tower_block_scratch(const s2v_packed_block *block, const s2v_heads *heads,
+                               int32_t n_rows);
+size_t s2v_tower_merger_scratch(const s2v_merger *merger, const s2v_heads *heads, int32_t n_rows);
 
 typedef struct s2v_levels { /* a byte of each channel as the tower reads it */
     float of[3][256];

@@ -303,9 +303,13 @@ static struct ggml_tensor *draw_packed(s2v_graph *graph, const s2v_model *model,
     struct ggml_context *ctx = graph->ctx;
     const s2v_tower *v = &model->tower;
     const vit_tower *own = model->own;
-    struct ggml_tensor *scratch =
-        s2v_tower_draw_scratch(graph, h, &own->block[0].packed, &own->merger, &own->heads,
-                               f->n_patches + v->has_class_row);
+    const int32_t n_rows = f->n_patches + v->has_class_row;
+    size_t n_scratch = s2v_tower_merger_scratch(&own->merger, &own->heads, n_rows);
+    for (int32_t i = 0; i < v->n_blocks; i++) {
+        const size_t n = s2v_tower_block_scratch(&own->block[i].packed, &own->heads, n_rows);
+        if (n > n_scratch) n_scratch = n;
+    }
+    struct ggml_tensor *scratch = s2v_node_scratch(graph, h, n_scratch);
     struct ggml_tensor *start = s2v_node_starts(ctx, h, &own->whole);
     for (int32_t i = 0; i < v->n_blocks; i++)
         h = s2v_tower_draw_packed(graph, &own->block[i].packed, &own->heads, i, h, NULL, start,
