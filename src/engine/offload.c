@@ -84,8 +84,8 @@ static s2p_status try_load(s2v_engine *engine, const s2v_tower_choice *choice, s
 
 /* Weights, and a session of the usual size: its past, one layer of it unrounded while a prompt runs, the
  * feed-forward part, rows, mask and logits; the tower's rows. */
-static s2p_status needed_for(s2v_engine *engine, const s2v_tower_choice *choice, s2v_offload offload,
-                             uint64_t *n_bytes, s2p_error *error)
+static s2p_status needed_for(s2v_engine *engine, const s2v_tower_choice *choice,
+                             s2v_offload offload, uint64_t *n_bytes, s2p_error *error)
 {
     static const s2v_kv_types halves = { GGML_TYPE_F16, GGML_TYPE_F16 },
                               floats = { GGML_TYPE_F32, GGML_TYPE_F32 };

@@ -9,9 +9,9 @@ extern const s2v_kernels s2v_emulated_avx512_vnni, s2v_emulated_avx_vnni, s2v_em
 extern const s2v_kernels s2v_emulated_avx512_q8, s2v_emulated_avxvnni_q8;
 extern const s2v_kernels s2v_emulated_amx_q8;
 
-static const s2v_kernels *const tables[] = { &s2v_emulated_avx512,   &s2v_emulated_avx512_bf16,
-                                             &s2v_emulated_amx_bf16, &s2v_emulated_avx512_vnni,
-                                             &s2v_emulated_avx_vnni, &s2v_emulated_amx_int8,
+static const s2v_kernels *const tables[] = { &s2v_emulated_avx512,    &s2v_emulated_avx512_bf16,
+                                             &s2v_emulated_amx_bf16,  &s2v_emulated_avx512_vnni,
+                                             &s2v_emulated_avx_vnni,  &s2v_emulated_amx_int8,
                                              &s2v_emulated_avx512_q8, &s2v_emulated_avxvnni_q8,
                                              &s2v_emulated_amx_q8 };
 

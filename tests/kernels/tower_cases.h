@@ -155,9 +155,11 @@ static inline void draw_product(product_case *c, const s2v_kernels *t, arena *a,
 
     c->source = (s2v_source){ .n_parts = c->n_parts };
     for (int i = 0; i < c->n_parts; i++) { /* often all of one type */
-        s2v_element type = i > 0 && draw(random, 3) ? c->source.type[0] : (s2v_element)draw(random, 3);
+        s2v_element type =
+            i > 0 && draw(random, 3) ? c->source.type[0] : (s2v_element)draw(random, 3);
         if (is_quantized && (i == 0 || draw(random, 3) == 0))
-            type = (s2v_element)(S2V_ELEMENT_Q8_0 + draw(random, S2V_N_ELEMENTS - S2V_ELEMENT_Q8_0));
+            type =
+                (s2v_element)(S2V_ELEMENT_Q8_0 + draw(random, S2V_N_ELEMENTS - S2V_ELEMENT_Q8_0));
         const size_t blocks = n * k / (size_t)s2v_quant_weights(type);
         void *part = arena_take(a, blocks * s2v_quant_bytes(type), at_end);
         if (s2v_is_quantized(type))
@@ -453,7 +455,9 @@ static inline const char *check_activations(const s2v_kernels *t)
         s2v_packed w = { 1, 1, kind == S2V_SWIGLU ? 2 : 1, kind == S2V_SWIGLU, 0, NULL };
         w.type = t->stored(S2V_ELEMENT_F32);
         w.data = aligned_bytes(t->packed_bytes(&w));
-        const s2v_source source = { { one, one + 1 }, w.n_parts, { S2V_ELEMENT_F32, S2V_ELEMENT_F32 } };
+        const s2v_source source = { { one, one + 1 },
+                                    w.n_parts,
+                                    { S2V_ELEMENT_F32, S2V_ELEMENT_F32 } };
         t->pack(&w, &source, 0, t->n_panels(&w));
         for (int32_t i = 0; i < M; i++) /* in sixteenths: exact at every precision */
             x[i] = (float)round_one(t->precision, (float)(i - M / 2) / (i % 2 ? 16.0f : 128.0f));

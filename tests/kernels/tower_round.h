@@ -61,7 +61,8 @@ static inline double rounding_slack(s2v_precision precision, const double *row,
 {
     double largest = 0, weight_step = 0;
     if (precision == S2V_PRECISION_F32 || (precision == S2V_PRECISION_BF16 && !is_normed)) return 0;
-    for (int32_t i = 0; i < k && precision == S2V_PRECISION_Q8; i++) /* weights may be halfway too */
+    for (int32_t i = 0; i < k && precision == S2V_PRECISION_Q8;
+         i++) /* weights may be halfway too */
         weight_step = fmax(weight_step, fabs(weight[i]) / 127);
     for (int32_t i = 0; i < k; i++)
         largest = fmax(largest, precision == S2V_PRECISION_BF16

@@ -12,10 +12,10 @@
 
 #define LEAST_BYTES ((uint64_t)64 << 20)
 
-static const char *const precisions[] = {
-    [S2V_PRECISION_F32] = "f32", [S2V_PRECISION_BF16] = "bf16", [S2V_PRECISION_Q8] = "q8",
-    [S2V_PRECISION_INT8] = "int8"
-};
+static const char *const precisions[] = { [S2V_PRECISION_F32] = "f32",
+                                          [S2V_PRECISION_BF16] = "bf16",
+                                          [S2V_PRECISION_Q8] = "q8",
+                                          [S2V_PRECISION_INT8] = "int8" };
 
 const char *s2v_kernels_name(size_t index)
 {
@@ -68,7 +68,8 @@ s2p_status s2v_tower_choose(s2v_tower_choice *out, const s2v_engine_options *opt
             precision++;
         if (precision > S2V_PRECISION_INT8)
             return s2_fail(error, S2P_EINVAL,
-                           "the tower computes in f32, bf16, q8 or int8, not '%.40s'", options->tower);
+                           "the tower computes in f32, bf16, q8 or int8, not '%.40s'",
+                           options->tower);
     } else if (s2v_kernels_gaining() && may_round(mmproj)) {
         precision = S2V_PRECISION_BF16;
     }

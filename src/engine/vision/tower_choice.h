@@ -14,8 +14,9 @@
 
 typedef struct s2v_tower_choice {
     s2v_precision precision;
-    const s2v_kernels *kernels;       /* NULL: ggml's operators */
-    const s2v_kernels *quant_kernels; /* of quantized matrices; NULL: a tower that has one is ggml's */
+    const s2v_kernels *kernels; /* NULL: ggml's operators */
+    const s2v_kernels
+        *quant_kernels; /* of quantized matrices; NULL: a tower that has one is ggml's */
 } s2v_tower_choice;
 
 s2p_status s2v_tower_choose(s2v_tower_choice *out, const s2v_engine_options *options,

@@ -31,12 +31,12 @@ uint64_t s2v_weights_tower_bytes(const s2v_weights *weights); /* beside it, read
 typedef struct s2v_loader {
     s2v_weights *weights;
     const s2v_devices *devices;
-    s2v_gguf *file;             /* the file tensors are taken from now */
-    bool on_device;             /* weights asked for now go to the main device */
-    bool tower_on_device;       /* those of the tower will */
-    const s2v_kernels *kernels; /* of the tower; NULL: its products are ggml's */
-    const s2v_kernels *quant_kernels;  /* of its quantized matrices; NULL: as above */
-    int32_t n_matrices, n_quantized;   /* products asked for on these kernels; on the second */
+    s2v_gguf *file;                   /* the file tensors are taken from now */
+    bool on_device;                   /* weights asked for now go to the main device */
+    bool tower_on_device;             /* those of the tower will */
+    const s2v_kernels *kernels;       /* of the tower; NULL: its products are ggml's */
+    const s2v_kernels *quant_kernels; /* of its quantized matrices; NULL: as above */
+    int32_t n_matrices, n_quantized;  /* products asked for on these kernels; on the second */
     bool keeps_blocks; /* matrices asked for now stay as in the file where our products read that */
     bool as_f32;       /* F16 and BF16 matrices asked for now become F32 (small files: always) */
     s2p_status status; /* the first failure sticks; later requests return NULL */

@@ -42,8 +42,8 @@ s2_cpu s2v_kernels_tested(void)
     s2_cpu cpu = s2_cpu_detect();
 #if defined(S2V_X86_KERNELS)
     cpu.amx_bf16 = cpu.amx_bf16 && multiplies(&s2v_kernels_amx_bf16);
-    cpu.amx_int8 = cpu.amx_int8 && multiplies(&s2v_kernels_amx_int8) &&
-                   multiplies(&s2v_kernels_amx_q8);
+    cpu.amx_int8 =
+        cpu.amx_int8 && multiplies(&s2v_kernels_amx_int8) && multiplies(&s2v_kernels_amx_q8);
 #endif
     return cpu;
 }

@@ -38,7 +38,7 @@ typedef struct scratch_of { /* where the parts of the scratch are */
     float *scales;          /* [n_slabs][BLOCK]: what a packed row is to be multiplied by; int8 */
     float *sums;            /* [CHUNK][BLOCK][PANEL] */
     float *normed;          /* [k] */
-    float *widened;         /* [WIDENED][PANEL]: for slab_add, if weights are not what it multiplies */
+    float *widened; /* [WIDENED][PANEL]: for slab_add, if weights are not what it multiplies */
 } scratch_of;
 
 typedef struct slab_job { /* what slab_add does: sums [n][PANEL] (+)= n rows times a panel */
@@ -144,8 +144,7 @@ S2V_INLINE void panel_unpack(const s2v_packed *w, const s2v_source *source, int3
         const char *row[WIDTH];
         s2v_element type[WIDTH];
         float group[WIDTH][S2V_QUANT] = { { 0 } };
-        for (int32_t i = 0; i < WIDTH; i++)
-            row[i] = column_row(w, source, panel, c + i, &type[i]);
+        for (int32_t i = 0; i < WIDTH; i++) row[i] = column_row(w, source, panel, c + i, &type[i]);
         for (int32_t k = 0; k < w->k; k += S2V_QUANT) {
             for (int32_t i = 0; i < WIDTH; i++)
                 if (row[i]) s2v_inputs(row[i], type[i], k, S2V_QUANT, w->k, group[i]);

@@ -16,7 +16,7 @@
 #define AS_PAIRS 0
 /* Ten words of each of 16 rows, block after block: a tile of rows has this pitch. */
 #define ROW_START(i) ((ptrdiff_t)((i) / 16) * 16 * PITCH + (i) % 16 * ROW_WORDS)
-#define PLACE(block, word) ((block) * 16 * ROW_WORDS + (word))
+#define PLACE(block, word) ((block)*16 * ROW_WORDS + (word))
 #include "kernels/tower/q8_text.h"
 #include "kernels/tower/tiles.h"
 

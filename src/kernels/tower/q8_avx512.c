@@ -27,13 +27,13 @@ static void multiply_block(whole_sums sum, const uint32_t *a, const char *b)
             }
 }
 #else
-#define ROW(word, row, s0, s1)                                      \
-    "vpbroadcastd (24*" #word "+4*" #row ")(%[a]), %%zmm31\n\t"     \
-    "vpdpbusd %%zmm31, %%zmm29, %" #s0 "\n\t"                       \
+#define ROW(word, row, s0, s1)                                  \
+    "vpbroadcastd (24*" #word "+4*" #row ")(%[a]), %%zmm31\n\t" \
+    "vpdpbusd %%zmm31, %%zmm29, %" #s0 "\n\t"                   \
     "vpdpbusd %%zmm31, %%zmm30, %" #s1 "\n\t"
-#define WORD(word)                                                                              \
-    "vmovups (128*" #word ")(%[b]), %%zmm29\n\t"                                                \
-    "vmovups (128*" #word "+64)(%[b]), %%zmm30\n\t" ROW(word, 0, 0, 1) ROW(word, 1, 2, 3)       \
+#define WORD(word)                                                                        \
+    "vmovups (128*" #word ")(%[b]), %%zmm29\n\t"                                          \
+    "vmovups (128*" #word "+64)(%[b]), %%zmm30\n\t" ROW(word, 0, 0, 1) ROW(word, 1, 2, 3) \
         ROW(word, 2, 4, 5) ROW(word, 3, 6, 7) ROW(word, 4, 8, 9) ROW(word, 5, 10, 11)
 #define multiply_block(s, a_, b_)                                                                  \
     __asm__(WORD(0) WORD(1) WORD(2) WORD(3) WORD(4) WORD(5) WORD(6) WORD(7)                        \

@@ -19,8 +19,8 @@ S2V_INLINE void block_sums(ints sum[ROWS][2], const uint32_t *a, const char *b, 
         for (int i = 0; i < ROWS; i++) {
             const bits x = a[word * ROWS + i] - (bits){ 0 };
             for (int v = 0; v < 2; v++)
-                sum[i][v] = (ints)_mm256_dpbusd_avx_epi32((__m256i)sum[i][v], (__m256i)w[v],
-                                                          (__m256i)x);
+                sum[i][v] =
+                    (ints)_mm256_dpbusd_avx_epi32((__m256i)sum[i][v], (__m256i)w[v], (__m256i)x);
         }
     }
 }

@@ -21,7 +21,7 @@
  *                   even ones; else 0
  * before this, and after it defines rows_add: sums [ROWS][PANEL] (+)= those of a slab.
  */
-#define PANEL_WORDS 9 /* of a block */
+#define PANEL_WORDS 9               /* of a block */
 #define STEP_AT (AS_PAIRS ? 16 : 8) /* words of a row's block before its step */
 #define START_AT (STEP_AT + 1)
 #define ROW_WORDS (STEP_AT + 2)
@@ -30,7 +30,7 @@
 #ifndef ROW_START
 /* PLACE: of a word of a block, from the row's start */
 #define ROW_START(i) ((ptrdiff_t)(i) / ROWS * ROWS * PITCH + (i) % ROWS)
-#define PLACE(block, word) (((block) * ROW_WORDS + (word)) * ROWS)
+#define PLACE(block, word) (((block)*ROW_WORDS + (word)) * ROWS)
 #endif
 #include "kernels/tower/product_text.h"
 
@@ -77,7 +77,8 @@ S2V_INLINE float round_block(const float *x, ints v[VECTORS], int32_t *total)
     if (step < 0x1p-100f) step = 0.0f;
     if (bad) step = s2v_float_of_bits(0x7fc00000u);
     const float inverse = step > 0.0f ? 1.0f / step : 0.0f;
-    for (int i = 0; i < VECTORS; i++) { /* adding 1.5 * 2^23 leaves the rounded number in the low bits */
+    for (int i = 0; i < VECTORS;
+         i++) { /* adding 1.5 * 2^23 leaves the rounded number in the low bits */
         v[i] = (ints)((bits)(number[i] * all(inverse) + all(12582912.0f)) - 0x4b400000u);
         sum += (bits)v[i];
     }
@@ -113,7 +114,8 @@ static void row_store(const float *row, int32_t k, uint32_t *out, float *scales)
         store_bytes(v, (uint8_t *)word);
         for (int32_t i = 0; i < S2V_QUANT / 4 && !AS_PAIRS; i++) to[PLACE(at, i)] = word[i];
         for (int32_t i = 0; i < S2V_QUANT / 4 && AS_PAIRS; i++) {
-            const uint32_t first = (uint32_t)(int8_t)word[i], third = (uint32_t)(int8_t)(word[i] >> 16);
+            const uint32_t first = (uint32_t)(int8_t)word[i],
+                           third = (uint32_t)(int8_t)(word[i] >> 16);
             const uint32_t second = (uint32_t)(int8_t)(word[i] >> 8);
             const uint32_t fourth = (uint32_t)(int8_t)(word[i] >> 24);
             to[PLACE(at, 2 * i)] = (first & 0xffffu) | third << 16;

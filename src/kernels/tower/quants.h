@@ -22,9 +22,9 @@ static inline int32_t s2v_quant_weights(s2v_element type)
 static inline size_t s2v_quant_bytes(s2v_element type)
 {
     static const size_t bytes[] = {
-        [S2V_ELEMENT_F32] = 4,   [S2V_ELEMENT_F16] = 2,   [S2V_ELEMENT_BF16] = 2,
-        [S2V_ELEMENT_I8] = 1,    [S2V_ELEMENT_Q8_0] = 34, [S2V_ELEMENT_Q4_0] = 18,
-        [S2V_ELEMENT_Q4_1] = 20, [S2V_ELEMENT_Q5_0] = 22, [S2V_ELEMENT_Q5_1] = 24,
+        [S2V_ELEMENT_F32] = 4,    [S2V_ELEMENT_F16] = 2,    [S2V_ELEMENT_BF16] = 2,
+        [S2V_ELEMENT_I8] = 1,     [S2V_ELEMENT_Q8_0] = 34,  [S2V_ELEMENT_Q4_0] = 18,
+        [S2V_ELEMENT_Q4_1] = 20,  [S2V_ELEMENT_Q5_0] = 22,  [S2V_ELEMENT_Q5_1] = 24,
         [S2V_ELEMENT_Q4_K] = 144, [S2V_ELEMENT_Q5_K] = 176, [S2V_ELEMENT_Q6_K] = 210,
     };
     return bytes[type];

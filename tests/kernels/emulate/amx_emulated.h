@@ -26,8 +26,8 @@ static inline int emulated_width(int t) { return s2v_emulated_tiles.config.row_b
 
 static inline uint8_t *emulated_tile(int t)
 {
-    const bool has_size = emulated_rows(t) >= 1 && emulated_rows(t) <= 16 && emulated_width(t) >= 4 &&
-                          emulated_width(t) <= 64;
+    const bool has_size = emulated_rows(t) >= 1 && emulated_rows(t) <= 16 &&
+                          emulated_width(t) >= 4 && emulated_width(t) <= 64;
     if (s2v_emulated_tiles.config.palette != 1 || !has_size) abort();
     return s2v_emulated_tiles.tile[t];
 }

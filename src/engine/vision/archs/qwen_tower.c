@@ -306,8 +306,8 @@ static struct ggml_tensor *qwen_packed(s2v_graph *graph, const s2v_model *model,
         n_scratch = larger(n_scratch, s2v_tower_merger_scratch(&own->deepstack[i].merger,
                                                                &own->heads, f->n_patches));
     for (int32_t i = 0; i < v->n_blocks; i++)
-        n_scratch = larger(n_scratch, s2v_tower_block_scratch(&own->block[i].packed, &own->heads,
-                                                              f->n_patches));
+        n_scratch = larger(
+            n_scratch, s2v_tower_block_scratch(&own->block[i].packed, &own->heads, f->n_patches));
     struct ggml_tensor *scratch = s2v_node_scratch(graph, pos, n_scratch);
     struct ggml_tensor *turn = s2v_node_rotation(ctx, &own->heads, pos);
     struct ggml_tensor *inside = s2v_node_starts(ctx, pos, &order->windows);
