@@ -97,8 +97,10 @@ static s2p_status needed_for(s2v_engine *engine, const s2v_tower_choice *choice,
         *n_bytes += s2v_past_layer_bytes(&model.decoder, S2V_USUAL_CONTEXT, halves) *
                         (uint64_t)offload.n_layers +
                     s2v_past_layer_bytes(&model.decoder, S2V_USUAL_CONTEXT, floats);
-        *n_bytes += 4 * batch * (2 * (uint64_t)p->n_ff + 6 * (uint64_t)p->n_embd) +
-                    2 * batch * context + 4 * (uint64_t)p->n_vocab;
+        const uint64_t ff = 2 * (uint64_t)p->n_ff, width = (uint64_t)p->n_embd;
+        const uint64_t middle = p->n_experts > 0 ? (ff + width) * (uint64_t)p->n_experts_used : ff;
+        *n_bytes +=
+            4 * batch * (middle + 6 * width) + 2 * batch * context + 4 * (uint64_t)p->n_vocab;
     }
     const s2v_tower *v = &model.tower;
     if (st == S2P_OK && offload.tower)

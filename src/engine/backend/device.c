@@ -194,8 +194,14 @@ static bool can_multiply(ggml_backend_dev_t device, ggml_backend_buffer_type_t t
     struct ggml_init_params params = { ggml_tensor_overhead() * 4, NULL, true };
     struct ggml_context *ctx = ggml_init(params);
     if (!ctx) return false;
-    struct ggml_tensor *rows = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, weight->ne[0], 512);
-    struct ggml_tensor *product = ggml_mul_mat(ctx, weight, rows);
+    struct ggml_tensor *rows = ggml_new_tensor_3d(ctx, GGML_TYPE_F32, weight->ne[0], 1, 512);
+    struct ggml_tensor *product;
+    if (weight->ne[2] > 1) { /* experts, of which each row names some */
+        struct ggml_tensor *chosen = ggml_new_tensor_2d(ctx, GGML_TYPE_I32, 1, 512);
+        product = ggml_mul_mat_id(ctx, weight, rows, chosen);
+    } else {
+        product = ggml_mul_mat(ctx, weight, ggml_reshape_2d(ctx, rows, weight->ne[0], 512));
+    }
     weight->buffer = ggml_backend_buft_alloc_buffer(type, 0);
     const bool can = weight->buffer && ggml_backend_dev_supports_op(device, product);
     ggml_backend_buffer_free(weight->buffer);

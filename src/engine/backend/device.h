@@ -39,7 +39,8 @@ void s2v_devices_stay(s2v_devices *devices);
 ggml_backend_buffer_type_t s2v_fastest_buffer(const s2v_devices *devices,
                                               struct ggml_tensor *weight);
 
-/* The main device multiplies with this weight, or looks up its rows. */
+/* The main device multiplies with this weight (of experts: one matrix behind the other), or looks up its
+ * rows. */
 bool s2v_device_takes(const s2v_devices *devices, struct ggml_tensor *weight, bool by_row);
 
 typedef struct s2v_backends {  /* one session's */

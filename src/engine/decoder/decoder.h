@@ -5,6 +5,9 @@
  *
  *     attention    q, k and v with or without biases, norms of their heads, RoPE, slots of keys and values
  *
+ * How it changes a row is its feed-forward part: SwiGLU, or the few of many that a router chooses for the
+ * row (experts).
+ *
  * A model with layers of another kind adds a value to s2v_layer_kind, a struct of weights beside
  * s2v_attention_weights, a function that draws it (draw.c) and what it remembers (past.c).
  */
@@ -15,6 +18,8 @@
 
 #define S2V_MAX_LAYERS 512
 #define S2V_MAX_DEEPSTACK 8
+#define S2V_MAX_EXPERTS 1024 /* published models have up to 512, */
+#define S2V_MAX_USED 64      /* and use up to 10 for a row */
 
 typedef struct s2v_decoder_style { /* how the decoders of one text architecture are built */
     const char *prefix;            /* general.architecture: what its keys begin with */
@@ -23,15 +28,18 @@ typedef struct s2v_decoder_style { /* how the decoders of one text architecture 
     bool is_interleaved;           /* M-RoPE takes time, row and column in turns, not in blocks */
     bool has_deepstack;            /* the first layers have picture rows added to their output */
     bool rotates_neighbours; /* RoPE turns values 2i and 2i + 1; otherwise i and i + head_dim / 2 */
+    bool has_experts;        /* instead of one feed-forward part */
 } s2v_decoder_style;
 
 typedef struct s2v_decoder_params {
-    int32_t n_layers, n_embd, n_ff, n_heads, n_kv_heads, n_vocab, n_ctx_train;
+    int32_t n_layers, n_embd, n_heads, n_kv_heads, n_vocab, n_ctx_train;
+    int32_t n_ff;        /* of the feed-forward part, or of one expert */
     int32_t head_dim;    /* n_embd / n_heads unless the file has a key for it */
     int32_t sections[4]; /* M-RoPE; all 0: plain RoPE */
     int32_t n_planes;    /* of positions the rotation reads: 4 with M-RoPE, 1 without */
     bool is_interleaved; /* as in s2v_decoder_style */
     int32_t n_deepstack; /* layers after which rows of the tower are added */
+    int32_t n_experts, n_experts_used; /* in a layer, and by a row; 0: there are none */
     float rope_base, rms_eps;
     bool rotates_neighbours; /* as in s2v_decoder_style */
 } s2v_decoder_params;
@@ -45,8 +53,9 @@ typedef struct s2v_attention_weights { /* grouped queries, RoPE, slots of keys a
     struct ggml_tensor *rope_periods; /* [head_dim / 2], over 2 pi; NULL: left to the CPU */
 } s2v_attention_weights;
 
-typedef struct s2v_ffn_weights { /* SwiGLU */
-    struct ggml_tensor *gate, *up, *down;
+typedef struct s2v_ffn_weights {          /* SwiGLU */
+    struct ggml_tensor *gate, *up, *down; /* of experts: one matrix behind the other */
+    struct ggml_tensor *router;           /* [n_embd, n_experts]; NULL: there are none */
 } s2v_ffn_weights;
 
 typedef struct s2v_layer {
@@ -55,6 +64,11 @@ typedef struct s2v_layer {
     s2v_attention_weights attention;          /* of S2V_LAYER_ATTENTION */
     s2v_ffn_weights ffn;
 } s2v_layer;
+
+#define S2V_LAYER_MATRICES 8
+
+/* The matrices of a layer; returns how many. */
+int32_t s2v_layer_matrices(const s2v_layer *layer, struct ggml_tensor *out[S2V_LAYER_MATRICES]);
 
 typedef struct s2v_decoder {
     s2v_decoder_params p;

@@ -1,7 +1,7 @@
 /* draw.c - the forward pass of the language model, told once, top to bottom.
  *
  * RMSNorm, grouped-query attention, (M-)RoPE, fused attention over the
- * cache, SwiGLU. Keys and values go into the cache before attention reads it: the
+ * cache, SwiGLU or experts. Keys and values go into the cache before attention reads it: the
  * copies are expanded into the graph first, and ggml runs nodes in that order. Where the
  * cache rounds them and a method looks on, attention reads them before it does.
  */
@@ -183,6 +183,45 @@ struct ggml_tensor *s2v_draw_embedding(s2v_graph *graph, const s2v_decoder *deco
     return ggml_get_rows(graph->ctx, decoder->token_embd, ids);
 }
 
+/* SwiGLU of every row. */
+static struct ggml_tensor *draw_ffn(s2v_graph *graph, const s2v_ffn_weights *f,
+                                    struct ggml_tensor *x)
+{
+    struct ggml_tensor *rows = s2v_draw_rows(graph, x);
+    struct ggml_tensor *gate = s2v_draw_product(graph, f->gate, x, rows);
+    struct ggml_tensor *up = s2v_draw_product(graph, f->up, x, rows);
+    x = ggml_swiglu_split(graph->ctx, gate, up);
+    return s2v_draw_product(graph, f->down, x, s2v_draw_rows(graph, x));
+}
+
+/* The same by the experts the router likes best for a row, each times its share of their probabilities. A
+ * row's experts are added in their order, so the rows beside it do not matter. */
+static struct ggml_tensor *draw_experts(s2v_graph *graph, const s2v_decoder_params *p,
+                                        const s2v_ffn_weights *f, struct ggml_tensor *x)
+{
+    struct ggml_context *ctx = graph->ctx;
+    const int64_t n = x->ne[1], n_experts = p->n_experts, n_used = p->n_experts_used;
+    struct ggml_tensor *likes = s2v_draw_product(graph, f->router, x, s2v_draw_rows(graph, x));
+    likes = ggml_soft_max(ctx, likes);          /* [n_experts, n] */
+    likes = ggml_clamp(ctx, likes, 0.0f, 1.0f); /* they are, but sorting needs numbers, not NaN */
+    struct ggml_tensor *chosen = ggml_argsort_top_k(ctx, likes, (int)n_used); /* [n_used, n] */
+    struct ggml_tensor *share =
+        ggml_get_rows(ctx, ggml_reshape_3d(ctx, likes, 1, n_experts, n), chosen);
+    share = ggml_reshape_2d(ctx, share, n_used, n);
+    share = ggml_div(ctx, share, ggml_sum_rows(ctx, share));
+    share = ggml_reshape_3d(ctx, share, 1, n_used, n);
+
+    x = ggml_reshape_3d(ctx, x, p->n_embd, 1, n);
+    struct ggml_tensor *gate = ggml_mul_mat_id(ctx, f->gate, x, chosen); /* [n_ff, n_used, n] */
+    struct ggml_tensor *up = ggml_mul_mat_id(ctx, f->up, x, chosen);
+    x = ggml_mul_mat_id(ctx, f->down, ggml_swiglu_split(ctx, gate, up), chosen);
+    x = ggml_mul(ctx, x, share); /* [n_embd, n_used, n] */
+    struct ggml_tensor *sum = ggml_view_2d(ctx, x, x->ne[0], n, x->nb[2], 0);
+    for (int64_t i = 1; i < n_used; i++)
+        sum = ggml_add(ctx, sum, ggml_view_2d(ctx, x, x->ne[0], n, x->nb[2], (size_t)i * x->nb[1]));
+    return sum;
+}
+
 struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder, s2v_past *past,
                                     struct ggml_tensor *h, const s2v_span *span, int32_t first,
                                     int32_t last)
@@ -204,12 +243,8 @@ struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder
         s2v_graph_pause(graph, h);
 
         x = s2v_draw_rms_norm(ctx, h, layer->ffn_norm, p->rms_eps);
-        struct ggml_tensor *rows = s2v_draw_rows(graph, x);
-        struct ggml_tensor *gate = s2v_draw_product(graph, layer->ffn.gate, x, rows);
-        struct ggml_tensor *up = s2v_draw_product(graph, layer->ffn.up, x, rows);
-        x = ggml_swiglu_split(ctx, gate, up);
-        rows = s2v_draw_rows(graph, x);
-        x = s2v_draw_product(graph, layer->ffn.down, x, rows);
+        x = layer->ffn.router ? draw_experts(graph, p, &layer->ffn, x)
+                              : draw_ffn(graph, &layer->ffn, x);
         h = ggml_add(ctx, h, x);
         s2v_graph_pause(graph, h);
         if (span->made && i == last - 1) *span->made = h;
@@ -222,12 +257,10 @@ int32_t s2v_decoder_rows_to_run(const s2v_graph *graph, const s2v_decoder *decod
 {
     int32_t most = n_rows;
     for (int32_t i = 0; i < decoder->p.n_layers; i++) {
-        const s2v_layer *l = &decoder->layers[i];
-        const struct ggml_tensor *const matrix[] = { l->attention.q, l->attention.k,
-                                                     l->attention.v, l->attention.out,
-                                                     l->ffn.gate,    l->ffn.up,
-                                                     l->ffn.down };
-        for (size_t m = 0; m < sizeof matrix / sizeof *matrix; m++) {
+        struct ggml_tensor *matrix[S2V_LAYER_MATRICES];
+        const int32_t n_matrices = s2v_layer_matrices(&decoder->layers[i], matrix);
+        for (int32_t m = 0; m < n_matrices; m++) {
+            if (ggml_n_dims(matrix[m]) > 2) continue; /* experts take row by row */
             const int32_t n = s2v_rows_to_run(graph, matrix[m], n_rows);
             if (n > most) most = n;
         }

@@ -60,13 +60,35 @@ static s2p_status check_rope(const s2v_decoder_params *p, const s2v_gguf *file, 
     return S2P_OK;
 }
 
+/* How many experts there are, how many of them a row uses, and their width: a key, or the share of one in
+ * the width they have together. */
+static s2p_status read_experts(s2v_decoder_params *p, const s2v_gguf *file, const char *prefix,
+                               s2p_error *error)
+{
+    char name[128];
+    key_name(name, sizeof name, prefix, "expert_feed_forward_length");
+    TRY(s2v_key_int(file, prefix, "expert_count", 2, S2V_MAX_EXPERTS, &p->n_experts, error));
+    TRY(s2v_key_int(file, prefix, "expert_used_count", 1,
+                    p->n_experts < S2V_MAX_USED ? p->n_experts : S2V_MAX_USED, &p->n_experts_used,
+                    error));
+    if (s2v_gguf_find_key(file, name))
+        return s2v_key_int(file, prefix, "expert_feed_forward_length", 1, 1 << 20, &p->n_ff, error);
+    TRY(s2v_key_int(file, prefix, "feed_forward_length", p->n_experts_used, 1 << 20, &p->n_ff,
+                    error));
+    p->n_ff /= p->n_experts_used;
+    return S2P_OK;
+}
+
 static s2p_status read_params(s2v_decoder_params *p, const s2v_gguf *file,
                               const s2v_decoder_style *style, s2p_error *error)
 {
     const char *const prefix = style->prefix;
     TRY(s2v_key_int(file, prefix, "block_count", 1, S2V_MAX_LAYERS, &p->n_layers, error));
     TRY(s2v_key_int(file, prefix, "embedding_length", 1, 1 << 17, &p->n_embd, error));
-    TRY(s2v_key_int(file, prefix, "feed_forward_length", 1, 1 << 20, &p->n_ff, error));
+    if (style->has_experts)
+        TRY(read_experts(p, file, prefix, error));
+    else
+        TRY(s2v_key_int(file, prefix, "feed_forward_length", 1, 1 << 20, &p->n_ff, error));
     TRY(s2v_key_int(file, prefix, "attention.head_count", 1, 1024, &p->n_heads, error));
     TRY(s2v_key_int(file, prefix, "attention.head_count_kv", 1, 1024, &p->n_kv_heads, error));
     TRY(s2v_key_int(file, prefix, "context_length", 1, 1 << 20, &p->n_ctx_train, error));
@@ -152,9 +174,30 @@ static void load_layer(s2v_layer *layer, s2v_loader *l, const s2v_decoder_params
     }
     a->out = s2v_loader_get(l, "blk.%d.attn_output.weight", i, S2V_USE_MATRIX, heads, n);
     layer->ffn_norm = s2v_loader_get(l, "blk.%d.ffn_norm.weight", i, S2V_USE_VECTOR, n, 1);
+    if (style->has_experts) {
+        const int64_t n_experts = p->n_experts;
+        f->router =
+            s2v_loader_get(l, "blk.%d.ffn_gate_inp.weight", i, S2V_USE_MATRIX, n, n_experts);
+        f->gate = s2v_loader_experts(l, "blk.%d.ffn_gate_exps.weight", i, n, ff, n_experts);
+        f->up = s2v_loader_experts(l, "blk.%d.ffn_up_exps.weight", i, n, ff, n_experts);
+        f->down = s2v_loader_experts(l, "blk.%d.ffn_down_exps.weight", i, ff, n, n_experts);
+        return;
+    }
     f->gate = s2v_loader_get(l, "blk.%d.ffn_gate.weight", i, S2V_USE_MATRIX, n, ff);
     f->up = s2v_loader_get(l, "blk.%d.ffn_up.weight", i, S2V_USE_MATRIX, n, ff);
     f->down = s2v_loader_get(l, "blk.%d.ffn_down.weight", i, S2V_USE_MATRIX, ff, n);
+}
+
+int32_t s2v_layer_matrices(const s2v_layer *layer, struct ggml_tensor *out[S2V_LAYER_MATRICES])
+{
+    const s2v_attention_weights *a = &layer->attention;
+    const s2v_ffn_weights *f = &layer->ffn;
+    struct ggml_tensor *const all[S2V_LAYER_MATRICES] = { a->q,    a->k,  a->v,    a->out,
+                                                          f->gate, f->up, f->down, f->router };
+    int32_t n = 0;
+    for (int32_t i = 0; i < S2V_LAYER_MATRICES; i++)
+        if (all[i]) out[n++] = all[i];
+    return n;
 }
 
 s2p_status s2v_decoder_load(s2v_decoder *decoder, s2v_loader *loader,

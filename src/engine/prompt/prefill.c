@@ -126,7 +126,9 @@ static void count_stats(s2v_prefill *pf)
     const s2v_session *s = pf->s;
     const s2v_decoder_params *p = &s->engine->model.decoder.p;
     s2v_stats *t = &pf->stats;
-    const double d = p->n_embd, m = p->n_ff;
+    const double d = p->n_embd;
+    double m = p->n_ff; /* of the feed-forward part a row goes through, a router's rows beside it */
+    if (p->n_experts > 0) m = m * p->n_experts_used + p->n_experts / 3.0;
     const double d_q = (double)p->n_heads * p->head_dim;
     const double d_kv = (double)p->n_kv_heads * p->head_dim;
     const double per_row = 2.0 * (2.0 * d * d_q + 2.0 * d * d_kv + 3.0 * d * m);

@@ -43,11 +43,10 @@ s2p_status s2v_session_settle(s2v_session_options *o, s2p_error *error)
 /* Weights of one decoder layer. */
 static uint64_t layer_bytes(const s2v_layer *l)
 {
-    const struct ggml_tensor *const matrix[] = { l->attention.q,   l->attention.k, l->attention.v,
-                                                 l->attention.out, l->ffn.gate,    l->ffn.up,
-                                                 l->ffn.down };
+    struct ggml_tensor *matrix[S2V_LAYER_MATRICES];
+    const int32_t n_matrices = s2v_layer_matrices(l, matrix);
     uint64_t n = 0;
-    for (size_t i = 0; i < sizeof matrix / sizeof *matrix; i++) n += ggml_nbytes(matrix[i]);
+    for (int32_t i = 0; i < n_matrices; i++) n += ggml_nbytes(matrix[i]);
     return n;
 }
 

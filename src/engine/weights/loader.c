@@ -109,7 +109,7 @@ static bool stays_in_blocks(const s2v_loader *loader, const struct ggml_tensor *
 
 /* A tensor that exists only to ask where it should go. */
 static ggml_backend_buffer_type_t place_weight(s2v_loader *loader, enum ggml_type type, s2v_use use,
-                                               int64_t ne0, int64_t ne1)
+                                               int64_t ne0, int64_t ne1, int64_t ne2)
 {
     const s2v_devices *devices = loader->devices;
     const bool on_device = loader->on_device && devices->main != devices->cpu;
@@ -118,18 +118,19 @@ static ggml_backend_buffer_type_t place_weight(s2v_loader *loader, enum ggml_typ
     const struct ggml_init_params params = { ggml_tensor_overhead() * 2, NULL, true };
     struct ggml_context *ctx = ggml_init(params);
     if (!ctx) return NULL;
-    struct ggml_tensor *probe = ggml_new_tensor_2d(ctx, type, ne0, ne1);
+    struct ggml_tensor *probe = ggml_new_tensor_3d(ctx, type, ne0, ne1, ne2);
     ggml_backend_buffer_type_t chosen = NULL; /* a type the device has no kernel for stays here */
     if (on_device && s2v_device_takes(devices, probe, use == S2V_USE_ROWS))
         chosen = ggml_backend_dev_buffer_type(devices->main);
-    else if (use == S2V_USE_MATRIX && !stays_in_blocks(loader, probe))
+    else if (use == S2V_USE_MATRIX && ne2 == 1 && !stays_in_blocks(loader, probe))
         chosen = s2v_fastest_buffer(devices, probe);
     ggml_free(ctx);
     return chosen;
 }
 
 static struct ggml_tensor *add_item(s2v_loader *loader, ggml_backend_buffer_type_t buffer_type,
-                                    enum ggml_type type, int64_t ne0, int64_t ne1, item it)
+                                    enum ggml_type type, int64_t ne0, int64_t ne1, int64_t ne2,
+                                    item it)
 {
     const bool is_mapped = !buffer_type && !it.fill;
     if (!buffer_type && it.fill) buffer_type = ggml_backend_dev_buffer_type(loader->devices->cpu);
@@ -138,7 +139,7 @@ static struct ggml_tensor *add_item(s2v_loader *loader, ggml_backend_buffer_type
         loader->status = s2_fail(loader->error, S2P_ENOMEM, "out of memory for the tensor table");
         return NULL;
     }
-    it.tensor = ggml_new_tensor_2d(to->ctx, type, ne0, ne1);
+    it.tensor = ggml_new_tensor_3d(to->ctx, type, ne0, ne1, ne2);
     it.file = loader->file;
     to->items[to->n_items++] = it;
     if (!is_mapped) {
@@ -154,16 +155,19 @@ static struct ggml_tensor *add_item(s2v_loader *loader, ggml_backend_buffer_type
 /* --- checks ------------------------------------------------------------------ */
 
 static s2p_status refuse_shape(s2v_loader *loader, const char *name, const s2v_gguf_tensor *t,
-                               int64_t ne0, int64_t ne1)
+                               int64_t ne0, int64_t ne1, int64_t ne2)
 {
-    return s2_fail(loader->error, S2P_EFORMAT, "%s is [%lld, %lld, %lld], expected [%lld, %lld]",
-                   name, (long long)t->ne[0], (long long)t->ne[1], (long long)t->ne[2],
-                   (long long)ne0, (long long)ne1);
+    char expected[96];
+    int n = snprintf(expected, sizeof expected, "%lld, %lld", (long long)ne0, (long long)ne1);
+    if (ne2 > 1)
+        (void)snprintf(expected + n, sizeof expected - (size_t)n, ", %lld", (long long)ne2);
+    return s2_fail(loader->error, S2P_EFORMAT, "%s is [%lld, %lld, %lld], expected [%s]", name,
+                   (long long)t->ne[0], (long long)t->ne[1], (long long)t->ne[2], expected);
 }
 
 /* The tensor, once its type and shape are what the graph expects. */
 static const s2v_gguf_tensor *find_weight(s2v_loader *loader, const char *name, s2v_use use,
-                                          int64_t ne0, int64_t ne1, bool is_optional)
+                                          int64_t ne0, int64_t ne1, int64_t ne2, bool is_optional)
 {
     if (loader->status != S2P_OK) return NULL;
     const s2v_gguf_tensor *t = s2v_gguf_find_tensor(loader->file, name);
@@ -173,8 +177,8 @@ static const s2v_gguf_tensor *find_weight(s2v_loader *loader, const char *name, 
                 s2_fail(loader->error, S2P_EFORMAT, "the model has no tensor '%s'", name);
         return NULL;
     }
-    if (t->ne[0] != ne0 || t->ne[1] != ne1 || t->ne[2] != 1 || t->ne[3] != 1) {
-        loader->status = refuse_shape(loader, name, t, ne0, ne1);
+    if (t->ne[0] != ne0 || t->ne[1] != ne1 || t->ne[2] != ne2 || t->ne[3] != 1) {
+        loader->status = refuse_shape(loader, name, t, ne0, ne1, ne2);
         return NULL;
     }
     const bool is_float =
@@ -232,28 +236,28 @@ static float element_of(const s2v_gguf_tensor *t, int64_t i)
 static void fill_f32(const item *it, uint8_t *out)
 {
     float *values = (float *)(void *)out;
-    for (int64_t i = 0; i < it->tensor->ne[0] * it->tensor->ne[1]; i++)
-        values[i] = element_of(it->source, i);
+    for (int64_t i = 0; i < ggml_nelements(it->tensor); i++) values[i] = element_of(it->source, i);
 }
 
 static struct ggml_tensor *get_weight(s2v_loader *loader, const char *pattern, int32_t layer,
-                                      s2v_use use, int64_t ne0, int64_t ne1, bool is_optional)
+                                      s2v_use use, int64_t ne0, int64_t ne1, int64_t ne2,
+                                      bool is_optional)
 {
     char name[96];
     full_name(name, sizeof name, pattern, layer);
-    const s2v_gguf_tensor *t = find_weight(loader, name, use, ne0, ne1, is_optional);
+    const s2v_gguf_tensor *t = find_weight(loader, name, use, ne0, ne1, ne2, is_optional);
     if (!t) return NULL;
     const bool is_half = t->type == GGML_TYPE_F16 || t->type == GGML_TYPE_BF16;
     const bool is_exact = loader->as_f32 || s2v_gguf_n_bytes(loader->file) < SMALL_FILE;
     const bool widen = is_exact && use == S2V_USE_MATRIX && is_half;
     const enum ggml_type type = widen ? GGML_TYPE_F32 : (enum ggml_type)t->type;
-    ggml_backend_buffer_type_t buffer = place_weight(loader, type, use, ne0, ne1);
+    ggml_backend_buffer_type_t buffer = place_weight(loader, type, use, ne0, ne1, ne2);
     item it = { .source = t };
     if (widen)
         it.fill = fill_f32;
     else if (!buffer && !is_aligned(t))
         it.fill = fill_plain;
-    struct ggml_tensor *tensor = add_item(loader, buffer, type, ne0, ne1, it);
+    struct ggml_tensor *tensor = add_item(loader, buffer, type, ne0, ne1, ne2, it);
     if (tensor) ggml_set_name(tensor, name);
     const bool is_mapped = tensor && !buffer && !it.fill;
     if (is_mapped && use != S2V_USE_ROWS) loader->weights->n_mapped_bytes += t->n_bytes;
@@ -263,13 +267,19 @@ static struct ggml_tensor *get_weight(s2v_loader *loader, const char *pattern, i
 struct ggml_tensor *s2v_loader_get(s2v_loader *loader, const char *name, int32_t layer, s2v_use use,
                                    int64_t ne0, int64_t ne1)
 {
-    return get_weight(loader, name, layer, use, ne0, ne1, false);
+    return get_weight(loader, name, layer, use, ne0, ne1, 1, false);
 }
 
 struct ggml_tensor *s2v_loader_try(s2v_loader *loader, const char *name, int32_t layer, s2v_use use,
                                    int64_t ne0, int64_t ne1)
 {
-    return get_weight(loader, name, layer, use, ne0, ne1, true);
+    return get_weight(loader, name, layer, use, ne0, ne1, 1, true);
+}
+
+struct ggml_tensor *s2v_loader_experts(s2v_loader *loader, const char *name, int32_t layer,
+                                       int64_t ne0, int64_t ne1, int64_t n)
+{
+    return get_weight(loader, name, layer, S2V_USE_MATRIX, ne0, ne1, n, false);
 }
 
 /* --- padded and summed tensors ------------------------------------------------ */
@@ -293,7 +303,7 @@ struct ggml_tensor *s2v_loader_padded(s2v_loader *loader, const char *pattern, i
     char name[96];
     full_name(name, sizeof name, pattern, layer);
     const s2v_use use = ne1 == 1 ? S2V_USE_VECTOR : S2V_USE_MATRIX;
-    const s2v_gguf_tensor *t = find_weight(loader, name, use, ne0, ne1, false);
+    const s2v_gguf_tensor *t = find_weight(loader, name, use, ne0, ne1, 1, false);
     if (!t) return NULL;
     if (to0 % ggml_blck_size((enum ggml_type)t->type) != 0) { /* rows grow by whole blocks only */
         loader->status =
@@ -303,8 +313,8 @@ struct ggml_tensor *s2v_loader_padded(s2v_loader *loader, const char *pattern, i
         return NULL;
     }
     ggml_backend_buffer_type_t buffer =
-        place_weight(loader, (enum ggml_type)t->type, use, to0, to1);
-    struct ggml_tensor *tensor = add_item(loader, buffer, (enum ggml_type)t->type, to0, to1,
+        place_weight(loader, (enum ggml_type)t->type, use, to0, to1, 1);
+    struct ggml_tensor *tensor = add_item(loader, buffer, (enum ggml_type)t->type, to0, to1, 1,
                                           (item){ .source = t, .fill = fill_padded });
     if (tensor) ggml_set_name(tensor, name);
     return tensor;
@@ -350,8 +360,8 @@ struct ggml_tensor *s2v_loader_sum(s2v_loader *loader, const char *first, const 
     const s2v_gguf_tensor *b = a && second ? find_kernel(loader, second, ne) : NULL;
     if (loader->status != S2P_OK) return NULL;
     ggml_backend_buffer_type_t buffer =
-        place_weight(loader, GGML_TYPE_F32, S2V_USE_MATRIX, to0, ne[3]);
-    struct ggml_tensor *tensor = add_item(loader, buffer, GGML_TYPE_F32, to0, ne[3],
+        place_weight(loader, GGML_TYPE_F32, S2V_USE_MATRIX, to0, ne[3], 1);
+    struct ggml_tensor *tensor = add_item(loader, buffer, GGML_TYPE_F32, to0, ne[3], 1,
                                           (item){ .source = a, .second = b, .fill = fill_sum });
     if (tensor) ggml_set_name(tensor, first);
     return tensor;
@@ -369,8 +379,9 @@ static void fill_powers(const item *it, uint8_t *out)
 struct ggml_tensor *s2v_loader_powers(s2v_loader *loader, double base, int64_t n)
 {
     if (loader->status != S2P_OK) return NULL;
-    ggml_backend_buffer_type_t buffer = place_weight(loader, GGML_TYPE_F32, S2V_USE_VECTOR, n, 1);
-    return add_item(loader, buffer, GGML_TYPE_F32, n, 1,
+    ggml_backend_buffer_type_t buffer =
+        place_weight(loader, GGML_TYPE_F32, S2V_USE_VECTOR, n, 1, 1);
+    return add_item(loader, buffer, GGML_TYPE_F32, n, 1, 1,
                     (item){ .fill = fill_powers, .base = base });
 }
 
@@ -397,7 +408,7 @@ const s2v_kernels *s2v_loader_origin(s2v_loader *loader, const char *const *patt
     for (int32_t i = 0; i < packed->n_parts; i++) {
         full_name(name, sizeof name, pattern[i], layer);
         const s2v_gguf_tensor *t =
-            find_weight(loader, name, S2V_USE_MATRIX, packed->k, packed->n, false);
+            find_weight(loader, name, S2V_USE_MATRIX, packed->k, packed->n, 1, false);
         if (!t) return NULL;
         origin->part[i] = t;
         loader->weights->n_tower_bytes += t->n_bytes;
@@ -432,11 +443,11 @@ struct ggml_tensor *s2v_loader_joined(s2v_loader *loader, const char *const *pat
     const s2v_gguf_tensor *part[3] = { NULL, NULL, NULL };
     for (int32_t i = 0; i < n_names; i++) {
         full_name(name, sizeof name, pattern[i], layer);
-        part[i] = find_weight(loader, name, S2V_USE_VECTOR, n, 1, false);
+        part[i] = find_weight(loader, name, S2V_USE_VECTOR, n, 1, 1, false);
         if (!part[i]) return NULL;
     }
     return add_item(
-        loader, NULL, GGML_TYPE_F32, n * n_names, 1,
+        loader, NULL, GGML_TYPE_F32, n * n_names, 1, 1,
         (item){ .source = part[0], .second = part[1], .third = part[2], .fill = fill_joined });
 }
 

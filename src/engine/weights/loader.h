@@ -54,6 +54,11 @@ struct ggml_tensor *s2v_loader_get(s2v_loader *loader, const char *name, int32_t
 struct ggml_tensor *s2v_loader_try(s2v_loader *loader, const char *name, int32_t layer, s2v_use use,
                                    int64_t ne0, int64_t ne1);
 
+/* n matrices [ne0, ne1], one behind the other in one tensor. On the CPU they are read where they are: a
+ * row needs a few of them, and the products ggml would pack them for take one row at a time anyway. */
+struct ggml_tensor *s2v_loader_experts(s2v_loader *loader, const char *name, int32_t layer,
+                                       int64_t ne0, int64_t ne1, int64_t n);
+
 /* [ne0, ne1] in the file, zero-padded to [to0, to1]: sizes that are no multiple of 32 fall out of
  * the fast kernels. Blocks of zero bytes are zeros in every quantised type. */
 struct ggml_tensor *s2v_loader_padded(s2v_loader *loader, const char *name, int32_t layer,

@@ -133,7 +133,7 @@ static void test_other_models(void **state)
         { "phi3", "mlp", "LLaVA on Phi-3 ('phi3'" },
         { "qwen35", "qwen3vl_merger", "Qwen3.5, 3.6 or 3.8 ('qwen35'" },
         { "internlm2", "internvl", "InternVL 2 or 2.5 on InternLM2 ('internlm2' with projector" },
-        { "qwen3moe", "internvl", "InternVL3.5 with experts ('qwen3moe'" },
+        { "qwen35moe", "qwen3vl_merger", "Qwen3.5, 3.6 or 3.8 with experts ('qwen35moe'" },
         { "gemma3", "internvl", "an InternVL model ('gemma3' with projector 'internvl')" },
         { "llama", "resampler", "there is no grid to prune by" },
         { "qwen2", "ultravox", "it hears and does not see" },
@@ -180,6 +180,8 @@ static void test_list_of_architectures(void **state)
         { "InternVL3", "qwen2", "internvl" },
         { "InternVL3.5", "qwen3", "internvl" },
         { "SmolVLM", "llama", "idefics3" },
+        { "Qwen3-VL MoE", "qwen3vlmoe", "qwen3vl_merger" },
+        { "InternVL3.5 MoE", "qwen3moe", "internvl" },
     };
     s2v_architecture a;
     for (size_t i = 0; i < COUNT_OF(expected); i++) {

@@ -1,6 +1,6 @@
 /* internvl.c - InternVL3 and 3.5: InternViT on tiles, a projector with a norm, the Qwen2 or Qwen3 decoder.
  *
- * Text "qwen2" (InternVL3) or "qwen3" (3.5), mmproj "clip" with projector "internvl". What Hugging Face
+ * Text "qwen2" (InternVL3), "qwen3" or "qwen3moe" (3.5), mmproj "clip" with projector "internvl". What Hugging Face
  * computes:
  *   - the picture is stretched to the arrangement of at most 12 tiles whose ratio is nearest to its own,
  *     and once more to a single view, which comes last; one tile is that view alone
@@ -53,6 +53,15 @@ static s2p_status load_qwen3(s2v_model *model, s2v_loader *l, s2v_gguf *text, s2
                              int32_t gpu_layers, s2p_error *error)
 {
     static const s2v_decoder_style style = { .prefix = "qwen3", .has_head_norms = true };
+    return load(model, l, text, mmproj, &style, gpu_layers, error);
+}
+
+static s2p_status load_qwen3_moe(s2v_model *model, s2v_loader *l, s2v_gguf *text, s2v_gguf *mmproj,
+                                 int32_t gpu_layers, s2p_error *error)
+{
+    static const s2v_decoder_style style = { .prefix = "qwen3moe",
+                                             .has_head_norms = true,
+                                             .has_experts = true };
     return load(model, l, text, mmproj, &style, gpu_layers, error);
 }
 
@@ -126,6 +135,21 @@ const s2v_arch s2v_arch_internvl3_5 = {
     .chat_format = "internvl",
     .has_class_row = true,
     .load = load_qwen3,
+    .usual_framing = usual_framing,
+    .frame = frame,
+    .vision = s2v_vit_vision,
+    .positions = s2v_positions_plain,
+    .layers = s2v_draw_layers,
+    .head = s2v_draw_head,
+};
+
+const s2v_arch s2v_arch_internvl3_5_moe = {
+    .title = "InternVL3.5 MoE",
+    .name = "qwen3moe",
+    .projector = "internvl",
+    .chat_format = "internvl",
+    .has_class_row = true,
+    .load = load_qwen3_moe,
     .usual_framing = usual_framing,
     .frame = frame,
     .vision = s2v_vit_vision,

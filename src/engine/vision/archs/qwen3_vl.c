@@ -1,24 +1,37 @@
-/* qwen3_vl.c - Qwen3-VL, dense: a ViT with interpolated positions and deepstack, the Qwen3 decoder.
+/* qwen3_vl.c - Qwen3-VL: a ViT with interpolated positions and deepstack, the Qwen3 decoder.
  *
- * Text "qwen3vl", mmproj "clip" with projector "qwen3vl_merger". The tower is Qwen2-VL's with learned
+ * Text "qwen3vl", or "qwen3vlmoe" with experts (30B-A3B, 235B-A22B), mmproj "clip" with projector "qwen3vl_merger". The tower is Qwen2-VL's with learned
  * positions besides the rotation, tanh GELU, and queries, keys and values in one matrix. The outputs of
  * a few of its blocks are merged too and added to the picture's rows after the first decoder layers.
  * The decoder has heads with norms, no biases, and M-RoPE in turns.
  */
 #include "engine/vision/archs/qwen_frame.h"
 
+static s2p_status load(s2v_model *model, s2v_loader *loader, s2v_gguf *text, s2v_gguf *mmproj,
+                       int32_t gpu_layers, const char *prefix, bool has_experts, s2p_error *error)
+{
+    const qwen_kind kind = { .text = { .prefix = prefix,
+                                       .has_head_norms = true,
+                                       .is_interleaved = true,
+                                       .has_deepstack = true,
+                                       .has_experts = has_experts },
+                             .norm = S2V_NORM_LAYER,
+                             .activation = S2V_GELU_TANH,
+                             .has_positions = true,
+                             .min_pixels = 256 * 256 };
+    return s2v_qwen_load(model, loader, text, mmproj, gpu_layers, &kind, error);
+}
+
 static s2p_status qwen3_load(s2v_model *model, s2v_loader *loader, s2v_gguf *text, s2v_gguf *mmproj,
                              int32_t gpu_layers, s2p_error *error)
 {
-    static const qwen_kind kind = { .text = { .prefix = "qwen3vl",
-                                              .has_head_norms = true,
-                                              .is_interleaved = true,
-                                              .has_deepstack = true },
-                                    .norm = S2V_NORM_LAYER,
-                                    .activation = S2V_GELU_TANH,
-                                    .has_positions = true,
-                                    .min_pixels = 256 * 256 };
-    return s2v_qwen_load(model, loader, text, mmproj, gpu_layers, &kind, error);
+    return load(model, loader, text, mmproj, gpu_layers, "qwen3vl", false, error);
+}
+
+static s2p_status qwen3_moe_load(s2v_model *model, s2v_loader *loader, s2v_gguf *text,
+                                 s2v_gguf *mmproj, int32_t gpu_layers, s2p_error *error)
+{
+    return load(model, loader, text, mmproj, gpu_layers, "qwen3vlmoe", true, error);
 }
 
 const s2v_arch s2v_arch_qwen3_vl = {
@@ -27,6 +40,19 @@ const s2v_arch s2v_arch_qwen3_vl = {
     .projector = "qwen3vl_merger",
     .chat_format = "qwen3-vl",
     .load = qwen3_load,
+    .frame = s2v_qwen_frame,
+    .vision = s2v_qwen_vision,
+    .positions = s2v_mrope,
+    .layers = s2v_draw_layers,
+    .head = s2v_draw_head,
+};
+
+const s2v_arch s2v_arch_qwen3_vl_moe = {
+    .title = "Qwen3-VL MoE",
+    .name = "qwen3vlmoe",
+    .projector = "qwen3vl_merger",
+    .chat_format = "qwen3-vl",
+    .load = qwen3_moe_load,
     .frame = s2v_qwen_frame,
     .vision = s2v_qwen_vision,
     .positions = s2v_mrope,

@@ -31,7 +31,6 @@ static const refused table[] = {
     { "resampler", NULL, "MiniCPM-V", "its tokens come from a resampler and have no places in the picture, so there is no grid to prune by" },
     { "minicpmv4_6", NULL, "MiniCPM-V 4.6", "layers with a recurrent state are missing" },
     { "adapter", NULL, "GLM-Edge-V", NO_BOTH },
-    { "qwen3vl_merger", "qwen3vlmoe", "Qwen3-VL with experts", "experts are missing" },
     { "qwen3vl_merger", "qwen35", "Qwen3.5, 3.6 or 3.8", "layers with a recurrent state are missing" },
     { "qwen3vl_merger", "qwen35moe", "Qwen3.5, 3.6 or 3.8 with experts", "layers with a recurrent state and experts are missing" },
     { "qwen3vl_merger", "qwen4exp", "Qwen3.8-Flash-Next", "hyper-connections and sparse attention are missing" },
@@ -49,8 +48,7 @@ static const refused table[] = {
     { "internvl", "internlm2", "InternVL 2 or 2.5 on InternLM2", NO_TEXT_PART },
     { "internvl", "llama", "InternVL 2 on Llama 3", NO_TEXT_PART },
     { "internvl", "phi3", "InternVL 2 on Phi-3", NO_TEXT_PART },
-    { "internvl", "gpt-oss", "InternVL3.5 on gpt-oss", "experts and its attention are missing" },
-    { "internvl", "qwen3moe", "InternVL3.5 with experts", "experts are missing" },
+    { "internvl", "gpt-oss", "InternVL3.5 on gpt-oss", "its attention and its kind of experts are missing" },
     { "internvl", NULL, "an InternVL model", NO_TEXT_PART },
     { "llama4", NULL, "Llama 4", NO_BOTH },
     { "lfm2", NULL, "LFM2-VL", NO_BOTH },
@@ -115,7 +113,7 @@ static const refused *find_row(s2v_text name, s2v_text projector)
 s2p_status s2v_arch_refuse(s2v_text name, s2v_text projector, const s2v_gguf *mmproj,
                            s2p_error *error)
 {
-    char runs[200] = "";
+    char runs[300] = "";
     const s2v_arch *arch = s2v_arch_of_tower(projector, mmproj);
     bool runs_text = false;
     s2v_architecture a;
