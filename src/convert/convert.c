@@ -11,6 +11,7 @@
 #include "convert/recode.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -36,6 +37,10 @@ typedef struct converter {
     const s2v_planned *current; /* tensor that is moved now */
     s2v_gguf *written;          /* the file it is compared with, NULL: it is written */
     uint64_t n_compared;
+
+    uint8_t *
+        matrix; /* group `matrix_group` of the current tensor, where it is turned; NULL: none yet */
+    int64_t matrix_group;
 } converter;
 
 const char *s2v_convert_type_name(size_t index)
@@ -63,13 +68,55 @@ static s2v_tensor_type source_type(const s2v_planned *t)
     return t->source->type == S2V_ST_F16 ? S2V_TENSOR_F16 : S2V_TENSOR_BF16;
 }
 
+/* Columns of the matrices of a turned source: each is read once, whole. */
+static s2p_status fetch_columns(converter *c, int64_t row, int64_t n, size_t width, uint8_t *out,
+                                s2p_error *error)
+{
+    const s2v_planned *t = c->current;
+    const size_t n_bytes = (size_t)t->group_stride * width;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t group = (row + i) / t->group_rows, column = (row + i) % t->group_rows;
+        if (!c->matrix || c->matrix_group != group) {
+            if (!c->matrix) c->matrix = malloc(n_bytes);
+            if (!c->matrix) return s2_fail_memory(error, n_bytes, "the matrix of an expert");
+            c->matrix_group = -1;
+            TRY(s2v_safetensors_read(t->file, t->source, (uint64_t)group * n_bytes, n_bytes,
+                                     c->matrix, error));
+            c->matrix_group = group;
+        }
+        const uint8_t *from = c->matrix + (size_t)(t->first + column) * width;
+        for (int64_t k = 0; k < t->n_per_row; k++, out += width)
+            memcpy(out, from + (size_t)(k * t->stride) * width, width);
+    }
+    return S2P_OK;
+}
+
+/* Rows of matrices that are apart from each other, one by one. */
+static s2p_status fetch_groups(const s2v_planned *t, int64_t row, int64_t n, size_t width,
+                               uint8_t *out, s2p_error *error)
+{
+    const size_t row_bytes = (size_t)t->n_per_row * width;
+    for (int64_t i = 0; i < n; i++, out += row_bytes) {
+        const int64_t group = (row + i) / t->group_rows, in_group = (row + i) % t->group_rows;
+        const s2v_expert_source whole = { t->file, t->source };
+        const s2v_expert_source *from = t->expert ? &t->expert[group] : &whole;
+        const int64_t first = t->expert ? 0 : t->first + group * t->group_stride;
+        TRY(s2v_safetensors_read(from->file, from->tensor,
+                                 (uint64_t)(first + in_group * t->stride) * width, row_bytes, out,
+                                 error));
+    }
+    return S2P_OK;
+}
+
 /* Rows of the current tensor; in a solid source one read has them all. */
 static s2p_status fetch_rows(void *user, int64_t row, int64_t n, void *out, s2p_error *error)
 {
-    const converter *c = user;
+    converter *c = user;
     const s2v_planned *t = c->current;
     size_t width = 0;
     (void)s2v_st_type_name(t->source->type, &width);
+    if (t->is_turned) return fetch_columns(c, row, n, width, out, error);
+    if (t->group_rows > 0) return fetch_groups(t, row, n, width, out, error);
     const size_t row_bytes = (size_t)t->n_per_row * width;
     const bool is_solid = t->stride == t->n_per_row && t->head_rows == 0;
     const int64_t n_reads = is_solid ? 1 : n;
@@ -121,6 +168,8 @@ static s2p_status move_tensor(converter *c, const s2v_planned *t, s2p_error *err
 {
     c->current = t;
     c->n_compared = 0;
+    free(c->matrix);
+    c->matrix = NULL;
     const s2v_recoding recoding = { .name = t->source->name,
                                     .from = source_type(t),
                                     .to = t->type,
@@ -230,6 +279,7 @@ s2p_status s2v_convert(const s2v_convert_options *options, s2v_convert_result *r
         return s2_fail(error, S2P_EINVAL, "the two files must have two names");
     converter c = { .options = options, .result = result };
     const s2p_status st = convert_folder(&c, error);
+    free(c.matrix);
     s2v_recoder_free(c.recoder);
     s2v_gguf_writer_free(c.writers[0]);
     s2v_gguf_writer_free(c.writers[1]);

@@ -38,14 +38,17 @@ static bool spell(const planner *p, const char *name, char *out, size_t room)
     return false;
 }
 
-/* '#' takes a number without leading zeros, '*' at the end takes the rest. *layer: -1 without '#'.
- */
-static bool matches(const char *pattern, const char *name, int32_t *layer)
+typedef struct place { /* what a name says of where its tensor belongs; -1: nothing */
+    int32_t layer, expert;
+} place;
+
+/* '#' and '@' take a number without leading zeros, '*' at the end takes the rest. */
+static bool matches(const char *pattern, const char *name, place *at)
 {
-    *layer = -1;
+    *at = (place){ -1, -1 };
     for (; *pattern; pattern++) {
         if (*pattern == '*') return true;
-        if (*pattern != '#') {
+        if (*pattern != '#' && *pattern != '@') {
             if (*pattern != *name++) return false;
             continue;
         }
@@ -54,15 +57,15 @@ static bool matches(const char *pattern, const char *name, int32_t *layer)
         for (; *name >= '0' && *name <= '9' && n_digits < 6; name++, n_digits++)
             number = 10 * number + (*name - '0');
         if (n_digits == 0) return false;
-        *layer = number;
+        *(*pattern == '#' ? &at->layer : &at->expert) = number;
     }
     return *name == '\0';
 }
 
-static const s2v_map_row *find_row(const s2v_map_row *rows, const char *name, int32_t *layer)
+static const s2v_map_row *find_row(const s2v_map_row *rows, const char *name, place *at)
 {
     for (; rows->from; rows++)
-        if (matches(rows->from, name, layer)) return rows;
+        if (matches(rows->from, name, at)) return rows;
     return NULL;
 }
 
@@ -104,6 +107,10 @@ static int64_t size_of(const s2v_numbers *n, s2v_dim d)
         return n->head_dim;
     case VOCAB:
         return n->n_vocab;
+    case EXPERTS:
+        return n->n_experts;
+    case EXPERT_FF:
+        return n->n_expert_ff;
     case V_EMBD:
         return n->v_embd;
     case V_THREE:
@@ -140,15 +147,15 @@ static void shape_text(const int64_t *shape, size_t n, char *out, size_t room)
         at += (size_t)snprintf(out + at, room - at, "%s%" PRId64, i ? ", " : "", shape[i]);
 }
 
-static s2p_status check_shape(const planner *p, const s2v_map_row *r, const s2v_st_tensor *t)
+static bool has_shape(const s2v_st_tensor *t, const int64_t *expected, size_t n)
 {
-    int64_t expected[S2V_MAP_MAX_DIMS];
-    size_t n = 0;
-    for (; n < S2V_MAP_MAX_DIMS && r->shape[n] != END; n++)
-        expected[n] = size_of(p->numbers, (s2v_dim)r->shape[n]);
-    bool fits = (size_t)t->n_dims == n;
-    for (size_t d = 0; fits && d < n; d++) fits = t->shape[d] == expected[d];
-    if (!fits) {
+    return (size_t)t->n_dims == n && memcmp(t->shape, expected, n * sizeof *expected) == 0;
+}
+
+static s2p_status expect_shape(const planner *p, const s2v_st_tensor *t, const int64_t *expected,
+                               size_t n)
+{
+    if (!has_shape(t, expected, n)) {
         char found[64], wanted[64];
         shape_text(t->shape, (size_t)t->n_dims, found, sizeof found);
         shape_text(expected, n, wanted, sizeof wanted);
@@ -162,6 +169,15 @@ static s2p_status check_shape(const planner *p, const s2v_map_row *r, const s2v_
     return S2P_OK;
 }
 
+static s2p_status check_shape(const planner *p, const s2v_map_row *r, const s2v_st_tensor *t)
+{
+    int64_t expected[S2V_MAP_MAX_DIMS];
+    size_t n = 0;
+    for (; n < S2V_MAP_MAX_DIMS && r->shape[n] != END; n++)
+        expected[n] = size_of(p->numbers, (s2v_dim)r->shape[n]);
+    return expect_shape(p, t, expected, n);
+}
+
 /* --- the plan -------------------------------------------------------------------------------- */
 
 static bool ends_with(const char *text, const char *end)
@@ -170,11 +186,11 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-/* llama.cpp's rules: vectors and position embeddings stay F32, patch kernels F16 or F32, and rows
+/* llama.cpp's rules: vectors, routers and position embeddings stay F32, patch kernels F16 or F32, and rows
  * that are no whole blocks become F16. */
 static s2v_tensor_type choose_type(const planner *p, const s2v_planned *t)
 {
-    if (t->n_dims < 2) return S2V_TENSOR_F32;
+    if (t->n_dims < 2 || strstr(t->name, ".ffn_gate_inp.")) return S2V_TENSOR_F32;
     if (strstr(t->name, ".patch_embd.weight"))
         return p->type == S2V_TENSOR_F16 && !p->family->has_f32_patches ? S2V_TENSOR_F16
                                                                         : S2V_TENSOR_F32;
@@ -246,17 +262,92 @@ static s2p_status add_frames(planner *p, const s2v_map_row *r, s2v_planned *t)
     return add_tensor(p, t);
 }
 
+/* Matrices of n_out rows of n_in values for all experts: part `half` of `n_halves` of the source, whose
+ * matrices are n_in x (n_halves * n_out) or, as newer checkpoints may have them, the other way round. */
+static s2p_status add_all_experts(planner *p, const char *name, int64_t n_out, int64_t n_in,
+                                  int64_t half, int64_t n_halves, s2v_planned *t)
+{
+    const int64_t n = p->numbers->n_experts, wide = n_halves * n_out;
+    const int64_t turned[3] = { n, n_in, wide }, straight[3] = { n, wide, n_in };
+    t->is_turned = !has_shape(t->source, straight, 3) || n_in == wide;
+    TRY(expect_shape(p, t->source, t->is_turned ? turned : straight, 3));
+    t->n_dims = 3;
+    t->ne[0] = t->n_per_row = n_in;
+    t->ne[1] = t->group_rows = n_out;
+    t->ne[2] = n;
+    t->ne[3] = 1;
+    t->n_rows = n_out * n;
+    t->group_stride = wide * n_in;
+    t->stride = t->is_turned ? wide : n_in;
+    t->first = t->is_turned ? half * n_out : half * n_out * n_in;
+    (void)snprintf(t->name, sizeof t->name, "%s", name);
+    return add_tensor(p, t);
+}
+
+static s2p_status add_experts(planner *p, const s2v_map_row *r, int32_t layer, s2v_planned *t)
+{
+    const int64_t ff = p->numbers->n_expert_ff, n = p->numbers->n_embd;
+    char name[S2V_NAME_ROOM];
+    if (r->action == EXPERT_DOWNS) {
+        make_name(r->to, layer, '?', name);
+        return add_all_experts(p, name, n, ff, 0, 1, t);
+    }
+    for (int64_t half = 0; half < 2; half++) {
+        (void)snprintf(name, sizeof name, "blk.%d.ffn_%s_exps.weight", (int)layer,
+                       half ? "up" : "gate");
+        TRY(add_all_experts(p, name, ff, n, half, 2, t));
+    }
+    return S2P_OK;
+}
+
+/* The matrix of one expert: its tensor of the result is planned when the first of them is met. */
+static s2p_status add_expert(planner *p, const s2v_map_row *r, place at, s2v_planned *t)
+{
+    const int32_t n_experts = p->numbers->n_experts;
+    s2v_planned *whole = NULL;
+    make_name(r->to, at.layer, '?', t->name);
+    for (size_t i = p->plan->n_tensors; i > 0 && !whole; i--) /* mostly one of the last */
+        if (strcmp(p->plan->tensors[i - 1].name, t->name) == 0) whole = &p->plan->tensors[i - 1];
+    if (!whole) {
+        fill_whole(t);
+        t->n_dims = 3;
+        t->group_rows = t->ne[1];
+        t->ne[2] = n_experts;
+        t->n_rows *= n_experts;
+        t->expert = calloc((size_t)n_experts, sizeof *t->expert);
+        if (!t->expert) return s2_fail_memory(p->error, sizeof *t->expert, "a list of experts");
+        const s2p_status st = add_tensor(p, t);
+        if (st != S2P_OK) {
+            free(t->expert);
+            return st;
+        }
+        whole = &p->plan->tensors[p->plan->n_tensors - 1];
+    }
+    if (at.expert >= n_experts)
+        return s2_fail(p->error, S2P_EFORMAT, "tensor '%.100s' is of expert %d, there are %d",
+                       t->source->name, (int)at.expert, (int)n_experts);
+    if (!whole->expert || whole->expert[at.expert].tensor)
+        return s2_fail(p->error, S2P_EFORMAT, "tensor '%.100s' is there twice", t->source->name);
+    if (t->source->type != whole->source->type)
+        return s2_fail(p->error, S2P_EUNSUPPORTED, "tensor '%.100s' is of type %s, '%.100s' of %s",
+                       t->source->name, s2v_st_type_name(t->source->type, NULL),
+                       whole->source->name, s2v_st_type_name(whole->source->type, NULL));
+    whole->expert[at.expert] = (s2v_expert_source){ t->file, t->source };
+    return S2P_OK;
+}
+
 static s2p_status plan_tensor(planner *p, const s2v_safetensors *file, const s2v_st_tensor *source)
 {
     char name[S2V_ST_MAX_NAME + 16];
-    int32_t layer = -1;
+    place at = { -1, -1 };
     const s2v_map_row *r = NULL;
     bool is_vision = false;
     if (spell(p, source->name, name, sizeof name)) {
-        r = find_row(p->family->text, name, &layer);
+        r = find_row(p->family->text, name, &at);
         is_vision = !r;
-        if (!r) r = find_row(p->family->vision, name, &layer);
+        if (!r) r = find_row(p->family->vision, name, &at);
     }
+    const int32_t layer = at.layer;
     if (r && is_vision && layer >= p->numbers->v_layers &&
         layer < p->numbers->v_layers + p->numbers->v_unused) {
         p->plan->n_ignored++;
@@ -271,14 +362,20 @@ static s2p_status plan_tensor(planner *p, const s2v_safetensors *file, const s2v
         p->plan->n_ignored++;
         return S2P_OK;
     }
+    if (r->action == EXPERT) {
+        TRY(check_shape(p, r, source));
+        return add_expert(p, r, at, &(s2v_planned){ .file = file, .source = source });
+    }
     const size_t number = (size_t)(r - (is_vision ? p->family->vision : p->family->text));
     uint8_t *seen =
         &p->seen[is_vision][number * (size_t)n_layers + (size_t)(layer < 0 ? 0 : layer)];
     if ((*seen)++)
         return s2_fail(p->error, S2P_EFORMAT, "tensor '%.100s' is there twice", source->name);
 
-    TRY(check_shape(p, r, source));
+    const bool is_experts = r->action == EXPERT_GATES || r->action == EXPERT_DOWNS;
+    if (!is_experts) TRY(check_shape(p, r, source));
     s2v_planned t = { .is_vision = is_vision, .file = file, .source = source };
+    if (is_experts) return add_experts(p, r, layer, &t);
     if (r->action == THIRDS) return add_thirds(p, r, layer, &t);
     if (r->action == FRAMES) return add_frames(p, r, &t);
     fill_whole(&t);
@@ -307,6 +404,33 @@ static s2p_status check_complete(const planner *p, const s2v_map_row *rows, cons
     return S2P_OK;
 }
 
+/* Every layer has the three tensors of its experts once, with every expert in them. */
+static s2p_status check_experts(const planner *p)
+{
+    static const char *const parts[] = { "gate", "up", "down" };
+    const s2v_conversion_plan *plan = p->plan;
+    for (int32_t i = 0; i < 3 * p->numbers->n_layers && p->numbers->n_experts > 0; i++) {
+        const s2v_planned *found = NULL;
+        char name[S2V_NAME_ROOM];
+        (void)snprintf(name, sizeof name, "blk.%d.ffn_%s_exps.weight", (int)(i / 3), parts[i % 3]);
+        for (size_t k = 0; k < plan->n_tensors; k++) {
+            if (strcmp(plan->tensors[k].name, name) != 0) continue;
+            if (found)
+                return s2_fail(
+                    p->error, S2P_EFORMAT,
+                    "the checkpoint has the experts of '%s' both together and one by one", name);
+            found = &plan->tensors[k];
+        }
+        if (!found)
+            return s2_fail(p->error, S2P_EFORMAT, "the checkpoint has no tensor for '%s'", name);
+        for (int32_t e = 0; found->expert && e < p->numbers->n_experts; e++)
+            if (!found->expert[e].tensor)
+                return s2_fail(p->error, S2P_EFORMAT, "the checkpoint has no expert %d for '%s'",
+                               (int)e, name);
+    }
+    return S2P_OK;
+}
+
 static s2p_status plan_all(planner *p, const s2v_checkpoint *checkpoint)
 {
     const s2v_numbers *n = p->numbers;
@@ -321,6 +445,7 @@ static s2p_status plan_all(planner *p, const s2v_checkpoint *checkpoint)
             TRY(plan_tensor(p, checkpoint->files[f], t));
     }
     TRY(check_complete(p, p->family->text, p->seen[0], n->n_layers));
+    TRY(check_experts(p));
     return check_complete(p, p->family->vision, p->seen[1], n->v_layers);
 }
 
@@ -341,6 +466,7 @@ s2p_status s2v_conversion_plan_make(s2v_conversion_plan *out, const s2v_checkpoi
 
 void s2v_conversion_plan_free(s2v_conversion_plan *plan)
 {
+    for (size_t i = 0; i < plan->n_tensors; i++) free(plan->tensors[i].expert);
     free(plan->tensors);
     *plan = (s2v_conversion_plan){ 0 };
 }

@@ -32,6 +32,11 @@ s2p_status s2v_numbers_read(const char *folder, s2v_numbers *out, json_t **confi
 /* convert_map.c: every tensor of the result, and where its values are in the checkpoint. */
 #define S2V_NAME_ROOM 64
 
+typedef struct s2v_expert_source { /* one expert's matrix */
+    const s2v_safetensors *file;
+    const s2v_st_tensor *tensor; /* NULL: not met yet */
+} s2v_expert_source;
+
 typedef struct s2v_planned { /* one tensor of the result */
     char name[S2V_NAME_ROOM];
     bool is_vision;
@@ -43,6 +48,12 @@ typedef struct s2v_planned { /* one tensor of the result */
     int64_t n_per_row, n_rows; /* of the work: rows of n_per_row values, */
     int32_t head_rows;         /* > 0: rows of a head, to be taken from its halves in turn */
     int64_t first, stride;     /* the first at value `first` of the source, one every `stride` */
+    /* Matrices of experts: rows in groups of group_rows, 0: no groups. Each group is a tensor of its own,
+     * or begins group_stride values after the one before; is_turned: there it is a matrix of n_per_row
+     * rows of `stride` values, and the work's rows are columns of it. */
+    int64_t group_rows, group_stride;
+    bool is_turned;
+    s2v_expert_source *expert; /* [n_experts], owned by the plan; NULL: one tensor has them all */
 } s2v_planned;
 
 typedef struct s2v_conversion_plan {

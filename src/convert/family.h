@@ -18,7 +18,7 @@
 
 /* clang-format off */
 typedef enum s2v_dim { /* sizes a shape is made of */
-    END, EMBD, FF, KEYS, QUERIES, HEAD, VOCAB, V_EMBD, V_THREE, V_FF, V_FOUR, V_PATCH, V_PLACES, V_ROWS, V_TOKEN, ONE, TWO, THREE
+    END, EMBD, FF, KEYS, QUERIES, HEAD, VOCAB, EXPERTS, EXPERT_FF, V_EMBD, V_THREE, V_FF, V_FOUR, V_PATCH, V_PLACES, V_ROWS, V_TOKEN, ONE, TWO, THREE
 } s2v_dim;
 /* clang-format on */
 
@@ -27,12 +27,16 @@ typedef enum s2v_action {
     THIRDS,  /* rows of queries, keys and values: three tensors, '?' in the name is q, k, v */
     STACKED, /* whole; '#' counts the mergers of deepstack, and becomes the number of their block */
     PAIRS,   /* rows of heads: those of the two halves in turn, as GGUF has them for Llama */
-    FRAMES,  /* kernels of two pictures of a film: two tensors, the second named ".1" */
+    EXPERT,  /* a matrix of one expert, '@' in the name: they become one tensor */
+    EXPERT_GATES, /* gate and up of all experts in one tensor: two tensors, '?' is gate, up */
+    EXPERT_DOWNS, /* down of all experts; both may have rows and columns exchanged */
+    FRAMES,       /* kernels of two pictures of a film: two tensors, the second named ".1" */
     IGNORE
 } s2v_action;
 
 typedef struct s2v_map_row {
-    const char *from, *to;           /* '#' is the number of a layer; from NULL ends a table */
+    const char *from,
+        *to; /* '#' is the number of a layer, '@' of an expert; from NULL ends a table */
     uint8_t shape[S2V_MAP_MAX_DIMS]; /* slowest first */
     s2v_action action;
     bool is_optional;
@@ -93,7 +97,13 @@ struct s2v_family {
 const s2v_family *s2v_family_find(const char *model_type, const char *text_type, s2p_error *error);
 
 /* text_rows.c: tensors of language models that families share. */
-extern const s2v_map_row s2v_qwen2_text_rows[], s2v_qwen3_text_rows[], s2v_llama_text_rows[];
+extern const s2v_map_row s2v_qwen2_text_rows[], s2v_qwen3_text_rows[], s2v_qwen3_moe_text_rows[],
+    s2v_llama_text_rows[];
+
+/* Qwen3 with experts: its numbers, read after the others, and its keys. */
+void s2v_qwen3_moe_read(s2v_config *config, s2v_numbers *numbers);
+void s2v_qwen3_moe_put(const s2v_numbers *numbers, s2v_gguf_writer *writer);
+
 void s2v_llama_put_text(const s2v_numbers *numbers, s2v_gguf_writer *writer);
 
 #endif /* S2_CONVERT_FAMILY_H */

@@ -14,8 +14,9 @@ typedef struct s2v_numbers {
     int32_t
         head_dim; /* n_embd / n_head, or what the configuration says where the family may differ */
     float rope_theta, rms_eps;
-    int32_t sections[4]; /* Qwen-VL */
-    bool may_be_tied;    /* the output matrix may be missing */
+    int32_t sections[4];                            /* Qwen-VL */
+    int32_t n_experts, n_experts_used, n_expert_ff; /* 0: one feed-forward part, of n_ff */
+    bool may_be_tied;                               /* the output matrix may be missing */
     /* vision */
     int32_t v_layers; /* in the result */
     int32_t v_unused; /* layers of the checkpoint behind them, which nothing reads */

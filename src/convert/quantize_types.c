@@ -22,7 +22,8 @@ const s2v_quant_kind *s2v_quant_kind_at(size_t index)
     return index < sizeof kinds / sizeof *kinds ? &kinds[index] : NULL;
 }
 
-static const char *const architectures[] = { "qwen2vl", "qwen2", "qwen3vl", "qwen3", "llama" };
+static const char *const architectures[] = { "qwen2vl", "qwen2",      "qwen3vl", "qwen3",
+                                             "llama",   "qwen3vlmoe", "qwen3moe" };
 #define N_ARCHITECTURES (sizeof architectures / sizeof *architectures)
 
 const char *s2v_quant_architecture(size_t index)
@@ -84,8 +85,8 @@ int32_t s2v_quantize_n_dims(const s2v_gguf_tensor *tensor)
 
 static bool is_quantised(const s2v_gguf_tensor *tensor)
 {
-    static const char *const kept[] = { "_norm.weight", ".position_embd", ".patch_embd", ".rel_pos",
-                                        ".patch_merger" };
+    static const char *const kept[] = { "_norm.weight", ".position_embd", ".patch_embd",
+                                        ".rel_pos",     ".patch_merger",  ".ffn_gate_inp." };
     if (s2v_quantize_n_dims(tensor) < 2 || !ends_with(tensor->name, "weight")) return false;
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (contains(tensor->name, kept[i])) return false;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """other_layouts.py PROGRAM - InternVL3 checkpoints of random numbers, made here: in transformers' layout and in the
-authors', with a Qwen2 and a Qwen3 decoder. Both layouts of one model must give the same tensors; every tensor is compared with
+authors', with a Qwen2 and a Qwen3 decoder; and decoders with experts, stored together in either order or one by one. Both layouts of one model must give the same tensors; every tensor is compared with
 what it was made from; configurations that only look alike are refused with a sentence."""
 import json, os, random, struct, subprocess, sys, tempfile
 
@@ -8,6 +8,7 @@ PROGRAM = sys.argv[1]
 rng = random.Random(5)
 E, FF, HEADS, KV, VOCAB, HEAD = 32, 48, 4, 2, 300, 8
 V, VFF, LAYERS = 24, 40, 2
+EXPERTS, USED, EFF = 5, 2, 12
 
 
 def floats(*shape):
@@ -65,12 +66,68 @@ def text_tensors(kind):
         for n, shape in (("input_layernorm.weight", (E,)), ("post_attention_layernorm.weight", (E,)), ("self_attn.q_proj.weight", (HEADS * HEAD, E)),
                          ("self_attn.k_proj.weight", (KV * HEAD, E)), ("self_attn.v_proj.weight", (KV * HEAD, E)), ("self_attn.o_proj.weight", (E, HEADS * HEAD)),
                          ("mlp.gate_proj.weight", (FF, E)), ("mlp.up_proj.weight", (FF, E)), ("mlp.down_proj.weight", (E, FF))):
-            t[p + n] = floats(*shape)
+            if kind != "qwen3_moe" or "mlp." not in n:
+                t[p + n] = floats(*shape)
+        if kind == "qwen3_moe":
+            t[p + "mlp.gate.weight"] = floats(EXPERTS, E)
         if kind == "qwen2":
             for n, s in (("q", HEADS * HEAD), ("k", KV * HEAD), ("v", KV * HEAD)):
                 t[p + "self_attn.%s_proj.bias" % n] = floats(s)
-        if kind == "qwen3":
+        if kind != "qwen2":
             t[p + "self_attn.q_norm.weight"], t[p + "self_attn.k_norm.weight"] = floats(HEAD), floats(HEAD)
+    return t
+
+
+def experts():
+    """By layer and part: one matrix after the other, as the result has them."""
+    return {(i, n): floats(EXPERTS, *((E, EFF) if n == "down" else (EFF, E))) for i in range(LAYERS) for n in ("gate", "up", "down")}
+
+
+def turned(matrix):
+    """[experts][rows][columns] with rows and columns exchanged, and as lists of values by expert."""
+    (n, rows, columns), raw = matrix
+    v = struct.unpack("<%df" % (n * rows * columns), raw)
+    return [[[v[(e * rows + r) * columns + c] for r in range(rows)] for c in range(columns)] for e in range(n)]
+
+
+def packed(values):
+    flat = [x for e in values for row in e for x in row]
+    return (len(values), len(values[0]), len(values[0][0])), struct.pack("<%df" % len(flat), *flat)
+
+
+def expert_tensors(all_experts, order):
+    t = {}
+    for i in range(LAYERS):
+        p = "t.layers.%d.mlp.experts." % i
+        gate, up, down = (all_experts[i, n] for n in ("gate", "up", "down"))
+        if order == "one by one":
+            for n, ((_, rows, columns), raw) in (("gate", gate), ("up", up), ("down", down)):
+                size = 4 * rows * columns
+                for e in range(EXPERTS):
+                    t[p + "%d.%s_proj.weight" % (e, n)] = ((rows, columns), raw[e * size:(e + 1) * size])
+        elif order == "turned":
+            t[p + "gate_up_proj"] = packed([[g + u for g, u in zip(a, b)] for a, b in zip(turned(gate), turned(up))])
+            t[p + "down_proj"] = packed(turned(down))
+        else:
+            size = 4 * E * EFF
+            t[p + "gate_up_proj"] = ((EXPERTS, 2 * EFF, E), b"".join(x[1][e * size:(e + 1) * size] for e in range(EXPERTS) for x in (gate, up)))
+            t[p + "down_proj"] = down
+    return t
+
+
+def qwen3_tower():
+    """Qwen3-VL's: patches of 4, four learned positions, a merger of its own after block 0."""
+    t = {"v.patch_embed.proj.weight": floats(V, 3, 2, 4, 4), "v.patch_embed.proj.bias": floats(V), "v.pos_embed.weight": floats(4, V)}
+    for i in range(LAYERS):
+        p = "v.blocks.%d." % i
+        for n, shape in (("norm1.weight", (V,)), ("norm1.bias", (V,)), ("norm2.weight", (V,)), ("norm2.bias", (V,)), ("attn.qkv.weight", (3 * V, V)), ("attn.qkv.bias", (3 * V,)),
+                         ("attn.proj.weight", (V, V)), ("attn.proj.bias", (V,)), ("mlp.linear_fc1.weight", (VFF, V)), ("mlp.linear_fc1.bias", (VFF,)),
+                         ("mlp.linear_fc2.weight", (V, VFF)), ("mlp.linear_fc2.bias", (V,))):
+            t[p + n] = floats(*shape)
+    for p, width in (("v.merger.", V), ("v.deepstack_merger_list.0.", 4 * V)):
+        for n, shape in (("norm.weight", (width,)), ("norm.bias", (width,)), ("linear_fc1.weight", (4 * V, 4 * V)), ("linear_fc1.bias", (4 * V,)),
+                         ("linear_fc2.weight", (E, 4 * V)), ("linear_fc2.bias", (E,))):
+            t[p + n] = floats(*shape)
     return t
 
 
@@ -132,12 +189,17 @@ def authors(text, vision):
 
 
 def text_config(kind):
-    return {"model_type": kind, "hidden_size": E, "intermediate_size": FF, "num_hidden_layers": LAYERS, "num_attention_heads": HEADS, "num_key_value_heads": KV,
+    moe = {"num_experts": EXPERTS, "num_experts_per_tok": USED, "moe_intermediate_size": EFF, "norm_topk_prob": True, "decoder_sparse_step": 1, "mlp_only_layers": []}
+    return {**(moe if "moe" in kind else {}), "model_type": kind, "hidden_size": E, "intermediate_size": FF, "num_hidden_layers": LAYERS, "num_attention_heads": HEADS, "num_key_value_heads": KV,
             "head_dim": HEAD, "vocab_size": VOCAB, "max_position_embeddings": 4096, "rms_norm_eps": 1e-6, "rope_theta": 1e6, "hidden_act": "silu",
             "eos_token_id": 259, "tie_word_embeddings": False}
 
 
 def config(layout, kind):
+    if layout == "qwen3_vl_moe":
+        return {"model_type": layout, "text_config": dict(text_config("qwen3_vl_moe_text"), rope_scaling={"mrope_section": [2, 1, 1], "mrope_interleaved": True}),
+                "vision_config": {"hidden_size": V, "intermediate_size": VFF, "depth": LAYERS, "num_heads": 2, "patch_size": 4, "out_hidden_size": E,
+                                  "num_position_embeddings": 4, "hidden_act": "gelu_pytorch_tanh", "deepstack_visual_indexes": [0]}}
     v = {"hidden_size": V, "intermediate_size": VFF, "num_hidden_layers": LAYERS, "num_attention_heads": 2, "hidden_act": "gelu", "norm_type": "layer_norm",
          "layer_norm_eps": 1e-6}
     if layout == "internvl":
@@ -206,7 +268,11 @@ def make(folder, layout, kind, text, vision, **changes):
     dump(folder, "config.json", c)
     dump(folder, "preprocessor_config.json", {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]})
     tokenizer(folder, False)
-    write(folder, (native if layout == "internvl" else authors)(text, vision))
+    if layout == "qwen3_vl_moe":
+        write(folder, {n if n == "lm_head.weight" else n.replace("t.", "model.language_model.", 1) if n[0] == "t" else n.replace("v.", "model.visual.", 1): x
+                       for n, x in {**text, **vision}.items()})
+    else:
+        write(folder, (native if layout == "internvl" else authors)(text, vision))
 
 
 def check(what, condition):
@@ -232,6 +298,40 @@ with tempfile.TemporaryDirectory() as top:
         check("scale", results[0][1][0]["clip.vision.projector.scale_factor"] == 2)
         if kind == "qwen3":
             check("head", results[0][0][0]["qwen3.attention.key_length"] == HEAD and "blk.1.attn_q_norm.weight" in results[0][0][1])
+    n_experts = 0
+    for layout, kind, arch, vision in (("internvl", "qwen3_moe", "qwen3moe", internvit()), ("internvl_chat", "qwen3_moe", "qwen3moe", internvit()),
+                                       ("qwen3_vl_moe", "qwen3_moe", "qwen3vlmoe", qwen3_tower())):
+        text, matrices = text_tensors(kind), experts()
+        for order in ("one by one", "turned", "straight"):
+            folder = os.path.join(top, layout + kind + order)
+            make(folder, layout, kind, {**text, **expert_tensors(matrices, order)}, vision)
+            run, m, mm = convert(folder)
+            check("%s, experts %s: %s" % (layout, order, run.stderr), run.returncode == 0)
+            keys, tensors = read(m)
+            check("architecture", keys["general.architecture"] == arch)
+            for key, value in (("expert_count", EXPERTS), ("expert_used_count", USED), ("expert_feed_forward_length", EFF), ("attention.key_length", HEAD)):
+                check(key, keys[arch + "." + key] == value)
+            for (i, n), x in matrices.items():
+                check("%s, %s: layer %d, %s" % (layout, order, i, n), tensors["blk.%d.ffn_%s_exps.weight" % (i, n)] == x)
+            check("router", tensors["blk.1.ffn_gate_inp.weight"] == text["t.layers.1.mlp.gate.weight"])
+            run = subprocess.run([PROGRAM, "quantize", m, os.path.join(folder, "q.gguf"), "Q8_0"], capture_output=True, text=True)
+            check("quantize: " + run.stderr, run.returncode == 0)
+            n_experts += 1
+        one = expert_tensors(matrices, "one by one")
+        both = {**one, **expert_tensors(matrices, "turned")}
+        lacks = {n: x for n, x in one.items() if n != "t.layers.1.mlp.experts.3.up_proj.weight"}
+        many = dict(one, **{"t.layers.0.mlp.experts.5.up_proj.weight": one["t.layers.0.mlp.experts.4.up_proj.weight"]})
+        wide = dict(expert_tensors(matrices, "turned"), **{"t.layers.0.mlp.experts.down_proj": floats(EXPERTS, E, E)})
+        for i, (rest, change, says) in enumerate(((both, {}, "experts"), (lacks, {}, "no expert 3 for 'blk.1.ffn_up_exps.weight'"), (many, {}, "is of expert 5, there are 5"),
+                                                  (wide, {}, "is [5, 32, 32], expected [5, 12, 32]"), ({}, {}, "no tensor for 'blk.0.ffn_gate_exps.weight'"),
+                                                  (one, dict(norm_topk_prob=False), "norm_topk_prob"), (one, dict(mlp_only_layers=[0]), "mlp_only_layers"),
+                                                  (one, dict(decoder_sparse_step=2), "decoder_sparse_step"), (one, dict(num_experts_per_tok=6), "num_experts_per_tok"))):
+            folder = os.path.join(top, "%s_bad%d" % (layout, i))
+            where = "llm_config__" if layout == "internvl_chat" else "text_config__"
+            make(folder, layout, kind, {**text, **rest}, vision, **{where + k: x for k, x in change.items()})
+            run, m, mm = convert(folder)
+            check("%s %d: exit %d, %s" % (layout, i, run.returncode, run.stderr), run.returncode in (1, 2, 3, 4) and says in run.stderr)
+            check("nothing is left", not os.path.exists(m) and not os.path.exists(mm))
     mistakes = [("internvl", dict(text_config__model_type="gemma3"), "model_type"), ("internvl", dict(vision_config__norm_type="rms_norm"), "norm_type"),
                 ("internvl", dict(vision_config__use_qk_norm=True), "use_qk_norm"), ("internvl", dict(vision_config__image_size=[56, 42]), "not a square"),
                 ("internvl", dict(vision_config__image_size="large"), "image_size"), ("internvl", dict(downsample_ratio=0.4), "downsample_ratio"),
@@ -247,4 +347,4 @@ with tempfile.TemporaryDirectory() as top:
         run, m, mm = convert(folder)
         check("%s %s: exit %d, %s" % (layout, change, run.returncode, run.stderr), run.returncode in (1, 2, 3, 4) and says in run.stderr)
         check("nothing is left", not os.path.exists(m) and not os.path.exists(mm))
-print("4 conversions, %d refusals" % len(mistakes))
+print("4 conversions, %d with experts, %d refusals" % (n_experts, len(mistakes) + 27))

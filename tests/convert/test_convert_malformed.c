@@ -94,11 +94,13 @@ static void test_config(void **state)
 {
     (void)state;
     static const mistake list[] = {
-        { "\"qwen2_5_vl\"", "\"qwen3_vl_moe\"", OTHER, "model_type 'qwen3_vl_moe'" },
+        { "\"qwen2_5_vl\"", "\"qwen3_5_moe\"", OTHER, "model_type 'qwen3_5_moe'" },
+        { "\"qwen2_5_vl\"", "\"qwen3_vl_moe\"", FORMAT, "'text_config' is missing" },
         { "\"qwen2_5_vl\"", "\"qwen3_vl\"", FORMAT, "'text_config' is missing" },
         { "\"qwen2_5_vl\"", "5", FORMAT, "'model_type' is missing" },
         { "\"qwen2_5_vl\"", "\"llama\"", OTHER,
-          "model_type 'llama' is not one of qwen2_5_vl, qwen2_vl, qwen3_vl, llava_onevision, "
+          "model_type 'llama' is not one of qwen2_5_vl, qwen2_vl, qwen3_vl, qwen3_vl_moe, "
+          "llava_onevision, "
           "llava, "
           "internvl, internvl_chat, smolvlm and idefics3" },
         { "\"qwen2_5_vl\"", "\"llava_onevision\"", FORMAT, "'text_config' is missing" },

@@ -467,7 +467,8 @@ static void test_malformed(void **state)
         const char *says;
     } cases[] = { { NULL, false, S2P_EFORMAT, "general.architecture" },
                   { "gemma3", false, S2P_EUNSUPPORTED,
-                    "'gemma3' is not one of qwen2vl, qwen2, qwen3vl, qwen3, llama and clip" },
+                    "'gemma3' is not one of qwen2vl, qwen2, qwen3vl, qwen3, llama, qwen3vlmoe, "
+                    "qwen3moe and clip" },
                   { "llama", false, S2P_EFORMAT, "no tensor" },
                   { "qwen3vl", false, S2P_EFORMAT, "no tensor" },
                   { "qwen3", false, S2P_EFORMAT, "no tensor" },

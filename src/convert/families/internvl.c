@@ -173,19 +173,31 @@ static const s2v_map_row chat_rows[] = {
 };
 /* clang-format on */
 
-#define FAMILY(title, layout, type, of_text, ...)                                                  \
-    {                                                                                              \
-        .name = title, .model_type = type, .text_type = #of_text, .architecture = #of_text,        \
-        .may_be_dynamic = true, .read_vision = layout##_read_vision, .put_vision = put_vision,     \
-        .prefixes = layout##_prefixes, .text = s2v_##of_text##_text_rows, .vision = layout##_rows, \
-        __VA_ARGS__                                                                                \
-    }
+static void moe_read_rope(s2v_config *c, const json_t *rope, s2v_numbers *n)
+{
+    (void)rope;
+    s2v_qwen3_moe_read(c, n);
+}
 
-const s2v_family family_internvl3 =
-    FAMILY("InternVL3", native, "internvl", qwen2, .has_head_dim = false);
-const s2v_family family_internvl3_chat =
-    FAMILY("InternVL3", chat, "internvl_chat", qwen2, .has_head_dim = false);
-const s2v_family family_internvl3_5 = FAMILY("InternVL3.5", native, "internvl", qwen3,
-                                             .has_head_dim = true, .put_text = qwen3_put_text);
-const s2v_family family_internvl3_5_chat = FAMILY("InternVL3.5", chat, "internvl_chat", qwen3,
-                                                  .has_head_dim = true, .put_text = qwen3_put_text);
+#define FAMILY(title, layout, of_type, of_text, of_architecture, rows, ...)               \
+    {                                                                                     \
+        .name = title, .model_type = of_type, .text_type = of_text,                       \
+        .architecture = of_architecture, .may_be_dynamic = true,                          \
+        .read_vision = layout##_read_vision, .put_vision = put_vision,                    \
+        .prefixes = layout##_prefixes, .text = rows, .vision = layout##_rows, __VA_ARGS__ \
+    }
+#define QWEN2(layout, type) \
+    FAMILY("InternVL3", layout, type, "qwen2", "qwen2", s2v_qwen2_text_rows, .has_head_dim = false)
+#define QWEN3(layout, type)                                                    \
+    FAMILY("InternVL3.5", layout, type, "qwen3", "qwen3", s2v_qwen3_text_rows, \
+           .has_head_dim = true, .put_text = qwen3_put_text)
+#define QWEN3_MOE(layout, type)                                                               \
+    FAMILY("InternVL3.5 MoE", layout, type, "qwen3_moe", "qwen3moe", s2v_qwen3_moe_text_rows, \
+           .has_head_dim = true, .read_rope = moe_read_rope, .put_text = s2v_qwen3_moe_put)
+
+const s2v_family family_internvl3 = QWEN2(native, "internvl");
+const s2v_family family_internvl3_chat = QWEN2(chat, "internvl_chat");
+const s2v_family family_internvl3_5 = QWEN3(native, "internvl");
+const s2v_family family_internvl3_5_chat = QWEN3(chat, "internvl_chat");
+const s2v_family family_internvl3_5_moe = QWEN3_MOE(native, "internvl");
+const s2v_family family_internvl3_5_moe_chat = QWEN3_MOE(chat, "internvl_chat");

@@ -192,6 +192,19 @@ static void qwen3_put_rope(const s2v_numbers *n, s2v_gguf_writer *w)
     s2v_gguf_put_u32(w, "qwen3vl.n_deepstack_layers", (uint32_t)n->n_deepstack);
 }
 
+static void qwen3_moe_read_rope(s2v_config *c, const json_t *rope, s2v_numbers *n)
+{
+    qwen3_read_rope(c, rope, n);
+    if (c->status == S2P_OK) s2v_qwen3_moe_read(c, n);
+}
+
+static void qwen3_moe_put_rope(const s2v_numbers *n, s2v_gguf_writer *w)
+{
+    s2v_gguf_put_i32s(w, "qwen3vlmoe.rope.dimension_sections", n->sections, 4);
+    s2v_qwen3_moe_put(n, w);
+    s2v_gguf_put_u32(w, "qwen3vlmoe.n_deepstack_layers", (uint32_t)n->n_deepstack);
+}
+
 static void qwen3_put_vision(const s2v_numbers *n, s2v_gguf_writer *w)
 {
     bool is_deepstack[512] = { false }; /* as many as v_layers may be */
@@ -335,5 +348,21 @@ const s2v_family family_qwen3_vl = {
     .put_vision = qwen3_put_vision,
     .prefixes = qwen_prefixes,
     .text = s2v_qwen3_text_rows,
+    .vision = qwen3_rows,
+};
+
+const s2v_family family_qwen3_vl_moe = {
+    .name = "Qwen3-VL MoE",
+    .model_type = "qwen3_vl_moe",
+    .text_type = "qwen3_vl_moe_text",
+    .architecture = "qwen3vlmoe",
+    .has_head_dim = true,
+    .read_rope = qwen3_moe_read_rope,
+    .read_vision = qwen3_read_vision,
+    .read_pixels = qwen_read_pixels,
+    .put_rope = qwen3_moe_put_rope,
+    .put_vision = qwen3_put_vision,
+    .prefixes = qwen_prefixes,
+    .text = s2v_qwen3_moe_text_rows,
     .vision = qwen3_rows,
 };

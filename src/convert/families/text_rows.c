@@ -1,5 +1,7 @@
-/* text_rows.c - tensors of Qwen2, Qwen3 and Llama, which families share; "t." is the language model. */
+/* text_rows.c - tensors of Qwen2, Qwen3 (with experts too) and Llama, which families share; "t." is the language model. */
 #include "convert/family.h"
+
+#include <stdio.h>
 
 const s2v_map_row s2v_qwen2_text_rows[] = {
     ROW("lm_head.weight", "output.weight", VOCAB, EMBD),
@@ -40,6 +42,69 @@ const s2v_map_row s2v_qwen3_text_rows[] = {
     UNREAD("t.rotary_emb.inv_freq"),
     { .from = NULL },
 };
+
+/* Experts are stored one by one or all together; check_experts() of convert_map.c finds what is missing. */
+#define EXPERTS_OF(from, to, action, ...)       \
+    {                                           \
+        from, to, { __VA_ARGS__ }, action, true \
+    }
+
+/* clang-format off */
+const s2v_map_row s2v_qwen3_moe_text_rows[] = {
+    ROW("lm_head.weight", "output.weight", VOCAB, EMBD),
+    ROW("t.embed_tokens.weight", "token_embd.weight", VOCAB, EMBD),
+    ROW("t.norm.weight", "output_norm.weight", EMBD),
+    ROW("t.layers.#.input_layernorm.weight", "blk.#.attn_norm.weight", EMBD),
+    ROW("t.layers.#.post_attention_layernorm.weight", "blk.#.ffn_norm.weight", EMBD),
+    ROW("t.layers.#.self_attn.q_proj.weight", "blk.#.attn_q.weight", QUERIES, EMBD),
+    ROW("t.layers.#.self_attn.k_proj.weight", "blk.#.attn_k.weight", KEYS, EMBD),
+    ROW("t.layers.#.self_attn.v_proj.weight", "blk.#.attn_v.weight", KEYS, EMBD),
+    ROW("t.layers.#.self_attn.o_proj.weight", "blk.#.attn_output.weight", EMBD, QUERIES),
+    ROW("t.layers.#.self_attn.q_norm.weight", "blk.#.attn_q_norm.weight", HEAD),
+    ROW("t.layers.#.self_attn.k_norm.weight", "blk.#.attn_k_norm.weight", HEAD),
+    ROW("t.layers.#.mlp.gate.weight", "blk.#.ffn_gate_inp.weight", EXPERTS, EMBD),
+    EXPERTS_OF("t.layers.#.mlp.experts.@.gate_proj.weight", "blk.#.ffn_gate_exps.weight", EXPERT, EXPERT_FF, EMBD),
+    EXPERTS_OF("t.layers.#.mlp.experts.@.up_proj.weight", "blk.#.ffn_up_exps.weight", EXPERT, EXPERT_FF, EMBD),
+    EXPERTS_OF("t.layers.#.mlp.experts.@.down_proj.weight", "blk.#.ffn_down_exps.weight", EXPERT, EMBD, EXPERT_FF),
+    EXPERTS_OF("t.layers.#.mlp.experts.gate_up_proj", "blk.#.ffn_?_exps.weight", EXPERT_GATES, END),
+    EXPERTS_OF("t.layers.#.mlp.experts.down_proj", "blk.#.ffn_down_exps.weight", EXPERT_DOWNS, END),
+    UNREAD("t.rotary_emb.inv_freq"),
+    { .from = NULL },
+};
+/* clang-format on */
+
+void s2v_qwen3_moe_read(s2v_config *c, s2v_numbers *n)
+{
+    n->n_experts = s2v_config_text_int(c, "num_experts", 2, 1024);
+    if (c->status != S2P_OK) return;
+    n->n_experts_used = s2v_config_text_int(c, "num_experts_per_tok", 1, n->n_experts);
+    n->n_expert_ff = s2v_config_text_int(c, "moe_intermediate_size", 1, S2V_CONFIG_MAX_SIDE);
+    s2v_config_expect_bool(c, c->text, "norm_topk_prob", true);
+    s2v_config_expect_int(c, c->text, "decoder_sparse_step", 1);
+    const json_t *dense = s2v_config_member(c->text, "mlp_only_layers");
+    if (json_array_size(dense) > 0)
+        s2v_config_fail(c, S2P_EUNSUPPORTED, "mlp_only_layers",
+                        "names layers without experts, and layers of both kinds in one model are "
+                        "not supported");
+}
+
+void s2v_qwen3_moe_put(const s2v_numbers *n, s2v_gguf_writer *w)
+{
+    const char *arch = n->family->architecture;
+    const struct {
+        const char *key;
+        int32_t value;
+    } keys[] = { { "expert_count", n->n_experts },
+                 { "expert_used_count", n->n_experts_used },
+                 { "expert_feed_forward_length", n->n_expert_ff },
+                 { "attention.key_length", n->head_dim },
+                 { "attention.value_length", n->head_dim } };
+    char name[64];
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        (void)snprintf(name, sizeof name, "%s.%s", arch, keys[i].key);
+        s2v_gguf_put_u32(w, name, (uint32_t)keys[i].value);
+    }
+}
 
 /* A matrix whose rows of q or k change places: GGUF rotates neighbours. */
 #define PAIRED(from, to, rows)                 \
