@@ -50,35 +50,38 @@
 
 /* clang-format off */
 static const s2_model_size sizes[] = {
-    { "qwen2.5-vl-3b",         36, 2048,  256, 11008, 576, QWEN_TOWER(3420, 2048), 0 },
-    { "qwen2.5-vl-7b",         28, 3584,  512, 18944, 576, QWEN_TOWER(3420, 3584), 0 },
-    { "qwen2.5-vl-32b",        64, 5120, 1024, 27648, 576, QWEN_TOWER(3456, 5120), 0 },
-    { "qwen2.5-vl-72b",        80, 8192, 1024, 29568, 576, QWEN_TOWER(3456, 8192), 0 },
-    { "llava-onevision-0.5b",  24,  896,  128,  4864, 729, SIGLIP_TOWER(896), 0 },
-    { "llava-onevision-7b",    28, 3584,  512, 18944, 729, SIGLIP_TOWER(3584), 0 },
-    { "llava-onevision-72b",   80, 8192, 1024, 29568, 729, SIGLIP_TOWER(8192), 0 },
-    { "qwen2-vl-2b",           28, 1536,  256,  8960, 576, QWEN2_TOWER(1536), 0 },
-    { "qwen2-vl-7b",           28, 3584,  512, 18944, 576, QWEN2_TOWER(3584), 0 },
-    { "qwen2-vl-72b",          80, 8192, 1024, 29568, 576, QWEN2_TOWER(8192), 0 },
-    { "qwen3-vl-2b",           28, 2048, 1024,  6144, 441, QWEN3_SMALL_TOWER(2048), 0 },
-    { "qwen3-vl-4b",           36, 2560, 1024,  9728, 441, QWEN3_SMALL_TOWER(2560), 4096 },
-    { "qwen3-vl-8b",           36, 4096, 1024, 12288, 441, QWEN3_TOWER(4096), 0 },
-    { "qwen3-vl-32b",          64, 5120, 1024, 25600, 441, QWEN3_TOWER(5120), 8192 },
-    { "llava-1.5-7b",          32, 4096, 4096, 11008, 576, CLIP_TOWER(4096), 0 },
-    { "llava-1.5-13b",         40, 5120, 5120, 13824, 576, CLIP_TOWER(5120), 0 },
+    { "qwen2.5-vl-3b",         36, 2048,  256, 11008, 576, QWEN_TOWER(3420, 2048), 0, 0 },
+    { "qwen2.5-vl-7b",         28, 3584,  512, 18944, 576, QWEN_TOWER(3420, 3584), 0, 0 },
+    { "qwen2.5-vl-32b",        64, 5120, 1024, 27648, 576, QWEN_TOWER(3456, 5120), 0, 0 },
+    { "qwen2.5-vl-72b",        80, 8192, 1024, 29568, 576, QWEN_TOWER(3456, 8192), 0, 0 },
+    { "llava-onevision-0.5b",  24,  896,  128,  4864, 729, SIGLIP_TOWER(896), 0, 0 },
+    { "llava-onevision-7b",    28, 3584,  512, 18944, 729, SIGLIP_TOWER(3584), 0, 0 },
+    { "llava-onevision-72b",   80, 8192, 1024, 29568, 729, SIGLIP_TOWER(8192), 0, 0 },
+    { "qwen2-vl-2b",           28, 1536,  256,  8960, 576, QWEN2_TOWER(1536), 0, 0 },
+    { "qwen2-vl-7b",           28, 3584,  512, 18944, 576, QWEN2_TOWER(3584), 0, 0 },
+    { "qwen2-vl-72b",          80, 8192, 1024, 29568, 576, QWEN2_TOWER(8192), 0, 0 },
+    { "qwen3-vl-2b",           28, 2048, 1024,  6144, 441, QWEN3_SMALL_TOWER(2048), 0, 0 },
+    { "qwen3-vl-4b",           36, 2560, 1024,  9728, 441, QWEN3_SMALL_TOWER(2560), 4096, 0 },
+    { "qwen3-vl-8b",           36, 4096, 1024, 12288, 441, QWEN3_TOWER(4096), 0, 0 },
+    { "qwen3-vl-32b",          64, 5120, 1024, 25600, 441, QWEN3_TOWER(5120), 8192, 0 },
+    /* the feed-forward width is that of the 8 experts a row uses */
+    { "qwen3-vl-30b-a3b",      48, 2048,  512,  6144, 441, QWEN3_TOWER(2048), 4096, 128 },
+    { "llava-1.5-7b",          32, 4096, 4096, 11008, 576, CLIP_TOWER(4096), 0, 0 },
+    { "llava-1.5-13b",         40, 5120, 5120, 13824, 576, CLIP_TOWER(5120), 0, 0 },
     /* 672x672 is four tiles and a thumbnail, or 16 tiles and the whole picture */
-    { "internvl3-1b",          24,  896,  128,  4864, 1280, INTERNVIT_TOWER(896), 0 },
-    { "internvl3-2b",          28, 1536,  256,  8960, 1280, INTERNVIT_TOWER(1536), 0 },
-    { "internvl3-8b",          28, 3584,  512, 18944, 1280, INTERNVIT_TOWER(3584), 0 },
-    { "internvl3-14b",         48, 5120, 1024, 13824, 1280, INTERNVIT_TOWER(5120), 0 },
-    { "internvl3.5-1b",        28, 1024, 1024,  3072, 1280, INTERNVIT_TOWER(1024), 2048 },
-    { "internvl3.5-2b",        28, 2048, 1024,  6144, 1280, INTERNVIT_TOWER(2048), 0 },
-    { "internvl3.5-4b",        36, 2560, 1024,  9728, 1280, INTERNVIT_TOWER(2560), 4096 },
-    { "internvl3.5-8b",        36, 4096, 1024, 12288, 1280, INTERNVIT_TOWER(4096), 0 },
-    { "internvl3.5-14b",       40, 5120, 1024, 17408, 1280, INTERNVIT_TOWER(5120), 0 },
-    { "smolvlm2-256m",         30,  576,  192,  1536, 1088, SMOL_TOWER(576), 0 },
-    { "smolvlm2-500m",         32,  960,  320,  2560, 1088, SMOL_TOWER(960), 0 },
-    { "smolvlm2-2.2b",         24, 2048, 2048,  8192, 1377, SMOL_LARGE_TOWER(2048), 0 },
+    { "internvl3-1b",          24,  896,  128,  4864, 1280, INTERNVIT_TOWER(896), 0, 0 },
+    { "internvl3-2b",          28, 1536,  256,  8960, 1280, INTERNVIT_TOWER(1536), 0, 0 },
+    { "internvl3-8b",          28, 3584,  512, 18944, 1280, INTERNVIT_TOWER(3584), 0, 0 },
+    { "internvl3-14b",         48, 5120, 1024, 13824, 1280, INTERNVIT_TOWER(5120), 0, 0 },
+    { "internvl3.5-1b",        28, 1024, 1024,  3072, 1280, INTERNVIT_TOWER(1024), 2048, 0 },
+    { "internvl3.5-2b",        28, 2048, 1024,  6144, 1280, INTERNVIT_TOWER(2048), 0, 0 },
+    { "internvl3.5-4b",        36, 2560, 1024,  9728, 1280, INTERNVIT_TOWER(2560), 4096, 0 },
+    { "internvl3.5-8b",        36, 4096, 1024, 12288, 1280, INTERNVIT_TOWER(4096), 0, 0 },
+    { "internvl3.5-14b",       40, 5120, 1024, 17408, 1280, INTERNVIT_TOWER(5120), 0, 0 },
+    { "internvl3.5-30b-a3b",   48, 2048,  512,  6144, 1280, INTERNVIT_TOWER(2048), 4096, 128 },
+    { "smolvlm2-256m",         30,  576,  192,  1536, 1088, SMOL_TOWER(576), 0, 0 },
+    { "smolvlm2-500m",         32,  960,  320,  2560, 1088, SMOL_TOWER(960), 0, 0 },
+    { "smolvlm2-2.2b",         24, 2048, 2048,  8192, 1377, SMOL_LARGE_TOWER(2048), 0, 0 },
 };
 /* clang-format on */
 
@@ -115,7 +118,8 @@ double s2_layer_flops(const s2_model_size *size, double n)
 {
     const double d = size->n_embd, d_kv = size->n_kv_embd, m = size->n_ff;
     const double d_q = size->n_q_embd > 0 ? size->n_q_embd : d;
-    return 2.0 * n * (2.0 * d * d_q + 2.0 * d * d_kv + 3.0 * d * m) + 4.0 * n * n * d_q;
+    const double products = 2.0 * d * d_q + 2.0 * d * d_kv + 3.0 * d * m + d * size->n_experts;
+    return 2.0 * n * products + 4.0 * n * n * d_q;
 }
 
 double s2_prefill_flops(const s2_model_size *size, int32_t visual, int32_t kept, int32_t n_full,

@@ -22,6 +22,8 @@ typedef struct s2_model_size {
     int32_t visual_tokens; /* of one picture as the paper shows it */
     s2_tower_size tower;
     int32_t n_q_embd; /* heads x width of queries; 0: n_embd */
+    int32_t
+        n_experts; /* of which a router chooses; n_ff is the width of those it chooses together */
 } s2_model_size;
 
 /* The published sizes: 0, 1, ... until NULL; by name, NULL when unknown. */
