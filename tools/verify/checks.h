@@ -78,6 +78,11 @@ void s2_golden_check_structured(const char *path, s2_verdict *verdict);
 bool s2_is_hf_golden(const char *path);
 s2p_status s2_check_hf(const char *path, const char *arrays, s2_verdict *verdict, s2p_error *error);
 
+/* verify_hf_chat.c: chat.json, conversations as tokens. Status and verdict as s2_check_hf. */
+bool s2_is_hf_chat(const char *path);
+s2p_status s2_check_hf_chat(const char *path, const char *arrays, s2_verdict *verdict,
+                            s2p_error *error);
+
 /* verify_tiny.c: the bundled model, from picture to answers. */
 void s2_check_tiny(const json_t *c, s2_verdict *verdict);
 

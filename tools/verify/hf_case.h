@@ -8,6 +8,7 @@
 
 #define HF_PATH_CAPACITY 4096
 #define HF_MAX_PICTURES 16
+#define HF_MAX_SIDE 32 /* regions along a side */
 
 typedef struct hf_case {
     s2_verdict *verdict;
@@ -47,6 +48,12 @@ void s2_hf_find_folder(const char *path, const char *arrays, char out[HF_PATH_CA
 /* Pixels per patch side, as the mmproj in gguf/ says; 14 where it says nothing. */
 int32_t s2_hf_patch(const char *folder);
 
+/* The pair "f32" or "f16" in gguf/ below a folder, where the verdict says models run. */
+typedef s2p_status (*hf_engine_open)(s2v_engine **out, const s2v_engine_options *options,
+                                     s2p_error *error);
+s2p_status s2_hf_open_pair(const char *folder, const char *pair, const s2_verdict *verdict,
+                           hf_engine_open open, s2v_engine **out, s2p_error *error);
+
 bool s2_hf_text(const s2v_gguf *file, const char *key, char *out, size_t capacity);
 
 /* A stored tensor; NULL when there is none of that type. *n: values. */
@@ -60,6 +67,9 @@ bool s2_hf_read_case(hf_case *c);
 
 /* Then their budgets, of a pruned one. */
 bool s2_hf_read_budgets(hf_case *c);
+
+/* Each region of a grid got the tokens its stored budget says. */
+void s2_hf_check_budgets(hf_case *c, int32_t grid, const int32_t *kept, int32_t n);
 
 /* The source that a label names, "a" or "a672"; the label may go on after '_' or ':'. */
 bool s2_hf_add_named(hf_case *c, const char *label, const s2v_image_options *options);
@@ -95,6 +105,11 @@ bool s2_hf_add_pictures(hf_case *c, const char *kind, int32_t n, const s2v_image
 
 /* preprocess.gguf against our frames. */
 void s2_hf_check_pixels(hf_case *c, const s2v_model *model);
+
+/* verify_hf_chat.c: tokens of prompts. */
+
+/* The prompt of a run as tokens, a picture's rows among them. */
+void s2_hf_check_ids(hf_case *c, const s2v_engine *engine, const char *prompt);
 
 /* verify_hf_tower.c: the tower's attention. */
 

@@ -205,6 +205,30 @@ static void compare_attention(hf_case *c, int32_t layer, const float *attn, size
         s2_differs(c->verdict, "%s: off by %.3g, allowed %.3g", name, worst, allowed);
 }
 
+/* The last row's attention, stored for each head. attn: [n][n], mean over heads. */
+static void compare_last_row(hf_case *c, int32_t layer, const float *attn, size_t n)
+{
+    char name[32];
+    size_t n_stored;
+    (void)snprintf(name, sizeof name, "attn.heads_last.%d", layer);
+    const float *expected = s2_hf_floats(c->golden, name, &n_stored);
+    if (!expected) return;
+    if (n_stored == 0 || n_stored % n != 0) {
+        s2_differs(c->verdict, "%s: expected %zu values, not for rows of %zu", name, n_stored, n);
+        return;
+    }
+    double worst = 0.0;
+    for (size_t k = 0; k < n; k++) {
+        double mean = 0.0;
+        for (size_t h = 0; h < n_stored / n; h++) mean += (double)expected[h * n + k];
+        const double d = fabs(mean * (double)n / (double)n_stored - (double)attn[(n - 1) * n + k]);
+        if (!(d <= worst)) worst = d;
+    }
+    const double allowed = ATTN_TOLERANCE * c->verdict->where->slack;
+    if (!(worst <= allowed))
+        s2_differs(c->verdict, "%s: off by %.3g, allowed %.3g", name, worst, allowed);
+}
+
 static void tap(const char *name, int32_t index, const float *data, int32_t rows, int32_t cols,
                 void *user)
 {
@@ -238,6 +262,7 @@ static void tap(const char *name, int32_t index, const float *data, int32_t rows
         free(halves);
     } else if (strcmp(name, "attn") == 0) {
         compare_attention(c, index, data, (size_t)rows);
+        compare_last_row(c, index, data, (size_t)rows);
     } else if (strcmp(name, "erc") == 0 || strcmp(name, "erc_tiles") == 0) {
         (void)snprintf(tensor, sizeof tensor, "img%d.erc%s",
                        name[3] ? c->tile_grid[index] : c->whole_grid[index],
@@ -266,6 +291,7 @@ static void compare_plan(hf_case *c, const s2v_session *session, int32_t grid, c
         memcmp(expected, got, n_stored * sizeof *got) != 0)
         s2_differs(c->verdict, "%s (%s pair, cache %d): other tokens kept", name, c->pair,
                    (int)session->options.kv_type);
+    if (!c->counts_deepstack && got) s2_hf_check_budgets(c, grid, got, n);
 }
 
 static void compare_kept(hf_case *c, const s2v_session *session)
@@ -364,30 +390,13 @@ static void run_session(hf_case *c, s2v_engine *engine, s2v_kv_type type, const 
         if (is_exact)
             compare_values(c, "logits_last", s2v_session_logits(session), (size_t)info.n_vocab);
         if (is_exact) compare_positions(c, &session->rows);
+        int64_t next_pos;
+        if (s2v_gguf_int(c->golden, "case.next_pos", &next_pos))
+            s2_same_number(c->verdict, "case.next_pos", next_pos, session->next_pos);
         if (c->is_pruned) compare_kept(c, session);
         if (is_unrounded) compare_answer(c, session);
     }
     s2v_session_free(session);
-}
-
-typedef s2p_status (*engine_open)(s2v_engine **out, const s2v_engine_options *options,
-                                  s2p_error *error);
-
-static s2p_status open_pair(hf_case *c, const char *pair, engine_open open, s2v_engine **out,
-                            s2p_error *error)
-{
-    char folder[HF_PATH_CAPACITY], model[HF_PATH_CAPACITY], mmproj[HF_PATH_CAPACITY], end[16];
-    (void)snprintf(folder, sizeof folder, "%.4000s/gguf", c->folder);
-    (void)snprintf(end, sizeof end, "%s.gguf", pair);
-    if (!s2_hf_find_file(folder, "", end, false, model) ||
-        !s2_hf_find_file(folder, "mmproj", end, true, mmproj))
-        return s2_fail(error, S2P_EIO, "no %s pair in gguf/", pair);
-    s2v_engine_options options;
-    s2v_engine_options_init(&options);
-    options.model_path = model;
-    options.mmproj_path = mmproj;
-    s2_verdict_place(c->verdict, &options);
-    return open(out, &options, error);
 }
 
 static s2p_status run_pair(hf_case *c, const char *pair, s2p_error *error)
@@ -397,8 +406,10 @@ static s2p_status run_pair(hf_case *c, const char *pair, s2p_error *error)
     if (!s2_hf_text(c->full, "case.prompt", prompt, sizeof prompt))
         return s2_fail(error, S2P_EFORMAT, "the case has no prompt");
     s2v_engine *engine;
-    const s2p_status st = open_pair(c, pair, s2v_engine_open, &engine, error);
+    const s2p_status st =
+        s2_hf_open_pair(c->folder, pair, c->verdict, s2v_engine_open, &engine, error);
     if (st != S2P_OK) return st;
+    s2_hf_check_ids(c, engine, prompt);
     run_session(c, engine, S2V_KV_F32, prompt);
     if (c->is_pruned) run_session(c, engine, S2V_KV_F16, prompt);
     if (c->is_pruned) run_session(c, engine, S2V_KV_Q8_0, prompt);
@@ -414,7 +425,8 @@ static s2p_status run_pair(hf_case *c, const char *pair, s2p_error *error)
 static s2p_status check_preprocess(hf_case *c, s2p_error *error)
 {
     s2v_engine *engine;
-    const s2p_status st = open_pair(c, "f32", s2v_engine_open, &engine, error);
+    const s2p_status st =
+        s2_hf_open_pair(c->folder, "f32", c->verdict, s2v_engine_open, &engine, error);
     if (st != S2P_OK) return st;
     s2_hf_check_pixels(c, &engine->model);
     s2v_engine_close(engine);
@@ -431,7 +443,8 @@ static s2p_status check_case(hf_case *c, const char *path, s2p_error *error)
     char name[64], full[HF_PATH_CAPACITY];
     s2v_engine *engine =
         NULL; /* a model that does not run is told before its pictures are looked for */
-    s2p_status st = open_pair(c, "f32", s2v_engine_outline, &engine, error);
+    s2p_status st =
+        s2_hf_open_pair(c->folder, "f32", c->verdict, s2v_engine_outline, &engine, error);
     if (st != S2P_OK) return st;
     if (!s2_hf_text(c->golden, "case.name", name, sizeof name)) {
         s2v_engine_close(engine);

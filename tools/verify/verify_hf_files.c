@@ -87,3 +87,20 @@ const int32_t *s2_hf_ints(const s2v_gguf *file, const char *name, size_t *n)
     *n = (size_t)(t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3]);
     return (const int32_t *)(const void *)t->data;
 }
+
+s2p_status s2_hf_open_pair(const char *folder, const char *pair, const s2_verdict *verdict,
+                           hf_engine_open open, s2v_engine **out, s2p_error *error)
+{
+    char models[HF_PATH_CAPACITY], model[HF_PATH_CAPACITY], mmproj[HF_PATH_CAPACITY], end[16];
+    (void)snprintf(models, sizeof models, "%.4000s/gguf", folder);
+    (void)snprintf(end, sizeof end, "%s.gguf", pair);
+    if (!s2_hf_find_file(models, "", end, false, model) ||
+        !s2_hf_find_file(models, "mmproj", end, true, mmproj))
+        return s2_fail(error, S2P_EIO, "no %s pair in gguf/", pair);
+    s2v_engine_options options;
+    s2v_engine_options_init(&options);
+    options.model_path = model;
+    options.mmproj_path = mmproj;
+    s2_verdict_place(verdict, &options);
+    return open(out, &options, error);
+}

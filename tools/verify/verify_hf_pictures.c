@@ -10,6 +10,7 @@
 #include "verify/hf_case.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -268,4 +269,42 @@ bool s2_hf_read_budgets(hf_case *c)
             return false;
     }
     return true;
+}
+
+void s2_hf_check_budgets(hf_case *c, int32_t grid, const int32_t *kept, int32_t n)
+{
+    char key[32];
+    size_t n_regions;
+    int64_t side, rows, cols;
+    (void)snprintf(key, sizeof key, "img%d.budget", grid);
+    const int32_t *expected = s2_hf_ints(c->golden, key, &n_regions);
+    (void)snprintf(key, sizeof key, "img%d.grid", grid);
+    const s2v_gguf_key *size = s2v_gguf_find_key(c->golden, key);
+    (void)snprintf(key, sizeof key, "img%d.K", grid);
+    if (!expected || !size || !s2v_gguf_int(c->golden, key, &side) ||
+        !s2v_gguf_item_int(size, 0, &rows) || !s2v_gguf_item_int(size, 1, &cols))
+        return;
+    int32_t row[HF_MAX_SIDE + 1], col[HF_MAX_SIDE + 1], got[HF_MAX_SIDE * HF_MAX_SIDE] = { 0 };
+    if (side < 1 || side > HF_MAX_SIDE || (size_t)(side * side) != n_regions || rows < side ||
+        cols < side || rows > 4096 || cols > 4096) {
+        s2_malformed(c->verdict, "img%d: %d x %d regions, %zu budgets", grid, (int)side, (int)side,
+                     n_regions);
+        return;
+    }
+    for (int64_t i = 0; i <= side; i++) { /* the paper's partition, half to even */
+        row[i] = (int32_t)rint((double)(i * rows) / (double)side);
+        col[i] = (int32_t)rint((double)(i * cols) / (double)side);
+    }
+    for (int32_t k = 0; k < n; k++) {
+        int32_t r = 0, q = 0;
+        while (r + 1 < side && kept[k] / cols >= row[r + 1]) r++;
+        while (q + 1 < side && kept[k] % cols >= col[q + 1]) q++;
+        got[r * side + q]++;
+    }
+    for (size_t i = 0; i < n_regions; i++)
+        if (got[i] != expected[i]) {
+            s2_differs(c->verdict, "img%d.budget: expected %d in region %zu, got %d", grid,
+                       expected[i], i, got[i]);
+            return;
+        }
 }

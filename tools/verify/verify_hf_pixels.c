@@ -181,12 +181,57 @@ static void check_framed(hf_case *c, const s2v_model *model, const char *name)
     s2v_frame_free(&f);
 }
 
+/* A byte as the tower reads it: [3][256], or [256] where the channels are alike. */
+static void check_levels(hf_case *c, const s2v_model *model)
+{
+    size_t n;
+    const float *expected = s2_hf_floats(c->golden, "lut", &n);
+    const s2v_levels level = s2v_tower_levels(&model->tower);
+    if (!expected) return;
+    if (n != 256 && n != 3 * 256) {
+        s2_malformed(c->verdict, "lut: %zu values", n);
+        return;
+    }
+    for (size_t i = 0; i < 3 * 256; i++)
+        if (!(fabsf(expected[i % n] - level.of[i / 256][i % 256]) <= CLOSE)) {
+            s2_differs(c->verdict, "lut: expected %.9g for byte %zu of channel %zu, got %.9g",
+                       (double)expected[i % n], i % 256, i / 256,
+                       (double)level.of[i / 256][i % 256]);
+            return;
+        }
+}
+
+/* Qwen3-VL's "smart_resize": height and width, then those it is shown in, of at most 16,777,216 pixels. */
+static void check_sizes(hf_case *c, const s2v_model *model)
+{
+    size_t n;
+    const int32_t *size = s2_hf_ints(c->golden, "smart_resize", &n);
+    const int32_t unit = model->tower.patch * model->tower.merge;
+    const s2v_image_options o = { .size = sizeof o, .max_pixels = 1 << 24 };
+    for (size_t i = 0; size && i + 4 <= n; i += 4) {
+        const int32_t *s = size + i;
+        const s2p_image empty = { s[1], s[0], 3 * (ptrdiff_t)s[1], NULL };
+        s2v_frame f;
+        if (model->arch->frame(model, &empty, &o, S2V_FRAMING_BASE, &f, NULL) != S2P_OK) {
+            s2_differs(c->verdict, "smart_resize: %dx%d is refused", s[1], s[0]);
+            continue;
+        }
+        const s2p_grid grid = f.part[0].grid;
+        if (grid.rows * unit != s[2] || grid.cols * unit != s[3])
+            s2_differs(c->verdict, "smart_resize: %dx%d becomes %dx%d, expected %dx%d", s[1], s[0],
+                       grid.cols * unit, grid.rows * unit, s[3], s[2]);
+        s2v_frame_free(&f);
+    }
+}
+
 void s2_hf_check_pixels(hf_case *c, const s2v_model *model)
 {
     static const char suffix[] = ".pixel_values";
     const bool is_tiled = s2v_gguf_find_tensor(c->golden, "tiles") != NULL ||
                           s2v_gguf_find_tensor(c->golden, "sizes") != NULL;
     if (is_tiled) s2_hf_check_tile_sizes(c, model);
+    check_levels(c, model);
+    check_sizes(c, model);
     for (size_t i = 0; i < s2v_gguf_n_tensors(c->golden); i++) {
         const s2v_text name = s2v_gguf_tensor_at(c->golden, i)->name;
         const size_t n = name.size - (sizeof suffix - 1);

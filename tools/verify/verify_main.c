@@ -134,10 +134,13 @@ static void skip_unknown(tally *t, const char *shown)
 /* A run of a whole model; the model stands beside it. */
 static void visit_model_run(tally *t, const char *path, const char *shown)
 {
-    if (!s2_is_hf_golden(path) || !is_wanted(t, shown, NULL)) return;
+    const bool is_chat = s2_is_hf_chat(path);
+    if ((!is_chat && !s2_is_hf_golden(path)) || !is_wanted(t, shown, NULL)) return;
     s2_verdict verdict = { .where = &t->where };
     s2p_error error = { S2P_OK, "" };
-    if (s2_check_hf(path, t->options->arrays, &verdict, &error) == S2P_OK)
+    const s2p_status st = is_chat ? s2_check_hf_chat(path, t->options->arrays, &verdict, &error)
+                                  : s2_check_hf(path, t->options->arrays, &verdict, &error);
+    if (st == S2P_OK)
         settle_file(t, shown, &verdict);
     else
         skip_file(t, shown, error.message);
@@ -146,7 +149,7 @@ static void visit_model_run(tally *t, const char *path, const char *shown)
 
 static void visit_file(tally *t, const char *path, const char *shown)
 {
-    if (has_suffix(path, ".gguf")) {
+    if (has_suffix(path, ".gguf") || s2_is_hf_chat(path)) {
         visit_model_run(t, path, shown);
         return;
     }
