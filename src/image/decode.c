@@ -14,60 +14,78 @@
 extern const s2_decoder s2_decoder_jpeg;
 extern const s2_decoder s2_decoder_png;
 extern const s2_decoder s2_decoder_webp;
+extern const s2_decoder s2_decoder_gif;
+extern const s2_decoder s2_decoder_bmp;
+extern const s2_decoder s2_decoder_tiff;
+extern const s2_decoder s2_decoder_heif;
 
-static const s2_decoder *const decoders[] = { &s2_decoder_jpeg, &s2_decoder_png, &s2_decoder_webp };
+static const s2_decoder *const decoders[] = {
+    &s2_decoder_jpeg, &s2_decoder_png, &s2_decoder_webp, &s2_decoder_gif, &s2_decoder_bmp,
+#if S2_HAS_TIFF
+    &s2_decoder_tiff,
+#endif
+#if S2_HAS_HEIF
+    &s2_decoder_heif,
+#endif
+};
 
-/* First bytes of files people do hand over. `at` skips bytes that vary. */
+#define BY_IMAGEMAGICK "convert FILE out.png"
+#define BY_HEIF "heif-convert FILE out.png"
+
+/* First bytes of files people do hand over, and the command that makes a picture of them. `at` skips
+ * bytes that vary. Formats we read are listed too, for builds without their library. */
 static const struct magic {
     const char *name;
     size_t at, n;
     const char *bytes;
+    const char *command; /* NULL: nothing to convert */
 } foreign[] = {
-    { "a GIF", 0, 4, "GIF8" },
-    { "a BMP", 0, 2, "BM" },
-    { "a TIFF", 0, 4, "II*\0" },
-    { "a TIFF", 0, 4, "MM\0*" },
-    { "a BigTIFF", 0, 4, "II+\0" },
-    { "a BigTIFF", 0, 4, "MM\0+" },
-    { "an AVIF", 4, 8, "ftypavif" },
-    { "an AVIF sequence", 4, 8, "ftypavis" },
-    { "a HEIC", 4, 7, "ftyphei" }, /* heic, heix, heim, heis */
-    { "a HEIC", 4, 7, "ftyphev" },
-    { "a HEIF", 4, 8, "ftypmif1" },
-    { "a HEIF", 4, 8, "ftypmsf1" },
-    { "an MP4 or QuickTime video", 4, 4, "ftyp" },
-    { "a JPEG XL", 0, 2, "\xFF\x0A" },
-    { "a JPEG XL", 0, 8, "\0\0\0\x0CJXL " },
-    { "a JPEG 2000", 0, 8, "\0\0\0\x0CjP  " },
-    { "a JPEG 2000", 0, 4, "\xFF\x4F\xFF\x51" },
-    { "a Photoshop", 0, 4, "8BPS" },
-    { "a Windows icon", 0, 4, "\0\0\1\0" },
-    { "an OpenEXR", 0, 4, "\x76\x2F\x31\x01" },
-    { "a DirectDraw surface", 0, 4, "DDS " },
-    { "a QOI", 0, 4, "qoif" },
-    { "a MNG", 0, 4, "\x8AMNG" },
-    { "a JNG", 0, 4, "\x8BJNG" },
-    { "a PDF", 0, 5, "%PDF-" },
-    { "a PostScript", 0, 4, "%!PS" },
-    { "an SVG", 0, 4, "<svg" },
-    { "an XML or SVG", 0, 5, "<?xml" },
-    { "an HTML", 0, 5, "<!DOC" },
-    { "an HTML", 0, 5, "<html" },
-    { "a PNM", 0, 2, "P4" },
-    { "a PNM", 0, 2, "P5" },
-    { "a PNM", 0, 2, "P6" },
+    { "a TIFF", 0, 4, "II*\0", BY_IMAGEMAGICK },
+    { "a TIFF", 0, 4, "MM\0*", BY_IMAGEMAGICK },
+    { "a BigTIFF", 0, 4, "II+\0", BY_IMAGEMAGICK },
+    { "a BigTIFF", 0, 4, "MM\0+", BY_IMAGEMAGICK },
+    { "an AVIF", 4, 8, "ftypavif", BY_HEIF },
+    { "an AVIF sequence", 4, 8, "ftypavis", "ffmpeg -i FILE -frames:v 1 out.png" },
+    { "a HEIC", 4, 7, "ftyphei", BY_HEIF }, /* heic, heix, heim, heis */
+    { "a HEIC", 4, 7, "ftyphev", BY_HEIF },
+    { "a HEIF", 4, 8, "ftypmif1", BY_HEIF },
+    { "a HEIF", 4, 8, "ftypmsf1", BY_HEIF },
+    { "an MP4 or QuickTime video", 4, 4, "ftyp", "ffmpeg -i FILE -frames:v 1 out.png" },
+    { "a JPEG XL", 0, 2, "\xFF\x0A", "djxl FILE out.png" },
+    { "a JPEG XL", 0, 8, "\0\0\0\x0CJXL ", "djxl FILE out.png" },
+    { "a JPEG 2000", 0, 8, "\0\0\0\x0CjP  ", "opj_decompress -i FILE -o out.png" },
+    { "a JPEG 2000", 0, 4, "\xFF\x4F\xFF\x51", "opj_decompress -i FILE -o out.png" },
+    { "a Photoshop", 0, 4, "8BPS", "convert 'FILE[0]' out.png" },
+    { "a Windows icon", 0, 4, "\0\0\1\0", "convert 'FILE[0]' out.png" },
+    { "an OpenEXR", 0, 4, "\x76\x2F\x31\x01", BY_IMAGEMAGICK },
+    { "a DirectDraw surface", 0, 4, "DDS ", BY_IMAGEMAGICK },
+    { "a QOI", 0, 4, "qoif", "ffmpeg -i FILE out.png" },
+    { "a MNG", 0, 4, "\x8AMNG", "convert 'FILE[0]' out.png" },
+    { "a JNG", 0, 4, "\x8BJNG", BY_IMAGEMAGICK },
+    { "a PDF", 0, 5, "%PDF-", "pdftoppm -png -r 150 -f 1 -singlefile FILE out" },
+    { "a PostScript", 0, 4, "%!PS", "gs -q -o out.png -sDEVICE=png16m -r150 FILE" },
+    { "an SVG", 0, 4, "<svg", "rsvg-convert -o out.png FILE" },
+    { "an XML or SVG", 0, 5, "<?xml", "rsvg-convert -o out.png FILE" },
+    { "an HTML", 0, 5, "<!DOC", NULL },
+    { "an HTML", 0, 5, "<html", NULL },
+    { "a PNM", 0, 2, "P4", BY_IMAGEMAGICK },
+    { "a PNM", 0, 2, "P5", BY_IMAGEMAGICK },
+    { "a PNM", 0, 2, "P6", BY_IMAGEMAGICK },
 };
 
 static s2p_status refuse_foreign(const s2_source *source, s2p_error *error)
 {
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
         const struct magic *m = &foreign[i];
-        if (s2_source_has(source, m->at, m->bytes, m->n))
-            return s2_fail(error, S2P_EUNSUPPORTED,
-                           "this is %s file; JPEG, PNG and WebP pictures are read", m->name);
+        if (!s2_source_has(source, m->at, m->bytes, m->n)) continue;
+        return m->command
+                   ? s2_fail(error, S2P_EUNSUPPORTED,
+                             "this is %s file, which is not read; convert it: %s", m->name,
+                             m->command)
+                   : s2_fail(error, S2P_EUNSUPPORTED, "this is %s file, not a picture", m->name);
     }
     return s2_fail(error, S2P_EFORMAT,
-                   "not a picture: %zu bytes that begin like no JPEG, PNG or WebP file",
+                   "not a picture: %zu bytes that begin like no JPEG, PNG, WebP, GIF or BMP file",
                    source->n_bytes);
 }
 
@@ -82,6 +100,16 @@ void s2_image_limits_init(s2_image_limits *limits)
         .max_seconds = 5.0,
         .strict = true,
     };
+}
+
+void s2_image_limits_local(s2_image_limits *limits, int64_t max_pixels)
+{
+    s2_image_limits_init(limits);
+    limits->max_bytes = (size_t)512 << 20;
+    limits->reduce_pixels = limits->max_pixels;
+    limits->max_pixels = max_pixels;
+    limits->max_side = 65535;
+    limits->max_seconds = 60.0;
 }
 
 /* Let the decoder of its format loose on the bytes. */
@@ -103,6 +131,7 @@ static s2p_status decode_any(s2_source *source, const s2_image_limits *limits, s
     const s2_decoder *decoder = NULL;
     for (size_t i = 0; i < sizeof decoders / sizeof *decoders; i++)
         if (decoders[i]->knows(source)) decoder = decoders[i];
+    if (decoder && decoder->is_unbounded && source->limits.bounded) decoder = NULL;
     return decoder ? decoder->decode(source, out, orientation, error)
                    : refuse_foreign(source, error);
 }

@@ -133,33 +133,64 @@ static void read_head(reader *r)
     const s2p_status st =
         s2_source_admit(r->source, "JPEG", r->jpeg.image_width, r->jpeg.image_height, r->error);
     if (st != S2P_OK) leave(r, st);
-    if (r->jpeg.num_components == 4)
+    if (r->jpeg.num_components != 1 && r->jpeg.num_components != 3 && r->jpeg.num_components != 4)
         leave(r, s2_fail(r->error, S2P_EUNSUPPORTED,
-                         "JPEG is CMYK or YCCK (4 components); convert it to RGB"));
-    if (r->jpeg.num_components != 1 && r->jpeg.num_components != 3)
-        leave(r, s2_fail(r->error, S2P_EUNSUPPORTED,
-                         "JPEG has %d components; 1 (gray) and 3 (colour) are supported",
+                         "JPEG has %d components; 1 (gray), 3 (colour) and 4 (CMYK) are supported",
                          r->jpeg.num_components));
     read_orientation(r);
 }
 
+/* 1/1, 1/2, 1/4 or 1/8: the transform itself computes fewer pixels. */
+static void choose_scale(reader *r)
+{
+    const double most = (double)r->source->limits.reduce_pixels;
+    const double all = (double)r->jpeg.image_width * r->jpeg.image_height;
+    unsigned divisor = 1;
+    while (most > 0 && divisor < 8 && all > most * divisor * divisor) divisor *= 2;
+    r->jpeg.scale_num = 1;
+    r->jpeg.scale_denom = divisor;
+}
+
+/* CMYK as Adobe's programs store it, inverted, to RGB as Pillow converts it. The four bytes of a
+ * pixel are read before its three are written, so one row serves both. */
+static void convert_cmyk(uint8_t *row, size_t n_pixels)
+{
+    for (size_t i = 0; i < n_pixels; i++) {
+        const unsigned light = row[4 * i + 3]; /* 255 - black */
+        uint8_t rgb[3];
+        for (size_t c = 0; c < 3; c++) {
+            const unsigned product = (255u - row[4 * i + c]) * light + 128;
+            const unsigned ink = ((product >> 8) + product) >> 8;
+            rgb[c] = (uint8_t)(light > ink ? light - ink : 0);
+        }
+        memcpy(row + 3 * i, rgb, 3);
+    }
+}
+
 static void read_jpeg_rows(reader *r)
 {
-    const size_t stride = (size_t)3 * r->jpeg.image_width;
-    const double memory = 3.0 * (double)stride * r->jpeg.image_height + (64 << 20);
+    const double memory = 9.0 * r->jpeg.image_width * r->jpeg.image_height + (64 << 20);
     r->jpeg.mem->max_memory_to_use = memory < (double)LONG_MAX ? (long)memory : LONG_MAX;
-    r->jpeg.out_color_space = JCS_RGB;
+    const bool is_cmyk = r->jpeg.num_components == 4;
+    r->jpeg.out_color_space = is_cmyk ? JCS_CMYK : JCS_RGB;
+    choose_scale(r);
     (void)jpeg_start_decompress(&r->jpeg);
-    r->pixels = s2_canvas_create(r->jpeg.image_width, r->jpeg.image_height, 3, r->error);
+    const size_t width = r->jpeg.output_width, stride = 3 * width;
+    r->pixels = s2_canvas_create(r->jpeg.output_width, r->jpeg.output_height, 3, r->error);
     if (!r->pixels) leave(r, S2P_ENOMEM);
+    uint8_t *wide = NULL; /* libjpeg's own memory: freed with it, whatever happens */
+    if (is_cmyk) wide = r->jpeg.mem->alloc_large((j_common_ptr)&r->jpeg, JPOOL_IMAGE, 4 * width);
 
     while (r->jpeg.output_scanline < r->jpeg.output_height) {
-        JSAMPROW rows[ROWS_PER_CALL];
-        JDIMENSION n = r->jpeg.output_height - r->jpeg.output_scanline;
+        JSAMPROW rows[ROWS_PER_CALL] = { wide };
+        const JDIMENSION row = r->jpeg.output_scanline;
+        JDIMENSION n = r->jpeg.output_height - row;
         if (n > ROWS_PER_CALL) n = ROWS_PER_CALL;
-        for (JDIMENSION i = 0; i < n; i++)
-            rows[i] = r->pixels + stride * (r->jpeg.output_scanline + i);
-        (void)jpeg_read_scanlines(&r->jpeg, rows, n);
+        for (JDIMENSION i = 0; !is_cmyk && i < n; i++) rows[i] = r->pixels + stride * (row + i);
+        (void)jpeg_read_scanlines(&r->jpeg, rows, is_cmyk ? 1 : n);
+        if (!is_cmyk) continue;
+        convert_cmyk(wide, width);
+        memcpy(r->pixels + stride * row, wide, stride);
     }
     (void)jpeg_finish_decompress(&r->jpeg); /* to the end mark, so that a cut file is noticed */
 }
@@ -190,7 +221,9 @@ static s2p_status decode_jpeg(const s2_source *source, s2_image *out, int *orien
                  : s2_fail(error, S2P_EFORMAT, "JPEG is damaged: pixels missing at %ld places",
                            r.n_damages);
     if (st == S2P_OK) {
-        s2_image_adopt(out, r.pixels, r.jpeg.image_width, r.jpeg.image_height, S2_FORMAT_JPEG);
+        s2_image_adopt(out, r.pixels, r.jpeg.output_width, r.jpeg.output_height, S2_FORMAT_JPEG);
+        if (r.jpeg.scale_denom > 1)
+            out->stored = (s2_size){ (int32_t)r.jpeg.image_width, (int32_t)r.jpeg.image_height };
         *orientation = r.orientation;
     } else {
         free(r.pixels);
@@ -201,4 +234,4 @@ static s2p_status decode_jpeg(const s2_source *source, s2_image *out, int *orien
 
 static bool is_jpeg(const s2_source *source) { return s2_source_has(source, 0, "\xFF\xD8\xFF", 3); }
 
-const s2_decoder s2_decoder_jpeg = { .knows = is_jpeg, .decode = decode_jpeg };
+const s2_decoder s2_decoder_jpeg = { .name = "a JPEG", .knows = is_jpeg, .decode = decode_jpeg };

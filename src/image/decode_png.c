@@ -268,4 +268,4 @@ static bool is_png(const s2_source *source)
     return s2_source_has(source, 0, "\x89PNG\r\n\x1A\n", 8);
 }
 
-const s2_decoder s2_decoder_png = { .knows = is_png, .decode = decode_png };
+const s2_decoder s2_decoder_png = { .name = "a PNG", .knows = is_png, .decode = decode_png };

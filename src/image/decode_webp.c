@@ -111,4 +111,4 @@ static bool is_webp(const s2_source *source)
     return s2_source_has(source, 0, "RIFF", 4) && s2_source_has(source, 8, "WEBP", 4);
 }
 
-const s2_decoder s2_decoder_webp = { .knows = is_webp, .decode = decode_webp };
+const s2_decoder s2_decoder_webp = { .name = "a WebP", .knows = is_webp, .decode = decode_webp };

@@ -29,6 +29,8 @@ s2p_status s2_fail_late(const s2_source *source, const char *format, s2p_error *
 bool s2_source_has(const s2_source *source, size_t at, const char *bytes, size_t n);
 
 typedef struct s2_decoder {
+    const char *name;                       /* with its article: "a GIF" */
+    bool is_unbounded;                      /* the library behind it cannot be held to the limits */
     bool (*knows)(const s2_source *source); /* by its first bytes */
 
     /* Fill *out (pixels owned) or leave it alone. *orientation: EXIF 1..8, 1 when unknown. */

@@ -75,6 +75,8 @@ s2p_status s2_image_orient(s2_image *image, int orientation, s2p_error *error)
             memcpy(to, first + y * down + x * right, 3);
 
     rotated.format = image->format;
+    rotated.stored =
+        is_swapped ? (s2_size){ image->stored.height, image->stored.width } : image->stored;
     s2_image_free(image);
     *image = rotated;
     return S2P_OK;

@@ -9,12 +9,21 @@
 #include <stdbool.h>
 
 /* picture.c: pictures as owned memory. */
-typedef enum s2_format { S2_FORMAT_JPEG, S2_FORMAT_PNG, S2_FORMAT_WEBP } s2_format;
+typedef enum s2_format {
+    S2_FORMAT_JPEG,
+    S2_FORMAT_PNG,
+    S2_FORMAT_WEBP,
+    S2_FORMAT_GIF,
+    S2_FORMAT_BMP,
+    S2_FORMAT_TIFF,
+    S2_FORMAT_HEIF /* HEIC and AVIF */
+} s2_format;
 
 typedef struct s2_image { /* owned pixels; .view is what everyone else takes */
     s2p_image view;
     s2_format format; /* of the file it was decoded from; 0 for a picture made here */
     uint8_t *pixels;
+    s2_size stored; /* of the file, when the picture was decoded at a reduced scale; else 0 */
 } s2_image;
 
 /* A picture whose pixels are not yet set, rows without gaps. *out is untouched unless S2P_OK. */
@@ -54,16 +63,28 @@ typedef struct s2_image_limits {
     int32_t max_scans;  /* progressive JPEG */
     double max_seconds; /* decode wall time, where the decoder can be interrupted */
     bool strict;        /* a truncated file is an error, not a partly gray picture */
-    bool *too_many;     /* NULL, or set when it is max_pixels that refuses the picture */
+    bool
+        bounded; /* refuse formats whose decoder cannot be held to these limits: TIFF, HEIC, AVIF */
+    /* Larger pictures are decoded at 1/2, 1/4 or 1/8 where the format can do that (JPEG), so that
+     * they have at most this many pixels, or at 1/8. 0: never. */
+    int64_t reduce_pixels;
+    bool *too_many; /* NULL, or set when it is max_pixels that refuses the picture */
 } s2_image_limits;
 
-/* The defaults: 20 MiB, 2^25 pixels, side 16384, aspect 200, 500 scans, 5 s, strict. */
+/* The defaults: 20 MiB, 2^25 pixels, side 16384, aspect 200, 500 scans, 5 s, strict, no reduced
+ * scale, every format. */
 void s2_image_limits_init(s2_image_limits *limits);
 
-/* limits NULL: the defaults. S2P_EFORMAT: not a picture, or a broken one. S2P_EUNSUPPORTED: a
- * kind we do not read (named in the sentence: GIF, BMP, TIFF, AVIF, HEIC, JPEG XL, CMYK JPEG,
- * animated WebP, ...). S2P_ELIMIT: beyond a limit (named, with both numbers). Of 16-bit samples
- * the upper byte is taken; of gray ones as reference 255 at most, because Pillow does that. *out is untouched unless S2P_OK. */
+/* For pictures that the user of a program names, where waiting is up to them: 512 MiB, max_pixels as
+ * given, side 65535, 60 s; JPEG files above 2^25 pixels at a reduced scale. */
+void s2_image_limits_local(s2_image_limits *limits, int64_t max_pixels);
+
+/* limits NULL: the defaults. JPEG, PNG, WebP, GIF and BMP, and TIFF, HEIC and AVIF where their
+ * libraries were found at build time; of several pictures in a file the first. S2P_EFORMAT: not a
+ * picture, or a broken one. S2P_EUNSUPPORTED: a kind we do not read (named in the sentence, with the
+ * command that converts it: PDF, JPEG XL, animated WebP, ...). S2P_ELIMIT: beyond a limit (named, with
+ * both numbers). Of 16-bit samples the upper byte is taken; of gray ones in PNG as reference 255 at
+ * most, because Pillow does that. *out is untouched unless S2P_OK. */
 s2p_status s2_image_decode(const void *bytes, size_t n_bytes, s2_pixels pixels,
                            const s2_image_limits *limits, s2_image *out, s2p_error *error);
 

@@ -1,4 +1,4 @@
-/* fuzz_image.h - what the three image fuzz targets do with their bytes. */
+/* fuzz_image.h - what the image fuzz targets do with their bytes. */
 #ifndef S2_FUZZ_IMAGE_H
 #define S2_FUZZ_IMAGE_H
 

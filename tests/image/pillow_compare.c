@@ -2,12 +2,15 @@
  *
  * pillow_oracle.py starts this program and sends records: a line, then raw bytes.
  *   decode NAME reference|viewer N W H    N file bytes, then W*H*3 expected
+ *   near NAME reference|viewer N W H D    the same; samples may differ by D
+ *   reduce NAME P N W H                   N file bytes, decoded at a scale with at most P pixels
  *   refuse NAME reference|viewer N WORD   N file bytes; the sentence must contain WORD
  *   resize NAME w h W H                   w*h*3 bytes, then W*H*3 expected; also lanczos
  *   detour NAME Q w h                     w*h*3 bytes, then the same after a JPEG of quality Q
  *   gray NAME w h                         w*h*3 bytes, then w*h expected
  *   end COUNT                             COUNT records were sent before
  * Exit code 0 only when every record agreed in every byte and the count is right.
+ * `pillow_compare has tiff|heif` exits with 0 when the build reads this format.
  */
 #include "image/image.h"
 
@@ -33,13 +36,14 @@ static uint8_t *take(size_t n)
     return bytes;
 }
 
-static void compare(const char *name, const uint8_t *got, const uint8_t *expected, size_t n)
+static void compare_near(const char *name, const uint8_t *got, const uint8_t *expected, size_t n,
+                         int tolerance)
 {
     size_t n_differ = 0;
     int largest = 0;
     for (size_t i = 0; i < n; i++) {
         const int d = abs((int)got[i] - (int)expected[i]);
-        n_differ += d != 0;
+        n_differ += d > tolerance;
         if (d > largest) largest = d;
     }
     char why[96];
@@ -47,7 +51,35 @@ static void compare(const char *name, const uint8_t *got, const uint8_t *expecte
     if (n_differ) bad(name, why);
 }
 
-static void check_decode(const char *name, const char *policy, size_t n, size_t w, size_t h)
+static void compare(const char *name, const uint8_t *got, const uint8_t *expected, size_t n)
+{
+    compare_near(name, got, expected, n, 0);
+}
+
+/* Decoded at a reduced scale, next to what libjpeg's scales give Pillow. */
+static void check_reduce(const char *name, size_t most, size_t n, size_t w, size_t h)
+{
+    uint8_t *file = take(n), *expected = take(w * h * 3);
+    s2_image image = { 0 };
+    s2p_error error = { S2P_OK, "" };
+    s2_image_limits limits;
+    s2_image_limits_init(&limits);
+    limits.reduce_pixels = (int64_t)most;
+    if (s2_image_decode(file, n, S2_PIXELS_REFERENCE, &limits, &image, &error) != S2P_OK)
+        bad(name, error.message);
+    else if ((size_t)image.view.width != w || (size_t)image.view.height != h)
+        bad(name, "size");
+    else if (image.stored.width <= image.view.width)
+        bad(name, "the size in the file is not there");
+    else
+        compare(name, image.pixels, expected, w * h * 3);
+    s2_image_free(&image);
+    free(file);
+    free(expected);
+}
+
+static void check_decode(const char *name, const char *policy, size_t n, size_t w, size_t h,
+                         size_t tolerance)
 {
     uint8_t *file = take(n), *expected = take(w * h * 3);
     s2_image image = { 0 };
@@ -58,7 +90,7 @@ static void check_decode(const char *name, const char *policy, size_t n, size_t 
     else if ((size_t)image.view.width != w || (size_t)image.view.height != h)
         bad(name, "size");
     else
-        compare(name, image.pixels, expected, w * h * 3);
+        compare_near(name, image.pixels, expected, w * h * 3, (int)tolerance);
     s2_image_free(&image);
     free(file);
     free(expected);
@@ -146,8 +178,23 @@ static int split(char *line, char *words[7])
 
 static size_t number(const char *word) { return (size_t)strtoull(word, NULL, 10); }
 
-int main(void)
+/* A file of the format that is cut after its first bytes: damaged, or of an unknown kind. */
+static int has_format(const char *kind)
 {
+    static const uint8_t tiff[] = "II*\0\x08\0\0", heif[] = "\0\0\0\x18"
+                                                            "ftypheic\0\0\0";
+    s2_image image = { 0 };
+    const bool is_tiff = strcmp(kind, "tiff") == 0;
+    const s2p_status st =
+        s2_image_decode(is_tiff ? tiff : heif, is_tiff ? sizeof tiff : sizeof heif,
+                        S2_PIXELS_REFERENCE, NULL, &image, NULL);
+    s2_image_free(&image);
+    return st == S2P_EUNSUPPORTED ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3 && strcmp(argv[1], "has") == 0) return has_format(argv[2]);
     char line[256];
     long n_expected = -1;
     while (fgets(line, sizeof line, stdin)) {
@@ -159,7 +206,11 @@ int main(void)
         }
         n_records++;
         if (n == 6 && strcmp(w[0], "decode") == 0)
-            check_decode(w[1], w[2], number(w[3]), number(w[4]), number(w[5]));
+            check_decode(w[1], w[2], number(w[3]), number(w[4]), number(w[5]), 0);
+        else if (n == 7 && strcmp(w[0], "near") == 0)
+            check_decode(w[1], w[2], number(w[3]), number(w[4]), number(w[5]), number(w[6]));
+        else if (n == 6 && strcmp(w[0], "reduce") == 0)
+            check_reduce(w[1], number(w[2]), number(w[3]), number(w[4]), number(w[5]));
         else if (n == 5 && strcmp(w[0], "refuse") == 0)
             check_refuse(w[1], w[2], number(w[3]), w[4]);
         else if (n == 6 && strcmp(w[0], "resize") == 0)

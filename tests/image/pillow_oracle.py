@@ -5,10 +5,13 @@ usage: pillow_oracle.py decode|resize PROGRAM
 Exit code 77 (skipped, for CTest) when Pillow or NumPy is not installed, or Pillow lacks WebP.
 """
 import io
+import os
 import random
+import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 import warnings
 import zlib
 
@@ -25,6 +28,7 @@ if not features.check("webp"):
 
 class Sink:
     def __init__(self, program):
+        self.program = program
         self.child = subprocess.Popen([program], stdin=subprocess.PIPE)
         self.count = 0
 
@@ -38,6 +42,11 @@ class Sink:
     def decode(self, name, policy, data, pixels):
         h, w = pixels.shape[:2]
         self.send("decode", name, [policy, len(data), w, h], data, pixels.tobytes())
+
+    def near(self, name, policy, tolerance, data, pixels):
+        """As decode; a sample may differ by `tolerance`."""
+        h, w = pixels.shape[:2]
+        self.send("near", name, [policy, len(data), w, h, tolerance], data, pixels.tobytes())
 
     def finish(self):
         self.child.stdin.write(b"end %d\n" % self.count)
@@ -169,14 +178,28 @@ def send_jpegs(sink, rng):
     data = encode(Image.fromarray(scene(rng, 90, 70)), "JPEG", quality=90, optimize=True)
     for policy, pixels in (("reference", as_pillow(data)), ("viewer", as_viewer(data))):
         sink.decode("jpeg-optimised-" + policy, policy, data, pixels)
-    cmyk = encode(Image.fromarray(scene(rng, 20, 20)).convert("CMYK"), "JPEG")
-    sink.send("refuse", "jpeg-cmyk", ["reference", len(cmyk), "CMYK"], cmyk)
+    for w, h in SIZES:
+        for progressive in (False, True):  # CMYK as it is, and as YCCK
+            inks = Image.fromarray(scene(rng, w, h, 4), "CMYK")
+            data = encode(inks, "JPEG", quality=80, progressive=progressive)
+            sink.decode("jpeg-cmyk-%dx%d" % (w, h), "reference", data, as_pillow(data))
+            sink.decode("jpeg-cmyk-viewer-%dx%d" % (w, h), "viewer", data, as_pillow(data))
+    for w, h in ((64, 48), (101, 67), (160, 120), (17, 33)):  # the scales that libjpeg offers
+        for mode in ("RGB", "L"):
+            data = encode(Image.fromarray(scene(rng, w, h)).convert(mode), "JPEG", quality=85)
+            for scale in (2, 4, 8):
+                image = Image.open(io.BytesIO(data))
+                image.draft(mode, (w // scale, h // scale))
+                pixels = np.asarray(image.convert("RGB"))
+                assert pixels.shape[1] == -(-w // scale), pixels.shape
+                most = (w * h + scale * scale - 1) // (scale * scale)
+                sink.send("reduce", "jpeg-%dx%d-by-%d" % (w, h, scale), [most, len(data), pixels.shape[1], pixels.shape[0]],
+                          data, pixels.tobytes())
 
 
 def send_pngs(sink, rng):
     def both(name, data):
-        sink.decode(name, "reference", data, as_pillow(data))
-        sink.decode(name + "-viewer", "viewer", data, as_viewer(data))
+        both_ways(sink, name, data)
 
     for w, h in SIZES:
         rgba = scene(rng, w, h, 4)
@@ -246,6 +269,125 @@ def send_webps(sink, rng):
     sink.send("refuse", "webp-animated", ["reference", len(data), "animated"], data)
 
 
+def both_ways(sink, name, data):
+    sink.decode(name, "reference", data, as_pillow(data))
+    sink.decode(name + "-viewer", "viewer", data, as_viewer(data))
+
+
+def send_gifs(sink, rng):
+    for w, h in SIZES:
+        rgb = Image.fromarray(scene(rng, w, h))
+        for colours in (2, 3, 16, 200, 256):
+            picture = rgb.quantize(colours)
+            for interlace in (0, 1):
+                both_ways(sink, "gif-%dx%d-c%d-i%d" % (w, h, colours, interlace), encode(picture, "GIF", interlace=interlace))
+        both_ways(sink, "gif-gray-%dx%d" % (w, h), encode(rgb.convert("L"), "GIF"))
+        both_ways(sink, "gif-clear-%dx%d" % (w, h), encode(rgb.quantize(8), "GIF", transparency=3))
+    frames = [Image.fromarray(scene(rng, 40, 30)).quantize(64) for _ in range(3)]
+    both_ways(sink, "gif-animated", encode(frames[0], "GIF", save_all=True, append_images=frames[1:], loop=0, comment=b"hello"))
+    noise = Image.fromarray(rng.integers(0, 256, (300, 400)).astype(np.uint8), "L")  # fills the table of codes
+    both_ways(sink, "gif-noise", encode(noise, "GIF"))
+    for x, y, screen in ((3, 2, (30, 20)), (25, 15, (30, 20)), (0, 0, (0, 0))):  # a frame inside, across and without a screen
+        data = bytearray(encode(Image.fromarray(scene(rng, 12, 9)).quantize(16), "GIF", interlace=0))
+        data[6:10] = struct.pack("<HH", *screen)
+        at = data.index(b",", 13 + 3 * (2 << (data[10] & 7)))
+        data[at + 1:at + 5] = struct.pack("<HH", x, y)
+        sink.decode("gif-at-%d-%d" % (x, y), "reference", bytes(data), as_pillow(bytes(data)))
+
+
+def write_bmp(w, h, bits, rows, compression=0, palette=b"", masks=b"", head=40, top_down=False):
+    """BMP writer for what Pillow cannot write. rows: the picture data."""
+    info = struct.pack("<IiiHHIIiiII", head, w, -h if top_down else h, 1, bits, compression, len(rows), 2835, 2835, len(palette) // 4, 0)
+    info += masks[: max(0, head - 40)] + bytes(max(0, head - 40 - len(masks)))
+    after = masks if head == 40 else b""
+    offset = 14 + len(info) + len(after) + len(palette)
+    return b"BM" + struct.pack("<IHHI", offset + len(rows), 0, 0, offset) + info + after + palette + rows
+
+
+def send_bmps(sink, rng):
+    for w, h in SIZES:
+        rgba = scene(rng, w, h, 4)
+        rgb = Image.fromarray(rgba[..., :3].copy())
+        for mode in ("RGB", "L", "1", "P", "RGBA"):
+            picture = rgb.quantize(37) if mode == "P" else Image.fromarray(rgba) if mode == "RGBA" else rgb.convert(mode)
+            both_ways(sink, "bmp-%s-%dx%d" % (mode, w, h), encode(picture, "BMP"))
+        for bits in (4, 8, 16, 24, 32):
+            rows = rng.integers(0, 256, (w * bits + 31) // 32 * 4 * h).astype(np.uint8).tobytes()
+            palette = rng.integers(0, 256, 4 << bits).astype(np.uint8).tobytes() if bits <= 8 else b""
+            for top_down in (False, True):
+                data = write_bmp(w, h, bits, rows, palette=palette, top_down=top_down)
+                sink.decode("bmp%d-%dx%d" % (bits, w, h), "reference", data, as_pillow(data))
+        for bits, masks in ((16, (0xF800, 0x7E0, 0x1F)), (16, (0x7C00, 0x3E0, 0x1F)), (32, (0xFF0000, 0xFF00, 0xFF)), (32, (0xFF000000, 0xFF0000, 0xFF00))):
+            rows = rng.integers(0, 256, (w * bits + 31) // 32 * 4 * h).astype(np.uint8).tobytes()
+            data = write_bmp(w, h, bits, rows, 3, masks=struct.pack("<III", *masks))
+            both_ways(sink, "bmp%d-masks-%dx%d" % (bits, w, h), data)
+        rows = rng.integers(0, 256, 4 * w * h).astype(np.uint8).tobytes()
+        for masks in ((0xFF0000, 0xFF00, 0xFF, 0xFF000000), (0xFF, 0xFF00, 0xFF0000, 0xFF000000), (0xFF000000, 0xFF0000, 0xFF00, 0xFF)):
+            both_ways(sink, "bmp32-alpha-%dx%d" % (w, h), write_bmp(w, h, 32, rows, 3, masks=struct.pack("<IIII", *masks), head=108))
+    palette = rng.integers(0, 256, 4 * 256).astype(np.uint8).tobytes()
+    for name, bits, rows in (("rle8", 8, b"\5\7\0\0\0\3\1\2\3\0\2\11\0\0\5\4\0\1"), ("rle4", 4, b"\5\x47\0\0\0\4\x12\x34\1\x50\0\0\5\x94\0\1")):
+        data = write_bmp(5, 3, bits, rows, 1 if bits == 8 else 2, palette=palette[: 4 << bits])
+        sink.decode("bmp-" + name, "reference", data, as_pillow(data))
+    core = b"BM" + struct.pack("<IHHIIHHHH", 0, 0, 0, 26, 12, 3, 2, 1, 24) + bytes(range(24))
+    sink.decode("bmp-core", "reference", core, as_pillow(core))
+
+
+def is_read(program, kind):
+    """Whether this build has the library of a format."""
+    return subprocess.run([program, "has", kind]).returncode == 0
+
+
+def send_tiffs(sink, rng):
+    if not is_read(sink.program, "tiff"):
+        return print("TIFF is not in this build")
+    compressions = ["raw", "packbits", "tiff_lzw", "tiff_adobe_deflate"]
+    for w, h in SIZES:
+        rgba = scene(rng, w, h, 4)
+        rgb = Image.fromarray(rgba[..., :3].copy())
+        for mode in ("RGB", "L", "1", "P", "RGBA", "LA"):
+            picture = rgb.quantize(37) if mode == "P" else Image.fromarray(rgba).convert(mode) if "A" in mode else rgb.convert(mode)
+            for compression in compressions:
+                both_ways(sink, "tiff-%s-%s-%dx%d" % (mode, compression, w, h), encode(picture, "TIFF", compression=compression))
+        data = encode(rgb.convert("1"), "TIFF", compression="group4")
+        both_ways(sink, "tiff-group4-%dx%d" % (w, h), data)
+        data = encode(rgb, "TIFF", compression="jpeg", quality=80)
+        sink.near("tiff-jpeg-%dx%d" % (w, h), "reference", 2, data, as_pillow(data))
+        data = encode(Image.fromarray(rgba, "CMYK"), "TIFF", compression="tiff_lzw")  # libtiff rounds inks down
+        sink.near("tiff-cmyk-%dx%d" % (w, h), "reference", 1, data, as_pillow(data))
+    picture = Image.fromarray(scene(rng, 31, 18))
+    for orientation in range(1, 9):
+        data = encode(picture, "TIFF", tiffinfo={274: orientation})
+        sink.decode("tiff-turned-%d" % orientation, "reference", data, as_pillow(data))
+        sink.decode("tiff-turned-viewer-%d" % orientation, "viewer", data, as_pillow(data))
+    pages = [Image.fromarray(scene(rng, 20, 10)) for _ in range(3)]
+    both_ways(sink, "tiff-pages", encode(pages[0], "TIFF", save_all=True, append_images=pages[1:]))
+
+
+def send_heifs(sink, rng):
+    """Against heif-convert's PNG, opened by Pillow: Debian's Pillow cannot read these formats."""
+    if not is_read(sink.program, "heif") or not shutil.which("heif-enc") or not shutil.which("heif-convert"):
+        return print("HEIC and AVIF are not compared: no libheif in this build, or no heif-enc")
+    with tempfile.TemporaryDirectory() as folder:
+        at = lambda name: os.path.join(folder, name)
+        n = 0
+        for w, h in ((64, 48), (101, 67), (160, 120), (17, 33)):
+            for kind, options in (("heic", []), ("avif", ["-A"])):
+                smooth = Image.fromarray(scene(rng, 9, 7)).resize((w, h), Image.BICUBIC)
+                smooth.save(at("in.png"))
+                subprocess.run(["heif-enc", *options, "-q", "90", "-o", at("x." + kind), at("in.png")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                if not os.path.exists(at("x." + kind)):
+                    continue  # libheif without this encoder
+                subprocess.run(["heif-convert", at("x." + kind), at("out.png")], stdout=subprocess.DEVNULL, check=True)
+                data = open(at("x." + kind), "rb").read()
+                pixels = np.asarray(Image.open(at("out.png")).convert("RGB"))
+                assert np.abs(pixels.astype(int) - np.asarray(smooth)).mean() < 20
+                sink.decode("%s-%dx%d" % (kind, w, h), "reference", data, pixels)
+                sink.decode("%s-%dx%d-viewer" % (kind, w, h), "viewer", data, pixels)
+                os.remove(at("x." + kind))
+                n += 1
+        print(n, "HEIC and AVIF pictures")
+
+
 def send_exif(sink, rng):
     picture = Image.fromarray(scene(rng, 31, 18))
     for orientation in range(0, 10):
@@ -260,7 +402,7 @@ def send_exif(sink, rng):
 
 def send_others(sink, rng):
     picture = Image.fromarray(scene(rng, 20, 10))
-    for kind in ("GIF", "BMP", "TIFF", "PPM", "ICO", "PDF", "DDS"):
+    for kind in ("PPM", "ICO", "PDF", "DDS"):
         data = encode(picture, kind)
         word = {"PPM": "PNM", "ICO": "icon", "DDS": "DirectDraw"}.get(kind, kind)
         sink.send("refuse", kind, ["reference", len(data), word], data)
@@ -298,7 +440,7 @@ def main():
     what, program = sys.argv[1:3]
     sink = Sink(program)
     rng = np.random.default_rng(7)
-    groups = {"decode": [send_jpegs, send_pngs, send_webps, send_exif, send_others], "resize": [send_resizes]}
+    groups = {"decode": [send_jpegs, send_pngs, send_webps, send_gifs, send_bmps, send_tiffs, send_heifs, send_exif, send_others], "resize": [send_resizes]}
     for group in groups[what]:
         group(sink, rng)
     return sink.finish()
