@@ -7,6 +7,8 @@
 
 #include "base/checked.h"
 #include "base/file.h"
+#include "pdf_page.h"
+#include "report.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -64,20 +66,50 @@ s2p_status s2_picture_of_array(const s2_array *array, const char *path,
     if (!pixels) return s2_fail_memory(error, 3 * n, path);
     const uint8_t *from = array->data;
     for (size_t i = 0; i < 3 * n; i++) pixels[i] = is_rgb ? from[i] : from[i / 3];
-    *out = (s2_image){ { (int32_t)width, (int32_t)height, (ptrdiff_t)width * 3, pixels },
-                       S2_FORMAT_PNG,
-                       pixels };
+    s2_image_adopt(out, pixels, width, height, S2_FORMAT_PNG);
     return S2P_OK;
+}
+
+/* A PDF page becomes the bytes of a PNG in place of those of the file. */
+static s2p_status draw_page(const char *path, const char *file, int32_t page, s2_buffer *bytes,
+                            s2p_error *error)
+{
+    static const char magic[] = "%PDF-";
+    const bool is_pdf = bytes->size >= 5 && memcmp(bytes->data, magic, 5) == 0;
+    if (!is_pdf && page == 0) return S2P_OK;
+    if (!is_pdf)
+        return s2_fail(error, S2P_EFORMAT, "'%.80s' names a page, but '%.80s' is not a PDF file",
+                       path, file);
+    if (strcmp(file, "-") == 0)
+        return s2_fail(error, S2P_EUNSUPPORTED,
+                       "a PDF file is not read from standard input; name the file, and a page with "
+                       "FILE.pdf#3");
+    bytes->size = 0;
+    return s2_pdf_draw(file, page > 0 ? page : 1, bytes, error);
+}
+
+/* "photo.jpg is 12000x9000 px; decoded at 1/2, 6000x4500 px" */
+static void tell_reduced(const char *path, const s2_image *picture)
+{
+    const int32_t stored = picture->stored.width;
+    if (stored == 0) return;
+    int32_t scale = 2;
+    while (scale < 8 && stored / scale > picture->view.width) scale *= 2;
+    s2_report_tell("note: '%.80s' is %dx%d px; decoded at 1/%d, %dx%d px", path, stored,
+                   picture->stored.height, scale, picture->view.width, picture->view.height);
 }
 
 s2p_status s2_picture_read(const char *path, s2_pixels pixels, const s2_image_limits *limits,
                            s2_image *out, s2p_error *error)
 {
     static const uint8_t npy_magic[] = { 0x93, 'N', 'U', 'M', 'P', 'Y' };
+    char file[4096];
+    const int32_t page = s2_pdf_split(path, file, sizeof file);
     s2_buffer bytes;
     s2_buffer_init(&bytes, limits->max_bytes);
     s2p_error why = { S2P_OK, "" };
-    s2p_status st = s2_file_read(path, &bytes, error);
+    s2p_status st = s2_file_read(page > 0 ? file : path, &bytes, error);
+    if (st == S2P_OK) st = draw_page(path, file, page, &bytes, error);
     if (st == S2P_OK && bytes.size > sizeof npy_magic &&
         memcmp(bytes.data, npy_magic, sizeof npy_magic) == 0) {
         s2_array array;
@@ -95,6 +127,8 @@ s2p_status s2_picture_read(const char *path, s2_pixels pixels, const s2_image_li
             s2_fail(error, st, "cannot read image '%.80s': %s%s", path,
                     why.message[0] ? why.message : s2p_status_text(st),
                     is_large ? " (--max-image-pixels)" : "");
+        else
+            tell_reduced(path, out);
     }
     s2_buffer_free(&bytes);
     return st;

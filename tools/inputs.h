@@ -6,8 +6,9 @@
 #include "image/image.h"
 #include "options.h"
 
-/* A picture file, "-" for standard input, or an .npy of uint8 [height][width][3] or
- * [height][width]. */
+/* A picture file, a page of a PDF ("paper.pdf#3"; "paper.pdf" is its first), "-" for standard input, or
+ * an .npy of uint8 [height][width][3] or [height][width]. A note says when it is read at a reduced
+ * scale. */
 s2p_status s2_picture_read(const char *path, s2_pixels pixels, const s2_image_limits *limits,
                            s2_image *out, s2p_error *error);
 

@@ -143,13 +143,15 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
       .fallback = "0", .group = "Picture", .help = "--max-pixels in visual tokens, before pruning",               \
       S2_ASK_AT(max_tokens) }
 
-/* How a file becomes a picture. */
-#define S2_ASK_ROWS_LOADING                                                                                                \
+/* How a file becomes a picture. Programs that a user starts read larger ones than a server. */
+#define S2_LOCAL_PIXELS "200000000"
+#define S2_SERVER_PIXELS "33554432"
+#define S2_ASK_ROWS_LOADING(most)                                                                                          \
     { .name = "--pixels", .label = "WHICH", .type = S2_OPTION_CHOICE, .choice = s2_pixels_name,                            \
       .fallback = "viewer", .group = "Picture", .help = "rotation, alpha, 16 bits: as Pillow opens it, or as a viewer shows it", \
       S2_ASK_AT(pixels) },                                                                                                 \
     { .name = "--max-image-pixels", .label = "N", .type = S2_OPTION_WIDE, .min = 1, .max = 1073741824.0,                   \
-      .fallback = "33554432", .group = "Picture", .help = "refuse larger pictures", S2_ASK_AT(max_image_pixels) }
+      .fallback = most, .group = "Picture", .help = "refuse larger pictures", S2_ASK_AT(max_image_pixels) }
 
 #define S2_AFTER_OWN (-2) /* where the method does */
 

@@ -353,8 +353,7 @@ s2p_status s2_asker_add_picture(s2_asker *asker, const char *path, s2p_error *er
     if (i == S2_MAX_PICTURES)
         return s2_fail(error, S2P_ELIMIT, "more than %d pictures", S2_MAX_PICTURES);
     s2_image_limits limits;
-    s2_image_limits_init(&limits);
-    limits.max_pixels = o->max_image_pixels;
+    s2_image_limits_local(&limits, o->max_image_pixels);
     TRY(s2_picture_read(path, (s2_pixels)o->pixels, &limits, &asker->picture[i], error));
     asker->view[i] = asker->picture[i].view;
     asker->picture_file[i] = s2_file_id_of(path);

@@ -134,7 +134,7 @@ static const s2_option option_table[] = {
       .max = S2_MAX_REPEATS, .fallback = "5", .group = "Question", .help = "rounds that count", AT(repeats) },
 
     S2_ASK_ROWS_PICTURE,
-    S2_ASK_ROWS_LOADING,
+    S2_ASK_ROWS_LOADING(S2_LOCAL_PIXELS),
 
     { .name = "--methods", .label = "LIST", .type = S2_OPTION_TEXT, .fallback = "full,fastv,gprune,vispruner,s2prune",
       .group = "Pruning", .help = "methods, or all; see 's2prune run --list-methods'", AT(methods) },

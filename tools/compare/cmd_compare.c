@@ -261,7 +261,7 @@ static const s2_option option_table[] = {
       .help = "mark an answer that has these words, whole ones, in upper or lower case", AT(expect) },
 
     S2_ASK_ROWS_PICTURE,
-    S2_ASK_ROWS_LOADING,
+    S2_ASK_ROWS_LOADING(S2_LOCAL_PIXELS),
 
     { .name = "--methods", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Pruning",
       .help = "methods to compare, or all; see 's2prune run --list-methods'; your own: file:PATH or exec:COMMAND "

@@ -322,7 +322,7 @@ static const s2_option option_table[] = {
       .group = "Question", .help = "never start a conversation", AT(asks_once) },
 
     S2_ASK_ROWS_PICTURE,
-    S2_ASK_ROWS_LOADING,
+    S2_ASK_ROWS_LOADING(S2_LOCAL_PIXELS),
 
     { .name = "--method", .label = "NAME", .type = S2_OPTION_TEXT, .choice = s2v_method_name, .fallback = "s2prune",
       .group = "Pruning", .help = "how visual tokens are selected; your own: file:PATH or exec:COMMAND; built in", AT(method) },

@@ -72,6 +72,7 @@ static s2p_status fill_setup(s2_asker *asker, const serve_options *o, s2_engine_
     setup->open.engine.cache_bytes = o->ask.no_cache ? 0 : (uint64_t)o->cache_mib << 20;
     s2_image_limits_init(&setup->limits);
     setup->limits.max_pixels = o->ask.max_image_pixels;
+    setup->limits.bounded = true; /* pictures of strangers */
     s2a_setting_use(&setup->setting, s2v_method_name((size_t)o->method));
     setup->setting.budget = o->budget;
     TRY(s2_ask_set(&o->ask, &setup->setting, 1, error));

@@ -70,7 +70,7 @@ const s2_option s2_serve_rows[] = {
 
     S2_ASK_ROWS_MODEL,
     S2_ASK_ROWS_PICTURE,
-    S2_ASK_ROWS_LOADING,
+    S2_ASK_ROWS_LOADING(S2_SERVER_PIXELS),
 
     { .name = "--method", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = s2v_method_name, .fallback = "s2prune",
       .group = "Pruning", .help = "method for requests that give none", AT(method) },

@@ -175,7 +175,7 @@ s2p_status s2_synth_picture(const char *kind, uint32_t seed, int32_t width, int3
     canvas c = { pixels, (uint32_t)width, (uint32_t)height, seed, { seed }, sum };
     recipes[r].paint(&c);
     free(sum);
-    *out = (s2_image){ { width, height, (ptrdiff_t)width * 3, pixels }, S2_FORMAT_PNG, pixels };
+    s2_image_adopt(out, pixels, width, height, S2_FORMAT_PNG);
     return S2P_OK;
 }
 

@@ -166,8 +166,9 @@ static size_t read_type(const char *text, size_t n, char out[MAX_TYPE])
 bool s2_body_data_uri(const s2_body *body, const json_t *string, const char *param, s2_buffer *out,
                       s2_http_error *error)
 {
-    static const char *const known[] = { "data:image/png;base64", "data:image/jpeg;base64",
-                                         "data:image/webp;base64", "data:image/jpg;base64" };
+    static const char *const known[] = { "data:image/png;base64",  "data:image/jpeg;base64",
+                                         "data:image/webp;base64", "data:image/jpg;base64",
+                                         "data:image/gif;base64",  "data:image/bmp;base64" };
     const bool is_cut = s2_body_is_cut(string);
     const char *text = json_string_value(string);
     size_t n = json_string_length(string);
@@ -183,7 +184,9 @@ bool s2_body_data_uri(const s2_body *body, const json_t *string, const char *par
     if (start == 0 || i == sizeof known / sizeof *known)
         return s2_http_fail(
             error, 400, param,
-            "%s must begin with data:image/png;base64, or the same with jpeg or webp", param);
+            "%s must begin with data:image/png;base64, or the same with jpeg, webp, gif "
+            "or bmp",
+            param);
     s2_base64 state = { .escapes = is_cut };
     const size_t room = S2_BASE64_ROOM(n - start);
     uint8_t *at = s2_buffer_extend(out, room);
