@@ -386,6 +386,15 @@ typedef struct s2v_count {          /* tokens a prompt takes in the context */
 S2V_API s2p_status s2v_engine_count(const s2v_engine *engine, const s2v_prompt *prompt, const s2v_prune_options *prune,
                             s2v_count *out, s2p_error *error);
 
+/* Rows and columns of the tokens a picture of this size becomes before pruning: the whole picture, without
+ * the tiles that some models add. image NULL: the model's own rule. */
+S2V_API s2p_status s2v_engine_grid(const s2v_engine *engine, int32_t width, int32_t height,
+                           const s2v_image_options *image, s2p_grid *out, s2p_error *error);
+
+/* The same of a model that is not open: headers are read, weights are not. */
+S2V_API s2p_status s2v_model_grid(const s2v_engine_options *options, int32_t width, int32_t height,
+                          const s2v_image_options *image, s2p_grid *out, s2p_error *error);
+
 /* --- Prefill ------------------------------------------------------------------------------------ */
 
 #define S2V_MAX_STAGES 4

@@ -4,6 +4,7 @@
  * names the tokens that stay. The overlay is drawn once and serves the PNG and the terminal.
  */
 #include "base/clock.h"
+#include "bundled.h"
 #include "image/draw/overlay.h"
 #include "inputs.h"
 #include "plan/plan_report.h"
@@ -18,7 +19,7 @@
 #include <string.h>
 
 typedef struct plan_options {
-    const char *image, *erc, *features, *png, *svg, *compare;
+    const char *image, *erc, *features, *png, *svg, *compare, *model, *mmproj;
     s2_pair tokens;
     s2v_budget budget;
     int32_t grid, allocator, selector, pixels, output, display;
@@ -28,6 +29,7 @@ typedef struct plan_options {
 
 typedef struct plan_context { /* everything the command owns */
     const plan_options *options;
+    s2p_grid grid;
     s2_image picture, overlay; /* overlay: drawn when somebody wants to see it */
     s2_matrix erc, features;
     s2p_plan *plan;
@@ -56,10 +58,22 @@ static const char *allocator_named(s2a_item item)
     return name;
 }
 
+static s2p_grid usual_grid(const plan_options *options)
+{
+    return options->tokens.first > 0 ? (s2p_grid){ options->tokens.first, options->tokens.second }
+                                     : (s2p_grid){ 24, 24 };
+}
+
+static s2p_status check_grid(const plan_options *options, s2p_grid grid, s2p_error *error)
+{
+    const int32_t n_tokens = grid.rows * grid.cols; /* 4096 * 4096 at most */
+    return s2_check_budget(grid, s2a_budget_tokens(options->budget, n_tokens), options->grid,
+                           error);
+}
+
 /* Usage mistakes first: nobody wants to wait for a picture to hear about an option. */
 static s2p_status check_options(const plan_options *options, s2p_error *error)
 {
-    const s2p_grid grid = { options->tokens.first, options->tokens.second };
     const char *allocator = s2p_allocator_name((size_t)options->allocator);
     const char *selector = s2p_selector_name((size_t)options->selector);
     const uint32_t needs = s2p_selector_find(selector)->needs;
@@ -82,9 +96,26 @@ static s2p_status check_options(const plan_options *options, s2p_error *error)
                            item.n < 40 ? (int)item.n : 40, item.text);
         TRY(check_allocator(options, "--compare-allocator", name, error));
     }
-    const int32_t n_tokens = grid.rows * grid.cols; /* 4096 * 4096 at most */
-    return s2_check_budget(grid, s2a_budget_tokens(options->budget, n_tokens), options->grid,
-                           error);
+    if (options->mmproj && !options->model)
+        return s2_fail(error, S2P_EINVAL, "--mmproj without --model; add -m MODEL.gguf");
+    if (options->model && options->tokens.first > 0)
+        return s2_fail(error, S2P_EINVAL,
+                       "--tokens and --model both say how many tokens there are; give one of them");
+    return options->model ? S2P_OK : check_grid(options, usual_grid(options), error);
+}
+
+/* What the model makes of a picture of this size; its headers are read, its weights are not. */
+static s2p_status ask_model(const plan_options *options, s2_size size, s2p_grid *out,
+                            s2p_error *error)
+{
+    s2v_engine_options engine;
+    s2_bundled_model storage;
+    s2v_engine_options_init(&engine);
+    engine.model_path = options->model;
+    engine.mmproj_path = options->mmproj;
+    TRY(s2_bundled_complete(&engine.model_path, &engine.mmproj_path, true, &storage, error));
+    TRY(s2v_model_grid(&engine, size.width, size.height, NULL, out, error));
+    return check_grid(options, *out, error);
 }
 
 /* --- the plan ------------------------------------------------------------- */
@@ -92,7 +123,7 @@ static s2p_status check_options(const plan_options *options, s2p_error *error)
 static s2p_status prune(plan_context *c, const char *allocator, s2p_error *error)
 {
     const plan_options *o = c->options;
-    const int32_t n_tokens = o->tokens.first * o->tokens.second;
+    const int32_t n_tokens = c->grid.rows * c->grid.cols;
     s2p_view view = { .budget = s2a_budget_tokens(o->budget, n_tokens),
                       .image = &c->picture.view,
                       .choice = { .side = o->grid,
@@ -108,15 +139,17 @@ static s2p_status prune(plan_context *c, const char *allocator, s2p_error *error
 static s2p_status make_plan(plan_context *c, s2p_error *error)
 {
     const plan_options *o = c->options;
-    const s2p_grid grid = { o->tokens.first, o->tokens.second };
     const char *allocator = s2p_allocator_name((size_t)o->allocator);
     s2_plan_report *r = &c->report;
     s2_image_limits limits;
-    s2_image_limits_init(&limits);
-    limits.max_pixels = o->max_pixels;
+    s2_image_limits_local(&limits, o->max_pixels);
     double start = s2_now_ms();
     s2p_status st = s2_picture_read(o->image, (s2_pixels)o->pixels, &limits, &c->picture, error);
     r->timings.decode = s2_now_ms() - start;
+    c->grid = usual_grid(o);
+    const s2_size size = { c->picture.view.width, c->picture.view.height };
+    if (st == S2P_OK && o->model) st = ask_model(o, size, &c->grid, error);
+    const s2p_grid grid = c->grid;
     if (st == S2P_OK && o->erc) st = s2_matrix_read(o->erc, "erc", "n", grid, &c->erc, error);
     if (st == S2P_OK && o->features)
         st = s2_matrix_read(o->features, "features", "nd", grid, &c->features, error);
@@ -238,17 +271,23 @@ static int run(const void *values)
 static const s2_option option_table[] = {
     { .name = "--image", .letters = "-i", .label = "FILE", .type = S2_OPTION_FILE,
       .is_required = true, .group = "Picture",
-      .help = "JPEG, PNG or WebP; '-' reads standard input",
+      .help = "a picture, a page of a PDF (FILE.pdf#3), or '-' for standard input",
       .offset = offsetof(plan_options, image) },
     { .name = "--pixels", .label = "WHICH", .type = S2_OPTION_CHOICE, .choice = s2_pixels_name,
       .fallback = "viewer", .group = "Picture",
       .help = "as Pillow opens it (no rotation, alpha dropped) or as a viewer shows it",
       .offset = offsetof(plan_options, pixels) },
     { .name = "--max-image-pixels", .label = "N", .type = S2_OPTION_WIDE, .min = 1,
-      .max = 1073741824.0, .fallback = "33554432", .group = "Picture",
-      .help = "refuse larger pictures", .offset = offsetof(plan_options, max_pixels) },
+      .max = 1073741824.0, .fallback = "200000000", .group = "Picture",
+      .help = "refuse larger pictures; JPEG files above 33 million pixels are read at 1/2, 1/4 or 1/8", .offset = offsetof(plan_options, max_pixels) },
+    { .name = "--model", .letters = "-m", .label = "FILE", .type = S2_OPTION_FILE, .group = "Plan",
+      .help = "use the rows and columns of tokens that this GGUF model makes of the picture; its "
+              "weights are not read",
+      .offset = offsetof(plan_options, model) },
+    { .name = "--mmproj", .letters = "-mm", .label = "FILE", .type = S2_OPTION_FILE, .group = "Plan",
+      .help = "its vision tower (the one next to it)", .offset = offsetof(plan_options, mmproj) },
     { .name = "--tokens", .label = "RxC", .type = S2_OPTION_SIZE, .min = 1, .max = S2P_MAX_SIDE,
-      .fallback = "24x24", .group = "Plan", .help = "rows and columns of visual tokens",
+      .group = "Plan", .help = "rows and columns of visual tokens (24x24, or as the model has them)",
       .offset = offsetof(plan_options, tokens) },
     { .name = "--budget", .label = "N|N%", .type = S2_OPTION_BUDGET, .min = 1,
       .max = S2P_MAX_TOKENS, .fallback = "64", .group = "Plan",
@@ -293,9 +332,10 @@ static const s2_option option_table[] = {
 const s2_command s2_cmd_plan = {
     .name = "plan",
     .summary = "where a picture's tokens would go, without a model",
-    .usage = "-i IMAGE [--budget N|N%] [--grid K] [--tokens RxC] [options]",
+    .usage = "-i IMAGE [--budget N|N%] [--grid K] [-m MODEL | --tokens RxC] [options]",
     .examples = "  s2prune plan -i photo.jpg --budget 64 --png overlay.png\n"
                 "  s2prune plan -i photo.jpg --budget 11% --compare-allocator uniform,fft\n"
+                "  s2prune plan -i photo.jpg -m model.gguf -mm mmproj.gguf\n"
                 "  s2prune plan -i photo.jpg --tokens 27x27 --erc erc.npy -o json\n",
     .options = option_table,
     .size = sizeof(plan_options),

@@ -170,3 +170,30 @@ s2p_status s2v_engine_count(const s2v_engine *engine, const s2v_prompt *prompt,
     s2v_chat_free(&pf.chat);
     return st;
 }
+
+s2p_status s2v_engine_grid(const s2v_engine *engine, int32_t width, int32_t height,
+                           const s2v_image_options *image, s2p_grid *out, s2p_error *error)
+{
+    const s2v_model *model = &engine->model;
+    const s2p_image size = { .width = width, .height = height }; /* without pixels: sizes only */
+    s2v_image_options usual;
+    s2v_frame frame;
+    if (width < 1 || height < 1)
+        return s2_fail(error, S2P_EINVAL, "a picture of %dx%d px has no tokens", width, height);
+    s2v_image_options_init(&usual);
+    TRY(model->arch->frame(model, &size, image ? image : &usual,
+                           s2v_engine_usual_framing(engine, 1, 1), &frame, error));
+    *out = frame.part[0].grid;
+    s2v_frame_free(&frame);
+    return S2P_OK;
+}
+
+s2p_status s2v_model_grid(const s2v_engine_options *options, int32_t width, int32_t height,
+                          const s2v_image_options *image, s2p_grid *out, s2p_error *error)
+{
+    s2v_engine *engine = NULL;
+    TRY(s2v_engine_outline(&engine, options, error));
+    const s2p_status st = s2v_engine_grid(engine, width, height, image, out, error);
+    s2v_engine_close(engine);
+    return st;
+}

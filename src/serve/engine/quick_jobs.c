@@ -48,42 +48,55 @@ static s2p_status put_plan(const s2p_image *picture, const s2p_plan *plan, const
     return st;
 }
 
-static s2p_status make_plan(quick_call *call, s2p_error *error)
+/* "tokens" of the request; without it what the model makes of a picture of this size. */
+static s2p_status grid_of(const quick_call *call, const s2p_image *picture, s2p_grid *out,
+                          s2p_error *error)
 {
-    const s2_engine_setup *setup = call->with->setup;
     const json_t *tokens = json_object_get(call->json, "tokens");
-    s2p_grid grid = { 24, 24 };
-    if (json_is_array(tokens)) {
-        grid.rows = (int32_t)json_integer_value(json_array_get(tokens, 0));
-        grid.cols = (int32_t)json_integer_value(json_array_get(tokens, 1));
-    }
-    s2a_prune_request request;
-    const s2p_status read = s2a_prune_read(json_object_get(call->json, "prune"), "prune.", NULL,
-                                           &setup->setting, NULL, &request, call->param, error);
-    s2a_prune_request_free(&request); /* a plan keeps no tokens by hand */
-    if (read != S2P_OK) return read;
-    const s2a_setting *setting = &request.setting;
+    if (!json_is_array(tokens))
+        return s2v_engine_grid(call->with->engine, picture->width, picture->height,
+                               &call->with->setup->open.image[0], out, error);
+    out->rows = (int32_t)json_integer_value(json_array_get(tokens, 0));
+    out->cols = (int32_t)json_integer_value(json_array_get(tokens, 1));
+    return S2P_OK;
+}
+
+static s2p_status plan_picture(quick_call *call, const s2a_setting *setting,
+                               const s2p_image *picture, s2p_plan **plan, s2p_error *error)
+{
+    s2p_grid grid = { 0, 0 };
+    TRY(grid_of(call, picture, &grid, error));
     const int32_t n_tokens = grid.rows * grid.cols, side = setting->choice.side;
-    const int32_t budget = s2a_budget_tokens(setting->budget, n_tokens);
+    int32_t budget = s2a_budget_tokens(setting->budget, n_tokens);
+    if (budget > n_tokens && !json_object_get(call->json, "tokens"))
+        budget = n_tokens; /* a small picture: all its tokens stay */
     blame(call, "prune.budget");
     if (budget > n_tokens || budget < side * side || side > grid.rows || side > grid.cols)
         return s2_fail(error, S2P_EBUDGET,
                        "a budget of %d does not fit %dx%d regions of %d tokens: every region keeps "
                        "one token or more",
                        budget, side, side, n_tokens);
+    blame(call, "image");
+    TRY(s2p_plan_create(plan, grid));
+    const s2p_view view = { .budget = budget, .image = picture, .choice = setting->choice };
+    return s2p_prune(&view, *plan, error);
+}
+
+static s2p_status make_plan(quick_call *call, s2p_error *error)
+{
+    const s2_engine_setup *setup = call->with->setup;
+    s2a_prune_request request;
+    const s2p_status read = s2a_prune_read(json_object_get(call->json, "prune"), "prune.", NULL,
+                                           &setup->setting, NULL, &request, call->param, error);
+    s2a_prune_request_free(&request); /* a plan keeps no tokens by hand */
+    if (read != S2P_OK) return read;
     s2_image picture = { .pixels = NULL };
     s2p_plan *plan = NULL;
     s2_buffer out;
     s2_buffer_init(&out, MAX_RESULT);
     blame(call, "image");
     s2p_status st = s2_job_picture(call->parts, 0, setup, &picture, error);
-    if (st == S2P_OK) st = s2p_plan_create(&plan, grid);
-    if (st == S2P_OK) {
-        const s2p_view view = { .budget = budget,
-                                .image = &picture.view,
-                                .choice = setting->choice };
-        st = s2p_prune(&view, plan, error);
-    }
+    if (st == S2P_OK) st = plan_picture(call, &request.setting, &picture.view, &plan, error);
     if (st == S2P_OK)
         st = put_plan(&picture.view, plan, s2_json_string(call->json, "format"), &out, error);
     if (st == S2P_OK)

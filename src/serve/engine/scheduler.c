@@ -189,11 +189,12 @@ static s2p_status set_up(s2_scheduler *s, s2_slot *p, s2p_error *error)
     }
     s2v_session_set_progress(p->session, between_graphs, p);
     p->reported_ms = s2_now_ms();
-    /* With known scores no recorder is needed, and without one the cache may know the prompt. */
+    /* With known scores no recorder is needed, and without one the cache may know the prompt. The
+     * settings of a comparison are all computed, so that their times can be compared. */
     const bool wants_scores = setting->wants_scores && p->ask.n_pictures > 0;
     if (wants_scores) {
         s2_score_key(&p->ask, p->score_key);
-        p->score = s2_score_recall(&s->scores, p->score_key, &p->n_scores);
+        if (!p->ask.is_compare) p->score = s2_score_recall(&s->scores, p->score_key, &p->n_scores);
     }
     s2v_session_set_recorder(p->session, wants_scores && !p->score ? record_scores : NULL, p);
     p->prune = s2_ask_job_prune(&p->ask, setting);
