@@ -292,13 +292,36 @@ static s2p_status save_item(const s2_study_item *item, const char *folder, s2p_e
     return save_table(item, path, S2_TABLE_TEX, error);
 }
 
-s2p_status s2_study_save(const s2_study *study, const char *folder, const char *title,
-                         const char *settings, s2p_error *error)
+/* Whether the page begins as one with this title does. */
+static bool has_title(const char *path, const char *title)
+{
+    char head[1024], wanted[256];
+    FILE *file = fopen(path, "rb");
+    const size_t n = file ? fread(head, 1, sizeof head - 1, file) : 0;
+    if (file) (void)fclose(file);
+    head[n] = '\0';
+    const size_t plain = strcspn(title, "&<>\"'"); /* what follows is written in another way */
+    (void)snprintf(wanted, sizeof wanted, "<title>%.*s%s", (int)(plain < 200 ? plain : 200), title,
+                   title[plain] ? "" : "</title>");
+    return n == 0 || strstr(head, wanted) != NULL;
+}
+
+void s2_study_report_name(const char *folder, const char *title, const char *name,
+                          char out[S2_STUDY_REPORT])
+{
+    char path[4096];
+    const bool fits = snprintf(path, sizeof path, "%s/report.html", folder) < (int)sizeof path;
+    const bool is_free = !fits || has_title(path, title);
+    (void)snprintf(out, S2_STUDY_REPORT, is_free ? "report.html" : "report-%.60s.html", name);
+}
+
+s2p_status s2_study_save(const s2_study *study, const char *folder, const char *report,
+                         const char *title, const char *settings, s2p_error *error)
 {
     char path[4096];
     for (int32_t i = 0; i < study->n; i++)
         if (study->item[i]->kind >= S2_STUDY_FIGURE) TRY(save_item(study->item[i], folder, error));
-    if (snprintf(path, sizeof path, "%s/report.html", folder) >= (int)sizeof path)
+    if (snprintf(path, sizeof path, "%s/%s", folder, report) >= (int)sizeof path)
         return s2_fail(error, S2P_ELIMIT, "the path of the folder is too long");
     s2_buffer page;
     s2_buffer_init(&page, (size_t)1 << 30);

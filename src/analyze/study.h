@@ -67,8 +67,14 @@ double *s2_study_array(s2_study *study, const char *name, const char *caption, i
 s2p_status s2_study_html(const s2_study *study, const char *title, const char *settings,
                          s2_buffer *out);
 
-/* NAME.svg, .csv, .npy, .png of every item and report.html below `folder`, which is there. */
-s2p_status s2_study_save(const s2_study *study, const char *folder, const char *title,
-                         const char *settings, s2p_error *error);
+#define S2_STUDY_REPORT 80
+
+/* The file of the report: report.html, or report-NAME.html where that is the report of something else. */
+void s2_study_report_name(const char *folder, const char *title, const char *name,
+                          char out[S2_STUDY_REPORT]);
+
+/* NAME.svg, .csv, .npy, .png of every item and the report below `folder`, which is there. */
+s2p_status s2_study_save(const s2_study *study, const char *folder, const char *report,
+                         const char *title, const char *settings, s2p_error *error);
 
 #endif /* S2_ANALYZE_STUDY_H */

@@ -108,19 +108,20 @@ static const char *text_of(const s2e_row *row)
     return deep_text(row, s2e_row_value(row, "filtered_resps"));
 }
 
-static s2e_run *run_of(reading *r, const char *method, const char *budget)
+static s2e_run *run_of(reading *r, const char *method, const char *budget, int64_t seed)
 {
     char name[128];
     (void)snprintf(name, sizeof name, "%.60s%s%.40s", method ? method : "",
                    method && budget ? "/" : "", budget ? budget : "");
     s2e_answers *out = r->out;
     for (int32_t i = 0; i < out->n_runs; i++)
-        if (strcmp(out->run[i].name, name) == 0) return &out->run[i];
+        if (strcmp(out->run[i].name, name) == 0 && out->run[i].seed == seed) return &out->run[i];
     if (out->n_runs == S2E_MAX_RUNS) return NULL;
     s2e_run *run = &out->run[out->n_runs];
     run->answer = calloc((size_t)r->set->n_samples + 1, sizeof *run->answer);
     if (!run->answer) return NULL;
     (void)snprintf(run->name, sizeof run->name, "%s", name);
+    run->seed = seed;
     out->n_runs++;
     return run;
 }
@@ -128,7 +129,7 @@ static s2e_run *run_of(reading *r, const char *method, const char *budget)
 static s2e_run *run_of_row(reading *r, const s2e_row *row)
 {
     static const char *const methods[] = { "method" }, *const budgets[] = { "budget" };
-    return run_of(r, first_text(row, NULL, methods, 1), first_text(row, NULL, budgets, 1));
+    return run_of(r, first_text(row, NULL, methods, 1), first_text(row, NULL, budgets, 1), 0);
 }
 
 static void lose(s2e_answers *out, const char *sentence)
@@ -141,7 +142,7 @@ static s2p_status fail_runs(s2p_error *error)
     return s2_fail(error, S2P_ELIMIT, "more than %d methods and budgets", S2E_MAX_RUNS);
 }
 
-/* The first answer counts; of several draws the first. */
+/* The first answer counts. */
 static s2p_status put(reading *r, s2e_run *run, int32_t at, const char *id, const char *text,
                       s2p_error *error)
 {
@@ -233,8 +234,8 @@ static s2p_status put_grids(reading *r, s2e_run *run, int32_t at, const char *gr
 static s2p_status take_record(const s2e_record *record, void *user, s2p_error *error)
 {
     reading *r = user;
-    s2e_run *run =
-        run_of(r, record->method, strcmp(record->budget, "-") == 0 ? NULL : record->budget);
+    s2e_run *run = run_of(r, record->method,
+                          strcmp(record->budget, "-") == 0 ? NULL : record->budget, record->seed);
     if (!run) return fail_runs(error);
     if (record->failure) {
         s2p_error why;

@@ -14,6 +14,7 @@
 
 typedef struct s2e_run { /* the answers of one method and budget; "" when the file names none */
     char name[128];
+    int64_t seed; /* of a store: draws of a method that draws are runs of one name, in order */
     const char **answer; /* [n_samples] NULL: none */
     const char **grids;  /* [n_samples] as in a store; NULL: not from one */
     float *grade;        /* [n_samples] 0 to 1, negative: none; NULL: no file of grades */

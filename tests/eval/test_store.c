@@ -412,8 +412,9 @@ static void test_fingerprint(void **state)
     json_object_set_new(mine, "about.host", json_string("b")); /* not what it is */
     assert_int_equal(s2e_fingerprint_agree(store, mine, "runs/r1", &error), S2P_OK);
     assert_int_equal(s2e_fingerprint_agree(store, other, "runs/r1", &error), S2P_EINVAL);
-    assert_string_equal(error.message, "'runs/r1' is another run: model is 'aaaaaaaaaaaa1' there, "
-                                       "'aaaaaaaaaaaa2' here");
+    assert_string_equal(error.message, "'runs/r1' is another run: model is "
+                                       "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1' there, "
+                                       "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa2' here");
     json_object_set_new(other, "is.more", json_string("x"));
     assert_int_equal(s2e_fingerprint_agree(store, other, "runs/r1", &error), S2P_EINVAL);
     assert_non_null(strstr(error.message, "; 1 more differ"));

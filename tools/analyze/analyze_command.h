@@ -77,8 +77,9 @@ typedef struct analyze_context { /* all zero before open; free with s2_analyze_c
     int32_t n_seeds;   /* of a method that draws */
     char **recordings; /* [n_recordings] folders of --recorded */
     int32_t n_recordings;
-    const char *step;  /* what the progress bar says */
-    bool is_unwritten; /* the failure was one of writing */
+    const char *step;             /* what the progress bar says */
+    bool is_unwritten;            /* the failure was one of writing */
+    char report[S2_STUDY_REPORT]; /* its file in the folder, once it is saved */
 } analyze_context;
 
 s2p_status s2_analyze_open(analyze_context *context, const analyze_options *options,
@@ -112,8 +113,8 @@ double s2_analyze_width(const analyze_options *options);
 
 /* Files below the folder, manifest.json among them; PNG and PDF of the figures where rsvg-convert is
  * installed. */
-s2p_status s2_analyze_save(analyze_context *context, const s2_study *study, const char *title,
-                           const char *settings, s2p_error *error);
+s2p_status s2_analyze_save(analyze_context *context, const s2_study *study, const char *name,
+                           const char *title, const char *settings, s2p_error *error);
 
 /* analyze_manifest.c: manifest.json (manifest.h) of what the context has used. */
 s2p_status s2_analyze_manifest(analyze_context *context, const char *settings, s2p_error *error);

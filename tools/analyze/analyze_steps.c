@@ -419,11 +419,12 @@ double s2_analyze_width(const analyze_options *options)
     return options->width == 1 ? S2_PLOT_COLUMN : S2_PLOT_PAGE;
 }
 
-s2p_status s2_analyze_save(analyze_context *context, const s2_study *study, const char *title,
-                           const char *settings, s2p_error *error)
+s2p_status s2_analyze_save(analyze_context *context, const s2_study *study, const char *name,
+                           const char *title, const char *settings, s2p_error *error)
 {
     const char *folder = context->options->out;
-    const s2p_status st = s2_study_save(study, folder, title, settings, error);
+    s2_study_report_name(folder, title, name, context->report);
+    const s2p_status st = s2_study_save(study, folder, context->report, title, settings, error);
     context->is_unwritten = st == S2P_EIO;
     TRY(st);
     TRY(s2_analyze_manifest(context, settings, error));

@@ -41,10 +41,10 @@ static s2p_status work(analyze_context *context, const s2_analysis *analysis, s2
     s2_analyze_describe(context, trials, false, &settings);
     s2_buffer_append(&settings, "", 1);
     (void)snprintf(title, sizeof title, "s2prune analyze %s", analysis->name);
-    const s2p_status st =
-        settings.status == S2P_OK
-            ? s2_analyze_save(context, study, title, (const char *)settings.data, error)
-            : s2_fail(error, settings.status, "no memory for the report");
+    const s2p_status st = settings.status == S2P_OK
+                              ? s2_analyze_save(context, study, analysis->name, title,
+                                                (const char *)settings.data, error)
+                              : s2_fail(error, settings.status, "no memory for the report");
     s2_buffer_free(&settings);
     return st;
 }
@@ -75,10 +75,10 @@ static int analyze_run(const void *values)
     if (st == S2P_OK && is_complete) code = print_tables(o, analysis->name, &study);
     if (st == S2P_OK && !o->ask.quiet)
         s2_report_tell(is_complete
-                           ? "written: %s/report.html, with its figures and tables"
-                           : "this shard is done: %s/answers.jsonl; run without --shard, with "
-                             "--answers for each of the others",
-                       o->out);
+                           ? "written: %s/%s, with its figures and tables"
+                           : "this shard is done: %s/%s; run without --shard, with --answers for "
+                             "each of the others",
+                       o->out, is_complete ? context->report : "answers.jsonl");
     s2_study_free(&study);
     s2_trials_free(&trials);
     if (context) s2_analyze_close(context);

@@ -66,6 +66,45 @@ static s2p_status judge(scoring *s, const s2e_run *run, s2p_error *error)
     return S2P_OK;
 }
 
+static s2e_figure *find_mutable(s2e_figures *figures, const s2e_figure *like)
+{
+    for (int32_t i = 0; i < figures->n; i++)
+        if (strcmp(figures->figure[i].name, like->name) == 0 &&
+            strcmp(figures->figure[i].section, like->section) == 0)
+            return &figures->figure[i];
+    return NULL;
+}
+
+/* Draws of a method that draws: each is judged alone, and the figures are their means, as in `eval`.
+ * The verdicts that stay are those of the first. */
+static s2p_status judge_draws(scoring *s, int32_t first, int32_t n_draws, s2p_error *error)
+{
+    TRY(judge(s, &s->answers.run[first], error));
+    for (int32_t d = 1; d < n_draws; d++) {
+        scoring other = { .options = s->options, .task = s->task, .set = s->set };
+        s2p_status st = judge(&other, &s->answers.run[first + d], error);
+        for (int p = 0; st == S2P_OK && p < S2E_N_PROTOCOLS; p++)
+            for (int32_t i = 0; i < other.figures[p].n; i++) {
+                const s2e_figure *one = &other.figures[p].figure[i];
+                s2e_figure *mean = find_mutable(&s->figures[p], one);
+                if (mean) mean->value += (one->value - mean->value) / (d + 1);
+            }
+        forget(&other);
+        TRY(st);
+    }
+    return S2P_OK;
+}
+
+/* How many runs from this one on are draws of the same method and budget. */
+static int32_t count_draws(const s2e_answers *answers, int32_t first)
+{
+    int32_t n = 1;
+    while (first + n < answers->n_runs &&
+           strcmp(answers->run[first + n].name, answers->run[first].name) == 0)
+        n++;
+    return n;
+}
+
 /* --- tables ------------------------------------------------------------------------------ */
 
 static const s2e_figure *find(const s2e_figures *figures, const s2e_figure *like)
@@ -101,10 +140,12 @@ static void write_row(const scoring *s, const s2e_figure *like, s2_buffer *out)
     s2_buffer_printf(out, "\n");
 }
 
-static void write_run(const scoring *s, const s2e_run *run, s2_buffer *out)
+static void write_run(const scoring *s, const s2e_run *run, int32_t n_draws, s2_buffer *out)
 {
-    s2_buffer_printf(out, "%s%s%s: %d of %d samples answered\n\n", s->task->title,
-                     run->name[0] ? ", " : "", run->name, run->n, s->set.n_samples);
+    char draws[48] = "";
+    if (n_draws > 1) (void)snprintf(draws, sizeof draws, ", mean of %d draws", n_draws);
+    s2_buffer_printf(out, "%s%s%s%s: %d of %d samples answered\n\n", s->task->title,
+                     run->name[0] ? ", " : "", run->name, draws, run->n, s->set.n_samples);
     s2_buffer_printf(out, "%-44s %6s", "figure (* the one of the tables)", "n");
     for (size_t p = 0; s2e_protocol_name(p); p++)
         s2_buffer_printf(out, " %10s", s2e_protocol_name(p));
@@ -118,7 +159,7 @@ static void write_run(const scoring *s, const s2e_run *run, s2_buffer *out)
     s2_buffer_printf(out, "\n");
 }
 
-static json_t *json_run(const scoring *s, const s2e_run *run)
+static json_t *json_run(const scoring *s, const s2e_run *run, int32_t n_draws)
 {
     json_t *protocols = json_object();
     for (int p = 0; p < S2E_N_PROTOCOLS; p++) {
@@ -132,8 +173,8 @@ static json_t *json_run(const scoring *s, const s2e_run *run)
         }
         (void)json_object_set_new(protocols, s2e_protocol_name((size_t)p), list);
     }
-    return json_pack("{s:s, s:i, s:o}", "run", run->name, "answered", run->n, "protocols",
-                     protocols);
+    return json_pack("{s:s, s:i, s:i, s:o}", "run", run->name, "answered", run->n, "draws", n_draws,
+                     "protocols", protocols);
 }
 
 /* --- one sample -------------------------------------------------------------------------- */
@@ -185,9 +226,10 @@ static s2p_status write_all(scoring *s, s2_buffer *out, s2p_error *error)
     const bool is_json = s->options->output == S2_OUTPUT_JSON;
     json_t *runs = json_array();
     s2p_status st = runs ? S2P_OK : S2P_ENOMEM;
-    for (int32_t r = 0; r < s->answers.n_runs && st == S2P_OK; r++) {
+    for (int32_t r = 0, n_draws; r < s->answers.n_runs && st == S2P_OK; r += n_draws) {
         const s2e_run *run = &s->answers.run[r];
-        st = judge(s, run, error);
+        n_draws = count_draws(&s->answers, r);
+        st = judge_draws(s, r, n_draws, error);
         if (st == S2P_OK && s->options->explain) {
             /* What each protocol read, where, and by which rule. */
             const int32_t i = s2e_set_find(&s->set, s->options->explain);
@@ -214,9 +256,9 @@ static s2p_status write_all(scoring *s, s2_buffer *out, s2p_error *error)
             }
             s2_buffer_printf(out, "\n");
         } else if (st == S2P_OK && is_json)
-            (void)json_array_append_new(runs, json_run(s, run));
+            (void)json_array_append_new(runs, json_run(s, run, n_draws));
         else if (st == S2P_OK)
-            write_run(s, run, out);
+            write_run(s, run, n_draws, out);
         forget(s);
     }
     if (st == S2P_OK && is_json && !s->options->explain) {

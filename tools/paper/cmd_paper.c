@@ -96,7 +96,8 @@ static s2p_status make(making *m, const analyze_options *o, s2p_error *error)
     s2_buffer_append(&m->settings, "", 1);
     if (m->settings.status != S2P_OK) return s2_fail(error, S2P_ENOMEM, "no memory for the report");
     m->options.ask.quiet = o->ask.quiet;
-    return s2_analyze_save(&m->context, &m->study, "S2Prune: the paper's tables and figures",
+    return s2_analyze_save(&m->context, &m->study, "paper",
+                           "S2Prune: the paper's tables and figures",
                            (const char *)m->settings.data, error);
 }
 
@@ -116,7 +117,7 @@ static int paper_run(const void *values)
     const s2p_status st = make(m, o, &error);
     const int code = st == S2P_OK ? s2_paper_print(&m->study, (s2_table_format)o->output)
                                   : s2_analyze_report_error(&m->context, st, &error);
-    if (st == S2P_OK && !o->ask.quiet) s2_report_tell("written: %s/report.html", o->out);
+    if (st == S2P_OK && !o->ask.quiet) s2_report_tell("written: %s/%s", o->out, m->context.report);
     s2_study_free(&m->study);
     s2_buffer_free(&m->settings);
     s2_paper_runs_free(&m->runs);

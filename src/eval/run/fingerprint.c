@@ -30,10 +30,14 @@ s2p_status s2e_fingerprint_load(s2e_store *store, json_t **out, s2p_error *error
 
 /* --- comparing -------------------------------------------------------------------- */
 
-/* Where two values begin to differ, a little before it: hashes and lists are long. */
+#define SHOWN 130u /* bytes of a value in a sentence */
+
+/* The whole value where it fits. Of a longer one the part from a little before the first difference:
+ * hashes and lists are long. */
 static const char *differing(const char *a, const char *b)
 {
     size_t i = 0;
+    if (strlen(a) <= SHOWN && strlen(b) <= SHOWN) return a;
     while (a[i] && a[i] == b[i]) i++;
     while (i > 0 && ((unsigned char)a[i] & 0xc0) == 0x80) i--;
     return i > 12 ? a + i - 12 : a;
@@ -65,7 +69,7 @@ s2p_status s2e_fingerprint_compare(const json_t *theirs, const json_t *mine, con
         a = a ? a : "";
         b = b ? b : "";
         st = s2_fail(error, S2P_EINVAL,
-                     "'%.60s' is another run: %s is '%.45s' there, '%.45s' here%s", name,
+                     "'%.60s' is another run: %s is '%.130s' there, '%.130s' here%s", name,
                      first + strlen(S2E_IS), differing(a, b), differing(b, a), more);
     }
     json_decref(all);

@@ -243,6 +243,9 @@ void s2e_store_close(s2e_store *store)
 {
     if (!store) return;
     for (int i = 0; i < N_STATEMENTS; i++) (void)sqlite3_finalize(store->statement[i]);
+    /* An empty journal would stay next to the store. */
+    if (store->db && store->lock && sqlite3_get_autocommit(store->db))
+        (void)sqlite3_exec(store->db, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
     (void)sqlite3_close(store->db); /* rolls back */
     s2e_lock_release(store->lock);
     free(store->path);
