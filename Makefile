@@ -4,7 +4,7 @@ JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX  ?= /usr/local
 GPU     ?= # vulkan, cuda, metal or hip: see docs/GPU.md
 
-.PHONY: all demo test test-sanitize test-long test-threads test-devices test-page bench bench-engine bench-tower bench-precision bench-convert bench-methods bench-eval bench-rows bench-instrumentation bench-share bench-prefix bench-memory bench-batch bench-serve fuzz install format lint clean
+.PHONY: all demo test test-sanitize test-long test-threads test-devices test-page bench bench-engine bench-tower bench-precision bench-convert bench-methods bench-eval bench-rows bench-instrumentation bench-share bench-prefix bench-memory bench-batch bench-serve fuzz install uninstall format lint clean
 
 all: ## build only
 	@scripts/setup build
@@ -128,6 +128,13 @@ fuzz: ## each fuzz target for a minute (SECONDS_EACH)
 
 install: all
 	@DESTDIR=$(DESTDIR) cmake --install $(BUILD)
+
+uninstall: ## remove what `make install` has written, from the list it left in the build folder
+	@[ -f $(BUILD)/install_manifest.txt ] || { echo "uninstall: $(BUILD)/install_manifest.txt is not there: nothing was installed from this folder" >&2; exit 1; }
+	@while IFS= read -r file || [ -n "$$file" ]; do rm -f "$(DESTDIR)$$file"; done < $(BUILD)/install_manifest.txt
+	@sed 's,/[^/]*$$,,' $(BUILD)/install_manifest.txt | sort -ru | while IFS= read -r folder; do \
+		while case $$folder in */s2prune | */s2prune/* | */s2vlm | */s2vlm/*) rmdir "$(DESTDIR)$$folder" 2> /dev/null ;; *) false ;; esac; do folder=$${folder%/*}; done; done; true
+	@rm -f $(BUILD)/install_manifest.txt
 
 format: ## rewrite the sources in the house style
 	@git ls-files '*.c' '*.h' '*.cpp' | xargs clang-format -i
