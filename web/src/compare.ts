@@ -259,6 +259,15 @@ export function compareTab(): HTMLElement {
   const twoUp = h('input', { type: 'checkbox', id: 'two-up' });
   twoUp.addEventListener('change', () => deck.classList.toggle('two-up', twoUp.checked));
 
+  /** The tower runs once for all cards: every card shows that time, not the next to nothing of a lookup. */
+  function sharedTimes(): Pick<Cost, 'imageMs' | 'visionMs'> {
+    const most = (pick: (c: Cost) => number | null) => {
+      const values = cards.map((c) => c.cost && pick(c.cost)).filter((v): v is number => v !== null);
+      return values.length ? Math.max(...values) : null;
+    };
+    return { imageMs: most((c) => c.imageMs), visionMs: most((c) => c.visionMs) };
+  }
+
   function renderCard(card: Card): void {
     const parts: (Node | null)[] = [];
     if (card.state === 'queued') parts.push(h('p', { class: 'hint' }, t('cardQueued')));
@@ -280,9 +289,9 @@ export function compareTab(): HTMLElement {
           right === null ? null : h('span', { class: right ? 'right' : 'wrong' }, right ? '✓ ' : '✗ ', h('span', { class: 'sr' }, t(right ? 'right' : 'wrong'))),
           h('span', { class: 'text' }, card.answer || t('answerEmpty')),
         ),
-        h('p', { class: 'hint' }, t('summary', { n: kept.length, of: rows * cols, grid: `${rows}×${cols}`, edge: percent(part.edge), center: percent(part.center) })),
+        h('p', { class: 'hint' }, t('summaryShort', { n: kept.length, of: rows * cols, grid: `${rows}×${cols}` })),
         shareBar(part.edge, part.center),
-        card.cost && costList(card.cost),
+        card.cost && costList({ ...card.cost, ...sharedTimes() }, true),
       );
     } else if (card.state === 'idle') parts.push(h('p', { class: 'hint' }, t('cardIdle')));
     card.body.replaceChildren(...parts.filter((p): p is Node => p !== null));
@@ -356,6 +365,7 @@ export function compareTab(): HTMLElement {
       card.root.classList.toggle('no-picture', !state.picture);
     }
     const wanted = ordered(cards, order, expected).map((c) => c.root);
+    deck.dataset.cards = String(cards.length);
     if (wanted.length !== deck.children.length || wanted.some((e, i) => deck.children[i] !== e)) deck.replaceChildren(...wanted);
     renderMatrix();
     problem.replaceChildren(...(failure ? [errorCard(failure, () => void start())] : []));
@@ -423,9 +433,11 @@ function swatch(kind: string, color: string): HTMLElement {
 
 /** Shares of kept tokens at the edge and in the centre. */
 function shareBar(edge: number, center: number): HTMLElement {
-  const bar = h('div', { class: 'shares', 'aria-hidden': 'true' }, h('div', { class: 'edge' }), h('div', { class: 'center' }));
-  (bar.children[0] as HTMLElement).style.width = `${100 * edge}%`;
-  (bar.children[1] as HTMLElement).style.width = `${100 * center}%`;
-  return bar;
+  const row = (kind: string, name: Key, share: number) => {
+    const bar = h('span', { class: `bar ${kind}` });
+    bar.style.width = `${100 * share}%`;
+    return h('div', {}, h('span', { class: 'name', t: name }), h('span', { class: 'track' }, bar), h('span', { class: 'value' }, percent(share)));
+  };
+  return h('div', { class: 'shares' }, row('edge', 'shareEdge', edge), row('center', 'shareCenter', center));
 }
 

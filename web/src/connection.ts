@@ -40,6 +40,7 @@ async function learn(): Promise<void> {
     state.model = text(first.id);
     state.methods = readMethods(methods);
     state.version = text(object(props).build_info) || text(object(props).version);
+    state.imagePixels = number(object(object(props).limits).image_pixels) ?? state.imagePixels;
     state.isBundled = object(object(props).model).is_bundled === true;
     if (state.methods.methods.length && !state.methods.methods.some((m) => m.name === state.settings.method))
       state.settings.method = state.methods.methods[0].name;

@@ -104,10 +104,10 @@ export function metric(v: number): string {
 export const percent = (v: number): string => `${Math.round(100 * v)} %`;
 
 /** Name and value pairs of an answer's cost, in reading order. */
-export function costLines(cost: Cost): [Key, string][] {
+export function costLines(cost: Cost, shared = false): [Key, string][] {
   const lines: [Key, string][] = [
     ['timeImage', ms(cost.imageMs)],
-    ['timeVision', ms(cost.visionMs)],
+    [shared ? 'timeVisionShared' : 'timeVision', ms(cost.visionMs)],
     ['timePrefill', ms(cost.promptMs)],
   ];
   if (cost.perSecond) lines.push(['speed', `${cost.perSecond.toFixed(1)} tok/s`]);
@@ -120,11 +120,12 @@ export function costLines(cost: Cost): [Key, string][] {
   return lines;
 }
 
-export function costList(cost: Cost): HTMLElement {
+/** shared: the tower ran once, for several answers. */
+export function costList(cost: Cost, shared = false): HTMLElement {
   return h(
     'dl',
     { class: 'cost' },
-    ...costLines(cost).flatMap(([name, value]) => [h('div', {}, h('dt', { t: name }), h('dd', {}, value))]),
+    ...costLines(cost, shared).flatMap(([name, value]) => [h('div', {}, h('dt', { t: name }), h('dd', {}, value))]),
   );
 }
 

@@ -137,3 +137,24 @@ export function move(token: number, key: string, ctrl: boolean, rows: number, co
       return null;
   }
 }
+
+/** Where the number of each region goes, in tokens: its middle, or, when tokens carry numbers of their own, the middle
+ *  of the pruned token that is farthest from them. */
+export function labelPlaces(choice: Choice, numbered: boolean): { row: number; col: number }[] {
+  const kept = new Set(numbered ? (choice.kept ?? []) : []);
+  const isKept = (r: number, c: number) => r >= 0 && c >= 0 && r < choice.rows && c < choice.cols && kept.has(r * choice.cols + c);
+  return choice.regions.map((g) => {
+    const middle = { row: (g.r0 + g.r1) / 2, col: (g.c0 + g.c1) / 2 };
+    if (!kept.size) return middle;
+    let best = middle;
+    let least = Infinity;
+    for (let r = g.r0; r < g.r1; r++)
+      for (let c = g.c0; c < g.c1; c++) {
+        // a label is wider than a token: neighbours to the left and right count, those above and below less
+        const near = (isKept(r, c) ? 1000 : 0) + 20 * (+isKept(r, c - 1) + +isKept(r, c + 1)) + 4 * (+isKept(r - 1, c) + +isKept(r + 1, c));
+        const cost = near + Math.hypot(r + 0.5 - middle.row, c + 0.5 - middle.col);
+        if (cost < least) [best, least] = [{ row: r + 0.5, col: c + 0.5 }, cost];
+      }
+    return best;
+  });
+}

@@ -31,7 +31,7 @@ function pictureSection(): HTMLElement {
       id,
       class: 'sr',
       type: 'file',
-      accept: 'image/png,image/jpeg,image/webp',
+      accept: 'image/*',
       onchange: (e: Event) => {
         const input = e.target as HTMLInputElement;
         takeFiles(input.files);

@@ -57,18 +57,19 @@ function useLanguage(next: Language): void {
 function dialog(id: string, title: Key, ...children: (Node | string)[]): HTMLDialogElement {
   const d = h('dialog', { id, 'aria-labelledby': `${id}-title` });
   const close = h('button', { type: 'button', class: 'button', t: 'close', onclick: () => d.close() });
-  d.append(h('h2', { id: `${id}-title`, t: title }), ...children, h('div', { class: 'row end' }, close));
+  d.append(h('h2', { id: `${id}-title`, t: title, tabIndex: -1 }), ...children, h('div', { class: 'row end' }, close));
   return d;
 }
 
 function keyDialog(): HTMLDialogElement {
-  const input = h('input', { id: 'key-input', type: 'password', autocomplete: 'off', maxLength: 500 });
+  const input = h('input', { id: 'key-input', type: 'password', autocomplete: 'off', maxLength: 500, autofocus: true, 'aria-describedby': 'key-problem' });
   const form = h(
     'form',
     { method: 'dialog' },
     h('p', { t: 'keyText' }),
     h('label', { htmlFor: 'key-input', t: 'keyLabel' }),
     input,
+    h('p', { class: 'problem', id: 'key-problem', role: 'alert' }),
     h('div', { class: 'row end' }, h('button', { type: 'submit', class: 'primary', t: 'keyUse' })),
   );
   const d = dialog('key-dialog', 'keyTitle', form);
@@ -253,6 +254,11 @@ function start(): void {
   function runIfPossible(): void {
     if (obstacle() || runner.current) return;
     void ask();
+    // In one column the answer is below the picture.
+    if (matchMedia('(max-width: 900px)').matches) {
+      const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+      document.querySelector('.card.answer')?.scrollIntoView({ block: 'start', behavior: calm ? 'auto' : 'smooth' });
+    }
   }
   const renderRun = () => {
     input.runButton.textContent = t(runner.current ? 'cancel' : state.edit ? 'runEdited' : state.run ? 'runAgain' : 'run');
@@ -269,6 +275,7 @@ function start(): void {
     else runIfPossible();
   });
   connection.needsKey = () => {
+    keyBox.querySelector('#key-problem')!.textContent = key.get() ? t('keyWrong') : '';
     if (!keyBox.open) keyBox.showModal();
   };
 
@@ -281,7 +288,11 @@ function start(): void {
     skip,
     header(
       () => keyBox.showModal(),
-      () => helpBox.showModal(),
+      () => {
+        helpBox.showModal();
+        helpBox.querySelector('h2')!.focus(); // and not the button at its end
+        helpBox.scrollTop = 0;
+      },
     ),
     banner(),
     h('div', { class: 'layout' }, h('aside', { tLabel: 'input' }, input.root), h('main', { id: 'main', tabIndex: -1 }, bar.root, panels.explore, panels.compare, panels.results)),

@@ -1,5 +1,5 @@
 // overlay.ts - paint a choice of tokens over a picture. Knows nothing of the page: the export paints with it too.
-import { area, mask, type Choice, type Rect } from './geometry';
+import { area, labelPlaces, mask, type Choice, type Rect } from './geometry';
 
 export type Mode = 'dim' | 'outline' | 'holes';
 
@@ -275,13 +275,11 @@ export function paint(ctx: CanvasRenderingContext2D, scene: Scene, box: Box, lin
   }
   if (scene.added?.length) outline(canvas, tokenRects(scene.added, choice.cols), colors.added, 2.4 * line, line);
   if (look.order) paintOrder(canvas, choice);
-  if (look.regions)
-    for (const r of choice.regions)
-      label(
-        canvas,
-        String(r.budget),
-        (canvas.xs[r.c0] + canvas.xs[r.c1]) / 2,
-        (canvas.ys[r.r0] + canvas.ys[r.r1]) / 2,
-        12 * line,
-      );
+  if (look.regions) {
+    // next to the numbers of tokens a label is as small as a token
+    const size = look.order ? Math.min(12 * line, (0.55 * box.w) / choice.cols, (0.6 * box.h) / choice.rows) : 12 * line;
+    labelPlaces(choice, look.order).forEach(({ row, col }, i) =>
+      label(canvas, String(choice.regions[i].budget), box.x + (box.w * col) / choice.cols, box.y + (box.h * row) / choice.rows, size),
+    );
+  }
 }

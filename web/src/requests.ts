@@ -49,8 +49,7 @@ export function planBody(picture: Picture, s: Settings): string {
   const prune: Record<string, unknown> = { budget: s.budget };
   if (s.grid > 0) prune.grid = s.grid;
   if (s.allocator) prune.allocator = s.allocator;
-  const seen = state.run?.choice; // the model has shown how many tokens it makes of this picture
-  return withPicture({ image: '@picture', prune, ...(seen ? { tokens: [seen.rows, seen.cols] } : {}) }, picture);
+  return withPicture({ image: '@picture', prune }, picture); // on the grid the model makes of this picture
 }
 
 export interface Entry {

@@ -127,8 +127,7 @@ let planned = { picture: null as Picture | null, wish: '' }; // what state.plan 
 /** All that a plan depends on but the picture: typing a question asks for no new one. */
 const planWish = (): string => {
   const { budget, grid, allocator } = state.settings;
-  const seen = state.run?.choice;
-  return JSON.stringify([budget, grid, allocator, seen?.rows, seen?.cols]);
+  return JSON.stringify([budget, grid, allocator]);
 };
 
 /** Whether the cells of the chosen method are known without a model. */

@@ -65,6 +65,7 @@ export const state = {
   run: null as Run | null, // the last good one for this picture
   history: [] as Run[],
   edit: null as Set<number> | null, // tokens chosen by hand
+  imagePixels: 1 << 25, // of the largest picture the server takes
   wantedHash: '', // the picture a link speaks of
 };
 

@@ -81,7 +81,7 @@ test('pictures: file, drop, refusal, paste', async () => {
   const page = await fresh();
   await page.setInputFiles('#file', { name: 'notes.txt', mimeType: 'image/png', buffer: Buffer.from('not a picture') });
   await page.waitForSelector('.source .problem:not(:empty)');
-  assert.match(await textOf(page, '.source .problem'), /notes\.txt is not a PNG/);
+  assert.match(await textOf(page, '.source .problem'), /notes\.txt is not a picture/);
   await page.setInputFiles('#file', { name: 'cut.png', mimeType: 'image/png', buffer: png.subarray(0, 30) });
   await page.waitForFunction(() => /decoded/.test(document.querySelector('.source .problem').textContent));
   await page.setInputFiles('#file', { name: 'dot.png', mimeType: 'image/png', buffer: png });
@@ -139,7 +139,7 @@ test('run: stages, the overlay before the words, cost; then stale; then the cach
   mock.fault = '';
   await page.waitForSelector('.answer .cost');
   assert.equal(await textOf(page, '#answer'), mock.words);
-  assert.match(await textOf(page, '#summary'), /^64 of 576 tokens kept \(24×24\) · edge 31 % · centre 27 %/);
+  assert.match(await textOf(page, '#summary'), /^64 of 576 tokens kept \(24×24\) · edge 31 % · center 27 %/);
   assert.match(await textOf(page, '.cost'), /vision2\.1 s/);
   assert.match(await textOf(page, '.cached'), /Nothing came from the cache/);
   assert.match(await textOf(page, '[aria-live=polite]'), /Answer: Yes/);

@@ -136,7 +136,7 @@ export async function startMock({ port = 0, grid = [24, 24], delay = 15 } = {}) 
     mock.requests.push({ path: url.pathname, body: body.length < 400000 ? body.replace(/data:image[^"]*/g, 'data:') : '' });
     if (mock.requests.length > 500) mock.requests.shift();
     if (url.pathname === '/v1/models') return json({ object: 'list', data: mock.fault === 'no-model' ? [] : [{ id: 's2prune-tiny', object: 'model' }] });
-    if (url.pathname === '/props') return json({ build_info: '1.0.0' });
+    if (url.pathname === '/props') return json({ build_info: '1.0.0', ...(mock.imagePixels ? { limits: { image_pixels: mock.imagePixels } } : {}) });
     if (url.pathname === '/v1/prune/methods')
       return json({
         object: 'list',
@@ -212,6 +212,12 @@ export async function startMock({ port = 0, grid = [24, 24], delay = 15 } = {}) 
       res.end();
     }
 
+    /** The tower runs for the first of a comparison only. */
+    const timed = (result, index) => {
+      if (mock.cachedVision && index > 0) result.timings.vision_ms = 0.02;
+      return result;
+    };
+
     async function compare(ask) {
       if (fails()) return;
       res.writeHead(200, { 'Content-Type': 'text/event-stream' });
@@ -221,7 +227,7 @@ export async function startMock({ port = 0, grid = [24, 24], delay = 15 } = {}) 
         send({ ...name, state: 'running', progress: 0.4 });
         await sleep(mock.fault === 'slow' ? 500 : mock.delay);
         if (mock.fault === 'one-fails' && index === 1) send({ ...name, state: 'error', error: 'fastv needs the attention of layer 1, which this model does not give' });
-        else send({ ...name, state: 'done', answer: index % 2 ? 'No' : mock.words, ...resultOf(entry, false, mock.grid) });
+        else send({ ...name, state: 'done', answer: index % 2 ? 'No' : mock.words, ...timed(resultOf(entry, false, mock.grid), index) });
       }
       send({ state: 'summary', iou: [] });
       send('[DONE]');
