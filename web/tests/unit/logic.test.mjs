@@ -233,3 +233,18 @@ test('both languages have every text, with the same places to fill in', () => {
   page.setLanguage('en');
   assert.equal(page.t('linkWants', { hash: '$&{n}' }).includes('$&{n}'), true);
 });
+
+test('numbers of regions keep clear of numbered tokens', () => {
+  // two regions of 4x4 tokens side by side; in the first the middle is kept, in the second everything
+  const regions = [
+    { r0: 0, r1: 4, c0: 0, c1: 4, budget: 4, variance: 1, score: 1 },
+    { r0: 0, r1: 4, c0: 4, c1: 8, budget: 16, variance: 1, score: 1 },
+  ];
+  const kept = [9, 10, 17, 18];
+  for (let r = 0; r < 4; r++) for (let c = 4; c < 8; c++) kept.push(r * 8 + c);
+  const choice = { rows: 4, cols: 8, regions, cells: [], kept: kept.sort((a, b) => a - b), erc: null };
+  assert.deepEqual(page.labelPlaces(choice, false), [{ row: 2, col: 2 }, { row: 2, col: 6 }]);
+  const [first] = page.labelPlaces(choice, true);
+  assert.ok(!kept.includes(Math.floor(first.row) * 8 + Math.floor(first.col)), JSON.stringify(first));
+  assert.ok(first.row > 0 && first.row < 4 && first.col > 0 && first.col < 4);
+});
