@@ -42,7 +42,9 @@ assert not left, left
 
 # Another setting in the same folder: both values in full.
 got = run("eval", "--methods", "uniform,s2prune", "--budgets", "32", "--seeds", "3", "--limit", "40", "-t", "1", "--out", folder, "-q", code=2)
-assert "is another run" in got.stderr and "random" in got.stderr and "uniform" in got.stderr, got.stderr
+assert "is another run: method.random is 'side=0 allocator=laplacian selector=erc' there, and not set here" in got.stderr, got.stderr
+got = run(*small[:2], "s2prune,random", *small[3:-3], "--grid", "4", *small[-3:], code=2)
+assert "'side=0 allocator=laplacian selector=erc' there, 'side=4 allocator=laplacian selector=erc' here" in got.stderr, got.stderr
 
 # Two analyses with one --out: two reports.
 common = ("-q", "-t", "1", "--pictures", "2", "--methods", "uniform,s2prune", "--budgets", "16", "--out", work / "shared")

@@ -66,11 +66,16 @@ s2p_status s2e_fingerprint_compare(const json_t *theirs, const json_t *mine, con
         const char *b = json_string_value(json_object_get(mine, first));
         char more[40] = "";
         if (n_others) (void)snprintf(more, sizeof more, "; %d more differ", n_others);
-        a = a ? a : "";
-        b = b ? b : "";
-        st = s2_fail(error, S2P_EINVAL,
-                     "'%.60s' is another run: %s is '%.130s' there, '%.130s' here%s", name,
-                     first + strlen(S2E_IS), differing(a, b), differing(b, a), more);
+        const char *shown = first + strlen(S2E_IS);
+        st = a && b ? s2_fail(error, S2P_EINVAL,
+                              "'%.60s' is another run: %s is '%.130s' there, '%.130s' here%s", name,
+                              shown, differing(a, b), differing(b, a), more)
+                    : s2_fail(error, S2P_EINVAL, "'%.60s' is another run: %s is '%.260s' %s%s",
+                              name, shown,
+                              a   ? a
+                              : b ? b
+                                  : "",
+                              a ? "there, and not set here" : "here, and not set there", more);
     }
     json_decref(all);
     return st;
