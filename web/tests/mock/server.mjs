@@ -213,10 +213,10 @@ export async function startMock({ port = 0, grid = [24, 24], delay = 15 } = {}) 
     }
 
     /** The tower runs for the first of a comparison only. */
-    const timed = (result, index) => {
+    function timed(result, index) {
       if (mock.cachedVision && index > 0) result.timings.vision_ms = 0.02;
       return result;
-    };
+    }
 
     async function compare(ask) {
       if (fails()) return;
