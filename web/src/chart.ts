@@ -15,7 +15,8 @@ export interface Line {
   level?: boolean; // one value for every budget: drawn as a level
 }
 
-const W = 680;
+/** Wide where there is room, so that the chart fills its card and stays as high. */
+const widthOf = (): number => ((globalThis.innerWidth ?? 0) > 900 ? 1180 : 680);
 const H = 350;
 const LEFT = 54;
 const RIGHT = 16;
@@ -43,6 +44,7 @@ const marks: ((x: number, y: number) => string)[] = [
 ];
 
 export function curves(lines: Line[], title: string): HTMLElement {
+  const W = widthOf();
   const points = lines.flatMap((l) => l.points);
   const xs = [...new Set(lines.filter((l) => !l.level).flatMap((l) => l.points.map((p) => p.x)))].sort((a, b) => a - b);
   const low = Math.max(0, Math.min(...points.map((p) => p.low ?? p.y)) - 2);

@@ -253,12 +253,14 @@ function start(): void {
 
   function runIfPossible(): void {
     if (obstacle() || runner.current) return;
-    void ask();
-    // In one column the answer is below the picture.
-    if (matchMedia('(max-width: 900px)').matches) {
-      const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
-      document.querySelector('.card.answer')?.scrollIntoView({ block: 'start', behavior: calm ? 'auto' : 'smooth' });
-    }
+    void ask().then(showAnswer);
+    showAnswer();
+  }
+  /** In one column the answer is below the picture. Its panel shrinks when the stages go: once more at the end. */
+  function showAnswer(): void {
+    if (!matchMedia('(max-width: 900px)').matches) return;
+    const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    document.querySelector('.card.answer')?.scrollIntoView({ block: 'start', behavior: calm ? 'auto' : 'smooth' });
   }
   const renderRun = () => {
     input.runButton.textContent = t(runner.current ? 'cancel' : state.edit ? 'runEdited' : state.run ? 'runAgain' : 'run');
