@@ -49,8 +49,8 @@ assert "'side=0 allocator=laplacian selector=erc' there, 'side=4 allocator=lapla
 # Two analyses with one --out: two reports.
 common = ("-q", "-t", "1", "--pictures", "2", "--methods", "uniform,s2prune", "--budgets", "16", "--out", work / "shared")
 run("analyze", "spatial", *common)
-run("analyze", "heterogeneity", *common)
+run("analyze", "overlap", *common)
 run("analyze", "spatial", *common)
 titles = {p.name: p.read_text().split("<title>")[1].split("<")[0] for p in (work / "shared").glob("report*.html")}
-assert titles == {"report.html": "s2prune analyze spatial", "report-heterogeneity.html": "s2prune analyze heterogeneity"}, titles
+assert titles == {"report.html": "s2prune analyze spatial", "report-overlap.html": "s2prune analyze overlap"}, titles
 print("research commands: all as promised")
