@@ -190,7 +190,9 @@ static inline void s2v_sampling_init(s2v_sampling *sampling) { s2v_sampling_init
 
 typedef struct s2v_session_options {
     size_t size;                    /* set by s2v_session_options_init */
-    int32_t n_ctx;                  /* tokens the cache can hold, before pruning; 0: 4096 */
+    int32_t n_ctx;                  /* tokens the cache can hold, of pictures those that stay; 0: 4096, and
+                                       more where a prompt or an answer needs it, up to what the model was
+                                       trained with and memory allows */
     int32_t n_batch;                /* rows computed at once; 0: 1024 */
     int32_t n_threads;              /* 0: as the engine */
     s2v_kv_type kv_type;            /* of the cache's keys */

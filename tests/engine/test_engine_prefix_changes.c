@@ -271,7 +271,7 @@ static void test_context(void **state)
     q.raw = one_raw[1];
     prefill_only(session, &q, &got);
     s2v_session_free(session);
-    options.n_ctx = got.stats.text_tokens + got.stats.image_tokens_full;
+    options.n_ctx = got.stats.prompt_tokens;
     session = tiny_session(engines[QWEN], &options);
     prefill_only(session, &q, &got);
     s2v_session_reset(session);

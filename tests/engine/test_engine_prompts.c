@@ -140,20 +140,22 @@ static void test_contexts(void **state)
     question q = one_picture("s2prune", 18);
     s2v_session *session = tiny_session(good, &o);
     prefill_only(session, &q, &given);
-    const int32_t n = s2v_past_length(&session->past, 0) + 63 - 18; /* before pruning */
+    const int32_t left = s2v_past_length(&session->past, 0),
+                  n = left + 63 - 18; /* before pruning */
     s2v_session_free(session);
 
-    o.n_ctx = n - 1;
+    o.n_ctx = left - 1;
     assert_int_equal(say(&(question){ .raw = "hello" }, &o, &error), S2P_OK);
     session = tiny_session(good, &o);
     assert_int_equal(prefill(session, &q, NULL, &error), S2P_ELIMIT);
     char numbers[128];
-    (void)snprintf(numbers, sizeof numbers, "%d tokens after 0 in the cache; the context holds %d",
-                   n, n - 1);
+    (void)snprintf(numbers, sizeof numbers,
+                   "%d tokens of the prompt after pruning are more than the context of %d", left,
+                   left - 1);
     assert_non_null(strstr(error.message, numbers));
     s2v_session_free(session);
 
-    o.n_ctx = n; /* fits exactly; what pruning frees is room for the answer */
+    o.n_ctx = n; /* all of it fits; what pruning frees is room for the answer */
     session = tiny_session(good, &o);
     assert_int_equal(prefill(session, &q, NULL, &error), S2P_OK);
     int done, n_said = 0;

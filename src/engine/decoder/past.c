@@ -69,8 +69,9 @@ static s2p_status make_tables(s2v_past *past, const s2v_decoder *decoder,
     }
     for (size_t i = 0; i < n; i++) {
         struct ggml_context *ctx = past->ctx[(int32_t)i >= decoder->first_on_device];
-        past->layer[i].k = ggml_new_tensor_2d(ctx, type.k, slot_width(decoder), n_ctx);
-        past->layer[i].v = ggml_new_tensor_2d(ctx, type.v, slot_width(decoder), n_ctx);
+        s2v_slots *slots = &past->layer[i];
+        slots->k = slots->own[0] = ggml_new_tensor_2d(ctx, type.k, slot_width(decoder), n_ctx);
+        slots->v = slots->own[1] = ggml_new_tensor_2d(ctx, type.v, slot_width(decoder), n_ctx);
     }
     return S2P_OK;
 }
@@ -102,8 +103,26 @@ s2p_status s2v_past_outline(s2v_past *past, const s2v_decoder *decoder, const s2
     return s2_fail(error, S2P_ENOMEM, "out of memory for an outline");
 }
 
+static bool is_wider(const s2v_slots *slots) { return slots->k != slots->own[0]; }
+
+static void free_wider(s2v_slots *slots)
+{
+    ggml_backend_buffer_free(slots->buffer);
+    ggml_free(slots->ctx);
+    slots->buffer = NULL;
+    slots->ctx = NULL;
+}
+
+/* Its rows are, or will be, in its own memory. */
+static void go_home(s2v_slots *slots)
+{
+    slots->k = slots->own[0];
+    slots->v = slots->own[1];
+}
+
 void s2v_past_free(s2v_past *past)
 {
+    for (int32_t i = 0; past->layer && i < past->n_layers; i++) free_wider(&past->layer[i]);
     for (int i = 0; i < 2; i++) {
         ggml_backend_buffer_free(past->buffer[i]);
         ggml_free(past->ctx[i]);
@@ -114,7 +133,109 @@ void s2v_past_free(s2v_past *past)
 
 void s2v_past_clear(s2v_past *past)
 {
-    for (int32_t i = 0; i < past->n_layers; i++) past->layer[i].n = 0;
+    for (int32_t i = 0; i < past->n_layers; i++) {
+        past->layer[i].n = 0;
+        go_home(&past->layer[i]);
+    }
+    s2v_past_narrow(past);
+}
+
+/* --- wider memory ----------------------------------------------------------------------- */
+
+void s2v_past_narrow(s2v_past *past)
+{
+    for (int32_t i = 0; i < past->n_layers; i++)
+        if (!is_wider(&past->layer[i])) free_wider(&past->layer[i]);
+}
+
+uint64_t s2v_past_wider_bytes(const s2v_past *past, int32_t layer, int64_t n)
+{
+    const s2v_slots *slots = &past->layer[layer];
+    if (slots->n + n <= slots->k->ne[1]) return 0;
+    return (uint64_t)(slots->n + n) * (slots->k->nb[1] + slots->v->nb[1]);
+}
+
+uint64_t s2v_past_wider_held(const s2v_past *past, int32_t layer)
+{
+    const s2v_slots *slots = &past->layer[layer];
+    return slots->buffer ? ggml_backend_buffer_get_size(slots->buffer) : 0;
+}
+
+/* Rows go through the host, which for the CPU is a copy in memory. */
+static s2p_status widen(s2v_past *past, s2v_slots *slots, int32_t layer, int64_t n,
+                        s2p_error *error)
+{
+    const struct ggml_init_params params = { ggml_tensor_overhead() * 2, NULL, true };
+    struct ggml_context *ctx = ggml_init(params);
+    struct ggml_tensor *k = NULL, *v = NULL;
+    ggml_backend_buffer_t buffer = NULL;
+    uint8_t *rows = slots->n > 0 ? malloc(s2v_past_snapshot_bytes(past, slots->n)) : NULL;
+    if (ctx && (rows || slots->n == 0)) {
+        k = ggml_new_tensor_2d(ctx, past->type.k, slots->k->ne[0], n);
+        v = ggml_new_tensor_2d(ctx, past->type.v, slots->v->ne[0], n);
+        buffer = ggml_backend_alloc_ctx_tensors_from_buft(
+            ctx, ggml_backend_buffer_get_type(slots->k->buffer));
+    }
+    if (!buffer) {
+        ggml_free(ctx);
+        free(rows);
+        return s2_fail(error, S2P_ENOMEM, "out of memory for %lld tokens in layer %d", (long long)n,
+                       layer);
+    }
+    const int32_t n_rows = slots->n;
+    s2v_past_snapshot(past, layer, 0, n_rows, rows);
+    free_wider(slots);
+    slots->k = k;
+    slots->v = v;
+    slots->ctx = ctx;
+    slots->buffer = buffer;
+    slots->n = 0;
+    s2v_past_extend(past, layer, n_rows, rows);
+    free(rows);
+    return S2P_OK;
+}
+
+s2p_status s2v_past_make_room(s2v_past *past, int32_t first, int32_t last, int32_t n,
+                              s2p_error *error)
+{
+    for (int32_t i = first; i < last; i++) {
+        s2v_slots *slots = &past->layer[i];
+        const int64_t needed = (int64_t)slots->n + n;
+        if (needed > slots->k->ne[1]) TRY(widen(past, slots, i, needed, error));
+    }
+    return S2P_OK;
+}
+
+s2p_status s2v_past_grow(s2v_past *past, const s2v_decoder *decoder, const s2v_devices *devices,
+                         int32_t n_ctx, s2p_error *error)
+{
+    s2v_past larger;
+    TRY(s2v_past_init(&larger, decoder, devices, n_ctx, past->type, error));
+    larger.traffic = past->traffic;
+    larger.is_plain = past->is_plain;
+    const int32_t most = s2v_past_longest(past);
+    uint8_t *rows = most > 0 ? malloc(s2v_past_snapshot_bytes(past, most)) : NULL;
+    s2p_status st = S2P_OK;
+    if (most > 0 && !rows)
+        st = s2_fail_memory(error, s2v_past_snapshot_bytes(past, most), "the slots of a layer");
+    for (int32_t i = 0; st == S2P_OK && i < past->n_layers; i++) {
+        const int32_t n = past->layer[i].n;
+        st = s2v_past_make_room(&larger, i, i + 1, n, error);
+        if (st != S2P_OK || n == 0) continue;
+        s2v_past_snapshot(past, i, 0, n, rows);
+        s2v_past_extend(&larger, i, n, rows);
+        const s2v_slots *to = &larger.layer[i];
+        if (!is_wider(to)) continue;
+        /* In the middle of a prompt: its rows may leave, those before it are where s2v_past_keep
+         * wants them. */
+        const size_t key = to->k->nb[1], value = to->v->nb[1], n_own = (size_t)n_ctx;
+        s2v_tensor_set(to->own[0], rows, 0, n_own * key, past->traffic);
+        s2v_tensor_set(to->own[1], rows + (size_t)n * key, 0, n_own * value, past->traffic);
+    }
+    free(rows);
+    s2v_past_free(st == S2P_OK ? past : &larger);
+    if (st == S2P_OK) *past = larger;
+    return st;
 }
 
 /* --- rows ----------------------------------------------------------------------------- */
@@ -157,10 +278,12 @@ void s2v_past_keep(s2v_past *past, s2v_graph *graph, int32_t first, int32_t last
         s2v_slots *slots = &past->layer[i];
         const int32_t at = slots->n - n_rows; /* the prompt's rows are the last slots */
         struct ggml_tensor *const both[2] = { slots->k, slots->v };
+        if (at + n <= past->n_ctx) go_home(slots); /* where the rows before `at` still are */
+        struct ggml_tensor *const to[2] = { slots->k, slots->v };
         for (int c = 0; c < 2; c++) {
             struct ggml_tensor *kept =
                 ggml_get_rows(ctx, s2v_slots_view(ctx, both[c], at, n_rows), index);
-            s2v_graph_expand(graph, ggml_cpy(ctx, kept, s2v_slots_view(ctx, both[c], at, n)));
+            s2v_graph_expand(graph, ggml_cpy(ctx, kept, s2v_slots_view(ctx, to[c], at, n)));
         }
         slots->n = at + n;
     }
@@ -185,7 +308,10 @@ void s2v_past_snapshot(const s2v_past *past, int32_t layer, int32_t first, int32
 
 void s2v_past_restore(s2v_past *past, int32_t layer, int32_t n, const uint8_t *from)
 {
-    past->layer[layer].n = 0;
+    s2v_slots *slots = &past->layer[layer];
+    slots->n = 0;
+    if (n <= past->n_ctx && is_wider(slots)) go_home(slots);
+    if (!is_wider(slots)) free_wider(slots);
     s2v_past_extend(past, layer, n, from);
 }
 

@@ -7,6 +7,9 @@
  *                 no position. Any slots can be kept, and a snapshot can be of any run of them.
  *
  * Layers count their rows separately, because pruning may leave early layers longer than later ones.
+ * The context is what the last layer has room for. More rows may reach a layer before it: those of
+ * pictures that are pruned behind it. Such a layer has wider memory until rows leave it, and as long
+ * as the conversation lasts under methods that leave early layers whole.
  * A layer with a recurrent state will remember rows it cannot give back one by one: it keeps all or is
  * restored from a snapshot of all.
  */
@@ -20,9 +23,12 @@ typedef struct s2v_kv_types { /* of keys and of values */
     enum ggml_type k, v;
 } s2v_kv_types;
 
-typedef struct s2v_slots {     /* what a layer of attention remembers; for the files of decoder/ */
-    struct ggml_tensor *k, *v; /* each [n_kv_heads * head_dim, n_ctx] */
-    int32_t n;                 /* filled, from the first */
+typedef struct s2v_slots {      /* what a layer of attention remembers; for the files of decoder/ */
+    struct ggml_tensor *k, *v;  /* each [n_kv_heads * head_dim, slots] */
+    int32_t n;                  /* filled, from the first */
+    struct ggml_tensor *own[2]; /* keys and values in the memory every layer has: n_ctx slots */
+    struct ggml_context *ctx;   /* of wider memory; NULL: there is none */
+    ggml_backend_buffer_t buffer; /* of the same */
 } s2v_slots;
 
 typedef struct s2v_past {
@@ -51,6 +57,21 @@ void s2v_past_clear(s2v_past *past); /* no layer remembers anything */
 uint64_t s2v_past_layer_bytes(const s2v_decoder *decoder, int32_t n_ctx, s2v_kv_types type);
 uint64_t s2v_past_bytes(const s2v_decoder *decoder, int32_t n_ctx, s2v_kv_types type);
 
+/* The same with room for more rows in the last layer; what the layers remember stays. */
+s2p_status s2v_past_grow(s2v_past *past, const s2v_decoder *decoder, const s2v_devices *devices,
+                         int32_t n_ctx, s2p_error *error);
+
+/* Layers [first, last) have room for n more rows each, in wider memory where their own has not. */
+s2p_status s2v_past_make_room(s2v_past *past, int32_t first, int32_t last, int32_t n,
+                              s2p_error *error);
+
+/* Bytes of wider memory a layer would take for n more rows, 0: it has room; and of what it has. */
+uint64_t s2v_past_wider_bytes(const s2v_past *past, int32_t layer, int64_t n);
+uint64_t s2v_past_wider_held(const s2v_past *past, int32_t layer);
+
+/* Give back wider memory of layers whose rows fit their own again (s2v_past_keep). */
+void s2v_past_narrow(s2v_past *past);
+
 /* Rows a layer remembers; the most any layer does; the layers from `first` on, below `last`, that
  * remember as many as `first`: the end of the run. */
 int32_t s2v_past_length(const s2v_past *past, int32_t layer);
@@ -61,7 +82,8 @@ int32_t s2v_past_alike(const s2v_past *past, int32_t first, int32_t last);
 void s2v_past_append(s2v_past *past, int32_t first, int32_t last, int32_t n);
 
 /* Of the last n_rows rows of layers [first, last) keep those in index, I32 [n], in its order: drawn
- * into the graph, counted at once. Where the graph fails the past has to be cleared. */
+ * into the graph, counted at once. Where the graph fails the past has to be cleared. Rows in wider memory
+ * go to the layer's own if those kept fit; once the graph is computed, s2v_past_narrow frees the former. */
 void s2v_past_keep(s2v_past *past, s2v_graph *graph, int32_t first, int32_t last, int32_t n_rows,
                    struct ggml_tensor *index);
 
@@ -69,7 +91,8 @@ void s2v_past_keep(s2v_past *past, s2v_graph *graph, int32_t first, int32_t last
 size_t s2v_past_snapshot_bytes(const s2v_past *past, int32_t n);
 
 /* Rows [first, first + n) of a layer as bytes. Restored, the layer remembers these rows and no others;
- * extended, it remembers them behind those there. */
+ * extended, it remembers them behind those there. It has room for them (s2v_past_make_room); a layer
+ * that is restored has room for n_ctx rows at least. */
 void s2v_past_snapshot(const s2v_past *past, int32_t layer, int32_t first, int32_t n, uint8_t *out);
 void s2v_past_restore(s2v_past *past, int32_t layer, int32_t n, const uint8_t *from);
 void s2v_past_extend(s2v_past *past, int32_t layer, int32_t n, const uint8_t *from);

@@ -49,6 +49,7 @@ s2p_status s2v_compact(s2v_session *session, const int32_t *keep, int32_t n_keep
     if (st == S2P_OK) st = gather_layers(session, index, n_keep, 0, here, border > 0, error);
     if (st == S2P_OK)
         st = gather_layers(session, index, n_keep, here, n_layers, border == 0, error);
+    s2v_past_narrow(&session->past);
     if (st == S2P_OK) s2v_rows_move(rows, keep, n_keep);
     for (int32_t i = 0; st == S2P_OK && i < n_keep; i++)
         if (keep[i] < 0) {

@@ -3,7 +3,8 @@
  * Long prompts go in chunks: a chunk's rows see the cache of all rows before it,
  * so running all chunks through a range of layers is the same as running the whole
  * prompt at once. Because layers come as a range, pruning can step in between any
- * two. Where a method looks on and the cache rounds, layers whose rows come in several
+ * two; and a layer needs room for the rows that reach it, not for those of the whole prompt. Where a
+ * method looks on and the cache rounds, layers whose rows come in several
  * chunks run one by one (unrounded.h).
  */
 #include "engine/prompt/steps.h"
@@ -70,6 +71,7 @@ static s2p_status run_chunk(s2v_session *s, int32_t first_row, int32_t n, int32_
 s2p_status s2v_run_layers(s2v_session *s, int32_t first, int32_t last, float *erc, s2p_error *error)
 {
     const int32_t tail = s->rows.n - s->rows.n_tail;
+    TRY(s2v_past_make_room(&s->past, first, last, s->rows.n, error));
     for (int32_t end; first < last; first = end) {
         /* A method may have left layers with different numbers of slots in an earlier turn: layers
          * that share a mask run together. */

@@ -6,6 +6,8 @@
 #include "engine/prompt/steps.h"
 
 #include "base/clock.h"
+#include "engine/session/memory.h"
+#include "engine/session/room.h"
 #include "engine/vision/tower_cache.h"
 
 #include <stdio.h>
@@ -13,6 +15,7 @@
 #include <string.h>
 
 #define MAX_IMAGES S2V_MAX_IMAGES
+#define MOST_ROWS (1 << 20) /* of a prompt, before pruning */
 
 /* --- preparing ---------------------------------------------------------------------- */
 
@@ -151,19 +154,43 @@ static int32_t count_question(const s2v_prefill *pf)
     return after < n ? (int32_t)(n - after) : 1;
 }
 
-/* Room for the answer, beside what is in the last layer's cache and what this prompt will leave there. */
-static s2p_status check_answer(const s2v_prefill *pf, int64_t n_text)
+/* Of the context the prompt takes what it leaves in the last layer, and the answer. What reaches the layers
+ * before the prune points is there for a while only, and needs memory. */
+static s2p_status make_room(s2v_prefill *pf, int64_t n_text)
 {
-    const s2v_past *past = &pf->s->past;
-    int64_t n = s2v_past_length(past, past->n_layers - 1) + n_text;
-    if (pf->prompt.n_answer <= 0 || pf->prune.published) return S2P_OK;
+    s2v_session *s = pf->s;
+    const s2v_past *past = &s->past;
+    const int32_t n_layers = past->n_layers, n_past = s2v_past_length(past, n_layers - 1);
+    const int64_t n_rows = n_text + pf->stats.image_tokens_full;
+    if (n_rows > MOST_ROWS)
+        return s2_fail(pf->error, S2P_ELIMIT,
+                       "the prompt has %lld tokens before pruning; the limit is %d: use fewer or "
+                       "smaller pictures (--max-pixels)",
+                       (long long)n_rows, MOST_ROWS);
+    int64_t n_left = n_text;
     for (int32_t u = 0; u < pf->n_units; u++)
-        n += pf->unit[u].budget < pf->unit[u].n_tokens ? pf->unit[u].budget : pf->unit[u].n_tokens;
-    if (n + pf->prompt.n_answer <= past->n_ctx) return S2P_OK;
-    return s2_fail(pf->error, S2P_ELIMIT,
-                   "%lld tokens of the prompt and %d to be generated are more than the context of "
-                   "%d",
-                   (long long)n, pf->prompt.n_answer, past->n_ctx);
+        n_left +=
+            pf->unit[u].budget < pf->unit[u].n_tokens ? pf->unit[u].budget : pf->unit[u].n_tokens;
+    if (s->trace.masks) n_left = n_rows;
+    pf->stats.image_tokens = (int32_t)(n_left - n_text);
+    if (!pf->prune.published) { /* those keep what they keep: stages.c looks again */
+        const int32_t n_answer = pf->prompt.n_answer > 0 ? pf->prompt.n_answer : 0;
+        char what[160], before[40] = "", after[40] = "";
+        if (n_past > 0) (void)snprintf(before, sizeof before, " after %d in the cache", n_past);
+        if (n_answer > 0) (void)snprintf(after, sizeof after, " and %d to be generated", n_answer);
+        (void)snprintf(what, sizeof what, "%lld tokens of the prompt%s%s%s", (long long)n_left,
+                       n_left < n_rows ? " after pruning" : "", before, after);
+        TRY(s2v_room_make(s, n_past + n_left + n_answer, what, pf->error));
+    }
+    s2v_reach reach = { .n_rows = (int32_t)n_rows };
+    for (int32_t i = 0; i < n_layers; i++) {
+        const int64_t n = s2v_stage_rows(pf, i, n_rows, n_left);
+        const int64_t n_slots = s2v_past_length(past, i) + n;
+        if (n_slots > reach.longest) reach.longest = n_slots;
+        *(i < s->engine->model.decoder.first_on_device ? &reach.wider_here : &reach.wider_device) +=
+            s2v_past_wider_bytes(past, i, n);
+    }
+    return s2v_memory_take_prompt(s, &reach, pf->error);
 }
 
 /* Where each row comes from and where it stands. A token left over from the last answer comes
@@ -176,13 +203,8 @@ static s2p_status lay_out_rows(s2v_prefill *pf)
     const int64_t n_text = (int64_t)pf->chat.tokens.n + has_pending + pf->n_newlines;
     const int64_t n = n_text + pf->stats.image_tokens_full;
     pf->stats.text_tokens = (int32_t)n_text;
-    const int32_t n_past = s2v_past_length(&s->past, 0);
-    if (n_past + n > s->past.n_ctx)
-        return s2_fail(pf->error, S2P_ELIMIT,
-                       "the prompt has %lld tokens after %d in the cache; the context holds %d",
-                       (long long)n, n_past, s->past.n_ctx);
     if (n == 0) return s2_fail(pf->error, S2P_EINVAL, "the prompt is empty");
-    TRY(check_answer(pf, n_text));
+    TRY(make_room(pf, n_text));
     /* a published method may add a row of zeros to a unit */
     TRY(s2v_rows_reserve(rows, &s->engine->model.decoder, &s->engine->devices, &s->traffic,
                          (int32_t)n, pf->n_units, pf->error));

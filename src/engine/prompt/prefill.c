@@ -8,6 +8,7 @@
 #include "engine/decoder/draw.h"
 #include "engine/prompt/trace.h"
 #include "engine/session/answer.h"
+#include "engine/session/memory.h"
 
 #include <stdlib.h>
 
@@ -152,6 +153,7 @@ static void free_prefill(s2v_prefill *pf, s2p_status st)
 {
     const int32_t n = pf->prompt.n_images;
     s2v_prefix_end(pf);
+    s2v_memory_end_prompt(pf->s);
     if (st == S2P_OK ? pf->is_continued && n == 0 : !pf->has_begun)
         s2v_plans_move(&pf->s->plans, &pf->earlier);
     s2v_plans_free(&pf->earlier);

@@ -200,6 +200,9 @@ static size_t gather(joint *c, s2v_ask *asks, size_t n)
         if (is_alone) return i;
         s2p_status st = s2v_prefill_init(pf, ask->session, ask->prompt, ask->prune, &ask->error);
         if (st == S2P_OK) st = s2v_prefill_open(pf);
+        if (st == S2P_OK && has_text_alone(pf)) /* layers may be longer than the last one */
+            st =
+                s2v_past_make_room(&pf->s->past, 0, pf->s->past.n_layers, pf->s->rows.n, pf->error);
         is_alone = st == S2P_OK && !joins(c, pf);
         if (is_alone && c->n > 0) {
             s2v_prefill_undo(pf);

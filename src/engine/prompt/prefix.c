@@ -180,9 +180,9 @@ static bool take_found(s2v_prefill *pf)
                         ? S2P_OK
                         : S2P_EINVAL;
     /* A smaller context than the one it was made in may have no room for rows a method adds. */
-    const int32_t most = past->n_ctx - pf->s->rows.n_tail;
-    for (int32_t i = 0; st == S2P_OK && i < past->n_layers; i++)
-        if (p->parts.layer[i].n_ran > most || p->parts.layer[i].n_left > most) return false;
+    const int32_t n_tail = pf->s->rows.n_tail;
+    if (st == S2P_OK && p->parts.layer[past->n_layers - 1].n_left > past->n_ctx - n_tail)
+        return false;
     const uint8_t *at = p->parts.plans; /* what was selected of each picture */
     const uint64_t *n = p->parts.plan_bytes;
     for (int32_t u = 0; st == S2P_OK && u < pf->n_units; u++) {
@@ -196,10 +196,15 @@ static bool take_found(s2v_prefill *pf)
     }
     if (st != S2P_OK) return false;
 
+    for (int32_t i = 0; i < past->n_layers; i++) /* the question sees the rows that have left */
+        if (s2v_past_make_room(past, i, i + 1, p->parts.layer[i].n_ran + n_tail, NULL) != S2P_OK) {
+            s2v_past_clear(past);
+            return false;
+        }
     const uint8_t *slots = p->parts.slots;
     for (int32_t i = 0; i < past->n_layers; i++) {
         const s2v_prefix_layer *layer = &p->parts.layer[i];
-        s2v_past_restore(past, i, layer->n_ran, slots);
+        s2v_past_extend(past, i, layer->n_ran, slots); /* it was empty */
         slots += s2v_past_snapshot_bytes(past, layer->n_ran);
         if (layer->has_ran) slots += s2v_past_snapshot_bytes(past, layer->n_left);
     }

@@ -10,7 +10,9 @@
 
 #include "base/clock.h"
 #include "engine/prompt/trace.h"
+#include "engine/session/room.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +60,14 @@ s2p_status s2v_stage_layers(s2v_prefill *pf, int32_t n_layers)
     return S2P_OK;
 }
 
+int64_t s2v_stage_rows(const s2v_prefill *pf, int32_t layer, int64_t n_rows, int64_t n_left)
+{
+    const int32_t n_stages = s2p_method_about(pf->method)->n_stages;
+    int32_t n_done = 0;
+    while (n_done < n_stages && pf->after[n_done] < layer) n_done++;
+    return n_rows - (n_rows - n_left) * n_done / n_stages;
+}
+
 /* --- removing -------------------------------------------------------------------- */
 
 static int compare_rows(const void *a, const void *b)
@@ -66,11 +76,22 @@ static int compare_rows(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* After layers [0, n_layers): merge, then remove what no plan keeps. */
-static s2p_status remove_rows(s2v_prefill *pf, int32_t n_layers)
+/* What the last stage leaves fits into the context; a published method may leave any number of rows, and
+ * rows of zeros among them. */
+static s2p_status check_rest(s2v_prefill *pf, int32_t n)
 {
     s2v_session *s = pf->s;
-    const s2v_past *past = &s->past;
+    char what[160];
+    (void)snprintf(what, sizeof what, "%d rows that method '%.60s' makes of the prompt's %d", n,
+                   s2p_method_about(pf->method)->name, s->rows.n);
+    return s2v_room_make(s, (int64_t)s2v_session_length(s) + n, what, pf->error);
+}
+
+/* After layers [0, n_layers): merge, then remove what no plan keeps. */
+static s2p_status remove_rows(s2v_prefill *pf, int32_t stage)
+{
+    s2v_session *s = pf->s;
+    const int32_t n_layers = pf->after[stage] + 1;
     const size_t room = (size_t)s->rows.capacity;
     int32_t *keep = malloc(2 * room * sizeof *keep);
     if (!keep) return s2_fail_memory(pf->error, 2 * room * sizeof *keep, "kept rows");
@@ -106,12 +127,7 @@ static s2p_status remove_rows(s2v_prefill *pf, int32_t n_layers)
     for (int32_t i = 0; i < n && !changes; i++) changes = keep[i] != i;
 
     s2p_status st = S2P_OK;
-    /* Rows of zeros may need more room than the prompt had; the last layer has only earlier turns. */
-    if (n > past->n_ctx - s2v_past_length(past, past->n_layers - 1))
-        st = s2_fail(pf->error, S2P_ELIMIT,
-                     "method '%s' makes %d rows of the prompt's %d; the context of %d has no room "
-                     "for them",
-                     s2p_method_about(pf->method)->name, n, s->rows.n, past->n_ctx);
+    if (stage == s2p_method_about(pf->method)->n_stages - 1) st = check_rest(pf, n);
     for (int32_t u = 0; st == S2P_OK && u < pf->n_units; u++)
         if (pf->unit[u].n_alive > 0)
             st = s2v_merge_rows(s, pf->unit[u].plan, pf->unit[u].alive, pf->unit[u].row,
@@ -155,7 +171,7 @@ static s2p_status prune_units(s2v_prefill *pf, int32_t stage, const s2v_readings
         (void)s2p_plan_keep(u->plan, &n_kept);
         t->image_tokens += n_kept + s2p_plan_blanks(u->plan);
     }
-    TRY(remove_rows(pf, pf->after[stage] + 1));
+    TRY(remove_rows(pf, stage));
     if (!pf->s->trace.masks) s2v_units_find(pf);
     count_stage(pf, stage);
     t->select_ms += s2_now_ms() - start;

@@ -145,6 +145,10 @@ s2p_status s2v_picture_rows(s2v_prefill *prefill, s2v_graph *tower, int32_t inde
  * boundaries than stages, or the layer asked for is not one. */
 s2p_status s2v_stage_layers(s2v_prefill *prefill, int32_t n_layers);
 
+/* Rows of a prompt that reach a layer, of n_rows before pruning and n_left after it, if each stage removes
+ * an equal share. */
+int64_t s2v_stage_rows(const s2v_prefill *prefill, int32_t layer, int64_t n_rows, int64_t n_left);
+
 /* From embedded rows to logits. */
 s2p_status s2v_run_stages(s2v_prefill *prefill);
 

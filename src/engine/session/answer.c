@@ -1,6 +1,8 @@
 /* answer.c - one token after the other: pick it, run it, give its text. */
 #include "engine/session/answer.h"
 
+#include "engine/session/room.h"
+
 #include <string.h>
 
 /* --- one token through all layers -------------------------------------------------------- */
@@ -23,12 +25,6 @@ s2p_status s2v_logits_read(s2v_session *s, const struct ggml_tensor *logits, s2p
     return st;
 }
 
-s2p_status s2v_token_fits(const s2v_session *s, s2p_error *error)
-{
-    if (s2v_past_longest(&s->past) < s->past.n_ctx) return S2P_OK;
-    return s2_fail(error, S2P_ELIMIT, "the context of %d tokens is full", s->past.n_ctx);
-}
-
 void s2v_token_ran(s2v_session *s)
 {
     s2v_past_append(&s->past, 0, s->past.n_layers, 1);
@@ -41,7 +37,7 @@ s2p_status s2v_run_token(s2v_session *s, int32_t token, s2p_error *error)
     s2v_graph *graph = &s->graph;
     const s2v_model *model = &s->engine->model;
     const s2v_decoder *decoder = &model->decoder;
-    TRY(s2v_token_fits(s, error));
+    TRY(s2v_room_for_token(s, error));
     TRY(s2v_graph_begin(graph, error));
     for (int32_t plane = 0; plane < decoder->p.n_planes; plane++) s->position[plane] = s->next_pos;
 
@@ -112,12 +108,12 @@ void s2v_session_get_rest(s2v_session *s, char *text, size_t capacity)
     copy_text(&s->shown, text, capacity);
 }
 
-s2p_status s2v_answer_check(const s2v_session *s, s2p_error *error)
+s2p_status s2v_answer_check(s2v_session *s, s2p_error *error)
 {
     if (s->is_busy) return s2_fail(error, S2P_EINVAL, "the session is in a prefill");
     if (!s->has_logits && s->pending < 0)
         return s2_fail(error, S2P_EINVAL, "prefill a prompt before asking for tokens");
-    return s->pending >= 0 ? s2v_token_fits(s, error) : S2P_OK;
+    return s->pending >= 0 ? s2v_room_for_token(s, error) : S2P_OK;
 }
 
 s2p_status s2v_answer_pick(s2v_session *s, char *text, size_t capacity, int *done, s2p_error *error)

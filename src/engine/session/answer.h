@@ -7,9 +7,7 @@
 /* One token through all layers; leaves logits. */
 s2p_status s2v_run_token(s2v_session *session, int32_t token, s2p_error *error);
 
-/* Its steps, for a token that runs in a joint pass: room for one more row in every layer; one more row
- * and position counted. */
-s2p_status s2v_token_fits(const s2v_session *session, s2p_error *error);
+/* For a token that ran in a joint pass: one more row and position counted. */
 void s2v_token_ran(s2v_session *session);
 
 /* Logits of the last row of h, an output of the session's graph; and read into the session. */
@@ -23,8 +21,8 @@ void s2v_answer_clear(s2v_session *session);
 /* After a prefill: the sampler is as new, with the session's options. */
 s2p_status s2v_answer_start(s2v_session *session, s2p_error *error);
 
-/* The session can give a token now; S2P_ELIMIT: its context is full. */
-s2p_status s2v_answer_check(const s2v_session *session, s2p_error *error);
+/* The session can give a token now, and there is room for it; S2P_ELIMIT: its context is full. */
+s2p_status s2v_answer_check(s2v_session *session, s2p_error *error);
 
 /* With the logits there: pick a token and give its text, as s2v_session_next does. */
 s2p_status s2v_answer_pick(s2v_session *session, char *text, size_t capacity, int *done,

@@ -84,13 +84,13 @@ s2p_status s2v_reserve_cache(const s2v_session *s, s2v_kv_types type, s2p_error 
     return check_room(s, 0, each * (uint64_t)n, per_layer, "the cache", error);
 }
 
-/* A batch of rows that sees the whole context. */
-s2p_status s2v_reserve_draw(s2v_session *s, s2p_error *error)
+/* A batch of rows that sees n_slots with itself, drawn into the session's graph. */
+static s2p_status draw_largest(s2v_session *s, int32_t n_slots, s2p_error *error)
 {
     s2v_graph *graph = &s->graph;
     const s2v_model *model = &s->engine->model;
     const s2v_decoder_params *p = &model->decoder.p;
-    const int32_t n = s->options.n_batch, n_past = s->options.n_ctx - n;
+    const int32_t n = s->options.n_batch, n_past = n_slots - n;
     TRY(s2v_graph_begin(graph, error));
     s2v_span span = { .n = n, .last_row_only = false };
     span.pos = s2v_graph_input(graph, GGML_TYPE_I32, (int64_t)p->n_planes * n, 1, NULL);
@@ -105,8 +105,32 @@ s2p_status s2v_reserve_draw(s2v_session *s, s2p_error *error)
     s2v_graph_expand(graph, h);
     h = ggml_view_2d(graph->ctx, h, h->ne[0], 1, h->nb[1], (size_t)(n - 1) * h->nb[1]);
     s2v_graph_expand(graph, model->arch->head(graph, &model->decoder, h));
-    s2v_past_clear(&s->past);
     return S2P_OK;
+}
+
+typedef struct graph_bytes { /* of this machine, of the device */
+    uint64_t here, device;
+} graph_bytes;
+
+/* The largest graph over n_slots slots; `takes`: and its memory is taken. The session's past is an outline
+ * meanwhile. */
+static s2p_status measure_largest(s2v_session *s, s2v_kv_types type, int32_t n_slots, bool takes,
+                                  graph_bytes *out, s2p_error *error)
+{
+    const s2v_engine *engine = s->engine;
+    const s2v_past own = s->past;
+    s2p_status st =
+        s2v_past_outline(&s->past, &engine->model.decoder, &engine->devices, n_slots, type, error);
+    if (st == S2P_OK) {
+        s->past.is_plain = s->options.plain_attention;
+        st = draw_largest(s, n_slots, error);
+        if (st == S2P_OK) out->here = s2v_graph_host_bytes(&s->graph);
+        if (st == S2P_OK) out->device = s2v_graph_device_bytes(&s->graph);
+        if (st == S2P_OK && takes && out->device > 0) st = s2v_graph_reserve(&s->graph, error);
+        s2v_past_free(&s->past);
+    }
+    s->past = own;
+    return st;
 }
 
 s2p_status s2v_reserve_tower(const s2v_session *s, int32_t side, s2v_tower_needs *out,
@@ -141,90 +165,201 @@ s2p_status s2v_reserve_tower(const s2v_session *s, int32_t side, s2v_tower_needs
     return st;
 }
 
-s2p_status s2v_reserve_graphs(s2v_session *s, s2p_error *error)
+s2p_status s2v_reserve_graphs(s2v_session *s, s2v_kv_types type, s2p_error *error)
 {
     const s2v_engine *engine = s->engine;
     const s2v_decoder *decoder = &engine->model.decoder;
-    const uint64_t each = cache_bytes_of_layer(s, s->past.type);
+    const uint64_t each = cache_bytes_of_layer(s, type);
     const uint64_t per_layer = each + layer_bytes(&decoder->layers[decoder->p.n_layers - 1]);
     const uint64_t taken = each * (uint64_t)engine->offload.n_layers;
-    uint64_t layers = 0, held = 0;
+    const bool has_layers = engine->offload.n_layers > 0;
+    uint64_t held = 0;
+    graph_bytes layers = { .device = 0 };
     s2v_tower_needs tower = { .device = 0 };
     if (engine->offload.tower) TRY(s2v_reserve_tower(s, LARGEST_SIDE, &tower, error));
-    if (engine->offload.n_layers > 0) {
-        TRY(s2v_reserve_draw(s, error));
-        layers = s2v_graph_device_bytes(&s->graph);
-        held = s2v_unrounded_bytes(decoder, s->options.n_ctx, s->past.type);
+    if (has_layers) {
+        TRY(measure_largest(s, type, s->options.n_ctx, false, &layers, error));
+        held = s2v_unrounded_bytes(decoder, s->options.n_ctx, type);
     }
     /* The tower's scratch goes before the unrounded keys and values come. */
-    const uint64_t needed = layers + (tower.device > held ? tower.device : held);
+    const uint64_t needed = layers.device + (tower.device > held ? tower.device : held);
     if (needed > 0) TRY(check_room(s, taken, needed, per_layer, "the scratch", error));
-    return layers > 0 ? s2v_graph_reserve(&s->graph, error) : S2P_OK;
+    s->device_bytes = layers.device + held;
+    return has_layers ? measure_largest(s, type, s->options.n_ctx, true, &layers, error) : S2P_OK;
 }
 
 /* --- this machine ----------------------------------------------------------------------- */
 
-/* Bytes of a decoder's graph, its rows and masks; the session's cache is an outline meanwhile. */
-static s2p_status measure_decoder(s2v_session *s, s2v_kv_types type, s2v_memory *out,
-                                  s2p_error *error)
+typedef struct decoder_needs {
+    uint64_t rows, graph; /* of a prompt; of what runs over them, and the unrounded layer */
+    uint64_t device;
+} decoder_needs;
+
+/* Bytes while rows run that see n_slots slots. */
+static s2p_status measure_decoder(s2v_session *s, s2v_kv_types type, int32_t n_slots,
+                                  decoder_needs *out, s2p_error *error)
 {
     const s2v_decoder *decoder = &s->engine->model.decoder;
-    const uint64_t n_ctx = (uint64_t)s->options.n_ctx, n_batch = (uint64_t)s->options.n_batch;
-    TRY(s2v_past_outline(&s->past, decoder, &s->engine->devices, s->options.n_ctx, type, error));
-    s->past.is_plain = s->options.plain_attention;
-    const s2p_status st = s2v_reserve_draw(s, error);
-    if (st == S2P_OK) out->compute = s2v_graph_host_bytes(&s->graph);
-    s2v_past_free(&s->past);
-    const uint64_t n_rows = n_ctx * (uint64_t)(1 + decoder->p.n_deepstack); /* of a prompt */
-    out->compute += n_rows * (uint64_t)decoder->p.n_embd * sizeof(float) +
-                    n_batch * n_ctx * sizeof(ggml_fp16_t) + /* what they see */
-                    (uint64_t)decoder->p.n_vocab * sizeof(float);
-    out->kv =
-        s2v_past_layer_bytes(decoder, s->options.n_ctx, type) * (uint64_t)decoder->first_on_device;
-    if (decoder->first_on_device > 0)
-        out->compute += s2v_unrounded_bytes(decoder, s->options.n_ctx, type);
-    return st;
+    const uint64_t n = (uint64_t)n_slots, n_batch = (uint64_t)s->options.n_batch;
+    const uint64_t held = s2v_unrounded_bytes(decoder, n_slots, type);
+    graph_bytes graph = { .here = 0 };
+    TRY(measure_largest(s, type, n_slots, false, &graph, error));
+    out->rows =
+        n * (uint64_t)(1 + decoder->p.n_deepstack) * (uint64_t)decoder->p.n_embd * sizeof(float);
+    out->graph = graph.here + n_batch * n * sizeof(ggml_fp16_t) + /* what they see */
+                 (uint64_t)decoder->p.n_vocab * sizeof(float);
+    if (decoder->first_on_device > 0) out->graph += held;
+    out->device = s->engine->offload.n_layers > 0 ? graph.device + held : 0;
+    return S2P_OK;
 }
+
+static uint64_t kv_bytes(const s2v_session *s, s2v_kv_types type)
+{
+    return cache_bytes_of_layer(s, type) * (uint64_t)s->engine->model.decoder.first_on_device;
+}
+
+/* What may still be taken: of the system, and with a limit of that; 0: not known. taken: by sessions. */
+static uint64_t bytes_left(const s2v_engine *engine, uint64_t taken)
+{
+    const uint64_t most = engine->options.max_memory;
+    const uint64_t left = s2v_memory_available();
+    if (most == 0) return left;
+    const s2v_weights *w = engine->weights;
+    const uint64_t others =
+        taken + s2v_weights_bytes(w) - s2v_weights_device_bytes(w) + engine->options.cache_bytes;
+    const uint64_t allowed = most > others ? most - others : 1;
+    return left == 0 || allowed < left ? allowed : left;
+}
+
+#define LIMIT_TEXT 120
+
+/* With a limit: what of it is left for others. */
+static const char *limit_text(const s2v_engine *engine, uint64_t taken, char text[LIMIT_TEXT])
+{
+    text[0] = '\0';
+    if (engine->options.max_memory > 0)
+        (void)snprintf(
+            text, LIMIT_TEXT,
+            " (%.3f GiB are allowed, less weights, cache and %.3f GiB of other sessions)",
+            (double)engine->options.max_memory / GIB, (double)taken / GIB);
+    return text;
+}
+
+static double gib_left(uint64_t left) { return left == 1 ? 0.0 : (double)left / GIB; }
 
 s2p_status s2v_memory_take(s2v_session *s, s2v_kv_types type, s2p_error *error)
 {
     s2v_engine *engine = s->engine;
-    s2v_memory needs = { .total = 0 };
-    TRY(measure_decoder(s, type, &needs, error));
-    const uint64_t needed = needs.kv + needs.compute;
+    decoder_needs needs = { .rows = 0 };
+    TRY(measure_decoder(s, type, s->options.n_ctx, &needs, error));
+    const uint64_t kv = kv_bytes(s, type), compute = needs.rows + needs.graph;
+    const uint64_t needed = kv + compute;
     const uint64_t taken = atomic_fetch_add(&engine->session_bytes, needed);
     s->taken_bytes = needed;
-
-    /* What may still be taken: of the system, and with a limit of that; 0: not known. */
-    const uint64_t most = engine->options.max_memory;
-    uint64_t left = s2v_memory_available();
-    if (most > 0) {
-        const s2v_weights *w = engine->weights;
-        const uint64_t others = taken + s2v_weights_bytes(w) - s2v_weights_device_bytes(w) +
-                                engine->options.cache_bytes;
-        const uint64_t allowed = most > others ? most - others : 1;
-        if (left == 0 || allowed < left) left = allowed;
-    }
+    s->compute_bytes = compute;
+    const uint64_t left = bytes_left(engine, taken);
     if (left == 0 || needed <= left) return S2P_OK;
     s2v_memory_give_back(s);
-    char limit[120] = "";
-    if (most > 0)
-        (void)snprintf(
-            limit, sizeof limit,
-            " (%.3f GiB are allowed, less weights, cache and %.3f GiB of other sessions)",
-            (double)most / GIB, (double)taken / GIB);
+    char limit[LIMIT_TEXT];
     return s2_fail(
         error, S2P_ENOMEM,
         "a context of %d tokens needs %.3f GiB, and %.3f GiB to compute %d rows at once; "
         "%.3f GiB are available%s: use a smaller context or a smaller batch",
-        s->options.n_ctx, (double)needs.kv / GIB, (double)needs.compute / GIB, s->options.n_batch,
-        left == 1 ? 0.0 : (double)left / GIB, limit);
+        s->options.n_ctx, (double)kv / GIB, (double)compute / GIB, s->options.n_batch,
+        gib_left(left), limit_text(engine, taken, limit));
 }
 
 void s2v_memory_give_back(s2v_session *s)
 {
-    atomic_fetch_sub(&s->engine->session_bytes, s->taken_bytes);
-    s->taken_bytes = 0;
+    atomic_fetch_sub(&s->engine->session_bytes, s->taken_bytes + s->prompt_bytes);
+    s->taken_bytes = s->prompt_bytes = 0;
+}
+
+s2p_status s2v_memory_grow(s2v_session *s, int32_t n_ctx, s2p_error *error)
+{
+    s2v_engine *engine = s->engine;
+    const int32_t before = s->options.n_ctx;
+    const s2v_kv_types type = s->past.type;
+    decoder_needs needs = { .rows = 0 };
+    TRY(measure_decoder(s, type, n_ctx, &needs, error));
+    s->options.n_ctx = n_ctx;
+    const uint64_t kv = kv_bytes(s, type), had = s->taken_bytes;
+    uint64_t compute = needs.rows + needs.graph;
+    if (compute < s->compute_bytes) compute = s->compute_bytes;
+    const uint64_t more = kv + compute - s->compute_bytes; /* beside the cache it still has */
+    const uint64_t taken = atomic_fetch_add(&engine->session_bytes, more);
+    const uint64_t left = bytes_left(engine, taken);
+    s2p_status st = S2P_OK;
+    char limit[LIMIT_TEXT];
+    if (left > 0 && more > left)
+        st = s2_fail(error, S2P_ENOMEM,
+                     "the context has to grow to %d tokens, which takes %.3f GiB; %.3f GiB are "
+                     "available%s: use fewer pictures, a smaller budget or -c %d",
+                     n_ctx, (double)more / GIB, gib_left(left), limit_text(engine, taken, limit),
+                     before);
+    if (st == S2P_OK) st = s2v_reserve_cache(s, type, error);
+    if (st == S2P_OK) st = s2v_reserve_graphs(s, type, error);
+    atomic_fetch_sub(&engine->session_bytes, st == S2P_OK ? had - s->compute_bytes : more);
+    if (st != S2P_OK) {
+        s->options.n_ctx = before;
+        return st;
+    }
+    s->taken_bytes = kv + compute;
+    s->compute_bytes = compute;
+    return S2P_OK;
+}
+
+s2p_status s2v_memory_take_prompt(s2v_session *s, const s2v_reach *reach, s2p_error *error)
+{
+    s2v_engine *engine = s->engine;
+    if (reach->longest <= s->options.n_ctx) return S2P_OK;
+    decoder_needs needs = { .rows = 0 };
+    TRY(measure_decoder(s, s->past.type, (int32_t)reach->longest, &needs, error));
+    const uint64_t compute = needs.rows + needs.graph;
+    const uint64_t grown = compute > s->compute_bytes ? compute - s->compute_bytes : 0;
+    const uint64_t more = grown + reach->wider_here;
+    /* Of a new session nothing is in memory yet, and it has to fit as well. */
+    const bool is_new = s2v_past_length(&s->past, s->past.n_layers - 1) == 0;
+    const uint64_t own = is_new ? s->taken_bytes : 0;
+    const uint64_t taken = atomic_fetch_add(&engine->session_bytes, more) - own;
+    const uint64_t left = bytes_left(engine, taken);
+    char limit[LIMIT_TEXT];
+    s2p_status st = S2P_OK;
+    if (left > 0 && own + more > left)
+        st = s2_fail(error, S2P_ENOMEM,
+                     "the %d tokens of the prompt take %.3f GiB until they are pruned, beside a "
+                     "context of %d; %.3f GiB are available%s: use fewer or smaller pictures "
+                     "(--max-pixels)",
+                     reach->n_rows, (double)more / GIB, s->options.n_ctx, gib_left(left),
+                     limit_text(engine, taken, limit));
+    const uint64_t on_device =
+        reach->wider_device + (needs.device > s->device_bytes ? needs.device - s->device_bytes : 0);
+    if (st == S2P_OK && on_device > 0) {
+        const s2v_decoder *decoder = &engine->model.decoder;
+        const uint64_t each = cache_bytes_of_layer(s, s->past.type);
+        st = check_room(s, s->device_bytes + each * (uint64_t)engine->offload.n_layers, on_device,
+                        each + layer_bytes(&decoder->layers[decoder->p.n_layers - 1]), "the prompt",
+                        error);
+    }
+    if (st != S2P_OK) {
+        atomic_fetch_sub(&engine->session_bytes, more);
+        return st;
+    }
+    s->prompt_bytes += reach->wider_here; /* graphs and rows keep their memory */
+    s->taken_bytes += grown;
+    s->compute_bytes += grown;
+    if (needs.device > s->device_bytes) s->device_bytes = needs.device;
+    return S2P_OK;
+}
+
+void s2v_memory_end_prompt(s2v_session *s)
+{
+    uint64_t kept = 0; /* by layers that are left whole */
+    for (int32_t i = 0; i < s->engine->model.decoder.first_on_device; i++)
+        kept += s2v_past_wider_held(&s->past, i);
+    if (kept > s->prompt_bytes) kept = s->prompt_bytes;
+    atomic_fetch_sub(&s->engine->session_bytes, s->prompt_bytes - kept);
+    s->prompt_bytes = kept;
 }
 
 s2p_status s2v_engine_estimate(const s2v_engine_options *options,
@@ -244,8 +379,11 @@ s2p_status s2v_engine_estimate(const s2v_engine_options *options,
     if (st == S2P_OK) st = s2v_backends_open(&s.backends, &s.engine->devices, o->n_threads, error);
     if (st == S2P_OK)
         st = s2v_graph_init(&s.graph, &s.backends, s2v_session_nodes(s.engine), error);
-    if (st == S2P_OK)
-        st = measure_decoder(&s, s2v_kv_types_of(o->kv_type, o->kv_type_v), out, error);
+    decoder_needs decoder = { .rows = 0 };
+    const s2v_kv_types type = s2v_kv_types_of(o->kv_type, o->kv_type_v);
+    if (st == S2P_OK) st = measure_decoder(&s, type, o->n_ctx, &decoder, error);
+    if (st == S2P_OK) out->kv = kv_bytes(&s, type);
+    out->compute = decoder.rows + decoder.graph;
     if (st == S2P_OK && picture_pixels > 0) {
         const double side = ceil(sqrt((double)picture_pixels));
         s2v_tower_needs tower = { .here = 0 };

@@ -17,16 +17,29 @@ s2p_status s2v_session_settle(s2v_session_options *options, s2p_error *error);
 s2p_status s2v_memory_take(s2v_session *session, s2v_kv_types type, s2p_error *error);
 void s2v_memory_give_back(s2v_session *session);
 
+/* Instead of what it has taken: a context of n_ctx tokens, of this machine and of the device. Where that
+ * is refused the session has what it had. options.n_ctx is n_ctx then. */
+s2p_status s2v_memory_grow(s2v_session *session, int32_t n_ctx, s2p_error *error);
+
+typedef struct s2v_reach { /* of a prompt */
+    int32_t n_rows;        /* of all its tokens, before pruning */
+    int64_t longest;       /* slots of the layer that sees most of it */
+    uint64_t wider_here,
+        wider_device; /* bytes of layers whose own memory is too small for a while */
+} s2v_reach;
+
+/* Count what a prompt takes that is longer than the context before it is pruned; S2P_ENOMEM with the
+ * numbers. End: the prefill is over. */
+s2p_status s2v_memory_take_prompt(s2v_session *session, const s2v_reach *reach, s2p_error *error);
+void s2v_memory_end_prompt(s2v_session *session);
+
 /* The cache of the device's layers has room; before it is allocated. */
 s2p_status s2v_reserve_cache(const s2v_session *session, s2v_kv_types type, s2p_error *error);
 
 /* The largest graphs have: a full batch at the end of the context, whose memory is taken; and what
  * is taken while a prompt runs, the tower's on a picture of the largest usual size and after it the
  * unrounded keys and values of a layer. */
-s2p_status s2v_reserve_graphs(s2v_session *session, s2p_error *error);
-
-/* The first of them, drawn into session->graph; its cache may be an outline. */
-s2p_status s2v_reserve_draw(s2v_session *session, s2p_error *error);
+s2p_status s2v_reserve_graphs(s2v_session *session, s2v_kv_types type, s2p_error *error);
 
 typedef struct s2v_tower_needs { /* bytes for one picture */
     uint64_t here, device;       /* of the graph */

@@ -20,6 +20,7 @@ s2p_status s2v_session_create(s2v_session **out, s2v_engine *engine,
     s2v_session *s = calloc(1, sizeof *s);
     if (!s) return s2_fail_memory(error, sizeof *s, "the session");
     s->options = read;
+    s->grows = read.n_ctx == 0;
     s->engine = engine;
     s->pending = -1;
     s2_buffer_init(&s->text, MAX_PIECE + S2V_STOP_MAX_BYTES);
@@ -41,7 +42,7 @@ s2p_status s2v_session_create(s2v_session **out, s2v_engine *engine,
         st = s2v_past_init(&s->past, decoder, &engine->devices, o->n_ctx, types, error);
     s->past.traffic = &s->traffic;
     s->past.is_plain = o->plain_attention;
-    if (st == S2P_OK) st = s2v_reserve_graphs(s, error);
+    if (st == S2P_OK) st = s2v_reserve_graphs(s, types, error);
 
     if (st == S2P_OK) st = s2v_stop_create(&s->stop, o->sampling.stop, o->sampling.n_stop, error);
     o->sampling.stop = NULL; /* was borrowed */

@@ -25,7 +25,10 @@ typedef struct s2v_trace {
 struct s2v_session {
     s2v_engine *engine;
     s2v_session_options options;
-    uint64_t taken_bytes; /* of engine->session_bytes */
+    uint64_t taken_bytes;                 /* of engine->session_bytes */
+    uint64_t compute_bytes, device_bytes; /* of them, and of the device, for graphs and rows */
+    uint64_t prompt_bytes;                /* of engine->session_bytes, until the prefill is over */
+    bool grows;                           /* the context was left open: it grows when it is full */
     s2v_backends backends;
     s2v_traffic traffic;
     s2v_graph graph;

@@ -1,12 +1,13 @@
 /* session_file.c - save a conversation and go on with it in another process.
  *
- * A file is read whole into memory no larger than the session's own cache allows, every count in
- * it is compared with its length, and its hash with its bytes; only then does the session change.
+ * A file is read whole into memory no larger than the session's own cache or what is available, every
+ * count in it is compared with its length, and its hash with its bytes; only then does the session change.
  */
 #include "engine/session/session_file.h"
 
 #include "base/file.h"
 #include "base/sha256.h"
+#include "engine/session/room.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #define VERSION 2
 #define ORDER 0x01020304u /* other machines read it as another number */
 #define MAX_POSITION (1 << 30)
+#define MAX_SLOTS (1 << 20) /* of a layer before the last, which may have been left whole */
 
 static const char magic[8] = { 'S', '2', 'V', 'T', 'A', 'L', 'K', '\n' };
 
@@ -45,7 +47,7 @@ static s2v_session_shape shape_of(const s2v_session *s)
     s2v_session_shape shape = {
         .n_layers = s->past.n_layers,
         .n_vocab = s->engine->model.decoder.p.n_vocab,
-        .n_ctx = s->past.n_ctx,
+        .n_ctx = s2v_room_most(s),
         .kv_type = (int32_t)o->kv_type,
         .kv_type_v = (int32_t)(o->kv_type_v == S2V_KV_SAME ? o->kv_type : o->kv_type_v),
         .slot_bytes = (int32_t)s2v_past_snapshot_bytes(&s->past, 1),
@@ -127,7 +129,7 @@ s2p_status s2v_session_file_check(const uint8_t *bytes, size_t n, const char *na
     uint64_t n_cache = 0;
     for (int32_t i = 0; i < h.n_layers; i++) {
         if (words[i] < 0) return s2_fail(error, S2P_EFORMAT, "'%s' is damaged", name);
-        if (words[i] > shape->n_ctx)
+        if (words[i] > (i < h.n_layers - 1 ? MAX_SLOTS : shape->n_ctx))
             return s2_fail(error, S2P_ELIMIT,
                            "'%s' has %d tokens in the cache; the context holds %d", name, words[i],
                            shape->n_ctx);
@@ -228,8 +230,8 @@ s2p_status s2v_session_restore(s2v_session *s, const char *path, s2p_error *erro
                         .n_tokens = shape.n_ctx,
                         .n_logits = shape.n_vocab,
                         .n_held = S2V_STOP_MAX_BYTES };
-    const uint64_t cache =
-        (uint64_t)shape.slot_bytes * (uint64_t)shape.n_ctx * (uint64_t)shape.n_layers;
+    uint64_t cache = (uint64_t)shape.slot_bytes * (uint64_t)shape.n_ctx * (uint64_t)shape.n_layers;
+    if (cache < s2v_memory_available()) cache = s2v_memory_available(); /* layers left whole */
     s2_buffer bytes;
     s2_buffer_init(&bytes, (size_t)(bytes_before_cache(&most) + cache + 32));
     s2p_status st = s2_file_read(path, &bytes, error);
@@ -240,11 +242,14 @@ s2p_status s2v_session_restore(s2v_session *s, const char *path, s2p_error *erro
         s2v_session_reset(s);
         s2v_plans_free(&s->plans);
         const uint8_t *at = accepted.cache;
-        for (int32_t i = 0; i < s->past.n_layers; i++) {
-            s2v_past_restore(&s->past, i, accepted.n_slots[i], at);
+        const int32_t n_layers = s->past.n_layers;
+        st = s2v_room_make(s, accepted.n_slots[n_layers - 1], "the saved tokens", error);
+        for (int32_t i = 0; st == S2P_OK && i < n_layers; i++) {
+            st = s2v_past_make_room(&s->past, i, i + 1, accepted.n_slots[i], error);
+            if (st == S2P_OK) s2v_past_restore(&s->past, i, accepted.n_slots[i], at);
             at += s2v_past_snapshot_bytes(&s->past, accepted.n_slots[i]);
         }
-        st = s2v_place_set(s, &accepted.place, error);
+        if (st == S2P_OK) st = s2v_place_set(s, &accepted.place, error);
         if (st != S2P_OK) s2v_session_reset(s);
     }
     s2_buffer_free(&bytes);
