@@ -246,7 +246,8 @@ typedef struct s2v_memory {         /* bytes of this machine; what is on another
     uint64_t weights;               /* of the decoder and small ones of the tower, mapped ones included */
     uint64_t tower;                 /* the tower's matrices, read where they are by a picture */
     uint64_t kv;                    /* the cache of a session, when its context is full */
-    uint64_t compute;               /* the largest graph of a session, its rows, and the picture */
+    uint64_t compute;               /* the largest graph of a session, its rows, the pictures, and keys and
+                                       values of rows that leave */
     uint64_t prefixes;              /* what the engine's cache may take, at most */
     uint64_t total;                 /* of all these */
     uint64_t available;             /* max_memory, or what the system has and this process; 0: not known */
@@ -257,6 +258,8 @@ typedef struct s2v_memory {         /* bytes of this machine; what is on another
  * not. session NULL: the defaults. picture_pixels: of the largest picture, 0: none. */
 S2V_API s2p_status s2v_engine_estimate(const s2v_engine_options *options, const s2v_session_options *session,
                                int64_t picture_pixels, s2v_memory *out, s2p_error *error);
+
+/* s2v_engine_estimate_prompt, below, is the same for one prompt. */
 
 /* --- Prompt ------------------------------------------------------------------------------------ */
 
@@ -396,6 +399,14 @@ S2V_API s2p_status s2v_engine_grid(const s2v_engine *engine, int32_t width, int3
 /* The same of a model that is not open: headers are read, weights are not. */
 S2V_API s2p_status s2v_model_grid(const s2v_engine_options *options, int32_t width, int32_t height,
                           const s2v_image_options *image, s2p_grid *out, s2p_error *error);
+
+/* What an engine and a session would take for this prompt, the first of a conversation: as
+ * s2v_engine_estimate, with the rows of all its pictures while they are prefilled. Where session->n_ctx is 0
+ * the context is as large as the prompt makes it. Of pictures only width and height are read. prune NULL:
+ * keep every token. */
+S2V_API s2p_status s2v_engine_estimate_prompt(const s2v_engine_options *options, const s2v_session_options *session,
+                                      const s2v_prompt *prompt, const s2v_prune_options *prune,
+                                      s2v_memory *out, s2p_error *error);
 
 /* --- Prefill ------------------------------------------------------------------------------------ */
 

@@ -130,6 +130,30 @@ static void pad(s2_buffer *out, int n)
     for (; n > 0; n--) s2_buffer_append(out, " ", 1);
 }
 
+/* Columns [first, last) behind the leading ones. */
+static void write_block(const s2_table *t, const int *width, int32_t first, int32_t last,
+                        s2_buffer *out)
+{
+    char text[SHOWN_SIZE];
+    for (int32_t r = -1; r < s2_table_n_rows(t); r++) {
+        bool is_first = true;
+        for (int32_t c = 0; c < last; c++) {
+            if (t->column[c].is_detail || (c >= t->n_leading && c < first)) continue;
+            const char *cell = r < 0 ? t->column[c].heading : shown(t, r, c, text);
+            const int room = width[c] - width_of(cell);
+            const bool is_left = t->column[c].decimals == S2_TEXT_COLUMN;
+            if (!is_first) s2_buffer_append(out, "  ", 2);
+            if (!is_left) pad(out, room);
+            s2_buffer_append(out, cell, strlen(cell));
+            if (is_left && c + 1 < t->n_columns) pad(out, room);
+            is_first = false;
+        }
+        s2_buffer_append(out, "\n", 1);
+    }
+}
+
+/* Where a line would be too wide, the columns that do not fit stand in another block below, behind the
+ * leading columns again. */
 static void write_text(const s2_table *t, s2_buffer *out)
 {
     char text[SHOWN_SIZE];
@@ -141,20 +165,18 @@ static void write_text(const s2_table *t, s2_buffer *out)
             if (w > width[c]) width[c] = w;
         }
     }
-    for (int32_t r = -1; r < s2_table_n_rows(t); r++) {
-        bool is_first = true;
-        for (int32_t c = 0; c < t->n_columns; c++) {
-            if (t->column[c].is_detail) continue;
-            const char *cell = r < 0 ? t->column[c].heading : shown(t, r, c, text);
-            const int room = width[c] - width_of(cell);
-            const bool is_left = t->column[c].decimals == S2_TEXT_COLUMN;
-            if (!is_first) s2_buffer_append(out, "  ", 2);
-            if (!is_left) pad(out, room);
-            s2_buffer_append(out, cell, strlen(cell));
-            if (is_left && c + 1 < t->n_columns) pad(out, room);
-            is_first = false;
+    int lead = 0;
+    for (int32_t c = 0; c < t->n_leading; c++) lead += width[c] + 2;
+    for (int32_t first = t->n_leading, end; first < t->n_columns; first = end) {
+        int used = lead - 2;
+        for (end = first; end < t->n_columns; end++) {
+            const int more = t->column[end].is_detail ? 0 : width[end] + 2;
+            if (t->max_width > 0 && end > first && used + more > t->max_width) break;
+            used += more;
         }
-        s2_buffer_append(out, "\n", 1);
+        if (used == lead - 2) break; /* details alone */
+        if (first > t->n_leading) s2_buffer_append(out, "\n", 1);
+        write_block(t, width, first, end, out);
     }
 }
 

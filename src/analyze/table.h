@@ -38,6 +38,8 @@ typedef struct s2_cell {
 typedef struct s2_table { /* one that failed stays failed: s2_table_write says so */
     char name[48];        /* of the SQL table and of files */
     const char *caption;  /* of LaTeX, borrowed; NULL: none */
+    int32_t n_leading;    /* columns every block of text begins with */
+    int32_t max_width;    /* of text; 0: any */
     s2_column column[S2_MAX_COLUMNS];
     int32_t n_columns, n_cells, capacity;
     s2_cell *cell; /* [n_cells], row after row */

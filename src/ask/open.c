@@ -75,6 +75,18 @@ static void note_surprises(const s2a_open_options *o, const s2v_engine_info *inf
         e->note("--no-mmproj-offload has no effect: the model runs on the CPU", e->user);
 }
 
+/* A name that people know it by: llama.cpp calls what Qwen's models have chatml. */
+static s2p_status check_template(const char *asked, const char *own, s2p_error *error)
+{
+    const bool is_chatml = strcmp(own, "qwen2-vl") == 0 || strcmp(own, "qwen3-vl") == 0;
+    if (!asked || strcmp(asked, own) == 0 || (is_chatml && strcmp(asked, "chatml") == 0))
+        return S2P_OK;
+    return s2_fail(error, S2P_EINVAL,
+                   "--chat-template '%.60s': the chat format of this model is '%s', and no other "
+                   "would give good answers; text without one goes with --raw",
+                   asked, own);
+}
+
 s2p_status s2a_open(const s2a_open_options *o, s2a_opened *out, s2p_error *error)
 {
     const s2v_engine_options *e = &o->engine;
@@ -90,10 +102,17 @@ s2p_status s2a_open(const s2a_open_options *o, s2a_opened *out, s2p_error *error
     }
     TRY(s2v_engine_open(&out->engine, e, error));
     s2v_engine_get_info(out->engine, &out->info);
+    const s2p_status named = check_template(o->chat_template, out->info.template_name, error);
+    if (named != S2P_OK) {
+        s2v_engine_close(out->engine);
+        *out = (s2a_opened){ .engine = NULL };
+        return named;
+    }
     note_surprises(o, &out->info);
     s2a_pictures_settle(&o->pictures, &out->info, o->image, o->n_images);
     out->session_options = o->session;
-    if (out->session_options.n_ctx == 0) out->session_options.n_ctx = out->info.n_ctx_train;
+    if (out->session_options.n_ctx == S2A_CONTEXT_OF_MODEL)
+        out->session_options.n_ctx = out->info.n_ctx_train;
     const s2p_status st =
         s2v_session_create(&out->session, out->engine, &out->session_options, error);
     if (st != S2P_OK) {

@@ -30,14 +30,17 @@ s2p_status s2a_pictures_init(const s2a_picture_options *options, const char *sou
 void s2a_pictures_settle(const s2a_picture_options *options, const s2v_engine_info *info,
                          s2v_image_options *image, int32_t n);
 
+#define S2A_CONTEXT_OF_MODEL (-1) /* as many tokens as the model was trained with */
+
 typedef struct s2a_open_options { /* all borrowed */
     s2v_engine_options engine;    /* its note callback also receives the notes of s2a_open */
-    s2v_session_options session;  /* n_ctx 0: as many tokens as the model was trained with */
+    s2v_session_options session;  /* n_ctx: as the engine's, or S2A_CONTEXT_OF_MODEL */
     s2a_picture_options pictures;
     s2v_image_options *image; /* [n_images] from s2a_pictures_init; settled by s2a_open */
     int32_t n_images;
     const s2p_image *picture; /* [n_pictures] those known already; none: any size may come */
     int32_t n_pictures;
+    const char *chat_template; /* NULL, or a name the model's own format has to have */
     bool locks_memory; /* keep the weights in memory; a refusal of the system is only noted */
 } s2a_open_options;
 

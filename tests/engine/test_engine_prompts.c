@@ -150,8 +150,7 @@ static void test_contexts(void **state)
     assert_int_equal(prefill(session, &q, NULL, &error), S2P_ELIMIT);
     char numbers[128];
     (void)snprintf(numbers, sizeof numbers,
-                   "%d tokens of the prompt after pruning are more than the context of %d", left,
-                   left - 1);
+                   "%d tokens of the prompt are more than the context of %d", left, left - 1);
     assert_non_null(strstr(error.message, numbers));
     s2v_session_free(session);
 

@@ -14,13 +14,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LARGEST_PIXELS (1008 * 1008) /* larger pictures are reduced unless told otherwise */
+#define LARGEST_SIDE 1008 /* pixels; larger pictures are reduced unless told otherwise */
+#define MAX_PICTURES 64   /* of a prompt, as the engine has it */
 
 typedef struct inspect_options {
     s2_list files;
     bool tensors, keys, check, memory;
     const char *mmproj;
-    int32_t output, context;
+    int32_t output, context, pictures, budget;
 } inspect_options;
 
 static void explain_refusal(s2_inspection *in, const char *what, s2v_text name)
@@ -82,7 +83,7 @@ static s2p_status check_values(s2_inspection *in, s2p_error *error)
     return st;
 }
 
-/* The model with its vision part, a session of this context and a picture of the largest usual size. */
+/* The model with its vision part, a session of this context and pictures of the largest usual size. */
 static s2p_status estimate(const inspect_options *o, s2v_memory *out, s2p_error *error)
 {
     if (!o->mmproj)
@@ -94,7 +95,21 @@ static s2p_status estimate(const inspect_options *o, s2v_memory *out, s2p_error 
     s2v_session_options session;
     s2v_session_options_init(&session);
     session.n_ctx = o->context;
-    return s2v_engine_estimate(&engine, &session, LARGEST_PIXELS, out, error);
+    s2p_image image[MAX_PICTURES];
+    for (int32_t i = 0; i < o->pictures; i++)
+        image[i] = (s2p_image){ LARGEST_SIDE, LARGEST_SIDE, (ptrdiff_t)3 * LARGEST_SIDE, NULL };
+    const s2v_message message = { .role = S2V_USER, .text = "", .n_images = o->pictures };
+    s2v_prompt prompt;
+    s2v_prompt_init(&prompt);
+    prompt.messages = &message;
+    prompt.n_messages = 1;
+    prompt.images = image;
+    prompt.n_images = o->pictures;
+    s2v_prune_options prune;
+    s2v_prune_options_init(&prune);
+    prune.method = o->budget > 0 ? "s2prune" : NULL;
+    prune.budget.tokens = o->budget;
+    return s2v_engine_estimate_prompt(&engine, &session, &prompt, &prune, out, error);
 }
 
 static int show_inspection(const s2_inspection *in, bool is_json)
@@ -204,6 +219,24 @@ static const s2_option option_table[] = {
       .group = "What to show",
       .help = "tokens of a session, for --memory",
       .offset = offsetof(inspect_options, context) },
+    { .name = "--pictures",
+      .label = "N",
+      .type = S2_OPTION_INT,
+      .min = 0,
+      .max = MAX_PICTURES,
+      .fallback = "1",
+      .group = "What to show",
+      .help = "pictures of the largest usual size in a prompt, for --memory",
+      .offset = offsetof(inspect_options, pictures) },
+    { .name = "--budget",
+      .label = "N",
+      .type = S2_OPTION_INT,
+      .min = 0,
+      .max = 1048576,
+      .fallback = "64",
+      .group = "What to show",
+      .help = "tokens that stay of each of them, for --memory; 0: all",
+      .offset = offsetof(inspect_options, budget) },
     { .name = "--output",
       .letters = "-o",
       .label = "FMT",

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define USUAL_CONTEXT 4096 /* tokens */
 #define FRONT_FD 3
 
 /* Whatever is being computed: nobody waits for it any more. */
@@ -56,6 +57,7 @@ static s2p_status fill_setup(s2_asker *asker, const serve_options *o, s2_engine_
     TRY(s2_asker_prepare(asker, &o->ask, error));
     const bool is_plain = !o->ask.rpc && !o->ask.device;
     s2v_session_options session = s2_ask_session_options(&o->ask);
+    if (session.n_ctx == 0) session.n_ctx = USUAL_CONTEXT; /* clients are told its size */
     s2_ask_sampling(&o->ask, &session.sampling);
     *setup = (s2_engine_setup){ .fd = FRONT_FD,
                                 .open = s2_asker_open_options(asker, &session),

@@ -15,7 +15,6 @@
 #include <string.h>
 
 #define MAX_IMAGES S2V_MAX_IMAGES
-#define MOST_ROWS (1 << 20) /* of a prompt, before pruning */
 
 /* --- preparing ---------------------------------------------------------------------- */
 
@@ -162,11 +161,11 @@ static s2p_status make_room(s2v_prefill *pf, int64_t n_text)
     const s2v_past *past = &s->past;
     const int32_t n_layers = past->n_layers, n_past = s2v_past_length(past, n_layers - 1);
     const int64_t n_rows = n_text + pf->stats.image_tokens_full;
-    if (n_rows > MOST_ROWS)
+    if (n_rows > S2V_MOST_ROWS)
         return s2_fail(pf->error, S2P_ELIMIT,
                        "the prompt has %lld tokens before pruning; the limit is %d: use fewer or "
                        "smaller pictures (--max-pixels)",
-                       (long long)n_rows, MOST_ROWS);
+                       (long long)n_rows, S2V_MOST_ROWS);
     int64_t n_left = n_text;
     for (int32_t u = 0; u < pf->n_units; u++)
         n_left +=
@@ -178,8 +177,8 @@ static s2p_status make_room(s2v_prefill *pf, int64_t n_text)
         char what[160], before[40] = "", after[40] = "";
         if (n_past > 0) (void)snprintf(before, sizeof before, " after %d in the cache", n_past);
         if (n_answer > 0) (void)snprintf(after, sizeof after, " and %d to be generated", n_answer);
-        (void)snprintf(what, sizeof what, "%lld tokens of the prompt%s%s%s", (long long)n_left,
-                       n_left < n_rows ? " after pruning" : "", before, after);
+        (void)snprintf(what, sizeof what, "%lld tokens of the prompt%s%s", (long long)n_left,
+                       before, after);
         TRY(s2v_room_make(s, n_past + n_left + n_answer, what, pf->error));
     }
     s2v_reach reach = { .n_rows = (int32_t)n_rows };

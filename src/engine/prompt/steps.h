@@ -12,6 +12,7 @@
  *   compact.c       rows leave
  *   prefix.c        the start of a prompt taken from the engine's cache instead of computed
  *   tokens.c        prompts as tokens and counts, for callers that do not run them
+ *   estimate.c      what a prompt would take of memory
  *   trace.c         the arrays on the way, shown to tests
  */
 #ifndef S2_ENGINE_STEPS_H

@@ -362,44 +362,59 @@ void s2v_memory_end_prompt(s2v_session *s)
     s->prompt_bytes = kept;
 }
 
-s2p_status s2v_engine_estimate(const s2v_engine_options *options,
-                               const s2v_session_options *session, int64_t picture_pixels,
-                               s2v_memory *out, s2p_error *error)
+s2p_status s2v_memory_estimate(s2v_engine *engine, const s2v_session_options *session,
+                               const s2v_estimated *e, s2v_memory *out, s2p_error *error)
 {
+    s2v_session s = { .engine = engine, .options = *session };
+    const s2v_weights *w = engine->weights;
     *out = (s2v_memory){ .total = 0 };
-    s2v_session s = { .engine = NULL };
-    TRY(s2v_session_options_read(&s.options, session, error));
-    TRY(s2v_engine_outline(&s.engine, options, error));
-    const s2v_weights *w = s.engine->weights;
     out->weights = s2v_weights_bytes(w) - s2v_weights_device_bytes(w) + s2v_weights_mapped_bytes(w);
 
     /* The session is an outline as well: backends and nodes of a graph, and no memory. */
     s2v_session_options *o = &s.options;
     s2p_status st = s2v_session_settle(o, error);
-    if (st == S2P_OK) st = s2v_backends_open(&s.backends, &s.engine->devices, o->n_threads, error);
-    if (st == S2P_OK)
-        st = s2v_graph_init(&s.graph, &s.backends, s2v_session_nodes(s.engine), error);
+    if (st == S2P_OK) st = s2v_backends_open(&s.backends, &engine->devices, o->n_threads, error);
+    if (st == S2P_OK) st = s2v_graph_init(&s.graph, &s.backends, s2v_session_nodes(engine), error);
     decoder_needs decoder = { .rows = 0 };
     const s2v_kv_types type = s2v_kv_types_of(o->kv_type, o->kv_type_v);
-    if (st == S2P_OK) st = measure_decoder(&s, type, o->n_ctx, &decoder, error);
+    const int32_t longest = e->n_rows > o->n_ctx ? e->n_rows : o->n_ctx;
+    if (st == S2P_OK) st = measure_decoder(&s, type, longest, &decoder, error);
     if (st == S2P_OK) out->kv = kv_bytes(&s, type);
+    for (int32_t i = 0; st == S2P_OK && i < engine->model.decoder.first_on_device; i++)
+        if (e->reaches && e->reaches[i] > o->n_ctx)
+            decoder.graph += s2v_past_layer_bytes(&engine->model.decoder, e->reaches[i], type);
     out->compute = decoder.rows + decoder.graph;
-    if (st == S2P_OK && picture_pixels > 0) {
-        const double side = ceil(sqrt((double)picture_pixels));
+    if (st == S2P_OK && e->picture_pixels > 0) {
+        const double side = ceil(sqrt((double)e->picture_pixels));
         s2v_tower_needs tower = { .here = 0 };
         st = s2v_reserve_tower(&s, side < MOST_PIXELS ? (int32_t)side : MOST_PIXELS, &tower, error);
-        if (tower.here > out->compute) out->compute = tower.here;
-        out->compute += tower.frame;
-        if (!s.engine->offload.tower) out->tower = s2v_weights_tower_bytes(w);
+        /* One after the other: the tower's graph is gone when the decoder's comes. */
+        if (tower.here > decoder.graph) out->compute = decoder.rows + tower.here;
+        out->compute += tower.frame + e->other_frames;
+        if (!engine->offload.tower) out->tower = s2v_weights_tower_bytes(w);
     }
     out->program = s2v_memory_resident();
-    out->prefixes = s.options.no_cache ? 0 : s.engine->options.cache_bytes;
+    out->prefixes = o->no_cache ? 0 : engine->options.cache_bytes;
     out->total = out->program + out->weights + out->tower + out->kv + out->compute + out->prefixes;
-    out->available = s.engine->options.max_memory;
+    out->available = engine->options.max_memory;
     if (out->available == 0 && s2v_memory_available() > 0)
         out->available = s2v_memory_available() + out->program;
     s2v_graph_free(&s.graph);
     s2v_backends_close(&s.backends);
-    s2v_engine_close(s.engine);
+    return st;
+}
+
+s2p_status s2v_engine_estimate(const s2v_engine_options *options,
+                               const s2v_session_options *session, int64_t picture_pixels,
+                               s2v_memory *out, s2p_error *error)
+{
+    *out = (s2v_memory){ .total = 0 };
+    s2v_session_options read;
+    s2v_engine *engine;
+    TRY(s2v_session_options_read(&read, session, error));
+    TRY(s2v_engine_outline(&engine, options, error));
+    const s2v_estimated one = { .picture_pixels = picture_pixels };
+    const s2p_status st = s2v_memory_estimate(engine, &read, &one, out, error);
+    s2v_engine_close(engine);
     return st;
 }

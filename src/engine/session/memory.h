@@ -41,6 +41,18 @@ s2p_status s2v_reserve_cache(const s2v_session *session, s2v_kv_types type, s2p_
  * unrounded keys and values of a layer. */
 s2p_status s2v_reserve_graphs(s2v_session *session, s2v_kv_types type, s2p_error *error);
 
+typedef struct
+    s2v_estimated {         /* a prompt, for an estimate; all zero: text as long as the context */
+    int32_t n_rows;         /* before pruning */
+    const int32_t *reaches; /* [n_layers] rows that reach each layer, or NULL */
+    int64_t picture_pixels; /* of the largest picture; 0: none */
+    uint64_t other_frames;  /* bytes of what the tower reads of the others */
+} s2v_estimated;
+
+/* engine: an outline. session: read, not settled. */
+s2p_status s2v_memory_estimate(s2v_engine *engine, const s2v_session_options *session,
+                               const s2v_estimated *estimated, s2v_memory *out, s2p_error *error);
+
 typedef struct s2v_tower_needs { /* bytes for one picture */
     uint64_t here, device;       /* of the graph */
     uint64_t frame;              /* of what it reads, kept until the prompt is done */

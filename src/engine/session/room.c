@@ -15,18 +15,30 @@
 #define STEP 1024 /* tokens the context grows by at least, and a multiple of them */
 #define NICE 256  /* sizes that are suggested are a multiple of this */
 
+/* As many tokens as the model was trained with, and never less than usual. */
+static int32_t most_of(const s2v_engine *engine)
+{
+    const int32_t trained = engine->model.decoder.p.n_ctx_train;
+    return trained > S2V_USUAL_CONTEXT ? trained : S2V_USUAL_CONTEXT;
+}
+
+int32_t s2v_room_for(const s2v_engine *engine, int64_t n)
+{
+    const int32_t most = most_of(engine);
+    const int64_t steps = (n + STEP - 1) / STEP * STEP;
+    if (steps <= S2V_USUAL_CONTEXT) return S2V_USUAL_CONTEXT;
+    return steps < most ? (int32_t)steps : most;
+}
+
 int32_t s2v_room_most(const s2v_session *s)
 {
-    const int32_t trained = s->engine->model.decoder.p.n_ctx_train;
-    const int32_t usual = trained > S2V_USUAL_CONTEXT ? trained : S2V_USUAL_CONTEXT;
-    return s->grows && usual > s->past.n_ctx ? usual : s->past.n_ctx;
+    const int32_t most = most_of(s->engine);
+    return s->grows && most > s->past.n_ctx ? most : s->past.n_ctx;
 }
 
 static s2p_status grow(s2v_session *s, int64_t n, s2p_error *error)
 {
-    const int32_t most = s2v_room_most(s), before = s->past.n_ctx;
-    const int64_t steps = (n + STEP - 1) / STEP * STEP;
-    const int32_t n_ctx = steps < most ? (int32_t)steps : most;
+    const int32_t before = s->past.n_ctx, n_ctx = s2v_room_for(s->engine, n);
     s2v_tokens *answer = &s->generated;
     int32_t *id = realloc(answer->id, (size_t)n_ctx * sizeof *id);
     if (!id) return s2_fail_memory(error, (size_t)n_ctx * sizeof *id, "an answer");

@@ -4,6 +4,11 @@
 
 #include "engine/session/session.h"
 
+#define S2V_MOST_ROWS (1 << 20) /* of a prompt, before pruning */
+
+/* The context a new session of open size comes to have for n tokens. */
+int32_t s2v_room_for(const s2v_engine *engine, int64_t n);
+
 /* The most tokens the context may come to hold: options.n_ctx, or where that was 0 as many as the model
  * was trained with. */
 int32_t s2v_room_most(const s2v_session *session);

@@ -48,7 +48,7 @@ void s2_slot_refuse(s2_scheduler *s, s2_slot *p, s2p_status st, const s2p_error 
                            .is_ours = st == S2P_ENOMEM || st == S2P_EIO };
     if (is_full) {
         refusal.n_ctx = s->quick->setup->session.n_ctx;
-        refusal.n_prompt = p->stats.text_tokens + p->stats.image_tokens_full;
+        refusal.n_prompt = p->stats.text_tokens + p->stats.image_tokens;
     }
     s2_outbox_refuse(s->outbox, p->from->request, &refusal);
     free_slot(s, p);

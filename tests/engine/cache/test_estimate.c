@@ -4,6 +4,7 @@
 #include "tiny_llava.h"
 
 #include "engine/prompt/steps.h"
+#include "engine/session/memory.h"
 
 #define N_CTX 256
 
@@ -97,6 +98,54 @@ static void more_takes_more(void **state)
     assert_int_equal(m.prefixes, 0);
 }
 
+/* A prompt longer than the context: the cache is that of the context, and what reaches the first layer
+ * counts beside it. */
+static void a_prompt(void **state)
+{
+    (void)state;
+    tiny_write_plain(folder);
+    const s2v_engine_options options = tiny_options();
+    s2v_session_options with = tiny_session_options();
+    with.n_ctx = 128;
+    with.n_batch = 64;
+    question q = one_picture("s2prune", 18);
+    q.n_images = 3;
+    q.raw = "<image> and <image> and <image> aaaa bcd";
+    for (int i = 1; i < 3; i++) {
+        q.image[i] = q.image[0];
+        q.size[i] = q.size[0];
+    }
+    const s2v_prompt prompt = prompt_of(&q);
+    s2v_memory plain, m, whole, late;
+    s2p_error error = { S2P_OK, "" };
+    const int64_t n_pixels = (int64_t)q.size[0].width * q.size[0].height;
+    assert_int_equal(s2v_engine_estimate(&options, &with, n_pixels, &plain, NULL), S2P_OK);
+    CHECK_CASE(s2v_engine_estimate_prompt(&options, &with, &prompt, &q.prune, &m, &error) == S2P_OK,
+               "%s", error.message);
+    assert_true(m.kv == plain.kv && m.compute > plain.compute);
+
+    /* One layer that sees all of it, and three. */
+    s2v_engine *engine;
+    assert_int_equal(s2v_engine_outline(&engine, &options, NULL), S2P_OK);
+    s2v_count count;
+    assert_int_equal(s2v_engine_count(engine, &prompt, &q.prune, &count, NULL), S2P_OK);
+    const int32_t n_rows = count.text_tokens + count.image_tokens_full;
+    const int32_t one[TINY_LAYERS] = { n_rows }, three[TINY_LAYERS] = { n_rows, n_rows, n_rows };
+    s2v_estimated e = { .n_rows = n_rows, .reaches = one };
+    assert_int_equal(s2v_memory_estimate(engine, &with, &e, &m, NULL), S2P_OK);
+    e.reaches = three;
+    assert_int_equal(s2v_memory_estimate(engine, &with, &e, &late, NULL), S2P_OK);
+    const s2v_kv_types floats = s2v_kv_types_of(S2V_KV_F32, S2V_KV_SAME);
+    assert_true(n_rows > with.n_ctx);
+    assert_int_equal(late.compute - m.compute,
+                     2 * s2v_past_layer_bytes(&engine->model.decoder, n_rows, floats));
+    with.n_ctx = 0; /* as large as the prompt needs it, and never below the usual size */
+    assert_int_equal(s2v_engine_estimate_prompt(&options, &with, &prompt, NULL, &whole, NULL),
+                     S2P_OK);
+    assert_int_equal(whole.kv, 32 * plain.kv);
+    s2v_engine_close(engine);
+}
+
 static void refusals(void **state)
 {
     (void)state;
@@ -169,6 +218,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_counted_is_taken),
         cmocka_unit_test(more_takes_more),
+        cmocka_unit_test(a_prompt),
         cmocka_unit_test(refusals),
         cmocka_unit_test(limit_of_all_sessions),
     };
