@@ -112,6 +112,11 @@ static s2p_status find_beside(const char *model, bool is_quiet, s2_bundled_model
 s2p_status s2_bundled_complete(const char **model, const char **mmproj, bool is_quiet,
                                s2_bundled_model *storage, s2p_error *error)
 {
+    const char *const given[] = { *model, *mmproj };
+    for (size_t i = 0; i < 2; i++)
+        if (given[i] && access(given[i], F_OK) != 0)
+            return s2_fail(error, S2P_EIO, "%s '%.300s': %s", i == 0 ? "-m" : "-mm", given[i],
+                           strerror(errno));
     if (*model && *mmproj) return S2P_OK;
     if (*model) TRY(find_beside(*model, is_quiet, storage, error));
     if (*model && storage->mmproj[0]) {

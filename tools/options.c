@@ -14,6 +14,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #define ENV_CAPACITY 64u
 
@@ -203,8 +204,34 @@ static s2p_status set_flag(const char *source, const char *text, bool *field, s2
     return s2_fail(error, S2P_EINVAL, "%s '%.40s' is neither on nor off", source, text);
 }
 
-static s2p_status add_item(const char *source, const char *text, s2_list *list, s2p_error *error)
+/* "a.jpg,b.jpg": the parts into the list's own memory. */
+static s2p_status add_parts(const char *source, const char *text, s2_list *list, s2p_error *error)
 {
+    const size_t n_text = strlen(text) + 1;
+    if (n_text > sizeof list->part - list->n_part)
+        return s2_fail(error, S2P_EINVAL, "%s is too long for one option: repeat it", source);
+    char *part = list->part + list->n_part;
+    memcpy(part, text, n_text);
+    list->n_part += n_text;
+    while (part) {
+        char *comma = strchr(part, ',');
+        if (comma) *comma++ = '\0';
+        if (part[0] == '\0')
+            return s2_fail(error, S2P_EINVAL, "%s '%.200s' has an empty name", source, text);
+        if (list->n == S2_LIST_MAX)
+            return s2_fail(error, S2P_EINVAL, "%s is given more than %d times", source,
+                           S2_LIST_MAX);
+        list->item[list->n++] = part;
+        part = comma;
+    }
+    return S2P_OK;
+}
+
+static s2p_status add_item(const s2_option *o, const char *source, const char *text, s2_list *list,
+                           s2p_error *error)
+{
+    if (o && o->has_commas && strchr(text, ',') && access(text, F_OK) != 0)
+        return add_parts(source, text, list, error);
     if (list->n == S2_LIST_MAX)
         return s2_fail(error, S2P_EINVAL, "%s is given more than %d times", source, S2_LIST_MAX);
     list->item[list->n++] = text;
@@ -224,7 +251,7 @@ s2p_status s2_option_set(const s2_option *o, const char *source, const char *tex
     case S2_OPTION_CHOICE:
         return set_choice(o, source, text, field, error);
     case S2_OPTION_LIST:
-        return add_item(source, text, field, error);
+        return add_item(o, source, text, field, error);
     case S2_OPTION_SIZE:
         return set_size(o, source, text, field, error);
     case S2_OPTION_BUDGET:
@@ -390,7 +417,7 @@ static s2p_status take_operand(const s2_command *command, const char *text, void
                                s2p_error *error)
 {
     if (command->operand)
-        return add_item(command->operand, text,
+        return add_item(NULL, command->operand, text,
                         (s2_list *)((char *)values + command->operand_offset), error);
     for (const s2_option *o = command->options; o->name; o++)
         if (o->is_required)

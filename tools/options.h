@@ -19,6 +19,8 @@
 typedef struct s2_list { /* values of a repeatable option, or operands */
     size_t n;
     const char *item[S2_LIST_MAX];
+    char part[4096]; /* names that came in one value, each with its NUL */
+    size_t n_part;
 } s2_list;
 
 typedef struct s2_words { /* a command line */
@@ -64,8 +66,9 @@ typedef struct s2_option {
     const char *min_word, *max_word;     /* of an INT: what else the two are called, or NULL */
     const char *(*choice)(size_t index); /* NULL past the end; of a TEXT: words that help and
                                             completion offer */
-    const char *fallback;                /* parsed like a given value; NULL: all zero */
-    const char *bare; /* a choice: what it means without a value; NULL: it needs one */
+    bool has_commas;      /* a list: "a,b" is two, unless that is the name of a file */
+    const char *fallback; /* parsed like a given value; NULL: all zero */
+    const char *bare;     /* a choice: what it means without a value; NULL: it needs one */
     const char *group, *help;
     size_t offset; /* into the command's own struct */
     s2_file_role role;

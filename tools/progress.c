@@ -47,13 +47,17 @@ void s2_progress_step_aside(void)
     if (write(STDERR_FILENO, erase, sizeof erase - 1) < 0) return; /* nobody is there to see it */
 }
 
+int s2_progress_columns(int descriptor)
+{
+    struct winsize size;
+    return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
 /* "tower [####....]  50% eta 0:12", no wider than the terminal. */
 static void draw_bar(const char *step, int per_mille, const char *detail)
 {
-    struct winsize size;
     char line[LINE], bar[BAR + 1];
-    const bool is_known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-    const int columns = is_known ? size.ws_col : 80;
+    const int columns = s2_progress_columns(STDERR_FILENO);
     const int room = columns - (int)strlen(step) - (int)strlen(detail) - 12;
     const int width = room < 5 ? 5 : room < BAR ? room : BAR;
     for (int i = 0; i < width; i++) bar[i] = i < per_mille * width / 1000 ? '#' : '.';

@@ -39,6 +39,9 @@ void s2_progress_clear(s2_progress *progress);
 /* Whoever writes a line on standard error erases the bar first. Safe in a signal handler. */
 void s2_progress_step_aside(void);
 
+/* Of the terminal behind a descriptor; 80 where it does not say. */
+int s2_progress_columns(int descriptor);
+
 /* "0:55", "1:02:03" */
 void s2_progress_time(double seconds, char *out, size_t capacity);
 

@@ -171,7 +171,7 @@ static void write_text(const s2_table *t, s2_buffer *out)
         int used = lead - 2;
         for (end = first; end < t->n_columns; end++) {
             const int more = t->column[end].is_detail ? 0 : width[end] + 2;
-            if (t->max_width > 0 && end > first && used + more > t->max_width) break;
+            if (t->max_width > 0 && used >= lead && used + more > t->max_width) break;
             used += more;
         }
         if (used == lead - 2) break; /* details alone */

@@ -151,12 +151,53 @@ static void test_marks(void **state)
     }
 }
 
+/* Columns that do not fit stand below, behind the leading one; a column is never cut. */
+static void test_narrow(void **state)
+{
+    (void)state;
+    static const struct {
+        int32_t width;
+        const char *expected;
+    } cases[] = {
+        { 0, "name  first  second  third\nx         1       2      3\n" },
+        { 26, "name  first  second  third\nx         1       2      3\n" },
+        { 25, "name  first  second\nx         1       2\n\nname  third\nx         3\n" },
+        { 5,
+          "name  first\nx         1\n\nname  second\nx          2\n\nname  third\nx         3\n" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        s2_table t;
+        s2_buffer out;
+        s2_table_init(&t, "t");
+        s2_table_column(&t, "name", "name", S2_TEXT_COLUMN);
+        s2_table_column(&t, "first", "first", 0);
+        s2_table_detail(&t, "detail", 0);
+        s2_table_column(&t, "second", "second", 0);
+        s2_table_column(&t, "third", "third", 0);
+        s2_table_detail(&t, "last", 0);
+        s2_table_text(&t, "x");
+        for (int k = 0; k < 5; k++) s2_table_number(&t, (double[]){ 1.0, 9.0, 2.0, 3.0, 9.0 }[k]);
+        t.n_leading = 1;
+        t.max_width = cases[i].width;
+        s2_buffer_init(&out, 1 << 16);
+        assert_int_equal(s2_table_write(&t, S2_TABLE_TEXT, &out), S2P_OK);
+        s2_buffer_append(&out, "", 1);
+        assert_string_equal((const char *)out.data, cases[i].expected);
+        s2_buffer_free(&out);
+        s2_table_free(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forms),           cmocka_unit_test(test_zero),
-        cmocka_unit_test(test_marks),           cmocka_unit_test(test_json_is_json),
-        cmocka_unit_test(test_html_is_escaped), cmocka_unit_test(test_too_many_columns),
+        cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_zero),
+        cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_json_is_json),
+        cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_html_is_escaped),
+        cmocka_unit_test(test_too_many_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

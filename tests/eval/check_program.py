@@ -134,7 +134,7 @@ def check_settings():
     code, _, err = run(*evaluate, "--grid", "9")
     assert code == 2 and "81" in err, err
     code, _, err = run(*evaluate, "-c", "20")
-    assert code == 3 and "the context holds 20" in err, err
+    assert code == 3 and "more than the context of 20" in err, err
 
 
 def check_places():

@@ -67,6 +67,9 @@ for line, steps in ((ask, STEPS_OF_RUN := {"loading weights", "tower", "layers"}
 code, out, shown = on_terminal(ask, columns=30)
 widest = max(len(p) for p in re.split(r"[\r\n]|\x1b\[K", shown) if "[#" in p or "[." in p)
 check(code == 0 and widest < 30, f"{widest} columns in a terminal of 30", shown)
+code, out, shown = on_terminal(["eval", "--limit", "2", "--methods", "uniform", "--budgets", "4", "-n", "1"], columns=60)
+widest = max(len(p) for p in re.split(r"[\r\n]|\x1b\[K", shown) if "eta" in p)
+check(code == 0 and widest < 60, f"eval: {widest} columns in a terminal of 60", shown)
 for line, more in (([*ask, "-q"], {}), ([*ask, "--progress", "none"], {}), (ask, {"TERM": "dumb"})):
     code, _, shown = on_terminal(line, **more)
     check(code == 0 and "\x1b" not in shown and "%" not in shown, "nothing where nothing is wanted", shown)

@@ -49,7 +49,7 @@ types '/image ~/a\ picture.jpg' Enter
 sees 'ok: .*a picture.jpg, 672x672, goes with the next question'
 types -l "$(yes '7 3 9' | head -n 900 | tr '\n' ' ')" # a turn that cannot be asked
 types Enter
-sees 'the context holds 3000'
+sees 'more than the context of 3000'
 types 'How many objects?' Enter
 sleep 0.5
 types C-c

@@ -308,9 +308,10 @@ static void test_mistakes(void **state)
     check_mistake(COMPARE(WORD, "--expect", " "), 2, "--expect is empty");
     check_mistake(COMPARE(WORD, "-o", "xml"), 2, "'xml' is not one of text, md, json, csv");
     check_mistake(COMPARE(WORD, "-i", "/nowhere/p.png"), 3, "/nowhere/p.png");
-    check_mistake(COMPARE(WORD, "-m", "x.gguf"), 2, "-m needs the other file");
+    check_mistake(COMPARE(WORD, "-m", "x.gguf"), 3, "-m 'x.gguf': No such file");
+    check_mistake(COMPARE(WORD, "-m", "/dev/null"), 2, "-m needs the other file");
     check_mistake(COMPARE("-p", "caf\xE9"), 3, "UTF-8"); /* said once, not once a row */
-    check_mistake(COMPARE(WORD, "-c", "20"), 3, "the context holds 20");
+    check_mistake(COMPARE(WORD, "-c", "20"), 3, "more than the context of 20");
     const char *page = in_folder("none.html");
     (void)unlink(page);
     check_mistake(COMPARE(WORD, "--methods", "s2prune", "--grid", "9", "--html", page), 2, "81");

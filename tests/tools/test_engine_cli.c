@@ -131,7 +131,7 @@ static void test_mistakes(void **state)
     check_mistake(RUN_TINY("-i", i, "-p", "x", "-m", i), 3, "picture.png");
     check_mistake(RUN_TINY("-i", "/nowhere/p.png", "-p", "x"), 3, "/nowhere/p.png");
     check_mistake(RUN_TINY("-i", tiny_model_path, "-p", "x"), 3, "plain.gguf");
-    check_mistake(RUN_TINY("-i", i, "-p", "x", "-c", "20"), 3, "the context holds 20");
+    check_mistake(RUN_TINY("-i", i, "-p", "x", "-c", "20"), 3, "more than the context of 20");
     check_mistake(RUN_TINY("-i", i, "-p", "caf\xe9"), 3, "UTF-8");
     check_mistake(RUN_TINY("-i", i, "--raw", "-p", "hello"), 2, "marks 0 pictures, 1 were given");
     check_mistake(RUN_TINY("--raw", "-p", ""), 2, "empty");
@@ -262,6 +262,11 @@ static void check_fields(const json_t *root)
         { "timings.tower", JSON_STRING },
         { "prune.method", JSON_STRING },
         { "prune.mode", JSON_STRING },
+        { "model", JSON_STRING },
+        { "question", JSON_STRING },
+        { "pictures", JSON_ARRAY },
+        { "timings.first_token_ms", JSON_REAL },
+        { "timings.total_ms", JSON_REAL },
         { "prune.budget", JSON_INTEGER },
         { "prune.after", JSON_ARRAY },
         { "prune.left", JSON_ARRAY },
@@ -275,9 +280,9 @@ static void check_fields(const json_t *root)
         const json_t *value = find(root, fields[i].path);
         CHECK_CASE(value && json_typeof(value) == fields[i].type, "%s", fields[i].path);
     }
-    assert_int_equal(json_object_size(root), 10);
+    assert_int_equal(json_object_size(root), 13);
     assert_int_equal(json_object_size(json_object_get(root, "usage")), 6);
-    assert_int_equal(json_object_size(json_object_get(root, "timings")), 10);
+    assert_int_equal(json_object_size(json_object_get(root, "timings")), 13);
     static const char *const region[] = {
         "r0", "r1", "c0", "c1", "y0", "y1", "x0", "x1", "budget"
     };

@@ -15,7 +15,7 @@
 
 typedef struct ask_options {
     /* the model */
-    const char *model, *mmproj, *hub_name, *device, *rpc, *kernels;
+    const char *model, *mmproj, *hub_name, *hub_token, *chat_template, *device, *rpc, *kernels;
     int32_t threads, context, batch, batch_limit, gpu_layers, kv_type, kv_type_v, flash, tower;
     bool locks_memory, is_offline, tower_on_cpu;
     /* what is remembered */
@@ -66,11 +66,16 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
     { .name = "--hf-repo", .letters = "-hf", .also = "-hfr", .label = "USER/REPO[:QUANT]", .type = S2_OPTION_TEXT,   \
       .group = "Model", .help = "both files by their name on Hugging Face; taken from the caches of other programs "      \
       "or downloaded once (QUANT: Q4_K_M)", S2_ASK_AT(hub_name) },                                                   \
+    { .name = "--hf-token", .letters = "-hft", .label = "TOKEN", .type = S2_OPTION_TEXT, .group = "Model",          \
+      .help = "for files on Hugging Face that are not public; HF_TOKEN in the environment is seen by fewer", S2_ASK_AT(hub_token) }, \
+    { .name = "--chat-template", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Model",                         \
+      .help = "the chat format is the model's own; another name than its own is refused", S2_ASK_AT(chat_template) }, \
     { .name = "--offline", .type = S2_OPTION_FLAG, .group = "Model", .help = "never download", S2_ASK_AT(is_offline) }, \
     { .name = "--threads", .letters = "-t", .label = "N", .type = S2_OPTION_INT, .min = -1, .max = 256,             \
       .fallback = "0", .group = "Model", .help = "0 or -1: one per core", S2_ASK_AT(threads) },                           \
-    { .name = "--ctx-size", .letters = "-c", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 1048576,         \
-      .fallback = "4096", .group = "Model", .help = "tokens the KV cache holds, before pruning; 0: as many as the model was trained with", S2_ASK_AT(context) }, \
+    { .name = "--ctx-size", .letters = "-c", .label = "N", .type = S2_OPTION_INT, .min = -1, .max = 1048576,         \
+      .fallback = "-1", .group = "Model", .help = "tokens the KV cache holds, of pictures those that stay; -1: 4096, and more where a " \
+      "prompt needs it (serve: 4096); 0: as many as the model was trained with", S2_ASK_AT(context) }, \
     { .name = "--batch-size", .letters = "-b", .llama = "BATCH", .label = "N", .type = S2_OPTION_INT, .min = 1,       \
       .max = 65536, .fallback = "2048", .group = "Model", .help = "upper limit of --ubatch-size",                   \
       S2_ASK_AT(batch_limit) },                                                                                     \
@@ -85,7 +90,7 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
       .fallback = "auto", .bare = "on", .group = "Model",                                                            \
       .help = "fused attention; off: scores, softmax and sum as separate steps", S2_ASK_AT(flash) },             \
     { .name = "--device", .letters = "-dev", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Model",             \
-      .help = "device of the model; default: the first GPU, else the CPU (see 's2prune run --list-devices')",                \
+      .help = "device of the model; none: the CPU; default: the first GPU, else the CPU (see 's2prune run --list-devices')",                \
       S2_ASK_AT(device) },                                                                                          \
     { .name = "--gpu-layers", .letters = "-ngl", .also = "--n-gpu-layers", .llama = "N_GPU_LAYERS", .label = "N", .type = S2_OPTION_INT, .min = -1, .max = 1000,       \
       .min_word = "auto", .max_word = "all", .fallback = "-1", .group = "Model",                                    \

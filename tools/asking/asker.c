@@ -73,6 +73,7 @@ s2p_status s2_asker_prepare(s2_asker *asker, const ask_options *options, s2p_err
                            o->model ? "-m" : "-mm");
         const s2_hub_wish wish = { .name = o->hub_name,
                                    .is_offline = o->is_offline,
+                                   .token = o->hub_token,
                                    .env = environment,
                                    .progress = &asker->progress };
         TRY(s2_hub_find(&wish, &asker->hub, error));
@@ -91,7 +92,8 @@ s2v_session_options s2_ask_session_options(const ask_options *o)
 {
     s2v_session_options s;
     s2v_session_options_init(&s);
-    s.n_ctx = o->context;
+    /* the engine's 0 is a context that grows, the user's the model's own size */
+    s.n_ctx = o->context < 0 ? 0 : o->context > 0 ? o->context : S2A_CONTEXT_OF_MODEL;
     s.n_batch = o->batch < o->batch_limit ? o->batch : o->batch_limit;
     s.kv_type = (s2v_kv_type)o->kv_type;
     s.kv_type_v = (s2v_kv_type)(o->kv_type_v + S2V_KV_SAME); /* 0: as the keys */
@@ -260,19 +262,24 @@ static void show_model(const s2_asker *asker)
 {
     const s2v_engine_info *i = &asker->info;
     char line[512];
+    const double n = (double)i->n_parameters;
+    const bool is_large = n >= 1e9;
     (void)snprintf(line, sizeof line,
-                   "%.100s (%s), %.2f billion parameters, %d layers, %d wide, %d heads (%d for "
+                   "%.100s (%s), %.2f %s parameters, %d layers, %d wide, %d heads (%d for "
                    "keys), %d tokens of context",
-                   i->name, i->architecture, (double)i->n_parameters * 1e-9, i->n_layers, i->n_embd,
-                   i->n_heads, i->n_kv_heads, i->n_ctx_train);
+                   i->name, i->architecture, is_large ? n * 1e-9 : n * 1e-6,
+                   is_large ? "billion" : "million", i->n_layers, i->n_embd, i->n_heads,
+                   i->n_kv_heads, i->n_ctx_train);
     s2_report_line("model", line);
     (void)snprintf(line, sizeof line, "%d blocks, %d wide, patches of %d, %dx%d merged, kernels %s",
                    i->n_vision_blocks, i->n_vision_embd, i->patch_size, i->merge_size,
                    i->merge_size, i->kernels);
     s2_report_line("tower", line);
-    (void)snprintf(line, sizeof line, "%.2f GiB of weights from files of %.2f GiB, on %.60s",
-                   (double)i->weight_bytes / (1 << 30), (double)i->model_bytes / (1 << 30),
-                   i->device);
+    const bool has_gib = i->model_bytes >= (uint64_t)1 << 30;
+    const double unit = has_gib ? 1 << 30 : 1e6;
+    (void)snprintf(line, sizeof line, "%.2f %s of weights from files of %.2f %s, on %.60s",
+                   (double)i->weight_bytes / unit, has_gib ? "GiB" : "MB",
+                   (double)i->model_bytes / unit, has_gib ? "GiB" : "MB", i->device);
     s2_report_line("memory", line);
 }
 
@@ -285,12 +292,13 @@ s2a_open_options s2_asker_open_options(s2_asker *asker, const s2v_session_option
                               .n_images = S2_MAX_PICTURES,
                               .picture = asker->view,
                               .n_pictures = asker->n_pictures,
+                              .chat_template = o->chat_template,
                               .locks_memory = o->locks_memory };
     s2v_engine_options *e = &open.engine;
     s2v_engine_options_init(e);
     e->model_path = asker->model;
     e->mmproj_path = asker->mmproj;
-    e->device = o->device;
+    e->device = o->device && strcmp(o->device, "none") == 0 ? "CPU" : o->device;
     e->rpc_server = o->rpc;
     e->tower = s2_ask_tower_name((size_t)o->tower);
     e->kernels = o->kernels;
@@ -302,20 +310,6 @@ s2a_open_options s2_asker_open_options(s2_asker *asker, const s2v_session_option
     e->cache_dir = session->no_cache ? NULL : o->cache_dir;
     e->note = asker->shows_notes ? show_note : NULL;
     return open;
-}
-
-s2p_status s2_asker_estimate(s2_asker *asker, const s2v_session_options *options, s2v_memory *out,
-                             s2p_error *error)
-{
-    const s2a_open_options open = s2_asker_open_options(asker, options);
-    int64_t n_pixels = 0;
-    for (int32_t i = 0; i < asker->n_pictures; i++) {
-        const s2v_image_options *as = &asker->image_options[i];
-        const int64_t n = as->width > 0 ? (int64_t)as->width * as->height
-                                        : (int64_t)asker->view[i].width * asker->view[i].height;
-        if (n > n_pixels) n_pixels = n;
-    }
-    return s2v_engine_estimate(&open.engine, options, n_pixels, out, error);
 }
 
 s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2p_error *error)
@@ -404,27 +398,54 @@ void s2_asker_reset(s2_asker *asker)
     asker->has_history = false;
 }
 
+typedef struct turn { /* what a prompt borrows */
+    s2v_message message[2];
+    s2v_image_options image[S2_MAX_PICTURES];
+} turn;
+
+/* The last n_pictures pictures and the question. */
+static s2v_prompt make_prompt(const s2_asker *asker, const char *question, int32_t n_pictures,
+                              const s2a_setting *setting, turn *t)
+{
+    const ask_options *o = asker->options;
+    const int32_t first = asker->n_pictures - n_pictures;
+    size_t n = 0;
+    if (o->system && !asker->has_history)
+        t->message[n++] = (s2v_message){ .role = S2V_SYSTEM, .text = o->system };
+    t->message[n++] = (s2v_message){ .role = S2V_USER, .text = question, .n_images = n_pictures };
+    for (int32_t i = 0; i < n_pictures; i++)
+        t->image[i] = s2a_setting_image(setting, asker->image_options[first + i]);
+    return (s2v_prompt){ .size = sizeof(s2v_prompt),
+                         .messages = o->raw ? NULL : t->message,
+                         .n_messages = o->raw ? 0 : n,
+                         .raw = o->raw ? question : NULL,
+                         .images = asker->view + first,
+                         .n_images = n_pictures,
+                         .image_options = t->image };
+}
+
+s2p_status s2_asker_estimate(s2_asker *asker, const s2v_session_options *options,
+                             const char *question, const s2a_setting *setting, s2v_memory *out,
+                             s2p_error *error)
+{
+    const s2a_open_options open = s2_asker_open_options(asker, options);
+    turn t;
+    s2v_prompt prompt = make_prompt(asker, question, asker->n_pictures, setting, &t);
+    prompt.n_answer = asker->options->predict > 0 ? asker->options->predict : 0;
+    const s2a_limits limits = { .n_tokens = 0 };
+    const s2v_prune_options prune = s2a_prune_options(setting, &limits);
+    s2v_session_options session = *options;
+    if (session.n_ctx == S2A_CONTEXT_OF_MODEL) session.n_ctx = 0; /* as the prompt needs it */
+    return s2v_engine_estimate_prompt(&open.engine, &session, &prompt, &prune, out, error);
+}
+
 s2p_status s2_asker_ask(s2_asker *asker, const char *question, int32_t n_pictures,
                         const s2a_setting *setting, const s2a_limits *limits,
                         const s2a_listener *listener, s2a_answer *answer, s2p_error *error)
 {
-    const ask_options *o = asker->options;
     const int32_t first = asker->n_pictures - n_pictures;
-    s2v_message message[2];
-    size_t n = 0;
-    if (o->system && !asker->has_history)
-        message[n++] = (s2v_message){ .role = S2V_SYSTEM, .text = o->system };
-    message[n++] = (s2v_message){ .role = S2V_USER, .text = question, .n_images = n_pictures };
-    s2v_image_options image[S2_MAX_PICTURES];
-    for (int32_t i = 0; i < n_pictures; i++)
-        image[i] = s2a_setting_image(setting, asker->image_options[first + i]);
-    const s2v_prompt prompt = { .size = sizeof(s2v_prompt),
-                                .messages = o->raw ? NULL : message,
-                                .n_messages = o->raw ? 0 : n,
-                                .raw = o->raw ? question : NULL,
-                                .images = asker->view + first,
-                                .n_images = n_pictures,
-                                .image_options = image };
+    turn t;
+    const s2v_prompt prompt = make_prompt(asker, question, n_pictures, setting, &t);
     const s2a_sample sample = { "", n_pictures > 0 ? asker->picture_name[first] : "" };
     s2a_limits with = *limits;
     with.sample = &sample;

@@ -62,7 +62,8 @@ s2a_open_options s2_asker_open_options(s2_asker *asker, const s2v_session_option
 s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2p_error *error);
 
 /* What opening it would take, before it is taken. */
-s2p_status s2_asker_estimate(s2_asker *asker, const s2v_session_options *options, s2v_memory *out,
+s2p_status s2_asker_estimate(s2_asker *asker, const s2v_session_options *options,
+                             const char *question, const s2a_setting *setting, s2v_memory *out,
                              s2p_error *error);
 
 /* Sizes and types from the options; then how tokens are drawn, for commands with those rows. */

@@ -32,7 +32,7 @@ const s2_foreign s2_llama_options[] = {
     { "--log-prefix --no-log-prefix --log-timestamps --no-log-timestamps --verbose-prompt", S2_TAKES_NOTHING, NULL },
     /* templates and samplers: those of the model, the usual order */
     { "--jinja --no-jinja --prefill-assistant --no-prefill-assistant --mmproj-auto", S2_TAKES_NOTHING, NULL },
-    { "--chat-template --chat-template-file --chat-template-kwargs -rea --reasoning --reasoning-format "
+    { "-rea --reasoning --reasoning-format "
       "--reasoning-budget --reasoning-effort",     S2_TAKES_VALUE,   NULL },
     { "--samplers --sampler-seq --sampling-seq --repeat-last-n", S2_TAKES_VALUE, NULL },
     /* of a server: always so, or its own business */
@@ -41,6 +41,8 @@ const s2_foreign s2_llama_options[] = {
     { "--threads-http --cache-reuse -sps --slot-prompt-similarity -ctxcp --ctx-checkpoints --swa-checkpoints "
       "-cms --checkpoint-min-step --sse-ping-interval", S2_TAKES_VALUE, NULL },
 
+    { "--chat-template-file --chat-template-kwargs", S2_TAKES_VALUE,
+      "the chat format is the model's own; text without one goes with --raw" },
     { "--grammar --grammar-file",                  S2_TAKES_VALUE,
       "answers cannot be held to a grammar; say in the question what form you need" },
     { "-j --json-schema -jf --json-schema-file",   S2_TAKES_VALUE,

@@ -1,11 +1,13 @@
 /* cmd_bench.c - `s2prune bench`: the paper's efficiency table, by the clock or by its formulas. */
 #include "bench/bench.h"
 #include "program.h"
+#include "progress.h"
 #include "report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct bench_options {
     ask_options ask; /* first: the shared rows point into it */
@@ -31,8 +33,10 @@ static void describe(const bench_context *context, s2_buffer *out)
 }
 
 /* context NULL: an estimate. */
-static int print_table(const bench_options *o, const s2_table *table, const bench_context *context)
+static int print_table(const bench_options *o, s2_table *table, const bench_context *context)
 {
+    table->n_leading = context ? 2 : 1; /* method, and what it kept */
+    if (isatty(STDOUT_FILENO)) table->max_width = s2_progress_columns(STDOUT_FILENO);
     const s2_table_format format = (s2_table_format)o->output;
     s2_buffer out;
     s2_buffer_init(&out, S2_OUTPUT_MAX);

@@ -253,7 +253,7 @@ static const s2_option option_table[] = {
     S2_ASK_ROWS_CACHE,
 
     { .name = "--image", .letters = "-i", .label = "FILE", .type = S2_OPTION_LIST, .is_required = true,
-      .group = "Question", .help = "picture (repeatable; '-' reads standard input)", .role = S2_FILE_INPUT, AT(ask.images) },
+      .group = "Question", .help = "picture (repeatable, or a.jpg,b.jpg; '-' reads standard input)", .has_commas = true, .role = S2_FILE_INPUT, AT(ask.images) },
     { .name = "--prompt", .letters = "-p", .label = "TEXT", .type = S2_OPTION_TEXT, .group = "Question",
       .help = "the question", AT(prompt) },
     S2_ASK_ROWS_QUESTION,

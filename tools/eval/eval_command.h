@@ -91,9 +91,6 @@ void eval_progress_start(eval_progress *progress, s2_progress_form form, bool is
 void eval_progress_show(eval_progress *progress, const s2e_progress *p);
 void eval_progress_end(eval_progress *progress);
 
-/* "pope s2prune/64 [####....] 131/200 0.8 s/it eta 0:55 acc 86.3 +- 3.1 err 0" */
-void eval_progress_line(const s2e_progress *p, char *out, size_t capacity);
-
 /* eval_output.c: what comes out of a run: tables on standard output, files in its folder. */
 
 /* The tables in the form of -o, on standard output; the exit code. */

@@ -7,6 +7,8 @@
 #include "base/statistics.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #define BAR 15
 #define TERMINAL_MS 500.0
@@ -25,12 +27,14 @@ static double seconds_left(const s2e_progress *p)
     return p->n_now ? p->seconds / (double)p->n_now * (double)(p->todo - p->done) : 0.0;
 }
 
-void eval_progress_line(const s2e_progress *p, char *out, size_t capacity)
+/* "pope s2prune/64 [####....] 131/200 0.8 s/it eta 0:55 acc 86.3 +- 3.1 err 0"; width: of the bar. */
+static void put_line(const s2e_progress *p, int width, char *out, size_t capacity)
 {
     char bar[BAR + 1];
     const double part = p->todo > 0 ? (double)p->done / (double)p->todo : 1.0;
-    for (int i = 0; i < BAR; i++) bar[i] = (double)i < part * BAR - 1e-9 ? '#' : '.';
-    bar[BAR] = '\0';
+    const int n_bar = width < 0 ? 0 : width < BAR ? width : BAR;
+    for (int i = 0; i < n_bar; i++) bar[i] = (double)i < part * n_bar - 1e-9 ? '#' : '.';
+    bar[n_bar] = '\0';
     char accuracy[40] = "-";
     if (p->n_right > 0.0) {
         const s2_interval interval = s2_wilson(p->right, p->n_right, 0.95);
@@ -64,7 +68,13 @@ void eval_progress_show(eval_progress *progress, const s2e_progress *p)
     if (now - progress->last_ms < (is_terminal ? TERMINAL_MS : LOG_MS) && !is_last) return;
     if (!is_terminal && is_last) return; /* the summary follows */
     progress->last_ms = now;
-    eval_progress_line(p, line, sizeof line);
+    put_line(p, BAR, line, sizeof line);
+    if (is_terminal) { /* a line that wraps cannot be erased: less bar, then less text */
+        const int columns = s2_progress_columns(STDERR_FILENO);
+        const int excess = (int)strlen(line) - (columns - 1);
+        if (excess > 0) put_line(p, BAR - excess, line, sizeof line);
+        if ((int)strlen(line) >= columns) line[columns - 1] = '\0';
+    }
     (void)fprintf(stderr, is_terminal ? "\r%s\033[K" : "%s\n", line);
     progress->is_shown = is_terminal;
 }

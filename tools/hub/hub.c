@@ -126,7 +126,7 @@ static s2p_status fetch_pair(const s2_hub_wish *wish, const s2_hub_repo *repo, c
     char trimmed[512];
     (void)snprintf(trimmed, sizeof trimmed, "%.500s", endpoint);
     for (size_t n = strlen(trimmed); n > 0 && trimmed[n - 1] == '/'; n--) trimmed[n - 1] = '\0';
-    const s2_hub_server server = { trimmed, wish->env("HF_TOKEN") };
+    const s2_hub_server server = { trimmed, wish->token ? wish->token : wish->env("HF_TOKEN") };
     repository listed = { .commit = "" };
     char root[S2_HUB_PATH], main_ref[S2_HUB_PATH];
     s2p_status st = list_repository(&server, repo, &listed, error);
@@ -134,10 +134,16 @@ static s2p_status fetch_pair(const s2_hub_wish *wish, const s2_hub_repo *repo, c
     const int32_t model = s2_hub_choose_model(listed.file, listed.n, repo->quant);
     const int32_t mmproj =
         model < 0 ? -1 : s2_hub_choose_mmproj(listed.file, listed.n, listed.file[model].path);
+    if (model < 0 && repo->quant[0]) {
+        char there[300];
+        s2_hub_list_models(listed.file, listed.n, there, sizeof there);
+        st = s2_fail(error, S2P_EIO, "%s/%s has no model '%.60s'%s%s", repo->user, repo->repo,
+                     repo->quant, there[0] ? "; there are " : " in one file", there);
+        goto done;
+    }
     if (mmproj < 0) {
-        st = s2_fail(error, S2P_EIO, "%s/%s has %d GGUF files, but no %s%s", repo->user, repo->repo,
-                     listed.n, model < 0 ? "model in one file" : "mmproj (vision part)",
-                     model < 0 && repo->quant[0] ? " of that quantisation" : "");
+        st = s2_fail(error, S2P_EIO, "%s/%s has %d GGUF files, but no %s", repo->user, repo->repo,
+                     listed.n, model < 0 ? "model in one file" : "mmproj (vision part)");
         goto done;
     }
     (void)snprintf(root, sizeof root, "%.3700s/models--%s--%s", cache, repo->user, repo->repo);

@@ -20,6 +20,7 @@ typedef struct s2_hub_pair {
 typedef struct s2_hub_wish {
     const char *name; /* "user/repo[:quant]" */
     bool is_offline;
+    const char *token;     /* NULL: HF_TOKEN */
     s2_env env;            /* LLAMA_CACHE, HF_HUB_CACHE, HUGGINGFACE_HUB_CACHE, HF_HOME,
                               XDG_CACHE_HOME, HOME; MODEL_ENDPOINT, HF_ENDPOINT, HF_TOKEN */
     s2_progress *progress; /* or NULL */

@@ -90,6 +90,21 @@ int32_t s2_hub_choose_model(const s2_hub_file *file, int32_t n, const char *quan
     return -1;
 }
 
+void s2_hub_list_models(const s2_hub_file *file, int32_t n, char *out, size_t capacity)
+{
+    out[0] = '\0';
+    for (int32_t i = 0; i < n; i++) {
+        const char *name = s2_base_name(file[i].path);
+        const size_t used = strlen(out), n_name = strlen(name);
+        if (!is_model(file[i].path)) continue;
+        if (used + n_name + 8 > capacity) {
+            (void)snprintf(out + used, capacity - used, ", ...");
+            return;
+        }
+        (void)snprintf(out + used, capacity - used, "%s%s", used > 0 ? ", " : "", name);
+    }
+}
+
 int32_t s2_hub_choose_mmproj(const s2_hub_file *file, int32_t n, const char *model_path)
 {
     static const char *const types[] = { "-f16", "-bf16", "-f32", "-q8_0", "" };

@@ -33,6 +33,9 @@ bool s2_hub_is_file_name(const char *path);
 /* Index of the model: of the quantisation asked for; else Q4_K_M, Q8_0, the first. Below 0: none. */
 int32_t s2_hub_choose_model(const s2_hub_file *file, int32_t n, const char *quant);
 
+/* File names of the models in one file, as far as there is room, for a sentence. */
+void s2_hub_list_models(const s2_hub_file *file, int32_t n, char *out, size_t capacity);
+
 /* Index of its vision part: in the same folder first, F16 before BF16, F32 and others. */
 int32_t s2_hub_choose_mmproj(const s2_hub_file *file, int32_t n, const char *model_path);
 

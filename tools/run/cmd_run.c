@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int print_devices(void)
 {
@@ -157,14 +158,15 @@ static s2p_status add_pictures(run_job *job, s2p_error *error)
 }
 
 /* What it would take, and whether that is there. */
-static int show_memory(run_job *job)
+static int show_memory(run_job *job, const char *question)
 {
     s2p_error error = { S2P_OK, "" };
     s2v_memory memory;
     s2_buffer out;
     s2_buffer_init(&out, S2_OUTPUT_MAX);
     const s2v_session_options session = session_options(job->options);
-    s2p_status st = s2_asker_estimate(&job->asker, &session, &memory, &error);
+    s2p_status st =
+        s2_asker_estimate(&job->asker, &session, question, &job->setting, &memory, &error);
     if (st == S2P_OK) s2_memory_text(&memory, &out);
     const int code = s2_report_print_made(st, &out, &error);
     if (code == S2_EXIT_OK) st = s2_memory_check(&memory, &error);
@@ -243,8 +245,17 @@ static int answer_all(run_job *job, s2_buffer *question)
         code = st == S2P_OK ? S2_EXIT_OK : s2_run_report_error(job, st, &error);
         if (code == S2_EXIT_OK && job->record) code = job->record->code;
         if (code == S2_EXIT_OK) code = present(job);
+        if (code == S2_EXIT_OK && job->is_interrupted && !o->converses) code = S2_EXIT_INTERRUPTED;
     }
     return code;
+}
+
+/* A terminal, or a first character. */
+static bool has_input(void)
+{
+    if (isatty(STDIN_FILENO)) return true;
+    const int first = getc(stdin);
+    return first != EOF && ungetc(first, stdin) != EOF;
 }
 
 static int run_job_do(run_job *job)
@@ -266,10 +277,13 @@ static int run_job_do(run_job *job)
         st = s2_ask_question(o->prompts.n > 0 ? o->prompts.item[0] : NULL, o->ask.prompt_file,
                              o->ask.escapes, &question, &error);
     if (st == S2P_OK) st = add_pictures(job, &error);
+    if (st == S2P_OK && !o->dry_run && !is_asked && !has_input())
+        st = s2_fail(&error, S2P_EINVAL,
+                     "no question: give one with -p, with -f, or on standard input");
     if (st == S2P_OK && !o->dry_run) st = open_model(job, &error);
     if (st != S2P_OK && code == S2_EXIT_OK) code = s2_report_error(st, &error);
     if (code == S2_EXIT_OK && o->dry_run)
-        code = show_memory(job);
+        code = show_memory(job, (const char *)question.data);
     else if (code == S2_EXIT_OK && is_asked)
         code = answer_all(job, &question);
     if (code == S2_EXIT_OK && !o->dry_run && (!is_asked || o->converses)) code = s2_run_chat(job);
@@ -311,7 +325,7 @@ static const s2_option option_table[] = {
       .help = "print the models that run, by what their files say, and exit", AT(list_architectures) },
 
     { .name = "--image", .letters = "-i", .label = "FILE", .type = S2_OPTION_LIST, .group = "Question",
-      .help = "picture (repeatable; '-' reads standard input)", .role = S2_FILE_INPUT, AT(ask.images) },
+      .help = "picture (repeatable, or a.jpg,b.jpg; '-' reads standard input)", .has_commas = true, .role = S2_FILE_INPUT, AT(ask.images) },
     { .name = "--prompt", .letters = "-p", .label = "TEXT", .type = S2_OPTION_LIST, .group = "Question",
       .help = "the question; several are asked one after the other about the same pictures; without it a conversation starts",
       AT(prompts) },

@@ -21,10 +21,12 @@ typedef struct run_job { /* everything `run` owns */
     s2a_setting setting;
     s2v_budget image_budget[S2_MAX_PICTURES];
     int32_t image_side[S2_MAX_PICTURES];
-    s2_record *record; /* NULL without --record */
-    s2a_answer answer; /* the last one */
-    bool is_later;     /* and it was not the first of its conversation */
-    int say_errno;     /* why it could not be printed; 0: it could */
+    s2_record *record;    /* NULL without --record */
+    s2a_answer answer;    /* the last one */
+    bool is_later;        /* and it was not the first of its conversation */
+    bool is_interrupted;  /* and Ctrl-C ended it */
+    const char *question; /* of it; borrowed while it is presented */
+    int say_errno;        /* why it could not be printed; 0: it could */
 } run_job;
 
 /* One turn about the last n_pictures added, into job->answer. Text goes to standard output as it

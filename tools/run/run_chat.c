@@ -1,6 +1,7 @@
 /* run_chat.c - a conversation line by line: questions, and commands that start with a slash.
  *
- * Everything a command does is confirmed in one line, everything it cannot do is an error; neither
+ * A question of several lines is pasted, or written between lines with three quotation marks, or has a
+ * backslash at the end of each line but the last. Everything a command does is confirmed in one line, everything it cannot do is an error; neither
  * touches the conversation. Ctrl-C ends an answer, at the prompt it clears the line, twice it leaves.
  */
 #include "run/run.h"
@@ -175,12 +176,14 @@ static const struct {
     { "/mode", "NAME", "default or published", obey_mode },
     { "/show", "", "the last picture with the tokens that were kept", obey_show },
     { "/save", "FILE", "the same into a .png or .svg", obey_save },
+    { "/clear", "", "the same as /reset", obey_reset },
     { "/reset", "",
       "forget the conversation; the next question is about the same pictures, or "
       "about those given before it",
       obey_reset },
     { "/help", "", "this list", obey_help },
-    { "/quit", "", "leave", NULL },
+    { "/quit", "", "leave, as do /bye, /exit and Ctrl-D", NULL },
+    { "/bye", "", "leave", NULL },
     { "/exit", "", "leave", NULL },
 };
 #define N_COMMANDS (sizeof commands / sizeof *commands)
@@ -189,15 +192,24 @@ static void obey_help(chat *c, const char *text)
 {
     (void)c;
     (void)text;
-    for (size_t i = 0; i + 1 < N_COMMANDS; i++)
+    for (size_t i = 0; i + 2 < N_COMMANDS; i++)
         (void)fprintf(stderr, "%-7s %-5s %s\n", commands[i].name, commands[i].label,
                       commands[i].help);
+    (void)fprintf(stderr,
+                  "Tab completes commands and file names. A question of several lines is pasted, "
+                  "\nor written between lines with \"\"\", or each line but the last ends with a "
+                  "backslash.\n");
+}
+
+static const char *command_at(size_t index)
+{
+    return index < N_COMMANDS ? commands[index].name : NULL;
 }
 
 static const char *command_name(const void *context, size_t index)
 {
     (void)context;
-    return index < N_COMMANDS ? commands[index].name : NULL;
+    return command_at(index);
 }
 
 /* false: leave. */
@@ -247,36 +259,77 @@ static s2p_status ask_question(chat *c, const char *line)
     return st;
 }
 
+#define QUOTES "\"\"\""
+
+/* Lines that go on: after QUOTES up to the next, or as long as they end with a backslash. The first line
+ * becomes the whole text. */
+static s2_line_end read_question(s2_line_edit *edit, s2_buffer *text)
+{
+    char *line;
+    text->size = 0;
+    s2_line_end end = s2_line_edit_read(edit, "> ", &line);
+    if (end != S2_LINE_READ) return end;
+    const bool is_quoted = strncmp(line, QUOTES, 3) == 0;
+    if (is_quoted) line += 3;
+    for (bool is_first = true;; is_first = false) {
+        size_t n = strlen(line);
+        const bool is_end = is_quoted && n >= 3 && strcmp(line + n - 3, QUOTES) == 0;
+        const bool goes_on = is_quoted ? !is_end : n > 0 && line[n - 1] == '\\';
+        if (is_end) n -= 3;
+        if (!is_quoted && goes_on) n--;
+        if (!is_first && (n > 0 || !is_end)) s2_buffer_append(text, "\n", 1);
+        s2_buffer_append(text, line, n);
+        if (!goes_on) break;
+        end = s2_line_edit_read(edit, ". ", &line);
+        if (end == S2_LINE_INTERRUPTED) return end;
+        if (end == S2_LINE_OVER) break; /* what there is */
+    }
+    if (is_quoted && text->size > 0 && text->data[0] == '\n') /* behind the first marks */
+        memmove(text->data, text->data + 1, --text->size);
+    s2_buffer_append(text, "", 1);
+    return S2_LINE_READ;
+}
+
 int s2_run_chat(run_job *job)
 {
     chat c = { .job = job, .n_new = job->asker.has_history ? 0 : job->asker.n_pictures };
-    s2_line_edit *edit = s2_line_edit_open();
+    s2_line_edit *edit = s2_line_edit_open(command_at);
     if (!edit) return S2_EXIT_RESOURCES;
+    s2_buffer question;
+    s2_buffer_init(&question, (size_t)1 << 20);
     const bool is_terminal = s2_line_edit_is_terminal(edit);
     int code = S2_EXIT_OK;
     int32_t n_interrupts = 0;
     if (is_terminal) (void)fprintf(stderr, "ask a question, or /help; /quit leaves\n");
     for (;;) {
-        char *line;
         if (is_terminal) s2_interrupt_hold(S2_HOLD_ANSWER);
-        const s2_line_end end = s2_line_edit_read(edit, "> ", &line);
+        const s2_line_end end = read_question(edit, &question);
         s2_interrupt_release();
+        if (question.status != S2P_OK) {
+            s2_report_line("error", "the question is longer than 1 MiB");
+            question.status = S2P_OK;
+            continue;
+        }
+        char *line = (char *)question.data;
         if (end == S2_LINE_INTERRUPTED && n_interrupts++ == 0) {
             (void)fprintf(stderr, "once more to leave, or /quit\n");
             continue;
         }
+        if (end == S2_LINE_OVER && is_terminal) (void)fputc('\n', stderr);
         if (end != S2_LINE_READ) break;
         n_interrupts = 0;
         if (line[0] == '\0') continue;
-        if (line[0] == '/') {
+        if (line[0] == '/' && !strchr(line, '\n')) {
             if (!obey(&c, line)) break;
             continue;
         }
         const s2p_status st = ask_question(&c, line);
         if (st != S2P_OK) code = s2_exit_code(st);
         if (job->say_errno != 0) code = s2_exit_of_write(job->say_errno);
-        if (st == S2P_EIO) break;
+        if (job->is_interrupted && !is_terminal) code = S2_EXIT_INTERRUPTED;
+        if (st == S2P_EIO || (job->is_interrupted && !is_terminal)) break;
     }
     s2_line_edit_close(edit);
+    s2_buffer_free(&question);
     return is_terminal ? S2_EXIT_OK : code;
 }

@@ -51,6 +51,28 @@ static void put_step(s2_buffer *out, const char *step, double ms)
     s2_buffer_printf(out, "%s%s %s", out->size > 0 ? " · " : "", step, time);
 }
 
+/* From the question to the first token. */
+static double first_token_ms(const s2v_stats *t)
+{
+    return t->image_ms + t->vision_ms + t->prompt_ms;
+}
+
+/* The same had every token gone through every layer, from the layers that were measured: those before the
+ * first prune point saw them all. Where the method prunes before the decoder, by the number of rows. 0:
+ * nothing was pruned, or a part of the prompt did not run. */
+static double unpruned_ms(const run_job *job)
+{
+    const s2v_stats *t = &job->answer.stats;
+    const int32_t n_layers = job->asker.info.n_layers;
+    if (t->n_stages == 0 || t->image_tokens >= t->image_tokens_full || t->cached_tokens > 0)
+        return 0.0;
+    const int32_t n_before = t->stage_after[0] + 1;
+    const double rows = (double)t->text_tokens + t->image_tokens_full;
+    const double layers =
+        n_before > 0 ? t->layer0_ms / n_before * n_layers : t->layers_ms * rows / t->prompt_tokens;
+    return t->image_ms + t->vision_ms + layers;
+}
+
 /* Steps in their order; those a method does not have are left out. */
 static void put_times(const run_job *job, s2_buffer *out)
 {
@@ -74,12 +96,46 @@ static void put_times(const run_job *job, s2_buffer *out)
     if (info->device_layers > 0 || info->device_tower)
         s2_buffer_printf(out, " · %s: %d of %d layers%s", info->device, info->device_layers,
                          info->n_layers, info->device_tower ? " and the tower" : "");
+    put_step(out, "first token after", first_token_ms(t));
+    if (unpruned_ms(job) > 0.0) {
+        char time[32];
+        put_time(time, sizeof time, unpruned_ms(job));
+        s2_buffer_printf(out, " (all tokens: est. %s)", time);
+    }
+}
+
+/* With -v: how each picture was seen. */
+static void show_pictures(const run_job *job)
+{
+    const s2v_engine_info *info = &job->asker.info;
+    const int32_t side = info->patch_size * (info->merge_size > 1 ? info->merge_size : 1);
+    int32_t n_plans = 0;
+    while (s2v_session_plan(job->asker.session, n_plans)) n_plans++;
+    const int32_t first = job->asker.n_pictures - n_plans;
+    for (int32_t i = 0; first >= 0 && i < n_plans; i++) {
+        const s2p_plan *tiles = s2v_session_tile_plan(job->asker.session, i);
+        const s2p_grid grid = s2p_plan_layout(s2v_session_plan(job->asker.session, i)).grid;
+        const s2p_image *view = &job->asker.view[first + i];
+        char line[512], more[64] = "";
+        const int32_t width = grid.cols * side, height = grid.rows * side;
+        if (tiles) {
+            const s2p_grid t = s2p_plan_layout(tiles).grid;
+            (void)snprintf(more, sizeof more, " and tiles of %dx%d", t.rows, t.cols);
+        }
+        (void)snprintf(line, sizeof line, "%.200s, %dx%d pixels, %s %dx%d: %dx%d tokens%s",
+                       job->asker.picture_name[first + i], view->width, view->height,
+                       (int64_t)width * height < (int64_t)view->width * view->height ? "reduced to"
+                                                                                     : "seen as",
+                       width, height, grid.rows, grid.cols, more);
+        s2_report_line("picture", line);
+    }
 }
 
 void s2_run_summary(const run_job *job)
 {
     const s2v_stats *t = &job->answer.stats;
     s2_buffer out, times;
+    if (job->options->ask.is_verbose && t->image_tokens_full > 0) show_pictures(job);
     s2_buffer_init(&out, S2_OUTPUT_MAX);
     s2_buffer_init(&times, S2_OUTPUT_MAX);
     if (t->image_tokens_full > 0) {
@@ -197,11 +253,18 @@ static json_t *prune_of(const run_job *job)
 static json_t *timings_of(const run_job *job)
 {
     const s2v_stats *t = &job->answer.stats;
-    return json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:s}", "image_ms", t->image_ms,
-                     "vision_ms", t->vision_ms, "layer0_ms", t->layer0_ms, "probe_ms", t->probe_ms,
-                     "select_ms", t->select_ms, "layers_ms", t->layers_ms, "prompt_ms",
-                     t->prompt_ms, "predicted_ms", job->answer.generate_ms, "predicted_per_second",
-                     s2a_tokens_per_second(&job->answer), "tower", job->asker.info.kernels);
+    json_t *timings = json_pack(
+        "{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:s,s:f,s:f}", "image_ms", t->image_ms, "vision_ms",
+        t->vision_ms, "layer0_ms", t->layer0_ms, "probe_ms", t->probe_ms, "select_ms", t->select_ms,
+        "layers_ms", t->layers_ms, "prompt_ms", t->prompt_ms, "predicted_ms",
+        job->answer.generate_ms, "predicted_per_second", s2a_tokens_per_second(&job->answer),
+        "tower", job->asker.info.kernels, "first_token_ms", first_token_ms(t), "total_ms",
+        first_token_ms(t) + job->answer.generate_ms);
+    const double full = unpruned_ms(job);
+    if (timings)
+        json_object_set_new(timings, "first_token_full_ms_estimated",
+                            full > 0.0 ? json_real(full) : json_null());
+    return timings;
 }
 
 /* Where the model ran, and what crossed to it and back since it was opened. */
@@ -223,13 +286,26 @@ void s2_run_json(const run_job *job, s2_buffer *out)
         "{s:s,s:o,s:o,s:s,s:{s:i,s:i,s:i,s:i,s:i,s:i},s:o,s:{s:I,s:I,s:I},s:f,s:o,s:o}", "schema",
         "s2prune.run/1", "text", json_string(a->text), "tokens",
         s2_json_of_ints(a->token, (size_t)a->n_tokens), "finish_reason",
-        a->is_stopped ? "stop" : "length", "usage", "prompt_tokens", t->prompt_tokens,
-        "text_tokens", t->text_tokens, "image_tokens_full", t->image_tokens_full, "image_tokens",
-        t->image_tokens, "completion_tokens", a->n_tokens, "cached_tokens", t->cached_tokens,
-        "timings", timings_of(job), "kv", "visual_bytes", (json_int_t)t->kv_visual_bytes,
-        "visual_bytes_paper", (json_int_t)t->kv_visual_bytes_paper, "total_bytes",
-        (json_int_t)t->kv_total_bytes, "flops", t->flops, "prune", prune_of(job), "device",
-        device_of(job));
+        job->is_interrupted ? "interrupted"
+        : a->is_stopped     ? "stop"
+                            : "length",
+        "usage", "prompt_tokens", t->prompt_tokens, "text_tokens", t->text_tokens,
+        "image_tokens_full", t->image_tokens_full, "image_tokens", t->image_tokens,
+        "completion_tokens", a->n_tokens, "cached_tokens", t->cached_tokens, "timings",
+        timings_of(job), "kv", "visual_bytes", (json_int_t)t->kv_visual_bytes, "visual_bytes_paper",
+        (json_int_t)t->kv_visual_bytes_paper, "total_bytes", (json_int_t)t->kv_total_bytes, "flops",
+        t->flops, "prune", prune_of(job), "device", device_of(job));
+    json_t *names = json_array();
+    for (int32_t i = 0; i < job->asker.n_pictures; i++) {
+        json_t *name = json_string(job->asker.picture_name[i]);
+        json_array_append_new(names, name ? name : json_null()); /* bytes that are no text */
+    }
+    if (root) {
+        json_object_set_new(root, "model", json_string(job->asker.info.name));
+        json_object_set_new(root, "question", json_string(job->question));
+        json_object_set(root, "pictures", names);
+    }
+    json_decref(names);
     if (!root || s2_json_write(root, 9, out) != S2P_OK) out->status = S2P_ENOMEM;
     s2_buffer_append(out, "\n", 1);
     json_decref(root);

@@ -21,8 +21,9 @@ static int32_t end_if_interrupted(const int32_t *token, int32_t n_tokens, const 
 {
     (void)token;
     (void)text;
-    (void)user;
-    return s2_interrupted() ? n_tokens : -1;
+    run_job *job = user;
+    job->is_interrupted = s2_interrupted();
+    return job->is_interrupted ? n_tokens : -1;
 }
 
 int s2_run_report_error(const run_job *job, s2p_status status, const s2p_error *error)
@@ -40,8 +41,11 @@ s2p_status s2_run_turn(run_job *job, const char *question, int32_t n_pictures, s
                                 .image_budget = o->image_budgets ? job->image_budget + first : NULL,
                                 .image_side = o->image_grids ? job->image_side + first : NULL,
                                 .n_logits = o->logits ? job->asker.info.n_vocab : 0,
-                                .ends_after = end_if_interrupted };
+                                .ends_after = end_if_interrupted,
+                                .user = job };
     s2a_answer_free(&job->answer);
+    job->is_interrupted = false;
+    job->question = question;
     job->is_later = job->asker.has_history;
     s2_interrupt_hold(S2_HOLD_ANSWER);
     job->asker.is_interruptible = !job->asker.has_history; /* a conversation is worth the wait */

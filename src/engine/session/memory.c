@@ -327,8 +327,8 @@ s2p_status s2v_memory_take_prompt(s2v_session *s, const s2v_reach *reach, s2p_er
     s2p_status st = S2P_OK;
     if (left > 0 && own + more > left)
         st = s2_fail(error, S2P_ENOMEM,
-                     "the %d tokens of the prompt take %.3f GiB until they are pruned, beside a "
-                     "context of %d; %.3f GiB are available%s: use fewer or smaller pictures "
+                     "the %d tokens of the prompt take %.3f GiB until they are pruned, in addition "
+                     "to a context of %d; %.3f GiB are available%s: use fewer or smaller pictures "
                      "(--max-pixels)",
                      reach->n_rows, (double)more / GIB, s->options.n_ctx, gib_left(left),
                      limit_text(engine, taken, limit));
