@@ -235,7 +235,7 @@ static void tables(void **state)
         { SAYS("[{\"type\":\"image_url\",\"image_url\":{\"url\":\"/etc/passwd\"}}]"), 400 },
         { SAYS("[{\"type\":\"image_url\",\"image_url\":{\"url\":\"iVBORw0KGgo=\"}}]"), 400 },
         { SAYS("[{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/"
-               "gif;base64,R0lGOD==\"}}]"),
+               "tiff;base64,R0lGOD==\"}}]"),
           400 },
         { SAYS("[{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/png;base64,\"}}]"),
           400 },

@@ -45,8 +45,8 @@ export function chatBody(picture: Picture, question: string, s: Settings, keep: 
   );
 }
 
-export function planBody(picture: Picture, s: Settings): string {
-  const prune: Record<string, unknown> = { budget: s.budget };
+export function planBody(picture: Picture, s: Settings, budget: number | string = s.budget): string {
+  const prune: Record<string, unknown> = { budget };
   if (s.grid > 0) prune.grid = s.grid;
   if (s.allocator) prune.allocator = s.allocator;
   return withPicture({ image: '@picture', prune }, picture); // on the grid the model makes of this picture

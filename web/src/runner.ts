@@ -1,9 +1,9 @@
 // runner.ts - ask the model, stage by stage; keep the plan of the picture fresh.
 import { ApiError, post, stream } from './api';
 import { connection, lost } from './connection';
-import { list, number, object, readChoice, readCost, readPlan, text, type Json } from './read';
+import { list, number, object, readChoice, readCost, readPlan, text, type Json, type Plan } from './read';
 import { chatBody, planBody } from './requests';
-import { emit, requestKey, state, type Picture, type Run } from './state';
+import { emit, requestKey, state, type Picture, type Run, type Settings } from './state';
 
 export const stages = ['decode', 'vision', 'layer0', 'prune', 'prefill', 'answer'] as const;
 export type StageName = (typeof stages)[number];
@@ -134,6 +134,18 @@ const planWish = (): string => {
 export const hasPlan = (): boolean =>
   state.methods.methods.find((m) => m.name === state.settings.method)?.hasPlan ?? state.settings.method === 's2prune';
 
+/** The plan; of a picture with fewer tokens than the budget, the plan that keeps them all. */
+async function planOf(picture: Picture, settings: Settings): Promise<Plan | null> {
+  try {
+    return readPlan(await post('/v1/prune/plan', planBody(picture, settings)));
+  } catch (e) {
+    if (!(e instanceof ApiError) || e.status !== 400) throw e;
+    const whole = await post('/v1/prune/plan', planBody(picture, settings, '100%')).then(readPlan, () => null);
+    if (whole && whole.choice.rows * whole.choice.cols < settings.budget) return whole;
+    throw e;
+  }
+}
+
 export async function refreshPlan(): Promise<void> {
   if (planning) {
     outdated = true;
@@ -153,7 +165,7 @@ export async function refreshPlan(): Promise<void> {
       break;
     }
     try {
-      const plan = readPlan(await post('/v1/prune/plan', planBody(picture, settings)));
+      const plan = await planOf(picture, settings);
       if (state.picture !== picture) continue;
       state.plan = plan;
       state.planError = '';

@@ -67,9 +67,7 @@ static s2p_status plan_picture(quick_call *call, const s2a_setting *setting,
     s2p_grid grid = { 0, 0 };
     TRY(grid_of(call, picture, &grid, error));
     const int32_t n_tokens = grid.rows * grid.cols, side = setting->choice.side;
-    int32_t budget = s2a_budget_tokens(setting->budget, n_tokens);
-    if (budget > n_tokens && !json_object_get(call->json, "tokens"))
-        budget = n_tokens; /* a small picture: all its tokens stay */
+    const int32_t budget = s2a_budget_tokens(setting->budget, n_tokens);
     blame(call, "prune.budget");
     if (budget > n_tokens || budget < side * side || side > grid.rows || side > grid.cols)
         return s2_fail(error, S2P_EBUDGET,

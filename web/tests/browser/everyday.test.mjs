@@ -126,6 +126,15 @@ test('the preview uses the grid that the model will use', async () => {
   await done(page);
 });
 
+test('a picture with fewer tokens than the budget keeps them all in the preview', async () => {
+  mock.grid = [6, 7];
+  const page = await fresh(desk);
+  await example(page);
+  assert.match(await page.textContent('#summary'), /^42 cells for 42 tokens/);
+  assert.equal(await page.textContent('#budget-problem'), '');
+  await done(page);
+});
+
 test('order and region numbers: both are drawn', async () => {
   const page = await fresh(desk);
   await example(page);

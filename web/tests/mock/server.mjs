@@ -154,7 +154,11 @@ export async function startMock({ port = 0, grid = [24, 24], delay = 15 } = {}) 
       });
     if (url.pathname === '/v1/prune/plan') {
       const ask = JSON.parse(body);
-      const { budget, grid: side = 0 } = ask.prune;
+      const [rows, cols] = ask.tokens ?? mock.grid;
+      const budget = ask.prune.budget === '100%' ? rows * cols : ask.prune.budget;
+      const side = ask.prune.grid ?? 0;
+      if (budget > rows * cols)
+        return refuse(400, `a budget of ${budget} does not fit 1x1 regions of ${rows * cols} tokens`, 'invalid_request_error');
       if (side * side > budget)
         return refuse(400, `a budget of ${budget} does not fit ${side * side} regions: every region keeps one token or more`, 'invalid_request_error');
       return json(planOf(budget, side, ask.tokens ?? mock.grid));
