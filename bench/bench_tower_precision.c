@@ -80,6 +80,7 @@ static void compare(const char *name, const tokens *a, const tokens *exact, int 
             largest = fmax(largest, fabs(want));
         }
     printf("%s,%d,%.3g,%.3g\n", name, n, sqrt(error / size), worst / largest);
+    (void)fflush(stdout);
 }
 
 int main(int argc, char **argv)
@@ -99,7 +100,8 @@ int main(int argc, char **argv)
     printf("kernels,pictures,rms_error,largest_error\n");
     for (size_t k = 0; st == S2P_OK && s2v_kernels_name(k); k++) {
         for (int i = 0; i < n; i++) other[i].n = 0;
-        if (strcmp(s2v_kernels_name(k), "scalar") == 0) continue; /* slow, and float32 as well */
+        if (strncmp(s2v_kernels_name(k), "scalar", 6) == 0)
+            continue; /* slow, and no other numbers */
         st = see(s2v_kernels_name(k), argv, picture, n, other, &error);
         if (st == S2P_OK) compare(s2v_kernels_name(k), other, exact, n);
     }
