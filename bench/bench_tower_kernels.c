@@ -1,13 +1,16 @@
 /* bench_tower_kernels.c - the tower's products and attention against ggml's and against the peak.
  *
- *   bench_tower_kernels [tower_kernels.csv] [rounds] [rows]
+ *   bench_tower_kernels [tower_kernels.csv] [rounds] [rows] [large]
  *
  * One thread, CPU time, everything interleaved: for each unit a loop of nothing but its multiply-adds
  * (the peak), ours with weights in F32 and in F16 for each table that runs here, ggml's mul_mat with
  * both. Products are called as the tower calls them: packing of rows included, with the norm or the
  * residual of their place, gate and up as one. Then attention: whole pictures and windows, ours against flash_attn_ext
  * as the towers call it. Shapes: Qwen2.5-VL at 672x672 (2,304
- * rows; `rows` for other sizes) and SigLIP (729 rows). Results are compared before anything is timed.
+ * rows; `rows` for other sizes) and SigLIP (729 rows). Then attention of large pictures in towers
+ * without windows: 4,096 and 16,384 patches (1024x1024 and 2048x2048), heads of 64, 72 and 80, with and
+ * without rotation, which ggml gets done; `large` measures nothing else. Results are compared before
+ * anything is timed.
  */
 #include "contest.h"
 #include "kernels/tower/kernels.h"
@@ -206,12 +209,40 @@ static struct ggml_tensor *as_batch(struct ggml_context *ctx, struct ggml_tensor
     return ggml_permute(ctx, x, 0, 2, 1, 3);
 }
 
-/* `count` sequences of `length`, 16 heads. ggml gets the values filled up to a multiple of 16, as
- * LLaVA-OneVision's tower does. */
-static void bench_attention(contest *c, ggml_backend_t backend, int32_t length, int32_t count,
-                            int32_t dim)
+typedef struct attention_shape {
+    int32_t length, count, heads, dim; /* `count` sequences of `length` */
+    bool is_rotated;
+} attention_shape;
+
+/* cos, then sin: [rows][dim / 2] each. */
+static float *make_angles(int32_t rows, int32_t dim)
 {
-    const int32_t heads = 16, rows = length * count, padded = (dim + 15) / 16 * 16;
+    int32_t *pos = take((size_t)rows * 4);
+    const size_t n = (size_t)rows * (size_t)dim / 2;
+    float *angles = take(2 * n * 4);
+    for (int32_t i = 0; i < rows; i++) pos[i] = i;
+    s2v_rotation(pos, pos, rows, dim, 10000.0f, angles, angles + n);
+    free(pos);
+    return angles;
+}
+
+static float *rotate_all(const float *x, const attention_shape *s, const float *angles)
+{
+    const s2v_kernels *scalar = s2v_kernels_at(0);
+    const ptrdiff_t rows = (ptrdiff_t)s->length * s->count, half = s->dim / 2;
+    float *out = take((size_t)(rows * s->heads * s->dim) * 4);
+    for (ptrdiff_t i = 0; i < rows * s->heads; i++) {
+        const float *cosine = angles + i / s->heads * half;
+        scalar->rotate(x + i * s->dim, s->dim, cosine, cosine + rows * half, out + i * s->dim);
+    }
+    return out;
+}
+
+/* ggml gets the values filled up to a multiple of 16, as LLaVA-OneVision's tower does. */
+static void bench_attention(contest *c, ggml_backend_t backend, const attention_shape *s)
+{
+    const int32_t length = s->length, count = s->count, dim = s->dim, heads = s->heads;
+    const int32_t rows = length * count, padded = (dim + 15) / 16 * 16;
     const size_t n = (size_t)rows * (size_t)heads * (size_t)dim;
     float *qkv[3], *out = take(n * 4);
     float *wide = take((size_t)rows * (size_t)heads * (size_t)padded * 4);
@@ -238,8 +269,16 @@ static void bench_attention(contest *c, ggml_backend_t backend, int32_t length, 
     }
     const float scale = 1.0f / sqrtf((float)dim);
     ggml_ready(&g, ggml_flash_attn_ext(g.ctx, batch[0], batch[1], batch[2], NULL, scale, 0, 0));
-    for (int i = 0; i < 3; i++)
-        ggml_backend_tensor_set(in[i], i == 2 ? wide : qkv[i], 0, ggml_nbytes(in[i]));
+    float *angles = s->is_rotated ? make_angles(rows, dim) : NULL;
+    for (int i = 0; i < 3; i++) {
+        float *rotated = angles && i < 2 ? rotate_all(qkv[i], s, angles) : NULL;
+        ggml_backend_tensor_set(in[i],
+                                i == 2    ? wide
+                                : rotated ? rotated
+                                          : qkv[i],
+                                0, ggml_nbytes(in[i]));
+        free(rotated);
+    }
     run_ggml(&g);
     enter(c, "ggml-flash", run_ggml, &g);
 
@@ -259,6 +298,8 @@ static void bench_attention(contest *c, ggml_backend_t backend, int32_t length, 
                                 .dim = dim,
                                 .n_splits = 1,
                                 .scale = scale,
+                                .cos = angles,
+                                .sin = angles ? angles + (ptrdiff_t)rows * (dim / 2) : NULL,
                                 .out = out,
                                 .out_pitch = (ptrdiff_t)heads * dim };
         o->scratch = take(o->table->attention_scratch(&o->a));
@@ -273,7 +314,8 @@ static void bench_attention(contest *c, ggml_backend_t backend, int32_t length, 
     }
     run_all(c);
     char what[60];
-    snprintf(what, sizeof what, "attention %dx%dx%d", count, length, dim);
+    snprintf(what, sizeof what, "attention %dx%dx%d%s", count, length, dim,
+             s->is_rotated ? " rotated" : "");
     report(c, what, 4e-9 * (double)n * length, 1);
     for (int i = 0; i < n_ours; i++) free(ours[i].scratch);
     ggml_end(&g);
@@ -281,6 +323,39 @@ static void bench_attention(contest *c, ggml_backend_t backend, int32_t length, 
     free(out);
     free(wide);
     free(start);
+    free(angles);
+}
+
+/* The products and the attention of Qwen2.5-VL's blocks and of SigLIP's. */
+static void bench_block(contest *c, ggml_backend_t backend, int32_t rows)
+{
+    static const int32_t of_siglip[][2] = {
+        { 1152, 3456 }, { 1152, 1152 }, { 1152, 4304 }, { 4304, 1152 }
+    };
+    bench_product(c, backend, rows, 1280, 3840, 1);
+    bench_product(c, backend, rows, 1280, 1280, 1);
+    bench_product(c, backend, rows, 1280, 3420, 2);
+    bench_product(c, backend, rows, 3420, 1280, 1);
+    bench_product(c, backend, rows / 4, 5120, 5120, 1);
+    bench_product(c, backend, rows / 4, 5120, 2048, 1);
+    for (int i = 0; i < 4; i++) bench_product(c, backend, 729, of_siglip[i][0], of_siglip[i][1], 1);
+    bench_attention(c, backend, &(attention_shape){ rows, 1, 16, 80, false });
+    bench_attention(c, backend, &(attention_shape){ 64, rows / 64, 16, 80, false });
+    bench_attention(c, backend, &(attention_shape){ 729, 1, 16, 72, false });
+}
+
+/* A few heads, and of the largest pictures a few rounds: all heads cost the same. */
+static void bench_large(contest *c, ggml_backend_t backend)
+{
+    static const int32_t dims[] = { 64, 72, 80 };
+    const int n_turns = c->n_turns;
+    for (int32_t rows = 4096; rows <= 16384; rows *= 4)
+        for (int i = 0; i < 6; i++) {
+            const attention_shape s = { rows, 1, rows > 4096 ? 1 : 2, dims[i / 2], i % 2 == 1 };
+            c->n_turns = rows > 4096 && n_turns > 3 ? 3 : n_turns;
+            bench_attention(c, backend, &s);
+        }
+    c->n_turns = n_turns;
 }
 
 int main(int argc, char **argv)
@@ -295,19 +370,9 @@ int main(int argc, char **argv)
     ggml_backend_t backend = ggml_backend_cpu_init();
     if (!backend) return 1;
     ggml_backend_cpu_set_n_threads(backend, 1);
-    bench_product(c, backend, rows, 1280, 3840, 1);
-    bench_product(c, backend, rows, 1280, 1280, 1);
-    bench_product(c, backend, rows, 1280, 3420, 2);
-    bench_product(c, backend, rows, 3420, 1280, 1);
-    bench_product(c, backend, rows / 4, 5120, 5120, 1);
-    bench_product(c, backend, rows / 4, 5120, 2048, 1);
-    bench_product(c, backend, 729, 1152, 3456, 1);
-    bench_product(c, backend, 729, 1152, 1152, 1);
-    bench_product(c, backend, 729, 1152, 4304, 1);
-    bench_product(c, backend, 729, 4304, 1152, 1);
-    bench_attention(c, backend, rows, 1, 80);
-    bench_attention(c, backend, 64, rows / 64, 80);
-    bench_attention(c, backend, 729, 1, 72);
+    const bool is_large_only = argc > 4 && strcmp(argv[4], "large") == 0;
+    if (!is_large_only) bench_block(c, backend, rows);
+    bench_large(c, backend);
     ggml_backend_free(backend);
     const int failed = fclose(c->csv);
     free(c);

@@ -52,12 +52,15 @@ static void norms_and_rotations_equal_the_formula(void **state)
 static void attention_equals_the_formula(void **state)
 {
     (void)state;
-    const char *broken = few_attentions(&s2v_emulated_avx512);
-    if (!broken) broken = check_softmax(&s2v_emulated_avx512);
-    if (!broken) broken = check_attention_specials(&s2v_emulated_avx512);
-    if (!broken) broken = few_attentions(&s2v_emulated_amx_bf16);
-    if (!broken) broken = check_softmax(&s2v_emulated_amx_bf16);
-    if (!broken) broken = check_attention_specials(&s2v_emulated_amx_bf16);
+    static const s2v_kernels *const with_its_own[] = { &s2v_emulated_avx512,
+                                                       &s2v_emulated_avx512_bf16,
+                                                       &s2v_emulated_amx_bf16 };
+    const char *broken = NULL;
+    for (size_t i = 0; i < COUNT_OF(with_its_own) && !broken; i++) {
+        broken = few_attentions(with_its_own[i]);
+        if (!broken) broken = check_softmax(with_its_own[i]);
+        if (!broken) broken = check_attention_specials(with_its_own[i]);
+    }
     if (broken) fail_msg("%s", broken);
 }
 

@@ -5,20 +5,24 @@
  * sizes that are no multiple of WIDTH are filled up with zeros (72 -> 80). Then for QUERIES
  * queries at a time, KEYS keys at a time: scores by the same inner loop as every product,
  * powers of two against the running maximum of each query, and weights times values on top of what
- * is there, which is scaled down first when the maximum rose.
+ * is there, which is scaled down first when the maximum rose. GROUPS times QUERIES queries meet a
+ * block of keys before the next comes, so that it is read from beyond the second-level cache once for
+ * all of them: the keys and values of a large picture are many megabytes.
  *
  * Includes f32_text.h's multiply(). QUERIES is a multiple of ROWS, KEYS of PANEL.
  */
 #include "kernels/tower/attention_units.h"
 
 #define QUERY_PITCH (S2V_MAX_HEAD + 16)
+#define GROUPS 6
+#define MANY (GROUPS * QUERIES)
 
 typedef struct attention_space {
     float *keys;    /* [n / PANEL][dim][PANEL] */
     float *values;  /* [dim / PANEL][n][PANEL], the last perhaps [n][WIDTH] */
-    float *queries; /* [QUERIES / ROWS][dim][ROWS], scaled */
+    float *queries; /* [MANY / ROWS][dim][ROWS], scaled */
     float *scores;  /* [QUERIES][KEYS] */
-    float *out;     /* [QUERIES][QUERY_PITCH] */
+    float *out;     /* [MANY][QUERY_PITCH] */
     int32_t n, n_padded, dim_padded;
     int32_t ahead, ahead_end, ahead_head; /* rows and head to ask for meanwhile */
 } attention_space;
@@ -30,8 +34,8 @@ static size_t attention_split(const s2v_attention *a, int32_t n, float *memory, 
     *s = (attention_space){ .n = n, .n_padded = round_to(n, PANEL) };
     s->dim_padded = round_to(a->dim, WIDTH);
     const size_t size[5] = { (size_t)s->n_padded * (size_t)a->dim,
-                             (size_t)s->n_padded * (size_t)s->dim_padded, QUERIES * QUERY_PITCH,
-                             QUERIES * KEYS, QUERIES * QUERY_PITCH };
+                             (size_t)s->n_padded * (size_t)s->dim_padded, MANY * QUERY_PITCH,
+                             QUERIES * KEYS, MANY * QUERY_PITCH };
     float **field[5] = { &s->keys, &s->values, &s->queries, &s->scores, &s->out };
     size_t at = 0;
     for (int i = 0; i < 5; i++) {
@@ -156,28 +160,29 @@ S2V_INLINE void weigh(float *score, int32_t n, int32_t n_padded, float *most, fl
     *sum += sum_of(total[0] + total[1]);
 }
 
-/* Scores of n queries with the keys [k0, k0 + n_keys). */
-static void score_tile(const s2v_attention *a, attention_space *s, int32_t n, int32_t k0,
-                       int32_t n_keys)
+/* Scores of n <= QUERIES queries from `first` of those that are laid out on, with the keys
+ * [k0, k0 + n_keys). */
+static void score_tile(const s2v_attention *a, attention_space *s, int32_t first, int32_t n,
+                       int32_t k0, int32_t n_keys)
 {
     for (int32_t k = 0; k < n_keys; k += PANEL)
         for (int32_t r = 0; r < n; r += ROWS) {
             fetch_ahead(a, s);
-            multiply(s->queries + (ptrdiff_t)r * a->dim, 1, ROWS,
+            multiply(s->queries + (ptrdiff_t)(first + r) * a->dim, 1, ROWS,
                      s->keys + (ptrdiff_t)(k0 + k) * a->dim, PANEL, a->dim, 2, false,
                      s->scores + (ptrdiff_t)r * KEYS + k, KEYS);
         }
 }
 
-static void add_values(const s2v_attention *a, attention_space *s, int32_t n, int32_t k0,
-                       int32_t n_keys)
+static void add_values(const s2v_attention *a, attention_space *s, int32_t first, int32_t n,
+                       int32_t k0, int32_t n_keys)
 {
     for (int32_t d = 0; d < s->dim_padded; d += PANEL) {
         const float *values = s->values + (ptrdiff_t)d * s->n_padded;
         const bool is_narrow = s->dim_padded - d < PANEL;
         for (int32_t r = 0; r < n; r += ROWS) {
             const float *weights = s->scores + (ptrdiff_t)r * KEYS;
-            float *out = s->out + (ptrdiff_t)r * QUERY_PITCH + d;
+            float *out = s->out + (ptrdiff_t)(first + r) * QUERY_PITCH + d;
             fetch_ahead(a, s);
             if (is_narrow)
                 multiply(weights, KEYS, 1, values + (ptrdiff_t)k0 * WIDTH, WIDTH, n_keys, 1, true,
@@ -189,11 +194,11 @@ static void add_values(const s2v_attention *a, attention_space *s, int32_t n, in
     }
 }
 
-/* n <= QUERIES queries from row `row` on. */
+/* n <= MANY queries from row `row` on. */
 static void attend_queries(const s2v_attention *a, attention_space *s, int32_t row, int32_t n,
                            int32_t head)
 {
-    float most[QUERIES], sum[QUERIES];
+    float most[MANY], sum[MANY];
     const int32_t padded = round_to(n, ROWS);
     lay_out_queries(a, row, n, head, s);
     for (int32_t i = 0; i < padded; i++) {
@@ -201,14 +206,17 @@ static void attend_queries(const s2v_attention *a, attention_space *s, int32_t r
         sum[i] = 0.0f;
         memset(s->out + (ptrdiff_t)i * QUERY_PITCH, 0, (size_t)s->dim_padded * sizeof *s->out);
     }
-    for (int32_t k0 = 0; k0 < s->n; k0 += KEYS) {
-        const int32_t n_keys = s->n - k0 < KEYS ? s->n - k0 : KEYS;
-        score_tile(a, s, padded, k0, n_keys);
-        for (int32_t i = 0; i < padded; i++)
-            weigh(s->scores + (ptrdiff_t)i * KEYS, n_keys, round_to(n_keys, PANEL), &most[i],
-                  &sum[i], s->out + (ptrdiff_t)i * QUERY_PITCH, s->dim_padded);
-        add_values(a, s, padded, k0, n_keys);
-    }
+    for (int32_t k0 = 0; k0 < s->n; k0 += KEYS)
+        for (int32_t at = 0; at < padded; at += QUERIES) {
+            const int32_t n_keys = s->n - k0 < KEYS ? s->n - k0 : KEYS;
+            const int32_t n_here = padded - at < QUERIES ? padded - at : QUERIES;
+            score_tile(a, s, at, n_here, k0, n_keys);
+            for (int32_t i = 0; i < n_here; i++)
+                weigh(s->scores + (ptrdiff_t)i * KEYS, n_keys, round_to(n_keys, PANEL),
+                      &most[at + i], &sum[at + i], s->out + (ptrdiff_t)(at + i) * QUERY_PITCH,
+                      s->dim_padded);
+            add_values(a, s, at, n_here, k0, n_keys);
+        }
     for (int32_t i = 0; i < n; i++) {
         float *to = a->out + (row + i) * a->out_pitch + (ptrdiff_t)head * a->dim;
         const float *from = s->out + (ptrdiff_t)i * QUERY_PITCH, share = 1.0f / sum[i];
@@ -236,7 +244,7 @@ static void attend(const s2v_attention *a, int32_t unit0, int32_t unit1, void *m
                 s.ahead_end = next.first + next.n;
             }
         }
-        for (int32_t i = u.begin; i < u.end; i += QUERIES)
-            attend_queries(a, &s, u.first + i, u.end - i < QUERIES ? u.end - i : QUERIES, u.head);
+        for (int32_t i = u.begin; i < u.end; i += MANY)
+            attend_queries(a, &s, u.first + i, u.end - i < MANY ? u.end - i : MANY, u.head);
     }
 }

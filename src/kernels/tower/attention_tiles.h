@@ -1,14 +1,9 @@
 /* attention_tiles.h - softmax(scale q k^T) v by the tiles of AMX: products of BF16 summed in float32.
  *
- * Keys are the rows of the first product and queries its columns, so that softmax goes down columns:
- * nothing is summed across a vector, and what a query has so far is scaled by one vector for all. The
- * second product has the elements of the values as rows and the same columns. For QUERIES queries at
- * a time, KEYS keys at a time, 32 queries at a time.
- *
- * Queries (times scale), keys, values and weights are rounded to BF16, scores and sums are float32.
- * Includes bf16_text.h's packing and rows_text.h.
+ * What is rounded and how the columns go is in attention_words.h. For QUERIES queries at a time, KEYS
+ * keys at a time, 32 queries at a time.
  */
-#include "kernels/tower/attention_units.h"
+#include "kernels/tower/attention_words.h"
 
 #define QUERIES 128
 #define KEYS 256
@@ -56,28 +51,6 @@ static size_t tile_attention_scratch(const s2v_attention *a)
 
 /* --- layouts ------------------------------------------------------------------------------- */
 
-/* A query or key of a head, rotated if there is a rotation, times scale, in words [words]. The next
- * head of the row is asked for: it comes next in a window, and rows are far apart. */
-static void head_words(const s2v_attention *a, const float *x, int32_t row, int32_t head,
-                       float scale, uint32_t *out, ptrdiff_t pitch)
-{
-    const float *from = x + row * a->pitch + (ptrdiff_t)head * a->dim;
-    const ptrdiff_t angles = (ptrdiff_t)row * (a->dim / 2);
-    float rotated[S2V_MAX_HEAD];
-    for (int32_t d = 0; d < a->dim; d += 16) __builtin_prefetch(from + a->dim + d, 0, 2);
-    if (a->cos) {
-        row_rotate(from, a->dim, a->cos + angles, a->sin + angles, rotated);
-        from = rotated;
-    }
-    for (int32_t d = 0; d < a->dim; d += 2 * WIDTH, out += pitch) {
-        const int32_t left = a->dim - d;
-        const lanes low = load_some(from + d, left) * scale;
-        const lanes high =
-            left > WIDTH ? load_some(from + d + WIDTH, left - WIDTH) * scale : (lanes){ 0 };
-        store_ints(out, (ints)words_of(low, high));
-    }
-}
-
 static void lay_out_keys(const s2v_attention *a, int32_t first, int32_t head, const tile_space *s)
 {
     for (int32_t i = 0; i < s->n_padded; i++) {
@@ -89,24 +62,6 @@ static void lay_out_keys(const s2v_attention *a, int32_t first, int32_t head, co
             for (int32_t w = 0; w < s->words; w += WIDTH, to += TILE_WORDS)
                 store_ints(to, (ints){ 0 });
     }
-}
-
-/* Words whose low halves are of one vector and whose high halves are of another. */
-S2V_INLINE bits pair_words(lanes even, lanes odd)
-{
-#ifdef S2V_EMULATE_AVX512
-    uint16_t low[WIDTH], high[WIDTH];
-    bits words;
-    store_bf16(low, even);
-    store_bf16(high, odd);
-    for (int i = 0; i < WIDTH; i++) words[i] = (uint32_t)low[i] | (uint32_t)high[i] << 16;
-    return words;
-#else
-    typedef uint16_t all_halves __attribute__((vector_size(64)));
-    const all_halves order = { 0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
-                               8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31 };
-    return (bits)_mm512_permutexvar_epi16((__m512i)order, (__m512i)words_of(even, odd));
-#endif
 }
 
 static void lay_out_values(const s2v_attention *a, int32_t first, int32_t head, const tile_space *s)
@@ -129,26 +84,6 @@ static void lay_out_values(const s2v_attention *a, int32_t first, int32_t head, 
             uint32_t *to = s->values + (ptrdiff_t)d * s->n_padded / 2 + (ptrdiff_t)i / 2 * WIDTH;
             for (int32_t r = 0; r < WIDTH; r++) store_ints(to + r * WIDTH, (ints)square[r]);
         }
-}
-
-/* n <= 32 queries from row `row` on, times scale and log2(e) so that powers of two will do. */
-static void lay_out_queries(const s2v_attention *a, int32_t row, int32_t n, int32_t head,
-                            const tile_space *s, uint32_t *to)
-{
-    uint32_t flat[TILE_ROWS][S2V_MAX_HEAD / 2];
-    const float scale = a->scale * 1.44269504f;
-    for (int32_t half = 0; half < PANEL; half += WIDTH) {
-        for (int32_t i = 0; i < WIDTH && half + i < n; i++)
-            head_words(a, a->q, row + half + i, head, scale, flat[i], WIDTH);
-        for (int32_t w = 0; w < s->words; w += WIDTH) {
-            lanes square[WIDTH];
-            for (int32_t i = 0; i < WIDTH; i++)
-                square[i] = half + i < n ? (lanes)load_ints(flat[i] + w) : (lanes){ 0 };
-            transpose_square(square);
-            for (int32_t i = 0; i < WIDTH; i++)
-                store_ints(to + (ptrdiff_t)(w + i) * PANEL + half, (ints)square[i]);
-        }
-    }
 }
 
 /* --- products ------------------------------------------------------------------------------ */
@@ -189,45 +124,15 @@ static void tiles_multiply(const uint32_t *a, const uint32_t *a1, const uint32_t
     _tile_stored(3, low + 16, PANEL * 4);
 }
 
-typedef struct columns_state { /* of WIDTH queries */
-    lanes most, sum;
-} columns_state;
-
-/* Scores of WIDTH queries over n keys, in column `c` of s->scores, become weights. What the queries
- * have so far is scaled to the new maximum. */
-static void weigh_columns(const tile_space *s, int32_t c, int32_t n, float *out, columns_state *q)
+/* Of WIDTH queries over n keys. */
+static lanes largest_score(const float *scores, int32_t n)
 {
-    const float *scores = s->scores + c;
-    uint32_t *weights = s->weights + c;
-    lanes most = q->most, other = q->most;
-    for (int32_t i = 0; i < n - 1; i += 2) {
+    lanes most = load(scores), other = most;
+    for (int32_t i = 1; i < n - 1; i += 2) {
         most = larger(load(scores + i * PANEL), most);
         other = larger(load(scores + (i + 1) * PANEL), other);
     }
-    most = larger(load(scores + (n - 1) * PANEL), larger(most, other));
-    if (largest_of(most - q->most) > 0.0f) {
-        const lanes shrink = power_of_two(q->most - most);
-        for (int32_t d = 0; d < s->height; d++)
-            store(out + d * PANEL + c, load(out + d * PANEL + c) * shrink);
-        q->sum *= shrink;
-        q->most = most;
-    } else {
-        most = q->most;
-    }
-    lanes sum = { 0 };
-    int32_t i = 0;
-    for (; i < n - 1; i += 2, weights += PANEL) {
-        const lanes even = power_of_two(load(scores + i * PANEL) - most);
-        const lanes odd = power_of_two(load(scores + (i + 1) * PANEL) - most);
-        sum += even + odd;
-        store_ints(weights, (ints)pair_words(even, odd));
-    }
-    for (; i < (n + 31) / 32 * 32; i += 2, weights += PANEL) { /* the last key, and none */
-        const lanes even = i < n ? power_of_two(load(scores + i * PANEL) - most) : (lanes){ 0 };
-        sum += even;
-        store_ints(weights, (ints)pair_words(even, (lanes){ 0 }));
-    }
-    q->sum += sum;
+    return larger(load(scores + (n - 1) * PANEL), larger(most, other));
 }
 
 /* 32 queries meet the keys [k0, k0 + n). */
@@ -239,28 +144,15 @@ static void meet_keys(const tile_space *s, const uint32_t *queries, int32_t k0, 
         tiles_multiply(keys, keys + TILE_ROWS * s->words, queries, s->words, false,
                        s->scores + k * PANEL);
     }
-    for (int32_t half = 0; half < 2; half++) weigh_columns(s, half * WIDTH, n, out, &state[half]);
     const int32_t words = (n + 31) / 32 * WIDTH;
+    for (int32_t c = 0; c < PANEL; c += WIDTH)
+        weigh_columns(s->scores + c, n, largest_score(s->scores + c, n), s->weights + c, words,
+                      out + c, s->height, &state[c / WIDTH]);
     for (int32_t d = 0; d < s->height; d += PANEL) {
         const uint32_t *values = s->values + (ptrdiff_t)d * s->n_padded / 2 + k0 / 2 * WIDTH;
         tiles_multiply(values,
                        d + TILE_ROWS < s->height ? values + TILE_ROWS * s->n_padded / 2 : NULL,
                        s->weights, words, true, out + d * PANEL);
-    }
-}
-
-/* n <= WIDTH queries from row `row` on, whose results are in column c of out [height][32]. */
-static void store_columns(const s2v_attention *a, const tile_space *s, const float *out, int32_t c,
-                          int32_t row, int32_t n, int32_t head, const columns_state *state)
-{
-    const lanes share = all(1.0f) / state->sum;
-    for (int32_t d = 0; d < s->height; d += WIDTH) {
-        lanes square[WIDTH];
-        for (int32_t i = 0; i < WIDTH; i++) square[i] = load(out + (d + i) * PANEL + c) * share;
-        transpose_square(square);
-        for (int32_t i = 0; i < WIDTH && i < n; i++)
-            store_some(a->out + (row + i) * a->out_pitch + (ptrdiff_t)head * a->dim + d, square[i],
-                       a->dim - d);
     }
 }
 
@@ -273,7 +165,7 @@ static void tile_attend_queries(const s2v_attention *a, const tile_space *s, int
     memset(s->out, 0, (size_t)n_groups * PANEL * (size_t)s->height * sizeof *s->out);
     for (int32_t g = 0; g < n_groups; g++) {
         const int32_t left = n - g * PANEL;
-        lay_out_queries(a, row + g * PANEL, left < PANEL ? left : PANEL, head, s,
+        lay_out_queries(a, row + g * PANEL, left < PANEL ? left : PANEL, head, s->words,
                         s->queries + (ptrdiff_t)g * PANEL * s->words);
         for (int half = 0; half < 2; half++) /* not infinity: see attention_text.h */
             state[g][half] = (columns_state){ all(-3.4e38f), { 0 } };
@@ -284,8 +176,8 @@ static void tile_attend_queries(const s2v_attention *a, const tile_space *s, int
                       s->n - k0 < KEYS ? s->n - k0 : KEYS,
                       s->out + (ptrdiff_t)g * PANEL * s->height, state[g]);
     for (int32_t i = 0; i < n; i += WIDTH)
-        store_columns(a, s, s->out + (ptrdiff_t)(i / PANEL) * PANEL * s->height, i % PANEL, row + i,
-                      n - i, head, &state[i / PANEL][i / WIDTH % 2]);
+        store_columns(a, s->height, s->out + (ptrdiff_t)(i / PANEL) * PANEL * s->height + i % PANEL,
+                      row + i, n - i, head, &state[i / PANEL][i / WIDTH % 2]);
 }
 
 static void tile_attend(const s2v_attention *a, int32_t unit0, int32_t unit1, void *memory)

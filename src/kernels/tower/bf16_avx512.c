@@ -1,4 +1,4 @@
-/* bf16_avx512.c - products of BF16 pairs by AVX-512 BF16; the rest as f32_avx512.c does it.
+/* bf16_avx512.c - products of BF16 pairs by AVX-512 BF16, attention too (attention_pairs.h).
  *
  * vdpbf16ps adds two products to each sum and takes denormals for zeros. On AMD it does twice the
  * work of a float32 multiply-add in the same time, on Intel (which has AMX) not even as much.
@@ -19,7 +19,7 @@ S2V_INLINE lanes add_pairs(lanes sum, uint32_t pair, bits weights)
 
 #include "kernels/tower/bf16_loop.h"
 
-#define FLOATS s2v_kernels_avx512
+#include "kernels/tower/attention_pairs.h"
 #include "kernels/tower/narrow_table.h"
 
 const s2v_kernels s2v_kernels_avx512_bf16 = {
@@ -28,5 +28,7 @@ const s2v_kernels s2v_kernels_avx512_bf16 = {
     .precision = S2V_PRECISION_BF16,
     .takes_quants = true,
     NARROW_TABLE(bf16, product),
-    NARROW_ATTENTION,
+    .attention = S2V_PRECISION_BF16,
+    .attention_scratch = pair_attention_scratch,
+    .attend = pair_attend,
 };

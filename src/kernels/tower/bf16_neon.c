@@ -1,4 +1,4 @@
-/* bf16_neon.c - products of BF16 pairs by Arm's BFDOT; the rest as f32_neon.c does it.
+/* bf16_neon.c - products of BF16 pairs by Arm's BFDOT, attention too (attention_pairs.h).
  *
  * The unit takes denormals for zeros and may round sums to odd instead of to nearest, which doubles
  * the float32 part of the bound.
@@ -19,7 +19,7 @@ S2V_INLINE lanes add_pairs(lanes sum, uint32_t pair, bits weights)
 
 #include "kernels/tower/bf16_loop.h"
 
-#define FLOATS s2v_kernels_neon
+#include "kernels/tower/attention_pairs.h"
 #include "kernels/tower/narrow_table.h"
 
 const s2v_kernels s2v_kernels_neon_bf16 = {
@@ -28,5 +28,7 @@ const s2v_kernels s2v_kernels_neon_bf16 = {
     .precision = S2V_PRECISION_BF16,
     .takes_quants = true,
     NARROW_TABLE(bf16, product),
-    NARROW_ATTENTION,
+    .attention = S2V_PRECISION_BF16,
+    .attention_scratch = pair_attention_scratch,
+    .attend = pair_attend,
 };
