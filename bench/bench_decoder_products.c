@@ -1,14 +1,15 @@
 /* bench_decoder_products.c - the decoder's products: ggml's, ours, and what the tower's kernels would do.
  *
- *   bench_decoder_products [decoder_products.csv] [rounds] [no-amx]
+ *   bench_decoder_products [decoder_products.csv] [rounds] [no-amx] [no-tower] [TYPE...]
  *
- * One thread, CPU time, everything interleaved, for Q4_0, Q4_K, Q6_K and Q8_0 and the feed-forward shape
- * of Qwen2.5-VL-3B, 615 rows (nothing pruned), 103 (64 visual tokens), and the 8, 4 and 1 of answers:
+ * One thread, CPU time, everything interleaved, for each TYPE (q8_0; without any: all) and the
+ * feed-forward shape of Qwen2.5-VL-3B, 615 rows (nothing pruned), 103 (64 visual tokens), and the 8, 4 and 1 of answers:
  *   ggml      its product with the weights where the engine puts them: the buffer type that repacks
  *             them, or a plain one if that takes no such type
  *   VARIANT   the engine's product where the kernels have one for this machine (kernels/decoder); with
  *             no-amx as on a machine without AMX
- *   NAME      the tower's: a group of columns is unpacked into the panels of a table, then multiplied
+ *   NAME      the tower's, unless no-tower: a group of columns is unpacked into the panels of a table, then multiplied
+ *             F16 and BF16 by the tables of float32 and BF16, others by those of float32 and bytes
  *   NAME-bare the same without unpacking, as if it cost nothing: what no unpacking can pass
  * Shares are of the peak of the unit each one multiplies with; ggml's is the one of bytes.
  */
@@ -24,7 +25,7 @@
 
 #define GROUP 1024 /* columns unpacked at a time: 8 MiB of float32, within the third-level cache */
 
-static bool is_amx_left_out;
+static bool is_amx_left_out, is_tower_left_out;
 
 typedef struct their_product {
     ggml_backend_t backend;
@@ -101,6 +102,7 @@ static void end_theirs(their_product *t)
 typedef struct our_product {
     const s2v_kernels *table;
     bool unpacks;
+    s2v_element element; /* F16 and BF16 are packed as they are, others as F32 */
     ggml_to_float_t to_float;
     const char *data; /* quantised rows */
     size_t row_bytes;
@@ -117,8 +119,12 @@ static void run_ours(void *context)
     for (int32_t first = 0; first < o->n; first += GROUP) {
         s2v_packed w = o->packed;
         w.n = o->n - first < GROUP ? o->n - first : GROUP;
-        if (o->unpacks) {
-            o->to_float(o->data + (size_t)first * o->row_bytes, o->floats, (int64_t)w.n * o->k);
+        const char *rows = o->data + (size_t)first * o->row_bytes;
+        if (o->unpacks && o->element != S2V_ELEMENT_F32) {
+            o->table->pack(&w, &(s2v_source){ { rows }, 1, { o->element } }, 0,
+                           o->table->n_panels(&w));
+        } else if (o->unpacks) {
+            o->to_float(rows, o->floats, (int64_t)w.n * o->k);
             o->table->pack(&w, &(s2v_source){ { o->floats }, 1, { S2V_ELEMENT_F32 } }, 0,
                            o->table->n_panels(&w));
         }
@@ -165,6 +171,7 @@ static variant_product find_variant(enum ggml_type type, int32_t m, int32_t k, i
 static const char *unit_of(const s2k_products *p, const char *bytes)
 {
     static const char *const units[][2] = { { "words-vnni", "avx512-vnni" },
+                                            { "bytes-vnni", "avx512-vnni" },
                                             { "digits-amx", "amx-int8" },
                                             { "tiles-amx", "amx-bf16" } };
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
@@ -223,14 +230,21 @@ static void bench(contest *c, ggml_backend_t backend, enum ggml_type type, int32
         const int unit = enter_peak(c, unit_of(variant.with, bytes->name));
         enter(c, variant.with->name, run_variant, &variant)->unit = unit;
     }
-    const int n_ours = m > 8 ? 4 : 0; /* the tower never has so few rows */
+    const int n_ours = m > 8 && !is_tower_left_out ? 4 : 0; /* the tower never has so few rows */
     our_product ours[4];
-    const s2v_kernels *table[2] = { s2v_kernels_choose(S2V_PRECISION_F32), bytes };
+    const s2v_element element = type == GGML_TYPE_F16    ? S2V_ELEMENT_F16
+                                : type == GGML_TYPE_BF16 ? S2V_ELEMENT_BF16
+                                                         : S2V_ELEMENT_F32;
+    const s2v_kernels *table[2] = { s2v_kernels_choose(S2V_PRECISION_F32),
+                                    element == S2V_ELEMENT_F32
+                                        ? bytes
+                                        : s2v_kernels_choose(S2V_PRECISION_BF16) };
     for (int i = 0; i < n_ours; i++) {
         our_product *o = &ours[i];
         const s2v_kernels *t = table[i / 2];
         *o = (our_product){ .table = t,
                             .unpacks = true,
+                            .element = element,
                             .to_float = ggml_get_type_traits(type)->to_float,
                             .data = data,
                             .row_bytes = row_bytes,
@@ -240,7 +254,7 @@ static void bench(contest *c, ggml_backend_t backend, enum ggml_type type, int32
                             .n = n,
                             .floats = floats,
                             .out = out };
-        o->packed = (s2v_packed){ GROUP, k, 1, false, t->stored(S2V_ELEMENT_F32), NULL };
+        o->packed = (s2v_packed){ GROUP, k, 1, false, t->stored(element), NULL };
         o->packed.data = take(t->packed_bytes(&o->packed));
         o->scratch = take(t->product_scratch(&o->packed));
         run_ours(o);
@@ -270,21 +284,33 @@ static void bench(contest *c, ggml_backend_t backend, enum ggml_type type, int32
 
 int main(int argc, char **argv)
 {
-    static const enum ggml_type types[] = { GGML_TYPE_Q4_0, GGML_TYPE_Q4_K, GGML_TYPE_Q6_K,
-                                            GGML_TYPE_Q8_0 };
+    static const enum ggml_type types[] = { GGML_TYPE_Q4_0, GGML_TYPE_Q4_K, GGML_TYPE_Q5_K,
+                                            GGML_TYPE_Q6_K, GGML_TYPE_Q8_0, GGML_TYPE_IQ4_XS,
+                                            GGML_TYPE_F16,  GGML_TYPE_BF16 };
     contest *c = calloc(1, sizeof *c);
     if (!c) return 1;
     c->csv = fopen(argc > 1 ? argv[1] : "decoder_products.csv", "w");
     c->n_turns = argc > 2 ? atoi(argv[2]) : 7;
-    is_amx_left_out = argc > 3 && strcmp(argv[3], "no-amx") == 0;
+    bool is_named = false;
+    for (int i = 3; i < argc; i++) {
+        const bool no_amx = strcmp(argv[i], "no-amx") == 0;
+        const bool no_tower = strcmp(argv[i], "no-tower") == 0;
+        is_amx_left_out = is_amx_left_out || no_amx;
+        is_tower_left_out = is_tower_left_out || no_tower;
+        is_named = is_named || !(no_amx || no_tower);
+    }
     if (!c->csv || c->n_turns < 1 || c->n_turns > MAX_TURNS) return 1;
     print_header(c);
     ggml_backend_t backend = ggml_backend_cpu_init();
     if (!backend) return 1;
     ggml_backend_cpu_set_n_threads(backend, 1);
     static const int32_t rows[] = { 615, 103, 8, 4, 1 };
-    for (int i = 0; i < 4; i++)
-        for (int r = 0; r < 5; r++) bench(c, backend, types[i], rows[r]);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        bool is_wanted = !is_named;
+        for (int a = 3; a < argc; a++)
+            is_wanted = is_wanted || strcmp(argv[a], ggml_type_name(types[i])) == 0;
+        for (int r = 0; is_wanted && r < 5; r++) bench(c, backend, types[i], rows[r]);
+    }
     ggml_backend_free(backend);
     const int failed = fclose(c->csv);
     free(c);

@@ -16,7 +16,7 @@
 emulated_tiles s2v_emulated_tiles;
 
 /* The same files, compiled without the instructions. */
-extern const s2k_products emulated_words, emulated_digits, emulated_tiles_amx;
+extern const s2k_products emulated_words, emulated_digits, emulated_tiles_amx, emulated_bytes;
 
 static s2v_devices devices;
 
@@ -91,7 +91,7 @@ static void formats_are_ggmls(void **state)
         const enum ggml_type type = (enum ggml_type)info->gguf_type;
         char *file = quantise(type, k, n), *data = make_weights((s2k_format)f, k, n);
         float *expected = take((size_t)n * (size_t)k * sizeof(float)), got[768];
-        assert_int_equal(ggml_row_size(type, k), info->block_bytes * (size_t)(k / S2K_BLOCK));
+        assert_int_equal(ggml_row_size(type, k), info->block_bytes * (size_t)(k / info->block));
         ggml_get_type_traits(type)->to_float(file, expected, (int64_t)n * k);
         for (int32_t row = 0; data && row < n; row++) {
             info->unpack(data, k, row, got);
@@ -103,14 +103,15 @@ static void formats_are_ggmls(void **state)
             }
         }
         assert_int_equal(s2k_format_find(info->gguf_type, info->interleaved, k, n), f);
-        assert_int_equal(s2k_format_find(info->gguf_type, info->interleaved, k + 32, n),
-                         S2K_NO_FORMAT);
+        assert_int_equal(
+            s2k_format_find(info->gguf_type, info->interleaved, k + info->block / 2, n),
+            S2K_NO_FORMAT);
         free(file);
         free(data);
         free(expected);
     }
     assert_int_equal(s2k_format_find(GGML_TYPE_Q4_K, 8, k, 12), S2K_NO_FORMAT);
-    assert_int_equal(s2k_format_find(GGML_TYPE_Q8_0, 1, k, n), S2K_NO_FORMAT);
+    assert_int_equal(s2k_format_find(GGML_TYPE_Q2_K, 1, k, n), S2K_NO_FORMAT);
 }
 
 /* --- products ------------------------------------------------------------------------------------ */
@@ -140,8 +141,9 @@ static double bound_of(const s2k_products *p, const float *x, const float *w, in
     double bound = 1e-30;
     for (int32_t at = 0; at < k; at += S2K_BLOCK) {
         double largest = 0.0;
-        for (int32_t i = at; i < at + S2K_BLOCK; i++) largest = fmax(largest, fabs((double)x[i]));
-        for (int32_t i = at; i < at + S2K_BLOCK; i++)
+        const int32_t end = k - at < S2K_BLOCK ? k : at + S2K_BLOCK;
+        for (int32_t i = at; i < end; i++) largest = fmax(largest, fabs((double)x[i]));
+        for (int32_t i = at; i < end; i++)
             bound += p->row_error * largest * fabs((double)w[i]) +
                      p->product_error * fabs((double)x[i] * (double)w[i]);
     }
@@ -199,14 +201,16 @@ static void check_products(const s2k_products *p, bool is_small)
         { 256, 33, 9, 1.0f },     { 1280, 71, 35, 1e4f },
         { 768, 88, 75, 1.0f },    { 512, 83, 67, 1.0f },
         { 2304, 200, 103, 1.0f }, { 512, 136, 350, 1.0f }, /* several lots */
-        { 11264, 16, 43, 1.0f },
+        { 11264, 16, 43, 1.0f },  { 896, 72, 13, 1.0f },
+        { 4128, 40, 7, 1e3f }, /* one group of 32 past a whole panel */
     };
     for (int f = 0; f < S2K_N_FORMATS; f++) {
         if (!(p->formats & S2K_TAKES(f))) continue;
         for (size_t i = 0; i < COUNT_OF(trials); i++) {
             const trial *t = &trials[i];
+            const s2k_format_info *info = s2k_format_of((s2k_format)f);
             const bool fits =
-                t->m <= p->max_rows && t->n % s2k_format_of((s2k_format)f)->interleaved == 0;
+                t->m <= p->max_rows && t->n % info->interleaved == 0 && t->k % info->block == 0;
             if (fits && (!is_small || t->m < 40)) check_trial(p, (s2k_format)f, t);
         }
     }
@@ -227,12 +231,16 @@ static void emulated_variants_are_the_reference(void **state)
     check_products(&emulated_words, true);
     check_products(&emulated_digits, true);
     check_products(&emulated_tiles_amx, true);
+    check_products(&emulated_bytes, true);
     assert_int_equal(s2v_emulated_tiles.config.palette, 0); /* as it was before */
 }
 
 /* --- the choice ------------------------------------------------------------------------------------ */
 
 static const s2_cpu haswell = { .avx2 = true, .fma = true, .f16c = true };
+static const s2_cpu ice_lake = {
+    .avx2 = true, .fma = true, .f16c = true, .avx512 = true, .avx512_vnni = true
+};
 static const s2_cpu sapphire_rapids = { .avx2 = true,
                                         .fma = true,
                                         .f16c = true,
@@ -258,6 +266,17 @@ static void a_machine_gets_what_it_executes(void **state)
     assert_string_equal(chosen(&haswell, true, S2K_Q4_K, 1), "ggml");
     assert_string_equal(chosen(&haswell, true, S2K_NO_FORMAT, 1), "ggml");
     assert_string_equal(chosen(&haswell, false, S2K_Q6_K, 1), "ggml");
+    assert_string_equal(chosen(&haswell, true, S2K_Q8_0, 1), "ggml");
+    assert_string_equal(chosen(&ice_lake, true, S2K_Q4_K_BY_8, 1), "bytes-avx2");
+    assert_string_equal(chosen(&ice_lake, true, S2K_Q6_K, 9), "bytes-avx2");
+    for (int32_t rows = 1; rows < 1000; rows *= 7) {
+        assert_string_equal(chosen(&ice_lake, true, S2K_Q8_0, rows), "bytes-vnni");
+        assert_string_equal(chosen(&ice_lake, true, S2K_Q4_0_BY_8, rows), "bytes-vnni");
+        assert_string_equal(chosen(&ice_lake, true, S2K_Q5_K, rows), "bytes-vnni");
+        assert_string_equal(chosen(&ice_lake, true, S2K_IQ4_XS, rows), "bytes-vnni");
+        assert_string_equal(chosen(&ice_lake, false, S2K_Q8_0, rows), "ggml");
+        assert_string_equal(chosen(&sapphire_rapids, true, S2K_Q8_0, rows), "ggml");
+    }
     for (int missing = 0; missing < 3; missing++) { /* the kernel reads steps with F16C */
         s2_cpu less = haswell;
         *(bool *[]){ &less.f16c, &less.fma, &less.avx2 }[missing] = false;
@@ -276,19 +295,26 @@ static void a_machine_gets_what_it_executes(void **state)
     assert_string_equal(chosen(&less, true, S2K_Q6_K, 4), "bytes-avx2");
 }
 
-/* The variants of a set cover all numbers of rows, for the same formats. */
+/* The variants of a family cover all numbers of rows, for the same formats, which no other family of
+ * the set has. */
 static void sets_are_whole(void **state)
 {
-    static const s2_cpu *const machines[] = { &haswell, &sapphire_rapids };
+    static const s2_cpu *const machines[] = { &haswell, &ice_lake, &sapphire_rapids };
     (void)state;
     for (size_t i = 0; i < COUNT_OF(machines); i++) {
-        const s2k_products *const *p = s2k_products_on(machines[i], true)->by_rows;
-        for (; p[1]; p++) {
-            assert_true(p[0]->max_rows < p[1]->max_rows);
-            assert_int_equal(p[0]->formats, p[1]->formats);
+        const s2k_product_set *set = s2k_products_on(machines[i], true);
+        uint32_t taken = 0;
+        for (size_t f = 0; f < S2K_SET_MAX && set->family[f].by_rows[0]; f++) {
+            const s2k_products *const *p = set->family[f].by_rows;
+            assert_int_equal(p[0]->formats & taken, 0);
+            taken |= p[0]->formats;
+            for (; p[1]; p++) {
+                assert_true(p[0]->max_rows < p[1]->max_rows);
+                assert_int_equal(p[0]->formats, p[1]->formats);
+            }
+            assert_int_equal(p[0]->max_rows, S2K_ANY_ROWS);
+            assert_int_equal(p[0]->piece % S2K_GRAIN, 0);
         }
-        assert_int_equal(p[0]->max_rows, S2K_ANY_ROWS);
-        assert_int_equal(p[0]->piece % S2K_GRAIN, 0);
     }
 }
 
@@ -299,7 +325,9 @@ static void rows_keep_their_bits(void **state)
     assert_int_equal(s2k_rows_with_same_bits(S2K_Q6_K, 4), 4);
     assert_int_equal(s2k_rows_with_same_bits(S2K_Q4_K, 5), 8);
     assert_int_equal(s2k_rows_with_same_bits(S2K_Q4_K, 9), S2K_ANY_ROWS);
-    assert_int_equal(s2k_rows_with_same_bits(S2K_Q4_K_BY_8, 1), S2K_ANY_ROWS);
+    assert_int_equal(s2k_rows_with_same_bits(S2K_Q4_K_BY_8, 1), 4); /* on AMX as in the file */
+    assert_int_equal(s2k_rows_with_same_bits(S2K_Q8_0, 1), 1);      /* by ggml on some machines */
+    assert_int_equal(s2k_rows_with_same_bits(S2K_Q8_0, 9), S2K_ANY_ROWS);
     assert_int_equal(s2k_rows_with_same_bits(S2K_NO_FORMAT, 3), 3);
     assert_int_equal(s2k_rows_with_same_bits(S2K_NO_FORMAT, 8), 8);
     assert_int_equal(s2k_rows_with_same_bits(S2K_NO_FORMAT, 9), S2K_ANY_ROWS);

@@ -13,10 +13,9 @@
 
 /* weight . x + bias, where there is one; rows: of x, shared by all its products. */
 static struct ggml_tensor *draw_biased(s2v_graph *graph, struct ggml_tensor *weight,
-                                       struct ggml_tensor *bias, struct ggml_tensor *x,
-                                       struct ggml_tensor *rows)
+                                       struct ggml_tensor *bias, s2v_product_rows *rows)
 {
-    struct ggml_tensor *product = s2v_draw_product(graph, weight, x, rows);
+    struct ggml_tensor *product = s2v_draw_product(graph, weight, rows);
     return bias ? ggml_add(graph->ctx, product, bias) : product;
 }
 
@@ -30,20 +29,18 @@ static struct ggml_tensor *draw_heads(struct ggml_context *ctx, const s2v_decode
 }
 
 struct ggml_tensor *s2v_draw_queries(s2v_graph *graph, const s2v_decoder_params *p,
-                                     const s2v_layer *layer, struct ggml_tensor *x,
-                                     struct ggml_tensor *rows)
+                                     const s2v_layer *layer, s2v_product_rows *rows)
 {
     const s2v_attention_weights *a = &layer->attention;
-    return draw_heads(graph->ctx, p, draw_biased(graph, a->q, a->q_bias, x, rows), p->n_heads,
+    return draw_heads(graph->ctx, p, draw_biased(graph, a->q, a->q_bias, rows), p->n_heads,
                       a->q_norm);
 }
 
 struct ggml_tensor *s2v_draw_keys(s2v_graph *graph, const s2v_decoder_params *p,
-                                  const s2v_layer *layer, struct ggml_tensor *x,
-                                  struct ggml_tensor *rows)
+                                  const s2v_layer *layer, s2v_product_rows *rows)
 {
     const s2v_attention_weights *a = &layer->attention;
-    return draw_heads(graph->ctx, p, draw_biased(graph, a->k, a->k_bias, x, rows), p->n_kv_heads,
+    return draw_heads(graph->ctx, p, draw_biased(graph, a->k, a->k_bias, rows), p->n_kv_heads,
                       a->k_norm);
 }
 
@@ -97,11 +94,10 @@ static struct ggml_tensor *draw_entries(s2v_graph *graph, const s2v_decoder_para
                                         const s2v_span *span, bool is_last_only)
 {
     struct ggml_context *ctx = graph->ctx;
-    struct ggml_tensor *rows = s2v_draw_rows(graph, x);
-    struct ggml_tensor *q = s2v_draw_queries(graph, p, layer, x, rows);
-    struct ggml_tensor *k = s2v_draw_keys(graph, p, layer, x, rows);
-    struct ggml_tensor *v =
-        draw_biased(graph, layer->attention.v, layer->attention.v_bias, x, rows);
+    s2v_product_rows rows = { .x = x };
+    struct ggml_tensor *q = s2v_draw_queries(graph, p, layer, &rows);
+    struct ggml_tensor *k = s2v_draw_keys(graph, p, layer, &rows);
+    struct ggml_tensor *v = draw_biased(graph, layer->attention.v, layer->attention.v_bias, &rows);
     q = s2v_draw_rope(ctx, p, layer, q, span->pos);
     k = s2v_draw_rope(ctx, p, layer, k, span->pos);
     struct ggml_tensor *const both[2] = { ggml_reshape_2d(ctx, k, v->ne[0], span->n), v };
@@ -126,7 +122,7 @@ static struct ggml_tensor *draw_entries(s2v_graph *graph, const s2v_decoder_para
     }
     x = ggml_reshape_2d(ctx, q, (int64_t)p->n_heads * p->head_dim, span->n);
     if (is_last_only) x = ggml_get_rows(ctx, x, span->last);
-    return s2v_draw_product(graph, layer->attention.out, x, s2v_draw_rows(graph, x));
+    return s2v_draw_product(graph, layer->attention.out, &(s2v_product_rows){ .x = x });
 }
 
 /* Attention of one layer; `n_out` rows come out: all of them, or the last. */
@@ -137,10 +133,9 @@ static struct ggml_tensor *draw_attention(s2v_graph *graph, const s2v_decoder_pa
 {
     struct ggml_context *ctx = graph->ctx;
     const int64_t n = span->n, width = (int64_t)p->n_kv_heads * p->head_dim;
-    struct ggml_tensor *rows = s2v_draw_rows(graph, x);
-    struct ggml_tensor *k = s2v_draw_keys(graph, p, layer, x, rows);
-    struct ggml_tensor *v =
-        draw_biased(graph, layer->attention.v, layer->attention.v_bias, x, rows);
+    s2v_product_rows rows = { .x = x };
+    struct ggml_tensor *k = s2v_draw_keys(graph, p, layer, &rows);
+    struct ggml_tensor *v = draw_biased(graph, layer->attention.v, layer->attention.v_bias, &rows);
     k = s2v_draw_rope(ctx, p, layer, k, span->pos);
     k = ggml_reshape_2d(ctx, k, width, n);
 
@@ -161,7 +156,7 @@ static struct ggml_tensor *draw_attention(s2v_graph *graph, const s2v_decoder_pa
     }
 
     /* RoPE needs a row for each position, so q is rotated whole and cut afterwards. */
-    struct ggml_tensor *q = s2v_draw_queries(graph, p, layer, x, rows);
+    struct ggml_tensor *q = s2v_draw_queries(graph, p, layer, &rows);
     q = s2v_draw_rope(ctx, p, layer, q, span->pos);
     struct ggml_tensor *mask = span->mask;
     int64_t n_out = n;
@@ -174,7 +169,7 @@ static struct ggml_tensor *draw_attention(s2v_graph *graph, const s2v_decoder_pa
     q = ggml_permute(ctx, q, 0, 2, 1, 3);
     struct ggml_tensor *out = draw_attended(ctx, p, q, seen, mask, past->is_plain);
     out = ggml_reshape_2d(ctx, out, (int64_t)p->n_heads * p->head_dim, n_out);
-    return s2v_draw_product(graph, layer->attention.out, out, s2v_draw_rows(graph, out));
+    return s2v_draw_product(graph, layer->attention.out, &(s2v_product_rows){ .x = out });
 }
 
 struct ggml_tensor *s2v_draw_embedding(s2v_graph *graph, const s2v_decoder *decoder,
@@ -187,11 +182,11 @@ struct ggml_tensor *s2v_draw_embedding(s2v_graph *graph, const s2v_decoder *deco
 static struct ggml_tensor *draw_ffn(s2v_graph *graph, const s2v_ffn_weights *f,
                                     struct ggml_tensor *x)
 {
-    struct ggml_tensor *rows = s2v_draw_rows(graph, x);
-    struct ggml_tensor *gate = s2v_draw_product(graph, f->gate, x, rows);
-    struct ggml_tensor *up = s2v_draw_product(graph, f->up, x, rows);
+    s2v_product_rows rows = { .x = x };
+    struct ggml_tensor *gate = s2v_draw_product(graph, f->gate, &rows);
+    struct ggml_tensor *up = s2v_draw_product(graph, f->up, &rows);
     x = ggml_swiglu_split(graph->ctx, gate, up);
-    return s2v_draw_product(graph, f->down, x, s2v_draw_rows(graph, x));
+    return s2v_draw_product(graph, f->down, &(s2v_product_rows){ .x = x });
 }
 
 /* The same by the experts the router likes best for a row, each times its share of their probabilities. A
@@ -201,7 +196,7 @@ static struct ggml_tensor *draw_experts(s2v_graph *graph, const s2v_decoder_para
 {
     struct ggml_context *ctx = graph->ctx;
     const int64_t n = x->ne[1], n_experts = p->n_experts, n_used = p->n_experts_used;
-    struct ggml_tensor *likes = s2v_draw_product(graph, f->router, x, s2v_draw_rows(graph, x));
+    struct ggml_tensor *likes = s2v_draw_product(graph, f->router, &(s2v_product_rows){ .x = x });
     likes = ggml_soft_max(ctx, likes);          /* [n_experts, n] */
     likes = ggml_clamp(ctx, likes, 0.0f, 1.0f); /* they are, but sorting needs numbers, not NaN */
     struct ggml_tensor *chosen = ggml_argsort_top_k(ctx, likes, (int)n_used); /* [n_used, n] */
@@ -273,5 +268,5 @@ struct ggml_tensor *s2v_draw_head(s2v_graph *graph, const s2v_decoder *decoder,
 {
     struct ggml_tensor *x =
         s2v_draw_rms_norm(graph->ctx, h, decoder->output_norm, decoder->p.rms_eps);
-    return s2v_draw_product(graph, decoder->output, x, s2v_draw_rows(graph, x));
+    return s2v_draw_product(graph, decoder->output, &(s2v_product_rows){ .x = x });
 }

@@ -4,6 +4,7 @@
 
 #include "engine/backend/graph.h"
 #include "engine/decoder/past.h"
+#include "engine/products/decoder_products.h"
 
 typedef struct s2v_batch_entry { /* one session's rows in a joint pass */
     s2v_past *past;
@@ -34,14 +35,12 @@ typedef struct s2v_span {     /* what a run of layers works on */
 struct ggml_tensor *s2v_draw_embedding(s2v_graph *graph, const s2v_decoder *decoder,
                                        struct ggml_tensor *ids);
 
-/* Queries and keys [head_dim, heads, n] of normed rows x [n_embd, n], not rotated yet. rows:
- * s2v_draw_rows of x. */
+/* Queries and keys [head_dim, heads, n] of normed rows x [n_embd, n], not rotated yet. rows: of
+ * x. */
 struct ggml_tensor *s2v_draw_queries(s2v_graph *graph, const s2v_decoder_params *p,
-                                     const s2v_layer *layer, struct ggml_tensor *x,
-                                     struct ggml_tensor *rows);
+                                     const s2v_layer *layer, s2v_product_rows *rows);
 struct ggml_tensor *s2v_draw_keys(s2v_graph *graph, const s2v_decoder_params *p,
-                                  const s2v_layer *layer, struct ggml_tensor *x,
-                                  struct ggml_tensor *rows);
+                                  const s2v_layer *layer, s2v_product_rows *rows);
 
 /* Rotate x: [head_dim, heads, n] to the positions of its rows, as in s2v_span. */
 struct ggml_tensor *s2v_draw_rope(struct ggml_context *ctx, const s2v_decoder_params *p,

@@ -43,7 +43,7 @@ static s2p_status probe_keys(const s2v_probed *on, const s2v_layer *layer, s2v_d
         n = left < on->n_batch ? left : on->n_batch;
         TRY(s2v_graph_begin(graph, error));
         struct ggml_tensor *x = draw_normed(on, layer, first, n);
-        struct ggml_tensor *plain = s2v_draw_keys(graph, p, layer, x, s2v_draw_rows(graph, x));
+        struct ggml_tensor *plain = s2v_draw_keys(graph, p, layer, &(s2v_product_rows){ .x = x });
         struct ggml_tensor *rotated = NULL;
         if (out->plain_key) keep_output(graph, plain);
         if (out->rotated_key) {
@@ -70,7 +70,7 @@ static s2p_status probe_queries(const s2v_probed *on, const s2v_layer *layer, in
         n = left < on->n_batch ? left : on->n_batch;
         TRY(s2v_graph_begin(graph, error));
         struct ggml_tensor *x = draw_normed(on, layer, first, n);
-        struct ggml_tensor *q = s2v_draw_queries(graph, p, layer, x, s2v_draw_rows(graph, x));
+        struct ggml_tensor *q = s2v_draw_queries(graph, p, layer, &(s2v_product_rows){ .x = x });
         q = s2v_draw_rope(graph->ctx, p, layer, q,
                           s2v_rows_positions(on->rows, graph, p->n_planes, first, n));
         keep_output(graph, q);
@@ -87,7 +87,7 @@ static s2p_status probe_plain_queries(const s2v_probed *on, const s2v_layer *lay
 {
     s2v_graph *graph = on->graph;
     struct ggml_tensor *q =
-        s2v_draw_queries(graph, &on->decoder->p, layer, x, s2v_draw_rows(graph, x));
+        s2v_draw_queries(graph, &on->decoder->p, layer, &(s2v_product_rows){ .x = x });
     keep_output(graph, q);
     TRY(s2v_graph_compute(graph, error));
     return s2v_graph_read(q, out, error);

@@ -1,7 +1,7 @@
 /* decoder_products.c - two nodes for a product: the rows as the kernel reads them, then the product.
  *
- * Only the number of rows decides which variant packs them, so the same rows give the same results in
- * every graph. The weight is not an input of its node, because ggml refuses to read a buffer it packed
+ * The number of rows and the format of the weight decide on the variant, so the same rows give the same
+ * results in every graph. The weight is not an input of its node, because ggml refuses to read a buffer it packed
  * itself. Both nodes run on the CPU, where the memory of tensors can be read directly; a graph with
  * another device has no set of variants.
  */
@@ -75,15 +75,25 @@ static void compute_rows(struct ggml_tensor *dst, int ith, int nth, void *user)
                     (char *)header + S2K_ALIGN);
 }
 
-struct ggml_tensor *s2v_draw_rows(s2v_graph *graph, struct ggml_tensor *x)
+static struct ggml_tensor *draw_packed(s2v_graph *graph, struct ggml_tensor *x,
+                                       const s2k_products *with)
 {
     const int32_t k = (int32_t)x->ne[0], m = (int32_t)x->ne[1];
-    const s2k_products *with = s2k_rows_for(graph->products, m);
-    if (!with || k % S2K_BLOCK != 0 || ggml_n_dims(x) > 2) return NULL;
     const size_t n_bytes = 2 * S2K_ALIGN + round_up(with->rows_bytes(k, m)) +
                            (size_t)graph->n_threads * scratch_bytes(with, k, m);
     return ggml_custom_4d(graph->ctx, GGML_TYPE_I8, (int64_t)n_bytes, 1, 1, 1, &x, 1, compute_rows,
                           GGML_N_TASKS_MAX, (void *)(uintptr_t)with);
+}
+
+/* The rows as `with` packs them. A set has at most one variant of each family for a number of rows. */
+static struct ggml_tensor *packed_for(s2v_graph *graph, s2v_product_rows *rows,
+                                      const s2k_products *with)
+{
+    int i = 0;
+    while (i < S2K_SET_MAX - 1 && rows->with[i] && rows->with[i] != with) i++;
+    if (rows->with[i] != with) rows->packed[i] = draw_packed(graph, rows->x, with);
+    rows->with[i] = with;
+    return rows->packed[i];
 }
 
 /* --- products ------------------------------------------------------------------------------------ */
@@ -111,10 +121,13 @@ static void compute_product(struct ggml_tensor *dst, int ith, int nth, void *use
 }
 
 struct ggml_tensor *s2v_draw_product(s2v_graph *graph, struct ggml_tensor *weight,
-                                     struct ggml_tensor *x, struct ggml_tensor *rows)
+                                     s2v_product_rows *rows)
 {
-    if (!rows || !s2v_products_for(graph->products, weight, (int32_t)x->ne[1]))
-        return ggml_mul_mat(graph->ctx, weight, x);
-    return ggml_custom_4d(graph->ctx, GGML_TYPE_F32, weight->ne[1], x->ne[1], 1, 1, &rows, 1,
+    struct ggml_tensor *x = rows->x;
+    const s2k_products *with =
+        ggml_n_dims(x) > 2 ? NULL : s2v_products_for(graph->products, weight, (int32_t)x->ne[1]);
+    if (!with) return ggml_mul_mat(graph->ctx, weight, x);
+    struct ggml_tensor *packed = packed_for(graph, rows, with);
+    return ggml_custom_4d(graph->ctx, GGML_TYPE_F32, weight->ne[1], x->ne[1], 1, 1, &packed, 1,
                           compute_product, GGML_N_TASKS_MAX, weight);
 }

@@ -12,12 +12,17 @@
 const s2k_products *s2v_products_for(const s2k_product_set *products,
                                      const struct ggml_tensor *weight, int32_t n_rows);
 
-/* x [k, n] packed for all products that read it; NULL: ggml multiplies with x. */
-struct ggml_tensor *s2v_draw_rows(s2v_graph *graph, struct ggml_tensor *x);
+/* x [k, n] and its rows as the variants read them that multiply with it: packed at the first product,
+ * for all that follow. */
+typedef struct s2v_product_rows {
+    struct ggml_tensor *x;
+    struct ggml_tensor *packed[S2K_SET_MAX];
+    const s2k_products *with[S2K_SET_MAX];
+} s2v_product_rows;
 
-/* weight . x; rows: s2v_draw_rows of x, or NULL for ggml's product. */
+/* weight . x */
 struct ggml_tensor *s2v_draw_product(s2v_graph *graph, struct ggml_tensor *weight,
-                                     struct ggml_tensor *x, struct ggml_tensor *rows);
+                                     s2v_product_rows *rows);
 
 /* How many rows to run where the results of n_rows are needed: padding rows let ggml multiply them all
  * with the function that is fastest for each. */

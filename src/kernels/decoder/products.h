@@ -5,7 +5,8 @@
  * In each variant a row's result depends on nothing but the row and the weights: not on the other
  * rows, nor on how outputs are shared among threads.
  *
- * Variants that cover all numbers of rows together are a set, and a machine uses one set (table.c).
+ * Variants that cover all numbers of rows together are a family, for the same formats, and a machine
+ * uses a set of families (table.c).
  * scalar_products.c is the reference: plain C, always built, what every variant is tested against.
  *
  *     const s2_cpu cpu = s2v_kernels_tested();
@@ -22,7 +23,6 @@
 #define S2K_ALIGN 64           /* of packed rows and of scratch */
 #define S2K_GRAIN 32           /* `first` of a product is a multiple of this */
 #define S2K_ANY_ROWS INT32_MAX /* no limit */
-#define S2K_SET_MAX 4          /* variants of a set */
 #define S2K_TAKES(format) (1u << (format))
 
 typedef struct s2k_weights { /* [n][k] */
@@ -35,7 +35,7 @@ typedef struct s2k_products {
     const char *name;
     bool (*runs)(const s2_cpu *cpu); /* the instructions are there */
     uint32_t formats;                /* S2K_TAKES of each */
-    int32_t max_rows;                /* beyond this the next variant of the set is asked */
+    int32_t max_rows;                /* beyond this the next variant of the family is asked */
     int32_t group;                   /* rows that are packed in one step */
     int32_t padding; /* packed rows are filled up with zeros to a multiple of this */
     int32_t piece;   /* outputs a thread computes at a time; a multiple of S2K_GRAIN */
@@ -64,17 +64,25 @@ static inline int32_t s2k_row_groups(const s2k_products *p, int32_t m)
     return (m + p->padding - 1) / p->padding * p->padding / p->group;
 }
 
+#define S2K_FAMILY_MAX 4 /* variants of a family */
+#define S2K_SET_MAX 3    /* families of a set */
+
 typedef struct
-    s2k_product_set { /* rising max_rows, NULL after the last; all take the same formats */
-    const s2k_products *by_rows[S2K_SET_MAX];
+    s2k_product_family { /* rising max_rows, NULL after the last; all take the same formats */
+    const s2k_products *by_rows[S2K_FAMILY_MAX];
+} s2k_product_family;
+
+typedef struct
+    s2k_product_set { /* families of different formats; one without variants after the last */
+    s2k_product_family family[S2K_SET_MAX];
 } s2k_product_set;
 
 /* The set of this machine; NULL: it has none. is_packing_known: weights may be in the layout of ggml's
  * packing that formats.h describes. */
 const s2k_product_set *s2k_products_on(const s2_cpu *cpu, bool is_packing_known);
 
-/* How n_rows are packed and multiplied; NULL: ggml does. set may be NULL. */
-const s2k_products *s2k_rows_for(const s2k_product_set *set, int32_t n_rows);
+/* How n_rows are packed and multiplied with weights of this format; NULL: ggml does. set may be NULL.
+ * Rows that one variant packed can be multiplied with all its formats. */
 const s2k_products *s2k_products_for(const s2k_product_set *set, s2k_format format, int32_t n_rows);
 
 /* The most rows that n_rows can be multiplied with so that on every machine the result of each has the

@@ -1,4 +1,4 @@
-/* test_engine_blocks.c - a decoder in Q4_K and Q6_K: what is remembered, and what is prefilled and decoded
+/* test_engine_blocks.c - decoders in quantized formats: what is remembered, and what is prefilled and decoded
  * together, is what it is from scratch and alone: bit for bit where one variant of the decoder's
  * products multiplies one row and as many as there are sessions, else but for the order of some sums. */
 #define TINY_WIDTH 256
@@ -12,7 +12,14 @@
 static const char *folder;
 static answer alone[MOST], again; /* too large for a stack */
 
-static void write_blocks(void)
+/* Formats as files mix them: of most matrices, of those that are given more bits. */
+static const enum ggml_type mixtures[][2] = { { GGML_TYPE_Q4_K, GGML_TYPE_Q6_K },
+                                              { GGML_TYPE_Q5_K, GGML_TYPE_Q6_K },
+                                              { GGML_TYPE_Q8_0, GGML_TYPE_Q8_0 },
+                                              { GGML_TYPE_Q4_0, GGML_TYPE_Q6_K },
+                                              { GGML_TYPE_IQ4_XS, GGML_TYPE_Q5_K } };
+
+static void write_blocks(const enum ggml_type mixture[2])
 {
     static const char *const finer[] = { "attn_v", "ffn_down", "output.weight" };
     vocabulary_init(&tiny_words);
@@ -21,9 +28,9 @@ static void write_blocks(void)
     for (size_t i = 0; i < tiny_text_file.n_tensors; i++) {
         tiny_tensor *t = &tiny_text_file.tensor[i];
         if (t->n_dims < 2) continue;
-        t->type = GGML_TYPE_Q4_K;
+        t->type = mixture[0];
         for (size_t k = 0; k < COUNT_OF(finer); k++)
-            if (strstr(t->name, finer[k])) t->type = GGML_TYPE_Q6_K;
+            if (strstr(t->name, finer[k])) t->type = mixture[1];
     }
     tiny_write_pair(folder, "blocks", &tiny_text_file, &tiny_mmproj_file);
 }
@@ -160,11 +167,17 @@ int main(int argc, char **argv)
 {
     if (argc < 2) return 2;
     folder = argv[1];
-    write_blocks();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(remembered_is_the_same),
         cmocka_unit_test(together_is_the_same),
         cmocka_unit_test(prompts_together_are_the_same),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = 0;
+    for (size_t i = 0; i < COUNT_OF(mixtures); i++) {
+        print_message("%s and %s\n", ggml_type_name(mixtures[i][0]),
+                      ggml_type_name(mixtures[i][1]));
+        write_blocks(mixtures[i]);
+        failed += cmocka_run_group_tests(tests, NULL, NULL);
+    }
+    return failed;
 }
