@@ -155,6 +155,49 @@ S2P_API void s2p_sort(int32_t *token, int32_t n);
 /* Sec. 3.4  H_str = std(c) / (mean(c) + 1e-12) of the raw regional variances. c: [n]. */
 S2P_API double s2p_heterogeneity(const float *variance, int32_t n);
 
+/* --- Before the tower: tokens whose pixels follow from their neighbours --- */
+
+/* PixelPrune, arXiv 2604.00886. On the picture as the tower sees it, cut into squares of one token
+ * each. Every dropped square lies within the threshold of a kept one (not with `sliding`). How many
+ * are kept follows from the picture: there is no budget. */
+typedef enum s2p_scan {
+    S2P_SCAN_PREDICT = 0,    /* from left, above and above left ("pred_2d"), the authors' default */
+    S2P_SCAN_RASTER = 1,     /* from the square kept last, row by row */
+    S2P_SCAN_SERPENTINE = 2, /* the same, odd rows from right to left */
+    S2P_SCAN_COMPONENTS = 3  /* connected components keep evenly spaced squares ("conncomp") */
+} s2p_scan;
+
+typedef enum s2p_distance {
+    S2P_DISTANCE_MAX = 0, /* the largest difference of two bytes, over 255 */
+    S2P_DISTANCE_MAE = 1, /* the mean difference */
+    S2P_DISTANCE_RMSE = 2 /* the root of the mean square */
+} s2p_distance;
+
+typedef struct s2p_pixelprune {
+    s2p_scan scan;
+    s2p_distance metric;
+    double threshold;  /* 0 to 1; two squares are alike at this distance or less; 0: equal bytes */
+    int sliding;       /* S2P_SCAN_PREDICT: compare with neighbours as they are, not with what a
+                          dropped one was predicted from */
+    double skip_ratio; /* S2P_SCAN_COMPONENTS: the share of a component that is dropped, 0 to 1 */
+} s2p_pixelprune;
+
+/* The authors' defaults: predict, max, threshold 0. */
+S2P_API void s2p_pixelprune_init(s2p_pixelprune *options);
+
+/* image: the tower's input, a whole number of pixels for each token of the grid. keep: [tokens] out,
+ * ascending; *n_keep of them, at least 1. */
+S2P_API s2p_status s2p_pixelprune_select(const s2p_image *image, s2p_grid grid,
+                                         const s2p_pixelprune *options, int32_t *keep,
+                                         int32_t *n_keep);
+
+/* "pixelprune", "pixelprune:0.01", "pixelprune:mae:0.01" of text[0..n), and back. */
+#define S2P_PIXELPRUNE_TEXT 64u
+S2P_API s2p_status s2p_pixelprune_read(const char *text, size_t n, s2p_pixelprune *out,
+                                       s2p_error *error);
+S2P_API const char *s2p_pixelprune_text(const s2p_pixelprune *options,
+                                        char out[S2P_PIXELPRUNE_TEXT]);
+
 /* --- Every method: signals in, a plan out -------------------------------- */
 
 /*     const s2p_method *method = s2p_method_find("divprune");
@@ -166,8 +209,9 @@ S2P_API double s2p_heterogeneity(const float *variance, int32_t n);
  * than one stage it runs again later, on the tokens it left: view.alive. */
 
 /* clang-format off */
-typedef enum s2p_signal_id { /* index of s2p_view.signal; pinned, add at the end. Sizes: n tokens of
-                                the grid, a rows alive, L rows of the prompt, others the caller's */
+typedef enum s2p_signal_id { /* index of s2p_view.signal; pinned, add at the end. Sizes: n tokens
+                                that entered the decoder (all of the grid, or the `alive` of
+                                the first stage), a rows alive, L rows of the prompt */
     S2P_PIXELS      = 0,  /*           the source picture: s2p_view.image */
     S2P_ERC         = 1,  /* [a]       how far decoder layer `after` moved a row: s2p_erc() */
     S2P_HIDDEN      = 2,  /* [a][d]    visual rows after that layer */
@@ -243,7 +287,8 @@ struct s2p_view {   /* of one picture; all borrowed */
     s2p_signal signal[S2P_MAX_SIGNALS];
     int32_t first_row;    /* of the prompt: visual rows are [first_row, first_row + n) */
     int32_t stage;        /* which entry of s2p_method_info.after this is */
-    const int32_t *alive; /* [n_alive] tokens still there, ascending; NULL: all of the grid */
+    const int32_t *alive; /* [n_alive] tokens still there, ascending, or at stage 0 that entered the
+                             tower; NULL: all of the grid */
     int32_t n_alive;
     int16_t picture; /* of the prompt, from 0 on; the engine fills it for methods of your own */
     int16_t part;    /* of the picture: 0 its only grid, or the whole picture; 1 its tiles */

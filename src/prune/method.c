@@ -116,13 +116,12 @@ s2p_status s2p_method_run(const s2p_method *method, const s2p_view *view, s2p_pl
     if (view->budget < 1)
         return s2p_refuse(error, S2P_EBUDGET, "budget %d keeps nothing; the least is 1",
                           view->budget);
-    if (view->stage < 0 || view->stage >= method->about.n_stages || !is_alive_list(view, plan) ||
-        (view->alive && method->about.n_stages == 1))
+    if (view->stage < 0 || view->stage >= method->about.n_stages || !is_alive_list(view, plan))
         return s2p_refuse(error, S2P_EINVAL, "method '%s': no such stage, or rows out of order",
                           method->about.name);
     /* Published schedules go on below the budget; ours stop there. */
-    const int32_t n =
-        view->mode == S2P_MODE_PUBLISHED ? s2p_tokens(plan->grid) : s2p_view_rows(view, plan);
+    const bool has_schedule = view->mode == S2P_MODE_PUBLISHED && method->about.n_stages > 1;
+    const int32_t n = has_schedule ? s2p_tokens(plan->grid) : s2p_view_rows(view, plan);
     if (view->budget >= n) return keep_all(view, plan);
 
     s2p_parameters own;

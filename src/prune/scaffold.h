@@ -8,6 +8,7 @@
 #define S2_PRUNE_SCAFFOLD_H
 
 #include "prune/budget.h"
+#include "prune/holes.h"
 #include "prune/refuse.h"
 #include "prune/structure.h"
 
@@ -41,7 +42,7 @@ typedef struct s2p_allocator {
     bool draws; /* reads the seed */
     /* Exactly one of the two: fill plan->raw from the view and let Algorithm S2 share by it, or
      * fill plan->share directly. */
-    s2p_status (*measure)(const s2p_view *view, s2p_plan *plan);
+    s2p_status (*measure)(const s2p_view *view, const s2p_holes *holes, s2p_plan *plan);
     s2p_status (*draw)(int32_t budget, uint64_t seed, s2p_plan *plan);
 } s2p_allocator;
 
@@ -49,11 +50,11 @@ typedef struct s2p_selector {
     const char *name, *source;
     uint32_t needs;
     bool draws; /* reads the seed */
-    /* Exactly one of the two: score every token and let the first maximum of each cell win, or
-     * pick a token of each cell directly. */
-    s2p_status (*rate)(const s2p_view *view, int32_t n_tokens, float *score);
-    s2p_status (*pick)(s2p_grid grid, const s2p_rect *cells, int32_t n_cells, uint64_t seed,
-                       int32_t *pick);
+    /* Exactly one of the two: score every row of the view and let the first maximum of each cell win,
+     * or pick a token of each cell directly. */
+    s2p_status (*rate)(const s2p_view *view, int32_t n_rows, float *score);
+    s2p_status (*pick)(s2p_grid grid, const s2p_holes *holes, const s2p_rect *cells,
+                       int32_t n_cells, uint64_t seed, int32_t *pick);
 } s2p_selector;
 
 /* NULL stands for the paper's choice; NULL is returned for an unknown name. */

@@ -1,7 +1,7 @@
 /* signals.c - the table of signals: names, words, shapes. Whoever lists, reads, writes, gathers or
  * checks signals walks it.
  *
- * Shapes have a letter for each dimension: n tokens of the grid, a rows alive, L rows of the
+ * Shapes have a letter for each dimension: n tokens that entered the decoder, a rows alive, L rows of the
  * prompt, q and t of the question, v heads of the tower, h and k of the decoder, e the width of its
  * heads, d any width. A letter but d is one size in all signals of a view.
  */
@@ -78,8 +78,8 @@ s2p_status s2p_view_check_shapes(const s2p_view *view, const s2p_plan *plan, uin
                                  const char *who, s2p_error *error)
 {
     int32_t size['z' + 1] = { 0 }; /* of a letter; 0: not met yet */
-    size['n'] = s2p_tokens(plan->grid);
     size['a'] = s2p_view_rows(view, plan);
+    if (view->stage == 0) size['n'] = size['a']; /* later stages have lost some of them */
     for (size_t id = 0; id < S2P_N_SIGNALS; id++) {
         if (!(signals >> id & 1) || !is_at_hand(view, id)) continue;
         for (size_t d = 0; table[id].shape[d]; d++) {
@@ -88,6 +88,10 @@ s2p_status s2p_view_check_shapes(const s2p_view *view, const s2p_plan *plan, uin
             if (*expected > 0 && found != *expected)
                 return s2p_refuse(error, S2P_EINVAL, "%s: %s: dimension %zu is %d, expected %d",
                                   who, table[id].words, d + 1, found, *expected);
+            if (table[id].shape[d] == 'n' && (found < size['a'] || found > s2p_tokens(plan->grid)))
+                return s2p_refuse(error, S2P_EINVAL,
+                                  "%s: %s: dimension %zu is %d, expected %d to %d", who,
+                                  table[id].words, d + 1, found, size['a'], s2p_tokens(plan->grid));
             if (table[id].shape[d] != 'd') *expected = found;
         }
     }

@@ -14,17 +14,26 @@
 
 #define MAX_QL_STEPS 60 /* per eigenvalue; a handful is normal */
 
-/* a[i][j] = <row i, row j> of the region's tokens. */
-static void gram(const s2p_signal *feature, s2p_grid grid, s2p_rect region, double *a)
+/* Rows of the view that are a region's tokens, in raster order. */
+static int32_t list_rows(const s2p_holes *holes, s2p_grid grid, s2p_rect region, int32_t *row)
 {
-    const int32_t width = region.col1 - region.col0, dim = feature->shape[1];
-    const int32_t n = (region.row1 - region.row0) * width;
+    int32_t n = 0;
+    for (int32_t r = region.row0; r < region.row1; r++)
+        for (int32_t c = region.col0; c < region.col1; c++) {
+            const int32_t token = r * grid.cols + c;
+            if (s2p_is_there(holes, token)) row[n++] = holes ? holes->row[token] : token;
+        }
+    return n;
+}
+
+/* a[i][j] = <row i, row j> of the region's tokens. */
+static void gram(const s2p_signal *feature, const int32_t *row, int32_t n, double *a)
+{
+    const int32_t dim = feature->shape[1];
     for (int32_t i = 0; i < n; i++) {
-        const int32_t ti = (region.row0 + i / width) * grid.cols + region.col0 + i % width;
-        const float *x = feature->data + (ptrdiff_t)ti * dim;
+        const float *x = feature->data + (ptrdiff_t)row[i] * dim;
         for (int32_t j = 0; j <= i; j++) {
-            const int32_t tj = (region.row0 + j / width) * grid.cols + region.col0 + j % width;
-            const float *y = feature->data + (ptrdiff_t)tj * dim;
+            const float *y = feature->data + (ptrdiff_t)row[j] * dim;
             double dot = 0.0;
             for (int32_t k = 0; k < dim; k++) dot += (double)x[k] * (double)y[k];
             a[i * n + j] = a[j * n + i] = dot;
@@ -120,7 +129,7 @@ static double effective_rank(const double *eigenvalue, int32_t n)
     return exp(entropy);
 }
 
-static s2p_status erank_measure(const s2p_view *view, s2p_plan *plan)
+static s2p_status erank_measure(const s2p_view *view, const s2p_holes *holes, s2p_plan *plan)
 {
     int32_t most = 0;
     for (int32_t g = 0; g < plan->side * plan->side; g++)
@@ -132,8 +141,9 @@ static s2p_status erank_measure(const s2p_view *view, s2p_plan *plan)
 
     s2p_status st = S2P_OK;
     for (int32_t g = 0; st == S2P_OK && g < plan->side * plan->side; g++) {
-        const int32_t n = plan->capacity[g];
-        gram(&view->signal[S2P_FEATURE], plan->grid, plan->region[g], a);
+        const int32_t n = list_rows(holes, plan->grid, plan->region[g], plan->order); /* scratch */
+        if (n == 0) continue; /* a region of holes: raw is zero already */
+        gram(&view->signal[S2P_FEATURE], plan->order, n, a);
         tridiagonalise(a, n, d, e, v, p);
         st = eigenvalues(d, e, n);
         plan->raw[g] = (float)effective_rank(d, n);

@@ -6,8 +6,9 @@
  */
 #include "prune/scaffold.h"
 
-static s2p_status fft_measure(const s2p_view *view, s2p_plan *plan)
+static s2p_status fft_measure(const s2p_view *view, const s2p_holes *holes, s2p_plan *plan)
 {
+    (void)holes;
     const s2p_status st =
         s2p_measure_regions(view->image, plan->grid, plan->side, S2P_MEASURE_INTENSITY,
                             plan->kernels, &plan->rows, plan->moments);

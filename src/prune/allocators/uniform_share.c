@@ -5,8 +5,9 @@
  */
 #include "prune/scaffold.h"
 
-static s2p_status uniform_measure(const s2p_view *view, s2p_plan *plan)
+static s2p_status uniform_measure(const s2p_view *view, const s2p_holes *holes, s2p_plan *plan)
 {
+    (void)holes;
     (void)view;
     (void)plan; /* raw is zero already */
     return S2P_OK;

@@ -95,7 +95,7 @@ static s2p_status search(dpp *d, int32_t budget)
 
 static s2p_status cdpruner_select(const s2p_view *view, s2p_plan *plan, s2p_error *error)
 {
-    const size_t n = (size_t)s2p_tokens(plan->grid), budget = (size_t)view->budget;
+    const size_t n = (size_t)s2p_view_rows(view, plan), budget = (size_t)view->budget;
     const s2p_signal *feature = &view->signal[S2P_FEATURE];
     dpp d = { .x = feature->data, .n = (int32_t)n, .dim = feature->shape[1] };
     if (budget > S2P_MAX_SCRATCH / sizeof(double) / n)

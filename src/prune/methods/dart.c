@@ -180,7 +180,7 @@ static s2p_status count_tokens(const s2p_view *view, int32_t n, s2p_pivots *p, i
 
 static s2p_status dart_select(const s2p_view *view, s2p_plan *plan, s2p_error *error)
 {
-    const int32_t n = s2p_tokens(plan->grid);
+    const int32_t n = s2p_view_rows(view, plan);
     int32_t budget = 0, per_pivot = 0;
     s2p_pivots pivots;
     s2p_status st = s2p_dart_pivots(view, n, &pivots, error);

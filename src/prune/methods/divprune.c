@@ -35,7 +35,7 @@ static int32_t farthest(const double *distance, int32_t n)
 
 static s2p_status divprune_select(const s2p_view *view, s2p_plan *plan, s2p_error *error)
 {
-    const int32_t n = s2p_tokens(plan->grid);
+    const int32_t n = s2p_view_rows(view, plan);
     const s2p_signal *feature = &view->signal[S2P_FEATURE];
     double *pair = NULL, *distance = malloc((size_t)n * sizeof *distance);
     int32_t *order = malloc((size_t)n * sizeof *order);

@@ -92,7 +92,7 @@ s2p_status s2p_gprune_score(const s2p_view *view, int32_t n, double *score, s2p_
 
 static s2p_status gprune_select(const s2p_view *view, s2p_plan *plan, s2p_error *error)
 {
-    const int32_t n = s2p_tokens(plan->grid);
+    const int32_t n = s2p_view_rows(view, plan);
     double *score = malloc((size_t)n * sizeof *score);
     if (!score) return S2P_ENOMEM;
     s2p_status st = s2p_gprune_score(view, n, score, error);

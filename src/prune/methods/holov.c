@@ -138,7 +138,7 @@ static s2p_status select_in(const s2p_view *view, s2p_plan *plan, int32_t n, cro
 
 static s2p_status holov_select(const s2p_view *view, s2p_plan *plan, s2p_error *error)
 {
-    const int32_t n = s2p_tokens(plan->grid), given = s2p_view_count(view, NUM_CROPS);
+    const int32_t n = s2p_view_rows(view, plan), given = s2p_view_count(view, NUM_CROPS);
     const double rule = floor(1024.0 / 576.0 * n / view->budget);
     int32_t n_crops = given > 0 ? given : rule < 1.0 ? 1 : (int32_t)fmin(rule, n);
     if (n_crops > n)

@@ -3,11 +3,11 @@
 
 static s2p_status full_select(const s2p_view *view, s2p_plan *plan, s2p_error *error)
 {
-    (void)view;
     (void)error;
+    const int32_t n = s2p_view_rows(view, plan);
     s2p_plan_clear(plan);
-    for (int32_t i = 0; i < s2p_tokens(plan->grid); i++) plan->order[i] = i;
-    return s2p_plan_take(plan, plan->order, s2p_tokens(plan->grid));
+    for (int32_t i = 0; i < n; i++) plan->order[i] = s2p_view_token(view, i);
+    return s2p_plan_take(plan, plan->order, n);
 }
 
 const s2p_method s2p_method_full = {

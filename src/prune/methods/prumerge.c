@@ -102,18 +102,21 @@ static int32_t find_neighbours(const merger *m, const s2p_signal *key, int32_t k
     return n;
 }
 
-static s2p_status merge_rows(const merger *m, const s2p_signal *key, int32_t slot, s2p_plan *plan)
+static s2p_status merge_rows(const s2p_view *view, const merger *m, int32_t slot, s2p_plan *plan)
 {
+    const s2p_signal *key = &view->signal[S2P_VISION_KEY];
     s2p_status st = S2P_OK;
     int32_t near[NEIGHBOURS];
     for (int32_t k = 0; k < m->n_kept; k++) {
         const int32_t n = find_neighbours(m, key, k, near);
         for (int32_t i = 0; st == S2P_OK && i < n; i++)
-            st = s2p_plan_merge(plan, m->kept[k], near[i], m->attn[near[i]]);
+            st = s2p_plan_merge(plan, s2p_view_token(view, m->kept[k]),
+                                s2p_view_token(view, near[i]), m->attn[near[i]]);
     }
     for (int32_t i = m->n_kept; st == S2P_OK && slot >= 0 && i < m->n; i++) {
         const int32_t from = m->kept[i];
-        st = s2p_plan_merge(plan, slot, from, from == slot ? m->attn[from] - 1.0 : m->attn[from]);
+        st = s2p_plan_merge(plan, s2p_view_token(view, slot), s2p_view_token(view, from),
+                            from == slot ? m->attn[from] - 1.0 : m->attn[from]);
     }
     return st;
 }
@@ -156,14 +159,14 @@ static s2p_status select_in(const s2p_view *view, s2p_plan *plan, merger *m, s2p
         if (!m->is_in[i]) m->kept[at++] = i;
     s2p_norms(key->data, m->n, key->shape[1], m->norm);
     st = s2p_keep_rows(view, plan, order, m->n_kept + (slot >= 0));
-    if (st == S2P_OK) st = merge_rows(m, key, slot, plan);
+    if (st == S2P_OK) st = merge_rows(view, m, slot, plan);
     if (st == S2P_OK && is_published && slot < 0) plan->n_blank = 1; /* nothing was dropped */
     return st;
 }
 
 static s2p_status prumerge_select(const s2p_view *view, s2p_plan *plan, s2p_error *error)
 {
-    const size_t n = (size_t)s2p_tokens(plan->grid);
+    const size_t n = (size_t)s2p_view_rows(view, plan);
     int32_t *lists = malloc((3 * n + 2) * sizeof *lists);
     double *values = malloc(3 * n * sizeof *values);
     uint8_t *is_in = calloc(n, 1);

@@ -10,9 +10,9 @@ static s2p_status random_select(const s2p_view *view, s2p_plan *plan, s2p_error 
 {
     (void)error;
     s2p_plan_clear(plan);
-    const int32_t n = s2p_tokens(plan->grid);
+    const int32_t n = s2p_view_rows(view, plan);
     int32_t *token = plan->order;
-    for (int32_t i = 0; i < n; i++) token[i] = i;
+    for (int32_t i = 0; i < n; i++) token[i] = s2p_view_token(view, i);
 
     s2_random random = { view->choice.seed };
     for (int32_t i = 0; i < view->budget; i++) {

@@ -263,8 +263,9 @@ static s2p_status sparsevlm_select(const s2p_view *view, s2p_plan *plan, s2p_err
     if (st != S2P_OK) return st;
     double *score = malloc((size_t)n * sizeof *score);
     int32_t *rank = malloc((size_t)n * sizeof *rank);
-    st = score && rank ? s2p_sparsevlm_score(view, s2p_tokens(plan->grid), n, score, error)
-                       : S2P_ENOMEM;
+    st = score && rank
+             ? s2p_sparsevlm_score(view, view->signal[S2P_FEATURE].shape[0], n, score, error)
+             : S2P_ENOMEM;
     if (st == S2P_OK) st = s2p_rank(score, n, n, rank);
     int32_t n_recycled = recycled_of(view, n - n_keep);
     if (n_recycled < n_clusters) n_recycled = n_clusters; /* a tiny budget */

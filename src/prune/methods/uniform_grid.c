@@ -4,7 +4,8 @@
  * close to the shape of the token grid as the divisors of B allow, at rows
  * floor((i + 1/2) rows / r) and columns likewise: 64 = 8x8, 192 = 12x16. When the
  * best lattice is more than twice as stretched as the grid (B = 61 has only
- * 1 x 61), the grid is cut into B cells by Algorithm S3 and each keeps its centre.
+ * 1 x 61), the grid is cut into B cells by Algorithm S3 and each keeps its centre. So it is, among
+ * the tokens that are there, where some never entered the tower: a lattice may meet holes.
  */
 #include "prune/method.h"
 
@@ -43,19 +44,23 @@ static s2p_status uniform_select(const s2p_view *view, s2p_plan *plan, s2p_error
     s2p_plan_clear(plan);
     const s2p_grid grid = plan->grid;
     int32_t r = 0, c = 0;
-    if (find_lattice(grid, view->budget, &r, &c)) {
+    s2p_holes *holes;
+    s2p_status st = s2p_holes_make(&holes, view, grid);
+    if (st != S2P_OK) return st;
+    if (!holes && find_lattice(grid, view->budget, &r, &c)) {
         for (int32_t i = 0; i < r; i++)
             for (int32_t j = 0; j < c; j++)
                 plan->order[i * c + j] = (2 * i + 1) * grid.rows / (2 * r) * grid.cols +
                                          (2 * j + 1) * grid.cols / (2 * c);
     } else {
         const s2p_rect all = { 0, 0, grid.rows, grid.cols };
-        s2p_status st = s2p_cells(all, view->budget, plan->cell);
+        st = s2p_cells_there(holes, all, view->budget, plan->cell);
         if (st == S2P_OK)
-            st = s2p_selector_find("centre")->pick(grid, plan->cell, view->budget, 0, plan->order);
-        if (st != S2P_OK) return st;
+            st = s2p_selector_find("centre")->pick(grid, holes, plan->cell, view->budget, 0,
+                                                   plan->order);
     }
-    return s2p_plan_take(plan, plan->order, view->budget);
+    s2p_holes_free(holes);
+    return st != S2P_OK ? st : s2p_plan_take(plan, plan->order, view->budget);
 }
 
 const s2p_method s2p_method_uniform = {

@@ -76,8 +76,9 @@ static int32_t nearest(const zip *z, const s2p_signal *key, int32_t token)
     return best;
 }
 
-static s2p_status merge_rest(zip *z, const s2p_signal *key, int32_t n_rest, s2p_plan *plan)
+static s2p_status merge_rest(const s2p_view *view, zip *z, int32_t n_rest, s2p_plan *plan)
 {
+    const s2p_signal *key = &view->signal[S2P_VISION_KEY];
     const int32_t *targets = z->order + z->n_dominant;
     if (z->n_target == 0) return S2P_OK;
     s2p_norms(key->data, z->n, key->shape[1], z->norm);
@@ -92,14 +93,16 @@ static s2p_status merge_rest(zip *z, const s2p_signal *key, int32_t n_rest, s2p_
     s2p_status st = S2P_OK;
     for (int32_t i = 0; st == S2P_OK && i < n_rest; i++) {
         const int32_t c = z->target[z->rest[i]];
-        if (c >= 0) st = s2p_plan_merge(plan, targets[c], z->rest[i], 1.0 / z->count[c]);
+        if (c >= 0)
+            st = s2p_plan_merge(plan, s2p_view_token(view, targets[c]),
+                                s2p_view_token(view, z->rest[i]), 1.0 / z->count[c]);
     }
     return st;
 }
 
 static s2p_status visionzip_select(const s2p_view *view, s2p_plan *plan, s2p_error *error)
 {
-    zip z = { .n = s2p_tokens(plan->grid) };
+    zip z = { .n = s2p_view_rows(view, plan) };
     s2p_status st = split_budget(view, &z, error);
     if (st != S2P_OK) return st;
     const size_t n = (size_t)z.n;
@@ -120,7 +123,7 @@ static s2p_status visionzip_select(const s2p_view *view, s2p_plan *plan, s2p_err
             choose_targets(&z, &n_rest);
             st = s2p_keep_rows(view, plan, z.order, z.n_dominant + z.n_target);
         }
-        if (st == S2P_OK) st = merge_rest(&z, &view->signal[S2P_VISION_KEY], n_rest, plan);
+        if (st == S2P_OK) st = merge_rest(view, &z, n_rest, plan);
     } else {
         st = S2P_ENOMEM;
     }

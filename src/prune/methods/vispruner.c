@@ -72,7 +72,7 @@ static s2p_status count_important(const s2p_view *view, int32_t n, int32_t *out,
 
 static s2p_status vispruner_select(const s2p_view *view, s2p_plan *plan, s2p_error *error)
 {
-    const int32_t n = s2p_tokens(plan->grid);
+    const int32_t n = s2p_view_rows(view, plan);
     const s2p_signal *attn = &view->signal[S2P_VISION_ATTN];
     const s2p_signal *feature = &view->signal[S2P_FEATURE];
     int32_t n_important;

@@ -1,16 +1,24 @@
-/* random_pick.c - any token of the cell, each with the same chance. Paper: Sec. 5.5. */
+/* random_pick.c - any token of the cell that is there, each with the same chance. Paper: Sec. 5.5. */
 #include "base/random.h"
 #include "prune/scaffold.h"
 
-static s2p_status random_pick(s2p_grid grid, const s2p_rect *cells, int32_t n_cells, uint64_t seed,
-                              int32_t *pick)
+/* The at-th token of the cell that is there. */
+static int32_t token_at(s2p_grid grid, const s2p_holes *holes, s2p_rect cell, int32_t at)
+{
+    const int32_t width = cell.col1 - cell.col0;
+    for (int32_t i = 0;; i++) {
+        const int32_t token = (cell.row0 + i / width) * grid.cols + cell.col0 + i % width;
+        if (s2p_is_there(holes, token) && at-- == 0) return token;
+    }
+}
+
+static s2p_status random_pick(s2p_grid grid, const s2p_holes *holes, const s2p_rect *cells,
+                              int32_t n_cells, uint64_t seed, int32_t *pick)
 {
     s2_random random = { ~seed }; /* not the stream of the random allocator */
     for (int32_t i = 0; i < n_cells; i++) {
-        const int32_t width = cells[i].col1 - cells[i].col0;
-        const int32_t area = (cells[i].row1 - cells[i].row0) * width;
-        const int32_t at = (int32_t)s2_random_below(&random, (uint32_t)area);
-        pick[i] = (cells[i].row0 + at / width) * grid.cols + cells[i].col0 + at % width;
+        const int32_t n = s2p_count_there(holes, cells[i]);
+        pick[i] = token_at(grid, holes, cells[i], (int32_t)s2_random_below(&random, (uint32_t)n));
     }
     return S2P_OK;
 }
