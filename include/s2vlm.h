@@ -292,6 +292,9 @@ typedef struct s2v_image_options {  /* how a picture becomes the tower's input *
     int no_newline;                 /* LLaVA-OneVision without its newline rows */
     int structure_from_resized;     /* measure structure on the resized picture (not the paper's way) */
     s2v_resize resize;
+    int before_tower;               /* 1: tokens that PixelPrune drops never enter the tower (Qwen's models only).
+                                       Budgets in percent and positions stay those of all tokens */
+    s2p_pixelprune pixelprune;      /* which ones these are */
 } s2v_image_options;
 
 S2V_API void s2v_image_options_init_sized(s2v_image_options *options, size_t size);
@@ -382,7 +385,8 @@ S2V_API s2p_status s2v_engine_render(const s2v_engine *engine, const s2v_prompt 
 typedef struct s2v_count {          /* tokens a prompt takes in the context */
     int32_t text_tokens;            /* text and LLaVA-OneVision's newline rows */
     int32_t image_tokens_full;      /* of all pictures, before pruning */
-    int32_t image_tokens;           /* after pruning; -1: known only after the prefill (`published`) */
+    int32_t image_tokens;           /* after pruning; -1: known only after the prefill (`published`,
+                                       `before_tower`) */
     uint64_t reserved[8];
 } s2v_count;
 
@@ -433,14 +437,16 @@ typedef struct s2v_stats {          /* milliseconds, tokens, bytes */
                                        other counts are those of the whole prompt) */
     double saved_ms;                /* what it had taken to make what was found in the engine's cache, less
                                        what this prompt took instead */
-    uint64_t reserved[16];
+    int32_t tower_tokens;           /* of image_tokens_full, those that entered the tower */
+    int32_t reserved_0;
+    uint64_t reserved[15];
 } s2v_stats;
 
 /* Consume the prompt and leave the session ready to produce its first token. May be called again for
  * the next turn. A prompt that is refused before anything ran (too long, not UTF-8, unknown method)
  * leaves the conversation as it was; a failure after that leaves the session as after
  * s2v_session_reset. prune NULL: keep every token. stats: out, or NULL; of a prompt that is too long
- * (S2P_ELIMIT) text_tokens and image_tokens_full. */
+ * (S2P_ELIMIT) text_tokens, image_tokens_full and tower_tokens. */
 S2V_API s2p_status s2v_session_prefill(s2v_session *session, const s2v_prompt *prompt,
                                const s2v_prune_options *prune, s2v_stats *stats, s2p_error *error);
 
@@ -513,6 +519,10 @@ S2V_API const float *s2v_session_logits(const s2v_session *session);
  * whole picture, and s2v_session_tile_plan the one of its tiles (else NULL). */
 S2V_API const s2p_plan *s2v_session_plan(const s2v_session *session, int32_t index);
 S2V_API const s2p_plan *s2v_session_tile_plan(const s2v_session *session, int32_t index);
+
+/* Tokens of picture `index` that entered the tower, ascending, *n of them; NULL: all did (*n is 0), or past
+ * the end. Borrowed until the next prefill. */
+S2V_API const int32_t *s2v_session_tower_tokens(const s2v_session *session, int32_t index, int32_t *n);
 
 /* What S2V_FRAMING_AUTO stands for in a prompt with so many pictures; is_pruned: the method removes tokens. */
 S2V_API s2v_framing s2v_engine_usual_framing(const s2v_engine *engine, int32_t n_images, int is_pruned);

@@ -16,7 +16,8 @@ static void test_text_counts_on_all_three(void **state)
 {
     (void)state;
     static int32_t pos[3][MAX_TOKENS];
-    const s2v_segment text[] = { { 3, { 0, 0 }, 0 }, { 2, { 0, 0 }, 0 } };
+    const s2v_segment text[] = { { .n_text = 3, .grid = { 0, 0 }, .n_rows = 0 },
+                                 { .n_text = 2, .grid = { 0, 0 }, .n_rows = 0 } };
     assert_int_equal(run(text, 2, pos), 5);
     for (int k = 0; k < 3; k++)
         assert_memory_equal(pos[k], ((const int32_t[]){ 0, 1, 2, 3, 4 }), 5 * sizeof(int32_t));
@@ -27,7 +28,9 @@ static void test_picture_spans_its_longer_side(void **state)
     (void)state;
     static int32_t pos[3][MAX_TOKENS];
     /* three words, a 2 x 3 picture, two words: the text goes on at 3 + max(2, 3) */
-    const s2v_segment prompt[] = { { 3, { 0, 0 }, 0 }, { 0, { 2, 3 }, 0 }, { 2, { 0, 0 }, 0 } };
+    const s2v_segment prompt[] = { { .n_text = 3, .grid = { 0, 0 }, .n_rows = 0 },
+                                   { .n_text = 0, .grid = { 2, 3 }, .n_rows = 0 },
+                                   { .n_text = 2, .grid = { 0, 0 }, .n_rows = 0 } };
     assert_int_equal(run(prompt, 3, pos), 8);
     assert_memory_equal(pos[0], ((const int32_t[]){ 0, 1, 2, 3, 3, 3, 3, 3, 3, 6, 7 }), 44);
     assert_memory_equal(pos[1], ((const int32_t[]){ 0, 1, 2, 3, 3, 3, 4, 4, 4, 6, 7 }), 44);
@@ -38,7 +41,9 @@ static void test_empty_text_is_nothing(void **state)
 {
     (void)state;
     static int32_t pos[3][MAX_TOKENS];
-    const s2v_segment prompt[] = { { 0, { 0, 0 }, 0 }, { 0, { 1, 1 }, 0 }, { 1, { 0, 0 }, 0 } };
+    const s2v_segment prompt[] = { { .n_text = 0, .grid = { 0, 0 }, .n_rows = 0 },
+                                   { .n_text = 0, .grid = { 1, 1 }, .n_rows = 0 },
+                                   { .n_text = 1, .grid = { 0, 0 }, .n_rows = 0 } };
     assert_int_equal(run(prompt, 3, pos), 2);
     assert_int_equal(pos[0][0], 0);
     assert_int_equal(pos[0][1], 1);
@@ -51,10 +56,28 @@ static void test_plain_counts_rows(void **state)
     (void)state;
     static int32_t pos[3][MAX_TOKENS];
     int32_t *const planes[3] = { pos[0], pos[1], pos[2] };
-    const s2v_segment prompt[] = { { 3, { 0, 0 }, 0 }, { 0, { 2, 3 }, 8 }, { 2, { 0, 0 }, 0 } };
+    const s2v_segment prompt[] = { { .n_text = 3, .grid = { 0, 0 }, .n_rows = 0 },
+                                   { .n_text = 0, .grid = { 2, 3 }, .n_rows = 8 },
+                                   { .n_text = 2, .grid = { 0, 0 }, .n_rows = 0 } };
     assert_int_equal(s2v_positions_plain(prompt, 3, planes), 13);
     for (int32_t i = 0; i < 13; i++)
         for (int k = 0; k < 3; k++) assert_int_equal(pos[k][i], i);
+}
+
+/* A picture with holes: those that are there stand where they would with the others, and the text goes on
+ * behind the whole grid, here 3 rows, of which the last is gone. */
+static void test_holes_move_nobody(void **state)
+{
+    (void)state;
+    static int32_t pos[3][MAX_TOKENS];
+    static const int32_t token[] = { 0, 3 };
+    const s2v_segment prompt[] = { { .n_text = 1 },
+                                   { .grid = { 3, 2 }, .n_rows = 2, .token = token },
+                                   { .n_text = 1 } };
+    assert_int_equal(run(prompt, 3, pos), 5);
+    assert_memory_equal(pos[0], ((const int32_t[]){ 0, 1, 1, 4 }), 16);
+    assert_memory_equal(pos[1], ((const int32_t[]){ 0, 1, 2, 4 }), 16);
+    assert_memory_equal(pos[2], ((const int32_t[]){ 0, 1, 2, 4 }), 16);
 }
 
 /* On any prompt: time never goes back, no coordinate reaches what follows its segment. */
@@ -88,6 +111,7 @@ int main(void)
         cmocka_unit_test(test_picture_spans_its_longer_side),
         cmocka_unit_test(test_empty_text_is_nothing),
         cmocka_unit_test(test_plain_counts_rows),
+        cmocka_unit_test(test_holes_move_nobody),
         cmocka_unit_test(test_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

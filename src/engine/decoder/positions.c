@@ -2,7 +2,8 @@
  *
  * The rule of Qwen2-VL and Qwen2.5-VL for still pictures. A picture stands at one moment (all its
  * tokens share the time of the text before it) and spans max(rows, cols) positions, so the text
- * after it goes on from there, not from its token count.
+ * after it goes on from there, not from its token count. Tokens that did not enter the tower leave
+ * holes: the others stand where they would stand with them.
  */
 #include "engine/decoder/positions.h"
 
@@ -22,9 +23,11 @@ int32_t s2v_mrope(const s2v_segment *segment, size_t n_segments, int32_t *const 
             put_position(pos, at, next, next, next);
         if (segment[s].n_text > 0) continue;
         const s2p_grid grid = segment[s].grid;
-        for (int32_t r = 0; r < grid.rows; r++)
-            for (int32_t c = 0; c < grid.cols; c++, at++)
-                put_position(pos, at, next, next + r, next + c);
+        const int32_t n = segment[s].token ? segment[s].n_rows : grid.rows * grid.cols;
+        for (int32_t i = 0; i < n; i++, at++) {
+            const int32_t token = segment[s].token ? segment[s].token[i] : i;
+            put_position(pos, at, next, next + token / grid.cols, next + token % grid.cols);
+        }
         next += grid.rows > grid.cols ? grid.rows : grid.cols;
     }
     return next;

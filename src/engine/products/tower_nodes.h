@@ -12,9 +12,11 @@
 #include "engine/weights/loader.h"
 #include "kernels/tower/kernels.h"
 
-#define S2V_WINDOW_KINDS 4 /* whole, cut at the right, cut at the bottom, cut at both */
+#define S2V_WINDOW_KINDS 16
 
-typedef struct s2v_windows { /* patches that see each other only, one kind after the other */
+/* Patches that see each other only, one kind after the other. Of a whole picture the kinds are: whole, cut
+ * at the right, at the bottom, at both; where tokens are missing: windows of as many tokens. */
+typedef struct s2v_windows {
     int32_t count[S2V_WINDOW_KINDS];   /* windows of a kind */
     int32_t patches[S2V_WINDOW_KINDS]; /* in one of them */
 } s2v_windows;

@@ -122,12 +122,14 @@ static s2p_status make_frames(s2v_prefill *pf)
         s2v_frame *frame = &pf->frames[i];
         if (!has_last_frame(pf) ||
             !s2v_last_frame_take(&pf->s->last_frame, image, &options, pf->usual, frame)) {
+            TRY(s2v_prefill_check_before(model->arch, &options, pf->error));
             TRY(model->arch->frame(model, image, &options, pf->usual, frame, pf->error));
             if (s2v_session_remembers(pf->s))
                 s2v_tower_key(model, pf->s->engine->identity.tower, pf->s->backends.n_threads,
                               frame);
         }
-        pf->stats.image_tokens_full += s2v_frame_tokens(frame);
+        pf->stats.image_tokens_full += s2v_frame_all_tokens(frame);
+        pf->stats.tower_tokens += s2v_frame_tokens(frame);
         pf->n_newlines += frame->n_rows - s2v_frame_tokens(frame);
         TRY(s2v_progress_tell(pf->s, "picture", (double)(i + 1) / n, pf->error));
     }
@@ -160,7 +162,7 @@ static s2p_status make_room(s2v_prefill *pf, int64_t n_text)
     s2v_session *s = pf->s;
     const s2v_past *past = &s->past;
     const int32_t n_layers = past->n_layers, n_past = s2v_past_length(past, n_layers - 1);
-    const int64_t n_rows = n_text + pf->stats.image_tokens_full;
+    const int64_t n_rows = n_text + pf->stats.tower_tokens;
     if (n_rows > S2V_MOST_ROWS)
         return s2_fail(pf->error, S2P_ELIMIT,
                        "the prompt has %lld tokens before pruning; the limit is %d: use fewer or "
@@ -200,7 +202,7 @@ static s2p_status lay_out_rows(s2v_prefill *pf)
     s2v_rows *rows = &s->rows;
     const bool has_pending = s->pending >= 0;
     const int64_t n_text = (int64_t)pf->chat.tokens.n + has_pending + pf->n_newlines;
-    const int64_t n = n_text + pf->stats.image_tokens_full;
+    const int64_t n = n_text + pf->stats.tower_tokens;
     pf->stats.text_tokens = (int32_t)n_text;
     if (n == 0) return s2_fail(pf->error, S2P_EINVAL, "the prompt is empty");
     TRY(make_room(pf, n_text));
@@ -224,14 +226,15 @@ static s2p_status lay_out_rows(s2v_prefill *pf)
         row += (int32_t)piece->n_tokens;
         if (piece->image < 0) continue;
         const s2v_frame *frame = &pf->frames[piece->image];
-        segment[n_segments++] =
-            (s2v_segment){ .grid = frame->part[0].grid, .n_rows = frame->n_rows };
+        segment[n_segments++] = (s2v_segment){ .grid = frame->part[0].grid,
+                                               .n_rows = frame->n_rows,
+                                               .token = frame->part[0].token };
         pf->first_row[piece->image] = row;
         for (int32_t p = 0; p < frame->n_parts; p++) /* newlines count as text */
             for (int32_t k = 0; k < s2v_part_tokens(&frame->part[p]); k++) {
                 const int32_t at = row + s2v_part_row(&frame->part[p], k);
                 rows->unit[at] = S2V_MAX_PARTS * piece->image + p;
-                rows->token[at] = k;
+                rows->token[at] = s2v_part_token(&frame->part[p], k);
             }
         row += frame->n_rows;
     }

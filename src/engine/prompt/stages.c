@@ -190,7 +190,7 @@ s2p_status s2v_run_stages(s2v_prefill *pf)
 
     /* Rows times layers from here to the logits, if each stage removes an equal share. */
     const int32_t n_layers = s->past.n_layers, n_stages = s2p_method_about(pf->method)->n_stages;
-    double removed = t->image_tokens_full, rows = s->rows.n, work = 0.0;
+    double removed = t->tower_tokens, rows = s->rows.n, work = 0.0;
     for (int32_t u = 0; u < pf->n_units; u++)
         removed -=
             pf->unit[u].budget < pf->unit[u].n_tokens ? pf->unit[u].budget : pf->unit[u].n_tokens;

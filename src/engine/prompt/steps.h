@@ -26,9 +26,10 @@
 
 typedef struct s2v_unit { /* a grid of visual tokens pruned by itself: a part of a picture */
     int32_t picture, part;
-    int32_t budget, n_tokens; /* n_tokens is 0 where a picture has fewer parts */
+    int32_t budget, n_tokens; /* that enter the decoder; 0 where a picture has fewer parts */
+    int32_t n_grid;           /* and with those that never entered the tower */
     int32_t n_alive;
-    int32_t *alive;      /* [n_alive] tokens still there, ascending; room for n_tokens, owned */
+    int32_t *alive;      /* [n_alive] tokens still there, ascending; room for n_grid, owned */
     int32_t *row;        /* [n_alive] which rows they are */
     int32_t first, last; /* the smallest and the largest of these */
     float *feature;      /* [n_tokens][n_embd] as they entered the decoder, or NULL; owned */
@@ -111,6 +112,10 @@ bool s2v_prefill_counts_deepstack(const s2v_prefill *prefill);
 
 /* How picture i is to be seen. */
 s2v_image_options s2v_prefill_image(const s2v_prefill *prefill, int32_t i);
+
+/* S2P_EUNSUPPORTED: tokens are to be dropped before a tower that needs them all. */
+s2p_status s2v_prefill_check_before(const s2v_arch *arch, const s2v_image_options *options,
+                                    s2p_error *error);
 
 /* One line for the user. */
 void s2v_prefill_note(const s2v_prefill *prefill, const char *text);

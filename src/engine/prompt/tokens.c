@@ -135,6 +135,7 @@ static s2p_status count_picture(const s2v_engine *engine, const s2v_prefill *pf,
     s2p_image image = pf->prompt.images[i];
     s2v_frame frame;
     image.pixels = NULL;
+    TRY(s2v_prefill_check_before(model->arch, &options, pf->error));
     TRY(model->arch->frame(model, &image, &options, pf->usual, &frame, pf->error));
     const int32_t n = s2v_frame_tokens(&frame), n_other = frame.n_rows - n;
     s2v_frame_free(&frame);
@@ -164,9 +165,12 @@ s2p_status s2v_engine_count(const s2v_engine *engine, const s2v_prompt *prompt,
     pf.usual = s2v_engine_usual_framing(engine, n, !s2p_method_about(pf.method)->keeps_all);
     s2p_status st = render(engine, &pf);
     out->text_tokens = (int32_t)pf.chat.tokens.n;
-    for (int32_t i = 0; st == S2P_OK && i < n; i++) st = count_picture(engine, &pf, i, out);
-    if (st == S2P_OK && pf.prune.published && !s2p_method_about(pf.method)->keeps_all)
-        out->image_tokens = -1;
+    bool is_known = !pf.prune.published || s2p_method_about(pf.method)->keeps_all;
+    for (int32_t i = 0; st == S2P_OK && i < n; i++) {
+        st = count_picture(engine, &pf, i, out);
+        is_known = is_known && !s2v_prefill_image(&pf, i).before_tower;
+    }
+    if (st == S2P_OK && !is_known) out->image_tokens = -1;
     s2v_chat_free(&pf.chat);
     return st;
 }

@@ -3,6 +3,9 @@
  * Every picture is pruned for itself. One seen whole and in tiles has two grids over the same pixels:
  * its budget is split by their token counts unless the tiles have one of their own, and each grid is a
  * unit; newlines and text between tiles belong to none and always stay.
+ *
+ * Where tokens never entered the tower, the grid of a unit is still the whole one, and so is the
+ * number a budget in percent is of; the unit's tokens are those that entered.
  */
 #include "engine/prompt/steps.h"
 
@@ -58,6 +61,17 @@ bool s2v_prefill_counts_deepstack(const s2v_prefill *pf)
     return false;
 }
 
+s2p_status s2v_prefill_check_before(const s2v_arch *arch, const s2v_image_options *options,
+                                    s2p_error *error)
+{
+    if (!options->before_tower || arch->skips_tokens) return S2P_OK;
+    return s2_fail(
+        error, S2P_EUNSUPPORTED,
+        "PixelPrune drops tokens before the towers of Qwen2-VL, Qwen2.5-VL and Qwen3-VL; "
+        "%s shows its tower a fixed number of patches",
+        arch->title);
+}
+
 void s2v_prefill_note(const s2v_prefill *pf, const char *text)
 {
     const s2v_engine_options *o = &pf->s->engine->options;
@@ -84,6 +98,20 @@ int32_t s2v_picture_budget(const s2v_prefill *pf, int32_t i, int32_t n_tokens)
     return read_budget(picture_budget(pf, i), n_tokens);
 }
 
+/* For s2v_session_tower_tokens. */
+static s2p_status keep_tower_tokens(s2v_prefill *pf, int32_t i)
+{
+    const s2v_part *part = &pf->frames[i].part[0];
+    const size_t n_bytes = (size_t)part->n_tokens * sizeof *part->token;
+    s2v_picture_plan *picture = &pf->s->plans.picture[i];
+    if (!part->token) return S2P_OK;
+    picture->token = malloc(n_bytes);
+    if (!picture->token) return s2_fail_memory(pf->error, n_bytes, "the tokens of a picture");
+    memcpy(picture->token, part->token, n_bytes);
+    picture->n_tokens = part->n_tokens;
+    return S2P_OK;
+}
+
 s2p_status s2v_units_make(s2v_prefill *pf)
 {
     s2v_plans *plans = &pf->s->plans;
@@ -91,10 +119,11 @@ s2p_status s2v_units_make(s2v_prefill *pf)
     for (int32_t i = 0; i < pf->prompt.n_images; i++) {
         plans->picture[i].framing = pf->frames[i].framing;
         plans->n = i + 1;
+        TRY(keep_tower_tokens(pf, i));
 
         /* A picture seen whole and in tiles: each part gets its share of the budget by its tokens. */
         const s2v_frame *frame = &pf->frames[i];
-        const int32_t n_tokens = s2v_frame_tokens(frame);
+        const int32_t n_tokens = s2v_frame_all_tokens(frame);
         int32_t budget[S2V_MAX_PARTS] = { s2v_picture_budget(pf, i, n_tokens) };
         const bool is_split =
             frame->n_parts > 1 && pf->prune.tile_budget && !s2p_method_about(pf->method)->keeps_all;
@@ -119,13 +148,15 @@ s2p_status s2v_units_make(s2v_prefill *pf)
         }
         for (int32_t p = 0; p < pf->frames[i].n_parts; p++) {
             const s2v_part *part = &pf->frames[i].part[p];
-            const int32_t n = s2v_part_tokens(part);
-            const size_t n_bytes = 2 * (size_t)n * sizeof(int32_t);
+            const int32_t n = s2v_part_tokens(part), n_grid = s2v_part_all_tokens(part);
+            const size_t n_bytes = 2 * (size_t)n_grid * sizeof(int32_t);
             s2v_unit *u = &pf->unit[S2V_MAX_PARTS * i + p];
-            *u = (s2v_unit){ .picture = i, .part = p, .budget = budget[p], .n_tokens = n };
+            *u = (s2v_unit){
+                .picture = i, .part = p, .budget = budget[p], .n_tokens = n, .n_grid = n_grid
+            };
             u->alive = malloc(n_bytes);
             if (!u->alive) return s2_fail_memory(pf->error, n_bytes, "the tokens of a picture");
-            u->row = u->alive + n;
+            u->row = u->alive + n_grid;
             const s2p_status st = s2p_plan_create(&plans->picture[i].part[p], part->grid);
             if (st != S2P_OK)
                 return s2_fail(pf->error, st, "cannot make a plan: %s", s2p_status_text(st));
@@ -153,7 +184,7 @@ void s2v_units_find(s2v_prefill *pf)
     const s2v_rows *rows = &pf->s->rows;
     for (int32_t i = 0; i < pf->n_units; i++) {
         s2v_unit *u = &pf->unit[i];
-        for (int32_t t = 0; t < u->n_tokens; t++) u->row[t] = -1;
+        for (int32_t t = 0; t < u->n_grid; t++) u->row[t] = -1;
         u->n_alive = 0;
     }
     for (int32_t row = 0; row < rows->n; row++) {

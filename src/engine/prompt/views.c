@@ -257,13 +257,20 @@ static s2p_status run_method(s2v_prefill *pf, s2v_unit *u, s2p_view *view)
                 pf->error, S2P_EUNSUPPORTED,
                 "method '%s' prunes in stages or merges; it cannot be combined with chosen tokens",
                 s2p_method_about(pf->method)->name);
-        for (int32_t i = 0; st == S2P_OK && i < prune->n_keep; i++)
+        for (int32_t i = 0; st == S2P_OK && i < prune->n_keep; i++) {
             if (prune->keep[i] < (i > 0 ? prune->keep[i - 1] + 1 : 0) ||
-                prune->keep[i] >= u->n_tokens)
+                prune->keep[i] >= u->n_grid)
                 st = s2_fail(pf->error, S2P_EINVAL,
                              "token %d cannot be kept: they ascend and the picture has %d",
-                             prune->keep[i], u->n_tokens);
-        if (st == S2P_OK) st = s2p_keep_rows(view, u->plan, prune->keep, prune->n_keep);
+                             prune->keep[i], u->n_grid);
+            else if (u->alive[s2v_place_of(u->alive, u->n_alive, prune->keep[i])] != prune->keep[i])
+                st = s2_fail(pf->error, S2P_EINVAL,
+                             "token %d cannot be kept: it did not enter the tower", prune->keep[i]);
+        }
+        if (st == S2P_OK) {
+            s2p_plan_clear(u->plan);
+            st = s2p_plan_take(u->plan, prune->keep, prune->n_keep);
+        }
     }
     if (s->recorder) {
         const s2v_selection made = { .method = pf->method,
@@ -293,7 +300,7 @@ s2p_status s2v_select_unit(s2v_prefill *pf, s2v_unit *u, int32_t stage,
     const int32_t *sides =
         u->part && pf->prune.tile_side ? pf->prune.tile_side : pf->prune.image_side;
     if (sides) view.choice.side = sides[u->picture];
-    if (stage > 0) {
+    if (stage > 0 || u->n_tokens < u->n_grid) {
         view.alive = u->alive;
         view.n_alive = u->n_alive;
     }

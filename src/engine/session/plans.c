@@ -5,8 +5,10 @@
 
 void s2v_plans_free(s2v_plans *plans)
 {
-    for (int32_t i = 0; i < plans->n; i++)
+    for (int32_t i = 0; i < plans->n; i++) {
         for (int p = 0; p < S2V_MAX_PARTS; p++) s2p_plan_free(plans->picture[i].part[p]);
+        free(plans->picture[i].token);
+    }
     free(plans->picture);
     *plans = (s2v_plans){ .n = 0 };
 }

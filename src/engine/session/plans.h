@@ -7,6 +7,8 @@
 typedef struct s2v_picture_plan { /* owned plans, NULL where a picture has fewer parts */
     s2p_plan *part[S2V_MAX_PARTS];
     s2v_framing framing;
+    int32_t *token; /* [n_tokens] that entered the tower, owned; NULL: all */
+    int32_t n_tokens;
 } s2v_picture_plan;
 
 typedef struct s2v_plans {

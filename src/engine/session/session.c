@@ -142,6 +142,13 @@ const s2p_plan *s2v_session_tile_plan(const s2v_session *session, int32_t index)
     return picture ? picture->part[1] : NULL;
 }
 
+const int32_t *s2v_session_tower_tokens(const s2v_session *session, int32_t index, int32_t *n)
+{
+    const s2v_picture_plan *picture = find_picture(session, index);
+    *n = picture ? picture->n_tokens : 0;
+    return picture ? picture->token : NULL;
+}
+
 s2v_framing s2v_session_framing(const s2v_session *session, int32_t index)
 {
     const s2v_picture_plan *picture = find_picture(session, index);

@@ -70,6 +70,7 @@ struct s2v_arch {
     const char *projector;   /* clip.projector_type of the mmproj */
     const char *chat_format; /* of text/template.h */
     bool has_class_row; /* its tower has v.class_embd, by which mmproj of one projector differ */
+    bool skips_tokens;  /* tokens need not all enter its tower: s2v_image_options.before_tower */
 
     s2p_status (*load)(s2v_model *model, s2v_loader *loader, s2v_gguf *text, s2v_gguf *mmproj,
                        int32_t gpu_layers, s2p_error *error);
@@ -105,10 +106,11 @@ struct s2v_arch {
                                 struct ggml_tensor *h);
 };
 
-/* Nodes of a tower's graph, with all kinds of windows in it. */
+/* Nodes of a tower's graph, with all kinds of windows in it; ggml's operators take some for each kind. */
 static inline int32_t s2v_tower_nodes(const s2v_model *model)
 {
-    return 80 * (model->tower.n_blocks + 1);
+    const int32_t of_windows = model->tower.kernels ? 0 : 10 * S2V_WINDOW_KINDS;
+    return (80 + of_windows) * (model->tower.n_blocks + 1);
 }
 
 /* By the architecture of the text model and the projector of the mmproj; NULL when unknown. */

@@ -6,6 +6,14 @@
 
 #define MAX_BYTES ((size_t)32 << 20) /* pixels and patches together */
 
+static bool is_same_before(const s2v_image_options *a, const s2v_image_options *b)
+{
+    const s2p_pixelprune *x = &a->pixelprune, *y = &b->pixelprune;
+    if (!a->before_tower || !b->before_tower) return !a->before_tower && !b->before_tower;
+    return x->scan == y->scan && x->metric == y->metric && x->threshold == y->threshold &&
+           x->sliding == y->sliding && x->skip_ratio == y->skip_ratio;
+}
+
 static bool is_same(const s2v_last_frame *last, const s2p_image *image, const s2v_image_options *o,
                     s2v_framing usual)
 {
@@ -13,7 +21,8 @@ static bool is_same(const s2v_last_frame *last, const s2p_image *image, const s2
     if (!last->pixels || last->width != image->width || last->height != image->height ||
         last->usual != usual || l->width != o->width || l->height != o->height ||
         l->min_pixels != o->min_pixels || l->max_pixels != o->max_pixels ||
-        l->framing != o->framing || l->no_newline != o->no_newline || l->resize != o->resize)
+        l->framing != o->framing || l->no_newline != o->no_newline || l->resize != o->resize ||
+        !is_same_before(l, o))
         return false;
     const size_t n = 3 * (size_t)image->width;
     for (int32_t y = 0; y < image->height; y++)

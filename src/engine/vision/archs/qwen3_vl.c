@@ -39,6 +39,7 @@ const s2v_arch s2v_arch_qwen3_vl = {
     .name = "qwen3vl",
     .projector = "qwen3vl_merger",
     .chat_format = "qwen3-vl",
+    .skips_tokens = true,
     .load = qwen3_load,
     .frame = s2v_qwen_frame,
     .vision = s2v_qwen_vision,

@@ -5,6 +5,10 @@
  * corner, so that every kind is one batch of equal sequences and no mask is
  * needed. Attention inside a window does not care about the order of windows;
  * `raster` puts the tokens back. A tower without windows has one, the whole picture.
+ *
+ * Tokens that PixelPrune drops are not cut at all. The others keep their rows and columns, and
+ * windows stay where they are on the whole grid: one that lost tokens is shorter, one that lost all
+ * is not there, and windows of one length are a kind.
  */
 #include "engine/vision/archs/qwen_frame.h"
 
@@ -46,8 +50,54 @@ static void interpolate_positions(s2v_frame *f, int32_t side, int32_t n_lines, i
     }
 }
 
-/* Cut the resized picture. Windows of one kind are neighbours: bit 0 of the kind: cut off at the right,
- * bit 1: at the bottom. */
+/* --- windows -------------------------------------------------------------------------- */
+
+typedef struct laying { /* the tower's order of patches, window by window */
+    const s2v_frame *frame;
+    const int32_t *place; /* [tokens of the grid] which of those that are there; -1: it is not */
+    int32_t *pos, *raster;
+    int32_t merge, at; /* patches so far */
+} laying;
+
+static s2p_rect window_at(s2p_grid grid, int32_t side, int32_t r0, int32_t c0)
+{
+    return (s2p_rect){ r0, c0, r0 + side < grid.rows ? r0 + side : grid.rows,
+                       c0 + side < grid.cols ? c0 + side : grid.cols };
+}
+
+/* Of a whole picture bit 0: cut off at the right, bit 1: at the bottom. With holes: its tokens less one;
+ * -1: it has none. */
+static int32_t kind_of(const laying *l, s2p_rect w, int32_t side)
+{
+    if (!l->frame->kept) return (w.col1 - w.col0 < side ? 1 : 0) + (w.row1 - w.row0 < side ? 2 : 0);
+    int32_t n = 0;
+    for (int32_t r = w.row0; r < w.row1; r++)
+        for (int32_t c = w.col0; c < w.col1; c++)
+            n += l->place[r * l->frame->part[0].grid.cols + c] >= 0;
+    return n - 1;
+}
+
+/* The patches of a window's tokens; returns how many. */
+static int32_t lay_window(laying *l, s2p_rect w)
+{
+    const int32_t cols = l->frame->part[0].grid.cols, merge = l->merge, first = l->at;
+    for (int32_t r = w.row0; r < w.row1; r++)
+        for (int32_t c = w.col0; c < w.col1; c++) {
+            const int32_t place = l->place[r * cols + c];
+            if (place < 0) continue;
+            l->raster[place] = l->at / (merge * merge);
+            for (int32_t patch = 0; patch < merge * merge; patch++, l->at++) {
+                const int32_t row = r * merge + patch / merge, col = c * merge + patch % merge;
+                for (int32_t plane = 0; plane < 4; plane++)
+                    l->pos[plane * (ptrdiff_t)l->frame->n_patches + l->at] = plane % 2 ? col : row;
+            }
+        }
+    return l->at - first;
+}
+
+/* --- patches -------------------------------------------------------------------------- */
+
+/* Cut the resized picture; windows of one kind are neighbours. */
 static s2p_status cut_patches(const s2v_model *model, const s2p_image *image, s2v_frame *f,
                               s2p_error *error)
 {
@@ -55,43 +105,74 @@ static s2p_status cut_patches(const s2v_model *model, const s2p_image *image, s2
     const int32_t learned = ((const qwen_tower *)model->own)->position_side;
     const size_t n = (size_t)f->n_patches;
     const size_t n_list = (learned > 0 ? 12 : 4) * n + (size_t)f->n_rows;
+    const s2p_grid grid = f->part[0].grid;
     f->n_own_bytes = sizeof(qwen_order) + n_list * sizeof(int32_t);
     f->own = calloc(1, f->n_own_bytes);
     f->patches = calloc(n * (size_t)v->patch_row, sizeof *f->patches); /* the padding stays zero */
-    if (!f->patches || !f->own)
+    int32_t *place = malloc((size_t)grid.rows * (size_t)grid.cols * sizeof *place);
+    if (!f->patches || !f->own || !place) {
+        free(place);
         return s2_fail_memory(error, n * (size_t)v->patch_row * sizeof *f->patches, "patches");
+    }
+    for (int32_t t = 0; t < grid.rows * grid.cols; t++) place[t] = f->kept ? -1 : t;
+    for (int32_t i = 0; f->kept && i < f->n_rows; i++) place[f->kept[i]] = i;
 
-    const s2p_grid grid = f->part[0].grid;
-    const int32_t window = ((const qwen_tower *)model->own)->window, merge = v->merge;
-    const int32_t side = window > 0 ? window : grid.rows > grid.cols ? grid.rows : grid.cols;
-    const int32_t per_token = merge * merge;
     qwen_order *order = f->own;
-    int32_t *pos = order->list, *raster = pos + 4 * (ptrdiff_t)n, at = 0;
+    laying l = { .frame = f, .place = place, .pos = order->list, .merge = v->merge };
+    l.raster = l.pos + 4 * (ptrdiff_t)n;
+    const int32_t window = ((const qwen_tower *)model->own)->window;
+    const int32_t side = window > 0 ? window : grid.rows > grid.cols ? grid.rows : grid.cols;
     order->whole.count[0] = 1;
     order->whole.patches[0] = f->n_patches;
-    for (int32_t kind = 0; kind < S2V_WINDOW_KINDS; kind++)
-        for (int32_t r0 = 0; r0 < grid.rows; r0 += side)
-            for (int32_t c0 = 0; c0 < grid.cols; c0 += side) {
-                const int32_t rows = r0 + side < grid.rows ? side : grid.rows - r0;
-                const int32_t cols = c0 + side < grid.cols ? side : grid.cols - c0;
-                if ((cols < side ? 1 : 0) + (rows < side ? 2 : 0) != kind) continue;
-                order->windows.count[kind]++;
-                order->windows.patches[kind] = rows * cols * per_token;
-                for (int32_t i = 0; i < rows * cols * per_token; i++, at++) {
-                    const int32_t token = i / per_token, patch = i % per_token;
-                    const int32_t r = r0 + token / cols, c = c0 + token % cols;
-                    const int32_t row = r * merge + patch / merge, col = c * merge + patch % merge;
-                    raster[r * grid.cols + c] = at / per_token;
-                    for (int32_t plane = 0; plane < 4; plane++)
-                        pos[plane * (ptrdiff_t)n + at] = plane % 2 ? col : row;
+    if (window > 0 || !f->kept)
+        for (int32_t kind = 0; kind < S2V_WINDOW_KINDS; kind++)
+            for (int32_t r0 = 0; r0 < grid.rows; r0 += side)
+                for (int32_t c0 = 0; c0 < grid.cols; c0 += side) {
+                    const s2p_rect w = window_at(grid, side, r0, c0);
+                    if (kind_of(&l, w, side) != kind) continue;
+                    order->windows.count[kind]++;
+                    order->windows.patches[kind] = lay_window(&l, w);
                 }
-            }
-    if (learned > 0) interpolate_positions(f, learned, grid.rows * merge, grid.cols * merge);
-    const int32_t *row = qwen_positions(f), *col = row + n;
+    else { /* no windows: all that are there see each other */
+        (void)lay_window(&l, (s2p_rect){ 0, 0, grid.rows, grid.cols });
+        order->windows = order->whole;
+    }
+    free(place);
+    if (learned > 0) interpolate_positions(f, learned, grid.rows * v->merge, grid.cols * v->merge);
+    const int32_t *row = qwen_positions(f), *col = row + f->n_patches;
     const s2v_levels level = s2v_tower_levels(v);
     for (size_t i = 0; i < n; i++)
         s2v_tower_cut_patch(v, &level, image, row[i] * v->patch, col[i] * v->patch,
                             f->patches + i * (size_t)v->patch_row);
+    return S2P_OK;
+}
+
+/* Which tokens of the resized picture enter the tower. All of them: the frame is that of a whole picture. */
+static s2p_status skip_tokens(const s2v_model *model, const s2p_image *image,
+                              const s2v_image_options *options, s2v_frame *f, s2p_error *error)
+{
+    const s2p_grid grid = f->part[0].grid;
+    const int32_t window = ((const qwen_tower *)model->own)->window, n = f->n_rows;
+    if (window * window > S2V_WINDOW_KINDS)
+        return s2_fail(error, S2P_EUNSUPPORTED,
+                       "PixelPrune knows windows of up to %d tokens; this tower has %d",
+                       S2V_WINDOW_KINDS, window * window);
+    int32_t n_kept = 0;
+    f->kept = malloc((size_t)n * sizeof *f->kept);
+    if (!f->kept) return s2_fail_memory(error, (size_t)n * sizeof *f->kept, "kept tokens");
+    const s2p_status st =
+        s2p_pixelprune_select(image, grid, &options->pixelprune, f->kept, &n_kept);
+    if (st != S2P_OK)
+        return s2_fail(error, st, "PixelPrune with threshold %g: %s", options->pixelprune.threshold,
+                       s2p_status_text(st));
+    if (n_kept == n) {
+        free(f->kept);
+        f->kept = NULL;
+        return S2P_OK;
+    }
+    f->n_rows = f->part[0].n_tokens = n_kept;
+    f->part[0].token = f->kept;
+    f->n_patches = n_kept * model->tower.merge * model->tower.merge;
     return S2P_OK;
 }
 
@@ -144,7 +225,9 @@ s2p_status s2v_qwen_frame(const s2v_model *model, const s2p_image *image,
     }
     TRY(s2_image_resize_as(image, size.width, size.height, (s2_resize)options->resize, &resized,
                            error));
-    const s2p_status st = cut_patches(model, &resized.view, &frame, error);
+    s2p_status st = S2P_OK;
+    if (options->before_tower) st = skip_tokens(model, &resized.view, options, &frame, error);
+    if (st == S2P_OK) st = cut_patches(model, &resized.view, &frame, error);
     s2_image_free(&resized);
     if (st == S2P_OK)
         *out = frame;

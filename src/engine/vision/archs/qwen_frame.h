@@ -16,7 +16,7 @@ static inline const int32_t *qwen_positions(const s2v_frame *frame)
     return ((const qwen_order *)frame->own)->list;
 }
 
-/* [tokens] where each raster token stands in the tower's order. */
+/* [n_rows] where each token that is there, in raster order, stands in the tower's order. */
 static inline const int32_t *qwen_raster(const s2v_frame *frame)
 {
     return qwen_positions(frame) + 4 * (ptrdiff_t)frame->n_patches;
