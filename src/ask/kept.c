@@ -4,10 +4,15 @@
  */
 #include "ask/kept.h"
 
+#include "base/error.h"
+#include "image/image.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define EDGE 2 /* rows and columns of the margin */
+#define MAX_PIXELS ((int64_t)1 << 26)
 
 bool s2a_is_edge(s2p_grid grid, int32_t token)
 {
@@ -62,8 +67,42 @@ static void put_region(s2_buffer *out, const s2p_layout *layout, int32_t g)
     json_decref(region);
 }
 
+json_t *s2a_skipped_json(s2p_grid grid, const int32_t *entered, int32_t n_entered)
+{
+    json_t *array = json_array();
+    for (int32_t t = 0, i = 0; entered && t < grid.rows * grid.cols; t++) {
+        if (i < n_entered && entered[i] == t)
+            i++;
+        else
+            json_array_append_new(array, json_integer(t));
+    }
+    return array;
+}
+
+s2p_status s2a_tower_tokens(const s2p_image *picture, s2p_grid grid, int32_t unit,
+                            const s2p_pixelprune *before, int32_t **out, int32_t *n,
+                            s2p_error *error)
+{
+    const int32_t n_tokens = grid.rows * grid.cols;
+    const int64_t n_pixels = (int64_t)n_tokens * unit * unit;
+    s2_image resized;
+    *out = NULL;
+    if (n_pixels > MAX_PIXELS)
+        return s2_fail(error, S2P_ELIMIT,
+                       "%dx%d tokens of %dx%d pixels are %lld pixels; the limit is %lld", grid.rows,
+                       grid.cols, unit, unit, (long long)n_pixels, (long long)MAX_PIXELS);
+    TRY(s2_image_resize(picture, grid.cols * unit, grid.rows * unit, &resized, error));
+    *out = malloc((size_t)n_tokens * sizeof **out);
+    s2p_status st = *out ? s2p_pixelprune_select(&resized.view, grid, before, *out, n) : S2P_ENOMEM;
+    s2_image_free(&resized);
+    if (st == S2P_OK) return S2P_OK;
+    free(*out);
+    *out = NULL;
+    return s2_fail(error, st, "PixelPrune: %s", s2p_status_text(st));
+}
+
 void s2a_plan_json(const s2p_layout *layout, int32_t width, int32_t height, const int32_t *keep,
-                   int32_t n_keep, s2_buffer *out)
+                   int32_t n_keep, const int32_t *entered, int32_t n_entered, s2_buffer *out)
 {
     s2_buffer_printf(out, "{\"schema\":\"s2prune.plan/1\",\"image\":{\"width\":%d,\"height\":%d},",
                      width, height);
@@ -82,6 +121,12 @@ void s2a_plan_json(const s2p_layout *layout, int32_t width, int32_t height, cons
         for (int32_t i = 0; i < n_keep; i++)
             s2_buffer_printf(out, "%s%d", i > 0 ? "," : "", keep[i]);
         s2_buffer_printf(out, "]");
+    }
+    if (entered) {
+        json_t *skipped = s2a_skipped_json(layout->grid, entered, n_entered);
+        s2_buffer_printf(out, ",\"skipped\":");
+        if (!skipped || s2_json_write(skipped, 17, out) != S2P_OK) out->status = S2P_ENOMEM;
+        json_decref(skipped);
     }
     s2_buffer_printf(out, "}\n");
 }

@@ -91,6 +91,17 @@ static void add_layer(writing *w, int32_t after)
     add_element(w, text);
 }
 
+/* "pixelprune:0.01"; for people "PixelPrune 0.01". */
+static void add_before(writing *w, const char *text)
+{
+    char title[S2P_PIXELPRUNE_TEXT + 16];
+    const char *rest = strchr(text, ':');
+    (void)snprintf(title, sizeof title, "PixelPrune%s", rest ? rest : "");
+    for (char *at = title; *at; at++)
+        if (*at == ':') *at = ' ';
+    add_element(w, w->is_title ? title : text);
+}
+
 static const char *write_name(const s2a_setting *s, bool is_title, char *out)
 {
     const s2p_method *method = s2a_setting_method(s);
@@ -111,6 +122,8 @@ static const char *write_name(const s2a_setting *s, bool is_title, char *out)
     if (s->published && !about->keeps_all) add_element(&w, "published");
     if (s->has_after && !about->keeps_all && (about->n_stages != 1 || s->after != about->after[0]))
         add_layer(&w, s->after);
+    char before[S2P_PIXELPRUNE_TEXT];
+    if (s->has_before) add_before(&w, s2p_pixelprune_text(&s->before, before));
     if (s->is_resized && (s2p_method_needs(method, choice) & S2P_NEED_PIXELS))
         add_element(&w, "structure=resized");
     if (s->width > 0) (void)snprintf(text, sizeof text, "%dx%d", s->width, s->height);

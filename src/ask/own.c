@@ -343,6 +343,11 @@ const char *s2a_own_identity(const s2a_own *own) { return own->identity; }
 s2p_status s2a_own_check(const s2a_own *own, const s2a_setting *setting, s2p_error *error)
 {
     int32_t other;
+    if (setting->has_before)
+        return s2_fail(
+            error, S2P_EUNSUPPORTED,
+            "methods 'file:' and 'exec:' choose among all tokens of a picture; leave out "
+            "--before-tower");
     if (!own->selections || setting->published || setting->budget.tokens < 1 ||
         s2a_selections_have(own->selections, setting->budget.tokens, &other))
         return S2P_OK;

@@ -20,6 +20,7 @@ const s2_json_field s2a_prune_fields[] = {
     { "selector",   S2_JSON_TEXT,   1, 40 },
     { "mode",       S2_JSON_TEXT,   1, 40 },
     { "after",      S2_JSON_INT,    S2P_BEFORE_DECODER, 1000 },
+    { "before_tower", S2_JSON_TEXT, 1, 60 },
     { "seed",       S2_JSON_INT,    0, S2_JSON_MAX_SEED },
     { "keep",       S2_JSON_LIST,   1, 16384 },
     { "parameters", S2_JSON_OBJECT, 0, 0 },
@@ -81,6 +82,10 @@ s2p_status s2a_prune_check(const json_t *object, const char *path, char param[S2
                            param);
         last = json_integer_value(token);
     }
+    const char *before = s2_json_string(object, "before_tower");
+    s2a_setting unused = { .has_before = false };
+    (void)snprintf(param, S2_JSON_PARAM, "%.40sbefore_tower", path);
+    if (before) TRY(s2a_before_read(param, before, &unused, error));
     const char *key;
     json_t *value;
     (void)snprintf(param, S2_JSON_PARAM, "%.40sparameters", path);
@@ -159,6 +164,9 @@ s2p_status s2a_prune_read(const json_t *object, const char *path, const char *vi
     if (own_seed) setting->choice.seed = (uint64_t)json_integer_value(own_seed);
     const char *mode = s2_json_string(object, "mode");
     if (mode) setting->published = strcmp(mode, "published") == 0;
+    const char *before = s2_json_string(object, "before_tower");
+    (void)snprintf(param, S2_JSON_PARAM, "%.40sbefore_tower", path);
+    if (before) TRY(s2a_before_read(param, before, setting, error));
     (void)snprintf(param, S2_JSON_PARAM, "%.40safter", path);
     if (given(object, "after")) {
         setting->has_after = s2_json_int(object, "after", &setting->after);

@@ -167,7 +167,23 @@ s2v_image_options s2a_setting_image(const s2a_setting *setting, s2v_image_option
         usual.height = setting->width > 0 ? setting->height : 0;
     }
     usual.structure_from_resized = setting->is_resized;
+    usual.before_tower = setting->has_before;
+    usual.pixelprune = setting->before;
     return usual;
+}
+
+s2p_status s2a_before_read(const char *source, const char *text, s2a_setting *setting,
+                           s2p_error *error)
+{
+    s2p_error why = { S2P_OK, "" };
+    s2p_pixelprune before;
+    const bool is_none = strcasecmp(text, "none") == 0;
+    if (!is_none && s2p_pixelprune_read(text, strlen(text), &before, &why) != S2P_OK)
+        return s2_fail(error, S2P_EINVAL, "%s: %s; none: every token enters the tower", source,
+                       why.message);
+    setting->has_before = !is_none;
+    if (!is_none) setting->before = before;
+    return S2P_OK;
 }
 
 s2p_status s2a_settings_check_after(const char *source, const s2a_setting *settings, int32_t n,

@@ -21,6 +21,8 @@ typedef struct s2a_setting {
     s2p_parameters parameters; /* of the method */
     bool has_after;            /* prune after decoder layer `after` instead of the method's own */
     int32_t after;             /* counted from 0; S2P_BEFORE_DECODER: before the first */
+    bool has_before;           /* tokens that `before` drops never enter the tower */
+    s2p_pixelprune before;     /* how */
     bool is_resized;           /* structure is measured on the picture the tower sees */
     int32_t width, height; /* pictures are shown at this size; 0: as all others are; -1: native */
     const s2p_method *own_method; /* NULL, or a method of s2p_method_make, borrowed */
@@ -48,9 +50,9 @@ const s2p_method *s2a_setting_method(const s2a_setting *setting);
 #define S2A_LABEL_SIZE 1024u
 
 /* For programs: the method and all that differs from its default, in this order: allocator,
- * selector, grid, parameters, mode, prune layer, structure, size of the pictures. What the method
- * does not read does not appear. "s2prune", "s2prune[uniform,centre]", "s2prune[K=10]",
- * "fastv[published]", "s2prune[L2]", "sparsevlm[recycle_ratio=0.5]". Two settings have the same label
+ * selector, grid, parameters, mode, prune layer, what is dropped before the tower, structure, size of
+ * the pictures. What the method does not read does not appear. "s2prune", "s2prune[uniform,centre]", "s2prune[K=10]",
+ * "fastv[published]", "s2prune[L2]", "full[pixelprune:0.01]", "sparsevlm[recycle_ratio=0.5]". Two settings have the same label
  * only when they differ in nothing but budget and seed. */
 const char *s2a_setting_label(const s2a_setting *setting, char out[S2A_LABEL_SIZE]);
 
@@ -89,6 +91,10 @@ bool s2a_budget_is_same(s2v_budget a, s2v_budget b);
 
 /* The budget in tokens: a percentage is rounded to the nearest, never below one. */
 int32_t s2a_budget_tokens(s2v_budget budget, int32_t n_tokens);
+
+/* "none", or as s2p_pixelprune_read has it. */
+s2p_status s2a_before_read(const char *source, const char *text, s2a_setting *setting,
+                           s2p_error *error);
 
 /* How the setting shows a picture that is shown as `usual` otherwise. */
 s2v_image_options s2a_setting_image(const s2a_setting *setting, s2v_image_options usual);

@@ -15,11 +15,22 @@
 #define MAX_LINE 4096
 #define SHOWN 60
 
-typedef enum element { BUDGET, ALLOCATOR, SELECTOR, GRID, MODE, AFTER, STRUCTURE, SIZE } element;
+typedef enum element {
+    BUDGET,
+    ALLOCATOR,
+    SELECTOR,
+    GRID,
+    MODE,
+    AFTER,
+    BEFORE,
+    STRUCTURE,
+    SIZE
+} element;
 
 static const char *const names[] = {
-    [BUDGET] = "budget", [ALLOCATOR] = "allocator", [SELECTOR] = "selector",   [GRID] = "grid",
-    [MODE] = "mode",     [AFTER] = "after",         [STRUCTURE] = "structure", [SIZE] = "image-size"
+    [BUDGET] = "budget",       [ALLOCATOR] = "allocator", [SELECTOR] = "selector",
+    [GRID] = "grid",           [MODE] = "mode",           [AFTER] = "after",
+    [BEFORE] = "before-tower", [STRUCTURE] = "structure", [SIZE] = "image-size"
 };
 #define N_NAMES (sizeof names / sizeof *names)
 
@@ -150,6 +161,8 @@ static s2p_status read_value(reading *r, element name, const char *value)
         return s2_fail(r->error, S2P_EINVAL,
                        "%s: after '%.40s' is not a decoder layer from -1 to 1000, or own",
                        r->source, value);
+    case BEFORE:
+        return s2a_before_read(r->source, value, s, r->error);
     case STRUCTURE:
         TRY(read_word(r, names[name], value, structure_at, &word));
         s->is_resized = strcmp(word, "resized") == 0;

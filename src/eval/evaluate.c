@@ -220,7 +220,7 @@ static double tower_flops(const running *r, const s2e_sample *sample, const s2a_
 {
     const int32_t n = sample->n_pictures;
     if (!r->evaluation->tower || n < 1) return 0.0;
-    return n * s2_tower_flops(r->evaluation->tower, answer->stats.image_tokens_full / n);
+    return n * s2_tower_flops(r->evaluation->tower, answer->stats.tower_tokens / n);
 }
 
 static s2p_status answer_one(running *r, const s2e_sample *sample, const s2a_setting *base,

@@ -74,6 +74,16 @@ static void test_elements(void **state)
     s = of("s2prune");
     s.is_resized = true;
     check(s, "s2prune[structure=resized]", "S\xc2\xb2Prune [structure=resized]");
+    s = of("full");
+    s.has_before = true;
+    check(s, "full[pixelprune]", "All tokens [PixelPrune]");
+    s = of("s2prune");
+    s.has_before = true;
+    s.before = (s2p_pixelprune){ .metric = S2P_DISTANCE_MAE, .threshold = 0.01 };
+    s.choice.side = 4;
+    s.is_resized = true;
+    check(s, "s2prune[K=4,pixelprune:mae:0.01,structure=resized]",
+          "S\xc2\xb2Prune [K=4, PixelPrune mae 0.01, structure=resized]");
     s = of("visionzip");
     s.width = 336;
     s.height = 448;

@@ -68,7 +68,7 @@ static void test_round_trip(void **state)
         "s2prune:selector=random,budget=10%",
         "s2prune:structure=resized",
         "s2prune:structure=source,after=2,image-size=336x448",
-        "uniform:after=0",
+        "uniform:after=0,before-tower=pixelprune:rmse:0.015",
         "uniform:image-size=native",
         "fastv:mode=published,after=3",
         "fastv:mode=default",
@@ -99,6 +99,9 @@ static void test_round_trip(void **state)
             assert_true(again.published == setting[i].published &&
                         again.has_after == setting[i].has_after &&
                         again.is_resized == setting[i].is_resized &&
+                        again.has_before == setting[i].has_before &&
+                        again.before.metric == setting[i].before.metric &&
+                        again.before.threshold == setting[i].before.threshold &&
                         again.width == setting[i].width && again.height == setting[i].height);
             assert_memory_equal(&again.parameters, &setting[i].parameters, sizeof again.parameters);
         }

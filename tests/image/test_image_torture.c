@@ -170,7 +170,9 @@ static void drawing(void **state)
     const s2p_layout layout = {
         .grid = { 2, 2 }, .side = 1, .budget = 1, .region = &all, .share = &share, .cell = &all
     };
-    const s2_overlay overlay = { &image.view, &layout, &keep, 1, "caption" };
+    const s2_overlay overlay = {
+        .picture = &image.view, .layout = &layout, .keep = &keep, .n_keep = 1, .caption = "caption"
+    };
     assert_true(torture(run_resize, &image.view) >= 8);
     assert_true(torture(run_draw, &overlay) >= 9);
     assert_true(torture(run_svg, &overlay) >= 2);

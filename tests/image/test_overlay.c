@@ -36,6 +36,8 @@ static const uint8_t *at(const s2_image *image, int32_t x, int32_t y)
     return image->pixels + image->view.stride * y + 3 * x;
 }
 
+static bool contains(const s2_buffer *text, const char *word);
+
 static s2_image drawn(const s2_overlay *overlay)
 {
     s2_image image;
@@ -47,7 +49,9 @@ static s2_image drawn(const s2_overlay *overlay)
 static void kept_and_dropped(void **state)
 {
     (void)state;
-    const s2_overlay overlay = { &picture, &layout, keep, 7, NULL };
+    const s2_overlay overlay = {
+        .picture = &picture, .layout = &layout, .keep = keep, .n_keep = 7, .caption = NULL
+    };
     s2_image image = drawn(&overlay);
     assert_int_equal(image.view.width, SIDE);
     for (int32_t token = 0; token < 64; token++) {
@@ -65,6 +69,33 @@ static void kept_and_dropped(void **state)
     s2_image_free(&image);
 }
 
+/* What never entered the tower is blue, whether or not something was kept; the rest is not. */
+static void skipped(void **state)
+{
+    (void)state;
+    static int32_t entered[40];
+    for (int32_t i = 0; i < 40; i++) entered[i] = i;
+    for (int pass = 0; pass < 2; pass++) {
+        const s2_overlay overlay = { .picture = &picture,
+                                     .layout = &layout,
+                                     .keep = pass ? NULL : keep,
+                                     .n_keep = pass ? 0 : 1,
+                                     .entered = entered,
+                                     .n_entered = 40 };
+        s2_image image = drawn(&overlay);
+        const uint8_t *p = at(&image, 5 * TOKEN + TOKEN / 2, 7 * TOKEN + TOKEN / 2); /* token 61 */
+        assert_true(p[2] > p[0] + 40);
+        p = at(&image, 1 * TOKEN + TOKEN / 2, 1 * TOKEN + TOKEN / 2); /* token 9 */
+        assert_true(pass || p[2] < p[0] + 40);
+        s2_image_free(&image);
+        s2_buffer text;
+        s2_buffer_init(&text, 1 << 24);
+        assert_int_equal(s2_overlay_svg(&overlay, &text, NULL), S2P_OK);
+        assert_true(contains(&text, "24 blue ones never entered the tower"));
+        s2_buffer_free(&text);
+    }
+}
+
 /* Every kept token is seen whole, also where a number usually stands, also when there are only kept
  * ones. */
 static void numbers_hide_no_kept_token(void **state)
@@ -74,7 +105,9 @@ static void numbers_hide_no_kept_token(void **state)
     for (int32_t i = 0; i < 64; i++) all[i] = i;
     for (int pass = 0; pass < 2; pass++) {
         const int32_t n = pass ? 64 : 4, *kept = pass ? all : corners;
-        const s2_overlay overlay = { &picture, &layout, kept, n, NULL };
+        const s2_overlay overlay = {
+            .picture = &picture, .layout = &layout, .keep = kept, .n_keep = n, .caption = NULL
+        };
         s2_image image = drawn(&overlay);
         for (int32_t i = 0; i < n; i++)
             for (int32_t y = 4; y < TOKEN - 4; y++)
@@ -92,7 +125,9 @@ static void numbers_hide_no_kept_token(void **state)
 static void borders_and_numbers(void **state)
 {
     (void)state;
-    const s2_overlay overlay = { &picture, &layout, keep, 7, NULL };
+    const s2_overlay overlay = {
+        .picture = &picture, .layout = &layout, .keep = keep, .n_keep = 7, .caption = NULL
+    };
     s2_image image = drawn(&overlay);
     for (int32_t i = 100; i < SIDE; i += 97) { /* the cross between the four regions is white */
         assert_int_equal(*at(&image, i, SIDE / 2), 255);
@@ -120,7 +155,9 @@ static void borders_and_numbers(void **state)
 static void tints(void **state)
 {
     (void)state;
-    const s2_overlay overlay = { &picture, &layout, NULL, 0, NULL };
+    const s2_overlay overlay = {
+        .picture = &picture, .layout = &layout, .keep = NULL, .n_keep = 0, .caption = NULL
+    };
     s2_image image = drawn(&overlay);
     const uint8_t *most = at(&image, 3 * TOKEN + 60, 3 * TOKEN + 60),
                   *least = at(&image, 7 * TOKEN, 7 * TOKEN);
@@ -140,7 +177,11 @@ static void odd_sizes(void **state)
         const s2p_image small = { sizes[i][0], sizes[i][1], 3 * sizes[i][0], gray_picture };
         const s2p_layout *layouts[3] = { NULL, &fresh, &layout };
         for (int k = 0; k < 3; k++) {
-            const s2_overlay overlay = { &small, layouts[k], k == 2 ? keep : NULL, 7, "x" };
+            const s2_overlay overlay = { .picture = &small,
+                                         .layout = layouts[k],
+                                         .keep = k == 2 ? keep : NULL,
+                                         .n_keep = 7,
+                                         .caption = "x" };
             s2_image image = drawn(&overlay);
             const int32_t longer =
                 image.view.width > image.view.height ? image.view.width : image.view.height;
@@ -165,8 +206,11 @@ static bool contains(const s2_buffer *text, const char *word)
 static void svg(void **state)
 {
     (void)state;
-    const s2_overlay overlay = { &picture, &layout, keep, 7,
-                                 "a<b> & \xC3\xA9 \xFF\xED\xA0\x80\xC0\x80\n." };
+    const s2_overlay overlay = { .picture = &picture,
+                                 .layout = &layout,
+                                 .keep = keep,
+                                 .n_keep = 7,
+                                 .caption = "a<b> & \xC3\xA9 \xFF\xED\xA0\x80\xC0\x80\n." };
     s2_buffer a, b;
     s2_buffer_init(&a, 1 << 24);
     s2_buffer_init(&b, 1 << 24);
@@ -196,11 +240,14 @@ static void refusals(void **state)
     s2p_error error;
     const int32_t outside[1] = { 64 }, negative[1] = { -1 };
     const s2p_layout no_grid = { .grid = { 0, 4 } };
-    const s2_overlay cases[] = { { NULL, &layout, NULL, 0, NULL },
-                                 { &picture, NULL, keep, 7, NULL },
-                                 { &picture, &layout, outside, 1, NULL },
-                                 { &picture, &layout, negative, 1, NULL },
-                                 { &picture, &no_grid, NULL, 0, NULL } };
+    const s2_overlay cases[] = {
+        { .layout = &layout },
+        { .picture = &picture, .keep = keep, .n_keep = 7 },
+        { .picture = &picture, .layout = &layout, .keep = outside, .n_keep = 1 },
+        { .picture = &picture, .layout = &layout, .keep = negative, .n_keep = 1 },
+        { .picture = &picture, .layout = &layout, .entered = outside, .n_entered = 1 },
+        { .picture = &picture, .layout = &no_grid },
+    };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         s2_buffer text;
         s2_buffer_init(&text, 1 << 20);
@@ -286,6 +333,7 @@ int main(void)
     memset(gray_picture, 200, sizeof gray_picture);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kept_and_dropped),
+        cmocka_unit_test(skipped),
         cmocka_unit_test(numbers_hide_no_kept_token),
         cmocka_unit_test(borders_and_numbers),
         cmocka_unit_test(tints),

@@ -74,7 +74,9 @@ s2p_status s2_analyze_open(analyze_context *context, const analyze_options *opti
 {
     context->options = options;
     context->ask = options->ask;
-    if (!context->ask.image_size) context->ask.preset = 1;
+    if (context->ask.preset == S2_PRESET_DOCUMENT && !context->ask.before_tower)
+        context->ask.before_tower = "pixelprune";
+    if (!context->ask.image_size) context->ask.preset = S2_PRESET_PAPER;
     context->ask.max_image_pixels = (int64_t)1 << 25;
     TRY(read_shard(options->shard, &context->shard, &context->n_shards, error));
     context->n_seeds = options->images || options->recorded || options->runs.n ? 1 : options->seeds;

@@ -32,6 +32,7 @@ typedef struct ask_options {
     int32_t min_tokens, max_tokens;
     /* pruning */
     int32_t mode, grid, allocator, selector, structure, after; /* after: S2_AFTER_OWN */
+    const char *before_tower;                                  /* NULL: by the preset */
     s2_list set, settings;
     const char *variants;
     double exec_timeout; /* seconds */
@@ -45,12 +46,14 @@ typedef struct ask_options {
     int32_t progress; /* as s2_progress_form counts them */
 } ask_options;
 
+enum { S2_PRESET_NONE, S2_PRESET_PAPER, S2_PRESET_DOCUMENT };
+
 /* Words of the choices; NULL past the end. */
 const char *s2_ask_kv_name(size_t index);        /* as s2v_kv_type counts them */
 const char *s2_ask_kv_v_name(size_t index);      /* "same", then as s2_ask_kv_name */
 const char *s2_ask_flash_name(size_t index);     /* auto, on, off */
 const char *s2_ask_tower_name(size_t index);     /* auto, f32, bf16, q8, int8 */
-const char *s2_ask_preset_name(size_t index);    /* none, paper */
+const char *s2_ask_preset_name(size_t index);    /* none, paper, document */
 const char *s2_ask_structure_name(size_t index); /* source, resized */
 const char *s2_ask_framing_name(size_t index);   /* as s2v_framing counts them */
 const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
@@ -129,7 +132,8 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
     { .name = "--image-size", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Picture",                        \
       .help = "native, or WxH (stretched); several pictures: separated by commas", S2_ASK_AT(image_size) },       \
     { .name = "--preset", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = s2_ask_preset_name,                \
-      .fallback = "none", .group = "Picture", .help = "paper: 672x672, stretched; LLaVA-OneVision: --view base",  \
+      .fallback = "none", .group = "Picture", .help = "paper: 672x672, stretched; LLaVA-OneVision: --view base; " \
+          "document: --before-tower pixelprune",                                                                  \
       S2_ASK_AT(preset) },                                                                                        \
     { .name = "--view", .label = "HOW", .type = S2_OPTION_CHOICE, .choice = s2_ask_framing_name, .fallback = "auto", \
       .group = "Picture", .help = "LLaVA: stretched, with tiles, padded or cropped; auto: padded for LLaVA-1.5, " \
@@ -178,6 +182,10 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
       .help = "prune after decoder layer N, counted from 0 (S2Prune: 0); -1: before the decoder; own: where the "    \
               "method does",                                                                                        \
       S2_ASK_AT(after) },                                                                                           \
+    { .name = "--before-tower", .label = "HOW", .type = S2_OPTION_TEXT, .group = "Pruning",                         \
+      .help = "pixelprune[:THRESHOLD]: tokens whose pixels follow from their neighbours never enter the vision tower "  \
+              "(Qwen's models; THRESHOLD 0 to 1, 0: equal pixels); none: all do",                                   \
+      S2_ASK_AT(before_tower) },                                                                                    \
     { .name = "--set", .label = "NAME=VALUE", .type = S2_OPTION_LIST, .group = "Pruning",                           \
       .help = "a parameter (see 's2prune run --list-methods') of every method that has it, or "                \
               "METHOD.NAME=VALUE (repeatable)",                                                                     \
@@ -193,7 +201,7 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
 #define S2_ASK_ROWS_VARIANTS                                                                                        \
     { .name = "--setting", .label = "TEXT", .type = S2_OPTION_LIST, .group = "Pruning",                             \
       .help = "a setting METHOD[:name=value,...], such as s2prune:grid=9 (repeatable); names: budget, allocator, "  \
-              "selector, grid, mode, after, structure, image-size, parameters of the method",                      \
+              "selector, grid, mode, after, before-tower, structure, image-size, parameters of the method",                      \
       S2_ASK_AT(settings) },                                                                                        \
     { .name = "--variants", .label = "FILE", .type = S2_OPTION_FILE, .group = "Pruning",                            \
       .help = "a file with such a setting on each line; # begins a comment", S2_ASK_AT(variants) }

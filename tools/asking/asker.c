@@ -17,7 +17,7 @@ S2_WORDS(s2_ask_kv_name, "f16", "f32", "q8_0")
 S2_WORDS(s2_ask_kv_v_name, "same", "f16", "f32", "q8_0")
 S2_WORDS(s2_ask_flash_name, "auto", "on", "off")
 S2_WORDS(s2_ask_tower_name, "auto", "f32", "bf16", "q8", "int8")
-S2_WORDS(s2_ask_preset_name, "none", "paper")
+S2_WORDS(s2_ask_preset_name, "none", "paper", "document")
 S2_WORDS(s2_ask_structure_name, "source", "resized")
 S2_WORDS(s2_ask_framing_name, "auto", "base", "anyres", "square", "crop")
 S2_WORDS(s2_ask_resize_name, "pillow", "pillow13")
@@ -43,7 +43,7 @@ static int show_progress(const char *step, double done, void *user)
 
 static s2a_picture_options picture_options(const ask_options *o)
 {
-    return (s2a_picture_options){ .is_paper = o->preset == 1,
+    return (s2a_picture_options){ .is_paper = o->preset == S2_PRESET_PAPER,
                                   .sizes = o->image_size,
                                   .min_pixels = o->min_pixels,
                                   .max_pixels = o->max_pixels,
@@ -66,6 +66,8 @@ s2p_status s2_asker_prepare(s2_asker *asker, const ask_options *options, s2p_err
         return s2_fail(error, S2P_ELIMIT, "%zu pictures; the limit is %d", o->images.n,
                        S2_MAX_PICTURES);
     const s2a_picture_options pictures = picture_options(o);
+    s2a_setting before = { .has_before = false };
+    if (o->before_tower) TRY(s2a_before_read("--before-tower", o->before_tower, &before, error));
     TRY(s2a_pictures_init(&pictures, "--image-size", asker->image_options, S2_MAX_PICTURES, error));
     if (o->hub_name) {
         if (o->model || o->mmproj)
@@ -133,6 +135,8 @@ s2a_setting s2_ask_setting(const ask_options *o)
                             .has_after = o->after != S2_AFTER_OWN,
                             .after = o->after,
                             .is_resized = o->structure != 0 };
+    if (o->preset == S2_PRESET_DOCUMENT) (void)s2a_before_read("", "pixelprune", &setting, NULL);
+    if (o->before_tower) (void)s2a_before_read("", o->before_tower, &setting, NULL);
     /* One size for all pictures; what cannot be read is refused with the pictures. */
     s2v_image_options size;
     s2v_image_options_init(&size);
@@ -489,13 +493,22 @@ bool s2_kept_make(const s2_asker *asker, int32_t index, bool is_tiles, const cha
     if (!plan || first_shown(asker) < 0) return false;
     out->layout = s2p_plan_layout(plan);
     const int32_t *keep = s2p_plan_keep(plan, &n_keep);
-    (void)snprintf(out->caption, sizeof out->caption, "%s: %d of %dx%d tokens kept%s", method,
-                   n_keep, out->layout.grid.rows, out->layout.grid.cols,
-                   is_tiles ? " in tiles" : "");
+    int32_t n_entered = 0;
+    const int32_t *entered =
+        is_tiles ? NULL : s2v_session_tower_tokens(asker->session, index, &n_entered);
+    const int32_t n = snprintf(out->caption, sizeof out->caption, "%s: %d of %dx%d tokens kept%s",
+                               method, n_keep, out->layout.grid.rows, out->layout.grid.cols,
+                               is_tiles ? " in tiles" : "");
+    if (entered && n > 0 && (size_t)n < sizeof out->caption)
+        (void)snprintf(out->caption + n, sizeof out->caption - (size_t)n,
+                       ", %d never entered the tower",
+                       out->layout.grid.rows * out->layout.grid.cols - n_entered);
     out->overlay = (s2_overlay){ .picture = s2_asker_seen(asker, index, &out->squared),
                                  .layout = &out->layout,
                                  .keep = keep,
                                  .n_keep = n_keep,
+                                 .entered = entered,
+                                 .n_entered = n_entered,
                                  .caption = out->caption };
     return true;
 }

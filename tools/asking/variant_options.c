@@ -163,7 +163,8 @@ static s2p_status settle(const ask_options *o, const placing *p, s2a_setting *ou
             out[i] = one.setting;
         }
         /* native is worth a word only where pictures have a size otherwise */
-        if (out[i].width < 0 && o->preset == 0 && !o->image_size) out[i].width = out[i].height = 0;
+        if (out[i].width < 0 && o->preset != S2_PRESET_PAPER && !o->image_size)
+            out[i].width = out[i].height = 0;
     }
     TRY(s2a_settings_check_after("--after", out, p->n, 0, error));
     return check_twice(out, p->n, error);

@@ -174,7 +174,7 @@ s2p_status s2_bench_measure(bench_context *context, const s2a_setting *setting, 
     s2_machine_stop(&context->machine);
     s2_tower_size tower;
     context->tower_flops = s2_asker_tower_size(context->asker, &tower)
-                               ? s2_tower_flops(&tower, context->row[0].stats.image_tokens_full)
+                               ? s2_tower_flops(&tower, context->row[0].stats.tower_tokens)
                                : 0.0;
     return S2P_OK;
 }

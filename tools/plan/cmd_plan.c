@@ -3,6 +3,7 @@
  * The picture is measured as it is, at its own resolution. With token scores (--erc) the plan also
  * names the tokens that stay. The overlay is drawn once and serves the PNG and the terminal.
  */
+#include "ask/kept.h"
 #include "base/clock.h"
 #include "bundled.h"
 #include "image/draw/overlay.h"
@@ -19,10 +20,10 @@
 #include <string.h>
 
 typedef struct plan_options {
-    const char *image, *erc, *features, *png, *svg, *compare, *model, *mmproj;
+    const char *image, *erc, *features, *png, *svg, *compare, *model, *mmproj, *before_tower;
     s2_pair tokens;
     s2v_budget budget;
-    int32_t grid, allocator, selector, pixels, output, display;
+    int32_t grid, allocator, selector, pixels, output, display, token_pixels;
     int64_t max_pixels;
     uint64_t seed;
 } plan_options;
@@ -33,6 +34,7 @@ typedef struct plan_context { /* everything the command owns */
     s2_image picture, overlay; /* overlay: drawn when somebody wants to see it */
     s2_matrix erc, features;
     s2p_plan *plan;
+    int32_t *entered, n_entered; /* the tower, with --before-tower; NULL: all do */
     s2_plan_report report;
     char caption[128]; /* under the overlay */
 } plan_context;
@@ -83,6 +85,13 @@ static s2p_status check_options(const plan_options *options, s2p_error *error)
                        "select' with recorded arrays",
                        selector, s2p_need_text(needs));
     TRY(check_allocator(options, "--allocator", allocator, error));
+    s2a_setting before = { .has_before = false };
+    if (options->before_tower)
+        TRY(s2a_before_read("--before-tower", options->before_tower, &before, error));
+    if (before.has_before && (options->erc || options->features))
+        return s2_fail(error, S2P_EINVAL,
+                       "--before-tower leaves tokens without scores; plan takes --erc and "
+                       "--features of all tokens");
     if (options->compare && options->output != S2_OUTPUT_TEXT)
         return s2_fail(error, S2P_EINVAL,
                        "--compare-allocator is for -o text; run plan once per allocator");
@@ -124,8 +133,11 @@ static s2p_status prune(plan_context *c, const char *allocator, s2p_error *error
 {
     const plan_options *o = c->options;
     const int32_t n_tokens = c->grid.rows * c->grid.cols;
-    s2p_view view = { .budget = s2a_budget_tokens(o->budget, n_tokens),
+    const int32_t budget = s2a_budget_tokens(o->budget, n_tokens);
+    s2p_view view = { .budget = c->entered && c->n_entered < budget ? c->n_entered : budget,
                       .image = &c->picture.view,
+                      .alive = c->entered,
+                      .n_alive = c->n_entered,
                       .choice = { .side = o->grid,
                                   .allocator = allocator,
                                   .selector = s2p_selector_name((size_t)o->selector),
@@ -157,6 +169,11 @@ static s2p_status make_plan(plan_context *c, s2p_error *error)
     st = s2p_plan_create(&c->plan, grid);
     if (st != S2P_OK) return s2_fail(error, st, "cannot make a plan: %s", s2p_status_text(st));
     start = s2_now_ms();
+    s2a_setting before = { .has_before = false };
+    if (o->before_tower) TRY(s2a_before_read("", o->before_tower, &before, error));
+    if (before.has_before)
+        TRY(s2a_tower_tokens(&c->picture.view, grid, o->token_pixels, &before.before, &c->entered,
+                             &c->n_entered, error));
     st = prune(c, allocator, error);
     r->timings.plan = s2_now_ms() - start;
     r->path = strcmp(o->image, "-") == 0 ? "standard input" : o->image;
@@ -165,6 +182,8 @@ static s2p_status make_plan(plan_context *c, s2p_error *error)
     r->height = c->picture.view.height;
     r->layout = s2p_plan_layout(c->plan);
     r->keep = s2p_plan_keep(c->plan, &r->n_keep);
+    r->entered = c->entered;
+    r->n_entered = c->n_entered;
     return st;
 }
 
@@ -180,6 +199,8 @@ static s2_overlay overlay_of(plan_context *c)
                          .layout = &r->layout,
                          .keep = r->n_keep > 0 ? r->keep : NULL,
                          .n_keep = r->n_keep,
+                         .entered = r->entered,
+                         .n_entered = r->n_entered,
                          .caption = c->caption };
 }
 
@@ -260,6 +281,7 @@ static int run(const void *values)
     s2p_plan_free(c.plan);
     s2_image_free(&c.picture);
     s2_image_free(&c.overlay);
+    free(c.entered);
     free(c.erc.data);
     free(c.features.data);
     return code;
@@ -289,6 +311,12 @@ static const s2_option option_table[] = {
     { .name = "--tokens", .label = "RxC", .type = S2_OPTION_SIZE, .min = 1, .max = S2P_MAX_SIDE,
       .group = "Plan", .help = "rows and columns of visual tokens (24x24, or as the model has them)",
       .offset = offsetof(plan_options, tokens) },
+    { .name = "--before-tower", .label = "HOW", .type = S2_OPTION_TEXT, .group = "Plan",
+      .help = "pixelprune[:THRESHOLD]: only tokens whose pixels do not follow from their neighbours; none: all",
+      .offset = offsetof(plan_options, before_tower) },
+    { .name = "--token-pixels", .label = "N", .type = S2_OPTION_INT, .min = 1, .max = 256, .fallback = "28",
+      .group = "Plan", .help = "pixels per token side as the tower sees the picture, for --before-tower (Qwen3-VL: 32)",
+      .offset = offsetof(plan_options, token_pixels) },
     { .name = "--budget", .label = "N|N%", .type = S2_OPTION_BUDGET, .min = 1,
       .max = S2P_MAX_TOKENS, .fallback = "64", .group = "Plan",
       .help = "tokens to keep, or a share of all", .offset = offsetof(plan_options, budget) },
@@ -336,7 +364,8 @@ const s2_command s2_cmd_plan = {
     .examples = "  s2prune plan -i photo.jpg --budget 64 --png overlay.png\n"
                 "  s2prune plan -i photo.jpg --budget 11% --compare-allocator uniform,fft\n"
                 "  s2prune plan -i photo.jpg -m model.gguf -mm mmproj.gguf\n"
-                "  s2prune plan -i photo.jpg --tokens 27x27 --erc erc.npy -o json\n",
+                "  s2prune plan -i photo.jpg --tokens 27x27 --erc erc.npy -o json\n"
+                "  s2prune plan -i invoice.jpg --tokens 40x28 --before-tower pixelprune\n",
     .options = option_table,
     .size = sizeof(plan_options),
     .run = run,

@@ -16,7 +16,7 @@ static int32_t area(s2p_rect r) { return (r.row1 - r.row0) * (r.col1 - r.col0); 
 void s2_plan_json(const s2_plan_report *report, s2_buffer *out)
 {
     s2a_plan_json(&report->layout, report->width, report->height, report->keep, report->n_keep,
-                  out);
+                  report->entered, report->n_entered, out);
 }
 
 /* --- text ----------------------------------------------------------------- */
@@ -52,6 +52,11 @@ void s2_plan_head(const s2_plan_report *report, s2_buffer *out)
     s2_buffer_printf(out, "heterogeneity H = %.3g (std/mean of %s%s)\n", layout->heterogeneity,
                      is_paper ? "Laplacian variance" : "the regions' measure, allocator ",
                      is_paper ? "" : report->allocator);
+    if (report->entered) {
+        const int32_t n = layout->grid.rows * layout->grid.cols;
+        s2_buffer_printf(out, "%d of %d tokens would enter the tower, %.0f %% would not\n",
+                         report->n_entered, n, 100.0 * (n - report->n_entered) / n);
+    }
     s2_plan_table(layout, "tokens per region", out);
 }
 

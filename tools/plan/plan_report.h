@@ -15,6 +15,8 @@ typedef struct s2_plan_report {
     s2p_layout layout;
     const int32_t *keep; /* [n_keep]; none without token scores */
     int32_t n_keep;
+    const int32_t *entered; /* [n_entered] tokens that would enter the tower; NULL: not asked */
+    int32_t n_entered;
     s2_plan_timings timings;
 } s2_plan_report;
 

@@ -15,7 +15,7 @@ s2p_signal_id s2_signal_named(const char *name)
 
 s2_sizes s2_recorded_sizes(const s2_recorded *r)
 {
-    const int32_t n = r->grid.rows * r->grid.cols;
+    const int32_t n = r->n_alive > 0 ? r->n_alive : r->grid.rows * r->grid.cols;
     const int64_t rows = (int64_t)r->image_start + n + r->n_after;
     return (s2_sizes){ r->grid, r->n_after > 0 && rows <= INT32_MAX ? (int32_t)rows : 0,
                        r->n_alive };

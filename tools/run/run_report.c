@@ -38,7 +38,7 @@ static void put_method(const run_job *job, s2_buffer *out)
     char after[S2_AFTER_TEXT];
     char label[S2A_LABEL_SIZE];
     s2_buffer_printf(out, "%s", s2a_setting_label(&job->setting, label));
-    if (t->image_tokens == t->image_tokens_full) return;
+    if (t->image_tokens == t->tower_tokens) return;
     if (side > 0) s2_buffer_printf(out, ", grid %dx%d", side, side);
     s2_after_text(t->stage_after, t->n_stages, after);
     s2_buffer_printf(out, ", %s", after);
@@ -143,6 +143,9 @@ void s2_run_summary(const run_job *job)
                          t->image_tokens_full);
         put_method(job, &out);
         s2_buffer_printf(&out, ")");
+        if (job->setting.has_before)
+            s2_buffer_printf(&out, "; %d of %d entered the tower", t->tower_tokens,
+                             t->image_tokens_full);
     }
     if (job->is_later)
         s2_buffer_printf(&out, "%s%d tokens of the conversation were in the cache, %d are new",
@@ -192,6 +195,11 @@ static json_t *images_of(const run_job *job)
     const s2p_plan *plan, *tiles;
     for (int32_t i = 0; (plan = s2v_session_plan(job->asker.session, i)); i++) {
         json_t *image = plan_json(plan);
+        int32_t n_entered;
+        const int32_t *entered = s2v_session_tower_tokens(job->asker.session, i, &n_entered);
+        if (image && job->setting.has_before)
+            json_object_set_new(image, "skipped",
+                                s2a_skipped_json(s2p_plan_layout(plan).grid, entered, n_entered));
         if (image && (tiles = s2v_session_tile_plan(job->asker.session, i)))
             json_object_set_new(image, "tiles", plan_json(tiles));
         json_array_append_new(array, image);
@@ -246,6 +254,12 @@ static json_t *prune_of(const run_job *job)
     if (prune && job->setting.budget.percent > 0.0)
         json_object_set_new(prune, "budget_percent", json_real(job->setting.budget.percent));
     if (prune && parameters) json_object_set(prune, "parameters", parameters);
+    char before[S2P_PIXELPRUNE_TEXT];
+    if (prune && job->setting.has_before) {
+        json_object_set_new(prune, "before_tower",
+                            json_string(s2p_pixelprune_text(&job->setting.before, before)));
+        json_object_set_new(prune, "tower_tokens", json_integer(t->tower_tokens));
+    }
     json_decref(parameters);
     return prune;
 }

@@ -110,6 +110,8 @@ export function costLines(cost: Cost, shared = false): [Key, string][] {
     [shared ? 'timeVisionShared' : 'timeVision', ms(cost.visionMs)],
     ['timePrefill', ms(cost.promptMs)],
   ];
+  if (cost.towerTokens !== null && cost.imageTokensFull !== null)
+    lines.push(['entered', t('ofTokens', { n: cost.towerTokens, of: cost.imageTokensFull })]);
   if (cost.perSecond) lines.push(['speed', `${cost.perSecond.toFixed(1)} tok/s`]);
   if (cost.kvBytes !== null)
     lines.push([

@@ -160,6 +160,8 @@ export function readLink(hash: string): Link {
   word('method');
   word('allocator');
   word('selector');
+  const before = q.get('before') ?? '';
+  if (/^(none|pixelprune(:[\d.]{1,8})?)$/.test(before)) settings.before = before;
   const sha = q.get('sha256') ?? '';
   const keep = q.get('keep');
   return {

@@ -23,6 +23,7 @@ export interface Choice {
   regions: Region[];
   cells: Rect[];
   erc: number[] | null; // a score for each token
+  skipped?: number[]; // tokens that never entered the tower
 }
 
 export const area = (r: Rect): number => (r.r1 - r.r0) * (r.c1 - r.c0);

@@ -239,6 +239,7 @@ function moreSection(): HTMLElement {
   const grid = h('select', { id: 'grid' });
   const allocator = h('select', { id: 'allocator' });
   const selector = h('select', { id: 'selector' });
+  const before = h('select', { id: 'before' });
   const seed = h('input', { id: 'seed', type: 'number', min: '0', max: '1000000', step: '1' });
   const length = h('input', { id: 'length', type: 'number', min: '1', max: '4096', step: '1' });
   const bind = (control: HTMLInputElement | HTMLSelectElement, set: (value: string) => void) =>
@@ -251,6 +252,7 @@ function moreSection(): HTMLElement {
   bind(grid, (v) => (s.grid = Number(v)));
   bind(allocator, (v) => (s.allocator = v));
   bind(selector, (v) => (s.selector = v));
+  bind(before, (v) => (s.before = v));
   bind(seed, (v) => (s.seed = whole(v, 0, 1_000_000)));
   bind(length, (v) => (s.maxTokens = whole(v, 1, 4096)));
   const render = () => {
@@ -264,6 +266,11 @@ function moreSection(): HTMLElement {
     );
     fill(allocator, named(state.methods.allocators), s.allocator);
     fill(selector, named(state.methods.selectors), s.selector);
+    fill(
+      before,
+      [auto, { value: 'none', text: t('beforeNone') }, ...['', ':0.01', ':0.05', ':0.1'].map((x) => ({ value: `pixelprune${x}`, text: `PixelPrune ${x.slice(1) || '0'}` }))],
+      s.before,
+    );
     seed.value = String(s.seed);
     length.value = String(s.maxTokens);
   };
@@ -279,6 +286,7 @@ function moreSection(): HTMLElement {
       field('grid', grid),
       field('allocator', allocator),
       field('selector', selector),
+      field('before', before),
       field('seed', seed),
       field('length', length),
     ),

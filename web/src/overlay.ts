@@ -41,7 +41,7 @@ export interface Box {
 }
 
 // Safe for the common colour-vision deficiencies (Okabe and Ito), apart from one another in brightness too.
-export const colors = { kept: '#ffc14d', onlyA: '#e69f00', onlyB: '#56b4e9', both: '#ffffff', added: '#7ee2b8' };
+export const colors = { kept: '#ffc14d', onlyA: '#e69f00', onlyB: '#56b4e9', both: '#ffffff', added: '#7ee2b8', skipped: 'rgba(46,120,214,.62)' };
 
 // Dark blue to yellow, even in brightness (cividis, five stops).
 const heat = [
@@ -262,6 +262,10 @@ export function paint(ctx: CanvasRenderingContext2D, scene: Scene, box: Box, lin
   }
   paintHeat(canvas, choice, look);
   if (look.kept) paintVeil(canvas, choice, look);
+  if (look.kept && choice.skipped?.length) {
+    ctx.fillStyle = colors.skipped;
+    fillRuns(canvas, mask(choice.skipped, choice.rows * choice.cols), 1, choice.cols);
+  }
   if (look.cells) outline(canvas, choice.cells, 'rgba(255,255,255,.5)', line, 0);
   if (look.regions) {
     outline(canvas, choice.regions, 'rgba(9,13,24,.7)', 4 * line, 0);

@@ -55,9 +55,10 @@ export function readChoice(v: unknown): Choice | null {
   const n = rows * cols;
   const kept = Array.isArray(o.kept) ? [...new Set(o.kept.map(count).filter((i) => i >= 0 && i < n))] : null;
   kept?.sort((a, b) => a - b);
+  const skipped = [...new Set(list(o.skipped).map(count).filter((i) => i >= 0 && i < n))];
   const given = o.scores ?? o.erc; // a list, or {"name": "erc", "values": [...]}
   const scores = list(object(given).values ?? given).map((s) => number(s) ?? 0);
-  return { rows, cols, kept, regions: found, cells, erc: scores.length === n ? scores : null };
+  return { rows, cols, kept, regions: found, cells, erc: scores.length === n ? scores : null, skipped };
 }
 
 export interface Plan {
@@ -86,6 +87,7 @@ export interface Cost {
   cachedTokens: number | null;
   imageTokens: number | null;
   imageTokensFull: number | null;
+  towerTokens: number | null; // null: all of them entered the tower
   answerTokens: number | null;
   imageMs: number | null;
   visionMs: number | null;
@@ -109,6 +111,7 @@ export function readCost(v: unknown): Cost {
     cachedTokens: number(details.cached_tokens ?? usage.cached_tokens),
     imageTokens: number(details.image_tokens ?? usage.image_tokens),
     imageTokensFull: number(details.image_tokens_full ?? usage.image_tokens_full),
+    towerTokens: number(prune.tower_tokens),
     answerTokens: number(usage.completion_tokens),
     imageMs: number(timings.image_ms),
     visionMs: number(timings.vision_ms),

@@ -8,6 +8,7 @@ export function pruneObject(s: Settings, keep: number[] | null): Record<string, 
   if (s.grid > 0) out.grid = s.grid;
   if (s.allocator) out.allocator = s.allocator;
   if (s.selector) out.selector = s.selector;
+  if (s.before) out.before_tower = s.before;
   if (s.seed > 0) out.seed = s.seed;
   if (keep) out.keep = keep;
   return out;
@@ -49,6 +50,7 @@ export function planBody(picture: Picture, s: Settings, budget: number | string 
   const prune: Record<string, unknown> = { budget };
   if (s.grid > 0) prune.grid = s.grid;
   if (s.allocator) prune.allocator = s.allocator;
+  if (s.before) prune.before_tower = s.before;
   return withPicture({ image: '@picture', prune }, picture); // on the grid the model makes of this picture
 }
 

@@ -8,6 +8,7 @@ export interface Settings {
   grid: number; // 0: by the budget
   allocator: string; // '': the server's default
   selector: string;
+  before: string; // '': the server's default; 'none', 'pixelprune', 'pixelprune:0.01'
   seed: number;
   maxTokens: number;
 }
@@ -57,6 +58,7 @@ export const state = {
     grid: 0,
     allocator: '',
     selector: '',
+    before: '',
     seed: 0,
     maxTokens: 128,
   } as Settings,

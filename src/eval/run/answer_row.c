@@ -77,7 +77,7 @@ s2p_status s2e_answer_row_make(const s2e_record *key, const s2a_answer *answer,
     r->text = answer->text;
     r->tokens_before = s->image_tokens_full;
     r->tokens_after = s->image_tokens;
-    r->sequence_full = s->prompt_tokens + s->image_tokens_full - s->image_tokens;
+    r->sequence_full = s->prompt_tokens + s->tower_tokens - s->image_tokens;
     r->sequence_pruned = s->prompt_tokens;
     r->generated = answer->n_tokens;
     r->cached = s->cached_tokens;

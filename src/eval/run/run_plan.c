@@ -78,6 +78,9 @@ void s2e_setting_write(const s2a_setting *setting, s2e_common common, s2_buffer 
     if (setting->published != common.is_published)
         s2_buffer_printf(out, " mode=%s", setting->published ? "published" : "default");
     if (setting->has_after) s2_buffer_printf(out, " after=%d", setting->after);
+    char before[S2P_PIXELPRUNE_TEXT];
+    if (setting->has_before)
+        s2_buffer_printf(out, " before-tower=%s", s2p_pixelprune_text(&setting->before, before));
     if (setting->is_resized != common.is_resized)
         s2_buffer_printf(out, " structure=%s", setting->is_resized ? "resized" : "source");
     if (setting->width != 0) s2_buffer_printf(out, " size=%dx%d", setting->width, setting->height);
@@ -142,6 +145,9 @@ bool s2e_setting_read(const json_t *values, const s2e_column *column, s2a_settin
     const long after = strtol(word.text, NULL, 10);
     out->has_after = word.n > 0 && after >= S2P_BEFORE_DECODER && after <= 1000;
     if (out->has_after) out->after = (int32_t)after;
+    word = word_of(text, "before-tower");
+    out->has_before =
+        word.n > 0 && s2p_pixelprune_read(word.text, word.n, &out->before, NULL) == S2P_OK;
     char *end;
     word = word_of(text, "size");
     const long width = strtol(word.text, &end, 10);

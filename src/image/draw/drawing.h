@@ -16,6 +16,7 @@ typedef struct s2_colour {
 
 #define S2_COLOUR_KEPT ((s2_colour){ 255, 196, 46 })    /* outline of a kept token */
 #define S2_COLOUR_REGION ((s2_colour){ 255, 255, 255 }) /* borders of regions and cells */
+#define S2_COLOUR_SKIPPED ((s2_colour){ 46, 120, 214 }) /* ground of a token that never entered */
 #define S2_COLOUR_SHADE ((s2_colour){ 12, 14, 20 })     /* halo of borders, plate of numbers */
 
 typedef struct s2_frame {
@@ -33,6 +34,9 @@ s2p_status s2_frame_init(s2_frame *frame, const s2_overlay *overlay, s2p_error *
 s2p_rect s2_frame_rect(const s2_frame *frame, s2p_rect tokens);
 
 s2p_rect s2_frame_token(const s2_frame *frame, int32_t token);
+
+/* [tokens] 1 for those that never entered the tower, to be freed; NULL: all did, or no memory. */
+uint8_t *s2_frame_skipped(const s2_frame *frame, const s2_overlay *overlay);
 
 /* Tint of region g by its share of its own tokens, and how strong: 0..255. */
 s2_colour s2_frame_tint(const s2_frame *frame, const s2p_layout *layout, int32_t g, int *strength);

@@ -1,7 +1,7 @@
 /* overlay.c - the plan drawn on the picture.
  *
  * With kept tokens: those in full colour with a thin outline, the rest dark and
- * nearly gray. Without: regions tinted by the part of their tokens they may keep.
+ * nearly gray, and blue what never entered the tower. Without: regions tinted by the part of their tokens they may keep.
  * Over both: fine cell borders, region borders with a dark halo (readable on any
  * ground), and each region's share on a plate in its corner, or wherever it
  * hides no kept token.
@@ -15,6 +15,7 @@
 #define HALO_STRENGTH 150
 #define PLATE_STRENGTH 215
 #define LIFT_STRENGTH 60
+#define SKIPPED_STRENGTH 140
 
 static uint8_t *pixel_at(s2_image *image, int32_t x, int32_t y)
 {
@@ -94,6 +95,16 @@ static void draw_tints(s2_image *image, const s2_frame *frame, const s2p_layout 
     }
 }
 
+/* Tokens that never entered the tower. */
+static void draw_skipped(s2_image *image, const s2_frame *frame, const s2_overlay *overlay)
+{
+    uint8_t *is_skipped = s2_frame_skipped(frame, overlay);
+    for (int32_t i = 0; is_skipped && i < frame->grid.rows * frame->grid.cols; i++)
+        if (is_skipped[i])
+            fill_rect(image, s2_frame_token(frame, i), S2_COLOUR_SKIPPED, SKIPPED_STRENGTH);
+    free(is_skipped);
+}
+
 /* A border line belongs to both neighbours: it lies across the edge, so only the upper and left
  * edge of each rectangle is drawn, once. */
 static void draw_cells(s2_image *image, const s2_frame *frame, const s2p_layout *layout)
@@ -164,6 +175,7 @@ s2p_status s2_overlay_draw(const s2_overlay *overlay, s2_image *out, s2p_error *
             st = draw_kept(&image, &frame, overlay, error);
         else
             draw_tints(&image, &frame, overlay->layout);
+        draw_skipped(&image, &frame, overlay);
         draw_cells(&image, &frame, overlay->layout);
         for (int32_t i = 0; overlay->keep && i < overlay->n_keep; i++)
             outline(&image, s2_frame_token(&frame, overlay->keep[i]), frame.line, S2_COLOUR_KEPT,

@@ -10,11 +10,14 @@ typedef struct s2_overlay { /* what to draw; NULL leaves it out */
     const s2p_layout *layout; /* region borders, shares as numbers, cell borders */
     const int32_t *keep;      /* [n_keep] tokens shown bright, the others dimmed */
     int32_t n_keep;
+    const int32_t *entered; /* [n_entered] tokens that entered the tower; the others are tinted */
+    int32_t n_entered;
     const char *caption; /* UTF-8, one line below the picture; in the SVG only */
 } s2_overlay;
 
 /* A new picture 960 to 1600 px long, so that borders and numbers can be read. Kept tokens: those
- * bright and outlined, the others dark. keep NULL: regions tinted by share instead. The caption is
+ * bright and outlined, the others dark, and blue where they never entered the tower. keep NULL: regions
+ * tinted by share instead. The caption is
  * left out: pixels have no font. S2P_EINVAL: no picture, or a kept token outside the grid. */
 s2p_status s2_overlay_draw(const s2_overlay *overlay, s2_image *out, s2p_error *error);
 

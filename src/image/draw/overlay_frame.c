@@ -5,6 +5,9 @@
  */
 #include "image/draw/drawing.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #define MIN_LONG_SIDE 960
 #define MAX_LONG_SIDE 1600
 #define PLACES 7 /* a plate is tried at, in either direction */
@@ -22,6 +25,11 @@ static s2p_status check_overlay(const s2_overlay *overlay, s2p_error *error)
         layout->grid.cols > S2P_MAX_SIDE || layout->side < 0 || layout->side > S2P_MAX_SIDE)
         return s2_fail(error, S2P_EINVAL, "overlay grid is %dx%d tokens with %d regions per side",
                        (int)layout->grid.rows, (int)layout->grid.cols, (int)layout->side);
+    for (int32_t i = 0; overlay->entered && i < overlay->n_entered; i++)
+        if (overlay->entered[i] < 0 || overlay->entered[i] >= layout->grid.rows * layout->grid.cols)
+            return s2_fail(error, S2P_EINVAL, "token %d is outside the grid of %dx%d",
+                           (int)overlay->entered[i], (int)layout->grid.rows,
+                           (int)layout->grid.cols);
     for (int32_t i = 0; overlay->keep && i < overlay->n_keep; i++)
         if (overlay->keep[i] < 0 || overlay->keep[i] >= layout->grid.rows * layout->grid.cols)
             return s2_fail(error, S2P_EINVAL, "kept token %d is outside the grid of %dx%d",
@@ -74,6 +82,16 @@ s2p_rect s2_frame_token(const s2_frame *frame, int32_t token)
 {
     const int32_t row = token / frame->grid.cols, col = token % frame->grid.cols;
     return s2_frame_rect(frame, (s2p_rect){ row, col, row + 1, col + 1 });
+}
+
+uint8_t *s2_frame_skipped(const s2_frame *frame, const s2_overlay *overlay)
+{
+    const size_t n = (size_t)frame->grid.rows * (size_t)frame->grid.cols;
+    uint8_t *is_skipped = overlay->entered && n > 0 ? malloc(n) : NULL;
+    if (!is_skipped) return NULL;
+    memset(is_skipped, 1, n);
+    for (int32_t i = 0; i < overlay->n_entered; i++) is_skipped[overlay->entered[i]] = 0;
+    return is_skipped;
 }
 
 s2_colour s2_frame_tint(const s2_frame *frame, const s2p_layout *layout, int32_t g, int *strength)

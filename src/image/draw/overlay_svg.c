@@ -10,6 +10,7 @@
 #include "base/markup.h"
 #include "image/base64.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define CAPTION_HEIGHT 40
@@ -47,6 +48,9 @@ static void append_words(s2_buffer *out, const s2_overlay *overlay, const s2_fra
     if (overlay->keep)
         s2_buffer_printf(out, "; the %d kept tokens are bright, the others dimmed",
                          (int)overlay->n_keep);
+    if (overlay->entered)
+        s2_buffer_printf(out, "; %d blue ones never entered the tower",
+                         (int)(frame->grid.rows * frame->grid.cols - overlay->n_entered));
     s2_buffer_printf(out, ".</desc>\n");
 }
 
@@ -117,6 +121,19 @@ static void append_borders(s2_buffer *out, const s2_frame *frame, const s2p_rect
     s2_buffer_printf(out, "\"/>\n");
 }
 
+static void append_skipped(s2_buffer *out, const s2_overlay *overlay, const s2_frame *frame)
+{
+    uint8_t *is_skipped = s2_frame_skipped(frame, overlay);
+    if (!is_skipped) return;
+    s2_buffer_printf(out, "<path fill=\"");
+    append_colour(out, S2_COLOUR_SKIPPED);
+    s2_buffer_printf(out, "\" fill-opacity=\"0.55\" d=\"");
+    for (int32_t i = 0; i < frame->grid.rows * frame->grid.cols; i++)
+        if (is_skipped[i]) append_rect(out, s2_frame_token(frame, i));
+    s2_buffer_printf(out, "\"/>\n");
+    free(is_skipped);
+}
+
 static void append_kept(s2_buffer *out, const s2_overlay *overlay, const s2_frame *frame)
 {
     s2_buffer_printf(out, "<path fill=\"none\" stroke=\"");
@@ -156,6 +173,7 @@ static void append_layout(s2_buffer *out, const s2_overlay *overlay, const s2_fr
         append_dimmed(out, overlay, frame);
     else
         append_tints(out, layout, frame);
+    append_skipped(out, overlay, frame);
     append_borders(out, frame, layout->cell, frame->n_cells, S2_COLOUR_REGION, 1, 40);
     if (overlay->keep) append_kept(out, overlay, frame);
     append_borders(out, frame, layout->region, frame->n_regions, S2_COLOUR_SHADE, frame->line + 2,

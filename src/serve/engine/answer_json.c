@@ -4,6 +4,8 @@
 
 #include "ask/kept.h"
 
+#include <math.h>
+
 static double share(s2p_grid grid, const int32_t *keep, int32_t n,
                     bool (*is_there)(s2p_grid grid, int32_t token))
 {
@@ -47,13 +49,23 @@ static json_t *prune_json(const s2_result *r)
     const s2p_plan *plan, *tiles;
     for (int32_t i = 0; (plan = s2v_session_plan(r->session, i)); i++) {
         json_t *image = plan_json(plan, r->setting);
+        int32_t n_entered;
+        const int32_t *entered = s2v_session_tower_tokens(r->session, i, &n_entered);
+        if (image && setting->has_before) {
+            const s2p_grid of = s2p_plan_layout(plan).grid;
+            json_object_set_new(image, "n_entered",
+                                json_integer(entered ? n_entered : of.rows * of.cols));
+            if (r->setting->wants_tokens)
+                json_object_set_new(image, "skipped", s2a_skipped_json(of, entered, n_entered));
+        }
         /* a picture that is also seen in tiles has a second grid */
         if (image && (tiles = s2v_session_tile_plan(r->session, i)))
             json_object_set_new(image, "tiles", plan_json(tiles, r->setting));
         if (image && i == 0 && r->score) {
             json_t *scores = json_array();
             for (int32_t k = 0; k < r->n_scores; k++)
-                json_array_append_new(scores, json_real((double)r->score[k]));
+                json_array_append_new(scores, isnan(r->score[k]) ? json_null()
+                                                                 : json_real((double)r->score[k]));
             json_object_set_new(image, "scores",
                                 json_pack("{s:s,s:o}", "name", "erc", "values", scores));
         }
@@ -74,7 +86,12 @@ static json_t *prune_json(const s2_result *r)
         json_object_set_new(prune, "after", s2_json_of_ints(t->stage_after, (size_t)t->n_stages));
     if (setting->budget.percent > 0.0 && !keeps_all)
         json_object_set_new(prune, "budget_percent", json_real(setting->budget.percent));
-    char label[S2A_LABEL_SIZE];
+    char label[S2A_LABEL_SIZE], before[S2P_PIXELPRUNE_TEXT];
+    if (setting->has_before) {
+        json_object_set_new(prune, "before_tower",
+                            json_string(s2p_pixelprune_text(&setting->before, before)));
+        json_object_set_new(prune, "tower_tokens", json_integer(t->tower_tokens));
+    }
     json_object_set_new(prune, "setting", json_string(s2a_setting_label(setting, label)));
     json_object_set_new(prune, "kv_visual_bytes", json_integer((json_int_t)t->kv_visual_bytes));
     return prune;

@@ -171,8 +171,12 @@ s2v_prune_options s2_ask_job_prune(const s2_ask_job *job, const s2a_prune_reques
     return prune;
 }
 
-s2v_prompt s2_ask_job_prompt(const s2_ask_job *job)
+s2v_prompt s2_ask_job_prompt(s2_ask_job *job, const s2a_prune_request *setting)
 {
+    for (int32_t i = 0; i < job->n_pictures; i++) {
+        job->option[i].before_tower = setting->setting.has_before;
+        job->option[i].pixelprune = setting->setting.before;
+    }
     return (s2v_prompt){ .size = sizeof(s2v_prompt),
                          .messages = job->message,
                          .n_messages = job->n_messages,

@@ -44,7 +44,7 @@ s2p_status s2_job_picture(const s2_job_parts *parts, size_t index, const s2_engi
 
 /* One setting as the engine takes it; all borrowed from the job. */
 s2v_prune_options s2_ask_job_prune(const s2_ask_job *job, const s2a_prune_request *setting);
-s2v_prompt s2_ask_job_prompt(const s2_ask_job *job);
+s2v_prompt s2_ask_job_prompt(s2_ask_job *job, const s2a_prune_request *setting);
 
 /* --- plans, tokens, templates, methods ------------------------------------------------------- */
 

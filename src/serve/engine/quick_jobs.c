@@ -28,18 +28,23 @@ static void blame(quick_call *call, const char *param)
 
 /* The plan as JSON, or drawn over the picture. */
 static s2p_status put_plan(const s2p_image *picture, const s2p_plan *plan, const char *format,
-                           s2_buffer *out, s2p_error *error)
+                           const int32_t *entered, int32_t n_entered, s2_buffer *out,
+                           s2p_error *error)
 {
     const s2p_layout layout = s2p_plan_layout(plan);
     if (!format || strcmp(format, "json") == 0) {
-        s2a_plan_json(&layout, picture->width, picture->height, NULL, 0, out);
+        s2a_plan_json(&layout, picture->width, picture->height, NULL, 0, entered, n_entered, out);
         return out->status;
     }
     char caption[128];
     (void)snprintf(caption, sizeof caption, "%d of %dx%d tokens in %dx%d regions, H = %.3g",
                    layout.budget, layout.grid.rows, layout.grid.cols, layout.side, layout.side,
                    layout.heterogeneity);
-    const s2_overlay overlay = { .picture = picture, .layout = &layout, .caption = caption };
+    const s2_overlay overlay = { .picture = picture,
+                                 .layout = &layout,
+                                 .entered = entered,
+                                 .n_entered = n_entered,
+                                 .caption = caption };
     if (strcmp(format, "svg") == 0) return s2_overlay_svg(&overlay, out, error);
     s2_image drawn = { .pixels = NULL };
     s2p_status st = s2_overlay_draw(&overlay, &drawn, error);
@@ -62,7 +67,8 @@ static s2p_status grid_of(const quick_call *call, const s2p_image *picture, s2p_
 }
 
 static s2p_status plan_picture(quick_call *call, const s2a_setting *setting,
-                               const s2p_image *picture, s2p_plan **plan, s2p_error *error)
+                               const s2p_image *picture, s2p_plan **plan, int32_t **entered,
+                               int32_t *n_entered, s2p_error *error)
 {
     s2p_grid grid = { 0, 0 };
     TRY(grid_of(call, picture, &grid, error));
@@ -76,7 +82,18 @@ static s2p_status plan_picture(quick_call *call, const s2a_setting *setting,
                        budget, side, side, n_tokens);
     blame(call, "image");
     TRY(s2p_plan_create(plan, grid));
-    const s2p_view view = { .budget = budget, .image = picture, .choice = setting->choice };
+    if (setting->has_before) {
+        s2v_engine_info info;
+        s2v_engine_get_info(call->with->engine, &info);
+        blame(call, "prune.before_tower");
+        TRY(s2a_tower_tokens(picture, grid, info.patch_size * info.merge_size, &setting->before,
+                             entered, n_entered, error));
+    }
+    const s2p_view view = { .budget = *entered && *n_entered < budget ? *n_entered : budget,
+                            .image = picture,
+                            .alive = *entered,
+                            .n_alive = *n_entered,
+                            .choice = setting->choice };
     return s2p_prune(&view, *plan, error);
 }
 
@@ -94,11 +111,15 @@ static s2p_status make_plan(quick_call *call, s2p_error *error)
     s2_buffer_init(&out, MAX_RESULT);
     blame(call, "image");
     s2p_status st = s2_job_picture(call->parts, 0, setup, &picture, error);
-    if (st == S2P_OK) st = plan_picture(call, &request.setting, &picture.view, &plan, error);
+    int32_t *entered = NULL, n_entered = 0;
     if (st == S2P_OK)
-        st = put_plan(&picture.view, plan, s2_json_string(call->json, "format"), &out, error);
+        st = plan_picture(call, &request.setting, &picture.view, &plan, &entered, &n_entered, error);
+    if (st == S2P_OK)
+        st = put_plan(&picture.view, plan, s2_json_string(call->json, "format"), entered, n_entered,
+                      &out, error);
     if (st == S2P_OK)
         s2_outbox_bytes(call->with->outbox, S2_FRAME_BYTES, call->request, out.data, out.size);
+    free(entered);
     s2_buffer_free(&out);
     s2p_plan_free(plan);
     s2_image_free(&picture);
@@ -172,7 +193,7 @@ static s2p_status apply_template(quick_call *call, s2p_error *error)
     s2_buffer_init(&text, MAX_RESULT);
     s2p_status st = s2_ask_job_read(call->parts, (json_t *)(uintptr_t)call->json, call->with->setup,
                                     &job, call->param, error);
-    const s2v_prompt prompt = s2_ask_job_prompt(&job);
+    const s2v_prompt prompt = s2_ask_job_prompt(&job, &job.setting[0]);
     if (st == S2P_OK) st = s2v_engine_render(engine, &prompt, NULL, 0, &n, error);
     if (st == S2P_OK && !(tokens = malloc((n + 1) * sizeof *tokens)))
         st = s2_fail_memory(error, n * sizeof *tokens, "the tokens");

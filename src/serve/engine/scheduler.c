@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,10 +170,15 @@ static void record_scores(const s2v_selection *selection, void *user)
     const s2a_setting *setting = &p->ask.setting[p->i_setting].setting;
     const int32_t own = s2p_method_about(selection->method)->after[0];
     if ((setting->has_after ? setting->after : own) != 0) return; /* of another layer */
-    p->score = malloc((size_t)erc->shape[0] * sizeof *p->score);
+    /* One for each token of the grid; NaN where it never entered the tower. */
+    const s2p_view *view = selection->view;
+    const int32_t n = selection->grid.rows * selection->grid.cols;
+    p->score = malloc((size_t)n * sizeof *p->score);
     if (!p->score) return;
-    memcpy(p->score, erc->data, (size_t)erc->shape[0] * sizeof *p->score);
-    p->n_scores = erc->shape[0];
+    for (int32_t i = 0; i < n; i++) p->score[i] = NAN;
+    for (int32_t i = 0; i < erc->shape[0]; i++)
+        p->score[view->alive ? view->alive[i] : i] = erc->data[i];
+    p->n_scores = n;
     s2_score_remember(&p->scheduler->scores, p->score_key, p->score, p->n_scores);
 }
 
@@ -193,12 +199,12 @@ static s2p_status set_up(s2_scheduler *s, s2_slot *p, s2p_error *error)
      * settings of a comparison are all computed, so that their times can be compared. */
     const bool wants_scores = setting->wants_scores && p->ask.n_pictures > 0;
     if (wants_scores) {
-        s2_score_key(&p->ask, p->score_key);
+        s2_score_key(&p->ask, &setting->setting, p->score_key);
         if (!p->ask.is_compare) p->score = s2_score_recall(&s->scores, p->score_key, &p->n_scores);
     }
     s2v_session_set_recorder(p->session, wants_scores && !p->score ? record_scores : NULL, p);
     p->prune = s2_ask_job_prune(&p->ask, setting);
-    p->prompt = s2_ask_job_prompt(&p->ask);
+    p->prompt = s2_ask_job_prompt(&p->ask, setting);
     p->stats = (s2v_stats){ .n_stages = 0 };
     p->is_ready = true;
     return S2P_OK;

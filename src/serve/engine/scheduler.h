@@ -28,7 +28,7 @@ typedef struct s2_score_memory { /* all zero: empty */
 } s2_score_memory;
 
 /* A hash of everything the scores of the first picture of a job depend on. */
-void s2_score_key(const s2_ask_job *job, uint8_t out[32]);
+void s2_score_key(const s2_ask_job *job, const s2a_setting *setting, uint8_t out[32]);
 void s2_score_remember(s2_score_memory *memory, const uint8_t key[32], const float *score,
                        int32_t n);
 float *s2_score_recall(const s2_score_memory *memory, const uint8_t key[32],

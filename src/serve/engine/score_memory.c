@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void s2_score_key(const s2_ask_job *job, uint8_t out[32])
+void s2_score_key(const s2_ask_job *job, const s2a_setting *setting, uint8_t out[32])
 {
     s2_sha256_state state;
     s2_sha256_start(&state);
@@ -27,6 +27,9 @@ void s2_score_key(const s2_ask_job *job, uint8_t out[32])
             s2_sha256_add(&state, picture->pixels + y * picture->stride,
                           (size_t)picture->width * 3);
     }
+    char before[S2P_PIXELPRUNE_TEXT] = "";
+    if (setting->has_before) (void)s2p_pixelprune_text(&setting->before, before);
+    s2_sha256_add(&state, before, strlen(before) + 1);
     s2_sha256_finish(&state, out);
 }
 
