@@ -4,7 +4,7 @@ JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX  ?= /usr/local
 GPU     ?= # vulkan, cuda, metal or hip: see docs/GPU.md
 
-.PHONY: all demo test test-sanitize test-long test-threads test-devices test-page bench bench-engine bench-tower bench-precision bench-convert bench-methods bench-eval bench-rows bench-instrumentation bench-share bench-prefix bench-memory bench-batch bench-serve fuzz install uninstall format lint clean
+.PHONY: all demo test test-sanitize test-long test-threads test-devices test-page bench bench-engine bench-tower bench-precision bench-convert bench-methods bench-eval bench-rows bench-instrumentation bench-share bench-before-tower bench-prefix bench-memory bench-batch bench-serve fuzz install uninstall format lint clean
 
 all: ## build only
 	@scripts/setup build
@@ -106,6 +106,9 @@ bench-memory: all ## the memory a run is said to take beside its peak; models th
 bench-instrumentation: all ## what hooks for looking inside the engine cost when nobody looks: instructions, by valgrind
 	@scripts/setup bench
 	@bench/instrumentation $(BUILD)/s2prune --bare $(BUILD)-bare
+
+bench-before-tower: all ## what pruning before the vision tower saves on a page of text
+	@bench/before-tower $(BUILD)/s2prune --out bench/results/before_tower.csv
 
 bench-share: all ## what a busy neighbour costs, beside the same engine with spinning threads (OpenMP's)
 	@scripts/configure $(BUILD)-spin -DS2_TESTS=OFF -DS2_GGML_OPTIONS=GGML_OPENMP=ON

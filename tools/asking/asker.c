@@ -496,9 +496,9 @@ bool s2_kept_make(const s2_asker *asker, int32_t index, bool is_tiles, const cha
     int32_t n_entered = 0;
     const int32_t *entered =
         is_tiles ? NULL : s2v_session_tower_tokens(asker->session, index, &n_entered);
-    const int32_t n = snprintf(out->caption, sizeof out->caption, "%s: %d of %dx%d tokens kept%s",
-                               method, n_keep, out->layout.grid.rows, out->layout.grid.cols,
-                               is_tiles ? " in tiles" : "");
+    const int32_t n =
+        snprintf(out->caption, sizeof out->caption, "%s: %d of %dx%d tokens kept%s", method, n_keep,
+                 out->layout.grid.rows, out->layout.grid.cols, is_tiles ? " in tiles" : "");
     if (entered && n > 0 && (size_t)n < sizeof out->caption)
         (void)snprintf(out->caption + n, sizeof out->caption - (size_t)n,
                        ", %d never entered the tower",

@@ -83,6 +83,12 @@ bool s2_is_hf_chat(const char *path);
 s2p_status s2_check_hf_chat(const char *path, const char *arrays, s2_verdict *verdict,
                             s2p_error *error);
 
+/* verify_before_tower.c: tokens that PixelPrune keeps from the tower; and whole runs (GGUF), as above. */
+void s2_check_pixelprune(const json_t *c, s2_verdict *verdict);
+bool s2_is_before_tower_golden(const char *path);
+s2p_status s2_check_before_tower(const char *path, const char *arrays, s2_verdict *verdict,
+                                 s2p_error *error);
+
 /* verify_tiny.c: the bundled model, from picture to answers. */
 void s2_check_tiny(const json_t *c, s2_verdict *verdict);
 

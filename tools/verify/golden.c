@@ -44,6 +44,7 @@ static const s2_golden_kind kinds[] = {
     { "cases", "euti", s2_check_euti },
     { "cases", "sparsevlm", s2_check_sparsevlm },
     { "cases", "prumerge", s2_check_prumerge },
+    { "cases", "pixelprune", s2_check_pixelprune },
     { "cases", "bench", s2_check_bench },
 };
 
@@ -72,6 +73,7 @@ static const struct {
     { "euti", { "q", "selected" } },
     { "sparsevlm", { "raters", "vis" } },
     { "prumerge", { "outlier_ratio", "q" } },
+    { "pixelprune", { "picture", "metric" } },
 };
 
 /* Lists of a method have no header: tell them by what their first case holds. */

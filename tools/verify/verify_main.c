@@ -139,7 +139,9 @@ static void visit_model_run(tally *t, const char *path, const char *shown)
     s2_verdict verdict = { .where = &t->where };
     s2p_error error = { S2P_OK, "" };
     const s2p_status st = is_chat ? s2_check_hf_chat(path, t->options->arrays, &verdict, &error)
-                                  : s2_check_hf(path, t->options->arrays, &verdict, &error);
+                          : s2_is_before_tower_golden(path)
+                              ? s2_check_before_tower(path, t->options->arrays, &verdict, &error)
+                              : s2_check_hf(path, t->options->arrays, &verdict, &error);
     if (st == S2P_OK)
         settle_file(t, shown, &verdict);
     else

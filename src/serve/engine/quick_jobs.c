@@ -113,7 +113,8 @@ static s2p_status make_plan(quick_call *call, s2p_error *error)
     s2p_status st = s2_job_picture(call->parts, 0, setup, &picture, error);
     int32_t *entered = NULL, n_entered = 0;
     if (st == S2P_OK)
-        st = plan_picture(call, &request.setting, &picture.view, &plan, &entered, &n_entered, error);
+        st =
+            plan_picture(call, &request.setting, &picture.view, &plan, &entered, &n_entered, error);
     if (st == S2P_OK)
         st = put_plan(&picture.view, plan, s2_json_string(call->json, "format"), entered, n_entered,
                       &out, error);
