@@ -477,7 +477,7 @@ static s2p_status write_all(writer *w, int32_t *root)
                 if (!never)
                     return s2c_refuse(
                         c, rivals,
-                        "the branches of oneOf cannot be told apart while text is generated; "
+                        "the branches of oneOf cannot be distinguished while text is generated; "
                         "use anyOf");
             }
         for (int32_t i = 0; i < shapes.n; i++)

@@ -19,8 +19,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         PROMISE(n > 0 || s2c_matcher_may_end(m, set));
         if (n == 0) break;
         int32_t skip = (int32_t)(step * 7 % (uint32_t)n), byte = -1;
-        while (skip >= 0)
-            if (bits[++byte >> 6] >> (byte & 63) & 1) skip--;
+        while (skip >= 0) {
+            byte++;
+            if (bits[byte >> 6] >> (byte & 63) & 1) skip--;
+        }
         set = s2c_matcher_step(m, set, (uint8_t)byte);
         PROMISE(set != S2C_DEAD || s2c_matcher_status(m) != S2P_OK);
     }
