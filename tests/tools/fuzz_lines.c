@@ -1,8 +1,9 @@
 /* fuzz_lines.c - the whole program on random command lines: every command, options from the tables,
  * values that fit and values made to hurt.
  *
- *     fuzz_lines SOURCE WORK N [SEED [MILLISECONDS]]
+ *     fuzz_lines SOURCE WORK N [SEED [MILLISECONDS [PAIR]]]
  *
+ * PAIR: the good model is PAIR.gguf with mmproj-PAIR.gguf beside it, not the bundled one.
  * Each line runs in a child of its own, in a folder with a few good and broken files. A line fails
  * that ends by a signal, with a code that is not in the contract, without a sentence for its code,
  * with a sanitizer's report, with control characters on standard error, or with a changed input. One
@@ -479,12 +480,17 @@ static int wait_for(pid_t child, int milliseconds, bool *is_stopped)
     return status;
 }
 
-static void prepare(const char *work)
+static void prepare(const char *work, const char *pair)
 {
-    (void)snprintf(good_model, sizeof good_model,
-                   "%.300s/models/s2prune-tiny/s2prune-tiny-f16.gguf", source_folder);
-    (void)snprintf(good_mmproj, sizeof good_mmproj,
-                   "%.300s/models/s2prune-tiny/mmproj-s2prune-tiny-f16.gguf", source_folder);
+    char bundled[400];
+    (void)snprintf(bundled, sizeof bundled, "%.300s/models/s2prune-tiny/s2prune-tiny-f16",
+                   source_folder);
+    if (!pair) pair = bundled;
+    const char *slash = strrchr(pair, '/');
+    const int n_folder = slash ? (int)(slash - pair) + 1 : 0;
+    (void)snprintf(good_model, sizeof good_model, "%.400s.gguf", pair);
+    (void)snprintf(good_mmproj, sizeof good_mmproj, "%.*smmproj-%.200s.gguf", n_folder, pair,
+                   pair + n_folder);
     (void)snprintf(good_picture, sizeof good_picture, "%.300s/data/synth/images/0000.jpg",
                    source_folder);
     char path[512];
@@ -523,7 +529,7 @@ int main(int argc, char **argv)
     char err[600];
     static char text[ERROR_CAPACITY];
     (void)snprintf(err, sizeof err, "%.500s.err", argv[2]);
-    prepare(argv[2]);
+    prepare(argv[2], argc > 6 ? argv[6] : NULL);
     for (long i = 0; i < n_lines && n_failed < 10; i++) {
         const uint32_t seed = first_seed + (uint32_t)i;
         random_state = seed * 2654435761u;

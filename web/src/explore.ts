@@ -246,12 +246,13 @@ function summaryOf(choice: Choice, run: Run | null): string {
     return h === null || h === undefined ? words : `${words} · H = ${h.toFixed(2)}`;
   }
   const own = shares(choice.kept, choice.rows, choice.cols);
+  const told = state.edit || choice === run?.tiles ? null : run; // the server speaks of the whole view
   return t('summary', {
     n: choice.kept.length,
     of: n,
     grid,
-    edge: percent(state.edit ? own.edge : (run?.edge ?? own.edge)),
-    center: percent(state.edit ? own.center : (run?.center ?? own.center)),
+    edge: percent(told?.edge ?? own.edge),
+    center: percent(told?.center ?? own.center),
   });
 }
 

@@ -105,5 +105,6 @@ export function requestKey(): string {
 /** Visual tokens before pruning, as far as known. */
 export function tokenCount(): number {
   const choice = state.run?.choice ?? state.plan?.choice;
-  return choice ? choice.rows * choice.cols : 576;
+  const tiles = state.run?.tiles;
+  return choice ? choice.rows * choice.cols + (tiles ? tiles.rows * tiles.cols : 0) : 576;
 }
