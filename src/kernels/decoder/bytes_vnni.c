@@ -165,18 +165,19 @@ typedef struct source { /* 16 outputs; those past the last are the last again */
     int32_t n_groups;
 } source;
 
-/* Bytes of groups g and g + 1, of which the second may be past the end. */
+/* Groups g and g + 1 of an output, of which the second may be past the end. */
+S2V_INLINE bytes64 pair_of(const s2k_format format, const source *from, int i, int32_t g)
+{
+    if (format == S2K_Q5_K) return q5_k_pair(from->row[i], g);
+    if (format == S2K_IQ4_XS) return iq4_xs_pair(from->row[i], g);
+    return q8_0_pair(from->row[i], g, from->n_groups);
+}
+
 S2V_INLINE void take_pair(const s2k_format format, const source *from, int32_t g, int v,
                           panel_group *to)
 {
     lanes square[16];
-    for (int i = 0; i < 16; i++) {
-        bytes64 b = { 0 };
-        if (format == S2K_Q8_0) b = q8_0_pair(from->row[i], g, from->n_groups);
-        if (format == S2K_Q5_K) b = q5_k_pair(from->row[i], g);
-        if (format == S2K_IQ4_XS) b = iq4_xs_pair(from->row[i], g);
-        square[i] = (lanes)b;
-    }
+    for (int i = 0; i < 16; i++) square[i] = (lanes)pair_of(format, from, i, g);
     transpose_square(square);
     for (int i = 0; i < 16 && g + i / 8 < from->n_groups; i++)
         memcpy(to[i / 8].byte[i % 8][v], &square[i], sizeof square[i]);
@@ -201,13 +202,24 @@ S2V_INLINE void take_eight_scales(const s2k_format format, const source *from, i
     }
 }
 
+/* F16 steps of eight outputs and of eight more. */
+S2V_INLINE lanes steps_of(const uint16_t low[8], const uint16_t high[8])
+{
+#if defined(__AVX512BW__)
+    const __m128i a = _mm_loadu_si128((const __m128i *)(const void *)low);
+    const __m128i b = _mm_loadu_si128((const __m128i *)(const void *)high);
+    return (lanes)_mm512_cvtph_ps(_mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1));
+#else
+    lanes v;
+    for (int i = 0; i < 16; i++) v[i] = s2v_float_of_f16(i < 8 ? low[i] : high[i - 8]);
+    return v;
+#endif
+}
+
 /* Eight outputs are interleaved, eight bytes of each: a vector of four bytes of 16 outputs takes the
  * even words of two, or the odd ones. */
-S2V_INLINE void take_q4_0(const q4_0_by_8_block *const w[2], int v, panel_group *to)
+S2V_INLINE void q4_0_words(const q4_0_by_8_block *const w[2], bits out[8])
 {
-    uint16_t step[16];
-    for (int h = 0; h < 2; h++) memcpy(step + 8 * h, w[h]->step, sizeof w[h]->step);
-    store(to->scale[v], load_f16(step));
     for (int half = 0; half < 2; half++) {
         const bits a = (bits)load_ints(w[0]->nibbles[half]) ^ 0x88888888u;
         const bits b = (bits)load_ints(w[1]->nibbles[half]) ^ 0x88888888u;
@@ -215,10 +227,10 @@ S2V_INLINE void take_q4_0(const q4_0_by_8_block *const w[2], int v, panel_group 
                                                   24, 26, 28, 30);
         const bits odd = __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23,
                                                  25, 27, 29, 31);
-        const bits four[4] = { even & 0x0f0f0f0fu, odd & 0x0f0f0f0fu, even >> 4 & 0x0f0f0f0fu,
-                               odd >> 4 & 0x0f0f0f0fu };
-        for (int i = 0; i < 4; i++)
-            memcpy(to->byte[i / 2 * 4 + half * 2 + i % 2][v], &four[i], sizeof four[i]);
+        out[2 * half] = even & 0x0f0f0f0fu;
+        out[2 * half + 1] = odd & 0x0f0f0f0fu;
+        out[4 + 2 * half] = even >> 4 & 0x0f0f0f0fu;
+        out[5 + 2 * half] = odd >> 4 & 0x0f0f0f0fu;
     }
 }
 
@@ -237,47 +249,65 @@ S2V_INLINE void prefetch_next(const panel_job *j, const char *here, size_t n_byt
     for (size_t i = 0; i < n_bytes; i += 64) __builtin_prefetch(here + OUTPUTS * row + i, 0, 2);
 }
 
-S2V_INLINE void fill_panel(const panel_job *j, const s2k_format format)
+S2V_INLINE source source_of(const panel_job *j, int v)
+{
+    const s2k_format_info *info = s2k_format_of(j->w->format);
+    const size_t row = (size_t)(j->w->k / info->block) * info->block_bytes;
+    source from = { .n_groups = j->n_groups };
+    for (int i = 0; i < 16; i++) {
+        const int32_t at = j->at + 16 * v + i, last = j->w->n - 1;
+        from.row[i] = (const char *)j->w->data + (size_t)(at < last ? at : last) * row;
+    }
+    return from;
+}
+
+/* Of groups g and g + 1; of eight groups where a block has as many and g is its first. */
+S2V_INLINE void take_scales(const panel_job *j, const s2k_format format, const source *from,
+                            int32_t g, int v, panel_group *to)
 {
     const s2k_format_info *info = s2k_format_of(format);
-    const size_t row = (size_t)(j->w->k / info->block) * info->block_bytes;
     const size_t pair = info->block_bytes * 2 * GROUP / (size_t)info->block;
+    for (int i = 0; i < 16; i++) prefetch_next(j, from->row[i] + (size_t)g / 2 * pair, pair);
+    if (format == S2K_Q8_0) {
+        take_steps_q8_0(from, g, v, to);
+        if (g + 1 < j->n_groups) take_steps_q8_0(from, g + 1, v, to + 1);
+    } else if (g % 8 == 0)
+        take_eight_scales(format, from, g, v, to);
+}
+
+S2V_INLINE void fill_panel(const panel_job *j, const s2k_format format)
+{
     for (int v = 0; v < 2; v++) {
-        source from = { .n_groups = j->n_groups };
-        for (int i = 0; i < 16; i++) {
-            const int32_t at = j->at + 16 * v + i, last = j->w->n - 1;
-            from.row[i] = (const char *)j->w->data + (size_t)(at < last ? at : last) * row;
-        }
+        const source from = source_of(j, v);
         for (int32_t g = 0; g < j->n_here; g += 2) {
-            const int32_t of_row = j->first + g;
-            panel_group *to = j->panel + g;
-            for (int i = 0; i < 16; i++)
-                prefetch_next(j, from.row[i] + (size_t)of_row / 2 * pair, pair);
-            take_pair(format, &from, of_row, v, to);
-            if (format == S2K_Q8_0) {
-                take_steps_q8_0(&from, of_row, v, to);
-                if (of_row + 1 < j->n_groups) take_steps_q8_0(&from, of_row + 1, v, to + 1);
-            } else if (g % 8 == 0)
-                take_eight_scales(format, &from, of_row, v, to);
+            take_scales(j, format, &from, j->first + g, v, j->panel + g);
+            take_pair(format, &from, j->first + g, v, j->panel + g);
         }
+    }
+}
+
+/* Group g of outputs 16 v to 16 v + 15 of the panel; eights past the last are the last again. */
+S2V_INLINE void q4_0_blocks(const panel_job *j, int v, int32_t g, const q4_0_by_8_block *w[2])
+{
+    const int32_t last = j->w->n / 8 - 1;
+    for (int h = 0; h < 2; h++) {
+        const int32_t eight = j->at / 8 + 2 * v + h;
+        w[h] = (const q4_0_by_8_block *)j->w->data +
+               (ptrdiff_t)(eight < last ? eight : last) * j->n_groups + g;
+        prefetch_next(j, (const char *)w[h], sizeof *w[h]);
     }
 }
 
 static void fill_q4_0(const panel_job *j)
 {
-    const q4_0_by_8_block *all_blocks = j->w->data;
-    const int32_t n_eights = j->w->n / 8;
     for (int v = 0; v < 2; v++)
         for (int32_t g = 0; g < j->n_here; g++) {
             const q4_0_by_8_block *w[2];
-            for (int h = 0; h < 2; h++) {
-                const int32_t eight = j->at / 8 + 2 * v + h;
-                w[h] = all_blocks +
-                       (ptrdiff_t)(eight < n_eights ? eight : n_eights - 1) * j->n_groups +
-                       j->first + g;
-                prefetch_next(j, (const char *)w[h], sizeof *w[h]);
-            }
-            take_q4_0(w, v, j->panel + g);
+            bits words[8];
+            q4_0_blocks(j, v, j->first + g, w);
+            q4_0_words(w, words);
+            store(j->panel[g].scale[v], steps_of(w[0]->step, w[1]->step));
+            for (int i = 0; i < 8; i++) memcpy(j->panel[g].byte[i][v], &words[i], sizeof words[i]);
         }
 }
 
@@ -330,6 +360,60 @@ S2V_INLINE void multiply_rows(const panel_job *j, const int offset_bits, const b
                 store_some(out + r * pitch + 16 * v, sum[r][v], n_outputs - 16 * v);
 }
 
+/* Of 16 vectors: the sums of the first eight numbers of each, and of the last eight. */
+S2V_INLINE void sum_halves(ints d[16], ints *first, ints *second)
+{
+#define LOW_WORDS 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29
+#define HIGH_WORDS 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31
+#define LOW_PAIRS 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29
+#define HIGH_PAIRS 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31
+#define EVEN_FOURS 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27
+#define ODD_FOURS 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31
+    for (int i = 0; i < 16; i += 2)
+        d[i] = __builtin_shufflevector(d[i], d[i + 1], LOW_WORDS) +
+               __builtin_shufflevector(d[i], d[i + 1], HIGH_WORDS);
+    for (int i = 0; i < 16; i += 4)
+        d[i] = __builtin_shufflevector(d[i], d[i + 2], LOW_PAIRS) +
+               __builtin_shufflevector(d[i], d[i + 2], HIGH_PAIRS);
+    for (int i = 0; i < 16; i += 8)
+        d[i] = __builtin_shufflevector(d[i], d[i + 4], EVEN_FOURS) +
+               __builtin_shufflevector(d[i], d[i + 4], ODD_FOURS);
+    *first = __builtin_shufflevector(d[0], d[8], EVEN_FOURS);
+    *second = __builtin_shufflevector(d[0], d[8], ODD_FOURS);
+}
+
+/* One row: what is unpacked is multiplied at once, and sums are transposed instead of weights. The sum of
+ * a group is the same whole number, so the bits are those of multiply_rows(). */
+S2V_INLINE void multiply_one(const panel_job *j, const s2k_format format, const int offset_bits,
+                             const row_group *row, float *out, int32_t n_outputs)
+{
+    const bool has_mins = s2k_format_of(format)->has_mins;
+    for (int v = 0; 16 * v < n_outputs && v < 2; v++) {
+        const source from = source_of(j, v);
+        lanes sum = { 0 };
+        for (int32_t g = 0; g < j->n_groups; g += 2) {
+            const row_group *x = row + g, *x1 = g + 1 < j->n_groups ? x + 1 : x;
+            const bytes64 bytes =
+                join(load_bytes((const uint8_t *)x->byte), load_bytes((const uint8_t *)x1->byte));
+            panel_group *scales = j->panel + g % 8;
+            ints d[16], whole[2];
+            take_scales(j, format, &from, g, v, scales);
+            for (int i = 0; i < 16; i++)
+                d[i] = (ints)_mm512_dpbusd_epi32(
+                    (__m512i)(ints){ 0 }, (__m512i)pair_of(format, &from, i, g), (__m512i)bytes);
+            sum_halves(d, &whole[0], &whole[1]);
+            for (int h = 0; h < 2 && g + h < j->n_groups; h++) {
+                if (!has_mins)
+                    whole[h] += (ints)((bits)(x[h].less_sum - (ints){ 0 }) << offset_bits);
+                const lanes scale = load(scales[h].scale[v]) * all(x[h].step);
+                sum = add_product(float_of_ints(whole[h]), scale, sum);
+                if (has_mins) sum = add_product(load(scales[h].min[v]), all(x[h].less), sum);
+            }
+        }
+        store_some(out + 16 * v, sum, n_outputs - 16 * v);
+    }
+}
+
 /* A function of its own for each number of rows: their sums stay in registers. */
 #define OF_KIND(name, offset_bits, has_mins)                                                 \
     static void name(const panel_job *j, const row_group *rows, int32_t n, float *out,       \
@@ -362,13 +446,50 @@ static size_t scratch_bytes(int32_t k, int32_t m)
     return (size_t)n_groups * sizeof(panel_group);
 }
 
+static void multiply_one_q4_0(const panel_job *j, const row_group *row, float *out,
+                              int32_t n_outputs)
+{
+    for (int v = 0; 16 * v < n_outputs && v < 2; v++) {
+        lanes sum = { 0 };
+        for (int32_t g = 0; g < j->n_groups; g++) {
+            const q4_0_by_8_block *w[2];
+            bits words[8];
+            q4_0_blocks(j, v, g, w);
+            q4_0_words(w, words);
+            ints whole = (ints)((bits)(row[g].less_sum - (ints){ 0 }) << 3);
+            for (int i = 0; i < 8; i++) {
+                int32_t four;
+                memcpy(&four, row[g].byte + 4 * i, sizeof four);
+                whole = (ints)_mm512_dpbusd_epi32((__m512i)whole, (__m512i)words[i],
+                                                  (__m512i)(four - (ints){ 0 }));
+            }
+            const lanes scale = steps_of(w[0]->step, w[1]->step) * all(row[g].step);
+            sum = add_product(float_of_ints(whole), scale, sum);
+        }
+        store_some(out + 16 * v, sum, n_outputs - 16 * v);
+    }
+}
+
+static void product_of_one(panel_job *j, const row_group *row, int32_t last, float *out)
+{
+    for (; j->at < last; j->at += OUTPUTS) {
+        float *to = out + j->at;
+        const int32_t n = last - j->at;
+        if (j->w->format == S2K_Q8_0) multiply_one(j, S2K_Q8_0, 7, row, to, n);
+        if (j->w->format == S2K_Q5_K) multiply_one(j, S2K_Q5_K, 0, row, to, n);
+        if (j->w->format == S2K_IQ4_XS) multiply_one(j, S2K_IQ4_XS, 7, row, to, n);
+        if (j->w->format == S2K_Q4_0_BY_8) multiply_one_q4_0(j, row, to, n);
+    }
+}
+
 static void product(const s2k_weights *w, const void *rows, int32_t m, int32_t first, int32_t last,
                     float *out, ptrdiff_t pitch, void *scratch)
 {
-    panel_job j = { .w = w, .n_groups = w->k / GROUP, .panel = scratch };
-    const int32_t depth =
-        m <= ROWS ? FEW_DEPTH : DEPTH; /* sums go on from where they were: same bits */
-    for (j.at = first; j.at < last; j.at += OUTPUTS)
+    panel_job j = { .w = w, .n_groups = w->k / GROUP, .at = first, .panel = scratch };
+    /* sums go on from where they were, so the depth does not change their bits */
+    const int32_t depth = m <= ROWS ? FEW_DEPTH : DEPTH;
+    if (m == 1) product_of_one(&j, rows, last, out);
+    for (; j.at < last; j.at += OUTPUTS)
         for (j.first = 0; j.first < j.n_groups; j.first += depth) {
             const int32_t n_outputs = last - j.at;
             j.n_here = j.n_groups - j.first < depth ? j.n_groups - j.first : depth;
