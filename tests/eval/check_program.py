@@ -32,8 +32,10 @@ def check_run():
     code, out, err = run(*question, "-q")
     assert (code, out, err) == (0, "BOOKS\n", ""), (code, out, err)
     code, out, err = run(*question, "-m", "x.gguf")
+    assert code == 3 and out == "" and err == "error: -m 'x.gguf': No such file or directory\n", (code, err)
+    code, out, err = run(*question, "-m", PICTURE)  # a file that is there
     assert code == 2 and out == "" and err.startswith("error: -m needs the other file"), (code, err)
-    code, out, err = run(*question, "-mm", "x.gguf")
+    code, out, err = run(*question, "-mm", PICTURE)
     assert code == 2 and err.startswith("error: -mm needs the other file"), (code, err)
     code, out, err = run(*question, "-m", "x.gguf", "-mm", "y.gguf")
     assert code == 3 and NOTE not in err, (code, err)

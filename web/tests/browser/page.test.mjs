@@ -308,7 +308,7 @@ test('the model is being loaded: plans work; then no model; then ready', async (
   await page.waitForSelector('.banner.loading');
   assert.equal(await page.evaluate(() => document.querySelector('.banner progress').value), 0.4);
   await example(page);
-  assert.match(await textOf(page, '#run-why'), /loaded/);
+  assert.match(await textOf(page, '#run-why'), /still loading/);
   await inspect(page, 'loading');
   mock.fault = '';
   await page.waitForSelector('.status.ready');
