@@ -492,9 +492,11 @@ s2p_status s2c_schema(s2c_grammar *g, const char *text, size_t n, s2c_whitespace
 {
     if (n > S2C_MAX_TEXT)
         return s2_fail(error, S2P_ELIMIT, "the schema has %zu bytes (limit %d)", n, S2C_MAX_TEXT);
-    writer w = {
-        .g = g, .whitespace = whitespace, .character = -1, .c = { .g = g, .error = error }
-    };
+    writer w = { .g = g,
+                 .whitespace = whitespace,
+                 .character = -1,
+                 .c = {
+                     .g = g, .error = error, .expand = s2c_expand, .expand_all = s2c_expand_all } };
     TRY(s2c_document_read(&w.c.document, text, n, error));
     int32_t root = 0;
     bool is_empty = false;

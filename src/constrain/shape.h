@@ -65,7 +65,8 @@ typedef struct s2c_shapes {
 } s2c_shapes;
 
 /* Everything a compilation owns. */
-typedef struct s2c_compiler {
+typedef struct s2c_compiler s2c_compiler;
+struct s2c_compiler {
     s2c_document document;
     s2c_grammar *g;
     s2p_error *error;
@@ -74,10 +75,16 @@ typedef struct s2c_compiler {
     uint8_t *is_open; /* [nodes] being expanded: a reference that leads here again has no end */
     bool ignores_siblings; /* of $ref: draft 7 and older */
     int32_t depth;
-} s2c_compiler;
+    /* s2c_expand and s2c_expand_all: judging a shape needs what expanding it needs, in a circle */
+    s2p_status (*expand)(s2c_compiler *c, int32_t node, s2c_shapes *out);
+    s2p_status (*expand_all)(s2c_compiler *c, s2c_list schemas, s2c_shapes *out);
+};
 
+/* compiler.c */
 void *s2c_take(s2c_compiler *c, size_t n); /* zeroed; NULL: no memory, or the limit of 64 MiB */
 void s2c_release(s2c_compiler *c);
+
+bool s2c_same_value(const s2c_document *d, int32_t a, int32_t b);
 
 s2p_status s2c_refuse(s2c_compiler *c, int32_t node, const char *format, ...) S2_PRINTF(3, 4);
 
@@ -91,7 +98,6 @@ s2p_status s2c_merge(s2c_compiler *c, const s2c_shape *a, const s2c_shape *b, in
                      s2c_shape *out, bool *is_possible);
 
 /* shape_judge.c: values and shapes judged as a validator would. */
-bool s2c_same_value(const s2c_document *d, int32_t a, int32_t b);
 s2p_status s2c_shape_accepts(s2c_compiler *c, const s2c_shape *shape, int32_t value, bool *accepts);
 s2p_status s2c_shapes_are_apart(s2c_compiler *c, const s2c_shape *a, const s2c_shape *b,
                                 bool *apart);

@@ -8,39 +8,6 @@
 
 #include <string.h>
 
-bool s2c_same_value(const s2c_document *d, int32_t a, int32_t b)
-{
-    const s2c_node *x = &d->node[a], *y = &d->node[b];
-    if (x->type != y->type) return false;
-    switch (x->type) {
-    case S2C_NUMBER: {
-        s2c_decimal m, n;
-        if (!s2c_decimal_read(x->text, x->size, &m) || !s2c_decimal_read(y->text, y->size, &n))
-            return s2c_same_text(x->text, x->size, y->text, y->size);
-        return s2c_decimal_compare(&m, &n) == 0;
-    }
-    case S2C_STRING:
-        return s2c_same_text(x->text, x->size, y->text, y->size);
-    case S2C_ARRAY:
-        if (x->n_children != y->n_children) return false;
-        for (int32_t i = x->child, k = y->child; i >= 0; i = d->node[i].next, k = d->node[k].next)
-            if (!s2c_same_value(d, i, k)) return false;
-        return true;
-    case S2C_OBJECT:
-        if (x->n_children != y->n_children) return false;
-        for (int32_t i = x->child; i >= 0; i = d->node[i].next) {
-            int32_t k = y->child;
-            while (k >= 0 && !s2c_same_text(d->node[i].key, d->node[i].key_size, d->node[k].key,
-                                            d->node[k].key_size))
-                k = d->node[k].next;
-            if (k < 0 || !s2c_same_value(d, i, k)) return false;
-        }
-        return true;
-    default:
-        return true;
-    }
-}
-
 static uint32_t kind_of(s2c_type type)
 {
     switch (type) {
@@ -66,7 +33,7 @@ static s2p_status all_accept(s2c_compiler *c, s2c_list schemas, int32_t value, b
     *accepts = true;
     for (int32_t i = 0; i < schemas.n && *accepts; i++) {
         s2c_shapes shapes;
-        TRY(s2c_expand(c, schemas.node[i], &shapes));
+        TRY(c->expand(c, schemas.node[i], &shapes));
         int32_t taken = -1;
         for (int32_t k = 0; k < shapes.n && *accepts; k++) {
             bool fits;
@@ -187,7 +154,7 @@ static s2p_status strings_are_apart(s2c_compiler *c, const s2c_shape *a, const s
 static bool lists_are_apart(s2c_compiler *c, s2c_list a, s2c_list b)
 {
     s2c_shapes x, y;
-    if (s2c_expand_all(c, a, &x) != S2P_OK || s2c_expand_all(c, b, &y) != S2P_OK) return false;
+    if (c->expand_all(c, a, &x) != S2P_OK || c->expand_all(c, b, &y) != S2P_OK) return false;
     for (int32_t i = 0; i < x.n; i++)
         for (int32_t k = 0; k < y.n; k++) {
             bool apart;
@@ -203,7 +170,7 @@ static bool forbids(s2c_compiler *c, const s2c_shape *s, const char *key, size_t
     const s2c_property *p = s2c_find_property(s, key, size);
     if (!p && !s->has_additional) return false;
     s2c_shapes shapes;
-    return s2c_expand_all(c, p ? p->schemas : s->additional, &shapes) == S2P_OK && shapes.n == 0;
+    return c->expand_all(c, p ? p->schemas : s->additional, &shapes) == S2P_OK && shapes.n == 0;
 }
 
 static bool objects_are_apart(s2c_compiler *c, const s2c_shape *a, const s2c_shape *b)

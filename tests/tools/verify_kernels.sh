@@ -4,7 +4,7 @@
 [ -d "$2/hf" ] || { echo "no folder $2/hf: skipped"; exit 77; }
 n=0
 for name in $("$1" --version | sed -n 's/^tower: .*(available:\(.*\))/\1/p'); do
-    case $name in *bf16 | *int8 | *vnni) continue ;; esac # these round
+    case $name in *bf16 | *int8 | *vnni | *q8) continue ;; esac # these round
     echo "$name"
     "$1" verify "$2/hf" --kernels "$name" || exit 1
     for family in qwen2vl qwen3vl llava15 internvl3 smolvlm; do
