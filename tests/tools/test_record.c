@@ -449,11 +449,11 @@ static void test_alive(void **state)
     }
 }
 
-/* Signals of the decoder have a row for each token alive; those of the tower for all. */
+/* Signals of the decoder have a row for each token alive; those of the tower for all that entered it. */
 static void test_shapes_of_a_later_stage(void **state)
 {
     (void)state;
-    static float value[42 * 4];
+    static float value[43 * 4];
     int32_t tokens[] = { 1, 8, 40 };
     const struct {
         const char *method;
@@ -467,7 +467,9 @@ static void test_shapes_of_a_later_stage(void **state)
         { "sparsevlm", S2P_HIDDEN, 2, { 3, 4, 1 }, true },
         { "sparsevlm", S2P_HIDDEN, 2, { 42, 4, 1 }, false },
         { "sparsevlm", S2P_FEATURE, 2, { 42, 4, 1 }, true },
-        { "sparsevlm", S2P_FEATURE, 2, { 3, 4, 1 }, false },
+        { "sparsevlm", S2P_FEATURE, 2, { 3, 4, 1 }, true }, /* only these entered the tower */
+        { "sparsevlm", S2P_FEATURE, 2, { 2, 4, 1 }, false },
+        { "sparsevlm", S2P_FEATURE, 2, { 43, 4, 1 }, false },
         { "sparsevlm", S2P_QUERY_ATTN, 2, { 2, 3, 1 }, true },
         { "sparsevlm", S2P_QUERY_ATTN, 2, { 2, 42, 1 }, false },
         { "sparsevlm", S2P_QUERY_ATTN, 3, { 2, 2, 3 }, false },
