@@ -193,7 +193,7 @@ for blank in asked["blanks"] + made["two"]["blanks"]:
             assert "--preset paper" in command, command
 
 # --- every form of -o has the tables, and says what is blank and which command fills it ----------------------------------------
-again = ["paper", "-q", "--run", work / "r_pope", "--out", work / "two"]
+again = ["paper", "-q", "--run", work / "r_pope", "--out", work / "forms"]
 blanks = json.loads(run(*again, "-o", "json").stdout)["blanks"]
 assert len(blanks) > 3, blanks
 for form, mark in (("text", "    "), ("md", "    "), ("csv", "# with the paper's model and data: "), ("sql", "-- with the paper's model and data: "),
