@@ -100,8 +100,6 @@ static s2p_status find_beside(const char *model, bool is_quiet, s2_bundled_model
     }
     if (n > 1) {
         storage->mmproj[0] = '\0';
-        if (access(model, F_OK) != 0) /* a mistyped name is no question of the mmproj */
-            return s2_fail(error, S2P_EIO, "cannot open '%.300s': %s", model, strerror(errno));
         return s2_fail(error, S2P_EINVAL,
                        "-m alone: there are %d mmproj files next to '%.200s'; name one with -mm", n,
                        model);

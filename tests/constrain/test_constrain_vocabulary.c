@@ -46,15 +46,21 @@ static const char *text_of(void *context, int32_t token, size_t *size)
     return w->text[token];
 }
 
-static const char *const schemas[] = {
+static const char receipt[] =
     "{\"type\":\"object\",\"properties\":{\"shop\":{\"type\":\"string\",\"maxLength\":20},"
     "\"total\":{\"type\":\"number\","
-    "\"minimum\":0},\"ok\":{\"type\":\"boolean\"}},\"required\":[\"shop\",\"total\"]}",
+    "\"minimum\":0},\"ok\":{\"type\":\"boolean\"}},\"required\":[\"shop\",\"total\"]}";
+
+static const char further_keys[] =
+    "{\"type\":\"object\",\"properties\":{\"total\":{\"type\":\"null\"}},\"additionalProperties\":{"
+    "\"type\":\"integer\"}}";
+
+static const char *const schemas[] = {
+    receipt,
     "{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"minItems\":2,\"maxItems\":9}",
     "{\"type\":\"string\",\"minLength\":3,\"maxLength\":30}",
     "{\"type\":\"string\",\"pattern\":\"^[a-z\\\\u00e4\\\\u65e5]{2,12}$\"}",
-    "{\"type\":\"object\",\"properties\":{\"total\":{\"type\":\"null\"}},\"additionalProperties\":{"
-    "\"type\":\"integer\"}}",
+    further_keys,
     "{}",
 };
 

@@ -164,7 +164,7 @@ def check_places():
     code, out, err = run(*loud, S2PRUNE_MODELS=other)
     assert (code, out) == (0, "BOOKS\n") and err.count(FOREIGN) == 1 and changed in err, err
     shutil.copy(changed, os.path.join(other, "s2prune-tiny", "mmproj-2.gguf"))  # -m alone: which of the two?
-    for name, expected, words in (("s2prune-tiny-f16.gguf", 2, "2 mmproj files"), ("nothing.gguf", 3, "cannot open")):
+    for name, expected, words in (("s2prune-tiny-f16.gguf", 2, "2 mmproj files"), ("nothing.gguf", 3, "No such file")):
         model = os.path.join(other, "s2prune-tiny", name)
         code, _, err = run("run", "-q", "-m", model, "-i", PICTURE, "-p", "Read the word.")
         assert code == expected and words in err and model in err, (code, err)

@@ -44,6 +44,9 @@ static void multiply_block(whole_sums sum, const uint32_t *a, const char *b)
             : "xmm29", "xmm30", "xmm31", "memory")
 #endif
 
+/* The block is one asm statement, longer than a string literal that ISO C promises to take. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverlength-strings"
 static void rows_add(const slab_job *job, int32_t r, float *sums)
 {
     const uint32_t *a = job->rows + ROW_START(r);
@@ -69,6 +72,7 @@ static void rows_add(const slab_job *job, int32_t r, float *sums)
     for (int i = 0; i < ROWS; i++)
         for (int v = 0; v < 2; v++) store(sums + i * PANEL + v * WIDTH, sum[i][v]);
 }
+#pragma GCC diagnostic pop
 
 #define FLOATS s2v_kernels_avx512
 #include "kernels/tower/narrow_table.h"
