@@ -69,8 +69,9 @@ static s2p_status mean_error(const asked *a, s2_scope scope, double best, double
 {
     const s2_trials *t = a->trials;
     const size_t n = (size_t)t->n_pictures + 1;
-    double *sum = calloc(2 * n, sizeof *sum), *count = sum + n;
+    double *sum = calloc(2 * n, sizeof *sum);
     if (!sum) return S2P_ENOMEM;
+    double *count = sum + n;
     for (int32_t q = 0; q < t->n_questions; q++) {
         const s2_trial_question *question = &t->question[q];
         const float score = s2_trial_at(t, a->setting, q)->score;
