@@ -343,7 +343,8 @@ s2p_status s2_rate_table(const s2_trials *t, int32_t full, const char *reference
     making m = { .trials = t, .full = full, .reference = reference, .table = table };
     int32_t n_all;
     m.n = s2_rate_scopes(t, t->n_parts > 1 ? TABLE_SCOPES : TABLE_KINDS, m.scope, &n_all);
-    double *p = malloc(2 * ((size_t)t->n_settings + 1) * sizeof *p), *holm = p + t->n_settings;
+    double *p = malloc(2 * ((size_t)t->n_settings + 1) * sizeof *p);
+    double *holm = p ? p + t->n_settings : NULL;
     if (!p) return S2P_ENOMEM;
     s2p_status st = S2P_OK;
     for (int32_t s = 0; s < t->n_settings && st == S2P_OK; s++) {

@@ -57,7 +57,7 @@ typedef struct units { /* pictures with questions, and samples without a picture
 static s2p_status gather(const s2e_set *set, const float *score, const float *other, units *out)
 {
     const size_t most = (size_t)set->n_pictures + (size_t)set->n_samples + 1;
-    double *sum = calloc(2 * most, sizeof *sum), *asked = sum + most;
+    double *sum = calloc(2 * most, sizeof *sum), *asked = sum ? sum + most : NULL;
     *out = (units){ .sum = sum, .asked = asked };
     if (!sum) return S2P_ENOMEM;
     int32_t alone = set->n_pictures;

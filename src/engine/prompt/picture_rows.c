@@ -131,7 +131,7 @@ static s2p_status write_text(s2v_prefill *pf, int32_t index)
     const size_t width = (size_t)s->engine->model.decoder.p.n_embd;
     int32_t n = 0;
     if (!f->text) return S2P_OK;
-    int32_t *id = malloc(2 * (size_t)f->n_rows * sizeof *id), *row = id + f->n_rows;
+    int32_t *id = malloc(2 * (size_t)f->n_rows * sizeof *id), *row = id ? id + f->n_rows : NULL;
     for (int32_t i = 0; id && i < f->n_rows; i++) {
         if (f->text[i] < 0) continue;
         id[n] = f->text[i];
