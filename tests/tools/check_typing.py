@@ -152,7 +152,7 @@ check(done.returncode == 0, "two pictures in one option", done.stderr)
 said = json.loads(done.stdout)
 t = said["timings"]
 check(said["pictures"] == ["second.jpg", "grüne wiese.jpg"] and said["question"] == "What?" and said["model"], "JSON names what was asked", said)
-check(t["image_ms"] + t["vision_ms"] + t["prompt_ms"] <= t["first_token_ms"] + 1e-6 <= t["total_ms"] + 1e-6 and
+check(t["image_ms"] + t["vision_ms"] + t["prompt_ms"] <= t["first_token_ms"] + 1e-3 <= t["total_ms"] + 2e-3 and
       t["first_token_full_ms_estimated"] > t["first_token_ms"] - t["select_ms"], "times add up", t)
 check(re.search(r"first token after [\d.]+ m?s \(all tokens: est\. [\d.]+ m?s\)$", done.stderr, re.M), "the summary ends with them", done.stderr)
 check(re.search(r"second\.jpg, \d+x\d+ pixels, (reduced to|seen as) \d+x\d+: \d+x\d+ tokens", done.stderr), "-v shows the sizes", done.stderr)
