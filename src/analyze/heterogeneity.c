@@ -42,7 +42,7 @@ static bool is_equal(const s2a_setting *s)
     return strcmp(s->method, "equal-density") == 0 || has(s, "uniform", "centre");
 }
 
-/* The pair of the setting with equal density; false: it is none, or has no other half. */
+/* Finds the equal-density partner of the setting; false: the setting is of another method, or has no partner. */
 static bool pair_of(const s2_trials *t, int32_t equal, pair *out)
 {
     const s2a_setting *e = &t->setting[equal];

@@ -85,8 +85,8 @@ typedef struct s2_trials { /* all zero: empty. Free with s2_trials_free */
 
 void s2_trials_free(s2_trials *trials);
 
-/* Filling, in this order. Strings are copied. A picture is of the last part; where there is none, of one
- * without a name. */
+/* Call these in this order. Strings are copied. A picture belongs to the part that was added last; if no
+ * part was added, to one without a name. */
 s2p_status s2_trials_add_part(s2_trials *trials, const s2_trial_part *part, s2p_error *error);
 s2p_status s2_trials_add_picture(s2_trials *trials, const char *file, int32_t index,
                                  s2p_error *error);

@@ -38,9 +38,9 @@ s2_test s2_permute(const s2_swaps *swaps);
  * difference do not matter. Differences and sums that agree in six digits are equal. S2P_ENOMEM. */
 s2p_status s2_sign_flips(const double *difference, size_t n, s2_test *out);
 
-/* Holm's step-down correction of a family of n tests: the chance that any of those below a threshold
- * is there by luck is at most the threshold. The k-th smallest p, from 0, counts n - k times, and
- * none comes before a smaller one; at most 1. A p that is NAN is no test of the family and stays.
+/* Holm's step-down correction of a family of n tests: the probability that any test below a threshold
+ * is there by chance is at most the threshold. The k-th smallest p, counted from 0, is multiplied by
+ * n - k; the results never decrease and are at most 1. A p of NAN is not counted as a test and stays NAN.
  * out may be p. S2P_ENOMEM. */
 s2p_status s2_holm(const double *p, size_t n, double *out);
 

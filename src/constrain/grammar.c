@@ -26,7 +26,7 @@ bool s2c_count(s2c_grammar *g, int64_t n_steps)
     return g->status == S2P_OK;
 }
 
-/* Room for one more element; false (and the grammar failed) when there is none. */
+/* Makes room for one more element; false: it could not, and the grammar has failed. */
 static bool grow(s2c_grammar *g, void **array, int32_t n, int32_t *capacity, int32_t limit,
                  size_t size)
 {

@@ -188,7 +188,7 @@ static s2p_status write_member(writer *w, s2c_list schemas, int32_t from, int32_
     return w->g->status;
 }
 
-/* A key that is none of the named ones, after its opening quote, and the closing quote. The names form a
+/* Any key except the named ones, after its opening quote, with its closing quote. The names form a
  * trie of characters: whatever leaves it is free, and a name itself may not end. */
 static s2p_status write_other_key(writer *w, const s2c_property *named, int32_t n, int32_t from,
                                   int32_t to)

@@ -92,8 +92,8 @@ struct s2v_family {
     const s2v_map_row *text, *vision;
 };
 
-/* The family of a model_type: the one with this text_type (NULL: not told), else the first. NULL, and the
- * sentence lists them all, when there is none. */
+/* The family of a model_type: the one with this text_type (NULL: not known), else the first. NULL if no
+ * family has this model_type; the error then lists those there are. */
 const s2v_family *s2v_family_find(const char *model_type, const char *text_type, s2p_error *error);
 
 /* text_rows.c: tensors of language models that families share. */

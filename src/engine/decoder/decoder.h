@@ -39,7 +39,7 @@ typedef struct s2v_decoder_params {
     int32_t n_planes;    /* of positions the rotation reads: 4 with M-RoPE, 1 without */
     bool is_interleaved; /* as in s2v_decoder_style */
     int32_t n_deepstack; /* layers after which rows of the tower are added */
-    int32_t n_experts, n_experts_used; /* in a layer, and by a row; 0: there are none */
+    int32_t n_experts, n_experts_used; /* of a layer; chosen for a row; 0: no experts */
     float rope_base, rms_eps;
     bool rotates_neighbours; /* as in s2v_decoder_style */
 } s2v_decoder_params;
