@@ -216,6 +216,12 @@ def check_info(s):
     _, models = s.json("GET", "/v1/models")
     ids = [m["id"] for m in models["data"]]
     assert ids[0] == "s2prune-tiny-f16" and "s2prune-tiny-f16@s2prune-64" in ids
+    for name in (ids[0], ids[0] + "/", ids[-1], ids[-1].replace("@", "%40")):
+        status, model = s.json("GET", f"/v1/models/{name}")
+        assert status == 200 and model["id"] == name.replace("%40", "@").rstrip("/") and ("meta" in model) == ("@" not in model["id"]), model
+    for name in ("other", "%", "%4", "%zz", "%0a", "a" * 400, "a%2Fb"):
+        assert s.json("GET", f"/v1/models/{name}")[0] in (400, 404), name
+    assert s.json("GET", "/v1/models/")[1]["data"][0]["id"] == ids[0]
     _, methods = s.json("GET", "/v1/prune/methods")
     listed = subprocess.run([PROGRAM, "run", "--list-methods"], stdout=subprocess.PIPE, text=True, check=True).stdout
     assert all(f"\n{m['name']} " in listed for m in methods["data"]) and len(methods["data"]) > 10
@@ -321,8 +327,10 @@ def check_new_keys():
             assert status == 401  # nothing was guessed
         for _ in range(19):
             assert from_elsewhere(s.port, "guess")[0] == 401
-        status, wait = from_elsewhere(s.port, "new")
+        status, wait = from_elsewhere(s.port, "guess")
         assert status == 429 and 50 <= int(wait) <= 60, (status, wait)
+        assert from_elsewhere(s.port, "new")[0] == 200  # a right key is always served
+        assert from_elsewhere(s.port)[0] == 401
         assert s.ask("GET", "/v1/models", headers={"X-Api-Key": "new"})[0] == 200  # others do not suffer
         held = [socket.create_connection(("127.0.0.1", s.port), 10, source_address=("127.0.0.3", 0)) for _ in range(8)]
         time.sleep(0.3)
@@ -347,7 +355,7 @@ def check_keys():
         command = pathlib.Path(f"/proc/{s.engine_pid()}/cmdline").read_bytes()
         assert b"third" not in command and str(path).encode() not in command
     routes = [("GET", p) for p in ("/v1/models", "/models", "/v1/prune/methods", "/props", "/slots", "/metrics", "/nothing",
-                                   "/v1/eval/runs", "/v1/eval/runs/a", "/HEALTH", "/health/", "//health", "/v1//health",
+                                   "/v1/eval/runs", "/v1/eval/runs/a", "/HEALTH", "/health//", "//health", "/v1//health",
                                    "/%68ealth", "/v1/models/", "/./health", "/v1/../health", "/index.html/", "/assets/")]
     routes += [("POST", p) for p in ("/v1/chat/completions", "/chat/completions", "/v1/chat/completions/input_tokens",
                                      "/v1/prune/plan", "/v1/prune/compare", "/tokenize", "/detokenize", "/apply-template",
@@ -361,7 +369,7 @@ def check_keys():
             assert answer_headers["WWW-Authenticate"] == "Bearer"
         for key in ("sesame", "open", "third"):
             assert s.ask(method, path, body, {"Authorization": f"Bearer {key}"})[0] != 401, (method, path)
-    for path in ("/health", "/v1/health", "/"):
+    for path in ("/health", "/health/", "/v1/health", "/"):
         assert s.ask("GET", path)[0] == 200
     assert s.ask("GET", "/v1/models", headers={"X-Api-Key": "open"})[0] == 200
     s.stop()

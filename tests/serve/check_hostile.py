@@ -33,7 +33,7 @@ def cases():
                          (b"Host: a\r\nHost: localhost\r\n", 400), (b"Host: localhost\r\nHost: localhost\r\n", 400),
                          (b"Host : localhost\r\n", 400), (b"host: localhost\r\n", 200), (b"Host: local\x01host\r\n", 400)):
         yield f"host {host!r}", get(host=host), status
-    for target, status in ((b"/", 200), (b"/nothing", 404), (b"/health?x=1", 200), (b"/health/", 404), (b"//health", 404),
+    for target, status in ((b"/", 200), (b"/nothing", 404), (b"/health?x=1", 200), (b"/health/", 200), (b"/health//", 404), (b"//health", 404),
                            (b"/HEALTH", 404), (b"/%68ealth", 404), (b"/health%00", 400), (b"/health%2f", 404), (b"/./health", 404),
                            (b"/a/../health", 404), (b"/..%2f..%2fetc/passwd", 404), (b"/../../../etc/passwd", 404),
                            (b"/%c0%ae%c0%ae/etc/passwd", 404), (b"*", 400), (b"http://localhost/health", 400),

@@ -207,7 +207,13 @@ static void routes(void **state)
         assert_ptr_equal(s2_route_find(r->method, path, n, &allow), r);
         assert_null(s2_route_find("DELETE", path, n, &allow));
         assert_string_equal(allow, r->method);
-        assert_null(s2_route_find(r->method, path, n - 1, &allow));
+        /* "/v1/models/" without a name is "/v1/models" */
+        const s2_route *shorter = s2_route_find(r->method, path, n - 1, &allow);
+        assert_true(has_name ? shorter != r : !shorter);
+        path[n] = '/'; /* one '/' at the end is ignored, two are not */
+        path[n + 1] = '/';
+        assert_ptr_equal(s2_route_find(r->method, path, n + 1, &allow), r);
+        assert_null(s2_route_find(r->method, path, n + 2, &allow));
     }
     assert_int_equal(n_public, 2);
 }

@@ -34,6 +34,8 @@ typedef struct serve_job { /* everything the command owns */
 
 static void log_line(const char *text) { s2_report_line("serve", text); }
 
+static void log_request(const char *line) { s2_report_tell("%s", line); }
+
 static void say_nothing(const char *text) { (void)text; }
 
 /* --- the command line of the engine ----------------------------------------------------- */
@@ -191,11 +193,14 @@ static s2p_status prepare(serve_job *job, s2p_error *error)
                                      .has_ui = !o->no_ui,
                                      .has_metrics = o->metrics,
                                      .may_crash = o->may_crash,
+                                     .log_request = o->log_requests ? log_request : NULL,
+                                     .log_as_json = o->log_format == 1,
                                      .log = o->ask.quiet ? say_nothing : log_line,
                                      .ready = show_ready };
     /* ggml would show its engine to a debugger as it dies: seconds, and addresses in the log */
     (void)setenv("GGML_NO_BACKTRACE", "1", 0);
     TRY(read_keys(job, error));
+    TRY(s2_proxies_read(&job->front.proxies, o->trusted_proxy, error));
     TRY(check_image_hosts(o, error));
     TRY(check_media_path(o, error));
     TRY(s2a_detail_map_check("--detail-map", o->detail_map, error));

@@ -1,6 +1,8 @@
 /* serve_options.c - the option table of `serve`. */
 #include "serve/serve_options.h"
 
+static const char *s2_log_format_name(size_t i) { return i == 0 ? "text" : i == 1 ? "json" : NULL; }
+
 /* clang-format off */
 #define AT(member) .offset = offsetof(serve_options, member)
 const s2_option s2_serve_rows[] = {
@@ -33,7 +35,10 @@ const s2_option s2_serve_rows[] = {
     { .name = "--queue", .label = "N", .type = S2_OPTION_INT, .min = 1, .max = 4096, .fallback = "64",
       .group = "Server", .help = "questions that may wait; further ones are refused with status 429", AT(queue) },
     { .name = "--per-address", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 1024, .fallback = "64",
-      .group = "Server", .help = "connections from one other machine; 0: no limit (behind a proxy on another machine)", AT(per_address) },
+      .group = "Server", .help = "connections from one other machine, and a limit for wrong keys; 0: neither", AT(per_address) },
+    { .name = "--trusted-proxy", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Server",
+      .help = "addresses and networks whose X-Forwarded-For is believed, such as 10.0.0.5,192.168.0.0/16; unix: the Unix socket",
+      AT(trusted_proxy) },
     { .name = "--cache-ram", .letters = "-cram", .label = "MIB", .type = S2_OPTION_INT, .min = 0, .max = 1048576, .fallback = "512",
       .group = "Server", .help = "cache for pictures and prompts", AT(cache_mib) },
     { .name = "--no-cache", .also = "--no-cache-prompt", .type = S2_OPTION_FLAG, .group = "Server",
@@ -61,6 +66,10 @@ const s2_option s2_serve_rows[] = {
       .help = "folder with results of 'eval' and 'analyze' for the page", AT(results_dir) },
     { .name = "--no-ui", .also = "--no-webui", .type = S2_OPTION_FLAG, .group = "Server", .help = "serve the API only, without the page", AT(no_ui) },
     { .name = "--metrics", .type = S2_OPTION_FLAG, .group = "Server", .help = "serve GET /metrics for Prometheus", AT(metrics) },
+    { .name = "--log-requests", .type = S2_OPTION_FLAG, .group = "Server",
+      .help = "one line on standard error for each request, without prompts and pictures", AT(log_requests) },
+    { .name = "--log-format", .label = "FORMAT", .type = S2_OPTION_CHOICE, .choice = s2_log_format_name, .fallback = "text",
+      .group = "Server", .help = "format of these lines", AT(log_format) },
     { .name = "--i-know-this-is-open", .type = S2_OPTION_FLAG, .group = "Server",
       .help = "allow listening beyond the loopback without a key", AT(is_open) },
     { .name = "--no-sandbox", .type = S2_OPTION_FLAG, .group = "Server",

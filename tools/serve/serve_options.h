@@ -10,11 +10,11 @@ typedef struct serve_options {
     s2v_budget budget;
     const char *alias, *virtual_models, *detail_map;
     const char *host, *unix_socket, *api_key_file, *ssl_key, *ssl_cert, *allowed_hosts,
-        *cors_origins, *results_dir, *image_hosts, *media_path;
+        *cors_origins, *trusted_proxy, *results_dir, *image_hosts, *media_path;
     s2_list api_keys;
     int32_t port, parallel, queue, per_address, max_body, cache_mib, header_s, body_s, idle_s,
-        send_s, drain_s;
-    bool no_ui, metrics, is_open, no_sandbox, may_crash;
+        send_s, drain_s, log_format;
+    bool no_ui, metrics, is_open, no_sandbox, may_crash, log_requests;
 } serve_options;
 
 extern const s2_option s2_serve_rows[];

@@ -49,9 +49,8 @@ s2p_status s2_access_read_keys(s2_access *access, const char *path, s2p_error *e
     return st;
 }
 
-bool s2_access_check_key(const s2_access *access, const s2_head *head, s2_http_error *error)
+int32_t s2_access_find_key(const s2_access *access, const s2_head *head)
 {
-    if (access->n_keys == 0) return true;
     const char *given = "";
     const size_t n_bearer = strlen(BEARER);
     if (head->authorization && strncasecmp(head->authorization, BEARER, n_bearer) == 0)
@@ -61,14 +60,21 @@ bool s2_access_check_key(const s2_access *access, const s2_head *head, s2_http_e
     uint8_t digest[32];
     s2_sha256(given, strlen(given), digest);
     /* compares with every byte of every key, so that the time does not depend on the result */
-    uint32_t n_same = 0;
+    uint32_t number = 0;
     for (size_t k = 0; k < access->n_keys; k++) {
         uint32_t difference = 0;
         for (size_t i = 0; i < 32; i++) difference |= (uint32_t)(access->key[k][i] ^ digest[i]);
-        n_same += (difference - 1u) >> 31; /* 1 if there is none */
+        const uint32_t is_same = (difference - 1u) >> 31; /* 1 if there is none */
+        number |= (0u - is_same) & (uint32_t)(k + 1);
     }
-    return n_same > 0 || s2_http_fail(error, 401, NULL,
-                                      "invalid or missing API key; send Authorization: Bearer KEY");
+    return (int32_t)number;
+}
+
+bool s2_access_check_key(const s2_access *access, const s2_head *head, s2_http_error *error)
+{
+    return access->n_keys == 0 || s2_access_find_key(access, head) > 0 ||
+           s2_http_fail(error, 401, NULL,
+                        "invalid or missing API key; send Authorization: Bearer KEY");
 }
 
 /* --- names ------------------------------------------------------------------------------ */

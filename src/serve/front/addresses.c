@@ -2,6 +2,7 @@
  * wrong keys are rare, and a full table overwrites its oldest row. */
 #include "serve/front/connections.h"
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -19,6 +20,20 @@ s2_address s2_address_of(const struct sockaddr *from)
         if (memcmp(address.bytes, mapped, sizeof mapped) != 0) memset(address.bytes + 8, 0, 8);
     }
     return address;
+}
+
+void s2_address_text(s2_address address, char out[S2_ADDRESS_TEXT])
+{
+    static const s2_address none = { { 0 } };
+    const bool is_v4 = memcmp(address.bytes, mapped, sizeof mapped) == 0;
+    if (s2_address_is_local(address) && s2_address_is_same(address, none)) {
+        memcpy(out, "local", 6);
+        return;
+    }
+    if (!inet_ntop(is_v4 ? AF_INET : AF_INET6, address.bytes + (is_v4 ? 12 : 0), out,
+                   S2_ADDRESS_TEXT - 4))
+        out[0] = '\0';
+    if (!is_v4) memcpy(out + strlen(out), "/64", 4);
 }
 
 bool s2_address_is_same(s2_address a, s2_address b)

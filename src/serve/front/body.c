@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define CUT_FROM 1024 /* shorter strings stay */
 #define MARK '\x01'
@@ -51,7 +52,7 @@ static bool scan_string(scan *s)
     if ((n >= 6 && memcmp(text, "\\u0001", 6) == 0))
         return s2_http_fail(s->error, 400, NULL,
                             "the string at byte %zu begins with a control character", start - 1);
-    if (n < CUT_FROM || memcmp(text, "data:", 5) != 0) {
+    if (n < CUT_FROM || strncasecmp(text, "data:", 5) != 0) {
         if (n > S2_BODY_MAX_STRING)
             return s2_http_fail(s->error, 400, NULL,
                                 "the string at byte %zu is too long: %zu bytes (limit %zu)",
@@ -180,7 +181,7 @@ bool s2_body_data_uri(const s2_body *body, const json_t *string, const char *par
     char type[MAX_TYPE];
     const size_t start = read_type(text, n, type);
     size_t i = 0;
-    while (start > 0 && i < sizeof known / sizeof *known && strcmp(type, known[i]) != 0) i++;
+    while (start > 0 && i < sizeof known / sizeof *known && strcasecmp(type, known[i]) != 0) i++;
     if (start == 0 || i == sizeof known / sizeof *known)
         return s2_http_fail(
             error, 400, param,

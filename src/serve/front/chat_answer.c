@@ -67,8 +67,9 @@ static void store_work(s2_server *server, json_t *result)
     json_object_del(result, "work");
 }
 
-static void count(s2_server *server, const json_t *result)
+static void count(s2_exchange *x, const json_t *result)
 {
+    s2_server *server = x->server;
     const json_t *usage = json_object_get(result, "usage");
     const json_t *details = json_object_get(usage, "prompt_tokens_details");
     int32_t n = 0;
@@ -81,6 +82,7 @@ static void count(s2_server *server, const json_t *result)
         atomic_fetch_add(&server->n_image_tokens, (uint64_t)n);
     if (s2_json_int(details, "image_tokens_full", &n))
         atomic_fetch_add(&server->n_image_tokens_full, (uint64_t)n);
+    s2_record_add(&x->record, result);
 }
 
 /* --- chat --------------------------------------------------------------------------------- */
@@ -148,7 +150,7 @@ void s2_chat_receive_stream(s2_exchange *x, const s2_frame *frame)
     } else {
         const char *reason = s2_json_string(json, "finish_reason");
         store_work(x->server, json);
-        count(x->server, json);
+        count(x, json);
         send_role(x);
         send_delta(x, json_object(), NULL, reason ? reason : "stop");
         if (x->chat.includes_usage) {
@@ -212,7 +214,7 @@ void s2_chat_receive_whole(s2_exchange *x, const s2_frame *frame)
              : NULL;
     if (answer && c->text.status == S2P_OK) {
         store_work(x->server, json);
-        count(x->server, json);
+        count(x, json);
         json_object_set(answer, "usage", json_object_get(json, "usage"));
         json_object_set(answer, "timings", json_object_get(json, "timings"));
         json_object_set(answer, "prune", json_object_get(json, "prune"));
@@ -236,7 +238,7 @@ void s2_compare_receive(s2_exchange *x, const s2_frame *frame)
     }
     s2_exchange_stream(x);
     if (frame->type == S2_FRAME_EVENT)
-        count(x->server, json);
+        count(x, json);
     else
         store_work(x->server, json);
     s2_exchange_event(x, json);

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define MAX_PARTS 64 /* of one message */
 #define MAX_STOPS 16
@@ -119,7 +120,7 @@ static bool read_picture(reading *r, const json_t *value, const char *param)
     if (is_file && !r->context->media_path)
         return s2_http_fail(r->error, 403, param,
                             "%s: reading files of the server is disabled; see --media-path", param);
-    if (!is_remote && !is_file && !s2_body_is_cut(url) && strncmp(text, "data:", 5) != 0)
+    if (!is_remote && !is_file && !s2_body_is_cut(url) && strncasecmp(text, "data:", 5) != 0)
         return s2_http_fail(
             r->error, 400, param,
             "%s is not a data URI; prefix the base64 text with data:image/png;base64,", param);

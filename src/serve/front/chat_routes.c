@@ -22,6 +22,9 @@ static void on_frame(s2_link_job *job, const s2_frame *frame)
 {
     s2_exchange *x = exchange_of(job);
     pthread_mutex_lock(&x->lock);
+    if ((frame->type == S2_FRAME_TEXT || frame->type == S2_FRAME_TOKENS) &&
+        x->record.first_ms == 0.0)
+        x->record.first_ms = s2_now_ms();
     if (!x->is_done && !x->is_gone) x->receive(x, frame);
     s2_exchange_wake(x);
     pthread_mutex_unlock(&x->lock);
@@ -31,14 +34,15 @@ static void on_end(s2_link_job *job, s2_job_end how)
 {
     s2_exchange *x = exchange_of(job);
     s2_http_error error;
-    char id[24];
-    (void)snprintf(id, sizeof id, "%llx",
-                   (unsigned long long)(job->request * 2654435761u % 0xFFFFFFu));
+    const char *id = x->record.id;
     pthread_mutex_lock(&x->lock);
+    x->record.started_ms = job->started_ms;
+    x->record.ended_ms = s2_now_ms();
+    if (how == S2_JOB_ANSWERED) s2_histograms_add(&x->server->histograms, &x->record);
     if (how == S2_JOB_LOST) {
         (void)s2_http_fail(&error, 500, NULL,
                            "the engine crashed while it processed this request (id %s)", id);
-        char line[96];
+        char line[128];
         (void)snprintf(line, sizeof line, "request %s was lost in the crash", id);
         x->server->options->log(line);
     } else if (how == S2_JOB_STOPPED) {
@@ -69,7 +73,7 @@ static bool submit(s2_exchange *x, s2_http_error *error)
     x->job.receive = on_frame;
     x->job.end = on_end;
     x->has_job = true;
-    x->asked_ms = x->sent_ms = s2_now_ms();
+    x->asked_ms = x->sent_ms = x->record.queued_ms = s2_now_ms();
     atomic_fetch_add(&x->n_references, 1);
     if (s2_link_submit(x->server->link, &x->job) == S2P_OK) {
         s2_connection_wait(&x->server->connections, x->connection, x);

@@ -7,6 +7,8 @@
 #ifndef S2_SERVE_CONNECTIONS_H
 #define S2_SERVE_CONNECTIONS_H
 
+#include "base/error.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -29,6 +31,11 @@ typedef struct s2_address { /* IPv4 as mapped into IPv6; of IPv6 the first 64 bi
 
 s2_address s2_address_of(const struct sockaddr *address); /* NULL or a Unix socket: this machine */
 bool s2_address_is_same(s2_address a, s2_address b);
+
+#define S2_ADDRESS_TEXT 64
+void s2_address_text(s2_address address,
+                     char out[S2_ADDRESS_TEXT]); /* "10.0.0.5", "2001:db8::/64" */
+
 bool s2_address_is_local(s2_address address); /* 127.0.0.1, ::1, a Unix socket */
 
 typedef struct s2_wrong_keys { /* all zero: none; used by one thread */
@@ -45,11 +52,36 @@ void s2_wrong_keys_add(s2_wrong_keys *keys, s2_address address, double now_ms);
 /* Milliseconds until a key from this address is checked again; 0: now. */
 double s2_wrong_keys_wait(const s2_wrong_keys *keys, s2_address address, double now_ms);
 
+/* --- proxies --------------------------------------------------------------------------------
+ * The operator names those whose X-Forwarded-For is believed. */
+
+#define S2_MAX_PROXIES 32
+
+typedef struct s2_proxies { /* all zero: none */
+    struct {
+        uint8_t bytes[16]; /* IPv4 as mapped into IPv6 */
+        int32_t bits;      /* of them that must be equal */
+    } row[S2_MAX_PROXIES];
+    size_t n;
+    bool has_unix; /* what comes through the Unix socket */
+} s2_proxies;
+
+struct s2_head;
+
+/* "10.0.0.5,192.168.0.0/16,2001:db8::/32,unix"; NULL: none. */
+s2p_status s2_proxies_read(s2_proxies *out, const char *list, s2p_error *error);
+bool s2_proxies_trust(const s2_proxies *proxies, const struct sockaddr *from);
+
+/* Where a request that came from a trusted proxy began; `peer` if the header does not tell. */
+s2_address s2_proxies_client(const s2_proxies *proxies, const struct s2_head *head,
+                             s2_address peer);
+
 /* --- connections ---------------------------------------------------------------------------- */
 
 typedef struct s2_connection {
     struct s2_connection *next;
     s2_address address;
+    bool is_proxy; /* a trusted one */
     int fd;
     double deadline_ms; /* 0: none */
     double body_ms;     /* start of the body; 0: no body is being received */

@@ -3,6 +3,7 @@
 #ifndef S2_SERVE_FRONT_H
 #define S2_SERVE_FRONT_H
 
+#include "serve/front/connections.h"
 #include "serve/front/gate.h"
 
 typedef struct s2_front_options {   /* all borrowed */
@@ -22,8 +23,11 @@ typedef struct s2_front_options {   /* all borrowed */
     size_t max_body;
     int64_t max_image_pixels; /* for the page */
     int32_t header_s, body_s, idle_s, send_s, drain_s;
+    s2_proxies proxies; /* whose X-Forwarded-For is believed */
     bool has_ui, has_metrics, may_crash;
-    void (*log)(const char *text); /* a line for the operator */
+    bool log_as_json;
+    void (*log_request)(const char *line); /* one for each request; NULL: none */
+    void (*log)(const char *text);         /* a line for the operator */
     void (*ready)(const struct s2_front_options *options, const char *url, const json_t *hello,
                   double took_s); /* the model is loaded, for the first time */
 } s2_front_options;

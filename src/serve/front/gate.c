@@ -34,7 +34,11 @@ static bool take_field(s2_head *head, const s2_head_field *f, s2_http_error *err
                  { "Authorization", &head->authorization },
                  { "X-Api-Key", &head->api_key },
                  { "Content-Type", &head->content_type },
-                 { "If-None-Match", &head->if_none_match } };
+                 { "If-None-Match", &head->if_none_match },
+                 { "X-Request-Id", &head->request_id },
+                 { "Access-Control-Request-Method", &head->preflight_method },
+                 { "Access-Control-Request-Headers", &head->preflight_headers },
+                 { "Access-Control-Request-Private-Network", &head->private_network } };
     if (!is_token(f->name, f->n_name) || strlen(f->name) != f->n_name)
         return s2_http_fail(error, 400, NULL, "invalid header name");
     if (strlen(f->value) != f->n_value || has_control(f->value, f->n_value))
@@ -73,7 +77,8 @@ bool s2_gate_check(s2_head *head, s2_http_error *error)
 {
     size_t n_bytes = strlen(head->target);
     head->host = head->origin = head->authorization = head->api_key = head->content_type = NULL;
-    head->accept_encoding = head->if_none_match = NULL;
+    head->accept_encoding = head->if_none_match = head->request_id = NULL;
+    head->preflight_method = head->preflight_headers = head->private_network = NULL;
     head->content_length = -1;
     head->is_chunked = false;
     if (strcmp(head->version, "HTTP/1.1") != 0 && strcmp(head->version, "HTTP/1.0") != 0)
@@ -125,4 +130,32 @@ void s2_target_query(const char *target, const char *name, char *out, size_t cap
         }
         at += n;
     }
+}
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+bool s2_target_decode(const char *text, size_t n, char *out, size_t capacity)
+{
+    size_t used = 0;
+    if (n > 0 && text[n - 1] == '/') n--;
+    for (size_t i = 0; i < n; i++) {
+        int c = (unsigned char)text[i];
+        if (c == '%') {
+            const int high = n - i > 2 ? hex_digit(text[i + 1]) : -1;
+            const int low = high >= 0 ? hex_digit(text[i + 2]) : -1;
+            if (low < 0) return false;
+            c = high * 16 + low;
+            i += 2;
+        }
+        if (c < 0x20 || c == 0x7F || used + 1 >= capacity) return false;
+        out[used++] = (char)c;
+    }
+    out[used] = '\0';
+    return used > 0;
 }

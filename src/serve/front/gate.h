@@ -23,8 +23,9 @@ typedef struct s2_head { /* all borrowed */
     size_t n_fields;
     /* filled by s2_gate_check; NULL: not given */
     const char *host, *origin, *authorization, *api_key, *content_type, *accept_encoding,
-        *if_none_match;
-    int64_t content_length; /* below 0: not given */
+        *if_none_match, *request_id;
+    const char *preflight_method, *preflight_headers, *private_network; /* of a browser */
+    int64_t content_length;                                             /* below 0: not given */
     bool is_chunked;
 } s2_head;
 
@@ -35,6 +36,9 @@ size_t s2_target_path(const char *target);
 
 /* The value of a name in the query, not decoded; "" if it is absent. */
 void s2_target_query(const char *target, const char *name, char *out, size_t capacity);
+
+/* text[0..n) with %XX as the byte, without one '/' at the end; false: no valid text, or no room. */
+bool s2_target_decode(const char *text, size_t n, char *out, size_t capacity);
 
 /* --- keys, hosts, origins ------------------------------------------------------------------ */
 
@@ -54,6 +58,9 @@ s2p_status s2_access_add_key(s2_access *access, const char *key, size_t n, s2p_e
 /* One key per line. Only the owner may have access to the file. */
 s2p_status s2_access_read_keys(s2_access *access, const char *path, s2p_error *error);
 
+/* The number of the key in the request, from 1; 0: it has none of them. */
+int32_t s2_access_find_key(const s2_access *access, const s2_head *head);
+
 /* 401 for a missing and for a wrong key, with the same message in the same time. */
 bool s2_access_check_key(const s2_access *access, const s2_head *head, s2_http_error *error);
 
@@ -63,6 +70,14 @@ bool s2_access_check_names(const s2_access *access, const s2_head *head, s2_http
 
 /* The origin may read answers. */
 bool s2_access_is_shared(const s2_access *access, const char *origin);
+
+/* The question of a browser whether a page of an allowed origin may send a request (CORS). */
+bool s2_cors_is_preflight(const s2_access *access, const s2_head *head);
+
+typedef void s2_add_header(void *user, const char *name, const char *value);
+
+/* The headers that let a page of an allowed origin read the answer; none for others. */
+void s2_cors_headers(const s2_access *access, const s2_head *head, s2_add_header *add, void *user);
 
 /* "127.0.0.1", "::1", "localhost" */
 bool s2_host_is_loopback(const char *host);

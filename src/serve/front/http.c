@@ -14,6 +14,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #define MAX_CONNECTIONS 1024u
 #define OTHER_FILES 64u                      /* descriptors other than connections of clients */
@@ -70,6 +71,29 @@ static const s2_asset *find_asset(const char *path, size_t n)
     return NULL;
 }
 
+/* A right key is always served. Against guessing, an address that sent many wrong ones has to wait
+ * before it is told about the next. */
+static bool check_key(s2_exchange *x, s2_http_error *error)
+{
+    s2_server *server = x->server;
+    const s2_address client = x->record.client;
+    const double now = s2_now_ms();
+    pthread_mutex_lock(&server->access_lock);
+    x->record.key = s2_access_find_key(&server->access, &x->head);
+    const bool is_fine = s2_access_check_key(&server->access, &x->head, error);
+    pthread_mutex_unlock(&server->access_lock);
+    const bool is_guess = x->head.authorization || x->head.api_key;
+    if (is_fine || !is_guess || server->options->n_per_address == 0) return is_fine;
+    const double wait = s2_wrong_keys_wait(&server->wrong_keys, client, now);
+    if (wait > 0.0) {
+        (void)s2_http_fail(error, 429, NULL, "too many wrong API keys from this address");
+        error->retry_after_s = 1 + (int)(wait / 1e3);
+    } else {
+        s2_wrong_keys_add(&server->wrong_keys, client, now);
+    }
+    return false;
+}
+
 static bool check_head(s2_exchange *x, const char *method, const char *version,
                        s2_http_error *error)
 {
@@ -79,30 +103,21 @@ static bool check_head(s2_exchange *x, const char *method, const char *version,
     x->head.target = x->target;
     x->head.version = version;
     (void)MHD_get_connection_values_n(x->http, MHD_HEADER_KIND, add_field, &x->head);
-    if (!s2_gate_check(&x->head, error) || !s2_access_check_names(access, &x->head, error))
-        return false;
+    const bool is_sound = s2_gate_check(&x->head, error);
+    if (is_sound && x->connection->is_proxy)
+        x->record.client = s2_proxies_client(&server->options->proxies, &x->head, x->record.client);
+    s2_record_name(&x->record, is_sound ? x->head.request_id : NULL);
+    if (!is_sound || !s2_access_check_names(access, &x->head, error)) return false;
+    if (s2_cors_is_preflight(access, &x->head)) { /* before the key: a browser does not send it */
+        s2_exchange_text(x, 204, NULL, "", 0);
+        return check_body(x, error);
+    }
     const size_t n = s2_target_path(x->target);
     const bool is_get = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
     if (server->options->has_ui && is_get && (x->asset = find_asset(x->target, n)))
         return check_body(x, error);
     x->route = s2_route_find(method, x->target, n, &x->allow);
-    if (!(x->route && x->route->is_public)) {
-        /* against guessing: after some wrong keys an address has to wait */
-        const s2_address address = x->connection->address;
-        const double now = s2_now_ms();
-        const double wait = s2_wrong_keys_wait(&server->wrong_keys, address, now);
-        if (wait > 0.0) {
-            (void)s2_http_fail(error, 429, NULL, "too many wrong API keys from this address");
-            error->retry_after_s = 1 + (int)(wait / 1e3);
-            return false;
-        }
-        pthread_mutex_lock(&server->access_lock);
-        const bool is_fine = s2_access_check_key(&server->access, &x->head, error);
-        pthread_mutex_unlock(&server->access_lock);
-        if (!is_fine && (x->head.authorization || x->head.api_key))
-            s2_wrong_keys_add(&server->wrong_keys, address, now);
-        if (!is_fine) return false;
-    }
+    if (!(x->route && x->route->is_public) && !check_key(x, error)) return false;
     if (!x->route && x->allow)
         return s2_http_fail(error, 405, NULL, "method not allowed; use %s", x->allow);
     if (!x->route) return s2_http_fail(error, 404, NULL, "unknown path");
@@ -115,6 +130,11 @@ static bool check_head(s2_exchange *x, const char *method, const char *version,
 static void add_header(struct MHD_Response *response, const char *name, const char *value)
 {
     (void)MHD_add_response_header(response, name, value);
+}
+
+static void add_cors_header(void *response, const char *name, const char *value)
+{
+    add_header(response, name, value);
 }
 
 static ssize_t read_stream(void *user, uint64_t position, char *out, size_t room)
@@ -188,7 +208,9 @@ static enum MHD_Result answer(s2_exchange *x)
             x->out.size, x->out.data ? (void *)x->out.data : "", MHD_RESPMEM_MUST_COPY);
     }
     if (!response) return MHD_NO;
-    add_header(response, "Content-Type", x->asset ? x->asset->type : x->content_type);
+    const char *type = x->asset ? x->asset->type : x->content_type;
+    if (type) add_header(response, "Content-Type", type);
+    add_header(response, "X-Request-Id", x->record.id);
     add_header(response, "X-Content-Type-Options", "nosniff");
     if (!x->asset) add_header(response, "Cache-Control", "no-store");
     if (x->allow) add_header(response, "Allow", x->allow);
@@ -198,10 +220,7 @@ static enum MHD_Result answer(s2_exchange *x)
         (void)snprintf(text, sizeof text, "%d", x->retry_after_s);
         add_header(response, "Retry-After", text);
     }
-    if (s2_access_is_shared(&x->server->options->access, x->head.origin)) {
-        add_header(response, "Access-Control-Allow-Origin", x->head.origin);
-        add_header(response, "Vary", "Origin");
-    }
+    s2_cors_headers(&x->server->options->access, &x->head, add_cors_header, response);
     s2_connection_within(x->connection, within);
     if (x->status >= 0 && x->status < S2_N_STATUS)
         atomic_fetch_add(&x->server->n_answers[x->status / 100], 1u);
@@ -252,6 +271,8 @@ static void *on_target(void *user, const char *target, struct MHD_Connection *co
     if (!x) return NULL;
     x->http = connection;
     x->connection = c;
+    x->record.client = c->address;
+    x->record.arrived_ms = s2_now_ms();
     forget_begun(c);
     c->begun = x;
     s2_connection_within(c, server->options->header_s * 1e3);
@@ -303,6 +324,29 @@ static enum MHD_Result on_access(void *user, struct MHD_Connection *connection, 
     return settle(x);
 }
 
+/* The line of the access log. With the lock held. */
+static void log_request(s2_exchange *x)
+{
+    const s2_front_options *o = x->server->options;
+    struct timespec now;
+    s2_buffer line;
+    if (!o->log_request || !x->is_seen) return;
+    clock_gettime(CLOCK_REALTIME, &now);
+    const s2_record_words words = { .method = x->route ? x->route->method : NULL,
+                                    .route = x->asset   ? x->asset->path
+                                             : x->route ? x->route->path
+                                                        : NULL,
+                                    .model = x->chat.model,
+                                    .status = x->status,
+                                    .now_ms = s2_now_ms(),
+                                    .unix_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 };
+    s2_buffer_init(&line, 4096);
+    s2_record_line(&x->record, &words, o->log_as_json, &line);
+    s2_buffer_append(&line, "", 1);
+    if (line.status == S2P_OK) o->log_request((const char *)line.data);
+    s2_buffer_free(&line);
+}
+
 static void on_completed(void *user, struct MHD_Connection *connection, void **context,
                          enum MHD_RequestTerminationCode code)
 {
@@ -317,6 +361,8 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **c
     pthread_mutex_lock(&x->lock);
     x->is_gone = true;
     x->is_suspended = false;
+    if (x->has_job && x->record.started_ms == 0.0) x->record.started_ms = x->job.started_ms;
+    log_request(x);
     pthread_mutex_unlock(&x->lock);
     if (x->has_job) s2_link_cancel(server->link, &x->job);
     s2_connection_within(x->connection, server->options->idle_s * 1e3);
@@ -331,6 +377,7 @@ static enum MHD_Result on_arrival(void *user, const struct sockaddr *address, so
     const int32_t most = server->options->n_per_address;
     (void)n;
     return most == 0 || s2_address_is_local(from) ||
+                   s2_proxies_trust(&server->options->proxies, address) ||
                    s2_connections_of(&server->connections, from) < (size_t)most
                ? MHD_YES
                : MHD_NO;
@@ -348,7 +395,11 @@ static void on_connection(void *user, struct MHD_Connection *connection, void **
         s2_connection *c = info ? s2_connections_add(&server->connections, info->connect_fd,
                                                      s2_address_of(from ? from->client_addr : NULL))
                                 : NULL;
-        if (c) s2_connection_within(c, server->options->header_s * 1e3);
+        if (c) {
+            c->is_proxy =
+                s2_proxies_trust(&server->options->proxies, from ? from->client_addr : NULL);
+            s2_connection_within(c, server->options->header_s * 1e3);
+        }
         *context = c;
     } else if (*context) {
         forget_begun(*context);

@@ -28,7 +28,23 @@ bool s2_handle_health(s2_exchange *x, s2_http_error *error)
     return true;
 }
 
-bool s2_handle_models(s2_exchange *x, s2_http_error *error)
+/* What clients read about the model of this name; index 0 has its figures. */
+static json_t *model_json(const json_t *hello, const char *name, size_t index)
+{
+    static const char *const names[] = { "n_vocab", "n_ctx",    "n_ctx_train",
+                                         "n_embd",  "n_params", "size" };
+    json_t *model = json_pack("{s:s,s:s,s:I,s:s}", "id", name, "object", "model", "created",
+                              (json_int_t)time(NULL), "owned_by", "s2prune");
+    if (index > 0) return model;
+    json_t *meta = json_object();
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        json_object_set(meta, names[k], json_object_get(hello, names[k]));
+    json_object_set_new(model, "meta", meta);
+    return model;
+}
+
+/* All models (wanted NULL), or the one of this name. */
+static bool answer_models(s2_exchange *x, const char *wanted, s2_http_error *error)
 {
     json_t *hello = s2_link_hello(x->server->link);
     if (!hello) {
@@ -41,22 +57,32 @@ bool s2_handle_models(s2_exchange *x, s2_http_error *error)
                                       .virtual_models = x->server->options->virtual_models };
     json_t *list = json_array();
     char name[320];
-    for (size_t i = 0; s2_model_at(&context, i, name, sizeof name); i++) {
-        json_t *model = json_pack("{s:s,s:s,s:I,s:s}", "id", name, "object", "model", "created",
-                                  (json_int_t)time(NULL), "owned_by", "s2prune");
-        if (i == 0) {
-            static const char *const names[] = { "n_vocab", "n_ctx",    "n_ctx_train",
-                                                 "n_embd",  "n_params", "size" };
-            json_t *meta = json_object();
-            for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-                json_object_set(meta, names[k], json_object_get(hello, names[k]));
-            json_object_set_new(model, "meta", meta);
-        }
-        json_array_append_new(list, model);
-    }
+    for (size_t i = 0; s2_model_at(&context, i, name, sizeof name); i++)
+        if (!wanted || strcmp(name, wanted) == 0)
+            json_array_append_new(list, model_json(hello, name, i));
     json_decref(hello);
-    s2_exchange_json(x, 200, json_pack("{s:s,s:o}", "object", "list", "data", list));
-    return true;
+    const bool is_known = !wanted || json_array_size(list) > 0;
+    if (is_known)
+        s2_exchange_json(x, 200,
+                         wanted ? json_incref(json_array_get(list, 0))
+                                : json_pack("{s:s,s:O}", "object", "list", "data", list));
+    json_decref(list);
+    return is_known || s2_http_fail(error, 404, "model",
+                                    "unknown model '%.60s'; GET /v1/models lists them", wanted);
+}
+
+bool s2_handle_models(s2_exchange *x, s2_http_error *error)
+{
+    return answer_models(x, NULL, error);
+}
+
+bool s2_handle_model(s2_exchange *x, s2_http_error *error)
+{
+    char name[320];
+    const char *at = x->target + strlen(x->route->path);
+    if (!s2_target_decode(at, s2_target_path(at), name, sizeof name))
+        return s2_http_fail(error, 400, NULL, "the name of the model is not valid in the path");
+    return answer_models(x, name, error);
 }
 
 bool s2_handle_props(s2_exchange *x, s2_http_error *error)
@@ -151,6 +177,7 @@ bool s2_handle_metrics(s2_exchange *x, s2_http_error *error)
                (double)atomic_load(&s->connections.n_reaped));
     put_metric(&out, "uptime_seconds", "gauge", "Seconds since the server started.",
                (s2_now_ms() - s->started_ms) / 1e3);
+    s2_histograms_write(&s->histograms, &out);
     s2_exchange_text(x, 200, "text/plain; version=0.0.4", out.data, out.size);
     s2_buffer_free(&out);
     return true;

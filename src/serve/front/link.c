@@ -172,6 +172,7 @@ static bool send_all(s2_link *l)
                 ready = job;
         if (ready) {
             ready->is_running = true;
+            ready->started_ms = s2_now_ms();
             l->queue_bytes -= ready->frame.size;
         }
         pthread_mutex_unlock(&l->lock);
@@ -345,6 +346,7 @@ s2p_status s2_link_submit(s2_link *l, s2_link_job *job)
         job->request = ++l->last_request;
         job->next = NULL;
         job->is_running = job->is_cancelled = false;
+        job->started_ms = 0.0;
         /* the header was written before the request number was known */
         s2_frame_header(job->is_quick ? S2_FRAME_QUICK : S2_FRAME_JOB, job->request,
                         job->frame.size - S2_FRAME_HEADER, job->frame.data);

@@ -31,6 +31,7 @@ typedef struct s2_link_job { /* inside a struct of the caller; unchanged between
 
     struct s2_link_job *next; /* of the link */
     bool is_running, is_cancelled;
+    double started_ms; /* when the engine got it; 0: not yet */
 } s2_link_job;
 
 typedef struct s2_link_options { /* all borrowed until the link is stopped */

@@ -8,6 +8,7 @@ static const s2_route routes[] = {
     { "GET",  "/health",                               true,  s2_handle_health },
     { "GET",  "/v1/health",                            true,  s2_handle_health },
     { "GET",  "/v1/models",                            false, s2_handle_models },
+    { "GET",  "/v1/models/",                           false, s2_handle_model },
     { "GET",  "/models",                               false, s2_handle_models },
     { "POST", "/v1/chat/completions",                  false, s2_handle_chat },
     { "POST", "/chat/completions",                     false, s2_handle_chat },
@@ -44,6 +45,7 @@ const s2_route *s2_route_find(const char *method, const char *path, size_t n, co
 {
     *allow = NULL;
     const char *wanted = strcmp(method, "HEAD") == 0 ? "GET" : method;
+    if (n > 1 && path[n - 1] == '/') n--; /* as many clients write it */
     for (size_t i = 0; i < N_ROUTES; i++) {
         if (!is_path(routes[i].path, path, n)) continue;
         if (strcmp(routes[i].method, wanted) == 0) return &routes[i];

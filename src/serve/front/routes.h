@@ -28,6 +28,7 @@ bool s2_handle_crash(s2_exchange *x, s2_http_error *error); /* for tests only */
 
 bool s2_handle_health(s2_exchange *x, s2_http_error *error);
 bool s2_handle_models(s2_exchange *x, s2_http_error *error);
+bool s2_handle_model(s2_exchange *x, s2_http_error *error); /* named by the last part of the path */
 bool s2_handle_props(s2_exchange *x, s2_http_error *error);
 bool s2_handle_slots(s2_exchange *x, s2_http_error *error);
 bool s2_handle_metrics(s2_exchange *x, s2_http_error *error);

@@ -13,6 +13,7 @@
 #include "serve/front/connections.h"
 #include "serve/front/front.h"
 #include "serve/front/link.h"
+#include "serve/front/record.h"
 
 struct MHD_Connection;
 struct MHD_Daemon;
@@ -44,6 +45,7 @@ typedef struct s2_exchange {
     void (*receive)(struct s2_exchange *x, const s2_frame *frame); /* with the lock */
     const char *result_type;                                       /* of S2_FRAME_BYTES */
     s2_chat_answer chat;
+    s2_record record;
     double asked_ms, sent_ms; /* time of the request; time of the last output */
 
     int status; /* HTTP status of the answer; 0: not known yet */
@@ -97,6 +99,7 @@ typedef struct s2_server {
     atomic_uint_fast64_t n_prompt_tokens, n_generated, n_image_tokens, n_image_tokens_full,
         n_cached;
     atomic_uint_fast64_t n_towers, n_passes, n_pass_tokens; /* of the engine since its start */
+    s2_histograms histograms;
     double started_ms;
 } s2_server;
 
