@@ -200,10 +200,14 @@ static void write_message(writer *w, const s2v_message *m)
 
 static s2p_status write_turn(writer *w, const s2v_message *message, size_t n, bool add_assistant)
 {
+    /* an answer that was begun goes on: it is written like the start of one, and not closed */
+    const bool is_begun = add_assistant && message[n - 1].role == S2V_ASSISTANT;
+    if (is_begun) n--;
     for (size_t i = 0; i < n && w->status == S2P_OK; i++) write_message(w, &message[i]);
     if (add_assistant) {
         write_special(w, w->format->start);
         write_literal(w, w->format->answer);
+        if (is_begun) write_literal(w, message[n].text);
     }
     return finish_chat(w);
 }

@@ -34,7 +34,7 @@ const char *s2v_template_picture_end(const char *name);
 
 /* Render with the named format (NULL: the one of the architecture the vocabulary came from; qwen2vl
  * has "qwen2-vl", qwen2 has "llava-onevision"). add_assistant: end with the assistant's header,
- * ready to generate. Text from messages never becomes a special token. */
+ * ready to generate; a last message of the assistant is left open, to be continued. Text from messages never becomes a special token. */
 s2p_status s2v_chat_render(s2v_chat *out, const s2v_tokenizer *tokenizer, const char *name,
                            const s2v_message *message, size_t n, bool add_assistant,
                            s2p_error *error);

@@ -116,6 +116,34 @@ def check_more(s):
     assert s.json("POST", "/chat/completions", {"messages": [{"role": "user", "content": "hi"}], "max_tokens": 4})[0] == 200
 
 
+def check_fields(s):
+    """Fields as other servers take them."""
+    def text(**fields):
+        status, answer = s.json("POST", "/v1/chat/completions", chat(**{"temperature": 1.5, "ignore_eos": True, **fields}))
+        assert status == 200, answer
+        return answer["choices"][0]["message"]["content"], answer["usage"]
+    assert text(max_tokens=None, n_predict=7)[1]["completion_tokens"] == 7
+    assert text(max_tokens=3, n_predict=7)[1]["completion_tokens"] == 3
+    assert text(max_tokens=-1, ignore_eos=False, temperature=0)[0] == "3"  # until it ends by itself
+    assert text(max_tokens=0)[0] == ""
+    assert len({text(seed=-1)[0] for _ in range(4)}) > 1 and len({text(seed=4)[0] for _ in range(2)}) == 1
+    # a seed belongs to the cache's key only where the method draws
+    one = uri(ROOT / "data/synth/images/0011.jpg")
+    for method, is_known in (("s2prune", True), ("random", False)):
+        text(image=one, seed=1, prune={"method": method, "budget": 64})
+        usage = text(image=one, seed=2, prune={"method": method, "budget": 64})[1]
+        assert (usage["prompt_tokens_details"]["cached_tokens"] > 64) == is_known, (method, usage)
+    # an answer that was begun is continued
+    begun = chat(max_tokens=8)
+    begun["messages"].append({"role": "assistant", "content": "The answer is"})
+    _, prompt = s.json("POST", "/apply-template", {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "It is"}]})
+    assert prompt["prompt"].endswith("<|im_start|>assistant\nIt is"), prompt
+    assert s.json("POST", "/v1/chat/completions", begun)[0] == 200
+    # media types have no case
+    assert s.json("POST", "/v1/chat/completions", chat(image=uri().replace("data:image/jpeg;base64", "DATA:Image/JPEG;BASE64")))[0] == 200
+    assert s.json("POST", "/v1/chat/completions/", json.dumps(chat()).encode(), {"Content-Type": "Application/JSON; charset=utf-8"})[0] == 200
+
+
 def told(s, **fields):
     """The text and the tokens of an answer; streamed it is the same."""
     body = chat(logprobs=True, **fields)
@@ -398,7 +426,7 @@ def check_llama_lines():
 
 def main():
     s = Server("--metrics", "--max-body", "1")
-    for check in (check_info, check_answers, check_stream, check_more, check_logprobs, check_plan, check_compare, check_text, check_errors):
+    for check in (check_info, check_answers, check_stream, check_more, check_fields, check_logprobs, check_plan, check_compare, check_text, check_errors):
         check(s)
         print("fine:", check.__name__, flush=True)
     s.stop()

@@ -265,7 +265,7 @@ static void tables(void **state)
           0 },
         { "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"system\",\"content\":"
           "\"b\"}]}",
-          400 },
+          0 },
         { "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"assistant\","
           "\"content\":null},"
           "{\"role\":\"user\",\"content\":\"b\"}]}",
@@ -277,6 +277,67 @@ static void tables(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const int status = judge_text(cases[i].text);
         if (status != cases[i].status) print_error("%s: %d\n", cases[i].text, status);
+        assert_int_equal(status, cases[i].status);
+    }
+}
+
+/* Several system messages become the first; limits and seeds of other servers. */
+static void merged(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"messages\":[{\"role\":\"user\",\"content\":\"q\"},{\"role\":\"system\",\"content\":"
+        "\"one\"},{\"role\":\"developer\",\"content\":\"two\"},{\"role\":\"assistant\","
+        "\"content\":\"It\"}],\"n_predict\":5,\"seed\":-1,\"continue_final_message\":true}";
+    s2_http_error error;
+    json_t *job, *again;
+    assert_int_equal(judge(text, sizeof text - 1, &error, &job), 0);
+    const json_t *messages = json_object_get(job, "messages");
+    const json_t *sampling = json_object_get(job, "sampling");
+    assert_int_equal(json_array_size(messages), 3);
+    assert_string_equal(s2_json_string(json_array_get(messages, 0), "text"), "one\n\ntwo");
+    assert_string_equal(s2_json_string(json_array_get(messages, 0), "role"), "system");
+    assert_string_equal(s2_json_string(json_array_get(messages, 2), "text"), "It");
+    assert_int_equal(json_integer_value(json_object_get(sampling, "max_tokens")), 5);
+    const json_int_t seed = json_integer_value(json_object_get(sampling, "seed"));
+    assert_true(seed >= 0);
+    assert_int_equal(judge(text, sizeof text - 1, &error, &again), 0);
+    assert_true(json_integer_value(json_object_get(json_object_get(again, "sampling"), "seed")) !=
+                seed);
+    json_decref(job);
+    json_decref(again);
+    /* what would change the answer and is not there is refused, unless it is switched off */
+    static const struct {
+        const char *name, *value;
+        int status;
+    } cases[] = { { "mirostat", "2", 400 },
+                  { "mirostat", "0", 0 },
+                  { "typical_p", "0.5", 400 },
+                  { "typical_p", "1.0", 0 },
+                  { "best_of", "4", 400 },
+                  { "best_of", "1", 0 },
+                  { "bad_words", "[\"a\"]", 400 },
+                  { "bad_words", "[]", 0 },
+                  { "functions", "[{}]", 400 },
+                  { "function_call", "\"none\"", 0 },
+                  { "echo", "true", 400 },
+                  { "echo", "false", 0 },
+                  { "modalities", "[\"text\",\"audio\"]", 400 },
+                  { "modalities", "[\"text\"]", 0 },
+                  { "max_tokens", "-1", 0 },
+                  { "max_tokens", "-2", 400 },
+                  { "n_predict", "-1", 0 },
+                  { "seed", "-2", 400 },
+                  { "repetition_penalty", "1.2", 0 },
+                  { "repeat_last_n", "-1", 0 },
+                  { "add_generation_prompt", "false", 400 },
+                  { "add_generation_prompt", "1", 400 },
+                  { "continue_final_message", "true", 400 },
+                  { "user", "\"somebody\"", 0 } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const int status = judge_field(false, cases[i].name, cases[i].value);
+        if (status != cases[i].status)
+            print_error("%s %s: %d\n", cases[i].name, cases[i].value, status);
         assert_int_equal(status, cases[i].status);
     }
 }
@@ -382,8 +443,8 @@ static void floods(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(boundaries), cmocka_unit_test(tables),
-                                        cmocka_unit_test(places), cmocka_unit_test(long_pictures),
-                                        cmocka_unit_test(floods) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(boundaries),    cmocka_unit_test(tables),
+                                        cmocka_unit_test(merged),        cmocka_unit_test(places),
+                                        cmocka_unit_test(long_pictures), cmocka_unit_test(floods) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

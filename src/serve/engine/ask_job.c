@@ -92,6 +92,7 @@ static s2p_status read_sampling(const json_t *object, const s2_engine_setup *set
         if (json_is_number(value)) *reals[i].value = (float)json_number_value(value);
     }
     (void)s2_json_int(object, "top_k", &s->top_k);
+    (void)s2_json_int(object, "repeat_last_n", &s->penalty_window);
     const json_t *seed = json_object_get(object, "seed");
     if (json_is_integer(seed)) s->seed = (uint64_t)json_integer_value(seed);
     if (json_is_true(json_object_get(object, "ignore_eos"))) s->ignore_eos = 1;
@@ -106,7 +107,7 @@ static s2p_status read_sampling(const json_t *object, const s2_engine_setup *set
         s->n_stop = json_array_size(stop);
     }
     out->n_predict = setup->n_predict;
-    out->has_predict = s2_json_int(object, "max_tokens", &out->n_predict);
+    out->has_predict = s2_json_int(object, "max_tokens", &out->n_predict) && out->n_predict >= 0;
     out->n_top = -1;
     (void)s2_json_int(object, "top_logprobs", &out->n_top);
     return S2P_OK;

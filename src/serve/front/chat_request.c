@@ -10,12 +10,14 @@
 #include "serve/front/chat_request.h"
 
 #include "ask/settings.h"
+#include "base/clock.h"
 #include "serve/front/pictures.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/random.h>
 
 #define MAX_PARTS 64 /* of one message */
 #define MAX_STOPS 16
@@ -26,16 +28,19 @@
 const s2_json_field s2_chat_fields[] = {
     { "model",                 S2_JSON_TEXT,   1, 256 },
     { "messages",              S2_JSON_LIST,   1, 256 },
-    { "max_tokens",            S2_JSON_INT,    1, S2_JSON_CONTEXT },
-    { "max_completion_tokens", S2_JSON_INT,    1, S2_JSON_CONTEXT },
+    { "max_tokens",            S2_JSON_INT,    -1, S2_JSON_CONTEXT },
+    { "max_completion_tokens", S2_JSON_INT,    -1, S2_JSON_CONTEXT },
+    { "n_predict",             S2_JSON_INT,    -1, S2_JSON_CONTEXT },
     { "temperature",           S2_JSON_REAL,   0, 2 },
     { "top_p",                 S2_JSON_REAL,   1e-6, 1 },
     { "top_k",                 S2_JSON_INT,    0, 1048576 },
     { "min_p",                 S2_JSON_REAL,   0, 0.999999 },
     { "repeat_penalty",        S2_JSON_REAL,   0.01, 100 },
+    { "repetition_penalty",    S2_JSON_REAL,   0.01, 100 },
+    { "repeat_last_n",         S2_JSON_INT,    -1, 4096 },
     { "presence_penalty",      S2_JSON_REAL,   -2, 2 },
     { "frequency_penalty",     S2_JSON_REAL,   -2, 2 },
-    { "seed",                  S2_JSON_INT,    0, S2_JSON_MAX_SEED },
+    { "seed",                  S2_JSON_INT,    -1, S2_JSON_MAX_SEED },
     { "stop",                  S2_JSON_OTHER,  0, 0 },
     { "n",                     S2_JSON_INT,    1, 1 },
     { "stream",                S2_JSON_BOOL,   0, 0 },
@@ -205,9 +210,6 @@ static bool read_message(reading *r, const json_t *message, size_t index)
     (void)snprintf(path, sizeof path, "messages[%zu].role", index);
     if (i == 4)
         return s2_http_fail(r->error, 400, path, "%s must be system, user or assistant", path);
-    if (i == 0 && index > 0)
-        return s2_http_fail(r->error, 400, path,
-                            "%s: only the first message can have the role system", path);
     (void)snprintf(path, sizeof path, "messages[%zu].content", index);
     content c = { .n_pictures = 0 };
     s2_buffer_init(&c.text, 2 * S2_CHAT_MAX_TEXT);
@@ -249,6 +251,64 @@ static bool read_message(reading *r, const json_t *message, size_t index)
     return is_fine;
 }
 
+static bool is_role(const json_t *message, const char *role)
+{
+    return strcmp(s2_json_string(message, "role"), role) == 0;
+}
+
+/* Chat formats have one system message, the first: several become it, in their order. */
+static void merge_system(json_t *messages)
+{
+    s2_buffer text;
+    size_t n = 0;
+    s2_buffer_init(&text, 2 * S2_CHAT_MAX_TEXT);
+    for (size_t i = 0; i < json_array_size(messages);) {
+        const json_t *message = json_array_get(messages, i);
+        if (!is_role(message, "system")) {
+            i++;
+            continue;
+        }
+        const json_t *own = json_object_get(message, "text");
+        if (n++ > 0) s2_buffer_append(&text, "\n\n", 2);
+        s2_buffer_append(&text, json_string_value(own), json_string_length(own));
+        json_array_remove(messages, i);
+    }
+    if (n > 0)
+        json_array_insert_new(messages, 0,
+                              json_pack("{s:s,s:s%,s:i}", "role", "system", "text",
+                                        text.data ? (const char *)text.data : "", text.size,
+                                        "images", 0));
+    s2_buffer_free(&text);
+}
+
+/* An answer that the client began is continued. */
+static bool check_last(reading *r)
+{
+    const json_t *json = r->body->json;
+    const size_t n = json_array_size(r->messages);
+    const bool is_begun = n > 0 && is_role(json_array_get(r->messages, n - 1), "assistant");
+    const json_t *adds = json_object_get(json, "add_generation_prompt");
+    const json_t *continues = json_object_get(json, "continue_final_message");
+    if (adds && !json_is_null(adds) && !json_is_boolean(adds))
+        return s2_http_fail(r->error, 400, "add_generation_prompt",
+                            "add_generation_prompt must be true or false");
+    if (continues && !json_is_null(continues) && !json_is_boolean(continues))
+        return s2_http_fail(r->error, 400, "continue_final_message",
+                            "continue_final_message must be true or false");
+    if (json_is_false(adds) && !is_begun)
+        return s2_http_fail(r->error, 400, "add_generation_prompt",
+                            "add_generation_prompt must be true unless the last message is the "
+                            "assistant's");
+    if (json_is_true(continues) && !is_begun)
+        return s2_http_fail(r->error, 400, "continue_final_message",
+                            "continue_final_message: the last message is not the assistant's");
+    if (json_is_false(continues) && is_begun)
+        return s2_http_fail(r->error, 400, "continue_final_message",
+                            "continue_final_message: the last message of the assistant is always "
+                            "continued");
+    return true;
+}
+
 static bool read_messages(reading *r)
 {
     const json_t *list = json_object_get(r->body->json, "messages");
@@ -256,10 +316,19 @@ static bool read_messages(reading *r)
         return s2_http_fail(r->error, 400, "messages", "messages must be a list");
     for (size_t i = 0; i < json_array_size(list); i++)
         if (!read_message(r, json_array_get(list, i), i)) return false;
-    return true;
+    merge_system(r->messages);
+    return check_last(r);
 }
 
 /* --- the rest --------------------------------------------------------------------------- */
+
+static json_int_t draw_seed(void)
+{
+    uint64_t seed = 0;
+    if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != (ssize_t)sizeof seed)
+        seed = (uint64_t)(s2_now_ms() * 1e6);
+    return (json_int_t)(seed & (((uint64_t)1 << 53) - 1));
+}
 
 static bool read_sampling(reading *r)
 {
@@ -268,11 +337,12 @@ static bool read_sampling(reading *r)
                                          "top_k",
                                          "min_p",
                                          "repeat_penalty",
+                                         "repeat_last_n",
                                          "presence_penalty",
                                          "frequency_penalty",
                                          "seed",
-                                         "ignore_eos",
-                                         "max_tokens" };
+                                         "ignore_eos" };
+    static const char *const limits[] = { "n_predict", "max_tokens", "max_completion_tokens" };
     const json_t *json = r->body->json;
     json_t *sampling = json_object(), *stops = json_array();
     json_object_set_new(r->out->job, "sampling", sampling);
@@ -282,9 +352,16 @@ static bool read_sampling(reading *r)
         if (value && !json_is_null(value))
             json_object_set_new(sampling, names[i], json_copy(value));
     }
-    json_t *newer = json_object_get(json, "max_completion_tokens");
-    if (newer && !json_is_null(newer))
-        json_object_set_new(sampling, "max_tokens", json_copy(newer));
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        json_t *value = json_object_get(json, limits[i]);
+        if (json_is_integer(value)) json_object_set_new(sampling, "max_tokens", json_copy(value));
+    }
+    json_t *other = json_object_get(json, "repetition_penalty"); /* vLLM's name */
+    if (json_is_number(other)) json_object_set_new(sampling, "repeat_penalty", json_copy(other));
+    if (json_integer_value(json_object_get(sampling, "seed")) < 0) /* another one each time */
+        json_object_set_new(sampling, "seed", json_integer(draw_seed()));
+    if (json_integer_value(json_object_get(sampling, "repeat_last_n")) < 0)
+        json_object_set_new(sampling, "repeat_last_n", json_integer(4096));
     const json_t *stop = json_object_get(json, "stop");
     if (!stop || json_is_null(stop)) return true;
     const size_t n = json_is_array(stop) ? json_array_size(stop) : 1;
@@ -322,7 +399,7 @@ static bool read_logprobs(reading *r)
 
 static bool refuse_unsupported(reading *r)
 {
-    static const char *const names[] = { "tools", "functions", "audio", "logit_bias", "grammar" };
+    static const char *const names[] = { "tools", "logit_bias", "grammar" };
     const json_t *json = r->body->json;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const json_t *value = json_object_get(json, names[i]);
@@ -404,9 +481,9 @@ bool s2_chat_request_read(const s2_body *body, const s2_chat_context *context, b
     if (s2_json_check_fields(body->json, s2_chat_fields, "", false, context->n_ctx, param, &why) !=
         S2P_OK)
         return s2_http_fail(error, 400, param, "%s", why.message);
-    return refuse_unsupported(&r) && read_model(&r) && read_streaming(&r) && read_sampling(&r) &&
-           read_logprobs(&r) && (is_compare ? read_settings(&r) : read_prune(&r)) &&
-           read_messages(&r);
+    return refuse_unsupported(&r) && s2_other_fields_check(body->json, error) && read_model(&r) &&
+           read_streaming(&r) && read_sampling(&r) && read_logprobs(&r) &&
+           (is_compare ? read_settings(&r) : read_prune(&r)) && read_messages(&r);
 }
 
 bool s2_plan_request_read(const s2_body *body, const s2_chat_context *context, const char *format,

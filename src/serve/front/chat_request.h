@@ -39,6 +39,9 @@ bool s2_chat_request_read(const s2_body *body, const s2_chat_context *context, b
                           s2_chat_request *out, s2_http_error *error);
 void s2_chat_request_free(s2_chat_request *request);
 
+/* Fields of other servers that would change the answer but have no effect here are refused. */
+bool s2_other_fields_check(const json_t *body, s2_http_error *error);
+
 /* {"image":, "prune":{}, "tokens":[R,C]}: the job of a plan. */
 bool s2_plan_request_read(const s2_body *body, const s2_chat_context *context, const char *format,
                           s2_chat_request *out, s2_http_error *error);
