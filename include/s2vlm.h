@@ -169,6 +169,30 @@ typedef enum s2v_kv_type {
     S2V_KV_Q8_0 = 2
 } s2v_kv_type;
 
+/* A schema or a grammar that an answer follows: compiled once, read-only, shared by sessions of its engine.
+ * Sessions that use it keep it alive. docs/STRUCTURED.md has what is enforced, refused and limited. */
+typedef struct s2v_constraint s2v_constraint;
+
+typedef enum s2v_constraint_kind {
+    S2V_JSON_SCHEMA = 0,            /* text: a JSON schema */
+    S2V_JSON_OBJECT = 1,            /* any JSON object; no text */
+    S2V_GBNF        = 2,            /* text: a grammar in llama.cpp's notation, from rule `root` */
+    S2V_TOOL_CALLS  = 3             /* text: {"tools": [{"name":, "parameters": SCHEMA}], "required": true,
+                                       "parallel": true}: calls as Qwen's models write them. Without
+                                       `required` any text, in which <tool_call> begins one */
+} s2v_constraint_kind;
+
+/* S2P_EINVAL, S2P_EUNSUPPORTED, S2P_ELIMIT: the sentence has the JSON pointer, or line and column.
+ * S2P_EUNSUPPORTED also for a model whose vocabulary lacks tokens for single bytes. The first one of an
+ * engine also sorts its vocabulary. Any thread. */
+S2V_API s2p_status s2v_constraint_create(s2v_constraint **out, s2v_engine *engine, s2v_constraint_kind kind,
+                                 const char *text, size_t n_bytes, s2p_error *error);
+S2V_API void s2v_constraint_free(s2v_constraint *constraint);      /* NULL is fine */
+
+/* Whether text[0..n_bytes) may begin an answer, and whether the answer may end there. */
+S2V_API s2p_status s2v_constraint_check(const s2v_constraint *constraint, const char *text, size_t n_bytes,
+                                int *is_allowed, int *is_complete, s2p_error *error);
+
 typedef struct s2v_sampling {       /* how the tokens of an answer are picked */
     size_t size;                    /* set by s2v_sampling_init */
     float temperature;              /* 0: greedy, the default; at most 100 */
@@ -182,7 +206,9 @@ typedef struct s2v_sampling {       /* how the tokens of an answer are picked */
     int ignore_eos;                 /* continue after an end token */
     const char *const *stop;        /* [n_stop] the answer ends before the first of these; copied */
     size_t n_stop;
-    uint64_t reserved[8];           /* 0. This struct is part of another one and keeps its size */
+    s2v_constraint *constraint;     /* NULL, or what the answer follows; it ends where nothing can follow. Not
+                                       with ignore_eos */
+    uint64_t reserved[7];           /* 0. This struct is part of another one and keeps its size */
 } s2v_sampling;
 
 S2V_API void s2v_sampling_init_sized(s2v_sampling *sampling, size_t size);

@@ -2,6 +2,7 @@
 #include "constrain/constraint.h"
 
 #include "constrain/gbnf.h"
+#include "constrain/tools.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@ enum { N_MASKS = 64 };
 
 struct s2c_constraint {
     s2c_grammar grammar;
+    bool is_lazy; /* begins after a tool call's tag */
 };
 
 typedef struct mask {
@@ -46,6 +48,9 @@ s2p_status s2c_constraint_create(s2c_constraint **out, s2c_kind kind, const char
     case S2C_GBNF:
         st = s2c_gbnf(&c->grammar, text, n, error);
         break;
+    case S2C_TOOLS:
+        st = s2c_tools(&c->grammar, text, n, whitespace, &c->is_lazy, error);
+        break;
     default:
         st = s2_fail(error, S2P_EINVAL, "unknown kind of constraint: %d", (int)kind);
         break;
@@ -63,6 +68,11 @@ void s2c_constraint_free(s2c_constraint *c)
     if (!c) return;
     s2c_grammar_free(&c->grammar);
     free(c);
+}
+
+const char *s2c_constraint_trigger(const s2c_constraint *c)
+{
+    return c->is_lazy ? S2C_TOOL_CALL : NULL;
 }
 
 s2p_status s2c_constraint_check(const s2c_constraint *c, const char *text, size_t n,

@@ -12,7 +12,8 @@
 typedef enum s2c_kind {
     S2C_JSON_SCHEMA, /* text: the schema */
     S2C_JSON_VALUE,  /* any JSON object; no text */
-    S2C_GBNF         /* text: the grammar */
+    S2C_GBNF,        /* text: the grammar */
+    S2C_TOOLS        /* text: as s2c_tools takes it */
 } s2c_kind;
 
 typedef struct s2c_constraint s2c_constraint;
@@ -21,6 +22,9 @@ typedef struct s2c_guide s2c_guide;
 s2p_status s2c_constraint_create(s2c_constraint **out, s2c_kind kind, const char *text, size_t n,
                                  s2c_whitespace whitespace, s2p_error *error);
 void s2c_constraint_free(s2c_constraint *c); /* NULL is fine */
+
+/* NULL: it holds from the first byte on. Else it begins after this text, wherever an answer has it. */
+const char *s2c_constraint_trigger(const s2c_constraint *c);
 
 /* Is the text allowed from the first byte on, and may it end there? */
 s2p_status s2c_constraint_check(const s2c_constraint *c, const char *text, size_t n,

@@ -487,8 +487,8 @@ static s2p_status write_all(writer *w, int32_t *root)
     return S2P_OK;
 }
 
-s2p_status s2c_schema(s2c_grammar *g, const char *text, size_t n, s2c_whitespace whitespace,
-                      s2p_error *error)
+s2p_status s2c_schema_rule(s2c_grammar *g, const char *text, size_t n, s2c_whitespace whitespace,
+                           int32_t *rule, s2p_error *error)
 {
     if (n > S2C_MAX_TEXT)
         return s2_fail(error, S2P_ELIMIT, "the schema has %zu bytes (limit %d)", n, S2C_MAX_TEXT);
@@ -498,16 +498,23 @@ s2p_status s2c_schema(s2c_grammar *g, const char *text, size_t n, s2c_whitespace
                  .c = {
                      .g = g, .error = error, .expand = s2c_expand, .expand_all = s2c_expand_all } };
     TRY(s2c_document_read(&w.c.document, text, n, error));
+    w.c.is_open = calloc((size_t)w.c.document.n + 1, 1);
+    const s2p_status st = w.c.is_open ? write_all(&w, rule)
+                                      : s2_fail_memory(error, (size_t)w.c.document.n, "the schema");
+    free(w.known);
+    s2c_release(&w.c);
+    return st;
+}
+
+s2p_status s2c_schema(s2c_grammar *g, const char *text, size_t n, s2c_whitespace whitespace,
+                      s2p_error *error)
+{
     int32_t root = 0;
     bool is_empty = false;
-    w.c.is_open = calloc((size_t)w.c.document.n + 1, 1);
-    s2p_status st = w.c.is_open ? write_all(&w, &root)
-                                : s2_fail_memory(error, (size_t)w.c.document.n, "the schema");
+    s2p_status st = s2c_schema_rule(g, text, n, whitespace, &root, error);
     if (st == S2P_OK || g->status != S2P_OK) {
         st = s2c_grammar_finish(g, root, NULL, NULL, &is_empty, error);
         if (is_empty) st = s2_fail(error, S2P_EINVAL, "/: nothing can satisfy the schema");
     }
-    free(w.known);
-    s2c_release(&w.c);
     return st;
 }

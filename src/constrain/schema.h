@@ -19,4 +19,8 @@ typedef enum s2c_whitespace {
 s2p_status s2c_schema(s2c_grammar *g, const char *text, size_t n, s2c_whitespace whitespace,
                       s2p_error *error);
 
+/* One of several schemas in a grammar: a rule for it. The caller finishes the grammar. */
+s2p_status s2c_schema_rule(s2c_grammar *g, const char *text, size_t n, s2c_whitespace whitespace,
+                           int32_t *rule, s2p_error *error);
+
 #endif /* S2_CONSTRAIN_SCHEMA_H */

@@ -186,6 +186,7 @@ s2p_status s2v_engine_outline(s2v_engine **out, const s2v_engine_options *option
 void s2v_engine_close(s2v_engine *engine)
 {
     if (!engine) return;
+    s2c_vocabulary_free(atomic_load(&engine->vocabulary));
     s2v_cache_free(engine->cache);
     s2v_weights_free(engine->weights);
     s2v_model_free(&engine->model);

@@ -2,6 +2,7 @@
 #ifndef S2_ENGINE_ENGINE_H
 #define S2_ENGINE_ENGINE_H
 
+#include "constrain/constraint.h"
 #include "engine/cache/cache.h"
 #include "engine/vision/arch.h"
 #include "text/tokenizer.h"
@@ -32,6 +33,7 @@ struct s2v_engine {
     uint64_t n_parameters;
     s2v_cache *cache; /* NULL: nothing is remembered */
     s2v_identity identity;
+    _Atomic(s2c_vocabulary *) vocabulary; /* for constraints; NULL until the first (answer_constraint.h) */
     atomic_uint_fast64_t session_bytes; /* of this machine, counted for all sessions (memory.h) */
 };
 

@@ -73,6 +73,9 @@ s2p_status s2v_sampling_read(s2v_sampling *out, const s2v_sampling *from, s2p_er
             return s2_fail(error, S2P_EINVAL,
                            "s2v_sampling sets a field that this version of the library does not "
                            "know");
+    if (read.constraint && read.ignore_eos)
+        return s2_fail(error, S2P_EINVAL,
+                       "ignore_eos cannot be combined with a schema, a grammar or tools");
     *out = read;
     return S2P_OK;
 }

@@ -127,18 +127,26 @@ void s2v_sampler_skip(s2v_sampler *sampler, size_t n)
     for (size_t i = 0; i < n; i++) (void)s2_random_next(&sampler->random);
 }
 
+bool s2v_sampler_is_greedy(const s2v_sampler *sampler)
+{
+    return sampler->options.temperature == 0.0f;
+}
+
 /* --- one token -------------------------------------------------------------------- */
 
-static s2p_status check_logits(const float *logits, int32_t n, s2p_error *error)
+static s2p_status check_logits(const float *logits, int32_t n, const uint64_t *allowed,
+                               s2p_error *error)
 {
     bool has_finite = false;
     for (int32_t i = 0; i < n; i++) {
         if (isnan(logits[i]) || logits[i] == INFINITY)
             return s2_fail(error, S2P_EFORMAT, "the logit of token %d is %s", i,
                            isnan(logits[i]) ? "not a number" : "infinite");
-        has_finite |= logits[i] != -INFINITY;
+        has_finite |= logits[i] != -INFINITY && s2v_is_allowed(allowed, i);
     }
-    return has_finite ? S2P_OK : s2_fail(error, S2P_EFORMAT, "all logits are minus infinity");
+    return has_finite ? S2P_OK
+                      : s2_fail(error, S2P_EFORMAT, "all logits%s are minus infinity",
+                                allowed ? " of allowed tokens" : "");
 }
 
 /* Finite stays finite; a token that is ruled out (-infinity) stays out. */
@@ -230,13 +238,13 @@ static int32_t draw_candidate(s2v_sampler *s, const candidate *list, size_t n, c
     return top.token; /* rounding ate the rest */
 }
 
-static int32_t greedy(const s2v_sampler *s, const float *logits)
+static int32_t greedy(const s2v_sampler *s, const float *logits, const uint64_t *allowed)
 {
     int32_t best = 0;
     float most = -INFINITY;
     for (int32_t i = 0; i < s->n_vocab; i++) {
         const float logit = penalised(&s->options, logits[i], s->seen[i]);
-        if (logit > most) {
+        if (logit > most && s2v_is_allowed(allowed, i)) {
             most = logit;
             best = i;
         }
@@ -247,15 +255,21 @@ static int32_t greedy(const s2v_sampler *s, const float *logits)
 s2p_status s2v_sampler_pick(s2v_sampler *sampler, const float *logits, int32_t *token,
                             s2p_error *error)
 {
-    TRY(check_logits(logits, sampler->n_vocab, error));
+    return s2v_sampler_pick_allowed(sampler, logits, NULL, token, error);
+}
+
+s2p_status s2v_sampler_pick_allowed(s2v_sampler *sampler, const float *logits,
+                                    const uint64_t *allowed, int32_t *token, s2p_error *error)
+{
+    TRY(check_logits(logits, sampler->n_vocab, allowed, error));
     if (sampler->options.temperature == 0.0f) {
-        *token = greedy(sampler, logits);
+        *token = greedy(sampler, logits, allowed);
         return S2P_OK;
     }
     candidate *list = sampler->candidates, top = { -INFINITY, -1 };
     size_t n = 0;
     for (int32_t i = 0; i < sampler->n_vocab; i++) {
-        if (logits[i] == -INFINITY) continue;
+        if (logits[i] == -INFINITY || !s2v_is_allowed(allowed, i)) continue;
         list[n] = (candidate){ penalised(&sampler->options, logits[i], sampler->seen[i]), i };
         if (is_before(list[n], top)) top = list[n];
         n++;

@@ -45,8 +45,20 @@ void s2v_sampler_accept(s2v_sampler *sampler, int32_t token);
 /* The generator as after n tokens picked with the options of _start. */
 void s2v_sampler_skip(s2v_sampler *sampler, size_t n);
 
+bool s2v_sampler_is_greedy(const s2v_sampler *sampler); /* temperature 0 */
+
 /* logits: [n_vocab], unchanged. S2P_EFORMAT: one is NaN or +infinity, or all are -infinity. */
 s2p_status s2v_sampler_pick(s2v_sampler *sampler, const float *logits, int32_t *token,
                             s2p_error *error);
+
+/* The same among some tokens only: `allowed` has a bit for each, 64 in a word; NULL: all. Filters act on
+ * what is allowed. S2P_EFORMAT also where every allowed logit is -infinity. */
+s2p_status s2v_sampler_pick_allowed(s2v_sampler *sampler, const float *logits,
+                                    const uint64_t *allowed, int32_t *token, s2p_error *error);
+
+static inline bool s2v_is_allowed(const uint64_t *allowed, int32_t token)
+{
+    return !allowed || (allowed[token / 64] >> (token % 64) & 1);
+}
 
 #endif /* S2_TEXT_SAMPLE_H */

@@ -44,9 +44,9 @@ const s2_foreign s2_llama_options[] = {
     { "--chat-template-file --chat-template-kwargs", S2_TAKES_VALUE,
       "the chat format is the model's own; text without one goes with --raw" },
     { "--grammar --grammar-file",                  S2_TAKES_VALUE,
-      "answers cannot be held to a grammar; say in the question what form you need" },
+      "only 's2prune run' and requests to the server take a grammar" },
     { "-j --json-schema -jf --json-schema-file",   S2_TAKES_VALUE,
-      "answers cannot be held to a schema; say in the question what form you need" },
+      "only 's2prune run' and requests to the server take a schema" },
     { "--lora --lora-scaled --control-vector --control-vector-scaled", S2_TAKES_VALUE,
       "adapters are not applied; merge them into the model first" },
     { "--mirostat --mirostat-lr --mirostat-ent --xtc-probability --xtc-threshold --typical --typical-p "

@@ -90,6 +90,7 @@ static s2p_status check_options(const run_options *o, s2p_error *error)
     for (size_t i = 0; i < o->prompts.n; i++)
         if (!o->prompts.item[i][0])
             return s2_fail(error, S2P_EINVAL, "--prompt is empty; it needs TEXT");
+    TRY(s2_run_check_constraint(o, error));
     const char *single = o->record ? "--record" : o->logits ? "--logits" : "--overlay";
     if (o->prompts.n > 1 && (o->record || o->logits || o->overlay))
         return s2_fail(error, S2P_EINVAL, "%s is about one question; -p is given %zu times", single,
@@ -177,6 +178,7 @@ static s2p_status open_model(run_job *job, s2p_error *error)
 {
     const s2v_session_options session = session_options(job->options);
     TRY(s2_asker_open(&job->asker, &session, error));
+    TRY(s2_run_use_constraint(job, error));
     if (job->record) s2v_session_set_recorder(job->asker.session, s2_record_view, job->record);
     return S2P_OK;
 }
@@ -307,6 +309,7 @@ static int run_run(const void *values)
     job->options = o;
     const int code = run_job_do(job);
     s2a_answer_free(&job->answer);
+    s2v_constraint_free(job->constraint);
     s2_asker_close(&job->asker);
     free(job);
     return code;
@@ -352,6 +355,14 @@ static const s2_option option_table[] = {
       .help = "print the methods, their inputs and what --mode published changes, and exit", AT(list_methods) },
 
     S2_ASK_ROWS_ANSWER,
+    { .name = "--json-schema", .letters = "-j", .label = "FILE|JSON", .type = S2_OPTION_TEXT, .group = "Answer",
+      .help = "the answer is JSON that validates against this schema; {} allows any JSON", AT(schema) },
+    { .name = "--json-schema-file", .letters = "-jf", .label = "FILE", .type = S2_OPTION_FILE, .group = "Answer",
+      .help = "the same, always from a file", AT(schema_file) },
+    { .name = "--grammar", .label = "GBNF", .type = S2_OPTION_TEXT, .group = "Answer",
+      .help = "the answer follows this grammar in llama.cpp's notation, from rule root", AT(grammar) },
+    { .name = "--grammar-file", .label = "FILE", .type = S2_OPTION_FILE, .group = "Answer",
+      .help = "the same from a file", AT(grammar_file) },
 
     { .name = "--output", .letters = "-o", .label = "FMT", .type = S2_OPTION_CHOICE, .choice = s2_output_name,
       .fallback = "text", .group = "Output", .help = "format of the result", AT(output) },

@@ -13,6 +13,7 @@ typedef struct run_options {
     const char *method;
     int32_t output, display;
     s2v_budget budget;
+    const char *schema, *schema_file, *grammar, *grammar_file; /* at most one */
 } run_options;
 
 typedef struct run_job { /* everything `run` owns */
@@ -21,17 +22,22 @@ typedef struct run_job { /* everything `run` owns */
     s2a_setting setting;
     s2v_budget image_budget[S2_MAX_PICTURES];
     int32_t image_side[S2_MAX_PICTURES];
-    s2_record *record;    /* NULL without --record */
-    s2a_answer answer;    /* the last one */
-    bool is_later;        /* and it was not the first of its conversation */
-    bool is_interrupted;  /* and Ctrl-C ended it */
-    const char *question; /* of it; borrowed while it is presented */
-    int say_errno;        /* why it could not be printed; 0: it could */
+    s2_record *record;          /* NULL without --record */
+    s2v_constraint *constraint; /* NULL without a schema or grammar */
+    s2a_answer answer;          /* the last one */
+    bool is_later;              /* and it was not the first of its conversation */
+    bool is_interrupted;        /* and Ctrl-C ended it */
+    const char *question;       /* of it; borrowed while it is presented */
+    int say_errno;              /* why it could not be printed; 0: it could */
 } run_job;
 
 /* One turn about the last n_pictures added, into job->answer. Text goes to standard output as it
  * comes, unless the result is JSON. */
 s2p_status s2_run_turn(run_job *job, const char *question, int32_t n_pictures, s2p_error *error);
+
+/* What the answers follow (run_constraint.c): mistakes of use, and with the model open the rest. */
+s2p_status s2_run_check_constraint(const run_options *options, s2p_error *error);
+s2p_status s2_run_use_constraint(run_job *job, s2p_error *error);
 
 /* Of a turn that failed: the sentence, and the exit code. */
 int s2_run_report_error(const run_job *job, s2p_status status, const s2p_error *error);

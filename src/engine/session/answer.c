@@ -61,6 +61,7 @@ void s2v_answer_clear(s2v_session *s)
     s->detokenizer = (s2v_detokenizer){ .n_held = 0 };
     s->n_carried = 0;
     s2v_stop_reset(s->stop);
+    s2v_guided_restart(&s->guided);
 }
 
 s2p_status s2v_answer_start(s2v_session *s, s2p_error *error)
@@ -119,12 +120,19 @@ s2p_status s2v_answer_check(s2v_session *s, s2p_error *error)
 s2p_status s2v_answer_pick(s2v_session *s, char *text, size_t capacity, int *done, s2p_error *error)
 {
     int32_t token;
-    TRY(s2v_sampler_pick(s->sampler, s->logits, &token, error));
+    bool is_complete = false;
+    TRY(s2v_guided_pick(&s->guided, s->sampler, s->logits, &token, error));
     TRY(s2v_tokens_add(&s->generated, token));
     s2v_sampler_accept(s->sampler, token);
     s->pending = token;
     *done = s2v_tokenizer_ends(s->engine->tokenizer, token) && !s->options.sampling.ignore_eos;
+    if (!*done) TRY(s2v_guided_take(&s->guided, token, &is_complete, error));
     if (give_text(s, token, *done, text, capacity)) *done = 1;
+    if (is_complete && !*done) { /* nothing can follow: what is held back is the end */
+        *done = 1;
+        s2v_stop_end(s->stop, &s->shown);
+        copy_text(&s->shown, text, capacity);
+    }
     return S2P_OK;
 }
 
@@ -169,6 +177,10 @@ s2p_status s2v_place_set(s2v_session *s, const s2v_place *place, s2p_error *erro
         if (s2v_tokens_add(&s->generated, place->tokens[i]) != S2P_OK)
             return s2_fail(error, S2P_ENOMEM, "out of memory for %zu tokens", place->n_tokens);
         s2v_sampler_accept(s->sampler, place->tokens[i]);
+        bool is_complete;
+        if (!s2v_tokenizer_ends(s->engine->tokenizer, place->tokens[i]) &&
+            s2v_guided_take(&s->guided, place->tokens[i], &is_complete, NULL) != S2P_OK)
+            s->guided.state = S2V_GUIDED_LOST;
     }
     s2v_sampler_skip(s->sampler, place->n_tokens);
     s->text.size = 0;

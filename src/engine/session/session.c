@@ -46,6 +46,7 @@ s2p_status s2v_session_create(s2v_session **out, s2v_engine *engine,
 
     if (st == S2P_OK) st = s2v_stop_create(&s->stop, o->sampling.stop, o->sampling.n_stop, error);
     o->sampling.stop = NULL; /* was borrowed */
+    if (st == S2P_OK) st = s2v_guided_use(&s->guided, o->sampling.constraint, engine, error);
     if (st == S2P_OK) st = s2v_sampler_create(&s->sampler, decoder->p.n_vocab, error);
     if (st == S2P_OK) {
         /* An answer fits into the context, its text into a piece: the token loop allocates nothing. */
@@ -77,6 +78,7 @@ void s2v_session_free(s2v_session *s)
     s2v_graph_free(&s->graph);
     s2v_backends_close(&s->backends);
     s2v_sampler_free(s->sampler);
+    s2v_guided_free(&s->guided);
     s2v_tokens_free(&s->generated);
     s2_buffer_free(&s->text);
     s2_buffer_free(&s->shown);
@@ -104,6 +106,11 @@ s2p_status s2v_session_set_sampling(s2v_session *s, const s2v_sampling *sampling
     s2v_sampling read;
     TRY(s2v_sampling_read(&read, sampling, error));
     TRY(s2v_stop_create(&stop, read.stop, read.n_stop, error));
+    const s2p_status st = s2v_guided_use(&s->guided, read.constraint, s->engine, error);
+    if (st != S2P_OK) {
+        s2v_stop_free(stop);
+        return st;
+    }
     s2v_stop_free(s->stop);
     s->stop = stop;
     s->options.sampling = read;

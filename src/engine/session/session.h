@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 #include "engine/options.h"
 #include "engine/decoder/probe.h"
+#include "engine/session/guided.h"
 #include "engine/session/many.h"
 #include "engine/session/plans.h"
 #include "engine/session/progress.h"
@@ -49,6 +50,7 @@ struct s2v_session {
     s2v_many many; /* where it leads a pass of several */
 
     s2v_sampler *sampler;
+    s2v_guided guided; /* options.sampling.constraint */
     s2v_stop *stop; /* options.stop */
     s2v_detokenizer detokenizer;
     s2_buffer text, shown; /* of one token; what of it is no stop string */

@@ -1,0 +1,43 @@
+/* guided.h - an answer that follows a constraint: which tokens may be picked, and when it is complete.
+ *
+ * A constraint sleeps while the model thinks (from <think> as the first token to </think>), and one of tools
+ * that need not be called sleeps until the answer has <tool_call>.
+ */
+#ifndef S2_ENGINE_GUIDED_H
+#define S2_ENGINE_GUIDED_H
+
+#include "engine/answer_constraint.h"
+#include "text/sample.h"
+
+typedef enum s2v_guided_state {
+    S2V_GUIDED_FIRST,    /* no token yet */
+    S2V_GUIDED_THINKING, /* until the end of thoughts */
+    S2V_GUIDED_WAITING,  /* until the trigger */
+    S2V_GUIDED_AWAKE,
+    S2V_GUIDED_LOST /* the answer came from elsewhere and does not follow it */
+} s2v_guided_state;
+
+typedef struct s2v_guided {     /* all zero: no constraint */
+    s2v_constraint *constraint; /* a share */
+    s2c_guide *guide;
+    uint64_t *allowed; /* [n_words] of one token */
+    s2v_guided_state state;
+    char tail[16]; /* the last bytes of the answer, while it waits for the trigger */
+    size_t n_tail;
+} s2v_guided;
+
+/* Use this constraint from the next answer on; NULL: none. What was learned of the same one is kept. */
+s2p_status s2v_guided_use(s2v_guided *g, s2v_constraint *constraint, const s2v_engine *engine,
+                          s2p_error *error);
+void s2v_guided_free(s2v_guided *g);
+
+void s2v_guided_restart(s2v_guided *g); /* a new answer */
+
+/* Picks a token that the constraint allows; without one, any. */
+s2p_status s2v_guided_pick(s2v_guided *g, s2v_sampler *sampler, const float *logits, int32_t *token,
+                           s2p_error *error);
+
+/* A token is now part of the answer. *is_complete: nothing can follow it. */
+s2p_status s2v_guided_take(s2v_guided *g, int32_t token, bool *is_complete, s2p_error *error);
+
+#endif /* S2_ENGINE_GUIDED_H */
