@@ -188,6 +188,8 @@ typedef enum s2v_constraint_kind {
 S2V_API s2p_status s2v_constraint_create(s2v_constraint **out, s2v_engine *engine, s2v_constraint_kind kind,
                                  const char *text, size_t n_bytes, s2p_error *error);
 S2V_API void s2v_constraint_free(s2v_constraint *constraint);      /* NULL is fine */
+S2V_API s2v_constraint *s2v_constraint_share(s2v_constraint *constraint); /* one more user, who frees it too */
+S2V_API size_t s2v_constraint_bytes(const s2v_constraint *constraint);    /* of memory it takes */
 
 /* Whether text[0..n_bytes) may begin an answer, and whether the answer may end there. */
 S2V_API s2p_status s2v_constraint_check(const s2v_constraint *constraint, const char *text, size_t n_bytes,
@@ -289,7 +291,15 @@ S2V_API s2p_status s2v_engine_estimate(const s2v_engine_options *options, const 
 
 /* --- Prompt ------------------------------------------------------------------------------------ */
 
-typedef enum s2v_role { S2V_SYSTEM, S2V_USER, S2V_ASSISTANT } s2v_role;
+typedef enum s2v_role {
+    S2V_SYSTEM    = 0,
+    S2V_USER      = 1,
+    S2V_ASSISTANT = 2,
+    /* Of models that call tools (Qwen's); others refuse them with S2P_EUNSUPPORTED. */
+    S2V_TOOLS     = 3,              /* what can be called, JSON, a line each: first, or after the system message */
+    S2V_TOOL_CALL = 4,              /* {"name": "f", "arguments": {}}: after a message of the assistant */
+    S2V_TOOL      = 5               /* what a call returned */
+} s2v_role;
 
 typedef struct s2v_message {
     s2v_role role;

@@ -70,6 +70,16 @@ void s2c_constraint_free(s2c_constraint *c)
     free(c);
 }
 
+size_t s2c_constraint_bytes(const s2c_constraint *c)
+{
+    const s2c_grammar *g = &c->grammar;
+    return sizeof *c + (size_t)g->max_states * sizeof *g->state +
+           (size_t)g->max_edges * sizeof *g->edge + (size_t)g->max_rules * sizeof *g->rule +
+           (size_t)g->max_repeats * sizeof *g->repeat + (size_t)g->max_objects * sizeof *g->object +
+           (size_t)g->max_keys * sizeof *g->key + (size_t)g->max_nodes * sizeof *g->node +
+           (size_t)g->max_key_list * sizeof *g->key_list;
+}
+
 const char *s2c_constraint_trigger(const s2c_constraint *c)
 {
     return c->is_lazy ? S2C_TOOL_CALL : NULL;

@@ -23,6 +23,8 @@ s2p_status s2c_constraint_create(s2c_constraint **out, s2c_kind kind, const char
                                  s2c_whitespace whitespace, s2p_error *error);
 void s2c_constraint_free(s2c_constraint *c); /* NULL is fine */
 
+size_t s2c_constraint_bytes(const s2c_constraint *c); /* of memory */
+
 /* NULL: it holds from the first byte on. Else it begins after this text, wherever an answer has it. */
 const char *s2c_constraint_trigger(const s2c_constraint *c);
 

@@ -101,6 +101,11 @@ s2v_constraint *s2v_constraint_share(s2v_constraint *constraint)
     return constraint;
 }
 
+size_t s2v_constraint_bytes(const s2v_constraint *constraint)
+{
+    return sizeof *constraint + s2c_constraint_bytes(constraint->compiled);
+}
+
 void s2v_constraint_free(s2v_constraint *constraint)
 {
     if (!constraint || atomic_fetch_sub(&constraint->n_references, 1) > 1) return;

@@ -16,7 +16,4 @@ struct s2v_constraint {
     int32_t think, think_end; /* tokens around thoughts, before which it does not hold; -1: none */
 };
 
-/* One more user of it; s2v_constraint_free gives it back. NULL is fine. */
-s2v_constraint *s2v_constraint_share(s2v_constraint *constraint);
-
 #endif /* S2_ENGINE_ANSWER_CONSTRAINT_H */

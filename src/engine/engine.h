@@ -33,7 +33,8 @@ struct s2v_engine {
     uint64_t n_parameters;
     s2v_cache *cache; /* NULL: nothing is remembered */
     s2v_identity identity;
-    _Atomic(s2c_vocabulary *) vocabulary; /* for constraints; NULL until the first (answer_constraint.h) */
+    _Atomic(s2c_vocabulary *)
+        vocabulary; /* for constraints; NULL until the first (answer_constraint.h) */
     atomic_uint_fast64_t session_bytes; /* of this machine, counted for all sessions (memory.h) */
 };
 

@@ -26,6 +26,7 @@ typedef struct s2v_chat_format {
     const char *picture_start, *picture_end; /* special tokens around a picture; NULL: none */
     const char *picture; /* what marks a picture in a rendered prompt, in addition to "<image>" */
     bool wraps_picture;  /* and gets picture_start and picture_end around it */
+    bool has_tools; /* tools are listed, called and answered as Qwen's models do (template.c) */
 } s2v_chat_format;
 
 /* In the order of s2v_template_name; NULL past the end. */

@@ -14,6 +14,8 @@
 #include <string.h>
 
 #define IMAGE_MARK "<image>"
+#define TOOL_CALL "<tool_call>"
+#define TOOL_CALL_END "</tool_call>"
 #define MAX_IMAGES 4096 /* in one prompt; far above what any context holds */
 
 const char *s2v_template_name(size_t index)
@@ -155,13 +157,36 @@ static int32_t count_marks(const char *text)
     return n;
 }
 
-static s2p_status check_messages(const s2v_message *message, size_t n, s2p_error *error)
+/* Tools come first or after the system message, calls after the assistant. */
+static s2p_status check_tools(const s2v_chat_format *format, const s2v_message *message, size_t i,
+                              s2p_error *error)
+{
+    const s2v_role role = message[i].role;
+    if (role <= S2V_ASSISTANT) return S2P_OK;
+    if (!format->has_tools)
+        return s2_fail(error, S2P_EUNSUPPORTED, "the chat format '%s' of this model has no tools",
+                       format->name);
+    if (message[i].n_images > 0)
+        return s2_fail(error, S2P_EINVAL, "message %zu is about tools and cannot have pictures", i);
+    const s2v_role before = i > 0 ? message[i - 1].role : S2V_SYSTEM;
+    if (role == S2V_TOOLS && (i > 1 || before != S2V_SYSTEM))
+        return s2_fail(error, S2P_EINVAL,
+                       "message %zu lists tools, which come first or after the system message", i);
+    if (role == S2V_TOOL_CALL && before != S2V_ASSISTANT && before != S2V_TOOL_CALL)
+        return s2_fail(error, S2P_EINVAL,
+                       "message %zu is a call of a tool, which follows the assistant", i);
+    return S2P_OK;
+}
+
+static s2p_status check_messages(const s2v_chat_format *format, const s2v_message *message,
+                                 size_t n, s2p_error *error)
 {
     if (n == 0) return s2_fail(error, S2P_EINVAL, "a chat needs at least one message");
     for (size_t i = 0; i < n; i++) {
         const s2v_message *m = &message[i];
-        if (!m->text || (unsigned)m->role >= S2V_N_ROLES || m->n_images < 0)
+        if (!m->text || (unsigned)m->role > S2V_TOOL || m->n_images < 0)
             return s2_fail(error, S2P_EINVAL, "message %zu has no text, role or picture count", i);
+        TRY(check_tools(format, message, i, error));
         const int32_t n_marks = count_marks(m->text);
         if (m->n_images > 0 && n_marks > 0 && n_marks != m->n_images)
             return s2_fail(error, S2P_EINVAL,
@@ -198,12 +223,113 @@ static void write_message(writer *w, const s2v_message *m)
     write_literal(w, w->format->after_end);
 }
 
+/* --- tools, as the templates published with Qwen2.5 and Qwen3-VL render them ----------------- */
+
+/* A tag that is a token of its own where the vocabulary has it, else text. */
+static void write_tag(writer *w, const char *tag)
+{
+    const int32_t token = s2v_tokenizer_find(w->t, tag);
+    if (token >= 0 &&
+        (w->t->type[token] == S2V_TOKEN_CONTROL || w->t->type[token] == S2V_TOKEN_USER_DEFINED))
+        write_special(w, tag);
+    else
+        write_literal(w, tag);
+}
+
+/* The system message with what can be called; system: its text, or NULL. */
+static void write_tools(writer *w, const char *system, const char *tools)
+{
+    write_special(w, w->format->start);
+    write_literal(w, w->format->role[S2V_SYSTEM]);
+    write_literal(w, w->format->after_role);
+    if (system) {
+        write_literal(w, system);
+        write_literal(w, "\n\n");
+    }
+    write_literal(w,
+                  "# Tools\n\nYou may call one or more functions to assist with the user query.\n\n"
+                  "You are provided with function signatures within <tools></tools> XML tags:\n"
+                  "<tools>\n");
+    write_literal(w, tools);
+    write_literal(
+        w, "\n</tools>\n\nFor each function call, return a json object with function name and "
+           "arguments within ");
+    write_tag(w, TOOL_CALL);
+    write_tag(w, TOOL_CALL_END);
+    write_literal(w, " XML tags:\n");
+    write_tag(w, TOOL_CALL);
+    write_literal(w, "\n{\"name\": <function-name>, \"arguments\": <args-json-object>}\n");
+    write_tag(w, TOOL_CALL_END);
+    write_special(w, w->format->end);
+    write_literal(w, w->format->after_end);
+}
+
+/* The assistant's text and calls[0..n). */
+static void write_calls(writer *w, const char *text, const s2v_message *calls, size_t n)
+{
+    write_special(w, w->format->start);
+    write_literal(w, w->format->role[S2V_ASSISTANT]);
+    write_literal(w, w->format->after_role);
+    write_literal(w, text);
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0 || *text) write_literal(w, "\n");
+        write_tag(w, TOOL_CALL);
+        write_literal(w, "\n");
+        write_literal(w, calls[i].text);
+        write_literal(w, "\n");
+        write_tag(w, TOOL_CALL_END);
+    }
+    write_special(w, w->format->end);
+    write_literal(w, w->format->after_end);
+}
+
+/* What n calls returned, in one message of the user. */
+static void write_results(writer *w, const s2v_message *results, size_t n)
+{
+    write_special(w, w->format->start);
+    write_literal(w, w->format->role[S2V_USER]);
+    for (size_t i = 0; i < n; i++) {
+        write_literal(w, "\n");
+        write_tag(w, "<tool_response>");
+        write_literal(w, "\n");
+        write_literal(w, results[i].text);
+        write_literal(w, "\n");
+        write_tag(w, "</tool_response>");
+    }
+    write_special(w, w->format->end);
+    write_literal(w, w->format->after_end);
+}
+
+static size_t count_role(const s2v_message *message, size_t n, s2v_role role)
+{
+    size_t count = 0;
+    while (count < n && message[count].role == role) count++;
+    return count;
+}
+
 static s2p_status write_turn(writer *w, const s2v_message *message, size_t n, bool add_assistant)
 {
     /* an answer that was begun goes on: it is written like the start of one, and not closed */
     const bool is_begun = add_assistant && message[n - 1].role == S2V_ASSISTANT;
     if (is_begun) n--;
-    for (size_t i = 0; i < n && w->status == S2P_OK; i++) write_message(w, &message[i]);
+    for (size_t i = 0; i < n && w->status == S2P_OK;) {
+        const s2v_message *m = &message[i++];
+        const size_t n_calls = count_role(m + 1, n - i, S2V_TOOL_CALL);
+        if (m->role == S2V_SYSTEM && i < n && message[i].role == S2V_TOOLS) {
+            write_tools(w, m->text, message[i++].text);
+        } else if (m->role == S2V_TOOLS) {
+            write_tools(w, w->format->default_system, m->text);
+        } else if (m->role == S2V_ASSISTANT && n_calls > 0) {
+            write_calls(w, m->text, m + 1, n_calls);
+            i += n_calls;
+        } else if (m->role == S2V_TOOL) {
+            const size_t n_results = count_role(m, n - i + 1, S2V_TOOL);
+            write_results(w, m, n_results);
+            i += n_results - 1;
+        } else {
+            write_message(w, m);
+        }
+    }
     if (add_assistant) {
         write_special(w, w->format->start);
         write_literal(w, w->format->answer);
@@ -218,10 +344,10 @@ s2p_status s2v_chat_render(s2v_chat *out, const s2v_tokenizer *tokenizer, const 
 {
     writer w;
     TRY(begin_chat(&w, out, tokenizer, name, false, error));
-    TRY(check_messages(message, n, error));
+    TRY(check_messages(w.format, message, n, error));
     write_first(&w, "");
     write_special(&w, w.format->prompt_start);
-    if (w.format->default_system && message[0].role != S2V_SYSTEM)
+    if (w.format->default_system && message[0].role != S2V_SYSTEM && message[0].role != S2V_TOOLS)
         write_message(&w, &(s2v_message){ S2V_SYSTEM, w.format->default_system, 0 });
     return write_turn(&w, message, n, add_assistant);
 }
@@ -231,7 +357,7 @@ s2p_status s2v_chat_continue(s2v_chat *out, const s2v_tokenizer *tokenizer, cons
 {
     writer w;
     TRY(begin_chat(&w, out, tokenizer, name, false, error));
-    TRY(check_messages(message, n, error));
+    TRY(check_messages(w.format, message, n, error));
     if (!has_ended) write_special(&w, w.format->end);
     if (!tokenizer->adds_space) /* else tokenizing puts one space before the text by itself */
         write_literal(&w, w.format->after_end);

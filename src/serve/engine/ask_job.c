@@ -20,6 +20,10 @@ s2p_status s2_job_picture(const s2_job_parts *parts, size_t index, const s2_engi
 
 static s2p_status read_messages(const json_t *array, s2_ask_job *out, s2p_error *error)
 {
+    static const char *const roles[] = {
+        [S2V_SYSTEM] = "system", [S2V_USER] = "user",      [S2V_ASSISTANT] = "assistant",
+        [S2V_TOOLS] = "tools",   [S2V_TOOL_CALL] = "call", [S2V_TOOL] = "tool"
+    };
     out->n_messages = json_array_size(array);
     out->message = s2_pool_take(&out->pool, out->n_messages * sizeof *out->message);
     if (!out->message) return s2_fail(error, S2P_ENOMEM, "no memory for the messages");
@@ -27,15 +31,12 @@ static s2p_status read_messages(const json_t *array, s2_ask_job *out, s2p_error 
     for (size_t i = 0; i < out->n_messages; i++) {
         const json_t *one = json_array_get(array, i);
         const char *role = s2_json_string(one, "role"), *text = s2_json_string(one, "text");
-        int32_t n = 0;
+        int32_t n = 0, k = 0;
         (void)s2_json_int(one, "images", &n);
+        while (k < S2V_TOOL && (!role || strcmp(role, roles[k]) != 0)) k++;
         if (!role || !text || n < 0)
             return s2_fail(error, S2P_EFORMAT, "message %zu has neither role nor content", i);
-        out->message[i] = (s2v_message){ .role = strcmp(role, "system") == 0      ? S2V_SYSTEM
-                                                 : strcmp(role, "assistant") == 0 ? S2V_ASSISTANT
-                                                                                  : S2V_USER,
-                                         .text = text,
-                                         .n_images = n };
+        out->message[i] = (s2v_message){ .role = (s2v_role)k, .text = text, .n_images = n };
         n_pictures += n;
     }
     return n_pictures == out->n_pictures

@@ -36,9 +36,13 @@ static void take_job(s2_scheduler *s, s2_slot *p, s2_inbox_job *job)
     s2_buffer_init(&p->text, MAX_TEXT);
     s2p_status st = s2_job_decode(job->payload, job->n, &parts, &error);
     if (st == S2P_OK) st = s2_json_parse(parts.json.data, parts.json.n, "the job", &json, &error);
+    if (st == S2P_OK) /* before any picture is decoded */
+        st = s2_constraint_get(&s->constraints, s->engine, json_object_get(json, "constraint"),
+                               &p->constraint, param, &error);
     if (st == S2P_OK) {
         p->is_read = true;
         st = s2_ask_job_read(&parts, json, s->quick->setup, &p->ask, param, &error);
+        p->ask.session.sampling.constraint = p->constraint;
     }
     json_decref(json);
     if (st != S2P_OK) s2_slot_refuse(s, p, st, &error, param[0] ? param : NULL);
@@ -326,6 +330,7 @@ void s2_scheduler_free(s2_scheduler *s)
     if (!s) return;
     for (int32_t i = 0; i < s->n_slots; i++) s2v_session_free(s->slot[i].session);
     s2_score_memory_free(&s->scores);
+    s2_constraint_cache_free(&s->constraints);
     free(s->slot);
     free(s);
 }

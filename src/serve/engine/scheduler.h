@@ -8,6 +8,7 @@
 #ifndef S2_SERVE_SCHEDULER_H
 #define S2_SERVE_SCHEDULER_H
 
+#include "serve/engine/constraint_cache.h"
 #include "serve/engine/jobs.h"
 #include "serve/engine/logprobs.h"
 
@@ -68,9 +69,10 @@ typedef struct s2_slot {
     s2v_session *session;
     s2_inbox_job *from; /* NULL: free */
     s2_ask_job ask;
-    bool is_read;    /* `ask` holds something */
-    bool is_ready;   /* the session is set up for setting[i_setting] */
-    bool is_started; /* its prompt is in the session */
+    s2v_constraint *constraint; /* what the answer follows; NULL: nothing */
+    bool is_read;               /* `ask` holds something */
+    bool is_ready;              /* the session is set up for setting[i_setting] */
+    bool is_started;            /* its prompt is in the session */
     int32_t i_setting;
     uint64_t waiting_since; /* a number that grows: the prompt with the smallest is next */
     s2v_prune_options prune;
@@ -101,6 +103,7 @@ struct s2_scheduler {
     double step_ms, stepped_ms; /* duration and end of the last pass */
     s2_work work;
     s2_score_memory scores;
+    s2_constraint_cache constraints;
 };
 
 /* Takes over the session of *opened as the first one; the rest is borrowed. Further sessions are

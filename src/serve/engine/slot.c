@@ -32,6 +32,8 @@ static void free_slot(s2_scheduler *s, s2_slot *p)
         p->n_kept[i] = 0;
         p->prompt_ms[i] = 0.0;
     }
+    s2v_constraint_free(p->constraint);
+    p->constraint = NULL;
     if (p->is_read) s2_ask_job_free(&p->ask);
     p->is_read = false;
     s2_inbox_release(s->inbox, p->from);

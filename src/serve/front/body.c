@@ -105,16 +105,17 @@ bool s2_body_read(const void *bytes, size_t n, s2_body *out, s2_http_error *erro
 {
     *out = (s2_body){ .json = NULL };
     if (n == 0) return s2_http_fail(error, 400, NULL, "empty request body; expected a JSON object");
-    s2_buffer text;
-    s2_buffer_init(&text, n + 16 * S2_BODY_MAX_CUTS + 16);
-    scan s = { .text = bytes, .n = n, .out = &text, .body = out, .error = error };
+    s2_buffer_init(&out->text, n + 16 * S2_BODY_MAX_CUTS + 16);
+    const s2_buffer *text = &out->text;
+    scan s = { .text = bytes, .n = n, .out = &out->text, .body = out, .error = error };
     bool is_fine = memchr(bytes, 0, n)
                        ? s2_http_fail(error, 400, NULL, "the JSON contains a NUL byte")
                        : scan_all(&s);
-    if (is_fine && text.status != S2P_OK) is_fine = s2_http_fail(error, 503, NULL, "out of memory");
+    if (is_fine && text->status != S2P_OK)
+        is_fine = s2_http_fail(error, 503, NULL, "out of memory");
     if (is_fine) {
         json_error_t why;
-        out->json = json_loadb((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, &why);
+        out->json = json_loadb((const char *)text->data, text->size, JSON_REJECT_DUPLICATES, &why);
         if (!out->json) {
             /* the offset in the text of the client, which has the data URIs */
             size_t at = why.position > 0 ? (size_t)why.position : 0;
@@ -133,7 +134,6 @@ bool s2_body_read(const void *bytes, size_t n, s2_body *out, s2_http_error *erro
             is_fine = s2_http_fail(error, 400, NULL, "the request body must be a JSON object");
         }
     }
-    s2_buffer_free(&text);
     if (!is_fine) s2_body_free(out);
     return is_fine;
 }
@@ -141,6 +141,7 @@ bool s2_body_read(const void *bytes, size_t n, s2_body *out, s2_http_error *erro
 void s2_body_free(s2_body *body)
 {
     json_decref(body->json);
+    s2_buffer_free(&body->text);
     *body = (s2_body){ .json = NULL };
 }
 

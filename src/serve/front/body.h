@@ -14,6 +14,7 @@
 
 typedef struct s2_body { /* free with s2_body_free */
     json_t *json;        /* an object */
+    s2_buffer text;      /* what was parsed: the request without its data URIs */
     struct {
         const char *text; /* between the quotes, escapes and all; points into the bytes given */
         size_t n;

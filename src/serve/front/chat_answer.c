@@ -123,9 +123,55 @@ static bool has_tokens(const json_t *json)
            json_is_array(json_object_get(json, "tokens"));
 }
 
+/* --- calls of tools -------------------------------------------------------------------------- */
+
+/* More text, or with frame NULL its end: plain text goes to `content`, calls to x->chat.calls. */
+static void split_calls(s2_exchange *x, const s2_frame *frame, s2_buffer *content)
+{
+    s2_chat_answer *c = &x->chat;
+    if (!c->calls) c->calls = json_array();
+    if (frame)
+        s2_tool_text_feed(&c->tools, frame->payload, frame->n, c->id, content, c->calls);
+    else
+        s2_tool_text_end(&c->tools, content);
+}
+
+/* A call is sent when it is complete. */
+static void stream_calls(s2_exchange *x, const s2_frame *frame)
+{
+    s2_buffer content;
+    s2_buffer_init(&content, MAX_TOKEN_TEXT);
+    const size_t n_before = json_array_size(x->chat.calls);
+    split_calls(x, frame, &content);
+    if (content.size > 0) {
+        send_role(x);
+        send_delta(x, json_pack("{s:s%}", "content", (const char *)content.data, content.size),
+                   NULL, NULL);
+    }
+    for (size_t i = n_before; i < json_array_size(x->chat.calls); i++) {
+        json_t *call = json_copy(json_array_get(x->chat.calls, i));
+        json_object_set_new(call, "index", json_integer((json_int_t)i));
+        send_role(x);
+        send_delta(x, json_pack("{s:[o]}", "tool_calls", call), NULL, NULL);
+    }
+    s2_buffer_free(&content);
+}
+
+/* "tool_calls" instead of "stop" where there are any. */
+static const char *reason_of(const s2_exchange *x, const json_t *result)
+{
+    const char *reason = s2_json_string(result, "finish_reason");
+    if (reason && strcmp(reason, "stop") != 0) return reason;
+    return json_array_size(x->chat.calls) > 0 ? "tool_calls" : "stop";
+}
+
 void s2_chat_receive_stream(s2_exchange *x, const s2_frame *frame)
 {
     if (receive_error(x, frame)) return;
+    if (frame->type == S2_FRAME_TEXT && x->chat.has_tools) {
+        stream_calls(x, frame);
+        return;
+    }
     if (frame->type == S2_FRAME_TEXT) {
         send_role(x);
         send_delta(x, json_pack("{s:s%}", "content", (const char *)frame->payload, frame->n), NULL,
@@ -148,11 +194,12 @@ void s2_chat_receive_stream(s2_exchange *x, const s2_frame *frame)
             s2_exchange_event(x, event);
         }
     } else {
-        const char *reason = s2_json_string(json, "finish_reason");
+        if (x->chat.has_tools) stream_calls(x, NULL);
+        const char *reason = reason_of(x, json);
         store_work(x->server, json);
         count(x, json);
         send_role(x);
-        send_delta(x, json_object(), NULL, reason ? reason : "stop");
+        send_delta(x, json_object(), NULL, reason);
         if (x->chat.includes_usage) {
             json_t *last = chunk(x, json_array());
             json_object_set(last, "usage", json_object_get(json, "usage"));
@@ -194,7 +241,10 @@ void s2_chat_receive_whole(s2_exchange *x, const s2_frame *frame)
     if (receive_error(x, frame) || frame->type == S2_FRAME_EVENT) return;
     s2_chat_answer *c = &x->chat;
     if (frame->type == S2_FRAME_TEXT) {
-        s2_buffer_append(&c->text, frame->payload, frame->n);
+        if (c->has_tools)
+            split_calls(x, frame, &c->text);
+        else
+            s2_buffer_append(&c->text, frame->payload, frame->n);
         return;
     }
     if (c->has_logprobs && !c->tokens) c->tokens = json_array();
@@ -203,15 +253,22 @@ void s2_chat_receive_whole(s2_exchange *x, const s2_frame *frame)
         return;
     }
     json_t *json = parse(frame);
-    const char *reason = s2_json_string(json, "finish_reason");
+    if (c->has_tools) split_calls(x, NULL, &c->text);
+    const char *reason = reason_of(x, json);
     json_t *answer =
         json ? json_pack("{s:s,s:s,s:I,s:s,s:s,s:[{s:i,s:s,s:o,s:{s:s,s:s%,s:n}}]}", "id", c->id,
                          "object", "chat.completion", "created", (json_int_t)c->created, "model",
                          c->model, "system_fingerprint", c->fingerprint, "choices", "index", 0,
-                         "finish_reason", reason ? reason : "stop", "logprobs",
-                         logprobs_of(c->tokens), "message", "role", "assistant", "content",
+                         "finish_reason", reason, "logprobs", logprobs_of(c->tokens), "message",
+                         "role", "assistant", "content",
                          c->text.data ? (const char *)c->text.data : "", c->text.size, "refusal")
              : NULL;
+    if (answer && json_array_size(c->calls) > 0) {
+        json_t *message =
+            json_object_get(json_array_get(json_object_get(answer, "choices"), 0), "message");
+        json_object_set(message, "tool_calls", c->calls);
+        if (c->text.size == 0) json_object_set_new(message, "content", json_null());
+    }
     if (answer && c->text.status == S2P_OK) {
         store_work(x->server, json);
         count(x, json);

@@ -12,6 +12,7 @@
 #include "ask/settings.h"
 #include "base/clock.h"
 #include "serve/front/pictures.h"
+#include "serve/structured/structured_request.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,17 @@ const s2_json_field s2_chat_fields[] = {
     { "logprobs",              S2_JSON_BOOL,   0, 0 },
     { "top_logprobs",          S2_JSON_INT,    0, 20 },
     { "response_format",       S2_JSON_OBJECT, 0, 0 },
+    { "json_schema",           S2_JSON_OBJECT, 0, 0 },
+    { "grammar",               S2_JSON_OTHER,  0, 0 },
+    { "structured_outputs",    S2_JSON_OBJECT, 0, 0 },
+    { "guided_json",           S2_JSON_OTHER,  0, 0 },
+    { "guided_grammar",        S2_JSON_OTHER,  0, 0 },
+    { "guided_choice",         S2_JSON_LIST,   1, 4096 },
+    { "guided_regex",          S2_JSON_OTHER,  0, 0 },
+    { "format",                S2_JSON_OTHER,  0, 0 },
+    { "tools",                 S2_JSON_LIST,   0, 128 },
+    { "tool_choice",           S2_JSON_OTHER,  0, 0 },
+    { "parallel_tool_calls",   S2_JSON_BOOL,   0, 0 },
     { "ignore_eos",            S2_JSON_BOOL,   0, 0 },
     { "return_progress",       S2_JSON_BOOL,   0, 0 },
     { "prune",                 S2_JSON_OBJECT, 0, 0 },
@@ -201,15 +213,17 @@ static bool read_parts(reading *r, const json_t *parts, const char *path, conten
 
 static bool read_message(reading *r, const json_t *message, size_t index)
 {
-    static const char *const roles[] = { "system", "developer", "user", "assistant" };
+    static const char *const roles[] = { "system", "developer", "user", "assistant", "tool" };
+    enum { N_ROLES = sizeof roles / sizeof *roles };
     const char *role = s2_json_string(message, "role");
     const json_t *value = json_object_get(message, "content");
     char path[64];
     size_t i = 0;
-    while (i < 4 && (!role || strcmp(role, roles[i]) != 0)) i++;
+    while (i < N_ROLES && (!role || strcmp(role, roles[i]) != 0)) i++;
     (void)snprintf(path, sizeof path, "messages[%zu].role", index);
-    if (i == 4)
-        return s2_http_fail(r->error, 400, path, "%s must be system, user or assistant", path);
+    if (i == N_ROLES)
+        return s2_http_fail(r->error, 400, path, "%s must be system, user, assistant or tool",
+                            path);
     (void)snprintf(path, sizeof path, "messages[%zu].content", index);
     content c = { .n_pictures = 0 };
     s2_buffer_init(&c.text, 2 * S2_CHAT_MAX_TEXT);
@@ -248,7 +262,11 @@ static bool read_message(reading *r, const json_t *message, size_t index)
         s2_buffer_free(&out);
     }
     s2_buffer_free(&c.text);
-    return is_fine;
+    if (!is_fine || i != 3) return is_fine;
+    if (!s2_tool_calls_read(message, index, r->messages, &r->n_text, r->error)) return false;
+    return r->n_text <= S2_CHAT_MAX_TEXT ||
+           s2_http_fail(r->error, 400, path, "the messages have too much text (limit %zu bytes)",
+                        S2_CHAT_MAX_TEXT);
 }
 
 static bool is_role(const json_t *message, const char *role)
@@ -317,6 +335,7 @@ static bool read_messages(reading *r)
     for (size_t i = 0; i < json_array_size(list); i++)
         if (!read_message(r, json_array_get(list, i), i)) return false;
     merge_system(r->messages);
+    s2_tools_show(r->out->job, r->messages);
     return check_last(r);
 }
 
@@ -399,7 +418,7 @@ static bool read_logprobs(reading *r)
 
 static bool refuse_unsupported(reading *r)
 {
-    static const char *const names[] = { "tools", "logit_bias", "grammar" };
+    static const char *const names[] = { "logit_bias" };
     const json_t *json = r->body->json;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const json_t *value = json_object_get(json, names[i]);
@@ -407,11 +426,6 @@ static bool refuse_unsupported(reading *r)
         if (value && !json_is_null(value) && !is_empty)
             return s2_http_fail(r->error, 400, names[i], "%s is not supported", names[i]);
     }
-    const json_t *format = json_object_get(json, "response_format");
-    const char *type = s2_json_string(format, "type");
-    if (json_is_object(format) && (!type || strcmp(type, "text") != 0))
-        return s2_http_fail(r->error, 400, "response_format",
-                            "response_format: only text is supported");
     return true;
 }
 
@@ -481,8 +495,9 @@ bool s2_chat_request_read(const s2_body *body, const s2_chat_context *context, b
     if (s2_json_check_fields(body->json, s2_chat_fields, "", false, context->n_ctx, param, &why) !=
         S2P_OK)
         return s2_http_fail(error, 400, param, "%s", why.message);
-    return refuse_unsupported(&r) && s2_other_fields_check(body->json, error) && read_model(&r) &&
-           read_streaming(&r) && read_sampling(&r) && read_logprobs(&r) &&
+    return refuse_unsupported(&r) && s2_other_fields_check(body->json, error) &&
+           s2_structured_read(body, is_compare, out->job, &out->has_tools, error) &&
+           read_model(&r) && read_streaming(&r) && read_sampling(&r) && read_logprobs(&r) &&
            (is_compare ? read_settings(&r) : read_prune(&r)) && read_messages(&r);
 }
 

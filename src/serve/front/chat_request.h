@@ -25,6 +25,7 @@ typedef struct s2_remote_picture {
 
 typedef struct s2_chat_request { /* free with s2_chat_request_free */
     bool streams, includes_usage, wants_progress, has_logprobs, is_compare;
+    bool has_tools;  /* the answer may have calls of tools */
     char model[320]; /* the name the client used */
     json_t *job;     /* for the engine */
     s2_buffer picture[S2_CHAT_MAX_PICTURES];

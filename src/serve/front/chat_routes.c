@@ -142,6 +142,7 @@ static bool handle_ask(s2_exchange *x, ask_kind kind, s2_http_error *error)
         c->includes_usage = request.includes_usage;
         c->wants_progress = request.wants_progress;
         c->has_logprobs = request.has_logprobs;
+        c->has_tools = request.has_tools;
         if (kind == ASK_COUNT)
             json_object_set_new(json_object_get(request.job, "sampling"), "max_tokens",
                                 json_integer(0));

@@ -24,6 +24,7 @@ s2_exchange *s2_exchange_create(struct s2_server *server, const char *target)
     s2_buffer_init(&x->body, 0);
     s2_buffer_init(&x->out, MAX_OUT);
     s2_buffer_init(&x->chat.text, MAX_OUT / 4);
+    s2_tool_text_init(&x->chat.tools);
     s2_buffer_init(&x->job.frame, S2_FRAME_MAX + S2_FRAME_HEADER);
     return x;
 }
@@ -35,6 +36,8 @@ void s2_exchange_release(s2_exchange *x)
     s2_buffer_free(&x->out);
     s2_buffer_free(&x->chat.text);
     json_decref(x->chat.tokens);
+    json_decref(x->chat.calls);
+    s2_tool_text_free(&x->chat.tools);
     s2_buffer_free(&x->job.frame);
     pthread_mutex_destroy(&x->lock);
     free(x->target);

@@ -14,6 +14,7 @@
 #include "serve/front/front.h"
 #include "serve/front/link.h"
 #include "serve/front/record.h"
+#include "serve/structured/tool_text.h"
 
 struct MHD_Connection;
 struct MHD_Daemon;
@@ -23,6 +24,9 @@ typedef struct s2_chat_answer { /* an answer in progress, for an OpenAI client *
     char id[40], model[320], fingerprint[80];
     int64_t created;
     bool includes_usage, wants_progress, has_logprobs, has_role;
+    bool has_tools; /* the text may have calls: */
+    s2_tool_text tools;
+    json_t *calls;       /* those that were found; owned, NULL: none yet */
     s2_buffer text;      /* of an answer that is not streamed, */
     json_t *tokens;      /* and its token probabilities; owned, NULL: none yet */
     size_t n_token_text; /* bytes of the frames they came in */
