@@ -46,7 +46,7 @@ static s2p_status write_tool(s2c_grammar *g, const s2c_document *d, int32_t tool
     const s2p_status st = s2c_schema_rule(g, schema, n, whitespace, &rule, &why);
     if (st != S2P_OK)
         return s2_fail(error, st, "tools[%d].function.parameters: %s", index,
-                       why.message[0] ? why.message : s2p_status_text(st));
+                       why.message[0] ? why.message : "it is too large");
     char start[S2C_MAX_TOOL_NAME + 64];
     (void)snprintf(start, sizeof start,
                    "\n{\"name\": \"%.*s\", \"arguments\": ", (int)d->node[name].size,

@@ -30,6 +30,56 @@ function start(...options) {
 
 const run = (...options) => JSON.parse(execFileSync(program, ['run', '-q', '-o', 'json', '-i', file, '-p', question, ...options]));
 
+// Answers that follow a schema: the client parses them.
+async function structured(client, base) {
+  const schema = { type: 'object', additionalProperties: false, required: ['name', 'size', 'tags'], properties: {
+    name: { type: 'string', maxLength: 12 }, size: { type: 'number', minimum: 0.07, maximum: 2 },
+    tags: { type: 'array', items: { enum: ['red', 'blue'] }, maxItems: 2 } } };
+  const response_format = { type: 'json_schema', json_schema: { name: 'thing', strict: true, schema } };
+  const parsed = (await client.chat.completions.parse({ ...base, response_format, temperature: 1, seed: 7, max_tokens: 200 })).choices[0];
+  assert.equal(parsed.finish_reason, 'stop');
+  assert.deepEqual(Object.keys(parsed.message.parsed), ['name', 'size', 'tags']);
+  assert.ok(parsed.message.parsed.size >= 0.07 && parsed.message.parsed.size <= 2);
+  let text = '';
+  for await (const piece of await client.chat.completions.create({ ...base, response_format, temperature: 1, seed: 7, max_tokens: 200, stream: true }))
+    text += piece.choices[0]?.delta?.content ?? '';
+  assert.equal(text, parsed.message.content, 'the same answer in pieces');
+  const some = (await client.chat.completions.create({ ...base, response_format, logprobs: true, top_logprobs: 1, max_tokens: 200 })).choices[0];
+  assert.equal(some.logprobs.content.map((t) => t.token).join(''), some.message.content);
+  const cut = (await client.chat.completions.create({ ...base, response_format, max_tokens: 3 })).choices[0];
+  assert.equal(cut.finish_reason, 'length');
+  const word = await client.chat.completions.create({ ...base, grammar: 'root ::= "yes" | "no"' });
+  assert.match(word.choices[0].message.content, /^(yes|no)$/);
+  await refuses(client.chat.completions.create({ ...base, response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'array', uniqueItems: true } } } }),
+    OpenAI.BadRequestError, 400, (e) => assert.match(e.message, /response_format\.json_schema\.schema: \/uniqueItems: /));
+}
+
+// Calls of tools, whole and streamed, and their results back in.
+async function tools(client, base) {
+  const tool = { type: 'function', function: { name: 'get_weather', description: 'the weather in a city', parameters: {
+    type: 'object', required: ['city', 'unit'], properties: { city: { $ref: '#/$defs/city' }, unit: { enum: ['C', 'F'] } },
+    $defs: { city: { type: 'string', minLength: 1, maxLength: 8 } } } } };
+  const ask = { ...base, tools: [tool], tool_choice: 'required', parallel_tool_calls: false, max_tokens: 120, temperature: 1, seed: 3 };
+  const { message, finish_reason } = (await client.chat.completions.create(ask)).choices[0];
+  assert.equal(finish_reason, 'tool_calls');
+  assert.equal(message.content, null);
+  assert.equal(message.tool_calls.length, 1);
+  const [call] = message.tool_calls;
+  assert.equal(call.function.name, 'get_weather');
+  const values = JSON.parse(call.function.arguments);
+  assert.ok(values.city.length > 0 && ['C', 'F'].includes(values.unit));
+  const final = await client.chat.completions.stream(ask).finalChatCompletion();
+  assert.equal(final.choices[0].message.tool_calls[0].function.arguments, call.function.arguments);
+  const named = await client.chat.completions.create({ ...ask, tool_choice: { type: 'function', function: { name: 'get_weather' } } });
+  assert.equal(named.choices[0].message.tool_calls[0].function.name, 'get_weather');
+  for (const tool_choice of ['auto', 'none']) assert.ok((await client.chat.completions.create({ ...ask, tool_choice })).choices[0].message);
+  const results = [...base.messages, message, { role: 'tool', tool_call_id: call.id, content: '21 degrees' }];
+  assert.ok((await client.chat.completions.create({ ...base, messages: results, tools: [tool], max_tokens: 8 })).choices[0].message.content !== undefined);
+  const bad = { ...tool, function: { ...tool.function, parameters: { type: 'object', properties: { a: { not: {} } } } } };
+  await refuses(client.chat.completions.create({ ...ask, tools: [bad] }), OpenAI.BadRequestError, 400,
+    (e) => assert.match(e.message, /tools\[0\]\.function\.parameters: \/properties\/a\/not: /));
+}
+
 async function refuses(promise, type, status, check = () => {}) {
   await assert.rejects(promise, (error) => {
     assert.ok(error instanceof type, String(error));
@@ -105,7 +155,8 @@ async function main() {
   const base = { model, messages: [{ role: 'user', content: 'hi' }] };
   await refuses(client.chat.completions.create({ ...base, temperature: 3 }), OpenAI.BadRequestError, 400, (e) => assert.equal(e.param, 'temperature'));
   await refuses(client.chat.completions.create({ ...base, messages: vision(question, 'data:image/png;base64,AAAA') }), OpenAI.BadRequestError, 400);
-  await refuses(client.chat.completions.create({ ...base, tools: [{ type: 'function', function: { name: 'f' } }] }), OpenAI.BadRequestError, 400);
+  await structured(client, base);
+  await tools(client, base);
   await refuses(new OpenAI({ baseURL, apiKey: 'wrong' }).models.list(), OpenAI.AuthenticationError, 401);
   await refuses(client.chat.completions.create({ ...base, messages: vision(question, 'https://example.com/a.png') }), OpenAI.PermissionDeniedError, 403);
   await refuses(client.chat.completions.create({ ...base, model: 'other' }), OpenAI.NotFoundError, 404);
