@@ -41,6 +41,15 @@ extern "C" {
 /* "0.1.0"; lets a binding check what it loaded. */
 S2P_API const char *s2p_version(void);
 
+typedef struct s2p_abi {
+    const char *type, *field; /* field "": the struct itself */
+    size_t value;             /* offset of the field, or size of the struct */
+} s2p_abi;
+
+/* The structs of this header as the library was compiled, so that a binding can compare them with its
+ * own: 0, 1, ... until NULL. */
+S2P_API const s2p_abi *s2p_abi_at(size_t index);
+
 /* --- Status ------------------------------------------------------------- */
 
 /* Values are pinned: add at the end, never renumber. */

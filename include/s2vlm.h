@@ -50,6 +50,9 @@ extern "C" {
 /* "0.1.0": the version of the library that is running, which may be newer than this header. */
 S2V_API const char *s2v_version(void);
 
+/* The structs of this header, as s2p_abi_at has those of s2prune.h. */
+S2V_API const s2p_abi *s2v_abi_at(size_t index);
+
 /* Laid out by hand: names and comments in columns. */
 /* clang-format off */
 
