@@ -25,6 +25,7 @@ static s2p_status read_messages(const json_t *array, s2_ask_job *out, s2p_error 
         [S2V_TOOLS] = "tools",   [S2V_TOOL_CALL] = "call", [S2V_TOOL] = "tool"
     };
     out->n_messages = json_array_size(array);
+    if (out->n_messages == 0) return s2_fail(error, S2P_EFORMAT, "there are no messages");
     out->message = s2_pool_take(&out->pool, out->n_messages * sizeof *out->message);
     if (!out->message) return s2_fail(error, S2P_ENOMEM, "no memory for the messages");
     int32_t n_pictures = 0;
@@ -145,6 +146,7 @@ s2p_status s2_ask_job_read(const s2_job_parts *parts, json_t *json, const s2_eng
     *out = (s2_ask_job){ .json = json_incref(json) };
     param[0] = '\0';
     out->wants_progress = json_is_true(json_object_get(json, "progress"));
+    out->is_raw = json_is_true(json_object_get(json, "raw"));
     TRY(read_settings(json, setup, out, param, error));
     (void)snprintf(param, S2_JSON_PARAM, "stop");
     TRY(read_sampling(json_object_get(json, "sampling"), setup, out, error));
@@ -180,8 +182,9 @@ s2v_prompt s2_ask_job_prompt(s2_ask_job *job, const s2a_prune_request *setting)
         job->option[i].pixelprune = setting->setting.before;
     }
     return (s2v_prompt){ .size = sizeof(s2v_prompt),
-                         .messages = job->message,
-                         .n_messages = job->n_messages,
+                         .messages = job->is_raw ? NULL : job->message,
+                         .n_messages = job->is_raw ? 0 : job->n_messages,
+                         .raw = job->is_raw ? job->message[job->n_messages - 1].text : NULL,
                          .images = job->view,
                          .n_images = job->n_pictures,
                          .image_options = job->option,

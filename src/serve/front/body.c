@@ -20,6 +20,7 @@ typedef struct scan {
     s2_buffer *out;
     s2_body *body;
     s2_http_error *error;
+    bool takes_base64;
 } scan;
 
 /* The offset of the quote that closes the string at s->at; n or more: it is not closed. Each byte is read
@@ -52,7 +53,9 @@ static bool scan_string(scan *s)
     if ((n >= 6 && memcmp(text, "\\u0001", 6) == 0))
         return s2_http_fail(s->error, 400, NULL,
                             "the string at byte %zu begins with a control character", start - 1);
-    if (n < CUT_FROM || strncasecmp(text, "data:", 5) != 0) {
+    const bool is_uri = n >= CUT_FROM && strncasecmp(text, "data:", 5) == 0;
+    const bool is_base64 = !is_uri && s->takes_base64 && n > S2_BODY_MAX_STRING;
+    if (!is_uri && !is_base64) {
         if (n > S2_BODY_MAX_STRING)
             return s2_http_fail(s->error, 400, NULL,
                                 "the string at byte %zu is too long: %zu bytes (limit %zu)",
@@ -64,6 +67,7 @@ static bool scan_string(scan *s)
         return s2_http_fail(s->error, 400, NULL, "too many data URIs (limit %d)", S2_BODY_MAX_CUTS);
     s->body->cut[s->body->n_cuts].text = text;
     s->body->cut[s->body->n_cuts].n = n;
+    s->body->cut[s->body->n_cuts].is_base64 = is_base64;
     s2_buffer_printf(s->out, "\"\\u0001%zu\"", s->body->n_cuts++);
     return true;
 }
@@ -101,13 +105,19 @@ static bool scan_all(scan *s)
     return true;
 }
 
-bool s2_body_read(const void *bytes, size_t n, s2_body *out, s2_http_error *error)
+static bool read_body(const void *bytes, size_t n, bool takes_base64, s2_body *out,
+                      s2_http_error *error)
 {
     *out = (s2_body){ .json = NULL };
     if (n == 0) return s2_http_fail(error, 400, NULL, "empty request body; expected a JSON object");
     s2_buffer_init(&out->text, n + 16 * S2_BODY_MAX_CUTS + 16);
     const s2_buffer *text = &out->text;
-    scan s = { .text = bytes, .n = n, .out = &out->text, .body = out, .error = error };
+    scan s = { .text = bytes,
+               .n = n,
+               .out = &out->text,
+               .body = out,
+               .error = error,
+               .takes_base64 = takes_base64 };
     bool is_fine = memchr(bytes, 0, n)
                        ? s2_http_fail(error, 400, NULL, "the JSON contains a NUL byte")
                        : scan_all(&s);
@@ -136,6 +146,16 @@ bool s2_body_read(const void *bytes, size_t n, s2_body *out, s2_http_error *erro
     }
     if (!is_fine) s2_body_free(out);
     return is_fine;
+}
+
+bool s2_body_read(const void *bytes, size_t n, s2_body *out, s2_http_error *error)
+{
+    return read_body(bytes, n, false, out, error);
+}
+
+bool s2_body_read_base64(const void *bytes, size_t n, s2_body *out, s2_http_error *error)
+{
+    return read_body(bytes, n, true, out, error);
 }
 
 void s2_body_free(s2_body *body)
@@ -174,16 +194,18 @@ bool s2_body_data_uri(const s2_body *body, const json_t *string, const char *par
     const bool is_cut = s2_body_is_cut(string);
     const char *text = json_string_value(string);
     size_t n = json_string_length(string);
+    bool is_base64 = false;
     if (is_cut) {
         const size_t index = (size_t)strtoul(text + 1, NULL, 10);
         text = body->cut[index].text;
         n = body->cut[index].n;
+        is_base64 = body->cut[index].is_base64;
     }
     char type[MAX_TYPE];
-    const size_t start = read_type(text, n, type);
+    const size_t start = is_base64 ? 0 : read_type(text, n, type);
     size_t i = 0;
     while (start > 0 && i < sizeof known / sizeof *known && strcasecmp(type, known[i]) != 0) i++;
-    if (start == 0 || i == sizeof known / sizeof *known)
+    if (!is_base64 && (start == 0 || i == sizeof known / sizeof *known))
         return s2_http_fail(
             error, 400, param,
             "%s must begin with data:image/png;base64, or the same with jpeg, webp, gif "

@@ -18,12 +18,17 @@ typedef struct s2_body { /* free with s2_body_free */
     struct {
         const char *text; /* between the quotes, escapes and all; points into the bytes given */
         size_t n;
+        bool is_base64; /* without "data:...," before it */
     } cut[S2_BODY_MAX_CUTS];
     size_t n_cuts;
 } s2_body;
 
 /* The bytes must outlive the body. false: *error says why, with the offset. */
 bool s2_body_read(const void *bytes, size_t n, s2_body *out, s2_http_error *error);
+
+/* The same for an API whose pictures are base64 alone: strings that are too long for text are taken as
+ * pictures. */
+bool s2_body_read_base64(const void *bytes, size_t n, s2_body *out, s2_http_error *error);
 void s2_body_free(s2_body *body);
 
 /* Appends the file in a data URI, a string of the body; `param` is for the message. */

@@ -1,5 +1,5 @@
 /* chat_answer.c - chat.completion, chat.completion.chunk, and our figures in addition. */
-#include "serve/front/routes.h"
+#include "serve/front/api/door.h"
 
 #include "base/json_limit.h"
 
@@ -280,6 +280,48 @@ void s2_chat_receive_whole(s2_exchange *x, const s2_frame *frame)
         invalid_answer(x);
     }
     json_decref(answer);
+    json_decref(json);
+}
+
+/* --- other APIs ------------------------------------------------------------------------------ */
+
+static void door_text(s2_exchange *x, const char *text, size_t n)
+{
+    s2_chat_answer *c = &x->chat;
+    const s2_door *door = x->route->door;
+    s2_buffer_append(&c->text, text, n);
+    if (!c->streams) return;
+    s2_exchange_stream(x);
+    if (!c->has_role) door->begin(x);
+    c->has_role = true;
+    if (n > 0) door->text(x, text, n);
+}
+
+void s2_door_receive(s2_exchange *x, const s2_frame *frame)
+{
+    const s2_door *door = x->route->door;
+    if (receive_error(x, frame) || frame->type == S2_FRAME_EVENT) return;
+    if (frame->type == S2_FRAME_TEXT) {
+        door_text(x, (const char *)frame->payload, frame->n);
+        return;
+    }
+    json_t *json = parse(frame);
+    const json_t *text = json_object_get(json, "text");
+    if (!json || x->chat.text.status != S2P_OK) {
+        invalid_answer(x);
+    } else if (frame->type == S2_FRAME_TOKENS) {
+        if (has_tokens(json)) door_text(x, json_string_value(text), json_string_length(text));
+    } else {
+        store_work(x->server, json);
+        count(x, json);
+        door_text(x, "", 0); /* an empty answer has begun, too */
+        if (x->chat.streams) {
+            door->done(x, json);
+            s2_exchange_finish(x);
+        } else {
+            s2_exchange_json(x, 200, door->whole(x, json));
+        }
+    }
     json_decref(json);
 }
 

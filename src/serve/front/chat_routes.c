@@ -1,5 +1,5 @@
 /* chat_routes.c - parse the body, make a job of it, submit it to the engine. */
-#include "serve/front/routes.h"
+#include "serve/front/api/door.h"
 
 #include "base/clock.h"
 
@@ -112,7 +112,18 @@ static bool send_request(s2_exchange *x, s2_chat_request *request, s2_http_error
 
 /* --- chat -------------------------------------------------------------------------------- */
 
-typedef enum ask_kind { ASK_CHAT, ASK_COUNT, ASK_COMPARE, ASK_TEMPLATE } ask_kind;
+typedef enum ask_kind { ASK_CHAT, ASK_COUNT, ASK_COMPARE, ASK_TEMPLATE, ASK_DOOR } ask_kind;
+
+/* The body of a door becomes that of a chat. */
+static bool translate(const s2_door *door, s2_body *body, s2_http_error *error)
+{
+    json_t *chat = json_object();
+    if (!chat) return s2_http_fail(error, 503, NULL, "out of memory");
+    const bool is_fine = door->read(body->json, chat, error);
+    json_decref(body->json);
+    body->json = chat;
+    return is_fine;
+}
 
 static bool handle_ask(s2_exchange *x, ask_kind kind, s2_http_error *error)
 {
@@ -120,20 +131,24 @@ static bool handle_ask(s2_exchange *x, ask_kind kind, s2_http_error *error)
     s2_chat_request request = { .job = NULL };
     s2_model_info info;
     s2_link_get_model(x->server->link, &info);
-    if (!s2_body_read(x->body.data, x->body.size, &body, error)) return false;
+    const s2_door *door = kind == ASK_DOOR ? x->route->door : NULL;
+    if (!(door && door->takes_base64 ? s2_body_read_base64
+                                     : s2_body_read)(x->body.data, x->body.size, &body, error))
+        return false;
     const s2_chat_context context = { .model = info.model,
                                       .virtual_models = x->server->options->virtual_models,
                                       .n_ctx = info.n_ctx,
                                       .max_picture_bytes = MAX_PICTURE,
                                       .media_path = x->server->options->media_path,
                                       .image_hosts = x->server->options->image_hosts };
-    bool is_fine = s2_chat_request_read(&body, &context, kind == ASK_COMPARE, &request, error);
+    bool is_fine = (!door || translate(door, &body, error)) &&
+                   s2_chat_request_read(&body, &context, kind == ASK_COMPARE, &request, error);
     if (is_fine) {
         s2_chat_answer *c = &x->chat;
         struct timespec now;
         clock_gettime(CLOCK_REALTIME, &now);
         c->created = (int64_t)now.tv_sec;
-        (void)snprintf(c->id, sizeof c->id, "chatcmpl-%llx%05lx%04llx",
+        (void)snprintf(c->id, sizeof c->id, "%s%llx%05lx%04llx", door ? door->id : "chatcmpl-",
                        (unsigned long long)now.tv_sec, (unsigned long)(now.tv_nsec / 1000),
                        (unsigned long long)(atomic_load(&x->server->n_requests) & 0xFFFF));
         (void)snprintf(c->model, sizeof c->model, "%s", request.model);
@@ -143,13 +158,17 @@ static bool handle_ask(s2_exchange *x, ask_kind kind, s2_http_error *error)
         c->wants_progress = request.wants_progress;
         c->has_logprobs = request.has_logprobs;
         c->has_tools = request.has_tools;
+        c->streams = request.streams;
+        if (door && json_is_true(json_object_get(body.json, "raw_prompt")))
+            json_object_set_new(request.job, "raw", json_true());
         if (kind == ASK_COUNT)
             json_object_set_new(json_object_get(request.job, "sampling"), "max_tokens",
                                 json_integer(0));
         if (kind == ASK_TEMPLATE) json_object_set_new(request.job, "kind", json_string("template"));
-        x->may_stream = kind == ASK_COMPARE || (kind == ASK_CHAT && request.streams);
+        x->may_stream = kind == ASK_COMPARE || ((kind == ASK_CHAT || door) && request.streams);
         x->job.is_quick = kind == ASK_TEMPLATE;
-        x->receive = kind == ASK_COMPARE    ? s2_compare_receive
+        x->receive = door                   ? s2_door_receive
+                     : kind == ASK_COMPARE  ? s2_compare_receive
                      : kind == ASK_COUNT    ? s2_count_receive
                      : kind == ASK_TEMPLATE ? s2_plain_receive
                      : request.streams      ? s2_chat_receive_stream
@@ -163,6 +182,8 @@ static bool handle_ask(s2_exchange *x, ask_kind kind, s2_http_error *error)
 }
 
 bool s2_handle_chat(s2_exchange *x, s2_http_error *error) { return handle_ask(x, ASK_CHAT, error); }
+
+bool s2_handle_door(s2_exchange *x, s2_http_error *error) { return handle_ask(x, ASK_DOOR, error); }
 
 bool s2_handle_count(s2_exchange *x, s2_http_error *error)
 {

@@ -1,5 +1,5 @@
 /* exchange.c - output that grows while it is sent. */
-#include "serve/front/server.h"
+#include "serve/front/api/door.h"
 
 #include "base/clock.h"
 
@@ -65,12 +65,19 @@ void s2_exchange_json(s2_exchange *x, int status, json_t *value)
     x->is_done = true;
 }
 
+/* As clients of the route's API read it. */
+static json_t *error_json(const s2_exchange *x, const s2_http_error *error)
+{
+    const s2_door *door = x->route ? x->route->door : NULL;
+    return door && door->error ? door->error(error) : s2_http_error_json(error);
+}
+
 void s2_exchange_fail(s2_exchange *x, const s2_http_error *error)
 {
     x->retry_after_s = error->retry_after_s;
     if (x->retry_after_s == 0 && (error->status == 429 || error->status == 503))
         x->retry_after_s = 1;
-    s2_exchange_json(x, error->status, s2_http_error_json(error));
+    s2_exchange_json(x, error->status, error_json(x, error));
 }
 
 /* --- streams ---------------------------------------------------------------------------- */
@@ -79,7 +86,9 @@ void s2_exchange_stream(s2_exchange *x)
 {
     if (x->status) return;
     x->status = 200;
-    x->content_type = "text/event-stream";
+    x->content_type = x->route && x->route->door && x->route->door->is_lines
+                          ? "application/x-ndjson"
+                          : "text/event-stream";
     x->streams = true;
 }
 
@@ -87,6 +96,13 @@ void s2_exchange_line(s2_exchange *x, const char *line)
 {
     s2_buffer_append(&x->out, line, strlen(line));
     x->sent_ms = s2_now_ms();
+}
+
+void s2_exchange_json_line(s2_exchange *x, json_t *value)
+{
+    if (!value || s2_json_write(value, 9, &x->out) != S2P_OK) x->out.status = S2P_ENOMEM;
+    s2_exchange_line(x, "\n");
+    json_decref(value);
 }
 
 void s2_exchange_event(s2_exchange *x, json_t *value)
@@ -106,7 +122,10 @@ void s2_exchange_break(s2_exchange *x, const s2_http_error *error)
         s2_exchange_fail(x, error);
         return;
     }
-    s2_exchange_event(x, s2_http_error_json(error));
+    const s2_door *door = x->route ? x->route->door : NULL;
+    if (door && door->is_lines) s2_exchange_json_line(x, error_json(x, error));
+    if (door && door->error && !door->is_lines) s2_exchange_line(x, "event: error\n");
+    if (!(door && door->is_lines)) s2_exchange_event(x, error_json(x, error));
     s2_exchange_finish(x);
 }
 

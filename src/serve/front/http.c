@@ -476,7 +476,8 @@ static void visit(void *exchange, bool is_gone, void *user)
     }
     const bool is_late = x->may_stream && !x->status && now - x->asked_ms > HEAD_MS;
     if (is_late) s2_exchange_stream(x);
-    if (is_late || (x->streams && !x->is_done && silent > PING_MS))
+    const bool has_comments = !x->content_type || strcmp(x->content_type, "text/event-stream") == 0;
+    if (has_comments && (is_late || (x->streams && !x->is_done && silent > PING_MS)))
         s2_exchange_line(x, ": ping\n\n");
     s2_exchange_wake(x);
     pthread_mutex_unlock(&x->lock);

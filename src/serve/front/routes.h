@@ -15,6 +15,7 @@ const s2_route *s2_route_at(size_t index); /* NULL past the end */
 /* --- chat_routes.c: routes that need the engine ----------------------------------------------- */
 
 bool s2_handle_chat(s2_exchange *x, s2_http_error *error);
+bool s2_handle_door(s2_exchange *x, s2_http_error *error); /* what the route's door reads */
 bool s2_handle_count(s2_exchange *x, s2_http_error *error);
 bool s2_handle_compare(s2_exchange *x, s2_http_error *error);
 bool s2_handle_plan(s2_exchange *x, s2_http_error *error);
@@ -33,6 +34,13 @@ bool s2_handle_props(s2_exchange *x, s2_http_error *error);
 bool s2_handle_slots(s2_exchange *x, s2_http_error *error);
 bool s2_handle_metrics(s2_exchange *x, s2_http_error *error);
 
+/* --- api/ollama_info.c ------------------------------------------------------------------------- */
+
+bool s2_handle_ollama_version(s2_exchange *x, s2_http_error *error);
+bool s2_handle_ollama_tags(s2_exchange *x, s2_http_error *error);
+bool s2_handle_ollama_show(s2_exchange *x, s2_http_error *error);
+bool s2_handle_embeddings(s2_exchange *x, s2_http_error *error); /* refused with a sentence */
+
 /* --- runs_routes.c: results of `eval` in the folder of --results-dir, read-only ----------------- */
 
 bool s2_handle_runs(s2_exchange *x, s2_http_error *error);
@@ -42,6 +50,7 @@ bool s2_handle_run(s2_exchange *x, s2_http_error *error); /* named by the last p
 
 void s2_chat_receive_stream(s2_exchange *x, const s2_frame *frame);
 void s2_chat_receive_whole(s2_exchange *x, const s2_frame *frame);
+void s2_door_receive(s2_exchange *x, const s2_frame *frame); /* of other APIs (api/door.h) */
 void s2_compare_receive(s2_exchange *x, const s2_frame *frame);
 void s2_count_receive(s2_exchange *x, const s2_frame *frame); /* the length of a prompt */
 void s2_plain_receive(s2_exchange *x, const s2_frame *frame); /* JSON, or bytes of x->result_type */

@@ -23,10 +23,11 @@ struct s2_server;
 typedef struct s2_chat_answer { /* an answer in progress, for an OpenAI client */
     char id[40], model[320], fingerprint[80];
     int64_t created;
-    bool includes_usage, wants_progress, has_logprobs, has_role;
+    bool includes_usage, wants_progress, has_logprobs, has_role, streams;
     bool has_tools; /* the text may have calls: */
     s2_tool_text tools;
     json_t *calls;       /* those that were found; owned, NULL: none yet */
+    int32_t n_events;    /* of a stream, where they are numbered */
     s2_buffer text;      /* of an answer that is not streamed, */
     json_t *tokens;      /* and its token probabilities; owned, NULL: none yet */
     size_t n_token_text; /* bytes of the frames they came in */
@@ -77,6 +78,7 @@ void s2_exchange_fail(s2_exchange *x, const s2_http_error *error);
 void s2_exchange_stream(s2_exchange *x);
 void s2_exchange_event(s2_exchange *x, json_t *value); /* takes over the reference */
 void s2_exchange_line(s2_exchange *x, const char *line);
+void s2_exchange_json_line(s2_exchange *x, json_t *value); /* takes over the reference */
 void s2_exchange_finish(s2_exchange *x);
 
 /* A failure in the middle of a stream, or instead of an answer. */
@@ -88,6 +90,8 @@ void s2_exchange_wake(s2_exchange *x);
 /* --- the server ------------------------------------------------------------------------------ */
 
 #define S2_N_STATUS 600
+
+struct s2_door;
 
 typedef struct s2_server {
     const s2_front_options *options;
@@ -112,6 +116,7 @@ typedef struct s2_route {
     const char *method, *path;
     bool is_public;
     bool (*handle)(s2_exchange *x, s2_http_error *error); /* false: refused */
+    const struct s2_door *door;                           /* of another API (api/door.h), or NULL */
 } s2_route;
 
 /* --- HTTP, by libmicrohttpd: one thread that reads requests and sends answers ------------------ */

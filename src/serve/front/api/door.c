@@ -1,0 +1,95 @@
+/* door.c - what the other APIs share: reading their requests, and the figures of an answer. */
+#include "serve/front/api/door.h"
+
+#include <string.h>
+
+#define DATA_PREFIX "data:image/png;base64,"
+
+void s2_door_take(const json_t *own, const char *name, json_t *chat, const char *as)
+{
+    json_t *value = json_object_get(own, name);
+    if (value && !json_is_null(value)) json_object_set(chat, as, value);
+}
+
+void s2_door_take_all(const json_t *own, const char *const *names, json_t *chat)
+{
+    for (; *names; names++) s2_door_take(own, *names, chat, *names);
+}
+
+bool s2_door_refuse(const json_t *own, const char *const *names, const char *why,
+                    s2_http_error *error)
+{
+    for (; *names; names++) {
+        const json_t *value = json_object_get(own, *names);
+        const bool is_empty = !value || json_is_null(value) || json_is_false(value) ||
+                              (json_is_array(value) && json_array_size(value) == 0) ||
+                              (json_is_object(value) && json_object_size(value) == 0) ||
+                              (json_is_string(value) && json_string_length(value) == 0);
+        if (!is_empty) return s2_http_fail(error, 400, *names, "%s %s", *names, why);
+    }
+    return true;
+}
+
+void s2_door_add(json_t *chat, const char *role, json_t *content)
+{
+    json_t *messages = json_object_get(chat, "messages");
+    if (!messages) {
+        messages = json_array();
+        json_object_set_new(chat, "messages", messages);
+    }
+    json_array_append_new(messages, json_pack("{s:s,s:o}", "role", role, "content", content));
+}
+
+json_t *s2_door_text_part(const json_t *text)
+{
+    return json_pack("{s:s,s:O}", "type", "text", "text", text);
+}
+
+json_t *s2_door_picture_part(const json_t *data, bool is_base64, const char *detail)
+{
+    json_t *url = NULL;
+    if (is_base64 && json_is_string(data) && !s2_body_is_cut(data)) {
+        s2_buffer text;
+        s2_buffer_init(&text, S2_BODY_MAX_STRING + sizeof DATA_PREFIX);
+        s2_buffer_append(&text, DATA_PREFIX, sizeof DATA_PREFIX - 1);
+        s2_buffer_append(&text, json_string_value(data), json_string_length(data));
+        if (text.status == S2P_OK) url = json_stringn((const char *)text.data, text.size);
+        s2_buffer_free(&text);
+    } else {
+        url = json_incref((json_t *)(uintptr_t)data);
+    }
+    return json_pack("{s:s,s:{s:o,s:s?}}", "type", "image_url", "image_url", "url",
+                     url ? url : json_null(), "detail", detail);
+}
+
+json_t *s2_door_answer(const s2_exchange *x)
+{
+    const s2_buffer *text = &x->chat.text;
+    return json_stringn(text->data ? (const char *)text->data : "", text->size);
+}
+
+bool s2_door_is_cut(const json_t *result)
+{
+    const char *reason = s2_json_string(result, "finish_reason");
+    return reason && strcmp(reason, "length") == 0;
+}
+
+json_int_t s2_door_count(const json_t *result, const char *name)
+{
+    return json_integer_value(json_object_get(json_object_get(result, "usage"), name));
+}
+
+json_int_t s2_door_cached(const json_t *result)
+{
+    return json_integer_value(
+        json_object_get(json_object_get(json_object_get(result, "usage"), "prompt_tokens_details"),
+                        "cached_tokens"));
+}
+
+void s2_door_event(s2_exchange *x, const char *name, json_t *data)
+{
+    s2_exchange_line(x, "event: ");
+    s2_exchange_line(x, name);
+    s2_exchange_line(x, "\n");
+    s2_exchange_event(x, data);
+}
