@@ -53,6 +53,18 @@ HOUSE = {
 # put into a list of CMake, but where a fourth field is False; new rooms onto the map, but where it is the map's case.
 CASES = [
     ("nothing broken", {}, None),
+    # Links and the index of the documentation.
+    ("links that lead somewhere", {
+        "docs/README.md": "[one](ONE.md#a-b-2) [web](https://example.org/x) `[code](gone.md)`\n",
+        "docs/ONE.md": "# A, b (2)\n\n[index](README.md)\n\n    [indented](gone.md)\n",
+    }, None),
+    ("a link to a missing file", {"docs/README.md": "[one](ONE.md)\n"}, "docs/README.md:1: ONE.md does not exist"),
+    ("a link to a missing heading", {
+        "docs/README.md": "text\n[one](ONE.md#two)\n(ONE.md)\n", "docs/ONE.md": "# One\n",
+    }, "docs/README.md:2: ONE.md#two names no heading of ONE.md"),
+    ("a page that the index omits", {
+        "docs/README.md": "nothing\n", "docs/ONE.md": "# One\n",
+    }, "ONE.md is missing from the index"),
     # Circles.
     ("a circle of two files", {
         "src/base/file.c": "int s2_other(void);\nint s2_file(void) { return s2_other(); }\n",
