@@ -382,6 +382,9 @@ typedef struct s2v_prune_options {
                                        counted from 0, S2P_BEFORE_DECODER: before the first. For methods of
                                        one stage (s2p_method_check_after). A method that prunes before the
                                        decoder leaves nothing of a dropped token in the layers that ran */
+    int renumber;                   /* the tokens that stay get positions without gaps from the prune point on,
+                                       instead of keeping theirs; for models with one-dimensional positions
+                                       (S2P_EUNSUPPORTED otherwise); whole prompts are then not cached */
 } s2v_prune_options;
 
 S2V_API void s2v_prune_options_init_sized(s2v_prune_options *options, size_t size);

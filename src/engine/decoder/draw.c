@@ -62,6 +62,20 @@ struct ggml_tensor *s2v_draw_rope(struct ggml_context *ctx, const s2v_decoder_pa
                            1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
 }
 
+void s2v_draw_shift(s2v_graph *graph, const s2v_decoder *decoder, s2v_past *past, int32_t layer,
+                    int32_t at, struct ggml_tensor *by)
+{
+    struct ggml_context *ctx = graph->ctx;
+    const s2v_decoder_params *p = &decoder->p;
+    const int32_t n = (int32_t)by->ne[0];
+    struct ggml_tensor *slots = s2v_slots_view(ctx, past->layer[layer].k, at, n);
+    struct ggml_tensor *k = ggml_cast(ctx, slots, GGML_TYPE_F32);
+    k = ggml_reshape_3d(ctx, k, p->head_dim, p->n_kv_heads, n);
+    k = s2v_draw_rope(ctx, p, &decoder->layers[layer], k, by);
+    k = ggml_reshape_2d(ctx, k, slots->ne[0], n);
+    s2v_graph_expand(graph, ggml_cpy(ctx, k, slots));
+}
+
 struct ggml_tensor *s2v_draw_cached(struct ggml_context *ctx, const s2v_decoder_params *p,
                                     struct ggml_tensor *cache, int32_t n_slots)
 {

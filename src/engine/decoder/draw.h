@@ -47,6 +47,11 @@ struct ggml_tensor *s2v_draw_rope(struct ggml_context *ctx, const s2v_decoder_pa
                                   const s2v_layer *layer, struct ggml_tensor *x,
                                   struct ggml_tensor *pos);
 
+/* Rotate the keys of slots at, at + 1, ... of a layer further by `by`: I32, a number of positions for
+ * each of them. For decoders with one plane of positions. */
+void s2v_draw_shift(s2v_graph *graph, const s2v_decoder *decoder, s2v_past *past, int32_t layer,
+                    int32_t at, struct ggml_tensor *by);
+
 /* The first slots of a cache (or of a copy of it) as attention wants them: [head_dim, slots,
  * kv_heads]. */
 struct ggml_tensor *s2v_draw_cached(struct ggml_context *ctx, const s2v_decoder_params *p,

@@ -142,6 +142,12 @@ void s2v_rows_move(s2v_rows *rows, const int32_t *keep, int32_t n)
     rows->n = n;
 }
 
+void s2v_rows_number(s2v_rows *rows, int32_t first)
+{
+    for (int plane = 0; plane < 3; plane++)
+        for (int32_t i = 0; i < rows->n; i++) rows->pos[plane][i] = first + i;
+}
+
 void s2v_rows_cut(s2v_rows *rows)
 {
     for (int p = 0; p < PLANES; p++) {

@@ -21,7 +21,7 @@ typedef struct s2v_rows {
     s2v_traffic *traffic; /* borrowed */
     int32_t *unit;        /* [n] S2V_MAX_PARTS * picture + part of the row, -1 for text */
     int32_t *token;       /* [n] which token of that part's grid it is; -1 for text */
-    int32_t *pos[3];      /* [n] time, row, column: never renumbered */
+    int32_t *pos[3];      /* [n] time, row, column */
     uint8_t *masked;      /* [n] rows no other row sees, for tests; NULL: none. Owned */
     int32_t *position;    /* scratch: an input of the graph being drawn, 4 planes */
     ggml_fp16_t *mask;    /* scratch: another */
@@ -59,6 +59,9 @@ void s2v_rows_write(const s2v_rows *rows, const int32_t *row, int32_t n, const f
 /* Row i becomes what row keep[i] was, for i below n, except for its hidden state. -1 is a padding row:
  * the unit of the row before it, token -1, position -1. */
 void s2v_rows_move(s2v_rows *rows, const int32_t *keep, int32_t n);
+
+/* One-dimensional positions first, first + 1, ... of all rows. */
+void s2v_rows_number(s2v_rows *rows, int32_t first);
 
 /* Only the last n_tail rows stay, without hidden states. */
 void s2v_rows_cut(s2v_rows *rows);

@@ -2,10 +2,13 @@
  *
  * Hidden rows, positions and the cache of the layers that have already run are
  * gathered where they are, in one graph, with the same list of rows. Positions move
- * along unchanged. Rows that take others in do so before. What the first layers will still add to a
+ * along unchanged unless the caller asks for new ones; then later layers see rows without gaps, and
+ * the keys of layers that had run move as a whole, so that the next row follows both. Rows that take others in do so before. What the first layers will still add to a
  * row (deepstack) goes with it.
  */
 #include "engine/prompt/steps.h"
+
+#include "engine/decoder/draw.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +62,32 @@ s2p_status s2v_compact(s2v_session *session, const int32_t *keep, int32_t n_keep
         }
     free(index);
     free(zeros);
+    return st;
+}
+
+/* --- positions ---------------------------------------------------------------------- */
+
+/* Attention sees only distances, so a layer whose keys all turn by the same angle computes the same for a
+ * query that turned with them. In chunks: no more memory than a chunk of the prompt takes. */
+s2p_status s2v_shift_layer(s2v_session *session, int32_t layer, int32_t shift, s2p_error *error)
+{
+    const s2v_decoder *decoder = &session->engine->model.decoder;
+    const int32_t n_slots = s2v_past_length(&session->past, layer), most = session->options.n_batch;
+    s2v_graph *graph = &session->graph;
+    if (shift == 0) return S2P_OK;
+    int32_t *by = malloc((size_t)most * sizeof *by);
+    if (!by) return s2_fail_memory(error, (size_t)most * sizeof *by, "positions");
+    for (int32_t i = 0; i < most; i++) by[i] = shift;
+    s2p_status st = S2P_OK;
+    for (int32_t at = 0, n; st == S2P_OK && at < n_slots; at += n) {
+        n = n_slots - at < most ? n_slots - at : most;
+        st = s2v_graph_begin(graph, error);
+        if (st != S2P_OK) break;
+        s2v_draw_shift(graph, decoder, &session->past, layer, at,
+                       s2v_graph_input(graph, GGML_TYPE_I32, n, 1, by));
+        st = s2v_graph_compute(graph, error);
+    }
+    free(by);
     return st;
 }
 

@@ -45,6 +45,8 @@ static s2p_status prepare(s2v_prefill *pf)
             "erc_deepstack=1 is a reading for Qwen3-VL: %s adds nothing behind its layers",
             s->engine->model.arch->title);
 
+    TRY(s2v_prefill_check_positions(pf));
+
     const s2p_method *m = pf->method;
     TRY(s2v_stage_layers(pf, n_layers));
     if (!pf->prune.after &&
@@ -239,8 +241,9 @@ static s2p_status lay_out_rows(s2v_prefill *pf)
         row += frame->n_rows;
     }
     pf->n_positions = s->engine->model.arch->positions(segment, n_segments, rows->pos);
+    pf->first_pos = s->next_pos;
     for (int plane = 0; plane < 3; plane++)
-        for (int32_t i = 0; i < rows->n; i++) rows->pos[plane][i] += s->next_pos;
+        for (int32_t i = 0; i < rows->n; i++) rows->pos[plane][i] += pf->first_pos;
 
     pf->stats.cached_tokens = s2v_past_length(&s->past, s->past.n_layers - 1);
     pf->n_text = count_question(pf);

@@ -220,7 +220,7 @@ bool s2v_prefix_recall(s2v_prefill *pf)
     const bool is_later = s2v_past_length(&s->past, 0) > 0; /* a turn that stands behind others */
     const bool is_traced = s->trace.show || s->trace.masks;
     if (!s2v_session_remembers(s) || s->options.pictures_only || is_later || is_traced ||
-        s->rows.n_tail == 0 || pf->prune.keep || pf->prune.own_method ||
+        s->rows.n_tail == 0 || pf->prune.keep || pf->prune.own_method || pf->prune.renumber ||
         s2p_method_sees_question(pf->method, &pf->prune.choice))
         return false;
     make_key(pf, p->key);

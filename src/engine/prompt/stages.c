@@ -137,6 +137,7 @@ static s2p_status remove_rows(s2v_prefill *pf, int32_t stage)
         s2v_prefix_save(pf, n_pruned);
         st = s->trace.masks ? s2v_trace_mask(s, keep, n, pf->error)
                             : s2v_compact(s, keep, n, n_pruned, pf->error);
+        if (st == S2P_OK && pf->prune.renumber) s2v_rows_number(&s->rows, pf->first_pos);
     }
     free(keep);
     return st;
@@ -153,6 +154,23 @@ static void count_stage(s2v_prefill *pf, int32_t stage)
 void s2v_stages_pass(s2v_prefill *pf)
 {
     for (int32_t i = 0; i < s2p_method_about(pf->method)->n_stages; i++) count_stage(pf, i);
+}
+
+/* --- positions ------------------------------------------------------------------------ */
+
+/* The rows were renumbered at each prune point. n_rows: that entered each stage. Layers that ran on more
+ * rows than are left have their last key further on: they move back by as much, so that what follows the
+ * prompt is one position after its last row in every layer. */
+static s2p_status settle_positions(s2v_prefill *pf, const int32_t *n_rows)
+{
+    s2v_session *s = pf->s;
+    const int32_t n_stages = s2p_method_about(pf->method)->n_stages, n_left = s->rows.n;
+    int32_t layer = 0;
+    for (int32_t i = 0; i < n_stages; i++)
+        for (; layer <= pf->after[i]; layer++)
+            TRY(s2v_shift_layer(s, layer, n_left - n_rows[i], pf->error));
+    s->next_pos = pf->first_pos + n_left;
+    return S2P_OK;
 }
 
 /* --- all stages ---------------------------------------------------------------------- */
@@ -182,7 +200,7 @@ s2p_status s2v_run_stages(s2v_prefill *pf)
 {
     s2v_session *s = pf->s;
     s2v_stats *t = &pf->stats;
-    int32_t at = 0;
+    int32_t at = 0, n_entered[S2P_MAX_STAGES] = { 0 };
     s2p_status st = S2P_OK;
     s2v_units_find(pf);
     s->erc_deepstack = s2v_prefill_counts_deepstack(pf);
@@ -210,6 +228,7 @@ s2p_status s2v_run_stages(s2v_prefill *pf)
         const double start = s2_now_ms(), probed = t->probe_ms;
         if (pf->after[i] >= 0) st = s2v_readings_take(pf, &at, pf->after[i], &readings);
         *(i == 0 ? &t->layer0_ms : &t->layers_ms) += s2_now_ms() - start - (t->probe_ms - probed);
+        n_entered[i] = s->rows.n;
         if (st == S2P_OK) st = prune_units(pf, i, &readings);
         s2v_readings_free(&readings);
     }
@@ -217,6 +236,7 @@ s2p_status s2v_run_stages(s2v_prefill *pf)
     if (st != S2P_OK) return st;
     const double start = s2_now_ms();
     TRY(s2v_trace_layers(s, at, n_layers, NULL, pf->error));
+    if (pf->prune.renumber) TRY(settle_positions(pf, n_entered));
     t->layers_ms += s2_now_ms() - start;
     return S2P_OK;
 }

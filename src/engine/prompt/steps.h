@@ -53,6 +53,7 @@ typedef struct s2v_prefill {
     s2v_unit *unit;               /* [S2V_MAX_PARTS * n_images], as s2v_rows.unit counts them */
     int32_t n_units;
     int32_t n_positions; /* the prompt takes, as if nothing were pruned */
+    int32_t first_pos;   /* of its first row */
     int32_t n_text;      /* question tokens: the last rows */
     float *text;         /* [n_text][n_embd] as they entered the decoder, or NULL */
     s2v_plans earlier;   /* of the prompt before */
@@ -109,6 +110,9 @@ s2p_status s2v_prefill_check_marks(const s2v_prefill *prefill);
 
 /* The other reading of ERC is asked for, which counts what is added behind a layer. */
 bool s2v_prefill_counts_deepstack(const s2v_prefill *prefill);
+
+/* S2P_EUNSUPPORTED: positions are to be renumbered that are no plain count. */
+s2p_status s2v_prefill_check_positions(const s2v_prefill *prefill);
 
 /* How picture i is to be seen. */
 s2v_image_options s2v_prefill_image(const s2v_prefill *prefill, int32_t i);
@@ -196,6 +200,9 @@ s2p_status s2v_select_unit(s2v_prefill *prefill, s2v_unit *unit, int32_t stage,
  * positions, and the past of the first n_layers layers. */
 s2p_status s2v_compact(s2v_session *session, const int32_t *keep, int32_t n_keep, int32_t n_layers,
                        s2p_error *error);
+
+/* Move the keys that a layer remembers by `shift` positions; for one-dimensional positions. */
+s2p_status s2v_shift_layer(s2v_session *session, int32_t layer, int32_t shift, s2p_error *error);
 
 /* What a plan merges goes into the rows that will stay. alive, row: [n] tokens and their rows. */
 s2p_status s2v_merge_rows(s2v_session *session, const s2p_plan *plan, const int32_t *alive,

@@ -61,6 +61,21 @@ bool s2v_prefill_counts_deepstack(const s2v_prefill *pf)
     return false;
 }
 
+s2p_status s2v_prefill_check_positions(const s2v_prefill *pf)
+{
+    const s2v_model *model = &pf->s->engine->model;
+    if (!pf->prune.renumber) return S2P_OK;
+    if (model->decoder.p.n_planes > 1)
+        return s2_fail(
+            pf->error, S2P_EUNSUPPORTED,
+            "positions can be renumbered where they count tokens one by one; those of %s "
+            "are rows and columns of the picture (M-RoPE) and are kept",
+            model->arch->title);
+    if (pf->s->trace.masks)
+        return s2_fail(pf->error, S2P_EUNSUPPORTED, "rows that are masked keep their positions");
+    return S2P_OK;
+}
+
 s2p_status s2v_prefill_check_before(const s2v_arch *arch, const s2v_image_options *options,
                                     s2p_error *error)
 {
