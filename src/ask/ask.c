@@ -80,6 +80,7 @@ s2v_prune_options s2a_prune_options(const s2a_setting *setting, const s2a_limits
     prune.parameters = &setting->parameters;
     prune.own_method = setting->own_method;
     prune.after = setting->has_after ? &setting->after : NULL;
+    prune.renumber = setting->is_renumbered && !s2a_keeps_all(setting);
     prune.image_budget = limits->image_budget;
     prune.image_side = limits->image_side;
     return prune;

@@ -122,6 +122,7 @@ static const char *write_name(const s2a_setting *s, bool is_title, char *out)
     if (s->published && !about->keeps_all) add_element(&w, "published");
     if (s->has_after && !about->keeps_all && (about->n_stages != 1 || s->after != about->after[0]))
         add_layer(&w, s->after);
+    if (s->is_renumbered && !about->keeps_all) add_element(&w, "renumbered");
     char before[S2P_PIXELPRUNE_TEXT];
     if (s->has_before) add_before(&w, s2p_pixelprune_text(&s->before, before));
     if (s->is_resized && (s2p_method_needs(method, choice) & S2P_NEED_PIXELS))

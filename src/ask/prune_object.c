@@ -20,6 +20,7 @@ const s2_json_field s2a_prune_fields[] = {
     { "selector",   S2_JSON_TEXT,   1, 40 },
     { "mode",       S2_JSON_TEXT,   1, 40 },
     { "after",      S2_JSON_INT,    S2P_BEFORE_DECODER, 1000 },
+    { "positions",  S2_JSON_TEXT,   1, 40 },
     { "before_tower", S2_JSON_TEXT, 1, 60 },
     { "seed",       S2_JSON_INT,    0, S2_JSON_MAX_SEED },
     { "keep",       S2_JSON_LIST,   1, 16384 },
@@ -71,6 +72,10 @@ s2p_status s2a_prune_check(const json_t *object, const char *path, char param[S2
     (void)snprintf(param, S2_JSON_PARAM, "%.40smode", path);
     if (mode && strcmp(mode, "default") != 0 && strcmp(mode, "published") != 0)
         return s2_fail(error, S2P_EINVAL, "%s must be default or published", param);
+    const char *positions = s2_json_string(object, "positions");
+    (void)snprintf(param, S2_JSON_PARAM, "%.40spositions", path);
+    if (positions && strcmp(positions, "kept") != 0 && strcmp(positions, "renumbered") != 0)
+        return s2_fail(error, S2P_EINVAL, "%s must be kept or renumbered", param);
     const json_t *keep = json_object_get(object, "keep");
     json_int_t last = -1;
     (void)snprintf(param, S2_JSON_PARAM, "%.40skeep", path);
@@ -164,6 +169,8 @@ s2p_status s2a_prune_read(const json_t *object, const char *path, const char *vi
     if (own_seed) setting->choice.seed = (uint64_t)json_integer_value(own_seed);
     const char *mode = s2_json_string(object, "mode");
     if (mode) setting->published = strcmp(mode, "published") == 0;
+    const char *positions = s2_json_string(object, "positions");
+    if (positions) setting->is_renumbered = strcmp(positions, "renumbered") == 0;
     const char *before = s2_json_string(object, "before_tower");
     (void)snprintf(param, S2_JSON_PARAM, "%.40sbefore_tower", path);
     if (before) TRY(s2a_before_read(param, before, setting, error));

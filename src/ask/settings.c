@@ -186,6 +186,12 @@ s2p_status s2a_before_read(const char *source, const char *text, s2a_setting *se
     return S2P_OK;
 }
 
+const char *s2a_positions_name(size_t index)
+{
+    static const char *const names[] = { "kept", "renumbered" };
+    return index < sizeof names / sizeof *names ? names[index] : NULL;
+}
+
 s2p_status s2a_settings_check_after(const char *source, const s2a_setting *settings, int32_t n,
                                     int32_t n_layers, s2p_error *error)
 {

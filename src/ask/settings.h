@@ -21,6 +21,7 @@ typedef struct s2a_setting {
     s2p_parameters parameters; /* of the method */
     bool has_after;            /* prune after decoder layer `after` instead of the method's own */
     int32_t after;             /* counted from 0; S2P_BEFORE_DECODER: before the first */
+    bool is_renumbered;        /* tokens that stay get positions without gaps */
     bool has_before;           /* tokens that `before` drops never enter the tower */
     s2p_pixelprune before;     /* how */
     bool is_resized;           /* structure is measured on the picture the tower sees */
@@ -50,7 +51,7 @@ const s2p_method *s2a_setting_method(const s2a_setting *setting);
 #define S2A_LABEL_SIZE 1024u
 
 /* For programs: the method and all that differs from its default, in this order: allocator,
- * selector, grid, parameters, mode, prune layer, what is dropped before the tower, structure, size of
+ * selector, grid, parameters, mode, prune layer, positions, what is dropped before the tower, structure, size of
  * the pictures. What the method does not read does not appear. "s2prune", "s2prune[uniform,centre]", "s2prune[K=10]",
  * "fastv[published]", "s2prune[L2]", "full[pixelprune:0.01]", "sparsevlm[recycle_ratio=0.5]". Two settings have the same label
  * only when they differ in nothing but budget and seed. */
@@ -91,6 +92,9 @@ bool s2a_budget_is_same(s2v_budget a, s2v_budget b);
 
 /* The budget in tokens: a percentage is rounded to the nearest, never below one. */
 int32_t s2a_budget_tokens(s2v_budget budget, int32_t n_tokens);
+
+/* "kept", "renumbered": whether positions stay with their tokens; NULL past the end. */
+const char *s2a_positions_name(size_t index);
 
 /* "none", or as s2p_pixelprune_read has it. */
 s2p_status s2a_before_read(const char *source, const char *text, s2a_setting *setting,

@@ -22,6 +22,7 @@ typedef enum element {
     GRID,
     MODE,
     AFTER,
+    POSITIONS,
     BEFORE,
     STRUCTURE,
     SIZE
@@ -30,7 +31,8 @@ typedef enum element {
 static const char *const names[] = {
     [BUDGET] = "budget",       [ALLOCATOR] = "allocator", [SELECTOR] = "selector",
     [GRID] = "grid",           [MODE] = "mode",           [AFTER] = "after",
-    [BEFORE] = "before-tower", [STRUCTURE] = "structure", [SIZE] = "image-size"
+    [POSITIONS] = "positions", [BEFORE] = "before-tower", [STRUCTURE] = "structure",
+    [SIZE] = "image-size"
 };
 #define N_NAMES (sizeof names / sizeof *names)
 
@@ -161,6 +163,10 @@ static s2p_status read_value(reading *r, element name, const char *value)
         return s2_fail(r->error, S2P_EINVAL,
                        "%s: after '%.40s' is not a decoder layer from -1 to 1000, or own",
                        r->source, value);
+    case POSITIONS:
+        TRY(read_word(r, names[name], value, s2a_positions_name, &word));
+        s->is_renumbered = strcmp(word, "renumbered") == 0;
+        return S2P_OK;
     case BEFORE:
         return s2a_before_read(r->source, value, s, r->error);
     case STRUCTURE:

@@ -167,11 +167,12 @@ static void test_order(void **state)
     s2a_setting s = of("s2prune");
     s.choice = (s2p_choice){ .side = 9, .allocator = "fft", .selector = "norm" };
     assert_int_equal(s2a_settings_set("--set", "erc_deepstack=1", &s, 1, NULL), S2P_OK);
+    s.is_renumbered = true;
     s.published = s.has_after = s.is_resized = true;
     s.after = 12;
     s.width = s.height = 336;
-    check(s, "s2prune[fft,norm,K=9,erc_deepstack=1,published,L12,structure=resized,336x336]",
-          "S\xc2\xb2Prune [fft, norm, K=9, erc_deepstack=1, published, after layer 12, "
+    check(s, "s2prune[fft,norm,K=9,erc_deepstack=1,published,L12,renumbered,structure=resized,336x336]",
+          "S\xc2\xb2Prune [fft, norm, K=9, erc_deepstack=1, published, after layer 12, renumbered, "
           "structure=resized, 336x336]");
 }
 

@@ -32,6 +32,7 @@ typedef struct ask_options {
     int32_t min_tokens, max_tokens;
     /* pruning */
     int32_t mode, grid, allocator, selector, structure, after; /* after: S2_AFTER_OWN */
+    int32_t positions;                                         /* of s2a_positions_name */
     const char *before_tower;                                  /* NULL: by the preset */
     s2_list set, settings;
     const char *variants;
@@ -182,6 +183,11 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
       .help = "prune after decoder layer N, counted from 0 (S2Prune: 0); -1: before the decoder; own: where the "    \
               "method does",                                                                                        \
       S2_ASK_AT(after) },                                                                                           \
+    { .name = "--positions", .label = "WHICH", .type = S2_OPTION_CHOICE, .choice = s2a_positions_name,              \
+      .fallback = "kept", .group = "Pruning",                                                                       \
+      .help = "positions of the tokens that stay: kept as they were, or renumbered without gaps from the prune "     \
+              "point on (models with one-dimensional positions: LLaVA, InternVL3, SmolVLM)",                         \
+      S2_ASK_AT(positions) },                                                                                       \
     { .name = "--before-tower", .label = "HOW", .type = S2_OPTION_TEXT, .group = "Pruning",                         \
       .help = "pixelprune[:THRESHOLD]: tokens whose pixels follow from their neighbours never enter the vision tower "  \
               "(Qwen's models; THRESHOLD 0 to 1, 0: equal pixels); none: all do",                                   \
@@ -201,7 +207,7 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
 #define S2_ASK_ROWS_VARIANTS                                                                                        \
     { .name = "--setting", .label = "TEXT", .type = S2_OPTION_LIST, .group = "Pruning",                             \
       .help = "a setting METHOD[:name=value,...], such as s2prune:grid=9 (repeatable); names: budget, allocator, "  \
-              "selector, grid, mode, after, before-tower, structure, image-size, parameters of the method",                      \
+              "selector, grid, mode, after, positions, before-tower, structure, image-size, parameters of the method",                      \
       S2_ASK_AT(settings) },                                                                                        \
     { .name = "--variants", .label = "FILE", .type = S2_OPTION_FILE, .group = "Pruning",                            \
       .help = "a file with such a setting on each line; # begins a comment", S2_ASK_AT(variants) }

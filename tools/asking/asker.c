@@ -134,6 +134,7 @@ s2a_setting s2_ask_setting(const ask_options *o)
                                         .seed = o->seed },
                             .has_after = o->after != S2_AFTER_OWN,
                             .after = o->after,
+                            .is_renumbered = o->positions != 0,
                             .is_resized = o->structure != 0 };
     if (o->preset == S2_PRESET_DOCUMENT) (void)s2a_before_read("", "pixelprune", &setting, NULL);
     if (o->before_tower) (void)s2a_before_read("", o->before_tower, &setting, NULL);

@@ -254,6 +254,9 @@ static json_t *prune_of(const run_job *job)
     if (prune && job->setting.budget.percent > 0.0)
         json_object_set_new(prune, "budget_percent", json_real(job->setting.budget.percent));
     if (prune && parameters) json_object_set(prune, "parameters", parameters);
+    if (prune)
+        json_object_set_new(prune, "positions",
+                            json_string(s2a_positions_name(job->setting.is_renumbered)));
     char before[S2P_PIXELPRUNE_TEXT];
     if (prune && job->setting.has_before) {
         json_object_set_new(prune, "before_tower",

@@ -78,6 +78,7 @@ void s2e_setting_write(const s2a_setting *setting, s2e_common common, s2_buffer 
     if (setting->published != common.is_published)
         s2_buffer_printf(out, " mode=%s", setting->published ? "published" : "default");
     if (setting->has_after) s2_buffer_printf(out, " after=%d", setting->after);
+    if (setting->is_renumbered) s2_buffer_printf(out, " positions=renumbered");
     char before[S2P_PIXELPRUNE_TEXT];
     if (setting->has_before)
         s2_buffer_printf(out, " before-tower=%s", s2p_pixelprune_text(&setting->before, before));
@@ -145,6 +146,7 @@ bool s2e_setting_read(const json_t *values, const s2e_column *column, s2a_settin
     const long after = strtol(word.text, NULL, 10);
     out->has_after = word.n > 0 && after >= S2P_BEFORE_DECODER && after <= 1000;
     if (out->has_after) out->after = (int32_t)after;
+    out->is_renumbered = s2a_item_is(word_of(text, "positions"), "renumbered");
     word = word_of(text, "before-tower");
     out->has_before =
         word.n > 0 && s2p_pixelprune_read(word.text, word.n, &out->before, NULL) == S2P_OK;

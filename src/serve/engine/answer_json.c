@@ -84,6 +84,9 @@ static json_t *prune_json(const s2_result *r)
     if (!prune) return NULL;
     if (t->n_stages > 0)
         json_object_set_new(prune, "after", s2_json_of_ints(t->stage_after, (size_t)t->n_stages));
+    if (!keeps_all)
+        json_object_set_new(prune, "positions",
+                            json_string(s2a_positions_name(setting->is_renumbered)));
     if (setting->budget.percent > 0.0 && !keeps_all)
         json_object_set_new(prune, "budget_percent", json_real(setting->budget.percent));
     char label[S2A_LABEL_SIZE], before[S2P_PIXELPRUNE_TEXT];
