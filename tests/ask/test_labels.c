@@ -171,9 +171,11 @@ static void test_order(void **state)
     s.published = s.has_after = s.is_resized = true;
     s.after = 12;
     s.width = s.height = 336;
-    check(s, "s2prune[fft,norm,K=9,erc_deepstack=1,published,L12,renumbered,structure=resized,336x336]",
-          "S\xc2\xb2Prune [fft, norm, K=9, erc_deepstack=1, published, after layer 12, renumbered, "
-          "structure=resized, 336x336]");
+    check(
+        s,
+        "s2prune[fft,norm,K=9,erc_deepstack=1,published,L12,renumbered,structure=resized,336x336]",
+        "S\xc2\xb2Prune [fft, norm, K=9, erc_deepstack=1, published, after layer 12, renumbered, "
+        "structure=resized, 336x336]");
 }
 
 /* What a method does not read changes nothing, so it is not in the name. */

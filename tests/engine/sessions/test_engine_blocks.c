@@ -79,8 +79,9 @@ static void assert_near(const s2v_engine *engine, size_t n, const float *expecte
     const s2k_products *one = s2v_products_for(engine->devices.products, gate, 1);
     if (one && one == s2v_products_for(engine->devices.products, gate, (int32_t)n))
         assert_memory_equal(expected, got, N_VOCABULARY * sizeof *got);
-    else /* a number of a row may be rounded the other way */
-        CHECK_CASE(d <= 1e-3, "%zu sessions: %g", n, d);
+    else /* a number of a row may be rounded the other way; ggml rounds Q5_K's and IQ4_XS's rows with
+          * one step for 256 numbers, so one of them weighs more (docs/NUMERICS.md) */
+        CHECK_CASE(d <= (one ? 1e-3 : 2e-2), "%zu sessions: %g", n, d);
 }
 
 static void together_is_the_same(void **state)
