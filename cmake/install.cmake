@@ -26,7 +26,7 @@ s2_install_package(s2prune)
 # want libraries of their own, stays outside the archive: its package says what to link. Builds for a
 # sanitizer or a fuzzer have neither: their run-time libraries come with the program.
 if(S2_TOOLS AND NOT S2_SANITIZE AND NOT S2_SANITIZE_THREADS AND NOT S2_FUZZ)
-  set(rooms s2_engine s2_kernels s2_text s2_gguf s2_image s2_base)
+  set(rooms s2_engine s2_kernels s2_constrain s2_text s2_gguf s2_image s2_base)
   set_target_properties(${rooms} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   set(archives "")
   foreach(room ${rooms} s2prune)
