@@ -210,7 +210,7 @@ static void test_newer_header(void **state)
     grown.o.size = sizeof grown;
     assert_int_equal(s2v_session_create(&session, engine, &grown.o, &error), S2P_OK);
     s2v_sampling sampling = grown.o.sampling;
-    sampling.reserved[7] = 1;
+    sampling.reserved[sizeof sampling.reserved / sizeof *sampling.reserved - 1] = 1;
     assert_int_equal(s2v_session_set_sampling(session, &sampling, &error), S2P_EINVAL);
     s2v_session_free(session);
     grown.later[31] = 1;
