@@ -209,7 +209,9 @@ static void routes(void **state)
         assert_string_equal(allow, r->method);
         /* "/v1/models/" without a name is "/v1/models" */
         const s2_route *shorter = s2_route_find(r->method, path, n - 1, &allow);
-        assert_true(has_name ? shorter != r : !shorter);
+        /* "/completions" without its last letter is llama-server's "/completion" */
+        assert_true(shorter != r);
+        assert_true(has_name || !shorter || strcmp(shorter->path, "/completion") == 0);
         path[n] = '/'; /* one '/' at the end is ignored, two are not */
         path[n + 1] = '/';
         assert_ptr_equal(s2_route_find(r->method, path, n + 1, &allow), r);
