@@ -139,6 +139,10 @@ static void boundaries(void **state)
                 expect(true, f, "\"pixelprune:0.01\"", true);
                 expect(true, f, "\"pixelprune:2\"", false);
                 expect(true, f, "\"anything\"", false);
+            } else if (p && strcmp(f->name, "positions") == 0) {
+                expect(true, f, "\"kept\"", true);
+                expect(true, f, "\"renumbered\"", true);
+                expect(true, f, "\"anything\"", false);
             } else if (p && strcmp(f->name, "method") != 0 && f->type == S2_JSON_TEXT &&
                        strcmp(f->name, "mode") != 0) {
                 expect(true, f, "\"anything\"", true); /* the engine knows the names */
