@@ -26,7 +26,8 @@ static question *changed_question(question *q, int which)
     case 3:
         q->prune.method = "random";
         break;
-    case 4:
+    case 4: /* the method draws, so its seed matters */
+        q->prune.choice.selector = "random";
         q->prune.choice.seed = 4;
         break;
     case 5:
@@ -93,6 +94,23 @@ static void test_changes(void **state)
         assert_hit(session, &q);
         assert_hit(session, &first);
     }
+    s2v_session_free(session);
+}
+
+/* A seed is a change only where something is drawn. */
+static void test_seeds(void **state)
+{
+    (void)state;
+    s2v_session *session = open_keeping(QWEN);
+    question q = ask_about(QWEN, 2, "s2prune", 9);
+    assert_miss(session, &q);
+    q.prune.choice.seed = 4;
+    assert_hit(session, &q);
+    q.prune.method = "random";
+    assert_miss(session, &q);
+    q.prune.choice.seed = 5;
+    assert_miss(session, &q);
+    assert_hit(session, &q);
     s2v_session_free(session);
 }
 
@@ -288,13 +306,10 @@ int main(int argc, char **argv)
     if (argc != 2) return 2;
     folder = argv[1];
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_changes),
-        cmocka_unit_test(test_unseen_pixel),
-        cmocka_unit_test(test_llava_changes),
-        cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_methods_that_see_the_question),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_cancelling),
+        cmocka_unit_test(test_changes),      cmocka_unit_test(test_seeds),
+        cmocka_unit_test(test_unseen_pixel), cmocka_unit_test(test_llava_changes),
+        cmocka_unit_test(test_messages),     cmocka_unit_test(test_methods_that_see_the_question),
+        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_cancelling),
         cmocka_unit_test(test_context),
     };
     return cmocka_run_group_tests(tests, open_engines, close_engines);
