@@ -110,6 +110,19 @@ if(S2_TOOLS AND NOT S2_SANITIZE AND NOT S2_SANITIZE_THREADS AND NOT S2_FUZZ)
   s2_install_package(s2vlm)
 
   install(TARGETS s2prune_program s2prune_verify RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  # Manual pages and completions, printed by the program itself; a cross build needs an emulator for them.
+  if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
+    set(manuals ${PROJECT_BINARY_DIR}/manuals)
+    add_custom_command(OUTPUT ${manuals}/man1/s2prune.1 DEPENDS s2prune_program cmake/manuals.cmake VERBATIM
+      WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+      COMMAND ${CMAKE_COMMAND} "-DPROGRAM=${CMAKE_CROSSCOMPILING_EMULATOR};$<TARGET_FILE:s2prune_program>"
+        -DOUTPUT=${manuals} -P cmake/manuals.cmake)
+    add_custom_target(s2_manuals ALL DEPENDS ${manuals}/man1/s2prune.1)
+    install(DIRECTORY ${manuals}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
+    install(FILES ${manuals}/bash/s2prune DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES ${manuals}/zsh/_s2prune DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    install(FILES ${manuals}/fish/s2prune.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+  endif()
   # The bundled model and benchmark: what `run` and `eval` use when nothing is given.
   install(DIRECTORY models/s2prune-tiny DESTINATION ${CMAKE_INSTALL_DATADIR}/s2prune/models)
   install(DIRECTORY data DESTINATION ${CMAKE_INSTALL_DATADIR}/s2prune)

@@ -42,6 +42,18 @@ static void describe(s2_buffer *out, const char *letters, const char *name, cons
     wrap(out, COLUMN, help);
 }
 
+void s2_help_option(const s2_option *option, s2_buffer *out)
+{
+    s2_buffer_printf(out, "%s", option->help);
+    const char *name;
+    for (size_t i = 0; option->choice && (name = option->choice(i)); i++)
+        s2_buffer_printf(out, "%s%s", i == 0 ? ": " : ", ", name);
+    if (option->is_required)
+        s2_buffer_printf(out, " (required)");
+    else if (option->fallback)
+        s2_buffer_printf(out, " (%s)", option->fallback);
+}
+
 void s2_help_command(const s2_command *command, s2_buffer *out)
 {
     s2_buffer_printf(out, "s2prune %s - %s\n\nusage: s2prune %s %s\n", command->name,
@@ -52,16 +64,7 @@ void s2_help_command(const s2_command *command, s2_buffer *out)
         group = o->group;
         s2_buffer text;
         s2_buffer_init(&text, S2_LIST_MAX * 64);
-        s2_buffer_printf(&text, "%s", o->help);
-        if (o->choice) {
-            const char *name;
-            for (size_t i = 0; (name = o->choice(i)); i++)
-                s2_buffer_printf(&text, "%s%s", i == 0 ? ": " : ", ", name);
-        }
-        if (o->is_required)
-            s2_buffer_printf(&text, " (required)");
-        else if (o->fallback)
-            s2_buffer_printf(&text, " (%s)", o->fallback);
+        s2_help_option(o, &text);
         s2_buffer_append(&text, "", 1);
         describe(out, o->letters, o->name, o->label,
                  text.status == S2P_OK ? (const char *)text.data : o->help);

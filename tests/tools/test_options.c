@@ -432,6 +432,26 @@ static void test_tables_are_told_whole(void **state)
         }
         s2_buffer_free(&help);
     }
+    for (size_t i = 0; s2_commands[i]; i++) { /* manual pages write a hyphen as \\- */
+        const s2_command *c = s2_commands[i];
+        s2_buffer page;
+        s2_buffer_init(&page, 1 << 20);
+        s2_manual(s2_commands, c, &page);
+        s2_buffer_append(&page, "", 1);
+        assert_int_equal(page.status, S2P_OK);
+        CHECK_CASE(has(&page, ".SH NAME\ns2prune\\-"), "%s", c->name);
+        for (const s2_option *o = c->options; o->name; o++) {
+            char escaped[128];
+            size_t n = 0;
+            for (const char *letter = o->name; *letter; letter++) {
+                if (*letter == '-') escaped[n++] = '\\';
+                escaped[n++] = *letter;
+            }
+            escaped[n] = '\0';
+            CHECK_CASE(has(&page, escaped), "%s %s", c->name, o->name);
+        }
+        s2_buffer_free(&page);
+    }
     for (size_t s = 0; s2_shell_name(s); s++) {
         s2_buffer script = text_of(NULL, s2_shell_name(s));
         for (size_t i = 0; s2_commands[i]; i++) {
