@@ -1,9 +1,16 @@
-"""s2prune - choose which visual tokens a vision-language model keeps.
+"""s2prune - choose which visual tokens a vision-language model keeps, and answer with those that stay.
 
     p = s2prune.select("s2prune", grid=(24, 24), budget=64, image="photo.jpg", erc=erc)      # arrays
 
-numpy is all this needs; Pillow, torch and transformers are imported where they are used.
+    with s2prune.Engine("model.gguf", "mmproj.gguf") as engine, engine.session() as session:  # a model
+        for piece in session.ask("What is it?", ["photo.jpg"], method="s2prune", budget=64):
+            print(piece, end="")
+
+numpy is all this needs; Pillow, torch and transformers are imported, and the engine's library is loaded, on first use.
 """
+import importlib as _importlib
+from typing import Any as _Any, Dict as _Dict, TYPE_CHECKING as _TYPE_CHECKING
+
 from ._errors import (BudgetError, BusyError, Cancelled, FormatError, InvalidError, LibraryNotFound, LimitError, S2PruneError,
                       UnsupportedError)
 from ._lib import library_path, library_version
@@ -13,8 +20,31 @@ from ._own import OwnMethod, View, method
 from ._plan import Plan, plan, select
 from . import steps
 
+if _TYPE_CHECKING:
+    from ._answer import Answer, Stats, step
+    from ._engine import Architecture, CacheStats, Device, Engine, EngineInfo, Memory, architectures, devices
+    from ._prompt import Ask
+    from ._session import Selection, Session, SessionOptions
+
+# What only users of the engine need, by the module it is in.
+_LATER: _Dict[str, str] = {
+    "Answer": "_answer", "Stats": "_answer", "step": "_answer", "Architecture": "_engine", "CacheStats": "_engine", "Device": "_engine",
+    "Engine": "_engine", "EngineInfo": "_engine", "Memory": "_engine", "architectures": "_engine", "devices": "_engine", "Ask": "_prompt",
+    "Selection": "_session", "Session": "_session", "SessionOptions": "_session",
+}
+
+
+def __getattr__(name: str) -> _Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 's2prune' has no attribute '{name}'")
+    value = getattr(_importlib.import_module("." + _LATER[name], __name__), name)
+    globals()[name] = value
+    return value
+
+
 __all__ = [
-    "BudgetError", "BusyError", "Cancelled", "FormatError", "InvalidError", "LibraryNotFound", "LimitError", "Method", "OwnMethod",
-    "Parameter", "Plan", "S2PruneError", "Signal", "UnsupportedError", "View", "__version__", "library_path", "library_version", "method",
-    "methods", "plan", "select", "signals", "steps",
+    "Answer", "Architecture", "Ask", "BudgetError", "BusyError", "CacheStats", "Cancelled", "Device", "Engine", "EngineInfo", "FormatError",
+    "InvalidError", "LibraryNotFound", "LimitError", "Memory", "Method", "OwnMethod", "Parameter", "Plan", "S2PruneError", "Selection",
+    "Session", "SessionOptions", "Signal", "Stats", "UnsupportedError", "View", "__version__", "architectures", "devices", "library_path",
+    "library_version", "method", "methods", "plan", "select", "signals", "step", "steps",
 ]

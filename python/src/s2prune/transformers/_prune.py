@@ -45,6 +45,8 @@ class Call:
         self.plans: List[Optional[Plan]] = [None] * len(grids)
         self.layers: List[int] = []
         self.ms = 0.0
+        self.question: List[int] = []  # first row of each sample's question
+        self.first_query = 0
 
 
 class Pruned:
@@ -62,7 +64,7 @@ class Pruned:
         self.model, self.config, self.method, self.budget = model, model.config, method, budget
         self.images, self.processor, self.cropped, self.force = images, processor, cropped, keep_all_through_hooks
         self.side = side
-        self.choice = dict(allocator=allocator, selector=selector, seed=seed, mode=mode, parameters=parameters)
+        self.choice: Dict[str, Any] = dict(allocator=allocator, selector=selector, seed=seed, mode=mode, parameters=parameters)
         choice_of(0, allocator, selector, seed)
         info = about(lib, handle_of(method))
         self.info, self.needs = info, set(needs_of(method, choice_of(0, allocator, selector, seed)))
@@ -429,7 +431,9 @@ class Pruned:
         for k, g in enumerate(call.grids):
             plan = call.plans[k]
             assert plan is not None
-            row = lambda tokens: place[g.sample, g.seq[torch.from_numpy(np.asarray(tokens, np.int64))]]  # noqa: E731
+
+            def row(tokens: Any, g: GridOf = g) -> Any:
+                return place[g.sample, g.seq[torch.from_numpy(np.asarray(tokens, np.int64))]]
             stay[g.sample, row(call.alive[k])] = False
             stay[g.sample, row(plan.keep)] = True
             if len(plan.merges):
