@@ -123,7 +123,7 @@ class Answers(WithEngine):
             with s.fork(temperature=2.0, seed=5) as sampled:
                 self.assertEqual((sampled.options.temperature, sampled.length), (2.0, s.length))
             with self.assertRaisesRegex(s2prune.InvalidError, "no such option"):
-                s.fork(temprature=1)
+                s.fork(heat=1)
 
     def test_stop_and_schema(self):
         with self.engine.session(stop=["e"]) as s:
