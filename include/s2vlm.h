@@ -198,6 +198,11 @@ S2V_API size_t s2v_constraint_bytes(const s2v_constraint *constraint);    /* of 
 S2V_API s2p_status s2v_constraint_check(const s2v_constraint *constraint, const char *text, size_t n_bytes,
                                 int *is_allowed, int *is_complete, s2p_error *error);
 
+typedef struct s2v_logit_bias { /* for one token of the vocabulary */
+    int32_t token;
+    float bias; /* added to its logit before anything else; -INFINITY: it is never picked */
+} s2v_logit_bias;
+
 typedef struct s2v_sampling {       /* how the tokens of an answer are picked */
     size_t size;                    /* set by s2v_sampling_init */
     float temperature;              /* 0: greedy, the default; at most 100 */
@@ -213,7 +218,9 @@ typedef struct s2v_sampling {       /* how the tokens of an answer are picked */
     size_t n_stop;
     s2v_constraint *constraint;     /* NULL, or what the answer follows; it ends where nothing can follow. Not
                                        with ignore_eos */
-    uint64_t reserved[7];           /* 0. This struct is part of another one and keeps its size */
+    const s2v_logit_bias *bias;     /* [n_bias] at most 1024; copied */
+    size_t n_bias;
+    uint64_t reserved[5];           /* 0. This struct is part of another one and keeps its size */
 } s2v_sampling;
 
 S2V_API void s2v_sampling_init_sized(s2v_sampling *sampling, size_t size);

@@ -12,6 +12,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct candidate {
     float logit;
@@ -22,8 +23,9 @@ struct s2v_sampler {
     s2v_sampling options;
     s2_random random;
     int32_t n_vocab;
-    candidate *candidates;                  /* [n_vocab] */
-    int32_t *seen;                          /* [n_vocab] times in the window */
+    candidate *candidates; /* [n_vocab] */
+    float *biased;         /* [n_vocab] logits with their bias; NULL: not needed yet */
+    int32_t *seen;         /* [n_vocab] times in the window */
     int32_t window[S2V_PENALTY_WINDOW_MAX]; /* a ring */
     int32_t n_window, oldest;
 };
@@ -60,6 +62,7 @@ void s2v_sampler_free(s2v_sampler *sampler)
 {
     if (!sampler) return;
     free(sampler->candidates);
+    free(sampler->biased);
     free(sampler->seen);
     free(sampler);
 }
@@ -92,6 +95,22 @@ static s2p_status check_sampling(const s2v_sampling *o, s2p_error *error)
     return S2P_OK;
 }
 
+static s2p_status check_bias(const s2v_sampler *s, const s2v_sampling *o, s2p_error *error)
+{
+    if (o->n_bias > S2V_BIAS_MAX)
+        return s2_fail(error, S2P_EINVAL, "%zu logit biases (limit %d)", o->n_bias, S2V_BIAS_MAX);
+    for (size_t i = 0; i < o->n_bias; i++) {
+        if (o->bias[i].token < 0 || o->bias[i].token >= s->n_vocab)
+            return s2_fail(error, S2P_EINVAL,
+                           "logit_bias: the vocabulary has no token %d (0 to %d)", o->bias[i].token,
+                           s->n_vocab - 1);
+        if (!(o->bias[i].bias <= FLT_MAX))
+            return s2_fail(error, S2P_EINVAL, "the bias of token %d is not finite",
+                           o->bias[i].token);
+    }
+    return S2P_OK;
+}
+
 static void forget_window(s2v_sampler *s)
 {
     for (int32_t i = 0; i < s->n_window; i++) s->seen[s->window[i]] = 0;
@@ -101,6 +120,11 @@ static void forget_window(s2v_sampler *s)
 s2p_status s2v_sampler_start(s2v_sampler *sampler, const s2v_sampling *sampling, s2p_error *error)
 {
     TRY(check_sampling(sampling, error));
+    TRY(check_bias(sampler, sampling, error));
+    const size_t n_bytes = (size_t)sampler->n_vocab * sizeof *sampler->biased;
+    if (sampling->n_bias > 0 && !sampler->biased) sampler->biased = malloc(n_bytes);
+    if (sampling->n_bias > 0 && !sampler->biased)
+        return s2_fail_memory(error, n_bytes, "the biased logits");
     forget_window(sampler);
     sampler->options = *sampling;
     sampler->random = (s2_random){ sampling->seed };
@@ -238,6 +262,22 @@ static int32_t draw_candidate(s2v_sampler *s, const candidate *list, size_t n, c
     return top.token; /* rounding ate the rest */
 }
 
+/* Finite stays finite, as long as the bias is. */
+static const float *add_bias(s2v_sampler *s, const float *logits)
+{
+    if (s->options.n_bias == 0) return logits;
+    memcpy(s->biased, logits, (size_t)s->n_vocab * sizeof *logits);
+    for (size_t i = 0; i < s->options.n_bias; i++) {
+        const s2v_logit_bias *b = &s->options.bias[i];
+        float *logit = &s->biased[b->token];
+        if (b->bias == -INFINITY)
+            *logit = -INFINITY;
+        else if (isfinite(*logit))
+            *logit = fmaxf(-FLT_MAX, fminf(FLT_MAX, *logit + b->bias));
+    }
+    return s->biased;
+}
+
 static int32_t greedy(const s2v_sampler *s, const float *logits, const uint64_t *allowed)
 {
     int32_t best = 0;
@@ -261,6 +301,7 @@ s2p_status s2v_sampler_pick(s2v_sampler *sampler, const float *logits, int32_t *
 s2p_status s2v_sampler_pick_allowed(s2v_sampler *sampler, const float *logits,
                                     const uint64_t *allowed, int32_t *token, s2p_error *error)
 {
+    logits = add_bias(sampler, logits);
     TRY(check_logits(logits, sampler->n_vocab, allowed, error));
     if (sampler->options.temperature == 0.0f) {
         *token = greedy(sampler, logits, allowed);

@@ -2,6 +2,7 @@
  *
  * Filters in the order of llama.cpp's default chain, each on what the one before it left:
  *
+ *     bias         added to the logits of some tokens
  *     penalties    tokens seen in the window: a positive logit divided by repeat_penalty, another
  *                  multiplied by it; then minus frequency_penalty per sighting and
  *                  presence_penalty once
@@ -11,8 +12,8 @@
  *     temperature  logits divided by it
  *     draw         one of the rest by its probability
  *
- * Temperature 0 is greedy: the first maximum after the penalties, no filter and no draw. Equal
- * logits go by the smaller id everywhere. Nothing here allocates after _create.
+ * Temperature 0 is greedy: the first maximum after bias and penalties, no filter and no draw. Equal
+ * logits go by the smaller id everywhere. Nothing here allocates per token.
  *
  *     s2v_sampler_create(&sampler, n_vocab, &error);
  *     s2v_sampler_start(sampler, &sampling, &error);            once per answer
@@ -28,6 +29,7 @@
 #include "s2vlm.h"
 
 #define S2V_PENALTY_WINDOW_MAX 4096
+#define S2V_BIAS_MAX 1024 /* tokens */
 
 typedef struct s2v_sampler s2v_sampler; /* one answer at a time */
 
@@ -35,7 +37,7 @@ s2p_status s2v_sampler_create(s2v_sampler **out, int32_t n_vocab, s2p_error *err
 void s2v_sampler_free(s2v_sampler *sampler);
 
 /* Begin an answer: new options, the generator back to the seed, no token seen. S2P_EINVAL names the
- * option that is out of range. A sampler that was never started is greedy. */
+ * option that is out of range; the list of biases is borrowed until the next. A sampler that was never started is greedy. */
 s2p_status s2v_sampler_start(s2v_sampler *sampler, const s2v_sampling *sampling, s2p_error *error);
 
 /* A token is now part of the text; the penalties look at it. An id outside the vocabulary is

@@ -11,6 +11,19 @@
 #define MAX_PIECE 4096 /* bytes of text one token can add */
 _Static_assert(S2V_TEXT_BYTES > MAX_PIECE + S2V_STOP_MAX_BYTES, "one token's text");
 
+/* The list of biases, which was borrowed, as a copy that the session owns. */
+static s2p_status copy_bias(const s2v_sampling *from, s2v_logit_bias **out, s2p_error *error)
+{
+    const size_t n = from->n_bias <= S2V_BIAS_MAX ? from->n_bias : 0; /* refused by the sampler */
+    *out = NULL;
+    if (n == 0) return S2P_OK;
+    if (!from->bias) return s2_fail(error, S2P_EINVAL, "the list of biases is missing");
+    *out = malloc(n * sizeof **out);
+    if (!*out) return s2_fail_memory(error, n * sizeof **out, "the biases");
+    memcpy(*out, from->bias, n * sizeof **out);
+    return S2P_OK;
+}
+
 s2p_status s2v_session_create(s2v_session **out, s2v_engine *engine,
                               const s2v_session_options *options, s2p_error *error)
 {
@@ -46,6 +59,8 @@ s2p_status s2v_session_create(s2v_session **out, s2v_engine *engine,
 
     if (st == S2P_OK) st = s2v_stop_create(&s->stop, o->sampling.stop, o->sampling.n_stop, error);
     o->sampling.stop = NULL; /* was borrowed */
+    if (st == S2P_OK) st = copy_bias(&o->sampling, &s->bias, error);
+    o->sampling.bias = s->bias;
     if (st == S2P_OK) st = s2v_guided_use(&s->guided, o->sampling.constraint, engine, error);
     if (st == S2P_OK) st = s2v_sampler_create(&s->sampler, decoder->p.n_vocab, error);
     if (st == S2P_OK) {
@@ -83,6 +98,7 @@ void s2v_session_free(s2v_session *s)
     s2_buffer_free(&s->text);
     s2_buffer_free(&s->shown);
     s2v_stop_free(s->stop);
+    free(s->bias);
     free(s->logits);
     free(s);
 }
@@ -106,14 +122,20 @@ s2p_status s2v_session_set_sampling(s2v_session *s, const s2v_sampling *sampling
     s2v_sampling read;
     TRY(s2v_sampling_read(&read, sampling, error));
     TRY(s2v_stop_create(&stop, read.stop, read.n_stop, error));
-    const s2p_status st = s2v_guided_use(&s->guided, read.constraint, s->engine, error);
+    s2v_logit_bias *bias = NULL;
+    s2p_status st = copy_bias(&read, &bias, error);
+    if (st == S2P_OK) st = s2v_guided_use(&s->guided, read.constraint, s->engine, error);
     if (st != S2P_OK) {
+        free(bias);
         s2v_stop_free(stop);
         return st;
     }
     s2v_stop_free(s->stop);
     s->stop = stop;
+    free(s->bias);
+    s->bias = bias;
     s->options.sampling = read;
+    s->options.sampling.bias = bias;
     s->options.sampling.stop = NULL; /* was borrowed */
     return S2P_OK;
 }

@@ -50,8 +50,9 @@ struct s2v_session {
     s2v_many many; /* where it leads a pass of several */
 
     s2v_sampler *sampler;
-    s2v_guided guided; /* options.sampling.constraint */
-    s2v_stop *stop;    /* options.stop */
+    s2v_guided guided;    /* options.sampling.constraint */
+    s2v_stop *stop;       /* options.stop */
+    s2v_logit_bias *bias; /* options.sampling.bias; owned, NULL: none */
     s2v_detokenizer detokenizer;
     s2_buffer text, shown; /* of one token; what of it is no stop string */
     size_t n_carried;      /* bytes of text from before, still to be fed to `stop` */

@@ -110,6 +110,11 @@ static s2p_status read_sampling(const json_t *object, const s2_engine_setup *set
     }
     out->n_predict = setup->n_predict;
     out->has_predict = s2_json_int(object, "max_tokens", &out->n_predict) && out->n_predict >= 0;
+    out->n_answers = 1;
+    (void)s2_json_int(object, "n", &out->n_answers);
+    if (out->n_answers < 1 || out->n_answers > S2_SERVE_MAX_ANSWERS)
+        return s2_fail(error, S2P_ELIMIT, "%d answers to one prompt (limit %d)", out->n_answers,
+                       S2_SERVE_MAX_ANSWERS);
     out->n_top = -1;
     (void)s2_json_int(object, "top_logprobs", &out->n_top);
     return S2P_OK;
@@ -141,15 +146,19 @@ static s2p_status read_settings(const json_t *json, const s2_engine_setup *setup
 }
 
 s2p_status s2_ask_job_read(const s2_job_parts *parts, json_t *json, const s2_engine_setup *setup,
-                           s2_ask_job *out, char param[S2_JSON_PARAM], s2p_error *error)
+                           const s2v_engine *engine, s2_ask_job *out, char param[S2_JSON_PARAM],
+                           s2p_error *error)
 {
+    const json_t *sampling = json_object_get(json, "sampling");
     *out = (s2_ask_job){ .json = json_incref(json) };
     param[0] = '\0';
     out->wants_progress = json_is_true(json_object_get(json, "progress"));
     out->is_raw = json_is_true(json_object_get(json, "raw"));
     TRY(read_settings(json, setup, out, param, error));
     (void)snprintf(param, S2_JSON_PARAM, "stop");
-    TRY(read_sampling(json_object_get(json, "sampling"), setup, out, error));
+    TRY(read_sampling(sampling, setup, out, error));
+    (void)snprintf(param, S2_JSON_PARAM, "logit_bias");
+    TRY(s2_ask_job_bias(json_object_get(sampling, "bias"), engine, out, error));
     (void)snprintf(param, S2_JSON_PARAM, "messages");
     TRY(read_pictures(parts, json_object_get(json, "details"), setup, out, error));
     return read_messages(json_object_get(json, "messages"), out, error);

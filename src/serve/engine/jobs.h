@@ -26,6 +26,7 @@ typedef struct s2_ask_job { /* free with s2_ask_job_free */
     const char *stop[S2_SERVE_MAX_STOPS];
     int32_t n_predict; /* below 0: until the context is full */
     bool has_predict;  /* the request gave it */
+    int32_t n_answers; /* to the prompt, with seeds one apart */
     int32_t n_top;     /* most likely tokens to report for each token; below 0: no report */
     s2a_prune_request setting[S2_SERVE_MAX_SETTINGS];
     int32_t n_settings;
@@ -36,8 +37,13 @@ typedef struct s2_ask_job { /* free with s2_ask_job_free */
 
 /* On failure `param` is the field at fault, "" if there is none. */
 s2p_status s2_ask_job_read(const s2_job_parts *parts, json_t *json, const s2_engine_setup *setup,
-                           s2_ask_job *out, char param[S2_JSON_PARAM], s2p_error *error);
+                           const s2v_engine *engine, s2_ask_job *out, char param[S2_JSON_PARAM],
+                           s2p_error *error);
 void s2_ask_job_free(s2_ask_job *job);
+
+/* [[token or text, bias or false], ...] into the sampling of the job. */
+s2p_status s2_ask_job_bias(const json_t *list, const s2v_engine *engine, s2_ask_job *out,
+                           s2p_error *error);
 
 /* Decode the picture of a blob; its index is for the message. */
 s2p_status s2_job_picture(const s2_job_parts *parts, size_t index, const s2_engine_setup *setup,

@@ -193,7 +193,7 @@ static s2p_status apply_template(quick_call *call, s2p_error *error)
     s2_buffer text;
     s2_buffer_init(&text, MAX_RESULT);
     s2p_status st = s2_ask_job_read(call->parts, (json_t *)(uintptr_t)call->json, call->with->setup,
-                                    &job, call->param, error);
+                                    engine, &job, call->param, error);
     const s2v_prompt prompt = s2_ask_job_prompt(&job, &job.setting[0]);
     if (st == S2P_OK) st = s2v_engine_render(engine, &prompt, NULL, 0, &n, error);
     if (st == S2P_OK && !(tokens = malloc((n + 1) * sizeof *tokens)))

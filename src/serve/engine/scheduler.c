@@ -41,7 +41,7 @@ static void take_job(s2_scheduler *s, s2_slot *p, s2_inbox_job *job)
                                &p->constraint, param, &error);
     if (st == S2P_OK) {
         p->is_read = true;
-        st = s2_ask_job_read(&parts, json, s->quick->setup, &p->ask, param, &error);
+        st = s2_ask_job_read(&parts, json, s->quick->setup, s->engine, &p->ask, param, &error);
         p->ask.session.sampling.constraint = p->constraint;
     }
     json_decref(json);
@@ -115,7 +115,7 @@ static void step_all(s2_scheduler *s)
     size_t n = 0;
     for (int32_t i = 0; i < s->n_slots; i++) {
         s2_slot *p = &s->slot[i];
-        if (!p->from || !p->is_started) continue;
+        if (!p->from || !p->is_started || p->group.is_over) continue;
         of[n] = p;
         answers[n++] = &p->generation;
     }
@@ -126,7 +126,8 @@ static void step_all(s2_scheduler *s)
     s->step_ms = s->stepped_ms - start;
     s->work.passes++;
     s->work.tokens += n;
-    for (size_t i = 0; i < n; i++) finish_if_ended(s, of[i]);
+    for (size_t i = 0; i < n; i++)
+        if (of[i]->from) finish_if_ended(s, of[i]); /* one that fails ends others of its prompt */
 }
 
 /* Running answers have waited for prompts long enough. */
@@ -214,6 +215,17 @@ static s2p_status set_up(s2_scheduler *s, s2_slot *p, s2p_error *error)
     return S2P_OK;
 }
 
+static void start_answer(s2_slot *p)
+{
+    p->first_ms = s2_now_ms();
+    p->is_started = true;
+    p->generation.session = p->session;
+    p->generation.max_tokens = p->ask.n_predict;
+    p->generation.receive = receive;
+    p->generation.user = p;
+    s2a_generation_start(&p->generation);
+}
+
 /* The prompt of a slot has run, or was refused. */
 static void prompt_ran(s2_scheduler *s, s2_slot *p, const s2v_ask *ask)
 {
@@ -234,15 +246,17 @@ static void prompt_ran(s2_scheduler *s, s2_slot *p, const s2v_ask *ask)
         s2_slot_fail(s, p, st, &error);
         return;
     }
-    p->first_ms = s2_now_ms();
-    p->is_started = true;
-    p->generation.session = p->session;
-    p->generation.max_tokens = job->n_predict;
-    p->generation.receive = receive;
-    p->generation.user = p;
     if (job->n_predict != 0) s2_slot_send_kept(s, p);
-    s2a_generation_start(&p->generation);
-    finish_if_ended(s, p);
+    st = job->n_answers > 1 ? s2_slot_fork(s, p, &error) : S2P_OK;
+    if (st != S2P_OK) {
+        s2_slot_fail(s, p, st, &error);
+        return;
+    }
+    const s2_inbox_job *from = p->from;
+    for (int32_t i = 0; i < s->n_slots; i++)
+        if (s->slot[i].from == from) start_answer(&s->slot[i]);
+    for (int32_t i = 0; i < s->n_slots; i++) /* one that fails ends them all */
+        if (s->slot[i].from == from && p->from) finish_if_ended(s, &s->slot[i]);
 }
 
 /* The prompt that has waited longest among those numbered above `after`; NULL: none. */
@@ -305,7 +319,9 @@ s2p_status s2_scheduler_create(s2_scheduler **out, s2a_opened *opened, const s2_
 {
     *out = NULL;
     s2_scheduler *s = calloc(1, sizeof *s);
-    s2_slot *slots = calloc((size_t)quick->setup->n_parallel, sizeof *slots);
+    const int32_t n_parallel = quick->setup->n_parallel;
+    const int32_t n_slots = n_parallel > S2_SERVE_MAX_ANSWERS ? n_parallel : S2_SERVE_MAX_ANSWERS;
+    s2_slot *slots = calloc((size_t)n_slots, sizeof *slots);
     if (!s || !slots) {
         free(s);
         free(slots);
@@ -315,7 +331,7 @@ s2p_status s2_scheduler_create(s2_scheduler **out, s2a_opened *opened, const s2_
                          .quick = quick,
                          .inbox = inbox,
                          .outbox = quick->outbox,
-                         .n_slots = quick->setup->n_parallel,
+                         .n_slots = n_slots,
                          .n_vocab = opened->info.n_vocab,
                          .slot = slots };
     for (int32_t i = 0; i < s->n_slots; i++) slots[i].scheduler = s;

@@ -1,6 +1,7 @@
 /* scheduler.h - slots with a session each, and the order in which they run.
  *
  *     scheduler.c    prompts as they arrive, one token for each answer, quick jobs in between
+ *     several.c      several answers to one prompt
  *     slot.c         what the client of a slot receives
  *     answer_json.c  the figures of one answer
  *     score_memory.c ERC scores of pictures that were asked about before
@@ -64,7 +65,18 @@ json_t *s2_work_json(const s2_work *work);
 
 typedef struct s2_scheduler s2_scheduler;
 
-typedef struct s2_slot {
+typedef struct s2_slot s2_slot;
+
+/* Several answers to one prompt: the slot that ran it leads, each other one is a fork of its session. */
+typedef struct s2_slot_group {
+    s2_slot *leader;     /* NULL: this slot leads, or is alone */
+    int32_t index;       /* of this answer */
+    bool is_over;        /* it has ended; the slot waits for the others */
+    int32_t n_over;      /* leader: answers that have ended, */
+    int32_t n_generated; /* and their tokens */
+} s2_slot_group;
+
+struct s2_slot {
     s2_scheduler *scheduler;
     s2v_session *session;
     s2_inbox_job *from; /* NULL: free */
@@ -74,6 +86,7 @@ typedef struct s2_slot {
     bool is_ready;              /* the session is set up for setting[i_setting] */
     bool is_started;            /* its prompt is in the session */
     int32_t i_setting;
+    s2_slot_group group;
     uint64_t waiting_since; /* a number that grows: the prompt with the smallest is next */
     s2v_prune_options prune;
     s2v_prompt prompt;
@@ -90,7 +103,7 @@ typedef struct s2_slot {
     int32_t *kept[S2_SERVE_MAX_SETTINGS]; /* of the first picture, for the overlaps */
     int32_t n_kept[S2_SERVE_MAX_SETTINGS];
     double prompt_ms[S2_SERVE_MAX_SETTINGS];
-} s2_slot;
+};
 
 struct s2_scheduler {
     s2v_engine *engine;
@@ -123,6 +136,16 @@ void s2_slot_refuse(s2_scheduler *s, s2_slot *slot, s2p_status status, const s2p
  * send the result and free the slot. */
 void s2_slot_finish(s2_scheduler *s, s2_slot *slot, bool is_stopped);
 void s2_slot_fail(s2_scheduler *s, s2_slot *slot, s2p_status status, const s2p_error *error);
+
+/* --- several.c --- */
+
+/* Forks the session of a slot whose prompt has run into vacant slots, one for each further answer. */
+s2p_status s2_slot_fork(s2_scheduler *s, s2_slot *slot, s2p_error *error);
+
+s2_slot *s2_slot_leader(s2_slot *slot); /* itself, where it is alone */
+
+/* An answer of several has ended; true: it was the last one. */
+bool s2_slot_over(s2_scheduler *s, s2_slot *slot, bool is_stopped);
 
 /* Sends a piece of the answer. is_end: no more tokens will be reported after it. */
 void s2_slot_send_text(s2_scheduler *s, s2_slot *slot, const char *text, bool is_end);

@@ -8,6 +8,7 @@
 
 #define S2_SERVE_MAX_PICTURES 8  /* in one request */
 #define S2_SERVE_MAX_PARALLEL 64 /* sessions */
+#define S2_SERVE_MAX_ANSWERS 8   /* to one prompt */
 
 typedef struct s2_engine_setup { /* all borrowed */
     int fd;                      /* to the front */

@@ -36,13 +36,24 @@ static void free_slot(s2_scheduler *s, s2_slot *p)
     p->constraint = NULL;
     if (p->is_read) s2_ask_job_free(&p->ask);
     p->is_read = false;
-    s2_inbox_release(s->inbox, p->from);
+    if (!p->group.leader) s2_inbox_release(s->inbox, p->from);
+    p->group = (s2_slot_group){ .leader = NULL };
     p->from = NULL;
+}
+
+/* With the slots of the other answers to its prompt. */
+static void free_group(s2_scheduler *s, s2_slot *p)
+{
+    s2_slot *leader = s2_slot_leader(p);
+    for (int32_t i = 0; i < s->n_slots; i++)
+        if (s->slot[i].group.leader == leader) free_slot(s, &s->slot[i]);
+    free_slot(s, leader);
 }
 
 void s2_slot_refuse(s2_scheduler *s, s2_slot *p, s2p_status st, const s2p_error *error,
                     const char *param)
 {
+    p = s2_slot_leader(p);
     const bool is_full = st == S2P_ELIMIT && p->is_read && p->session && !param;
     s2_refusal refusal = { .status = st,
                            .message = error->message[0] ? error->message : s2p_status_text(st),
@@ -53,7 +64,7 @@ void s2_slot_refuse(s2_scheduler *s, s2_slot *p, s2p_status st, const s2p_error 
         refusal.n_prompt = p->stats.text_tokens + p->stats.image_tokens;
     }
     s2_outbox_refuse(s->outbox, p->from->request, &refusal);
-    free_slot(s, p);
+    free_group(s, p);
 }
 
 static json_t *event_of(const s2_slot *p, const char *state)
@@ -70,7 +81,7 @@ static void send_done(s2_scheduler *s, s2_slot *p, json_t *json)
 {
     json_object_set_new(json, "work", s2_work_json(&s->work));
     s2_outbox_json(s->outbox, S2_FRAME_DONE, p->from->request, json);
-    free_slot(s, p);
+    free_group(s, p);
 }
 
 /* The next setting of a comparison; after the last one its summary: how much each pair of settings
@@ -110,7 +121,8 @@ static json_t *result_of(const s2_slot *p, bool is_stopped)
                                .stats = &p->stats,
                                .score = p->score,
                                .n_scores = p->n_scores,
-                               .n_tokens = p->generation.n_tokens,
+                               .n_tokens = p->ask.n_answers > 1 ? p->group.n_generated
+                                                                : p->generation.n_tokens,
                                .is_stopped = is_stopped,
                                .generate_ms = s2_now_ms() - p->first_ms };
     return s2_result_json(&result);
@@ -118,6 +130,8 @@ static json_t *result_of(const s2_slot *p, bool is_stopped)
 
 void s2_slot_finish(s2_scheduler *s, s2_slot *p, bool is_stopped)
 {
+    if (p->ask.n_answers > 1 && !s2_slot_over(s, p, is_stopped)) return;
+    p = s2_slot_leader(p);
     json_t *json = result_of(p, is_stopped);
     if (!p->ask.is_compare) {
         send_done(s, p, json);
@@ -161,11 +175,12 @@ void s2_slot_fail(s2_scheduler *s, s2_slot *p, s2p_status st, const s2p_error *e
 void s2_slot_send_text(s2_scheduler *s, s2_slot *p, const char *text, bool is_end)
 {
     const size_t n = strlen(text);
-    if (p->ask.n_top >= 0) {
-        json_t *tokens = s2_logprobs_shown(&p->logprobs, n, is_end);
+    if (p->ask.n_top >= 0 || p->ask.n_answers > 1) {
+        json_t *tokens = p->ask.n_top >= 0 ? s2_logprobs_shown(&p->logprobs, n, is_end) : NULL;
         if (n > 0 || json_array_size(tokens) > 0)
             s2_outbox_json(s->outbox, S2_FRAME_TOKENS, p->from->request,
-                           json_pack("{s:s,s:O}", "text", text, "tokens", tokens));
+                           json_pack("{s:i,s:s,s:O*}", "index", p->group.index, "text", text,
+                                     "tokens", tokens));
         json_decref(tokens);
     } else if (p->ask.is_compare) {
         s2_buffer_append(&p->text, text, n);

@@ -87,6 +87,18 @@ static void count(s2_exchange *x, const json_t *result)
 
 /* --- chat --------------------------------------------------------------------------------- */
 
+static s2_choice *at(s2_exchange *x) { return &x->chat.choice[x->chat.at]; }
+
+/* The choice that a frame belongs to is the one being sent; false: there is no such choice. */
+static bool go_to_choice(s2_exchange *x, const json_t *json)
+{
+    int32_t index = 0;
+    (void)s2_json_int(json, "index", &index);
+    if (index < 0 || index >= x->chat.n_choices) return false;
+    x->chat.at = index;
+    return true;
+}
+
 static json_t *chunk(const s2_exchange *x, json_t *choices)
 {
     const s2_chat_answer *c = &x->chat;
@@ -101,55 +113,57 @@ static json_t *logprobs_of(json_t *tokens)
     return tokens ? json_pack("{s:O,s:n}", "content", tokens, "refusal") : json_null();
 }
 
-/* Takes over delta; tokens: borrowed, or NULL; reason NULL: not the end. */
+/* Of the choice that is being sent. Takes over delta; tokens: borrowed, or NULL; reason NULL: not the end. */
 static void send_delta(s2_exchange *x, json_t *delta, json_t *tokens, const char *reason)
 {
     s2_exchange_event(
-        x, chunk(x, json_pack("[{s:i,s:o,s:o,s:s?}]", "index", 0, "delta", delta, "logprobs",
-                              logprobs_of(tokens), "finish_reason", reason)));
+        x, chunk(x, json_pack("[{s:i,s:o,s:o,s:s?}]", "index", x->chat.at, "delta", delta,
+                              "logprobs", logprobs_of(tokens), "finish_reason", reason)));
 }
 
 static void send_role(s2_exchange *x)
 {
     s2_exchange_stream(x);
-    if (x->chat.has_role) return;
-    x->chat.has_role = true;
+    if (at(x)->has_role) return;
+    at(x)->has_role = true;
     send_delta(x, json_pack("{s:s,s:s}", "role", "assistant", "content", ""), NULL, NULL);
 }
 
-static bool has_tokens(const json_t *json)
+/* A TOKENS frame has the tokens if the client asked for them. */
+static bool has_tokens(const s2_exchange *x, const json_t *json)
 {
+    const json_t *tokens = json_object_get(json, "tokens");
     return json_is_string(json_object_get(json, "text")) &&
-           json_is_array(json_object_get(json, "tokens"));
+           (x->chat.has_logprobs ? json_is_array(tokens) : !tokens);
 }
 
 /* --- calls of tools -------------------------------------------------------------------------- */
 
-/* More text, or with frame NULL its end: plain text goes to `content`, calls to x->chat.calls. */
-static void split_calls(s2_exchange *x, const s2_frame *frame, s2_buffer *content)
+/* More text, or with text NULL its end: plain text goes to `content`, calls to the calls of the choice. */
+static void split_calls(s2_exchange *x, const void *text, size_t n, s2_buffer *content)
 {
-    s2_chat_answer *c = &x->chat;
+    s2_choice *c = at(x);
     if (!c->calls) c->calls = json_array();
-    if (frame)
-        s2_tool_text_feed(&c->tools, frame->payload, frame->n, c->id, content, c->calls);
+    if (text)
+        s2_tool_text_feed(&c->tools, text, n, c->id, content, c->calls);
     else
         s2_tool_text_end(&c->tools, content);
 }
 
 /* A call is sent when it is complete. */
-static void stream_calls(s2_exchange *x, const s2_frame *frame)
+static void stream_calls(s2_exchange *x, const void *text, size_t n)
 {
     s2_buffer content;
     s2_buffer_init(&content, MAX_TOKEN_TEXT);
-    const size_t n_before = json_array_size(x->chat.calls);
-    split_calls(x, frame, &content);
+    const size_t n_before = json_array_size(at(x)->calls);
+    split_calls(x, text, n, &content);
     if (content.size > 0) {
         send_role(x);
         send_delta(x, json_pack("{s:s%}", "content", (const char *)content.data, content.size),
                    NULL, NULL);
     }
-    for (size_t i = n_before; i < json_array_size(x->chat.calls); i++) {
-        json_t *call = json_copy(json_array_get(x->chat.calls, i));
+    for (size_t i = n_before; i < json_array_size(at(x)->calls); i++) {
+        json_t *call = json_copy(json_array_get(at(x)->calls, i));
         json_object_set_new(call, "index", json_integer((json_int_t)i));
         send_role(x);
         send_delta(x, json_pack("{s:[o]}", "tool_calls", call), NULL, NULL);
@@ -158,48 +172,59 @@ static void stream_calls(s2_exchange *x, const s2_frame *frame)
 }
 
 /* "tool_calls" instead of "stop" where there are any. */
-static const char *reason_of(const s2_exchange *x, const json_t *result)
+static const char *reason_of(s2_exchange *x, const json_t *result)
 {
     const char *reason = s2_json_string(result, "finish_reason");
     if (reason && strcmp(reason, "stop") != 0) return reason;
-    return json_array_size(x->chat.calls) > 0 ? "tool_calls" : "stop";
+    return json_array_size(at(x)->calls) > 0 ? "tool_calls" : "stop";
+}
+
+/* A piece of the choice; tokens: borrowed, NULL: no logprobs. */
+static void stream_text(s2_exchange *x, const char *text, size_t n, json_t *tokens)
+{
+    if (x->chat.has_tools) {
+        stream_calls(x, text, n);
+        return;
+    }
+    send_role(x);
+    send_delta(x, json_pack("{s:s%}", "content", text, n), tokens, NULL);
+}
+
+static void stream_choice_end(s2_exchange *x, const json_t *result)
+{
+    if (x->chat.has_tools) stream_calls(x, NULL, 0);
+    send_role(x);
+    send_delta(x, json_object(), NULL, reason_of(x, result));
 }
 
 void s2_chat_receive_stream(s2_exchange *x, const s2_frame *frame)
 {
     if (receive_error(x, frame)) return;
-    if (frame->type == S2_FRAME_TEXT && x->chat.has_tools) {
-        stream_calls(x, frame);
-        return;
-    }
     if (frame->type == S2_FRAME_TEXT) {
-        send_role(x);
-        send_delta(x, json_pack("{s:s%}", "content", (const char *)frame->payload, frame->n), NULL,
-                   NULL);
+        stream_text(x, (const char *)frame->payload, frame->n, NULL);
         return;
     }
     json_t *json = parse(frame);
-    if (!json || (frame->type == S2_FRAME_TOKENS && !has_tokens(json))) {
+    const json_t *text = json_object_get(json, "text");
+    if (!json || !go_to_choice(x, json) || (frame->type == S2_FRAME_TOKENS && !has_tokens(x, json))) {
         invalid_answer(x);
     } else if (frame->type == S2_FRAME_TOKENS) {
-        send_role(x);
-        send_delta(x, json_pack("{s:O}", "content", json_object_get(json, "text")),
-                   json_object_get(json, "tokens"), NULL);
+        stream_text(x, json_string_value(text), json_string_length(text),
+                    json_object_get(json, "tokens"));
     } else if (frame->type == S2_FRAME_EVENT) {
-        /* without progress nothing is sent yet: the prompt may still be refused, with a status */
-        if (x->chat.wants_progress) {
+        if (json_object_get(json, "finish_reason")) {
+            stream_choice_end(x, json);
+        } else if (x->chat.wants_progress) {
+            /* otherwise nothing is sent yet: the prompt may still be refused, with a status */
             send_role(x);
             json_t *event = chunk(x, json_array());
             json_object_update(event, json);
             s2_exchange_event(x, event);
         }
     } else {
-        if (x->chat.has_tools) stream_calls(x, NULL);
-        const char *reason = reason_of(x, json);
         store_work(x->server, json);
         count(x, json);
-        send_role(x);
-        send_delta(x, json_object(), NULL, reason);
+        if (x->chat.n_choices == 1) stream_choice_end(x, json);
         if (x->chat.includes_usage) {
             json_t *last = chunk(x, json_array());
             json_object_set(last, "usage", json_object_get(json, "usage"));
@@ -216,12 +241,12 @@ void s2_chat_receive_stream(s2_exchange *x, const s2_frame *frame)
 /* Text and tokens of an answer that is not streamed. */
 static void gather_tokens(s2_exchange *x, const s2_frame *frame)
 {
-    s2_chat_answer *c = &x->chat;
     json_t *json = parse(frame);
     const json_t *text = json_object_get(json, "text");
-    if (!has_tokens(json)) {
+    json_t *tokens = json_object_get(json, "tokens");
+    if (!has_tokens(x, json) || !go_to_choice(x, json)) {
         invalid_answer(x);
-    } else if (frame->n > MAX_TOKEN_TEXT - c->n_token_text) {
+    } else if (tokens && frame->n > MAX_TOKEN_TEXT - at(x)->n_token_text) {
         s2_http_error error;
         (void)s2_http_fail(&error, 400, "logprobs",
                            "more than %zu MiB of logprobs; stream the answer, or ask for fewer "
@@ -229,47 +254,76 @@ static void gather_tokens(s2_exchange *x, const s2_frame *frame)
                            MAX_TOKEN_TEXT >> 20);
         s2_exchange_break(x, &error);
     } else {
+        s2_choice *c = at(x);
         c->n_token_text += frame->n;
-        s2_buffer_append(&c->text, json_string_value(text), json_string_length(text));
-        json_array_extend(c->tokens, json_object_get(json, "tokens"));
+        if (x->chat.has_tools)
+            split_calls(x, json_string_value(text), json_string_length(text), &c->text);
+        else
+            s2_buffer_append(&c->text, json_string_value(text), json_string_length(text));
+        if (tokens && !c->tokens) c->tokens = json_array();
+        if (tokens) json_array_extend(c->tokens, tokens);
     }
     json_decref(json);
 }
 
+/* The choice that is being sent, complete. */
+static json_t *choice_json(s2_exchange *x)
+{
+    s2_choice *c = at(x);
+    if (x->chat.has_tools) split_calls(x, NULL, 0, &c->text);
+    if (x->chat.has_logprobs && !c->tokens) c->tokens = json_array();
+    const bool has_calls = json_array_size(c->calls) > 0;
+    const char *reason = c->is_cut ? "length" : has_calls ? "tool_calls" : "stop";
+    json_t *choice =
+        json_pack("{s:i,s:s,s:o,s:{s:s,s:s%,s:n}}", "index", x->chat.at, "finish_reason", reason,
+                  "logprobs", logprobs_of(c->tokens), "message", "role", "assistant", "content",
+                  c->text.data ? (const char *)c->text.data : "", c->text.size, "refusal");
+    if (choice && has_calls) {
+        json_t *message = json_object_get(choice, "message");
+        json_object_set(message, "tool_calls", c->calls);
+        if (c->text.size == 0) json_object_set_new(message, "content", json_null());
+    }
+    return c->text.status == S2P_OK ? choice : NULL;
+}
+
+static bool is_cut(const json_t *end)
+{
+    const char *reason = s2_json_string(end, "finish_reason");
+    return reason && strcmp(reason, "length") == 0;
+}
+
 void s2_chat_receive_whole(s2_exchange *x, const s2_frame *frame)
 {
-    if (receive_error(x, frame) || frame->type == S2_FRAME_EVENT) return;
+    if (receive_error(x, frame)) return;
     s2_chat_answer *c = &x->chat;
     if (frame->type == S2_FRAME_TEXT) {
         if (c->has_tools)
-            split_calls(x, frame, &c->text);
+            split_calls(x, frame->payload, frame->n, &at(x)->text);
         else
-            s2_buffer_append(&c->text, frame->payload, frame->n);
+            s2_buffer_append(&at(x)->text, frame->payload, frame->n);
         return;
     }
-    if (c->has_logprobs && !c->tokens) c->tokens = json_array();
     if (frame->type == S2_FRAME_TOKENS) {
         gather_tokens(x, frame);
         return;
     }
     json_t *json = parse(frame);
-    if (c->has_tools) split_calls(x, NULL, &c->text);
-    const char *reason = reason_of(x, json);
-    json_t *answer =
-        json ? json_pack("{s:s,s:s,s:I,s:s,s:s,s:[{s:i,s:s,s:o,s:{s:s,s:s%,s:n}}]}", "id", c->id,
-                         "object", "chat.completion", "created", (json_int_t)c->created, "model",
-                         c->model, "system_fingerprint", c->fingerprint, "choices", "index", 0,
-                         "finish_reason", reason, "logprobs", logprobs_of(c->tokens), "message",
-                         "role", "assistant", "content",
-                         c->text.data ? (const char *)c->text.data : "", c->text.size, "refusal")
-             : NULL;
-    if (answer && json_array_size(c->calls) > 0) {
-        json_t *message =
-            json_object_get(json_array_get(json_object_get(answer, "choices"), 0), "message");
-        json_object_set(message, "tool_calls", c->calls);
-        if (c->text.size == 0) json_object_set_new(message, "content", json_null());
+    if (frame->type == S2_FRAME_EVENT || c->n_choices == 1)
+        if (go_to_choice(x, json) && json_object_get(json, "finish_reason"))
+            at(x)->is_cut = is_cut(json);
+    if (frame->type == S2_FRAME_EVENT) {
+        json_decref(json);
+        return;
     }
-    if (answer && c->text.status == S2P_OK) {
+    json_t *choices = json_array();
+    for (c->at = 0; c->at < c->n_choices; c->at++)
+        if (json_array_append_new(choices, choice_json(x)) != 0) break;
+    const bool is_whole = json && c->at == c->n_choices;
+    c->at = 0;
+    json_t *answer = json_pack("{s:s,s:s,s:I,s:s,s:s,s:o}", "id", c->id, "object",
+                               "chat.completion", "created", (json_int_t)c->created, "model",
+                               c->model, "system_fingerprint", c->fingerprint, "choices", choices);
+    if (answer && is_whole) {
         store_work(x->server, json);
         count(x, json);
         json_object_set(answer, "usage", json_object_get(json, "usage"));
@@ -287,10 +341,10 @@ void s2_chat_receive_whole(s2_exchange *x, const s2_frame *frame)
 
 static void door_text(s2_exchange *x, const char *text, size_t n)
 {
-    s2_chat_answer *c = &x->chat;
+    s2_choice *c = at(x);
     const s2_door *door = x->route->door;
     s2_buffer_append(&c->text, text, n);
-    if (!c->streams) return;
+    if (!x->chat.streams) return;
     s2_exchange_stream(x);
     if (!c->has_role) door->begin(x);
     c->has_role = true;
@@ -300,21 +354,27 @@ static void door_text(s2_exchange *x, const char *text, size_t n)
 void s2_door_receive(s2_exchange *x, const s2_frame *frame)
 {
     const s2_door *door = x->route->door;
-    if (receive_error(x, frame) || frame->type == S2_FRAME_EVENT) return;
+    if (receive_error(x, frame)) return;
     if (frame->type == S2_FRAME_TEXT) {
         door_text(x, (const char *)frame->payload, frame->n);
         return;
     }
     json_t *json = parse(frame);
     const json_t *text = json_object_get(json, "text");
-    if (!json || x->chat.text.status != S2P_OK) {
+    if (!json || !go_to_choice(x, json) || at(x)->text.status != S2P_OK) {
         invalid_answer(x);
     } else if (frame->type == S2_FRAME_TOKENS) {
-        if (has_tokens(json)) door_text(x, json_string_value(text), json_string_length(text));
+        if (has_tokens(x, json)) door_text(x, json_string_value(text), json_string_length(text));
+    } else if (frame->type == S2_FRAME_EVENT) {
+        if (json_object_get(json, "finish_reason")) at(x)->is_cut = is_cut(json);
     } else {
         store_work(x->server, json);
         count(x, json);
-        door_text(x, "", 0); /* an empty answer has begun, too */
+        if (x->chat.n_choices == 1) at(x)->is_cut = is_cut(json);
+        for (x->chat.at = x->chat.n_choices - 1;; x->chat.at--) {
+            door_text(x, "", 0); /* an empty answer has begun, too */
+            if (x->chat.at == 0) break;
+        }
         if (x->chat.streams) {
             door->done(x, json);
             s2_exchange_finish(x);

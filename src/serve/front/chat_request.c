@@ -43,7 +43,7 @@ const s2_json_field s2_chat_fields[] = {
     { "frequency_penalty",     S2_JSON_REAL,   -2, 2 },
     { "seed",                  S2_JSON_INT,    -1, S2_JSON_MAX_SEED },
     { "stop",                  S2_JSON_OTHER,  0, 0 },
-    { "n",                     S2_JSON_INT,    1, 1 },
+    { "n",                     S2_JSON_INT,    1, S2_CHAT_MAX_ANSWERS },
     { "stream",                S2_JSON_BOOL,   0, 0 },
     { "stream_options",        S2_JSON_OBJECT, 0, 0 },
     { "logprobs",              S2_JSON_BOOL,   0, 0 },
@@ -381,6 +381,7 @@ static bool read_sampling(reading *r)
         json_object_set_new(sampling, "seed", json_integer(draw_seed()));
     if (json_integer_value(json_object_get(sampling, "repeat_last_n")) < 0)
         json_object_set_new(sampling, "repeat_last_n", json_integer(4096));
+    if (!s2_logit_bias_read(json_object_get(json, "logit_bias"), sampling, r->error)) return false;
     const json_t *stop = json_object_get(json, "stop");
     if (!stop || json_is_null(stop)) return true;
     const size_t n = json_is_array(stop) ? json_array_size(stop) : 1;
@@ -416,16 +417,13 @@ static bool read_logprobs(reading *r)
     return true;
 }
 
-static bool refuse_unsupported(reading *r)
+static bool read_answers(reading *r)
 {
-    static const char *const names[] = { "logit_bias" };
-    const json_t *json = r->body->json;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const json_t *value = json_object_get(json, names[i]);
-        const bool is_empty = json_is_array(value) && json_array_size(value) == 0;
-        if (value && !json_is_null(value) && !is_empty)
-            return s2_http_fail(r->error, 400, names[i], "%s is not supported", names[i]);
-    }
+    r->out->n_answers = 1;
+    if (!s2_json_int(r->body->json, "n", &r->out->n_answers) || r->out->n_answers == 1) return true;
+    if (r->out->is_compare) return s2_http_fail(r->error, 400, "n", "n must be 1 in comparisons");
+    json_object_set_new(json_object_get(r->out->job, "sampling"), "n",
+                        json_integer(r->out->n_answers));
     return true;
 }
 
@@ -495,10 +493,11 @@ bool s2_chat_request_read(const s2_body *body, const s2_chat_context *context, b
     if (s2_json_check_fields(body->json, s2_chat_fields, "", false, context->n_ctx, param, &why) !=
         S2P_OK)
         return s2_http_fail(error, 400, param, "%s", why.message);
-    return refuse_unsupported(&r) && s2_other_fields_check(body->json, error) &&
+    return s2_other_fields_check(body->json, error) &&
            s2_structured_read(body, is_compare, out->job, &out->has_tools, error) &&
            read_model(&r) && read_streaming(&r) && read_sampling(&r) && read_logprobs(&r) &&
-           (is_compare ? read_settings(&r) : read_prune(&r)) && read_messages(&r);
+           read_answers(&r) && (is_compare ? read_settings(&r) : read_prune(&r)) &&
+           read_messages(&r);
 }
 
 bool s2_plan_request_read(const s2_body *body, const s2_chat_context *context, const char *format,

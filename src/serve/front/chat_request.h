@@ -7,6 +7,7 @@
 #include "serve/protocol/frame.h"
 
 #define S2_CHAT_MAX_PICTURES 8
+#define S2_CHAT_MAX_ANSWERS 8
 #define S2_CHAT_MAX_TEXT ((size_t)1 << 20) /* of all messages */
 
 typedef struct s2_chat_context { /* what requests are checked against */
@@ -25,9 +26,10 @@ typedef struct s2_remote_picture {
 
 typedef struct s2_chat_request { /* free with s2_chat_request_free */
     bool streams, includes_usage, wants_progress, has_logprobs, is_compare;
-    bool has_tools;  /* the answer may have calls of tools */
-    char model[320]; /* the name the client used */
-    json_t *job;     /* for the engine */
+    bool has_tools;    /* the answer may have calls of tools */
+    int32_t n_answers; /* choices */
+    char model[320];   /* the name the client used */
+    json_t *job;       /* for the engine */
     s2_buffer picture[S2_CHAT_MAX_PICTURES];
     s2_remote_picture remote[S2_CHAT_MAX_PICTURES]; /* to be fetched into picture[] */
     size_t n_pictures, n_remote;
@@ -39,6 +41,9 @@ extern const s2_json_field s2_chat_fields[];
 bool s2_chat_request_read(const s2_body *body, const s2_chat_context *context, bool is_compare,
                           s2_chat_request *out, s2_http_error *error);
 void s2_chat_request_free(s2_chat_request *request);
+
+/* The field logit_bias, checked, as "bias" of the sampling of a job. */
+bool s2_logit_bias_read(const json_t *value, json_t *sampling, s2_http_error *error);
 
 /* Fields of other servers that would change the answer but have no effect here are refused. */
 bool s2_other_fields_check(const json_t *body, s2_http_error *error);

@@ -143,6 +143,12 @@ static bool handle_ask(s2_exchange *x, ask_kind kind, s2_http_error *error)
                                       .image_hosts = x->server->options->image_hosts };
     bool is_fine = (!door || translate(door, &body, error)) &&
                    s2_chat_request_read(&body, &context, kind == ASK_COMPARE, &request, error);
+    if (is_fine && request.n_answers > 1 && door && !door->has_choices)
+        is_fine = s2_http_fail(error, 400, "n", "n must be 1 here");
+    if (is_fine && (kind == ASK_COUNT || kind == ASK_TEMPLATE)) { /* of the prompt alone */
+        request.n_answers = 1;
+        json_object_del(json_object_get(request.job, "sampling"), "n");
+    }
     if (is_fine) {
         s2_chat_answer *c = &x->chat;
         struct timespec now;
@@ -159,6 +165,10 @@ static bool handle_ask(s2_exchange *x, ask_kind kind, s2_http_error *error)
         c->has_logprobs = request.has_logprobs;
         c->has_tools = request.has_tools;
         c->streams = request.streams;
+        c->n_choices = x->job.n_answers = request.n_answers;
+        for (int32_t i = 0; i < c->n_choices; i++)
+            (void)snprintf(c->choice[i].id, sizeof c->choice[i].id, i > 0 ? "%s_%d" : "%s", c->id,
+                           (int)i);
         if (door && json_is_true(json_object_get(body.json, "raw_prompt")))
             json_object_set_new(request.job, "raw", json_true());
         if (kind == ASK_COUNT)

@@ -23,8 +23,11 @@ s2_exchange *s2_exchange_create(struct s2_server *server, const char *target)
     x->target = copy;
     s2_buffer_init(&x->body, 0);
     s2_buffer_init(&x->out, MAX_OUT);
-    s2_buffer_init(&x->chat.text, MAX_OUT / 4);
-    s2_tool_text_init(&x->chat.tools);
+    x->chat.n_choices = 1;
+    for (size_t i = 0; i < S2_CHAT_MAX_ANSWERS; i++) {
+        s2_buffer_init(&x->chat.choice[i].text, MAX_OUT / 4);
+        s2_tool_text_init(&x->chat.choice[i].tools);
+    }
     s2_buffer_init(&x->job.frame, S2_FRAME_MAX + S2_FRAME_HEADER);
     return x;
 }
@@ -34,10 +37,13 @@ void s2_exchange_release(s2_exchange *x)
     if (atomic_fetch_sub(&x->n_references, 1) > 1) return;
     s2_buffer_free(&x->body);
     s2_buffer_free(&x->out);
-    s2_buffer_free(&x->chat.text);
-    json_decref(x->chat.tokens);
-    json_decref(x->chat.calls);
-    s2_tool_text_free(&x->chat.tools);
+    for (size_t i = 0; i < S2_CHAT_MAX_ANSWERS; i++) {
+        s2_choice *c = &x->chat.choice[i];
+        s2_buffer_free(&c->text);
+        json_decref(c->tokens);
+        json_decref(c->calls);
+        s2_tool_text_free(&c->tools);
+    }
     s2_buffer_free(&x->job.frame);
     pthread_mutex_destroy(&x->lock);
     free(x->target);

@@ -148,6 +148,11 @@ static void end_cancelled(s2_link *l)
     }
 }
 
+static int32_t sessions_of(const s2_link_job *job)
+{
+    return job->n_answers > 1 ? job->n_answers : 1;
+}
+
 /* Sends everything that can be sent: cancellations, then jobs that may run. The engine reads on a thread
  * of its own, so sending never waits for an answer. False: the engine is gone. */
 static bool send_all(s2_link *l)
@@ -159,17 +164,23 @@ static bool send_all(s2_link *l)
         s2_link_job *ready = NULL;
         pthread_mutex_lock(&l->lock);
         for (s2_link_job *job = l->first; job; job = job->next) {
-            n_running += job->is_running && !job->is_quick;
+            if (job->is_running && !job->is_quick) n_running += sessions_of(job);
             n_quick += job->is_running && job->is_quick;
             if (!cancelled && job->is_running && job->is_cancelled) {
                 cancelled = job->request;
                 job->is_cancelled = false; /* reported once */
             }
         }
-        for (s2_link_job *job = l->first; l->state.is_ready && job && !ready; job = job->next)
-            if (!cancelled && !job->is_running &&
-                (job->is_quick ? n_quick < MAX_QUICK : n_running < l->options.n_parallel))
-                ready = job;
+        bool is_full = false; /* nothing overtakes a job that waits for sessions */
+        for (s2_link_job *job = l->first; l->state.is_ready && job && !ready; job = job->next) {
+            if (cancelled || job->is_running) continue;
+            const bool fits = job->is_quick
+                                  ? n_quick < MAX_QUICK
+                                  : !is_full && (n_running == 0 || n_running + sessions_of(job) <=
+                                                                       l->options.n_parallel);
+            is_full |= !fits && !job->is_quick;
+            if (fits) ready = job;
+        }
         if (ready) {
             ready->is_running = true;
             ready->started_ms = s2_now_ms();

@@ -1,7 +1,8 @@
 /* link.h - the engine process as the front sees it: jobs in, frames out, restarted when it dies.
  *
  * A thread owns the process and the socket. Jobs wait in a queue, first come, first served; as many
- * run at once as the engine has sessions, in addition to those that need no session. When the engine
+ * run at once as the engine has sessions, in addition to those that need no session. A job of several
+ * answers takes a session for each; one that takes more than there are runs alone. When the engine
  * dies, its running jobs are lost and the queue stays; it is restarted after 0.1 s, then 0.2 s, up to
  * 5 s.
  */
@@ -24,6 +25,7 @@ typedef struct s2_link_job { /* inside a struct of the caller; unchanged between
     uint64_t request;        /* set by submit */
     s2_buffer frame;         /* to be sent: from s2_job_encode with request 0 */
     bool is_quick;
+    int32_t n_answers; /* sessions it takes at once; 0 counts as 1 */
     /* Both are called on the thread of the link: `receive` for each frame of this job, `end` exactly
      * once, as the last call. */
     void (*receive)(struct s2_link_job *job, const s2_frame *frame);

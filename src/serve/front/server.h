@@ -10,6 +10,7 @@
 #ifndef S2_SERVE_SERVER_H
 #define S2_SERVE_SERVER_H
 
+#include "serve/front/chat_request.h"
 #include "serve/front/connections.h"
 #include "serve/front/front.h"
 #include "serve/front/link.h"
@@ -20,17 +21,25 @@ struct MHD_Connection;
 struct MHD_Daemon;
 struct s2_server;
 
-typedef struct s2_chat_answer { /* an answer in progress, for an OpenAI client */
-    char id[40], model[320], fingerprint[80];
-    int64_t created;
-    bool includes_usage, wants_progress, has_logprobs, has_role, streams;
-    bool has_tools; /* the text may have calls: */
-    s2_tool_text tools;
+typedef struct s2_choice { /* one of the answers to a request */
+    bool has_role;
+    char id[64];         /* what ids of its calls are made from */
+    s2_tool_text tools;  /* where the text may have calls; */
     json_t *calls;       /* those that were found; owned, NULL: none yet */
-    int32_t n_events;    /* of a stream, where they are numbered */
     s2_buffer text;      /* of an answer that is not streamed, */
     json_t *tokens;      /* and its token probabilities; owned, NULL: none yet */
     size_t n_token_text; /* bytes of the frames they came in */
+    bool is_cut;         /* it ended by its length */
+} s2_choice;
+
+typedef struct s2_chat_answer { /* an answer in progress, for an OpenAI client */
+    char id[40], model[320], fingerprint[80];
+    int64_t created;
+    bool includes_usage, wants_progress, has_logprobs, streams;
+    bool has_tools;   /* the text may have calls */
+    int32_t n_events; /* of a stream, where they are numbered */
+    s2_choice choice[S2_CHAT_MAX_ANSWERS];
+    int32_t n_choices, at; /* the choice that is being sent */
 } s2_chat_answer;
 
 typedef struct s2_exchange {

@@ -57,13 +57,13 @@ static json_t *object_of(const s2_exchange *x, json_t *text, const char *reason)
     const s2_chat_answer *c = &x->chat;
     return json_pack("{s:s,s:s,s:I,s:s,s:s,s:[{s:i,s:o,s:n,s:s?}]}", "id", c->id, "object",
                      "text_completion", "created", (json_int_t)c->created, "model", c->model,
-                     "system_fingerprint", c->fingerprint, "choices", "index", 0, "text", text,
-                     "logprobs", "finish_reason", reason);
+                     "system_fingerprint", c->fingerprint, "choices", "index", x->chat.at, "text",
+                     text, "logprobs", "finish_reason", reason);
 }
 
-static const char *reason_of(const json_t *result)
+static const char *reason_of(const s2_exchange *x)
 {
-    return s2_door_is_cut(result) ? "length" : "stop";
+    return x->chat.choice[x->chat.at].is_cut ? "length" : "stop";
 }
 
 static void begin(s2_exchange *x) { (void)x; }
@@ -81,7 +81,10 @@ static void add_figures(json_t *answer, const json_t *result)
 
 static void send_done(s2_exchange *x, const json_t *result)
 {
-    s2_exchange_event(x, object_of(x, json_string(""), reason_of(result)));
+    s2_chat_answer *c = &x->chat;
+    for (c->at = 0; c->at < c->n_choices; c->at++)
+        s2_exchange_event(x, object_of(x, json_string(""), reason_of(x)));
+    c->at = 0;
     if (x->chat.includes_usage) {
         json_t *last = object_of(x, json_string(""), NULL);
         json_object_set_new(last, "choices", json_array());
@@ -93,12 +96,20 @@ static void send_done(s2_exchange *x, const json_t *result)
 
 static json_t *whole(s2_exchange *x, const json_t *result)
 {
-    json_t *answer = object_of(x, s2_door_answer(x), reason_of(result));
+    s2_chat_answer *c = &x->chat;
+    json_t *answer = object_of(x, s2_door_answer(x), reason_of(x));
+    for (c->at = 1; c->at < c->n_choices; c->at++) {
+        json_t *other = object_of(x, s2_door_answer(x), reason_of(x));
+        json_array_extend(json_object_get(answer, "choices"), json_object_get(other, "choices"));
+        json_decref(other);
+    }
+    c->at = 0;
     add_figures(answer, result);
     return answer;
 }
 
 const s2_door s2_door_completions = { .id = "cmpl-",
+                                      .has_choices = true,
                                       .read = read_completion,
                                       .begin = begin,
                                       .text = send_text,

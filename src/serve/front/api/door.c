@@ -64,7 +64,7 @@ json_t *s2_door_picture_part(const json_t *data, bool is_base64, const char *det
 
 json_t *s2_door_answer(const s2_exchange *x)
 {
-    const s2_buffer *text = &x->chat.text;
+    const s2_buffer *text = &x->chat.choice[x->chat.at].text;
     return json_stringn(text->data ? (const char *)text->data : "", text->size);
 }
 

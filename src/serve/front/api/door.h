@@ -12,13 +12,14 @@ typedef struct s2_door {
     const char *id;    /* what ids of answers begin with */
     bool is_lines;     /* a stream is lines of JSON, not server-sent events */
     bool takes_base64; /* pictures are base64 without "data:" */
+    bool has_choices;  /* several answers, each with its index x->chat.at */
     /* Fills `chat`, the request as a client of OpenAI would send it; false: refused. */
     bool (*read)(const json_t *own, json_t *chat, s2_http_error *error);
     /* The parts of a stream: before the first text, a piece of text, after the last. */
     void (*begin)(s2_exchange *x);
     void (*text)(s2_exchange *x, const char *text, size_t n);
     void (*done)(s2_exchange *x, const json_t *result);
-    /* The whole answer, whose text is in x->chat.text; a new reference. */
+    /* The whole answer, whose text is in x->chat.choice; a new reference. */
     json_t *(*whole)(s2_exchange *x, const json_t *result);
     /* An error; NULL: as OpenAI's. */
     json_t *(*error)(const s2_http_error *error);
