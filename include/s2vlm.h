@@ -198,11 +198,8 @@ S2V_API size_t s2v_constraint_bytes(const s2v_constraint *constraint);    /* of 
 S2V_API s2p_status s2v_constraint_check(const s2v_constraint *constraint, const char *text, size_t n_bytes,
                                 int *is_allowed, int *is_complete, s2p_error *error);
 
-typedef struct s2v_logit_bias { /* for one token of the vocabulary */
-    int32_t token;
-    float bias; /* added to its logit before anything else; -INFINITY: it is never picked */
-} s2v_logit_bias;
-
+/* A bias is added to the logit of its token before anything else; -INFINITY: it is never picked. */
+typedef struct s2v_logit_bias { int32_t token; float bias; } s2v_logit_bias;
 typedef struct s2v_sampling {       /* how the tokens of an answer are picked */
     size_t size;                    /* set by s2v_sampling_init */
     float temperature;              /* 0: greedy, the default; at most 100 */
@@ -216,8 +213,7 @@ typedef struct s2v_sampling {       /* how the tokens of an answer are picked */
     int ignore_eos;                 /* continue after an end token */
     const char *const *stop;        /* [n_stop] the answer ends before the first of these; copied */
     size_t n_stop;
-    s2v_constraint *constraint;     /* NULL, or what the answer follows; it ends where nothing can follow. Not
-                                       with ignore_eos */
+    s2v_constraint *constraint;     /* NULL, or what the answer follows, without ignore_eos */
     const s2v_logit_bias *bias;     /* [n_bias] at most 1024; copied */
     size_t n_bias;
     uint64_t reserved[5];           /* 0. This struct is part of another one and keeps its size */
@@ -247,8 +243,7 @@ S2V_API void s2v_session_options_init_sized(s2v_session_options *options, size_t
 static inline void s2v_session_options_init(s2v_session_options *options) { s2v_session_options_init_sized(options, sizeof *options); }
 
 /* The engine must outlive its sessions. options NULL: the defaults. */
-S2V_API s2p_status s2v_session_create(s2v_session **out, s2v_engine *engine, const s2v_session_options *options,
-                              s2p_error *error);
+S2V_API s2p_status s2v_session_create(s2v_session **out, s2v_engine *engine, const s2v_session_options *options, s2p_error *error);
 S2V_API void s2v_session_free(s2v_session *session);
 
 /* Tokens of the conversation in the cache; 0: it has not begun. */
@@ -258,8 +253,7 @@ S2V_API int32_t    s2v_session_length(const s2v_session *session);
  * about the same pictures. Cache and answer so far are copied; what was chosen of pictures
  * (s2v_session_plan) stays with `from`. options: its own, of the same type of cache; NULL: as `from`,
  * stop strings included. Its sampler is as if it had picked the tokens so far with its own seed. */
-S2V_API s2p_status s2v_session_fork(s2v_session **out, const s2v_session *from, const s2v_session_options *options,
-                            s2p_error *error);
+S2V_API s2p_status s2v_session_fork(s2v_session **out, const s2v_session *from, const s2v_session_options *options, s2p_error *error);
 
 /* The conversation as a file, readable by its owner only, whole or not at all; and back into a session
  * of the same model and type of cache, with that session's options. A file that is damaged, of another
@@ -416,8 +410,7 @@ S2V_API s2p_status s2v_engine_detokenize(const s2v_engine *engine, const int32_t
 
 /* The bytes of one token, which may be a part of a character; otherwise as s2v_engine_detokenize, without
  * the NUL. Returns how many there are; 0 also for a token that the vocabulary does not have. */
-S2V_API size_t s2v_engine_get_token(const s2v_engine *engine, int32_t token, int show_special, void *bytes,
-                            size_t capacity);
+S2V_API size_t s2v_engine_get_token(const s2v_engine *engine, int32_t token, int show_special, void *bytes, size_t capacity);
 
 /* Tokens of the vocabulary; and whether a token ends an answer. */
 S2V_API int32_t s2v_engine_vocabulary(const s2v_engine *engine);

@@ -206,7 +206,8 @@ void s2_chat_receive_stream(s2_exchange *x, const s2_frame *frame)
     }
     json_t *json = parse(frame);
     const json_t *text = json_object_get(json, "text");
-    if (!json || !go_to_choice(x, json) || (frame->type == S2_FRAME_TOKENS && !has_tokens(x, json))) {
+    if (!json || !go_to_choice(x, json) ||
+        (frame->type == S2_FRAME_TOKENS && !has_tokens(x, json))) {
         invalid_answer(x);
     } else if (frame->type == S2_FRAME_TOKENS) {
         stream_text(x, json_string_value(text), json_string_length(text),
