@@ -31,8 +31,12 @@ typedef struct hf_case {
     const char *pair;                /* "f32" or "f16" */
     size_t n_seen, n_views_seen;     /* tokens and views of the pictures before */
     int32_t picture_seen, view_seen; /* the picture a view was shown of last, and how many of it */
-    int32_t pair_dim;    /* of a head whose neighbours are rotated together; 0: its halves are */
-    size_t n_tower_seen; /* values compared by s2_hf_check_tower */
+    int32_t pair_dim;     /* of a head whose neighbours are rotated together; 0: its halves are */
+    size_t n_tower_seen;  /* values compared by s2_hf_check_tower */
+    size_t n_stages_seen; /* and by s2_hf_check_stage */
+    int32_t n_blocks;     /* of the tower */
+    int32_t merge;        /* patches along a side of a token, where rows are stored line by line */
+    bool has_last_norm;   /* behind the tower's blocks, on patches alone */
 } hf_case;
 
 /* verify_hf_files.c: files and stored tensors of a case. */
@@ -111,10 +115,14 @@ void s2_hf_check_pixels(hf_case *c, const s2v_model *model);
 /* The prompt of a run as tokens, a picture's rows among them. */
 void s2_hf_check_ids(hf_case *c, const s2v_engine *engine, const char *prompt);
 
-/* verify_hf_tower.c: the tower's attention. */
+/* verify_hf_tower.c: the tower's stages and its attention. */
 
 /* An array of a block for one picture; false: it is none. */
 bool s2_hf_check_tower(hf_case *c, const char *name, int32_t block, const float *data, size_t rows,
+                       size_t width);
+
+/* Rows before the tower's blocks, after one of them, or behind them; false: it is no stage. */
+bool s2_hf_check_stage(hf_case *c, const char *name, int32_t block, const float *data, size_t rows,
                        size_t width);
 
 /* At the end: everything stored has been compared. */

@@ -14,10 +14,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The tower on one view. tokens: [tokens of a view][n_embd] out; NULL: they are the rows of part 0.
+/* Stages of the tower, shown. */
+static s2p_status show_stages(const s2v_prefill *pf, const s2v_frame *f,
+                              const s2v_tower_request *request)
+{
+    for (int32_t i = 0; i < request->n_stages; i++)
+        TRY(s2v_trace_stage(&pf->s->trace, f, request->raster, &request->stage[i], pf->error));
+    return S2P_OK;
+}
+
+/* The tower on one view, with room for its stages if somebody watches. tokens: [tokens of a view][n_embd] out; NULL: they are the rows of part 0.
  * probe: NULL, or where its attention is added. */
-static s2p_status run_view(s2v_prefill *pf, s2v_graph *tower, int32_t index, int32_t view,
-                           float *tokens, s2v_tower_probe *probe)
+static s2p_status run_stages(s2v_prefill *pf, s2v_graph *tower, int32_t index, int32_t view,
+                             float *tokens, s2v_tower_probe *probe, s2v_tower_stage *stage)
 {
     s2v_session *s = pf->s;
     const s2v_model *model = &s->engine->model;
@@ -27,6 +36,7 @@ static s2p_status run_view(s2v_prefill *pf, s2v_graph *tower, int32_t index, int
         s->options.n_threads > 0 ? s->options.n_threads : s->engine->devices.n_threads;
     s2v_tower_request request =
         s2v_tower_ask(model->tower.n_blocks, probe != NULL, s->trace.show != NULL);
+    request.stage = stage;
     struct ggml_tensor *seen = NULL;
     s2p_status st = s2v_graph_begin(tower, pf->error);
     if (st == S2P_OK) {
@@ -46,6 +56,7 @@ static s2p_status run_view(s2v_prefill *pf, s2v_graph *tower, int32_t index, int
     }
     if (st != S2P_OK) return st;
     if (tokens) ggml_backend_tensor_get(seen, tokens, 0, ggml_nbytes(seen));
+    TRY(show_stages(pf, f, &request));
 
     for (int32_t i = 0; i < request.n; i++) {
         const s2v_tower_qk *qk = &request.block[i];
@@ -60,6 +71,18 @@ static s2p_status run_view(s2v_prefill *pf, s2v_graph *tower, int32_t index, int
         if (st != S2P_OK) return st;
     }
     return S2P_OK;
+}
+
+static s2p_status run_view(s2v_prefill *pf, s2v_graph *tower, int32_t index, int32_t view,
+                           float *tokens, s2v_tower_probe *probe)
+{
+    if (!pf->s->trace.show) return run_stages(pf, tower, index, view, tokens, probe, NULL);
+    const size_t n = (size_t)s2v_tower_stages(&pf->s->engine->model.tower);
+    s2v_tower_stage *stage = calloc(n, sizeof *stage);
+    if (!stage) return s2_fail_memory(pf->error, n * sizeof *stage, "stages of the tower");
+    const s2p_status st = run_stages(pf, tower, index, view, tokens, probe, stage);
+    free(stage);
+    return st;
 }
 
 /* Rows that are neither tokens of the picture nor text get the model's newline. rows: [n_rows][width]. */

@@ -39,6 +39,23 @@ s2p_status s2v_trace_tower(const s2v_trace *trace, const s2v_frame *frame, const
     return S2P_OK;
 }
 
+s2p_status s2v_trace_stage(const s2v_trace *trace, const s2v_frame *frame, const int32_t *raster,
+                           const s2v_tower_stage *stage, s2p_error *error)
+{
+    const int32_t width = (int32_t)stage->rows->ne[0], n = (int32_t)stage->rows->ne[1];
+    const size_t n_class =
+        (size_t)(n - frame->n_patches) * (size_t)width; /* values of a class row */
+    const size_t size = (size_t)n * (size_t)width;
+    float *rows = malloc(2 * size * sizeof *rows);
+    if (!rows) return s2_fail_memory(error, 2 * size * sizeof *rows, "a stage of the tower");
+    ggml_backend_tensor_get(stage->rows, rows, 0, size * sizeof *rows);
+    memcpy(rows + size, rows, n_class * sizeof *rows);
+    s2v_tower_in_raster(frame, raster, rows + n_class, width, rows + size + n_class);
+    trace->show(stage->name, stage->index, rows + size, n, width, trace->user);
+    free(rows);
+    return S2P_OK;
+}
+
 void s2v_trace_rows(const s2v_session *s, const char *name, int32_t index, int32_t first, int32_t n)
 {
     const int32_t width = s->engine->model.decoder.p.n_embd;

@@ -4,6 +4,11 @@
  * What is shown, [rows][cols] floats valid during the call:
  *
  *   name                 index
+ *   "vis.patch_embed"    0        [patches][width] before learned positions; of towers that rotate
+ *   "vis.embed"          0        [rows][width] with learned positions, a class row first
+ *   "vis.pre_ln"         0        [rows][width] instead, where a norm comes before the blocks
+ *   "vis.block"          block    [rows][width] as it leaves the block
+ *   "vis.post_layernorm" 0        [patches][width] behind the blocks, where patches are normed alone
  *   "vis.attn_received"  block    [patches] of the last two blocks, whenever the tower runs, view by
  *                                 view: mean over heads, summed over queries
  *   "vis.attn_nq"        block    [patches] queries that see the patch
@@ -32,6 +37,10 @@ void s2v_session_set_trace(s2v_session *session, s2v_trace_callback show, void *
 /* What the tower did to one view, in one of its blocks. */
 s2p_status s2v_trace_tower(const s2v_trace *trace, const s2v_frame *frame, const int32_t *raster,
                            int32_t block, const s2v_tower_reading *reading, s2p_error *error);
+
+/* One stage of it. */
+s2p_status s2v_trace_stage(const s2v_trace *trace, const s2v_frame *frame, const int32_t *raster,
+                           const s2v_tower_stage *stage, s2p_error *error);
 
 /* Rows [first, first + n) of the session, as they stand. */
 void s2v_trace_rows(const s2v_session *session, const char *name, int32_t index, int32_t first,

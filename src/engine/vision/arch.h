@@ -53,10 +53,19 @@ typedef struct s2v_tower_qk { /* queries and keys of one block: F32, n_embd valu
     const s2v_windows *windows;  /* in which the block attends; NULL: everywhere */
 } s2v_tower_qk;
 
+typedef struct
+    s2v_tower_stage { /* rows on their way through the tower, in its order; a class row first */
+    const char *name; /* as in prompt/trace.h */
+    int32_t index;    /* of a block */
+    struct ggml_tensor *rows;
+} s2v_tower_stage;
+
 typedef struct s2v_tower_request { /* asked for: n and the blocks; the tower fills the rest */
     int32_t n;
     bool wants_plain; /* plain_k too */
     s2v_tower_qk block[S2V_MAX_TOWER_BLOCKS];
+    s2v_tower_stage *stage; /* [s2v_tower_stages] for a trace; NULL: not asked for */
+    int32_t n_stages;       /* filled */
     struct ggml_tensor
         *deepstack[S2V_MAX_DEEPSTACK]; /* [n_embd, tokens] in raster order, what decoder
                                                          layer i adds to them */
@@ -105,6 +114,9 @@ struct s2v_arch {
     struct ggml_tensor *(*head)(s2v_graph *graph, const s2v_decoder *decoder,
                                 struct ggml_tensor *h);
 };
+
+/* The most stages a tower shows: its blocks, and two before and one behind them. */
+static inline int32_t s2v_tower_stages(const s2v_tower *tower) { return tower->n_blocks + 3; }
 
 /* Nodes of a tower's graph, with all kinds of windows in it; ggml's operators take some for each kind. */
 static inline int32_t s2v_tower_nodes(const s2v_model *model)

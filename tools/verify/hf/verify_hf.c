@@ -172,6 +172,25 @@ static void compare_positions(hf_case *c, const s2v_rows *rows)
             }
 }
 
+/* What layer 0 remembers once the prompt is done, of the rows that were kept: its values. */
+static void compare_past(hf_case *c, const s2v_session *session)
+{
+    const s2v_past *past = &session->past;
+    const s2v_decoder_params *p = &session->engine->model.decoder.p;
+    const size_t n = (size_t)s2v_past_length(past, 0);
+    const size_t width = (size_t)p->n_kv_heads * (size_t)p->head_dim;
+    if (!s2v_gguf_find_tensor(c->golden, "v0")) return;
+    const size_t n_bytes = s2v_past_snapshot_bytes(past, (int32_t)n);
+    float *rows = n_bytes == 2 * n * width * sizeof *rows ? malloc(n_bytes) : NULL;
+    if (!rows) {
+        s2_differs(c->verdict, "v0: the past has %zu bytes for %zu rows", n_bytes, n);
+        return;
+    }
+    s2v_past_snapshot(past, 0, 0, (int32_t)n, (uint8_t *)rows);
+    compare_hidden(c, "v0", rows + n * width, n, width);
+    free(rows);
+}
+
 /* What each row gets from all, mean over queries; then some rows. attn: [n][n] of a layer, mean over
  * heads. */
 static void compare_attention(hf_case *c, int32_t layer, const float *attn, size_t n)
@@ -242,7 +261,8 @@ static void tap(const char *name, int32_t index, const float *data, int32_t rows
         compare_view(c, c->n_views_seen, data, (size_t)rows, (size_t)cols);
         c->n_seen += (size_t)rows;
         c->n_views_seen++;
-    } else if (s2_hf_check_tower(c, name, index, data, (size_t)rows, (size_t)cols)) {
+    } else if (s2_hf_check_tower(c, name, index, data, (size_t)rows, (size_t)cols) ||
+               s2_hf_check_stage(c, name, index, data, (size_t)rows, (size_t)cols)) {
         return;
     } else if (strcmp(name, "vis.deepstack") == 0) {
         compare_deepstack(c, index, data, (size_t)rows, (size_t)cols);
@@ -351,6 +371,9 @@ static void run_session(hf_case *c, s2v_engine *engine, s2v_kv_type type, const 
         return;
     }
     c->n_seen = c->n_views_seen = 0;
+    const s2v_tower *tower = &session->engine->model.tower;
+    c->n_blocks = tower->n_blocks;
+    c->merge = s2v_gguf_find_tensor(c->golden, "image_grid_thw") ? 1 : tower->merge;
     const s2v_decoder_params *params = &session->engine->model.decoder.p;
     c->pair_dim = params->rotates_neighbours ? params->head_dim : 0;
     const bool is_unrounded = type == S2V_KV_F32;
@@ -390,6 +413,7 @@ static void run_session(hf_case *c, s2v_engine *engine, s2v_kv_type type, const 
         if (is_exact)
             compare_values(c, "logits_last", s2v_session_logits(session), (size_t)info.n_vocab);
         if (is_exact) compare_positions(c, &session->rows);
+        if (is_exact) compare_past(c, session);
         int64_t next_pos;
         if (s2v_gguf_int(c->golden, "case.next_pos", &next_pos))
             s2_same_number(c->verdict, "case.next_pos", next_pos, session->next_pos);

@@ -317,6 +317,7 @@ static struct ggml_tensor *qwen_packed(s2v_graph *graph, const s2v_model *model,
         h = s2v_tower_draw_packed(graph, &own->block[i].packed, &own->heads, i, h, turn,
                                   is_full ? everywhere : inside, scratch,
                                   is_full ? NULL : &order->windows, request);
+        s2v_tower_show_stage(request, graph, "vis.block", i, h);
         draw_deepstack(graph, model, f, i, h, raster, scratch, request);
     }
     const int64_t per_token = (int64_t)v->merge * v->merge;
@@ -357,9 +358,11 @@ struct ggml_tensor *s2v_qwen_vision(s2v_graph *graph, const s2v_model *model, co
         s2v_graph_input(graph, GGML_TYPE_I32, f->n_rows, 1, request->raster);
 
     struct ggml_tensor *h = ggml_mul_mat(ctx, own->patch_embd, patches);
+    if (own->position_side > 0) h = ggml_add(ctx, h, own->patch_bias);
+    s2v_tower_show_stage(request, graph, "vis.patch_embed", 0, h);
     if (own->position_side > 0) {
-        h = ggml_add(ctx, h, own->patch_bias);
         h = ggml_add(ctx, h, draw_positions(graph, own, f));
+        s2v_tower_show_stage(request, graph, "vis.embed", 0, h);
     }
     if (v->kernels)
         return ggml_get_rows(ctx, qwen_packed(graph, model, f, h, pos, raster, request), raster);
@@ -373,6 +376,7 @@ struct ggml_tensor *s2v_qwen_vision(s2v_graph *graph, const s2v_model *model, co
         x = draw_norm(ctx, h, b->base.norm2, b->norm2_bias, v->eps);
         h = ggml_add(ctx, h, draw_feed_forward(ctx, b, own->kind.activation, x));
         s2v_graph_pause(graph, h);
+        s2v_tower_show_stage(request, graph, "vis.block", i, h);
         draw_deepstack(graph, model, f, i, h, raster, NULL, request);
     }
 

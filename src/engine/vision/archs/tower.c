@@ -279,3 +279,12 @@ void s2v_tower_show(s2v_tower_request *request, int32_t i, const s2v_windows *wi
         if (qk->plain_k) ggml_set_output(plain_k);
     }
 }
+
+void s2v_tower_show_stage(s2v_tower_request *request, s2v_graph *graph, const char *name,
+                          int32_t index, struct ggml_tensor *rows)
+{
+    if (!request->stage) return;
+    request->stage[request->n_stages++] = (s2v_tower_stage){ name, index, rows };
+    ggml_set_output(rows);
+    s2v_graph_expand(graph, rows);
+}

@@ -96,4 +96,8 @@ void s2v_tower_cut_patch(const s2v_tower *tower, const s2v_levels *level, const 
 void s2v_tower_show(s2v_tower_request *request, int32_t i, const s2v_windows *windows,
                     struct ggml_tensor *q, struct ggml_tensor *k, struct ggml_tensor *plain_k);
 
+/* Hand out rows on their way, if stages were asked for. Not a view either. */
+void s2v_tower_show_stage(s2v_tower_request *request, s2v_graph *graph, const char *name,
+                          int32_t index, struct ggml_tensor *rows);
+
 #endif /* S2_ENGINE_TOWER_H */

@@ -297,6 +297,14 @@ static struct ggml_tensor *join_patches(struct ggml_context *ctx, const s2v_towe
     return per_token == 1 ? h : ggml_reshape_2d(ctx, h, h->ne[0] * per_token, h->ne[1] / per_token);
 }
 
+/* The norm behind the blocks, or before the projector, of rows that it is meant for. */
+static struct ggml_tensor *norm_patches(struct ggml_context *ctx, const s2v_tower *v,
+                                        const vit_tower *own, struct ggml_tensor *h)
+{
+    const float eps = own->style.projector.norm_eps;
+    return layer_norm(ctx, h, own->merger_norm, own->merger_norm_bias, eps > 0.0f ? eps : v->eps);
+}
+
 static struct ggml_tensor *draw_packed(s2v_graph *graph, const s2v_model *model, const s2v_frame *f,
                                        struct ggml_tensor *h, s2v_tower_request *request)
 {
@@ -311,10 +319,15 @@ static struct ggml_tensor *draw_packed(s2v_graph *graph, const s2v_model *model,
     }
     struct ggml_tensor *scratch = s2v_node_scratch(graph, h, n_scratch);
     struct ggml_tensor *start = s2v_node_starts(ctx, h, &own->whole);
-    for (int32_t i = 0; i < v->n_blocks; i++)
+    for (int32_t i = 0; i < v->n_blocks; i++) {
         h = s2v_tower_draw_packed(graph, &own->block[i].packed, &own->heads, i, h, NULL, start,
                                   scratch, NULL, request);
-    h = join_patches(ctx, v, without_class(ctx, v, h));
+        s2v_tower_show_stage(request, graph, "vis.block", i, h);
+    }
+    h = without_class(ctx, v, h);
+    if (request->stage && own->style.projector.norms_patches)
+        s2v_tower_show_stage(request, graph, "vis.post_layernorm", 0, norm_patches(ctx, v, own, h));
+    h = join_patches(ctx, v, h);
     h = s2v_node_product(graph, &own->merger.first, h, NULL, scratch);
     return own->style.projector.second
                ? s2v_node_product(graph, &own->merger.second, h, NULL, scratch)
@@ -329,6 +342,7 @@ struct ggml_tensor *s2v_vit_vision(s2v_graph *graph, const s2v_model *model, con
     const vit_tower *own = model->own;
     const vit_projector *p = &own->style.projector;
     struct ggml_tensor *h = draw_input(graph, model, f, view);
+    s2v_tower_show_stage(request, graph, own->pre_norm ? "vis.pre_ln" : "vis.embed", 0, h);
     if (v->kernels) return draw_packed(graph, model, f, h, request);
     for (int32_t i = 0; i < v->n_blocks; i++) {
         const vit_block *b = &own->block[i];
@@ -341,13 +355,15 @@ struct ggml_tensor *s2v_vit_vision(s2v_graph *graph, const s2v_model *model, con
         x = s2v_draw_linear(ctx, b->base.down, b->base.down_bias, x);
         h = add_scaled(ctx, h, b->scale2, x);
         s2v_graph_pause(graph, h);
+        s2v_tower_show_stage(request, graph, "vis.block", i, h);
     }
     h = without_class(ctx, v, h);
     if (!p->norms_patches) h = join_patches(ctx, v, h);
-    if (p->norm)
-        h = layer_norm(ctx, h, own->merger_norm, own->merger_norm_bias,
-                       p->norm_eps > 0.0f ? p->norm_eps : v->eps);
-    if (p->norms_patches) h = join_patches(ctx, v, h);
+    if (p->norm) h = norm_patches(ctx, v, own, h);
+    if (p->norms_patches) {
+        s2v_tower_show_stage(request, graph, "vis.post_layernorm", 0, h);
+        h = join_patches(ctx, v, h);
+    }
     if (p->second) return s2v_tower_draw_merger(ctx, &own->merger, h);
     return ggml_mul_mat(ctx, own->merger.mm0, h);
 }
