@@ -399,7 +399,7 @@ static inline const char *check_specials(const s2v_kernels *t)
     float *out = malloc(sizeof(float) * M * N), *plain = malloc(sizeof(float) * M * N);
     if (!w || !x || !out || !plain) abort();
     const char *broken = NULL;
-    for (int trial = 0; trial < 18 && !broken; trial++) {
+    for (int trial = 0; trial < 24 && !broken; trial++) {
         const int32_t bad = draw(&random, M), column = draw(&random, N), k = draw(&random, K);
         const bool in_row = trial % 2;
         fill_floats(w, N * K, 0, &random);
@@ -408,7 +408,8 @@ static inline const char *check_specials(const s2v_kernels *t)
         s2v_packed packed = { N, K, 1, false, t->stored(S2V_ELEMENT_F32), NULL };
         packed.data = aligned_bytes(t->packed_bytes(&packed));
         t->pack(&packed, &(s2v_source){ { w }, 1, { S2V_ELEMENT_F32 } }, 0, t->n_panels(&packed));
-        const s2v_activation activation[3] = { S2V_LINEAR, S2V_GELU_TANH, S2V_GELU_QUICK };
+        const s2v_activation activation[4] = { S2V_LINEAR, S2V_GELU_TANH, S2V_GELU_QUICK,
+                                               S2V_GELU_ERF };
         const s2v_product p = { .weights = &packed,
                                 .x = x,
                                 .x_pitch = K,
@@ -424,7 +425,7 @@ static inline const char *check_specials(const s2v_kernels *t)
                     (double)(in_row ? w[n * K + k] : x[m * K + k]) * (double)special[trial / 2 % 3];
                 const double got = (double)out[m * N + n];
                 /* an infinity may end as NaN where numbers are scaled, but never as a number;
-                 * minus infinity times zero, the end of both GELUs, is NaN */
+                 * minus infinity times zero, the end of every GELU, is NaN */
                 const bool is_right =
                     !is_hit ? isfinite(got)
                             : isnan(got) || (isinf(sign) && got == sign && trial / 6 == 0) ||

@@ -197,11 +197,9 @@ static int32_t block_pack(const s2v_product *p, int32_t m, int32_t n, const scra
 
 S2V_INLINE lanes activate(s2v_activation activation, lanes z, lanes up)
 {
-    lanes y = z;
     switch (activation) {
-    case S2V_GELU_ERF: /* only in projectors: one row in four, once */
-        for (int i = 0; i < WIDTH; i++) y[i] = 0.5f * z[i] * (1.0f + erff(z[i] * 0.70710678f));
-        return y;
+    case S2V_GELU_ERF:
+        return gelu_erf(z);
     case S2V_GELU_TANH: /* (1 + tanh t) / 2 = 1 / (1 + exp(-2 t)) */
         return times_sigmoid(z, all(1.5957691f) * (z + all(0.044715f) * z * z * z));
     case S2V_GELU_QUICK:
