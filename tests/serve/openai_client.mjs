@@ -1,32 +1,16 @@
 // openai_client.mjs PROGRAM ROOT - models, chat, vision, streams, usage, abort and every class of error.
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import OpenAI from 'openai';
+import { program, root, start, suite } from './client_server.mjs';
 
-const [program, root] = process.argv.slice(2);
 const file = `${root}/data/synth/images/0001.jpg`;
 const url = `data:image/jpeg;base64,${readFileSync(file).toString('base64')}`;
 const question = 'How many objects are there?';
 const vision = (text = question, image = url) => [
   { role: 'user', content: [{ type: 'text', text }, { type: 'image_url', image_url: { url: image } }] },
 ];
-
-const servers = [];
-
-function start(...options) {
-  return new Promise((resolve, reject) => {
-    const server = spawn(program, ['serve', '--port', '0', ...options], { stdio: ['ignore', 'ignore', 'pipe'] });
-    servers.push(server);
-    let log = '';
-    server.stderr.on('data', (piece) => {
-      log += piece;
-      const found = /^api +(http:\S+)$/m.exec(log);
-      if (found) resolve({ server, baseURL: found[1] });
-    });
-    server.on('exit', () => reject(new Error(log)));
-  });
-}
 
 const run = (...options) => JSON.parse(execFileSync(program, ['run', '-q', '-o', 'json', '-i', file, '-p', question, ...options]));
 
@@ -198,9 +182,4 @@ async function main() {
   console.log('fine: the official client');
 }
 
-try {
-  await main();
-} finally {
-  for (const server of servers) server.kill('SIGKILL');
-}
-process.exit(0);
+await suite(main);

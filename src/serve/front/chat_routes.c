@@ -122,6 +122,7 @@ static bool translate(const s2_door *door, s2_body *body, s2_http_error *error)
     const bool is_fine = door->read(body->json, chat, error);
     json_decref(body->json);
     body->json = chat;
+    body->text.size = 0; /* of another API: schemas are not where a chat has them */
     return is_fine;
 }
 

@@ -37,6 +37,24 @@ static json_t *read_content(const json_t *content, const char *path, s2_http_err
     return NULL;
 }
 
+/* output_config.format is the response_format of a chat, with its schema one level higher. */
+static bool read_format(const json_t *own, json_t *chat, s2_http_error *error)
+{
+    const json_t *config = json_object_get(own, "output_config");
+    const json_t *format = json_object_get(config, "format");
+    if (!json_is_object(format)) format = json_object_get(own, "output_format"); /* of the beta */
+    if (!format || json_is_null(format)) return true;
+    const char *type = s2_json_string(format, "type");
+    json_t *schema = json_object_get(format, "schema");
+    if (!type || strcmp(type, "json_schema") != 0 || !json_is_object(schema))
+        return s2_http_fail(error, 400, "output_config.format",
+                            "output_config.format must be of type json_schema, with a schema");
+    json_object_set_new(chat, "response_format",
+                        json_pack("{s:s,s:{s:s,s:O}}", "type", "json_schema", "json_schema", "name",
+                                  "answer", "schema", schema));
+    return true;
+}
+
 static bool read_messages(const json_t *own, json_t *chat, s2_http_error *error)
 {
     static const char *const refused[] = { "tools", "mcp_servers", "container", NULL };
@@ -55,6 +73,7 @@ static bool read_messages(const json_t *own, json_t *chat, s2_http_error *error)
     s2_door_take_all(own, same, chat);
     s2_door_take(own, "max_tokens", chat, "max_tokens");
     s2_door_take(own, "stop_sequences", chat, "stop");
+    if (!read_format(own, chat, error)) return false;
     if (system && !json_is_null(system)) {
         json_t *content = read_content(system, "system", error);
         if (!content) return false;
