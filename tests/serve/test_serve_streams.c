@@ -115,7 +115,8 @@ static pid_t start_front(uint16_t *port)
                          (char *)(uintptr_t)pace, NULL };
         const s2_front_options options = { .host = "127.0.0.1",
                                            .access = { .host = "127.0.0.1" },
-                                           .engine_argv = argv,
+                                           .model = { { .argv = argv, .is_pinned = true } },
+                                           .n_models = 1,
                                            .n_parallel = N_STREAMS,
                                            .n_queue = N_STREAMS,
                                            .max_body = 65536,

@@ -6,6 +6,7 @@
 #if defined(__linux__)
 #define _GNU_SOURCE /* unsetenv */
 #endif
+#include "serve/models_file.h"
 #include "serve/serve_options.h"
 
 #include "asking/llama_options.h"
@@ -29,6 +30,7 @@ typedef struct serve_job { /* everything the command owns */
     const serve_options *options;
     s2_front_options front;
     s2_buffer words, key, cert;
+    s2_pool pool; /* several models */
     char *argv[MAX_WORDS + 1];
 } serve_job;
 
@@ -74,7 +76,8 @@ static s2p_status repeat_command_line(serve_job *job, s2p_error *error)
             return s2_fail(error, S2P_ELIMIT, "too many arguments (limit %d)", MAX_WORDS);
         job->argv[n++] = index == 1 ? "serve-engine" : word;
     }
-    job->front.engine_argv = job->argv;
+    job->front.model[0] = (s2_front_model){ .name = "", .argv = job->argv, .is_pinned = true };
+    job->front.n_models = 1;
     return S2P_OK;
 }
 
@@ -147,11 +150,17 @@ static void show_ready(const s2_front_options *o, const char *url, const json_t 
                        double took_s)
 {
     char size[S2_SIZE_TEXT];
-    s2_report_tell(
-        "s2prune %s (ggml %s, %s, tower %s)   model %s, %s, loaded in %.1f s", s2p_version(),
-        or_nothing(s2_json_string(hello, "ggml")), or_nothing(s2_json_string(hello, "device")),
-        or_nothing(s2_json_string(hello, "kernels")), or_nothing(s2_json_string(hello, "model")),
-        s2_report_size(json_number_value(json_object_get(hello, "size")), size), took_s);
+    for (int32_t i = 0; o->n_models > 1 && i < o->n_models; i++)
+        s2_report_tell("model  %s, %s, %s", o->model[i].name,
+                       s2_report_size((double)o->model[i].bytes, size),
+                       o->model[i].is_pinned ? "pinned" : "loaded on demand");
+    if (hello)
+        s2_report_tell(
+            "s2prune %s (ggml %s, %s, tower %s)   model %s, %s, loaded in %.1f s", s2p_version(),
+            or_nothing(s2_json_string(hello, "ggml")), or_nothing(s2_json_string(hello, "device")),
+            or_nothing(s2_json_string(hello, "kernels")),
+            or_nothing(s2_json_string(hello, "model")),
+            s2_report_size(json_number_value(json_object_get(hello, "size")), size), took_s);
     if (o->has_ui) s2_report_tell("page   %s/", url);
     s2_report_tell("api    %s/v1", url);
     s2_report_tell("limits %d answers at once, %d may wait · body %zu MiB · picture %.1f Mpx · "
@@ -168,6 +177,17 @@ static s2p_status check_media_path(const serve_options *o, s2p_error *error)
     if (!o->media_path) return S2P_OK;
     if (stat(o->media_path, &about) == 0 && S_ISDIR(about.st_mode)) return S2P_OK;
     return s2_fail(error, S2P_EIO, "--media-path '%.200s' is not a folder", o->media_path);
+}
+
+static s2p_status read_models(serve_job *job, s2p_error *error)
+{
+    const serve_options *o = job->options;
+    if (!o->models) return S2P_OK;
+    if (o->ask.model || o->ask.mmproj || o->alias)
+        return s2_fail(error, S2P_EINVAL,
+                       "--models names the models: leave out --model, --mmproj "
+                       "and --alias");
+    return s2_models_file_read(o->models, job->argv, o->models_mib, &job->pool, &job->front, error);
 }
 
 static s2p_status prepare(serve_job *job, s2p_error *error)
@@ -205,7 +225,8 @@ static s2p_status prepare(serve_job *job, s2p_error *error)
     TRY(check_media_path(o, error));
     TRY(s2a_detail_map_check("--detail-map", o->detail_map, error));
     TRY(read_certificate(job, error));
-    return repeat_command_line(job, error);
+    TRY(repeat_command_line(job, error));
+    return read_models(job, error);
 }
 
 static int run_serve(const void *values)
@@ -214,6 +235,7 @@ static int run_serve(const void *values)
     serve_job job = { .options = values };
     s2p_status st = prepare(&job, &error);
     if (st == S2P_OK) st = s2_front_run(&job.front, &error);
+    s2_pool_free(&job.pool);
     s2_buffer_free(&job.words);
     s2_buffer_free(&job.key);
     s2_buffer_free(&job.cert);

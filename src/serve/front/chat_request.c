@@ -80,20 +80,20 @@ typedef struct reading {
 
 bool s2_model_at(const s2_chat_context *context, size_t index, char *out, size_t capacity)
 {
-    if (index == 0) {
-        (void)snprintf(out, capacity, "%s", context->model);
+    const char *list = context->virtual_models;
+    size_t n_names = 1; /* of each model */
+    for (const char *c = list; c && *c; c += strcspn(c, ","), c += *c == ',') n_names++;
+    const size_t i_model = index / n_names;
+    if (i_model > context->n_others) return false;
+    const char *model = i_model == 0 ? context->model : context->others[i_model - 1];
+    size_t left = index % n_names;
+    if (left == 0) {
+        (void)snprintf(out, capacity, "%s", model);
         return true;
     }
-    const char *list = context->virtual_models;
-    for (size_t i = 1; list && *list; i++) {
-        const size_t n = strcspn(list, ",");
-        if (i == index) {
-            (void)snprintf(out, capacity, "%s@%.*s", context->model, (int)n, list);
-            return true;
-        }
-        list += n + (list[n] == ',');
-    }
-    return false;
+    for (; --left > 0; list += *list == ',') list += strcspn(list, ",");
+    (void)snprintf(out, capacity, "%s@%.*s", model, (int)strcspn(list, ","), list);
+    return true;
 }
 
 static bool read_model(reading *r)
@@ -104,7 +104,7 @@ static bool read_model(reading *r)
     if (!wanted || !*r->context->model) wanted = r->context->model;
     for (size_t i = 0; s2_model_at(r->context, i, name, sizeof name); i++) {
         if (strcmp(name, wanted) == 0) {
-            const char *sign = i > 0 ? strrchr(name, '@') : NULL;
+            const char *sign = strrchr(name, '@'); /* no model has one */
             (void)snprintf(r->out->model, sizeof r->out->model, "%s", name);
             if (sign) json_object_set_new(r->out->job, "virtual", json_string(sign + 1));
             return true;

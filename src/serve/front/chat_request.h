@@ -12,7 +12,9 @@
 
 typedef struct s2_chat_context { /* what requests are checked against */
     const char *model;           /* "" while it is not known: any name is accepted */
-    const char *virtual_models;  /* "full,s2prune-64": also MODEL@full, MODEL@s2prune-64 */
+    const char *const *others;   /* [n_others] further models */
+    size_t n_others;
+    const char *virtual_models; /* "full,s2prune-64": also MODEL@full, MODEL@s2prune-64 */
     int32_t n_ctx;
     size_t max_picture_bytes;
     const char *media_path;  /* pictures below it may be named; NULL: none */
@@ -55,7 +57,7 @@ bool s2_plan_request_read(const s2_body *body, const s2_chat_context *context, c
 /* The frame of a request; its number is set on submission. */
 void s2_chat_request_encode(const s2_chat_request *request, bool is_quick, s2_buffer *out);
 
-/* Walk "MODEL", "MODEL@full", ...: false past the end. */
+/* Walk "MODEL", "MODEL@full", ... of all models: false past the end. */
 bool s2_model_at(const s2_chat_context *context, size_t index, char *out, size_t capacity);
 
 #endif /* S2_SERVE_CHAT_REQUEST_H */

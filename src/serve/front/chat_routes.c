@@ -45,6 +45,9 @@ static void on_end(s2_link_job *job, s2_job_end how)
         char line[128];
         (void)snprintf(line, sizeof line, "request %s was lost in the crash", id);
         x->server->options->log(line);
+    } else if (how == S2_JOB_FAILED) {
+        (void)s2_http_fail(&error, 503, "model",
+                           "the model could not be loaded; the log of the server says why");
     } else if (how == S2_JOB_STOPPED) {
         (void)s2_http_fail(&error, 503, NULL, "the server is shutting down");
     } else {
@@ -62,8 +65,8 @@ static void on_end(s2_link_job *job, s2_job_end how)
 static bool submit(s2_exchange *x, s2_http_error *error)
 {
     s2_link_state state;
-    s2_link_get_state(x->server->link, &state);
-    if (!state.is_ready && !state.has_been_ready) {
+    s2_link_get_state(x->link, &state);
+    if (!state.is_ready && !state.has_been_ready && x->server->models.n == 1) {
         (void)s2_http_fail(error, 503, NULL, "the model is loading (%s, %.0f %%)", state.step,
                            100.0 * state.done);
         error->retry_after_s = 2;
@@ -75,7 +78,7 @@ static bool submit(s2_exchange *x, s2_http_error *error)
     x->has_job = true;
     x->asked_ms = x->sent_ms = x->record.queued_ms = s2_now_ms();
     atomic_fetch_add(&x->n_references, 1);
-    if (s2_link_submit(x->server->link, &x->job) == S2P_OK) {
+    if (s2_link_submit(x->link, &x->job) == S2P_OK) {
         s2_connection_wait(&x->server->connections, x->connection, x);
         return true;
     }
@@ -110,6 +113,19 @@ static bool send_request(s2_exchange *x, s2_chat_request *request, s2_http_error
                                  : encode_and_submit(x, request, error);
 }
 
+/* Which engine a request goes to, by its field model, and what it is checked against. */
+static void choose_model(s2_exchange *x, const s2_body *body, s2_model_info *info,
+                         s2_chat_context *out)
+{
+    const s2_models *models = &x->server->models;
+    const int32_t index = s2_models_find(models, s2_json_string(body->json, "model"));
+    x->link = models->link[index];
+    s2_models_context(models, index, info, out);
+    out->max_picture_bytes = MAX_PICTURE;
+    out->media_path = x->server->options->media_path;
+    out->image_hosts = x->server->options->image_hosts;
+}
+
 /* --- chat -------------------------------------------------------------------------------- */
 
 typedef enum ask_kind { ASK_CHAT, ASK_COUNT, ASK_COMPARE, ASK_TEMPLATE, ASK_DOOR } ask_kind;
@@ -131,19 +147,15 @@ static bool handle_ask(s2_exchange *x, ask_kind kind, s2_http_error *error)
     s2_body body;
     s2_chat_request request = { .job = NULL };
     s2_model_info info;
-    s2_link_get_model(x->server->link, &info);
+    s2_chat_context context;
     const s2_door *door = kind == ASK_DOOR ? x->route->door : NULL;
     if (!(door && door->takes_base64 ? s2_body_read_base64
                                      : s2_body_read)(x->body.data, x->body.size, &body, error))
         return false;
-    const s2_chat_context context = { .model = info.model,
-                                      .virtual_models = x->server->options->virtual_models,
-                                      .n_ctx = info.n_ctx,
-                                      .max_picture_bytes = MAX_PICTURE,
-                                      .media_path = x->server->options->media_path,
-                                      .image_hosts = x->server->options->image_hosts };
-    bool is_fine = (!door || translate(door, &body, error)) &&
-                   s2_chat_request_read(&body, &context, kind == ASK_COMPARE, &request, error);
+    bool is_fine = !door || translate(door, &body, error);
+    choose_model(x, &body, &info, &context);
+    is_fine =
+        is_fine && s2_chat_request_read(&body, &context, kind == ASK_COMPARE, &request, error);
     if (is_fine && request.n_answers > 1 && door && !door->has_choices)
         is_fine = s2_http_fail(error, 400, "n", "n must be 1 here");
     if (is_fine && (kind == ASK_COUNT || kind == ASK_TEMPLATE)) { /* of the prompt alone */
@@ -223,10 +235,9 @@ bool s2_handle_plan(s2_exchange *x, s2_http_error *error)
         strcmp(format, "png") != 0)
         return s2_http_fail(error, 400, "format", "format must be json, svg or png");
     if (!s2_body_read(x->body.data, x->body.size, &body, error)) return false;
-    const s2_chat_context context = { .model = "",
-                                      .max_picture_bytes = MAX_PICTURE,
-                                      .media_path = x->server->options->media_path,
-                                      .image_hosts = x->server->options->image_hosts };
+    s2_model_info info;
+    s2_chat_context context;
+    choose_model(x, &body, &info, &context);
     bool is_fine =
         s2_plan_request_read(&body, &context, format[0] ? format : "json", &request, error);
     x->job.is_quick = true;
@@ -251,12 +262,19 @@ bool s2_handle_crash(s2_exchange *x, s2_http_error *error)
     return submit_json(x, json_pack("{s:s}", "kind", "crash"), error);
 }
 
+static s2_link *link_of(const s2_exchange *x, const s2_body *body)
+{
+    const s2_models *models = &x->server->models;
+    return models->link[s2_models_find(models, s2_json_string(body->json, "model"))];
+}
+
 /* --- text -------------------------------------------------------------------------------- */
 
 bool s2_handle_tokenize(s2_exchange *x, s2_http_error *error)
 {
     s2_body body;
     if (!s2_body_read(x->body.data, x->body.size, &body, error)) return false;
+    x->link = link_of(x, &body);
     json_t *content = json_object_get(body.json, "content");
     bool is_fine = json_is_string(content) && !s2_body_is_cut(content);
     if (is_fine)
@@ -275,6 +293,7 @@ bool s2_handle_detokenize(s2_exchange *x, s2_http_error *error)
 {
     s2_body body;
     if (!s2_body_read(x->body.data, x->body.size, &body, error)) return false;
+    x->link = link_of(x, &body);
     json_t *tokens = json_object_get(body.json, "tokens");
     bool is_fine = json_is_array(tokens) && json_array_size(tokens) <= MAX_TOKEN_LIST;
     for (size_t i = 0; is_fine && i < json_array_size(tokens); i++)

@@ -20,6 +20,7 @@ s2_exchange *s2_exchange_create(struct s2_server *server, const char *target)
     atomic_init(&x->n_references, 1);
     pthread_mutex_init(&x->lock, NULL);
     x->server = server;
+    x->link = server->models.link[0];
     x->target = copy;
     s2_buffer_init(&x->body, 0);
     s2_buffer_init(&x->out, MAX_OUT);

@@ -20,7 +20,6 @@
 
 #define BACKLOG 511
 #define TICK_NS 50000000L
-#define MAX_QUEUE_BYTES ((size_t)256 << 20)
 
 /* --- sockets --------------------------------------------------------------------------- */
 
@@ -124,14 +123,15 @@ static s2p_status supervise(s2_server *server, const char *url, const sigset_t *
             }
         }
         s2_http_tick(server);
+        s2_models_tick(&server->models);
         if (was_ready) continue;
-        s2_link_state state;
-        s2_link_get_state(server->link, &state);
-        if (!state.has_been_ready && state.n_deaths > 0)
-            return s2_fail(error, S2P_EFORMAT,
-                           "the model could not be loaded; see the message above");
-        json_t *hello = state.is_ready ? s2_link_hello(server->link) : NULL;
-        if (!hello) continue;
+        s2p_error why = { S2P_OK, "" };
+        const bool is_ready = s2_models_are_ready(&server->models, &why);
+        if (!is_ready && why.status != S2P_OK) return s2_fail(error, why.status, "%s", why.message);
+        if (!is_ready) continue;
+        json_t *hello = NULL;
+        for (int32_t i = 0; i < o->n_models && !hello; i++)
+            if (o->model[i].is_pinned) hello = s2_link_hello(server->models.link[i]);
         was_ready = true;
         if (o->ready) o->ready(o, url, hello, (s2_now_ms() - server->started_ms) / 1e3);
         json_decref(hello);
@@ -147,7 +147,8 @@ static void drain(s2_server *server, const sigset_t *signals)
     atomic_store(&server->is_draining, true);
     do {
         s2_http_tick(server);
-        s2_link_get_state(server->link, &state);
+        s2_models_tick(&server->models);
+        s2_models_state(&server->models, &state);
     } while (state.n_running + state.n_queued + atomic_load(&server->n_fetching) > 0 &&
              s2_now_ms() < end && sigtimedwait(signals, NULL, &tick) < 0);
     for (int i = 0; i < 4; i++) (void)sigtimedwait(signals, NULL, &tick); /* send the last bytes */
@@ -170,12 +171,7 @@ s2p_status s2_front_run(const s2_front_options *options, s2p_error *error)
     pthread_mutex_init(&server.connections.lock, NULL);
     pthread_mutex_init(&server.access_lock, NULL);
     s2p_status st = open_socket(options, &fd, url, sizeof url, error);
-    const s2_link_options link = { .argv = options->engine_argv,
-                                   .n_parallel = options->n_parallel,
-                                   .n_queue = options->n_queue,
-                                   .max_queue_bytes = MAX_QUEUE_BYTES,
-                                   .log = options->log };
-    if (st == S2P_OK) st = s2_link_start(&server.link, &link, error);
+    if (st == S2P_OK) st = s2_models_start(&server.models, options, error);
     if (st == S2P_OK) st = s2_http_start(&daemon, &server, fd, error);
     if (st == S2P_OK) {
         fd = -1; /* owned by the daemon */
@@ -184,7 +180,7 @@ s2p_status s2_front_run(const s2_front_options *options, s2p_error *error)
     }
     if (fd >= 0) close(fd);
     s2_remote_jobs_end(&server);
-    s2_link_stop(server.link); /* ends every job, so that no connection is suspended */
+    s2_models_stop(&server.models); /* ends every job, so that no connection is suspended */
     s2_http_stop(daemon);
     if (options->unix_socket && st == S2P_OK) (void)unlink(options->unix_socket);
     pthread_mutex_destroy(&server.access_lock);

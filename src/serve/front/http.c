@@ -21,7 +21,8 @@
 #define CONNECTION_MEMORY ((size_t)48 << 10) /* a head of 32 KiB fits */
 #define BLOCK ((size_t)16 << 10)
 #define PING_MS 15000.0
-#define HEAD_MS 10000.0 /* after this time the head of a stream is sent, even without content */
+#define LOADING_MS 1000.0 /* between two comments about a model that loads */
+#define HEAD_MS 10000.0   /* after this time the head of a stream is sent, even without content */
 #define CSP                                                                                 \
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " \
     "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
@@ -364,7 +365,7 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **c
     if (x->has_job && x->record.started_ms == 0.0) x->record.started_ms = x->job.started_ms;
     log_request(x);
     pthread_mutex_unlock(&x->lock);
-    if (x->has_job) s2_link_cancel(server->link, &x->job);
+    if (x->has_job) s2_link_cancel(x->link, &x->job);
     s2_connection_within(x->connection, server->options->idle_s * 1e3);
     s2_exchange_release(x);
 }
@@ -459,12 +460,32 @@ void s2_http_stop(struct MHD_Daemon *daemon)
 
 /* --- the clock ---------------------------------------------------------------------------- */
 
+/* A comment, for a client whose stream waits for its model. */
+static void tell_loading(s2_exchange *x, double now)
+{
+    s2_link_state state;
+    if (!x->may_stream || x->is_done || x->record.first_ms > 0.0 || x->n_taken < x->out.size ||
+        now - (x->told_ms > 0.0 ? x->told_ms : x->asked_ms) < LOADING_MS)
+        return;
+    x->told_ms = now;
+    s2_link_get_state(x->link, &state);
+    if (state.is_ready) return;
+    char text[128];
+    if (state.is_parked || state.pid == 0)
+        (void)snprintf(text, sizeof text, ": waiting for the model to load\n\n");
+    else
+        (void)snprintf(text, sizeof text, ": loading the model (%s, %.0f %%)\n\n", state.step,
+                       100.0 * state.done);
+    s2_exchange_stream(x);
+    if (strcmp(x->content_type, "text/event-stream") == 0) s2_exchange_line(x, text);
+}
+
 /* Called with the lock of the connections, so the exchange exists. */
 static void visit(void *exchange, bool is_gone, void *user)
 {
     s2_exchange *x = exchange;
     const double now = *(const double *)user;
-    if (is_gone) s2_link_cancel(x->server->link, &x->job);
+    if (is_gone) s2_link_cancel(x->link, &x->job);
     pthread_mutex_lock(&x->lock);
     const double silent = now - x->sent_ms;
     if (is_gone && x->streams) {
@@ -479,6 +500,7 @@ static void visit(void *exchange, bool is_gone, void *user)
     const bool has_comments = !x->content_type || strcmp(x->content_type, "text/event-stream") == 0;
     if (has_comments && (is_late || (x->streams && !x->is_done && silent > PING_MS)))
         s2_exchange_line(x, ": ping\n\n");
+    if (!is_gone) tell_loading(x, now);
     s2_exchange_wake(x);
     pthread_mutex_unlock(&x->lock);
 }

@@ -9,8 +9,10 @@
 bool s2_handle_health(s2_exchange *x, s2_http_error *error)
 {
     s2_link_state state;
-    s2_link_get_state(x->server->link, &state);
-    if (state.is_ready && !atomic_load(&x->server->is_draining)) {
+    s2_link_get_state(x->server->models.link[0], &state);
+    const bool is_ready =
+        x->server->models.n > 1 ? s2_models_are_ready(&x->server->models, NULL) : state.is_ready;
+    if (is_ready && !atomic_load(&x->server->is_draining)) {
         s2_exchange_json(x, 200, json_pack("{s:s}", "status", "ok"));
         return true;
     }
@@ -28,14 +30,14 @@ bool s2_handle_health(s2_exchange *x, s2_http_error *error)
     return true;
 }
 
-/* What clients read about the model of this name; index 0 has its figures. */
-static json_t *model_json(const json_t *hello, const char *name, size_t index)
+/* What clients read about the model of this name; hello NULL: it is virtual. */
+static json_t *model_json(const json_t *hello, const char *name)
 {
     static const char *const names[] = { "n_vocab", "n_ctx",    "n_ctx_train",
                                          "n_embd",  "n_params", "size" };
     json_t *model = json_pack("{s:s,s:s,s:I,s:s}", "id", name, "object", "model", "created",
                               (json_int_t)time(NULL), "owned_by", "s2prune");
-    if (index > 0) return model;
+    if (!hello) return model;
     json_t *meta = json_object();
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         json_object_set(meta, names[k], json_object_get(hello, names[k]));
@@ -46,21 +48,24 @@ static json_t *model_json(const json_t *hello, const char *name, size_t index)
 /* All models (wanted NULL), or the one of this name. */
 static bool answer_models(s2_exchange *x, const char *wanted, s2_http_error *error)
 {
-    json_t *hello = s2_link_hello(x->server->link);
-    if (!hello) {
-        (void)s2_http_fail(error, 503, NULL, "the model is loading");
-        return false;
-    }
+    const s2_models *models = &x->server->models;
     s2_model_info info;
-    s2_link_get_model(x->server->link, &info);
-    const s2_chat_context context = { .model = info.model,
-                                      .virtual_models = x->server->options->virtual_models };
+    s2_chat_context context;
+    s2_models_context(models, 0, &info, &context);
+    if (!context.model[0]) return s2_http_fail(error, 503, NULL, "the model is loading");
     json_t *list = json_array();
     char name[320];
-    for (size_t i = 0; s2_model_at(&context, i, name, sizeof name); i++)
-        if (!wanted || strcmp(name, wanted) == 0)
-            json_array_append_new(list, model_json(hello, name, i));
-    json_decref(hello);
+    for (size_t i = 0; s2_model_at(&context, i, name, sizeof name); i++) {
+        if (wanted && strcmp(name, wanted) != 0) continue;
+        const int32_t index = s2_models_find(models, name);
+        json_t *hello = strchr(name, '@') ? NULL : s2_link_hello(models->link[index]);
+        json_t *model = model_json(hello, name);
+        if (models->n > 1)
+            json_object_set_new(model, "status",
+                                json_pack("{s:s}", "value", s2_models_status(models, index)));
+        json_array_append_new(list, model);
+        json_decref(hello);
+    }
     const bool is_known = !wanted || json_array_size(list) > 0;
     if (is_known)
         s2_exchange_json(x, 200,
@@ -88,7 +93,7 @@ bool s2_handle_model(s2_exchange *x, s2_http_error *error)
 bool s2_handle_props(s2_exchange *x, s2_http_error *error)
 {
     const s2_front_options *o = x->server->options;
-    json_t *hello = s2_link_hello(x->server->link);
+    json_t *hello = s2_link_hello(x->server->models.link[0]);
     (void)error;
     json_t *json = json_pack(
         "{s:s,s:i,s:{s:b},s:{s:I,s:I,s:i,s:i},s:b,s:b,s:b,s:b,s:o}", "build_info", s2p_version(),
@@ -109,7 +114,7 @@ bool s2_handle_props(s2_exchange *x, s2_http_error *error)
 bool s2_handle_slots(s2_exchange *x, s2_http_error *error)
 {
     s2_link_state state;
-    s2_link_get_state(x->server->link, &state);
+    s2_models_state(&x->server->models, &state);
     (void)error;
     json_t *slots = json_array();
     for (int32_t i = 0; i < x->server->options->n_parallel; i++)
@@ -132,7 +137,7 @@ bool s2_handle_metrics(s2_exchange *x, s2_http_error *error)
 {
     s2_server *s = x->server;
     s2_link_state state;
-    s2_link_get_state(s->link, &state);
+    s2_models_state(&s->models, &state);
     if (!s->options->has_metrics)
         return s2_http_fail(error, 404, NULL,
                             "metrics are disabled; start the server with --metrics");
@@ -170,6 +175,8 @@ bool s2_handle_metrics(s2_exchange *x, s2_http_error *error)
                (double)state.n_starts);
     put_metric(&out, "engine_deaths_total", "counter", "Times the engine process ended.",
                (double)state.n_deaths);
+    put_metric(&out, "models_loaded", "gauge", "Models that are loaded.",
+               s2_models_loaded(&s->models));
     put_metric(&out, "connections", "gauge", "Open connections.",
                (double)atomic_load(&s->connections.n));
     put_metric(&out, "connections_reaped_total", "counter",

@@ -93,6 +93,16 @@ static void end_running(s2_link *l, s2_job_end how)
     }
 }
 
+/* Ends the jobs of the queue; called without the lock. */
+static void end_waiting(s2_link *l, s2_job_end how)
+{
+    pthread_mutex_lock(&l->lock);
+    for (s2_link_job *job = l->first; job; job = job->next) job->is_running = true;
+    l->queue_bytes = 0;
+    pthread_mutex_unlock(&l->lock);
+    end_running(l, how);
+}
+
 /* Collects the engine process and schedules the next one. */
 static void reap(s2_link *l)
 {
@@ -105,17 +115,33 @@ static void reap(s2_link *l)
     l->fd = -1;
     l->received.size = 0;
     pthread_mutex_lock(&l->lock);
+    const bool was_loaded = l->state.is_ready, is_parked = l->state.is_parked;
     const bool was_steady = l->state.is_ready && s2_now_ms() - l->ready_at > STEADY_MS;
     l->wait_ms = was_steady || l->wait_ms == 0.0 ? FIRST_WAIT_MS : 2.0 * l->wait_ms;
     if (l->wait_ms > LONGEST_WAIT_MS) l->wait_ms = LONGEST_WAIT_MS;
     l->start_at = s2_now_ms() + l->wait_ms;
     l->state.pid = 0;
     l->state.is_ready = false;
+    if (is_parked) { /* as it should */
+        l->wait_ms = l->start_at = 0.0;
+        pthread_mutex_unlock(&l->lock);
+        return;
+    }
     l->state.n_deaths++;
+    const bool is_failed = l->options.is_on_demand && !was_loaded;
+    if (is_failed) l->state.is_parked = true;
     const double wait_ms = l->wait_ms, ready_at = l->ready_at;
     const bool is_stopping = l->is_stopping;
     pthread_mutex_unlock(&l->lock);
     if (is_stopping) return;
+    if (is_failed) {
+        (void)snprintf(text, sizeof text,
+                       "the model %.80s could not be loaded; see the message above",
+                       l->options.name);
+        l->options.log(text);
+        end_waiting(l, S2_JOB_FAILED);
+        return;
+    }
     if (WIFSIGNALED(status))
         (void)snprintf(text, sizeof text,
                        "the engine was killed by signal %d; restarting in %.1f s", WTERMSIG(status),
@@ -172,8 +198,9 @@ static bool send_all(s2_link *l)
             }
         }
         bool is_full = false; /* nothing overtakes a job that waits for sessions */
-        for (s2_link_job *job = l->first; l->state.is_ready && job && !ready; job = job->next) {
-            if (cancelled || job->is_running) continue;
+        const bool may_run = l->state.is_ready && !l->state.is_parked && !cancelled;
+        for (s2_link_job *job = l->first; may_run && job && !ready; job = job->next) {
+            if (job->is_running) continue;
             const bool fits = job->is_quick
                                   ? n_quick < MAX_QUICK
                                   : !is_full && (n_running == 0 || n_running + sessions_of(job) <=
@@ -234,7 +261,10 @@ static bool receive_for_job(s2_link *l, const s2_frame *frame)
     s2_link_job *job = *at;
     const bool is_last = frame->type == S2_FRAME_DONE || frame->type == S2_FRAME_BYTES ||
                          frame->type == S2_FRAME_ERROR;
-    if (job && is_last) *at = job->next;
+    if (job && is_last) {
+        *at = job->next;
+        l->state.used_ms = s2_now_ms();
+    }
     pthread_mutex_unlock(&l->lock);
     if (!job) return false; /* not one of its jobs */
     job->receive(job, frame);
@@ -270,11 +300,14 @@ static void *run_link(void *user)
     s2_link *l = user;
     for (;;) {
         pthread_mutex_lock(&l->lock);
-        const bool is_stopping = l->is_stopping;
+        const bool is_stopping = l->is_stopping, is_parked = l->state.is_parked;
+        bool is_needed = !is_parked;
+        for (const s2_link_job *job = l->first; job; job = job->next) is_needed |= job->is_running;
         pthread_mutex_unlock(&l->lock);
         if (is_stopping) break;
+        if (l->fd >= 0 && !is_needed) reap(l);
         const double now = s2_now_ms();
-        if (l->fd < 0 && now >= l->start_at && !spawn(l)) {
+        if (l->fd < 0 && !is_parked && now >= l->start_at && !spawn(l)) {
             l->start_at = now + LONGEST_WAIT_MS;
             l->options.log("the engine cannot be started; retrying in 5 s");
         }
@@ -282,7 +315,7 @@ static void *run_link(void *user)
         if (l->fd < 0) end_cancelled(l);
         struct pollfd fds[2] = { { .fd = l->wake[0], .events = POLLIN },
                                  { .fd = l->fd, .events = POLLIN } };
-        const int timeout = l->fd >= 0 ? -1 : (int)(l->start_at - s2_now_ms()) + 1;
+        const int timeout = l->fd >= 0 || is_parked ? -1 : (int)(l->start_at - s2_now_ms()) + 1;
         if (is_alive && poll(fds, 2, timeout < -1 ? 0 : timeout) > 0) {
             char bytes[256];
             if (fds[0].revents) (void)!read(l->wake[0], bytes, sizeof bytes);
@@ -295,8 +328,7 @@ static void *run_link(void *user)
     }
     if (l->fd >= 0) reap(l);
     end_running(l, S2_JOB_STOPPED);
-    for (s2_link_job *job = l->first; job; job = job->next) job->is_running = true;
-    end_running(l, S2_JOB_STOPPED);
+    end_waiting(l, S2_JOB_STOPPED);
     return NULL;
 }
 
@@ -308,6 +340,7 @@ s2p_status s2_link_start(s2_link **out, const s2_link_options *options, s2p_erro
     s2_link *l = calloc(1, sizeof *l);
     if (!l) return s2_fail_memory(error, sizeof *l, "the link to the engine");
     l->options = *options;
+    l->state.is_parked = options->is_on_demand;
     l->fd = -1;
     s2_buffer_init(&l->received, 2 * (S2_FRAME_MAX + S2_FRAME_HEADER));
     pthread_mutex_init(&l->lock, NULL);
@@ -343,6 +376,14 @@ void s2_link_stop(s2_link *l)
 
 /* --- from other threads ------------------------------------------------------------------ */
 
+void s2_link_park(s2_link *l, bool is_parked)
+{
+    pthread_mutex_lock(&l->lock);
+    l->state.is_parked = is_parked;
+    pthread_mutex_unlock(&l->lock);
+    wake(l);
+}
+
 s2p_status s2_link_submit(s2_link *l, s2_link_job *job)
 {
     int32_t n = 0;
@@ -358,6 +399,7 @@ s2p_status s2_link_submit(s2_link *l, s2_link_job *job)
         job->next = NULL;
         job->is_running = job->is_cancelled = false;
         job->started_ms = 0.0;
+        job->queued_ms = l->state.used_ms = s2_now_ms();
         /* the header was written before the request number was known */
         s2_frame_header(job->is_quick ? S2_FRAME_QUICK : S2_FRAME_JOB, job->request,
                         job->frame.size - S2_FRAME_HEADER, job->frame.data);
@@ -384,8 +426,10 @@ void s2_link_get_state(s2_link *l, s2_link_state *out)
     pthread_mutex_lock(&l->lock);
     *out = l->state;
     out->n_running = out->n_queued = 0;
-    for (const s2_link_job *job = l->first; job; job = job->next)
+    for (const s2_link_job *job = l->first; job; job = job->next) {
+        if (!job->is_running && out->n_queued == 0) out->waits_since_ms = job->queued_ms;
         *(job->is_running ? &out->n_running : &out->n_queued) += 1;
+    }
     out->ready_in_ms = l->state.is_ready ? 0.0 : l->wait_ms + 1000.0;
     pthread_mutex_unlock(&l->lock);
 }

@@ -18,6 +18,7 @@ typedef enum s2_job_end {
     S2_JOB_ANSWERED,  /* a frame ended it */
     S2_JOB_LOST,      /* the engine died with it */
     S2_JOB_CANCELLED, /* it never began */
+    S2_JOB_FAILED,    /* the model cannot be loaded */
     S2_JOB_STOPPED    /* the server is shutting down */
 } s2_job_end;
 
@@ -33,11 +34,13 @@ typedef struct s2_link_job { /* inside a struct of the caller; unchanged between
 
     struct s2_link_job *next; /* of the link */
     bool is_running, is_cancelled;
-    double started_ms; /* when the engine got it; 0: not yet */
+    double queued_ms, started_ms; /* when it came; when the engine got it, 0: not yet */
 } s2_link_job;
 
 typedef struct s2_link_options { /* all borrowed until the link is stopped */
     char *const *argv;           /* the program of the engine; the socket is its descriptor 3 */
+    const char *name;            /* of the model, for the log; "": none */
+    bool is_on_demand; /* it begins parked, and parks itself where the model cannot be loaded */
     int32_t n_parallel, n_queue;
     size_t max_queue_bytes;
     void (*log)(const char *text);
@@ -45,6 +48,9 @@ typedef struct s2_link_options { /* all borrowed until the link is stopped */
 
 s2p_status s2_link_start(s2_link **out, const s2_link_options *options, s2p_error *error);
 void s2_link_stop(s2_link *link); /* ends every job; NULL is fine */
+
+/* Parked: the engine finishes what it runs and ends; jobs wait in the queue until it may start again. */
+void s2_link_park(s2_link *link, bool is_parked);
 
 /* S2P_ELIMIT: the queue is full; the job was not accepted. */
 s2p_status s2_link_submit(s2_link *link, s2_link_job *job);
@@ -54,13 +60,15 @@ void s2_link_cancel(s2_link *link, s2_link_job *job);
 
 typedef struct s2_link_state {
     bool is_ready; /* the model is loaded */
-    bool has_been_ready;
+    bool has_been_ready, is_parked;
     int32_t n_running, n_queued;
     uint64_t n_starts, n_deaths, n_refused;
     char step[64]; /* of loading */
     double done;
     int pid;
-    double ready_in_ms; /* estimate: when the engine may be back */
+    double used_ms;        /* when a job last came or ended; 0: never */
+    double waits_since_ms; /* when the first job in the queue came */
+    double ready_in_ms;    /* estimate: when the engine may be back */
 } s2_link_state;
 
 void s2_link_get_state(s2_link *link, s2_link_state *out);

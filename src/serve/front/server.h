@@ -14,6 +14,7 @@
 #include "serve/front/connections.h"
 #include "serve/front/front.h"
 #include "serve/front/link.h"
+#include "serve/front/models.h"
 #include "serve/front/record.h"
 #include "serve/structured/tool_text.h"
 
@@ -54,6 +55,8 @@ typedef struct s2_exchange {
     s2_buffer body;
     bool is_seen, is_handled, is_too_large;
 
+    s2_link *link;  /* of the model that is asked */
+    double told_ms; /* when the client was last told that it loads */
     s2_link_job job;
     bool has_job;                                                  /* the engine thread may call */
     void (*receive)(struct s2_exchange *x, const s2_frame *frame); /* with the lock */
@@ -104,7 +107,7 @@ struct s2_door;
 
 typedef struct s2_server {
     const s2_front_options *options;
-    s2_link *link;
+    s2_models models;
     s2_connections connections;
     s2_wrong_keys wrong_keys;    /* HTTP thread only */
     s2_access access;            /* its keys change on SIGHUP; */
