@@ -3,8 +3,10 @@
 #include "serve/front/models.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -42,13 +44,17 @@ void s2_models_stop(s2_models *m)
 static uint64_t resident_bytes(int pid)
 {
     char path[48];
-    long pages = 0;
+    s2_buffer text;
+    uint64_t pages = 0;
+    s2_buffer_init(&text, 4096);
     (void)snprintf(path, sizeof path, "/proc/%d/statm", pid);
-    FILE *file = fopen(path, "re");
-    if (!file) return 0;
-    if (fscanf(file, "%*s %ld", &pages) != 1 || pages < 0) pages = 0;
-    (void)fclose(file);
-    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    if (s2_file_read(path, &text, NULL) == S2P_OK) { /* the second number of a line */
+        s2_buffer_append(&text, "", 1);
+        const char *second = text.status == S2P_OK ? strchr((const char *)text.data, ' ') : NULL;
+        if (second) pages = strtoull(second, NULL, 10);
+    }
+    s2_buffer_free(&text);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 /* The one to unload for a request that has waited for `waited` ms: of those without work the one used least
