@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define GIB (1024.0 * 1024.0 * 1024.0)
 #define USUAL_FOLDER_BYTES ((uint64_t)4 << 30)
@@ -82,7 +83,7 @@ static s2p_status load_weights(s2v_engine *engine, const s2v_tower_choice *tower
     const uint64_t n_here = s2v_loader_bytes(&loader) - s2v_loader_device_bytes(&loader);
     if (st == S2P_OK && is_outline) st = s2v_loader_outline(&loader);
     const uint64_t most = engine->options.max_memory;
-    const uint64_t available = most > 0 ? most : s2v_memory_available();
+    const uint64_t available = most > 0 ? most : s2v_memory_available(engine->memory_fd);
     if (st == S2P_OK && !is_outline && available > 0 && n_here > available)
         st =
             s2_fail(error, S2P_ENOMEM,
@@ -161,6 +162,7 @@ static s2p_status make_engine(s2v_engine **out, const s2v_engine_options *option
     s2v_engine *engine = calloc(1, sizeof *engine);
     if (!engine) return s2_fail_memory(error, sizeof *engine, "the engine");
     engine->options = read;
+    engine->memory_fd = s2v_memory_open();
     const s2p_status st = open_engine(engine, &read, is_outline, error);
     engine->options.model_path = engine->options.mmproj_path = NULL; /* were borrowed */
     engine->options.device = engine->options.rpc_server = NULL;
@@ -193,6 +195,7 @@ void s2v_engine_close(s2v_engine *engine)
     s2v_tokenizer_free(engine->tokenizer);
     s2v_gguf_close(engine->mmproj);
     s2v_gguf_close(engine->text);
+    if (engine->memory_fd >= 0) close(engine->memory_fd);
     free(engine);
 }
 

@@ -36,6 +36,7 @@ struct s2v_engine {
     _Atomic(s2c_vocabulary *)
         vocabulary; /* for constraints; NULL until the first (answer_constraint.h) */
     atomic_uint_fast64_t session_bytes; /* of this machine, counted for all sessions (memory.h) */
+    int memory_fd; /* what the system has available: a sandbox forbids to open it later; -1: unknown */
 };
 
 /* An engine without weights and without a cache, of which sizes can be asked and graphs drawn, and

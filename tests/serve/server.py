@@ -20,9 +20,9 @@ QUESTION = "How many objects are there?"
 
 
 class Server:
-    def __init__(self, *options, env=None):
+    def __init__(self, *options, env=None, user=None, inherits=()):
         self.process = subprocess.Popen([PROGRAM, "serve", "--port", "0", *options], stderr=subprocess.PIPE,
-                                        text=True, env={**os.environ, **(env or {})})
+                                        text=True, env={**os.environ, **(env or {})}, user=user, pass_fds=inherits)
         atexit.register(self.process.kill)  # a check that failed leaves nothing behind; the engine ends with it
         self.log = []
         for line in self.process.stderr:

@@ -3,9 +3,6 @@
  * The front starts this program once more as `serve-engine`, with the same arguments; that process loads the
  * model. Nothing of ggml is called here.
  */
-#if defined(__linux__)
-#define _GNU_SOURCE /* unsetenv */
-#endif
 #include "serve/models_file.h"
 #include "serve/serve_options.h"
 
@@ -15,6 +12,7 @@
 #include "report.h"
 #include "serve/front/front.h"
 #include "serve/front/pictures.h"
+#include "serve/secrets.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -31,7 +29,7 @@ typedef struct serve_job { /* everything the command owns */
     s2_front_options front;
     s2_buffer words, key, cert;
     s2_pool pool; /* several models */
-    char *argv[MAX_WORDS + 1];
+    char *argv[MAX_WORDS + 1], **environment;
 } serve_job;
 
 static void log_line(const char *text) { s2_report_line("serve", text); }
@@ -42,20 +40,7 @@ static void say_nothing(const char *text) { (void)text; }
 
 /* --- the command line of the engine ----------------------------------------------------- */
 
-/* The process that decodes pictures must not know the keys. */
-static bool is_secret(const char *word, bool *takes_next)
-{
-    static const char *const names[] = { "--api-key", "--api-key-file", "--ssl-key-file" };
-    *takes_next = false;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const size_t n = strlen(names[i]);
-        if (strncmp(word, names[i], n) != 0 || (word[n] && word[n] != '=')) continue;
-        *takes_next = word[n] == '\0';
-        return true;
-    }
-    return false;
-}
-
+/* Without the keys: the process that decodes pictures must not know them. */
 static s2p_status repeat_command_line(serve_job *job, s2p_error *error)
 {
     s2_buffer_init(&job->words, MAX_COMMAND_LINE);
@@ -68,7 +53,7 @@ static s2p_status repeat_command_line(serve_job *job, s2p_error *error)
         char *word = (char *)job->words.data + at;
         at += strlen(word) + 1;
         bool takes_next;
-        if (skips || (index > 1 && is_secret(word, &takes_next))) {
+        if (skips || (index > 1 && s2_is_secret_option(word, &takes_next))) {
             skips = !skips && takes_next;
             continue;
         }
@@ -95,8 +80,7 @@ static s2p_status read_keys(serve_job *job, s2p_error *error)
     access->host = o->host;
     access->allowed_hosts = o->allowed_hosts;
     access->cors_origins = o->cors_origins;
-    (void)unsetenv("S2PRUNE_API_KEY"); /* what the engine inherits */
-    (void)unsetenv("LLAMA_ARG_API_KEY");
+    for (size_t i = 0; i < o->api_keys.n; i++) s2_wipe_secret(o->api_keys.item[i]); /* hashed now */
     const bool is_local = o->unix_socket || s2_host_is_loopback(o->host);
     if (!is_local && access->n_keys == 0 && !o->is_open)
         return s2_fail(error, S2P_EINVAL,
@@ -190,6 +174,19 @@ static s2p_status read_models(serve_job *job, s2p_error *error)
     return s2_models_file_read(o->models, job->argv, o->models_mib, &job->pool, &job->front, error);
 }
 
+/* A model of a hub, before the engine starts: it does not get the token, and finds it in the cache. */
+static s2p_status fetch_model(const serve_options *o, s2p_error *error)
+{
+    if (!o->ask.hub_name) return S2P_OK;
+    s2_asker *asker = calloc(1, sizeof *asker);
+    if (!asker) return s2_fail_memory(error, sizeof *asker, "the model");
+    const s2p_status st = s2_asker_prepare(asker, &o->ask, error);
+    s2_asker_close(asker);
+    free(asker);
+    s2_wipe_secret(o->ask.hub_token);
+    return st;
+}
+
 static s2p_status prepare(serve_job *job, s2p_error *error)
 {
     const serve_options *o = job->options;
@@ -225,6 +222,10 @@ static s2p_status prepare(serve_job *job, s2p_error *error)
     TRY(check_media_path(o, error));
     TRY(s2a_detail_map_check("--detail-map", o->detail_map, error));
     TRY(read_certificate(job, error));
+    TRY(fetch_model(o, error));
+    s2_hide_secrets();
+    TRY(s2_engine_environment(&job->environment, error));
+    job->front.engine_environment = job->environment;
     TRY(repeat_command_line(job, error));
     return read_models(job, error);
 }
@@ -236,6 +237,7 @@ static int run_serve(const void *values)
     s2p_status st = prepare(&job, &error);
     if (st == S2P_OK) st = s2_front_run(&job.front, &error);
     s2_pool_free(&job.pool);
+    free(job.environment);
     s2_buffer_free(&job.words);
     s2_buffer_free(&job.key);
     s2_buffer_free(&job.cert);

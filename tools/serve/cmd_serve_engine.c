@@ -1,4 +1,8 @@
 /* cmd_serve_engine.c - the other process of `serve`. It is started by the front, never by a person. */
+#if defined(__linux__)
+#define _GNU_SOURCE /* syscall */
+#include <sys/syscall.h>
+#endif
 #include "serve/serve_options.h"
 
 #include "asking/llama_options.h"
@@ -17,6 +21,7 @@
 
 #define USUAL_CONTEXT 4096 /* tokens */
 #define FRONT_FD 3
+#define MOST_FDS 65536 /* that are looked for, where the kernel cannot close them all at once */
 
 /* Whatever is being computed: nobody waits for it any more. */
 static void end_with_front(void) { _exit(S2_EXIT_OK); }
@@ -81,6 +86,19 @@ static s2p_status fill_setup(s2_asker *asker, const serve_options *o, s2_engine_
     return check_virtual_models(o->virtual_models, &setup->setting, error);
 }
 
+/* What the front inherited from whoever started it is no business of the engine. */
+static void close_others(void)
+{
+#if defined(__linux__)
+#if !defined(SYS_close_range)
+#define SYS_close_range 436 /* on every machine; Linux 5.9 */
+#endif
+    if (syscall(SYS_close_range, FRONT_FD + 1, ~0U, 0) == 0) return;
+#endif
+    const long n = sysconf(_SC_OPEN_MAX);
+    for (int fd = FRONT_FD + 1; fd < (n < 0 || n > MOST_FDS ? MOST_FDS : (int)n); fd++) close(fd);
+}
+
 static int run_serve_engine(const void *values)
 {
     const serve_options *o = values;
@@ -91,6 +109,7 @@ static int run_serve_engine(const void *values)
         s2_fail(&error, S2P_EINVAL, "serve-engine is started by 's2prune serve'");
         return s2_report_error(S2P_EINVAL, &error);
     }
+    close_others();
     (void)signal(SIGINT, SIG_IGN); /* the front decides when it is over */
     (void)signal(SIGTERM, SIG_IGN);
     s2_asker *asker = calloc(1, sizeof *asker);

@@ -5,6 +5,7 @@
 #include "kernels/tower/kernels.h"
 #include "s2vlm.h"
 
+#include <fcntl.h>
 #include <ggml_needs.h>
 #include <netdb.h>
 #include <stdbool.h>
@@ -278,19 +279,27 @@ ggml_backend_buffer_t s2v_place_outline(struct ggml_context *ctx, ggml_backend_b
     return buffer;
 }
 
-/* A line of a file of the system's, in bytes; 0: there is none. */
-static uint64_t read_kib(const char *path, const char *tag)
+/* --- memory ------------------------------------------------------------------------------ */
+
+/* A number of a file of the system's, in bytes; 0: there is none. */
+static uint64_t read_kib(int fd, const char *tag)
 {
-    FILE *file = fopen(path, "r");
-    if (!file) return 0;
-    char line[128];
-    uint64_t kib = 0;
-    while (kib == 0 && fgets(line, sizeof line, file))
-        if (strncmp(line, tag, strlen(tag)) == 0) kib = strtoull(line + strlen(tag), NULL, 10);
-    fclose(file);
-    return kib * 1024;
+    char text[4096];
+    const ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof text - 1, 0);
+    if (n <= 0) return 0;
+    text[n] = '\0';
+    const char *line = strstr(text, tag);
+    return line ? strtoull(line + strlen(tag), NULL, 10) * 1024 : 0;
 }
 
-uint64_t s2v_memory_available(void) { return read_kib("/proc/meminfo", "MemAvailable:"); }
+int s2v_memory_open(void) { return open("/proc/meminfo", O_RDONLY | O_CLOEXEC); }
 
-uint64_t s2v_memory_resident(void) { return read_kib("/proc/self/status", "VmRSS:"); }
+uint64_t s2v_memory_available(int fd) { return read_kib(fd, "MemAvailable:"); }
+
+uint64_t s2v_memory_resident(void)
+{
+    const int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    const uint64_t bytes = read_kib(fd, "VmRSS:");
+    if (fd >= 0) close(fd);
+    return bytes;
+}

@@ -222,7 +222,7 @@ static uint64_t kv_bytes(const s2v_session *s, s2v_kv_types type)
 static uint64_t bytes_left(const s2v_engine *engine, uint64_t taken)
 {
     const uint64_t most = engine->options.max_memory;
-    const uint64_t left = s2v_memory_available();
+    const uint64_t left = s2v_memory_available(engine->memory_fd);
     if (most == 0) return left;
     const s2v_weights *w = engine->weights;
     const uint64_t others =
@@ -397,8 +397,8 @@ s2p_status s2v_memory_estimate(s2v_engine *engine, const s2v_session_options *se
     out->prefixes = o->no_cache ? 0 : engine->options.cache_bytes;
     out->total = out->program + out->weights + out->tower + out->kv + out->compute + out->prefixes;
     out->available = engine->options.max_memory;
-    if (out->available == 0 && s2v_memory_available() > 0)
-        out->available = s2v_memory_available() + out->program;
+    const uint64_t available = s2v_memory_available(engine->memory_fd);
+    if (out->available == 0 && available > 0) out->available = available + out->program;
     s2v_graph_free(&s.graph);
     s2v_backends_close(&s.backends);
     return st;

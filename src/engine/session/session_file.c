@@ -231,7 +231,8 @@ s2p_status s2v_session_restore(s2v_session *s, const char *path, s2p_error *erro
                         .n_logits = shape.n_vocab,
                         .n_held = S2V_STOP_MAX_BYTES };
     uint64_t cache = (uint64_t)shape.slot_bytes * (uint64_t)shape.n_ctx * (uint64_t)shape.n_layers;
-    if (cache < s2v_memory_available()) cache = s2v_memory_available(); /* layers left whole */
+    const uint64_t available = s2v_memory_available(s->engine->memory_fd);
+    if (cache < available) cache = available; /* layers left whole */
     s2_buffer bytes;
     s2_buffer_init(&bytes, (size_t)(bytes_before_cache(&most) + cache + 32));
     s2p_status st = s2_file_read(path, &bytes, error);

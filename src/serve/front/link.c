@@ -1,5 +1,5 @@
 /* link.c - start the engine process, send it jobs, receive frames, restart it when it dies. */
-#define _GNU_SOURCE /* pipe2, environ */
+#define _GNU_SOURCE /* pipe2 */
 #include "serve/front/link.h"
 
 #include "base/clock.h"
@@ -43,8 +43,6 @@ struct s2_link {
 
 /* --- the process ------------------------------------------------------------------------ */
 
-extern char **environ;
-
 static bool spawn(s2_link *l)
 {
     int pair[2];
@@ -59,8 +57,8 @@ static bool spawn(s2_link *l)
     sigemptyset(&none);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    const int failed =
-        posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, l->options.argv, environ);
+    const int failed = posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, l->options.argv,
+                                   l->options.environment);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     close(pair[1]);

@@ -19,6 +19,7 @@ s2p_status s2_models_start(s2_models *m, const s2_front_options *options, s2p_er
     for (int32_t i = 0; i < options->n_models; i++) {
         const s2_front_model *model = &options->model[i];
         const s2_link_options link = { .argv = model->argv,
+                                       .environment = options->engine_environment,
                                        .name = options->n_models > 1 ? model->name : "",
                                        .is_on_demand = !model->is_pinned,
                                        .n_parallel = options->n_parallel,
