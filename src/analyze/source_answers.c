@@ -11,6 +11,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define MAX_BYTES ((size_t)1 << 30)
 
@@ -204,9 +206,8 @@ s2p_status s2_answers_read(const char *path, s2_trials *trials, int32_t *n_fille
                            s2p_error *error)
 {
     *n_filled = *n_bad = 0;
-    FILE *probe = fopen(path, "rb");
-    if (!probe && errno == ENOENT) return S2P_OK;
-    if (probe) (void)fclose(probe);
+    struct stat info;
+    if (stat(path, &info) != 0 && errno == ENOENT) return S2P_OK;
     s2_buffer text;
     s2_buffer_init(&text, MAX_BYTES);
     s2p_status st = s2_file_read(path, &text, error);
@@ -222,8 +223,11 @@ s2p_status s2_answers_read(const char *path, s2_trials *trials, int32_t *n_fille
 
 FILE *s2_answers_open(const char *path, s2p_error *error)
 {
-    FILE *file = fopen(path, "ab+");
+    int fd;
+    if (s2_file_open(path, S2_FILE_OWN_APPEND, &fd, error) != S2P_OK) return NULL;
+    FILE *file = fdopen(fd, "ab+");
     if (!file) {
+        (void)close(fd);
         (void)s2_fail(error, S2P_EIO, "cannot write '%.300s': %s", path, strerror(errno));
         return NULL;
     }

@@ -296,7 +296,7 @@ static s2p_status save_item(const s2_study_item *item, const char *folder, s2p_e
 static bool has_title(const char *path, const char *title)
 {
     char head[1024], wanted[256];
-    FILE *file = fopen(path, "rb");
+    FILE *file = s2_file_stream(path);
     const size_t n = file ? fread(head, 1, sizeof head - 1, file) : 0;
     if (file) (void)fclose(file);
     head[n] = '\0';

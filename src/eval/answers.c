@@ -1,6 +1,7 @@
 /* answers.c - which sample an answer is to. */
 #include "eval/answers.h"
 
+#include "base/file.h"
 #include "eval/readers/rows.h"
 #include "eval/run/run_folder.h"
 #include "eval/run/store.h"
@@ -277,7 +278,7 @@ static s2p_status read_folder(const char *path, const char *task, reading *r, s2
 static bool is_store(const char *path)
 {
     char head[16] = "";
-    FILE *file = fopen(path, "rb");
+    FILE *file = s2_file_stream(path);
     const size_t n = file ? fread(head, 1, sizeof head, file) : 0;
     if (file) (void)fclose(file);
     return n == sizeof head && memcmp(head, "SQLite format 3", sizeof head) == 0;

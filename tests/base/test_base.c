@@ -71,6 +71,56 @@ static void test_files(void **state)
     s2_buffer_free(&b);
 }
 
+/* Nothing but a regular file is opened, nothing is written through a link, no pipe is waited for. */
+static void test_opening(void **state)
+{
+    (void)state;
+    static const char file[] = "test_base.file", soft[] = "test_base.soft",
+                      hard[] = "test_base.hard", pipe_name[] = "test_base.pipe";
+    const char *const names[] = { file, soft, hard, pipe_name };
+    s2p_error error;
+    s2_buffer b;
+    int fd;
+    for (size_t i = 0; i < COUNT_OF(names); i++) (void)remove(names[i]);
+    assert_int_equal(s2_file_open(file, S2_FILE_READ, &fd, &error), S2P_EIO); /* not there */
+    assert_int_equal(fd, -1);
+    assert_int_equal(s2_file_open(file, S2_FILE_OWN, &fd, &error), S2P_OK); /* now it is */
+    assert_int_equal(s2_write_all(fd, "12345", 5), 0);
+    close(fd);
+    assert_int_equal(s2_file_open(file, S2_FILE_OWN_APPEND, &fd, &error), S2P_OK);
+    assert_int_equal(s2_write_all(fd, "678", 3), 0);
+    close(fd);
+
+    assert_int_equal(symlink(file, soft), 0);
+    assert_int_equal(s2_file_open(soft, S2_FILE_OWN, &fd, &error), S2P_EIO);
+    assert_non_null(strstr(error.message, "symbolic link"));
+    assert_int_equal(s2_file_open(soft, S2_FILE_READ, &fd, &error), S2P_OK);
+    close(fd);
+    assert_int_equal(link(file, hard), 0);
+    assert_int_equal(s2_file_open(hard, S2_FILE_OWN, &fd, &error), S2P_EIO);
+    assert_non_null(strstr(error.message, "other names"));
+    assert_int_equal(mkfifo(pipe_name, 0600), 0);
+    for (int use = S2_FILE_READ; use <= S2_FILE_OWN_APPEND; use++)
+        assert_int_equal(s2_file_open(pipe_name, (s2_file_use)use, &fd, &error), S2P_EIO);
+    assert_int_equal(s2_file_open("/", S2_FILE_READ, &fd, &error), S2P_EIO);
+    assert_null(s2_file_stream(pipe_name));
+
+    s2_buffer_init(&b, 100);
+    assert_int_equal(s2_file_read(pipe_name, &b, &error), S2P_EIO);
+    assert_non_null(strstr(error.message, "nobody writes"));
+    assert_int_equal(s2_file_write(pipe_name, "x", 1, &error), S2P_EIO);
+    assert_non_null(strstr(error.message, "nobody reads"));
+    assert_int_equal(s2_file_read(hard, &b, &error), S2P_OK);
+    assert_int_equal(b.size, 8);
+    assert_memory_equal(b.data, "12345678", 8);
+    s2_buffer_free(&b);
+
+    (void)remove(soft);
+    assert_int_equal(symlink("/dev/null", soft), 0); /* of others, to a device */
+    assert_int_equal(s2_file_write(soft, "x", 1, &error), S2P_EIO);
+    for (size_t i = 0; i < COUNT_OF(names); i++) assert_int_equal(remove(names[i]), 0);
+}
+
 static s2p_status parse(const char *text, json_t **out)
 {
     return s2_json_parse(text, strlen(text), "text", out, NULL);
@@ -247,11 +297,11 @@ static void test_random(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_buffer),        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_json),          cmocka_unit_test(test_sha256),
-        cmocka_unit_test(test_sha256_pieces), cmocka_unit_test(test_random),
-        cmocka_unit_test(test_paths),         cmocka_unit_test(test_parents),
-        cmocka_unit_test(test_json_limits),
+        cmocka_unit_test(test_buffer),  cmocka_unit_test(test_files),
+        cmocka_unit_test(test_opening), cmocka_unit_test(test_json),
+        cmocka_unit_test(test_sha256),  cmocka_unit_test(test_sha256_pieces),
+        cmocka_unit_test(test_random),  cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_parents), cmocka_unit_test(test_json_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

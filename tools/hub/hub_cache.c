@@ -6,6 +6,7 @@
  */
 #include "hub/hub_steps.h"
 
+#include "base/file.h"
 #include "base/path.h"
 
 #include <dirent.h>
@@ -104,7 +105,7 @@ static bool find_snapshot(const char *cache, const s2_hub_repo *repo, listing *f
 {
     char path[S2_HUB_PATH + 512], commit[41] = "";
     (void)snprintf(path, sizeof path, "%s/models--%s--%s/refs/main", cache, repo->user, repo->repo);
-    FILE *file = fopen(path, "rb");
+    FILE *file = s2_file_stream(path);
     if (!file) return false;
     const bool is_whole = fread(commit, 1, 40, file) == 40;
     (void)fclose(file);

@@ -2,6 +2,7 @@
 #include "hub/hub_steps.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "base/sha256.h"
 
@@ -205,7 +206,7 @@ static s2p_status check_sum(const char *partial, const s2_hub_file *wanted, s2_p
                             s2p_error *error)
 {
     if (!wanted->sha256[0]) return S2P_OK;
-    FILE *file = fopen(partial, "rb");
+    FILE *file = s2_file_stream(partial);
     if (!file) return s2_fail(error, S2P_EIO, "cannot read '%.300s'", partial);
     s2_sha256_state state;
     s2_sha256_start(&state);
@@ -233,12 +234,17 @@ static s2p_status check_sum(const char *partial, const s2_hub_file *wanted, s2_p
 
 /* Opened and locked, and still the file of that name: who held the lock may have renamed it or
  * thrown it away. Below 0: errno says why. */
-static int open_locked(const char *partial)
+static int open_locked(const char *partial, s2_progress *progress, s2p_error *error)
 {
     for (;;) {
         struct stat opened, named;
-        const int fd = open(partial, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-        if (fd < 0 || flock(fd, LOCK_EX) != 0 || fstat(fd, &opened) != 0) return fd;
+        int fd;
+        if (s2_file_open(partial, S2_FILE_OWN, &fd, error) != S2P_OK) return -1;
+        bool is_locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
+        if (!is_locked && progress)
+            (void)s2_progress_show(progress, "waiting for another download of it", 0.0);
+        if (!is_locked) is_locked = flock(fd, LOCK_EX) == 0;
+        if (!is_locked || fstat(fd, &opened) != 0) return fd;
         if (stat(partial, &named) == 0 && named.st_ino == opened.st_ino) return fd;
         (void)close(fd);
     }
@@ -250,8 +256,8 @@ s2p_status s2_hub_download(const s2_hub_server *server, const char *path, const 
     char partial[4200];
     if (snprintf(partial, sizeof partial, "%s.partial", target) >= (int)sizeof partial)
         return s2_fail(error, S2P_ELIMIT, "the path '%.200s...' is too long", target);
-    const int fd = open_locked(partial);
-    if (fd < 0) return fail_write(errno, partial, error);
+    const int fd = open_locked(partial, progress, error);
+    if (fd < 0) return errno == ENOSPC ? fail_write(errno, partial, error) : S2P_EIO;
     FILE *out = fdopen(fd, "r+b");
     if (!out) {
         (void)close(fd);

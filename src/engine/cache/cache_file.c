@@ -13,10 +13,12 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NAME_BYTES (S2_SHA256_HEX + 16) /* digits, suffix, NUL */
 #define HEX_DIGITS (S2_SHA256_HEX - 1)
+#define MOST_LOCK_TRIES 100 /* 10 ms each */
 static const char suffix[] = ".s2cache", unfinished[] = ".tmp", lock_name[] = ".lock";
 
 struct s2v_cache_folder {
@@ -285,15 +287,30 @@ static int write_block(s2v_cache_folder *folder, const uint8_t *key, const uint8
     return code;
 }
 
+/* Other processes write blocks, too, which takes milliseconds; whoever holds the lock longer is not
+ * waited for. 0, or errno; the caller closes *lock, which releases it. */
+static int take_lock(const s2v_cache_folder *folder, int *lock)
+{
+    static const struct timespec pause = { .tv_nsec = 10000000 };
+    struct stat info;
+    *lock =
+        openat(folder->fd, lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    if (*lock < 0 || fstat(*lock, &info) != 0) return errno;
+    if (!S_ISREG(info.st_mode)) return EINVAL;
+    for (int i = 0; i < MOST_LOCK_TRIES; i++) {
+        if (flock(*lock, LOCK_EX | LOCK_NB) == 0) return 0;
+        if (errno != EINTR && errno != EWOULDBLOCK) return errno;
+        (void)nanosleep(&pause, NULL);
+    }
+    return EWOULDBLOCK;
+}
+
 s2p_status s2v_cache_file_write(s2v_cache_folder *folder, const uint8_t *key, const uint8_t *block,
                                 size_t n, s2p_error *error)
 {
     if (n > folder->max_bytes || folder->max_bytes - n < S2V_CACHE_FILE_HEAD) return S2P_OK;
-    const int lock =
-        openat(folder->fd, lock_name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    int code = lock < 0 ? errno : 0;
-    while (code == 0 && flock(lock, LOCK_EX) != 0)
-        if (errno != EINTR) code = errno;
+    int lock;
+    int code = take_lock(folder, &lock);
     if (code == 0) code = write_block(folder, key, block, n);
     if (lock >= 0) close(lock); /* and with it the lock */
     if (code == 0) return S2P_OK;

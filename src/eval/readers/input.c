@@ -1,10 +1,10 @@
 /* input.c - pread, so that a file that shrinks while it is read is a short read and no signal. */
 #include "eval/readers/input.h"
 
+#include "base/file.h"
 #include "base/path.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,8 +20,8 @@ s2p_status s2e_input_open(s2e_input *input, const char *path, s2p_error *error)
         return s2_fail(error, S2P_EIO, "cannot open '%s': %s", path, strerror(errno));
     if (!S_ISREG(info.st_mode))
         return s2_fail(error, S2P_EIO, "cannot read '%s': it is not a regular file", path);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return s2_fail(error, S2P_EIO, "cannot open '%s': %s", path, strerror(errno));
+    int fd;
+    TRY(s2_file_open(path, S2_FILE_READ, &fd, error));
     uint8_t *window = malloc(WINDOW);
     if (!window) {
         close(fd);

@@ -1,6 +1,7 @@
 /* fingerprint.c - one configuration for one run. */
 #include "eval/run/fingerprint.h"
 
+#include "base/file.h"
 #include "base/sha256.h"
 
 #include <errno.h>
@@ -136,7 +137,7 @@ s2p_status s2e_file_hash(const char *path, int (*progress)(double done, void *us
                          char *out, s2p_error *error)
 {
     enum { PIECE = 1 << 20 };
-    FILE *file = fopen(path, "rb");
+    FILE *file = s2_file_stream(path);
     if (!file) return s2_fail(error, S2P_EIO, "cannot open '%.150s': %s", path, strerror(errno));
     uint8_t *bytes = malloc(PIECE), digest[32];
     s2p_status st = bytes ? S2P_OK : s2_fail_memory(error, PIECE, "the hash of a file");

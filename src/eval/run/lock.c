@@ -1,6 +1,8 @@
 /* lock.c - a record lock of POSIX, which network file systems know too, and who holds it. */
 #include "eval/run/store.h"
 
+#include "base/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -22,8 +24,9 @@ static void read_holder(int fd, char *out, size_t capacity)
     if (!out[0]) (void)snprintf(out, capacity, "another process");
 }
 
-static void write_holder(int fd)
+void s2e_lock_sign(const s2e_lock *lock)
 {
+    const int fd = lock->fd;
     char host[128] = "", text[192];
     if (gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
     const int n = snprintf(text, sizeof text, "process %ld on %s\n", (long)getpid(), host);
@@ -37,12 +40,11 @@ s2p_status s2e_lock_take(const char *path, s2e_lock **out, s2p_error *error)
     *out = NULL;
     if (snprintf(name, sizeof name, "%s.lock", path) >= (int)sizeof name)
         return s2_fail(error, S2P_ELIMIT, "the path of the run is too long");
-    const int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0) return s2_fail(error, S2P_EIO, "cannot write '%.150s': %s", name, strerror(errno));
+    int fd;
+    TRY(s2_file_open(name, S2_FILE_OWN, &fd, error));
     const struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
     s2e_lock *lock = malloc(sizeof *lock);
     if (lock && fcntl(fd, F_SETLK, &whole) == 0) {
-        write_holder(fd);
         lock->fd = fd;
         *out = lock;
         return S2P_OK;

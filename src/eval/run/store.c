@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define APPLICATION_ID 0x53325052
 #define VERSION 2
@@ -215,6 +216,24 @@ static s2p_status open_file(s2e_store *store, s2e_store_use use, s2p_error *erro
     return run_sql(store, "PRAGMA synchronous=FULL; PRAGMA journal_mode=TRUNCATE", "open", error);
 }
 
+/* The store and its journals: regular files, if they are there; SQLite would wait for a pipe. The
+ * store itself may be a link where it is only read. */
+static s2p_status check_files(const char *path, s2e_store_use use, s2p_error *error)
+{
+    static const char *const ends[] = { "", "-journal", "-wal", "-shm" };
+    char name[4200];
+    struct stat info;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        if (snprintf(name, sizeof name, "%s%s", path, ends[i]) >= (int)sizeof name)
+            return s2_fail(error, S2P_ELIMIT, "the path of the run is too long");
+        const bool may_be_link = i == 0 && use == S2E_STORE_READ;
+        if ((may_be_link ? stat(name, &info) : lstat(name, &info)) == 0 && !S_ISREG(info.st_mode))
+            return s2_fail(error, S2P_EIO, "cannot open '%.150s': it is %s", name,
+                           S_ISLNK(info.st_mode) ? "a symbolic link" : "not a regular file");
+    }
+    return S2P_OK;
+}
+
 s2p_status s2e_store_open(const char *path, s2e_store_use use, s2e_store **out, s2p_error *error)
 {
     *out = NULL;
@@ -223,6 +242,7 @@ s2p_status s2e_store_open(const char *path, s2e_store_use use, s2e_store **out, 
     s2p_status st = S2P_OK;
     if (path && !(store->path = strdup(path)))
         st = s2_fail_memory(error, strlen(path), "the name of the store");
+    if (st == S2P_OK && path) st = check_files(path, use, error);
     if (st == S2P_OK && path && use == S2E_STORE_WRITE)
         st = s2e_lock_take(path, &store->lock, error);
     if (st == S2P_OK) st = open_file(store, use, error);
@@ -235,6 +255,7 @@ s2p_status s2e_store_open(const char *path, s2e_store_use use, s2e_store **out, 
         s2e_store_close(store);
         return st;
     }
+    if (store->lock) s2e_lock_sign(store->lock); /* not before it is ours to write */
     *out = store;
     return S2P_OK;
 }
