@@ -242,7 +242,7 @@ static int open_locked(const char *partial, s2_progress *progress, s2p_error *er
         if (s2_file_open(partial, S2_FILE_OWN, &fd, error) != S2P_OK) return -1;
         bool is_locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
         if (!is_locked && progress)
-            (void)s2_progress_show(progress, "waiting for another download of it", 0.0);
+            (void)s2_progress_show(progress, "waiting for another download", 0.0);
         if (!is_locked) is_locked = flock(fd, LOCK_EX) == 0;
         if (!is_locked || fstat(fd, &opened) != 0) return fd;
         if (stat(partial, &named) == 0 && named.st_ino == opened.st_ino) return fd;

@@ -95,6 +95,6 @@ typedef struct s2e_lock s2e_lock;
  * machine, or the folder cannot be written. */
 s2p_status s2e_lock_take(const char *path, s2e_lock **out, s2p_error *error);
 void s2e_lock_sign(const s2e_lock *lock); /* write into the file who holds it */
-void s2e_lock_release(s2e_lock *lock); /* NULL is fine */
+void s2e_lock_release(s2e_lock *lock);    /* NULL is fine */
 
 #endif /* S2_EVAL_RUN_STORE_H */
