@@ -25,7 +25,7 @@ typedef struct s2_front_options {   /* all borrowed */
     size_t n_fixed_keys;  /* the first keys of `access`, which are not from that file */
     s2_front_model model[S2_FRONT_MAX_MODELS];
     int32_t n_models;
-    uint64_t models_bytes; /* of loaded models, at most; for several */
+    uint64_t models_bytes;           /* of loaded models, at most; for several */
     char *const *engine_environment; /* ended by NULL */
     const char *virtual_models, *results_dir;
     const char *media_path;  /* clients may name pictures below this folder, or NULL */

@@ -41,7 +41,7 @@ typedef struct s2_link_options { /* all borrowed until the link is stopped */
     char *const *argv;           /* the program of the engine; the socket is its descriptor 3 */
     const char *name;            /* of the model, for the log; "": none */
     bool is_on_demand; /* it begins parked, and parks itself where the model cannot be loaded */
-    char *const *environment;    /* ended by NULL */
+    char *const *environment; /* ended by NULL */
     int32_t n_parallel, n_queue;
     size_t max_queue_bytes;
     void (*log)(const char *text);
