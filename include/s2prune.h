@@ -413,6 +413,37 @@ S2P_API s2p_status s2p_method_make(s2p_method **out, const s2p_method_definition
                                    s2p_error *error);
 S2P_API void s2p_method_free(s2p_method *method); /* only methods of s2p_method_make */
 
+/* --- Methods in a shared object ------------------------------------------- */
+
+#define S2P_PLUGIN_ABI 1
+
+/* What a plug-in is given: the functions it may call, as it links to nothing. Later versions add fields
+ * at the end. */
+typedef struct s2p_host {
+    size_t size;
+    uint32_t abi; /* S2P_PLUGIN_ABI of the program */
+    void *context;
+    /* A method for this command, as s2p_method_make. version: changes when the method does; NULL: "". */
+    s2p_status (*add)(void *context, const s2p_method_definition *definition, const char *version,
+                      s2p_error *error);
+    void (*definition_init)(s2p_method_definition *definition, size_t size);
+    const s2p_signal_info *(*signal_at)(size_t id);
+    int32_t (*coarse_side)(s2p_grid grid, int32_t budget);
+    s2p_status (*partition)(s2p_grid grid, int32_t side, s2p_rect *region);
+    s2p_status (*laplacian)(const s2p_image *image, s2p_grid grid, int32_t side, s2p_moments *out);
+    double (*variance)(s2p_moments moments);
+    s2p_status (*normalise)(const float *raw, int32_t n, float *out);
+    s2p_status (*budget)(const double *score, const int32_t *capacity, int32_t n, int32_t budget,
+                         int32_t *out);
+    s2p_status (*cells)(s2p_rect region, int32_t budget, s2p_rect *cell);
+    s2p_status (*select)(s2p_grid grid, const s2p_rect *cell, int32_t n, const float *erc,
+                         int32_t *keep);
+} s2p_host;
+
+/* The one symbol a plug-in exports, s2p_plugin. It adds its methods and returns S2P_OK, or a status and a
+ * sentence, for example S2P_EUNSUPPORTED for an `abi` that it was not made for. */
+typedef s2p_status (*s2p_plugin_function)(const s2p_host *host, s2p_error *error);
+
 /* --- Ablations: other allocators and selectors on the same scaffold ------ */
 
 /* The method "s2prune" on a view that need not have the selector's signal: the plan then gets its

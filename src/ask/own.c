@@ -1,6 +1,7 @@
 /* own.c - methods of the user's own: opening them, asking them, whose fault a failure is. */
 #include "ask/own.h"
 
+#include "ask/plugin.h"
 #include "ask/process.h"
 #include "ask/selections.h"
 #include "base/file.h"
@@ -30,6 +31,9 @@ struct s2a_own {
     s2a_hello hello;
     int64_t n_requests;
     int32_t n_failures; /* in a row */
+
+    s2p_method_function function; /* of a plug-in; else NULL */
+    void *user;
 };
 
 static const char *name_of(const s2a_own *own) { return s2p_method_about(own->method)->name; }
@@ -266,6 +270,78 @@ static s2p_status open_process(s2a_own *own, s2p_error *error)
     return make_method(own, name, &own->hello, keep_by_process, error);
 }
 
+/* --- plug-ins ---------------------------------------------------------------------------------- */
+
+static s2p_status keep_by_plugin(const s2p_view *view, s2p_grid grid, int32_t *keep,
+                                 int32_t *n_keep, void *user, s2p_error *error)
+{
+    s2a_own *own = user;
+    const int32_t budget = *n_keep;
+    s2p_error why = { S2P_OK, "" };
+    s2p_status st = own->function(view, grid, keep, n_keep, own->user, &why);
+    why.message[sizeof why.message - 1] = '\0';
+    if (st == S2P_OK) return check_kept(own, view, grid, keep, *n_keep, budget, error);
+    if ((int)st < 0 || st > S2P_ECANCELLED) st = S2P_EINVAL;
+    return blame(own, st, why.message[0] ? why.message : s2p_status_text(st), error);
+}
+
+static void close_own(s2a_own *own);
+
+static bool has_name(const s2a_own *own, const char *text, size_t n)
+{
+    return own->function && strlen(name_of(own)) == n && strncasecmp(name_of(own), text, n) == 0;
+}
+
+static s2p_status add_method(void *user, const s2p_method_definition *definition,
+                             const char *version, const char *hash, s2p_error *error)
+{
+    s2a_owns *owns = user;
+    s2p_method_definition d = *definition;
+    if (!d.function) return s2p_method_make(&(s2p_method *){ NULL }, &d, error); /* its sentence */
+    if (owns->n == S2A_MAX_OWN)
+        return s2_fail(error, S2P_ELIMIT, "more than %d methods of your own", S2A_MAX_OWN);
+    s2a_own *own = calloc(1, sizeof *own);
+    s2_buffer identity;
+    s2_buffer_init(&identity, 1024);
+    s2_buffer_printf(&identity, "sha256:%s version=%s", hash, version);
+    s2_buffer_append(&identity, "", 1);
+    if (!own || identity.status != S2P_OK) {
+        free(own);
+        s2_buffer_free(&identity);
+        return s2_fail_memory(error, 1024, "a method");
+    }
+    own->identity = (char *)identity.data;
+    own->sample = (s2a_sample){ "", "" };
+    own->function = d.function;
+    own->user = d.user;
+    d.function = keep_by_plugin;
+    d.user = own;
+    s2p_status st = s2p_method_make(&own->method, &d, error);
+    for (int32_t i = 0; st == S2P_OK && i < owns->n; i++)
+        if (has_name(owns->own[i], name_of(own), strlen(name_of(own))))
+            st =
+                s2_fail(error, S2P_EINVAL, "two methods are called '%s'; rename one", name_of(own));
+    if (st != S2P_OK) {
+        close_own(own);
+        return st;
+    }
+    owns->own[owns->n++] = own;
+    return S2P_OK;
+}
+
+s2p_status s2a_owns_load(s2a_owns *owns, const char *source, const char *path, s2p_error *error)
+{
+    s2p_error why = { S2P_OK, "" };
+    s2a_plugin *plugin;
+    for (int32_t i = 0; i < owns->n_plugins; i++)
+        if (strcmp(s2a_plugin_path(owns->plugin[i]), path) == 0) return S2P_OK;
+    if (owns->n_plugins == S2A_MAX_PLUGINS)
+        return s2_fail(error, S2P_ELIMIT, "%s: more than %d plug-ins", source, S2A_MAX_PLUGINS);
+    const s2p_status st = s2a_plugin_load(path, add_method, owns, &plugin, &why);
+    if (plugin) owns->plugin[owns->n_plugins++] = plugin; /* closed with the methods it added */
+    return st == S2P_OK ? st : s2_fail(error, st, "%s: %s", source, why.message);
+}
+
 /* --- all of a command ---------------------------------------------------------------------------- */
 
 static void close_own(s2a_own *own)
@@ -285,7 +361,9 @@ s2p_status s2a_owns_open(s2a_owns *owns, const char *source, const char *text, s
     s2p_error why = { S2P_OK, "" };
     *out = NULL;
     for (int32_t i = 0; i < owns->n && !*out; i++)
-        if (strlen(owns->own[i]->text) == n && memcmp(owns->own[i]->text, text, n) == 0)
+        if (has_name(owns->own[i], text, n) ||
+            (owns->own[i]->text && strlen(owns->own[i]->text) == n &&
+             memcmp(owns->own[i]->text, text, n) == 0))
             *out = owns->own[i];
     if (*out) return S2P_OK;
     const bool is_file = n > 5 && strncasecmp(text, "file:", 5) == 0;
@@ -325,15 +403,24 @@ static s2p_status use(void *context, const char *source, const char *text, size_
     return S2P_OK;
 }
 
+static bool knows(void *context, const char *text, size_t n)
+{
+    const s2a_owns *owns = context;
+    for (int32_t i = 0; i < owns->n; i++)
+        if (has_name(owns->own[i], text, n)) return true;
+    return !owns->plugins_only && s2a_is_own(text, n);
+}
+
 s2a_own_opener s2a_owns_opener(s2a_owns *owns)
 {
-    return (s2a_own_opener){ owns ? use : NULL, owns };
+    return (s2a_own_opener){ owns ? knows : NULL, owns ? use : NULL, owns };
 }
 
 void s2a_owns_close(s2a_owns *owns)
 {
     for (int32_t i = 0; i < owns->n; i++) close_own(owns->own[i]);
-    owns->n = 0;
+    for (int32_t i = 0; i < owns->n_plugins; i++) s2a_plugin_close(owns->plugin[i]);
+    owns->n = owns->n_plugins = 0;
 }
 
 const s2p_method *s2a_own_method(const s2a_own *own) { return own->method; }
@@ -343,6 +430,7 @@ const char *s2a_own_identity(const s2a_own *own) { return own->identity; }
 s2p_status s2a_own_check(const s2a_own *own, const s2a_setting *setting, s2p_error *error)
 {
     int32_t other;
+    if (own->function) return S2P_OK; /* it is shown which tokens entered the tower */
     if (setting->has_before)
         return s2_fail(
             error, S2P_EUNSUPPORTED,

@@ -1,19 +1,22 @@
-/* own.h - methods of the user's own without C, for settings of the command line.
+/* own.h - methods of the user's own, for settings of the command line.
  *
  *     file:kept.jsonl          which tokens of which sample stay (selections.h)
  *     exec:python3 mine.py     a process that is asked for each picture (exec_messages.h, process.h)
+ *     largest                  a method of a plug-in that was loaded (plugin.h)
  *
- * Both are methods of s2p_method_make, so the engine checks what they keep as it does for any caller.
+ * All are methods of s2p_method_make, so the engine checks what they keep as it does for any caller.
  * What goes wrong with one sample is that sample's failure. A process that failed is started again for
  * the next one; after S2A_OWN_TRIES failures in a row it is over, and so is the run.
  */
 #ifndef S2_ASK_OWN_H
 #define S2_ASK_OWN_H
 
+#include "ask/plugin.h"
 #include "ask/settings.h"
 
 #define S2A_OWN_TRIES 4
 #define S2A_MAX_OWN 32
+#define S2A_MAX_PLUGINS 8
 
 typedef struct s2a_own_options {
     double timeout_ms;                          /* of an answer of a process */
@@ -24,8 +27,11 @@ typedef struct s2a_own_options {
 
 typedef struct s2a_owns { /* those of a command, each opened once; all zero but the options: none */
     s2a_own_options options;
+    bool plugins_only; /* file: and exec: are refused */
     s2a_own *own[S2A_MAX_OWN];
     int32_t n;
+    s2a_plugin *plugin[S2A_MAX_PLUGINS];
+    int32_t n_plugins;
 } s2a_owns;
 
 /* text[0..n): "file:..." or "exec:...". Opened already: the same one. `source` opens the sentence of a
@@ -34,13 +40,18 @@ s2p_status s2a_owns_open(s2a_owns *owns, const char *source, const char *text, s
                          s2a_own **out, s2p_error *error);
 void s2a_owns_close(s2a_owns *owns);
 
+/* Load a plug-in, whose methods then have their plain names. Loaded already: nothing happens. */
+s2p_status s2a_owns_load(s2a_owns *owns, const char *source, const char *path, s2p_error *error);
+
 /* For s2a_lists and s2a_method_use; NULL: an opener that refuses. */
 s2a_own_opener s2a_owns_opener(s2a_owns *owns);
 
-/* Alive until it is closed. Its name is "file:" or "exec:" and a name in the letters of methods. */
+/* Alive until it is closed. Its name is "file:" or "exec:" and a name in the letters of methods, or the
+ * one of a plug-in's method. */
 const s2p_method *s2a_own_method(const s2a_own *own);
 
-/* What it is, for fingerprints: the SHA-256 of a file; the command and the hello of a process. */
+/* What it is, for fingerprints: the SHA-256 of a file, of a plug-in's with the method's version; the command
+ * and the hello of a process. */
 const char *s2a_own_identity(const s2a_own *own);
 
 /* S2P_EBUDGET: no line of the file keeps as many as the setting asks for. */

@@ -266,11 +266,16 @@ s2p_status s2a_method_read(const char *source, const char *text, size_t n, const
     return s2_fail(error, S2P_EINVAL, "%s: unknown method '%s'; there are%s", source, typed, names);
 }
 
+bool s2a_opener_takes(s2a_own_opener opener, const char *text, size_t n)
+{
+    return opener.use && opener.knows(opener.context, text, n);
+}
+
 s2p_status s2a_method_use(const char *source, const char *text, size_t n, s2a_own_opener opener,
                           s2a_setting *setting, s2p_error *error)
 {
     const char *name;
-    if (opener.use && s2a_is_own(text, n))
+    if (s2a_opener_takes(opener, text, n))
         return opener.use(opener.context, source, text, n, setting, error);
     TRY(s2a_method_read(source, text, n, &name, error));
     s2a_setting_use(setting, name);

@@ -70,10 +70,14 @@ s2p_status s2a_method_read(const char *source, const char *text, size_t n, const
 bool s2a_is_own(const char *text, size_t n);
 
 typedef struct s2a_own_opener { /* all zero: methods of the user's own are refused */
+    bool (*knows)(void *context, const char *text, size_t n); /* text[0..n) is one for `use` */
     s2p_status (*use)(void *context, const char *source, const char *text, size_t n,
                       s2a_setting *setting, s2p_error *error);
     void *context;
 } s2a_own_opener;
+
+/* Whether the opener takes text[0..n), and not the table of methods. */
+bool s2a_opener_takes(s2a_own_opener opener, const char *text, size_t n);
 
 /* Set the method named by text[0..n), built in or the user's own. */
 s2p_status s2a_method_use(const char *source, const char *text, size_t n, s2a_own_opener opener,

@@ -123,6 +123,21 @@ static const s2p_abi table[] = {
     FIELD(s2p_layout, share),
     FIELD(s2p_layout, cell),
     FIELD(s2p_layout, heterogeneity),
+    STRUCT(s2p_host),
+    FIELD(s2p_host, size),
+    FIELD(s2p_host, abi),
+    FIELD(s2p_host, context),
+    FIELD(s2p_host, add),
+    FIELD(s2p_host, definition_init),
+    FIELD(s2p_host, signal_at),
+    FIELD(s2p_host, coarse_side),
+    FIELD(s2p_host, partition),
+    FIELD(s2p_host, laplacian),
+    FIELD(s2p_host, variance),
+    FIELD(s2p_host, normalise),
+    FIELD(s2p_host, budget),
+    FIELD(s2p_host, cells),
+    FIELD(s2p_host, select),
 };
 /* clang-format on */
 

@@ -47,7 +47,7 @@
     { .name = "--budgets", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Pruning",                              \
       .help = "visual tokens kept (those of the paper's figure)", S2_ANALYZE_AT(budgets) },                          \
     S2_ASK_ROWS_VARIANTS, \
-    S2_ASK_ROWS_PRUNING, S2_ASK_ROW_EXEC,                                                                                             \
+    S2_ASK_ROWS_PRUNING, S2_ASK_ROW_EXEC, S2_ASK_ROW_PLUGIN,                                                                                             \
     { .name = "--seeds", .label = "N", .type = S2_OPTION_INT, .min = 1, .max = 100, .fallback = "3",                 \
       .group = "Pruning", .help = "runs of a method that draws; their mean counts", S2_ANALYZE_AT(seeds) },          \
     { .name = "--out", .label = "DIR", .type = S2_OPTION_FILE, .fallback = folder, .group = "Output",                \

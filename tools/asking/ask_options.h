@@ -37,6 +37,7 @@ typedef struct ask_options {
     s2_list set, settings;
     const char *variants;
     double exec_timeout; /* seconds */
+    s2_list plugins;
     /* the answer */
     int32_t predict, top_k;
     double temperature, top_p, min_p, repeat_penalty, presence_penalty, frequency_penalty;
@@ -202,6 +203,11 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
     { .name = "--exec-timeout", .label = "SECONDS", .type = S2_OPTION_REAL, .min = 0.01, .max = 86400,              \
       .fallback = "60", .group = "Pruning",                                                                         \
       .help = "how long an answer of a method exec:COMMAND may take", S2_ASK_AT(exec_timeout) }
+
+#define S2_ASK_ROW_PLUGIN                                                                                           \
+    { .name = "--plugin", .label = "FILE", .type = S2_OPTION_LIST, .group = "Pruning",                              \
+      .help = "a shared object whose methods can be named (repeatable); it is code that runs here",                 \
+      S2_ASK_AT(plugins) }
 
 /* Several settings in one table, each with its own. */
 #define S2_ASK_ROWS_VARIANTS                                                                                        \

@@ -169,6 +169,17 @@ static s2a_own_opener opener_of(const ask_options *o, s2a_owns *owns)
     return s2a_owns_opener(owns);
 }
 
+/* A command that asks no model has no place for them. */
+static s2p_status load_plugins(const ask_options *o, s2a_owns *owns, s2p_error *error)
+{
+    if (o->plugins.n > 0 && !owns)
+        return s2_fail(error, S2P_EUNSUPPORTED,
+                       "--plugin: only where a model is asked, and by select");
+    for (size_t i = 0; i < o->plugins.n; i++)
+        TRY(s2a_owns_load(owns, "--plugin", o->plugins.item[i], error));
+    return S2P_OK;
+}
+
 static s2p_status check_own(const s2a_setting *settings, int32_t n, s2p_error *error)
 {
     for (int32_t i = 0; i < n; i++)
@@ -179,6 +190,7 @@ static s2p_status check_own(const s2a_setting *settings, int32_t n, s2p_error *e
 s2p_status s2_ask_method(const ask_options *o, s2a_owns *owns, const char *source, const char *text,
                          s2a_setting *setting, s2p_error *error)
 {
+    TRY(load_plugins(o, owns, error));
     TRY(s2a_method_use(source, text, strlen(text), opener_of(o, owns), setting, error));
     return check_own(setting, 1, error);
 }
@@ -193,6 +205,7 @@ s2p_status s2_ask_settings(const ask_options *o, s2a_owns *owns, const char *met
                               .budgets_source = "--budgets",
                               .opener = opener_of(o, owns) };
     *n = 0;
+    TRY(load_plugins(o, owns, error));
     if (methods || !s2_ask_has_variants(o)) TRY(s2a_settings_read(&lists, &base, out, n, error));
     TRY(s2_ask_has_variants(o) ? s2_ask_add_variants(o, lists.opener, &base, budgets, out, n, error)
                                : s2_ask_set(o, out, *n, error));

@@ -76,7 +76,7 @@ static s2p_status read_texts(const ask_options *o, variants *v, s2p_error *error
 static s2p_status read_spec(const spec *from, s2a_own_opener opener, const s2a_setting *base,
                             s2a_variant *out, s2p_error *error)
 {
-    if (!s2a_is_own(from->text.text, from->text.n))
+    if (!s2a_opener_takes(opener, from->text.text, from->text.n))
         return s2a_variant_read(from->source, from->text.text, from->text.n, base, out, error);
     *out = (s2a_variant){ .setting = *base };
     return s2a_method_use(from->source, from->text.text, from->text.n, opener, &out->setting,

@@ -90,15 +90,20 @@ static int bench_run(const void *values)
     s2p_error error = { S2P_OK, "" };
     s2a_setting setting[S2A_MAX_SETTINGS];
     int32_t n_settings;
-    s2p_status st =
-        s2_ask_settings(&o->ask, NULL, o->methods, o->budgets, setting, &n_settings, &error);
-    if (st != S2P_OK) return s2_report_error(st, &error);
-    if (o->is_estimate) return print_estimate(o, setting, n_settings);
-
     s2_asker *asker = calloc(1, sizeof *asker);
     if (!asker) {
         s2_fail_memory(&error, sizeof *asker, "the model");
         return s2_report_error(S2P_ENOMEM, &error);
+    }
+    asker->owns.plugins_only = true; /* a file or a process would be measured */
+    s2p_status st = s2_ask_settings(&o->ask, &asker->owns, o->methods, o->budgets, setting,
+                                    &n_settings, &error);
+    if (st != S2P_OK || o->is_estimate) {
+        const int code =
+            st == S2P_OK ? print_estimate(o, setting, n_settings) : s2_report_error(st, &error);
+        s2a_owns_close(&asker->owns);
+        free(asker);
+        return code;
     }
     bench_context context = { .asker = asker,
                               .question = o->question,
@@ -145,6 +150,7 @@ static const s2_option option_table[] = {
     { .name = "--budgets", .label = "LIST", .type = S2_OPTION_TEXT, .fallback = "64", .group = "Pruning",
       .help = "visual tokens kept, or shares such as 11%", AT(budgets) },
     S2_ASK_ROWS_PRUNING,
+    S2_ASK_ROW_PLUGIN,
 
     { .name = "--estimate", .type = S2_OPTION_FLAG, .group = "Estimate",
       .help = "FLOPs and cache by the paper's formulas; no model is needed", AT(is_estimate) },

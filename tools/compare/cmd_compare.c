@@ -275,6 +275,7 @@ static const s2_option option_table[] = {
     S2_ASK_ROWS_VARIANTS,
     S2_ASK_ROWS_PRUNING,
     S2_ASK_ROW_EXEC,
+    S2_ASK_ROW_PLUGIN,
 
     S2_ASK_ROWS_ANSWER,
 

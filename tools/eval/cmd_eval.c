@@ -193,6 +193,7 @@ static const s2_option option_table[] = {
     S2_ASK_ROWS_VARIANTS,
     S2_ASK_ROWS_PRUNING,
     S2_ASK_ROW_EXEC,
+    S2_ASK_ROW_PLUGIN,
     { .name = "--seeds", .label = "N", .type = S2_OPTION_INT, .min = 1, .max = 100, .fallback = "3",
       .group = "Pruning", .help = "runs of a method that draws; their mean counts", AT(seeds) },
 

@@ -7,6 +7,7 @@
  * stage alone sees the arrays `run --record` wrote of it.
  */
 #include "base/json.h"
+#include "ask/own.h"
 #include "method_list.h"
 #include "program.h"
 #include "plan/recorded.h"
@@ -22,7 +23,8 @@
 #define FIELD_CAPACITY 32u
 
 typedef struct select_options {
-    int32_t method, mode, output, grid, allocator, selector, pixels;
+    const char *method;
+    int32_t mode, output, grid, allocator, selector, pixels;
     s2v_budget budget;
     s2_pair tokens; /* 0 x 0: not given */
     uint64_t seed;
@@ -32,7 +34,7 @@ typedef struct select_options {
     int32_t stage; /* by its number; -1: all */
     int64_t max_pixels;
     bool list_methods;
-    s2_list in, set;
+    s2_list in, set, plugins;
 } select_options;
 
 enum { IMAGE, GRAY, N_PICTURES, ALIVE = N_PICTURES, N_OTHERS };
@@ -40,6 +42,7 @@ enum { IMAGE, GRAY, N_PICTURES, ALIVE = N_PICTURES, N_OTHERS };
 typedef struct select_context {
     select_options options;
     const s2p_method *method;
+    s2a_owns owns;
     s2p_grid grid;
     const char *other_path[N_OTHERS], *signal_path[S2P_N_SIGNALS], *golden_path[S2_N_FIELDS];
     s2_image picture[N_PICTURES];
@@ -411,14 +414,26 @@ static const char *method_name(size_t index)
     return method ? s2p_method_about(method)->name : NULL;
 }
 
+static s2p_status find_method(select_context *c, s2p_error *error)
+{
+    s2a_setting setting = { .method = NULL };
+    c->owns.plugins_only = true; /* recordings have no samples */
+    for (size_t i = 0; i < c->options.plugins.n; i++)
+        TRY(s2a_owns_load(&c->owns, "--plugin", c->options.plugins.item[i], error));
+    const char *text = c->options.method;
+    TRY(s2a_method_use("--method", text, strlen(text), s2a_owns_opener(&c->owns), &setting, error));
+    c->method = s2a_setting_method(&setting);
+    return S2P_OK;
+}
+
 static int run(const void *values)
 {
     s2p_error error = { S2P_OK, "" };
     select_context c = { .options = *(const select_options *)values };
     if (c.options.list_methods) return s2_method_list_print(method_name);
     c.options.stage = -1;
-    c.method = s2p_method_at((size_t)c.options.method);
-    s2p_status st = take_values(&c, &error);
+    s2p_status st = find_method(&c, &error);
+    if (st == S2P_OK) st = take_values(&c, &error);
     if (st == S2P_OK) st = take_inputs(&c, &error);
     if (st == S2P_OK) st = check_sizes(&c, &error);
     if (st == S2P_OK) st = read_inputs(&c, &error);
@@ -431,6 +446,7 @@ static int run(const void *values)
     s2_recorded_free(&c.recorded);
     s2_image_free(&c.picture[IMAGE]);
     s2_image_free(&c.picture[GRAY]);
+    s2a_owns_close(&c.owns);
     return code;
 }
 
@@ -438,9 +454,12 @@ static int run(const void *values)
 
 /* clang-format off */
 static const s2_option option_table[] = {
-    { .name = "--method", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = method_name,
+    { .name = "--method", .label = "NAME", .type = S2_OPTION_TEXT, .choice = method_name,
       .fallback = "s2prune", .group = "Method", .help = "the pruning method",
       .offset = offsetof(select_options, method) },
+    { .name = "--plugin", .label = "FILE", .type = S2_OPTION_LIST, .group = "Method",
+      .help = "a shared object whose methods can be named (repeatable); it is code that runs here",
+      .offset = offsetof(select_options, plugins) },
     { .name = "--mode", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = s2_mode_name,
       .fallback = "default", .group = "Method",
       .help = "default keeps exactly the budget; published does what the authors' code does",

@@ -347,6 +347,7 @@ static const s2_option option_table[] = {
       .fallback = "64", .group = "Pruning", .help = "visual tokens kept per picture", AT(budget) },
     S2_ASK_ROWS_PRUNING,
     S2_ASK_ROW_EXEC,
+    S2_ASK_ROW_PLUGIN,
     { .name = "--image-budgets", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Pruning",
       .help = "a budget for each picture, such as 64,32", AT(image_budgets) },
     { .name = "--image-grids", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Pruning",
