@@ -126,6 +126,8 @@ def prepare(folder):
     os.symlink(program, os.path.join(folder, "build", "s2prune"))
     write(os.path.join(folder, "kept.jsonl"), '{"id": "*", "kept": [%s]}' % ", ".join(map(str, range(64))))
     write(os.path.join(folder, "mine.py"), OWN)
+    subprocess.run(["cc", "-shared", "-fPIC", "-I", os.path.join(source, "include"), os.path.join(source, "examples/plugin.c"),
+                    "-o", os.path.join(folder, "largest.so")], check=True)
     for name in ("photo.jpg", "cat.jpg", "invoice.jpg"):
         shutil.copy(picture(0), os.path.join(folder, name))
     os.makedirs(os.path.join(folder, "photographs"))
