@@ -132,6 +132,8 @@ class Answers(WithEngine):
         schema = {"type": "object", "properties": {"n": {"type": "boolean"}}, "required": ["n"], "additionalProperties": False}
         with self.engine.session(json_schema=schema) as s:
             self.assertIn("n", json.loads(s.ask(QUESTION, [PICTURE], max_tokens=64).text))
+        with self.engine.session(bias={394: -float("inf")}) as s:  # "red"
+            self.assertNotEqual(s.ask(QUESTION, [PICTURE], method="s2prune").text, "red")
         with self.engine.session(grammar='root ::= "blue"') as s:
             self.assertEqual(s.ask(QUESTION, [PICTURE]).text, "blue")
 

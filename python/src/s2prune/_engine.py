@@ -9,7 +9,7 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, fields
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Type, TypeVar, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
 
 from . import _lib, _vlm
 from ._answer import Answer, stats_of
@@ -200,13 +200,16 @@ class Engine:
                 temperature: float = 0.0, top_k: int = 0, top_p: float = 1.0, min_p: float = 0.0, repeat_penalty: float = 1.0,
                 presence_penalty: float = 0.0, frequency_penalty: float = 0.0, penalty_window: int = 64, seed: int = 0,
                 ignore_eos: bool = False, stop: Sequence[str] = (), json_schema: Any = None, grammar: Optional[str] = None,
-                cache: bool = True, progress: Optional[ProgressFunction] = None) -> Session:
+                cache: bool = True, bias: Optional[Mapping[int, float]] = None,
+                progress: Optional[ProgressFunction] = None) -> Session:
         """A conversation. context: tokens the cache can hold, 0 for as many as it comes to. kv: "f16", "f32" or "q8_0".
-        temperature 0 is greedy. stop: the answer ends before the first of these. json_schema, grammar: what answers follow."""
+        temperature 0 is greedy. stop: the answer ends before the first of these. json_schema, grammar: what answers follow.
+        bias: token -> what is added to its logit."""
         if isinstance(stop, (str, bytes)):
             raise invalid("stop is a list of texts")
         options = SessionOptions(context, batch, threads, kv, kv_values, temperature, top_k, top_p, min_p, repeat_penalty, presence_penalty,
-                                 frequency_penalty, penalty_window, seed, ignore_eos, tuple(stop), json_schema, grammar, cache)
+                                 frequency_penalty, penalty_window, seed, ignore_eos, tuple(stop), json_schema, grammar, cache,
+                                 dict(bias or {}))
         self._handle  # refuses a closed engine
         session = Session(self, options)
         session.progress = progress if progress is not None else self._progress

@@ -6,7 +6,7 @@ import functools
 import json
 import os
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TYPE_CHECKING, Union
 
 import numpy as np
@@ -64,6 +64,7 @@ class SessionOptions:
     json_schema: Any = None
     grammar: Optional[str] = None
     cache: bool = True
+    bias: Mapping[int, float] = field(default_factory=dict)
 
 
 def _c_options(library: Any, engine: "Engine", o: SessionOptions, held: List[Any]) -> Any:
@@ -85,6 +86,9 @@ def _c_options(library: Any, engine: "Engine", o: SessionOptions, held: List[Any
     stop = (C.c_char_p * max(1, len(o.stop)))(*[utf8(s, "a stop string") for s in o.stop])
     c.sampling.stop, c.sampling.n_stop = stop, len(o.stop)
     held.append(stop)
+    bias = (_vlm.LogitBias * max(1, len(o.bias)))(*[_vlm.LogitBias(whole(t, "a token", 0, 2**31 - 1), float(b)) for t, b in o.bias.items()])
+    c.sampling.bias, c.sampling.n_bias = bias, len(o.bias)
+    held.append(bias)
     if o.json_schema is not None or o.grammar is not None:
         if o.json_schema is not None and o.grammar is not None:
             raise invalid("an answer follows a JSON schema or a grammar, not both")

@@ -41,11 +41,15 @@ class Architecture(C.Structure):
     _fields_ = [("title", text), ("name", text), ("projector", text)]
 
 
+class LogitBias(C.Structure):
+    _fields_ = [("token", i32), ("bias", C.c_float)]
+
+
 class Sampling(C.Structure):
     _fields_ = [("size", size_t), ("temperature", C.c_float), ("top_k", i32), ("top_p", C.c_float), ("min_p", C.c_float),
                 ("repeat_penalty", C.c_float), ("presence_penalty", C.c_float), ("frequency_penalty", C.c_float), ("penalty_window", i32),
                 ("seed", u64), ("ignore_eos", C.c_int), ("stop", C.POINTER(text)), ("n_stop", size_t), ("constraint", C.c_void_p),
-                ("reserved", u64 * 7)]
+                ("bias", C.POINTER(LogitBias)), ("n_bias", size_t), ("reserved", u64 * 5)]
 
 
 class SessionOptions(C.Structure):
@@ -117,7 +121,7 @@ NO_RECORDER: Any = C.cast(C.c_void_p(), Recorder)
 
 STRUCTS: Structs = {
     "s2v_engine_options": EngineOptions, "s2v_engine_info": EngineInfo, "s2v_cache_stats": CacheStats, "s2v_architecture": Architecture,
-    "s2v_sampling": Sampling, "s2v_session_options": SessionOptions, "s2v_memory": Memory, "s2v_message": Message,
+    "s2v_logit_bias": LogitBias, "s2v_sampling": Sampling, "s2v_session_options": SessionOptions, "s2v_memory": Memory, "s2v_message": Message,
     "s2v_image_options": ImageOptions, "s2v_prompt": Prompt, "s2v_budget": Budget, "s2v_prune_options": PruneOptions,
     "s2v_count": Count, "s2v_stats": Stats, "s2v_ask": Ask, "s2v_step": Step, "s2v_selection": Selection,
 }
