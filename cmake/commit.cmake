@@ -1,6 +1,10 @@
 # Writes OUTPUT, a header with the commit of SOURCE, unless it has it already: run at every build, since a
-# commit changes no file. Without git, or outside a checkout, the commit is empty.
+# commit changes no file. An archive made by git names its commit in cmake/commit.txt; elsewhere, without git, it is empty.
 set(commit "")
+file(READ ${SOURCE}/cmake/commit.txt exported)
+if(exported MATCHES "^([0-9a-f]+)\n$")
+  string(SUBSTRING ${CMAKE_MATCH_1} 0 12 commit)
+endif()
 find_program(git git)
 if(git)
   execute_process(COMMAND ${git} -C ${SOURCE} rev-parse --show-toplevel OUTPUT_VARIABLE top OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)

@@ -21,3 +21,15 @@ endif()
 if(S2_FUZZ)
   target_compile_options(s2_flags INTERFACE -g -fsanitize=fuzzer-no-link)
 endif()
+
+# Packages: no folder of the machine they are built on is in a binary, so two builds of a commit are equal.
+option(S2_PACKAGE "for packages: binaries without folders of this machine" OFF)
+if(S2_PACKAGE)
+  target_compile_options(s2_flags INTERFACE -ffile-prefix-map=${PROJECT_SOURCE_DIR}=. -ffile-prefix-map=${PROJECT_BINARY_DIR}=./build)
+  set(CMAKE_SKIP_BUILD_RPATH ON)
+endif()
+# Libraries that come with the program (scripts/bundle-libraries). DT_RPATH, which they inherit, not DT_RUNPATH.
+option(S2_BUNDLED_LIBRARIES "look for shared libraries in lib/bundled next to the program" OFF)
+if(S2_BUNDLED_LIBRARIES)
+  add_link_options("-Wl,--disable-new-dtags,-rpath,$ORIGIN/../lib/bundled:$ORIGIN/../../../lib/bundled")
+endif()

@@ -5,7 +5,7 @@
 #   -DS2_SYSTEM_GGML=ON        find_package(ggml); slower F16 where it was built without GGML_LLAMAFILE
 #   (neither)                  fetched (ggml_source.cmake) and built static, once per machine
 #   -DS2_RPC=ON                with the RPC backend
-#   -DS2_CPU=portable          for any CPU of this architecture, or x86-64-v2, x86-64-v3; else native, for this
+#   -DS2_CPU=portable          for any CPU of this architecture, or x86-64-v2, -v3, -v4; else native, for this
 #                              one. Our own kernels are chosen at run time and do not depend on it
 #   -DS2_GPU=<name>            with a GPU backend: vulkan, cuda, metal, hip (gpu.cmake)
 #   -DS2_GGML_OPTIONS="A=B;…"  more options for ggml: GGML_OPENMP=ON
@@ -20,8 +20,8 @@
 # S2_CXX_LIBRARIES (stdc++ m, or c++), for those who link our static library by hand.
 option(S2_SYSTEM_GGML "use the ggml that find_package finds" OFF)
 option(S2_RPC "ggml's RPC backend: layers on other machines" OFF)
-set(S2_CPU native CACHE STRING "CPUs ggml is built for: native, portable, x86-64-v2 or x86-64-v3")
-set_property(CACHE S2_CPU PROPERTY STRINGS native portable x86-64-v2 x86-64-v3)
+set(S2_CPU native CACHE STRING "CPUs ggml is built for: native, portable, x86-64-v2, x86-64-v3 or x86-64-v4")
+set_property(CACHE S2_CPU PROPERTY STRINGS native portable x86-64-v2 x86-64-v3 x86-64-v4)
 set(S2_GGML_DIR "" CACHE PATH "checkout of llama.cpp or ggml to build instead of fetching one")
 set(S2_GGML_OPTIONS "" CACHE STRING "more options for ggml's build, as A=B;C=D")
 set(S2_CACHE_DIR "" CACHE PATH "where fetched and built dependencies are kept")
@@ -64,8 +64,11 @@ elseif(S2_CPU STREQUAL "x86-64-v2")
 elseif(S2_CPU STREQUAL "x86-64-v3")
   set(S2_CPU_FLAGS -march=x86-64-v3)
   set(S2_CPU_OPTIONS GGML_NATIVE=OFF GGML_SSE42=ON GGML_AVX=ON GGML_AVX2=ON GGML_BMI2=ON GGML_FMA=ON GGML_F16C=ON)
+elseif(S2_CPU STREQUAL "x86-64-v4")
+  set(S2_CPU_FLAGS -march=x86-64-v4)
+  set(S2_CPU_OPTIONS GGML_NATIVE=OFF GGML_SSE42=ON GGML_AVX=ON GGML_AVX2=ON GGML_BMI2=ON GGML_FMA=ON GGML_F16C=ON GGML_AVX512=ON)
 else()
-  message(FATAL_ERROR "S2_CPU=${S2_CPU} is none of native, portable, x86-64-v2 and x86-64-v3")
+  message(FATAL_ERROR "S2_CPU=${S2_CPU} is not known; it can be native, portable, x86-64-v2, x86-64-v3 or x86-64-v4")
 endif()
 execute_process(COMMAND ${CMAKE_C_COMPILER} ${S2_CPU_FLAGS} -dM -E -x c /dev/null
   OUTPUT_VARIABLE S2_CPU_MACROS ERROR_QUIET)

@@ -30,7 +30,7 @@ void s2_program_folder(char *out, size_t capacity)
 static bool find(const char *kind, const char *environment, const char *file,
                  char out[S2_BUNDLED_PATH])
 {
-    char folder[MAX_ROOT], root[5][MAX_ROOT + 64];
+    char folder[MAX_ROOT], root[6][MAX_ROOT + 64];
     const char *given = environment ? getenv(environment) : NULL;
     int n = 0;
     if (given && given[0] && strlen(given) < MAX_ROOT)
@@ -39,9 +39,12 @@ static bool find(const char *kind, const char *environment, const char *file,
     if (folder[0]) {
         (void)snprintf(root[n++], sizeof root[0], "%s/../%s", folder, kind);
         (void)snprintf(root[n++], sizeof root[0], "%s/../share/s2prune/%s", folder, kind);
+        /* from libexec/s2prune/LEVEL, see faster_build.c */
+        (void)snprintf(root[n++], sizeof root[0], "%s/../../../share/s2prune/%s", folder, kind);
     }
     (void)snprintf(root[n++], sizeof root[0], "%s/%s", S2_INSTALLED_FILES, kind);
-    (void)snprintf(root[n++], sizeof root[0], "%s/%s", S2_SOURCE_FILES, kind);
+    if (S2_SOURCE_FILES[0]) /* "" in packages */
+        (void)snprintf(root[n++], sizeof root[0], "%s/%s", S2_SOURCE_FILES, kind);
     for (int i = 0; i < n; i++)
         if (snprintf(out, S2_BUNDLED_PATH, "%s/%s", root[i], file) < S2_BUNDLED_PATH &&
             access(out, R_OK) == 0)

@@ -1,4 +1,5 @@
 /* main.c - the s2prune program. */
+#include "faster_build.h"
 #include "program.h"
 #include "report.h"
 
@@ -26,6 +27,7 @@ static void secure_descriptors(void)
 int main(int argc, char **argv)
 {
     secure_descriptors();
+    s2_faster_build(argc, argv);
 #if defined(__GLIBC__)
     /* Left alone, the limit grows with what is freed, and the heap keeps a picture's buffers for good: the
      * peak would be above what `--dry-run` counts. */

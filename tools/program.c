@@ -1,6 +1,7 @@
 /* program.c - find the subcommand and run it. */
 #include "program.h"
 
+#include "commit.h"
 #include "help.h"
 #include "prune/kernels/kernels.h"
 #include "report.h"
@@ -85,9 +86,10 @@ int s2_program(int argc, char *const *argv, s2_env env)
 #endif
         s2_buffer text;
         s2_buffer_init(&text, S2_OUTPUT_MAX);
-        s2_buffer_printf(&text, "s2prune %s\nggml:     %s\ncompiler: %s\nkernels:  %s (available:",
-                         s2p_version(), s2v_backend_version(), compiler,
-                         s2p_kernels_choose()->name);
+        s2_buffer_printf(&text, "s2prune %s", s2p_version());
+        if (s2_commit()[0]) s2_buffer_printf(&text, " (commit %s)", s2_commit());
+        s2_buffer_printf(&text, "\nggml:     %s\ncompiler: %s\nkernels:  %s (available:",
+                         s2v_backend_version(), compiler, s2p_kernels_choose()->name);
         const s2p_kernels *kernels;
         for (size_t i = 0; (kernels = s2p_kernels_at(i)); i++)
             s2_buffer_printf(&text, " %s", kernels->name);
