@@ -110,6 +110,10 @@ function(s2_ggml_build source build prefix)
     list(APPEND arguments "-D${option}")
   endforeach()
 
+  if(S2_PACKAGE) # assertions name files: by their place in the source, not on this machine
+    list(APPEND arguments "-DCMAKE_C_FLAGS=-ffile-prefix-map=${source}=ggml" "-DCMAKE_CXX_FLAGS=-ffile-prefix-map=${source}=ggml")
+  endif()
+
   file(MAKE_DIRECTORY "${build}")
   set(clean_env "${CMAKE_COMMAND}" -E env --unset=CFLAGS --unset=CXXFLAGS --unset=LDFLAGS)
   foreach(step
@@ -140,6 +144,9 @@ ${CMAKE_SYSTEM_NAME} ${CMAKE_SYSTEM_PROCESSOR} ${CMAKE_SYSROOT} ${CMAKE_OSX_ARCH
 GGML_RPC=${S2_RPC} ${S2_CPU_OPTIONS} ${S2_GGML_OPTIONS}
 recipe ${recipe} ${amx_fix} ${wait_fix}
 ")
+  if(S2_PACKAGE)
+    string(APPEND key "package\n")
+  endif()
   string(SHA256 hash "${key}")
   string(SUBSTRING ${hash} 0 12 hash)
   s2_cache_dir(cache)
