@@ -175,6 +175,7 @@ static s2p_status move_tensor(converter *c, const s2v_planned *t, s2p_error *err
                                     .to = t->type,
                                     .n_per_row = t->n_per_row,
                                     .n_rows = t->n_rows,
+                                    .added = t->added,
                                     .fetch = fetch_rows,
                                     .sink = c->written ? compare_rows : write_rows,
                                     .user = c };

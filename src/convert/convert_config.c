@@ -23,13 +23,29 @@ static void read_rope(s2v_config *c, s2v_numbers *n)
         s2v_config_fail(c, S2P_EFORMAT, "rope_scaling", "is not an object");
         return;
     }
+    const bool has_windows = n->family->has_windows;
+    const json_t *wide = has_windows ? s2v_config_member(rope, "full_attention") : NULL;
+    const json_t *narrow = has_windows ? s2v_config_member(rope, "sliding_attention") : NULL;
+    if (wide) rope = wide; /* transformers 5 has one for each kind of layer */
     const json_t *theta = s2v_config_member(rope, "rope_theta");
     if (!theta) theta = s2v_config_text_member(c, "rope_theta");
-    n->rope_theta = s2v_config_to_float(c, theta, "rope_theta", 1e4);
+    n->rope_theta = s2v_config_to_float(c, theta, "rope_theta", has_windows ? 1e6 : 1e4);
     const json_t *type = s2v_config_member(rope, "rope_type");
     const char *kind = json_string_value(type ? type : s2v_config_member(rope, "type"));
     const bool is_dynamic = kind && n->family->may_be_dynamic && strcmp(kind, "dynamic") == 0;
-    if (kind && !is_dynamic && strcmp(kind, "mrope") != 0 && strcmp(kind, "default") != 0)
+    const bool is_linear = kind && has_windows && strcmp(kind, "linear") == 0;
+    if (is_linear)
+        n->rope_factor =
+            s2v_config_to_float(c, s2v_config_member(rope, "factor"), "rope_scaling.factor", 0.0);
+    if (is_linear && c->status == S2P_OK && !(n->rope_factor >= 1.0f && n->rope_factor <= 1e6f))
+        s2v_config_fail(c, S2P_EFORMAT, "rope_scaling.factor", "is not a number from 1 to 1e6");
+    if (has_windows) {
+        theta = s2v_config_member(narrow, "rope_theta");
+        if (!theta) theta = s2v_config_text_member(c, "rope_local_base_freq");
+        n->window_theta = s2v_config_to_float(c, theta, "rope_local_base_freq", 1e4);
+    }
+    if (kind && !is_dynamic && !is_linear && strcmp(kind, "mrope") != 0 &&
+        strcmp(kind, "default") != 0)
         s2v_config_fail(c, S2P_EUNSUPPORTED, "rope_scaling",
                         "stretches positions, which is not supported");
     if (n->family->read_rope) n->family->read_rope(c, rope, n);
@@ -49,16 +65,17 @@ static void read_text_numbers(s2v_config *c, s2v_numbers *n)
     n->n_embd = read_size(c, "hidden_size", S2V_CONFIG_MAX_SIDE, f->usual.n_embd);
     n->n_ff = read_size(c, "intermediate_size", S2V_CONFIG_MAX_SIDE, f->usual.n_ff);
     n->n_head = read_size(c, "num_attention_heads", 4096, f->usual.n_head);
-    n->n_head_kv = read_size(c, "num_key_value_heads", 4096, f->usual.n_head ? n->n_head : 0);
-    n->n_vocab = s2v_config_text_int(c, "vocab_size", 1, 1 << 21);
-    n->n_ctx = s2v_config_text_member(c, "max_position_embeddings")
-                   ? s2v_config_text_int(c, "max_position_embeddings", 1, 1 << 30)
-                   : 32768;
+    const int32_t usual_kv = f->usual.n_head_kv ? f->usual.n_head_kv : n->n_head;
+    n->n_head_kv = read_size(c, "num_key_value_heads", 4096, f->usual.n_head ? usual_kv : 0);
+    n->n_vocab = read_size(c, "vocab_size", 1 << 21, f->usual.n_vocab);
+    n->n_ctx =
+        read_size(c, "max_position_embeddings", 1 << 30, f->usual.n_ctx ? f->usual.n_ctx : 32768);
     n->rms_eps =
         s2v_config_to_float(c, s2v_config_text_member(c, "rms_norm_eps"), "rms_norm_eps", 1e-6);
     const bool has_head_dim =
-        n->family->has_head_dim && s2v_config_text_member(c, "head_dim") != NULL;
-    if (has_head_dim) n->head_dim = s2v_config_text_int(c, "head_dim", 2, 1024);
+        n->family->has_head_dim &&
+        (f->usual.head_dim > 0 || s2v_config_text_member(c, "head_dim") != NULL);
+    if (has_head_dim) n->head_dim = read_size(c, "head_dim", 1024, f->usual.head_dim);
     if (c->status == S2P_OK && !has_head_dim) n->head_dim = n->n_embd / n->n_head;
     if (c->status == S2P_OK && has_head_dim && n->head_dim % 2 != 0)
         s2v_config_fail(c, S2P_EFORMAT, "head_dim", "is not an even number");

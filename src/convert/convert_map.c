@@ -186,11 +186,12 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-/* llama.cpp's rules: vectors, routers and position embeddings stay F32, patch kernels F16 or F32, and rows
- * that are no whole blocks become F16. */
+/* llama.cpp's rules: vectors, routers and position embeddings stay F32, patch kernels F16 or F32, Gemma's
+ * projection is F16, and rows that are no whole blocks become F16. */
 static s2v_tensor_type choose_type(const planner *p, const s2v_planned *t)
 {
     if (t->n_dims < 2 || strstr(t->name, ".ffn_gate_inp.")) return S2V_TENSOR_F32;
+    if (strstr(t->name, ".input_projection.")) return S2V_TENSOR_F16;
     if (strstr(t->name, ".patch_embd.weight"))
         return p->type == S2V_TENSOR_F16 && !p->family->has_f32_patches ? S2V_TENSOR_F16
                                                                         : S2V_TENSOR_F32;
@@ -379,6 +380,7 @@ static s2p_status plan_tensor(planner *p, const s2v_safetensors *file, const s2v
     if (r->action == THIRDS) return add_thirds(p, r, layer, &t);
     if (r->action == FRAMES) return add_frames(p, r, &t);
     fill_whole(&t);
+    if (r->action == PLUS_ONE) t.added = 1.0f;
     if (r->action == PAIRS) t.head_rows = p->numbers->head_dim;
     make_name(r->to, is_stacked ? p->numbers->deepstack[layer] : layer, '?', t.name);
     return add_tensor(p, &t);

@@ -47,6 +47,7 @@ typedef struct s2v_planned { /* one tensor of the result */
     const s2v_st_tensor *source;
     int64_t n_per_row, n_rows; /* of the work: rows of n_per_row values, */
     int32_t head_rows;         /* > 0: rows of a head, to be taken from its halves in turn */
+    float added;               /* to each value */
     int64_t first, stride;     /* the first at value `first` of the source, one every `stride` */
     /* Matrices of experts: rows in groups of group_rows, 0: no groups. Each group is a tensor of its own,
      * or begins group_stride values after the one before; is_turned: there it is a matrix of n_per_row

@@ -29,6 +29,7 @@ typedef enum s2v_action {
     PAIRS,   /* rows of heads: those of the two halves in turn, as GGUF has them for Llama */
     EXPERT,  /* a matrix of one expert, '@' in the name: they become one tensor */
     EXPERT_GATES, /* gate and up of all experts in one tensor: two tensors, '?' is gate, up */
+    PLUS_ONE,     /* whole; the result has 1 more in each value */
     EXPERT_DOWNS, /* down of all experts; both may have rows and columns exchanged */
     FRAMES,       /* kernels of two pictures of a film: two tensors, the second named ".1" */
     IGNORE
@@ -68,9 +69,11 @@ struct s2v_family {
     bool has_head_dim; /* heads may have another width than hidden_size / num_attention_heads */
     struct {           /* sizes a configuration may leave out; 0: it may not */
         int32_t n_layers, n_embd, n_ff, n_head;
+        int32_t n_head_kv, head_dim, n_ctx, n_vocab;
     } usual;
     bool has_bare_header; /* the vision file has neither size label nor quantisation version */
     bool has_f32_patches; /* patch kernels stay F32 whatever was asked for */
+    bool has_windows;     /* layers of two kinds, each with a rotation; one may divide positions */
     bool
         may_be_dynamic; /* positions are stretched beyond the trained context only, which is no matter */
 

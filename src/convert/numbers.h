@@ -14,15 +14,18 @@ typedef struct s2v_numbers {
     int32_t
         head_dim; /* n_embd / n_head, or what the configuration says where the family may differ */
     float rope_theta, rms_eps;
-    int32_t sections[4];                            /* Qwen-VL */
+    int32_t sections[4]; /* Qwen-VL */
+    int32_t window;      /* Gemma 3: positions most layers see back */
+    float window_theta;  /* base of the rotation in these layers */
+    float rope_factor;   /* what positions are divided by in the others; 0: they are not */
     int32_t n_experts, n_experts_used, n_expert_ff; /* 0: one feed-forward part, of n_ff */
     bool may_be_tied;                               /* the output matrix may be missing */
     /* vision */
     int32_t v_layers; /* in the result */
     int32_t v_unused; /* layers of the checkpoint behind them, which nothing reads */
     int32_t v_embd, v_ff, v_head, v_patch, v_image;
-    int32_t v_full;                    /* Qwen2.5-VL: every how many blocks attention is full */
-    int32_t v_merge;                   /* InternVL, SmolVLM: patches along each side of a token */
+    int32_t v_full;  /* Qwen2.5-VL: every how many blocks attention is full */
+    int32_t v_merge; /* InternVL, SmolVLM, Gemma 3: patches along each side of a token */
     int32_t min_tiles, max_tiles;      /* InternVL: of a picture; 0: the checkpoint does not say */
     int32_t longest;                   /* SmolVLM: side of a picture in tiles */
     int32_t v_feature;                 /* LLaVA: number of the layer whose output is used */

@@ -22,8 +22,8 @@ const s2v_quant_kind *s2v_quant_kind_at(size_t index)
     return index < sizeof kinds / sizeof *kinds ? &kinds[index] : NULL;
 }
 
-static const char *const architectures[] = { "qwen2vl", "qwen2",      "qwen3vl", "qwen3",
-                                             "llama",   "qwen3vlmoe", "qwen3moe" };
+static const char *const architectures[] = { "qwen2vl", "qwen2",      "qwen3vl",  "qwen3",
+                                             "llama",   "qwen3vlmoe", "qwen3moe", "gemma3" };
 #define N_ARCHITECTURES (sizeof architectures / sizeof *architectures)
 
 const char *s2v_quant_architecture(size_t index)

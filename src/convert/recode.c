@@ -229,6 +229,18 @@ static void raise_to(atomic_uint *largest, uint32_t bits)
 
 /* --- threads --------------------------------------------------------------------------------- */
 
+/* In place; sums of halves are halves. */
+static void add_to(float *values, int64_t n, float added, bool is_half)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint8_t half[2];
+        values[i] += added;
+        if (!is_half) continue;
+        narrow_to_f16(values + i, half, 1);
+        widen_f16(half, values + i, 1);
+    }
+}
+
 static void recode_rows(slab *s, int64_t row, int64_t n, float *scratch)
 {
     const s2v_recoding *recoding = s->recoding;
@@ -241,8 +253,12 @@ static void recode_rows(slab *s, int64_t row, int64_t n, float *scratch)
         widen_f16(in, to, n_values);
     else if (recoding->from == S2V_TENSOR_BF16)
         widen_bf16(in, to, n_values);
-    else
+    else if (recoding->added == 0.0f)
         values = (const float *)(const void *)in;
+    else
+        memcpy(to, in, (size_t)n_values * sizeof *to);
+    if (recoding->added != 0.0f)
+        add_to(to, n_values, recoding->added, recoding->from == S2V_TENSOR_F16);
     raise_to(&s->largest, largest_of(recoding->from, in, n_values));
     if (recoding->to == S2V_TENSOR_F16)
         narrow_to_f16(values, out, n_values);
@@ -321,7 +337,7 @@ s2p_status s2v_recode(s2v_recoder *r, const s2v_recoding *recoding, s2p_error *e
     if (slab_rows < 1) slab_rows = 1;
     if (slab_rows > recoding->n_rows) slab_rows = recoding->n_rows;
     if (group < 1) group = 1;
-    const bool is_copy = recoding->from == recoding->to;
+    const bool is_copy = recoding->from == recoding->to && recoding->added == 0.0f;
     if (!is_copy && !r->codec && s2v_gguf_block(recoding->to) > 1)
         return s2_fail(error, S2P_EINVAL, "tensor '%.64s': no codec for %s", recoding->name,
                        s2v_gguf_tensor_type(recoding->to, NULL, NULL));

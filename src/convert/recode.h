@@ -18,7 +18,9 @@ typedef struct s2v_recoding {
     const char *name;          /* of the tensor, for sentences */
     s2v_tensor_type from, to;  /* from: F32, F16 or BF16, or the same as `to` */
     int64_t n_per_row, n_rows; /* a row is whole blocks of both types */
-    const uint8_t *rows;       /* the source when it is memory, else NULL */
+    float
+        added; /* to each value, in F16 if that is its type, otherwise in F32; `from` has no blocks */
+    const uint8_t *rows; /* the source when it is memory, else NULL */
     s2p_status (*fetch)(void *user, int64_t row, int64_t n, void *out, s2p_error *error);
     s2p_status (*sink)(void *user, const void *data, size_t n, s2p_error *error);
     void *user;

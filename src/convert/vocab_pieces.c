@@ -158,6 +158,13 @@ static bool is_replace(const json_t *step)
            strcmp(to, "\xE2\x96\x81") == 0;
 }
 
+/* A split at spaces, of which the normalizer leaves none: Gemma's. */
+static bool is_idle_split(const json_t *split)
+{
+    const char *at = s2_json_string(json_object_get(split, "pattern"), "String");
+    return has_type(split, "Split") && at && strcmp(at, " ") == 0;
+}
+
 /* The normalizer puts U+2581 in place of spaces, and before the text or not. */
 static s2p_status check_normalizer(const json_t *file, bool *adds_space, s2p_error *error)
 {
@@ -171,7 +178,7 @@ static s2p_status check_normalizer(const json_t *file, bool *adds_space, s2p_err
         n == 2 && has_type(first, "Prepend") && prefix && strcmp(prefix, "\xE2\x96\x81") == 0;
     const bool is_known = is_replace(normalizer) || (n == 1 && is_replace(first)) ||
                           (*adds_space && is_replace(json_array_get(steps, 1)));
-    if (!is_known || (pre && !json_is_null(pre)))
+    if (!is_known || (pre && !json_is_null(pre) && !is_idle_split(pre)))
         return refuse_json(error, S2P_EUNSUPPORTED,
                            "the normalizer is not the one made from a SentencePiece model");
     return S2P_OK;

@@ -108,7 +108,7 @@ static void test_goldens(void **state)
         { "hf", "qwen25vl", "tiny-qwen2.5-vl" },   { "hf", "llava_ov", "tiny-llava-onevision" },
         { "families", "qwen2vl", "tiny-qwen2vl" }, { "families", "qwen3vl", "tiny-qwen3vl" },
         { "families", "llava15", "tiny-llava15" }, { "families", "internvl3", "tiny-internvl3" },
-        { "families", "smolvlm", "tiny-smolvlm" }
+        { "families", "smolvlm", "tiny-smolvlm" }, { "families", "gemma3", "tiny-gemma3" }
     };
     static const char *const type[] = { "f32", "f16" };
     for (size_t i = 0; i < 2 * COUNT_OF(models); i++) {

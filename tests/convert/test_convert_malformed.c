@@ -102,7 +102,7 @@ static void test_config(void **state)
           "model_type 'llama' is not one of qwen2_5_vl, qwen2_vl, qwen3_vl, qwen3_vl_moe, "
           "llava_onevision, "
           "llava, "
-          "internvl, internvl_chat, smolvlm and idefics3" },
+          "internvl, internvl_chat, smolvlm, idefics3 and gemma3" },
         { "\"qwen2_5_vl\"", "\"llava_onevision\"", FORMAT, "'text_config' is missing" },
         { "\"tie_word", "\"text_config\":3,\"tie_word", FORMAT, "'text_config' is not an object" },
         { "\"tie_word", "\"quantization_config\":{},\"tie_word", OTHER, "quantised" },

@@ -466,9 +466,10 @@ static void test_malformed(void **state)
         s2p_status status;
         const char *says;
     } cases[] = { { NULL, false, S2P_EFORMAT, "general.architecture" },
-                  { "gemma3", false, S2P_EUNSUPPORTED,
-                    "'gemma3' is not one of qwen2vl, qwen2, qwen3vl, qwen3, llama, qwen3vlmoe, "
-                    "qwen3moe and clip" },
+                  { "gemma2", false, S2P_EUNSUPPORTED,
+                    "'gemma2' is not one of qwen2vl, qwen2, qwen3vl, qwen3, llama, qwen3vlmoe, "
+                    "qwen3moe, gemma3 and clip" },
+                  { "gemma3", false, S2P_EFORMAT, "no tensor" },
                   { "llama", false, S2P_EFORMAT, "no tensor" },
                   { "qwen3vl", false, S2P_EFORMAT, "no tensor" },
                   { "qwen3", false, S2P_EFORMAT, "no tensor" },

@@ -12,13 +12,14 @@ extern const s2v_family family_llava_1_5;
 extern const s2v_family family_internvl3, family_internvl3_5, family_internvl3_5_moe;
 extern const s2v_family family_internvl3_chat, family_internvl3_5_chat, family_internvl3_5_moe_chat;
 extern const s2v_family family_smolvlm, family_idefics3;
+extern const s2v_family family_gemma_3;
 
 static const s2v_family *const families[] = {
     &family_qwen2_5_vl,     &family_qwen2_vl,         &family_qwen3_vl,
     &family_qwen3_vl_moe,   &family_llava_onevision,  &family_llava_1_5,
     &family_internvl3,      &family_internvl3_5,      &family_internvl3_5_moe,
     &family_internvl3_chat, &family_internvl3_5_chat, &family_internvl3_5_moe_chat,
-    &family_smolvlm,        &family_idefics3,
+    &family_smolvlm,        &family_idefics3,         &family_gemma_3,
 };
 
 #define N_FAMILIES (sizeof families / sizeof *families)
