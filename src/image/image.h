@@ -106,9 +106,9 @@ typedef enum s2_resize { /* which Pillow: they differ in the order of the two pa
 s2p_status s2_image_resize_as(const s2p_image *in, int32_t width, int32_t height, s2_resize how,
                               s2_image *out, s2p_error *error);
 
-typedef enum s2_filter { S2_FILTER_BICUBIC, S2_FILTER_LANCZOS } s2_filter;
+typedef enum s2_filter { S2_FILTER_BICUBIC, S2_FILTER_LANCZOS, S2_FILTER_BILINEAR } s2_filter;
 
-/* The same with Pillow's BICUBIC or LANCZOS. */
+/* The same with Pillow's BICUBIC, LANCZOS or BILINEAR. */
 s2p_status s2_image_resize_with(const s2p_image *in, int32_t width, int32_t height,
                                 s2_filter filter, s2_resize how, s2_image *out, s2p_error *error);
 

@@ -1,9 +1,9 @@
-/* resize.c - Pillow's 8-bit bicubic and Lanczos, bit for bit.
+/* resize.c - Pillow's 8-bit bicubic, bilinear and Lanczos, bit for bit.
  *
  * Two passes. Up to Pillow 12 always across, then down; Pillow 13 goes down first where the
  * height loses more than twice as many pixels as the width does (a width that grows
  * loses none), and rounds in between at another place. Each output sample is a weighted sum of the input
- * samples under a filter (cubic with a = -0.5, or Lanczos with three lobes) that widens when shrinking. Weights are made in
+ * samples under a filter (cubic with a = -0.5, a triangle, or Lanczos with three lobes) that widens when shrinking. Weights are made in
  * double, normalised, then rounded (half away from zero) to 22 fractional bits; the
  * sum starts at one half and is clipped to 8 bits after each pass. A pass that would
  * not change the size is left out.
@@ -45,10 +45,18 @@ static double sinc(double x)
 
 static double lanczos(double x) { return -3.0 <= x && x < 3.0 ? sinc(x) * sinc(x / 3.0) : 0.0; }
 
+static double triangle(double x)
+{
+    x = fabs(x);
+    return x < 1.0 ? 1.0 - x : 0.0;
+}
+
 static const struct {
     double (*at)(double x);
     double support; /* it is 0 from there on */
-} filters[] = { [S2_FILTER_BICUBIC] = { cubic, 2.0 }, [S2_FILTER_LANCZOS] = { lanczos, 3.0 } };
+} filters[] = { [S2_FILTER_BICUBIC] = { cubic, 2.0 },
+                [S2_FILTER_LANCZOS] = { lanczos, 3.0 },
+                [S2_FILTER_BILINEAR] = { triangle, 1.0 } };
 
 static void taps_free(taps *t)
 {

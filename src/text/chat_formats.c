@@ -27,6 +27,13 @@
  * between a role and a picture; what stands around tiles belongs to the picture:
  *
  *     [im_start]User:PTEXT[end_of_utterance]\nAssistant: ANSWER[end_of_utterance]\nUser: TEXT...
+ *
+ * "gemma" is what the template and the processor published with Gemma 3 render: answers are the model's,
+ * a system message is the start of the first user's, pictures stand between line ends, and texts have no
+ * white space at their ends:
+ *
+ *     [start_of_turn]user\nSYSTEM\n\n\n\n[start_of_image]P[end_of_image]\n\nTEXT[end_of_turn]\n
+ *     [start_of_turn]model\n
  */
 #include "text/chat_formats.h"
 
@@ -101,6 +108,22 @@ static const s2v_chat_format formats[] = {
       .after_end = "\n",
       .answer = "Assistant:",
       .prompt_start = "<|im_start|>" },
+    { .name = "gemma",
+      .architecture = "gemma3",
+      .role = { [S2V_SYSTEM] = "user", [S2V_USER] = "user", [S2V_ASSISTANT] = "model" },
+      .start = "<start_of_turn>",
+      .end = "<end_of_turn>",
+      .after_role = "\n",
+      .after_pictures = "",
+      .after_end = "\n",
+      .answer = "model\n",
+      .picture_start = "<start_of_image>",
+      .picture_end = "<end_of_image>",
+      .picture = "<start_of_image>",
+      .wraps_picture = true,
+      .around_picture = "\n\n",
+      .joins_system = true,
+      .trims_text = true },
 };
 
 const s2v_chat_format *s2v_chat_format_at(size_t index)

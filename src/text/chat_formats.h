@@ -21,6 +21,12 @@ typedef struct s2v_chat_format {
     const char *after_picture;      /* after each one, instead of after_pictures; NULL: nothing */
     const char *
         after_marked; /* after one at an "<image>" mark, unless the text goes on so; NULL: nothing */
+    const char
+        *around_picture; /* literal text before picture_start and after picture_end; NULL: none */
+    bool
+        joins_system; /* system messages have no message of their own: before the text of the next one */
+    bool
+        trims_text; /* no white space at the ends of a message's text and of what stands at its marks */
     const char *prompt_start; /* a special token before the first message; NULL: none */
     const char *answer;       /* after `start`, where an answer begins */
     const char *picture_start, *picture_end; /* special tokens around a picture; NULL: none */

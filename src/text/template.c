@@ -9,6 +9,7 @@
 
 #include "text/chat_formats.h"
 #include "text/tokenizer_vocab.h"
+#include "text/unicode.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -109,9 +110,12 @@ static void end_piece(writer *w, int32_t image)
 static void write_picture(writer *w, bool with_marks)
 {
     const bool has_marks = with_marks && w->format->picture_start;
+    const char *around = has_marks ? w->format->around_picture : NULL;
+    if (around) write_literal(w, around);
     if (has_marks) write_special(w, w->format->picture_start);
     end_piece(w, (int32_t)w->chat->n_pieces); /* every piece so far ended in a picture */
     if (has_marks) write_special(w, w->format->picture_end);
+    if (around) write_literal(w, around);
 }
 
 static s2p_status begin_chat(writer *w, s2v_chat *out, const s2v_tokenizer *t, const char *name,
@@ -196,7 +200,45 @@ static s2p_status check_messages(const s2v_chat_format *format, const s2v_messag
     return S2P_OK;
 }
 
-static void write_message(writer *w, const s2v_message *m)
+/* What Python's str.strip removes, which templates use. */
+static bool is_white(int32_t code)
+{
+    return (code >= 0x09 && code <= 0x0D) || (code >= 0x1C && code <= 0x20) || code == 0x85 ||
+           code == 0xA0 || code == 0x1680 || (code >= 0x2000 && code <= 0x200A) || code == 0x2028 ||
+           code == 0x2029 || code == 0x202F || code == 0x205F || code == 0x3000;
+}
+
+/* Bytes of a white character at the start, or at the end; 0: there is none. */
+static size_t white_at_start(const char *text, size_t n)
+{
+    int32_t code = 0;
+    const size_t used = s2v_utf8_read((const uint8_t *)text, n, &code);
+    return used > 0 && is_white(code) ? used : 0;
+}
+
+static size_t white_at_end(const char *text, size_t n)
+{
+    size_t at = n - 1;
+    while (at > 0 && ((uint8_t)text[at] & 0xC0) == 0x80) at--;
+    return white_at_start(text + at, n - at) == n - at ? n - at : 0;
+}
+
+/* n bytes of a message's text, without white space at both ends where the format wants that. */
+static void write_content(writer *w, const char *text, size_t n)
+{
+    while (w->format->trims_text && n > 0) {
+        const size_t first = white_at_start(text, n);
+        const size_t last = first == 0 ? white_at_end(text, n) : 0;
+        if (first + last == 0) break;
+        text += first;
+        n -= first + last;
+    }
+    write_text(w, text, n);
+}
+
+/* prefix: [n_prefix] messages whose texts come first. */
+static void write_message(writer *w, const s2v_message *m, const s2v_message *prefix,
+                          size_t n_prefix)
 {
     const char *text = m->text, *mark = m->n_images > 0 ? strstr(text, IMAGE_MARK) : NULL;
     const char *after_marked = w->format->after_marked;
@@ -206,19 +248,23 @@ static void write_message(writer *w, const s2v_message *m)
     write_literal(w, is_picture_first && w->format->after_role_picture
                          ? w->format->after_role_picture
                          : w->format->after_role);
+    for (size_t i = 0; i < n_prefix; i++) {
+        write_literal(w, prefix[i].text);
+        write_literal(w, "\n\n");
+    }
     for (int32_t i = 0; !mark && i < m->n_images && w->status == S2P_OK; i++) {
         write_picture(w, true);
         if (w->format->after_picture) write_literal(w, w->format->after_picture);
     }
     write_literal(w, w->format->after_pictures);
     for (; mark && w->status == S2P_OK; mark = strstr(text, IMAGE_MARK)) {
-        write_text(w, text, (size_t)(mark - text));
+        write_content(w, text, (size_t)(mark - text));
         write_picture(w, true);
         text = mark + strlen(IMAGE_MARK);
         if (after_marked && strncmp(text, after_marked, strlen(after_marked)) != 0)
             write_literal(w, after_marked);
     }
-    write_literal(w, text);
+    write_content(w, text, strlen(text));
     write_special(w, w->format->end);
     write_literal(w, w->format->after_end);
 }
@@ -312,6 +358,7 @@ static s2p_status write_turn(writer *w, const s2v_message *message, size_t n, bo
     /* an answer that was begun goes on: it is written like the start of one, and not closed */
     const bool is_begun = add_assistant && message[n - 1].role == S2V_ASSISTANT;
     if (is_begun) n--;
+    size_t n_prefix = 0; /* system messages that wait for the one they are the start of */
     for (size_t i = 0; i < n && w->status == S2P_OK;) {
         const s2v_message *m = &message[i++];
         const size_t n_calls = count_role(m + 1, n - i, S2V_TOOL_CALL);
@@ -326,8 +373,11 @@ static s2p_status write_turn(writer *w, const s2v_message *message, size_t n, bo
             const size_t n_results = count_role(m, n - i + 1, S2V_TOOL);
             write_results(w, m, n_results);
             i += n_results - 1;
+        } else if (w->format->joins_system && m->role == S2V_SYSTEM && i < n) {
+            n_prefix++;
         } else {
-            write_message(w, m);
+            write_message(w, m, m - n_prefix, n_prefix);
+            n_prefix = 0;
         }
     }
     if (add_assistant) {
@@ -348,7 +398,7 @@ s2p_status s2v_chat_render(s2v_chat *out, const s2v_tokenizer *tokenizer, const 
     write_first(&w, "");
     write_special(&w, w.format->prompt_start);
     if (w.format->default_system && message[0].role != S2V_SYSTEM && message[0].role != S2V_TOOLS)
-        write_message(&w, &(s2v_message){ S2V_SYSTEM, w.format->default_system, 0 });
+        write_message(&w, &(s2v_message){ S2V_SYSTEM, w.format->default_system, 0 }, NULL, 0);
     return write_turn(&w, message, n, add_assistant);
 }
 

@@ -2,8 +2,8 @@
 #ifndef TESTS_TINY_FAMILIES_H
 #define TESTS_TINY_FAMILIES_H
 
+#include "tiny_gemma.h"
 #include "tiny_qwen3.h"
-#include "tiny_tiles.h"
 
 typedef enum tiny_family {
     TINY_QWEN2_5_VL,
@@ -14,12 +14,13 @@ typedef enum tiny_family {
     TINY_INTERNVL3,
     TINY_INTERNVL3_5,
     TINY_SMOLVLM,
+    TINY_GEMMA_3,
     N_TINY_FAMILIES
 } tiny_family;
 
 static const char *const tiny_family_name[] = { "Qwen2.5-VL",  "LLaVA-OneVision", "Qwen2-VL",
                                                 "Qwen3-VL",    "LLaVA-1.5",       "InternVL3",
-                                                "InternVL3.5", "SmolVLM" };
+                                                "InternVL3.5", "SmolVLM",         "Gemma 3" };
 
 /* Takes a picture in the size that is asked for. */
 static inline bool tiny_family_has_size(tiny_family family)
@@ -52,6 +53,10 @@ static inline void tiny_family_files(tiny_family family, tiny_file *text, tiny_f
     case TINY_SMOLVLM:
         smolvlm_text(text, n);
         smolvlm_mmproj(mmproj);
+        break;
+    case TINY_GEMMA_3:
+        gemma_text(text);
+        gemma_mmproj(mmproj);
         break;
     default:
         if (family == TINY_INTERNVL3)

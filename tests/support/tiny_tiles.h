@@ -17,9 +17,19 @@
 static inline void tiles_words(vocabulary *v)
 {
     static const char *const names[] = {
-        "<img>",         "</img>",        "<fake_token_around_image>",
-        "<global-img>",  "<row_1_col_1>", "<row_1_col_2>",
-        "<row_2_col_1>", "<row_2_col_2>", "<end_of_utterance>",
+        "<img>",
+        "</img>",
+        "<fake_token_around_image>",
+        "<global-img>",
+        "<row_1_col_1>",
+        "<row_1_col_2>",
+        "<row_2_col_1>",
+        "<row_2_col_2>",
+        "<end_of_utterance>",
+        "<start_of_image>",
+        "<end_of_image>",
+        "<start_of_turn>",
+        "<end_of_turn>",
     };
     vocabulary_init(v);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

@@ -21,6 +21,7 @@ typedef struct hf_case {
     int32_t whole_grid[HF_MAX_PICTURES];     /* which of the stored grids is the whole picture, */
     int32_t tile_grid[HF_MAX_PICTURES];      /* and which its tiles; -1: none */
     int32_t patch;                           /* pixels per patch side of the model */
+    bool is_stretched;                       /* pictures without a framing in their label are */
     s2v_image_options size[HF_MAX_PICTURES]; /* as the tower saw them */
     s2v_budget budget[HF_MAX_PICTURES];
     int32_t side[HF_MAX_PICTURES];
@@ -49,8 +50,9 @@ bool s2_hf_find_file(const char *folder, const char *start, const char *end, boo
  * name. */
 void s2_hf_find_folder(const char *path, const char *arrays, char out[HF_PATH_CAPACITY]);
 
-/* Pixels per patch side, as the mmproj in gguf/ says; 14 where it says nothing. */
-int32_t s2_hf_patch(const char *folder);
+/* What the mmproj in gguf/ says: pixels per patch side (14 where it says nothing), and whether its pictures are
+ * stretched to one size. */
+void s2_hf_read_tower(hf_case *c);
 
 /* The pair "f32" or "f16" in gguf/ below a folder, where the verdict says models run. */
 typedef s2p_status (*hf_engine_open)(s2v_engine **out, const s2v_engine_options *options,
@@ -97,7 +99,7 @@ void s2_hf_check_tiles(hf_case *c, const s2v_model *model, const char *name);
 void s2_hf_check_tile_sizes(hf_case *c, const s2v_model *model);
 
 /* The source of a view called "a672", "b" or "a_base", seen with these options. */
-/* LLaVA-1.5: the picture of a label and how it is framed: "b_crop", "b_pad", "a672_crop". */
+/* LLaVA-1.5: the picture of a label and how it is framed: "b_crop", "b_pad", "a672_crop". Gemma 3: "b". */
 bool s2_hf_add_framed(hf_case *c, const char *label);
 
 bool s2_hf_add_source_of(hf_case *c, const char *view, const s2v_image_options *options);

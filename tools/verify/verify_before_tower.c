@@ -8,7 +8,7 @@
  */
 #include "verify/checks.h"
 
-#include "engine/vision/archs/qwen_frame.h"
+#include "engine/vision/towers/qwen_frame.h"
 #include "verify/hf_case.h"
 
 #include <math.h>
@@ -371,7 +371,7 @@ static s2p_status check_run(hf_case *c, const char *path, const char *arrays, s2
     if (!find_model(beside, model, c->folder) && !find_model(arrays, model, c->folder))
         return s2_fail(error, S2P_EUNSUPPORTED, "no folder '%s' with its model; give --arrays",
                        model);
-    c->patch = s2_hf_patch(c->folder);
+    s2_hf_read_tower(c);
     if (!read_run(c, prompt, sizeof prompt, model, sizeof model))
         return s2_fail(error, S2P_EFORMAT, "the case lacks its prompt, grid or setting");
     if ((!find_picture(beside, picture, file) && !find_picture(arrays, picture, file)) ||

@@ -3,10 +3,11 @@
  * A layer mixes rows, then changes each row by itself. The kind says how it mixes them, and with that
  * what it remembers of rows it has seen (past.h):
  *
- *     attention    q, k and v with or without biases, norms of their heads, RoPE, slots of keys and values
+ *     attention    q, k and v with or without biases, norms of their heads, RoPE, slots of keys and values;
+ *                  to all rows before, or to those in a window of positions
  *
- * How it changes a row is its feed-forward part: SwiGLU, or the few of many that a router chooses for the
- * row (experts).
+ * How it changes a row is its feed-forward part: SwiGLU or GeGLU, or the few of many that a router chooses
+ * for the row (experts). Both results may pass a norm of their own before they are added.
  *
  * A model with layers of another kind adds a value to s2v_layer_kind, a struct of weights beside
  * s2v_attention_weights, a function that draws it (draw.c) and what it remembers (past.c).
@@ -29,6 +30,14 @@ typedef struct s2v_decoder_style { /* how the decoders of one text architecture 
     bool has_deepstack;            /* the first layers have picture rows added to their output */
     bool rotates_neighbours; /* RoPE turns values 2i and 2i + 1; otherwise i and i + head_dim / 2 */
     bool has_experts;        /* instead of one feed-forward part */
+    bool has_post_norms;     /* what a layer adds to the rows is normed before, both times */
+    bool is_gelu;            /* of gates: GELU in its tanh form; otherwise SiLU */
+    bool scales_text;        /* embeddings of text are multiplied by the root of their width */
+    int32_t
+        window_period; /* of so many layers the last sees all rows before it, the others a window
+                              of positions with a RoPE of their own; 0: every layer sees all */
+    int32_t deepest;   /* with so many layers scores are divided by the root of n_embd / n_heads,
+                              not of head_dim (Gemma 3 27B); 0: never */
 } s2v_decoder_style;
 
 typedef struct s2v_decoder_params {
@@ -41,6 +50,15 @@ typedef struct s2v_decoder_params {
     int32_t n_deepstack; /* layers after which rows of the tower are added */
     int32_t n_experts, n_experts_used; /* of a layer; chosen for a row; 0: no experts */
     float rope_base, rms_eps;
+    float rope_scale;  /* of positions before they are rotated by */
+    float window_base; /* of the RoPE of layers with a window, whose positions are not scaled */
+    float score_scale; /* of scores before the softmax */
+    float text_scale;  /* of embeddings of text; 1: as they are */
+    int32_t window;    /* positions a row sees back, its own included; 0: there are no windows */
+    int32_t
+        n_together; /* rows of a picture, which see each other both ways and run together; 0: a row
+                           sees none after it */
+    bool is_gelu;
     bool rotates_neighbours; /* as in s2v_decoder_style */
 } s2v_decoder_params;
 
@@ -51,17 +69,20 @@ typedef struct s2v_attention_weights { /* grouped queries, RoPE, slots of keys a
     struct ggml_tensor *q_bias, *k_bias, *v_bias; /* NULL: without */
     struct ggml_tensor *q_norm, *k_norm;          /* [head_dim]; NULL: without */
     struct ggml_tensor *rope_periods; /* [head_dim / 2], over 2 pi; NULL: left to the CPU */
+    float rope_base, rope_scale;
 } s2v_attention_weights;
 
-typedef struct s2v_ffn_weights {          /* SwiGLU */
+typedef struct s2v_ffn_weights {          /* SwiGLU or GeGLU */
     struct ggml_tensor *gate, *up, *down; /* of experts: one matrix behind the other */
     struct ggml_tensor *router;           /* [n_embd, n_experts]; NULL: there are none */
 } s2v_ffn_weights;
 
 typedef struct s2v_layer {
     s2v_layer_kind kind;
-    struct ggml_tensor *attn_norm, *ffn_norm; /* of the rows before they are mixed, and after */
-    s2v_attention_weights attention;          /* of S2V_LAYER_ATTENTION */
+    struct ggml_tensor *attn_norm, *ffn_norm;   /* of the rows before they are mixed, and after */
+    struct ggml_tensor *attn_added, *ffn_added; /* norms of what is added to them; NULL: without */
+    int32_t window; /* as in s2v_decoder_params, of this layer; 0: it sees all rows before */
+    s2v_attention_weights attention; /* of S2V_LAYER_ATTENTION */
     s2v_ffn_weights ffn;
 } s2v_layer;
 

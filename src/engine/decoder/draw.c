@@ -1,15 +1,13 @@
 /* draw.c - the forward pass of the language model, told once, top to bottom.
  *
  * RMSNorm, grouped-query attention, (M-)RoPE, fused attention over the
- * cache, SwiGLU or experts. Keys and values go into the cache before attention reads it: the
+ * cache, SwiGLU, GeGLU or experts. Keys and values go into the cache before attention reads it: the
  * copies are expanded into the graph first, and ggml runs nodes in that order. Where the
  * cache rounds them and a method looks on, attention reads them before it does.
  */
 #include "engine/decoder/draw.h"
 
 #include "engine/products/decoder_products.h"
-
-#include <math.h>
 
 /* weight . x + bias, where there is one; rows: of x, shared by all its products. */
 static struct ggml_tensor *draw_biased(s2v_graph *graph, struct ggml_tensor *weight,
@@ -51,15 +49,16 @@ struct ggml_tensor *s2v_draw_rope(struct ggml_context *ctx, const s2v_decoder_pa
                                   struct ggml_tensor *pos)
 {
     struct ggml_tensor *periods = layer->attention.rope_periods;
-    const float base = periods ? 1.0f : p->rope_base;
+    const float base = periods ? 1.0f : layer->attention.rope_base;
+    const float scale = layer->attention.rope_scale;
     if (p->n_planes == 1)
         return ggml_rope_ext(ctx, x, pos, periods, p->head_dim,
                              p->rotates_neighbours ? GGML_ROPE_TYPE_NORMAL : GGML_ROPE_TYPE_NEOX,
-                             p->n_ctx_train, base, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
+                             p->n_ctx_train, base, scale, 0.0f, 1.0f, 32.0f, 1.0f);
     int sections[4] = { p->sections[0], p->sections[1], p->sections[2], p->sections[3] };
     const int mode = p->is_interleaved ? GGML_ROPE_TYPE_IMROPE : GGML_ROPE_TYPE_MROPE;
     return ggml_rope_multi(ctx, x, pos, periods, p->head_dim, sections, mode, p->n_ctx_train, base,
-                           1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
+                           scale, 0.0f, 1.0f, 32.0f, 1.0f);
 }
 
 void s2v_draw_shift(s2v_graph *graph, const s2v_decoder *decoder, s2v_past *past, int32_t layer,
@@ -83,13 +82,20 @@ struct ggml_tensor *s2v_draw_cached(struct ggml_context *ctx, const s2v_decoder_
                         ggml_row_size(cache->type, p->head_dim), 0);
 }
 
+/* The last line of a mask of n rows. */
+static struct ggml_tensor *last_line(struct ggml_context *ctx, struct ggml_tensor *mask)
+{
+    return ggml_view_2d(ctx, mask, mask->ne[0], 1, mask->nb[1],
+                        (size_t)(mask->ne[1] - 1) * mask->nb[1]);
+}
+
 /* What rows q: [head_dim, n, heads] make of the slots they see: [head_dim, heads, n]. Fused, scores never
  * stand in memory; in steps they do, as floats. */
 static struct ggml_tensor *draw_attended(struct ggml_context *ctx, const s2v_decoder_params *p,
                                          struct ggml_tensor *q, struct ggml_tensor *seen[2],
                                          struct ggml_tensor *mask, bool is_plain)
 {
-    const float scale = 1.0f / sqrtf((float)p->head_dim);
+    const float scale = p->score_scale;
     if (!is_plain) return ggml_flash_attn_ext(ctx, q, seen[0], seen[1], mask, scale, 0.0f, 0.0f);
     struct ggml_tensor *scores = ggml_mul_mat(ctx, seen[0], q); /* [slots, n, heads] */
     ggml_prec_set_acc(scores, GGML_PREC_F32);
@@ -126,12 +132,14 @@ static struct ggml_tensor *draw_entries(s2v_graph *graph, const s2v_decoder_para
             s2v_graph_expand(graph, ggml_cpy(ctx, own, s2v_slots_view(ctx, cache[c], slots->n, n)));
             seen[c] = s2v_draw_cached(ctx, p, cache[c], slots->n + n);
         }
-        const int32_t n_out = is_last_only ? 1 : n; /* the last row sees every slot */
+        const int32_t n_out = is_last_only ? 1 : n;
+        struct ggml_tensor *mask = entry->mask ? entry->mask[i] : NULL;
+        if (is_last_only && mask) /* without a window the last row sees every slot */
+            mask = layer->window > 0 ? last_line(ctx, mask) : NULL;
         struct ggml_tensor *query = ggml_view_3d(ctx, q, p->head_dim, p->n_heads, n_out, q->nb[1],
                                                  q->nb[2], (size_t)(at + n - n_out) * q->nb[2]);
-        struct ggml_tensor *out = draw_attended(
-            ctx, p, ggml_permute(ctx, query, 0, 2, 1, 3), seen,
-            entry->mask && !is_last_only ? entry->mask[i] : NULL, entry->past->is_plain);
+        struct ggml_tensor *out = draw_attended(ctx, p, ggml_permute(ctx, query, 0, 2, 1, 3), seen,
+                                                mask, entry->past->is_plain);
         s2v_graph_expand(graph, ggml_cpy(ctx, out, query));
     }
     x = ggml_reshape_2d(ctx, q, (int64_t)p->n_heads * p->head_dim, span->n);
@@ -173,11 +181,12 @@ static struct ggml_tensor *draw_attention(s2v_graph *graph, const s2v_decoder_pa
     struct ggml_tensor *q = s2v_draw_queries(graph, p, layer, &rows);
     q = s2v_draw_rope(ctx, p, layer, q, span->pos);
     struct ggml_tensor *mask = span->mask;
+    if (layer->window > 0 && span->window_mask && span->window_mask[i]) mask = span->window_mask[i];
     int64_t n_out = n;
-    if (is_last_only && n > 1) { /* the last row sees every slot */
+    if (is_last_only && n > 1) { /* without a window the last row sees every slot */
         q = ggml_view_3d(ctx, q, p->head_dim, p->n_heads, 1, q->nb[1], q->nb[2],
                          (size_t)(n - 1) * q->nb[2]);
-        mask = NULL;
+        mask = layer->window > 0 ? last_line(ctx, mask) : NULL;
         n_out = 1;
     }
     q = ggml_permute(ctx, q, 0, 2, 1, 3);
@@ -189,17 +198,29 @@ static struct ggml_tensor *draw_attention(s2v_graph *graph, const s2v_decoder_pa
 struct ggml_tensor *s2v_draw_embedding(s2v_graph *graph, const s2v_decoder *decoder,
                                        struct ggml_tensor *ids)
 {
-    return ggml_get_rows(graph->ctx, decoder->token_embd, ids);
+    struct ggml_tensor *rows = ggml_get_rows(graph->ctx, decoder->token_embd, ids);
+    return decoder->p.text_scale == 1.0f ? rows
+                                         : ggml_scale(graph->ctx, rows, decoder->p.text_scale);
 }
 
-/* SwiGLU of every row. */
-static struct ggml_tensor *draw_ffn(s2v_graph *graph, const s2v_ffn_weights *f,
-                                    struct ggml_tensor *x)
+/* The gate is x s(z) with z = x t, where s is the sigmoid and t = 2 sqrt(2/pi) (1 + 0.044715 x^2) is never
+ * 0: SwiGLU of z and up / t. ggml's own GeGLU reads a table of halves. */
+static struct ggml_tensor *draw_geglu(struct ggml_context *ctx, struct ggml_tensor *gate,
+                                      struct ggml_tensor *up)
+{
+    const float slope = 1.5957691216057308f;
+    struct ggml_tensor *t = ggml_scale_bias(ctx, ggml_sqr(ctx, gate), slope * 0.044715f, slope);
+    return ggml_swiglu_split(ctx, ggml_mul(ctx, gate, t), ggml_div(ctx, up, t));
+}
+
+/* SwiGLU or GeGLU of every row. */
+static struct ggml_tensor *draw_ffn(s2v_graph *graph, const s2v_decoder_params *p,
+                                    const s2v_ffn_weights *f, struct ggml_tensor *x)
 {
     s2v_product_rows rows = { .x = x };
     struct ggml_tensor *gate = s2v_draw_product(graph, f->gate, &rows);
     struct ggml_tensor *up = s2v_draw_product(graph, f->up, &rows);
-    x = ggml_swiglu_split(graph->ctx, gate, up);
+    x = p->is_gelu ? draw_geglu(graph->ctx, gate, up) : ggml_swiglu_split(graph->ctx, gate, up);
     return s2v_draw_product(graph, f->down, &(s2v_product_rows){ .x = x });
 }
 
@@ -248,12 +269,14 @@ struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder
             h = span->entry ? ggml_get_rows(ctx, h, span->last)
                             : ggml_view_2d(ctx, h, h->ne[0], 1, h->nb[1],
                                            (size_t)(h->ne[1] - 1) * h->nb[1]);
+        if (layer->attn_added) x = s2v_draw_rms_norm(ctx, x, layer->attn_added, p->rms_eps);
         h = ggml_add(ctx, h, x);
         s2v_graph_pause(graph, h);
 
         x = s2v_draw_rms_norm(ctx, h, layer->ffn_norm, p->rms_eps);
         x = layer->ffn.router ? draw_experts(graph, p, &layer->ffn, x)
-                              : draw_ffn(graph, &layer->ffn, x);
+                              : draw_ffn(graph, p, &layer->ffn, x);
+        if (layer->ffn_added) x = s2v_draw_rms_norm(ctx, x, layer->ffn_added, p->rms_eps);
         h = ggml_add(ctx, h, x);
         s2v_graph_pause(graph, h);
         if (span->made && i == last - 1) *span->made = h;

@@ -9,13 +9,17 @@
 typedef struct s2v_batch_entry { /* one session's rows in a joint pass */
     s2v_past *past;
     int32_t n;
-    struct ggml_tensor *const *mask; /* [n_layers], each as in s2v_span; NULL for a single row */
+    struct ggml_tensor *const *mask; /* [n_layers], each as in s2v_span; NULL, or one that is, for a
+                                        single row that sees every slot */
 } s2v_batch_entry;
 
 typedef struct s2v_span {     /* what a run of layers works on */
     int32_t n;                /* rows */
     struct ggml_tensor *pos;  /* I32: 4 planes of n for M-RoPE, n otherwise */
     struct ggml_tensor *mask; /* F16 [n_past + n, n]; NULL for a single row */
+    struct ggml_tensor *const
+        *window_mask;   /* [n_layers] the same of layers with a window; NULL, or one
+                                               that is: `mask`, as they see all there is */
     bool last_row_only; /* the last layer need not compute the other rows; with entries: of each */
     bool is_unrounded;  /* attend to keys and values as they are, not as the past has them: */
     struct ggml_tensor *k, *v; /* F32 [n_kv_heads * head_dim, slots], written like the past; NULL:
@@ -31,7 +35,7 @@ typedef struct s2v_span {     /* what a run of layers works on */
     struct ggml_tensor *last; /* I32 [n_entries], with last_row_only: the last row of each */
 } s2v_span;
 
-/* Token rows [n_embd, n] of the vocabulary. ids: I32 [n]. */
+/* Token rows [n_embd, n] of the vocabulary, as they enter layer 0. ids: I32 [n]. */
 struct ggml_tensor *s2v_draw_embedding(s2v_graph *graph, const s2v_decoder *decoder,
                                        struct ggml_tensor *ids);
 

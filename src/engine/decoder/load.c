@@ -39,24 +39,60 @@ s2p_status s2v_key_float(const s2v_gguf *file, const char *prefix, const char *k
     return S2P_OK;
 }
 
-/* Whole heads turn, by the powers of one base: what llama.cpp may do besides would be left out silently. */
-static s2p_status check_rope(const s2v_decoder_params *p, const s2v_gguf *file, const char *prefix,
-                             s2p_error *error)
+/* Whole heads turn, by the powers of one base: what llama.cpp may do besides would be left out silently. A
+ * model with windows may divide the positions of its other layers. */
+static s2p_status read_rope(s2v_decoder_params *p, const s2v_gguf *file,
+                            const s2v_decoder_style *style, s2p_error *error)
 {
+    const char *const prefix = style->prefix;
     char name[128];
     int64_t n_rotated;
     double factor;
+    s2v_text type;
+    p->rope_scale = 1.0f;
     key_name(name, sizeof name, prefix, "rope.dimension_count");
     if (s2v_gguf_int(file, name, &n_rotated) && n_rotated != p->head_dim)
         return s2_fail(error, S2P_EUNSUPPORTED, "%s is %lld, and a head has %d values", name,
                        (long long)n_rotated, p->head_dim);
+    key_name(name, sizeof name, prefix, "rope.scaling.type");
+    const bool is_linear = s2v_gguf_string(file, name, &type) && s2v_text_is(type, "linear");
     key_name(name, sizeof name, prefix, "rope.scaling.factor");
-    if (s2v_gguf_float(file, name, &factor) && factor != 1.0)
-        return s2_fail(error, S2P_EUNSUPPORTED,
-                       "%s is %g: positions that are stretched are not supported", name, factor);
+    if (s2v_gguf_float(file, name, &factor) && factor != 1.0) {
+        if (style->window_period == 0 || !is_linear)
+            return s2_fail(error, S2P_EUNSUPPORTED,
+                           "%s is %g: positions that are stretched are not supported", name,
+                           factor);
+        if (!(factor > 0.0 && factor <= 1e6))
+            return s2_fail(error, S2P_EFORMAT, "%s is %g, expected above 0 and up to 1e6", name,
+                           factor);
+        p->rope_scale = (float)(1.0 / factor);
+    }
     if (s2v_gguf_find_tensor(file, "rope_freqs.weight"))
         return s2_fail(error, S2P_EUNSUPPORTED,
                        "rope_freqs.weight stretches positions, which is not supported");
+    return S2P_OK;
+}
+
+/* The window of most layers and the base of their RoPE, for which older files rely on a default. */
+static s2p_status read_window(s2v_decoder_params *p, const s2v_gguf *file,
+                              const s2v_decoder_style *style, s2p_error *error)
+{
+    char name[128];
+    if (style->window_period == 0) return S2P_OK;
+    TRY(s2v_key_int(file, style->prefix, "attention.sliding_window", 1, 1 << 30, &p->window,
+                    error));
+    p->window_base = 10000.0f;
+    key_name(name, sizeof name, style->prefix, "rope.freq_base_swa");
+    if (s2v_gguf_find_key(file, name))
+        TRY(s2v_key_float(file, style->prefix, "rope.freq_base_swa", 1.0, 1e12, &p->window_base,
+                          error));
+    int64_t period;
+    key_name(name, sizeof name, style->prefix, "attention.sliding_window_pattern");
+    if (s2v_gguf_find_key(file, name) &&
+        (!s2v_gguf_int(file, name, &period) || period != style->window_period))
+        return s2_fail(error, S2P_EUNSUPPORTED,
+                       "%s is not %d, which says which layers see all rows", name,
+                       style->window_period);
     return S2P_OK;
 }
 
@@ -113,7 +149,12 @@ static s2p_status read_params(s2v_decoder_params *p, const s2v_gguf *file,
                        (long long)value_length, p->head_dim);
     if (p->head_dim % 2 != 0 || p->head_dim > 1024)
         return s2_fail(error, S2P_EFORMAT, "a head of %d values is not supported", p->head_dim);
-    TRY(check_rope(p, file, prefix, error));
+    TRY(read_rope(p, file, style, error));
+    TRY(read_window(p, file, style, error));
+    p->is_gelu = style->is_gelu;
+    p->text_scale = style->scales_text ? sqrtf((float)p->n_embd) : 1.0f;
+    const bool is_deepest = style->deepest > 0 && p->n_layers == style->deepest;
+    p->score_scale = 1.0f / sqrtf((float)(is_deepest ? p->n_embd / p->n_heads : p->head_dim));
     const s2v_gguf_key *tokens = s2v_gguf_find_key(file, "tokenizer.ggml.tokens");
     if (!tokens || tokens->type != S2V_GGUF_ARRAY || tokens->count < 1 || tokens->count > (1 << 24))
         return s2_fail(error, S2P_EFORMAT, "the model has no list 'tokenizer.ggml.tokens'");
@@ -148,6 +189,11 @@ static s2p_status read_params(s2v_decoder_params *p, const s2v_gguf *file,
     return S2P_OK;
 }
 
+static bool has_window(const s2v_decoder_style *style, int32_t i)
+{
+    return style->window_period > 0 && (i + 1) % style->window_period != 0;
+}
+
 static void load_layer(s2v_layer *layer, s2v_loader *l, const s2v_decoder_params *p,
                        const s2v_decoder_style *style, int32_t i)
 {
@@ -173,6 +219,19 @@ static void load_layer(s2v_layer *layer, s2v_loader *l, const s2v_decoder_params
             s2v_loader_get(l, "blk.%d.attn_k_norm.weight", i, S2V_USE_VECTOR, p->head_dim, 1);
     }
     a->out = s2v_loader_get(l, "blk.%d.attn_output.weight", i, S2V_USE_MATRIX, heads, n);
+    a->rope_base = p->rope_base;
+    a->rope_scale = p->rope_scale;
+    if (has_window(style, i)) {
+        layer->window = p->window;
+        a->rope_base = p->window_base;
+        a->rope_scale = 1.0f;
+    }
+    if (style->has_post_norms) {
+        layer->attn_added =
+            s2v_loader_get(l, "blk.%d.post_attention_norm.weight", i, S2V_USE_VECTOR, n, 1);
+        layer->ffn_added =
+            s2v_loader_get(l, "blk.%d.post_ffw_norm.weight", i, S2V_USE_VECTOR, n, 1);
+    }
     layer->ffn_norm = s2v_loader_get(l, "blk.%d.ffn_norm.weight", i, S2V_USE_VECTOR, n, 1);
     if (style->has_experts) {
         const int64_t n_experts = p->n_experts;
@@ -212,12 +271,14 @@ s2p_status s2v_decoder_load(s2v_decoder *decoder, s2v_loader *loader,
     decoder->first_on_device = p->n_layers - on_device;
 
     loader->keeps_blocks = true;
-    struct ggml_tensor *periods = NULL;
+    struct ggml_tensor *periods[2] = { NULL, NULL }; /* of layers that see all, and with a window */
     for (int32_t i = 0; i < p->n_layers; i++) {
         loader->on_device = i >= decoder->first_on_device;
         if (i == decoder->first_on_device && loader->devices->main != loader->devices->cpu)
-            periods = s2v_loader_powers(loader, (double)p->rope_base, p->head_dim / 2);
-        decoder->layers[i].attention.rope_periods = periods;
+            for (int w = 0; w < (p->window > 0 ? 2 : 1); w++)
+                periods[w] = s2v_loader_powers(loader, (double)(w ? p->window_base : p->rope_base),
+                                               p->head_dim / 2);
+        decoder->layers[i].attention.rope_periods = periods[has_window(style, i)];
         loader->as_f32 = i == 0; /* a product with half weights rounds its rows; ERC is read here */
         load_layer(&decoder->layers[i], loader, p, style, i);
     }

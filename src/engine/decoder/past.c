@@ -57,7 +57,10 @@ static s2p_status make_tables(s2v_past *past, const s2v_decoder *decoder,
                               s2p_error *error)
 {
     const size_t n = (size_t)decoder->p.n_layers;
-    *past = (s2v_past){ .n_ctx = n_ctx, .n_layers = decoder->p.n_layers, .type = type };
+    *past = (s2v_past){ .n_ctx = n_ctx,
+                        .n_layers = decoder->p.n_layers,
+                        .type = type,
+                        .has_positions = decoder->p.window > 0 };
     TRY(check_type(type.k, decoder, devices, error));
     TRY(check_type(type.v, decoder, devices, error));
     past->layer = calloc(n, sizeof *past->layer);
@@ -72,6 +75,10 @@ static s2p_status make_tables(s2v_past *past, const s2v_decoder *decoder,
         s2v_slots *slots = &past->layer[i];
         slots->k = slots->own[0] = ggml_new_tensor_2d(ctx, type.k, slot_width(decoder), n_ctx);
         slots->v = slots->own[1] = ggml_new_tensor_2d(ctx, type.v, slot_width(decoder), n_ctx);
+        if (!past->has_positions || (slots->pos = malloc(2 * (size_t)n_ctx * sizeof *slots->pos)))
+            continue;
+        s2v_past_free(past);
+        return s2_fail(error, S2P_ENOMEM, "out of memory for the positions of %d tokens", n_ctx);
     }
     return S2P_OK;
 }
@@ -122,7 +129,10 @@ static void go_home(s2v_slots *slots)
 
 void s2v_past_free(s2v_past *past)
 {
-    for (int32_t i = 0; past->layer && i < past->n_layers; i++) free_wider(&past->layer[i]);
+    for (int32_t i = 0; past->layer && i < past->n_layers; i++) {
+        free_wider(&past->layer[i]);
+        free(past->layer[i].pos);
+    }
     for (int i = 0; i < 2; i++) {
         ggml_backend_buffer_free(past->buffer[i]);
         ggml_free(past->ctx[i]);
@@ -170,7 +180,9 @@ static s2p_status widen(s2v_past *past, s2v_slots *slots, int32_t layer, int64_t
     struct ggml_tensor *k = NULL, *v = NULL;
     ggml_backend_buffer_t buffer = NULL;
     uint8_t *rows = slots->n > 0 ? malloc(s2v_past_snapshot_bytes(past, slots->n)) : NULL;
-    if (ctx && (rows || slots->n == 0)) {
+    int32_t *pos = past->has_positions ? realloc(slots->pos, 2 * (size_t)n * sizeof *pos) : NULL;
+    if (pos) slots->pos = pos;
+    if (ctx && (rows || slots->n == 0) && (pos || !past->has_positions)) {
         k = ggml_new_tensor_2d(ctx, past->type.k, slots->k->ne[0], n);
         v = ggml_new_tensor_2d(ctx, past->type.v, slots->v->ne[0], n);
         buffer = ggml_backend_alloc_ctx_tensors_from_buft(
@@ -253,13 +265,36 @@ int32_t s2v_past_longest(const s2v_past *past)
 int32_t s2v_past_alike(const s2v_past *past, int32_t first, int32_t last)
 {
     int32_t end = first + 1;
-    while (end < last && past->layer[end].n == past->layer[first].n) end++;
+    const s2v_slots *one = &past->layer[first];
+    for (; end < last && past->layer[end].n == one->n; end++)
+        if (one->pos && one->n > 0 &&
+            memcmp(one->pos, past->layer[end].pos, (size_t)one->n * sizeof *one->pos) != 0)
+            break;
     return end;
 }
 
-void s2v_past_append(s2v_past *past, int32_t first, int32_t last, int32_t n)
+void s2v_past_append(s2v_past *past, int32_t first, int32_t last, int32_t n, const int32_t *pos)
 {
-    for (int32_t i = first; i < last; i++) past->layer[i].n += n;
+    for (int32_t i = first; i < last; i++) {
+        s2v_slots *slots = &past->layer[i];
+        if (slots->pos && pos && n > 0) memcpy(slots->pos + slots->n, pos, (size_t)n * sizeof *pos);
+        slots->n += n;
+    }
+}
+
+void s2v_past_shift(s2v_past *past, int32_t layer, int32_t by)
+{
+    s2v_slots *slots = &past->layer[layer];
+    for (int32_t i = 0; slots->pos && i < slots->n; i++)
+        slots->pos[i] = (int32_t)((uint32_t)slots->pos[i] + (uint32_t)by);
+}
+
+bool s2v_past_is_cut(const s2v_past *past, int32_t layer, int32_t window, int32_t pos)
+{
+    const s2v_slots *slots = &past->layer[layer];
+    for (int32_t i = 0; window > 0 && i < slots->n; i++)
+        if ((int64_t)pos - slots->pos[i] >= window) return true;
+    return false;
 }
 
 struct ggml_tensor *s2v_slots_view(struct ggml_context *ctx, struct ggml_tensor *slots,
@@ -270,7 +305,7 @@ struct ggml_tensor *s2v_slots_view(struct ggml_context *ctx, struct ggml_tensor 
 
 /* The rows are copied out before any of them is written. */
 void s2v_past_keep(s2v_past *past, s2v_graph *graph, int32_t first, int32_t last, int32_t n_rows,
-                   struct ggml_tensor *index)
+                   struct ggml_tensor *index, const int32_t *list)
 {
     struct ggml_context *ctx = graph->ctx;
     const int32_t n = (int32_t)index->ne[0];
@@ -285,6 +320,11 @@ void s2v_past_keep(s2v_past *past, s2v_graph *graph, int32_t first, int32_t last
                 ggml_get_rows(ctx, s2v_slots_view(ctx, both[c], at, n_rows), index);
             s2v_graph_expand(graph, ggml_cpy(ctx, kept, s2v_slots_view(ctx, to[c], at, n)));
         }
+        if (slots->pos) {
+            int32_t *pos = slots->pos + at, *before = slots->pos + both[0]->ne[1];
+            memcpy(before, pos, (size_t)n_rows * sizeof *pos);
+            for (int32_t r = 0; r < n; r++) pos[r] = before[list[r]];
+        }
         slots->n = at + n;
     }
 }
@@ -293,7 +333,8 @@ void s2v_past_keep(s2v_past *past, s2v_graph *graph, int32_t first, int32_t last
 
 size_t s2v_past_snapshot_bytes(const s2v_past *past, int32_t n)
 {
-    return (size_t)n * (past->layer[0].k->nb[1] + past->layer[0].v->nb[1]);
+    const size_t pos = past->has_positions ? sizeof(int32_t) : 0;
+    return (size_t)n * (past->layer[0].k->nb[1] + past->layer[0].v->nb[1] + pos);
 }
 
 void s2v_past_snapshot(const s2v_past *past, int32_t layer, int32_t first, int32_t n, uint8_t *out)
@@ -304,6 +345,8 @@ void s2v_past_snapshot(const s2v_past *past, int32_t layer, int32_t first, int32
     if (n == 0) return;
     s2v_tensor_get(slots->k, out, at * key, n_slots * key, past->traffic);
     s2v_tensor_get(slots->v, out + n_slots * key, at * value, n_slots * value, past->traffic);
+    if (slots->pos)
+        memcpy(out + n_slots * (key + value), slots->pos + at, n_slots * sizeof *slots->pos);
 }
 
 void s2v_past_restore(s2v_past *past, int32_t layer, int32_t n, const uint8_t *from)
@@ -323,5 +366,7 @@ void s2v_past_extend(s2v_past *past, int32_t layer, int32_t n, const uint8_t *fr
     if (n == 0) return;
     s2v_tensor_set(slots->k, from, at * key, n_slots * key, past->traffic);
     s2v_tensor_set(slots->v, from + n_slots * key, at * value, n_slots * value, past->traffic);
+    if (slots->pos)
+        memcpy(slots->pos + at, from + n_slots * (key + value), n_slots * sizeof *slots->pos);
     slots->n += n;
 }

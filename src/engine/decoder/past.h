@@ -4,7 +4,9 @@
  * no tensor. What is behind them depends on the kind of the layer (decoder.h). There is one so far:
  *
  *     attention   a slot for each row: its key and its value, written after RoPE, so that a slot needs
- *                 no position. Any slots can be kept, and a snapshot can be of any run of them.
+ *                 no position. Any slots can be kept, and a snapshot can be of any run of them. Where
+ *                 layers have windows, each slot has the position of its row: a window counts positions,
+ *                 and rows may have left between two slots.
  *
  * Layers count their rows separately, because pruning may leave early layers longer than later ones.
  * The context is what the last layer has room for. More rows may reach a layer before it: those of
@@ -23,19 +25,23 @@ typedef struct s2v_kv_types { /* of keys and of values */
     enum ggml_type k, v;
 } s2v_kv_types;
 
-typedef struct s2v_slots {      /* what a layer of attention remembers; for the files of decoder/ */
-    struct ggml_tensor *k, *v;  /* each [n_kv_heads * head_dim, slots] */
-    int32_t n;                  /* filled, from the first */
-    struct ggml_tensor *own[2]; /* keys and values in the memory every layer has: n_ctx slots */
-    struct ggml_context *ctx;   /* of wider memory; NULL: there is none */
+typedef struct s2v_slots {     /* what a layer of attention remembers; for the files of decoder/ */
+    struct ggml_tensor *k, *v; /* each [n_kv_heads * head_dim, slots] */
+    int32_t n;                 /* filled, from the first */
+    int32_t
+        *pos; /* [slots] positions of the rows that are there, and as many to move them with; NULL:
+                     no layer has a window. Owned */
+    struct ggml_tensor *own[2];   /* keys and values in the memory every layer has: n_ctx slots */
+    struct ggml_context *ctx;     /* of wider memory; NULL: there is none */
     ggml_backend_buffer_t buffer; /* of the same */
 } s2v_slots;
 
 typedef struct s2v_past {
     int32_t n_ctx, n_layers;
     s2v_kv_types type;
-    bool is_plain;    /* attention over it is drawn in its steps, not as one fused node */
-    s2v_slots *layer; /* [n_layers] */
+    bool has_positions; /* some layers have windows */
+    bool is_plain;      /* attention over it is drawn in its steps, not as one fused node */
+    s2v_slots *layer;   /* [n_layers] */
     struct ggml_context *ctx[2]; /* CPU, main device */
     ggml_backend_buffer_t buffer[2];
     s2v_traffic *traffic; /* borrowed */
@@ -73,19 +79,27 @@ uint64_t s2v_past_wider_held(const s2v_past *past, int32_t layer);
 void s2v_past_narrow(s2v_past *past);
 
 /* Rows a layer remembers; the most any layer does; the layers from `first` on, below `last`, that
- * remember as many as `first`: the end of the run. */
+ * remember the same rows as `first`: the end of the run. */
 int32_t s2v_past_length(const s2v_past *past, int32_t layer);
 int32_t s2v_past_longest(const s2v_past *past);
 int32_t s2v_past_alike(const s2v_past *past, int32_t first, int32_t last);
 
-/* Layers [first, last) have run on n more rows (draw.h writes them behind those there). */
-void s2v_past_append(s2v_past *past, int32_t first, int32_t last, int32_t n);
+/* Layers [first, last) have run on n more rows (draw.h writes them behind those there). pos: [n],
+ * their positions; NULL: they are not known yet. */
+void s2v_past_append(s2v_past *past, int32_t first, int32_t last, int32_t n, const int32_t *pos);
 
-/* Of the last n_rows rows of layers [first, last) keep those in index, I32 [n], in its order: drawn
+/* Layer `layer` moved the keys of all slots by so many positions (s2v_draw_shift). */
+void s2v_past_shift(s2v_past *past, int32_t layer, int32_t by);
+
+/* Whether a row at `pos` sees some slot of a layer no more, because it is outside of its window. */
+bool s2v_past_is_cut(const s2v_past *past, int32_t layer, int32_t window, int32_t pos);
+
+/* Of the last n_rows rows of layers [first, last) keep those in index, I32 [n], in its order; list: the
+ * same numbers. Drawn
  * into the graph, counted at once. Where the graph fails the past has to be cleared. Rows in wider memory
  * go to the layer's own if those kept fit; once the graph is computed, s2v_past_narrow frees the former. */
 void s2v_past_keep(s2v_past *past, s2v_graph *graph, int32_t first, int32_t last, int32_t n_rows,
-                   struct ggml_tensor *index);
+                   struct ggml_tensor *index, const int32_t *list);
 
 /* Bytes of a snapshot of n rows of a layer. The same in all layers, and n times that of one row. */
 size_t s2v_past_snapshot_bytes(const s2v_past *past, int32_t n);

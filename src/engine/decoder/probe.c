@@ -8,6 +8,7 @@
 
 #include "engine/products/decoder_products.h"
 #include "engine/decoder/draw.h"
+#include "engine/decoder/sight.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -204,7 +205,15 @@ static s2p_status probe_attention_block(const s2v_probed *on, int32_t layer, con
     s2v_graph *graph = on->graph;
     struct ggml_tensor *mask;
     TRY(s2v_graph_begin(graph, error));
-    TRY(s2v_rows_mask(on->rows, graph, n_before + first, first, n, &mask, error));
+    const s2v_sight sight = { .past = on->past,
+                              .p = p,
+                              .layer = layer,
+                              .window = on->decoder->layers[layer].window,
+                              .n_before = n_before,
+                              .first = first,
+                              .n = n,
+                              .n_seen = s2v_sight_end(p, on->rows, first + n) };
+    TRY(s2v_sight_mask(&sight, on->rows, graph, 0, &mask, error));
     struct ggml_context *ctx = graph->ctx;
     const int32_t n_slots = (int32_t)mask->ne[0];
     struct ggml_tensor *held =
@@ -221,7 +230,7 @@ static s2p_status probe_attention_block(const s2v_probed *on, int32_t layer, con
         q = ggml_cont(ctx, q);
     }
     struct ggml_tensor *weight = ggml_mul_mat(ctx, cached, q); /* [slots, n, heads] */
-    weight = ggml_soft_max_ext(ctx, weight, mask, 1.0f / sqrtf((float)p->head_dim), 0.0f);
+    weight = ggml_soft_max_ext(ctx, weight, mask, p->score_scale, 0.0f);
 
     /* The prompt's slots, mean over heads, and zeros for the rows after the last one seen. */
     const int64_t n_seen = n_slots - n_before, n_heads = weight->ne[2];

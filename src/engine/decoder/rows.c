@@ -1,5 +1,4 @@
-/* rows.c - memory for the rows of one prompt, beside the first layer; what they are, and what they
- * see. */
+/* rows.c - memory for the rows of one prompt, beside the first layer, and what they are. */
 #include "engine/decoder/rows.h"
 
 #include <stdlib.h>
@@ -7,9 +6,6 @@
 
 #define PLANES 5      /* unit, token and three positions of a row */
 #define ALL_PLANES 10 /* and scratch: one for moving, four of positions for a graph */
-
-static const ggml_fp16_t SEEN = 0x0000,
-                         UNSEEN = 0xFC00; /* 0 and minus infinity in half precision */
 
 /* --- memory -------------------------------------------------------------------------- */
 
@@ -19,7 +15,7 @@ void s2v_rows_free(s2v_rows *rows)
     ggml_free(rows->ctx);
     free(rows->unit);
     free(rows->masked);
-    free(rows->mask);
+    for (int i = 0; i < 2; i++) free(rows->mask[i]);
     *rows = (s2v_rows){ .n = 0 };
 }
 
@@ -158,33 +154,6 @@ void s2v_rows_cut(s2v_rows *rows)
 }
 
 /* --- inputs of a graph ----------------------------------------------------------------- */
-
-void s2v_rows_see(ggml_fp16_t *mask, int32_t n_past, int32_t n)
-{
-    const int32_t width = n_past + n;
-    for (int32_t r = 0; r < n; r++)
-        for (int32_t c = 0; c < width; c++) *mask++ = c <= n_past + r ? SEEN : UNSEEN;
-}
-
-s2p_status s2v_rows_mask(s2v_rows *rows, s2v_graph *graph, int32_t n_past, int32_t first, int32_t n,
-                         struct ggml_tensor **out, s2p_error *error)
-{
-    *out = NULL;
-    const uint8_t *masked = rows->masked;
-    const size_t width = (size_t)n_past + (size_t)n, needed = width * (size_t)n;
-    if (needed > rows->n_mask) {
-        ggml_fp16_t *mask = realloc(rows->mask, needed * sizeof *mask);
-        if (!mask) return s2_fail_memory(error, needed * sizeof *mask, "the attention mask");
-        rows->mask = mask;
-        rows->n_mask = needed;
-    }
-    s2v_rows_see(rows->mask, n_past, n);
-    for (int32_t r = 0; masked && r < n; r++)
-        for (int32_t c = 0; c < first + r; c++) /* a row always sees itself */
-            if (masked[c]) rows->mask[(size_t)r * width + (size_t)(n_past - first + c)] = UNSEEN;
-    *out = s2v_graph_input(graph, GGML_TYPE_F16, (int64_t)width, n, rows->mask);
-    return S2P_OK;
-}
 
 /* Plane after plane; a fourth repeats the time, which interleaved M-RoPE reads for its last pairs where
  * Hugging Face reads the time, and M-RoPE in blocks does not read. */

@@ -7,6 +7,8 @@
 #include "engine/backend/graph.h"
 #include "engine/decoder/decoder.h"
 
+#define S2V_UNITS_OF_A_PICTURE 2 /* S2V_MAX_PARTS of vision/frame.h */
+
 typedef struct s2v_rows {
     int32_t n, capacity;
     int32_t n_tail; /* of them the last: the question after the pictures, or 0. They run in chunks
@@ -19,13 +21,13 @@ typedef struct s2v_rows {
                                       for text; NULL: the model adds nothing */
     bool has_deepstack;   /* and this prompt has pictures */
     s2v_traffic *traffic; /* borrowed */
-    int32_t *unit;        /* [n] S2V_MAX_PARTS * picture + part of the row, -1 for text */
+    int32_t *unit;        /* [n] S2V_UNITS_OF_A_PICTURE * picture + part of the row, -1 for text */
     int32_t *token;       /* [n] which token of that part's grid it is; -1 for text */
     int32_t *pos[3];      /* [n] time, row, column */
     uint8_t *masked;      /* [n] rows no other row sees, for tests; NULL: none. Owned */
     int32_t *position;    /* scratch: an input of the graph being drawn, 4 planes */
-    ggml_fp16_t *mask;    /* scratch: another */
-    size_t n_mask;
+    ggml_fp16_t *mask[2]; /* scratch: what rows see, without a window and with one (sight.h) */
+    size_t n_mask[2];
 } s2v_rows;
 
 /* Room for n rows and n_spare more. traffic: borrowed as long as the rows. */
@@ -66,13 +68,8 @@ void s2v_rows_number(s2v_rows *rows, int32_t first);
 /* Only the last n_tail rows stay, without hidden states. */
 void s2v_rows_cut(s2v_rows *rows);
 
-/* What n rows see of n_past rows before them and of themselves: [n][n_past + n]. */
-void s2v_rows_see(ggml_fp16_t *mask, int32_t n_past, int32_t n);
-
-/* Inputs of the graph being drawn, one of each at most: what rows [first, first + n) see of n_past rows
- * before them and of themselves, F16 [n_past + n, n]; and their positions, as s2v_span wants them. */
-s2p_status s2v_rows_mask(s2v_rows *rows, s2v_graph *graph, int32_t n_past, int32_t first, int32_t n,
-                         struct ggml_tensor **out, s2p_error *error);
+/* An input of the graph being drawn, at most one: positions of rows [first, first + n), as s2v_span wants
+ * them. */
 struct ggml_tensor *s2v_rows_positions(const s2v_rows *rows, s2v_graph *graph, int32_t n_planes,
                                        int32_t first, int32_t n);
 

@@ -31,7 +31,7 @@ static s2p_status gather_layers(s2v_session *session, const int32_t *index, int3
             s2v_graph_expand(graph, ggml_cpy(ctx, kept, s2v_rows_deepstack(ctx, rows, i, 0, n)));
         }
     }
-    s2v_past_keep(&session->past, graph, first, last, rows->n, list);
+    s2v_past_keep(&session->past, graph, first, last, rows->n, list, index);
     return s2v_graph_compute(graph, error);
 }
 
@@ -87,6 +87,7 @@ s2p_status s2v_shift_layer(s2v_session *session, int32_t layer, int32_t shift, s
                        s2v_graph_input(graph, GGML_TYPE_I32, n, 1, by));
         st = s2v_graph_compute(graph, error);
     }
+    if (st == S2P_OK) s2v_past_shift(&session->past, layer, shift);
     free(by);
     return st;
 }

@@ -9,9 +9,38 @@
  */
 #include "engine/prompt/steps.h"
 
+#include "engine/decoder/sight.h"
 #include "engine/session/answer.h"
 
 #include <math.h>
+
+/* What rows see in layers [first, last), which have the same number of slots: one mask for those with a
+ * window, and one for the others. A single row needs one only if it does not see everything. */
+static s2p_status draw_masks(s2v_session *s, int32_t first_row, int32_t n, int32_t first,
+                             int32_t last, struct ggml_tensor **mask,
+                             struct ggml_tensor *window_mask[S2V_MAX_LAYERS], s2p_error *error)
+{
+    const s2v_decoder *decoder = &s->engine->model.decoder;
+    const int32_t *const pos = s->rows.pos[0] + first_row;
+    s2v_sight sight = { .past = &s->past,
+                        .p = &decoder->p,
+                        .layer = first,
+                        .n_before = s2v_past_length(&s->past, first) - first_row,
+                        .first = first_row,
+                        .n = n,
+                        .n_seen = first_row + n };
+    struct ggml_tensor *narrow = NULL;
+    if (n > 1) TRY(s2v_sight_mask(&sight, &s->rows, &s->graph, 0, mask, error));
+    for (int32_t i = first; i < last; i++) {
+        sight.window = decoder->layers[i].window;
+        window_mask[i] = NULL;
+        if (sight.window == 0) continue;
+        if (!narrow && (n > 1 || s2v_past_is_cut(&s->past, first, sight.window, *pos)))
+            TRY(s2v_sight_mask(&sight, &s->rows, &s->graph, 1, &narrow, error));
+        window_mask[i] = narrow;
+    }
+    return S2P_OK;
+}
 
 /* Rows [first_row, first_row + n) through layers that have the same number of slots. */
 static s2p_status run_chunk(s2v_session *s, int32_t first_row, int32_t n, int32_t first,
@@ -31,9 +60,9 @@ static s2p_status run_chunk(s2v_session *s, int32_t first_row, int32_t n, int32_
     const double work = (double)n * (last - first), total = p->total;
     graph->watch =
         s2v_progress_watch(s, "layers", p->done / total, fmin((p->done + work) / total, 1.0));
-    if (n > 1)
-        TRY(s2v_rows_mask(&s->rows, graph, s2v_past_length(&s->past, first), first_row, n,
-                          &span.mask, error));
+    struct ggml_tensor *window_mask[S2V_MAX_LAYERS];
+    TRY(draw_masks(s, first_row, n, first, last, &span.mask, window_mask, error));
+    span.window_mask = window_mask;
 
     struct ggml_context *ctx = graph->ctx;
     const bool is_end = last == model->decoder.p.n_layers;
@@ -61,7 +90,7 @@ static s2p_status run_chunk(s2v_session *s, int32_t first_row, int32_t n, int32_
     if (is_end && is_last_chunk) logits = s2v_logits_draw(s, h1);
 
     TRY(s2v_graph_compute(graph, error));
-    s2v_past_append(&s->past, first, last, n);
+    s2v_past_append(&s->past, first, last, n, s->rows.pos[0] + first_row);
     if (change) TRY(s2v_graph_read(change, erc + first_row, error));
     if (logits) TRY(s2v_logits_read(s, logits, error));
     p->done = fmin(p->done + work, total);
@@ -83,8 +112,8 @@ s2p_status s2v_run_layers(s2v_session *s, int32_t first, int32_t last, float *er
             end = s->unrounded.n_layers;
         }
         for (int32_t at = 0, n; at < s->rows.n; at += n) {
-            const int32_t left = (at < tail ? tail : s->rows.n) - at;
-            n = left < s->options.n_batch ? left : s->options.n_batch;
+            n = s2v_sight_chunk(&s->engine->model.decoder.p, &s->rows, at,
+                                at < tail ? tail : s->rows.n, s->options.n_batch);
             TRY(run_chunk(s, at, n, first, end, erc, error));
         }
     }

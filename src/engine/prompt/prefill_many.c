@@ -66,9 +66,7 @@ static void list_tokens(const s2v_prefill *pf, int32_t *id)
 
 static size_t mask_size(const s2v_batch_entry *entry, int32_t layer)
 {
-    const size_t n = (size_t)entry->n, n_past = (size_t)s2v_past_length(entry->past, layer);
-    const size_t cells = n * (n_past + n);
-    return (cells + 31) / 32 * 32; /* devices read it in wide steps */
+    return s2v_sight_cells(s2v_past_length(entry->past, layer) + entry->n, entry->n);
 }
 
 /* Each caller is told; the pass stops when none of them waits any more. */
@@ -93,9 +91,10 @@ static s2p_status run_pass(joint *c, s2p_error *error)
     const s2v_decoder_params *p = &model->decoder.p;
     const size_t n_rows = (size_t)c->n_rows, n_layers = (size_t)p->n_layers;
     s2v_graph *graph = &c->graph;
+    const size_t n_kinds = p->window > 0 ? 2 : 1;
     for (int32_t i = 0; i < c->n; i++)
         for (int32_t l = 0; l < p->n_layers; l = s2v_past_alike(c->entry[i].past, l, p->n_layers))
-            c->n_mask += mask_size(&c->entry[i], l);
+            c->n_mask += n_kinds * mask_size(&c->entry[i], l);
     c->id = malloc(n_rows * ((size_t)p->n_planes + 1) * sizeof *c->id);
     c->mask = calloc(c->n_mask, sizeof *c->mask);
     c->seen = malloc((size_t)c->n * n_layers * sizeof(struct ggml_tensor *));
@@ -118,7 +117,8 @@ static s2p_status run_pass(joint *c, s2p_error *error)
     }
     struct ggml_tensor *id = s2v_graph_input(graph, GGML_TYPE_I32, c->n_rows, 1, c->id);
 
-    /* A mask of each session for every run of layers that remember equally many rows. */
+    /* A mask of each session for every run of layers that remember the same rows; two where some of them
+     * have windows. */
     struct ggml_tensor *all = s2v_graph_input(graph, GGML_TYPE_F16, (int64_t)c->n_mask, 1, c->mask);
     ggml_fp16_t *at = c->mask;
     for (int32_t i = 0; i < c->n; i++) {
@@ -127,12 +127,22 @@ static s2p_status run_pass(joint *c, s2p_error *error)
         struct ggml_tensor **seen = c->seen + (ptrdiff_t)i * past->n_layers;
         for (int32_t l = 0, end; l < past->n_layers; l = end) {
             end = s2v_past_alike(past, l, past->n_layers);
-            const int32_t n_past = s2v_past_length(past, l), width = n_past + entry->n;
-            s2v_rows_see(at, n_past, entry->n);
-            seen[l] = ggml_view_2d(graph->ctx, all, width, entry->n, (size_t)width * sizeof *at,
-                                   (size_t)(at - c->mask) * sizeof *at);
-            for (int32_t k = l + 1; k < end; k++) seen[k] = seen[l];
-            at += mask_size(entry, l);
+            s2v_sight sight = { .past = past,
+                                .p = p,
+                                .layer = l,
+                                .n_before = s2v_past_length(past, l),
+                                .n = entry->n,
+                                .n_seen = entry->n };
+            const int32_t width = sight.n_before + entry->n;
+            struct ggml_tensor *mask[2];
+            for (size_t kind = 0; kind < n_kinds; kind++, at += mask_size(entry, l)) {
+                sight.window = kind ? p->window : 0;
+                s2v_sight_fill(&sight, &c->prefill[i].s->rows, at);
+                mask[kind] =
+                    ggml_view_2d(graph->ctx, all, width, entry->n, (size_t)width * sizeof *at,
+                                 (size_t)(at - c->mask) * sizeof *at);
+            }
+            for (int32_t k = l; k < end; k++) seen[k] = mask[model->decoder.layers[k].window > 0];
         }
         entry->mask = seen;
     }
@@ -149,7 +159,7 @@ static s2p_status finish(s2v_prefill *pf, int32_t n_rows, const struct ggml_tens
                          double took)
 {
     s2v_session *s = pf->s;
-    s2v_past_append(&s->past, 0, s->past.n_layers, n_rows);
+    s2v_past_append(&s->past, 0, s->past.n_layers, n_rows, s->rows.pos[0]);
     s->pending = -1;
     TRY(s2v_logits_read(s, logits, pf->error));
     if (pf->is_recalled) {

@@ -27,7 +27,7 @@ s2p_status s2v_logits_read(s2v_session *s, const struct ggml_tensor *logits, s2p
 
 void s2v_token_ran(s2v_session *s)
 {
-    s2v_past_append(&s->past, 0, s->past.n_layers, 1);
+    s2v_past_append(&s->past, 0, s->past.n_layers, 1, &s->next_pos);
     s->next_pos++;
     s->pending = -1;
 }
@@ -41,7 +41,9 @@ s2p_status s2v_run_token(s2v_session *s, int32_t token, s2p_error *error)
     TRY(s2v_graph_begin(graph, error));
     for (int32_t plane = 0; plane < decoder->p.n_planes; plane++) s->position[plane] = s->next_pos;
 
-    s2v_span span = { .n = 1 };
+    const s2v_past *const past = &s->past;
+    TRY(s2v_row_masks_draw(&s->row_masks, graph, decoder, &past, &s->next_pos, 1, error));
+    s2v_span span = { .n = 1, .window_mask = s->row_masks.mask };
     struct ggml_tensor *id = s2v_graph_input(graph, GGML_TYPE_I32, 1, 1, &token);
     span.pos = s2v_graph_input(graph, GGML_TYPE_I32, decoder->p.n_planes, 1, s->position);
     struct ggml_tensor *h = s2v_draw_embedding(graph, decoder, id);

@@ -64,6 +64,12 @@ static s2p_status run_pass(s2v_session *first, pass *p, s2p_error *error)
     }
     const int32_t n = s2v_decoder_rows_to_run(graph, decoder, p->n);
     const int32_t n_planes = decoder->p.n_planes;
+    const s2v_past *past[S2V_MANY_MAX];
+    int32_t pos[S2V_MANY_MAX];
+    for (int32_t r = 0; r < p->n; r++) {
+        past[r] = &p->step[r]->session->past;
+        pos[r] = p->step[r]->session->next_pos;
+    }
     for (int32_t r = 0; r < n; r++) {
         const s2v_session *s = p->step[r < p->n ? r : 0]->session; /* 0: padding */
         many->id[r] = s->pending;
@@ -72,6 +78,9 @@ static s2p_status run_pass(s2v_session *first, pass *p, s2p_error *error)
     }
     TRY(s2v_graph_begin(graph, error));
     struct ggml_tensor *id = s2v_graph_input(graph, GGML_TYPE_I32, n, 1, many->id);
+    TRY(s2v_row_masks_draw(&first->row_masks, graph, decoder, past, pos, p->n, error));
+    for (int32_t r = 0; first->row_masks.mask && r < p->n; r++)
+        p->entry[r].mask = first->row_masks.mask + (ptrdiff_t)r * decoder->p.n_layers;
     s2v_span span = { .n = n, .entry = p->entry, .n_entries = p->n };
     span.pos = s2v_graph_input(graph, GGML_TYPE_I32, (int64_t)n_planes * n, 1, many->position);
     s2v_many_draw(graph, model, id, &span, p->logits);

@@ -20,7 +20,7 @@
 
 /* --- options ---------------------------------------------------------------------------- */
 
-s2p_status s2v_session_settle(s2v_session_options *o, s2p_error *error)
+s2p_status s2v_session_settle(s2v_session_options *o, const s2v_engine *engine, s2p_error *error)
 {
     if (o->n_ctx < 0 || o->n_ctx > (1 << 20))
         return s2_fail(error, S2P_EINVAL, "a context of %d tokens is outside 1 to %d", o->n_ctx,
@@ -35,6 +35,8 @@ s2p_status s2v_session_settle(s2v_session_options *o, s2p_error *error)
     if (o->n_ctx == 0) o->n_ctx = S2V_USUAL_CONTEXT;
     if (o->n_batch == 0) o->n_batch = S2V_USUAL_BATCH;
     if (o->n_batch > o->n_ctx) o->n_batch = o->n_ctx;
+    const int32_t together = engine->model.decoder.p.n_together;
+    if (o->n_batch < together) o->n_batch = together;
     return S2P_OK;
 }
 
@@ -91,11 +93,17 @@ static s2p_status draw_largest(s2v_session *s, int32_t n_slots, s2p_error *error
     const s2v_model *model = &s->engine->model;
     const s2v_decoder_params *p = &model->decoder.p;
     const int32_t n = s->options.n_batch, n_past = n_slots - n;
+    struct ggml_tensor *window_mask[S2V_MAX_LAYERS];
     TRY(s2v_graph_begin(graph, error));
     s2v_span span = { .n = n, .last_row_only = false };
     span.pos = s2v_graph_input(graph, GGML_TYPE_I32, (int64_t)p->n_planes * n, 1, NULL);
     if (n > 1) span.mask = s2v_graph_input(graph, GGML_TYPE_F16, n_past + n, n, NULL);
-    s2v_past_append(&s->past, 0, p->n_layers, n_past);
+    if (p->window > 0 && n > 1) {
+        struct ggml_tensor *mask = s2v_graph_input(graph, GGML_TYPE_F16, n_past + n, n, NULL);
+        for (int32_t i = 0; i < p->n_layers; i++) window_mask[i] = mask;
+        span.window_mask = window_mask;
+    }
+    s2v_past_append(&s->past, 0, p->n_layers, n_past, NULL);
     struct ggml_tensor *h = s2v_graph_input(graph, GGML_TYPE_F32, p->n_embd, n, NULL);
     struct ggml_tensor *deepstack[S2V_MAX_DEEPSTACK];
     for (int32_t i = 0; i < p->n_deepstack; i++) deepstack[i] = h; /* no memory of the graph's */
@@ -119,6 +127,7 @@ static s2p_status measure_largest(s2v_session *s, s2v_kv_types type, int32_t n_s
 {
     const s2v_engine *engine = s->engine;
     const s2v_past own = s->past;
+    if (n_slots < s->options.n_batch) n_slots = s->options.n_batch; /* a whole picture */
     s2p_status st =
         s2v_past_outline(&s->past, &engine->model.decoder, &engine->devices, n_slots, type, error);
     if (st == S2P_OK) {
@@ -206,7 +215,8 @@ static s2p_status measure_decoder(s2v_session *s, s2v_kv_types type, int32_t n_s
     TRY(measure_largest(s, type, n_slots, false, &graph, error));
     out->rows =
         n * (uint64_t)(1 + decoder->p.n_deepstack) * (uint64_t)decoder->p.n_embd * sizeof(float);
-    out->graph = graph.here + n_batch * n * sizeof(ggml_fp16_t) + /* what they see */
+    const uint64_t n_masks = decoder->p.window > 0 ? 2 : 1;
+    out->graph = graph.here + n_masks * n_batch * n * sizeof(ggml_fp16_t) + /* what they see */
                  (uint64_t)decoder->p.n_vocab * sizeof(float);
     if (decoder->first_on_device > 0) out->graph += held;
     out->device = s->engine->offload.n_layers > 0 ? graph.device + held : 0;
@@ -372,7 +382,7 @@ s2p_status s2v_memory_estimate(s2v_engine *engine, const s2v_session_options *se
 
     /* The session is an outline as well: backends and nodes of a graph, and no memory. */
     s2v_session_options *o = &s.options;
-    s2p_status st = s2v_session_settle(o, error);
+    s2p_status st = s2v_session_settle(o, engine, error);
     if (st == S2P_OK) st = s2v_backends_open(&s.backends, &engine->devices, o->n_threads, error);
     if (st == S2P_OK) st = s2v_graph_init(&s.graph, &s.backends, s2v_session_nodes(engine), error);
     decoder_needs decoder = { .rows = 0 };

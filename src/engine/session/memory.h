@@ -9,7 +9,8 @@
 #include "engine/session/session.h"
 
 /* Check the sizes and types of a session and put in the defaults, for a session and for an estimate. */
-s2p_status s2v_session_settle(s2v_session_options *options, s2p_error *error);
+s2p_status s2v_session_settle(s2v_session_options *options, const s2v_engine *engine,
+                              s2p_error *error);
 
 /* Count the cache and the largest graph of a session towards what its engine may take (max_memory), before
  * any of it is allocated; the session has a graph, and no cache yet. S2P_ENOMEM with the numbers when

@@ -41,7 +41,7 @@ s2p_status s2v_session_create(s2v_session **out, s2v_engine *engine,
     s2v_session_options *o = &s->options;
     const s2v_decoder *decoder = &engine->model.decoder;
     s2v_kv_types types = { GGML_TYPE_F16, GGML_TYPE_F16 };
-    s2p_status st = s2v_session_settle(o, error);
+    s2p_status st = s2v_session_settle(o, engine, error);
     if (st == S2P_OK) types = s2v_kv_types_of(o->kv_type, o->kv_type_v);
 
     /* A graph first: with it the rest is measured before any of it is allocated. */
@@ -56,6 +56,7 @@ s2p_status s2v_session_create(s2v_session **out, s2v_engine *engine,
     s->past.traffic = &s->traffic;
     s->past.is_plain = o->plain_attention;
     if (st == S2P_OK) st = s2v_reserve_graphs(s, types, error);
+    if (st == S2P_OK) st = s2v_row_masks_reserve(&s->row_masks, decoder, o->n_ctx, error);
 
     if (st == S2P_OK) st = s2v_stop_create(&s->stop, o->sampling.stop, o->sampling.n_stop, error);
     o->sampling.stop = NULL; /* was borrowed */
@@ -90,6 +91,7 @@ void s2v_session_free(s2v_session *s)
     s2v_unrounded_end(&s->unrounded);
     s2v_past_free(&s->past);
     s2v_many_free(&s->many);
+    s2v_row_masks_free(&s->row_masks);
     s2v_graph_free(&s->graph);
     s2v_backends_close(&s->backends);
     s2v_sampler_free(s->sampler);

@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 #include "engine/options.h"
 #include "engine/decoder/probe.h"
+#include "engine/decoder/sight.h"
 #include "engine/session/guided.h"
 #include "engine/session/many.h"
 #include "engine/session/plans.h"
@@ -47,7 +48,8 @@ struct s2v_session {
     float *logits;       /* [n_vocab] */
     int32_t position[4]; /* of one token: an input of the graph being drawn */
 
-    s2v_many many; /* where it leads a pass of several */
+    s2v_many many;           /* where it leads a pass of several */
+    s2v_row_masks row_masks; /* what a token sees: an input of the graph being drawn */
 
     s2v_sampler *sampler;
     s2v_guided guided;    /* options.sampling.constraint */

@@ -11,6 +11,7 @@
 
 #include "engine/decoder/draw.h"
 #include "engine/decoder/positions.h"
+#include "engine/decoder/rows.h"
 #include "engine/products/tower_nodes.h"
 #include "engine/vision/frame.h"
 #include "image/geometry.h"
@@ -18,6 +19,8 @@
 #include "text/tokenizer.h"
 
 #define S2V_MAX_TOWER_BLOCKS 2 /* of the tower looked into at once */
+
+_Static_assert(S2V_UNITS_OF_A_PICTURE == S2V_MAX_PARTS, "a unit is a part of a picture");
 
 typedef struct s2v_tower { /* what every vision tower has; the rest is its architecture's own */
     int32_t n_blocks, n_embd, n_ff, n_heads, head_dim, n_out;

@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#define S2V_MAX_PARTS 2 /* the whole picture, and the same in tiles */
+#define S2V_MAX_PARTS 2 /* the whole picture, and the same in tiles; decoder/rows.h has it too */
 
 typedef struct s2v_part { /* tokens that may be pruned: a grid among the rows of a picture */
     s2p_grid grid;

@@ -128,13 +128,13 @@ static void test_other_models(void **state)
     static const struct {
         const char *text, *projector, *sentence;
     } cases[] = {
-        { "gemma3", "gemma3",
-          "Gemma 3 ('gemma3' with projector 'gemma3') is not supported: sliding" },
+        { "llama", "gemma3",
+          "the vision part of Gemma 3, whose language part is 'gemma3', not 'llama'" },
         { "phi3", "mlp", "LLaVA on Phi-3 ('phi3'" },
         { "qwen35", "qwen3vl_merger", "Qwen3.5, 3.6 or 3.8 ('qwen35'" },
         { "internlm2", "internvl", "InternVL 2 or 2.5 on InternLM2 ('internlm2' with projector" },
         { "qwen35moe", "qwen3vl_merger", "Qwen3.5, 3.6 or 3.8 with experts ('qwen35moe'" },
-        { "gemma3", "internvl", "an InternVL model ('gemma3' with projector 'internvl')" },
+        { "gemma2", "internvl", "an InternVL model ('gemma2' with projector 'internvl')" },
         { "llama", "resampler", "there is no grid to prune by" },
         { "qwen2", "ultravox", "it hears and does not see" },
         { "llama", "qwen2.5vl_merger",
@@ -182,6 +182,7 @@ static void test_list_of_architectures(void **state)
         { "SmolVLM", "llama", "idefics3" },
         { "Qwen3-VL MoE", "qwen3vlmoe", "qwen3vl_merger" },
         { "InternVL3.5 MoE", "qwen3moe", "internvl" },
+        { "Gemma 3", "gemma3", "gemma3" },
     };
     s2v_architecture a;
     for (size_t i = 0; i < COUNT_OF(expected); i++) {

@@ -5,7 +5,7 @@
  * cannot run on a family says why in a sentence. On LLaVA-1.5 also as published.
  */
 #include "tiny_experts.h"
-#include "tiny_tiles.h"
+#include "tiny_gemma.h"
 
 static const char *folder;
 static tiny_file text, mmproj;
@@ -19,11 +19,13 @@ typedef enum family {
     LLAVA_1_5,
     INTERNVL,
     SMOLVLM,
+    GEMMA_3,
     N_FAMILIES
 } family;
 
-static const char *const names[N_FAMILIES] = { "qwen2.5",   "qwen2",    "qwen3",    "qwen3moe",
-                                               "onevision", "llava1.5", "internvl", "smolvlm" };
+static const char *const names[N_FAMILIES] = { "qwen2.5",  "qwen2",     "qwen3",
+                                               "qwen3moe", "onevision", "llava1.5",
+                                               "internvl", "smolvlm",   "gemma3" };
 
 /* A class row and a norm before the blocks; no newline, no bias of the patches. */
 static void llava_1_5_mmproj(tiny_file *f)
@@ -40,7 +42,7 @@ static void llava_1_5_mmproj(tiny_file *f)
 
 static void write_family(family which)
 {
-    if (which == INTERNVL || which == SMOLVLM)
+    if (which == INTERNVL || which == SMOLVLM || which == GEMMA_3)
         tiles_words(&tiny_words);
     else
         vocabulary_init(&tiny_words);
@@ -56,6 +58,8 @@ static void write_family(family which)
     if (which == LLAVA_1_5) llava_1_5_mmproj(&mmproj);
     if (which == INTERNVL) internvl_mmproj(&mmproj);
     if (which == SMOLVLM) smolvlm_mmproj(&mmproj);
+    if (which == GEMMA_3) gemma_text(&text);
+    if (which == GEMMA_3) gemma_mmproj(&mmproj);
     tiny_write_pair(folder, names[which], &text, &mmproj);
 }
 
@@ -183,6 +187,7 @@ static void test_onevision(void **state) { (void)state, check_family(ONEVISION);
 static void test_llava_1_5(void **state) { (void)state, check_family(LLAVA_1_5); }
 static void test_internvl(void **state) { (void)state, check_family(INTERNVL); }
 static void test_smolvlm(void **state) { (void)state, check_family(SMOLVLM); }
+static void test_gemma_3(void **state) { (void)state, check_family(GEMMA_3); }
 
 /* As the authors' code has them, on the model nearly all of them were published on. */
 static void test_published(void **state)
@@ -217,7 +222,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_qwen3),     cmocka_unit_test(test_qwen3_moe),
         cmocka_unit_test(test_onevision), cmocka_unit_test(test_llava_1_5),
         cmocka_unit_test(test_internvl),  cmocka_unit_test(test_smolvlm),
-        cmocka_unit_test(test_published),
+        cmocka_unit_test(test_gemma_3),   cmocka_unit_test(test_published),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

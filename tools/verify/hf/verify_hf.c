@@ -500,7 +500,7 @@ s2p_status s2_check_hf(const char *path, const char *arrays, s2_verdict *verdict
     s2_buffer_init(&verdict->lines, 4096);
     hf_case c = { .verdict = verdict };
     s2_hf_find_folder(path, arrays, c.folder);
-    c.patch = s2_hf_patch(c.folder);
+    s2_hf_read_tower(&c);
     s2p_status st = s2v_gguf_open(&c.golden, path, error);
     if (st == S2P_OK) st = check_case(&c, path, error);
     if (st != S2P_OK && st != S2P_EUNSUPPORTED) s2_malformed(verdict, "%s", error->message);

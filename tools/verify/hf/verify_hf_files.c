@@ -48,19 +48,22 @@ void s2_hf_find_folder(const char *path, const char *arrays, char out[HF_PATH_CA
     }
 }
 
-int32_t s2_hf_patch(const char *folder)
+void s2_hf_read_tower(hf_case *c)
 {
     char models[HF_PATH_CAPACITY], path[HF_PATH_CAPACITY];
     s2v_gguf *mmproj;
-    int64_t patch = 14;
-    (void)snprintf(models, sizeof models, "%.4000s/gguf", folder);
+    int64_t patch;
+    s2v_text projector;
+    c->patch = 14;
+    (void)snprintf(models, sizeof models, "%.4000s/gguf", c->folder);
     if (!s2_hf_find_file(models, "mmproj", ".gguf", true, path) ||
         s2v_gguf_open(&mmproj, path, NULL) != S2P_OK)
-        return (int32_t)patch;
-    if (!s2v_gguf_int(mmproj, "clip.vision.patch_size", &patch) || patch < 1 || patch > 64)
-        patch = 14;
+        return;
+    if (s2v_gguf_int(mmproj, "clip.vision.patch_size", &patch) && patch >= 1 && patch <= 64)
+        c->patch = (int32_t)patch;
+    c->is_stretched = s2v_gguf_string(mmproj, "clip.projector_type", &projector) &&
+                      s2v_text_is(projector, "gemma3");
     s2v_gguf_close(mmproj);
-    return (int32_t)patch;
 }
 
 bool s2_hf_text(const s2v_gguf *file, const char *key, char *out, size_t capacity)

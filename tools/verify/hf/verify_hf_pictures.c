@@ -108,8 +108,10 @@ bool s2_hf_add_named(hf_case *c, const char *label, const s2v_image_options *opt
 bool s2_hf_add_framed(hf_case *c, const char *label)
 {
     const s2v_image_options o = { .size = sizeof(s2v_image_options),
-                                  .framing = strstr(label, "_pad") ? S2V_FRAMING_SQUARE
-                                                                   : S2V_FRAMING_CROP };
+                                  .framing = strstr(label, "_pad")    ? S2V_FRAMING_SQUARE
+                                             : strstr(label, "_crop") ? S2V_FRAMING_CROP
+                                             : c->is_stretched        ? S2V_FRAMING_BASE
+                                                                      : S2V_FRAMING_CROP };
     return s2_hf_add_named(c, label, &o);
 }
 

@@ -6,8 +6,8 @@
  */
 #include "verify/hf_case.h"
 
-#include "engine/vision/archs/vit_tower.h"
-#include "engine/vision/archs/qwen_frame.h"
+#include "engine/vision/towers/vit_tower.h"
+#include "engine/vision/towers/qwen_frame.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -88,6 +88,14 @@ static void check_view(hf_case *c, const s2v_model *model, const char *name)
 
 /* --- LLaVA-OneVision --------------------------------------------------------------- */
 
+/* Where the patch of a line and a column stands: the patches of a token are neighbours. */
+static int32_t place_of(const s2v_model *model, int32_t row, int32_t col)
+{
+    const int32_t merge = model->tower.merge, side = ((const vit_tower *)model->own)->side;
+    const int32_t token = row / merge * side + col / merge;
+    return token * merge * merge + row % merge * merge + col % merge;
+}
+
 /* Line y of a view, all columns whole patches cover. expected: [channel][lines][x], the line. */
 static bool is_line_close(const s2v_model *model, const float *view, int32_t y,
                           const float *expected, size_t n_lines)
@@ -95,8 +103,8 @@ static bool is_line_close(const s2v_model *model, const float *view, int32_t y,
     const s2v_tower *v = &model->tower;
     const vit_tower *own = model->own;
     for (int32_t ch = 0; ch < 3; ch++)
-        for (int32_t x = 0; x < own->side * v->patch; x++) {
-            const int32_t patch = y / v->patch * own->side + x / v->patch;
+        for (int32_t x = 0; x < own->patches * v->patch; x++) {
+            const int32_t patch = place_of(model, y / v->patch, x / v->patch);
             const int32_t at = (ch * v->patch + y % v->patch) * v->patch + x % v->patch;
             const float got = view[(ptrdiff_t)patch * v->patch_row + at];
             if (!(fabsf(expected[((size_t)ch * n_lines) * (size_t)own->image + (size_t)x] - got) <=
@@ -115,7 +123,7 @@ static void compare_frame(hf_case *c, const s2v_model *model, const s2v_frame *f
     for (int32_t view = 0; view < f->n_views; view++)
         for (size_t i = 0; i < n_lines; i++) {
             const float *patches = f->patches + (ptrdiff_t)view * f->n_patches * v->patch_row;
-            if (lines[i] < 0 || lines[i] >= own->side * v->patch) continue;
+            if (lines[i] < 0 || lines[i] >= own->patches * v->patch) continue;
             if (!is_line_close(model, patches, lines[i],
                                values + (size_t)view * per_view + i * (size_t)own->image, n_lines))
                 s2_differs(c->verdict, "pixel_values: line %d of view %d differs", lines[i], view);
@@ -243,7 +251,7 @@ void s2_hf_check_pixels(hf_case *c, const s2v_model *model)
         view[n] = '\0';
         if (is_tiled)
             s2_hf_check_tiles(c, model, view);
-        else if (model->tower.has_class_row)
+        else if (model->tower.has_class_row || c->is_stretched)
             check_framed(c, model, view);
         else if (model->tower.merge == 1)
             check_views(c, model, view);

@@ -7,7 +7,7 @@
  */
 #include "verify/hf_case.h"
 
-#include "engine/vision/archs/vit_tower.h"
+#include "engine/vision/towers/vit_tower.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
  *   - the class row comes first and is left out after the last block; 2 x 2 patches are a token
  * llama.cpp chooses other tiles and pads them, so its answers differ.
  */
-#include "engine/vision/archs/vit_tiles.h"
+#include "engine/vision/towers/vit_tiles.h"
 
 #define USUAL_TILES 12 /* where the mmproj does not say */
 #define MOST_TILES 64

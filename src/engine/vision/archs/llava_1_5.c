@@ -9,7 +9,7 @@
  * A picture is padded to a square of the mean colour, as in the papers; Hugging Face's processor
  * crops it instead (S2V_FRAMING_CROP).
  */
-#include "engine/vision/archs/llava_frame.h"
+#include "engine/vision/towers/llava_frame.h"
 
 static s2p_status llava_1_5_load(s2v_model *model, s2v_loader *l, s2v_gguf *text, s2v_gguf *mmproj,
                                  int32_t gpu_layers, s2p_error *error)

@@ -4,7 +4,7 @@
  * last block goes to the projector, post_layernorm is not applied; clip.vision.feature_layer says so,
  * and its absence means the same.
  */
-#include "engine/vision/archs/llava_frame.h"
+#include "engine/vision/towers/llava_frame.h"
 
 #define TILES 6 /* 1 to 6 tiles along each side */
 

@@ -3,7 +3,7 @@
  * Keys and names as llama.cpp writes them (text "qwen2vl", mmproj "clip" with
  * projector "qwen2.5vl_merger").
  */
-#include "engine/vision/archs/qwen_frame.h"
+#include "engine/vision/towers/qwen_frame.h"
 
 static s2p_status qwen2_5_load(s2v_model *model, s2v_loader *loader, s2v_gguf *text,
                                s2v_gguf *mmproj, int32_t gpu_layers, s2p_error *error)

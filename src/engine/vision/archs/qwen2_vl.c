@@ -6,7 +6,7 @@
  * (llama.cpp's converter writes the tower's output width, its predecessor 0), so the width is read
  * from the tensor.
  */
-#include "engine/vision/archs/qwen_frame.h"
+#include "engine/vision/towers/qwen_frame.h"
 
 static s2p_status qwen2_load(s2v_model *model, s2v_loader *loader, s2v_gguf *text, s2v_gguf *mmproj,
                              int32_t gpu_layers, s2p_error *error)

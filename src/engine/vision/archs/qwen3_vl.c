@@ -5,7 +5,7 @@
  * a few of its blocks are merged too and added to the picture's rows after the first decoder layers.
  * The decoder has heads with norms, no biases, and M-RoPE in turns.
  */
-#include "engine/vision/archs/qwen_frame.h"
+#include "engine/vision/towers/qwen_frame.h"
 
 static s2p_status load(s2v_model *model, s2v_loader *loader, s2v_gguf *text, s2v_gguf *mmproj,
                        int32_t gpu_layers, const char *prefix, bool has_experts, s2p_error *error)

@@ -37,7 +37,6 @@ static const refused table[] = {
     { "qwen3vl_merger", NULL, "a model with Qwen3-VL's tower", NO_TEXT_PART },
     { "qwen2.5o", NULL, "Qwen2.5-Omni", "an mmproj that holds sound and pictures together is not read" },
     { "step3vl", NULL, "Step3-VL", NO_BOTH },
-    { "gemma3", NULL, "Gemma 3", "sliding windows and pictures that see themselves both ways are missing" },
     { "gemma3nv", NULL, "Gemma 3n", NO_BOTH },
     { "gemma4v", NULL, "Gemma 4", NO_BOTH },
     { "gemma4uv", NULL, "Gemma 4 12B", "a decoder for its text model and its way without a tower are missing" },

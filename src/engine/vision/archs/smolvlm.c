@@ -7,7 +7,7 @@
  *   - the norm behind the last block, 4 x 4 patches (3 x 3 in the 2.2B) as one token, a matrix
  * llama.cpp resizes from the source, bicubic and padded, so its answers differ.
  */
-#include "engine/vision/archs/vit_tiles.h"
+#include "engine/vision/towers/vit_tiles.h"
 
 #include <math.h>
 

@@ -2,7 +2,8 @@
 #ifndef S2_ENGINE_VIT_TOWER_H
 #define S2_ENGINE_VIT_TOWER_H
 
-#include "engine/vision/archs/tower.h"
+#include "engine/vision/towers/tower.h"
+#include "image/image.h"
 
 typedef struct vit_projector { /* from the rows of a token to the decoder's: names of its tensors */
     const char *norm;          /* before it, "%s.weight" and "%s.bias"; NULL: none */
@@ -10,6 +11,9 @@ typedef struct vit_projector { /* from the rows of a token to the decoder's: nam
     float norm_eps;            /* 0: the tower's */
     const char *first,
         *second; /* matrices with biases, erf GELU in between; second NULL: one, without */
+    const char *
+        pooled_norm; /* RMS, of the mean of a token's patches, which takes the place of all of them;
+                                `first` is stored with rows and columns exchanged. NULL: not so */
 } vit_projector;
 
 typedef struct vit_style { /* how the towers of one kind are built */
@@ -19,7 +23,8 @@ typedef struct vit_style { /* how the towers of one kind are built */
     bool has_patch_bias;
     bool has_layer_scale; /* what a block adds is multiplied by a vector first */
     bool is_merged; /* clip.vision.projector.scale_factor patches along each side are a token */
-    bool is_quick;  /* clip.use_gelu is false */
+    int32_t usual_merge; /* without the key; 0: it has to be there */
+    bool is_quick;       /* clip.use_gelu is false */
     s2v_activation activation;
     vit_projector projector;
 } vit_style;
@@ -35,6 +40,7 @@ typedef struct vit_tower {
     int32_t image, patches, side; /* pixels, patches and tokens per side of a view */
     s2v_heads heads;
     s2v_windows whole; /* the patches of a view */
+    s2_filter filter;  /* pictures are resized with */
     bool has_tiles;    /* views of tiles come in OneVision's 36 sizes */
     int32_t min_tiles,
         max_tiles; /* of a picture in tiles: how many along its longer side, or in all */
@@ -43,7 +49,8 @@ typedef struct vit_tower {
     struct ggml_tensor *patch_bias, *pos_embd;
     struct ggml_tensor *class_embd, *pre_norm, *pre_norm_bias; /* NULL: without */
     struct ggml_tensor *merger_norm, *merger_norm_bias;
-    s2v_merger merger; /* of a projector with one matrix: its first half */
+    struct ggml_tensor *pooled_norm, *pooled; /* pooled: [outputs, n_embd] */
+    s2v_merger merger;                        /* of a projector with one matrix: its first half */
     int32_t *order;    /* [rows of a view] their places in pos_embd; NULL: as they are */
     vit_block block[]; /* [n_blocks], then what `order` points to */
 } vit_tower;

@@ -10,7 +10,7 @@
  * windows stay where they are on the whole grid: one that lost tokens is shorter, one that lost all
  * is not there, and windows of one length are a kind.
  */
-#include "engine/vision/archs/qwen_frame.h"
+#include "engine/vision/towers/qwen_frame.h"
 
 #include "image/geometry.h"
 #include "image/image.h"

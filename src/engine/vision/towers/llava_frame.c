@@ -10,7 +10,7 @@
  * newline row follows each line of it. 27 patches of 14 pixels cover 378 of 384:
  * the last 6 columns and lines of a view are never seen.
  */
-#include "engine/vision/archs/llava_frame.h"
+#include "engine/vision/towers/llava_frame.h"
 
 #include "image/geometry.h"
 
@@ -84,9 +84,9 @@ s2p_status s2v_llava_measured(const s2v_model *model, s2v_framing framing, const
 static s2p_status cut_whole(const s2v_model *model, const s2p_image *image, s2_resize how,
                             s2v_frame *f, s2p_error *error)
 {
-    const int32_t side = ((const vit_tower *)model->own)->image;
+    const vit_tower *own = model->own;
     s2_image resized;
-    TRY(s2_image_resize_as(image, side, side, how, &resized, error));
+    TRY(s2_image_resize_with(image, own->image, own->image, own->filter, how, &resized, error));
     s2v_vit_cut_view(model, &resized.view, 0, 0, f->patches);
     s2_image_free(&resized);
     return S2P_OK;
@@ -97,7 +97,8 @@ static s2p_status cut_whole(const s2v_model *model, const s2p_image *image, s2_r
 static s2p_status cut_middle(const s2v_model *model, const s2p_image *image, s2_resize how,
                              s2v_frame *f, s2p_error *error)
 {
-    const int32_t side = ((const vit_tower *)model->own)->image;
+    const vit_tower *own = model->own;
+    const int32_t side = own->image;
     const int64_t shorter = image->width < image->height ? image->width : image->height;
     const int64_t width = (int64_t)image->width * side / shorter;
     const int64_t height = (int64_t)image->height * side / shorter;
@@ -106,7 +107,8 @@ static s2p_status cut_middle(const s2v_model *model, const s2p_image *image, s2_
                        "a picture of %dx%d pixels is too stretched to be cropped", image->width,
                        image->height);
     s2_image resized;
-    TRY(s2_image_resize_as(image, (int32_t)width, (int32_t)height, how, &resized, error));
+    TRY(s2_image_resize_with(image, (int32_t)width, (int32_t)height, own->filter, how, &resized,
+                             error));
     s2v_vit_cut_view(model, &resized.view, ((int32_t)height - side) / 2,
                      ((int32_t)width - side) / 2, f->patches);
     s2_image_free(&resized);
@@ -232,7 +234,8 @@ s2p_status s2v_llava_frame(const s2v_model *model, const s2p_image *image,
     const s2_resize how = (s2_resize)o->resize;
     s2v_frame frame = { .n_views = 1, .n_parts = 1 };
     frame.framing = o->framing != S2V_FRAMING_AUTO ? o->framing : usual;
-    frame.n_patches = frame.n_rows = own->side * own->side;
+    frame.n_patches = own->patches * own->patches;
+    frame.n_rows = own->side * own->side;
     frame.part[0] = (s2v_part){ .grid = { own->side, own->side },
                                 .pitch = own->side,
                                 .width = own->image,

@@ -4,7 +4,7 @@
  * order in the prompt. Text between tiles is tokenized here, as one piece from tile to tile: two line
  * ends side by side are another token than the two apart.
  */
-#include "engine/vision/archs/vit_tiles.h"
+#include "engine/vision/towers/vit_tiles.h"
 
 #include <stdio.h>
 #include <stdlib.h>

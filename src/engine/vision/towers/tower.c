@@ -1,5 +1,5 @@
 /* tower.c - what the architectures do alike: keys, blocks and merger of the mmproj, patches. */
-#include "engine/vision/archs/tower.h"
+#include "engine/vision/towers/tower.h"
 
 #include "engine/decoder/draw.h"
 

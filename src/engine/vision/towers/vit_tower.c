@@ -10,7 +10,7 @@
  * 80 and are cut off again. Doing it here costs a copy; zeros in the weights would
  * cost more arithmetic. Other devices want keys and values of one size: they get 72.
  */
-#include "engine/vision/archs/vit_tower.h"
+#include "engine/vision/towers/vit_tower.h"
 
 #include "engine/decoder/draw.h"
 
@@ -53,6 +53,13 @@ static void load_projector(vit_tower *own, s2v_loader *l, const s2v_tower *v)
             s2v_loader_get(l, tensor_name(weight, p->norm, false), -1, S2V_USE_VECTOR, normed, 1);
         own->merger_norm_bias =
             s2v_loader_get(l, tensor_name(bias, p->norm, true), -1, S2V_USE_VECTOR, normed, 1);
+    }
+    if (p->pooled_norm) {
+        own->pooled_norm = s2v_loader_get(l, tensor_name(weight, p->pooled_norm, false), -1,
+                                          S2V_USE_VECTOR, v->n_embd, 1);
+        own->pooled = s2v_loader_get(l, tensor_name(weight, p->first, false), -1, S2V_USE_ROWS,
+                                     v->n_out, v->n_embd);
+        return;
     }
     const char *const first[] = { tensor_name(weight, p->first, false) };
     const char *const first_bias[] = { tensor_name(bias, p->first, true) };
@@ -117,7 +124,10 @@ s2p_status s2v_vit_load(s2v_model *model, s2v_loader *l, s2v_gguf *mmproj, const
         v->n_out = (int32_t)last->ne[1]; /* the key has another width in files in circulation */
     v->merge = 1;
     if (style->is_merged)
-        TRY(s2v_key_int(mmproj, "clip.vision", "projector.scale_factor", 1, 16, &v->merge, error));
+        TRY(style->usual_merge > 0 ? s2v_tower_option(mmproj, "projector.scale_factor", 1, 16,
+                                                      style->usual_merge, &v->merge, error)
+                                   : s2v_key_int(mmproj, "clip.vision", "projector.scale_factor", 1,
+                                                 16, &v->merge, error));
     const int32_t patches = image / v->patch;
     if (patches > 256)
         return s2_fail(error, S2P_EUNSUPPORTED, "a view of %dx%d patches is too large", patches,
@@ -305,6 +315,23 @@ static struct ggml_tensor *norm_patches(struct ggml_context *ctx, const s2v_towe
     return layer_norm(ctx, h, own->merger_norm, own->merger_norm_bias, eps > 0.0f ? eps : v->eps);
 }
 
+/* The norm of each patch, the mean of a token's patches, its norm, the matrix. */
+static struct ggml_tensor *draw_pooled(s2v_graph *graph, const s2v_tower *v, const vit_tower *own,
+                                       struct ggml_tensor *h, s2v_tower_request *request)
+{
+    struct ggml_context *ctx = graph->ctx;
+    const int64_t n = v->n_embd, per_token = (int64_t)v->merge * v->merge;
+    h = norm_patches(ctx, v, own, h);
+    s2v_tower_show_stage(request, graph, "vis.post_layernorm", 0, h);
+    h = ggml_reshape_3d(ctx, h, n, per_token, h->ne[1] / per_token);
+    h = ggml_mean(ctx, ggml_cont(ctx, ggml_permute(ctx, h, 1, 0, 2, 3)));
+    h = ggml_reshape_2d(ctx, h, n, h->ne[2]);
+    h = s2v_draw_rms_norm(ctx, h, own->pooled_norm, v->eps);
+    struct ggml_tensor *matrix = own->pooled;
+    if (matrix->type != GGML_TYPE_F32) matrix = ggml_cast(ctx, matrix, GGML_TYPE_F32);
+    return ggml_mul_mat(ctx, ggml_cont(ctx, ggml_transpose(ctx, matrix)), h);
+}
+
 static struct ggml_tensor *draw_packed(s2v_graph *graph, const s2v_model *model, const s2v_frame *f,
                                        struct ggml_tensor *h, s2v_tower_request *request)
 {
@@ -312,7 +339,8 @@ static struct ggml_tensor *draw_packed(s2v_graph *graph, const s2v_model *model,
     const s2v_tower *v = &model->tower;
     const vit_tower *own = model->own;
     const int32_t n_rows = f->n_patches + v->has_class_row;
-    size_t n_scratch = s2v_tower_merger_scratch(&own->merger, &own->heads, n_rows);
+    const bool is_pooled = own->style.projector.pooled_norm != NULL;
+    size_t n_scratch = is_pooled ? 0 : s2v_tower_merger_scratch(&own->merger, &own->heads, n_rows);
     for (int32_t i = 0; i < v->n_blocks; i++) {
         const size_t n = s2v_tower_block_scratch(&own->block[i].packed, &own->heads, n_rows);
         if (n > n_scratch) n_scratch = n;
@@ -324,6 +352,7 @@ static struct ggml_tensor *draw_packed(s2v_graph *graph, const s2v_model *model,
                                   scratch, NULL, request);
         s2v_tower_show_stage(request, graph, "vis.block", i, h);
     }
+    if (is_pooled) return draw_pooled(graph, v, own, h, request);
     h = without_class(ctx, v, h);
     if (request->stage && own->style.projector.norms_patches)
         s2v_tower_show_stage(request, graph, "vis.post_layernorm", 0, norm_patches(ctx, v, own, h));
@@ -357,6 +386,7 @@ struct ggml_tensor *s2v_vit_vision(s2v_graph *graph, const s2v_model *model, con
         s2v_graph_pause(graph, h);
         s2v_tower_show_stage(request, graph, "vis.block", i, h);
     }
+    if (p->pooled_norm) return draw_pooled(graph, v, own, h, request);
     h = without_class(ctx, v, h);
     if (!p->norms_patches) h = join_patches(ctx, v, h);
     if (p->norm) h = norm_patches(ctx, v, own, h);

@@ -6,7 +6,7 @@
 #ifndef S2_ENGINE_VIT_TILES_H
 #define S2_ENGINE_VIT_TILES_H
 
-#include "engine/vision/archs/vit_tower.h"
+#include "engine/vision/towers/vit_tower.h"
 
 typedef struct
     vit_marks { /* text among the tokens of a picture, special tokens in it; NULL: none */

@@ -1,8 +1,9 @@
-/* llava_frame.h - the tower's input for LLaVA-1.5 and LLaVA-OneVision: one view, or one and its tiles. */
+/* llava_frame.h - the tower's input for LLaVA-1.5, LLaVA-OneVision and Gemma 3: one view, or one and its
+ * tiles. */
 #ifndef S2_ENGINE_LLAVA_FRAME_H
 #define S2_ENGINE_LLAVA_FRAME_H
 
-#include "engine/vision/archs/vit_tower.h"
+#include "engine/vision/towers/vit_tower.h"
 
 s2p_status s2v_llava_frame(const s2v_model *model, const s2p_image *image,
                            const s2v_image_options *options, s2v_framing usual, s2v_frame *out,

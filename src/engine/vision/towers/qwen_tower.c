@@ -4,10 +4,10 @@
  * multiple of 32 (3420 -> 3424), and the two temporal kernels of the patch embedding,
  * which see the same pixels of a still picture, are added into one F32 matrix.
  */
-#include "engine/vision/archs/qwen_tower.h"
+#include "engine/vision/towers/qwen_tower.h"
 
 #include "engine/decoder/draw.h"
-#include "engine/vision/archs/qwen_frame.h"
+#include "engine/vision/towers/qwen_frame.h"
 
 #include <math.h>
 #include <stdlib.h>

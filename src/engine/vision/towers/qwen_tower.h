@@ -6,7 +6,7 @@
 #ifndef S2_ENGINE_QWEN_TOWER_H
 #define S2_ENGINE_QWEN_TOWER_H
 
-#include "engine/vision/archs/tower.h"
+#include "engine/vision/towers/tower.h"
 
 typedef struct qwen_kind {
     s2v_decoder_style text;

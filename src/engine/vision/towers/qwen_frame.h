@@ -2,7 +2,7 @@
 #ifndef S2_ENGINE_QWEN_FRAME_H
 #define S2_ENGINE_QWEN_FRAME_H
 
-#include "engine/vision/archs/qwen_tower.h"
+#include "engine/vision/towers/qwen_tower.h"
 
 typedef struct qwen_order { /* s2v_frame.own */
     s2v_windows windows;    /* those of a kind side by side */
