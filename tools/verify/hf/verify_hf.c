@@ -181,7 +181,8 @@ static void compare_past(hf_case *c, const s2v_session *session)
     const size_t width = (size_t)p->n_kv_heads * (size_t)p->head_dim;
     if (!s2v_gguf_find_tensor(c->golden, "v0")) return;
     const size_t n_bytes = s2v_past_snapshot_bytes(past, (int32_t)n);
-    float *rows = n_bytes == 2 * n * width * sizeof *rows ? malloc(n_bytes) : NULL;
+    const size_t n_positions = past->has_positions ? n * sizeof(int32_t) : 0; /* behind both */
+    float *rows = n_bytes == 2 * n * width * sizeof *rows + n_positions ? malloc(n_bytes) : NULL;
     if (!rows) {
         s2_differs(c->verdict, "v0: the past has %zu bytes for %zu rows", n_bytes, n);
         return;
