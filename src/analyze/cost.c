@@ -4,48 +4,53 @@
 #include <string.h>
 
 /* Qwen2.5-VL's tower: 32 blocks of 1280, four of them on the whole picture, windows of 8 x 8 patches. */
-#define QWEN_TOWER(ff, out)                     \
-    {                                           \
-        32, 1280, ff, 3, 4, 64, 4, out, 5120, 0 \
+#define QWEN_TOWER(ff, out)                        \
+    {                                              \
+        32, 1280, ff, 3, 4, 64, 4, out, 5120, 0, 0 \
     }
 /* Qwen2-VL's: the same blocks without gate and windows. */
-#define QWEN2_TOWER(out)                           \
-    {                                              \
-        32, 1280, 5120, 2, 32, 64, 4, out, 5120, 0 \
+#define QWEN2_TOWER(out)                              \
+    {                                                 \
+        32, 1280, 5120, 2, 32, 64, 4, out, 5120, 0, 0 \
     }
 /* Qwen3-VL's two, with three blocks merged besides the last. */
-#define QWEN3_SMALL_TOWER(out)                     \
-    {                                              \
-        24, 1024, 4096, 2, 24, 64, 4, out, 4096, 3 \
+#define QWEN3_SMALL_TOWER(out)                        \
+    {                                                 \
+        24, 1024, 4096, 2, 24, 64, 4, out, 4096, 3, 0 \
     }
-#define QWEN3_TOWER(out)                           \
-    {                                              \
-        27, 1152, 4304, 2, 27, 64, 4, out, 4608, 3 \
+#define QWEN3_TOWER(out)                              \
+    {                                                 \
+        27, 1152, 4304, 2, 27, 64, 4, out, 4608, 3, 0 \
     }
 /* SigLIP so400m without its last block, as LLaVA-OneVision reads it. */
-#define SIGLIP_TOWER(out)                          \
-    {                                              \
-        26, 1152, 4304, 2, 26, 729, 1, out, out, 0 \
+#define SIGLIP_TOWER(out)                             \
+    {                                                 \
+        26, 1152, 4304, 2, 26, 729, 1, out, out, 0, 0 \
     }
 
 /* CLIP's without its last block, as LLaVA-1.5 reads it. */
-#define CLIP_TOWER(out)                            \
-    {                                              \
-        23, 1024, 4096, 2, 23, 576, 1, out, out, 0 \
+#define CLIP_TOWER(out)                               \
+    {                                                 \
+        23, 1024, 4096, 2, 23, 576, 1, out, out, 0, 0 \
     }
 /* InternViT-300M: every tile by itself. */
-#define INTERNVIT_TOWER(out)                       \
-    {                                              \
-        24, 1024, 4096, 2, 0, 1024, 4, out, out, 0 \
+#define INTERNVIT_TOWER(out)                          \
+    {                                                 \
+        24, 1024, 4096, 2, 0, 1024, 4, out, out, 0, 0 \
     }
 /* SmolVLM's two, tile by tile; the projector is one matrix, so nothing comes after its width. */
-#define SMOL_TOWER(out)                          \
-    {                                            \
-        12, 768, 3072, 2, 0, 1024, 16, 0, out, 0 \
+#define SMOL_TOWER(out)                             \
+    {                                               \
+        12, 768, 3072, 2, 0, 1024, 16, 0, out, 0, 0 \
     }
-#define SMOL_LARGE_TOWER(out)                   \
-    {                                           \
-        27, 1152, 4304, 2, 0, 729, 9, 0, out, 0 \
+#define SMOL_LARGE_TOWER(out)                      \
+    {                                              \
+        27, 1152, 4304, 2, 0, 729, 9, 0, out, 0, 0 \
+    }
+/* SigLIP's 4,096 patches, of which the mean of 16 is a token; one matrix. */
+#define GEMMA_TOWER(out)                              \
+    {                                                 \
+        27, 1152, 4304, 2, 27, 4096, 16, 0, out, 0, 1 \
     }
 
 /* clang-format off */
@@ -82,6 +87,9 @@ static const s2_model_size sizes[] = {
     { "smolvlm2-256m",         30,  576,  192,  1536, 1088, SMOL_TOWER(576), 0, 0 },
     { "smolvlm2-500m",         32,  960,  320,  2560, 1088, SMOL_TOWER(960), 0, 0 },
     { "smolvlm2-2.2b",         24, 2048, 2048,  8192, 1377, SMOL_LARGE_TOWER(2048), 0, 0 },
+    { "gemma-3-4b",            34, 2560, 1024, 10240,  256, GEMMA_TOWER(2560), 2048, 0 },
+    { "gemma-3-12b",           48, 3840, 2048, 15360,  256, GEMMA_TOWER(3840), 4096, 0 },
+    { "gemma-3-27b",           62, 5376, 2048, 21504,  256, GEMMA_TOWER(5376), 4096, 0 },
 };
 /* clang-format on */
 

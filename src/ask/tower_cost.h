@@ -13,6 +13,8 @@ typedef struct s2_tower_size {
     int32_t n_out;          /* width of a token, where the projector ends */
     int32_t projector_embd; /* width inside the projector */
     int32_t n_deepstack;    /* projectors besides, for decoder layers to add */
+    int32_t
+        is_pooled; /* the projector gets the mean of a token's patches, not all of them; 0 or 1 */
 } s2_tower_size;
 
 /* Blocks and projector for one picture; without the embedding of the patches. */

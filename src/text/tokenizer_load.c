@@ -274,8 +274,8 @@ static s2p_status load_roles(s2v_tokenizer *t, const s2v_gguf *file, s2p_error *
     bool adds_bos = t->kind->by_score; /* llama.cpp's defaults where the keys are missing */
     t->adds_space = t->kind->by_score;
     t->ends[0] = find_control(t, "<|im_end|>");
-    if (t->ends[0] < 0) t->ends[0] = find_control(t, "<end_of_turn>"); /* Gemma's */
     t->ends[1] = find_control(t, "<|endoftext|>");
+    t->ends[3] = find_control(t, "<end_of_turn>"); /* Gemma's */
     TRY(take_id(file, "tokenizer.ggml.eos_token_id", t->n_tokens, &t->eos, error));
     TRY(take_id(file, "tokenizer.ggml.eot_token_id", t->n_tokens, &t->ends[2], error));
     TRY(take_id(file, "tokenizer.ggml.bos_token_id", t->n_tokens, &bos, error));

@@ -46,7 +46,7 @@ struct s2v_tokenizer {
     s2v_special *special; /* sorted by bytes */
     size_t n_special;
     bool may_start[256];  /* a special token starts with this byte */
-    int32_t eos, ends[3]; /* -1 where there is none */
+    int32_t eos, ends[4]; /* -1 where there is none */
     int32_t bos;          /* goes before every prompt; -1: nothing does */
     /* SentencePiece only */
     int32_t unknown;       /* for characters without a piece where there are no bytes; -1: none */

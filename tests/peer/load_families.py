@@ -26,6 +26,7 @@ FAMILIES = [
     ("llava15", "USER: %s\n%s ASSISTANT:", None),
     ("internvl3", "<|im_start|>user\n%s\n%s<|im_end|>\n<|im_start|>assistant\n", None),
     ("smolvlm", "<|im_start|>User:%s%s<end_of_utterance>\nAssistant:", None),
+    ("gemma3", "<start_of_turn>user\n%s%s<end_of_turn>\n<start_of_turn>model\n", None),
 ]
 QUESTIONS = ["What is in the image?", "Describe the picture in detail.", "the the dog and a cat"]
 N = 16

@@ -20,7 +20,7 @@ typedef enum tiny_family {
 
 static const char *const tiny_family_name[] = { "Qwen2.5-VL",  "LLaVA-OneVision", "Qwen2-VL",
                                                 "Qwen3-VL",    "LLaVA-1.5",       "InternVL3",
-                                                "InternVL3.5", "SmolVLM",         "Gemma 3" };
+                                                "InternVL3.5", "SmolVLM",         "Gemma-3" };
 
 /* Takes a picture in the size that is asked for. */
 static inline bool tiny_family_has_size(tiny_family family)

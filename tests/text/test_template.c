@@ -130,6 +130,53 @@ static void test_qwen3_vl(void **state)
            "<|im_start|>system\nus<|im_end|>\n<|im_start|>user\na<|im_end|>\n" ANSWER);
 }
 
+/* Gemma's: the vocabulary has its marks in the place of fillers. */
+static void test_gemma(void **state)
+{
+    (void)state;
+    static const char *const marks[] = { "<start_of_turn>", "<end_of_turn>", "<start_of_image>",
+                                         "<end_of_image>" };
+    static vocabulary v;
+    s2v_tokenizer *gemma;
+    vocabulary_init(&v);
+    v.architecture = "gemma3";
+    for (size_t i = 0; i < COUNT_OF(marks); i++) {
+        (void)snprintf(v.token[N_VOCABULARY - 1 - i], sizeof v.token[0], "%s", marks[i]);
+        v.type[N_VOCABULARY - 1 - i] = S2V_TOKEN_CONTROL;
+    }
+    assert_int_equal(vocabulary_load(&v, &gemma, NULL), S2P_OK);
+    assert_true(s2v_tokenizer_ends(gemma, s2v_tokenizer_find(gemma, "<end_of_turn>")));
+#define SHOWN "\n\n<start_of_image>{P}<end_of_image>\n\n"
+#define TURN(role, text) "<start_of_turn>" role "\n" text "<end_of_turn>\n"
+#define OPEN "<start_of_turn>model\n"
+    expect(gemma, NULL, &(s2v_message){ S2V_USER, " \t hello\xC2\xA0\n", 0 }, 1, true,
+           TURN("user", "hello") OPEN);
+    expect(gemma, NULL, &(s2v_message){ S2V_USER, " \n\xE3\x80\x80", 0 }, 1, true,
+           TURN("user", "") OPEN);
+    expect(gemma, "gemma", &(s2v_message){ S2V_USER, "hello", 2 }, 1, true,
+           TURN("user", SHOWN SHOWN "hello") OPEN);
+    expect(gemma, NULL, &(s2v_message){ S2V_USER, "a <image> b <image>", 2 }, 1, true,
+           TURN("user", "a" SHOWN "b" SHOWN) OPEN);
+    const s2v_message chat[] = { { S2V_SYSTEM, "us ", 0 },
+                                 { S2V_USER, "a", 1 },
+                                 { S2V_ASSISTANT, " b ", 0 },
+                                 { S2V_USER, "ab", 0 } };
+    expect(gemma, NULL, chat, 4, true,
+           TURN("user", "us \n\n" SHOWN "a") TURN("model", "b") TURN("user", "ab") OPEN);
+    expect(gemma, NULL, chat, 1, true,
+           TURN("user", "us") OPEN);   /* nothing it could be the start of */
+    expect(gemma, NULL, chat, 3, true, /* an answer goes on as it is */
+           TURN("user", "us \n\n" SHOWN "a") "<start_of_turn>model\n b ");
+
+    s2v_chat raw;
+    assert_int_equal(s2v_chat_raw(&raw, gemma, NULL, "a<start_of_image>b<image>", NULL), S2P_OK);
+    char *text = text_of(gemma, &raw, false);
+    assert_string_equal(text, "a" SHOWN "b" SHOWN);
+    free(text);
+    s2v_chat_free(&raw);
+    s2v_tokenizer_free(gemma);
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -322,6 +369,7 @@ int main(void)
         cmocka_unit_test(test_qwen2_vl),
         cmocka_unit_test(test_qwen3_vl),
         cmocka_unit_test(test_llava_onevision),
+        cmocka_unit_test(test_gemma),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_injection),
         cmocka_unit_test(test_injection_beside_pictures),

@@ -153,9 +153,22 @@ static void test_vicuna(void **state)
     s2v_tokenizer_free(tokenizer);
 }
 
+/* Line ends stand around pictures, outside of their marks. */
+static void test_gemma(void **state)
+{
+    (void)state;
+    if (!is_there("families/gemma3/full_sq.gguf")) skip();
+    s2v_tokenizer *tokenizer = load("families/gemma3/gguf/tiny-gemma3-f16.gguf");
+    check_prompt(tokenizer, "families/gemma3/full_sq.gguf", "What is in the image?", 1);
+    check_prompt(tokenizer, "families/gemma3/full_wide.gguf", "Describe the picture in detail.", 1);
+    check_prompt(tokenizer, "families/gemma3/full_multi.gguf",
+                 "Compare the first image with the second image.", 2);
+    s2v_tokenizer_free(tokenizer);
+}
+
 /* Conversations: a system message, two pictures, several turns, a picture behind its text. The ids hold one
  * `mark` for each picture, where the prompt has a piece that ends in one, without what the format puts
- * around it. puts_first: pictures come before the text wherever they stand. */
+ * around it; those of Gemma have all of a picture's tokens and what is around them. puts_first: pictures come before the text wherever they stand. */
 static void check_conversations(const char *family, const char *format, const char *mark,
                                 bool puts_first)
 {
@@ -173,7 +186,8 @@ static void check_conversations(const char *family, const char *format, const ch
                                s2v_tokenizer_find(tokenizer, "</img>") };
     for (size_t i = 0; i < json_array_size(cases); i++) {
         const json_t *c = json_array_get(cases, i), *list = json_object_get(c, "messages");
-        const json_t *ids = json_object_get(c, "ids");
+        const bool is_whole = strcmp(family, "gemma3") == 0;
+        const json_t *ids = json_object_get(c, is_whole ? "expanded_ids" : "ids");
         s2v_message message[8];
         char text[8][256];
         const size_t n = json_array_size(list);
@@ -210,6 +224,7 @@ static void check_conversations(const char *family, const char *format, const ch
             }
             if (chat.piece[p].image >= 0)
                 assert_int_equal(json_integer_value(json_array_get(ids, at++)), image);
+            while (is_whole && json_integer_value(json_array_get(ids, at)) == image) at++;
         }
         assert_int_equal(at, json_array_size(ids));
         s2v_chat_free(&chat);
@@ -224,6 +239,7 @@ static void test_conversations(void **state)
     check_conversations("llava15", NULL, "<image>", true);
     check_conversations("internvl3", "internvl", "<IMG_CONTEXT>", false);
     check_conversations("smolvlm", "smolvlm", "<image>", false);
+    check_conversations("gemma3", NULL, "<image_soft_token>", false);
 }
 
 int main(int argc, char **argv)
@@ -234,9 +250,8 @@ int main(int argc, char **argv)
         return SKIPPED;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_prompts),
-        cmocka_unit_test(test_vicuna),
+        cmocka_unit_test(test_texts),         cmocka_unit_test(test_prompts),
+        cmocka_unit_test(test_vicuna),        cmocka_unit_test(test_gemma),
         cmocka_unit_test(test_conversations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

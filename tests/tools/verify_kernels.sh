@@ -7,7 +7,7 @@ for name in $("$1" --version | sed -n 's/^tower: .*(available:\(.*\))/\1/p'); do
     case $name in *bf16 | *int8 | *vnni | *q8) continue ;; esac # these round
     echo "$name"
     "$1" verify "$2/hf" --kernels "$name" || exit 1
-    for family in qwen2vl qwen3vl llava15 internvl3 smolvlm; do
+    for family in qwen2vl qwen3vl llava15 internvl3 smolvlm gemma3; do
         [ ! -d "$2/families/$family" ] || "$1" verify "$2/families/$family" --kernels "$name" || exit 1
     done
     n=$((n + 1))

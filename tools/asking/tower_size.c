@@ -13,6 +13,9 @@ bool s2_asker_tower_size(const s2_asker *asker, s2_tower_size *out)
                           s2v_gguf_int(file, "clip.vision.projection_dim", &width);
     const bool has_windows =
         s2v_gguf_int(file, "clip.vision.n_wa_pattern", &pattern) && pattern > 0;
+    s2v_text projector;
+    const bool is_pooled = s2v_gguf_string(file, "clip.projector_type", &projector) &&
+                           s2v_text_is(projector, "gemma3");
     s2v_gguf_close(file);
     const int32_t merge = asker->info.merge_size > 1 ? asker->info.merge_size : 1;
     const int32_t n_blocks = asker->info.n_vision_blocks;
@@ -27,5 +30,10 @@ bool s2_asker_tower_size(const s2_asker *asker, s2_tower_size *out)
         .n_out = (int32_t)width,
         .projector_embd = (int32_t)(merge > 1 ? embd * merge * merge : width),
     };
+    if (is_pooled) { /* one matrix behind the mean of a token's patches */
+        out->projector_embd = out->n_out;
+        out->n_out = 0;
+        out->is_pooled = 1;
+    }
     return is_known;
 }

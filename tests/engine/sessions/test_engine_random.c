@@ -1,14 +1,14 @@
 /* test_engine_random.c - sessions of one engine in any order: opened, asked and advanced alone and
  * together, forked, saved, restored, cancelled, dropped.
  *
- *   test_engine_random FOLDER [operations] [threads] [seed]
+ *   test_engine_random FOLDER [operations] [threads] [seed] [gemma3]
  *
  * Every session knows how it came to be; now and then it is compared with a fresh one that is asked
  * the same. The engine's cache is too small for all they ask: entries come and go. When all are gone, so
  * is their memory. Threads have sessions of their own and share the
  * engine.
  */
-#include "tiny_run.h"
+#include "tiny_gemma.h"
 
 #include "base/random.h"
 
@@ -35,6 +35,7 @@
 static const char *folder;
 static int n_operations = 300, n_threads = 1;
 static uint64_t first_seed = 1;
+static bool is_gemma; /* windows, and pictures in one size */
 static s2v_engine *engine;
 
 typedef struct recipe { /* how a session came to be what it is */
@@ -65,7 +66,10 @@ static void make_questions(void)
 {
     static const char *const methods[N_QUESTIONS] = { "s2prune", NULL,      "fastv",
                                                       "random",  "s2prune", NULL };
-    for (int i = 0; i < N_QUESTIONS; i++) questions[i] = one_picture(methods[i], 6 + 4 * i);
+    for (int i = 0; i < N_QUESTIONS; i++) {
+        questions[i] = one_picture(methods[i], is_gemma ? 3 + 2 * i : 6 + 4 * i);
+        if (is_gemma) s2v_image_options_init(&questions[i].size[0]);
+    }
     questions[4].raw = "<image>u";
     questions[5].raw = "hello world user cde 0123456789";
     questions[5].n_images = 0;
@@ -384,7 +388,15 @@ int main(int argc, char **argv)
     n_threads = number(argv, argc, 3, n_threads);
     first_seed = (uint64_t)number(argv, argc, 4, (int)first_seed);
     assert_true(n_threads >= 1 && n_threads <= MOST_THREADS);
-    tiny_write_plain(folder);
+    is_gemma = argc > 5 && strcmp(argv[5], "gemma3") == 0;
+    if (is_gemma) {
+        tiles_words(&tiny_words);
+        gemma_text(&tiny_text_file);
+        gemma_mmproj(&tiny_mmproj_file);
+        tiny_write_pair(folder, "gemma", &tiny_text_file, &tiny_mmproj_file);
+    } else {
+        tiny_write_plain(folder);
+    }
     make_questions();
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_operations) };
     return cmocka_run_group_tests(tests, NULL, NULL);
