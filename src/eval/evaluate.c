@@ -196,9 +196,12 @@ static s2p_status ask(running *r, const s2e_sample *sample, const s2a_setting *s
                                 .n_images = sample->n_pictures,
                                 .image_options = image_options };
     const s2a_sample about = { r->asking->task->name, sample->id };
-    const s2a_limits limits = {
-        .n_tokens = r->asking->predict, .ends_after = end_early, .user = r, .sample = &about
-    };
+    const s2a_limits limits = { .n_tokens = r->asking->predict,
+                                .ends_after = end_early,
+                                .user = r,
+                                .n_vocab = evaluation->n_vocab,
+                                .wants_logprobs = evaluation->keeps_logprobs,
+                                .sample = &about };
     r->is_asked = true;
     s2v_session_reset(evaluation->session);
     return s2a_ask(evaluation->session, &prompt, setting, &limits,

@@ -52,6 +52,8 @@ typedef struct s2e_evaluation { /* all borrowed */
     s2e_protocol protocol;
     s2e_shard shard;
     s2e_store *store;
+    int32_t n_vocab;       /* of the model */
+    bool keeps_logprobs;   /* write down how sure each token of an answer was */
     bool keeps_selections; /* write down which tokens were kept */
     bool is_bare;          /* the store names methods as older programs did: see s2e_column_of */
     int32_t jpeg_quality;  /* pictures take a detour through a JPEG of it; 0: none */

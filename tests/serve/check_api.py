@@ -43,7 +43,7 @@ def check_answers(s):
         method, _, budget = how.partition("-")
         assert answer["prune"]["method"] == method and answer["model"].endswith("@" + how)
         assert answer["usage"]["prompt_tokens_details"]["image_tokens"] == int(budget or 576)
-    for detail, kept in (("low", 64), ("auto", 64), ("high", 576)):
+    for detail, kept in (("low", 64), ("auto", 192), ("high", 576)):
         body = chat()
         body["messages"][0]["content"][0]["image_url"]["detail"] = detail
         _, answer = s.json("POST", "/v1/chat/completions", body)
