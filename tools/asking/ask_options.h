@@ -205,7 +205,7 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
     { .name = "--min-confidence", .label = "P", .type = S2_OPTION_REAL, .min = S2A_LEAST_CONFIDENCE, .max = 1,      \
       .group = "Pruning",                                                                                           \
       .help = "with a budget like 64..192: answer again with the next one if the lowest probability of the first 3 " \
-              "tokens is below P (0.995)",                                                                            \
+              "tokens is below P (0.95)",                                                                            \
       S2_ASK_AT(min_confidence) }
 
 /* Of commands that take methods of the user's own. */

@@ -393,14 +393,19 @@ static const s2_option option_table[] = {
 
 const s2_command s2_cmd_run = {
     .name = "run",
-    .summary = "ask a question about pictures",
+    .summary =
+        "ask a question about pictures; a third of their tokens is kept (--budget 100%: all)",
     .usage = "[-m MODEL -mm MMPROJ] [-i IMAGE]... [-p TEXT]... [options]",
     .examples =
         "  s2prune run -m model.gguf -mm mmproj.gguf -i photo.jpg -p \"What is on the table?\"\n"
         "  s2prune run -m model.gguf -mm mmproj.gguf -i a.jpg -i b.jpg -p \"What changed?\" "
         "--budget 128\n"
         "  s2prune run -i photo.jpg -p \"What is it?\" -p \"What colour is it?\"\n"
-        "  s2prune run -m model.gguf -mm mmproj.gguf -i photo.jpg   # a conversation\n",
+        "  s2prune run -m model.gguf -mm mmproj.gguf -i photo.jpg   # a conversation\n"
+        "\n"
+        "Pictures are pruned: a third of their visual tokens is kept, at least 64. --budget 100%\n"
+        "keeps all, --budget 64 is faster, --budget 64..192 asks again where an answer is not\n"
+        "sure.\n",
     .options = option_table,
     .foreign = s2_llama_options,
     .size = sizeof(run_options),
