@@ -185,8 +185,9 @@ bool s2_ask_job_has_steps(const s2_ask_job *job, const s2a_prune_request *settin
 {
     bool is_any = !job->has_details || setting->has_budget;
     for (int32_t i = 0; i < job->n_pictures; i++) is_any |= job->is_usual[i];
-    return is_any && job->n_answers == 1 && job->n_pictures > 0 && setting->setting.budget.n_more > 0 &&
-           !s2a_keeps_all(&setting->setting) && !setting->keep;
+    return is_any && job->n_answers == 1 && job->n_pictures > 0 &&
+           setting->setting.budget.n_more > 0 && !s2a_keeps_all(&setting->setting) &&
+           !setting->keep;
 }
 
 s2v_prompt s2_ask_job_prompt(s2_ask_job *job, const s2a_prune_request *setting)
