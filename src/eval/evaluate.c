@@ -139,12 +139,17 @@ static s2p_status load(running *r, int32_t picture, int32_t to, s2p_error *error
     return S2P_OK;
 }
 
+bool s2e_looks_for_repeats(const s2e_task *task, s2e_protocol protocol)
+{
+    return protocol == S2E_PAPER && task->predict[S2E_PAPER] >= ROOM_TO_REPEAT;
+}
+
 int32_t s2e_ends_after(const s2e_task *task, s2e_protocol protocol, const int32_t *token,
                        int32_t n_tokens, const char *text)
 {
     if (protocol != S2E_PAPER) return -1;
     if (task->stops && task->stops(text)) return n_tokens;
-    if (task->predict[S2E_PAPER] < ROOM_TO_REPEAT) return -1;
+    if (!s2e_looks_for_repeats(task, protocol)) return -1;
     const int32_t n = s2e_repeats_from(token, n_tokens);
     return n < n_tokens ? n : -1;
 }

@@ -76,6 +76,9 @@ s2p_status s2e_evaluate(const s2e_evaluation *evaluation, s2p_error *error);
 int32_t s2e_ends_after(const s2e_task *task, s2e_protocol protocol, const int32_t *token,
                        int32_t n_tokens, const char *text);
 
+/* Whether it looks for a third repetition. */
+bool s2e_looks_for_repeats(const s2e_task *task, s2e_protocol protocol);
+
 /* The end of the samples that share the first picture of sample `first`. */
 int32_t s2e_group_end(const s2e_set *set, int32_t first);
 

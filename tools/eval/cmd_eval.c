@@ -4,6 +4,7 @@
  *     eval merge DIR... [--out]   the shards of a run become the whole
  *     eval status DIR             how far a run and its shards are
  *     eval export DIR             the tables and files of a run again
+ *     eval questions              what would be asked, as lines of JSON (eval_questions.c)
  */
 #include "asking/interrupt.h"
 #include "asking/llama_options.h"
@@ -235,7 +236,7 @@ static const s2_option option_table[] = {
 const s2_command s2_cmd_eval = {
     .name = "eval",
     .summary = "accuracy of pruning methods on benchmarks",
-    .usage = "[merge DIR...|status DIR|export DIR] [-m MODEL -mm MMPROJ] [--tasks LIST] "
+    .usage = "[merge DIR...|status DIR|export DIR|questions] [-m MODEL -mm MMPROJ] [--tasks LIST] "
              "[--methods LIST|all] [--budgets LIST] [--out DIR] [options]",
     .examples =
         "  s2prune eval --methods full,s2prune --budgets 64\n"

@@ -124,6 +124,9 @@ int eval_write_samples(const char *path, s2e_store *store, const s2e_results *re
  * would be. The context is prepared; its sets are cut to one sample. The exit code. */
 int eval_estimate(eval_context *context);
 
+/* eval_questions.c: `eval questions`: every question of the tasks as a line of JSON; the exit code. */
+int eval_questions(const eval_options *options);
+
 /* eval_verbs.c: `eval merge`, `eval status`, `eval export`. */
 
 /* The first operand is the verb; the exit code. */
