@@ -23,9 +23,20 @@ s2p_status s2_analyze_grid(const s2_trials *trials, s2_study *study, s2p_error *
 /* Gain of adaptive over equal density by thirds of heterogeneity, a group of bars each. */
 s2p_status s2_analyze_heterogeneity(const s2_trials *trials, s2_study *study, s2p_error *error);
 
+/* pareto.c: accuracy, and agreement with the answers of all tokens, against what it costs. */
+
+/* A figure of each against time to first token and against FLOPs, with the settings that nothing beats in
+ * both, and all numbers as a table. Without "full" there is no agreement; of answers whose cost was not
+ * measured no figure. S2P_EINVAL: no setting has a cost. */
+s2p_status s2_analyze_pareto(const s2_trials *trials, s2_study *study, s2p_error *error);
+
+/* Which of n settings no other one beats: at least as good for at most the cost, and better in one of the two.
+ * Values that are not finite are not. is_front: [n] out. */
+void s2_pareto_front(const double *cost, const double *value, int32_t n, bool *is_front);
+
 /* spatial.c: where the kept tokens lie: Figure 2, Figures S1 and S2, Table S1. */
 
-/* places.c: the outer two rows and columns; the middle half of both. */
+/* The outer two rows and columns; the middle half of both. */
 bool s2_is_edge(s2p_grid grid, int32_t token);
 bool s2_is_centre(s2p_grid grid, int32_t token);
 

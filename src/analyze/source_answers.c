@@ -26,7 +26,8 @@ typedef struct line { /* of an answer; strings borrowed */
     s2p_grid grid;
     int32_t *kept; /* owned */
     size_t n_kept;
-    char made[S2_LABEL_SIZE]; /* the key of a setting told in another way */
+    char made[S2_LABEL_SIZE];       /* the key of a setting told in another way */
+    double first_ms, flops, n_used; /* 0: not there */
 } line;
 
 /* A line of `s2prune eval --samples` names method and budget, and a seed. */
@@ -60,6 +61,16 @@ static bool read_line(const json_t *root, const s2_trials *t, line *out)
     if (!task || !out->image || !out->question || !json_is_number(score)) return false;
     if (!out->setting ? !make_key(root, out) : !model || !run) return false;
     out->score = json_number_value(score);
+    const struct {
+        const char *name;
+        double *value;
+    } costs[] = { { "first_ms", &out->first_ms },
+                  { "flops", &out->flops },
+                  { "used", &out->n_used } };
+    for (size_t i = 0; i < sizeof costs / sizeof *costs; i++) {
+        const double value = json_number_value(json_object_get(root, costs[i].name));
+        if (value > 0.0 && value < 1e30) *costs[i].value = value;
+    }
     if (!(out->score >= 0.0 && out->score <= 1.0)) return false;
     if ((model && strcmp(model, t->model) != 0) || (run && strcmp(run, t->run) != 0))
         out->image = NULL;
@@ -158,6 +169,10 @@ static int fill_one(s2_trials *t, int32_t setting, int32_t question, const line 
     if (s2_trial_fill(t, setting, question, (float)l->score, l->answer, l->grid, l->kept,
                       (int32_t)l->n_kept, NULL) != S2P_OK)
         return -1;
+    s2_trial *trial = s2_trial_at(t, setting, question);
+    trial->first_ms = l->first_ms;
+    trial->flops = l->flops;
+    trial->n_used = l->n_used < S2P_MAX_TOKENS ? (int32_t)l->n_used : 0;
     for (int32_t i = 0; i < n_runs && is_judged; i++) {
         const char *answer =
             n_runs > 1 ? json_string_value(json_array_get(l->answers, (size_t)i)) : l->answer;
@@ -253,6 +268,11 @@ s2p_status s2_answers_append(FILE *file, const s2_trials *t, int32_t setting, in
                             json_pack("[i, i]", t->picture[q->picture].grid.rows,
                                       t->picture[q->picture].grid.cols));
         json_object_set_new(root, "kept", s2_json_of_ints(trial->kept, (size_t)trial->n_kept));
+    }
+    if (root && trial->first_ms > 0.0) {
+        json_object_set_new(root, "first_ms", json_real(trial->first_ms));
+        json_object_set_new(root, "flops", json_real(trial->flops));
+        json_object_set_new(root, "used", json_integer(trial->n_used));
     }
     if (root && trial->n_runs > 1) {
         json_t *list = json_array();

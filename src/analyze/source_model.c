@@ -71,10 +71,22 @@ static s2p_status keep_first(const asking *a, int32_t setting, int32_t question,
                              const s2a_answer *answer, s2p_error *error)
 {
     const s2a_part *part = answer->n_parts > 0 ? &answer->part[0] : NULL;
-    return s2_trial_fill(a->trials, setting, question,
-                         s2_source_score(a->trials, question, answer->text), answer->text,
-                         part ? part->grid : (s2p_grid){ 0, 0 }, part ? part->keep : NULL,
-                         part ? part->n_keep : 0, error);
+    const s2v_stats *t = &answer->stats;
+    const s2_trial_question *q = &a->trials->question[question];
+    const int32_t n_pictures = a->part->set->sample[q->index].n_pictures;
+    if (s2p_method_about(s2a_setting_method(&a->trials->setting[setting]))->resizes)
+        part = NULL; /* a grid of its own: its tokens are no tokens of the picture */
+    TRY(s2_trial_fill(a->trials, setting, question,
+                      s2_source_score(a->trials, question, answer->text), answer->text,
+                      part ? part->grid : (s2p_grid){ 0, 0 }, part ? part->keep : NULL,
+                      part ? part->n_keep : 0, error));
+    s2_trial *trial = s2_trial_at(a->trials, setting, question);
+    trial->first_ms = t->image_ms + t->vision_ms + t->prompt_ms + t->saved_ms;
+    trial->n_used = t->image_tokens;
+    if (a->source->tower && n_pictures > 0)
+        trial->flops =
+            t->flops + n_pictures * s2_tower_flops(a->source->tower, t->tower_tokens / n_pictures);
+    return S2P_OK;
 }
 
 /* The fault of a method of the user's own, with this question alone. */

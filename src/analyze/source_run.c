@@ -75,9 +75,16 @@ static s2p_status take(const s2e_record *r, void *user, s2p_error *error)
     int32_t *kept = NULL;
     size_t n = 0;
     if (q < 0) return S2P_OK;
-    const bool has_kept = read_kept(r, &grid, &kept, &n);
+    const s2a_setting *setting = &t->trials->setting[t->setting];
+    const bool resizes = s2p_method_about(s2a_setting_method(setting))->resizes;
+    const bool has_kept = !resizes && read_kept(r, &grid, &kept, &n);
     const s2p_status st = s2_trial_fill(t->trials, t->setting, q, NAN, r->failure ? "" : r->text,
                                         grid, has_kept ? kept : NULL, (int32_t)n, error);
+    s2_trial *trial = s2_trial_at(t->trials, t->setting, q);
+    if (st == S2P_OK && !r->failure) { /* its times are of a run that remembered pictures */
+        trial->flops = r->flops > 0.0 && r->tower_flops > 0.0 ? r->flops + r->tower_flops : 0.0;
+        trial->n_used = r->tokens_after;
+    }
     free(kept);
     return st;
 }

@@ -4,6 +4,7 @@
 
 #include "analyze/trials.h"
 #include "ask/ask.h"
+#include "ask/tower_cost.h"
 #include "eval/run/run_plan.h"
 #include "eval/run/store.h"
 #include "eval/task.h"
@@ -41,7 +42,8 @@ typedef struct s2_source_model { /* all borrowed */
     s2v_session *session;        /* one that keeps pictures and prefixes is fastest */
     const s2v_image_options *image_options;
     int32_t predict; /* most tokens of an answer; 0: as many as the protocol of the part has */
-    int32_t shard, n_shards; /* only pictures with index % n_shards == shard; n_shards 0: all */
+    int32_t shard, n_shards;    /* only pictures with index % n_shards == shard; n_shards 0: all */
+    const s2_tower_size *tower; /* for the FLOPs of a trial; NULL: they are not known */
     const s2_model_watch *watch;
 } s2_source_model;
 

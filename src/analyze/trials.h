@@ -24,6 +24,10 @@ typedef struct s2_trial { /* one question under one setting */
     int32_t n_kept;
     s2_trial_run *run; /* [n_runs]; NULL: only the score is known */
     int32_t n_runs;
+    /* Of the first run; 0: not known. Time to the first token as if nothing were remembered, FLOPs of the prefill
+     * with the tower, visual tokens the decoder had after pruning. */
+    double first_ms, flops;
+    int32_t n_used;
 } s2_trial;
 
 typedef struct s2_trial_question {
@@ -140,6 +144,6 @@ const char *s2_setting_key(const s2a_setting *setting, char out[S2_LABEL_SIZE]);
 
 /* The setting with that method and budget and the paper's choices; -1: none. The budget of a method
  * that keeps all does not count. */
-int32_t s2_trials_find(const s2_trials *trials, const char *method, s2a_budget budget);
+int32_t s2_trials_find(const s2_trials *trials, const char *method, s2v_budget budget);
 
 #endif /* S2_ANALYZE_TRIALS_H */

@@ -3,6 +3,7 @@
 
 #include "analyze/rasterize.h"
 #include "analyze/sources.h"
+#include "asking/tower_size.h"
 #include "base/path.h"
 #include "base/sha256.h"
 #include "eval/figure/plot.h"
@@ -164,12 +165,15 @@ static s2p_status open_model(analyze_context *context, s2p_error *error)
 static s2p_status ask_rest(analyze_context *context, s2_trials *trials, s2p_error *error)
 {
     const s2_model_watch watch = { keep_answer, show, context, tell_failure };
+    s2_tower_size tower;
     TRY(open_model(context, error));
+    const bool has_tower = s2_asker_tower_size(&context->asker, &tower);
     const s2_source_model source = { .session = context->asker.session,
                                      .image_options = &context->asker.image_options[0],
                                      .predict = context->options->predict,
                                      .shard = context->shard,
                                      .n_shards = context->n_shards,
+                                     .tower = has_tower ? &tower : NULL,
                                      .watch = &watch };
     return s2_source_ask(&source, trials, error);
 }

@@ -93,7 +93,8 @@ const s2_command s2_cmd_analyze = {
     .summary = "figures of the paper: spatial bias, budgets, ablations, cases",
     .usage =
         "WHAT [-m MODEL -mm MMPROJ] [--out DIR] [options]\n"
-        "       WHAT: spatial, heterogeneity, budget, ablation, grid, retention, cases, overlap",
+        "       WHAT: spatial, heterogeneity, budget, ablation, grid, retention, cases, pareto, "
+        "overlap",
     .examples =
         "  s2prune analyze spatial --out bias\n"
         "  s2prune analyze budget --methods full,uniform,s2prune --budgets 128,64,32,16\n"
