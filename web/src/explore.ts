@@ -7,7 +7,7 @@ import { exampleButtons } from './input';
 import { defaultLook, type Scene } from './overlay';
 import { ask, cancel, hasPlan, runner, stages } from './runner';
 import { Stage, zoomButtons } from './stage';
-import { emit, on, requestKey, state, type Run } from './state';
+import { emit, on, requestKey, state, type BoxKind, type Mark, type Run } from './state';
 import { t, type Key } from './strings';
 
 const look = { ...defaultLook };
@@ -117,7 +117,56 @@ export function exploreTab(): Explore {
       else state.edit.add(token);
       emit('edit');
     },
+    box: (mark) => {
+      setMarks([...marks(), mark]);
+      announce(t('boxAdded', { kind: t(`box_${mark.kind}`) }));
+    },
   });
+
+  /* Parts of the picture that stay, go, or are painted over. */
+  const kinds: BoxKind[] = ['keep', 'drop', 'blank'];
+  const kind = h('select', { id: 'box-kind', tLabel: 'boxKind' }, ...kinds.map((k) => h('option', { value: k, t: `box_${k}` })));
+  const boxButton = h('button', { type: 'button', class: 'button', id: 'box', t: 'boxDraw', 'aria-pressed': 'false' });
+  const boxNote = h('p', { class: 'note', id: 'box-note', t: 'boxNote', hidden: true });
+  const boxList = h('ul', { class: 'boxes', id: 'boxes', tLabel: 'boxes' });
+  let isBoxing = false;
+  const marks = (): Mark[] => state.settings.marks ?? [];
+  const setMarks = (next: Mark[]) => {
+    state.settings.marks = next.length ? next : undefined;
+    emit('settings');
+  };
+  const renderBoxes = () => {
+    const name = (m: Mark) => `${t(`box_${m.kind}`)}: ${[m.x, m.y, m.w, m.h].map((v) => `${v.toFixed(1)} %`).join(', ')}`;
+    stage.setMarks(marks(), isBoxing ? (kind.value as BoxKind) : null);
+    boxButton.setAttribute('aria-pressed', String(isBoxing));
+    boxNote.hidden = !isBoxing;
+    boxList.hidden = marks().length === 0;
+    boxList.replaceChildren(
+      ...marks().map((m) =>
+        h(
+          'li',
+          { class: m.kind },
+          h('span', {}, name(m)),
+          h(
+            'button',
+            {
+              type: 'button',
+              class: 'ghost square',
+              'aria-label': t('boxRemove', { name: name(m) }),
+              onclick: () => setMarks(marks().filter((other) => other !== m)),
+            },
+            '×',
+          ),
+        ),
+      ),
+    );
+  };
+  boxButton.addEventListener('click', () => {
+    isBoxing = !isBoxing;
+    renderBoxes();
+    if (isBoxing) stage.grid.focus();
+  });
+  kind.addEventListener('change', renderBoxes);
 
   const badge = h('p', { class: 'badge' });
   const empty = h('div', { class: 'empty' }, h('p', { class: 'lead', t: 'emptyLead' }), h('p', { t: 'emptyText' }), exampleButtons());
@@ -222,14 +271,22 @@ export function exploreTab(): Explore {
     { class: 'tools' },
     lookControls(look, 'look', renderStage),
     h('div', { class: 'row' }, zoomButtons((f) => stage.zoomBy(f)), tilesButton, editButton, revert),
+    h('div', { class: 'row' }, boxButton, kind),
+    boxNote,
+    boxList,
     editNote,
   );
   const foot = h('div', { class: 'foot' }, exports, status, tableBox);
-  on(['picture'], () => stage.setPicture(state.picture));
+  on(['picture'], () => {
+    state.settings.marks = undefined; // boxes are of one picture
+    stage.setPicture(state.picture);
+  });
+  on(['picture', 'settings', 'language'], renderBoxes);
   on(['picture', 'settings', 'plan', 'run', 'edit', 'server', 'language'], renderStage);
   answerPanel(answerBox);
   historyPanel(historyBox);
   renderStage();
+  renderBoxes();
 
   return {
     root: h('div', { class: 'explore' }, empty, frame, legend, summary, tools, foot),

@@ -1,5 +1,16 @@
 // requests.ts - bodies of the requests. Pictures are long: they are spliced in as they are.
-import { state, type Picture, type Settings } from './state';
+import { state, type BoxKind, type Picture, type Settings } from './state';
+
+/** Lists of boxes, as on the command line. */
+function boxesOf(s: Settings): Record<string, string[]> {
+  const out: Record<string, string[]> = {};
+  for (const kind of ['keep', 'drop', 'blank'] as BoxKind[]) {
+    const some = (s.marks ?? []).filter((m) => m.kind === kind);
+    if (some.length)
+      out[`${kind}_boxes`] = some.map((m) => [m.x, m.y, m.w, m.h].map((v) => `${Number(v.toFixed(3))}%`).join(','));
+  }
+  return out;
+}
 
 /** The `prune` object: only what differs from the server's own choice. */
 export function pruneObject(s: Settings, keep: number[] | null): Record<string, unknown> {
@@ -11,6 +22,7 @@ export function pruneObject(s: Settings, keep: number[] | null): Record<string, 
   if (s.before) out.before_tower = s.before;
   if (s.seed > 0) out.seed = s.seed;
   if (keep) out.keep = keep;
+  else Object.assign(out, boxesOf(s));
   return out;
 }
 
@@ -51,6 +63,7 @@ export function planBody(picture: Picture, s: Settings, budget: number | string 
   if (s.grid > 0) prune.grid = s.grid;
   if (s.allocator) prune.allocator = s.allocator;
   if (s.before) prune.before_tower = s.before;
+  Object.assign(prune, boxesOf(s));
   return withPicture({ image: '@picture', prune }, picture); // on the grid the model makes of this picture
 }
 
@@ -68,6 +81,7 @@ export function compareBody(picture: Picture, question: string, entries: Entry[]
       settings: entries.map((e) => ({
         method: e.method,
         ...(e.method === 'full' ? {} : { budget: e.budget }),
+        ...boxesOf(state.settings),
         return: ['tokens', 'regions', 'scores'],
       })),
     },

@@ -126,8 +126,8 @@ let planned = { picture: null as Picture | null, wish: '' }; // what state.plan 
 
 /** All that a plan depends on but the picture: typing a question asks for no new one. */
 const planWish = (): string => {
-  const { budget, grid, allocator, before } = state.settings;
-  return JSON.stringify([budget, grid, allocator, before]);
+  const { budget, grid, allocator, before, marks } = state.settings;
+  return JSON.stringify([budget, grid, allocator, before, marks]);
 };
 
 /** Whether the cells of the chosen method are known without a model. */

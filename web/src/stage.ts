@@ -5,7 +5,7 @@
 import { h, icon } from './dom';
 import { move } from './geometry';
 import { paint, type Box, type Scene } from './overlay';
-import type { Picture } from './state';
+import type { BoxKind, Mark, Picture } from './state';
 
 /** Part of the picture in sight: zoom, and the left upper corner in shares of the zoomed picture. */
 export interface View {
@@ -20,6 +20,8 @@ export interface StageEvents {
   /** Click, tap or Space on a token. */
   pick?: (token: number) => void;
   view?: (view: View) => void;
+  /** A box was drawn, while `boxing`. */
+  box?: (mark: Mark) => void;
   /** What a screen reader says about a token. */
   describe: (token: number) => string;
 }
@@ -38,6 +40,10 @@ export class Stage {
   private token = 0;
   private pending = 0;
   private repaintBase = true;
+  private boxing: BoxKind | null = null; // what a drag draws
+  private marks: Mark[] = [];
+  private draft: Mark | null = null;
+  private corner: number | null = null; // of a box drawn by keyboard: its first token
   view: View = { zoom: 1, x: 0, y: 0 };
 
   constructor(private events: StageEvents) {
@@ -67,6 +73,16 @@ export class Stage {
       if (this.token >= scene.choice.rows * scene.choice.cols) this.token = 0;
     }
     this.place();
+    this.redraw(false);
+  }
+
+  /** Boxes shown, and what a drag, or Space at two corners, draws; null: nothing. */
+  setMarks(marks: Mark[], boxing: BoxKind | null): void {
+    this.marks = marks;
+    this.boxing = boxing;
+    this.draft = null;
+    this.corner = null;
+    this.root.classList.toggle('boxing', boxing !== null);
     this.redraw(false);
   }
 
@@ -119,6 +135,71 @@ export class Stage {
     const ctx = this.over.getContext('2d')!;
     ctx.clearRect(0, 0, w, height);
     if (this.picture && this.scene) paint(ctx, this.scene, box, ratio);
+    for (const m of this.draft ? [...this.marks, this.draft] : this.marks) {
+      const at = [box.x + (m.x / 100) * box.w, box.y + (m.y / 100) * box.h, (m.w / 100) * box.w, (m.h / 100) * box.h] as const;
+      ctx.lineWidth = 2 * ratio;
+      ctx.fillStyle = { keep: '#28be5a40', drop: '#d63c3266', blank: '#7f7f7f' }[m.kind];
+      ctx.strokeStyle = { keep: '#28be5a', drop: '#d63c32', blank: '#ffffff' }[m.kind];
+      ctx.setLineDash(m === this.draft ? [6 * ratio, 4 * ratio] : []);
+      ctx.fillRect(...at);
+      ctx.strokeRect(...at);
+    }
+    ctx.setLineDash([]);
+  }
+
+  /** A point of the screen in percent of the picture. */
+  private percentAt(e: PointerEvent): [number, number] {
+    const rect = this.root.getBoundingClientRect();
+    const clamp = (v: number) => Math.min(100, Math.max(0, 100 * v));
+    return [
+      clamp((e.clientX - rect.left) / rect.width / this.view.zoom + this.view.x),
+      clamp((e.clientY - rect.top) / rect.height / this.view.zoom + this.view.y),
+    ];
+  }
+
+  /** The box between two points. */
+  private sketch([x0, y0]: [number, number], [x1, y1]: [number, number]): void {
+    if (!this.boxing) return;
+    this.draft = { kind: this.boxing, x: Math.min(x0, x1), y: Math.min(y0, y1), w: Math.abs(x1 - x0), h: Math.abs(y1 - y0) };
+    this.redraw(false);
+  }
+
+  private finish(): void {
+    const mark = this.draft;
+    this.draft = null;
+    this.corner = null;
+    this.redraw(false);
+    if (mark && mark.w > 0.5 && mark.h > 0.5) this.events.box?.(mark);
+  }
+
+  /** Space at one corner and at the other; Escape leaves it. */
+  private boxKey(key: string): boolean {
+    if (!this.boxing || !this.scene) return false;
+    const { rows, cols } = this.scene.choice;
+    if (key === 'Escape' && this.corner !== null) {
+      this.draft = null;
+      this.corner = null;
+      this.redraw(false);
+      return true;
+    }
+    if (key !== ' ' && key !== 'Enter') return false;
+    if (this.corner !== null) {
+      this.finish();
+      return true;
+    }
+    this.corner = this.token;
+    this.stretch(rows, cols);
+    return true;
+  }
+
+  /** From the corner to the cursor, both whole tokens. */
+  private stretch(rows: number, cols: number): void {
+    if (this.corner === null) return;
+    const [r0, c0, r1, c1] = [Math.floor(this.corner / cols), this.corner % cols, Math.floor(this.token / cols), this.token % cols];
+    this.sketch(
+      [(100 * Math.min(c0, c1)) / cols, (100 * Math.min(r0, r1)) / rows],
+      [(100 * (Math.max(c0, c1) + 1)) / cols, (100 * (Math.max(r0, r1) + 1)) / rows],
+    );
   }
 
   private redraw(base: boolean): void {
@@ -164,8 +245,14 @@ export class Stage {
     let moved = false;
     let held = false;
     let hold = 0;
+    let from: [number, number] | null = null; // where a box began
 
     grid.addEventListener('pointerdown', (e) => {
+      if (this.boxing && e.button === 0) {
+        from = this.percentAt(e);
+        grid.setPointerCapture(e.pointerId);
+        return;
+      }
       down.set(e.pointerId, e);
       moved = held = false;
       clearTimeout(hold);
@@ -177,6 +264,10 @@ export class Stage {
       if (down.size > 1 || this.view.zoom > 1) grid.setPointerCapture(e.pointerId);
     });
     grid.addEventListener('pointermove', (e) => {
+      if (from) {
+        this.sketch(from, this.percentAt(e));
+        return;
+      }
       const before = down.get(e.pointerId);
       if (!before) {
         if (e.pointerType !== 'touch') this.tell(this.tokenAt(e));
@@ -202,6 +293,12 @@ export class Stage {
       down.set(e.pointerId, e);
     });
     const up = (e: PointerEvent) => {
+      if (from) {
+        from = null;
+        if (e.type === 'pointerup') this.finish();
+        else this.draft = null;
+        return;
+      }
       clearTimeout(hold);
       const single = down.delete(e.pointerId) && down.size === 0;
       if (e.type !== 'pointerup' || !single || moved || held) return;
@@ -238,6 +335,9 @@ export class Stage {
     if (next !== null) {
       this.tell(next);
       this.follow(next, rows, cols);
+      this.stretch(rows, cols);
+    } else if (this.boxKey(e.key)) {
+      // drawn
     } else if (e.key === ' ') this.events.pick?.(this.token);
     else if (e.key === '+' || e.key === '=') this.zoomBy(1.5);
     else if (e.key === '-') this.zoomBy(1 / 1.5);

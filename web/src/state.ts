@@ -2,6 +2,17 @@
 import type { Choice } from './geometry';
 import type { Cost, Json, Methods, Plan } from './read';
 
+export type BoxKind = 'keep' | 'drop' | 'blank';
+
+/** A part of the picture, in percent of its width and height. */
+export interface Mark {
+  kind: BoxKind;
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+}
+
 export interface Settings {
   method: string;
   budget: number;
@@ -11,6 +22,7 @@ export interface Settings {
   before: string; // '': the server's default; 'none', 'pixelprune', 'pixelprune:0.01'
   seed: number;
   maxTokens: number;
+  marks?: Mark[]; // of this picture
 }
 
 /** The picture as it came: its bytes go to the server untouched. */

@@ -164,6 +164,61 @@ test('run: stages, the overlay before the words, cost; then stale; then the cach
   await done(page);
 });
 
+test('boxes are drawn by mouse, touch and keyboard, sent, and removed', async () => {
+  const page = await fresh();
+  await example(page);
+  await page.waitForFunction(() => document.querySelector('#summary').textContent.length > 0);
+  await page.click('#box');
+  const area = await page.locator('.explore .stage .grid').boundingBox();
+  const at = (u, v) => [area.x + u * area.width, area.y + v * area.height];
+  await page.mouse.move(...at(0.25, 0.25));
+  await page.mouse.down();
+  await page.mouse.move(...at(0.5, 0.75), { steps: 4 });
+  await page.mouse.up();
+  assert.equal(await page.locator('#boxes li').count(), 1);
+  await page.selectOption('#box-kind', 'blank');
+  // by keyboard: two corners, three tokens apart
+  await page.focus('.explore .stage .grid');
+  await page.keyboard.press('Home');
+  await page.keyboard.press('Control+Home');
+  await page.keyboard.press(' ');
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press(' ');
+  assert.equal(await page.locator('#boxes li').count(), 2);
+  assert.match(await textOf(page, '#boxes li:nth-child(2)'), /Paint over: 0\.0 %, 0\.0 %, 12\.5 %, 8\.3 %/);
+  await page.keyboard.press(' '); // begun and left
+  await page.keyboard.press('Escape');
+  assert.equal(await page.locator('#boxes li').count(), 2);
+  // by touch
+  await page.selectOption('#box-kind', 'drop');
+  await page.evaluate(() => {
+    const grid = document.querySelector('.explore .stage .grid');
+    const r = grid.getBoundingClientRect();
+    grid.setPointerCapture = () => {};
+    const fire = (type, u, v) =>
+      grid.dispatchEvent(new PointerEvent(type, { pointerId: 9, pointerType: 'touch', bubbles: true, button: type === 'pointermove' ? -1 : 0, clientX: r.left + u * r.width, clientY: r.top + v * r.height }));
+    fire('pointerdown', 0.9, 0.1);
+    fire('pointermove', 0.7, 0.2);
+    fire('pointerup', 0.7, 0.2);
+  });
+  assert.equal(await page.locator('#boxes li').count(), 3);
+  await inspect(page, 'boxes');
+  await run(page);
+  const { prune } = lastRequest('/v1/chat/completions');
+  const numbers = (box) => box.split(',').map((v) => Math.round(parseFloat(v)));
+  assert.deepEqual(prune.keep_boxes.map(numbers), [[25, 25, 25, 50]]);
+  assert.deepEqual(prune.blank_boxes, ['0%,0%,12.5%,8.333%']);
+  assert.deepEqual(prune.drop_boxes.map(numbers), [[70, 10, 20, 10]]);
+  assert.deepEqual(Object.keys(lastRequest('/v1/prune/plan').prune).filter((k) => k.endsWith('_boxes')).sort(), ['blank_boxes', 'drop_boxes', 'keep_boxes']);
+  await page.click('#boxes li:nth-child(1) button');
+  assert.equal(await page.locator('#boxes li').count(), 2);
+  await page.setInputFiles('input[type=file]', { name: 'dot.png', mimeType: 'image/png', buffer: png });
+  await page.waitForFunction(() => document.querySelectorAll('#boxes li').length === 0); // boxes are of one picture
+  await done(page);
+});
+
 test('tokens can be edited, run again and reverted', async () => {
   const page = await fresh();
   await example(page);
