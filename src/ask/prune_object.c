@@ -14,8 +14,7 @@
 /* clang-format off */
 const s2_json_field s2a_prune_fields[] = {
     { "method",     S2_JSON_TEXT,   1, 40 },
-    { "budget",     S2_JSON_OTHER,  0, 0 }, /* 64, "11%", "auto" or "64..192" */
-    { "min_confidence", S2_JSON_REAL, 0.001, 1 },
+    { "budget",     S2_JSON_OTHER,  0, 0 }, /* 64 or "11%" */
     { "grid",       S2_JSON_INT,    0, S2P_MAX_SIDE },
     { "allocator",  S2_JSON_TEXT,   1, 40 },
     { "selector",   S2_JSON_TEXT,   1, 40 },
@@ -25,6 +24,9 @@ const s2_json_field s2a_prune_fields[] = {
     { "before_tower", S2_JSON_TEXT, 1, 60 },
     { "seed",       S2_JSON_INT,    0, S2_JSON_MAX_SEED },
     { "keep",       S2_JSON_LIST,   1, 16384 },
+    { "keep_boxes", S2_JSON_LIST,   0, S2A_MAX_BOXES },
+    { "drop_boxes", S2_JSON_LIST,   0, S2A_MAX_BOXES },
+    { "blank_boxes", S2_JSON_LIST,  0, S2A_MAX_BOXES },
     { "parameters", S2_JSON_OBJECT, 0, 0 },
     { "return",     S2_JSON_LIST,   0, 8 },
     { .name = NULL },
@@ -38,30 +40,61 @@ static json_t *given(const json_t *object, const char *name)
     return json_is_null(value) ? NULL : value;
 }
 
-/* A JSON string must say more than a number: "64" is refused, 64 is not. */
-static s2p_status read_budget(const json_t *value, const char *source, s2a_budget *out,
+/* A JSON string must be a share: "64" is refused, 64 is not. */
+static s2p_status read_budget(const json_t *value, const char *source, s2v_budget *out,
                               s2p_error *error)
 {
-    char text[S2A_BUDGET_TEXT] = "";
+    char text[32] = "";
     const char *written = json_string_value(value);
     if (json_is_integer(value))
         (void)snprintf(text, sizeof text, "%lld", (long long)json_integer_value(value));
-    else if (written && strlen(written) < sizeof text &&
-             strspn(written, "0123456789.%auto") == strlen(written) &&
-             strspn(written, "0123456789") < strlen(written))
-        (void)snprintf(text, sizeof text, "%s", written);
-    if (!text[0])
-        return s2_fail(error, S2P_EINVAL,
-                       "%s must be a whole number, a share like \"11%%\", \"auto\", or budgets "
-                       "that grow like \"64..192\"",
+    else if (written && strspn(written, "0123456789.") + 1 == strlen(written))
+        (void)snprintf(text, sizeof text, "%.30s", written);
+    if (!text[0] || (written && text[strlen(text) - 1] != '%'))
+        return s2_fail(error, S2P_EINVAL, "%s must be a whole number or a share like \"11%%\"",
                        source);
-    return s2a_budget_read_steps(source, text, strlen(text), S2P_MAX_TOKENS, out, error);
+    return s2a_budget_read(source, text, strlen(text), S2P_MAX_TOKENS, out, error);
+}
+
+/* [10, 20, 300, 40] in pixels, or "10%,0,25%,100%", "2:10,20,300,40" as on the command line. */
+static s2p_status read_box(const json_t *item, const char *source, s2a_box_kind kind,
+                           s2a_boxes *boxes, s2p_error *error)
+{
+    char text[160] = "";
+    size_t n = 0;
+    if (json_is_string(item))
+        return s2a_boxes_add(source, json_string_value(item), json_string_length(item), kind, boxes,
+                             error);
+    for (size_t i = 0; i < json_array_size(item) && i < 5 && n < sizeof text; i++) {
+        const json_t *number = json_array_get(item, i);
+        const double value = json_number_value(number);
+        if (!json_is_number(number) || !(value >= 0.0) || value > 1e9)
+            return s2_fail(error, S2P_EINVAL, "%s: a box is four numbers from 0 to 1000000000",
+                           source);
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%.6f", i ? "," : "", value);
+    }
+    return s2a_boxes_add(source, text, n, kind, boxes, error);
+}
+
+static s2p_status read_boxes(const json_t *object, const char *path, s2a_boxes *boxes,
+                             char param[S2_JSON_PARAM], s2p_error *error)
+{
+    static const char *const names[] = { [S2A_BOX_KEEP] = "keep_boxes",
+                                         [S2A_BOX_DROP] = "drop_boxes",
+                                         [S2A_BOX_BLANK] = "blank_boxes" };
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        const json_t *list = json_object_get(object, names[k]);
+        (void)snprintf(param, S2_JSON_PARAM, "%.40s%s", path, names[k]);
+        for (size_t i = 0; i < json_array_size(list); i++)
+            TRY(read_box(json_array_get(list, i), param, (s2a_box_kind)k, boxes, error));
+    }
+    return S2P_OK;
 }
 
 s2p_status s2a_prune_check(const json_t *object, const char *path, char param[S2_JSON_PARAM],
                            s2p_error *error)
 {
-    s2a_budget budget;
+    s2v_budget budget;
     TRY(s2_json_check_fields(object, s2a_prune_fields, path, true, 0, param, error));
     (void)snprintf(param, S2_JSON_PARAM, "%.40sbudget", path);
     if (given(object, "budget")) TRY(read_budget(given(object, "budget"), param, &budget, error));
@@ -92,6 +125,8 @@ s2p_status s2a_prune_check(const json_t *object, const char *path, char param[S2
                            param);
         last = json_integer_value(token);
     }
+    s2a_boxes boxes = { .n = 0 };
+    TRY(read_boxes(object, path, &boxes, param, error));
     const char *before = s2_json_string(object, "before_tower");
     s2a_setting unused = { .has_before = false };
     (void)snprintf(param, S2_JSON_PARAM, "%.40sbefore_tower", path);
@@ -164,8 +199,6 @@ s2p_status s2a_prune_read(const json_t *object, const char *path, const char *vi
         TRY(read_budget(given(object, "budget"), param, &setting->budget, error));
         out->has_budget = true;
     }
-    const json_t *confidence = given(object, "min_confidence");
-    if (confidence) setting->min_confidence = json_number_value(confidence);
     (void)snprintf(param, S2_JSON_PARAM, "%.40sallocator", path);
     TRY(find_name(object, "allocator", param, s2p_allocator_name, &setting->choice.allocator,
                   error));
@@ -206,6 +239,7 @@ s2p_status s2a_prune_read(const json_t *object, const char *path, const char *vi
     size_t n_keep;
     out->keep = s2_json_ints(json_object_get(object, "keep"), &n_keep);
     out->n_keep = (int32_t)n_keep;
+    TRY(read_boxes(object, path, &out->boxes, param, error));
     const json_t *words = json_object_get(object, "return");
     out->wants_tokens = has_word(words, "tokens");
     out->wants_regions = has_word(words, "regions");

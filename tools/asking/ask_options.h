@@ -6,7 +6,6 @@
 #ifndef S2_TOOLS_ASK_OPTIONS_H
 #define S2_TOOLS_ASK_OPTIONS_H
 
-#include "ask/settings.h"
 #include "inputs.h"
 #include "method_list.h"
 #include "progress.h"
@@ -35,11 +34,11 @@ typedef struct ask_options {
     int32_t mode, grid, allocator, selector, structure, after; /* after: S2_AFTER_OWN */
     int32_t positions;                                         /* of s2a_positions_name */
     const char *before_tower;                                  /* NULL: by the preset */
-    double min_confidence;                                     /* 0: S2A_MIN_CONFIDENCE */
     s2_list set, settings;
     const char *variants;
     double exec_timeout; /* seconds */
     s2_list plugins;
+    s2_list keep_boxes, drop_boxes, blank_boxes, masks;
     /* the answer */
     int32_t predict, top_k;
     double temperature, top_p, min_p, repeat_penalty, presence_penalty, frequency_penalty;
@@ -200,13 +199,19 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
               "METHOD.NAME=VALUE (repeatable)",                                                                     \
       S2_ASK_AT(set) }
 
-/* Of commands that take several budgets for one answer. */
-#define S2_ASK_ROW_CONFIDENCE                                                                                       \
-    { .name = "--min-confidence", .label = "P", .type = S2_OPTION_REAL, .min = S2A_LEAST_CONFIDENCE, .max = 1,      \
-      .group = "Pruning",                                                                                           \
-      .help = "with a budget like 64..192: answer again with the next one if the lowest probability of the first 3 " \
-              "tokens is below P (0.95)",                                                                            \
-      S2_ASK_AT(min_confidence) }
+/* Parts of pictures. */
+#define S2_ASK_ROWS_BOXES                                                                                           \
+    { .name = "--keep-box", .label = "X,Y,W,H", .type = S2_OPTION_LIST, .group = "Regions",                         \
+      .help = "tokens of this box always stay; pixels of the picture as displayed, or percent: 10%,0,25%,100% "      \
+              "(repeatable; 2:X,Y,W,H is of the second picture)", S2_ASK_AT(keep_boxes) },                          \
+    { .name = "--drop-box", .label = "X,Y,W,H", .type = S2_OPTION_LIST, .group = "Regions",                         \
+      .help = "tokens of this box never enter the decoder; the vision tower still sees them", S2_ASK_AT(drop_boxes) }, \
+    { .name = "--blank-box", .label = "X,Y,W,H", .type = S2_OPTION_LIST, .group = "Regions",                        \
+      .help = "paint this box gray before anything sees the picture: the only one that keeps it private",            \
+      S2_ASK_AT(blank_boxes) },                                                                                     \
+    { .name = "--mask", .label = "FILE", .type = S2_OPTION_LIST, .group = "Regions",                                \
+      .help = "the same by a picture of equal size, where it is light: keep:FILE (keep: may be left out), drop:FILE, " \
+              "blank:FILE; 2:drop:FILE is of the second picture (repeatable)", S2_ASK_AT(masks) }
 
 /* Of commands that take methods of the user's own. */
 #define S2_ASK_ROW_EXEC                                                                                             \

@@ -66,6 +66,7 @@ s2p_status s2_asker_prepare(s2_asker *asker, const ask_options *options, s2p_err
         return s2_fail(error, S2P_ELIMIT, "%zu pictures; the limit is %d", o->images.n,
                        S2_MAX_PICTURES);
     const s2a_picture_options pictures = picture_options(o);
+    TRY(s2_ask_boxes(o, &asker->boxes, error));
     s2a_setting before = { .has_before = false };
     if (o->before_tower) TRY(s2a_before_read("--before-tower", o->before_tower, &before, error));
     TRY(s2a_pictures_init(&pictures, "--image-size", asker->image_options, S2_MAX_PICTURES, error));
@@ -132,7 +133,6 @@ s2a_setting s2_ask_setting(const ask_options *o)
                                         .allocator = s2p_allocator_name((size_t)o->allocator),
                                         .selector = s2p_selector_name((size_t)o->selector),
                                         .seed = o->seed },
-                            .min_confidence = o->min_confidence,
                             .has_after = o->after != S2_AFTER_OWN,
                             .after = o->after,
                             .is_renumbered = o->positions != 0,
@@ -353,7 +353,10 @@ void s2_asker_close(s2_asker *asker)
 {
     s2v_session_free(asker->session);
     s2v_engine_close(asker->engine);
-    for (int32_t i = 0; i < asker->n_pictures; i++) s2_image_free(&asker->picture[i]);
+    for (int32_t i = 0; i < asker->n_pictures; i++) {
+        s2_image_free(&asker->picture[i]);
+        s2a_regions_free(&asker->region[i]);
+    }
     s2a_owns_close(&asker->owns);
 }
 
@@ -368,6 +371,12 @@ s2p_status s2_asker_add_picture(s2_asker *asker, const char *path, s2p_error *er
     s2_image_limits limits;
     s2_image_limits_local(&limits, o->max_image_pixels);
     TRY(s2_picture_read(path, (s2_pixels)o->pixels, &limits, &asker->picture[i], error));
+    const s2p_status st = s2a_boxes_apply(&asker->boxes, i, &asker->picture[i], s2_ask_read_mask,
+                                          (void *)(uintptr_t)o, &asker->region[i], error);
+    if (st != S2P_OK) {
+        s2_image_free(&asker->picture[i]);
+        return st;
+    }
     asker->view[i] = asker->picture[i].view;
     asker->picture_file[i] = s2_file_id_of(path);
     (void)snprintf(asker->picture_name[i], sizeof asker->picture_name[i], "%s", s2_base_name(path));
@@ -378,7 +387,14 @@ s2p_status s2_asker_add_picture(s2_asker *asker, const char *path, s2p_error *er
 void s2_asker_keep_last_picture(s2_asker *asker)
 {
     const int32_t last = asker->n_pictures - 1;
-    for (int32_t i = 0; i < last; i++) s2_image_free(&asker->picture[i]);
+    for (int32_t i = 0; i < last; i++) {
+        s2_image_free(&asker->picture[i]);
+        s2a_regions_free(&asker->region[i]);
+    }
+    if (last > 0) {
+        asker->region[0] = asker->region[last];
+        asker->region[last] = (s2a_regions){ .n = 0 };
+    }
     asker->picture[0] = asker->picture[last];
     asker->picture_file[0] = asker->picture_file[last];
     memmove(asker->picture_name[0], asker->picture_name[last], sizeof asker->picture_name[0]);
@@ -432,8 +448,11 @@ static s2v_prompt make_prompt(const s2_asker *asker, const char *question, int32
     if (o->system && !asker->has_history)
         t->message[n++] = (s2v_message){ .role = S2V_SYSTEM, .text = o->system };
     t->message[n++] = (s2v_message){ .role = S2V_USER, .text = question, .n_images = n_pictures };
-    for (int32_t i = 0; i < n_pictures; i++)
+    for (int32_t i = 0; i < n_pictures; i++) {
         t->image[i] = s2a_setting_image(setting, asker->image_options[first + i]);
+        t->image[i].regions = asker->region[first + i].region;
+        t->image[i].n_regions = asker->region[first + i].n;
+    }
     return (s2v_prompt){ .size = sizeof(s2v_prompt),
                          .messages = o->raw ? NULL : t->message,
                          .n_messages = o->raw ? 0 : n,
@@ -467,7 +486,6 @@ s2p_status s2_asker_ask(s2_asker *asker, const char *question, int32_t n_picture
     const s2v_prompt prompt = make_prompt(asker, question, n_pictures, setting, &t);
     const s2a_sample sample = { "", n_pictures > 0 ? asker->picture_name[first] : "" };
     s2a_limits with = *limits;
-    with.n_vocab = asker->info.n_vocab;
     with.sample = &sample;
     const s2p_status st = s2a_ask(asker->session, &prompt, setting, &with, listener, answer, error);
     asker->has_history = s2v_session_length(asker->session) > 0; /* a failure may have ended it */
@@ -500,6 +518,22 @@ const s2p_image *s2_asker_seen(const s2_asker *asker, int32_t index, s2_image *s
     return st == S2P_OK ? &squared->view : source;
 }
 
+/* What the boxes of a picture say of its tokens; NULL: it has none, or there is no memory. */
+static uint8_t *marks_of(const s2_asker *asker, int32_t index, s2p_grid grid)
+{
+    const int32_t at = first_shown(asker) + index;
+    const s2p_image *source = &asker->view[at];
+    const s2_size size = { source->width, source->height };
+    s2_size shown = size;
+    uint8_t *mark = asker->region[at].n > 0 ? malloc((size_t)grid.rows * (size_t)grid.cols) : NULL;
+    if (mark) {
+        (void)s2v_session_get_picture(asker->session, index, source, &shown.width, &shown.height,
+                                      NULL, NULL);
+        s2a_regions_mark(&asker->region[at], size, shown, grid, mark);
+    }
+    return mark;
+}
+
 bool s2_kept_make(const s2_asker *asker, int32_t index, bool is_tiles, const char *method,
                   s2_kept *out)
 {
@@ -519,17 +553,23 @@ bool s2_kept_make(const s2_asker *asker, int32_t index, bool is_tiles, const cha
         (void)snprintf(out->caption + n, sizeof out->caption - (size_t)n,
                        ", %d never entered the tower",
                        out->layout.grid.rows * out->layout.grid.cols - n_entered);
+    out->mark = marks_of(asker, index, out->layout.grid);
     out->overlay = (s2_overlay){ .picture = s2_asker_seen(asker, index, &out->squared),
                                  .layout = &out->layout,
                                  .keep = keep,
                                  .n_keep = n_keep,
                                  .entered = entered,
                                  .n_entered = n_entered,
+                                 .mark = out->mark,
                                  .caption = out->caption };
     return true;
 }
 
-void s2_kept_free(s2_kept *kept) { s2_image_free(&kept->squared); }
+void s2_kept_free(s2_kept *kept)
+{
+    s2_image_free(&kept->squared);
+    free(kept->mark);
+}
 
 s2p_status s2_kept_draw(const s2_asker *asker, int32_t index, const char *method, s2_image *out,
                         s2p_error *error)

@@ -11,6 +11,7 @@
 #include "ask/ask.h"
 #include "ask/open.h"
 #include "ask/own.h"
+#include "ask/regions.h"
 #include "asking/ask_options.h"
 #include "bundled.h"
 #include "files/file_roles.h"
@@ -38,6 +39,8 @@ typedef struct s2_asker { /* all zero before prepare; free with s2_asker_close *
                      [256]; /* of its file: the sample of a method of the user's own */
     s2p_image view[S2_MAX_PICTURES];
     s2v_image_options image_options[S2_MAX_PICTURES]; /* for as many as there may be */
+    s2a_regions region[S2_MAX_PICTURES];
+    s2a_boxes boxes; /* of the options */
     int32_t n_pictures;
     bool has_history; /* the session holds a turn already */
     s2a_owns owns;    /* methods of the user's own; may be filled before prepare */
@@ -99,6 +102,12 @@ s2p_status s2_ask_settings(const ask_options *options, s2a_owns *owns, const cha
  * other models have one way for all. */
 void s2_asker_see_whole(s2_asker *asker);
 
+/* Boxes and masks of the options. */
+s2p_status s2_ask_boxes(const ask_options *options, s2a_boxes *out, s2p_error *error);
+
+/* A mask as pictures are read; user: the options. */
+s2p_status s2_ask_read_mask(const char *path, void *user, s2_image *out, s2p_error *error);
+
 /* S2P_EINVAL: --image-size (or what `source` is) has more items than there are pictures. */
 s2p_status s2_ask_check_surplus(const char *source, const char *list, size_t n_pictures,
                                 s2p_error *error);
@@ -122,6 +131,7 @@ typedef struct s2_kept { /* of one picture of the last turn; free with s2_kept_f
     s2_overlay overlay;
     s2p_layout layout;
     s2_image squared; /* pixels of the picture, when it was padded */
+    uint8_t *mark;    /* of its boxes; NULL: none */
     char caption[128];
 } s2_kept;
 

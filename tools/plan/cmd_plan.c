@@ -4,6 +4,7 @@
  * names the tokens that stay. The overlay is drawn once and serves the PNG and the terminal.
  */
 #include "ask/kept.h"
+#include "ask/regions.h"
 #include "base/clock.h"
 #include "bundled.h"
 #include "image/draw/overlay.h"
@@ -22,10 +23,11 @@
 typedef struct plan_options {
     const char *image, *erc, *features, *png, *svg, *compare, *model, *mmproj, *before_tower;
     s2_pair tokens;
-    s2a_budget budget;
+    s2v_budget budget;
     int32_t grid, allocator, selector, pixels, output, display, token_pixels;
     int64_t max_pixels;
     uint64_t seed;
+    s2_list keep_boxes, drop_boxes, blank_boxes, masks;
 } plan_options;
 
 typedef struct plan_context { /* everything the command owns */
@@ -35,6 +37,10 @@ typedef struct plan_context { /* everything the command owns */
     s2_matrix erc, features;
     s2p_plan *plan;
     int32_t *entered, n_entered; /* the tower, with --before-tower; NULL: all do */
+    s2a_boxes boxes;
+    s2a_regions regions;
+    uint8_t *mark;                /* [tokens] what the boxes say; NULL: there are none */
+    int32_t *free_tokens, n_free; /* those that the plan is about; NULL: all that enter */
     s2_plan_report report;
     char caption[128]; /* under the overlay */
 } plan_context;
@@ -71,6 +77,24 @@ static s2p_status check_grid(const plan_options *options, s2p_grid grid, s2p_err
     const int32_t n_tokens = grid.rows * grid.cols; /* 4096 * 4096 at most */
     return s2_check_budget(grid, s2a_budget_tokens(options->budget, n_tokens), options->grid,
                            error);
+}
+
+static s2p_status read_boxes(const plan_options *o, s2a_boxes *out, s2p_error *error)
+{
+    const s2_list *const lists[] = { &o->keep_boxes, &o->drop_boxes, &o->blank_boxes };
+    static const char *const names[] = { "--keep-box", "--drop-box", "--blank-box" };
+    *out = (s2a_boxes){ .n = 0 };
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        for (size_t i = 0; i < lists[k]->n; i++)
+            TRY(s2a_boxes_add(names[k], lists[k]->item[i], strlen(lists[k]->item[i]),
+                              (s2a_box_kind)k, out, error));
+    for (size_t i = 0; i < o->masks.n; i++)
+        TRY(s2a_boxes_add_mask("--mask", o->masks.item[i], out, error));
+    TRY(s2a_boxes_check(out, 1, error));
+    if (out->n == 0 || (!o->erc && !o->features)) return S2P_OK;
+    return s2_fail(error, S2P_EINVAL,
+                   "boxes leave tokens out of the plan; plan takes --erc and --features of all "
+                   "tokens");
 }
 
 /* Usage mistakes first: nobody wants to wait for a picture to hear about an option. */
@@ -133,11 +157,19 @@ static s2p_status prune(plan_context *c, const char *allocator, s2p_error *error
 {
     const plan_options *o = c->options;
     const int32_t n_tokens = c->grid.rows * c->grid.cols;
-    const int32_t budget = s2a_budget_tokens(o->budget, n_tokens);
-    s2p_view view = { .budget = c->entered && c->n_entered < budget ? c->n_entered : budget,
+    const int32_t *alive = c->mark ? c->free_tokens : c->entered;
+    const int32_t n_alive = c->mark ? c->n_free : c->n_entered;
+    const int32_t budget = s2a_budget_tokens(o->budget, n_tokens) - c->report.n_marked;
+    if (c->mark && (budget < 1 || n_alive < 1))
+        return s2_fail(
+            error, S2P_EBUDGET,
+            "boxes keep %d tokens of a budget of %d and leave %d others: nothing is left "
+            "to plan",
+            c->report.n_marked, budget + c->report.n_marked, n_alive);
+    s2p_view view = { .budget = alive && n_alive < budget ? n_alive : budget,
                       .image = &c->picture.view,
-                      .alive = c->entered,
-                      .n_alive = c->n_entered,
+                      .alive = alive,
+                      .n_alive = n_alive,
                       .choice = { .side = o->grid,
                                   .allocator = allocator,
                                   .selector = s2p_selector_name((size_t)o->selector),
@@ -145,6 +177,34 @@ static s2p_status prune(plan_context *c, const char *allocator, s2p_error *error
     view.signal[S2P_ERC] = (s2p_signal){ c->erc.data, { n_tokens } };
     view.signal[S2P_FEATURE] = (s2p_signal){ c->features.data, { n_tokens, c->features.cols } };
     return s2p_prune(&view, c->plan, error);
+}
+
+/* Tokens that the boxes leave to the plan. */
+static s2p_status mark_tokens(plan_context *c, s2p_error *error)
+{
+    const int32_t n = c->grid.rows * c->grid.cols;
+    const s2_size size = { c->picture.view.width, c->picture.view.height };
+    if (c->regions.n == 0) return S2P_OK;
+    c->mark = malloc((size_t)n);
+    c->free_tokens = malloc((size_t)n * sizeof *c->free_tokens);
+    if (!c->mark || !c->free_tokens) return s2_fail_memory(error, (size_t)n, "boxes");
+    s2a_regions_mark(&c->regions, size, size, c->grid, c->mark);
+    for (int32_t t = 0, i = 0; t < n; t++) {
+        const bool enters = !c->entered || (i < c->n_entered && c->entered[i] == t);
+        i += c->entered && enters;
+        c->report.n_marked += c->mark[t] == S2_OVERLAY_KEPT;
+        c->report.n_dropped += c->mark[t] == S2_OVERLAY_DROPPED;
+        if (enters && !c->mark[t]) c->free_tokens[c->n_free++] = t;
+    }
+    return S2P_OK;
+}
+
+static s2p_status read_mask(const char *path, void *user, s2_image *out, s2p_error *error)
+{
+    const plan_options *o = user;
+    s2_image_limits limits;
+    s2_image_limits_local(&limits, o->max_pixels);
+    return s2_picture_read(path, (s2_pixels)o->pixels, &limits, out, error);
 }
 
 /* The picture and the arrays, then the plan, each with its time. */
@@ -157,6 +217,9 @@ static s2p_status make_plan(plan_context *c, s2p_error *error)
     s2_image_limits_local(&limits, o->max_pixels);
     double start = s2_now_ms();
     s2p_status st = s2_picture_read(o->image, (s2_pixels)o->pixels, &limits, &c->picture, error);
+    if (st == S2P_OK)
+        st = s2a_boxes_apply(&c->boxes, 0, &c->picture, read_mask, (void *)(uintptr_t)o,
+                             &c->regions, error);
     r->timings.decode = s2_now_ms() - start;
     c->grid = usual_grid(o);
     const s2_size size = { c->picture.view.width, c->picture.view.height };
@@ -174,6 +237,7 @@ static s2p_status make_plan(plan_context *c, s2p_error *error)
     if (before.has_before)
         TRY(s2a_tower_tokens(&c->picture.view, grid, o->token_pixels, &before.before, &c->entered,
                              &c->n_entered, error));
+    TRY(mark_tokens(c, error));
     st = prune(c, allocator, error);
     r->timings.plan = s2_now_ms() - start;
     r->path = strcmp(o->image, "-") == 0 ? "standard input" : o->image;
@@ -201,6 +265,7 @@ static s2_overlay overlay_of(plan_context *c)
                          .n_keep = r->n_keep,
                          .entered = r->entered,
                          .n_entered = r->n_entered,
+                         .mark = c->mark,
                          .caption = c->caption };
 }
 
@@ -276,12 +341,16 @@ static int run(const void *values)
     s2p_error error = { S2P_OK, "" };
     plan_context c = { .options = values };
     s2p_status st = check_options(c.options, &error);
+    if (st == S2P_OK) st = read_boxes(c.options, &c.boxes, &error);
     if (st == S2P_OK) st = make_plan(&c, &error);
     const int code = st == S2P_OK ? present(&c) : fail(st, &error);
     s2p_plan_free(c.plan);
     s2_image_free(&c.picture);
     s2_image_free(&c.overlay);
     free(c.entered);
+    free(c.mark);
+    free(c.free_tokens);
+    s2a_regions_free(&c.regions);
     free(c.erc.data);
     free(c.features.data);
     return code;
@@ -317,6 +386,16 @@ static const s2_option option_table[] = {
     { .name = "--token-pixels", .label = "N", .type = S2_OPTION_INT, .min = 1, .max = 256, .fallback = "28",
       .group = "Plan", .help = "pixels per token side as the tower sees the picture, for --before-tower (Qwen3-VL: 32)",
       .offset = offsetof(plan_options, token_pixels) },
+    { .name = "--keep-box", .label = "X,Y,W,H", .type = S2_OPTION_LIST, .group = "Plan",
+      .help = "tokens of this box stay; pixels of the picture as displayed, or percent: 10%,0,25%,100% (repeatable)",
+      .offset = offsetof(plan_options, keep_boxes) },
+    { .name = "--drop-box", .label = "X,Y,W,H", .type = S2_OPTION_LIST, .group = "Plan",
+      .help = "tokens of this box do not", .offset = offsetof(plan_options, drop_boxes) },
+    { .name = "--blank-box", .label = "X,Y,W,H", .type = S2_OPTION_LIST, .group = "Plan",
+      .help = "paint this box gray first", .offset = offsetof(plan_options, blank_boxes) },
+    { .name = "--mask", .label = "FILE", .type = S2_OPTION_LIST, .group = "Plan",
+      .help = "the same by a picture of equal size, where it is light: keep:FILE, drop:FILE, blank:FILE",
+      .offset = offsetof(plan_options, masks) },
     { .name = "--budget", .label = "N|N%", .type = S2_OPTION_BUDGET, .min = 1,
       .max = S2P_MAX_TOKENS, .fallback = "64", .group = "Plan",
       .help = "tokens to keep, or a share of all", .offset = offsetof(plan_options, budget) },

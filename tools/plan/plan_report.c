@@ -57,6 +57,9 @@ void s2_plan_head(const s2_plan_report *report, s2_buffer *out)
         s2_buffer_printf(out, "%d of %d tokens would enter the tower, %.0f %% would not\n",
                          report->n_entered, n, 100.0 * (n - report->n_entered) / n);
     }
+    if (report->n_marked + report->n_dropped > 0)
+        s2_buffer_printf(out, "boxes keep %d tokens and drop %d; the plan is about the others\n",
+                         report->n_marked, report->n_dropped);
     s2_plan_table(layout, "tokens per region", out);
 }
 

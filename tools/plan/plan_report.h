@@ -17,6 +17,7 @@ typedef struct s2_plan_report {
     int32_t n_keep;
     const int32_t *entered; /* [n_entered] tokens that would enter the tower; NULL: not asked */
     int32_t n_entered;
+    int32_t n_marked, n_dropped; /* tokens that boxes keep, and those they drop */
     s2_plan_timings timings;
 } s2_plan_report;
 

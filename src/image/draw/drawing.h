@@ -17,6 +17,8 @@ typedef struct s2_colour {
 #define S2_COLOUR_KEPT ((s2_colour){ 255, 196, 46 })    /* outline of a kept token */
 #define S2_COLOUR_REGION ((s2_colour){ 255, 255, 255 }) /* borders of regions and cells */
 #define S2_COLOUR_SKIPPED ((s2_colour){ 46, 120, 214 }) /* ground of a token that never entered */
+#define S2_COLOUR_MARKED ((s2_colour){ 40, 190, 90 })   /* ground of one that a box keeps */
+#define S2_COLOUR_DROPPED ((s2_colour){ 214, 60, 50 })  /* ground of one that a box drops */
 #define S2_COLOUR_SHADE ((s2_colour){ 12, 14, 20 })     /* halo of borders, plate of numbers */
 
 typedef struct s2_frame {

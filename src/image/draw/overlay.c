@@ -16,6 +16,7 @@
 #define PLATE_STRENGTH 215
 #define LIFT_STRENGTH 60
 #define SKIPPED_STRENGTH 140
+#define MARKED_STRENGTH 90
 
 static uint8_t *pixel_at(s2_image *image, int32_t x, int32_t y)
 {
@@ -105,6 +106,16 @@ static void draw_skipped(s2_image *image, const s2_frame *frame, const s2_overla
     free(is_skipped);
 }
 
+/* Tokens that a box of the user keeps or drops. */
+static void draw_marked(s2_image *image, const s2_frame *frame, const s2_overlay *overlay)
+{
+    for (int32_t i = 0; overlay->mark && i < frame->grid.rows * frame->grid.cols; i++)
+        if (overlay->mark[i])
+            fill_rect(image, s2_frame_token(frame, i),
+                      overlay->mark[i] == S2_OVERLAY_KEPT ? S2_COLOUR_MARKED : S2_COLOUR_DROPPED,
+                      overlay->mark[i] == S2_OVERLAY_KEPT ? MARKED_STRENGTH : SKIPPED_STRENGTH);
+}
+
 /* A border line belongs to both neighbours: it lies across the edge, so only the upper and left
  * edge of each rectangle is drawn, once. */
 static void draw_cells(s2_image *image, const s2_frame *frame, const s2p_layout *layout)
@@ -176,6 +187,7 @@ s2p_status s2_overlay_draw(const s2_overlay *overlay, s2_image *out, s2p_error *
         else
             draw_tints(&image, &frame, overlay->layout);
         draw_skipped(&image, &frame, overlay);
+        draw_marked(&image, &frame, overlay);
         draw_cells(&image, &frame, overlay->layout);
         for (int32_t i = 0; overlay->keep && i < overlay->n_keep; i++)
             outline(&image, s2_frame_token(&frame, overlay->keep[i]), frame.line, S2_COLOUR_KEPT,

@@ -5,6 +5,8 @@
 #include "base/buffer.h"
 #include "image/image.h"
 
+enum { S2_OVERLAY_KEPT = 1, S2_OVERLAY_DROPPED = 2 };
+
 typedef struct s2_overlay { /* what to draw; NULL leaves it out */
     const s2p_image *picture;
     const s2p_layout *layout; /* region borders, shares as numbers, cell borders */
@@ -12,11 +14,14 @@ typedef struct s2_overlay { /* what to draw; NULL leaves it out */
     int32_t n_keep;
     const int32_t *entered; /* [n_entered] tokens that entered the tower; the others are tinted */
     int32_t n_entered;
+    const uint8_t
+        *mark; /* [tokens] S2_OVERLAY_KEPT or S2_OVERLAY_DROPPED: a box of the user says so */
     const char *caption; /* UTF-8, one line below the picture; in the SVG only */
 } s2_overlay;
 
 /* A new picture 960 to 1600 px long, so that borders and numbers can be read. Kept tokens: those
- * bright and outlined, the others dark, and blue where they never entered the tower. keep NULL: regions
+ * bright and outlined, the others dark, and blue where they never entered the tower. Marked ones have a green
+ * or a red ground. keep NULL: regions
  * tinted by share instead. The caption is
  * left out: pixels have no font. S2P_EINVAL: no picture, or a kept token outside the grid. */
 s2p_status s2_overlay_draw(const s2_overlay *overlay, s2_image *out, s2p_error *error);

@@ -134,6 +134,24 @@ static void append_skipped(s2_buffer *out, const s2_overlay *overlay, const s2_f
     free(is_skipped);
 }
 
+static void append_marked(s2_buffer *out, const s2_overlay *overlay, const s2_frame *frame,
+                          uint8_t mark)
+{
+    bool has_one = false;
+    for (int32_t i = 0; overlay->mark && i < frame->grid.rows * frame->grid.cols; i++) {
+        if (overlay->mark[i] != mark) continue;
+        if (!has_one) {
+            s2_buffer_printf(out, "<path fill=\"");
+            append_colour(out, mark == S2_OVERLAY_KEPT ? S2_COLOUR_MARKED : S2_COLOUR_DROPPED);
+            s2_buffer_printf(out, "\" fill-opacity=\"%s\" d=\"",
+                             mark == S2_OVERLAY_KEPT ? "0.35" : "0.55");
+        }
+        has_one = true;
+        append_rect(out, s2_frame_token(frame, i));
+    }
+    if (has_one) s2_buffer_printf(out, "\"/>\n");
+}
+
 static void append_kept(s2_buffer *out, const s2_overlay *overlay, const s2_frame *frame)
 {
     s2_buffer_printf(out, "<path fill=\"none\" stroke=\"");
@@ -174,6 +192,8 @@ static void append_layout(s2_buffer *out, const s2_overlay *overlay, const s2_fr
     else
         append_tints(out, layout, frame);
     append_skipped(out, overlay, frame);
+    append_marked(out, overlay, frame, S2_OVERLAY_KEPT);
+    append_marked(out, overlay, frame, S2_OVERLAY_DROPPED);
     append_borders(out, frame, layout->cell, frame->n_cells, S2_COLOUR_REGION, 1, 40);
     if (overlay->keep) append_kept(out, overlay, frame);
     append_borders(out, frame, layout->region, frame->n_regions, S2_COLOUR_SHADE, frame->line + 2,

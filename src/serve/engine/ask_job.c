@@ -63,8 +63,36 @@ static s2p_status read_pictures(const s2_job_parts *parts, const json_t *details
         out->has_details |= out->image_budget[i].tokens > 0;
     }
     out->image_ms = s2_now_ms() - start;
-    for (int32_t i = 0; i < out->n_pictures; i++)
-        out->is_usual[i] = out->image_budget[i].tokens == 0;
+    /* Where one detail gives a budget, images that leave it to the server need a number too. */
+    for (int32_t i = 0; out->has_details && i < out->n_pictures; i++) {
+        if (out->image_budget[i].tokens > 0) continue;
+        out->image_budget[i].tokens = setup->setting.budget.tokens;
+        if (out->image_budget[i].tokens == 0)
+            return s2_fail(error, S2P_EUNSUPPORTED,
+                           "images of different detail: the default budget of the server is a "
+                           "percentage");
+    }
+    return S2P_OK;
+}
+
+s2p_status s2_job_no_masks(const char *path, void *user, s2_image *out, s2p_error *error)
+{
+    (void)user, (void)out;
+    return s2_fail(error, S2P_EUNSUPPORTED, "a request cannot name the file %.60s", path);
+}
+
+/* What one setting of a comparison wants blank is blank for all: it must not come back in the row beside. */
+static s2p_status apply_boxes(s2_ask_job *job, char param[S2_JSON_PARAM], s2p_error *error)
+{
+    for (int32_t s = 0; s < job->n_settings; s++) {
+        const s2a_boxes *boxes = &job->setting[s].boxes;
+        if (boxes->n == 0) continue;
+        (void)snprintf(param, S2_JSON_PARAM, job->is_compare ? "settings" : "prune");
+        TRY(s2a_boxes_check(boxes, job->n_pictures, error));
+        for (int32_t i = 0; i < job->n_pictures; i++)
+            TRY(s2a_boxes_apply(boxes, i, &job->picture[i], s2_job_no_masks, NULL,
+                                &job->region[s][i], error));
+    }
     return S2P_OK;
 }
 
@@ -154,40 +182,32 @@ s2p_status s2_ask_job_read(const s2_job_parts *parts, json_t *json, const s2_eng
     TRY(s2_ask_job_bias(json_object_get(sampling, "bias"), engine, out, error));
     (void)snprintf(param, S2_JSON_PARAM, "messages");
     TRY(read_pictures(parts, json_object_get(json, "details"), setup, out, error));
+    TRY(apply_boxes(out, param, error));
+    (void)snprintf(param, S2_JSON_PARAM, "messages");
     return read_messages(json_object_get(json, "messages"), out, error);
 }
 
 void s2_ask_job_free(s2_ask_job *job)
 {
     for (int32_t i = 0; i < job->n_pictures; i++) s2_image_free(&job->picture[i]);
-    for (int32_t i = 0; i < job->n_settings; i++) s2a_prune_request_free(&job->setting[i]);
+    for (int32_t s = 0; s < job->n_settings; s++) {
+        s2a_prune_request_free(&job->setting[s]);
+        for (int32_t i = 0; i < job->n_pictures; i++) s2a_regions_free(&job->region[s][i]);
+    }
     s2_pool_free(&job->pool);
     json_decref(job->json);
     *job = (s2_ask_job){ .json = NULL };
 }
 
-s2v_prune_options s2_ask_job_prune(s2_ask_job *job, const s2a_prune_request *setting, int32_t step)
+s2v_prune_options s2_ask_job_prune(const s2_ask_job *job, const s2a_prune_request *setting)
 {
     const bool by_detail = job->has_details && !setting->has_budget;
-    const s2v_budget budget = s2a_budget_step(setting->setting.budget, step);
-    for (int32_t i = 0; by_detail && i < job->n_pictures; i++)
-        if (job->is_usual[i]) job->image_budget[i] = budget;
     s2v_prune_options prune = s2a_prune_options(
         &setting->setting, &(s2a_limits){ .image_budget = by_detail ? job->image_budget : NULL });
-    prune.budget = budget;
     prune.keep = setting->keep;
     prune.n_keep = setting->n_keep;
     if (setting->keep) prune.budget = (s2v_budget){ .tokens = setting->n_keep };
     return prune;
-}
-
-bool s2_ask_job_has_steps(const s2_ask_job *job, const s2a_prune_request *setting)
-{
-    bool is_any = !job->has_details || setting->has_budget;
-    for (int32_t i = 0; i < job->n_pictures; i++) is_any |= job->is_usual[i];
-    return is_any && job->n_answers == 1 && job->n_pictures > 0 &&
-           setting->setting.budget.n_more > 0 && !s2a_keeps_all(&setting->setting) &&
-           !setting->keep;
 }
 
 s2v_prompt s2_ask_job_prompt(s2_ask_job *job, const s2a_prune_request *setting)
@@ -195,6 +215,8 @@ s2v_prompt s2_ask_job_prompt(s2_ask_job *job, const s2a_prune_request *setting)
     for (int32_t i = 0; i < job->n_pictures; i++) {
         job->option[i].before_tower = setting->setting.has_before;
         job->option[i].pixelprune = setting->setting.before;
+        job->option[i].regions = job->region[setting - job->setting][i].region;
+        job->option[i].n_regions = job->region[setting - job->setting][i].n;
     }
     return (s2v_prompt){ .size = sizeof(s2v_prompt),
                          .messages = job->is_raw ? NULL : job->message,

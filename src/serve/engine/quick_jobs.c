@@ -28,8 +28,8 @@ static void blame(quick_call *call, const char *param)
 
 /* The plan as JSON, or drawn over the picture. */
 static s2p_status put_plan(const s2p_image *picture, const s2p_plan *plan, const char *format,
-                           const int32_t *entered, int32_t n_entered, s2_buffer *out,
-                           s2p_error *error)
+                           const int32_t *entered, int32_t n_entered, const uint8_t *mark,
+                           s2_buffer *out, s2p_error *error)
 {
     const s2p_layout layout = s2p_plan_layout(plan);
     if (!format || strcmp(format, "json") == 0) {
@@ -44,6 +44,7 @@ static s2p_status put_plan(const s2p_image *picture, const s2p_plan *plan, const
                                  .layout = &layout,
                                  .entered = entered,
                                  .n_entered = n_entered,
+                                 .mark = mark,
                                  .caption = caption };
     if (strcmp(format, "svg") == 0) return s2_overlay_svg(&overlay, out, error);
     s2_image drawn = { .pixels = NULL };
@@ -66,9 +67,29 @@ static s2p_status grid_of(const quick_call *call, const s2p_image *picture, s2p_
     return S2P_OK;
 }
 
+/* Of the tokens that enter the tower those that boxes leave to the plan. */
+static s2p_status leave_marked(const s2a_regions *regions, const s2p_image *picture, s2p_grid grid,
+                               const int32_t *entered, int32_t n_entered, uint8_t **mark,
+                               int32_t **left, int32_t *n_left, int32_t *n_kept, s2p_error *error)
+{
+    const s2_size size = { picture->width, picture->height };
+    const int32_t n = entered ? n_entered : grid.rows * grid.cols;
+    *n_left = *n_kept = 0;
+    if (regions->n == 0) return S2P_OK;
+    *mark = malloc((size_t)grid.rows * (size_t)grid.cols);
+    *left = malloc((size_t)n * sizeof **left);
+    if (!*mark || !*left) return s2_fail_memory(error, (size_t)n * sizeof **left, "boxes");
+    s2a_regions_mark(regions, size, size, grid, *mark);
+    for (int32_t t = 0; t < grid.rows * grid.cols; t++) *n_kept += (*mark)[t] == S2_OVERLAY_KEPT;
+    for (int32_t i = 0; i < n; i++)
+        if (!(*mark)[entered ? entered[i] : i]) (*left)[(*n_left)++] = entered ? entered[i] : i;
+    return S2P_OK;
+}
+
 static s2p_status plan_picture(quick_call *call, const s2a_setting *setting,
-                               const s2p_image *picture, s2p_plan **plan, int32_t **entered,
-                               int32_t *n_entered, s2p_error *error)
+                               const s2a_regions *regions, const s2p_image *picture,
+                               s2p_plan **plan, int32_t **entered, int32_t *n_entered,
+                               uint8_t **mark, s2p_error *error)
 {
     s2p_grid grid = { 0, 0 };
     TRY(grid_of(call, picture, &grid, error));
@@ -89,12 +110,25 @@ static s2p_status plan_picture(quick_call *call, const s2a_setting *setting,
         TRY(s2a_tower_tokens(picture, grid, info.patch_size * info.merge_size, &setting->before,
                              entered, n_entered, error));
     }
-    const s2p_view view = { .budget = *entered && *n_entered < budget ? *n_entered : budget,
+    int32_t *left = NULL, n_left = 0, n_kept = 0;
+    blame(call, "prune");
+    s2p_status st = leave_marked(regions, picture, grid, *entered, *n_entered, mark, &left, &n_left,
+                                 &n_kept, error);
+    if (st == S2P_OK && *mark && (n_left < 1 || n_kept >= budget))
+        st = s2_fail(error, S2P_EBUDGET,
+                     "boxes keep %d tokens of a budget of %d and leave %d others: nothing is left "
+                     "to plan",
+                     n_kept, budget, n_left);
+    const int32_t *alive = *mark ? left : *entered;
+    const int32_t n_alive = *mark ? n_left : *n_entered, wanted = budget - n_kept;
+    const s2p_view view = { .budget = alive && n_alive < wanted ? n_alive : wanted,
                             .image = picture,
-                            .alive = *entered,
-                            .n_alive = *n_entered,
+                            .alive = alive,
+                            .n_alive = n_alive,
                             .choice = setting->choice };
-    return s2p_prune(&view, *plan, error);
+    if (st == S2P_OK) st = s2p_prune(&view, *plan, error);
+    free(left);
+    return st;
 }
 
 static s2p_status make_plan(quick_call *call, s2p_error *error)
@@ -112,15 +146,25 @@ static s2p_status make_plan(quick_call *call, s2p_error *error)
     blame(call, "image");
     s2p_status st = s2_job_picture(call->parts, 0, setup, &picture, error);
     int32_t *entered = NULL, n_entered = 0;
+    uint8_t *mark = NULL;
+    s2a_regions regions = { .n = 0 };
+    if (st == S2P_OK) {
+        blame(call, "prune");
+        st = s2a_boxes_check(&request.boxes, 1, error);
+    }
     if (st == S2P_OK)
-        st =
-            plan_picture(call, &request.setting, &picture.view, &plan, &entered, &n_entered, error);
+        st = s2a_boxes_apply(&request.boxes, 0, &picture, s2_job_no_masks, NULL, &regions, error);
+    if (st == S2P_OK)
+        st = plan_picture(call, &request.setting, &regions, &picture.view, &plan, &entered,
+                          &n_entered, &mark, error);
     if (st == S2P_OK)
         st = put_plan(&picture.view, plan, s2_json_string(call->json, "format"), entered, n_entered,
-                      &out, error);
+                      mark, &out, error);
     if (st == S2P_OK)
         s2_outbox_bytes(call->with->outbox, S2_FRAME_BYTES, call->request, out.data, out.size);
     free(entered);
+    free(mark);
+    s2a_regions_free(&regions);
     s2_buffer_free(&out);
     s2p_plan_free(plan);
     s2_image_free(&picture);
