@@ -78,8 +78,6 @@ typedef struct s2p_error {
 
 #define S2P_MAX_SIDE 4096        /* rows or columns of a token grid */
 #define S2P_MAX_TOKENS (1 << 20) /* rows * columns */
-#define S2P_AUTO_LEAST \
-    64 /* tokens that an automatic budget keeps at least, where there are so many */
 
 typedef struct s2p_image { /* 8-bit RGB, row-major, channel-interleaved */
     int32_t width, height;
@@ -94,6 +92,22 @@ typedef struct s2p_grid { /* visual tokens as the decoder sees them, row-major *
 typedef struct s2p_rect { /* half-open: rows [row0,row1), cols [col0,col1) */
     int32_t row0, col0, row1, col1;
 } s2p_rect;
+
+#define S2P_MAX_REGIONS 256 /* of one picture */
+
+typedef enum s2p_region_kind {
+    S2P_REGION_KEEP =
+        0, /* its tokens always stay, within the budget, unless a dropped region has them too */
+    S2P_REGION_DROP =
+        1 /* its tokens never enter the decoder. Not a promise of privacy: the tower has seen
+                            them, and others with them; paint the pixels for that */
+} s2p_region_kind;
+
+typedef struct s2p_region { /* of a picture; a token belongs to it that shows any of its pixels */
+    double x, y, width, height; /* in pixels; those outside the picture do not count */
+    const uint8_t *mask; /* NULL, or instead [height][width] of the picture: bytes other than 0 */
+    s2p_region_kind kind;
+} s2p_region;
 
 typedef struct s2p_moments { /* exact integer sums over the pixels of a region */
     int64_t count, sum, sum_sq;
@@ -339,6 +353,8 @@ typedef struct s2p_method_info {   /* later versions add fields at the end */
     const s2p_parameter *parameters; /* [n_parameters] */
     const char *title;               /* for people, UTF-8: as its authors write it */
     uint32_t reads; /* S2P_READS_...: parts of the choice that change what it keeps */
+    int resizes; /* the engine shows the tower a smaller picture, of at most the budget's tokens; the
+                       method itself keeps all that come */
 } s2p_method_info;
 
 /* Lives as long as the method. */

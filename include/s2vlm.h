@@ -25,8 +25,7 @@
  *            know have their defaults. A size of 0, or a field set that this library does not know, is
  *            refused (S2P_EINVAL). Structs the library fills end with `reserved`, room for later
  *            fields. All other structs keep their layout.
- * Names:     s2v_X_get_Y fills memory of the caller, s2v_X_Y returns a value, s2v_X_name(index) walks a
- *            list until NULL.
+ * Names:     s2v_X_get_Y fills memory of the caller, s2v_X_Y returns a value, s2v_X_name(i) ends with NULL.
  */
 #ifndef S2VLM_H
 #define S2VLM_H
@@ -332,9 +331,10 @@ typedef struct s2v_image_options {  /* how a picture becomes the tower's input *
     int no_newline;                 /* LLaVA-OneVision without its newline rows */
     int structure_from_resized;     /* measure structure on the resized picture (not the paper's way) */
     s2v_resize resize;
-    int before_tower;               /* 1: tokens that PixelPrune drops never enter the tower (Qwen's models only).
-                                       Budgets in percent and positions stay those of all tokens */
+    int before_tower;               /* 1: what PixelPrune drops never enters the tower (Qwen's); percentages are of all */
     s2p_pixelprune pixelprune;      /* which ones these are */
+    const s2p_region *regions;      /* NULL, or what decides for every method; S2P_EBUDGET: they keep too many tokens */
+    int32_t n_regions;
 } s2v_image_options;
 
 S2V_API void s2v_image_options_init_sized(s2v_image_options *options, size_t size);
@@ -356,11 +356,11 @@ typedef struct s2v_prompt {         /* all borrowed */
 S2V_API void s2v_prompt_init_sized(s2v_prompt *prompt, size_t size);
 static inline void s2v_prompt_init(s2v_prompt *prompt) { s2v_prompt_init_sized(prompt, sizeof *prompt); }
 
-#define S2V_BUDGET_AUTO (-1.0)      /* as percent: a third of the tokens, rounded, at least S2P_AUTO_LEAST */
 typedef struct s2v_budget {         /* visual tokens kept of one picture */
     int32_t tokens;
-    double percent;                 /* if above 0: this share of its tokens instead, at least one; or S2V_BUDGET_AUTO */
+    double percent;                 /* if above 0: this share of the picture's tokens instead, at least one */
 } s2v_budget;
+
 typedef struct s2v_prune_options {
     size_t size;                    /* set by s2v_prune_options_init */
     const char *method;             /* "s2prune", "random", ...; NULL keeps every token */

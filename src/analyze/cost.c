@@ -151,6 +151,7 @@ double s2_visual_kv_bytes(const s2_model_size *size, int32_t visual, int32_t kep
 
 int32_t s2_full_layers(const s2p_method *method, int32_t n_layers)
 {
+    if (s2p_method_about(method)->resizes) return 0;
     if (s2p_method_about(method)->keeps_all) return n_layers;
     if (s2p_method_about(method)->n_stages > 1) return -1;
     const int32_t n = s2p_method_about(method)->after[0] + 1;

@@ -131,6 +131,8 @@ static const s2p_abi table[] = {
     FIELD(s2v_image_options, resize),
     FIELD(s2v_image_options, before_tower),
     FIELD(s2v_image_options, pixelprune),
+    FIELD(s2v_image_options, regions),
+    FIELD(s2v_image_options, n_regions),
     STRUCT(s2v_prompt),
     FIELD(s2v_prompt, size),
     FIELD(s2v_prompt, messages),

@@ -91,6 +91,7 @@ static const s2p_abi table[] = {
     FIELD(s2p_method_info, parameters),
     FIELD(s2p_method_info, title),
     FIELD(s2p_method_info, reads),
+    FIELD(s2p_method_info, resizes),
     STRUCT(s2p_method_definition),
     FIELD(s2p_method_definition, size),
     FIELD(s2p_method_definition, name),

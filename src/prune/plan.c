@@ -84,6 +84,17 @@ s2p_status s2p_plan_take(s2p_plan *plan, const int32_t *order, int32_t n)
     return S2P_OK;
 }
 
+s2p_status s2p_plan_add(s2p_plan *plan, const int32_t *token, int32_t n)
+{
+    const int32_t n_merge = plan->n_merge, n_blank = plan->n_blank, n_before = plan->n_keep;
+    if (n_before > s2p_tokens(plan->grid) - n) return S2P_EBUDGET;
+    memcpy(plan->order + n_before, token, (size_t)n * sizeof *token);
+    const s2p_status st = s2p_plan_take(plan, plan->order, n_before + n);
+    plan->n_merge = n_merge;
+    plan->n_blank = n_blank;
+    return st;
+}
+
 static bool is_kept(const s2p_plan *plan, int32_t token)
 {
     int32_t low = 0, high = plan->n_keep;

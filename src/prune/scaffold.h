@@ -64,6 +64,9 @@ const s2p_selector *s2p_selector_find(const char *name);
 /* Make `order` the plan's result: n distinct tokens in any order. */
 s2p_status s2p_plan_take(s2p_plan *plan, const int32_t *order, int32_t n);
 
+/* Tokens the plan does not have stay too; merges and blanks are as they were. */
+s2p_status s2p_plan_add(s2p_plan *plan, const int32_t *token, int32_t n);
+
 /* Methods that merge: the row of the kept token `into` also receives weight times the row of
  * `from`, both as they were. `from` may be `into`. Call s2p_plan_take first. */
 s2p_status s2p_plan_merge(s2p_plan *plan, int32_t into, int32_t from, double weight);

@@ -179,6 +179,7 @@ static void walk_methods(const pair *p)
     const s2p_method *m;
     s2v_session *s = pair_session(p, 0);
     for (size_t i = 0; (m = s2p_method_at(i)) != NULL; i++) {
+        if (s2p_method_about(m)->resizes) continue; /* test_shrink */
         int n_changed = 0;
         for (size_t k = 0; k < COUNT_OF(scenes); k++) {
             if (scenes[k].is_llava != p->is_llava) continue;
@@ -269,7 +270,7 @@ static void methods_see_the_question_or_not(void **state)
     for (size_t i = 0; i < COUNT_OF(pairs); i++) {
         s2v_session *s = pair_session(&pairs[i], 0);
         for (size_t k = 0; (m = s2p_method_at(k)) != NULL; k++)
-            check_question(&pairs[i], s, m, &usual);
+            if (!s2p_method_about(m)->resizes) check_question(&pairs[i], s, m, &usual);
         s2v_session_free(s);
     }
 }
@@ -311,6 +312,7 @@ static void budgets_it_refuses(void **state)
     const s2p_method *m;
     static const s2v_budget second_is_none[MAX_PICTURES] = { { .tokens = 3 }, { .tokens = 0 } };
     for (size_t i = 1; (m = s2p_method_at(i)) != NULL; i++) {
+        if (s2p_method_about(m)->resizes) continue; /* it shows no tiles */
         question q = scene_question(&scenes[1], s2p_method_about(m)->name, 0);
         refuse(&q, S2P_EBUDGET, "keeps nothing");
         q.prune.budget.tokens = -5;

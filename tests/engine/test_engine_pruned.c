@@ -38,7 +38,7 @@ static void removal_is_masking(void **state)
         s2v_session *removes = pair_session(p, 0), *masks = pair_session(p, i % 2 ? 13 : 0);
         masks->trace.masks = true;
         for (size_t k = 0; (m = s2p_method_at(k)) != NULL; k++) {
-            if (s2p_method_about(m)->n_stages > 1) continue;
+            if (s2p_method_about(m)->n_stages > 1 || s2p_method_about(m)->resizes) continue;
             const question q = third(sc, m);
             prefill_well(removes, &q, &first);
             prefill_well(masks, &q, &second);
@@ -132,6 +132,7 @@ static void chunks_are_the_prompt(void **state)
         s2v_session *at_once = pair_session(p, 0);
         s2v_session *chunked[] = { pair_session(p, 7), pair_session(p, 16) };
         for (size_t k = 0; (m = s2p_method_at(k)) != NULL; k++) {
+            if (s2p_method_about(m)->resizes) continue; /* test_shrink */
             const question q = third(sc, m);
             prefill_well(at_once, &q, &first);
             for (int c = 0; c < 2; c++) {
@@ -208,6 +209,7 @@ static void second_turns(void **state)
         s2v_session_set_trace(alone, ignore, NULL);
         for (size_t k = 0; (m = s2p_method_at(k)) != NULL; k++) {
             const s2p_method *next = s2p_method_at(k + 1) ? s2p_method_at(k + 1) : s2p_method_at(0);
+            if (s2p_method_about(m)->resizes || s2p_method_about(next)->resizes) continue;
             converse(alone, sc, m, next, &end[0]);
             one_by_one = b;
             converse(together, sc, m, next, &end[1]);
@@ -237,6 +239,7 @@ static void a_prompt_in_two_turns(void **state)
         s2v_session *turns = pair_session(p, 0), *at_once = pair_session(p, 0);
         for (size_t k = 0; (m = s2p_method_at(k)) != NULL; k++) {
             if (s2p_method_about(m)->sees_question || s2p_method_about(m)->prunes_cache) continue;
+            if (s2p_method_about(m)->resizes) continue;
             question q = third(sc, m), rest = { .raw = " bcd user" };
             if (k % 2) rest.prune = q.prune; /* nothing to prune */
             const bool is_one = sc->n_pictures == 1;

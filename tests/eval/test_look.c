@@ -41,7 +41,8 @@ static void test_methods(void **state)
 static void test_families(void **state)
 {
     (void)state;
-    static const char *const controls[] = { "random", "uniform", "equal-density", "by area" };
+    static const char *const controls[] = { "random", "uniform", "equal-density",
+                                            "resize", "pool",    "by area" };
     for (size_t i = 0; i < 4; i++) {
         bool is_known;
         assert_int_equal(s2_look_of(controls[i], &is_known).colour, 1);

@@ -187,6 +187,57 @@ static void test_uniform_lattice(void **state)
     s2p_plan_free(plan);
 }
 
+/* Six of 2x5: Algorithm S3 halves 2x5 into 2x2 and 2x3, and goes on with the largest cell. By hand, for
+ * B = 2: tokens 0, 1, 5, 6 become token 0; 2, 3, 4, 7, 8, 9 become token 3, the middle of 2x3. */
+static void test_pool_is_the_mean_of_each_cell(void **state)
+{
+    (void)state;
+    static const int32_t cell_of[10] = { 0, 0, 1, 1, 1, 0, 0, 1, 1, 1 }, stays[2] = { 0, 3 };
+    s2p_plan *plan;
+    int32_t n, n_merges;
+    assert_int_equal(s2p_plan_create(&plan, (s2p_grid){ 2, 5 }), S2P_OK);
+    s2p_view view = { .budget = 2 };
+    assert_int_equal(s2p_method_run(s2p_method_find("pool"), &view, plan, NULL), S2P_OK);
+    const int32_t *keep = s2p_plan_keep(plan, &n);
+    assert_int_equal(n, 2);
+    assert_memory_equal(keep, stays, sizeof stays);
+    double weight[10] = { 0 };
+    const s2p_merge *merge = s2p_plan_merges(plan, &n_merges);
+    for (int32_t i = 0; i < n_merges; i++) {
+        assert_int_equal(merge[i].into, stays[cell_of[merge[i].from]]);
+        weight[merge[i].from] += merge[i].weight;
+    }
+    for (int32_t t = 0; t < 10; t++) { /* what stays counts once by itself */
+        const double all = weight[t] + (t == stays[cell_of[t]]);
+        assert_true(fabs(all - (cell_of[t] ? 1.0 / 6.0 : 0.25)) < 1e-15);
+    }
+    /* token 1 never entered the tower: the mean is of three */
+    static const int32_t there[] = { 0, 2, 3, 4, 5, 6, 7, 8, 9 };
+    view.alive = there;
+    view.n_alive = 9;
+    assert_int_equal(s2p_method_run(s2p_method_find("pool"), &view, plan, NULL), S2P_OK);
+    merge = s2p_plan_merges(plan, &n_merges);
+    for (int32_t i = 0; i < n_merges; i++)
+        if (merge[i].from == 6 && merge[i].into == 0)
+            assert_true(fabs(merge[i].weight - 1.0 / 3.0) < 1e-15);
+    s2p_plan_free(plan);
+}
+
+/* The engine shows a smaller picture; the method itself keeps all tokens of it. */
+static void test_resize_keeps_what_comes(void **state)
+{
+    (void)state;
+    s2p_plan *plan;
+    int32_t n;
+    assert_int_equal(s2p_plan_create(&plan, (s2p_grid){ 3, 4 }), S2P_OK);
+    const s2p_view view = { .budget = 5 };
+    assert_true(s2p_method_about(s2p_method_find("resize"))->resizes);
+    assert_int_equal(s2p_method_run(s2p_method_find("resize"), &view, plan, NULL), S2P_OK);
+    (void)s2p_plan_keep(plan, &n);
+    assert_int_equal(n, 12);
+    s2p_plan_free(plan);
+}
+
 static void test_random_is_fair_and_seeded(void **state)
 {
     (void)state;
@@ -301,6 +352,8 @@ int main(void)
         cmocka_unit_test(test_published),
         cmocka_unit_test(test_question_is_seen_by_those_who_say_so),
         cmocka_unit_test(test_uniform_lattice),
+        cmocka_unit_test(test_pool_is_the_mean_of_each_cell),
+        cmocka_unit_test(test_resize_keeps_what_comes),
         cmocka_unit_test(test_random_is_fair_and_seeded),
         cmocka_unit_test(test_missing_signals_are_named),
         cmocka_unit_test(test_bad_signals_are_refused),

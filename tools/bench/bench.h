@@ -73,6 +73,7 @@ typedef struct bench_row {
     s2v_stats stats;      /* of the last run: counts, not times */
     double *vision, *layer0, *layers, *select, *prompt, *first, *decode; /* [repeats], owned */
     double peak_bytes;
+    double tower_flops; /* of what the tower saw; 0: unknown */
 } bench_row;
 
 typedef struct bench_context { /* free with s2_bench_context_free */
@@ -84,7 +85,6 @@ typedef struct bench_context { /* free with s2_bench_context_free */
     int32_t n_rows;
     char **made; /* questions of a wanted length */
     int32_t n_made;
-    double tower_flops; /* of the picture; 0: unknown */
     bench_machine machine;
 } bench_context;
 

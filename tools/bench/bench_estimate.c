@@ -69,6 +69,7 @@ typedef struct row {
     const prompt *prompt;
     const char *method;
     int32_t kept, n_full; /* n_full below 0: not known without a run */
+    int32_t n_tower;      /* tokens the tower makes */
     bool prunes_cache;
 } row;
 
@@ -94,7 +95,7 @@ static void add_row(s2_table *t, const row *r)
         s2_table_shown(t, (double)NAN, "several");
     s2_table_number(t, flops / 1e12);
     s2_table_number(t, all / flops);
-    s2_table_number(t, (flops + s2_tower_flops(&size->tower, visual)) / 1e12);
+    s2_table_number(t, (flops + s2_tower_flops(&size->tower, r->n_tower)) / 1e12);
     s2_table_number(t, is_known ? paper / S2_MIB : (double)NAN);
     s2_table_number(t, is_known ? held / S2_MIB : (double)NAN);
     s2_table_number(t, is_known ? (held + text) / S2_MIB : (double)NAN);
@@ -115,10 +116,13 @@ static s2p_status add_settings(const bench_estimate *estimate, const s2_model_si
             return s2_fail(error, S2P_EUNSUPPORTED,
                            "--mode published: how many tokens '%s' keeps shows with a picture only",
                            s2p_method_about(method)->name);
+        if (kept > size->visual_tokens) kept = size->visual_tokens;
+        const bool resizes = s2p_method_about(method)->resizes;
         add_row(t, &(row){ .size = size,
                            .prompt = p,
                            .method = s2p_method_about(method)->name,
-                           .kept = kept < size->visual_tokens ? kept : size->visual_tokens,
+                           .kept = kept,
+                           .n_tower = resizes ? kept : size->visual_tokens,
                            .n_full = s2a_full_layers(setting, size->n_layers),
                            .prunes_cache = s2a_prunes_cache(setting) && !is_all });
     }
@@ -139,6 +143,7 @@ static void add_layers(const bench_estimate *estimate, const s2_model_size *size
                                .prompt = p,
                                .method = "-",
                                .kept = s2a_budget_tokens(s->budget, size->visual_tokens),
+                               .n_tower = size->visual_tokens,
                                .n_full = layer[k] < size->n_layers ? layer[k] : size->n_layers });
     }
 }

@@ -173,8 +173,9 @@ s2p_status s2_bench_measure(bench_context *context, const s2a_setting *setting, 
     s2_progress_clear(&context->asker->progress);
     s2_machine_stop(&context->machine);
     s2_tower_size tower;
-    context->tower_flops = s2_asker_tower_size(context->asker, &tower)
-                               ? s2_tower_flops(&tower, context->row[0].stats.tower_tokens)
-                               : 0.0;
+    const bool is_known = s2_asker_tower_size(context->asker, &tower);
+    for (int32_t i = 0; i < context->n_rows; i++)
+        context->row[i].tower_flops =
+            is_known ? s2_tower_flops(&tower, context->row[i].stats.tower_tokens) : 0.0;
     return S2P_OK;
 }

@@ -86,8 +86,8 @@ void s2_bench_rows(const bench_context *context, s2_table *t)
         s2_table_number(t, s->text_tokens);
         s2_table_number(t, row->n_predict);
         s2_table_number(t, s->flops / 1e12);
-        s2_table_number(t, context->tower_flops > 0.0 ? (s->flops + context->tower_flops) / 1e12
-                                                      : (double)NAN);
+        s2_table_number(t, row->tower_flops > 0.0 ? (s->flops + row->tower_flops) / 1e12
+                                                  : (double)NAN);
         add_median(t, row->vision, n, 1, true);
         add_median(t, row->layer0, n, 1, false);
         add_median(t, row->select, n, 2, false);

@@ -68,7 +68,7 @@ class MethodInfo(C.Structure):
     _fields_ = [("name", text), ("source", text), ("published", text), ("needs", C.c_uint32), ("takes", C.c_uint32),
                 ("sees_question", C.c_int), ("keeps_all", C.c_int), ("draws", C.c_int), ("merges", C.c_int), ("prunes_cache", C.c_int),
                 ("as_picked", C.c_int), ("ahead", C.c_int), ("n_stages", i32), ("after", i32 * MAX_STAGES), ("n_parameters", i32),
-                ("parameters", C.POINTER(Parameter)), ("title", text), ("reads", C.c_uint32)]
+                ("parameters", C.POINTER(Parameter)), ("title", text), ("reads", C.c_uint32), ("resizes", C.c_int)]
 
 
 MethodFunction = C.CFUNCTYPE(C.c_int, C.POINTER(View), Grid, i32_p, i32_p, C.c_void_p, C.POINTER(Error))

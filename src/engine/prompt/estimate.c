@@ -17,7 +17,9 @@ static s2p_status measure_frame(const s2v_engine *engine, const s2v_prefill *pf,
                                 uint64_t *n_bytes)
 {
     const s2v_model *model = &engine->model;
-    const s2v_image_options options = s2v_prefill_image(pf, i);
+    s2v_image_options options;
+    int32_t n_all;
+    TRY(s2v_prefill_shown(pf, model, i, &options, &n_all));
     s2p_image image = pf->prompt.images[i];
     s2v_frame frame;
     image.pixels = NULL;
@@ -32,11 +34,12 @@ static s2p_status measure_frame(const s2v_engine *engine, const s2v_prefill *pf,
 static s2p_status measure_pictures(const s2v_engine *engine, s2v_prefill *pf, s2v_estimated *out)
 {
     uint64_t largest = 0;
-    pf->usual = s2v_engine_usual_framing(engine, pf->prompt.n_images,
-                                         !s2p_method_about(pf->method)->keeps_all);
+    pf->usual = s2v_prefill_usual(pf, engine);
     for (int32_t i = 0; i < pf->prompt.n_images; i++) {
         const s2p_image *image = &pf->prompt.images[i];
-        const s2v_image_options options = s2v_prefill_image(pf, i);
+        s2v_image_options options;
+        int32_t n_all;
+        TRY(s2v_prefill_shown(pf, &engine->model, i, &options, &n_all));
         const int64_t n_pixels = options.width > 0 ? (int64_t)options.width * options.height
                                                    : (int64_t)image->width * image->height;
         if (n_pixels > out->picture_pixels) out->picture_pixels = n_pixels;
@@ -59,7 +62,9 @@ static s2p_status estimate(s2v_engine *engine, s2v_session_options *session, s2v
     TRY(s2v_prefill_find_method(pf));
     TRY(s2v_stage_layers(pf, n_layers));
     TRY(measure_pictures(engine, pf, &e));
-    const int64_t n_rows = (int64_t)count.text_tokens + count.image_tokens_full;
+    const bool resizes = s2p_method_about(pf->method)->resizes;
+    const int64_t n_rows =
+        (int64_t)count.text_tokens + (resizes ? count.image_tokens : count.image_tokens_full);
     const int64_t n_left =
         count.text_tokens + (count.image_tokens < 0 ? count.image_tokens_full : count.image_tokens);
     if (n_rows > S2V_MOST_ROWS)

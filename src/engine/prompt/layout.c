@@ -35,6 +35,7 @@ static s2p_status prepare(s2v_prefill *pf)
         if (!image || !image->pixels || image->width < 1 || image->height < 1 ||
             image->stride < 3 * (ptrdiff_t)image->width)
             return s2_fail(pf->error, S2P_EINVAL, "picture %d of the prompt has no pixels", i + 1);
+        TRY(s2v_prefill_check_regions(pf, i));
     }
 
     TRY(s2v_prefill_find_method(pf));
@@ -106,7 +107,9 @@ static bool has_last_frame(const s2v_prefill *pf)
 void s2v_layout_keep_frame(s2v_prefill *pf)
 {
     if (!has_last_frame(pf) || !pf->frames || pf->frames[0].n_views == 0) return;
-    const s2v_image_options options = s2v_prefill_image(pf, 0);
+    s2v_image_options options;
+    int32_t n_all;
+    if (s2v_prefill_shown(pf, &pf->s->engine->model, 0, &options, &n_all) != S2P_OK) return;
     s2v_last_frame_keep(&pf->s->last_frame, &pf->prompt.images[0], &options, pf->usual,
                         pf->s->engine->model.tower.patch_row, &pf->frames[0]);
 }
@@ -116,10 +119,11 @@ static s2p_status make_frames(s2v_prefill *pf)
     const s2v_model *model = &pf->s->engine->model;
     const int32_t n = pf->prompt.n_images;
     const double start = s2_now_ms();
-    pf->usual =
-        s2v_engine_usual_framing(pf->s->engine, n, !s2p_method_about(pf->method)->keeps_all);
+    pf->usual = s2v_prefill_usual(pf, pf->s->engine);
     for (int32_t i = 0; i < n; i++) {
-        const s2v_image_options options = s2v_prefill_image(pf, i);
+        s2v_image_options options;
+        int32_t n_all;
+        TRY(s2v_prefill_shown(pf, model, i, &options, &n_all));
         const s2p_image *image = &pf->prompt.images[i];
         s2v_frame *frame = &pf->frames[i];
         if (!has_last_frame(pf) ||
@@ -130,7 +134,7 @@ static s2p_status make_frames(s2v_prefill *pf)
                 s2v_tower_key(model, pf->s->engine->identity.tower, pf->s->backends.n_threads,
                               frame);
         }
-        pf->stats.image_tokens_full += s2v_frame_all_tokens(frame);
+        pf->stats.image_tokens_full += n_all >= 0 ? n_all : s2v_frame_all_tokens(frame);
         pf->stats.tower_tokens += s2v_frame_tokens(frame);
         pf->n_newlines += frame->n_rows - s2v_frame_tokens(frame);
         TRY(s2v_progress_tell(pf->s, "picture", (double)(i + 1) / n, pf->error));

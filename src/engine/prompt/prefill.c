@@ -135,7 +135,7 @@ static void count_stats(s2v_prefill *pf)
     const double per_row = 2.0 * (2.0 * d * d_q + 2.0 * d * d_kv + 3.0 * d * m);
     const uint64_t row = s2v_past_snapshot_bytes(&s->past, 1);
     for (int32_t layer = 0; layer < p->n_layers; layer++) {
-        int32_t n_tokens = t->tower_tokens; /* visual tokens this layer has seen */
+        int32_t n_tokens = t->tower_tokens - pf->n_dropped; /* visual tokens this layer has seen */
         for (int32_t i = 0; i < t->n_stages; i++)
             if (layer > t->stage_after[i]) n_tokens = t->stage_tokens[i];
         const double n = t->text_tokens + n_tokens;

@@ -65,7 +65,12 @@ static void make_key(s2v_prefill *pf, uint8_t key[S2V_KEY_BYTES])
     const s2p_parameters *given = pf->prune.parameters ? pf->prune.parameters : &defaults;
     for (size_t i = 0; s2p_method_parameter(pf->method, i); i++)
         s2_sha256_add(&h, &given->value[i], sizeof given->value[i]);
-    for (int32_t u = 0; u < pf->n_units; u++) add_number(&h, pf->unit[u].budget);
+    for (int32_t u = 0; u < pf->n_units; u++) {
+        const s2v_unit *unit = &pf->unit[u];
+        add_number(&h, unit->budget);
+        add_number(&h, unit->mark ? unit->n_grid : -1);
+        if (unit->mark) s2_sha256_add(&h, unit->mark, (size_t)unit->n_grid);
+    }
 
     for (int32_t i = 0; i < n_images; i++) {
         const s2p_image *image = &pf->prompt.images[i];

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "engine/prompt/trace.h"
 #include "engine/session/room.h"
+#include "engine/vision/regions.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,6 +197,26 @@ static s2p_status prune_units(s2v_prefill *pf, int32_t stage, const s2v_readings
     return S2P_OK;
 }
 
+/* Rows whose tokens the regions of their picture drop do not enter the decoder: no layer sees them. */
+static s2p_status drop_rows(s2v_prefill *pf)
+{
+    s2v_session *s = pf->s;
+    if (pf->n_dropped == 0) return S2P_OK;
+    const size_t n_bytes = (size_t)s->rows.n * sizeof(int32_t);
+    int32_t n = 0, *keep = malloc(n_bytes);
+    if (!keep) return s2_fail_memory(pf->error, n_bytes, "kept rows");
+    for (int32_t row = 0; row < s->rows.n; row++) {
+        const int32_t unit = s->rows.unit[row], token = s->rows.token[row];
+        const uint8_t *mark = unit >= 0 && token >= 0 ? pf->unit[unit].mark : NULL;
+        if (!mark || mark[token] != S2V_MARK_DROP) keep[n++] = row;
+    }
+    const s2p_status st = s2v_compact(s, keep, n, 0, pf->error);
+    free(keep);
+    if (st == S2P_OK && pf->prune.renumber) s2v_rows_number(&s->rows, pf->first_pos);
+    s2v_units_find(pf);
+    return st;
+}
+
 s2p_status s2v_run_stages(s2v_prefill *pf)
 {
     s2v_session *s = pf->s;
@@ -203,12 +224,13 @@ s2p_status s2v_run_stages(s2v_prefill *pf)
     int32_t at = 0, n_entered[S2P_MAX_STAGES] = { 0 };
     s2p_status st = S2P_OK;
     s2v_units_find(pf);
+    TRY(drop_rows(pf));
     s->erc_deepstack = s2v_prefill_counts_deepstack(pf);
     TRY(s2v_units_read(pf));
 
     /* Rows times layers from here to the logits, if each stage removes an equal share. */
     const int32_t n_layers = s->past.n_layers, n_stages = s2p_method_about(pf->method)->n_stages;
-    double removed = t->tower_tokens, rows = s->rows.n, work = 0.0;
+    double removed = t->tower_tokens - pf->n_dropped, rows = s->rows.n, work = 0.0;
     for (int32_t u = 0; u < pf->n_units; u++)
         removed -=
             pf->unit[u].budget < pf->unit[u].n_tokens ? pf->unit[u].budget : pf->unit[u].n_tokens;

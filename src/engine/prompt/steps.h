@@ -27,13 +27,15 @@
 typedef struct s2v_unit { /* a grid of visual tokens pruned by itself: a part of a picture */
     int32_t picture, part;
     int32_t budget, n_tokens; /* that enter the decoder; 0 where a picture has fewer parts */
+    int32_t n_kept;           /* of these, that stay because a region says so */
     int32_t n_grid;           /* and with those that never entered the tower */
     int32_t n_alive;
     int32_t *alive;      /* [n_alive] tokens still there, ascending; room for n_grid, owned */
     int32_t *row;        /* [n_alive] which rows they are */
     int32_t first, last; /* the smallest and the largest of these */
     float *feature;      /* [n_tokens][n_embd] as they entered the decoder, or NULL; owned */
-    s2p_plan *plan;      /* the session's */
+    uint8_t *mark;  /* [n_grid] what the picture's regions say (vision/regions.h), or NULL; owned */
+    s2p_plan *plan; /* the session's */
 } s2v_unit;
 
 typedef struct s2v_prefill {
@@ -50,6 +52,7 @@ typedef struct s2v_prefill {
     s2v_tower_probe *tower_probe; /* [n_images] */
     int32_t *first_row;           /* [n_images] */
     int32_t n_newlines;           /* rows of all pictures that are never pruned */
+    int32_t n_dropped;            /* tokens the tower made that do not enter the decoder */
     s2v_unit *unit;               /* [S2V_MAX_PARTS * n_images], as s2v_rows.unit counts them */
     int32_t n_units;
     int32_t n_positions; /* the prompt takes, as if nothing were pruned */
@@ -117,6 +120,14 @@ s2p_status s2v_prefill_check_positions(const s2v_prefill *prefill);
 /* How picture i is to be seen. */
 s2v_image_options s2v_prefill_image(const s2v_prefill *prefill, int32_t i);
 
+/* And how the tower sees it, which is smaller with the method `resize`: *n_all is then how many tokens it had
+ * otherwise, else -1. prefill->usual is known. */
+s2p_status s2v_prefill_shown(const s2v_prefill *prefill, const s2v_model *model, int32_t i,
+                             s2v_image_options *out, int32_t *n_all);
+
+/* What S2V_FRAMING_AUTO stands for. */
+s2v_framing s2v_prefill_usual(const s2v_prefill *prefill, const s2v_engine *engine);
+
 /* S2P_EUNSUPPORTED: tokens are to be dropped before a tower that needs them all. */
 s2p_status s2v_prefill_check_before(const s2v_arch *arch, const s2v_image_options *options,
                                     s2p_error *error);
@@ -126,6 +137,14 @@ void s2v_prefill_note(const s2v_prefill *prefill, const char *text);
 
 /* Tokens the options let picture i keep of its n_tokens; may be more than it has. */
 int32_t s2v_picture_budget(const s2v_prefill *prefill, int32_t i, int32_t n_tokens);
+
+/* The regions of picture i: S2P_EINVAL, S2P_ELIMIT. */
+s2p_status s2v_prefill_check_regions(const s2v_prefill *prefill, int32_t i);
+
+/* What the regions of picture i say of the tokens of a part: [tokens of its grid], to be freed; NULL: it has
+ * no regions. model: of the session, or before there is one. */
+s2p_status s2v_prefill_mark(const s2v_prefill *prefill, const s2v_model *model, int32_t i,
+                            s2v_framing framing, s2p_grid grid, uint8_t **mark);
 
 /* After the frames are known: units, their budgets and plans; and what the method needs. */
 s2p_status s2v_units_make(s2v_prefill *prefill);

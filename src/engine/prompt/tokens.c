@@ -1,7 +1,9 @@
 /* tokens.c - text and prompts as tokens, for callers that do not run them. */
 #include "engine/prompt/steps.h"
 #include "engine/vision/arch.h"
+#include "engine/vision/regions.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_TEXT ((size_t)64 << 20)
@@ -131,19 +133,31 @@ static s2p_status count_picture(const s2v_engine *engine, const s2v_prefill *pf,
                                 s2v_count *out)
 {
     const s2v_model *model = &engine->model;
-    const s2v_image_options options = s2v_prefill_image(pf, i);
+    s2v_image_options options;
+    int32_t n_all;
+    TRY(s2v_prefill_shown(pf, model, i, &options, &n_all));
     s2p_image image = pf->prompt.images[i];
     s2v_frame frame;
     image.pixels = NULL;
     TRY(s2v_prefill_check_before(model->arch, &options, pf->error));
     TRY(model->arch->frame(model, &image, &options, pf->usual, &frame, pf->error));
     const int32_t n = s2v_frame_tokens(&frame), n_other = frame.n_rows - n;
+    int32_t n_left = n;
+    s2p_status st = s2v_prefill_check_regions(pf, i);
+    for (int32_t p = 0; st == S2P_OK && p < frame.n_parts; p++) {
+        uint8_t *mark;
+        st = s2v_prefill_mark(pf, model, i, frame.framing, frame.part[p].grid, &mark);
+        for (int32_t t = 0; st == S2P_OK && mark && t < s2v_part_all_tokens(&frame.part[p]); t++)
+            n_left -= mark[t] == S2V_MARK_DROP;
+        free(mark);
+    }
     s2v_frame_free(&frame);
+    if (st != S2P_OK) return st;
     const int32_t budget = s2v_picture_budget(pf, i, n);
     if (budget < 1 && n > 0)
         return s2_fail(pf->error, S2P_EBUDGET, "budget %d keeps nothing; the least is 1", budget);
-    out->image_tokens_full += n;
-    out->image_tokens += budget < n ? budget : n;
+    out->image_tokens_full += n_all >= 0 ? n_all : n;
+    out->image_tokens += budget < n_left ? budget : n_left;
     out->text_tokens += n_other;
     return S2P_OK;
 }
@@ -162,7 +176,7 @@ s2p_status s2v_engine_count(const s2v_engine *engine, const s2v_prompt *prompt,
     for (int32_t i = 0; i < n; i++)
         if (pf.prompt.images[i].width < 1 || pf.prompt.images[i].height < 1)
             return s2_fail(error, S2P_EINVAL, "picture %d of the prompt has no size", i + 1);
-    pf.usual = s2v_engine_usual_framing(engine, n, !s2p_method_about(pf.method)->keeps_all);
+    pf.usual = s2v_prefill_usual(&pf, engine);
     s2p_status st = render(engine, &pf);
     out->text_tokens = (int32_t)pf.chat.tokens.n;
     bool is_known = !pf.prune.published || s2p_method_about(pf.method)->keeps_all;

@@ -9,6 +9,9 @@
  */
 #include "engine/prompt/steps.h"
 
+#include "engine/vision/regions.h"
+#include "engine/vision/shrink.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,9 +39,7 @@ s2p_status s2v_prefill_find_method(s2v_prefill *pf)
                        "method '%.60s' and a method of the caller exclude each other", name);
     pf->method = pf->prune.own_method;
     if (pf->method) return S2P_OK;
-    for (size_t i = 0; !name && s2p_method_at(i); i++)
-        if (s2p_method_about(s2p_method_at(i))->keeps_all) pf->method = s2p_method_at(i);
-    if (name) pf->method = s2p_method_find(name);
+    pf->method = s2p_method_find(name ? name : "full");
     if (!pf->method) return s2_fail(pf->error, S2P_EINVAL, "unknown method '%.60s'", name);
     return S2P_OK;
 }
@@ -102,13 +103,33 @@ static s2v_budget picture_budget(const s2v_prefill *pf, int32_t i)
 
 static int32_t read_budget(s2v_budget budget, int32_t n_tokens)
 {
-    if (budget.percent < 0.0) { /* S2V_BUDGET_AUTO */
-        const double third = fmax(rint(n_tokens / 3.0), S2P_AUTO_LEAST);
-        return (int32_t)fmin(third, n_tokens);
-    }
     if (!(budget.percent > 0.0)) return budget.tokens;
     const double n = rint(fmin(budget.percent, 100.0) / 100.0 * n_tokens);
     return n > 1.0 ? (int32_t)n : 1;
+}
+
+s2v_framing s2v_prefill_usual(const s2v_prefill *pf, const s2v_engine *engine)
+{
+    const s2p_method_info *about = s2p_method_about(pf->method);
+    return s2v_engine_usual_framing(engine, pf->prompt.n_images,
+                                    !about->keeps_all || about->resizes);
+}
+
+s2p_status s2v_prefill_shown(const s2v_prefill *pf, const s2v_model *model, int32_t i,
+                             s2v_image_options *out, int32_t *n_all)
+{
+    s2p_image size = pf->prompt.images[i];
+    s2v_frame whole;
+    *out = s2v_prefill_image(pf, i);
+    *n_all = -1;
+    if (!s2p_method_about(pf->method)->resizes) return S2P_OK;
+    size.pixels = NULL;
+    TRY(model->arch->frame(model, &size, out, pf->usual, &whole, pf->error));
+    *n_all = s2v_frame_all_tokens(&whole);
+    const s2p_status st =
+        s2v_shrink(model, &whole, read_budget(picture_budget(pf, i), *n_all), out, pf->error);
+    s2v_frame_free(&whole);
+    return st;
 }
 
 int32_t s2v_picture_budget(const s2v_prefill *pf, int32_t i, int32_t n_tokens)
@@ -131,6 +152,84 @@ static s2p_status keep_tower_tokens(s2v_prefill *pf, int32_t i)
     return S2P_OK;
 }
 
+s2p_status s2v_prefill_check_regions(const s2v_prefill *pf, int32_t i)
+{
+    const s2v_image_options options = s2v_prefill_image(pf, i);
+    const s2p_image *image = &pf->prompt.images[i];
+    TRY(s2v_regions_check(&options, i, (s2_size){ image->width, image->height }, pf->error));
+    if (options.n_regions == 0 || !pf->prune.keep) return S2P_OK;
+    return s2_fail(pf->error, S2P_EINVAL,
+                   "chosen tokens and regions of picture %d exclude each other", i + 1);
+}
+
+s2p_status s2v_prefill_mark(const s2v_prefill *pf, const s2v_model *model, int32_t i,
+                            s2v_framing framing, s2p_grid grid, uint8_t **mark)
+{
+    const s2v_image_options options = s2v_prefill_image(pf, i);
+    const s2p_image *image = &pf->prompt.images[i];
+    const s2_size size = { image->width, image->height };
+    const size_t n = (size_t)grid.rows * (size_t)grid.cols;
+    s2_size shown = size;
+    *mark = NULL;
+    if (options.n_regions == 0) return S2P_OK;
+    if (model->arch->measured)
+        TRY(model->arch->measured(model, framing, image, &shown, NULL, pf->error));
+    *mark = malloc(n);
+    if (!*mark) return s2_fail_memory(pf->error, n, "the regions of a picture");
+    s2v_regions_mark(&options, size, shown, grid, *mark);
+    return S2P_OK;
+}
+
+/* Of each part of picture i what its regions say, and how many tokens that are. */
+static s2p_status mark_parts(s2v_prefill *pf, int32_t i)
+{
+    const s2v_frame *frame = &pf->frames[i];
+    for (int32_t p = 0; p < frame->n_parts; p++) {
+        const s2v_part *part = &frame->part[p];
+        s2v_unit *u = &pf->unit[S2V_MAX_PARTS * i + p];
+        *u = (s2v_unit){ .picture = i, .part = p };
+        u->n_grid = s2v_part_all_tokens(part);
+        u->n_tokens = s2v_part_tokens(part);
+        TRY(s2v_prefill_mark(pf, &pf->s->engine->model, i, frame->framing, part->grid, &u->mark));
+        for (int32_t t = 0, n = u->n_tokens; u->mark && t < n; t++) {
+            const uint8_t mark = u->mark[s2v_part_token(part, t)];
+            u->n_kept += mark == S2V_MARK_KEEP;
+            u->n_tokens -= mark == S2V_MARK_DROP;
+            pf->n_dropped += mark == S2V_MARK_DROP;
+        }
+        if (u->n_tokens < 1)
+            return s2_fail(pf->error, S2P_EINVAL,
+                           "regions drop every token of picture %d; leave the picture out instead",
+                           i + 1);
+    }
+    return S2P_OK;
+}
+
+/* What has to stay fits into the budget of its part, which takes from the other one if need be. */
+static s2p_status fit_regions(s2v_prefill *pf, int32_t i, bool is_split, int32_t *budget)
+{
+    const s2v_unit *u = &pf->unit[S2V_MAX_PARTS * i];
+    const int32_t n_parts = pf->frames[i].n_parts;
+    int32_t n_kept = 0, n_budget = 0;
+    for (int32_t p = 0; p < n_parts; p++) {
+        n_kept += u[p].n_kept;
+        n_budget += budget[p];
+    }
+    if (n_kept == 0) return S2P_OK; /* a budget of nothing is refused by the method */
+    for (int32_t p = 0; p < n_parts && !is_split && n_kept <= n_budget; p++)
+        if (budget[p] < u[p].n_kept) {
+            budget[1 - p] -= u[p].n_kept - budget[p];
+            budget[p] = u[p].n_kept;
+        }
+    for (int32_t p = 0; p < n_parts; p++)
+        if (u[p].n_kept > budget[p])
+            return s2_fail(pf->error, S2P_EBUDGET,
+                           "the regions of picture %d keep %d tokens and its budget is %d; raise "
+                           "the budget or make the regions smaller",
+                           i + 1, is_split ? u[p].n_kept : n_kept, is_split ? budget[p] : n_budget);
+    return S2P_OK;
+}
+
 s2p_status s2v_units_make(s2v_prefill *pf)
 {
     s2v_plans *plans = &pf->s->plans;
@@ -139,6 +238,7 @@ s2p_status s2v_units_make(s2v_prefill *pf)
         plans->picture[i].framing = pf->frames[i].framing;
         plans->n = i + 1;
         TRY(keep_tower_tokens(pf, i));
+        TRY(mark_parts(pf, i));
 
         /* A picture seen whole and in tiles: each part gets its share of the budget by its tokens. */
         const s2v_frame *frame = &pf->frames[i];
@@ -165,14 +265,13 @@ s2p_status s2v_units_make(s2v_prefill *pf)
             budget[0] = (int32_t)fmin(fmax(rint(capped * share), 1.0), capped - 1.0);
             budget[1] = capped - budget[0];
         }
+        TRY(fit_regions(pf, i, is_split, budget));
         for (int32_t p = 0; p < pf->frames[i].n_parts; p++) {
             const s2v_part *part = &pf->frames[i].part[p];
-            const int32_t n = s2v_part_tokens(part), n_grid = s2v_part_all_tokens(part);
-            const size_t n_bytes = 2 * (size_t)n_grid * sizeof(int32_t);
             s2v_unit *u = &pf->unit[S2V_MAX_PARTS * i + p];
-            *u = (s2v_unit){
-                .picture = i, .part = p, .budget = budget[p], .n_tokens = n, .n_grid = n_grid
-            };
+            const int32_t n = u->n_tokens, n_grid = u->n_grid;
+            const size_t n_bytes = 2 * (size_t)n_grid * sizeof(int32_t);
+            u->budget = budget[p];
             u->alive = malloc(n_bytes);
             if (!u->alive) return s2_fail_memory(pf->error, n_bytes, "the tokens of a picture");
             u->row = u->alive + n_grid;
@@ -192,6 +291,7 @@ void s2v_units_free(s2v_prefill *pf)
     for (int32_t u = 0; pf->unit && u < pf->n_units; u++) {
         free(pf->unit[u].alive);
         free(pf->unit[u].feature);
+        free(pf->unit[u].mark);
     }
     free(pf->unit);
 }

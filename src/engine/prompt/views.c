@@ -9,6 +9,7 @@
 #include "engine/prompt/steps.h"
 
 #include "engine/vision/arch.h"
+#include "engine/vision/regions.h"
 #include "prune/method.h"
 
 #include <stdlib.h>
@@ -16,7 +17,11 @@
 
 typedef struct gathering { /* one unit, and the arrays made of its rows */
     const s2v_prefill *prefill;
-    const s2v_unit *unit;
+    const s2v_unit *unit; /* without the tokens that stay anyway */
+    int32_t index;        /* of the prefill's units */
+    const int32_t
+        *entered; /* [n_tokens] of those that entered the tower, which these are; NULL: all */
+    const int32_t *feature; /* [n_tokens] of the rows of unit->feature, likewise */
     const s2v_readings *readings;
     int32_t *prompt; /* [n_prompt] rows of the prompt as the unit sees it; NULL: not asked for */
     int32_t n_prompt, first_row;
@@ -77,6 +82,12 @@ static bool gather_hidden(gathering *g, s2p_signal *out)
 
 static bool gather_feature(gathering *g, s2p_signal *out)
 {
+    if (g->feature) {
+        const int32_t width = decoder_of(g)->n_embd;
+        float *some = make_signal(g, out, g->unit->n_tokens, width, 1);
+        if (some) take_rows(g->unit->feature, g->feature, g->unit->n_tokens, (size_t)width, some);
+        return some != NULL;
+    }
     *out = (s2p_signal){ g->unit->feature, { g->unit->n_tokens, decoder_of(g)->n_embd, 1 } };
     return true;
 }
@@ -111,6 +122,11 @@ static size_t first_token(const gathering *g)
 static bool gather_vision_attn(gathering *g, s2p_signal *out)
 {
     const float *attn = g->prefill->tower_probe[g->unit->picture].attn;
+    if (attn && g->entered) {
+        float *some = make_signal(g, out, 1, g->unit->n_tokens, 1);
+        if (some) take_rows(attn + first_token(g), g->entered, g->unit->n_tokens, 1, some);
+        return some != NULL;
+    }
     if (attn) *out = (s2p_signal){ attn + first_token(g), { 1, g->unit->n_tokens, 1 } };
     return true;
 }
@@ -119,6 +135,13 @@ static bool gather_vision_key(gathering *g, s2p_signal *out)
 {
     const float *key = g->prefill->tower_probe[g->unit->picture].key;
     const int32_t dim = g->prefill->tower_probe[g->unit->picture].key_dim;
+    if (key && g->entered) {
+        float *some = make_signal(g, out, g->unit->n_tokens, dim, 1);
+        if (some)
+            take_rows(key + first_token(g) * (size_t)dim, g->entered, g->unit->n_tokens,
+                      (size_t)dim, some);
+        return some != NULL;
+    }
     if (key)
         *out = (s2p_signal){ key + first_token(g) * (size_t)dim, { g->unit->n_tokens, dim, 1 } };
     return true;
@@ -141,9 +164,8 @@ static bool gather_mean_query(gathering *g, s2p_signal *out)
 {
     if (!g->readings->probe.mean_query) return true;
     const s2v_decoder_params *p = decoder_of(g);
-    const size_t unit = (size_t)(g->unit - g->prefill->unit);
     *out = (s2p_signal){ g->readings->probe.mean_query +
-                             unit * (size_t)p->n_heads * (size_t)p->head_dim,
+                             (size_t)g->index * (size_t)p->n_heads * (size_t)p->head_dim,
                          { p->n_heads, p->head_dim, 1 } };
     return true;
 }
@@ -287,8 +309,57 @@ done:
     return st;
 }
 
-s2p_status s2v_select_unit(s2v_prefill *pf, s2v_unit *u, int32_t stage,
-                           const s2v_readings *readings)
+/* --- regions --------------------------------------------------------------------- */
+
+typedef struct freed { /* a unit without the tokens that regions keep: what the method sees of it */
+    s2v_unit unit;
+    int32_t *alive, *row;       /* [n_alive] */
+    int32_t *entered, *feature; /* [n_tokens] as in the gathering */
+    int32_t *kept;              /* [n_kept] tokens alive that stay */
+    int32_t n_kept;
+} freed;
+
+static s2p_status free_unit(const s2v_prefill *pf, const s2v_unit *u, freed *out)
+{
+    const s2v_part *part = &pf->frames[u->picture].part[u->part];
+    const size_t n = (size_t)u->n_grid;
+    *out = (freed){ .unit = *u };
+    out->alive = malloc(5 * n * sizeof *out->alive);
+    if (!out->alive)
+        return s2_fail_memory(pf->error, 5 * n * sizeof *out->alive, "the regions of a picture");
+    out->row = out->alive + n;
+    out->entered = out->row + n;
+    out->feature = out->entered + n;
+    out->kept = out->feature + n;
+    out->unit.n_tokens = out->unit.n_alive = 0;
+    for (int32_t i = 0, row = 0; i < s2v_part_tokens(part); i++) {
+        const uint8_t mark = u->mark[s2v_part_token(part, i)];
+        if (mark == S2V_MARK_NONE) {
+            out->entered[out->unit.n_tokens] = i;
+            out->feature[out->unit.n_tokens++] = row;
+        }
+        row += mark != S2V_MARK_DROP;
+    }
+    for (int32_t i = 0; i < u->n_alive; i++) {
+        if (u->mark[u->alive[i]] == S2V_MARK_KEEP) {
+            out->kept[out->n_kept++] = u->alive[i];
+        } else {
+            out->alive[out->unit.n_alive] = u->alive[i];
+            out->row[out->unit.n_alive++] = u->row[i];
+        }
+    }
+    out->unit.alive = out->alive;
+    out->unit.row = out->row;
+    out->unit.budget = u->budget - out->n_kept;
+    return S2P_OK;
+}
+
+/* --- one unit -------------------------------------------------------------------- */
+
+/* entered, feature: as in the gathering. */
+static s2p_status select_free(s2v_prefill *pf, s2v_unit *u, int32_t index, int32_t stage,
+                              const s2v_readings *readings, const int32_t *entered,
+                              const int32_t *feature)
 {
     s2p_view view = { .budget = u->budget,
                       .stage = stage,
@@ -304,7 +375,12 @@ s2p_status s2v_select_unit(s2v_prefill *pf, s2v_unit *u, int32_t stage,
         view.alive = u->alive;
         view.n_alive = u->n_alive;
     }
-    gathering g = { .prefill = pf, .unit = u, .readings = readings };
+    gathering g = { .prefill = pf,
+                    .unit = u,
+                    .index = index,
+                    .entered = entered,
+                    .feature = feature,
+                    .readings = readings };
     s2p_status st = S2P_OK;
     for (size_t id = 0; st == S2P_OK && id < S2P_N_SIGNALS; id++)
         if ((pf->needs >> id & 1) && gatherers[id] && !gatherers[id](&g, &view.signal[id]))
@@ -314,5 +390,20 @@ s2p_status s2v_select_unit(s2v_prefill *pf, s2v_unit *u, int32_t stage,
     if (st == S2P_OK) st = run_method(pf, u, &view);
     for (int32_t i = 0; i < g.n_made; i++) free(g.made[i]);
     free(g.prompt);
+    return st;
+}
+
+s2p_status s2v_select_unit(s2v_prefill *pf, s2v_unit *u, int32_t stage,
+                           const s2v_readings *readings)
+{
+    const int32_t index = (int32_t)(u - pf->unit);
+    freed f;
+    if (!u->mark) return select_free(pf, u, index, stage, readings, NULL, NULL);
+    s2p_status st = free_unit(pf, u, &f);
+    if (st == S2P_OK) s2p_plan_clear(u->plan);
+    if (st == S2P_OK && f.unit.n_alive > 0 && f.unit.budget > 0)
+        st = select_free(pf, &f.unit, index, stage, readings, f.entered, f.feature);
+    if (st == S2P_OK && f.n_kept > 0) st = s2p_plan_add(u->plan, f.kept, f.n_kept);
+    free(f.alive);
     return st;
 }

@@ -83,6 +83,7 @@ struct s2v_arch {
     const char *chat_format; /* of text/template.h */
     bool has_class_row; /* its tower has v.class_embd, by which mmproj of one projector differ */
     bool skips_tokens;  /* tokens need not all enter its tower: s2v_image_options.before_tower */
+    bool any_size;      /* its tower takes pictures of any size: s2v_image_options.width */
 
     s2p_status (*load)(s2v_model *model, s2v_loader *loader, s2v_gguf *text, s2v_gguf *mmproj,
                        int32_t gpu_layers, s2p_error *error);

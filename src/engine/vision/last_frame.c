@@ -10,6 +10,7 @@ static bool is_same_before(const s2v_image_options *a, const s2v_image_options *
 {
     const s2p_pixelprune *x = &a->pixelprune, *y = &b->pixelprune;
     if (!a->before_tower || !b->before_tower) return !a->before_tower && !b->before_tower;
+    if (a->n_regions > 0 || b->n_regions > 0) return false; /* they decide what enters */
     return x->scan == y->scan && x->metric == y->metric && x->threshold == y->threshold &&
            x->sliding == y->sliding && x->skip_ratio == y->skip_ratio;
 }
@@ -56,6 +57,7 @@ void s2v_last_frame_keep(s2v_last_frame *last, const s2p_image *image,
         last->width = image->width;
         last->height = image->height;
         last->options = *options;
+        last->options.regions = NULL; /* was borrowed */
         last->usual = usual;
     }
     s2v_frame_free(&last->frame);

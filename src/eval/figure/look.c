@@ -36,6 +36,7 @@ static const struct method_look {
     { "uniform",       NULL,                  CONTROL, S2_MARK_SQUARE,  1 },
     { "equal-density", NULL,                  CONTROL, S2_MARK_DIAMOND, 3 },
     { "resize",        NULL,                  CONTROL, S2_MARK_DOWN,    4 },
+    { "pool",          NULL,                  CONTROL, S2_MARK_UP,      3 },
     { "by area",       NULL,                  CONTROL, S2_MARK_CROSS,   0 }, /* an even selection */
     { "s2prune",       "s2prune",             OURS,    S2_MARK_CIRCLE,  0 },
     { "erc-top",       NULL,                  ORANGE,  S2_MARK_UP,      2 },

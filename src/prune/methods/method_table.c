@@ -6,6 +6,8 @@
 extern const s2p_method s2p_method_full;
 extern const s2p_method s2p_method_random;
 extern const s2p_method s2p_method_uniform;
+extern const s2p_method s2p_method_resize;
+extern const s2p_method s2p_method_pool;
 extern const s2p_method s2p_method_s2prune;
 extern const s2p_method s2p_method_equal_density;
 extern const s2p_method s2p_method_erc_top;
@@ -35,6 +37,8 @@ static const s2p_method *const methods[] = {
     &s2p_method_full,
     &s2p_method_random,
     &s2p_method_uniform,
+    &s2p_method_resize,
+    &s2p_method_pool,
     &s2p_method_s2prune,
     &s2p_method_equal_density,
     &s2p_method_erc_top,

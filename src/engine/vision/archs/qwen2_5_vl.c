@@ -22,6 +22,7 @@ const s2v_arch s2v_arch_qwen2_5_vl = {
     .projector = "qwen2.5vl_merger",
     .chat_format = "qwen2-vl",
     .skips_tokens = true,
+    .any_size = true,
     .load = qwen2_5_load,
     .frame = s2v_qwen_frame,
     .vision = s2v_qwen_vision,

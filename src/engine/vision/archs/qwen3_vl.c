@@ -40,6 +40,7 @@ const s2v_arch s2v_arch_qwen3_vl = {
     .projector = "qwen3vl_merger",
     .chat_format = "qwen3-vl",
     .skips_tokens = true,
+    .any_size = true,
     .load = qwen3_load,
     .frame = s2v_qwen_frame,
     .vision = s2v_qwen_vision,

@@ -12,6 +12,7 @@
  */
 #include "engine/vision/towers/qwen_frame.h"
 
+#include "engine/vision/regions.h"
 #include "image/geometry.h"
 #include "image/image.h"
 
@@ -147,8 +148,25 @@ static s2p_status cut_patches(const s2v_model *model, const s2p_image *image, s2
     return S2P_OK;
 }
 
+/* What has to stay in the decoder enters the tower, too. */
+static s2p_status keep_regions(const s2v_image_options *options, s2_size size, s2v_frame *f,
+                               int32_t *n_kept, s2p_error *error)
+{
+    const s2p_grid grid = f->part[0].grid;
+    const int32_t n = grid.rows * grid.cols;
+    uint8_t *mark = malloc((size_t)n);
+    if (!mark) return s2_fail_memory(error, (size_t)n, "the regions of a picture");
+    s2v_regions_mark(options, size, size, grid, mark);
+    for (int32_t i = 0; i < *n_kept; i++) mark[f->kept[i]] |= S2V_MARK_KEEP;
+    *n_kept = 0;
+    for (int32_t t = 0; t < n; t++)
+        if (mark[t] & S2V_MARK_KEEP) f->kept[(*n_kept)++] = t;
+    free(mark);
+    return S2P_OK;
+}
+
 /* Which tokens of the resized picture enter the tower. All of them: the frame is that of a whole picture. */
-static s2p_status skip_tokens(const s2v_model *model, const s2p_image *image,
+static s2p_status skip_tokens(const s2v_model *model, const s2p_image *image, s2_size size,
                               const s2v_image_options *options, s2v_frame *f, s2p_error *error)
 {
     const s2p_grid grid = f->part[0].grid;
@@ -165,6 +183,7 @@ static s2p_status skip_tokens(const s2v_model *model, const s2p_image *image,
     if (st != S2P_OK)
         return s2_fail(error, st, "PixelPrune with threshold %g: %s", options->pixelprune.threshold,
                        s2p_status_text(st));
+    if (options->n_regions > 0) TRY(keep_regions(options, size, f, &n_kept, error));
     if (n_kept == n) {
         free(f->kept);
         f->kept = NULL;
@@ -188,6 +207,7 @@ s2p_status s2v_qwen_frame(const s2v_model *model, const s2p_image *image,
             "(the others are for LLaVA)");
     const s2v_tower *v = &model->tower;
     const int32_t unit = v->patch * v->merge;
+    const s2_size in = { image->width, image->height };
     s2_size size = { options->width, options->height };
     if (size.width > 0 || size.height > 0) {
         if (size.width < unit || size.height < unit || size.width % unit != 0 ||
@@ -195,7 +215,6 @@ s2p_status s2v_qwen_frame(const s2v_model *model, const s2p_image *image,
             return s2_fail(error, S2P_EINVAL, "image size %dx%d is not a multiple of %d pixels",
                            size.width, size.height, unit);
     } else {
-        const s2_size in = { image->width, image->height };
         const int64_t low = options->min_pixels > 0 ? options->min_pixels : v->min_pixels;
         const int64_t high = options->max_pixels > 0 ? options->max_pixels : v->max_pixels;
         if (low > high)
@@ -226,7 +245,7 @@ s2p_status s2v_qwen_frame(const s2v_model *model, const s2p_image *image,
     TRY(s2_image_resize_as(image, size.width, size.height, (s2_resize)options->resize, &resized,
                            error));
     s2p_status st = S2P_OK;
-    if (options->before_tower) st = skip_tokens(model, &resized.view, options, &frame, error);
+    if (options->before_tower) st = skip_tokens(model, &resized.view, in, options, &frame, error);
     if (st == S2P_OK) st = cut_patches(model, &resized.view, &frame, error);
     s2_image_free(&resized);
     if (st == S2P_OK)
