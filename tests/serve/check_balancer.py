@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from server import ROOT, Server, chat, uri, wait_for
@@ -76,7 +77,7 @@ def main():
     if not shutil.which("haproxy"):
         print("skipped: haproxy is not installed")
         sys.exit(77)
-    servers = [Server("--metrics", "--parallel", "2") for _ in range(3)]
+    servers = [Server("--metrics", "--parallel", "2", "--leave-seconds", "4") for _ in range(3)]
     balancer = Balancer(servers)
     pictures = [uri(ROOT / f"data/synth/images/{i:04d}.jpg") for i in range(N_PICTURES)]
     first, _ = ask_all(balancer, servers, pictures, "How many objects are there?")
@@ -91,6 +92,33 @@ def main():
     # a text goes anywhere; a plan goes where its picture is
     assert balancer.ask({"messages": [{"role": "user", "content": "hi"}], "max_tokens": 2})[0] == 200
     assert balancer.ask({"image": pictures[0]}, "/v1/prune/plan")[0] == 200
+
+    # each server is restarted while clients ask: every request is answered
+    failed, n_asked, is_over = [], [0], threading.Event()
+
+    def client(k):
+        while not is_over.is_set():
+            try:
+                status, data = balancer.ask(chat(f"How many objects are there, {k}?", pictures[(n_asked[0] + k) % N_PICTURES], max_tokens=4))
+            except OSError as error:
+                status, data = 0, error
+            n_asked[0] += 1
+            if status != 200:
+                failed.append((status, data))
+
+    clients = [threading.Thread(target=client, args=(k,)) for k in range(4)]
+    for thread in clients:
+        thread.start()
+    for i, s in enumerate(servers):
+        s.stop()
+        servers[i] = Server("--metrics", "--parallel", "2", "--leave-seconds", "4", "--port", str(s.port))
+        wait_for(lambda: servers[i].json("GET", "/health")[0] == 200)
+        time.sleep(2.5)  # two checks
+    is_over.set()
+    for thread in clients:
+        thread.join()
+    assert n_asked[0] > 20 and not failed, (n_asked, failed[:3])
+    print(f"fine: {n_asked[0]} requests while three servers were restarted, none failed")
 
     # one server goes: its pictures move, the others stay where they were
     servers[2].stop()

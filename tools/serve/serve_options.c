@@ -55,6 +55,8 @@ const s2_option s2_serve_rows[] = {
       .group = "Server", .help = "time limit for a client to read the next piece of an answer", AT(send_s) },
     { .name = "--drain-seconds", .label = "S", .type = S2_OPTION_INT, .min = 0, .max = 3600, .fallback = "30",
       .group = "Server", .help = "time for running answers after SIGTERM", AT(drain_s) },
+    { .name = "--leave-seconds", .label = "S", .type = S2_OPTION_INT, .min = 0, .max = 3600, .fallback = "0",
+      .group = "Server", .help = "time after SIGTERM in which requests are accepted while /health answers 503, for load balancers", AT(leave_s) },
     { .name = "--alias", .letters = "-a", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Server",
       .help = "name of the model for clients (default: its file name)", AT(alias) },
     { .name = "--models", .label = "FILE", .type = S2_OPTION_FILE, .group = "Server",

@@ -138,12 +138,19 @@ static s2p_status supervise(s2_server *server, const char *url, const sigset_t *
     }
 }
 
-/* Requests that were accepted may finish, no new ones are accepted. A second signal ends this early. */
+/* A load balancer notices that this server leaves; then requests that were accepted may finish, and no new
+ * ones are accepted. A second signal ends either early. */
 static void drain(s2_server *server, const sigset_t *signals)
 {
     const struct timespec tick = { .tv_nsec = TICK_NS };
-    const double end = s2_now_ms() + server->options->drain_s * 1e3;
+    const double leave = s2_now_ms() + server->options->leave_s * 1e3;
+    const double end = leave + server->options->drain_s * 1e3;
     s2_link_state state;
+    atomic_store(&server->is_leaving, true);
+    while (s2_now_ms() < leave && sigtimedwait(signals, NULL, &tick) < 0) {
+        s2_http_tick(server);
+        s2_models_tick(&server->models);
+    }
     atomic_store(&server->is_draining, true);
     do {
         s2_http_tick(server);

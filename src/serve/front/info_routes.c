@@ -12,11 +12,12 @@ bool s2_handle_health(s2_exchange *x, s2_http_error *error)
     s2_link_get_state(x->server->models.link[0], &state);
     const bool is_ready =
         x->server->models.n > 1 ? s2_models_are_ready(&x->server->models, NULL) : state.is_ready;
-    if (is_ready && !atomic_load(&x->server->is_draining)) {
+    const bool is_leaving = atomic_load(&x->server->is_leaving);
+    if (is_ready && !is_leaving) {
         s2_exchange_json(x, 200, json_pack("{s:s}", "status", "ok"));
         return true;
     }
-    if (atomic_load(&x->server->is_draining))
+    if (is_leaving)
         (void)s2_http_fail(error, 503, NULL, "the server is shutting down");
     else if (state.has_been_ready)
         (void)s2_http_fail(error, 503, NULL, "the engine is restarting");

@@ -112,9 +112,10 @@ typedef struct s2_server {
     s2_wrong_keys wrong_keys;    /* HTTP thread only */
     s2_access access;            /* its keys change on SIGHUP; */
     pthread_mutex_t access_lock; /* held to read or change them */
-    atomic_bool is_draining;
-    atomic_bool is_over;   /* no more pictures are fetched */
-    atomic_int n_fetching; /* requests whose pictures are being fetched */
+    atomic_bool is_leaving;      /* /health says so; requests are still accepted, */
+    atomic_bool is_draining;     /* and now no longer */
+    atomic_bool is_over;         /* no more pictures are fetched */
+    atomic_int n_fetching;       /* requests whose pictures are being fetched */
     atomic_uint_fast64_t n_requests, n_answers[S2_N_STATUS / 100]; /* by the class of the status */
     atomic_uint_fast64_t n_prompt_tokens, n_generated, n_image_tokens, n_image_tokens_full,
         n_cached;
