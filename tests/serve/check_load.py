@@ -11,8 +11,43 @@ from server import ROOT, Server, chat, events, uri, wait_for
 
 SECONDS = float(sys.argv[3]) if len(sys.argv) > 3 else 5.0
 N_CLIENTS = int(sys.argv[4]) if len(sys.argv) > 4 else 12
+MODEL = "s2prune-tiny-f16"
 QUESTIONS = ("How many objects are there?", "Is there a circle?")
 SETTINGS = ({"budget": 64}, {"budget": 32}, {"method": "fastv", "budget": 64}, {"method": "full"})
+
+
+SCHEMA = {"type": "object", "required": ["count", "shape"], "additionalProperties": False, "properties": {
+    "count": {"type": "integer", "minimum": 0, "maximum": 99}, "shape": {"enum": ["circle", "square", None]}}}
+
+
+# The same question through every front end: body of a picture, a question and a setting, and the texts of an answer.
+def chat_body(picture, question, setting):
+    return chat(question, picture, prune=setting)
+
+
+def messages_body(picture, question, setting):
+    kind, data = picture.removeprefix("data:").split(";base64,")
+    return {"model": MODEL, "max_tokens": 16, "prune": setting, "messages": [{"role": "user", "content": [
+        {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}, {"type": "text", "text": question}]}]}
+
+
+def responses_body(picture, question, setting):
+    return {"max_output_tokens": 16, "prune": setting, "input": [{"role": "user", "content": [
+        {"type": "input_image", "image_url": picture}, {"type": "input_text", "text": question}]}]}
+
+
+def ollama_body(picture, question, setting):
+    return {"model": MODEL, "stream": False, "prune": setting, "options": {"num_predict": 16},
+            "messages": [{"role": "user", "content": question, "images": [picture.split(",")[1]]}]}
+
+
+DOORS = {
+    "chat": ("/v1/chat/completions", chat_body, lambda a: [a["choices"][0]["message"]["content"]]),
+    "three choices": ("/v1/chat/completions", lambda *a: {**chat_body(*a), "n": 3}, lambda a: [c["message"]["content"] for c in a["choices"]]),
+    "messages": ("/v1/messages", messages_body, lambda a: [a["content"][0]["text"]]),
+    "responses": ("/v1/responses", responses_body, lambda a: [a["output"][0]["content"][0]["text"]]),
+    "ollama": ("/api/chat", ollama_body, lambda a: [a["message"]["content"]]),
+}
 
 
 def ask_together(s, bodies):
@@ -50,7 +85,11 @@ def main():
         status, answer = s.json("POST", "/v1/chat/completions", chat(q, pictures[p], prune=SETTINGS[t]))
         assert status == 200, answer
         alone[p, q, t] = answer["choices"][0]["message"]["content"]
-    end, counts, faults = time.monotonic() + SECONDS, {"right": 0, "left": 0, "refused": 0}, []
+    held = {}
+    for p in range(len(pictures)):
+        answer = s.json("POST", "/v1/chat/completions", chat(QUESTIONS[0], pictures[p], json_schema=SCHEMA, max_tokens=60))[1]["choices"][0]
+        held[p] = json.loads(answer["message"]["content"]) and answer["message"]["content"]
+    end, counts, faults = time.monotonic() + SECONDS, {"right": 0, "held": 0, "left": 0, "refused": 0}, []
 
     def client(seed):
         rng = random.Random(seed)
@@ -68,8 +107,17 @@ def main():
                         c.sendall(head.encode() + body)
                         c.recv(1)
                     counts["left"] += 1
+                elif what < 0.6:  # another front end
+                    name, (path, body, texts) = rng.choice(list(DOORS.items()))
+                    status, answer = s.json("POST", path, body(pictures[p], q, SETTINGS[t]), timeout=300)
+                    assert status == 200 and set(texts(answer)) == {alone[key]}, (name, key, answer)
+                    counts["right"] += 1
+                elif what < 0.7:  # held to a schema
+                    status, answer = s.json("POST", "/v1/chat/completions", chat(QUESTIONS[0], pictures[p], json_schema=SCHEMA, max_tokens=60), timeout=300)
+                    assert status == 200 and answer["choices"][0]["message"]["content"] == held[p], answer
+                    counts["held"] += 1
                 else:
-                    streams = what < 0.7
+                    streams = what < 0.85
                     status, _, data = s.ask("POST", "/v1/chat/completions", chat(q, pictures[p], stream=streams, prune=SETTINGS[t]), timeout=300)
                     assert status == 200, data
                     if streams:
