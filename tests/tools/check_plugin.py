@@ -92,7 +92,7 @@ for kind, words, code in ((0, "63 tokens", 2), (1, "token 0 twice", 2), (2, "tok
                           (5, "adds no method", 3), (6, "too old", 3), (7, "is the name of a built-in method", 2), (8, "has no function", 2),
                           (9, "printable", 2)):
     build("bad.c", f"bad{kind}.so", f"-DKIND={kind}")
-    refused(words, "run", *ASK, "--plugin", f"bad{kind}.so", "--method", "bad" if kind != 7 else "s2prune", code=code)
+    refused(words, "run", *ASK, "--budget", "64", "--plugin", f"bad{kind}.so", "--method", "bad" if kind != 7 else "s2prune", code=code)
 pathlib.Path("text.so").write_text("no code")
 pathlib.Path("none.c").write_text("int nothing(void); int nothing(void) { return 1; }")
 build("none.c", "none.so")
