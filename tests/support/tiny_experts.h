@@ -6,21 +6,34 @@
 
 enum { EXPERTS_N = 6, EXPERTS_USED = 2, EXPERTS_FF = 32 };
 
-/* ffn_gate, ffn_up and ffn_down become those of experts; a router comes besides. */
-static inline void experts_text(tiny_file *f, int n_layers)
+/* ffn_gate, ffn_up and ffn_down become those of experts; a router comes besides. The architecture
+ * "NAME" becomes "NAMEmoe". */
+static inline void experts_replace(tiny_file *f, int n_layers)
 {
     static const char *const parts[] = { "gate", "up", "down" };
-    qwen3_text(f, n_layers);
-    tiny_find_key(f, "general.architecture")->text = "qwen3vlmoe";
+    static char names[2][32]; /* the file points to its architecture's */
+    const char *from = tiny_find_key(f, "general.architecture")->text;
+    const size_t n_from = strlen(from);
+    char *name_of_moe = names[strcmp(from, "qwen3") == 0];
+    (void)snprintf(name_of_moe, sizeof names[0], "%.20smoe", from);
     for (size_t i = 0; i < f->n_keys; i++) {
         char rest[64];
-        if (strncmp(f->key[i].name, "qwen3vl.", 8) != 0) continue;
-        (void)snprintf(rest, sizeof rest, "%s", f->key[i].name + 8);
-        (void)snprintf(f->key[i].name, sizeof f->key[i].name, "qwen3vlmoe.%.50s", rest);
+        if (strncmp(f->key[i].name, from, n_from) != 0 || f->key[i].name[n_from] != '.') continue;
+        (void)snprintf(rest, sizeof rest, "%s", f->key[i].name + n_from);
+        (void)snprintf(f->key[i].name, sizeof f->key[i].name, "%s%.40s", name_of_moe, rest);
     }
-    tiny_number(f, "qwen3vlmoe.expert_count", U32, EXPERTS_N);
-    tiny_number(f, "qwen3vlmoe.expert_used_count", U32, EXPERTS_USED);
-    tiny_number(f, "qwen3vlmoe.expert_feed_forward_length", U32, EXPERTS_FF);
+    tiny_find_key(f, "general.architecture")->text = name_of_moe;
+    static const struct {
+        const char *key;
+        double value;
+    } numbers[] = { { "expert_count", EXPERTS_N },
+                    { "expert_used_count", EXPERTS_USED },
+                    { "expert_feed_forward_length", EXPERTS_FF } };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        char key[64];
+        (void)snprintf(key, sizeof key, "%s.%s", name_of_moe, numbers[i].key);
+        tiny_number(f, key, U32, numbers[i].value);
+    }
     for (int i = 0; i < n_layers; i++) {
         char name[64];
         for (int k = 0; k < 3; k++) {
@@ -33,6 +46,12 @@ static inline void experts_text(tiny_file *f, int n_layers)
         }
         tiny_add_tensor(f, "blk.%d.ffn_gate_inp.weight", i, TINY_WIDTH, EXPERTS_N);
     }
+}
+
+static inline void experts_text(tiny_file *f, int n_layers)
+{
+    qwen3_text(f, n_layers);
+    experts_replace(f, n_layers);
 }
 
 #endif /* TESTS_TINY_EXPERTS_H */

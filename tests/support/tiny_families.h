@@ -2,8 +2,8 @@
 #ifndef TESTS_TINY_FAMILIES_H
 #define TESTS_TINY_FAMILIES_H
 
+#include "tiny_experts.h"
 #include "tiny_gemma.h"
-#include "tiny_qwen3.h"
 
 typedef enum tiny_family {
     TINY_QWEN2_5_VL,
@@ -15,17 +15,21 @@ typedef enum tiny_family {
     TINY_INTERNVL3_5,
     TINY_SMOLVLM,
     TINY_GEMMA_3,
+    TINY_QWEN3_VL_MOE,
+    TINY_INTERNVL3_5_MOE,
     N_TINY_FAMILIES
 } tiny_family;
 
-static const char *const tiny_family_name[] = { "Qwen2.5-VL",  "LLaVA-OneVision", "Qwen2-VL",
-                                                "Qwen3-VL",    "LLaVA-1.5",       "InternVL3",
-                                                "InternVL3.5", "SmolVLM",         "Gemma-3" };
+static const char *const tiny_family_name[] = { "Qwen2.5-VL",   "LLaVA-OneVision", "Qwen2-VL",
+                                                "Qwen3-VL",     "LLaVA-1.5",       "InternVL3",
+                                                "InternVL3.5",  "SmolVLM",         "Gemma-3",
+                                                "Qwen3-VL-MoE", "InternVL3.5-MoE" };
 
 /* Takes a picture in the size that is asked for. */
 static inline bool tiny_family_has_size(tiny_family family)
 {
-    return family == TINY_QWEN2_5_VL || family == TINY_QWEN2_VL || family == TINY_QWEN3_VL;
+    return family == TINY_QWEN2_5_VL || family == TINY_QWEN2_VL || family == TINY_QWEN3_VL ||
+           family == TINY_QWEN3_VL_MOE;
 }
 
 static inline void tiny_family_files(tiny_family family, tiny_file *text, tiny_file *mmproj)
@@ -39,7 +43,8 @@ static inline void tiny_family_files(tiny_family family, tiny_file *text, tiny_f
         (family == TINY_QWEN2_VL ? qwen2_mmproj : tiny_mmproj)(mmproj, n);
         break;
     case TINY_QWEN3_VL:
-        qwen3_text(text, n_qwen3);
+    case TINY_QWEN3_VL_MOE:
+        (family == TINY_QWEN3_VL ? qwen3_text : experts_text)(text, n_qwen3);
         qwen3_mmproj(mmproj, n_qwen3);
         break;
     case TINY_ONEVISION:
@@ -63,6 +68,7 @@ static inline void tiny_family_files(tiny_family family, tiny_file *text, tiny_f
             llava_text_of(text, n);
         else
             internvl3_5_text(text, n);
+        if (family == TINY_INTERNVL3_5_MOE) experts_replace(text, n);
         internvl_mmproj(mmproj);
         tiny_number(mmproj, "clip.vision.preproc_min_tiles", U32, 1);
         tiny_number(mmproj, "clip.vision.preproc_max_tiles", U32, 4);

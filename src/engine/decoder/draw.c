@@ -232,9 +232,11 @@ static struct ggml_tensor *draw_experts(s2v_graph *graph, const s2v_decoder_para
     struct ggml_context *ctx = graph->ctx;
     const int64_t n = x->ne[1], n_experts = p->n_experts, n_used = p->n_experts_used;
     struct ggml_tensor *likes = s2v_draw_product(graph, f->router, &(s2v_product_rows){ .x = x });
-    likes = ggml_soft_max(ctx, likes);          /* [n_experts, n] */
-    likes = ggml_clamp(ctx, likes, 0.0f, 1.0f); /* they are, but sorting needs numbers, not NaN */
-    struct ggml_tensor *chosen = ggml_argsort_top_k(ctx, likes, (int)n_used); /* [n_used, n] */
+    likes = ggml_soft_max(ctx, likes); /* [n_experts, n] */
+    /* Sorting needs numbers: a copy, clamped in its place, has them. The shares keep a NaN of damaged
+     * weights, so that the result shows it. */
+    struct ggml_tensor *order = ggml_clamp(ctx, ggml_dup(ctx, likes), 0.0f, 1.0f);
+    struct ggml_tensor *chosen = ggml_argsort_top_k(ctx, order, (int)n_used); /* [n_used, n] */
     struct ggml_tensor *share =
         ggml_get_rows(ctx, ggml_reshape_3d(ctx, likes, 1, n_experts, n), chosen);
     share = ggml_reshape_2d(ctx, share, n_used, n);
