@@ -17,6 +17,12 @@ static inline void refuse_changed(bool is_text, const char *how, const char *wha
                error.message);
 }
 
+/* Gemma 3's tower: every published file has four patches along a side of a token, and some do not say so. */
+static inline bool pools_patches(void)
+{
+    return strcmp(tiny_find_key(&mmproj_file, "clip.projector_type")->text, "gemma3") == 0;
+}
+
 static inline void test_keys_missing_or_of_another_type(void **state)
 {
     (void)state;
@@ -30,7 +36,9 @@ static inline void test_keys_missing_or_of_another_type(void **state)
             const bool is_optional = strstr(key->name, "preproc_") ||
                                      strstr(key->name, "feature_layer") ||
                                      strstr(key->name, "qwen3.attention.key_length") ||
-                                     strstr(key->name, "qwen3moe.attention.key_length");
+                                     strstr(key->name, "qwen3moe.attention.key_length") ||
+                                     strstr(key->name, "gemma3.attention.key_length") ||
+                                     (strstr(key->name, "scale_factor") && pools_patches());
             const char *what = key->type == STRING ? "" : key->name;
             if (strstr(what, "key_length") || strstr(what, "n_deepstack_layers") ||
                 strstr(what,
