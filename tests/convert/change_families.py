@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 
-FAMILIES = ("qwen2vl", "qwen3vl", "llava15", "internvl3", "smolvlm")
+FAMILIES = ("qwen2vl", "qwen3vl", "llava15", "internvl3", "smolvlm", "gemma3")
 REFUSED = (1, 2, 3, 4, 5)  # codes of docs; a signal is negative
 GONE = object()
 VALUES = (GONE, None, "x", 0, -1, 10 ** 12, [], {})

@@ -5,7 +5,7 @@
  *   near NAME reference|viewer N W H D    the same; samples may differ by D
  *   reduce NAME P N W H                   N file bytes, decoded at a scale with at most P pixels
  *   refuse NAME reference|viewer N WORD   N file bytes; the sentence must contain WORD
- *   resize NAME w h W H                   w*h*3 bytes, then W*H*3 expected; also lanczos
+ *   resize NAME w h W H                   w*h*3 bytes, then W*H*3 expected; also lanczos, bilinear
  *   detour NAME Q w h                     w*h*3 bytes, then the same after a JPEG of quality Q
  *   gray NAME w h                         w*h*3 bytes, then w*h expected
  *   end COUNT                             COUNT records were sent before
@@ -222,6 +222,12 @@ int main(int argc, char **argv)
         else if (n == 6 && strcmp(w[0], "lanczos13") == 0)
             check_resize(w[1], number(w[2]), number(w[3]), number(w[4]), number(w[5]),
                          S2_FILTER_LANCZOS, S2_RESIZE_PILLOW13);
+        else if (n == 6 && strcmp(w[0], "bilinear") == 0)
+            check_resize(w[1], number(w[2]), number(w[3]), number(w[4]), number(w[5]),
+                         S2_FILTER_BILINEAR, S2_RESIZE_PILLOW);
+        else if (n == 6 && strcmp(w[0], "bilinear13") == 0)
+            check_resize(w[1], number(w[2]), number(w[3]), number(w[4]), number(w[5]),
+                         S2_FILTER_BILINEAR, S2_RESIZE_PILLOW13);
         else if (n == 6 && strcmp(w[0], "resize13") == 0)
             check_resize(w[1], number(w[2]), number(w[3]), number(w[4]), number(w[5]),
                          S2_FILTER_BICUBIC, S2_RESIZE_PILLOW13);

@@ -430,6 +430,8 @@ def send_resizes(sink, rng):
         sink.send(kind, "%dx%d-to-%dx%d" % (w, h, W, H), [w, h, W, H], a.tobytes(), out.tobytes())
         if i % 4 == 0:
             out = np.asarray(Image.fromarray(a).resize((W, H), Image.LANCZOS))
+            near = np.asarray(Image.fromarray(a).resize((W, H), Image.BILINEAR))
+            sink.send(kind.replace("resize", "bilinear"), "bilinear-%dx%d-to-%dx%d" % (w, h, W, H), [w, h, W, H], a.tobytes(), near.tobytes())
             sink.send(kind.replace("resize", "lanczos"), "lanczos-%dx%d-to-%dx%d" % (w, h, W, H), [w, h, W, H], a.tobytes(), out.tobytes())
     for w, h in ((1, 1), (7, 9), (640, 480)):
         a = rng.integers(0, 256, (h, w, 3)).astype(np.uint8)

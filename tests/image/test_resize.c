@@ -207,27 +207,31 @@ static void by_hand(void **state)
 }
 
 /* A line across and down, against weights computed from the definition (in Python, once). */
-static void lanczos(void **state)
+static void other_filters(void **state)
 {
     (void)state;
     static const uint8_t line[8] = { 10, 200, 30, 255, 0, 90, 91, 17 };
     static const struct {
+        s2_filter filter;
         int32_t n;
         uint8_t expected[13];
     } cases[] = {
-        { 3, { 106, 114, 53 } },
-        { 5, { 81, 138, 116, 63, 54 } },
-        { 13, { 0, 98, 200, 66, 75, 249, 147, 0, 48, 116, 94, 42, 9 } },
+        { S2_FILTER_LANCZOS, 3, { 106, 114, 53 } },
+        { S2_FILTER_LANCZOS, 5, { 81, 138, 116, 63, 54 } },
+        { S2_FILTER_LANCZOS, 13, { 0, 98, 200, 66, 75, 249, 147, 0, 48, 116, 94, 42, 9 } },
+        { S2_FILTER_BILINEAR, 3, { 109, 106, 62 } },
+        { S2_FILTER_BILINEAR, 5, { 88, 116, 122, 74, 47 } },
+        { S2_FILTER_BILINEAR, 13, { 10, 90, 193, 89, 91, 229, 128, 10, 66, 90, 91, 48, 17 } },
     };
     uint8_t pixels[8 * 3];
     for (int i = 0; i < 24; i++) pixels[i] = line[i / 3];
     const s2p_image across = { 8, 1, 24, pixels }, down = { 1, 8, 3, pixels };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         s2_image a, b;
-        assert_int_equal(s2_image_resize_with(&across, cases[c].n, 1, S2_FILTER_LANCZOS,
+        assert_int_equal(s2_image_resize_with(&across, cases[c].n, 1, cases[c].filter,
                                               S2_RESIZE_PILLOW, &a, NULL),
                          S2P_OK);
-        assert_int_equal(s2_image_resize_with(&down, 1, cases[c].n, S2_FILTER_LANCZOS,
+        assert_int_equal(s2_image_resize_with(&down, 1, cases[c].n, cases[c].filter,
                                               S2_RESIZE_PILLOW13, &b, NULL),
                          S2P_OK);
         for (int32_t i = 0; i < 3 * cases[c].n; i++) {
@@ -259,7 +263,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pillow_checksums), cmocka_unit_test(pillow_orders),
         cmocka_unit_test(properties),       cmocka_unit_test(by_hand),
-        cmocka_unit_test(lanczos),          cmocka_unit_test(refusals)
+        cmocka_unit_test(other_filters),    cmocka_unit_test(refusals)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
