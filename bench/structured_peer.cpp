@@ -41,11 +41,13 @@ int main(int argc, char **argv)
             for (const common_json &sample : one.at("texts")) {
                 const std::string answer = sample.get<std::string>();
                 std::vector<llama_token> tokens(answer.size() + 8);
-                const int n = llama_tokenize(vocab, answer.data(), (int)answer.size(), tokens.data(), (int)tokens.size(), false, false);
+                const int n = llama_tokenize(vocab, answer.data(), (int)answer.size(),
+                                             tokens.data(), (int)tokens.size(), false, false);
                 llama_sampler_reset(sampler);
                 for (int i = 0; i < n; i++) {
                     for (int k = 0; k < n_vocab; k++) candidates[(size_t)k] = { k, 1.0f, 0.0f };
-                    llama_token_data_array array = { candidates.data(), candidates.size(), -1, false };
+                    llama_token_data_array array = { candidates.data(), candidates.size(), -1,
+                                                     false };
                     start = now_us();
                     llama_sampler_apply(sampler, &array);
                     printf("%s %.3f\n", round == 0 ? "cold" : "warm", now_us() - start);
