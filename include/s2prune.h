@@ -78,6 +78,8 @@ typedef struct s2p_error {
 
 #define S2P_MAX_SIDE 4096        /* rows or columns of a token grid */
 #define S2P_MAX_TOKENS (1 << 20) /* rows * columns */
+#define S2P_AUTO_LEAST \
+    64 /* tokens that an automatic budget keeps at least, where there are so many */
 
 typedef struct s2p_image { /* 8-bit RGB, row-major, channel-interleaved */
     int32_t width, height;

@@ -356,11 +356,11 @@ typedef struct s2v_prompt {         /* all borrowed */
 S2V_API void s2v_prompt_init_sized(s2v_prompt *prompt, size_t size);
 static inline void s2v_prompt_init(s2v_prompt *prompt) { s2v_prompt_init_sized(prompt, sizeof *prompt); }
 
+#define S2V_BUDGET_AUTO (-1.0)      /* as percent: a third of the tokens, rounded, at least S2P_AUTO_LEAST */
 typedef struct s2v_budget {         /* visual tokens kept of one picture */
     int32_t tokens;
-    double percent;                 /* if above 0: this share of the picture's tokens instead, at least one */
+    double percent;                 /* if above 0: this share of its tokens instead, at least one; or S2V_BUDGET_AUTO */
 } s2v_budget;
-
 typedef struct s2v_prune_options {
     size_t size;                    /* set by s2v_prune_options_init */
     const char *method;             /* "s2prune", "random", ...; NULL keeps every token */

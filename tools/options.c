@@ -256,6 +256,8 @@ s2p_status s2_option_set(const s2_option *o, const char *source, const char *tex
         return set_size(o, source, text, field, error);
     case S2_OPTION_BUDGET:
         return s2a_budget_read(source, text, strlen(text), (int32_t)o->max, field, error);
+    case S2_OPTION_STEPS:
+        return s2a_budget_read_steps(source, text, strlen(text), (int32_t)o->max, field, error);
     case S2_OPTION_SEED:
         if (read_seed(text, field)) return S2P_OK;
         return s2_fail(error, S2P_EINVAL, "%s '%.40s' is not a whole number from 0 to 2^64-1",

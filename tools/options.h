@@ -44,7 +44,8 @@ typedef enum s2_option_type {                   /* and what is stored at .offset
                               S2_OPTION_CHOICE, /* int32_t, index into .choice */
                               S2_OPTION_LIST,   /* s2_list */
                               S2_OPTION_SIZE,   /* s2_pair */
-                              S2_OPTION_BUDGET  /* s2v_budget */
+                              S2_OPTION_BUDGET, /* s2a_budget, one */
+                              S2_OPTION_STEPS   /* s2a_budget, perhaps several that grow */
 } s2_option_type;
 
 typedef enum s2_file_role {                /* of what a value names; see files/file_roles.h */

@@ -11,7 +11,7 @@
 
 static int32_t full_of(const s2_trials *t)
 {
-    return s2_trials_find(t, "full", (s2v_budget){ .tokens = 0 });
+    return s2_trials_find(t, "full", (s2a_budget){ .tokens = 0 });
 }
 
 /* The first setting of its budget; the ones that keep all have none. */
@@ -177,7 +177,7 @@ typedef struct bars {
     int32_t n_least; /* lines below which there is nothing to compare */
 } bars;
 
-static s2p_status fill_bars(const s2_trials *t, const bars *b, s2v_budget budget, s2_figure_data *d,
+static s2p_status fill_bars(const s2_trials *t, const bars *b, s2a_budget budget, s2_figure_data *d,
                             s2p_error *error)
 {
     for (int32_t s = 0; s < t->n_settings; s++) {
@@ -199,7 +199,7 @@ static s2p_status fill_bars(const s2_trials *t, const bars *b, s2v_budget budget
 }
 
 /* study NULL: only widen the range, which all budgets share; else draw with it. */
-static s2p_status draw_bars(const s2_trials *t, const bars *b, s2v_budget budget, double range[2],
+static s2p_status draw_bars(const s2_trials *t, const bars *b, s2a_budget budget, double range[2],
                             bool *is_drawn, s2_study *study, s2p_error *error)
 {
     s2_figure_data *d = s2_figure_data_create(t, error);
@@ -209,10 +209,10 @@ static s2p_status draw_bars(const s2_trials *t, const bars *b, s2v_budget budget
     if (st == S2P_OK && d->n_series >= b->n_least) {
         char name[64], title[120], caption[512], text[S2A_BUDGET_TEXT];
         (void)s2a_budget_text(budget, text);
-        (void)snprintf(name, sizeof name, "%s_%s", b->name, text);
+        (void)snprintf(name, sizeof name, "%s_%.40s", b->name, text);
         for (char *c = name; *c; c++)
             if (*c == '%') *c = 'p';
-        (void)snprintf(title, sizeof title, "%s, %s tokens", b->title, text);
+        (void)snprintf(title, sizeof title, "%s, %.40s tokens", b->title, text);
         (void)snprintf(caption, sizeof caption, "%s tokens: %s%s", text, b->caption,
                        t->n_parts > 1 ? " Numbers in percent of the largest possible." : "");
         s2_figure_groups(d);

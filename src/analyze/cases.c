@@ -25,7 +25,7 @@ typedef struct columns { /* the settings of a sheet */
 } columns;
 
 /* Those of this budget and the ones that keep all. */
-static columns columns_of(const s2_trials *t, s2v_budget budget)
+static columns columns_of(const s2_trials *t, s2a_budget budget)
 {
     columns c = { .n = 0 };
     for (int32_t s = 0; s < t->n_settings && c.n < MAX_COLUMNS; s++)
@@ -243,7 +243,7 @@ static s2p_status add_cases(const s2_trials *t, int32_t reference, bool is_won, 
     }
     (void)s2_title_of(s2_setting_label(&t->setting[reference], false, label), title);
     (void)s2a_budget_text(t->setting[reference].budget, budget);
-    (void)snprintf(name, sizeof name, "cases_%s%s", budget, is_won ? "" : "_lost");
+    (void)snprintf(name, sizeof name, "cases_%.40s%s", budget, is_won ? "" : "_lost");
     (void)snprintf(
         caption, sizeof caption,
         "%s at %s tokens is %s and all others of its budget are %s on %d of %d questions; "

@@ -43,7 +43,7 @@ static double chance_overlap(double budget, double n)
     return common / (2.0 * budget - common);
 }
 
-static void draw(const s2_trials *t, s2v_budget budget, s2_table *table, s2_study *study)
+static void draw(const s2_trials *t, s2a_budget budget, s2_table *table, s2_study *study)
 {
     char label[MAX_METHODS][S2_LABEL_SIZE], text[S2A_BUDGET_TEXT], name[64], caption[320];
     const char *names[MAX_METHODS];
@@ -66,7 +66,7 @@ static void draw(const s2_trials *t, s2v_budget budget, s2_table *table, s2_stud
             s2_table_number(table, value[i * n + k]);
         }
     const double n_tokens = (double)t->grid.rows * t->grid.cols;
-    (void)snprintf(name, sizeof name, "overlap_%s", text);
+    (void)snprintf(name, sizeof name, "overlap_%.40s", text);
     (void)snprintf(caption, sizeof caption,
                    "Tokens two methods both keep over tokens either keeps, mean over pictures and "
                    "questions, %s kept. Two random selections would have %.2f.",

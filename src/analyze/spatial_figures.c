@@ -25,7 +25,7 @@ typedef struct group { /* settings of one budget that dropped something */
     const char *name[MAX_MAPS];
 } group;
 
-static void fill_group(const s2_trials *t, const s2_kept_map *l, s2v_budget budget, group *g)
+static void fill_group(const s2_trials *t, const s2_kept_map *l, s2a_budget budget, group *g)
 {
     g->n = 0;
     (void)s2a_budget_text(budget, g->budget);
@@ -82,7 +82,7 @@ static void draw_maps(const s2_trials *t, const s2_kept_map *l, const group *g, 
     const double head = HEAD + (title_lines(g, side) - 1) * S2_PLOT_LINE;
     const double tall = side * t->grid.rows / t->grid.cols, step = head + tall + 6.0;
     char name[64], caption[800], rows[16], names[S2_NAMES_SIZE];
-    (void)snprintf(name, sizeof name, "spatial_maps_%s", g->budget);
+    (void)snprintf(name, sizeof name, "spatial_maps_%.40s", g->budget);
     (void)snprintf(
         caption, sizeof caption,
         "How often each token of the %dx%d grid is kept, over %d pictures and questions "
@@ -161,7 +161,7 @@ static void draw_shares(const s2_trials *t, const s2_kept_map *l, const group *g
     char name[64], caption[384];
     fill_shares(t, l, g, &d);
     s2_chart chart = shares_chart(g, &d);
-    (void)snprintf(name, sizeof name, "spatial_bias_%s", g->budget);
+    (void)snprintf(name, sizeof name, "spatial_bias_%.40s", g->budget);
     (void)snprintf(
         caption, sizeof caption,
         "Share of the kept tokens in the edge and centre of the grid, %s tokens kept, 95 "

@@ -302,7 +302,7 @@ const char *s2_setting_key(const s2a_setting *s, char out[S2_LABEL_SIZE])
     return out;
 }
 
-int32_t s2_trials_find(const s2_trials *t, const char *method, s2v_budget budget)
+int32_t s2_trials_find(const s2_trials *t, const char *method, s2a_budget budget)
 {
     char label[S2A_LABEL_SIZE];
     for (int32_t i = 0; i < t->n_settings; i++) /* nothing differs from its defaults */

@@ -144,6 +144,6 @@ const char *s2_setting_key(const s2a_setting *setting, char out[S2_LABEL_SIZE]);
 
 /* The setting with that method and budget and the paper's choices; -1: none. The budget of a method
  * that keeps all does not count. */
-int32_t s2_trials_find(const s2_trials *trials, const char *method, s2v_budget budget);
+int32_t s2_trials_find(const s2_trials *trials, const char *method, s2a_budget budget);
 
 #endif /* S2_ANALYZE_TRIALS_H */

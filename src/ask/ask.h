@@ -23,6 +23,21 @@ typedef struct s2a_part { /* what was kept of one grid of tokens */
     float *raw, *score; /* [side * side] its structure and the min-max of it; owned by `share` */
 } s2a_part;
 
+typedef struct s2a_attempt { /* one of the answers to a question, the last one included */
+    s2v_budget budget;
+    int32_t image_tokens, prompt_tokens; /* prefilled */
+    double confidence;                   /* lowest probability of its first tokens */
+    double ms;                           /* prefill and generation, without pictures and tower */
+    double flops;
+} s2a_attempt;
+
+typedef struct s2a_attempts {        /* all zero: none */
+    s2a_attempt list[S2A_MAX_STEPS]; /* [n]; with one budget: none */
+    int32_t n;
+    double earlier_ms; /* of those before the last */
+    s2v_stats paid;    /* of those so far */
+} s2a_attempts;
+
 typedef struct s2a_answer { /* all zero: none. Free with s2a_answer_free */
     char *text;             /* UTF-8, NUL-terminated, owned */
     int32_t *token;         /* [n_tokens] generated, the end token included; owned */
@@ -30,9 +45,12 @@ typedef struct s2a_answer { /* all zero: none. Free with s2a_answer_free */
     bool is_stopped; /* by the model, a stop string or ends_after, not by n_tokens */
     s2a_part *part;  /* [n_parts] owned */
     int32_t n_parts;
-    float *logits; /* [n_logits] after the last token of the prompt, owned; NULL: not asked for */
-    s2v_stats stats;
+    float *logits;   /* [n_logits] after the last token of the prompt, owned; NULL: not asked for */
+    s2v_stats stats; /* of the last attempt; pictures, tower, saved_ms and cost of all */
     double generate_ms;
+    s2a_attempts attempts;
+    float *logprob; /* [n_tokens][2] of each token, and by how much its rival is less likely, owned;
+                          NULL: not asked for */
 } s2a_answer;
 
 typedef struct s2a_limits {
@@ -45,6 +63,8 @@ typedef struct s2a_limits {
      * ends; below 0: it goes on. */
     int32_t (*ends_after)(const int32_t *token, int32_t n_tokens, const char *text, void *user);
     void *user;
+    int32_t n_vocab;          /* of the model; needed where the setting has several budgets */
+    bool wants_logprobs;      /* and for these */
     const s2a_sample *sample; /* NULL, or what this is about, for a method of the user's own */
 } s2a_limits;
 
@@ -53,14 +73,27 @@ typedef struct s2a_listener { /* text as it comes, whole characters; not S2P_OK 
     void *user;
 } s2a_listener;
 
-/* listener: may be NULL. On failure *answer is all zero; S2P_ELIMIT: the answer is too long. */
+/* Where the setting has several budgets and the prompt pictures: ask with the first; as long as the answer is
+ * below the setting's confidence, forget the conversation and ask with the next that keeps more tokens. The
+ * listener hears only the last answer, from the token on that decides. Pictures of a later turn, where the
+ * conversation cannot be forgotten, are asked about with the last budget at once.
+ * listener: may be NULL. On failure *answer is all zero; S2P_ELIMIT: the answer is too long. */
 s2p_status s2a_ask(s2v_session *session, const s2v_prompt *prompt, const s2a_setting *setting,
                    const s2a_limits *limits, const s2a_listener *listener, s2a_answer *answer,
                    s2p_error *error);
 void s2a_answer_free(s2a_answer *answer);
 
-/* What a setting asks of the engine; all borrowed from both. */
+/* What a setting asks of the engine with its first budget; all borrowed from both. */
 s2v_prune_options s2a_prune_options(const s2a_setting *setting, const s2a_limits *limits);
+
+/* An attempt is over, with the stats of its prefill and the time since. Adds to *stats what earlier ones paid
+ * for pictures and tower, and their cost. */
+void s2a_attempts_end(s2a_attempts *attempts, s2v_budget budget, double confidence,
+                      double generate_ms, s2v_stats *stats);
+
+/* The first step after `step` that keeps more tokens of the session's pictures than `step`; above n_more:
+ * none. */
+int32_t s2a_next_step(const s2v_session *session, const s2a_setting *setting, int32_t step);
 
 /* Tokens per second after the first; 0 when there are not two. */
 double s2a_tokens_per_second(const s2a_answer *answer);
@@ -74,6 +107,7 @@ typedef enum s2a_ending {
     S2A_RUNNING,
     S2A_STOPPED, /* by the model, a stop string or `receive` */
     S2A_LENGTH,  /* max_tokens, or the context is full */
+    S2A_UNSURE,  /* below min_confidence; the token that decided was not received */
     S2A_FAILED   /* see status and error */
 } s2a_ending;
 
@@ -86,14 +120,19 @@ typedef struct s2a_generation { /* one answer in progress */
     s2p_status (*receive)(struct s2a_generation *g, const char *text, bool is_rest,
                           s2p_error *error);
     void *user;
-    int32_t n_tokens; /* so far */
+    int32_t n_vocab;       /* above 0: the confidence is measured */
+    double min_confidence; /* above 0: it is not decided yet whether this answer counts. What was
+                              received may have to be taken back; decided, this becomes 0 */
+    double confidence;     /* so far; 1 before the first token */
+    int32_t n_tokens;      /* so far */
     s2a_ending ending;
     s2p_status status;
     s2p_error error;
     char piece[S2V_TEXT_BYTES]; /* scratch */
 } s2a_generation;
 
-/* After the caller has set session, max_tokens, receive and user. A limit of 0 tokens ends it. */
+/* After the caller has set session, max_tokens, receive, user, n_vocab and min_confidence. A limit of 0
+ * tokens ends it. */
 void s2a_generation_start(s2a_generation *g);
 
 /* One pass over the weights: the next token of each of n (1 to 64) running answers of one engine. */

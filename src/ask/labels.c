@@ -123,6 +123,12 @@ static const char *write_name(const s2a_setting *s, bool is_title, char *out)
     if (s->has_after && !about->keeps_all && (about->n_stages != 1 || s->after != about->after[0]))
         add_layer(&w, s->after);
     if (s->is_renumbered && !about->keeps_all) add_element(&w, "renumbered");
+    if (s->budget.n_more > 0 && s2a_min_confidence(s) != S2A_MIN_CONFIDENCE) {
+        char number[32];
+        (void)snprintf(text, sizeof text, "confidence=%s",
+                       number_text(s2a_min_confidence(s), number));
+        add_element(&w, text);
+    }
     char before[S2P_PIXELPRUNE_TEXT];
     if (s->has_before) add_before(&w, s2p_pixelprune_text(&s->before, before));
     if (s->is_resized && (s2p_method_needs(method, choice) & S2P_NEED_PIXELS))

@@ -14,7 +14,8 @@
 /* clang-format off */
 const s2_json_field s2a_prune_fields[] = {
     { "method",     S2_JSON_TEXT,   1, 40 },
-    { "budget",     S2_JSON_OTHER,  0, 0 }, /* 64 or "11%" */
+    { "budget",     S2_JSON_OTHER,  0, 0 }, /* 64, "11%", "auto" or "64..192" */
+    { "min_confidence", S2_JSON_REAL, 0.001, 1 },
     { "grid",       S2_JSON_INT,    0, S2P_MAX_SIDE },
     { "allocator",  S2_JSON_TEXT,   1, 40 },
     { "selector",   S2_JSON_TEXT,   1, 40 },
@@ -40,20 +41,24 @@ static json_t *given(const json_t *object, const char *name)
     return json_is_null(value) ? NULL : value;
 }
 
-/* A JSON string must be a share: "64" is refused, 64 is not. */
-static s2p_status read_budget(const json_t *value, const char *source, s2v_budget *out,
+/* A JSON string must say more than a number: "64" is refused, 64 is not. */
+static s2p_status read_budget(const json_t *value, const char *source, s2a_budget *out,
                               s2p_error *error)
 {
-    char text[32] = "";
+    char text[S2A_BUDGET_TEXT] = "";
     const char *written = json_string_value(value);
     if (json_is_integer(value))
         (void)snprintf(text, sizeof text, "%lld", (long long)json_integer_value(value));
-    else if (written && strspn(written, "0123456789.") + 1 == strlen(written))
-        (void)snprintf(text, sizeof text, "%.30s", written);
-    if (!text[0] || (written && text[strlen(text) - 1] != '%'))
-        return s2_fail(error, S2P_EINVAL, "%s must be a whole number or a share like \"11%%\"",
+    else if (written && strlen(written) < sizeof text &&
+             strspn(written, "0123456789.%auto") == strlen(written) &&
+             strspn(written, "0123456789") < strlen(written))
+        (void)snprintf(text, sizeof text, "%s", written);
+    if (!text[0])
+        return s2_fail(error, S2P_EINVAL,
+                       "%s must be a whole number, a share like \"11%%\", \"auto\", or budgets "
+                       "that grow like \"64..192\"",
                        source);
-    return s2a_budget_read(source, text, strlen(text), S2P_MAX_TOKENS, out, error);
+    return s2a_budget_read_steps(source, text, strlen(text), S2P_MAX_TOKENS, out, error);
 }
 
 /* [10, 20, 300, 40] in pixels, or "10%,0,25%,100%", "2:10,20,300,40" as on the command line. */
@@ -94,7 +99,7 @@ static s2p_status read_boxes(const json_t *object, const char *path, s2a_boxes *
 s2p_status s2a_prune_check(const json_t *object, const char *path, char param[S2_JSON_PARAM],
                            s2p_error *error)
 {
-    s2v_budget budget;
+    s2a_budget budget;
     TRY(s2_json_check_fields(object, s2a_prune_fields, path, true, 0, param, error));
     (void)snprintf(param, S2_JSON_PARAM, "%.40sbudget", path);
     if (given(object, "budget")) TRY(read_budget(given(object, "budget"), param, &budget, error));
@@ -199,6 +204,8 @@ s2p_status s2a_prune_read(const json_t *object, const char *path, const char *vi
         TRY(read_budget(given(object, "budget"), param, &setting->budget, error));
         out->has_budget = true;
     }
+    const json_t *confidence = given(object, "min_confidence");
+    if (confidence) setting->min_confidence = json_number_value(confidence);
     (void)snprintf(param, S2_JSON_PARAM, "%.40sallocator", path);
     TRY(find_name(object, "allocator", param, s2p_allocator_name, &setting->choice.allocator,
                   error));

@@ -63,11 +63,19 @@ static bool whole_number(const char *text, size_t n, int64_t *out)
 
 /* --- budgets ------------------------------------------------------------------------ */
 
-s2p_status s2a_budget_read(const char *source, const char *text, size_t n, int32_t most,
-                           s2v_budget *out, s2p_error *error)
+static const char auto_word[] = "auto";
+
+static s2p_status read_step(s2a_item item, const char *source, int32_t most, s2v_budget *out,
+                            s2p_error *error)
 {
     int64_t count;
+    const char *text = item.text;
+    const size_t n = item.n;
     *out = (s2v_budget){ 0, 0.0 };
+    if (s2a_item_is(item, auto_word)) {
+        out->percent = S2V_BUDGET_AUTO;
+        return S2P_OK;
+    }
     if (n > 1 && text[n - 1] == '%' && isdigit((unsigned char)text[strspn(text, "+.")])) {
         char *end;
         const double percent = strtod(text, &end);
@@ -84,32 +92,119 @@ s2p_status s2a_budget_read(const char *source, const char *text, size_t n, int32
                    source, n < 40 ? (int)n : 40, text, most);
 }
 
-const char *s2a_budget_text(s2v_budget budget, char out[S2A_BUDGET_TEXT])
+s2p_status s2a_budget_read(const char *source, const char *text, size_t n, int32_t most,
+                           s2a_budget *out, s2p_error *error)
 {
-    if (budget.tokens > 0)
-        (void)snprintf(out, S2A_BUDGET_TEXT, "%d", budget.tokens);
-    else if (budget.percent > 0.0)
-        (void)snprintf(out, S2A_BUDGET_TEXT, "%.15g%%", budget.percent);
-    else
-        (void)snprintf(out, S2A_BUDGET_TEXT, "-");
+    s2v_budget one;
+    *out = (s2a_budget){ .tokens = 0 };
+    TRY(read_step((s2a_item){ text, n }, source, most, &one, error));
+    *out = (s2a_budget){ .tokens = one.tokens, .percent = one.percent };
+    return S2P_OK;
+}
+
+/* The first ".." of text[0..n); NULL: none. */
+static const char *find_dots(const char *text, size_t n)
+{
+    for (size_t i = 0; i + 1 < n; i++)
+        if (text[i] == '.' && text[i + 1] == '.') return text + i;
+    return NULL;
+}
+
+/* Of two kinds of budget it depends on the picture which keeps more. */
+static bool may_grow(s2v_budget a, s2v_budget b)
+{
+    if (a.tokens > 0 && b.tokens > 0) return a.tokens < b.tokens;
+    if (a.percent > 0.0 && b.percent > 0.0) return a.percent < b.percent;
+    return a.percent != S2V_BUDGET_AUTO || b.percent != S2V_BUDGET_AUTO;
+}
+
+s2p_status s2a_budget_read_steps(const char *source, const char *text, size_t n, int32_t most,
+                                 s2a_budget *out, s2p_error *error)
+{
+    s2v_budget step[S2A_MAX_STEPS];
+    int32_t n_steps = 0;
+    *out = (s2a_budget){ .tokens = 0 };
+    const char *at = text, *const end = text + n, *dots;
+    do {
+        if (n_steps == S2A_MAX_STEPS)
+            return s2_fail(error, S2P_ELIMIT, "%s '%.*s' has more than %d budgets", source,
+                           shown(n), text, S2A_MAX_STEPS);
+        dots = find_dots(at, (size_t)(end - at));
+        const s2a_item one = { at, (size_t)((dots ? dots : end) - at) };
+        TRY(read_step(one, source, most, &step[n_steps], error));
+        if (n_steps > 0 && !may_grow(step[n_steps - 1], step[n_steps]))
+            return s2_fail(error, S2P_EINVAL,
+                           "%s '%.*s': each budget must keep more tokens than the one before",
+                           source, shown(n), text);
+        n_steps++;
+        at = dots ? dots + 2 : end;
+    } while (dots);
+    out->tokens = step[0].tokens;
+    out->percent = step[0].percent;
+    out->n_more = n_steps - 1;
+    for (int32_t i = 1; i < n_steps; i++) out->more[i - 1] = step[i];
+    return S2P_OK;
+}
+
+const char *s2a_budget_text(s2a_budget budget, char out[S2A_BUDGET_TEXT])
+{
+    size_t at = 0;
+    for (int32_t i = 0; i <= budget.n_more && at < S2A_BUDGET_TEXT; i++) {
+        const s2v_budget b = s2a_budget_step(budget, i);
+        const size_t room = S2A_BUDGET_TEXT - at;
+        const char *dots = i > 0 ? ".." : "";
+        at += (size_t)(b.tokens > 0    ? snprintf(out + at, room, "%s%d", dots, b.tokens)
+                       : b.percent > 0 ? snprintf(out + at, room, "%s%.15g%%", dots, b.percent)
+                       : b.percent < 0 ? snprintf(out + at, room, "%s%s", dots, auto_word)
+                                       : snprintf(out + at, room, "%s-", dots));
+    }
     return out;
 }
 
-bool s2a_budget_is_none(s2v_budget budget) { return budget.tokens == 0 && !(budget.percent > 0.0); }
+bool s2a_budget_is_none(s2a_budget budget) { return budget.tokens == 0 && budget.percent == 0.0; }
 
-bool s2a_budget_is_same(s2v_budget a, s2v_budget b)
+static bool is_same_step(s2v_budget a, s2v_budget b)
 {
     return a.tokens == b.tokens && a.percent == b.percent;
 }
 
-int32_t s2a_budget_tokens(s2v_budget budget, int32_t n_tokens)
+bool s2a_budget_is_same(s2a_budget a, s2a_budget b)
+{
+    bool is_same = a.n_more == b.n_more;
+    for (int32_t i = 0; is_same && i <= a.n_more; i++)
+        is_same = is_same_step(s2a_budget_step(a, i), s2a_budget_step(b, i));
+    return is_same;
+}
+
+s2v_budget s2a_budget_step(s2a_budget budget, int32_t step)
+{
+    return step > 0 ? budget.more[step - 1] : (s2v_budget){ budget.tokens, budget.percent };
+}
+
+s2a_budget s2a_budget_single(s2a_budget budget, int32_t step)
+{
+    const s2v_budget one = s2a_budget_step(budget, step);
+    return (s2a_budget){ .tokens = one.tokens, .percent = one.percent };
+}
+
+int32_t s2a_budget_tokens(s2a_budget budget, int32_t n_tokens)
 {
     if (budget.tokens > 0) return budget.tokens;
+    if (budget.percent < 0.0) {
+        const int32_t third = (int32_t)rint(n_tokens / 3.0);
+        const int32_t n = third > S2P_AUTO_LEAST ? third : S2P_AUTO_LEAST;
+        return n < n_tokens ? n : n_tokens;
+    }
     const double share = rint(budget.percent / 100.0 * n_tokens);
     return share < 1.0 ? 1 : (int32_t)share;
 }
 
-static s2p_status read_budgets(const s2a_lists *lists, s2v_budget *budgets, int32_t *n,
+double s2a_min_confidence(const s2a_setting *setting)
+{
+    return setting->min_confidence > 0.0 ? setting->min_confidence : S2A_MIN_CONFIDENCE;
+}
+
+static s2p_status read_budgets(const s2a_lists *lists, s2a_budget *budgets, int32_t *n,
                                s2p_error *error)
 {
     const char *list = lists->budgets, *source = lists->budgets_source;
@@ -117,14 +212,24 @@ static s2p_status read_budgets(const s2a_lists *lists, s2v_budget *budgets, int3
     for (*n = 0; s2a_next_item(&list, &item); (*n)++) {
         if (*n == MAX_BUDGETS)
             return s2_fail(error, S2P_ELIMIT, "%s has more than %d numbers", source, MAX_BUDGETS);
-        s2v_budget *budget = &budgets[*n];
-        TRY(s2a_budget_read(source, item.text, item.n, S2P_MAX_TOKENS, budget, error));
+        s2a_budget *budget = &budgets[*n];
+        TRY(s2a_budget_read_steps(source, item.text, item.n, S2P_MAX_TOKENS, budget, error));
         for (int32_t i = 0; i < *n; i++)
             if (s2a_budget_is_same(budgets[i], *budget))
                 return s2_fail(error, S2P_EINVAL, "%s names %.*s twice", source, shown(item.n),
                                item.text);
     }
     return S2P_OK;
+}
+
+s2p_status s2a_confidence_read(const char *source, const char *text, double *out, s2p_error *error)
+{
+    char *end;
+    *out = isdigit((unsigned char)*text) || *text == '.' ? strtod(text, &end) : -1.0;
+    if (*out >= S2A_LEAST_CONFIDENCE && *out <= 1.0 && !*end) return S2P_OK;
+    *out = 0.0;
+    return s2_fail(error, S2P_EINVAL,
+                   "%s: min-confidence '%.40s' is not a probability from 0.001 to 1", source, text);
 }
 
 /* --- methods ------------------------------------------------------------------------ */
@@ -319,7 +424,7 @@ s2p_status s2a_settings_read(const s2a_lists *lists, const s2a_setting *base, s2
                              int32_t *n, s2p_error *error)
 {
     s2a_setting method[MAX_METHODS];
-    s2v_budget budget[MAX_BUDGETS];
+    s2a_budget budget[MAX_BUDGETS];
     int32_t n_methods, n_budgets;
     *n = 0;
     TRY(read_methods(lists, base, method, &n_methods, error));
@@ -333,7 +438,7 @@ s2p_status s2a_settings_read(const s2a_lists *lists, const s2a_setting *base, s2
                 return s2_fail(error, S2P_ELIMIT, "%d methods times %d budgets; the limit is %d",
                                n_methods, n_budgets, S2A_MAX_SETTINGS);
             out[n_all] = method[m];
-            out[n_all++].budget = keeps_all ? (s2v_budget){ 0, 0.0 } : budget[b];
+            out[n_all++].budget = keeps_all ? (s2a_budget){ .tokens = 0 } : budget[b];
         }
     }
     *n = n_all;

@@ -14,9 +14,25 @@
 
 typedef struct s2a_own s2a_own; /* a method of the user's own without C: own.h */
 
+#define S2A_MAX_STEPS 4
+
+typedef struct s2a_budget { /* for each picture; all zero: every token stays */
+    int32_t tokens;         /* of the first answer, as s2v_budget has them */
+    double percent;
+    s2v_budget more[S2A_MAX_STEPS -
+                    1]; /* [n_more] asked with one after the other, as long as the answer */
+    int32_t n_more;     /* is below min_confidence; each keeps more than the one before */
+} s2a_budget;
+
+/* The confidence of an answer is the lowest probability of its first tokens, this many. */
+#define S2A_CONFIDENCE_TOKENS 3
+#define S2A_LEAST_CONFIDENCE 0.001
+#define S2A_MIN_CONFIDENCE 0.95 /* docs/BUDGET.md has the study */
+
 typedef struct s2a_setting {
-    const char *method;        /* of s2v_method_name, or the name of own_method */
-    s2v_budget budget;         /* for each picture; all zero: every token stays */
+    const char *method; /* of s2v_method_name, or the name of own_method */
+    s2a_budget budget;
+    double min_confidence;     /* of the budgets before the last; 0: S2A_MIN_CONFIDENCE */
     bool published;            /* what the authors' code does, its counts and defects included */
     s2p_choice choice;         /* side, allocator, selector, seed */
     s2p_parameters parameters; /* of the method */
@@ -84,19 +100,32 @@ bool s2a_opener_takes(s2a_own_opener opener, const char *text, size_t n);
 s2p_status s2a_method_use(const char *source, const char *text, size_t n, s2a_own_opener opener,
                           s2a_setting *setting, s2p_error *error);
 
-/* text[0..n): a count from 1 to `most`, or a share above 0 up to 100 %. */
+/* text[0..n): a count from 1 to `most`, a share above 0 up to 100 %, or "auto": a third of the picture's
+ * tokens, at least 64. */
 s2p_status s2a_budget_read(const char *source, const char *text, size_t n, int32_t most,
-                           s2v_budget *out, s2p_error *error);
+                           s2a_budget *out, s2p_error *error);
 
-/* "64", "10%", or "-" where there is none. */
-#define S2A_BUDGET_TEXT 32u
-const char *s2a_budget_text(s2v_budget budget, char out[S2A_BUDGET_TEXT]);
+/* The same, or several that grow: "64..192", "auto..100%". */
+s2p_status s2a_budget_read_steps(const char *source, const char *text, size_t n, int32_t most,
+                                 s2a_budget *out, s2p_error *error);
 
-bool s2a_budget_is_none(s2v_budget budget);
-bool s2a_budget_is_same(s2v_budget a, s2v_budget b);
+/* "64", "10%", "auto", "64..192", or "-" where there is none. */
+#define S2A_BUDGET_TEXT 112u
+const char *s2a_budget_text(s2a_budget budget, char out[S2A_BUDGET_TEXT]);
 
-/* The budget in tokens: a percentage is rounded to the nearest, never below one. */
-int32_t s2a_budget_tokens(s2v_budget budget, int32_t n_tokens);
+bool s2a_budget_is_none(s2a_budget budget);
+bool s2a_budget_is_same(s2a_budget a, s2a_budget b);
+
+/* Number `step` of 0 to n_more, as the engine takes it, and alone. */
+s2v_budget s2a_budget_step(s2a_budget budget, int32_t step);
+s2a_budget s2a_budget_single(s2a_budget budget, int32_t step);
+
+/* The first budget in tokens: a percentage is rounded to the nearest, never below one. */
+int32_t s2a_budget_tokens(s2a_budget budget, int32_t n_tokens);
+
+/* Below this confidence the next budget is asked with; and from text: a probability from 0.001 to 1. */
+double s2a_min_confidence(const s2a_setting *setting);
+s2p_status s2a_confidence_read(const char *source, const char *text, double *out, s2p_error *error);
 
 /* "kept", "renumbered": whether positions stay with their tokens; NULL past the end. */
 const char *s2a_positions_name(size_t index);

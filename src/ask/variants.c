@@ -17,6 +17,7 @@
 
 typedef enum element {
     BUDGET,
+    CONFIDENCE,
     ALLOCATOR,
     SELECTOR,
     GRID,
@@ -28,12 +29,12 @@ typedef enum element {
     SIZE
 } element;
 
-static const char *const names[] = {
-    [BUDGET] = "budget",       [ALLOCATOR] = "allocator", [SELECTOR] = "selector",
-    [GRID] = "grid",           [MODE] = "mode",           [AFTER] = "after",
-    [POSITIONS] = "positions", [BEFORE] = "before-tower", [STRUCTURE] = "structure",
-    [SIZE] = "image-size"
-};
+static const char *const names[] = { [BUDGET] = "budget",       [CONFIDENCE] = "min-confidence",
+                                     [ALLOCATOR] = "allocator", [SELECTOR] = "selector",
+                                     [GRID] = "grid",           [MODE] = "mode",
+                                     [AFTER] = "after",         [POSITIONS] = "positions",
+                                     [BEFORE] = "before-tower", [STRUCTURE] = "structure",
+                                     [SIZE] = "image-size" };
 #define N_NAMES (sizeof names / sizeof *names)
 
 typedef struct reading {
@@ -139,9 +140,12 @@ static s2p_status read_value(reading *r, element name, const char *value)
             return s2_fail(r->error, S2P_EINVAL,
                            "%s: method '%s' keeps every token; it has no budget", r->source,
                            s->method);
-        TRY(s2a_budget_read(r->source, value, strlen(value), S2P_MAX_TOKENS, &s->budget, r->error));
+        TRY(s2a_budget_read_steps(r->source, value, strlen(value), S2P_MAX_TOKENS, &s->budget,
+                                  r->error));
         r->has_budget = true;
         return S2P_OK;
+    case CONFIDENCE:
+        return s2a_confidence_read(r->source, value, &s->min_confidence, r->error);
     case ALLOCATOR:
         TRY(check_reads(r, name, S2P_READS_ALLOCATOR));
         return read_word(r, names[name], value, s2p_allocator_name, &s->choice.allocator);
@@ -235,7 +239,7 @@ s2p_status s2a_variant_read(const char *source, const char *text, size_t n, cons
     TRY(s2a_method_read(source, name.text, name.n, &method, error));
     if (!base->method || strcmp(base->method, method) != 0) s2a_setting_use(&out->setting, method);
     reading r = { .source = source, .setting = &out->setting, .error = error };
-    if (s2a_keeps_all(&out->setting)) out->setting.budget = (s2v_budget){ 0, 0.0 };
+    if (s2a_keeps_all(&out->setting)) out->setting.budget = (s2a_budget){ .tokens = 0 };
     const char *at = colon ? colon + 1 : all.text + all.n, *end = all.text + all.n;
     while (at < end || (colon && at == end)) {
         const char *comma = memchr(at, ',', (size_t)(end - at));

@@ -5,7 +5,7 @@
  *     uniform:after=0
  *     sparsevlm:recycle_ratio=0.5
  *
- * Names are budget, allocator, selector, grid, mode, after, structure, image-size, and the parameters of
+ * Names are budget, min-confidence, allocator, selector, grid, mode, after, structure, image-size, and the parameters of
  * the method. A file has one setting a line; blank lines and lines that begin with # do not count.
  */
 #ifndef S2_ASK_VARIANTS_H

@@ -139,12 +139,17 @@ static s2p_status load(running *r, int32_t picture, int32_t to, s2p_error *error
     return S2P_OK;
 }
 
+bool s2e_looks_for_repeats(const s2e_task *task, s2e_protocol protocol)
+{
+    return protocol == S2E_PAPER && task->predict[S2E_PAPER] >= ROOM_TO_REPEAT;
+}
+
 int32_t s2e_ends_after(const s2e_task *task, s2e_protocol protocol, const int32_t *token,
                        int32_t n_tokens, const char *text)
 {
     if (protocol != S2E_PAPER) return -1;
     if (task->stops && task->stops(text)) return n_tokens;
-    if (task->predict[S2E_PAPER] < ROOM_TO_REPEAT) return -1;
+    if (!s2e_looks_for_repeats(task, protocol)) return -1;
     const int32_t n = s2e_repeats_from(token, n_tokens);
     return n < n_tokens ? n : -1;
 }
@@ -196,9 +201,12 @@ static s2p_status ask(running *r, const s2e_sample *sample, const s2a_setting *s
                                 .n_images = sample->n_pictures,
                                 .image_options = image_options };
     const s2a_sample about = { r->asking->task->name, sample->id };
-    const s2a_limits limits = {
-        .n_tokens = r->asking->predict, .ends_after = end_early, .user = r, .sample = &about
-    };
+    const s2a_limits limits = { .n_tokens = r->asking->predict,
+                                .ends_after = end_early,
+                                .user = r,
+                                .n_vocab = evaluation->n_vocab,
+                                .wants_logprobs = evaluation->keeps_logprobs,
+                                .sample = &about };
     r->is_asked = true;
     s2v_session_reset(evaluation->session);
     return s2a_ask(evaluation->session, &prompt, setting, &limits,

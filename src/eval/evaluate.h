@@ -52,6 +52,8 @@ typedef struct s2e_evaluation { /* all borrowed */
     s2e_protocol protocol;
     s2e_shard shard;
     s2e_store *store;
+    int32_t n_vocab;       /* of the model */
+    bool keeps_logprobs;   /* write down how sure each token of an answer was */
     bool keeps_selections; /* write down which tokens were kept */
     bool is_bare;          /* the store names methods as older programs did: see s2e_column_of */
     int32_t jpeg_quality;  /* pictures take a detour through a JPEG of it; 0: none */
@@ -73,6 +75,9 @@ s2p_status s2e_evaluate(const s2e_evaluation *evaluation, s2p_error *error);
  * tasks with room to repeat: an answer of few tokens may well be 777. */
 int32_t s2e_ends_after(const s2e_task *task, s2e_protocol protocol, const int32_t *token,
                        int32_t n_tokens, const char *text);
+
+/* Whether it looks for a third repetition. */
+bool s2e_looks_for_repeats(const s2e_task *task, s2e_protocol protocol);
 
 /* The end of the samples that share the first picture of sample `first`. */
 int32_t s2e_group_end(const s2e_set *set, int32_t first);

@@ -76,9 +76,9 @@ static void test_rates(void **state)
     s2_test test;
     assert_int_equal(s2_rate_test(&t, 2, 1, &test), S2P_OK);
     assert_true(test.statistic == 0.5 && test.p == 0.125); /* four pictures won: 2 of 16 patterns */
-    assert_int_equal(s2_trials_find(&t, "s2prune", (s2v_budget){ .tokens = 4 }), 2);
-    assert_int_equal(s2_trials_find(&t, "s2prune", (s2v_budget){ .tokens = 5 }), -1);
-    assert_int_equal(s2_trials_find(&t, "full", (s2v_budget){ .tokens = 5 }), 0);
+    assert_int_equal(s2_trials_find(&t, "s2prune", (s2a_budget){ .tokens = 4 }), 2);
+    assert_int_equal(s2_trials_find(&t, "s2prune", (s2a_budget){ .tokens = 5 }), -1);
+    assert_int_equal(s2_trials_find(&t, "full", (s2a_budget){ .tokens = 5 }), 0);
     s2_trials_free(&t);
 }
 

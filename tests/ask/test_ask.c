@@ -280,6 +280,174 @@ static void test_prefix(void **state)
     s2v_session_free(keeping);
 }
 
+/* --- several budgets ---------------------------------------------------------------------- */
+
+static s2a_setting growing(const char *method, const char *budget, double min_confidence)
+{
+    s2a_setting setting = setting_of(method, 64);
+    assert_int_equal(
+        s2a_budget_read_steps("x", budget, strlen(budget), S2P_MAX_TOKENS, &setting.budget, NULL),
+        S2P_OK);
+    setting.min_confidence = min_confidence;
+    return setting;
+}
+
+static s2a_limits limits_of(int32_t n_tokens)
+{
+    s2v_engine_info info;
+    s2v_engine_get_info(engine, &info);
+    return (s2a_limits){ .n_tokens = n_tokens, .n_vocab = info.n_vocab };
+}
+
+static void check_same(const s2a_answer *got, const s2a_answer *expected, const char *name)
+{
+    CHECK_CASE(strcmp(got->text, expected->text) == 0, "%s: %s", name, got->text);
+    CHECK_CASE(
+        got->n_tokens == expected->n_tokens &&
+            memcmp(got->token, expected->token, (size_t)got->n_tokens * sizeof *got->token) == 0,
+        "%s", name);
+    assert_int_equal(got->n_parts, expected->n_parts);
+    for (int32_t p = 0; p < got->n_parts; p++) {
+        assert_int_equal(got->part[p].n_keep, expected->part[p].n_keep);
+        assert_memory_equal(got->part[p].keep, expected->part[p].keep,
+                            (size_t)got->part[p].n_keep * sizeof(int32_t));
+    }
+    assert_int_equal(got->stats.image_tokens, expected->stats.image_tokens);
+}
+
+/* With every method: an answer below the confidence is the one of the larger budget, token for token; one
+ * above it is that of the smaller; who listens hears only the answer; and the tower ran once. */
+static void test_escalation(void **state)
+{
+    (void)state;
+    const char *method;
+    s2v_session *session = session_with(NULL, 0, 0);
+    const s2a_limits limits = limits_of(5);
+    for (size_t i = 0; (method = s2v_method_name(i)); i++) {
+        const s2a_setting small = setting_of(method, 64), large = setting_of(method, 192);
+        s2a_answer expected[2], got;
+        static const char question[] = "What number is written?";
+        assert_int_equal(ask(session, question, &small, &limits, NULL, &expected[0], NULL), S2P_OK);
+        assert_int_equal(ask(session, question, &large, &limits, NULL, &expected[1], NULL), S2P_OK);
+        assert_true(expected[0].attempts.n == 0);
+        for (int k = 0; k < 2; k++) {
+            const s2a_setting both = growing(method, "64..192", k ? 1.0 : S2A_LEAST_CONFIDENCE);
+            ear e = { "", S2P_OK };
+            if (k) s2v_engine_forget(engine);
+            assert_int_equal(
+                ask(session, question, &both, &limits, &(s2a_listener){ hear, &e }, &got, NULL),
+                S2P_OK);
+            check_same(&got, &expected[k && !s2a_keeps_all(&both)], method);
+            assert_string_equal(e.text, got.text);
+            CHECK_CASE(got.stats.tower_runs == k, "%s: %d", method, got.stats.tower_runs);
+            const s2a_attempts *a = &got.attempts;
+            assert_int_equal(a->n, s2a_keeps_all(&both) ? 0 : k + 1);
+            if (a->n == 2) {
+                assert_true(a->list[0].image_tokens == expected[0].stats.image_tokens);
+                assert_true(a->list[0].confidence < 1.0 && a->list[0].confidence > 0.0);
+                assert_true(a->earlier_ms > 0.0 && a->earlier_ms == a->list[0].ms);
+                assert_true(got.stats.flops == expected[0].stats.flops + expected[1].stats.flops);
+            }
+            s2a_answer_free(&got);
+        }
+        s2a_answer_free(&expected[0]);
+        s2a_answer_free(&expected[1]);
+    }
+    s2v_session_free(session);
+}
+
+static int32_t end_after_two(const int32_t *token, int32_t n_tokens, const char *text, void *user)
+{
+    (void)token;
+    (void)text;
+    (void)user;
+    return n_tokens >= 2 ? 1 : -1;
+}
+
+/* The decision falls with the third token: with a limit of 1, 2, 3 tokens and more, with stop strings, with an
+ * answer ended from outside, and with no token at all. */
+static void test_decisions(void **state)
+{
+    (void)state;
+    static const char *const stop[] = { "63" };
+    const s2a_setting both = growing("s2prune", "64..192", 1.0), large = setting_of("s2prune", 192);
+    for (int32_t n = 0; n <= 5; n++)
+        for (size_t n_stop = 0; n_stop < 2; n_stop++) {
+            s2v_session *session = session_with(stop, n_stop, 1);
+            s2a_limits limits = limits_of(n);
+            if (n == 5) limits.ends_after = end_after_two;
+            s2a_answer expected, got;
+            ear e = { "", S2P_OK };
+            assert_int_equal(
+                ask(session, "What number is written?", &large, &limits, NULL, &expected, NULL),
+                S2P_OK);
+            assert_int_equal(ask(session, "What number is written?", &both, &limits,
+                                 &(s2a_listener){ hear, &e }, &got, NULL),
+                             S2P_OK);
+            assert_int_equal(got.attempts.n, n == 0 ? 1 : 2);
+            if (n < 5) assert_string_equal(e.text, got.text); /* else the end was heard too */
+            if (n > 0) check_same(&got, &expected, "limits");
+            s2a_answer_free(&expected);
+            s2a_answer_free(&got);
+            s2v_session_free(session);
+        }
+}
+
+/* A budget that keeps no more of this picture is not asked with; three in a row are; and without the size of
+ * the vocabulary nothing can be decided. */
+static void test_steps(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *budget;
+        int32_t n, last;
+    } cases[] = {
+        { "64..10%", 1, 64 },    { "64..10%..192", 2, 192 },      { "64..33%..100%", 3, 576 },
+        { "600..100%", 1, 576 }, { "64..96..128..auto", 4, 192 }, { "auto..33%", 1, 192 }
+    };
+    s2v_session *session = session_with(NULL, 0, 1);
+    s2a_limits limits = limits_of(16);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const s2a_setting setting = growing("s2prune", cases[i].budget, 1.0);
+        s2a_answer answer;
+        assert_int_equal(ask(session, "Read the word.", &setting, &limits, NULL, &answer, NULL),
+                         S2P_OK);
+        CHECK_CASE(answer.attempts.n == cases[i].n, "%s: %d", cases[i].budget, answer.attempts.n);
+        CHECK_CASE(answer.stats.image_tokens == cases[i].last, "%s: %d", cases[i].budget,
+                   answer.stats.image_tokens);
+        s2a_answer_free(&answer);
+    }
+    const s2a_setting setting = growing("s2prune", "64..192", 1.0);
+    s2a_answer answer;
+    limits.n_vocab = 0;
+    assert_int_equal(ask(session, "Read the word.", &setting, &limits, NULL, &answer, NULL),
+                     S2P_EINVAL);
+    s2v_session_free(session);
+}
+
+/* Asked again, both prompts come from the engine's cache. */
+static void test_both_prompts_are_cached(void **state)
+{
+    (void)state;
+    s2v_session *session = session_with(NULL, 0, 1);
+    const s2a_setting both = growing("s2prune", "64..192", 1.0);
+    const s2a_limits limits = limits_of(16);
+    s2v_cache_stats before, after;
+    s2a_answer answer;
+    s2v_engine_forget(engine);
+    assert_int_equal(ask(session, "Read the word.", &both, &limits, NULL, &answer, NULL), S2P_OK);
+    assert_true(answer.stats.tower_runs == 1 && answer.stats.cached_tokens == 0);
+    s2a_answer_free(&answer);
+    s2v_engine_get_cache_stats(engine, &before);
+    assert_int_equal(ask(session, "What number is written?", &both, &limits, NULL, &answer, NULL),
+                     S2P_OK);
+    assert_true(answer.stats.tower_runs == 0 && answer.stats.cached_tokens > 192);
+    s2v_engine_get_cache_stats(engine, &after);
+    assert_int_equal(after.hits - before.hits, 2);
+    s2a_answer_free(&answer);
+    s2v_session_free(session);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) return 2;
@@ -291,6 +459,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_failures),
         cmocka_unit_test(test_setting_reaches_the_engine),
         cmocka_unit_test(test_prefix),
+        cmocka_unit_test(test_escalation),
+        cmocka_unit_test(test_decisions),
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_both_prompts_are_cached),
     };
     return cmocka_run_group_tests(tests, open_model, close_model);
 }

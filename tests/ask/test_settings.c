@@ -120,14 +120,74 @@ static void test_limits(void **state)
 static void test_budgets(void **state)
 {
     (void)state;
-    assert_int_equal(s2a_budget_tokens((s2v_budget){ 64, 0.0 }, 576), 64);
-    assert_int_equal(s2a_budget_tokens((s2v_budget){ 0, 12.5 }, 576), 72);
-    assert_int_equal(s2a_budget_tokens((s2v_budget){ 0, 0.001 }, 576), 1);
-    assert_true(s2a_budget_is_none((s2v_budget){ 0, 0.0 }));
-    s2v_budget budget; /* only text[0..n) counts, whatever follows */
+    assert_int_equal(s2a_budget_tokens((s2a_budget){ .tokens = 64, .percent = 0.0 }, 576), 64);
+    assert_int_equal(s2a_budget_tokens((s2a_budget){ .tokens = 0, .percent = 12.5 }, 576), 72);
+    assert_int_equal(s2a_budget_tokens((s2a_budget){ .tokens = 0, .percent = 0.001 }, 576), 1);
+    assert_true(s2a_budget_is_none((s2a_budget){ .tokens = 0, .percent = 0.0 }));
+    s2a_budget budget; /* only text[0..n) counts, whatever follows */
     assert_int_equal(s2a_budget_read("x", "641", 2, 100, &budget, NULL), S2P_EINVAL);
     assert_int_equal(s2a_budget_read("x", "64,1", 2, 100, &budget, NULL), S2P_OK);
     assert_int_equal(s2a_budget_read("x", "64", 2, 63, &budget, NULL), S2P_EINVAL);
+}
+
+/* "auto" is a third, rounded to the nearest, at least 64, and never more than there is. */
+static void test_automatic_budget(void **state)
+{
+    (void)state;
+    static const int32_t cases[][2] = { { 1, 1 },     { 63, 63 },   { 64, 64 },   { 65, 64 },
+                                        { 193, 64 },  { 194, 65 },  { 256, 85 },  { 575, 192 },
+                                        { 576, 192 }, { 577, 192 }, { 578, 193 }, { 1280, 427 } };
+    s2a_budget budget;
+    char text[S2A_BUDGET_TEXT];
+    assert_int_equal(s2a_budget_read("x", "Auto", 4, 100, &budget, NULL), S2P_OK);
+    assert_string_equal(s2a_budget_text(budget, text), "auto");
+    assert_false(s2a_budget_is_none(budget));
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        CHECK_CASE(s2a_budget_tokens(budget, cases[i][0]) == cases[i][1], "%d tokens: %d",
+                   cases[i][0], s2a_budget_tokens(budget, cases[i][0]));
+}
+
+/* Budgets that grow: read, written as they were, one by one; and what is none. */
+static void test_growing_budgets(void **state)
+{
+    (void)state;
+    static const char *const good[] = { "64",         "64..192",      "64..33%..100%",
+                                        "auto..100%", "1..2..3..4",   "12.5%..50%",
+                                        "64..auto",   "48..11%..300", "0.001%..0.0010001%" };
+    static const struct {
+        const char *text, *words;
+    } bad[] = {
+        { "64..", "'' is neither" },         { "..64", "'' is neither" },
+        { "64...192", "'.192' is neither" }, { "64..64", "each budget must keep more" },
+        { "192..64", "each budget must" },   { "50%..50%", "each budget must" },
+        { "auto..auto", "each budget" },     { "1..2..3..4..5", "more than 4 budgets" },
+        { "64..0", "'0' is neither" },       { "64..101%", "'101%' is neither" },
+        { "64..192 ", "'192 ' is neither" }, { "64.192", "'64.192' is neither" },
+        { "auto64", "'auto64' is neither" },
+    };
+    s2a_budget budget, again;
+    char text[S2A_BUDGET_TEXT];
+    for (size_t i = 0; i < COUNT_OF(good); i++) {
+        CHECK_CASE(s2a_budget_read_steps("x", good[i], strlen(good[i]), 1000, &budget, NULL) ==
+                       S2P_OK,
+                   "%s", good[i]);
+        CHECK_CASE(strcmp(s2a_budget_text(budget, text), good[i]) == 0, "%s: %s", good[i], text);
+        assert_int_equal(s2a_budget_read_steps("x", text, strlen(text), 1000, &again, NULL),
+                         S2P_OK);
+        assert_true(s2a_budget_is_same(budget, again));
+        assert_true(i == 0 || !s2a_budget_is_same(budget, s2a_budget_single(budget, 0)));
+    }
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        s2p_error error = { S2P_OK, "" };
+        CHECK_CASE(s2a_budget_read_steps("x", bad[i].text, strlen(bad[i].text), 1000, &budget,
+                                         &error) != S2P_OK,
+                   "%s", bad[i].text);
+        CHECK_CASE(strstr(error.message, bad[i].words), "%s: %s", bad[i].text, error.message);
+        assert_true(s2a_budget_is_none(budget) && budget.n_more == 0);
+    }
+    assert_int_equal(s2a_budget_read("x", "64..192", 7, 1000, &budget, NULL), S2P_EINVAL);
+    assert_int_equal(s2a_budget_read_steps("x", "64..192..9", 7, 1000, &budget, NULL), S2P_OK);
+    assert_true(budget.n_more == 1 && s2a_budget_step(budget, 1).tokens == 192);
 }
 
 /* --- parameters ------------------------------------------------------------------------ */
@@ -228,7 +288,7 @@ static void test_sizes(void **state)
 static s2p_status read_object(const char *text, const char *virtual_name, s2a_prune_request *out,
                               char param[S2_JSON_PARAM], s2p_error *error)
 {
-    static const s2a_setting base = { .method = "s2prune", .budget = { 64, 0.0 } };
+    static const s2a_setting base = { .method = "s2prune", .budget = { .tokens = 64 } };
     json_t *object = NULL;
     assert_int_equal(s2_json_parse(text, strlen(text), "object", &object, NULL), S2P_OK);
     const s2p_status st =
@@ -256,6 +316,13 @@ static void test_prune_object(void **state)
     assert_int_equal(read_object("{\"budget\":null}", "random-32", &r, param, NULL), S2P_OK);
     assert_string_equal(r.setting.method, "random");
     assert_true(r.has_budget && r.setting.budget.tokens == 32 && !r.keep);
+    assert_int_equal(
+        read_object("{\"budget\":\"64..33%..100%\",\"min_confidence\":0.5}", NULL, &r, param, NULL),
+        S2P_OK);
+    assert_true(r.setting.budget.n_more == 2 && s2a_min_confidence(&r.setting) == 0.5);
+    assert_int_equal(read_object("{\"budget\":\"auto\"}", NULL, &r, param, NULL), S2P_OK);
+    assert_int_equal(s2a_budget_tokens(r.setting.budget, 576), 192);
+    assert_true(s2a_min_confidence(&r.setting) == S2A_MIN_CONFIDENCE);
 
     static const struct {
         const char *text, *param, *words;
@@ -264,6 +331,11 @@ static void test_prune_object(void **state)
         { "{\"method\":\"zzzzzzzz\"}", "prune.method", "there are" },
         { "{\"budget\":\"64\"}", "prune.budget", "11%" },
         { "{\"budget\":0}", "prune.budget", "from 1 to" },
+        { "{\"budget\":\"64..32\"}", "prune.budget", "each budget must keep more" },
+        { "{\"budget\":\"none\"}", "prune.budget", "64..192" },
+        { "{\"budget\":\"1e1%\"}", "prune.budget", "64..192" },
+        { "{\"min_confidence\":0}", "prune.min_confidence", "must be from" },
+        { "{\"min_confidence\":1.5}", "prune.min_confidence", "must be from" },
         { "{\"grid\":-1}", "prune.grid", "must be from" },
         { "{\"allocator\":\"none\"}", "prune.allocator", "unknown allocator" },
         { "{\"selector\":\"none\"}", "prune.selector", "unknown selector" },
@@ -301,10 +373,16 @@ static void test_details(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),      cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_limits),     cmocka_unit_test(test_budgets),
-        cmocka_unit_test(test_parameters), cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_sizes),      cmocka_unit_test(test_prune_object),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_budgets),
+        cmocka_unit_test(test_automatic_budget),
+        cmocka_unit_test(test_growing_budgets),
+        cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_prune_object),
         cmocka_unit_test(test_details),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

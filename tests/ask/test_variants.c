@@ -69,8 +69,9 @@ static void test_refusals(void **state)
         { "s2prune:grid=9,", "--setting: '' is not name=value, as in s2prune:grid=9" },
         { "s2prune:gridd=9", "--setting: unknown name 'gridd' (did you mean 'grid'?)" },
         { "s2prune:zzzzzzzzzzzz=9",
-          "--setting: unknown name 'zzzzzzzzzzzz'; for s2prune there are budget allocator selector "
-          "grid mode after positions before-tower structure image-size erc_deepstack" },
+          "--setting: unknown name 'zzzzzzzzzzzz'; for s2prune there are budget min-confidence "
+          "allocator selector grid mode after positions before-tower structure image-size "
+          "erc_deepstack" },
         { "s2prune:grid=9,grid=9", "--setting gives 'grid' twice" },
         { "s2prune:grid=nine", "--setting: grid 'nine' is not a whole number from 0 to 4096" },
         { "s2prune:grid=9x", "--setting: grid '9x' is not a whole number from 0 to 4096" },

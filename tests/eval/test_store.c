@@ -260,7 +260,7 @@ static void test_hostile(void **state)
         "CREATE TRIGGER t AFTER INSERT ON answer BEGIN DELETE FROM answer; END",
         "ALTER TABLE run ADD COLUMN more TEXT",
         "PRAGMA user_version=1",
-        "PRAGMA user_version=3",
+        "PRAGMA user_version=4",
         "PRAGMA application_id=7",
     };
     const char *other = fresh("other.sqlite");

@@ -27,16 +27,18 @@ static void check_settings(const char *methods, const char *budgets, const char 
     }
     PROMISE(n >= 1 && n <= S2A_MAX_SETTINGS);
     for (int32_t i = 0; i < n; i++) {
-        const s2v_budget budget = settings[i].budget;
+        const s2a_budget budget = settings[i].budget;
         char text[S2A_BUDGET_TEXT];
-        s2v_budget again;
+        s2a_budget again;
         PROMISE(s2p_method_find(settings[i].method));
         PROMISE(s2a_budget_is_none(budget) == s2a_keeps_all(&settings[i]));
         PROMISE(budget.tokens >= 0 && budget.tokens <= S2P_MAX_TOKENS && budget.percent <= 100.0);
+        PROMISE(budget.n_more >= 0 && budget.n_more < S2A_MAX_STEPS);
         (void)s2a_budget_text(budget, text);
         PROMISE(s2a_budget_is_none(budget) ||
-                s2a_budget_read("again", text, strlen(text), S2P_MAX_TOKENS, &again, NULL) ==
-                    S2P_OK);
+                (s2a_budget_read_steps("again", text, strlen(text), S2P_MAX_TOKENS, &again, NULL) ==
+                     S2P_OK &&
+                 s2a_budget_is_same(budget, again)));
     }
     if (s2a_settings_set("set", set, settings, n, &error) != S2P_OK)
         PROMISE(error.status != S2P_OK && error.message[0]);

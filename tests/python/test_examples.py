@@ -8,6 +8,7 @@ import sys
 import tempfile
 import unittest
 
+os.environ["S2PRUNE_PROGRAM"] = os.environ["S2PRUNE"]
 SOURCE = pathlib.Path(os.environ["S2PRUNE_SOURCE"])
 EXAMPLES = SOURCE / "examples/python"
 PAIR = [SOURCE / "models/s2prune-tiny" / name for name in ("s2prune-tiny-f16.gguf", "mmproj-s2prune-tiny-f16.gguf")]
@@ -40,6 +41,14 @@ class Examples(unittest.TestCase):
         lines = run("many.py", *PAIR, QUESTION, *PICTURES).splitlines()
         self.assertEqual(lines[0], f"{PICTURES[0]}: red")
         self.assertEqual(len(lines), 3)
+
+    def test_paper_table(self):
+        with tempfile.TemporaryDirectory() as folder:
+            arguments = ["--tasks", "synth", "--methods", "full,s2prune", "--budgets", "64", "--limit", "4", "--out", f"{folder}/t"]
+            self.assertIn("s2prune", run("paper_table.py", *arguments))
+            run("paper_table.py", *arguments)  # goes on, which is nothing
+            done = subprocess.run([sys.executable, EXAMPLES / "paper_table.py", "--methods", "nothing", "--out", folder], capture_output=True, text=True)
+            self.assertEqual((done.returncode, "no method 'nothing'" in done.stderr), (2, True))
 
     def test_notebook(self):
         notebook = json.loads((EXAMPLES / "tour.ipynb").read_text())

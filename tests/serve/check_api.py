@@ -43,7 +43,7 @@ def check_answers(s):
         method, _, budget = how.partition("-")
         assert answer["prune"]["method"] == method and answer["model"].endswith("@" + how)
         assert answer["usage"]["prompt_tokens_details"]["image_tokens"] == int(budget or 576)
-    for detail, kept in (("low", 64), ("auto", 64), ("high", 576)):
+    for detail, kept in (("low", 64), ("auto", 192), ("high", 576)):
         body = chat()
         body["messages"][0]["content"][0]["image_url"]["detail"] = detail
         _, answer = s.json("POST", "/v1/chat/completions", body)
@@ -70,7 +70,7 @@ def check_stream(s):
                         chat(stream=True, return_progress=True, prune={"return": ["tokens"]}))[2])
     at = [i for i, e in enumerate(told[:-1]) if "prune" in e]
     words = [i for i, e in enumerate(told[:-1]) if e["choices"] and e["choices"][0]["delta"].get("content")]
-    assert at and at[0] < words[0] and len(told[at[0]]["prune"]["images"][0]["kept"]) == 64
+    assert at and at[0] < words[0] and len(told[at[0]]["prune"]["images"][0]["kept"]) == 192
 
 
 def check_more(s):
@@ -97,7 +97,7 @@ def check_more(s):
     two = chat()
     two["messages"][0]["content"].insert(0, two["messages"][0]["content"][0])
     _, answer = s.json("POST", "/v1/chat/completions", two)
-    assert answer["usage"]["prompt_tokens_details"]["image_tokens"] == 128
+    assert answer["usage"]["prompt_tokens_details"]["image_tokens"] == 384
     turns = chat()
     turns["messages"] = [{"role": "system", "content": "Answer."}, *turns["messages"],
                          {"role": "assistant", "content": "3"}, {"role": "user", "content": "Is there a circle?"}]
@@ -187,6 +187,46 @@ def check_logprobs(s):
     assert status == 400 and answer["error"]["param"] == "logprobs"
 
 
+def check_budgets(s):
+    """Budgets that grow: the answer of the larger one, alone, streamed, with probabilities and compared."""
+    def ask(**prune):
+        return s.json("POST", "/v1/chat/completions", chat(logprobs=True, prune=prune))[1]
+    small, large = ask(budget=64), ask(budget=192)
+    for confidence, expected, n in ((1, large, 2), (0.001, small, 1)):
+        prune = {"budget": "64..192", "min_confidence": confidence}
+        answer = ask(**prune)
+        assert answer["choices"] == expected["choices"], confidence
+        made = answer["prune"]
+        assert made["budget"] == "64..192" and made["escalated"] == (n == 2) and made["min_confidence"] == confidence
+        assert [a["image_tokens"] for a in made["attempts"]] == [64, 192][:n]
+        assert all(0 < a["confidence"] <= 1 and a["ms"] > 0 for a in made["attempts"])
+        assert abs(sum(a["flops"] for a in made["attempts"]) - made["flops"]) <= 1e-6 * made["flops"]
+        assert answer["usage"]["prompt_tokens_details"]["cached_tokens"] > 64  # of the attempt that counts
+        text, tokens = told(s, prune=prune)  # the same in a stream
+        assert [{"content": text}, tokens] == [{"content": expected["choices"][0]["message"]["content"]},
+                                               expected["choices"][0]["logprobs"]["content"]]
+        found = events(s.ask("POST", "/v1/chat/completions",
+                             chat(stream=True, return_progress=True, prune={**prune, "return": ["tokens"]}))[2])[:-1]
+        kept = [e["prune"]["images"][0]["n_kept"] for e in found if "prune" in e]
+        assert kept and set(kept) == {64 if n == 1 else 192}, kept  # what does not count is not shown
+        events_of = events(s.ask("POST", "/v1/prune/compare",
+                                 {**chat(), "settings": [prune, {"budget": 192}]})[2])[:-1]
+        done = [e for e in events_of if e.get("state") == "done"]
+        assert done[0]["answer"] == expected["choices"][0]["message"]["content"] and done[0]["budget"] == "64..192"
+    assert "escalated" not in large["prune"] and large["prune"]["budget"] == 192
+    # a picture with a budget by its detail keeps it; another one grows
+    body = chat(prune={"min_confidence": 1})
+    body["messages"][0]["content"].insert(0, {"type": "image_url", "image_url": {"url": uri(), "detail": "low"}})
+    _, answer = s.json("POST", "/v1/chat/completions", body)
+    assert answer["usage"]["prompt_tokens_details"]["image_tokens"] == 64 + 192
+    for bad in ("64..", "192..64", "x", "64..64", "1..2..3..4..5", {"a": 1}, 0):
+        status, answer = s.json("POST", "/v1/chat/completions", chat(prune={"budget": bad}))
+        assert status == 400 and answer["error"]["param"] == "prune.budget", bad
+    for bad in (0, 1.1, "x"):
+        status, answer = s.json("POST", "/v1/chat/completions", chat(prune={"min_confidence": bad}))
+        assert status == 400 and answer["error"]["param"] == "prune.min_confidence", bad
+
+
 def check_plan(s):
     expected = json.loads(subprocess.run([PROGRAM, "plan", "-i", str(PICTURE), "--budget", "64", "-o", "json"],
                                          stdout=subprocess.PIPE, check=True).stdout)
@@ -237,7 +277,7 @@ def check_text(s):
     _, count = s.json("POST", "/v1/chat/completions/input_tokens", chat())
     _, answer = s.json("POST", "/v1/chat/completions", chat())
     assert count["input_tokens"] == answer["usage"]["prompt_tokens"]
-    assert count["image_tokens"] == 64 and count["image_tokens_full"] == 576
+    assert count["image_tokens"] == 192 and count["image_tokens_full"] == 576
 
 
 def check_info(s):
@@ -426,7 +466,7 @@ def check_llama_lines():
 
 def main():
     s = Server("--metrics", "--max-body", "1")
-    for check in (check_info, check_answers, check_stream, check_more, check_fields, check_logprobs, check_plan, check_compare, check_text, check_errors):
+    for check in (check_info, check_answers, check_stream, check_more, check_fields, check_logprobs, check_budgets, check_plan, check_compare, check_text, check_errors):
         check(s)
         print("fine:", check.__name__, flush=True)
     s.stop()

@@ -314,7 +314,9 @@ static void test_mistakes(void **state)
     check_mistake(COMPARE(WORD, "-c", "20"), 3, "more than the context of 20");
     const char *page = in_folder("none.html");
     (void)unlink(page);
-    check_mistake(COMPARE(WORD, "--methods", "s2prune", "--grid", "9", "--html", page), 2, "81");
+    check_mistake(
+        COMPARE(WORD, "--methods", "s2prune", "--budget", "64", "--grid", "9", "--html", page), 2,
+        "81");
     assert_int_not_equal(access(page, F_OK), 0); /* nothing worked: nothing is written */
 }
 

@@ -220,7 +220,7 @@ static void test_json(void **state)
     example e;
     char answer[] = HOSTILE;
     make_example(&e, answer, "q", "caf\xE9.png"); /* a path may be any bytes */
-    e.row[2].setting.budget = (s2v_budget){ 0, 12.5 };
+    e.row[2].setting.budget = (s2a_budget){ .tokens = 0, .percent = 12.5 };
     char *text = written(&e.report, S2_COMPARE_JSON);
     json_t *root = NULL;
     assert_int_equal(s2_json_parse(text, strlen(text), "json", &root, NULL), S2P_OK);

@@ -16,7 +16,7 @@ typedef struct values {
     const char *name, *file;
     s2_list items, operands;
     s2_pair size;
-    s2v_budget budget;
+    s2a_budget budget;
 } values;
 
 static const char *shade_name(size_t index)
@@ -161,10 +161,11 @@ static void test_repeats(void **state)
 static void test_budgets(void **state)
 {
     (void)state;
-    assert_int_equal(s2a_budget_tokens((s2v_budget){ 64, 0.0 }, 576), 64);
-    assert_int_equal(s2a_budget_tokens((s2v_budget){ 0, 11.0 }, 576), 63); /* 63.36 */
-    assert_int_equal(s2a_budget_tokens((s2v_budget){ 0, 100.0 }, 576), 576);
-    assert_int_equal(s2a_budget_tokens((s2v_budget){ 0, 0.01 }, 576), 1);
+    assert_int_equal(s2a_budget_tokens((s2a_budget){ .tokens = 64, .percent = 0.0 }, 576), 64);
+    assert_int_equal(s2a_budget_tokens((s2a_budget){ .tokens = 0, .percent = 11.0 }, 576),
+                     63); /* 63.36 */
+    assert_int_equal(s2a_budget_tokens((s2a_budget){ .tokens = 0, .percent = 100.0 }, 576), 576);
+    assert_int_equal(s2a_budget_tokens((s2a_budget){ .tokens = 0, .percent = 0.01 }, 576), 1);
 }
 
 static void test_mistakes(void **state)

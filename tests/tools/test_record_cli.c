@@ -144,11 +144,11 @@ static void test_summary(void **state)
                                            "layer 0)\nimage " },
         { "--method s2prune --budget 600", "kept 576 of 576 visual tokens (s2prune)\nimage " },
         { "--method full", "kept 576 of 576 visual tokens (full)\nimage " },
-        { "--method random", "kept 64 of 576 visual tokens (random, before the decoder)\nimage " },
-        { "--method fastv", "kept 64 of 576 visual tokens (fastv, after layer 1)\nimage " },
-        { "--method dart --mode published",
+        { "--method random", "kept 192 of 576 visual tokens (random, before the decoder)\nimage " },
+        { "--method fastv", "kept 192 of 576 visual tokens (fastv, after layer 1)\nimage " },
+        { "--method dart --mode published --budget 64",
           "kept 68 of 576 visual tokens (dart[published], after layer 1)\nimage " },
-        { "--method sparsevlm",
+        { "--method sparsevlm --budget 64",
           "kept 64 of 576 visual tokens (sparsevlm, after layers 0, 1, 4)\nimage " },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {

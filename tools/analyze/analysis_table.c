@@ -20,7 +20,7 @@ static s2p_status add(const list *l, s2a_setting setting, s2p_error *error)
     return S2P_OK;
 }
 
-static s2a_setting made(const s2a_setting *base, const char *method, s2v_budget budget)
+static s2a_setting made(const s2a_setting *base, const char *method, s2a_budget budget)
 {
     s2a_setting setting = *base;
     s2a_setting_use(&setting, method);
@@ -29,7 +29,7 @@ static s2a_setting made(const s2a_setting *base, const char *method, s2v_budget 
 }
 
 /* The settings of one budget. */
-typedef s2p_status (*for_budget)(const list *l, const s2a_setting *base, s2v_budget budget,
+typedef s2p_status (*for_budget)(const list *l, const s2a_setting *base, s2a_budget budget,
                                  s2p_error *error);
 
 static s2p_status each_budget(const list *l, const s2a_setting *base, const char *budgets,
@@ -37,9 +37,9 @@ static s2p_status each_budget(const list *l, const s2a_setting *base, const char
 {
     s2a_item item;
     *l->n = 0;
-    if (has_full) TRY(add(l, made(base, "full", (s2v_budget){ .tokens = 0 }), error));
+    if (has_full) TRY(add(l, made(base, "full", (s2a_budget){ .tokens = 0 }), error));
     while (s2a_next_item(&budgets, &item)) {
-        s2v_budget budget;
+        s2a_budget budget;
         TRY(s2a_budget_read("--budgets", item.text, item.n, S2P_MAX_TOKENS, &budget, error));
         TRY(add_some(l, base, budget, error));
     }
@@ -47,7 +47,7 @@ static s2p_status each_budget(const list *l, const s2a_setting *base, const char
 }
 
 /* The scaffold and equal shares, both with the centre of the cell. */
-static s2p_status add_densities(const list *l, const s2a_setting *base, s2v_budget budget,
+static s2p_status add_densities(const list *l, const s2a_setting *base, s2a_budget budget,
                                 s2p_error *error)
 {
     s2a_setting adaptive = made(base, "s2prune", budget);
@@ -57,7 +57,7 @@ static s2p_status add_densities(const list *l, const s2a_setting *base, s2v_budg
 }
 
 /* Every allocator with ERC, every selector with Laplacian shares. */
-static s2p_status add_parts(const list *l, const s2a_setting *base, s2v_budget budget,
+static s2p_status add_parts(const list *l, const s2a_setting *base, s2a_budget budget,
                             s2p_error *error)
 {
     s2a_setting setting = made(base, "s2prune", budget);
@@ -75,7 +75,7 @@ static s2p_status add_parts(const list *l, const s2a_setting *base, s2v_budget b
 }
 
 /* Sides around the one of the rule; the paper's own at its budgets. */
-static s2p_status add_sides(const list *l, const s2a_setting *base, s2v_budget budget,
+static s2p_status add_sides(const list *l, const s2a_setting *base, s2a_budget budget,
                             s2p_error *error)
 {
     const s2p_grid grid = { 24, 24 };

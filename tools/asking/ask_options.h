@@ -6,6 +6,7 @@
 #ifndef S2_TOOLS_ASK_OPTIONS_H
 #define S2_TOOLS_ASK_OPTIONS_H
 
+#include "ask/settings.h"
 #include "inputs.h"
 #include "method_list.h"
 #include "progress.h"
@@ -34,6 +35,7 @@ typedef struct ask_options {
     int32_t mode, grid, allocator, selector, structure, after; /* after: S2_AFTER_OWN */
     int32_t positions;                                         /* of s2a_positions_name */
     const char *before_tower;                                  /* NULL: by the preset */
+    double min_confidence;                                     /* 0: S2A_MIN_CONFIDENCE */
     s2_list set, settings;
     const char *variants;
     double exec_timeout; /* seconds */
@@ -199,6 +201,13 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
               "METHOD.NAME=VALUE (repeatable)",                                                                     \
       S2_ASK_AT(set) }
 
+/* Of commands that take several budgets for one answer. */
+#define S2_ASK_ROW_CONFIDENCE                                                                                       \
+    { .name = "--min-confidence", .label = "P", .type = S2_OPTION_REAL, .min = S2A_LEAST_CONFIDENCE, .max = 1,      \
+      .group = "Pruning",                                                                                           \
+      .help = "with a budget like 64..192: answer again with the next one if the lowest probability of the first 3 " \
+              "tokens is below P (0.95)",                                                                            \
+      S2_ASK_AT(min_confidence) }
 /* Parts of pictures. */
 #define S2_ASK_ROWS_BOXES                                                                                           \
     { .name = "--keep-box", .label = "X,Y,W,H", .type = S2_OPTION_LIST, .group = "Regions",                         \

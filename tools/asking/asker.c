@@ -133,6 +133,7 @@ s2a_setting s2_ask_setting(const ask_options *o)
                                         .allocator = s2p_allocator_name((size_t)o->allocator),
                                         .selector = s2p_selector_name((size_t)o->selector),
                                         .seed = o->seed },
+                            .min_confidence = o->min_confidence,
                             .has_after = o->after != S2_AFTER_OWN,
                             .after = o->after,
                             .is_renumbered = o->positions != 0,
@@ -486,6 +487,7 @@ s2p_status s2_asker_ask(s2_asker *asker, const char *question, int32_t n_picture
     const s2v_prompt prompt = make_prompt(asker, question, n_pictures, setting, &t);
     const s2a_sample sample = { "", n_pictures > 0 ? asker->picture_name[first] : "" };
     s2a_limits with = *limits;
+    with.n_vocab = asker->info.n_vocab;
     with.sample = &sample;
     const s2p_status st = s2a_ask(asker->session, &prompt, setting, &with, listener, answer, error);
     asker->has_history = s2v_session_length(asker->session) > 0; /* a failure may have ended it */

@@ -111,8 +111,8 @@ static s2p_status place_all(const variants *v, s2a_own_opener opener, const s2a_
     s2a_variant one;
     s2a_item item;
     for (int32_t b = 0; s2a_next_item(&budgets, &item); b++) {
-        s2v_budget budget;
-        TRY(s2a_budget_read("--budgets", item.text, item.n, S2P_MAX_TOKENS, &budget, error));
+        s2a_budget budget;
+        TRY(s2a_budget_read_steps("--budgets", item.text, item.n, S2P_MAX_TOKENS, &budget, error));
         for (int32_t i = 0; i < n_methods; i++) {
             const s2a_setting *s = &methods[i];
             if (s2a_keeps_all(s) ? b == 0 : s2a_budget_is_same(s->budget, budget))

@@ -20,7 +20,7 @@
 typedef struct compare_options {
     ask_options ask; /* first: the shared rows point into it */
     const char *prompt, *methods, *budgets, *expect, *reference, *png, *html;
-    s2v_budget budget;
+    s2a_budget budget;
     int32_t output, display;
 } compare_options;
 
@@ -70,7 +70,7 @@ static s2p_status prepare(compare_context *context, s2p_error *error)
     if (expect && !*expect) return s2_fail(error, S2P_EINVAL, "--expect is empty; it needs TEXT");
     if (o->budgets && !s2a_budget_is_none(o->budget))
         return s2_fail(error, S2P_EINVAL, "--budget and --budgets both say how many; use one");
-    const char *budget = s2a_budget_is_none(o->budget) ? "64" : s2a_budget_text(o->budget, one);
+    const char *budget = s2a_budget_is_none(o->budget) ? "auto" : s2a_budget_text(o->budget, one);
     const char *usual = s2_ask_has_variants(&o->ask) ? NULL : "full,random,uniform,s2prune";
     TRY(s2_ask_settings(&o->ask, &context->asker.owns, o->methods ? o->methods : usual,
                         o->budgets ? o->budgets : budget, setting, &r->n_rows, error));
@@ -268,10 +268,12 @@ static const s2_option option_table[] = {
     { .name = "--methods", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Pruning",
       .help = "methods to compare, or all; see 's2prune run --list-methods'; your own: file:PATH or exec:COMMAND "
               "(full,random,uniform,s2prune; none with --setting or --variants)", AT(methods) },
-    { .name = "--budget", .label = "N|N%", .type = S2_OPTION_BUDGET, .min = 1, .max = S2P_MAX_TOKENS,
-      .group = "Pruning", .help = "visual tokens kept per picture (64)", AT(budget) },
+    { .name = "--budget", .label = "N|N%|A..B", .type = S2_OPTION_STEPS, .min = 1, .max = S2P_MAX_TOKENS,
+      .group = "Pruning", .help = "visual tokens kept per picture (auto: a third, at least 64); 64..192: 192 where an "
+              "answer with 64 is not confident", AT(budget) },
     { .name = "--budgets", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Pruning",
-      .help = "several of them, such as 32,64,10%; every method runs with each", AT(budgets) },
+      .help = "several of them, such as 32,64,10%,64..192; every method runs with each", AT(budgets) },
+    S2_ASK_ROW_CONFIDENCE,
     { .name = "--reference", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Pruning",
       .help = "method the IoU is taken with (s2prune, else the first)", AT(reference) },
     S2_ASK_ROWS_VARIANTS,

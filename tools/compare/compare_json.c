@@ -32,7 +32,7 @@ static json_t *number(double value) { return value < 0.0 ? json_null() : json_re
 
 static json_t *budget_of(const compare_row *row)
 {
-    const s2v_budget budget = row->setting.budget;
+    const s2a_budget budget = row->setting.budget;
     char text[S2A_BUDGET_TEXT];
     if (budget.tokens > 0) return json_integer(budget.tokens);
     return s2a_budget_is_none(budget) ? json_null() : json_string(s2a_budget_text(budget, text));

@@ -59,7 +59,7 @@ const compare_row *s2_compare_reference(const compare_report *report, const comp
     for (int32_t i = 0; i < report->n_rows; i++) {
         const compare_row *other = &report->row[i];
         if (strcmp(s2a_setting_label(&other->setting, label), report->reference) != 0) continue;
-        const s2v_budget budget = other->setting.budget;
+        const s2a_budget budget = other->setting.budget;
         if (!s2a_budget_is_none(budget) && !s2a_budget_is_same(budget, row->setting.budget))
             continue;
         return other != row && has_worked(other) ? other : NULL;

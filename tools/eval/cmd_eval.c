@@ -4,6 +4,7 @@
  *     eval merge DIR... [--out]   the shards of a run become the whole
  *     eval status DIR             how far a run and its shards are
  *     eval export DIR             the tables and files of a run again
+ *     eval questions              what would be asked, as lines of JSON (eval_questions.c)
  */
 #include "asking/interrupt.h"
 #include "asking/llama_options.h"
@@ -189,8 +190,10 @@ static const s2_option option_table[] = {
       .help = "methods to compare, or all; see 's2prune run --list-methods'; your own: file:PATH or exec:COMMAND "
               "(full,random,uniform,s2prune; none with --setting or --variants)", AT(methods) },
     { .name = "--budgets", .label = "LIST", .type = S2_OPTION_TEXT, .fallback = "192,128,64,32",
-      .group = "Pruning", .help = "visual tokens kept per picture, or shares such as 11%", AT(budgets) },
+      .group = "Pruning", .help = "visual tokens kept per picture, or shares such as 11%; 64..192: 192 where an answer with 64 is "
+              "not confident", AT(budgets) },
     S2_ASK_ROWS_VARIANTS,
+    S2_ASK_ROW_CONFIDENCE,
     S2_ASK_ROWS_PRUNING,
     S2_ASK_ROW_EXEC,
     S2_ASK_ROW_PLUGIN,
@@ -221,6 +224,8 @@ static const s2_option option_table[] = {
       .fallback = "text", .group = "Output", .help = "form of the tables", AT(output) },
     { .name = "--samples", .label = "FILE", .type = S2_OPTION_FILE, .group = "Output",
       .help = "write every answer, a line of JSON each", .role = S2_FILE_OUTPUT, .writes = ".jsonl .json", AT(samples) },
+    { .name = "--logprobs", .type = S2_OPTION_FLAG, .group = "Output",
+      .help = "keep the probability of every token of an answer in the run, and in --samples", AT(keeps_logprobs) },
     S2_ASK_ROW_PROGRESS,
     { .name = "--quiet", .letters = "-q", .also = "--log-disable", .type = S2_OPTION_FLAG, .group = "Output",
       .help = "no notes or progress", AT(ask.quiet) },
@@ -231,7 +236,7 @@ static const s2_option option_table[] = {
 const s2_command s2_cmd_eval = {
     .name = "eval",
     .summary = "accuracy of pruning methods on benchmarks",
-    .usage = "[merge DIR...|status DIR|export DIR] [-m MODEL -mm MMPROJ] [--tasks LIST] "
+    .usage = "[merge DIR...|status DIR|export DIR|questions] [-m MODEL -mm MMPROJ] [--tasks LIST] "
              "[--methods LIST|all] [--budgets LIST] [--out DIR] [options]",
     .examples =
         "  s2prune eval --methods full,s2prune --budgets 64\n"

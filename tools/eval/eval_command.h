@@ -15,7 +15,7 @@ typedef struct eval_options {
     const char *tasks, *data, *methods, *budgets, *samples, *out, *shard, *baseline;
     const char *judge;
     int32_t seeds, limit, predict, output, protocol, step, jpeg;
-    bool recompute, is_dry, starts_over, repeats_failed;
+    bool recompute, keeps_logprobs, is_dry, starts_over, repeats_failed;
 } eval_options;
 
 #define EVAL_METHODS "full,random,uniform,s2prune" /* unless something is said */
@@ -123,6 +123,9 @@ int eval_write_samples(const char *path, s2e_store *store, const s2e_results *re
 /* Ask the first sample of every task under every setting, keep nothing, and print what all of them
  * would be. The context is prepared; its sets are cut to one sample. The exit code. */
 int eval_estimate(eval_context *context);
+
+/* eval_questions.c: `eval questions`: every question of the tasks as a line of JSON; the exit code. */
+int eval_questions(const eval_options *options);
 
 /* eval_verbs.c: `eval merge`, `eval status`, `eval export`. */
 

@@ -67,6 +67,14 @@ static s2p_status write_sample(const s2e_record *r, void *user, s2p_error *error
     s2e_verdict_free(&verdict);
     if (line && column->budget.percent > 0.0)
         json_object_set_new(line, "budget_percent", json_real(column->budget.percent));
+    if (line && (column->budget.n_more > 0 || column->budget.percent < 0.0))
+        json_object_set_new(line, "budget", json_string(column->column.budget));
+    if (line && (column->budget.n_more > 0 || r->logprobs))
+        json_object_set_new(line, "image_tokens", json_integer(r->tokens_after));
+    json_t *logprobs = NULL;
+    if (line && r->logprobs &&
+        s2_json_parse(r->logprobs, strlen(r->logprobs), "logprobs", &logprobs, NULL) == S2P_OK)
+        json_object_set_new(line, "logprobs", logprobs);
     if (line && s->results->is_published)
         json_object_set_new(line, "mode", json_string(s2_mode_name(S2P_MODE_PUBLISHED)));
     if (line && r->failure) json_object_set_new(line, "failure", json_string(r->failure));

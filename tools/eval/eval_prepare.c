@@ -315,6 +315,8 @@ s2e_evaluation eval_work(eval_context *context, s2e_asking *asking)
                              .protocol = (s2e_protocol)context->options->protocol,
                              .shard = context->shard,
                              .store = context->store,
+                             .n_vocab = context->asker.info.n_vocab,
+                             .keeps_logprobs = context->options->keeps_logprobs,
                              .keeps_selections = context->options->out != NULL,
                              .tower = has_tower ? &context->tower : NULL,
                              .is_bare = context->is_bare,

@@ -114,11 +114,12 @@ int eval_verb(const eval_options *o)
     const char *verb = o->operands.item[0];
     const size_t n = o->operands.n - 1;
     s2p_error error = { S2P_OK, "" };
+    if (strcmp(verb, "questions") == 0 && n == 0) return eval_questions(o);
     const bool is_merge = strcmp(verb, "merge") == 0, is_status = strcmp(verb, "status") == 0;
     s2p_status st = S2P_OK;
     if (!is_merge && !is_status && strcmp(verb, "export") != 0)
         st = s2_fail(&error, S2P_EINVAL,
-                     "eval: unknown '%.60s'; there are merge, status and export", verb);
+                     "eval: unknown '%.60s'; there are merge, status, export and questions", verb);
     else if (n < 1 || (!is_merge && n > 1))
         st = s2_fail(&error, S2P_EINVAL, "eval %s needs %s", verb,
                      is_merge ? "the folders of the shards" : "the folder of one run");

@@ -141,7 +141,7 @@ static s2p_status add_all(const s2a_setting *base, const list *l, s2a_setting *o
     *n = 0;
     out[*n] = *base;
     s2a_setting_use(&out[(*n)++], "full");
-    out[0].budget = (s2v_budget){ .tokens = 0 };
+    out[0].budget = (s2a_budget){ .tokens = 0 };
     for (const char *budgets = l->budgets; s2a_next_item(&budgets, &budget);)
         for (const char *methods = l->methods; s2a_next_item(&methods, &method);) {
             const char *name;
@@ -162,7 +162,7 @@ static s2p_status main_settings(const s2a_setting *base, const char *budgets, s2
     const list l = { "fastv,dart,gprune,visionzip,vispruner,gridprune,holov,s2prune", budgets };
     TRY(add_all(base, &l, out, n, error));
     out[*n] = out[*n - 1];
-    out[*n].budget = (s2v_budget){ .tokens = 192 };
+    out[*n].budget = (s2a_budget){ .tokens = 192 };
     out[(*n)++].choice.side = 10;
     return S2P_OK;
 }

@@ -23,7 +23,7 @@
 typedef struct plan_options {
     const char *image, *erc, *features, *png, *svg, *compare, *model, *mmproj, *before_tower;
     s2_pair tokens;
-    s2v_budget budget;
+    s2a_budget budget;
     int32_t grid, allocator, selector, pixels, output, display, token_pixels;
     int64_t max_pixels;
     uint64_t seed;

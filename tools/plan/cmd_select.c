@@ -25,7 +25,7 @@
 typedef struct select_options {
     const char *method;
     int32_t mode, output, grid, allocator, selector, pixels;
-    s2v_budget budget;
+    s2a_budget budget;
     s2_pair tokens; /* 0 x 0: not given */
     uint64_t seed;
     int32_t side_of_grid, n_tokens; /* --set grid=24, --set N=576; 0: not given */

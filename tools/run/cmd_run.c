@@ -91,6 +91,9 @@ static s2p_status check_options(const run_options *o, s2p_error *error)
         if (!o->prompts.item[i][0])
             return s2_fail(error, S2P_EINVAL, "--prompt is empty; it needs TEXT");
     TRY(s2_run_check_constraint(o, error));
+    if (o->budget.n_more > 0 && (o->image_budgets || o->record))
+        return s2_fail(error, S2P_EINVAL, "%s is about one budget; --budget gives several",
+                       o->image_budgets ? "--image-budgets" : "--record");
     const char *single = o->record ? "--record" : o->logits ? "--logits" : "--overlay";
     if (o->prompts.n > 1 && (o->record || o->logits || o->overlay))
         return s2_fail(error, S2P_EINVAL, "%s is about one question; -p is given %zu times", single,
@@ -138,7 +141,8 @@ static s2v_session_options session_options(const run_options *o)
     s2v_session_options session = s2_ask_session_options(&o->ask);
     s2_ask_sampling(&o->ask, &session.sampling);
     const bool asks_once = (o->prompts.n == 1 || o->ask.prompt_file) && !o->converses;
-    if (asks_once && !o->ask.cache_dir) session.no_cache = 1;
+    /* several budgets ask twice, and the tower's output is there the second time */
+    if (asks_once && !o->ask.cache_dir && o->budget.n_more == 0) session.no_cache = 1;
     return session;
 }
 
@@ -345,8 +349,11 @@ static const s2_option option_table[] = {
 
     { .name = "--method", .label = "NAME", .type = S2_OPTION_TEXT, .choice = s2v_method_name, .fallback = "s2prune",
       .group = "Pruning", .help = "how visual tokens are selected; your own: file:PATH or exec:COMMAND; built in", AT(method) },
-    { .name = "--budget", .label = "N|N%", .type = S2_OPTION_BUDGET, .min = 1, .max = S2P_MAX_TOKENS,
-      .fallback = "64", .group = "Pruning", .help = "visual tokens kept per picture", AT(budget) },
+    { .name = "--budget", .label = "N|N%|A..B", .type = S2_OPTION_STEPS, .min = 1, .max = S2P_MAX_TOKENS,
+      .fallback = "auto", .group = "Pruning",
+      .help = "visual tokens kept per picture; auto: a third, at least 64; 100%: all; 64..192: 192 where an answer "
+              "with 64 is not confident", AT(budget) },
+    S2_ASK_ROW_CONFIDENCE,
     S2_ASK_ROWS_PRUNING,
     S2_ASK_ROWS_BOXES,
     S2_ASK_ROW_EXEC,
@@ -389,14 +396,19 @@ static const s2_option option_table[] = {
 
 const s2_command s2_cmd_run = {
     .name = "run",
-    .summary = "ask a question about pictures",
+    .summary =
+        "ask a question about pictures; a third of their tokens is kept (--budget 100%: all)",
     .usage = "[-m MODEL -mm MMPROJ] [-i IMAGE]... [-p TEXT]... [options]",
     .examples =
         "  s2prune run -m model.gguf -mm mmproj.gguf -i photo.jpg -p \"What is on the table?\"\n"
         "  s2prune run -m model.gguf -mm mmproj.gguf -i a.jpg -i b.jpg -p \"What changed?\" "
         "--budget 128\n"
         "  s2prune run -i photo.jpg -p \"What is it?\" -p \"What colour is it?\"\n"
-        "  s2prune run -m model.gguf -mm mmproj.gguf -i photo.jpg   # a conversation\n",
+        "  s2prune run -m model.gguf -mm mmproj.gguf -i photo.jpg   # a conversation\n"
+        "\n"
+        "Pictures are pruned: a third of their visual tokens is kept, at least 64. --budget 100%\n"
+        "keeps all, --budget 64 is faster, --budget 64..192 asks again where an answer is not\n"
+        "sure.\n",
     .options = option_table,
     .foreign = s2_llama_options,
     .size = sizeof(run_options),

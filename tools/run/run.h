@@ -12,7 +12,7 @@ typedef struct run_options {
     bool list_devices, list_architectures, list_methods, converses, asks_once, dry_run;
     const char *method;
     int32_t output, display;
-    s2v_budget budget;
+    s2a_budget budget;
     const char *schema, *schema_file, *grammar, *grammar_file; /* at most one */
 } run_options;
 

@@ -38,9 +38,10 @@ static void confirm(const chat *c, const char *format, const char *word, int32_t
 
 static void obey_budget(chat *c, const char *text)
 {
-    s2v_budget budget;
+    s2a_budget budget;
     s2p_error error = { S2P_OK, "" };
-    if (s2a_budget_read("/budget", text, strlen(text), S2P_MAX_TOKENS, &budget, &error) != S2P_OK) {
+    if (s2a_budget_read_steps("/budget", text, strlen(text), S2P_MAX_TOKENS, &budget, &error) !=
+        S2P_OK) {
         complain(&error);
         return;
     }

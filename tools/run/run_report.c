@@ -1,6 +1,7 @@
 /* run_report.c - what a run did: JSON, the summary line, overlays. */
 #include "run/run.h"
 
+#include "ask/attempts.h"
 #include "ask/kept.h"
 #include "base/json.h"
 #include "base/path.h"
@@ -51,10 +52,10 @@ static void put_step(s2_buffer *out, const char *step, double ms)
     s2_buffer_printf(out, "%s%s %s", out->size > 0 ? " · " : "", step, time);
 }
 
-/* From the question to the first token. */
-static double first_token_ms(const s2v_stats *t)
+/* From the question to the first token, attempts that did not count included. */
+static double first_token_ms(const s2a_answer *a)
 {
-    return t->image_ms + t->vision_ms + t->prompt_ms;
+    return a->stats.image_ms + a->stats.vision_ms + a->stats.prompt_ms + a->attempts.earlier_ms;
 }
 
 /* The same had every token gone through every layer, from the layers that were measured: those before the
@@ -96,12 +97,40 @@ static void put_times(const run_job *job, s2_buffer *out)
     if (info->device_layers > 0 || info->device_tower)
         s2_buffer_printf(out, " · %s: %d of %d layers%s", info->device, info->device_layers,
                          info->n_layers, info->device_tower ? " and the tower" : "");
-    put_step(out, "first token after", first_token_ms(t));
+    put_step(out, "first token after", first_token_ms(&job->answer));
     if (unpruned_ms(job) > 0.0) {
         char time[32];
         put_time(time, sizeof time, unpruned_ms(job));
         s2_buffer_printf(out, " (all tokens: est. %s)", time);
     }
+}
+
+#define FEW 0.15 /* of a picture's tokens: below this a note says so */
+
+/* "asked again: with 64 tokens the least likely of the first 3 tokens had 41 % (below 80 %); 52 ms" */
+static void note_attempts(const run_job *job)
+{
+    const s2a_answer *a = &job->answer;
+    char line[512], time[32], cost[32];
+    const double least = 100.0 * s2a_min_confidence(&job->setting);
+    for (int32_t i = 0; i + 1 < a->attempts.n; i++) {
+        put_time(time, sizeof time, a->attempts.list[i].ms);
+        put_time(cost, sizeof cost, a->attempts.list[i + 1].ms);
+        (void)snprintf(line, sizeof line,
+                       "asked again: with %d visual tokens (%s) the least likely of the first %d "
+                       "tokens had %.0f %%, below %.0f %%; with %d tokens: %s",
+                       a->attempts.list[i].image_tokens, time, S2A_CONFIDENCE_TOKENS,
+                       100.0 * a->attempts.list[i].confidence, least,
+                       a->attempts.list[i + 1].image_tokens, cost);
+        s2_report_line("note", line);
+    }
+    const s2v_stats *t = &a->stats;
+    if (t->image_tokens >= FEW * t->tower_tokens || job->setting.budget.n_more > 0) return;
+    (void)snprintf(line, sizeof line,
+                   "only %.0f %% of the visual tokens are kept; small text suffers first: --budget "
+                   "auto keeps a third, --budget 100%% all",
+                   100.0 * t->image_tokens / t->image_tokens_full);
+    s2_report_line("note", line);
 }
 
 /* With -v: how each picture was seen. */
@@ -165,6 +194,7 @@ void s2_run_summary(const run_job *job)
     if (out.status == S2P_OK && times.status == S2P_OK)
         (void)fprintf(stderr, "%.*s\n%.*s\n", (int)out.size, (const char *)out.data,
                       (int)times.size, (const char *)times.data);
+    note_attempts(job);
     s2_buffer_free(&times);
     s2_buffer_free(&out);
 }
@@ -217,7 +247,12 @@ static int32_t tokens_of(const s2p_plan *plan)
 /* A share is one of the first picture. */
 static int32_t budget_of(const run_job *job)
 {
-    const s2v_budget budget = job->setting.budget;
+    const s2a_answer *a = &job->answer;
+    s2a_budget budget = job->setting.budget;
+    if (a->attempts.n > 0) {
+        const s2v_budget last = a->attempts.list[a->attempts.n - 1].budget;
+        budget = (s2a_budget){ .tokens = last.tokens, .percent = last.percent };
+    }
     const int32_t n_tokens = tokens_of(s2v_session_plan(job->asker.session, 0)) +
                              tokens_of(s2v_session_tile_plan(job->asker.session, 0));
     return n_tokens > 0 ? s2a_budget_tokens(budget, n_tokens) : budget.tokens;
@@ -251,6 +286,7 @@ static json_t *prune_of(const run_job *job)
         "budget", budget_of(job), "after", s2_json_of_ints(t->stage_after, (size_t)t->n_stages),
         "left", s2_json_of_ints(t->stage_tokens, (size_t)t->n_stages), "images", images_of(job));
     json_t *parameters = parameters_of(job);
+    if (prune) s2a_attempts_add(&job->setting, &job->answer.attempts, prune);
     if (prune && job->setting.budget.percent > 0.0)
         json_object_set_new(prune, "budget_percent", json_real(job->setting.budget.percent));
     if (prune && parameters) json_object_set(prune, "parameters", parameters);
@@ -275,8 +311,8 @@ static json_t *timings_of(const run_job *job)
         t->vision_ms, "layer0_ms", t->layer0_ms, "probe_ms", t->probe_ms, "select_ms", t->select_ms,
         "layers_ms", t->layers_ms, "prompt_ms", t->prompt_ms, "predicted_ms",
         job->answer.generate_ms, "predicted_per_second", s2a_tokens_per_second(&job->answer),
-        "tower", job->asker.info.kernels, "first_token_ms", first_token_ms(t), "total_ms",
-        first_token_ms(t) + job->answer.generate_ms);
+        "tower", job->asker.info.kernels, "first_token_ms", first_token_ms(&job->answer),
+        "total_ms", first_token_ms(&job->answer) + job->answer.generate_ms);
     const double full = unpruned_ms(job);
     if (timings)
         json_object_set_new(timings, "first_token_full_ms_estimated",

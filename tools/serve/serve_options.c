@@ -89,8 +89,11 @@ const s2_option s2_serve_rows[] = {
 
     { .name = "--method", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = s2v_method_name, .fallback = "s2prune",
       .group = "Pruning", .help = "method for requests that give none", AT(method) },
-    { .name = "--budget", .label = "N|N%", .type = S2_OPTION_BUDGET, .min = 1, .max = S2P_MAX_TOKENS,
-      .fallback = "64", .group = "Pruning", .help = "visual tokens kept per picture, for requests that give no budget", AT(budget) },
+    { .name = "--budget", .label = "N|N%|A..B", .type = S2_OPTION_STEPS, .min = 1, .max = S2P_MAX_TOKENS,
+      .fallback = "auto", .group = "Pruning",
+      .help = "visual tokens kept per picture, for requests that give no budget; auto: a third, at least 64; 64..192: 192 "
+              "where an answer with 64 is not confident", AT(budget) },
+    S2_ASK_ROW_CONFIDENCE,
     S2_ASK_ROWS_PRUNING,
 
     { .name = "--predict", .letters = "-n", .also = "--n-predict", .llama = "N_PREDICT", .label = "N",

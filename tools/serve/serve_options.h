@@ -7,7 +7,7 @@
 typedef struct serve_options {
     ask_options ask; /* first: the shared rows point into it */
     int32_t method;
-    s2v_budget budget;
+    s2a_budget budget;
     const char *alias, *virtual_models, *detail_map, *models;
     int32_t models_mib;
     const char *host, *unix_socket, *api_key_file, *ssl_key, *ssl_cert, *allowed_hosts,

@@ -23,6 +23,7 @@ from . import steps
 if _TYPE_CHECKING:
     from ._answer import Answer, Stats, step
     from ._engine import Architecture, CacheStats, Device, Engine, EngineInfo, Memory, architectures, devices
+    from ._evaluate import Question, Results, Setting, evaluate, questions, score
     from ._prompt import Ask
     from ._session import Selection, Session, SessionOptions
 
@@ -30,7 +31,8 @@ if _TYPE_CHECKING:
 _LATER: _Dict[str, str] = {
     "Answer": "_answer", "Stats": "_answer", "step": "_answer", "Architecture": "_engine", "CacheStats": "_engine", "Device": "_engine",
     "Engine": "_engine", "EngineInfo": "_engine", "Memory": "_engine", "architectures": "_engine", "devices": "_engine", "Ask": "_prompt",
-    "Selection": "_session", "Session": "_session", "SessionOptions": "_session",
+    "Question": "_evaluate", "Results": "_evaluate", "Setting": "_evaluate", "evaluate": "_evaluate", "questions": "_evaluate",
+    "score": "_evaluate", "Selection": "_session", "Session": "_session", "SessionOptions": "_session",
 }
 
 
@@ -44,7 +46,7 @@ def __getattr__(name: str) -> _Any:
 
 __all__ = [
     "Answer", "Architecture", "Ask", "BudgetError", "BusyError", "CacheStats", "Cancelled", "Device", "Engine", "EngineInfo", "FormatError",
-    "InvalidError", "LibraryNotFound", "LimitError", "Memory", "Method", "OwnMethod", "Parameter", "Plan", "S2PruneError", "Selection",
-    "Session", "SessionOptions", "Signal", "Stats", "UnsupportedError", "View", "__version__", "architectures", "devices", "library_path",
-    "library_version", "method", "methods", "plan", "select", "signals", "step", "steps",
+    "InvalidError", "LibraryNotFound", "LimitError", "Memory", "Method", "OwnMethod", "Parameter", "Plan", "Question", "Results", "S2PruneError", "Selection",
+    "Session", "SessionOptions", "Setting", "Signal", "Stats", "UnsupportedError", "View", "__version__", "architectures", "devices", "evaluate", "library_path",
+    "library_version", "method", "methods", "plan", "questions", "score", "select", "signals", "step", "steps",
 ]

@@ -88,6 +88,16 @@ class Answer:
         return self._text
 
     @property
+    def tokens_so_far(self) -> npt.NDArray[np.int32]:
+        """The tokens there are, without decoding."""
+        if self.done or self.session._number != self._number:
+            return self._ids
+        with self.session._turn.taken():
+            n = C.c_size_t()
+            ids = self.session._vlm.s2v_session_tokens(self.session._handle, C.byref(n))
+            return np.ctypeslib.as_array(ids, (n.value,)).astype(np.int32) if n.value else np.zeros(0, np.int32)
+
+    @property
     def text(self) -> str:
         """The whole text."""
         return self.finish()

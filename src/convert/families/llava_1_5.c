@@ -100,7 +100,10 @@ const s2v_family family_llava_1_5 = {
     .model_type = "llava",
     .text_type = "llama",
     .architecture = "llama",
-    .usual = { 32, 4096, 11008, 32 }, /* of transformers' LlamaConfig, which the 7B relies on */
+    .usual = { .n_layers = 32,
+               .n_embd = 4096,
+               .n_ff = 11008,
+               .n_head = 32 }, /* of transformers' LlamaConfig, which the 7B relies on */
     .has_bare_header = true,
     .read_vision = llava_read_vision,
     .put_text = s2v_llama_put_text,

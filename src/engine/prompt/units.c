@@ -103,6 +103,10 @@ static s2v_budget picture_budget(const s2v_prefill *pf, int32_t i)
 
 static int32_t read_budget(s2v_budget budget, int32_t n_tokens)
 {
+    if (budget.percent < 0.0) { /* S2V_BUDGET_AUTO */
+        const double third = fmax(rint(n_tokens / 3.0), S2P_AUTO_LEAST);
+        return (int32_t)fmin(third, n_tokens);
+    }
     if (!(budget.percent > 0.0)) return budget.tokens;
     const double n = rint(fmin(budget.percent, 100.0) / 100.0 * n_tokens);
     return n > 1.0 ? (int32_t)n : 1;

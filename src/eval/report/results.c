@@ -173,8 +173,8 @@ static s2p_status start_task(const s2e_run_plan *plan, int32_t index, const s2e_
         s2e_result *r = &out->result[i];
         r->column = plan->column[i];
         if (strcmp(r->column.budget, "-") != 0)
-            TRY(s2a_budget_read("the run", r->column.budget, strlen(r->column.budget),
-                                S2P_MAX_TOKENS, &r->budget, error));
+            TRY(s2a_budget_read_steps("the run", r->column.budget, strlen(r->column.budget),
+                                      S2P_MAX_TOKENS, &r->budget, error));
     }
     return S2P_OK;
 }

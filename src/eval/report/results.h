@@ -44,7 +44,7 @@ s2e_spread s2e_spread_of(const double *value, int32_t n_seeds);
 
 typedef struct s2e_result {
     s2e_column column;
-    s2v_budget budget;                    /* of the column; all zero: every token */
+    s2a_budget budget;                    /* of the column; all zero: every token */
     float *score[S2E_N_PROTOCOLS];        /* [n_samples] mean over the seeds */
     s2e_figures figures[S2E_N_PROTOCOLS]; /* mean over the seeds */
     /* [n_seeds][units][counts] in the run's own protocol: see s2e_counts_add. NULL: the headline is a

@@ -1,6 +1,8 @@
 /* answer_row.c - figures of an answer, and its choices as JSON. */
 #include "eval/run/answer_row.h"
 
+#include "ask/attempts.h"
+
 #define MAX_CHOICES ((size_t)32 << 20)
 
 static bool keeps_all(const s2a_answer *answer)
@@ -63,6 +65,17 @@ static void write_stages(const s2v_stats *stats, const s2a_setting *setting, s2_
     s2_buffer_append(out, "", 1);
 }
 
+static void write_logprobs(const s2a_answer *answer, s2_buffer *out)
+{
+    const float *pair = answer->logprob;
+    s2_buffer_printf(out, "[");
+    for (int32_t i = 0; pair && i < answer->n_tokens; i++)
+        s2_buffer_printf(out, "%s[%.6g,%.6g]", i ? "," : "", (double)pair[2 * i],
+                         (double)pair[2 * i + 1]);
+    s2_buffer_printf(out, "]");
+    s2_buffer_append(out, "", 1);
+}
+
 s2p_status s2e_answer_row_make(const s2e_record *key, const s2a_answer *answer,
                                const s2a_setting *setting, bool keeps_selections,
                                s2e_answer_row *out, s2p_error *error)
@@ -72,21 +85,25 @@ s2p_status s2e_answer_row_make(const s2e_record *key, const s2a_answer *answer,
     s2_buffer_init(&out->kept, MAX_CHOICES);
     s2_buffer_init(&out->regions, MAX_CHOICES);
     s2_buffer_init(&out->stages, MAX_CHOICES);
+    s2_buffer_init(&out->logprobs, MAX_CHOICES);
     out->record = *key;
     s2e_record *r = &out->record;
     r->text = answer->text;
     r->tokens_before = s->image_tokens_full;
-    r->tokens_after = s->image_tokens;
+    r->tokens_after = s2a_prefilled_tokens(answer);
     r->sequence_full = s->prompt_tokens + s->tower_tokens - s->image_tokens;
     r->sequence_pruned = s->prompt_tokens;
     r->generated = answer->n_tokens;
     r->cached = s->cached_tokens;
     r->image_ms = s->image_ms;
     r->vision_ms = s->vision_ms;
-    r->prompt_ms = s->prompt_ms;
+    r->prompt_ms = s->prompt_ms + answer->attempts.earlier_ms;
     r->generate_ms = answer->generate_ms;
     r->kv_bytes = (int64_t)s->kv_visual_bytes;
     r->flops = s->flops;
+    write_logprobs(answer, &out->logprobs);
+    if (answer->logprob && out->logprobs.status == S2P_OK)
+        r->logprobs = (const char *)out->logprobs.data;
     write_stages(s, setting, &out->stages);
     if (out->stages.status == S2P_OK) r->stages = (const char *)out->stages.data;
     if (!keeps_selections || answer->n_parts == 0) return S2P_OK;
@@ -124,4 +141,5 @@ void s2e_answer_row_free(s2e_answer_row *row)
     s2_buffer_free(&row->kept);
     s2_buffer_free(&row->regions);
     s2_buffer_free(&row->stages);
+    s2_buffer_free(&row->logprobs);
 }

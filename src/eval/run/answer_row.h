@@ -7,8 +7,8 @@
 #include "eval/run/store.h"
 
 typedef struct s2e_answer_row {
-    s2e_record record;                      /* borrows from the key, the answer and the texts */
-    s2_buffer grids, kept, regions, stages; /* free with s2e_answer_row_free */
+    s2e_record record; /* borrows from the key, the answer and the texts */
+    s2_buffer grids, kept, regions, stages, logprobs; /* free with s2e_answer_row_free */
 } s2e_answer_row;
 
 /* The names are those of *key; setting: what was asked with; keeps_selections: with the indices and

@@ -78,6 +78,8 @@ void s2e_setting_write(const s2a_setting *setting, s2e_common common, s2_buffer 
     if (setting->published != common.is_published)
         s2_buffer_printf(out, " mode=%s", setting->published ? "published" : "default");
     if (setting->has_after) s2_buffer_printf(out, " after=%d", setting->after);
+    if (setting->budget.n_more > 0)
+        s2_buffer_printf(out, " confidence=%.17g", s2a_min_confidence(setting));
     if (setting->is_renumbered) s2_buffer_printf(out, " positions=renumbered");
     char before[S2P_PIXELPRUNE_TEXT];
     if (setting->has_before)
@@ -131,8 +133,8 @@ bool s2e_setting_read(const json_t *values, const s2e_column *column, s2a_settin
                           .is_resized = s2a_item_is(word_of(pictures, "structure"), "resized") };
     s2a_setting_use(out, s2p_method_about(method)->name);
     if (strcmp(column->budget, "-") != 0)
-        (void)s2a_budget_read("", column->budget, strlen(column->budget), S2P_MAX_TOKENS,
-                              &out->budget, NULL);
+        (void)s2a_budget_read_steps("", column->budget, strlen(column->budget), S2P_MAX_TOKENS,
+                                    &out->budget, NULL);
     const long side = strtol(word_of(text, "side").text, NULL, 10);
     if (side > 0 && side <= S2P_MAX_SIDE) out->choice.side = (int32_t)side;
     out->choice.allocator = name_of(text, "allocator", s2p_allocator_name);
@@ -146,6 +148,10 @@ bool s2e_setting_read(const json_t *values, const s2e_column *column, s2a_settin
     const long after = strtol(word.text, NULL, 10);
     out->has_after = word.n > 0 && after >= S2P_BEFORE_DECODER && after <= 1000;
     if (out->has_after) out->after = (int32_t)after;
+    word = word_of(text, "confidence");
+    const double confidence = strtod(word.text, NULL);
+    if (word.n > 0 && confidence >= S2A_LEAST_CONFIDENCE && confidence <= 1.0)
+        out->min_confidence = confidence;
     out->is_renumbered = s2a_item_is(word_of(text, "positions"), "renumbered");
     word = word_of(text, "before-tower");
     out->has_before =

@@ -14,43 +14,57 @@
 #include <sys/stat.h>
 
 #define APPLICATION_ID 0x53325052
-#define VERSION 2
+#define VERSION 3
 #define MAX_FIELD (64 << 20) /* bytes of a text in a row */
 #define PATIENCE_MS 60000    /* a reader may hold the file for a moment */
 
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 
-static const char *const table_sql[] = {
-    "CREATE TABLE answer(task TEXT NOT NULL, sample TEXT NOT NULL, method TEXT NOT NULL, "
-    "budget TEXT NOT NULL, seed INTEGER NOT NULL, text TEXT NOT NULL, failure TEXT, "
-    "tokens_before INTEGER NOT NULL, tokens_after INTEGER NOT NULL, "
-    "sequence_full INTEGER NOT NULL, sequence_pruned INTEGER NOT NULL, "
-    "generated INTEGER NOT NULL, cached INTEGER NOT NULL, grids TEXT, kept TEXT, regions TEXT, "
-    "image_ms REAL NOT NULL, vision_ms REAL NOT NULL, prompt_ms REAL NOT NULL, "
-    "generate_ms REAL NOT NULL, kv_bytes INTEGER NOT NULL, "
-    "flops REAL, tower_flops REAL, stages TEXT, "
-    "PRIMARY KEY(task, method, budget, seed, sample)) STRICT, WITHOUT ROWID",
-    "CREATE TABLE run(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
-};
-#define N_TABLES (sizeof table_sql / sizeof *table_sql)
+#define ANSWER_SQL(newer)                                                                        \
+    "CREATE TABLE answer(task TEXT NOT NULL, sample TEXT NOT NULL, method TEXT NOT NULL, "       \
+    "budget TEXT NOT NULL, seed INTEGER NOT NULL, text TEXT NOT NULL, failure TEXT, "            \
+    "tokens_before INTEGER NOT NULL, tokens_after INTEGER NOT NULL, "                            \
+    "sequence_full INTEGER NOT NULL, sequence_pruned INTEGER NOT NULL, "                         \
+    "generated INTEGER NOT NULL, cached INTEGER NOT NULL, grids TEXT, kept TEXT, regions TEXT, " \
+    "image_ms REAL NOT NULL, vision_ms REAL NOT NULL, prompt_ms REAL NOT NULL, "                 \
+    "generate_ms REAL NOT NULL, kv_bytes INTEGER NOT NULL, " newer                               \
+    "PRIMARY KEY(task, method, budget, seed, sample)) STRICT, WITHOUT ROWID"
 
-/* The first of them in version 1, which is read and continued as it is. */
-static const char older_answer_sql[] =
-    "CREATE TABLE answer(task TEXT NOT NULL, sample TEXT NOT NULL, method TEXT NOT NULL, "
-    "budget TEXT NOT NULL, seed INTEGER NOT NULL, text TEXT NOT NULL, failure TEXT, "
-    "tokens_before INTEGER NOT NULL, tokens_after INTEGER NOT NULL, "
-    "sequence_full INTEGER NOT NULL, sequence_pruned INTEGER NOT NULL, "
-    "generated INTEGER NOT NULL, cached INTEGER NOT NULL, grids TEXT, kept TEXT, regions TEXT, "
-    "image_ms REAL NOT NULL, vision_ms REAL NOT NULL, prompt_ms REAL NOT NULL, "
-    "generate_ms REAL NOT NULL, kv_bytes INTEGER NOT NULL, "
-    "PRIMARY KEY(task, method, budget, seed, sample)) STRICT, WITHOUT ROWID";
+/* By version; older ones are read and continued as they are. */
+static const char *const answer_sql[VERSION + 1] = {
+    [1] = ANSWER_SQL(""),
+    [2] = ANSWER_SQL("flops REAL, tower_flops REAL, stages TEXT, "),
+    [3] = ANSWER_SQL("flops REAL, tower_flops REAL, stages TEXT, logprobs TEXT, "),
+};
+static const char run_sql_text[] =
+    "CREATE TABLE run(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID";
+#define N_TABLES 2u
 
 #define COLUMNS                                                                           \
     "task, sample, method, budget, seed, text, failure, tokens_before, tokens_after, "    \
     "sequence_full, sequence_pruned, generated, cached, grids, kept, regions, image_ms, " \
     "vision_ms, prompt_ms, generate_ms, kv_bytes"
-#define NEWER_COLUMNS ", flops, tower_flops, stages"
+#define QUESTION_MARKS "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?"
+
+/* To write, and to read: what a version does not have is NULL. */
+static const char *const add_sql[VERSION + 1] = {
+    [1] = "INSERT INTO answer(" COLUMNS ") VALUES(" QUESTION_MARKS ")",
+    [2] = "INSERT INTO answer(" COLUMNS ", flops, tower_flops, stages) VALUES(" QUESTION_MARKS
+          ",?,?,?)",
+    [3] = "INSERT INTO answer(" COLUMNS ", flops, tower_flops, stages, logprobs) "
+          "VALUES(" QUESTION_MARKS ",?,?,?,?)",
+};
+#define WALK(newer)                                                                           \
+    "SELECT " COLUMNS newer                                                                   \
+    " FROM answer WHERE (?1 IS NULL OR task=?1) AND (?2 IS NULL OR method=?2) AND "           \
+    "(?3 IS NULL OR budget=?3) AND (?4 < 0 OR seed=?4) ORDER BY task, method, budget, seed, " \
+    "sample"
+static const char *const walk_sql[VERSION + 1] = {
+    [1] = WALK(", NULL, NULL, NULL, NULL"),
+    [2] = WALK(", flops, tower_flops, stages, NULL"),
+    [3] = WALK(", flops, tower_flops, stages, logprobs"),
+};
 
 enum statement { ADD, HAS, SET, N_STATEMENTS };
 
@@ -59,8 +73,8 @@ struct s2e_store {
     s2e_lock *lock; /* NULL: reading, or in memory */
     char *path;
     sqlite3_stmt *statement[N_STATEMENTS];
-    bool is_open;  /* a transaction is */
-    bool is_older; /* of version 1 */
+    bool is_open; /* a transaction is */
+    int version;  /* of the file */
 };
 
 /* --- failures -------------------------------------------------------------------- */
@@ -126,8 +140,8 @@ static s2p_status check_tables(s2e_store *store, s2p_error *error)
     TRY(number_of(store, "PRAGMA user_version", &version, error));
     if (id != APPLICATION_ID)
         return s2_fail(error, S2P_EFORMAT, "'%.150s' is not a store of answers", name_of(store));
-    store->is_older = version == 1;
-    if (version != VERSION && !store->is_older)
+    store->version = version >= 1 && version <= VERSION ? (int)version : 0;
+    if (store->version == 0)
         return s2_fail(error, S2P_EFORMAT, "'%.150s' has version %lld; this program writes %d",
                        name_of(store), (long long)version, VERSION);
     sqlite3_stmt *s = NULL;
@@ -138,8 +152,7 @@ static s2p_status check_tables(s2e_store *store, s2p_error *error)
     bool is_ours = true;
     while ((code = sqlite3_step(s)) == SQLITE_ROW) {
         const char *sql = (const char *)sqlite3_column_text(s, 0);
-        const char *own = n < N_TABLES ? table_sql[n] : "";
-        if (n == 0 && store->is_older) own = older_answer_sql;
+        const char *own = n == 0 ? answer_sql[store->version] : n == 1 ? run_sql_text : "";
         is_ours = is_ours && sql && strcmp(sql, own) == 0;
         n++;
     }
@@ -161,8 +174,8 @@ static s2p_status check_tables(s2e_store *store, s2p_error *error)
 static s2p_status make_tables(s2e_store *store, s2p_error *error)
 {
     s2p_status st = run_sql(store, "BEGIN IMMEDIATE", "make", error);
-    for (size_t i = 0; i < N_TABLES && st == S2P_OK; i++)
-        st = run_sql(store, table_sql[i], "make", error);
+    if (st == S2P_OK) st = run_sql(store, answer_sql[VERSION], "make", error);
+    if (st == S2P_OK) st = run_sql(store, run_sql_text, "make", error);
     if (st == S2P_OK)
         st = run_sql(store,
                      "PRAGMA application_id=" STRING(APPLICATION_ID) ";"
@@ -174,20 +187,15 @@ static s2p_status make_tables(s2e_store *store, s2p_error *error)
 
 static s2p_status prepare(s2e_store *store, s2p_error *error)
 {
-    static const char *const sql[N_STATEMENTS] = {
-        [ADD] =
-            "INSERT INTO answer(" COLUMNS NEWER_COLUMNS ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,"
-            "?,?,?,?,?,?,?,?,?)",
+    const char *const sql[N_STATEMENTS] = {
+        [ADD] = add_sql[store->version],
         [HAS] = "SELECT 1 FROM answer WHERE task=? AND sample=? AND method=? AND budget=? AND "
                 "seed=?",
         [SET] = "INSERT INTO run(key, value) VALUES(?,?) ON CONFLICT(key) DO UPDATE SET "
                 "value=excluded.value",
     };
-    static const char older_add[] =
-        "INSERT INTO answer(" COLUMNS ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
     for (int i = 0; i < N_STATEMENTS; i++)
-        if (sqlite3_prepare_v2(store->db, store->is_older && i == ADD ? older_add : sql[i], -1,
-                               &store->statement[i], NULL) != SQLITE_OK)
+        if (sqlite3_prepare_v2(store->db, sql[i], -1, &store->statement[i], NULL) != SQLITE_OK)
             return fail(store, "read", error);
     return S2P_OK;
 }
@@ -360,11 +368,12 @@ s2p_status s2e_store_add(s2e_store *store, const s2e_record *r, s2p_error *error
     const double ms[] = { r->image_ms, r->vision_ms, r->prompt_ms, r->generate_ms };
     for (size_t i = 0; i < sizeof ms / sizeof *ms; i++) (void)sqlite3_bind_double(s, at++, ms[i]);
     (void)sqlite3_bind_int64(s, at++, r->kv_bytes);
-    if (!store->is_older) { /* what is not bound is NULL */
+    if (store->version >= 2) { /* what is not bound is NULL */
         if (r->flops > 0.0) (void)sqlite3_bind_double(s, at, r->flops);
         if (r->tower_flops > 0.0) (void)sqlite3_bind_double(s, at + 1, r->tower_flops);
         bind_text(s, at + 2, r->stages);
     }
+    if (store->version >= 3) bind_text(s, at + 3, r->logprobs);
     const s2p_status st = step(store, s, "write", error);
     if (st != S2P_OK) roll_back(store);
     return st;
@@ -438,8 +447,8 @@ static int32_t column_int(sqlite3_stmt *s, int at)
 
 static s2e_record record_of(sqlite3_stmt *s)
 {
-    const char *text[24] = { NULL };
-    static const int text_at[] = { 0, 1, 2, 3, 5, 6, 13, 14, 15, 23 };
+    const char *text[25] = { NULL };
+    static const int text_at[] = { 0, 1, 2, 3, 5, 6, 13, 14, 15, 23, 24 };
     for (size_t i = 0; i < sizeof text_at / sizeof *text_at; i++)
         text[text_at[i]] = (const char *)sqlite3_column_text(s, text_at[i]);
     return (s2e_record){
@@ -467,6 +476,7 @@ static s2e_record record_of(sqlite3_stmt *s)
         .flops = sqlite3_column_double(s, 21), /* NULL is 0 */
         .tower_flops = sqlite3_column_double(s, 22),
         .stages = text[23],
+        .logprobs = text[24],
     };
 }
 
@@ -474,14 +484,7 @@ s2p_status s2e_store_walk(s2e_store *store, const s2e_record *which, s2e_record_
                           void *user, s2p_error *error)
 {
     sqlite3_stmt *s = NULL;
-#define WALK                                                                                  \
-    " FROM answer WHERE (?1 IS NULL OR task=?1) AND (?2 IS NULL OR method=?2) AND "           \
-    "(?3 IS NULL OR budget=?3) AND (?4 < 0 OR seed=?4) ORDER BY task, method, budget, seed, " \
-    "sample"
-    if (sqlite3_prepare_v2(store->db,
-                           store->is_older ? "SELECT " COLUMNS ", NULL, NULL, NULL" WALK
-                                           : "SELECT " COLUMNS NEWER_COLUMNS WALK,
-                           -1, &s, NULL) != SQLITE_OK)
+    if (sqlite3_prepare_v2(store->db, walk_sql[store->version], -1, &s, NULL) != SQLITE_OK)
         return fail(store, "read", error);
     bind_text(s, 1, which->task);
     bind_text(s, 2, which->method);

@@ -3,7 +3,8 @@
  * This is the schema, whole; analysis and other people's scripts read it too:
  *
  *     PRAGMA application_id   0x53325052, "S2PR"
- *     PRAGMA user_version     2; 1 has no flops, tower_flops and stages, and is read and continued
+ *     PRAGMA user_version     3; 2 has no logprobs, and 1 no flops, tower_flops and stages either; both
+ *                             are read and continued as they are
  *     run(key, value)         what the run is: see fingerprint.h
  *     answer                  one row for each task, sample, method, budget and seed
  *       task, sample            names; the sample's is unique in its task
@@ -12,7 +13,8 @@
  *                               0 and up
  *       text                    the answer
  *       failure                 NULL, or why there is none: such a row counts as wrong
- *       tokens_before, _after   visual tokens of all pictures of the sample
+ *       tokens_before, _after   visual tokens of all pictures of the sample; after: of all attempts,
+ *                               where the budget is like "64..192"
  *       sequence_full, _pruned  tokens of the prompt before and after pruning
  *       generated               tokens of the answer, the end token included
  *       cached                  prompt tokens found computed already: they cost no time here
@@ -27,6 +29,8 @@
  *       stages                  JSON: [layer, tokens, own] of each prune point: the decoder layer it
  *                               follows (-1: before the first), the visual tokens it leaves, and the
  *                               layer the setting asks for, which differs where the model has too few
+ *       logprobs                JSON: for each token of the answer [logarithm of its probability, its
+ *                               logit less that of the likeliest other token]; NULL: not asked for
  *
  * A run is one writer and any number of readers. Rows are added, never changed; the writer may take
  * failed ones, or all, out again before it goes on. The journal is a
@@ -52,6 +56,7 @@ typedef struct s2e_record { /* a row of `answer`; strings borrowed */
     int64_t kv_bytes;
     double flops, tower_flops; /* 0: unknown */
     const char *stages;        /* NULL: unknown */
+    const char *logprobs;      /* NULL: not asked for */
 } s2e_record;
 
 typedef enum s2e_store_use { S2E_STORE_READ, S2E_STORE_WRITE } s2e_store_use;

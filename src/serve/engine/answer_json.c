@@ -2,6 +2,7 @@
  * the prompt cost; the count before pruning is reported as well. */
 #include "serve/engine/scheduler.h"
 
+#include "ask/attempts.h"
 #include "ask/kept.h"
 
 #include <math.h>
@@ -90,6 +91,7 @@ static json_t *prune_json(const s2_result *r)
                             json_string(s2a_positions_name(setting->is_renumbered)));
     if (setting->budget.percent > 0.0 && !keeps_all)
         json_object_set_new(prune, "budget_percent", json_real(setting->budget.percent));
+    s2a_attempts_add(setting, r->attempts, prune);
     char label[S2A_LABEL_SIZE], before[S2P_PIXELPRUNE_TEXT];
     if (setting->has_before) {
         json_object_set_new(prune, "before_tower",
@@ -110,12 +112,13 @@ json_t *s2_result_json(const s2_result *r)
                   "completion_tokens", r->n_tokens, "total_tokens", t->prompt_tokens + r->n_tokens,
                   "prompt_tokens_details", "cached_tokens", t->cached_tokens, "image_tokens",
                   t->image_tokens, "image_tokens_full", t->image_tokens_full);
-    json_t *timings = json_pack(
-        "{s:f,s:f,s:f,s:f,s:f,s:i,s:f,s:i,s:f,s:f}", "image_ms", t->image_ms + r->job->image_ms,
-        "vision_ms", t->vision_ms, "layer0_ms", t->layer0_ms, "select_ms", t->select_ms,
-        "layers_ms", t->layers_ms, "prompt_n", t->prompt_tokens, "prompt_ms", t->prompt_ms,
-        "predicted_n", r->n_tokens, "predicted_ms", r->generate_ms, "predicted_per_second",
-        has_speed ? 1e3 * (r->n_tokens - 1) / r->generate_ms : 0.0);
+    json_t *timings = json_pack("{s:f,s:f,s:f,s:f,s:f,s:i,s:f,s:i,s:f,s:f}", "image_ms",
+                                t->image_ms + r->job->image_ms, "vision_ms", t->vision_ms,
+                                "layer0_ms", t->layer0_ms, "select_ms", t->select_ms, "layers_ms",
+                                t->layers_ms, "prompt_n", t->prompt_tokens, "prompt_ms",
+                                t->prompt_ms + r->attempts->earlier_ms, "predicted_n", r->n_tokens,
+                                "predicted_ms", r->generate_ms, "predicted_per_second",
+                                has_speed ? 1e3 * (r->n_tokens - 1) / r->generate_ms : 0.0);
     return json_pack("{s:s,s:o,s:o,s:o}", "finish_reason", r->is_stopped ? "stop" : "length",
                      "usage", usage, "timings", timings, "prune", prune_json(r));
 }

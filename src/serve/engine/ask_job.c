@@ -63,15 +63,8 @@ static s2p_status read_pictures(const s2_job_parts *parts, const json_t *details
         out->has_details |= out->image_budget[i].tokens > 0;
     }
     out->image_ms = s2_now_ms() - start;
-    /* Where one detail gives a budget, images that leave it to the server need a number too. */
-    for (int32_t i = 0; out->has_details && i < out->n_pictures; i++) {
-        if (out->image_budget[i].tokens > 0) continue;
-        out->image_budget[i].tokens = setup->setting.budget.tokens;
-        if (out->image_budget[i].tokens == 0)
-            return s2_fail(error, S2P_EUNSUPPORTED,
-                           "images of different detail: the default budget of the server is a "
-                           "percentage");
-    }
+    for (int32_t i = 0; i < out->n_pictures; i++)
+        out->is_usual[i] = out->image_budget[i].tokens == 0;
     return S2P_OK;
 }
 
@@ -199,15 +192,28 @@ void s2_ask_job_free(s2_ask_job *job)
     *job = (s2_ask_job){ .json = NULL };
 }
 
-s2v_prune_options s2_ask_job_prune(const s2_ask_job *job, const s2a_prune_request *setting)
+s2v_prune_options s2_ask_job_prune(s2_ask_job *job, const s2a_prune_request *setting, int32_t step)
 {
     const bool by_detail = job->has_details && !setting->has_budget;
+    const s2v_budget budget = s2a_budget_step(setting->setting.budget, step);
+    for (int32_t i = 0; by_detail && i < job->n_pictures; i++)
+        if (job->is_usual[i]) job->image_budget[i] = budget;
     s2v_prune_options prune = s2a_prune_options(
         &setting->setting, &(s2a_limits){ .image_budget = by_detail ? job->image_budget : NULL });
+    prune.budget = budget;
     prune.keep = setting->keep;
     prune.n_keep = setting->n_keep;
     if (setting->keep) prune.budget = (s2v_budget){ .tokens = setting->n_keep };
     return prune;
+}
+
+bool s2_ask_job_has_steps(const s2_ask_job *job, const s2a_prune_request *setting)
+{
+    bool is_any = !job->has_details || setting->has_budget;
+    for (int32_t i = 0; i < job->n_pictures; i++) is_any |= job->is_usual[i];
+    return is_any && job->n_answers == 1 && job->n_pictures > 0 &&
+           setting->setting.budget.n_more > 0 && !s2a_keeps_all(&setting->setting) &&
+           !setting->keep;
 }
 
 s2v_prompt s2_ask_job_prompt(s2_ask_job *job, const s2a_prune_request *setting)

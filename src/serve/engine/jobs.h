@@ -22,6 +22,7 @@ typedef struct s2_ask_job { /* free with s2_ask_job_free */
     s2v_image_options option[S2_SERVE_MAX_PICTURES];
     s2a_regions region[S2_SERVE_MAX_SETTINGS][S2_SERVE_MAX_PICTURES];
     s2v_budget image_budget[S2_SERVE_MAX_PICTURES]; /* by their detail */
+    bool is_usual[S2_SERVE_MAX_PICTURES];           /* that detail is "default" */
     bool has_details;                               /* one of them gives a budget */
     int32_t n_pictures;
     s2v_session_options session; /* .sampling.stop points into `stop` */
@@ -55,7 +56,10 @@ s2p_status s2_job_picture(const s2_job_parts *parts, size_t index, const s2_engi
 s2p_status s2_job_no_masks(const char *path, void *user, s2_image *out, s2p_error *error);
 
 /* One setting as the engine takes it; all borrowed from the job. */
-s2v_prune_options s2_ask_job_prune(const s2_ask_job *job, const s2a_prune_request *setting);
+s2v_prune_options s2_ask_job_prune(s2_ask_job *job, const s2a_prune_request *setting, int32_t step);
+
+/* Whether a further budget of the setting would change anything. */
+bool s2_ask_job_has_steps(const s2_ask_job *job, const s2a_prune_request *setting);
 s2v_prompt s2_ask_job_prompt(s2_ask_job *job, const s2a_prune_request *setting);
 
 /* --- plans, tokens, templates, methods ------------------------------------------------------- */

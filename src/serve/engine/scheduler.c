@@ -34,6 +34,9 @@ static void take_job(s2_scheduler *s, s2_slot *p, s2_inbox_job *job)
     p->i_setting = 0;
     p->waiting_since = ++s->n_waits;
     s2_buffer_init(&p->text, MAX_TEXT);
+    s2_buffer_init(&p->held, MAX_TEXT);
+    p->i_step = 0;
+    p->attempts = (s2a_attempts){ .n = 0 };
     s2p_status st = s2_job_decode(job->payload, job->n, &parts, &error);
     if (st == S2P_OK) st = s2_json_parse(parts.json.data, parts.json.n, "the job", &json, &error);
     if (st == S2P_OK) /* before any picture is decoded */
@@ -103,6 +106,8 @@ static void finish_if_ended(s2_scheduler *s, s2_slot *p)
     const s2a_generation *g = &p->generation;
     if (g->ending == S2A_FAILED)
         s2_slot_fail(s, p, g->status, &g->error);
+    else if (g->ending == S2A_UNSURE)
+        s2_slot_repeat(p);
     else if (g->ending != S2A_RUNNING)
         s2_slot_finish(s, p, g->ending == S2A_STOPPED);
 }
@@ -191,7 +196,7 @@ static void record_scores(const s2v_selection *selection, void *user)
 static s2p_status set_up(s2_scheduler *s, s2_slot *p, s2p_error *error)
 {
     const s2a_prune_request *setting = &p->ask.setting[p->i_setting];
-    s2_slot_send_begin(s, p);
+    if (p->i_step == 0) s2_slot_send_begin(s, p);
     if (!p->session) {
         TRY(s2v_session_create(&p->session, s->engine, &p->ask.session, error));
     } else {
@@ -208,15 +213,25 @@ static s2p_status set_up(s2_scheduler *s, s2_slot *p, s2p_error *error)
         if (!p->ask.is_compare) p->score = s2_score_recall(&s->scores, p->score_key, &p->n_scores);
     }
     s2v_session_set_recorder(p->session, wants_scores && !p->score ? record_scores : NULL, p);
-    p->prune = s2_ask_job_prune(&p->ask, setting);
+    if (p->ask.n_answers > 1) p->i_step = setting->setting.budget.n_more; /* they share a prompt */
+    p->prune = s2_ask_job_prune(&p->ask, setting, p->i_step);
     p->prompt = s2_ask_job_prompt(&p->ask, setting);
     p->stats = (s2v_stats){ .n_stages = 0 };
     p->is_ready = true;
     return S2P_OK;
 }
 
-static void start_answer(s2_slot *p)
+static void start_answer(s2_scheduler *s, s2_slot *p)
 {
+    const s2a_prune_request *asked = &p->ask.setting[p->i_setting];
+    const s2a_setting *setting = &asked->setting;
+    const bool has_steps = s2_ask_job_has_steps(&p->ask, asked);
+    const bool is_open =
+        has_steps && s2a_next_step(p->session, setting, p->i_step) <= setting->budget.n_more;
+    p->generation.n_vocab = has_steps ? s->n_vocab : 0;
+    p->generation.min_confidence = is_open ? s2a_min_confidence(setting) : 0.0;
+    p->owes_kept = p->ask.n_predict != 0 && is_open;
+    if (p->ask.n_predict != 0 && !is_open && !p->group.leader) s2_slot_send_kept(s, p);
     p->first_ms = s2_now_ms();
     p->is_started = true;
     p->generation.session = p->session;
@@ -246,7 +261,6 @@ static void prompt_ran(s2_scheduler *s, s2_slot *p, const s2v_ask *ask)
         s2_slot_fail(s, p, st, &error);
         return;
     }
-    if (job->n_predict != 0) s2_slot_send_kept(s, p);
     st = job->n_answers > 1 ? s2_slot_fork(s, p, &error) : S2P_OK;
     if (st != S2P_OK) {
         s2_slot_fail(s, p, st, &error);
@@ -254,7 +268,7 @@ static void prompt_ran(s2_scheduler *s, s2_slot *p, const s2v_ask *ask)
     }
     const s2_inbox_job *from = p->from;
     for (int32_t i = 0; i < s->n_slots; i++)
-        if (s->slot[i].from == from) start_answer(&s->slot[i]);
+        if (s->slot[i].from == from) start_answer(s, &s->slot[i]);
     for (int32_t i = 0; i < s->n_slots; i++) /* one that fails ends them all */
         if (s->slot[i].from == from && p->from) finish_if_ended(s, &s->slot[i]);
 }

@@ -44,6 +44,7 @@ typedef struct s2_result {
     const s2a_prune_request *setting;
     const s2v_session *session;
     const s2v_stats *stats;
+    const s2a_attempts *attempts;
     const float *score; /* [n_scores] ERC of the first picture, NULL: not recorded */
     int32_t n_scores;
     int32_t n_tokens; /* generated, including the end token */
@@ -87,6 +88,10 @@ struct s2_slot {
     bool is_started;            /* its prompt is in the session */
     int32_t i_setting;
     s2_slot_group group;
+    int32_t i_step;         /* of its budgets */
+    s2a_attempts attempts;  /* with these */
+    s2_buffer held;         /* text of an answer that may not count */
+    bool owes_kept;         /* the client has to learn which tokens were kept before the text */
     uint64_t waiting_since; /* a number that grows: the prompt with the smallest is next */
     s2v_prune_options prune;
     s2v_prompt prompt;
@@ -147,7 +152,10 @@ s2_slot *s2_slot_leader(s2_slot *slot); /* itself, where it is alone */
 /* An answer of several has ended; true: it was the last one. */
 bool s2_slot_over(s2_scheduler *s, s2_slot *slot, bool is_stopped);
 
-/* Sends a piece of the answer. is_end: no more tokens will be reported after it. */
+/* The answer is not confident: the same setting goes on with the next budget. */
+void s2_slot_repeat(s2_slot *slot);
+
+/* Sends a piece of the answer, or holds it while the answer may not count. is_end: no more tokens will be reported after it. */
 void s2_slot_send_text(s2_scheduler *s, s2_slot *slot, const char *text, bool is_end);
 
 /* Sends the progress of the prompt, if the client asked for it. */

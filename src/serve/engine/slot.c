@@ -18,7 +18,8 @@ static void clear_answer(s2_slot *p)
     p->score = NULL;
     p->n_scores = p->generation.n_tokens = 0;
     s2_logprobs_clear(&p->logprobs);
-    p->text.size = 0;
+    p->text.size = p->held.size = 0;
+    p->owes_kept = false;
     p->is_ready = p->is_started = false;
 }
 
@@ -26,6 +27,9 @@ static void free_slot(s2_scheduler *s, s2_slot *p)
 {
     clear_answer(p);
     s2_buffer_free(&p->text);
+    s2_buffer_free(&p->held);
+    p->i_step = 0;
+    p->attempts.n = 0;
     for (int32_t i = 0; i < S2_SERVE_MAX_SETTINGS; i++) {
         free(p->kept[i]);
         p->kept[i] = NULL;
@@ -89,6 +93,8 @@ static void send_done(s2_scheduler *s, s2_slot *p, json_t *json)
 static void next_setting(s2_scheduler *s, s2_slot *p)
 {
     clear_answer(p);
+    p->i_step = 0;
+    p->attempts = (s2a_attempts){ .n = 0 };
     p->waiting_since = ++s->n_waits;
     if (++p->i_setting < p->ask.n_settings) return;
     json_t *overlap = json_array(), *ratio = json_array();
@@ -119,6 +125,7 @@ static json_t *result_of(const s2_slot *p, bool is_stopped)
                                .setting = &p->ask.setting[p->i_setting],
                                .session = p->session,
                                .stats = &p->stats,
+                               .attempts = &p->attempts,
                                .score = p->score,
                                .n_scores = p->n_scores,
                                .n_tokens = p->ask.n_answers > 1 ? p->group.n_generated
@@ -128,10 +135,27 @@ static json_t *result_of(const s2_slot *p, bool is_stopped)
     return s2_result_json(&result);
 }
 
+/* Where the setting has several budgets. */
+static void end_attempt(s2_slot *p)
+{
+    const s2a_prune_request *setting = &p->ask.setting[p->i_setting];
+    if (s2_ask_job_has_steps(&p->ask, setting))
+        s2a_attempts_end(&p->attempts, s2a_budget_step(setting->setting.budget, p->i_step),
+                         p->generation.confidence, s2_now_ms() - p->first_ms, &p->stats);
+}
+
+void s2_slot_repeat(s2_slot *p)
+{
+    end_attempt(p);
+    p->i_step = s2a_next_step(p->session, &p->ask.setting[p->i_setting].setting, p->i_step);
+    clear_answer(p); /* its place in the queue is the old one */
+}
+
 void s2_slot_finish(s2_scheduler *s, s2_slot *p, bool is_stopped)
 {
     if (p->ask.n_answers > 1 && !s2_slot_over(s, p, is_stopped)) return;
     p = s2_slot_leader(p);
+    end_attempt(p);
     json_t *json = result_of(p, is_stopped);
     if (!p->ask.is_compare) {
         send_done(s, p, json);
@@ -152,7 +176,7 @@ void s2_slot_finish(s2_scheduler *s, s2_slot *p, bool is_stopped)
         memcpy(copy, keep, (size_t)n * sizeof *copy);
         p->kept[p->i_setting] = copy;
         p->n_kept[p->i_setting] = n;
-        p->prompt_ms[p->i_setting] = p->stats.prompt_ms;
+        p->prompt_ms[p->i_setting] = p->stats.prompt_ms + p->attempts.earlier_ms;
     }
     next_setting(s, p);
 }
@@ -174,7 +198,19 @@ void s2_slot_fail(s2_scheduler *s, s2_slot *p, s2p_status st, const s2p_error *e
 
 void s2_slot_send_text(s2_scheduler *s, s2_slot *p, const char *text, bool is_end)
 {
-    const size_t n = strlen(text);
+    size_t n = strlen(text);
+    if (p->generation.min_confidence > 0.0) {
+        s2_buffer_append(&p->held, text, n);
+        return;
+    }
+    if (p->owes_kept) s2_slot_send_kept(s, p);
+    p->owes_kept = false;
+    if (p->held.size > 0) {
+        s2_buffer_append(&p->held, text, n + 1);
+        text = (const char *)p->held.data;
+        n = p->held.size - 1;
+        p->held.size = 0;
+    }
     if (p->ask.n_top >= 0 || p->ask.n_answers > 1) {
         json_t *tokens = p->ask.n_top >= 0 ? s2_logprobs_shown(&p->logprobs, n, is_end) : NULL;
         if (n > 0 || json_array_size(tokens) > 0)
