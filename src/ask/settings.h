@@ -27,7 +27,7 @@ typedef struct s2a_budget { /* for each picture; all zero: every token stays */
 /* The confidence of an answer is the lowest probability of its first tokens, this many. */
 #define S2A_CONFIDENCE_TOKENS 3
 #define S2A_LEAST_CONFIDENCE 0.001
-#define S2A_MIN_CONFIDENCE 0.95 /* docs/BUDGET.md has the study */
+#define S2A_MIN_CONFIDENCE 0.995 /* docs/BUDGET.md has the study */
 
 typedef struct s2a_setting {
     const char *method; /* of s2v_method_name, or the name of own_method */

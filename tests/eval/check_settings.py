@@ -9,6 +9,7 @@ the prune point; runs of programs that named a column by its method alone open, 
 import contextlib
 import csv
 import json
+import math
 import os
 import shutil
 import socket
@@ -68,6 +69,38 @@ def check_names():
     with open(os.path.join(FOLDER, "s.jsonl"), encoding="utf-8") as file:
         sample = json.loads(file.readline())
     assert sample["method"] == "s2prune" and sample["setting"] == "s2prune[K=3]", sample
+
+
+# Budgets that grow: the answer of the larger one where the confidence of the smaller is below the limit, and the tokens of both.
+def check_growing_budgets():
+    run("eval", *SMALL, "--methods", "s2prune", "--budgets", "32,128,32..128", "--min-confidence", "0.99", "--logprobs", "--out", "grow",
+        "--samples", "grow.jsonl")
+    with open(os.path.join(FOLDER, "grow.jsonl"), encoding="utf-8") as file:
+        lines = {(str(r["budget"]), r["id"]): r for r in map(json.loads, file)}
+    ids = {i for _, i in lines}
+    again = 0
+    for i in ids:
+        small, large, grown = (lines[(b, i)] for b in ("32", "128", "32..128"))
+        lowest = math.exp(min(p for p, _ in small["logprobs"][:3]))
+        is_again = lowest < 0.99
+        again += is_again
+        expected = large if is_again else small
+        assert grown["answer"] == expected["answer"] and grown["logprobs"] == expected["logprobs"], i
+        assert grown["image_tokens"] == (32 + 128 if is_again else 32), i  # what was prefilled
+        assert all(p <= 0 for p, _ in grown["logprobs"])
+    assert 0 < again < len(ids), again  # both happen
+    assert value("grow", "is.methods") == "s2prune/32,s2prune/128,s2prune[confidence=0.99]/32..128", value("grow", "is.methods")
+    with open(os.path.join(FOLDER, "grow/summary.json"), encoding="utf-8") as file:
+        results = json.load(file)["tasks"][0]["results"]
+    mean = sum(r["image_tokens"] for (b, _), r in lines.items() if b == "32..128") / len(ids)
+    assert abs(next(r["image_tokens"] for r in results if r["budget"] == "32..128") - mean) < 0.01, results
+    run("eval", *SMALL, "--methods", "s2prune", "--budgets", "32", "--setting", "s2prune:budget=32..128,min-confidence=0.99", "--out", "grow2")
+    with store("grow") as a, store("grow2") as b:
+        query = "SELECT sample, text, tokens_after, kept FROM answer WHERE budget = '32..128' ORDER BY sample"
+        assert a.execute(query).fetchall() == b.execute(query).fetchall()
+        assert b.execute("SELECT count(*) FROM answer WHERE logprobs IS NOT NULL").fetchone()[0] == 0
+    text = run("eval", *SMALL, "--methods", "s2prune", "--budgets", "128..32", code=2)
+    assert "each budget must keep more tokens" in text, text
 
 
 # One run with several settings is the runs of each.
@@ -223,6 +256,7 @@ def check_page():
 shutil.rmtree(FOLDER, ignore_errors=True)
 os.makedirs(FOLDER)
 check_names()
+check_growing_budgets()
 check_together()
 check_old()
 check_after()

@@ -36,6 +36,7 @@ typedef struct ask_options {
     int32_t positions;                                         /* of s2a_positions_name */
     const char *before_tower;                                  /* NULL: by the preset */
     double min_confidence;                                     /* 0: S2A_MIN_CONFIDENCE */
+    double target_ms, target_mib;                              /* 0: none */
     s2_list set, settings;
     const char *variants;
     double exec_timeout; /* seconds */
@@ -206,7 +207,7 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
     { .name = "--min-confidence", .label = "P", .type = S2_OPTION_REAL, .min = S2A_LEAST_CONFIDENCE, .max = 1,      \
       .group = "Pruning",                                                                                           \
       .help = "with a budget like 64..192: answer again with the next one if the lowest probability of the first 3 " \
-              "tokens is below P (0.95)",                                                                            \
+              "tokens is below P (0.995)",                                                                            \
       S2_ASK_AT(min_confidence) }
 /* Parts of pictures. */
 #define S2_ASK_ROWS_BOXES                                                                                           \
@@ -221,6 +222,15 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
     { .name = "--mask", .label = "FILE", .type = S2_OPTION_LIST, .group = "Regions",                                \
       .help = "the same by a picture of equal size, where it is light: keep:FILE (keep: may be left out), drop:FILE, " \
               "blank:FILE; 2:drop:FILE is of the second picture (repeatable)", S2_ASK_AT(masks) }
+
+/* A budget from what it costs on this machine. */
+#define S2_ASK_ROWS_TARGET                                                                                          \
+    { .name = "--target-ms", .label = "T", .type = S2_OPTION_REAL, .min = 1, .max = 1e7, .group = "Pruning",       \
+      .help = "the budget with which the first token comes after T milliseconds, measured at the start",            \
+      S2_ASK_AT(target_ms) },                                                                                       \
+    { .name = "--target-mib", .label = "M", .type = S2_OPTION_REAL, .min = 0.001, .max = 1e7, .group = "Pruning",   \
+      .help = "the budget with which a prompt takes M MiB of the KV cache",                                         \
+      S2_ASK_AT(target_mib) }
 
 /* Of commands that take methods of the user's own. */
 #define S2_ASK_ROW_EXEC                                                                                             \

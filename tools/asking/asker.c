@@ -494,6 +494,29 @@ s2p_status s2_asker_ask(s2_asker *asker, const char *question, int32_t n_picture
     return st;
 }
 
+s2a_target s2_ask_target(const ask_options *o)
+{
+    return (s2a_target){ .ms = o->target_ms, .mib = o->target_mib };
+}
+
+bool s2_ask_has_target(const ask_options *o) { return o->target_ms > 0.0 || o->target_mib > 0.0; }
+
+s2p_status s2_asker_meet_target(s2_asker *asker, const char *question, s2a_setting *setting,
+                                s2p_error *error)
+{
+    const s2a_target target = s2_ask_target(asker->options);
+    s2a_target_choice choice;
+    s2a_points points;
+    char text[S2A_TARGET_TEXT];
+    turn t;
+    const s2v_prompt prompt = make_prompt(asker, question, asker->n_pictures, setting, &t);
+    TRY(s2a_target_measure(asker->session, &prompt, setting, &points, error));
+    s2a_target_choose(&points, target, &choice);
+    setting->budget = s2a_target_budget(&choice);
+    if (asker->shows_notes) s2_report_line("note", s2a_target_text(&choice, target, text));
+    return S2P_OK;
+}
+
 /* --- as it was seen -------------------------------------------------------------------------- */
 
 /* The first picture of the last turn, whose plans the session has; below 0: not at hand any more.

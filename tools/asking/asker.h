@@ -12,6 +12,7 @@
 #include "ask/open.h"
 #include "ask/own.h"
 #include "ask/regions.h"
+#include "ask/target.h"
 #include "asking/ask_options.h"
 #include "bundled.h"
 #include "files/file_roles.h"
@@ -124,6 +125,15 @@ s2p_status s2_asker_ask(s2_asker *asker, const char *question, int32_t n_picture
                         const s2a_setting *setting, const s2a_limits *limits,
                         const s2a_listener *listener, s2a_answer *answer, s2p_error *error);
 void s2_asker_reset(s2_asker *asker);
+
+/* --target-ms and --target-mib, and whether there is one. */
+s2a_target s2_ask_target(const ask_options *options);
+bool s2_ask_has_target(const ask_options *options);
+
+/* Measures this machine with all pictures added and the question, before the first turn, and chooses the budget
+ * of *setting. What was chosen is a note on standard error. */
+s2p_status s2_asker_meet_target(s2_asker *asker, const char *question, s2a_setting *setting,
+                                s2p_error *error);
 
 /* --- pictures as they were seen ---------------------------------------------------- */
 

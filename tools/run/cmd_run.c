@@ -91,6 +91,11 @@ static s2p_status check_options(const run_options *o, s2p_error *error)
         if (!o->prompts.item[i][0])
             return s2_fail(error, S2P_EINVAL, "--prompt is empty; it needs TEXT");
     TRY(s2_run_check_constraint(o, error));
+    if (s2_ask_has_target(&o->ask) && (o->budget.n_more > 0 || o->image_budgets))
+        return s2_fail(error, S2P_EINVAL, "a target chooses one budget; remove %s",
+                       o->image_budgets ? "--image-budgets" : "--budget");
+    if (s2_ask_has_target(&o->ask) && o->ask.images.n == 0)
+        return s2_fail(error, S2P_EINVAL, "a target is measured with a picture; give one with -i");
     if (o->budget.n_more > 0 && (o->image_budgets || o->record))
         return s2_fail(error, S2P_EINVAL, "%s is about one budget; --budget gives several",
                        o->image_budgets ? "--image-budgets" : "--record");
@@ -142,7 +147,8 @@ static s2v_session_options session_options(const run_options *o)
     s2_ask_sampling(&o->ask, &session.sampling);
     const bool asks_once = (o->prompts.n == 1 || o->ask.prompt_file) && !o->converses;
     /* several budgets ask twice, and the tower's output is there the second time */
-    if (asks_once && !o->ask.cache_dir && o->budget.n_more == 0) session.no_cache = 1;
+    if (asks_once && !o->ask.cache_dir && o->budget.n_more == 0 && !s2_ask_has_target(&o->ask))
+        session.no_cache = 1;
     return session;
 }
 
@@ -180,10 +186,12 @@ static int show_memory(run_job *job, const char *question)
     return code == S2_EXIT_OK && st != S2P_OK ? s2_report_error(st, &error) : code;
 }
 
-static s2p_status open_model(run_job *job, s2p_error *error)
+static s2p_status open_model(run_job *job, const char *question, s2p_error *error)
 {
     const s2v_session_options session = session_options(job->options);
     TRY(s2_asker_open(&job->asker, &session, error));
+    if (s2_ask_has_target(&job->options->ask))
+        TRY(s2_asker_meet_target(&job->asker, question, &job->setting, error));
     TRY(s2_run_use_constraint(job, error));
     if (job->record) s2v_session_set_recorder(job->asker.session, s2_record_view, job->record);
     return S2P_OK;
@@ -288,7 +296,7 @@ static int run_job_do(run_job *job)
     if (st == S2P_OK && !o->dry_run && !is_asked && !has_input())
         st = s2_fail(&error, S2P_EINVAL,
                      "no question: give one with -p, with -f, or on standard input");
-    if (st == S2P_OK && !o->dry_run) st = open_model(job, &error);
+    if (st == S2P_OK && !o->dry_run) st = open_model(job, (const char *)question.data, &error);
     if (st != S2P_OK && code == S2_EXIT_OK) code = s2_report_error(st, &error);
     if (code == S2_EXIT_OK && o->dry_run)
         code = show_memory(job, (const char *)question.data);
@@ -354,6 +362,7 @@ static const s2_option option_table[] = {
       .help = "visual tokens kept per picture; auto: a third, at least 64; 100%: all; 64..192: 192 where an answer "
               "with 64 is not confident", AT(budget) },
     S2_ASK_ROW_CONFIDENCE,
+    S2_ASK_ROWS_TARGET,
     S2_ASK_ROWS_PRUNING,
     S2_ASK_ROWS_BOXES,
     S2_ASK_ROW_EXEC,

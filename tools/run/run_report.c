@@ -118,7 +118,7 @@ static void note_attempts(const run_job *job)
         put_time(cost, sizeof cost, a->attempts.list[i + 1].ms);
         (void)snprintf(line, sizeof line,
                        "asked again: with %d visual tokens (%s) the least likely of the first %d "
-                       "tokens had %.0f %%, below %.0f %%; with %d tokens: %s",
+                       "tokens had %.1f %%, below %.1f %%; with %d tokens: %s",
                        a->attempts.list[i].image_tokens, time, S2A_CONFIDENCE_TOKENS,
                        100.0 * a->attempts.list[i].confidence, least,
                        a->attempts.list[i + 1].image_tokens, cost);

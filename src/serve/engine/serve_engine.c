@@ -5,6 +5,8 @@
 #include "serve/engine/sandbox.h"
 #include "serve/engine/scheduler.h"
 
+#include <string.h>
+
 typedef struct loading {
     s2_outbox *outbox;
     double sent_ms; /* when the front was last informed */
@@ -18,6 +20,39 @@ static int send_progress(const char *step, double done, void *user)
     s2_outbox_json(l->outbox, S2_FRAME_LOADING, 0,
                    json_pack("{s:s,s:f}", "step", step, "done", done));
     return 0;
+}
+
+#define TARGET_SIDE 672 /* pixels of the picture that is measured with */
+
+/* The budget of requests that give none, by a gray picture. */
+static s2p_status meet_target(s2_engine_setup *setup, s2a_opened *opened, s2p_error *error)
+{
+    const s2v_message message = { .role = S2V_USER,
+                                  .text = "Describe the picture.",
+                                  .n_images = 1 };
+    const s2v_image_options option = s2a_setting_image(&setup->setting, setup->open.image[0]);
+    s2a_target_choice choice;
+    s2a_points points;
+    s2_image picture;
+    char text[S2A_TARGET_TEXT];
+    TRY(s2_image_create(TARGET_SIDE, TARGET_SIDE, &picture, error));
+    memset(picture.pixels, 128, (size_t)TARGET_SIDE * TARGET_SIDE * 3);
+    const s2v_prompt prompt = { .size = sizeof(s2v_prompt),
+                                .messages = &message,
+                                .n_messages = 1,
+                                .images = &picture.view,
+                                .n_images = 1,
+                                .image_options = &option };
+    const s2p_status st =
+        s2a_target_measure(opened->session, &prompt, &setup->setting, &points, error);
+    s2_image_free(&picture);
+    s2v_engine_forget(opened->engine);
+    if (st != S2P_OK) return st;
+    s2a_target_choose(&points, setup->target, &choice);
+    setup->setting.budget = s2a_target_budget(&choice);
+    const s2v_engine_options *e = &setup->open.engine;
+    if (e->note) e->note(s2a_target_text(&choice, setup->target, text), e->user);
+    return S2P_OK;
 }
 
 static json_t *hello(const s2_engine_setup *setup, const s2v_engine_info *i)
@@ -48,6 +83,10 @@ s2p_status s2_serve_engine(s2_engine_setup *setup, s2p_error *error)
     if (st == S2P_OK) {
         quick.engine = opened.engine;
         setup->session = opened.session_options;
+        if (setup->target.ms > 0.0 || setup->target.mib > 0.0)
+            st = meet_target(setup, &opened, error);
+    }
+    if (st == S2P_OK) {
         st = s2_scheduler_create(&scheduler, &opened, &quick, &inbox, error);
     }
     if (st == S2P_OK) st = s2_inbox_start(&inbox, setup->fd, setup->gone, error);

@@ -4,6 +4,7 @@
 
 #include "ask/ask.h"
 #include "ask/open.h"
+#include "ask/target.h"
 #include "image/image.h"
 
 #define S2_SERVE_MAX_PICTURES 8  /* in one request */
@@ -17,6 +18,7 @@ typedef struct s2_engine_setup { /* all borrowed */
     s2_image_limits limits;
     s2_pixels pixels;
     s2a_setting setting;    /* when a request gives none */
+    s2a_target target;      /* of its budget, which is then measured at the start */
     const char *model;      /* the name clients use */
     const char *detail_map; /* "low=64,auto=default,high=full" */
     int32_t n_parallel;     /* sessions */
