@@ -344,7 +344,7 @@ static void write_table(const s2_trials *t, const entry *e, bool has_full, s2_ta
 s2p_status s2_analyze_pareto(const s2_trials *t, s2_study *study, s2p_error *error)
 {
     const size_t n = t->n_settings > 0 ? (size_t)t->n_settings : 1;
-    const int32_t full = s2_trials_find(t, "full", (s2v_budget){ .tokens = 0 });
+    const int32_t full = s2_trials_find(t, "full", (s2a_budget){ .tokens = 0 });
     entry *e = calloc(n, sizeof *e);
     double *room = malloc(4 * n * sizeof *room);
     int32_t *order = malloc(n * sizeof *order);

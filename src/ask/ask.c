@@ -161,6 +161,8 @@ static int64_t kept_of_all(const s2v_session *session, const s2a_setting *settin
 
 int32_t s2a_next_step(const s2v_session *session, const s2a_setting *setting, int32_t step)
 {
+    /* the grid of a smaller picture does not say what a larger one would have */
+    if (s2p_method_about(s2a_setting_method(setting))->resizes) return step + 1;
     const int64_t n_kept = kept_of_all(session, setting, step);
     do step++;
     while (step <= setting->budget.n_more && kept_of_all(session, setting, step) <= n_kept);

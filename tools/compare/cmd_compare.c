@@ -123,7 +123,7 @@ static s2p_status open_model(compare_context *context, s2p_error *error)
     s2a_setting_use(&brief, "uniform");
     brief.has_after = false;
     brief.budget.tokens = 2;
-    if (context->asker.boxes.n > 0) brief.budget = (s2v_budget){ .percent = 100.0 };
+    if (context->asker.boxes.n > 0) brief.budget = (s2a_budget){ .percent = 100.0 };
     s2a_answer answer;
     TRY(ask(context, &brief, s2_ask_predict(o) < 2 ? s2_ask_predict(o) : 2, &answer, error));
     compare_report *r = &context->report;
