@@ -241,6 +241,40 @@ static void renumbered(void **state)
     s2v_session_free(again);
 }
 
+/* One size, one view: what cannot be had is refused with a sentence. */
+static void refused_options(void **state)
+{
+    (void)state;
+    static const struct {
+        s2v_image_options size;
+        const char *sentence;
+    } cases[] = {
+        { { .framing = S2V_FRAMING_ANYRES }, "Gemma 3 takes no tiles" },
+        { { .max_pixels = 100000 }, "this tower has one size, 112x112" },
+        { { .width = 224, .height = 224 }, "112x112 pixels" },
+        { { .before_tower = 1 }, "Gemma 3 shows its tower a fixed number of patches" },
+    };
+    s2v_session *s = session_of(512, S2V_KV_F32);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        question q = two_pictures("s2prune", 4);
+        q.size[1] = cases[i].size;
+        q.size[1].size = sizeof q.size[1];
+        s2p_error error = { S2P_OK, "" };
+        const s2p_status st = prefill(s, &q, NULL, &error);
+        CHECK_CASE(st != S2P_OK && strstr(error.message, cases[i].sentence), "'%s'", error.message);
+    }
+    static const s2v_framing framings[] = { S2V_FRAMING_BASE, S2V_FRAMING_SQUARE,
+                                            S2V_FRAMING_CROP };
+    for (size_t i = 0; i < COUNT_OF(framings); i++) { /* three different views */
+        question q = two_pictures("full", 16);
+        q.size[0].framing = q.size[1].framing = framings[i];
+        s2v_session_reset(s);
+        prefill_only(s, &q, i ? &second : &first);
+        if (i) assert_true(distance(first.first, second.first) > 1e-4);
+    }
+    s2v_session_free(s);
+}
+
 /* --- files ------------------------------------------------------------------------------------- */
 
 static void refuse(const tiny_file *text, const tiny_file *mmproj, const char *sentence)
@@ -320,6 +354,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(removing_is_masking),
         cmocka_unit_test(tokens_see_the_same_window),
         cmocka_unit_test(renumbered),
+        cmocka_unit_test(refused_options),
         cmocka_unit_test(damaged_files),
     };
     return cmocka_run_group_tests(tests, write_pair, close_pair);

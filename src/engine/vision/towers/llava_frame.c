@@ -166,9 +166,10 @@ static s2p_status frame_tiles(const s2v_model *model, const s2p_image *image, s2
                               bool has_newline, s2v_frame *f, s2p_error *error)
 {
     const vit_tower *own = model->own;
-    if (model->tower.has_class_row)
+    if (model->tower.has_class_row || own->style.projector.pooled_norm)
         return s2_fail(error, S2P_EUNSUPPORTED,
-                       "LLaVA-1.5 takes no tiles; use the framing square (padded), crop or base");
+                       "%s takes no tiles; use the framing square (padded), crop or base",
+                       model->arch->title);
     if (!own->has_tiles)
         return s2_fail(error, S2P_EUNSUPPORTED,
                        "the mmproj lists other tile sizes than LLaVA-OneVision's 36; see the "
