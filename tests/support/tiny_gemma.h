@@ -15,9 +15,8 @@
 #define GEMMA_PATCHES 64
 #define GEMMA_TOKENS 16
 
-static inline void gemma_text(tiny_file *f)
+static inline void gemma_text_of(tiny_file *f, int n_layers)
 {
-    const int n_layers = GEMMA_LAYERS;
     tiles_text(f, n_layers, "qwen3");
     tiny_find_key(f, "general.architecture")->text = "gemma3";
     for (size_t i = 0; i < f->n_keys; i++) {
@@ -37,6 +36,8 @@ static inline void gemma_text(tiny_file *f)
         tiny_add_tensor(f, "blk.%d.post_ffw_norm.weight", i, TINY_WIDTH, 0);
     }
 }
+
+static inline void gemma_text(tiny_file *f) { gemma_text_of(f, GEMMA_LAYERS); }
 
 static inline void gemma_mmproj(tiny_file *f)
 {

@@ -219,6 +219,63 @@ static void tokens_see_the_same_window(void **state)
     }
 }
 
+static void look_away(const char *name, int32_t index, const float *data, int32_t rows,
+                      int32_t cols, void *user)
+{
+    (void)name, (void)index, (void)data, (void)rows, (void)cols, (void)user;
+}
+
+/* As in the published sizes the last layer has a window, and only the last row goes through all of it. */
+static void the_last_layer_has_a_window(void **state)
+{
+    static tiny_file text, mmproj;
+    static float alone[2][N_VOCABULARY];
+    s2v_engine_close(engine);
+    gemma_text_of(&text, 4);
+    gemma_mmproj(&mmproj);
+    tiny_write_pair(folder, "four", &text, &mmproj);
+    engine = tiny_open();
+    const question q = two_pictures("s2prune", 5);
+    s2v_session *s = session_of(512, S2V_KV_F32), *all = session_of(512, S2V_KV_F32);
+    prefill_only(s, &q, &first);
+    s2v_session_set_trace(all, look_away, NULL); /* every row goes through all of every layer */
+    prefill_only(all, &q, &second);
+    CHECK_CASE(distance(first.first, second.first) <= 1e-5, "%g",
+               distance(first.first, second.first));
+
+    /* Two later questions in a joint pass. */
+    static const char *const raw[] = {
+        "aaaa bcd hello world user cde 0123456789 hello world aaaa bcd",
+        "0123456789 user cde hello aaaa bcd hello world world bcd"
+    };
+    s2v_session *joint[2] = { session_of(512, S2V_KV_F32), session_of(512, S2V_KV_F32) };
+    s2v_ask asks[2];
+    s2v_prompt prompts[2];
+    question next[2] = { { .raw = raw[0] }, { .raw = raw[1] } };
+    for (int i = 0; i < 2; i++) {
+        s2v_session_reset(all);
+        prefill_only(all, &q, &second);
+        assert_int_equal(prefill(all, &next[i], NULL, NULL), S2P_OK);
+        memcpy(alone[i], s2v_session_logits(all), sizeof alone[i]);
+        prefill_only(joint[i], &q, &second);
+        prompts[i] = prompt_of(&next[i]);
+        asks[i] = (s2v_ask){ .session = joint[i], .prompt = &prompts[i] };
+    }
+    size_t n_ran;
+    assert_int_equal(s2v_prefill_many(asks, 2, &n_ran, NULL), S2P_OK);
+    assert_int_equal(n_ran, 2);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(asks[i].status, S2P_OK);
+        CHECK_CASE(distance(alone[i], s2v_session_logits(joint[i])) <= 1e-5, "prompt %d: %g", i,
+                   distance(alone[i], s2v_session_logits(joint[i])));
+        s2v_session_free(joint[i]);
+    }
+    s2v_session_free(s);
+    s2v_session_free(all);
+    s2v_engine_close(engine);
+    assert_int_equal(write_pair(state), 0);
+}
+
 /* Numbered without gaps, rows see the window of their new positions; what follows goes on behind them. */
 static void renumbered(void **state)
 {
@@ -353,6 +410,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(chunks_change_nothing),
         cmocka_unit_test(removing_is_masking),
         cmocka_unit_test(tokens_see_the_same_window),
+        cmocka_unit_test(the_last_layer_has_a_window),
         cmocka_unit_test(renumbered),
         cmocka_unit_test(refused_options),
         cmocka_unit_test(damaged_files),
