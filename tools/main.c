@@ -1,5 +1,6 @@
 /* main.c - the s2prune program. */
 #include "faster_build.h"
+#include "file_watch.h"
 #include "program.h"
 #include "report.h"
 
@@ -34,5 +35,6 @@ int main(int argc, char **argv)
     (void)mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 #endif
     s2_report_signals();
+    s2_watch_start();
     return s2_program(argc, argv, environment);
 }

@@ -50,6 +50,10 @@ s2p_status s2v_gguf_parse(s2v_gguf **out, const void *bytes, size_t n, const cha
                           s2p_error *error);
 void s2v_gguf_close(s2v_gguf *file); /* NULL is fine */
 
+/* S2P_EIO: the file was overwritten, shortened or made longer since it was opened. Another file of
+ * the same name is none of its business: the one that was opened stays. */
+s2p_status s2v_gguf_check_unchanged(const s2v_gguf *file, s2p_error *error);
+
 /* For showing a broken file. As s2v_gguf_open, but when the header is refused *out still holds what
  * was read before the mistake: keys and tensors so far, every tensor's data NULL. *out is NULL only
  * when the version and the counts could not be read. Sentences do not repeat the file's name. */

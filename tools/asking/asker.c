@@ -4,6 +4,7 @@
 #include "asking/interrupt.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "file_watch.h"
 #include "report.h"
 
 #include <stdio.h>
@@ -82,7 +83,10 @@ s2p_status s2_asker_prepare(s2_asker *asker, const ask_options *options, s2p_err
         asker->model = asker->hub.model;
         asker->mmproj = asker->hub.mmproj;
     }
-    return s2_bundled_complete(&asker->model, &asker->mmproj, o->quiet, &asker->bundled, error);
+    TRY(s2_bundled_complete(&asker->model, &asker->mmproj, o->quiet, &asker->bundled, error));
+    s2_watch_file(asker->model);
+    s2_watch_file(asker->mmproj);
+    return S2P_OK;
 }
 
 bool s2_ask_is_fused(const ask_options *o)

@@ -22,6 +22,10 @@ s2p_status s2v_prefill_init(s2v_prefill *pf, s2v_session *session, const s2v_pro
                             const s2v_prune_options *prune, s2p_error *error)
 {
     *pf = (s2v_prefill){ .s = session, .error = error };
+    if (session) { /* mapped weights would be others now */
+        TRY(s2v_gguf_check_unchanged(session->engine->text, error));
+        TRY(s2v_gguf_check_unchanged(session->engine->mmproj, error));
+    }
     TRY(s2v_prompt_read(&pf->prompt, prompt, error));
     return s2v_prune_options_read(&pf->prune, prune, error);
 }

@@ -70,6 +70,7 @@ static bool spawn(s2_link *l)
     pthread_mutex_lock(&l->lock);
     l->state.pid = (int)pid;
     l->state.n_starts++;
+    l->state.why[0] = '\0';
     (void)snprintf(l->state.step, sizeof l->state.step, "starting");
     l->state.done = 0.0;
     pthread_mutex_unlock(&l->lock);
@@ -251,6 +252,20 @@ static bool receive_loading(s2_link *l, const s2_frame *frame)
     return true;
 }
 
+/* The last words of an engine, which may be in the hands of others: a line of plain letters. */
+static bool receive_why(s2_link *l, const s2_frame *frame)
+{
+    pthread_mutex_lock(&l->lock);
+    const size_t most = sizeof l->state.why - 1, n = frame->n < most ? frame->n : most;
+    for (size_t i = 0; i < n; i++) {
+        const uint8_t c = frame->payload[i];
+        l->state.why[i] = c >= 0x20 && c <= 0x7e ? (char)c : '?';
+    }
+    l->state.why[n] = '\0';
+    pthread_mutex_unlock(&l->lock);
+    return true;
+}
+
 static bool receive_for_job(s2_link *l, const s2_frame *frame)
 {
     pthread_mutex_lock(&l->lock);
@@ -283,7 +298,8 @@ static bool receive_all(s2_link *l)
         if (!is_fine || used == 0) break;
         is_fine = frame.type == S2_FRAME_HELLO || frame.type == S2_FRAME_LOADING
                       ? receive_loading(l, &frame)
-                      : receive_for_job(l, &frame);
+                  : frame.type == S2_FRAME_BROKEN ? receive_why(l, &frame)
+                                                  : receive_for_job(l, &frame);
         at += used;
     }
     memmove(l->received.data, l->received.data + at, l->received.size - at);

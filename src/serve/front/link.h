@@ -65,6 +65,7 @@ typedef struct s2_link_state {
     int32_t n_running, n_queued;
     uint64_t n_starts, n_deaths, n_refused;
     char step[64]; /* of loading */
+    char why[200]; /* the engine that died last: what it said at its end; "": nothing */
     double done;
     int pid;
     double used_ms;        /* when a job last came or ended; 0: never */

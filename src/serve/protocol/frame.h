@@ -30,7 +30,8 @@ typedef enum s2_frame_type {
     S2_FRAME_DONE = 8,    /* JSON: the result; ends the job */
     S2_FRAME_BYTES = 9,   /* a picture or a document: the result; ends the job */
     S2_FRAME_ERROR = 10,  /* JSON: {"status":,"message":, ...}; ends the job */
-    S2_FRAME_TOKENS = 11  /* JSON: {"text":,"tokens":[]}: TEXT, and how likely its tokens were */
+    S2_FRAME_TOKENS = 11, /* JSON: {"text":,"tokens":[]}: TEXT, and how likely its tokens were */
+    S2_FRAME_BROKEN = 12  /* text: a sentence that says why this process ends now */
 } s2_frame_type;
 
 typedef struct s2_frame {
