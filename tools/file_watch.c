@@ -82,8 +82,8 @@ void s2_watch_file(const char *path)
     watched[n_watched].fd = fd;
     watched[n_watched].size = info.st_size;
     (void)snprintf(watched[n_watched].sentence, sizeof watched[n_watched].sentence,
-                   "the model file '%s' became shorter than its %lld bytes while it was in use", name,
-                   (long long)info.st_size);
+                   "the model file '%s' became shorter than its %lld bytes while it was in use",
+                   name, (long long)info.st_size);
     n_watched++;
 }
 

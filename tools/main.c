@@ -29,6 +29,8 @@ int main(int argc, char **argv)
 {
     secure_descriptors();
     s2_faster_build(argc, argv);
+    /* ggml would start a debugger as it dies: seconds, and addresses in the log */
+    (void)setenv("GGML_NO_BACKTRACE", "1", 0);
 #if defined(__GLIBC__)
     /* Left alone, the limit grows with what is freed, and the heap keeps a picture's buffers for good: the
      * peak would be above what `--dry-run` counts. */

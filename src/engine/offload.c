@@ -6,6 +6,7 @@
  */
 #include "engine/offload.h"
 
+#include "engine/backend/reserve.h"
 #include "engine/decoder/past.h"
 #include "engine/vision/arch.h"
 
@@ -38,7 +39,7 @@ static bool is_worth_it(const s2v_engine *engine, const s2v_engine_options *opti
     const s2v_decoder_params *p = &model->decoder.p;
     ggml_backend_dev_t device = engine->devices.main;
     const struct ggml_init_params params = { ggml_tensor_overhead() * 8, NULL, true };
-    struct ggml_context *ctx = ggml_init(params);
+    struct ggml_context *ctx = s2v_context_open(params);
     bool can_attend = false;
     if (ctx) {
         struct ggml_tensor *q =

@@ -81,6 +81,8 @@ static s2p_status map_file(s2v_gguf *file, const char *path, s2p_error *error)
     if (info.st_size == 0) return S2P_OK;     /* the check has a sentence for it */
 
     void *mapping = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file->fd, 0);
+    if (mapping == MAP_FAILED && errno == ENOMEM)
+        return s2_fail_memory(error, (size_t)info.st_size, s2_base_name(path));
     if (mapping == MAP_FAILED) return fail_open(error, path);
     file->mapping = mapping;
     file->bytes = mapping;

@@ -9,9 +9,9 @@
 struct s2v_gguf {
     const uint8_t *bytes;
     size_t n_bytes;
-    void *mapping; /* `bytes`, when they are a mapping of ours */
-    int fd;        /* holds the lock; -1 when there is no file */
-    char *name;    /* of the file, without its folder */
+    void *mapping;           /* `bytes`, when they are a mapping of ours */
+    int fd;                  /* holds the lock; -1 when there is no file */
+    char *name;              /* of the file, without its folder */
     struct timespec changed; /* when it was written last */
 
     uint32_t version; /* 0 until the counts below are known */

@@ -215,8 +215,6 @@ static s2p_status prepare(serve_job *job, s2p_error *error)
                                      .log_as_json = o->log_format == 1,
                                      .log = o->ask.quiet ? say_nothing : log_line,
                                      .ready = show_ready };
-    /* ggml would show its engine to a debugger as it dies: seconds, and addresses in the log */
-    (void)setenv("GGML_NO_BACKTRACE", "1", 0);
     TRY(read_keys(job, error));
     TRY(s2_proxies_read(&job->front.proxies, o->trusted_proxy, error));
     TRY(check_image_hosts(o, error));

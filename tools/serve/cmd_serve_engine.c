@@ -7,10 +7,12 @@
 
 #include "asking/llama_options.h"
 #include "base/path.h"
+#include "file_watch.h"
 #include "program.h"
 #include "report.h"
 #include "serve/engine/sandbox.h"
 #include "serve/engine/serve_engine.h"
+#include "serve/protocol/frame.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -25,6 +27,20 @@
 
 /* Whatever is being computed: nobody waits for it any more. */
 static void end_with_front(void) { _exit(S2_EXIT_OK); }
+
+/* The front has the sentence, and starts this program again. */
+static void end_broken(void) { _exit(S2_EXIT_INPUT); }
+
+/* In the handler of a signal. */
+static void tell_front(const char *sentence)
+{
+    uint8_t frame[S2_FRAME_HEADER + 400];
+    size_t n = strlen(sentence);
+    if (n > sizeof frame - S2_FRAME_HEADER) n = sizeof frame - S2_FRAME_HEADER;
+    s2_frame_header(S2_FRAME_BROKEN, 0, n, frame);
+    memcpy(frame + S2_FRAME_HEADER, sentence, n);
+    (void)s2_frame_send(FRONT_FD, frame, S2_FRAME_HEADER + n);
+}
 
 /* "qwen2.5-vl-7b" of "/models/qwen2.5-vl-7b.gguf". */
 static void name_model(const serve_options *o, const char *path, char *out, size_t capacity)
@@ -75,7 +91,8 @@ static s2p_status fill_setup(s2_asker *asker, const serve_options *o, s2_engine_
                                 .has_sandbox = !o->no_sandbox && is_plain && s2_sandbox_is_here(),
                                 .is_bundled = asker->model == asker->bundled.model,
                                 .may_crash = o->may_crash,
-                                .gone = end_with_front };
+                                .gone = end_with_front,
+                                .broken = end_broken };
     setup->open.engine.pictures_soon = 1;
     setup->open.engine.cache_bytes = o->ask.no_cache ? 0 : (uint64_t)o->cache_mib << 20;
     s2_image_limits_init(&setup->limits);
@@ -113,6 +130,7 @@ static int run_serve_engine(const void *values)
         return s2_report_error(S2P_EINVAL, &error);
     }
     close_others();
+    s2_watch_tell(tell_front);
     (void)signal(SIGINT, SIG_IGN); /* the front decides when it is over */
     (void)signal(SIGTERM, SIG_IGN);
     s2_asker *asker = calloc(1, sizeof *asker);

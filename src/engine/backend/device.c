@@ -1,5 +1,6 @@
 /* device.c - devices by name, threads, and the buffer types that make products fast. */
 #include "engine/backend/device.h"
+#include "engine/backend/reserve.h"
 
 #include "base/cores.h"
 #include "kernels/tower/kernels.h"
@@ -15,7 +16,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define MAX_THREADS 256 /* ggml aborts beyond its own limit of 512 */
+#define MAX_THREADS 256               /* ggml aborts beyond its own limit of 512 */
+#define STACK_BYTES ((size_t)8 << 20) /* of a thread, as a rule */
+#define MOST_STACKS \
+    16 /* that are looked for at once: a system may refuse more than it has in one piece */
 
 static void ignore_log(enum ggml_log_level level, const char *text, void *user)
 {
@@ -193,7 +197,7 @@ static bool can_multiply(ggml_backend_dev_t device, ggml_backend_buffer_type_t t
                          struct ggml_tensor *weight)
 {
     struct ggml_init_params params = { ggml_tensor_overhead() * 4, NULL, true };
-    struct ggml_context *ctx = ggml_init(params);
+    struct ggml_context *ctx = s2v_context_open(params);
     if (!ctx) return false;
     struct ggml_tensor *rows = ggml_new_tensor_3d(ctx, GGML_TYPE_F32, weight->ne[0], 1, 512);
     struct ggml_tensor *product;
@@ -226,7 +230,7 @@ bool s2v_device_takes(const s2v_devices *devices, struct ggml_tensor *weight, bo
     if (!by_row)
         return can_multiply(devices->main, ggml_backend_dev_buffer_type(devices->main), weight);
     const struct ggml_init_params params = { ggml_tensor_overhead() * 4, NULL, true };
-    struct ggml_context *ctx = ggml_init(params);
+    struct ggml_context *ctx = s2v_context_open(params);
     if (!ctx) return false;
     struct ggml_tensor *ids = ggml_new_tensor_1d(ctx, GGML_TYPE_I32, 512);
     const bool can = ggml_backend_dev_supports_op(devices->main, ggml_get_rows(ctx, weight, ids));
@@ -240,6 +244,9 @@ s2p_status s2v_backends_open(s2v_backends *out, const s2v_devices *devices, int3
     *out = (s2v_backends){ .n = 0 };
     if (check_threads(n_threads, error) != S2P_OK) return S2P_EINVAL;
     if (n_threads == 0) n_threads = devices->n_threads;
+    const int32_t n_stacks = n_threads - 1 < MOST_STACKS ? n_threads - 1 : MOST_STACKS;
+    if (!s2v_can_take((size_t)n_stacks * STACK_BYTES))
+        return s2_fail(error, S2P_ENOMEM, "out of memory for %d threads", n_threads);
     out->n_threads = n_threads;
     out->products = devices->products;
     ggml_backend_dev_t wanted[2] = { devices->main, devices->cpu };

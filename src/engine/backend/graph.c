@@ -2,10 +2,20 @@
 #include "engine/backend/graph.h"
 
 #include "engine/backend/guard.h"
+#include "engine/backend/reserve.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* What ggml's scheduler takes for copies between devices, whether there are any or not: ggml-backend.cpp */
+static size_t scheduler_bytes(int32_t max_nodes)
+{
+    static const size_t inputs_of_split = 30, copies = 2, tables = 2048;
+    const size_t n = (size_t)max_nodes;
+    return n * (inputs_of_split * copies * sizeof(struct ggml_tensor) + tables) +
+           ggml_graph_overhead_custom(n, false);
+}
 
 s2p_status s2v_graph_init(s2v_graph *graph, const s2v_backends *backends, int32_t max_nodes,
                           s2p_error *error)
@@ -20,8 +30,10 @@ s2p_status s2v_graph_init(s2v_graph *graph, const s2v_backends *backends, int32_
     ggml_backend_t backend[2];
     for (int i = 0; i < backends->n; i++) backend[i] = backends->backend[i];
     if (backends->n > 1) graph->device = backend[0];
-    graph->sched =
-        ggml_backend_sched_new(backend, NULL, backends->n, (size_t)max_nodes, false, false);
+    const bool can_take = s2v_can_take(scheduler_bytes(max_nodes));
+    graph->sched = can_take ? ggml_backend_sched_new(backend, NULL, backends->n, (size_t)max_nodes,
+                                                     false, false)
+                            : NULL;
     if (!graph->sched) {
         s2v_graph_free(graph);
         return s2_fail(error, S2P_ENOMEM, "out of memory for the scheduler");
@@ -43,7 +55,7 @@ s2p_status s2v_graph_begin(s2v_graph *graph, s2p_error *error)
     if (graph->ctx)
         ggml_reset(graph->ctx);
     else
-        graph->ctx = ggml_init(params);
+        graph->ctx = s2v_context_open(params);
     if (!graph->ctx) return s2_fail(error, S2P_ENOMEM, "out of memory for a graph");
     graph->cgraph = ggml_new_graph_custom(graph->ctx, (size_t)graph->max_nodes, false);
     graph->n_inputs = 0;

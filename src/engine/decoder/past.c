@@ -1,6 +1,8 @@
 /* past.c - slots of keys and values, on the device of each layer. */
 #include "engine/decoder/past.h"
 
+#include "engine/backend/reserve.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,7 +67,7 @@ static s2p_status make_tables(s2v_past *past, const s2v_decoder *decoder,
     TRY(check_type(type.v, decoder, devices, error));
     past->layer = calloc(n, sizeof *past->layer);
     const struct ggml_init_params params = { ggml_tensor_overhead() * 2 * n, NULL, true };
-    for (int i = 0; i < 2; i++) past->ctx[i] = ggml_init(params);
+    for (int i = 0; i < 2; i++) past->ctx[i] = s2v_context_open(params);
     if (!past->layer || !past->ctx[0] || !past->ctx[1]) {
         s2v_past_free(past);
         return s2_fail(error, S2P_ENOMEM, "out of memory for the cache's table");
@@ -176,7 +178,7 @@ static s2p_status widen(s2v_past *past, s2v_slots *slots, int32_t layer, int64_t
                         s2p_error *error)
 {
     const struct ggml_init_params params = { ggml_tensor_overhead() * 2, NULL, true };
-    struct ggml_context *ctx = ggml_init(params);
+    struct ggml_context *ctx = s2v_context_open(params);
     struct ggml_tensor *k = NULL, *v = NULL;
     ggml_backend_buffer_t buffer = NULL;
     uint8_t *rows = slots->n > 0 ? malloc(s2v_past_snapshot_bytes(past, slots->n)) : NULL;

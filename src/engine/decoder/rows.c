@@ -1,6 +1,8 @@
 /* rows.c - memory for the rows of one prompt, beside the first layer, and what they are. */
 #include "engine/decoder/rows.h"
 
+#include "engine/backend/reserve.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +31,7 @@ s2p_status s2v_rows_reserve(s2v_rows *rows, const s2v_decoder *decoder, const s2
 
     const struct ggml_init_params params = { ggml_tensor_overhead() * 3, NULL, true };
     ggml_backend_dev_t device = decoder->first_on_device > 0 ? devices->cpu : devices->main;
-    rows->ctx = ggml_init(params);
+    rows->ctx = s2v_context_open(params);
     rows->unit = malloc((size_t)n * ALL_PLANES * sizeof *rows->unit);
     if (rows->ctx && rows->unit) {
         rows->hidden = ggml_new_tensor_2d(rows->ctx, GGML_TYPE_F32, decoder->p.n_embd, n);

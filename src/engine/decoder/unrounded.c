@@ -1,6 +1,8 @@
 /* unrounded.c - hold the keys and values of one layer in F32 while the prompt runs through it. */
 #include "engine/decoder/unrounded.h"
 
+#include "engine/backend/reserve.h"
+
 static bool is_exact(s2v_kv_types type)
 {
     return type.k == GGML_TYPE_F32 && type.v == GGML_TYPE_F32;
@@ -54,7 +56,7 @@ s2p_status s2v_unrounded_hold(s2v_unrounded *u, const s2v_past *past, s2v_graph 
         const struct ggml_init_params params = { ggml_tensor_overhead() * 2, NULL, true };
         u->capacity = 0;
         u->buffer = NULL;
-        u->ctx = ggml_init(params);
+        u->ctx = s2v_context_open(params);
         if (u->ctx) {
             u->k = ggml_new_tensor_2d(u->ctx, GGML_TYPE_F32, slots->k->ne[0], n);
             u->v = ggml_new_tensor_2d(u->ctx, GGML_TYPE_F32, slots->v->ne[0], n);

@@ -7,6 +7,7 @@
  */
 #include "engine/weights/loader.h"
 
+#include "engine/backend/reserve.h"
 #include "base/checked.h"
 #include "kernels/pages.h"
 
@@ -91,7 +92,7 @@ static group *group_for(s2v_loader *loader, ggml_backend_buffer_type_t type, con
     if (w->n_groups == MAX_GROUPS) return NULL;
     const struct ggml_init_params params = { ggml_tensor_overhead() * MAX_TENSORS, NULL, true };
     group *added = &w->groups[w->n_groups];
-    added->ctx = ggml_init(params);
+    added->ctx = s2v_context_open(params);
     added->items = calloc(MAX_TENSORS, sizeof *added->items);
     added->type = type;
     added->file = file;
@@ -116,7 +117,7 @@ static ggml_backend_buffer_type_t place_weight(s2v_loader *loader, enum ggml_typ
     if (use == S2V_USE_VECTOR)
         return on_device ? ggml_backend_dev_buffer_type(devices->main) : NULL;
     const struct ggml_init_params params = { ggml_tensor_overhead() * 2, NULL, true };
-    struct ggml_context *ctx = ggml_init(params);
+    struct ggml_context *ctx = s2v_context_open(params);
     if (!ctx) return NULL;
     struct ggml_tensor *probe = ggml_new_tensor_3d(ctx, type, ne0, ne1, ne2);
     ggml_backend_buffer_type_t chosen = NULL; /* a type the device has no kernel for stays here */

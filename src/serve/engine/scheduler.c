@@ -250,6 +250,10 @@ static void prompt_ran(s2_scheduler *s, s2_slot *p, const s2v_ask *ask)
     s2p_status st = ask->status;
     p->stats = ask->stats;
     s->work.towers += (uint64_t)p->stats.tower_runs;
+    if (st == S2P_EIO) { /* a model file changed: all answers would be wrong */
+        s2_outbox_bytes(s->outbox, S2_FRAME_BROKEN, 0, error.message, strlen(error.message));
+        s->quick->setup->broken();
+    }
     /* For mode "published" the token count is known only after the prefill. */
     if (st == S2P_OK && p->prune.published && job->has_predict &&
         p->stats.prompt_tokens + job->n_predict > n_ctx)

@@ -27,6 +27,8 @@ typedef struct s2_engine_setup { /* all borrowed */
     bool is_bundled;    /* the model that comes with the program; reported to clients */
     bool may_crash;     /* for tests: a job may ask for it */
     void (*gone)(void); /* the front is gone; called from any thread, must end the process */
+    void (*broken)(
+        void); /* a model file changed: another process must load it; must end this one */
 } s2_engine_setup;
 
 /* Load the model, say hello, serve. Returns only on failure. */

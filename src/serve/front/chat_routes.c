@@ -40,8 +40,11 @@ static void on_end(s2_link_job *job, s2_job_end how)
     x->record.ended_ms = s2_now_ms();
     if (how == S2_JOB_ANSWERED) s2_histograms_add(&x->server->histograms, &x->record);
     if (how == S2_JOB_LOST) {
-        (void)s2_http_fail(&error, 500, NULL,
-                           "the engine crashed while it processed this request (id %s)", id);
+        s2_link_state state;
+        s2_link_get_state(x->link, &state);
+        (void)s2_http_fail(
+            &error, 500, NULL, "%s (id %s)",
+            state.why[0] ? state.why : "the engine crashed while it processed this request", id);
         char line[128];
         (void)snprintf(line, sizeof line, "request %s was lost in the crash", id);
         x->server->options->log(line);

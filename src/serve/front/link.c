@@ -141,6 +141,7 @@ static void reap(s2_link *l)
         end_waiting(l, S2_JOB_FAILED);
         return;
     }
+    if (l->state.why[0]) l->options.log(l->state.why); /* written by this thread only */
     if (WIFSIGNALED(status))
         (void)snprintf(text, sizeof text,
                        "the engine was killed by signal %d; restarting in %.1f s", WTERMSIG(status),
