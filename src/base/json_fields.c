@@ -48,7 +48,13 @@ static s2p_status check_field(const json_t *value, const s2_json_field *f, const
     if (f->type != S2_JSON_INT && f->type != S2_JSON_REAL) return S2P_OK;
     const double number = json_number_value(value),
                  max = f->max == S2_JSON_CONTEXT ? n_ctx : f->max;
-    if (number >= f->min && number <= max) return S2P_OK; /* false for NaN */
+    /* as a double 2^53 + 1 is 2^53 */
+    const bool is_above =
+        json_is_integer(value) && max < 0x1p62 && json_integer_value(value) > (json_int_t)max;
+    if (number >= f->min && number <= max && !is_above) return S2P_OK; /* false for NaN */
+    if (is_above)
+        return s2_fail(error, S2P_EINVAL, "%s is %lld; it must be from %.10g to %.16g", param,
+                       (long long)json_integer_value(value), f->min, max);
     return s2_fail(error, S2P_EINVAL, "%s is %.10g; it must be from %.10g to %.16g", param, number,
                    f->min, max);
 }

@@ -142,6 +142,7 @@ static const s2p_abi table[] = {
     FIELD(s2v_prompt, n_images),
     FIELD(s2v_prompt, image_options),
     FIELD(s2v_prompt, n_answer),
+    FIELD(s2v_prompt, cache_salt),
     STRUCT(s2v_budget),
     FIELD(s2v_budget, tokens),
     FIELD(s2v_budget, percent),

@@ -122,6 +122,24 @@ static void test_lists(void **state)
 }
 
 /* Spellings that name another server, or none, to some parser. */
+/* Lists that name no server, or a port there is not, are refused at the start. */
+static void test_checks(void **state)
+{
+    static const char *const fine[] = { "*", "a.example", "a.example:8443", "http://10.0.0.5:9000",
+                                        "a.example,https://[2001:db8::1]:443,*" };
+    static const char *const wrong[] = {
+        "a.example:0",    "a.example:65536",          "a.example:", "a.example:80x",
+        "a.example:-1",   "a,b:99999999999999999999", "http://",    "ftp://a.example",
+        "a.example/path", "user@a.example",           "a,,b",       "[::1]:x"
+    };
+    s2p_error error;
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(fine); i++)
+        CHECK_CASE(s2_remote_check_list(fine[i], &error) == S2P_OK, "%s", fine[i]);
+    for (size_t i = 0; i < COUNT_OF(wrong); i++)
+        CHECK_CASE(s2_remote_check_list(wrong[i], &error) == S2P_EINVAL, "%s", wrong[i]);
+}
+
 static void test_urls(void **state)
 {
     static const char *const refused[] = {
@@ -168,6 +186,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_checks),
         cmocka_unit_test(test_urls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,6 +95,7 @@ static s2p_status read_keys(serve_job *job, s2p_error *error)
 static s2p_status check_image_hosts(const serve_options *o, s2p_error *error)
 {
     if (!o->image_hosts) return S2P_OK;
+    TRY(s2_remote_check_list(o->image_hosts, error));
     if (!s2_remote_init())
         return s2_fail(error, S2P_EUNSUPPORTED,
                        "--allow-image-urls: this program was built without libcurl");
@@ -211,6 +212,7 @@ static s2p_status prepare(serve_job *job, s2p_error *error)
                                      .has_ui = !o->no_ui,
                                      .has_metrics = o->metrics,
                                      .may_crash = o->may_crash,
+                                     .cache_per_key = o->cache_per_key == 0,
                                      .log_request = o->log_requests ? log_request : NULL,
                                      .log_as_json = o->log_format == 1,
                                      .log = o->ask.quiet ? say_nothing : log_line,

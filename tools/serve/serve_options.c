@@ -3,6 +3,8 @@
 
 static const char *s2_log_format_name(size_t i) { return i == 0 ? "text" : i == 1 ? "json" : NULL; }
 
+static S2_WORDS(s2_on_off_name, "on", "off")
+
 /* clang-format off */
 #define AT(member) .offset = offsetof(serve_options, member)
 const s2_option s2_serve_rows[] = {
@@ -36,6 +38,9 @@ const s2_option s2_serve_rows[] = {
       .group = "Server", .help = "questions that may wait; further ones are refused with status 429", AT(queue) },
     { .name = "--per-address", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 1024, .fallback = "64",
       .group = "Server", .help = "connections from one other machine, and a limit for wrong keys; 0: neither", AT(per_address) },
+    { .name = "--cache-per-key", .label = "on|off", .type = S2_OPTION_CHOICE, .choice = s2_on_off_name, .fallback = "on", .bare = "on",
+      .group = "Server", .help = "each API key has cached pictures and prompts of its own; off: clients share them, and can learn from "
+                                 "times and cached_tokens what others sent", AT(cache_per_key) },
     { .name = "--trusted-proxy", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Server",
       .help = "addresses and networks whose X-Forwarded-For is believed, such as 10.0.0.5,192.168.0.0/16; unix: the Unix socket",
       AT(trusted_proxy) },

@@ -5,6 +5,7 @@
  */
 #include "engine/prompt/steps.h"
 
+#include "base/sha256.h"
 #include "base/clock.h"
 #include "engine/session/memory.h"
 #include "engine/session/room.h"
@@ -104,12 +105,24 @@ static bool has_last_frame(const s2v_prefill *pf)
     return pf->prompt.n_images == 1 && s2v_session_remembers(pf->s);
 }
 
+/* Whoever asks with another number must not even learn that the picture was there before. */
+static void salt_key(uint64_t salt, uint8_t key[S2V_KEY_BYTES])
+{
+    s2_sha256_state h;
+    if (salt == 0) return;
+    s2_sha256_start(&h);
+    s2_sha256_add(&h, key, S2V_KEY_BYTES);
+    s2_sha256_add(&h, &salt, sizeof salt);
+    s2_sha256_finish(&h, key);
+}
+
 void s2v_layout_keep_frame(s2v_prefill *pf)
 {
     if (!has_last_frame(pf) || !pf->frames || pf->frames[0].n_views == 0) return;
     s2v_image_options options;
     int32_t n_all;
     if (s2v_prefill_shown(pf, &pf->s->engine->model, 0, &options, &n_all) != S2P_OK) return;
+    pf->s->last_salt = pf->prompt.cache_salt;
     s2v_last_frame_keep(&pf->s->last_frame, &pf->prompt.images[0], &options, pf->usual,
                         pf->s->engine->model.tower.patch_row, &pf->frames[0]);
 }
@@ -126,13 +139,15 @@ static s2p_status make_frames(s2v_prefill *pf)
         TRY(s2v_prefill_shown(pf, model, i, &options, &n_all));
         const s2p_image *image = &pf->prompt.images[i];
         s2v_frame *frame = &pf->frames[i];
-        if (!has_last_frame(pf) ||
+        if (!has_last_frame(pf) || pf->s->last_salt != pf->prompt.cache_salt ||
             !s2v_last_frame_take(&pf->s->last_frame, image, &options, pf->usual, frame)) {
             TRY(s2v_prefill_check_before(model->arch, &options, pf->error));
             TRY(model->arch->frame(model, image, &options, pf->usual, frame, pf->error));
-            if (s2v_session_remembers(pf->s))
+            if (s2v_session_remembers(pf->s)) {
                 s2v_tower_key(model, pf->s->engine->identity.tower, pf->s->backends.n_threads,
                               frame);
+                salt_key(pf->prompt.cache_salt, frame->key);
+            }
         }
         pf->stats.image_tokens_full += n_all >= 0 ? n_all : s2v_frame_all_tokens(frame);
         pf->stats.tower_tokens += s2v_frame_tokens(frame);

@@ -40,6 +40,7 @@ static void make_key(s2v_prefill *pf, uint8_t key[S2V_KEY_BYTES])
     add_number(&h, s->past.is_plain);
     add_number(&h, s->options.n_batch);
     add_number(&h, s->backends.n_threads);
+    if (pf->prompt.cache_salt) s2_sha256_add(&h, &pf->prompt.cache_salt, sizeof(uint64_t));
 
     add_list(&h, pf->chat.tokens.id, pf->chat.tokens.n - (size_t)s->rows.n_tail);
     size_t token = 0;

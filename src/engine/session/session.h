@@ -41,8 +41,9 @@ struct s2v_session {
 
     s2v_plans plans; /* of the last prefill */
     s2v_last_frame last_frame;
-    int32_t next_pos; /* of the next text token, as if nothing had been pruned */
-    int32_t pending;  /* picked but not yet in the cache; -1: none */
+    uint64_t last_salt; /* of the prompt that left it */
+    int32_t next_pos;   /* of the next text token, as if nothing had been pruned */
+    int32_t pending;    /* picked but not yet in the cache; -1: none */
 
     bool has_logits;
     float *logits;       /* [n_vocab] */

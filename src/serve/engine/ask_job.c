@@ -168,6 +168,7 @@ s2p_status s2_ask_job_read(const s2_job_parts *parts, json_t *json, const s2_eng
     param[0] = '\0';
     out->wants_progress = json_is_true(json_object_get(json, "progress"));
     out->is_raw = json_is_true(json_object_get(json, "raw"));
+    out->salt = (uint64_t)json_integer_value(json_object_get(json, "salt"));
     TRY(read_settings(json, setup, out, param, error));
     (void)snprintf(param, S2_JSON_PARAM, "stop");
     TRY(read_sampling(sampling, setup, out, error));
@@ -231,5 +232,6 @@ s2v_prompt s2_ask_job_prompt(s2_ask_job *job, const s2a_prune_request *setting)
                          .images = job->view,
                          .n_images = job->n_pictures,
                          .image_options = job->option,
-                         .n_answer = job->has_predict ? job->n_predict : 0 };
+                         .n_answer = job->has_predict ? job->n_predict : 0,
+                         .cache_salt = job->salt };
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define MAX_RESULT ((size_t)32 << 20)
+#define MAX_TOKENS 390000 /* the front takes 400,000 values in a frame */
 
 typedef struct quick_call {
     const s2_quick *with;
@@ -181,6 +182,9 @@ static s2p_status tokenize(quick_call *call, s2p_error *error)
     size_t n = 0;
     blame(call, "content");
     TRY(s2v_engine_tokenize(engine, text, strlen(text), parse_special, NULL, 0, &n, error));
+    if (n > MAX_TOKENS)
+        return s2_fail(error, S2P_ELIMIT, "the text has %zu tokens; the limit is %d", n,
+                       MAX_TOKENS);
     int32_t *tokens = malloc((n + 1) * sizeof *tokens);
     s2p_status st = tokens ? S2P_OK : s2_fail_memory(error, n * sizeof *tokens, "the tokens");
     if (st == S2P_OK)

@@ -10,6 +10,7 @@ void s2_score_key(const s2_ask_job *job, const s2a_setting *setting, uint8_t out
 {
     s2_sha256_state state;
     s2_sha256_start(&state);
+    s2_sha256_add(&state, &job->salt, sizeof job->salt);
     for (size_t i = 0; i < job->n_messages; i++) {
         const s2v_message *message = &job->message[i];
         const bool is_last = message->n_images > 0;

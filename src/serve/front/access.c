@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -70,6 +71,21 @@ int32_t s2_access_find_key(const s2_access *access, const s2_head *head)
     return (int32_t)number;
 }
 
+uint64_t s2_access_salt(const s2_access *access, int32_t number)
+{
+    static const char purpose[] = "salt of the cache";
+    uint8_t digest[32];
+    uint64_t salt;
+    s2_sha256_state h;
+    if (number < 1 || (size_t)number > access->n_keys) return 0;
+    s2_sha256_start(&h);
+    s2_sha256_add(&h, purpose, sizeof purpose);
+    s2_sha256_add(&h, access->key[number - 1], sizeof access->key[0]);
+    s2_sha256_finish(&h, digest);
+    memcpy(&salt, digest, sizeof salt);
+    return (salt >> 1) | 1;
+}
+
 bool s2_access_check_key(const s2_access *access, const s2_head *head, s2_http_error *error)
 {
     return access->n_keys == 0 || s2_access_find_key(access, head) > 0 ||
@@ -101,12 +117,22 @@ bool s2_access_is_shared(const s2_access *access, const char *origin)
     return origin && is_listed(access->cors_origins, origin, strlen(origin));
 }
 
+/* "" or ":8080" */
+static bool is_port_or_nothing(const char *text)
+{
+    const size_t n = text[0] == ':' ? strspn(text + 1, "0123456789") : 0;
+    if (!text[0]) return true;
+    return n > 0 && n <= 5 && text[1 + n] == '\0' && strtol(text + 1, NULL, 10) <= 65535;
+}
+
 bool s2_access_check_names(const s2_access *access, const s2_head *head, s2_http_error *error)
 {
     /* the name in "name:port" or "[name]:port" */
     const bool has_brackets = head->host[0] == '[';
     const char *name = head->host + has_brackets;
     const size_t n = strcspn(name, has_brackets ? "]" : ":");
+    if ((has_brackets && name[n] != ']') || !is_port_or_nothing(name + n + has_brackets))
+        return s2_http_fail(error, 400, NULL, "invalid header Host");
     char text[64];
     struct in6_addr room;
     (void)snprintf(text, sizeof text, "%.*s", n < sizeof text ? (int)n : 0, name);

@@ -41,6 +41,12 @@ static size_t find_end(const scan *s)
     return s->n;
 }
 
+/* "data:image/...": other texts may begin with "data:", too. At least CUT_FROM bytes; '/' may be escaped. */
+static bool is_picture_uri(const char *text)
+{
+    return strncasecmp(text, "data:image/", 11) == 0 || strncasecmp(text, "data:image\\/", 12) == 0;
+}
+
 /* From a quote to after the quote that closes it. */
 static bool scan_string(scan *s)
 {
@@ -53,7 +59,7 @@ static bool scan_string(scan *s)
     if ((n >= 6 && memcmp(text, "\\u0001", 6) == 0))
         return s2_http_fail(s->error, 400, NULL,
                             "the string at byte %zu begins with a control character", start - 1);
-    const bool is_uri = n >= CUT_FROM && strncasecmp(text, "data:", 5) == 0;
+    const bool is_uri = n >= CUT_FROM && is_picture_uri(text);
     const bool is_base64 = !is_uri && s->takes_base64 && n > S2_BODY_MAX_STRING;
     if (!is_uri && !is_base64) {
         if (n > S2_BODY_MAX_STRING)

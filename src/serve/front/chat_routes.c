@@ -93,9 +93,16 @@ static bool submit(s2_exchange *x, s2_http_error *error)
     return false;
 }
 
+/* What is cached for the holder of one key is not found with another; without keys all are one. */
+static void salt(const s2_exchange *x, json_t *job)
+{
+    if (x->salt) json_object_set_new(job, "salt", json_integer((json_int_t)x->salt));
+}
+
 static bool submit_json(s2_exchange *x, json_t *job, s2_http_error *error)
 {
     const s2_chat_request request = { .job = job };
+    salt(x, job);
     s2_chat_request_encode(&request, true, &x->job.frame);
     json_decref(job);
     x->job.is_quick = true;
@@ -105,6 +112,7 @@ static bool submit_json(s2_exchange *x, json_t *job, s2_http_error *error)
 
 static bool encode_and_submit(s2_exchange *x, const s2_chat_request *request, s2_http_error *error)
 {
+    salt(x, request->job);
     s2_chat_request_encode(request, x->job.is_quick, &x->job.frame);
     return submit(x, error);
 }

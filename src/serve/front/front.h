@@ -38,6 +38,7 @@ typedef struct s2_front_options {   /* all borrowed */
     int32_t leave_s; /* after SIGTERM requests are accepted as long, while /health says otherwise */
     s2_proxies proxies; /* whose X-Forwarded-For is believed */
     bool has_ui, has_metrics, may_crash;
+    bool cache_per_key; /* pictures and prompts of one key are not found with another */
     bool log_as_json;
     void (*log_request)(const char *line); /* one for each request; NULL: none */
     void (*log)(const char *text);         /* a line for the operator */

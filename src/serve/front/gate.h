@@ -61,6 +61,9 @@ s2p_status s2_access_read_keys(s2_access *access, const char *path, s2p_error *e
 /* The number of the key in the request, from 1; 0: it has none of them. */
 int32_t s2_access_find_key(const s2_access *access, const s2_head *head);
 
+/* A number of 63 bits that only this key has, and that says nothing about it; not 0. */
+uint64_t s2_access_salt(const s2_access *access, int32_t number);
+
 /* 401 for a missing and for a wrong key, with the same message in the same time. */
 bool s2_access_check_key(const s2_access *access, const s2_head *head, s2_http_error *error);
 

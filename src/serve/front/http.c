@@ -81,6 +81,7 @@ static bool check_key(s2_exchange *x, s2_http_error *error)
     const double now = s2_now_ms();
     pthread_mutex_lock(&server->access_lock);
     x->record.key = s2_access_find_key(&server->access, &x->head);
+    if (server->options->cache_per_key) x->salt = s2_access_salt(&server->access, x->record.key);
     const bool is_fine = s2_access_check_key(&server->access, &x->head, error);
     pthread_mutex_unlock(&server->access_lock);
     const bool is_guess = x->head.authorization || x->head.api_key;

@@ -45,4 +45,7 @@ bool s2_remote_fetch(const char *list, const char *url, const char *param,
 /* Once, before there are threads; false: the program was built without libcurl. */
 bool s2_remote_init(void);
 
+/* Whether each item of such a list has a host and a port that exists. */
+s2p_status s2_remote_check_list(const char *list, s2p_error *error);
+
 #endif /* S2_SERVE_PICTURES_H */

@@ -41,6 +41,30 @@ static const char *next_rule(const char *list, rule *out)
     return list + n + (list[n] == ',');
 }
 
+s2p_status s2_remote_check_list(const char *list, s2p_error *error)
+{
+    while (list && *list) {
+        rule r;
+        const int n = (int)strcspn(list, ",");
+        const char *const item = list;
+        list = next_rule(list, &r);
+        const char *scheme = strstr(item, "://");
+        const char *at = scheme && scheme < item + n ? scheme + 3 : item;
+        const char *bracket = at[0] == '[' ? strchr(at, ']') : NULL;
+        const char *colon =
+            memchr(bracket ? bracket : at, ':', (size_t)(item + n - (bracket ? bracket : at)));
+        const size_t n_port = colon ? (size_t)(item + n - colon) - 1 : 0;
+        const bool has_number = !colon || (n_port > 0 && strspn(colon + 1, "0123456789") == n_port);
+        if (n >= MAX_HOST || !r.host[0] || strpbrk(r.host, "/@ ") || !has_number || r.port < 1 ||
+            r.port > 65535)
+            return s2_fail(error, S2P_EINVAL,
+                           "--allow-image-urls '%.*s' is not a host with an optional scheme (http, "
+                           "https) and port (1 to 65535)",
+                           n < 200 ? n : 200, item);
+    }
+    return S2P_OK;
+}
+
 bool s2_remote_allows(const char *list, const char *scheme, const char *host, long port)
 {
     const bool is_plain = strcmp(scheme, "http") == 0;

@@ -55,6 +55,7 @@ typedef struct s2_exchange {
     s2_buffer body;
     bool is_seen, is_handled, is_too_large;
 
+    uint64_t salt;  /* of the engine's cache; 0: shared */
     s2_link *link;  /* of the model that is asked */
     double told_ms; /* when the client was last told that it loads */
     s2_link_job job;
