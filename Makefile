@@ -50,6 +50,7 @@ test-threads: ## 10,000 random operations on sessions of one engine, three threa
 	@cmake --build $(BUILD)-threads -j $(JOBS) --target test_engine_random
 	@mkdir -p $(BUILD)-threads/work
 	@TSAN_OPTIONS=halt_on_error=1 $(BUILD)-threads/tests/engine/sessions/test_engine_random $(BUILD)-threads/work 10000 3
+	@scripts/test-python $(BUILD)
 
 test-page: ## the web page: types, rules, the committed bundle, every state in Debian's Chromium (part of `test` where npm and Chromium are)
 	@scripts/setup page
