@@ -40,5 +40,5 @@ for option, value in options.items():
     command += [option, value] if value is not None else []
 done = subprocess.run(command)
 if done.returncode == 0 and not o.shard:
-    done = subprocess.run([_evaluate.program(), "paper", "--run", o.out])
+    done = subprocess.run([_evaluate.program(), "paper", "--run", o.out, "--out", f"{o.out}/paper"])
 sys.exit(done.returncode)

@@ -46,6 +46,7 @@ class Examples(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             arguments = ["--tasks", "synth", "--methods", "full,s2prune", "--budgets", "64", "--limit", "4", "--out", f"{folder}/t"]
             self.assertIn("s2prune", run("paper_table.py", *arguments))
+            self.assertTrue(os.path.isfile(f"{folder}/t/paper/manifest.json"))  # nothing goes to the folder it is run in
             run("paper_table.py", *arguments)  # goes on, which is nothing
             done = subprocess.run([sys.executable, EXAMPLES / "paper_table.py", "--methods", "nothing", "--out", folder], capture_output=True, text=True)
             self.assertEqual((done.returncode, "no method 'nothing'" in done.stderr), (2, True))
