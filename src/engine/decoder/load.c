@@ -57,7 +57,10 @@ static s2p_status read_rope(s2v_decoder_params *p, const s2v_gguf *file,
     key_name(name, sizeof name, prefix, "rope.scaling.type");
     const bool is_linear = s2v_gguf_string(file, name, &type) && s2v_text_is(type, "linear");
     key_name(name, sizeof name, prefix, "rope.scaling.factor");
-    if (s2v_gguf_float(file, name, &factor) && factor != 1.0) {
+    const bool has_factor = s2v_gguf_find_key(file, name) != NULL;
+    if (has_factor && !s2v_gguf_float(file, name, &factor))
+        return s2_fail(error, S2P_EFORMAT, "%s is not a number", name);
+    if (has_factor && factor != 1.0) {
         if (style->window_period == 0 || !is_linear)
             return s2_fail(error, S2P_EUNSUPPORTED,
                            "%s is %g: positions that are stretched are not supported", name,
