@@ -348,9 +348,9 @@ typedef struct s2v_prompt {         /* all borrowed */
     const s2p_image *images;        /* pictures in order */
     int32_t n_images;
     const s2v_image_options *image_options; /* NULL: the model's own rule; else [n_images] of the same size */
-    int32_t n_answer;               /* tokens there must be room for once it is pruned, or it is refused before
-                                       anything runs (S2P_ELIMIT); 0: any. Not checked for published counts */
+    int32_t n_answer;               /* tokens there must be room for (S2P_ELIMIT); 0: any. Not checked for published counts */
     uint64_t cache_salt;            /* the engine's cache serves only prompts with the same number; 0: shared */
+    int reasoning;                  /* formats with thoughts (Qwen3.5): the answer begins inside them; 0: after empty ones */
 } s2v_prompt;
 
 S2V_API void s2v_prompt_init_sized(s2v_prompt *prompt, size_t size);

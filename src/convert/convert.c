@@ -11,6 +11,7 @@
 #include "convert/recode.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,6 +109,19 @@ static s2p_status fetch_groups(const s2v_planned *t, int64_t row, int64_t n, siz
     return S2P_OK;
 }
 
+/* Blocks of a row to their places. */
+static s2p_status move_columns(const s2v_planned *t, size_t width, uint8_t *row, s2p_error *error)
+{
+    const size_t n_bytes = (size_t)t->n_per_row * width, block = (size_t)t->column_block * width;
+    uint8_t *before = malloc(n_bytes);
+    if (!before) return s2_fail_memory(error, n_bytes, "a row");
+    memcpy(before, row, n_bytes);
+    for (int64_t i = 0; i < t->n_per_row / t->column_block; i++)
+        memcpy(row + (size_t)i * block, before + (size_t)s2v_planned_block(t, i) * block, block);
+    free(before);
+    return S2P_OK;
+}
+
 /* Rows of the current tensor; in a solid source one read has them all. */
 static s2p_status fetch_rows(void *user, int64_t row, int64_t n, void *out, s2p_error *error)
 {
@@ -118,7 +132,8 @@ static s2p_status fetch_rows(void *user, int64_t row, int64_t n, void *out, s2p_
     if (t->is_turned) return fetch_columns(c, row, n, width, out, error);
     if (t->group_rows > 0) return fetch_groups(t, row, n, width, out, error);
     const size_t row_bytes = (size_t)t->n_per_row * width;
-    const bool is_solid = t->stride == t->n_per_row && t->head_rows == 0;
+    const bool is_solid =
+        t->stride == t->n_per_row && t->head_rows == 0 && t->row_block == 0 && t->column_block == 0;
     const int64_t n_reads = is_solid ? 1 : n;
     const size_t n_bytes = is_solid ? (size_t)n * row_bytes : row_bytes;
     for (int64_t i = 0; i < n_reads; i++) {
@@ -128,9 +143,13 @@ static s2p_status fetch_rows(void *user, int64_t row, int64_t n, void *out, s2p_
             const int64_t in_head = at % t->head_rows;
             at += in_head % 2 * (t->head_rows / 2) + in_head / 2 - in_head;
         }
+        if (t->row_block > 0)
+            at = s2v_planned_block(t, at / t->row_block) * t->row_block + at % t->row_block;
         const uint64_t from = (uint64_t)(t->first + at * t->stride) * width;
         TRY(s2v_safetensors_read(t->file, t->source, from, n_bytes,
                                  (uint8_t *)out + (size_t)i * row_bytes, error));
+        if (t->column_block > 0)
+            TRY(move_columns(t, width, (uint8_t *)out + (size_t)i * row_bytes, error));
     }
     return S2P_OK;
 }
@@ -164,6 +183,41 @@ static s2p_status compare_rows(void *user, const void *data, size_t n, s2p_error
     return tell_progress(c, n, error);
 }
 
+/* The exponential in float32 with the rounding of the program the checkpoints' other converters run on, which
+ * differs from the C library's in the last bit of a value in twelve: files are the same byte for byte. */
+static float exponential(float x)
+{
+    static const float term[] = { 1.98527617612853646278381e-4f, 1.39304355252534151077271e-3f,
+                                  8.33336077630519866943359e-3f, 4.16664853692054748535156e-2f,
+                                  1.66666671633720397949219e-1f, 0.5f };
+    const float n = rintf(x * 1.44269504088896341f); /* x = n log 2 + rest */
+    float rest = fmaf(n, -0.693145751953125f, x), sum = term[0];
+    rest = fmaf(n, -1.428606765330187045e-06f, rest);
+    for (size_t i = 1; i < sizeof term / sizeof *term; i++) sum = fmaf(sum, rest, term[i]);
+    return n > -200.0f && n < 200.0f ? ldexpf(1.0f + fmaf(rest * rest, sum, rest), (int)n)
+                                     : expf(x);
+}
+
+/* What the model file has instead of the checkpoint's values, F32, then as usual. */
+static s2p_status change_rows(void *user, const void *data, size_t n, s2p_error *error)
+{
+    converter *c = user;
+    const s2v_planned *t = c->current;
+    float *values = malloc(n);
+    if (!values) return s2_fail_memory(error, n, "a row");
+    memcpy(values, data, n);
+    s2p_status st = S2P_OK;
+    for (size_t i = 0; i < n / sizeof *values && st == S2P_OK; i++) {
+        values[i] = -exponential(values[i]);
+        if (!isfinite(values[i]))
+            st = s2_fail(error, S2P_EFORMAT, "tensor '%.64s' becomes a value that is not finite",
+                         t->source->name);
+    }
+    if (st == S2P_OK) st = (c->written ? compare_rows : write_rows)(c, values, n, error);
+    free(values);
+    return st;
+}
+
 static s2p_status move_tensor(converter *c, const s2v_planned *t, s2p_error *error)
 {
     c->current = t;
@@ -177,7 +231,9 @@ static s2p_status move_tensor(converter *c, const s2v_planned *t, s2p_error *err
                                     .n_rows = t->n_rows,
                                     .added = t->added,
                                     .fetch = fetch_rows,
-                                    .sink = c->written ? compare_rows : write_rows,
+                                    .sink = t->is_rate   ? change_rows
+                                            : c->written ? compare_rows
+                                                         : write_rows,
                                     .user = c };
     return s2v_recode(c->recoder, &recoding, error);
 }

@@ -63,7 +63,8 @@ static void read_text_numbers(s2v_config *c, s2v_numbers *n)
     const s2v_family *f = n->family;
     n->n_layers = read_size(c, "num_hidden_layers", 512, f->usual.n_layers);
     n->n_embd = read_size(c, "hidden_size", S2V_CONFIG_MAX_SIDE, f->usual.n_embd);
-    n->n_ff = read_size(c, "intermediate_size", S2V_CONFIG_MAX_SIDE, f->usual.n_ff);
+    if (!f->may_lack_ff || s2v_config_text_member(c, "intermediate_size"))
+        n->n_ff = read_size(c, "intermediate_size", S2V_CONFIG_MAX_SIDE, f->usual.n_ff);
     n->n_head = read_size(c, "num_attention_heads", 4096, f->usual.n_head);
     const int32_t usual_kv = f->usual.n_head_kv ? f->usual.n_head_kv : n->n_head;
     n->n_head_kv = read_size(c, "num_key_value_heads", 4096, f->usual.n_head ? usual_kv : 0);

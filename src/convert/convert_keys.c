@@ -48,7 +48,7 @@ void s2v_text_keys_put(const s2v_numbers *n, const s2v_key_facts *facts, s2v_ggu
     put_u32(writer, arch, "block_count", n->n_layers);
     put_u32(writer, arch, "context_length", n->n_ctx);
     put_u32(writer, arch, "embedding_length", n->n_embd);
-    put_u32(writer, arch, "feed_forward_length", n->n_ff);
+    if (n->n_ff > 0) put_u32(writer, arch, "feed_forward_length", n->n_ff);
     put_u32(writer, arch, "attention.head_count", n->n_head);
     put_u32(writer, arch, "attention.head_count_kv", n->n_head_kv);
     if (n->family->put_rope) n->family->put_rope(n, writer);

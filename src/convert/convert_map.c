@@ -103,8 +103,22 @@ static int64_t size_of(const s2v_numbers *n, s2v_dim d)
         return (int64_t)n->head_dim * n->n_head_kv;
     case QUERIES:
         return (int64_t)n->head_dim * n->n_head;
+    case GATED: /* a query and a gate */
+        return 2 * (int64_t)n->head_dim * n->n_head;
     case HEAD:
         return n->head_dim;
+    case SHARED_FF:
+        return n->n_shared_ff;
+    case D_ALL:
+        return (int64_t)n->state_dim * (2 * n->n_key_heads + n->n_value_heads);
+    case D_VALUES:
+        return (int64_t)n->state_dim * n->n_value_heads;
+    case D_HEADS:
+        return n->n_value_heads;
+    case D_HEAD:
+        return n->state_dim;
+    case D_TAPS:
+        return n->n_taps;
     case VOCAB:
         return n->n_vocab;
     case EXPERTS:
@@ -186,11 +200,12 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-/* llama.cpp's rules: vectors, routers and position embeddings stay F32, patch kernels F16 or F32, Gemma's
- * projection is F16, and rows that are no whole blocks become F16. */
+/* llama.cpp's rules: vectors, routers, short convolutions and position embeddings stay F32, patch kernels
+ * F16 or F32, Gemma's projection is F16, and rows that are no whole blocks become F16. */
 static s2v_tensor_type choose_type(const planner *p, const s2v_planned *t)
 {
-    if (t->n_dims < 2 || strstr(t->name, ".ffn_gate_inp.")) return S2V_TENSOR_F32;
+    if (t->n_dims < 2 || strstr(t->name, ".ffn_gate_inp") || strstr(t->name, ".ssm_conv1d."))
+        return S2V_TENSOR_F32;
     if (strstr(t->name, ".input_projection.")) return S2V_TENSOR_F16;
     if (strstr(t->name, ".patch_embd.weight"))
         return p->type == S2V_TENSOR_F16 && !p->family->has_f32_patches ? S2V_TENSOR_F16
@@ -337,6 +352,35 @@ static s2p_status add_expert(planner *p, const s2v_map_row *r, place at, s2v_pla
     return S2P_OK;
 }
 
+/* Of a layer of the other kind, where only some attend. */
+static bool is_elsewhere(const s2v_numbers *n, const s2v_map_row *r, int32_t layer)
+{
+    if (n->attends_every == 0 || layer < 0) return false;
+    const bool attends = (layer + 1) % n->attends_every == 0;
+    return strstr(r->from, attends ? ".linear_attn." : ".self_attn.") != NULL;
+}
+
+/* Heads and values of delta nets. */
+static void plan_changes(const planner *p, const s2v_map_row *r, s2v_planned *t)
+{
+    const s2v_numbers *n = p->numbers;
+    const bool is_vector = t->n_dims == 1;
+    t->is_rate = r->action == V_HEAD_RATES;
+    if (r->action < V_HEAD_ROWS || r->action == IGNORE) return;
+    t->n_groups = n->n_key_heads;
+    t->per_group = n->n_value_heads / n->n_key_heads;
+    if (r->action == V_HEAD_COLUMNS || is_vector)
+        t->column_block = is_vector ? 1 : n->state_dim;
+    else
+        t->row_block = r->action == V_HEAD_LINES ? 1 : n->state_dim;
+    if (r->action == V_HEAD_ROWS && r->shape[0] == D_ALL) t->first_block = 2 * n->n_key_heads;
+    if (t->n_dims == 3 && t->ne[1] == 1) { /* the convolution's */
+        t->n_dims = 2;
+        t->ne[1] = t->ne[2];
+        t->ne[2] = 1;
+    }
+}
+
 static s2p_status plan_tensor(planner *p, const s2v_safetensors *file, const s2v_st_tensor *source)
 {
     char name[S2V_ST_MAX_NAME + 16];
@@ -356,7 +400,8 @@ static s2p_status plan_tensor(planner *p, const s2v_safetensors *file, const s2v
     }
     const int32_t n_layers = is_vision ? p->numbers->v_layers : p->numbers->n_layers;
     const bool is_stacked = r && r->action == STACKED;
-    if (!r || layer >= (is_stacked ? p->numbers->n_deepstack : n_layers))
+    if (!r || layer >= (is_stacked ? p->numbers->n_deepstack : n_layers) ||
+        (!is_vision && is_elsewhere(p->numbers, r, layer)))
         return s2_fail(p->error, S2P_EFORMAT, "tensor '%.100s' is unknown to %s with %d layers",
                        source->name, p->family->name, (int)n_layers);
     if (r->action == IGNORE) {
@@ -382,6 +427,7 @@ static s2p_status plan_tensor(planner *p, const s2v_safetensors *file, const s2v
     fill_whole(&t);
     if (r->action == PLUS_ONE) t.added = 1.0f;
     if (r->action == PAIRS) t.head_rows = p->numbers->head_dim;
+    plan_changes(p, r, &t);
     make_name(r->to, is_stacked ? p->numbers->deepstack[layer] : layer, '?', t.name);
     return add_tensor(p, &t);
 }
@@ -395,7 +441,9 @@ static s2p_status check_complete(const planner *p, const s2v_map_row *rows, cons
         int32_t n = strchr(rows[i].from, '#') ? n_layers : 1;
         if (rows[i].action == STACKED) n = p->numbers->n_deepstack;
         for (int32_t layer = 0; layer < n; layer++) {
-            if (seen[i * (size_t)n_layers + (size_t)layer]) continue;
+            if (seen[i * (size_t)n_layers + (size_t)layer] ||
+                is_elsewhere(p->numbers, &rows[i], layer))
+                continue;
             char name[S2V_NAME_ROOM];
             make_name(rows[i].to, layer, 'q', name);
             return s2_fail(

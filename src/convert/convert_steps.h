@@ -54,8 +54,22 @@ typedef struct s2v_planned { /* one tensor of the result */
      * rows of `stride` values, and the work's rows are columns of it. */
     int64_t group_rows, group_stride;
     bool is_turned;
+    /* Blocks of rows or of values of a row that change places (s2v_planned_block): those behind first_block
+     * stand in n_groups groups in the source, and the groups in turn in the result. */
+    int64_t row_block, column_block; /* rows, or values, of a block; 0: they stay where they are */
+    int64_t first_block;
+    int32_t n_groups, per_group;
+    bool adds_one, is_rate;    /* every value plus one; minus its exponential: of F32 results */
     s2v_expert_source *expert; /* [n_experts], owned by the plan; NULL: one tensor has them all */
 } s2v_planned;
+
+/* Which block of the source is block i of the result. */
+static inline int64_t s2v_planned_block(const s2v_planned *t, int64_t i)
+{
+    if (i < t->first_block) return i;
+    const int64_t j = i - t->first_block;
+    return t->first_block + j % t->n_groups * t->per_group + j / t->n_groups;
+}
 
 typedef struct s2v_conversion_plan {
     s2v_planned *tensors; /* in the order of the checkpoint */

@@ -26,6 +26,12 @@ static const char qwen2_pattern[] = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}
                                     "\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*"
                                     "|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 
+/* Marks that combine are among the letters. */
+static const char qwen35_pattern[] =
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|"
+    "\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*"
+    "|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+
 static s2p_status refuse_vocabulary(s2p_error *error, s2p_status status, const char *what)
 {
     return s2_fail(error, status, FILE_NAME ": %s", what);
@@ -39,13 +45,13 @@ static bool has_type(const json_t *object, const char *type)
     return name && strcmp(name, type) == 0;
 }
 
-static bool is_qwen2_split(const json_t *pre)
+static bool is_qwen_split(const json_t *pre, const char *expected)
 {
     const json_t *list = json_object_get(pre, "pretokenizers");
     const json_t *split = json_array_get(list, 0), *bytes = json_array_get(list, 1);
     const char *pattern = s2_json_string(json_object_get(split, "pattern"), "Regex");
     return has_type(pre, "Sequence") && json_array_size(list) == 2 && has_type(split, "Split") &&
-           has_type(bytes, "ByteLevel") && pattern && strcmp(pattern, qwen2_pattern) == 0;
+           has_type(bytes, "ByteLevel") && pattern && strcmp(pattern, expected) == 0;
 }
 
 /* Every digit alone, then GPT-2's pattern, which is part of ByteLevel. */
@@ -73,13 +79,14 @@ static s2p_status check_kind(const json_t *file, const char **pre, s2p_error *er
         return refuse_vocabulary(error, S2P_EUNSUPPORTED, "this kind of BPE is not supported");
     const json_t *split = json_object_get(file, "pre_tokenizer");
     const bool is_smollm = is_smollm_split(split);
-    if (!is_smollm && !is_qwen2_split(split))
+    const bool is_qwen35 = is_qwen_split(split, qwen35_pattern);
+    if (!is_smollm && !is_qwen35 && !is_qwen_split(split, qwen2_pattern))
         return refuse_vocabulary(error, S2P_EUNSUPPORTED,
-                                 "the pre-tokenizer is neither Qwen2's nor SmolLM's");
+                                 "the pre-tokenizer is neither Qwen2's nor Qwen3.5's nor SmolLM's");
     if (normalizer && !json_is_null(normalizer) && (is_smollm || !has_type(normalizer, "NFC")))
         return refuse_vocabulary(error, S2P_EUNSUPPORTED,
                                  is_smollm ? "there is a normalizer" : "the normalizer is not NFC");
-    *pre = is_smollm ? "smollm" : "qwen2";
+    *pre = is_smollm ? "smollm" : is_qwen35 ? "qwen35" : "qwen2";
     if (after && !json_is_null(after) && !has_type(after, "ByteLevel"))
         return refuse_vocabulary(error, S2P_EUNSUPPORTED, "the post-processor adds tokens");
     return S2P_OK;

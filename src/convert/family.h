@@ -18,7 +18,7 @@
 
 /* clang-format off */
 typedef enum s2v_dim { /* sizes a shape is made of */
-    END, EMBD, FF, KEYS, QUERIES, HEAD, VOCAB, EXPERTS, EXPERT_FF, V_EMBD, V_THREE, V_FF, V_FOUR, V_PATCH, V_PLACES, V_ROWS, V_TOKEN, ONE, TWO, THREE
+    END, EMBD, FF, KEYS, QUERIES, GATED, HEAD, VOCAB, EXPERTS, EXPERT_FF, SHARED_FF, D_ALL, D_VALUES, D_HEADS, D_HEAD, D_TAPS, V_EMBD, V_THREE, V_FF, V_FOUR, V_PATCH, V_PLACES, V_ROWS, V_TOKEN, ONE, TWO, THREE
 } s2v_dim;
 /* clang-format on */
 
@@ -32,6 +32,11 @@ typedef enum s2v_action {
     PLUS_ONE,     /* whole; the result has 1 more in each value */
     EXPERT_DOWNS, /* down of all experts; both may have rows and columns exchanged */
     FRAMES,       /* kernels of two pictures of a film: two tensors, the second named ".1" */
+    /* Delta nets. Value heads that share a key head stand together in a checkpoint, and in turn in GGUF. */
+    V_HEAD_ROWS, /* rows for each head, of D_ALL behind those of queries and keys; no dimension of one */
+    V_HEAD_LINES,   /* a row or a value for each head */
+    V_HEAD_COLUMNS, /* columns for each head */
+    V_HEAD_RATES,   /* a value for each head: minus its exponential */
     IGNORE
 } s2v_action;
 
@@ -67,6 +72,7 @@ struct s2v_family {
                                need not. Several families may share a model_type and differ here */
     const char *architecture; /* of the language model's file */
     bool has_head_dim; /* heads may have another width than hidden_size / num_attention_heads */
+    bool may_lack_ff;  /* there are experts, and no feed-forward part beside them */
     struct {           /* sizes a configuration may leave out; 0: it may not */
         int32_t n_layers, n_embd, n_ff, n_head;
         int32_t n_head_kv, head_dim, n_ctx, n_vocab;
@@ -102,6 +108,11 @@ const s2v_family *s2v_family_find(const char *model_type, const char *text_type,
 /* text_rows.c: tensors of language models that families share. */
 extern const s2v_map_row s2v_qwen2_text_rows[], s2v_qwen3_text_rows[], s2v_qwen3_moe_text_rows[],
     s2v_llama_text_rows[];
+
+/* qwen3_5_text.c: of Qwen3.5, dense and with experts; its numbers, and its keys. */
+extern const s2v_map_row s2v_qwen3_5_text_rows[], s2v_qwen3_5_moe_text_rows[];
+void s2v_qwen3_5_read(s2v_config *config, const json_t *rope, s2v_numbers *numbers);
+void s2v_qwen3_5_put(const s2v_numbers *numbers, s2v_gguf_writer *writer);
 
 /* Qwen3 with experts: its numbers, read after the others, and its keys. */
 void s2v_qwen3_moe_read(s2v_config *config, s2v_numbers *numbers);

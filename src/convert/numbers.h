@@ -19,7 +19,12 @@ typedef struct s2v_numbers {
     float window_theta;  /* base of the rotation in these layers */
     float rope_factor;   /* what positions are divided by in the others; 0: they are not */
     int32_t n_experts, n_experts_used, n_expert_ff; /* 0: one feed-forward part, of n_ff */
-    bool may_be_tied;                               /* the output matrix may be missing */
+    int32_t n_shared_ff; /* Qwen3.5 with experts: of the one every row goes through */
+    int32_t
+        attends_every; /* Qwen3.5: every how many layers one attends, the last of them; 0: all do */
+    int32_t n_rotated; /* and how many values of a head turn there */
+    int32_t n_key_heads, n_value_heads, state_dim, n_taps; /* of the layers between */
+    bool may_be_tied;                                      /* the output matrix may be missing */
     /* vision */
     int32_t v_layers; /* in the result */
     int32_t v_unused; /* layers of the checkpoint behind them, which nothing reads */

@@ -95,8 +95,8 @@ static s2p_status needed_for(s2v_engine *engine, const s2v_tower_choice *choice,
     const s2p_status st = try_load(engine, choice, offload, &model, n_bytes, error);
     if (st == S2P_OK && offload.n_layers > 0) {
         const s2v_decoder_params *p = &model.decoder.p;
-        *n_bytes += s2v_past_layer_bytes(&model.decoder, S2V_USUAL_CONTEXT, halves) *
-                        (uint64_t)offload.n_layers +
+        *n_bytes += s2v_past_bytes(&model.decoder, p->n_layers - offload.n_layers, p->n_layers,
+                                   S2V_USUAL_CONTEXT, halves) +
                     s2v_past_layer_bytes(&model.decoder, S2V_USUAL_CONTEXT, floats);
         const uint64_t ff = 2 * (uint64_t)p->n_ff, width = (uint64_t)p->n_embd;
         const uint64_t middle = p->n_experts > 0 ? (ff + width) * (uint64_t)p->n_experts_used : ff;

@@ -23,6 +23,13 @@
  *
  *     SYSTEM USER: P\nTEXT ASSISTANT: ANSWER USER: TEXT ASSISTANT:
  *
+ * "qwen3.5" is what the template published with Qwen3.5 renders for text and pictures: Qwen3-VL's, and after
+ * the start of an answer empty thoughts, or with reasoning on their beginning. Tools are called in another
+ * notation there, which is not built in:
+ *
+ *     [im_start]assistant\n[think]\n\n[/think]\n\n
+ *     [im_start]assistant\n[think]\n
+ *
  * "smolvlm" is what the template published with SmolVLM2 renders: one token before everything, no space
  * between a role and a picture; what stands around tiles belongs to the picture:
  *
@@ -124,6 +131,19 @@ static const s2v_chat_format formats[] = {
       .around_picture = "\n\n",
       .joins_system = true,
       .trims_text = true },
+    { .name = "qwen3.5",
+      .architecture = "qwen35",
+      .role = { [S2V_SYSTEM] = "system", [S2V_USER] = "user", [S2V_ASSISTANT] = "assistant" },
+      .start = "<|im_start|>",
+      .end = "<|im_end|>",
+      .after_role = "\n",
+      .after_pictures = "",
+      .after_end = "\n",
+      .answer = "assistant\n",
+      .thinks = true,
+      .picture_start = "<|vision_start|>",
+      .picture_end = "<|vision_end|>",
+      .picture = "<|image_pad|>" },
 };
 
 const s2v_chat_format *s2v_chat_format_at(size_t index)

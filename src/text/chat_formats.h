@@ -29,6 +29,7 @@ typedef struct s2v_chat_format {
         trims_text; /* no white space at the ends of a message's text and of what stands at its marks */
     const char *prompt_start; /* a special token before the first message; NULL: none */
     const char *answer;       /* after `start`, where an answer begins */
+    bool thinks; /* and then thoughts, between <think> and </think>: empty ones unless asked for */
     const char *picture_start, *picture_end; /* special tokens around a picture; NULL: none */
     const char *picture; /* what marks a picture in a rendered prompt, in addition to "<image>" */
     bool wraps_picture;  /* and gets picture_start and picture_end around it */

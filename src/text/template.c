@@ -31,6 +31,12 @@ const char *s2v_template_picture_end(const char *name)
     return format ? format->picture_end : NULL;
 }
 
+bool s2v_template_thinks(const char *name)
+{
+    const s2v_chat_format *format = s2v_chat_format_find(name, NULL);
+    return format && format->thinks;
+}
+
 /* --- writing a prompt ------------------------------------------------------------ */
 
 typedef struct writer { /* the first failure sticks, and the rest is ignored */
@@ -353,10 +359,21 @@ static size_t count_role(const s2v_message *message, size_t n, s2v_role role)
     return count;
 }
 
-static s2p_status write_turn(writer *w, const s2v_message *message, size_t n, bool add_assistant)
+/* Where thoughts begin, or empty ones. */
+static void write_thoughts(writer *w, s2v_opening opening)
+{
+    write_special(w, "<think>");
+    write_literal(w, "\n");
+    if (opening == S2V_OPEN_THOUGHTS) return;
+    write_literal(w, "\n");
+    write_special(w, "</think>");
+    write_literal(w, "\n\n");
+}
+
+static s2p_status write_turn(writer *w, const s2v_message *message, size_t n, s2v_opening opening)
 {
     /* an answer that was begun goes on: it is written like the start of one, and not closed */
-    const bool is_begun = add_assistant && message[n - 1].role == S2V_ASSISTANT;
+    const bool is_begun = opening != S2V_OPEN_NOT && message[n - 1].role == S2V_ASSISTANT;
     if (is_begun) n--;
     size_t n_prefix = 0; /* system messages that wait for the one they are the start of */
     for (size_t i = 0; i < n && w->status == S2P_OK;) {
@@ -380,16 +397,17 @@ static s2p_status write_turn(writer *w, const s2v_message *message, size_t n, bo
             n_prefix = 0;
         }
     }
-    if (add_assistant) {
+    if (opening != S2V_OPEN_NOT) {
         write_special(w, w->format->start);
         write_literal(w, w->format->answer);
+        if (w->format->thinks) write_thoughts(w, opening);
         if (is_begun) write_literal(w, message[n].text);
     }
     return finish_chat(w);
 }
 
 s2p_status s2v_chat_render(s2v_chat *out, const s2v_tokenizer *tokenizer, const char *name,
-                           const s2v_message *message, size_t n, bool add_assistant,
+                           const s2v_message *message, size_t n, s2v_opening opening,
                            s2p_error *error)
 {
     writer w;
@@ -399,11 +417,12 @@ s2p_status s2v_chat_render(s2v_chat *out, const s2v_tokenizer *tokenizer, const 
     write_special(&w, w.format->prompt_start);
     if (w.format->default_system && message[0].role != S2V_SYSTEM && message[0].role != S2V_TOOLS)
         write_message(&w, &(s2v_message){ S2V_SYSTEM, w.format->default_system, 0 }, NULL, 0);
-    return write_turn(&w, message, n, add_assistant);
+    return write_turn(&w, message, n, opening);
 }
 
 s2p_status s2v_chat_continue(s2v_chat *out, const s2v_tokenizer *tokenizer, const char *name,
-                             const s2v_message *message, size_t n, bool has_ended, s2p_error *error)
+                             const s2v_message *message, size_t n, bool has_ended,
+                             s2v_opening opening, s2p_error *error)
 {
     writer w;
     TRY(begin_chat(&w, out, tokenizer, name, false, error));
@@ -411,7 +430,7 @@ s2p_status s2v_chat_continue(s2v_chat *out, const s2v_tokenizer *tokenizer, cons
     if (!has_ended) write_special(&w, w.format->end);
     if (!tokenizer->adds_space) /* else tokenizing puts one space before the text by itself */
         write_literal(&w, w.format->after_end);
-    return write_turn(&w, message, n, true);
+    return write_turn(&w, message, n, opening);
 }
 
 /* --- raw prompts --------------------------------------------------------------------- */

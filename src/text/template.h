@@ -15,6 +15,13 @@
 #include "text/tokenizer.h"
 #include "s2vlm.h"
 
+typedef enum s2v_opening {               /* how a prompt ends */
+                           S2V_OPEN_NOT, /* after the last message */
+                           S2V_OPEN_ANSWER, /* where an answer begins; a last message of the assistant is left open, to be
+                              continued. Formats with thoughts have empty ones */
+                           S2V_OPEN_THOUGHTS /* where thoughts begin, in formats that have them */
+} s2v_opening;
+
 typedef struct s2v_piece { /* a run of tokens, then a picture unless it is the last piece */
     size_t n_tokens;       /* tokens of this run in the list */
     int32_t image;         /* index of the picture that follows, -1 at the end */
@@ -33,17 +40,19 @@ const char *s2v_template_name(size_t index);
 const char *s2v_template_picture_end(const char *name);
 
 /* Render with the named format (NULL: the one of the architecture the vocabulary came from; qwen2vl
- * has "qwen2-vl", qwen2 has "llava-onevision"). add_assistant: end with the assistant's header,
- * ready to generate; a last message of the assistant is left open, to be continued. Text from messages never becomes a special token. */
+ * has "qwen2-vl", qwen2 has "llava-onevision"). Text from messages never becomes a special token. */
 s2p_status s2v_chat_render(s2v_chat *out, const s2v_tokenizer *tokenizer, const char *name,
-                           const s2v_message *message, size_t n, bool add_assistant,
+                           const s2v_message *message, size_t n, s2v_opening opening,
                            s2p_error *error);
+
+/* The format has thoughts. */
+bool s2v_template_thinks(const char *name);
 
 /* The next turn of a conversation: no system prompt, and what closes the answer before it.
  * has_ended: that answer already ends with its end token. */
 s2p_status s2v_chat_continue(s2v_chat *out, const s2v_tokenizer *tokenizer, const char *name,
                              const s2v_message *message, size_t n, bool has_ended,
-                             s2p_error *error);
+                             s2v_opening opening, s2p_error *error);
 
 /* A raw prompt: special tokens are parsed, "<image>" marks each picture; with a vision model the
  * picture is put between its start and end marks, as the format does. A prompt that was rendered

@@ -48,6 +48,13 @@ s2v_class s2v_class_of(int32_t code)
     }
 }
 
+bool s2v_is_mark(int32_t code)
+{
+    const utf8proc_category_t category = utf8proc_category(code);
+    return category == UTF8PROC_CATEGORY_MN || category == UTF8PROC_CATEGORY_MC ||
+           category == UTF8PROC_CATEGORY_ME;
+}
+
 /* --- UTF-8 ------------------------------------------------------------------ */
 
 size_t s2v_utf8_following(uint8_t lead)

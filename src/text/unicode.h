@@ -16,6 +16,8 @@ typedef enum s2v_class {
 
 s2v_class s2v_class_of(int32_t code);
 
+bool s2v_is_mark(int32_t code); /* \p{M}: combines with a character before it */
+
 /* The code point at the start of `bytes`, and how many bytes it takes; 0 when they are not UTF-8
  * (overlong forms, surrogates and cut-off sequences are not). n >= 1. */
 size_t s2v_utf8_read(const uint8_t *bytes, size_t n, int32_t *code);

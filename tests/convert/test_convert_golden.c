@@ -29,9 +29,37 @@ static s2v_gguf *open_gguf(const char *path)
     return file;
 }
 
+/* The other file has one block more, which guesses the token after the next: all the rest is the same. */
+static void expect_without_guess(const char *ours, const char *golden)
+{
+    s2v_gguf *a = open_gguf(ours), *b = open_gguf(golden);
+    size_t n_same = 0;
+    for (size_t i = 0; i < s2v_gguf_n_tensors(b); i++) {
+        const s2v_gguf_tensor *want = s2v_gguf_tensor_at(b, i);
+        char name[64];
+        (void)snprintf(name, sizeof name, "%.*s", (int)want->name.size, want->name.data);
+        if (strncmp(name, "blk.8.", 6) == 0) continue;
+        const s2v_gguf_tensor *got = s2v_gguf_find_tensor(a, name);
+        CHECK_CASE(got && got->type == want->type && got->n_bytes == want->n_bytes &&
+                       memcmp(got->data, want->data, (size_t)want->n_bytes) == 0,
+                   "%s: %s", golden, name);
+        n_same++;
+    }
+    assert_int_equal(n_same, s2v_gguf_n_tensors(a));
+    s2v_gguf_close(a);
+    s2v_gguf_close(b);
+}
+
 static void expect_golden(const char *ours, const char *golden)
 {
     s2v_gguf *a = open_gguf(ours), *b = open_gguf(golden);
+    if (s2v_gguf_find_tensor(
+            b, "blk.8.nextn.eh_proj.weight")) { /* and the file of all but that block */
+        s2v_gguf_close(a);
+        s2v_gguf_close(b);
+        expect_without_guess(ours, golden);
+        return;
+    }
     assert_int_equal(s2v_gguf_n_tensors(a), s2v_gguf_n_tensors(b));
     size_t n_limits = 0; /* of pictures, which llama.cpp's converter leaves out */
     n_limits += s2v_gguf_find_key(a, "clip.vision.image_min_pixels") != NULL;
@@ -108,7 +136,8 @@ static void test_goldens(void **state)
         { "hf", "qwen25vl", "tiny-qwen2.5-vl" },   { "hf", "llava_ov", "tiny-llava-onevision" },
         { "families", "qwen2vl", "tiny-qwen2vl" }, { "families", "qwen3vl", "tiny-qwen3vl" },
         { "families", "llava15", "tiny-llava15" }, { "families", "internvl3", "tiny-internvl3" },
-        { "families", "smolvlm", "tiny-smolvlm" }, { "families", "gemma3", "tiny-gemma3" }
+        { "families", "smolvlm", "tiny-smolvlm" }, { "families", "gemma3", "tiny-gemma3" },
+        { "families", "qwen35", "tiny-qwen35" }
     };
     static const char *const type[] = { "f32", "f16" };
     for (size_t i = 0; i < 2 * COUNT_OF(models); i++) {

@@ -94,7 +94,7 @@ static void test_config(void **state)
 {
     (void)state;
     static const mistake list[] = {
-        { "\"qwen2_5_vl\"", "\"qwen3_5_moe\"", OTHER, "model_type 'qwen3_5_moe'" },
+        { "\"qwen2_5_vl\"", "\"qwen4_exp\"", OTHER, "model_type 'qwen4_exp'" },
         { "\"qwen2_5_vl\"", "\"qwen3_vl_moe\"", FORMAT, "'text_config' is missing" },
         { "\"qwen2_5_vl\"", "\"qwen3_vl\"", FORMAT, "'text_config' is missing" },
         { "\"qwen2_5_vl\"", "5", FORMAT, "'model_type' is missing" },
@@ -102,7 +102,7 @@ static void test_config(void **state)
           "model_type 'llama' is not one of qwen2_5_vl, qwen2_vl, qwen3_vl, qwen3_vl_moe, "
           "llava_onevision, "
           "llava, "
-          "internvl, internvl_chat, smolvlm, idefics3 and gemma3" },
+          "internvl, internvl_chat, smolvlm, idefics3, gemma3, qwen3_5 and qwen3_5_moe" },
         { "\"qwen2_5_vl\"", "\"llava_onevision\"", FORMAT, "'text_config' is missing" },
         { "\"tie_word", "\"text_config\":3,\"tie_word", FORMAT, "'text_config' is not an object" },
         { "\"tie_word", "\"quantization_config\":{},\"tie_word", OTHER, "quantised" },

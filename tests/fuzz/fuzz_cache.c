@@ -27,7 +27,7 @@ static void try_head(const uint8_t *data, size_t n)
 static void try_prefix(const uint8_t *data, size_t n)
 {
     s2v_prefix_parts parts;
-    if (!s2v_prefix_parse(data, n, 2, 1, 32, &parts)) return;
+    if (!s2v_prefix_parse(data, n, 2, 1, 32, 64, &parts)) return;
     size_t n_slots = 0;
     for (int32_t i = 0; i < 2; i++) {
         PROMISE(parts.layer[i].n_ran >= 0 && parts.layer[i].n_left >= 0);

@@ -217,7 +217,7 @@ static inline void check_unrounded(const device_case *d)
     for (int i = 0; i < 2; i++) {
         o.kv_type = i ? S2V_KV_F16 : S2V_KV_F32;
         beside[i] = least_memory(engine, &o) -
-                    s2v_past_bytes(decoder, o.n_ctx,
+                    s2v_past_bytes(decoder, 0, decoder->p.n_layers, o.n_ctx,
                                    s2v_kv_types_of(i ? S2V_KV_F16 : S2V_KV_F32, S2V_KV_SAME));
     }
     const uint64_t held =

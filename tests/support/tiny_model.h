@@ -44,7 +44,7 @@ typedef struct tiny_tensor {
 } tiny_tensor;
 
 typedef struct tiny_file {
-    tiny_key key[40];
+    tiny_key key[64];
     size_t n_keys;
     tiny_tensor tensor[TINY_MAX_TENSORS];
     size_t n_tensors;

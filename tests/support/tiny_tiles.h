@@ -30,6 +30,8 @@ static inline void tiles_words(vocabulary *v)
         "<end_of_image>",
         "<start_of_turn>",
         "<end_of_turn>",
+        "<think>",
+        "</think>",
     };
     vocabulary_init(v);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

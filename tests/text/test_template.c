@@ -187,7 +187,8 @@ static void test_names(void **state)
     assert_string_equal(s2v_template_name(4), "internvl");
     assert_string_equal(s2v_template_name(5), "smolvlm");
     assert_string_equal(s2v_template_name(6), "gemma");
-    assert_null(s2v_template_name(7));
+    assert_string_equal(s2v_template_name(7), "qwen3.5");
+    assert_null(s2v_template_name(8));
     assert_null(s2v_template_name(SIZE_MAX));
 }
 

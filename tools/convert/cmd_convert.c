@@ -199,8 +199,8 @@ const s2_command s2_cmd_convert = {
         "      --mmproj-out mm.gguf --type bf16 --verify\n"
         "\nDIR holds config.json, tokenizer.json, tokenizer_config.json,\n"
         "preprocessor_config.json and model.safetensors (or its parts with their index) of\n"
-        "Qwen2.5-VL, Qwen2-VL, Qwen3-VL, LLaVA-OneVision, LLaVA-1.5, InternVL3, SmolVLM or\n"
-        "Gemma 3.\n"
+        "Qwen2.5-VL, Qwen2-VL, Qwen3-VL, LLaVA-OneVision, LLaVA-1.5, InternVL3, SmolVLM,\n"
+        "Gemma 3 or Qwen3.5.\n"
         "Both files appear when both are complete.\n",
     .options = option_table,
     .operand = "a folder (DIR)",

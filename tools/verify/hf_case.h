@@ -10,6 +10,10 @@
 #define HF_MAX_PICTURES 16
 #define HF_MAX_SIDE 32 /* regions along a side */
 
+/* Layers with a state: the norm behind the delta rule divides by the size of what a row reads, which may be
+ * near zero and then magnifies rounding. The goldens' own checker measured it. */
+#define HF_STATE_LOOSER 5.0
+
 typedef struct hf_case {
     s2_verdict *verdict;
     char folder[HF_PATH_CAPACITY]; /* model and pictures */
@@ -28,8 +32,11 @@ typedef struct hf_case {
     s2v_budget tile_budget[HF_MAX_PICTURES];
     int32_t tile_side[HF_MAX_PICTURES];
     bool is_pruned;
-    bool counts_deepstack;           /* the other reading of ERC */
-    const char *pair;                /* "f32" or "f16" */
+    bool counts_deepstack; /* the other reading of ERC */
+    bool has_states;       /* of the model: some layers remember a state */
+    bool keeps_choice;     /* the session only chooses: */
+    int32_t *chosen[HF_MAX_PICTURES], n_chosen[HF_MAX_PICTURES]; /* tokens of each picture */
+    const char *pair;                                            /* "f32" or "f16" */
     size_t n_seen, n_views_seen;     /* tokens and views of the pictures before */
     int32_t picture_seen, view_seen; /* the picture a view was shown of last, and how many of it */
     int32_t pair_dim;     /* of a head whose neighbours are rotated together; 0: its halves are */
@@ -116,6 +123,23 @@ void s2_hf_check_pixels(hf_case *c, const s2v_model *model);
 
 /* The prompt of a run as tokens, a picture's rows among them. */
 void s2_hf_check_ids(hf_case *c, const s2v_engine *engine, const char *prompt);
+
+/* verify_hf_compare.c: our rows against stored ones. row: which of ours they are; NULL: every step-th. */
+
+/* The largest difference; *largest grows to the largest stored value. */
+double s2_hf_farthest(const float *expected, size_t n_rows, size_t width, const float *got,
+                      const int32_t *row, size_t step, double *largest);
+void s2_hf_compare_rows(hf_case *c, const char *name, const float *expected, size_t n_rows,
+                        size_t width, const float *got, const int32_t *row, size_t step);
+
+/* A tensor that is not stored is not compared. */
+void s2_hf_compare_values(hf_case *c, const char *name, const float *got, size_t n);
+
+/* Whether a stored list of rows can be trusted. */
+bool s2_hf_are_rows(const int32_t *row, size_t n, size_t n_rows);
+
+/* verify_hf_past.c: states and cached keys and values; is_end: after the answer, states only. */
+void s2_hf_compare_past(hf_case *c, const s2v_session *session, bool is_end);
 
 /* verify_hf_tower.c: the tower's stages and its attention. */
 

@@ -1,6 +1,7 @@
-/* verify_tokenizer.c - texts and their tokens against a vocabulary: goldens/tokenizer.
+/* verify_tokenizer.c - texts and their tokens against a vocabulary: goldens/tokenizer, and
+ * tokenizer_cases.json of a family.
  *
- * The cases belong to the vocabulary beside them, the one model file of their folder. It
+ * The cases belong to the vocabulary beside them, the one model file of their folder or of gguf/ in it. It
  * takes longer to load than any case to run, so a file is checked as a whole. The texts may
  * hold U+0000, which other goldens must not.
  */
@@ -30,7 +31,9 @@ static bool ends_with(const char *text, size_t n, const char *suffix)
 
 bool s2_golden_is_tokenizer(const char *path)
 {
-    return ends_with(path, strlen(path), ".json") && ends_with(path, folder_of(path), "/tokenizer");
+    const size_t n = strlen(path);
+    return ends_with(path, n, "/tokenizer_cases.json") ||
+           (ends_with(path, n, ".json") && ends_with(path, folder_of(path), "/tokenizer"));
 }
 
 /* The first model file, by name, in `folder`. */
@@ -41,7 +44,8 @@ static bool first_model(const char *folder, char out[PATH_CAPACITY])
     if (!dir) return false;
     for (const struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
         const char *name = entry->d_name;
-        const bool is_model = ends_with(name, strlen(name), ".gguf") && strlen(name) < sizeof first;
+        const bool is_model = ends_with(name, strlen(name), ".gguf") &&
+                              strncmp(name, "mmproj", 6) != 0 && strlen(name) < sizeof first;
         if (is_model && (!first[0] || strcmp(name, first) < 0))
             memcpy(first, name, strlen(name) + 1);
     }
@@ -53,6 +57,8 @@ static bool first_model(const char *folder, char out[PATH_CAPACITY])
 static bool find_vocabulary(const char *path, const char *arrays, char out[PATH_CAPACITY])
 {
     char folder[PATH_CAPACITY];
+    (void)snprintf(folder, sizeof folder, "%.*s/gguf", (int)folder_of(path), path);
+    if (first_model(folder, out)) return true;
     (void)snprintf(folder, sizeof folder, "%.*s", (int)folder_of(path), path);
     if (first_model(folder, out)) return true;
     if (!arrays) return false;
@@ -88,7 +94,7 @@ static json_t *load_cases(const char *path, s2_verdict *verdict)
                                  JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why)))
         s2_malformed(verdict, "not valid JSON at line %d, column %d", why.line, why.column);
     s2_buffer_free(&text);
-    json_t *cases = json_incref(json_object_get(root, "cases"));
+    json_t *cases = json_incref(json_is_array(root) ? root : json_object_get(root, "cases"));
     if (root && json_array_size(cases) == 0) s2_malformed(verdict, "no cases");
     json_decref(root);
     return cases;

@@ -7,6 +7,7 @@
 extern const s2v_family family_qwen2_5_vl;
 extern const s2v_family family_qwen2_vl;
 extern const s2v_family family_qwen3_vl, family_qwen3_vl_moe;
+extern const s2v_family family_qwen3_5, family_qwen3_5_moe;
 extern const s2v_family family_llava_onevision;
 extern const s2v_family family_llava_1_5;
 extern const s2v_family family_internvl3, family_internvl3_5, family_internvl3_5_moe;
@@ -20,6 +21,7 @@ static const s2v_family *const families[] = {
     &family_internvl3,      &family_internvl3_5,      &family_internvl3_5_moe,
     &family_internvl3_chat, &family_internvl3_5_chat, &family_internvl3_5_moe_chat,
     &family_smolvlm,        &family_idefics3,         &family_gemma_3,
+    &family_qwen3_5,        &family_qwen3_5_moe,
 };
 
 #define N_FAMILIES (sizeof families / sizeof *families)
@@ -42,7 +44,7 @@ const s2v_family *s2v_family_find(const char *model_type, const char *text_type,
         if (!first) first = f;
     }
     if (first) return first;
-    char list[160];
+    char list[240];
     size_t n = 0;
     for (size_t i = 0; i < N_FAMILIES; i++) {
         if (!is_first(i)) continue;

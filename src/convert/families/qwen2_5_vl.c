@@ -1,4 +1,4 @@
-/* qwen2_5_vl.c - Qwen2.5-VL, Qwen2-VL before it and Qwen3-VL after it.
+/* qwen2_5_vl.c - Qwen2.5-VL, Qwen2-VL before it, Qwen3-VL and Qwen3.5 after it.
  *
  * All have pictures of any size, patches of two frames, 2 x 2 patches merged into a token and
  * M-RoPE. Qwen2.5's tower has windows, RMS norms and a gate; the older one spells its widths
@@ -216,6 +216,15 @@ static void qwen3_put_vision(const s2v_numbers *n, s2v_gguf_writer *w)
     s2v_gguf_put_bools(w, "clip.vision.is_deepstack_layers", is_deepstack, (size_t)n->v_layers);
 }
 
+/* Qwen3.5's tower is Qwen3-VL's without deepstack. */
+static void qwen3_5_read_vision(s2v_config *c, s2v_numbers *n)
+{
+    qwen3_read_vision(c, n);
+    if (c->status == S2P_OK && n->n_deepstack > 0)
+        s2v_config_fail(c, S2P_EUNSUPPORTED, "deepstack_visual_indexes",
+                        "names blocks, and Qwen3.5 has none");
+}
+
 /* --- tensors --------------------------------------------------------------------------------- */
 
 static const s2v_map_prefix qwen_prefixes[] = {
@@ -364,5 +373,46 @@ const s2v_family family_qwen3_vl_moe = {
     .put_vision = qwen3_put_vision,
     .prefixes = qwen_prefixes,
     .text = s2v_qwen3_moe_text_rows,
+    .vision = qwen3_rows,
+};
+
+static const s2v_map_prefix qwen3_5_prefixes[] = {
+    { "model.language_model.", "t." },
+    { "model.visual.", "v." },
+    { "lm_head.", "lm_head." },
+    { "mtp.", "mtp." }, /* guesses the token after the next; nothing here reads it */
+    { NULL, NULL },
+};
+
+const s2v_family family_qwen3_5 = {
+    .name = "Qwen3.5",
+    .model_type = "qwen3_5",
+    .text_type = "qwen3_5_text",
+    .architecture = "qwen35",
+    .has_head_dim = true,
+    .read_rope = s2v_qwen3_5_read,
+    .read_vision = qwen3_5_read_vision,
+    .read_pixels = qwen_read_pixels,
+    .put_vision = qwen3_put_vision,
+    .put_text = s2v_qwen3_5_put,
+    .prefixes = qwen3_5_prefixes,
+    .text = s2v_qwen3_5_text_rows,
+    .vision = qwen3_rows,
+};
+
+const s2v_family family_qwen3_5_moe = {
+    .name = "Qwen3.5 MoE",
+    .model_type = "qwen3_5_moe",
+    .text_type = "qwen3_5_moe_text",
+    .architecture = "qwen35moe",
+    .has_head_dim = true,
+    .may_lack_ff = true,
+    .read_rope = s2v_qwen3_5_read,
+    .read_vision = qwen3_5_read_vision,
+    .read_pixels = qwen_read_pixels,
+    .put_vision = qwen3_put_vision,
+    .put_text = s2v_qwen3_5_put,
+    .prefixes = qwen3_5_prefixes,
+    .text = s2v_qwen3_5_moe_text_rows,
     .vision = qwen3_rows,
 };

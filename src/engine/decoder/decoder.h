@@ -5,9 +5,11 @@
  *
  *     attention    q, k and v with or without biases, norms of their heads, RoPE, slots of keys and values;
  *                  to all rows before, or to those in a window of positions
+ *     delta net    a short convolution and a recurrent state that every row changes: no keys, no positions
  *
  * How it changes a row is its feed-forward part: SwiGLU or GeGLU, or the few of many that a router chooses
- * for the row (experts). Both results may pass a norm of their own before they are added.
+ * for the row (experts), with one for all rows besides. Both results may pass a norm of their own before
+ * they are added.
  *
  * A model with layers of another kind adds a value to s2v_layer_kind, a struct of weights beside
  * s2v_attention_weights, a function that draws it (draw.c) and what it remembers (past.c).
@@ -38,17 +40,28 @@ typedef struct s2v_decoder_style { /* how the decoders of one text architecture 
                               of positions with a RoPE of their own; 0: every layer sees all */
     int32_t deepest;   /* with so many layers scores are divided by the root of n_embd / n_heads,
                               not of head_dim (Gemma 3 27B); 0: never */
+    bool
+        has_delta_nets; /* all layers but every n-th; attention then has an output gate, turns a part of
+                            each head, and the file may have blocks for several tokens at once */
 } s2v_decoder_style;
+
+typedef struct s2v_delta_params {       /* of gated delta nets; all 0: the model has none */
+    int32_t n_key_heads, n_value_heads; /* value head j reads key head j % n_key_heads */
+    int32_t head_dim;                   /* of keys and of values */
+    int32_t n_taps;                     /* rows a convolution sees, the present one included */
+} s2v_delta_params;
 
 typedef struct s2v_decoder_params {
     int32_t n_layers, n_embd, n_heads, n_kv_heads, n_vocab, n_ctx_train;
     int32_t n_ff;        /* of the feed-forward part, or of one expert */
     int32_t head_dim;    /* n_embd / n_heads unless the file has a key for it */
+    int32_t n_rotated;   /* values of a head that RoPE turns, the first ones */
     int32_t sections[4]; /* M-RoPE; all 0: plain RoPE */
     int32_t n_planes;    /* of positions the rotation reads: 4 with M-RoPE, 1 without */
     bool is_interleaved; /* as in s2v_decoder_style */
     int32_t n_deepstack; /* layers after which rows of the tower are added */
     int32_t n_experts, n_experts_used; /* of a layer; chosen for a row; 0: no experts */
+    int32_t n_shared_ff; /* width of the expert that every row goes through besides; 0: none */
     float rope_base, rms_eps;
     float rope_scale;  /* of positions before they are rotated by */
     float window_base; /* of the RoPE of layers with a window, whose positions are not scaled */
@@ -60,9 +73,13 @@ typedef struct s2v_decoder_params {
                            sees none after it */
     bool is_gelu;
     bool rotates_neighbours; /* as in s2v_decoder_style */
+    bool has_output_gate;    /* q is twice as wide: of each head a query, then a gate */
+    int32_t
+        attends_every; /* layer i attends if (i + 1) % attends_every == 0; others are delta nets */
+    s2v_delta_params delta; /* of these */
 } s2v_decoder_params;
 
-typedef enum s2v_layer_kind { S2V_LAYER_ATTENTION } s2v_layer_kind;
+typedef enum s2v_layer_kind { S2V_LAYER_ATTENTION, S2V_LAYER_DELTA_NET } s2v_layer_kind;
 
 typedef struct s2v_attention_weights { /* grouped queries, RoPE, slots of keys and values */
     struct ggml_tensor *q, *k, *v, *out;
@@ -75,7 +92,23 @@ typedef struct s2v_attention_weights { /* grouped queries, RoPE, slots of keys a
 typedef struct s2v_ffn_weights {          /* SwiGLU or GeGLU */
     struct ggml_tensor *gate, *up, *down; /* of experts: one matrix behind the other */
     struct ggml_tensor *router;           /* [n_embd, n_experts]; NULL: there are none */
+    struct ggml_tensor *shared_gate, *shared_up,
+        *shared_down;                  /* of the expert for all rows, or NULL */
+    struct ggml_tensor *shared_router; /* [n_embd]: the share of it that a row gets */
 } s2v_ffn_weights;
+
+/* A gated delta net: queries, keys and values go through a convolution over the rows; then a state of each
+ * value head decays, takes in what a row's key does not find in it yet, and is read by its query. */
+typedef struct s2v_delta_weights {
+    struct ggml_tensor *qkv;  /* [n_embd, channels] */
+    struct ggml_tensor *gate; /* [n_embd, value heads * head_dim] of what comes out */
+    struct ggml_tensor *alpha,
+        *beta;                /* [n_embd, value heads] how much decays, how much is taken in */
+    struct ggml_tensor *conv; /* [n_taps, channels] */
+    struct ggml_tensor *dt_bias, *a; /* [value heads]; a: minus the rate of decay */
+    struct ggml_tensor *norm;        /* [head_dim] */
+    struct ggml_tensor *out;         /* [value heads * head_dim, n_embd] */
+} s2v_delta_weights;
 
 typedef struct s2v_layer {
     s2v_layer_kind kind;
@@ -83,10 +116,36 @@ typedef struct s2v_layer {
     struct ggml_tensor *attn_added, *ffn_added; /* norms of what is added to them; NULL: without */
     int32_t window; /* as in s2v_decoder_params, of this layer; 0: it sees all rows before */
     s2v_attention_weights attention; /* of S2V_LAYER_ATTENTION */
+    s2v_delta_weights delta;         /* of S2V_LAYER_DELTA_NET */
     s2v_ffn_weights ffn;
 } s2v_layer;
 
-#define S2V_LAYER_MATRICES 8
+#define S2V_LAYER_MATRICES 12
+
+/* Values that go through the convolution of a delta net: queries, keys, values. */
+static inline int64_t s2v_delta_channels(const s2v_delta_params *d)
+{
+    return (int64_t)d->head_dim * (2 * d->n_key_heads + d->n_value_heads);
+}
+
+/* Values a delta net remembers: the last rows its convolution saw, then a matrix of each value head. */
+static inline int64_t s2v_delta_state(const s2v_delta_params *d)
+{
+    return s2v_delta_channels(d) * (d->n_taps - 1) +
+           (int64_t)d->head_dim * d->head_dim * d->n_value_heads;
+}
+
+/* Whether layer i attends; and the first layer from i on that does, or n_layers. */
+static inline bool s2v_attends(const s2v_decoder_params *p, int32_t i)
+{
+    return (i + 1) % p->attends_every == 0;
+}
+
+static inline int32_t s2v_next_attention(const s2v_decoder_params *p, int32_t i)
+{
+    while (i < p->n_layers && !s2v_attends(p, i)) i++;
+    return i;
+}
 
 /* The matrices of a layer; returns how many. */
 int32_t s2v_layer_matrices(const s2v_layer *layer, struct ggml_tensor *out[S2V_LAYER_MATRICES]);

@@ -7,6 +7,7 @@
  */
 #include "engine/decoder/draw.h"
 
+#include "engine/decoder/delta.h"
 #include "engine/products/decoder_products.h"
 
 /* weight . x + bias, where there is one; rows: of x, shared by all its products. */
@@ -15,6 +16,24 @@ static struct ggml_tensor *draw_biased(s2v_graph *graph, struct ggml_tensor *wei
 {
     struct ggml_tensor *product = s2v_draw_product(graph, weight, rows);
     return bias ? ggml_add(graph->ctx, product, bias) : product;
+}
+
+/* Of the products that have a query and a gate of each head: [head_dim, n_heads, n], the half asked for. */
+static struct ggml_tensor *half_of_heads(struct ggml_context *ctx, const s2v_decoder_params *p,
+                                         struct ggml_tensor *x, size_t half)
+{
+    const size_t head = (size_t)p->head_dim * sizeof(float);
+    return ggml_view_3d(ctx, x, p->head_dim, p->n_heads, x->ne[1], 2 * head, x->nb[1], half * head);
+}
+
+/* What rows attended to, times what their gates let through. x: [n_heads * head_dim, n]. */
+static struct ggml_tensor *draw_gated(struct ggml_context *ctx, const s2v_decoder_params *p,
+                                      struct ggml_tensor *x, struct ggml_tensor *product)
+{
+    if (!p->has_output_gate) return x;
+    struct ggml_tensor *gate = ggml_cont(ctx, half_of_heads(ctx, p, product, 1));
+    gate = ggml_reshape_2d(ctx, gate, (int64_t)p->n_heads * p->head_dim, product->ne[1]);
+    return ggml_mul(ctx, x, ggml_sigmoid(ctx, gate));
 }
 
 /* Rows as heads, each normed where the model does that: [head_dim, n_heads, n]. */
@@ -26,12 +45,24 @@ static struct ggml_tensor *draw_heads(struct ggml_context *ctx, const s2v_decode
     return norm ? s2v_draw_rms_norm(ctx, x, norm, p->rms_eps) : x;
 }
 
+/* product: of q, to be gated with; NULL: not asked for. */
+static struct ggml_tensor *draw_queries(s2v_graph *graph, const s2v_decoder_params *p,
+                                        const s2v_layer *layer, s2v_product_rows *rows,
+                                        struct ggml_tensor **product)
+{
+    const s2v_attention_weights *a = &layer->attention;
+    struct ggml_tensor *q = draw_biased(graph, a->q, a->q_bias, rows);
+    if (product) *product = q;
+    if (!p->has_output_gate) return draw_heads(graph->ctx, p, q, p->n_heads, a->q_norm);
+    q = half_of_heads(graph->ctx, p, q, 0);
+    return a->q_norm ? s2v_draw_rms_norm(graph->ctx, q, a->q_norm, p->rms_eps)
+                     : ggml_cont(graph->ctx, q);
+}
+
 struct ggml_tensor *s2v_draw_queries(s2v_graph *graph, const s2v_decoder_params *p,
                                      const s2v_layer *layer, s2v_product_rows *rows)
 {
-    const s2v_attention_weights *a = &layer->attention;
-    return draw_heads(graph->ctx, p, draw_biased(graph, a->q, a->q_bias, rows), p->n_heads,
-                      a->q_norm);
+    return draw_queries(graph, p, layer, rows, NULL);
 }
 
 struct ggml_tensor *s2v_draw_keys(s2v_graph *graph, const s2v_decoder_params *p,
@@ -52,12 +83,12 @@ struct ggml_tensor *s2v_draw_rope(struct ggml_context *ctx, const s2v_decoder_pa
     const float base = periods ? 1.0f : layer->attention.rope_base;
     const float scale = layer->attention.rope_scale;
     if (p->n_planes == 1)
-        return ggml_rope_ext(ctx, x, pos, periods, p->head_dim,
+        return ggml_rope_ext(ctx, x, pos, periods, p->n_rotated,
                              p->rotates_neighbours ? GGML_ROPE_TYPE_NORMAL : GGML_ROPE_TYPE_NEOX,
                              p->n_ctx_train, base, scale, 0.0f, 1.0f, 32.0f, 1.0f);
     int sections[4] = { p->sections[0], p->sections[1], p->sections[2], p->sections[3] };
     const int mode = p->is_interleaved ? GGML_ROPE_TYPE_IMROPE : GGML_ROPE_TYPE_MROPE;
-    return ggml_rope_multi(ctx, x, pos, periods, p->head_dim, sections, mode, p->n_ctx_train, base,
+    return ggml_rope_multi(ctx, x, pos, periods, p->n_rotated, sections, mode, p->n_ctx_train, base,
                            scale, 0.0f, 1.0f, 32.0f, 1.0f);
 }
 
@@ -115,7 +146,7 @@ static struct ggml_tensor *draw_entries(s2v_graph *graph, const s2v_decoder_para
 {
     struct ggml_context *ctx = graph->ctx;
     s2v_product_rows rows = { .x = x };
-    struct ggml_tensor *q = s2v_draw_queries(graph, p, layer, &rows);
+    struct ggml_tensor *product, *q = draw_queries(graph, p, layer, &rows, &product);
     struct ggml_tensor *k = s2v_draw_keys(graph, p, layer, &rows);
     struct ggml_tensor *v = draw_biased(graph, layer->attention.v, layer->attention.v_bias, &rows);
     q = s2v_draw_rope(ctx, p, layer, q, span->pos);
@@ -143,6 +174,7 @@ static struct ggml_tensor *draw_entries(s2v_graph *graph, const s2v_decoder_para
         s2v_graph_expand(graph, ggml_cpy(ctx, out, query));
     }
     x = ggml_reshape_2d(ctx, q, (int64_t)p->n_heads * p->head_dim, span->n);
+    x = draw_gated(ctx, p, x, product);
     if (is_last_only) x = ggml_get_rows(ctx, x, span->last);
     return s2v_draw_product(graph, layer->attention.out, &(s2v_product_rows){ .x = x });
 }
@@ -178,7 +210,7 @@ static struct ggml_tensor *draw_attention(s2v_graph *graph, const s2v_decoder_pa
     }
 
     /* RoPE needs a row for each position, so q is rotated whole and cut afterwards. */
-    struct ggml_tensor *q = s2v_draw_queries(graph, p, layer, &rows);
+    struct ggml_tensor *product, *q = draw_queries(graph, p, layer, &rows, &product);
     q = s2v_draw_rope(ctx, p, layer, q, span->pos);
     struct ggml_tensor *mask = span->mask;
     if (layer->window > 0 && span->window_mask && span->window_mask[i]) mask = span->window_mask[i];
@@ -186,12 +218,15 @@ static struct ggml_tensor *draw_attention(s2v_graph *graph, const s2v_decoder_pa
     if (is_last_only && n > 1) { /* without a window the last row sees every slot */
         q = ggml_view_3d(ctx, q, p->head_dim, p->n_heads, 1, q->nb[1], q->nb[2],
                          (size_t)(n - 1) * q->nb[2]);
+        product = ggml_view_2d(ctx, product, product->ne[0], 1, product->nb[1],
+                               (size_t)(n - 1) * product->nb[1]);
         mask = layer->window > 0 ? last_line(ctx, mask) : NULL;
         n_out = 1;
     }
     q = ggml_permute(ctx, q, 0, 2, 1, 3);
     struct ggml_tensor *out = draw_attended(ctx, p, q, seen, mask, past->is_plain);
     out = ggml_reshape_2d(ctx, out, (int64_t)p->n_heads * p->head_dim, n_out);
+    out = draw_gated(ctx, p, out, product);
     return s2v_draw_product(graph, layer->attention.out, &(s2v_product_rows){ .x = out });
 }
 
@@ -254,6 +289,19 @@ static struct ggml_tensor *draw_experts(s2v_graph *graph, const s2v_decoder_para
     return sum;
 }
 
+/* The expert for all rows, times the share that a row gives it. x: as the other experts get it. */
+static struct ggml_tensor *draw_shared_expert(s2v_graph *graph, const s2v_decoder_params *p,
+                                              const s2v_ffn_weights *f, struct ggml_tensor *x)
+{
+    struct ggml_context *ctx = graph->ctx;
+    const s2v_ffn_weights shared = { .gate = f->shared_gate,
+                                     .up = f->shared_up,
+                                     .down = f->shared_down };
+    struct ggml_tensor *share =
+        ggml_sigmoid(ctx, ggml_sum_rows(ctx, ggml_mul(ctx, x, f->shared_router)));
+    return ggml_mul(ctx, draw_ffn(graph, p, &shared, x), share);
+}
+
 struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder, s2v_past *past,
                                     struct ggml_tensor *h, const s2v_span *span, int32_t first,
                                     int32_t last)
@@ -265,8 +313,11 @@ struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder
         const bool is_last_only = span->last_row_only && i == p->n_layers - 1;
 
         struct ggml_tensor *x = s2v_draw_rms_norm(ctx, h, layer->attn_norm, p->rms_eps);
-        x = span->entry ? draw_entries(graph, p, layer, i, x, span, is_last_only)
-                        : draw_attention(graph, p, layer, i, past, x, span, is_last_only);
+        if (layer->kind == S2V_LAYER_DELTA_NET)
+            x = s2v_draw_delta_net(graph, p, layer, i, past, x, span, is_last_only);
+        else
+            x = span->entry ? draw_entries(graph, p, layer, i, x, span, is_last_only)
+                            : draw_attention(graph, p, layer, i, past, x, span, is_last_only);
         if (is_last_only) /* the rows that go on */
             h = span->entry ? ggml_get_rows(ctx, h, span->last)
                             : ggml_view_2d(ctx, h, h->ne[0], 1, h->nb[1],
@@ -276,10 +327,12 @@ struct ggml_tensor *s2v_draw_layers(s2v_graph *graph, const s2v_decoder *decoder
         s2v_graph_pause(graph, h);
 
         x = s2v_draw_rms_norm(ctx, h, layer->ffn_norm, p->rms_eps);
-        x = layer->ffn.router ? draw_experts(graph, p, &layer->ffn, x)
-                              : draw_ffn(graph, p, &layer->ffn, x);
-        if (layer->ffn_added) x = s2v_draw_rms_norm(ctx, x, layer->ffn_added, p->rms_eps);
-        h = ggml_add(ctx, h, x);
+        struct ggml_tensor *made = layer->ffn.router ? draw_experts(graph, p, &layer->ffn, x)
+                                                     : draw_ffn(graph, p, &layer->ffn, x);
+        if (layer->ffn.shared_router)
+            made = ggml_add(ctx, made, draw_shared_expert(graph, p, &layer->ffn, x));
+        if (layer->ffn_added) made = s2v_draw_rms_norm(ctx, made, layer->ffn_added, p->rms_eps);
+        h = ggml_add(ctx, h, made);
         s2v_graph_pause(graph, h);
         if (span->made && i == last - 1) *span->made = h;
         if (span->deepstack && i < p->n_deepstack) h = ggml_add(ctx, h, span->deepstack[i]);

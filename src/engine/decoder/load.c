@@ -39,21 +39,26 @@ s2p_status s2v_key_float(const s2v_gguf *file, const char *prefix, const char *k
     return S2P_OK;
 }
 
-/* Whole heads turn, by the powers of one base: what llama.cpp may do besides would be left out silently. A
- * model with windows may divide the positions of its other layers. */
+/* Heads turn by the powers of one base, whole unless the style says otherwise: what llama.cpp may do
+ * besides would be left out silently. A model with windows may divide the positions of its other layers. */
 static s2p_status read_rope(s2v_decoder_params *p, const s2v_gguf *file,
                             const s2v_decoder_style *style, s2p_error *error)
 {
     const char *const prefix = style->prefix;
     char name[128];
-    int64_t n_rotated;
+    int64_t n_rotated = p->head_dim;
     double factor;
     s2v_text type;
     p->rope_scale = 1.0f;
     key_name(name, sizeof name, prefix, "rope.dimension_count");
-    if (s2v_gguf_int(file, name, &n_rotated) && n_rotated != p->head_dim)
+    const bool is_told = s2v_gguf_int(file, name, &n_rotated);
+    if (!is_told && style->has_delta_nets)
+        return s2_fail(error, S2P_EFORMAT, "the model has no integer key '%s'", name);
+    const bool may_be_part = style->has_delta_nets && n_rotated >= 2 && n_rotated % 2 == 0;
+    if (is_told && n_rotated != p->head_dim && (!may_be_part || n_rotated > p->head_dim))
         return s2_fail(error, S2P_EUNSUPPORTED, "%s is %lld, and a head has %d values", name,
                        (long long)n_rotated, p->head_dim);
+    p->n_rotated = (int32_t)n_rotated;
     key_name(name, sizeof name, prefix, "rope.scaling.type");
     const bool is_linear = s2v_gguf_string(file, name, &type) && s2v_text_is(type, "linear");
     key_name(name, sizeof name, prefix, "rope.scaling.factor");
@@ -118,16 +123,64 @@ static s2p_status read_experts(s2v_decoder_params *p, const s2v_gguf *file, cons
     return S2P_OK;
 }
 
+/* The expert every row goes through. */
+static s2p_status read_shared_expert(s2v_decoder_params *p, const s2v_gguf *file,
+                                     const char *prefix, s2p_error *error)
+{
+    return s2v_key_int(file, prefix, "expert_shared_feed_forward_length", 1, 1 << 20,
+                       &p->n_shared_ff, error);
+}
+
+/* Sizes of the delta nets, and which layers attend. A block behind the layers, which guesses the token
+ * after the next, is counted in block_count and left out. */
+static s2p_status read_delta_nets(s2v_decoder_params *p, const s2v_gguf *file, const char *prefix,
+                                  s2p_error *error)
+{
+    s2v_delta_params *d = &p->delta;
+    int32_t inner, n_guessing = 0;
+    char name[128];
+    key_name(name, sizeof name, prefix, "nextn_predict_layers");
+    if (s2v_gguf_find_key(file, name))
+        TRY(s2v_key_int(file, prefix, "nextn_predict_layers", 0, p->n_layers - 1, &n_guessing,
+                        error));
+    p->n_layers -= n_guessing;
+    TRY(s2v_key_int(file, prefix, "full_attention_interval", 1, p->n_layers, &p->attends_every,
+                    error));
+    key_name(name, sizeof name, prefix, "attention.recurrent_layers");
+    const s2v_gguf_key *list = s2v_gguf_find_key(file, name);
+    bool is_state = false;
+    for (int32_t i = 0; list && i < p->n_layers; i++)
+        if (list->count < (uint64_t)p->n_layers ||
+            !s2v_gguf_item_bool(list, (uint64_t)i, &is_state) || is_state == s2v_attends(p, i))
+            return s2_fail(error, S2P_EUNSUPPORTED, "%s says that not every %d-th layer attends",
+                           name, p->attends_every);
+    TRY(s2v_key_int(file, prefix, "ssm.conv_kernel", 2, 16, &d->n_taps, error));
+    TRY(s2v_key_int(file, prefix, "ssm.state_size", 2, 1024, &d->head_dim, error));
+    TRY(s2v_key_int(file, prefix, "ssm.group_count", 1, 1024, &d->n_key_heads, error));
+    TRY(s2v_key_int(file, prefix, "ssm.time_step_rank", 1, 1024, &d->n_value_heads, error));
+    TRY(s2v_key_int(file, prefix, "ssm.inner_size", 1, 1 << 20, &inner, error));
+    if (d->n_value_heads % d->n_key_heads != 0 || inner != d->n_value_heads * d->head_dim)
+        return s2_fail(error, S2P_EFORMAT,
+                       "%s.ssm has %d key heads, and %d value heads of %d values in %d", prefix,
+                       d->n_key_heads, d->n_value_heads, d->head_dim, inner);
+    p->has_output_gate = true;
+    return S2P_OK;
+}
+
 static s2p_status read_params(s2v_decoder_params *p, const s2v_gguf *file,
                               const s2v_decoder_style *style, s2p_error *error)
 {
     const char *const prefix = style->prefix;
     TRY(s2v_key_int(file, prefix, "block_count", 1, S2V_MAX_LAYERS, &p->n_layers, error));
     TRY(s2v_key_int(file, prefix, "embedding_length", 1, 1 << 17, &p->n_embd, error));
-    if (style->has_experts)
+    p->attends_every = 1;
+    if (style->has_delta_nets) TRY(read_delta_nets(p, file, prefix, error));
+    if (style->has_experts) {
         TRY(read_experts(p, file, prefix, error));
-    else
+        if (style->has_delta_nets) TRY(read_shared_expert(p, file, prefix, error));
+    } else {
         TRY(s2v_key_int(file, prefix, "feed_forward_length", 1, 1 << 20, &p->n_ff, error));
+    }
     TRY(s2v_key_int(file, prefix, "attention.head_count", 1, 1024, &p->n_heads, error));
     TRY(s2v_key_int(file, prefix, "attention.head_count_kv", 1, 1024, &p->n_kv_heads, error));
     TRY(s2v_key_int(file, prefix, "context_length", 1, 1 << 20, &p->n_ctx_train, error));
@@ -185,9 +238,9 @@ static s2p_status read_params(s2v_decoder_params *p, const s2v_gguf *file,
         p->sections[i] = (int32_t)value;
         sum += value;
     }
-    if (sections->count < 3 || sections->count > 4 || sum * 2 != p->head_dim)
+    if (sections->count < 3 || sections->count > 4 || sum * 2 != p->n_rotated)
         return s2_fail(error, S2P_EFORMAT, "%s adds up to %lld pairs, expected %d", name,
-                       (long long)sum, p->head_dim / 2);
+                       (long long)sum, p->n_rotated / 2);
     if (p->sections[0] > 0) p->n_planes = 4;
     return S2P_OK;
 }
@@ -197,17 +250,13 @@ static bool has_window(const s2v_decoder_style *style, int32_t i)
     return style->window_period > 0 && (i + 1) % style->window_period != 0;
 }
 
-static void load_layer(s2v_layer *layer, s2v_loader *l, const s2v_decoder_params *p,
-                       const s2v_decoder_style *style, int32_t i)
+static void load_attention(s2v_attention_weights *a, s2v_loader *l, const s2v_decoder_params *p,
+                           const s2v_decoder_style *style, int32_t i)
 {
-    const int64_t n = p->n_embd, ff = p->n_ff;
-    const int64_t heads = (int64_t)p->n_heads * p->head_dim,
+    const int64_t n = p->n_embd, heads = (int64_t)p->n_heads * p->head_dim,
                   kv = (int64_t)p->n_kv_heads * p->head_dim;
-    s2v_attention_weights *a = &layer->attention;
-    s2v_ffn_weights *f = &layer->ffn;
-    layer->kind = S2V_LAYER_ATTENTION;
-    layer->attn_norm = s2v_loader_get(l, "blk.%d.attn_norm.weight", i, S2V_USE_VECTOR, n, 1);
-    a->q = s2v_loader_get(l, "blk.%d.attn_q.weight", i, S2V_USE_MATRIX, n, heads);
+    a->q = s2v_loader_get(l, "blk.%d.attn_q.weight", i, S2V_USE_MATRIX, n,
+                          p->has_output_gate ? 2 * heads : heads);
     a->k = s2v_loader_get(l, "blk.%d.attn_k.weight", i, S2V_USE_MATRIX, n, kv);
     a->v = s2v_loader_get(l, "blk.%d.attn_v.weight", i, S2V_USE_MATRIX, n, kv);
     if (style->has_biases) {
@@ -224,18 +273,49 @@ static void load_layer(s2v_layer *layer, s2v_loader *l, const s2v_decoder_params
     a->out = s2v_loader_get(l, "blk.%d.attn_output.weight", i, S2V_USE_MATRIX, heads, n);
     a->rope_base = p->rope_base;
     a->rope_scale = p->rope_scale;
-    if (has_window(style, i)) {
-        layer->window = p->window;
-        a->rope_base = p->window_base;
-        a->rope_scale = 1.0f;
-    }
+    if (!has_window(style, i)) return;
+    a->rope_base = p->window_base;
+    a->rope_scale = 1.0f;
+}
+
+static void load_delta_net(s2v_delta_weights *w, s2v_loader *l, const s2v_decoder_params *p,
+                           int32_t i)
+{
+    const s2v_delta_params *d = &p->delta;
+    const int64_t n = p->n_embd, heads = d->n_value_heads, values = heads * d->head_dim,
+                  channels = s2v_delta_channels(d);
+    w->qkv = s2v_loader_get(l, "blk.%d.attn_qkv.weight", i, S2V_USE_MATRIX, n, channels);
+    w->gate = s2v_loader_get(l, "blk.%d.attn_gate.weight", i, S2V_USE_MATRIX, n, values);
+    w->alpha = s2v_loader_get(l, "blk.%d.ssm_alpha.weight", i, S2V_USE_MATRIX, n, heads);
+    w->beta = s2v_loader_get(l, "blk.%d.ssm_beta.weight", i, S2V_USE_MATRIX, n, heads);
+    w->conv = s2v_loader_get(l, "blk.%d.ssm_conv1d.weight", i, S2V_USE_VECTOR, d->n_taps, channels);
+    w->dt_bias = s2v_loader_get(l, "blk.%d.ssm_dt.bias", i, S2V_USE_VECTOR, heads, 1);
+    w->a = s2v_loader_get(l, "blk.%d.ssm_a", i, S2V_USE_VECTOR, heads, 1);
+    w->norm = s2v_loader_get(l, "blk.%d.ssm_norm.weight", i, S2V_USE_VECTOR, d->head_dim, 1);
+    w->out = s2v_loader_get(l, "blk.%d.ssm_out.weight", i, S2V_USE_MATRIX, values, n);
+}
+
+static void load_layer(s2v_layer *layer, s2v_loader *l, const s2v_decoder_params *p,
+                       const s2v_decoder_style *style, int32_t i)
+{
+    const int64_t n = p->n_embd, ff = p->n_ff;
+    s2v_ffn_weights *f = &layer->ffn;
+    layer->kind = s2v_attends(p, i) ? S2V_LAYER_ATTENTION : S2V_LAYER_DELTA_NET;
+    if (has_window(style, i)) layer->window = p->window;
+    layer->attn_norm = s2v_loader_get(l, "blk.%d.attn_norm.weight", i, S2V_USE_VECTOR, n, 1);
+    if (layer->kind == S2V_LAYER_ATTENTION)
+        load_attention(&layer->attention, l, p, style, i);
+    else
+        load_delta_net(&layer->delta, l, p, i);
     if (style->has_post_norms) {
         layer->attn_added =
             s2v_loader_get(l, "blk.%d.post_attention_norm.weight", i, S2V_USE_VECTOR, n, 1);
         layer->ffn_added =
             s2v_loader_get(l, "blk.%d.post_ffw_norm.weight", i, S2V_USE_VECTOR, n, 1);
     }
-    layer->ffn_norm = s2v_loader_get(l, "blk.%d.ffn_norm.weight", i, S2V_USE_VECTOR, n, 1);
+    layer->ffn_norm = s2v_loader_get(
+        l, style->has_delta_nets ? "blk.%d.post_attention_norm.weight" : "blk.%d.ffn_norm.weight",
+        i, S2V_USE_VECTOR, n, 1);
     if (style->has_experts) {
         const int64_t n_experts = p->n_experts;
         f->router =
@@ -243,6 +323,16 @@ static void load_layer(s2v_layer *layer, s2v_loader *l, const s2v_decoder_params
         f->gate = s2v_loader_experts(l, "blk.%d.ffn_gate_exps.weight", i, n, ff, n_experts);
         f->up = s2v_loader_experts(l, "blk.%d.ffn_up_exps.weight", i, n, ff, n_experts);
         f->down = s2v_loader_experts(l, "blk.%d.ffn_down_exps.weight", i, ff, n, n_experts);
+        if (p->n_shared_ff == 0) return;
+        const int64_t shared = p->n_shared_ff;
+        f->shared_router =
+            s2v_loader_get(l, "blk.%d.ffn_gate_inp_shexp.weight", i, S2V_USE_VECTOR, n, 1);
+        f->shared_gate =
+            s2v_loader_get(l, "blk.%d.ffn_gate_shexp.weight", i, S2V_USE_MATRIX, n, shared);
+        f->shared_up =
+            s2v_loader_get(l, "blk.%d.ffn_up_shexp.weight", i, S2V_USE_MATRIX, n, shared);
+        f->shared_down =
+            s2v_loader_get(l, "blk.%d.ffn_down_shexp.weight", i, S2V_USE_MATRIX, shared, n);
         return;
     }
     f->gate = s2v_loader_get(l, "blk.%d.ffn_gate.weight", i, S2V_USE_MATRIX, n, ff);
@@ -253,9 +343,21 @@ static void load_layer(s2v_layer *layer, s2v_loader *l, const s2v_decoder_params
 int32_t s2v_layer_matrices(const s2v_layer *layer, struct ggml_tensor *out[S2V_LAYER_MATRICES])
 {
     const s2v_attention_weights *a = &layer->attention;
+    const s2v_delta_weights *d = &layer->delta;
     const s2v_ffn_weights *f = &layer->ffn;
-    struct ggml_tensor *const all[S2V_LAYER_MATRICES] = { a->q,    a->k,  a->v,    a->out,
-                                                          f->gate, f->up, f->down, f->router };
+    const bool attends = layer->kind == S2V_LAYER_ATTENTION;
+    struct ggml_tensor *const all[S2V_LAYER_MATRICES] = { attends ? a->q : d->qkv,
+                                                          attends ? a->k : d->gate,
+                                                          attends ? a->v : d->alpha,
+                                                          attends ? a->out : d->beta,
+                                                          attends ? NULL : d->out,
+                                                          f->gate,
+                                                          f->up,
+                                                          f->down,
+                                                          f->router,
+                                                          f->shared_gate,
+                                                          f->shared_up,
+                                                          f->shared_down };
     int32_t n = 0;
     for (int32_t i = 0; i < S2V_LAYER_MATRICES; i++)
         if (all[i]) out[n++] = all[i];
@@ -280,7 +382,7 @@ s2p_status s2v_decoder_load(s2v_decoder *decoder, s2v_loader *loader,
         if (i == decoder->first_on_device && loader->devices->main != loader->devices->cpu)
             for (int w = 0; w < (p->window > 0 ? 2 : 1); w++)
                 periods[w] = s2v_loader_powers(loader, (double)(w ? p->window_base : p->rope_base),
-                                               p->head_dim / 2);
+                                               p->n_rotated / 2);
         decoder->layers[i].attention.rope_periods = periods[has_window(style, i)];
         loader->as_f32 = i == 0; /* a product with half weights rounds its rows; ERC is read here */
         load_layer(&decoder->layers[i], loader, p, style, i);

@@ -1,4 +1,4 @@
-/* past.c - slots of keys and values, on the device of each layer. */
+/* past.c - slots of keys and values, and states, on the device of each layer. */
 #include "engine/decoder/past.h"
 
 #include "engine/backend/reserve.h"
@@ -28,9 +28,16 @@ uint64_t s2v_past_layer_bytes(const s2v_decoder *decoder, int32_t n_ctx, s2v_kv_
     return (uint64_t)(ggml_row_size(type.k, n) + ggml_row_size(type.v, n)) * (uint64_t)n_ctx;
 }
 
-uint64_t s2v_past_bytes(const s2v_decoder *decoder, int32_t n_ctx, s2v_kv_types type)
+uint64_t s2v_past_bytes(const s2v_decoder *decoder, int32_t first, int32_t last, int32_t n_ctx,
+                        s2v_kv_types type)
 {
-    return s2v_past_layer_bytes(decoder, n_ctx, type) * (uint64_t)decoder->p.n_layers;
+    const uint64_t slots = s2v_past_layer_bytes(decoder, n_ctx, type);
+    uint64_t n = 0;
+    for (int32_t i = first; i < last; i++)
+        n += s2v_attends(&decoder->p, i)
+                 ? slots
+                 : (uint64_t)s2v_delta_state(&decoder->p.delta) * sizeof(float);
+    return n;
 }
 
 /* --- memory --------------------------------------------------------------------------- */
@@ -75,6 +82,11 @@ static s2p_status make_tables(s2v_past *past, const s2v_decoder *decoder,
     for (size_t i = 0; i < n; i++) {
         struct ggml_context *ctx = past->ctx[(int32_t)i >= decoder->first_on_device];
         s2v_slots *slots = &past->layer[i];
+        if (!s2v_attends(&decoder->p, (int32_t)i)) {
+            slots->state =
+                ggml_new_tensor_1d(ctx, GGML_TYPE_F32, s2v_delta_state(&decoder->p.delta));
+            continue;
+        }
         slots->k = slots->own[0] = ggml_new_tensor_2d(ctx, type.k, slot_width(decoder), n_ctx);
         slots->v = slots->own[1] = ggml_new_tensor_2d(ctx, type.v, slot_width(decoder), n_ctx);
         if (!past->has_positions || (slots->pos = malloc(2 * (size_t)n_ctx * sizeof *slots->pos)))
@@ -83,6 +95,13 @@ static s2p_status make_tables(s2v_past *past, const s2v_decoder *decoder,
         return s2_fail(error, S2P_ENOMEM, "out of memory for the positions of %d tokens", n_ctx);
     }
     return S2P_OK;
+}
+
+/* Nothing is remembered: a state of no rows is zero. */
+static void empty(s2v_slots *slots)
+{
+    slots->n = 0;
+    if (slots->state) ggml_backend_tensor_memset(slots->state, 0, 0, ggml_nbytes(slots->state));
 }
 
 s2p_status s2v_past_init(s2v_past *past, const s2v_decoder *decoder, const s2v_devices *devices,
@@ -98,6 +117,7 @@ s2p_status s2v_past_init(s2v_past *past, const s2v_decoder *decoder, const s2v_d
         s2v_past_free(past);
         return s2_fail(error, S2P_ENOMEM, "out of memory for a cache of %d tokens", n_ctx);
     }
+    for (int32_t i = 0; i < past->n_layers; i++) empty(&past->layer[i]);
     return S2P_OK;
 }
 
@@ -134,6 +154,7 @@ void s2v_past_free(s2v_past *past)
     for (int32_t i = 0; past->layer && i < past->n_layers; i++) {
         free_wider(&past->layer[i]);
         free(past->layer[i].pos);
+        free(past->layer[i].mark);
     }
     for (int i = 0; i < 2; i++) {
         ggml_backend_buffer_free(past->buffer[i]);
@@ -146,7 +167,7 @@ void s2v_past_free(s2v_past *past)
 void s2v_past_clear(s2v_past *past)
 {
     for (int32_t i = 0; i < past->n_layers; i++) {
-        past->layer[i].n = 0;
+        empty(&past->layer[i]);
         go_home(&past->layer[i]);
     }
     s2v_past_narrow(past);
@@ -163,7 +184,7 @@ void s2v_past_narrow(s2v_past *past)
 uint64_t s2v_past_wider_bytes(const s2v_past *past, int32_t layer, int64_t n)
 {
     const s2v_slots *slots = &past->layer[layer];
-    if (slots->n + n <= slots->k->ne[1]) return 0;
+    if (slots->state || slots->n + n <= slots->k->ne[1]) return 0;
     return (uint64_t)(slots->n + n) * (slots->k->nb[1] + slots->v->nb[1]);
 }
 
@@ -181,7 +202,7 @@ static s2p_status widen(s2v_past *past, s2v_slots *slots, int32_t layer, int64_t
     struct ggml_context *ctx = s2v_context_open(params);
     struct ggml_tensor *k = NULL, *v = NULL;
     ggml_backend_buffer_t buffer = NULL;
-    uint8_t *rows = slots->n > 0 ? malloc(s2v_past_snapshot_bytes(past, slots->n)) : NULL;
+    uint8_t *rows = slots->n > 0 ? malloc(s2v_past_snapshot_bytes(past, layer, slots->n)) : NULL;
     int32_t *pos = past->has_positions ? realloc(slots->pos, 2 * (size_t)n * sizeof *pos) : NULL;
     if (pos) slots->pos = pos;
     if (ctx && (rows || slots->n == 0) && (pos || !past->has_positions)) {
@@ -215,7 +236,7 @@ s2p_status s2v_past_make_room(s2v_past *past, int32_t first, int32_t last, int32
     for (int32_t i = first; i < last; i++) {
         s2v_slots *slots = &past->layer[i];
         const int64_t needed = (int64_t)slots->n + n;
-        if (needed > slots->k->ne[1]) TRY(widen(past, slots, i, needed, error));
+        if (!slots->state && needed > slots->k->ne[1]) TRY(widen(past, slots, i, needed, error));
     }
     return S2P_OK;
 }
@@ -227,18 +248,21 @@ s2p_status s2v_past_grow(s2v_past *past, const s2v_decoder *decoder, const s2v_d
     TRY(s2v_past_init(&larger, decoder, devices, n_ctx, past->type, error));
     larger.traffic = past->traffic;
     larger.is_plain = past->is_plain;
-    const int32_t most = s2v_past_longest(past);
-    uint8_t *rows = most > 0 ? malloc(s2v_past_snapshot_bytes(past, most)) : NULL;
+    larger.marks = past->marks;
+    const size_t most = s2v_past_largest_snapshot(past);
+    uint8_t *rows = most > 0 ? malloc(most) : NULL;
     s2p_status st = S2P_OK;
-    if (most > 0 && !rows)
-        st = s2_fail_memory(error, s2v_past_snapshot_bytes(past, most), "the slots of a layer");
+    if (most > 0 && !rows) st = s2_fail_memory(error, most, "the slots of a layer");
     for (int32_t i = 0; st == S2P_OK && i < past->n_layers; i++) {
         const int32_t n = past->layer[i].n;
         st = s2v_past_make_room(&larger, i, i + 1, n, error);
         if (st != S2P_OK || n == 0) continue;
         s2v_past_snapshot(past, i, 0, n, rows);
         s2v_past_extend(&larger, i, n, rows);
-        const s2v_slots *to = &larger.layer[i];
+        s2v_slots *to = &larger.layer[i], *from = &past->layer[i];
+        to->mark = from->mark; /* a prefix may be in the making */
+        to->n_mark = from->n_mark;
+        from->mark = NULL;
         if (!is_wider(to)) continue;
         /* In the middle of a prompt: its rows may leave, those before it are where s2v_past_keep
          * wants them. */
@@ -255,14 +279,6 @@ s2p_status s2v_past_grow(s2v_past *past, const s2v_decoder *decoder, const s2v_d
 /* --- rows ----------------------------------------------------------------------------- */
 
 int32_t s2v_past_length(const s2v_past *past, int32_t layer) { return past->layer[layer].n; }
-
-int32_t s2v_past_longest(const s2v_past *past)
-{
-    int32_t most = 0;
-    for (int32_t i = 0; i < past->n_layers; i++)
-        if (past->layer[i].n > most) most = past->layer[i].n;
-    return most;
-}
 
 int32_t s2v_past_alike(const s2v_past *past, int32_t first, int32_t last)
 {
@@ -314,6 +330,11 @@ void s2v_past_keep(s2v_past *past, s2v_graph *graph, int32_t first, int32_t last
     for (int32_t i = first; i < last; i++) {
         s2v_slots *slots = &past->layer[i];
         const int32_t at = slots->n - n_rows; /* the prompt's rows are the last slots */
+        if (slots->state) {                   /* rows behind a mark all stay */
+            slots->n_mark += n - n_rows;
+            slots->n = at + n;
+            continue;
+        }
         struct ggml_tensor *const both[2] = { slots->k, slots->v };
         if (at + n <= past->n_ctx) go_home(slots); /* where the rows before `at` still are */
         struct ggml_tensor *const to[2] = { slots->k, slots->v };
@@ -333,15 +354,81 @@ void s2v_past_keep(s2v_past *past, s2v_graph *graph, int32_t first, int32_t last
 
 /* --- snapshots ------------------------------------------------------------------------ */
 
-size_t s2v_past_snapshot_bytes(const s2v_past *past, int32_t n)
+bool s2v_past_is_state(const s2v_past *past, int32_t layer)
 {
+    return past->layer[layer].state != NULL;
+}
+
+size_t s2v_past_snapshot_bytes(const s2v_past *past, int32_t layer, int32_t n)
+{
+    const s2v_slots *slots = &past->layer[layer];
+    if (slots->state) return n > 0 ? ggml_nbytes(slots->state) : 0;
     const size_t pos = past->has_positions ? sizeof(int32_t) : 0;
-    return (size_t)n * (past->layer[0].k->nb[1] + past->layer[0].v->nb[1] + pos);
+    return (size_t)n * (slots->k->nb[1] + slots->v->nb[1] + pos);
+}
+
+size_t s2v_past_largest_snapshot(const s2v_past *past)
+{
+    size_t most = 0;
+    for (int32_t i = 0; i < past->n_layers; i++) {
+        const size_t n = s2v_past_snapshot_bytes(past, i, past->layer[i].n);
+        if (n > most) most = n;
+    }
+    return most;
+}
+
+size_t s2v_past_slot_bytes(const s2v_past *past)
+{
+    for (int32_t i = 0; i < past->n_layers; i++)
+        if (!past->layer[i].state) return s2v_past_snapshot_bytes(past, i, 1);
+    return 0;
+}
+
+size_t s2v_past_state_bytes(const s2v_past *past)
+{
+    for (int32_t i = 0; i < past->n_layers; i++)
+        if (past->layer[i].state) return ggml_nbytes(past->layer[i].state);
+    return 0;
+}
+
+void s2v_past_mark(s2v_past *past, int32_t first, int32_t last)
+{
+    for (int32_t i = first; past->marks && i < last; i++) {
+        s2v_slots *slots = &past->layer[i];
+        if (!slots->state) continue;
+        const size_t n_bytes = ggml_nbytes(slots->state);
+        if (!slots->mark) slots->mark = malloc(n_bytes);
+        if (slots->mark) s2v_tensor_get(slots->state, slots->mark, 0, n_bytes, past->traffic);
+        slots->n_mark = slots->n;
+    }
+}
+
+void s2v_past_unmark(s2v_past *past)
+{
+    past->marks = false;
+    for (int32_t i = 0; i < past->n_layers; i++) {
+        free(past->layer[i].mark);
+        past->layer[i].mark = NULL;
+    }
+}
+
+bool s2v_past_has(const s2v_past *past, int32_t layer, int32_t n)
+{
+    const s2v_slots *slots = &past->layer[layer];
+    return !slots->state || n == slots->n || (slots->mark && n == slots->n_mark);
 }
 
 void s2v_past_snapshot(const s2v_past *past, int32_t layer, int32_t first, int32_t n, uint8_t *out)
 {
     const s2v_slots *slots = &past->layer[layer];
+    if (slots->state) {
+        const size_t n_bytes = s2v_past_snapshot_bytes(past, layer, n);
+        if (n < slots->n && slots->mark)
+            memcpy(out, slots->mark, n_bytes);
+        else if (n > 0)
+            s2v_tensor_get(slots->state, out, 0, n_bytes, past->traffic);
+        return;
+    }
     const size_t key = slots->k->nb[1], value = slots->v->nb[1];
     const size_t n_slots = (size_t)n, at = (size_t)first;
     if (n == 0) return;
@@ -354,7 +441,7 @@ void s2v_past_snapshot(const s2v_past *past, int32_t layer, int32_t first, int32
 void s2v_past_restore(s2v_past *past, int32_t layer, int32_t n, const uint8_t *from)
 {
     s2v_slots *slots = &past->layer[layer];
-    slots->n = 0;
+    empty(slots);
     if (n <= past->n_ctx && is_wider(slots)) go_home(slots);
     if (!is_wider(slots)) free_wider(slots);
     s2v_past_extend(past, layer, n, from);
@@ -363,9 +450,14 @@ void s2v_past_restore(s2v_past *past, int32_t layer, int32_t n, const uint8_t *f
 void s2v_past_extend(s2v_past *past, int32_t layer, int32_t n, const uint8_t *from)
 {
     s2v_slots *slots = &past->layer[layer];
+    if (n == 0) return;
+    if (slots->state) {
+        s2v_tensor_set(slots->state, from, 0, ggml_nbytes(slots->state), past->traffic);
+        slots->n = n;
+        return;
+    }
     const size_t key = slots->k->nb[1], value = slots->v->nb[1];
     const size_t n_slots = (size_t)n, at = (size_t)slots->n;
-    if (n == 0) return;
     s2v_tensor_set(slots->k, from, at * key, n_slots * key, past->traffic);
     s2v_tensor_set(slots->v, from + n_slots * key, at * value, n_slots * value, past->traffic);
     if (slots->pos)

@@ -1,19 +1,20 @@
 /* past.h - what the layers of a decoder remember of the rows they have seen.
  *
  * Sessions, forks, session files, the prefix cache and compaction use the functions below and look at
- * no tensor. What is behind them depends on the kind of the layer (decoder.h). There is one so far:
+ * no tensor. What is behind them depends on the kind of the layer (decoder.h):
  *
  *     attention   a slot for each row: its key and its value, written after RoPE, so that a slot needs
  *                 no position. Any slots can be kept, and a snapshot can be of any run of them. Where
  *                 layers have windows, each slot has the position of its row: a window counts positions,
  *                 and rows may have left between two slots.
+ *     delta net   a state of a fixed size that every row changes, F32 whatever the type of the slots.
+ *                 No row can be taken out of it again: rows that leave are only not counted any more, and
+ *                 a snapshot is of all rows, or of those there were at a mark.
  *
  * Layers count their rows separately, because pruning may leave early layers longer than later ones.
  * The context is what the last layer has room for. More rows may reach a layer before it: those of
  * pictures that are pruned behind it. Such a layer has wider memory until rows leave it, and as long
  * as the conversation lasts under methods that leave early layers whole.
- * A layer with a recurrent state will remember rows it cannot give back one by one: it keeps all or is
- * restored from a snapshot of all.
  */
 #ifndef S2_ENGINE_PAST_H
 #define S2_ENGINE_PAST_H
@@ -34,6 +35,9 @@ typedef struct s2v_slots {     /* what a layer of attention remembers; for the f
     struct ggml_tensor *own[2];   /* keys and values in the memory every layer has: n_ctx slots */
     struct ggml_context *ctx;     /* of wider memory; NULL: there is none */
     ggml_backend_buffer_t buffer; /* of the same */
+    struct ggml_tensor *state; /* instead of slots, F32 [s2v_delta_state]; NULL: there are slots */
+    uint8_t *mark;             /* the state after n_mark rows; owned, NULL: none */
+    int32_t n_mark;
 } s2v_slots;
 
 typedef struct s2v_past {
@@ -41,6 +45,7 @@ typedef struct s2v_past {
     s2v_kv_types type;
     bool has_positions; /* some layers have windows */
     bool is_plain;      /* attention over it is drawn in its steps, not as one fused node */
+    bool marks;         /* s2v_past_mark does something */
     s2v_slots *layer;   /* [n_layers] */
     struct ggml_context *ctx[2]; /* CPU, main device */
     ggml_backend_buffer_t buffer[2];
@@ -59,9 +64,10 @@ s2p_status s2v_past_outline(s2v_past *past, const s2v_decoder *decoder, const s2
 void s2v_past_free(s2v_past *past);
 void s2v_past_clear(s2v_past *past); /* no layer remembers anything */
 
-/* Bytes of one layer and of all layers with room for n_ctx rows. */
+/* Bytes of a layer of attention with room for n_ctx rows; of layers [first, last), whatever they are. */
 uint64_t s2v_past_layer_bytes(const s2v_decoder *decoder, int32_t n_ctx, s2v_kv_types type);
-uint64_t s2v_past_bytes(const s2v_decoder *decoder, int32_t n_ctx, s2v_kv_types type);
+uint64_t s2v_past_bytes(const s2v_decoder *decoder, int32_t first, int32_t last, int32_t n_ctx,
+                        s2v_kv_types type);
 
 /* The same with room for more rows in the last layer; what the layers remember stays. */
 s2p_status s2v_past_grow(s2v_past *past, const s2v_decoder *decoder, const s2v_devices *devices,
@@ -78,10 +84,9 @@ uint64_t s2v_past_wider_held(const s2v_past *past, int32_t layer);
 /* Give back wider memory of layers whose rows fit their own again (s2v_past_keep). */
 void s2v_past_narrow(s2v_past *past);
 
-/* Rows a layer remembers; the most any layer does; the layers from `first` on, below `last`, that
- * remember the same rows as `first`: the end of the run. */
+/* Rows a layer remembers; the layers from `first` on, below `last`, that remember the same rows as
+ * `first`: the end of the run. */
 int32_t s2v_past_length(const s2v_past *past, int32_t layer);
-int32_t s2v_past_longest(const s2v_past *past);
 int32_t s2v_past_alike(const s2v_past *past, int32_t first, int32_t last);
 
 /* Layers [first, last) have run on n more rows (draw.h writes them behind those there). pos: [n],
@@ -101,12 +106,25 @@ bool s2v_past_is_cut(const s2v_past *past, int32_t layer, int32_t window, int32_
 void s2v_past_keep(s2v_past *past, s2v_graph *graph, int32_t first, int32_t last, int32_t n_rows,
                    struct ggml_tensor *index, const int32_t *list);
 
-/* Bytes of a snapshot of n rows of a layer. The same in all layers, and n times that of one row. */
-size_t s2v_past_snapshot_bytes(const s2v_past *past, int32_t n);
+/* Bytes of a snapshot of n rows of a layer: of slots n times that of one, of a state always the same but
+ * that 0 rows take none; and of the layer where that is most. */
+size_t s2v_past_snapshot_bytes(const s2v_past *past, int32_t layer, int32_t n);
+size_t s2v_past_largest_snapshot(const s2v_past *past);
+size_t s2v_past_slot_bytes(const s2v_past *past);  /* of one row in a layer of attention */
+size_t s2v_past_state_bytes(const s2v_past *past); /* of a state; 0: there are none */
+bool s2v_past_is_state(const s2v_past *past, int32_t layer);
+
+/* The states of layers [first, last) as they are, beside them, for snapshots of as many rows: where rows
+ * follow that a snapshot is not to have. Only while past->marks, until it is unmarked; where there is no
+ * memory nothing is marked, and s2v_past_has is false. */
+void s2v_past_mark(s2v_past *past, int32_t first, int32_t last);
+void s2v_past_unmark(s2v_past *past);
+bool s2v_past_has(const s2v_past *past, int32_t layer,
+                  int32_t n); /* a snapshot of the first n rows */
 
 /* Rows [first, first + n) of a layer as bytes. Restored, the layer remembers these rows and no others;
- * extended, it remembers them behind those there. It has room for them (s2v_past_make_room); a layer
- * that is restored has room for n_ctx rows at least. */
+ * extended, it remembers them behind those there, which a state cannot: only an empty one is extended. It
+ * has room for them (s2v_past_make_room); a layer that is restored has room for n_ctx rows at least. */
 void s2v_past_snapshot(const s2v_past *past, int32_t layer, int32_t first, int32_t n, uint8_t *out);
 void s2v_past_restore(s2v_past *past, int32_t layer, int32_t n, const uint8_t *from);
 void s2v_past_extend(s2v_past *past, int32_t layer, int32_t n, const uint8_t *from);

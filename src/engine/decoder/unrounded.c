@@ -40,6 +40,7 @@ bool s2v_unrounded_is_held(const s2v_unrounded *u, const s2v_rows *rows, const s
 {
     const int32_t n = rows->n - rows->n_tail;
     if (!s2v_unrounded_row(u, rows, layer, 0)) return false;
+    if (past->layer[layer].state) return false; /* it has neither */
     return u->with_question || s2v_past_length(past, layer) > 0 || n > n_batch;
 }
 

@@ -60,7 +60,7 @@ static s2p_status estimate(s2v_engine *engine, s2v_session_options *session, s2v
     s2v_estimated e = { .n_rows = 0 };
     TRY(s2v_engine_count(engine, &pf->prompt, prune, &count, pf->error));
     TRY(s2v_prefill_find_method(pf));
-    TRY(s2v_stage_layers(pf, n_layers));
+    TRY(s2v_stage_layers(pf, &engine->model.decoder.p));
     TRY(measure_pictures(engine, pf, &e));
     const bool resizes = s2p_method_about(pf->method)->resizes;
     const int64_t n_rows =

@@ -105,6 +105,10 @@ s2p_status s2v_run_layers(s2v_session *s, int32_t first, int32_t last, float *er
         /* A method may have left layers with different numbers of slots in an earlier turn: layers
          * that share a mask run together. */
         end = s2v_past_alike(&s->past, first, last);
+        for (int32_t i = first + 1; i < end; i++) /* states run up to the next layer that is held */
+            if (s2v_past_is_state(&s->past, first) &&
+                s2v_unrounded_is_held(&s->unrounded, &s->rows, &s->past, i, s->options.n_batch))
+                end = i;
         if (s2v_unrounded_is_held(&s->unrounded, &s->rows, &s->past, first, s->options.n_batch)) {
             end = first + 1;
             TRY(s2v_unrounded_hold(&s->unrounded, &s->past, &s->graph, first, s->rows.n, error));
@@ -112,6 +116,7 @@ s2p_status s2v_run_layers(s2v_session *s, int32_t first, int32_t last, float *er
             end = s->unrounded.n_layers;
         }
         for (int32_t at = 0, n; at < s->rows.n; at += n) {
+            if (at == tail) s2v_past_mark(&s->past, first, end);
             n = s2v_sight_chunk(&s->engine->model.decoder.p, &s->rows, at,
                                 at < tail ? tail : s->rows.n, s->options.n_batch);
             TRY(run_chunk(s, at, n, first, end, erc, error));

@@ -50,14 +50,19 @@ static s2p_status prepare(s2v_prefill *pf)
     TRY(s2v_prefill_check_positions(pf));
 
     const s2p_method *m = pf->method;
-    TRY(s2v_stage_layers(pf, n_layers));
+    TRY(s2v_stage_layers(pf, &s->engine->model.decoder.p));
     if (!pf->prune.after &&
         memcmp(pf->after, s2p_method_about(m)->after,
                (size_t)s2p_method_about(m)->n_stages * sizeof *pf->after) != 0) {
         char text[256];
-        int length =
-            snprintf(text, sizeof text, "the model has %d layers; method '%s' prunes after",
-                     n_layers, s2p_method_about(m)->name);
+        const int32_t every = s->engine->model.decoder.p.attends_every;
+        char what[48];
+        if (every > 1)
+            (void)snprintf(what, sizeof what, "every %d-th layer of the model attends", every);
+        else
+            (void)snprintf(what, sizeof what, "the model has %d layers", n_layers);
+        int length = snprintf(text, sizeof text, "%s; method '%s' prunes after", what,
+                              s2p_method_about(m)->name);
         for (int32_t i = 0;
              i < s2p_method_about(m)->n_stages && length > 0 && (size_t)length < sizeof text - 40;
              i++)
@@ -86,15 +91,16 @@ static s2p_status render_prompt(s2v_prefill *pf)
     const s2v_tokenizer *tokenizer = s->engine->tokenizer;
     const char *format = s->engine->model.arch->chat_format;
     const s2v_prompt *p = &pf->prompt;
+    const s2v_opening opening = p->reasoning ? S2V_OPEN_THOUGHTS : S2V_OPEN_ANSWER;
     if (p->raw) {
         TRY(s2v_chat_raw(&pf->chat, tokenizer, format, p->raw, pf->error));
     } else if (s2v_past_length(&s->past, 0) == 0) {
-        TRY(s2v_chat_render(&pf->chat, tokenizer, format, p->messages, p->n_messages, true,
+        TRY(s2v_chat_render(&pf->chat, tokenizer, format, p->messages, p->n_messages, opening,
                             pf->error));
     } else {
         const bool has_ended = s->pending >= 0 && s2v_tokenizer_ends(tokenizer, s->pending);
         TRY(s2v_chat_continue(&pf->chat, tokenizer, format, p->messages, p->n_messages, has_ended,
-                              pf->error));
+                              opening, pf->error));
     }
     return s2v_prefill_check_marks(pf);
 }

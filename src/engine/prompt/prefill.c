@@ -132,14 +132,27 @@ static void count_stats(s2v_prefill *pf)
     if (p->n_experts > 0) m = m * p->n_experts_used + p->n_experts / 3.0;
     const double d_q = (double)p->n_heads * p->head_dim;
     const double d_kv = (double)p->n_kv_heads * p->head_dim;
-    const double per_row = 2.0 * (2.0 * d * d_q + 2.0 * d * d_kv + 3.0 * d * m);
-    const uint64_t row = s2v_past_snapshot_bytes(&s->past, 1);
+    const double shared = p->n_shared_ff > 0 ? p->n_shared_ff + 1.0 / 3.0 : 0.0;
+    const double of_ffn = 6.0 * d * (m + shared), with_gate = p->has_output_gate ? d * d_q : 0.0;
+    const double of_attention = 2.0 * (2.0 * d * d_q + 2.0 * d * d_kv + with_gate);
+    const uint64_t row = s2v_past_slot_bytes(&s->past), state = s2v_past_state_bytes(&s->past);
+    /* A delta net: its products and convolution, and a state that decays, is read twice and written. */
+    const s2v_delta_params *delta = &p->delta;
+    const double channels = (double)s2v_delta_channels(delta), heads = delta->n_value_heads,
+                 values = heads * delta->head_dim;
+    const double of_delta_net = 2.0 * (d * (channels + 2.0 * values + 2.0 * heads) +
+                                       channels * delta->n_taps + 3.5 * values * delta->head_dim);
     for (int32_t layer = 0; layer < p->n_layers; layer++) {
         int32_t n_tokens = t->tower_tokens - pf->n_dropped; /* visual tokens this layer has seen */
         for (int32_t i = 0; i < t->n_stages; i++)
             if (layer > t->stage_after[i]) n_tokens = t->stage_tokens[i];
         const double n = t->text_tokens + n_tokens;
-        t->flops += per_row * n + 4.0 * n * n * d_q;
+        if (s2v_past_is_state(&s->past, layer)) { /* of the same size with and without pictures */
+            t->flops += (of_delta_net + of_ffn) * n;
+            t->kv_total_bytes += state;
+            continue;
+        }
+        t->flops += (of_attention + of_ffn) * n + 4.0 * n * n * d_q;
         t->kv_visual_bytes += row * (uint64_t)(pf->prunes_cache ? t->image_tokens : n_tokens);
         t->kv_visual_bytes_paper += 4 * (uint64_t)d_kv * (uint64_t)n_tokens;
         t->kv_total_bytes += row * (uint64_t)s2v_past_length(&s->past, layer);

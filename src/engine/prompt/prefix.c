@@ -104,6 +104,7 @@ static void stop_making(s2v_prefill *pf)
 void s2v_prefix_end(s2v_prefill *pf)
 {
     stop_making(pf);
+    s2v_past_unmark(&pf->s->past);
     if (pf->prefix.found) s2v_cache_release(pf->s->engine->cache, pf->prefix.found);
     pf->prefix.found = NULL;
 }
@@ -113,10 +114,11 @@ void s2v_prefix_save(s2v_prefill *pf, int32_t n_layers)
     const s2v_session *s = pf->s;
     for (int32_t i = 0; pf->prefix.before && i < n_layers; i++) {
         s2v_slots_before *before = &pf->prefix.before[i];
-        if (before->block) continue; /* it has lost slots already */
+        if (before->block || s2v_past_is_state(&s->past, i))
+            continue; /* it has lost slots already, or has none to lose */
         before->n = s2v_past_length(&s->past, i) - s->rows.n_tail;
         before->block =
-            s2v_cache_room(s->engine->cache, s2v_past_snapshot_bytes(&s->past, before->n));
+            s2v_cache_room(s->engine->cache, s2v_past_snapshot_bytes(&s->past, i, before->n));
         if (before->block)
             s2v_past_snapshot(&s->past, i, 0, before->n, before->block->bytes);
         else
@@ -136,9 +138,14 @@ void s2v_prefix_remember(s2v_prefill *pf)
         layer[i].n_left = s2v_past_length(past, i) - s->rows.n_tail;
         layer[i].has_ran = before->block != NULL;
         layer[i].n_ran = before->block ? before->n : layer[i].n_left;
+        layer[i].is_state = s2v_past_is_state(past, i);
+        if (s2v_past_has(past, i, layer[i].n_left)) continue;
+        free(layer);
+        return;
     }
     const s2v_stats *t = &pf->stats;
-    s2v_prefix_head head = { .slot_bytes = s2v_past_snapshot_bytes(past, 1),
+    s2v_prefix_head head = { .slot_bytes = s2v_past_slot_bytes(past),
+                             .state_bytes = s2v_past_state_bytes(past),
                              .made_ms = t->vision_ms + t->prompt_ms + t->saved_ms,
                              .n_layers = n_layers,
                              .image_tokens = t->image_tokens,
@@ -165,7 +172,7 @@ void s2v_prefix_remember(s2v_prefill *pf)
             if (ran) memcpy(at.slots, ran->bytes, ran->n);
             if (ran) at.slots += ran->n;
             s2v_past_snapshot(past, i, 0, layer[i].n_left, at.slots);
-            at.slots += s2v_past_snapshot_bytes(past, layer[i].n_left);
+            at.slots += s2v_past_snapshot_bytes(past, i, layer[i].n_left);
         }
         s2v_cache_keep(cache, block, pf->prefix.key);
         s2v_cache_release(cache, block);
@@ -182,10 +189,13 @@ static bool take_found(s2v_prefill *pf)
     s2v_past *past = &pf->s->past;
     int32_t n_plans = 0;
     for (int32_t u = 0; u < pf->n_units; u++) n_plans += pf->unit[u].n_tokens > 0;
-    s2p_status st = s2v_prefix_parse(p->found->bytes, p->found->n, past->n_layers, n_plans,
-                                     s2v_past_snapshot_bytes(past, 1), &p->parts)
-                        ? S2P_OK
-                        : S2P_EINVAL;
+    s2p_status st =
+        s2v_prefix_parse(p->found->bytes, p->found->n, past->n_layers, n_plans,
+                         s2v_past_slot_bytes(past), s2v_past_state_bytes(past), &p->parts)
+            ? S2P_OK
+            : S2P_EINVAL;
+    for (int32_t i = 0; st == S2P_OK && i < past->n_layers; i++)
+        if ((p->parts.layer[i].is_state != 0) != s2v_past_is_state(past, i)) st = S2P_EINVAL;
     /* A smaller context than the one it was made in may have no room for rows a method adds. */
     const int32_t n_tail = pf->s->rows.n_tail;
     if (st == S2P_OK && p->parts.layer[past->n_layers - 1].n_left > past->n_ctx - n_tail)
@@ -212,8 +222,8 @@ static bool take_found(s2v_prefill *pf)
     for (int32_t i = 0; i < past->n_layers; i++) {
         const s2v_prefix_layer *layer = &p->parts.layer[i];
         s2v_past_extend(past, i, layer->n_ran, slots); /* it was empty */
-        slots += s2v_past_snapshot_bytes(past, layer->n_ran);
-        if (layer->has_ran) slots += s2v_past_snapshot_bytes(past, layer->n_left);
+        slots += s2v_past_snapshot_bytes(past, i, layer->n_ran);
+        if (layer->has_ran) slots += s2v_past_snapshot_bytes(past, i, layer->n_left);
     }
     s2v_rows_cut(&pf->s->rows);
     return true;
@@ -236,6 +246,7 @@ bool s2v_prefix_recall(s2v_prefill *pf)
     if (p->found) s2v_cache_release(s->engine->cache, p->found);
     p->found = NULL;
     p->before = calloc((size_t)s->past.n_layers, sizeof *p->before);
+    pf->s->past.marks = p->before != NULL; /* before the question changes the states */
     return false;
 }
 
@@ -246,18 +257,18 @@ s2p_status s2v_prefix_settle(s2v_prefill *pf)
     const s2v_prefix_parts *parts = &pf->prefix.parts;
     s2v_stats *t = &pf->stats;
     const int32_t n = pf->s->rows.n;
-    uint8_t *question = malloc(s2v_past_snapshot_bytes(past, n));
-    if (!question)
-        return s2_fail_memory(pf->error, s2v_past_snapshot_bytes(past, n), "the question's slots");
+    const size_t n_bytes = (size_t)n * s2v_past_slot_bytes(past);
+    uint8_t *question = malloc(n_bytes);
+    if (!question) return s2_fail_memory(pf->error, n_bytes, "the question's slots");
     const uint8_t *slots = parts->slots;
     for (int32_t i = 0; i < past->n_layers; i++) {
         const s2v_prefix_layer *layer = &parts->layer[i];
-        slots += s2v_past_snapshot_bytes(past, layer->n_ran);
+        slots += s2v_past_snapshot_bytes(past, i, layer->n_ran);
         if (!layer->has_ran) continue;
         s2v_past_snapshot(past, i, layer->n_ran, n, question);
         s2v_past_restore(past, i, layer->n_left, slots);
         s2v_past_extend(past, i, n, question);
-        slots += s2v_past_snapshot_bytes(past, layer->n_left);
+        slots += s2v_past_snapshot_bytes(past, i, layer->n_left);
     }
     free(question);
     t->image_tokens = parts->head.image_tokens;

@@ -7,15 +7,22 @@
 #include <string.h>
 
 #define MOST_SLOTS (1 << 20) /* of a context */
-static const char kind[8] = { 'p', 'r', 'e', 'f', 'i', 'x', '2', '\n' };
+static const char kind[8] = { 'p', 'r', 'e', 'f', 'i', 'x', '3', '\n' };
 
 /* Of all layers; false: too many. */
 static bool count_slots(const s2v_prefix_head *h, const s2v_prefix_layer *layer, size_t *out)
 {
-    size_t n = 0;
-    for (int32_t i = 0; i < h->n_layers; i++)
-        n += (size_t)layer[i].n_left + (layer[i].has_ran ? (size_t)layer[i].n_ran : 0);
-    return h->slot_bytes <= SIZE_MAX / 2 && s2_mul_size(n, (size_t)h->slot_bytes, out);
+    size_t n = 0, n_states = 0, slots, states;
+    for (int32_t i = 0; i < h->n_layers; i++) {
+        if (layer[i].is_state)
+            n_states += layer[i].n_left > 0;
+        else
+            n += (size_t)layer[i].n_left + (layer[i].has_ran ? (size_t)layer[i].n_ran : 0);
+    }
+    return h->slot_bytes <= SIZE_MAX / 2 && s2_mul_size(n, (size_t)h->slot_bytes, &slots) &&
+           h->state_bytes <= SIZE_MAX / 2 &&
+           s2_mul_size(n_states, (size_t)h->state_bytes, &states) &&
+           s2_add_size(slots, states, out);
 }
 
 static size_t before_plans(const s2v_prefix_head *h)
@@ -60,20 +67,21 @@ static bool is_head_right(const s2v_prefix_head *h)
 }
 
 bool s2v_prefix_parse(const uint8_t *bytes, size_t n, int32_t n_layers, int32_t n_plans,
-                      uint64_t slot_bytes, s2v_prefix_parts *out)
+                      uint64_t slot_bytes, uint64_t state_bytes, s2v_prefix_parts *out)
 {
     s2v_prefix_head h;
     if (n < sizeof h) return false;
     memcpy(&h, bytes, sizeof h);
     if (h.n_layers != n_layers || h.n_plans != n_plans || h.slot_bytes != slot_bytes ||
-        !is_head_right(&h) || n < before_plans(&h) || h.n_plan_bytes > n - before_plans(&h) ||
-        h.n_plan_bytes % 8 != 0)
+        h.state_bytes != state_bytes || !is_head_right(&h) || n < before_plans(&h) ||
+        h.n_plan_bytes > n - before_plans(&h) || h.n_plan_bytes % 8 != 0)
         return false;
     const s2v_prefix_layer *layer = (const void *)(bytes + sizeof h);
     for (int32_t i = 0; i < h.n_layers; i++) {
         const s2v_prefix_layer *l = &layer[i];
         if (l->n_ran < 0 || l->n_ran > MOST_SLOTS || l->n_left < 0 || l->n_left > MOST_SLOTS ||
-            l->has_ran < 0 || l->has_ran > 1 || (!l->has_ran && l->n_ran != l->n_left))
+            l->has_ran < 0 || l->has_ran > 1 || (!l->has_ran && l->n_ran != l->n_left) ||
+            l->is_state < 0 || l->is_state > 1 || (l->is_state && l->has_ran))
             return false;
     }
     if (s2v_prefix_n_bytes(&h, layer) != n) return false;

@@ -4,7 +4,8 @@
  *     layers    for each layer how many slots it had when it ran and how many it has left
  *     plans     what was chosen of each unit (prune/plan_bytes.h)
  *     slots     of each layer keys, then values: those left; where slots had left after it ran
- *               (S2Prune: layer 0) all it had when it ran before them, which the question has to see
+ *               (S2Prune: layer 0) all it had when it ran before them, which the question has to see.
+ *               Of a layer with a state that, as it is before the question
  */
 #ifndef S2_ENGINE_PREFIX_BYTES_H
 #define S2_ENGINE_PREFIX_BYTES_H
@@ -18,6 +19,7 @@
 typedef struct s2v_prefix_head { /* a multiple of 8 bytes without gaps */
     char kind[8];
     uint64_t slot_bytes;   /* of a key and a value */
+    uint64_t state_bytes;  /* of a state; 0: there are none */
     uint64_t n_plan_bytes; /* of all plans */
     double made_ms;        /* what it took to make it, the tower included */
     int32_t n_layers, n_plans, image_tokens, n_stages;
@@ -27,7 +29,7 @@ typedef struct s2v_prefix_head { /* a multiple of 8 bytes without gaps */
 typedef struct s2v_prefix_layer {
     int32_t n_ran, n_left; /* slots */
     int32_t has_ran;       /* both are there: slots left after the layer had run */
-    int32_t spare;
+    int32_t is_state;
 } s2v_prefix_layer;
 
 typedef struct s2v_prefix_parts { /* of a block, borrowed */
@@ -48,9 +50,9 @@ typedef struct s2v_prefix_places {
 s2v_prefix_places s2v_prefix_begin(uint8_t *bytes, const s2v_prefix_head *head,
                                    const s2v_prefix_layer *layer);
 
-/* False unless the n bytes are a block of so many layers and plans with such rows. bytes: aligned
- * to 8. */
+/* False unless the n bytes are a block of so many layers and plans with such rows and states. bytes:
+ * aligned to 8. */
 bool s2v_prefix_parse(const uint8_t *bytes, size_t n, int32_t n_layers, int32_t n_plans,
-                      uint64_t slot_bytes, s2v_prefix_parts *out);
+                      uint64_t slot_bytes, uint64_t state_bytes, s2v_prefix_parts *out);
 
 #endif /* S2_ENGINE_PREFIX_BYTES_H */

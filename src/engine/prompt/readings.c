@@ -12,9 +12,6 @@
 #include <stdlib.h>
 
 #define ATTENTION (S2P_NEED_LAST_ATTN | S2P_NEED_QUERY_ATTN)
-#define OF_A_LAYER                                                                           \
-    (S2P_NEED_LAST_QUERY | S2P_NEED_MEAN_QUERY | S2P_NEED_PLAIN_KEY | S2P_NEED_ROTATED_KEY | \
-     ATTENTION)
 
 void s2v_readings_free(s2v_readings *readings)
 {
@@ -75,7 +72,8 @@ static s2p_status show_erc(const s2v_prefill *pf, const float *erc)
 s2p_status s2v_readings_take(s2v_prefill *pf, int32_t *at, int32_t layer, s2v_readings *out)
 {
     s2v_session *s = pf->s;
-    const bool reads_layer = pf->needs & OF_A_LAYER, is_ahead = s2p_method_about(pf->method)->ahead;
+    const bool reads_layer = pf->needs & S2V_READS_ATTENTION,
+               is_ahead = s2p_method_about(pf->method)->ahead;
     const bool is_apart = (reads_layer && !is_ahead) || (pf->needs & S2P_NEED_ERC);
     if (is_apart && layer > *at) {
         TRY(s2v_trace_layers(s, *at, layer, NULL, pf->error));

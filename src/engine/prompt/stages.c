@@ -4,7 +4,8 @@
  * Other methods prune before the decoder, after another layer, or several times. A
  * budget of all tokens or more prunes nothing and reads nothing. A method of one stage prunes
  * after another layer if asked to, and then reads that one. A model with
- * fewer layers than a method's prune points gets them moved down in proportion.
+ * fewer layers than a method's prune points gets them moved down in proportion. Where only some layers
+ * attend, a method's own prune points move to the next one that does (docs/MODEL_qwen3_5.md says why).
  */
 #include "engine/prompt/steps.h"
 
@@ -19,12 +20,44 @@
 
 /* --- where ----------------------------------------------------------------------- */
 
-/* The layer the options ask for. What a method that prunes before the decoder drops is then in no
- * layer's cache; it stays so when it prunes later, as S2Prune has it. */
-static s2p_status use_layer(s2v_prefill *pf, int32_t n_layers)
+/* The method looks at what only a layer of attention has. */
+static bool reads_attention(const s2v_prefill *pf)
+{
+    return s2p_method_needs(pf->method, &pf->prune.choice) & S2V_READS_ATTENTION;
+}
+
+/* Prune points of a model of which some layers do not attend. A method that reads no attention keeps its own
+ * where there is no next layer for it. */
+static s2p_status move_to_attention(s2v_prefill *pf, const s2v_decoder_params *p)
 {
     const s2p_method_info *about = s2p_method_about(pf->method);
-    const int32_t after = *pf->prune.after;
+    for (int32_t i = 0; i < about->n_stages; i++) {
+        int32_t *after = &pf->after[i];
+        if (*after < 0) continue;
+        const int32_t lowest = i > 0 && pf->after[i - 1] >= *after ? pf->after[i - 1] + 1 : *after;
+        const int32_t next = s2v_next_attention(p, lowest + about->ahead) - about->ahead;
+        if (next <= p->n_layers - 2) {
+            *after = next;
+        } else if (reads_attention(pf)) {
+            return s2_fail(
+                pf->error, S2P_EUNSUPPORTED,
+                "method '%s' reads the attention of %d layer%s with layers behind; every "
+                "%d-th of this model's %d attends",
+                about->name, about->n_stages, about->n_stages == 1 ? "" : "s", p->attends_every,
+                p->n_layers);
+        } else {
+            *after = lowest;
+        }
+    }
+    return S2P_OK;
+}
+
+/* The layer the options ask for. What a method that prunes before the decoder drops is then in no
+ * layer's cache; it stays so when it prunes later, as S2Prune has it. */
+static s2p_status use_layer(s2v_prefill *pf, const s2v_decoder_params *p)
+{
+    const s2p_method_info *about = s2p_method_about(pf->method);
+    const int32_t after = *pf->prune.after, n_layers = p->n_layers;
     TRY(s2p_method_check_after(pf->method, &pf->prune.choice,
                                pf->prune.published ? S2P_MODE_PUBLISHED : S2P_MODE_DEFAULT, after,
                                pf->error));
@@ -33,19 +66,28 @@ static s2p_status use_layer(s2v_prefill *pf, int32_t n_layers)
                        "no layer follows layer %d: the model has %d layers, and the last one to "
                        "prune after is %d",
                        after, n_layers, n_layers - 2);
+    if (reads_attention(pf) && !s2v_attends(p, after + about->ahead)) {
+        const int32_t next = s2v_next_attention(p, after + about->ahead) - about->ahead;
+        return s2_fail(
+            pf->error, S2P_EUNSUPPORTED,
+            "method '%s' reads queries and keys of layer %d, which has none: every %d-th "
+            "layer of this model attends, so --after %d can be asked for",
+            about->name, after + about->ahead, p->attends_every,
+            next <= n_layers - 2 ? next : p->attends_every - 1 - about->ahead);
+    }
     pf->after[0] = after;
     pf->prunes_cache = about->prunes_cache || about->after[0] == S2P_BEFORE_DECODER;
     return S2P_OK;
 }
 
-s2p_status s2v_stage_layers(s2v_prefill *pf, int32_t n_layers)
+s2p_status s2v_stage_layers(s2v_prefill *pf, const s2v_decoder_params *p)
 {
     const s2p_method_info *about = s2p_method_about(pf->method);
-    const int32_t n = about->n_stages, deepest = about->after[n - 1];
+    const int32_t n_layers = p->n_layers, n = about->n_stages, deepest = about->after[n - 1];
     const bool fits = deepest + 1 < n_layers;
     int32_t *after = pf->after;
     pf->prunes_cache = about->prunes_cache;
-    if (pf->prune.after && !about->keeps_all) return use_layer(pf, n_layers);
+    if (pf->prune.after && !about->keeps_all) return use_layer(pf, p);
     if (!fits && n_layers - 1 < n)
         return s2_fail(pf->error, S2P_EUNSUPPORTED,
                        "method '%s' prunes after layer %d; the model has %d layer%s", about->name,
@@ -58,7 +100,7 @@ s2p_status s2v_stage_layers(s2v_prefill *pf, int32_t n_layers)
         if (after[i] < lowest) after[i] = lowest;
         if (after[i] > highest) after[i] = highest;
     }
-    return S2P_OK;
+    return p->attends_every > 1 && !about->keeps_all ? move_to_attention(pf, p) : S2P_OK;
 }
 
 int64_t s2v_stage_rows(const s2v_prefill *pf, int32_t layer, int64_t n_rows, int64_t n_left)

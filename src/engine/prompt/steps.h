@@ -169,10 +169,15 @@ s2p_status s2v_picture_rows(s2v_prefill *prefill, s2v_graph *tower, int32_t inde
 
 /* --- stages.c -------------------------------------------------------------------------- */
 
-/* Where the method prunes in a model of this many layers, into prefill->after: the layer asked for; else
- * its own layers if they are there, or moved down in proportion. S2P_EUNSUPPORTED when there are fewer
- * boundaries than stages, or the layer asked for is not one. */
-s2p_status s2v_stage_layers(s2v_prefill *prefill, int32_t n_layers);
+/* Signals that only a layer of attention has. */
+#define S2V_READS_ATTENTION                                                                  \
+    (S2P_NEED_LAST_QUERY | S2P_NEED_MEAN_QUERY | S2P_NEED_PLAIN_KEY | S2P_NEED_ROTATED_KEY | \
+     S2P_NEED_LAST_ATTN | S2P_NEED_QUERY_ATTN)
+
+/* Where the method prunes in such a model, into prefill->after: the layer asked for; else its own layers if
+ * they are there, or moved down in proportion; where some layers do not attend, up to the next that does.
+ * S2P_EUNSUPPORTED when there are fewer boundaries than stages, or the layer asked for is not one. */
+s2p_status s2v_stage_layers(s2v_prefill *prefill, const s2v_decoder_params *params);
 
 /* Rows of a prompt that reach a layer, of n_rows before pruning and n_left after it, if each stage removes
  * an equal share. */

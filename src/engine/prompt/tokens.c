@@ -102,8 +102,8 @@ static s2p_status render(const s2v_engine *engine, s2v_prefill *pf)
     if (p->raw)
         TRY(s2v_chat_raw(&pf->chat, engine->tokenizer, format, p->raw, pf->error));
     else
-        TRY(s2v_chat_render(&pf->chat, engine->tokenizer, format, p->messages, p->n_messages, true,
-                            pf->error));
+        TRY(s2v_chat_render(&pf->chat, engine->tokenizer, format, p->messages, p->n_messages,
+                            p->reasoning ? S2V_OPEN_THOUGHTS : S2V_OPEN_ANSWER, pf->error));
     return s2v_prefill_check_marks(pf);
 }
 

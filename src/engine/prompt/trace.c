@@ -107,7 +107,7 @@ s2p_status s2v_trace_layers(s2v_session *s, int32_t first, int32_t last, float *
     const size_t n_bytes = (size_t)n * (size_t)n * sizeof(float);
     for (int32_t i = first; i < last; i++) {
         if (i == 0) s2v_trace_rows(s, "h", 0, 0, n);
-        if (!s->trace.attention) {
+        if (!s->trace.attention || !s2v_attends(p, i)) {
             TRY(s2v_run_layers(s, i, i + 1, erc, error));
         } else { /* its keys before it runs, all of its attention after it */
             s2v_decoder_probe probe;

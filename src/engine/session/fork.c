@@ -1,6 +1,6 @@
 /* fork.c - copy what a conversation has come to into a session of its own.
  *
- * Slots go through the host, layer by layer: both caches may be on a device, and a copy there would
+ * Slots and states go through the host, layer by layer: both caches may be on a device, and a copy there would
  * need a graph for what takes milliseconds.
  */
 #include "engine/session/answer.h"
@@ -31,17 +31,15 @@ s2p_status s2v_session_fork(s2v_session **out, const s2v_session *from,
         if (st == S2P_OK) s2v_stop_free(s->stop);
         if (st == S2P_OK) s->stop = stop;
     }
-    const int32_t most = s2v_past_longest(&from->past);
-    const size_t n_bytes = s2v_past_snapshot_bytes(&from->past, most);
+    const size_t most = s2v_past_largest_snapshot(&from->past);
     uint8_t *rows = NULL;
     if (!options) s->grows = from->grows;
     if (st == S2P_OK && n_left > s2v_room_most(s))
         st = s2_fail(error, S2P_ELIMIT, "%d tokens are in the cache; the fork's holds %d", n_left,
                      s->past.n_ctx);
     if (st == S2P_OK) st = s2v_room_make(s, n_left, "the tokens in the cache", error);
-    if (st == S2P_OK && most > 0) rows = malloc(n_bytes);
-    if (st == S2P_OK && most > 0 && !rows)
-        st = s2_fail_memory(error, n_bytes, "the slots of a layer");
+    if (st == S2P_OK && most > 0) rows = malloc(most);
+    if (st == S2P_OK && most > 0 && !rows) st = s2_fail_memory(error, most, "the slots of a layer");
     for (int32_t i = 0; st == S2P_OK && i < from->past.n_layers; i++) {
         const int32_t n = s2v_past_length(&from->past, i);
         s2v_past_snapshot(&from->past, i, 0, n, rows);

@@ -20,7 +20,9 @@ void s2v_many_free(s2v_many *many);
 /* Nodes of a graph of all layers in which n sessions attend on their own. */
 static inline int32_t s2v_many_nodes(const s2v_engine *engine, int32_t n)
 {
-    return (64 + 32 * n) * engine->model.decoder.p.n_layers + 1024;
+    const s2v_decoder_params *p = &engine->model.decoder.p;
+    const int32_t of_experts = p->n_experts > 0 ? 36 + 2 * p->n_experts_used : 0;
+    return (64 + of_experts + 40 * n) * p->n_layers + 1024;
 }
 
 /* Tokens id: I32 [span->n] through all layers; logits: out, [n_entries] of a row of each session. */

@@ -52,10 +52,22 @@ static uint64_t layer_bytes(const s2v_layer *l)
     return n;
 }
 
-static uint64_t cache_bytes_of_layer(const s2v_session *s, s2v_kv_types type)
+/* Of the layers on the device. */
+static uint64_t cache_on_device(const s2v_session *s, s2v_kv_types type)
 {
     const s2v_decoder *decoder = &s->engine->model.decoder;
-    return s2v_past_layer_bytes(decoder, s->options.n_ctx, type);
+    const int32_t n_layers = decoder->p.n_layers;
+    return s2v_past_bytes(decoder, n_layers - s->engine->offload.n_layers, n_layers,
+                          s->options.n_ctx, type);
+}
+
+/* What leaving a layer on the CPU gives back, about: it and its cache. */
+static uint64_t device_layer(const s2v_session *s, s2v_kv_types type)
+{
+    const s2v_decoder *decoder = &s->engine->model.decoder;
+    const int32_t n = decoder->p.n_layers;
+    return s2v_past_bytes(decoder, n - 1, n, s->options.n_ctx, type) +
+           layer_bytes(&decoder->layers[n - 1]);
 }
 
 /* `needed` more bytes are there; the sentence says how many layers would leave room for them. */
@@ -78,12 +90,8 @@ static s2p_status check_room(const s2v_session *s, uint64_t taken, uint64_t need
 
 s2p_status s2v_reserve_cache(const s2v_session *s, s2v_kv_types type, s2p_error *error)
 {
-    const s2v_decoder *decoder = &s->engine->model.decoder;
-    const int32_t n = s->engine->offload.n_layers;
-    if (n == 0) return S2P_OK;
-    const uint64_t each = cache_bytes_of_layer(s, type);
-    const uint64_t per_layer = each + layer_bytes(&decoder->layers[decoder->p.n_layers - 1]);
-    return check_room(s, 0, each * (uint64_t)n, per_layer, "the cache", error);
+    if (s->engine->offload.n_layers == 0) return S2P_OK;
+    return check_room(s, 0, cache_on_device(s, type), device_layer(s, type), "the cache", error);
 }
 
 /* A batch of rows that sees n_slots with itself, drawn into the session's graph. */
@@ -178,9 +186,7 @@ s2p_status s2v_reserve_graphs(s2v_session *s, s2v_kv_types type, s2p_error *erro
 {
     const s2v_engine *engine = s->engine;
     const s2v_decoder *decoder = &engine->model.decoder;
-    const uint64_t each = cache_bytes_of_layer(s, type);
-    const uint64_t per_layer = each + layer_bytes(&decoder->layers[decoder->p.n_layers - 1]);
-    const uint64_t taken = each * (uint64_t)engine->offload.n_layers;
+    const uint64_t per_layer = device_layer(s, type), taken = cache_on_device(s, type);
     const bool has_layers = engine->offload.n_layers > 0;
     uint64_t held = 0;
     graph_bytes layers = { .device = 0 };
@@ -225,7 +231,8 @@ static s2p_status measure_decoder(s2v_session *s, s2v_kv_types type, int32_t n_s
 
 static uint64_t kv_bytes(const s2v_session *s, s2v_kv_types type)
 {
-    return cache_bytes_of_layer(s, type) * (uint64_t)s->engine->model.decoder.first_on_device;
+    const s2v_decoder *decoder = &s->engine->model.decoder;
+    return s2v_past_bytes(decoder, 0, decoder->first_on_device, s->options.n_ctx, type);
 }
 
 /* What may still be taken: of the system, and with a limit of that; 0: not known. taken: by sessions. */
@@ -345,11 +352,8 @@ s2p_status s2v_memory_take_prompt(s2v_session *s, const s2v_reach *reach, s2p_er
     const uint64_t on_device =
         reach->wider_device + (needs.device > s->device_bytes ? needs.device - s->device_bytes : 0);
     if (st == S2P_OK && on_device > 0) {
-        const s2v_decoder *decoder = &engine->model.decoder;
-        const uint64_t each = cache_bytes_of_layer(s, s->past.type);
-        st = check_room(s, s->device_bytes + each * (uint64_t)engine->offload.n_layers, on_device,
-                        each + layer_bytes(&decoder->layers[decoder->p.n_layers - 1]), "the prompt",
-                        error);
+        st = check_room(s, s->device_bytes + cache_on_device(s, s->past.type), on_device,
+                        device_layer(s, s->past.type), "the prompt", error);
     }
     if (st != S2P_OK) {
         atomic_fetch_sub(&engine->session_bytes, more);
@@ -392,7 +396,9 @@ s2p_status s2v_memory_estimate(s2v_engine *engine, const s2v_session_options *se
     if (st == S2P_OK) out->kv = kv_bytes(&s, type);
     for (int32_t i = 0; st == S2P_OK && i < engine->model.decoder.first_on_device; i++)
         if (e->reaches && e->reaches[i] > o->n_ctx)
-            decoder.graph += s2v_past_layer_bytes(&engine->model.decoder, e->reaches[i], type);
+            decoder.graph += s2v_attends(&engine->model.decoder.p, i)
+                                 ? s2v_past_layer_bytes(&engine->model.decoder, e->reaches[i], type)
+                                 : 0;
     out->compute = decoder.rows + decoder.graph;
     if (st == S2P_OK && e->picture_pixels > 0) {
         const double side = ceil(sqrt((double)e->picture_pixels));

@@ -72,7 +72,7 @@ struct s2v_session {
 static inline int32_t s2v_session_nodes(const s2v_engine *engine)
 {
     const s2v_decoder_params *p = &engine->model.decoder.p;
-    return (64 + (p->n_experts > 0 ? 24 + 2 * p->n_experts_used : 0)) * p->n_layers + 1024;
+    return (80 + (p->n_experts > 0 ? 36 + 2 * p->n_experts_used : 0)) * p->n_layers + 1024;
 }
 
 /* Its rows and its decoder, for the functions of probe.h. */

@@ -30,7 +30,8 @@ typedef struct head { /* without gaps */
     uint8_t partial[8]; /* of an unfinished character */
     uint64_t n_bytes;   /* of the whole file */
     int32_t kv_type_v;
-    uint8_t zeros[20];
+    int32_t state_bytes, attends_every; /* of layers without slots; which have them. 0, 0: all */
+    uint8_t zeros[12];
 } head;
 
 _Static_assert(sizeof(head) == 128, "a head has 128 bytes");
@@ -50,7 +51,9 @@ static s2v_session_shape shape_of(const s2v_session *s)
         .n_ctx = s2v_room_most(s),
         .kv_type = (int32_t)o->kv_type,
         .kv_type_v = (int32_t)(o->kv_type_v == S2V_KV_SAME ? o->kv_type : o->kv_type_v),
-        .slot_bytes = (int32_t)s2v_past_snapshot_bytes(&s->past, 1),
+        .slot_bytes = (int32_t)s2v_past_slot_bytes(&s->past),
+        .state_bytes = (int32_t)s2v_past_state_bytes(&s->past),
+        .attends_every = s->engine->model.decoder.p.attends_every,
     };
     s2_sha256_state h;
     s2_sha256_start(&h);
@@ -98,7 +101,8 @@ static s2p_status check_head(const head *h, size_t n, const char *name,
         h->n_vocab != shape->n_vocab)
         return s2_fail(error, S2P_EFORMAT, "'%s' was saved with another model", name);
     if (h->kv_type != shape->kv_type || h->kv_type_v != shape->kv_type_v ||
-        h->slot_bytes != shape->slot_bytes)
+        h->slot_bytes != shape->slot_bytes || h->state_bytes != shape->state_bytes ||
+        (h->state_bytes > 0 && h->attends_every != shape->attends_every))
         return s2_fail(error, S2P_EFORMAT, "'%s' has another type of cache than the session", name);
     const bool is_right = is_between(h->next_pos, 0, MAX_POSITION) &&
                           is_between(h->pending, -1, h->n_vocab - 1) &&
@@ -133,7 +137,9 @@ s2p_status s2v_session_file_check(const uint8_t *bytes, size_t n, const char *na
             return s2_fail(error, S2P_ELIMIT,
                            "'%s' has %d tokens in the cache; the context holds %d", name, words[i],
                            shape->n_ctx);
-        n_cache += (uint64_t)words[i] * (uint64_t)h.slot_bytes;
+        n_cache += h.state_bytes > 0 && (i + 1) % h.attends_every != 0
+                       ? (words[i] > 0 ? (uint64_t)h.state_bytes : 0)
+                       : (uint64_t)words[i] * (uint64_t)h.slot_bytes;
     }
     if (before + n_cache + N_HASH != n)
         return s2_fail(error, S2P_EFORMAT, "'%s' has a cache of another length", name);
@@ -181,6 +187,8 @@ s2p_status s2v_session_save(const s2v_session *s, const char *path, s2p_error *e
                .kv_type = shape.kv_type,
                .kv_type_v = shape.kv_type_v,
                .slot_bytes = shape.slot_bytes,
+               .state_bytes = shape.state_bytes,
+               .attends_every = shape.state_bytes > 0 ? shape.attends_every : 0,
                .next_pos = place.next_pos,
                .pending = place.pending,
                .n_logits = place.logits ? shape.n_vocab : 0,
@@ -192,7 +200,7 @@ s2p_status s2v_session_save(const s2v_session *s, const char *path, s2p_error *e
     memcpy(h.partial, place.detokenizer.held, place.detokenizer.n_held);
     h.n_bytes = bytes_before_cache(&h) + 32;
     for (int32_t i = 0; i < h.n_layers; i++)
-        h.n_bytes += s2v_past_snapshot_bytes(&s->past, s2v_past_length(&s->past, i));
+        h.n_bytes += s2v_past_snapshot_bytes(&s->past, i, s2v_past_length(&s->past, i));
     uint8_t *bytes = calloc(1, (size_t)h.n_bytes);
     if (!bytes) return s2_fail_memory(error, (size_t)h.n_bytes, "a saved session");
 
@@ -212,7 +220,7 @@ s2p_status s2v_session_save(const s2v_session *s, const char *path, s2p_error *e
     for (int32_t i = 0; i < h.n_layers; i++) {
         const int32_t n = s2v_past_length(&s->past, i);
         s2v_past_snapshot(&s->past, i, 0, n, at);
-        at += s2v_past_snapshot_bytes(&s->past, n);
+        at += s2v_past_snapshot_bytes(&s->past, i, n);
     }
     s2_sha256(bytes, (size_t)(at - bytes), at);
     const s2p_status st = s2_file_write_private(path, bytes, (size_t)h.n_bytes, error);
@@ -230,7 +238,9 @@ s2p_status s2v_session_restore(s2v_session *s, const char *path, s2p_error *erro
                         .n_tokens = shape.n_ctx,
                         .n_logits = shape.n_vocab,
                         .n_held = S2V_STOP_MAX_BYTES };
-    uint64_t cache = (uint64_t)shape.slot_bytes * (uint64_t)shape.n_ctx * (uint64_t)shape.n_layers;
+    uint64_t cache =
+        ((uint64_t)shape.slot_bytes * (uint64_t)shape.n_ctx + (uint64_t)shape.state_bytes) *
+        (uint64_t)shape.n_layers;
     const uint64_t available = s2v_memory_available(s->engine->memory_fd);
     if (cache < available) cache = available; /* layers left whole */
     s2_buffer bytes;
@@ -248,7 +258,7 @@ s2p_status s2v_session_restore(s2v_session *s, const char *path, s2p_error *erro
         for (int32_t i = 0; st == S2P_OK && i < n_layers; i++) {
             st = s2v_past_make_room(&s->past, i, i + 1, accepted.n_slots[i], error);
             if (st == S2P_OK) s2v_past_restore(&s->past, i, accepted.n_slots[i], at);
-            at += s2v_past_snapshot_bytes(&s->past, accepted.n_slots[i]);
+            at += s2v_past_snapshot_bytes(&s->past, i, accepted.n_slots[i]);
         }
         if (st == S2P_OK) st = s2v_place_set(s, &accepted.place, error);
         if (st != S2P_OK) s2v_session_reset(s);

@@ -5,7 +5,7 @@
  *     tokens     [n_tokens] int32, the answer so far
  *     logits     [n_logits] float32: of the last position, or none
  *     held       text that may become a stop string, zeros up to a multiple of 8
- *     cache      for each layer the keys of its slots, then the values
+ *     cache      for each layer the keys of its slots, then the values; or its state
  *     SHA-256    of all before it
  */
 #ifndef S2_ENGINE_SESSION_FILE_H
@@ -16,7 +16,9 @@
 typedef struct s2v_session_shape { /* what a file has to fit */
     uint8_t model[32];             /* which one */
     int32_t n_layers, n_vocab, n_ctx, kv_type, kv_type_v;
-    int32_t slot_bytes; /* of a slot's key and its value in one layer */
+    int32_t slot_bytes;                 /* of a slot's key and its value in one layer */
+    int32_t state_bytes, attends_every; /* of a layer without slots, 0: there are none; as in the
+                                           decoder's parameters */
 } s2v_session_shape;
 
 typedef struct s2v_session_bytes { /* a file that was accepted; all points into it */

@@ -34,8 +34,9 @@ static void check_pair(s2v_kv_type type, s2v_kv_type value_type, int plain, int3
     assert_int_equal(m.weights, info.weight_bytes + s2v_weights_mapped_bytes(engine->weights));
     assert_true(m.tower > 0);
     assert_int_equal(m.tower, s2v_weights_tower_bytes(engine->weights));
-    assert_int_equal(
-        m.kv, s2v_past_bytes(&engine->model.decoder, N_CTX, s2v_kv_types_of(type, value_type)));
+    assert_int_equal(m.kv,
+                     s2v_past_bytes(&engine->model.decoder, 0, engine->model.decoder.p.n_layers,
+                                    N_CTX, s2v_kv_types_of(type, value_type)));
     s2v_session *session = tiny_session(engine, &with);
     char text[2 * N_CTX] = "";
     for (size_t i = 0; i < 2 * N_CTX - 20; i++) text[i] = "abcd"[i % 4]; /* two a token */

@@ -177,6 +177,33 @@ static void test_keys_of_experts(void **state)
     }
 }
 
+static void test_keys_of_qwen35(void **state)
+{
+    (void)state;
+    static const wrong_key cases[] = {
+        { true, "qwen35.full_attention_interval", 0, "full_attention_interval" },
+        { true, "qwen35.full_attention_interval", QWEN35_LAYERS + 1, "full_attention_interval" },
+        { true, "qwen35.full_attention_interval", 3, "blk.1.attn_qkv.weight" },
+        { true, "qwen35.ssm.conv_kernel", 1, "conv_kernel" },
+        { true, "qwen35.ssm.conv_kernel", 5, "ssm_conv1d" },
+        { true, "qwen35.ssm.state_size", 16, "ssm has 2 key heads, and 6 value heads of 16" },
+        { true, "qwen35.ssm.group_count", 4, "ssm has 4 key heads" },
+        { true, "qwen35.ssm.time_step_rank", 1025, "time_step_rank" },
+        { true, "qwen35.ssm.inner_size", 47, "in 47" },
+        { true, "qwen35.rope.dimension_count", 15, "rope.dimension_count is 15" },
+        { true, "qwen35.rope.dimension_count", 34, "rope.dimension_count is 34" },
+        { true, "qwen35.rope.dimension_count", 32, "adds up to 8 pairs, expected 16" },
+        { true, "qwen35.nextn_predict_layers", QWEN35_LAYERS, "nextn_predict_layers" },
+        { true, "qwen35.nextn_predict_layers", -1, "nextn_predict_layers" },
+        { false, "clip.vision.is_deepstack_layers", 1, "names 1 blocks" },
+    };
+    refuse_keys(cases, COUNT_OF(cases));
+    changed = text_file; /* says that layers attend which do not */
+    const double list[] = { 1, 1, 0, 1, 1, 0 };
+    tiny_list(&changed, "qwen35.attention.recurrent_layers", BOOL, COUNT_OF(list), list);
+    refuse_changed(true, "with other layers in", "recurrent_layers");
+}
+
 static void test_keys_of_llava15(void **state)
 {
     (void)state;
@@ -305,14 +332,16 @@ int main(int argc, char **argv)
             cmocka_unit_test(test_damaged_weights),
         };
         const bool has_experts = strstr(tiny_family_name[i], "MoE") != NULL;
-        const struct CMUnitTest own[] = { cmocka_unit_test(has_experts ? test_keys_of_experts
-                                                           : has_tiles ? test_tile_keys
-                                                           : family == TINY_QWEN3_VL
-                                                               ? test_keys_of_qwen3
-                                                               : test_keys_of_llava15) };
+        const struct CMUnitTest own[] = { cmocka_unit_test(
+            has_experts               ? test_keys_of_experts
+            : has_tiles               ? test_tile_keys
+            : family == TINY_QWEN3_VL ? test_keys_of_qwen3
+            : family == TINY_QWEN3_5  ? test_keys_of_qwen35
+                                      : test_keys_of_llava15) };
         if (family == TINY_QWEN2_5_VL) continue; /* test_engine_refuse.c */
         failed += cmocka_run_group_tests_name(tiny_family_name[i], tests, open_family, close_good);
-        if (has_tiles || has_experts || family == TINY_QWEN3_VL || family == TINY_LLAVA_1_5)
+        if (has_tiles || has_experts || family == TINY_QWEN3_VL || family == TINY_QWEN3_5 ||
+            family == TINY_LLAVA_1_5)
             failed +=
                 cmocka_run_group_tests_name(tiny_family_name[i], own, open_family, close_good);
     }

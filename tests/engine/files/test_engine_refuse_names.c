@@ -18,7 +18,7 @@ static const published list[] = {
     { "adapter", { "chatglm" } },
     { "qwen2vl_merger", { "qwen3", "llama" } },
     { "qwen2.5vl_merger", { "qwen3", "llama" } },
-    { "qwen3vl_merger", { "qwen35", "qwen35moe", "qwen4exp", "llama" } },
+    { "qwen3vl_merger", { "qwen4exp", "llama" } },
     { "step3vl", { "step35", "qwen3" } },
     { "gemma3", { "llama", "qwen3" } },
     { "gemma3nv", { "gemma3n" } },

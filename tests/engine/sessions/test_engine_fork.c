@@ -248,7 +248,7 @@ static void test_damaged_files(void **state)
                                 .n_ctx = o.n_ctx,
                                 .kv_type = (int32_t)o.kv_type,
                                 .kv_type_v = (int32_t)o.kv_type,
-                                .slot_bytes = (int32_t)s2v_past_snapshot_bytes(&session->past, 1) };
+                                .slot_bytes = (int32_t)s2v_past_slot_bytes(&session->past) };
     memcpy(shape.model, saved.data + 16, sizeof shape.model);
     s2v_session_bytes got;
     assert_int_equal(s2v_session_file_check(saved.data, saved.size, "good", &shape, &got, NULL),

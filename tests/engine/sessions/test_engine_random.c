@@ -1,7 +1,7 @@
 /* test_engine_random.c - sessions of one engine in any order: opened, asked and advanced alone and
  * together, forked, saved, restored, cancelled, dropped.
  *
- *   test_engine_random FOLDER [operations] [threads] [seed] [gemma3]
+ *   test_engine_random FOLDER [operations] [threads] [seed] [gemma3 | hybrid]
  *
  * Every session knows how it came to be; now and then it is compared with a fresh one that is asked
  * the same. The engine's cache is too small for all they ask: entries come and go. When all are gone, so
@@ -9,6 +9,8 @@
  * engine.
  */
 #include "tiny_gemma.h"
+#include "tiny_qwen35.h"
+#include "tiny_tiles.h"
 
 #include "base/random.h"
 
@@ -389,11 +391,15 @@ int main(int argc, char **argv)
     first_seed = (uint64_t)number(argv, argc, 4, (int)first_seed);
     assert_true(n_threads >= 1 && n_threads <= MOST_THREADS);
     is_gemma = argc > 5 && strcmp(argv[5], "gemma3") == 0;
+    tiles_words(&tiny_words);
     if (is_gemma) {
-        tiles_words(&tiny_words);
         gemma_text(&tiny_text_file);
         gemma_mmproj(&tiny_mmproj_file);
         tiny_write_pair(folder, "gemma", &tiny_text_file, &tiny_mmproj_file);
+    } else if (argc > 5 && strcmp(argv[5], "hybrid") == 0) { /* states between layers that attend */
+        qwen35_text(&tiny_text_file, QWEN35_LAYERS);
+        qwen35_mmproj(&tiny_mmproj_file, 3);
+        tiny_write_pair(folder, "hybrid", &tiny_text_file, &tiny_mmproj_file);
     } else {
         tiny_write_plain(folder);
     }

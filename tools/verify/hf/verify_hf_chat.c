@@ -196,8 +196,10 @@ static void check_conversation(const char *folder, const s2v_engine *engine, con
     if (!is_read)
         s2_malformed(verdict, "no messages of texts and pictures, or no expanded_ids");
     else if (read_pictures(&c, json_object_get(from, "images")) && make_frames(&c, engine, frame)) {
+        const s2v_opening opening =
+            json_is_true(json_object_get(from, "thinking")) ? S2V_OPEN_THOUGHTS : S2V_OPEN_ANSWER;
         if (s2v_chat_render(&chat, engine->tokenizer, engine->model.arch->chat_format, message, n,
-                            true, &error) != S2P_OK)
+                            opening, &error) != S2P_OK)
             s2_differs(verdict, "refused: %s", error.message);
         else if (chat.n_pieces != (size_t)c.n_pictures + 1)
             s2_differs(verdict, "the messages have %zu pictures, %d are named", chat.n_pieces - 1,

@@ -133,6 +133,24 @@ static bool has_size(const char *folder, const char *name, void *user)
     return fits;
 }
 
+static bool has_size_inside(const char *folder, const char *name, void *user)
+{
+    char inner[HF_PATH_CAPACITY];
+    return name[0] != '.' &&
+           snprintf(inner, sizeof inner, "%s/%s", folder, name) < HF_PATH_CAPACITY &&
+           search_folder(inner, has_size, user);
+}
+
+/* A view of that size, beside the case or in the folders of other models. */
+static bool find_view(const hf_case *c, size_search *s)
+{
+    char beside[HF_PATH_CAPACITY], above[HF_PATH_CAPACITY];
+    (void)snprintf(beside, sizeof beside, "%.4000s/..", c->folder);
+    (void)snprintf(above, sizeof above, "%.4000s/../../hf", c->folder);
+    return search_folder(c->folder, has_size, s) || search_folder(beside, has_size_inside, s) ||
+           search_folder(above, has_size_inside, s);
+}
+
 /* --- LLaVA-OneVision --------------------------------------------------------------- */
 
 typedef struct kind_search {
@@ -246,8 +264,7 @@ bool s2_hf_read_case(hf_case *c)
             char key[32];
             (void)snprintf(key, sizeof key, "grid%zu.label", i);
             const bool is_named = s2_hf_text(c->full, key, s.view, sizeof s.view);
-            if (is_sane && (is_named || search_folder(c->folder, has_size, &s)) &&
-                s2_hf_add_source_of(c, s.view, &size))
+            if (is_sane && (is_named || find_view(c, &s)) && s2_hf_add_source_of(c, s.view, &size))
                 continue;
             s2_malformed(c->verdict, "no picture next to it was seen as %dx%d patches", rows, cols);
             return false;

@@ -5,12 +5,14 @@
 
 extern const s2v_arch s2v_arch_qwen2_5_vl, s2v_arch_llava_onevision, s2v_arch_qwen2_vl,
     s2v_arch_qwen3_vl, s2v_arch_llava_1_5, s2v_arch_internvl3, s2v_arch_internvl3_5,
-    s2v_arch_smolvlm, s2v_arch_qwen3_vl_moe, s2v_arch_internvl3_5_moe, s2v_arch_gemma_3;
+    s2v_arch_smolvlm, s2v_arch_qwen3_vl_moe, s2v_arch_internvl3_5_moe, s2v_arch_gemma_3,
+    s2v_arch_qwen3_5, s2v_arch_qwen3_5_moe;
 
 static const s2v_arch *const archs[] = {
     &s2v_arch_qwen2_5_vl,   &s2v_arch_llava_onevision, &s2v_arch_qwen2_vl,    &s2v_arch_qwen3_vl,
     &s2v_arch_llava_1_5,    &s2v_arch_internvl3,       &s2v_arch_internvl3_5, &s2v_arch_smolvlm,
-    &s2v_arch_qwen3_vl_moe, &s2v_arch_internvl3_5_moe, &s2v_arch_gemma_3,
+    &s2v_arch_qwen3_vl_moe, &s2v_arch_internvl3_5_moe, &s2v_arch_gemma_3,     &s2v_arch_qwen3_5,
+    &s2v_arch_qwen3_5_moe,
 };
 #define N_ARCHS (sizeof archs / sizeof *archs)
 

@@ -29,10 +29,8 @@ static const refused table[] = {
     { "ldp", NULL, "MobileVLM", "its projector is missing" },
     { "ldpv2", NULL, "MobileVLM 2", "its projector is missing" },
     { "resampler", NULL, "MiniCPM-V", "its tokens come from a resampler and have no places in the picture, so there is no grid to prune by" },
-    { "minicpmv4_6", NULL, "MiniCPM-V 4.6", "layers with a recurrent state are missing" },
+    { "minicpmv4_6", NULL, "MiniCPM-V 4.6", "its vision tower, which merges patches in the middle, is missing" },
     { "adapter", NULL, "GLM-Edge-V", NO_BOTH },
-    { "qwen3vl_merger", "qwen35", "Qwen3.5, 3.6 or 3.8", "layers with a recurrent state are missing" },
-    { "qwen3vl_merger", "qwen35moe", "Qwen3.5, 3.6 or 3.8 with experts", "layers with a recurrent state and experts are missing" },
     { "qwen3vl_merger", "qwen4exp", "Qwen3.8-Flash-Next", "hyper-connections and sparse attention are missing" },
     { "qwen3vl_merger", NULL, "a model with Qwen3-VL's tower", NO_TEXT_PART },
     { "qwen2.5o", NULL, "Qwen2.5-Omni", "an mmproj that holds sound and pictures together is not read" },
@@ -112,7 +110,7 @@ static const refused *find_row(s2v_text name, s2v_text projector)
 s2p_status s2v_arch_refuse(s2v_text name, s2v_text projector, const s2v_gguf *mmproj,
                            s2p_error *error)
 {
-    char runs[300] = "";
+    char runs[400] = "";
     const s2v_arch *arch = s2v_arch_of_tower(projector, mmproj);
     bool runs_text = false;
     s2v_architecture a;

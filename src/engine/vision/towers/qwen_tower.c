@@ -44,10 +44,10 @@ static s2p_status load_deepstack(qwen_tower *own, const s2v_model *model, s2v_lo
     const int64_t wide = (int64_t)v->n_embd * v->merge * v->merge;
     const s2v_gguf_key *key = s2v_gguf_find_key(mmproj, key_name);
     int32_t n = 0;
+    if (!key) return s2_fail(error, S2P_EFORMAT, "the model has no list '%s'", key_name);
     for (int32_t i = 0; i < v->n_blocks; i++) {
         bool is_one = false;
-        if (key &&
-            (key->count != (uint64_t)v->n_blocks || !s2v_gguf_item_bool(key, (uint64_t)i, &is_one)))
+        if ((key->count != (uint64_t)v->n_blocks || !s2v_gguf_item_bool(key, (uint64_t)i, &is_one)))
             return s2_fail(error, S2P_EFORMAT, "%s does not say yes or no of %d blocks", key_name,
                            v->n_blocks);
         if (!is_one) continue;
@@ -55,9 +55,9 @@ static s2p_status load_deepstack(qwen_tower *own, const s2v_model *model, s2v_lo
         n++;
     }
     if (n != model->decoder.p.n_deepstack)
-        return s2_fail(error, S2P_EFORMAT,
-                       "%s names %d blocks, the model takes rows of %d: pass the mmproj published "
-                       "with the model",
+        return s2_fail(error, S2P_EUNSUPPORTED,
+                       "%s names %d blocks, the model takes rows of %d: pass the two files "
+                       "published together",
                        key_name, n, model->decoder.p.n_deepstack);
     own->n_deepstack = n;
     for (int32_t j = 0; j < n; j++) {
