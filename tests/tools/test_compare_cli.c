@@ -343,7 +343,8 @@ static void test_one_fails(void **state)
 }
 
 /* The tower runs before the first row and never again, whatever a method asks of it: what is left of
- * its time in a row is the time to find what it made. */
+ * its time in a row is the time to find what it made. A method that shows it smaller pictures needs it for
+ * these. */
 static void test_tower_runs_once(void **state)
 {
     (void)state;
@@ -356,8 +357,13 @@ static void test_tower_runs_once(void **state)
     assert_int_equal(json_array_size(rows), n);
     for (size_t i = 0; i < n; i++) { /* it ran before the first row */
         const json_t *row = json_array_get(rows, i);
-        assert_int_equal(json_integer_value(json_object_get(row, "tower_runs")), 0);
-        assert_int_equal(json_integer_value(json_object_get(row, "kept")), i == 0 ? 2 * 576 : 64);
+        const json_int_t kept = json_integer_value(json_object_get(row, "kept"));
+        const bool resizes = s2p_method_about(s2p_method_find(s2v_method_name(i)))->resizes;
+        assert_int_equal(json_integer_value(json_object_get(row, "tower_runs")), resizes ? 2 : 0);
+        if (resizes)
+            assert_in_range(kept, 2, 64);
+        else
+            assert_int_equal(kept, i == 0 ? 2 * 576 : 64);
     }
     json_decref(root);
 }
