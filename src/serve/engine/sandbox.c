@@ -136,7 +136,8 @@ static const call calls[] = {
 
     /* this process or thread only, which 0 means */
     { SYS_prlimit64, 0, { IS(LOW(0), 0), IS_NULL(2) } },
-    { SYS_sched_getaffinity, ENOSYS, { IS(LOW(0), 0) } }, /* pthread_getattr_np takes this as fine */
+    /* pthread_getattr_np takes this error as fine */
+    { SYS_sched_getaffinity, ENOSYS, { IS(LOW(0), 0) } },
     { SYS_sched_setaffinity, EPERM, { IS(LOW(0), 0) } },
     { SYS_sched_getparam, EPERM, { IS(LOW(0), 0) } },
     { SYS_sched_getscheduler, EPERM, { IS(LOW(0), 0) } },
