@@ -66,9 +66,9 @@ def check_questions():
             assert (cached > answer["usage"]["image_tokens"]) == (is_reused and i > 0), (method, i, cached)
     code, out, err = run("run", "-i", PICTURE, *several)
     assert (code, out) == (0, "BOOKS\n6342\nBOOKS\n"), (code, out)
-    lines = [line for line in err.splitlines() if line.startswith("kept 64 of 576 visual tokens (s2prune, ")]
+    lines = [line for line in err.splitlines() if line.startswith("kept 192 of 576 visual tokens (s2prune, ")]
     assert len(lines) == 3 and "new" not in lines[0], err
-    assert re.search(r"; only 10 of 90 prompt tokens were new(, [\d.]+ m?s saved)?$", lines[1]), lines[1]
+    assert re.search(r"; only 10 of 218 prompt tokens were new(, [\d.]+ m?s saved)?$", lines[1]), lines[1]
     for option, value in (("--logits", "l.npy"), ("--overlay", "o.png"), ("--record", "r")):
         code, out, err = run("run", "-q", "-i", PICTURE, *several, option, value)
         assert code == 2 and err == f"error: {option} is about one question; -p is given 3 times\n", err
@@ -84,7 +84,7 @@ def check_chat():
     alone = [run("run", "-q", "-i", picture, "-p", question)[1]
              for picture, question in ((PICTURE, QUESTIONS[0]), (PICTURE, QUESTIONS[1]), (other, QUESTIONS[0]))]
     assert (code, out) == (0, "".join(alone)), (code, out, alone)
-    kept = [line for line in err.splitlines() if line.startswith("kept 64 of 576 ")]
+    kept = [line for line in err.splitlines() if line.startswith("kept 192 of 576 ")]
     assert ["new" in line for line in kept] == [False, True, False], kept
     said = "/method fastv\nRead the word.\n/reset\nRead the word.\n/budget 0\n/budget 32\n/reset\nRead the word.\n"
     code, out, err = run("run", "-i", PICTURE, said=said)
