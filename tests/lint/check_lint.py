@@ -45,7 +45,7 @@ HOUSE = {
     "examples/ask.c": '#include "s2vlm.h"\nint main(void) { return s2v_open(); }\n',
     "bench/bench_one.c": '#include "prune/method.h"\nint main(void) { return s2p_share(); }\n',
     "tests/base/test_file.c": '#include "base/file.h"\nint main(void) { return s2_file(); }\n',
-    "README.md": "".join(f"    src/{room}/    words\n" for room in ("base", "gguf", "prune", "engine")),
+    "CONTRIBUTING.md": "".join(f"    src/{room}/    words\n" for room in ("base", "gguf", "prune", "engine")),
     "cmake/fix.h": "int fix(void);\n",
 }
 
@@ -200,7 +200,7 @@ CASES = [
     ("a test in its room", {"tests/base/CMakeLists.txt": "s2_test(one COMMAND one)\n"}, None),
     # The map.
     ("a room that is not on the map", {"src/text/text.h": "int s2v_text(void);\n"}, "its map has no src/text/"),
-    ("a room on the map that is not there", {"README.md": HOUSE["README.md"] + "    src/text/    words\n"},
+    ("a room on the map that is not there", {"CONTRIBUTING.md": HOUSE["CONTRIBUTING.md"] + "    src/text/    words\n"},
      "there is no src/text/"),
     # Text.
     ("a banned call", {"src/base/file.c": "int s2_file(void) { return atoi(\"1\"); }\n"}, "banned calls"),
@@ -260,7 +260,7 @@ def check_case(house, root, name, changes, says, listed=True):
     write_files(root, changes)
     if "map" not in (says or ""):
         rooms = {path.split("/")[1] for path in changes if path.startswith("src/")}
-        with open(root / "README.md", "a") as readme:
+        with open(root / "CONTRIBUTING.md", "a") as readme:
             readme.writelines(f"    src/{room}/    words\n" for room in rooms)
     for path in changes if listed else ():
         if path.startswith(("src/", "tools/")) and path.endswith(".c") and path not in HOUSE:
