@@ -196,9 +196,8 @@ void s2v_devices_stay(s2v_devices *devices)
 static bool can_multiply(ggml_backend_dev_t device, ggml_backend_buffer_type_t type,
                          struct ggml_tensor *weight)
 {
-    struct ggml_init_params params = { ggml_tensor_overhead() * 4, NULL, true };
-    struct ggml_context *ctx = s2v_context_open(params);
-    if (!ctx) return false;
+    _Alignas(16) char place[S2V_QUESTION_BYTES];
+    struct ggml_context *ctx = s2v_question_open(place);
     struct ggml_tensor *rows = ggml_new_tensor_3d(ctx, GGML_TYPE_F32, weight->ne[0], 1, 512);
     struct ggml_tensor *product;
     if (weight->ne[2] > 1) { /* experts, of which each row names some */
@@ -229,9 +228,8 @@ bool s2v_device_takes(const s2v_devices *devices, struct ggml_tensor *weight, bo
 {
     if (!by_row)
         return can_multiply(devices->main, ggml_backend_dev_buffer_type(devices->main), weight);
-    const struct ggml_init_params params = { ggml_tensor_overhead() * 4, NULL, true };
-    struct ggml_context *ctx = s2v_context_open(params);
-    if (!ctx) return false;
+    _Alignas(16) char place[S2V_QUESTION_BYTES];
+    struct ggml_context *ctx = s2v_question_open(place);
     struct ggml_tensor *ids = ggml_new_tensor_1d(ctx, GGML_TYPE_I32, 512);
     const bool can = ggml_backend_dev_supports_op(devices->main, ggml_get_rows(ctx, weight, ids));
     ggml_free(ctx);

@@ -19,3 +19,8 @@ struct ggml_context *s2v_context_open(struct ggml_init_params params)
 {
     return s2v_can_take(params.mem_buffer ? 0 : params.mem_size) ? ggml_init(params) : NULL;
 }
+
+struct ggml_context *s2v_question_open(char place[S2V_QUESTION_BYTES])
+{
+    return ggml_init((struct ggml_init_params){ S2V_QUESTION_BYTES, place, true });
+}

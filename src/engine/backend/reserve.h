@@ -12,4 +12,9 @@ bool s2v_can_take(size_t n_bytes);
 /* ggml_init; NULL without memory. */
 struct ggml_context *s2v_context_open(struct ggml_init_params params);
 
+/* A context for tensors that only ask a device something, in the caller's memory: the answer must not
+ * depend on how much memory is left. */
+#define S2V_QUESTION_BYTES 4096
+struct ggml_context *s2v_question_open(char place[S2V_QUESTION_BYTES]);
+
 #endif /* S2_ENGINE_RESERVE_H */

@@ -116,9 +116,8 @@ static ggml_backend_buffer_type_t place_weight(s2v_loader *loader, enum ggml_typ
     const bool on_device = loader->on_device && devices->main != devices->cpu;
     if (use == S2V_USE_VECTOR)
         return on_device ? ggml_backend_dev_buffer_type(devices->main) : NULL;
-    const struct ggml_init_params params = { ggml_tensor_overhead() * 2, NULL, true };
-    struct ggml_context *ctx = s2v_context_open(params);
-    if (!ctx) return NULL;
+    _Alignas(16) char place[S2V_QUESTION_BYTES];
+    struct ggml_context *ctx = s2v_question_open(place);
     struct ggml_tensor *probe = ggml_new_tensor_3d(ctx, type, ne0, ne1, ne2);
     ggml_backend_buffer_type_t chosen = NULL; /* a type the device has no kernel for stays here */
     if (on_device && s2v_device_takes(devices, probe, use == S2V_USE_ROWS))
