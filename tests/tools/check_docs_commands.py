@@ -7,7 +7,7 @@ reduced (few questions, few pictures); everything else is as printed. Servers ar
 there are; targets of make and files of bench/ and scripts/ must exist. Other programs (git, curl, podman,
 Slurm's) are not run here.
 """
-import base64, glob, os, re, shlex, shutil, signal, subprocess, sys, urllib.request
+import base64, glob, json, os, re, shlex, shutil, signal, subprocess, sys, urllib.request
 
 program, source, work = (os.path.abspath(p) for p in sys.argv[1:4])
 only = sys.argv[4:]
@@ -138,6 +138,8 @@ def prepare(folder):
     os.symlink(os.path.join(source, "examples"), os.path.join(folder, "examples"))
     write(os.path.join(folder, "keys.txt"), "a-key-of-some-length\n")
     os.chmod(os.path.join(folder, "keys.txt"), 0o600)
+    write(os.path.join(folder, "models.json"), json.dumps({"models": [
+        {"name": "small", "model": os.path.join(tiny, "s2prune-tiny-f16.gguf"), "mmproj": os.path.join(tiny, "mmproj-s2prune-tiny-f16.gguf")}]}))
     # The cache of huggingface_hub, as if the model had been downloaded.
     root = os.path.join(folder, "home", "hf", "hub", "models--ggml-org--Qwen2.5-VL-3B-Instruct-GGUF")
     write(os.path.join(root, "refs", "main"), "0" * 40)
