@@ -60,12 +60,13 @@ def near(what, got, expected, tolerance=1e-6):
 def table_sql(is_older=False):
     """The schema, from the program's own source: a store is compared with it to the letter."""
     text = open(os.path.join(SOURCE, "src/eval/run/store.c")).read()
-    made = re.search(r"table_sql\[\] = \{(.*?)\n\};", text, re.S).group(1)
-    sql = ["".join(re.findall(r'"([^"]*)"', part)) for part in re.split(r",\n(?=    \")", made) if '"' in part]
-    if is_older:
-        older = re.search(r"older_answer_sql\[\] =(.*?);\n", text, re.S).group(1)
-        return ["".join(re.findall(r'"([^"]*)"', older)), sql[1]], 1
-    return sql, int(re.search(r"#define VERSION (\d+)", text).group(1))
+    macro = re.search(r"#define ANSWER_SQL\(newer\)(.*?)\n\n", text, re.S).group(1)
+    before, after = (part for part in macro.split(" newer "))
+    version = 1 if is_older else int(re.search(r"#define VERSION (\d+)", text).group(1))
+    newer = re.search(rf'\[{version}\] = ANSWER_SQL\("(.*?)"\)', text).group(1)
+    words = lambda source: "".join(re.findall(r'"([^"]*)"', source))
+    run = re.search(r"run_sql_text\[\] =(.*?);\n", text, re.S).group(1)
+    return [words(before) + newer + words(after), words(run)], version
 
 
 def write_store(folder, methods, tasks, answers, is_older=False):

@@ -78,8 +78,8 @@ def check_log(form):
     first = next(r for r in rows if r["id"] == "abc-1.2:3")
     assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", first["time"]), first
     assert first["route"] == "/v1/chat/completions" and first["status"] == 200 and first["model"] == "s2prune-tiny-f16"
-    assert first["generated_tokens"] == 5 and first["image_tokens"] == 64 and first["image_tokens_full"] == 576
-    assert first["prompt_tokens"] > 64 and first["tower_ms"] > 0 and 0 <= first["queue_ms"] < first["first_ms"] < first["total_ms"], first
+    assert first["generated_tokens"] == 5 and first["image_tokens"] == 192 and first["image_tokens_full"] == 576
+    assert first["prompt_tokens"] > 192 and first["tower_ms"] > 0 and 0 <= first["queue_ms"] < first["first_ms"] < first["total_ms"], first
     assert next(r for r in rows if r["id"] == own)["cached_tokens"] > 0
     assert [r["route"] for r in rows if r["status"] == 404] == ["-", "/v1/chat/completions"]
     # histograms: two answers, one with several tokens

@@ -64,7 +64,7 @@ def check_allowed(s, base):
     both = chat(image=base + "/picture")
     both["messages"][0]["content"].insert(0, {"type": "image_url", "image_url": {"url": uri()}})
     status, answer = s.json("POST", "/v1/chat/completions", both)
-    assert status == 200 and answer["usage"]["prompt_tokens_details"]["image_tokens"] == 128, answer
+    assert status == 200 and answer["usage"]["prompt_tokens_details"]["image_tokens"] == 384, answer
     assert s.json("POST", "/v1/prune/plan", {"image": base + "/picture"})[1] == s.json("POST", "/v1/prune/plan", {"image": uri()})[1]
     assert s.ask("POST", "/v1/chat/completions", chat(image=base + "/picture", stream=True))[2].endswith(b"data: [DONE]\n\n")
 
