@@ -11,7 +11,7 @@ environment = {k: v for k, v in os.environ.items() if not k.startswith(("S2PRUNE
 
 
 def line(*more, n=8):
-    return [program, "run", "-n", "8", "--image-size", "1008x980", "-p", "What is in the pictures?", *pictures[: 2 * n], *more]
+    return [program, "run", "-n", "8", "--image-size", "1008x980", "--budget", "64", "-p", "What is in the pictures?", *pictures[: 2 * n], *more]
 
 
 def run(*more, n=8, code=0):

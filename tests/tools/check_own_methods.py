@@ -103,7 +103,8 @@ mine = json.loads(run("run", "-q", *ASK, "--budget", "16", "-o", "json", "--meth
 assert mine["tokens"] == uniform["tokens"] and mine["prune"]["images"][0]["kept"] == kept
 mine = json.loads(run("run", "-q", *ASK, "--mode", "published", "-o", "json", "--method", "file:run.jsonl")[0])
 assert mine["prune"]["images"][0]["kept"] == kept  # its own count, whatever the budget
-refused("no line of run.jsonl keeps 64 tokens (the first keeps 16): give that budget", "run", "-q", *ASK, "--method", "file:run.jsonl")
+refused("no line of run.jsonl keeps 64 tokens (the first keeps 16): give that budget", "run", "-q", *ASK, "--budget", "64", "--method", "file:run.jsonl")
+refused("16 tokens for sample '0000.jpg', and the budget is 192", "run", "-q", *ASK, "--method", "file:run.jsonl")
 refused("file:run.jsonl: no line for sample '0001.jpg', picture 0, 16 tokens", "run", "-q", *ASK[:3], PICTURES[1], *ASK[4:],
         "--budget", "16", "--method", "file:run.jsonl")
 (FOLDER / "any.jsonl").write_text(json.dumps({"id": "*", "kept": kept}))

@@ -33,7 +33,7 @@ types 'What number is writtenX' BSpace '?' Enter # edited
 sees '^6342'
 sleep 0.3
 types C-c # ends the answer only
-sees 'kept 64 of 576'
+sees 'kept 192 of 576'
 sees '^> *$'
 types '/budgt 32' Enter
 sees "no command '/budgt' \(did you mean '/budget'\?\)"

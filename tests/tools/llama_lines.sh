@@ -42,7 +42,7 @@ expect 'LLAMA_ARG_CACHE_TYPE_K .iq4_nl.*ignored' LLAMA_ARG_CACHE_TYPE_K=iq4_nl
 expect '"completion_tokens": *1[,}]' LLAMA_ARG_N_PREDICT=1
 expect 'LLAMA_ARG_UBATCH .0.*ignored' LLAMA_ARG_UBATCH=0
 expect 'LLAMA_ARG_N_GPU_LAYERS .lots.*ignored' LLAMA_ARG_N_GPU_LAYERS=lots
-expect '"visual_bytes": *75264[,}]' LLAMA_ARG_CACHE_TYPE_V=q8_0 # 64 tokens, 6 layers, 128 bytes of keys and 68 of values
+expect '"visual_bytes": *225792[,}]' LLAMA_ARG_CACHE_TYPE_V=q8_0 # 192 tokens, 6 layers, 128 bytes of keys and 68 of values
 expect 'LLAMA_ARG_FLASH_ATTN .maybe.*ignored' LLAMA_ARG_FLASH_ATTN=maybe
 # The two files the wrong way round.
 n=$((n + 1))

@@ -46,21 +46,21 @@ static void make_example(example *e, char *answer, const char *question, const c
     for (int k = 0; k < 2; k++) e->part[1 + k] = part_of(6, 8, e->some[k], 4);
     static const char *const methods[] = { "full", "uniform", "s2prune", "fastv" };
     for (int i = 0; i < 4; i++) {
-        e->row[i] =
-            (compare_row){ .setting = { .method = methods[i], .budget = { i > 0 ? 4 : 0, 0.0 } },
-                           .answer = { .part = &e->part[i],
-                                       .n_parts = 1,
-                                       .text = answer,
-                                       .token = e->token,
-                                       .n_tokens = 3,
-                                       .is_stopped = true,
-                                       .stats = { .prompt_ms = i == 0 ? 200.0 : 50.0,
-                                                  .select_ms = 0.5,
-                                                  .probe_ms = 0.25,
-                                                  .image_tokens = i == 0 ? 48 : 4,
-                                                  .image_tokens_full = 48,
-                                                  .kv_visual_bytes = 1 << 19 },
-                                       .generate_ms = 100.0 } };
+        e->row[i] = (compare_row){ .setting = { .method = methods[i],
+                                                .budget = { .tokens = i > 0 ? 4 : 0 } },
+                                   .answer = { .part = &e->part[i],
+                                               .n_parts = 1,
+                                               .text = answer,
+                                               .token = e->token,
+                                               .n_tokens = 3,
+                                               .is_stopped = true,
+                                               .stats = { .prompt_ms = i == 0 ? 200.0 : 50.0,
+                                                          .select_ms = 0.5,
+                                                          .probe_ms = 0.25,
+                                                          .image_tokens = i == 0 ? 48 : 4,
+                                                          .image_tokens_full = 48,
+                                                          .kv_visual_bytes = 1 << 19 },
+                                               .generate_ms = 100.0 } };
     }
     e->row[3].answer = (s2a_answer){ .text = NULL };
     e->row[3].error = (s2p_error){ S2P_EUNSUPPORTED, "" };

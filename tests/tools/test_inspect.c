@@ -163,7 +163,7 @@ static void test_tokenizer(void **state)
         { "llama", "default", "tokenizer     SentencePiece, 2 tokens\n" },
         { "gpt2", "smollm", "tokenizer     byte-level BPE, pre-tokenizer smollm, 2 tokens\n" },
         { "gpt2", "x\x1b[",
-          "tokenizer     tokenizer.ggml.pre is 'x?['; supported: qwen2, smollm\n" },
+          "tokenizer     tokenizer.ggml.pre is 'x?['; supported: qwen2, qwen35, smollm\n" },
         { "bert", "x", "tokenizer     tokenizer.ggml.model is 'bert'; supported: gpt2, llama\n" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {

@@ -35,9 +35,9 @@ static int print_architectures(void)
     s2_buffer out;
     s2_buffer_init(&out, S2_OUTPUT_MAX);
     s2v_architecture a;
-    s2_buffer_printf(&out, "%-18s %-12s %s\n", "model", "text", "projector (mmproj)");
+    s2_buffer_printf(&out, "%-20s %-12s %s\n", "model", "text", "projector (mmproj)");
     for (size_t i = 0; s2v_architecture_get(i, &a); i++)
-        s2_buffer_printf(&out, "%-18s %-12s %s\n", a.title, a.name, a.projector);
+        s2_buffer_printf(&out, "%-20s %-12s %s\n", a.title, a.name, a.projector);
     return s2_report_print_made(S2P_OK, &out, NULL);
 }
 

@@ -81,7 +81,7 @@ static s2p_status qwen3_5_moe_load(s2v_model *model, s2v_loader *loader, s2v_ggu
 }
 
 const s2v_arch s2v_arch_qwen3_5 = {
-    .title = "Qwen3.5/3.6/3.8",
+    .title = "Qwen3.5",
     .name = "qwen35",
     .projector = "qwen3vl_merger",
     .chat_format = "qwen3.5",
@@ -95,7 +95,7 @@ const s2v_arch s2v_arch_qwen3_5 = {
 };
 
 const s2v_arch s2v_arch_qwen3_5_moe = {
-    .title = "Qwen3.5/3.6/3.8 MoE",
+    .title = "Qwen3.5 MoE",
     .name = "qwen35moe",
     .projector = "qwen3vl_merger",
     .chat_format = "qwen3.5",
