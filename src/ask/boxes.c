@@ -38,7 +38,7 @@ static s2p_status take(const char *source, s2a_boxes *boxes, s2a_box **out, s2p_
     return S2P_OK;
 }
 
-/* "2:" at the beginning; returns the bytes it takes, 0 where there is none. */
+/* "2:" at the beginning; returns its length in bytes, 0 if the text does not begin so. */
 static size_t read_picture(const char *text, size_t n, int32_t *picture)
 {
     size_t i = 0;

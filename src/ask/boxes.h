@@ -35,7 +35,7 @@ typedef struct s2a_boxes {
 /* "keep", "drop", "blank". */
 const char *s2a_box_kind_name(size_t index);
 
-/* One more box from text[0..n). `source` opens the sentence of a refusal. S2P_EINVAL: it is none. S2P_ELIMIT:
+/* One more box from text[0..n). `source` opens the sentence of a refusal. S2P_EINVAL: not a box. S2P_ELIMIT:
  * there are as many as there may be. */
 s2p_status s2a_boxes_add(const char *source, const char *text, size_t n, s2a_box_kind kind,
                          s2a_boxes *boxes, s2p_error *error);

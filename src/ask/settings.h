@@ -109,7 +109,7 @@ s2p_status s2a_budget_read(const char *source, const char *text, size_t n, int32
 s2p_status s2a_budget_read_steps(const char *source, const char *text, size_t n, int32_t most,
                                  s2a_budget *out, s2p_error *error);
 
-/* "64", "10%", "auto", "64..192", or "-" where there is none. */
+/* "64", "10%", "auto", "64..192", or "-" without a budget. */
 #define S2A_BUDGET_TEXT 112u
 const char *s2a_budget_text(s2a_budget budget, char out[S2A_BUDGET_TEXT]);
 

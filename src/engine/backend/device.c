@@ -286,7 +286,7 @@ ggml_backend_buffer_t s2v_place_outline(struct ggml_context *ctx, ggml_backend_b
 
 /* --- memory ------------------------------------------------------------------------------ */
 
-/* A number of a file of the system's, in bytes; 0: there is none. */
+/* A number from a file of the system, in bytes; 0 if the file lacks it. */
 static uint64_t read_kib(int fd, const char *tag)
 {
     char text[4096];

@@ -59,7 +59,7 @@ void s2v_backends_close(s2v_backends *backends);
  * with; NULL without memory. */
 ggml_backend_buffer_t s2v_place_outline(struct ggml_context *ctx, ggml_backend_buffer_type_t type);
 
-/* A descriptor that says what memory the system has; -1: there is none. The caller closes it. */
+/* A descriptor of the file that says how much memory the system has; -1 on other systems. The caller closes it. */
 int s2v_memory_open(void);
 
 /* Bytes that can be taken without pushing others out; 0 when the system does not say. */

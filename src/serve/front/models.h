@@ -32,7 +32,7 @@ bool s2_models_are_ready(const s2_models *models, s2p_error *error);
 void s2_models_state(const s2_models *models, s2_link_state *out);
 int32_t s2_models_loaded(const s2_models *models);
 
-/* The model of this name, also "NAME@virtual"; the first where there is none. */
+/* The model of this name, also "NAME@virtual"; the first model if there is no such name. */
 int32_t s2_models_find(const s2_models *models, const char *name);
 
 /* What requests that name this model are checked against; the names of `info` are borrowed. */
