@@ -25,7 +25,7 @@ test-sanitize: ## the same tests built by clang under the address and undefined-
 		-DCMAKE_BUILD_TYPE=RelWithDebInfo $(FLAGS)
 
 test-long: test test-sanitize ## everything, all of the authors' pictures, a longer run of each fuzz target, more killed processes, schedulers, older CPUs
-	@[ ! -d ../shared/goldens/authors ] || $(BUILD)/s2prune verify ../shared/goldens/authors
+	@[ ! -d "$${S2_GOLDENS:-tests/data/goldens}/authors" ] || $(BUILD)/s2prune verify "$${S2_GOLDENS:-tests/data/goldens}/authors"
 	@$(BUILD)/tests/kill_points $(BUILD)/s2prune $(BUILD)/tests/work_kill 200
 	@python3 -B tests/tools/check_hub.py $(CURDIR)/$(BUILD)/s2prune $(CURDIR) $(CURDIR)/$(BUILD)/tests/work_hub 50
 	@ASAN_OPTIONS=allocator_may_return_null=1:max_allocation_size_mb=3000 \

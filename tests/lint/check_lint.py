@@ -65,6 +65,8 @@ CASES = [
     ("a page that the index omits", {
         "docs/README.md": "nothing\n", "docs/ONE.md": "# One\n",
     }, "ONE.md is missing from the index"),
+    ("a file outside the repository", {"docs/README.md": "verify ..%s/goldens\n" % "/shared"}, "docs/README.md:1"),
+    ("the same in CI's own script", {".ci/run": "S2_GOLDENS=..%s/goldens\n" % "/shared"}, None),
     # Circles.
     ("a circle of two files", {
         "src/base/file.c": "int s2_other(void);\nint s2_file(void) { return s2_other(); }\n",

@@ -24,7 +24,7 @@ TINY = SOURCE / "models/s2prune-tiny"
 MODEL, MMPROJ = TINY / "s2prune-tiny-f16.gguf", TINY / "mmproj-s2prune-tiny-f16.gguf"
 PICTURE, SECOND = SOURCE / "data/synth/images/0000.jpg", SOURCE / "data/synth/images/0001.jpg"
 QUESTION = "What color is the circle?"
-GOLDENS = pathlib.Path(os.environ.get("S2_GOLDENS") or SOURCE / "../shared/goldens")
+GOLDENS = pathlib.Path(os.environ.get("S2_GOLDENS") or SOURCE / "tests/data/goldens")
 
 
 def program(*arguments):
