@@ -157,12 +157,20 @@ static void test_growing_budgets(void **state)
     static const struct {
         const char *text, *words;
     } bad[] = {
-        { "64..", "'' is neither" },         { "..64", "'' is neither" },
-        { "64...192", "'.192' is neither" }, { "64..64", "each budget must keep more" },
-        { "192..64", "each budget must" },   { "50%..50%", "each budget must" },
-        { "auto..auto", "each budget" },     { "1..2..3..4..5", "more than 4 budgets" },
-        { "64..0", "'0' is neither" },       { "64..101%", "'101%' is neither" },
-        { "64..192 ", "'192 ' is neither" }, { "64.192", "'64.192' is neither" },
+        { "64..", "lacks the budget after '..'" },
+        { "..64", "lacks the budget before '..'" },
+        { "64....192", "lacks the budget" },
+        { "..", "lacks the budget before" },
+        { "64...192", "'.192' is neither" },
+        { "64..64", "each budget must keep more" },
+        { "192..64", "each budget must" },
+        { "50%..50%", "each budget must" },
+        { "auto..auto", "each budget" },
+        { "1..2..3..4..5", "more than 4 budgets" },
+        { "64..0", "'0' is neither" },
+        { "64..101%", "'101%' is neither" },
+        { "64..192 ", "'192 ' is neither" },
+        { "64.192", "'64.192' is neither" },
         { "auto64", "'auto64' is neither" },
     };
     s2a_budget budget, again;
