@@ -55,6 +55,66 @@ class WithEngine(unittest.TestCase):
         cls.engine.close()
 
 
+class Steps(WithEngine):
+    """Budgets that grow."""
+
+    def test_as_the_program(self):
+        with self.engine.session() as session:
+            for budget, threshold in (("16..192", 0.995), ("16..64..100%", 1.0), ("16..64", 0.001)):
+                said = json.loads(program("run", "-t", 1, "-q", "-o", "json", "-i", PICTURE, "-p", QUESTION, "--budget", budget,
+                                          "--min-confidence", threshold))
+                session.reset()
+                answer = session.ask(QUESTION, [PICTURE], method="s2prune", budget=budget, min_confidence=threshold, max_tokens=128)
+                prune = answer.json()["prune"]
+                self.assertEqual(answer.text, said["text"])
+                self.assertEqual([(a["budget"], a["image_tokens"]) for a in prune["attempts"]],
+                                 [(a["budget"], a["image_tokens"]) for a in said["prune"]["attempts"]])
+                for a, b in zip(prune["attempts"], said["prune"]["attempts"]):
+                    self.assertAlmostEqual(a["confidence"], b["confidence"], 5)
+                self.assertEqual(prune["escalated"], said["prune"]["escalated"])
+                self.assertEqual(answer.escalated, len(answer.attempts) > 1)
+
+    def test_an_answer_asked_again_is_that_of_the_larger_budget(self):
+        with s2prune.Engine(MODEL, MMPROJ, threads=1, cache=1 << 28) as engine, engine.session() as session, self.engine.session() as other:
+            grown = session.ask(QUESTION, [SECOND], method="s2prune", budget="16..192", min_confidence=1.0, max_tokens=16)
+            self.assertEqual([a.budget for a in grown.attempts], ["16", "192"])
+            self.assertEqual(grown.stats.tower_runs, 1)
+            at_once = other.ask(QUESTION, [SECOND], method="s2prune", budget=192, max_tokens=16)
+            self.assertEqual(grown.tokens.tolist(), at_once.tokens.tolist())
+            self.assertGreater(grown.stats.flops, at_once.stats.flops)
+            self.assertEqual(session.ask(QUESTION, max_tokens=8).text, other.ask(QUESTION, max_tokens=8).text)
+
+    def test_the_stream_has_every_piece(self):
+        with self.engine.session() as session:
+            answer = session.ask(QUESTION, [PICTURE], method="s2prune", budget="16..192", max_tokens=16)
+            text = answer.text  # decoded already
+            again = session.engine.session()
+            pieces = list(again.ask(QUESTION, [PICTURE], method="s2prune", budget="16..192", max_tokens=16))
+            self.assertEqual("".join(pieces), text)
+            third = session.engine.session()
+            one = third.ask(QUESTION, [PICTURE], method="s2prune", budget="16..192", max_tokens=16)
+            said = ""
+            while one._ahead or not one.done:
+                said += s2prune.step([one])[0]
+            self.assertEqual(said, text)
+            again.close(), third.close()
+
+    def test_a_later_turn_takes_the_last_budget(self):
+        with self.engine.session() as session:
+            session.ask(QUESTION, [PICTURE], method="s2prune", budget=64, max_tokens=8).finish()
+            answer = session.ask(QUESTION, [SECOND], method="s2prune", budget="16..96", min_confidence=1.0, max_tokens=8)
+            self.assertEqual([a.budget for a in answer.attempts], ["96"])
+
+    def test_refusals(self):
+        with self.engine.session() as session:
+            for budget, threshold, sentence in (("64..", None, "lacks a budget"), ("192..64", None, "more tokens"), ("1..2..3..4..5", None, "more than 4"),
+                                                ("64..x", None, "a budget is"), ("64..192", 2.0, "from 0.001 to 1"), (64, 0.9, "budgets that grow")):
+                with self.assertRaisesRegex(s2prune.InvalidError, sentence):
+                    session.ask(QUESTION, [PICTURE], method="s2prune", budget=budget, min_confidence=threshold)
+            with self.assertRaisesRegex(s2prune.InvalidError, "one budget each"):
+                self.engine.ask_many([s2prune.Ask(session, QUESTION, [PICTURE], {"method": "s2prune", "budget": "64..192"})])
+
+
 class Answers(WithEngine):
     def test_every_method_as_the_program(self):
         with self.engine.session() as session:

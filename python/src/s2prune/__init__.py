@@ -26,10 +26,11 @@ if _TYPE_CHECKING:
     from ._evaluate import Question, Results, Setting, evaluate, questions, score
     from ._prompt import Ask
     from ._session import Selection, Session, SessionOptions
+    from ._steps import Attempt
 
 # What only users of the engine need, by the module it is in.
 _LATER: _Dict[str, str] = {
-    "Answer": "_answer", "Stats": "_answer", "step": "_answer", "Architecture": "_engine", "CacheStats": "_engine", "Device": "_engine",
+    "Attempt": "_steps", "Answer": "_answer", "Stats": "_answer", "step": "_answer", "Architecture": "_engine", "CacheStats": "_engine", "Device": "_engine",
     "Engine": "_engine", "EngineInfo": "_engine", "Memory": "_engine", "architectures": "_engine", "devices": "_engine", "Ask": "_prompt",
     "Question": "_evaluate", "Results": "_evaluate", "Setting": "_evaluate", "evaluate": "_evaluate", "questions": "_evaluate",
     "score": "_evaluate", "Selection": "_session", "Session": "_session", "SessionOptions": "_session",
@@ -45,7 +46,7 @@ def __getattr__(name: str) -> _Any:
 
 
 __all__ = [
-    "Answer", "Architecture", "Ask", "BudgetError", "BusyError", "CacheStats", "Cancelled", "Device", "Engine", "EngineInfo", "FormatError",
+    "Answer", "Architecture", "Ask", "Attempt", "BudgetError", "BusyError", "CacheStats", "Cancelled", "Device", "Engine", "EngineInfo", "FormatError",
     "InvalidError", "LibraryNotFound", "LimitError", "Memory", "Method", "OwnMethod", "Parameter", "Plan", "Question", "Results", "S2PruneError", "Selection",
     "Session", "SessionOptions", "Setting", "Signal", "Stats", "UnsupportedError", "View", "__version__", "architectures", "devices", "evaluate", "library_path",
     "library_version", "method", "methods", "plan", "questions", "score", "select", "signals", "step", "steps",

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from . import _lib, _vlm
 from ._errors import error_of, invalid
 from ._plan import Plan
+from ._steps import Attempt
 
 if TYPE_CHECKING:
     from ._session import Session
@@ -64,8 +65,11 @@ class Answer:
         self.max_tokens = max_tokens
         self.error = error  #: of `Engine.ask_many`: why there is no answer; iterating raises it
         self.reason: Optional[str] = "error" if error else None  #: "stop", "length", "context", "closed"; None while it goes on
+        self.attempts: List[Attempt] = []  #: with budgets that grow: what was asked with, the last one included
+        self.min_confidence = 0.0
         self._number, self._text, self._ids = number, "", np.zeros(0, np.int32)
         self._n = 0
+        self._ahead: List[str] = []  # decoded already, not yet handed out
 
     # --- decoding
 
@@ -73,6 +77,11 @@ class Answer:
     def done(self) -> bool:
         """Whether it has ended."""
         return self.reason is not None
+
+    @property
+    def escalated(self) -> bool:
+        """Whether it was asked again with a larger budget."""
+        return len(self.attempts) > 1
 
     @property
     def so_far(self) -> str:
@@ -111,13 +120,15 @@ class Answer:
     def __iter__(self) -> Iterator[str]:
         if self.error is not None:
             raise self.error
-        while not self.done:
+        while self._ahead or not self.done:
             yield self.step()
 
     def step(self) -> str:
         """The next piece of text; "" where it has ended."""
         if self.error is not None:
             raise self.error
+        if self._ahead:
+            return self._ahead.pop(0)
         if self.done:
             return ""
         session = self.session
@@ -181,7 +192,7 @@ class Answer:
         self.close()
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        while not self.done:
+        while self._ahead or not self.done:
             yield await self.session.engine._in_pool(self.step, None)
 
     async def afinish(self) -> str:
@@ -211,6 +222,8 @@ class Answer:
             out["flops"] = s.flops
             out["prune"] = {"method": self.method, "mode": self.mode, "after": [a for a, _ in s.stages], "left": [n for _, n in s.stages],
                             "images": [{"tokens": list(p.grid), "grid": p.side, "kept": p.keep.tolist()} for p in self.plans]}
+            if self.attempts:
+                out["prune"].update(escalated=self.escalated, min_confidence=self.min_confidence, attempts=[asdict(a) for a in self.attempts])
         return out
 
     def __repr__(self) -> str:
@@ -221,7 +234,10 @@ def step(answers: Sequence[Answer]) -> List[str]:
     """The next piece of each answer, with one pass over the weights for up to 64 of them; "" for those that have ended. Their
     sessions belong to one engine."""
     out = [""] * len(answers)
-    going = [i for i, a in enumerate(answers) if not a.done]
+    ahead = [i for i, a in enumerate(answers) if a._ahead]
+    for i in ahead:
+        out[i] = answers[i]._ahead.pop(0)
+    going = [i for i, a in enumerate(answers) if not a.done and i not in ahead]
     sessions = [answers[i].session for i in going]
     if len({id(s) for s in sessions}) != len(sessions):
         raise invalid("two of the answers are of the same session")

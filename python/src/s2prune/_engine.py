@@ -18,6 +18,7 @@ from ._errors import invalid
 from ._own import OwnMethod
 from ._prompt import Ask, FRAMINGS, Prepared, utf8, whole
 from ._session import Session, SessionOptions, fail
+from ._steps import steps_of
 
 Path = Union[str, "os.PathLike[str]"]
 T = TypeVar("T")
@@ -389,7 +390,10 @@ def _with_defaults(options: Dict[str, Any]) -> Dict[str, Any]:
     for name in options:
         if name not in known:
             raise invalid(f"a question has no option '{name}'; there are {', '.join(known)}")
-    return {**known, **options}
+    merged = {**known, **options}
+    if merged.pop("min_confidence") is not None or steps_of(merged["budget"]) is not None:
+        raise invalid("several questions at once take one budget each; ask one by one with budgets that grow")
+    return merged
 
 
 def devices() -> List[Device]:

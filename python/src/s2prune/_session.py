@@ -21,6 +21,7 @@ from ._own import AnyMethod, OwnMethod, View, view_of
 from ._pictures import Picture, image_of
 from ._plan import Budget, Plan, read_plan
 from ._prompt import Prepared, utf8, whole
+from ._steps import ask_steps, steps_of, threshold_of
 
 if TYPE_CHECKING:
     from ._engine import Engine
@@ -154,15 +155,25 @@ class Session:
             selector: Optional[str] = None, seed: int = 0, mode: str = "default", parameters: Optional[Mapping[str, Any]] = None,
             after: Optional[int] = None, renumber: bool = False, keep: Optional[Any] = None, system: Optional[str] = None,
             raw: bool = False, size: Optional[Tuple[int, int]] = None, framing: str = "auto", min_pixels: int = 0, max_pixels: int = 0,
-            newline: bool = True, structure: str = "source", before_tower: Optional[float] = None) -> Answer:
+            newline: bool = True, structure: str = "source", before_tower: Optional[float] = None,
+            min_confidence: Optional[float] = None) -> Answer:
         """Ask about pictures, or go on with the conversation. The prompt has run when this returns, so refusals are raised here;
         the answer is decoded as it is iterated.
 
         images: paths, PIL.Images or uint8 [h, w, 3], in the order of the marks `<image>` of the question, else before it.
         method: a name of `s2prune.methods()`, or one made by `@s2prune.method`; None keeps every token. budget: tokens or "11%",
-        for each picture, or a list. side, allocator, selector, seed, mode, parameters: as in `s2prune.select`. after: prune after
+        for each picture, or a list; with "64..192" a first turn is asked again with 192 where the lowest probability of the first
+        three tokens is below min_confidence (0.995): `Answer.attempts`. side, allocator, selector, seed, mode, parameters: as in `s2prune.select`. after: prune after
         another layer. keep: the tokens of the first picture that stay instead. raw: the question is the whole prompt, no template.
         size: (width, height) the model sees; framing: "base", "anyres", "square" or "crop" instead of the model's own."""
+        steps = steps_of(budget)
+        threshold = threshold_of(min_confidence, steps is not None)
+        if steps is not None:
+            return ask_steps(self, lambda step: self.ask(
+                question, images, method=method, budget=step, max_tokens=max_tokens, side=side, allocator=allocator, selector=selector,
+                seed=seed, mode=mode, parameters=parameters, after=after, renumber=renumber, keep=keep, system=system, raw=raw, size=size,
+                framing=framing, min_pixels=min_pixels, max_pixels=max_pixels, newline=newline, structure=structure,
+                before_tower=before_tower), steps, threshold)
         with self._turn.taken():
             prepared = self._prepare(question, images, dict(
                 method=method, budget=budget, max_tokens=max_tokens, side=side, allocator=allocator, selector=selector, seed=seed,
