@@ -1,8 +1,9 @@
 /* test_serve_answers.c - frames of the engine to answers, where no model is likely to lead. */
 #include "check.h"
 
-#include "serve/front/routes.h"
+#include "serve/front/api/door.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,10 +114,155 @@ static void test_nonsense(void **state)
     }
 }
 
+/* --- calls of tools through other APIs: a text, then two calls, in pieces of a byte ------------------- */
+
+static const char calls_text[] = "Let me see.\n<tool_call>\n{\"name\": \"f\", \"arguments\": "
+                                 "{\"a\": \"</tool_call>\"}}\n</tool_call>\n"
+                                 "<tool_call>\n{\"name\": \"g\", \"arguments\": {}}\n</tool_call>";
+static const char cut_text[] = "Well <tool_call>\n{\"name\": \"f\", \"arg";
+
+/* What a client of the door gets, as text. */
+static char *ask_door(const s2_door *door, bool streams, const char *text, const char *end)
+{
+    const s2_route route = { .method = "POST", .path = "/", .door = door };
+    s2_exchange *x = s2_exchange_create(&server, "/");
+    assert_non_null(x);
+    x->route = &route;
+    x->may_stream = x->chat.streams = streams;
+    x->chat.has_tools = true;
+    x->chat.n_choices = 1;
+    (void)snprintf(x->chat.id, sizeof x->chat.id, "resp_1");
+    (void)snprintf(x->chat.choice[0].id, sizeof x->chat.choice[0].id, "resp_1");
+    for (const char *at = text; *at; at++) {
+        const s2_frame frame = { .type = S2_FRAME_TEXT, .payload = (const uint8_t *)at, .n = 1 };
+        s2_door_receive(x, &frame);
+    }
+    const s2_frame last = { .type = S2_FRAME_DONE,
+                            .payload = (const uint8_t *)end,
+                            .n = strlen(end) };
+    s2_door_receive(x, &last);
+    assert_true(x->is_done);
+    char *out = strndup((const char *)x->out.data, x->out.size);
+    assert_non_null(out);
+    s2_exchange_release(x);
+    return out;
+}
+
+static void expect_in_order(const char *text, const char *const *wanted)
+{
+    for (const char *at = text; *wanted; wanted++) {
+        at = strstr(at, *wanted);
+        if (!at) print_error("%s is not where it should be in:\n%s\n", *wanted, text);
+        assert_non_null(at);
+        at++;
+    }
+}
+
+static void test_calls_through_doors(void **state)
+{
+    (void)state;
+    static const char end[] = "{\"finish_reason\":\"stop\"}",
+                      cut[] = "{\"finish_reason\":\"length\"}";
+    static const struct {
+        const s2_door *door;
+        bool streams;
+        const char *text, *end, *wanted[20];
+    } cases[] = {
+        { &s2_door_messages,
+          false,
+          calls_text,
+          end,
+          { "\"type\":\"text\",\"text\":\"Let me see.\"", "\"type\":\"tool_use\"", "\"name\":\"f\"",
+            "\"input\":{\"a\":\"</tool_call>\"}", "\"name\":\"g\"", "\"input\":{}", "\"tool_use\"",
+            NULL } },
+        { &s2_door_messages,
+          true,
+          calls_text,
+          end,
+          { "message_start\n",      "content_block_start\n",
+            "\"index\":0",          "\"text\"",
+            "text_delta",           "content_block_stop\n",
+            "\"index\":0",          "content_block_start\n",
+            "\"index\":1",          "\"name\":\"f\",\"input\":{}",
+            "input_json_delta",     "{\\\"a\\\": \\\"</tool_call>\\\"}",
+            "content_block_stop\n", "content_block_start\n",
+            "\"index\":2",          "\"partial_json\":\"{}\"",
+            "content_block_stop\n", "\"stop_reason\":\"tool_use\"",
+            "message_stop",         NULL } },
+        { &s2_door_messages,
+          true,
+          cut_text,
+          cut,
+          { "\"index\":0", "text_delta", "content_block_stop", "\"stop_reason\":\"max_tokens\"",
+            NULL } },
+        { &s2_door_messages,
+          true,
+          "",
+          end,
+          { "message_start", "content_block_start", "content_block_stop", "\"end_turn\"", NULL } },
+        { &s2_door_responses,
+          false,
+          calls_text,
+          end,
+          { "\"status\":\"completed\"", "\"id\":\"msg_1\"", "\"text\":\"Let me see.\"",
+            "\"type\":\"function_call\",\"id\":\"fc_1_1\"",
+            "\"arguments\":\"{\\\"a\\\": \\\"</tool_call>\\\"}\"", "\"id\":\"fc_1_2\"",
+            "\"name\":\"g\"", NULL } },
+        { &s2_door_responses,
+          true,
+          calls_text,
+          end,
+          { "response.created\n",
+            "output_item.added\n",
+            "content_part.added\n",
+            "output_text.delta\n",
+            "output_text.done\n",
+            "\"text\":\"Let me see.\"",
+            "content_part.done\n",
+            "output_item.done\n",
+            "output_item.added\n",
+            "\"output_index\":1",
+            "\"arguments\":\"\"",
+            "function_call_arguments.delta\n",
+            "\"item_id\":\"fc_1_1\"",
+            "function_call_arguments.done\n",
+            "output_item.done\n",
+            "\"output_index\":2",
+            "\"arguments\":\"{}\"",
+            "response.completed\n",
+            "\"fc_1_2\"",
+            NULL } },
+        { &s2_door_responses,
+          true,
+          cut_text,
+          cut,
+          { "output_text.delta\n", "\"status\":\"incomplete\"", "response.incomplete\n",
+            "max_output_tokens", NULL } },
+        { &s2_door_ollama_chat,
+          false,
+          calls_text,
+          end,
+          { "\"content\":\"Let me see.\"", "\"tool_calls\"", "\"index\":0",
+            "\"arguments\":{\"a\":\"</tool_call>\"}", "\"index\":1", "\"arguments\":{}", NULL } },
+        { &s2_door_ollama_chat,
+          true,
+          calls_text,
+          end,
+          { "\"done\":false", "\"tool_calls\"", "\"index\":0", "\n", "\"tool_calls\"",
+            "\"index\":1", "\"done\":true", "\"done_reason\":\"stop\"", NULL } },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *answer = ask_door(cases[i].door, cases[i].streams, cases[i].text, cases[i].end);
+        expect_in_order(answer, cases[i].wanted);
+        free(answer);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_as_many_logprobs_as_go),
                                         cmocka_unit_test(test_too_many_logprobs),
-                                        cmocka_unit_test(test_nonsense) };
+                                        cmocka_unit_test(test_nonsense),
+                                        cmocka_unit_test(test_calls_through_doors) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -340,16 +340,25 @@ void s2_chat_receive_whole(s2_exchange *x, const s2_frame *frame)
 
 /* --- other APIs ------------------------------------------------------------------------------ */
 
+/* text NULL: the answer ends. */
 static void door_text(s2_exchange *x, const char *text, size_t n)
 {
     s2_choice *c = at(x);
     const s2_door *door = x->route->door;
-    s2_buffer_append(&c->text, text, n);
+    const size_t n_text = c->text.size, n_calls = json_array_size(c->calls);
+    if (x->chat.has_tools)
+        split_calls(x, text, n, &c->text);
+    else if (text)
+        s2_buffer_append(&c->text, text, n);
+    if (n_calls == 0) c->n_lead = json_array_size(c->calls) > 0 ? c->text.size : 0;
     if (!x->chat.streams) return;
     s2_exchange_stream(x);
     if (!c->has_role) door->begin(x);
     c->has_role = true;
-    if (n > 0) door->text(x, text, n);
+    if (c->text.size > n_text)
+        door->text(x, (const char *)c->text.data + n_text, c->text.size - n_text);
+    for (size_t i = n_calls; i < json_array_size(c->calls); i++)
+        door->call(x, json_array_get(c->calls, i));
 }
 
 void s2_door_receive(s2_exchange *x, const s2_frame *frame)
@@ -373,7 +382,7 @@ void s2_door_receive(s2_exchange *x, const s2_frame *frame)
         count(x, json);
         if (x->chat.n_choices == 1) at(x)->is_cut = is_cut(json);
         for (x->chat.at = x->chat.n_choices - 1;; x->chat.at--) {
-            door_text(x, "", 0); /* an empty answer has begun, too */
+            door_text(x, NULL, 0); /* an empty answer has begun, too */
             if (x->chat.at == 0) break;
         }
         if (x->chat.streams) {

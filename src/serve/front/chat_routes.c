@@ -142,11 +142,13 @@ static void choose_model(s2_exchange *x, const s2_body *body, s2_model_info *inf
 typedef enum ask_kind { ASK_CHAT, ASK_COUNT, ASK_COMPARE, ASK_TEMPLATE, ASK_DOOR } ask_kind;
 
 /* The body of a door becomes that of a chat. */
-static bool translate(const s2_door *door, s2_body *body, s2_http_error *error)
+static bool translate(s2_exchange *x, const s2_door *door, s2_body *body, s2_http_error *error)
 {
     json_t *chat = json_object();
     if (!chat) return s2_http_fail(error, 503, NULL, "out of memory");
     const bool is_fine = door->read(body->json, chat, error);
+    if (door->repeats && (x->chat.repeated = json_object()))
+        s2_door_take_all(body->json, door->repeats, x->chat.repeated);
     json_decref(body->json);
     body->json = chat;
     body->text.size = 0; /* of another API: schemas are not where a chat has them */
@@ -163,7 +165,7 @@ static bool handle_ask(s2_exchange *x, ask_kind kind, s2_http_error *error)
     if (!(door && door->takes_base64 ? s2_body_read_base64
                                      : s2_body_read)(x->body.data, x->body.size, &body, error))
         return false;
-    bool is_fine = !door || translate(door, &body, error);
+    bool is_fine = !door || translate(x, door, &body, error);
     choose_model(x, &body, &info, &context);
     is_fine =
         is_fine && s2_chat_request_read(&body, &context, kind == ASK_COMPARE, &request, error);

@@ -45,6 +45,7 @@ void s2_exchange_release(s2_exchange *x)
         json_decref(c->calls);
         s2_tool_text_free(&c->tools);
     }
+    json_decref(x->chat.repeated);
     s2_buffer_free(&x->job.frame);
     pthread_mutex_destroy(&x->lock);
     free(x->target);

@@ -27,9 +27,10 @@ typedef struct s2_choice { /* one of the answers to a request */
     char id[64];         /* what ids of its calls are made from */
     s2_tool_text tools;  /* where the text may have calls; */
     json_t *calls;       /* those that were found; owned, NULL: none yet */
-    s2_buffer text;      /* of an answer that is not streamed, */
+    s2_buffer text;      /* of an answer that is not streamed, or of another API, */
     json_t *tokens;      /* and its token probabilities; owned, NULL: none yet */
     size_t n_token_text; /* bytes of the frames they came in */
+    size_t n_lead;       /* bytes of the text before the first call */
     bool is_cut;         /* it ended by its length */
 } s2_choice;
 
@@ -39,6 +40,9 @@ typedef struct s2_chat_answer { /* an answer in progress, for an OpenAI client *
     bool includes_usage, wants_progress, has_logprobs, streams;
     bool has_tools;   /* the text may have calls */
     int32_t n_events; /* of a stream, where they are numbered */
+    int32_t n_parts;  /* of a stream, where they are announced, */
+    bool is_in_text;  /* and whether the last one is a text that goes on */
+    json_t *repeated; /* fields of the request that the answer shows; owned, or NULL */
     s2_choice choice[S2_CHAT_MAX_ANSWERS];
     int32_t n_choices, at; /* the choice that is being sent */
 } s2_chat_answer;

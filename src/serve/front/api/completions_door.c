@@ -7,7 +7,7 @@
 static bool read_completion(const json_t *own, json_t *chat, s2_http_error *error)
 {
     static const char *const refused[] = { "suffix",   "echo",       "logprobs", "n_probs",
-                                           "messages", "image_data", NULL };
+                                           "messages", "image_data", "tools",    NULL };
     static const char *const same[] = { "model",
                                         "max_tokens",
                                         "n_predict",

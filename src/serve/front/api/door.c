@@ -40,6 +40,46 @@ void s2_door_add(json_t *chat, const char *role, json_t *content)
     json_array_append_new(messages, json_pack("{s:s,s:o}", "role", role, "content", content));
 }
 
+void s2_door_add_result(json_t *chat, json_t *content) { s2_door_add(chat, "tool", content); }
+
+void s2_door_add_call(json_t *chat, json_t *name, json_t *arguments)
+{
+    const json_t *messages = json_object_get(chat, "messages");
+    const size_t n = json_array_size(messages);
+    json_t *last = n > 0 ? json_array_get(messages, n - 1) : NULL;
+    const char *role = s2_json_string(last, "role");
+    if (!role || strcmp(role, "assistant") != 0) {
+        s2_door_add(chat, "assistant", json_null());
+        messages = json_object_get(chat, "messages");
+        last = json_array_get(messages, json_array_size(messages) - 1);
+    }
+    if (!json_object_get(last, "tool_calls")) json_object_set_new(last, "tool_calls", json_array());
+    json_array_append_new(json_object_get(last, "tool_calls"),
+                          json_pack("{s:s,s:{s:O,s:O}}", "type", "function", "function", "name",
+                                    name, "arguments", arguments));
+}
+
+void s2_door_add_tool(json_t *chat, json_t *name, json_t *description, json_t *parameters)
+{
+    json_t *function = json_object(), *tools = json_object_get(chat, "tools");
+    if (!tools) {
+        tools = json_array();
+        json_object_set_new(chat, "tools", tools);
+    }
+    json_object_set(function, "name", name);
+    if (description && !json_is_null(description))
+        json_object_set(function, "description", description);
+    if (parameters && !json_is_null(parameters))
+        json_object_set(function, "parameters", parameters);
+    json_array_append_new(tools, json_pack("{s:s,s:o}", "type", "function", "function", function));
+}
+
+void s2_door_choose_tool(json_t *chat, json_t *name)
+{
+    json_object_set_new(chat, "tool_choice",
+                        json_pack("{s:s,s:{s:O}}", "type", "function", "function", "name", name));
+}
+
 json_t *s2_door_text_part(const json_t *text)
 {
     return json_pack("{s:s,s:O}", "type", "text", "text", text);
@@ -60,6 +100,34 @@ json_t *s2_door_picture_part(const json_t *data, bool is_base64, const char *det
     }
     return json_pack("{s:s,s:{s:o,s:s?}}", "type", "image_url", "image_url", "url",
                      url ? url : json_null(), "detail", detail);
+}
+
+json_t *s2_door_parts(const s2_exchange *x)
+{
+    const s2_choice *c = &x->chat.choice[x->chat.at];
+    const bool has_calls = json_array_size(c->calls) > 0;
+    const char *text = c->text.data ? (const char *)c->text.data : "";
+    const size_t n_lead = has_calls ? c->n_lead : c->text.size;
+    json_t *parts = json_array();
+    if (n_lead > 0 || !has_calls) json_array_append_new(parts, json_stringn(text, n_lead));
+    if (has_calls) json_array_extend(parts, c->calls);
+    if (c->text.size > n_lead)
+        json_array_append_new(parts, json_stringn(text + n_lead, c->text.size - n_lead));
+    return parts;
+}
+
+json_t *s2_door_arguments(const json_t *call)
+{
+    const json_t *text = json_object_get(json_object_get(call, "function"), "arguments");
+    json_t *out = NULL;
+    (void)s2_json_parse(json_string_value(text), json_string_length(text),
+                        "the arguments of a call", &out, NULL);
+    return json_is_object(out) ? out : (json_decref(out), json_object());
+}
+
+bool s2_door_has_calls(const s2_exchange *x)
+{
+    return json_array_size(x->chat.choice[x->chat.at].calls) > 0;
 }
 
 json_t *s2_door_answer(const s2_exchange *x)

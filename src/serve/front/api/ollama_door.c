@@ -12,9 +12,7 @@
 
 static bool read_common(const json_t *own, json_t *chat, s2_http_error *error)
 {
-    static const char *const refused[] = {
-        "tools", "template", "suffix", "think", "context", NULL
-    };
+    static const char *const refused[] = { "template", "suffix", "think", "context", NULL };
     static const struct {
         const char *name, *as;
     } options[] = { { "num_predict", "max_tokens" },
@@ -68,26 +66,41 @@ static json_t *content_of(const json_t *images, json_t *text)
     return parts;
 }
 
+static json_t *last_of(const json_t *chat)
+{
+    const json_t *messages = json_object_get(chat, "messages");
+    return json_array_get(messages, json_array_size(messages) - 1);
+}
+
 static bool read_chat(const json_t *own, json_t *chat, s2_http_error *error)
 {
+    /* as in a chat; tool_choice is not Ollama's, but its clients pass it through */
+    static const char *const tools[] = { "tools", "tool_choice", NULL };
     const json_t *list = json_object_get(own, "messages");
     if (!read_common(own, chat, error)) return false;
     if (!json_is_array(list) || json_array_size(list) == 0)
         return s2_http_fail(error, 400, "messages", "messages must be a list of messages");
+    s2_door_take_all(own, tools, chat);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
         const char *role = s2_json_string(one, "role");
+        const json_t *calls = json_object_get(one, "tool_calls");
         json_t *text = json_object_get(one, "content");
-        if (!role || !json_is_string(text))
+        if (!role || (!json_is_string(text) && json_array_size(calls) == 0))
             return s2_http_fail(error, 400, "messages", "messages[%zu] needs role and content", i);
-        s2_door_add(chat, role, content_of(json_object_get(one, "images"), text));
+        s2_door_add(chat, role,
+                    json_is_string(text) ? content_of(json_object_get(one, "images"), text)
+                                         : json_null());
+        if (calls) s2_door_take(one, "tool_calls", last_of(chat), "tool_calls");
     }
     return true;
 }
 
 static bool read_generate(const json_t *own, json_t *chat, s2_http_error *error)
 {
+    static const char *const refused[] = { "tools", NULL };
     json_t *prompt = json_object_get(own, "prompt"), *system = json_object_get(own, "system");
+    if (!s2_door_refuse(own, refused, "is not supported here; use /api/chat", error)) return false;
     if (!read_common(own, chat, error)) return false;
     if (!json_is_string(prompt))
         return s2_http_fail(error, 400, "prompt", "prompt must be a string");
@@ -162,6 +175,31 @@ static void generate_text(s2_exchange *x, const char *text, size_t n)
     s2_exchange_json_line(x, generate_line(x, json_stringn(text, n), false));
 }
 
+/* Calls as Ollama's clients read them: the arguments are an object. first: the index of the first one. */
+static json_t *calls_of(const json_t *calls, int32_t first)
+{
+    json_t *out = json_array();
+    for (size_t i = 0; i < json_array_size(calls); i++) {
+        const json_t *call = json_array_get(calls, i);
+        json_array_append_new(out,
+                              json_pack("{s:O,s:{s:i,s:O,s:o}}", "id", json_object_get(call, "id"),
+                                        "function", "index", first + (int)i, "name",
+                                        json_object_get(json_object_get(call, "function"), "name"),
+                                        "arguments", s2_door_arguments(call)));
+    }
+    return out;
+}
+
+static void chat_call(s2_exchange *x, const json_t *call)
+{
+    json_t *one = json_pack("[O]", (json_t *)(uintptr_t)call);
+    json_t *line = chat_line(x, json_string(""), false);
+    json_object_set_new(json_object_get(line, "message"), "tool_calls",
+                        calls_of(one, x->chat.n_parts++));
+    json_decref(one);
+    s2_exchange_json_line(x, line);
+}
+
 static void chat_done(s2_exchange *x, const json_t *result)
 {
     json_t *line = chat_line(x, json_string(""), true);
@@ -179,6 +217,9 @@ static void generate_done(s2_exchange *x, const json_t *result)
 static json_t *chat_whole(s2_exchange *x, const json_t *result)
 {
     json_t *line = chat_line(x, s2_door_answer(x), true);
+    if (s2_door_has_calls(x))
+        json_object_set_new(json_object_get(line, "message"), "tool_calls",
+                            calls_of(x->chat.choice[x->chat.at].calls, 0));
     add_figures(x, line, result);
     return line;
 }
@@ -201,6 +242,7 @@ const s2_door s2_door_ollama_chat = { .id = "ollama-",
                                       .read = read_chat,
                                       .begin = begin,
                                       .text = chat_text,
+                                      .call = chat_call,
                                       .done = chat_done,
                                       .whole = chat_whole,
                                       .error = error_of };
