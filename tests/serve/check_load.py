@@ -1,7 +1,13 @@
 #!/usr/bin/env python3
-"""check_load PROGRAM ROOT [SECONDS CLIENTS] - mixed clients at once: every answer is the one given alone."""
+"""check_load PROGRAM ROOT [SECONDS CLIENTS] - mixed clients at once: every answer is the one given alone.
+
+From 600 s on memory and descriptors of both processes have to stay as they are after a quarter of the time.
+"""
 import json
+import os
+import pathlib
 import random
+import re
 import socket
 import sys
 import threading
@@ -75,6 +81,38 @@ def check_together(s):
     assert ask_together(s, [chat(f"Question {i}?", picture, max_tokens=8) for i in range(8)])[0] == 1
 
 
+class Watch(threading.Thread):
+    """Resident memory (MiB) and descriptors of the front and the engine, once in a hundredth of the time."""
+
+    def __init__(self, s):
+        super().__init__(daemon=True)
+        self.pids, self.seen, self.is_over = {"front": s.process.pid, "engine": s.engine_pid()}, [], threading.Event()
+        self.start()
+
+    def run(self):
+        while not self.is_over.wait(max(0.2, SECONDS / 100)):
+            self.seen.append({name: self.look(pid) for name, pid in self.pids.items()})
+
+    @staticmethod
+    def look(pid):
+        proc = pathlib.Path(f"/proc/{pid}")
+        rss = int(re.search(r"VmRSS:\s+(\d+)", (proc / "status").read_text()).group(1)) / 1024
+        return rss, len(os.listdir(proc / "fd"))
+
+    def verdict(self):
+        self.is_over.set()
+        self.join()
+        text, grown = [], []
+        for name in self.pids:
+            quarter, last = (([look[name] for look in part]) for part in
+                             (self.seen[len(self.seen) // 4:len(self.seen) // 2], self.seen[-(len(self.seen) // 4 + 1):]))
+            (was, was_fds), (now, now_fds) = ((max(p) for p in zip(*part)) for part in (quarter, last))
+            text.append(f"{name} {was:.0f} -> {now:.0f} MiB, at most {was_fds} -> {now_fds} descriptors")
+            grown += [name] if now > was * 1.05 + 8 or now_fds > was_fds + 2 else []
+        print("fine:" if not grown else "grew:", "; ".join(text))
+        assert SECONDS < 600 or not grown, grown
+
+
 def main():
     s = Server("--metrics", "--parallel", "8", "--queue", str(max(64, N_CLIENTS)))
     check_together(s)
@@ -131,10 +169,12 @@ def main():
                 return
 
     threads = [threading.Thread(target=client, args=(i,)) for i in range(N_CLIENTS)]
+    watch = Watch(s)
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    watch.verdict()
     assert not faults, faults[:3]
     wait_for(lambda: b"s2prune_requests_running 0" in s.ask("GET", "/metrics")[2])
     assert b"s2prune_engine_deaths_total 0" in s.ask("GET", "/metrics")[2]

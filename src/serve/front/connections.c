@@ -92,9 +92,8 @@ void s2_connections_tick(s2_connections *all, double now_ms, s2_connection_visit
         }
         if (c->exchange) {
             struct pollfd fd = { .fd = c->fd, .events = POLLRDHUP };
-            const bool is_gone =
-                poll(&fd, 1, 0) > 0 && (fd.revents & (POLLRDHUP | POLLHUP | POLLERR));
-            visit(c->exchange, is_gone, user);
+            const bool is_half_closed = poll(&fd, 1, 0) > 0 && (fd.revents & POLLRDHUP);
+            visit(c->exchange, is_half_closed, user);
         }
     }
     pthread_mutex_unlock(&all->lock);

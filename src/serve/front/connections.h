@@ -87,7 +87,6 @@ typedef struct s2_connection {
     double body_ms;     /* start of the body; 0: no body is being received */
     size_t n_body;      /* bytes of the body so far */
     void *exchange;     /* the exchange that waits for the engine, or NULL */
-    void *begun;        /* an exchange of which only the target has arrived; HTTP thread only */
 } s2_connection;
 
 typedef struct s2_connections { /* all zero but the lock: none */
@@ -102,8 +101,8 @@ void s2_connection_within(s2_connection *c, double ms);
 /* n more bytes of the body have arrived. */
 void s2_connection_received(s2_connection *c, size_t n);
 
-/* Called with the lock held; is_gone: the client has disconnected. */
-typedef void (*s2_connection_visit)(void *exchange, bool is_gone, void *user);
+/* Called with the lock held; is_half_closed: the client sends no more, and may be gone. */
+typedef void (*s2_connection_visit)(void *exchange, bool is_half_closed, void *user);
 
 /* Closes connections past their deadline and visits those that wait. */
 void s2_connections_tick(s2_connections *all, double now_ms, s2_connection_visit visit, void *user);

@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 
-#include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,5 +141,5 @@ void s2_exchange_wake(s2_exchange *x)
     if (!x->is_suspended || !(x->status || x->is_gone)) return;
     if (x->streams && !x->is_done && x->n_taken == x->out.size && !x->is_gone) return;
     x->is_suspended = false;
-    MHD_resume_connection(x->http);
+    s2_ready_push(&x->server->ready, x);
 }

@@ -164,7 +164,7 @@ static void drain(s2_server *server, const sigset_t *signals)
 s2p_status s2_front_run(const s2_front_options *options, s2p_error *error)
 {
     s2_server server = { .options = options, .access = options->access, .started_ms = s2_now_ms() };
-    struct MHD_Daemon *daemon = NULL;
+    struct s2_http *http = NULL;
     int fd = -1;
     char url[300];
     sigset_t signals;
@@ -177,18 +177,20 @@ s2p_status s2_front_run(const s2_front_options *options, s2p_error *error)
     (void)signal(SIGPIPE, SIG_IGN);
     pthread_mutex_init(&server.connections.lock, NULL);
     pthread_mutex_init(&server.access_lock, NULL);
+    TRY(s2_ready_open(&server.ready, error));
     s2p_status st = open_socket(options, &fd, url, sizeof url, error);
     if (st == S2P_OK) st = s2_models_start(&server.models, options, error);
-    if (st == S2P_OK) st = s2_http_start(&daemon, &server, fd, error);
+    if (st == S2P_OK) st = s2_http_start(&http, &server, fd, error);
     if (st == S2P_OK) {
-        fd = -1; /* owned by the daemon */
+        fd = -1; /* owned by it */
         st = supervise(&server, url, &signals, error);
         if (st == S2P_OK) drain(&server, &signals);
     }
     if (fd >= 0) close(fd);
     s2_remote_jobs_end(&server);
     s2_models_stop(&server.models); /* ends every job, so that no connection is suspended */
-    s2_http_stop(daemon);
+    s2_http_stop(http);
+    s2_ready_close(&server.ready);
     if (options->unix_socket && st == S2P_OK) (void)unlink(options->unix_socket);
     pthread_mutex_destroy(&server.access_lock);
     pthread_mutex_destroy(&server.connections.lock);

@@ -1,15 +1,10 @@
-/* http.c - between libmicrohttpd and the exchanges.
- *
- * The library reports a request as its target (on_target), head and body in pieces (on_access) and its
- * end (on_completed). It pulls a stream (read_stream); while there is nothing to send, the connection is
- * suspended.
- */
+/* http.c - between the bytes (http/loop.h) and the exchanges: what a request may do, what is answered. */
 #include "serve/front/routes.h"
 
 #include "base/clock.h"
+#include "serve/front/http/loop.h"
 #include "serve/front/page.h"
 
-#include <microhttpd.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -17,28 +12,16 @@
 #include <time.h>
 
 #define MAX_CONNECTIONS 1024u
-#define OTHER_FILES 64u                      /* descriptors other than connections of clients */
-#define CONNECTION_MEMORY ((size_t)48 << 10) /* a head of 32 KiB fits */
-#define BLOCK ((size_t)16 << 10)
+#define OTHER_FILES 64u /* descriptors other than connections of clients */
 #define PING_MS 15000.0
 #define LOADING_MS 1000.0 /* between two comments about a model that loads */
+#define LINGER_MS 5000.0  /* for a client to read the last answer and close */
 #define HEAD_MS 10000.0   /* after this time the head of a stream is sent, even without content */
 #define CSP                                                                                 \
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " \
     "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
 /* --- the head --------------------------------------------------------------------------- */
-
-static enum MHD_Result add_field(void *user, enum MHD_ValueKind kind, const char *name,
-                                 size_t n_name, const char *value, size_t n_value)
-{
-    s2_head *head = user;
-    (void)kind;
-    if (head->n_fields <= S2_GATE_MAX_FIELDS)
-        head->field[head->n_fields++] =
-            (s2_head_field){ name, value ? value : "", n_name, value ? n_value : 0 };
-    return MHD_YES;
-}
 
 /* Checks what the head says about the body, before it arrives. */
 static bool check_body(s2_exchange *x, s2_http_error *error)
@@ -96,20 +79,17 @@ static bool check_key(s2_exchange *x, s2_http_error *error)
     return false;
 }
 
-static bool check_head(s2_exchange *x, const char *method, const char *version,
-                       s2_http_error *error)
+/* *is_sound: it can be read in one way only. */
+static bool check_head(s2_exchange *x, bool *is_sound, s2_http_error *error)
 {
     s2_server *server = x->server;
     const s2_access *access = &server->options->access;
-    x->head.method = method;
-    x->head.target = x->target;
-    x->head.version = version;
-    (void)MHD_get_connection_values_n(x->http, MHD_HEADER_KIND, add_field, &x->head);
-    const bool is_sound = s2_gate_check(&x->head, error);
-    if (is_sound && x->connection->is_proxy)
+    const char *method = x->head.method;
+    *is_sound = s2_gate_check(&x->head, error);
+    if (*is_sound && x->connection->is_proxy)
         x->record.client = s2_proxies_client(&server->options->proxies, &x->head, x->record.client);
-    s2_record_name(&x->record, is_sound ? x->head.request_id : NULL);
-    if (!is_sound || !s2_access_check_names(access, &x->head, error)) return false;
+    s2_record_name(&x->record, *is_sound ? x->head.request_id : NULL);
+    if (!*is_sound || !s2_access_check_names(access, &x->head, error)) return false;
     if (s2_cors_is_preflight(access, &x->head)) { /* before the key: a browser does not send it */
         s2_exchange_text(x, 204, NULL, "", 0);
         return check_body(x, error);
@@ -129,25 +109,18 @@ static bool check_head(s2_exchange *x, const char *method, const char *version,
 
 /* --- answers ---------------------------------------------------------------------------- */
 
-static void add_header(struct MHD_Response *response, const char *name, const char *value)
+static void add_header(void *user, const char *name, const char *value)
 {
-    (void)MHD_add_response_header(response, name, value);
+    s2_buffer_printf(user, "%s: %s\r\n", name, value);
 }
 
-static void add_cors_header(void *response, const char *name, const char *value)
+static ssize_t pull_stream(s2_exchange *x, uint8_t *out, size_t room)
 {
-    add_header(response, name, value);
-}
-
-static ssize_t read_stream(void *user, uint64_t position, char *out, size_t room)
-{
-    s2_exchange *x = user;
-    ssize_t n;
-    (void)position;
+    ssize_t n = S2_PULL_NOTHING;
     pthread_mutex_lock(&x->lock);
     const size_t left = x->out.size - x->n_taken;
     if (x->is_gone || x->out.status != S2P_OK) {
-        n = MHD_CONTENT_READER_END_WITH_ERROR;
+        n = S2_PULL_BROKEN;
     } else if (left > 0) {
         n = (ssize_t)(left < room ? left : room);
         memcpy(out, x->out.data + x->n_taken, (size_t)n);
@@ -155,175 +128,143 @@ static ssize_t read_stream(void *user, uint64_t position, char *out, size_t room
         if (x->n_taken == x->out.size) x->n_taken = x->out.size = 0;
         s2_connection_within(x->connection, x->server->options->send_s * 1e3);
     } else if (x->is_done) {
-        n = MHD_CONTENT_READER_END_OF_STREAM;
+        n = S2_PULL_END;
     } else {
-        n = 0;
         x->is_suspended = true;
         s2_connection_within(x->connection, 0.0);
-        MHD_suspend_connection(x->http);
     }
     pthread_mutex_unlock(&x->lock);
     return n;
 }
 
-static void release(void *user) { s2_exchange_release(user); }
-
-static struct MHD_Response *asset_response(s2_exchange *x)
+static void reply_asset(s2_exchange *x, s2_reply *out)
 {
     const s2_asset *a = x->asset;
     const bool takes_gzip = x->head.accept_encoding && strstr(x->head.accept_encoding, "gzip");
     const bool is_packed = takes_gzip && a->n_packed > 0;
     const bool is_known = x->head.if_none_match && strcmp(x->head.if_none_match, a->tag) == 0;
     x->status = is_known ? 304 : 200;
-    /* the library does not write to it */
-    struct MHD_Response *response = MHD_create_response_from_buffer(
-        is_known    ? 0
-        : is_packed ? a->n_packed
-                    : a->n_plain,
-        (void *)(uintptr_t)(is_packed ? a->packed : a->plain), MHD_RESPMEM_PERSISTENT);
-    if (!response) return NULL;
-    if (is_packed) add_header(response, "Content-Encoding", "gzip");
-    add_header(response, "ETag", a->tag);
-    add_header(response, "Vary", "Accept-Encoding");
-    add_header(response, "Content-Security-Policy", CSP);
-    add_header(response, "Referrer-Policy", "no-referrer");
-    add_header(response, "Cache-Control",
+    out->body = is_packed ? a->packed : a->plain;
+    out->n_body = is_known ? 0 : is_packed ? a->n_packed : a->n_plain;
+    if (is_packed) add_header(&out->headers, "Content-Encoding", "gzip");
+    add_header(&out->headers, "ETag", a->tag);
+    add_header(&out->headers, "Vary", "Accept-Encoding");
+    add_header(&out->headers, "Content-Security-Policy", CSP);
+    add_header(&out->headers, "Referrer-Policy", "no-referrer");
+    add_header(&out->headers, "Cache-Control",
                strncmp(a->path, "/assets/", 8) == 0 ? "public, max-age=31536000, immutable"
                                                     : "no-cache");
-    return response;
 }
 
-/* With the lock held, once the status is known. */
-static enum MHD_Result answer(s2_exchange *x)
+/* Once the status is known; otherwise the exchange is pushed when it is. */
+static bool reply(s2_exchange *x, s2_reply *out)
 {
-    struct MHD_Response *response;
-    double within = x->server->options->send_s * 1e3;
-    if (x->asset) {
-        response = asset_response(x);
-    } else if (x->streams) {
-        within = 0.0;
-        response =
-            MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_stream, x, release);
-        if (response) atomic_fetch_add(&x->n_references, 1);
-    } else {
-        response = MHD_create_response_from_buffer(
-            x->out.size, x->out.data ? (void *)x->out.data : "", MHD_RESPMEM_MUST_COPY);
-    }
-    if (!response) return MHD_NO;
-    const char *type = x->asset ? x->asset->type : x->content_type;
-    if (type) add_header(response, "Content-Type", type);
-    add_header(response, "X-Request-Id", x->record.id);
-    add_header(response, "X-Content-Type-Options", "nosniff");
-    if (!x->asset) add_header(response, "Cache-Control", "no-store");
-    if (x->allow) add_header(response, "Allow", x->allow);
-    if (x->status == 401) add_header(response, "WWW-Authenticate", "Bearer");
-    if (x->retry_after_s > 0) {
-        char text[32];
-        (void)snprintf(text, sizeof text, "%d", x->retry_after_s);
-        add_header(response, "Retry-After", text);
-    }
-    s2_cors_headers(&x->server->options->access, &x->head, add_cors_header, response);
-    s2_connection_within(x->connection, within);
-    if (x->status >= 0 && x->status < S2_N_STATUS)
-        atomic_fetch_add(&x->server->n_answers[x->status / 100], 1u);
-    const enum MHD_Result result = MHD_queue_response(x->http, (unsigned)x->status, response);
-    MHD_destroy_response(response);
-    return result;
-}
-
-static enum MHD_Result refuse(s2_exchange *x, const s2_http_error *error)
-{
-    x->asset = NULL;
-    s2_exchange_fail(x, error);
-    return answer(x);
-}
-
-/* Answers, or suspends the connection until there is an answer. */
-static enum MHD_Result settle(s2_exchange *x)
-{
-    enum MHD_Result result = MHD_YES;
+    s2_buffer *headers = &out->headers;
     pthread_mutex_lock(&x->lock);
-    if (x->status || x->asset) {
-        result = answer(x);
-    } else {
-        x->is_suspended = true;
-        MHD_suspend_connection(x->http);
+    const bool is_known = x->status || x->asset;
+    x->is_suspended = !is_known;
+    if (is_known) {
+        if (x->asset) {
+            reply_asset(x, out);
+        } else if (x->streams) {
+            out->is_stream = true;
+        } else { /* nothing is added to it any more */
+            out->body = x->out.data;
+            out->n_body = x->out.size;
+        }
+        out->status = x->status;
+        const char *type = x->asset ? x->asset->type : x->content_type;
+        if (type) add_header(headers, "Content-Type", type);
+        add_header(headers, "X-Request-Id", x->record.id);
+        add_header(headers, "X-Content-Type-Options", "nosniff");
+        if (!x->asset) add_header(headers, "Cache-Control", "no-store");
+        if (x->allow) add_header(headers, "Allow", x->allow);
+        if (x->status == 401) add_header(headers, "WWW-Authenticate", "Bearer");
+        if (x->retry_after_s > 0)
+            s2_buffer_printf(headers, "Retry-After: %d\r\n", x->retry_after_s);
+        s2_cors_headers(&x->server->options->access, &x->head, add_header, headers);
+        s2_connection_within(x->connection, x->streams ? 0.0 : x->server->options->send_s * 1e3);
+        if (x->status >= 0 && x->status < S2_N_STATUS)
+            atomic_fetch_add(&x->server->n_answers[x->status / 100], 1u);
     }
     pthread_mutex_unlock(&x->lock);
-    return result;
+    return is_known;
 }
 
-/* --- callbacks of the library ------------------------------------------------------------- */
-
-/* The library does not report requests again that it refuses by itself. */
-static void forget_begun(s2_connection *c)
+static void refuse(s2_exchange *x, const s2_http_error *error)
 {
-    if (c->begun) s2_exchange_release(c->begun);
-    c->begun = NULL;
+    pthread_mutex_lock(&x->lock);
+    x->asset = NULL;
+    s2_exchange_fail(x, error);
+    pthread_mutex_unlock(&x->lock);
 }
 
-static void *on_target(void *user, const char *target, struct MHD_Connection *connection)
+/* --- requests ----------------------------------------------------------------------------- */
+
+static s2_exchange *create(s2_server *server, s2_connection *c, const char *target)
 {
-    s2_server *server = user;
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    s2_connection *c = info ? info->socket_context : NULL;
-    if (!c) return NULL;
     s2_exchange *x = s2_exchange_create(server, target);
     if (!x) return NULL;
-    x->http = connection;
     x->connection = c;
     x->record.client = c->address;
     x->record.arrived_ms = s2_now_ms();
-    forget_begun(c);
-    c->begun = x;
-    s2_connection_within(c, server->options->header_s * 1e3);
+    x->is_seen = true;
+    atomic_fetch_add(&server->n_requests, 1u);
     return x;
 }
 
-static enum MHD_Result on_access(void *user, struct MHD_Connection *connection, const char *url,
-                                 const char *method, const char *version, const char *data,
-                                 size_t *size, void **context)
+static void on_begin(s2_server *server, s2_connection *c)
 {
-    s2_exchange *x = *context;
-    s2_server *server = user;
+    s2_connection_within(c, server->options->header_s * 1e3);
+}
+
+static s2_exchange *on_request(s2_server *server, s2_connection *c, const s2_head *head,
+                               bool *is_sound)
+{
     s2_http_error error;
-    (void)connection;
-    (void)url;
-    if (!x) return MHD_NO;
-    if (!x->is_seen) {
-        x->is_seen = true;
-        x->connection->begun = NULL;
-        atomic_fetch_add(&server->n_requests, 1u);
-        if (!check_head(x, method, version, &error)) return refuse(x, &error);
-        s2_connection_within(x->connection, server->options->body_s * 1e3);
-        return MHD_YES;
-    }
-    if (*size > 0) {
-        s2_connection_received(x->connection, *size);
-        if (!x->is_too_large) s2_buffer_append(&x->body, data, *size);
-        if (x->body.status != S2P_OK) {
-            x->is_too_large = true;
-            s2_buffer_free(&x->body);
-        }
-        *size = 0;
-        return MHD_YES;
-    }
-    if (!x->is_handled) {
-        x->is_handled = true;
-        s2_connection_within(x->connection, 0.0);
-        bool is_fine = true;
-        if (x->is_too_large)
-            is_fine = s2_http_fail(&error, 413, NULL, "request body too large (limit %zu bytes)",
-                                   server->options->max_body);
-        else if (x->route && strcmp(x->route->method, "POST") == 0 &&
-                 atomic_load(&server->is_draining))
-            is_fine = s2_http_fail(&error, 503, NULL, "the server is shutting down");
-        else if (x->route)
-            is_fine = x->route->handle(x, &error);
-        if (!is_fine) return refuse(x, &error);
-    }
-    return settle(x);
+    s2_exchange *x = create(server, c, head->target);
+    if (!x) return NULL;
+    x->head = *head;
+    if (!check_head(x, is_sound, &error))
+        refuse(x, &error);
+    else
+        s2_connection_within(c, server->options->body_s * 1e3);
+    return x;
+}
+
+static s2_exchange *on_malformed(s2_server *server, s2_connection *c, const s2_http_error *error)
+{
+    s2_exchange *x = create(server, c, "");
+    if (!x) return NULL;
+    s2_record_name(&x->record, NULL);
+    refuse(x, error);
+    return x;
+}
+
+static bool has_answer(s2_exchange *x) { return x->status || x->asset; }
+
+static void on_body(s2_exchange *x, const uint8_t *data, size_t n)
+{
+    s2_http_error error;
+    s2_connection_received(x->connection, n);
+    s2_buffer_append(&x->body, data, n);
+    if (x->body.status == S2P_OK) return;
+    (void)s2_http_fail(&error, 413, NULL, "request body too large (limit %zu bytes)",
+                       x->server->options->max_body);
+    refuse(x, &error);
+}
+
+static void on_handle(s2_exchange *x)
+{
+    s2_http_error error;
+    bool is_fine = true;
+    s2_connection_within(x->connection, 0.0);
+    if (has_answer(x)) return;
+    if (x->route && strcmp(x->route->method, "POST") == 0 && atomic_load(&x->server->is_draining))
+        is_fine = s2_http_fail(&error, 503, NULL, "the server is shutting down");
+    else if (x->route)
+        is_fine = x->route->handle(x, &error);
+    if (!is_fine) refuse(x, &error);
 }
 
 /* The line of the access log. With the lock held. */
@@ -349,16 +290,9 @@ static void log_request(s2_exchange *x)
     s2_buffer_free(&line);
 }
 
-static void on_completed(void *user, struct MHD_Connection *connection, void **context,
-                         enum MHD_RequestTerminationCode code)
+static void on_done(s2_exchange *x)
 {
-    s2_exchange *x = *context;
-    s2_server *server = user;
-    (void)connection;
-    (void)code;
-    if (!x) return;
-    *context = NULL;
-    if (x->connection->begun == x) x->connection->begun = NULL;
+    s2_server *server = x->server;
     s2_connection_wait(&server->connections, x->connection, NULL);
     pthread_mutex_lock(&x->lock);
     x->is_gone = true;
@@ -371,46 +305,37 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **c
     s2_exchange_release(x);
 }
 
+/* --- connections -------------------------------------------------------------------------- */
+
 /* Whether this address may open one more connection. */
-static enum MHD_Result on_arrival(void *user, const struct sockaddr *address, socklen_t n)
+static bool on_arrival(s2_server *server, const struct sockaddr *address)
 {
-    s2_server *server = user;
     const s2_address from = s2_address_of(address);
     const int32_t most = server->options->n_per_address;
-    (void)n;
     return most == 0 || s2_address_is_local(from) ||
-                   s2_proxies_trust(&server->options->proxies, address) ||
-                   s2_connections_of(&server->connections, from) < (size_t)most
-               ? MHD_YES
-               : MHD_NO;
+           s2_proxies_trust(&server->options->proxies, address) ||
+           s2_connections_of(&server->connections, from) < (size_t)most;
 }
 
-static void on_connection(void *user, struct MHD_Connection *connection, void **context,
-                          enum MHD_ConnectionNotificationCode code)
+static s2_connection *on_open(s2_server *server, int fd, const struct sockaddr *from)
 {
-    s2_server *server = user;
-    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        const union MHD_ConnectionInfo *info =
-            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-        const union MHD_ConnectionInfo *from =
-            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-        s2_connection *c = info ? s2_connections_add(&server->connections, info->connect_fd,
-                                                     s2_address_of(from ? from->client_addr : NULL))
-                                : NULL;
-        if (c) {
-            c->is_proxy =
-                s2_proxies_trust(&server->options->proxies, from ? from->client_addr : NULL);
-            s2_connection_within(c, server->options->header_s * 1e3);
-        }
-        *context = c;
-    } else if (*context) {
-        forget_begun(*context);
-        s2_connections_remove(&server->connections, *context);
-        *context = NULL;
-    }
+    s2_connection *c = s2_connections_add(&server->connections, fd, s2_address_of(from));
+    if (!c) return NULL;
+    c->is_proxy = s2_proxies_trust(&server->options->proxies, from);
+    s2_connection_within(c, server->options->header_s * 1e3);
+    return c;
 }
 
-/* --- the daemon --------------------------------------------------------------------------- */
+static void on_end(s2_server *server, s2_connection *c)
+{
+    (void)server;
+    s2_connection_within(c, LINGER_MS);
+}
+
+static void on_close(s2_server *server, s2_connection *c)
+{
+    s2_connections_remove(&server->connections, c);
+}
 
 /* The number of connections there are descriptors for, after raising the limit if possible. A connection
  * that cannot be accepted would be retried in a busy loop. */
@@ -431,33 +356,26 @@ static unsigned connection_limit(const s2_front_options *o)
     return n;
 }
 
-s2p_status s2_http_start(struct MHD_Daemon **out, s2_server *server, int fd, s2p_error *error)
+s2p_status s2_http_start(s2_http **out, s2_server *server, int fd, s2p_error *error)
 {
-    const s2_front_options *o = server->options;
-    /* poll: with epoll the library does not always notice that a client has disconnected */
-    unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
-    if (o->ssl_key) flags |= MHD_USE_TLS;
-    *out = MHD_start_daemon(
-        flags, 0, on_arrival, server, on_access, server, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_NOTIFY_CONNECTION,
-        on_connection, server, MHD_OPTION_URI_LOG_CALLBACK, on_target, server,
-        MHD_OPTION_CONNECTION_LIMIT, connection_limit(o), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)(o->idle_s > o->body_s ? o->idle_s : o->body_s) + 1u,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, o->ssl_key ? MHD_OPTION_HTTPS_MEM_KEY : MHD_OPTION_END,
-        o->ssl_key, MHD_OPTION_HTTPS_MEM_CERT, o->ssl_cert, MHD_OPTION_END);
-    if (*out) return S2P_OK;
-    return s2_fail(error, S2P_EIO,
-                   o->ssl_key
-                       ? "cannot start HTTPS; check that key and certificate are PEM files of one "
-                         "pair"
-                       : "cannot start HTTP");
+    static const s2_loop_calls calls = { .accepts = on_arrival,
+                                         .open = on_open,
+                                         .begin = on_begin,
+                                         .request = on_request,
+                                         .malformed = on_malformed,
+                                         .refuse = refuse,
+                                         .body = on_body,
+                                         .handle = on_handle,
+                                         .has_answer = has_answer,
+                                         .reply = reply,
+                                         .pull = pull_stream,
+                                         .done = on_done,
+                                         .ended = on_end,
+                                         .close = on_close };
+    return s2_loop_start(out, server, &calls, fd, connection_limit(server->options), error);
 }
 
-void s2_http_stop(struct MHD_Daemon *daemon)
-{
-    if (daemon) MHD_stop_daemon(daemon);
-}
+void s2_http_stop(s2_http *http) { s2_loop_stop(http); }
 
 /* --- the clock ---------------------------------------------------------------------------- */
 
@@ -481,27 +399,36 @@ static void tell_loading(s2_exchange *x, double now)
     if (strcmp(x->content_type, "text/event-stream") == 0) s2_exchange_line(x, text);
 }
 
-/* Called with the lock of the connections, so the exchange exists. */
-static void visit(void *exchange, bool is_gone, void *user)
+/* A client that sends no more may still read. Where nothing has been sent, one that has gone is found
+ * by what it does with an interim answer; HTTP/1.0 has none. With the lock held. */
+static void probe(s2_exchange *x, double now)
 {
-    s2_exchange *x = exchange;
-    const double now = *(const double *)user;
-    if (is_gone) s2_link_cancel(x->link, &x->job);
-    pthread_mutex_lock(&x->lock);
-    const double silent = now - x->sent_ms;
-    if (is_gone && x->streams) {
-        x->is_gone = true;
-    } else if (is_gone && !x->status) { /* an answer makes the library close the socket */
-        s2_http_error left = { .status = 0 };
+    s2_http_error left = { .status = 0 };
+    if (x->status || (x->probed_ms > 0.0 && now - x->probed_ms < PING_MS)) return;
+    x->probed_ms = now;
+    if (strcmp(x->head.version, "HTTP/1.0") != 0) {
+        atomic_store(&x->is_asked, true);
+        s2_ready_push(&x->server->ready, x);
+    } else {
         (void)s2_http_fail(&left, 400, NULL, "the client closed the connection");
         s2_exchange_fail(x, &left);
     }
+}
+
+/* Called with the lock of the connections, so the exchange exists. */
+static void visit(void *exchange, bool is_half_closed, void *user)
+{
+    s2_exchange *x = exchange;
+    const double now = *(const double *)user;
+    pthread_mutex_lock(&x->lock);
+    const double silent = now - x->sent_ms;
+    if (is_half_closed) probe(x, now);
     const bool is_late = x->may_stream && !x->status && now - x->asked_ms > HEAD_MS;
     if (is_late) s2_exchange_stream(x);
     const bool has_comments = !x->content_type || strcmp(x->content_type, "text/event-stream") == 0;
     if (has_comments && (is_late || (x->streams && !x->is_done && silent > PING_MS)))
         s2_exchange_line(x, ": ping\n\n");
-    if (!is_gone) tell_loading(x, now);
+    tell_loading(x, now);
     s2_exchange_wake(x);
     pthread_mutex_unlock(&x->lock);
 }

@@ -15,12 +15,13 @@
 #include "serve/front/front.h"
 #include "serve/front/link.h"
 #include "serve/front/models.h"
+#include "serve/front/http/ready.h"
 #include "serve/front/record.h"
 #include "serve/structured/tool_text.h"
 
-struct MHD_Connection;
-struct MHD_Daemon;
+struct s2_http; /* http/loop.h */
 struct s2_server;
+struct wire;
 
 typedef struct s2_choice { /* one of the answers to a request */
     bool has_role;
@@ -51,13 +52,17 @@ typedef struct s2_exchange {
     atomic_int n_references;
     pthread_mutex_t lock;
     struct s2_server *server;
-    struct MHD_Connection *http;
+    struct wire *wire; /* where its answer goes; HTTP thread only */
+    bool is_ready;     /* in the list of ready.h */
+    struct s2_exchange *next_ready;
+    atomic_bool is_asked; /* the client sends no more: is it still there? */
+    double probed_ms;     /* when that was last asked */
     s2_connection *connection;
     char *target; /* as the client wrote it, owned */
     s2_head head; /* valid while the request is handled */
     const struct s2_route *route;
     s2_buffer body;
-    bool is_seen, is_handled, is_too_large;
+    bool is_seen, is_too_large;
 
     uint64_t salt;  /* of the engine's cache; 0: shared */
     s2_link *link;  /* of the model that is asked */
@@ -114,6 +119,7 @@ typedef struct s2_server {
     const s2_front_options *options;
     s2_models models;
     s2_connections connections;
+    s2_ready ready;
     s2_wrong_keys wrong_keys;    /* HTTP thread only */
     s2_access access;            /* its keys change on SIGHUP; */
     pthread_mutex_t access_lock; /* held to read or change them */
@@ -137,11 +143,11 @@ typedef struct s2_route {
     const struct s2_door *door;                           /* of another API (api/door.h), or NULL */
 } s2_route;
 
-/* --- HTTP, by libmicrohttpd: one thread that reads requests and sends answers ------------------ */
+/* --- HTTP: one thread that reads requests and sends answers ------------------------------------ */
 
-/* fd: a listening socket; the daemon closes it. */
-s2p_status s2_http_start(struct MHD_Daemon **out, s2_server *server, int fd, s2p_error *error);
-void s2_http_stop(struct MHD_Daemon *daemon); /* NULL is fine */
+/* fd: a listening socket, closed at the end. */
+s2p_status s2_http_start(struct s2_http **out, s2_server *server, int fd, s2p_error *error);
+void s2_http_stop(struct s2_http *http); /* NULL is fine */
 
 /* Every 50 ms: enforces deadlines, notices clients that have disconnected, keeps streams alive. */
 void s2_http_tick(s2_server *server);
