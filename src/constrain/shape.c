@@ -341,6 +341,20 @@ static s2p_status read_branches(s2c_compiler *c, int32_t list, bool are_exclusiv
     return S2P_OK;
 }
 
+/* The $id that gives a reference another base than the root, so that # means another document: of a schema
+ * around it, and from 2019 on of its own schema too. S2C_NO_NODE: none. */
+static int32_t other_base(const s2c_compiler *c, int32_t ref)
+{
+    int32_t node = at(c, ref)->parent;
+    if (c->ignores_siblings && node > 0) node = at(c, node)->parent;
+    for (; node > 0; node = at(c, node)->parent) {
+        const int32_t id = at(c, node)->type == S2C_OBJECT ? member(c, node, "$id") : S2C_NO_NODE;
+        if (id < 0 || at(c, id)->type != S2C_STRING) continue;
+        if (at(c, id)->size > 0 && at(c, id)->text[0] != '#') return id; /* else an anchor */
+    }
+    return S2C_NO_NODE;
+}
+
 static s2p_status follow(s2c_compiler *c, int32_t ref, s2c_shapes *out)
 {
     const s2c_node *node = at(c, ref);
@@ -348,6 +362,11 @@ static s2p_status follow(s2c_compiler *c, int32_t ref, s2c_shapes *out)
     if (node->size == 0 || node->text[0] != '#')
         return s2c_refuse(c, ref, "only references within the schema are supported (#/...)");
     const int32_t target = s2c_resolve(&c->document, node->text + 1, node->size - 1);
+    const int32_t base = other_base(c, ref);
+    if (base >= 0)
+        return s2c_refuse(c, base,
+                          "references within a schema that has an $id of its own are not "
+                          "supported; leave $id out");
     if (target < 0)
         return s2c_refuse(c, ref, "$ref leads nowhere: '%.*s'",
                           (int)(node->size < 80 ? node->size : 80), node->text);
