@@ -17,6 +17,11 @@ def resident():
     return int(re.search(r"VmHWM:\s+(\d+)", pathlib.Path(f"/proc/{engine}/status").read_text()).group(1)) / 1024
 
 
+def cpu():
+    """CPU seconds of the front and the engine so far: what a request costs, however busy the machine is."""
+    return sum(time.clock_gettime(~pid << 3 | 2) for pid in (server.process.pid, engine))
+
+
 def nested(n, inner, wrap):
     for _ in range(n):
         inner = wrap(inner)
@@ -86,16 +91,16 @@ server.json("POST", CHAT, FIRST)
 figures = []
 for kind, field, cases in (("schema", "json_schema", schemas), ("grammar", "grammar", grammars)):
     for name, case in cases.items():
-        start = time.monotonic()
+        start = cpu()
         status, answer = server.json("POST", CHAT, {**FIRST, field: case}, timeout=120)
-        took = time.monotonic() - start
+        took = cpu() - start
         assert status in (200, 400), (kind, name, status, answer)
         if status == 400:
             assert len(answer["error"]["message"]) > 10, (name, answer)
         figures.append((took, status, kind, name, answer.get("error", {}).get("message", "")[:110]))
 figures.sort(reverse=True)
-for took, status, kind, name, message in figures[:8]:
-    print(f"{1e3 * took:7.1f} ms  {status}  {kind}: {name}  {message}")
+for took, status, kind, name, message in figures[:61]:
+    print(f"{1e3 * took:7.1f} ms of CPU  {status}  {kind}: {name}  {message}")
 assert server.metrics()["engine_deaths_total"] == 0
 limit = 4000 if b"__asan_init" in pathlib.Path(PROGRAM).read_bytes() else 400  # a sanitizer keeps what was freed
 assert resident() < limit, f"the engine had {resident():.0f} MiB"
