@@ -92,7 +92,7 @@ class Results:
 
 
 def program() -> str:
-    """The program `s2prune`: S2PRUNE_PROGRAM, else beside the library, else in PATH."""
+    """The program `s2prune`: S2PRUNE_PROGRAM, else next to the library, else in PATH."""
     given = os.environ.get("S2PRUNE_PROGRAM")
     near = pathlib.Path(library_path).parent / "s2prune"
     found = given or (str(near) if near.is_file() else shutil.which("s2prune"))

@@ -199,7 +199,7 @@ def put_signals(view: Any, given: Mapping[str, Any], held: List[Any]) -> None:
 
 
 def parameters_of(which: AnyMethod, values: Optional[Mapping[str, Any]], library: Any = None) -> Any:
-    """The parameters of a method, or None when there are none to set."""
+    """The parameters of a method, or None when it has nothing to set."""
     if not values:
         return None
     library, out, error = _lib.lib if library is None else library, _lib.Parameters(), _lib.Error()

@@ -1,4 +1,4 @@
-"""Where the visual tokens of each family stand in the prompt, and on which picture their structure is measured."""
+"""Where the visual tokens of each family are in the prompt, and on which picture their structure is measured."""
 from __future__ import annotations
 
 import math
@@ -117,7 +117,7 @@ def tiled(rows: Any, sample: int, picture: int, r: int, c: int, side: int) -> Li
 
 
 def internvl_grids(config: Any, ids: Any, kw: Dict[str, Any], sizes: Sizes) -> List[GridOf]:
-    """The model is not told the tiling: it follows from the size of the source and the number of tiles."""
+    """The model is not given the tiling: it follows from the size of the source and the number of tiles."""
     side = int(math.sqrt(config.image_seq_length))
     one, grids, k = side * side, [], 0
     for s in range(ids.shape[0]):

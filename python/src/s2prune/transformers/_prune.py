@@ -313,7 +313,7 @@ class Pruned:
 
     @staticmethod
     def _here(call: Call, sample: int, row: int) -> int:
-        """Where a row of the prompt stands now."""
+        """Where a row of the prompt is now."""
         found = ((call.rows[sample] == row) & call.live[sample].cpu()).nonzero()
         return int(found[-1]) if len(found) else int(call.live.shape[1] - 1)
 

@@ -14,7 +14,7 @@ from ._prune import Pruned
 
 @dataclass
 class Report:
-    """What was checked: name, whether it holds, and a note. `ok`: all of it."""
+    """What was checked: name, whether it holds, and a note. `ok`: every check holds."""
     version: str
     checks: List[Tuple[str, bool, str]] = field(default_factory=list)
 
