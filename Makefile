@@ -4,7 +4,7 @@ JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX  ?= /usr/local
 GPU     ?= # vulkan, cuda, metal or hip: see docs/GPU.md
 
-.PHONY: all demo test test-sanitize test-long test-threads test-devices test-transformers test-page bench bench-engine bench-tower bench-precision bench-convert bench-methods bench-eval bench-rows bench-instrumentation bench-share bench-before-tower bench-prefix bench-memory bench-batch bench-serve fuzz install dist deb uninstall format lint clean
+.PHONY: all demo test test-sanitize test-long test-threads test-devices test-transformers test-page test-packages test-reproducible bench bench-engine bench-tower bench-precision bench-convert bench-methods bench-eval bench-rows bench-instrumentation bench-share bench-before-tower bench-prefix bench-memory bench-batch bench-serve fuzz install dist deb uninstall format lint clean
 
 all: ## build only
 	@scripts/setup build
@@ -136,12 +136,20 @@ fuzz: ## each fuzz target for a minute (SECONDS_EACH)
 install: all
 	@DESTDIR=$(DESTDIR) cmake --install $(BUILD)
 
-dist: ## the source, an archive that runs anywhere, what is inside (SPDX) and checksums, in dist/
+dist: ## the source, an archive that runs anywhere, what is inside (SPDX) and checksums, in dist/; ARM64=1: for arm64 too
 	@scripts/dist
 
 deb: ## Debian packages, in dist/
 	@scripts/setup deb
 	@scripts/deb
+
+test-packages: ## Debian packages built, checked by lintian, installed, tried and removed in roots of Debian 12, 13 and sid; skipped where there can be none
+	@scripts/setup deb
+	@scripts/test-packages
+
+test-reproducible: ## two builds of HEAD in different folders, compared byte by byte (half an hour)
+	@scripts/setup deb
+	@scripts/test-reproducible
 
 uninstall: ## remove what `make install` has written, from the list it left in the build folder
 	@[ -f $(BUILD)/install_manifest.txt ] || { echo "uninstall: $(BUILD)/install_manifest.txt is not there: nothing was installed from this folder" >&2; exit 1; }

@@ -207,6 +207,7 @@ else()
   else()
     s2_ggml_cached(S2_GGML_PREFIX)
   endif()
+  set(S2_GGML_PREFIX_USED "${S2_GGML_PREFIX}" CACHE INTERNAL "for scripts/bundle-libraries: ggml's licence is there")
   set(ggml_ROOT "${S2_GGML_PREFIX}") # its package file searches for its libraries: here first
   set(ggml_DIR "${S2_GGML_PREFIX}/lib/cmake/ggml" CACHE PATH "" FORCE)
   find_package(ggml ${S2_GGML_OLDEST} CONFIG REQUIRED)
