@@ -190,7 +190,7 @@ def check_proxy(s, start, is_lenient):
                 answers.clear()
             talk(port, data, 0.15)
             victim = talk(port, health, 5)  # on a connection of the proxy that was used, perhaps
-            assert victim.startswith(b"HTTP/1.1 200") and b'{"status":"ok"}' in victim, (name, what, victim)
+            assert victim.startswith(b"HTTP/1.1 200") and b'"status":"ok"' in victim, (name, what, victim)
             time.sleep(0.01)
             n += 1
             for sent, answers in between.seen:

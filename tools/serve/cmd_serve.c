@@ -208,6 +208,7 @@ static s2p_status prepare(serve_job *job, s2p_error *error)
                                      .idle_s = o->idle_s,
                                      .send_s = o->send_s,
                                      .drain_s = o->drain_s,
+                                     .stuck_s = o->stuck_s,
                                      .leave_s = o->leave_s,
                                      .has_ui = !o->no_ui,
                                      .has_metrics = o->metrics,

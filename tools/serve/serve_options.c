@@ -60,6 +60,8 @@ const s2_option s2_serve_rows[] = {
       .group = "Server", .help = "time limit for a client to read the next piece of an answer", AT(send_s) },
     { .name = "--drain-seconds", .label = "S", .type = S2_OPTION_INT, .min = 0, .max = 3600, .fallback = "30",
       .group = "Server", .help = "time for running answers after SIGTERM", AT(drain_s) },
+    { .name = "--stuck-seconds", .label = "S", .type = S2_OPTION_INT, .min = 0, .max = 86400, .fallback = "600",
+      .group = "Server", .help = "an engine without any progress is started again after this time, after at most 10 s if it does not even answer; 0: never", AT(stuck_s) },
     { .name = "--leave-seconds", .label = "S", .type = S2_OPTION_INT, .min = 0, .max = 3600, .fallback = "0",
       .group = "Server", .help = "time after SIGTERM in which requests are accepted while /health answers 503, for load balancers", AT(leave_s) },
     { .name = "--alias", .letters = "-a", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Server",

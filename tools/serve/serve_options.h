@@ -14,7 +14,7 @@ typedef struct serve_options {
         *cors_origins, *trusted_proxy, *results_dir, *image_hosts, *media_path;
     s2_list api_keys;
     int32_t port, parallel, queue, per_address, max_body, cache_mib, header_s, body_s, idle_s,
-        send_s, drain_s, leave_s, log_format, cache_per_key;
+        send_s, drain_s, stuck_s, leave_s, log_format, cache_per_key;
     bool no_ui, metrics, is_open, no_sandbox, may_crash, log_requests;
 } serve_options;
 

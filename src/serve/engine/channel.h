@@ -27,11 +27,14 @@ typedef struct s2_inbox {
     pthread_mutex_t lock;
     pthread_cond_t has_job;
     s2_inbox_job *first; /* waiting and taken jobs, in order of arrival */
-    void (*gone)(void);  /* the front closed the socket or sent an invalid frame */
+    struct s2_outbox *outbox;
+    atomic_uint_fast64_t beat; /* grows while the scheduler gets on */
+    void (*gone)(void);        /* the front closed the socket or sent an invalid frame */
 } s2_inbox;
 
-/* `gone` is called from the reading thread. */
-s2p_status s2_inbox_start(s2_inbox *inbox, int fd, void (*gone)(void), s2p_error *error);
+/* `gone` is called from the reading thread, which also answers pings. */
+s2p_status s2_inbox_start(s2_inbox *inbox, int fd, struct s2_outbox *outbox, void (*gone)(void),
+                          s2p_error *error);
 
 typedef enum s2_inbox_which { S2_INBOX_QUICK, S2_INBOX_ANY, S2_INBOX_WAIT } s2_inbox_which;
 
@@ -41,10 +44,11 @@ s2_inbox_job *s2_inbox_take(s2_inbox *inbox, s2_inbox_which which);
 /* The job has been answered. */
 void s2_inbox_release(s2_inbox *inbox, s2_inbox_job *job);
 
-/* --- frames out; used by one thread --------------------------------------------------------- */
+/* --- frames out, by any thread ------------------------------------------------------------------ */
 
 typedef struct s2_outbox {
     int fd;
+    pthread_mutex_t lock;
     s2_buffer frame; /* scratch */
 } s2_outbox;
 

@@ -48,6 +48,9 @@ static void *read_frames(void *user)
                 for (s2_inbox_job *job = inbox->first; job; job = job->next)
                     if (job->request == frame.request) atomic_store(&job->is_cancelled, true);
                 pthread_mutex_unlock(&inbox->lock);
+            } else if (frame.type == S2_FRAME_PING) {
+                const uint64_t beat = atomic_load(&inbox->beat);
+                s2_outbox_bytes(inbox->outbox, S2_FRAME_BEAT, 0, &beat, sizeof beat);
             } else {
                 is_fine = false;
             }
@@ -61,9 +64,10 @@ static void *read_frames(void *user)
     return NULL;
 }
 
-s2p_status s2_inbox_start(s2_inbox *inbox, int fd, void (*gone)(void), s2p_error *error)
+s2p_status s2_inbox_start(s2_inbox *inbox, int fd, s2_outbox *outbox, void (*gone)(void),
+                          s2p_error *error)
 {
-    *inbox = (s2_inbox){ .fd = fd, .gone = gone };
+    *inbox = (s2_inbox){ .fd = fd, .outbox = outbox, .gone = gone };
     pthread_mutex_init(&inbox->lock, NULL);
     pthread_cond_init(&inbox->has_job, NULL);
     if (pthread_create(&inbox->thread, NULL, read_frames, inbox) != 0)

@@ -4,22 +4,29 @@
 void s2_outbox_init(s2_outbox *outbox, int fd)
 {
     outbox->fd = fd;
+    pthread_mutex_init(&outbox->lock, NULL);
     s2_buffer_init(&outbox->frame, S2_FRAME_MAX + S2_FRAME_HEADER);
 }
 
-void s2_outbox_free(s2_outbox *outbox) { s2_buffer_free(&outbox->frame); }
+void s2_outbox_free(s2_outbox *outbox)
+{
+    s2_buffer_free(&outbox->frame);
+    pthread_mutex_destroy(&outbox->lock);
+}
 
 void s2_outbox_bytes(s2_outbox *outbox, s2_frame_type type, uint64_t request, const void *bytes,
                      size_t n)
 {
     uint8_t header[S2_FRAME_HEADER];
     s2_frame_header(type, request, n, header);
+    pthread_mutex_lock(&outbox->lock);
     outbox->frame.size = 0;
     outbox->frame.status = S2P_OK;
     s2_buffer_append(&outbox->frame, header, sizeof header);
     s2_buffer_append(&outbox->frame, bytes, n);
     if (outbox->frame.status == S2P_OK)
         (void)s2_frame_send(outbox->fd, outbox->frame.data, outbox->frame.size);
+    pthread_mutex_unlock(&outbox->lock);
 }
 
 void s2_outbox_json(s2_outbox *outbox, s2_frame_type type, uint64_t request, json_t *value)

@@ -161,6 +161,7 @@ static int between_graphs(const char *step, double done, void *user)
     s2_slot *p = user;
     s2_scheduler *s = p->scheduler;
     s2_inbox_job *job;
+    atomic_fetch_add(&s->inbox->beat, 1);
     if (atomic_load(&p->from->is_cancelled)) return 1;
     s2_slot_send_progress(s, p, step, done);
     while ((job = s2_inbox_take(s->inbox, S2_INBOX_QUICK))) {
@@ -325,6 +326,7 @@ static bool start_some(s2_scheduler *s)
 void s2_scheduler_run(s2_scheduler *s)
 {
     for (;;) {
+        atomic_fetch_add(&s->inbox->beat, 1);
         take_all(s);
         drop_cancelled(s);
         const bool has_prompts = start_some(s);

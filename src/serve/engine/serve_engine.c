@@ -89,7 +89,7 @@ s2p_status s2_serve_engine(s2_engine_setup *setup, s2p_error *error)
     if (st == S2P_OK) {
         st = s2_scheduler_create(&scheduler, &opened, &quick, &inbox, error);
     }
-    if (st == S2P_OK) st = s2_inbox_start(&inbox, setup->fd, setup->gone, error);
+    if (st == S2P_OK) st = s2_inbox_start(&inbox, setup->fd, &outbox, setup->gone, error);
     if (st == S2P_OK && setup->has_sandbox) st = s2_sandbox_enter(error);
     if (st == S2P_OK) {
         s2_outbox_json(&outbox, S2_FRAME_HELLO, 0, hello(setup, &opened.info));

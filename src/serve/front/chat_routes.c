@@ -48,6 +48,12 @@ static void on_end(s2_link_job *job, s2_job_end how)
         char line[128];
         (void)snprintf(line, sizeof line, "request %s was lost in the crash", id);
         x->server->options->log(line);
+    } else if (how == S2_JOB_STUCK) {
+        s2_link_state state;
+        s2_link_get_state(x->link, &state);
+        (void)s2_http_fail(&error, 503, NULL, "%s and is started again (id %s)",
+                           state.why[0] ? state.why : "the engine was stuck", id);
+        error.retry_after_s = 5;
     } else if (how == S2_JOB_FAILED) {
         (void)s2_http_fail(&error, 503, "model",
                            "the model could not be loaded; the log of the server says why");
@@ -81,12 +87,19 @@ static bool submit(s2_exchange *x, s2_http_error *error)
     x->has_job = true;
     x->asked_ms = x->sent_ms = x->record.queued_ms = s2_now_ms();
     atomic_fetch_add(&x->n_references, 1);
-    if (s2_link_submit(x->link, &x->job) == S2P_OK) {
+    const s2p_status st = s2_link_submit(x->link, &x->job);
+    if (st == S2P_OK) {
         s2_connection_wait(&x->server->connections, x->connection, x);
         return true;
     }
     x->has_job = false;
     s2_exchange_release(x);
+    if (st == S2P_EIO) {
+        (void)s2_http_fail(error, 503, NULL,
+                           "the model cannot be loaded again; the log of the server says why");
+        error->retry_after_s = 5;
+        return false;
+    }
     (void)s2_http_fail(error, 429, NULL, "too many requests: %d are waiting; try again later",
                        state.n_queued);
     error->retry_after_s = 1 + state.n_queued / (x->server->options->n_parallel + 1);

@@ -35,6 +35,7 @@ typedef struct s2_front_options {   /* all borrowed */
     size_t max_body;
     int64_t max_image_pixels; /* for the page */
     int32_t header_s, body_s, idle_s, send_s, drain_s;
+    int32_t stuck_s; /* the longest silence of an engine; 0: any */
     int32_t leave_s; /* after SIGTERM requests are accepted as long, while /health says otherwise */
     s2_proxies proxies; /* whose X-Forwarded-For is believed */
     bool has_ui, has_metrics, may_crash;

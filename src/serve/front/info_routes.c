@@ -13,12 +13,16 @@ bool s2_handle_health(s2_exchange *x, s2_http_error *error)
     const bool is_ready =
         x->server->models.n > 1 ? s2_models_are_ready(&x->server->models, NULL) : state.is_ready;
     const bool is_leaving = atomic_load(&x->server->is_leaving);
-    if (is_ready && !is_leaving) {
-        s2_exchange_json(x, 200, json_pack("{s:s}", "status", "ok"));
+    if (is_ready && !is_leaving && !state.is_stuck) {
+        s2_exchange_json(x, 200, json_pack("{s:s,s:s}", "status", "ok", "state", "ready"));
         return true;
     }
     if (is_leaving)
         (void)s2_http_fail(error, 503, NULL, "the server is shutting down");
+    else if (state.is_failed)
+        (void)s2_http_fail(error, 503, NULL, "the model cannot be loaded again");
+    else if (state.is_stuck)
+        (void)s2_http_fail(error, 503, NULL, "the engine is stuck");
     else if (state.has_been_ready)
         (void)s2_http_fail(error, 503, NULL, "the engine is restarting");
     else
@@ -26,6 +30,10 @@ bool s2_handle_health(s2_exchange *x, s2_http_error *error)
                            100.0 * state.done);
     json_t *json = s2_http_error_json(error);
     json_object_set_new(json, "progress", json_real(state.done));
+    json_object_set_new(json, "state",
+                        json_string(state.is_failed  ? "failed"
+                                    : state.is_stuck ? "stuck"
+                                                     : "loading"));
     x->retry_after_s = 1;
     s2_exchange_json(x, 503, json);
     return true;

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +26,9 @@
 #define STEADY_MS 10000.0 /* after this time the delay of the next restart is the first again */
 #define MAX_QUICK 16      /* quick jobs that run at once */
 #define MAX_HELLO 4096    /* values */
+#define REPLY_MS 10000.0  /* for the answer to a ping, at most */
+#define PINGS 8           /* in the time for an answer */
+#define MOST_FAILED 2     /* loads in a row */
 
 struct s2_link {
     s2_link_options options;
@@ -35,10 +40,15 @@ struct s2_link {
     size_t queue_bytes;
     uint64_t last_request;
     s2_link_state state;
+    int n_failed; /* loads in a row */
     json_t *hello;
     double wait_ms, start_at, ready_at;
     int fd;
     s2_buffer received;
+    /* of the thread, too: when it was heard; when the first ping without an answer was sent, 0: none is;
+     * the last beat, and when it changed or nothing was to be done */
+    double heard_ms, ping_ms, pinged_ms, beat_ms;
+    uint64_t beat;
 };
 
 /* --- the process ------------------------------------------------------------------------ */
@@ -67,6 +77,12 @@ static bool spawn(s2_link *l)
         return false;
     }
     l->fd = pair[0];
+    if (l->options.silent_ms > 0.0) { /* one that does not read must not stop the thread */
+        const struct timeval most = { .tv_sec = (time_t)(l->options.silent_ms / 1e3) + 1 };
+        (void)setsockopt(l->fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
+    }
+    l->heard_ms = l->beat_ms = l->pinged_ms = s2_now_ms();
+    l->ping_ms = 0.0;
     pthread_mutex_lock(&l->lock);
     l->state.pid = (int)pid;
     l->state.n_starts++;
@@ -120,7 +136,7 @@ static void reap(s2_link *l)
     if (l->wait_ms > LONGEST_WAIT_MS) l->wait_ms = LONGEST_WAIT_MS;
     l->start_at = s2_now_ms() + l->wait_ms;
     l->state.pid = 0;
-    l->state.is_ready = false;
+    l->state.is_ready = l->state.is_stuck = false;
     if (is_parked) { /* as it should */
         l->wait_ms = l->start_at = 0.0;
         pthread_mutex_unlock(&l->lock);
@@ -129,6 +145,10 @@ static void reap(s2_link *l)
     l->state.n_deaths++;
     const bool is_failed = l->options.is_on_demand && !was_loaded;
     if (is_failed) l->state.is_parked = true;
+    const bool is_again = !was_loaded && l->state.has_been_ready && !is_failed;
+    l->n_failed = is_again ? l->n_failed + 1 : 0;
+    l->state.is_failed = l->n_failed >= MOST_FAILED;
+    const bool has_failed = l->state.is_failed;
     const double wait_ms = l->wait_ms, ready_at = l->ready_at;
     const bool is_stopping = l->is_stopping;
     pthread_mutex_unlock(&l->lock);
@@ -141,6 +161,7 @@ static void reap(s2_link *l)
         end_waiting(l, S2_JOB_FAILED);
         return;
     }
+    if (has_failed) end_waiting(l, S2_JOB_FAILED);
     if (l->state.why[0]) l->options.log(l->state.why); /* written by this thread only */
     if (WIFSIGNALED(status))
         (void)snprintf(text, sizeof text,
@@ -242,7 +263,9 @@ static bool receive_loading(s2_link *l, const s2_frame *frame)
         json_decref(l->hello);
         l->hello = json_incref(json);
         l->state.is_ready = l->state.has_been_ready = true;
-        l->ready_at = s2_now_ms();
+        l->state.is_failed = false;
+        l->n_failed = 0;
+        l->ready_at = l->beat_ms = s2_now_ms();
     } else {
         const char *step = s2_json_string(json, "step");
         (void)snprintf(l->state.step, sizeof l->state.step, "%.60s", step ? step : "");
@@ -264,6 +287,16 @@ static bool receive_why(s2_link *l, const s2_frame *frame)
     }
     l->state.why[n] = '\0';
     pthread_mutex_unlock(&l->lock);
+    return true;
+}
+
+static bool receive_beat(s2_link *l, const s2_frame *frame)
+{
+    uint64_t beat;
+    if (frame->n != sizeof beat) return false;
+    memcpy(&beat, frame->payload, sizeof beat);
+    if (beat != l->beat) l->beat_ms = s2_now_ms();
+    l->beat = beat;
     return true;
 }
 
@@ -292,6 +325,8 @@ static bool receive_all(s2_link *l)
     if (!s2_frame_receive(l->fd, &l->received)) return false;
     size_t at = 0, used = 1;
     bool is_fine = true;
+    l->heard_ms = s2_now_ms();
+    l->ping_ms = 0.0;
     while (is_fine) {
         s2_frame frame;
         is_fine = s2_frame_parse(l->received.data + at, l->received.size - at, &frame, &used,
@@ -300,12 +335,53 @@ static bool receive_all(s2_link *l)
         is_fine = frame.type == S2_FRAME_HELLO || frame.type == S2_FRAME_LOADING
                       ? receive_loading(l, &frame)
                   : frame.type == S2_FRAME_BROKEN ? receive_why(l, &frame)
+                  : frame.type == S2_FRAME_BEAT   ? receive_beat(l, &frame)
                                                   : receive_for_job(l, &frame);
         at += used;
     }
     memmove(l->received.data, l->received.data + at, l->received.size - at);
     l->received.size -= at;
     return is_fine;
+}
+
+/* --- signs of life ------------------------------------------------------------------------ */
+
+/* Whether something is silent for too long; state.why says what. Sends pings. */
+static bool is_silent(s2_link *l)
+{
+    const double now = s2_now_ms(), most = l->options.silent_ms;
+    const double reply = most < REPLY_MS ? most : REPLY_MS;
+    if (l->fd < 0 || most == 0.0) return false;
+    pthread_mutex_lock(&l->lock);
+    const bool is_ready = l->state.is_ready;
+    bool is_working = false;
+    for (const s2_link_job *job = l->first; job; job = job->next) is_working |= job->is_running;
+    pthread_mutex_unlock(&l->lock);
+    if (!is_ready || !is_working) l->beat_ms = now;
+    if (is_ready && l->ping_ms == 0.0 && now - l->pinged_ms >= reply / PINGS) {
+        uint8_t header[S2_FRAME_HEADER];
+        s2_frame_header(S2_FRAME_PING, 0, 0, header);
+        l->ping_ms = l->pinged_ms = now;
+        (void)s2_frame_send(l->fd, header, sizeof header);
+    }
+    const struct {
+        double ms, most;
+        const char *what;
+    } silence[] = { { is_ready ? 0.0 : now - l->heard_ms, most, "load the model" },
+                    { l->ping_ms > 0.0 ? now - l->ping_ms : 0.0, reply, "answer" },
+                    { now - l->beat_ms, most, "get on with its work" } };
+    bool is_any = false, is_half = false;
+    pthread_mutex_lock(&l->lock);
+    for (size_t i = 0; i < sizeof silence / sizeof *silence && !is_any; i++) {
+        is_half |= silence[i].ms > 0.5 * silence[i].most;
+        is_any = silence[i].ms > silence[i].most;
+        if (is_any)
+            (void)snprintf(l->state.why, sizeof l->state.why, "the engine did not %s for %.0f s",
+                           silence[i].what, silence[i].most / 1e3);
+    }
+    l->state.is_stuck = is_half;
+    pthread_mutex_unlock(&l->lock);
+    return is_any;
 }
 
 /* --- the thread ------------------------------------------------------------------------- */
@@ -330,15 +406,19 @@ static void *run_link(void *user)
         if (l->fd < 0) end_cancelled(l);
         struct pollfd fds[2] = { { .fd = l->wake[0], .events = POLLIN },
                                  { .fd = l->fd, .events = POLLIN } };
-        const int timeout = l->fd >= 0 || is_parked ? -1 : (int)(l->start_at - s2_now_ms()) + 1;
+        const double look = fmin(l->options.silent_ms, REPLY_MS) / PINGS;
+        const int timeout = l->fd >= 0 && look > 0.0  ? (int)look + 1
+                            : l->fd >= 0 || is_parked ? -1
+                                                      : (int)(l->start_at - s2_now_ms()) + 1;
         if (is_alive && poll(fds, 2, timeout < -1 ? 0 : timeout) > 0) {
             char bytes[256];
             if (fds[0].revents) (void)!read(l->wake[0], bytes, sizeof bytes);
             if (l->fd >= 0 && fds[1].revents) is_alive = receive_all(l);
         }
-        if (!is_alive) {
+        const bool is_stuck = is_alive && is_silent(l);
+        if (!is_alive || is_stuck) {
             reap(l);
-            end_running(l, S2_JOB_LOST);
+            end_running(l, is_stuck ? S2_JOB_STUCK : S2_JOB_LOST);
         }
     }
     if (l->fd >= 0) reap(l);
@@ -405,7 +485,8 @@ s2p_status s2_link_submit(s2_link *l, s2_link_job *job)
     pthread_mutex_lock(&l->lock);
     s2_link_job **end = &l->first;
     for (; *end; end = &(*end)->next) n += !(*end)->is_running;
-    const bool is_full = l->is_stopping || n >= l->options.n_queue ||
+    const bool is_failed = l->state.is_failed;
+    const bool is_full = l->is_stopping || is_failed || n >= l->options.n_queue ||
                          l->queue_bytes + job->frame.size > l->options.max_queue_bytes;
     if (is_full) {
         l->state.n_refused++;
@@ -423,7 +504,7 @@ s2p_status s2_link_submit(s2_link *l, s2_link_job *job)
     }
     pthread_mutex_unlock(&l->lock);
     if (!is_full) wake(l);
-    return is_full ? S2P_ELIMIT : S2P_OK;
+    return is_failed ? S2P_EIO : is_full ? S2P_ELIMIT : S2P_OK;
 }
 
 void s2_link_cancel(s2_link *l, s2_link_job *job)

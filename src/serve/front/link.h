@@ -4,7 +4,9 @@
  * run at once as the engine has sessions, in addition to those that need no session. A job of several
  * answers takes a session for each; one that takes more than there are runs alone. When the engine
  * dies, its running jobs are lost and the queue stays; it is restarted after 0.1 s, then 0.2 s, up to
- * 5 s.
+ * 5 s. One that does not answer pings, does not get on with what it computes, or says nothing while
+ * it loads, is ended. Where it cannot be loaded again twice in a row, waiting jobs end and new ones are
+ * refused until it can.
  */
 #ifndef S2_SERVE_LINK_H
 #define S2_SERVE_LINK_H
@@ -17,6 +19,7 @@ typedef struct s2_link s2_link;
 typedef enum s2_job_end {
     S2_JOB_ANSWERED,  /* a frame ended it */
     S2_JOB_LOST,      /* the engine died with it */
+    S2_JOB_STUCK,     /* the engine was ended with it, because it did not get on */
     S2_JOB_CANCELLED, /* it never began */
     S2_JOB_FAILED,    /* the model cannot be loaded */
     S2_JOB_STOPPED    /* the server is shutting down */
@@ -44,6 +47,7 @@ typedef struct s2_link_options { /* all borrowed until the link is stopped */
     char *const *environment; /* ended by NULL */
     int32_t n_parallel, n_queue;
     size_t max_queue_bytes;
+    double silent_ms; /* the longest time without a sign of progress; 0: any */
     void (*log)(const char *text);
 } s2_link_options;
 
@@ -53,7 +57,7 @@ void s2_link_stop(s2_link *link); /* ends every job; NULL is fine */
 /* Parked: the engine finishes what it runs and ends; jobs wait in the queue until it may start again. */
 void s2_link_park(s2_link *link, bool is_parked);
 
-/* S2P_ELIMIT: the queue is full; the job was not accepted. */
+/* S2P_ELIMIT: the queue is full; S2P_EIO: the engine cannot be loaded. The job was not accepted. */
 s2p_status s2_link_submit(s2_link *link, s2_link_job *job);
 
 /* The client has disconnected; `end` follows. */
@@ -62,6 +66,8 @@ void s2_link_cancel(s2_link *link, s2_link_job *job);
 typedef struct s2_link_state {
     bool is_ready; /* the model is loaded */
     bool has_been_ready, is_parked;
+    bool is_stuck;  /* it was silent for half of the time it may be */
+    bool is_failed; /* it cannot be loaded again; it is tried every 5 s */
     int32_t n_running, n_queued;
     uint64_t n_starts, n_deaths, n_refused;
     char step[64]; /* of loading */

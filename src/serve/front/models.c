@@ -25,6 +25,7 @@ s2p_status s2_models_start(s2_models *m, const s2_front_options *options, s2p_er
                                        .n_parallel = options->n_parallel,
                                        .n_queue = options->n_queue,
                                        .max_queue_bytes = MAX_QUEUE_BYTES,
+                                       .silent_ms = options->stuck_s * 1e3,
                                        .log = options->log };
         TRY(s2_link_start(&m->link[i], &link, error));
         m->name[i] = options->n_models > 1 ? model->name : "";

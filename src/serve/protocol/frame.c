@@ -37,7 +37,7 @@ s2p_status s2_frame_parse(const uint8_t *bytes, size_t n, s2_frame *out, size_t 
     if (length > S2_FRAME_MAX)
         return s2_fail(error, S2P_ELIMIT, "a frame of %u bytes; the limit is %zu", length,
                        S2_FRAME_MAX);
-    if (bytes[4] < S2_FRAME_JOB || bytes[4] > S2_FRAME_BROKEN || bytes[5] || bytes[6] || bytes[7])
+    if (bytes[4] < S2_FRAME_JOB || bytes[4] > S2_FRAME_BEAT || bytes[5] || bytes[6] || bytes[7])
         return s2_fail(error, S2P_EFORMAT, "a frame of type %d", bytes[4]);
     if (n - S2_FRAME_HEADER < length) return S2P_OK;
     *out = (s2_frame){ .type = (s2_frame_type)bytes[4],

@@ -6,7 +6,7 @@
  *     request  8 bytes   whose frame it is; 0: nobody's
  *     payload
  *
- * The front sends JOB and CANCEL, the engine the others. Neither trusts the other: the engine may be
+ * The front sends JOB, QUICK, CANCEL and PING, the engine the others. Neither trusts the other: the engine may be
  * in the hands of a hostile picture, so a frame is checked before a byte of it is used.
  */
 #ifndef S2_SERVE_FRAME_H
@@ -31,7 +31,9 @@ typedef enum s2_frame_type {
     S2_FRAME_BYTES = 9,   /* a picture or a document: the result; ends the job */
     S2_FRAME_ERROR = 10,  /* JSON: {"status":,"message":, ...}; ends the job */
     S2_FRAME_TOKENS = 11, /* JSON: {"text":,"tokens":[]}: TEXT, and how likely its tokens were */
-    S2_FRAME_BROKEN = 12  /* text: a sentence that says why this process ends now */
+    S2_FRAME_BROKEN = 12, /* text: a sentence that says why this process ends now */
+    S2_FRAME_PING = 13,   /* nothing: is the engine alive? */
+    S2_FRAME_BEAT = 14    /* 8 bytes, the answer: a number that grows while it computes */
 } s2_frame_type;
 
 typedef struct s2_frame {
