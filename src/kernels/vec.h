@@ -148,8 +148,9 @@ S2V_INLINE lanes load_f16(const uint16_t *p)
 #define S2V_LANES(f, s) S2V_LANES_4(f, 0, s)
 #endif
 /* clang-format on */
-#define S2V_EXCHANGE(v, s)                                                        \
-    for (int i = 0; i < WIDTH; i++)                                               \
+#define S2V_EXCHANGE(v, s) S2V_EXCHANGE_OF(WIDTH, v, s)
+#define S2V_EXCHANGE_OF(n, v, s)                                                  \
+    for (int i = 0; i < (n); i++)                                                 \
         if ((i & (s)) == 0) {                                                     \
             const lanes a = (v)[i], b = (v)[i + (s)];                             \
             (v)[i] = __builtin_shufflevector(a, b, S2V_LANES(S2V_LOW, s));        \
@@ -166,6 +167,18 @@ S2V_INLINE void transpose_square(lanes v[WIDTH])
 #endif
 #if WIDTH >= 16
     S2V_EXCHANGE(v, 8)
+#endif
+}
+
+/* Transposes squares of at most 8 lanes: with 16 lanes two of them, side by side in the first 8 vectors. */
+S2V_INLINE void transpose_words(lanes v[WIDTH])
+{
+#if WIDTH >= 16
+    S2V_EXCHANGE_OF(8, v, 1)
+    S2V_EXCHANGE_OF(8, v, 2)
+    S2V_EXCHANGE_OF(8, v, 4)
+#else
+    transpose_square(v);
 #endif
 }
 
@@ -193,6 +206,41 @@ S2V_INLINE float largest_of(lanes v)
     v = larger(v, S2V_ACROSS(v, 4));
 #endif
     v = larger(v, S2V_ACROSS(v, 2));
+    return v[0] > v[1] ? v[0] : v[1];
+}
+
+/* Of whole numbers; the sum wraps. */
+S2V_INLINE uint32_t whole_sum_of(bits v)
+{
+#if WIDTH >= 16
+    v += S2V_ACROSS(v, 8);
+#endif
+#if WIDTH >= 8
+    v += S2V_ACROSS(v, 4);
+#endif
+    v += S2V_ACROSS(v, 2);
+    return v[0] + v[1];
+}
+
+S2V_INLINE bits larger_bits(bits a, bits b) /* of numbers below 2^31 */
+{
+#if S2V_IS_AVX512 && !defined(S2V_EMULATE_AVX512)
+    return (bits)_mm512_max_epi32((__m512i)a, (__m512i)b);
+#else
+    const bits mask = (bits)((ints)a > (ints)b);
+    return (a & mask) | (b & ~mask);
+#endif
+}
+
+S2V_INLINE uint32_t largest_bits_of(bits v)
+{
+#if WIDTH >= 16
+    v = larger_bits(v, S2V_ACROSS(v, 8));
+#endif
+#if WIDTH >= 8
+    v = larger_bits(v, S2V_ACROSS(v, 4));
+#endif
+    v = larger_bits(v, S2V_ACROSS(v, 2));
     return v[0] > v[1] ? v[0] : v[1];
 }
 

@@ -62,28 +62,24 @@ static size_t panel_tail_bytes(int32_t k)
 /* 32 numbers as whole multiples of the step returned, in v; *total: their sum. */
 S2V_INLINE float round_block(const float *x, ints v[VECTORS], int32_t *total)
 {
-    lanes number[VECTORS], most = { 0 };
-    bits is_bad = { 0 }; /* sizes as bits are in order, infinity and NaN last */
+    lanes number[VECTORS];
+    bits most = { 0 }; /* sizes as bits are in order, infinity and NaN last */
     for (int i = 0; i < VECTORS; i++) {
         number[i] = load(x + i * WIDTH);
-        const bits size = (bits)number[i] & 0x7fffffffu;
-        most = larger((lanes)size, most);
-        is_bad |= (bits)(size >= 0x7f800000u);
+        most = larger_bits((bits)number[i] & 0x7fffffffu, most);
     }
     bits sum = { 0 }; /* any number where one is infinite or NaN */
-    float step = largest_of(most) / 127.0f;
-    uint32_t bad = 0, all_of_them = 0;
-    for (int i = 0; i < WIDTH; i++) bad |= is_bad[i];
+    const uint32_t largest = largest_bits_of(most);
+    float step = s2v_float_of_bits(largest) / 127.0f;
     if (step < 0x1p-100f) step = 0.0f;
-    if (bad) step = s2v_float_of_bits(0x7fc00000u);
+    if (largest >= 0x7f800000u) step = s2v_float_of_bits(0x7fc00000u);
     const float inverse = step > 0.0f ? 1.0f / step : 0.0f;
     for (int i = 0; i < VECTORS;
          i++) { /* adding 1.5 * 2^23 leaves the rounded number in the low bits */
         v[i] = (ints)((bits)(number[i] * all(inverse) + all(12582912.0f)) - 0x4b400000u);
         sum += (bits)v[i];
     }
-    for (int i = 0; i < WIDTH; i++) all_of_them += sum[i];
-    *total = (int32_t)all_of_them;
+    *total = (int32_t)whole_sum_of(sum);
     return step;
 }
 
@@ -92,7 +88,16 @@ typedef int8_t narrow __attribute__((vector_size(WIDTH)));
 S2V_INLINE void store_bytes(const ints v[VECTORS], uint8_t out[S2V_QUANT])
 {
     for (int i = 0; i < VECTORS; i++) {
+#if S2V_IS_AVX512 && !defined(S2V_EMULATE_AVX512) /* GCC 12 converts one number after the other */
+        const narrow packed = (narrow)_mm512_cvtepi32_epi8((__m512i)v[i]);
+#elif WIDTH == 8 && defined(__AVX2__)
+        const __m256i four = (__m256i)v[i];
+        const __m128i words =
+            _mm_packs_epi32(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
+        const narrow packed = __extension__(narrow)_mm_cvtsi128_si64(_mm_packs_epi16(words, words));
+#else
         const narrow packed = __builtin_convertvector(v[i], narrow);
+#endif
         memcpy(out + i * WIDTH, &packed, sizeof packed);
     }
 }
@@ -147,6 +152,23 @@ S2V_INLINE float weights_bytes(const char *row, const s2v_element type, int32_t 
     return step;
 }
 
+/* The bytes of WIDTH columns, from column c of a panel on, as words side by side. */
+S2V_INLINE void panel_words(const uint8_t group[WIDTH][S2V_QUANT], int32_t c, char *to)
+{
+    enum { WORDS = S2V_QUANT / 4, HELD = WIDTH < WORDS ? WIDTH : WORDS };
+    for (int32_t at = 0; at < WORDS; at += HELD) {
+        lanes square[WIDTH] = { { 0 } }; /* 16 lanes: the words of a column and of that 8 further on */
+        for (int32_t i = 0; i < WIDTH; i++)
+            memcpy((char *)&square[i % WORDS] + i / WORDS * S2V_QUANT, group[i] + at * 4,
+                   (size_t)HELD * 4);
+        transpose_words(square);
+        for (int32_t i = 0; i < HELD; i++) {
+            const bits flipped = (bits)square[i] ^ FLIP * 0x01010101u;
+            memcpy(to + ((ptrdiff_t)(at + i) * PANEL + c) * 4, &flipped, sizeof flipped);
+        }
+    }
+}
+
 static void q8_pack(const s2v_packed *w, const s2v_source *source, int32_t first, int32_t last)
 {
     panels_begin(w, first, last);
@@ -162,18 +184,7 @@ static void q8_pack(const s2v_packed *w, const s2v_source *source, int32_t first
                 lanes step = { 0 };
                 for (int32_t i = 0; i < WIDTH; i++)
                     if (row[i]) step[i] = weights_bytes(row[i], type[i], k, w->k, group[i]);
-                for (int32_t at = 0; at < S2V_QUANT / 4; at += WIDTH < 8 ? WIDTH : 8) {
-                    lanes square[WIDTH] = { { 0 } };
-                    const int32_t words = WIDTH < 8 ? WIDTH : 8;
-                    for (int32_t i = 0; i < WIDTH; i++)
-                        memcpy(&square[i], group[i] + (ptrdiff_t)at * 4, (size_t)words * 4);
-                    transpose_square(square);
-                    for (int32_t i = 0; i < words; i++) {
-                        const bits flipped = (bits)square[i] ^ FLIP * 0x01010101u;
-                        memcpy(to + ((ptrdiff_t)(at + i) * PANEL + c) * 4, &flipped,
-                               sizeof flipped);
-                    }
-                }
+                panel_words((const uint8_t(*)[S2V_QUANT])group, c, to);
                 store((float *)(void *)(to + BLOCK_BYTES) - PANEL + c, step);
             }
         }
