@@ -16,7 +16,8 @@
 emulated_tiles s2v_emulated_tiles;
 
 /* The same files, compiled without the instructions. */
-extern const s2k_products emulated_words, emulated_digits, emulated_tiles_amx, emulated_bytes;
+extern const s2k_products emulated_words, emulated_digits, emulated_tiles_amx, emulated_bytes,
+    emulated_nibbles;
 
 static s2v_devices devices;
 
@@ -232,7 +233,9 @@ static void emulated_variants_are_the_reference(void **state)
     check_products(&emulated_digits, true);
     check_products(&emulated_tiles_amx, true);
     check_products(&emulated_bytes, true);
-    assert_int_equal(s2v_emulated_tiles.config.palette, 0); /* as it was before */
+    const s2_cpu cpu = s2_cpu_detect();
+    if (s2_cpu_has_avx2_set(&cpu)) check_products(&emulated_nibbles, true); /* it packs with AVX2 */
+    assert_int_equal(s2v_emulated_tiles.config.palette, 0);                 /* as it was before */
 }
 
 /* --- the choice ------------------------------------------------------------------------------------ */
@@ -267,8 +270,8 @@ static void a_machine_gets_what_it_executes(void **state)
     assert_string_equal(chosen(&haswell, true, S2K_NO_FORMAT, 1), "ggml");
     assert_string_equal(chosen(&haswell, false, S2K_Q6_K, 1), "ggml");
     assert_string_equal(chosen(&haswell, true, S2K_Q8_0, 1), "ggml");
-    assert_string_equal(chosen(&ice_lake, true, S2K_Q4_K_BY_8, 1), "bytes-avx2");
-    assert_string_equal(chosen(&ice_lake, true, S2K_Q6_K, 9), "bytes-avx2");
+    assert_string_equal(chosen(&ice_lake, true, S2K_Q4_K_BY_8, 1), "nibbles-vnni");
+    assert_string_equal(chosen(&ice_lake, true, S2K_Q6_K, 9), "nibbles-vnni");
     for (int32_t rows = 1; rows < 1000; rows *= 7) {
         assert_string_equal(chosen(&ice_lake, true, S2K_Q8_0, rows), "bytes-vnni");
         assert_string_equal(chosen(&ice_lake, true, S2K_Q4_0_BY_8, rows), "bytes-vnni");
@@ -292,7 +295,7 @@ static void a_machine_gets_what_it_executes(void **state)
     }
     s2_cpu less = sapphire_rapids;
     less.amx_int8 = false; /* rows that are not words all their life are bytes */
-    assert_string_equal(chosen(&less, true, S2K_Q6_K, 4), "bytes-avx2");
+    assert_string_equal(chosen(&less, true, S2K_Q6_K, 4), "nibbles-vnni");
 }
 
 /* The variants of a family cover all numbers of rows, for the same formats, which no other family of

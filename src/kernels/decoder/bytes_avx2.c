@@ -12,18 +12,13 @@
  * output. The bytes of rows are those ggml's own kernels multiply.
  */
 #include "kernels/decoder/products.h"
+#include "kernels/decoder/row_bytes.h"
 
 #include <immintrin.h>
 #include <string.h>
 
 #define MOST_ROWS 64
 #define ROWS_BYTES (256 << 10) /* half of a small second-level cache */
-
-typedef struct row_block { /* S2K_BLOCK values of a row */
-    float step;            /* value = step * byte */
-    int8_t byte[S2K_BLOCK];
-    int16_t sum[16]; /* of 16 bytes each */
-} row_block;
 
 /* --- rows as bytes ---------------------------------------------------------------------------- */
 

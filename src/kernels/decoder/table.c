@@ -3,13 +3,13 @@
 
 extern const s2k_products s2k_scalar;
 extern const s2k_products s2k_words_vnni, s2k_digits_amx, s2k_tiles_amx;
-extern const s2k_products s2k_bytes_avx2, s2k_bytes_vnni;
+extern const s2k_products s2k_bytes_avx2, s2k_bytes_vnni, s2k_nibbles_vnni;
 
 static const s2k_product_set sets[] = {
 /* best first */
 #if defined(S2V_X86_KERNELS)
     { { { { &s2k_words_vnni, &s2k_digits_amx, &s2k_tiles_amx } } } },
-    { { { { &s2k_bytes_avx2 } }, { { &s2k_bytes_vnni } } } },
+    { { { { &s2k_nibbles_vnni } }, { { &s2k_bytes_vnni } } } },
     { { { { &s2k_bytes_avx2 } } } },
 #endif
     { { { { NULL } } } },
@@ -98,6 +98,7 @@ const s2k_products *s2k_products_at(size_t index)
         &s2k_digits_amx,
         &s2k_tiles_amx,
         &s2k_bytes_avx2,
+        &s2k_nibbles_vnni,
         &s2k_bytes_vnni,
 #endif
     };

@@ -94,7 +94,8 @@ S2V_INLINE void store_bytes(const ints v[VECTORS], uint8_t out[S2V_QUANT])
         const __m256i four = (__m256i)v[i];
         const __m128i words =
             _mm_packs_epi32(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
-        const narrow packed = __extension__(narrow)_mm_cvtsi128_si64(_mm_packs_epi16(words, words));
+        const narrow packed =
+            __extension__(narrow) _mm_cvtsi128_si64(_mm_packs_epi16(words, words));
 #else
         const narrow packed = __builtin_convertvector(v[i], narrow);
 #endif
@@ -157,7 +158,9 @@ S2V_INLINE void panel_words(const uint8_t group[WIDTH][S2V_QUANT], int32_t c, ch
 {
     enum { WORDS = S2V_QUANT / 4, HELD = WIDTH < WORDS ? WIDTH : WORDS };
     for (int32_t at = 0; at < WORDS; at += HELD) {
-        lanes square[WIDTH] = { { 0 } }; /* 16 lanes: the words of a column and of that 8 further on */
+        lanes square[WIDTH] = {
+            { 0 }
+        }; /* 16 lanes: the words of a column and of that 8 further on */
         for (int32_t i = 0; i < WIDTH; i++)
             memcpy((char *)&square[i % WORDS] + i / WORDS * S2V_QUANT, group[i] + at * 4,
                    (size_t)HELD * 4);
