@@ -21,6 +21,7 @@ typedef struct planner {
     s2v_conversion_plan *plan;
     size_t room;
     uint8_t *seen[2]; /* text, vision: [row][layer] */
+    bool are_turned;  /* matrices of experts: what a square one of them is */
     s2p_error *error;
 } planner;
 
@@ -285,7 +286,7 @@ static s2p_status add_all_experts(planner *p, const char *name, int64_t n_out, i
 {
     const int64_t n = p->numbers->n_experts, wide = n_halves * n_out;
     const int64_t turned[3] = { n, n_in, wide }, straight[3] = { n, wide, n_in };
-    t->is_turned = !has_shape(t->source, straight, 3) || n_in == wide;
+    t->is_turned = n_in == wide ? p->are_turned : !has_shape(t->source, straight, 3);
     TRY(expect_shape(p, t->source, t->is_turned ? turned : straight, 3));
     t->n_dims = 3;
     t->ne[0] = t->n_per_row = n_in;
@@ -481,9 +482,31 @@ static s2p_status check_experts(const planner *p)
     return S2P_OK;
 }
 
+/* A square matrix does not tell its order, but gates and downs are never both square. */
+static bool find_order(const planner *p, const s2v_checkpoint *checkpoint)
+{
+    const int64_t n = p->numbers->n_experts, ff = p->numbers->n_expert_ff;
+    const int64_t embd = p->numbers->n_embd;
+    const int64_t gates[3] = { n, 2 * ff, embd }, downs[3] = { n, embd, ff };
+    for (size_t f = 0; n > 0 && f < checkpoint->n_files; f++) {
+        const s2v_st_tensor *t;
+        for (size_t i = 0; (t = s2v_safetensors_at(checkpoint->files[f], i)); i++) {
+            char name[S2V_ST_MAX_NAME + 16];
+            place at;
+            const s2v_map_row *r =
+                spell(p, t->name, name, sizeof name) ? find_row(p->family->text, name, &at) : NULL;
+            if (!r || (r->action != EXPERT_GATES && r->action != EXPERT_DOWNS)) continue;
+            const int64_t *straight = r->action == EXPERT_GATES ? gates : downs;
+            if (straight[1] != straight[2]) return !has_shape(t, straight, 3);
+        }
+    }
+    return true;
+}
+
 static s2p_status plan_all(planner *p, const s2v_checkpoint *checkpoint)
 {
     const s2v_numbers *n = p->numbers;
+    p->are_turned = find_order(p, checkpoint);
     const size_t n_text = count_rows(p->family->text), n_vision = count_rows(p->family->vision);
     p->seen[0] = calloc(n_text, (size_t)n->n_layers);
     p->seen[1] = calloc(n_vision, (size_t)n->v_layers);
