@@ -187,7 +187,9 @@ static void test_vision_config(void **state)
     static const mistake old[] = {
         { "\"embed_dim\":16,", "", FORMAT, "'embed_dim' is missing" },
         { "\"depth\":2", "\"depth\":1", FORMAT, "unknown to Qwen2-VL with 1 layers" },
-        { "\"mlp_ratio\":4", "\"mlp_ratio\":2", OTHER, "mlp_ratio" },
+        { "\"mlp_ratio\":4", "\"mlp_ratio\":2", FORMAT, "expected" },
+        { "\"mlp_ratio\":4", "\"mlp_ratio\":0", FORMAT, "mlp_ratio" },
+        { "\"mlp_ratio\":4", "\"mlp_ratio\":1e30", FORMAT, "mlp_ratio" },
         { "\"hidden_act\":\"quick_gelu\"", "\"hidden_act\":\"gelu\"", OTHER, "hidden_act" },
         { "\"embed_dim\":16,\"hidden_size\":32", "\"embed_dim\":16,\"hidden_size\":16", FORMAT,
           "is not the text model's" },

@@ -57,6 +57,7 @@ static const s2v_map_prefix llava_prefixes[] = {
     { "model.vision_tower.vision_model.", "v." },
     { "vision_tower.vision_model.", "v." },
     { "model.vision_tower.", "v." },
+    { "vision_tower.", "v." }, /* saved again by transformers 5 */
     { "model.multi_modal_projector.", "p." },
     { "multi_modal_projector.", "p." },
     { "model.image_newline", "image_newline" },

@@ -33,7 +33,7 @@ static void qwen_read_tower(s2v_config *c, s2v_numbers *n, const char *width, co
     n->v_head = s2v_config_int(c, v, "num_heads", 1, 4096);
     n->v_patch = s2v_config_int(c, v, "patch_size", 1, 256);
     n->v_image = 560; /* a placeholder: pictures have any size */
-    n->v_eps = n->rms_eps;
+    n->v_eps = 1e-6f; /* whatever the text model's is */
     n->v_embd = s2v_config_int(c, v, width, 1, 1 << 16);
     if (c->status == S2P_OK && s2v_config_int(c, v, out, 1, S2V_CONFIG_MAX_SIDE) != n->n_embd)
         s2v_config_fail(c, S2P_EFORMAT, out, "of the tower is not the text model's hidden_size");
@@ -82,8 +82,9 @@ static void qwen2_read_vision(s2v_config *c, s2v_numbers *n)
     qwen_read_tower(c, n, "embed_dim", "hidden_size");
     const json_t *ratio = s2v_config_member(c->vision, "mlp_ratio");
     const double times = ratio ? json_number_value(ratio) : 4.0;
-    n->v_ff = 4 * n->v_embd;
-    if (times < 4.0 || times > 4.0) s2v_config_fail(c, S2P_EUNSUPPORTED, "mlp_ratio", "is not 4");
+    if (times > 0.0 && times * n->v_embd <= S2V_CONFIG_MAX_SIDE)
+        n->v_ff = (int32_t)(times * n->v_embd);
+    if (n->v_ff < 1) s2v_config_fail(c, S2P_EFORMAT, "mlp_ratio", "gives no width");
     s2v_config_expect_text(c, c->vision, "hidden_act", "quick_gelu");
     qwen_expect_patches(c);
 }
@@ -100,7 +101,6 @@ static void qwen3_read_vision(s2v_config *c, s2v_numbers *n)
     static const char key[] = "deepstack_visual_indexes";
     qwen_read_tower(c, n, "hidden_size", "out_hidden_size");
     n->v_ff = s2v_config_int(c, c->vision, "intermediate_size", 1, S2V_CONFIG_MAX_SIDE);
-    n->v_eps = 1e-6f;
     const int32_t places = s2v_config_int(c, c->vision, "num_position_embeddings", 1, 1 << 20);
     int32_t side = 1;
     while (side * side < places) side++;
