@@ -40,11 +40,8 @@ static s2p_status smolvlm_load(s2v_model *model, s2v_loader *l, s2v_gguf *text, 
     };
     TRY(s2v_vit_load(model, l, mmproj, &siglip, error));
     vit_tower *own = model->own;
-    int32_t longest;
-    TRY(s2v_tower_option(mmproj, "preproc_image_size", own->image, MOST_TILES * own->image,
-                         4 * own->image, &longest, error));
-    own->max_tiles = longest / own->image;
-    return S2P_OK;
+    return s2v_tower_option(mmproj, "preproc_image_size", own->image, MOST_TILES * own->image,
+                            4 * own->image, &own->longest, error);
 }
 
 /* With tiles, pruned or not, as Hugging Face does. */
@@ -85,10 +82,11 @@ static s2p_status smolvlm_frame(const s2v_model *model, const s2p_image *image,
     bool is_whole;
     if (o.framing == S2V_FRAMING_AUTO) o.framing = usual;
     TRY(s2v_vit_tiles_asked(model, &o, &is_whole, &tiles, error));
-    int32_t most = own->max_tiles;
-    if (o.max_pixels > 0) most = (int32_t)fmin(sqrt((double)o.max_pixels) / tile, MOST_TILES);
-    if (s2_longest_side_tiles((s2_size){ image->width, image->height }, tile,
-                              (most > 1 ? most : 1) * tile, &fitted, &size) != S2P_OK)
+    int32_t longest = own->longest;
+    if (o.max_pixels > 0)
+        longest = tile * (int32_t)fmax(fmin(sqrt((double)o.max_pixels) / tile, MOST_TILES), 1.0);
+    if (s2_longest_side_tiles((s2_size){ image->width, image->height }, tile, longest, &fitted,
+                              &size) != S2P_OK)
         return s2_fail(error, S2P_EUNSUPPORTED, "a picture of %dx%d pixels cannot be tiled",
                        image->width, image->height);
     if (tiles.width > 0) size = (s2_size){ tiles.width * tile, tiles.height * tile };

@@ -42,8 +42,8 @@ typedef struct vit_tower {
     s2v_windows whole; /* the patches of a view */
     s2_filter filter;  /* pictures are resized with */
     bool has_tiles;    /* views of tiles come in OneVision's 36 sizes */
-    int32_t min_tiles,
-        max_tiles; /* of a picture in tiles: how many along its longer side, or in all */
+    int32_t min_tiles, max_tiles; /* of a picture in tiles: how many in all, */
+    int32_t longest;              /* or pixels of its longer side before it is cut */
     vit_style style;
     struct ggml_tensor *patch_embd; /* F32 [patch_row, n_embd] */
     struct ggml_tensor *patch_bias, *pos_embd;
