@@ -82,6 +82,7 @@ static bool add_picture(hf_case *c, wanted w, const s2v_image_options *options)
         return false;
     c->view[i] = c->picture[i].view;
     c->size[i] = *options;
+    c->size[i].resize = S2V_RESIZE_PILLOW13; /* which all of them were recorded with */
     c->n_pictures++;
     return true;
 }

@@ -54,7 +54,8 @@ static bool find_view(hf_case *c, const char *name, s2v_image_options *size)
         return false;
     *size = (s2v_image_options){ .size = sizeof(s2v_image_options),
                                  .width = grid[2] * c->patch,
-                                 .height = grid[1] * c->patch };
+                                 .height = grid[1] * c->patch,
+                                 .resize = S2V_RESIZE_PILLOW13 };
     return s2_hf_add_source_of(c, name, size);
 }
 
