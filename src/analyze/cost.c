@@ -53,8 +53,9 @@
         27, 1152, 4304, 2, 27, 4096, 16, 0, out, 0, 1 \
     }
 
-/* From the config.json of the published checkpoints: Qwen2-VL's and Qwen3-VL 32B's as copied by their
- * quantized and fine-tuned descendants. */
+/* From the config.json of the published checkpoints. Qwen2-VL 2B's are those of mllm's
+ * configuration_qwen2vl.hpp, Qwen3-VL 32B's those that converters of MiniMax-H3, whose text encoder it is, check
+ * it for; other Qwen2-VL's as copied by their quantized and fine-tuned descendants. */
 /* clang-format off */
 static const s2_model_size sizes[] = {
     { "qwen2.5-vl-3b",         36, 2048,  256, 11008, 576, QWEN_TOWER(3420, 2048), 0, 0 },
