@@ -4,7 +4,7 @@ JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX  ?= /usr/local
 GPU     ?= # vulkan, cuda, metal or hip: see docs/GPU.md
 
-.PHONY: all demo test test-sanitize test-long test-threads test-devices test-transformers test-page test-packages test-reproducible bench bench-engine bench-tower bench-precision bench-convert bench-methods bench-eval bench-rows bench-instrumentation bench-share bench-before-tower bench-prefix bench-memory bench-batch bench-serve fuzz install dist deb uninstall format lint clean
+.PHONY: all demo test test-sanitize test-long test-threads test-devices test-transformers test-families test-page test-packages test-reproducible bench bench-engine bench-tower bench-precision bench-convert bench-methods bench-eval bench-rows bench-instrumentation bench-share bench-before-tower bench-prefix bench-memory bench-batch bench-serve fuzz install dist deb uninstall format lint clean
 
 all: ## build only
 	@scripts/setup build
@@ -61,6 +61,9 @@ test-devices: ## ggml's Vulkan backend on a software driver, in a Debian 13 root
 
 test-transformers: all ## Hugging Face models pruned by hooks, against recorded runs, in a Debian sid root; skipped where there can be none
 	@scripts/test-transformers $(BUILD)
+
+test-families: all ## tiny models of many configurations recorded with Hugging Face, converted and verified; skipped where there can be none
+	@scripts/test-families $(BUILD)
 
 bench: ## ratios with their spread, written to bench/results
 	@scripts/setup bench

@@ -39,9 +39,9 @@ typedef struct vit_block {
 typedef struct vit_tower {
     int32_t image, patches, side; /* pixels, patches and tokens per side of a view */
     s2v_heads heads;
-    s2v_windows whole; /* the patches of a view */
-    s2_filter filter;  /* pictures are resized with */
-    bool has_tiles;    /* views of tiles come in OneVision's 36 sizes */
+    s2v_windows whole;            /* the patches of a view */
+    s2_filter filter;             /* pictures are resized with */
+    bool has_tiles;               /* views of tiles come in OneVision's 36 sizes */
     int32_t min_tiles, max_tiles; /* of a picture in tiles: how many in all, */
     int32_t longest;              /* or pixels of its longer side before it is cut */
     vit_style style;

@@ -1,0 +1,99 @@
+"""Tiny models and runs that record.py records: what differs from the configuration of the goldens, pictures by a letter, cases.
+
+A case names its pictures; `content` is the user's turn with None for a picture; a plan has (K, B) for each grid, and may end with the decoder
+layer after which tokens leave. `shown`: what the tower sees is the picture stretched to this size (Qwen).
+"""
+EDGE = {"d": (60, 400), "e": (33, 29), "f": (640, 90), "g": (211, 307)}  # narrow, tiny, wide, portrait
+TALK = [("user", ["Read the text in", None, "and say how many objects are visible."])]
+CHATS = [("two_with_text_between", [("user", [None, "is the first image.", None, "is the second. Which is blue?"])], ["g", "d"]),
+         ("system_then_turns", [("system", ["Answer yes or no."]), ("user", [None, "Is there a person in the image?"]), ("assistant", ["no"]), ("user", ["And a table?"])], ["e"]),
+         ("picture_in_the_second_turn", [("user", ["Hello!  0 1 2 10 100"]), ("assistant", ["Hello."]), ("user", ["Describe", None])], ["f"]),
+         ("other_letters", [("user", [None, "Où est la pièce bleue ?\n\n日本語 ß 🙂"])], ["g"])]
+MARKED_CHATS = CHATS[:1] + CHATS[1:]
+
+
+def qwen_cases(least=1):
+    return [dict(name="portrait", pictures=["g"], plans=[[(1, 1)], [(3, 20)], [(6, 44)], [(4, 24), 1]]),
+            dict(name="narrow", pictures=["d"], content=["Where is the small blue square?", None], plans=[[(2, 7)], [(1, 2)]]),
+            dict(name="tiny", pictures=["e"], content=[None, "Is the answer A or B?"], plans=[[(1, least)], [(1, 1)]]),
+            dict(name="many", pictures=["g", "d", "e"], content=[None, "is one.", None, "is two. And", None, "?"], plans=[[(4, 30), (2, 9), (1, 1)], [(5, 33), (1, 5), (1, 1), 2]]),
+            dict(name="stretched", pictures=["f"], shown=[(224, 448)], plans=[[(5, 40)]])]
+
+
+QWEN2 = dict(family="qwen2vl", pictures=EDGE, chats=CHATS, cases=qwen_cases())
+QWEN3 = dict(family="qwen3vl", pictures=EDGE, chats=CHATS, cases=qwen_cases(2))
+MOE_TEXT = dict(model_type="qwen3_vl_moe_text", num_experts=8, num_experts_per_tok=2, moe_intermediate_size=32, decoder_sparse_step=1, mlp_only_layers=[], norm_topk_prob=True)
+MOE = dict(architectures=["Qwen3VLMoeForConditionalGeneration"], model_type="qwen3_vl_moe")
+
+LLAVA_CASES = [dict(name="portrait", pictures=["g"], plans=[[(1, 1)], [(5, 70)], [(3, 33), 1]]),
+               dict(name="wide", pictures=["f"], how="pad", content=[None, "Describe the picture in detail."], plans=[[(4, 40)], [(7, 120)]]),
+               dict(name="tiny", pictures=["e"], how="pad", plans=[[(2, 11)]]),
+               dict(name="narrow", pictures=["d"], how="crop", plans=[[(6, 36)], [(4, 64), 2]]),
+               dict(name="many", pictures=["g", "d"], how="pad", content=[None, None, "Compare the first image with the second image."], plans=[[(4, 32), (5, 50)]])]
+LLAVA = dict(family="llava15", pictures=EDGE, cases=LLAVA_CASES,
+             chats=[("two", [("user", [None, None, "Which is blue?"])], ["g", "d"]),
+                    ("turns", [("user", [None, "Is there a person in the image?"]), ("assistant", ["no"]), ("user", ["And a table?"])], ["e"]),
+                    ("no_picture", [("system", ["Be brief."]), ("user", ["Hello!  0 1 2 10 100"])], []),
+                    ("other_letters", [("user", [None, "Où est la pièce bleue ?\n\n日本語 ß 🙂"])], ["g"])])
+
+INTERN_CASES = [dict(name="whole", pictures=["g"], processor=dict(crop_to_patches=False), plans=[[(1, 1)], [(4, 30)], [(5, 40), 1]]),
+                dict(name="narrow", pictures=["d"], processor=dict(max_patches=4), plans=[[(4, 80), (3, 20)]]),
+                dict(name="tiny", pictures=["e"], processor=dict(max_patches=3), content=["What is", None, "here?"], plans=[[(4, 50)]]),
+                dict(name="portrait", pictures=["g"], processor=dict(max_patches=6), plans=[[(8, 130), (4, 40)], [(5, 100), (4, 30), 2]]),
+                dict(name="many", pictures=["f", "e"], processor=dict(max_patches=2), content=[None, "is one.", None, "is two."], plans=[[(6, 90), (4, 20), (3, 12)]])]
+INTERN = dict(family="internvl3", pictures=EDGE, cases=INTERN_CASES, chats=CHATS)
+
+SMOL_CASES = [dict(name="whole", pictures=["g"], processor=dict(do_image_splitting=False), plans=[[(1, 1)], [(3, 20)], [(4, 16), 1]]),
+              dict(name="portrait", pictures=["g"], plans=[[(8, 100), (3, 16)]]),
+              dict(name="narrow", pictures=["d"], plans=[[(4, 40), (2, 5)]]),
+              dict(name="tiny", pictures=["e"], content=["What is", None, "here?"], plans=[[(5, 60), (2, 9), 1]]),
+              dict(name="many", pictures=["f", "e"], content=[None, "is one.", None, "is two."], plans=[[(3, 20), (3, 11), (4, 40), (2, 6)]])]
+SMOL = dict(family="smolvlm", pictures=EDGE, cases=SMOL_CASES, chats=CHATS, processor=dict(size={"longest_edge": 1000}))
+
+VARIATIONS = {
+    "qwen2vl_tied": dict(QWEN2, config=dict(hidden_size=64, num_attention_heads=4, num_key_value_heads=4, num_hidden_layers=4, intermediate_size=96, tie_word_embeddings=True,
+                                            rope_scaling={"type": "mrope", "mrope_section": [2, 3, 3]}, vision_config=dict(embed_dim=64, num_heads=2, depth=2, mlp_ratio=3, hidden_size=64))),
+    "qwen2vl_groups": dict(QWEN2, seed=2, names="own", config=dict(hidden_size=128, num_attention_heads=8, num_key_value_heads=2, num_hidden_layers=5,
+                                                                   rope_scaling={"type": "mrope", "mrope_section": [2, 3, 3]},
+                                                                   vision_config=dict(embed_dim=80, num_heads=1, depth=3, mlp_ratio=2, hidden_size=128))),
+    "qwen2vl_wide_heads": dict(QWEN2, seed=3, config=dict(hidden_size=128, num_attention_heads=2, num_key_value_heads=1, num_hidden_layers=4, rope_theta=10000.0, rms_norm_eps=1e-05,
+                                                          rope_scaling={"type": "mrope", "mrope_section": [8, 12, 12]},
+                                                          vision_config=dict(embed_dim=64, num_heads=4, depth=5, mlp_ratio=4, hidden_size=128))),
+    "qwen3vl_tied": dict(QWEN3, config=dict(tie_word_embeddings=True, text_config=dict(head_dim=64, hidden_size=48, num_attention_heads=3, num_key_value_heads=1, num_hidden_layers=4,
+                                                                                      tie_word_embeddings=True, rope_scaling={"mrope_interleaved": True, "mrope_section": [12, 10, 10], "rope_type": "default"}),
+                                            vision_config=dict(deepstack_visual_indexes=[0, 1], depth=3, hidden_size=48, num_heads=3, intermediate_size=80, out_hidden_size=48))),
+    "qwen3vl_deep": dict(QWEN3, seed=2, config=dict(text_config=dict(head_dim=16, hidden_size=96, num_attention_heads=6, num_key_value_heads=3, num_hidden_layers=6,
+                                                                     rope_scaling={"mrope_interleaved": True, "mrope_section": [4, 2, 2], "rope_type": "default"}),
+                                                    vision_config=dict(deepstack_visual_indexes=[1, 3, 4, 7], depth=8, out_hidden_size=96, num_position_embeddings=256))),
+    "qwen3vl_published_rope": dict(QWEN3, seed=3, config=dict(text_config=dict(head_dim=128, hidden_size=64, num_attention_heads=2, num_key_value_heads=2, num_hidden_layers=5,
+                                                                               rope_scaling={"mrope_interleaved": True, "mrope_section": [24, 20, 20], "rope_type": "default"}),
+                                                              vision_config=dict(deepstack_visual_indexes=[1, 2, 3], depth=4, num_position_embeddings=2304, num_heads=1))),
+    "qwen3vl_moe": dict(QWEN3, seed=4, names="own", config=dict(MOE, text_config=dict(MOE_TEXT, num_hidden_layers=4), vision_config=dict(model_type="qwen3_vl_moe", deepstack_visual_indexes=[1, 2], depth=4))),
+    "qwen3vl_moe_three": dict(QWEN3, seed=5, names="own", config=dict(MOE, tie_word_embeddings=True, text_config=dict(MOE_TEXT, num_experts=6, num_experts_per_tok=3, moe_intermediate_size=64, num_hidden_layers=4,
+                                                                      tie_word_embeddings=True, num_key_value_heads=4), vision_config=dict(model_type="qwen3_vl_moe", deepstack_visual_indexes=[0, 1, 2], depth=4))),
+    # tests/data/recorded has this one
+    "qwen3vlmoe": dict(family="qwen3vl", seed=6, dtype="bfloat16", pictures={"h": (97, 140), "i": (150, 101)}, processor=dict(size={"longest_edge": 16777216, "shortest_edge": 4096}),
+                       cases=[dict(name="one", pictures=["h"], plans=[[(2, 5)], [(1, 3), 2]]),
+                              dict(name="two", pictures=["i", "h"], content=[None, "is one.", None, "is two."], plans=[[(3, 9), (2, 4)]])],
+                       config=dict(MOE, text_config=dict(MOE_TEXT, hidden_size=32, intermediate_size=32, head_dim=16, num_hidden_layers=4, num_experts=6, num_experts_per_tok=2, moe_intermediate_size=24,
+                                                         rope_scaling={"mrope_interleaved": True, "mrope_section": [4, 2, 2], "rope_type": "default"}),
+                                   vision_config=dict(model_type="qwen3_vl_moe", deepstack_visual_indexes=[0, 1], depth=3, hidden_size=16, num_heads=1, intermediate_size=32, out_hidden_size=32,
+                                                      num_position_embeddings=64))),
+    "llava15_groups": dict(LLAVA, config=dict(text_config=dict(num_key_value_heads=2, num_hidden_layers=4, hidden_size=96, intermediate_size=128, num_attention_heads=6),
+                                              vision_config=dict(hidden_size=64, num_attention_heads=4, num_hidden_layers=3, intermediate_size=96))),
+    "llava15_224": dict(LLAVA, seed=2, names="own", processor=dict(size={"shortest_edge": 224}, crop_size={"height": 224, "width": 224}),
+                        config=dict(image_seq_length=256, text_config=dict(num_attention_heads=2, num_key_value_heads=2, rope_theta=5000.0),
+                                    vision_config=dict(image_size=224, num_hidden_layers=6, num_attention_heads=2))),
+    "internvl3_heads": dict(INTERN, config=dict(tie_word_embeddings=True, text_config=dict(num_attention_heads=2, num_key_value_heads=1, num_hidden_layers=4, tie_word_embeddings=True),
+                                                vision_config=dict(num_attention_heads=4, hidden_size=64, num_hidden_layers=2))),
+    "internvl3_224": dict(INTERN, seed=2, processor=dict(size={"height": 224, "width": 224}, max_patches=6, min_patches=2),
+                          cases=[*[dict(c, processor={k: v for k, v in c.get("processor", {}).items() if k != "max_patches"}) for c in INTERN_CASES[:1]],
+                                 dict(name="least", pictures=["g"], plans=[[(5, 60), (2, 10)]]), dict(name="narrow", pictures=["d"], plans=[[(4, 50), (2, 8)]])],
+                          config=dict(image_seq_length=64, vision_config=dict(image_size=[224, 224]), text_config=dict(num_key_value_heads=4))),
+    "internvl35": dict(INTERN, seed=3, config=dict(text_config=dict(architectures=["Qwen3ForCausalLM"], model_type="qwen3", head_dim=32, num_attention_heads=4, num_key_value_heads=2, attention_bias=False),
+                                                   vision_config=dict(num_hidden_layers=3))),
+    "smolvlm_tied": dict(SMOL, config=dict(tie_word_embeddings=True, text_config=dict(num_attention_heads=6, num_key_value_heads=2, head_dim=16, num_hidden_layers=3, tie_word_embeddings=True),
+                                           vision_config=dict(hidden_size=48, num_attention_heads=3, num_hidden_layers=2))),
+    "smolvlm_384": dict(SMOL, seed=2, processor=dict(size={"longest_edge": 1152}, max_image_size={"longest_edge": 384}),
+                        config=dict(scale_factor=3, text_config=dict(num_key_value_heads=3), vision_config=dict(image_size=384, patch_size=14, max_image_size={"longest_edge": 384}, size={"longest_edge": 1536}))),
+}
