@@ -28,7 +28,8 @@ bool s2c_class_add(s2c_class *c, int32_t low, int32_t high)
 
 void s2c_class_invert(s2c_class *c)
 {
-    s2c_class out = { 0 };
+    s2c_class out;
+    out.n = 0;
     int32_t next = 0;
     for (int32_t i = 0; i < c->n; i++) {
         if (c->range[i].low > next) s2c_class_add(&out, next, c->range[i].low - 1);

@@ -35,6 +35,11 @@ void *s2c_take(s2c_compiler *c, size_t n)
         c->n_bytes += size;
     }
     void *out = (char *)c->blocks->data + c->blocks->used;
+    if (!s2c_count(c->g, (int64_t)n / 32)) {
+        (void)s2_fail(c->error, S2P_ELIMIT, "the schema needs more than %d steps to compile",
+                      S2C_MAX_STEPS);
+        return NULL;
+    }
     c->blocks->used += n;
     return memset(out, 0, n);
 }
@@ -46,6 +51,7 @@ void s2c_release(s2c_compiler *c)
         free(c->blocks);
         c->blocks = next;
     }
+    s2c_nfa_free(&c->automaton);
     free(c->is_open);
     s2c_document_free(&c->document);
 }
@@ -61,10 +67,11 @@ s2p_status s2c_refuse(s2c_compiler *c, int32_t node, const char *format, ...)
     return s2_fail(c->error, S2P_EINVAL, "%s: %s", pointer, why);
 }
 
-bool s2c_same_value(const s2c_document *d, int32_t a, int32_t b)
+bool s2c_same_value(s2c_compiler *c, int32_t a, int32_t b)
 {
+    const s2c_document *d = &c->document;
     const s2c_node *x = &d->node[a], *y = &d->node[b];
-    if (x->type != y->type) return false;
+    if (x->type != y->type || !s2c_count(c->g, 1)) return false;
     switch (x->type) {
     case S2C_NUMBER: {
         s2c_decimal m, n;
@@ -77,7 +84,7 @@ bool s2c_same_value(const s2c_document *d, int32_t a, int32_t b)
     case S2C_ARRAY:
         if (x->n_children != y->n_children) return false;
         for (int32_t i = x->child, k = y->child; i >= 0; i = d->node[i].next, k = d->node[k].next)
-            if (!s2c_same_value(d, i, k)) return false;
+            if (!s2c_same_value(c, i, k)) return false;
         return true;
     case S2C_OBJECT:
         if (x->n_children != y->n_children) return false;
@@ -86,7 +93,8 @@ bool s2c_same_value(const s2c_document *d, int32_t a, int32_t b)
             while (k >= 0 && !s2c_same_text(d->node[i].key, d->node[i].key_size, d->node[k].key,
                                             d->node[k].key_size))
                 k = d->node[k].next;
-            if (k < 0 || !s2c_same_value(d, i, k)) return false;
+            if (k < 0 || !s2c_count(c->g, y->n_children / 8) || !s2c_same_value(c, i, k))
+                return false;
         }
         return true;
     default:

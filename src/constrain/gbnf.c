@@ -13,12 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_NESTING = 200, MAX_NAME = 128 };
+enum { MAX_NESTING = 200, MAX_NAME = 128, N_BUCKETS = 4096 };
 
 typedef struct named_rule {
     char name[MAX_NAME + 1];
     size_t at; /* where it was met first */
     int32_t rule;
+    int32_t next; /* in its bucket; -1: last */
     bool is_defined;
 } named_rule;
 
@@ -28,6 +29,7 @@ typedef struct reader {
     size_t n, at;
     named_rule *rule;
     int32_t n_rules, max_rules;
+    int32_t bucket[N_BUCKETS]; /* first of rule + 1 by a hash of the name; 0: none */
     s2p_error *error;
 } reader;
 
@@ -74,12 +76,17 @@ static s2p_status read_name(reader *r, named_rule **out)
     const size_t size = r->at - at;
     if (size == 0) return refuse(r, at, "expected the name of a rule");
     if (size > MAX_NAME) return refuse(r, at, "the name of a rule is too long (limit 128)");
-    for (int32_t i = 0; i < r->n_rules; i++)
+    uint32_t hash = 0;
+    for (size_t i = 0; i < size; i++) hash = (hash ^ (uint8_t)r->text[at + i]) * 0x9E3779B1u;
+    int32_t *first = &r->bucket[hash >> 20];
+    int32_t n_seen = 1;
+    for (int32_t i = *first - 1; i >= 0; i = r->rule[i].next, n_seen++)
         if (memcmp(r->rule[i].name, r->text + at, size) == 0 && r->rule[i].name[size] == '\0') {
             *out = &r->rule[i];
-            return S2P_OK;
+            return s2c_count(r->g, n_seen) ? S2P_OK
+                                           : S2P_ELIMIT; /* names may share a bucket on purpose */
         }
-    if (!s2c_count(r->g, r->n_rules)) return S2P_ELIMIT;
+    if (!s2c_count(r->g, n_seen)) return S2P_ELIMIT;
     if (r->n_rules == r->max_rules) {
         const int32_t wanted = r->max_rules ? 2 * r->max_rules : 32;
         named_rule *grown = realloc(r->rule, (size_t)wanted * sizeof *grown);
@@ -88,7 +95,8 @@ static s2p_status read_name(reader *r, named_rule **out)
         r->max_rules = wanted;
     }
     *out = &r->rule[r->n_rules++];
-    **out = (named_rule){ .at = at, .rule = s2c_new_rule(r->g) };
+    **out = (named_rule){ .at = at, .rule = s2c_new_rule(r->g), .next = *first - 1 };
+    *first = r->n_rules;
     memcpy((*out)->name, r->text + at, size);
     return r->g->status;
 }
@@ -177,7 +185,8 @@ static s2p_status read_literal(reader *r, int32_t from, int32_t to)
 static s2p_status read_class(reader *r, int32_t from, int32_t to)
 {
     const size_t at = r->at++;
-    s2c_class set = { 0 };
+    s2c_class set;
+    set.n = 0;
     const bool is_inverted = peek(r) == '^';
     if (is_inverted) r->at++;
     while (peek(r) != ']') {

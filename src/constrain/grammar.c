@@ -176,13 +176,12 @@ void s2c_keys(s2c_grammar *g, const s2c_span *spelling, const bool *is_required,
     const int32_t object = g->n_objects++;
     g->object[object] =
         (s2c_object){ .n_keys = n_keys, .first_key = g->n_keys, .after = before[n_keys] };
-    for (int32_t i = 0; i < n_keys; i++) {
+    for (int32_t i = 0, last = 0; i < n_keys; i++) {
         if (!GROW(g, key, S2C_MAX_STATES)) return;
-        int32_t last = i;
+        if (last < i) last = i;
         while (last + 1 < n_keys && !is_required[last]) last++;
         g->key[g->n_keys++] =
             (s2c_key){ .value = spelling[i].to, .last = last, .may_end = !is_required[last] };
-        s2c_count(g, last - i);
         /* What analysis sees: this key, or the ones after it. Matching walks the trie. */
         s2c_empty(g, before[i], spelling[i].to);
         if (!is_required[i]) s2c_empty(g, before[i], before[i + 1]);

@@ -136,9 +136,11 @@ s2p_status s2c_nfa_both(const s2c_nfa *a, const s2c_nfa *b, s2c_nfa *out, s2c_gr
     out->start = number_of(&p, out, a->start, b->start);
     for (int32_t i = 0; i < out->n && out->status == S2P_OK; i++) {
         const int32_t x = (int32_t)(p.pair[i] >> 32), y = (int32_t)(uint32_t)p.pair[i];
+        if (!s2c_count(g, 2)) out->status = g->status;
         for (int32_t e = a->first[x]; e >= 0; e = a->edge[e].next) {
             const s2c_nfa_edge *ea = &a->edge[e];
             if (ea->low < 0) {
+                if (!s2c_count(g, 2)) out->status = g->status;
                 s2c_nfa_edge_add(out, i, number_of(&p, out, ea->to, y), S2C_NFA_EMPTY,
                                  S2C_NFA_EMPTY);
                 continue;
@@ -254,10 +256,13 @@ void s2c_nfa_emit(const s2c_nfa *a, s2c_grammar *g, int32_t from, int32_t to, s2
                 continue;
             }
             /* Ranges that lead to the same state go together. */
-            s2c_class set = { 0 };
+            s2c_class set;
+            set.n = 0;
             bool is_first = true;
-            for (int32_t f = a->first[i]; f != e; f = a->edge[f].next)
+            int64_t n_before = 0;
+            for (int32_t f = a->first[i]; f != e; f = a->edge[f].next, n_before++)
                 is_first &= a->edge[f].low < 0 || a->edge[f].to != a->edge[e].to;
+            if (!s2c_count(g, n_before / 8)) break;
             for (int32_t f = e; is_first && f >= 0; f = a->edge[f].next) {
                 if (a->edge[f].low < 0 || a->edge[f].to != a->edge[e].to) continue;
                 if (!s2c_count(g, 1)) break;

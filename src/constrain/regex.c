@@ -51,7 +51,8 @@ static void add_named(s2c_class *set, char name)
     const size_t n = lower == 'd'   ? sizeof digits / sizeof *digits
                      : lower == 'w' ? sizeof words / sizeof *words
                                     : sizeof spaces / sizeof *spaces;
-    s2c_class one = { 0 };
+    s2c_class one;
+    one.n = 0;
     for (size_t i = 0; i < n; i++) s2c_class_add(&one, range[i].low, range[i].high);
     if (name != lower) s2c_class_invert(&one);
     for (int32_t i = 0; i < one.n; i++) s2c_class_add(set, one.range[i].low, one.range[i].high);
@@ -237,9 +238,11 @@ static s2p_status read_alternatives(regex *r, int32_t from, int32_t to, int32_t 
 /* One atom without its quantifier, from state to state. */
 static s2p_status read_atom(regex *r, int32_t from, int32_t to, int32_t depth)
 {
-    s2c_class set = { 0 };
+    s2c_class set;
+    set.n = 0;
     int32_t code = -1;
     const char c = peek(r);
+    const size_t begin = r->at;
     switch (c) {
     case '(':
         if (depth == MAX_NESTING) return refuse(r, "parentheses are nested too deep (limit 200)");
@@ -283,7 +286,10 @@ static s2p_status read_atom(regex *r, int32_t from, int32_t to, int32_t depth)
     }
     if (code >= 0) s2c_class_add(&set, code, code);
     s2c_nfa_class(r->out, from, to, &set);
-    return S2P_OK;
+    /* its text, and where each range went among the others */
+    const int64_t n = set.n;
+    return s2c_count(r->g, 1 + (int64_t)(r->at - begin) / 4 + n + n * n / 64) ? S2P_OK
+                                                                              : r->g->status;
 }
 
 /* An atom and its quantifier. Counts repeat the atom's text, up to the limit of states. */

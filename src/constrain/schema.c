@@ -7,9 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { N_BUCKETS = 4096 };
+
 typedef struct known_rule { /* the rule of a list of schemas */
     s2c_list schemas;
     int32_t rule;
+    int32_t next; /* in its bucket; -1: last */
 } known_rule;
 
 typedef struct writer {
@@ -17,6 +20,7 @@ typedef struct writer {
     s2c_grammar *g;
     s2c_whitespace whitespace;
     known_rule *known;
+    int32_t bucket[N_BUCKETS]; /* first of known + 1 by a hash of the schemas; 0: none */
     int32_t n_known, max_known, n_written;
     int32_t character; /* rule: one character of a string; -1: not made yet */
 } writer;
@@ -26,14 +30,18 @@ static const s2c_range any_character = { 0, S2C_LAST_CHARACTER };
 /* The rule for these schemas; it is written later, so that schemas may refer to each other. */
 static s2p_status rule_of(writer *w, s2c_list schemas, int32_t *rule)
 {
-    for (int32_t i = 0; i < w->n_known; i++)
+    uint32_t hash = 0;
+    for (int32_t i = 0; i < schemas.n; i++) hash = (hash ^ (uint32_t)schemas.node[i]) * 0x9E3779B1u;
+    int32_t *first = &w->bucket[hash >> 20];
+    int32_t n_seen = 1;
+    for (int32_t i = *first - 1; i >= 0; i = w->known[i].next, n_seen++)
         if (w->known[i].schemas.n == schemas.n &&
             (schemas.n == 0 || memcmp(w->known[i].schemas.node, schemas.node,
                                       (size_t)schemas.n * sizeof *schemas.node) == 0)) {
             *rule = w->known[i].rule;
             return S2P_OK;
         }
-    if (!s2c_count(w->g, w->n_known / 16 + 1)) return w->g->status;
+    if (!s2c_count(w->g, n_seen + schemas.n / 8)) return w->g->status;
     if (w->n_known == w->max_known) {
         const int32_t wanted = w->max_known ? 2 * w->max_known : 64;
         known_rule *grown = realloc(w->known, (size_t)wanted * sizeof *grown);
@@ -42,7 +50,8 @@ static s2p_status rule_of(writer *w, s2c_list schemas, int32_t *rule)
         w->max_known = wanted;
     }
     *rule = s2c_new_rule(w->g);
-    w->known[w->n_known++] = (known_rule){ schemas, *rule };
+    w->known[w->n_known++] = (known_rule){ schemas, *rule, *first - 1 };
+    *first = w->n_known;
     return w->g->status;
 }
 
@@ -228,7 +237,8 @@ static s2p_status write_other_key(writer *w, const s2c_property *named, int32_t 
         trie[at].is_name = true;
     }
     for (int32_t i = 0; i < n_nodes && g->status == S2P_OK; i++) {
-        s2c_class others = { 0 };
+        s2c_class others;
+        others.n = 0;
         if (!trie[i].is_name) s2c_bytes(g, trie[i].state, to, '"', '"');
         for (int32_t k = trie[i].child; k >= 0; k = trie[k].sibling) {
             const s2c_range one = { trie[k].code, trie[k].code };
@@ -273,7 +283,7 @@ static s2p_status named_keys(writer *w, const s2c_shape *s, s2c_property **out, 
     for (int32_t i = 0; i < s->n_properties; i++) list[(*n)++] = s->property[i];
     for (int32_t i = 0; i < s->n_required; i++) {
         const s2c_property *key = &s->required[i];
-        if (!s2c_count(w->g, s->n_properties)) return w->g->status;
+        if (!s2c_count(w->g, s->n_properties / 8 + 1)) return w->g->status;
         if (s2c_find_property(s, key->key, key->size)) continue;
         list[*n] = *key;
         list[(*n)++].schemas = s->has_additional ? s->additional : any;
@@ -331,7 +341,7 @@ static s2p_status write_object(writer *w, const s2c_shape *s, int32_t from, int3
     if (!spelling || !is_required || !before) return S2P_ELIMIT;
     int32_t last_required = -1;
     for (int32_t i = 0; i < n; i++) {
-        if (!s2c_count(g, s->n_required)) return g->status;
+        if (!s2c_count(g, s->n_required / 8 + 1)) return g->status;
         is_required[i] = s2c_requires(s, named[i].key, named[i].size);
         if (is_required[i]) last_required = i;
         spelling[i].to = s2c_new_state(g);

@@ -100,7 +100,7 @@ static s2p_status read_values(s2c_compiler *c, int32_t node, s2c_shape *s)
         *value = one;
         bool is_there = !s->has_values;
         for (int32_t i = 0; i < s->values.n; i++)
-            is_there |= s2c_same_value(&c->document, s->values.node[i], one);
+            is_there |= s2c_same_value(c, s->values.node[i], one);
         s->has_values = true;
         s->values = (s2c_list){ is_there ? 1 : 0, value };
     }
@@ -249,7 +249,7 @@ static s2p_status read_objects(s2c_compiler *c, int32_t node, s2c_shape *s)
         for (int32_t p = at(c, needed)->child; p >= 0; p = at(c, p)->next) {
             if (at(c, p)->type != S2C_STRING)
                 return s2c_refuse(c, needed, "required must be an array of strings");
-            if (!s2c_count(c->g, s->n_required)) return c->g->status;
+            if (!s2c_count(c->g, s->n_required / 8 + 1)) return c->g->status;
             if (s2c_requires(s, at(c, p)->text, at(c, p)->size)) continue;
             list[s->n_required].key = at(c, p)->text;
             list[s->n_required++].size = at(c, p)->size;
@@ -362,6 +362,9 @@ static s2p_status follow(s2c_compiler *c, int32_t ref, s2c_shapes *out)
     if (node->size == 0 || node->text[0] != '#')
         return s2c_refuse(c, ref, "only references within the schema are supported (#/...)");
     const int32_t target = s2c_resolve(&c->document, node->text + 1, node->size - 1);
+    int64_t n_passed = (int64_t)node->size; /* what was searched on the way */
+    for (int32_t up = target; up >= 0; up = at(c, up)->parent) n_passed += at(c, up)->n_children;
+    if (!s2c_count(c->g, n_passed / 8 + 1)) return c->g->status;
     const int32_t base = other_base(c, ref);
     if (base >= 0)
         return s2c_refuse(c, base,
@@ -417,7 +420,8 @@ static s2p_status expand_object(s2c_compiler *c, int32_t node, s2c_shapes *out)
 
 s2p_status s2c_expand(s2c_compiler *c, int32_t node, s2c_shapes *out)
 {
-    if (!s2c_count(c->g, 8)) return c->g->status;
+    /* some 30 keywords are looked for among its members */
+    if (!s2c_count(c->g, 8 + 4 * (int64_t)at(c, node)->n_children)) return c->g->status;
     *out = (s2c_shapes){ 0 };
     switch (at(c, node)->type) {
     case S2C_FALSE:

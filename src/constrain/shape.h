@@ -72,6 +72,8 @@ struct s2c_compiler {
     s2p_error *error;
     struct s2c_block *blocks; /* memory */
     size_t n_bytes;
+    s2c_nfa automaton;     /* of the patterns that a value was compared with last, */
+    s2c_list automaton_of; /* and these; n 0: none yet */
     uint8_t *is_open; /* [nodes] being expanded: a reference that leads here again has no end */
     bool ignores_siblings; /* of $ref: draft 7 and older */
     int32_t depth;
@@ -84,7 +86,8 @@ struct s2c_compiler {
 void *s2c_take(s2c_compiler *c, size_t n); /* zeroed; NULL: no memory, or the limit of 64 MiB */
 void s2c_release(s2c_compiler *c);
 
-bool s2c_same_value(const s2c_document *d, int32_t a, int32_t b);
+/* Equal as JSON has it; false, too, once the limit of steps is reached. */
+bool s2c_same_value(s2c_compiler *c, int32_t a, int32_t b);
 
 s2p_status s2c_refuse(s2c_compiler *c, int32_t node, const char *format, ...) S2_PRINTF(3, 4);
 

@@ -55,14 +55,21 @@ static s2p_status accepts_string(s2c_compiler *c, const s2c_shape *s, const s2c_
     for (size_t i = 0; i < v->size; i++) length += ((uint8_t)v->text[i] & 0xC0) != 0x80;
     *accepts = length >= s->min_length && length <= s->max_length;
     if (!*accepts || s->patterns.n == 0) return S2P_OK;
-    s2c_shape only = *s; /* lengths were compared */
-    only.min_length = 0;
-    only.max_length = INT64_MAX;
-    s2c_nfa automaton;
-    const s2p_status st = s2c_string_automaton(c, &only, &automaton);
-    if (st == S2P_OK) *accepts = s2c_nfa_accepts(&automaton, v->text, v->size);
-    s2c_nfa_free(&automaton);
-    return st;
+    const s2c_list *last = &c->automaton_of; /* values come many at a time */
+    if (last->n != s->patterns.n ||
+        memcmp(last->node, s->patterns.node, (size_t)last->n * sizeof *last->node) != 0) {
+        s2c_shape only = *s; /* lengths were compared */
+        only.min_length = 0;
+        only.max_length = INT64_MAX;
+        s2c_nfa_free(&c->automaton);
+        c->automaton_of.n = 0;
+        TRY(s2c_string_automaton(c, &only, &c->automaton));
+        c->automaton_of = s->patterns;
+    }
+    const int64_t n_states = c->automaton.n, n_edges = c->automaton.n_edges;
+    if (!s2c_count(c->g, n_states / 8 + (int64_t)v->size * n_edges / 16)) return c->g->status;
+    *accepts = s2c_nfa_accepts(&c->automaton, v->text, v->size);
+    return S2P_OK;
 }
 
 static s2p_status accepts_array(s2c_compiler *c, const s2c_shape *s, int32_t value, bool *accepts)
@@ -86,6 +93,8 @@ static s2p_status accepts_object(s2c_compiler *c, const s2c_shape *s, int32_t va
     const s2c_document *d = &c->document;
     *accepts = d->node[value].n_children >= s->min_properties &&
                d->node[value].n_children <= s->max_properties;
+    const int64_t n_pairs = (int64_t)d->node[value].n_children * (s->n_required + s->n_properties);
+    if (!s2c_count(c->g, n_pairs / 8)) return c->g->status;
     for (int32_t i = 0; i < s->n_required && *accepts; i++) {
         bool is_there = false;
         for (int32_t m = d->node[value].child; m >= 0; m = d->node[m].next)
@@ -111,7 +120,7 @@ s2p_status s2c_shape_accepts(s2c_compiler *c, const s2c_shape *s, int32_t value,
     if (*accepts && s->has_values) {
         bool is_there = false;
         for (int32_t i = 0; i < s->values.n && !is_there; i++)
-            is_there = s2c_same_value(&c->document, s->values.node[i], value);
+            is_there = s2c_same_value(c, s->values.node[i], value);
         *accepts = is_there;
     }
     if (!*accepts) return S2P_OK;
@@ -175,6 +184,8 @@ static bool forbids(s2c_compiler *c, const s2c_shape *s, const char *key, size_t
 
 static bool objects_are_apart(s2c_compiler *c, const s2c_shape *a, const s2c_shape *b)
 {
+    const int64_t n_names = (int64_t)a->n_properties + b->n_properties + b->n_required;
+    if (!s2c_count(c->g, ((int64_t)a->n_required + b->n_required) * n_names / 8)) return false;
     for (int32_t i = 0; i < a->n_required; i++) {
         const s2c_property *key = &a->required[i];
         if (forbids(c, b, key->key, key->size)) return true;

@@ -69,7 +69,7 @@ static s2p_status add_properties(s2c_compiler *c, const s2c_shape *from, const s
     for (int32_t i = 0; i < from->n_properties; i++) {
         const s2c_property *p = &from->property[i];
         const s2c_property *same = s2c_find_property(other, p->key, p->size);
-        if (!s2c_count(c->g, other->n_properties)) return c->g->status;
+        if (!s2c_count(c->g, other->n_properties / 8 + 1)) return c->g->status;
         if (same && !is_first) continue;
         const s2c_list none = { 0, NULL };
         to[*n] = *p;
@@ -98,6 +98,7 @@ static s2p_status merge_objects(s2c_compiler *c, const s2c_shape *a, const s2c_s
     out->n_properties = n;
     n = 0;
     for (int32_t i = 0; i < a->n_required; i++) required[n++] = a->required[i];
+    if (!s2c_count(c->g, (int64_t)a->n_required * b->n_required / 8)) return c->g->status;
     for (int32_t i = 0; i < b->n_required; i++)
         if (!s2c_requires(a, b->required[i].key, b->required[i].size))
             required[n++] = b->required[i];
@@ -122,8 +123,8 @@ static s2p_status merge_values(s2c_compiler *c, const s2c_shape *a, const s2c_sh
     if (!node) return S2P_ELIMIT;
     for (int32_t i = 0; i < a->values.n; i++)
         for (int32_t k = 0; k < b->values.n; k++) {
-            if (!s2c_count(c->g, 1)) return c->g->status;
-            if (!s2c_same_value(&c->document, a->values.node[i], b->values.node[k])) continue;
+            if (c->g->status != S2P_OK) return c->g->status;
+            if (!s2c_same_value(c, a->values.node[i], b->values.node[k])) continue;
             node[n++] = a->values.node[i];
             break;
         }
