@@ -180,10 +180,10 @@ refuses("a circle", {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, 
 refuses("a tree without an end", obj(a={"$ref": "#"}), "$ref", "")
 takes("$id at the root", {"$id": "http://a.example/root.json", "$ref": "#/$defs/i", "$defs": {"i": I}}, [1], "a")
 refuses("$id below: # means another document", {"type": "object", "properties": {"a": {"$id": "http://a.example/b.json", "$ref": "#/$defs/x", "$defs": {"x": I}}}, "$defs": {"x": S}}, "$id", "/properties/a/$id")
-takes("$id below without references", {"type": "object", "properties": {"a": {"$id": "http://a.example/b.json", "type": "integer"}, "$id": {"$ref": "#/$defs/x"}}, "$defs": {"x": S}},
-      [{"a": 1, "$id": "x"}], {"a": "x"}, {"$id": 1})
-takes("draft 7: an anchor and an $id beside $ref", {"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {"x": I, "y": {"$id": "#y", "items": {"$ref": "#/definitions/x"}, "type": "array"}},
-      "type": "object", "properties": {"a": {"$id": "http://a.example/b.json", "$ref": "#/definitions/y"}}}, [{"a": [1]}], {"a": ["x"]})
+takes("$id below without references", {"type": "object", "properties": {"a": {"$id": "http://a.example/b.json", "type": "integer"}, "b": {"$ref": "#/$defs/x"}}, "$defs": {"x": S}},
+      [{"a": 1, "b": "x"}], {"a": "x"}, {"b": 1})
+takes("draft 7: an anchor is no other base", {"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {"x": I, "y": {"$id": "#y", "items": {"$ref": "#/definitions/x"}, "type": "array"}},
+      "type": "object", "properties": {"a": {"$ref": "#/definitions/y"}}}, [{"a": [1]}], {"a": ["x"]})
 # --- wrong schemas
 for name, schema, keyword, pointer in (
         ("type", {"type": "text"}, "type", "/type"), ("properties", {"properties": []}, "properties", "/properties"), ("items", {"items": 7}, "items", "/items"),
