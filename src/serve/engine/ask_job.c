@@ -46,26 +46,49 @@ static s2p_status read_messages(const json_t *array, s2_ask_job *out, s2p_error 
                          out->n_pictures, n_pictures);
 }
 
-static s2p_status read_pictures(const s2_job_parts *parts, const json_t *details,
-                                const s2_engine_setup *setup, s2_ask_job *out, s2p_error *error)
+/* Their sizes, from the headers. */
+static s2p_status measure_pictures(const s2_job_parts *parts, const json_t *details,
+                                   const s2_engine_setup *setup, s2_ask_job *out, s2p_error *error)
 {
-    const double start = s2_now_ms();
     if (parts->n_blobs > S2_SERVE_MAX_PICTURES)
         return s2_fail(error, S2P_ELIMIT, "%zu images in one request; the limit is %d",
                        parts->n_blobs, S2_SERVE_MAX_PICTURES);
     for (size_t i = 0; i < parts->n_blobs; i++) {
-        TRY(s2_job_picture(parts, i, setup, &out->picture[i], error));
+        s2p_error why = { S2P_OK, "" };
+        s2_size size;
+        const s2p_status st = s2_image_measure(parts->blob[i].data, parts->blob[i].n, &size, &why);
+        if (st != S2P_OK) return s2_fail(error, st, "image %zu: %s", i + 1, why.message);
         out->n_pictures++;
-        out->view[i] = out->picture[i].view;
+        out->view[i] = (s2p_image){ .width = size.width, .height = size.height };
         out->option[i] = setup->open.image[0];
         const char *detail = json_string_value(json_array_get(details, i));
         out->image_budget[i].tokens = detail ? s2a_detail_budget(setup->detail_map, detail) : 0;
         out->has_details |= out->image_budget[i].tokens > 0;
     }
-    out->image_ms = s2_now_ms() - start;
     for (int32_t i = 0; i < out->n_pictures; i++)
         out->is_usual[i] = out->image_budget[i].tokens == 0;
     return S2P_OK;
+}
+
+/* Refuses what is far beyond the context; the prefill counts exactly, with the pictures as they are shown
+ * and what boxes leave of them. */
+static s2p_status check_room(s2_ask_job *job, const s2v_engine *engine, s2p_error *error)
+{
+    const s2a_prune_request *setting = &job->setting[0];
+    const int64_t n_ctx = job->session.n_ctx;
+    s2v_count count;
+    if (job->n_pictures == 0 || job->is_compare || setting->boxes.n > 0) return S2P_OK;
+    const s2v_prune_options prune = s2_ask_job_prune(job, setting, 0);
+    const s2v_prompt prompt = s2_ask_job_prompt(job, setting);
+    if (s2v_engine_count(engine, &prompt, &prune, &count, NULL) != S2P_OK) return S2P_OK;
+    if (count.image_tokens < 0 ||
+        (int64_t)count.text_tokens + count.image_tokens <= n_ctx + n_ctx / 8)
+        return S2P_OK;
+    job->n_counted = count.text_tokens + count.image_tokens;
+    return s2_fail(error, S2P_ELIMIT,
+                   "%d tokens of text and %d of pictures are more than the context of %d: use "
+                   "fewer pictures or a smaller budget",
+                   count.text_tokens, count.image_tokens, job->session.n_ctx);
 }
 
 s2p_status s2_job_no_masks(const char *path, void *user, s2_image *out, s2p_error *error)
@@ -175,10 +198,26 @@ s2p_status s2_ask_job_read(const s2_job_parts *parts, json_t *json, const s2_eng
     (void)snprintf(param, S2_JSON_PARAM, "logit_bias");
     TRY(s2_ask_job_bias(json_object_get(sampling, "bias"), engine, out, error));
     (void)snprintf(param, S2_JSON_PARAM, "messages");
-    TRY(read_pictures(parts, json_object_get(json, "details"), setup, out, error));
-    TRY(apply_boxes(out, param, error));
+    TRY(measure_pictures(parts, json_object_get(json, "details"), setup, out, error));
+    TRY(read_messages(json_object_get(json, "messages"), out, error));
+    param[0] = '\0';
+    return check_room(out, engine, error);
+}
+
+s2p_status s2_ask_job_decode(const s2_job_parts *parts, const s2_engine_setup *setup,
+                             const atomic_bool *is_cancelled, s2_ask_job *job,
+                             char param[S2_JSON_PARAM], s2p_error *error)
+{
+    const double start = s2_now_ms();
     (void)snprintf(param, S2_JSON_PARAM, "messages");
-    return read_messages(json_object_get(json, "messages"), out, error);
+    for (int32_t i = 0; i < job->n_pictures; i++) {
+        if (atomic_load(is_cancelled))
+            return s2_fail(error, S2P_ECANCELLED, "the client has disconnected");
+        TRY(s2_job_picture(parts, (size_t)i, setup, &job->picture[i], error));
+        job->view[i] = job->picture[i].view;
+    }
+    job->image_ms = s2_now_ms() - start;
+    return apply_boxes(job, param, error);
 }
 
 void s2_ask_job_free(s2_ask_job *job)

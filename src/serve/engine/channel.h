@@ -28,6 +28,7 @@ typedef struct s2_inbox {
     pthread_cond_t has_job;
     s2_inbox_job *first; /* waiting and taken jobs, in order of arrival */
     struct s2_outbox *outbox;
+    bool is_poked;             /* who waits for a job shall look around instead */
     atomic_uint_fast64_t beat; /* grows while the scheduler gets on */
     void (*gone)(void);        /* the front closed the socket or sent an invalid frame */
 } s2_inbox;
@@ -36,10 +37,19 @@ typedef struct s2_inbox {
 s2p_status s2_inbox_start(s2_inbox *inbox, int fd, struct s2_outbox *outbox, void (*gone)(void),
                           s2p_error *error);
 
-typedef enum s2_inbox_which { S2_INBOX_QUICK, S2_INBOX_ANY, S2_INBOX_WAIT } s2_inbox_which;
+typedef enum s2_inbox_which {
+    S2_INBOX_QUICK,
+    S2_INBOX_ANY,
+    S2_INBOX_WAIT_QUICK,
+    S2_INBOX_WAIT
+} s2_inbox_which;
 
-/* The next job that is not taken yet; NULL: none. S2_INBOX_WAIT: any, and wait for it. */
+/* The next job that is not taken yet; NULL: none. With WAIT: wait for it, or for a
+ * poke. */
 s2_inbox_job *s2_inbox_take(s2_inbox *inbox, s2_inbox_which which);
+
+/* Whoever waits for a job, now or next, is woken. */
+void s2_inbox_poke(s2_inbox *inbox);
 
 /* The job has been answered. */
 void s2_inbox_release(s2_inbox *inbox, s2_inbox_job *job);

@@ -78,17 +78,27 @@ s2p_status s2_inbox_start(s2_inbox *inbox, int fd, s2_outbox *outbox, void (*gon
 s2_inbox_job *s2_inbox_take(s2_inbox *inbox, s2_inbox_which which)
 {
     s2_inbox_job *job = NULL;
+    const bool waits = which == S2_INBOX_WAIT || which == S2_INBOX_WAIT_QUICK;
+    const bool is_any = which == S2_INBOX_ANY || which == S2_INBOX_WAIT;
     pthread_mutex_lock(&inbox->lock);
     for (;;) {
         job = inbox->first;
-        while (job && (job->is_taken || (which == S2_INBOX_QUICK && !job->is_quick)))
-            job = job->next;
-        if (job || which != S2_INBOX_WAIT) break;
+        while (job && (job->is_taken || (!is_any && !job->is_quick))) job = job->next;
+        if (job || !waits || inbox->is_poked) break;
         pthread_cond_wait(&inbox->has_job, &inbox->lock);
     }
     if (job) job->is_taken = true;
+    if (waits) inbox->is_poked = false;
     pthread_mutex_unlock(&inbox->lock);
     return job;
+}
+
+void s2_inbox_poke(s2_inbox *inbox)
+{
+    pthread_mutex_lock(&inbox->lock);
+    inbox->is_poked = true;
+    pthread_cond_signal(&inbox->has_job);
+    pthread_mutex_unlock(&inbox->lock);
 }
 
 void s2_inbox_release(s2_inbox *inbox, s2_inbox_job *job)

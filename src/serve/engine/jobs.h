@@ -34,15 +34,22 @@ typedef struct s2_ask_job { /* free with s2_ask_job_free */
     s2a_prune_request setting[S2_SERVE_MAX_SETTINGS];
     int32_t n_settings;
     bool is_compare, wants_progress;
-    uint64_t salt;   /* of the cache: what clients of other numbers stored is not found */
-    bool is_raw;     /* the text of its message is the prompt, without a chat format */
-    double image_ms; /* decoding */
+    uint64_t salt;     /* of the cache: what clients of other numbers stored is not found */
+    bool is_raw;       /* the text of its message is the prompt, without a chat format */
+    double image_ms;   /* decoding */
+    int32_t n_counted; /* tokens of a prompt that was refused by its headers; 0: it was not */
 } s2_ask_job;
 
-/* On failure `param` is the field at fault, "" if there is none. */
+/* Everything but the pixels: of pictures only the headers are read, and a prompt that cannot fit into
+ * the context is refused. On failure `param` is the field at fault, "" if there is none. */
 s2p_status s2_ask_job_read(const s2_job_parts *parts, json_t *json, const s2_engine_setup *setup,
                            const s2v_engine *engine, s2_ask_job *out, char param[S2_JSON_PARAM],
                            s2p_error *error);
+
+/* The pictures of a job that was read. Needs nothing of the engine. */
+s2p_status s2_ask_job_decode(const s2_job_parts *parts, const s2_engine_setup *setup,
+                             const atomic_bool *is_cancelled, s2_ask_job *job,
+                             char param[S2_JSON_PARAM], s2p_error *error);
 void s2_ask_job_free(s2_ask_job *job);
 
 /* [[token or text, bias or false], ...] into the sampling of the job. */

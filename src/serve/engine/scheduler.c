@@ -24,6 +24,62 @@
 
 /* --- taking jobs ------------------------------------------------------------------------- */
 
+static void decode(s2_side_task *task)
+{
+    s2_decoding *d = (s2_decoding *)task; /* its first member */
+    s2_job_parts parts;
+    d->error = (s2p_error){ S2P_OK, "" };
+    d->status = s2_job_decode(d->slot->from->payload, d->slot->from->n, &parts, &d->error);
+    if (d->status == S2P_OK)
+        d->status = s2_ask_job_decode(&parts, d->setup, &d->slot->from->is_cancelled, &d->slot->ask,
+                                      d->param, &d->error);
+    atomic_store(&d->is_over, true);
+}
+
+typedef struct quick_task {
+    s2_side_task task;
+    const s2_quick *quick;
+    s2_inbox *inbox;
+    s2_inbox_job *job;
+} quick_task;
+
+static void run_quick(s2_side_task *task)
+{
+    quick_task *q = (quick_task *)task;
+    s2_quick_job(q->quick, q->job);
+    s2_inbox_release(q->inbox, q->job);
+    free(q);
+}
+
+/* A quick job, on the side if it has a picture. */
+static void take_quick(s2_scheduler *s, s2_inbox_job *job)
+{
+    s2_job_parts parts;
+    const bool has_picture =
+        s2_job_decode(job->payload, job->n, &parts, NULL) == S2P_OK && parts.n_blobs > 0;
+    quick_task *task = has_picture ? calloc(1, sizeof *task) : NULL;
+    if (task) {
+        *task = (quick_task){ { .run = run_quick }, s->quick, s->inbox, job };
+        s2_side_add(s->side, &task->task);
+    } else {
+        s2_quick_job(s->quick, job);
+        s2_inbox_release(s->inbox, job);
+    }
+}
+
+/* Slots whose pictures are there now, or cannot be had. */
+static void take_decoded(s2_scheduler *s)
+{
+    for (int32_t i = 0; i < s->n_slots; i++) {
+        s2_slot *p = &s->slot[i];
+        s2_decoding *d = &p->decoding;
+        if (!d->is_begun || !atomic_load(&d->is_over)) continue;
+        d->is_begun = false;
+        if (d->status != S2P_OK)
+            s2_slot_refuse(s, p, d->status, &d->error, d->param[0] ? d->param : NULL);
+    }
+}
+
 static void take_job(s2_scheduler *s, s2_slot *p, s2_inbox_job *job)
 {
     s2p_error error = { S2P_OK, "" };
@@ -48,7 +104,16 @@ static void take_job(s2_scheduler *s, s2_slot *p, s2_inbox_job *job)
         p->ask.session.sampling.constraint = p->constraint;
     }
     json_decref(json);
-    if (st != S2P_OK) s2_slot_refuse(s, p, st, &error, param[0] ? param : NULL);
+    if (st != S2P_OK) {
+        s2_slot_refuse(s, p, st, &error, param[0] ? param : NULL);
+    } else if (p->ask.n_pictures > 0) {
+        p->decoding.task.run = decode;
+        p->decoding.slot = p;
+        p->decoding.setup = s->quick->setup;
+        p->decoding.is_begun = true;
+        atomic_store(&p->decoding.is_over, false);
+        s2_side_add(s->side, &p->decoding.task);
+    }
 }
 
 /* All jobs that have arrived, as far as there are free slots; if there is nothing to do, wait. */
@@ -60,16 +125,16 @@ static void take_all(s2_scheduler *s)
         bool is_idle = true;
         for (int32_t i = s->n_slots - 1; i >= 0; i--) {
             if (s->slot[i].from)
-                is_idle = false;
+                is_idle = is_idle && s->slot[i].decoding.is_begun;
             else
                 vacant = &s->slot[i];
         }
-        job = s2_inbox_take(s->inbox, is_idle  ? S2_INBOX_WAIT
-                                      : vacant ? S2_INBOX_ANY
-                                               : S2_INBOX_QUICK);
+        job = s2_inbox_take(s->inbox, is_idle && vacant ? S2_INBOX_WAIT
+                                      : is_idle         ? S2_INBOX_WAIT_QUICK
+                                      : vacant          ? S2_INBOX_ANY
+                                                        : S2_INBOX_QUICK);
         if (job && job->is_quick) {
-            s2_quick_job(s->quick, job);
-            s2_inbox_release(s->inbox, job);
+            take_quick(s, job);
         } else if (job) {
             take_job(s, vacant, job);
         }
@@ -148,7 +213,8 @@ static void drop_cancelled(s2_scheduler *s)
     for (int32_t i = 0; i < s->n_slots; i++) {
         s2_slot *p = &s->slot[i];
         const bool is_running = p->asked && !p->asked->deferred;
-        if (p->from && !is_running && atomic_load(&p->from->is_cancelled))
+        if (p->from && !is_running && !s2_slot_leader(p)->decoding.is_begun &&
+            atomic_load(&p->from->is_cancelled))
             s2_slot_refuse(s, p, S2P_ECANCELLED, &error, NULL);
     }
 }
@@ -164,10 +230,7 @@ static int between_graphs(const char *step, double done, void *user)
     atomic_fetch_add(&s->inbox->beat, 1);
     if (atomic_load(&p->from->is_cancelled)) return 1;
     s2_slot_send_progress(s, p, step, done);
-    while ((job = s2_inbox_take(s->inbox, S2_INBOX_QUICK))) {
-        s2_quick_job(s->quick, job);
-        s2_inbox_release(s->inbox, job);
-    }
+    while ((job = s2_inbox_take(s->inbox, S2_INBOX_QUICK))) take_quick(s, job);
     drop_cancelled(s);
     if (is_due(s)) step_all(s);
     return 0;
@@ -284,7 +347,7 @@ static s2_slot *next_prompt(s2_scheduler *s, uint64_t after)
     s2_slot *next = NULL;
     for (int32_t i = 0; i < s->n_slots; i++) {
         s2_slot *p = &s->slot[i];
-        if (p->from && !p->is_started && p->waiting_since > after &&
+        if (p->from && !p->is_started && !p->decoding.is_begun && p->waiting_since > after &&
             (!next || p->waiting_since < next->waiting_since))
             next = p;
     }
@@ -328,6 +391,7 @@ void s2_scheduler_run(s2_scheduler *s)
     for (;;) {
         atomic_fetch_add(&s->inbox->beat, 1);
         take_all(s);
+        take_decoded(s);
         drop_cancelled(s);
         const bool has_prompts = start_some(s);
         if (!has_prompts || is_due(s)) step_all(s);
@@ -335,7 +399,7 @@ void s2_scheduler_run(s2_scheduler *s)
 }
 
 s2p_status s2_scheduler_create(s2_scheduler **out, s2a_opened *opened, const s2_quick *quick,
-                               s2_inbox *inbox, s2p_error *error)
+                               s2_inbox *inbox, s2_side *side, s2p_error *error)
 {
     *out = NULL;
     s2_scheduler *s = calloc(1, sizeof *s);
@@ -351,6 +415,7 @@ s2p_status s2_scheduler_create(s2_scheduler **out, s2a_opened *opened, const s2_
                          .quick = quick,
                          .inbox = inbox,
                          .outbox = quick->outbox,
+                         .side = side,
                          .n_slots = n_slots,
                          .n_vocab = opened->info.n_vocab,
                          .slot = slots };

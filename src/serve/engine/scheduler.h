@@ -12,6 +12,7 @@
 #include "serve/engine/constraint_cache.h"
 #include "serve/engine/jobs.h"
 #include "serve/engine/logprobs.h"
+#include "serve/engine/side.h"
 
 /* --- ERC scores -------------------------------------------------------------------------------
  * A picture found in the engine's cache is not computed again, so its scores cannot be recorded, but
@@ -68,6 +69,17 @@ typedef struct s2_scheduler s2_scheduler;
 
 typedef struct s2_slot s2_slot;
 
+typedef struct s2_decoding { /* of the pictures of a slot, on the side */
+    s2_side_task task;
+    s2_slot *slot;
+    const s2_engine_setup *setup;
+    bool is_begun; /* the slot waits for it; */
+    atomic_bool is_over;
+    s2p_status status;
+    s2p_error error;
+    char param[S2_JSON_PARAM];
+} s2_decoding;
+
 /* Several answers to one prompt: the slot that ran it leads, each other one is a fork of its session. */
 typedef struct s2_slot_group {
     s2_slot *leader;     /* NULL: this slot leads, or is alone */
@@ -82,6 +94,7 @@ struct s2_slot {
     s2v_session *session;
     s2_inbox_job *from; /* NULL: free */
     s2_ask_job ask;
+    s2_decoding decoding;
     s2v_constraint *constraint; /* what the answer follows; NULL: nothing */
     bool is_read;               /* `ask` holds something */
     bool is_ready;              /* the session is set up for setting[i_setting] */
@@ -115,6 +128,7 @@ struct s2_scheduler {
     const s2_quick *quick;
     s2_inbox *inbox;
     s2_outbox *outbox;
+    s2_side *side;
     int32_t n_slots, n_vocab;
     s2_slot *slot;
     uint64_t n_waits;           /* the last number given to waiting_since */
@@ -127,7 +141,7 @@ struct s2_scheduler {
 /* Takes over the session of *opened as the first one; the rest is borrowed. Further sessions are
  * created when they are needed. */
 s2p_status s2_scheduler_create(s2_scheduler **out, s2a_opened *opened, const s2_quick *quick,
-                               s2_inbox *inbox, s2p_error *error);
+                               s2_inbox *inbox, s2_side *side, s2p_error *error);
 void s2_scheduler_free(s2_scheduler *scheduler);
 
 /* Serve until the process ends. */

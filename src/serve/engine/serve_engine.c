@@ -74,6 +74,7 @@ s2p_status s2_serve_engine(s2_engine_setup *setup, s2p_error *error)
     s2_scheduler *scheduler = NULL;
     s2_outbox outbox;
     s2_inbox inbox;
+    s2_side side;
     s2_outbox_init(&outbox, setup->fd);
     loading l = { .outbox = &outbox };
     s2_quick quick = { .setup = setup, .outbox = &outbox };
@@ -87,9 +88,10 @@ s2p_status s2_serve_engine(s2_engine_setup *setup, s2p_error *error)
             st = meet_target(setup, &opened, error);
     }
     if (st == S2P_OK) {
-        st = s2_scheduler_create(&scheduler, &opened, &quick, &inbox, error);
+        st = s2_scheduler_create(&scheduler, &opened, &quick, &inbox, &side, error);
     }
     if (st == S2P_OK) st = s2_inbox_start(&inbox, setup->fd, &outbox, setup->gone, error);
+    if (st == S2P_OK) st = s2_side_start(&side, &inbox, error);
     if (st == S2P_OK && setup->has_sandbox) st = s2_sandbox_enter(error);
     if (st == S2P_OK) {
         s2_outbox_json(&outbox, S2_FRAME_HELLO, 0, hello(setup, &opened.info));

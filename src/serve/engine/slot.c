@@ -58,14 +58,15 @@ void s2_slot_refuse(s2_scheduler *s, s2_slot *p, s2p_status st, const s2p_error 
                     const char *param)
 {
     p = s2_slot_leader(p);
-    const bool is_full = st == S2P_ELIMIT && p->is_read && p->session && !param;
+    const int32_t n_counted = p->is_read ? p->ask.n_counted : 0;
+    const bool is_full = st == S2P_ELIMIT && p->is_read && (p->session || n_counted > 0) && !param;
     s2_refusal refusal = { .status = st,
                            .message = error->message[0] ? error->message : s2p_status_text(st),
                            .param = param,
                            .is_ours = st == S2P_ENOMEM || st == S2P_EIO };
     if (is_full) {
         refusal.n_ctx = s->quick->setup->session.n_ctx;
-        refusal.n_prompt = p->stats.text_tokens + p->stats.image_tokens;
+        refusal.n_prompt = n_counted > 0 ? n_counted : p->stats.text_tokens + p->stats.image_tokens;
     }
     s2_outbox_refuse(s->outbox, p->from->request, &refusal);
     free_group(s, p);
