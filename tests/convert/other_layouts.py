@@ -347,4 +347,16 @@ with tempfile.TemporaryDirectory() as top:
         run, m, mm = convert(folder)
         check("%s %s: exit %d, %s" % (layout, change, run.returncode, run.stderr), run.returncode in (1, 2, 3, 4) and says in run.stderr)
         check("nothing is left", not os.path.exists(m) and not os.path.exists(mm))
+    pixels = {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]}
+    for i, (least, most, says) in enumerate(((2, 6, None), (1, 12, None), (1, 0, "max_patches"), (7, 6, "max_patches"))):
+        folder = os.path.join(top, "tiles%d" % i)
+        make(folder, "internvl", "qwen2", text, vision)
+        dump(folder, "preprocessor_config.json", dict(pixels, min_patches=least, max_patches=most))
+        run, m, mm = convert(folder)
+        if says:
+            check("%d to %d tiles: exit %d, %s" % (least, most, run.returncode, run.stderr), run.returncode != 0 and says in run.stderr)
+            continue
+        check("%d to %d tiles: exit %d, %s" % (least, most, run.returncode, run.stderr), run.returncode == 0)
+        keys = read(mm)[0]
+        check("keys of %d to %d tiles" % (least, most), [keys.get("clip.vision.preproc_%s_tiles" % k) for k in ("min", "max")] == ([2, 6] if i == 0 else [None, None]))
 print("4 conversions, %d with experts, %d refusals" % (n_experts, len(mistakes) + 27))

@@ -63,6 +63,17 @@ static void chat_read_vision(s2v_config *c, s2v_numbers *n)
     n->max_tiles = s2v_config_int(c, c->top, "max_dynamic_patch", n->min_tiles, 64);
 }
 
+/* Of checkpoints in the layout of transformers; those before it say it in config.json. */
+static void read_pixels(s2v_config *c, const json_t *values, s2v_numbers *n)
+{
+    if (n->max_tiles > 0 || !s2v_config_member(values, "max_patches")) return;
+    n->min_tiles = 1;
+    if (s2v_config_member(values, "min_patches"))
+        n->min_tiles = s2v_config_int(c, values, "min_patches", 1, 64);
+    n->max_tiles = s2v_config_int(c, values, "max_patches", n->min_tiles, 64);
+    if (n->min_tiles == 1 && n->max_tiles == 12) n->max_tiles = 0; /* as without keys */
+}
+
 static void put_vision(const s2v_numbers *n, s2v_gguf_writer *w)
 {
     s2v_gguf_put_u32(w, "clip.vision.projection_dim", (uint32_t)n->n_embd);
@@ -179,12 +190,12 @@ static void moe_read_rope(s2v_config *c, const json_t *rope, s2v_numbers *n)
     s2v_qwen3_moe_read(c, n);
 }
 
-#define FAMILY(title, layout, of_type, of_text, of_architecture, rows, ...)               \
-    {                                                                                     \
-        .name = title, .model_type = of_type, .text_type = of_text,                       \
-        .architecture = of_architecture, .may_be_dynamic = true,                          \
-        .read_vision = layout##_read_vision, .put_vision = put_vision,                    \
-        .prefixes = layout##_prefixes, .text = rows, .vision = layout##_rows, __VA_ARGS__ \
+#define FAMILY(title, layout, of_type, of_text, of_architecture, rows, ...)                        \
+    {                                                                                              \
+        .name = title, .model_type = of_type, .text_type = of_text,                                \
+        .architecture = of_architecture, .may_be_dynamic = true,                                   \
+        .read_vision = layout##_read_vision, .read_pixels = read_pixels, .put_vision = put_vision, \
+        .prefixes = layout##_prefixes, .text = rows, .vision = layout##_rows, __VA_ARGS__          \
     }
 #define QWEN2(layout, type) \
     FAMILY("InternVL3", layout, type, "qwen2", "qwen2", s2v_qwen2_text_rows, .has_head_dim = false)
