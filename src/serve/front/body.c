@@ -144,7 +144,9 @@ static bool read_body(const void *bytes, size_t n, bool takes_base64, s2_body *o
             is_fine = s2_http_fail(error, 400, NULL, "%s at byte %zu",
                                    code == json_error_duplicate_key  ? "duplicate JSON key"
                                    : code == json_error_invalid_utf8 ? "the JSON is not valid UTF-8"
-                                                                     : "invalid JSON",
+                                   : code == json_error_numeric_overflow
+                                       ? "the JSON has a number that is out of range"
+                                       : "invalid JSON",
                                    at < n ? at : n);
         } else if (!json_is_object(out->json)) {
             is_fine = s2_http_fail(error, 400, NULL, "the request body must be a JSON object");

@@ -34,7 +34,7 @@ const s2_json_field s2_chat_fields[] = {
     { "n_predict",             S2_JSON_INT,    -1, S2_JSON_CONTEXT },
     { "temperature",           S2_JSON_REAL,   0, 2 },
     { "top_p",                 S2_JSON_REAL,   1e-6, 1 },
-    { "top_k",                 S2_JSON_INT,    0, 1048576 },
+    { "top_k",                 S2_JSON_INT,    -1, 1048576 },
     { "min_p",                 S2_JSON_REAL,   0, 0.999999 },
     { "repeat_penalty",        S2_JSON_REAL,   0.01, 100 },
     { "repetition_penalty",    S2_JSON_REAL,   0.01, 100 },
@@ -379,6 +379,8 @@ static bool read_sampling(reading *r)
     if (json_is_number(other)) json_object_set_new(sampling, "repeat_penalty", json_copy(other));
     if (json_integer_value(json_object_get(sampling, "seed")) < 0) /* another one each time */
         json_object_set_new(sampling, "seed", json_integer(draw_seed()));
+    if (json_integer_value(json_object_get(sampling, "top_k")) < 0) /* vLLM's "all" */
+        json_object_set_new(sampling, "top_k", json_integer(0));
     if (json_integer_value(json_object_get(sampling, "repeat_last_n")) < 0)
         json_object_set_new(sampling, "repeat_last_n", json_integer(4096));
     if (!s2_logit_bias_read(json_object_get(json, "logit_bias"), sampling, r->error)) return false;

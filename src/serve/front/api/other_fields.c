@@ -23,6 +23,9 @@ static const struct {
     { "no_repeat_ngram_size", 0 }, { "echo", 0 },             { "suffix", 0 },
     { "chat_template", 0 },      { "chat_template_kwargs", 0 }, { "lora", 0 },
     { "web_search_options", 0 }, { "prediction", 0 },         { "mm_processor_kwargs", 0 },
+    { "samplers", 0 },           { "min_keep", 0 },           { "n_indent", 0 },
+    { "t_max_predict_ms", -1 },  { "adaptive_target", -1 },   { "n_probs", 0 },
+    { "include_stop_str_in_output", 0 }, { "whitespace", 0 }, { "verbosity", 0 },
     { "functions", 0 },          { "function_call", 0 },      { "audio", 0 },
 };
 /* clang-format on */
