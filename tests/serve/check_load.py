@@ -59,7 +59,7 @@ DOORS = {
 def ask_together(s, bodies):
     """What the engine did for requests that come at once: (pictures seen, tokens for each pass over the weights)."""
     before, statuses = s.metrics(), []
-    threads = [threading.Thread(target=lambda b: statuses.append(s.json("POST", "/v1/chat/completions", b)[0]), args=(b,)) for b in bodies]
+    threads = [threading.Thread(target=lambda b: statuses.append(s.json("POST", "/v1/chat/completions", b, timeout=300)[0]), args=(b,)) for b in bodies]
     for thread in threads:
         thread.start()
     for thread in threads:
