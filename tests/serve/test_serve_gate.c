@@ -264,7 +264,7 @@ static void addresses(void **state)
     s2_wrong_keys_add(&g, bad, last + S2_WRONG_KEY_MS + 1); /* counted from one again */
     assert_true(s2_wrong_keys_wait(&g, bad, last + S2_WRONG_KEY_MS + 1) == 0.0);
     for (int i = 0; i < 100; i++) s2_wrong_keys_add(&g, address_at("127.0.0.1"), 2000.0);
-    assert_true(s2_wrong_keys_wait(&g, address_at("127.0.0.1"), 2000.0) == 0.0);
+    assert_true(s2_wrong_keys_wait(&g, address_at("127.0.0.1"), 2000.0) > 0.0); /* as any other */
     for (int i = 0; i < 3 * S2_N_ADDRESSES; i++) { /* a full table forgets the oldest */
         char text[32];
         (void)snprintf(text, sizeof text, "10.1.%d.%d", i / 250, i % 250);

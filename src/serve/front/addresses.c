@@ -53,7 +53,6 @@ bool s2_address_is_local(s2_address address)
 void s2_wrong_keys_add(s2_wrong_keys *keys, s2_address address, double now_ms)
 {
     size_t at = 0;
-    if (s2_address_is_local(address)) return;
     for (size_t i = 0; i < S2_N_ADDRESSES; i++) {
         if (keys->row[i].n > 0 && s2_address_is_same(keys->row[i].address, address)) {
             at = i;

@@ -16,8 +16,9 @@
 #include <stdint.h>
 
 /* --- addresses ------------------------------------------------------------------------------
- * One address may open so many connections and send so many wrong keys. This machine itself is not
- * limited: its users and a proxy in front of the server share one address. */
+ * One address may open so many connections and send so many wrong keys. Connections of this machine
+ * itself are not limited: its users and a proxy in front of the server share one address. A right key
+ * is served whatever its address sent before. */
 
 #define S2_MAX_WRONG_KEYS 20 /* in a minute; then the address has to wait for a minute */
 #define S2_WRONG_KEY_MS 60000.0
