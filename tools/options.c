@@ -326,6 +326,34 @@ static s2p_status set_from_env(const s2_command *command, s2_env env, void *valu
     return S2P_OK;
 }
 
+/* --profile, as if what it says stood on the command line. One that the environment names gives way. */
+static s2p_status set_from_profile(const s2_command *command, s2_env env, void *values,
+                                   bool *is_set, s2_parsed *parsed, s2p_error *error)
+{
+    const s2_option *own = find(command, "--profile", strlen("--profile"));
+    if (!own || own->role != S2_FILE_NONE) return S2P_OK; /* not there, or where it is written */
+    char source[ENV_CAPACITY];
+    const bool is_asked = is_set[own - command->options];
+    s2_env_name("S2PRUNE_", own, source, sizeof source);
+    const char *path =
+        is_asked ? *(const char *const *)((const char *)values + own->offset) : env(source);
+    if (!path || !*path) return S2P_OK;
+    TRY(s2_profile_values_read(path, &parsed->profile, error));
+    const bool is_table = find(command, "--setting", strlen("--setting")) != NULL;
+    for (int i = is_table ? 0 : 1; i < (is_table ? 1 : S2_PROFILE_ROWS); i++) {
+        const char *name = parsed->profile.name[i], *text = parsed->profile.value[i];
+        const s2_option *o = find(command, name, strlen(name));
+        bool *set = o ? &is_set[o - command->options] : NULL;
+        if (set && *set && is_asked && !is_table)
+            return s2_fail(error, S2P_EINVAL, "%s and --profile both say what is kept; use one",
+                           name);
+        if (!set || !text[0] || (*set && !is_table)) continue;
+        *set = true;
+        TRY(s2_option_set(o, "--profile", text, values, error));
+    }
+    return S2P_OK;
+}
+
 /* --- options of other programs -------------------------------------------- */
 
 static bool is_switch(const char *text)
@@ -478,6 +506,7 @@ s2p_status s2_options_parse(const s2_command *command, int argc, char *const *ar
         else
             st = take_operand(command, text, values, error);
     }
+    if (st == S2P_OK) st = set_from_profile(command, env, values, is_set, parsed, error);
     if (st == S2P_OK) st = set_from_env(command, env, values, is_set, parsed, error);
     if (st == S2P_OK) st = check_complete(command, values, is_set, error);
     if (ignored[0])

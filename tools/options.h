@@ -11,6 +11,7 @@
 #include "ask/settings.h"
 #include "base/error.h"
 #include "base/suggest.h"
+#include "profile_options.h"
 
 #include <stdbool.h>
 
@@ -117,8 +118,9 @@ typedef const char *(*s2_env)(const char *name); /* getenv, or a test's own */
     }
 
 typedef struct s2_parsed {
-    bool help;       /* -h or --help was there, nothing else is promised */
-    bool is_quiet;   /* --quiet was given */
+    s2_profile_values profile; /* borrowed by the values; keep it as long as them */
+    bool help;                 /* -h or --help was there, nothing else is promised */
+    bool is_quiet;             /* --quiet was given */
     char note[1024]; /* lines for the user, each ended; "" when there are none, and with --quiet */
 } s2_parsed;
 

@@ -9,6 +9,7 @@
 #include "ask/settings.h"
 #include "inputs.h"
 #include "method_list.h"
+#include "profile_options.h"
 #include "progress.h"
 #include "s2vlm.h"
 
@@ -36,6 +37,7 @@ typedef struct ask_options {
     int32_t positions;                                         /* of s2a_positions_name */
     const char *before_tower;                                  /* NULL: by the preset */
     double min_confidence;                                     /* 0: S2A_MIN_CONFIDENCE */
+    const char *profile;                                       /* NULL: none */
     double target_ms, target_mib;                              /* 0: none */
     s2_list set, settings;
     const char *variants;
@@ -209,6 +211,9 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
       .help = "with a budget like 64..192: answer again with the next one if the lowest probability of the first 3 " \
               "tokens is below P (0.995)",                                                                            \
       S2_ASK_AT(min_confidence) }
+/* What tune found. */
+#define S2_ASK_ROW_PROFILE S2_ROW_PROFILE(S2_ASK_AT(profile))
+
 /* Parts of pictures. */
 #define S2_ASK_ROWS_BOXES                                                                                           \
     { .name = "--keep-box", .label = "X,Y,W,H", .type = S2_OPTION_LIST, .group = "Regions",                         \

@@ -274,6 +274,7 @@ static const s2_option option_table[] = {
     { .name = "--budgets", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Pruning",
       .help = "several of them, such as 32,64,10%,64..192; every method runs with each", AT(budgets) },
     S2_ASK_ROW_CONFIDENCE,
+    S2_ASK_ROW_PROFILE,
     { .name = "--reference", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Pruning",
       .help = "method the IoU is taken with (s2prune, else the first)", AT(reference) },
     S2_ASK_ROWS_VARIANTS,

@@ -194,6 +194,7 @@ static const s2_option option_table[] = {
               "not confident", AT(budgets) },
     S2_ASK_ROWS_VARIANTS,
     S2_ASK_ROW_CONFIDENCE,
+    S2_ASK_ROW_PROFILE,
     S2_ASK_ROWS_PRUNING,
     S2_ASK_ROW_EXEC,
     S2_ASK_ROW_PLUGIN,

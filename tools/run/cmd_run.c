@@ -362,6 +362,7 @@ static const s2_option option_table[] = {
       .help = "visual tokens kept per picture; auto: a third, at least 64; 100%: all; 64..192: 192 where an answer "
               "with 64 is not confident", AT(budget) },
     S2_ASK_ROW_CONFIDENCE,
+    S2_ASK_ROW_PROFILE,
     S2_ASK_ROWS_TARGET,
     S2_ASK_ROWS_PRUNING,
     S2_ASK_ROWS_BOXES,

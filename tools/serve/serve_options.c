@@ -101,6 +101,7 @@ const s2_option s2_serve_rows[] = {
       .help = "visual tokens kept per picture, for requests that give no budget; auto: a third, at least 64; 64..192: 192 "
               "where an answer with 64 is not confident", AT(budget) },
     S2_ASK_ROW_CONFIDENCE,
+    S2_ASK_ROW_PROFILE,
     S2_ASK_ROWS_TARGET,
     S2_ASK_ROWS_PRUNING,
 
