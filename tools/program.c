@@ -10,23 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-const s2_command *const s2_commands[] = { &s2_cmd_run,
-                                          &s2_cmd_serve,
-                                          &s2_cmd_compare,
-                                          &s2_cmd_eval,
-                                          &s2_cmd_score,
-                                          &s2_cmd_bench,
-                                          &s2_cmd_analyze,
-                                          &s2_cmd_paper,
-                                          &s2_cmd_plan,
-                                          &s2_cmd_select,
-                                          &s2_cmd_convert,
-                                          &s2_cmd_quantize,
-                                          &s2_cmd_inspect,
-                                          &s2_cmd_verify,
-                                          &s2_cmd_manual,
-                                          &s2_cmd_completion,
-                                          NULL };
+const s2_command *const s2_commands[] = { &s2_cmd_run,      &s2_cmd_serve,      &s2_cmd_compare,
+                                          &s2_cmd_eval,     &s2_cmd_tune,       &s2_cmd_score,
+                                          &s2_cmd_bench,    &s2_cmd_analyze,    &s2_cmd_paper,
+                                          &s2_cmd_plan,     &s2_cmd_select,     &s2_cmd_convert,
+                                          &s2_cmd_quantize, &s2_cmd_inspect,    &s2_cmd_verify,
+                                          &s2_cmd_manual,   &s2_cmd_completion, NULL };
 
 static const char *command_name(const void *context, size_t index)
 {

@@ -5,9 +5,9 @@
 #include "options.h"
 
 extern const s2_command s2_cmd_run, s2_cmd_compare, s2_cmd_eval, s2_cmd_score, s2_cmd_bench,
-    s2_cmd_analyze, s2_cmd_paper, s2_cmd_plan, s2_cmd_select, s2_cmd_inspect, s2_cmd_convert,
-    s2_cmd_quantize, s2_cmd_serve, s2_cmd_serve_engine, s2_cmd_verify, s2_cmd_manual,
-    s2_cmd_completion;
+    s2_cmd_tune, s2_cmd_analyze, s2_cmd_paper, s2_cmd_plan, s2_cmd_select, s2_cmd_inspect,
+    s2_cmd_convert, s2_cmd_quantize, s2_cmd_serve, s2_cmd_serve_engine, s2_cmd_verify,
+    s2_cmd_manual, s2_cmd_completion;
 
 /* NULL-terminated, in the order of the help. */
 extern const s2_command *const s2_commands[];

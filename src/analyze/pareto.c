@@ -8,13 +8,12 @@
 #include "base/error.h"
 #include "base/statistics.h"
 #include "eval/figure/plot.h"
+#include "eval/judging.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum { ACCURACY, AGREEMENT, FIRST_MS, TFLOPS, N_NUMBERS };
 
@@ -45,16 +44,6 @@ void s2_pareto_front(const double *cost, const double *value, int32_t n, bool *i
 
 /* --- numbers --------------------------------------------------------------------------- */
 
-static bool is_same_answer(const char *a, const char *b)
-{
-    size_t n_a, n_b;
-    while (isspace((unsigned char)*a)) a++;
-    while (isspace((unsigned char)*b)) b++;
-    for (n_a = strlen(a); n_a > 0 && isspace((unsigned char)a[n_a - 1]);) n_a--;
-    for (n_b = strlen(b); n_b > 0 && isspace((unsigned char)b[n_b - 1]);) n_b--;
-    return n_a == n_b && strncasecmp(a, b, n_a) == 0;
-}
-
 /* NaN: not known of this question. */
 static double number_of(const s2_trials *t, int32_t setting, int32_t full, int32_t question,
                         int which)
@@ -65,7 +54,7 @@ static double number_of(const s2_trials *t, int32_t setting, int32_t full, int32
     if (which == TFLOPS) return trial->flops > 0.0 ? 1e-12 * trial->flops : (double)NAN;
     const char *other = full >= 0 ? s2_trial_at(t, full, question)->answer : NULL;
     if (!other || !trial->answer) return (double)NAN;
-    return is_same_answer(trial->answer, other) ? 100.0 : 0.0;
+    return s2e_is_same_answer(trial->answer, other) ? 100.0 : 0.0;
 }
 
 static s2p_status mean_of(const s2_trials *t, int32_t setting, int32_t full, int which,

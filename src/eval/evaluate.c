@@ -55,6 +55,11 @@ static int64_t runs_of(const s2e_evaluation *evaluation)
     return n;
 }
 
+static bool is_wanted(const s2e_evaluation *e, int32_t task, int64_t group)
+{
+    return s2e_shard_has(e->shard, group) && (!e->wants || e->wants(task, group, e->wants_user));
+}
+
 int64_t s2e_evaluation_answers(const s2e_evaluation *evaluation)
 {
     int64_t n_samples = 0;
@@ -63,7 +68,7 @@ int64_t s2e_evaluation_answers(const s2e_evaluation *evaluation)
         int64_t group = 0;
         for (int32_t first = 0, last; first < set->n_samples; first = last, group++) {
             last = s2e_group_end(set, first);
-            if (s2e_shard_has(evaluation->shard, group)) n_samples += last - first;
+            if (is_wanted(evaluation, t, group)) n_samples += last - first;
         }
     }
     return n_samples * runs_of(evaluation);
@@ -330,7 +335,7 @@ static s2p_status ask_task(running *r, double (*right)[2], s2p_error *error)
     memset(right, 0, sizeof *right * (size_t)r->evaluation->n_settings);
     for (int32_t first = 0, last; first < set->n_samples; first = last, group++) {
         last = s2e_group_end(set, first);
-        if (s2e_shard_has(r->evaluation->shard, group))
+        if (is_wanted(r->evaluation, (int32_t)(r->asking - r->evaluation->task), group))
             TRY(ask_group(r, first, last, right, error));
     }
     return commit(r, error);

@@ -59,6 +59,10 @@ typedef struct s2e_evaluation { /* all borrowed */
     int32_t jpeg_quality;  /* pictures take a detour through a JPEG of it; 0: none */
     const s2_tower_size *tower; /* for its share of the FLOPs; NULL: not known */
     s2e_watch watch;
+    /* NULL, or which groups of the shard are asked about: samples that share a picture, counted in
+     * each task. */
+    bool (*wants)(int32_t task, int64_t group, void *user);
+    void *wants_user;
 } s2e_evaluation;
 
 /* Answers this shard of the run has when it is complete. */

@@ -1,9 +1,11 @@
 /* judging.c - verdicts in order, figures with their names. */
 #include "eval/judging.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define SEED 42        /* of the official MMMU scorer */
 #define MAX_SIDE 65536 /* tokens of a grid */
@@ -59,6 +61,16 @@ s2p_status s2e_judge_all(const s2e_task *task, const s2e_set *set, s2e_protocol 
     }
     for (int32_t i = 0; i < set->n_samples && st != S2P_OK; i++) s2e_verdict_free(&verdict[i]);
     return st;
+}
+
+bool s2e_is_same_answer(const char *a, const char *b)
+{
+    size_t n_a, n_b;
+    while (isspace((unsigned char)*a)) a++;
+    while (isspace((unsigned char)*b)) b++;
+    for (n_a = strlen(a); n_a > 0 && isspace((unsigned char)a[n_a - 1]);) n_a--;
+    for (n_b = strlen(b); n_b > 0 && isspace((unsigned char)b[n_b - 1]);) n_b--;
+    return n_a == n_b && strncasecmp(a, b, n_a) == 0;
 }
 
 s2p_status s2e_figures_add(s2e_figures *figures, const s2e_figure *figure, s2p_error *error)

@@ -19,6 +19,9 @@ s2p_status s2e_judge_all(const s2e_task *task, const s2e_set *set, s2e_protocol 
                          const char *const *answer, const char *const *grids, s2e_verdict *verdict,
                          s2p_error *error);
 
+/* Two texts that say the same: letters in any case, spaces around them do not count. */
+bool s2e_is_same_answer(const char *a, const char *b);
+
 /* The names of `figure` are copied. */
 s2p_status s2e_figures_add(s2e_figures *figures, const s2e_figure *figure, s2p_error *error);
 void s2e_figures_free(s2e_figures *figures);

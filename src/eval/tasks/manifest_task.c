@@ -3,7 +3,8 @@
  *     [{"id": "1", "image_path": "a.jpg", "question": "...", "answer": "..."}, ...]
  *
  * as a JSON array or one object to a line; "answers" for several, "options" as [label, text] pairs,
- * "hint" and "category". Paths are relative to the list. What kind of question it is shows in its
+ * "hint" and "category". Questions without an answer are asked, and not scored (`s2prune tune` compares their
+ * answers with those of all tokens). Paths are relative to the list. What kind of question it is shows in its
  * answers: letters of options, yes or no, at least three people, one text.
  */
 #include "eval/judging.h"
@@ -46,7 +47,8 @@ static s2p_status row_of(s2e_loading *l, const s2e_row *row, s2e_draft *d, bool 
     TRY(s2e_draft_id(d, "%s", id ? id : number, error));
     TRY(s2e_need_text(row, "question", &d->sample.question, error));
     d->sample.hint = s2e_first_text(row, "hint");
-    TRY(s2e_draft_answers(d, row, s2e_row_value(row, "answers") ? "answers" : "answer", error));
+    if (s2e_row_value(row, "answers") || s2e_row_value(row, "answer"))
+        TRY(s2e_draft_answers(d, row, s2e_row_value(row, "answers") ? "answers" : "answer", error));
     TRY(take_options(d, row, error));
     s2e_draft_category(d, s2e_first_text(row, "category"));
     TRY(s2e_need_text(row, "image_path", &image, error));
@@ -65,8 +67,9 @@ static s2p_status read_manifest(const char *path, s2e_set *out, s2p_error *error
 
 static bool is_yes_no(const s2e_sample *sample)
 {
+    if (sample->n_answers != 1) return false;
     const char *answer = sample->answer[0];
-    return sample->n_answers == 1 && (strcmp(answer, "yes") == 0 || strcmp(answer, "no") == 0);
+    return strcmp(answer, "yes") == 0 || strcmp(answer, "no") == 0;
 }
 
 static s2p_status prompt_manifest(const s2e_sample *sample, s2e_protocol protocol, s2_buffer *out,
@@ -115,6 +118,7 @@ static s2p_status judge_manifest(const s2e_sample *sample, s2e_protocol protocol
                                                        { S2E_EVALAI, false, "N1" } };
     static const s2e_short_rule rule[S2E_N_PROTOCOLS] = { S2E_SHORT_PAPER, S2E_SHORT_LLAVA,
                                                           S2E_SHORT_KIT, S2E_SHORT_LMMS };
+    if (sample->n_answers == 0) return S2P_OK; /* nobody knows: such a question does not count */
     if (sample->n_choices > 0) return judge_letter(sample, protocol, answer, out, error);
     if (is_yes_no(sample)) return s2e_judge_yes_no(sample, protocol, draws, answer, out, error);
     if (sample->n_answers >= 3)
