@@ -28,6 +28,7 @@ static const s2_json_field promise_fields[] = {
     { "max_loss",   S2_JSON_REAL, 0, 100 },
     { "confidence", S2_JSON_REAL, 0, 1 },
     { "loss",       S2_JSON_TEXT, 1, 40 },
+    { "unit",       S2_JSON_TEXT, 1, 40 },
     { .name = NULL },
 };
 static const s2_json_field model_fields[] = {

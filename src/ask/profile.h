@@ -2,7 +2,7 @@
  *
  *     {"schema": "s2prune.profile/1",
  *      "setting": {"method": "s2prune", "budget": "11%..100%", "min_confidence": 0.9, "image_size": "448x448"},
- *      "promise": {"max_loss": 2, "confidence": 0.95, "loss": "score"},
+ *      "promise": {"max_loss": 2, "confidence": 0.95, "loss": "score", "unit": "picture"},
  *      "model": {"name": "model.gguf", "bytes": 4683074240, "sha256": "..."},
  *      "measured": {...}, "search": [...]}
  *

@@ -223,7 +223,9 @@ static s2p_status start_search(tune_job *job, s2p_error *error)
                                     .by_agreement = o->loss == TUNE_AGREEMENT || !is_labelled };
     TRY(s2e_outcomes_start(&job->outcomes, error));
     TRY(s2e_outcomes_read(&job->outcomes, context->store, error));
-    job->search = (s2e_search){ .max_loss = o->max_loss / 100.0, .confidence = o->confidence };
+    job->search = (s2e_search){ .max_loss = o->max_loss / 100.0,
+                                .confidence = o->confidence,
+                                .by_question = o->unit == 1 };
     return s2e_search_start(&job->search, &job->outcomes, context->setting, job->threshold,
                             job->n_thresholds, o->seed, o->pictures, error);
 }
@@ -333,6 +335,9 @@ static const s2_option option_table[] = {
     { .name = "--loss", .label = "WHAT", .type = S2_OPTION_CHOICE, .choice = tune_loss_name, .fallback = "auto",
       .group = "Search", .help = "a lower score, or another answer than with all tokens; auto: score where all questions "
       "have answers", AT(loss) },
+    { .name = "--unit", .label = "WHAT", .type = S2_OPTION_CHOICE, .choice = tune_unit_name, .fallback = "picture",
+      .group = "Search", .help = "what is one observation; question needs fewer pictures, and is right only if questions "
+      "about one picture go wrong independently", AT(unit) },
     { .name = "--methods", .label = "LIST", .type = S2_OPTION_TEXT, .fallback = "s2prune", .group = "Search",
       .help = "methods to try, such as s2prune,resize", AT(eval.methods) },
     { .name = "--budgets", .label = "LIST", .type = S2_OPTION_TEXT, .fallback = "50%,33%,22%,11%", .group = "Search",

@@ -11,12 +11,13 @@ typedef struct tune_options {
     eval_options eval; /* first: the shared rows point into it */
     const char *questions, *profile, *thresholds, *sizes;
     double max_loss, confidence; /* in points, and a probability */
-    int32_t loss, pictures, output;
+    int32_t loss, unit, pictures, output;
     uint64_t seed;
 } tune_options;
 
 enum tune_loss { TUNE_AUTO, TUNE_SCORE, TUNE_AGREEMENT };
 const char *tune_loss_name(size_t index); /* NULL past the end */
+const char *tune_unit_name(size_t index); /* picture, question */
 
 typedef struct tune_job { /* everything the command owns */
     const tune_options *options;

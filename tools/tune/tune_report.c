@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+S2_WORDS(tune_unit_name, "picture", "question")
+
 static const char *verdict_text(s2e_verdict_of_search verdict)
 {
     static const char *const words[] = { [S2E_WAITING] = "not tested",
@@ -148,11 +150,11 @@ json_t *tune_profile(const tune_job *job)
 {
     const tune_options *o = job->options;
     const s2e_candidate *best = s2e_search_best(&job->search);
-    json_t *root = json_pack("{s:s, s:o, s:{s:f, s:f, s:s}, s:o, s:o}", "schema",
-                             S2A_PROFILE_SCHEMA, "setting", setting_json(job, best), "promise",
-                             "max_loss", o->max_loss, "confidence", o->confidence, "loss",
-                             job->outcomes.by_agreement ? "agreement" : "score", "model",
-                             model_json(job), "search", search_json(job));
+    json_t *root = json_pack(
+        "{s:s, s:o, s:{s:f, s:f, s:s, s:s}, s:o, s:o}", "schema", S2A_PROFILE_SCHEMA, "setting",
+        setting_json(job, best), "promise", "max_loss", o->max_loss, "confidence", o->confidence,
+        "loss", job->outcomes.by_agreement ? "agreement" : "score", "unit",
+        tune_unit_name((size_t)o->unit), "model", model_json(job), "search", search_json(job));
     if (root && best) (void)json_object_set_new(root, "measured", measured_json(best));
     return root;
 }

@@ -8,15 +8,21 @@
 
 /* --- the bets --------------------------------------------------------------------------------- */
 
-/* A group's gain, of questions that lose d each: sum(max_loss - d) as a share of the largest group, so that the
- * mean is over questions and no gain is below -(1 - max_loss). */
-static double gain_of(const s2e_search *s, const s2e_outcomes *o, const s2e_candidate *c,
-                      int32_t group)
+/* A question that loses d gains max_loss - d. Those of a picture are one bet: their sum as a share of the
+ * largest group, so that the mean is over questions and no gain is below -(1 - max_loss). */
+static void bet(const s2e_search *s, const s2e_outcomes *o, s2e_candidate *c, int32_t group)
 {
-    double gain = 0.0;
-    for (int32_t q = o->group[group].first; q < o->group[group].last; q++)
-        gain += s->max_loss - s2e_outcomes_spent(o, &c->plan, q).loss;
-    return gain / o->largest_group;
+    double sum = 0.0;
+    for (int32_t q = o->group[group].first; q < o->group[group].last; q++) {
+        const double gain = s->max_loss - s2e_outcomes_spent(o, &c->plan, q).loss;
+        sum += gain;
+        if (!s->by_question) continue;
+        s2_evidence_add(&c->less, gain);
+        s2_evidence_add(&c->more, -gain);
+    }
+    if (s->by_question) return;
+    s2_evidence_add(&c->less, sum / o->largest_group);
+    s2_evidence_add(&c->more, -sum / o->largest_group);
 }
 
 static bool is_ready(const s2e_outcomes *o, const s2e_candidate *c, int32_t group)
@@ -28,9 +34,10 @@ static bool is_ready(const s2e_outcomes *o, const s2e_candidate *c, int32_t grou
 /* Even if no question of a picture still to come lost anything, and if all chains gave their error. */
 static bool is_hopeless(const s2e_search *s, const s2e_outcomes *o, const s2e_candidate *c)
 {
-    const size_t n_left = (size_t)(s->n_groups - c->n_seen);
-    const double usual = (double)o->n_questions / o->n_groups / o->largest_group;
-    return s2_evidence_after(&c->less, s->max_loss * usual, n_left) < -log(1.0 - s->confidence);
+    const double questions = (double)o->n_questions / o->n_groups; /* of a picture */
+    const double n_left = s->n_groups - c->n_seen, bets = s->by_question ? questions : 1.0;
+    const double gain = s->max_loss * questions / bets / (s->by_question ? 1 : o->largest_group);
+    return s2_evidence_after(&c->less, gain, (size_t)(n_left * bets)) < -log(1.0 - s->confidence);
 }
 
 /* Accepted: the next of the chain, whose error then goes to the others where there is none. */
@@ -64,9 +71,7 @@ static bool judge(s2e_search *s, const s2e_outcomes *o, int32_t chain, int32_t n
     s2e_candidate *c = &s->candidate[s->next[chain]];
     while (!is_accepted(s, c) && !is_refused(c) && c->n_seen < n_ready &&
            is_ready(o, c, s->order[c->n_seen])) {
-        const double gain = gain_of(s, o, c, s->order[c->n_seen]);
-        s2_evidence_add(&c->less, gain);
-        s2_evidence_add(&c->more, -gain);
+        bet(s, o, c, s->order[c->n_seen]);
         c->n_seen++;
     }
     if (is_accepted(s, c)) {

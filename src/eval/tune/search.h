@@ -41,6 +41,7 @@ typedef struct s2e_candidate {
 
 typedef struct s2e_search {
     double max_loss, confidence;
+    bool by_question;         /* each question is a bet of its own, not each picture */
     s2e_candidate *candidate; /* [n] chain by chain, from expensive to cheap; owned */
     int32_t n, n_chains;
     int32_t *order;               /* [n_groups] in which pictures are looked at; owned */
@@ -52,7 +53,7 @@ typedef struct s2e_search {
 /* Chains of these settings and their columns (0 is what all are compared with): for each method and size its
  * budgets from the largest to the smallest; the same growing to all tokens, at each of n_thresholds, where
  * the method prunes; and, together, sizes with all tokens. n_groups: of pictures to be looked at; 0: all.
- * out: max_loss and confidence are set. S2P_EINVAL: nothing to search. S2P_ELIMIT. */
+ * out: max_loss, confidence and by_question are set. S2P_EINVAL: nothing to search. S2P_ELIMIT. */
 s2p_status s2e_search_start(s2e_search *out, const s2e_outcomes *outcomes,
                             const s2a_setting *setting, const double *threshold,
                             int32_t n_thresholds, uint64_t seed, int32_t n_groups,
