@@ -22,7 +22,8 @@ REST = {  # what "..." stands for
     "compare": '-i photo.jpg -p "What is this?"',
 }
 # Numbers that decide how long a command takes.
-SMALLER = [(r"--limit \d+", "--limit 2"), (r"--pictures \d+", "--pictures 2"), (r"--per-picture \d+", "--per-picture 1")]
+SMALLER = [(r"--limit \d+", "--limit 2"), (r"--pictures \d+", "--pictures 2"), (r"--per-picture \d+", "--per-picture 1"),
+           (r"--max-loss 2 ", "--predict 4 --max-loss 2 ")]
 ENVIRONMENT = {"S2PRUNE_THREADS": "1", "S2PRUNE_LIMIT": "2", "S2PRUNE_PICTURES": "2", "S2PRUNE_PER_PICTURE": "1",
                "S2PRUNE_PROGRESS": "none"}
 SKIPPED = {  # parts of a command of ours that this test cannot give: why
@@ -126,6 +127,7 @@ def prepare(folder):
     os.symlink(program, os.path.join(folder, "build", "s2prune"))
     write(os.path.join(folder, "kept.jsonl"), '{"id": "*", "kept": [%s]}' % ", ".join(map(str, range(64))))
     write(os.path.join(folder, "mine.py"), OWN)
+    write(os.path.join(folder, "mine.json"), json.dumps([{"image_path": "photo.jpg", "question": "What is this?"}]))
     subprocess.run(["cc", "-shared", "-fPIC", "-I", os.path.join(source, "include"), os.path.join(source, "examples/plugin.c"),
                     "-o", os.path.join(folder, "largest.so")], check=True)
     for name in ("photo.jpg", "cat.jpg", "invoice.jpg"):
