@@ -1,6 +1,6 @@
-"""check_tour.py - docs/ENGINE.md against the sources, from the root of the tree.
+"""check_tour.py - docs/ENGINE.md and its topic pages against the sources, from the root of the tree.
 
-Every file the page names exists. In the table of the tour each function is defined in the file of its row and
+Every file the pages name exists. In the table of the tour each function is defined in the file of its row and
 used in the file it is called from; `arch->NAME` is a member of s2v_arch. "broken" as argument: the same on a page
 with one wrong row, which must be found.
 """
@@ -38,7 +38,10 @@ def check(page):
 
 
 def main():
-    page = pathlib.Path("docs/ENGINE.md").read_text()
+    page = "".join(path.read_text() for path in sorted(pathlib.Path("docs").glob("ENGINE*.md")))
+    tour = pathlib.Path("docs/ENGINE.md").read_text().count("\n")
+    if tour > 110:
+        sys.exit(f"docs/ENGINE.md has {tour} lines; the tour is two screens, topics have pages of their own")
     faults = check(page)
     print("\n".join(faults) or "every row of the tour is as the sources have it")
     wrong = page.replace("| `s2v_compact` | `prompt/compact.c` | `prompt/stages.c` |",
