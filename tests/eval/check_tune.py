@@ -126,7 +126,8 @@ def check_profile():
     assert said["tokens"] == json.loads(run("run", "-q", "-o", "json", *ask, "--budget", "100%"))["tokens"]
     from_variable = {"S2PRUNE_PROFILE": "p.json"}
     assert json.loads(run("run", "-q", "-o", "json", *ask, environment=from_variable))["prune"]["budget"] == "3%..100%"
-    assert "budget" not in json.loads(run("run", "-q", "-o", "json", *ask, "--budget", 64, environment=from_variable))["prune"]
+    said = json.loads(run("run", "-q", "-o", "json", *ask, "--budget", 64, environment=from_variable))
+    assert "attempts" not in said["prune"] and said["usage"]["image_tokens"] == 64, said["prune"]
     assert "3%..100%" in run("compare", "-q", *ask, "--profile", "p.json")
     rows = json.loads(run("eval", "-t", 1, "-q", "--limit", 4, "--methods", "full", "--profile", "p.json", "-o", "json"))["results"]
     assert [r["method"] for r in rows] == ["full", "s2prune"] and rows[1]["image_tokens"] > 576, rows
