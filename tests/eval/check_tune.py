@@ -142,8 +142,11 @@ def check_profile():
 
 
 def check_agreement():
+    os.makedirs(os.path.join(FOLDER, "mine"))
+    for i in range(4):
+        shutil.copy(os.path.join(DATA, f"images/{i:04d}.jpg"), os.path.join(FOLDER, "mine"))
     with open(os.path.join(FOLDER, "mine.json"), "w") as file:
-        json.dump([{"image_path": os.path.join(DATA, f"images/{i:04d}.jpg"), "question": q} for i in range(4)
+        json.dump([{"image_path": f"mine/{i:04d}.jpg", "question": q} for i in range(4)
                    for q in ("What color is the circle?", "How many squares are there?")], file)
     said = json.loads(run("tune", "-t", 1, "-q", "--questions", "mine.json", "--predict", 8, "--budgets", BUDGETS, "--max-loss", 40, "-o", "json"))
     assert said["promise"]["loss"] == "agreement", said
