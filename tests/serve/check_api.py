@@ -419,7 +419,7 @@ def check_keys():
         refused = subprocess.run([PROGRAM, "serve", "--port", "0", "--api-key-file", str(path)], stderr=subprocess.PIPE, text=True)
         assert refused.returncode == 2 and "chmod 600" in refused.stderr, refused
         path.chmod(stat.S_IRUSR | stat.S_IWUSR)
-        s = Server("--api-key-file", str(path), "--metrics", "--api-key", "third", "--drain-seconds", "1")
+        s = Server("--api-key-file", str(path), "--metrics", "--api-key", "third", "--drain-seconds", "1", "--per-address", "0")
         command = pathlib.Path(f"/proc/{s.engine_pid()}/cmdline").read_bytes()
         assert b"third" not in command and str(path).encode() not in command
     routes = [("GET", p) for p in ("/v1/models", "/models", "/v1/prune/methods", "/props", "/slots", "/metrics", "/nothing",
