@@ -3,7 +3,9 @@
 import json
 import os
 import pathlib
+import sqlite3
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -62,8 +64,6 @@ class Evaluate(unittest.TestCase):
         options = dict(tasks=["synth"], methods=["s2prune", first], budgets=[32], limit=4, out=out)
         with self.assertRaises(KeyboardInterrupt):
             s2prune.evaluate(self.engine, progress=stop, **options)
-        with open(out / "answers.jsonl", "a") as file:
-            file.write('{"task": "synth", "id": "to')  # a crash in the middle of a line
         again = []
         r = s2prune.evaluate(self.engine, progress=lambda done, all_: again.append((done, all_)), **options)
         self.assertEqual(again, [(6, 8), (7, 8), (8, 8)])
@@ -73,10 +73,60 @@ class Evaluate(unittest.TestCase):
         @s2prune.method("first", needs=("erc",), after=0, version="2")
         def second(view):
             return np.arange(view.budget)
-        with self.assertRaisesRegex(s2prune.InvalidError, "another own methods"):
+        with self.assertRaisesRegex(s2prune.InvalidError, "another own.first"):
             s2prune.evaluate(self.engine, **dict(options, methods=["s2prune", second]))
         with self.assertRaisesRegex(s2prune.InvalidError, "another protocol"):
             s2prune.evaluate(self.engine, protocol="lmms", **options)
+
+    def test_the_store_of_the_program(self):
+        """`evaluate` and `eval` write the same tables, and the program reports either."""
+        options = ["--tasks", "synth", "--methods", "full,random,s2prune", "--budgets", "64", "--limit", "3", "--seeds", "2"]
+        subprocess.run([PROGRAM, "eval", "-q", "-t", "1", *options, "--out", self.at / "of-c"], check=True, stdout=subprocess.DEVNULL)
+        r = s2prune.evaluate(self.engine, ["synth"], ["full", "random", "s2prune"], [64], limit=3, seeds=2, out=self.at / "of-python")
+        columns = "task, sample, method, budget, seed, text, tokens_before, tokens_after, sequence_full, sequence_pruned, generated, grids, kept, kv_bytes"
+        theirs, mine = (sqlite3.connect(self.at / name / "results.sqlite") for name in ("of-c", "of-python"))
+        query = f"SELECT {columns} FROM answer ORDER BY task, method, budget, seed, sample"
+        self.assertEqual(mine.execute(query).fetchall(), theirs.execute(query).fetchall())
+        self.assertEqual(dict(mine.execute("SELECT name, sql FROM sqlite_schema")), dict(theirs.execute("SELECT name, sql FROM sqlite_schema")))
+        same = [dict(db.execute("SELECT key, value FROM run WHERE key LIKE 'is.%' AND key NOT IN ('is.engine', 'is.pictures')")) for db in (mine, theirs)]
+        self.assertEqual(*same)
+        mine.close(), theirs.close()
+        said = subprocess.run([PROGRAM, "eval", "status", str(self.at / "of-python")], check=True, stdout=subprocess.PIPE, text=True).stdout
+        self.assertIn("12", said)
+        tables = [json.loads(subprocess.run([PROGRAM, "score", "--task", "synth", str(self.at / name), "-o", "json"], check=True,
+                                            stdout=subprocess.PIPE).stdout)["runs"] for name in ("of-python", "of-c")]
+        self.assertEqual(*tables)
+        subprocess.run([PROGRAM, "eval", "export", "-q", str(self.at / "of-python")], check=True, stdout=subprocess.DEVNULL)
+        self.assertTrue((self.at / "of-python/report.html").is_file())
+        self.assertEqual(len(r.answers), 12)
+
+    def test_one_writer(self):
+        out = self.at / "w"
+
+        def meanwhile(done, all_):
+            command = [PROGRAM, "eval", "-q", "--tasks", "synth", "--limit", "1", "--methods", "full", "--out", str(out)]
+            said = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.assertIn("is being written by process", said.stderr)
+            code = f"import s2prune; s2prune.evaluate(lambda q: 'a', ['synth'], limit=1, out={str(out)!r})"
+            again = subprocess.run([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
+            self.assertIn("is being written by process", again.stderr)
+        s2prune.evaluate(lambda q: "yes", ["synth"], limit=1, out=out, progress=meanwhile)
+        with self.assertRaisesRegex(s2prune.InvalidError, "another model"):
+            s2prune.evaluate(len, ["synth"], limit=1, out=out)
+        (self.at / "bad").mkdir()
+        (self.at / "bad/results.sqlite").write_text("something else, long enough to be looked at\n" * 40)
+        with self.assertRaisesRegex(s2prune.FormatError, "is not a run"):
+            s2prune.evaluate(lambda q: "yes", ["synth"], limit=1, out=self.at / "bad")
+
+    def test_batches(self):
+        class Batches:
+            identity, batch_size, sizes = "batches", 4, []
+
+            def answer_many(self, asked, setting):
+                self.sizes.append(len(asked))
+                return [s2prune.Reply(f"{setting.label} {setting.shown}", generated=2) for _ in asked]
+        r = s2prune.evaluate(Batches(), ["synth"], ["full", "s2prune"], [64], limit=6)
+        self.assertEqual((Batches.sizes, len(r.answers), r.answers[-1]["answer"]), ([4, 4, 2, 2], 12, "s2prune 64"))
 
     def test_a_function(self):
         asked = list(s2prune.questions("synth", limit=6))

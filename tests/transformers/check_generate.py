@@ -36,7 +36,7 @@ def generate(model, x, **more):
 
 def batch(xs):
     n = max(x["input_ids"].shape[1] for x in xs)
-    out = {k: torch.cat([torch.nn.functional.pad(x[k], (n - x[k].shape[1], 0)) for x in xs]) for k in ("input_ids", "attention_mask", "mm_token_type_ids") if k in xs[0]}
+    out = {k: torch.cat([torch.nn.functional.pad(x[k], (n - x[k].shape[1], 0)) for x in xs]) for k in ("input_ids", "attention_mask", "mm_token_type_ids", "token_type_ids") if k in xs[0]}
     return {**out, **{k: torch.cat([x[k] for x in xs]) for k in ("pixel_values", "image_grid_thw", "image_sizes") if k in xs[0]}}
 
 
@@ -57,11 +57,14 @@ def mine(view):
     return np.argsort(-view.erc, kind="stable")[:view.budget]
 
 
-PAIRS = {"qwen25vl": ("sq", "dyn"), "qwen3vl": ("sq", "dyn"), "llava15": ("sq", "crop"), "qwen2vl": ("sq", "dyn"), "qwen35": ("sq", "dyn")}
+@s2prune.method("aligned", needs=("aligned",))
+def aligned(view):
+    return np.arange(view.budget)
+
+
+PAIRS = {"qwen25vl": ("sq", "dyn"), "qwen3vl": ("sq", "dyn"), "llava15": ("sq", "crop"), "qwen2vl": ("sq", "dyn"), "qwen35": ("sq", "dyn"), "gemma3": ("sq", "wide")}
 SINGLE = {"internvl3": "one", "smolvlm": "one", "llava_ov": "base"}
 for family in sys.argv[1:] or recorded.families():
-    if family == "gemma3":
-        continue
     for attention in ("eager", "sdpa"):
         model = recorded.model_of(family, attention)
         name = f"{family} {attention}"
@@ -124,8 +127,9 @@ for family in sys.argv[1:] or recorded.families():
                 longer = torch.cat([out.sequences, torch.tensor([[40, 41, 42, 43, 44]])], 1)
                 z = {k: v for k, v in x.items() if k not in ("pixel_values", "image_grid_thw", "image_sizes", "mm_token_type_ids")}
                 z.update(input_ids=longer, attention_mask=torch.ones_like(longer), past_key_values=out.past_key_values)
-                if "mm_token_type_ids" in x:
-                    z["mm_token_type_ids"] = torch.nn.functional.pad(x["mm_token_type_ids"], (0, longer.shape[1] - x["input_ids"].shape[1]))
+                for kinds in ("mm_token_type_ids", "token_type_ids"):
+                    if kinds in x:
+                        z[kinds] = torch.nn.functional.pad(x[kinds], (0, longer.shape[1] - x["input_ids"].shape[1]))
                 return model.generate(**z, **GENERATE)[0, longer.shape[1]:].tolist()
         with prune(model, "s2prune", 20, images=sources) as p:
             generate(model, x)
@@ -135,7 +139,7 @@ for family in sys.argv[1:] or recorded.families():
             refused(f"{name} nested", s2prune.InvalidError, "pruned already", lambda: prune(model, "random", 20).attach())
         with prune(model, "s2prune", 20):
             refused(f"{name} no source picture", s2prune.InvalidError, "give images=", lambda: generate(model, x))
-        refused(f"{name} a signal that is not read", s2prune.UnsupportedError, "do not read yet", lambda: prune(model, "visionzip", 20))
+        refused(f"{name} a signal that is not read", s2prune.UnsupportedError, "do not read", lambda: prune(model, aligned, 20))
         refused(f"{name} a layer that is not there", s2prune.UnsupportedError, "the decoder has", lambda: prune(model, "erc-top", 20, after=99))
         say(f"{name} the model is as it was", generate(model, x) == full and getattr(model, "_s2prune_attached", None) is None)
         if family == "qwen25vl":

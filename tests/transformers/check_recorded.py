@@ -21,14 +21,6 @@ for family in sys.argv[1:] or recorded.families():
             if case in NO_PATH:
                 print(f"{family:9} {attention:5} {tag:34} left out: {NO_PATH[case]}")
                 continue
-            if family == "gemma3":
-                try:
-                    prune(model)
-                    print(f"{family} {attention} FAIL: not refused")
-                    bad += 1
-                except s2prune.UnsupportedError as error:
-                    print(f"{family:9} {attention:5} {tag:34} refused: {error}")
-                continue
             total += 1
             x, sources = recorded.inputs(family, case, model.config)
             n = values["case.n_images"]

@@ -105,6 +105,13 @@ def smolvlm(case):
     return dict(pixel_values=x["pixel_values"].float(), pixel_attention_mask=x["pixel_attention_mask"]), views
 
 
+def gemma(case):
+    from transformers.models.gemma3.image_processing_pil_gemma3 import Gemma3ImageProcessorPil
+    views = {"sq": [A672], "wide": [B], "multi": [A, B]}[case]
+    processor = Gemma3ImageProcessorPil.from_pretrained(os.path.join(folder("gemma3"), "model"))
+    return dict(pixel_values=processor(images=[Image.fromarray(v) for v in views], return_tensors="pt")["pixel_values"].float()), views
+
+
 def inputs(family, case, config):
     """Arguments of generate(), and the source pictures."""
     arrays, _ = load(os.path.join(folder(family), f"full_{case}.gguf"))
@@ -114,7 +121,9 @@ def inputs(family, case, config):
         out["mm_token_type_ids"] = (ids == config.image_token_id).int()
         more, sources = qwen(family, case)
     else:
-        more, sources = {"llava_ov": onevision, "llava15": llava, "internvl3": internvl, "smolvlm": smolvlm}[family](case)
+        more, sources = {"llava_ov": onevision, "llava15": llava, "internvl3": internvl, "smolvlm": smolvlm, "gemma3": gemma}[family](case)
+    if family == "gemma3":
+        out["token_type_ids"] = (ids == config.image_token_id).int()
     return {**out, **more}, sources
 
 

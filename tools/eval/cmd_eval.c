@@ -216,6 +216,8 @@ static const s2_option option_table[] = {
       .help = "start over: the answers of --out (of this shard) are thrown away first", AT(starts_over) },
     { .name = "--repeat", .type = S2_OPTION_FLAG, .group = "Run",
       .help = "ask again what failed (a picture that was missing, say)", AT(repeats_failed) },
+    { .name = "--fingerprint", .type = S2_OPTION_FLAG, .group = "Run",
+      .help = "with questions: what tells such a run from another, as JSON, instead of its questions", AT(fingerprint) },
     { .name = "--judge", .label = "HOW", .type = S2_OPTION_TEXT, .fallback = "local", .group = "Run",
       .help = "MM-Vet: local (reference match), or export (and write the answers for its own grader)", AT(judge) },
     { .name = "--recompute", .type = S2_OPTION_FLAG, .group = "Run",

@@ -15,7 +15,7 @@ typedef struct eval_options {
     const char *tasks, *data, *methods, *budgets, *samples, *out, *shard, *baseline;
     const char *judge;
     int32_t seeds, limit, predict, output, protocol, step, jpeg;
-    bool recompute, keeps_logprobs, is_dry, starts_over, repeats_failed;
+    bool recompute, keeps_logprobs, is_dry, starts_over, repeats_failed, fingerprint;
 } eval_options;
 
 #define EVAL_METHODS "full,random,uniform,s2prune" /* unless something is said */

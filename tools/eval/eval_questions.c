@@ -1,6 +1,11 @@
-/* eval_questions.c - `eval questions`: what a run would ask, a line of JSON each, for a loop in another language. */
+/* eval_questions.c - `eval questions`: what a run would ask, a line of JSON each, for a loop in another language; and what is
+ * written of its tasks into the store of a run (fingerprint.h). */
+#include "asking/interrupt.h"
 #include "base/json.h"
+#include "base/sha256.h"
 #include "eval/eval_command.h"
+#include "eval/judging.h"
+#include "eval/run/fingerprint.h"
 #include "image/base64.h"
 #include "report.h"
 
@@ -82,6 +87,53 @@ static s2p_status write_question(lines *l, const s2e_task *task, const s2e_set *
     return st;
 }
 
+static int show_nothing(double done, void *user)
+{
+    (void)done;
+    (void)user;
+    return s2_interrupted();
+}
+
+static s2p_status write_fingerprint(lines *l, const eval_data *data, s2p_error *error)
+{
+    const s2e_protocol protocol = (s2e_protocol)l->options->protocol;
+    char names[S2E_MAX_TASKS * S2E_NAME] = "", key[S2E_NAME + 32], hash[2][S2_SHA256_HEX];
+    json_t *root = json_object();
+    s2p_status st = root ? S2P_OK : s2_fail_memory(error, 64, "the fingerprint");
+    bool is_whole = root != NULL;
+    for (int32_t i = 0; st == S2P_OK && i < data->n; i++) {
+        const int32_t asked = l->options->predict;
+        const size_t n = strlen(names);
+        (void)snprintf(names + n, sizeof names - n, "%s%s", i ? "," : "", data->task[i]->name);
+        st = s2e_set_hash(&data->set[i], show_nothing, NULL, hash[0], error);
+        if (st == S2P_OK)
+            st = s2e_prompts_hash(data->task[i], &data->set[i], protocol, hash[1], error);
+        (void)snprintf(key, sizeof key, S2E_IS "task.%s", data->task[i]->name);
+        json_t *text = json_sprintf(
+            "{\"samples\":%d,\"predict\":%d,\"data\":\"%s\",\"prompts\":\"%s\"}",
+            (int)data->set[i].n_samples, (int)(asked > 0 ? asked : data->task[i]->predict[protocol]),
+            st == S2P_OK ? hash[0] : "", st == S2P_OK ? hash[1] : "");
+        is_whole &= json_object_set_new(root, key, text) == 0;
+        (void)snprintf(key, sizeof key, S2E_ABOUT "data.%s", data->task[i]->name);
+        is_whole &= json_object_set_new(root, key, json_string(data->folder[i])) == 0;
+    }
+    if (is_whole)
+        is_whole =
+            json_object_set_new(root, S2E_IS "program", json_string(s2p_version())) == 0 &&
+            json_object_set_new(root, S2E_IS "protocol",
+                                json_string(s2e_protocol_name((size_t)protocol))) == 0 &&
+            json_object_set_new(root, S2E_IS "tasks", json_string(names)) == 0 &&
+            json_object_set_new(root, S2E_IS "limit", json_sprintf("%d", l->options->limit)) == 0;
+    if (st == S2P_OK && !is_whole)
+        st = s2_fail(error, S2P_EFORMAT, "the folder of the data is not UTF-8");
+    if (st == S2P_OK) st = s2_json_write(root, 17, &l->line);
+    json_decref(root);
+    s2_buffer_append(&l->line, "\n", 1);
+    if (st == S2P_OK && fwrite(l->line.data, 1, l->line.size, stdout) != l->line.size)
+        st = s2_fail(error, S2P_EIO, "cannot write to standard output");
+    return st;
+}
+
 int eval_questions(const eval_options *o)
 {
     s2p_error error = { S2P_OK, "" };
@@ -99,7 +151,8 @@ int eval_questions(const eval_options *o)
         (void)snprintf(name, sizeof name, "%.*s", (int)(item.n < 100 ? item.n : 100), item.text);
         st = eval_data_add(data, name, o->data, o->limit, &error);
     }
-    for (int32_t t = 0; st == S2P_OK && t < data->n; t++)
+    if (st == S2P_OK && o->fingerprint) st = write_fingerprint(&l, data, &error);
+    for (int32_t t = 0; st == S2P_OK && !o->fingerprint && t < data->n; t++)
         for (int32_t i = 0; st == S2P_OK && i < data->set[t].n_samples; i++)
             st = write_question(&l, data->task[t], &data->set[t], &data->set[t].sample[i], &error);
     if (st == S2P_OK && fflush(stdout) != 0)

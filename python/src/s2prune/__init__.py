@@ -23,7 +23,7 @@ from . import steps
 if _TYPE_CHECKING:
     from ._answer import Answer, Stats, step
     from ._engine import Architecture, CacheStats, Device, Engine, EngineInfo, Memory, architectures, devices
-    from ._evaluate import Question, Results, Setting, evaluate, questions, score
+    from ._evaluate import Question, Reply, Results, Setting, evaluate, questions, score
     from ._prompt import Ask
     from ._session import Selection, Session, SessionOptions
     from ._steps import Attempt
@@ -32,7 +32,7 @@ if _TYPE_CHECKING:
 _LATER: _Dict[str, str] = {
     "Attempt": "_steps", "Answer": "_answer", "Stats": "_answer", "step": "_answer", "Architecture": "_engine", "CacheStats": "_engine", "Device": "_engine",
     "Engine": "_engine", "EngineInfo": "_engine", "Memory": "_engine", "architectures": "_engine", "devices": "_engine", "Ask": "_prompt",
-    "Question": "_evaluate", "Results": "_evaluate", "Setting": "_evaluate", "evaluate": "_evaluate", "questions": "_evaluate",
+    "Question": "_evaluate", "Reply": "_store", "Results": "_evaluate", "Setting": "_evaluate", "evaluate": "_evaluate", "questions": "_evaluate",
     "score": "_evaluate", "Selection": "_session", "Session": "_session", "SessionOptions": "_session",
 }
 
@@ -47,7 +47,7 @@ def __getattr__(name: str) -> _Any:
 
 __all__ = [
     "Answer", "Architecture", "Ask", "Attempt", "BudgetError", "BusyError", "CacheStats", "Cancelled", "Device", "Engine", "EngineInfo", "FormatError",
-    "InvalidError", "LibraryNotFound", "LimitError", "Memory", "Method", "OwnMethod", "Parameter", "Plan", "Question", "Results", "S2PruneError", "Selection",
+    "InvalidError", "LibraryNotFound", "LimitError", "Memory", "Method", "OwnMethod", "Parameter", "Plan", "Question", "Reply", "Results", "S2PruneError", "Selection",
     "Session", "SessionOptions", "Setting", "Signal", "Stats", "UnsupportedError", "View", "__version__", "architectures", "devices", "evaluate", "library_path",
     "library_version", "method", "methods", "plan", "questions", "score", "select", "signals", "step", "steps",
 ]

@@ -3,12 +3,14 @@ program's: `s2prune eval questions` gives the questions, `s2prune score` reads t
 from __future__ import annotations
 
 import base64
+import hashlib
 import io
 import json
 import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, TYPE_CHECKING, Union
@@ -18,11 +20,13 @@ import numpy.typing as npt
 
 from ._errors import S2PruneError, error_of, invalid
 from ._lib import library_path
-from ._methods import methods as built_in
+from ._methods import Method, methods as built_in
 from ._own import AnyMethod, OwnMethod
 from ._plan import Budget
+from ._store import Key, Reply, Store
 
 if TYPE_CHECKING:
+    from ._answer import Answer
     from ._engine import Engine
 
 PROTOCOLS = ("paper", "official", "vlmevalkit", "lmms")
@@ -143,7 +147,7 @@ def score(task: str, answers: "Union[str, os.PathLike[str], Sequence[Mapping[str
 # --- asking ------------------------------------------------------------------------------------------
 
 
-Answerer = Callable[[Question], str]
+Answerer = Callable[[Question], Union[str, Reply]]
 
 
 @dataclass(frozen=True)
@@ -154,6 +158,21 @@ class Setting:
     budget: Optional[Budget]
     seed: int
 
+    @property
+    def shown(self) -> str:
+        """The budget as tables have it; "-": every token."""
+        return "-" if self.budget is None else str(self.budget)
+
+
+def _hash_of(path: str) -> str:
+    h = hashlib.sha256()
+    with open(path, "rb") as file:
+        while True:
+            piece = file.read(1 << 20)
+            if not piece:
+                return h.hexdigest()
+            h.update(piece)
+
 
 class _Engine:
     """Asks an Engine as `s2prune eval` does: a session that begins anew for each question."""
@@ -163,7 +182,21 @@ class _Engine:
         i = engine.info
         self.identity = f"{i.name} {i.architecture} {i.n_parameters} {i.model_bytes} {os.path.getsize(engine.model)} {os.path.getsize(engine.mmproj)}"
 
-    def answer(self, q: Question, s: Setting) -> str:
+    def describe(self) -> Dict[str, str]:
+        """SHA-256 of both files, as the program has them."""
+        files = {"is.model": self.session.engine.model, "is.mmproj": self.session.engine.mmproj}
+        return {**{key: _hash_of(path) for key, path in files.items()}, "about.model": os.path.basename(self.session.engine.model)}
+
+    def answer(self, q: Question, s: Setting) -> Reply:
+        text, a = self._answer(q, s)
+        t, plans = a.stats, [p for pair in zip(a.plans, a.tile_plans) for p in pair if p is not None]
+        stages = None if s.method is None else [(layer, left, layer) for layer, left in t.stages]
+        return Reply(text, tokens_before=t.image_tokens_full, tokens_after=t.image_tokens, sequence_pruned=t.prompt_tokens,
+                     sequence_full=t.prompt_tokens + t.tower_tokens - t.image_tokens, generated=len(a.tokens_so_far), cached=t.cached_tokens,
+                     grids=[p.grid for p in plans], kept=None if s.budget is None else [p.keep.tolist() for p in plans], image_ms=t.image_ms,
+                     vision_ms=t.vision_ms, prompt_ms=t.prompt_ms, kv_bytes=t.kv_visual_bytes, flops=t.flops, stages=stages)
+
+    def _answer(self, q: Question, s: Setting) -> "Tuple[str, Answer]":
         self.session.reset()
         a = self.session.ask(q.prompt, q.open(), method=s.method, budget=s.budget if s.budget is not None else 64, max_tokens=q.predict,
                              seed=s.seed << 32 | max(q.group, 0), **self.options)
@@ -176,15 +209,19 @@ class _Engine:
                 n = q.repeats_from(tokens)
                 if n < len(tokens):
                     a.close()
-                    return self.session.engine.detokenize(tokens[:n])
-        return a.so_far
+                    return self.session.engine.detokenize(tokens[:n]), a
+        return a.so_far, a
 
     def close(self) -> None:
         self.session.close()
 
 
+def _built_in() -> Dict[str, Method]:
+    return {m.name: m for m in built_in()}
+
+
 def _settings(methods: Sequence[AnyMethod], budgets: Sequence[Budget], seeds: int) -> List[Setting]:
-    known = {m.name: m for m in built_in()}
+    known = _built_in()
     out: List[Setting] = []
     for n, budget in enumerate(budgets):
         for m in methods:
@@ -200,27 +237,35 @@ def _settings(methods: Sequence[AnyMethod], budgets: Sequence[Budget], seeds: in
     return out
 
 
-def _resume(folder: pathlib.Path, fingerprint: Mapping[str, Any]) -> List[Dict[str, Any]]:
-    """The answers of an earlier call; a torn last line is dropped."""
-    folder.mkdir(parents=True, exist_ok=True)
-    about, path = folder / "run.json", folder / "answers.jsonl"
-    if not about.is_file():
-        temporary = folder / "run.json.part"
-        temporary.write_text(json.dumps(dict(fingerprint), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        os.replace(temporary, about)
-    theirs = json.loads(about.read_text(encoding="utf-8"))
-    for key in sorted(set(theirs) | set(fingerprint)):
-        if theirs.get(key) != fingerprint.get(key):
-            raise invalid(f"{folder} holds a run with another {key}: {theirs.get(key)!r}, not {fingerprint.get(key)!r}; name another out=")
-    done = []
-    if path.is_file():
-        data = path.read_bytes()
-        whole = data[:data.rfind(b"\n") + 1]
-        if len(whole) < len(data):
-            with open(path, "r+b") as file:
-                file.truncate(len(whole))
-        done = [json.loads(line) for line in whole.splitlines()]
-    return done
+def _columns(settings: Sequence[Setting]) -> Dict[Tuple[str, str], int]:
+    """Seeds of each method and budget, as tables have them."""
+    out: Dict[Tuple[str, str], int] = {}
+    for s in settings:
+        key = (s.label, s.shown)
+        out[key] = out.get(key, 0) + 1
+    return out
+
+
+def _values(asker: Any, settings: Sequence[Setting], tasks: Sequence[str], data: Any, protocol: str, limit: int,
+            ask: Mapping[str, Any]) -> Dict[str, str]:
+    """What the run is, as the store of a run has it (src/eval/run/fingerprint.h)."""
+    values: Dict[str, str] = json.loads(_run(["eval", "questions", "--fingerprint", "-q", "--tasks", ",".join(tasks), *_data(data), "--protocol",
+                                              protocol, "--limit", str(limit)]))
+    values.update({"is.mode": "default", "is.methods": ",".join(f"{label}/{budget}{f'*{n}' if n > 1 else ''}"
+                                                                for (label, budget), n in _columns(settings).items())})
+    for s in settings:
+        parameters = [] if s.method is None else (s.method.info if isinstance(s.method, OwnMethod) else _built_in()[s.method]).parameters
+        words = ["side=0 allocator=laplacian selector=erc", *(f"{p.name}={p.fallback:.17g}" for p in parameters)]
+        values[f"is.method.{s.label}"] = " ".join(words)
+        if isinstance(s.method, OwnMethod):
+            values[f"is.own.{s.label}"] = f"python {s.method.version}"
+    n_samples = sum(json.loads(values[f"is.task.{task}"])["samples"] for task in values["is.tasks"].split(","))
+    values["about.answers"] = str(n_samples * len(settings))
+    described = asker.describe() if hasattr(asker, "describe") else {}
+    asked = {k: v for k, v in sorted(ask.items())}
+    return {**values, "is.model": hashlib.sha256(str(asker.identity).encode()).hexdigest(), "is.engine": f"python {asked!r}" if asked else "python",
+            "is.pictures": "size=0x0 pixels=0-0 framing=auto structure=source", "about.model": str(asker.identity)[:200],
+            "about.host": socket.gethostname(), "about.shard": "0/1", **described}
 
 
 def evaluate(what: Any, tasks: Sequence[str] = ("synth",), methods: Sequence[AnyMethod] = ("full", "random", "uniform", "s2prune"),
@@ -229,10 +274,11 @@ def evaluate(what: Any, tasks: Sequence[str] = ("synth",), methods: Sequence[Any
              ask: Optional[Mapping[str, Any]] = None, name: str = "own") -> Results:
     """Ask every question with every method and budget, and score the answers.
 
-    what: an `Engine`; an object with answer(question, setting) and `identity`, such as `s2prune.transformers.answerer(...)`; or a
-    function from a `Question` to a text, which is one row of the tables called `name`. ask: options of `Session.ask`, such as size= or
-    framing=. seeds: runs of a method that draws. out: a folder; an answer is in it before it is reported, and the same call goes on
-    where an earlier one stopped. progress(done, all)."""
+    what: an `Engine`; `s2prune.transformers.answerer(model, processor)`; any object with answer(question, setting), or
+    answer_many(questions, setting) and `batch_size`, and `identity`; or a function from a `Question` to a text (or a `Reply`), which is one
+    row of the tables called `name`. ask: options of `Session.ask`, such as size= or
+    framing=. seeds: runs of a method that draws. out: a folder; an answer is in its results.sqlite before it is reported, and the same
+    call goes on where an earlier one stopped. It is a run of the program: `s2prune eval export`, `score` and `analyze` read it. progress(done, all)."""
     from ._engine import Engine
     if isinstance(tasks, str) or isinstance(methods, str):
         raise invalid("tasks and methods are lists")
@@ -240,21 +286,23 @@ def evaluate(what: Any, tasks: Sequence[str] = ("synth",), methods: Sequence[Any
         raise invalid(f"protocol is one of {', '.join(PROTOCOLS)}, not '{protocol}'")
     settings = _settings(methods, budgets, seeds)
     asker: Any = _Engine(what, ask or {}) if isinstance(what, Engine) else what
-    if not isinstance(what, Engine) and not hasattr(what, "answer"):
+    if not isinstance(what, Engine) and not hasattr(what, "answer") and not hasattr(what, "answer_many"):
         if not callable(what):
             raise invalid(f"an Engine, an object with answer() or a function is evaluated, not {type(what).__name__}")
         settings, asker = [Setting(None, name, None, 0)], _Function(what)
-    own = {m.name: m.version for m in methods if isinstance(m, OwnMethod)}
-    fingerprint = {"schema": "s2prune.python-eval/1", "what": asker.identity, "tasks": list(tasks), "protocol": protocol, "limit": limit,
-                   "ask": repr(sorted((ask or {}).items())), "own methods": own, "data": os.path.realpath(data) if data is not None else None}
     try:
-        answers = _ask_all(asker, settings, tasks, data, protocol, limit, pathlib.Path(out) if out is not None else None, fingerprint, progress)
+        store = Store(pathlib.Path(out), _values(asker, settings, tasks, data, protocol, limit, ask or {})) if out is not None else None
+        try:
+            answers = _ask_all(asker, settings, tasks, data, protocol, limit, store, progress)
+        finally:
+            if store is not None:
+                store.close()
     finally:
         if isinstance(asker, _Engine):
             asker.close()
     figures: List[Dict[str, Any]] = []
     for task in tasks:
-        for label, budget in dict.fromkeys((s.label, "-" if s.budget is None else str(s.budget)) for s in settings):
+        for label, budget in dict.fromkeys((s.label, s.shown) for s in settings):
             draws: Dict[int, List[Dict[str, Any]]] = {}
             for a in answers:
                 if (a["task"], a["method"], a["budget"]) == (task, label, budget):
@@ -271,39 +319,41 @@ class _Function:
         self.function = function
         self.identity = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', type(function).__name__)}"
 
-    def answer(self, question: Question, setting: Setting) -> str:
+    def answer(self, question: Question, setting: Setting) -> Union[str, Reply]:
         return self.function(question)
 
 
-def _ask_all(asker: Any, settings: Sequence[Setting], tasks: Sequence[str], data: Any, protocol: str, limit: int, folder: Optional[pathlib.Path],
-             fingerprint: Mapping[str, Any], progress: Optional[Callable[[int, int], Any]]) -> List[Dict[str, Any]]:
-    asked = [(task, q) for task in tasks for q in questions(task, data, protocol=protocol, limit=limit)]
-    answers = _resume(folder, fingerprint) if folder is not None else []
-    there = {(a["task"], a["id"], a["method"], a["budget"], a["seed"]) for a in answers}
-    wanted = {(s.label, "-" if s.budget is None else str(s.budget), s.seed) for s in settings}
+def _ask_all(asker: Any, settings: Sequence[Setting], tasks: Sequence[str], data: Any, protocol: str, limit: int, store: Optional[Store],
+             progress: Optional[Callable[[int, int], Any]]) -> List[Dict[str, Any]]:
+    asked = [q for task in tasks for q in questions(task, data, protocol=protocol, limit=limit)]
+    answers = store.answers() if store is not None else []
+    there = store.there() if store is not None else set()
+    wanted = {(s.label, s.shown, s.seed) for s in settings}
     answers = [a for a in answers if (a["method"], a["budget"], a["seed"]) in wanted]
-    file = open(folder / "answers.jsonl", "a", encoding="utf-8") if folder is not None else None
-    try:
-        for _, q in asked:
-            for s in settings:
-                budget = "-" if s.budget is None else str(s.budget)
-                if (q.task, q.id, s.label, budget, s.seed) in there:
-                    continue
-                text = asker.answer(q, s)
-                if not isinstance(text, str):
-                    raise invalid(f"the answer to {q.task} {q.id} is {type(text).__name__}, not a text")
-                row = {"task": q.task, "id": q.id, "method": s.label, "budget": budget, "seed": s.seed, "answer": text}
-                if file is not None:
-                    file.write(json.dumps(row, ensure_ascii=False) + "\n")
-                    file.flush()
-                    os.fsync(file.fileno())
-                answers.append(row)
+    batch = max(1, int(getattr(asker, "batch_size", 1)))
+    for first in range(0, len(asked), batch):
+        for s in settings:
+            missing = [q for q in asked[first:first + batch] if (q.task, q.id, s.label, s.shown, s.seed) not in there]
+            if not missing:
+                continue
+            if hasattr(asker, "answer_many"):
+                replies = list(asker.answer_many(missing, s))
+            else:
+                replies = [asker.answer(q, s) for q in missing]
+            if len(replies) != len(missing):
+                raise invalid(f"{len(missing)} questions were asked and {len(replies)} answers came")
+            rows: List[Tuple[Key, Reply]] = []
+            for q, reply in zip(missing, replies):
+                if not isinstance(reply, (str, Reply)):
+                    raise invalid(f"the answer to {q.task} {q.id} is {type(reply).__name__}, not a text")
+                rows.append(((q.task, q.id, s.label, s.shown, s.seed), Reply(reply) if isinstance(reply, str) else reply))
+            if store is not None:
+                store.add(rows)
+            for (task, sample, label, budget, seed), r in rows:
+                answers.append({"task": task, "id": sample, "method": label, "budget": budget, "seed": seed, "answer": r.text})
                 if progress is not None:
                     progress(len(answers), len(asked) * len(settings))
-    finally:
-        if file is not None:
-            file.close()
     return answers
 
 
-__all__ = ["Question", "Results", "Setting", "evaluate", "program", "questions", "score"]
+__all__ = ["Question", "Reply", "Results", "Setting", "evaluate", "program", "questions", "score"]

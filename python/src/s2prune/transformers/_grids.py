@@ -53,8 +53,9 @@ def qwen_grids(config: Any, ids: Any, kw: Dict[str, Any], sizes: Sizes) -> List[
     return grids
 
 
-def llava_grids(config: Any, ids: Any, kw: Dict[str, Any], sizes: Sizes) -> List[GridOf]:
-    side, grids, k = config.vision_config.image_size // config.vision_config.patch_size, [], 0
+def square_grids(side: int, config: Any, ids: Any) -> List[GridOf]:
+    grids: List[GridOf] = []
+    k = 0
     for s in range(ids.shape[0]):
         rows, n = (ids[s] == image_token(config)).nonzero()[:, 0].cpu(), side * side
         if len(rows) % n:
@@ -65,16 +66,31 @@ def llava_grids(config: Any, ids: Any, kw: Dict[str, Any], sizes: Sizes) -> List
     return grids
 
 
-def anyres_shape(config: Any, height: int, width: int) -> Tuple[int, int]:
-    """Rows and columns of LLaVA-OneVision's tiles after its padding was removed and large pictures were reduced."""
+def llava_grids(config: Any, ids: Any, kw: Dict[str, Any], sizes: Sizes) -> List[GridOf]:
+    return square_grids(config.vision_config.image_size // config.vision_config.patch_size, config, ids)
+
+
+def gemma_grids(config: Any, ids: Any, kw: Dict[str, Any], sizes: Sizes) -> List[GridOf]:
+    """A picture, or a crop of one, is a square of pooled patches."""
+    return square_grids(math.isqrt(config.mm_tokens_per_image), config, ids)
+
+
+def anyres_tiles(config: Any, height: int, width: int) -> Tuple[int, int, Tuple[int, int]]:
+    """LLaVA-OneVision's tiles down and across, and the rows and columns of padding on each side of them all."""
     from transformers.models.llava_onevision.modeling_llava_onevision import get_anyres_image_grid_shape
     side = config.vision_config.image_size // config.vision_config.patch_size
     down, across = get_anyres_image_grid_shape((height, width), config.image_grid_pinpoints, config.vision_config.image_size)
     rows, cols = down * side, across * side
     if width / height > cols / rows:
-        rows -= 2 * ((rows - int(round(height * (cols / width), 7))) // 2)
-    else:
-        cols -= 2 * ((cols - int(round(width * (rows / height), 7))) // 2)
+        return down, across, ((rows - int(round(height * (cols / width), 7))) // 2, 0)
+    return down, across, (0, (cols - int(round(width * (rows / height), 7))) // 2)
+
+
+def anyres_shape(config: Any, height: int, width: int) -> Tuple[int, int]:
+    """Rows and columns of LLaVA-OneVision's tiles after its padding was removed and large pictures were reduced."""
+    side = config.vision_config.image_size // config.vision_config.patch_size
+    down, across, cut = anyres_tiles(config, height, width)
+    rows, cols = down * side - 2 * cut[0], across * side - 2 * cut[1]
     ratio = math.sqrt(rows * cols / (int(config.vision_aspect_ratio.strip("anyres_max_")) * side ** 2))
     return (int(rows // ratio), int(cols // ratio)) if ratio > 1.1 else (rows, cols)
 
@@ -166,16 +182,12 @@ Grids = Callable[[Any, Any, Dict[str, Any], Sizes], List[GridOf]]
 GRIDS: Dict[str, Grids] = {
     "qwen2_vl": qwen_grids, "qwen2_5_vl": qwen_grids, "qwen3_vl": qwen_grids, "qwen3_5": qwen_grids, "llava": llava_grids,
     "llava_onevision": onevision_grids, "internvl": internvl_grids, "smolvlm": smolvlm_grids, "idefics3": smolvlm_grids,
-}
-REFUSED = {
-    "gemma3": "its image tokens see each other and some of its layers have a sliding window: rows cannot be taken out of their masks yet",
+    "gemma3": gemma_grids,
 }
 
 
 def grids_for(config: Any) -> Grids:
     kind = config.model_type
-    if kind in REFUSED:
-        raise UnsupportedError(f"{kind}: {REFUSED[kind]}")
     if kind not in GRIDS:
         raise UnsupportedError(f"where '{kind}' has its visual tokens is not known; known are {', '.join(GRIDS)}; or give grids=, a function from "
                                "(config, input_ids, arguments, sizes) to a list of GridOf")

@@ -41,13 +41,14 @@ class Masked:
             h.remove()
 
     def pre(self, i: int, module: Any, args: Any, kwargs: Any) -> Any:
-        mask = kwargs["attention_mask"].clone()
+        mask, cache = kwargs["attention_mask"].clone(), kwargs.get("past_key_values")
         b, _, q, k = mask.shape
         if i <= self.after and (q == k or self.whole):
             return None
-        repeats = b // len(self.drop)
+        seen = int(cache.layers[i].get_seq_length()) if cache is not None and i < len(cache.layers) else 0
+        repeats, gone = b // len(self.drop), seen + q - k  # rows that a sliding window has left behind
         for s in range(b):
-            mask[s, :, :, list(self.drop[s // repeats])] = torch.finfo(mask.dtype).min
+            mask[s, :, :, [row - gone for row in self.drop[s // repeats] if row >= gone]] = torch.finfo(mask.dtype).min
         return args, dict(kwargs, attention_mask=mask)
 
 
