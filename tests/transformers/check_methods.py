@@ -1,5 +1,6 @@
 """Every method on every family beside the engine: what a method is shown at its first stage is the same within rounding, and so is what it keeps;
-attention and keys of the towers beside recorded ones. check_methods.py ENGINE.npz (by record_engine.py) [family ...]"""
+attention and keys of the towers beside recorded ones. ENGINE: what record_engine.py wrote. check_methods.py [family ...]"""
+import os
 import sys
 
 import numpy as np
@@ -13,7 +14,7 @@ from s2prune.transformers import _prune, prune
 
 torch.set_num_threads(1)
 transformers.logging.set_verbosity_error()
-engine = np.load(sys.argv[1])
+engine = np.load(os.environ["ENGINE"])
 PROJECTED = ("last_query", "mean_query", "plain_key", "rotated_key")
 original, shown = _prune.select, []
 bad = total = 0
@@ -65,7 +66,7 @@ def compared(family, method, stage, part, signals, keep):
 
 
 _prune.select = select
-for family in sys.argv[2:] or CASES:
+for family in sys.argv[1:] or CASES:
     model = recorded.model_of(family, "sdpa")
     x, sources = recorded.inputs(family, CASES[family][1], model.config)
     for method in s2prune.methods():

@@ -130,3 +130,13 @@ def inputs(family, case, config):
 def pruned(family):
     for path in sorted(glob.glob(os.path.join(folder(family), "pruned_*.gguf"))):
         yield os.path.basename(path)[len("pruned_"):-5], load(path)
+
+
+def processor_of(family):
+    from transformers import AutoProcessor
+    processor = AutoProcessor.from_pretrained(os.path.join(folder(family), "model"))
+    if not getattr(processor, "chat_template", None):  # the oldest folders have none
+        processor.chat_template = ("{% for m in messages %}<|im_start|>{{ m.role }}\n{% for c in m.content %}{% if c.type == 'image' %}"
+                                   "<|vision_start|><|image_pad|><|vision_end|>{% else %}{{ c.text }}{% endif %}{% endfor %}<|im_end|>\n{% endfor %}"
+                                   "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}")
+    return processor

@@ -109,10 +109,11 @@ static s2p_status write_fingerprint(lines *l, const eval_data *data, s2p_error *
         if (st == S2P_OK)
             st = s2e_prompts_hash(data->task[i], &data->set[i], protocol, hash[1], error);
         (void)snprintf(key, sizeof key, S2E_IS "task.%s", data->task[i]->name);
-        json_t *text = json_sprintf(
-            "{\"samples\":%d,\"predict\":%d,\"data\":\"%s\",\"prompts\":\"%s\"}",
-            (int)data->set[i].n_samples, (int)(asked > 0 ? asked : data->task[i]->predict[protocol]),
-            st == S2P_OK ? hash[0] : "", st == S2P_OK ? hash[1] : "");
+        json_t *text =
+            json_sprintf("{\"samples\":%d,\"predict\":%d,\"data\":\"%s\",\"prompts\":\"%s\"}",
+                         (int)data->set[i].n_samples,
+                         (int)(asked > 0 ? asked : data->task[i]->predict[protocol]),
+                         st == S2P_OK ? hash[0] : "", st == S2P_OK ? hash[1] : "");
         is_whole &= json_object_set_new(root, key, text) == 0;
         (void)snprintf(key, sizeof key, S2E_ABOUT "data.%s", data->task[i]->name);
         is_whole &= json_object_set_new(root, key, json_string(data->folder[i])) == 0;

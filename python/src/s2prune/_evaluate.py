@@ -190,6 +190,7 @@ class _Engine:
     def answer(self, q: Question, s: Setting) -> Reply:
         text, a = self._answer(q, s)
         t, plans = a.stats, [p for pair in zip(a.plans, a.tile_plans) for p in pair if p is not None]
+        assert t is not None
         stages = None if s.method is None else [(layer, left, layer) for layer, left in t.stages]
         return Reply(text, tokens_before=t.image_tokens_full, tokens_after=t.image_tokens, sequence_pruned=t.prompt_tokens,
                      sequence_full=t.prompt_tokens + t.tower_tokens - t.image_tokens, generated=len(a.tokens_so_far), cached=t.cached_tokens,

@@ -5,8 +5,9 @@
         out = model.generate(**inputs, max_new_tokens=128)
     p.plans, p.stats
 """
+from ._answerer import Answerer, answerer
 from ._grids import GridOf, base_view
 from ._prune import Pruned, prune
 from ._verify import Report, verify
 
-__all__ = ["GridOf", "Pruned", "Report", "base_view", "prune", "verify"]
+__all__ = ["Answerer", "GridOf", "Pruned", "Report", "answerer", "base_view", "prune", "verify"]

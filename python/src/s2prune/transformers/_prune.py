@@ -24,6 +24,7 @@ from ._rows import PrunedLayer, Sight, absorb, causal_mask, rows_of, take, text_
 from ._sources import Listener, budgets_of, of_prompt, remembered
 from ._tower import last_block, of_grids, read
 
+CLOSED = {"internvl", "gemma3", "llava_onevision", "smolvlm", "idefics3"}  # a token after each picture belongs to it, whatever its number
 SIGHTED = {"gemma3"}  # pictures see themselves both ways, and some layers have a window
 
 
@@ -67,16 +68,16 @@ class Pruned:
 
     def __init__(self, model: Any, method: AnyMethod = "s2prune", budget: Union[Budget, Sequence[Budget]] = 64, *,
                  images: Optional[Sequence[Picture]] = None, processor: Any = None, side: Union[int, Sequence[int]] = 0,
-                 allocator: Optional[str] = None, selector: Optional[str] = None, seed: int = 0, mode: str = "default",
+                 allocator: Optional[str] = None, selector: Optional[str] = None, seed: Union[int, Sequence[int]] = 0, mode: str = "default",
                  parameters: Optional[Mapping[str, Any]] = None, grids: Optional[Grids] = None,
                  after: Union[None, int, Sequence[int]] = None, sees: Optional[int] = None, cropped: bool = True, keep_all_through_hooks: bool = False) -> None:
         self.model, self.config, self.method, self.budget = model, model.config, method, budget
         self.images, self.processor, self.cropped, self.force = images, processor, cropped, keep_all_through_hooks
         self.side = side
-        self.choice: Dict[str, Any] = dict(allocator=allocator, selector=selector, seed=seed, mode=mode, parameters=parameters)
-        choice_of(0, allocator, selector, seed)
+        self.seeds = [seed] if isinstance(seed, int) else list(seed)
+        self.choice: Dict[str, Any] = dict(allocator=allocator, selector=selector, mode=mode, parameters=parameters)
         info = about(lib, handle_of(method))
-        self.info, self.needs = info, set(needs_of(method, choice_of(0, allocator, selector, seed)))
+        self.info, self.needs = info, set(needs_of(method, choice_of(0, allocator, selector, self.seeds[0])))
         missing = sorted(self.needs - READS)
         if missing and not info.keeps_all:
             raise UnsupportedError(f"method '{info.name}' needs {', '.join(missing)}, which the hooks do not read; they read {', '.join(sorted(READS))}")
@@ -181,7 +182,7 @@ class Pruned:
             raise UnsupportedError("videos are not pruned in this version")
         if kwargs.get("pixel_values") is not None and ids is not None:  # generate() hands pictures over in the prefill only
             sources = [pixels(x) for x in self.images] if self.images is not None else remembered(self.remembered, kwargs["pixel_values"])
-            sizes = [x.shape[:2] for x in sources] if sources is not None else None
+            sizes = [(int(x.shape[0]), int(x.shape[1])) for x in sources] if sources is not None else None
             self.call = Call(self.grids_of(self.config, ids, kwargs, sizes), sources)
             self.call.ids, self.call.prompt, self.call.given = ids, ids, kwargs
 
@@ -236,7 +237,7 @@ class Pruned:
         end = getattr(self.config, "vision_end_token_id", None)
         for s in range(b):
             row = max((int(g.seq.max()) for g in call.grids if g.sample == s), default=-1) + 1
-            if row < call.n and (int(call.ids[s, row]) == end or self.config.model_type == "llava_onevision"):  # its newline
+            if row < call.n and (int(call.ids[s, row]) == end or self.config.model_type in CLOSED):
                 row += 1
             first.append(min(row, call.n - 1))
         return first
@@ -258,15 +259,15 @@ class Pruned:
         if not call:  # a decoding step, or text alone
             if not isinstance(layer, PrunedLayer):
                 return None
-            key = (layer.dropped, layer.keys.shape[-2], layer.window, str(h.device))
-            if key not in self._decode_masks:
+            step = (layer.dropped, layer.keys.shape[-2], layer.window, str(h.device))
+            if step not in self._decode_masks:
                 live = torch.cat([layer.live, layer.live.new_ones(h.shape[0], h.shape[1])], -1)
                 if layer.sight is not None:
                     new = text_sight(layer.get_seq_length(), h.shape[0], h.shape[1])
-                    self._decode_masks[key] = new.mask(new.after(layer.sight), live.cpu(), layer.window, h)
+                    self._decode_masks[step] = new.mask(new.after(layer.sight), live.cpu(), layer.window, h)
                 else:
-                    self._decode_masks[key] = causal_mask(self.text.config, h, live.to(h.device), layer.keys.shape[-2])
-            return args, dict(kwargs, attention_mask=self._decode_masks[key])
+                    self._decode_masks[step] = causal_mask(self.text.config, h, live.to(h.device), layer.keys.shape[-2])
+            return args, dict(kwargs, attention_mask=self._decode_masks[step])
         if i == 0:
             call.h0, call.ids = h, kwargs.get("position_ids")
             if self.after[0] == -1:
@@ -444,7 +445,7 @@ class Pruned:
                 image = seen_by(self.config, source, g, of_sample, self.cropped)
             side = self.side if isinstance(self.side, int) else list(self.side)[k % len(list(self.side))]
             plan = select(self.method, grid=(g.rows, g.cols), budget=budgets[k], image=image, side=side, stage=call.stage,
-                          alive=call.alive[k] if call.stage else None, first_row=first_row, **self.choice, **signals)
+                          alive=call.alive[k] if call.stage else None, first_row=first_row, seed=self.seeds[g.picture % len(self.seeds)], **self.choice, **signals)
             if plan.blanks:
                 raise UnsupportedError(f"method '{self.info.name}' as published adds {plan.blanks} rows of zeros; use mode='default'")
             call.plans[k] = plan
@@ -560,7 +561,7 @@ def prune(model: Any, method: AnyMethod = "s2prune", budget: Union[Budget, Seque
     """Prune visual tokens while attached: `with prune(model, "s2prune", 64, processor=processor): model.generate(...)`.
 
     method: a name of `s2prune.methods()` or one made by `@s2prune.method`. budget: for each picture, or a list. images: the source
-    pictures in order; or processor: pictures that pass through it while attached are found again. side, allocator, selector, seed, mode,
+    pictures in order; or processor: pictures that pass through it while attached are found again. seed: one, or one for each picture. side, allocator, selector, mode,
     parameters as in `s2prune.select`. after: the decoder layer to prune after instead of the method's own, a list for a method that prunes
     several times; sees: the layer that is looked at, where that is another. grids: for models that are not known, a function to a list of `GridOf`. cropped: LLaVA-1.5's
     processor takes the middle square of a picture (False: it pads)."""
