@@ -1,5 +1,5 @@
-"""Models and prompts that nobody recorded: drawn sizes, depths, heads and tied embeddings of every family, several pictures in a prompt, padding on either
-side, budgets from one token to all, methods with stages. Removal must equal masking of the model's own full-length run. check_variations.py [seed ...]"""
+"""Models and prompts that nobody recorded: drawn sizes, depths, heads and tied embeddings of every family, several pictures in a prompt, padding on the
+left, budgets from one token to all, methods with stages. Removal must equal masking of the model's own full-length run. check_variations.py [seed or family ...]"""
 import sys
 
 import numpy as np
@@ -53,20 +53,22 @@ def logits(model, x, **more):
     return out.sequences[:, x["input_ids"].shape[1]:], torch.stack(out.logits)
 
 
-def padded(x, n, right):
-    """The prompt with n tokens of padding."""
-    sides = (0, n) if right else (n, 0)
-    return {k: torch.nn.functional.pad(v, sides) if k in ("input_ids", "attention_mask", "mm_token_type_ids", "token_type_ids") else v for k, v in x.items()}
+def padded(x, n):
+    """The prompt with n tokens of padding, where generate() wants it."""
+    return {k: torch.nn.functional.pad(v, (n, 0)) if k in ("input_ids", "attention_mask", "mm_token_type_ids", "token_type_ids") else v for k, v in x.items()}
 
 
 CASES = {"qwen25vl": ("sq", "dyn", "multi"), "qwen2vl": ("sq", "multi"), "qwen3vl": ("dyn", "multi"), "llava15": ("sq", "multi"), "llava_ov": ("base", "multi"),
          "internvl3": ("one", "tile2"), "smolvlm": ("one", "tiles"), "gemma3": ("sq", "multi")}
-for seed in [int(a) for a in sys.argv[1:]] or [1]:
+ONLY = [a for a in sys.argv[1:] if not a.isdigit()]
+for seed in [int(a) for a in sys.argv[1:] if a.isdigit()] or [1]:
     for k, (family, cases) in enumerate(CASES.items()):
+        if ONLY and family not in ONLY:
+            continue
         draw = np.random.default_rng([seed, k])
         model = varied(family, draw)
         x, sources = recorded.inputs(family, cases[int(draw.integers(len(cases)))], model.config)
-        x = padded(x, int(draw.integers(0, 6)), bool(draw.random() < 0.5))
+        x = padded(x, int(draw.integers(0, 6)))
         for method in ("s2prune", "erc-top", "visionzip-top", "fastv"):
             after = int(draw.integers(0, model.config.get_text_config().num_hidden_layers - 1)) if method in ("erc-top", "fastv") else None
             budget = int(draw.integers(2, 60)) if draw.random() < 0.8 else ("100%" if method == "s2prune" else 2)

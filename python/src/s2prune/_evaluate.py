@@ -160,7 +160,7 @@ class Setting:
 
     @property
     def shown(self) -> str:
-        """The budget as tables have it; "-": every token."""
+        """The budget as in tables; "-": every token."""
         return "-" if self.budget is None else str(self.budget)
 
 

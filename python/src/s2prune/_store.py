@@ -26,7 +26,7 @@ Key = Tuple[str, str, str, str, int]  # task, sample, method, budget, seed
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer and what is known of it; what is not known stays 0 or None. kept: of each grid, None: all."""
+    """An answer and its numbers; what is not known stays 0 or None. kept: of each grid, None: all."""
     text: str
     tokens_before: int = 0
     tokens_after: int = 0

@@ -32,11 +32,12 @@ class _Ends(StoppingCriteria):  # type: ignore[misc]
 class Answerer:
     """Asks a model of transformers; made by `answerer`."""
 
-    def __init__(self, model: Any, processor: Any, batch_size: int = 8, *, system: Optional[str] = None, prune: Optional[Mapping[str, Any]] = None,
-                 generate: Optional[Mapping[str, Any]] = None) -> None:
+    def __init__(self, model: Any, processor: Any, batch_size: int = 8, *, system: Optional[str] = None, size: Optional[Tuple[int, int]] = None,
+                 prune: Optional[Mapping[str, Any]] = None, generate: Optional[Mapping[str, Any]] = None) -> None:
         if batch_size < 1:
             raise invalid(f"batch_size is 1 or more, not {batch_size}")
         self.model, self.processor, self.batch_size, self.system = model, processor, batch_size, system
+        self.size = size
         self.prune, self.generate = dict(prune or {}), dict(generate or {})
         self.tokenizer = getattr(processor, "tokenizer", processor)
         end = model.generation_config.eos_token_id
@@ -45,7 +46,7 @@ class Answerer:
 
     def describe(self) -> Dict[str, str]:
         """What the store says of the model."""
-        how = {"system": self.system, **{f"prune.{k}": v for k, v in self.prune.items()}, **{f"generate.{k}": v for k, v in self.generate.items()}}
+        how = {"system": self.system, "size": self.size, **{f"prune.{k}": v for k, v in self.prune.items()}, **{f"generate.{k}": v for k, v in self.generate.items()}}
         return {"is.model": _weights(self.model), "is.engine": f"transformers {transformers.__version__} {self.model.dtype} "
                 f"{self.model.config._attn_implementation} {how!r}", "about.model": str(self.model.config._name_or_path), "about.device": str(self.model.device),
                 "about.kind": str(self.model.config.model_type)}
@@ -63,6 +64,8 @@ class Answerer:
         side, self.tokenizer.padding_side = self.tokenizer.padding_side, "left"
         try:
             images = [[Image.fromarray(p) for p in of] for of in pictures]
+            if self.size is not None:
+                images = [[p.resize(self.size, Image.Resampling.BICUBIC) for p in of] for of in images]
             made = self.processor(text=[self.prompt(q) for q in questions], images=images if any(images) else None, padding=len(questions) > 1,
                                   return_tensors="pt")
         finally:
@@ -71,7 +74,7 @@ class Answerer:
         return {k: v.to(device, self.model.dtype) if torch.is_floating_point(v) else v.to(device) for k, v in made.items() if torch.is_tensor(v)}
 
     def _cut(self, q: Question, tokens: Sequence[int]) -> List[int]:
-        """An answer without what follows its end, as the protocol has it."""
+        """An answer without what follows its end, as the protocol says."""
         out: List[int] = []
         for token in list(tokens)[:q.predict]:
             if token in self.ends:
@@ -145,5 +148,6 @@ def answerer(model: Any, processor: Any, batch_size: int = 8, **options: Any) ->
 
         s2prune.evaluate(answerer(model, processor), ["pope"], ["full", "s2prune"], [64], data="LMUData", out="runs/a")
 
-    system: a system message. prune: more options of `prune`. generate: more options of `generate()`."""
+    system: a system message. size: width and height that pictures are stretched to first, as the paper does (structure stays that of the
+    source). prune: more options of `prune`. generate: more options of `generate()`."""
     return Answerer(model, processor, batch_size, **options)

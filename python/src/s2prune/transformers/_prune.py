@@ -33,7 +33,7 @@ class Call:
 
     def __init__(self, grids: List[GridOf], sizes: Any) -> None:
         self.grids, self.sizes = grids, sizes
-        self.n, self.stage, self.cut, self.right = 0, 0, False, False
+        self.n, self.stage, self.cut = 0, 0, False
         self.live: Any = None  # bool [b, rows], False for padding
         self.rows: Any = None  # [b, rows] of the prompt that are still there
         self.deepstack: Any = None
@@ -204,7 +204,6 @@ class Pruned:
         b, call.n = h.shape[:2]
         call.live = torch.ones(b, call.n, dtype=torch.bool, device=h.device) if mask is None else mask[:, -call.n:].bool()
         call.rows = torch.arange(call.n).expand(b, call.n)
-        call.right = bool(call.live[:, 0].all()) and not bool(call.live[:, -1].all())
         call.end = self._last(call) + 1
         call.question = self._question(call)
         call.ids = None
@@ -215,7 +214,7 @@ class Pruned:
 
     @staticmethod
     def _see(call: Call, cache: Any, h: Any) -> None:
-        """Where the rows of a prompt stand, and of which picture they are."""
+        """Where the rows of a prompt are, and of which picture they are."""
         b, n = h.shape[:2]
         first = int(cache.get_seq_length()) if cache is not None else 0
         call.sight, kinds = text_sight(first, b, n), call.given.get("token_type_ids")
@@ -302,7 +301,7 @@ class Pruned:
         return getattr(self.layers[i].self_attn, "sliding_window", None)
 
     def _past(self, call: Call, layer: Any, i: int) -> Any:
-        """Rows of earlier turns in a cache layer: which are live, and where they stand."""
+        """Rows of earlier turns in a cache layer: which are live, and where they are."""
         if isinstance(layer, PrunedLayer):
             return layer.live, layer.sight
         b, n = call.live.shape[0], call.past[i]
@@ -513,8 +512,8 @@ class Pruned:
         counts = stay.sum(1)
         rows = int(counts.max())
         index, live = torch.zeros(b, rows, dtype=torch.long), torch.zeros(b, rows, dtype=torch.bool)
-        for s in range(b):  # shorter samples are padded on the side where the prompt was, or on the left
-            first = 0 if call.right else rows - int(counts[s])
+        for s in range(b):  # shorter samples are padded on the left
+            first = rows - int(counts[s])
             index[s, first:first + int(counts[s])] = stay[s].nonzero()[:, 0]
             live[s, first:first + int(counts[s])] = True
         call.rows = call.rows.gather(1, index)

@@ -1,4 +1,4 @@
-"""What methods look at in a decoder layer besides its output: queries and keys before rotation, and how a picture's rows are listed."""
+"""What methods look at in a decoder layer, without its output: queries and keys before rotation, and how a picture's rows are listed."""
 from __future__ import annotations
 
 from typing import Any, Sequence, Tuple

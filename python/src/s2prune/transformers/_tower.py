@@ -26,7 +26,7 @@ def _of_layer(model: Any) -> Any:
     blocks, chosen = _blocks(model.model.vision_tower), getattr(model.config, "vision_feature_layer", -1)
     states = [f if f >= 0 else len(blocks) + 1 + f for f in (chosen if isinstance(chosen, (list, tuple)) else [chosen])]
     if not 1 <= max(states) <= len(blocks):
-        raise UnsupportedError(f"vision_feature_layer {chosen} is no block of a tower with {len(blocks)}")
+        raise UnsupportedError(f"vision_feature_layer {chosen} is outside of a tower with {len(blocks)}")
     block = blocks[max(states) - 1]
     return block.self_attn if hasattr(block, "self_attn") else block.attention
 
