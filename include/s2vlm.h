@@ -217,7 +217,6 @@ typedef struct s2v_sampling {       /* how the tokens of an answer are picked */
     size_t n_bias;
     uint64_t reserved[5];           /* 0. This struct is part of another one and keeps its size */
 } s2v_sampling;
-
 S2V_API void s2v_sampling_init_sized(s2v_sampling *sampling, size_t size);
 static inline void s2v_sampling_init(s2v_sampling *sampling) { s2v_sampling_init_sized(sampling, sizeof *sampling); }
 
@@ -237,7 +236,6 @@ typedef struct s2v_session_options {
     int pictures_only;              /* reuse cached tower output only, never whole prompts (for benchmarks) */
     int keep_attention;             /* cache the tower's attention as well, for methods that read it later */
 } s2v_session_options;
-
 S2V_API void s2v_session_options_init_sized(s2v_session_options *options, size_t size);
 static inline void s2v_session_options_init(s2v_session_options *options) { s2v_session_options_init_sized(options, sizeof *options); }
 
@@ -336,7 +334,6 @@ typedef struct s2v_image_options {  /* how a picture becomes the tower's input *
     const s2p_region *regions;      /* NULL, or what decides for every method; S2P_EBUDGET: they keep too many tokens */
     int32_t n_regions;
 } s2v_image_options;
-
 S2V_API void s2v_image_options_init_sized(s2v_image_options *options, size_t size);
 static inline void s2v_image_options_init(s2v_image_options *options) { s2v_image_options_init_sized(options, sizeof *options); }
 
@@ -351,8 +348,8 @@ typedef struct s2v_prompt {         /* all borrowed */
     int32_t n_answer;               /* tokens there must be room for (S2P_ELIMIT); 0: any. Not checked for published counts */
     uint64_t cache_salt;            /* the engine's cache serves only prompts with the same number; 0: shared */
     int reasoning;                  /* formats with thoughts (Qwen3.5): the answer begins inside them; 0: after empty ones */
+    int32_t reasoning_budget;       /* tokens of thoughts, after which </think> is the next; 0: no limit */
 } s2v_prompt;
-
 S2V_API void s2v_prompt_init_sized(s2v_prompt *prompt, size_t size);
 static inline void s2v_prompt_init(s2v_prompt *prompt) { s2v_prompt_init_sized(prompt, sizeof *prompt); }
 
@@ -387,7 +384,6 @@ typedef struct s2v_prune_options {
                                        instead of keeping theirs; for models with one-dimensional positions
                                        (S2P_EUNSUPPORTED otherwise); whole prompts are then not cached */
 } s2v_prune_options;
-
 S2V_API void s2v_prune_options_init_sized(s2v_prune_options *options, size_t size);
 static inline void s2v_prune_options_init(s2v_prune_options *options) { s2v_prune_options_init_sized(options, sizeof *options); }
 
@@ -415,6 +411,8 @@ S2V_API size_t s2v_engine_get_token(const s2v_engine *engine, int32_t token, int
 /* Tokens of the vocabulary; and whether a token ends an answer. */
 S2V_API int32_t s2v_engine_vocabulary(const s2v_engine *engine);
 S2V_API int s2v_engine_token_ends(const s2v_engine *engine, int32_t token);
+/* Whether its chat format has thoughts, so that s2v_prompt.reasoning changes anything. */
+S2V_API int s2v_engine_thinks(const s2v_engine *engine);
 
 /* A picture among the tokens of s2v_engine_render: picture i of the prompt is the number -1 - i. */
 #define S2V_PICTURE(i) (-1 - (i))
@@ -549,10 +547,12 @@ S2V_API s2p_status s2v_decode_many(s2v_step *steps, size_t n, s2p_error *error);
 /* What is held back still, for an answer that ends before *done; as s2v_session_next gives text. */
 S2V_API void s2v_session_get_rest(s2v_session *session, char *text, size_t capacity);
 
+/* 1: the answer began inside thoughts: its text up to "</think>". They stay in the session. */
+S2V_API int s2v_session_thinks(const s2v_session *session);
 /* Tokens generated since the last prefill, the end token included. Borrowed until the next call. */
 S2V_API const int32_t *s2v_session_tokens(const s2v_session *session, size_t *n);
 
-/* Logits of the last position, [n_vocab], borrowed until the next call. */
+/* Logits of the last position, [n_vocab], likewise. */
 S2V_API const float *s2v_session_logits(const s2v_session *session);
 
 /* --- The pictures of the last prefill ------------------------------------------------------------- */
@@ -568,7 +568,6 @@ S2V_API const int32_t *s2v_session_tower_tokens(const s2v_session *session, int3
 
 /* What S2V_FRAMING_AUTO stands for in a prompt with so many pictures; is_pruned: the method removes tokens. */
 S2V_API s2v_framing s2v_engine_usual_framing(const s2v_engine *engine, int32_t n_images, int is_pruned);
-
 /* How that picture was framed; S2V_FRAMING_AUTO past the end. */
 S2V_API s2v_framing s2v_session_framing(const s2v_session *session, int32_t index);
 
@@ -588,7 +587,6 @@ typedef struct s2v_selection {      /* which tokens a method kept; borrowed duri
 } s2v_selection;
 
 typedef void (*s2v_recorder)(const s2v_selection *selection, void *user);
-
 /* Called after each selection of the next prefills; NULL stops. */
 S2V_API void s2v_session_set_recorder(s2v_session *session, s2v_recorder recorder, void *user);
 

@@ -8,6 +8,7 @@
 #include "ask/own.h"
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "ask/thought_text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -195,8 +196,9 @@ void s2a_attempts_end(s2a_attempts *attempts, s2v_budget budget, double confiden
 typedef struct asking { /* what `receive` of s2a_ask works on */
     const s2a_limits *limits;
     const s2a_listener *listener;
-    s2_buffer text;
-    size_t n_heard; /* bytes the listener has */
+    s2_buffer text, thoughts;
+    s2v_thought_text split;
+    size_t n_heard, n_known; /* bytes of both the listener has */
     size_t *length; /* [n_tokens + 1] bytes of text after so many tokens; NULL: no ends_after */
     int32_t n_remaining; /* tokens that ends_after left; below 0: all */
     s2_buffer logprobs;  /* floats */
@@ -213,21 +215,33 @@ static void keep_logprob(s2a_generation *g, asking *a)
     s2_buffer_append(&a->logprobs, pair, sizeof pair);
 }
 
+/* The listener's share of a text that grows. */
+static s2p_status tell(asking *a, const s2_buffer *text, size_t *n_told,
+                       s2p_status (*receive)(const char *, size_t, void *, s2p_error *),
+                       s2p_error *error)
+{
+    const size_t n_new = text->size - *n_told;
+    if (n_new == 0 || !receive) return S2P_OK;
+    const char *from = (const char *)text->data + *n_told;
+    *n_told = text->size;
+    return receive(from, n_new, a->listener->user, error);
+}
+
 static s2p_status receive(s2a_generation *g, const char *piece, bool is_rest, s2p_error *error)
 {
     asking *a = g->user;
     const s2a_limits *limits = a->limits;
-    s2_buffer_append(&a->text, piece, strlen(piece));
+    s2v_thought_text_feed(&a->split, piece, strlen(piece), &a->thoughts, &a->text);
+    if (is_rest || g->ending != S2A_RUNNING) s2v_thought_text_end(&a->split, &a->thoughts);
     s2_buffer_append(&a->text, "", 1); /* ends_after reads a string */
-    if (a->text.status != S2P_OK)
-        return s2_fail(error, a->text.status, "the answer is longer than %zu bytes", MAX_ANSWER);
+    if (a->text.status != S2P_OK || a->thoughts.status != S2P_OK)
+        return s2_fail(error, a->text.status != S2P_OK ? a->text.status : a->thoughts.status,
+                       "the answer is longer than %zu bytes", MAX_ANSWER);
     a->text.size--;
     if (!is_rest && limits->wants_logprobs) keep_logprob(g, a);
-    const size_t n_new = a->text.size - a->n_heard;
-    if (n_new > 0 && a->listener && g->min_confidence == 0.0) {
-        const char *text = (const char *)a->text.data + a->n_heard;
-        a->n_heard = a->text.size;
-        TRY(a->listener->receive(text, n_new, a->listener->user, error));
+    if (a->listener && g->min_confidence == 0.0) {
+        TRY(tell(a, &a->thoughts, &a->n_known, a->listener->think, error));
+        TRY(tell(a, &a->text, &a->n_heard, a->listener->receive, error));
     }
     if (is_rest || !a->length) return S2P_OK;
     a->length[g->n_tokens] = a->text.size;
@@ -284,6 +298,13 @@ static s2p_status keep_result(s2v_session *session, int32_t n_pictures, asking *
     if (a->text.status != S2P_OK) return s2_fail(error, a->text.status, "no memory for the answer");
     answer->text = (char *)a->text.data;
     a->text.data = NULL;
+    if (a->split.has_thoughts) {
+        s2_buffer_append(&a->thoughts, "", 1);
+        if (a->thoughts.status != S2P_OK)
+            return s2_fail(error, a->thoughts.status, "no memory for the thoughts");
+        answer->thoughts = (char *)a->thoughts.data;
+        a->thoughts.data = NULL;
+    }
     answer->part = calloc((size_t)n_pictures * 2 + 1, sizeof *answer->part);
     answer->token = malloc((n + 1) * sizeof *answer->token);
     if (!answer->part || !answer->token)
@@ -346,10 +367,12 @@ static s2p_status ask_all(s2v_session *session, const s2v_prompt *prompt,
     for (;;) {
         s2v_prune_options prune = s2a_prune_options(setting, limits);
         prune.budget = s2a_budget_step(setting->budget, step);
-        a->text.size = a->n_heard = a->logprobs.size = 0;
+        a->text.size = a->n_heard = a->logprobs.size = a->thoughts.size = a->n_known = 0;
         a->n_remaining = -1;
         if (setting->own) s2a_own_begin(setting->own, limits->sample);
         TRY(s2v_session_prefill(session, prompt, &prune, s, error));
+        s2v_thought_text_free(&a->split);
+        s2v_thought_text_init(&a->split, s2v_session_thinks(session));
         if (limits->n_logits > 0) TRY(keep_logits(session, limits->n_logits, answer, error));
         const int32_t next = last > 0 ? s2a_next_step(session, setting, step) : 1;
         g->n_vocab = last > 0 ? limits->n_vocab : 0;
@@ -371,6 +394,8 @@ s2p_status s2a_ask(s2v_session *session, const s2v_prompt *prompt, const s2a_set
     asking a = { .limits = limits, .listener = listener, .n_remaining = -1 };
     s2a_generation *const g = malloc(sizeof *g);
     s2_buffer_init(&a.text, MAX_ANSWER);
+    s2_buffer_init(&a.thoughts, MAX_ANSWER);
+    s2v_thought_text_init(&a.split, false);
     s2_buffer_init(&a.logprobs, MAX_ANSWER);
     *answer = (s2a_answer){ .text = NULL };
     if (limits->ends_after) a.length = calloc((size_t)limits->n_tokens + 1, sizeof *a.length);
@@ -381,6 +406,8 @@ s2p_status s2a_ask(s2v_session *session, const s2v_prompt *prompt, const s2a_set
     free(a.length);
     free(g);
     s2_buffer_free(&a.logprobs);
+    s2v_thought_text_free(&a.split);
+    s2_buffer_free(&a.thoughts);
     s2_buffer_free(&a.text);
     if (st != S2P_OK) s2a_answer_free(answer);
     return st;
@@ -394,6 +421,7 @@ void s2a_answer_free(s2a_answer *answer)
     }
     free(answer->part);
     free(answer->text);
+    free(answer->thoughts);
     free(answer->token);
     free(answer->logits);
     free(answer->logprob);

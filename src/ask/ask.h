@@ -40,7 +40,8 @@ typedef struct s2a_attempts {        /* all zero: none */
 
 typedef struct s2a_answer { /* all zero: none. Free with s2a_answer_free */
     char *text;             /* UTF-8, NUL-terminated, owned */
-    int32_t *token;         /* [n_tokens] generated, the end token included; owned */
+    char *thoughts; /* what came before it, owned; NULL: the answer did not begin with any */
+    int32_t *token; /* [n_tokens] generated, the end token included; owned */
     int32_t n_tokens;
     bool is_stopped; /* by the model, a stop string or ends_after, not by n_tokens */
     s2a_part *part;  /* [n_parts] owned */
@@ -71,6 +72,8 @@ typedef struct s2a_limits {
 typedef struct s2a_listener { /* text as it comes, whole characters; not S2P_OK ends the answer */
     s2p_status (*receive)(const char *text, size_t n, void *user, s2p_error *error);
     void *user;
+    s2p_status (*think)(const char *text, size_t n, void *user,
+                        s2p_error *error); /* NULL, or thoughts */
 } s2a_listener;
 
 /* Where the setting has several budgets and the prompt pictures: ask with the first; as long as the answer is

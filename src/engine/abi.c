@@ -144,6 +144,7 @@ static const s2p_abi table[] = {
     FIELD(s2v_prompt, n_answer),
     FIELD(s2v_prompt, cache_salt),
     FIELD(s2v_prompt, reasoning),
+    FIELD(s2v_prompt, reasoning_budget),
     STRUCT(s2v_budget),
     FIELD(s2v_budget, tokens),
     FIELD(s2v_budget, percent),

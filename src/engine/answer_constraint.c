@@ -75,7 +75,7 @@ static s2p_status compile(s2v_constraint *c, s2v_constraint_kind kind, const cha
         if (i < c->vocabulary->n_tokens && s2v_tokenizer_ends(t, i)) c->end[c->n_ends++] = i;
     const bool may_think = kind == S2V_JSON_SCHEMA || kind == S2V_JSON_OBJECT;
     c->think = may_think ? s2v_tokenizer_find(t, "<think>") : -1;
-    c->think_end = may_think ? s2v_tokenizer_find(t, "</think>") : -1;
+    c->think_end = s2v_tokenizer_find(t, "</think>");
     return S2P_OK;
 }
 

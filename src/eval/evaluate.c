@@ -204,7 +204,9 @@ static s2p_status ask(running *r, const s2e_sample *sample, const s2a_setting *s
                                 .n_messages = 1,
                                 .images = r->view,
                                 .n_images = sample->n_pictures,
-                                .image_options = image_options };
+                                .image_options = image_options,
+                                .reasoning = evaluation->thought_budget > 0,
+                                .reasoning_budget = evaluation->thought_budget };
     const s2a_sample about = { r->asking->task->name, sample->id };
     const s2a_limits limits = { .n_tokens = r->asking->predict,
                                 .ends_after = end_early,
@@ -215,7 +217,7 @@ static s2p_status ask(running *r, const s2e_sample *sample, const s2a_setting *s
     r->is_asked = true;
     s2v_session_reset(evaluation->session);
     return s2a_ask(evaluation->session, &prompt, setting, &limits,
-                   &(s2a_listener){ stop_if_cancelled, r }, answer, error);
+                   &(s2a_listener){ .receive = stop_if_cancelled, .user = r }, answer, error);
 }
 
 /* Whether a sample that failed so is a row of its own, and not the end of the evaluation. */

@@ -44,7 +44,8 @@ typedef struct s2e_evaluation { /* all borrowed */
     s2v_engine *engine; /* forgets a picture when its questions are over; NULL: it does not */
     s2v_session *session;
     const s2v_image_options *image_options; /* of every picture */
-    const s2e_asking *task;                 /* [n_tasks] */
+    int32_t thought_budget; /* tokens of thoughts before an answer; 0: there are none */
+    const s2e_asking *task; /* [n_tasks] */
     int32_t n_tasks;
     const s2a_setting *setting; /* [n_settings]; their seeds are the evaluation's own */
     int32_t n_settings;

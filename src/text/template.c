@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define IMAGE_MARK "<image>"
+#define THINK_END "</think>"
 #define TOOL_CALL "<tool_call>"
 #define TOOL_CALL_END "</tool_call>"
 #define MAX_IMAGES 4096 /* in one prompt; far above what any context holds */
@@ -242,11 +243,22 @@ static void write_content(writer *w, const char *text, size_t n)
     write_text(w, text, n);
 }
 
+/* An answer of the conversation without what the model thought before it. */
+static const char *without_thoughts(const char *text)
+{
+    const char *end = text, *next;
+    while ((next = strstr(end, THINK_END))) end = next + strlen(THINK_END);
+    while (end != text && *end == '\n') end++;
+    return end;
+}
+
 /* prefix: [n_prefix] messages whose texts come first. */
 static void write_message(writer *w, const s2v_message *m, const s2v_message *prefix,
                           size_t n_prefix)
 {
-    const char *text = m->text, *mark = m->n_images > 0 ? strstr(text, IMAGE_MARK) : NULL;
+    const bool may_think = w->format->thinks && m->role == S2V_ASSISTANT;
+    const char *text = may_think ? without_thoughts(m->text) : m->text;
+    const char *mark = m->n_images > 0 ? strstr(text, IMAGE_MARK) : NULL;
     const char *after_marked = w->format->after_marked;
     const bool is_picture_first = m->n_images > 0 && (!mark || mark == text);
     write_special(w, w->format->start);
@@ -366,7 +378,7 @@ static void write_thoughts(writer *w, s2v_opening opening)
     write_literal(w, "\n");
     if (opening == S2V_OPEN_THOUGHTS) return;
     write_literal(w, "\n");
-    write_special(w, "</think>");
+    write_special(w, THINK_END);
     write_literal(w, "\n\n");
 }
 

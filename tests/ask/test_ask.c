@@ -96,8 +96,8 @@ static void test_answer(void **state)
     const s2a_limits limits = { .n_tokens = 16, .n_logits = info.n_vocab };
     ear e = { "", S2P_OK };
     s2a_answer answer;
-    assert_int_equal(ask(session, "Read the word.", &setting, &limits, &(s2a_listener){ hear, &e },
-                         &answer, NULL),
+    assert_int_equal(ask(session, "Read the word.", &setting, &limits,
+                         &(s2a_listener){ .receive = hear, .user = &e }, &answer, NULL),
                      S2P_OK);
     assert_string_equal(answer.text, "BOOKS");
     assert_string_equal(e.text, "BOOKS"); /* what was heard is the answer */
@@ -185,8 +185,8 @@ static void test_stop(void **state)
     ear e = { "", S2P_OK };
     s2a_answer answer;
     assert_int_equal(ask(session, "What number is written?", &setting,
-                         &(s2a_limits){ .n_tokens = 16 }, &(s2a_listener){ hear, &e }, &answer,
-                         NULL),
+                         &(s2a_limits){ .n_tokens = 16 },
+                         &(s2a_listener){ .receive = hear, .user = &e }, &answer, NULL),
                      S2P_OK);
     assert_string_equal(answer.text, "63");
     assert_string_equal(e.text, "63");
@@ -210,7 +210,7 @@ static void test_failures(void **state)
     s2a_answer answer;
     s2p_error error = { S2P_OK, "" };
     assert_int_equal(ask(session, "Read the word.", &setting, &(s2a_limits){ .n_tokens = 16 },
-                         &(s2a_listener){ hear, &e }, &answer, &error),
+                         &(s2a_listener){ .receive = hear, .user = &e }, &answer, &error),
                      S2P_EIO);
     assert_string_equal(error.message, "enough");
     assert_true(!answer.text && !answer.part && !answer.token); /* nothing to free */
@@ -334,9 +334,9 @@ static void test_escalation(void **state)
             const s2a_setting both = growing(method, "64..192", k ? 1.0 : S2A_LEAST_CONFIDENCE);
             ear e = { "", S2P_OK };
             if (k) s2v_engine_forget(engine);
-            assert_int_equal(
-                ask(session, question, &both, &limits, &(s2a_listener){ hear, &e }, &got, NULL),
-                S2P_OK);
+            assert_int_equal(ask(session, question, &both, &limits,
+                                 &(s2a_listener){ .receive = hear, .user = &e }, &got, NULL),
+                             S2P_OK);
             check_same(&got, &expected[k && !s2a_keeps_all(&both)], method);
             assert_string_equal(e.text, got.text);
             /* resize shows the tower another picture for each budget */
@@ -384,7 +384,7 @@ static void test_decisions(void **state)
                 ask(session, "What number is written?", &large, &limits, NULL, &expected, NULL),
                 S2P_OK);
             assert_int_equal(ask(session, "What number is written?", &both, &limits,
-                                 &(s2a_listener){ hear, &e }, &got, NULL),
+                                 &(s2a_listener){ .receive = hear, .user = &e }, &got, NULL),
                              S2P_OK);
             assert_int_equal(got.attempts.n, n == 0 ? 1 : 2);
             if (n < 5) assert_string_equal(e.text, got.text); /* else the end was heard too */

@@ -50,6 +50,7 @@ typedef struct ask_options {
     uint64_t seed;
     s2_list stop;
     bool ignore_eos;
+    int32_t reasoning, reasoning_budget; /* of s2_ask_reasoning_name; below 0: no limit */
     bool quiet, is_verbose;
     int32_t progress; /* as s2_progress_form counts them */
 } ask_options;
@@ -65,6 +66,17 @@ const char *s2_ask_preset_name(size_t index);    /* none, paper, document */
 const char *s2_ask_structure_name(size_t index); /* source, resized */
 const char *s2_ask_framing_name(size_t index);   /* as s2v_framing counts them */
 const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
+const char *s2_ask_reasoning_name(size_t index); /* off, on */
+
+/* Whether answers begin with thoughts; and after how many tokens these end, 0: no limit. */
+static inline bool s2_ask_thinks(const ask_options *o)
+{
+    return o->reasoning && o->reasoning_budget != 0;
+}
+static inline int32_t s2_ask_thoughts(const ask_options *o)
+{
+    return o->reasoning_budget > 0 ? o->reasoning_budget : 0;
+}
 
 #define S2_ASK_AT(member) .offset = offsetof(ask_options, member)
 
@@ -272,6 +284,15 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
     { .name = "--frequency-penalty", .label = "X", .type = S2_OPTION_REAL, .min = -100, .max = 100, .fallback = "0", \
       .group = "Answer", .help = "0: off", S2_ASK_AT(frequency_penalty) }
 
+/* Models that think before they answer. */
+#define S2_ASK_ROWS_REASONING                                                                                        \
+    { .name = "--reasoning", .letters = "-rea", .label = "on|off", .type = S2_OPTION_CHOICE,                         \
+      .choice = s2_ask_reasoning_name, .fallback = "off", .bare = "on", .group = "Answer",                            \
+      .help = "let a model that can (Qwen3.5) think before it answers", S2_ASK_AT(reasoning) },                       \
+    { .name = "--reasoning-budget", .label = "N", .type = S2_OPTION_INT, .min = -1, .max = 1048576, .fallback = "-1", \
+      .group = "Answer", .help = "with --reasoning on: end the thoughts after N tokens; 0: none; -1: no limit",       \
+      S2_ASK_AT(reasoning_budget) }
+
 #define S2_ASK_ROWS_ANSWER                                                                                           \
     { .name = "--predict", .letters = "-n", .also = "--n-predict", .llama = "N_PREDICT", .label = "N",               \
       .type = S2_OPTION_INT, .min = -2, .max = 1048576, .fallback = "128", .group = "Answer",                        \
@@ -279,6 +300,7 @@ const char *s2_ask_resize_name(size_t index);    /* as s2v_resize counts them */
     { .name = "--temp", .also = "--temperature", .llama = "TEMPERATURE", .label = "T", .type = S2_OPTION_REAL, .min = 0, .max = 100, .fallback = "0",                 \
       .group = "Answer", .help = "temperature; 0 is greedy", S2_ASK_AT(temperature) },                               \
     S2_ASK_ROWS_SAMPLING,                                                                                             \
+    S2_ASK_ROWS_REASONING,                                                                                            \
     { .name = "--seed", .letters = "-s", .label = "N", .type = S2_OPTION_SEED, .fallback = "0", .group = "Answer",   \
       .help = "seed of everything random; -1: a new one each time", S2_ASK_AT(seed) },                                                        \
     { .name = "--stop", .letters = "-r", .also = "--reverse-prompt", .label = "TEXT", .type = S2_OPTION_LIST, .group = "Answer",                                  \

@@ -21,6 +21,7 @@ S2_WORDS(s2_ask_preset_name, "none", "paper", "document")
 S2_WORDS(s2_ask_structure_name, "source", "resized")
 S2_WORDS(s2_ask_framing_name, "auto", "base", "anyres", "square", "crop")
 S2_WORDS(s2_ask_resize_name, "pillow", "pillow13")
+S2_WORDS(s2_ask_reasoning_name, "off", "on")
 
 static const char *environment(const char *name) { return getenv(name); }
 
@@ -294,6 +295,10 @@ s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2
     asker->engine = opened.engine;
     asker->info = opened.info;
     asker->session = opened.session;
+    if (s2_ask_thinks(asker->options) && !s2v_engine_thinks(asker->engine))
+        return s2_fail(error, S2P_EUNSUPPORTED,
+                       "--reasoning on: the chat format of this model (%s) has no thoughts",
+                       asker->info.template_name);
     const s2v_framing usual = s2v_engine_usual_framing(asker->engine, 1, 1);
     if (asker->sees_whole && !open.pictures.is_paper &&
         usual == s2v_engine_usual_framing(asker->engine, 1, 0))
@@ -311,6 +316,7 @@ void s2_asker_close(s2_asker *asker)
         s2a_regions_free(&asker->region[i]);
     }
     s2a_owns_close(&asker->owns);
+    s2_dialog_clear(&asker->dialog);
 }
 
 /* --- pictures ----------------------------------------------------------------------------- */
@@ -383,6 +389,7 @@ void s2_asker_see_whole(s2_asker *asker)
 void s2_asker_reset(s2_asker *asker)
 {
     s2v_session_reset(asker->session);
+    s2_dialog_clear(&asker->dialog);
     asker->has_history = false;
 }
 
@@ -412,7 +419,9 @@ static s2v_prompt make_prompt(const s2_asker *asker, const char *question, int32
                          .raw = o->raw ? question : NULL,
                          .images = asker->view + first,
                          .n_images = n_pictures,
-                         .image_options = t->image };
+                         .image_options = t->image,
+                         .reasoning = s2_ask_thinks(o),
+                         .reasoning_budget = s2_ask_thoughts(o) };
 }
 
 s2p_status s2_asker_estimate(s2_asker *asker, const s2v_session_options *options,
@@ -430,6 +439,26 @@ s2p_status s2_asker_estimate(s2_asker *asker, const s2v_session_options *options
     return s2v_engine_estimate_prompt(&open.engine, &session, &prompt, &prune, out, error);
 }
 
+/* Of a conversation with thoughts: the turns before without them, and this one. */
+static s2p_status ask_anew(s2_asker *asker, const char *question, int32_t n_pictures,
+                           const s2a_setting *setting, const s2a_limits *limits,
+                           const s2a_listener *listener, s2a_answer *answer, s2p_error *error)
+{
+    const s2v_message last = { .role = S2V_USER, .text = question, .n_images = n_pictures };
+    const int32_t n_earlier = asker->dialog.n_pictures;
+    turn t;
+    s2v_prompt prompt = make_prompt(asker, question, n_earlier + n_pictures, setting, &t);
+    prompt.messages =
+        s2_dialog_with(&asker->dialog, asker->options->system, &last, &prompt.n_messages);
+    if (!prompt.messages) return s2_fail(error, S2P_ENOMEM, "no memory for the conversation");
+    s2a_limits with = *limits; /* of all pictures of the conversation */
+    if (with.image_budget) with.image_budget -= n_earlier;
+    if (with.image_side) with.image_side -= n_earlier;
+    s2v_session_reset(asker->session);
+    TRY(s2a_ask(asker->session, &prompt, setting, &with, listener, answer, error));
+    return s2_dialog_add(&asker->dialog, question, n_pictures, answer->text, error);
+}
+
 s2p_status s2_asker_ask(s2_asker *asker, const char *question, int32_t n_pictures,
                         const s2a_setting *setting, const s2a_limits *limits,
                         const s2a_listener *listener, s2a_answer *answer, s2p_error *error)
@@ -441,6 +470,12 @@ s2p_status s2_asker_ask(s2_asker *asker, const char *question, int32_t n_picture
     s2a_limits with = *limits;
     with.n_vocab = asker->info.n_vocab;
     with.sample = &sample;
+    if (prompt.reasoning && !prompt.raw) {
+        const s2p_status done =
+            ask_anew(asker, question, n_pictures, setting, &with, listener, answer, error);
+        asker->has_history = asker->dialog.n > 0;
+        return done;
+    }
     const s2p_status st = s2a_ask(asker->session, &prompt, setting, &with, listener, answer, error);
     asker->has_history = s2v_session_length(asker->session) > 0; /* a failure may have ended it */
     return st;

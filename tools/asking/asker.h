@@ -14,6 +14,7 @@
 #include "ask/regions.h"
 #include "ask/target.h"
 #include "asking/ask_options.h"
+#include "asking/dialog.h"
 #include "bundled.h"
 #include "files/file_roles.h"
 #include "hub/hub.h"
@@ -44,6 +45,7 @@ typedef struct s2_asker { /* all zero before prepare; free with s2_asker_close *
     s2a_boxes boxes; /* of the options */
     int32_t n_pictures;
     bool has_history; /* the session holds a turn already */
+    s2_dialog dialog; /* with thoughts */
     s2a_owns owns;    /* methods of the user's own; may be filled before prepare */
     bool sees_whole;  /* s2_asker_see_whole chose how the first picture is seen */
 } s2_asker;

@@ -32,8 +32,9 @@ const s2_foreign s2_llama_options[] = {
     { "--log-prefix --no-log-prefix --log-timestamps --no-log-timestamps --verbose-prompt", S2_TAKES_NOTHING, NULL },
     /* templates and samplers: those of the model, the usual order */
     { "--jinja --no-jinja --prefill-assistant --no-prefill-assistant --mmproj-auto", S2_TAKES_NOTHING, NULL },
-    { "-rea --reasoning --reasoning-format "
-      "--reasoning-budget --reasoning-effort",     S2_TAKES_VALUE,   NULL },
+    { "-rea --reasoning --reasoning-budget",        S2_TAKES_VALUE,
+      "this command asks without thoughts; 's2prune run', 'compare', 'eval' and 'serve' have --reasoning" },
+    { "--reasoning-format --reasoning-effort",     S2_TAKES_VALUE,   NULL },
     { "--samplers --sampler-seq --sampling-seq --repeat-last-n", S2_TAKES_VALUE, NULL },
     /* of a server: always so, or its own business */
     { "-cb --cont-batching -nocb --no-cont-batching --slots --no-slots --props --cache-prompt --ui --webui "

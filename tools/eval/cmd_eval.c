@@ -177,6 +177,7 @@ static const s2_option option_table[] = {
       .group = "Benchmark", .help = "only the first N samples of each; 0: all", AT(limit) },
     { .name = "--predict", .letters = "-n", .label = "N", .type = S2_OPTION_INT, .min = 0, .max = 100000,
       .fallback = "0", .group = "Benchmark", .help = "most tokens of an answer; 0: as the protocol says", AT(predict) },
+    S2_ASK_ROWS_REASONING,
     { .name = "--protocol", .label = "NAME", .type = S2_OPTION_CHOICE, .choice = s2e_protocol_name,
       .fallback = "paper", .group = "Benchmark", .help = "whose prompts and limits; all four score the answers",
       AT(protocol) },

@@ -93,7 +93,12 @@ static void describe_pictures(eval_context *context)
 static int32_t predict_of(const eval_context *context, int32_t task)
 {
     const int32_t asked = context->options->predict;
-    return asked > 0 ? asked : context->data.task[task]->predict[context->options->protocol];
+    const int32_t answer =
+        asked > 0 ? asked : context->data.task[task]->predict[context->options->protocol];
+    /* thoughts have tokens of their own, and one that ends them */
+    return answer + (s2_ask_thinks(&context->options->ask)
+                         ? s2_ask_thoughts(&context->options->ask) + 1
+                         : 0);
 }
 
 static int show_hashing(double done, void *user)
@@ -132,6 +137,9 @@ static s2p_status describe_tasks(eval_context *context, s2p_error *error)
         TRY(describe_task(context, i, error));
     }
     set_value(context->values, S2E_IS "tasks", names);
+    if (s2_ask_thinks(&context->options->ask))
+        set_format(context->values, S2E_IS "reasoning", "%d",
+                   s2_ask_thoughts(&context->options->ask));
     set_format(context->values, S2E_IS "limit", "%d", context->options->limit);
     return S2P_OK;
 }
@@ -195,6 +203,9 @@ s2p_status eval_prepare(eval_context *context, s2p_error *error)
     if (!o->out && (o->starts_over || o->repeats_failed || o->step != EVAL_ALL))
         return s2_fail(error, S2P_EINVAL,
                        "--new, --repeat and --step need --out: without it no answer is kept");
+    if (s2_ask_thinks(&o->ask) && s2_ask_thoughts(&o->ask) == 0)
+        return s2_fail(error, S2P_EINVAL,
+                       "--reasoning on needs --reasoning-budget N here: answers have their limits");
     if (!o->out && o->shard)
         return s2_fail(error, S2P_EINVAL, "--shard needs --out: the shards of a run meet there");
     if (o->out) TRY(s2e_shard_read("--shard", o->shard, read_env, &context->shard, error));
@@ -307,6 +318,9 @@ s2e_evaluation eval_work(eval_context *context, s2e_asking *asking)
     return (s2e_evaluation){ .engine = context->asker.engine,
                              .session = context->asker.session,
                              .image_options = &context->asker.image_options[0],
+                             .thought_budget = s2_ask_thinks(&context->options->ask)
+                                                   ? s2_ask_thoughts(&context->options->ask)
+                                                   : 0,
                              .task = asking,
                              .n_tasks = context->data.n,
                              .setting = context->setting,

@@ -27,6 +27,7 @@ typedef struct run_job { /* everything `run` owns */
     s2a_answer answer;          /* the last one */
     bool is_later;              /* and it was not the first of its conversation */
     bool is_interrupted;        /* and Ctrl-C ended it */
+    bool shows_thoughts;        /* which came before it, without a line end yet */
     const char *question;       /* of it; borrowed while it is presented */
     int say_errno;              /* why it could not be printed; 0: it could */
 } run_job;

@@ -353,6 +353,7 @@ void s2_run_json(const run_job *job, s2_buffer *out)
         json_t *name = json_string(job->asker.picture_name[i]);
         json_array_append_new(names, name ? name : json_null()); /* bytes that are no text */
     }
+    if (root && a->thoughts) json_object_set_new(root, "reasoning", json_string(a->thoughts));
     if (root) {
         json_object_set_new(root, "model", json_string(job->asker.info.name));
         json_object_set_new(root, "question", json_string(job->question));

@@ -5,6 +5,7 @@
 #include "report.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static s2p_status print_text(const char *text, size_t n, void *user, s2p_error *error)
@@ -13,6 +14,23 @@ static s2p_status print_text(const char *text, size_t n, void *user, s2p_error *
     if (s2_report_say(text, n)) return S2P_OK;
     job->say_errno = errno;
     return s2_fail(error, S2P_EIO, "cannot write to standard output: %s", strerror(errno));
+}
+
+/* On standard error, so that the answer is all of standard output. */
+static s2p_status print_thoughts(const char *text, size_t n, void *user, s2p_error *error)
+{
+    (void)user;
+    (void)error;
+    (void)fwrite(text, 1, n, stderr);
+    return S2P_OK;
+}
+
+static s2p_status print_first(const char *text, size_t n, void *user, s2p_error *error)
+{
+    run_job *job = user;
+    if (job->shows_thoughts) (void)fputs("\n\n", stderr);
+    job->shows_thoughts = false;
+    return print_text(text, n, user, error);
 }
 
 /* Ctrl-C ends the answer at once. */
@@ -35,7 +53,7 @@ int s2_run_report_error(const run_job *job, s2p_status status, const s2p_error *
 s2p_status s2_run_turn(run_job *job, const char *question, int32_t n_pictures, s2p_error *error)
 {
     const run_options *o = job->options;
-    const s2a_listener printer = { print_text, job };
+    const s2a_listener printer = { print_first, job, o->ask.quiet ? NULL : print_thoughts };
     const int32_t first = job->asker.n_pictures - n_pictures;
     const s2a_limits limits = { .n_tokens = s2_ask_predict(&o->ask),
                                 .image_budget = o->image_budgets ? job->image_budget + first : NULL,
@@ -45,6 +63,7 @@ s2p_status s2_run_turn(run_job *job, const char *question, int32_t n_pictures, s
                                 .user = job };
     s2a_answer_free(&job->answer);
     job->is_interrupted = false;
+    job->shows_thoughts = s2_ask_thinks(&o->ask) && !o->ask.quiet;
     job->question = question;
     job->is_later = job->asker.has_history;
     s2_interrupt_hold(S2_HOLD_ANSWER);

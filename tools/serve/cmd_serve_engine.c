@@ -88,6 +88,8 @@ static s2p_status fill_setup(s2_asker *asker, const serve_options *o, s2_engine_
                                 .detail_map = o->detail_map,
                                 .n_parallel = o->parallel,
                                 .n_predict = o->ask.predict,
+                                .thinks = s2_ask_thinks(&o->ask),
+                                .thought_budget = s2_ask_thoughts(&o->ask),
                                 .has_sandbox = !o->no_sandbox && is_plain && s2_sandbox_is_here(),
                                 .is_bundled = asker->model == asker->bundled.model,
                                 .may_crash = o->may_crash,

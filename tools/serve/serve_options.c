@@ -111,6 +111,7 @@ const s2_option s2_serve_rows[] = {
     { .name = "--temp", .also = "--temperature", .llama = "TEMPERATURE", .label = "T", .type = S2_OPTION_REAL, .min = 0,
       .max = 2, .fallback = "0", .group = "Answer", .help = "temperature for requests that give none; 0 is greedy", S2_ASK_AT(temperature) },
     S2_ASK_ROWS_SAMPLING,
+    S2_ASK_ROWS_REASONING,
     { .name = "--seed", .letters = "-s", .label = "N", .type = S2_OPTION_SEED, .fallback = "0", .group = "Answer",
       .help = "seed for requests that give none", S2_ASK_AT(seed) },
     { .name = "--ignore-eos", .type = S2_OPTION_FLAG, .group = "Answer", .help = "continue after an end token",

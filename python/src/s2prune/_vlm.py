@@ -76,7 +76,7 @@ class ImageOptions(C.Structure):
 class Prompt(C.Structure):
     _fields_ = [("size", size_t), ("messages", C.POINTER(Message)), ("n_messages", size_t), ("raw", text), ("images", C.POINTER(Image)),
                 ("n_images", i32), ("image_options", C.POINTER(ImageOptions)), ("n_answer", i32), ("cache_salt", u64),
-                ("reasoning", i32)]
+                ("reasoning", i32), ("reasoning_budget", i32)]
 
 
 class Budget(C.Structure):

@@ -91,7 +91,8 @@ static s2p_status render_prompt(s2v_prefill *pf)
     const s2v_tokenizer *tokenizer = s->engine->tokenizer;
     const char *format = s->engine->model.arch->chat_format;
     const s2v_prompt *p = &pf->prompt;
-    const s2v_opening opening = p->reasoning ? S2V_OPEN_THOUGHTS : S2V_OPEN_ANSWER;
+    const s2v_opening opening =
+        s2v_prompt_thinks(s->engine, p) ? S2V_OPEN_THOUGHTS : S2V_OPEN_ANSWER;
     if (p->raw) {
         TRY(s2v_chat_raw(&pf->chat, tokenizer, format, p->raw, pf->error));
     } else if (s2v_past_length(&s->past, 0) == 0) {

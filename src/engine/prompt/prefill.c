@@ -187,6 +187,8 @@ s2p_status s2v_prefill_close(s2v_prefill *pf, s2p_status st, s2v_stats *stats)
     s2v_session *s = pf->s;
     if (!pf->is_open) return st;
     if (st == S2P_OK) st = s2v_progress_tell(s, "layers", 1.0, pf->error);
+    if (st == S2P_OK && s2v_prompt_thinks(s->engine, &pf->prompt))
+        s->thoughts = s2v_thoughts_begin(s->engine->tokenizer, pf->prompt.reasoning_budget);
     if (st == S2P_OK) st = s2v_answer_start(s, pf->error);
     s->is_busy = false;
     if (st == S2P_OK) count_stats(pf);

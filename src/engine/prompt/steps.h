@@ -111,6 +111,9 @@ s2p_status s2v_prefill_find_method(s2v_prefill *prefill);
 /* As many pictures are marked in the rendered prompt as were given. */
 s2p_status s2v_prefill_check_marks(const s2v_prefill *prefill);
 
+/* Its answer begins inside thoughts. */
+bool s2v_prompt_thinks(const s2v_engine *engine, const s2v_prompt *prompt);
+
 /* The other reading of ERC is asked for, which counts what is added behind a layer. */
 bool s2v_prefill_counts_deepstack(const s2v_prefill *prefill);
 

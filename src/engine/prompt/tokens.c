@@ -90,6 +90,19 @@ int s2v_engine_token_ends(const s2v_engine *engine, int32_t token)
     return s2v_tokenizer_ends(engine->tokenizer, token);
 }
 
+int s2v_engine_thinks(const s2v_engine *engine)
+{
+    return s2v_template_thinks(engine->model.arch->chat_format);
+}
+
+bool s2v_prompt_thinks(const s2v_engine *engine, const s2v_prompt *prompt)
+{
+    const size_t n = prompt->n_messages;
+    const bool is_begun =
+        n > 0 && prompt->messages[n - 1].role == S2V_ASSISTANT; /* no thoughts any more */
+    return prompt->reasoning && !prompt->raw && !is_begun && s2v_engine_thinks(engine);
+}
+
 /* --- prompts ---------------------------------------------------------------------- */
 
 /* The prompt of a prefill without a session, as the first of a conversation. */
@@ -103,7 +116,8 @@ static s2p_status render(const s2v_engine *engine, s2v_prefill *pf)
         TRY(s2v_chat_raw(&pf->chat, engine->tokenizer, format, p->raw, pf->error));
     else
         TRY(s2v_chat_render(&pf->chat, engine->tokenizer, format, p->messages, p->n_messages,
-                            p->reasoning ? S2V_OPEN_THOUGHTS : S2V_OPEN_ANSWER, pf->error));
+                            s2v_prompt_thinks(engine, p) ? S2V_OPEN_THOUGHTS : S2V_OPEN_ANSWER,
+                            pf->error));
     return s2v_prefill_check_marks(pf);
 }
 

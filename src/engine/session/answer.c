@@ -63,11 +63,13 @@ void s2v_answer_clear(s2v_session *s)
     s->detokenizer = (s2v_detokenizer){ .n_held = 0 };
     s->n_carried = 0;
     s2v_stop_reset(s->stop);
+    s->thoughts = (s2v_thoughts){ .has_begun = false };
     s2v_guided_restart(&s->guided);
 }
 
 s2p_status s2v_answer_start(s2v_session *s, s2p_error *error)
 {
+    if (s->thoughts.is_open) s2v_guided_think(&s->guided);
     return s2v_sampler_start(s->sampler, &s->options.sampling, error);
 }
 
@@ -93,6 +95,9 @@ static bool give_text(s2v_session *s, int32_t token, bool is_end, char *text, si
         S2P_OK; /* one absurdly long token does not silence the next */
     if (is_end)
         s2v_detokenize_end(&s->detokenizer, &s->text);
+    else if (s->thoughts.has_begun &&
+             token == s->thoughts.end) /* also where it is a control token */
+        s2v_token_bytes(s->engine->tokenizer, token, true, &s->text);
     else
         s2v_detokenize(s->engine->tokenizer, &s->detokenizer, token, &s->text);
     const bool is_stopped = s2v_stop_feed(s->stop, s->text.data, s->text.size, &s->shown);
@@ -123,9 +128,15 @@ s2p_status s2v_answer_pick(s2v_session *s, char *text, size_t capacity, int *don
 {
     int32_t token;
     bool is_complete = false;
-    TRY(s2v_guided_pick(&s->guided, s->sampler, s->logits, &token, error));
+    if (s2v_thoughts_are_over(&s->thoughts) && s->detokenizer.n_held == 0) {
+        token = s->thoughts.end;
+        s2v_sampler_skip(s->sampler, 1);
+    } else {
+        TRY(s2v_guided_pick(&s->guided, s->sampler, s->logits, &token, error));
+    }
     TRY(s2v_tokens_add(&s->generated, token));
     s2v_sampler_accept(s->sampler, token);
+    s2v_thoughts_take(&s->thoughts, token);
     s->pending = token;
     *done = s2v_tokenizer_ends(s->engine->tokenizer, token) && !s->options.sampling.ignore_eos;
     if (!*done) TRY(s2v_guided_take(&s->guided, token, &is_complete, error));
@@ -148,6 +159,8 @@ s2p_status s2v_session_next(s2v_session *s, char *text, size_t capacity, int *do
     return s2v_answer_pick(s, text, capacity, done, error);
 }
 
+int s2v_session_thinks(const s2v_session *session) { return session->thoughts.has_begun; }
+
 const int32_t *s2v_session_tokens(const s2v_session *session, size_t *n)
 {
     *n = session->generated.n;
@@ -162,6 +175,8 @@ void s2v_place_get(const s2v_session *s, s2v_place *out)
 {
     *out = (s2v_place){ .next_pos = s->next_pos,
                         .pending = s->pending,
+                        .thinks = s->thoughts.has_begun,
+                        .thought_budget = s->thoughts.budget,
                         .tokens = s->generated.id,
                         .n_tokens = s->generated.n,
                         .logits = s->has_logits ? s->logits : NULL,
@@ -174,11 +189,14 @@ void s2v_place_get(const s2v_session *s, s2v_place *out)
 s2p_status s2v_place_set(s2v_session *s, const s2v_place *place, s2p_error *error)
 {
     s2v_answer_clear(s);
+    if (place->thinks)
+        s->thoughts = s2v_thoughts_begin(s->engine->tokenizer, place->thought_budget);
     TRY(s2v_answer_start(s, error));
     for (size_t i = 0; i < place->n_tokens; i++) {
         if (s2v_tokens_add(&s->generated, place->tokens[i]) != S2P_OK)
             return s2_fail(error, S2P_ENOMEM, "out of memory for %zu tokens", place->n_tokens);
         s2v_sampler_accept(s->sampler, place->tokens[i]);
+        s2v_thoughts_take(&s->thoughts, place->tokens[i]);
         bool is_complete;
         if (!s2v_tokenizer_ends(s->engine->tokenizer, place->tokens[i]) &&
             s2v_guided_take(&s->guided, place->tokens[i], &is_complete, NULL) != S2P_OK)

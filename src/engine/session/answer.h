@@ -30,6 +30,8 @@ s2p_status s2v_answer_pick(s2v_session *session, char *text, size_t capacity, in
 
 typedef struct s2v_place {     /* where a conversation is, but for its cache; borrowed */
     int32_t next_pos, pending; /* as in the session */
+    bool thinks;               /* its answer began inside thoughts, */
+    int32_t thought_budget;    /* of so many tokens; 0: no limit */
     const int32_t *tokens;     /* [n_tokens] of the answer so far */
     size_t n_tokens;
     const float *logits; /* [n_vocab] of the last position; NULL: there are none */

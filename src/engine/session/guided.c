@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TOKEN = 4096, MAX_TRIES = 64 };
+enum { MAX_TOKEN = 4096, MAX_TRIES = 64, MAX_BLANKS = 2 };
 
 void s2v_guided_free(s2v_guided *g)
 {
@@ -49,6 +49,12 @@ void s2v_guided_restart(s2v_guided *g)
     s2c_guide_restart(g->guide);
     g->state = S2V_GUIDED_FIRST;
     g->n_tail = 0;
+    g->n_blanks = 0;
+}
+
+void s2v_guided_think(s2v_guided *g)
+{
+    if (g->constraint && g->constraint->think_end >= 0) g->state = S2V_GUIDED_THINKING;
 }
 
 /* --- the text of tokens ------------------------------------------------------------------------ */
@@ -113,6 +119,30 @@ static bool is_first_thought(const s2v_guided *g, const float *logits)
     return true;
 }
 
+/* Where the guide begins: at a tool call, or here. */
+static s2v_guided_state woken(const s2v_constraint *c)
+{
+    return s2c_constraint_trigger(c->compiled) ? S2V_GUIDED_WAITING : S2V_GUIDED_AWAKE;
+}
+
+static bool is_blank(const s2v_guided *g, int32_t token)
+{
+    char bytes[MAX_TOKEN];
+    const size_t n = bytes_of(g, token, bytes);
+    for (size_t i = 0; i < n; i++)
+        if (!strchr(" \t\r\n", bytes[i]) || !bytes[i]) return false;
+    return n > 0;
+}
+
+/* The template writes an empty line between thoughts and answer, and so do models. */
+static int32_t find_blank(const s2v_guided *g, const float *logits)
+{
+    int32_t best = 0;
+    for (int32_t i = 1; i < g->constraint->vocabulary->n_tokens; i++)
+        if (logits[i] > logits[best]) best = i;
+    return is_blank(g, best) ? best : -1;
+}
+
 /* Any text, but what follows a trigger inside the same token must be allowed. */
 static s2p_status pick_waiting(s2v_guided *g, s2v_sampler *sampler, const float *logits,
                                int32_t *token, s2p_error *error)
@@ -149,13 +179,22 @@ s2p_status s2v_guided_pick(s2v_guided *g, s2v_sampler *sampler, const float *log
     if (g->state == S2V_GUIDED_LOST)
         return s2_fail(error, S2P_EINVAL, "the answer so far does not follow the constraint");
     if (g->state == S2V_GUIDED_FIRST) {
-        g->state = s2c_constraint_trigger(c->compiled) ? S2V_GUIDED_WAITING : S2V_GUIDED_AWAKE;
+        g->state = woken(c);
         if (is_first_thought(g, logits)) g->state = S2V_GUIDED_THINKING;
     }
     if (g->state == S2V_GUIDED_THINKING) { /* the first token: as the model wants it */
         *token = c->think;
         s2v_sampler_skip(sampler, 1);
         return S2P_OK;
+    }
+    if (g->state == S2V_GUIDED_PAUSED) {
+        const int32_t blank = g->n_blanks < MAX_BLANKS ? find_blank(g, logits) : -1;
+        if (blank >= 0) {
+            *token = blank;
+            s2v_sampler_skip(sampler, 1);
+            return S2P_OK;
+        }
+        g->state = woken(c);
     }
     if (g->state == S2V_GUIDED_WAITING) return pick_waiting(g, sampler, logits, token, error);
     if (s2v_sampler_is_greedy(sampler)) {
@@ -178,12 +217,14 @@ s2p_status s2v_guided_take(s2v_guided *g, int32_t token, bool *is_complete, s2p_
     if (!g->constraint || g->state == S2V_GUIDED_LOST) return S2P_OK;
     const s2v_constraint *c = g->constraint;
     if (g->state == S2V_GUIDED_FIRST) /* not picked here: a fork */
-        g->state = token == c->think                     ? S2V_GUIDED_THINKING
-                   : s2c_constraint_trigger(c->compiled) ? S2V_GUIDED_WAITING
-                                                         : S2V_GUIDED_AWAKE;
+        g->state = token == c->think ? S2V_GUIDED_THINKING : woken(c);
     if (g->state == S2V_GUIDED_THINKING) {
-        if (token == c->think_end) g->state = S2V_GUIDED_AWAKE;
+        if (token == c->think_end) g->state = S2V_GUIDED_PAUSED;
         return S2P_OK;
+    }
+    if (g->state == S2V_GUIDED_PAUSED) {
+        if (++g->n_blanks <= MAX_BLANKS && is_blank(g, token)) return S2P_OK;
+        g->state = woken(c); /* not picked here: a fork */
     }
     size_t n = bytes_of(g, token, text);
     const char *bytes = text;

@@ -1,7 +1,7 @@
 /* guided.h - an answer that follows a constraint: which tokens may be picked, and when it is complete.
  *
- * A constraint sleeps while the model thinks (from <think> as the first token to </think>), and one of tools
- * that need not be called sleeps until the answer has <tool_call>.
+ * A constraint sleeps while the model thinks (from the prompt, or <think> as the first token, to </think>), and
+ * one of tools that need not be called sleeps until the answer has <tool_call>.
  */
 #ifndef S2_ENGINE_GUIDED_H
 #define S2_ENGINE_GUIDED_H
@@ -12,6 +12,7 @@
 typedef enum s2v_guided_state {
     S2V_GUIDED_FIRST,    /* no token yet */
     S2V_GUIDED_THINKING, /* until the end of thoughts */
+    S2V_GUIDED_PAUSED,   /* after it: line ends and blanks may come first */
     S2V_GUIDED_WAITING,  /* until the trigger */
     S2V_GUIDED_AWAKE,
     S2V_GUIDED_LOST /* the answer came from elsewhere and does not follow it */
@@ -24,6 +25,7 @@ typedef struct s2v_guided {     /* all zero: no constraint */
     s2v_guided_state state;
     char tail[16]; /* the last bytes of the answer, while it waits for the trigger */
     size_t n_tail;
+    int32_t n_blanks; /* tokens since the end of thoughts */
 } s2v_guided;
 
 /* Use this constraint from the next answer on; NULL: none. What was learned of the same one is kept. */
@@ -32,6 +34,7 @@ s2p_status s2v_guided_use(s2v_guided *g, s2v_constraint *constraint, const s2v_e
 void s2v_guided_free(s2v_guided *g);
 
 void s2v_guided_restart(s2v_guided *g); /* a new answer */
+void s2v_guided_think(s2v_guided *g);   /* which begins inside thoughts */
 
 /* Picks a token that the constraint allows; without one, any. */
 s2p_status s2v_guided_pick(s2v_guided *g, s2v_sampler *sampler, const float *logits, int32_t *token,

@@ -10,6 +10,7 @@
 #include "engine/session/many.h"
 #include "engine/session/plans.h"
 #include "engine/session/progress.h"
+#include "engine/session/thoughts.h"
 #include "engine/vision/last_frame.h"
 #include "text/sample.h"
 
@@ -53,9 +54,10 @@ struct s2v_session {
     s2v_row_masks row_masks; /* what a token sees: an input of the graph being drawn */
 
     s2v_sampler *sampler;
-    s2v_guided guided;    /* options.sampling.constraint */
-    s2v_stop *stop;       /* options.stop */
-    s2v_logit_bias *bias; /* options.sampling.bias; owned, NULL: none */
+    s2v_thoughts thoughts; /* of the answer */
+    s2v_guided guided;     /* options.sampling.constraint */
+    s2v_stop *stop;        /* options.stop */
+    s2v_logit_bias *bias;  /* options.sampling.bias; owned, NULL: none */
     s2v_detokenizer detokenizer;
     s2_buffer text, shown; /* of one token; what of it is no stop string */
     size_t n_carried;      /* bytes of text from before, still to be fed to `stop` */

@@ -31,7 +31,8 @@ typedef struct head { /* without gaps */
     uint64_t n_bytes;   /* of the whole file */
     int32_t kv_type_v;
     int32_t state_bytes, attends_every; /* of layers without slots; which have them. 0, 0: all */
-    uint8_t zeros[12];
+    int32_t thinks, thought_budget;     /* of the answer; 0: it has no thoughts; 0: no limit */
+    uint8_t zeros[4];
 } head;
 
 _Static_assert(sizeof(head) == 128, "a head has 128 bytes");
@@ -108,7 +109,8 @@ static s2p_status check_head(const head *h, size_t n, const char *name,
                           is_between(h->pending, -1, h->n_vocab - 1) &&
                           (h->n_logits == 0 || h->n_logits == h->n_vocab) && h->n_tokens >= 0 &&
                           is_between(h->n_held, 0, S2V_STOP_MAX_BYTES) &&
-                          is_between(h->n_partial, 0, (int32_t)sizeof h->partial);
+                          is_between(h->n_partial, 0, (int32_t)sizeof h->partial) &&
+                          is_between(h->thinks, 0, 1) && h->thought_budget >= 0;
     if (!is_right) return s2_fail(error, S2P_EFORMAT, "'%s' is damaged: a count is wrong", name);
     if (h->n_tokens > shape->n_ctx)
         return s2_fail(error, S2P_ELIMIT, "'%s' has an answer of %d tokens; the context holds %d",
@@ -159,6 +161,8 @@ s2p_status s2v_session_file_check(const uint8_t *bytes, size_t n, const char *na
     *out = (s2v_session_bytes){
         .place = { .next_pos = h.next_pos,
                    .pending = h.pending,
+                   .thinks = h.thinks == 1,
+                   .thought_budget = h.thought_budget,
                    .tokens = tokens,
                    .n_tokens = (size_t)h.n_tokens,
                    .logits = h.n_logits > 0 ? logits : NULL,
@@ -191,6 +195,8 @@ s2p_status s2v_session_save(const s2v_session *s, const char *path, s2p_error *e
                .attends_every = shape.state_bytes > 0 ? shape.attends_every : 0,
                .next_pos = place.next_pos,
                .pending = place.pending,
+               .thinks = place.thinks,
+               .thought_budget = place.thought_budget,
                .n_logits = place.logits ? shape.n_vocab : 0,
                .n_tokens = (int32_t)place.n_tokens,
                .n_held = (int32_t)place.n_held,

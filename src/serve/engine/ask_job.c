@@ -182,6 +182,17 @@ static s2p_status read_settings(const json_t *json, const s2_engine_setup *setup
     return S2P_OK;
 }
 
+/* A budget of 0 is no thoughts. */
+static void read_reasoning(const json_t *json, const s2_engine_setup *setup, s2_ask_job *out)
+{
+    const json_t *thinks = json_object_get(json, "reasoning");
+    int32_t budget = setup->thought_budget > 0 ? setup->thought_budget : -1;
+    (void)s2_json_int(json, "reasoning_budget", &budget);
+    out->thinks = (thinks ? json_is_true(thinks) : setup->thinks) && budget != 0;
+    out->thought_budget = budget > 0 ? budget : 0;
+    out->thoughts_in_text = json_is_true(json_object_get(json, "reasoning_in_text"));
+}
+
 s2p_status s2_ask_job_read(const s2_job_parts *parts, json_t *json, const s2_engine_setup *setup,
                            const s2v_engine *engine, s2_ask_job *out, char param[S2_JSON_PARAM],
                            s2p_error *error)
@@ -191,6 +202,7 @@ s2p_status s2_ask_job_read(const s2_job_parts *parts, json_t *json, const s2_eng
     param[0] = '\0';
     out->wants_progress = json_is_true(json_object_get(json, "progress"));
     out->is_raw = json_is_true(json_object_get(json, "raw"));
+    read_reasoning(json, setup, out);
     out->salt = (uint64_t)json_integer_value(json_object_get(json, "salt"));
     TRY(read_settings(json, setup, out, param, error));
     (void)snprintf(param, S2_JSON_PARAM, "stop");
@@ -272,5 +284,7 @@ s2v_prompt s2_ask_job_prompt(s2_ask_job *job, const s2a_prune_request *setting)
                          .n_images = job->n_pictures,
                          .image_options = job->option,
                          .n_answer = job->has_predict ? job->n_predict : 0,
-                         .cache_salt = job->salt };
+                         .cache_salt = job->salt,
+                         .reasoning = job->thinks,
+                         .reasoning_budget = job->thought_budget };
 }

@@ -34,6 +34,8 @@ typedef struct s2_ask_job { /* free with s2_ask_job_free */
     s2a_prune_request setting[S2_SERVE_MAX_SETTINGS];
     int32_t n_settings;
     bool is_compare, wants_progress;
+    bool thinks, thoughts_in_text; /* the answer begins with thoughts; which are not told apart */
+    int32_t thought_budget;        /* tokens; 0: no limit */
     uint64_t salt;     /* of the cache: what clients of other numbers stored is not found */
     bool is_raw;       /* the text of its message is the prompt, without a chat format */
     double image_ms;   /* decoding */

@@ -297,6 +297,8 @@ static void start_answer(s2_scheduler *s, s2_slot *p)
     p->owes_kept = p->ask.n_predict != 0 && is_open;
     if (p->ask.n_predict != 0 && !is_open && !p->group.leader) s2_slot_send_kept(s, p);
     p->first_ms = s2_now_ms();
+    s2v_thought_text_free(&p->split);
+    s2v_thought_text_init(&p->split, s2v_session_thinks(p->session) && !p->ask.thoughts_in_text);
     p->is_started = true;
     p->generation.session = p->session;
     p->generation.max_tokens = p->ask.n_predict;

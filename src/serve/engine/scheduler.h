@@ -9,6 +9,7 @@
 #ifndef S2_SERVE_SCHEDULER_H
 #define S2_SERVE_SCHEDULER_H
 
+#include "ask/thought_text.h"
 #include "serve/engine/constraint_cache.h"
 #include "serve/engine/jobs.h"
 #include "serve/engine/logprobs.h"
@@ -111,9 +112,10 @@ struct s2_slot {
     const s2v_ask *asked; /* NULL: it is not being prefilled */
     s2v_stats stats;
     s2a_generation generation;
-    double first_ms;    /* when the first token was asked for */
-    double reported_ms; /* when the progress of the prompt was last sent */
-    s2_buffer text;     /* of this answer, for comparisons */
+    double first_ms;        /* when the first token was asked for */
+    double reported_ms;     /* when the progress of the prompt was last sent */
+    s2v_thought_text split; /* thoughts and answer */
+    s2_buffer text;         /* of this answer, for comparisons */
     s2_logprobs logprobs;
     float *score; /* [n_scores] of the first picture */
     int32_t n_scores;

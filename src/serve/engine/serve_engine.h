@@ -22,6 +22,8 @@ typedef struct s2_engine_setup { /* all borrowed */
     const char *model;      /* the name clients use */
     const char *detail_map; /* "low=64,auto=default,high=full" */
     int32_t n_parallel;     /* sessions */
+    bool thinks;            /* answers begin with thoughts where a request says nothing, */
+    int32_t thought_budget; /* of so many tokens; 0: no limit */
     int32_t n_predict;      /* maximum tokens of an answer; below 0: until the context is full */
     bool has_sandbox;
     bool is_bundled;    /* the model that comes with the program; reported to clients */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_PIECE ((size_t)64 << 20)
 #define PROGRESS_MS 100.0 /* between two reports on the progress of a prompt */
 
 /* --- ending ------------------------------------------------------------------------- */
@@ -26,6 +27,7 @@ static void clear_answer(s2_slot *p)
 static void free_slot(s2_scheduler *s, s2_slot *p)
 {
     clear_answer(p);
+    s2v_thought_text_free(&p->split);
     s2_buffer_free(&p->text);
     s2_buffer_free(&p->held);
     p->i_step = 0;
@@ -197,6 +199,36 @@ void s2_slot_fail(s2_scheduler *s, s2_slot *p, s2p_status st, const s2p_error *e
 
 /* --- before the end ---------------------------------------------------------------------- */
 
+/* Takes over tokens; NULL: no probabilities were asked for. */
+static void send_piece(s2_scheduler *s, s2_slot *p, const s2_buffer *thoughts,
+                       const s2_buffer *answer, json_t *tokens)
+{
+    const uint64_t request = p->from->request;
+    json_t *piece = NULL;
+    if (p->ask.is_compare) {
+        s2_buffer_append(&p->text, answer->data, answer->size);
+        return;
+    }
+    if (thoughts->size > 0)
+        piece = json_pack("{s:i,s:s%}", "index", p->group.index, "reasoning_content",
+                          (const char *)thoughts->data, thoughts->size);
+    if (p->ask.n_top >= 0 || p->ask.n_answers > 1) {
+        if (answer->size > 0 || json_array_size(tokens) > 0 || piece) {
+            json_t *json = json_pack("{s:i,s:s%,s:O*}", "index", p->group.index, "text",
+                                     answer->size > 0 ? (const char *)answer->data : "",
+                                     answer->size, "tokens", tokens);
+            if (json && piece) json_object_update(json, piece);
+            s2_outbox_json(s->outbox, S2_FRAME_TOKENS, request, json);
+        }
+        json_decref(piece);
+        json_decref(tokens);
+        return;
+    }
+    if (piece) s2_outbox_json(s->outbox, S2_FRAME_EVENT, request, piece);
+    if (answer->size > 0)
+        s2_outbox_bytes(s->outbox, S2_FRAME_TEXT, request, answer->data, answer->size);
+}
+
 void s2_slot_send_text(s2_scheduler *s, s2_slot *p, const char *text, bool is_end)
 {
     size_t n = strlen(text);
@@ -212,18 +244,15 @@ void s2_slot_send_text(s2_scheduler *s, s2_slot *p, const char *text, bool is_en
         n = p->held.size - 1;
         p->held.size = 0;
     }
-    if (p->ask.n_top >= 0 || p->ask.n_answers > 1) {
-        json_t *tokens = p->ask.n_top >= 0 ? s2_logprobs_shown(&p->logprobs, n, is_end) : NULL;
-        if (n > 0 || json_array_size(tokens) > 0)
-            s2_outbox_json(s->outbox, S2_FRAME_TOKENS, p->from->request,
-                           json_pack("{s:i,s:s,s:O*}", "index", p->group.index, "text", text,
-                                     "tokens", tokens));
-        json_decref(tokens);
-    } else if (p->ask.is_compare) {
-        s2_buffer_append(&p->text, text, n);
-    } else if (n > 0) {
-        s2_outbox_bytes(s->outbox, S2_FRAME_TEXT, p->from->request, text, n);
-    }
+    s2_buffer thoughts, answer;
+    s2_buffer_init(&thoughts, MAX_PIECE);
+    s2_buffer_init(&answer, MAX_PIECE);
+    s2v_thought_text_feed(&p->split, text, n, &thoughts, &answer);
+    if (is_end || p->generation.ending != S2A_RUNNING) s2v_thought_text_end(&p->split, &thoughts);
+    send_piece(s, p, &thoughts, &answer,
+               p->ask.n_top >= 0 ? s2_logprobs_shown(&p->logprobs, n, is_end) : NULL);
+    s2_buffer_free(&thoughts);
+    s2_buffer_free(&answer);
 }
 
 void s2_slot_send_progress(s2_scheduler *s, s2_slot *p, const char *step, double done)

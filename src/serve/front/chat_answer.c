@@ -179,6 +179,27 @@ static const char *reason_of(s2_exchange *x, const json_t *result)
     return json_array_size(at(x)->calls) > 0 ? "tool_calls" : "stop";
 }
 
+/* Thoughts of the choice, of a frame that has any. */
+static const json_t *thoughts_of(const json_t *json)
+{
+    const json_t *thoughts = json_object_get(json, "reasoning_content");
+    return json_string_length(thoughts) > 0 ? thoughts : NULL;
+}
+
+static void stream_thoughts(s2_exchange *x, const json_t *thoughts, json_t *tokens)
+{
+    send_role(x);
+    send_delta(x, json_pack("{s:O}", "reasoning_content", thoughts), tokens, NULL);
+}
+
+static void gather_thoughts(s2_exchange *x, const json_t *json)
+{
+    const json_t *thoughts = thoughts_of(json);
+    if (thoughts)
+        s2_buffer_append(&at(x)->thoughts, json_string_value(thoughts),
+                         json_string_length(thoughts));
+}
+
 /* A piece of the choice; tokens: borrowed, NULL: no logprobs. */
 static void stream_text(s2_exchange *x, const char *text, size_t n, json_t *tokens)
 {
@@ -210,11 +231,15 @@ void s2_chat_receive_stream(s2_exchange *x, const s2_frame *frame)
         (frame->type == S2_FRAME_TOKENS && !has_tokens(x, json))) {
         invalid_answer(x);
     } else if (frame->type == S2_FRAME_TOKENS) {
-        stream_text(x, json_string_value(text), json_string_length(text),
-                    json_object_get(json, "tokens"));
+        json_t *tokens = json_object_get(json, "tokens");
+        const bool has_text = json_string_length(text) > 0 || !thoughts_of(json);
+        if (thoughts_of(json)) stream_thoughts(x, thoughts_of(json), has_text ? NULL : tokens);
+        if (has_text) stream_text(x, json_string_value(text), json_string_length(text), tokens);
     } else if (frame->type == S2_FRAME_EVENT) {
         if (json_object_get(json, "finish_reason")) {
             stream_choice_end(x, json);
+        } else if (thoughts_of(json)) {
+            stream_thoughts(x, thoughts_of(json), NULL);
         } else if (x->chat.wants_progress) {
             /* otherwise nothing is sent yet: the prompt may still be refused, with a status */
             send_role(x);
@@ -257,6 +282,7 @@ static void gather_tokens(s2_exchange *x, const s2_frame *frame)
     } else {
         s2_choice *c = at(x);
         c->n_token_text += frame->n;
+        gather_thoughts(x, json);
         if (x->chat.has_tools)
             split_calls(x, json_string_value(text), json_string_length(text), &c->text);
         else
@@ -279,12 +305,15 @@ static json_t *choice_json(s2_exchange *x)
         json_pack("{s:i,s:s,s:o,s:{s:s,s:s%,s:n}}", "index", x->chat.at, "finish_reason", reason,
                   "logprobs", logprobs_of(c->tokens), "message", "role", "assistant", "content",
                   c->text.data ? (const char *)c->text.data : "", c->text.size, "refusal");
-    if (choice && has_calls) {
-        json_t *message = json_object_get(choice, "message");
+    json_t *message = json_object_get(choice, "message");
+    if (message && c->thoughts.size > 0)
+        json_object_set_new(message, "reasoning_content",
+                            json_stringn((const char *)c->thoughts.data, c->thoughts.size));
+    if (message && has_calls) {
         json_object_set(message, "tool_calls", c->calls);
         if (c->text.size == 0) json_object_set_new(message, "content", json_null());
     }
-    return c->text.status == S2P_OK ? choice : NULL;
+    return c->text.status == S2P_OK && c->thoughts.status == S2P_OK ? choice : NULL;
 }
 
 static bool is_cut(const json_t *end)
@@ -313,6 +342,7 @@ void s2_chat_receive_whole(s2_exchange *x, const s2_frame *frame)
         if (go_to_choice(x, json) && json_object_get(json, "finish_reason"))
             at(x)->is_cut = is_cut(json);
     if (frame->type == S2_FRAME_EVENT) {
+        if (go_to_choice(x, json)) gather_thoughts(x, json);
         json_decref(json);
         return;
     }

@@ -497,9 +497,9 @@ bool s2_chat_request_read(const s2_body *body, const s2_chat_context *context, b
         return s2_http_fail(error, 400, param, "%s", why.message);
     return s2_other_fields_check(body->json, error) &&
            s2_structured_read(body, is_compare, out->job, &out->has_tools, error) &&
-           read_model(&r) && read_streaming(&r) && read_sampling(&r) && read_logprobs(&r) &&
-           read_answers(&r) && (is_compare ? read_settings(&r) : read_prune(&r)) &&
-           read_messages(&r);
+           s2_reasoning_read(body->json, out->job, error) && read_model(&r) && read_streaming(&r) &&
+           read_sampling(&r) && read_logprobs(&r) && read_answers(&r) &&
+           (is_compare ? read_settings(&r) : read_prune(&r)) && read_messages(&r);
 }
 
 bool s2_plan_request_read(const s2_body *body, const s2_chat_context *context, const char *format,

@@ -50,6 +50,9 @@ bool s2_logit_bias_read(const json_t *value, json_t *sampling, s2_http_error *er
 /* Fields of other servers that would change the answer but have no effect here are refused. */
 bool s2_other_fields_check(const json_t *body, s2_http_error *error);
 
+/* Fields about thoughts, as "reasoning", "reasoning_budget" and "reasoning_in_text" of a job. */
+bool s2_reasoning_read(const json_t *body, json_t *job, s2_http_error *error);
+
 /* {"image":, "prune":{}, "tokens":[R,C]}: the job of a plan. */
 bool s2_plan_request_read(const s2_body *body, const s2_chat_context *context, const char *format,
                           s2_chat_request *out, s2_http_error *error);

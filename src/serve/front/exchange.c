@@ -26,6 +26,7 @@ s2_exchange *s2_exchange_create(struct s2_server *server, const char *target)
     x->chat.n_choices = 1;
     for (size_t i = 0; i < S2_CHAT_MAX_ANSWERS; i++) {
         s2_buffer_init(&x->chat.choice[i].text, MAX_OUT / 4);
+        s2_buffer_init(&x->chat.choice[i].thoughts, MAX_OUT / 4);
         s2_tool_text_init(&x->chat.choice[i].tools);
     }
     s2_buffer_init(&x->job.frame, S2_FRAME_MAX + S2_FRAME_HEADER);
@@ -40,6 +41,7 @@ void s2_exchange_release(s2_exchange *x)
     for (size_t i = 0; i < S2_CHAT_MAX_ANSWERS; i++) {
         s2_choice *c = &x->chat.choice[i];
         s2_buffer_free(&c->text);
+        s2_buffer_free(&c->thoughts);
         json_decref(c->tokens);
         json_decref(c->calls);
         s2_tool_text_free(&c->tools);

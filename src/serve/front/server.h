@@ -28,6 +28,7 @@ typedef struct s2_choice { /* one of the answers to a request */
     char id[64];         /* what ids of its calls are made from */
     s2_tool_text tools;  /* where the text may have calls; */
     json_t *calls;       /* those that were found; owned, NULL: none yet */
+    s2_buffer thoughts;  /* what came before it, of an answer that is not streamed; */
     s2_buffer text;      /* of an answer that is not streamed, or of another API, */
     json_t *tokens;      /* and its token probabilities; owned, NULL: none yet */
     size_t n_token_text; /* bytes of the frames they came in */

@@ -21,7 +21,7 @@ static const struct {
     { "stop_token_ids", 0 },     { "bad_words", 0 },          { "allowed_token_ids", 0 },
     { "prompt_logprobs", 0 },    { "truncate_prompt_tokens", 0 },
     { "no_repeat_ngram_size", 0 }, { "echo", 0 },             { "suffix", 0 },
-    { "chat_template", 0 },      { "chat_template_kwargs", 0 }, { "lora", 0 },
+    { "chat_template", 0 },      { "lora", 0 },
     { "web_search_options", 0 }, { "prediction", 0 },         { "mm_processor_kwargs", 0 },
     { "samplers", 0 },           { "min_keep", 0 },           { "n_indent", 0 },
     { "t_max_predict_ms", -1 },  { "adaptive_target", -1 },   { "n_probs", 0 },
