@@ -1,8 +1,10 @@
 """Attention that this machine has no kernels for: flash attention by its contract, with a stand-in that has it (a 2D mask or none, causal from the
 lower right corner), which must never be shown packed sequences; flex attention, not compiled, where transformers has it. The answers are those of sdpa."""
+import os
 import sys
 
-import torch
+os.environ["TORCHDYNAMO_DISABLE"] = "1"  # flex attention's masks would be compiled, which needs a C++ compiler
+import torch  # noqa: E402
 import transformers
 from transformers.modeling_flash_attention_utils import _is_packed_sequence
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
