@@ -53,7 +53,7 @@ static s2p_status check_input(const s2v_gguf *file, s2p_error *error)
     int64_t n_parts = 1;
     if (!s2v_gguf_string(file, "general.architecture", &arch))
         return s2_fail(error, S2P_EFORMAT, "key 'general.architecture' is missing");
-    char list[120] = "";
+    char list[160] = "";
     bool is_known = s2v_text_is(arch, "clip");
     for (size_t i = 0, n = 0; s2v_quant_architecture(i) && n < sizeof list; i++) {
         const char *name = s2v_quant_architecture(i);

@@ -3,7 +3,9 @@
  * Matrices are quantised; norms, biases, position and patch embeddings are not. In the _M mixtures
  * the values of attention and the way down of the feed-forward get six bits in the first and last
  * eighth of the layers and in every third between. The output matrix gets six bits (or stays at
- * eight). Rows that do not divide into the blocks of a type get the next one that fits.
+ * eight). Rows that do not divide into the blocks of a type get the next one that fits. Of a delta
+ * net the kernel of the convolution, the decay and its bias are kept as they are; the rest are
+ * matrices, and the joint one of queries, keys and values counts as values.
  */
 #include "convert/quantize_types.h"
 
@@ -23,7 +25,8 @@ const s2v_quant_kind *s2v_quant_kind_at(size_t index)
 }
 
 static const char *const architectures[] = { "qwen2vl", "qwen2",      "qwen3vl",  "qwen3",
-                                             "llama",   "qwen3vlmoe", "qwen3moe", "gemma3" };
+                                             "llama",   "qwen3vlmoe", "qwen3moe", "gemma3",
+                                             "qwen35",  "qwen35moe" };
 #define N_ARCHITECTURES (sizeof architectures / sizeof *architectures)
 
 const char *s2v_quant_architecture(size_t index)
@@ -86,7 +89,8 @@ int32_t s2v_quantize_n_dims(const s2v_gguf_tensor *tensor)
 static bool is_quantised(const s2v_gguf_tensor *tensor)
 {
     static const char *const kept[] = { "_norm.weight", ".position_embd", ".patch_embd",
-                                        ".rel_pos",     ".patch_merger",  ".ffn_gate_inp." };
+                                        ".rel_pos",     ".patch_merger",  ".ffn_gate_inp.",
+                                        "ssm_conv1d" };
     if (s2v_quantize_n_dims(tensor) < 2 || !ends_with(tensor->name, "weight")) return false;
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (contains(tensor->name, kept[i])) return false;
@@ -113,11 +117,18 @@ static s2v_tensor_type choose_mixed(s2v_quant_chooser *c, const s2v_gguf_tensor 
         s2v_tensor_type type = usual;
         if (c->kind->is_mixed && is_important(c->i_value, c->n_value)) type = S2V_TENSOR_Q6_K;
         if (c->is_80_layer_qwen2 && type == S2V_TENSOR_Q4_K) type = S2V_TENSOR_Q5_K;
+        if (c->n_experts == 8) type = S2V_TENSOR_Q8_0;
         c->i_value++;
         return type;
     }
-    if (contains(name, "ffn_down")) {
-        const bool more = c->kind->is_mixed && is_important(c->i_down, c->n_layers);
+    if (contains(name, "attn_k.weight")) return c->n_experts == 8 ? S2V_TENSOR_Q8_0 : usual;
+    if (contains(name, "attn_output.weight"))
+        return c->n_experts == 8 && c->kind->is_mixed && usual == S2V_TENSOR_Q4_K ? S2V_TENSOR_Q5_K
+                                                                                  : usual;
+    if (contains(name,
+                 "ffn_down")) { /* of a layer with experts there may be two: its number counts */
+        const int32_t layer = c->n_experts > 1 ? s2v_quant_layer(name) : c->i_down;
+        const bool more = c->kind->is_mixed && is_important(layer, c->n_layers);
         c->i_down++;
         return more ? S2V_TENSOR_Q6_K : usual;
     }
@@ -152,13 +163,17 @@ void s2v_quant_chooser_init(s2v_quant_chooser *chooser, const s2v_quant_kind *ki
         if (is_value(name)) chooser->n_value++;
     }
     s2v_text arch = { "", 0 };
-    int64_t n_layers = 0;
+    int64_t n_layers = 0, n_experts = 0;
     (void)s2v_gguf_string(file, "general.architecture", &arch);
     for (size_t i = 0; i < N_ARCHITECTURES; i++) {
         char key[64];
         (void)snprintf(key, sizeof key, "%s.block_count", architectures[i]);
-        if (s2v_text_is(arch, architectures[i])) (void)s2v_gguf_int(file, key, &n_layers);
+        if (!s2v_text_is(arch, architectures[i])) continue;
+        (void)s2v_gguf_int(file, key, &n_layers);
+        (void)snprintf(key, sizeof key, "%s.expert_count", architectures[i]);
+        (void)s2v_gguf_int(file, key, &n_experts);
     }
+    chooser->n_experts = n_experts > 0 && n_experts < 65536 ? (int32_t)n_experts : 0;
     chooser->n_layers = n_layers > 0 && n_layers < 4096 ? (int32_t)n_layers : 0;
     chooser->is_80_layer_qwen2 = s2v_text_is(arch, "qwen2") && n_layers == 80;
 }

@@ -17,7 +17,7 @@ typedef struct s2v_quant_chooser {
     const s2v_quant_kind *kind;
     bool is_tied;                     /* no output.weight: the embedding is the output too */
     bool is_80_layer_qwen2;           /* 8 heads share one attn_v there: it gets more bits */
-    int32_t n_layers;                 /* 0 for a vision file */
+    int32_t n_layers, n_experts;      /* 0 for a vision file; 0 without experts */
     int32_t n_value, i_value, i_down; /* attn_v tensors, and how many were seen */
     size_t n_fallback;
 } s2v_quant_chooser;

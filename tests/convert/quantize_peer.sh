@@ -20,9 +20,6 @@ mkdir -p "$work"
 n=0
 for model in "$goldens"/hf/*/gguf/*.gguf "$goldens"/families/*/gguf/*.gguf; do
     [ -f "$model" ] || continue
-    case $model in
-    */qwen35/*) continue ;; # not run here
-    esac
     for type in Q4_0 Q4_K_M Q5_K_M Q6_K Q8_0 F16 BF16; do
         "$peer" "$model" "$work/theirs.gguf" "$type" >"$work/log" 2>&1 || {
             echo "llama-quantize fails on $model"

@@ -93,6 +93,14 @@ static void test_choices(void **state)
         { "BF16", "blk.0.attn_q.bias", 64, 8, false, S2V_TENSOR_F16 },
         { "BF16", "blk.0.attn_q.weight", 64, 1, false, S2V_TENSOR_F16 }, /* a vector */
         { "Q4_0", "v.patch_embd.weight.1", 64, 8, false, S2V_TENSOR_F16 },
+        { "Q4_0", "blk.0.ssm_conv1d.weight", 4, 64, false, S2V_TENSOR_F16 },
+        { "BF16", "blk.0.ssm_conv1d.weight", 4, 64, false, S2V_TENSOR_F16 },
+        { "BF16", "blk.0.ssm_dt.bias", 64, 1, false, S2V_TENSOR_F16 },
+        { "BF16", "blk.0.ssm_a", 64, 1, false, S2V_TENSOR_F16 },
+        { "Q4_0", "blk.0.ssm_alpha.weight", 256, 8, false, S2V_TENSOR_Q4_0 },
+        { "Q4_K_M", "blk.0.ssm_out.weight", 256, 8, false, S2V_TENSOR_Q4_K },
+        { "Q4_K_M", "blk.0.attn_gate.weight", 256, 8, false, S2V_TENSOR_Q4_K },
+        { "Q4_K_M", "blk.0.ffn_gate_inp.weight", 256, 8, false, S2V_TENSOR_F16 },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         s2v_quant_chooser c = { .kind = s2v_quant_kind_at(kind_of(cases[i].kind)),
@@ -108,6 +116,40 @@ static void test_choices(void **state)
                               .n_layers = 80 };
     assert_int_equal(choose(&big, "blk.9.attn_v.weight", 256, 8), S2V_TENSOR_Q6_K); /* 12: more */
     assert_int_equal(choose(&big, "blk.9.attn_v.weight", 256, 8), S2V_TENSOR_Q5_K); /* 13: usual */
+}
+
+/* With experts the layer is read from the name: there are two ways down in it. Eight experts share
+ * matrices that are small beside them, and these get more bits. */
+static void test_expert_choices(void **state)
+{
+    (void)state;
+    for (int32_t n_experts = 8; n_experts <= 16; n_experts += 8) {
+        const bool few = n_experts == 8;
+        s2v_quant_chooser c = { .kind = s2v_quant_kind_at(kind_of("Q4_K_M")),
+                                .n_experts = n_experts,
+                                .n_value = 16,
+                                .n_layers = 16 };
+        for (int layer = 0; layer < 16; layer++) {
+            static const bool more[16] = { 1, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 1, 1 };
+            static const char *const way[] = { "exps", "shexp" };
+            for (size_t k = 0; k < COUNT_OF(way); k++) {
+                char name[64];
+                (void)snprintf(name, sizeof name, "blk.%d.ffn_down_%s.weight", layer, way[k]);
+                CHECK_CASE(choose(&c, name, 256, 8) ==
+                               (more[layer] ? S2V_TENSOR_Q6_K : S2V_TENSOR_Q4_K),
+                           "%s", name);
+            }
+            CHECK_CASE(choose(&c, "blk.0.attn_qkv.weight", 256, 8) == (few ? S2V_TENSOR_Q8_0
+                                                                       : more[layer]
+                                                                           ? S2V_TENSOR_Q6_K
+                                                                           : S2V_TENSOR_Q4_K),
+                       "attn_qkv %d", layer);
+        }
+        assert_int_equal(choose(&c, "blk.0.attn_k.weight", 256, 8),
+                         few ? S2V_TENSOR_Q8_0 : S2V_TENSOR_Q4_K);
+        assert_int_equal(choose(&c, "blk.0.attn_output.weight", 256, 8),
+                         few ? S2V_TENSOR_Q5_K : S2V_TENSOR_Q4_K);
+    }
 }
 
 static void test_order(void **state)
@@ -468,9 +510,10 @@ static void test_malformed(void **state)
     } cases[] = { { NULL, false, S2P_EFORMAT, "general.architecture" },
                   { "gemma2", false, S2P_EUNSUPPORTED,
                     "'gemma2' is not one of qwen2vl, qwen2, qwen3vl, qwen3, llama, qwen3vlmoe, "
-                    "qwen3moe, gemma3 and clip" },
+                    "qwen3moe, gemma3, qwen35, qwen35moe and clip" },
                   { "gemma3", false, S2P_EFORMAT, "no tensor" },
                   { "llama", false, S2P_EFORMAT, "no tensor" },
+                  { "qwen35moe", false, S2P_EFORMAT, "no tensor" },
                   { "qwen3vl", false, S2P_EFORMAT, "no tensor" },
                   { "qwen3", false, S2P_EFORMAT, "no tensor" },
                   { "qwen2", true, S2P_EUNSUPPORTED, "one of 2 parts" },
@@ -501,6 +544,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_important_layers),
         cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_expert_choices),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_recode),
         cmocka_unit_test(test_all_halves),
