@@ -42,7 +42,7 @@ test-long: test test-sanitize ## everything, all of the authors' pictures, a lon
 	@$(MAKE) test-threads
 	@python3 -B tests/serve/check_crash.py $(BUILD)/s2prune . 100
 	@python3 -B tests/serve/check_hostile.py $(BUILD)/s2prune . long
-	@python3 -B tests/serve/check_load.py $(BUILD)/s2prune . 600 64
+	@python3 -B tests/serve/check_load.py $(BUILD)/s2prune . 3600 64
 	@SECONDS_EACH=$${SECONDS_EACH:-300} scripts/fuzz $(BUILD)-fuzz
 
 test-threads: ## 10,000 random operations on sessions of one engine, three threads at it, under the thread sanitizer
