@@ -63,13 +63,13 @@ void s2_markup_append(s2_buffer *out, const char *text, size_t n, bool has_lines
     }
 }
 
-/* U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069 */
-static bool turns_direction(const char *text, size_t length)
+/* U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069 */
+bool s2_markup_misleads(const char *text, size_t length)
 {
     const unsigned char *p = (const unsigned char *)text;
     if (length == 2) return p[0] == 0xD8 && p[1] == 0x9C;
     if (length != 3 || p[0] != 0xE2) return false;
-    return (p[1] == 0x80 && (p[2] == 0x8E || p[2] == 0x8F || (p[2] >= 0xAA && p[2] <= 0xAE))) ||
+    return (p[1] == 0x80 && (p[2] == 0x8E || p[2] == 0x8F || (p[2] >= 0xA8 && p[2] <= 0xAE))) ||
            (p[1] == 0x81 && p[2] >= 0xA6 && p[2] <= 0xA9);
 }
 
@@ -78,7 +78,7 @@ void s2_terminal_append(s2_buffer *out, const char *text, size_t n, bool has_lin
     while (n > 0) {
         const size_t length = s2_markup_character(text, n);
         const bool is_space = has_lines && (*text == '\n' || *text == '\t');
-        if (is_space || (length > 0 && !turns_direction(text, length)))
+        if (is_space || (length > 0 && !s2_markup_misleads(text, length)))
             s2_buffer_append(out, text, length > 0 ? length : 1);
         else
             s2_buffer_append(out, "?", 1);

@@ -78,6 +78,13 @@ static void test_escape(void **state)
     check_escape(s2e_csv_text, "", "");
     check_escape(s2e_markdown_text, "a|b\n*c* <i> [x](y) `z` \\",
                  "a\\|b \\*c\\* &lt;i\\> \\[x\\](y) \\`z\\` \\\\");
+    check_escape(s2e_markdown_text,
+                 "a\xE2\x80\xAE"
+                 "b\xD8\x9C"
+                 "c\xE2\x80\xA8"
+                 "d\xFF"
+                 "e",
+                 "a?b?c?d?e");
     check_escape(s2e_latex_text, "50% of $x_1^2 & #{~\\}",
                  "50\\% of \\$x\\_1\\textasciicircum{}2 \\& "
                  "\\#\\{\\textasciitilde{}\\textbackslash{}\\}");
@@ -163,6 +170,40 @@ static size_t count(const char *text, const char *word)
     size_t n = 0;
     for (const char *at = text; (at = strstr(at, word)); at++) n++;
     return n;
+}
+
+/* Names of a run that somebody else made are text in every document. */
+static void test_foreign_names(void **state)
+{
+    (void)state;
+    static const unsigned right[] = { 7, 3 };
+    made_run run;
+    make_run(&run, "full/-,a|<img src=x>/64", right, "h");
+    s2e_comparison *comparison;
+    s2e_report_input input = { .results = &run.results, .store = run.store, .baseline = "b|" };
+    assert_int_equal(
+        s2e_compare(&run.results, &run.results, &comparison, &input.n_comparisons, NULL), S2P_OK);
+    input.comparison = comparison;
+    assert_true(input.n_comparisons > 0);
+    const s2e_document *document;
+    for (size_t d = 0; (document = s2e_document_at(d)); d++) {
+        if (!strstr(document->name, "report.")) continue;
+        const bool is_page = strstr(document->name, ".html") != NULL;
+        s2_buffer out;
+        s2_buffer_init(&out, 1 << 24);
+        assert_int_equal(document->write(&input, &out, NULL), S2P_OK);
+        s2_buffer_append(&out, "", 1);
+        const char *text = (const char *)out.data,
+                   *spelled = is_page ? "a|&lt;img src=x&gt;" : "a\\|&lt;img src=x\\>";
+        CHECK_CASE(count(text, "<img src") == 0, "%s: %.300s", document->name,
+                   strstr(text, "<img src"));
+        CHECK_CASE(count(text, spelled) >= 3, "%s: %zu times", document->name,
+                   count(text, spelled));
+        CHECK_CASE(is_page || count(text, "a|") == 0, "%s", document->name);
+        s2_buffer_free(&out);
+    }
+    free(comparison);
+    free_run(&run);
 }
 
 static void test_documents(void **state)
@@ -269,6 +310,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_paper_table),
         cmocka_unit_test(test_escape),
+        cmocka_unit_test(test_foreign_names),
         cmocka_unit_test(test_documents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,6 +67,19 @@ static void cell(table *t, int width, const char *text)
     t->column++;
 }
 
+/* A name of the data, of a plug-in or of a run that somebody else wrote. */
+static void name_cell(table *t, int width, const char *name)
+{
+    if (!t->is_markdown) {
+        cell(t, width, name);
+        return;
+    }
+    s2_buffer_printf(t->out, "| ");
+    s2e_markdown_text(t->out, name);
+    s2_buffer_printf(t->out, " ");
+    t->column++;
+}
+
 static void end_row(table *t, bool is_heading)
 {
     s2_buffer_printf(t->out, t->is_markdown ? "|\n" : "\n");
@@ -89,7 +102,7 @@ static void setting_cells(table *t, const s2e_result *r)
 {
     char tokens[32];
     (void)snprintf(tokens, sizeof tokens, "%.0f", r->image_tokens);
-    cell(t, 14, r->column.label);
+    name_cell(t, 14, r->column.label);
     cell(t, 6, tokens);
 }
 
@@ -114,7 +127,7 @@ static void difference_cells(table *t, const s2e_difference *d)
 
 static void difference_heading(table *t, const char *name)
 {
-    cell(t, 6, name);
+    name_cell(t, 6, name);
     cell(t, 14, "interval");
     cell(t, 8, "can show");
     cell(t, 8, "p (Holm)");
@@ -146,12 +159,12 @@ static s2p_status write_accuracy(const s2e_report *r, table *t)
     cell(t, 14, "method");
     cell(t, 6, "tokens");
     for (int32_t c = 0; c < n_across; c++)
-        if (counts.n_category[c]) cell(t, width_of(set->category[c]), set->category[c]);
+        if (counts.n_category[c]) name_cell(t, width_of(set->category[c]), set->category[c]);
     cell(t, 5, "mean");
     cell(t, 5, "all");
     cell(t, 12, "95 % of all");
     if (headline_name(r)) {
-        cell(t, 6, headline_name(r));
+        name_cell(t, 6, headline_name(r));
         cell(t, 14, "95 % of it");
     }
     if (has_seeds(r)) {
@@ -251,9 +264,14 @@ static s2p_status write_tables(const s2e_report *r, const s2e_gain *gain, bool i
         if (n > t.first) t.first = n;
     }
     if (!r->is_first) s2_buffer_printf(out, "\n");
-    s2_buffer_printf(out, "%s with %s: %d pictures, %d questions; percent right%s\n\n",
-                     r->results->task->name, r->model, r->results->set->n_pictures,
-                     r->results->set->n_samples, r->is_published ? "; methods as published" : "");
+    s2_buffer_printf(out, "%s with ", r->results->task->name);
+    if (is_markdown)
+        s2e_markdown_text(out, r->model);
+    else
+        s2_buffer_printf(out, "%s", r->model);
+    s2_buffer_printf(out, ": %d pictures, %d questions; percent right%s\n\n",
+                     r->results->set->n_pictures, r->results->set->n_samples,
+                     r->is_published ? "; methods as published" : "");
     s2p_status st = write_accuracy(r, &t);
     if (st == S2P_OK) {
         s2_buffer notes; /* a paragraph of its own */

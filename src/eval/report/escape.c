@@ -26,17 +26,19 @@ void s2e_csv_text(s2_buffer *out, const char *text)
 
 void s2e_markdown_text(s2_buffer *out, const char *text)
 {
-    for (; *text; text++) {
+    while (*text) {
+        const size_t n = s2_markup_character(text, strlen(text));
         if (*text == '<')
             s2_buffer_printf(out, "&lt;");
         else if (*text == '&')
             s2_buffer_printf(out, "&amp;");
-        else if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            s2_buffer_append(out, " ", 1);
+        else if (n == 0 || s2_markup_misleads(text, n))
+            s2_buffer_append(out, (unsigned char)*text < 0x80 ? " " : "?", 1);
         else {
             if (strchr("\\`*_|[]~>", *text)) s2_buffer_append(out, "\\", 1);
-            s2_buffer_append(out, text, 1);
+            s2_buffer_append(out, text, n);
         }
+        text += n > 0 ? n : 1;
     }
 }
 

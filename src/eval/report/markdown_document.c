@@ -31,6 +31,13 @@ static void name(s2_buffer *out, const char *method)
     s2e_markdown_text(out, s2_title_of(method, title));
 }
 
+static void cell(s2_buffer *out, const char *text)
+{
+    s2_buffer_printf(out, " ");
+    s2e_markdown_text(out, text);
+    s2_buffer_printf(out, " |");
+}
+
 static void range(s2_buffer *out, const s2e_interval *i)
 {
     if (isnan(i->low))
@@ -62,8 +69,7 @@ static s2p_status write_paper_table(const s2e_report_input *in, s2_buffer *out, 
     s2e_paper_table table;
     TRY(s2e_paper_table_make(results, results->protocol, &table, error));
     s2_buffer_printf(out, "| method | tokens |");
-    for (int32_t t = 0; t < results->n_tasks; t++)
-        s2_buffer_printf(out, " %s |", results->task[t].task->title);
+    for (int32_t t = 0; t < results->n_tasks; t++) cell(out, results->task[t].task->title);
     s2_buffer_printf(out, " Acc. | Rel. |%s",
                      sure ? " 95 % of Acc. | 95 % of Rel. | seeds: sd (range) of Acc. |" : "");
     int32_t n_costs = 0;
@@ -75,7 +81,8 @@ static s2p_status write_paper_table(const s2e_report_input *in, s2_buffer *out, 
         const s2e_paper_row *row = &table.row[i];
         s2_buffer_printf(out, "| ");
         name(out, row->column->label);
-        s2_buffer_printf(out, " | %s |", row->is_full ? "all" : row->column->budget);
+        s2_buffer_printf(out, " |");
+        cell(out, row->is_full ? "all" : row->column->budget);
         for (int32_t t = 0; t < results->n_tasks; t++) number(out, row->value[t], row->mark[t]);
         number(out, row->acc, row->mark[results->n_tasks]);
         number(out, row->rel, row->mark[results->n_tasks + 1]);
@@ -102,7 +109,9 @@ static s2p_status write_paper_table(const s2e_report_input *in, s2_buffer *out, 
 static s2p_status write_protocols(const s2e_task_results *task, s2e_protocol own, s2_buffer *out)
 {
     const s2e_figure *figure = s2e_headline(&task->result[0].figures[own]);
-    s2_buffer_printf(out, "\n%s, by protocol\n\n| method | tokens |", figure ? figure->name : "");
+    s2_buffer_printf(out, "\n");
+    s2e_markdown_text(out, figure ? figure->name : "");
+    s2_buffer_printf(out, ", by protocol\n\n| method | tokens |");
     for (size_t p = 0; p < S2E_N_PROTOCOLS; p++)
         s2_buffer_printf(out, " %s |", s2e_protocol_name(p));
     s2_buffer_printf(out, " 95 %% of %s | mean score | 95 %% |\n", s2e_protocol_name((size_t)own));
@@ -190,9 +199,11 @@ static void write_comparison(const s2e_report_input *in, s2_buffer *out)
     for (int32_t i = 0; i < in->n_comparisons; i++) {
         const s2e_comparison *c = &in->comparison[i];
         char a[S2E_COLUMN_TEXT], b[S2E_COLUMN_TEXT];
-        s2_buffer_printf(out, "| %s | %s | %s | %.1f | %.1f |", c->task->title,
-                         s2e_column_text(c->ours, a), s2e_column_text(c->theirs, b), c->our_score,
-                         c->their_score);
+        s2_buffer_printf(out, "|");
+        cell(out, c->task->title);
+        cell(out, s2e_column_text(c->ours, a));
+        cell(out, s2e_column_text(c->theirs, b));
+        s2_buffer_printf(out, " %.1f | %.1f |", c->our_score, c->their_score);
         difference(out, &c->gain);
         difference(out, &c->headline);
         s2_buffer_printf(out, " %d | %d |\n", c->only_ours, c->only_theirs);

@@ -86,6 +86,13 @@ static void range(s2_buffer *out, const s2e_interval *i)
         s2_buffer_printf(out, "<td>%.1f-%.1f</td>", i->low, i->high);
 }
 
+static void cell(s2_buffer *out, const char *text)
+{
+    s2_buffer_printf(out, "<td>");
+    s2e_html_text(out, text);
+    s2_buffer_printf(out, "</td>");
+}
+
 static void spread(s2_buffer *out, const s2e_spread *s)
 {
     if (isnan(s->deviation))
@@ -114,7 +121,7 @@ static s2p_status write_paper_table(const s2e_report_input *in, s2_buffer *out, 
             i > 0 && strcmp(row->column->budget, table.row[i - 1].column->budget) != 0;
         s2_buffer_printf(out, "<tr%s>", is_new ? " class=\"budget\"" : "");
         name(out, row->column->label);
-        s2_buffer_printf(out, "<td>%s</td>", row->is_full ? "all" : row->column->budget);
+        cell(out, row->is_full ? "all" : row->column->budget);
         for (int32_t t = 0; t < results->n_tasks; t++) number(out, row->value[t], row->mark[t]);
         number(out, row->acc, row->mark[results->n_tasks]);
         number(out, row->rel, row->mark[results->n_tasks + 1]);
@@ -162,9 +169,11 @@ static void write_comparison(const s2e_report_input *in, s2_buffer *out)
     for (int32_t i = 0; i < in->n_comparisons; i++) {
         const s2e_comparison *c = &in->comparison[i];
         char a[S2E_COLUMN_TEXT], b[S2E_COLUMN_TEXT];
-        s2_buffer_printf(out, "<tr><td>%s</td><td>%s</td><td>%s</td><td>%.1f</td><td>%.1f</td>",
-                         c->task->title, s2e_column_text(c->ours, a), s2e_column_text(c->theirs, b),
-                         c->our_score, c->their_score);
+        s2_buffer_printf(out, "<tr>");
+        cell(out, c->task->title);
+        cell(out, s2e_column_text(c->ours, a));
+        cell(out, s2e_column_text(c->theirs, b));
+        s2_buffer_printf(out, "<td>%.1f</td><td>%.1f</td>", c->our_score, c->their_score);
         difference(out, &c->gain);
         difference(out, &c->headline);
         s2_buffer_printf(out, "<td>%d</td><td>%d</td></tr>\n", c->only_ours, c->only_theirs);
