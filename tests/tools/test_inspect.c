@@ -246,6 +246,43 @@ static void test_check(void **state)
     }
 }
 
+/* Nor may a name look like another one: marks of direction and ends of lines are spelled out. */
+static void test_misleading_text(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes, *shown;
+    } cases[] = {
+        { "a\xe2\x80\xae"
+          "fugg.b",
+          "a\\u202efugg.b" },
+        { "\xd8\x9c", "\\u061c" },
+        { "\xe2\x80\x8f", "\\u200f" },
+        { "\xe2\x81\xa6x\xe2\x81\xa9", "\\u2066x\\u2069" },
+        { "\xe2\x80\xa8", "\\u2028" },
+        { "\xd8\xb9\xe2\x82\xac", "\xd8\xb9\xe2\x82\xac" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        writer w = { 0 };
+        char line[80];
+        put_start(&w, 3, 1, 2);
+        put_key(&w, "general.name", STRING);
+        put_string(&w, cases[i].bytes, strlen(cases[i].bytes));
+        put_key(&w, "note", STRING); /* names of keys are ASCII, or the file is refused */
+        put_string(&w, cases[i].bytes, strlen(cases[i].bytes));
+        put_tensor(&w, cases[i].bytes, 1, &(uint64_t){ 1 }, 24, 0);
+        put_padding(&w, 32);
+        put_zeros(&w, 1);
+        save(&w, w.n);
+        CHECK_CASE(inspect("--kv", "--tensors", NULL) == S2_EXIT_OK, "%s", err);
+        (void)snprintf(line, sizeof line, "name          %s\n", cases[i].shown);
+        CHECK_CASE(strstr(out, line), "%s not in\n%s", line, out);
+        size_t n = 0; /* in the summary, two values, a tensor */
+        for (const char *at = out; (at = strstr(at, cases[i].shown)); at++) n++;
+        CHECK_CASE(n == 4, "%s %zu times in\n%s", cases[i].shown, n, out);
+    }
+}
+
 /* Nothing a file says may drive the terminal. */
 static void test_hostile_text(void **state)
 {
@@ -277,7 +314,7 @@ int main(void)
         cmocka_unit_test(test_good),         cmocka_unit_test(test_json),
         cmocka_unit_test(test_tokenizer),    cmocka_unit_test(test_broken),
         cmocka_unit_test(test_cut),          cmocka_unit_test(test_check),
-        cmocka_unit_test(test_hostile_text),
+        cmocka_unit_test(test_hostile_text), cmocka_unit_test(test_misleading_text),
     };
     return cmocka_run_group_tests(tests, make_names, remove_files);
 }

@@ -1,6 +1,8 @@
 /* inspect.c - what both forms of an inspection need: clean text, sums by type. */
 #include "inspect/inspect.h"
 
+#include "base/markup.h"
+
 #include <string.h>
 
 /* --- foreign text ---------------------------------------------------------------------------- */
@@ -29,6 +31,14 @@ static bool is_control(const uint8_t *at, size_t size)
     return size == 2 && at[0] == 0xc2 && at[1] < 0xa0;
 }
 
+/* Of a character of two or three bytes. */
+static unsigned code_of(const uint8_t *at, size_t size)
+{
+    const unsigned last = at[size - 1] & 0x3fu, middle = at[size - 2];
+    return size == 2 ? (middle & 0x1fu) << 6 | last
+                     : (at[0] & 0xfu) << 12 | (middle & 0x3fu) << 6 | last;
+}
+
 bool s2_inspect_clean(s2_buffer *out, s2v_text text, size_t max, bool is_terminal)
 {
     const uint8_t *bytes = (const uint8_t *)text.data;
@@ -39,6 +49,8 @@ bool s2_inspect_clean(s2_buffer *out, s2v_text text, size_t max, bool is_termina
             s2_buffer_append(out, "\xef\xbf\xbd", 3);
         else if (is_terminal && is_control(bytes + i, size))
             s2_buffer_printf(out, "\\x%02x", (unsigned)bytes[i + size - 1]);
+        else if (is_terminal && s2_markup_misleads(text.data + i, size))
+            s2_buffer_printf(out, "\\u%04x", code_of(bytes + i, size));
         else
             s2_buffer_append(out, bytes + i, size);
         i += size ? size : 1;
