@@ -109,6 +109,16 @@ static void test_lists(void **state)
     assert_true(s2_remote_allows("*", "https", "any.example", 443));
     assert_false(s2_remote_allows("*", "https", "any.example", 22));
     assert_false(s2_remote_allows("*", "http", "any.example", 80));
+    /* a host opens one port: other services of that machine stay closed */
+    static const long ports[] = { 0, 21, 22, 25, 80, 442, 444, 6379, 8080, 8443, 9000, 65535 };
+    for (size_t i = 0; i < COUNT_OF(ports); i++)
+        for (int is_plain = 0; is_plain < 2; is_plain++)
+            CHECK_CASE(!s2_remote_allows("[::1],localhost,127.0.0.1,*", is_plain ? "http" : "https",
+                                         "localhost", ports[i]),
+                       "port %ld", ports[i]);
+    assert_true(s2_remote_allows("*:8443", "https", "any.example", 8443));
+    assert_false(s2_remote_allows("*:8443", "https", "any.example", 443));
+    assert_false(s2_remote_allows("http://localhost:9000", "http", "localhost", 9001));
 
     struct sockaddr_in v4 = { .sin_family = AF_INET };
     struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
@@ -130,7 +140,8 @@ static void test_checks(void **state)
     static const char *const wrong[] = {
         "a.example:0",    "a.example:65536",          "a.example:", "a.example:80x",
         "a.example:-1",   "a,b:99999999999999999999", "http://",    "ftp://a.example",
-        "a.example/path", "user@a.example",           "a,,b",       "[::1]:x"
+        "a.example/path", "user@a.example",           "a,,b",       "[::1]:x",
+        "[::1,b]",        "[::1,a.example:443]:443"
     };
     s2p_error error;
     (void)state;

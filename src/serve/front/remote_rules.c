@@ -50,9 +50,10 @@ s2p_status s2_remote_check_list(const char *list, s2p_error *error)
         list = next_rule(list, &r);
         const char *scheme = strstr(item, "://");
         const char *at = scheme && scheme < item + n ? scheme + 3 : item;
-        const char *bracket = at[0] == '[' ? strchr(at, ']') : NULL;
+        const char *end = item + n;
+        const char *bracket = at[0] == '[' ? memchr(at, ']', (size_t)(end - at)) : NULL;
         const char *colon =
-            memchr(bracket ? bracket : at, ':', (size_t)(item + n - (bracket ? bracket : at)));
+            memchr(bracket ? bracket : at, ':', (size_t)(end - (bracket ? bracket : at)));
         const size_t n_port = colon ? (size_t)(item + n - colon) - 1 : 0;
         const bool has_number = !colon || (n_port > 0 && strspn(colon + 1, "0123456789") == n_port);
         if (n >= MAX_HOST || !r.host[0] || strpbrk(r.host, "/@ ") || !has_number || r.port < 1 ||
