@@ -8,6 +8,7 @@
 #include "eval/run/run_folder.h"
 #include "eval/run/run_plan.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,6 +195,39 @@ static void test_lock(void **state)
         (void)close(ready[i]);
         (void)close(go[i]);
     }
+}
+
+/* A process stopped in the middle of a write: who reads is told its number, not made to wait. The lock
+ * is what SQLite takes to commit. */
+static void test_stopped(void **state)
+{
+    (void)state;
+    const char *path = fresh("stopped.sqlite");
+    s2e_store *store;
+    s2p_error error = { S2P_OK, "" };
+    int ready[2];
+    char byte = 0, who[40];
+    assert_int_equal(s2e_store_open(path, S2E_STORE_WRITE, &store, NULL), S2P_OK);
+    s2e_store_close(store);
+    assert_int_equal(pipe(ready), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        const struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+        const int fd = open(path, O_RDWR);
+        if (fd < 0 || fcntl(fd, F_SETLK, &whole) != 0 || write(ready[1], &byte, 1) != 1) _exit(1);
+        for (;;) pause();
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_int_equal(kill(child, SIGSTOP), 0);
+    assert_int_equal(s2e_store_open(path, S2E_STORE_READ, &store, &error), S2P_EIO);
+    (void)snprintf(who, sizeof who, ": process %ld holds it locked", (long)child);
+    CHECK_CASE(strstr(error.message, who), "%s", error.message);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(s2e_store_open(path, S2E_STORE_READ, &store, NULL), S2P_OK);
+    s2e_store_close(store);
+    (void)close(ready[0]);
+    (void)close(ready[1]);
 }
 
 /* The file cannot grow: the rows of that transaction are refused, those before stay, and with room
@@ -533,10 +567,11 @@ int main(int argc, char **argv)
     if (argc < 2) return 2;
     folder = argv[1];
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_store),    cmocka_unit_test(test_lock),
-        cmocka_unit_test(test_no_room),  cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_shard),    cmocka_unit_test(test_fingerprint),
-        cmocka_unit_test(test_run_plan), cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_store),       cmocka_unit_test(test_lock),
+        cmocka_unit_test(test_stopped),     cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_hostile),     cmocka_unit_test(test_shard),
+        cmocka_unit_test(test_fingerprint), cmocka_unit_test(test_run_plan),
+        cmocka_unit_test(test_merge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

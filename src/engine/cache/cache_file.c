@@ -19,6 +19,8 @@
 #define NAME_BYTES (S2_SHA256_HEX + 16) /* digits, suffix, NUL */
 #define HEX_DIGITS (S2_SHA256_HEX - 1)
 #define MOST_LOCK_TRIES 100 /* 10 ms each */
+#define HOLDER_TEXT 32
+#define HOLDER_FORMAT "process %-12ld\n" /* of one length: the file is only ever overwritten */
 static const char suffix[] = ".s2cache", unfinished[] = ".tmp", lock_name[] = ".lock";
 
 struct s2v_cache_folder {
@@ -289,7 +291,7 @@ static int write_block(s2v_cache_folder *folder, const uint8_t *key, const uint8
 
 /* Other processes write blocks, too, which takes milliseconds; whoever holds the lock longer is not
  * waited for. 0, or errno; the caller closes *lock, which releases it. */
-static int take_lock(const s2v_cache_folder *folder, int *lock)
+static int take_lock(const s2v_cache_folder *folder, int *lock, char holder[HOLDER_TEXT])
 {
     static const struct timespec pause = { .tv_nsec = 10000000 };
     struct stat info;
@@ -298,10 +300,20 @@ static int take_lock(const s2v_cache_folder *folder, int *lock)
     if (*lock < 0 || fstat(*lock, &info) != 0) return errno;
     if (!S_ISREG(info.st_mode)) return EINVAL;
     for (int i = 0; i < MOST_LOCK_TRIES; i++) {
-        if (flock(*lock, LOCK_EX | LOCK_NB) == 0) return 0;
+        if (flock(*lock, LOCK_EX | LOCK_NB) == 0) {
+            const int n = snprintf(holder, HOLDER_TEXT, HOLDER_FORMAT, (long)getpid());
+            (void)s2_write_all(*lock, holder,
+                               (size_t)n); /* a courtesy: a full disk may refuse it */
+            return 0;
+        }
         if (errno != EINTR && errno != EWOULDBLOCK) return errno;
         (void)nanosleep(&pause, NULL);
     }
+    char text[HOLDER_TEXT] = "";
+    long pid = 0;
+    if (pread(*lock, text, sizeof text - 1, 0) > 0 && strncmp(text, "process ", 8) == 0)
+        pid = strtol(text + 8, NULL, 10);
+    (void)snprintf(holder, HOLDER_TEXT, pid > 0 ? "process %ld" : "another process", pid);
     return EWOULDBLOCK;
 }
 
@@ -310,7 +322,12 @@ s2p_status s2v_cache_file_write(s2v_cache_folder *folder, const uint8_t *key, co
 {
     if (n > folder->max_bytes || folder->max_bytes - n < S2V_CACHE_FILE_HEAD) return S2P_OK;
     int lock;
-    int code = take_lock(folder, &lock);
+    char holder[HOLDER_TEXT] = "";
+    int code = take_lock(folder, &lock, holder);
+    if (code == EWOULDBLOCK) {
+        close(lock);
+        return s2_fail(error, S2P_EIO, "%s has had the folder locked for a second", holder);
+    }
     if (code == 0) code = write_block(folder, key, block, n);
     if (lock >= 0) close(lock); /* and with it the lock */
     if (code == 0) return S2P_OK;

@@ -24,6 +24,15 @@ static void read_holder(int fd, char *out, size_t capacity)
     if (!out[0]) (void)snprintf(out, capacity, "another process");
 }
 
+void s2e_lock_holder(int fd, bool is_writer, char *out, size_t capacity)
+{
+    struct flock asked = { .l_type = is_writer ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET };
+    if (fd >= 0 && fcntl(fd, F_GETLK, &asked) == 0 && asked.l_type != F_UNLCK && asked.l_pid > 0)
+        (void)snprintf(out, capacity, "process %ld", (long)asked.l_pid);
+    else
+        (void)snprintf(out, capacity, "another process");
+}
+
 void s2e_lock_sign(const s2e_lock *lock)
 {
     const int fd = lock->fd;

@@ -7,16 +7,19 @@
 #include "eval/run/store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define APPLICATION_ID 0x53325052
 #define VERSION 3
 #define MAX_FIELD (64 << 20) /* bytes of a text in a row */
-#define PATIENCE_MS 60000    /* a reader may hold the file for a moment */
+#define WRITER_WAITS_S 60    /* a reader may hold the file for a while */
+#define READER_WAITS_S 10    /* a writer holds it for the milliseconds of a commit */
 
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
@@ -75,6 +78,7 @@ struct s2e_store {
     sqlite3_stmt *statement[N_STATEMENTS];
     bool is_open; /* a transaction is */
     int version;  /* of the file */
+    int probe;    /* 1 + a descriptor that asks who has the file; 0: none */
 };
 
 /* --- failures -------------------------------------------------------------------- */
@@ -100,9 +104,24 @@ static s2p_status status_of(int code)
 
 static const char *name_of(const s2e_store *store) { return store->path ? store->path : "memory"; }
 
-static s2p_status fail(const s2e_store *store, const char *what, s2p_error *error)
+static int waits_s(const s2e_store *store) { return store->lock ? WRITER_WAITS_S : READER_WAITS_S; }
+
+/* The descriptor stays: closing any one of a file gives up SQLite's own locks of it. */
+static s2p_status fail_busy(s2e_store *store, const char *what, s2p_error *error)
+{
+    char holder[64];
+    if (!store->probe) store->probe = 1 + open(store->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    s2e_lock_holder(store->probe - 1, store->lock != NULL, holder, sizeof holder);
+    return s2_fail(error, S2P_EIO,
+                   "cannot %s '%.150s': %s holds it locked, since %d s or longer; it may have been "
+                   "stopped",
+                   what, store->path, holder, waits_s(store));
+}
+
+static s2p_status fail(s2e_store *store, const char *what, s2p_error *error)
 {
     const int code = sqlite3_extended_errcode(store->db);
+    if ((code & 0xff) == SQLITE_BUSY && store->path) return fail_busy(store, what, error);
     const int system = sqlite3_system_errno(store->db);
     const s2p_status st = status_of(code);
     if ((code & 0xff) == SQLITE_FULL) errno = ENOSPC;
@@ -215,7 +234,7 @@ static s2p_status open_file(s2e_store *store, s2e_store_use use, s2p_error *erro
     if (!store->db) return s2_fail(error, S2P_ENOMEM, "no memory to open '%.150s'", path);
     if (code != SQLITE_OK) return fail(store, "open", error);
     (void)sqlite3_extended_result_codes(store->db, 1);
-    (void)sqlite3_busy_timeout(store->db, PATIENCE_MS);
+    (void)sqlite3_busy_timeout(store->db, 1000 * waits_s(store));
     (void)sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, MAX_FIELD);
     (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     TRY(run_sql(store, "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0",
@@ -276,6 +295,7 @@ void s2e_store_close(s2e_store *store)
     if (store->db && store->lock && sqlite3_get_autocommit(store->db))
         (void)sqlite3_exec(store->db, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
     (void)sqlite3_close(store->db); /* rolls back */
+    if (store->probe) (void)close(store->probe - 1);
     s2e_lock_release(store->lock);
     free(store->path);
     free(store);

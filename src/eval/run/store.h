@@ -98,6 +98,10 @@ typedef struct s2e_lock s2e_lock;
 
 /* Through a file "PATH.lock" that stays. S2P_EIO: somebody else has it, named by process and
  * machine, or the folder cannot be written. */
+/* Who keeps others from writing the file (or, with is_writer false, from reading it): "process 123" of
+ * this machine, as the system knows it. */
+void s2e_lock_holder(int fd, bool is_writer, char *out, size_t capacity);
+
 s2p_status s2e_lock_take(const char *path, s2e_lock **out, s2p_error *error);
 void s2e_lock_sign(const s2e_lock *lock); /* write into the file who holds it */
 void s2e_lock_release(s2e_lock *lock);    /* NULL is fine */

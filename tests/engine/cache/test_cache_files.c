@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -381,6 +382,46 @@ static void writers_together(void **state)
     s2v_cache_free(cache);
 }
 
+/* A process that was stopped while it had the lock: one second, a note that names it, and memory serves. */
+static void a_stopped_writer(void **state)
+{
+    (void)state;
+    char lock[600], who[40];
+    s2v_cache *cache = open_limited(MIB);
+    put(cache, 1);
+    (void)snprintf(lock, sizeof lock, "%s/.lock", folder);
+    int ready[2];
+    char byte = 0;
+    assert_int_equal(pipe(ready), 0);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        const int fd = open(lock, O_RDWR);
+        if (fd < 0 || flock(fd, LOCK_EX) != 0) _exit(1);
+        (void)dprintf(fd, "process %-12ld\n", (long)getpid());
+        if (write(ready[1], &byte, 1) != 1) _exit(1);
+        for (;;) pause();
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_int_equal(kill(pid, SIGSTOP), 0);
+    put(cache, 2);
+    put(cache, 3);
+    (void)snprintf(who, sizeof who, "process %ld has had", (long)pid);
+    assert_int_equal(n_notes, 1);
+    CHECK_CASE(strstr(last_note, who), "%s", last_note);
+    assert_true(has(cache, 2) && has(cache, 3));
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    s2v_cache_free(cache);
+    n_notes = 0;
+    cache = open_limited(MIB); /* what a dead one wrote into the lock keeps nobody away */
+    put(cache, 4);
+    s2v_cache_clear(cache);
+    assert_true(has(cache, 4) && n_notes == 0);
+    s2v_cache_free(cache);
+    (void)close(ready[0]);
+    (void)close(ready[1]);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3) return 2;
@@ -392,6 +433,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(every_bit_and_every_length, start_empty),
         cmocka_unit_test_setup(folders_of_others, start_empty),
         cmocka_unit_test_setup(writing_fails, start_empty),
+        cmocka_unit_test_setup(a_stopped_writer, start_empty),
         cmocka_unit_test_setup(killed_writers, start_empty),
         cmocka_unit_test_setup(writers_together, start_empty),
     };
