@@ -31,6 +31,9 @@ test-long: test test-sanitize ## everything, all of the authors' pictures, a lon
 	@ASAN_OPTIONS=allocator_may_return_null=1:max_allocation_size_mb=3000 \
 		LSAN_OPTIONS=suppressions=$(CURDIR)/tests/support/lsan.supp:print_suppressions=0 \
 		$(BUILD)-sanitize/tests/tools/fuzz_lines $(CURDIR) $(CURDIR)/$(BUILD)-sanitize/tests/work_lines 100000 1000000 3000
+	@ASAN_OPTIONS=allocator_may_return_null=1:max_allocation_size_mb=3000 \
+		LSAN_OPTIONS=suppressions=$(CURDIR)/tests/support/lsan.supp:print_suppressions=0 \
+		$(BUILD)-sanitize/tests/tools/fuzz_lines $(CURDIR) $(CURDIR)/$(BUILD)-sanitize/tests/work_accepted 20000 1000000 4000 grammar
 	@$(BUILD)/tests/engine/cache/test_cache_files $(BUILD)/tests/engine/cache/cache_files 200
 	@scripts/configure $(BUILD)-portable -DS2_TESTS=OFF -DS2_CPU=portable
 	@cmake --build $(BUILD)-portable -j $(JOBS) --target s2prune_program

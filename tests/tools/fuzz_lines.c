@@ -1,9 +1,10 @@
 /* fuzz_lines.c - the whole program on random command lines: every command, options from the tables,
  * values that fit and values made to hurt.
  *
- *     fuzz_lines SOURCE WORK N [SEED [MILLISECONDS [PAIR]]]
+ *     fuzz_lines SOURCE WORK N [SEED [MILLISECONDS [PAIR|grammar]]]
  *
- * PAIR: the good model is PAIR.gguf with mmproj-PAIR.gguf beside it, not the bundled one.
+ * PAIR: the good model is PAIR.gguf with mmproj-PAIR.gguf beside it, not the bundled one. grammar: lines
+ * of line_grammar.h, every fourth with one random option more; half of all have to be accepted.
  * Each line runs in a child of its own, in a folder with a few good and broken files. A line fails
  * that ends by a signal, with a code that is not in the contract, without a sentence for its code,
  * with a sanitizer's report, with control characters on standard error, or with a changed input. One
@@ -13,6 +14,7 @@
 #define _XOPEN_SOURCE 700 /* nftw */
 
 #include "check.h"
+#include "line_grammar.h"
 
 #include "base/clock.h"
 #include "options.h"
@@ -42,6 +44,7 @@ static int n_words;
 static char variable_text[4][WORD_CAPACITY + 64];
 static int n_variables;
 static uint32_t random_state;
+static bool has_grammar;
 static bool is_mild; /* most values fit, so that more than the parser is reached */
 static const char *source_folder;
 static char good_model[512], good_mmproj[512], good_picture[512];
@@ -94,6 +97,7 @@ static void fill_folder(void)
     write_file("folder/synth.json", "{", 1);
     write_file("none.png", "", 0);
     write_file("question.txt", "What?\n", 6);
+    if (has_grammar) line_files();
     if (symlink("in.png", "link.png") != 0 || link("in.png", "hard.png") != 0 ||
         symlink("broken.gguf", "link.gguf") != 0 || symlink(good_model, "good.gguf") != 0 ||
         symlink(good_mmproj, "good-mmproj.gguf") != 0 || symlink(good_picture, "good.jpg") != 0) {
@@ -330,8 +334,28 @@ static void put_needed(const s2_command *command)
     }
 }
 
+static void make_grammar_line(void)
+{
+    char line[1024] = "";
+    size_t used = 0;
+    line_expand(&line_rules[0], &random_state, line, sizeof line, &used);
+    n_words = n_variables = 0;
+    for (const char *word = strtok(line, " "); word; word = strtok(NULL, " "))
+        (void)snprintf(next_word(), WORD_CAPACITY, "%s", word);
+    is_mild = true;
+    const bool has_more = one_in(4);
+    for (size_t c = 0; has_more && s2_commands[c]; c++)
+        if (strcmp(s2_commands[c]->name, word_text[0]) == 0) put_option(s2_commands[c]);
+    for (int i = 0; i < n_words; i++) words[i] = word_text[i];
+    words[n_words] = NULL;
+}
+
 static void make_line(void)
 {
+    if (has_grammar) {
+        make_grammar_line();
+        return;
+    }
     int32_t n_commands = 0;
     while (s2_commands[n_commands]) n_commands++;
     const s2_command *command = s2_commands[below(n_commands)];
@@ -529,7 +553,8 @@ int main(int argc, char **argv)
     char err[600];
     static char text[ERROR_CAPACITY];
     (void)snprintf(err, sizeof err, "%.500s.err", argv[2]);
-    prepare(argv[2], argc > 6 ? argv[6] : NULL);
+    has_grammar = argc > 6 && strcmp(argv[6], "grammar") == 0;
+    prepare(argv[2], argc > 6 && !has_grammar ? argv[6] : NULL);
     for (long i = 0; i < n_lines && n_failed < 10; i++) {
         const uint32_t seed = first_seed + (uint32_t)i;
         random_state = seed * 2654435761u;
@@ -560,5 +585,11 @@ int main(int argc, char **argv)
     for (int c = 0; c < 256; c++)
         if (codes[c]) (void)printf(" %d:%ld", c, codes[c]);
     (void)printf("\n");
+    if (has_grammar) {
+        const long n_accepted =
+            codes[0] + codes[5]; /* 5: done, and part of the data was not good */
+        (void)printf("%ld of %ld lines accepted\n", n_accepted, n_lines);
+        if (2 * n_accepted < n_lines) return 1;
+    }
     return n_failed ? 1 : 0;
 }
