@@ -27,11 +27,12 @@ def verify(folder):
 
 
 def spoil(path):
-    """The largest router's first weight grows by 8: other experts are chosen."""
+    """The first weight of layer 1's router grows to 8, so that other experts are chosen; without experts that of its first norm."""
     with open(path, "r+b") as f:
         n = struct.unpack("<Q", f.read(8))[0]
         head = f.read(n).decode()
-        begin = int(re.search(r'"model\.language_model\.layers\.1\.mlp\.gate\.weight":\{[^}]*"data_offsets":\[(\d+)', head)[1])
+        names = (r'"[^"]*language_model[^"]*layers\.1\.%s\.weight":\{[^}]*"data_offsets":\[(\d+)' % name for name in (r"mlp\.gate", "input_layernorm"))
+        begin = int(next(filter(None, (re.search(name, head) for name in names)))[1])
         f.seek(8 + n + begin)
         f.write(struct.pack("<H", 0x4100))
 
@@ -41,7 +42,7 @@ for name in sorted(os.listdir(source)):
     folder = os.path.join(aside, name)
     shutil.copytree(os.path.join(source, name), folder)
     convert(folder)
-    files = [f for f in os.listdir(folder) if f.endswith(".gguf")]
+    files = [f for f in os.listdir(folder) if f.endswith(".gguf") or f == "chat.json"]
     code, said = verify(folder)
     if code != 0 or "%d passed, 0 failed" % len(files) not in said:
         sys.exit("%s: %d\n%s" % (name, code, said))

@@ -117,6 +117,7 @@ static const s2v_map_prefix gemma_prefixes[] = {
     { "model.vision_tower.vision_model.", "v." },
     { "vision_tower.vision_model.", "v." },
     { "model.vision_tower.", "v." },
+    { "vision_tower.", "v." }, /* saved again by transformers 5 */
     { "model.multi_modal_projector.", "p." },
     { "multi_modal_projector.", "p." },
     { NULL, NULL },
