@@ -50,6 +50,42 @@ SMOL_CASES = [dict(name="whole", pictures=["g"], processor=dict(do_image_splitti
               dict(name="many", pictures=["f", "e"], content=[None, "is one.", None, "is two."], plans=[[(3, 20), (3, 11), (4, 40), (2, 6)]])]
 SMOL = dict(family="smolvlm", pictures=EDGE, cases=SMOL_CASES, chats=CHATS, processor=dict(size={"longest_edge": 1000}))
 
+HYBRID_CASES = [dict(name="portrait", pictures=["g"], plans=[[(1, 1)], [(3, 20)], [(4, 24), 1], [(4, 30), 3, 0]]),
+                dict(name="wide", pictures=["f"], thinking=True, content=["Where is the small blue square?", None], plans=[[(2, 17)], [(3, 25), 2]]),
+                dict(name="tiny", pictures=["e"], content=[None, "Is the answer A or B?"], plans=[[(1, 2)], [(2, 9), 3]]),
+                dict(name="many", pictures=["g", "d", "e"], content=[None, "is one.", None, "is two. And", None, "?"], plans=[[(4, 30), (2, 9), (1, 1)], [(5, 33), (1, 5), (1, 1), 3]])]
+HYBRID = dict(family="qwen35", names="own", pictures=EDGE, cases=HYBRID_CASES,
+              chats=[*CHATS, ("thinking", [("user", [None, "Is there a person in the image?"])], ["g"])])
+SPARSE = dict(architectures=["Qwen3_5MoeForConditionalGeneration"], model_type="qwen3_5_moe", vision_config=dict(model_type="qwen3_5_moe"))
+
+
+def hybrid(layers, every, **changes):
+    kinds = ["full_attention" if (i + 1) % every == 0 else "linear_attention" for i in range(layers)]
+    return dict(num_hidden_layers=layers, full_attention_interval=every, layer_types=kinds, mtp_num_hidden_layers=0, **changes)
+
+
+def sparse(experts, used, **changes):
+    return dict(model_type="qwen3_5_moe_text", num_experts=experts, num_experts_per_tok=used, moe_intermediate_size=32, shared_expert_intermediate_size=48, **changes)
+
+
+def rotary(factor, sections):
+    return dict(mrope_interleaved=True, mrope_section=sections, partial_rotary_factor=factor, rope_theta=10000000, rope_type="default")
+
+
+GEMMA_CASES = [dict(name="portrait", pictures=["g"], plans=[[(1, 1)], [(3, 20)], [(4, 24), 1], [(5, 40), 3]]),
+               dict(name="wide", pictures=["f"], content=["Where is the small blue square?", None], plans=[[(2, 17)], [(6, 50), 2]]),
+               dict(name="many", pictures=["d", "e"], content=[None, "is one.", None, "is two."], plans=[[(4, 32), (5, 50)], [(4, 30), (2, 9), 3]])]
+GEMMA = dict(family="gemma3", pictures=EDGE, cases=GEMMA_CASES, chats=CHATS)
+
+SMALL = {"h": (97, 140), "i": (150, 101)}
+SMALL_SIZES = dict(size={"longest_edge": 16777216, "shortest_edge": 4096})
+SMALL_CASES = [dict(name="one", pictures=["h"], plans=[[(2, 5)], [(1, 3), 2]]),
+               dict(name="two", pictures=["i", "h"], content=[None, "is one.", None, "is two."], plans=[[(3, 9), (2, 4)], [(2, 6), (1, 4), 1]])]
+SMALL_CHATS = [("turns", [("user", [None, "Is there a person in the image?"]), ("assistant", ["no"]), ("user", ["And a table?"])], ["h"])]
+SMALL_HYBRID = dict(hidden_size=32, head_dim=16, num_attention_heads=2, num_key_value_heads=1, linear_num_key_heads=1, linear_num_value_heads=2, linear_key_head_dim=8,
+                    linear_value_head_dim=8, rope_parameters=rotary(0.5, [2, 1, 1]))
+SMALL_TOWER = dict(depth=2, hidden_size=16, num_heads=1, intermediate_size=32, out_hidden_size=32, num_position_embeddings=64)
+
 VARIATIONS = {
     "qwen2vl_tied": dict(QWEN2, config=dict(hidden_size=64, num_attention_heads=4, num_key_value_heads=4, num_hidden_layers=4, intermediate_size=96, tie_word_embeddings=True,
                                             rope_scaling={"type": "mrope", "mrope_section": [2, 3, 3]}, vision_config=dict(embed_dim=64, num_heads=2, depth=2, mlp_ratio=3, hidden_size=64))),
@@ -72,7 +108,7 @@ VARIATIONS = {
     "qwen3vl_moe_three": dict(QWEN3, seed=5, names="own", config=dict(MOE, tie_word_embeddings=True, text_config=dict(MOE_TEXT, num_experts=6, num_experts_per_tok=3, moe_intermediate_size=64, num_hidden_layers=4,
                                                                       tie_word_embeddings=True, num_key_value_heads=4), vision_config=dict(model_type="qwen3_vl_moe", deepstack_visual_indexes=[0, 1, 2], depth=4))),
     # tests/data/recorded has this one
-    "qwen3vlmoe": dict(family="qwen3vl", seed=6, dtype="bfloat16", pictures={"h": (97, 140), "i": (150, 101)}, processor=dict(size={"longest_edge": 16777216, "shortest_edge": 4096}),
+    "qwen3vlmoe": dict(family="qwen3vl", seed=6, dtype="bfloat16", pictures=SMALL, processor=SMALL_SIZES,
                        cases=[dict(name="one", pictures=["h"], plans=[[(2, 5)], [(1, 3), 2]]),
                               dict(name="two", pictures=["i", "h"], content=[None, "is one.", None, "is two."], plans=[[(3, 9), (2, 4)]])],
                        config=dict(MOE, text_config=dict(MOE_TEXT, hidden_size=32, intermediate_size=32, head_dim=16, num_hidden_layers=4, num_experts=6, num_experts_per_tok=2, moe_intermediate_size=24,
@@ -96,4 +132,32 @@ VARIATIONS = {
                                            vision_config=dict(hidden_size=48, num_attention_heads=3, num_hidden_layers=2))),
     "smolvlm_384": dict(SMOL, seed=2, processor=dict(size={"longest_edge": 1152}, max_image_size={"longest_edge": 384}),
                         config=dict(scale_factor=3, text_config=dict(num_key_value_heads=3), vision_config=dict(image_size=384, patch_size=14, max_image_size={"longest_edge": 384}, size={"longest_edge": 1536}))),
+    "qwen35_two": dict(HYBRID, config=dict(tie_word_embeddings=True, text_config=hybrid(6, 2, num_attention_heads=4, num_key_value_heads=1, linear_num_key_heads=2, linear_num_value_heads=4,
+                                                                                        linear_key_head_dim=8, linear_value_head_dim=8, tie_word_embeddings=True, rope_parameters=rotary(0.5, [6, 5, 5])))),
+    "qwen35_three": dict(HYBRID, seed=2, config=dict(text_config=hybrid(6, 3, num_attention_heads=2, num_key_value_heads=2, linear_num_key_heads=4, linear_num_value_heads=4,
+                                                                         linear_key_head_dim=32, linear_value_head_dim=32, rope_parameters=rotary(0.125, [2, 1, 1])),
+                                                     vision_config=dict(depth=2, num_heads=1))),
+    "qwen35_taps": dict(HYBRID, seed=3, names="published", config=dict(text_config=hybrid(8, 4, linear_conv_kernel_dim=3, linear_num_key_heads=1, linear_num_value_heads=2, head_dim=32,
+                                                                                          num_attention_heads=6, num_key_value_heads=3, rope_parameters=rotary(0.5, [3, 3, 2])))),
+    "qwen35_moe": dict(HYBRID, seed=4, config=dict(SPARSE, text_config=sparse(8, 2, **hybrid(8, 4)))),
+    "qwen35_moe_two": dict(HYBRID, seed=5, config=dict(SPARSE, tie_word_embeddings=True, text_config=sparse(6, 3, tie_word_embeddings=True, **hybrid(6, 2, num_attention_heads=2, num_key_value_heads=1,
+                                                                                                             linear_num_key_heads=4, linear_num_value_heads=4)))),
+    "gemma3_pooled": dict(GEMMA, processor=dict(size={"height": 448, "width": 448}),
+                         config=dict(text_config=dict(sliding_window=40, num_attention_heads=2, num_key_value_heads=1),
+                                     vision_config=dict(image_size=448, num_hidden_layers=2))),
+    "gemma3_small": dict(GEMMA, seed=2, names="own", processor=dict(size={"height": 448, "width": 448}, image_seq_length=64),
+                         cases=[dict(c, plans=[[(k if isinstance(k, int) else (min(k[0], 4), min(k[1], 30))) for k in plan] for plan in c["plans"]]) for c in GEMMA_CASES],
+                         config=dict(mm_tokens_per_image=64, text_config=dict(sliding_window=100, num_hidden_layers=7, head_dim=16, query_pre_attn_scalar=16, rope_scaling=None),
+                                     vision_config=dict(image_size=448, num_attention_heads=1, num_hidden_layers=2))),
+    "gemma3_scalar": dict(GEMMA, seed=3, cases=GEMMA_CASES[:2], config=dict(text_config=dict(sliding_window=300, query_pre_attn_scalar=24, num_key_value_heads=4, hidden_size=48, rope_theta=500000.0))),
+    # tests/data/recorded has these three
+    "tiny_qwen35": dict(HYBRID, seed=6, dtype="bfloat16", pictures=SMALL, processor=SMALL_SIZES, cases=SMALL_CASES, chats=SMALL_CHATS,
+                   config=dict(text_config=hybrid(4, 2, **SMALL_HYBRID, intermediate_size=32), vision_config=SMALL_TOWER)),
+    "tiny_qwen35moe": dict(HYBRID, seed=7, dtype="bfloat16", pictures=SMALL, processor=SMALL_SIZES, cases=SMALL_CASES, chats=SMALL_CHATS,
+                      config=dict(SPARSE, text_config={**sparse(6, 2, **hybrid(4, 3, **SMALL_HYBRID)), "moe_intermediate_size": 24, "shared_expert_intermediate_size": 32},
+                                  vision_config=dict(SMALL_TOWER, model_type="qwen3_5_moe"))),
+    "tiny_gemma3": dict(GEMMA, seed=4, dtype="bfloat16", pictures=SMALL, processor=dict(size={"height": 224, "width": 224}, image_seq_length=64), cases=SMALL_CASES, chats=SMALL_CHATS,
+                   config=dict(mm_tokens_per_image=64, text_config=dict(sliding_window=48, num_hidden_layers=6, hidden_size=32, intermediate_size=32, head_dim=16,
+                                                                        query_pre_attn_scalar=16, num_attention_heads=2, num_key_value_heads=1),
+                               vision_config=dict(image_size=224, hidden_size=16, intermediate_size=32, num_attention_heads=1, num_hidden_layers=2))),
 }
