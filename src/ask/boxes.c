@@ -93,20 +93,28 @@ s2p_status s2a_boxes_add(const char *source, const char *text, size_t n, s2a_box
 s2p_status s2a_boxes_add_mask(const char *source, const char *text, s2a_boxes *boxes,
                               s2p_error *error)
 {
-    s2a_box *box = NULL;
-    TRY(take(source, boxes, &box, error));
-    text += read_picture(text, strlen(text), &box->picture);
+    s2a_box_kind kind = S2A_BOX_KEEP;
+    int32_t picture = 0;
+    text += read_picture(text, strlen(text), &picture);
     const char *word;
     for (size_t i = 0; (word = s2a_box_kind_name(i)); i++) {
         const size_t n = strlen(word);
         if (strncmp(text, word, n) != 0 || text[n] != ':') continue;
-        box->kind = (s2a_box_kind)i;
+        kind = (s2a_box_kind)i;
         text += n + 1;
         break;
     }
     if (!*text)
         return s2_fail(error, S2P_EINVAL, "%s needs a file: [keep:|drop:|blank:]FILE", source);
-    box->mask = text;
+    return s2a_boxes_put_mask(source, text, kind, picture, boxes, error);
+}
+
+s2p_status s2a_boxes_put_mask(const char *source, const char *path, s2a_box_kind kind,
+                              int32_t picture, s2a_boxes *boxes, s2p_error *error)
+{
+    s2a_box *box = NULL;
+    TRY(take(source, boxes, &box, error));
+    *box = (s2a_box){ .kind = kind, .picture = picture, .mask = path };
     boxes->n++;
     return S2P_OK;
 }

@@ -44,6 +44,10 @@ s2p_status s2a_boxes_add(const char *source, const char *text, size_t n, s2a_box
 s2p_status s2a_boxes_add_mask(const char *source, const char *text, s2a_boxes *boxes,
                               s2p_error *error);
 
+/* The same with its parts apart. picture: from 1 on, 0: every one. path is borrowed. */
+s2p_status s2a_boxes_put_mask(const char *source, const char *path, s2a_box_kind kind,
+                              int32_t picture, s2a_boxes *boxes, s2p_error *error);
+
 /* S2P_EINVAL: a box is of a picture that there is not. */
 s2p_status s2a_boxes_check(const s2a_boxes *boxes, int32_t n_pictures, s2p_error *error);
 

@@ -28,6 +28,7 @@ const s2_json_field s2a_prune_fields[] = {
     { "keep_boxes", S2_JSON_LIST,   0, S2A_MAX_BOXES },
     { "drop_boxes", S2_JSON_LIST,   0, S2A_MAX_BOXES },
     { "blank_boxes", S2_JSON_LIST,  0, S2A_MAX_BOXES },
+    { "masks",      S2_JSON_LIST,   0, S2A_MAX_BOXES }, /* read by the front of the server: files */
     { "parameters", S2_JSON_OBJECT, 0, 0 },
     { "return",     S2_JSON_LIST,   0, 8 },
     { .name = NULL },

@@ -164,7 +164,58 @@ def check_server(folder):
     assert plain["heterogeneity"] > 0.1 and gray["heterogeneity"] == 0, gray
     left = s.json("POST", "/v1/prune/plan", {"image": url, "prune": {"budget": 64, "drop_boxes": [drop]}})[1]
     assert left["budget"] == 64, left
+    check_masks(s, plain)
     s.stop()
+
+
+def draw_mask(box, width=SIDE, height=SIDE):
+    pixels = bytearray(3 * width * height)
+    for row in range(box[1], box[1] + box[3]):
+        pixels[3 * (width * row + box[0]):3 * (width * row + box[0] + box[2])] = bytes([255]) * (3 * box[2])
+    png("sent.png", pixels, width, height)
+    return base64.b64encode(open("sent.png", "rb").read()).decode()
+
+
+def check_masks(s, plain):
+    """A mask in a request is its box: as a data URL (above and below the length that is cut out of the text), or as base64 alone."""
+    keep, drop, blank = (56, 84, 112, 56), (392, 0, 280, 672), (0, 336, 672, 336)
+    ask = lambda prune: s.json("POST", "/v1/chat/completions", chat(QUESTION, max_tokens=8, prune={"budget": 40, "return": ["tokens"], **prune}))
+    url = "data:image/png;base64,"
+    marked = {"masks": [draw_mask(keep), {"kind": "drop", "data": url + draw_mask(drop)}, {"kind": "blank", "picture": 1, "data": draw_mask(blank)}]}
+    assert len(marked["masks"][1]["data"]) > 1024
+    boxed = {"keep_boxes": [keep], "drop_boxes": [drop], "blank_boxes": [blank]}
+    (status, answer), (_, expected) = ask(marked), ask(boxed)
+    assert status == 200, answer
+    assert kept(answer) == kept(expected) and answer["choices"] == [{**expected["choices"][0]}], (answer, expected)
+    assert tokens(*keep) <= set(kept(answer)) and not tokens(*drop) & set(kept(answer))
+    mixed = {"keep_boxes": [keep], "masks": [{"kind": "drop", "data": draw_mask(drop)}], "blank_boxes": [blank]}
+    assert kept(ask(mixed)[1]) == kept(expected)
+    # a plan, and a comparison, where each setting has its own
+    picture = url.replace("png", "jpeg") + base64.b64encode(PICTURE.read_bytes()).decode()
+    whole = draw_mask((0, 0, SIDE, SIDE))
+    gray = s.json("POST", "/v1/prune/plan", {"image": picture, "prune": {"budget": 64, "masks": [{"kind": "blank", "data": whole}]}})[1]
+    assert plain["heterogeneity"] > 0.1 and gray["heterogeneity"] == 0, gray
+    body = chat(QUESTION)
+    body["settings"] = [{"method": "uniform", "budget": 40, "return": ["tokens"]},
+                        {"method": "uniform", "budget": 40, "return": ["tokens"], "masks": [{"kind": "drop", "data": draw_mask(drop)}]}]
+    status, _, raw = s.ask("POST", "/v1/prune/compare", body)
+    assert status == 200, raw
+    rows = [json.loads(line[5:]) for line in raw.decode().splitlines() if line.startswith("data:") and '"kept"' in line]
+    rows = [set(row["prune"]["images"][0]["kept"]) for row in rows if "prune" in row]
+    assert len(rows) == 2 and rows[0] & tokens(*drop) and not rows[1] & tokens(*drop), raw[:2000]
+    for masks, param, sentence in (
+            (5, "masks", "masks"), ([5], "masks[0]", "picture in base64"), ([{"kind": "keep"}], "masks[0]", "picture in base64"),
+            (["not base64!"], "masks[0]", "is not valid base64"), ([""], "masks[0]", "is empty"), (["AAAA"], None, "prune.masks[0]: "),
+            (["data:text/plain;base64,AAAA"], "masks[0]", "must begin with data:image/png"), ([{"data": whole, "blob": 3}], "masks[0].blob", "is not known"),
+            ([{"data": whole, "kind": "hide"}], "masks[0].kind", "keep, drop or blank"), ([whole] * 9, "masks[8]", "more than 8 masks"),
+            ([{"data": whole, "picture": 9}], "masks[0].picture", "from 1 to 8"), ([{"data": whole, "picture": 2}], None, "of picture 2; 1 picture is given"),
+            ([draw_mask((0, 0, 5, 5), 40, 30)], None, "40x30 pixels and picture 1 has 672x672"),
+            ([draw_mask((0, 0, 0, 0))], None, "marks nothing"), ([whole[:len(whole) // 2 // 4 * 4]], None, "prune.masks[0]: ")):
+        status, answer = ask({"masks": masks})
+        assert status == 400 and sentence in answer["error"]["message"], (param, answer)
+        assert param is None or answer["error"]["param"] == "prune." + param, (param, answer)
+    status, answer = ask({"masks": [{"kind": "drop", "data": whole}]})
+    assert status == 400 and "drop every token of picture 1" in answer["error"]["message"], answer
 
 
 with tempfile.TemporaryDirectory() as work:

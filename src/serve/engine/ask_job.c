@@ -47,13 +47,15 @@ static s2p_status read_messages(const json_t *array, s2_ask_job *out, s2p_error 
 }
 
 /* Their sizes, from the headers. */
-static s2p_status measure_pictures(const s2_job_parts *parts, const json_t *details,
+static s2p_status measure_pictures(const s2_job_parts *parts, const json_t *json,
                                    const s2_engine_setup *setup, s2_ask_job *out, s2p_error *error)
 {
-    if (parts->n_blobs > S2_SERVE_MAX_PICTURES)
-        return s2_fail(error, S2P_ELIMIT, "%zu images in one request; the limit is %d",
-                       parts->n_blobs, S2_SERVE_MAX_PICTURES);
-    for (size_t i = 0; i < parts->n_blobs; i++) {
+    const json_t *details = json_object_get(json, "details");
+    const size_t n = s2_job_pictures(parts, json);
+    if (n > S2_SERVE_MAX_PICTURES)
+        return s2_fail(error, S2P_ELIMIT, "%zu images in one request; the limit is %d", n,
+                       S2_SERVE_MAX_PICTURES);
+    for (size_t i = 0; i < n; i++) {
         s2p_error why = { S2P_OK, "" };
         s2_size size;
         const s2p_status st = s2_image_measure(parts->blob[i].data, parts->blob[i].n, &size, &why);
@@ -91,14 +93,9 @@ static s2p_status check_room(s2_ask_job *job, const s2v_engine *engine, s2p_erro
                    count.text_tokens, count.image_tokens, job->session.n_ctx);
 }
 
-s2p_status s2_job_no_masks(const char *path, void *user, s2_image *out, s2p_error *error)
-{
-    (void)user, (void)out;
-    return s2_fail(error, S2P_EUNSUPPORTED, "a request cannot name the file %.60s", path);
-}
-
 /* What one setting of a comparison wants blank is blank for all: it must not come back in the row beside. */
-static s2p_status apply_boxes(s2_ask_job *job, char param[S2_JSON_PARAM], s2p_error *error)
+static s2p_status apply_boxes(s2_job_mask_source *masks, s2_ask_job *job, char param[S2_JSON_PARAM],
+                              s2p_error *error)
 {
     for (int32_t s = 0; s < job->n_settings; s++) {
         const s2a_boxes *boxes = &job->setting[s].boxes;
@@ -106,8 +103,8 @@ static s2p_status apply_boxes(s2_ask_job *job, char param[S2_JSON_PARAM], s2p_er
         (void)snprintf(param, S2_JSON_PARAM, job->is_compare ? "settings" : "prune");
         TRY(s2a_boxes_check(boxes, job->n_pictures, error));
         for (int32_t i = 0; i < job->n_pictures; i++)
-            TRY(s2a_boxes_apply(boxes, i, &job->picture[i], s2_job_no_masks, NULL,
-                                &job->region[s][i], error));
+            TRY(s2a_boxes_apply(boxes, i, &job->picture[i], s2_job_mask, masks, &job->region[s][i],
+                                error));
     }
     return S2P_OK;
 }
@@ -178,6 +175,7 @@ static s2p_status read_settings(const json_t *json, const s2_engine_setup *setup
         TRY(s2a_prune_read(object, path, s2_json_string(json, "virtual"), &setup->setting,
                            json_is_integer(seed_value) ? &seed : NULL, &out->setting[i], param,
                            error));
+        TRY(s2_job_masks_add(json, (int32_t)i, &out->setting[i].boxes, error));
     }
     return S2P_OK;
 }
@@ -210,7 +208,7 @@ s2p_status s2_ask_job_read(const s2_job_parts *parts, json_t *json, const s2_eng
     (void)snprintf(param, S2_JSON_PARAM, "logit_bias");
     TRY(s2_ask_job_bias(json_object_get(sampling, "bias"), engine, out, error));
     (void)snprintf(param, S2_JSON_PARAM, "messages");
-    TRY(measure_pictures(parts, json_object_get(json, "details"), setup, out, error));
+    TRY(measure_pictures(parts, json, setup, out, error));
     TRY(read_messages(json_object_get(json, "messages"), out, error));
     param[0] = '\0';
     return check_room(out, engine, error);
@@ -229,7 +227,8 @@ s2p_status s2_ask_job_decode(const s2_job_parts *parts, const s2_engine_setup *s
         job->view[i] = job->picture[i].view;
     }
     job->image_ms = s2_now_ms() - start;
-    return apply_boxes(job, param, error);
+    s2_job_mask_source masks = { parts, job->json, setup, is_cancelled };
+    return apply_boxes(&masks, job, param, error);
 }
 
 void s2_ask_job_free(s2_ask_job *job)

@@ -62,8 +62,22 @@ s2p_status s2_ask_job_bias(const json_t *list, const s2v_engine *engine, s2_ask_
 s2p_status s2_job_picture(const s2_job_parts *parts, size_t index, const s2_engine_setup *setup,
                           s2_image *out, s2p_error *error);
 
-/* The reader of masks, which a request does not have. */
-s2p_status s2_job_no_masks(const char *path, void *user, s2_image *out, s2p_error *error);
+/* How many of its files are pictures: masks come behind them. */
+size_t s2_job_pictures(const s2_job_parts *parts, const json_t *json);
+
+/* The masks of one setting behind its boxes; their names are borrowed from the job. */
+s2p_status s2_job_masks_add(const json_t *json, int32_t setting, s2a_boxes *boxes,
+                            s2p_error *error);
+
+typedef struct s2_job_mask_source {
+    const s2_job_parts *parts;
+    const json_t *json;
+    const s2_engine_setup *setup;
+    const atomic_bool *is_cancelled; /* or NULL */
+} s2_job_mask_source;
+
+/* An s2a_mask_reader; user: an s2_job_mask_source. */
+s2p_status s2_job_mask(const char *name, void *user, s2_image *out, s2p_error *error);
 
 /* One setting as the engine takes it; all borrowed from the job. */
 s2v_prune_options s2_ask_job_prune(s2_ask_job *job, const s2a_prune_request *setting, int32_t step);

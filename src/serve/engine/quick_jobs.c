@@ -136,8 +136,10 @@ static s2p_status make_plan(quick_call *call, s2p_error *error)
 {
     const s2_engine_setup *setup = call->with->setup;
     s2a_prune_request request;
-    const s2p_status read = s2a_prune_read(json_object_get(call->json, "prune"), "prune.", NULL,
-                                           &setup->setting, NULL, &request, call->param, error);
+    s2_job_mask_source masks = { call->parts, call->json, setup, NULL };
+    s2p_status read = s2a_prune_read(json_object_get(call->json, "prune"), "prune.", NULL,
+                                     &setup->setting, NULL, &request, call->param, error);
+    if (read == S2P_OK) read = s2_job_masks_add(call->json, 0, &request.boxes, error);
     s2a_prune_request_free(&request); /* a plan keeps no tokens by hand */
     if (read != S2P_OK) return read;
     s2_image picture = { .pixels = NULL };
@@ -154,7 +156,7 @@ static s2p_status make_plan(quick_call *call, s2p_error *error)
         st = s2a_boxes_check(&request.boxes, 1, error);
     }
     if (st == S2P_OK)
-        st = s2a_boxes_apply(&request.boxes, 0, &picture, s2_job_no_masks, NULL, &regions, error);
+        st = s2a_boxes_apply(&request.boxes, 0, &picture, s2_job_mask, &masks, &regions, error);
     if (st == S2P_OK)
         st = plan_picture(call, &request.setting, &regions, &picture.view, &plan, &entered,
                           &n_entered, &mark, error);

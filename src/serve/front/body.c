@@ -193,8 +193,8 @@ static size_t read_type(const char *text, size_t n, char out[MAX_TYPE])
     return i < n && text[i] == ',' ? i + 1 : 0;
 }
 
-bool s2_body_data_uri(const s2_body *body, const json_t *string, const char *param, s2_buffer *out,
-                      s2_http_error *error)
+static bool read_file(const s2_body *body, const json_t *string, bool is_base64, const char *param,
+                      s2_buffer *out, s2_http_error *error)
 {
     static const char *const known[] = { "data:image/png;base64",  "data:image/jpeg;base64",
                                          "data:image/webp;base64", "data:image/jpg;base64",
@@ -202,7 +202,6 @@ bool s2_body_data_uri(const s2_body *body, const json_t *string, const char *par
     const bool is_cut = s2_body_is_cut(string);
     const char *text = json_string_value(string);
     size_t n = json_string_length(string);
-    bool is_base64 = false;
     if (is_cut) {
         const size_t index = (size_t)strtoul(text + 1, NULL, 10);
         text = body->cut[index].text;
@@ -229,4 +228,17 @@ bool s2_body_data_uri(const s2_body *body, const json_t *string, const char *par
         return s2_http_fail(error, 400, param, "%s is not valid base64", param);
     if (used == 0) return s2_http_fail(error, 400, param, "%s is empty", param);
     return true;
+}
+
+bool s2_body_data_uri(const s2_body *body, const json_t *string, const char *param, s2_buffer *out,
+                      s2_http_error *error)
+{
+    return read_file(body, string, false, param, out, error);
+}
+
+bool s2_body_base64(const s2_body *body, const json_t *string, const char *param, s2_buffer *out,
+                    s2_http_error *error)
+{
+    const bool is_plain = strncasecmp(json_string_value(string), "data:", 5) != 0;
+    return read_file(body, string, is_plain, param, out, error);
 }

@@ -35,6 +35,10 @@ void s2_body_free(s2_body *body);
 bool s2_body_data_uri(const s2_body *body, const json_t *string, const char *param, s2_buffer *out,
                       s2_http_error *error);
 
+/* The same, or base64 without "data:...," before it. */
+bool s2_body_base64(const s2_body *body, const json_t *string, const char *param, s2_buffer *out,
+                    s2_http_error *error);
+
 /* Whether a string was cut out. */
 bool s2_body_is_cut(const json_t *string);
 

@@ -442,7 +442,10 @@ static bool read_prune(reading *r)
 {
     json_t *prune = json_object_get(r->body->json, "prune");
     if (!prune || json_is_null(prune)) return true;
-    if (!check_prune(prune, "prune.", r->error)) return false;
+    if (!check_prune(prune, "prune.", r->error) ||
+        !s2_masks_take(r->body, prune, "prune.", 0, r->context->max_picture_bytes, r->out,
+                       r->error))
+        return false;
     json_object_set(r->out->job, "prune", prune);
     return true;
 }
@@ -458,7 +461,10 @@ static bool read_settings(reading *r)
         (void)snprintf(path, sizeof path, "settings[%zu].", i);
         if (!json_is_object(json_array_get(list, i)))
             return s2_http_fail(r->error, 400, "settings", "settings[%zu] must be an object", i);
-        if (!check_prune(json_array_get(list, i), path, r->error)) return false;
+        if (!check_prune(json_array_get(list, i), path, r->error) ||
+            !s2_masks_take(r->body, json_array_get(list, i), path, (int32_t)i,
+                           r->context->max_picture_bytes, r->out, r->error))
+            return false;
     }
     json_object_set(r->out->job, "settings", list);
     return true;
@@ -542,6 +548,7 @@ void s2_chat_request_free(s2_chat_request *request)
         s2_buffer_free(&request->picture[i]);
         free(request->remote[i].url);
     }
+    for (size_t i = 0; i < request->n_masks; i++) s2_buffer_free(&request->mask[i]);
     json_decref(request->job);
     *request = (s2_chat_request){ .job = NULL };
 }
@@ -554,6 +561,8 @@ void s2_chat_request_encode(const s2_chat_request *request, bool is_quick, s2_bu
     s2_job_parts parts = { .json = { text.data, text.size }, .n_blobs = request->n_pictures };
     for (size_t i = 0; i < request->n_pictures; i++)
         parts.blob[i] = (s2_blob){ request->picture[i].data, request->picture[i].size };
+    for (size_t i = 0; i < request->n_masks; i++)
+        parts.blob[parts.n_blobs++] = (s2_blob){ request->mask[i].data, request->mask[i].size };
     s2_job_encode(is_quick ? S2_FRAME_QUICK : S2_FRAME_JOB, &parts, 0, out);
     s2_buffer_free(&text);
 }

@@ -8,6 +8,7 @@
 
 #define S2_CHAT_MAX_PICTURES 8
 #define S2_CHAT_MAX_ANSWERS 8
+#define S2_CHAT_MAX_MASKS 8
 #define S2_CHAT_MAX_TEXT ((size_t)1 << 20) /* of all messages */
 
 typedef struct s2_chat_context { /* what requests are checked against */
@@ -35,6 +36,8 @@ typedef struct s2_chat_request { /* free with s2_chat_request_free */
     s2_buffer picture[S2_CHAT_MAX_PICTURES];
     s2_remote_picture remote[S2_CHAT_MAX_PICTURES]; /* to be fetched into picture[] */
     size_t n_pictures, n_remote;
+    s2_buffer mask[S2_CHAT_MAX_MASKS]; /* files; "masks" of the job says what they are of */
+    size_t n_masks;
 } s2_chat_request;
 
 extern const s2_json_field s2_chat_fields[];
@@ -52,6 +55,11 @@ bool s2_other_fields_check(const json_t *body, s2_http_error *error);
 
 /* Fields about thoughts, as "reasoning", "reasoning_budget" and "reasoning_in_text" of a job. */
 bool s2_reasoning_read(const json_t *body, json_t *job, s2_http_error *error);
+
+/* Takes "masks" out of a prune object, the one of setting number `setting` of a comparison, else 0: the
+ * files to out->mask, the rest to "masks" of the job. path: "prune." or "settings[0].". */
+bool s2_masks_take(const s2_body *body, json_t *prune, const char *path, int32_t setting,
+                   size_t max_bytes, s2_chat_request *out, s2_http_error *error);
 
 /* {"image":, "prune":{}, "tokens":[R,C]}: the job of a plan. */
 bool s2_plan_request_read(const s2_body *body, const s2_chat_context *context, const char *format,
