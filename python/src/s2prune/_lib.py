@@ -38,6 +38,10 @@ class PixelPrune(C.Structure):
     _fields_ = [("scan", C.c_int), ("metric", C.c_int), ("threshold", C.c_double), ("sliding", C.c_int), ("skip_ratio", C.c_double)]
 
 
+class Region(C.Structure):
+    _fields_ = [("x", C.c_double), ("y", C.c_double), ("width", C.c_double), ("height", C.c_double), ("mask", C.c_void_p), ("kind", C.c_int)]
+
+
 class SignalInfo(C.Structure):
     _fields_ = [("name", text), ("words", text), ("shape", text), ("from_", text)]
 
@@ -97,7 +101,8 @@ class Abi(C.Structure):
 
 Structs = Dict[str, Type[C.Structure]]
 STRUCTS: Structs = {
-    "s2p_error": Error, "s2p_image": Image, "s2p_grid": Grid, "s2p_rect": Rect, "s2p_moments": Moments, "s2p_pixelprune": PixelPrune,
+    "s2p_error": Error, "s2p_image": Image, "s2p_grid": Grid, "s2p_rect": Rect, "s2p_moments": Moments, "s2p_region": Region,
+    "s2p_pixelprune": PixelPrune,
     "s2p_signal_info": SignalInfo, "s2p_signal": Signal, "s2p_choice": Choice, "s2p_parameters": Parameters, "s2p_view": View,
     "s2p_parameter": Parameter, "s2p_method_info": MethodInfo, "s2p_method_definition": MethodDefinition, "s2p_merge": Merge,
     "s2p_layout": Layout,

@@ -12,6 +12,7 @@ from ._errors import invalid
 from ._own import AnyMethod, OwnMethod, handle_of
 from ._pictures import Picture, image_of, pixels
 from ._plan import Budget, choice_of, mode_of, parameters_of, tokens_of
+from ._regions import Box, Regions
 
 if TYPE_CHECKING:
     from ._session import Session
@@ -62,11 +63,14 @@ class Prepared:
                  side: int, allocator: Optional[str], selector: Optional[str], seed: int, mode: str,
                  parameters: Optional[Mapping[str, Any]], after: Optional[int], renumber: bool, keep: Optional[Any],
                  system: Optional[str], raw: bool, size: Optional[Tuple[int, int]], framing: str, min_pixels: int, max_pixels: int,
-                 newline: bool, structure: str, before_tower: Optional[float], max_tokens: int) -> None:
+                 newline: bool, structure: str, before_tower: Optional[float], max_tokens: int,
+                 keep_boxes: Sequence[Box] = (), drop_boxes: Sequence[Box] = (), blank_boxes: Sequence[Box] = (), mask: Any = None) -> None:
         if isinstance(images, (str, bytes)) or not isinstance(images, Sequence):
             raise invalid("images is a list of pictures")
         self.held: List[Any] = []
-        self.pictures = [pixels(picture) for picture in images]
+        regions = Regions([pixels(picture) for picture in images], keep_boxes, drop_boxes, blank_boxes, mask)
+        self.pictures = regions.pictures
+        self.held.append(regions)
         self.method = method
         n = len(self.pictures)
         c_images = (_lib.Image * max(1, n))()
@@ -90,7 +94,7 @@ class Prepared:
         prompt.images, prompt.n_images = c_images, n
         prompt.n_answer = max_tokens
         options = (_vlm.ImageOptions * max(1, n))()
-        for one in options:
+        for one, own in zip(options, regions.arrays or [None]):
             library.s2v_image_options_init_sized(C.byref(one), C.sizeof(one))
             if size is not None:
                 one.width, one.height = (whole(v, "size", 1, MAX_SIDE) for v in size)
@@ -103,6 +107,8 @@ class Prepared:
             one.framing, one.no_newline, one.structure_from_resized = FRAMINGS.index(framing), int(not newline), int(structure == "resized")
             if before_tower is not None:
                 one.before_tower, one.pixelprune.threshold = 1, float(before_tower)
+            if own is not None:
+                one.regions, one.n_regions = own, len(own)
         prompt.image_options = options
         self.prune = self._prune(library, n, method, budget, side, allocator, selector, seed, mode, parameters, after, renumber, keep)
         self.held += [c_images, options]

@@ -21,6 +21,7 @@ from ._own import AnyMethod, OwnMethod, View, view_of
 from ._pictures import Picture, image_of
 from ._plan import Budget, Plan, read_plan
 from ._prompt import Prepared, utf8, whole
+from ._regions import Box
 from ._steps import ask_steps, steps_of, threshold_of
 
 if TYPE_CHECKING:
@@ -156,7 +157,8 @@ class Session:
             after: Optional[int] = None, renumber: bool = False, keep: Optional[Any] = None, system: Optional[str] = None,
             raw: bool = False, size: Optional[Tuple[int, int]] = None, framing: str = "auto", min_pixels: int = 0, max_pixels: int = 0,
             newline: bool = True, structure: str = "source", before_tower: Optional[float] = None,
-            min_confidence: Optional[float] = None) -> Answer:
+            min_confidence: Optional[float] = None, keep_boxes: Sequence[Box] = (), drop_boxes: Sequence[Box] = (),
+            blank_boxes: Sequence[Box] = (), mask: Any = None) -> Answer:
         """Ask about pictures, or go on with the conversation. The prompt has run when this returns, so refusals are raised here;
         the answer is decoded as it is iterated.
 
@@ -165,7 +167,11 @@ class Session:
         for each picture, or a list; with "64..192" a first turn is asked again with 192 where the lowest probability of the first
         three tokens is below min_confidence (0.995): `Answer.attempts`. side, allocator, selector, seed, mode, parameters: as in `s2prune.select`. after: prune after
         another layer. keep: the tokens of the first picture that stay instead. raw: the question is the whole prompt, no template.
-        size: (width, height) the model sees; framing: "base", "anyres", "square" or "crop" instead of the model's own."""
+        size: (width, height) the model sees; framing: "base", "anyres", "square" or "crop" instead of the model's own.
+        keep_boxes: tokens there always stay; drop_boxes: they never enter the decoder, though the tower sees them; blank_boxes: painted
+        over before anything sees the picture. Each is a list of (x, y, width, height) in pixels or of texts such as "10%,0,25%,100%" and
+        "2:10,20,30,40", which is of the second picture. mask: the same by a picture, or bool or uint8 [h, w], of equal size, where it is
+        light; a dict with "keep", "drop" and "blank"; a list has one for each picture."""
         steps = steps_of(budget)
         threshold = threshold_of(min_confidence, steps is not None)
         if steps is not None:
@@ -173,13 +179,15 @@ class Session:
                 question, images, method=method, budget=step, max_tokens=max_tokens, side=side, allocator=allocator, selector=selector,
                 seed=seed, mode=mode, parameters=parameters, after=after, renumber=renumber, keep=keep, system=system, raw=raw, size=size,
                 framing=framing, min_pixels=min_pixels, max_pixels=max_pixels, newline=newline, structure=structure,
-                before_tower=before_tower), steps, threshold)
+                before_tower=before_tower, keep_boxes=keep_boxes, drop_boxes=drop_boxes, blank_boxes=blank_boxes,
+                mask=mask), steps, threshold)
         with self._turn.taken():
             prepared = self._prepare(question, images, dict(
                 method=method, budget=budget, max_tokens=max_tokens, side=side, allocator=allocator, selector=selector, seed=seed,
                 mode=mode, parameters=parameters, after=after, renumber=renumber, keep=keep, system=system, raw=raw, size=size,
                 framing=framing, min_pixels=min_pixels, max_pixels=max_pixels, newline=newline, structure=structure,
-                before_tower=before_tower))
+                before_tower=before_tower, keep_boxes=keep_boxes, drop_boxes=drop_boxes, blank_boxes=blank_boxes,
+                mask=mask))
             stats, error = _vlm.Stats(), _lib.Error()
             self._watch.stop.clear()
             self._watch.raised = self._recorded = None

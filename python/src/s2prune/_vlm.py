@@ -70,7 +70,7 @@ class Message(C.Structure):
 class ImageOptions(C.Structure):
     _fields_ = [("size", size_t), ("width", i32), ("height", i32), ("min_pixels", i64), ("max_pixels", i64), ("framing", C.c_int),
                 ("no_newline", C.c_int), ("structure_from_resized", C.c_int), ("resize", C.c_int), ("before_tower", C.c_int),
-                ("pixelprune", PixelPrune), ("regions", C.c_void_p), ("n_regions", i32)]
+                ("pixelprune", PixelPrune), ("regions", C.POINTER(_lib.Region)), ("n_regions", i32)]
 
 
 class Prompt(C.Structure):
