@@ -20,6 +20,7 @@ typedef struct running { /* everything the loop owns */
     const s2e_asking *asking; /* the task at hand */
     s2_image picture[S2E_MAX_PICTURES];
     s2p_image view[S2E_MAX_PICTURES];
+    s2a_regions regions[S2E_MAX_PICTURES];
     s2p_error picture_error; /* why the first picture of the group is not there */
     s2_buffer prompt, bytes;
     s2e_progress progress;
@@ -120,6 +121,7 @@ static s2p_status load(running *r, int32_t picture, int32_t to, s2p_error *error
 {
     s2_image_free(&r->picture[to]);
     r->picture[to] = (s2_image){ .pixels = NULL };
+    s2a_regions_free(&r->regions[to]);
     r->bytes.size = 0;
     TRY(s2e_set_picture_bytes(r->asking->set, picture, &r->bytes, error));
     TRY(s2_image_decode(r->bytes.data, r->bytes.size, S2_PIXELS_REFERENCE, NULL, &r->picture[to],
@@ -140,6 +142,10 @@ static s2p_status load(running *r, int32_t picture, int32_t to, s2p_error *error
         s2_image_free(&r->picture[to]);
         r->picture[to] = again;
     }
+    const s2e_evaluation *e = r->evaluation;
+    if (e->boxes)
+        TRY(s2a_boxes_apply(e->boxes, to, &r->picture[to], e->read_mask, e->mask_user,
+                            &r->regions[to], error));
     r->view[to] = r->picture[to].view;
     return S2P_OK;
 }
@@ -197,8 +203,11 @@ static s2p_status ask(running *r, const s2e_sample *sample, const s2a_setting *s
                                   .text = (const char *)r->prompt.data,
                                   .n_images = sample->n_pictures };
     s2v_image_options image_options[S2E_MAX_PICTURES];
-    for (int32_t i = 0; i < sample->n_pictures; i++)
+    for (int32_t i = 0; i < sample->n_pictures; i++) {
         image_options[i] = s2a_setting_image(setting, *evaluation->image_options);
+        image_options[i].regions = r->regions[i].region;
+        image_options[i].n_regions = r->regions[i].n;
+    }
     const s2v_prompt prompt = { .size = sizeof(s2v_prompt),
                                 .messages = &message,
                                 .n_messages = 1,
@@ -365,7 +374,10 @@ s2p_status s2e_evaluate(const s2e_evaluation *evaluation, s2p_error *error)
         st = rest.status;
         if (error) *error = rest;
     }
-    for (int32_t i = 0; i < S2E_MAX_PICTURES; i++) s2_image_free(&r.picture[i]);
+    for (int32_t i = 0; i < S2E_MAX_PICTURES; i++) {
+        s2_image_free(&r.picture[i]);
+        s2a_regions_free(&r.regions[i]);
+    }
     s2_buffer_free(&r.prompt);
     s2_buffer_free(&r.bytes);
     return st;

@@ -10,6 +10,7 @@
 #define S2_EVAL_EVALUATE_H
 
 #include "ask/ask.h"
+#include "ask/regions.h"
 #include "ask/tower_cost.h"
 #include "eval/run/run_plan.h"
 #include "eval/run/run_folder.h"
@@ -44,6 +45,9 @@ typedef struct s2e_evaluation { /* all borrowed */
     s2v_engine *engine; /* forgets a picture when its questions are over; NULL: it does not */
     s2v_session *session;
     const s2v_image_options *image_options; /* of every picture */
+    const s2a_boxes *boxes;                 /* of every sample's pictures, or NULL */
+    s2a_mask_reader read_mask;
+    void *mask_user;
     int32_t thought_budget; /* tokens of thoughts before an answer; 0: there are none */
     const s2e_asking *task; /* [n_tasks] */
     int32_t n_tasks;

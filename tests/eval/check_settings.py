@@ -8,6 +8,7 @@ the prune point; runs of programs that named a column by its method alone open, 
 """
 import contextlib
 import csv
+import hashlib
 import json
 import math
 import os
@@ -104,6 +105,34 @@ def check_growing_budgets():
 
 
 # One run with several settings is the runs of each.
+# Boxes and masks of a run: of every picture, part of what it is, and gray means gray.
+def check_boxes():
+    def kept(folder):
+        return [set(json.loads(row[-1])[0]) for row in answers(folder).values()]
+
+    plain = ("--methods", "uniform", "--budgets", "32", *SMALL)
+    marks = ("--keep-box", "0,0,56,56", "--drop-box", "50%,0,50%,100%")
+    run("eval", *plain, "--out", "unboxed")
+    run("eval", *plain, *marks, "--out", "boxed")
+    right = {r * 24 + c for r in range(24) for c in range(12, 24)}
+    assert all({0, 1, 24, 25} <= one and not one & right and len(one) == 32 for one in kept("boxed")), kept("boxed")
+    assert all(one & right for one in kept("unboxed"))
+    assert value("boxed", "is.boxes") == "keep 0,0,56,56 drop 50%,0,50%,100%"
+    assert "boxes" in run("eval", *plain, "--keep-box", "0,0,57,57", "--out", "boxed", code=2)  # another run
+    with open(os.path.join(FOLDER, "mask.pgm"), "wb"):
+        pass
+    by_picture = ("--methods", "s2prune", "--budgets", "32", *SMALL)
+    run("eval", *by_picture, "--out", "seen")
+    run("eval", *by_picture, "--blank-box", "0,0,100%,100%", "--out", "gray")
+    run("eval", *by_picture, "--blank-box", "0,0,50%,100%", "--blank-box", "50%,0,50%,100%", "--out", "halves")
+    assert answers("halves") == answers("gray") != answers("seen")
+    run("eval", *by_picture, "--mask", "blank:" + PICTURE, "--out", "masked")  # of equal size, and light in places
+    with open(PICTURE, "rb") as file:
+        assert value("masked", "is.boxes") == f"mask blank:{PICTURE} " + hashlib.sha256(file.read()).hexdigest()
+    assert "a box or mask is of picture 2; 1 picture is given" in run("eval", *plain, "--drop-box", "2:1,2,3,4", code=2)
+    assert "mask.pgm" in run("eval", *plain, "--mask", "mask.pgm", code=3)
+
+
 def check_together():
     with open(os.path.join(FOLDER, "v.txt"), "w", encoding="utf-8") as file:
         file.write("# variants\n\ns2prune:allocator=uniform,selector=centre\nuniform:after=0,budget=48\n")
@@ -257,6 +286,7 @@ shutil.rmtree(FOLDER, ignore_errors=True)
 os.makedirs(FOLDER)
 check_names()
 check_growing_budgets()
+check_boxes()
 check_together()
 check_old()
 check_after()

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 s2p_status s2_ask_boxes(const ask_options *o, s2a_boxes *out, s2p_error *error)
@@ -28,6 +29,8 @@ s2p_status s2_ask_read_mask(const char *path, void *user, s2_image *out, s2p_err
 {
     const ask_options *o = user;
     s2_image_limits limits;
-    s2_image_limits_local(&limits, o->max_image_pixels);
+    /* 0: of a command without the option, whose pictures are those of a benchmark */
+    s2_image_limits_local(&limits, o->max_image_pixels > 0 ? o->max_image_pixels
+                                                           : strtoll(S2_LOCAL_PIXELS, NULL, 10));
     return s2_picture_read(path, (s2_pixels)o->pixels, &limits, out, error);
 }

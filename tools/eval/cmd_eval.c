@@ -197,6 +197,7 @@ static const s2_option option_table[] = {
     S2_ASK_ROW_CONFIDENCE,
     S2_ASK_ROW_PROFILE,
     S2_ASK_ROWS_PRUNING,
+    S2_ASK_ROWS_BOXES,
     S2_ASK_ROW_EXEC,
     S2_ASK_ROW_PLUGIN,
     { .name = "--seeds", .label = "N", .type = S2_OPTION_INT, .min = 1, .max = 100, .fallback = "3",

@@ -4,7 +4,9 @@
 #include "asking/interrupt.h"
 #include "asking/tower_size.h"
 #include "asking/model_kind.h"
+#include "base/file.h"
 #include "base/path.h"
+#include "base/sha256.h"
 #include "eval/judging.h"
 #include "eval/run/fingerprint.h"
 #include "eval/run/run_folder.h"
@@ -88,6 +90,57 @@ static void describe_pictures(eval_context *context)
                (long long)o->min_pixels, (long long)o->max_pixels,
                s2_ask_framing_name((size_t)o->framing),
                s2_ask_structure_name((size_t)o->structure_from_resized), jpeg);
+}
+
+/* Boxes as they were given, masks by what is in their files; nothing where there are none. */
+static s2p_status describe_boxes(eval_context *context, s2p_error *error)
+{
+    const ask_options *o = &context->options->ask;
+    const struct {
+        const char *word;
+        const s2_list *list;
+    } lists[] = { { "keep", &o->keep_boxes },
+                  { "drop", &o->drop_boxes },
+                  { "blank", &o->blank_boxes },
+                  { "mask", &o->masks } };
+    const s2a_boxes *boxes = &context->asker.boxes;
+    s2_buffer text, file;
+    if (boxes->n == 0) return S2P_OK;
+    int32_t n_pictures = 0; /* of the sample that has most */
+    for (int32_t t = 0; t < context->data.n; t++)
+        for (int32_t i = 0; i < context->data.set[t].n_samples; i++)
+            if (context->data.set[t].sample[i].n_pictures > n_pictures)
+                n_pictures = context->data.set[t].sample[i].n_pictures;
+    TRY(s2a_boxes_check(boxes, n_pictures, error));
+    s2_buffer_init(&text, 1 << 16);
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
+        for (size_t i = 0; i < lists[k].list->n; i++)
+            s2_buffer_printf(&text, "%s%s %s", text.size ? " " : "", lists[k].word,
+                             lists[k].list->item[i]);
+    s2p_status st = S2P_OK;
+    for (int32_t i = 0; st == S2P_OK && i < boxes->n; i++) {
+        uint8_t digest[32];
+        char hash[S2_SHA256_HEX];
+        if (!boxes->box[i].mask) continue;
+        s2_buffer_init(&file, (size_t)512 << 20);
+        st = s2_file_read(boxes->box[i].mask, &file, error);
+        s2p_error why = { S2P_OK, "" };
+        s2_size size; /* not a picture: a sentence now, and not one for each sample */
+        if (st == S2P_OK && (st = s2_image_measure(file.data, file.size, &size, &why)) != S2P_OK)
+            (void)s2_fail(error, st, "--mask %.200s: %s", boxes->box[i].mask, why.message);
+        if (st == S2P_OK) {
+            s2_sha256(file.data, file.size, digest);
+            s2_sha256_hex(digest, hash);
+            s2_buffer_printf(&text, " %s", hash);
+        }
+        s2_buffer_free(&file);
+    }
+    s2_buffer_append(&text, "", 1);
+    if (st == S2P_OK && text.status != S2P_OK)
+        st = s2_fail(error, text.status, "the boxes have too much text");
+    if (st == S2P_OK) set_value(context->values, S2E_IS "boxes", (const char *)text.data);
+    s2_buffer_free(&text);
+    return st;
 }
 
 static int32_t predict_of(const eval_context *context, int32_t task)
@@ -176,6 +229,7 @@ static s2p_status describe(eval_context *context, s2p_error *error)
     set_value(context->values, S2E_IS "mode", s2_mode_name((size_t)ask->mode));
     TRY(describe_settings(context, false, context->values, error));
     describe_pictures(context);
+    TRY(describe_boxes(context, error));
     TRY(describe_tasks(context, error));
     TRY(describe_model(context, error));
     if (gethostname(host, sizeof host - 1) == 0) set_value(context->values, S2E_ABOUT "host", host);
@@ -318,6 +372,9 @@ s2e_evaluation eval_work(eval_context *context, s2e_asking *asking)
     return (s2e_evaluation){ .engine = context->asker.engine,
                              .session = context->asker.session,
                              .image_options = &context->asker.image_options[0],
+                             .boxes = &context->asker.boxes,
+                             .read_mask = s2_ask_read_mask,
+                             .mask_user = (void *)(uintptr_t)&context->options->ask,
                              .thought_budget = s2_ask_thinks(&context->options->ask)
                                                    ? s2_ask_thoughts(&context->options->ask)
                                                    : 0,
