@@ -149,7 +149,7 @@ VARIATIONS = {
                          cases=[dict(c, plans=[[(k if isinstance(k, int) else (min(k[0], 4), min(k[1], 30))) for k in plan] for plan in c["plans"]]) for c in GEMMA_CASES],
                          config=dict(mm_tokens_per_image=64, text_config=dict(sliding_window=100, num_hidden_layers=7, head_dim=16, query_pre_attn_scalar=16, rope_scaling=None),
                                      vision_config=dict(image_size=448, num_attention_heads=1, num_hidden_layers=2))),
-    "gemma3_scalar": dict(GEMMA, seed=3, cases=GEMMA_CASES[:2], config=dict(text_config=dict(sliding_window=300, query_pre_attn_scalar=24, num_key_value_heads=4, hidden_size=48, rope_theta=500000.0))),
+    "gemma3_full_size": dict(GEMMA, seed=3, cases=GEMMA_CASES[:2], config=dict(text_config=dict(sliding_window=300, num_key_value_heads=4, hidden_size=48, rope_theta=500000.0))),
     # tests/data/recorded has these three
     "tiny_qwen35": dict(HYBRID, seed=6, dtype="bfloat16", pictures=SMALL, processor=SMALL_SIZES, cases=SMALL_CASES, chats=SMALL_CHATS,
                    config=dict(text_config=hybrid(4, 2, **SMALL_HYBRID, intermediate_size=32), vision_config=SMALL_TOWER)),
