@@ -2,6 +2,7 @@
 #ifndef S2_ANALYZE_ANALYSES_H
 #define S2_ANALYZE_ANALYSES_H
 
+#include "analyze/rates.h"
 #include "analyze/study.h"
 #include "analyze/trials.h"
 
@@ -33,6 +34,20 @@ s2p_status s2_analyze_pareto(const s2_trials *trials, s2_study *study, s2p_error
 /* Which of n settings no other one beats: at least as good for at most the cost, and better in one of the two.
  * Values that are not finite are not. is_front: [n] out. */
 void s2_pareto_front(const double *cost, const double *value, int32_t n, bool *is_front);
+
+/* One of the numbers of a setting, its mean over the questions that every setting has answered; and the mean
+ * of visual tokens used. full: whose answers agreement compares with, -1: there is none. NaN: not known of any
+ * question. S2P_ENOMEM. */
+enum { S2_WORTH_ACCURACY, S2_WORTH_AGREEMENT, S2_COST_FIRST_MS, S2_COST_TFLOPS, S2_PARETO_NUMBERS };
+s2p_status s2_pareto_mean(const s2_trials *trials, int32_t setting, int32_t full, int which,
+                          s2_rate *out);
+double s2_pareto_tokens(const s2_trials *trials, int32_t setting);
+
+/* layer.c: the same numbers against the decoder layer after which a method prunes. */
+
+/* A panel for each, a line for each method and budget, and all as a table. Settings that name their layer
+ * (has_after) have a point; "full" is a dashed line. S2P_EINVAL: no setting names one. */
+s2p_status s2_analyze_layer(const s2_trials *trials, s2_study *study, s2p_error *error);
 
 /* spatial.c: where the kept tokens lie: Figure 2, Figures S1 and S2, Table S1. */
 

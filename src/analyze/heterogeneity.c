@@ -8,7 +8,7 @@
 #include "analyze/analyses.h"
 
 #include "analyze/figure_data.h"
-#include "analyze/sources.h"
+#include "analyze/sources/sources.h"
 #include "base/error.h"
 
 #include <math.h>

@@ -15,15 +15,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ACCURACY, AGREEMENT, FIRST_MS, TFLOPS, N_NUMBERS };
+enum {
+    ACCURACY = S2_WORTH_ACCURACY,
+    AGREEMENT = S2_WORTH_AGREEMENT,
+    FIRST_MS = S2_COST_FIRST_MS,
+    TFLOPS = S2_COST_TFLOPS,
+    N_NUMBERS
+};
 
 #define ROUNDS 2000
 #define SEED 1
 #define CONFIDENCE 0.95
 
-typedef struct mean {
-    double value, low, high;
-} mean;
+typedef s2_rate mean;
 
 typedef struct entry { /* of a setting */
     mean number[N_NUMBERS];
@@ -57,35 +61,41 @@ static double number_of(const s2_trials *t, int32_t setting, int32_t full, int32
     return s2e_is_same_answer(trial->answer, other) ? 100.0 : 0.0;
 }
 
-static s2p_status mean_of(const s2_trials *t, int32_t setting, int32_t full, int which,
-                          double *scratch, mean *out)
+s2p_status s2_pareto_mean(const s2_trials *t, int32_t setting, int32_t full, int which,
+                          s2_rate *out)
 {
-    double *sum = scratch, *weight = scratch + t->n_pictures;
+    const size_t room = (size_t)t->n_pictures + 1;
+    double *sum = calloc(2 * room, sizeof *sum), *weight = sum ? sum + room : NULL;
     size_t n = 0;
-    s2_interval interval;
-    *out = (mean){ (double)NAN, (double)NAN, (double)NAN };
-    for (int32_t i = 0; i < t->n_pictures; i++) sum[i] = weight[i] = 0.0;
+    double all = 0.0, n_all = 0.0;
+    s2_interval interval = { (double)NAN, (double)NAN };
+    *out = (s2_rate){ .value = (double)NAN, .low = (double)NAN, .high = (double)NAN };
+    if (!sum) return S2P_ENOMEM;
     for (int32_t q = 0; q < t->n_questions; q++) {
         const double value = number_of(t, setting, full, q, which);
         if (!isfinite(value) || !s2_trials_question_done(t, q)) continue;
         sum[t->question[q].picture] += value;
         weight[t->question[q].picture] += 1.0;
+        out->n++;
     }
-    double all = 0.0, n_all = 0.0;
-    for (int32_t i = 0; i < t->n_pictures;
-         i++) { /* pictures without a question are not in the sample */
+    for (int32_t i = 0; i < t->n_pictures; i++) { /* without a question: not in the sample */
         if (!(weight[i] > 0.0)) continue;
         all += sum[n] = sum[i];
         n_all += weight[n] = weight[i];
         n++;
     }
-    if (n == 0) return S2P_OK;
-    TRY(s2_bootstrap(sum, weight, n, ROUNDS, SEED, CONFIDENCE, &interval));
-    *out = (mean){ all / n_all, interval.low, interval.high };
-    return S2P_OK;
+    const s2p_status st =
+        n ? s2_bootstrap(sum, weight, n, ROUNDS, SEED, CONFIDENCE, &interval) : S2P_OK;
+    if (st == S2P_OK && n > 0) {
+        out->value = all / n_all;
+        out->low = interval.low;
+        out->high = interval.high;
+    }
+    free(sum);
+    return st;
 }
 
-static double used_of(const s2_trials *t, int32_t setting)
+double s2_pareto_tokens(const s2_trials *t, int32_t setting)
 {
     double sum = 0.0, n = 0.0;
     for (int32_t q = 0; q < t->n_questions; q++) {
@@ -99,15 +109,14 @@ static double used_of(const s2_trials *t, int32_t setting)
 
 static s2p_status fill(const s2_trials *t, int32_t full, entry *e, s2p_error *error)
 {
-    const size_t n = t->n_settings > 0 ? (size_t)t->n_settings : 1,
-                 room = 2 * (size_t)t->n_pictures + 2 * n + 1;
+    const size_t n = t->n_settings > 0 ? (size_t)t->n_settings : 1, room = 2 * n;
     double *scratch = malloc(room * sizeof *scratch);
     bool *front = calloc(n, sizeof *front);
     s2p_status st = scratch && front ? S2P_OK : S2P_ENOMEM;
     for (int32_t s = 0; st == S2P_OK && s < t->n_settings; s++) {
-        e[s].n_used = used_of(t, s);
+        e[s].n_used = s2_pareto_tokens(t, s);
         for (int k = 0; st == S2P_OK && k < N_NUMBERS; k++)
-            st = mean_of(t, s, full, k, scratch, &e[s].number[k]);
+            st = s2_pareto_mean(t, s, full, k, &e[s].number[k]);
     }
     for (int worth = 0; st == S2P_OK && worth < 2; worth++)
         for (int cost = 0; cost < 2; cost++) {

@@ -1,7 +1,7 @@
 /* test_trials.c - trials filled by hand: rates, answers read back, where tokens lie, overlaps. */
 #include "analyze/analyses.h"
 #include "analyze/rates.h"
-#include "analyze/sources.h"
+#include "analyze/sources/sources.h"
 #include "check.h"
 
 #include <math.h>

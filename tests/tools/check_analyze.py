@@ -172,6 +172,23 @@ for attempt in range(2):  # the second one reads its own answers, costs included
     first = times
 assert all(not r["first_token_ms"] and float(r["tflops"]) > 0 for r in csv.DictReader((work / "run_pareto/pareto.csv").open()))
 check_report(work / "pareto", 2)
+# Layers: the later, the more FLOPs and the same tokens; named ones and the run of an evaluation too.
+run("analyze", "layer", "-q", "-t", "1", "--pictures", "2", "--per-picture", "1", "--budgets", "32", "--out", str(work / "layer"))
+check_report(work / "layer", 1)
+layers = list(csv.DictReader((work / "layer/layer.csv").open()))
+assert [(r["method"], r["layer"]) for r in layers] == [("full", ""), ("s2prune", "0"), ("s2prune", "1"), ("s2prune", "3")], layers
+costs = [float(r["tflops"]) for r in layers]
+assert costs[1] < costs[2] < costs[3] < costs[0] and all(float(r["tokens_used"]) == 32 for r in layers[1:]), layers
+run("eval", "-q", "-t", "1", "--methods", "full", "--setting", "uniform:after=-1", "--setting", "uniform:after=2", "--budgets", "16,32",
+    "--limit", "6", "--out", str(work / "layer_run"))
+run("analyze", "layer", "-q", "--run", str(work / "layer_run"), "--out", str(work / "run_layer"))
+check_report(work / "run_layer", 1)
+assert sorted((r["method"], r["budget"], r["layer"]) for r in csv.DictReader((work / "run_layer/layer.csv").open())) == [
+    ("full", "all", "")] + [("uniform", b, l) for b in ("16", "32") for l in ("-1", "2")]
+for method, why in (("full", "no setting says"), ("resize", "no layer to prune after"), ("sparsevlm", "only a method of one stage")):
+    result = run("analyze", "layer", "-q", "-t", "1", "--pictures", "1", "--per-picture", "1", "--methods", method, "--out", str(work / "layer"),
+                 code=2 if method == "full" else 3)
+    assert why in result.stderr, (method, result.stderr)
 # Figures of one kind share their axis across budgets.
 def axis_numbers(path):
     words = {text.text for text in ElementTree.parse(path).getroot().iter(SVG + "text")}

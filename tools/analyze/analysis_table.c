@@ -108,6 +108,32 @@ static s2p_status grid_settings(const s2a_setting *base, const char *budgets, s2
     return each_budget(&(list){ out, n }, base, budgets, true, add_sides, error);
 }
 
+s2p_status s2_analysis_spread(s2a_setting *setting, int32_t *n, int32_t n_layers, s2p_error *error)
+{
+    s2a_setting given[S2A_MAX_SETTINGS];
+    const int32_t n_given = *n;
+    const list l = { setting, n };
+    for (int32_t i = 0; i < n_given; i++) given[i] = setting[i];
+    *n = 0;
+    for (int32_t i = 0; i < n_given; i++) {
+        s2a_setting one = given[i];
+        if (s2p_method_about(s2a_setting_method(&one))->resizes)
+            return s2_fail(error, S2P_EUNSUPPORTED,
+                           "analyze layer: method '%s' shows a smaller picture; there is no layer "
+                           "to prune after",
+                           one.method);
+        if (one.has_after || s2a_keeps_all(&one)) {
+            TRY(add(&l, one, error));
+            continue;
+        }
+        one.has_after = true;
+        for (one.after = 0; one.after == 0 || one.after <= n_layers - 2;
+             one.after = 2 * one.after + 1)
+            TRY(add(&l, one, error));
+    }
+    return s2a_settings_check_after("analyze layer, after", setting, *n, n_layers, error);
+}
+
 /* --- the rows -------------------------------------------------------------------------------- */
 
 static s2p_status run_spatial(const s2_trials *trials, s2_study *study, s2p_error *error)
@@ -178,6 +204,13 @@ static const s2_analysis analysis_list[] = {
       .budgets = "192,128,64,32",
       .per_picture = 3,
       .run = s2_analyze_pareto },
+    { .name = "layer",
+      .summary = "accuracy and cost against the decoder layer after which a method prunes",
+      .methods = "full,s2prune",
+      .budgets = "64",
+      .per_picture = 3,
+      .run = s2_analyze_layer,
+      .is_by_layer = true },
     { .name = "overlap",
       .summary = "tokens two methods have in common",
       .methods = "random,uniform,fastv,dart,visionzip,gridprune,holov,erc-top,s2prune",

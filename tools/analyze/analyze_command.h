@@ -23,11 +23,16 @@ typedef struct s2_analysis {
                            int32_t *n, s2p_error *error);
     s2p_status (*run)(const s2_trials *trials, s2_study *study, s2p_error *error);
     bool takes_pictures; /* needs no answers: pictures alone will do */
+    bool is_by_layer;    /* a setting that names no layer to prune after stands for several */
 } s2_analysis;
 
 const s2_analysis *s2_analysis_at(size_t index); /* NULL past the end */
 const s2_analysis *s2_analysis_find(const char *name);
 const char *s2_analysis_name(size_t index);
+
+/* Each of the *n settings that prunes and names no layer becomes one after layer 0, 1, 3, 7, ... of a decoder
+ * with n_layers. S2P_EUNSUPPORTED: a method that cannot prune after them. setting: [S2A_MAX_SETTINGS]. */
+s2p_status s2_analysis_spread(s2a_setting *setting, int32_t *n, int32_t n_layers, s2p_error *error);
 
 /* A model and a benchmark, ready for analyses that share their answers.
  *

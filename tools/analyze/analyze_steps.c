@@ -2,7 +2,7 @@
 #include "analyze/analyze_command.h"
 
 #include "analyze/rasterize.h"
-#include "analyze/sources.h"
+#include "analyze/sources/sources.h"
 #include "asking/tower_size.h"
 #include "base/path.h"
 #include "base/sha256.h"
@@ -230,7 +230,7 @@ static s2p_status collect_questions(analyze_context *context, const s2_analysis 
 }
 
 /* What may change an answer and is neither question nor setting, in a few letters. */
-static void name_run(const analyze_context *context, s2_trials *trials)
+static void name_run(const analyze_context *context, bool is_by_layer, s2_trials *trials)
 {
     const analyze_options *o = context->options;
     const s2v_image_options *image = &context->asker.image_options[0];
@@ -246,6 +246,8 @@ static void name_run(const analyze_context *context, s2_trials *trials)
                      context->ask.tower, context->ask.kernels ? context->ask.kernels : "",
                      context->ask.gpu_layers, o->seeds, o->predict);
     if (context->ask.kv_type_v > 0) s2_buffer_printf(&text, " v%d", context->ask.kv_type_v);
+    /* A label leaves out the layer that is the method's own, which in a hybrid model moves to another. */
+    if (is_by_layer) s2_buffer_printf(&text, " layers");
     if (!s2_ask_is_fused(&context->ask)) s2_buffer_printf(&text, " plain");
     for (size_t i = 0; i < context->ask.set.n; i++)
         s2_buffer_printf(&text, " %s", context->ask.set.item[i]);
@@ -265,7 +267,7 @@ static s2p_status collect_answers(analyze_context *context, const s2_analysis *a
     TRY(collect_questions(context, analysis, trials, error));
     (void)snprintf(trials->model, sizeof trials->model, "%s", s2_base_name(context->asker.model));
     trials->n_seeds = o->seeds;
-    name_run(context, trials);
+    name_run(context, analysis->is_by_layer, trials);
     TRY(s2_trials_set(trials, setting, n, error));
     TRY(read_answers(context, context->answers_path, trials, error));
     for (size_t i = 0; i < o->answers.n; i++)
@@ -354,6 +356,10 @@ s2p_status s2_analyze_collect(analyze_context *context, const s2_analysis *analy
                             : has_variants ? NULL
                                            : usual,
                             budgets, setting, &n, error));
+    if (analysis->is_by_layer && !o->images) {
+        TRY(open_model(context, error));
+        TRY(s2_analysis_spread(setting, &n, context->asker.info.n_layers, error));
+    }
     if (o->images && !analysis->takes_pictures)
         return s2_fail(error, S2P_EINVAL, "%s needs answers; pictures alone have none",
                        analysis->name);

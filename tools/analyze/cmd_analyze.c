@@ -94,7 +94,7 @@ const s2_command s2_cmd_analyze = {
     .usage =
         "WHAT [-m MODEL -mm MMPROJ] [--out DIR] [options]\n"
         "       WHAT: spatial, heterogeneity, budget, ablation, grid, retention, cases, pareto, "
-        "overlap",
+        "layer, overlap",
     .examples =
         "  s2prune analyze spatial --out bias\n"
         "  s2prune analyze budget --methods full,uniform,s2prune --budgets 128,64,32,16\n"

@@ -2,7 +2,7 @@
 #define _XOPEN_SOURCE 700 /* scandir */
 #include "analyze/analyze_command.h"
 
-#include "analyze/sources.h"
+#include "analyze/sources/sources.h"
 #include "base/json.h"
 #include "base/path.h"
 #include "plan/recorded.h"

@@ -1,7 +1,7 @@
 /* collect_run.c - the folders of evaluations as trials. */
 #include "analyze/analyze_command.h"
 
-#include "analyze/sources.h"
+#include "analyze/sources/sources.h"
 #include "eval/judging.h"
 #include "eval/run/fingerprint.h"
 #include "eval/run/run_folder.h"

@@ -2,7 +2,7 @@
  * filled is within its limits. */
 #include "fuzz.h"
 
-#include "analyze/sources.h"
+#include "analyze/sources/sources.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* source_answers.c - a file that grows by a line for each answer, so that work that was stopped goes
  * on where it was, and one analysis uses what another has asked.
  */
-#include "analyze/sources.h"
+#include "analyze/sources/sources.h"
 
 #include "base/file.h"
 #include "base/json.h"

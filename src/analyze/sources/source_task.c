@@ -1,5 +1,5 @@
 /* source_task.c - pictures and questions of a benchmark, thinned out evenly. */
-#include "analyze/sources.h"
+#include "analyze/sources/sources.h"
 
 #include "eval/judging.h"
 #include "image/image.h"

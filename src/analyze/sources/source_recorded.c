@@ -1,5 +1,5 @@
 /* source_recorded.c - one recording at a time, every setting on it. */
-#include "analyze/sources.h"
+#include "analyze/sources/sources.h"
 
 #include "base/error.h"
 

@@ -1,7 +1,7 @@
 /* source_model.c - pictures outermost, so that the tower runs once for each; then settings, so that
  * what a session remembers of a pruned picture serves all questions about it.
  */
-#include "analyze/sources.h"
+#include "analyze/sources/sources.h"
 
 #include "ask/own.h"
 #include "base/error.h"

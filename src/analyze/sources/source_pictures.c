@@ -1,5 +1,5 @@
 /* source_pictures.c - run the pruning library on decoded pictures. */
-#include "analyze/sources.h"
+#include "analyze/sources/sources.h"
 
 #include "base/error.h"
 #include "image/image.h"

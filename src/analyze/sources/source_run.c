@@ -1,5 +1,5 @@
 /* source_run.c - rows of a store, judged as its report judges them. */
-#include "analyze/sources.h"
+#include "analyze/sources/sources.h"
 
 #include "eval/report/results.h"
 #include "eval/run/fingerprint.h"
