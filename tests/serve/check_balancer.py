@@ -106,7 +106,7 @@ def main():
             if status != 200:
                 failed.append((status, data))
 
-    clients = [threading.Thread(target=client, args=(k,)) for k in range(4)]
+    clients = [threading.Thread(target=client, args=(k,), daemon=True) for k in range(4)]
     for thread in clients:
         thread.start()
     for i, s in enumerate(servers):

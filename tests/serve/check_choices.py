@@ -80,7 +80,7 @@ def client(k):
         wrong.append((n, got))
 
 
-threads = [threading.Thread(target=client, args=(k,)) for k in range(12)]
+threads = [threading.Thread(target=client, args=(k,), daemon=True) for k in range(12)]
 for thread in threads:
     thread.start()
 body = json.dumps(chat(**{**drawn, "max_tokens": 300}, n=8, stream=True)).encode()

@@ -40,7 +40,7 @@ def main():
                 faults.append(repr(e))
 
     fds = s.fds()
-    threads = [threading.Thread(target=client, args=(i,)) for i in range(N_CLIENTS)]
+    threads = [threading.Thread(target=client, args=(i,), daemon=True) for i in range(N_CLIENTS)]
     for t in threads:
         t.start()
     rss = None

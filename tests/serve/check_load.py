@@ -168,7 +168,7 @@ def main():
                 faults.append(repr(e))
                 return
 
-    threads = [threading.Thread(target=client, args=(i,)) for i in range(N_CLIENTS)]
+    threads = [threading.Thread(target=client, args=(i,), daemon=True) for i in range(N_CLIENTS)]
     watch = Watch(s)
     for thread in threads:
         thread.start()

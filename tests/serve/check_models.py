@@ -94,7 +94,7 @@ def client(k):
         wrong.append((name, error))
 
 
-threads = [threading.Thread(target=client, args=(k,)) for k in range(18)]
+threads = [threading.Thread(target=client, args=(k,), daemon=True) for k in range(18)]
 for thread in threads:
     thread.start()
 n_most = 0

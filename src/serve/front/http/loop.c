@@ -286,11 +286,13 @@ static bool read_head(s2_http *h, wire *w)
 static bool read_body(s2_http *h, wire *w)
 {
     s2_http_error error;
+    static const uint8_t nothing[1] = { 0 };
+    const uint8_t *data = w->in.data ? w->in.data : nothing; /* an empty buffer has no data */
     size_t at = 0, used = 1;
     s2_read got = S2_READ_MORE;
     while (got != S2_READ_END && got != S2_READ_REFUSED && !h->calls->has_answer(w->x)) {
-        got = s2_read_body(&w->body_reader, w->in.data + at, w->in.size - at, &used, &error);
-        if (got == S2_READ_PIECE) h->calls->body(w->x, w->in.data + at, used);
+        got = s2_read_body(&w->body_reader, data + at, w->in.size - at, &used, &error);
+        if (got == S2_READ_PIECE) h->calls->body(w->x, data + at, used);
         at += used;
         if (got != S2_READ_END && used == 0) break;
     }
