@@ -396,15 +396,14 @@ static bool set_flags(int fd)
            fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) == 0;
 }
 
-/* False: nobody is waiting. */
-static bool accept_one(s2_http *h)
+static void accept_one(s2_http *h)
 {
     struct sockaddr_storage from = { .ss_family = AF_UNSPEC };
     socklen_t n = sizeof from;
     const int fd = accept(h->fd, (struct sockaddr *)&from, &n);
     if (fd < 0) {
         h->is_full = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
-        return errno == ECONNABORTED || errno == EINTR;
+        return;
     }
     const struct sockaddr *address = (const struct sockaddr *)&from;
     wire *w = set_flags(fd) && h->calls->accepts(h->server, address) ? calloc(1, sizeof *w) : NULL;
@@ -414,7 +413,7 @@ static bool accept_one(s2_http *h)
     }
     if (!w) {
         close(fd);
-        return true;
+        return;
     }
     s2_buffer_init(&w->in, MAX_IN);
     s2_buffer_init(&w->out, 4 * BLOCK);
@@ -422,11 +421,10 @@ static bool accept_one(s2_http *h)
     if (!w->connection) {
         s2_socket_close(&w->socket);
         free(w);
-        return true;
+        return;
     }
     h->wire[h->n++] = w;
     receive(h, w); /* it may have sent something already */
-    return true;
 }
 
 /* Exchanges that were pushed by others. */
@@ -469,6 +467,12 @@ static void serve_wire(s2_http *h, wire *w, short events)
     if (events) receive(h, w);
 }
 
+static void close_gone(s2_http *h)
+{
+    for (size_t i = h->n; i-- > 0;)
+        if (h->wire[i]->state == CLOSED) close_wire(h, i);
+}
+
 static void *run_loop(void *user)
 {
     s2_http *h = user;
@@ -486,10 +490,11 @@ static void *run_loop(void *user)
         for (size_t i = 0; i < n; i++)
             if (h->poll[2 + i].revents) serve_wire(h, h->wire[i], h->poll[2 + i].revents);
         if (h->poll[0].revents) take_ready(h);
-        if (accepts && (h->poll[1].revents & POLLIN))
-            while (h->n < h->max && accept_one(h)) continue;
-        for (size_t i = h->n; i-- > 0;)
-            if (h->wire[i]->state == CLOSED) close_wire(h, i);
+        close_gone(h);
+        /* One at a time: its connections before this one have ended meanwhile, perhaps, and must not
+         * count against its address. */
+        if (accepts && (h->poll[1].revents & POLLIN)) accept_one(h);
+        close_gone(h);
     }
     return NULL;
 }
