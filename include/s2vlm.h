@@ -482,7 +482,7 @@ typedef struct s2v_stats {          /* milliseconds, tokens, bytes */
     uint64_t reserved[15];
 } s2v_stats;
 
-/* Consume the prompt and leave the session ready to produce its first token. May be called again for
+/* Reads the prompt; the session is then ready to produce its first token. May be called again for
  * the next turn. A prompt that is refused before anything ran (too long, not UTF-8, unknown method)
  * leaves the conversation as it was; a failure after that leaves the session as after
  * s2v_session_reset. prune NULL: keep every token. stats: out, or NULL; of a prompt that is too long

@@ -36,8 +36,8 @@ s2p_status s2_analyze_pareto(const s2_trials *trials, s2_study *study, s2p_error
 void s2_pareto_front(const double *cost, const double *value, int32_t n, bool *is_front);
 
 /* One of the numbers of a setting, its mean over the questions that every setting has answered; and the mean
- * of visual tokens used. full: whose answers agreement compares with, -1: there is none. NaN: not known of any
- * question. S2P_ENOMEM. */
+ * of visual tokens used. full: the setting whose answers agreement compares with, or -1. NaN: the number is
+ * unknown for every question. S2P_ENOMEM. */
 enum { S2_WORTH_ACCURACY, S2_WORTH_AGREEMENT, S2_COST_FIRST_MS, S2_COST_TFLOPS, S2_PARETO_NUMBERS };
 s2p_status s2_pareto_mean(const s2_trials *trials, int32_t setting, int32_t full, int which,
                           s2_rate *out);

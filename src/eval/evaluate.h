@@ -48,7 +48,7 @@ typedef struct s2e_evaluation { /* all borrowed */
     const s2a_boxes *boxes;                 /* of every sample's pictures, or NULL */
     s2a_mask_reader read_mask;
     void *mask_user;
-    int32_t thought_budget; /* tokens of thoughts before an answer; 0: there are none */
+    int32_t thought_budget; /* tokens of thoughts before an answer; 0: no thoughts */
     const s2e_asking *task; /* [n_tasks] */
     int32_t n_tasks;
     const s2a_setting *setting; /* [n_settings]; their seeds are the evaluation's own */

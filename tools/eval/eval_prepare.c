@@ -92,7 +92,7 @@ static void describe_pictures(eval_context *context)
                s2_ask_structure_name((size_t)o->structure_from_resized), jpeg);
 }
 
-/* Boxes as they were given, masks by what is in their files; nothing where there are none. */
+/* Boxes as they were given, masks by the SHA-256 of their files; nothing without boxes. */
 static s2p_status describe_boxes(eval_context *context, s2p_error *error)
 {
     const ask_options *o = &context->options->ask;

@@ -40,7 +40,8 @@ static bool is_hopeless(const s2e_search *s, const s2e_outcomes *o, const s2e_ca
     return s2_evidence_after(&c->less, gain, (size_t)(n_left * bets)) < -log(1.0 - s->confidence);
 }
 
-/* Accepted: the next of the chain, whose error then goes to the others where there is none. */
+/* The setting is accepted: test the next one of its chain. A chain that has reached its end gives its
+ * share of the error to the others. */
 static void accept(s2e_search *s, int32_t chain)
 {
     const int32_t at = s->next[chain];

@@ -43,7 +43,7 @@ typedef struct s2_ask_job { /* free with s2_ask_job_free */
 } s2_ask_job;
 
 /* Everything but the pixels: of pictures only the headers are read, and a prompt that cannot fit into
- * the context is refused. On failure `param` is the field at fault, "" if there is none. */
+ * the context is refused. On failure `param` is the field at fault, or "" when no single field is. */
 s2p_status s2_ask_job_read(const s2_job_parts *parts, json_t *json, const s2_engine_setup *setup,
                            const s2v_engine *engine, s2_ask_job *out, char param[S2_JSON_PARAM],
                            s2p_error *error);

@@ -124,7 +124,8 @@ static void start_answer(wire *w)
     w->state = SENDING;
 }
 
-/* Puts more of the body into `out`. False: there is none now, or none any more (*is_over). */
+/* Appends more of the body to `out`. False: nothing is available now, or the body is complete
+ * (*is_over). */
 static bool fill(s2_http *h, wire *w, bool *is_over)
 {
     uint8_t block[BLOCK];
