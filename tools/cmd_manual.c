@@ -72,13 +72,13 @@ static void put_lines(s2_buffer *out, const char *lines)
 static void exit_codes(s2_buffer *out)
 {
     static const char *const meaning[][2] = {
-        { "0", "The command did what was asked." },
-        { "1", "It failed for another reason than those below." },
+        { "0", "Success." },
+        { "1", "Failure, for a reason not listed below." },
         { "2", "The command line is wrong." },
-        { "3", "An input, such as a picture, a model or a table, cannot be used." },
-        { "4", "Memory or disk space ran out." },
-        { "5", "It finished, but the result is incomplete." },
-        { "130", "It was interrupted." },
+        { "3", "An input, such as a picture, a model or a table, is invalid." },
+        { "4", "Out of memory or disk space." },
+        { "5", "Finished, but the result is incomplete." },
+        { "130", "Interrupted." },
     };
     section(out, "EXIT STATUS");
     for (size_t i = 0; i < sizeof meaning / sizeof *meaning; i++)
@@ -97,7 +97,8 @@ static void command_page(const s2_command *command, s2_buffer *out)
     s2_buffer_printf(out, "\n");
     if (command->options->name) section(out, "OPTIONS");
     const char *group = NULL;
-    for (const s2_option *o = command->options; o->name; o++) {
+    const s2_option *first = command->options->name ? command->options : NULL;
+    for (const s2_option *o = first; o; o = s2_help_next(command->options, o)) {
         if (!group || strcmp(group, o->group) != 0) {
             s2_buffer_printf(out, ".SS ");
             put(out, o->group);
@@ -110,10 +111,11 @@ static void command_page(const s2_command *command, s2_buffer *out)
         char variable[64];
         s2_env_name("", command->options, variable, sizeof variable);
         section(out, "ENVIRONMENT");
-        s2_buffer_printf(out,
-                         "An option can also be set in the environment, as\n.B S2PRUNE_%s\nor\n"
-                         ".B LLAMA_ARG_%s\n(dashes become underscores). The command line wins.\n",
-                         variable, variable);
+        s2_buffer_printf(
+            out,
+            "Each option can also be set in the environment, for example as\n.B S2PRUNE_%s\nor\n"
+            ".B LLAMA_ARG_%s\n(dashes become underscores). The command line takes precedence.\n",
+            variable, variable);
     }
     if (command->examples) {
         section(out, "EXAMPLES");
@@ -132,10 +134,10 @@ static void program_page(const s2_command *const *commands, s2_buffer *out)
         "s2prune \\- vision\\-language models with most visual tokens removed\n"
         ".SH SYNOPSIS\n.B s2prune\n.I COMMAND\n.RI [ options ]\n.SH DESCRIPTION\n"
         ".B s2prune\nanswers questions about pictures with vision\\-language models in llama.cpp's "
-        "GGUF files. It gives each region of a picture a number of tokens by its structure, keeps "
-        "in each part of a region the token that the first decoder layer changed most, and removes "
-        "the rest before the second layer. It also runs the methods it is compared with, ten "
-        "benchmarks and a server with the API of OpenAI.\n.SH COMMANDS\n",
+        "GGUF format. It divides a picture into regions, gives more tokens to regions with more "
+        "structure, keeps in each cell of a region the token that the first decoder layer changed "
+        "most, and removes all other tokens before the second layer. It also has other pruning "
+        "methods, benchmarks to compare them, and a server with OpenAI's API.\n.SH COMMANDS\n",
         s2p_version());
     for (size_t i = 0; commands[i]; i++) {
         s2_buffer_printf(out, ".TP\n.BR s2prune\\-%s (1)\n", commands[i]->name);

@@ -12,28 +12,28 @@
 /* clang-format off */
 static const s2_option option_table[] = {
     { .name = "--arrays", .label = "DIR", .type = S2_OPTION_FILE, .group = "Goldens",
-      .help = "where the .npy files are, when the cases are elsewhere (default: next to them)",
+      .help = "folder with the .npy files (default: the folder of the case)",
       .offset = offsetof(s2_verify_options, arrays) },
     { .name = "--only", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Goldens",
-      .help = "one method, folder, stage or file name, such as s2prune or alloc",
+      .help = "check only one method, folder, stage or file name, such as s2prune or alloc",
       .offset = offsetof(s2_verify_options, only) },
     { .name = "--device", .letters = "-dev", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Model",
-      .fallback = "CPU", .help = "where models run; see 's2prune run --list-devices'",
+      .fallback = "CPU", .help = "device to run models on (see 's2prune run --list-devices')",
       .offset = offsetof(s2_verify_options, device) },
     { .name = "--gpu-layers", .letters = "-ngl", .label = "N", .type = S2_OPTION_INT, .min = -1, .max = 1000,
       .min_word = "auto", .max_word = "all", .fallback = "-1", .group = "Model",
-      .help = "layers on the device, from the last; auto or -1: those that fit",
+      .help = "number of decoder layers on the device, counted from the last; auto or -1: as many as fit",
       .offset = offsetof(s2_verify_options, gpu_layers) },
     { .name = "--no-mmproj-offload", .type = S2_OPTION_FLAG, .group = "Model",
       .help = "keep the vision tower on the CPU", .offset = offsetof(s2_verify_options, tower_on_cpu) },
     { .name = "--kernels", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Model",
-      .help = "of the tower, instead of the fastest exact ones; 's2prune --version' lists them",
+      .help = "use these kernels for the vision tower instead of the fastest exact ones (see 's2prune --version')",
       .offset = offsetof(s2_verify_options, kernels) },
     { .name = "--slack", .label = "X", .type = S2_OPTION_REAL, .min = 1, .max = 1e6, .fallback = "1", .group = "Model",
-      .help = "numbers of a model may be off by X times what they may on the CPU",
+      .help = "allow X times the numerical tolerance of the CPU",
       .offset = offsetof(s2_verify_options, slack) },
     { .name = "--output", .letters = "-o", .label = "FMT", .type = S2_OPTION_CHOICE,
-      .group = "Output", .choice = s2_output_name, .fallback = "text", .help = "form of the report",
+      .group = "Output", .choice = s2_output_name, .fallback = "text", .help = "format of the report",
       .offset = offsetof(s2_verify_options, output) },
     { .name = NULL },
 };
@@ -41,14 +41,14 @@ static const s2_option option_table[] = {
 
 const s2_command s2_cmd_verify = {
     .name = "verify",
-    .summary = "check this build against golden files",
+    .summary = "compare this build with recorded outputs",
     .usage = "DIR... [--arrays DIR] [--only NAME] [--device NAME] [-o text|json]",
     .examples = "  s2prune verify goldens/algo\n"
                 "  s2prune verify goldens/methods --only s2prune\n"
                 "  s2prune verify goldens/hf --device Vulkan0 --slack 20\n"
-                "\nOne line per file, then 'N passed, N failed'. Exit code 1 when a result "
-                "differs, 3 when\n"
-                "a file is malformed or there is nothing to check.\n",
+                "\nPrints one line per file, then 'N passed, N failed'. The exit code is 1 if a "
+                "result differs,\n"
+                "and 3 if a file is malformed or there is nothing to check.\n",
     .options = option_table,
     .operand = "a folder (DIR)",
     .min_operands = 1,

@@ -11,6 +11,10 @@ void s2_help_command(const s2_command *command, s2_buffer *out);
 void s2_help_option(const s2_option *option,
                     s2_buffer *out); /* what it does, its words, its default */
 
+/* Rows by group, although a group may have rows in several places of a table: the row after `last`,
+ * the first of the next group, or NULL. */
+const s2_option *s2_help_next(const s2_option *options, const s2_option *last);
+
 /* A page for man: of one command, or of the program where command is NULL. */
 void s2_manual(const s2_command *const *commands, const s2_command *command, s2_buffer *out);
 

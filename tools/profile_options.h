@@ -6,10 +6,12 @@
 
 /* Of commands that take a profile; member: const char *. Where there is a table of several settings, the
  * profile is one more --setting. */
-#define S2_ROW_PROFILE(at)                                                                     \
-    {                                                                                          \
-        .name = "--profile", .label = "FILE", .type = S2_OPTION_FILE, .group = "Pruning",      \
-        .help = "method, budget, threshold and size of pictures that 's2prune tune' found", at \
+#define S2_ROW_PROFILE(at)                                                                         \
+    {                                                                                              \
+        .name = "--profile", .label = "FILE", .type = S2_OPTION_FILE, .group = "Pruning",          \
+        .help = "use the method, budget, threshold and picture size that 's2prune tune' wrote to " \
+                "this file",                                                                       \
+        at                                                                                         \
     }
 
 #define S2_PROFILE_ROWS 5

@@ -417,7 +417,7 @@ static s2_buffer text_of(const s2_command *c, const char *shell)
 }
 
 /* Help and completion come from the tables: every option, label, choice and default is there. */
-static void test_tables_are_told_whole(void **state)
+static void test_help_has_every_row(void **state)
 {
     (void)state;
     for (size_t i = 0; s2_commands[i]; i++) {
@@ -426,6 +426,10 @@ static void test_tables_are_told_whole(void **state)
         CHECK_CASE(has(&help, c->summary) && has(&help, c->usage), "%s", c->name);
         for (const s2_option *o = c->options; o->name; o++) {
             CHECK_CASE(has(&help, o->name) && has(&help, o->group), "%s %s", c->name, o->name);
+            char heading[64]; /* once, although a group may have rows in several places */
+            (void)snprintf(heading, sizeof heading, "\n\n%s\n ", o->group);
+            const char *first = strstr((const char *)help.data, heading);
+            CHECK_CASE(first && !strstr(first + 1, heading), "%s: heading %s", c->name, o->group);
             if (o->label) CHECK_CASE(has(&help, o->label), "%s %s", c->name, o->name);
             if (o->fallback) CHECK_CASE(has(&help, o->fallback), "%s %s", c->name, o->name);
             for (size_t k = 0; o->choice && o->choice(k); k++)
@@ -525,7 +529,7 @@ int main(void)
         cmocka_unit_test(test_repeats),          cmocka_unit_test(test_budgets),
         cmocka_unit_test(test_mistakes),         cmocka_unit_test(test_lists_end),
         cmocka_unit_test(test_environment),      cmocka_unit_test(test_flag_in_environment),
-        cmocka_unit_test(test_required),         cmocka_unit_test(test_tables_are_told_whole),
+        cmocka_unit_test(test_required),         cmocka_unit_test(test_help_has_every_row),
         cmocka_unit_test(test_tables_are_sound), cmocka_unit_test(test_env_names),
         cmocka_unit_test(test_help_asked),       cmocka_unit_test(test_foreign_options),
         cmocka_unit_test(test_switches),         cmocka_unit_test(test_foreign_variables),

@@ -90,7 +90,7 @@ static const s2_option option_table[] = { S2_ANALYZE_ROWS("analysis"), { .name =
 
 const s2_command s2_cmd_analyze = {
     .name = "analyze",
-    .summary = "figures of the paper: spatial bias, budgets, ablations, cases",
+    .summary = "draw the paper's figures: spatial bias, budgets, ablations, cases",
     .usage =
         "WHAT [-m MODEL -mm MMPROJ] [--out DIR] [options]\n"
         "       WHAT: spatial, heterogeneity, budget, ablation, grid, retention, cases, pareto, "
@@ -103,10 +103,9 @@ const s2_command s2_cmd_analyze = {
         "  s2prune analyze retention --run runs/r1 --run runs/r2     (benchmarks of both)\n"
         "  s2prune analyze spatial --recorded recordings --methods uniform,erc-top,s2prune\n"
         "  s2prune analyze retention --shard 1/4 --out part1\n"
-        "\nEvery answer is kept in DIR/answers.jsonl at once: the same command goes on where "
-        "it was\nstopped, and other analyses with the same --out use it too. Pictures are shown at "
-        "the "
-        "paper's\n672x672 unless --image-size says otherwise.\n",
+        "\nEvery answer is stored in DIR/answers.jsonl immediately: repeat the command to resume "
+        "after\nan interruption. Other analyses with the same --out reuse the answers. Pictures "
+        "are resized\nto 672x672, as in the paper, unless --image-size is given.\n",
     .options = option_table,
     .operand = "an analysis (WHAT)",
     .min_operands = 1,

@@ -33,7 +33,7 @@ const s2_foreign s2_llama_options[] = {
     /* templates and samplers: those of the model, the usual order */
     { "--jinja --no-jinja --prefill-assistant --no-prefill-assistant --mmproj-auto", S2_TAKES_NOTHING, NULL },
     { "-rea --reasoning --reasoning-budget",        S2_TAKES_VALUE,
-      "this command asks without thoughts; 's2prune run', 'compare', 'eval' and 'serve' have --reasoning" },
+      "this command does not support thinking; 's2prune run', 'compare', 'eval' and 'serve' do" },
     { "--reasoning-format --reasoning-effort",     S2_TAKES_VALUE,   NULL },
     { "--samplers --sampler-seq --sampling-seq --repeat-last-n", S2_TAKES_VALUE, NULL },
     /* of a server: always so, or its own business */
@@ -43,7 +43,7 @@ const s2_foreign s2_llama_options[] = {
       "-cms --checkpoint-min-step --sse-ping-interval", S2_TAKES_VALUE, NULL },
 
     { "--chat-template-file --chat-template-kwargs", S2_TAKES_VALUE,
-      "the chat format is the model's own; text without one goes with --raw" },
+      "the model's own chat format is always used; use --raw for a prompt without one" },
     { "--grammar --grammar-file",                  S2_TAKES_VALUE,
       "only 's2prune run' and requests to the server take a grammar" },
     { "-j --json-schema -jf --json-schema-file",   S2_TAKES_VALUE,
@@ -54,24 +54,24 @@ const s2_foreign s2_llama_options[] = {
       "--dynatemp-range --dynatemp-exp --top-nsigma --top-n-sigma --dry-multiplier --dry-base "
       "--dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --adaptive-target --adaptive-decay "
       "-l --logit-bias",                           S2_TAKES_VALUE,
-      "this sampler is not here; there are --temp, --top-k, --top-p, --min-p and the penalties" },
+      "this sampler is not supported; use --temp, --top-k, --top-p, --min-p and the penalties" },
     { "--rope-scaling --rope-scale --rope-freq-base --rope-freq-scale --yarn-orig-ctx --yarn-ext-factor "
       "--yarn-attn-factor --yarn-beta-slow --yarn-beta-fast --override-kv", S2_TAKES_VALUE,
-      "the positions are the model's own and cannot be scaled" },
+      "the model's own positions are used and cannot be scaled" },
     { "-md --model-draft -hfd --draft --draft-max --draft-min", S2_TAKES_VALUE,
-      "there is no draft model; pruning is the speed-up here" },
-    { "-mu --model-url -mmu --mmproj-url",         S2_TAKES_VALUE,   "give files with -m and -mm, or a name with -hf" },
-    { "--no-mmproj --no-mmproj-auto",              S2_TAKES_NOTHING, "a model is loaded with its mmproj" },
-    { "--embedding --embeddings --rerank --reranking", S2_TAKES_NOTHING, "there are answers only, no embeddings" },
-    { "--no-cache-prompt",                         S2_TAKES_NOTHING, "use --cache-ram 0 to remember nothing" },
-    { "--webui-config --webui-config-file",        S2_TAKES_VALUE,   "the page is part of the program; --no-ui leaves it out" },
+      "draft models are not supported" },
+    { "-mu --model-url -mmu --mmproj-url",         S2_TAKES_VALUE,   "use -m and -mm with files, or -hf with a name" },
+    { "--no-mmproj --no-mmproj-auto",              S2_TAKES_NOTHING, "a model always needs its mmproj" },
+    { "--embedding --embeddings --rerank --reranking", S2_TAKES_NOTHING, "embeddings are not supported" },
+    { "--no-cache-prompt",                         S2_TAKES_NOTHING, "use --cache-ram 0 to disable the cache" },
+    { "--webui-config --webui-config-file",        S2_TAKES_VALUE,   "the page cannot be configured; --no-ui disables it" },
     { "--media-path --path",                       S2_TAKES_VALUE,
-      "no folder of this machine is served; pictures come in the request as data: URLs" },
-    { "--api-prefix",                              S2_TAKES_VALUE,   "paths have no prefix here; a proxy can add one" },
-    { "--slot-save-path",                          S2_TAKES_VALUE,   "slots are not saved on request" },
-    { "--models-dir --models-preset --models-max", S2_TAKES_VALUE,   "a server has one model, that of -m" },
-    { "--tools --mcp-servers-config --mcp-servers-json", S2_TAKES_VALUE, "the model has no tools here" },
-    { "--audio --video",                           S2_TAKES_VALUE,   "only pictures; use --image" },
+      "this command does not serve files; send pictures in the request as data: URLs" },
+    { "--api-prefix",                              S2_TAKES_VALUE,   "a path prefix is not supported; use a proxy to add one" },
+    { "--slot-save-path",                          S2_TAKES_VALUE,   "saving slots is not supported" },
+    { "--models-dir --models-preset --models-max", S2_TAKES_VALUE,   "use --models FILE to serve several models" },
+    { "--tools --mcp-servers-config --mcp-servers-json", S2_TAKES_VALUE, "tools on the server are not supported; clients can send tools in requests" },
+    { "--audio --video",                           S2_TAKES_VALUE,   "only pictures are supported; use --image" },
     { .names = NULL },
 };
 /* clang-format on */

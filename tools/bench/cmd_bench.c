@@ -132,49 +132,48 @@ static const s2_option option_table[] = {
     S2_ASK_ROWS_MODEL,
 
     { .name = "--image", .letters = "-i", .label = "FILE", .type = S2_OPTION_FILE, .group = "Question",
-      .help = "picture (one of the bundled benchmark)", AT(image) },
+      .help = "picture to measure with (default: one of the bundled benchmark)", AT(image) },
     { .name = "--question", .label = "TEXT", .type = S2_OPTION_TEXT,
-      .fallback = "Is there a cross in the image?", .group = "Question", .help = "what is asked", AT(question) },
+      .fallback = "Is there a cross in the image?", .group = "Question", .help = "question to ask", AT(question) },
     { .name = "--n-prompt", .letters = "-p", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Question",
-      .help = "text tokens of the prompt instead, such as 64,256; pope: POPE's mix (estimates)", AT(prompts) },
+      .help = "number of text tokens in the prompt instead of a question, such as 64,256; pope: the mean of POPE (only for --estimate)", AT(prompts) },
     { .name = "--n-gen", .letters = "-n", .label = "LIST", .type = S2_OPTION_TEXT, .fallback = "32",
-      .group = "Question", .help = "tokens to generate", AT(predicts) },
+      .group = "Question", .help = "number of tokens to generate", AT(predicts) },
     { .name = "--repetitions", .letters = "-r", .label = "N", .type = S2_OPTION_INT, .min = 1,
-      .max = S2_MAX_REPEATS, .fallback = "5", .group = "Question", .help = "rounds that count", AT(repeats) },
+      .max = S2_MAX_REPEATS, .fallback = "5", .group = "Question", .help = "number of measured rounds", AT(repeats) },
 
     S2_ASK_ROWS_PICTURE,
     S2_ASK_ROWS_LOADING(S2_LOCAL_PIXELS),
 
     { .name = "--methods", .label = "LIST", .type = S2_OPTION_TEXT, .fallback = "full,fastv,gprune,vispruner,s2prune",
-      .group = "Pruning", .help = "methods, or all; see 's2prune run --list-methods'", AT(methods) },
+      .group = "Pruning", .help = "methods to measure, or all (see 's2prune run --list-methods')", AT(methods) },
     { .name = "--budgets", .label = "LIST", .type = S2_OPTION_TEXT, .fallback = "64", .group = "Pruning",
-      .help = "visual tokens kept, or shares such as 11%", AT(budgets) },
+      .help = "visual tokens to keep: numbers, or shares such as 11%", AT(budgets) },
     S2_ASK_ROWS_PRUNING,
     S2_ASK_ROW_PLUGIN,
 
     { .name = "--estimate", .type = S2_OPTION_FLAG, .group = "Estimate",
-      .help = "FLOPs and cache by the paper's formulas; no model is needed", AT(is_estimate) },
+      .help = "compute FLOPs and cache size by the paper's formulas, without a model", AT(is_estimate) },
     { .name = "--sizes", .label = "LIST", .type = S2_OPTION_TEXT, .fallback = "qwen2.5-vl-7b", .group = "Estimate",
-      .help = "published models: qwen2.5-vl-3b, -7b, -32b, -72b, llava-onevision-0.5b, -7b, -72b, "
-              "qwen2-vl-2b, -7b, -72b, qwen3-vl-2b, -4b, -8b, -32b; or all",
+      .help = "model sizes for --estimate: qwen2.5-vl-3b, -7b, -32b, -72b, llava-onevision-0.5b, -7b, -72b, qwen2-vl-2b, -7b, -72b, qwen3-vl-2b, -4b, -8b, -32b, ..., or all",
       AT(sizes) },
     { .name = "--full-layers", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Estimate",
-      .help = "layers that see every token, instead of the methods' own", AT(full_layers) },
+      .help = "number of layers that see every token, instead of the methods' own", AT(full_layers) },
 
     { .name = "--output", .letters = "-o", .label = "FMT", .type = S2_OPTION_CHOICE, .choice = s2_table_format_name,
-      .fallback = "md", .group = "Output", .help = "form of the table", AT(output) },
+      .fallback = "md", .group = "Output", .help = "format of the table", AT(output) },
     { .name = "--force", .type = S2_OPTION_FLAG, .group = "Output",
-      .help = "print speed-ups that the spread does not bear out, too", AT(is_forced) },
+      .help = "also print speedups that are not larger than the measurement noise", AT(is_forced) },
     S2_ASK_ROW_PROGRESS,
     { .name = "--quiet", .letters = "-q", .type = S2_OPTION_FLAG, .group = "Output",
-      .help = "no notes or progress", AT(ask.quiet) },
+      .help = "print no notes and no progress", AT(ask.quiet) },
     { .name = NULL },
 };
 /* clang-format on */
 
 const s2_command s2_cmd_bench = {
     .name = "bench",
-    .summary = "what pruning saves: FLOPs, time, cache",
+    .summary = "measure what pruning saves: FLOPs, time, cache",
     .usage = "[-m MODEL -mm MMPROJ] [--methods LIST|all] [--budgets LIST] [-r N] [options]\n"
              "       s2prune bench --estimate [--sizes LIST|all] [options]",
     .examples = "  s2prune bench --estimate\n"

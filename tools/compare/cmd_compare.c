@@ -255,28 +255,26 @@ static const s2_option option_table[] = {
     S2_ASK_ROWS_CACHE,
 
     { .name = "--image", .letters = "-i", .label = "FILE", .type = S2_OPTION_LIST, .is_required = true,
-      .group = "Question", .help = "picture (repeatable, or a.jpg,b.jpg; '-' reads standard input)", .has_commas = true, .role = S2_FILE_INPUT, AT(ask.images) },
+      .group = "Question", .help = "picture file, or - for standard input (repeatable, or a.jpg,b.jpg)", .has_commas = true, .role = S2_FILE_INPUT, AT(ask.images) },
     { .name = "--prompt", .letters = "-p", .label = "TEXT", .type = S2_OPTION_TEXT, .group = "Question",
       .help = "the question", AT(prompt) },
     S2_ASK_ROWS_QUESTION,
     { .name = "--expect", .label = "TEXT", .type = S2_OPTION_TEXT, .group = "Question",
-      .help = "mark an answer that has these words, whole ones, in upper or lower case", AT(expect) },
+      .help = "expected answer; marks answers that contain these words, ignoring case", AT(expect) },
 
     S2_ASK_ROWS_PICTURE,
     S2_ASK_ROWS_LOADING(S2_LOCAL_PIXELS),
 
     { .name = "--methods", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Pruning",
-      .help = "methods to compare, or all; see 's2prune run --list-methods'; your own: file:PATH or exec:COMMAND "
-              "(full,random,uniform,s2prune; none with --setting or --variants)", AT(methods) },
+      .help = "methods to compare, or all; your own: file:PATH or exec:COMMAND (see 's2prune run --list-methods'; default: full,random,uniform,s2prune, or none with --setting or --variants)", AT(methods) },
     { .name = "--budget", .label = "N|N%|A..B", .type = S2_OPTION_STEPS, .min = 1, .max = S2P_MAX_TOKENS,
-      .group = "Pruning", .help = "visual tokens kept per picture (auto: a third, at least 64); 64..192: 192 where an "
-              "answer with 64 is not confident", AT(budget) },
+      .group = "Pruning", .help = "visual tokens to keep per picture: a number, a share, or 64..192: ask again with 192 if the answer with 64 is not confident (default: a third, at least 64)", AT(budget) },
     { .name = "--budgets", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Pruning",
-      .help = "several of them, such as 32,64,10%,64..192; every method runs with each", AT(budgets) },
+      .help = "several budgets, such as 32,64,10%,64..192; each method runs with each of them", AT(budgets) },
     S2_ASK_ROW_CONFIDENCE,
     S2_ASK_ROW_PROFILE,
     { .name = "--reference", .label = "NAME", .type = S2_OPTION_TEXT, .group = "Pruning",
-      .help = "method the IoU is taken with (s2prune, else the first)", AT(reference) },
+      .help = "method to compare kept tokens with, as IoU (default: s2prune, else the first)", AT(reference) },
     S2_ASK_ROWS_VARIANTS,
     S2_ASK_ROWS_PRUNING,
     S2_ASK_ROWS_BOXES,
@@ -286,26 +284,26 @@ static const s2_option option_table[] = {
     S2_ASK_ROWS_ANSWER,
 
     { .name = "--output", .letters = "-o", .label = "FMT", .type = S2_OPTION_CHOICE,
-      .choice = s2_compare_format_name, .fallback = "text", .group = "Output", .help = "form of the table",
+      .choice = s2_compare_format_name, .fallback = "text", .group = "Output", .help = "format of the table",
       AT(output) },
     { .name = "--png", .label = "FILE", .type = S2_OPTION_FILE, .group = "Output",
-      .help = "write a contact sheet: the kept tokens of every row", .role = S2_FILE_OUTPUT, .writes = ".png",
+      .help = "write a contact sheet that shows the kept tokens of every row", .role = S2_FILE_OUTPUT, .writes = ".png",
       AT(png) },
     { .name = "--html", .label = "FILE", .type = S2_OPTION_FILE, .group = "Output",
-      .help = "write a page with table, pictures and answers, in one file", .role = S2_FILE_OUTPUT,
+      .help = "write the table, pictures and answers as a single HTML page", .role = S2_FILE_OUTPUT,
       .writes = ".html .htm", AT(html) },
     { .name = "--display", .label = "HOW", .type = S2_OPTION_CHOICE, .choice = s2_terminal_display_name,
       .fallback = "none", .group = "Output", .help = "show the contact sheet in the terminal", AT(display) },
     S2_ASK_ROW_PROGRESS,
     { .name = "--quiet", .letters = "-q", .also = "--log-disable", .type = S2_OPTION_FLAG, .group = "Output",
-      .help = "no notes or progress", AT(ask.quiet) },
+      .help = "print no notes and no progress", AT(ask.quiet) },
     { .name = NULL },
 };
 /* clang-format on */
 
 const s2_command s2_cmd_compare = {
     .name = "compare",
-    .summary = "methods and budgets side by side on one question",
+    .summary = "compare methods and budgets on one question",
     .usage =
         "[-m MODEL -mm MMPROJ] -i IMAGE -p TEXT [--methods LIST|all] [--budgets LIST] [options]",
     .examples =
@@ -314,11 +312,11 @@ const s2_command s2_cmd_compare = {
         "  s2prune compare -i photo.jpg -p \"What is it?\" --methods all --png sheet.png --html "
         "page.html\n"
         "\n"
-        "The tower runs once, before the first row; times are those of one run each. A method "
-        "that\n"
-        "fails has its reason in its row, and the exit code is 5; when none works it is that of "
-        "the\n"
-        "first failure and nothing is written.\n",
+        "The vision tower runs once, before the first row. Each row is one run; use 's2prune "
+        "bench'\n"
+        "for precise times. If a method fails, its row has the reason and the exit code is 5; if "
+        "all\n"
+        "fail, the exit code is that of the first failure and nothing is written.\n",
     .options = option_table,
     .foreign = s2_llama_options,
     .size = sizeof(compare_options),

@@ -121,7 +121,7 @@ static const s2_option option_table[] = {
       .type = S2_OPTION_FILE,
       .is_required = true,
       .group = "What to write",
-      .help = "the language model",
+      .help = "file to write the language model to",
       .role = S2_FILE_OUTPUT,
       .writes = ".gguf",
       AT(outfile) },
@@ -130,7 +130,7 @@ static const s2_option option_table[] = {
       .type = S2_OPTION_FILE,
       .is_required = true,
       .group = "What to write",
-      .help = "the vision tower and projector",
+      .help = "file to write the vision tower and projector to",
       .role = S2_FILE_OUTPUT,
       .writes = ".gguf",
       AT(mmproj_out) },
@@ -140,18 +140,18 @@ static const s2_option option_table[] = {
       .group = "What to write",
       .choice = s2v_convert_type_name,
       .fallback = "f16",
-      .help = "type of the matrices; smaller ones: s2prune quantize",
+      .help = "data type of the matrices (for smaller types, use 's2prune quantize' afterwards)",
       AT(type) },
     { .name = "--name",
       .label = "TEXT",
       .type = S2_OPTION_TEXT,
       .group = "What to write",
-      .help = "the model's name in the files; the folder's unless given",
+      .help = "name of the model in the files (default: the name of the folder)",
       AT(name) },
     { .name = "--verify",
       .type = S2_OPTION_FLAG,
       .group = "Work",
-      .help = "read both files again and compare them before they appear",
+      .help = "read both files back and compare them before they are renamed to their final names",
       AT(verify) },
     { .name = "--threads",
       .letters = "-t",
@@ -161,7 +161,7 @@ static const s2_option option_table[] = {
       .max = 256,
       .group = "Work",
       .fallback = "0",
-      .help = "threads; 0: one per core",
+      .help = "number of threads; 0: one per core",
       AT(threads) },
     { .name = "--output",
       .letters = "-o",
@@ -170,7 +170,7 @@ static const s2_option option_table[] = {
       .group = "Output",
       .choice = s2_output_name,
       .fallback = "text",
-      .help = "form of the manifest",
+      .help = "format of the manifest",
       AT(output) },
     { .name = "--progress",
       .label = "FORM",
@@ -178,30 +178,28 @@ static const s2_option option_table[] = {
       .group = "Output",
       .choice = s2_progress_name,
       .fallback = "auto",
-      .help = "how far it is, on standard error; auto: a bar on a terminal",
+      .help = "how to report progress on standard error; auto: a bar if it is a terminal",
       AT(progress) },
     { .name = "--quiet",
       .letters = "-q",
       .type = S2_OPTION_FLAG,
       .group = "Output",
-      .help = "no progress",
+      .help = "print no progress",
       AT(quiet) },
     { .name = NULL },
 };
 
 const s2_command s2_cmd_convert = {
     .name = "convert",
-    .summary = "make a GGUF pair from a published checkpoint (safetensors)",
+    .summary = "make GGUF files from a Hugging Face checkpoint (safetensors)",
     .usage = "DIR --outfile m.gguf --mmproj-out mm.gguf [--type f32|f16|bf16|q8_0] [--verify]",
-    .examples =
-        "  s2prune convert Qwen2.5-VL-3B-Instruct --outfile m.gguf --mmproj-out mm.gguf\n"
-        "  s2prune convert llava-onevision-qwen2-7b-ov-hf --outfile m.gguf \\\n"
-        "      --mmproj-out mm.gguf --type bf16 --verify\n"
-        "\nDIR holds config.json, tokenizer.json, tokenizer_config.json,\n"
-        "preprocessor_config.json and model.safetensors (or its parts with their index) of\n"
-        "Qwen2.5-VL, Qwen2-VL, Qwen3-VL, LLaVA-OneVision, LLaVA-1.5, InternVL3, SmolVLM,\n"
-        "Gemma 3 or Qwen3.5.\n"
-        "Both files appear when both are complete.\n",
+    .examples = "  s2prune convert Qwen2.5-VL-3B-Instruct --outfile m.gguf --mmproj-out mm.gguf\n"
+                "  s2prune convert llava-onevision-qwen2-7b-ov-hf --outfile m.gguf \\\n"
+                "      --mmproj-out mm.gguf --type bf16 --verify\n"
+                "\nDIR contains config.json, tokenizer.json, tokenizer_config.json,\n"
+                "preprocessor_config.json and model.safetensors (or its parts and their index) of\n"
+                "Qwen2.5-VL, Qwen2-VL, Qwen3-VL, LLaVA-OneVision, LLaVA-1.5, InternVL3, SmolVLM,\n"
+                "Gemma 3 or Qwen3.5. The files get their names only when both are complete.\n",
     .options = option_table,
     .operand = "a folder (DIR)",
     .min_operands = 1,

@@ -163,7 +163,7 @@ static const s2_option option_table[] = {
       .group = "What to write",
       .choice = layer0_name,
       .fallback = "same",
-      .help = "type of the matrices of decoder layer 0, where tokens are chosen",
+      .help = "data type of decoder layer 0, which S2Prune uses to select tokens",
       AT(keep_layer0) },
     { .name = "--threads",
       .letters = "-t",
@@ -173,7 +173,7 @@ static const s2_option option_table[] = {
       .max = 256,
       .group = "Work",
       .fallback = "0",
-      .help = "threads; 0: one per core",
+      .help = "number of threads; 0: one per core",
       AT(threads) },
     { .name = "--output",
       .letters = "-o",
@@ -182,7 +182,7 @@ static const s2_option option_table[] = {
       .group = "Output",
       .choice = s2_output_name,
       .fallback = "text",
-      .help = "form of the report",
+      .help = "format of the report",
       AT(output) },
     { .name = "--progress",
       .label = "FORM",
@@ -190,26 +190,26 @@ static const s2_option option_table[] = {
       .group = "Output",
       .choice = s2_progress_name,
       .fallback = "auto",
-      .help = "how far it is, on standard error; auto: a bar on a terminal",
+      .help = "how to report progress on standard error; auto: a bar if it is a terminal",
       AT(progress) },
     { .name = "--quiet",
       .letters = "-q",
       .type = S2_OPTION_FLAG,
       .group = "Output",
-      .help = "no progress and no table of tensors",
+      .help = "print no progress and no table of tensors",
       AT(quiet) },
     { .name = NULL },
 };
 
 const s2_command s2_cmd_quantize = {
     .name = "quantize",
-    .summary = "write a model file with smaller weights",
+    .summary = "quantize a model file",
     .usage = "IN.gguf OUT.gguf TYPE [--keep-layer0 f16] [-t N] [-o text|json]",
     .examples =
         "  s2prune quantize model-f16.gguf model-q4_k_m.gguf Q4_K_M\n"
         "  s2prune quantize mmproj-f16.gguf mmproj-q8_0.gguf Q8_0\n"
         "\nTYPE is Q4_0, Q4_K_M, Q5_K_M, Q6_K, Q8_0, F16 or BF16. The input must be F32, F16\n"
-        "or BF16. OUT appears under its name only when it is complete.\n",
+        "or BF16. OUT gets its name only when it is complete.\n",
     .options = option_table,
     .operand = "IN, OUT and TYPE",
     .min_operands = 3,

@@ -316,31 +316,31 @@ static int score_run(const void *values)
 #define AT(member) .offset = offsetof(score_options, member)
 static const s2_option option_table[] = {
     { .name = "--task", .label = "NAME", .type = S2_OPTION_TEXT, .is_required = true, .group = "Benchmark",
-      .help = "which one: mmmu, gqa, scienceqa, textvqa, vizwiz, pope, mme, mmbench, ...", AT(task) },
+      .help = "benchmark: mmmu, gqa, scienceqa, textvqa, vizwiz, pope, mme, mmbench, ...", AT(task) },
     { .name = "--data-dir", .label = "DIR", .type = S2_OPTION_FILE, .group = "Benchmark",
-      .help = "its files: a folder or one file (bundled for synth)", AT(data) },
+      .help = "folder or file with the benchmark's data (default: the bundled data, for synth)", AT(data) },
     { .name = "--explain", .label = "ID", .type = S2_OPTION_TEXT, .group = "Output",
-      .help = "one sample: what each protocol read from the answer, and by which rule", AT(explain) },
+      .help = "show what each protocol read from the answer to this sample, and which rule it used", AT(explain) },
     { .name = "--sections", .type = S2_OPTION_FLAG, .group = "Output",
-      .help = "also the figures of categories and groups", AT(sections) },
+      .help = "also print the figures for categories and groups", AT(sections) },
     { .name = "--output", .letters = "-o", .label = "FMT", .type = S2_OPTION_CHOICE, .choice = s2_output_name,
-      .fallback = "text", .group = "Output", .help = "form of the figures", AT(output) },
+      .fallback = "text", .group = "Output", .help = "format of the figures", AT(output) },
     { .name = NULL },
 };
 /* clang-format on */
 
 const s2_command s2_cmd_score = {
     .name = "score",
-    .summary = "score answers made elsewhere, by four protocols",
+    .summary = "score the answers of any program by four protocols",
     .usage = "--task NAME --data-dir DIR FILE... [--explain ID] [-o text|json]",
     .examples =
         "  s2prune score --task pope --data-dir LMUData POPE_answers.tsv\n"
         "  s2prune score --task textvqa --data-dir textvqa llava-v1.5-7b.jsonl --explain 34602\n"
         "  s2prune score --task synth runs/r1\n"
-        "\nReads answer files of LLaVA (jsonl), VLMEvalKit (tsv), lmms-eval (samples jsonl), the\n"
-        "release of S2Prune (per_sample.csv) and our own; the store (results.sqlite) or the "
-        "folder\n"
-        "of a run; and for mmvet the file of grades its own grader writes.\n",
+        "\nFILE is an answer file of LLaVA (jsonl), VLMEvalKit (tsv), lmms-eval (samples jsonl),\n"
+        "S2Prune's release (per_sample.csv) or this program; the folder or results.sqlite of a "
+        "run;\n"
+        "or, for mmvet, a file of grades written by the benchmark's own grader.\n",
     .options = option_table,
     .operand = "a file of answers (FILE)",
     .min_operands = 1,

@@ -130,10 +130,10 @@ static int paper_run(const void *values)
 static const s2_option option_table[] = {
     S2_ANALYZE_ROWS("paper"),
     { .name = "--printed", .type = S2_OPTION_FLAG, .group = "Output",
-      .help = "only the paper's own tables, recomputed from their cells; no model, no folder",
+      .help = "only recompute the paper's tables from their cells, without a model or folder",
       .offset = offsetof(paper_options, is_printed) },
     { .name = "--cells", .label = "FILE", .type = S2_OPTION_FILE, .group = "Data",
-      .help = "only Acc., Rel. and places of a CSV with columns method, tokens and benchmarks",
+      .help = "only compute Acc., Rel. and ranks for a CSV file with the columns method, tokens and one per benchmark",
       .offset = offsetof(paper_options, cells) },
     { .name = NULL },
 };
@@ -141,13 +141,13 @@ static const s2_option option_table[] = {
 
 const s2_command s2_cmd_paper = {
     .name = "paper",
-    .summary = "a report with every table and figure of the paper",
+    .summary = "write a report with every table and figure of the paper",
     .usage = "[-m MODEL -mm MMPROJ] [--tasks LIST] [--data-dir DIR] [--out DIR] [options]",
     .examples = "  s2prune paper --out paper\n"
                 "  s2prune paper --pictures 40 --per-picture 2 --out quick\n"
                 "  s2prune paper --run runs/pope --run runs/mmbench --out paper\n"
                 "  s2prune paper --printed -o md      (the paper's tables, recomputed)\n"
-                "  s2prune paper --cells table.csv    (Acc., Rel. and places of other cells)\n",
+                "  s2prune paper --cells table.csv    (Acc., Rel. and ranks of your own cells)\n",
     .options = option_table,
     .words_offset = offsetof(paper_options, analyze.words),
     .size = sizeof(paper_options),

@@ -334,21 +334,21 @@ static int run_run(const void *values)
 static const s2_option option_table[] = {
     S2_ASK_ROWS_MODEL,
     S2_ASK_ROWS_CACHE,
-    { .name = "--dry-run", .type = S2_OPTION_FLAG, .group = "Model", .help = "print the memory the model needs, and exit",
+    { .name = "--dry-run", .type = S2_OPTION_FLAG, .group = "Model", .help = "print how much memory the model needs, and exit",
       AT(dry_run) },
-    { .name = "--list-devices", .type = S2_OPTION_FLAG, .group = "Model", .help = "print the devices and exit",
+    { .name = "--list-devices", .type = S2_OPTION_FLAG, .group = "Model", .help = "list the devices, and exit",
       AT(list_devices) },
     { .name = "--list-architectures", .type = S2_OPTION_FLAG, .group = "Model",
-      .help = "print the models that run, by what their files say, and exit", AT(list_architectures) },
+      .help = "list the supported models and the names in their files, and exit", AT(list_architectures) },
 
     { .name = "--image", .letters = "-i", .label = "FILE", .type = S2_OPTION_LIST, .group = "Question",
-      .help = "picture (repeatable, or a.jpg,b.jpg; '-' reads standard input)", .has_commas = true, .role = S2_FILE_INPUT, AT(ask.images) },
+      .help = "picture file, or - for standard input (repeatable, or a.jpg,b.jpg)", .has_commas = true, .role = S2_FILE_INPUT, AT(ask.images) },
     { .name = "--prompt", .letters = "-p", .label = "TEXT", .type = S2_OPTION_LIST, .group = "Question",
-      .help = "the question; several are asked one after the other about the same pictures; without it a conversation starts",
+      .help = "the question (repeatable: asked one after the other about the same pictures); without -p, a conversation starts",
       AT(prompts) },
     S2_ASK_ROWS_QUESTION,
     { .name = "--conversation", .letters = "-cnv", .type = S2_OPTION_FLAG, .group = "Question",
-      .help = "continue with a conversation after -p", AT(converses) },
+      .help = "continue as a conversation after the questions of -p", AT(converses) },
     { .name = "--no-conversation", .letters = "-no-cnv", .also = "-st --single-turn", .type = S2_OPTION_FLAG,
       .group = "Question", .help = "never start a conversation", AT(asks_once) },
 
@@ -356,11 +356,10 @@ static const s2_option option_table[] = {
     S2_ASK_ROWS_LOADING(S2_LOCAL_PIXELS),
 
     { .name = "--method", .label = "NAME", .type = S2_OPTION_TEXT, .choice = s2v_method_name, .fallback = "s2prune",
-      .group = "Pruning", .help = "how visual tokens are selected; your own: file:PATH or exec:COMMAND; built in", AT(method) },
+      .group = "Pruning", .help = "how visual tokens are selected, or your own method: file:PATH or exec:COMMAND", AT(method) },
     { .name = "--budget", .label = "N|N%|A..B", .type = S2_OPTION_STEPS, .min = 1, .max = S2P_MAX_TOKENS,
       .fallback = "auto", .group = "Pruning",
-      .help = "visual tokens kept per picture; auto: a third, at least 64; 100%: all; 64..192: 192 where an answer "
-              "with 64 is not confident", AT(budget) },
+      .help = "visual tokens to keep per picture: a number, a share such as 11%, auto (a third, at least 64), or 64..192: ask again with 192 if the answer with 64 is not confident; 100%: keep all", AT(budget) },
     S2_ASK_ROW_CONFIDENCE,
     S2_ASK_ROW_PROFILE,
     S2_ASK_ROWS_TARGET,
@@ -369,35 +368,35 @@ static const s2_option option_table[] = {
     S2_ASK_ROW_EXEC,
     S2_ASK_ROW_PLUGIN,
     { .name = "--image-budgets", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Pruning",
-      .help = "a budget for each picture, such as 64,32", AT(image_budgets) },
+      .help = "one budget per picture, such as 64,32", AT(image_budgets) },
     { .name = "--image-grids", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Pruning",
-      .help = "K for each picture, such as 5,4", AT(image_grids) },
+      .help = "one value of --grid per picture, such as 5,4", AT(image_grids) },
     { .name = "--list-methods", .type = S2_OPTION_FLAG, .group = "Pruning",
-      .help = "print the methods, their inputs and what --mode published changes, and exit", AT(list_methods) },
+      .help = "list the methods, their inputs, their parameters and what --mode published changes, and exit", AT(list_methods) },
 
     S2_ASK_ROWS_ANSWER,
     { .name = "--json-schema", .letters = "-j", .label = "FILE|JSON", .type = S2_OPTION_TEXT, .group = "Answer",
-      .help = "the answer is JSON that validates against this schema; {} allows any JSON", AT(schema) },
+      .help = "answer with JSON that is valid for this schema; {} allows any JSON", AT(schema) },
     { .name = "--json-schema-file", .letters = "-jf", .label = "FILE", .type = S2_OPTION_FILE, .group = "Answer",
-      .help = "the same, always from a file", AT(schema_file) },
+      .help = "read the JSON schema from a file", AT(schema_file) },
     { .name = "--grammar", .label = "GBNF", .type = S2_OPTION_TEXT, .group = "Answer",
-      .help = "the answer follows this grammar in llama.cpp's notation, from rule root", AT(grammar) },
+      .help = "answer in this GBNF grammar (llama.cpp's notation), starting at rule root", AT(grammar) },
     { .name = "--grammar-file", .label = "FILE", .type = S2_OPTION_FILE, .group = "Answer",
-      .help = "the same from a file", AT(grammar_file) },
+      .help = "read the grammar from a file", AT(grammar_file) },
 
     { .name = "--output", .letters = "-o", .label = "FMT", .type = S2_OPTION_CHOICE, .choice = s2_output_name,
       .fallback = "text", .group = "Output", .help = "format of the result", AT(output) },
     { .name = "--overlay", .label = "FILE", .type = S2_OPTION_FILE, .group = "Output",
-      .help = "write the picture with the kept tokens, .png or .svg; of tiles: NAME-tiles.png", .role = S2_FILE_OUTPUT, AT(overlay) },
+      .help = "write the picture with its kept tokens marked, as .png or .svg; tiles go to NAME-tiles.png", .role = S2_FILE_OUTPUT, AT(overlay) },
     { .name = "--display", .label = "HOW", .type = S2_OPTION_CHOICE, .choice = s2_terminal_display_name,
       .fallback = "none", .group = "Output", .help = "show the kept tokens in the terminal", AT(display) },
     { .name = "--logits", .label = "FILE.npy", .type = S2_OPTION_FILE, .group = "Output",
       .help = "write the logits of the last position", .role = S2_FILE_OUTPUT, .writes = ".npy", AT(logits) },
     { .name = "--record", .label = "DIR", .type = S2_OPTION_FILE, .group = "Output",
-      .help = "write the inputs of the method into a new folder, for 's2prune select'; timings include the writing", .role = S2_FOLDER_OUTPUT, AT(record) },
+      .help = "write what the method reads to a new folder, for 's2prune select'; this is included in the times", .role = S2_FOLDER_OUTPUT, AT(record) },
     S2_ASK_ROW_PROGRESS,
     { .name = "--quiet", .letters = "-q", .also = "--log-disable", .type = S2_OPTION_FLAG, .group = "Output",
-      .help = "no notes, progress or summary", AT(ask.quiet) },
+      .help = "print no notes, progress or summary", AT(ask.quiet) },
     { .name = "--verbose", .letters = "-v", .type = S2_OPTION_FLAG, .group = "Output",
       .help = "print what was loaded and where it runs", AT(ask.is_verbose) },
     { .name = NULL },
@@ -406,19 +405,18 @@ static const s2_option option_table[] = {
 
 const s2_command s2_cmd_run = {
     .name = "run",
-    .summary =
-        "ask a question about pictures; a third of their tokens is kept (--budget 100%: all)",
+    .summary = "ask a question about pictures, or start a conversation",
     .usage = "[-m MODEL -mm MMPROJ] [-i IMAGE]... [-p TEXT]... [options]",
     .examples =
         "  s2prune run -m model.gguf -mm mmproj.gguf -i photo.jpg -p \"What is on the table?\"\n"
         "  s2prune run -m model.gguf -mm mmproj.gguf -i a.jpg -i b.jpg -p \"What changed?\" "
         "--budget 128\n"
-        "  s2prune run -i photo.jpg -p \"What is it?\" -p \"What colour is it?\"\n"
+        "  s2prune run -i photo.jpg -p \"What is it?\" -p \"What color is it?\"\n"
         "  s2prune run -m model.gguf -mm mmproj.gguf -i photo.jpg   # a conversation\n"
         "\n"
-        "Pictures are pruned: a third of their visual tokens is kept, at least 64. --budget 100%\n"
-        "keeps all, --budget 64 is faster, --budget 64..192 asks again where an answer is not\n"
-        "sure.\n",
+        "By default, a third of each picture's visual tokens is kept, at least 64. --budget 100%\n"
+        "keeps all, --budget 64 is faster, and --budget 64..192 asks again if the answer with 64\n"
+        "tokens is not confident.\n",
     .options = option_table,
     .foreign = s2_llama_options,
     .size = sizeof(run_options),

@@ -248,7 +248,7 @@ static int run_serve(const void *values)
 
 const s2_command s2_cmd_serve = {
     .name = "serve",
-    .summary = "an OpenAI-compatible server and its page",
+    .summary = "run an OpenAI-compatible server with a web page",
     .usage = "[-m MODEL -mm MMPROJ] [--host ADDRESS] [--port N] [options]",
     .examples = "  s2prune serve\n"
                 "  s2prune serve -m model.gguf -mm mmproj.gguf --parallel 8 --metrics\n"
