@@ -155,9 +155,70 @@ def check_completions(s):
         assert status == 400 and "embeddings" in (answer["error"] if "api" in path else answer["error"]["message"])
 
 
+def check_fields(s):
+    """Nothing that would change an answer is ignored in silence; what always comes and means nothing is accepted."""
+    hi, few = [{"role": "user", "content": "hi"}], {"max_tokens": 2}
+    chat_body, ollama, generate = {"messages": hi, **few}, {"model": MODEL, "messages": hi, "stream": False}, {"model": MODEL, "prompt": "hi", "stream": False}
+    anthropic, response, text = {"messages": hi, **few}, {"input": "hi", "max_output_tokens": 2}, {"prompt": "hi", **few}
+    refused = (
+        ("/v1/chat/completions", chat_body, (
+            {"typ_p": 0.5}, {"enable_thinking": "yes"}, {"think": True}, {"thinking": {"type": "enabled"}}, {"reasoning": {"effort": "low"}}, {"reasoning_effort": "turbo"},
+            {"reasoning_effort": 7}, {"max_output_tokens": 3}, {"max_new_tokens": 3}, {"num_predict": 3}, {"stop_sequences": ["a"]}, {"system": "x"}, {"images": [RAW]},
+            {"options": {"temperature": 0}}, {"random_seed": 3}, {"return_token_ids": True}, {"response_fields": ["content"]}, {"skip_special_tokens": False},
+            {"web_search_options": {}}, {"verbosity": "low"}, {"t_max_predict_ms": 10}, {"guided_whitespace_pattern": " "}, {"seed": 1.5})),
+        ("/api/chat", ollama, (
+            {"options": "x"}, {"options": []}, {"format": 7}, {"format": True}, {"format": []}, {"stream": "false"}, {"logprobs": True}, {"temperature": 0}, {"max_tokens": 3},
+            {"messages": [{"role": "user", "content": "hi", "images": RAW}]}, {"messages": [{"role": "user", "content": "hi", "images": {}}]}, {"options": {"num_predict": "3"}})),
+        ("/api/generate", generate, ({"images": RAW}, {"system": 7}, {"raw": "yes"}, {"options": 1}, {"format": 1}, {"seed": 3}, {"options": {"typical_p": 0.5}})),
+        ("/v1/messages", anthropic, (
+            {"stop": "a"}, {"response_format": {"type": "json_object"}}, {"presence_penalty": 1}, {"n": 2}, {"logprobs": True}, {"mirostat": 2}, {"thinking": 7},
+            {"output_config": 7}, {"max_tokens": "2"}, {"stop_sequences": 7})),
+        ("/v1/responses", response, (
+            {"stop": "a"}, {"response_format": {"type": "json_object"}}, {"text": 7}, {"text": {"verbosity": "low"}}, {"instructions": 7}, {"logit_bias": {"1": 1}},
+            {"include": ["message.output_text.logprobs"]}, {"max_output_tokens": "5"}, {"reasoning": {"effort": "turbo"}}, {"mirostat": 1})),
+        ("/v1/completions", text, ({"images": [RAW]}, {"guided_regex": "a"}, {"min_tokens": 2}, {"samplers": ["temperature"]}, {"max_completion_tokens": 3})))
+    for path, body, lists in refused:
+        for fields in lists:
+            status, answer = s.json("POST", path, {**body, **fields})
+            message = answer["error"] if path.startswith("/api/") else answer.get("error", {}).get("message", "")
+            assert status == 400 and next(iter(fields)) in message, (path, fields, status, answer)
+    accepted = (
+        ("/v1/chat/completions", chat_body, (
+            {"model": ""}, {"max_tokens": 2.0}, {"seed": 1.0}, {"n": 1.0}, {"typ_p": 1}, {"verbosity": "medium"}, {"t_max_predict_ms": 0}, {"t_max_predict_ms": -1}, {"enable_thinking": False},
+            {"reasoning_effort": "low"}, {"skip_special_tokens": True}, {"return_token_ids": False}, {"options": {}}, {"reasoning": None}, {"stream_options": {"include_usage": True}},
+            {"parallel_tool_calls": True, "store": False, "metadata": {"a": "b"}, "user": "x", "service_tier": "auto", "safety_identifier": "x", "prompt_cache_key": "x"})),
+        ("/api/chat", ollama, ({"options": None}, {"format": ""}, {"format": None}, {"stream": None, "options": {"num_predict": 2.0, "num_ctx": 2048}}, {"think": False}, {"keep_alive": 0})),
+        ("/v1/messages", anthropic, (
+            {"max_tokens": 2.0}, {"thinking": {"type": "disabled"}}, {"n": 1}, {"presence_penalty": 0}, {"metadata": {"user_id": "a"}},
+            {"system": [{"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}}]})),
+        ("/v1/responses", response, ({"text": {"verbosity": "medium"}}, {"store": True}, {"reasoning": {"effort": "low", "summary": "auto"}}, {"include": ["reasoning.encrypted_content"]})),
+        ("/v1/completions", text, ({"guided_choice": ["yes", "no"]}, {"samplers": []}, {"echo": False, "suffix": None, "best_of": 1})))
+    for path, body, lists in accepted:
+        for fields in lists:
+            status, _, data = s.ask("POST", path, {**body, **fields})
+            assert status == 200, (path, fields, data)
+    assert s.json("POST", "/v1/completions", {**text, "guided_choice": ["yes", "no"], "max_tokens": 8})[1]["choices"][0]["text"] in ("yes", "no")
+    # the error names the field as the client wrote it
+    assert s.json("POST", "/v1/responses", {**response, "max_output_tokens": -3})[1]["error"]["param"] == "max_output_tokens"
+    assert s.json("POST", "/v1/messages", {**anthropic, "stop_sequences": [""]})[1]["error"]["param"] == "stop_sequences"
+    assert s.json("POST", "/api/chat", {**ollama, "options": {"num_predict": "3"}})[1]["error"].startswith("options.num_predict ")
+    # parameters of a data URI
+    for kind in ("image/jpeg;charset=utf-8", "image/jpeg;name=a.jpg", "image/png;charset=utf-8"):
+        assert s.json("POST", "/v1/chat/completions", chat(image=f"data:{kind};base64,{RAW}"))[0] == 200, kind
+    for kind in ("image/jpegs;base64", "image/jpeg;base64;x=1", "image/jpeg;xbase64", "image/jpeg"):
+        assert s.json("POST", "/v1/chat/completions", chat(image=f"data:{kind},{RAW}"))[0] == 400, kind
+    # lengths of prompts, as the clients of two APIs ask for them
+    whole = s.json("POST", "/v1/chat/completions", chat(max_tokens=1))[1]["usage"]["prompt_tokens"]
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/jpeg", "data": RAW}}
+    assert s.json("POST", "/v1/messages/count_tokens", {"model": MODEL, "messages": [{"role": "user", "content": [picture, {"type": "text", "text": QUESTION}]}]})[1]["input_tokens"] == whole
+    asked = [{"role": "user", "content": [{"type": "input_image", "image_url": uri()}, {"type": "input_text", "text": QUESTION}]}]
+    assert s.json("POST", "/v1/responses/input_tokens", {"input": asked})[1]["input_tokens"] == whole
+    assert s.json("POST", "/v1/messages/count_tokens", {"messages": []})[1]["type"] == "error"
+
+
 def main():
     s = Server("--metrics")
-    for check in (check_ollama, check_messages, check_responses, check_completions):
+    for check in (check_ollama, check_messages, check_responses, check_completions, check_fields):
         check(s)
         print("fine:", check.__name__, flush=True)
     # nothing but objects, whatever the fields are

@@ -9,7 +9,8 @@
 
 #define CUT_FROM 1024 /* shorter strings stay */
 #define MARK '\x01'
-#define MAX_TYPE 64 /* bytes of "data:image/png;base64," */
+#define MAX_TYPE 160 /* bytes of "data:image/png;name=a.png;base64," */
+#define ENCODING ";base64"
 
 /* --- the scan --------------------------------------------------------------------------- */
 
@@ -193,12 +194,19 @@ static size_t read_type(const char *text, size_t n, char out[MAX_TYPE])
     return i < n && text[i] == ',' ? i + 1 : 0;
 }
 
+/* Whether a type is "data:KIND;base64", perhaps with parameters such as ";charset=utf-8" in between. */
+static bool is_type(const char *type, const char *kind)
+{
+    const size_t n = strlen(type), n_kind = strlen(kind);
+    return strncasecmp(type, kind, n_kind) == 0 && type[n_kind] == ';' &&
+           n >= n_kind + strlen(ENCODING) && strcasecmp(type + n - strlen(ENCODING), ENCODING) == 0;
+}
+
 static bool read_file(const s2_body *body, const json_t *string, bool is_base64, const char *param,
                       s2_buffer *out, s2_http_error *error)
 {
-    static const char *const known[] = { "data:image/png;base64",  "data:image/jpeg;base64",
-                                         "data:image/webp;base64", "data:image/jpg;base64",
-                                         "data:image/gif;base64",  "data:image/bmp;base64" };
+    static const char *const known[] = { "data:image/png", "data:image/jpeg", "data:image/webp",
+                                         "data:image/jpg", "data:image/gif",  "data:image/bmp" };
     const bool is_cut = s2_body_is_cut(string);
     const char *text = json_string_value(string);
     size_t n = json_string_length(string);
@@ -211,7 +219,7 @@ static bool read_file(const s2_body *body, const json_t *string, bool is_base64,
     char type[MAX_TYPE];
     const size_t start = is_base64 ? 0 : read_type(text, n, type);
     size_t i = 0;
-    while (start > 0 && i < sizeof known / sizeof *known && strcasecmp(type, known[i]) != 0) i++;
+    while (start > 0 && i < sizeof known / sizeof *known && !is_type(type, known[i])) i++;
     if (!is_base64 && (start == 0 || i == sizeof known / sizeof *known))
         return s2_http_fail(
             error, 400, param,

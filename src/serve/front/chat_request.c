@@ -27,7 +27,7 @@
 
 /* clang-format off */
 const s2_json_field s2_chat_fields[] = {
-    { "model",                 S2_JSON_TEXT,   1, 256 },
+    { "model",                 S2_JSON_TEXT,   0, 256 },
     { "messages",              S2_JSON_LIST,   1, 256 },
     { "max_tokens",            S2_JSON_INT,    -1, S2_JSON_CONTEXT },
     { "max_completion_tokens", S2_JSON_INT,    -1, S2_JSON_CONTEXT },
@@ -101,7 +101,7 @@ static bool read_model(reading *r)
     const char *wanted = s2_json_string(r->body->json, "model");
     char name[320], list[300] = "";
     size_t at = 0;
-    if (!wanted || !*r->context->model) wanted = r->context->model;
+    if (!wanted || !*wanted || !*r->context->model) wanted = r->context->model;
     for (size_t i = 0; s2_model_at(r->context, i, name, sizeof name); i++) {
         if (strcmp(name, wanted) == 0) {
             const char *sign = strrchr(name, '@'); /* no model has one */
@@ -127,7 +127,8 @@ static bool read_picture(reading *r, const json_t *value, const char *param)
     if (detail && !json_is_null(detail) &&
         (!how || (strcmp(how, "auto") != 0 && strcmp(how, "low") != 0 && strcmp(how, "high") != 0)))
         return s2_http_fail(r->error, 400, param, "%s: detail must be auto, low or high", param);
-    const bool is_remote = strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
+    const bool is_remote =
+        strncasecmp(text, "http://", 7) == 0 || strncasecmp(text, "https://", 8) == 0;
     if (is_remote && !r->context->image_hosts)
         return s2_http_fail(r->error, 403, param,
                             "%s: fetching images from other servers is disabled; send a data URI",
@@ -498,10 +499,11 @@ bool s2_chat_request_read(const s2_body *body, const s2_chat_context *context, b
                   .error = error };
     char param[S2_JSON_PARAM];
     s2p_error why = { S2P_OK, "" };
+    s2_json_whole_numbers(body->json, s2_chat_fields);
     if (s2_json_check_fields(body->json, s2_chat_fields, "", false, context->n_ctx, param, &why) !=
         S2P_OK)
         return s2_http_fail(error, 400, param, "%s", why.message);
-    return s2_other_fields_check(body->json, error) &&
+    return s2_other_fields_check(body->json, error) && s2_foreign_fields_check(body->json, error) &&
            s2_structured_read(body, is_compare, out->job, &out->has_tools, error) &&
            s2_reasoning_read(body->json, out->job, error) && read_model(&r) && read_streaming(&r) &&
            read_sampling(&r) && read_logprobs(&r) && read_answers(&r) &&

@@ -53,6 +53,10 @@ bool s2_logit_bias_read(const json_t *value, json_t *sampling, s2_http_error *er
 /* Fields of other servers that would change the answer but have no effect here are refused. */
 bool s2_other_fields_check(const json_t *body, s2_http_error *error);
 
+/* The same for fields of other APIs in a chat, and for fields of a chat that a door did not take. */
+bool s2_foreign_fields_check(const json_t *chat, s2_http_error *error);
+bool s2_left_fields_check(const json_t *own, const json_t *chat, s2_http_error *error);
+
 /* Fields about thoughts, as "reasoning", "reasoning_budget" and "reasoning_in_text" of a job. */
 bool s2_reasoning_read(const json_t *body, json_t *job, s2_http_error *error);
 

@@ -154,15 +154,17 @@ static void choose_model(s2_exchange *x, const s2_body *body, s2_model_info *inf
 
 typedef enum ask_kind { ASK_CHAT, ASK_COUNT, ASK_COMPARE, ASK_TEMPLATE, ASK_DOOR } ask_kind;
 
-/* The body of a door becomes that of a chat. */
-static bool translate(s2_exchange *x, const s2_door *door, s2_body *body, s2_http_error *error)
+/* The body of a door becomes that of a chat; *own keeps what the client sent. */
+static bool translate(s2_exchange *x, const s2_door *door, s2_body *body, json_t **own,
+                      s2_http_error *error)
 {
     json_t *chat = json_object();
     if (!chat) return s2_http_fail(error, 503, NULL, "out of memory");
-    const bool is_fine = door->read(body->json, chat, error);
+    const bool is_fine =
+        door->read(body->json, chat, error) && s2_left_fields_check(body->json, chat, error);
     if (door->repeats && (x->chat.repeated = json_object()))
         s2_door_take_all(body->json, door->repeats, x->chat.repeated);
-    json_decref(body->json);
+    *own = body->json;
     body->json = chat;
     body->text.size = 0; /* of another API: schemas are not where a chat has them */
     return is_fine;
@@ -174,14 +176,18 @@ static bool handle_ask(s2_exchange *x, ask_kind kind, s2_http_error *error)
     s2_chat_request request = { .job = NULL };
     s2_model_info info;
     s2_chat_context context;
-    const s2_door *door = kind == ASK_DOOR ? x->route->door : NULL;
+    const s2_door *door = kind == ASK_DOOR || kind == ASK_COUNT ? x->route->door : NULL;
+    json_t *own = NULL;
     if (!(door && door->takes_base64 ? s2_body_read_base64
                                      : s2_body_read)(x->body.data, x->body.size, &body, error))
         return false;
-    bool is_fine = !door || translate(x, door, &body, error);
+    bool is_fine = !door || translate(x, door, &body, &own, error);
     choose_model(x, &body, &info, &context);
-    is_fine =
-        is_fine && s2_chat_request_read(&body, &context, kind == ASK_COMPARE, &request, error);
+    if (is_fine) {
+        is_fine = s2_chat_request_read(&body, &context, kind == ASK_COMPARE, &request, error);
+        if (!is_fine && own) s2_door_rename(own, error);
+    }
+    json_decref(own);
     if (is_fine && request.n_answers > 1 && door && !door->has_choices)
         is_fine = s2_http_fail(error, 400, "n", "n must be 1 here");
     if (is_fine && (kind == ASK_COUNT || kind == ASK_TEMPLATE)) { /* of the prompt alone */
@@ -214,9 +220,10 @@ static bool handle_ask(s2_exchange *x, ask_kind kind, s2_http_error *error)
             json_object_set_new(json_object_get(request.job, "sampling"), "max_tokens",
                                 json_integer(0));
         if (kind == ASK_TEMPLATE) json_object_set_new(request.job, "kind", json_string("template"));
-        x->may_stream = kind == ASK_COMPARE || ((kind == ASK_CHAT || door) && request.streams);
+        const bool is_answer = kind == ASK_CHAT || kind == ASK_DOOR;
+        x->may_stream = kind == ASK_COMPARE || (is_answer && request.streams);
         x->job.is_quick = kind == ASK_TEMPLATE;
-        x->receive = door                   ? s2_door_receive
+        x->receive = kind == ASK_DOOR       ? s2_door_receive
                      : kind == ASK_COMPARE  ? s2_compare_receive
                      : kind == ASK_COUNT    ? s2_count_receive
                      : kind == ASK_TEMPLATE ? s2_plain_receive

@@ -6,8 +6,9 @@
 
 static bool read_completion(const json_t *own, json_t *chat, s2_http_error *error)
 {
-    static const char *const refused[] = { "suffix",   "echo",       "logprobs", "n_probs",
-                                           "messages", "image_data", "tools",    NULL };
+    static const char *const refused[] = { "suffix",  "echo",     "logprobs",
+                                           "n_probs", "messages", "image_data",
+                                           "images",  "tools",    NULL };
     static const char *const same[] = { "model",
                                         "max_tokens",
                                         "n_predict",
@@ -23,6 +24,7 @@ static bool read_completion(const json_t *own, json_t *chat, s2_http_error *erro
                                         "n",
                                         "frequency_penalty",
                                         "repeat_penalty",
+                                        "repetition_penalty",
                                         "repeat_last_n",
                                         "ignore_eos",
                                         "logit_bias",
@@ -31,6 +33,11 @@ static bool read_completion(const json_t *own, json_t *chat, s2_http_error *erro
                                         "grammar",
                                         "json_schema",
                                         "response_format",
+                                        "structured_outputs",
+                                        "guided_json",
+                                        "guided_grammar",
+                                        "guided_choice",
+                                        "guided_regex",
                                         "mirostat",
                                         "typical_p",
                                         "dry_multiplier",

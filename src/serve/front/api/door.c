@@ -1,6 +1,7 @@
 /* door.c - what the other APIs share: reading their requests, and the figures of an answer. */
 #include "serve/front/api/door.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define DATA_PREFIX "data:image/png;base64,"
@@ -28,6 +29,34 @@ bool s2_door_refuse(const json_t *own, const char *const *names, const char *why
         if (!is_empty) return s2_http_fail(error, 400, *names, "%s %s", *names, why);
     }
     return true;
+}
+
+void s2_door_rename(const json_t *own, s2_http_error *error)
+{
+    static const struct {
+        const char *name, *parent, *as; /* parent: the object that has it; NULL: the request */
+    } known[] = { { "max_tokens", NULL, "max_output_tokens" },
+                  { "max_tokens", "options", "num_predict" },
+                  { "stop", NULL, "stop_sequences" },
+                  { "reasoning_effort", "reasoning", "effort" },
+                  { NULL, "options", NULL } }; /* any other one of Ollama's */
+    if (!error->param[0] || json_object_get(own, error->param)) return;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        char name[sizeof error->param], rest[sizeof error->message];
+        const char *parent = known[i].parent;
+        const json_t *object = parent ? json_object_get(own, parent) : own;
+        (void)snprintf(name, sizeof name, "%s", error->param);
+        const size_t n = strlen(name);
+        const char *as = known[i].as ? known[i].as : name;
+        if ((known[i].name && strcmp(name, known[i].name) != 0) || !json_object_get(object, as) ||
+            strncmp(error->message, name, n) != 0)
+            continue;
+        (void)snprintf(rest, sizeof rest, "%s", error->message + n);
+        (void)snprintf(error->param, sizeof error->param, "%s%s%.100s", parent ? parent : "",
+                       parent ? "." : "", as);
+        (void)snprintf(error->message, sizeof error->message, "%s%.380s", error->param, rest);
+        return;
+    }
 }
 
 void s2_door_add(json_t *chat, const char *role, json_t *content)

@@ -29,7 +29,7 @@ typedef struct s2_door {
 } s2_door;
 
 extern const s2_door s2_door_completions, s2_door_completion, s2_door_ollama_chat,
-    s2_door_ollama_generate, s2_door_responses, s2_door_messages;
+    s2_door_ollama_generate, s2_door_responses, s2_door_messages, s2_door_messages_count;
 
 /* --- door.c: what the doors share ------------------------------------------------------------- */
 
@@ -40,6 +40,9 @@ void s2_door_take_all(const json_t *own, const char *const *names, json_t *chat)
 /* Refuses what asks for something that is not there; null, false and empty values ask for nothing. */
 bool s2_door_refuse(const json_t *own, const char *const *names, const char *why,
                     s2_http_error *error);
+
+/* Names the field of an error as the client wrote it: "max_tokens must be" may be of "num_predict". */
+void s2_door_rename(const json_t *own, s2_http_error *error);
 
 /* Appends {"role":, "content":} to the messages of the chat; takes over the content. */
 void s2_door_add(json_t *chat, const char *role, json_t *content);

@@ -146,6 +146,8 @@ static bool read_format(const json_t *own, json_t *chat, s2_http_error *error)
 {
     const json_t *config = json_object_get(own, "output_config");
     const json_t *format = json_object_get(config, "format");
+    if (config && !json_is_null(config) && !json_is_object(config))
+        return s2_http_fail(error, 400, "output_config", "output_config must be an object");
     if (!json_is_object(format)) format = json_object_get(own, "output_format"); /* of the beta */
     if (!format || json_is_null(format)) return true;
     const char *type = s2_json_string(format, "type");
@@ -165,13 +167,12 @@ static bool read_messages(const json_t *own, json_t *chat, s2_http_error *error)
     static const char *const same[] = { "model",  "temperature", "top_p", "top_k",
                                         "stream", "seed",        "prune", NULL };
     const json_t *list = json_object_get(own, "messages"), *system = json_object_get(own, "system");
-    const char *thinking = s2_json_string(json_object_get(own, "thinking"), "type");
+    const json_t *thinks = json_object_get(own, "thinking");
+    const char *thinking = s2_json_string(thinks, "type");
     if (!s2_door_refuse(own, refused, "is not supported; use /v1/chat/completions", error))
         return false;
-    if (thinking && strcmp(thinking, "disabled") != 0)
+    if (thinks && !json_is_null(thinks) && !is_type(thinking, "disabled"))
         return s2_http_fail(error, 400, "thinking", "thinking is not supported");
-    if (!json_is_integer(json_object_get(own, "max_tokens")))
-        return s2_http_fail(error, 400, "max_tokens", "max_tokens must be an integer");
     if (!json_is_array(list))
         return s2_http_fail(error, 400, "messages", "messages must be a list");
     s2_door_take_all(own, same, chat);
@@ -192,6 +193,13 @@ static bool read_messages(const json_t *own, json_t *chat, s2_http_error *error)
             return false;
     }
     return true;
+}
+
+static bool read_question(const json_t *own, json_t *chat, s2_http_error *error)
+{
+    if (!json_is_number(json_object_get(own, "max_tokens")))
+        return s2_http_fail(error, 400, "max_tokens", "max_tokens must be a whole number");
+    return read_messages(own, chat, error);
 }
 
 /* --- the answer -------------------------------------------------------------------------------- */
@@ -314,10 +322,13 @@ static json_t *error_of(const s2_http_error *error)
 
 const s2_door s2_door_messages = { .id = "msg_",
                                    .takes_base64 = true,
-                                   .read = read_messages,
+                                   .read = read_question,
                                    .begin = begin,
                                    .text = send_text,
                                    .call = send_call,
                                    .done = send_done,
                                    .whole = whole,
                                    .error = error_of };
+const s2_door s2_door_messages_count = {
+    .id = "msg_", .takes_base64 = true, .read = read_messages, .error = error_of
+};

@@ -12,7 +12,8 @@
 
 static bool read_common(const json_t *own, json_t *chat, s2_http_error *error)
 {
-    static const char *const refused[] = { "template", "suffix", "think", "context", NULL };
+    static const char *const refused[] = { "template", "suffix",       "think", "context",
+                                           "logprobs", "top_logprobs", NULL };
     static const struct {
         const char *name, *as;
     } options[] = { { "num_predict", "max_tokens" },
@@ -33,7 +34,12 @@ static bool read_common(const json_t *own, json_t *chat, s2_http_error *error)
     const char *model = s2_json_string(own, "model");
     json_t *format = json_object_get(own, "format");
     if (!s2_door_refuse(own, refused, "is not supported in Ollama's API here", error)) return false;
+    const json_t *stream = json_object_get(own, "stream");
     if (!model) return s2_http_fail(error, 400, "model", "model is missing");
+    if (given && !json_is_null(given) && !json_is_object(given))
+        return s2_http_fail(error, 400, "options", "options must be an object");
+    if (stream && !json_is_null(stream) && !json_is_boolean(stream))
+        return s2_http_fail(error, 400, "stream", "stream must be true or false");
     const size_t n = strlen(model), n_tag = strlen(":latest");
     const bool has_tag = n > n_tag && strcmp(model + n - n_tag, ":latest") == 0;
     json_object_set_new(chat, "model", json_stringn(model, has_tag ? n - n_tag : n));
@@ -42,15 +48,15 @@ static bool read_common(const json_t *own, json_t *chat, s2_http_error *error)
     if (json_integer_value(json_object_get(chat, "max_tokens")) < 0)
         json_object_set_new(chat, "max_tokens", json_integer(-1)); /* -2: the same */
     s2_door_take(own, "prune", chat, "prune");
-    json_object_set_new(chat, "stream",
-                        json_boolean(!json_is_false(json_object_get(own, "stream"))));
+    json_object_set_new(chat, "stream", json_boolean(!json_is_false(stream)));
     if (json_is_string(format) && strcmp(json_string_value(format), "json") == 0)
         json_object_set_new(chat, "response_format", json_pack("{s:s}", "type", "json_object"));
     else if (json_is_object(format))
         json_object_set_new(chat, "response_format",
                             json_pack("{s:s,s:{s:s,s:O}}", "type", "json_schema", "json_schema",
                                       "name", "answer", "schema", format));
-    else if (format && !json_is_null(format) && json_string_length(format) > 0)
+    else if (format && !json_is_null(format) &&
+             !(json_is_string(format) && json_string_length(format) == 0))
         return s2_http_fail(error, 400, "format", "format must be \"json\" or a JSON schema");
     return true;
 }
@@ -64,6 +70,13 @@ static json_t *content_of(const json_t *images, json_t *text)
         json_array_append_new(parts, s2_door_picture_part(json_array_get(images, i), true, NULL));
     json_array_append_new(parts, s2_door_text_part(text));
     return parts;
+}
+
+/* A list of pictures, or none. */
+static bool check_images(const json_t *images, const char *param, s2_http_error *error)
+{
+    return !images || json_is_null(images) || json_is_array(images) ||
+           s2_http_fail(error, 400, param, "%s must be a list of pictures as base64", param);
 }
 
 static json_t *last_of(const json_t *chat)
@@ -88,6 +101,9 @@ static bool read_chat(const json_t *own, json_t *chat, s2_http_error *error)
         json_t *text = json_object_get(one, "content");
         if (!role || (!json_is_string(text) && json_array_size(calls) == 0))
             return s2_http_fail(error, 400, "messages", "messages[%zu] needs role and content", i);
+        char path[64];
+        (void)snprintf(path, sizeof path, "messages[%zu].images", i);
+        if (!check_images(json_object_get(one, "images"), path, error)) return false;
         s2_door_add(chat, role,
                     json_is_string(text) ? content_of(json_object_get(one, "images"), text)
                                          : json_null());
@@ -104,11 +120,17 @@ static bool read_generate(const json_t *own, json_t *chat, s2_http_error *error)
     if (!read_common(own, chat, error)) return false;
     if (!json_is_string(prompt))
         return s2_http_fail(error, 400, "prompt", "prompt must be a string");
-    if (json_is_true(json_object_get(own, "raw")))
+    const json_t *raw = json_object_get(own, "raw"), *images = json_object_get(own, "images");
+    if (system && !json_is_null(system) && !json_is_string(system))
+        return s2_http_fail(error, 400, "system", "system must be a string");
+    if (raw && !json_is_null(raw) && !json_is_boolean(raw))
+        return s2_http_fail(error, 400, "raw", "raw must be true or false");
+    if (!check_images(images, "images", error)) return false;
+    if (json_is_true(raw))
         json_object_set_new(chat, "raw_prompt", json_true());
     else if (json_string_length(system) > 0)
         s2_door_add(chat, "system", json_incref(system));
-    s2_door_add(chat, "user", content_of(json_object_get(own, "images"), prompt));
+    s2_door_add(chat, "user", content_of(images, prompt));
     return true;
 }
 

@@ -1,7 +1,8 @@
 /* reasoning.c - fields about thoughts, as llama-server has them.
  *
  *     "chat_template_kwargs": {"enable_thinking": true}   whether the model thinks; otherwise as --reasoning says
- *     "reasoning_effort": "none"                          it does not
+ *     "enable_thinking": true                             the same, as other servers have it
+ *     "reasoning_effort": "none"                          it does not; other efforts change nothing
  *     "thinking_budget_tokens": N                         or "reasoning_budget_tokens": tokens of thoughts; -1: no limit
  *     "reasoning_format": "none"                          thoughts stay in the text, up to </think>
  *
@@ -52,7 +53,20 @@ bool s2_reasoning_read(const json_t *body, json_t *job, s2_http_error *error)
     const char *format = s2_json_string(body, "reasoning_format");
     static const char *const formats[] = { "none", "auto", "deepseek" };
     size_t i = 0;
-    if (effort && strcmp(effort, "none") == 0) json_object_set_new(job, "reasoning", json_false());
+    static const char *const efforts[] = { "none", "minimal", "low", "medium",
+                                           "high", "xhigh",   "max" };
+    const json_t *given = json_object_get(body, "reasoning_effort");
+    json_t *thinks = json_object_get(body, "enable_thinking");
+    size_t k = 0;
+    while (effort && k < sizeof efforts / sizeof *efforts && strcmp(effort, efforts[k]) != 0) k++;
+    if ((given && !json_is_null(given) && !effort) || k == sizeof efforts / sizeof *efforts)
+        return s2_http_fail(error, 400, "reasoning_effort",
+                            "reasoning_effort must be none, minimal, low, medium, high, xhigh or "
+                            "max");
+    if (thinks && !json_is_null(thinks) && !json_is_boolean(thinks))
+        return s2_http_fail(error, 400, "enable_thinking", "enable_thinking must be true or false");
+    if (json_is_boolean(thinks)) json_object_set(job, "reasoning", thinks);
+    if (effort && k == 0) json_object_set_new(job, "reasoning", json_false());
     while (format && i < sizeof formats / sizeof *formats && strcmp(format, formats[i]) != 0) i++;
     if (i == sizeof formats / sizeof *formats)
         return s2_http_fail(error, 400, "reasoning_format",

@@ -154,15 +154,30 @@ static bool read_response(const json_t *own, json_t *chat, s2_http_error *error)
     const json_t *input = json_object_get(own, "input");
     const char *truncation = s2_json_string(own, "truncation");
     if (!s2_door_refuse(own, refused, "is not supported in /v1/responses", error)) return false;
+    const json_t *include = json_object_get(own, "include");
+    for (size_t i = 0; i < json_array_size(include); i++)
+        if (is_type(json_string_value(json_array_get(include, i)), "message.output_text.logprobs"))
+            return s2_http_fail(error, 400, "include",
+                                "include: logprobs are not supported in /v1/responses");
     if (is_type(truncation, "auto"))
         return s2_http_fail(error, 400, "truncation", "truncation must be disabled");
     s2_door_take_all(own, same, chat);
+    const json_t *text = json_object_get(own, "text");
+    if (text && !json_is_null(text) && !json_is_object(text))
+        return s2_http_fail(error, 400, "text", "text must be an object");
+    const char *verbosity = s2_json_string(text, "verbosity");
+    if (verbosity && !is_type(verbosity, "medium"))
+        return s2_http_fail(error, 400, "text.verbosity", "text.verbosity is not supported");
     s2_door_take(own, "max_output_tokens", chat, "max_tokens");
-    read_format(json_object_get(json_object_get(own, "text"), "format"), chat);
+    s2_door_take(json_object_get(own, "reasoning"), "effort", chat, "reasoning_effort");
+    read_format(json_object_get(text, "format"), chat);
     if (!read_tools(own, chat, error)) return false;
     json_t *instructions = json_object_get(own, "instructions");
-    if (instructions && !json_is_null(instructions))
+    if (instructions && !json_is_null(instructions)) {
+        if (!json_is_string(instructions))
+            return s2_http_fail(error, 400, "instructions", "instructions must be a string");
         s2_door_add(chat, "system", json_incref(instructions));
+    }
     if (json_is_string(input)) {
         s2_door_add(chat, "user", json_incref((json_t *)(uintptr_t)input));
         return true;
