@@ -8,7 +8,7 @@ GPU     ?= # vulkan, cuda, metal or hip: see docs/GPU.md
 
 all: ## build only
 	@scripts/setup build
-	@scripts/configure $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DS2_TESTS=OFF -DS2_GPU=$(strip $(GPU)) $(FLAGS)
+	@scripts/configure $(BUILD) "-DCMAKE_INSTALL_PREFIX=$(PREFIX)" -DS2_TESTS=OFF -DS2_GPU=$(strip $(GPU)) $(FLAGS)
 	@cmake --build $(BUILD) -j $(JOBS)
 
 demo: ## the bundled model answers, with all visual tokens and with 64
@@ -140,7 +140,7 @@ fuzz: ## each fuzz target for a minute (SECONDS_EACH)
 	@scripts/fuzz $(BUILD)-fuzz
 
 install: all
-	@DESTDIR=$(DESTDIR) cmake --install $(BUILD)
+	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD)
 
 dist: ## the source, an archive that runs anywhere, what is inside (SPDX) and checksums, in dist/; ARM64=1: for arm64 too
 	@scripts/dist
