@@ -90,8 +90,11 @@ configure_file("${CMAKE_BINARY_DIR}/ggml_needs/ggml_needs.h.new" "${CMAKE_BINARY
 
 # Configure, build and install `source` into `prefix`; `build` is the folder to work in.
 function(s2_ggml_build source build prefix)
-  include(ProcessorCount)
-  ProcessorCount(jobs)
+  set(jobs "$ENV{JOBS}") # of `make JOBS=1`
+  if(NOT jobs MATCHES "^[1-9][0-9]*$")
+    include(ProcessorCount)
+    ProcessorCount(jobs)
+  endif()
   if(jobs EQUAL 0)
     set(jobs 2)
   endif()
@@ -158,9 +161,10 @@ recipe ${recipe} ${amx_fix} ${wait_fix}
 
   s2_ggml_source(source)
   file(MAKE_DIRECTORY "${cache}/ggml")
-  file(LOCK "${cache}/ggml/lock" GUARD FUNCTION TIMEOUT 1800 RESULT_VARIABLE locked)
+  # One lock for each build: a build for a GPU takes up to an hour, and others must not wait for it.
+  file(LOCK "${prefix}.lock" GUARD FUNCTION TIMEOUT 7200 RESULT_VARIABLE locked)
   if(NOT locked EQUAL 0)
-    message(FATAL_ERROR "cannot lock ${cache}/ggml/lock: ${locked}; set S2_CACHE_DIR to a folder that can be written")
+    message(FATAL_ERROR "cannot lock ${prefix}.lock: ${locked}; set S2_CACHE_DIR to a folder that can be written")
   endif()
   if(EXISTS "${prefix}") # somebody else built it while we waited
     return()
