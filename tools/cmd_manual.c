@@ -62,11 +62,26 @@ static void put_option(s2_buffer *out, const s2_option *o)
     s2_buffer_printf(out, "\n");
 }
 
-static void put_lines(s2_buffer *out, const char *lines)
+/* The lines of `text` that are indented, which are commands, or the others. */
+static void put_lines(s2_buffer *out, const char *text, bool is_indented)
 {
-    s2_buffer_printf(out, ".nf\n");
-    put(out, lines);
-    s2_buffer_printf(out, ".fi\n");
+    while (*text) {
+        const size_t n = strcspn(text, "\n") + (text[strcspn(text, "\n")] == '\n');
+        char line[256];
+        if (n < sizeof line && (*text == ' ') == is_indented && *text != '\n') {
+            memcpy(line, text, n);
+            line[n] = '\0';
+            put(out, line);
+        }
+        text += n;
+    }
+}
+
+static bool has_notes(const char *text)
+{
+    for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+        if (*line && *line != ' ' && *line != '\n') return true;
+    return false;
 }
 
 static void exit_codes(s2_buffer *out)
@@ -118,8 +133,14 @@ static void command_page(const s2_command *command, s2_buffer *out)
             variable, variable);
     }
     if (command->examples) {
+        if (has_notes(command->examples)) { /* the sentences below the examples of the help */
+            section(out, "NOTES");
+            put_lines(out, command->examples, false);
+        }
         section(out, "EXAMPLES");
-        put_lines(out, command->examples);
+        s2_buffer_printf(out, ".nf\n");
+        put_lines(out, command->examples, true);
+        s2_buffer_printf(out, ".fi\n");
     }
     exit_codes(out);
     section(out, "SEE ALSO");
