@@ -25,7 +25,18 @@ static void choice_words(const s2_option *o, s2_buffer *out)
 static void command_words(const s2_command *const *commands, s2_buffer *out)
 {
     for (; *commands; commands++) s2_buffer_printf(out, "%s ", (*commands)->name);
-    s2_buffer_printf(out, "help --help --version");
+}
+
+static void shell_words(s2_buffer *out)
+{
+    for (size_t i = 0; s2_shell_name(i); i++)
+        s2_buffer_printf(out, "%s%s", i > 0 ? " " : "", s2_shell_name(i));
+}
+
+/* Inside double quotes of fish. */
+static void fish_text(s2_buffer *out, const char *text)
+{
+    for (; *text; text++) s2_buffer_append(out, *text == '"' || *text == '$' ? "'" : text, 1);
 }
 
 /* Both shells: a case on "command option" for choices, then a case on the command. */
@@ -37,7 +48,8 @@ static void bash_function(const s2_command *const *commands, s2_buffer *out)
              "    local command=${COMP_WORDS[1]}\n"
              "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        list='");
     command_words(commands, out);
-    s2_buffer_printf(out, "'\n    else\n        case \"$command $before\" in\n");
+    s2_buffer_printf(out,
+                     "help --help --version'\n    else\n        case \"$command $before\" in\n");
     for (size_t i = 0; commands[i]; i++)
         for (const s2_option *o = commands[i]->options; o->name; o++) {
             if (!o->choice) continue;
@@ -47,8 +59,13 @@ static void bash_function(const s2_command *const *commands, s2_buffer *out)
             choice_words(o, out);
             s2_buffer_printf(out, "' ;;\n");
         }
-    s2_buffer_printf(out, "        *) case \"$command\" in\n");
+    s2_buffer_printf(out, "        *) case \"$command\" in\n            help|manual) list='");
+    command_words(commands, out);
+    s2_buffer_printf(out, "' ;;\n            completion) list='");
+    shell_words(out);
+    s2_buffer_printf(out, "' ;;\n");
     for (size_t i = 0; commands[i]; i++) {
+        if (!commands[i]->options->name) continue;
         s2_buffer_printf(out, "            %s) [ \"${word#-}\" != \"$word\" ] && list='",
                          commands[i]->name);
         /* All option names of a command, separated by spaces. */
@@ -59,17 +76,29 @@ static void bash_function(const s2_command *const *commands, s2_buffer *out)
         s2_buffer_printf(out, "--help");
         s2_buffer_printf(out, "' ;;\n");
     }
-    s2_buffer_printf(
-        out, "            esac ;;\n        esac\n    fi\n"
-             "    if [ -n \"$list\" ]; then COMPREPLY=($(compgen -W \"$list\" -- \"$word\"))\n"
-             "    else COMPREPLY=($(compgen -f -- \"$word\")); fi\n}\n"
-             "complete -o filenames -F _s2prune s2prune\n");
+    /* Without a list the shell completes file names itself, those with blanks too. */
+    s2_buffer_printf(out,
+                     "            esac ;;\n        esac\n    fi\n"
+                     "    COMPREPLY=()\n"
+                     "    [ -z \"$list\" ] || COMPREPLY=($(compgen -W \"$list\" -- \"$word\"))\n}\n"
+                     "complete -o default -F _s2prune s2prune\n");
 }
 
 static void fish_lines(const s2_command *const *commands, s2_buffer *out)
 {
-    s2_buffer_printf(out, "complete -c s2prune -n __fish_use_subcommand -f -a '");
+    for (size_t i = 0; commands[i]; i++) {
+        s2_buffer_printf(out, "complete -c s2prune -n __fish_use_subcommand -f -a %s -d \"",
+                         commands[i]->name);
+        fish_text(out, commands[i]->summary);
+        s2_buffer_printf(out, "\"\n");
+    }
+    s2_buffer_printf(out,
+                     "complete -c s2prune -n __fish_use_subcommand -f -a 'help --help --version'\n"
+                     "complete -c s2prune -n '__fish_seen_subcommand_from help manual' -f -a '");
     command_words(commands, out);
+    s2_buffer_printf(out,
+                     "'\ncomplete -c s2prune -n '__fish_seen_subcommand_from completion' -f -a '");
+    shell_words(out);
     s2_buffer_printf(out, "'\n");
     for (size_t i = 0; commands[i]; i++)
         for (const s2_option *o = commands[i]->options; o->name; o++) {
@@ -85,8 +114,7 @@ static void fish_lines(const s2_command *const *commands, s2_buffer *out)
                 s2_buffer_printf(out, "'");
             }
             s2_buffer_printf(out, " -d \"");
-            for (const char *c = o->help; *c; c++)
-                s2_buffer_append(out, *c == '"' || *c == '$' ? "'" : c, 1);
+            fish_text(out, o->help);
             s2_buffer_printf(out, "\"\n");
         }
 }
