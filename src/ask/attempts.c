@@ -1,6 +1,13 @@
 /* attempts.c - which budgets were asked with, and what each cost. */
 #include "ask/attempts.h"
 
+void s2a_attempts_foretell(const s2a_setting *setting, bool is_repeated, json_t *prune)
+{
+    char text[S2A_BUDGET_TEXT];
+    json_object_set_new(prune, "budget", json_string(s2a_budget_text(setting->budget, text)));
+    json_object_set_new(prune, "escalated", json_boolean(is_repeated));
+}
+
 void s2a_attempts_add(const s2a_setting *setting, const s2a_attempts *attempts, json_t *prune)
 {
     char text[S2A_BUDGET_TEXT];
@@ -14,8 +21,7 @@ void s2a_attempts_add(const s2a_setting *setting, const s2a_attempts *attempts, 
                             "image_tokens", a->image_tokens, "prompt_tokens", a->prompt_tokens,
                             "confidence", a->confidence, "ms", a->ms, "flops", a->flops));
     }
-    json_object_set_new(prune, "budget", json_string(s2a_budget_text(setting->budget, text)));
-    json_object_set_new(prune, "escalated", json_boolean(attempts->n > 1));
+    s2a_attempts_foretell(setting, attempts->n > 1, prune);
     json_object_set_new(prune, "min_confidence", json_real(s2a_min_confidence(setting)));
     json_object_set_new(prune, "attempts", list);
 }

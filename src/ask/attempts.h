@@ -10,6 +10,9 @@
  * "ms":,"flops":}]. Otherwise the object stays as it is. */
 void s2a_attempts_add(const s2a_setting *setting, const s2a_attempts *attempts, json_t *prune);
 
+/* Before the attempt that counts has ended: "budget" as text, and "escalated". */
+void s2a_attempts_foretell(const s2a_setting *setting, bool is_repeated, json_t *prune);
+
 /* Visual tokens of all attempts: what was prefilled for the answer. */
 int32_t s2a_prefilled_tokens(const s2a_answer *answer);
 

@@ -48,6 +48,7 @@ def check_answers(s):
         body["messages"][0]["content"][0]["image_url"]["detail"] = detail
         _, answer = s.json("POST", "/v1/chat/completions", body)
         assert answer["usage"]["prompt_tokens_details"]["image_tokens"] == kept, detail
+        assert answer["prune"]["budget"] == kept and "budget_percent" not in answer["prune"], (detail, answer["prune"])
 
 
 def check_stream(s):
@@ -209,11 +210,15 @@ def check_budgets(s):
                              chat(stream=True, return_progress=True, prune={**prune, "return": ["tokens"]}))[2])[:-1]
         kept = [e["prune"]["images"][0]["n_kept"] for e in found if "prune" in e]
         assert kept and set(kept) == {64 if n == 1 else 192}, kept  # what does not count is not shown
+        shown = [(e["prune"]["budget"], e["prune"]["escalated"]) for e in found if "prune" in e]
+        assert set(shown) == {("64..192", n == 2)}, shown  # in the first of them, too
         events_of = events(s.ask("POST", "/v1/prune/compare",
                                  {**chat(), "settings": [prune, {"budget": 192}]})[2])[:-1]
         done = [e for e in events_of if e.get("state") == "done"]
         assert done[0]["answer"] == expected["choices"][0]["message"]["content"] and done[0]["budget"] == "64..192"
     assert "escalated" not in large["prune"] and large["prune"]["budget"] == 192
+    _, several = s.json("POST", "/v1/chat/completions", chat(n=2, prune={"budget": "64..192"}))
+    assert several["prune"]["budget"] == 192, several["prune"]  # asked with the last budget at once
     # a picture with a budget by its detail keeps it; another one grows
     body = chat(prune={"min_confidence": 1})
     body["messages"][0]["content"].insert(0, {"type": "image_url", "image_url": {"url": uri(), "detail": "low"}})

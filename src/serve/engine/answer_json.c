@@ -41,6 +41,14 @@ static json_t *plan_json(const s2p_plan *plan, const s2a_prune_request *setting)
     return image;
 }
 
+/* Of the first picture, with n_tokens: the one of its detail where it has one, of several the last. */
+static int32_t budget_of(const s2_result *r, int32_t n_tokens)
+{
+    const s2v_budget own = r->prune->image_budget ? r->prune->image_budget[0] : r->prune->budget;
+    const s2a_budget budget = { .tokens = own.tokens, .percent = own.percent };
+    return own.tokens == S2P_MAX_TOKENS ? n_tokens : s2a_budget_tokens(budget, n_tokens);
+}
+
 static json_t *prune_json(const s2_result *r)
 {
     const s2v_stats *t = r->stats;
@@ -78,8 +86,7 @@ static json_t *prune_json(const s2_result *r)
     const int32_t n_tokens = resizes ? t->image_tokens_full : grid.rows * grid.cols;
     json_t *prune =
         json_pack("{s:s,s:i,s:i,s:i,s:o,s:I,s:f}", "method", setting->method, "budget",
-                  keeps_all || n_tokens == 0 ? t->image_tokens_full
-                                             : s2a_budget_tokens(setting->budget, n_tokens),
+                  keeps_all || n_tokens == 0 ? t->image_tokens_full : budget_of(r, n_tokens),
                   "grid", first ? s2p_plan_layout(first).side : 0, "layer",
                   t->n_stages > 0 ? t->stage_after[0] + 1 : 0, "images", images, "kv_bytes",
                   (json_int_t)t->kv_total_bytes, "flops", t->flops);
@@ -89,7 +96,7 @@ static json_t *prune_json(const s2_result *r)
     if (!keeps_all)
         json_object_set_new(prune, "positions",
                             json_string(s2a_positions_name(setting->is_renumbered)));
-    if (setting->budget.percent > 0.0 && !keeps_all)
+    if (setting->budget.percent > 0.0 && !keeps_all && !r->prune->image_budget)
         json_object_set_new(prune, "budget_percent", json_real(setting->budget.percent));
     s2a_attempts_add(setting, r->attempts, prune);
     char label[S2A_LABEL_SIZE], before[S2P_PIXELPRUNE_TEXT];

@@ -44,6 +44,7 @@ void s2_score_memory_free(s2_score_memory *memory);
 typedef struct s2_result {
     const s2_ask_job *job;
     const s2a_prune_request *setting;
+    const s2v_prune_options *prune; /* as the prompt ran with it */
     const s2v_session *session;
     const s2v_stats *stats;
     const s2a_attempts *attempts;

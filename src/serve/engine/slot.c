@@ -1,6 +1,7 @@
 /* slot.c - what the client of a slot receives, from the progress of its prompt to the result. */
 #include "serve/engine/scheduler.h"
 
+#include "ask/attempts.h"
 #include "ask/kept.h"
 #include "base/clock.h"
 
@@ -126,6 +127,7 @@ static json_t *result_of(const s2_slot *p, bool is_stopped)
 {
     const s2_result result = { .job = &p->ask,
                                .setting = &p->ask.setting[p->i_setting],
+                               .prune = &p->prune,
                                .session = p->session,
                                .stats = &p->stats,
                                .attempts = &p->attempts,
@@ -281,5 +283,8 @@ void s2_slot_send_kept(s2_scheduler *s, const s2_slot *p)
     if (!p->ask.wants_progress || p->ask.is_compare || p->ask.n_pictures == 0) return;
     json_t *json = result_of(p, false), *prune = json_incref(json_object_get(json, "prune"));
     json_decref(json);
+    const s2a_prune_request *setting = &p->ask.setting[p->i_setting];
+    if (s2_ask_job_has_steps(&p->ask, setting))
+        s2a_attempts_foretell(&setting->setting, p->i_step > 0, prune);
     s2_outbox_json(s->outbox, S2_FRAME_EVENT, p->from->request, json_pack("{s:o}", "prune", prune));
 }
