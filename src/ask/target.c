@@ -70,9 +70,18 @@ void s2a_target_choose(const s2a_points *p, s2a_target target, s2a_target_choice
 
 s2a_budget s2a_target_budget(const s2a_target_choice *choice)
 {
-    /* to a tenth of a percent, downwards: the number of tokens is rounded again */
-    const double share = floor(1000.0 * choice->n_tokens / (choice->n_all > 0 ? choice->n_all : 1));
-    return (s2a_budget){ .percent = fmin(100.0, fmax(0.1, share / 10.0)) };
+    /* the shortest share that is rounded to as many tokens */
+    const int32_t n_all = choice->n_all > 0 ? choice->n_all : 1;
+    const double share = 100.0 * choice->n_tokens / n_all;
+    for (double unit = 1.0; unit < 1e7; unit *= 10.0)
+        for (int i = 0; i < 2; i++) {
+            const double rounded = i == 0 ? floor(share * unit) : ceil(share * unit);
+            const s2a_budget budget = { .percent = rounded / unit };
+            if (rounded >= 1.0 && budget.percent <= 100.0 &&
+                s2a_budget_tokens(budget, n_all) == choice->n_tokens)
+                return budget;
+        }
+    return (s2a_budget){ .percent = fmin(100.0, share) };
 }
 
 const char *s2a_target_text(const s2a_target_choice *c, s2a_target target,

@@ -131,6 +131,11 @@ void s2_asker_reset(s2_asker *asker);
 /* --target-ms and --target-mib, and whether there is one. */
 s2a_target s2_ask_target(const ask_options *options);
 bool s2_ask_has_target(const ask_options *options);
+/* S2P_EINVAL: there is one, and a budget other than the default. */
+s2p_status s2_ask_check_target(const ask_options *options, s2a_budget budget, s2p_error *error);
+
+/* A note where --min-confidence has no effect, because none of the settings has budgets that grow. */
+void s2_ask_note_confidence(const ask_options *options, const s2a_setting *settings, int32_t n);
 
 /* Measures this machine with all pictures added and the question, before the first turn, and chooses the budget
  * of *setting. What was chosen is a note on standard error. */

@@ -91,9 +91,9 @@ static s2p_status check_options(const run_options *o, s2p_error *error)
         if (!o->prompts.item[i][0])
             return s2_fail(error, S2P_EINVAL, "--prompt is empty; it needs TEXT");
     TRY(s2_run_check_constraint(o, error));
-    if (s2_ask_has_target(&o->ask) && (o->budget.n_more > 0 || o->image_budgets))
-        return s2_fail(error, S2P_EINVAL, "a target chooses one budget; remove %s",
-                       o->image_budgets ? "--image-budgets" : "--budget");
+    TRY(s2_ask_check_target(&o->ask, o->budget, error));
+    if (s2_ask_has_target(&o->ask) && o->image_budgets)
+        return s2_fail(error, S2P_EINVAL, "a target chooses the budget; remove --image-budgets");
     if (s2_ask_has_target(&o->ask) && o->ask.images.n == 0)
         return s2_fail(error, S2P_EINVAL, "a target is measured with a picture; give one with -i");
     if (o->budget.n_more > 0 && (o->image_budgets || o->record))
@@ -114,6 +114,7 @@ static s2p_status prepare(run_job *job, s2p_error *error)
     job->setting.budget = o->budget;
     TRY(s2_ask_method(&o->ask, &job->asker.owns, "--method", o->method, &job->setting, error));
     TRY(s2_ask_set(&o->ask, &job->setting, 1, error));
+    s2_ask_note_confidence(&o->ask, &job->setting, 1);
     if (o->image_budgets) {
         int32_t count[S2_MAX_PICTURES] = { 0 };
         TRY(s2a_counts_read("--image-budgets", o->image_budgets, S2P_MAX_TOKENS, count,
@@ -364,7 +365,6 @@ static const s2_option option_table[] = {
     S2_ASK_ROW_PROFILE,
     S2_ASK_ROWS_TARGET,
     S2_ASK_ROWS_PRUNING,
-    S2_ASK_ROWS_BOXES,
     S2_ASK_ROW_EXEC,
     S2_ASK_ROW_PLUGIN,
     { .name = "--image-budgets", .label = "LIST", .type = S2_OPTION_TEXT, .group = "Pruning",
@@ -374,6 +374,7 @@ static const s2_option option_table[] = {
     { .name = "--list-methods", .type = S2_OPTION_FLAG, .group = "Pruning",
       .help = "list the methods, their inputs, their parameters and what --mode published changes, and exit", AT(list_methods) },
 
+    S2_ASK_ROWS_BOXES,
     S2_ASK_ROWS_ANSWER,
     { .name = "--json-schema", .letters = "-j", .label = "FILE|JSON", .type = S2_OPTION_TEXT, .group = "Answer",
       .help = "answer with JSON that is valid for this schema; {} allows any JSON", AT(schema) },

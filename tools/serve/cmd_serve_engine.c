@@ -102,8 +102,7 @@ static s2p_status fill_setup(s2_asker *asker, const serve_options *o, s2_engine_
     setup->limits.bounded = true; /* pictures of strangers */
     s2a_setting_use(&setup->setting, s2v_method_name((size_t)o->method));
     setup->setting.budget = o->budget;
-    if (s2_ask_has_target(&o->ask) && o->budget.n_more > 0)
-        return s2_fail(error, S2P_EINVAL, "a target chooses one budget; remove --budget");
+    TRY(s2_ask_check_target(&o->ask, o->budget, error));
     TRY(s2_ask_set(&o->ask, &setup->setting, 1, error));
     return check_virtual_models(o->virtual_models, &setup->setting, error);
 }
