@@ -88,7 +88,8 @@ static s2p_status read_step(s2a_item item, const char *source, int32_t most, s2v
         return S2P_OK;
     }
     return s2_fail(error, S2P_EINVAL,
-                   "%s '%.*s' is neither a number of tokens from 1 to %d nor a share like 11%%",
+                   "%s '%.*s' is neither a number of tokens from 1 to %d nor a share like 11%%; "
+                   "100%% keeps all",
                    source, n < 40 ? (int)n : 40, text, most);
 }
 
@@ -115,7 +116,7 @@ static bool may_grow(s2v_budget a, s2v_budget b)
 {
     if (a.tokens > 0 && b.tokens > 0) return a.tokens < b.tokens;
     if (a.percent > 0.0 && b.percent > 0.0) return a.percent < b.percent;
-    return a.percent != S2V_BUDGET_AUTO || b.percent != S2V_BUDGET_AUTO;
+    return a.percent < 100.0 && (a.percent != S2V_BUDGET_AUTO || b.percent != S2V_BUDGET_AUTO);
 }
 
 s2p_status s2a_budget_read_steps(const char *source, const char *text, size_t n, int32_t most,
@@ -127,7 +128,7 @@ s2p_status s2a_budget_read_steps(const char *source, const char *text, size_t n,
     const char *at = text, *const end = text + n, *dots;
     do {
         if (n_steps == S2A_MAX_STEPS)
-            return s2_fail(error, S2P_ELIMIT, "%s '%.*s' has more than %d budgets", source,
+            return s2_fail(error, S2P_EINVAL, "%s '%.*s' has more than %d budgets", source,
                            shown(n), text, S2A_MAX_STEPS);
         dots = find_dots(at, (size_t)(end - at));
         const s2a_item one = { at, (size_t)((dots ? dots : end) - at) };

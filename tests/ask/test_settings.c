@@ -165,6 +165,8 @@ static void test_growing_budgets(void **state)
         { "64..64", "each budget must keep more" },
         { "192..64", "each budget must" },
         { "50%..50%", "each budget must" },
+        { "100%..64", "each budget must" },
+        { "100%..auto", "each budget must" },
         { "auto..auto", "each budget" },
         { "1..2..3..4..5", "more than 4 budgets" },
         { "64..0", "'0' is neither" },
@@ -188,7 +190,7 @@ static void test_growing_budgets(void **state)
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         s2p_error error = { S2P_OK, "" };
         CHECK_CASE(s2a_budget_read_steps("x", bad[i].text, strlen(bad[i].text), 1000, &budget,
-                                         &error) != S2P_OK,
+                                         &error) == S2P_EINVAL,
                    "%s", bad[i].text);
         CHECK_CASE(strstr(error.message, bad[i].words), "%s: %s", bad[i].text, error.message);
         assert_true(s2a_budget_is_none(budget) && budget.n_more == 0);

@@ -84,8 +84,9 @@ static void test_refusals(void **state)
           "tower" },
         { "s2prune:after=x",
           "--setting: after 'x' is not a decoder layer from -1 to 1000, or own" },
-        { "s2prune:budget=0",
-          "--setting '0' is neither a number of tokens from 1 to 1048576 nor a share like 11%" },
+        { "s2prune:budget=0", "--setting '0' is neither a number of tokens from 1 to 1048576 nor a "
+                              "share like 11%; 100% "
+                              "keeps all" },
         { "s2prune:image-size=big", "--setting 'big' is neither native nor WIDTHxHEIGHT" },
         { "full:budget=64", "--setting: method 'full' keeps every token; it has no budget" },
         { "fastv:allocator=uniform", "--setting: method 'fastv' does not read allocator" },

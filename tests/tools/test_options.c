@@ -209,11 +209,14 @@ static void test_mistakes(void **state)
         { "--size 0x4", "--size '0x4' is out of range: both sides from 1 to 64" },
         { "--size 4x65", "--size '4x65' is out of range: both sides from 1 to 64" },
         { "--budget 0",
-          "--budget '0' is neither a number of tokens from 1 to 1000 nor a share like 11%" },
+          "--budget '0' is neither a number of tokens from 1 to 1000 nor a share like 11%; 100% "
+          "keeps all" },
         { "--budget 101%",
-          "--budget '101%' is neither a number of tokens from 1 to 1000 nor a share like 11%" },
+          "--budget '101%' is neither a number of tokens from 1 to 1000 nor a share like 11%; 100% "
+          "keeps all" },
         { "--budget %",
-          "--budget '%' is neither a number of tokens from 1 to 1000 nor a share like 11%" },
+          "--budget '%' is neither a number of tokens from 1 to 1000 nor a share like 11%; 100% "
+          "keeps all" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         values v;
@@ -352,7 +355,7 @@ static void test_environment(void **state)
     assert_string_equal(
         parse("", some_env, &v),
         "S2PRUNE_BUDGET 'many' is neither a number of tokens from 1 to 1000 nor a share "
-        "like 11%");
+        "like 11%; 100% keeps all");
 }
 
 static const char *bad_flag(const char *name)

@@ -482,30 +482,6 @@ s2p_status s2_asker_ask(s2_asker *asker, const char *question, int32_t n_picture
     return st;
 }
 
-s2a_target s2_ask_target(const ask_options *o)
-{
-    return (s2a_target){ .ms = o->target_ms, .mib = o->target_mib };
-}
-
-bool s2_ask_has_target(const ask_options *o) { return o->target_ms > 0.0 || o->target_mib > 0.0; }
-
-s2p_status s2_ask_check_target(const ask_options *o, s2a_budget budget, s2p_error *error)
-{
-    const bool is_default = budget.n_more == 0 && budget.percent == S2V_BUDGET_AUTO;
-    if (!s2_ask_has_target(o) || is_default) return S2P_OK;
-    return s2_fail(error, S2P_EINVAL, "a target chooses the budget; remove %s",
-                   o->profile ? "--profile" : "--budget");
-}
-
-void s2_ask_note_confidence(const ask_options *o, const s2a_setting *settings, int32_t n)
-{
-    if (o->min_confidence <= 0.0 || o->quiet) return;
-    for (int32_t i = 0; i < n; i++)
-        if (settings[i].budget.n_more > 0) return;
-    s2_report_line("note",
-                   "--min-confidence has no effect without budgets that grow, like 64..192");
-}
-
 s2p_status s2_asker_meet_target(s2_asker *asker, const char *question, s2a_setting *setting,
                                 s2p_error *error)
 {

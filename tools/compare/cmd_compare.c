@@ -277,10 +277,10 @@ static const s2_option option_table[] = {
       .help = "method to compare kept tokens with, as IoU (default: s2prune, else the first)", AT(reference) },
     S2_ASK_ROWS_VARIANTS,
     S2_ASK_ROWS_PRUNING,
-    S2_ASK_ROWS_BOXES,
     S2_ASK_ROW_EXEC,
     S2_ASK_ROW_PLUGIN,
 
+    S2_ASK_ROWS_BOXES,
     S2_ASK_ROWS_ANSWER,
 
     { .name = "--output", .letters = "-o", .label = "FMT", .type = S2_OPTION_CHOICE,

@@ -194,11 +194,12 @@ static const s2_option option_table[] = {
     S2_ASK_ROW_CONFIDENCE,
     S2_ASK_ROW_PROFILE,
     S2_ASK_ROWS_PRUNING,
-    S2_ASK_ROWS_BOXES,
     S2_ASK_ROW_EXEC,
     S2_ASK_ROW_PLUGIN,
     { .name = "--seeds", .label = "N", .type = S2_OPTION_INT, .min = 1, .max = 100, .fallback = "3",
       .group = "Pruning", .help = "number of runs of each method that draws at random; the tables show their mean", AT(seeds) },
+
+    S2_ASK_ROWS_BOXES,
 
     { .name = "--out", .label = "DIR", .type = S2_OPTION_FILE, .group = "Run",
       .help = "store every answer in this folder; repeat the command to resume", .role = S2_FOLDER_OUTPUT,

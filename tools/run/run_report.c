@@ -105,6 +105,34 @@ static void put_times(const run_job *job, s2_buffer *out)
     }
 }
 
+/* Each picture was shown smaller, so that the tower makes fewer tokens. */
+static bool is_resized(const run_job *job)
+{
+    return s2p_method_about(s2a_setting_method(&job->setting))->resizes;
+}
+
+static int32_t tokens_of(const s2p_plan *plan)
+{
+    if (!plan) return 0;
+    const s2p_grid grid = s2p_plan_layout(plan).grid;
+    return grid.rows * grid.cols;
+}
+
+/* A share is one of the first picture. */
+static int32_t budget_of(const run_job *job)
+{
+    const s2a_answer *a = &job->answer;
+    s2a_budget budget = job->setting.budget;
+    if (a->attempts.n > 0) {
+        const s2v_budget last = a->attempts.list[a->attempts.n - 1].budget;
+        budget = (s2a_budget){ .tokens = last.tokens, .percent = last.percent };
+    }
+    int32_t n_tokens = tokens_of(s2v_session_plan(job->asker.session, 0)) +
+                       tokens_of(s2v_session_tile_plan(job->asker.session, 0));
+    if (is_resized(job)) n_tokens = a->stats.image_tokens_full; /* the plan is of the smaller one */
+    return n_tokens > 0 ? s2a_budget_tokens(budget, n_tokens) : budget.tokens;
+}
+
 #define FEW 0.15 /* of a picture's tokens: below this a note says so */
 
 /* "asked again: with 64 tokens the least likely of the first 3 tokens had 41 % (below 80 %); 52 ms" */
@@ -117,17 +145,21 @@ static void note_attempts(const run_job *job)
         put_time(time, sizeof time, a->attempts.list[i].ms);
         put_time(cost, sizeof cost, a->attempts.list[i + 1].ms);
         (void)snprintf(line, sizeof line,
-                       "asked again: with %d visual tokens (%s) the least likely of the first %d "
+                       "asked again: with %d visual token%s (%s) the least likely of the first %d "
                        "tokens had %.1f %%, below %.1f %%; with %d tokens: %s",
-                       a->attempts.list[i].image_tokens, time, S2A_CONFIDENCE_TOKENS,
-                       100.0 * a->attempts.list[i].confidence, least,
+                       a->attempts.list[i].image_tokens,
+                       a->attempts.list[i].image_tokens == 1 ? "" : "s", time,
+                       S2A_CONFIDENCE_TOKENS, 100.0 * a->attempts.list[i].confidence, least,
                        a->attempts.list[i + 1].image_tokens, cost);
         s2_report_line("note", line);
     }
     const s2v_stats *t = &a->stats;
-    if (t->image_tokens >= FEW * t->tower_tokens || job->setting.budget.n_more > 0) return;
+    const bool is_sure = job->setting.budget.n_more > 0 && a->attempts.n > 0 &&
+                         100.0 * a->attempts.list[a->attempts.n - 1].confidence >= least;
+    const int32_t n_all = is_resized(job) ? t->image_tokens_full : t->tower_tokens;
+    if (t->image_tokens >= FEW * n_all || is_sure) return;
     (void)snprintf(line, sizeof line,
-                   "only %.0f %% of the visual tokens are kept; small text suffers first: --budget "
+                   "only %.2g %% of the visual tokens are kept; small text suffers first: --budget "
                    "auto keeps a third, --budget 100%% all",
                    100.0 * t->image_tokens / t->image_tokens_full);
     s2_report_line("note", line);
@@ -171,6 +203,9 @@ void s2_run_summary(const run_job *job)
         s2_buffer_printf(&out, "kept %d of %d visual tokens (", t->image_tokens,
                          t->image_tokens_full);
         put_method(job, &out);
+        if (is_resized(job) && s2v_session_plan(job->asker.session, 0) && /* the nearest grid */
+            !s2v_session_plan(job->asker.session, 1))
+            s2_buffer_printf(&out, ", budget %d", budget_of(job));
         s2_buffer_printf(&out, ")");
         if (job->setting.has_before)
             s2_buffer_printf(&out, "; %d of %d entered the tower", t->tower_tokens,
@@ -235,27 +270,6 @@ static json_t *images_of(const run_job *job)
         json_array_append_new(array, image);
     }
     return array;
-}
-
-static int32_t tokens_of(const s2p_plan *plan)
-{
-    if (!plan) return 0;
-    const s2p_grid grid = s2p_plan_layout(plan).grid;
-    return grid.rows * grid.cols;
-}
-
-/* A share is one of the first picture. */
-static int32_t budget_of(const run_job *job)
-{
-    const s2a_answer *a = &job->answer;
-    s2a_budget budget = job->setting.budget;
-    if (a->attempts.n > 0) {
-        const s2v_budget last = a->attempts.list[a->attempts.n - 1].budget;
-        budget = (s2a_budget){ .tokens = last.tokens, .percent = last.percent };
-    }
-    const int32_t n_tokens = tokens_of(s2v_session_plan(job->asker.session, 0)) +
-                             tokens_of(s2v_session_tile_plan(job->asker.session, 0));
-    return n_tokens > 0 ? s2a_budget_tokens(budget, n_tokens) : budget.tokens;
 }
 
 /* Parameters that were set, by name; NULL when none was. */
