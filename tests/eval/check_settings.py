@@ -74,6 +74,39 @@ def check_names():
     assert sample["method"] == "s2prune" and sample["setting"] == "s2prune[K=3]", sample
 
 
+# Every table that names a budget names the mean of the tokens that were used.
+def check_tokens_named():
+    line = ("eval", *SMALL, "--methods", "full,resize,s2prune", "--budgets", "32,11%,32..128", "--min-confidence", "0.99")
+    text = run(*line, "--out", "named", "--baseline", "grow")
+    with open(os.path.join(FOLDER, "named/summary.json"), encoding="utf-8") as file:
+        summary = json.load(file)
+    used = {(r["method"], r["budget"]): round(r["image_tokens"]) for r in summary["tasks"][0]["results"]}
+    assert used["full", "-"] == 576 and used["s2prune", "32"] == 32 and used["resize", "32"] == 30 and used["s2prune", "11%"] == 63, used
+    assert 32 < used["s2prune", "32..128"] < 160, used
+    assert {(r["method"], r["budget"]): round(r["image_tokens"]) for r in summary["table"]} == used
+    shown = {"full": "576"} | {f"{m} {b}": str(n) if str(n) == b else f"{n} ({b})" for (m, b), n in used.items() if b != "-"}
+    for row, cell in shown.items():
+        name = row.split()[0]
+        assert any(words[0].split("[")[0] == name and cell in " ".join(words) for words in map(str.split, text.splitlines()) if words), (row, cell, text)
+    with open(os.path.join(FOLDER, "named/report.md"), encoding="utf-8") as file:
+        document = file.read()
+    with open(os.path.join(FOLDER, "named/report.html"), encoding="utf-8") as file:
+        page = file.read()
+    for cell in shown.values():
+        assert document.count(f"| {cell} |") >= 2 and page.count(f"<td>{cell}</td>") >= 2, cell
+    assert ", 30 used |" in document  # figures at 32 tokens
+    again = f"s2prune[confidence=0.99]/32..128, {used['s2prune', '32..128']} used"
+    assert document.replace("\\", "").count(again) == 2 and page.count(f"<td>{again}</td>") == 2, again  # here and in the baseline
+    with open(os.path.join(FOLDER, "named/table.tex"), encoding="utf-8") as file:
+        assert "\\textbf{Method} & \\textbf{Tokens} &" in file.read()
+    with open(os.path.join(FOLDER, "grow2/table.tex"), encoding="utf-8") as file:
+        assert "\\textbf{Tokens}" in file.read()
+    rows = list(csv.DictReader(run(*line, "-o", "csv").splitlines()))
+    assert {(r["method"].split("[")[0], r["budget"] or "-"): round(float(r["tokens"])) for r in rows} == used
+    listed = json.loads(run(*line, "-o", "json"))["results"]
+    assert [r["budget"] for r in listed if r["method"] == "s2prune"] == [32, 0, "32..128"], listed
+
+
 # Budgets that grow: the answer of the larger one where the confidence of the smaller is below the limit, and the tokens of both.
 def check_growing_budgets():
     run("eval", *SMALL, "--methods", "s2prune", "--budgets", "32,128,32..128", "--min-confidence", "0.99", "--logprobs", "--out", "grow",
@@ -102,6 +135,7 @@ def check_growing_budgets():
         query = "SELECT sample, text, tokens_after, kept FROM answer WHERE budget = '32..128' ORDER BY sample"
         assert a.execute(query).fetchall() == b.execute(query).fetchall()
         assert b.execute("SELECT count(*) FROM answer WHERE logprobs IS NOT NULL").fetchone()[0] == 0
+    check_tokens_named()
     text = run("eval", *SMALL, "--methods", "s2prune", "--budgets", "128..32", code=2)
     assert "each budget must keep more tokens" in text, text
 

@@ -130,24 +130,25 @@ static void make_run(made_run *run, const char *methods, const unsigned *right, 
     for (int32_t c = 0; c < plan.n_columns; c++)
         for (int32_t i = 0; i < 3; i++) {
             const bool is_right = (right[c] >> i & 1u) != 0;
-            const s2e_record r = { .task = "synth",
-                                   .sample = run->set.sample[i].id,
-                                   .method = plan.column[c].method,
-                                   .budget = plan.column[c].budget,
-                                   .text = is_right ? run->set.sample[i].answer[0]
-                                                    : "=<img src=x onerror=alert(2)>",
-                                   .prompt_ms = c == 1 ? 12.5 : 0.0,
-                                   .kv_bytes = c == 1 ? 2 << 20 : 0,
-                                   .flops = c == 1 ? 0.25e12 : 0.0,
-                                   .tower_flops = c == 1 ? 0.5e12 : 0.0,
-                                   .stages = c == 1 ? "[[0,64,3]]" : NULL,
-                                   .tokens_before = 576,
-                                   .tokens_after = c == 0 ? 576 : 64,
-                                   .grids = "[[24,24]]",
-                                   .kept = c == 0 ? NULL : "[[1,5,575]]",
-                                   .regions = c == 0 ? NULL
-                                                     : "[{\"side\":2,\"share\":[1,1,1,61],\"raw\":"
-                                                       "[1,2,3,4.5],\"score\":[0,0.5,1,1]}]" };
+            const s2e_record r = {
+                .task = "synth",
+                .sample = run->set.sample[i].id,
+                .method = plan.column[c].method,
+                .budget = plan.column[c].budget,
+                .text = is_right ? run->set.sample[i].answer[0] : "=<img src=x onerror=alert(2)>",
+                .prompt_ms = c == 1 ? 12.5 : 0.0,
+                .kv_bytes = c == 1 ? 2 << 20 : 0,
+                .flops = c == 1 ? 0.25e12 : 0.0,
+                .tower_flops = c == 1 ? 0.5e12 : 0.0,
+                .stages = c == 1 ? "[[0,64,3]]" : NULL,
+                .tokens_before = 576,
+                .tokens_after = strcmp(plan.column[c].budget, "-") == 0 ? 576 : 64,
+                .grids = "[[24,24]]",
+                .kept = c == 0 ? NULL : "[[1,5,575]]",
+                .regions = c == 0 ? NULL
+                                  : "[{\"side\":2,\"share\":[1,1,1,61],\"raw\":"
+                                    "[1,2,3,4.5],\"score\":[0,0.5,1,1]}]"
+            };
             assert_int_equal(s2e_store_add(run->store, &r, NULL), S2P_OK);
         }
     assert_int_equal(s2e_store_commit(run->store, NULL), S2P_OK);

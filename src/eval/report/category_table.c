@@ -54,7 +54,8 @@ typedef struct table { /* a cell at a time; the first two of a row stand left */
     s2_buffer *out;
     bool is_markdown;
     int column;
-    int first; /* width of the first column */
+    int first;  /* width of the first column */
+    int tokens; /* and of the second */
 } table;
 
 static void cell(table *t, int width, const char *text)
@@ -100,10 +101,9 @@ static void number_cell(table *t, int width, double value)
 
 static void setting_cells(table *t, const s2e_result *r)
 {
-    char tokens[32];
-    (void)snprintf(tokens, sizeof tokens, "%.0f", r->image_tokens);
+    char tokens[S2E_TOKENS_TEXT];
     name_cell(t, 14, r->column.label);
-    cell(t, 6, tokens);
+    cell(t, t->tokens, s2e_tokens_text(&r->column, r->image_tokens, tokens));
 }
 
 static void interval_cells(table *t, const s2e_interval *i, bool is_gain)
@@ -157,7 +157,7 @@ static s2p_status write_accuracy(const s2e_report *r, table *t)
         r->most_categories && set->n_categories > r->most_categories ? 0 : set->n_categories;
     const s2e_accuracy counts = s2e_accuracy_of(set, score_of(r, &r->results->result[0]));
     cell(t, 14, "method");
-    cell(t, 6, "tokens");
+    cell(t, t->tokens, "tokens");
     for (int32_t c = 0; c < n_across; c++)
         if (counts.n_category[c]) name_cell(t, width_of(set->category[c]), set->category[c]);
     cell(t, 5, "mean");
@@ -219,7 +219,7 @@ static void write_gains(const s2e_report *r, const s2e_gain *gain, table *t)
                              "the rows\n\n",
                              r->reference);
             cell(t, 14, "against");
-            cell(t, 6, "tokens");
+            cell(t, t->tokens, "tokens");
             difference_heading(t, "gain");
             if (headline_name(r)) difference_heading(t, headline_name(r));
             end_row(t, true);
@@ -242,7 +242,7 @@ static void write_thirds(const s2e_report *r, table *t)
                      "stored with the data\n('s2prune analyze heterogeneity' measures it on "
                      "the grid of each budget)\n\n");
     cell(t, 14, "method");
-    cell(t, 6, "tokens");
+    cell(t, t->tokens, "tokens");
     cell(t, 6, "low");
     cell(t, 6, "medium");
     cell(t, 6, "high");
@@ -258,10 +258,14 @@ static void write_thirds(const s2e_report *r, table *t)
 static s2p_status write_tables(const s2e_report *r, const s2e_gain *gain, bool is_markdown,
                                s2_buffer *out)
 {
-    table t = { out, is_markdown, 0, 14 };
+    table t = { out, is_markdown, 0, 14, 6 };
     for (int32_t i = 0; i < r->results->n_results; i++) {
         const int n = (int)strlen(r->results->result[i].column.label);
+        char tokens[S2E_TOKENS_TEXT];
+        const s2e_result *one = &r->results->result[i];
+        const int n_tokens = (int)strlen(s2e_tokens_text(&one->column, one->image_tokens, tokens));
         if (n > t.first) t.first = n;
+        if (n_tokens > t.tokens) t.tokens = n_tokens;
     }
     if (!r->is_first) s2_buffer_printf(out, "\n");
     s2_buffer_printf(out, "%s with ", r->results->task->name);
@@ -316,15 +320,16 @@ static void csv_row(const s2e_report *r, const s2e_result *one, const char *cate
     const double field[] = { d->value, d->low, d->high, d->smallest, d->p, d->p_holm };
     for (size_t i = 0; i < sizeof field / sizeof *field; i++) csv_number(out, field[i]);
     s2e_cost_csv(one, out);
-    s2_buffer_printf(out, "\n");
+    s2_buffer_printf(out, ",%s\n", s2a_budget_is_none(one->budget) ? "" : one->column.budget);
 }
 
 static void write_csv(const s2e_report *r, const s2e_gain *gain, s2_buffer *out)
 {
     if (r->is_first)
-        s2_buffer_printf(out, "task,method,tokens,seeds,category,questions,accuracy,"
-                              "seeds_deviation,seeds_low,seeds_high,reference_gain,gain_low,"
-                              "gain_high,smallest_difference,p,p_holm," S2E_COST_FIELDS "\n");
+        s2_buffer_printf(out,
+                         "task,method,tokens,seeds,category,questions,accuracy,"
+                         "seeds_deviation,seeds_low,seeds_high,reference_gain,gain_low,"
+                         "gain_high,smallest_difference,p,p_holm," S2E_COST_FIELDS ",budget\n");
     for (int32_t i = 0; i < r->results->n_results; i++) {
         const s2e_result *one = &r->results->result[i];
         const s2e_accuracy a = s2e_accuracy_of(r->results->set, score_of(r, one));
@@ -373,6 +378,8 @@ static json_t *json_setting(const s2e_report *r, const s2e_result *one, const s2
         if (s2e_headline_interval(r->results, r->protocol, one, NULL, &all) == S2P_OK)
             json_object_set_new(out, "headline", json_interval(&all));
     }
+    if (out && one->budget.n_more > 0)
+        json_object_set_new(out, "budget", json_string(one->column.budget));
     if (out && one->budget.percent > 0.0)
         json_object_set_new(out, "budget_percent", json_real(one->budget.percent));
     double third[3];

@@ -30,7 +30,11 @@ static s2p_status compare(const s2e_task_results *task, s2e_protocol protocol, b
 {
     const float *a = ours->score[protocol], *b = theirs->score[protocol];
     const int32_t n = task->set->n_samples;
-    *out = (s2e_comparison){ .task = task->task, .ours = &ours->column, .theirs = &theirs->column };
+    *out = (s2e_comparison){ .task = task->task,
+                             .ours = &ours->column,
+                             .theirs = &theirs->column,
+                             .our_tokens = ours->image_tokens,
+                             .their_tokens = theirs->image_tokens };
     for (int32_t i = 0; i < n; i++) {
         out->our_score += (double)a[i];
         out->their_score += (double)b[i];

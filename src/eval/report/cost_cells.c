@@ -9,13 +9,14 @@
 
 s2e_cost s2e_cost_of(const s2e_results *results, int32_t row)
 {
-    s2e_cost sum = { 0.0, 0.0, 0.0, 0.0, "", "" };
+    s2e_cost sum = { 0.0, 0.0, 0.0, 0.0, 0.0, "", "" };
     double n = 0.0, n_fresh = 0.0;
     for (int32_t t = 0; t < results->n_tasks; t++) {
         const s2e_result *r = &results->task[t].result[row];
         const s2e_cost one = s2e_cost_of_result(r);
         const double weight = (double)r->n_answers;
         n += weight;
+        sum.tokens += weight * one.tokens;
         sum.flops += weight * one.flops; /* NAN: unknown for one is unknown for all */
         sum.tower_flops += weight * one.tower_flops;
         sum.kv_bytes += weight * one.kv_bytes;
@@ -27,6 +28,7 @@ s2e_cost s2e_cost_of(const s2e_results *results, int32_t row)
         memcpy(sum.own, one.own, sizeof sum.own);
     }
     const double none = (double)NAN;
+    sum.tokens = n > 0.0 ? sum.tokens / n : 0.0;
     sum.flops = n > 0.0 ? sum.flops / n : none;
     sum.tower_flops = n > 0.0 ? sum.tower_flops / n : none;
     sum.kv_bytes = n > 0.0 ? sum.kv_bytes / n : none;
@@ -36,13 +38,34 @@ s2e_cost s2e_cost_of(const s2e_results *results, int32_t row)
 
 s2e_cost s2e_cost_of_result(const s2e_result *r)
 {
-    s2e_cost cost = { .flops = r->flops > 0.0 ? r->flops : (double)NAN,
+    s2e_cost cost = { .tokens = r->image_tokens,
+                      .flops = r->flops > 0.0 ? r->flops : (double)NAN,
                       .tower_flops = r->tower_flops > 0.0 ? r->tower_flops : (double)NAN,
                       .prefill_ms = r->prompt_ms > 0.0 ? r->prompt_ms : (double)NAN,
                       .kv_bytes = r->kv_bytes };
     memcpy(cost.after, r->after, sizeof cost.after);
     memcpy(cost.own, r->own_after, sizeof cost.own);
     return cost;
+}
+
+static bool is_all(const s2e_column *column) { return strcmp(column->budget, "-") == 0; }
+
+bool s2e_tokens_differ(const s2e_column *column, double tokens)
+{
+    char used[32];
+    (void)snprintf(used, sizeof used, "%.0f", tokens);
+    return !is_all(column) && tokens > 0.0 && strcmp(used, column->budget) != 0;
+}
+
+const char *s2e_tokens_text(const s2e_column *column, double tokens, char out[S2E_TOKENS_TEXT])
+{
+    if (s2e_tokens_differ(column, tokens))
+        (void)snprintf(out, S2E_TOKENS_TEXT, "%.0f (%s)", tokens, column->budget);
+    else if (!(tokens > 0.0) && !is_all(column))
+        (void)snprintf(out, S2E_TOKENS_TEXT, "%s", column->budget);
+    else
+        (void)snprintf(out, S2E_TOKENS_TEXT, "%.0f", tokens);
+    return out;
 }
 
 const char *s2e_cost_heading(size_t index)

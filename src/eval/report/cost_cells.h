@@ -11,6 +11,7 @@
 #include "eval/report/results.h"
 
 typedef struct s2e_cost {
+    double tokens;             /* visual tokens used, of all attempts; 0: nothing was answered */
     double flops, tower_flops; /* NAN: unknown */
     double prefill_ms;         /* of a whole prompt; NAN: none was computed */
     double kv_bytes;
@@ -20,6 +21,13 @@ typedef struct s2e_cost {
 
 s2e_cost s2e_cost_of_result(const s2e_result *result);
 s2e_cost s2e_cost_of(const s2e_results *results, int32_t row); /* over all tasks */
+
+/* The visual tokens a setting used on average, next to its budget where that is another number: "64",
+ * "30 (32)", "107 (32..128)"; of a setting that keeps all, "576". */
+#define S2E_TOKENS_TEXT (S2A_BUDGET_TEXT + 40)
+const char *s2e_tokens_text(const s2e_column *column, double tokens, char out[S2E_TOKENS_TEXT]);
+/* The text of it would have both. */
+bool s2e_tokens_differ(const s2e_column *column, double tokens);
 
 /* Cells of a row: their headings, NULL past the end, and texts. A moved prune point has a star. */
 #define S2E_COST_TEXT 64u

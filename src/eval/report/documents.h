@@ -25,10 +25,11 @@
 typedef struct s2e_comparison {
     const s2e_task *task;
     const s2e_column *ours, *theirs;
-    double our_score, their_score;  /* percent, mean over the samples */
-    s2e_difference gain;            /* ours minus theirs, paired over pictures */
-    s2e_difference headline;        /* the same of the number of the tables; NAN: not known */
-    int32_t only_ours, only_theirs; /* samples right here and wrong there, and the other way */
+    double our_score, their_score;   /* percent, mean over the samples */
+    double our_tokens, their_tokens; /* visual tokens used, mean over the samples */
+    s2e_difference gain;             /* ours minus theirs, paired over pictures */
+    s2e_difference headline;         /* the same of the number of the tables; NAN: not known */
+    int32_t only_ours, only_theirs;  /* samples right here and wrong there, and the other way */
 } s2e_comparison;
 
 /* Columns of the same name; a baseline of a single column is compared with every one. All of them are
@@ -142,6 +143,9 @@ const s2e_document *s2e_document_at(size_t index); /* NULL past the end */
 /* "s2prune/64", "full" */
 #define S2E_COLUMN_TEXT (S2A_LABEL_SIZE + S2A_BUDGET_TEXT)
 const char *s2e_column_text(const s2e_column *column, char out[S2E_COLUMN_TEXT]);
+/* With the mean of tokens where that is not the budget: "resize/32, 30 used". */
+#define S2E_USED_TEXT (S2E_COLUMN_TEXT + 32)
+const char *s2e_used_text(const s2e_column *column, double tokens, char out[S2E_USED_TEXT]);
 
 /* curves.c: accuracy by budget as a drawing. */
 

@@ -118,10 +118,11 @@ static json_t *table_json(const s2e_report_input *in, s2p_error *error)
                             row->column->label, "budget", row->column->budget, "values", values,
                             "acc", s2e_json_real(row->acc), "rel", s2e_json_real(row->rel)));
         const s2e_cost cost = s2e_cost_of(results, i);
-        s2e_cost_json(&cost, json_array_get(rows, json_array_size(rows) - 1));
+        json_t *last = json_array_get(rows, json_array_size(rows) - 1);
+        s2e_cost_json(&cost, last);
+        (void)json_object_set_new(last, "image_tokens", s2e_json_real(cost.tokens));
         if (!in->interval) continue;
         const s2e_paper_interval *sure = &in->interval[i];
-        json_t *last = json_array_get(rows, json_array_size(rows) - 1);
         (void)json_object_set_new(last, "acc_interval", s2e_json_interval(&sure->acc));
         (void)json_object_set_new(last, "rel_interval", s2e_json_interval(&sure->rel));
         if (row->column->n_seeds > 1)
@@ -138,10 +139,11 @@ static json_t *comparison_json(const s2e_report_input *in)
     for (int32_t i = 0; i < in->n_comparisons; i++) {
         const s2e_comparison *c = &in->comparison[i];
         (void)json_array_append_new(
-            list, json_pack("{s:s, s:s, s:s, s:f, s:f, s:o, s:o, s:i, s:i}", "task", c->task->name,
-                            "here", s2e_column_text(c->ours, a), "there",
+            list, json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:o, s:o, s:i, s:i}", "task",
+                            c->task->name, "here", s2e_column_text(c->ours, a), "there",
                             s2e_column_text(c->theirs, b), "here_score", c->our_score,
-                            "there_score", c->their_score, "gain", s2e_json_difference(&c->gain),
+                            "there_score", c->their_score, "here_tokens", c->our_tokens,
+                            "there_tokens", c->their_tokens, "gain", s2e_json_difference(&c->gain),
                             "headline_gain", s2e_json_difference(&c->headline), "only_here",
                             c->only_ours, "only_there", c->only_theirs));
     }

@@ -46,6 +46,16 @@ static int32_t n_costs(void)
     return n;
 }
 
+/* Where the heading of a group does not say how many tokens its rows used, a column does. */
+static int32_t has_tokens(const s2e_results *results)
+{
+    const int32_t n = results->n_tasks ? results->task[0].n_results : 0;
+    for (int32_t i = 0; i < n; i++)
+        if (s2e_tokens_differ(&results->task[0].result[i].column, s2e_cost_of(results, i).tokens))
+            return 1;
+    return 0;
+}
+
 static void write_head(const s2e_results *results, s2_buffer *out)
 {
     s2_buffer_printf(out,
@@ -61,7 +71,9 @@ static void write_head(const s2e_results *results, s2_buffer *out)
         "  \\label{tab:s2prune-results}\n  \\small\n  \\setlength{\\tabcolsep}{2.5pt}\n"
         "  \\begin{tabular}{l*{%d}{c}}\n    \\toprule\n    \\textbf{Method}",
         s2e_protocol_name((size_t)results->protocol),
-        results->is_published ? ", methods as published" : "", results->n_tasks + 2 + n_costs());
+        results->is_published ? ", methods as published" : "",
+        results->n_tasks + 2 + has_tokens(results) + n_costs());
+    if (has_tokens(results)) s2_buffer_printf(out, " & \\textbf{Tokens}");
     for (int32_t t = 0; t < results->n_tasks; t++) {
         s2_buffer_printf(out, " & \\textbf{");
         s2e_latex_text(out, results->task[t].task->title);
@@ -79,7 +91,7 @@ static void write_head(const s2e_results *results, s2_buffer *out)
 static void write_group(const s2e_results *results, const s2e_paper_row *row, s2_buffer *out)
 {
     s2_buffer_printf(out, "    \\midrule\n    \\multicolumn{%d}{c}{\\emph{",
-                     results->n_tasks + 3 + n_costs());
+                     results->n_tasks + 3 + has_tokens(results) + n_costs());
     if (row->is_full) {
         s2_buffer_printf(out, "All visual tokens");
     } else {
@@ -97,16 +109,17 @@ static s2p_status write_row(const s2e_results *results, const s2e_paper_table *t
     const int32_t n = results->n_tasks;
     s2_buffer_printf(out, "    ");
     write_name(out, row->column->label);
+    const s2e_cost cost = s2e_cost_of(results, i);
+    if (has_tokens(results)) s2_buffer_printf(out, " & %.0f", cost.tokens);
     for (int32_t t = 0; t < n; t++) number(out, row->value[t], row->mark[t], "");
     number(out, row->acc, row->mark[n], "");
     number(out, row->rel, row->mark[n + 1], "\\%");
-    const s2e_cost cost = s2e_cost_of(results, i);
     for (size_t k = 0; s2e_cost_heading(k); k++) {
         char text[S2E_COST_TEXT];
         s2_buffer_printf(out, " & ");
         s2e_latex_text(out, s2e_cost_text(&cost, k, text));
     }
-    s2_buffer_printf(out, " \\\\[-2pt]\n    ");
+    s2_buffer_printf(out, " \\\\[-2pt]\n    %s", has_tokens(results) ? " &" : "");
     for (int32_t t = 0; t < n; t++) {
         s2e_interval v;
         if (s2e_headline_interval(&results->task[t], results->protocol, &results->task[t].result[i],

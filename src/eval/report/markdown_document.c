@@ -82,7 +82,9 @@ static s2p_status write_paper_table(const s2e_report_input *in, s2_buffer *out, 
         s2_buffer_printf(out, "| ");
         name(out, row->column->label);
         s2_buffer_printf(out, " |");
-        cell(out, row->is_full ? "all" : row->column->budget);
+        const s2e_cost cost = s2e_cost_of(results, i);
+        char tokens[S2E_TOKENS_TEXT];
+        cell(out, s2e_tokens_text(row->column, cost.tokens, tokens));
         for (int32_t t = 0; t < results->n_tasks; t++) number(out, row->value[t], row->mark[t]);
         number(out, row->acc, row->mark[results->n_tasks]);
         number(out, row->rel, row->mark[results->n_tasks + 1]);
@@ -91,7 +93,6 @@ static s2p_status write_paper_table(const s2e_report_input *in, s2_buffer *out, 
             range(out, &sure[i].rel);
             spread(out, &sure[i].seeds);
         }
-        const s2e_cost cost = s2e_cost_of(results, i);
         for (size_t k = 0; s2e_cost_heading(k); k++) {
             char text[S2E_COST_TEXT];
             s2_buffer_printf(out, " %s |", s2e_cost_text(&cost, k, text));
@@ -119,12 +120,14 @@ static s2p_status write_protocols(const s2e_task_results *task, s2e_protocol own
     for (int32_t i = 0; i < task->n_results; i++) {
         const s2e_result *r = &task->result[i];
         s2e_interval interval, headline;
+        char tokens[S2E_TOKENS_TEXT];
         double best;
         TRY(s2e_interval_of(task->set, r->score[own], &interval));
         TRY(s2e_headline_interval(task, own, r, NULL, &headline));
         s2_buffer_printf(out, "| ");
         name(out, r->column.label);
-        s2_buffer_printf(out, " | %.0f |", r->image_tokens);
+        s2_buffer_printf(out, " |");
+        cell(out, s2e_tokens_text(&r->column, r->image_tokens, tokens));
         for (int p = 0; p < S2E_N_PROTOCOLS; p++)
             number(out, s2e_result_headline(r, (s2e_protocol)p, &best), S2E_PLAIN);
         range(out, &headline);
@@ -155,7 +158,10 @@ static void write_figures(const s2e_task_results *task, s2e_protocol own, s2_buf
         s2_buffer_printf(out, "\nFigures at %s tokens\n\n| figure | section | samples |", budget);
         for (int32_t i = 0; i < n; i++) {
             s2_buffer_printf(out, " ");
-            name(out, task->result[column[i]].column.label);
+            const s2e_result *r = &task->result[column[i]];
+            name(out, r->column.label);
+            if (s2e_tokens_differ(&r->column, r->image_tokens))
+                s2_buffer_printf(out, ", %.0f used", r->image_tokens);
             s2_buffer_printf(out, " |");
         }
         s2_buffer_printf(out, "\n");
@@ -198,11 +204,11 @@ static void write_comparison(const s2e_report_input *in, s2_buffer *out)
     rule(out, 3, 12);
     for (int32_t i = 0; i < in->n_comparisons; i++) {
         const s2e_comparison *c = &in->comparison[i];
-        char a[S2E_COLUMN_TEXT], b[S2E_COLUMN_TEXT];
+        char a[S2E_USED_TEXT], b[S2E_USED_TEXT];
         s2_buffer_printf(out, "|");
         cell(out, c->task->title);
-        cell(out, s2e_column_text(c->ours, a));
-        cell(out, s2e_column_text(c->theirs, b));
+        cell(out, s2e_used_text(c->ours, c->our_tokens, a));
+        cell(out, s2e_used_text(c->theirs, c->their_tokens, b));
         s2_buffer_printf(out, " %.1f | %.1f |", c->our_score, c->their_score);
         difference(out, &c->gain);
         difference(out, &c->headline);
@@ -253,12 +259,14 @@ static s2p_status write_markdown(const s2e_report_input *in, s2_buffer *out, s2p
     s2e_fingerprint_hash(results->values, hash);
     s2_buffer_printf(out, "# Evaluation of ");
     s2e_markdown_text(out, results->model);
-    s2_buffer_printf(out,
-                     "\n\nPrompts and limits of protocol %s%s; run %.12s. Best of a budget bold, "
-                     "second underlined. Acc.: mean of the benchmarks, MME / 28; Rel.: mean of the "
-                     "ratios to all tokens.\n\n",
-                     s2e_protocol_name((size_t)results->protocol),
-                     results->is_published ? ", methods as published" : "", hash);
+    s2_buffer_printf(
+        out,
+        "\n\nPrompts and limits of protocol %s%s; run %.12s. Best of a budget bold, "
+        "second underlined. Tokens: mean of those used, with the budget where it differs. "
+        "Acc.: mean of the benchmarks, MME / 28; Rel.: mean of the ratios to all "
+        "tokens.\n\n",
+        s2e_protocol_name((size_t)results->protocol),
+        results->is_published ? ", methods as published" : "", hash);
     TRY(write_paper_table(in, out, error));
     write_comparison(in, out);
     for (int32_t t = 0; t < results->n_tasks; t++)

@@ -121,7 +121,9 @@ static s2p_status write_paper_table(const s2e_report_input *in, s2_buffer *out, 
             i > 0 && strcmp(row->column->budget, table.row[i - 1].column->budget) != 0;
         s2_buffer_printf(out, "<tr%s>", is_new ? " class=\"budget\"" : "");
         name(out, row->column->label);
-        cell(out, row->is_full ? "all" : row->column->budget);
+        const s2e_cost cost = s2e_cost_of(results, i);
+        char tokens[S2E_TOKENS_TEXT];
+        cell(out, s2e_tokens_text(row->column, cost.tokens, tokens));
         for (int32_t t = 0; t < results->n_tasks; t++) number(out, row->value[t], row->mark[t]);
         number(out, row->acc, row->mark[results->n_tasks]);
         number(out, row->rel, row->mark[results->n_tasks + 1]);
@@ -130,7 +132,6 @@ static s2p_status write_paper_table(const s2e_report_input *in, s2_buffer *out, 
             range(out, &sure[i].rel);
             spread(out, &sure[i].seeds);
         }
-        const s2e_cost cost = s2e_cost_of(results, i);
         for (size_t k = 0; s2e_cost_heading(k); k++) {
             char text[S2E_COST_TEXT];
             s2_buffer_printf(out, "<td>%s</td>", s2e_cost_text(&cost, k, text));
@@ -168,11 +169,11 @@ static void write_comparison(const s2e_report_input *in, s2_buffer *out)
                      "</th><th>p</th><th>only here</th><th>only there</th></tr></thead>\n");
     for (int32_t i = 0; i < in->n_comparisons; i++) {
         const s2e_comparison *c = &in->comparison[i];
-        char a[S2E_COLUMN_TEXT], b[S2E_COLUMN_TEXT];
+        char a[S2E_USED_TEXT], b[S2E_USED_TEXT];
         s2_buffer_printf(out, "<tr>");
         cell(out, c->task->title);
-        cell(out, s2e_column_text(c->ours, a));
-        cell(out, s2e_column_text(c->theirs, b));
+        cell(out, s2e_used_text(c->ours, c->our_tokens, a));
+        cell(out, s2e_used_text(c->theirs, c->their_tokens, b));
         s2_buffer_printf(out, "<td>%.1f</td><td>%.1f</td>", c->our_score, c->their_score);
         difference(out, &c->gain);
         difference(out, &c->headline);
@@ -207,7 +208,8 @@ static s2p_status write_gains(const s2e_results *results, const s2e_task_results
         has_heading = true;
         s2_buffer_printf(out, "<tr>");
         name(out, task->result[i].column.label);
-        s2_buffer_printf(out, "<td>%.0f</td>", task->result[i].image_tokens);
+        char tokens[S2E_TOKENS_TEXT];
+        cell(out, s2e_tokens_text(&task->result[i].column, task->result[i].image_tokens, tokens));
         difference(out, &gain[i].mean);
         if (tabled) difference(out, &gain[i].headline);
         s2_buffer_printf(out, "</tr>\n");
@@ -251,8 +253,9 @@ static s2p_status write_task(const s2e_results *results, const s2e_task_results 
         TRY(s2e_headline_interval(task, results->protocol, r, NULL, &headline));
         s2_buffer_printf(out, "<tr>");
         name(out, r->column.label);
-        s2_buffer_printf(out, "<td>%.0f</td><td>%.1f</td><td>%.1f-%.1f</td>", r->image_tokens,
-                         mean.value, mean.low, mean.high);
+        char tokens[S2E_TOKENS_TEXT];
+        cell(out, s2e_tokens_text(&r->column, r->image_tokens, tokens));
+        s2_buffer_printf(out, "<td>%.1f</td><td>%.1f-%.1f</td>", mean.value, mean.low, mean.high);
         if (tabled && isnan(headline.low))
             s2_buffer_printf(out, "<td>-</td>");
         else if (tabled)
@@ -289,12 +292,14 @@ static void write_head(const s2e_results *results, s2_buffer *out)
     s2_look_css(out);
     s2_buffer_printf(out, "</style></head><body>\n<h1>Evaluation of ");
     s2e_html_text(out, results->model);
-    s2_buffer_printf(out,
-                     "</h1>\n<p>Prompts and limits of protocol %s%s; run <code>%.12s</code>. Best "
-                     "of a budget bold, second underlined. Acc.: mean of the benchmarks, MME / 28; "
-                     "Rel.: mean of the ratios to all tokens.</p>\n",
-                     s2e_protocol_name((size_t)results->protocol),
-                     results->is_published ? ", methods as published" : "", hash);
+    s2_buffer_printf(
+        out,
+        "</h1>\n<p>Prompts and limits of protocol %s%s; run <code>%.12s</code>. Best "
+        "of a budget bold, second underlined. Tokens: mean of those used, with the budget "
+        "where it differs. Acc.: mean of the benchmarks, MME / 28; Rel.: mean of the "
+        "ratios to all tokens.</p>\n",
+        s2e_protocol_name((size_t)results->protocol),
+        results->is_published ? ", methods as published" : "", hash);
 }
 
 static s2p_status write_browser(const s2e_report_input *in, s2_buffer *out, s2p_error *error)
