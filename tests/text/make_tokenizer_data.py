@@ -18,12 +18,13 @@ here on generated text. Writes into OUT
 Every list of tokens is from Hugging Face tokenizers, special tokens parsed, without the token before every prompt. For
 SentencePiece vocabularies sentencepiece itself must agree on all texts without special tokens, or this program fails.
 """
-import io, json, os, random, struct, sys
+import io, json, os, random, struct, sys, unicodedata
 
 import sentencepiece
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 N_TEXTS = 2400
+N_HOSTILE = 400 # more of them, of what people rarely type
 SPACE = "\u2581"
 
 # --- text ------------------------------------------------------------------------------------------------------------
@@ -93,7 +94,30 @@ def all_texts():
     out = ["", " ", "  ", "\0", "a", " a", "a ", SPACE, "\u0301", "\U0010FFFF", "<image>", "a<image>b", "\ufeffa", "e\u0301", "\u00e9"]
     for spaces in range(1, 40): out.append("x" + " " * spaces + "y")
     while len(out) < N_TEXTS: out.append(text(r, len(out) % 13))
-    return out
+    return out + [hostile(r, i % 10) for i in range(N_HOSTILE)]
+
+
+BASES = "aeinouAEO\u0915\u0928\u0e01\u0e19\u0627\u0628\u05d0\u05e9\u3042\u304b\u1100\uac00\u4e00\u03b1\u0438\u1ea1"
+MARKS = "\u0300\u0301\u0308\u0323\u0327\u0331\u093f\u094d\u093c\u0e34\u0e48\u0e33\u064b\u0651\u05b0\u05bc\u3099\u309a\u1161\u11a8\u20dd\ufe0f\u200d\u0345\U0001d165"
+JOINED = ["\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466", "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+          "\U0001f1e9\U0001f1ea\U0001f1eb", "\U0001f44d\U0001f3fd\u200d", "\u2764\ufe0f\u200d\U0001f525", "3\ufe0f\u20e3", "\u200d\u200d", "\u261d\U0001f3ff"]
+DIGITS = "0123456789\u0664\u0967\u00b2\u00bd\u2167\uff15\u3007\u4e94\U0001d7d8\u0bf0"
+SPACES = " \t\n\r\v\f\x1c\x1f\x85\u00a0\u1680\u2003\u2028\u2029\u202f\u3000\u200b\ufeff\u180e"
+SHORTENED = ["'s", "'S", "'\u017f", "\u2019s", "'ll", "'LL", "'rE", "'ve x", "I'M", "''s", "'d'd", "'T", "\u212a's", "'\u212a"]
+
+
+def hostile(r, kind):
+    pick = lambda of, most: "".join(r.choice(of) for _ in range(r.randint(1, most)))
+    if kind == 0: return "".join(r.choice(BASES) + pick(MARKS, 3) * r.randint(0, 1) for _ in range(r.randint(1, 9)))
+    if kind == 1: return pick(MARKS, 4) + r.choice(["", " ", "1", "!", "\n"]) + pick(BASES + MARKS, 9)
+    if kind == 2: return pick([*JOINED, " ", "a", "\n", "!"], 7)
+    if kind == 3: return r.choice(["", "a", " "]) + pick(DIGITS, 40) + r.choice(["", "e", " ", "\u0301"])
+    if kind == 4: return pick(BASES, 1) + pick(SPACES, 12) + r.choice(["x", "", "1", "!\n\n", "\u0301"])
+    if kind == 5: return " " * r.randint(1, 300) + r.choice(["x", "", "\n", "1"])
+    if kind == 6: return pick([*SHORTENED, "x", " ", "it", "\u00e9"], 7)
+    if kind == 7: return pick([chr(i) for i in (*range(32), *range(0x7f, 0xa1), 0xad, 0x200e, 0x202e, 0x2066, 0xfff9, 0xfffd, 0xffff)], 16)
+    if kind == 8: return pick(["<0x0A>", "<0xF0>", "<0x9F>", "<0x", "0A>", "<", ">", " ", "\u00c3\u00a9", "\ufffd", "<0xff>"], 8)
+    return pick(["!", "?!", "...", " !", "\n!", "!\n", "!\r\n", "\u3002", "\u00bf", "\u0964", "\u060c", "_", " _", "a", "\u0301"], 12)
 
 
 def training_text():
@@ -218,10 +242,20 @@ def make_llava(families, out, texts):
     t = Tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
     write_pieces(out, "llava15", sp, t, types, ["<image>", "<pad>"], 512, texts, True, False)
 
+def make_gemma(families, out, texts):
+    folder = os.path.join(families, "gemma3/model")
+    sp = sentencepiece.SentencePieceProcessor(model_file=os.path.join(folder, "tokenizer.model"))
+    with open(os.path.join(folder, "tokenizer.json")) as f: added = {a["content"]: a["id"] for a in json.load(f)["added_tokens"]}
+    named = [a for a, i in sorted(added.items(), key=lambda x: x[1]) if i >= sp.vocab_size()]
+    user = [sp.IdToPiece(i) for i in range(sp.vocab_size()) if sp.IdToPiece(i) in added and not sp.IsControl(i) and not sp.IsUnknown(i)]
+    types = [piece_type(sp, i, user) for i in range(sp.vocab_size())]
+    t = Tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
+    write_pieces(out, "gemma3", sp, t, types, named, sp.vocab_size() + len(named), texts, False, True)
+
 # --- byte-level BPE --------------------------------------------------------------------------------------------------
 
 
-def write_bpe(out, name, t, n_vocab, texts):
+def write_bpe(out, name, t, n_vocab, texts, pre="smollm"):
     model = json.loads(t.to_str())
     special = {a["id"] for a in model["added_tokens"]}
     by_id = {i: s for s, i in t.get_vocab(with_added_tokens=True).items()}
@@ -229,22 +263,36 @@ def write_bpe(out, name, t, n_vocab, texts):
     types = [3 if i in special else 1 if i in by_id else 5 for i in range(n_vocab)]
     merges = [m if isinstance(m, str) else " ".join(m) for m in model["model"]["merges"]]
     write_gguf(os.path.join(out, name + ".gguf"),
-               [("general.architecture", "llama"), ("tokenizer.ggml.model", "gpt2"), ("tokenizer.ggml.pre", "smollm"),
+               [("general.architecture", "llama"), ("tokenizer.ggml.model", "gpt2"), ("tokenizer.ggml.pre", pre),
                 ("tokenizer.ggml.tokens", tokens), ("tokenizer.ggml.token_type", types), ("tokenizer.ggml.merges", merges)])
     lists = [t.encode(text, add_special_tokens=False).ids for text in texts]
+    form = "NFC" if t.normalizer else None
     for text, ids in zip(texts, lists):
-        if not special & set(ids): assert t.decode(ids) == text, text
+        if not special & set(ids): assert t.decode(ids) == (unicodedata.normalize(form, text) if form else text), text
     write_ids(os.path.join(out, name + ".ids"), lists)
 
 
-def train_smollm():
+def train_bytes(splits, normalizer, special_tokens, lines):
     t = Tokenizer(models.BPE())
-    t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)])
+    if normalizer: t.normalizer = normalizer
+    t.pre_tokenizer = pre_tokenizers.Sequence(splits)
     t.decoder = decoders.ByteLevel()
-    t.train_from_iterator(training_text(), trainers.BpeTrainer(
-        vocab_size=1500, initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()), show_progress=False,
-        special_tokens=["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<image>", "<end_of_utterance>", "<row_1_col_2>"]))
+    t.train_from_iterator(lines, trainers.BpeTrainer(
+        vocab_size=1500, initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()), show_progress=False, special_tokens=special_tokens))
     return t
+
+
+def train_smollm():
+    return train_bytes([pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)], None,
+                       ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<image>", "<end_of_utterance>", "<row_1_col_2>"], training_text())
+
+
+def train_qwen(families, kind):
+    """Split and normalized as a tiny checkpoint is, which has too few merges to show where a text was split."""
+    tiny = Tokenizer.from_file(os.path.join(families, kind, "model/tokenizer.json"))
+    r = random.Random(35)
+    lines = [*training_text(), *[hostile(r, i % 10) for i in range(4000)]]
+    return train_bytes([tiny.pre_tokenizer], tiny.normalizer, ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|image_pad|>"], lines)
 
 
 def main(families, out):
@@ -253,11 +301,14 @@ def main(families, out):
         json.dump(texts, f, indent=0)
         f.write("\n")
     make_llava(families, out, texts)
+    make_gemma(families, out, texts)
     make_pieces(out, "pieces", 1600, texts)
     make_pieces(out, "no_prefix", 1400, texts, user_defined=("\n", "\n\n", "<table>"), with_prefix=False)
     make_pieces(out, "no_bytes", 1200, texts, byte_fallback=False)
     write_bpe(out, "smolvlm", Tokenizer.from_file(os.path.join(families, "smolvlm/model/tokenizer.json")), 512, texts)
     write_bpe(out, "smollm", train_smollm(), 1500, texts)
+    write_bpe(out, "qwen2", train_qwen(families, "qwen2vl"), 1500, texts, "qwen2")
+    write_bpe(out, "qwen35", train_qwen(families, "qwen35"), 1500, texts, "qwen35")
 
 
 if __name__ == "__main__": main(*sys.argv[1:])

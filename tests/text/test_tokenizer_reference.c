@@ -53,6 +53,19 @@ static size_t spaced(const char *text, size_t n, char *out)
     return n_out;
 }
 
+/* What is brought to NFC may decode to other bytes, and they have the same tokens. */
+static void check_again(const s2v_tokenizer *t, const s2v_tokens *tokens, const s2_buffer *text,
+                        size_t at)
+{
+    s2v_tokens again = { .id = NULL };
+    assert_int_equal(s2v_tokenize(t, (const char *)text->data, text->size, false, &again, NULL),
+                     S2P_OK);
+    CHECK_CASE(again.n == tokens->n &&
+                   (again.n == 0 || memcmp(again.id, tokens->id, again.n * sizeof *again.id) == 0),
+               "%zu: decoded, it has other tokens", at);
+    s2v_tokens_free(&again);
+}
+
 static void check_decoded(const s2v_tokenizer *t, const s2v_tokens *tokens, const char *text,
                           size_t n, size_t at)
 {
@@ -67,8 +80,11 @@ static void check_decoded(const s2v_tokenizer *t, const s2v_tokens *tokens, cons
         memcpy(expected, text, n);
     for (size_t i = 0; i < tokens->n; i++) s2v_detokenize(t, &stream, tokens->id[i], &out);
     s2v_detokenize_end(&stream, &out);
-    CHECK_CASE(out.size == n && (n == 0 || memcmp(out.data, expected, n) == 0), "%zu: %s", at,
-               text);
+    const bool is_same = out.size == n && (n == 0 || memcmp(out.data, expected, n) == 0);
+    if (!is_same && t->kind->is_nfc)
+        check_again(t, tokens, &out, at);
+    else
+        CHECK_CASE(is_same, "%zu: %s", at, text);
     s2_buffer_free(&out);
 }
 
@@ -79,7 +95,7 @@ static void check_vocabulary(const char *name)
     json_error_t why;
     size_t n_decoded = 0;
     json_t *texts = json_load_file(FOLDER "texts.json", JSON_ALLOW_NUL, &why);
-    assert_true(json_array_size(texts) >= 2000);
+    assert_true(json_array_size(texts) >= 2800);
     (void)snprintf(path, sizeof path, FOLDER "%s.ids", name);
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
@@ -114,6 +130,7 @@ static void test_sentencepiece(void **state)
 {
     (void)state;
     check_vocabulary("llava15");
+    check_vocabulary("gemma3");
     check_vocabulary("pieces");
     check_vocabulary("no_prefix");
     check_vocabulary("no_bytes");
@@ -126,11 +143,19 @@ static void test_smollm(void **state)
     check_vocabulary("smollm");
 }
 
+static void test_qwen(void **state)
+{
+    (void)state;
+    check_vocabulary("qwen2");
+    check_vocabulary("qwen35");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sentencepiece),
         cmocka_unit_test(test_smollm),
+        cmocka_unit_test(test_qwen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
