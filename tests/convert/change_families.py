@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 
-FAMILIES = ("qwen2vl", "qwen3vl", "llava15", "internvl3", "smolvlm", "gemma3")
+FAMILIES = ("qwen2vl", "qwen3vl", "qwen35", "llava15", "internvl3", "smolvlm", "gemma3", "qwen25vl", "llava_ov")
 REFUSED = (1, 2, 3, 4, 5)  # codes of docs; a signal is negative
 GONE = object()
 VALUES = (GONE, None, "x", 0, -1, 10 ** 12, [], {})
@@ -44,7 +44,7 @@ def main():
         return 77
     bad = 0
     for family in FAMILIES:
-        source = os.path.abspath(os.path.join(goldens, "families", family, "model"))
+        source = next(p for p in (os.path.abspath(os.path.join(goldens, g, family, "model")) for g in ("families", "hf")) if os.path.isdir(p))
         codes = {}
         for name in ("config.json", "preprocessor_config.json"):
             with open(os.path.join(source, name)) as f:

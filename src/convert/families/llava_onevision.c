@@ -4,6 +4,27 @@
  */
 #include "convert/family.h"
 
+#define TILES 6 /* 1 to 6 along each side */
+
+/* The arrangements of tiles that the engine knows, and the limit on their tokens. */
+static void expect_tiles(s2v_config *c, const s2v_numbers *n)
+{
+    s2v_config_expect_text(c, c->top, "vision_aspect_ratio", "anyres_max_9");
+    const json_t *list = s2v_config_member(c->top, "image_grid_pinpoints");
+    bool is_usual = !list || json_array_size(list) == TILES * TILES;
+    for (size_t i = 0; is_usual && i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        const json_int_t down = n->v_image * (json_int_t)(i / TILES + 1);
+        const json_int_t across = n->v_image * (json_int_t)(i % TILES + 1);
+        is_usual = json_array_size(one) == 2 &&
+                   json_integer_value(json_array_get(one, 0)) == down &&
+                   json_integer_value(json_array_get(one, 1)) == across;
+    }
+    if (!is_usual)
+        s2v_config_fail(c, S2P_EUNSUPPORTED, "image_grid_pinpoints",
+                        "is not 1 to 6 tiles along each side, the least first");
+}
+
 static void llava_read_vision(s2v_config *c, s2v_numbers *n)
 {
     const json_t *v = c->vision;
@@ -28,6 +49,7 @@ static void llava_read_vision(s2v_config *c, s2v_numbers *n)
         s2v_config_fail(c, S2P_EFORMAT, "vision_feature_layer", "is not a layer of the tower");
     if (c->status == S2P_OK && n->v_patch > n->v_image)
         s2v_config_fail(c, S2P_EFORMAT, "patch_size", "is larger than the picture");
+    if (c->status == S2P_OK) expect_tiles(c, n);
 }
 
 static void llava_put_vision(const s2v_numbers *n, s2v_gguf_writer *w)

@@ -87,7 +87,7 @@ s2p_status s2v_prefill_check_before(const s2v_arch *arch, const s2v_image_option
     if (!options->before_tower || arch->skips_tokens) return S2P_OK;
     return s2_fail(
         error, S2P_EUNSUPPORTED,
-        "PixelPrune drops tokens before the towers of Qwen2-VL, Qwen2.5-VL and Qwen3-VL; "
+        "PixelPrune drops tokens before the towers of Qwen2-VL, Qwen2.5-VL, Qwen3-VL and Qwen3.5; "
         "%s shows its tower a fixed number of patches",
         arch->title);
 }

@@ -140,6 +140,30 @@ static void test_prefix_cache(void **state)
     s2v_engine_close(caching);
 }
 
+/* The methods that are about the tower: smaller pictures, and tokens that never enter it. Refused where
+ * the tower has one size. */
+static void test_tower_of_any_size(void **state)
+{
+    (void)state;
+    const bool has_size = tiny_family_has_size(family);
+    s2v_engine *engine = tiny_open();
+    const s2v_session_options o = options_of(1);
+    s2p_error error = { S2P_OK, "" };
+    for (int i = 0; i < 2; i++) {
+        question q = two_pictures(i == 0 ? "resize" : "s2prune");
+        q.size[0].before_tower = q.size[1].before_tower = i;
+        if (i == 0) q.prune.budget.tokens = 1;
+        s2v_session *session = tiny_session(engine, &o);
+        const s2p_status st = prefill(session, &q, NULL, &error);
+        CHECK_CASE(st == (has_size ? S2P_OK : S2P_EUNSUPPORTED), "%s, %d: %d %s",
+                   tiny_family_name[family], i, (int)st, error.message);
+        CHECK_CASE(has_size || strstr(error.message, i ? "fixed number of patches" : "one size"),
+                   "%s, %d: %s", tiny_family_name[family], i, error.message);
+        s2v_session_free(session);
+    }
+    s2v_engine_close(engine);
+}
+
 /* The same text model, to the byte: what a conversation has computed is as good there. */
 static bool has_same_text(tiny_family a, tiny_family b)
 {
@@ -197,6 +221,7 @@ int main(int argc, char **argv)
         const struct CMUnitTest tests[] = {
             cmocka_unit_test(test_forked_and_restored),
             cmocka_unit_test(test_prefix_cache),
+            cmocka_unit_test(test_tower_of_any_size),
             cmocka_unit_test(test_session_of_another_family),
         };
         failed += cmocka_run_group_tests_name(tiny_family_name[i], tests, write_state, NULL);
