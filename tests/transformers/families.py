@@ -142,6 +142,99 @@ class Qwen(Family):
             at += h * w
 
 
+class Qwen25(Qwen):
+    """Most blocks of the tower see windows; its rows stand window by window."""
+    def tower(self, model, x, store):
+        super().tower(model, x, store)
+        tower = model.model.visual
+        order = torch.as_tensor(windows(tower, x["image_grid_thw"]))
+        tap = Tap(**{f"block{i}": b for i, b in enumerate(tower.blocks)})
+        model.model.get_image_features(x["pixel_values"], x["image_grid_thw"])
+        for name, rows in tap.end().items():
+            out = rows.reshape(len(order), -1, rows.shape[-1])
+            store[f"vis.{name}"] = torch.empty_like(out).index_copy_(0, order, out).reshape(rows.shape)[store["vis.rows"]]
+
+
+def windows(tower, grid):
+    """Which token stands where in the tower: a method of older versions of transformers, a function of newer ones."""
+    if hasattr(tower, "get_window_index"):
+        return tower.get_window_index(grid)[0]
+    from transformers.vision_utils import get_vision_window_index
+    return get_vision_window_index(grid, spatial_merge_size=tower.spatial_merge_size, window_size=tower.config.window_size, patch_size=tower.config.patch_size)[0]
+
+
+class OneVision(Family):
+    """One picture as a view and tiles (any-res); several padded to squares, a row of "newline" after each."""
+    mark, weights = "<image>", ((r"image_newline", "abs", 0.8), (r"multi_modal_projector.*weight", "fan", 1.4))
+
+    def start(self):
+        from transformers.models.llava_onevision.image_processing_pil_llava_onevision import LlavaOnevisionImageProcessorPil
+        self.process = LlavaOnevisionImageProcessorPil(**self.processor)
+        vision = self.config["vision_config"]
+        self.image, self.side = vision["image_size"], vision["image_size"] // vision["patch_size"]
+        self.views = {}  # what the tower saw of some pictures
+
+    def tiles(self, height, width):
+        """Rows and columns of the tokens that the tiles of a picture keep."""
+        from transformers.image_processing_utils import select_best_resolution
+        down, across = (v // self.image for v in select_best_resolution((height, width), self.config["image_grid_pinpoints"]))
+        rows, cols = self.side * down, self.side * across
+        if width / height > cols / rows:
+            rows -= (rows - int(round(height * (cols / width), 7))) // 2 * 2
+        else:
+            cols -= (cols - int(round(width * (rows / height), 7))) // 2 * 2
+        most = int(self.config["vision_aspect_ratio"].removeprefix("anyres_max_"))
+        ratio = (rows * cols / (most * self.side ** 2)) ** 0.5
+        return (int(rows // ratio), int(cols // ratio)) if ratio > 1.1 else (rows, cols)
+
+    def expand(self, case, pictures):
+        shown = [Image.fromarray(p) for p in pictures]
+        x = self.process(images=shown if len(shown) == 1 else [shown], return_tensors="pt")
+        sizes, whole = [(p.shape[0], p.shape[1]) for p in pictures], self.side ** 2
+        one = len(pictures) == 1
+        counts = [whole + (r * (c + 1) if one else 1) for r, c in (self.tiles(*s) for s in sizes)]
+        self.sizes = sizes
+        inputs = {k: x[k] for k in ("pixel_values", "image_sizes", "batch_num_images")}
+        inputs["pixel_values"] = inputs["pixel_values"].float()
+        return inputs, [[self.mark] * n for n in counts], sizes
+
+    def grids(self, case, runs, sizes, sources):
+        out, side = [], self.side
+        for name, (height, width), run, rgb in zip(case["pictures"], sizes, runs, sources):
+            if len(sources) == 1:
+                rows, cols = self.tiles(height, width)
+                out.append(Grid(f"{name}_base", side, side, run[:side ** 2], rgb))
+                out.append(Grid(f"{name}_tiles", rows, cols, run[side ** 2:].reshape(rows, cols + 1)[:, :cols], rgb))
+                continue
+            m = max(height, width)
+            square = np.full((m, m, 3), [int(v * 255) for v in self.processor["image_mean"]], np.uint8)
+            square[(m - height) // 2:(m - height) // 2 + height, (m - width) // 2:(m - width) // 2 + width] = rgb
+            out.append(Grid(f"{name}_pad", side, side, run[:side ** 2], square))
+        return out
+
+    def tower(self, model, x, store):
+        values = x["pixel_values"][0] if len(self.sizes) == 1 else x["pixel_values"][:, 0]
+        o = model.model.vision_tower(values, output_hidden_states=True)
+        rows = np.arange(0, o.hidden_states[0].shape[1], 41)
+        projected = model.model.multi_modal_projector(o.hidden_states[self.config["vision_feature_layer"]])
+        store.update({"vis.rows": rows, "n_views": np.array([len(values)]), "vis.projected": projected, "vis.embed": o.hidden_states[0][:, rows]})
+        store.update({f"vis.block{i}": h[:, rows] for i, h in enumerate(o.hidden_states[1:])})
+        if len(self.sizes) == 1:
+            store["image_size"] = np.array(self.sizes[0])
+
+    def pixels(self, case, x, store):
+        """Of the first case with one picture, and of the first with several, by name order."""
+        kind, values = ("base", x["pixel_values"][0]) if len(self.sizes) == 1 else ("pad", x["pixel_values"][:, 0])
+        name = {"base": "anyres", "pad": "multi"}[kind] + ".pixel_values"
+        if name not in store:
+            store.update({"anyres.rows": np.arange(0, self.image, 37), name: values[:, :, ::37]})
+            self.views.update({f"{p}_{kind}_{self.image}": self.seen(v) for p, v in zip(case["pictures"], values)})
+
+    def seen(self, values):
+        mean, std = (torch.tensor(self.processor[k])[:, None, None] for k in ("image_mean", "image_std"))
+        return (((values * std + mean) * 255).round()).permute(1, 2, 0).to(torch.uint8).numpy()
+
+
 class Llava(Family):
     mark = "<image>"
 
@@ -358,4 +451,4 @@ class Gemma(Family):
         store.update({f"{name}.pixel_values": v[:, ::37] for name, v in zip(case["pictures"], x["pixel_values"])})
 
 
-FAMILIES = {"qwen2vl": Qwen, "qwen3vl": Qwen, "qwen35": Hybrid, "llava15": Llava, "internvl3": InternVL, "smolvlm": SmolVLM, "gemma3": Gemma}
+FAMILIES = {"qwen2vl": Qwen, "qwen25vl": Qwen25, "llava_ov": OneVision, "qwen3vl": Qwen, "qwen35": Hybrid, "llava15": Llava, "internvl3": InternVL, "smolvlm": SmolVLM, "gemma3": Gemma}

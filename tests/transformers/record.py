@@ -69,6 +69,17 @@ def picture(letter, width, height):
     return np.clip(out, 0, 255).astype(np.uint8)
 
 
+def stored(pixels, mode="RGB"):
+    """The picture with other channels; what is in them is noise where they say more than colours."""
+    image = Image.fromarray(pixels)
+    if mode in ("RGBA", "LA"):
+        random = np.random.default_rng(pixels.size)
+        image = image.convert(mode)
+        image.putalpha(Image.fromarray(random.integers(0, 256, pixels.shape[:2], np.uint8)))
+        return image
+    return image.convert(mode, **({"palette": Image.Palette.ADAPTIVE, "colors": 37} if mode == "P" else {}))
+
+
 # --- running --------------------------------------------------------------------------------------------------------------------------------------
 
 class Driver:
@@ -143,8 +154,17 @@ def chooser(grids, plan, layer, rounding, found):
     return choose
 
 
+def whole_plan(word, grids):
+    """A plan by its name: one token of each grid; or all of them, in up to 3x3 regions."""
+    return [(1, 1) if word == "least" else (min(3, g.rows, g.cols), g.rows * g.cols) for g in grids]
+
+
 def prompt_of(family, template, messages, thinking=False):
     return family.tokenizer.apply_chat_template(messages, chat_template=template, tokenize=False, add_generation_prompt=True, enable_thinking=thinking)
+
+
+def messages_of(turns):
+    return [{"role": role, "content": [{"type": "image"} if part is None else {"type": "text", "text": part} for part in content]} for role, content in turns]
 
 
 def ids_of(family, prompt, marks):
@@ -173,7 +193,8 @@ def spans_of(run):
 def record_case(folder, family, model, template, case, pictures, preprocess):
     sources = [pictures[p] for p in case["pictures"]]
     content = [{"type": "image"} if part is None else {"type": "text", "text": part} for part in case.get("content", [*[None] * len(sources), "What is in the image?"])]
-    prompt = prompt_of(family, template, [{"role": "user", "content": content}], case.get("thinking", False))
+    turns = messages_of(case["turns"]) if "turns" in case else [{"role": "user", "content": content}]
+    prompt = prompt_of(family, template, turns, case.get("thinking", False))
     x, marks, sizes = family.expand(case, sources)
     ids, runs = ids_of(family, prompt, marks)
     if len(runs) != len(sources):
@@ -226,7 +247,7 @@ def record_case(folder, family, model, template, case, pictures, preprocess):
     for plan in case["plans"]:
         layers = [p for p in plan if isinstance(p, int)]
         cut, seen = layers[0] if layers else 0, layers[-1] if layers else 0
-        plan = [p for p in plan if not isinstance(p, int)]
+        plan = [one for p in plan if not isinstance(p, int) for one in (whole_plan(p, grids) if isinstance(p, str) else [p])]
         if len(plan) != len(grids):
             raise ValueError(f"{case['name']}: {len(plan)} budgets for {len(grids)} grids {[(g.label, g.rows, g.cols) for g in grids]}")
         found = []
@@ -256,7 +277,7 @@ def record_case(folder, family, model, template, case, pictures, preprocess):
 def record_chats(folder, family, template, chats, pictures):
     out = []
     for name, messages, names in chats:
-        messages = [{"role": role, "content": [{"type": "image"} if part is None else {"type": "text", "text": part} for part in content]} for role, content in messages]
+        messages = messages_of(messages)
         marks = family.expand({"pictures": names}, [pictures[p] for p in names])[1] if names else []
         thinking = name.startswith("thinking")
         prompt = prompt_of(family, template, messages, thinking)
@@ -284,7 +305,8 @@ def write_checkpoint(folder, model, names, dtype):
 def record(out, name, v):
     from transformers import AutoConfig, AutoModelForImageTextToText, AutoTokenizer
     kind = v["family"]
-    folder, start = os.path.join(out, name), os.path.join(os.environ["GOLDENS"], "families", kind, "model")
+    folder = os.path.join(out, name)
+    start = next(p for p in (os.path.join(os.environ["GOLDENS"], g, kind, "model") for g in ("families", "hf")) if os.path.isdir(p))
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(start, os.path.join(folder, "model"), ignore=shutil.ignore_patterns("*.safetensors"))
     model_folder = os.path.join(folder, "model")
@@ -295,8 +317,10 @@ def record(out, name, v):
         with open(os.path.join(model_folder, file), "w") as f:
             json.dump(both[file], f, indent=1)
     tokenizer = AutoTokenizer.from_pretrained(model_folder)
-    with open(os.path.join(model_folder, "chat_template.jinja")) as f:
-        template = f.read()
+    template = v.get("template")
+    if not template:
+        with open(os.path.join(model_folder, "chat_template.jinja")) as f:
+            template = f.read()
     family = FAMILIES[kind](both["config.json"], both["preprocessor_config.json"], tokenizer)
     config = AutoConfig.from_pretrained(model_folder)
     model = AutoModelForImageTextToText.from_config(config, attn_implementation="eager", dtype=torch.float32).eval()
@@ -308,12 +332,15 @@ def record(out, name, v):
     if not same or any(info[k] for k in ("missing_keys", "unexpected_keys", "mismatched_keys")):
         raise ValueError(f"the checkpoint is read as another model: {info}")
     pictures, preprocess = {}, {"lut": family.lut()}
-    for letter, (width, height) in v["pictures"].items():
-        pictures[letter] = picture(letter, width, height)
-        Image.fromarray(pictures[letter]).save(os.path.join(folder, f"image_{letter}_{width}x{height}.png"), optimize=True)
+    for letter, (width, height, *mode) in v["pictures"].items():
+        path = os.path.join(folder, f"image_{letter}_{width}x{height}.png")
+        stored(picture(letter, width, height), *mode).save(path, optimize=True)
+        pictures[letter] = np.asarray(Image.open(path).convert("RGB"))
     print(name, flush=True)
     for case in v["cases"]:
         record_case(folder, family, model.eval(), template, case, pictures, preprocess)
+    for view, pixels in getattr(family, "views", {}).items():
+        Image.fromarray(pixels).save(os.path.join(folder, f"view_{view}.png"), optimize=True)
     golden_writer.save(os.path.join(folder, "preprocess.gguf"), preprocess, {})
     if v.get("chats"):
         record_chats(folder, family, template, v["chats"], pictures)

@@ -1,7 +1,8 @@
 """Tiny models and runs that record.py records: what differs from the configuration of the goldens, pictures by a letter, cases.
 
 A case names its pictures; `content` is the user's turn with None for a picture; a plan has (K, B) for each grid, and may end with the decoder
-layer after which tokens leave. `shown`: what the tower sees is the picture stretched to this size (Qwen).
+layer after which tokens leave. `shown`: what the tower sees is the picture stretched to this size (Qwen). "least" and "all" are plans
+with one token of each grid and with all of them. A picture may name a mode of Pillow.
 """
 EDGE = {"d": (60, 400), "e": (33, 29), "f": (640, 90), "g": (211, 307)}  # narrow, tiny, wide, portrait
 TALK = [("user", ["Read the text in", None, "and say how many objects are visible."])]
@@ -21,6 +22,22 @@ def qwen_cases(least=1):
 
 
 QWEN2 = dict(family="qwen2vl", pictures=EDGE, chats=CHATS, cases=qwen_cases())
+# The goldens of these two have no template of their own.
+CHATML = ("{%- for m in messages %}{%- if loop.first and m.role != 'system' and system %}{{- '<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n' }}{%- endif %}"
+          "{{- '<|im_start|>' + m.role + '\n' }}{%- for c in m.content %}{{- picture if c.type == 'image' else c.text }}{%- endfor %}{{- '<|im_end|>\n' }}{%- endfor %}"
+          "{{- '<|im_start|>assistant\n' }}")
+QWEN25 = dict(family="qwen25vl", pictures=EDGE, chats=CHATS, cases=qwen_cases(),
+              template="{%- set system = true %}{%- set picture = '<|vision_start|><|image_pad|><|vision_end|>' %}" + CHATML)
+ONE_CASES = [dict(name="portrait", pictures=["g"], plans=[["least"], [(4, 40), (5, 70)], [(3, 33), (4, 30), 1]]),
+             dict(name="wide", pictures=["f"], plans=[[(4, 40), (2, 30)]]),
+             dict(name="narrow", pictures=["d"], content=["Where is the small blue square?", None], plans=[]),
+             dict(name="tiny", pictures=["e"], plans=[[(2, 11), (3, 50)]]),
+             dict(name="many", pictures=["d", "g"], content=[None, "is one.", None, "is two."], plans=[[(4, 32), (5, 50)], [(1, 1), (6, 40), 2]]),
+             dict(name="three", pictures=["g", "e", "d"], content=[None, None, None, "Which is blue?"], plans=[[(3, 20), (2, 9), (5, 60)]])]
+ONE = dict(family="llava_ov", pictures=EDGE, cases=ONE_CASES, template="{%- set picture = '<image>\n' %}" + CHATML)
+PINS = [[112 * a, 112 * b] for a in range(1, 7) for b in range(1, 7)]
+ONE_SMALL = dict(family="llava_ov", pictures={**EDGE, "j": (263, 350), "s": (700, 330)}, template=ONE["template"], processor=dict(size={"height": 112, "width": 112}, image_grid_pinpoints=PINS),
+                 cases=[*[dict(c, plans=[["least"], ["all", 1]]) for c in ONE_CASES], dict(name="shrunk", pictures=["j"], plans=[[(5, 30), (8, 130)], ["all"], ["least", 2]]), dict(name="wide_shrunk", pictures=["s"], plans=[[(2, 9), (6, 50)]])])
 QWEN3 = dict(family="qwen3vl", pictures=EDGE, chats=CHATS, cases=qwen_cases(2))
 MOE_TEXT = dict(model_type="qwen3_vl_moe_text", num_experts=8, num_experts_per_tok=2, moe_intermediate_size=32, decoder_sparse_step=1, mlp_only_layers=[], norm_topk_prob=True)
 MOE = dict(architectures=["Qwen3VLMoeForConditionalGeneration"], model_type="qwen3_vl_moe")
@@ -86,7 +103,34 @@ SMALL_HYBRID = dict(hidden_size=32, head_dim=16, num_attention_heads=2, num_key_
                     linear_value_head_dim=8, rope_parameters=rotary(0.5, [2, 1, 1]))
 SMALL_TOWER = dict(depth=2, hidden_size=16, num_heads=1, intermediate_size=32, out_hidden_size=32, num_position_embeddings=64)
 
+# Strips, a pixel, gray, a palette, transparency; a picture in each of two turns
+ODD = {"k": (200, 1), "l": (4, 190), "m": (120, 90, "L"), "n": (64, 48, "P"), "o": (100, 140, "RGBA"), "p": (1, 1), "q": (33, 70, "LA"), "r": (81, 57, "1")}
+TURNS = [("user", [None, "Is there a person in the image?"]), ("assistant", ["no, 3  dogs"]), ("user", ["And here?", None])]
+
+
+def odd_cases():
+    """Below 3x3 pixels there is no structure to measure."""
+    return [*[dict(name=name, pictures=[p], plans=[] if p in "kp" else [["least"], ["all"]] if p in "mo" else [["least"]]) for name, p in
+              (("line", "k"), ("column", "l"), ("gray", "m"), ("palette", "n"), ("clear", "o"), ("dot", "p"), ("gray_clear", "q"), ("bits", "r"))],
+            dict(name="turns", pictures=["o", "n"], turns=TURNS, plans=[["least"], ["all"], ["least", 1], ["least", 2]])]
+
+
+ODD_LLAVA = [dict(c, how="pad") for c in odd_cases()]
+ODD_TEXT = dict(vocab_size=521)
+
 VARIATIONS = {
+    "qwen2vl_odd": dict(QWEN2, seed=11, chats=[], pictures=ODD, cases=odd_cases(), config=ODD_TEXT),
+    "qwen25vl_odd": dict(QWEN25, seed=12, chats=[], pictures=ODD, cases=odd_cases(), config=ODD_TEXT),
+    "qwen3vl_odd": dict(QWEN3, seed=13, chats=[], pictures=ODD, cases=odd_cases(), config=dict(text_config=ODD_TEXT)),
+    "qwen35_odd": dict(HYBRID, seed=14, chats=[], pictures=ODD, cases=odd_cases(), config=dict(text_config=ODD_TEXT)),
+    "llava15_odd": dict(LLAVA, seed=15, chats=[], pictures=ODD, cases=ODD_LLAVA, config=dict(text_config=ODD_TEXT)),
+    "llava_ov_odd": dict(ONE, seed=16, chats=[], pictures={k: v for k, v in ODD.items() if k not in "kl"},
+                         cases=[c for c in odd_cases() if c["name"] not in ("line", "column", "turns")] +
+                               [dict(name="turns", pictures=["n", "o"], turns=TURNS, plans=[[(3, 20), (2, 9)], [(1, 1), (4, 30), 1]])], config=dict(text_config=ODD_TEXT)),
+    "internvl3_odd": dict(INTERN, seed=17, chats=[], pictures=ODD, processor=dict(max_patches=2), cases=odd_cases(), config=dict(text_config=ODD_TEXT)),
+    "smolvlm_odd": dict(SMOL, seed=18, chats=[], pictures=ODD, processor=dict(size={"longest_edge": 512}), cases=odd_cases(), config=dict(text_config=ODD_TEXT)),
+    "gemma3_odd": dict(GEMMA, seed=19, chats=[], pictures=ODD, processor=dict(size={"height": 224, "width": 224}, image_seq_length=64), cases=odd_cases(),
+                       config=dict(mm_tokens_per_image=64, text_config=dict(ODD_TEXT, sliding_window=48), vision_config=dict(image_size=224, num_hidden_layers=2))),
     "qwen2vl_tied": dict(QWEN2, config=dict(hidden_size=64, num_attention_heads=4, num_key_value_heads=4, num_hidden_layers=4, intermediate_size=96, tie_word_embeddings=True,
                                             rope_scaling={"type": "mrope", "mrope_section": [2, 3, 3]}, vision_config=dict(embed_dim=64, num_heads=2, depth=2, mlp_ratio=3, hidden_size=64))),
     "qwen2vl_groups": dict(QWEN2, seed=2, names="own", config=dict(hidden_size=128, num_attention_heads=8, num_key_value_heads=2, num_hidden_layers=5,
@@ -95,6 +139,19 @@ VARIATIONS = {
     "qwen2vl_wide_heads": dict(QWEN2, seed=3, config=dict(hidden_size=128, num_attention_heads=2, num_key_value_heads=1, num_hidden_layers=4, rope_theta=10000.0, rms_norm_eps=1e-05,
                                                           rope_scaling={"type": "mrope", "mrope_section": [8, 12, 12]},
                                                           vision_config=dict(embed_dim=64, num_heads=4, depth=5, mlp_ratio=4, hidden_size=128))),
+    "qwen25vl_tied": dict(QWEN25, config=dict(hidden_size=64, num_attention_heads=4, num_key_value_heads=4, num_hidden_layers=4, intermediate_size=96, tie_word_embeddings=True,
+                                              rope_scaling={"type": "mrope", "mrope_section": [2, 3, 3]},
+                                              vision_config=dict(hidden_size=64, num_heads=2, depth=3, intermediate_size=80, out_hidden_size=64, fullatt_block_indexes=[1]))),
+    "qwen25vl_groups": dict(QWEN25, seed=2, names="own", config=dict(hidden_size=96, num_attention_heads=6, num_key_value_heads=2, num_hidden_layers=5, intermediate_size=160, rope_theta=50000.0,
+                                                                     rms_norm_eps=1e-05, rope_scaling={"rope_type": "default", "type": "default", "mrope_section": [2, 3, 3]},
+                                                                     vision_config=dict(hidden_size=80, num_heads=1, depth=6, intermediate_size=72, out_hidden_size=96, fullatt_block_indexes=[2, 5]))),
+    "qwen25vl_wide_heads": dict(QWEN25, seed=3, config=dict(hidden_size=128, num_attention_heads=1, num_key_value_heads=1, num_hidden_layers=4, rope_scaling={"type": "mrope", "mrope_section": [16, 24, 24]},
+                                                            vision_config=dict(num_heads=2, depth=4, fullatt_block_indexes=[3]))),
+    "llava_ov_tied": dict(ONE, config=dict(tie_word_embeddings=True, text_config=dict(hidden_size=64, intermediate_size=96, num_attention_heads=4, num_key_value_heads=1, tie_word_embeddings=True),
+                                           vision_config=dict(hidden_size=48, num_attention_heads=3, intermediate_size=80, num_hidden_layers=2))),
+    "llava_ov_groups": dict(ONE, seed=2, names="own", config=dict(text_config=dict(hidden_size=96, num_attention_heads=6, num_key_value_heads=6, num_hidden_layers=5, rope_theta=10000.0, rms_norm_eps=1e-05),
+                                                                  vision_config=dict(num_attention_heads=2, num_hidden_layers=4))),
+    "llava_ov_small": dict(ONE_SMALL, seed=3, config=dict(image_grid_pinpoints=PINS, vision_config=dict(image_size=112))),
     "qwen3vl_tied": dict(QWEN3, config=dict(tie_word_embeddings=True, text_config=dict(head_dim=64, hidden_size=48, num_attention_heads=3, num_key_value_heads=1, num_hidden_layers=4,
                                                                                       tie_word_embeddings=True, rope_scaling={"mrope_interleaved": True, "mrope_section": [12, 10, 10], "rope_type": "default"}),
                                             vision_config=dict(deepstack_visual_indexes=[0, 1], depth=3, hidden_size=48, num_heads=3, intermediate_size=80, out_hidden_size=48))),

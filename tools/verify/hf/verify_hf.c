@@ -354,7 +354,7 @@ static void run_session(hf_case *c, s2v_engine *engine, s2v_kv_type type, const 
         prune.after = after;
         prune.image_budget = c->budget;
         prune.image_side = c->side;
-        if (c->n_views[0] > 0) {
+        if (c->n_views[0] > 0 || c->tile_grid[0] >= 0) {
             prune.tile_budget = c->tile_budget;
             prune.tile_side = c->tile_side;
         }

@@ -192,6 +192,7 @@ static bool read_spans(hf_case *c, const int32_t *span, size_t n)
     const int32_t *size = s2_hf_ints(c->full, "image_size", &n_size);
     s2v_image_options o = { .size = sizeof(s2v_image_options), .framing = S2V_FRAMING_ANYRES };
     if (size && n_size == 2) {
+        c->tile_grid[0] = s2v_gguf_find_key(c->golden, "img1.B") ? 1 : -1;
         if (add_picture(c, (wanted){ "image_", size[1], size[0], NULL }, &o)) return true;
         s2_malformed(c->verdict, "no picture of %dx%d pixels", size[1], size[0]);
         return false;
