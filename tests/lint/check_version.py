@@ -11,6 +11,7 @@ PLACES = [  # file, pattern with the version in its group
     ("CITATION.cff", r"(?m)^version: (\S+)$"),
     ("debian/changelog", r"\As2prune \(([\d.]+)-"),
     ("CHANGELOG.md", r"(?m)^## ([\d.]+)"),
+    ("packaging/s2prune.rb", r'/s2prune-([\d.]+)\.tar\.gz'),
     ("web/package.json", r'"version": "([^"]+)"'),
 ]
 faults = []
