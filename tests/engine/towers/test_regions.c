@@ -8,6 +8,7 @@
 
 #include "engine/decoder/past.h"
 #include "engine/vision/regions.h"
+#include "engine/vision/tower_cache.h"
 
 static const char *folder;
 static answer a, b;
@@ -219,6 +220,112 @@ static void test_dropped_leaves_no_trace(void **state)
     s2v_engine_close(engine);
 }
 
+/* --- merging ------------------------------------------------------------------------------ */
+
+/* Rows that are merged are of tokens that no region names: a dropped one would leak through them, and a kept one
+ * would no longer be what it was. */
+static void check_merges(const char *name, const s2p_plan *plan)
+{
+    int32_t n_merges;
+    const s2p_merge *merge = s2p_plan_merges(plan, &n_merges);
+    for (int32_t i = 0; i < n_merges; i++) {
+        CHECK_CASE(merge[i].from % 9 != 8 && merge[i].into % 9 != 8, "%s merges a dropped token",
+                   name);
+        CHECK_CASE(!is_kept_region(merge[i].from) && !is_kept_region(merge[i].into),
+                   "%s merges a kept token", name);
+    }
+}
+
+/* Overwrites what the engine remembers of the tower's rows and signals for the dropped tokens. */
+static void poison(const s2v_engine *engine, const s2v_session *s, const question *q)
+{
+    const s2v_model *model = &engine->model;
+    s2v_frame frame = { .patches = NULL };
+    s2v_tower_known known;
+    assert_int_equal(
+        model->arch->frame(model, &q->image[0], &q->size[0], S2V_FRAMING_BASE, &frame, NULL),
+        S2P_OK);
+    s2v_tower_key(model, engine->identity.tower, s->backends.n_threads, &frame);
+    assert_true(s2v_tower_recall(engine->cache, model, &frame, true, &known));
+    const size_t width = (size_t)model->decoder.p.n_embd, key = (size_t)known.key_dim;
+    float *rows = (float *)(uintptr_t)known.rows, *attn = (float *)(uintptr_t)known.attn,
+          *keys = (float *)(uintptr_t)known.key;
+    for (size_t t = 8; t < N_TOKENS; t += 9) {
+        for (size_t d = 0; d <= (size_t)model->decoder.p.n_deepstack; d++)
+            for (size_t k = 0; k < width; k++)
+                rows[(d * N_TOKENS + t) * width + k] = 1e4f * (float)(k % 7) - 2e4f;
+        attn[t] = 1e4f;
+        for (size_t k = 0; k < key; k++) keys[t * key + k] = -3e4f * (float)(k % 3);
+    }
+    s2v_cache_release(engine->cache, known.block);
+    s2v_frame_free(&frame);
+}
+
+/* Whatever the tower made of the dropped tokens, for every method and mode the answer has the same bits. */
+static void check_no_leak(void)
+{
+    const s2v_session_options options = tiny_session_options();
+    s2v_session_options looking = options;
+    looking.keep_attention = 1;
+    looking.pictures_only = 1;
+    s2v_engine *clean = tiny_open(), *engine = tiny_open_caching();
+    s2v_session *first = tiny_session(clean, &options), *second = tiny_session(engine, &looking);
+    question q = one_picture("full", N_TOKENS);
+    prefill_only(second, &q, &a);
+    poison(engine, second, &q);
+    s2v_session_reset(second);
+    prefill_only(second, &q, &b); /* where nothing is dropped it shows */
+    assert_memory_not_equal(a.first, b.first, sizeof a.first);
+    int32_t n_merging = 0;
+    for (size_t i = 0; s2p_method_at(i); i++) {
+        const s2p_method_info *about = s2p_method_about(s2p_method_at(i));
+        for (int published = 0; published < 2 && !about->resizes; published++) {
+            s2p_error error = { S2P_OK, "" };
+            s2v_stats stats;
+            q = with_regions(about->name, 17);
+            q.prune.published = published;
+            s2v_session_reset(first);
+            const s2p_status st = prefill(first, &q, &stats, &error);
+            if (published && st != S2P_OK) continue; /* the authors' code has limits of its own */
+            CHECK_CASE(st == S2P_OK, "%s: %s", about->name, error.message);
+            take_prefill(first, &stats, 1, &a);
+            check_merges(about->name, s2v_session_plan(first, 0));
+            int32_t n_merges;
+            (void)s2p_plan_merges(s2v_session_plan(first, 0), &n_merges);
+            n_merging += n_merges > 0;
+            s2v_session_reset(second);
+            prefill_only(second, &q, &b);
+            CHECK_CASE(b.stats.tower_runs == 0, "%s: not from the cache", about->name);
+            CHECK_CASE(memcmp(a.first, b.first, sizeof a.first) == 0 &&
+                           a.n_kept[0] == b.n_kept[0] &&
+                           memcmp(a.kept[0], b.kept[0], (size_t)a.n_kept[0] * sizeof(int32_t)) == 0,
+                       "%s%s: a dropped token leaks", about->name, published ? ", published" : "");
+            for (int32_t t = 0; t < N_TOKENS; t++) {
+                if (is_kept_region(t))
+                    CHECK_CASE(has(a.kept[0], a.n_kept[0], t), "%s", about->name);
+                if (t % 9 == 8) CHECK_CASE(!has(a.kept[0], a.n_kept[0], t), "%s", about->name);
+            }
+        }
+    }
+    assert_true(n_merging >= 4);
+    s2v_session_free(first);
+    s2v_session_free(second);
+    s2v_engine_close(clean);
+    s2v_engine_close(engine);
+}
+
+static void test_nothing_leaks(void **state)
+{
+    (void)state;
+    tiny_write_plain(folder);
+    check_no_leak();
+    vocabulary_init(&tiny_words);
+    qwen3_text(&tiny_text_file, TINY_LAYERS);
+    qwen3_mmproj(&tiny_mmproj_file, 6);
+    tiny_write_pair(folder, "qwen3", &tiny_text_file, &tiny_mmproj_file);
+    check_no_leak();
+}
+
 /* Several pictures, each with its own; and the whole picture with tiles. */
 static void test_pictures_and_tiles(void **state)
 {
@@ -362,13 +469,10 @@ int main(int argc, char **argv)
     if (argc != 2) return 2;
     folder = argv[1];
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_masks),
-        cmocka_unit_test(test_every_method),
-        cmocka_unit_test(test_dropped_leaves_no_trace),
-        cmocka_unit_test(test_pictures_and_tiles),
-        cmocka_unit_test(test_before_tower),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_tokens),        cmocka_unit_test(test_masks),
+        cmocka_unit_test(test_every_method),  cmocka_unit_test(test_dropped_leaves_no_trace),
+        cmocka_unit_test(test_nothing_leaks), cmocka_unit_test(test_pictures_and_tiles),
+        cmocka_unit_test(test_before_tower),  cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
