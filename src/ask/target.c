@@ -12,7 +12,7 @@
 s2p_status s2a_target_measure(s2v_session *session, const s2v_prompt *prompt,
                               const s2a_setting *setting, s2a_points *out, s2p_error *error)
 {
-    static const s2v_budget budget[3] = { { 0, 100.0 }, { S2A_TARGET_LEAST, 0.0 }, { 0, 100.0 } };
+    s2v_budget budget[3] = { { 0, 100.0 }, { S2A_TARGET_LEAST, 0.0 }, { 0, 100.0 } };
     static const s2a_limits limits = { .n_tokens = 0 };
     *out = (s2a_points){ .picture_ms = 0.0 };
     if (prompt->n_images < 1 || s2a_keeps_all(setting))
@@ -24,6 +24,10 @@ s2p_status s2a_target_measure(s2v_session *session, const s2v_prompt *prompt,
         prune.budget = budget[i];
         s2v_session_reset(session);
         const s2p_status st = s2v_session_prefill(session, prompt, &prune, &stats, error);
+        if (st == S2P_EBUDGET && i == 1 && prune.budget.tokens < out->n_tokens[1]) {
+            budget[i--].tokens *= 2; /* what regions keep is more */
+            continue;
+        }
         if (st != S2P_OK) {
             s2v_session_reset(session);
             return st;

@@ -69,6 +69,8 @@ def check_target():
         share, n = re.search(r"--budget ([0-9.]+)%, (\d+) of 576 tokens", said.stderr).groups()
         assert kept(said) == (int(n), 576), said.stderr
         assert kept(run("--budget", share + "%")) == (int(n), 576)
+    said = run("--target-mib", 0.1, "--keep-box", "0,0,50%,25%")  # 72 tokens: the least is not below
+    assert kept(said)[0] >= 72 and "the least budget is above the target" in said.stderr, said.stderr
     for budget in ("64", "64..192", "11%"):
         assert "a target chooses the budget; remove --budget" in run("--target-ms", 100, "--budget", budget, code=2).stderr
     assert "remove --image-budgets" in run("--target-ms", 100, "--image-budgets", "64", code=2).stderr
@@ -86,6 +88,21 @@ def check_resized():
         assert f"(resize, budget {asked})" in run("--method", "resize", "--budget", budget).stderr
 
 
-for check in (check_kept, check_growing, check_target, check_resized):
+def check_compared():
+    """A row of budgets that grow has the tokens and the time of all attempts."""
+    line = [program, "compare", "-i", str(images / "0000.jpg"), "-p", QUESTION, "-t", "1", "-q", "--methods", "full,resize,s2prune",
+            "--budget", "64..192", "--min-confidence", "1"]
+    table = subprocess.run(line, cwd=work, capture_output=True, text=True, timeout=120, check=True).stdout
+    assert re.search(r"^s2prune\S* +64\.\.192 +64\+192 ", table, re.M) and re.search(r"^resize\S* +64\.\.192 +64\+182 ", table, re.M), table
+    rows = json.loads(subprocess.run([*line, "-o", "json"], cwd=work, capture_output=True, text=True, timeout=120, check=True).stdout)["rows"]
+    full, _, grown = rows
+    assert "attempts" not in full and grown["budget"] == "64..192" and grown["escalated"], grown
+    first, second = grown["attempts"]
+    assert grown["timings"]["prompt_ms"] > first["ms"] and (first["image_tokens"], second["image_tokens"], grown["kept"]) == (64, 192, 192), grown
+    lines = subprocess.run([*line, "-o", "csv"], cwd=work, capture_output=True, text=True, timeout=120, check=True).stdout.splitlines()
+    assert [row.split(",")[-1] for row in lines] == ["tokens_used", "576", "246", "256"], lines
+
+
+for check in (check_kept, check_growing, check_target, check_resized, check_compared):
     check()
 print(f"{n_checks} runs")

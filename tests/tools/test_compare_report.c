@@ -190,9 +190,10 @@ static void test_csv(void **state)
     const char *at = text;
     static char field[32][256];
     const size_t n = csv_fields(&at, field);
-    assert_int_equal(n, 16);
+    assert_int_equal(n, 17);
     assert_string_equal(field[0], "method");
     assert_string_equal(field[15], "error");
+    assert_string_equal(field[16], "tokens_used");
     for (int i = 0; i < 4; i++) {
         assert_int_equal(csv_fields(&at, field), n);
         assert_string_equal(field[0], e.row[i].setting.method);
@@ -203,7 +204,7 @@ static void test_csv(void **state)
     assert_int_equal(*at, '\0');
     assert_non_null(strstr(text, "\nuniform,4,4,48,\"a \"\"quoted\"\", long\r\nanswer\",false,"
                                  "1.000000,1.000000,0.333333,12.500000,50.000000,4.000000,0.750000,"
-                                 "20.000000,524288,\n"));
+                                 "20.000000,524288,,4\n"));
     assert_non_null(strstr(text, "\nfull,,48,48,"));
     free(text);
 

@@ -46,6 +46,9 @@ double s2_compare_iou(const compare_row *a, const compare_row *b);
  * this one. A row without a budget is compared only with a reference without one. */
 const compare_row *s2_compare_reference(const compare_report *report, const compare_row *row);
 
+/* Of the prompt through the decoder, with what attempts that did not count took. */
+double s2_compare_prompt_ms(const compare_row *row);
+
 /* How many times faster than "full" the prompt went through the decoder. */
 double s2_compare_speedup(const compare_report *report, const compare_row *row);
 

@@ -1,6 +1,7 @@
 /* compare_json.c - a comparison as JSON, schema s2prune.compare/1: everything that is known. */
 #include "compare/compare.h"
 
+#include "ask/attempts.h"
 #include "base/json.h"
 #include "base/markup.h"
 
@@ -41,11 +42,12 @@ static json_t *budget_of(const compare_row *row)
 static json_t *timings_of(const compare_report *report, const compare_row *row)
 {
     const s2v_stats *t = &row->answer.stats;
-    return json_pack(
-        "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "vision_ms", t->vision_ms, "layer0_ms",
-        t->layer0_ms, "probe_ms", t->probe_ms, "select_ms", t->select_ms, "layers_ms", t->layers_ms,
-        "prompt_ms", t->prompt_ms, "predicted_ms", row->answer.generate_ms, "predicted_per_second",
-        number(s2_compare_decode_speed(row)), "speedup", number(s2_compare_speedup(report, row)));
+    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "vision_ms", t->vision_ms,
+                     "layer0_ms", t->layer0_ms, "probe_ms", t->probe_ms, "select_ms", t->select_ms,
+                     "layers_ms", t->layers_ms, "prompt_ms", s2_compare_prompt_ms(row),
+                     "predicted_ms", row->answer.generate_ms, "predicted_per_second",
+                     number(s2_compare_decode_speed(row)), "speedup",
+                     number(s2_compare_speedup(report, row)));
 }
 
 static json_t *row_of(const compare_report *report, const compare_row *row)
@@ -87,6 +89,7 @@ static json_t *row_of(const compare_report *report, const compare_row *row)
         object = NULL;
     }
     json_decref(rest);
+    if (object) s2a_attempts_add(&row->setting, &a->attempts, object);
     return object;
 }
 

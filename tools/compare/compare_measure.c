@@ -69,13 +69,18 @@ const compare_row *s2_compare_reference(const compare_report *report, const comp
 
 /* --- times ---------------------------------------------------------------------- */
 
+double s2_compare_prompt_ms(const compare_row *row)
+{
+    return row->answer.stats.prompt_ms + row->answer.attempts.earlier_ms;
+}
+
 double s2_compare_speedup(const compare_report *report, const compare_row *row)
 {
-    const double ms = row->answer.stats.prompt_ms;
+    const double ms = s2_compare_prompt_ms(row);
     for (int32_t i = 0; has_worked(row) && i < report->n_rows; i++) {
         const compare_row *full = &report->row[i];
         if (!s2a_keeps_all(&full->setting) || !has_worked(full)) continue;
-        return ms > 0.0 ? full->answer.stats.prompt_ms / ms : -1.0;
+        return ms > 0.0 ? s2_compare_prompt_ms(full) / ms : -1.0;
     }
     return -1.0;
 }

@@ -5,6 +5,7 @@
  */
 #include "compare/compare.h"
 
+#include "ask/attempts.h"
 #include "base/markup.h"
 
 #include <stdio.h>
@@ -74,6 +75,17 @@ static void put_iou(const compare_report *report, const compare_row *row, char o
     put_share(reference ? s2_compare_iou(row, reference) : -1.0, out);
 }
 
+/* "192", or of all attempts, "64+192". */
+static void put_kept(const compare_row *row, char out[S2_CELL_SIZE])
+{
+    const s2a_attempts *attempts = &row->answer.attempts;
+    size_t at = 0;
+    (void)snprintf(out, S2_CELL_SIZE, "%d", row->answer.stats.image_tokens);
+    for (int32_t i = 0; i < attempts->n && at < S2_CELL_SIZE; i++)
+        at += (size_t)snprintf(out + at, S2_CELL_SIZE - at, "%s%d", i > 0 ? "+" : "",
+                               attempts->list[i].image_tokens);
+}
+
 const char *s2_compare_cell(const compare_report *report, const compare_row *row,
                             enum compare_column column, char out[S2_CELL_SIZE])
 {
@@ -86,7 +98,7 @@ const char *s2_compare_cell(const compare_report *report, const compare_row *row
     }
     switch (column) {
     case S2_COLUMN_KEPT:
-        (void)snprintf(out, S2_CELL_SIZE, "%d", row->answer.stats.image_tokens);
+        put_kept(row, out);
         break;
     case S2_COLUMN_ANSWER:
         put_answer(row->answer.text, out);
@@ -107,7 +119,7 @@ const char *s2_compare_cell(const compare_report *report, const compare_row *row
         put_iou(report, row, out);
         break;
     case S2_COLUMN_PREFILL:
-        put_number(row->answer.stats.prompt_ms, out);
+        put_number(s2_compare_prompt_ms(row), out);
         break;
     case S2_COLUMN_SPEEDUP:
         put_number(s2_compare_speedup(report, row), out);
@@ -288,7 +300,7 @@ static void csv_row(const compare_report *report, const compare_row *row, s2_buf
     csv_number(out, s2_compare_center(row));
     csv_number(out, reference ? s2_compare_iou(row, reference) : -1.0);
     csv_number(out, has_worked ? report->vision_ms : -1.0);
-    csv_number(out, has_worked ? row->answer.stats.prompt_ms : -1.0);
+    csv_number(out, has_worked ? s2_compare_prompt_ms(row) : -1.0);
     csv_number(out, s2_compare_speedup(report, row));
     csv_number(out, s2_compare_select_ms(row));
     csv_number(out, s2_compare_decode_speed(row));
@@ -297,6 +309,8 @@ static void csv_row(const compare_report *report, const compare_row *row, s2_buf
         s2_buffer_printf(out, "%llu", (unsigned long long)row->answer.stats.kv_visual_bytes);
     s2_buffer_append(out, ",", 1);
     s2_csv_append(out, has_worked ? "" : row->error.message);
+    s2_buffer_append(out, ",", 1);
+    if (has_worked) s2_buffer_printf(out, "%d", s2a_prefilled_tokens(&row->answer));
     s2_buffer_append(out, "\n", 1);
 }
 
@@ -309,7 +323,7 @@ void s2_compare_write(const compare_report *report, enum compare_format format, 
     if (format == S2_COMPARE_CSV) {
         s2_buffer_printf(out, "method,budget,kept,tokens,answer,ok,edge_share,center_share,iou,"
                               "vision_ms,prefill_ms,speedup,select_ms,decode_per_second,"
-                              "kv_visual_bytes,error\n");
+                              "kv_visual_bytes,error,tokens_used\n");
         for (int32_t i = 0; i < report->n_rows; i++) csv_row(report, &report->row[i], out);
         return;
     }
