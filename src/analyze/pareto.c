@@ -188,14 +188,17 @@ static s2_panel panel_of(const drawing *d, double x, double width)
     static const char *const costs[] = { "ms to the first token", "TFLOPs, tower and prefill" };
     static const char *const worths[] = { "right answers (%)", "same answer as all tokens (%)" };
     s2_panel panel = { .x = x, .y = TOP, .width = width, .height = TALL };
-    double least = INFINITY, most = 0.0, *y = d->y;
+    double least = INFINITY, most = 0.0, *y = d->y; /* with low and high behind */
     int32_t n = 0;
     for (int32_t s = 0; s < d->t->n_settings; s++) {
         if (!is_drawn(d, s)) continue;
         const double cost = d->e[s].number[FIRST_MS + d->cost].value;
         least = fmin(least, cost);
         most = fmax(most, cost);
-        y[n++] = d->e[s].number[d->worth].value;
+        const mean *m = &d->e[s].number[d->worth];
+        y[n++] = m->value;
+        y[n++] = isfinite(m->low) ? m->low : m->value;
+        y[n++] = isfinite(m->high) ? m->high : m->value;
     }
     panel.across = (s2_axis){ .label = costs[d->cost], .is_log = true };
     panel.across.low = least / 1.2;
@@ -228,9 +231,9 @@ static void draw_panel(s2_plot *plot, drawing *d, double x, double width)
         const double at = s2_plot_x(&panel, d->e[s].number[FIRST_MS + d->cost].value),
                      up = s2_plot_y(&panel, d->e[s].number[d->worth].value);
         s2_buffer_printf(plot->out,
-                         "<circle class=\"front\" cx=\"%.1f\" cy=\"%.1f\" r=\"6.5\" "
-                         "fill=\"none\" stroke=\"%s\"/>\n",
-                         at, up, s2_look_hex(ring.colour, false));
+                         "<circle class=\"front s%d\" cx=\"%.1f\" cy=\"%.1f\" r=\"6.5\" "
+                         "fill=\"none\"/>\n",
+                         ring.colour, at, up);
     }
 }
 

@@ -25,7 +25,7 @@ typedef struct s2_trial { /* one question under one setting */
     s2_trial_run *run; /* [n_runs]; NULL: only the score is known */
     int32_t n_runs;
     /* Of the first run; 0: not known. Time to the first token as if nothing were remembered, FLOPs of the prefill
-     * with the tower, visual tokens the decoder had after pruning. */
+     * with the tower, visual tokens the decoder had after pruning, all attempts counted. */
     double first_ms, flops;
     int32_t n_used;
 } s2_trial;

@@ -120,8 +120,16 @@ static void test_table(void **state)
     }
     size_t n_rings = 0;
     const char *svg = (const char *)study.item[0]->bytes.data;
-    for (const char *at = svg; (at = strstr(at, "class=\"front\"")); at++) n_rings++;
+    /* a colour of the style sheet, which knows dark paper */
+    for (const char *at = svg; (at = strstr(at, "<circle class=\"front s1\"")); at++) n_rings++;
     assert_int_equal(n_rings, 4); /* two settings, two panels */
+    size_t n_ranges = 0;
+    for (const char *at = svg; (at = strstr(at, "<path class=\"range ")); at++, n_ranges++) {
+        double x, low, high; /* intervals stay inside their panel, which is 22 to 212 */
+        assert_int_equal(sscanf(strstr(at, " d="), " d=\"M%lf %lfV%lf", &x, &low, &high), 3);
+        CHECK_CASE(low <= 212.0 && high >= 22.0, "from %g to %g", low, high);
+    }
+    assert_int_equal(n_ranges, 6);
     s2_study_free(&study);
 
     for (int s = 0; s < 3; s++) /* a run knows FLOPs only */

@@ -171,6 +171,17 @@ for attempt in range(2):  # the second one reads its own answers, costs included
     assert min(times) > 0 and all(abs(a - b) < 1e-6 * b for a, b in zip(times, first if attempt else times)), (times, first)
     first = times
 assert all(not r["first_token_ms"] and float(r["tflops"]) > 0 for r in csv.DictReader((work / "run_pareto/pareto.csv").open()))
+# Budgets that grow: tokens, times and FLOPs of all attempts; of a smaller picture the tower's too.
+run("analyze", "pareto", "-q", "-t", "1", "--pictures", "2", "--methods", "full", *(o for m in ("resize", "s2prune") for b in ("32", "128", "32..128")
+    for o in ("--setting", f"{m}:budget={b}" + (",min-confidence=1" if ".." in b else ""))), "--out", str(work / "pareto_grow"))
+rows = {(r["method"].split("[")[0], r["budget"]): r for r in csv.DictReader((work / "pareto_grow/pareto.csv").open())}
+for method, used in (("resize", 30 + 121), ("s2prune", 32 + 128)):
+    small, large, grown = (rows[method, b] for b in ("32", "128", "32..128"))
+    assert round(float(grown["tokens_used"])) == used, grown
+    tower_again = method == "resize"
+    assert float(grown["tflops"]) > float(large["tflops"]) and (
+        abs(float(grown["tflops"]) - float(small["tflops"]) - float(large["tflops"])) < 1e-9) == tower_again, (small, large, grown)
+    assert float(grown["accuracy"]) == float(large["accuracy"]) and float(grown["agreement"]) == float(large["agreement"])
 check_report(work / "pareto", 2)
 # Layers: the later, the more FLOPs and the same tokens; named ones and the run of an evaluation too.
 run("analyze", "layer", "-q", "-t", "1", "--pictures", "2", "--per-picture", "1", "--budgets", "32", "--out", str(work / "layer"))

@@ -171,6 +171,7 @@ static s2p_status ask_rest(analyze_context *context, s2_trials *trials, s2p_erro
     const s2_source_model source = { .session = context->asker.session,
                                      .image_options = &context->asker.image_options[0],
                                      .predict = context->options->predict,
+                                     .n_vocab = context->asker.info.n_vocab,
                                      .shard = context->shard,
                                      .n_shards = context->n_shards,
                                      .tower = has_tower ? &tower : NULL,

@@ -3,6 +3,7 @@
  */
 #include "analyze/sources/sources.h"
 
+#include "ask/attempts.h"
 #include "ask/own.h"
 #include "base/error.h"
 #include "eval/evaluate.h"
@@ -60,11 +61,24 @@ static s2p_status ask_once(asking *a, int32_t setting, int32_t question, int32_t
     const int32_t usual = a->part->task->predict[a->part->protocol];
     const s2a_sample about = { a->part->task->name, sample->id };
     const s2a_limits limits = { .n_tokens = a->source->predict ? a->source->predict : usual,
+                                .n_vocab = a->source->n_vocab,
                                 .ends_after = end_early,
                                 .user = a,
                                 .sample = &about };
     s2v_session_reset(a->source->session);
     return s2a_ask(a->source->session, &prompt, &asked, &limits, NULL, answer, error);
+}
+
+/* Of all pictures; a smaller picture of each attempt is a run of the tower of its own. */
+static double tower_flops(const asking *a, int32_t setting, const s2a_answer *answer, int32_t n)
+{
+    const s2_tower_size *tower = a->source->tower;
+    double sum = n * s2_tower_flops(tower, answer->stats.tower_tokens / n);
+    const bool resizes =
+        s2p_method_about(s2a_setting_method(&a->trials->setting[setting]))->resizes;
+    for (int32_t i = 0; resizes && i + 1 < answer->attempts.n; i++)
+        sum += n * s2_tower_flops(tower, answer->attempts.list[i].image_tokens / n);
+    return sum;
 }
 
 static s2p_status keep_first(const asking *a, int32_t setting, int32_t question,
@@ -82,10 +96,10 @@ static s2p_status keep_first(const asking *a, int32_t setting, int32_t question,
                       part ? part->n_keep : 0, error));
     s2_trial *trial = s2_trial_at(a->trials, setting, question);
     trial->first_ms = t->image_ms + t->vision_ms + t->prompt_ms + t->saved_ms;
-    trial->n_used = t->image_tokens;
+    trial->first_ms += answer->attempts.earlier_ms;
+    trial->n_used = s2a_prefilled_tokens(answer);
     if (a->source->tower && n_pictures > 0)
-        trial->flops =
-            t->flops + n_pictures * s2_tower_flops(a->source->tower, t->tower_tokens / n_pictures);
+        trial->flops = t->flops + tower_flops(a, setting, answer, n_pictures);
     return S2P_OK;
 }
 

@@ -42,6 +42,7 @@ typedef struct s2_source_model { /* all borrowed */
     s2v_session *session;        /* one that keeps pictures and prefixes is fastest */
     const s2v_image_options *image_options;
     int32_t predict; /* most tokens of an answer; 0: as many as the protocol of the part has */
+    int32_t n_vocab; /* of the model; needed where a setting has several budgets */
     int32_t shard, n_shards;    /* only pictures with index % n_shards == shard; n_shards 0: all */
     const s2_tower_size *tower; /* for the FLOPs of a trial; NULL: they are not known */
     const s2_model_watch *watch;
