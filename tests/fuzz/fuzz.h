@@ -9,6 +9,13 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Set by a target whose parser accepted its input. */
+extern int fuzz_is_accepted;
+#define ACCEPTED() (fuzz_is_accepted = 1)
+
+/* Changes a byte or two to others of their kind, so that most inputs stay what they are. */
+void fuzz_change(uint8_t *data, size_t size, uint32_t seed);
+
 #define PROMISE(condition)                                                          \
     do {                                                                            \
         if (!(condition)) {                                                         \

@@ -19,7 +19,7 @@ static void try_head(const uint8_t *data, size_t n)
     memcpy(head, data, n < sizeof head ? n : sizeof head);
     memcpy(key, head + 24, sizeof key); /* the right one */
     if (s2v_cache_head_check(head, n, key, &n_block, NULL) == S2P_OK)
-        PROMISE(n_block + sizeof head == n);
+        PROMISE(ACCEPTED() && n_block + sizeof head == n);
     key[0] ^= 1;
     PROMISE(s2v_cache_head_check(head, n, key, &n_block, NULL) == S2P_EFORMAT);
 }
@@ -28,6 +28,7 @@ static void try_prefix(const uint8_t *data, size_t n)
 {
     s2v_prefix_parts parts;
     if (!s2v_prefix_parse(data, n, 2, 1, 32, 64, &parts)) return;
+    ACCEPTED();
     size_t n_slots = 0;
     for (int32_t i = 0; i < 2; i++) {
         PROMISE(parts.layer[i].n_ran >= 0 && parts.layer[i].n_left >= 0);
@@ -43,6 +44,7 @@ static void try_tower(const uint8_t *data, size_t n)
     s2v_tower_known known;
     const s2v_tower_shape shape = { .n_rows = 3, .n_embd = 4, .n_tokens = 2, .key_dim = 5 };
     if (!s2v_tower_parse(data, n, shape, &known)) return;
+    ACCEPTED();
     for (int i = 0; i < 12; i++) PROMISE(isfinite(known.rows[i]));
     for (int i = 0; known.attn && i < 2; i++) PROMISE(isfinite(known.attn[i]));
     for (int i = 0; known.key && i < 10; i++) PROMISE(isfinite(known.key[i]));
@@ -53,6 +55,7 @@ static void try_plan(const uint8_t *data, size_t n)
     s2p_plan *plan;
     if (s2p_plan_create(&plan, (s2p_grid){ .rows = 3, .cols = 4 }) != S2P_OK) return;
     if (s2p_plan_from_bytes(plan, data, n) == S2P_OK) {
+        ACCEPTED();
         int32_t n_keep;
         const int32_t *keep = s2p_plan_keep(plan, &n_keep);
         for (int32_t i = 0; i < n_keep; i++) PROMISE(keep[i] >= 0 && keep[i] < 12);

@@ -13,6 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (s2a_hello_parse(data, size, &hello, &error) != S2P_OK) {
         PROMISE(error.status != S2P_OK && error.message[0]);
     } else {
+        ACCEPTED();
         PROMISE(hello.name[0] && strlen(hello.name) < S2A_EXEC_NAME);
         PROMISE(hello.after >= S2P_BEFORE_DECODER && hello.needs >> S2P_N_SIGNALS == 0);
     }
@@ -22,6 +23,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (s2a_reply_parse(data, size, (s2p_grid){ 3, 4 }, 1, keep, &n, &error) != S2P_OK)
         PROMISE(error.status != S2P_OK && error.message[0]);
     else
-        PROMISE(n >= 0 && n <= TOKENS);
+        PROMISE(ACCEPTED() && n >= 0 && n <= TOKENS);
     return 0;
 }

@@ -33,6 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             break;
         }
         if (used == 0) break;
+        ACCEPTED();
         PROMISE(used <= size - at && frame.payload + frame.n == data + at + used);
         if (frame.type == S2_FRAME_JOB || frame.type == S2_FRAME_QUICK) check_job(&frame);
         at += used;

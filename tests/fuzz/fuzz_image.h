@@ -27,6 +27,7 @@ static inline void fuzz_decode_once(const uint8_t *data, size_t size, s2_pixels 
         return;
     }
     const s2p_image *view = &image.view;
+    ACCEPTED();
     PROMISE(view->width >= 1 && view->height >= 1 && view->stride >= 3 * (ptrdiff_t)view->width);
     PROMISE((int64_t)view->width * view->height <= limits.max_pixels);
     volatile uint8_t sum = 0; /* reads every byte, for the sanitizers */

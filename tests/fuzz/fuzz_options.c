@@ -70,6 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         PROMISE(st == S2P_OK || st == S2P_EINVAL || st == S2P_EBUDGET || st == S2P_ENOMEM);
         PROMISE(st == S2P_OK || (error.status == st && error.message[0]));
         PROMISE(memchr(parsed.note, '\0', sizeof parsed.note) != NULL);
+        if (st == S2P_OK) ACCEPTED();
         if (st == S2P_OK && !parsed.help) check_values(command, values);
     }
     free(values);

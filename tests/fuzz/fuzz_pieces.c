@@ -62,6 +62,7 @@ static void as_text(const uint8_t *data, size_t n, bool parse_special)
     s2v_tokens tokens = { .id = NULL };
     const s2p_status st = s2v_tokenize(t, (const char *)data, n, parse_special, &tokens, NULL);
     PROMISE(st == (is_utf8(data, n) ? S2P_OK : S2P_EFORMAT));
+    if (st == S2P_OK) ACCEPTED();
     for (size_t i = 0; i < tokens.n; i++) {
         PROMISE(tokens.id[i] >= 0 && tokens.id[i] < t->n_tokens);
         PROMISE(t->type[tokens.id[i]] != S2V_TOKEN_UNUSED);
@@ -83,6 +84,7 @@ static void as_tokens(const uint8_t *data, size_t n)
         PROMISE(out.size == before || is_utf8(out.data + before, out.size - before));
     }
     s2v_detokenize_end(&stream, &out);
+    ACCEPTED();
     PROMISE(out.size == 0 || is_utf8(out.data, out.size));
     s2_buffer_free(&out);
 }

@@ -18,6 +18,7 @@ static void check_request(const s2_body *body, int kind)
                              ? s2_plan_request_read(body, &context, "json", &request, &error)
                              : s2_chat_request_read(body, &context, kind == 1, &request, &error);
     if (is_fine) {
+        ACCEPTED();
         s2_buffer frame;
         s2_buffer_init(&frame, S2_FRAME_MAX);
         s2_chat_request_encode(&request, false, &frame);

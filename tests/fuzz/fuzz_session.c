@@ -22,6 +22,7 @@ static void check(const uint8_t *bytes, size_t n)
         PROMISE(error.status != S2P_OK && error.message[0]);
         return;
     }
+    ACCEPTED();
     const s2v_place *p = &got.place;
     const uint8_t *end = bytes + n - N_HASH;
     size_t n_cache = 0;

@@ -25,6 +25,7 @@ static void check_settings(const char *methods, const char *budgets, const char 
         PROMISE(n == 0 && error.status != S2P_OK && error.message[0]);
         return;
     }
+    ACCEPTED();
     PROMISE(n >= 1 && n <= S2A_MAX_SETTINGS);
     for (int32_t i = 0; i < n; i++) {
         const s2a_budget budget = settings[i].budget;

@@ -42,6 +42,7 @@ static void as_text(const uint8_t *data, size_t n, bool parse_special)
     s2_buffer_init(&nfc, SIZE_MAX);
     const s2p_status st = s2v_tokenize(t, (const char *)data, n, parse_special, &tokens, NULL);
     PROMISE(st == (is_utf8(data, n) ? S2P_OK : S2P_EFORMAT));
+    if (st == S2P_OK) ACCEPTED();
     for (size_t i = 0; i < tokens.n; i++) {
         PROMISE(tokens.id[i] >= 0 && tokens.id[i] < t->n_tokens);
         PROMISE(t->type[tokens.id[i]] != S2V_TOKEN_UNUSED);
@@ -76,6 +77,7 @@ static void as_tokens(const uint8_t *data, size_t n)
         PROMISE(stream.n_held < 4);
     }
     s2v_detokenize_end(&stream, &out);
+    ACCEPTED();
     PROMISE(out.size == 0 || is_utf8(out.data, out.size));
     s2_buffer_free(&out);
 }
@@ -93,6 +95,7 @@ static void as_chat(const uint8_t *data, size_t n, const char *name)
         size_t n_start = 0;
         for (size_t i = 0; i < chat.tokens.n; i++)
             n_start += chat.tokens.id[i] == s2v_tokenizer_find(t, "<|im_start|>");
+        ACCEPTED();
         PROMISE(chat.n_pieces == (size_t)message.n_images + 1);
         PROMISE(n_start == (name[0] == 'q' ? 3u : 2u)); /* the format's own, and no more */
         s2v_chat_free(&chat);

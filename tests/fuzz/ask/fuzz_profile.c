@@ -15,6 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         PROMISE(error.message[0] && !profile.method);
         return 0;
     }
+    ACCEPTED();
     char text[S2A_PROFILE_TEXT], label[S2A_LABEL_SIZE];
     s2a_variant v;
     PROMISE(s2p_method_find(profile.method));

@@ -10,6 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     s2c_grammar_init(&g);
     const s2p_status st = s2c_gbnf(&g, (const char *)data, size, &error);
     PROMISE(st == S2P_OK || error.message[0] != '\0');
+    if (st == S2P_OK) ACCEPTED();
     if (st == S2P_OK) walk_allowed(&g);
     s2c_grammar_free(&g);
     return 0;

@@ -28,6 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     make(&t);
     PROMISE(s2_answers_parse((const char *)data, size, &t, &n_filled, &n_bad) == S2P_OK);
     PROMISE(n_filled >= 0 && n_bad >= 0 && (size_t)n_filled + (size_t)n_bad <= size);
+    if (n_filled > 0) ACCEPTED();
     const s2_trial *trial = s2_trial_at(&t, 0, 0);
     PROMISE(s2_trial_is_done(trial) == (n_filled > 0));
     PROMISE(n_filled == 0 || (trial->score >= 0.0f && trial->score <= 1.0f));

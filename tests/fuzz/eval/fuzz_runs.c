@@ -32,6 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     json_t *values = json_pack("{s:s, s:s, s:s}", "is.methods", line[0], "is.tasks", line[1],
                                "is.task.synth", line[2]);
     if (values && s2e_run_plan_read(values, &plan, &error) == S2P_OK) {
+        ACCEPTED();
         PROMISE(plan.n_columns >= 1 && plan.n_columns <= S2A_MAX_SETTINGS);
         PROMISE(plan.n_tasks >= 1 && plan.n_tasks <= S2E_MAX_TASKS);
         for (int32_t i = 0; i < plan.n_columns; i++)

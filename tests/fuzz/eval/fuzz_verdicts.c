@@ -53,5 +53,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             s2e_verdict_free(&v);
         }
     json_decref(extra);
+    ACCEPTED();
     return 0;
 }

@@ -69,6 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const size_t step = 1 + data[0] % 32;
     read_all(data + 1, size - 1, size, &whole);
     read_all(data + 1, size - 1, step, &pieces);
+    if (whole.n > 0) ACCEPTED();
     PROMISE(memcmp(&whole, &pieces, sizeof whole) == 0);
     return 0;
 }
