@@ -391,6 +391,19 @@ def check_new_keys():
         s.process.send_signal(signal.SIGHUP)
         wait_for(lambda: "chmod 600" in "".join(s.log))
         assert from_elsewhere(s.port, "new")[0] == 200
+        for wrong in ("a\0b\n", "a b \n", "ok\n\x1b[31m\n"):  # keys that no header can bring: a mistake, so the last ones stay
+            n = len(s.log)
+            path.write_text(wrong)
+            path.chmod(0o600)
+            s.process.send_signal(signal.SIGHUP)
+            wait_for(lambda: "control characters, nor spaces" in "".join(s.log[n:]))
+            assert from_elsewhere(s.port, "new")[0] == 200, wrong
+        path.write_text("\ufeffmarked\r\n", newline="")  # as Windows writes it
+        s.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: s.ask("GET", "/v1/models", headers={"X-Api-Key": "marked"})[0] == 200)
+        path.write_text("new\n")
+        s.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: s.ask("GET", "/v1/models", headers={"X-Api-Key": "new"})[0] == 200)
         data = b""
         while piece := stream.recv(65536):
             data += piece

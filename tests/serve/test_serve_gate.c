@@ -131,6 +131,12 @@ static void keys(void **state)
     assert_int_equal(s2_access_add_key(&access, "one", 3, NULL), S2P_OK);
     assert_int_equal(s2_access_add_key(&access, "two", 3, NULL), S2P_OK);
     assert_int_equal(s2_access_add_key(&access, "", 0, NULL), S2P_EINVAL);
+    assert_int_equal(s2_access_add_key(&access, "a\0b", 3, NULL),
+                     S2P_EINVAL); /* no header has it */
+    assert_int_equal(s2_access_add_key(&access, "a ", 2, NULL), S2P_EINVAL);
+    assert_int_equal(s2_access_add_key(&access, "\ta", 2, NULL), S2P_EINVAL);
+    assert_int_equal(s2_access_add_key(&access, "a b", 3, NULL), S2P_OK);
+    access.n_keys--;
     assert_false(s2_access_check_key(&access, &head, &missing));
     static const struct {
         const char *authorization, *api_key;

@@ -20,6 +20,10 @@
 s2p_status s2_access_add_key(s2_access *access, const char *key, size_t n, s2p_error *error)
 {
     if (n == 0) return s2_fail(error, S2P_EINVAL, "a key must not be empty");
+    for (size_t i = 0; i < n; i++) /* no header could bring it */
+        if ((uint8_t)key[i] < ' ' || key[i] == 0x7F || (key[i] == ' ' && (i == 0 || i + 1 == n)))
+            return s2_fail(error, S2P_EINVAL,
+                           "a key must not have control characters, nor spaces at its ends");
     if (access->n_keys == S2_MAX_KEYS)
         return s2_fail(error, S2P_ELIMIT, "too many keys (limit %d)", S2_MAX_KEYS);
     s2_sha256(key, n, access->key[access->n_keys++]);
@@ -37,12 +41,19 @@ s2p_status s2_access_read_keys(s2_access *access, const char *path, s2p_error *e
     s2_buffer text;
     s2_buffer_init(&text, MAX_KEY_FILE);
     s2p_status st = s2_file_read(path, &text, error);
-    for (size_t at = 0; st == S2P_OK && at < text.size;) {
+    const bool has_mark = text.size >= 3 && memcmp(text.data, "\xEF\xBB\xBF", 3) == 0;
+    int32_t n_lines = 0;
+    for (size_t at = has_mark ? 3 : 0; st == S2P_OK && at < text.size;) {
         const uint8_t *line = text.data + at, *end = memchr(line, '\n', text.size - at);
         size_t n = end ? (size_t)(end - line) : text.size - at;
         at += n + 1;
         if (n > 0 && line[n - 1] == '\r') n--;
-        if (n > 0) st = s2_access_add_key(access, (const char *)line, n, error);
+        n_lines++;
+        s2p_error why = { S2P_OK, "" };
+        if (n > 0) st = s2_access_add_key(access, (const char *)line, n, &why);
+        if (st != S2P_OK)
+            st = s2_fail(error, st, "key file '%.200s', line %d: %s", path, (int)n_lines,
+                         why.message);
     }
     s2_buffer_free(&text);
     if (st == S2P_OK && access->n_keys == 0)

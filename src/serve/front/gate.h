@@ -52,7 +52,7 @@ typedef struct s2_access {
     const char *cors_origins;     /* "https://a.example", NULL: none */
 } s2_access;
 
-/* S2P_ELIMIT: too many keys; S2P_EINVAL: an empty key. */
+/* S2P_ELIMIT: too many keys; S2P_EINVAL: an empty key, or one that no header can bring. */
 s2p_status s2_access_add_key(s2_access *access, const char *key, size_t n, s2p_error *error);
 
 /* One key per line. Only the owner may have access to the file. */
