@@ -88,6 +88,18 @@ def check_resized():
         assert f"(resize, budget {asked})" in run("--method", "resize", "--budget", budget).stderr
 
 
+def check_profile():
+    """A profile of another model says so; one without a model, or of this one, says nothing."""
+    model = source / "models/s2prune-tiny/s2prune-tiny-f16.gguf"
+    about = {"name": "other.gguf", "bytes": model.stat().st_size + 1}
+    for made_for, has_note in ((about, True), ({**about, "bytes": model.stat().st_size}, False), (None, False)):
+        made = {"schema": "s2prune.profile/1", "setting": {"method": "s2prune", "budget": "20%"}}
+        (work / "made.json").write_text(json.dumps(made | ({"model": made_for} if made_for else {})))
+        said = run("-m", model, "--profile", "made.json")
+        assert kept(said) == (115, 576), said.stderr
+        assert ("made for another model, other.gguf; its promise does not hold for s2prune-tiny-f16.gguf" in said.stderr) == has_note, said.stderr
+
+
 def check_compared():
     """A row of budgets that grow has the tokens and the time of all attempts."""
     line = [program, "compare", "-i", str(images / "0000.jpg"), "-p", QUESTION, "-t", "1", "-q", "--methods", "full,resize,s2prune",
@@ -103,6 +115,6 @@ def check_compared():
     assert [row.split(",")[-1] for row in lines] == ["tokens_used", "576", "246", "256"], lines
 
 
-for check in (check_kept, check_growing, check_target, check_resized, check_compared):
+for check in (check_kept, check_growing, check_target, check_resized, check_profile, check_compared):
     check()
 print(f"{n_checks} runs")

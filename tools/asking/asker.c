@@ -87,6 +87,7 @@ s2p_status s2_asker_prepare(s2_asker *asker, const ask_options *options, s2p_err
     TRY(s2_bundled_complete(&asker->model, &asker->mmproj, o->quiet, &asker->bundled, error));
     s2_watch_file(asker->model);
     s2_watch_file(asker->mmproj);
+    s2_ask_note_profile(o, asker->model);
     return S2P_OK;
 }
 

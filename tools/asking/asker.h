@@ -134,6 +134,9 @@ bool s2_ask_has_target(const ask_options *options);
 /* S2P_EINVAL: there is one, and a budget other than the default. */
 s2p_status s2_ask_check_target(const ask_options *options, s2a_budget budget, s2p_error *error);
 
+/* A note where the profile was made for a model of another size. */
+void s2_ask_note_profile(const ask_options *options, const char *model);
+
 /* A note where --min-confidence has no effect, because none of the settings has budgets that grow. */
 void s2_ask_note_confidence(const ask_options *options, const s2a_setting *settings, int32_t n);
 

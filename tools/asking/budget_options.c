@@ -1,8 +1,13 @@
 /* budget_options.c - budgets from what they cost, and confidence: what goes together and what has no effect. */
 #include "asking/asker.h"
 
+#include "ask/profile.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "report.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
 
 s2a_target s2_ask_target(const ask_options *o)
 {
@@ -26,4 +31,19 @@ void s2_ask_note_confidence(const ask_options *o, const s2a_setting *settings, i
         if (settings[i].budget.n_more > 0) return;
     s2_report_line("note",
                    "--min-confidence has no effect without budgets that grow, like 64..192");
+}
+
+void s2_ask_note_profile(const ask_options *o, const char *model)
+{
+    s2a_profile profile;
+    struct stat file;
+    char line[2 * S2A_PROFILE_NAME + 160];
+    if (!o->profile || o->quiet || s2a_profile_read(o->profile, &profile, NULL) != S2P_OK ||
+        profile.model_bytes < 1 || stat(model, &file) != 0 || file.st_size == profile.model_bytes)
+        return;
+    (void)snprintf(
+        line, sizeof line,
+        "the profile was made for another model%s%s; its promise does not hold for %.200s",
+        profile.model[0] ? ", " : "", profile.model, s2_base_name(model));
+    s2_report_line("note", line);
 }
