@@ -207,6 +207,36 @@ static void test_foreign_names(void **state)
     free_run(&run);
 }
 
+/* A method that fails with every question: it used no tokens, and nobody is ahead of it. */
+static void test_all_failed(void **state)
+{
+    (void)state;
+    static const unsigned right[] = { 7, 3, 1, 0 };
+    made_run run;
+    make_run(&run, "full/-,s2prune/64,uniform/64,random/64", right, "h");
+    s2e_result *failed = &run.results.task[0].result[3];
+    failed->n_failures = failed->n_answers;
+    failed->image_tokens = 0.0;
+    s2e_gain *gain;
+    assert_int_equal(s2e_gains_make(&run.results.task[0], run.results.protocol, "s2prune", &gain),
+                     S2P_OK);
+    assert_non_null(gain[2].reference);
+    assert_null(gain[3].reference);
+    free(gain);
+    const s2e_report_input input = { .results = &run.results, .store = run.store };
+    const s2e_document *document;
+    for (size_t d = 0; (document = s2e_document_at(d)); d++) {
+        if (strcmp(document->name, "report.md") != 0) continue;
+        s2_buffer out;
+        s2_buffer_init(&out, 1 << 24);
+        assert_int_equal(document->write(&input, &out, NULL), S2P_OK);
+        s2_buffer_append(&out, "", 1);
+        assert_non_null(strstr((const char *)out.data, "| Random | - (64) | 0.0 |"));
+        s2_buffer_free(&out);
+    }
+    free_run(&run);
+}
+
 static void test_documents(void **state)
 {
     (void)state;
@@ -309,10 +339,9 @@ int main(int argc, char **argv)
     folder = argv[1];
     goldens = argv[2];
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_paper_table),
-        cmocka_unit_test(test_escape),
-        cmocka_unit_test(test_foreign_names),
-        cmocka_unit_test(test_documents),
+        cmocka_unit_test(test_paper_table),   cmocka_unit_test(test_escape),
+        cmocka_unit_test(test_foreign_names), cmocka_unit_test(test_documents),
+        cmocka_unit_test(test_all_failed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,8 +61,8 @@ const char *s2e_tokens_text(const s2e_column *column, double tokens, char out[S2
 {
     if (s2e_tokens_differ(column, tokens))
         (void)snprintf(out, S2E_TOKENS_TEXT, "%.0f (%s)", tokens, column->budget);
-    else if (!(tokens > 0.0) && !is_all(column))
-        (void)snprintf(out, S2E_TOKENS_TEXT, "%s", column->budget);
+    else if (!(tokens > 0.0))
+        (void)snprintf(out, S2E_TOKENS_TEXT, is_all(column) ? "-" : "- (%s)", column->budget);
     else
         (void)snprintf(out, S2E_TOKENS_TEXT, "%.0f", tokens);
     return out;

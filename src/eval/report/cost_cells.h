@@ -23,7 +23,7 @@ s2e_cost s2e_cost_of_result(const s2e_result *result);
 s2e_cost s2e_cost_of(const s2e_results *results, int32_t row); /* over all tasks */
 
 /* The visual tokens a setting used on average, next to its budget where that is another number: "64",
- * "30 (32)", "107 (32..128)"; of a setting that keeps all, "576". */
+ * "30 (32)", "107 (32..128)"; of a setting that keeps all, "576"; where every answer failed, "- (64)". */
 #define S2E_TOKENS_TEXT (S2A_BUDGET_TEXT + 40)
 const char *s2e_tokens_text(const s2e_column *column, double tokens, char out[S2E_TOKENS_TEXT]);
 /* The text of it would have both. */

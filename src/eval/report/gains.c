@@ -7,13 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* With every question, as a method does that the model cannot run. */
+static bool has_failed(const s2e_result *r)
+{
+    return r->n_answers > 0 && r->n_failures == r->n_answers;
+}
+
 /* The column this one is compared with; NULL when it is not. */
 static const s2e_result *rival_of(const s2e_task_results *task, const s2e_result *one,
                                   const char *reference)
 {
-    if (s2a_budget_is_none(one->budget)) return NULL;
+    if (s2a_budget_is_none(one->budget) || has_failed(one)) return NULL;
     const s2e_result *rival = s2e_results_reference(task, reference, one->column.budget);
-    return rival != one ? rival : NULL;
+    return rival && rival != one && !has_failed(rival) ? rival : NULL;
 }
 
 static s2p_status correct(s2e_gain *gain, int32_t n)

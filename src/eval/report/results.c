@@ -147,7 +147,8 @@ static s2p_status load_result(s2e_store *store, const s2e_task_results *task, s2
         for (int32_t i = 0; i < out->figures[p].n; i++)
             out->figures[p].figure[i].value /= out->column.n_seeds;
     const double share = out->n_answers ? 1.0 / (double)out->n_answers : 0.0;
-    out->image_tokens *= share;
+    const int64_t n_whole = out->n_answers - out->n_failures; /* those that failed have no tokens */
+    out->image_tokens *= n_whole > 0 ? 1.0 / (double)n_whole : 0.0;
     out->kv_bytes *= share;
     out->flops *= c.n_costs ? 1.0 / (double)c.n_costs : 0.0;
     out->tower_flops *= c.n_towers ? 1.0 / (double)c.n_towers : 0.0;
