@@ -9,7 +9,8 @@ TENSORS = {0: np.float32, 1: np.float16, 24: np.int8, 25: np.int16, 26: np.int32
 
 def load(path):
     """Arrays and values of a GGUF file."""
-    data, at = open(path, "rb").read(), 8
+    with open(path, "rb") as file:
+        data, at = file.read(), 8
 
     def take(code):
         nonlocal at

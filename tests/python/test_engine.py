@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """The engine through the package, on the bundled model: kept tokens and answers of the program, streams, threads, asyncio, lifetime."""
 import asyncio
+import copy
 import gc
 import json
 import logging
 import os
 import pathlib
+import pickle
 import signal
 import subprocess
 import sys
@@ -36,7 +38,7 @@ def program(*arguments):
 
 
 def memory():
-    return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def collect(answer):
@@ -174,7 +176,8 @@ class Answers(WithEngine):
                 other.restore(f"{folder}/c")
                 self.assertEqual(other.ask("How many circles are there?").text, second)
                 length = other.length
-                open(f"{folder}/c", "r+b").write(b"\xff" * 200)
+                with open(f"{folder}/c", "r+b") as damaged:
+                    damaged.write(b"\xff" * 200)
                 with self.assertRaises(s2prune.FormatError):
                     other.restore(f"{folder}/c")
                 self.assertEqual(other.length, length)
@@ -267,7 +270,17 @@ class Refusals(WithEngine):
                     (s2prune.InvalidError, "list of pictures", "a", str(PICTURE), {}),
                     (s2prune.InvalidError, "2 budgets for 1", "a", [PICTURE], dict(method="s2prune", budget=[3, 4])),
                     (s2prune.InvalidError, "framing", "a", [PICTURE], dict(framing="round")),
-                    (s2prune.InvalidError, "size", "a", [PICTURE], dict(size=(0, 5))),
+                    (s2prune.InvalidError, "a width is a whole number", "a", [PICTURE], dict(size=(0, 5))),
+                    (s2prune.InvalidError, r"size is \(width, height\), not", "a", [PICTURE], dict(size="672x672")),
+                    (s2prune.InvalidError, r"size is \(width, height\), not", "a", [PICTURE], dict(size=(672,))),
+                    (s2prune.InvalidError, "a budget is a whole number", "a", [PICTURE], dict(method="s2prune", budget=None)),
+                    (s2prune.InvalidError, "a budget is a whole number", "a", [PICTURE], dict(method="s2prune", budget=1.5)),
+                    (s2prune.InvalidError, "a budget is a whole number", "a", [PICTURE], dict(method="s2prune", budget=True)),
+                    (s2prune.InvalidError, "parameters is a dict", "a", [PICTURE], dict(method="s2prune", parameters=[1])),
+                    (s2prune.InvalidError, "keep is a list of token numbers", "a", [PICTURE], dict(keep="a")),
+                    (s2prune.InvalidError, "before_tower is a number", "a", [PICTURE], dict(before_tower="x")),
+                    (s2prune.InvalidError, "half of a surrogate pair", "a\ud800", [], {}),
+                    (s2prune.InvalidError, "the question is text, not bytes", b"a", [], {}),
                     (s2prune.InvalidError, "max_tokens", "a", [], dict(max_tokens=0)),
                     (s2prune.InvalidError, "uint8", "a", [np.zeros((4, 4))], {}),
                     (s2prune.InvalidError, "parameter", "a", [PICTURE], dict(method="fastv", parameters={"nothing": 1})),
@@ -278,7 +291,8 @@ class Refusals(WithEngine):
             self.assertEqual(s.ask(QUESTION, [PICTURE], method="s2prune").text, "red")  # as it was
         with self.assertRaises(TypeError):
             self.engine.session(nothing=1)
-        for options in (dict(kv="f8"), dict(stop="word"), dict(context=-1), dict(temperature=-1.0), dict(top_p=3.0)):
+        for options in (dict(kv="f8"), dict(stop="word"), dict(context=-1), dict(temperature=-1.0), dict(top_p=3.0), dict(temperature=float("nan")),
+                        dict(temperature="hot"), dict(stop=[1]), dict(grammar=3), dict(json_schema={1, 2}), dict(bias={"a": 1.0}), dict(progress=3)):
             with self.subTest(options=options), self.assertRaises(s2prune.InvalidError):
                 self.engine.session(**options).ask("a")
         with self.assertRaises(OSError):
@@ -287,6 +301,10 @@ class Refusals(WithEngine):
             s2prune.Engine(PICTURE, MMPROJ)
         with self.assertRaisesRegex(s2prune.S2PruneError, "nothing"):
             s2prune.Engine(MODEL, MMPROJ, device="nothing")
+
+        for call in (lambda: self.engine.tokenize(b"a"), lambda: self.engine.ask_many(["a"]), lambda: s2prune.step([3]), lambda: self.engine.grid("a", 3)):
+            with self.assertRaises(s2prune.InvalidError):
+                call()
 
     def test_context_ends(self):
         with self.engine.session(context=80, ignore_eos=True) as s:
@@ -328,6 +346,23 @@ class Lifetime(unittest.TestCase):
         for use in (lambda: s.ask("a"), lambda: s.length, lambda: engine.session(), lambda: engine.tokenize("a"), lambda: list(a)):
             with self.assertRaisesRegex(s2prune.InvalidError, "closed|asked again"):
                 use()
+
+    def test_a_copy_would_free_it_twice(self):
+        with s2prune.Engine(MODEL, MMPROJ, threads=1) as engine, engine.session() as s:
+            for thing in (engine, s, s.ask("hi", max_tokens=1)):
+                for call in (copy.copy, copy.deepcopy):
+                    with self.assertRaisesRegex(s2prune.InvalidError, "cannot be copied"):
+                        call(thing)
+                with self.assertRaisesRegex(s2prune.InvalidError, "cannot be pickled"):
+                    pickle.dumps(thing)
+
+    def test_closed_by_its_own_callback(self):
+        with s2prune.Engine(MODEL, MMPROJ, threads=1) as engine, engine.session() as s:
+            s.progress = lambda step, done: engine.close()
+            with self.assertRaises(s2prune.BusyError):
+                s.ask(QUESTION, [PICTURE])
+            s.progress = None
+            self.assertEqual(s.ask(QUESTION, [PICTURE], method="s2prune").text, "red")  # still open
 
     def test_collected_in_any_order(self):
         engine = s2prune.Engine(MODEL, MMPROJ, threads=1)

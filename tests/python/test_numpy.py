@@ -2,6 +2,7 @@
 """The package on arrays: every method on recorded signals keeps what `s2prune select` keeps; refusals; own methods; threads."""
 import ctypes
 import gc
+import io
 import json
 import os
 import pathlib
@@ -191,12 +192,51 @@ class Refusals(unittest.TestCase):
         self.refused(invalid, "random has stages 0 to 0, not 1", "random", stage=1)
         self.refused(invalid, "give stage= too", "random", alive=[1])
         self.refused(invalid, "parameter|no such", "divprune", feature=np.zeros((576, 2)), parameters={"no_such": 1})
-        self.refused(invalid, "a picture is uint8", "s2prune", erc=e, image=np.zeros((4, 4, 3)))
+        self.refused(invalid, r"or uint8 \[height, width, 3\], not float64 \[4, 4, 3\]", "s2prune", erc=e, image=np.zeros((4, 4, 3)))
         self.refused(invalid, "has nothing to look at", "s2prune", erc=e, image=np.zeros((0, 4, 3), np.uint8))
         self.refused((s2prune.UnsupportedError, s2prune.InvalidError), "", "s2prune", erc=e, image=np.zeros((2, 2, 3), np.uint8))
         self.refused(s2prune.BudgetError, "", "s2prune", erc=e, image=PICTURE, budget=4, side=8)
         self.refused(FileNotFoundError, "", "s2prune", erc=e, image="nowhere.png")
         self.refused(invalid, "a seed is 0 to", "random", seed=-1)
+
+    def test_types(self):
+        """What is not a number, a shape, a list is named, and never rounded or wrapped in silence."""
+        e, invalid = scores(), s2prune.InvalidError
+        for budget in (-1, 1.5, None, True, np.True_, b"64", [64], np.array([64]), np.float32(64), {}):
+            self.refused(invalid, "a budget is a whole number from 1 on or a share such as '11%', not ", "random", budget=budget)
+        for budget in (64, np.int64(64), np.uint8(64), np.array(64), " 64 "):
+            self.assertEqual(len(s2prune.select("random", grid=GRID, budget=budget).keep), 64)
+        for grid in ((24,), (24, 24, 24), 24, None, "24", (24.5, 24), ("24", "24")):
+            self.refused(invalid, r"a grid is \(rows, columns\), two whole numbers, not ", "random", grid=grid)
+        for side in (-1, 2.5, "3", None, True, 1 << 40):
+            self.refused(invalid, "side is a whole number from 0 to 4096, not ", "s2prune", erc=e, image=PICTURE, side=side)
+        for seed in (2.5, "3", None, 1 << 64):
+            self.refused(invalid, "a seed is 0 to", "random", seed=seed)
+        for wrong in (e.astype(complex), e.astype(str), np.array([None] * 576), np.array([object()] * 576)):
+            with self.assertRaisesRegex(invalid, "not an array of numbers|not finite"):
+                s2prune.select("erc-top", grid=GRID, budget=64, erc=wrong)
+        self.refused(invalid, r"erc is empty: its shape is \[0\]", "erc-top", erc=np.zeros(0, np.float32))
+        self.refused(invalid, "not finite", "erc-top", erc=e.astype(np.float64) * 1e300)
+        self.refused(invalid, r"alive is a list of token numbers, not float64 \[2\]", "random", stage=0, budget=1, alive=[1.5, 2.5])
+        self.refused(invalid, r"alive is a list of token numbers, not int64 \[1, 2\]", "random", stage=0, budget=1, alive=[[1, 2]])
+        self.refused(invalid, "alive has a token 4294967297", "random", stage=0, budget=1, alive=[1, (1 << 32) + 1])
+        self.refused(invalid, "random has stages 0 to 0, not 0.5", "random", stage=0.5)
+        self.refused(invalid, "first_row is a whole number", "random", first_row="x")
+        self.refused(invalid, "parameters is a dict of names and numbers, not list", "s2prune", parameters=[1])
+        for picture in (b"abc", 3, io.BytesIO(b"abc")):
+            self.refused(invalid, f"a picture is a path, .* not {type(picture).__name__}", "s2prune", erc=e, image=picture)
+        with self.assertRaisesRegex(invalid, "the plan is for 4 tokens, the array has no rows"):
+            s2prune.select("random", grid=(2, 2), budget=1).apply(np.float32(1))
+
+    def test_types_that_are_numbers(self):
+        e = scores()
+        expected = s2prune.select("erc-top", grid=GRID, budget=64, erc=e).keep
+        for same in (e.astype(np.float64), e.astype(">f4"), np.asfortranarray(e), e[::-1].copy()[::-1], np.repeat(e, 2)[::2], e.tolist(), e.astype(object)):
+            np.testing.assert_array_equal(s2prune.select("erc-top", grid=GRID, budget=64, erc=same).keep, expected)
+        feature = np.random.default_rng(3).random((576, 6), np.float32)
+        for same in (np.asfortranarray(feature), feature[:, ::-1].copy()[:, ::-1], np.repeat(feature, 2, 1)[:, ::2]):
+            np.testing.assert_array_equal(s2prune.select("divprune", grid=GRID, budget=64, feature=same).keep,
+                                          s2prune.select("divprune", grid=GRID, budget=64, feature=feature).keep)
 
     def test_a_tensor_elsewhere(self):
         class Elsewhere:
@@ -208,7 +248,10 @@ class Refusals(unittest.TestCase):
         self.refused(s2prune.InvalidError, r"erc is on cuda:0; use .cpu\(\)", "erc-top", erc=Elsewhere())
 
     def test_steps(self):
-        for call in (lambda: s2prune.steps.edges(24, 0), lambda: s2prune.steps.partition(GRID, 0), lambda: s2prune.steps.cells((0, 0, 2, 2), 5),
+        for call in (lambda: s2prune.steps.partition(GRID, 1.5), lambda: s2prune.steps.cells((0, 0), 1), lambda: s2prune.steps.cells((0, 0, 2, 2), 1 << 40),
+                     lambda: s2prune.steps.coarse_side(GRID, 0), lambda: s2prune.steps.support((0, 0, 1, 1), GRID, 0, 5),
+                     lambda: s2prune.steps.cells((0, 0, 1 << 33, 2), 1), lambda: s2prune.steps.normalise([]), lambda: s2prune.steps.normalise([np.nan]),
+                     lambda: s2prune.steps.edges(24, 0), lambda: s2prune.steps.partition(GRID, 0), lambda: s2prune.steps.cells((0, 0, 2, 2), 5),
                      lambda: s2prune.steps.erc([[1]], [[1, 2]]), lambda: s2prune.steps.select(GRID, [[0, 0, 1, 1]], [1]),
                      lambda: s2prune.steps.select(GRID, [[0, 0, 99, 1]], scores()), lambda: s2prune.steps.budget([1], [1, 2], 1)):
             with self.assertRaises(s2prune.S2PruneError):
@@ -262,7 +305,27 @@ class Own(unittest.TestCase):
         mask = s2prune.select(s2prune.method("m")(lambda v: np.arange(576) < 4), grid=GRID, budget=4)
         self.assertEqual(mask.keep.tolist(), [0, 1, 2, 3])
 
+    def test_a_method_may_select(self):
+        """A method that asks another one about the same grid: the two plans are not one."""
+        @s2prune.method("half", needs=("erc",), after=0)
+        def half(view):
+            inner = s2prune.select("erc-top", grid=view.grid, budget=view.budget, erc=view.erc)
+            again = s2prune.select("random", grid=view.grid, budget=300)
+            self.assertEqual((len(inner.keep), len(again.keep)), (view.budget, 300))
+            return inner.keep
+        e = scores()
+        p = s2prune.select(half, grid=GRID, budget=64, erc=e)
+        np.testing.assert_array_equal(p.keep, s2prune.select("erc-top", grid=GRID, budget=64, erc=e).keep)
+
     def test_definitions_are_checked(self):
+        for kw, sentence in ((dict(needs="erc"), "needs is a list of signals, not 'erc'"), (dict(after="a"), "after of method 'm' is a whole number"),
+                             (dict(after=1.5), "after of method 'm' is a whole number"), (dict(parameters={"a": "b"}), "parameter a is a number, not 'b'"),
+                             (dict(parameters={"a": float("nan")}), "parameter")):
+            with self.assertRaisesRegex(s2prune.InvalidError, sentence):
+                s2prune.method("m", **kw)(lambda v: [])
+        with self.assertRaisesRegex(s2prune.InvalidError, "method 'm' is made from a function, not NoneType"):
+            s2prune.method("m")(None)
+
         for kw, sentence in ((dict(needs=("ercs",)), "there is no signal 'ercs'"), (dict(after=range(5)), "at most 4 stages, not 5"),
                              (dict(after=(3, 2)), "")):
             with self.assertRaisesRegex(s2prune.InvalidError, sentence):
@@ -303,6 +366,37 @@ class Own(unittest.TestCase):
             del one
             if i % 50 == 0:
                 gc.collect()
+
+
+class Pictures(unittest.TestCase):
+    """Every mode of Pillow, as `--pixels reference` reads files: Image.open(path).convert("RGB")."""
+
+    def test_modes(self):
+        from PIL import Image
+        rgb = Image.open(PICTURE).convert("RGB").resize((60, 40))
+        gray = rgb.convert("L")
+        for picture in (rgb, gray, rgb.convert("CMYK"), gray.convert("LA"), rgb.convert("P"), rgb.convert("RGBA"), rgb.convert("1"),
+                        rgb.convert("YCbCr"), gray.convert("I"), gray.convert("F"), Image.fromarray(np.asarray(gray).astype(np.uint16))):
+            with self.subTest(mode=picture.mode):
+                p = s2prune.select("s2prune", grid=(8, 8), budget=9, image=picture, erc=scores()[:64])
+                q = s2prune.select("s2prune", grid=(8, 8), budget=9, image=np.asarray(picture.convert("RGB")), erc=scores()[:64])
+                np.testing.assert_array_equal(p.keep, q.keep)
+                np.testing.assert_array_equal(p.raw, q.raw)
+        with self.assertRaisesRegex(s2prune.InvalidError, "a picture of 0 x 5 pixels has nothing to look at"):
+            s2prune.plan(Image.new("RGB", (0, 5)), 4, grid=(2, 2))
+
+    def test_a_rotation_tag_is_not_applied(self):
+        from PIL import Image
+        with tempfile.TemporaryDirectory() as folder:
+            tag = Image.Exif()
+            tag[0x112] = 6
+            Image.open(PICTURE).convert("RGB").crop((0, 0, 300, 200)).save(f"{folder}/turned.png", exif=tag)
+            p = s2prune.plan(f"{folder}/turned.png", 16, grid=(8, 12))
+            said = json.loads(program("plan", "-i", f"{folder}/turned.png", "--tokens", "8x12", "--budget", "16", "--pixels", "reference", "-o", "json"))
+            self.assertEqual(p.share.tolist(), [r["budget"] for r in said["regions"]])
+            turned = json.loads(program("plan", "-i", f"{folder}/turned.png", "--tokens", "8x12", "--budget", "16", "-o", "json"))
+            self.assertNotEqual(turned["regions"], said["regions"])
+            self.assertEqual(p.overlay(f"{folder}/turned.png").size, (300, 200))
 
 
 class Binding(unittest.TestCase):

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _lib, _vlm
+from ._checks import Uncopied
 from ._errors import error_of, invalid
 from ._plan import Plan
 from ._steps import Attempt
@@ -49,7 +50,7 @@ def stats_of(c: Any) -> Stats:
     return Stats(stages=tuple((c.stage_after[i], c.stage_tokens[i]) for i in range(c.n_stages)), **plain)
 
 
-class Answer:
+class Answer(Uncopied):
     """An answer that is being made. Iterating decodes, a piece of text for each token (whole characters, maybe empty). `text`
     and `tokens` decode what is left first; `so_far` does not. Asking the session again ends it."""
 
@@ -233,6 +234,9 @@ class Answer:
 def step(answers: Sequence[Answer]) -> List[str]:
     """The next piece of each answer, with one pass over the weights for up to 64 of them; "" for those that have ended. Their
     sessions belong to one engine."""
+    for a in answers:
+        if not isinstance(a, Answer):
+            raise invalid(f"step() takes a list of answers, not of {type(a).__name__}")
     out = [""] * len(answers)
     ahead = [i for i, a in enumerate(answers) if a._ahead]
     for i in ahead:

@@ -14,9 +14,10 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 from . import _lib, _vlm
 from ._answer import Answer, stats_of
 from ._call import ProgressFunction, Turn, Watch, interruptible, log
+from ._checks import Uncopied, function_or_none, utf8, whole
 from ._errors import invalid
 from ._own import OwnMethod
-from ._prompt import Ask, FRAMINGS, Prepared, utf8, whole
+from ._prompt import Ask, FRAMINGS, Prepared, size_of
 from ._session import Session, SessionOptions, fail
 from ._steps import steps_of
 
@@ -146,7 +147,7 @@ def _c_options(library: Any, model: Path, mmproj: Path, device: Optional[str], t
     return o
 
 
-class Engine:
+class Engine(Uncopied):
     """A model that is open.
 
         with s2prune.Engine("model.gguf", "mmproj.gguf") as engine, engine.session() as session:
@@ -168,7 +169,7 @@ class Engine:
         self.model, self.mmproj = os.fspath(model), os.fspath(mmproj)
         self._turn, self._pool = Turn("engine"), None  # type: Turn, Optional[ThreadPoolExecutor]
         self._pool_lock = threading.Lock()
-        self._progress = progress
+        self._progress = function_or_none(progress, "progress")
         o = _c_options(library, model, mmproj, device, threads, tower, kernels, gpu_layers, tower_on_cpu, rpc_server, max_memory, cache, cache_dir)
         watch = Watch(progress)
         o.note, o.progress = _vlm.Note(_note), _vlm.Progress(watch.on_progress)
@@ -219,6 +220,9 @@ class Engine:
     def ask_many(self, asks: Sequence[Ask]) -> List[Answer]:
         """Prefill several sessions, those that can with one pass over the weights; `s2prune.step` decodes them together. A prompt
         that fails is an answer with an `error`, which iterating raises; the others are not touched."""
+        for a in asks:
+            if not isinstance(a, Ask):
+                raise invalid(f"several questions are a list of s2prune.Ask, not of {type(a).__name__}")
         out: List[Optional[Answer]] = [None] * len(asks)
         if len({id(a.session) for a in asks}) != len(asks):
             raise invalid("two of the questions are for the same session")
@@ -272,6 +276,8 @@ class Engine:
 
     def tokenize(self, text: str, *, special: bool = False) -> List[int]:
         """The tokens of a text. special: "<|im_end|>" in it is that token, not text."""
+        if not isinstance(text, str):
+            raise invalid(f"a text is tokenized, not {type(text).__name__}")
         data, n, error = text.encode("utf-8", "surrogateescape"), C.c_size_t(), _lib.Error()
         room = len(data) + 8
         while True:
@@ -300,13 +306,13 @@ class Engine:
             raise invalid(f"framing is one of {', '.join(FRAMINGS)}, not '{framing}'")
         one.framing = FRAMINGS.index(framing)
         if size is not None:
-            one.width, one.height = (whole(v, "size", 1, 1 << 16) for v in size)
+            one.width, one.height = size_of(size)
         _lib.check(self._vlm.s2v_engine_grid(self._handle, whole(width, "width", 1, 2**31 - 1), whole(height, "height", 1, 2**31 - 1),
                                              C.byref(one), C.byref(out), C.byref(error)), error)
         return out.rows, out.cols
 
     def _constraint(self, kind: int, text: str, held: List[Any]) -> Optional[int]:
-        out, error, data = C.c_void_p(), _lib.Error(), text.encode()
+        out, error, data = C.c_void_p(), _lib.Error(), utf8(text, "a schema or grammar")
         _lib.check(self._vlm.s2v_constraint_create(C.byref(out), self._handle, kind, data, len(data), C.byref(error)), error)
         held.append(out)
         return out.value
@@ -366,9 +372,11 @@ class Engine:
         """Close its sessions, then the model. Twice is fine."""
         if self._pointer is None or os.getpid() != self._turn._pid:
             return
+        for session in list(self._open.sessions):  # one that this thread is in refuses, and the engine stays open
+            session.close()
         with self._pool_lock:
             pool, self._pool, self._pointer = self._pool, None, None
-        for session in list(self._open.sessions):
+        for session in list(self._open.sessions):  # made meanwhile
             session.close()
         if pool is not None:
             pool.shutdown(wait=True)

@@ -6,12 +6,14 @@ import hashlib
 import inspect
 import threading
 import weakref
-from typing import Any, Callable, Dict, Iterable, Mapping, Optional, Sequence, Tuple, Union
+from collections.abc import Iterable
+from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _lib
+from ._checks import real, whole
 from ._errors import invalid
 from ._methods import Method, Parameter, about, names_of, signal_list, signals
 
@@ -132,7 +134,7 @@ class OwnMethod:
             picked = np.asarray(self.function(view_of(c.contents, grid, n_keep[0], self.info)))
             if picked.dtype == np.bool_:
                 picked = np.flatnonzero(picked)
-            if picked.ndim != 1 or picked.dtype.kind not in "iu":
+            if picked.ndim != 1 or picked.dtype.kind not in "iu" and picked.size:
                 raise TypeError(f"a method returns the numbers of the tokens it keeps, not {picked.dtype} {list(picked.shape)}")
             published = c.contents.mode == 1
             if len(picked) != n_keep[0] and not (published and 1 <= len(picked) <= n_tokens):
@@ -204,11 +206,18 @@ def method(name: str, *, needs: Sequence[str] = (), takes: Sequence[str] = (), a
     needs: signals it cannot do without. after: the decoder layer it follows, -1 before the first, several for several stages.
     version: changes when the method does; by default a hash of its source. The result is an object: pass it instead of a
     name. Nothing is registered."""
-    layers = (after,) if isinstance(after, int) else tuple(after)
+    for what, names in (("needs", needs), ("takes", takes)):
+        if isinstance(names, (str, bytes)):
+            raise invalid(f"{what} is a list of signals, not {names!r}")
+    several: Iterable[Any] = after if isinstance(after, Iterable) and not isinstance(after, str) else (after,)
+    layers = tuple(whole(layer, f"after of method '{name}'", -1, 1 << 16) for layer in several)
+    numbers = {str(key): real(value, f"parameter {key}") for key, value in (parameters or {}).items()}
 
     def make(function: Function) -> OwnMethod:
+        if not callable(function):
+            raise invalid(f"method '{name}' is made from a function, not {type(function).__name__}")
         return OwnMethod(function, name, needs, takes, layers, version=version, source=source, sees_question=sees_question, draws=draws,
-                         prunes_cache=prunes_cache, ahead=ahead, parameters=parameters or {})
+                         prunes_cache=prunes_cache, ahead=ahead, parameters=numbers)
     return make
 
 

@@ -21,10 +21,12 @@ def pixels(picture: Picture) -> npt.NDArray[np.uint8]:
         with Image.open(picture) as opened:
             return np.asarray(opened.convert("RGB"))
     if hasattr(picture, "convert") and hasattr(picture, "getbands"):
-        return np.asarray(picture.convert("RGB"))
-    array = np.asarray(picture)
+        array = np.asarray(picture.convert("RGB"))
+    else:
+        array = np.asarray(picture)
     if array.dtype != np.uint8 or array.ndim != 3 or array.shape[2] != 3:
-        raise invalid(f"a picture is uint8 [height, width, 3], not {array.dtype} {list(array.shape)}")
+        what = f"{array.dtype} {list(array.shape)}" if isinstance(picture, np.ndarray) else type(picture).__name__
+        raise invalid(f"a picture is a path, a PIL.Image, or uint8 [height, width, 3], not {what}")
     if array.shape[0] < 1 or array.shape[1] < 1:
         raise invalid(f"a picture of {array.shape[1]} x {array.shape[0]} pixels has nothing to look at")
     return array

@@ -4,13 +4,15 @@ from __future__ import annotations
 import ctypes as C
 import re
 import threading
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _lib
+from ._checks import index, whole
 from ._errors import invalid
 from ._methods import Signal, about, signals as all_signals
 from ._own import AnyMethod, OwnMethod, handle_of
@@ -27,7 +29,7 @@ def _empty(*shape: int) -> Ints:
     return np.zeros(shape, np.int32)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # arrays have no single answer to ==
 class Plan:
     """Which tokens of a picture stay. Every array is the plan's own."""
 
@@ -64,8 +66,9 @@ class Plan:
     def apply(self, x: Any) -> Any:
         """The rows of x [tokens, ...] that stay, with what they absorb. numpy or torch, any device, differentiable."""
         n = self.grid[0] * self.grid[1]
-        if x.shape[0] != n:
-            raise invalid(f"the plan is for {n} tokens, the array has {x.shape[0]} rows")
+        shape = np.shape(x)
+        if not shape or shape[0] != n:
+            raise invalid(f"the plan is for {n} tokens, the array has {shape[0] if shape else 'no'} rows")
         torch_like = hasattr(x, "index_add")
         where = np.full(n, -1, np.int64)
         where[self.keep] = np.arange(len(self.keep))
@@ -151,14 +154,18 @@ def tokens_of(budget: Budget, n_tokens: int) -> int:
             if not 0 < percent <= 100:
                 raise invalid(f"a share of the tokens is above 0% and at most 100%, not '{budget}'")
             return max(1, min(n_tokens, int(np.rint(percent * n_tokens / 100))))
-    if isinstance(budget, (bool, float)) or int(budget) < 1:
+    tokens = index(budget)
+    if tokens is None or tokens < 1:
         raise invalid(f"a budget is a whole number from 1 on or a share such as '11%', not {budget!r}")
-    return int(budget)
+    return tokens
 
 
 def grid_of(grid: Sequence[int]) -> Any:
     """(rows, cols), checked before anything is allocated for it."""
-    rows, cols = (int(v) for v in grid)
+    sides = [] if isinstance(grid, (str, bytes)) or not hasattr(grid, "__len__") else [index(v) for v in grid]
+    if len(sides) != 2 or None in sides:
+        raise invalid(f"a grid is (rows, columns), two whole numbers, not {grid!r}")
+    rows, cols = (side or 0 for side in sides)
     if not (1 <= rows <= 4096 and 1 <= cols <= 4096 and rows * cols <= 1 << 20):
         raise invalid(f"a grid has 1 to 4096 rows and columns and at most {1 << 20} tokens, not {rows} x {cols}")
     return _lib.Grid(rows, cols)
@@ -174,9 +181,25 @@ def array_of(name: str, value: Any) -> Floats:
         if str(getattr(value, "dtype", "")) == "torch.bfloat16":
             value = value.float()
     try:
-        return np.ascontiguousarray(value, np.float32)
+        array = np.asarray(value)
+        if array.dtype.kind == "O":
+            array = array.astype(np.float64)
+        if array.dtype.kind not in "biuf":
+            raise TypeError(f"it is {array.dtype}")
+        with np.errstate(over="ignore"):  # infinite then, which the library refuses
+            return np.ascontiguousarray(array, np.float32)
     except (TypeError, ValueError) as error:
         raise invalid(f"{name} is not an array of numbers: {error}", error)
+
+
+def tokens_array(name: str, value: Any) -> Ints:
+    """Numbers of tokens as int32."""
+    array = np.asarray(value)
+    if array.ndim != 1 or array.dtype.kind not in "iu" and array.size:
+        raise invalid(f"{name} is a list of token numbers, not {array.dtype} {list(array.shape)}")
+    if array.size and not (0 <= int(array.min()) and int(array.max()) < 1 << 31):
+        raise invalid(f"{name} has a token {int(array.min()) if int(array.min()) < 0 else int(array.max())}")
+    return np.ascontiguousarray(array, np.int32)
 
 
 def put_signals(view: Any, given: Mapping[str, Any], held: List[Any]) -> None:
@@ -191,6 +214,8 @@ def put_signals(view: Any, given: Mapping[str, Any], held: List[Any]) -> None:
         array = array_of(name, value)
         if array.ndim != len(known[name].shape):
             raise invalid(f"{name} has the shape {list(array.shape)}, but it is [{']['.join(known[name].shape)}]")
+        if not array.size:
+            raise invalid(f"{name} is empty: its shape is {list(array.shape)}")
         held.append(array)
         slot = view.signal[known[name].id]
         slot.data = array.ctypes.data
@@ -202,6 +227,8 @@ def parameters_of(which: AnyMethod, values: Optional[Mapping[str, Any]], library
     """The parameters of a method, or None when it has nothing to set."""
     if not values:
         return None
+    if not isinstance(values, Mapping):
+        raise invalid(f"parameters is a dict of names and numbers, not {type(values).__name__}")
     library, out, error = _lib.lib if library is None else library, _lib.Parameters(), _lib.Error()
     handle = handle_of(which, library)
     library.s2p_parameters_init(handle, C.byref(out))
@@ -226,27 +253,32 @@ def choice_of(side: int, allocator: Optional[str], selector: Optional[str], seed
             names.append(at(len(names)).decode())
         if name is not None and name not in names:
             raise invalid(f"there is no {what} '{name}'; there are {', '.join(names)}")
-    if not 0 <= seed < 1 << 64:
-        raise invalid(f"a seed is 0 to 2^64 - 1, not {seed}")
-    return _lib.Choice(side, allocator.encode() if allocator else None, selector.encode() if selector else None, seed)
+    number = index(seed)
+    if number is None or not 0 <= number < 1 << 64:
+        raise invalid(f"a seed is 0 to 2^64 - 1, not {seed!r}")
+    return _lib.Choice(whole(side, "side", 0, 4096), allocator.encode() if allocator else None, selector.encode() if selector else None, number)
 
 
 # --- plans of a thread ---------------------------------------------------------------------------------
 
 
 class _Plans(threading.local):
-    """C plans by grid: pruning the same grid again allocates nothing. Freed with the thread."""
+    """C plans by grid: pruning the same grid again allocates nothing. Freed with the thread. A plan that is in use is not there, so that a
+    method in Python may itself select on the same grid."""
 
     def __init__(self) -> None:
         self.plans: Dict[Tuple[int, int], _Held] = {}
 
-    def get(self, grid: Any) -> Any:
+    @contextmanager
+    def get(self, grid: Any) -> Iterator[Any]:
         key = (grid.rows, grid.cols)
-        if key not in self.plans:
+        held = self.plans.pop(key, None) or _Held(grid)
+        try:
+            yield held.handle
+        finally:
             if len(self.plans) >= 8:
                 self.plans.pop(next(iter(self.plans)))
-            self.plans[key] = _Held(grid)
-        return self.plans[key].handle
+            self.plans[key] = held
 
 
 class _Held:
@@ -286,7 +318,7 @@ def select(method: AnyMethod, *, grid: Sequence[int], budget: Budget, image: Opt
     handle, name = handle_of(method), method if isinstance(method, str) else method.name
     info = about(_lib.lib, handle)
     n = c_grid.rows * c_grid.cols
-    view.budget, view.mode, view.first_row = tokens_of(budget, n), mode_of(mode), first_row
+    view.budget, view.mode, view.first_row = tokens_of(budget, n), mode_of(mode), whole(first_row, "first_row", 0, 2**31 - 1)
     view.choice = choice_of(side, allocator, selector, seed)
     if image is not None:
         c_image, array = image_of(pixels(image))
@@ -295,12 +327,13 @@ def select(method: AnyMethod, *, grid: Sequence[int], budget: Budget, image: Opt
     c_parameters = parameters_of(method, parameters)
     if c_parameters is not None:
         view.parameters = C.pointer(c_parameters)
-    if stage is not None and not 0 <= stage < info.stages:
-        raise invalid(f"{name} has stages 0 to {info.stages - 1}, not {stage}")
+    if stage is not None and (index(stage) is None or not 0 <= stage < info.stages):
+        raise invalid(f"{name} has stages 0 to {info.stages - 1}, not {stage!r}")
     if alive is not None and stage is None:
         raise invalid("alive says what an earlier stage left: give stage= too")
-    left = np.arange(n, dtype=np.int32) if alive is None else np.ascontiguousarray(alive, np.int32)
-    plan_handle, done, merges = _plans.get(c_grid), [], []
+    left = np.arange(n, dtype=np.int32) if alive is None else tokens_array("alive", alive)
+    done: List[Tuple[int, Ints]] = []
+    merges: List[Any] = []
     result: Optional[Plan] = None
     for now in (range(info.stages) if stage is None else (stage,)):
         view.stage = now
@@ -311,13 +344,14 @@ def select(method: AnyMethod, *, grid: Sequence[int], budget: Budget, image: Opt
         if alive is not None or result is not None:
             keep_alive.append(left)
             view.alive, view.n_alive = left.ctypes.data_as(_lib.i32_p), len(left)
-        status = _lib.lib.s2p_method_run(handle, C.byref(view), plan_handle, C.byref(error))
-        if status and isinstance(method, OwnMethod):
-            raised = method.raised()
-            if raised is not None:
-                raise raised
-        _lib.check(status, error)
-        result = read_plan(_lib.lib, plan_handle, name)
+        with _plans.get(c_grid) as plan_handle:
+            status = _lib.lib.s2p_method_run(handle, C.byref(view), plan_handle, C.byref(error))
+            if status and isinstance(method, OwnMethod):
+                raised = method.raised()
+                if raised is not None:
+                    raise raised
+            _lib.check(status, error)
+            result = read_plan(_lib.lib, plan_handle, name)
         done.append((info.after[now], result.keep))
         merges.append(result.merges)
     assert result is not None
@@ -332,8 +366,8 @@ def plan(image: Picture, budget: Budget, *, grid: Sequence[int], side: int = 0, 
     array = pixels(image)
     c_image, kept = image_of(array)
     view.image = C.pointer(c_image)
-    handle = _plans.get(c_grid)
-    _lib.check(_lib.lib.s2p_prune(C.byref(view), handle, C.byref(error)), error)
-    del kept
-    out = read_plan(_lib.lib, handle, "s2prune")
+    with _plans.get(c_grid) as handle:
+        _lib.check(_lib.lib.s2p_prune(C.byref(view), handle, C.byref(error)), error)
+        del kept
+        out = read_plan(_lib.lib, handle, "s2prune")
     return replace(out, _again=dict(image=array, budget=budget, grid=tuple(grid), side=side, allocator=allocator))

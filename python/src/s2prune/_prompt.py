@@ -8,10 +8,11 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, TYPE_CHE
 import numpy as np
 
 from . import _lib, _vlm
+from ._checks import real, utf8, whole
 from ._errors import invalid
 from ._own import AnyMethod, OwnMethod, handle_of
 from ._pictures import Picture, image_of, pixels
-from ._plan import Budget, choice_of, mode_of, parameters_of, tokens_of
+from ._plan import Budget, choice_of, mode_of, parameters_of, tokens_array, tokens_of
 from ._regions import Box, Regions
 
 if TYPE_CHECKING:
@@ -31,29 +32,24 @@ class Ask:
     options: Dict[str, Any] = field(default_factory=dict)
 
 
-def utf8(text: str, what: str) -> bytes:
-    """Text for C; a NUL would end it early."""
-    if not isinstance(text, str):
-        raise invalid(f"{what} is text, not {type(text).__name__}")
-    data = text.encode("utf-8", "surrogateescape")
-    if b"\0" in data:
-        raise invalid(f"{what} holds a NUL character")
-    return data
-
-
-def whole(value: Any, what: str, low: int, high: int) -> int:
-    """A whole number of a range that fits the C field."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= int(value) <= high:
-        raise invalid(f"{what} is a whole number from {low} to {high}, not {value!r}")
-    return int(value)
-
-
 def budget_of(budget: Budget) -> Any:
     """64, or "11%", which the engine turns into tokens for each picture."""
     if isinstance(budget, str) and budget.strip().endswith("%"):
         tokens_of(budget, 1 << 20)  # refuses what is no share
         return _vlm.Budget(0, float(budget.strip()[:-1]))
     return _vlm.Budget(min(tokens_of(budget, 1 << 20), 2**31 - 1), 0.0)
+
+
+def budgets_of(budget: Union[Budget, Sequence[Budget]]) -> Optional[List[Budget]]:
+    """One for each picture, as a list; None: it is one budget."""
+    return list(budget) if isinstance(budget, (list, tuple)) or isinstance(budget, np.ndarray) and budget.ndim == 1 else None
+
+
+def size_of(size: Any) -> Tuple[int, int]:
+    """Width and height."""
+    if isinstance(size, str) or not hasattr(size, "__len__") or len(size) != 2:
+        raise invalid(f"size is (width, height), not {size!r}")
+    return whole(size[0], "a width", 1, MAX_SIDE), whole(size[1], "a height", 1, MAX_SIDE)
 
 
 class Prepared:
@@ -97,7 +93,7 @@ class Prepared:
         for one, own in zip(options, regions.arrays or [None]):
             library.s2v_image_options_init_sized(C.byref(one), C.sizeof(one))
             if size is not None:
-                one.width, one.height = (whole(v, "size", 1, MAX_SIDE) for v in size)
+                one.width, one.height = size_of(size)
             one.min_pixels = whole(min_pixels, "min_pixels", 0, 1 << 40)
             one.max_pixels = whole(max_pixels, "max_pixels", 0, 1 << 40)
             if framing not in FRAMINGS:
@@ -106,7 +102,7 @@ class Prepared:
                 raise invalid(f"structure is measured on 'source' or 'resized', not '{structure}'")
             one.framing, one.no_newline, one.structure_from_resized = FRAMINGS.index(framing), int(not newline), int(structure == "resized")
             if before_tower is not None:
-                one.before_tower, one.pixelprune.threshold = 1, float(before_tower)
+                one.before_tower, one.pixelprune.threshold = 1, real(before_tower, "before_tower")
             if own is not None:
                 one.regions, one.n_regions = own, len(own)
         prompt.image_options = options
@@ -131,10 +127,10 @@ class Prepared:
                 prune.parameters = C.pointer(c_parameters)
         elif parameters:
             raise invalid("parameters belong to a method: give method= too")
-        if isinstance(budget, (int, str, np.integer)):
-            prune.budget = budget_of(budget if isinstance(budget, str) else int(budget))
+        budgets = budgets_of(budget)
+        if budgets is None:
+            prune.budget = budget_of(budget)  # type: ignore[arg-type]
         else:
-            budgets = list(budget)
             if len(budgets) != n:
                 raise invalid(f"{len(budgets)} budgets for {n} pictures")
             each = (_vlm.Budget * max(1, n))(*[budget_of(b) for b in budgets])
@@ -145,9 +141,7 @@ class Prepared:
             prune.after = C.pointer(layer)
         prune.renumber = int(renumber)
         if keep is not None:
-            kept = np.ascontiguousarray(keep, np.int32)
-            if kept.ndim != 1:
-                raise invalid(f"keep is a list of tokens, not an array {list(kept.shape)}")
+            kept = tokens_array("keep", keep)
             prune.keep, prune.n_keep = kept.ctypes.data_as(_lib.i32_p), len(kept)
             self.held.append(kept)
         return prune

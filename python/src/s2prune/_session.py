@@ -15,12 +15,13 @@ import numpy.typing as npt
 from . import _lib, _vlm
 from ._answer import Answer, Stats, stats_of
 from ._call import ProgressFunction, Turn, Watch, interruptible
+from ._checks import Uncopied, function_or_none, real, utf8, whole
 from ._errors import error_of, invalid
 from ._methods import about
 from ._own import AnyMethod, OwnMethod, View, view_of
 from ._pictures import Picture, image_of
 from ._plan import Budget, Plan, read_plan
-from ._prompt import Prepared, utf8, whole
+from ._prompt import Prepared
 from ._regions import Box
 from ._steps import ask_steps, steps_of, threshold_of
 
@@ -84,7 +85,8 @@ def _c_options(library: Any, engine: "Engine", o: SessionOptions, held: List[Any
     whole(o.penalty_window, "penalty_window", 0, 2**31 - 1)
     whole(o.seed, "a seed", 0, 2**64 - 1)
     for name in SAMPLING:
-        setattr(c.sampling, name, getattr(o, name))
+        value = getattr(o, name)
+        setattr(c.sampling, name, real(value, name) if isinstance(getattr(SessionOptions, name), float) else value)
     stop = (C.c_char_p * max(1, len(o.stop)))(*[utf8(s, "a stop string") for s in o.stop])
     c.sampling.stop, c.sampling.n_stop = stop, len(o.stop)
     held.append(stop)
@@ -94,9 +96,16 @@ def _c_options(library: Any, engine: "Engine", o: SessionOptions, held: List[Any
     if o.json_schema is not None or o.grammar is not None:
         if o.json_schema is not None and o.grammar is not None:
             raise invalid("an answer follows a JSON schema or a grammar, not both")
-        text = o.grammar if o.grammar is not None else o.json_schema if isinstance(o.json_schema, str) else json.dumps(o.json_schema)
+        text = o.grammar if o.grammar is not None else o.json_schema if isinstance(o.json_schema, str) else _json(o.json_schema)
         c.sampling.constraint = engine._constraint(2 if o.grammar is not None else 0, text, held)
     return c
+
+
+def _json(schema: Any) -> str:
+    try:
+        return json.dumps(schema)
+    except (TypeError, ValueError) as error:
+        raise invalid(f"json_schema is not JSON: {error}", error)
 
 
 def _free(library: Any, pointer: int, pid: int, engine: Any) -> None:
@@ -104,7 +113,7 @@ def _free(library: Any, pointer: int, pid: int, engine: Any) -> None:
         library.s2v_session_free(pointer)
 
 
-class Session:
+class Session(Uncopied):
     """A conversation: its cache, positions and sampler. One thread at a time; a second one gets a `BusyError`. Made by
     `Engine.session`."""
 
@@ -268,7 +277,7 @@ class Session:
 
     @progress.setter
     def progress(self, function: Optional[ProgressFunction]) -> None:
-        self._watch.progress = function
+        self._watch.progress = function_or_none(function, "progress")
 
     # --- the conversation
 
@@ -323,6 +332,7 @@ class Session:
     def record(self, function: Optional[Callable[[Selection], Any]]) -> None:
         """Called after each selection of the next prompts, with all the method was shown. None stops. An exception out of it is
         raised by `ask` after the prompt has run."""
+        function_or_none(function, "a recorder")
         with self._turn.taken():
             if function is None:
                 self._vlm.s2v_session_set_recorder(self._handle, _vlm.NO_RECORDER, None)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _lib
+from ._checks import whole
 from ._errors import invalid
 from ._pictures import Picture, image_of, pixels
 from ._plan import Floats, Ints, grid_of
@@ -23,26 +24,25 @@ def _pointer(array: Any, kind: Any) -> Any:
     return array.ctypes.data_as(C.POINTER(kind))
 
 
-def _side(side: int, limit: int = 4096) -> int:
-    if not 1 <= side <= limit:
-        raise invalid(f"a side is 1 to {limit}, not {side}")
-    return int(side)
+def _side(side: int) -> int:
+    return whole(side, "a side", 1, 4096)
 
 
 def _rect(rect: Sequence[int]) -> _lib.Rect:
-    row0, col0, row1, col1 = (int(v) for v in rect)
-    return _lib.Rect(row0, col0, row1, col1)
+    if not hasattr(rect, "__len__") or len(rect) != 4:
+        raise invalid(f"a rectangle is row0, col0, row1, col1, not {rect!r}")
+    return _lib.Rect(*(whole(v, "a row or column", 0, 1 << 20) for v in rect))
 
 
 def coarse_side(grid: Sequence[int], budget: int) -> int:
     """A.1: the side K of the coarse grid for a budget."""
-    return int(lib.s2p_coarse_side(grid_of(grid), budget))
+    return int(lib.s2p_coarse_side(grid_of(grid), whole(budget, "a budget", 1, 1 << 20)))
 
 
 def edges(n: int, side: int) -> Ints:
     """A.1: the side + 1 boundaries of `side` parts of [0, n)."""
     out = np.zeros(_side(side) + 1, np.int32)
-    check(lib.s2p_edges(n, side, _pointer(out, C.c_int32)))
+    check(lib.s2p_edges(whole(n, "n", 1, 1 << 20), side, _pointer(out, C.c_int32)))
     return out
 
 
@@ -55,7 +55,7 @@ def partition(grid: Sequence[int], side: int) -> Ints:
 
 def support(tokens: Sequence[int], grid: Sequence[int], width: int, height: int) -> Tuple[int, int, int, int]:
     """A.2: the pixels under a rectangle of tokens."""
-    r = lib.s2p_support(_rect(tokens), grid_of(grid), width, height)
+    r = lib.s2p_support(_rect(tokens), grid_of(grid), whole(width, "a width", 1, 1 << 30), whole(height, "a height", 1, 1 << 30))
     return int(r.row0), int(r.col0), int(r.row1), int(r.col1)
 
 
@@ -97,14 +97,14 @@ def budget(score: Any, capacity: Any, budget: int) -> Ints:
     if len(s) != len(c):
         raise invalid(f"{len(s)} scores for {len(c)} regions")
     out = np.zeros(len(s), np.int32)
-    check(lib.s2p_budget(_pointer(s, C.c_double), _pointer(c, C.c_int32), len(s), budget, _pointer(out, C.c_int32)))
+    check(lib.s2p_budget(_pointer(s, C.c_double), _pointer(c, C.c_int32), len(s), whole(budget, "a budget", 0, 1 << 30), _pointer(out, C.c_int32)))
     return out
 
 
 def cells(region: Sequence[int], n_cells: int) -> Ints:
     """A.4, Alg. S3: halve a region until it has n_cells cells, [n_cells, 4]."""
-    out = np.zeros((_side(n_cells, 1 << 20), 4), np.int32)
-    check(lib.s2p_cells(_rect(region), n_cells, _pointer(out, _lib.Rect)))
+    out = np.zeros((whole(n_cells, "a number of cells", 1, 1 << 20), 4), np.int32)
+    check(lib.s2p_cells(_rect(region), int(n_cells), _pointer(out, _lib.Rect)))
     return out
 
 
