@@ -62,7 +62,11 @@ first = run(*EVAL)[0]
 again = run(*EVAL)[0]
 assert first == again and "largest" in first, (first, again)
 build(SOURCE / "examples/plugin.c", "largest.so", '-DVERSION="2"')
-refused("largest", *EVAL, code=2)
+refused("own.largest is 'sha256:", *EVAL, code=2)
+build(SOURCE / "examples/plugin.c", "largest.so", "-O0")  # the same version, another file
+refused("own.largest is 'sha256:", *EVAL, code=2)
+build(SOURCE / "examples/plugin.c", "largest.so")
+assert run(*EVAL)[0] == first  # the file it was begun with
 
 # Whose fault it is.
 pathlib.Path("bad.c").write_text("""
