@@ -15,17 +15,29 @@ from .._errors import InvalidError, UnsupportedError
 from .._methods import about
 from .._lib import lib
 from .._own import AnyMethod, handle_of, needs_of
-from .._pictures import Picture, pixels
-from .._plan import Budget, Plan, choice_of, select
+from .._pictures import Picture
+from .._plan import Budget, Plan, choice_of, select, tokens_of
 from ._grids import GridOf, Grids, grids_for, seen_by
 from ._probe import Probe
 from ._readings import ATTENTION, LAYER, PLAIN, READS, TOWER, attends, has_projections, project, prompt_of, prune_points, received
 from ._rows import PrunedLayer, Sight, absorb, causal_mask, rows_of, take, text_sight
-from ._sources import Listener, budgets_of, of_prompt, remembered
+from ._sources import Listener, budgets_of, given_pictures, of_each, of_prompt, remembered
 from ._tower import last_block, of_grids, read
 
 CLOSED = {"internvl", "gemma3", "llava_onevision", "smolvlm", "idefics3"}  # a token after each picture belongs to it, whatever its number
 SIGHTED = {"gemma3"}  # pictures see themselves both ways, and some layers have a window
+
+
+def plain_model(model: Any) -> Any:
+    """The model under an adapter; compiled ones are refused."""
+    if hasattr(model, "get_base_model"):  # peft
+        model = model.get_base_model()
+    if any(hasattr(at, "_orig_mod") or getattr(at, "_compiled_call_impl", None) is not None or hasattr(getattr(at, "forward", None), "_torchdynamo_orig_callable")
+           for at in (model, getattr(model, "model", None))):
+        raise UnsupportedError("a compiled model (torch.compile) is not pruned: hooks change the number of rows between layers; give the model as it was before")
+    if not hasattr(model, "config"):
+        raise InvalidError(f"a model of transformers is pruned, not {type(model).__name__}")
+    return model
 
 
 class Call:
@@ -71,10 +83,16 @@ class Pruned:
                  allocator: Optional[str] = None, selector: Optional[str] = None, seed: Union[int, Sequence[int]] = 0, mode: str = "default",
                  parameters: Optional[Mapping[str, Any]] = None, grids: Optional[Grids] = None,
                  after: Union[None, int, Sequence[int]] = None, sees: Optional[int] = None, cropped: bool = True, keep_all_through_hooks: bool = False) -> None:
+        model = plain_model(model)
         self.model, self.config, self.method, self.budget = model, model.config, method, budget
         self.images, self.processor, self.cropped, self.force = images, processor, cropped, keep_all_through_hooks
-        self.side = side
-        self.seeds = [seed] if isinstance(seed, int) else list(seed)
+        if images is not None:
+            given_pictures(images)  # refuses what is none
+        for one in budget if isinstance(budget, (list, tuple)) else (budget,):
+            if getattr(one, "ndim", 0) == 0:
+                tokens_of(one, 1 << 20)
+        self.sides = list(side) if isinstance(side, (list, tuple)) else [side]
+        self.seeds = list(seed) if isinstance(seed, (list, tuple)) else [seed]
         self.choice: Dict[str, Any] = dict(allocator=allocator, selector=selector, mode=mode, parameters=parameters)
         info = about(lib, handle_of(method))
         self.info, self.needs = info, set(needs_of(method, choice_of(0, allocator, selector, self.seeds[0])))
@@ -143,7 +161,16 @@ class Pruned:
         if getattr(self.model, "_s2prune_attached", None) is not None:
             raise InvalidError("this model is pruned already; detach() that first")
         self.model._s2prune_attached = self
+        try:
+            self._hook()
+        except BaseException:
+            self.detach()
+            raise
+        return self
+
+    def _hook(self) -> None:
         on, base = self.hooks.append, self.model.model
+        on(self.model.register_forward_pre_hook(self._model_pre, with_kwargs=True))
         on(base.register_forward_pre_hook(self._base_pre, with_kwargs=True))
         on(self.text.register_forward_pre_hook(self._text_pre, with_kwargs=True))
         on(self.text.register_forward_hook(self._text_post, with_kwargs=True, always_call=True))
@@ -157,14 +184,14 @@ class Pruned:
             on(Probe(self.tower, self._look_up))
         if self.processor is not None:
             on(Listener(self.processor, self.remembered))
-        return self
 
     def detach(self) -> None:
         """Leave the model as it was."""
         for h in self.hooks:
             h.remove()
         self.hooks = []
-        self.model._s2prune_attached = None
+        if getattr(self.model, "_s2prune_attached", None) is self:
+            self.model._s2prune_attached = None
         self.call = None
 
     def __enter__(self) -> "Pruned":
@@ -175,13 +202,21 @@ class Pruned:
 
     # --- the base model and the decoder --------------------------------------------------------------
 
+    def _model_pre(self, module: Any, args: Any, kwargs: Any) -> None:
+        if kwargs.get("labels") is not None:
+            raise UnsupportedError("labels have an entry for every token of the prompt, and a pruned prompt has fewer rows: take the loss from the logits")
+
     def _base_pre(self, module: Any, args: Any, kwargs: Any) -> None:
         ids = kwargs.get("input_ids", args[0] if args else None)
         self.call = None
+        if kwargs.get("pixel_values") is not None and ids is None:
+            raise UnsupportedError("pixel_values came with inputs_embeds: where the visual tokens are is read from input_ids, so give those")
+        if any(getattr(layer, "gradient_checkpointing", False) and layer.training for layer in self.layers):
+            raise UnsupportedError("gradient checkpointing runs layers a second time, when the rows are gone: disable it, or use model.eval()")
         if kwargs.get("pixel_values_videos") is not None:
             raise UnsupportedError("videos are not pruned in this version")
         if kwargs.get("pixel_values") is not None and ids is not None:  # generate() hands pictures over in the prefill only
-            sources = [pixels(x) for x in self.images] if self.images is not None else remembered(self.remembered, kwargs["pixel_values"])
+            sources = given_pictures(self.images) if self.images is not None else remembered(self.remembered, kwargs["pixel_values"])
             sizes = [(int(x.shape[0]), int(x.shape[1])) for x in sources] if sources is not None else None
             self.call = Call(self.grids_of(self.config, ids, kwargs, sizes), sources)
             self.call.ids, self.call.prompt, self.call.given = ids, ids, kwargs
@@ -418,8 +453,9 @@ class Pruned:
             raise UnsupportedError(f"transformers {transformers.__version__}: a cache layer of the kind {type(layer).__name__} cannot lose rows")
 
     def _choose(self, call: Call) -> None:
-        pictures = of_prompt(call.grids, call.sizes, self.info.name) if "image" in self.needs else {}
+        pictures = of_prompt(call.grids, call.sizes, self.info.name, call.prompt) if "image" in self.needs else {}
         budgets, start = budgets_of(self.budget, call.grids), time.perf_counter()
+        sides, seeds = of_each(self.sides, call.grids, "sides"), of_each(self.seeds, call.grids, "seeds")
         call.seen.pop("past", None)
         host = {k: v.detach().float().cpu().numpy() for k, v in call.seen.items()}
         entering = call.h0.detach().float().cpu().numpy() if self.needs & {"feature", "text"} else None
@@ -442,9 +478,8 @@ class Pruned:
             if g.picture in pictures:
                 source, of_sample = pictures[g.picture]
                 image = seen_by(self.config, source, g, of_sample, self.cropped)
-            side = self.side if isinstance(self.side, int) else list(self.side)[k % len(list(self.side))]
-            plan = select(self.method, grid=(g.rows, g.cols), budget=budgets[k], image=image, side=side, stage=call.stage,
-                          alive=call.alive[k] if call.stage else None, first_row=first_row, seed=self.seeds[g.picture % len(self.seeds)], **self.choice, **signals)
+            plan = select(self.method, grid=(g.rows, g.cols), budget=budgets[k], image=image, side=sides[k], stage=call.stage,
+                          alive=call.alive[k] if call.stage else None, first_row=first_row, seed=seeds[k], **self.choice, **signals)
             if plan.blanks:
                 raise UnsupportedError(f"method '{self.info.name}' as published adds {plan.blanks} rows of zeros; use mode='default'")
             call.plans[k] = plan
