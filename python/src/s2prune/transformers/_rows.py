@@ -10,6 +10,7 @@ from transformers.cache_utils import DynamicLayer
 from transformers.masking_utils import create_causal_mask
 
 MASK_ARGUMENTS = inspect.signature(create_causal_mask).parameters
+CROP_REMOVES = "tokens_to_remove" in inspect.signature(DynamicLayer.crop).parameters  # 5.15: 0 removes nothing; before, it left nothing
 
 
 def _count(query_length: Any) -> int:
@@ -26,6 +27,9 @@ class RowCount:
         self.n = n
 
     def get_seq_length(self, layer_idx: int = 0) -> int:
+        return self.n
+
+    def get_query_offset(self, layer_idx: int = 0) -> int:  # asked from 5.14 on
         return self.n
 
     def get_mask_sizes(self, query_length: Any, layer_idx: int = 0) -> Any:
@@ -115,6 +119,8 @@ class PrunedLayer(DynamicLayer):  # type: ignore[misc]
         return int(self.keys.shape[-2]) + _count(query_length), self.dropped
 
     def crop(self, max_length: int) -> None:
+        if max_length == 0 and CROP_REMOVES:
+            return
         rows = max_length - self.dropped if max_length >= 0 else self.keys.shape[-2] + max_length
         if rows < self.keys.shape[-2]:
             if self.window and self.get_seq_length() >= self.window:
