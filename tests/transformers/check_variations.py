@@ -36,7 +36,7 @@ def varied(family, draw):
     text.intermediate_size = int(draw.integers(2, 6)) * 32
     config.tie_word_embeddings = text.tie_word_embeddings = bool(draw.random() < 0.5)
     torch.manual_seed(int(draw.integers(1 << 30)))
-    tower = {k: v for k, v in model.state_dict().items() if "language_model" not in k and "lm_head" not in k}
+    tower = {k: v for k, v in model.state_dict().items() if not any(part in k for part in ("language_model", "text_model", "lm_head"))}
     new = type(model)._from_config(config, attn_implementation="eager", dtype=torch.float32).eval()
     with torch.no_grad():
         for p in new.get_decoder().parameters():
