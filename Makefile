@@ -48,11 +48,13 @@ test-long: test test-sanitize ## everything, all of the authors' pictures, a lon
 	@python3 -B tests/serve/check_load.py $(BUILD)/s2prune . 3600 64
 	@SECONDS_EACH=$${SECONDS_EACH:-300} scripts/fuzz $(BUILD)-fuzz
 
-test-threads: ## 10,000 random operations on sessions of one engine, three threads at it, under the thread sanitizer
+test-threads: ## 10,000 random operations on sessions of one engine, three threads at it, under the thread sanitizer; 2,000 on Gemma 3 and Qwen3.5
 	@CC=clang CXX=clang++ scripts/configure $(BUILD)-threads -DS2_TESTS=ON -DS2_SANITIZE_THREADS=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo $(FLAGS)
 	@cmake --build $(BUILD)-threads -j $(JOBS) --target test_engine_random
 	@mkdir -p $(BUILD)-threads/work
 	@TSAN_OPTIONS=halt_on_error=1 $(BUILD)-threads/tests/engine/sessions/test_engine_random $(BUILD)-threads/work 10000 3
+	@for family in gemma3 hybrid; do TSAN_OPTIONS=halt_on_error=1 $(BUILD)-threads/tests/engine/sessions/test_engine_random \
+	    $(BUILD)-threads/work 2000 3 1 $$family || exit 1; done
 	@scripts/test-python $(BUILD)
 
 test-page: ## the web page: types, rules, the committed bundle, every state in Debian's Chromium (part of `test` where npm and Chromium are)

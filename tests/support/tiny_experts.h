@@ -4,17 +4,17 @@
 
 #include "tiny_qwen3.h"
 
-enum { EXPERTS_N = 6, EXPERTS_USED = 2, EXPERTS_FF = 32 };
+enum { EXPERTS_N = 6, EXPERTS_USED = 2, EXPERTS_FF = 32, EXPERTS_SHARED_FF = 64 };
 
 /* ffn_gate, ffn_up and ffn_down become those of experts; a router comes besides. The architecture
  * "NAME" becomes "NAMEmoe". */
 static inline void experts_replace(tiny_file *f, int n_layers)
 {
     static const char *const parts[] = { "gate", "up", "down" };
-    static char names[2][32]; /* the file points to its architecture's */
+    static char names[3][32]; /* the file points to its architecture's */
     const char *from = tiny_find_key(f, "general.architecture")->text;
     const size_t n_from = strlen(from);
-    char *name_of_moe = names[strcmp(from, "qwen3") == 0];
+    char *name_of_moe = names[strcmp(from, "qwen3") == 0 ? 1 : strcmp(from, "qwen35") == 0 ? 2 : 0];
     (void)snprintf(name_of_moe, sizeof names[0], "%.20smoe", from);
     for (size_t i = 0; i < f->n_keys; i++) {
         char rest[64];
@@ -45,6 +45,21 @@ static inline void experts_replace(tiny_file *f, int n_layers)
             t->n_dims = 3;
         }
         tiny_add_tensor(f, "blk.%d.ffn_gate_inp.weight", i, TINY_WIDTH, EXPERTS_N);
+    }
+}
+
+/* A further one that every row uses, by a gate of its own. */
+static inline void experts_share(tiny_file *f, int n_layers)
+{
+    char key[64];
+    (void)snprintf(key, sizeof key, "%s.expert_shared_feed_forward_length",
+                   tiny_find_key(f, "general.architecture")->text);
+    tiny_number(f, key, U32, EXPERTS_SHARED_FF);
+    for (int i = 0; i < n_layers; i++) {
+        tiny_add_tensor(f, "blk.%d.ffn_gate_inp_shexp.weight", i, TINY_WIDTH, 0);
+        tiny_add_tensor(f, "blk.%d.ffn_gate_shexp.weight", i, TINY_WIDTH, EXPERTS_SHARED_FF);
+        tiny_add_tensor(f, "blk.%d.ffn_up_shexp.weight", i, TINY_WIDTH, EXPERTS_SHARED_FF);
+        tiny_add_tensor(f, "blk.%d.ffn_down_shexp.weight", i, EXPERTS_SHARED_FF, TINY_WIDTH);
     }
 }
 

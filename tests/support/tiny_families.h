@@ -19,19 +19,21 @@ typedef enum tiny_family {
     TINY_QWEN3_VL_MOE,
     TINY_INTERNVL3_5_MOE,
     TINY_QWEN3_5,
+    TINY_QWEN3_5_MOE,
     N_TINY_FAMILIES
 } tiny_family;
 
 static const char *const tiny_family_name[] = { "Qwen2.5-VL",   "LLaVA-OneVision", "Qwen2-VL",
                                                 "Qwen3-VL",     "LLaVA-1.5",       "InternVL3",
                                                 "InternVL3.5",  "SmolVLM",         "Gemma-3",
-                                                "Qwen3-VL-MoE", "InternVL3.5-MoE", "Qwen3.5" };
+                                                "Qwen3-VL-MoE", "InternVL3.5-MoE", "Qwen3.5",
+                                                "Qwen3.5-MoE" };
 
 /* Takes a picture in the size that is asked for. */
 static inline bool tiny_family_has_size(tiny_family family)
 {
     return family == TINY_QWEN2_5_VL || family == TINY_QWEN2_VL || family == TINY_QWEN3_VL ||
-           family == TINY_QWEN3_VL_MOE || family == TINY_QWEN3_5;
+           family == TINY_QWEN3_VL_MOE || family == TINY_QWEN3_5 || family == TINY_QWEN3_5_MOE;
 }
 
 static inline void tiny_family_files(tiny_family family, tiny_file *text, tiny_file *mmproj)
@@ -50,7 +52,12 @@ static inline void tiny_family_files(tiny_family family, tiny_file *text, tiny_f
         qwen3_mmproj(mmproj, n_qwen3);
         break;
     case TINY_QWEN3_5:
+    case TINY_QWEN3_5_MOE:
         qwen35_text(text, QWEN35_LAYERS);
+        if (family == TINY_QWEN3_5_MOE) {
+            experts_replace(text, QWEN35_LAYERS);
+            experts_share(text, QWEN35_LAYERS);
+        }
         qwen35_mmproj(mmproj, n_qwen3);
         break;
     case TINY_ONEVISION:
