@@ -6,19 +6,22 @@
  * vector, so that one instruction multiplies 64 weights and nothing is summed across a vector. ggml has
  * interleaved eight outputs, eight bytes of each: a vector takes the even words of two, or the odd ones.
  *
- * Six rows are multiplied at a time: 12 sums of a group, 12 of a block. Q6_K is left to bytes_avx2.c, and
- * so are few rows, whose products would cost less than unpacking does.
+ * Six rows are multiplied at a time: 12 sums of a group, 12 of a block. Q6_K is in sixes_vnni.h. Few rows,
+ * whose products would cost less than unpacking does, are left to bytes_avx2.c, but for one of Q6_K.
  */
 #include "kernels/decoder/products.h"
 #include "kernels/decoder/row_bytes.h"
+#include "kernels/decoder/sixes_vnni.h"
 #include "kernels/decoder/wide_blocks.h"
 
 #define OUTPUTS 32 /* of a panel: two vectors */
 #define ROWS 6
 #ifdef S2V_EMULATE_AVX512
 #define FEW_ROWS 0 /* the test of this file is about this file */
+#define SIX_FEW_ROWS 0
 #else
 #define FEW_ROWS 3
+#define SIX_FEW_ROWS 8
 #endif
 #define GROUPS 8
 #define WORDS 8 /* of four inputs, in a group */
@@ -189,8 +192,10 @@ static void multiply_block(const panel_block *w, const row_block *rows, ptrdiff_
 
 static size_t scratch_bytes(int32_t k, int32_t m)
 {
+    const size_t panel =
+        sizeof(panel_block) > sizeof(six_panel) ? sizeof(panel_block) : sizeof(six_panel);
     (void)k;
-    return sizeof(panel_block) + (size_t)m * OUTPUTS * sizeof(float);
+    return panel + (size_t)m * OUTPUTS * sizeof(float);
 }
 
 static void multiply_q4(const s2k_weights *w, const row_block *rows, int32_t m, int32_t first,
@@ -224,6 +229,10 @@ static void product(const s2k_weights *w, const void *rows, int32_t m, int32_t f
 {
     if (w->format == S2K_Q4_K_BY_8 && m > FEW_ROWS)
         multiply_q4(w, rows, m, first, last, out, pitch, scratch);
+    else if (w->format == S2K_Q6_K && m == 1)
+        multiply_q6_one(w, rows, first, last, out);
+    else if (w->format == S2K_Q6_K && m > SIX_FEW_ROWS)
+        multiply_q6(w, rows, m, first, last, out, pitch, scratch);
     else
         s2k_bytes_avx2.product(w, rows, m, first, last, out, pitch, scratch);
 }

@@ -182,4 +182,26 @@ S2V_INLINE lanes add_product(lanes a, lanes b, lanes c)
 #endif
 }
 
+/* Of 16 vectors: the sums of the first eight numbers of each, and of the last eight. */
+S2V_INLINE void sum_halves(ints d[16], ints *first, ints *second)
+{
+#define LOW_WORDS 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29
+#define HIGH_WORDS 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31
+#define LOW_PAIRS 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29
+#define HIGH_PAIRS 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31
+#define EVEN_FOURS 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27
+#define ODD_FOURS 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31
+    for (int i = 0; i < 16; i += 2)
+        d[i] = __builtin_shufflevector(d[i], d[i + 1], LOW_WORDS) +
+               __builtin_shufflevector(d[i], d[i + 1], HIGH_WORDS);
+    for (int i = 0; i < 16; i += 4)
+        d[i] = __builtin_shufflevector(d[i], d[i + 2], LOW_PAIRS) +
+               __builtin_shufflevector(d[i], d[i + 2], HIGH_PAIRS);
+    for (int i = 0; i < 16; i += 8)
+        d[i] = __builtin_shufflevector(d[i], d[i + 4], EVEN_FOURS) +
+               __builtin_shufflevector(d[i], d[i + 4], ODD_FOURS);
+    *first = __builtin_shufflevector(d[0], d[8], EVEN_FOURS);
+    *second = __builtin_shufflevector(d[0], d[8], ODD_FOURS);
+}
+
 #endif /* S2_KERNELS_WIDE_BLOCKS_H */
