@@ -371,7 +371,7 @@ test('the model is being loaded: plans work; then no model; then ready', async (
   await done(page);
   mock.fault = 'no-model';
   const without = await fresh();
-  assert.match(await textOf(without, '.banner'), /plan works, questions cannot be answered/);
+  assert.match(await textOf(without, '.banner'), /the plan is available, but questions cannot be answered/);
   await inspect(without, 'no model');
   mock.fault = '';
   await done(without);
