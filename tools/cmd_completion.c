@@ -139,7 +139,7 @@ static int run(const void *values)
     const completion_options *options = values;
     s2p_error error;
     if (options->shells.n != 1 || s2_choice_index(s2_shell_name, options->shells.item[0]) < 0) {
-        s2_fail(&error, S2P_EINVAL, "completion needs one of bash, zsh, fish");
+        s2_fail(&error, S2P_EINVAL, "completion needs bash, zsh or fish");
         return s2_report_error(S2P_EINVAL, &error);
     }
     s2_buffer text;

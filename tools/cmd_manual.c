@@ -200,7 +200,7 @@ static int run(const void *values)
         if (strcmp(s2_commands[i]->name, name) == 0) command = s2_commands[i];
     if (options->names.n > 1 || (name && !command)) {
         s2_fail(&error, S2P_EINVAL,
-                "manual takes the name of one command, or none; 's2prune --help' lists them");
+                "manual takes at most one command; 's2prune --help' lists them");
         return s2_report_error(S2P_EINVAL, &error);
     }
     s2_buffer text;

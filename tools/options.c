@@ -345,8 +345,7 @@ static s2p_status set_from_profile(const s2_command *command, s2_env env, void *
         const s2_option *o = find(command, name, strlen(name));
         bool *set = o ? &is_set[o - command->options] : NULL;
         if (set && *set && is_asked && !is_table)
-            return s2_fail(error, S2P_EINVAL, "%s and --profile both say what is kept; use one",
-                           name);
+            return s2_fail(error, S2P_EINVAL, "%s cannot be combined with --profile", name);
         if (!set || !text[0] || (*set && !is_table)) continue;
         *set = true;
         TRY(s2_option_set(o, "--profile", text, values, error));
@@ -414,8 +413,7 @@ static s2p_status set_given(const s2_command *command, const s2_option *o, const
     const s2_option *writer =
         st != S2P_OK && strcmp(o->name, "--output") == 0 ? find_writer(command, text) : NULL;
     if (!writer) return st;
-    return s2_fail(error, S2P_EINVAL,
-                   "%s is the form of what is printed; name the file with %s %.60s",
+    return s2_fail(error, S2P_EINVAL, "%s selects the output format; name the file with %s %.60s",
                    o->letters ? o->letters : o->name, writer->name, text);
 }
 
@@ -510,7 +508,7 @@ s2p_status s2_options_parse(const s2_command *command, int argc, char *const *ar
     if (st == S2P_OK) st = set_from_env(command, env, values, is_set, parsed, error);
     if (st == S2P_OK) st = check_complete(command, values, is_set, error);
     if (ignored[0])
-        add_note(parsed, ignored, ": accepted for llama.cpp's sake, nothing to do here");
+        add_note(parsed, ignored, ": accepted for compatibility with llama.cpp, but has no effect");
     const s2_option *quiet = find(command, "--quiet", strlen("--quiet"));
     parsed->is_quiet = quiet && is_set[quiet - command->options];
     if (parsed->is_quiet || command->repeats) parsed->note[0] = '\0';

@@ -38,7 +38,7 @@ static int fail_unknown(const char *name)
     const char *near = s2_suggest(name, command_name, s2_commands);
     if (name[0] == '-' && !near)
         s2_fail(&error, S2P_EINVAL,
-                "'%.60s' is not a command; to ask a model: 's2prune run %.60s ...'", name, name);
+                "'%.60s' is not a command; to use a model: 's2prune run %.60s ...'", name, name);
     else if (near)
         s2_fail(&error, S2P_EINVAL, "unknown %s '%.60s' (did you mean '%s'?)", kind, name, near);
     else

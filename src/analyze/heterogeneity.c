@@ -127,7 +127,7 @@ static s2p_status split_by(const s2_trials *t, const s2a_setting *s, thirds *d, 
     }
     if (d->n_unknown < t->n_pictures) return split(t, d, error);
     return s2_fail(error, S2P_EINVAL,
-                   "H_str is known for no picture: they are too small to be measured, or the "
+                   "H_str is not known for any picture: they are too small to measure, or the "
                    "answers do not say how many tokens they had");
 }
 

@@ -59,7 +59,7 @@ static s2p_status measure(layers *l, s2p_error *error)
     if (first >= 0) return S2P_OK;
     return s2_fail(
         error, S2P_EINVAL,
-        "no setting says after which layer it prunes; name them as 's2prune:after=3' with "
+        "no setting names the layer after which it prunes; name layers as 's2prune:after=3' with "
         "--setting, here or in the run of 's2prune eval'");
 }
 

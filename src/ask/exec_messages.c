@@ -67,7 +67,7 @@ static s2p_status read_needs(const json_t *list, uint32_t *needs, s2p_error *err
         while (s2p_signal_at(id) && (!name || strcmp(s2p_signal_at(id)->name, name) != 0)) id++;
         if (!s2p_signal_at(id))
             return s2_fail(error, S2P_EFORMAT,
-                           "its hello needs '%.40s', and there is no such signal; 's2prune run "
+                           "its greeting needs '%.40s', and there is no such signal; 's2prune run "
                            "--list-methods' lists them",
                            name ? name : "?");
         *needs |= UINT32_C(1) << id;
@@ -93,11 +93,11 @@ static s2p_status read_hello(const json_t *object, s2a_hello *out, s2p_error *er
 {
     const char *schema = s2_json_string(object, "schema"), *name = s2_json_string(object, "name");
     if (!schema || strcmp(schema, S2A_EXEC_SCHEMA) != 0)
-        return s2_fail(error, S2P_EFORMAT, "its hello has the schema '%.40s', not '%s'",
+        return s2_fail(error, S2P_EFORMAT, "its greeting has the schema '%.40s', not '%s'",
                        schema ? schema : "", S2A_EXEC_SCHEMA);
     if (!name || !is_name(name))
         return s2_fail(error, S2P_EFORMAT,
-                       "its hello needs a name of 1 to %u characters a-z, 0-9 and \"-_.+\"",
+                       "its greeting needs a name of 1 to %u characters a-z, 0-9 and \"-_.+\"",
                        S2A_EXEC_NAME - 1);
     (void)snprintf(out->name, sizeof out->name, "%s", name);
     TRY(read_needs(json_object_get(object, "needs"), &out->needs, error));
@@ -105,7 +105,7 @@ static s2p_status read_hello(const json_t *object, s2a_hello *out, s2p_error *er
     (void)s2_json_int(object, "after", &out->after);
     if (out->after < 0 && (out->needs & OF_A_LAYER))
         return s2_fail(error, S2P_EFORMAT,
-                       "its hello needs %s, which no layer has computed yet before the decoder",
+                       "its greeting needs %s, which is not computed before the decoder",
                        s2p_need_text(out->needs & OF_A_LAYER));
     out->draws = flag(object, "draws", false);
     out->prunes_cache = flag(object, "prunes_cache", false);
@@ -117,7 +117,7 @@ s2p_status s2a_hello_parse(const void *line, size_t n, s2a_hello *out, s2p_error
 {
     json_t *object;
     *out = (s2a_hello){ .after = S2P_BEFORE_DECODER };
-    TRY(parse_object(line, n, "its hello", 256, hello_fields, &object, error));
+    TRY(parse_object(line, n, "its greeting", 256, hello_fields, &object, error));
     const s2p_status st = read_hello(object, out, error);
     json_decref(object);
     return st;
@@ -283,7 +283,7 @@ static s2p_status read_reply(const json_t *object, int32_t n, int64_t number, in
     if (json_is_integer(request) && json_integer_value(request) != number)
         return s2_fail(error, S2P_EFORMAT, "it answered request %lld; %lld was asked",
                        (long long)json_integer_value(request), (long long)number);
-    if (why) return s2_fail(error, S2P_EINVAL, "it refuses: %.*s", MAX_SENTENCE, why);
+    if (why) return s2_fail(error, S2P_EINVAL, "it reported an error: %.*s", MAX_SENTENCE, why);
     if (json_is_array(list) == json_is_array(scores))
         return s2_fail(error, S2P_EFORMAT, "an answer has either keep or scores");
     return json_is_array(list) ? take_indices(list, n, keep, n_keep, error)

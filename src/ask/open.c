@@ -83,7 +83,7 @@ static s2p_status check_template(const char *asked, const char *own, s2p_error *
         return S2P_OK;
     return s2_fail(error, S2P_EINVAL,
                    "--chat-template '%.60s': the chat format of this model is '%s', and no other "
-                   "would give good answers; text without one goes with --raw",
+                   "would give good answers; use --raw for a prompt without one",
                    asked, own);
 }
 

@@ -194,7 +194,8 @@ static s2p_status start_again(s2a_own *own, s2p_error *error)
         first.size == second.size && memcmp(first.data, second.data, first.size) == 0;
     s2_buffer_free(&first);
     s2_buffer_free(&second);
-    return is_same ? S2P_OK : s2_fail(error, S2P_EFORMAT, "its hello is not the one of before");
+    return is_same ? S2P_OK
+                   : s2_fail(error, S2P_EFORMAT, "its greeting differs from the previous one");
 }
 
 static s2p_status request(s2a_own *own, const s2p_view *view, s2p_grid grid, int32_t *keep,
@@ -242,10 +243,11 @@ static s2p_status keep_by_process(const s2p_view *view, s2p_grid grid, int32_t *
     if (++own->n_failures < S2A_OWN_TRIES) return blame(own, st, why.message, error);
     own->n_failures = 0; /* asked again, it may be started again */
     own->fault = S2A_FAULT_OVER;
-    return s2_fail(error, S2P_EFORMAT,
-                   "%s failed %d times in a row (mend it, and the same command goes on); the last "
-                   "time %s",
-                   name_of(own), S2A_OWN_TRIES, why.message);
+    return s2_fail(
+        error, S2P_EFORMAT,
+        "%s failed %d times in a row (fix it and repeat the command to continue); the last "
+        "error: %s",
+        name_of(own), S2A_OWN_TRIES, why.message);
 }
 
 static s2p_status open_process(s2a_own *own, s2p_error *error)

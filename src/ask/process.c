@@ -128,7 +128,8 @@ static void end_note(s2a_process *p)
     memcpy(p->last, p->note, p->n_note + 1);
     p->n_note = 0;
     if (p->n_notes > MAX_NOTES || !p->options.note) return;
-    p->options.note(p->n_notes < MAX_NOTES ? p->last : "more of its standard error is not shown",
+    p->options.note(p->n_notes < MAX_NOTES ? p->last
+                                           : "further lines of its standard error are not shown",
                     p->options.user);
     p->n_notes++;
 }
@@ -218,8 +219,8 @@ static s2p_status fail_ended(s2a_process *p, s2p_error *error)
     else
         (void)snprintf(how, sizeof how, "it ended with status %d before it answered",
                        WEXITSTATUS(status));
-    return s2_fail(error, S2P_EIO, "%s%s%.200s", how, p->last[0] ? "; its last words: " : "",
-                   p->last);
+    return s2_fail(error, S2P_EIO, "%s%s%.200s", how,
+                   p->last[0] ? "; its last line on standard error: " : "", p->last);
 }
 
 /* --- talking -------------------------------------------------------------------------------- */
@@ -261,7 +262,7 @@ static s2p_status receive_some(s2a_process *p, talk *t, bool *is_closed, s2p_err
         *is_closed = n == 0;
         if (n == 0) return S2P_OK;
         if (t->is_whole)
-            return s2_fail(error, S2P_EIO, "it wrote more than the one line of an answer");
+            return s2_fail(error, S2P_EIO, "it wrote more than one line for an answer");
         const char *end = memchr(chunk, '\n', (size_t)n);
         s2_buffer_append(t->line, chunk, end ? (size_t)(end - chunk) : (size_t)n);
         if (t->line->status == S2P_ENOMEM) return s2_fail_memory(error, t->max, "an answer");
@@ -270,7 +271,7 @@ static s2p_status receive_some(s2a_process *p, talk *t, bool *is_closed, s2p_err
                            t->max);
         t->is_whole = end != NULL;
         if (end && end + 1 < chunk + n)
-            return s2_fail(error, S2P_EIO, "it wrote more than the one line of an answer");
+            return s2_fail(error, S2P_EIO, "it wrote more than one line for an answer");
     }
 }
 
@@ -286,11 +287,11 @@ static s2p_status exchange(s2a_process *p, talk *t, s2p_error *error)
         if (t->is_whole && is_sent) return S2P_OK;
         if (is_closed || !is_open) return fail_ended(p, error);
         if (p->options.cancelled && p->options.cancelled(p->options.user))
-            return s2_fail(error, S2P_ECANCELLED, "stopped while a method was at work");
+            return s2_fail(error, S2P_ECANCELLED, "interrupted while a method was running");
         const double left = until - s2_now_ms();
         if (left <= 0.0)
             return s2_fail(error, S2P_EIO, "it %s within %.10g seconds",
-                           t->is_whole ? "did not read its whole request" : "gave no answer",
+                           t->is_whole ? "did not read the whole request" : "gave no answer",
                            p->options.timeout_ms * 1e-3);
         struct pollfd fds[3] = { { .fd = p->out, .events = POLLIN },
                                  { .fd = p->err, .events = POLLIN }, /* below 0: ignored */
@@ -310,7 +311,7 @@ s2p_status s2a_process_ask(s2a_process *p, const s2a_piece *pieces, size_t n_pie
     char early;
     if (n_pieces > 0 && read(p->out, &early, 1) == 1) {
         finish(p, 0.0, &status);
-        return s2_fail(error, S2P_EIO, "it wrote before it was asked");
+        return s2_fail(error, S2P_EIO, "it wrote output before the first request");
     }
     const s2p_status st = exchange(p, &t, error);
     if (st != S2P_OK && p->pid > 0) finish(p, 0.0, &status);

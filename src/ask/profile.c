@@ -95,8 +95,8 @@ static s2p_status read_setting(const json_t *object, const char *name, s2a_profi
     }
     out->min_confidence = json_number_value(json_object_get(object, "min_confidence"));
     if (out->min_confidence > 0.0 && setting.budget.n_more == 0)
-        return s2_fail(error, S2P_EFORMAT, "%.200s: min_confidence belongs to budgets that grow",
-                       name);
+        return s2_fail(error, S2P_EFORMAT,
+                       "%.200s: min_confidence needs a sequence of budgets, such as 64..192", name);
     return size ? read_size(size, name, out, error) : S2P_OK;
 }
 

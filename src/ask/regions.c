@@ -32,7 +32,7 @@ static s2p_status place(const s2a_box *box, int32_t index, const s2_image *pictu
     for (int k = 0; k < 2; k++)
         if (at[k] >= side[k])
             return s2_fail(error, S2P_EINVAL,
-                           "the box %g,%g,%g,%g lies outside of picture %d, which has %dx%d pixels",
+                           "the box %g,%g,%g,%g is outside picture %d, which has %dx%d pixels",
                            at[0], at[1], at[2], at[3], index + 1, size.width, size.height);
     for (int k = 0; k < 4; k++) at[k] *= (double)now[k % 2] / side[k % 2];
     *out = (s2p_region){ .x = at[0], .y = at[1], .width = at[2], .height = at[3] };
@@ -89,8 +89,8 @@ static s2p_status read_mask(const s2a_box *box, int32_t index, const s2_image *p
     uint8_t *marked = NULL;
     if (own.width != size.width || own.height != size.height)
         st = s2_fail(error, S2P_EINVAL,
-                     "the mask %.200s has %dx%d pixels and picture %d has %dx%d; a mask has the "
-                     "size of its picture",
+                     "the mask %.200s has %dx%d pixels and picture %d has %dx%d; a mask must "
+                     "have the size of its picture",
                      box->mask, own.width, own.height, index + 1, size.width, size.height);
     if (st == S2P_OK) {
         const size_t n = (size_t)width * (size_t)height;
@@ -100,7 +100,7 @@ static s2p_status read_mask(const s2a_box *box, int32_t index, const s2_image *p
         if (st == S2P_OK) s2_image_gray(&mask.view, gray);
         if (st == S2P_OK && !mark_light(gray, &mask.view, width, height, marked))
             st = s2_fail(error, S2P_EINVAL,
-                         "the mask %.200s marks nothing: no pixel is lighter than half of white",
+                         "the mask %.200s marks nothing: no pixel is at least half white",
                          box->mask);
         free(gray);
     }

@@ -363,7 +363,7 @@ s2p_status s2a_method_read(const char *source, const char *text, size_t n, const
         return s2_fail(
             error, S2P_EINVAL,
             "%s: methods 'file:' and 'exec:' are only for the commands run, compare, eval "
-            "and analyze, where they ask a model",
+            "and analyze, which run a model",
             source);
     char typed[SHOWN + 1];
     (void)snprintf(typed, sizeof typed, "%.*s", shown(n), text);

@@ -104,7 +104,7 @@ s2p_status s2_file_read(const char *path, s2_buffer *out, s2p_error *error)
                      (long long)info.st_size, out->max);
     if (st == S2P_OK) st = read_all(fd, path, out, error);
     if (st == S2P_OK && S_ISFIFO(info.st_mode) && out->size == before)
-        st = s2_fail(error, S2P_EIO, "cannot read '%s': it is a pipe that nobody writes to", path);
+        st = s2_fail(error, S2P_EIO, "cannot read '%s': it is a pipe without a writer", path);
     close(fd);
     return st;
 }
@@ -152,7 +152,7 @@ static s2p_status write_in_place(const char *path, const void *data, size_t n, s
     if (is_link_of_others(path)) return fail_write(error, path, n, ELOOP);
     const int fd = open(path, O_WRONLY | NOT_WAITING);
     if (fd < 0 && errno == ENXIO) {
-        (void)s2_fail(error, S2P_EIO, "cannot write '%s': it is a pipe that nobody reads", path);
+        (void)s2_fail(error, S2P_EIO, "cannot write '%s': it is a pipe without a reader", path);
         errno = ENXIO;
         return S2P_EIO;
     }

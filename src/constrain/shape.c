@@ -299,7 +299,7 @@ static s2p_status join(s2c_compiler *c, s2c_shapes a, s2c_shapes b, int32_t node
     return S2P_OK;
 }
 
-/* The branches of anyOf or oneOf. Those of oneOf must exclude each other: what cannot be proved here may be
+/* The branches of anyOf or oneOf. Those of oneOf must cannot be combined: what cannot be proved here may be
  * clear once all schemas that hold together are merged, so the branch is noted. */
 static s2p_status read_branches(s2c_compiler *c, int32_t list, bool are_exclusive, s2c_shapes *out)
 {
@@ -371,7 +371,7 @@ static s2p_status follow(s2c_compiler *c, int32_t ref, s2c_shapes *out)
                           "references within a schema that has an $id of its own are not "
                           "supported; leave $id out");
     if (target < 0)
-        return s2c_refuse(c, ref, "$ref leads nowhere: '%.*s'",
+        return s2c_refuse(c, ref, "$ref is a redirect to an invalid address: '%.*s'",
                           (int)(node->size < 80 ? node->size : 80), node->text);
     return s2c_expand(c, target, out);
 }

@@ -94,7 +94,7 @@ static void read_text_numbers(s2v_config *c, s2v_numbers *n)
     s2v_config_expect_bool(c, c->text, "use_sliding_window", false);
     if (s2v_config_member(c->top, "quantization_config"))
         s2v_config_fail(c, S2P_EUNSUPPORTED, "quantization_config",
-                        "says the weights are quantised; use the original checkpoint");
+                        "says the weights are quantized; use the original checkpoint");
 
     const json_t *tie = s2v_config_member(c->top, "tie_word_embeddings");
     const json_t *text_tie = s2v_config_member(c->text, "tie_word_embeddings");

@@ -131,7 +131,7 @@ static s2p_status choose_types(quantizer *q, s2p_error *error)
         if (from != c->type && from != S2V_TENSOR_F32 && from != S2V_TENSOR_F16 &&
             from != S2V_TENSOR_BF16)
             return s2_fail(error, S2P_EUNSUPPORTED,
-                           "tensor '%s' is %s already; quantise from the F32, F16 or BF16 file",
+                           "tensor '%s' is %s already; quantize the F32, F16 or BF16 file instead",
                            c->name, s2v_gguf_tensor_type(t->type, NULL, NULL));
         c->n_rows = t->ne[1] * t->ne[2] * t->ne[3];
         c->n_bytes = (uint64_t)c->n_rows * s2v_gguf_row_bytes(c->type, t->ne[0]);

@@ -28,7 +28,7 @@ static s2p_status add_file(s2_sha256_state *h, const s2v_gguf *file, const char 
 {
     struct stat info;
     if (stat(path, &info) != 0)
-        return s2_fail(error, S2P_EIO, "cannot look at '%s': %s", path, strerror(errno));
+        return s2_fail(error, S2P_EIO, "cannot access '%s': %s", path, strerror(errno));
     add_number(h, (int64_t)s2v_gguf_n_bytes(file));
     add_number(h, (int64_t)info.st_mtim.tv_sec);
     add_number(h, (int64_t)info.st_mtim.tv_nsec);

@@ -181,7 +181,7 @@ static s2p_status stop_if_cancelled(const char *text, size_t n, void *user, s2p_
 {
     (void)text;
     (void)n;
-    return is_cancelled(user) ? s2_fail(error, S2P_ECANCELLED, "stopped within an answer") : S2P_OK;
+    return is_cancelled(user) ? s2_fail(error, S2P_ECANCELLED, "stopped during an answer") : S2P_OK;
 }
 
 static s2p_status ask(running *r, const s2e_sample *sample, const s2a_setting *setting,

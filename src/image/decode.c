@@ -80,12 +80,12 @@ static s2p_status refuse_foreign(const s2_source *source, s2p_error *error)
         if (!s2_source_has(source, m->at, m->bytes, m->n)) continue;
         return m->command
                    ? s2_fail(error, S2P_EUNSUPPORTED,
-                             "this is %s file, which is not read; convert it: %s", m->name,
+                             "this is %s file, which is not supported; convert it: %s", m->name,
                              m->command)
                    : s2_fail(error, S2P_EUNSUPPORTED, "this is %s file, not a picture", m->name);
     }
     return s2_fail(error, S2P_EFORMAT,
-                   "not a picture: %zu bytes that begin like no JPEG, PNG, WebP, GIF or BMP file",
+                   "not a picture: %zu bytes, but not a JPEG, PNG, WebP, GIF or BMP file",
                    source->n_bytes);
 }
 

@@ -211,7 +211,7 @@ static s2p_status read_gif_pixels(gif *g, uint8_t *pixels, s2p_error *error)
     }
     if (t.n_left == 0 || !g->source->limits.strict) return S2P_OK;
     if (c.at == g->source->n_bytes) return fail_cut(g->source, error);
-    return s2_fail(error, S2P_EFORMAT, "GIF picture data end too early");
+    return s2_fail(error, S2P_EFORMAT, "GIF picture data ends too early");
 }
 
 static s2p_status decode_gif(const s2_source *source, s2_image *out, int *orientation,

@@ -30,7 +30,7 @@ static s2p_status explain_heif(struct heif_error why, const s2_source *source, s
     default:
         break;
     }
-    return s2_fail(error, S2P_EFORMAT, "HEIF is damaged or cut off (%zu bytes)", source->n_bytes);
+    return s2_fail(error, S2P_EFORMAT, "HEIF is damaged or truncated (%zu bytes)", source->n_bytes);
 }
 
 /* Decoded pixels, as wide as admitted, to a canvas of their own. */

@@ -135,7 +135,7 @@ static void read_head(reader *r)
     if (st != S2P_OK) leave(r, st);
     if (r->jpeg.num_components != 1 && r->jpeg.num_components != 3 && r->jpeg.num_components != 4)
         leave(r, s2_fail(r->error, S2P_EUNSUPPORTED,
-                         "JPEG has %d components; 1 (gray), 3 (colour) and 4 (CMYK) are supported",
+                         "JPEG has %d components; 1 (gray), 3 (color) and 4 (CMYK) are supported",
                          r->jpeg.num_components));
     read_orientation(r);
 }
@@ -218,7 +218,7 @@ static s2p_status decode_jpeg(const s2_source *source, s2_image *out, int *orien
     if (st == S2P_OK && source->limits.strict && r.n_damages > 0)
         st = r.first_damage == JWRN_JPEG_EOF
                  ? s2_fail(error, S2P_EFORMAT, "JPEG is truncated after %zu bytes", source->n_bytes)
-                 : s2_fail(error, S2P_EFORMAT, "JPEG is damaged: pixels missing at %ld places",
+                 : s2_fail(error, S2P_EFORMAT, "JPEG is damaged: pixels are missing in %ld places",
                            r.n_damages);
     if (st == S2P_OK) {
         s2_image_adopt(out, r.pixels, r.jpeg.output_width, r.jpeg.output_height, S2_FORMAT_JPEG);

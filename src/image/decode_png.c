@@ -150,11 +150,11 @@ static s2p_status explain_png(int code, s2p_error *error)
         return s2_fail(error, S2P_EUNSUPPORTED, "PNG has a critical chunk of an unknown kind");
     case SPNG_IO_EOF:
     case SPNG_EIDAT_TOO_SHORT:
-        return s2_fail(error, S2P_EFORMAT, "PNG picture data end too early");
+        return s2_fail(error, S2P_EFORMAT, "PNG picture data ends too early");
     case SPNG_EIDAT_STREAM:
     case SPNG_EFILTER:
     case SPNG_EZLIB:
-        return s2_fail(error, S2P_EFORMAT, "PNG picture data are damaged");
+        return s2_fail(error, S2P_EFORMAT, "PNG picture data is damaged");
     default:
         return s2_fail(error, S2P_EFORMAT, "PNG is damaged (code %d)", code);
     }

@@ -79,7 +79,8 @@ static s2p_status decode_webp(const s2_source *source, s2_image *out, int *orien
     if (code != VP8_STATUS_OK) return explain_webp(code, source, error);
     TRY(s2_source_admit(source, "WebP", features.width, features.height, error));
     if (features.has_animation)
-        return s2_fail(error, S2P_EUNSUPPORTED, "WebP is animated; still pictures are read");
+        return s2_fail(error, S2P_EUNSUPPORTED,
+                       "animated WebP is not supported; convert it to a still picture");
 
     const size_t n_riff = read_le32(source->bytes + 4); /* of what follows these 8 bytes */
     if (source->limits.strict && n_riff > source->n_bytes - 8)

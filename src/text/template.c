@@ -175,17 +175,18 @@ static s2p_status check_tools(const s2v_chat_format *format, const s2v_message *
     const s2v_role role = message[i].role;
     if (role <= S2V_ASSISTANT) return S2P_OK;
     if (!format->has_tools)
-        return s2_fail(error, S2P_EUNSUPPORTED, "the chat format '%s' of this model has no tools",
-                       format->name);
+        return s2_fail(error, S2P_EUNSUPPORTED,
+                       "the chat format '%s' of this model does not support tools", format->name);
     if (message[i].n_images > 0)
         return s2_fail(error, S2P_EINVAL, "message %zu is about tools and cannot have pictures", i);
     const s2v_role before = i > 0 ? message[i - 1].role : S2V_SYSTEM;
     if (role == S2V_TOOLS && (i > 1 || before != S2V_SYSTEM))
         return s2_fail(error, S2P_EINVAL,
-                       "message %zu lists tools, which come first or after the system message", i);
+                       "message %zu lists tools, which must come first or after the system message",
+                       i);
     if (role == S2V_TOOL_CALL && before != S2V_ASSISTANT && before != S2V_TOOL_CALL)
         return s2_fail(error, S2P_EINVAL,
-                       "message %zu is a call of a tool, which follows the assistant", i);
+                       "message %zu is a tool result, which must follow the assistant's call", i);
     return S2P_OK;
 }
 

@@ -111,7 +111,7 @@ static void test_unknown(void **state)
     fill(&t, true, false);
     study = (s2_study){ .n = 0 };
     assert_int_equal(s2_analyze_layer(&t, &study, &error), S2P_EINVAL);
-    assert_non_null(strstr(error.message, "after which layer"));
+    assert_non_null(strstr(error.message, "names the layer"));
     s2_study_free(&study);
     s2_trials_free(&t);
 }

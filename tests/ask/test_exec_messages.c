@@ -43,23 +43,23 @@ static void test_hello_refused(void **state)
     static const struct {
         const char *line, *sentence;
     } cases[] = {
-        { "", "its hello: not valid JSON" },
-        { "hello!", "its hello: not valid JSON at line 1, column 5 (it wrote 'hello!')" },
+        { "", "its greeting: not valid JSON" },
+        { "hello!", "its greeting: not valid JSON at line 1, column 5 (it wrote 'hello!')" },
         { "\x1b[31mred", "(it wrote '?[31mred')" }, /* no terminal codes in a sentence */
-        { "[]", "its hello is not a JSON object" },
-        { "{}", "its hello has the schema ''" },
+        { "[]", "its greeting is not a JSON object" },
+        { "{}", "its greeting has the schema ''" },
         { "{\"schema\":\"s2prune.exec/2\",\"name\":\"a\"}",
           "'s2prune.exec/2', not 's2prune.exec/1'" },
-        { "{\"schema\":\"s2prune.exec/1\"}", "its hello needs a name" },
-        { "{\"schema\":\"s2prune.exec/1\",\"name\":\"Mine\"}", "its hello needs a name" },
-        { "{\"schema\":\"s2prune.exec/1\",\"name\":\"a b\"}", "its hello needs a name" },
+        { "{\"schema\":\"s2prune.exec/1\"}", "its greeting needs a name" },
+        { "{\"schema\":\"s2prune.exec/1\",\"name\":\"Mine\"}", "its greeting needs a name" },
+        { "{\"schema\":\"s2prune.exec/1\",\"name\":\"a b\"}", "its greeting needs a name" },
         { "{\"schema\":\"s2prune.exec/1\",\"name\":\"\"}", "name has 0 bytes" },
         { HELLO ",\"need\":[]}", "need is not known; there are schema, name, needs" },
         { HELLO ",\"needs\":[\"vibes\"]}", "needs 'vibes', and there is no such signal" },
         { HELLO ",\"needs\":[3]}", "there is no such signal" },
         { HELLO ",\"needs\":\"erc\"}", "needs must be a list" },
         { HELLO ",\"needs\":[\"erc\"],\"after\":-1}",
-          "its hello needs ERC scores, which no layer" },
+          "its greeting needs ERC scores, which is not computed" },
         { HELLO ",\"after\":-2}", "after is -2" },
         { HELLO ",\"draws\":1}", "draws must be true or false" },
     };
@@ -145,7 +145,7 @@ static void test_replies(void **state)
     assert_int_equal(reply("{\"keep\":[]}", keep, &n), S2P_OK);
     assert_int_equal(n, 0);
     assert_int_equal(reply("{\"error\":\"no such sample\"}", keep, &n), S2P_EINVAL);
-    assert_string_equal(error.message, "it refuses: no such sample");
+    assert_string_equal(error.message, "it reported an error: no such sample");
     assert_true(s2a_reply_limit((s2p_grid){ 24, 24 }) > 576 * 26);
 }
 

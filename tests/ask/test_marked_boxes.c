@@ -133,7 +133,7 @@ static void test_reduced(void **state)
     assert_int_equal(s2a_boxes_apply(&boxes, 0, &image, give_mask, NULL, &regions, &error),
                      S2P_EINVAL);
     assert_string_equal(error.message,
-                        "the box 40,0,1,1 lies outside of picture 1, which has 40x20 pixels");
+                        "the box 40,0,1,1 is outside picture 1, which has 40x20 pixels");
     s2_image_free(&image);
 }
 
@@ -157,8 +157,8 @@ static void test_masks(void **state)
     assert_int_equal(s2a_boxes_apply(&boxes, 0, &image, give_mask, &other, &regions, &error),
                      S2P_EINVAL);
     assert_string_equal(error.message,
-                        "the mask m.png has 6x5 pixels and picture 1 has 6x4; a mask "
-                        "has the size of its picture");
+                        "the mask m.png has 6x5 pixels and picture 1 has 6x4; a mask must "
+                        "have the size of its picture");
     memset(mask.pixels, 0, (size_t)mask.view.stride * 4);
     assert_int_equal(s2a_boxes_apply(&boxes, 0, &image, give_mask, &mask, &regions, &error),
                      S2P_EINVAL);

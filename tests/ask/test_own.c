@@ -101,7 +101,7 @@ static void test_opening(void **state)
         { "exec:", "it needs a command" },
         { "exec:  ", "it needs a command" },
         { "exec:exit 4", "--method: exec:exit 4: it ended with status 4 before it answered" },
-        { "exec:echo hi", "exec:echo hi: its hello: not valid JSON" },
+        { "exec:echo hi", "exec:echo hi: its greeting: not valid JSON" },
         { "exec:sleep 100", "exec:sleep 100: it gave no answer within 0.3 seconds" },
         { "mine", "needs a name" },
     };
@@ -172,7 +172,7 @@ static void test_process_goes_on(void **state)
     expect_fault(own, "far", 2, "exec:mine: token 16 for sample 'far', whose grid is 4x4");
     expect_fault(own, "twice", 2, "exec:mine: token 9 twice for sample 'twice'");
     for (int i = 0; i < 2 * S2A_OWN_TRIES; i++) /* never over: it speaks */
-        expect_fault(own, "other", 2, "exec:mine: it refuses: unknown sample");
+        expect_fault(own, "other", 2, "exec:mine: it reported an error: unknown sample");
     assert_int_equal(run(own, "good", 2, S2P_MODE_DEFAULT, 0), S2P_OK);
     assert_true(n_kept == 2 && kept[0] == 1 && kept[1] == 9);
     assert_int_equal(run(own, "few", 2, S2P_MODE_PUBLISHED, 0), S2P_OK);
@@ -199,8 +199,8 @@ static void test_process_dies(void **state)
     assert_int_equal(run(own, "bad", 2, S2P_MODE_DEFAULT, 0), S2P_EFORMAT);
     assert_int_equal(s2a_own_fault(own), S2A_FAULT_OVER);
     assert_string_equal(error.message,
-                        "exec:mine failed 4 times in a row (mend it, and the same command "
-                        "goes on); the last time it ended with status 5 before it "
+                        "exec:mine failed 4 times in a row (fix it and repeat the command "
+                        "to continue); the last error: it ended with status 5 before it "
                         "answered");
     assert_int_equal(run(own, "good", 2, S2P_MODE_DEFAULT, 0), S2P_OK);
     assert_int_equal(s2a_own_fault(own), S2A_FAULT_NONE);
@@ -223,7 +223,7 @@ static void test_process_changes(void **state)
     (void)remove(counter);
     s2a_own *own = open_own(&owns, text);
     expect_fault(own, "a", 2, "it ended with status 0");
-    expect_fault(own, "a", 2, "exec:mine: its hello is not the one of before");
+    expect_fault(own, "a", 2, "exec:mine: its greeting differs from the previous one");
     s2a_owns_close(&owns);
 }
 

@@ -57,7 +57,7 @@ static void test_refused(void **state)
         { BEGIN "{\"method\":\"s2prune\",\"budget\":\"64..32\"}}", "each budget must keep more" },
         { BEGIN "{\"method\":\"s2prune\",\"budget\":64}}", "setting.budget" },
         { BEGIN "{\"method\":\"s2prune\",\"budget\":\"64\",\"min_confidence\":0.9}}",
-          "min_confidence belongs to budgets that grow" },
+          "min_confidence needs a sequence of budgets, such as 64..192" },
         { BEGIN "{\"method\":\"s2prune\",\"budget\":\"6..9\",\"min_confidence\":2}}",
           "setting.min_confidence" },
         { BEGIN "{\"method\":\"s2prune\",\"budget\":\"64\",\"image_size\":\"0x9\"}}",

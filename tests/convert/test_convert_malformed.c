@@ -105,7 +105,7 @@ static void test_config(void **state)
           "internvl, internvl_chat, smolvlm, idefics3, gemma3, qwen3_5 and qwen3_5_moe" },
         { "\"qwen2_5_vl\"", "\"llava_onevision\"", FORMAT, "'text_config' is missing" },
         { "\"tie_word", "\"text_config\":3,\"tie_word", FORMAT, "'text_config' is not an object" },
-        { "\"tie_word", "\"quantization_config\":{},\"tie_word", OTHER, "quantised" },
+        { "\"tie_word", "\"quantization_config\":{},\"tie_word", OTHER, "quantized" },
         { "\"vision_config\":", "\"other\":", FORMAT, "'vision_config' is not an object" },
         { "\"num_hidden_layers\":2,", "", FORMAT, "'num_hidden_layers' is missing" },
         { "\"num_hidden_layers\":2", "\"num_hidden_layers\":0", LIMIT, "'num_hidden_layers'" },

@@ -316,7 +316,7 @@ static void test_refusals(void **state)
     q = page_question("full", 3);
     q.size[0].width = q.size[0].height = 0;
     assert_int_equal(prefill(s, &q, NULL, &error), S2P_EUNSUPPORTED);
-    assert_non_null(strstr(error.message, "LLaVA-OneVision shows its tower a fixed number"));
+    assert_non_null(strstr(error.message, "LLaVA-OneVision has a tower with a fixed number"));
     s2v_session_free(s);
     s2v_engine_close(engine);
 }

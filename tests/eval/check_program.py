@@ -71,7 +71,7 @@ def check_questions():
     assert re.search(r"; only 10 of 218 prompt tokens were new(, [\d.]+ m?s saved)?$", lines[1]), lines[1]
     for option, value in (("--logits", "l.npy"), ("--overlay", "o.png"), ("--record", "r")):
         code, out, err = run("run", "-q", "-i", PICTURE, *several, option, value)
-        assert code == 2 and err == f"error: {option} is about one question; -p is given 3 times\n", err
+        assert code == 2 and err == f"error: {option} needs a single question; -p is given 3 times\n", err
     code, _, err = run("run", "-q", "-i", PICTURE, "-p", "x", "-p", "")
     assert code == 2 and err == "error: --prompt is empty; it needs TEXT\n", err
 

@@ -181,7 +181,7 @@ def check_stop():
     code, out, _ = run("status", folder)
     assert code == 5 and f"{reported} of {N_ANSWERS} answers" in out and "incomplete" in out, out
     code, _, err = run("export", folder)
-    assert code == 3 and "run it to its end" in err, (code, err)
+    assert code == 3 and "complete the run first" in err, (code, err)
     for option, word in (("--limit", "limit is '33' there, '34' here"), ("--methods", "method"), ("-n", "task.synth is ")):
         changed = list(SMALL)
         value = {"--limit": "34", "--methods": "s2prune", "-n": "9"}[option]
@@ -282,7 +282,7 @@ def check_ways():
     code, out, err = run(*SMALL, "--dry-run")
     assert code == 0 and out.splitlines()[1].split()[:4] == ["synth", "33", str(task["pictures"]), str(N_ANSWERS)], out
     code, out, err = run(*SMALL, "--out", folder, "--step", "score", "-q")
-    assert code == 3 and "run it to its end" in err, (code, err)
+    assert code == 3 and "complete the run first" in err, (code, err)
     code, out, err = run(*SMALL, "--out", folder, "--step", "infer", "-q")
     assert code == 0 and out == "" and not os.path.exists(os.path.join(folder, "report.md")), (code, err)
     code, out, err = run(*SMALL, "--out", folder, "--step", "score", "-q", "-o", "csv")

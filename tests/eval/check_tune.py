@@ -131,7 +131,7 @@ def check_profile():
     assert "3%..100%" in run("compare", "-q", *ask, "--profile", "p.json")
     rows = json.loads(run("eval", "-t", 1, "-q", "--limit", 4, "--methods", "full", "--profile", "p.json", "-o", "json"))["results"]
     assert [r["method"] for r in rows] == ["full", "s2prune"] and rows[1]["image_tokens"] > 576, rows
-    assert "use one" in run("run", *ask, "--profile", "p.json", "--budget", 64, code=2)
+    assert "cannot be combined" in run("run", *ask, "--profile", "p.json", "--budget", 64, code=2)
     for text, code, words in (("{}", 3, "schema missing"), ("[1", 3, "JSON"), ('{"schema":"s2prune.profile/1","setting":{"method":"exec:true"}}', 3, "exec"),
                               ("", 3, "bad.json")):
         with open(os.path.join(FOLDER, "bad.json"), "w") as file:

@@ -538,7 +538,7 @@ static void test_merge(void **state)
     assert_non_null(strstr(error.message, "to synth c is in another shard too"));
     make_shard("shards/shard-1-of-2.sqlite", "m", gap, 2);
     assert_int_equal(s2e_merge(from, 1, out, &merged, &error), S2P_EFORMAT);
-    CHECK_CASE(strstr(error.message, "has 3 of 4 answers; run shard 1/2 to its end"), "%s",
+    CHECK_CASE(strstr(error.message, "has 3 of 4 answers; complete shard 1/2 first"), "%s",
                error.message);
     make_shard("shards/shard-1-of-2.sqlite", "m", second, 1);
     assert_int_equal(s2e_merge(from, 1, out, &merged, &error), S2P_EFORMAT);

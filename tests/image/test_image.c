@@ -40,8 +40,8 @@ static void foreign_formats(void **state)
     } cases[] = {
         { "\0\0\0\x1C"
           "ftypisom\0\0\0\0",
-          16, "video file, which is not read; convert it: ffmpeg" },
-        { "%PDF-1.7\n", 9, "a PDF file, which is not read; convert it: pdftoppm" },
+          16, "video file, which is not supported; convert it: ffmpeg" },
+        { "%PDF-1.7\n", 9, "a PDF file, which is not supported; convert it: pdftoppm" },
         { "\xFF\x0A\0\0", 4, "a JPEG XL file" },
         { "\0\0\0\x0CJXL \r\n\x87\n", 12, "a JPEG XL file" },
         { "\0\0\0\x0CjP  \r\n\x87\n", 12, "a JPEG 2000 file" },
@@ -58,9 +58,12 @@ static void foreign_formats(void **state)
     s2_image_limits_init(&bounded);
     bounded.bounded = true;
     static const char *const names[][3] = {
-        { "tiff", "raw.tiff", "a TIFF file, which is not read; convert it: convert FILE out.png" },
-        { "heif", "heic-small.heif", "a HEIC file, which is not read; convert it: heif-convert" },
-        { "heif", "avif-small.heif", "an AVIF file, which is not read; convert it: heif-convert" },
+        { "tiff", "raw.tiff",
+          "a TIFF file, which is not supported; convert it: convert FILE out.png" },
+        { "heif", "heic-small.heif",
+          "a HEIC file, which is not supported; convert it: heif-convert" },
+        { "heif", "avif-small.heif",
+          "an AVIF file, which is not supported; convert it: heif-convert" },
     };
     for (size_t i = 0; i < 3; i++) {
         blob file = read_seed(names[i][0], names[i][1]);

@@ -102,7 +102,7 @@ class Steps(WithEngine):
     def test_refusals(self):
         with self.engine.session() as session:
             for budget, threshold, sentence in (("64..", None, "lacks a budget"), ("192..64", None, "more tokens"), ("1..2..3..4..5", None, "more than 4"),
-                                                ("64..x", None, "a budget is"), ("64..192", 2.0, "from 0.001 to 1"), (64, 0.9, "budgets that grow")):
+                                                ("64..x", None, "a budget is"), ("64..192", 2.0, "from 0.001 to 1"), (64, 0.9, "sequence of budgets")):
                 with self.assertRaisesRegex(s2prune.InvalidError, sentence):
                     session.ask(QUESTION, [PICTURE], method="s2prune", budget=budget, min_confidence=threshold)
             with self.assertRaisesRegex(s2prune.InvalidError, "one budget each"):

@@ -120,7 +120,7 @@ def check_kept(folder):
         assert len(image["kept"]) == 40 or row["method"] == "full", row["method"]
     refuse("the regions of picture 1 keep 576 tokens and its budget is 64", "--keep-box", "0,0,100%,100%", "--budget", "64")
     refuse("drop every token of picture 1", "--drop-box", "0,0,100%,100%")
-    refuse("lies outside of picture 1", "--keep-box", "672,0,1,1")
+    refuse("is outside picture 1", "--keep-box", "672,0,1,1")
     refuse("is not X,Y,WIDTH,HEIGHT", "--blank-box", "nan,0,1,1")
     refuse("is not X,Y,WIDTH,HEIGHT", "--drop-box", "1,2,3")
     refuse("a box or mask is of picture 3; 1 picture is given", "--drop-box", "3:1,2,3,4")
@@ -146,7 +146,7 @@ def check_server(folder):
         status, answer = s.json("POST", "/v1/chat/completions", chat(QUESTION, max_tokens=2, prune={field: bad}))
         assert status == 400 and answer["error"]["param"] == "prune." + field and sentence in answer["error"]["message"], answer
     status, answer = s.json("POST", "/v1/chat/completions", chat(QUESTION, prune={"keep_boxes": [[900, 0, 5, 5]]}))
-    assert status == 400 and "lies outside of picture 1" in answer["error"]["message"], answer
+    assert status == 400 and "is outside picture 1" in answer["error"]["message"], answer
     status, answer = s.json("POST", "/v1/chat/completions", chat(QUESTION, prune={"keep_boxes": [["0"]], "budget": 5}))
     assert status == 400, answer
     status, answer = s.json("POST", "/v1/chat/completions", chat(QUESTION, prune={"keep_boxes": ["0,0,100%,100%"]}))

@@ -19,7 +19,7 @@ def check_answer(words):
     assert status == 200 and answer["usage"]["completion_tokens"] > 0, (words, answer)
     server.stop()
     log = "".join(server.log)
-    assert log.count("nothing to do here") <= 1, log  # the front says it; the engine reads the same words
+    assert log.count("but has no effect") <= 1, log  # the front says it; the engine reads the same words
 
 
 def check_refusal(words):

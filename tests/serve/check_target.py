@@ -55,7 +55,7 @@ def check_profile():
         assert prune["budget"] == "8%..50%" and [a["image_tokens"] for a in prune["attempts"]] == [46, 288], prune
         s.stop()
         code, err = check_refused("--profile", path, "--budget", "64")
-        assert code == 2 and "use one" in err, (code, err)
+        assert code == 2 and "cannot be combined" in err, (code, err)
 
 
 def main():

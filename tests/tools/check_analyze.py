@@ -196,7 +196,7 @@ run("analyze", "layer", "-q", "--run", str(work / "layer_run"), "--out", str(wor
 check_report(work / "run_layer", 1)
 assert sorted((r["method"], r["budget"], r["layer"]) for r in csv.DictReader((work / "run_layer/layer.csv").open())) == [
     ("full", "all", "")] + [("uniform", b, l) for b in ("16", "32") for l in ("-1", "2")]
-for method, why in (("full", "no setting says"), ("resize", "no layer to prune after"), ("sparsevlm", "only a method of one stage")):
+for method, why in (("full", "no setting names"), ("resize", "no layer to prune after"), ("sparsevlm", "only a method of one stage")):
     result = run("analyze", "layer", "-q", "-t", "1", "--pictures", "1", "--per-picture", "1", "--methods", method, "--out", str(work / "layer"),
                  code=2 if method == "full" else 3)
     assert why in result.stderr, (method, result.stderr)

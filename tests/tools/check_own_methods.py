@@ -113,7 +113,7 @@ run("run", "-q", *ASK[:3], PICTURES[1], *ASK[4:], "--budget", "16", "--method", 
 refused("bad.jsonl, line 2: kept must ascend, and 1 follows 2", "run", *ASK, "--method", "file:bad.jsonl", code=3)
 refused("cannot", "run", *ASK, "--method", "file:none.jsonl", code=3)
 refused("its command was not found (status 127)", "run", *ASK, "--method", "exec:/no/such/program", code=3)
-refused("its hello: not valid JSON", "run", *ASK, "--method", "exec:echo hello; sleep 100", code=3)
+refused("its greeting: not valid JSON", "run", *ASK, "--method", "exec:echo hello; sleep 100", code=3)
 refused("it gave no answer within 0.3 seconds", "run", *ASK, "--method", "exec:sleep 100", "--exec-timeout", "0.3", code=3)
 refused("--exec-timeout '0' is not a number from 0.01", "run", *ASK, "--exec-timeout", "0")
 for name in ("bench", "plan"):  # and no other command
@@ -172,10 +172,10 @@ refused("own.file:broken.jsonl", "eval", *SMALL, "--methods", "uniform,file:brok
 assert rows("broken") == store
 
 # --- eval: processes that misbehave, each in its way, for one sample.
-ways = {"hang": "it gave no answer within 2 seconds", "die": "it ended with status 7 before it answered; its last words: something "
+ways = {"hang": "it gave no answer within 2 seconds", "die": "it ended with status 7 before it answered; its last line on standard error: something "
         "broke", "flood": "without the end of a line", "malformed": "its answer: not valid JSON",
-        "two lines": "it wrote more than the one line of an answer", "few": "15 tokens for sample", "twice": "twice for sample",
-        "outside": "token 576 for sample", "refuse": "it refuses: this picture is too plain"}
+        "two lines": "it wrote more than one line for an answer", "few": "15 tokens for sample", "twice": "twice for sample",
+        "outside": "token 576 for sample", "refuse": "it reported an error: this picture is too plain"}
 method = command("ways")
 misbehave("ways", **dict(zip(samples, ways)))
 arguments = ("eval", *SMALL, "--methods", f"erc-top,{method}", "--exec-timeout", "2", "--out", "ways_run")
@@ -183,7 +183,7 @@ process = start(*arguments)
 out, err = process.communicate()
 store = rows("ways_run")
 # Five failures of the process itself are five in a row here, and four end the run; what was asked is there.
-assert process.returncode == 3 and "exec:erc failed 4 times in a row (mend it, and the same command goes on); the last time" in err, (process.returncode, err)
+assert process.returncode == 3 and "exec:erc failed 4 times in a row (fix it and repeat the command to continue); the last error:" in err, (process.returncode, err)
 asked = [s for s in samples if ("exec:erc", s) in store]
 assert len(asked) == 3 and all(ways[what] in store["exec:erc", s][1] for s, what in zip(asked, ways)), store
 # The same command goes on where it stopped; a good answer in between ends the row.
@@ -192,7 +192,7 @@ run(*arguments, code=5)
 store = rows("ways_run")
 assert len([1 for key in store if key[0] == "exec:erc"]) == 9
 for s, what in zip(samples, ways):
-    expected = "it refuses" if s == samples[3] else ways[what]
+    expected = "it reported an error" if s == samples[3] else ways[what]
     assert store["exec:erc", s][1].startswith("exec:erc: ") and expected in store["exec:erc", s][1], (what, store["exec:erc", s])
     assert store["erc-top", s] == usual["erc-top", s]
 assert_all_ended("ways")
@@ -239,7 +239,7 @@ assert any({"erc-top", "exec:erc"} <= {str(v) for v in row.values()} for row in 
 run("analyze", "overlap", "-q", "--images", str(SYNTH), "--methods", "uniform,file:any.jsonl", "--out", "none", code=2)
 (FOLDER / "analyzed/misbehave.json").write_text(json.dumps({"*": "refuse"}))
 out, err = run(*few[:-2], "-o", "csv", "--methods", f"uniform,{command('analyzed')}", "--out", "failing")
-assert err.count("failed: exec:erc: it refuses: this picture is too plain") == 3, err
+assert err.count("failed: exec:erc: it reported an error: this picture is too plain") == 3, err
 
 # --- the example of the documentation; it needs numpy.
 example = HERE.parents[1] / "examples/own_method.py"

@@ -54,7 +54,7 @@ table = run("bench", "-q", "-t", "1", "-r", "1", "-n", "1", *PLUGIN, "--methods"
 assert any("largest" in line for line in table.splitlines()), table
 assert "largest" in run("bench", "--estimate", *PLUGIN, "--methods", "full,largest", "-o", "csv")[0]
 run("analyze", "overlap", "-q", "-t", "1", *PLUGIN, "--pictures", "3", "--methods", "uniform,largest", "--budgets", "16", "--out", "a")
-refused("--plugin: only where a model is asked", "analyze", "overlap", "-q", "--images", SOURCE / "data/synth/images", *PLUGIN, "--out", "b", code=3)
+refused("--plugin can only be used", "analyze", "overlap", "-q", "--images", SOURCE / "data/synth/images", *PLUGIN, "--out", "b", code=3)
 
 # eval: the store knows the method by its version and the hash of its file.
 EVAL = ["eval", "-q", "-t", "1", *PLUGIN, "--methods", "full,largest", "--budgets", "20", "--limit", "4", "--out", "e"]

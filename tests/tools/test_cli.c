@@ -85,7 +85,7 @@ static void test_usage_mistakes(void **state)
           "--grid 8 "
           "or --budget 81 or more" },
         { "verify", 2, "verify needs a folder (DIR); see 's2prune verify --help'" },
-        { "completion tcsh", 2, "completion needs one of bash, zsh, fish" },
+        { "completion tcsh", 2, "completion needs bash, zsh or fish" },
     };
     check_mistakes(cases, COUNT_OF(cases));
 }

@@ -286,7 +286,7 @@ static void test_mistakes(void **state)
 {
     (void)state;
     check_mistake(COMPARE("-o", "text"), 2, "compare needs a question: -p TEXT or -f FILE");
-    check_mistake(COMPARE(WORD, "-f", "x"), 2, "-p and -f both give the question");
+    check_mistake(COMPARE(WORD, "-f", "x"), 2, "-p and -f cannot be combined");
     check_mistake(COMPARE(WORD, "--methods", "full,s2prnue"), 2, "(did you mean 's2prune'?)");
     check_mistake(COMPARE(WORD, "--methods", "full,full"), 2, "names 'full' twice");
     check_mistake(COMPARE(WORD, "--methods", ""), 2, "--methods is empty");
@@ -302,7 +302,7 @@ static void test_mistakes(void **state)
     check_mistake(COMPARE(WORD, "--budget", "0"), 2, "--budget '0'");
     check_mistake(COMPARE(WORD, "--budgets", "64,0"), 2, "--budgets '0'");
     check_mistake(COMPARE(WORD, "--budgets", "64,64"), 2, "--budgets names 64 twice");
-    check_mistake(COMPARE(WORD, "--budget", "64", "--budgets", "64"), 2, "use one");
+    check_mistake(COMPARE(WORD, "--budget", "64", "--budgets", "64"), 2, "cannot be combined");
     check_mistake(COMPARE(WORD, "--reference", "fastv", FOUR), 2,
                   "--reference 'fastv' is not one of the --methods");
     check_mistake(COMPARE(WORD, "--expect", " "), 2, "--expect is empty");

@@ -256,7 +256,7 @@ static void test_foreign_options(void **state)
     assert_int_equal(v.seed, 5);
     assert_int_equal(v.operands.n, 2); /* "on" is the switch's, "two" is not */
     assert_string_equal(last_parsed.note, "-fa, -fa, --tune, --tune, --calm: accepted for "
-                                          "llama.cpp's sake, nothing to do here\n");
+                                          "compatibility with llama.cpp, but has no effect\n");
     assert_string_equal(parse("--loud", no_env, &v), "");
     assert_true(v.loud); /* a row of ours comes first */
     assert_string_equal(last_parsed.note, "");

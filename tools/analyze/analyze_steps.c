@@ -328,7 +328,7 @@ static void tell_extent(const analyze_context *context, const s2_trials *trials)
 {
     char extent[S2_NAMES_SIZE];
     if (context->options->ask.quiet || !s2_trials_extent(trials, extent)[0]) return;
-    s2_report_tell("note: %s; --per-picture 0 without --pictures has all", extent);
+    s2_report_tell("note: %s; use --per-picture 0 without --pictures for all", extent);
 }
 
 s2p_status s2_analyze_collect(analyze_context *context, const s2_analysis *analysis,

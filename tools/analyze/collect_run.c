@@ -205,7 +205,7 @@ static s2p_status choose(const analyze_context *context, const columns *c, s2a_s
             is_whole = is_whole && (!s2_analyze_has(context, context->task[t].task) ||
                                     find(context, c, setting, t));
         if (is_new && !is_whole && !context->options->ask.quiet)
-            s2_report_tell("note: %s is left out: not every benchmark was asked with it",
+            s2_report_tell("note: %s is left out: it was not run on every benchmark",
                            s2_setting_label(setting, true, other));
         if (!is_new || !is_whole) continue;
         if (*n == S2A_MAX_SETTINGS)

@@ -73,7 +73,7 @@ s2p_status s2_asker_prepare(s2_asker *asker, const ask_options *options, s2p_err
     TRY(s2a_pictures_init(&pictures, "--image-size", asker->image_options, S2_MAX_PICTURES, error));
     if (o->hub_name) {
         if (o->model || o->mmproj)
-            return s2_fail(error, S2P_EINVAL, "-hf already names both files; remove %s",
+            return s2_fail(error, S2P_EINVAL, "-hf already selects both files; remove %s",
                            o->model ? "-m" : "-mm");
         const s2_hub_wish wish = { .name = o->hub_name,
                                    .is_offline = o->is_offline,
@@ -181,7 +181,7 @@ static s2p_status load_plugins(const ask_options *o, s2a_owns *owns, s2p_error *
 {
     if (o->plugins.n > 0 && !owns)
         return s2_fail(error, S2P_EUNSUPPORTED,
-                       "--plugin: only where a model is asked, and by select");
+                       "--plugin can only be used with commands that run a model, and with select");
     for (size_t i = 0; i < o->plugins.n; i++)
         TRY(s2a_owns_load(owns, "--plugin", o->plugins.item[i], error));
     return S2P_OK;
@@ -298,9 +298,10 @@ s2p_status s2_asker_open(s2_asker *asker, const s2v_session_options *options, s2
     asker->info = opened.info;
     asker->session = opened.session;
     if (s2_ask_thinks(asker->options) && !s2v_engine_thinks(asker->engine))
-        return s2_fail(error, S2P_EUNSUPPORTED,
-                       "--reasoning on: the chat format of this model (%s) has no thoughts",
-                       asker->info.template_name);
+        return s2_fail(
+            error, S2P_EUNSUPPORTED,
+            "--reasoning on: the chat format of this model (%s) does not support thinking",
+            asker->info.template_name);
     const s2v_framing usual = s2v_engine_usual_framing(asker->engine, 1, 1);
     if (asker->sees_whole && !open.pictures.is_paper &&
         usual == s2v_engine_usual_framing(asker->engine, 1, 0))
@@ -374,9 +375,8 @@ s2p_status s2_asker_check_output(const s2_asker *asker, const char *source, cons
     if (asker->mmproj && s2_file_id_same(output, s2_file_id_of(asker->mmproj)))
         what = "the model's mmproj";
     if (!what) return S2P_OK;
-    return s2_fail(error, S2P_EINVAL,
-                   "%s '%.200s' would replace %s; an output never replaces an input, name another",
-                   source, path, what);
+    return s2_fail(error, S2P_EINVAL, "%s '%.200s' would overwrite %s; choose another name", source,
+                   path, what);
 }
 
 void s2_asker_see_whole(s2_asker *asker)

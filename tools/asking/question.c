@@ -43,13 +43,12 @@ static s2p_status check_utf8(const char *name, const s2_buffer *text, s2p_error 
 s2p_status s2_ask_question(const char *prompt, const char *file, bool escapes, s2_buffer *text,
                            s2p_error *error)
 {
-    if (prompt && file)
-        return s2_fail(error, S2P_EINVAL, "-p and -f both give the question; use one");
+    if (prompt && file) return s2_fail(error, S2P_EINVAL, "-p and -f cannot be combined");
     if (file) TRY(s2_file_read(file, text, error));
     if (prompt) s2_buffer_append(text, prompt, strlen(prompt));
     if (escapes) text->size = unescape(text->data, text->size);
     if (text->size && memchr(text->data, 0, text->size))
-        return s2_fail(error, S2P_EFORMAT, "the question holds a NUL byte");
+        return s2_fail(error, S2P_EFORMAT, "the question contains a NUL byte");
     TRY(check_utf8(file ? file : "the question", text, error));
     while (file && text->size && text->data[text->size - 1] == '\n') text->size--;
     s2_buffer_append(text, "", 1);

@@ -138,8 +138,7 @@ static s2p_status check_twice(const s2a_setting *setting, int32_t n, s2p_error *
         for (int32_t k = 0; k < i; k++)
             if (s2a_budget_is_same(setting[i].budget, setting[k].budget) &&
                 strcmp(s2a_setting_label(&setting[k], b), a) == 0)
-                return s2_fail(error, S2P_EINVAL,
-                               "'%.200s' at budget %s is there twice; a setting counts once", a,
+                return s2_fail(error, S2P_EINVAL, "'%.200s' at budget %s is given twice", a,
                                s2a_budget_text(setting[i].budget, budget));
     }
     return S2P_OK;

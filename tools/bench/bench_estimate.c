@@ -113,9 +113,10 @@ static s2p_status add_settings(const bench_estimate *estimate, const s2_model_si
                               : s2a_budget_tokens(estimate->setting[i].budget, size->visual_tokens);
         if (!is_all && estimate->setting[i].published) kept = s2_published_tokens(method, kept);
         if (kept < 0)
-            return s2_fail(error, S2P_EUNSUPPORTED,
-                           "--mode published: how many tokens '%s' keeps shows with a picture only",
-                           s2p_method_about(method)->name);
+            return s2_fail(
+                error, S2P_EUNSUPPORTED,
+                "--mode published: the number of tokens that '%s' keeps depends on the picture",
+                s2p_method_about(method)->name);
         if (kept > size->visual_tokens) kept = size->visual_tokens;
         const bool resizes = s2p_method_about(method)->resizes;
         add_row(t, &(row){ .size = size,

@@ -69,7 +69,7 @@ static s2p_status prepare(compare_context *context, s2p_error *error)
         TRY(s2_ask_check_surplus("--image-size", o->ask.image_size, o->ask.images.n, error));
     if (expect && !*expect) return s2_fail(error, S2P_EINVAL, "--expect is empty; it needs TEXT");
     if (o->budgets && !s2a_budget_is_none(o->budget))
-        return s2_fail(error, S2P_EINVAL, "--budget and --budgets both say how many; use one");
+        return s2_fail(error, S2P_EINVAL, "--budget and --budgets cannot be combined");
     const char *budget = s2a_budget_is_none(o->budget) ? "auto" : s2a_budget_text(o->budget, one);
     const char *usual = s2_ask_has_variants(&o->ask) ? NULL : "full,random,uniform,s2prune";
     TRY(s2_ask_settings(&o->ask, &context->asker.owns, o->methods ? o->methods : usual,
@@ -182,7 +182,7 @@ static s2p_status check_rows(const compare_context *context, int32_t *n_failed, 
     }
     if (*n_failed < context->report.n_rows) return S2P_OK;
     if (is_shared) return s2_fail(error, first->error.status, "%s", first->error.message);
-    return s2_fail(error, first->error.status, "no method worked; %s: %s",
+    return s2_fail(error, first->error.status, "all methods failed; %s: %s",
                    s2a_setting_label(&first->setting, label), first->error.message);
 }
 

@@ -47,7 +47,7 @@ static s2p_status find_type(const char *name, size_t *out, s2p_error *error)
             return S2P_OK;
         }
     return s2_fail(error, S2P_EINVAL,
-                   "unknown type '%.40s'; known are Q4_0, Q4_K_M, Q5_K_M, Q6_K, Q8_0, F16 and BF16",
+                   "unknown type '%.40s'; use Q4_0, Q4_K_M, Q5_K_M, Q6_K, Q8_0, F16 and BF16",
                    name);
 }
 

@@ -295,13 +295,14 @@ static int score_run(const void *values)
         if (s->set.n_problems)
             s2_report_tell("note: %d items of the data could not be used", s->set.n_problems);
         if (a->n_strangers)
-            s2_report_tell("note: %lld answers are to no sample of the data, the first to '%s'",
-                           (long long)a->n_strangers, a->stranger);
+            s2_report_tell(
+                "note: %lld answers are for samples that are not in the data, the first for '%s'",
+                (long long)a->n_strangers, a->stranger);
         if (a->n_lost)
             s2_report_tell("note: %lld rows are not answers, the first: %s", (long long)a->n_lost,
                            a->lost);
         if (a->n_twice)
-            s2_report_tell("note: %lld answers were there twice; the first counts",
+            s2_report_tell("note: %lld answers occur twice; the first one counts",
                            (long long)a->n_twice);
         if (s->set.n_problems || a->n_strangers || a->n_lost) code = S2_EXIT_INCOMPLETE;
     }

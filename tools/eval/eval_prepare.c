@@ -258,10 +258,12 @@ s2p_status eval_prepare(eval_context *context, s2p_error *error)
         return s2_fail(error, S2P_EINVAL,
                        "--new, --repeat and --step need --out: without it no answer is kept");
     if (s2_ask_thinks(&o->ask) && s2_ask_thoughts(&o->ask) == 0)
-        return s2_fail(error, S2P_EINVAL,
-                       "--reasoning on needs --reasoning-budget N here: answers have their limits");
+        return s2_fail(
+            error, S2P_EINVAL,
+            "--reasoning on needs --reasoning-budget N here: the length of answers is limited");
     if (!o->out && o->shard)
-        return s2_fail(error, S2P_EINVAL, "--shard needs --out: the shards of a run meet there");
+        return s2_fail(error, S2P_EINVAL,
+                       "--shard needs --out: it is the common folder of the shards");
     if (o->out) TRY(s2e_shard_read("--shard", o->shard, read_env, &context->shard, error));
     for (const char *list = o->tasks, *end; list; list = end ? end + 1 : NULL) {
         end = strchr(list, ','); /* names first: reading may take long */

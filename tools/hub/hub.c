@@ -53,7 +53,7 @@ static s2p_status list_repository(const s2_hub_server *server, const s2_hub_repo
     if (has_commit) memcpy(out->commit, commit, 41);
     json_decref(root);
     if (!has_commit)
-        return s2_fail(error, S2P_EFORMAT, "%s/%s: the hub names no commit", repo->user,
+        return s2_fail(error, S2P_EFORMAT, "%s/%s: the hub returned no commit", repo->user,
                        repo->repo);
     (void)snprintf(path, sizeof path, "api/models/%s/%s/tree/%s?recursive=true", repo->user,
                    repo->repo, out->commit);
@@ -174,7 +174,7 @@ s2p_status s2_hub_find(const s2_hub_wish *wish, s2_hub_pair *out, s2p_error *err
     else if (wish->is_offline || caches->n == 0)
         st = s2_fail(error, S2P_EIO, "%s is in none of %d caches (the first is '%.200s')%s",
                      wish->name, caches->n, caches->n > 0 ? caches->folder[0] : "",
-                     wish->is_offline ? ", and --offline forbids fetching it" : "");
+                     wish->is_offline ? ", and --offline prevents downloading it" : "");
     else
         st = fetch_pair(wish, &repo, caches->folder[0], out, error);
     free(caches);

@@ -186,7 +186,8 @@ static s2p_status attempt(const s2_hub_server *server, const char *path, transfe
             st = s2_fail(error, S2P_EFORMAT, "%.200s sends more than the %llu bytes it announced",
                          r.url, (unsigned long long)t->wanted->n_bytes);
         else if (got == CURLE_TOO_MANY_REDIRECTS || got == CURLE_UNSUPPORTED_PROTOCOL)
-            st = s2_fail(error, S2P_EIO, "%.200s leads nowhere: %.100s", r.url, r.why);
+            st = s2_fail(error, S2P_EIO, "%.200s is a redirect to an invalid address: %.100s",
+                         r.url, r.why);
         else if (t->is_wrong_code || (got == CURLE_OK && code >= 400))
             st = code >= 500 || code == 429 ? S2P_OK : fail_code(&r, code, error);
         else

@@ -72,7 +72,7 @@ static s2p_status read_row(const s2e_row *row, s2_cells *c, s2p_error *error)
     for (int32_t k = 0; k < i; k++)
         if (is_full && c->row[k].is_full)
             return s2e_row_fail(row, error, S2P_EFORMAT,
-                                "a second row with all tokens: Rel. would be of two");
+                                "a second row with all tokens; Rel. needs exactly one");
     s2_cells_row *mine = &c->row[c->n++];
     *mine = (s2_cells_row){ .is_full = is_full, .acc = (double)NAN, .rel = (double)NAN };
     (void)snprintf(mine->method, S2_CELLS_NAME, "%.39s", method);

@@ -345,8 +345,8 @@ static s2p_status fill_main(const s2_paper_work *w, const section *s, s2p_error 
     if (w->runs) {
         const s2_paper_scores *scores = is_llava ? &w->runs->llava : &w->runs->main;
         if (scores->n == 0)
-            s2_study_note(w->study, is_llava ? "Blank: no run is of LLaVA-OneVision."
-                                             : "Blank: no run is of another model.");
+            s2_study_note(w->study, is_llava ? "Blank: there is no run of LLaVA-OneVision."
+                                             : "Blank: there is no run of another model.");
         return add_tables(w, is_llava, scores->n ? scores : NULL, &n_cells, error);
     }
     if (s2_model_is_llava_onevision(kind_of(w, kind), file_of(w)) == is_llava)
@@ -363,9 +363,9 @@ static s2p_status fill_efficiency(const s2_paper_work *w, const section *s, s2p_
     const s2e_set *set = &w->context->task[0].set;
     s2_paper_formulas(w->study);
     if (w->runs)
-        s2_study_note(w->study, "Not measured by the clock: runs were given, and no model.");
+        s2_study_note(w->study, "Times are not measured: there are runs, but no model.");
     else if (set->n_pictures < 1 || !set->picture[0].file)
-        s2_study_note(w->study, "Not measured by the clock: the pictures are inside a table.");
+        s2_study_note(w->study, "Times are not measured: the pictures are inside a table.");
     else {
         (void)snprintf(path, sizeof path, "%.4000s/%.4000s", set->folder, set->picture[0].file);
         TRY(s2_paper_clock(&w->context->ask, path, w->study, error));

@@ -232,7 +232,7 @@ void s2_printed_report(s2_study *study)
         s2_study_table(study, "paper_contradictions",
                        "Where the paper contradicts itself: marks, means and sentences against its "
                        "own cells, rows that fewer tokens beat, and numbers of two "
-                       "tables that exclude each other.");
+                       "tables that cannot be combined.");
     s2_table_column(against, "where", "where", S2_TEXT_COLUMN);
     s2_table_column(against, "printed", "printed", S2_TEXT_COLUMN);
     s2_table_column(against, "but", "but", S2_TEXT_COLUMN);

@@ -132,8 +132,7 @@ static s2p_status check_options(const plan_options *options, s2p_error *error)
     if (options->mmproj && !options->model)
         return s2_fail(error, S2P_EINVAL, "--mmproj without --model; add -m MODEL.gguf");
     if (options->model && options->tokens.first > 0)
-        return s2_fail(error, S2P_EINVAL,
-                       "--tokens and --model both say how many tokens there are; give one of them");
+        return s2_fail(error, S2P_EINVAL, "--tokens and --model cannot be combined");
     return options->model ? S2P_OK : check_grid(options, usual_grid(options), error);
 }
 

@@ -51,7 +51,7 @@ static s2p_status check_input(const run_options *o, bool has_question, s2p_error
                        n_input);
     if (n_input == 1 && (!has_question || o->converses))
         return s2_fail(error, S2P_EINVAL,
-                       "'-' takes standard input, so a conversation cannot; ask with -p TEXT");
+                       "'-' reads standard input, which a conversation needs; ask with -p TEXT");
     return S2P_OK;
 }
 
@@ -72,7 +72,7 @@ static s2p_status check_options(const run_options *o, s2p_error *error)
     TRY(check_input(o, has_question, error));
     TRY(check_surplus(o, has_question, error));
     if (o->converses && o->output == S2_OUTPUT_JSON)
-        return s2_fail(error, S2P_EINVAL, "-o json is about one question; -cnv goes on after it");
+        return s2_fail(error, S2P_EINVAL, "-o json cannot be combined with -cnv");
     if (o->asks_once && !has_question)
         return s2_fail(error, S2P_EINVAL, "-no-cnv needs a question: -p TEXT");
     if (o->output == S2_OUTPUT_JSON && !has_question)
@@ -83,7 +83,7 @@ static s2p_status check_options(const run_options *o, s2p_error *error)
         return s2_fail(error, S2P_EINVAL, "--logits needs a question: -p TEXT");
     if (o->overlay && !has_question)
         return s2_fail(error, S2P_EINVAL,
-                       "--overlay needs a question: -p TEXT; in a conversation there is /save");
+                       "--overlay needs a question: -p TEXT; in a conversation, use /save");
     if (o->overlay) TRY(s2_run_overlay_name("--overlay", o->overlay, error));
     if (o->overlay && o->ask.images.n == 0)
         return s2_fail(error, S2P_EINVAL, "--overlay draws on a picture; give one with -i FILE");
@@ -95,14 +95,15 @@ static s2p_status check_options(const run_options *o, s2p_error *error)
     if (s2_ask_has_target(&o->ask) && o->image_budgets)
         return s2_fail(error, S2P_EINVAL, "a target chooses the budget; remove --image-budgets");
     if (s2_ask_has_target(&o->ask) && o->ask.images.n == 0)
-        return s2_fail(error, S2P_EINVAL, "a target is measured with a picture; give one with -i");
+        return s2_fail(error, S2P_EINVAL,
+                       "a target needs a picture to measure with; give one with -i");
     if (o->budget.n_more > 0 && (o->image_budgets || o->record))
-        return s2_fail(error, S2P_EINVAL, "%s is about one budget; --budget gives several",
+        return s2_fail(error, S2P_EINVAL, "%s needs a single budget; --budget gives several",
                        o->image_budgets ? "--image-budgets" : "--record");
     const char *single = o->record ? "--record" : o->logits ? "--logits" : "--overlay";
     if (o->prompts.n > 1 && (o->record || o->logits || o->overlay))
-        return s2_fail(error, S2P_EINVAL, "%s is about one question; -p is given %zu times", single,
-                       o->prompts.n);
+        return s2_fail(error, S2P_EINVAL, "%s needs a single question; -p is given %zu times",
+                       single, o->prompts.n);
     return S2P_OK;
 }
 
@@ -167,7 +168,7 @@ static s2p_status add_pictures(run_job *job, s2p_error *error)
                                   s2_run_tiles_name(name, tiles, sizeof tiles), error));
     }
     if (o->ask.images.n == 0 && (o->prompts.n > 0 || o->ask.prompt_file) && !o->ask.quiet)
-        s2_report_line("note", "no picture (-i FILE): the model sees the text alone");
+        s2_report_line("note", "no picture (-i FILE): the model gets only the text");
     return S2P_OK;
 }
 

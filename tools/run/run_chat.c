@@ -253,7 +253,7 @@ static s2p_status ask_question(chat *c, const char *line)
     }
     s2_report_line("error", error.message[0] ? error.message : s2p_status_text(st));
     if (had_history && !job->asker.has_history) {
-        s2_report_line("note", "the conversation starts anew; its pictures are asked about again");
+        s2_report_line("note", "the conversation starts again, with the same pictures");
         c->n_new = job->asker.n_pictures;
         c->is_repeated = true;
     }

@@ -12,8 +12,9 @@ s2p_status s2_run_check_constraint(const run_options *o, s2p_error *error)
     const int n = (o->schema != NULL) + (o->schema_file != NULL) + (o->grammar != NULL) +
                   (o->grammar_file != NULL);
     if (n > 1)
-        return s2_fail(error, S2P_EINVAL,
-                       "--json-schema and --grammar are given %d times; an answer follows one", n);
+        return s2_fail(
+            error, S2P_EINVAL,
+            "--json-schema and --grammar are given %d times; an answer can only follow one", n);
     if (n == 1 && o->ask.ignore_eos)
         return s2_fail(error, S2P_EINVAL,
                        "--ignore-eos cannot be combined with --json-schema or --grammar");

@@ -417,7 +417,7 @@ int s2_run_overlay(const run_job *job, int32_t index, const char *path)
     s2_kept kept;
     char name[S2_OVERLAY_NAME];
     if (!s2_kept_make(&job->asker, index, false, job->setting.method, &kept)) {
-        s2_report_line("error", "there is no picture whose kept tokens could be drawn");
+        s2_report_line("error", "there is no picture to draw kept tokens on");
         return S2_EXIT_FAILURE;
     }
     int code = save_kept(&kept, path);

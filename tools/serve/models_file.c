@@ -71,7 +71,7 @@ static s2p_status add_default(reading *r, const char *key, const json_t *value)
                         strcmp(row->name, "--model") != 0 && strcmp(row->name, "--mmproj") != 0;
     if (!is_own)
         return s2_fail(r->error, S2P_EINVAL,
-                       "%s: model %s: '%.50s' is not an option that one model can have", r->path,
+                       "%s: model %s: '%.50s' is not an option of a single model", r->path,
                        r->model->name, key);
     if (json_is_false(value)) return S2P_OK;
     TRY(add_word(r, option));

@@ -108,12 +108,13 @@ static s2p_status check_settings(const tune_job *job, s2p_error *error)
         char label[S2A_LABEL_SIZE];
         const s2a_setting *s = &c->setting[i];
         if (s->own || s2a_draws(s))
-            return s2_fail(error, S2P_EUNSUPPORTED, "--methods: tune does not try '%.60s': %s",
+            return s2_fail(error, S2P_EUNSUPPORTED, "--methods: tune does not support '%.60s': %s",
                            s2a_setting_label(s, label),
                            s->own ? "a profile cannot name it" : "it draws tokens at random");
         if (s->budget.n_more > 0)
             return s2_fail(error, S2P_EINVAL,
-                           "--budgets takes single budgets; --thresholds says how they grow");
+                           "--budgets must be single budgets; use --thresholds for a second "
+                           "attempt with all tokens");
     }
     return S2P_OK;
 }
@@ -276,7 +277,7 @@ static int tune_all(tune_job *job)
     s2p_status st = prepare(job, methods, sizeof methods, &error);
     if (st != S2P_OK) return s2_report_error(st, &error);
     if (!e->out && !e->ask.quiet)
-        s2_report_line("note", "without --out DIR the answers are forgotten at the end");
+        s2_report_line("note", "without --out DIR the answers are not stored");
     eval_progress_start(&job->progress, (s2_progress_form)e->ask.progress, e->ask.quiet);
     st = search_all(job, &error);
     eval_progress_end(&job->progress);

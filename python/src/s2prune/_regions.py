@@ -47,7 +47,7 @@ def _read_box(box: Box, what: str) -> Tuple[int, List[Tuple[float, bool]]]:
 def _place(at: Sequence[Tuple[float, bool]], index: int, width: int, height: int) -> Tuple[float, float, float, float]:
     x, y, w, h = (value / 100.0 * side if share else value for (value, share), side in zip(at, (width, height) * 2))
     if x >= width or y >= height:
-        raise invalid(f"the box {x:g},{y:g},{w:g},{h:g} lies outside of picture {index + 1}, which has {width}x{height} pixels")
+        raise invalid(f"the box {x:g},{y:g},{w:g},{h:g} is outside picture {index + 1}, which has {width}x{height} pixels")
     return x, y, w, h
 
 
@@ -64,10 +64,10 @@ def _marked(mask: Any, index: int, width: int, height: int) -> npt.NDArray[np.ui
         raise invalid(f"a mask is a picture, or bool or uint8 [h, w], not {array.dtype} {list(array.shape)}")
     if array.shape != (height, width):
         raise invalid(f"the mask has {array.shape[1]}x{array.shape[0]} pixels and picture {index + 1} has {width}x{height}; "
-                      "a mask has the size of its picture")
+                      "a mask must have the size of its picture")
     marked = array if array.dtype == np.bool_ else array >= 128
     if not marked.any():
-        raise invalid("the mask marks nothing: no pixel is lighter than half of white")
+        raise invalid("the mask marks nothing: no pixel is at least half white")
     return np.ascontiguousarray(marked, np.uint8)
 
 

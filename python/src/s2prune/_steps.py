@@ -47,7 +47,7 @@ def threshold_of(min_confidence: Optional[float], has_steps: bool) -> float:
     if min_confidence is None:
         return MIN_CONFIDENCE
     if not has_steps:
-        raise invalid("min_confidence belongs to budgets that grow, such as '64..192'")
+        raise invalid("min_confidence needs a sequence of budgets, such as '64..192'")
     if isinstance(min_confidence, bool) or not isinstance(min_confidence, (int, float)) or not 0.001 <= min_confidence <= 1:
         raise invalid(f"min_confidence is a probability from 0.001 to 1, not {min_confidence!r}")
     return float(min_confidence)

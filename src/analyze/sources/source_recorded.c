@@ -11,7 +11,8 @@ static s2p_status check_stages(const s2a_setting *setting, int32_t n, s2p_error 
     for (int32_t i = 0; i < n; i++) {
         const s2p_method *method = s2p_method_find(setting[i].method);
         if (!method)
-            return s2_fail(error, S2P_EINVAL, "'%.60s' keeps every token: nothing to choose",
+            return s2_fail(error, S2P_EINVAL,
+                           "'%.60s' keeps every token, so there is nothing to select",
                            setting[i].method);
         if (s2p_method_about(method)->n_stages > 1)
             return s2_fail(error, S2P_EINVAL,

@@ -222,7 +222,7 @@ static void qwen3_5_read_vision(s2v_config *c, s2v_numbers *n)
     qwen3_read_vision(c, n);
     if (c->status == S2P_OK && n->n_deepstack > 0)
         s2v_config_fail(c, S2P_EUNSUPPORTED, "deepstack_visual_indexes",
-                        "names blocks, and Qwen3.5 has none");
+                        "names blocks, but Qwen3.5 does not use deepstack");
 }
 
 /* --- tensors --------------------------------------------------------------------------------- */

@@ -51,7 +51,7 @@ static void read_rotation(s2v_config *c, const json_t *rope, s2v_numbers *n)
     }
     if (c->status == S2P_OK && 2 * sum != n->n_rotated)
         s2v_config_fail(c, S2P_EFORMAT, "mrope_section",
-                        "does not add up to half of what turns of a head");
+                        "does not add up to half of the rotated part of a head");
     s2v_config_expect_bool(c, rope, "mrope_interleaved", true);
 }
 

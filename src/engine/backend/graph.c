@@ -219,7 +219,7 @@ static s2p_status try_work(work *w, s2p_error *error)
     s2v_graph *graph = w->graph;
     char what[160];
     if (graph->is_broken)
-        return s2_fail(error, S2P_EIO, "%s failed before; this session cannot go on",
+        return s2_fail(error, S2P_EIO, "%s failed before; this session cannot continue",
                        device_name(graph));
     if (s2v_guarded(do_work, w, what, sizeof what)) return S2P_OK;
     graph->is_broken = true;

@@ -78,7 +78,7 @@ s2p_status s2v_cache_head_check(const uint8_t bytes[S2V_CACHE_FILE_HEAD], uint64
         return s2_fail(error, S2P_EFORMAT, "it has %llu bytes, expected %llu",
                        (unsigned long long)n_file, (unsigned long long)h.n_block + sizeof h);
     if (memcmp(h.key, key, sizeof h.key) != 0 || memcmp(h.spare, zeros, sizeof zeros) != 0)
-        return s2_fail(error, S2P_EFORMAT, "it is the file of something else");
+        return s2_fail(error, S2P_EFORMAT, "its key does not match");
     *n = (size_t)h.n_block;
     return S2P_OK;
 }
@@ -168,10 +168,10 @@ s2p_status s2v_cache_folder_open(s2v_cache_folder **out, const char *path, uint6
     struct stat info;
     s2p_status st = S2P_OK;
     if (fstat(fd, &info) != 0 || info.st_uid != geteuid())
-        st = s2_fail(error, S2P_EIO, "the cache folder '%s' belongs to somebody else", path);
+        st = s2_fail(error, S2P_EIO, "the cache folder '%s' belongs to another user", path);
     else if (info.st_mode & (S_IWGRP | S_IWOTH))
         st = s2_fail(error, S2P_EIO,
-                     "others may write to the cache folder '%s'; it must be private", path);
+                     "the cache folder '%s' is writable by other users; it must be private", path);
     s2v_cache_folder *folder = st == S2P_OK ? malloc(sizeof *folder) : NULL;
     if (st == S2P_OK && !folder) st = s2_fail_memory(error, sizeof *folder, "the cache folder");
     if (st != S2P_OK) {
@@ -240,7 +240,7 @@ s2p_status s2v_cache_file_read(s2v_cache_reader *reader, uint8_t *block, s2p_err
     } else {
         digest_of(&h, block, reader->n, digest);
         if (memcmp(digest, h.digest, sizeof digest) != 0)
-            st = s2_fail(error, S2P_EFORMAT, "its checksum is another one");
+            st = s2_fail(error, S2P_EFORMAT, "checksum mismatch");
     }
     if (st == S2P_OK) (void)futimens(reader->fd, NULL); /* used now; what stays unused goes first */
     s2v_cache_file_drop(reader);

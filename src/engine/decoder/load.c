@@ -99,7 +99,7 @@ static s2p_status read_window(s2v_decoder_params *p, const s2v_gguf *file,
     if (s2v_gguf_find_key(file, name) &&
         (!s2v_gguf_int(file, name, &period) || period != style->window_period))
         return s2_fail(error, S2P_EUNSUPPORTED,
-                       "%s is not %d, which says which layers see all rows", name,
+                       "%s is not %d, which selects the layers that see all rows", name,
                        style->window_period);
     return S2P_OK;
 }

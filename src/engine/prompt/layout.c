@@ -278,7 +278,7 @@ static s2p_status lay_out_rows(s2v_prefill *pf)
     const int32_t last = rows->unit[rows->n - 1];
     if (last >= 0 && pf->unit[last].budget < pf->unit[last].n_tokens) /* the answer grows on it */
         return s2_fail(pf->error, S2P_EINVAL,
-                       "the prompt ends with a picture; one that is pruned needs text after it");
+                       "the prompt ends with a picture; pruning needs text after the last picture");
     return S2P_OK;
 }
 

@@ -239,7 +239,7 @@ s2p_status s2v_prefill_many(s2v_ask *asks, size_t n, size_t *n_ran, s2p_error *e
         asks[i].deferred = 0;
         asks[i].error = (s2p_error){ S2P_OK, "" };
         asks[i].stats = (s2v_stats){ .n_stages = 0 };
-        if (!asks[i].prompt) return s2_fail(error, S2P_EINVAL, "number %zu has no prompt", i);
+        if (!asks[i].prompt) return s2_fail(error, S2P_EINVAL, "entry %zu has no prompt", i);
     }
     TRY(s2v_many_check(sessions, n, error));
     joint *c = calloc(1, sizeof *c);

@@ -40,7 +40,7 @@ s2p_status s2v_prefill_find_method(s2v_prefill *pf)
     const char *name = pf->prune.method;
     if (name && pf->prune.own_method)
         return s2_fail(pf->error, S2P_EINVAL,
-                       "method '%.60s' and a method of the caller exclude each other", name);
+                       "method '%.60s' and a method of the caller cannot be combined", name);
     pf->method = pf->prune.own_method;
     if (pf->method) return S2P_OK;
     pf->method = s2p_method_find(name ? name : "full");
@@ -88,7 +88,7 @@ s2p_status s2v_prefill_check_before(const s2v_arch *arch, const s2v_image_option
     return s2_fail(
         error, S2P_EUNSUPPORTED,
         "PixelPrune drops tokens before the towers of Qwen2-VL, Qwen2.5-VL, Qwen3-VL and Qwen3.5; "
-        "%s shows its tower a fixed number of patches",
+        "%s has a tower with a fixed number of patches",
         arch->title);
 }
 
@@ -167,7 +167,7 @@ s2p_status s2v_prefill_check_regions(const s2v_prefill *pf, int32_t i)
     TRY(s2v_regions_check(&options, i, (s2_size){ image->width, image->height }, pf->error));
     if (options.n_regions == 0 || !pf->prune.keep) return S2P_OK;
     return s2_fail(pf->error, S2P_EINVAL,
-                   "chosen tokens and regions of picture %d exclude each other", i + 1);
+                   "chosen tokens and regions of picture %d cannot be combined", i + 1);
 }
 
 s2p_status s2v_prefill_mark(const s2v_prefill *pf, const s2v_model *model, int32_t i,

@@ -269,7 +269,7 @@ static s2p_status run_method(s2v_prefill *pf, s2v_unit *u, s2p_view *view)
     st = s2p_method_run(pf->method, view, u->plan, pf->error);
     if (st == S2P_EUNSUPPORTED && (pf->needs & S2P_NEED_PIXELS)) {
         s2v_prefill_note(
-            pf, "a picture is too small to measure its structure; its budget is spread evenly");
+            pf, "a picture is too small to measure its structure; its budget is divided evenly");
         view->choice.allocator = "uniform";
         st = s2p_method_run(pf->method, view, u->plan, pf->error);
     }

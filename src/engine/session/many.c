@@ -98,18 +98,19 @@ static s2p_status run_pass(s2v_session *first, pass *p, s2p_error *error)
 s2p_status s2v_many_check_count(size_t n, s2p_error *error)
 {
     if (n > 0 && n <= S2V_MANY_MAX) return S2P_OK;
-    return s2_fail(error, S2P_ELIMIT, "%zu sessions together; 1 to %d can go", n, S2V_MANY_MAX);
+    return s2_fail(error, S2P_ELIMIT, "%zu sessions in one call; 1 to %d can go", n, S2V_MANY_MAX);
 }
 
 s2p_status s2v_many_check(s2v_session *const *sessions, size_t n, s2p_error *error)
 {
     for (size_t i = 0; i < n; i++) {
-        if (!sessions[i]) return s2_fail(error, S2P_EINVAL, "number %zu has no session", i);
+        if (!sessions[i]) return s2_fail(error, S2P_EINVAL, "entry %zu has no session", i);
         if (sessions[i]->engine != sessions[0]->engine)
-            return s2_fail(error, S2P_EINVAL, "sessions of two engines cannot go together");
+            return s2_fail(error, S2P_EINVAL, "all sessions must belong to the same engine");
         for (size_t k = 0; k < i; k++)
             if (sessions[k] == sessions[i])
-                return s2_fail(error, S2P_EINVAL, "numbers %zu and %zu are one session", k, i);
+                return s2_fail(error, S2P_EINVAL, "entries %zu and %zu refer to the same session",
+                               k, i);
     }
     return S2P_OK;
 }

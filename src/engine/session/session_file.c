@@ -94,7 +94,7 @@ static s2p_status check_head(const head *h, size_t n, const char *name,
         return s2_fail(error, S2P_EFORMAT, "'%s' is not a saved session", name);
     if (h->version != VERSION || h->order != ORDER)
         return s2_fail(error, S2P_EFORMAT,
-                       "'%s' was saved by another version or on another kind of machine", name);
+                       "'%s' was saved by another version or on a different kind of machine", name);
     if (h->n_bytes != n)
         return s2_fail(error, S2P_EFORMAT, "'%s' has %zu bytes and should have %llu", name, n,
                        (unsigned long long)h->n_bytes);
@@ -104,7 +104,8 @@ static s2p_status check_head(const head *h, size_t n, const char *name,
     if (h->kv_type != shape->kv_type || h->kv_type_v != shape->kv_type_v ||
         h->slot_bytes != shape->slot_bytes || h->state_bytes != shape->state_bytes ||
         (h->state_bytes > 0 && h->attends_every != shape->attends_every))
-        return s2_fail(error, S2P_EFORMAT, "'%s' has another type of cache than the session", name);
+        return s2_fail(error, S2P_EFORMAT, "'%s' has a different cache type than the session",
+                       name);
     const bool is_right = is_between(h->next_pos, 0, MAX_POSITION) &&
                           is_between(h->pending, -1, h->n_vocab - 1) &&
                           (h->n_logits == 0 || h->n_logits == h->n_vocab) && h->n_tokens >= 0 &&
@@ -144,7 +145,7 @@ s2p_status s2v_session_file_check(const uint8_t *bytes, size_t n, const char *na
                        : (uint64_t)words[i] * (uint64_t)h.slot_bytes;
     }
     if (before + n_cache + N_HASH != n)
-        return s2_fail(error, S2P_EFORMAT, "'%s' has a cache of another length", name);
+        return s2_fail(error, S2P_EFORMAT, "'%s' has a cache of a different length", name);
     uint8_t hash[N_HASH];
     s2_sha256(bytes, n - N_HASH, hash);
     if (memcmp(hash, bytes + n - N_HASH, N_HASH) != 0)

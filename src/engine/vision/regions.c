@@ -17,7 +17,7 @@ s2p_status s2v_regions_check(const s2v_image_options *options, int32_t picture, 
     for (int32_t i = 0; i < n; i++) {
         const s2p_region *r = &options->regions[i];
         if (r->kind != S2P_REGION_KEEP && r->kind != S2P_REGION_DROP)
-            return s2_fail(error, S2P_EINVAL, "region %d of picture %d is of no kind", i + 1,
+            return s2_fail(error, S2P_EINVAL, "region %d of picture %d has an unknown kind", i + 1,
                            picture + 1);
         if (r->mask) continue;
         if (!isfinite(r->x) || !isfinite(r->y) || !isfinite(r->width) || !isfinite(r->height) ||

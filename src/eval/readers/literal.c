@@ -82,7 +82,7 @@ static s2p_status take_escape(parser *p, char *out, size_t *n_out)
             uint32_t low;
             p->at += 2;
             if (!take_hex(p, 4, &low) || low < 0xDC00 || low > 0xDFFF)
-                return fail(p, "half of a character");
+                return fail(p, "an incomplete character");
             code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
         }
     } else { /* Python keeps an unknown escape as it is */
@@ -92,7 +92,7 @@ static s2p_status take_escape(parser *p, char *out, size_t *n_out)
         return S2P_OK;
     }
     if (code == 0 || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
-        return fail(p, "a character that no text can have");
+        return fail(p, "an invalid character");
     *n_out = put_utf8(code, out);
     return S2P_OK;
 }
@@ -258,7 +258,7 @@ s2p_status s2e_literal_parse(const char *text, size_t n, s2e_arena *arena, const
     if (!value) return fail_memory(&p);
     TRY(parse_value(&p, 0, value));
     skip_space(&p);
-    if (p.at < n) return fail(&p, "more text after its end");
+    if (p.at < n) return fail(&p, "unexpected text after the end");
     *out = value;
     return S2P_OK;
 }

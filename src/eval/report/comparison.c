@@ -104,7 +104,7 @@ s2p_status s2e_compare(const s2e_results *ours, const s2e_results *theirs, s2e_c
     }
     if (st == S2P_OK && *n == 0)
         st = s2_fail(error, S2P_EINVAL,
-                     "the baseline has no task and method in common with this run");
+                     "the baseline and this run have no task and method in common");
     if (st == S2P_OK) st = correct(*out, *n, error);
     if (st != S2P_OK) {
         free(*out);

@@ -68,7 +68,7 @@ s2p_status s2e_judged_load(s2e_store *store, const s2e_task *task, const s2e_set
     };
     if (st == S2P_OK) st = s2e_store_walk(store, &which, take, &t, error);
     if (st == S2P_OK && t.n != set->n_samples)
-        st = s2_fail(error, S2P_EFORMAT, "%s/%s on %s has %d of %d answers; run it to its end",
+        st = s2_fail(error, S2P_EFORMAT, "%s/%s on %s has %d of %d answers; complete the run first",
                      column->method, column->budget, task->name, t.n, set->n_samples);
     for (int p = 0; p < S2E_N_PROTOCOLS && st == S2P_OK; p++)
         st = judge(&t, (s2e_protocol)p, error);

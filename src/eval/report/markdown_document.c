@@ -261,7 +261,7 @@ static s2p_status write_markdown(const s2e_report_input *in, s2_buffer *out, s2p
     s2e_markdown_text(out, results->model);
     s2_buffer_printf(
         out,
-        "\n\nPrompts and limits of protocol %s%s; run %.12s. Best of a budget bold, "
+        "\n\nPrompts and limits of protocol %s%s; run %.12s. The best of each budget is bold, "
         "second underlined. Tokens: mean of those used, with the budget where it differs. "
         "Acc.: mean of the benchmarks, MME / 28; Rel.: mean of the ratios to all "
         "tokens.\n\n",

@@ -57,9 +57,10 @@ static s2p_status check_shards(merging *m, s2p_error *error)
     qsort(m->file, m->n, sizeof *m->file, compare_files);
     for (size_t i = 0; i < m->n; i++)
         if (m->file[i].n != m->file[0].n)
-            return s2_fail(error, S2P_EINVAL,
-                           "'%.90s' is a shard of %d, '%.90s' one of %d: not one run",
-                           m->file[i].path, m->file[i].n, m->file[0].path, m->file[0].n);
+            return s2_fail(
+                error, S2P_EINVAL,
+                "'%.90s' is a shard of %d, '%.90s' one of %d: they belong to different runs",
+                m->file[i].path, m->file[i].n, m->file[0].path, m->file[0].n);
     for (size_t i = 0; i < (size_t)m->file[0].n; i++) {
         if (i >= m->n || m->file[i].index > (int32_t)i)
             return s2_fail(error, S2P_EFORMAT, "shard %zu of %d is missing", i, m->file[0].n);
@@ -124,7 +125,7 @@ static s2p_status copy_shard(merging *m, const s2e_run_file *file, s2p_error *er
     const char *expected = s2_json_string(values, S2E_ABOUT "answers");
     if (st == S2P_OK && expected && n < strtoll(expected, NULL, 10))
         st = s2_fail(error, S2P_EFORMAT,
-                     "'%.120s' has %lld of %.20s answers; run shard %d/%d to its end", file->path,
+                     "'%.120s' has %lld of %.20s answers; complete shard %d/%d first", file->path,
                      (long long)n, expected, file->index, file->n);
     if (st == S2P_OK)
         st = s2e_store_walk(shard, &(s2e_record){ .seed = -1 }, copy_record, m, error);

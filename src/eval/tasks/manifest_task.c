@@ -30,7 +30,7 @@ static s2p_status take_options(s2e_draft *d, const s2e_row *row, s2p_error *erro
         const char *label = is_pair ? s2e_value_text(&item->item[0], row->arena) : NULL;
         const char *text = s2e_value_text(is_pair ? &item->item[1] : item, row->arena);
         if (!text || (is_pair && (!label || label[0] < 'A' || label[0] > 'Z')))
-            return s2_fail(error, S2P_EFORMAT, "option %zu is no [letter, text]", i);
+            return s2_fail(error, S2P_EFORMAT, "option %zu must be [letter, text]", i);
         s2e_draft_choice(d, text);
         if (label) d->choice[d->sample.n_choices - 1].letter = label[0];
     }

@@ -67,8 +67,8 @@ static s2p_status draft_box(s2e_draft *d, const s2e_box *b, const s2e_frame *f, 
 {
     if (!(b->x2 > b->x1) || !(b->y2 > b->y1) || !isfinite(b->x2 - b->x1) ||
         !isfinite(b->y2 - b->y1))
-        return s2_fail(error, S2P_EFORMAT, "the box [%g, %g, %g, %g] has no inside", b->x1, b->y1,
-                       b->x2, b->y2);
+        return s2_fail(error, S2P_EFORMAT, "the box [%g, %g, %g, %g] is empty", b->x1, b->y1, b->x2,
+                       b->y2);
     (void)snprintf(d->room, sizeof d->room, "[%.10g, %.10g, %.10g, %.10g]", b->x1, b->y1, b->x2,
                    b->y2);
     s2e_draft_answer(d, d->room);

@@ -95,7 +95,7 @@ static s2p_status take(const s2e_record *record, void *user, s2p_error *error)
     one->confidence = read_confidence(record->logprobs);
     if (one->confidence < 0.0)
         return s2_fail(error, S2P_EFORMAT,
-                       "the answers there have no probabilities (--logprobs); use a new --out");
+                       "the answers in --out have no probabilities (--logprobs); use a new folder");
     s2e_verdict verdict = { .rule = NULL };
     TRY(s2e_judge_one(asking->task, &asking->set->sample[sample], out->protocol, record->text,
                       record->grids, &verdict, error));

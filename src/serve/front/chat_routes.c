@@ -51,7 +51,7 @@ static void on_end(s2_link_job *job, s2_job_end how)
     } else if (how == S2_JOB_STUCK) {
         s2_link_state state;
         s2_link_get_state(x->link, &state);
-        (void)s2_http_fail(&error, 503, NULL, "%s and is started again (id %s)",
+        (void)s2_http_fail(&error, 503, NULL, "%s and is being restarted (id %s)",
                            state.why[0] ? state.why : "the engine was stuck", id);
         error.retry_after_s = 5;
     } else if (how == S2_JOB_FAILED) {

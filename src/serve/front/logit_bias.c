@@ -15,10 +15,11 @@
 
 static bool refuse(s2_http_error *error)
 {
-    return s2_http_fail(error, 400, "logit_bias",
-                        "logit_bias must be an object of token numbers, or a list of [token or "
-                        "text, bias]; a bias is a number from -%.0f to %.0f, or false for never",
-                        MOST_BIAS, MOST_BIAS);
+    return s2_http_fail(
+        error, 400, "logit_bias",
+        "logit_bias must be an object of token numbers, or a list of [token or "
+        "text, bias]; a bias is a number from -%.0f to %.0f, or false to forbid the token",
+        MOST_BIAS, MOST_BIAS);
 }
 
 /* A token or a text, and its bias. */

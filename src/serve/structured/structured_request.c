@@ -27,9 +27,8 @@ static bool set_constraint(reading *r, const char *kind, const char *param, cons
                            size_t n)
 {
     if (r->first)
-        return s2_http_fail(r->error, 400, param,
-                            "%s and %s both say what the answer has to follow; use one", r->first,
-                            param);
+        return s2_http_fail(r->error, 400, param, "%s and %s cannot be combined; use one of them",
+                            r->first, param);
     json_t *constraint =
         json_pack("{s:s,s:s,s:s%}", "kind", kind, "param", param, "text", text ? text : "", n);
     if (!constraint) return s2_http_fail(r->error, 400, param, "%s is not valid UTF-8", param);

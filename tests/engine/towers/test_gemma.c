@@ -309,7 +309,7 @@ static void refused_options(void **state)
         { { .framing = S2V_FRAMING_ANYRES }, "Gemma 3 takes no tiles" },
         { { .max_pixels = 100000 }, "this tower has one size, 112x112" },
         { { .width = 224, .height = 224 }, "112x112 pixels" },
-        { { .before_tower = 1 }, "Gemma 3 shows its tower a fixed number of patches" },
+        { { .before_tower = 1 }, "Gemma 3 has a tower with a fixed number of patches" },
     };
     s2v_session *s = session_of(512, S2V_KV_F32);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {

@@ -207,7 +207,7 @@ static void test_refusals(void **state)
     (void)state;
     s2_buffer file = read_bytes("duckdb-zstd.parquet");
     char *got = rows_of(write_table("cut.parquet", file.data, file.size - 1), NULL);
-    assert_string_equal(got, "cut.parquet: it is cut: a Parquet file ends with PAR1");
+    assert_string_equal(got, "cut.parquet: it is truncated: a Parquet file ends with PAR1");
     free(got);
     got = rows_of(write_table("short.parquet", file.data, 11), NULL);
     assert_string_equal(got, "short.parquet: 11 bytes are not a Parquet file");

@@ -156,7 +156,7 @@ def check_words():
     assert code == 0 and "vlmevalkit 1.000  rule O1.2, read 'A' from 'A' at byte 15" in out, out
     assert "paper      1.000  rule O8.5" in out or "paper      1.000  rule O8" in out, out
     code, out, err = run("--task", "mmbench", "--data-dir", data, lines("odd.jsonl", [{"sample": "7", "answer": "A"}, {"sample": "nobody", "answer": "A"}, {}]))
-    assert code == 5 and "1 answers are to no sample of the data, the first to 'nobody'" in err and "1 rows are not answers" in err, (code, err)
+    assert code == 5 and "1 answers are for samples that are not in the data, the first for 'nobody'" in err and "1 rows are not answers" in err, (code, err)
     for arguments, code, words in (
             (("--task", "popo", "--data-dir", data, file), 2, "error: --task: unknown task 'popo'; known: synth, mmmu"),
             (("--task", "mmvet", "--data-dir", data, file), 3, "holds none of MMVet.tsv"),

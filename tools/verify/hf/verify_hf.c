@@ -403,7 +403,7 @@ static s2p_status keep_chosen(const s2p_view *view, s2p_grid grid, int32_t *keep
     const hf_case *c = user;
     (void)grid;
     if (view->picture >= c->n_pictures || *n_keep != c->n_chosen[view->picture])
-        return s2_fail(error, S2P_EINVAL, "another budget than was chosen by");
+        return s2_fail(error, S2P_EINVAL, "the budget differs from the recorded one");
     memcpy(keep, c->chosen[view->picture], (size_t)*n_keep * sizeof *keep);
     return S2P_OK;
 }

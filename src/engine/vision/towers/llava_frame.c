@@ -104,7 +104,7 @@ static s2p_status cut_middle(const s2v_model *model, const s2p_image *image, s2_
     const int64_t height = (int64_t)image->height * side / shorter;
     if (width > MAX_SQUARE || height > MAX_SQUARE)
         return s2_fail(error, S2P_ELIMIT,
-                       "a picture of %dx%d pixels is too stretched to be cropped", image->width,
+                       "a picture of %dx%d pixels is too elongated to be cropped", image->width,
                        image->height);
     s2_image resized;
     TRY(s2_image_resize_with(image, (int32_t)width, (int32_t)height, own->filter, how, &resized,
@@ -178,7 +178,7 @@ static s2p_status frame_tiles(const s2v_model *model, const s2p_image *image, s2
         s2_anyres_plan((s2_size){ image->width, image->height }, own->image, own->side);
     if (plan.rows < 1 || plan.cols < 1)
         return s2_fail(error, S2P_EUNSUPPORTED,
-                       "a picture of %dx%d pixels is too stretched for tiles", image->width,
+                       "a picture of %dx%d pixels is too elongated for tiles", image->width,
                        image->height);
     const s2_size best = plan.best;
     const double scale_w = (double)best.width / image->width;

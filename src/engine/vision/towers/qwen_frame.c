@@ -221,9 +221,10 @@ s2p_status s2v_qwen_frame(const s2v_model *model, const s2p_image *image,
             return s2_fail(error, S2P_EINVAL, "min pixels %lld is above max pixels %lld",
                            (long long)low, (long long)high);
         if (s2_smart_resize(in, unit, low, high, &size) != S2P_OK)
-            return s2_fail(error, S2P_EUNSUPPORTED,
-                           "a picture of %dx%d pixels is too stretched; 200:1 is the limit",
-                           image->width, image->height);
+            return s2_fail(
+                error, S2P_EUNSUPPORTED,
+                "a picture of %dx%d pixels is too elongated; the limit is an aspect ratio of 200:1",
+                image->width, image->height);
     }
     const s2p_grid grid = { size.height / unit, size.width / unit };
     const int64_t tokens = (int64_t)grid.cols * grid.rows;

@@ -82,6 +82,6 @@ s2p_status s2e_codec_decode(int32_t codec, const uint8_t *packed, size_t n_packe
                        (long)codec);
     }
     if (whole) return S2P_OK;
-    return s2_fail(error, S2P_EFORMAT, "%zu compressed bytes are not the %zu they stand for",
-                   n_packed, n_full);
+    return s2_fail(error, S2P_EFORMAT, "%zu compressed bytes do not decompress to %zu", n_packed,
+                   n_full);
 }

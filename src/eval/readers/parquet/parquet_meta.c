@@ -201,7 +201,7 @@ s2p_status s2e_parquet_meta_read(const s2e_input *input, s2e_parquet_meta *out, 
     if (memcmp(tail + 4, "PARE", 4) == 0)
         return s2_fail(error, S2P_EUNSUPPORTED, "%s: it is encrypted", input->name);
     if (memcmp(tail + 4, "PAR1", 4) != 0)
-        return s2_fail(error, S2P_EFORMAT, "%s: it is cut: a Parquet file ends with PAR1",
+        return s2_fail(error, S2P_EFORMAT, "%s: it is truncated: a Parquet file ends with PAR1",
                        input->name);
     const uint64_t n = (uint64_t)tail[0] | (uint64_t)tail[1] << 8 | (uint64_t)tail[2] << 16 |
                        (uint64_t)tail[3] << 24;

@@ -54,7 +54,7 @@ static bool split_field(char *line, size_t n, s2_head_field *out, s2_http_error 
 {
     char *colon = memchr(line, ':', n);
     if (line[0] == ' ' || line[0] == '\t')
-        return s2_http_fail(error, 400, NULL, "a header must not go on in a second line");
+        return s2_http_fail(error, 400, NULL, "a header must not continue on a second line");
     if (!colon || colon == line)
         return s2_http_fail(error, 400, NULL, "a header line without a name");
     char *value = colon + 1, *end = line + n;
