@@ -17,7 +17,7 @@ s2p_status s2a_target_measure(s2v_session *session, const s2v_prompt *prompt,
     *out = (s2a_points){ .picture_ms = 0.0 };
     if (prompt->n_images < 1 || s2a_keeps_all(setting))
         return s2_fail(error, S2P_EINVAL,
-                       "a target needs a picture, and a method that removes tokens");
+                       "a target for the budget needs a picture and a method that removes tokens");
     for (int i = 0; i < 3; i++) { /* the first pays what only the first run pays, and the tower */
         s2v_prune_options prune = s2a_prune_options(setting, &limits);
         s2v_stats stats;

@@ -91,9 +91,9 @@ static s2p_status check_files(const s2v_checkpoint *c, json_t *left, s2p_error *
         for (size_t i = 0; (t = s2v_safetensors_at(c->files[f], i)); i++) {
             const char *promised = json_string_value(json_object_get(left, t->name));
             if (!promised || strcmp(promised, file) != 0)
-                return s2_fail(error, S2P_EFORMAT, INDEX ": tensor '%.64s' is in '%.60s', %s",
-                               t->name, file,
-                               promised ? "not where the index says" : "unknown to the index");
+                return s2_fail(
+                    error, S2P_EFORMAT, INDEX ": tensor '%.64s' is in '%.60s', %s", t->name, file,
+                    promised ? "not where the index says" : "which the index does not list");
             (void)json_object_del(left, t->name);
         }
     }
@@ -115,7 +115,7 @@ static s2p_status open_shards(s2v_checkpoint *out, const char *folder, s2p_error
     if (st != S2P_OK) goto done;
     json_t *map = json_object_get(index, "weight_map");
     if (!json_is_object(map)) {
-        st = s2_fail(error, S2P_EFORMAT, INDEX ": 'weight_map' is missing or no object");
+        st = s2_fail(error, S2P_EFORMAT, INDEX ": 'weight_map' is missing or not an object");
         goto done;
     }
     st = list_shards(map, names, &n_names, error);

@@ -333,7 +333,7 @@ s2p_status s2v_convert(const s2v_convert_options *options, s2v_convert_result *r
         !s2v_convert_type_name(options->type))
         return s2_fail(error, S2P_EINVAL, "convert needs a folder, two files and a type");
     if (strcmp(options->outfile, options->mmproj_out) == 0)
-        return s2_fail(error, S2P_EINVAL, "the two files must have two names");
+        return s2_fail(error, S2P_EINVAL, "the two output files must have different names");
     converter c = { .options = options, .result = result };
     const s2p_status st = convert_folder(&c, error);
     free(c.matrix);

@@ -47,7 +47,7 @@ static void read_rope(s2v_config *c, s2v_numbers *n)
     if (kind && !is_dynamic && !is_linear && strcmp(kind, "mrope") != 0 &&
         strcmp(kind, "default") != 0)
         s2v_config_fail(c, S2P_EUNSUPPORTED, "rope_scaling",
-                        "stretches positions, which is not supported");
+                        "scales positions, which is not supported");
     if (n->family->read_rope) n->family->read_rope(c, rope, n);
 }
 
@@ -144,6 +144,11 @@ static s2p_status read_preprocessor(const char *folder, s2v_numbers *n, s2p_erro
         if (s2_json_read_in(folder, c.name, MAX_BYTES, MAX_VALUES, &file, &second) == S2P_OK) {
             st = S2P_OK;
             values = json_object_get(file, "image_processor");
+            if (!json_is_object(values))
+                st = s2_fail(error, S2P_EFORMAT,
+                             "preprocessor_config.json is missing, and processor_config.json has "
+                             "no 'image_processor'; add preprocessor_config.json to '%.200s'",
+                             folder);
         }
     }
     if (st == S2P_OK) {

@@ -341,10 +341,11 @@ static s2p_status add_expert(planner *p, const s2v_map_row *r, place at, s2v_pla
         whole = &p->plan->tensors[p->plan->n_tensors - 1];
     }
     if (at.expert >= n_experts)
-        return s2_fail(p->error, S2P_EFORMAT, "tensor '%.100s' is of expert %d, there are %d",
+        return s2_fail(p->error, S2P_EFORMAT,
+                       "tensor '%.100s' belongs to expert %d, but the model has %d experts",
                        t->source->name, (int)at.expert, (int)n_experts);
     if (!whole->expert || whole->expert[at.expert].tensor)
-        return s2_fail(p->error, S2P_EFORMAT, "tensor '%.100s' is there twice", t->source->name);
+        return s2_fail(p->error, S2P_EFORMAT, "tensor '%.100s' occurs twice", t->source->name);
     if (t->source->type != whole->source->type)
         return s2_fail(p->error, S2P_EUNSUPPORTED, "tensor '%.100s' is of type %s, '%.100s' of %s",
                        t->source->name, s2v_st_type_name(t->source->type, NULL),
@@ -417,7 +418,7 @@ static s2p_status plan_tensor(planner *p, const s2v_safetensors *file, const s2v
     uint8_t *seen =
         &p->seen[is_vision][number * (size_t)n_layers + (size_t)(layer < 0 ? 0 : layer)];
     if ((*seen)++)
-        return s2_fail(p->error, S2P_EFORMAT, "tensor '%.100s' is there twice", source->name);
+        return s2_fail(p->error, S2P_EFORMAT, "tensor '%.100s' occurs twice", source->name);
 
     const bool is_experts = r->action == EXPERT_GATES || r->action == EXPERT_DOWNS;
     if (!is_experts) TRY(check_shape(p, r, source));
@@ -467,9 +468,10 @@ static s2p_status check_experts(const planner *p)
         for (size_t k = 0; k < plan->n_tensors; k++) {
             if (strcmp(plan->tensors[k].name, name) != 0) continue;
             if (found)
-                return s2_fail(
-                    p->error, S2P_EFORMAT,
-                    "the checkpoint has the experts of '%s' both together and one by one", name);
+                return s2_fail(p->error, S2P_EFORMAT,
+                               "the checkpoint has the experts of '%s' both in one tensor and in "
+                               "separate tensors",
+                               name);
             found = &plan->tensors[k];
         }
         if (!found)

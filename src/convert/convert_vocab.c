@@ -85,7 +85,8 @@ static s2p_status check_kind(const json_t *file, const char **pre, s2p_error *er
                                  "the pre-tokenizer is neither Qwen2's nor Qwen3.5's nor SmolLM's");
     if (normalizer && !json_is_null(normalizer) && (is_smollm || !has_type(normalizer, "NFC")))
         return refuse_vocabulary(error, S2P_EUNSUPPORTED,
-                                 is_smollm ? "there is a normalizer" : "the normalizer is not NFC");
+                                 is_smollm ? "a normalizer is not supported for this model"
+                                           : "the normalizer is not NFC");
     *pre = is_smollm ? "smollm" : is_qwen35 ? "qwen35" : "qwen2";
     if (after && !json_is_null(after) && !has_type(after, "ByteLevel"))
         return refuse_vocabulary(error, S2P_EUNSUPPORTED, "the post-processor adds tokens");

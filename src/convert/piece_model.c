@@ -168,7 +168,7 @@ static s2p_status read_model(s2v_piece_model *m, bytes b, s2p_error *error)
         if (f.number == 2) TRY(read_trainer(f.content, &is_bpe, error));
         if (f.number == 3) TRY(read_normalizer(m, f.content, &removes_spaces, error));
     }
-    if (m->n == 0) return fail_format(error, "there are no pieces");
+    if (m->n == 0) return fail_format(error, "the file contains no pieces");
     if (!is_bpe) return refuse(error, "the model type is not BPE");
     if (removes_spaces) return refuse(error, "it removes spaces before text is tokenized");
     return S2P_OK;

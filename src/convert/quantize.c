@@ -68,7 +68,7 @@ static s2p_status check_input(const s2v_gguf *file, s2p_error *error)
                        "the file is one of %lld parts; join them with llama-gguf-split first",
                        (long long)n_parts);
     if (s2v_gguf_n_tensors(file) == 0)
-        return s2_fail(error, S2P_EFORMAT, "the file holds no tensor");
+        return s2_fail(error, S2P_EFORMAT, "the file contains no tensors");
     return S2P_OK;
 }
 

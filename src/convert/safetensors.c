@@ -93,7 +93,8 @@ s2p_status s2v_safetensors_read(const s2v_safetensors *file, const s2v_st_tensor
 {
     if (from > tensor->n_bytes || n > tensor->n_bytes - from)
         return refuse_safetensors(file, error, S2P_EINVAL,
-                                  "tensor '%.64s' has no bytes %" PRIu64 " to %" PRIu64,
+                                  "tensor '%.64s': bytes %" PRIu64 " to %" PRIu64
+                                  " are out of range",
                                   tensor->name, from, from + n);
     return n ? read_at(file, tensor->offset + from, n, out, error) : S2P_OK;
 }
@@ -138,8 +139,9 @@ static s2p_status read_header(s2v_safetensors *file, s2p_error *error)
     for (size_t i = 0; i < PREFIX; i++) n |= (uint64_t)start[i] << (8 * i);
     if (n > file->n_bytes - PREFIX)
         return refuse_safetensors(file, error, S2P_EFORMAT,
-                                  "a header of %" PRIu64 " bytes in a file of %" PRIu64, n,
-                                  file->n_bytes);
+                                  "the header should have %" PRIu64
+                                  " bytes, but the file has only %" PRIu64,
+                                  n, file->n_bytes);
     if (n > S2V_ST_MAX_HEADER)
         return refuse_safetensors(file, error, S2P_ELIMIT,
                                   "a header of %" PRIu64 " bytes; the limit is %zu", n,
@@ -241,7 +243,7 @@ static s2p_status read_offsets(const s2v_safetensors *file, const json_t *value,
     if (json_array_size(value) != 2 || !json_is_integer(first) || !json_is_integer(last) ||
         json_integer_value(first) < 0 || json_integer_value(last) < json_integer_value(first))
         return refuse_safetensors(file, error, S2P_EFORMAT,
-                                  "tensor '%.64s': 'data_offsets' are not a begin and an end",
+                                  "tensor '%.64s': 'data_offsets' is not a pair of begin and end",
                                   t->name);
     const uint64_t begin = (uint64_t)json_integer_value(first);
     const uint64_t end = (uint64_t)json_integer_value(last);
@@ -295,13 +297,14 @@ static s2p_status check_places(const s2v_safetensors *file, s2p_error *error)
                                       file->tensors[i - 1].name, t->name);
         if (t->offset > end)
             return refuse_safetensors(file, error, S2P_EFORMAT,
-                                      "%" PRIu64 " bytes before tensor '%.64s' belong to nobody",
-                                      t->offset - end, t->name);
+                                      "%" PRIu64 " unused byte%s before tensor '%.64s'",
+                                      t->offset - end, t->offset - end == 1 ? "" : "s", t->name);
         end = t->offset + t->n_bytes;
     }
     if (end != file->n_bytes)
         return refuse_safetensors(file, error, S2P_EFORMAT,
-                                  "%" PRIu64 " bytes after the last tensor", file->n_bytes - end);
+                                  "%" PRIu64 " unused byte%s after the last tensor",
+                                  file->n_bytes - end, file->n_bytes - end == 1 ? "" : "s");
     return S2P_OK;
 }
 

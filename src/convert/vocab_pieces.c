@@ -48,7 +48,7 @@ static s2p_status space_out(s2v_vocabulary *v, const char *text, size_t *at, s2p
     s2_buffer_append(&v->spaced, "", 1);
     return v->spaced.status == S2P_OK
                ? S2P_OK
-               : s2_fail(error, v->spaced.status, "the added tokens are too long together");
+               : s2_fail(error, v->spaced.status, "the added tokens are too long in total");
 }
 
 /* An added token replaces what the id had: control tokens as they are, others with plain spaces. */
@@ -194,7 +194,7 @@ static s2p_status count_cuts(const s2v_vocabulary *v, const json_t *vocab, s2_bu
         const size_t size = v->text[i] && v->type[i] == S2V_PIECE_NORMAL ? strlen(v->text[i]) : 0;
         work += (uint64_t)size * size;
         if (work > MAX_WORK)
-            return refuse_json(error, S2P_ELIMIT, "the pieces are too long together");
+            return refuse_json(error, S2P_ELIMIT, "the pieces are too long in total");
         for (size_t k = 1; k < size; k++)
             *n += (v->text[i][k] & 0xC0) != 0x80 && json_object_get(vocab, v->text[i] + k) &&
                   s2v_vocabulary_find(vocab, v->text[i], k, scratch);

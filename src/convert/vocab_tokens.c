@@ -16,8 +16,8 @@ s2p_status s2v_vocabulary_add(s2v_vocabulary *v, const char *text, const json_t 
     if (!text[0]) return s2_fail(error, S2P_EFORMAT, S2V_TOKENIZER_JSON ": a token is empty");
     if (v->text[at] && (type == S2V_PIECE_NORMAL || strcmp(v->text[at], text) != 0))
         return s2_fail(error, S2P_EFORMAT,
-                       S2V_TOKENIZER_JSON ": tokens '%.40s' and '%.40s' have one id", v->text[at],
-                       text);
+                       S2V_TOKENIZER_JSON ": tokens '%.40s' and '%.40s' have the same id",
+                       v->text[at], text);
     v->text[at] = text;
     v->type[at] = type;
     return S2P_OK;

@@ -89,7 +89,8 @@ static s2p_status read_text(reader *r, size_t limit, s2v_text *out)
     uint64_t n = 0;
     TRY(read_number(r, 8, &n));
     if (n > left(r))
-        return refuse_gguf(r, S2P_EFORMAT, "%s: a string of %" PRIu64 " bytes where %zu are left",
+        return refuse_gguf(r, S2P_EFORMAT,
+                           "%s: a string of %" PRIu64 " bytes, but only %zu bytes are left",
                            r->part, n, left(r));
     if (n > limit)
         return refuse_gguf(r, S2P_ELIMIT, "%s: a string of %" PRIu64 " bytes; the limit is %zu",
@@ -190,8 +191,9 @@ static s2p_status read_items(reader *r, s2v_gguf_type type, uint64_t count)
 {
     if (type == S2V_GGUF_STRING) {
         if (count > left(r) / 8) /* each has at least its length */
-            return refuse_gguf(r, S2P_EFORMAT, "%s: %" PRIu64 " strings where %zu bytes are left",
-                               r->part, count, left(r));
+            return refuse_gguf(r, S2P_EFORMAT,
+                               "%s: %" PRIu64 " strings, but only %zu bytes are left", r->part,
+                               count, left(r));
         s2v_text ignored;
         for (uint64_t i = 0; i < count; i++) TRY(read_text(r, S2V_GGUF_MAX_STRING, &ignored));
         return S2P_OK;
@@ -200,8 +202,8 @@ static s2p_status read_items(reader *r, s2v_gguf_type type, uint64_t count)
     assert(width > 0); /* not an array */
     if (count > left(r) / width)
         return refuse_gguf(r, S2P_EFORMAT,
-                           "%s: %" PRIu64 " values of %zu bytes where %zu bytes are left", r->part,
-                           count, width, left(r));
+                           "%s: %" PRIu64 " values of %zu bytes, but only %zu bytes are left",
+                           r->part, count, width, left(r));
     const uint8_t *items = r->file->bytes + r->at;
     for (uint64_t i = 0; type == S2V_GGUF_BOOL && i < count; i++)
         if (items[i] > 1)
@@ -248,7 +250,7 @@ static s2p_status add_name(const reader *r, s2v_names *names, size_t index)
     case S2V_NAME_ADDED:
         return S2P_OK;
     case S2V_NAME_TWICE:
-        return refuse_gguf(r, S2P_EFORMAT, "%s is there twice", r->part);
+        return refuse_gguf(r, S2P_EFORMAT, "%s occurs twice", r->part);
     case S2V_NAME_CROWDED:
         break;
     }
@@ -359,7 +361,7 @@ static s2p_status measure_tensor(const reader *r, s2v_gguf_tensor *tensor)
             return refuse_gguf(r, S2P_EFORMAT, "%s shape %s: element count overflows", r->part,
                                shape_text(tensor, shape));
     if (tensor->ne[0] % block != 0)
-        return refuse_gguf(r, S2P_EFORMAT, "%s shape %s: rows of %s need a multiple of %" PRId64,
+        return refuse_gguf(r, S2P_EFORMAT, "%s shape %s: rows of %s must be a multiple of %" PRId64,
                            r->part, shape_text(tensor, shape), type, block);
     if (!mul(n / block, (int64_t)block_bytes, &n_bytes))
         return refuse_gguf(r, S2P_EFORMAT, "%s shape %s: byte count overflows", r->part,

@@ -366,7 +366,7 @@ s2p_status s2v_gguf_writer_add(s2v_gguf_writer *writer, const void *data, size_t
 {
     if (writer->current >= writer->n_tensors ||
         n > writer->sizes[writer->current] - writer->written)
-        return s2_fail(error, S2P_EINVAL, "more data than the tensors of '%.120s' take",
+        return s2_fail(error, S2P_EINVAL, "too much data for the tensors of '%.120s'",
                        writer->path);
     TRY(write_all(writer, data, n, error));
     writer->written += n;
@@ -376,7 +376,7 @@ s2p_status s2v_gguf_writer_add(s2v_gguf_writer *writer, const void *data, size_t
 s2p_status s2v_gguf_writer_finish(s2v_gguf_writer *writer, uint8_t digest[32], s2p_error *error)
 {
     if (writer->current != writer->n_tensors || writer->n_bytes != s2v_gguf_writer_size(writer))
-        return s2_fail(error, S2P_EINVAL, "less data than the tensors of '%.120s' take",
+        return s2_fail(error, S2P_EINVAL, "too little data for the tensors of '%.120s'",
                        writer->path);
     struct stat old; /* what only its owner may read stays so */
     if (stat(writer->path, &old) == 0 && fchmod(writer->fd, old.st_mode & 0777) != 0)

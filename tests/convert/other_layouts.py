@@ -322,7 +322,7 @@ with tempfile.TemporaryDirectory() as top:
         lacks = {n: x for n, x in one.items() if n != "t.layers.1.mlp.experts.3.up_proj.weight"}
         many = dict(one, **{"t.layers.0.mlp.experts.5.up_proj.weight": one["t.layers.0.mlp.experts.4.up_proj.weight"]})
         wide = dict(expert_tensors(matrices, "turned"), **{"t.layers.0.mlp.experts.down_proj": floats(EXPERTS, E, E)})
-        for i, (rest, change, says) in enumerate(((both, {}, "experts"), (lacks, {}, "no expert 3 for 'blk.1.ffn_up_exps.weight'"), (many, {}, "is of expert 5, there are 5"),
+        for i, (rest, change, says) in enumerate(((both, {}, "experts"), (lacks, {}, "no expert 3 for 'blk.1.ffn_up_exps.weight'"), (many, {}, "belongs to expert 5, but the model has 5 experts"),
                                                   (wide, {}, "is [5, 32, 32], expected [5, 12, 32]"), ({}, {}, "no tensor for 'blk.0.ffn_gate_exps.weight'"),
                                                   (one, dict(norm_topk_prob=False), "norm_topk_prob"), (one, dict(mlp_only_layers=[0]), "mlp_only_layers"),
                                                   (one, dict(decoder_sparse_step=2), "decoder_sparse_step"), (one, dict(num_experts_per_tok=6), "num_experts_per_tok"))):
@@ -341,6 +341,12 @@ with tempfile.TemporaryDirectory() as top:
                 ("internvl_chat", dict(max_dynamic_patch=0), "max_dynamic_patch"), ("internvl_chat", dict(llm_config=3), "text_config"),
                 ("internvl_chat", dict(vision_config__qk_normalization=True), "qk_normalization"), ("internvl_chat", dict(llm_config__hidden_size=40), "head_dim")]
     text, vision = text_tensors("qwen2"), internvit()
+    folder = os.path.join(top, "no_preprocessor")
+    make(folder, "internvl", "qwen2", text, vision)
+    os.remove(os.path.join(folder, "preprocessor_config.json"))
+    dump(folder, "processor_config.json", {"patch_size": 14})
+    run, m, mm = convert(folder)
+    check("the missing file is named: %s" % run.stderr, run.returncode == 3 and "preprocessor_config.json is missing" in run.stderr)
     for i, (layout, change, says) in enumerate(mistakes):
         folder = os.path.join(top, "bad%d" % i)
         make(folder, layout, "qwen2", text, vision, **change)

@@ -130,12 +130,12 @@ static void test_start(void **state)
         { "\2\0\0\0\0\0\0\0 {}", "not a JSON object", 11 },
         { "\0\0\0\0\0\0\0\0{}", "not a JSON object", 10 },
         { "\1\0\0\0\0\0\0\0{}", "not a JSON object", 10 },
-        { "\3\0\0\0\0\0\0\0{}", "3 bytes in a file of 10", 10 },
-        { "\xff\xff\xff\xff\xff\xff\xff\xff{}", "in a file of 10", 10 },
-        { "\xf8\xff\xff\xff\xff\xff\xff\xff{}", "in a file of 10", 10 },
-        { "\0\0\0\0\0\0\0\x80{}", "in a file of 10", 10 },
-        { "\2\0\0\0\1\0\0\0{}", "in a file of 10", 10 },
-        { "\0\0\0\0\0\0\0\2{}", "in a file of 10", 10 },
+        { "\3\0\0\0\0\0\0\0{}", "3 bytes, but the file has only 10", 10 },
+        { "\xff\xff\xff\xff\xff\xff\xff\xff{}", "but the file has only 10", 10 },
+        { "\xf8\xff\xff\xff\xff\xff\xff\xff{}", "but the file has only 10", 10 },
+        { "\0\0\0\0\0\0\0\x80{}", "but the file has only 10", 10 },
+        { "\2\0\0\0\1\0\0\0{}", "but the file has only 10", 10 },
+        { "\0\0\0\0\0\0\0\2{}", "but the file has only 10", 10 },
     };
     for (size_t i = 0; i < COUNT_OF(others); i++) {
         w.n = 0;
@@ -277,7 +277,7 @@ static void test_members(void **state)
     expect_header("{\"w\":{\"dtype\":\"F32\",\"shapes\":[],\"data_offsets\":[0,4]}}", 4,
                   S2P_EFORMAT, "'shape' is not a list");
     expect_header("{\"w\":{\"dtype\":\"F32\",\"shape\":[],\"offsets\":[0,4]}}", 4, S2P_EFORMAT,
-                  "'data_offsets' are not");
+                  "'data_offsets' is not");
     expect_header("{" W("", "[]", "[0,4]") "}", 4, S2P_EFORMAT, "name is empty");
     expect_header("{" W("a\\nb", "[]", "[0,4]") "}", 4, S2P_EFORMAT, "control characters");
     expect_header("{" W("a\\u001b[2J", "[]", "[0,4]") "}", 4, S2P_EFORMAT, "control characters");
@@ -356,7 +356,7 @@ static void test_places(void **state)
     char header[200];
     for (size_t i = 0; i < COUNT_OF(offsets); i++) {
         (void)snprintf(header, sizeof header, ONE("\"F32\"", "[1]", "%s"), offsets[i]);
-        expect_header(header, 4, S2P_EFORMAT, "'data_offsets' are not a begin and an end");
+        expect_header(header, 4, S2P_EFORMAT, "'data_offsets' is not a pair of begin and end");
     }
     static const struct {
         const char *offsets;
@@ -369,18 +369,19 @@ static void test_places(void **state)
         { "[9223372036854775803,9223372036854775807]", 4, "of 4 bytes of data" },
         { "[0,3]", 4, "3 bytes, but its type and shape need 4" },
         { "[0,4]", 3, "ends at byte 4 of 3" },
-        { "[0,4]", 5, "1 bytes after the last tensor" },
-        { "[0,4]", 1000, "996 bytes after the last tensor" },
-        { "[1,5]", 5, "1 bytes before tensor 'w' belong to nobody" },
-        { "[4,8]", 8, "4 bytes before tensor 'w' belong to nobody" },
+        { "[0,4]", 5, "1 unused byte after the last tensor" },
+        { "[0,4]", 1000, "996 unused bytes after the last tensor" },
+        { "[1,5]", 5, "1 unused byte before tensor 'w'" },
+        { "[4,8]", 8, "4 unused bytes before tensor 'w'" },
         { "[0,0]", 4, "0 bytes, but" },
     };
     for (size_t i = 0; i < COUNT_OF(places); i++) {
         (void)snprintf(header, sizeof header, ONE("\"F32\"", "[1]", "%s"), places[i].offsets);
         expect_header(header, places[i].n, S2P_EFORMAT, places[i].says);
     }
-    expect_header("{}", 1, S2P_EFORMAT, "1 bytes after the last tensor");
-    expect_header("{\"__metadata__\":{}}", 64, S2P_EFORMAT, "64 bytes after the last tensor");
+    expect_header("{}", 1, S2P_EFORMAT, "1 unused byte after the last tensor");
+    expect_header("{\"__metadata__\":{}}", 64, S2P_EFORMAT,
+                  "64 unused bytes after the last tensor");
     static const struct {
         const char *header, *says;
         size_t n;
@@ -389,11 +390,11 @@ static void test_places(void **state)
         { "{" W("a", "[2]", "[0,8]") "," W("b", "[1]", "[4,8]") "}", "'a' and 'b' overlap", 8 },
         { "{" W("a", "[2]", "[0,8]") "," W("b", "[2]", "[4,12]") "}", "'a' and 'b' overlap", 12 },
         { "{" W("b", "[2]", "[3,11]") "," W("a", "[1]", "[0,4]") "}", "'a' and 'b' overlap", 11 },
-        { "{" W("a", "[1]", "[0,4]") "," W("b", "[1]", "[8,12]") "}", "belong to nobody", 12 },
-        { "{" W("a", "[1]", "[0,4]") "," W("b", "[1]", "[5,9]") "}", "1 bytes before tensor 'b'",
-          9 },
-        { "{" W("a", "[1]", "[4,8]") "," W("b", "[0]", "[0,0]") "}", "4 bytes before tensor 'a'",
-          8 },
+        { "{" W("a", "[1]", "[0,4]") "," W("b", "[1]", "[8,12]") "}", "4 unused bytes before", 12 },
+        { "{" W("a", "[1]", "[0,4]") "," W("b", "[1]", "[5,9]") "}",
+          "1 unused byte before tensor 'b'", 9 },
+        { "{" W("a", "[1]", "[4,8]") "," W("b", "[0]", "[0,0]") "}",
+          "4 unused bytes before tensor 'a'", 8 },
         { "{" W("a", "[2]", "[0,8]") "," W("b", "[0]", "[4,4]") "}", "'a' and 'b' overlap", 8 },
     };
     for (size_t i = 0; i < COUNT_OF(pairs); i++)

@@ -301,7 +301,7 @@ def check_ways():
         code, _, err = run(*SMALL, option, "-q")
         assert code == 2 and "need --out" in err, (code, err)
     code, _, err = run("--judge", "local:gpt", "-q")
-    assert code == 2 and "no model is asked for grades" in err, (code, err)
+    assert code == 2 and "grading by a model is not supported" in err, (code, err)
 
 
 def check_repeat():

@@ -303,6 +303,8 @@ static void test_hostile(void **state)
                 "bytes, as SQLite wants it to be there.....",
                 110);
     assert_int_equal(s2e_store_open(other, S2E_STORE_WRITE, &store, &error), S2P_EFORMAT);
+    assert_non_null(strstr(error.message, "is damaged"));
+    assert_non_null(strstr(error.message, "move its folder away"));
     for (size_t i = 0; i < COUNT_OF(sql); i++) {
         char command[1024];
         const char *path = fresh("changed.sqlite");

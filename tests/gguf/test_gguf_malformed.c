@@ -116,7 +116,7 @@ static void test_key_names(void **state)
         expect(&w, S2P_EFORMAT, "key 1 of 1: a string of", "name of %" PRIu64 " bytes", huge[i]);
     }
     start_name(&w, 41, 40);
-    expect(&w, S2P_EFORMAT, "41 bytes where 40", "name one byte too long");
+    expect(&w, S2P_EFORMAT, "41 bytes, but only 40", "name one byte too long");
     start_name(&w, 65537, 65537 + 40);
     expect(&w, S2P_ELIMIT, "the limit is 65536", "name of 64 KiB and one");
     start_name(&w, 0, 40);
@@ -204,7 +204,7 @@ static void test_strings(void **state)
         put_start(&w, 3, 0, 1);
         put_number(&w, "s", STRING, huge[i], 8);
         put_zeros(&w, 50);
-        expect(&w, S2P_EFORMAT, "where 50 are left", "string of %" PRIu64, huge[i]);
+        expect(&w, S2P_EFORMAT, "only 50 bytes are left", "string of %" PRIu64, huge[i]);
         for (uint64_t at = 0; at < 3; at += 2) { /* the first or the last of three */
             put_start(&w, 3, 0, 1);
             put_array(&w, "tokens", STRING, 3);
@@ -215,7 +215,7 @@ static void test_strings(void **state)
     put_start(&w, 3, 0, 1);
     put_number(&w, "s", STRING, 51, 8);
     put_zeros(&w, 50);
-    expect(&w, S2P_EFORMAT, "51 bytes where 50 are left", "string one byte too long");
+    expect(&w, S2P_EFORMAT, "51 bytes, but only 50 bytes are left", "string one byte too long");
     put_start(&w, 3, 0, 1);
     put_number(&w, "s", STRING, (16u << 20) + 1, 8);
     put_zeros(&w, (16u << 20) + 1);
@@ -242,7 +242,7 @@ static void test_arrays(void **state)
             put_start(&w, 3, 0, 1);
             put_array(&w, "a", item, i ? P(24) : short_by_one);
             put_zeros(&w, 64);
-            expect(&w, S2P_EFORMAT, "where 64 bytes are left", "too many of type %u", item);
+            expect(&w, S2P_EFORMAT, "only 64 bytes are left", "too many of type %u", item);
         }
     }
     put_start(&w, 3, 0, 1); /* strings that eat the room of those after them */
@@ -296,7 +296,7 @@ static void test_twice(void **state)
                 (void)snprintf(name, sizeof name, "key%u", i == n - 1 ? first : i);
                 put_number(&w, name, U32, i, 4);
             }
-            expect(&w, S2P_EFORMAT, "is there twice", "key %u of %u again", first, n);
+            expect(&w, S2P_EFORMAT, "occurs twice", "key %u of %u again", first, n);
             put_start(&w, 3, n, 0);
             for (uint32_t i = 0; i < n; i++) {
                 (void)snprintf(name, sizeof name, "w%u", i == n - 1 ? first : i);
@@ -304,7 +304,7 @@ static void test_twice(void **state)
             }
             put_padding(&w, 32);
             put_zeros(&w, 32 * n);
-            expect(&w, S2P_EFORMAT, "is there twice", "tensor %u of %u again", first, n);
+            expect(&w, S2P_EFORMAT, "occurs twice", "tensor %u of %u again", first, n);
         }
     free(w.data);
 }

@@ -139,8 +139,8 @@ static void test_tensor_types(void **state)
         for (size_t i = 0; i < COUNT_OF(rows); i++) {
             one_tensor(&w, 2, (uint64_t[]){ rows[i], n }, type, 0,
                        100000); /* the product is whole */
-            expect(&w, S2P_EFORMAT, "need a multiple of", "rows of %" PRIu64 " in type %u", rows[i],
-                   type);
+            expect(&w, S2P_EFORMAT, "must be a multiple of", "rows of %" PRIu64 " in type %u",
+                   rows[i], type);
         }
     }
     free(w.data);

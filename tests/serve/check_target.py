@@ -64,7 +64,7 @@ def main():
     check_profile()
     for budget in ("64..192", "64", "11%"):
         code, err = check_refused("--target-mib", "0.2", "--budget", budget)
-        assert code != 0 and "a target chooses the budget; remove --budget" in err, (code, err)
+        assert code != 0 and "choose the budget; remove --budget" in err, (code, err)
     code, err = check_refused("--target-ms", "-1")
     assert code == 2 and "--target-ms" in err, (code, err)
     return 0

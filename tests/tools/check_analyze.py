@@ -107,7 +107,7 @@ measured = rows_of(run("bench", "-q", "-t", "1", "-r", "1", "-n", "1,2", "-p", "
 assert [(r["method"], r["predict"], r["budget"]) for r in measured] == [
     ("full", "1", "576"), ("s2prune", "1", "64"), ("full", "2", "576"), ("s2prune", "2", "64")]
 assert all(abs(int(r["text_tokens"]) - 40) <= 2 for r in measured), measured
-assert all(r["speedup"] == "" for r in measured)  # one round shows no speed-up
+assert all(r["speedup"] == "" for r in measured)  # one round shows no speedup
 
 # An analysis; again from its answers; in two parts that make the same.
 few = ("analyze", "spatial", "-q", "-t", "1", "--pictures", "4", "--methods", "uniform,s2prune", "--budgets", "16,32", "-o", "csv")

@@ -1,4 +1,4 @@
-/* test_bench.c - spreads of repeats, when a speed-up may be printed, and the estimates as a table. */
+/* test_bench.c - spreads of repeats, when a speedup may be printed, and the estimates as a table. */
 #include "bench/bench.h"
 
 #include "analyze/cost.h"

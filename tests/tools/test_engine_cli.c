@@ -133,7 +133,8 @@ static void test_mistakes(void **state)
     check_mistake(RUN_TINY("-i", tiny_model_path, "-p", "x"), 3, "plain.gguf");
     check_mistake(RUN_TINY("-i", i, "-p", "x", "-c", "20"), 3, "more than the context of 20");
     check_mistake(RUN_TINY("-i", i, "-p", "caf\xe9"), 3, "UTF-8");
-    check_mistake(RUN_TINY("-i", i, "--raw", "-p", "hello"), 2, "marks 0 pictures, 1 were given");
+    check_mistake(RUN_TINY("-i", i, "--raw", "-p", "hello"), 2,
+                  "contains <image> 0 times, but 1 picture was given");
     check_mistake(RUN_TINY("--raw", "-p", ""), 2, "empty");
     check_mistake(RUN_TINY("-i", i, "-p", "x", "--budget", "0"), 2, "--budget");
     check_mistake(RUN_TINY("-i", i, "-p", "x", "--budget", "-3"), 2, "--budget");

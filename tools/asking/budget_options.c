@@ -20,7 +20,7 @@ s2p_status s2_ask_check_target(const ask_options *o, s2a_budget budget, s2p_erro
 {
     const bool is_default = budget.n_more == 0 && budget.percent == S2V_BUDGET_AUTO;
     if (!s2_ask_has_target(o) || is_default) return S2P_OK;
-    return s2_fail(error, S2P_EINVAL, "a target chooses the budget; remove %s",
+    return s2_fail(error, S2P_EINVAL, "--target-ms and --target-mib choose the budget; remove %s",
                    o->profile ? "--profile" : "--budget");
 }
 

@@ -80,7 +80,7 @@ typedef struct bench_context { /* free with s2_bench_context_free */
     s2_asker *asker;
     const char *question, *prompts, *predicts; /* lists "64,128" of -p and -n; prompts NULL: none */
     int32_t repeats;
-    bool is_forced; /* print speed-ups the spread does not bear out */
+    bool is_forced; /* print speedups the spread does not bear out */
     bench_row *row;
     int32_t n_rows;
     char **made; /* questions of a wanted length */

@@ -61,7 +61,7 @@ void s2_bench_rows(const bench_context *context, s2_table *t)
     s2_table_column(t, "select_ms", "select ms", 2);
     s2_table_column(t, "prefill_ms", "prefill ms", 1);
     s2_table_detail(t, "prefill_iqr_ms", 1);
-    s2_table_column(t, "speedup", "speed-up", 2);
+    s2_table_column(t, "speedup", "speedup", 2);
     s2_table_detail(t, "speedup_low", 2);
     s2_table_detail(t, "speedup_high", 2);
     s2_table_column(t, "first_token_ms", "first token ms", 1);

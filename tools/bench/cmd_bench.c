@@ -27,7 +27,7 @@ static void describe(const bench_context *context, s2_buffer *out)
                          m->others_percent);
     s2_buffer_printf(out,
                      "\n%d rounds after a warm-up, rows in turn; medians, \xC2\xB1 half the "
-                     "interquartile range;\nspeed-up of the prefill over full, round by round: "
+                     "interquartile range;\nspeedup of the prefill over full, round by round: "
                      "median [quartiles], 'noise' where they are wider than the effect\n",
                      context->repeats);
 }

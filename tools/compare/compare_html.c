@@ -307,7 +307,7 @@ static void append_foot(const compare_report *report, s2_buffer *out)
         "grid; "
         "center: in the middle half of both. IoU: tokens two rows both keep over tokens one of "
         "them keeps; in the first table with %s of the same budget. prefill: the prompt through "
-        "the decoder, one run; speed-up: of that, against full. select: choosing and removing. KV: "
+        "the decoder, one run; speedup: of that, against full. select: choosing and removing. KV: "
         "visual tokens, as held. The vision tower took %.1f ms, once for all rows.</p>\n<p>s2prune "
         "%s</p>\n"
         "</footer>\n</body>\n</html>\n",

@@ -21,8 +21,8 @@ S2_WORDS(s2_compare_format_name, [S2_COMPARE_TEXT] = "text", [S2_COMPARE_MARKDOW
 const char *s2_compare_heading(enum compare_column column)
 {
     static const char *const headings[S2_N_COLUMNS] = {
-        "method", "budget",     "kept",     "answer",    "ok",    "edge",   "center",
-        "IoU",    "prefill ms", "speed-up", "select ms", "tok/s", "KV MiB",
+        "method", "budget",     "kept",    "answer",    "ok",    "edge",   "center",
+        "IoU",    "prefill ms", "speedup", "select ms", "tok/s", "KV MiB",
     };
     return headings[column];
 }

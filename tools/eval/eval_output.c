@@ -154,11 +154,12 @@ static int write_documents(const s2e_report_input *input, const char *folder, bo
 s2p_status eval_judge_check(const char *judge, s2p_error *error)
 {
     if (strcmp(judge, "local") == 0 || strcmp(judge, "export") == 0) return S2P_OK;
-    return s2_fail(error, S2P_EINVAL,
-                   "--judge '%.60s': no model is asked for grades here. local matches answers with "
-                   "the reference; export also writes them for the benchmark's own grader, whose "
-                   "file of grades 's2prune score' reads",
-                   judge);
+    return s2_fail(
+        error, S2P_EINVAL,
+        "--judge '%.60s': grading by a model is not supported; use local (match with the "
+        "reference) or export (also write the answers for the benchmark's own grader; "
+        "'s2prune score' reads its file of grades)",
+        judge);
 }
 
 #define LONGEST_NAME 120

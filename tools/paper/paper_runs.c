@@ -19,10 +19,11 @@ static s2p_status check_model(const s2_paper_runs *runs, const json_t *values, b
         const char *other = s2_json_string(runs->values[i], S2E_IS "model");
         if (s2_model_is_llava_onevision(kind, name) != is_llava) continue;
         if (mine && other && strcmp(mine, other) == 0) return S2P_OK;
-        return s2_fail(error, S2P_EINVAL,
-                       "'%.200s' is a run of another model file than the runs before it (%.80s); a "
-                       "table is of one model: make a report for each",
-                       folder, name ? name : "unknown");
+        return s2_fail(
+            error, S2P_EINVAL,
+            "'%.200s' is a run of another model file than the runs before it (%.80s); make "
+            "one report for each model",
+            folder, name ? name : "unknown");
     }
     return S2P_OK;
 }

@@ -93,10 +93,12 @@ static s2p_status check_options(const run_options *o, s2p_error *error)
     TRY(s2_run_check_constraint(o, error));
     TRY(s2_ask_check_target(&o->ask, o->budget, error));
     if (s2_ask_has_target(&o->ask) && o->image_budgets)
-        return s2_fail(error, S2P_EINVAL, "a target chooses the budget; remove --image-budgets");
-    if (s2_ask_has_target(&o->ask) && o->ask.images.n == 0)
         return s2_fail(error, S2P_EINVAL,
-                       "a target needs a picture to measure with; give one with -i");
+                       "--target-ms and --target-mib choose the budget; remove --image-budgets");
+    if (s2_ask_has_target(&o->ask) && o->ask.images.n == 0)
+        return s2_fail(
+            error, S2P_EINVAL,
+            "--target-ms and --target-mib need a picture to measure with; give one with -i");
     if (o->budget.n_more > 0 && (o->image_budgets || o->record))
         return s2_fail(error, S2P_EINVAL, "%s needs a single budget; --budget gives several",
                        o->image_budgets ? "--image-budgets" : "--record");

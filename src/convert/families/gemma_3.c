@@ -22,7 +22,7 @@ static void expect_layers(s2v_config *c, const s2v_numbers *n)
         const char *expected = (i + 1) % PERIOD == 0 ? "full_attention" : "sliding_attention";
         if (kind && strcmp(kind, expected) == 0) continue;
         s2v_config_fail(c, S2P_EUNSUPPORTED, "layer_types",
-                        "has windows in other layers than five of every six");
+                        "does not give sliding windows to five of every six layers");
         return;
     }
     if (s2v_config_text_member(c, "sliding_window_pattern"))
@@ -31,13 +31,13 @@ static void expect_layers(s2v_config *c, const s2v_numbers *n)
     for (size_t i = 0; i < 2; i++) {
         const json_t *cap = s2v_config_text_member(c, caps[i]);
         if (cap && !json_is_null(cap))
-            s2v_config_fail(c, S2P_EUNSUPPORTED, caps[i], "limits scores, which is not supported");
+            s2v_config_fail(c, S2P_EUNSUPPORTED, caps[i], "caps scores, which is not supported");
     }
     const int32_t scalar = n->n_layers == DEEPEST ? n->n_embd / n->n_head : n->head_dim;
     const json_t *given = s2v_config_text_member(c, "query_pre_attn_scalar");
     if (given && json_number_value(given) != (double)scalar) {
         char text[96];
-        (void)snprintf(text, sizeof text, "is not %d, which files of %d layers are read with",
+        (void)snprintf(text, sizeof text, "is not %d, the only value supported with %d layers",
                        (int)scalar, (int)n->n_layers);
         s2v_config_fail(c, S2P_EUNSUPPORTED, "query_pre_attn_scalar", text);
     }

@@ -35,7 +35,8 @@ static void read_tower(s2v_config *c, s2v_numbers *n)
                                             "downsample_ratio", 0.5);
     n->v_merge = (int32_t)fmin(rint(1.0 / (double)ratio), 16.0);
     if (c->status == S2P_OK && (n->v_merge < 1 || ratio * (float)n->v_merge != 1.0f))
-        s2v_config_fail(c, S2P_EUNSUPPORTED, "downsample_ratio", "is not one over a whole number");
+        s2v_config_fail(c, S2P_EUNSUPPORTED, "downsample_ratio",
+                        "is not the reciprocal of a whole number");
     if (c->status == S2P_OK && n->v_image / n->v_patch % n->v_merge != 0)
         s2v_config_fail(c, S2P_EFORMAT, "patch_size", "does not divide the picture into tokens");
 }

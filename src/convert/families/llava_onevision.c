@@ -22,7 +22,7 @@ static void expect_tiles(s2v_config *c, const s2v_numbers *n)
     }
     if (!is_usual)
         s2v_config_fail(c, S2P_EUNSUPPORTED, "image_grid_pinpoints",
-                        "is not 1 to 6 tiles along each side, the least first");
+                        "is not a list of sizes of 1 to 6 tiles per side, the smallest first");
 }
 
 static void llava_read_vision(s2v_config *c, s2v_numbers *n)

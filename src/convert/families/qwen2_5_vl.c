@@ -61,10 +61,10 @@ static void qwen2_5_read_windows(s2v_config *c, s2v_numbers *n)
     for (size_t i = 1; i < count; i++) {
         const int32_t block = s2v_config_to_int(c, json_array_get(list, i), key, 0, 1 << 16);
         if ((int64_t)block + 1 != (int64_t)(i + 1) * n->v_full)
-            s2v_config_fail(c, S2P_EUNSUPPORTED, key, "is not one block every so many");
+            s2v_config_fail(c, S2P_EUNSUPPORTED, key, "does not name every Nth block");
     }
     if (c->status == S2P_OK && count != (size_t)(n->v_layers / n->v_full))
-        s2v_config_fail(c, S2P_EUNSUPPORTED, key, "is not one block every so many");
+        s2v_config_fail(c, S2P_EUNSUPPORTED, key, "does not name every Nth block");
 }
 
 static void qwen2_5_read_vision(s2v_config *c, s2v_numbers *n)
@@ -84,7 +84,7 @@ static void qwen2_read_vision(s2v_config *c, s2v_numbers *n)
     const double times = ratio ? json_number_value(ratio) : 4.0;
     if (times > 0.0 && times * n->v_embd <= S2V_CONFIG_MAX_SIDE)
         n->v_ff = (int32_t)(times * n->v_embd);
-    if (n->v_ff < 1) s2v_config_fail(c, S2P_EFORMAT, "mlp_ratio", "gives no width");
+    if (n->v_ff < 1) s2v_config_fail(c, S2P_EFORMAT, "mlp_ratio", "gives an invalid width");
     s2v_config_expect_text(c, c->vision, "hidden_act", "quick_gelu");
     qwen_expect_patches(c);
 }
@@ -139,7 +139,7 @@ static void qwen_read_pixels(s2v_config *c, const json_t *values, s2v_numbers *n
     n->min_pixels = qwen_read_limit(c, values, "min_pixels", "shortest_edge");
     n->max_pixels = qwen_read_limit(c, values, "max_pixels", "longest_edge");
     if (n->max_pixels > 0 && n->min_pixels > n->max_pixels)
-        s2v_config_fail(c, S2P_EFORMAT, "min_pixels", "is above the most a picture may have");
+        s2v_config_fail(c, S2P_EFORMAT, "min_pixels", "is larger than the maximum");
     s2v_config_expect_int(c, values, "patch_size", n->v_patch);
     s2v_config_expect_int(c, values, "merge_size", 2);
     s2v_config_expect_int(c, values, "temporal_patch_size", 2);

@@ -24,7 +24,7 @@ static void read_layers(s2v_config *c, s2v_numbers *n)
     }
     if (!is_right)
         s2v_config_fail(c, S2P_EUNSUPPORTED, key,
-                        "is not linear attention with full attention in one layer every so many");
+                        "is not linear attention with full attention in every Nth layer");
 }
 
 static void read_rotation(s2v_config *c, const json_t *rope, s2v_numbers *n)
@@ -36,7 +36,8 @@ static void read_rotation(s2v_config *c, const json_t *rope, s2v_numbers *n)
     const double rotated = share * n->head_dim;
     int32_t sum = 0;
     if (!(rotated >= 2.0 && rotated <= n->head_dim)) {
-        s2v_config_fail(c, S2P_EFORMAT, "partial_rotary_factor", "is not a share of a head");
+        s2v_config_fail(c, S2P_EFORMAT, "partial_rotary_factor",
+                        "is not a valid fraction of a head");
         return;
     }
     n->n_rotated = (int32_t)rotated;

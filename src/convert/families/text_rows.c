@@ -83,9 +83,9 @@ void s2v_qwen3_moe_read(s2v_config *c, s2v_numbers *n)
     s2v_config_expect_int(c, c->text, "decoder_sparse_step", 1);
     const json_t *dense = s2v_config_member(c->text, "mlp_only_layers");
     if (json_array_size(dense) > 0)
-        s2v_config_fail(c, S2P_EUNSUPPORTED, "mlp_only_layers",
-                        "names layers without experts, and layers of both kinds in one model are "
-                        "not supported");
+        s2v_config_fail(
+            c, S2P_EUNSUPPORTED, "mlp_only_layers",
+            "names layers without experts; a model with both kinds of layers is not supported");
 }
 
 void s2v_qwen3_moe_put(const s2v_numbers *n, s2v_gguf_writer *w)

@@ -77,7 +77,7 @@ static s2p_status read_rope(s2v_decoder_params *p, const s2v_gguf *file,
     }
     if (s2v_gguf_find_tensor(file, "rope_freqs.weight"))
         return s2_fail(error, S2P_EUNSUPPORTED,
-                       "rope_freqs.weight stretches positions, which is not supported");
+                       "rope_freqs.weight scales positions, which is not supported");
     return S2P_OK;
 }
 

@@ -53,8 +53,11 @@ s2p_status s2v_prefill_check_marks(const s2v_prefill *pf)
     int32_t n_marks = 0;
     for (size_t i = 0; i < pf->chat.n_pieces; i++) n_marks += pf->chat.piece[i].image >= 0;
     if (n_marks == pf->prompt.n_images) return S2P_OK;
-    return s2_fail(pf->error, S2P_EINVAL, "the prompt marks %d pictures, %d were given", n_marks,
-                   pf->prompt.n_images);
+    const int32_t n = pf->prompt.n_images;
+    return s2_fail(
+        pf->error, S2P_EINVAL, "the prompt contains <image> %d time%s, but %d picture%s given: %s",
+        n_marks, n_marks == 1 ? "" : "s", n, n == 1 ? " was" : "s were",
+        n == 0 ? "remove <image>, or give a picture" : "write <image> once for each picture");
 }
 
 bool s2v_prefill_counts_deepstack(const s2v_prefill *pf)

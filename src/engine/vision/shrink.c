@@ -54,8 +54,10 @@ s2p_status s2v_shrink(const s2v_model *model, const s2v_frame *whole, int32_t bu
         options->framing = S2V_FRAMING_BASE;
         return S2P_OK;
     }
-    return s2_fail(error, S2P_EUNSUPPORTED,
-                   "method 'resize' needs a tower that takes smaller pictures; that of %s has one "
-                   "size, which is %d tokens, and the budget is %d",
-                   model->arch->title, grid.rows * grid.cols, budget);
+    return s2_fail(
+        error, S2P_EUNSUPPORTED,
+        "method 'resize' needs a tower that takes smaller pictures; that of %s always makes "
+        "%d tokens, and the budget is %d: use another method (in a list: leave resize "
+        "out of --methods)",
+        model->arch->title, grid.rows * grid.cols, budget);
 }

@@ -125,6 +125,11 @@ static s2p_status fail(s2e_store *store, const char *what, s2p_error *error)
     const int system = sqlite3_system_errno(store->db);
     const s2p_status st = status_of(code);
     if ((code & 0xff) == SQLITE_FULL) errno = ENOSPC;
+    if ((code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_NOTADB)
+        return s2_fail(error, st,
+                       "'%.150s' is damaged (%s); restore it from a copy, or move its folder away "
+                       "to start again",
+                       name_of(store), sqlite3_errmsg(store->db));
     if (st != S2P_EIO || system == 0)
         return s2_fail(error, st, "cannot %s '%.150s': %s", what, name_of(store),
                        sqlite3_errmsg(store->db));
@@ -179,15 +184,19 @@ static s2p_status check_tables(s2e_store *store, s2p_error *error)
     (void)sqlite3_finalize(s);
     if (st != S2P_OK) return st;
     if (!is_ours || n != N_TABLES)
-        return s2_fail(error, S2P_EFORMAT, "'%.150s' holds other tables than a store of answers",
-                       name_of(store));
+        return s2_fail(error, S2P_EFORMAT,
+                       "'%.150s' does not have the tables of a store of answers", name_of(store));
     s = NULL;
     code = sqlite3_prepare_v2(store->db, "PRAGMA quick_check(1)", -1, &s, NULL);
     if (code == SQLITE_OK) code = sqlite3_step(s);
     const char *word = code == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
     const bool is_whole = word && strcmp(word, "ok") == 0;
     (void)sqlite3_finalize(s);
-    return is_whole ? S2P_OK : s2_fail(error, S2P_EFORMAT, "'%.150s' is damaged", name_of(store));
+    return is_whole ? S2P_OK
+                    : s2_fail(error, S2P_EFORMAT,
+                              "'%.150s' is damaged; restore it from a copy, or move its folder "
+                              "away to start again",
+                              name_of(store));
 }
 
 static s2p_status make_tables(s2e_store *store, s2p_error *error)
