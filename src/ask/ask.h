@@ -1,11 +1,11 @@
-/* ask.h - one question to a model, and all that is known about its answer.
+/* ask.h - one question to a model, its answer and the statistics.
  *
  *     s2a_ask(session, &prompt, &setting, &(s2a_limits){ .n_tokens = 128 }, NULL, &answer, &error);
  *     puts(answer.text);
  *     s2a_answer_free(&answer);
  *
- * The session decides the rest: how tokens are drawn, what ends an answer, whether the conversation
- * goes on or s2v_session_reset made it a new one.
+ * The session determines the rest: sampling, what ends an answer, and whether the conversation
+ * continues or was reset by s2v_session_reset.
  */
 #ifndef S2_ASK_ASK_H
 #define S2_ASK_ASK_H
@@ -20,7 +20,7 @@ typedef struct s2a_part { /* what was kept of one grid of tokens */
     int32_t *keep;   /* [n_keep] ascending, owned */
     int32_t n_keep;
     int32_t *share;     /* [side * side] budget of each region, owned; NULL: no regions */
-    float *raw, *score; /* [side * side] its structure and the min-max of it; owned by `share` */
+    float *raw, *score; /* [side * side] structure, raw and min-max; owned by `share` */
 } s2a_part;
 
 typedef struct s2a_attempt { /* one of the answers to a question, the last one included */
@@ -34,63 +34,63 @@ typedef struct s2a_attempt { /* one of the answers to a question, the last one i
 typedef struct s2a_attempts {        /* all zero: none */
     s2a_attempt list[S2A_MAX_STEPS]; /* [n]; with one budget: none */
     int32_t n;
-    double earlier_ms; /* of those before the last */
-    s2v_stats paid;    /* of those so far */
+    double earlier_ms; /* of attempts before the last */
+    s2v_stats paid;    /* of all attempts so far */
 } s2a_attempts;
 
 typedef struct s2a_answer { /* all zero: none. Free with s2a_answer_free */
     char *text;             /* UTF-8, NUL-terminated, owned */
     char *thoughts; /* what came before it, owned; NULL: the answer did not begin with any */
-    int32_t *token; /* [n_tokens] generated, the end token included; owned */
+    int32_t *token; /* [n_tokens] generated, including the end token; owned */
     int32_t n_tokens;
     bool is_stopped; /* by the model, a stop string or ends_after, not by n_tokens */
     s2a_part *part;  /* [n_parts] owned */
     int32_t n_parts;
-    float *logits;   /* [n_logits] after the last token of the prompt, owned; NULL: not asked for */
+    float *logits;   /* [n_logits] after the last token of the prompt, owned; NULL: not requested */
     s2v_stats stats; /* of the last attempt; pictures, tower, saved_ms and cost of all */
     double generate_ms;
     s2a_attempts attempts;
-    float *logprob; /* [n_tokens][2] of each token, and by how much its rival is less likely, owned;
-                          NULL: not asked for */
+    float *logprob; /* [n_tokens][2] of each token, and the margin to the next likely one, owned;
+                          NULL: not requested */
 } s2a_answer;
 
 typedef struct s2a_limits {
-    int32_t n_tokens; /* most of an answer */
+    int32_t n_tokens; /* maximum of an answer */
     const s2v_budget
         *image_budget;         /* NULL, or a budget for each picture instead of the setting's */
     const int32_t *image_side; /* NULL, or K for each picture */
-    int32_t n_logits;          /* above 0: keep so many, the vocabulary of the model */
-    /* NULL, or asked after each token, with the text so far: after how many of them the answer
-     * ends; below 0: it goes on. */
+    int32_t n_logits;          /* above 0: return this many, the vocabulary of the model */
+    /* NULL, or called after each token with the text so far; returns after how many tokens the
+     * answer ends; below 0: it continues. */
     int32_t (*ends_after)(const int32_t *token, int32_t n_tokens, const char *text, void *user);
     void *user;
-    int32_t n_vocab;          /* of the model; needed where the setting has several budgets */
-    bool wants_logprobs;      /* and for these */
-    const s2a_sample *sample; /* NULL, or what this is about, for a method of the user's own */
+    int32_t n_vocab;          /* of the model; needed if the setting has several budgets */
+    bool wants_logprobs;      /* also needed for these */
+    const s2a_sample *sample; /* NULL, or the sample, for user-defined methods */
 } s2a_limits;
 
-typedef struct s2a_listener { /* text as it comes, whole characters; not S2P_OK ends the answer */
+typedef struct s2a_listener { /* text as it is generated; not S2P_OK ends the answer */
     s2p_status (*receive)(const char *text, size_t n, void *user, s2p_error *error);
     void *user;
     s2p_status (*think)(const char *text, size_t n, void *user,
                         s2p_error *error); /* NULL, or thoughts */
 } s2a_listener;
 
-/* Where the setting has several budgets and the prompt pictures: ask with the first; as long as the answer is
- * below the setting's confidence, forget the conversation and ask with the next that keeps more tokens. The
- * listener hears only the last answer, from the token on that decides. Pictures of a later turn, where the
- * conversation cannot be forgotten, are asked about with the last budget at once.
+/* If the setting has several budgets and the prompt has pictures: ask with the first; as long as the answer is
+ * below the setting's confidence, reset the conversation and ask with the next one that keeps more tokens. The
+ * listener receives only the last answer, once it is known to be the last. In a later turn, where the
+ * conversation cannot be reset, the last budget is used at once.
  * listener: may be NULL. On failure *answer is all zero; S2P_ELIMIT: the answer is too long. */
 s2p_status s2a_ask(s2v_session *session, const s2v_prompt *prompt, const s2a_setting *setting,
                    const s2a_limits *limits, const s2a_listener *listener, s2a_answer *answer,
                    s2p_error *error);
 void s2a_answer_free(s2a_answer *answer);
 
-/* What a setting asks of the engine with its first budget; all borrowed from both. */
+/* The engine's options for a setting with its first budget; borrows from both. */
 s2v_prune_options s2a_prune_options(const s2a_setting *setting, const s2a_limits *limits);
 
-/* An attempt is over, with the stats of its prefill and the time since. Adds to *stats what earlier ones paid
- * for pictures and tower, and their cost. */
+/* Record a finished attempt, with the stats of its prefill and the time since. Adds to *stats the picture
+ * and tower times of earlier attempts, and their cost. */
 void s2a_attempts_end(s2a_attempts *attempts, s2v_budget budget, double confidence,
                       double generate_ms, s2v_stats *stats);
 
@@ -103,7 +103,7 @@ double s2a_tokens_per_second(const s2a_answer *answer);
 
 /* --- generating, one answer or several ------------------------------------------------------
  *
- * The one loop: s2a_ask runs it for one session, the server for all of its sessions that answer.
+ * The generation loop: s2a_ask runs it for one session, the server for all sessions that are answering.
  */
 
 typedef enum s2a_ending {
@@ -117,14 +117,14 @@ typedef enum s2a_ending {
 typedef struct s2a_generation { /* one answer in progress */
     s2v_session *session;       /* prefilled */
     int32_t max_tokens;         /* below 0: until the context is full */
-    /* Called for every token with the text it adds, perhaps none; and at the end of an answer of
-     * ending S2A_LENGTH, with the text that was held back (is_rest). While `ending` is S2A_RUNNING
+    /* Called for every token with the text it adds, which may be empty; and at the end of an answer
+     * with ending S2A_LENGTH, with the text that was held back (is_rest). While `ending` is S2A_RUNNING
      * it may set S2A_STOPPED. A status other than S2P_OK ends the answer. */
     s2p_status (*receive)(struct s2a_generation *g, const char *text, bool is_rest,
                           s2p_error *error);
     void *user;
     int32_t n_vocab;       /* above 0: the confidence is measured */
-    double min_confidence; /* above 0: it is not decided yet whether this answer counts. What was
+    double min_confidence; /* above 0: this answer may still be discarded. Text already
                               received may have to be taken back; decided, this becomes 0 */
     double confidence;     /* so far; 1 before the first token */
     int32_t n_tokens;      /* so far */

@@ -7,10 +7,10 @@
 
 /* Into the "prune" object of an answer, where the setting has several budgets: "budget" as text ("64..192"),
  * "escalated", "min_confidence" and "attempts" [{"budget":,"image_tokens":,"prompt_tokens":,"confidence":,
- * "ms":,"flops":}]. Otherwise the object stays as it is. */
+ * "ms":,"flops":}]. Otherwise the object is unchanged. */
 void s2a_attempts_add(const s2a_setting *setting, const s2a_attempts *attempts, json_t *prune);
 
-/* Before the attempt that counts has ended: "budget" as text, and "escalated". */
+/* Before the final attempt has ended: "budget" as text, and "escalated". */
 void s2a_attempts_foretell(const s2a_setting *setting, bool is_repeated, json_t *prune);
 
 /* Visual tokens of all attempts: what was prefilled for the answer. */

@@ -1,8 +1,8 @@
-/* exec_messages.h - what a method `exec:COMMAND` and this program say to each other.
+/* exec_messages.h - the messages between this program and a method `exec:COMMAND`.
  *
  *     hello     process -> program, once, one line:
  *               {"schema": "s2prune.exec/1", "name": "norm", "needs": ["feature"]}
- *     request   program -> process, one line, and behind it the bytes of its arrays:
+ *     request   program -> process, one line, followed by the bytes of its arrays:
  *               {"schema": "s2prune.exec/1", "request": 1, "task": "pope", "id": "12", "picture": 0,
  *                "part": 0, "grid": [24, 24], "budget": 64, "mode": "default", "seed": 0,
  *                "arrays": [{"name": "feature", "type": "<f4", "shape": [576, 896],
@@ -31,7 +31,7 @@ typedef struct s2a_hello {
 /* S2P_EFORMAT: not a hello of this version. */
 s2p_status s2a_hello_parse(const void *line, size_t n, s2a_hello *out, s2p_error *error);
 
-/* Everything a hello says, defaults included, as one line for fingerprints. */
+/* The contents of a hello, including defaults, as one line for fingerprints. */
 void s2a_hello_write(const s2a_hello *hello, s2_buffer *out);
 
 typedef struct s2a_exec_request {
@@ -50,17 +50,17 @@ typedef struct s2a_piece { /* bytes to send; borrowed */
 
 #define S2A_MAX_PIECES (S2P_MAX_SIGNALS + 1)
 
-/* The line, with its end, and what follows it: the arrays in the order the line names them. A picture
- * whose rows are apart is copied to `pixels`. */
+/* The line with its newline, followed by the arrays in the order of the line. A picture whose rows
+ * are not contiguous is copied to `pixels`. */
 s2p_status s2a_request_write(const s2a_exec_request *request, s2_buffer *line, s2_buffer *pixels,
                              s2a_piece pieces[S2A_MAX_PIECES], size_t *n_pieces, s2p_error *error);
 
-/* How long the longest line of an honest answer is. */
+/* The maximum length of a valid answer. */
 size_t s2a_reply_limit(s2p_grid grid);
 
 /* The tokens of an answer into keep, which has room for those of the grid, *n_keep the budget: indices
- * as they are, or of scores the *n_keep highest, equal ones from the lower token on. Indices are
- * checked by who runs the method. S2P_EFORMAT: not an answer; S2P_EINVAL: the process refuses. */
+ * as they are, or the tokens of the *n_keep highest scores, lower tokens first if equal. The caller of
+ * the method checks indices. S2P_EFORMAT: not an answer; S2P_EINVAL: the process refuses. */
 s2p_status s2a_reply_parse(const void *line, size_t n, s2p_grid grid, int64_t number, int32_t *keep,
                            int32_t *n_keep, s2p_error *error);
 

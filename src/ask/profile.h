@@ -1,4 +1,4 @@
-/* profile.h - a setting that `s2prune tune` found, in a file that the other commands take.
+/* profile.h - a setting that `s2prune tune` found, in a file that the other commands read.
  *
  *     {"schema": "s2prune.profile/1",
  *      "setting": {"method": "s2prune", "budget": "11%..100%", "min_confidence": 0.9, "image_size": "448x448"},
@@ -6,8 +6,8 @@
  *      "model": {"name": "model.gguf", "bytes": 4683074240, "sha256": "..."},
  *      "measured": {...}, "search": [...]}
  *
- * budget, min_confidence and image_size may be absent; `measured` and `search` are for people. The file comes from
- * anywhere: it names no method of the user's own and no other file.
+ * budget, min_confidence and image_size may be absent; `measured` and `search` are informative. The file is
+ * untrusted: it cannot name a user-defined method or another file.
  */
 #ifndef S2_ASK_PROFILE_H
 #define S2_ASK_PROFILE_H
@@ -28,7 +28,7 @@ typedef struct s2a_profile {
     int64_t model_bytes;          /* 0: not given */
 } s2a_profile;
 
-/* name: of the file, for the sentence. S2P_EFORMAT: not a profile, or a value that no setting has. */
+/* name: the file name for messages. S2P_EFORMAT: not a profile, or an invalid value. */
 s2p_status s2a_profile_parse(const void *text, size_t n, const char *name, s2a_profile *out,
                              s2p_error *error);
 s2p_status s2a_profile_read(const char *path, s2a_profile *out, s2p_error *error);

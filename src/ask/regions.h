@@ -18,9 +18,9 @@ typedef struct
 typedef s2p_status (*s2a_mask_reader)(const char *path, void *user, s2_image *out,
                                       s2p_error *error);
 
-/* Picture `index` (from 0 on): what is to be blank is painted, the rest is in *out. A mask marks where it is
- * light, from half of white on. S2P_EINVAL: a box lies outside of the picture, or a mask has another size. On
- * failure the picture may be partly painted. */
+/* Picture `index` (from 0): paints the blank boxes and returns the rest in *out. A mask marks pixels that
+ * are at least half as bright as white. S2P_EINVAL: a box lies outside of the picture, or a mask has another size.
+ * On failure the picture may be partly painted. */
 s2p_status s2a_boxes_apply(const s2a_boxes *boxes, int32_t index, s2_image *picture,
                            s2a_mask_reader reader, void *user, s2a_regions *out, s2p_error *error);
 /* What each token of a grid over the picture is: 0, S2_OVERLAY_KEPT or S2_OVERLAY_DROPPED. shown: as in

@@ -3,8 +3,8 @@
  *     {"id": "12", "kept": [0, 3, 17]}
  *     {"id": "12", "kept": [0, 3, 17, 18], "budget": 4, "task": "pope", "picture": 0, "part": 0}
  *
- * One JSON object a line; empty lines do not count. `id` is the name of a sample, or "*" for all that
- * have no line of their own. Without `budget` and `task` a line is for every budget and task.
+ * One JSON object per line; empty lines are ignored. `id` is the name of a sample, or "*" for all that
+ * have no line of their own. Without `budget` and `task`, a line applies to every budget and task.
  */
 #ifndef S2_ASK_SELECTIONS_H
 #define S2_ASK_SELECTIONS_H
@@ -21,11 +21,11 @@ typedef struct s2a_selection { /* a line */
     int32_t budget; /* 0: every budget */
     int32_t n_kept;
     const int32_t *kept; /* [n_kept] >= 0, ascending */
-    int32_t line;        /* from 1 on */
+    int32_t line;        /* from 1 */
 } s2a_selection;
 
-/* `name` opens the sentences. S2P_EFORMAT: a line is malformed, does not ascend, or says what another
- * one says; S2P_ELIMIT: too many lines. Free *out with s2a_selections_free. */
+/* `name` begins error messages. S2P_EFORMAT: a line is malformed, is not ascending, or repeats another
+ * one; S2P_ELIMIT: too many lines. Free *out with s2a_selections_free. */
 s2p_status s2a_selections_parse(const void *bytes, size_t n, const char *name, s2a_selections **out,
                                 s2p_error *error);
 void s2a_selections_free(s2a_selections *selections); /* NULL is fine */

@@ -12,9 +12,9 @@ typedef struct s2_tower_size {
     int32_t merge;          /* patches that become one token */
     int32_t n_out;          /* width of a token, where the projector ends */
     int32_t projector_embd; /* width inside the projector */
-    int32_t n_deepstack;    /* projectors besides, for decoder layers to add */
+    int32_t n_deepstack;    /* extra projectors, whose output decoder layers add */
     int32_t
-        is_pooled; /* the projector gets the mean of a token's patches, not all of them; 0 or 1 */
+        is_pooled; /* 1: the projector gets the mean of a token's patches instead of all; 0 or 1 */
 } s2_tower_size;
 
 /* Blocks and projector for one picture; without the embedding of the patches. */

@@ -1,9 +1,9 @@
-/* identity.h - what a result depends on besides the prompt: the files and what computes with them.
+/* identity.h - what a result depends on other than the prompt: the files, the kernels and the device.
  *
  * A file is known by its size, the time of its last change, the whole header (every key, every
  * tensor's name, shape and type) and 64 bytes at the start, the middle and the end of each tensor:
- * all weights would take as long to read as the model to load. Besides: ggml's version and ours,
- * the kernels this CPU runs and those of the tower, the device and what lives on it.
+ * reading all weights would take as long as loading the model. Also included: the versions of ggml and
+ * of this library, the kernels of the CPU and of the tower, the device and what is stored on it.
  */
 #ifndef S2_ENGINE_IDENTITY_H
 #define S2_ENGINE_IDENTITY_H

@@ -1,10 +1,10 @@
-/* budget.h - Algorithm S2 with its scratch in the caller's hands. */
+/* budget.h - Algorithm S2 with scratch memory from the caller. */
 #ifndef S2_PRUNE_BUDGET_H
 #define S2_PRUNE_BUDGET_H
 
 #include "s2prune.h"
 
-typedef struct s2p_claim { /* a region's claim on a token that proportional sharing left over */
+typedef struct s2p_claim { /* a region's claim to a token left over by the proportional split */
     double remainder;      /* fractional part of the region's share */
     double score;
     int32_t region; /* row-major index, unique, so the order is total */

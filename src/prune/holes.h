@@ -1,7 +1,7 @@
-/* holes.h - a token grid of which some tokens are not there: they never entered the tower.
+/* holes.h - a token grid with missing tokens, which never entered the tower.
  *
  * Regions, cells and zones stay rectangles of the whole grid; what they hold is counted in tokens
- * that are there. NULL stands for a grid without holes everywhere below.
+ * that are present. Below, NULL always means a grid without holes.
  */
 #ifndef S2_PRUNE_HOLES_H
 #define S2_PRUNE_HOLES_H
@@ -12,11 +12,11 @@
 
 typedef struct s2p_holes { /* owned arrays */
     s2p_grid grid;
-    int32_t *row; /* [tokens] the row of the view a token is; -1: it is not there */
+    int32_t *row; /* [tokens] the row of each token in the view; -1: it is missing */
     int32_t *sum; /* [rows + 1][cols + 1] tokens above and to the left */
 } s2p_holes;
 
-/* *out is NULL where the view has all tokens of the grid. */
+/* *out is NULL if the view has all tokens of the grid. */
 s2p_status s2p_holes_make(s2p_holes **out, const s2p_view *view, s2p_grid grid);
 void s2p_holes_free(s2p_holes *holes); /* NULL is fine */
 
@@ -25,11 +25,11 @@ static inline bool s2p_is_there(const s2p_holes *holes, int32_t token)
     return !holes || holes->row[token] >= 0;
 }
 
-/* Tokens of a rectangle that are there. */
+/* How many tokens of a rectangle are present. */
 int32_t s2p_count_there(const s2p_holes *holes, s2p_rect rect);
 
-/* Algorithm S3 on them: halve the cell with most tokens, the earliest of equals; a half without a
- * token is cut off and the other one halved again. Without holes this is s2p_cells(). */
+/* Algorithm S3 on them: halve the cell with the most tokens, the first of equal ones; a half with
+ * no tokens is cut off and the other one is halved again. Without holes this is s2p_cells(). */
 s2p_status s2p_cells_there(const s2p_holes *holes, s2p_rect region, int32_t n_cells,
                            s2p_rect *cells);
 

@@ -1,4 +1,4 @@
-/* own_method.h - methods the caller makes (s2p_method_make). */
+/* own_method.h - methods that the caller defines (s2p_method_make). */
 #ifndef S2_PRUNE_OWN_METHOD_H
 #define S2_PRUNE_OWN_METHOD_H
 

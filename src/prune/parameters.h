@@ -1,4 +1,4 @@
-/* parameters.h - values a method may be given, checked against its rows. */
+/* parameters.h - parameter values of a method, checked against its table of parameters. */
 #ifndef S2_PRUNE_PARAMETERS_H
 #define S2_PRUNE_PARAMETERS_H
 

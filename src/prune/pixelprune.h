@@ -1,4 +1,4 @@
-/* pixelprune.h - the squares of a picture, one for each token, and how alike two of them are. */
+/* pixelprune.h - the squares of a picture, one for each token, and the distance between two squares. */
 #ifndef S2_PRUNE_PIXELPRUNE_H
 #define S2_PRUNE_PIXELPRUNE_H
 
@@ -15,10 +15,10 @@ typedef struct s2p_squares {
     int32_t most; /* the largest difference of two bytes; -1: the metric sums them */
 } s2p_squares;
 
-/* Is the distance of squares a and b the threshold or less? */
+/* Whether the distance of squares a and b is at most the threshold. */
 bool s2p_squares_alike(const s2p_squares *squares, int32_t a, int32_t b);
 
-/* pixelprune_components.c: of each component all but a share of skip_ratio. is_kept: [tokens] out. */
+/* pixelprune_components.c: keeps all but a share of skip_ratio of each component. is_kept: [tokens] out. */
 s2p_status s2p_squares_components(const s2p_squares *squares, double skip_ratio, bool *is_kept);
 
 #endif /* S2_PRUNE_PIXELPRUNE_H */

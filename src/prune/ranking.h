@@ -1,14 +1,14 @@
-/* ranking.h - arithmetic several published methods share: cosines, softmax, the best k.
+/* ranking.h - arithmetic that several published methods share: cosines, softmax, the best k.
  *
- * Inputs are float32, everything is summed in double. A cosine with a zero vector is 0. Of equal
- * scores the lower index comes first, everywhere.
+ * Inputs are float32, sums are double. The cosine with a zero vector is 0. Of equal scores, the
+ * one with the lower index always comes first.
  */
 #ifndef S2_PRUNE_RANKING_H
 #define S2_PRUNE_RANKING_H
 
 #include "prune/method.h"
 
-#define S2P_MAX_SCRATCH ((size_t)1 << 30) /* bytes one table over pairs of tokens may take */
+#define S2P_MAX_SCRATCH ((size_t)1 << 30) /* maximum bytes of one table over pairs of tokens */
 
 double s2p_dot(const float *a, const float *b, int32_t n);
 

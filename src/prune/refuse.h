@@ -1,4 +1,4 @@
-/* refuse.h - a status with its sentence, without linking to base. */
+/* refuse.h - return a status with a message, without linking to base. */
 #ifndef S2_PRUNE_REFUSE_H
 #define S2_PRUNE_REFUSE_H
 

@@ -1,4 +1,4 @@
-/* structure.h - the pixel stage with its scratch in the caller's hands. */
+/* structure.h - the pixel stage with scratch memory from the caller. */
 #ifndef S2_PRUNE_STRUCTURE_H
 #define S2_PRUNE_STRUCTURE_H
 

@@ -1,8 +1,8 @@
-/* threads.h - how many threads compute, and the pool they wait in.
+/* threads.h - how many threads compute, and their thread pool.
  *
  * A pool belongs to one backend of one session. Between graphs its threads sleep; inside a graph
- * they wait for each other at every node, as cmake/wait_fix.h says: a short while awake, then
- * asleep, so that a core they share goes to whoever has work.
+ * they wait for each other at every node, as described in cmake/wait_fix.h: they spin for a short
+ * time, then sleep, so that other threads can use the core.
  */
 #ifndef S2_ENGINE_THREADS_H
 #define S2_ENGINE_THREADS_H
@@ -11,11 +11,11 @@
 #include <ggml.h>
 
 typedef struct s2v_pool {
-    ggml_threadpool_t threads; /* NULL: the backend has none of ours */
+    ggml_threadpool_t threads; /* NULL: the backend uses its own */
     void (*free)(ggml_threadpool_t);
 } s2v_pool;
 
-/* Threads for the CPU backend; one that has no such function keeps its own. */
+/* Threads for the CPU backend; a backend without such a function keeps its own. */
 s2v_pool s2v_pool_open(ggml_backend_t backend, int32_t n_threads);
 void s2v_pool_close(s2v_pool *pool); /* after the backend */
 

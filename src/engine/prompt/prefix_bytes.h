@@ -1,8 +1,8 @@
-/* prefix_bytes.h - what is left of the start of a prompt, as one block of bytes.
+/* prefix_bytes.h - the state after the start of a prompt, as one block of bytes.
  *
- *     head      counts; what was chosen, for the statistics
- *     layers    for each layer how many slots it had when it ran and how many it has left
- *     plans     what was chosen of each unit (prune/plan_bytes.h)
+ *     head      counts; the selections, for the statistics
+ *     layers    for each layer the number of slots when it ran and the number left
+ *     plans     the plan of each unit (prune/plan_bytes.h)
  *     slots     of each layer keys, then values: those left; where slots had left after it ran
  *               (S2Prune: layer 0) all it had when it ran before them, which the question has to see.
  *               Of a layer with a state that, as it is before the question
@@ -21,14 +21,14 @@ typedef struct s2v_prefix_head { /* a multiple of 8 bytes without gaps */
     uint64_t slot_bytes;   /* of a key and a value */
     uint64_t state_bytes;  /* of a state; 0: there are none */
     uint64_t n_plan_bytes; /* of all plans */
-    double made_ms;        /* what it took to make it, the tower included */
+    double made_ms;        /* the time to compute it, including the tower */
     int32_t n_layers, n_plans, image_tokens, n_stages;
     int32_t stage_after[S2V_MAX_STAGES], stage_tokens[S2V_MAX_STAGES];
 } s2v_prefix_head;
 
 typedef struct s2v_prefix_layer {
     int32_t n_ran, n_left; /* slots */
-    int32_t has_ran;       /* both are there: slots left after the layer had run */
+    int32_t has_ran;       /* both are stored: slots were removed after the layer ran */
     int32_t is_state;
 } s2v_prefix_layer;
 
@@ -50,8 +50,8 @@ typedef struct s2v_prefix_places {
 s2v_prefix_places s2v_prefix_begin(uint8_t *bytes, const s2v_prefix_head *head,
                                    const s2v_prefix_layer *layer);
 
-/* False unless the n bytes are a block of so many layers and plans with such rows and states. bytes:
- * aligned to 8. */
+/* False unless the n bytes are a valid block with these numbers of layers and plans, and these row and
+ * state sizes. bytes: aligned to 8. */
 bool s2v_prefix_parse(const uint8_t *bytes, size_t n, int32_t n_layers, int32_t n_plans,
                       uint64_t slot_bytes, uint64_t state_bytes, s2v_prefix_parts *out);
 

@@ -1,19 +1,19 @@
-/* steps.h - one prefill: what was asked, what has become of it so far, and the steps it takes.
+/* steps.h - one prefill: its input, its state, and its steps.
  *
- *   prefill.c       the whole way on one page: pictures and text become rows, rows a past and logits
- *   prefill_many.c  several prompts that have only text to run, with one pass over the weights
+ *   prefill.c       the overview: pictures and text become rows, rows become a KV cache and logits
+ *   prefill_many.c  several prompts with only text to compute, with one pass over the weights
  *   layout.c        which rows there will be, and at which positions
  *   units.c         which rows are the tokens of which picture, and how many may stay
  *   picture_rows.c  the tower writes a picture's rows
  *   stages.c        layers, select, compact, layers, ... until the logits are there
  *   layers.c        a range of layers over all rows
  *   readings.c      what a method needs of a decoder layer
- *   views.c         what it sees of one unit, and its selection
+ *   views.c         what a method reads of one unit, and its selection
  *   compact.c       rows leave
  *   prefix.c        the start of a prompt taken from the engine's cache instead of computed
  *   tokens.c        prompts as tokens and counts, for callers that do not run them
- *   estimate.c      what a prompt would take of memory
- *   trace.c         the arrays on the way, shown to tests
+ *   estimate.c      memory that a prompt needs
+ *   trace.c         intermediate arrays, for tests
  */
 #ifndef S2_ENGINE_STEPS_H
 #define S2_ENGINE_STEPS_H
@@ -26,15 +26,15 @@
 
 typedef struct s2v_unit { /* a grid of visual tokens pruned by itself: a part of a picture */
     int32_t picture, part;
-    int32_t budget, n_tokens; /* that enter the decoder; 0 where a picture has fewer parts */
-    int32_t n_kept;           /* of these, that stay because a region says so */
-    int32_t n_grid;           /* and with those that never entered the tower */
+    int32_t budget, n_tokens; /* that enter the decoder; 0 if a picture has fewer parts */
+    int32_t n_kept;           /* of these, kept by a region */
+    int32_t n_grid;           /* including those that never entered the tower */
     int32_t n_alive;
-    int32_t *alive;      /* [n_alive] tokens still there, ascending; room for n_grid, owned */
+    int32_t *alive;      /* [n_alive] tokens still present, ascending; room for n_grid, owned */
     int32_t *row;        /* [n_alive] which rows they are */
     int32_t first, last; /* the smallest and the largest of these */
     float *feature;      /* [n_tokens][n_embd] as they entered the decoder, or NULL; owned */
-    uint8_t *mark;  /* [n_grid] what the picture's regions say (vision/regions.h), or NULL; owned */
+    uint8_t *mark;  /* [n_grid] marks of the picture's regions (vision/regions.h), or NULL; owned */
     s2p_plan *plan; /* the session's */
 } s2v_unit;
 
@@ -45,9 +45,9 @@ typedef struct s2v_prefill {
     const s2p_method *method;
     uint32_t needs; /* of the method with its settings; 0 when nothing will be pruned */
     int32_t after[S2P_MAX_STAGES]; /* the layer each stage follows in this model */
-    bool prunes_cache;             /* dropped rows leave the layers that ran as well */
+    bool prunes_cache;             /* dropped rows also leave the cache of layers that ran */
     s2v_chat chat;
-    s2v_framing usual;            /* of pictures whose options leave it open */
+    s2v_framing usual;            /* of pictures with S2V_FRAMING_AUTO */
     s2v_frame *frames;            /* [n_images] */
     s2v_tower_probe *tower_probe; /* [n_images] */
     int32_t *first_row;           /* [n_images] */
@@ -61,30 +61,30 @@ typedef struct s2v_prefill {
     float *text;         /* [n_text][n_embd] as they entered the decoder, or NULL */
     s2v_plans earlier;   /* of the prompt before */
     s2v_prefix prefix;   /* found in the engine's cache, or being made for it */
-    bool is_open;        /* the session is busy with it */
+    bool is_open;        /* the session is busy with this prefill */
     bool is_continued;   /* a later turn of the conversation */
-    bool is_recalled; /* its start was in the engine's cache: the rows are those of the question */
-    bool has_begun;   /* the conversation is no longer as it was before */
+    bool is_recalled;    /* its start was cached: the rows are those of the question */
+    bool has_begun;      /* the conversation has changed */
     s2v_stats stats;
     s2p_error *error;
 } s2v_prefill;
 
 /* --- prefill.c ------------------------------------------------------------------------- */
 
-/* Lay out the rows and take what the engine's cache has of them into the session. A refused prefill has
- * to be closed too. */
+/* Lay out the rows and copy those in the engine's cache into the session. A refused prefill must be
+ * closed, too. */
 s2p_status s2v_prefill_open(s2v_prefill *prefill);
 
-/* From here on the conversation is no longer what it was before. */
+/* From here on the conversation has changed. */
 void s2v_prefill_begin(s2v_prefill *prefill);
 
-/* Of a prompt whose start was recalled: how long the rest of it took. */
+/* For a prompt whose start came from the cache: the time of the rest. */
 void s2v_prefill_question_ran(s2v_prefill *prefill, double took_ms);
 
 /* Finish with `status`; returns the final status. stats: out, or NULL. */
 s2p_status s2v_prefill_close(s2v_prefill *prefill, s2p_status status, s2v_stats *stats);
 
-/* Instead, of one that is open and has not begun: the session is as it was. */
+/* The same for a prefill that is open but has not begun: the session is unchanged. */
 void s2v_prefill_undo(s2v_prefill *prefill);
 
 /* Run an open prefill and close it. */
@@ -96,7 +96,7 @@ s2p_status s2v_prefill_alone(s2v_prefill *prefill, s2v_stats *stats);
  * the session only rows and plans change; the plans of the prompt before move to prefill->earlier. */
 s2p_status s2v_layout_make(s2v_prefill *prefill);
 
-/* When the prefill is over: the frame stays for the next question about the same picture. */
+/* After the prefill: keep the frame for the next question about the same picture. */
 void s2v_layout_keep_frame(s2v_prefill *prefill);
 
 /* --- units.c --------------------------------------------------------------------------- */
@@ -108,19 +108,19 @@ s2p_status s2v_prefill_init(s2v_prefill *prefill, s2v_session *session, const s2
 /* The method its options name. */
 s2p_status s2v_prefill_find_method(s2v_prefill *prefill);
 
-/* As many pictures are marked in the rendered prompt as were given. */
+/* Check that the rendered prompt marks as many pictures as were passed. */
 s2p_status s2v_prefill_check_marks(const s2v_prefill *prefill);
 
-/* Its answer begins inside thoughts. */
+/* Whether its answer begins with thoughts. */
 bool s2v_prompt_thinks(const s2v_engine *engine, const s2v_prompt *prompt);
 
-/* The other reading of ERC is asked for, which counts what is added behind a layer. */
+/* Whether the variant of ERC is requested that includes what is added after a layer. */
 bool s2v_prefill_counts_deepstack(const s2v_prefill *prefill);
 
-/* S2P_EUNSUPPORTED: positions are to be renumbered that are no plain count. */
+/* S2P_EUNSUPPORTED: positions cannot be renumbered because they are not one-dimensional. */
 s2p_status s2v_prefill_check_positions(const s2v_prefill *prefill);
 
-/* How picture i is to be seen. */
+/* The framing of picture i. */
 s2v_image_options s2v_prefill_image(const s2v_prefill *prefill, int32_t i);
 
 /* And how the tower sees it, which is smaller with the method `resize`: *n_all is then how many tokens it had
@@ -131,21 +131,21 @@ s2p_status s2v_prefill_shown(const s2v_prefill *prefill, const s2v_model *model,
 /* What S2V_FRAMING_AUTO stands for. */
 s2v_framing s2v_prefill_usual(const s2v_prefill *prefill, const s2v_engine *engine);
 
-/* S2P_EUNSUPPORTED: tokens are to be dropped before a tower that needs them all. */
+/* S2P_EUNSUPPORTED: tokens cannot be dropped before this tower, which needs all of them. */
 s2p_status s2v_prefill_check_before(const s2v_arch *arch, const s2v_image_options *options,
                                     s2p_error *error);
 
 /* One line for the user. */
 void s2v_prefill_note(const s2v_prefill *prefill, const char *text);
 
-/* Tokens the options let picture i keep of its n_tokens; may be more than it has. */
+/* The budget of picture i with n_tokens; may be more than it has. */
 int32_t s2v_picture_budget(const s2v_prefill *prefill, int32_t i, int32_t n_tokens);
 
 /* The regions of picture i: S2P_EINVAL, S2P_ELIMIT. */
 s2p_status s2v_prefill_check_regions(const s2v_prefill *prefill, int32_t i);
 
-/* What the regions of picture i say of the tokens of a part: [tokens of its grid], to be freed; NULL: it has
- * no regions. model: of the session, or before there is one. */
+/* The marks of picture i's regions for the tokens of a part: [tokens of its grid], to be freed; NULL: it has
+ * no regions. model: of the session, or of the engine before there is one. */
 s2p_status s2v_prefill_mark(const s2v_prefill *prefill, const s2v_model *model, int32_t i,
                             s2v_framing framing, s2p_grid grid, uint8_t **mark);
 
@@ -155,19 +155,19 @@ s2p_status s2v_units_make(s2v_prefill *prefill);
 /* Find the rows of each unit's tokens. */
 void s2v_units_find(s2v_prefill *prefill);
 
-/* Rows that are only there before layer 0: features and the question, as far as needed. */
+/* Copy rows that exist only before layer 0: features and the question, if needed. */
 s2p_status s2v_units_read(s2v_prefill *prefill);
 
-/* The index of a token in an ascending list that has it. */
+/* The index of a token in an ascending list that contains it. */
 int32_t s2v_place_of(const int32_t *alive, int32_t n, int32_t token);
 
 void s2v_units_free(s2v_prefill *prefill);
 
 /* --- picture_rows.c -------------------------------------------------------------------- */
 
-/* The rows of picture `index`, from prefill->first_row[index] on: the tower, once for each view, and the
- * newlines; or those in the engine's cache. What the tower attended to goes to
- * prefill->tower_probe[index] if prefill->needs asks for it. tower: a graph for the tower. */
+/* Compute the rows of picture `index`, from prefill->first_row[index]: the tower, once for each view, and
+ * the newlines; or take them from the engine's cache. The tower's attention goes to
+ * prefill->tower_probe[index] if prefill->needs includes it. tower: a graph for the tower. */
 s2p_status s2v_picture_rows(s2v_prefill *prefill, s2v_graph *tower, int32_t index);
 
 /* --- stages.c -------------------------------------------------------------------------- */
@@ -177,9 +177,9 @@ s2p_status s2v_picture_rows(s2v_prefill *prefill, s2v_graph *tower, int32_t inde
     (S2P_NEED_LAST_QUERY | S2P_NEED_MEAN_QUERY | S2P_NEED_PLAIN_KEY | S2P_NEED_ROTATED_KEY | \
      S2P_NEED_LAST_ATTN | S2P_NEED_QUERY_ATTN)
 
-/* Where the method prunes in such a model, into prefill->after: the layer asked for; else its own layers if
- * they are there, or moved down in proportion; where some layers do not attend, up to the next that does.
- * S2P_EUNSUPPORTED when there are fewer boundaries than stages, or the layer asked for is not one. */
+/* Set prefill->after, where the method prunes in this model: the requested layer; else the method's own
+ * layers, moved down in proportion if the model has fewer; if a layer has no attention, the next that has.
+ * S2P_EUNSUPPORTED if there are fewer boundaries than stages, or the requested layer is not one. */
 s2p_status s2v_stage_layers(s2v_prefill *prefill, const s2v_decoder_params *params);
 
 /* Rows of a prompt that reach a layer, of n_rows before pruning and n_left after it, if each stage removes
@@ -189,7 +189,7 @@ int64_t s2v_stage_rows(const s2v_prefill *prefill, int32_t layer, int64_t n_rows
 /* From embedded rows to logits. */
 s2p_status s2v_run_stages(s2v_prefill *prefill);
 
-/* Of a prompt without pictures that ran in a joint pass: nothing was there to be removed. */
+/* Statistics of a prompt without pictures that ran in a joint pass: no tokens were removed. */
 void s2v_stages_pass(s2v_prefill *prefill);
 
 /* --- layers.c -------------------------------------------------------------------------- */
@@ -201,7 +201,7 @@ s2p_status s2v_run_layers(s2v_session *session, int32_t first, int32_t last, flo
 
 /* --- readings.c ------------------------------------------------------------------------ */
 
-typedef struct s2v_readings { /* owned; NULL where the method does not ask */
+typedef struct s2v_readings { /* owned; NULL if the method does not read it */
     s2v_decoder_probe probe;
     float *erc;       /* [rows] */
     float *attention; /* [n_queries][rows] */
@@ -209,29 +209,29 @@ typedef struct s2v_readings { /* owned; NULL where the method does not ask */
     int32_t n_queries;
 } s2v_readings;
 
-/* Run layers [*at, layer]; *at is `layer + 1` then, and *out what prefill->needs asks of the last of
- * them. out: all NULL; to be freed whatever happens. The time that takes beside the layers is added
- * to probe_ms. */
+/* Run layers [*at, layer], set *at to `layer + 1`, and read what prefill->needs requests of the last
+ * one into *out. out: all NULL before; must be freed in every case. The extra time is added to
+ * probe_ms. */
 s2p_status s2v_readings_take(s2v_prefill *prefill, int32_t *at, int32_t layer, s2v_readings *out);
 void s2v_readings_free(s2v_readings *readings);
 
 /* --- views.c --------------------------------------------------------------------------- */
 
-/* Let the method select among the tokens of a unit: fills its plan. */
+/* Run the method on the tokens of a unit: fills its plan. */
 s2p_status s2v_select_unit(s2v_prefill *prefill, s2v_unit *unit, int32_t stage,
                            const s2v_readings *readings);
 
 /* --- compact.c ------------------------------------------------------------------------- */
 
 /* Keep rows keep[0..n_keep) of the prompt, in this order (-1: a padding row of zeros): hidden states,
- * positions, and the past of the first n_layers layers. */
+ * positions, and the KV cache of the first n_layers layers. */
 s2p_status s2v_compact(s2v_session *session, const int32_t *keep, int32_t n_keep, int32_t n_layers,
                        s2p_error *error);
 
-/* Move the keys that a layer remembers by `shift` positions; for one-dimensional positions. */
+/* Rotate the cached keys of a layer by `shift` positions; for one-dimensional positions. */
 s2p_status s2v_shift_layer(s2v_session *session, int32_t layer, int32_t shift, s2p_error *error);
 
-/* What a plan merges goes into the rows that will stay. alive, row: [n] tokens and their rows. */
+/* Apply the merges of a plan to the rows that are kept. alive, row: [n] tokens and their rows. */
 s2p_status s2v_merge_rows(s2v_session *session, const s2p_plan *plan, const int32_t *alive,
                           const int32_t *row, int32_t n, s2p_error *error);
 

@@ -1,7 +1,7 @@
 /* guided.h - an answer that follows a constraint: which tokens may be picked, and when it is complete.
  *
- * A constraint sleeps while the model thinks (from the prompt, or <think> as the first token, to </think>), and
- * one of tools that need not be called sleeps until the answer has <tool_call>.
+ * A constraint is inactive while the model thinks (from the prompt, or <think> as the first token, to </think>),
+ * and a constraint of optional tool calls is inactive until the answer has <tool_call>.
  */
 #ifndef S2_ENGINE_GUIDED_H
 #define S2_ENGINE_GUIDED_H
@@ -12,10 +12,10 @@
 typedef enum s2v_guided_state {
     S2V_GUIDED_FIRST,    /* no token yet */
     S2V_GUIDED_THINKING, /* until the end of thoughts */
-    S2V_GUIDED_PAUSED,   /* after it: line ends and blanks may come first */
+    S2V_GUIDED_PAUSED,   /* after thoughts: newlines and spaces may come first */
     S2V_GUIDED_WAITING,  /* until the trigger */
     S2V_GUIDED_AWAKE,
-    S2V_GUIDED_LOST /* the answer came from elsewhere and does not follow it */
+    S2V_GUIDED_LOST /* the answer was not generated here and does not follow it */
 } s2v_guided_state;
 
 typedef struct s2v_guided {     /* all zero: no constraint */
@@ -28,7 +28,7 @@ typedef struct s2v_guided {     /* all zero: no constraint */
     int32_t n_blanks; /* tokens since the end of thoughts */
 } s2v_guided;
 
-/* Use this constraint from the next answer on; NULL: none. What was learned of the same one is kept. */
+/* Use this constraint from the next answer on; NULL: none. The state of an unchanged one is reused. */
 s2p_status s2v_guided_use(s2v_guided *g, s2v_constraint *constraint, const s2v_engine *engine,
                           s2p_error *error);
 void s2v_guided_free(s2v_guided *g);

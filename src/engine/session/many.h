@@ -9,7 +9,7 @@
 
 #define S2V_MANY_MAX 64 /* sessions in one pass, as s2vlm.h says */
 
-typedef struct s2v_many { /* of the session that comes first; all zero: it never has */
+typedef struct s2v_many { /* of the first session of a pass; all zero: it has not been the first */
     int32_t capacity;     /* rows the graph has nodes for */
     s2v_graph graph;
     int32_t id[S2V_MANY_MAX], position[4 * S2V_MANY_MAX]; /* its inputs */
@@ -29,7 +29,7 @@ static inline int32_t s2v_many_nodes(const s2v_engine *engine, int32_t n)
 void s2v_many_draw(s2v_graph *graph, const s2v_model *model, struct ggml_tensor *id,
                    const s2v_span *span, struct ggml_tensor **logits);
 
-/* As many as can go together; different ones, of one engine. */
+/* Check the sessions: not too many, all different, of one engine. */
 s2p_status s2v_many_check_count(size_t n, s2p_error *error);
 s2p_status s2v_many_check(s2v_session *const *sessions, size_t n, s2p_error *error);
 

@@ -1,4 +1,4 @@
-/* plans.h - what was chosen of each picture of a prompt. */
+/* plans.h - the plans of the pictures of a prompt. */
 #ifndef S2_ENGINE_PLANS_H
 #define S2_ENGINE_PLANS_H
 
@@ -18,7 +18,7 @@ typedef struct s2v_plans {
 
 void s2v_plans_free(s2v_plans *plans);
 
-/* What `from` has goes to `to`, which loses its own. */
+/* Move the plans of `from` to `to`, freeing those it had. */
 void s2v_plans_move(s2v_plans *to, s2v_plans *from);
 
 #endif /* S2_ENGINE_PLANS_H */

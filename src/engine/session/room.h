@@ -1,4 +1,4 @@
-/* room.h - how many tokens the context holds, and more where that was left open. */
+/* room.h - how many tokens the context holds, and how it grows if n_ctx was 0. */
 #ifndef S2_ENGINE_SESSION_ROOM_H
 #define S2_ENGINE_SESSION_ROOM_H
 
@@ -6,15 +6,14 @@
 
 #define S2V_MOST_ROWS (1 << 20) /* of a prompt, before pruning */
 
-/* The context a new session of open size comes to have for n tokens. */
+/* The context that a new session with n_ctx 0 gets for n tokens. */
 int32_t s2v_room_for(const s2v_engine *engine, int64_t n);
 
-/* The most tokens the context may come to hold: options.n_ctx, or where that was 0 as many as the model
- * was trained with. */
+/* The maximum context: options.n_ctx, or the model's training context if that was 0. */
 int32_t s2v_room_most(const s2v_session *session);
 
-/* The context holds n tokens, those there included: it grows if it may. S2P_ELIMIT, with what the caller
- * could ask for; S2P_ENOMEM. what: a phrase for the sentence, as "12 tokens of the prompt". */
+/* Ensure that the context holds n tokens in total: it grows if allowed. S2P_ELIMIT, with advice for the
+ * caller; S2P_ENOMEM. what: a phrase for the message, such as "12 tokens of the prompt". */
 s2p_status s2v_room_make(s2v_session *session, int64_t n, const char *what, s2p_error *error);
 
 /* Room for one more row in every layer. */

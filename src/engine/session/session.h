@@ -1,4 +1,4 @@
-/* session.h - what a session holds, for the files that work on it. */
+/* session.h - the struct of a session, for the files that use it. */
 #ifndef S2_ENGINE_SESSION_H
 #define S2_ENGINE_SESSION_H
 
@@ -19,10 +19,10 @@ typedef void (*s2v_trace_callback)(const char *name, int32_t index, const float 
                                    int32_t cols, void *user);
 
 typedef struct s2v_trace {
-    s2v_trace_callback show; /* NULL: nobody watches */
+    s2v_trace_callback show; /* NULL: not traced */
     void *user;
     bool attention; /* "k_rope" and "attn" as well: slow */
-    bool masks;     /* rows that are dropped stay, but no other row sees them */
+    bool masks;     /* dropped rows stay, but are masked for all other rows */
 } s2v_trace;
 
 struct s2v_session {
@@ -31,18 +31,18 @@ struct s2v_session {
     uint64_t taken_bytes;                 /* of engine->session_bytes */
     uint64_t compute_bytes, device_bytes; /* of them, and of the device, for graphs and rows */
     uint64_t prompt_bytes;                /* of engine->session_bytes, until the prefill is over */
-    bool grows;                           /* the context was left open: it grows when it is full */
+    bool grows;                           /* n_ctx was 0: the context grows when it is full */
     s2v_backends backends;
     s2v_traffic traffic;
     s2v_graph graph;
     s2v_past past;
     s2v_rows rows;
-    s2v_unrounded unrounded; /* while a method looks on */
+    s2v_unrounded unrounded; /* while a method reads a layer */
     bool erc_deepstack;      /* ERC counts what is added after the layer as well */
 
     s2v_plans plans; /* of the last prefill */
     s2v_last_frame last_frame;
-    uint64_t last_salt; /* of the prompt that left it */
+    uint64_t last_salt; /* of the prompt that set it */
     int32_t next_pos;   /* of the next text token, as if nothing had been pruned */
     int32_t pending;    /* picked but not yet in the cache; -1: none */
 
@@ -50,7 +50,7 @@ struct s2v_session {
     float *logits;       /* [n_vocab] */
     int32_t position[4]; /* of one token: an input of the graph being drawn */
 
-    s2v_many many;           /* where it leads a pass of several */
+    s2v_many many;           /* if it is the first of a joint pass */
     s2v_row_masks row_masks; /* what a token sees: an input of the graph being drawn */
 
     s2v_sampler *sampler;
@@ -59,12 +59,12 @@ struct s2v_session {
     s2v_stop *stop;        /* options.stop */
     s2v_logit_bias *bias;  /* options.sampling.bias; owned, NULL: none */
     s2v_detokenizer detokenizer;
-    s2_buffer text, shown; /* of one token; what of it is no stop string */
+    s2_buffer text, shown; /* of one token; the part that is not a stop string */
     size_t n_carried;      /* bytes of text from before, still to be fed to `stop` */
     s2v_tokens generated;
 
     s2v_progress progress;
-    bool is_busy; /* inside a prefill: a callback of it runs */
+    bool is_busy; /* inside a prefill: a callback may be running */
     s2v_recorder recorder;
     void *recorder_user;
     s2v_trace trace;
@@ -88,7 +88,7 @@ static inline s2v_probed s2v_session_probed(s2v_session *session)
                          .n_batch = session->options.n_batch };
 }
 
-/* Does it use the engine's cache? */
+/* Whether it uses the engine's cache. */
 static inline bool s2v_session_remembers(const s2v_session *session)
 {
     return session->engine->cache && !session->options.no_cache;

@@ -1,4 +1,4 @@
-/* thoughts.h - the part of an answer before </think>, where the prompt ended inside thoughts. */
+/* thoughts.h - the part of an answer before </think>, if the prompt opened thoughts. */
 #ifndef S2_ENGINE_THOUGHTS_H
 #define S2_ENGINE_THOUGHTS_H
 
@@ -8,8 +8,8 @@
 
 typedef struct s2v_thoughts { /* all zero: the answer has none */
     bool has_begun;           /* the prompt ended inside them */
-    bool is_open;             /* and </think> has not come yet */
-    int32_t n, budget;        /* tokens so far; after which they are closed, 0: no limit */
+    bool is_open;             /* </think> has not been generated yet */
+    int32_t n, budget;        /* tokens so far; limit after which they are closed, 0: none */
     int32_t end;              /* the token </think> */
 } s2v_thoughts;
 
@@ -21,7 +21,7 @@ static inline s2v_thoughts s2v_thoughts_begin(const s2v_tokenizer *tokenizer, in
         s2v_thoughts){ .has_begun = end >= 0, .is_open = end >= 0, .budget = budget, .end = end };
 }
 
-/* The next token closes them whatever the model would say. */
+/* Whether the next token must be </think>, because the budget is used up. */
 static inline bool s2v_thoughts_are_over(const s2v_thoughts *t)
 {
     return t->is_open && t->budget > 0 && t->n >= t->budget;

@@ -1,8 +1,8 @@
-/* last_frame.h - the picture of the last prompt as the tower wants it, kept for the next question
+/* last_frame.h - the picture of the last prompt as the tower's input, kept for the next question
  * about it.
  *
- * A picture the engine's cache knows must still be resized, cut and hashed to be known again: with a
- * small model that is a quarter of an answer. Comparing its pixels with the last ones is cheaper.
+ * To find a picture in the engine's cache, it must be resized, cut and hashed: with a small model
+ * that is a quarter of the time of an answer. Comparing its pixels with the last ones is cheaper.
  */
 #ifndef S2_ENGINE_LAST_FRAME_H
 #define S2_ENGINE_LAST_FRAME_H
@@ -16,16 +16,16 @@ typedef struct s2v_last_frame { /* all zero: none */
     int32_t width, height;
     s2v_image_options options;
     s2v_framing usual;
-    s2v_frame frame; /* n_views 0: it is with who took it */
+    s2v_frame frame; /* n_views 0: currently lent out */
 } s2v_last_frame;
 
-/* Is it this picture, seen the same way? Then *out is its frame, with the key, and belongs to the
- * caller until s2v_last_frame_keep. */
+/* Whether it is this picture with the same options. Then *out is its frame, with the key, and belongs
+ * to the caller until s2v_last_frame_keep. */
 bool s2v_last_frame_take(s2v_last_frame *last, const s2p_image *image,
                          const s2v_image_options *options, s2v_framing usual, s2v_frame *out);
 
-/* The frame of this picture goes back or takes the place of the other; *frame is empty then. One too
- * large to be worth its memory stays where it is. */
+/* Return the frame of this picture, or replace the kept one; *frame is then empty. A frame too large
+ * to keep stays in *frame. */
 void s2v_last_frame_keep(s2v_last_frame *last, const s2p_image *image,
                          const s2v_image_options *options, s2v_framing usual, int32_t patch_row,
                          s2v_frame *frame);

@@ -22,8 +22,8 @@ typedef struct s2v_tower_choice {
 s2p_status s2v_tower_choose(s2v_tower_choice *out, const s2v_engine_options *options,
                             const s2v_gguf *mmproj, s2p_error *error);
 
-/* Asked for by name and not possible is an error; another precision than asked for is said. used: the
- * kernels the tower's weights were laid out for, NULL for ggml's operators. */
+/* An error if kernels requested by name are not possible; a note if the precision differs from the request.
+ * used: the kernels that the tower's weights were laid out for, NULL for ggml's operators. */
 s2p_status s2v_tower_check(const s2v_tower_choice *choice, const s2v_engine_options *options,
                            const s2v_kernels *used, s2p_error *error);
 

@@ -1,13 +1,13 @@
-/* tower_probe.h - what the tower attends to, and the keys it attends with.
+/* tower_probe.h - the attention of the tower, and its keys.
  *
- * The tower runs on fused attention and hands out the queries and keys of a block
- * (s2v_tower_request); the attention itself is computed here, beside it, on the CPU. A token is
+ * The tower runs with fused attention and outputs the queries and keys of a block
+ * (s2v_tower_request); the attention itself is computed here, separately, on the CPU. A token is
  * the mean of its patches.
  *
  * A picture seen in tiles: the tokens of part 0 are those of view 0; a token of part 1 is
  * blended from the tokens of the tiles with the weights its features are blended with.
- * Attention stays inside a view. All views have the same number of patches, so the values of
- * different tiles are of one scale, and they are put side by side as they are.
+ * Attention is within a view. All views have the same number of patches, so the values of
+ * different tiles have the same scale, and they are concatenated unchanged.
  */
 #ifndef S2_ENGINE_TOWER_PROBE_H
 #define S2_ENGINE_TOWER_PROBE_H
@@ -19,10 +19,10 @@ typedef struct s2v_tower_reading { /* one block on one view; owned; patches in t
     float *received;  /* [n_patches] mean over heads, summed over queries */
     float *n_queries; /* [n_patches] that see the patch */
     float *key;       /* [n_patches][head_dim] mean over heads, as rotated */
-    float *plain_key; /* before the rotation; NULL when it was not handed out */
+    float *plain_key; /* before RoPE; NULL if the tower did not output it */
 } s2v_tower_reading;
 
-typedef struct s2v_tower_probe { /* what the last block did to one picture; owned */
+typedef struct s2v_tower_probe { /* attention and keys of the last block for one picture; owned */
     float *attn; /* [tokens of all parts] attention received: mean over heads, queries and the
                       patches of a token; raster order, part after part */
     float *key;  /* [tokens of all parts][key_dim] as rotated, mean over heads and the patches of a
@@ -30,10 +30,10 @@ typedef struct s2v_tower_probe { /* what the last block did to one picture; owne
     int32_t key_dim;
 } s2v_tower_probe;
 
-/* What to ask of a tower: nothing (n is 0), its last block, or for a trace the last two. */
+/* What to request from a tower: nothing (n is 0), its last block, or for a trace the last two. */
 s2v_tower_request s2v_tower_ask(int32_t n_blocks, bool is_probed, bool is_traced);
 
-/* Once the tower's graph has run. The last of `backends` is the CPU. */
+/* Call after the tower's graph has run. The last of `backends` is the CPU. */
 s2p_status s2v_tower_read(const s2v_tower *tower, const s2v_backends *backends, int32_t n_threads,
                           const s2v_tower_qk *qk, s2v_tower_reading *out, s2p_error *error);
 void s2v_tower_reading_free(s2v_tower_reading *reading);

@@ -1,4 +1,4 @@
-/* pair.h - whether a model and an mmproj were made for each other, as far as their files say. */
+/* pair.h - whether a model and an mmproj belong together, according to their metadata. */
 #ifndef S2_ENGINE_PAIR_H
 #define S2_ENGINE_PAIR_H
 
@@ -6,8 +6,8 @@
 
 #define S2V_PAIR_SENTENCE 400
 
-/* false: the files name two models, and `sentence` says which. Files that do not say anything, or
- * say it in other letters, are a pair. */
+/* false: the files name different models, and `sentence` says which. Files without names, or with
+ * names that differ only in spelling, are a pair. */
 bool s2v_pair_agrees(const s2v_gguf *text, const s2v_gguf *mmproj,
                      char sentence[S2V_PAIR_SENTENCE]);
 

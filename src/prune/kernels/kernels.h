@@ -1,9 +1,9 @@
 /* kernels.h - the inner loops that touch every pixel or every hidden state.
  *
- * laplacian.c is the truth: plain C, always built, always tested. A variant is
- * its own file and gives the same bits: the pixel kernels are integers, and the
- * distance adds in an order every variant can keep (see S2P_LANES). One table is
- * chosen once, when a plan is created, and passed down; there is no global.
+ * laplacian.c is the reference: plain C, always built, always tested. Each variant
+ * has its own file and gives the same bits: the pixel kernels use integers, and the
+ * distance adds in an order that every variant can follow (see S2P_LANES). A table is
+ * chosen once, when a plan is created, and passed down; there is no global state.
  */
 #ifndef S2_PRUNE_KERNELS_H
 #define S2_PRUNE_KERNELS_H
@@ -13,7 +13,7 @@
 typedef struct s2p_kernels {
     const char *name; /* "scalar", "avx2", "avx512", "neon" */
 
-    /* One row further. `rgb` is the picture row below `mid`; its gray, as Pillow's mode "L",
+    /* Process one more row. `rgb` is the picture row below `mid`; its gray, as in Pillow's mode "L",
      *     down[x] = (19595 R + 38470 G + 7471 B + 32768) >> 16
      * is written for all columns, and with it the Laplacian of the same columns,
      *     L = up[x] + down[x] + mid[x - 1] + mid[x + 1] - 4 mid[x]
@@ -32,7 +32,7 @@ typedef struct s2p_kernels {
  * fused multiply-add this is one number, whatever the width of the vectors. */
 #define S2P_LANES 16
 
-/* The end of it: n < S2P_LANES elements after the last full vector, and the partial sums. */
+/* The end of a distance: n < S2P_LANES elements after the last full vector, and the partial sums. */
 float s2p_finish_distance(double lane[S2P_LANES], const float *a, const float *b, int32_t n);
 
 extern const s2p_kernels s2p_kernels_scalar;

@@ -1,4 +1,4 @@
-/* gprune.h - the part of G-Prune a test can look at. */
+/* gprune.h - the part of G-Prune that tests call. */
 #ifndef S2_PRUNE_GPRUNE_H
 #define S2_PRUNE_GPRUNE_H
 

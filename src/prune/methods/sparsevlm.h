@@ -1,10 +1,10 @@
-/* sparsevlm.h - the parts of SparseVLM a test can look at. */
+/* sparsevlm.h - the parts of SparseVLM that tests call. */
 #ifndef S2_PRUNE_SPARSEVLM_H
 #define S2_PRUNE_SPARSEVLM_H
 
 #include "prune/method.h"
 
-/* Question tokens that speak about the picture, ascending. rater: [n_text] out. n_tokens: of the
+/* Question tokens that refer to the picture, ascending. rater: [n_text] out. n_tokens: of the
  * grid. */
 s2p_status s2p_sparsevlm_raters(const s2p_view *view, int32_t n_tokens, int32_t *rater,
                                 int32_t *n_raters, s2p_error *error);

@@ -1,4 +1,4 @@
-/* qwen_frame.h - the tower's input for the Qwen-VL family, and the order its patches stand in. */
+/* qwen_frame.h - the tower's input for the Qwen-VL family, and the order of its patches. */
 #ifndef S2_ENGINE_QWEN_FRAME_H
 #define S2_ENGINE_QWEN_FRAME_H
 
@@ -16,7 +16,7 @@ static inline const int32_t *qwen_positions(const s2v_frame *frame)
     return ((const qwen_order *)frame->own)->list;
 }
 
-/* [n_rows] where each token that is there, in raster order, stands in the tower's order. */
+/* [n_rows] the place of each present token, in raster order, in the tower's order. */
 static inline const int32_t *qwen_raster(const s2v_frame *frame)
 {
     return qwen_positions(frame) + 4 * (ptrdiff_t)frame->n_patches;
@@ -28,7 +28,7 @@ static inline const int32_t *qwen_taps(const s2v_frame *frame)
     return qwen_raster(frame) + frame->n_rows;
 }
 
-/* [4][n_patches] floats: how much of each. */
+/* [4][n_patches] floats: the weight of each. */
 static inline const int32_t *qwen_tap_weights(const s2v_frame *frame)
 {
     return qwen_taps(frame) + 4 * (ptrdiff_t)frame->n_patches;

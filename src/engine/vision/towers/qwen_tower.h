@@ -11,12 +11,12 @@
 typedef struct qwen_kind {
     s2v_decoder_style text;
     s2v_norm norm;
-    s2v_activation activation; /* of the feed-forward part; S2V_SWIGLU: it has a gate */
+    s2v_activation activation; /* of the feed-forward part; S2V_SWIGLU: with a gate */
     bool has_windows;          /* but for every n_wa_pattern-th block */
     bool
-        has_positions; /* learned ones, interpolated, besides the rotation; then patches have a bias, q, k
+        has_positions; /* learned ones, interpolated, in addition to RoPE; then patches have a bias, q, k
                            and v are one matrix, and blocks may have a merger of their own (deepstack) */
-    int32_t min_pixels; /* of a picture, where the file says nothing */
+    int32_t min_pixels; /* of a picture, if the file does not give it */
 } qwen_kind;
 
 typedef struct qwen_deepstack { /* a block's output, merged for the decoder */
@@ -34,8 +34,8 @@ typedef struct qwen_block {
 
 typedef struct qwen_tower {
     qwen_kind kind;
-    int32_t window;     /* tokens per window side; 0: there are no windows */
-    int32_t full_every; /* block i attends everywhere when (i + 1) % full_every == 0 */
+    int32_t window;     /* tokens per window side; 0: no windows */
+    int32_t full_every; /* block i attends to everything if (i + 1) % full_every == 0 */
     s2v_heads heads;
     struct ggml_tensor *patch_embd; /* F32 [patch_row, n_embd] */
     struct ggml_tensor *post_norm, *post_norm_bias;

@@ -1,7 +1,7 @@
 /* vit_tiles.h - a picture as tiles of the tower's size, and whole: InternVL and SmolVLM.
  *
  * The tokens of the tiles are one grid over the picture, those of the whole another. In the prompt the
- * tiles come first, one after the other, line by line; the whole picture is last.
+ * tiles come first, row by row; the whole picture is last.
  */
 #ifndef S2_ENGINE_VIT_TILES_H
 #define S2_ENGINE_VIT_TILES_H
@@ -18,17 +18,16 @@ typedef struct
 } vit_marks;
 
 typedef struct vit_tiling { /* what the frame of a picture is made of */
-    int32_t rows, cols;     /* tiles; 1 and 1: the whole picture alone */
+    int32_t rows, cols;     /* tiles; 1 and 1: only the whole picture */
     s2v_framing framing;
-    s2_size size; /* pixels of the tiled picture */
-    const s2p_image
-        *tiled; /* of that size; NULL where there are none, or only rows are asked for */
-    const s2p_image *whole; /* of one tile; NULL: only rows are asked for */
+    s2_size size;           /* pixels of the tiled picture */
+    const s2p_image *tiled; /* of that size; NULL if there are none, or only rows are needed */
+    const s2p_image *whole; /* of one tile; NULL: only rows are needed */
     const vit_marks *marks; /* NULL: no text */
 } vit_tiling;
 
-/* The framings and sizes these models can show. *is_whole: without tiles. *tiles: as asked for by
- * options->width and height; 0: not. */
+/* The framings and sizes of these models. *is_whole: without tiles. *tiles: as requested by
+ * options->width and height; 0: not requested. */
 s2p_status s2v_vit_tiles_asked(const s2v_model *model, const s2v_image_options *options,
                                bool *is_whole, s2_size *tiles, s2p_error *error);
 

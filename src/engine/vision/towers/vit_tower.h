@@ -5,9 +5,9 @@
 #include "engine/vision/towers/tower.h"
 #include "image/image.h"
 
-typedef struct vit_projector { /* from the rows of a token to the decoder's: names of its tensors */
+typedef struct vit_projector { /* from the rows of a token to the decoder: names of its tensors */
     const char *norm;          /* before it, "%s.weight" and "%s.bias"; NULL: none */
-    bool norms_patches;        /* each patch by itself, not the row of all patches of a token */
+    bool norms_patches;        /* each patch separately, not the row of all patches of a token */
     float norm_eps;            /* 0: the tower's */
     const char *first,
         *second; /* matrices with biases, erf GELU in between; second NULL: one, without */
@@ -23,7 +23,7 @@ typedef struct vit_style { /* how the towers of one kind are built */
     bool has_patch_bias;
     bool has_layer_scale; /* what a block adds is multiplied by a vector first */
     bool is_merged; /* clip.vision.projector.scale_factor patches along each side are a token */
-    int32_t usual_merge; /* without the key; 0: it has to be there */
+    int32_t usual_merge; /* without the key; 0: the key is required */
     bool is_quick;       /* clip.use_gelu is false */
     s2v_activation activation;
     vit_projector projector;
@@ -63,7 +63,7 @@ s2p_status s2v_vit_load(s2v_model *model, s2v_loader *loader, s2v_gguf *mmproj,
 struct ggml_tensor *s2v_vit_vision(s2v_graph *graph, const s2v_model *model, const s2v_frame *frame,
                                    int32_t view, s2v_tower_request *request);
 
-/* The view whose first pixel is (top, left), as patches: those of a token are neighbours. */
+/* The view whose first pixel is (top, left), as patches: those of a token are adjacent. */
 void s2v_vit_cut_view(const s2v_model *model, const s2p_image *image, int32_t top, int32_t left,
                       float *patches);
 
