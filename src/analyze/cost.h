@@ -56,7 +56,7 @@ double s2_visual_kv_bytes(const s2_model_size *size, int32_t visual, int32_t kep
  * how much remains between is its own rule. */
 int32_t s2_full_layers(const s2p_method *method, int32_t n_layers);
 
-/* Tokens it keeps of a picture as its authors' code has it; -1: that is not known without the
+/* Tokens it keeps of a picture as in its authors' code; -1: that is not known without the
  * picture. */
 int32_t s2_published_tokens(const s2p_method *method, int32_t budget);
 

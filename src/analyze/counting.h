@@ -9,7 +9,7 @@ typedef struct s2_counting { /* of a setting on one part */
     const s2_trial_part *part;
     int32_t setting, n_runs, n_counts, n_units; /* units: pictures with a question of the scope */
     int32_t n;                                  /* questions */
-    s2e_verdict *verdict; /* [n_samples] borrowed verdicts of the picture at hand, else all zero */
+    s2e_verdict *verdict; /* [n_samples] borrowed verdicts of the current picture, else all zero */
     double *count;        /* [n_units][n_runs][n_counts] */
     double *sum;          /* [n_runs][n_counts] of the units that were added */
 } s2_counting;

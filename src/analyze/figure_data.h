@@ -33,7 +33,7 @@ void s2_figure_put(s2_figure_data *data, int32_t panel, int32_t line, int32_t po
 /* Panels become groups of bars in one chart: the points of line `l` were put as panel 0. */
 void s2_figure_groups(s2_figure_data *data);
 
-/* A chart of what was put; names and captions are still to be set. S2P_EINVAL: there is no number to
+/* A chart of what was put; names and captions are not yet set. S2P_EINVAL: there is no number to
  * draw, and `what` is the figure nobody shall take for an empty one. */
 s2p_status s2_figure_chart(s2_figure_data *data, const char *what, s2_chart *out, s2p_error *error);
 

@@ -139,7 +139,7 @@ s2p_status s2_rate_retained(const s2_trials *t, int32_t setting, int32_t other, 
     return rate((asked){ t, setting, other, full, RETAINED }, scope, out);
 }
 
-/* --- what stands side by side ----------------------------------------------------------------- */
+/* --- what is compared side by side ------------------------------------------------------------ */
 
 static int32_t asked_of(const s2_trials *t, int32_t category)
 {

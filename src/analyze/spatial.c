@@ -1,8 +1,8 @@
-/* spatial.c - selection frequencies, edge and centre shares, banding, stability across budgets.
+/* spatial.c - selection frequencies, edge and center shares, banding, stability across budgets.
  *
  * Shares of a setting are means over trials; their intervals come from drawing pictures. Banding is
  * tested against pictures whose rows (or columns) are rotated by random amounts: that keeps how many
- * tokens a picture has in neighbouring rows and forgets where these rows are.
+ * tokens a picture has in neighboring rows and forgets where these rows are.
  */
 #include "analyze/analyses.h"
 #include "analyze/spatial_figures.h"

@@ -1,6 +1,6 @@
-/* spatial_figures.c - maps of kept tokens, and their shares in edge and centre.
+/* spatial_figures.c - maps of kept tokens, and their shares in edge and center.
  *
- * Figures of several budgets are read side by side: the colours and the axes of all of them mean the
+ * Figures of several budgets are read side by side: the colors and the axes of all of them mean the
  * same numbers.
  */
 #include "analyze/spatial_figures.h"
@@ -41,7 +41,7 @@ static void fill_group(const s2_trials *t, const s2_kept_map *l, s2a_budget budg
 
 /* --- maps ------------------------------------------------------------------------------------ */
 
-/* Where the colours of all maps end: above nearly all values, so that one token that is always kept
+/* Where the colors of all maps end: above nearly all values, so that one token that is always kept
  * does not make all others alike. */
 static double top_of(const s2_trials *t, const s2_kept_map *l)
 {
@@ -208,7 +208,7 @@ s2p_status s2_spatial_figures(const s2_trials *t, const s2_kept_map *l, s2_study
     return study->status;
 }
 
-/* --- edge and centre of a grid ------------------------------------------------------------- */
+/* --- edge and center of a grid ------------------------------------------------------------- */
 
 bool s2_is_edge(s2p_grid grid, int32_t token)
 {

@@ -55,7 +55,7 @@ typedef struct s2_trial_category { /* a kind of question of one part */
     int32_t part;
 } s2_trial_category;
 
-/* A benchmark, or another place where pictures are from; its pictures stand together. */
+/* A benchmark, or another place where pictures are from; its pictures are together. */
 typedef struct s2_trial_part {
     char name[64], title[64];
     char *folder;         /* of files; NULL: none */
@@ -77,7 +77,7 @@ typedef struct s2_trials { /* all zero: empty. Free with s2_trials_free */
     int32_t n_seeds; /* runs of a method that draws; 0: one */
     s2_trial_part *part;
     s2_trial_picture *picture;
-    s2_trial_question *question; /* those about one picture stand together */
+    s2_trial_question *question; /* those about one picture are together */
     s2_trial_category *category;
     int32_t n_parts, n_pictures, n_questions, n_categories;
     s2a_setting *setting;
@@ -113,7 +113,7 @@ s2p_status s2_trial_add_run(s2_trials *trials, int32_t setting, int32_t question
                             int32_t n, const char *answer, s2p_error *error);
 bool s2_trial_is_done(const s2_trial *trial);
 
-/* Verdicts of all runs, as the protocol of each part has it, and the scores from them; what has no
+/* Verdicts of all runs, by the protocol of each part, and the scores from them; what has no
  * runs keeps its score. Needed before anything is counted. */
 s2p_status s2_trials_judge(s2_trials *trials, s2p_error *error);
 

@@ -1,7 +1,7 @@
 /* ask.c - prefill, generate, and keep what the session forgets with the next prompt.
  *
- * With several budgets this happens again as long as the answer is not sure. Only the token that decides
- * releases the text before it, so that a listener never hears two answers.
+ * With several budgets this is repeated while the confidence is too low. Text is released only when the
+ * answer is known to be final, so that a listener never receives two answers.
  */
 #include "ask/ask.h"
 

@@ -1,7 +1,7 @@
 /* process.c - start, talk to and end a process. The only file that does.
  *
- * Its standard input is a socket: writing to one whose reader is gone is an error with MSG_NOSIGNAL,
- * where a pipe would raise SIGPIPE. All descriptors are closed on exec, or the next process would
+ * Its standard input is a socket: with MSG_NOSIGNAL, writing without a reader is an error, while a
+ * pipe would raise SIGPIPE. All descriptors are closed on exec, or the next process would
  * keep the input of this one open.
  */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
@@ -112,7 +112,7 @@ s2p_status s2a_process_start(const s2a_process_options *options, s2a_process **o
         free(p);
         return s2_fail(error, S2P_EIO, "it cannot be started: %s", strerror(why));
     }
-    (void)setpgid(pid, pid); /* as the child does: whoever comes first */
+    (void)setpgid(pid, pid); /* as in the child: whichever is first */
     *p =
         (s2a_process){ .options = *options, .pid = pid, .in = in[0], .out = out[0], .err = err[0] };
     *out_process = p;

@@ -1,4 +1,4 @@
-/* profile.c - a profile checked like any file of a stranger. */
+/* profile.c - a profile checked as untrusted input. */
 #include "ask/profile.h"
 
 #include "base/error.h"

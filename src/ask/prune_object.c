@@ -162,7 +162,7 @@ static s2p_status use_virtual(const char *name, s2a_setting *setting, s2p_error 
                            &setting->budget, error);
 }
 
-/* An allocator or a selector: the name as its table has it. */
+/* An allocator or a selector: the name as in its table. */
 static s2p_status find_name(const json_t *object, const char *field, const char *source,
                             const char *(*name_at)(size_t index), const char **out,
                             s2p_error *error)

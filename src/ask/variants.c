@@ -91,7 +91,7 @@ static bool whole(const char *text, int64_t least, int64_t most, int32_t *out)
     return true;
 }
 
-/* The word in a table, as the table has it. */
+/* The word as written in a table. */
 static s2p_status read_word(const reading *r, const char *name, const char *value,
                             const char *(*word_at)(size_t index), const char **out)
 {
@@ -121,7 +121,7 @@ static const char *structure_at(size_t i)
     return i < 2 ? words[i] : NULL;
 }
 
-/* A part of the choice that the method does not look at would be in vain. */
+/* Refuse a part of the choice that the method does not read. */
 static s2p_status check_reads(const reading *r, element name, uint32_t bit)
 {
     const s2p_method_info *about = s2p_method_about(s2a_setting_method(r->setting));

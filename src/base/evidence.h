@@ -1,7 +1,7 @@
 /* evidence.h - evidence against a mean, one observation after another, that counts whenever one stops.
  *
- * Whoever bets against "the mean gain is 0 or less", with a stake fixed before the observation, cannot
- * expect to win. Starting with 1 and putting a share `stake` of the wealth on every observation,
+ * A bet against "the mean gain is 0 or less", with a stake fixed before the observation, has no positive
+ * expectation. Starting with 1 and putting a share `stake` of the wealth on every observation,
  *
  *     wealth = product of (1 + stake * gain),
  *
@@ -9,7 +9,7 @@
  * 1939). So a claim is accepted the first time 1 / alpha is reached, and the number of looks costs
  * nothing. No distribution is assumed and no sample is too small: gains only have to be bounded from
  * below and independent (Waudby-Smith and Ramdas, 2024). The best stake depends on the mean and
- * on the scatter, which nobody knows: here S2_STAKES players with a stake each share the 1, in proportion to
+ * on the variance, which is unknown: here S2_STAKES players with a stake each share the 1, in proportion to
  * their stakes, and their wealth together is a wealth of the same kind.
  */
 #ifndef S2_BASE_EVIDENCE_H

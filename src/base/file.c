@@ -81,7 +81,7 @@ static s2p_status read_all(int fd, const char *path, s2_buffer *out, s2p_error *
         out->size -= want;
         if (n > 0) out->size += (size_t)n;
         if (n == 0) return S2P_OK;
-        if (n < 0 && errno == EAGAIN) { /* somebody has the other end open */
+        if (n < 0 && errno == EAGAIN) { /* the other end is open */
             (void)poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, -1);
             continue;
         }
@@ -158,7 +158,7 @@ static s2p_status write_in_place(const char *path, const void *data, size_t n, s
     }
     if (fd < 0) return fail_write(error, path, n, errno);
     const int flags = fcntl(fd, F_GETFL);
-    if (flags >= 0) (void)fcntl(fd, F_SETFL, flags & ~O_NONBLOCK); /* whoever reads may be slow */
+    if (flags >= 0) (void)fcntl(fd, F_SETFL, flags & ~O_NONBLOCK); /* the reader may be slow */
     const int code = write_safely(fd, data, n);
     close(fd);
     return code ? fail_write(error, path, n, code) : S2P_OK;
@@ -187,7 +187,7 @@ static s2p_status write_file(const char *path, mode_t mode, const void *data, si
     if (!temp) return s2_fail_memory(error, capacity, "a file name");
 
     int code = 0;
-    if (is_there) mode &= info.st_mode; /* who may not read the old one may not read the new one */
+    if (is_there) mode &= info.st_mode; /* keep it as private as before */
     const int fd = open_beside(path, mode, temp, capacity);
     if (fd < 0) {
         code = errno;

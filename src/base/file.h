@@ -19,7 +19,7 @@ s2p_status s2_file_open(const char *path, s2_file_use use, int *fd, s2p_error *e
 /* A regular file to be read; NULL and errno. */
 FILE *s2_file_stream(const char *path);
 
-/* Read all of `path` ("-" is standard input) into an initialised buffer; its max is the limit. A pipe
+/* Read all of `path` ("-" is standard input) into an initialized buffer; its max is the limit. A pipe
  * is read until its writers close it; S2P_EIO if there is none. */
 s2p_status s2_file_read(const char *path, s2_buffer *out, s2p_error *error);
 

@@ -1,7 +1,7 @@
 /* json.h - JSON in and out, through jansson, with limits before parsing.
  *
  * Reading: s2_json_parse bounds the nesting, refuses duplicate
- * keys, invalid UTF-8 and NaN, and hands out a tree. Writing: build a tree
+ * keys, invalid UTF-8 and NaN, and returns a tree. Writing: build a tree
  * with jansson's own constructors and print it with s2_json_write.
  */
 #ifndef S2_BASE_JSON_H
@@ -22,7 +22,7 @@ s2p_status s2_json_read_file(const char *path, size_t max_bytes, json_t **out, s
 /* One line, compact; reals with enough digits to give back the same float (9) or double (17). */
 s2p_status s2_json_write(const json_t *value, int digits, s2_buffer *out);
 
-/* Member access for hostile trees: false when missing, of another type, or out of int32 range. */
+/* Member access for untrusted trees: false when missing, of another type, or out of int32 range. */
 bool s2_json_int(const json_t *object, const char *key, int32_t *out);
 const char *s2_json_string(const json_t *object, const char *key); /* NULL when not there */
 

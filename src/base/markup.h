@@ -22,7 +22,7 @@ void s2_markup_append(s2_buffer *out, const char *text, size_t n, bool has_lines
  * mislead are shown as '?', so is what is not UTF-8. */
 void s2_terminal_append(s2_buffer *out, const char *text, size_t n, bool has_lines);
 
-/* A field of CSV as RFC 4180 has it: in quotes when it must be, quotes doubled. A text that a
+/* A field of CSV as in RFC 4180: in quotes when it must be, quotes doubled. A text that a
  * spreadsheet would take for a formula gets an apostrophe before it; numbers stay. */
 void s2_csv_append(s2_buffer *out, const char *text);
 

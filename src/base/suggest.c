@@ -1,7 +1,7 @@
 /* suggest.c - "did you mean": the nearest name by edits, or the one it abbreviates.
  *
- * Distance counts insertions, deletions, substitutions and swaps of neighbours (optimal string
- * alignment), the four slips of a typing hand.
+ * Distance counts insertions, deletions, substitutions and swaps of neighbors (optimal string
+ * alignment), the four common typing errors.
  */
 #include "base/suggest.h"
 

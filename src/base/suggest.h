@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* The name closest to a misspelt one, NULL when none is near. next(context, i): NULL past the end.
+/* The name closest to a misspelled one, NULL when none is near. next(context, i): NULL past the end.
  */
 const char *s2_suggest(const char *typed, const char *(*next)(const void *context, size_t index),
                        const void *context);

@@ -6,7 +6,7 @@
 
 enum { S2C_MAX_TEXT = 256 << 10 }; /* bytes of a grammar or a schema */
 
-/* Fills and finishes an initialised grammar. Refusals name line and column. */
+/* Fills and finishes an initialized grammar. Refusals name line and column. */
 s2p_status s2c_gbnf(s2c_grammar *g, const char *text, size_t n, s2p_error *error);
 
 #endif /* S2_CONSTRAIN_GBNF_H */

@@ -182,7 +182,7 @@ static void begin(s2c_matcher *m)
     }
 }
 
-/* The end of a rule: back to who called it, or once more. */
+/* The end of a rule: return to its caller, or repeat. */
 static void leave(s2c_matcher *m, int32_t stack)
 {
     if (stack == 0) {

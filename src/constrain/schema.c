@@ -55,7 +55,7 @@ static s2p_status rule_of(writer *w, s2c_list schemas, int32_t *rule)
     return w->g->status;
 }
 
-/* White space that may stand between two signs, as the spelling allows. */
+/* White space that is allowed between two tokens. */
 static int32_t space(writer *w, int32_t from, bool after_sign)
 {
     s2c_grammar *g = w->g;
@@ -155,7 +155,7 @@ static s2p_status write_array(writer *w, const s2c_shape *s, int32_t from, int32
     const int32_t close = s2c_new_state(g);
     s2c_bytes(g, space(w, close, false), to, ']', ']');
     int64_t max = s->max_items;
-    /* After the listed items nothing follows unless it is asked for. */
+    /* Nothing follows the listed items unless the schema requires it. */
     if (!s->has_rest && s->n_prefix > 0 && s->min_items <= s->n_prefix && max > s->n_prefix)
         max = s->n_prefix;
     for (int32_t i = 0; i < s->n_prefix && i < max && g->status == S2P_OK; i++) {

@@ -15,7 +15,7 @@ typedef enum s2c_whitespace {
     S2C_PRETTY   /* also one line end and up to 32 spaces around members */
 } s2c_whitespace;
 
-/* Fills and finishes an initialised grammar. */
+/* Fills and finishes an initialized grammar. */
 s2p_status s2c_schema(s2c_grammar *g, const char *text, size_t n, s2c_whitespace whitespace,
                       s2p_error *error);
 

@@ -86,7 +86,7 @@ struct s2c_compiler {
 void *s2c_take(s2c_compiler *c, size_t n); /* zeroed; NULL: no memory, or the limit of 64 MiB */
 void s2c_release(s2c_compiler *c);
 
-/* Equal as JSON has it; false, too, once the limit of steps is reached. */
+/* Equal as in JSON; false, too, once the limit of steps is reached. */
 bool s2c_same_value(s2c_compiler *c, int32_t a, int32_t b);
 
 s2p_status s2c_refuse(s2c_compiler *c, int32_t node, const char *format, ...) S2_PRINTF(3, 4);

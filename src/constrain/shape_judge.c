@@ -1,7 +1,7 @@
 /* shape_judge.c - values and shapes judged as a validator would: which values of an enum fit the other
  * keywords, and whether two branches of oneOf can ever both hold.
  *
- * Here a keyword says nothing about other kinds of value, as JSON Schema has it; that a shape without a
+ * Here a keyword says nothing about other kinds of value, as in JSON Schema; that a shape without a
  * type writes only the kinds its keywords speak of is decided when it is written.
  */
 #include "constrain/shape.h"

@@ -10,7 +10,7 @@ enum { S2C_MAX_TOOLS = 128, S2C_MAX_TOOL_NAME = 64 };
 #define S2C_TOOL_CALL_END "</tool_call>"
 
 /* text: {"tools":[{"name":"f","parameters":SCHEMA}],"required":true,"parallel":true}. Fills and finishes
- * an initialised grammar:
+ * an initialized grammar:
  *
  *     <tool_call>\n{"name": "f", "arguments": ARGUMENTS}\n</tool_call>
  *

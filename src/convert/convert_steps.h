@@ -94,7 +94,7 @@ void s2v_text_keys_put(const s2v_numbers *numbers, const s2v_key_facts *facts,
 void s2v_vision_keys_put(const s2v_numbers *numbers, const s2v_key_facts *facts,
                          s2v_gguf_writer *writer);
 
-/* convert_vocab.c: the tokenizer.* keys, from tokenizer.json and its neighbours. */
+/* convert_vocab.c: the tokenizer.* keys, from tokenizer.json and its neighbors. */
 
 /* n_vocab: rows of the embedding. config: the parsed config.json, for ids of special tokens. */
 s2p_status s2v_vocabulary_put(const char *folder, int32_t n_vocab, const json_t *config,

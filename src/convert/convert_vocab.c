@@ -1,4 +1,4 @@
-/* convert_vocab.c - tokenizer.json, tokenizer.model and their neighbours become the tokenizer.* keys.
+/* convert_vocab.c - tokenizer.json, tokenizer.model and their neighbors become the tokenizer.* keys.
  *
  * Byte-level BPE is accepted with the pre-tokenizers of Qwen2 and SmolLM, recognized by their
  * patterns: another split would give other tokens without any error later. vocab_pieces.c reads

@@ -1,6 +1,6 @@
 /* family.h - models that can be converted: one row per family, one file per architecture.
  *
- * A row has what differs: how a checkpoint is recognised, what its configuration adds, the keys and
+ * A row has what differs: how a checkpoint is recognized, what its configuration adds, the keys and
  * the tensors of the result. What their language models share is in convert_config.c and
  * convert_keys.c; families/text_rows.c has their tensors. A new family is a file in families/
  * and a line in family_table.c.
@@ -26,13 +26,13 @@ typedef enum s2v_action {
     WHOLE,
     THIRDS,  /* rows of queries, keys and values: three tensors, '?' in the name is q, k, v */
     STACKED, /* whole; '#' counts the mergers of deepstack, and becomes the number of their block */
-    PAIRS,   /* rows of heads: those of the two halves in turn, as GGUF has them for Llama */
+    PAIRS,   /* rows of heads: those of the two halves in turn, as in GGUF for Llama */
     EXPERT,  /* a matrix of one expert, '@' in the name: they become one tensor */
     EXPERT_GATES, /* gate and up of all experts in one tensor: two tensors, '?' is gate, up */
     PLUS_ONE,     /* whole; the result has 1 more in each value */
     EXPERT_DOWNS, /* down of all experts; both may have rows and columns exchanged */
     FRAMES,       /* kernels of two pictures of a film: two tensors, the second named ".1" */
-    /* Delta nets. Value heads that share a key head stand together in a checkpoint, and in turn in GGUF. */
+    /* Delta nets. Value heads that share a key head are together in a checkpoint, and in turn in GGUF. */
     V_HEAD_ROWS, /* rows for each head, of D_ALL behind those of queries and keys; no dimension of one */
     V_HEAD_LINES,   /* a row or a value for each head */
     V_HEAD_COLUMNS, /* columns for each head */
@@ -77,7 +77,7 @@ struct s2v_family {
         int32_t n_layers, n_embd, n_ff, n_head;
         int32_t n_head_kv, head_dim, n_ctx, n_vocab;
     } usual;
-    bool has_bare_header; /* the vision file has neither size label nor quantisation version */
+    bool has_bare_header; /* the vision file has neither size label nor quantization version */
     bool has_f32_patches; /* patch kernels stay F32 whatever was asked for */
     bool has_windows;     /* layers of two kinds, each with a rotation; one may divide positions */
     bool

@@ -64,7 +64,7 @@ static bool read_field(bytes *b, field *out)
     case 5:
         return read_fixed(b, 4, &out->value);
     default:
-        return false; /* groups: nobody writes them */
+        return false; /* groups are not in use */
     }
 }
 

@@ -1,7 +1,7 @@
 /* quantize.c - read a model file, write it with other types.
  *
  * Three passes over the list of tensors: choose every type, say the header, move the data. Keys are
- * copied as they are except the two that describe the quantisation, which come last. Tensors are
+ * copied as they are except the two that describe the quantization, which come last. Tensors are
  * written in the order they are chosen in, so the layers of a file lie together.
  */
 #include "convert/quantize.h"

@@ -1,6 +1,6 @@
 /* quantize_types.c - llama.cpp's usual choices, for the models this project knows.
  *
- * Matrices are quantised; norms, biases, position and patch embeddings are not. In the _M mixtures
+ * Matrices are quantized; norms, biases, position and patch embeddings are not. In the _M mixtures
  * the values of attention and the way down of the feed-forward get six bits in the first and last
  * eighth of the layers and in every third between. The output matrix gets six bits (or stays at
  * eight). Rows that do not divide into the blocks of a type get the next one that fits. Of a delta

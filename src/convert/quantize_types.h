@@ -22,7 +22,7 @@ typedef struct s2v_quant_chooser {
     size_t n_fallback;
 } s2v_quant_chooser;
 
-/* Text models that can be quantised, by general.architecture; NULL past the end. */
+/* Text models that can be quantized, by general.architecture; NULL past the end. */
 const char *s2v_quant_architecture(size_t index);
 
 void s2v_quant_chooser_init(s2v_quant_chooser *chooser, const s2v_quant_kind *kind,

@@ -2,7 +2,7 @@
  *
  * RELIABILITY R-GG3. One idea carries the placement checks: sorted by their offsets, the tensors
  * must begin at 0, each begin where the one before ended, and end with the file. That leaves no
- * room for overlaps, for holes or for bytes nobody knows.
+ * room for overlaps, holes or unknown bytes.
  */
 #include "convert/safetensors.h"
 

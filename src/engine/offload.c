@@ -120,7 +120,7 @@ static s2p_status make_fit(s2v_engine *engine, const s2v_engine_options *options
     TRY(needed_for(engine, choice, asked, &needed, error));
     if (available == 0 || needed <= available) return S2P_OK;
 
-    /* The most layers that fit beside the tower; the tower stays off the device when not even it fits. */
+    /* The most layers that fit in addition to the tower; the tower stays off the device if it does not fit. */
     s2v_offload *fits = &engine->offload;
     int32_t low = -1, high = fits->n_layers; /* low fits, high does not */
     while (high - low > 1) {

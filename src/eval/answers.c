@@ -16,7 +16,7 @@
 typedef struct reading {
     const s2e_set *set;
     s2e_answers *out;
-    s2_names met; /* keys that stand for several samples, in the run at hand */
+    s2_names met; /* keys that stand for several samples, in the current run */
     int32_t *count;
     int32_t capacity;
 } reading;

@@ -17,7 +17,7 @@
 
 typedef struct running { /* everything the loop owns */
     const s2e_evaluation *evaluation;
-    const s2e_asking *asking; /* the task at hand */
+    const s2e_asking *asking; /* the current task */
     s2_image picture[S2E_MAX_PICTURES];
     s2p_image view[S2E_MAX_PICTURES];
     s2a_regions regions[S2E_MAX_PICTURES];
@@ -29,7 +29,7 @@ typedef struct running { /* everything the loop owns */
     int64_t n_waiting, n_waiting_failures; /* answers that are not safe yet */
     double waiting_right, n_waiting_right;
     bool has_answer; /* the model answered once */
-    bool is_asked;   /* the question at hand got as far as the model */
+    bool is_asked;   /* the current question got as far as the model */
 } running;
 
 /* Another seed of the same number draws other tokens of another picture. */

@@ -34,7 +34,7 @@ typedef struct s2e_progress { /* of this process; answers that are safe alone */
 } s2e_progress;
 
 typedef struct s2e_watch {
-    /* Answers became safe; NULL: nobody wants to know. */
+    /* Answers became safe; NULL: not reported. */
     void (*progress)(const s2e_progress *progress, void *user);
     /* Whether to stop; asked between answers and tokens. NULL: never. */
     bool (*cancelled)(void *user);

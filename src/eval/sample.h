@@ -15,7 +15,7 @@ typedef struct s2e_choice {
 
 typedef struct s2e_sample { /* all of it belongs to the set */
     const char *id;         /* unique in its task: the name in answer files and stores */
-    int32_t row;            /* its place in the data, from 0; samples may stand in another order */
+    int32_t row;            /* its place in the data, from 0; samples may be in another order */
     const char *question, *hint; /* as in the data, "<image 1>" left in; hint "": none */
     const char *const *answer;   /* [n_answers] every accepted one; of choices the letter */
     int32_t n_answers;

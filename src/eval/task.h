@@ -1,7 +1,7 @@
 /* task.h - a benchmark: samples, what to ask, when an answer is right, and the figures people quote.
  *
  * One file in tasks/ and one line in task_table.c each. Four protocols read the same answer in four
- * ways; who asks, with which method, is not the task's business.
+ * ways; a task does not depend on the method.
  */
 #ifndef S2_EVAL_TASK_H
 #define S2_EVAL_TASK_H
@@ -21,7 +21,7 @@ typedef struct s2e_verdict {     /* all zero: not answered. Free with s2e_verdic
     float score;                 /* 0 to 1 */
     const char *rule;            /* which rule fired, "O1.2"; static. NULL: not answered */
     char *extracted;             /* what it read from the answer, "" nothing; owned */
-    size_t span_at, span_length; /* where that stands in the answer, bytes; 0, 0: nowhere */
+    size_t span_at, span_length; /* where that is in the answer, bytes; 0, 0: nowhere */
 } s2e_verdict;
 
 typedef struct s2e_figure {
@@ -52,7 +52,7 @@ typedef struct s2e_task {
     /* Find the layout below `path` (a folder or a file) and read it. What is wrong with one item
      * becomes a problem of the set; on failure *out is empty. */
     s2p_status (*read)(const char *path, s2e_set *out, s2p_error *error);
-    /* Text of the user's turn. "<image>" marks where a picture stands, else they come first. */
+    /* Text of the user's turn. "<image>" marks the place of a picture, else they come first. */
     s2p_status (*prompt)(const s2e_sample *sample, s2e_protocol protocol, s2_buffer *out,
                          s2p_error *error);
     int32_t predict[S2E_N_PROTOCOLS]; /* most new tokens */

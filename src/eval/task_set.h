@@ -1,7 +1,7 @@
 /* task_set.h - the samples of a benchmark and the pictures they are about.
  *
  * A reader starts a set, adds pictures and samples, notes what it could not use, and finishes it:
- * then the samples about one first picture are neighbours, and pictures are numbered in the order
+ * then the samples about one first picture are neighbors, and pictures are numbered in the order
  * in which the samples mention them.
  */
 #ifndef S2_EVAL_TASK_SET_H
@@ -67,7 +67,7 @@ void s2e_set_limit(s2e_set *set, int32_t n);
 int32_t s2e_set_find(const s2e_set *set, const char *id);
 int32_t s2e_set_at_row(const s2e_set *set, int64_t row);
 
-/* The encoded bytes of a picture, into an initialised buffer; its max is the limit. */
+/* The encoded bytes of a picture, into an initialized buffer; its max is the limit. */
 s2p_status s2e_set_picture_bytes(const s2e_set *set, int32_t picture, s2_buffer *out,
                                  s2p_error *error);
 

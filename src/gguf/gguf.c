@@ -1,4 +1,4 @@
-/* gguf.c - map a model file, have it checked, hand out what is in it.
+/* gguf.c - map a model file, check it, and return its contents.
  *
  * The file is opened once, locked shared and mapped read-only. Another program
  * may ignore the lock and write all the same, so the getters compare every length

@@ -2,7 +2,7 @@
  *
  * Open addressing, at most half full. The hash has no secret, so a file can be
  * made whose names all want one slot; a limit on the probes turns that from
- * quadratic time into a refusal. Honest names never come near it: at half load a
+ * quadratic time into a refusal. Ordinary names never come near it: at half load a
  * run of 256 has a chance below 1e-20.
  */
 #include "gguf/gguf_names.h"

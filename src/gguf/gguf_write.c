@@ -28,7 +28,7 @@
 #define FLUSH_EVERY ((uint64_t)64 << 20) /* the device works while we compute */
 
 struct s2v_gguf_writer {
-    char *path, *folder, *temp; /* temp: room for a name beside path */
+    char *path, *folder, *temp; /* temp: room for a name next to path */
     size_t temp_room;
     int fd;
     bool has_temp; /* the data has the name in `temp` */
@@ -269,7 +269,7 @@ static s2p_status write_all(s2v_gguf_writer *writer, const void *data, size_t n,
         n -= (size_t)done;
     }
 #ifdef SYNC_FILE_RANGE_WRITE
-    if (writer->n_bytes - writer->flushed >= FLUSH_EVERY) { /* a hint: its failure is no matter */
+    if (writer->n_bytes - writer->flushed >= FLUSH_EVERY) { /* a hint: failure is harmless */
         (void)sync_file_range(writer->fd, (off_t)writer->flushed,
                               (off_t)(writer->n_bytes - writer->flushed), SYNC_FILE_RANGE_WRITE);
         writer->flushed = writer->n_bytes;
@@ -285,7 +285,7 @@ static s2p_status write_padding(s2v_gguf_writer *writer, s2p_error *error)
     return n ? write_all(writer, zeros, n, error) : S2P_OK;
 }
 
-/* Next name of a file beside the real one; false after a hundred. */
+/* Next name of a file next to the real one; false after a hundred. */
 static bool next_temp(s2v_gguf_writer *writer, unsigned attempt)
 {
     (void)snprintf(writer->temp, writer->temp_room, "%s.%ld-%u.tmp", writer->path, (long)getpid(),
@@ -399,7 +399,7 @@ s2p_status s2v_gguf_writer_open(const s2v_gguf_writer *writer, s2v_gguf **out, s
     return s2v_gguf_open(out, writer->has_temp ? writer->temp : self, error);
 }
 
-/* Give the unnamed file a name beside the real one: only a rename can replace. */
+/* Give the unnamed file a name next to the real one: only a rename can replace. */
 static bool link_temp(s2v_gguf_writer *writer)
 {
     char self[64];

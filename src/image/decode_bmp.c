@@ -245,7 +245,7 @@ static s2p_status decode_bmp(const s2_source *source, s2_image *out, int *orient
     const size_t n_pixels = (size_t)b.width * (size_t)b.height;
     uint8_t *pixels = s2_canvas_create(b.width, b.height, (int)channels, error);
     if (!pixels) return S2P_ENOMEM;
-    if (is_rle) /* pixels that are jumped over have colour 0 */
+    if (is_rle) /* pixels that are jumped over have color 0 */
         for (size_t i = 0; i < n_pixels; i++) memcpy(pixels + 3 * i, b.palette[0], 3);
     else if (!source->limits.strict)
         memset(pixels, 128, channels * n_pixels); /* rows may be missing */

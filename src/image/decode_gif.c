@@ -23,7 +23,7 @@ typedef struct gif {
     uint32_t x0, y0, frame_width, frame_height;
     bool is_interlaced;
     int transparent;         /* index, or -1 */
-    uint8_t palette[256][3]; /* gray where the file has no colour, as in Pillow */
+    uint8_t palette[256][3]; /* gray where the file has no color, as in Pillow */
 } gif;
 
 typedef struct codes { /* bits of the sub-blocks, lowest first */
@@ -58,7 +58,7 @@ static const uint8_t *take(gif *g, size_t n)
 
 static uint32_t read_le16(const uint8_t *p) { return (uint32_t)(p[0] | p[1] << 8); }
 
-/* The colour table that `flags` announce. A palette in use keeps nothing of an earlier one. */
+/* The color table that `flags` announce. A palette in use keeps nothing of an earlier one. */
 static bool read_palette(gif *g, uint8_t flags)
 {
     if (!(flags & 0x80)) return true;

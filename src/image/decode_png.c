@@ -1,6 +1,6 @@
 /* decode_png.c - PNG through libspng, which is shown only the chunks it needs.
  *
- * The picture is in IHDR, PLTE, tRNS and IDAT. Text, colour profiles and animation
+ * The picture is in IHDR, PLTE, tRNS and IDAT. Text, color profiles and animation
  * frames are cut out of the stream before the decoder sees them, so a compressed
  * text or profile that would unfold to gigabytes is never unfolded. eXIf is read
  * here. Rows are decoded one by one, with a look at the clock in between.
@@ -245,7 +245,7 @@ static s2p_status decode_png(const s2_source *source, s2_image *out, int *orient
 
     bool has_trns = false;
     TRY(walk_chunks(source, orientation, &has_trns, error));
-    const bool has_alpha_channel = (head.frame[8 + 9] & 4) != 0; /* bit of the colour type */
+    const bool has_alpha_channel = (head.frame[8 + 9] & 4) != 0; /* bit of the color type */
     has_trns = has_trns && !has_alpha_channel && source->pixels == S2_PIXELS_VIEWER;
 
     stream shown = { .bytes = source->bytes,

@@ -108,7 +108,7 @@ static s2p_status check_pieces(const s2_source *source, TIFF *tiff, uint32_t wid
                    (unsigned)w, (unsigned)h, (long long)most);
 }
 
-/* Raw colour next to alpha: libtiff would multiply them. Returns whether the file did already. */
+/* Raw color next to alpha: libtiff would multiply them. Returns whether the file did already. */
 static bool keep_alpha_apart(TIFF *tiff)
 {
     uint16_t n = 0, *kinds = NULL;

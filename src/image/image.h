@@ -123,7 +123,7 @@ s2p_status s2_png_encode(const s2p_image *image, s2_buffer *out, s2p_error *erro
 
 /* jpeg_write.c: pixels to JPEG, as Pillow's save("JPEG", quality=N) has them. */
 
-/* Append a JPEG to `out`: baseline, libjpeg's tables for `quality` (1 to 100), colour at half the
+/* Append a JPEG to `out`: baseline, libjpeg's tables for `quality` (1 to 100), color at half the
  * resolution, the accurate integer transform. Those are Pillow's own defaults, so the pixels that
  * come back are the ones it would read. */
 s2p_status s2_jpeg_encode(const s2p_image *image, int32_t quality, s2_buffer *out,

@@ -4,7 +4,7 @@
  * height loses more than twice as many pixels as the width does (a width that grows
  * loses none), and rounds in between at another place. Each output sample is a weighted sum of the input
  * samples under a filter (cubic with a = -0.5, a triangle, or Lanczos with three lobes) that widens when shrinking. Weights are made in
- * double, normalised, then rounded (half away from zero) to 22 fractional bits; the
+ * double, normalized, then rounded (half away from zero) to 22 fractional bits; the
  * sum starts at one half and is clipped to 8 bits after each pass. A pass that would
  * not change the size is left out.
  */
@@ -121,7 +121,7 @@ static uint8_t clip(int32_t sum)
 }
 
 /* One row across: [3 * n_in] -> [3 * n_out]. The sums stay inside 32 bits: the absolute weights
- * of a normalised cubic add up to less than 1.5, of Lanczos to less than 1.7. */
+ * of a normalized cubic add up to less than 1.5, of Lanczos to less than 1.7. */
 static void row_across(const taps *t, const uint8_t *in, uint8_t *out)
 {
     for (int32_t x = 0; x < t->n_out; x++) {

@@ -1,7 +1,7 @@
 /* partition.c - cut the token grid into coarse regions and find their pixels.
  *
  * Paper: App. A.1 "Coarse Spatial Partition", A.2 (mapping to the image).
- * Rounding is half to even, as the released code has it: 27 tokens in 6 parts
+ * Rounding is half to even, as in the released code: 27 tokens in 6 parts
  * give 0 4 9 14 18 22 27. rint() does that; round() does not.
  *
  * The paper gives K for four budgets and no rule. K = rint(2 sqrt(B) / 3) gives

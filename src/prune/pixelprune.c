@@ -1,7 +1,7 @@
-/* pixelprune.c - tokens whose pixels follow from their neighbours never need to enter the tower.
+/* pixelprune.c - tokens whose pixels follow from their neighbors never need to enter the tower.
  *
  * PixelPrune, arXiv 2604.00886, and its code: the picture as the tower sees it is cut into squares
- * of one token each; a square within the threshold of what its neighbours predict is dropped. All
+ * of one token each; a square within the threshold of what its neighbors predict is dropped. All
  * distances are computed from bytes, in integers and one division in double: threshold 0 means
  * equal bytes.
  *

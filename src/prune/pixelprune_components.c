@@ -1,6 +1,6 @@
 /* pixelprune_components.c - PixelPrune's `conncomp`: connected components of alike squares.
  *
- * Neighbours (left and right, above and below) within the threshold belong together. A component of
+ * Neighbors (left and right, above and below) within the threshold belong together. A component of
  * n squares keeps max(1, n - rint(n * skip_ratio)) of them, evenly spaced in raster order, at the
  * places torch.linspace gives: float32 steps, the second half counted from the end, truncated.
  */

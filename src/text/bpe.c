@@ -2,7 +2,7 @@
  *
  * The symbols of a word form a linked list. A heap holds the pairs that could join,
  * best first: smallest rank, then leftmost, packed into one number each. A join makes
- * up to two new pairs and leaves the old ones of its neighbours in the heap; such a stale
+ * up to two new pairs and leaves the old ones of its neighbors in the heap; such a stale
  * entry is recognized by the pair there no longer having its rank. Each join puts in at most
  * two entries and takes one out, so 2n entries always suffice.
  */

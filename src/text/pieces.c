@@ -1,6 +1,6 @@
 /* pieces.c - a SentencePiece vocabulary from a model file.
  *
- * SentencePiece joins two neighbours whenever their text together is a piece, the piece of the
+ * SentencePiece joins two neighbors whenever their text together is a piece, the piece of the
  * highest score first, the leftmost of equals. That is merging by rank (bpe.h): every way to cut a
  * piece into two pieces is a merge, and its rank is the place of the piece's score among all scores.
  * Pieces of equal score share a rank, so among them the leftmost is joined first.

@@ -1,7 +1,7 @@
 /* unicode.c - code points, their classes and NFC, on utf8proc's tables.
  *
  * utf8proc decomposes and composes one stretch of text well, but it sorts marks by
- * swapping neighbours: a megabyte of marks in the wrong order would keep it busy
+ * swapping neighbors: a megabyte of marks in the wrong order would keep it busy
  * for hours. The class of a mark is a byte, so a counting sort puts any run in
  * order in one pass; the rest is utf8proc's.
  */

@@ -46,7 +46,7 @@ static s2p_status each_budget(const list *l, const s2a_setting *base, const char
     return S2P_OK;
 }
 
-/* The scaffold and equal shares, both with the centre of the cell. */
+/* The scaffold and equal shares, both with the center of the cell. */
 static s2p_status add_densities(const list *l, const s2a_setting *base, s2a_budget budget,
                                 s2p_error *error)
 {

@@ -37,7 +37,7 @@ s2p_status s2_analysis_spread(s2a_setting *setting, int32_t *n, int32_t n_layers
 /* A model and a benchmark, ready for analyses that share their answers.
  *
  *     open      the benchmark, and the folder of the results        no model yet
- *     collect   trials for an analysis: from the answers at hand, the rest from the model; or
+ *     collect   trials for an analysis: from the current answers, the rest from the model; or
  *               from a run, recordings or pictures, without one
  *     save      figures, tables, the page
  */

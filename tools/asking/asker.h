@@ -115,7 +115,7 @@ s2p_status s2_ask_read_mask(const char *path, void *user, s2_image *out, s2p_err
 s2p_status s2_ask_check_surplus(const char *source, const char *list, size_t n_pictures,
                                 s2p_error *error);
 
-/* The question of -p or -f into an initialised buffer, NUL-terminated; escapes: "\n" is a line end. */
+/* The question of -p or -f into an initialized buffer, NUL-terminated; escapes: "\n" is a line end. */
 s2p_status s2_ask_question(const char *prompt, const char *file, bool escapes, s2_buffer *text,
                            s2p_error *error);
 

@@ -23,7 +23,7 @@ typedef struct scoring { /* everything `score` owns */
     const s2e_task *task;
     s2e_set set;
     s2e_answers answers;
-    s2e_verdict *verdict[S2E_N_PROTOCOLS]; /* [n_samples] of the run at hand */
+    s2e_verdict *verdict[S2E_N_PROTOCOLS]; /* [n_samples] of the current run */
     s2e_figures figures[S2E_N_PROTOCOLS];
 } scoring;
 

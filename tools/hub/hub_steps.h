@@ -30,7 +30,7 @@ s2p_status s2_hub_read_name(const char *text, s2_hub_repo *out, s2p_error *error
 /* A relative path of plain names, ending in .gguf: nothing that could leave its folder. */
 bool s2_hub_is_file_name(const char *path);
 
-/* Index of the model: of the quantisation asked for; else Q4_K_M, Q8_0, the first. Below 0: none. */
+/* Index of the model: of the quantization asked for; else Q4_K_M, Q8_0, the first. Below 0: none. */
 int32_t s2_hub_choose_model(const s2_hub_file *file, int32_t n, const char *quant);
 
 /* File names of the models in one file, as far as there is room, for a sentence. */
@@ -58,7 +58,7 @@ typedef struct s2_hub_server {
     const char *token;    /* or NULL; sent to the endpoint only, not to where it redirects */
 } s2_hub_server;
 
-/* GET endpoint/path into an initialised buffer, whose max is the limit. */
+/* GET endpoint/path into an initialized buffer, whose max is the limit. */
 s2p_status s2_hub_get(const s2_hub_server *server, const char *path, s2_buffer *out,
                       s2p_error *error);
 

@@ -17,7 +17,7 @@ typedef struct s2_inspection {
     char support[160];   /* which, or why not */
     char tokenizer[160]; /* its kind, or why it cannot be used; empty: the file has none */
     bool show_tensors, show_keys;
-    const s2v_memory *memory;            /* NULL: not asked for */
+    const s2v_memory *memory;            /* NULL: not requested */
     bool was_checked;                    /* --check */
     uint64_t n_finite, n_odd, n_skipped; /* tensors: all finite, not so, of a type not scanned */
 } s2_inspection;

@@ -161,7 +161,7 @@ static void show(const s2e_progress *p, void *user)
     eval_progress_show(&job->progress, &all);
 }
 
-/* Of the pictures at hand with the settings that are not decided, whether some answer is missing. */
+/* Of the current pictures with the settings that are not decided, whether some answer is missing. */
 static bool is_missing(const tune_job *job, int32_t last)
 {
     for (int32_t i = job->n_ready; i < last; i++)

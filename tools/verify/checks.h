@@ -73,7 +73,7 @@ void s2_golden_check_structured(const char *path, s2_verdict *verdict);
 
 /* verify_hf.c: a model's run recorded by Hugging Face (GGUF), run again. */
 
-/* S2P_EUNSUPPORTED, with the reason: a model this version does not run. verdict is initialised
+/* S2P_EUNSUPPORTED, with the reason: a model this version does not run. verdict is initialized
  * here. */
 bool s2_is_hf_golden(const char *path);
 s2p_status s2_check_hf(const char *path, const char *arrays, s2_verdict *verdict, s2p_error *error);

@@ -17,7 +17,7 @@ bool s2_evalset_open(s2_verdict *verdict, const char *folder, const char *image,
     const s2e_set *set = &out->set;
     for (int32_t i = 0; i < set->n_samples; i++) {
         if (strcmp(set->picture[s2e_first_picture(&set->sample[i])].file, image) != 0) continue;
-        if (out->n++ == 0) out->first = i; /* they are neighbours */
+        if (out->n++ == 0) out->first = i; /* they are neighbors */
     }
     return true;
 }

@@ -26,7 +26,7 @@ typedef struct s2_golden {
 s2p_status s2_golden_read(const char *path, s2_golden *out, s2p_error *error);
 void s2_golden_free(s2_golden *golden);
 
-/* Run `kind->check` over every case. verdict is initialised here; free it with s2_verdict_free. */
+/* Run `kind->check` over every case. verdict is initialized here; free it with s2_verdict_free. */
 void s2_golden_check(const s2_golden *golden, const char *const arrays[2], s2_verdict *verdict);
 
 /* Lines of text to cases. *stage: which one, borrowed from a table; NULL when the text is none of

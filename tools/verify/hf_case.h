@@ -39,7 +39,7 @@ typedef struct hf_case {
     const char *pair;                                            /* "f32" or "f16" */
     size_t n_seen, n_views_seen;     /* tokens and views of the pictures before */
     int32_t picture_seen, view_seen; /* the picture a view was shown of last, and how many of it */
-    int32_t pair_dim;     /* of a head whose neighbours are rotated together; 0: its halves are */
+    int32_t pair_dim;     /* of a head whose neighbors are rotated together; 0: its halves are */
     size_t n_tower_seen;  /* values compared by s2_hf_check_tower */
     size_t n_stages_seen; /* and by s2_hf_check_stage */
     int32_t n_blocks;     /* of the tower */

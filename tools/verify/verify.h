@@ -24,7 +24,7 @@ typedef struct s2_verdict { /* on one file; the check sees it case by case */
     bool is_malformed;   /* a case lacks a field or has one of the wrong kind */
     bool has_difference; /* a result is not what the case says */
     bool case_failed;
-    char label[64];        /* of the case at hand */
+    char label[64];        /* of the current case */
     const char *arrays[2]; /* folders that paths inside cases are relative to; NULL: none */
     const s2_where *where; /* set before a check */
     size_t n_lines;

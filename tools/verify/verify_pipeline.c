@@ -2,7 +2,7 @@
  *
  * The first wrong step is the one reported. Integers must be equal. The golden variances are
  * doubles and ours come from exact integer sums: 1e-12 relative. The golden min-max is in double,
- * ours in float32 as the released code has it: 1e-6, and more where the range is small against the
+ * ours in float32 as in the released code: 1e-6, and more where the range is small against the
  * values, because a float32 variance carries half a unit in its last place.
  */
 #include "verify/synth.h"

@@ -14,7 +14,7 @@ typedef struct asking {
     const s2_source_model *source;
     s2_trials *trials;
     s2_image
-        picture[S2E_MAX_PICTURES]; /* of the question at hand; the first is that of the group */
+        picture[S2E_MAX_PICTURES]; /* of the current question; the first is that of the group */
     const s2_trial_part *part;
 } asking;
 

@@ -121,7 +121,7 @@ typedef struct s2_recording { /* borrowed until the next is opened */
 typedef struct s2_recordings {
     int32_t n;
     s2p_status (*open)(void *user, int32_t index, s2_recording *out, s2p_error *error);
-    void (*progress)(double done, void *user); /* NULL: nobody wants to know */
+    void (*progress)(double done, void *user); /* NULL: not reported */
     void *user;
 } s2_recordings;
 

@@ -26,7 +26,7 @@ static const s2v_family *const families[] = {
 
 #define N_FAMILIES (sizeof families / sizeof *families)
 
-/* Families of one model_type stand together. */
+/* Families of one model_type are together. */
 static bool is_first(size_t i)
 {
     return i == 0 || strcmp(families[i - 1]->model_type, families[i]->model_type) != 0;

@@ -106,7 +106,7 @@ void s2v_qwen3_moe_put(const s2v_numbers *n, s2v_gguf_writer *w)
     }
 }
 
-/* A matrix whose rows of q or k change places: GGUF rotates neighbours. */
+/* A matrix whose rows of q or k change places: GGUF rotates neighbors. */
 #define PAIRED(from, to, rows)                 \
     {                                          \
         from, to, { rows, EMBD }, PAIRS, false \

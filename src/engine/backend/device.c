@@ -43,11 +43,11 @@ static const char *missing_instructions(void)
 static const char *missing_instructions(void) { return NULL; }
 #endif
 
-/* The first look at the registry opens drivers, which talk.
+/* The first access to the registry opens drivers, which print messages.
  *
  * Backends that are compiled in are there. Those that are libraries come from ggml's own folder and
- * from nowhere else: ggml_backend_load_all() would also run what lies in the folder the program is
- * started in, which may be a stranger's. */
+ * from nowhere else: ggml_backend_load_all() would also run libraries in the current folder, which may
+ * be untrusted. */
 static void open_registry(void)
 {
     ggml_log_set(ignore_log, NULL); /* the library prints nothing */
@@ -95,7 +95,7 @@ static void find_function(ggml_backend_reg_t reg, const char *name, void *out, s
     memcpy(out, &address, n);
 }
 
-/* Does somebody take connections at "host:port"? */
+/* Whether something accepts connections at "host:port". */
 static bool server_answers(const char *server)
 {
     const char *colon = strrchr(server, ':');

@@ -213,7 +213,7 @@ static s2p_status fail_thrown(const char *device, const char *what, s2p_error *e
                    is_memory ? "ran out of memory" : "failed", what);
 }
 
-/* What is thrown on the way breaks the graph for good: nobody knows what the device was doing. */
+/* An exception breaks the graph permanently, because the state of the device is unknown. */
 static s2p_status try_work(work *w, s2p_error *error)
 {
     s2v_graph *graph = w->graph;
@@ -233,7 +233,7 @@ uint64_t s2v_graph_device_bytes(s2v_graph *graph)
     return w.n_bytes[0];
 }
 
-/* A product by quantised or half-precision weights first brings its rows into the like. */
+/* A product with quantized or half-precision weights first converts its rows to a matching type. */
 static uint64_t count_converted(const s2v_graph *graph)
 {
     uint64_t most = 0;

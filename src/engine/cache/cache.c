@@ -1,7 +1,7 @@
 /* cache.c - a list of blocks, the last used first, and one lock.
  *
- * A picture is tens of megabytes, so there are few blocks: a list is searched in no time beside
- * the hash that makes a key.
+ * A picture takes tens of megabytes, so there are few blocks: searching a list takes far less time
+ * than the hash of a key.
  */
 #include "engine/cache/cache.h"
 

@@ -32,7 +32,7 @@ struct s2v_cache_folder {
 
 static const char magic[8] = { 'S', '2', 'C', 'A', 'C', 'H', 'E', '\n' };
 
-typedef struct head { /* numbers as this machine has them; on another the version is another one */
+typedef struct head { /* numbers in this machine's byte order, as shown by version */
     char magic[8];
     uint32_t version, n_head;
     uint64_t n_block;
@@ -117,8 +117,8 @@ static int compare_use(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Blocks of the folder, oldest use first. is_locked: what a writer left behind is removed, since
- * nobody writes now. */
+/* Blocks of the folder, oldest use first. is_locked: temporary files are removed, because no
+ * writer is active. */
 static bool list_files(const s2v_cache_folder *folder, bool is_locked, listing *out)
 {
     *out = (listing){ .n = 0 };
@@ -255,8 +255,8 @@ void s2v_cache_file_drop(s2v_cache_reader *reader)
 
 /* --- writing ----------------------------------------------------------------------------- */
 
-/* With the folder locked: remove the files not used for longest until the block fits, write it beside its
- * name and rename it. No flush to the device: after a power cut the checksum tells. */
+/* With the folder locked: remove the files not used for longest until the block fits, write a temporary
+ * file and rename it. No flush to the device: after a power failure the checksum detects damage. */
 static int write_block(s2v_cache_folder *folder, const uint8_t *key, const uint8_t *block, size_t n)
 {
     char name[NAME_BYTES], beside[NAME_BYTES];
@@ -289,7 +289,7 @@ static int write_block(s2v_cache_folder *folder, const uint8_t *key, const uint8
     return code;
 }
 
-/* Other processes write blocks, too, which takes milliseconds; whoever holds the lock longer is not
+/* Other processes write blocks, too, which takes milliseconds; a lock that is held longer is not
  * waited for. 0, or errno; the caller closes *lock, which releases it. */
 static int take_lock(const s2v_cache_folder *folder, int *lock, char holder[HOLDER_TEXT])
 {

@@ -1,9 +1,9 @@
-/* draw.c - the forward pass of the language model, told once, top to bottom.
+/* draw.c - the forward pass of the language model, from top to bottom.
  *
  * RMSNorm, grouped-query attention, (M-)RoPE, fused attention over the
  * cache, SwiGLU, GeGLU or experts. Keys and values go into the cache before attention reads it: the
  * copies are expanded into the graph first, and ggml runs nodes in that order. Where the
- * cache rounds them and a method looks on, attention reads them before it does.
+ * cache rounds them and a method reads the layer, attention uses them before rounding.
  */
 #include "engine/decoder/draw.h"
 
@@ -18,7 +18,7 @@ static struct ggml_tensor *draw_biased(s2v_graph *graph, struct ggml_tensor *wei
     return bias ? ggml_add(graph->ctx, product, bias) : product;
 }
 
-/* Of the products that have a query and a gate of each head: [head_dim, n_heads, n], the half asked for. */
+/* Of products with a query and a gate for each head: [head_dim, n_heads, n], the requested half. */
 static struct ggml_tensor *half_of_heads(struct ggml_context *ctx, const s2v_decoder_params *p,
                                          struct ggml_tensor *x, size_t half)
 {
@@ -45,7 +45,7 @@ static struct ggml_tensor *draw_heads(struct ggml_context *ctx, const s2v_decode
     return norm ? s2v_draw_rms_norm(ctx, x, norm, p->rms_eps) : x;
 }
 
-/* product: of q, to be gated with; NULL: not asked for. */
+/* product: of q, to be gated with; NULL: not requested. */
 static struct ggml_tensor *draw_queries(s2v_graph *graph, const s2v_decoder_params *p,
                                         const s2v_layer *layer, s2v_product_rows *rows,
                                         struct ggml_tensor **product)
@@ -131,7 +131,7 @@ static struct ggml_tensor *draw_attended(struct ggml_context *ctx, const s2v_dec
     struct ggml_tensor *scores = ggml_mul_mat(ctx, seen[0], q); /* [slots, n, heads] */
     ggml_prec_set_acc(scores, GGML_PREC_F32);
     scores = ggml_soft_max_ext(ctx, scores, mask, scale, 0.0f);
-    struct ggml_tensor *v = seen[1]; /* a transposed block of a quantised row is none */
+    struct ggml_tensor *v = seen[1]; /* blocks of quantized rows cannot be transposed */
     if (ggml_is_quantized(v->type)) v = ggml_cast(ctx, v, GGML_TYPE_F32);
     v = ggml_cont(ctx, ggml_transpose(ctx, v)); /* [slots, head_dim, kv_heads] */
     struct ggml_tensor *out = ggml_mul_mat(ctx, v, scores);
@@ -259,8 +259,8 @@ static struct ggml_tensor *draw_ffn(s2v_graph *graph, const s2v_decoder_params *
     return s2v_draw_product(graph, f->down, &(s2v_product_rows){ .x = x });
 }
 
-/* The same by the experts the router likes best for a row, each times its share of their probabilities. A
- * row's experts are added in their order, so the rows beside it do not matter. */
+/* The same with the top experts of the router for a row, each times its share of their probabilities. A
+ * row's experts are added in order, so the result does not depend on other rows. */
 static struct ggml_tensor *draw_experts(s2v_graph *graph, const s2v_decoder_params *p,
                                         const s2v_ffn_weights *f, struct ggml_tensor *x)
 {

@@ -39,8 +39,8 @@ s2p_status s2v_key_float(const s2v_gguf *file, const char *prefix, const char *k
     return S2P_OK;
 }
 
-/* Heads turn by the powers of one base, whole unless the style says otherwise: what llama.cpp may do
- * besides would be left out silently. A model with windows may divide the positions of its other layers. */
+/* RoPE uses the powers of one base on whole heads unless the style says otherwise: other variants of
+ * llama.cpp would be ignored silently. A model with windows may divide the positions of its other layers. */
 static s2p_status read_rope(s2v_decoder_params *p, const s2v_gguf *file,
                             const s2v_decoder_style *style, s2p_error *error)
 {
@@ -397,7 +397,7 @@ s2p_status s2v_decoder_load(s2v_decoder *decoder, s2v_loader *loader,
         decoder->output =
             s2v_loader_get(loader, "token_embd.weight", -1, S2V_USE_MATRIX, p->n_embd, p->n_vocab);
     loader->keeps_blocks = false;
-    loader->on_device = decoder->first_on_device == 0; /* embeddings live beside the first layer */
+    loader->on_device = decoder->first_on_device == 0; /* embeddings go with layer 0 */
     if (is_tied && decoder->output && loader->on_device &&
         s2v_device_takes(loader->devices, decoder->output, false) &&
         s2v_device_takes(loader->devices, decoder->output, true))

@@ -264,8 +264,8 @@ s2p_status s2v_past_grow(s2v_past *past, const s2v_decoder *decoder, const s2v_d
         to->n_mark = from->n_mark;
         from->mark = NULL;
         if (!is_wider(to)) continue;
-        /* In the middle of a prompt: its rows may leave, those before it are where s2v_past_keep
-         * wants them. */
+        /* During a prompt: its rows may be removed, those before it are where s2v_past_keep
+         * expects them. */
         const size_t key = to->k->nb[1], value = to->v->nb[1], n_own = (size_t)n_ctx;
         s2v_tensor_set(to->own[0], rows, 0, n_own * key, past->traffic);
         s2v_tensor_set(to->own[1], rows + (size_t)n * key, 0, n_own * value, past->traffic);

@@ -1,9 +1,9 @@
 /* positions.c - M-RoPE positions: time, row and column of every prompt token; and plain ones.
  *
- * The rule of Qwen2-VL and Qwen2.5-VL for still pictures. A picture stands at one moment (all its
+ * The rule of Qwen2-VL and Qwen2.5-VL for still pictures. A picture has one time (all its
  * tokens share the time of the text before it) and spans max(rows, cols) positions, so the text
- * after it goes on from there, not from its token count. Tokens that did not enter the tower leave
- * holes: the others stand where they would stand with them.
+ * after it continues from there, not from its token count. Tokens that did not enter the tower leave
+ * holes: the others keep their positions.
  */
 #include "engine/decoder/positions.h"
 

@@ -1,6 +1,6 @@
-/* probe.c - queries, keys and attention of a layer, beside its own work.
+/* probe.c - queries, keys and attention of a layer, in addition to its own work.
  *
- * Only the rows asked for are multiplied. A mean of queries is the query of the mean
+ * Only the requested rows are multiplied. A mean of queries is the query of the mean
  * row, since a projection is linear: one product instead of one for each row. Long
  * prompts go in chunks, attention in blocks of queries, so memory stays bounded.
  */
@@ -153,7 +153,7 @@ void s2v_decoder_probe_free(s2v_decoder_probe *probe)
     *probe = (s2v_decoder_probe){ .query = NULL };
 }
 
-/* Room for n rows of heads, if they are asked for. */
+/* Allocate n rows of heads, if requested. */
 static bool reserve_heads(float **out, bool is_asked, int32_t n, int32_t heads, int32_t head_dim)
 {
     if (!is_asked || n == 0) return true;

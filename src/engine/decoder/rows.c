@@ -1,4 +1,4 @@
-/* rows.c - memory for the rows of one prompt, beside the first layer, and what they are. */
+/* rows.c - memory for the rows of one prompt, on the device of the first layer, and what they are. */
 #include "engine/decoder/rows.h"
 
 #include "engine/backend/reserve.h"

@@ -3,8 +3,8 @@
  * Hidden rows, positions and the cache of the layers that have already run are
  * gathered where they are, in one graph, with the same list of rows. Positions move
  * along unchanged unless the caller asks for new ones; then later layers see rows without gaps, and
- * the keys of layers that had run move as a whole, so that the next row follows both. Rows that take others in do so before. What the first layers will still add to a
- * row (deepstack) goes with it.
+ * the keys of layers that had run are rotated together, so that the next row follows both. Merges are
+ * applied before. What the first layers will still add to a row (deepstack) moves with it.
  */
 #include "engine/prompt/steps.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* index: rows to keep, all there. The past of layers [first, last), and the hidden rows if asked for. */
+/* index: rows to keep, all present. The KV cache of layers [first, last), and the hidden rows if requested. */
 static s2p_status gather_layers(s2v_session *session, const int32_t *index, int32_t n,
                                 int32_t first, int32_t last, bool has_rows, s2p_error *error)
 {

@@ -1,7 +1,7 @@
-/* estimate.c - the memory a prompt would take, before anything of it is computed.
+/* estimate.c - the memory that a prompt needs, before anything is computed.
  *
- * What stays of it sizes the cache, what reaches each layer the memory beside it, and all pictures are
- * held as the tower reads them until the prefill is over.
+ * The kept rows determine the KV cache, the rows that reach each layer the other memory, and all
+ * pictures are held as the tower's input until the prefill is over.
  */
 #include "engine/prompt/steps.h"
 

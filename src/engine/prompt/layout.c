@@ -1,4 +1,4 @@
-/* layout.c - what is asked becomes rows that know where they stand, before any of them is computed.
+/* layout.c - the rows of a prompt and their positions, before any of them is computed.
  *
  * The question, for methods that look at it, is what comes after the last picture and
  * the token that closes it; the last row if that is nothing.
@@ -165,7 +165,7 @@ static s2p_status make_frames(s2v_prefill *pf)
     return S2P_OK;
 }
 
-/* --- where rows stand -------------------------------------------------------------- */
+/* --- positions of rows ------------------------------------------------------------- */
 
 /* Tokens after the last picture and the one that closes it; the last row if there are none. */
 static int32_t count_question(const s2v_prefill *pf)
@@ -222,7 +222,7 @@ static s2p_status make_room(s2v_prefill *pf, int64_t n_text)
     return s2v_memory_take_prompt(s, &reach, pf->error);
 }
 
-/* Where each row comes from and where it stands. A token left over from the last answer comes
+/* The source and the position of each row. A token left over from the last answer comes
  * first. */
 static s2p_status lay_out_rows(s2v_prefill *pf)
 {

@@ -1,8 +1,8 @@
 /* picture_rows.c - a picture becomes rows of the decoder.
  *
- * The first view goes straight from the tower into the rows. What stands beside it (a tiled picture and
- * newlines) is put together here, view by view, so that the tower never needs more memory than one view
- * takes. What was made once is in the engine's cache, but for text between tiles, which is looked up.
+ * The first view goes directly from the tower into the rows. The rest (a tiled picture and newlines) is
+ * assembled here, view by view, so that the tower never needs more memory than for one view. Results
+ * are in the engine's cache, except text between tiles, which is looked up.
  */
 #include "engine/prompt/steps.h"
 
@@ -23,7 +23,7 @@ static s2p_status show_stages(const s2v_prefill *pf, const s2v_frame *f,
     return S2P_OK;
 }
 
-/* The tower on one view, with room for its stages if somebody watches. tokens: [tokens of a view][n_embd] out; NULL: they are the rows of part 0.
+/* The tower on one view, with room for its stages if there is a trace. tokens: [tokens of a view][n_embd] out; NULL: they are the rows of part 0.
  * probe: NULL, or where its attention is added. */
 static s2p_status run_stages(s2v_prefill *pf, s2v_graph *tower, int32_t index, int32_t view,
                              float *tokens, s2v_tower_probe *probe, s2v_tower_stage *stage)

@@ -128,7 +128,7 @@ static void count_stats(s2v_prefill *pf)
     const s2v_decoder_params *p = &s->engine->model.decoder.p;
     s2v_stats *t = &pf->stats;
     const double d = p->n_embd;
-    double m = p->n_ff; /* of the feed-forward part a row goes through, a router's rows beside it */
+    double m = p->n_ff; /* of the feed-forward part of a row, including a router's rows */
     if (p->n_experts > 0) m = m * p->n_experts_used + p->n_experts / 3.0;
     const double d_q = (double)p->n_heads * p->head_dim;
     const double d_kv = (double)p->n_kv_heads * p->head_dim;

@@ -6,9 +6,9 @@
  * from layer to layer where a method has taken slots from some, so a session has a mask for each run of
  * layers with as many slots.
  *
- * Products of very few rows use other kernels than those of many. So that no result depends on who
- * else asks, a prompt goes with others only if its rows are enough to have the same bits among any
- * number (s2k_rows_with_same_bits).
+ * Products of very few rows use other kernels than those of many. So that no result depends on other
+ * prompts, a prompt joins only if it has enough rows to give the same bits among any number of rows
+ * (s2k_rows_with_same_bits).
  */
 #include "base/clock.h"
 #include "engine/session/answer.h"
@@ -32,7 +32,7 @@ typedef struct joint { /* the prompts that go together */
     s2v_graph graph;
 } joint;
 
-/* --- who goes -------------------------------------------------------------------------- */
+/* --- which prompts join ---------------------------------------------------------------- */
 
 static bool has_text_alone(const s2v_prefill *pf)
 {
@@ -69,7 +69,7 @@ static size_t mask_size(const s2v_batch_entry *entry, int32_t layer)
     return s2v_sight_cells(s2v_past_length(entry->past, layer) + entry->n, entry->n);
 }
 
-/* Each caller is told; the pass stops when none of them waits any more. */
+/* Report progress to each caller; the pass stops if all have canceled. */
 static int tell_all(const char *step, double done, void *user)
 {
     joint *c = user;

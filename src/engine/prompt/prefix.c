@@ -233,14 +233,14 @@ bool s2v_prefix_recall(s2v_prefill *pf)
 {
     const s2v_session *s = pf->s;
     s2v_prefix *p = &pf->prefix;
-    const bool is_later = s2v_past_length(&s->past, 0) > 0; /* a turn that stands behind others */
+    const bool is_later = s2v_past_length(&s->past, 0) > 0; /* a turn that follows others */
     const bool is_traced = s->trace.show || s->trace.masks;
     if (!s2v_session_remembers(s) || s->options.pictures_only || is_later || is_traced ||
         s->rows.n_tail == 0 || pf->prune.keep || pf->prune.own_method || pf->prune.renumber ||
         s2p_method_sees_question(pf->method, &pf->prune.choice))
         return false;
     make_key(pf, p->key);
-    /* who records wants to see the choice made; what comes of it may be remembered */
+    /* a recorder must see the selection, so do not load it; the result may be cached */
     p->found = s->recorder ? NULL : s2v_cache_find(s->engine->cache, p->key, 1);
     if (p->found && take_found(pf)) return true;
     if (p->found) s2v_cache_release(s->engine->cache, p->found);

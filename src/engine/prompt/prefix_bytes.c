@@ -1,4 +1,4 @@
-/* prefix_bytes.c - sizes and places of a prefix's parts; nothing in it is believed before it fits. */
+/* prefix_bytes.c - sizes and offsets of a prefix's parts, which are checked before use. */
 #include "engine/prompt/prefix_bytes.h"
 
 #include "base/checked.h"

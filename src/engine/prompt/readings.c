@@ -1,4 +1,4 @@
-/* readings.c - run layers up to a prune point, and read off what the method asks for.
+/* readings.c - run layers up to a prune point, and read the signals of the method.
  *
  * Queries and keys are read before the layer they belong to runs, attention after it; a
  * method that looks ahead reads those of the layer that comes next. ERC is computed by
@@ -29,7 +29,7 @@ static s2p_status reserve_reading(const s2v_prefill *pf, size_t rows, size_t col
     return S2P_OK;
 }
 
-/* Queries and keys of a layer; and the rows whose attention will be asked for. */
+/* Queries and keys of a layer; and the rows whose attention will be needed. */
 static s2p_status read_layer(s2v_prefill *pf, int32_t layer, s2v_readings *out)
 {
     const double start = s2_now_ms();

@@ -53,7 +53,7 @@ static s2p_status move_to_attention(s2v_prefill *pf, const s2v_decoder_params *p
 }
 
 /* The layer the options ask for. What a method that prunes before the decoder drops is then in no
- * layer's cache; it stays so when it prunes later, as S2Prune has it. */
+ * layer's cache; it stays so when it prunes later, as in S2Prune. */
 static s2p_status use_layer(s2v_prefill *pf, const s2v_decoder_params *p)
 {
     const s2p_method_info *about = s2p_method_about(pf->method);

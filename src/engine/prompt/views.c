@@ -2,7 +2,7 @@
  *
  * Rows of the decoder are gathered token by token, as they stand after earlier
  * stages. A method that looks at the whole prompt (DART) gets the text and the unit's
- * own rows: other pictures are not there for it. When a picture is too small to be
+ * own rows, without other pictures. When a picture is too small to be
  * measured (a region without a pixel, or a side below 3), its structure counts as
  * flat: the budget is spread evenly and a note says so.
  */
@@ -23,7 +23,7 @@ typedef struct gathering { /* one unit, and the arrays made of its rows */
         *entered; /* [n_tokens] of those that entered the tower, which these are; NULL: all */
     const int32_t *feature; /* [n_tokens] of the rows of unit->feature, likewise */
     const s2v_readings *readings;
-    int32_t *prompt; /* [n_prompt] rows of the prompt as the unit sees it; NULL: not asked for */
+    int32_t *prompt; /* [n_prompt] rows of the prompt as the unit sees it; NULL: not requested */
     int32_t n_prompt, first_row;
     float *made[S2P_N_SIGNALS]; /* owned, like `prompt` */
     int32_t n_made;
@@ -311,7 +311,7 @@ done:
 
 /* --- regions --------------------------------------------------------------------- */
 
-typedef struct freed { /* a unit without the tokens that regions keep: what the method sees of it */
+typedef struct freed { /* a unit without the tokens that regions keep, as the method sees it */
     s2v_unit unit;
     int32_t *alive, *row;       /* [n_alive] */
     int32_t *entered, *feature; /* [n_tokens] as in the gathering */

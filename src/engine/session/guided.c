@@ -182,7 +182,7 @@ s2p_status s2v_guided_pick(s2v_guided *g, s2v_sampler *sampler, const float *log
         g->state = woken(c);
         if (is_first_thought(g, logits)) g->state = S2V_GUIDED_THINKING;
     }
-    if (g->state == S2V_GUIDED_THINKING) { /* the first token: as the model wants it */
+    if (g->state == S2V_GUIDED_THINKING) { /* the first token: unconstrained */
         *token = c->think;
         s2v_sampler_skip(sampler, 1);
         return S2P_OK;

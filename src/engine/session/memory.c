@@ -250,7 +250,7 @@ static uint64_t bytes_left(const s2v_engine *engine, uint64_t taken)
 
 #define LIMIT_TEXT 120
 
-/* With a limit: what of it is left for others. */
+/* With a limit: how much is left for others. */
 static const char *limit_text(const s2v_engine *engine, uint64_t taken, char text[LIMIT_TEXT])
 {
     text[0] = '\0';
@@ -303,7 +303,7 @@ s2p_status s2v_memory_grow(s2v_session *s, int32_t n_ctx, s2p_error *error)
     const uint64_t kv = kv_bytes(s, type), had = s->taken_bytes;
     uint64_t compute = needs.rows + needs.graph;
     if (compute < s->compute_bytes) compute = s->compute_bytes;
-    const uint64_t more = kv + compute - s->compute_bytes; /* beside the cache it still has */
+    const uint64_t more = kv + compute - s->compute_bytes; /* in addition to its old cache */
     const uint64_t taken = atomic_fetch_add(&engine->session_bytes, more);
     const uint64_t left = bytes_left(engine, taken);
     s2p_status st = S2P_OK;
@@ -404,7 +404,7 @@ s2p_status s2v_memory_estimate(s2v_engine *engine, const s2v_session_options *se
         const double side = ceil(sqrt((double)e->picture_pixels));
         s2v_tower_needs tower = { .here = 0 };
         st = s2v_reserve_tower(&s, side < MOST_PIXELS ? (int32_t)side : MOST_PIXELS, &tower, error);
-        /* One after the other: the tower's graph is gone when the decoder's comes. */
+        /* One after the other: the tower's graph is freed before the decoder's. */
         if (tower.here > decoder.graph) out->compute = decoder.rows + tower.here;
         out->compute += tower.frame + e->other_frames;
         if (!engine->offload.tower) out->tower = s2v_weights_tower_bytes(w);

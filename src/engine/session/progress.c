@@ -1,4 +1,4 @@
-/* progress.c - tell the session's callback, or else the engine's. */
+/* progress.c - call the session's callback, or else the engine's. */
 #include "engine/session/progress.h"
 
 #include "engine/session/session.h"

@@ -1,4 +1,4 @@
-/* session.c - one conversation: set it up, forget it, tell what was chosen. */
+/* session.c - one conversation: create it, reset it, return its plans. */
 #include "engine/session/session.h"
 
 #include "engine/session/answer.h"

@@ -30,7 +30,7 @@ static size_t plain_name(const s2v_gguf *file, const char *key, char out[NAME])
     return n;
 }
 
-/* As it stands in the file, for a sentence: printable or '?'. */
+/* As in the file, for a message: printable or '?'. */
 static const char *shown_name(const s2v_gguf *file, const char *key, char out[NAME])
 {
     s2v_text text = { "", 0 };

@@ -282,7 +282,7 @@ static s2p_status draw_panel(s2_plot *plot, const lines *l, int32_t p)
         for (int32_t s = 0; s < c->n_series; s++) {
             if (l->look[s].is_ours != (pass == 1)) continue;
             const s2_series series = series_of(c, p, s, c->x);
-            s2_panel beside = panel; /* intervals at one place stand side by side */
+            s2_panel beside = panel; /* intervals at one place are side by side */
             beside.x += apart * (s - 0.5 * (c->n_series - 1));
             s2_plot_line(plot, &beside, &series, &l->look[s]);
             s2_end_label *label = &l->label[s];

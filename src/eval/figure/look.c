@@ -1,7 +1,7 @@
-/* look.c - the one table of colours, marks and citation keys.
+/* look.c - the one table of colors, marks and citation keys.
  *
  * Hues follow families: blue reads the decoder's attention, purple the tower's, green compares tokens
- * with each other, brown works region by region, gray is a control. Shades of neighbours differ in
+ * with each other, brown works region by region, gray is a control. Shades of neighbors differ in
  * lightness, so that they stay apart in gray print and for readers who see no red or no green.
  */
 #include "eval/figure/look.h"

@@ -2,9 +2,9 @@
  *
  *     const s2_look look = s2_look_of("FastV");       by name or by title: the same look
  *
- * A method has one colour, one mark and one dash whatever else a figure shows, so that two figures of
+ * A method has one color, one mark and one dash whatever else a figure shows, so that two figures of
  * one paper can be read together. No two methods share all three, and methods of one family share a
- * hue. Colours are numbers of a palette with a shade for light and one for dark paper.
+ * hue. Colors are numbers of a palette with a shade for light and one for dark paper.
  */
 #ifndef S2_EVAL_FIGURE_LOOK_H
 #define S2_EVAL_FIGURE_LOOK_H
@@ -35,13 +35,13 @@ typedef struct s2_look {
     bool is_ours; /* the method of the paper: drawn last and thicker */
 } s2_look;
 
-/* "#rrggbb" of a colour. */
+/* "#rrggbb" of a color. */
 const char *s2_look_hex(int32_t colour, bool is_dark);
 
 /* "none", or lengths for stroke-dasharray. */
 const char *s2_look_dash(int32_t dash);
 
-/* Rules of CSS for a page: class c0, c1, ... have the colours as background, in both schemes. */
+/* Rules of CSS for a page: class c0, c1, ... have the colors as background, in both schemes. */
 void s2_look_css(s2_buffer *out);
 
 /* The look of a method by its name or its title. Anything else that is a setting (a variant such as

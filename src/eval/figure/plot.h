@@ -48,7 +48,7 @@ typedef struct s2_axis {
     const char *const *name; /* [n_names] */
     int32_t n_ticks;         /* above 0: these numbers, else round ones */
     const double *tick;      /* [n_ticks] */
-    bool is_bare;            /* no numbers: a neighbour has them */
+    bool is_bare;            /* no numbers: a neighbor has them */
 } s2_axis;
 
 typedef struct s2_panel { /* the area inside the axes */
@@ -158,8 +158,8 @@ double s2_end_labels_width(const char *const *name, int32_t n);
 
 typedef struct s2_heat {
     int32_t rows, cols;
-    const double *value; /* [rows][cols]; not finite: no colour */
-    double low, high;    /* of the colours */
+    const double *value; /* [rows][cols]; not finite: no color */
+    double low, high;    /* of the colors */
     bool has_numbers;    /* written into the cells */
 } s2_heat;
 
@@ -167,7 +167,7 @@ typedef struct s2_heat {
 void s2_plot_heat(s2_plot *plot, double x, double y, double width, double height,
                   const s2_heat *heat);
 
-/* The colours and their numbers, upright, label beside it: 56 pixels wide. */
+/* The colors and their numbers, upright, label beside it: 56 pixels wide. */
 void s2_plot_colour_bar(s2_plot *plot, double x, double y, double height, double low, double high,
                         const char *label);
 

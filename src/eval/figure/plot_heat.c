@@ -1,7 +1,7 @@
-/* plot_heat.c - maps of numbers as colours.
+/* plot_heat.c - maps of numbers as colors.
  *
- * Dark blue to light yellow through grey: lightness rises steadily, so the map reads in grey print,
- * and no two colours are confused by those who see no red or no green. The colours are the same in
+ * Dark blue to light yellow through gray: lightness rises steadily, so the map reads in gray print,
+ * and no two colors are confused by those who see no red or no green. The colors are the same in
  * the light and the dark scheme: they stand for numbers.
  */
 #include "eval/figure/plot.h"

@@ -1,7 +1,7 @@
 /* plot_labels.c - paragraphs, and names next to the ends of lines, moved apart where they would touch.
  *
  * Labels stay in the order of the ends. Those that are too close form a block whose middle is the mean
- * of the places its labels want: the solution of least squares, found by merging neighbours.
+ * of the places its labels want: the solution of least squares, found by merging neighbors.
  */
 #include "eval/figure/plot.h"
 

@@ -1,4 +1,4 @@
-/* place.h - where the bytes of a picture are: nobody carries them, anybody can load them.
+/* place.h - where the bytes of a picture are, to load them on demand.
  *
  * A place is small and plain: the file, where in it, how written, and the SHA-256 of the encoded
  * picture, so that equal pictures are one picture. Loading compares the SHA-256: a file that
@@ -29,7 +29,7 @@ typedef struct s2e_place {
     char sha256[S2_SHA256_HEX]; /* of them; "" when the rows were opened `unhashed` */
 } s2e_place;
 
-/* The encoded picture, appended to an initialised buffer whose max is the limit. S2P_EFORMAT when
+/* The encoded picture, appended to an initialized buffer whose max is the limit. S2P_EFORMAT when
  * the bytes are not the ones the place was made from. */
 s2p_status s2e_place_load(const s2e_place *place, s2_buffer *out, s2p_error *error);
 

@@ -12,7 +12,7 @@ struct s2e_reader {
     const s2e_rows_options *options; /* complete: no zero limit */
     s2e_input input;
     s2e_arena arena;
-    int64_t row;    /* number of the row at hand */
+    int64_t row;    /* number of the current row */
     int64_t n_lost; /* rows that could not be read */
 };
 

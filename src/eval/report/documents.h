@@ -95,7 +95,7 @@ s2p_status s2e_paper_intervals_make(const s2e_results *results, const s2e_paper_
 typedef enum s2e_format { S2E_TEXT, S2E_JSON, S2E_CSV, S2E_MARKDOWN } s2e_format;
 const char *s2e_format_name(size_t index); /* NULL past the end */
 
-#define S2E_REFERENCE "s2prune" /* the method the others are compared with, where nobody says */
+#define S2E_REFERENCE "s2prune" /* the default method that others are compared with */
 
 typedef struct s2e_report {
     const char *model; /* its name, for the heading */

@@ -33,7 +33,7 @@ static void add_unit(const drawing *d, int32_t unit)
     }
 }
 
-/* The mean over the seeds, as the tables have it; what was added is forgotten. */
+/* The mean over the seeds, as in the tables; what was added is forgotten. */
 static double take_value(const drawing *d)
 {
     double value = 0.0;

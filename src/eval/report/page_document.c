@@ -61,7 +61,7 @@ static void number(s2_buffer *out, double value, s2e_mark mark)
         s2_buffer_printf(out, "<td>%.1f</td>", value);
 }
 
-/* The title of a method, the one of the paper in bold, with the colour it has in the figures. */
+/* The title of a method, the one of the paper in bold, with the color it has in the figures. */
 static void name(s2_buffer *out, const char *method)
 {
     char title[S2_TITLE_SIZE];

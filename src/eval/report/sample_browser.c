@@ -16,7 +16,7 @@ typedef struct browsing { /* everything the browser owns */
     json_t *pictures, *kept, *tasks;
     s2_names choices; /* texts of `kept` */
     size_t n_bytes;   /* of pictures so far */
-    /* of the task at hand */
+    /* of the current task */
     const s2e_task_results *task;
     json_t *samples;
     int32_t n_shown;

@@ -1,6 +1,6 @@
 /* fingerprint.h - what a run is, as names and values; two runs with the same may be one.
  *
- * The values stand in the table `run` of a store under "is." and their name:
+ * The values are in the table `run` of a store under "is." and their name:
  *
  *     is.program          version of this program
  *     is.model, is.mmproj SHA-256 of the files
@@ -13,7 +13,7 @@
  *     is.seeds            draws of a method that draws
  *     is.task.NAME        samples, SHA-256 of the data, SHA-256 of all prompts, tokens of an answer
  *
- * What stands under "about." is for people and may differ: folders, machine, the shard of the run.
+ * Values under "about." are informative and may differ: folders, machine, the shard of the run.
  */
 #ifndef S2_EVAL_RUN_FINGERPRINT_H
 #define S2_EVAL_RUN_FINGERPRINT_H

@@ -40,7 +40,7 @@ void s2e_lock_sign(const s2e_lock *lock)
     if (gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
     const int n = snprintf(text, sizeof text, "process %ld on %s\n", (long)getpid(), host);
     if (ftruncate(fd, 0) == 0 && n > 0 && pwrite(fd, text, (size_t)n, 0) < 0)
-        errno = 0; /* a courtesy to whoever meets the lock: a full disk may refuse it */
+        errno = 0; /* informative only: a full disk may refuse it */
 }
 
 s2p_status s2e_lock_take(const char *path, s2e_lock **out, s2p_error *error)

@@ -13,10 +13,10 @@
 
 #include <stdbool.h>
 
-/* shard.c: which shard of a run one process computes, and what schedulers call it.
+/* shard.c: which shard of a run one process computes, and how schedulers name it.
  *
- * Shard i of n takes every n-th group of samples that share a picture, from group i on. Everybody
- * with the same data knows which shard takes which group, and no shard waits for another.
+ * Shard i of n takes every n-th group of samples that share a picture, from group i. The
+ * assignment depends only on the data, so no shard waits for another.
  */
 
 #define S2E_MAX_SHARDS 10000
@@ -59,8 +59,8 @@ s2p_status s2e_run_folder_list(const char *folder, s2e_run_file **out, size_t *n
 
 /* merge.c: the shards of a run become the whole.
  *
- * Nothing is believed: all shards must have one fingerprint, no answer may be in two of them, and
- * none may be missing. The result is written beside and renamed: there, whole, or not at all.
+ * Everything is checked: all shards must have one fingerprint, no answer may be in two of them, and
+ * none may be missing. The result is written to a temporary file and renamed: complete or not at all.
  */
 
 typedef struct s2e_merged {

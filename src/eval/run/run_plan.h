@@ -13,7 +13,7 @@
 #define S2E_METHOD 96u     /* and of a method without what differs */
 
 typedef struct s2e_column {
-    char method[S2A_LABEL_SIZE];  /* as the store has it: a label, of older runs the bare method */
+    char method[S2A_LABEL_SIZE];  /* as in the store: a label, of older runs the bare method */
     char label[S2A_LABEL_SIZE];   /* of the setting: "s2prune[K=10]" */
     char budget[S2A_BUDGET_TEXT]; /* "64" or "10%" or "-" */
     int32_t n_seeds;              /* runs; one unless the method draws */
@@ -30,10 +30,10 @@ typedef struct s2e_run_plan {
     int32_t n_columns, n_tasks;
 } s2e_run_plan;
 
-/* is_bare: `method` is the bare name, as runs of older programs have it. */
+/* is_bare: `method` is the bare name, as in runs of older programs. */
 s2e_column s2e_column_of(const s2a_setting *setting, int32_t n_seeds, bool is_bare);
 
-/* The bare method of a label: what stands before the bracket. */
+/* The bare method of a label: the text before the bracket. */
 const char *s2e_label_method(const char *label, char out[S2E_METHOD]);
 
 /* "full/-,random/64*3,s2prune[K=10]/64" */

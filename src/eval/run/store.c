@@ -1,4 +1,4 @@
-/* store.c - SQLite, and nothing of it outside this file.
+/* store.c - all use of SQLite is in this file.
  *
  * A store is a file from outside like any other: before a row is read its two tables are compared
  * with the text that makes them, so it holds no trigger, view or column that is not ours, and its
@@ -78,7 +78,7 @@ struct s2e_store {
     sqlite3_stmt *statement[N_STATEMENTS];
     bool is_open; /* a transaction is */
     int version;  /* of the file */
-    int probe;    /* 1 + a descriptor that asks who has the file; 0: none */
+    int probe;    /* 1 + a descriptor to query the lock owner; 0: none */
 };
 
 /* --- failures -------------------------------------------------------------------- */
@@ -156,7 +156,7 @@ static s2p_status number_of(s2e_store *store, const char *sql, int64_t *out, s2p
     return st;
 }
 
-/* What stands in the file is what make() writes, to the letter. */
+/* The schema in the file is exactly what make() writes. */
 static s2p_status check_tables(s2e_store *store, s2p_error *error)
 {
     int64_t id = 0, version = 0;

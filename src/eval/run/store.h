@@ -16,7 +16,7 @@
  *       tokens_before, _after   visual tokens of all pictures of the sample; after: of all attempts,
  *                               where the budget is like "64..192"
  *       sequence_full, _pruned  tokens of the prompt before and after pruning
- *       generated               tokens of the answer, the end token included
+ *       generated               tokens of the answer, including the end token
  *       cached                  prompt tokens found computed already: they cost no time here
  *       grids                   JSON: [rows, cols] of each grid of tokens, picture by picture
  *       kept                    JSON: for each grid the indices kept, ascending; NULL: all
@@ -30,7 +30,7 @@
  *                               follows (-1: before the first), the visual tokens it leaves, and the
  *                               layer the setting asks for, which differs where the model has too few
  *       logprobs                JSON: for each token of the answer [logarithm of its probability, its
- *                               logit less that of the likeliest other token]; NULL: not asked for
+ *                               logit less that of the likeliest other token]; NULL: not requested
  *
  * A run is one writer and any number of readers. Rows are added, never changed; the writer may take
  * failed ones, or all, out again before it goes on. The journal is a
@@ -56,13 +56,13 @@ typedef struct s2e_record { /* a row of `answer`; strings borrowed */
     int64_t kv_bytes;
     double flops, tower_flops; /* 0: unknown */
     const char *stages;        /* NULL: unknown */
-    const char *logprobs;      /* NULL: not asked for */
+    const char *logprobs;      /* NULL: not requested */
 } s2e_record;
 
 typedef enum s2e_store_use { S2E_STORE_READ, S2E_STORE_WRITE } s2e_store_use;
 
-/* To write, the file is made when it is not there, and nobody else may be writing it: S2P_EIO
- * names the process. path NULL: in memory. S2P_EFORMAT: not a store, a damaged one, or one of
+/* For writing, a missing file is created; if another process is writing it, S2P_EIO names the
+ * process. path NULL: in memory. S2P_EFORMAT: not a store, a damaged one, or one of
  * another version. On failure *out is NULL. */
 s2p_status s2e_store_open(const char *path, s2e_store_use use, s2e_store **out, s2p_error *error);
 void s2e_store_close(s2e_store *store); /* what was not committed is gone; NULL is fine */
@@ -96,7 +96,7 @@ s2p_status s2e_store_walk(s2e_store *store, const s2e_record *which, s2e_record_
 /* lock.c: one writer for a file. The lock goes with the process, however it ends. */
 typedef struct s2e_lock s2e_lock;
 
-/* Through a file "PATH.lock" that stays. S2P_EIO: somebody else has it, named by process and
+/* Through a file "PATH.lock" that is kept. S2P_EIO: another process has it, named by process and
  * machine, or the folder cannot be written. */
 /* Who keeps others from writing the file (or, with is_writer false, from reading it): "process 123" of
  * this machine, as the system knows it. */

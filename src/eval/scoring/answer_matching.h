@@ -26,7 +26,7 @@ bool s2e_is_punctuation(int32_t code);
 /* Mean over the n answers of min(1, matches among the other n - 1 / 3), for k of n that match. */
 double s2e_held_out_accuracy(int32_t k, int32_t n);
 
-/* Of a prediction, both sides normalised as `how` says; 0 without answers. N3 leaves both as they are
+/* Of a prediction, both sides normalized as `how` says; 0 without answers. N3 leaves both as they are
  * when all answers are the same string. *used: the prediction that was compared. */
 double s2e_vqa_accuracy(s2e_scratch *scratch, s2e_normaliser how, s2e_str prediction,
                         const char *const *answer, int32_t n_answers, s2e_str *used);
@@ -47,7 +47,7 @@ typedef enum s2e_short_rule {
 bool s2e_short_is_right(s2e_scratch *scratch, s2e_short_rule rule, s2e_str answer, s2e_str gold,
                         s2e_str *used);
 
-/* anls.c: average normalised Levenshtein similarity, of one answer: the best of the references, 0 below
+/* anls.c: average normalized Levenshtein similarity, of one answer: the best of the references, 0 below
  * a half. The distance is that of small letters with single spaces, the length that of the texts as
  * they are. *used: the answer that was compared. */
 double s2e_anls(s2e_scratch *scratch, s2e_str answer, const char *const *reference,

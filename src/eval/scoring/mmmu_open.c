@@ -98,7 +98,7 @@ s2e_words s2e_numbers_in(s2e_scratch *scratch, s2e_str text)
 static char digit_of(int32_t code)
 {
     if (code >= 0x1D7CE && code <= 0x1D7FF) return (char)('0' + (code - 0x1D7CE) % 10);
-    int value = 0; /* the ten of a script stand together */
+    int value = 0; /* the ten of a script are together */
     while (value < 9 && s2e_is_digit(code - value - 1)) value++;
     return (char)('0' + value);
 }

@@ -1,6 +1,6 @@
 /* chartqa_task.c - ChartQA test: questions about charts, half of them by people.
  *
- * The paper does not have it: `paper` is the official score of answers that were asked for and ended
+ * It is not in the paper: `paper` is the official score of answers that were asked for and ended
  * as its release does it.
  */
 #include "eval/judging.h"

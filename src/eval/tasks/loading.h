@@ -25,7 +25,7 @@ typedef struct s2e_loading {
     s2_names counts; /* how often a key was met so far: see s2e_nth */
     int32_t *count;
     int32_t count_capacity;
-    void *user;     /* of the walk at hand */
+    void *user;     /* of the current walk */
     json_t *beside; /* what a layout keeps between rows or files; owned */
 } s2e_loading;
 

@@ -77,7 +77,7 @@ static s2p_status parquet_row(s2e_loading *l, const s2e_row *row, s2e_draft *d, 
     return s2e_draft_pictures(l, d, row, "image", error);
 }
 
-/* <category>/<stem>.txt beside the picture, or <category>/questions_answers_YN/<stem>.txt and
+/* <category>/<stem>.txt next to the picture, or <category>/questions_answers_YN/<stem>.txt and
  * <category>/images/: a question, a tab, Yes or No. */
 static s2p_status original_line(s2e_loading *l, const char *path, int64_t number, char *line,
                                 s2e_draft *d, bool *skip, s2p_error *error)

@@ -1,6 +1,6 @@
 /* mmstar_task.c - MMStar: 1,500 questions that cannot be answered without their picture.
  *
- * Six categories of three skills each. The paper does not have it: `paper` reads the letter as its
+ * Six categories of three skills each. It is not in the paper: `paper` reads the letter as its
  * release does and counts rows as MMStar does.
  */
 #include "eval/scoring/answer_reading.h"
@@ -61,7 +61,7 @@ static s2p_status read_mmstar(const char *path, s2e_set *out, s2p_error *error)
     return s2e_load(path, layouts, out, error);
 }
 
-/* The question as the parquet has it, options and all. */
+/* The question as in the Parquet file, options and all. */
 static void prompt_whole(const s2e_sample *sample, s2_buffer *out)
 {
     const char *whole = s2_json_string(sample->extra, "whole");

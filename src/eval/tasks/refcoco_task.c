@@ -1,7 +1,7 @@
 /* refcoco_task.c - RefCOCO, RefCOCO+, RefCOCOg: an expression is given, the box it means is wanted.
  *
  * Right is a box whose intersection with the person's box is at least half of their union. What the
- * numbers of an answer are measured in is in boxes.h. The paper does not have it: `paper` is the
+ * numbers of an answer are measured in is in boxes.h. It is not in the paper: `paper` is the
  * official score of answers that were asked for and ended as its release does it.
  */
 #include "base/path.h"

@@ -1,7 +1,7 @@
 /* seedbench_task.c - SEED-Bench, its image questions: nine dimensions, four options.
  *
  * Questions about videos are left out. The benchmark's own way ranks the options by their
- * likelihood; `official` is LLaVA's script, which most papers use. The paper does not have it: `paper`
+ * likelihood; `official` is LLaVA's script, which most papers use. It is not in the paper: `paper`
  * reads the letter as its release does.
  */
 #include "eval/scoring/answer_reading.h"

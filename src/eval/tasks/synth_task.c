@@ -1,6 +1,6 @@
 /* synth_task.c - the bundled benchmark: drawn pictures, short answers, exact match.
  *
- * eval.json beside images/ is a list of pictures, each with its questions:
+ * eval.json next to images/ is a list of pictures, each with its questions:
  *
  *     [{"image": "images/0000.jpg", "heterogeneity": 1.9,
  *       "questions": [{"category": "color", "question": "...", "answer": "red"}, ...]}, ...]

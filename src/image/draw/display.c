@@ -1,7 +1,7 @@
 /* display.c - a picture in a terminal.
  *
  * kitty: the PNG itself, base64 in escape sequences of at most 4096 characters.
- * Blocks: each character is two pixels, the upper half block in one colour over the
+ * Blocks: each character is two pixels, the upper half block in one color over the
  * background in the other. ASCII: ten shades. Two pixel rows to a character row in
  * all of them, since a character is about twice as high as wide.
  */

@@ -11,7 +11,7 @@ typedef enum s2_display {
     S2_DISPLAY_ASCII
 } s2_display;
 
-/* Bytes for a terminal `columns` wide: kitty graphics, half blocks in 24-bit colour, or plain
+/* Bytes for a terminal `columns` wide: kitty graphics, half blocks in 24-bit color, or plain
  * ASCII shades. S2_DISPLAY_NONE appends nothing. A tall picture is shown narrower. */
 s2p_status s2_display_render(const s2p_image *picture, s2_display how, int32_t columns,
                              s2_buffer *out, s2p_error *error);

@@ -1,7 +1,7 @@
-/* drawing.h - what the drawings share: colours, the frame of an overlay, digits and letters.
+/* drawing.h - what the drawings share: colors, the frame of an overlay, digits and letters.
  *
  * Private to src/image. Both writers of overlays draw in the same frame of whole pixels and in the
- * same colours, so the PNG and the SVG of one plan look alike.
+ * same colors, so the PNG and the SVG of one plan look alike.
  */
 #ifndef S2_IMAGE_DRAWING_H
 #define S2_IMAGE_DRAWING_H
@@ -48,7 +48,7 @@ s2_colour s2_frame_tint(const s2_frame *frame, const s2p_layout *layout, int32_t
 bool s2_frame_plate(const s2_frame *frame, const s2_overlay *overlay, int32_t g, s2p_rect *plate,
                     int32_t *digit_height);
 
-/* colour over *pixel with strength 0..255. */
+/* color over *pixel with strength 0..255. */
 static inline void s2_blend(uint8_t *pixel, s2_colour colour, int strength)
 {
     const uint8_t over[3] = { colour.red, colour.green, colour.blue };

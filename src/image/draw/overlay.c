@@ -1,6 +1,6 @@
 /* overlay.c - the plan drawn on the picture.
  *
- * With kept tokens: those in full colour with a thin outline, the rest dark and
+ * With kept tokens: those in full color with a thin outline, the rest dark and
  * nearly gray, and blue what never entered the tower. Without: regions tinted by the part of their tokens they may keep.
  * Over both: fine cell borders, region borders with a dark halo (readable on any
  * ground), and each region's share on a plate in its corner, or wherever it
@@ -35,7 +35,7 @@ static s2p_rect inside(const s2_image *image, s2p_rect r)
                        clamp(r.col1, 0, w) };
 }
 
-/* Colour over a rectangle of pixels, cut at the edge of the picture. */
+/* Color over a rectangle of pixels, cut at the edge of the picture. */
 static void fill_rect(s2_image *image, s2p_rect r, s2_colour colour, int strength)
 {
     r = inside(image, r);
@@ -116,7 +116,7 @@ static void draw_marked(s2_image *image, const s2_frame *frame, const s2_overlay
                       overlay->mark[i] == S2_OVERLAY_KEPT ? MARKED_STRENGTH : SKIPPED_STRENGTH);
 }
 
-/* A border line belongs to both neighbours: it lies across the edge, so only the upper and left
+/* A border line belongs to both neighbors: it lies across the edge, so only the upper and left
  * edge of each rectangle is drawn, once. */
 static void draw_cells(s2_image *image, const s2_frame *frame, const s2p_layout *layout)
 {

@@ -1,4 +1,4 @@
-/* overlay_frame.c - sizes, places and colours of an overlay.
+/* overlay_frame.c - sizes, places and colors of an overlay.
  *
  * The drawing is 960 to 1600 pixels long: smaller pictures are enlarged so that a
  * token is more than a few pixels, larger ones reduced so that lines stay visible.

@@ -1,4 +1,4 @@
-/* digits_amx.c - five to eight rows times quantised weights, as digits of whole numbers, by the tiles of AMX.
+/* digits_amx.c - five to eight rows times quantized weights, as digits of whole numbers, by the tiles of AMX.
  *
  * A tile product has sixteen columns: the low digits of eight rows, and the high ones. Rows are rounded
  * to 15 bits, one step for the 256 inputs of a block, and a number is 256 * high + low, both signed

@@ -1,4 +1,4 @@
-/* products.h - rows of activations times quantised weights, on plain arrays: one table of variants.
+/* products.h - rows of activations times quantized weights, on plain arrays: one table of variants.
  *
  * The weights stay in the blocks of formats.h. A product has two steps: rows are packed once, into the
  * layout and precision a variant multiplies with, then multiplied with every matrix that reads them.

@@ -1,4 +1,4 @@
-/* tiles_amx.c - many rows times quantised weights, as BF16, by the tiles of AMX.
+/* tiles_amx.c - many rows times quantized weights, as BF16, by the tiles of AMX.
  *
  * Blocks are unpacked to BF16, 32 outputs and 1024 inputs at a time, and multiplied with all rows;
  * float32 sums. Weights are the left side of a tile product, so that an unpacked row lies in the tile

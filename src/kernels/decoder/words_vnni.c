@@ -1,4 +1,4 @@
-/* words_vnni.c - up to four rows times quantised weights, as whole numbers of 16 bits, by AVX-512 VNNI.
+/* words_vnni.c - up to four rows times quantized weights, as whole numbers of 16 bits, by AVX-512 VNNI.
  *
  * Weights times their scales, which are whole numbers too, fit 16 bits; rows are rounded to 15 bits,
  * one step for the 256 inputs of a block. So the sum over a block is exact in 32 bits (16 products with

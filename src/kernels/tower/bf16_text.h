@@ -1,6 +1,6 @@
 /* bf16_text.h - products of BF16 pairs summed in float32: what the units have in common.
  *
- * A word is two neighbours in k, the even one in the low half. Weights of any type are rounded to
+ * A word is two neighbors in k, the even one in the low half. Weights of any type are rounded to
  * BF16 when packed, rows when they are packed for a product, both to nearest even. Words of a row
  * and of a panel are filled up with zeros to a multiple of 16: a tile of AMX, and the same packing
  * for every unit. The panel of weights is [words][PANEL].

@@ -2,7 +2,7 @@
  *
  * The inner loop is assembler: 80 instructions for 48 multiply-adds, four steps per iteration. With 15
  * of 16 registers taken GCC 12 moves sums about, and counts at every step when left to itself; a
- * busy neighbour on the core's other hardware thread takes just these slots, and the product falls
+ * busy neighbor on the core's other hardware thread takes just these slots, and the product falls
  * from 90 % of the peak to 65 %.
  */
 #include "kernels/tower/tables.h"

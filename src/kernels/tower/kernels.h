@@ -89,7 +89,7 @@ static inline int32_t s2v_packed_outputs(const s2v_packed *w)
 typedef enum s2v_norm { S2V_NORM_NONE, S2V_NORM_RMS, S2V_NORM_LAYER } s2v_norm;
 
 /* x / sqrt(mean(x^2) + eps) * weight, or (x - mean) / sqrt(var + eps) * weight + bias. Rows are
- * normalised in pieces of `width`, which divides k: the merger of Qwen2.5-VL reads four patches as
+ * normalized in pieces of `width`, which divides k: the merger of Qwen2.5-VL reads four patches as
  * one row, each with its own norm. weight, bias: [width]. */
 typedef struct s2v_norm_of {
     s2v_norm kind;

@@ -5,7 +5,7 @@
  *     ROWS     rows the inner loop keeps sums for
  *     BLOCK    rows packed at a time, a multiple of ROWS
  *     SLAB     words of a packed row, and of a panel, done at a time. A word is 4 bytes: 1, 2 or 4
- *              neighbours in k. BLOCK rows of a slab are about half of the second-level cache, SLAB
+ *              neighbors in k. BLOCK rows of a slab are about half of the second-level cache, SLAB
  *              words of a panel most of the first-level cache
  *     PITCH, ROW_START(i)   words a packed row takes, and where row i of a block begins
  * and after this it defines row_words, row_store, word_bytes, panel_tail_bytes and slab_add.

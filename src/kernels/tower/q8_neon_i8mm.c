@@ -1,7 +1,7 @@
 /* q8_neon_i8mm.c - bytes in blocks of 32 by Arm's SMMLA (I8MM); the rest as f32_neon.c does it.
  *
  * The instruction multiplies two rows of eight inputs with two columns of eight: 2 x 2 sums. Two
- * neighbouring words of four columns, interleaved, are two such pairs of columns; two words of a row,
+ * neighboring words of four columns, interleaved, are two such pairs of columns; two words of a row,
  * which lie apart, are joined with those of the next row.
  */
 #include "kernels/tower/tables.h"

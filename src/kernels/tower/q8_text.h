@@ -11,7 +11,7 @@
  * besides. Numbers below 2^-100 count as zero where they are rounded. A NaN or an infinity makes its
  * step NaN, and with it the row or the column.
  *
- * A panel is [blocks][9][PANEL] words: eight words of four neighbours in k, then the steps as floats.
+ * A panel is [blocks][9][PANEL] words: eight words of four neighbors in k, then the steps as floats.
  * A row's block is eight words of bytes, the step, and what the sum starts from. The rows of a group of
  * ROWS lie side by side, [blocks][words][ROWS]. The including file says
  *     FLIP     0x80 where the unit wants weights unsigned (byte + 128): sums start from -128 times the

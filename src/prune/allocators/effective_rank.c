@@ -1,7 +1,7 @@
 /* effective_rank.c - structure is the effective rank of the features. Paper: Sec. 5.5 names it.
  *
  * The paper gives no formula. Ours is Roy and Vetterli's: with the singular
- * values s of the region's [tokens][dim] features (not centred) and p = s / sum(s),
+ * values s of the region's [tokens][dim] features (not centered) and p = s / sum(s),
  * exp(-sum p ln p), from 1 to the number of tokens. The singular values are the
  * roots of the eigenvalues of the small Gram matrix: Householder to tridiagonal
  * form, then implicit QL without vectors.

@@ -3,7 +3,7 @@
  * Gray: 38470 = 2 * 19235, so a multiply-add of the pairs (R, G) and (B, G) with
  * (19595, 19235) and (7471, 19235) stays in signed 16-bit weights and is exact.
  * Laplacian: even and odd columns in two vectors of 16 bits, so that one multiply-add
- * of a neighbour and the middle does two of the five terms. Sums stay narrow for a
+ * of a neighbor and the middle does two of the five terms. Sums stay narrow for a
  * burst of vectors and widen after it.
  * The vectors follow the row, not the regions: where a boundary falls into one, its
  * columns are masked and shared out. A row that is no multiple of 32 ends with a vector

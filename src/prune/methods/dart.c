@@ -18,7 +18,7 @@
 
 enum { SMALL_TABLE = 8, LARGE_TABLE = 32, PROBES = 9, GROWS_AT = 5 };
 
-/* Open addressing: the slot and its nine neighbours if they fit, then a jump. */
+/* Open addressing: the slot and its nine neighbors if they fit, then a jump. */
 static void place(int32_t *table, int32_t size, int32_t value)
 {
     uint32_t slot = (uint32_t)value & (uint32_t)(size - 1), perturb = (uint32_t)value;

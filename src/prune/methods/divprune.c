@@ -1,6 +1,6 @@
 /* divprune.c - tokens as far apart as possible. DivPrune, CVPR 2025.
  *
- * Distance is 1 - cosine. The first token is the one farthest from its nearest neighbour, then
+ * Distance is 1 - cosine. The first token is the one farthest from its nearest neighbor, then
  * always the one farthest from all chosen. Tokens already chosen are out of the question, which
  * the authors' code forgets where everything left is a copy.
  */

@@ -1,6 +1,6 @@
 /* equal_density.c - the scaffold with the same density everywhere. Paper: Sec. 3.4, a control.
  *
- * Uniform shares and the centre of each cell: neither structure nor any score.
+ * Uniform shares and the center of each cell: neither structure nor any score.
  */
 #include "prune/method.h"
 

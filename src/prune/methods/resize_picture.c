@@ -1,5 +1,5 @@
-/* resize_picture.c - show the tower a smaller picture. Not of the paper: the baseline of everyone who asks why
- * tokens are removed at all.
+/* resize_picture.c - show the tower a smaller picture. Not in the paper: the baseline for the question whether
+ * tokens should be removed at all.
  *
  * The engine shrinks the picture until its tokens fit the budget (src/engine/vision/shrink.c), so that the
  * tower's work shrinks too. All tokens of that picture stay: nothing is left to choose here.

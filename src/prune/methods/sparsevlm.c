@@ -4,7 +4,7 @@
  * Raters are the question tokens that visual tokens point at more than average (softmax of plain
  * dot products of embeddings). After layers 2, 6 and 15 a token's score is the raters' mean
  * attention. Of those dropped the best 30 % (recycle_ratio) are clustered by density peaks and
- * averaged, each cluster in the row of its centre. The noise that breaks the authors' ties in
+ * averaged, each cluster in the row of its center. The noise that breaks the authors' ties in
  * density is left out. Published counts are a table for 192, 128 and 64 tokens on average over
  * LLaVA's 32 layers. By default every stage keeps the same share, clusters included, and the last
  * leaves the budget.
@@ -190,7 +190,7 @@ static s2p_status find_centres(cluster *c, double largest)
     return s2p_rank(c->peak, c->n, c->n_clusters, c->centre);
 }
 
-/* Each token to its nearest centre, the first of equals; a centre to itself. */
+/* Each token to its nearest center, the first of equals; a center to itself. */
 static void label_tokens(cluster *c)
 {
     memset(c->count, 0, (size_t)c->n_clusters * sizeof *c->count);
@@ -205,7 +205,7 @@ static void label_tokens(cluster *c)
     for (int32_t i = 0; i < c->n; i++) c->count[c->label[i]]++;
 }
 
-/* The average of a cluster, in the row of its centre. */
+/* The average of a cluster, in the row of its center. */
 static s2p_status merge_clusters(const s2p_view *view, const cluster *c, s2p_plan *plan)
 {
     s2p_status st = S2P_OK;
@@ -220,7 +220,7 @@ static s2p_status merge_clusters(const s2p_view *view, const cluster *c, s2p_pla
 
 /* --- selection --------------------------------------------------------------------- */
 
-/* rank: the n_keep best rows, then those to recycle; the centres of clusters join the kept. */
+/* rank: the n_keep best rows, then those to recycle; the centers of clusters join the kept. */
 static s2p_status recycle(const s2p_view *view, s2p_plan *plan, const int32_t *rank, int32_t n_keep,
                           int32_t n_recycled, int32_t n_clusters)
 {

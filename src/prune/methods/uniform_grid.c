@@ -4,7 +4,7 @@
  * close to the shape of the token grid as the divisors of B allow, at rows
  * floor((i + 1/2) rows / r) and columns likewise: 64 = 8x8, 192 = 12x16. When the
  * best lattice is more than twice as stretched as the grid (B = 61 has only
- * 1 x 61), the grid is cut into B cells by Algorithm S3 and each keeps its centre. So it is, among
+ * 1 x 61), the grid is cut into B cells by Algorithm S3 and each keeps its center. So it is, among
  * the tokens that are there, where some never entered the tower: a lattice may meet holes.
  */
 #include "prune/method.h"

@@ -1,7 +1,7 @@
 /* cell_centre.c - the middle token of the cell: a rule that looks at nothing.
  *
  * Paper: Sec. 3.4 compares equal with adaptive density under one local rule that
- * uses no decoder score, and does not name it. Ours: the centre, rounded towards
+ * uses no decoder score, and does not name it. Ours: the center, rounded towards
  * the first row and column. Where that token is missing (holes.h), the nearest that is there, the
  * first of equals.
  */

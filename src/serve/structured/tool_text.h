@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 
-typedef struct s2_tool_text { /* initialise with s2_tool_text_init */
+typedef struct s2_tool_text { /* initialize with s2_tool_text_init */
     s2_buffer held;           /* what may be or become a call */
     bool is_inside;           /* of a call, whose text is held */
     size_t n_calls;

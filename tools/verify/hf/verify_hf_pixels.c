@@ -89,7 +89,7 @@ static void check_view(hf_case *c, const s2v_model *model, const char *name)
 
 /* --- LLaVA-OneVision --------------------------------------------------------------- */
 
-/* Where the patch of a line and a column stands: the patches of a token are neighbours. */
+/* Where the patch of a line and a column stands: the patches of a token are neighbors. */
 static int32_t place_of(const s2v_model *model, int32_t row, int32_t col)
 {
     const int32_t merge = model->tower.merge, side = ((const vit_tower *)model->own)->side;

@@ -16,7 +16,7 @@ static s2p_status gemma_3_load(s2v_model *model, s2v_loader *l, s2v_gguf *text, 
                                int32_t gpu_layers, s2p_error *error)
 {
     l->file = text;
-    /* No key says which layers have windows, nor how the 27B scales its scores: as llama.cpp has it. */
+    /* No key says which layers have windows, nor how the 27B scales its scores: as in llama.cpp. */
     static const s2v_decoder_style style = { .prefix = "gemma3",
                                              .has_head_norms = true,
                                              .has_post_norms = true,

@@ -6,7 +6,7 @@
  *     circulation have no block behind it
  * llama.cpp puts the class row last and runs one block less, so its answers on these files differ.
  *
- * A picture is padded to a square of the mean colour, as in the papers; Hugging Face's processor
+ * A picture is padded to a square of the mean color, as in the papers; Hugging Face's processor
  * crops it instead (S2V_FRAMING_CROP).
  */
 #include "engine/vision/towers/llava_frame.h"

@@ -22,7 +22,7 @@
 
 /* --- padding ---------------------------------------------------------------------- */
 
-/* `image` in the middle of a larger one of one colour. */
+/* `image` in the middle of a larger one of one color. */
 static s2p_status pad_picture(const s2p_image *image, s2_size size, const uint8_t colour[3],
                               s2_image *out, s2p_error *error)
 {

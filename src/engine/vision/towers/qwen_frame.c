@@ -98,7 +98,7 @@ static int32_t lay_window(laying *l, s2p_rect w)
 
 /* --- patches -------------------------------------------------------------------------- */
 
-/* Cut the resized picture; windows of one kind are neighbours. */
+/* Cut the resized picture; windows of one kind are neighbors. */
 static s2p_status cut_patches(const s2v_model *model, const s2p_image *image, s2v_frame *f,
                               s2p_error *error)
 {

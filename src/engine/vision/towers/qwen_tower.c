@@ -120,7 +120,7 @@ s2p_status s2v_qwen_load(s2v_model *model, s2v_loader *l, s2v_gguf *text, s2v_gg
     own->kind = *kind;
     if (kind->has_windows) own->window = window / unit > 0 ? window / unit : 1;
     own->full_every = full_every;
-    /* Published files allow 16,384 tokens for a picture, which nobody waits for unasked. */
+    /* Published files allow 16,384 tokens for a picture, which is too slow as a default. */
     const int64_t usual = USUAL_TOKENS * (int64_t)unit * unit;
     v->min_pixels = low;
     v->file_max_pixels = high;

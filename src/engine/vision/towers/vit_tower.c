@@ -3,7 +3,7 @@
  * What Hugging Face computes, and where ggml's usual way would differ:
  *   - GELU is computed here in F32 (ggml_gelu reads a table of halves); the projector's is the erf form
  *   - patches go through one F32 product, not through a convolution in halves
- *   - where several patches are a token they stand side by side, so that joining them costs nothing;
+ *   - where several patches are a token they are side by side, so that joining them costs nothing;
  *     positions are taken in that order
  * SigLIP's heads have 72 values. ggml's fast attention wants values (not queries and
  * keys) in multiples of the vector width, 16 floats at most: zeros fill them up to

@@ -18,7 +18,7 @@ typedef struct s2e_column {
     bool is_picture; /* text here may be base64 */
     s2e_chunk chunk;
     int64_t left;      /* entries of the chunk that were not taken */
-    int32_t page_left; /* of the page at hand */
+    int32_t page_left; /* of the current page */
     s2e_page page, dictionary;
     uint32_t *entry; /* [n_entries] of a dictionary of bytes: where each begins */
     uint32_t n_entries;

@@ -26,7 +26,7 @@ typedef struct parquet_rows {
     const char **name;  /* [n_top] */
     size_t n_top;
     int64_t group_left; /* rows of the row group that were not read */
-    s2p_error fault;    /* of the row at hand: a value that cannot be given */
+    s2p_error fault;    /* of the current row: a value that cannot be given */
 } parquet_rows;
 
 static s2p_status read_node(parquet_rows *p, int32_t i, s2e_value *out, s2p_error *error);

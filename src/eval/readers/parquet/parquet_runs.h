@@ -14,7 +14,7 @@
 typedef struct s2e_runs { /* RLE / bit-packing hybrid: levels, dictionary indices, booleans */
     const uint8_t *at, *end;
     uint32_t width; /* bits of a number, at most 32 */
-    bool packed;    /* the run at hand */
+    bool packed;    /* the current run */
     uint64_t left;  /* numbers left in it */
     uint32_t value; /* of a run of equal numbers */
     uint64_t bit;   /* of a packed run: where the next number is, from `at` */
