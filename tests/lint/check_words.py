@@ -18,6 +18,7 @@ BAD = [  # rule, sentence
     ("told", "the callback is told"),
     ("as X has it", "as the file has it"),
     ("of it", "before any of it is read"),
+    ("hand out", "strings that are handed out"),
     ("asked for and not done", "what is asked for and not done"),
 ]
 GOOD = [
