@@ -21,11 +21,10 @@ const char *s2a_box_kind_name(size_t index)
 
 static s2p_status refuse(const char *source, const char *text, size_t n, s2p_error *error)
 {
-    return s2_fail(
-        error, S2P_EINVAL,
-        "%s '%.*s' is not X,Y,WIDTH,HEIGHT in pixels or percent, such as 10,20,300,40 or "
-        "10%%,0,25%%,100%%; 2:10,20,300,40 is of the second picture",
-        source, n < SHOWN ? (int)n : SHOWN, text);
+    return s2_fail(error, S2P_EINVAL,
+                   "%s '%.*s' is not X,Y,WIDTH,HEIGHT in pixels or percent, such as 10,20,300,40 "
+                   "or 10%%,0,25%%,100%%; 2:10,20,300,40 applies to the second picture",
+                   source, n < SHOWN ? (int)n : SHOWN, text);
 }
 
 static s2p_status take(const char *source, s2a_boxes *boxes, s2a_box **out, s2p_error *error)
@@ -84,7 +83,7 @@ s2p_status s2a_boxes_add(const char *source, const char *text, size_t n, s2a_box
     }
     if (k != 4) return refuse(source, text, n, error);
     if (!(box->at[2] > 0.0) || !(box->at[3] > 0.0))
-        return s2_fail(error, S2P_EINVAL, "%s '%s' has no area: width and height are above 0",
+        return s2_fail(error, S2P_EINVAL, "%s '%s' has no area: width and height must be above 0",
                        source, copy);
     boxes->n++;
     return S2P_OK;
@@ -123,8 +122,8 @@ s2p_status s2a_boxes_check(const s2a_boxes *boxes, int32_t n_pictures, s2p_error
 {
     for (int32_t i = 0; i < boxes->n; i++)
         if (boxes->box[i].picture > n_pictures)
-            return s2_fail(error, S2P_EINVAL, "a box or mask is of picture %d; %d %s given",
-                           boxes->box[i].picture, n_pictures,
-                           n_pictures == 1 ? "picture is" : "pictures are");
+            return s2_fail(
+                error, S2P_EINVAL, "a box or mask applies to picture %d, but %d %s given",
+                boxes->box[i].picture, n_pictures, n_pictures == 1 ? "picture is" : "pictures are");
     return S2P_OK;
 }

@@ -67,7 +67,7 @@ static s2p_status read_needs(const json_t *list, uint32_t *needs, s2p_error *err
         while (s2p_signal_at(id) && (!name || strcmp(s2p_signal_at(id)->name, name) != 0)) id++;
         if (!s2p_signal_at(id))
             return s2_fail(error, S2P_EFORMAT,
-                           "its greeting needs '%.40s', and there is no such signal; 's2prune run "
+                           "its greeting needs '%.40s', but there is no such signal; 's2prune run "
                            "--list-methods' lists them",
                            name ? name : "?");
         *needs |= UINT32_C(1) << id;
@@ -281,11 +281,11 @@ static s2p_status read_reply(const json_t *object, int32_t n, int64_t number, in
                  *request = json_object_get(object, "request");
     const char *why = s2_json_string(object, "error");
     if (json_is_integer(request) && json_integer_value(request) != number)
-        return s2_fail(error, S2P_EFORMAT, "it answered request %lld; %lld was asked",
+        return s2_fail(error, S2P_EFORMAT, "it answered request %lld instead of %lld",
                        (long long)json_integer_value(request), (long long)number);
     if (why) return s2_fail(error, S2P_EINVAL, "it reported an error: %.*s", MAX_SENTENCE, why);
     if (json_is_array(list) == json_is_array(scores))
-        return s2_fail(error, S2P_EFORMAT, "an answer has either keep or scores");
+        return s2_fail(error, S2P_EFORMAT, "an answer must have either keep or scores");
     return json_is_array(list) ? take_indices(list, n, keep, n_keep, error)
                                : keep_highest(scores, n, keep, *n_keep, error);
 }

@@ -54,11 +54,10 @@ static s2p_status check_kept(s2a_own *own, const s2p_view *view, s2p_grid grid, 
     const int32_t n_tokens = grid.rows * grid.cols;
     char why[160] = "";
     if (view->mode == S2P_MODE_DEFAULT ? n != budget : n < 1 || n > n_tokens)
-        (void)snprintf(
-            why, sizeof why,
-            "%d tokens for sample '%.60s', and the budget is %d; its own counts are kept "
-            "with --mode published",
-            n, own->sample.id, budget);
+        (void)snprintf(why, sizeof why,
+                       "%d tokens for sample '%.60s', but the budget is %d; use --mode published "
+                       "to keep its own counts",
+                       n, own->sample.id, budget);
     unsigned char *seen = why[0] ? NULL : calloc((size_t)n_tokens, 1);
     if (!why[0] && !seen) return s2_fail_memory(error, (size_t)n_tokens, "a selection");
     for (int32_t i = 0; !why[0] && i < n; i++) {

@@ -42,7 +42,7 @@ static s2p_status read_added(const s2p_method_definition *definition, const char
 {
     if (!definition) return s2_fail(error, S2P_EINVAL, "a method needs a definition");
     if (version && !is_version(version))
-        return s2_fail(error, S2P_EINVAL, "a version has up to %d printable characters",
+        return s2_fail(error, S2P_EINVAL, "a version must have at most %d printable characters",
                        MAX_VERSION);
     s2p_method_definition_init(out);
     return s2_sized_read(out, sizeof *out, definition, "s2p_method_definition", error);

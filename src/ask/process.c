@@ -212,12 +212,12 @@ static s2p_status fail_ended(s2a_process *p, s2p_error *error)
     if (status == -1)
         (void)snprintf(how, sizeof how, "it closed its output and was killed");
     else if (WIFSIGNALED(status) || WEXITSTATUS(status) > 128) /* a shell says 128 + signal */
-        (void)snprintf(how, sizeof how, "it was ended by signal %d",
+        (void)snprintf(how, sizeof how, "it was killed by signal %d",
                        WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) - 128);
     else if (WEXITSTATUS(status) == 127)
         (void)snprintf(how, sizeof how, "its command was not found (status 127)");
     else
-        (void)snprintf(how, sizeof how, "it ended with status %d before it answered",
+        (void)snprintf(how, sizeof how, "it exited with status %d before it answered",
                        WEXITSTATUS(status));
     return s2_fail(error, S2P_EIO, "%s%s%.200s", how,
                    p->last[0] ? "; its last line on standard error: " : "", p->last);

@@ -65,7 +65,7 @@ static s2p_status read_size(const char *text, const char *name, s2a_profile *out
         out->height = size.height;
         return S2P_OK;
     }
-    if (!why.message[0]) (void)s2_fail(&why, S2P_EFORMAT, "image_size names one size");
+    if (!why.message[0]) (void)s2_fail(&why, S2P_EFORMAT, "image_size must be a single size");
     return fail_in(name, &why, error);
 }
 

@@ -145,7 +145,8 @@ s2p_status s2a_selections_parse(const void *bytes, size_t n, const char *name, s
     }
     if (st == S2P_OK && s->n == 0)
         st = s2_fail(error, S2P_EFORMAT,
-                     "%s has no line; one is {\"id\": \"SAMPLE\", \"kept\": [0, 1, 2]}", name);
+                     "%s is empty; a line looks like {\"id\": \"SAMPLE\", \"kept\": [0, 1, 2]}",
+                     name);
     if (st == S2P_OK) qsort(s->line, s->n, sizeof *s->line, compare);
     for (size_t i = 1; i < s->n && st == S2P_OK; i++)
         if (compare(&s->line[i - 1], &s->line[i]) == 0) {

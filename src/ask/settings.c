@@ -133,9 +133,10 @@ s2p_status s2a_budget_read_steps(const char *source, const char *text, size_t n,
         dots = find_dots(at, (size_t)(end - at));
         const s2a_item one = { at, (size_t)((dots ? dots : end) - at) };
         if (one.n == 0 && n > 0)
-            return s2_fail(error, S2P_EINVAL,
-                           "%s '%.*s' lacks the budget %s '..'; two or more grow, like 64..192",
-                           source, shown(n), text, at == end ? "after" : "before");
+            return s2_fail(
+                error, S2P_EINVAL,
+                "%s '%.*s' has no budget %s '..'; write two or more that grow, like 64..192",
+                source, shown(n), text, at == end ? "after" : "before");
         TRY(read_step(one, source, most, &step[n_steps], error));
         if (n_steps > 0 && !may_grow(step[n_steps - 1], step[n_steps]))
             return s2_fail(error, S2P_EINVAL,
@@ -482,8 +483,8 @@ static s2p_status fail_parameter(const char *source, const char *text, const s2a
                                        s2p_method_about(method)->name, row->name);
     }
     if (at == 0)
-        return s2_fail(error, S2P_EINVAL, "%s '%.40s': no method asked for has parameters", source,
-                       text);
+        return s2_fail(error, S2P_EINVAL, "%s '%.40s': none of these methods has parameters",
+                       source, text);
     return s2_fail(error, S2P_EINVAL, "%s '%.40s': no such parameter; there are %s", source, text,
                    list);
 }

@@ -102,6 +102,6 @@ const char *s2a_target_text(const s2a_target_choice *c, s2a_target target,
         "target of %.60s: --budget %.20s, %d of %d tokens; expected %.0f ms to the first "
         "token and %.2f MiB%s",
         limit, s2a_budget_text(s2a_target_budget(c), budget), c->n_tokens, c->n_all, c->ms, c->mib,
-        c->is_met ? "" : "; the least budget is above the target");
+        c->is_met ? "" : "; even the smallest budget is above the target");
     return out;
 }

@@ -275,6 +275,7 @@ s2p_status s2a_variants_lines(const char *file, const char *text, size_t n, s2a_
     }
     if (*n_lines == 0)
         return s2_fail(error, S2P_EFORMAT,
-                       "%.200s has no setting; write one a line, such as s2prune:grid=9", file);
+                       "%.200s contains no setting; write one per line, such as s2prune:grid=9",
+                       file);
     return S2P_OK;
 }

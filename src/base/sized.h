@@ -34,8 +34,8 @@ static inline s2p_status s2_sized_read(void *out, size_t known, const void *from
     for (size_t i = known; i < size; i++)
         if (((const unsigned char *)from)[i] != 0)
             return s2_fail(error, S2P_EINVAL,
-                           "%s has %zu bytes and sets a field behind the %zu that this version of "
-                           "the library knows",
+                           "%s has %zu bytes and sets a field beyond the %zu bytes that this "
+                           "version of the library knows",
                            name, size, known);
     memcpy(out, from, size < known ? size : known);
     memcpy(out, &known, sizeof known);

@@ -34,8 +34,8 @@ static s2p_status find_arch(s2v_engine *engine, s2p_error *error)
     const bool is_no_text = name.size == 4 && memcmp(name.data, "clip", 4) == 0;
     if (is_vision && is_no_text)
         return s2_fail(error, S2P_EFORMAT,
-                       "the file given as the model is a vision part, an mmproj too: give the "
-                       "language part it was published with");
+                       "the file given as the model is a vision part (mmproj): give the language "
+                       "part that it was published with");
     if (!is_vision && is_no_text)
         return s2_fail(
             error, S2P_EFORMAT,
@@ -85,10 +85,10 @@ static s2p_status load_weights(s2v_engine *engine, const s2v_tower_choice *tower
     const uint64_t most = engine->options.max_memory;
     const uint64_t available = most > 0 ? most : s2v_memory_available(engine->memory_fd);
     if (st == S2P_OK && !is_outline && available > 0 && n_here > available)
-        st =
-            s2_fail(error, S2P_ENOMEM,
-                    "the weights need %.1f GiB, %.1f GiB are available: use a smaller quantization",
-                    (double)n_here / GIB, (double)available / GIB);
+        st = s2_fail(
+            error, S2P_ENOMEM,
+            "the weights need %.1f GiB, but %.1f GiB are available: use a smaller quantization",
+            (double)n_here / GIB, (double)available / GIB);
     if (st == S2P_OK && !is_outline)
         st = s2v_loader_finish(&loader, engine->options.progress, engine->options.user);
     if (st != S2P_OK) {

@@ -56,10 +56,11 @@ static bool is_worth_it(const s2v_engine *engine, const s2v_engine_options *opti
     if (can_attend) return true;
     const bool is_asked = options->device || options->rpc_server;
     char text[200];
-    (void)snprintf(text, sizeof text, "%s has no attention for heads of %d values: %s",
-                   ggml_backend_dev_name(device), p->head_dim,
-                   is_asked ? "the CPU attends for each of its layers, slower than without it"
-                            : "the CPU does the work");
+    (void)snprintf(
+        text, sizeof text, "%s has no attention for heads of %d values: %s",
+        ggml_backend_dev_name(device), p->head_dim,
+        is_asked ? "the CPU computes the attention of its layers, which is slower than not using it"
+                 : "the CPU is used instead");
     note(options, text);
     return is_asked;
 }

@@ -104,7 +104,7 @@ s2p_status s2v_prompt_read(s2v_prompt *out, const s2v_prompt *from, s2p_error *e
     TRY(s2_sized_read(out, sizeof *out, from, "s2v_prompt", error));
     if (out->reasoning_budget < 0)
         return s2_fail(error, S2P_EINVAL,
-                       "a reasoning budget of %d tokens; the least is 0, no limit",
+                       "invalid reasoning budget %d; the smallest is 0 (no limit)",
                        out->reasoning_budget);
     const int32_t n = out->n_images <= S2V_MAX_IMAGES ? out->n_images : 0; /* refused later */
     for (int32_t i = 0; out->image_options && i < n; i++) {

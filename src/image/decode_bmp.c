@@ -67,7 +67,8 @@ static s2p_status read_masks(bmp *b, size_t n_head, s2p_error *error)
     }
     for (size_t i = 0; i < 4; i++)
         if (!read_mask(bits[i], &b->channel[i]))
-            return s2_fail(error, S2P_EFORMAT, "BMP mask 0x%08X has holes", (unsigned)bits[i]);
+            return s2_fail(error, S2P_EFORMAT, "BMP mask 0x%08X is not contiguous",
+                           (unsigned)bits[i]);
     return S2P_OK;
 }
 

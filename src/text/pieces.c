@@ -169,7 +169,7 @@ static s2p_status derive_merges(s2v_tokenizer *t, const scored *piece, size_t n,
         if (has_inner_space(text)) t->is_cut_at_spaces = false;
     }
     if (work > MAX_WORK)
-        return s2_fail(error, S2P_ELIMIT, "the pieces of the vocabulary are too long together");
+        return s2_fail(error, S2P_ELIMIT, "the pieces of the vocabulary are too long in total");
     int32_t rank = 0;
     for (size_t i = 0; i < n; i++) {
         if (i > 0 && piece[i].score != piece[i - 1].score) rank++;

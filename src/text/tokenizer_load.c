@@ -112,7 +112,7 @@ static s2p_status measure_tokens(const s2v_gguf_key *tokens, const s2v_gguf_key 
             return s2_fail(error, S2P_EFORMAT, "token %d cannot be read", i);
         TRY(check_token(text, i, type, error));
         if (!s2_add_size(total, text.size, &total) || total > UINT32_MAX)
-            return s2_fail(error, S2P_ELIMIT, "the tokens are longer than 4 GiB together");
+            return s2_fail(error, S2P_ELIMIT, "the tokens are longer than 4 GiB in total");
     }
     *n_bytes = (uint32_t)total;
     return S2P_OK;
@@ -153,7 +153,7 @@ static s2p_status copy_tokens(s2v_tokenizer *t, const s2v_gguf_key *tokens,
         t->n_tokens = i + 1;
         const s2p_status st = s2v_vocab_insert(t, i, &other);
         if (st == S2P_EINVAL)
-            return s2_fail(error, S2P_EFORMAT, "tokens %d and %d are the same text", other, i);
+            return s2_fail(error, S2P_EFORMAT, "tokens %d and %d have the same text", other, i);
         if (st != S2P_OK) return s2_fail(error, st, "token %d collides with too many others", i);
     }
     return S2P_OK;
@@ -255,8 +255,7 @@ static s2p_status load_merges(s2v_tokenizer *t, const s2v_gguf *file, s2p_error 
             return s2_fail(error, S2P_EFORMAT,
                            "merge %d is not two tokens of the vocabulary that join to a third", i);
         const s2p_status st = s2v_merges_add(&t->merges, merge);
-        if (st == S2P_EINVAL)
-            return s2_fail(error, S2P_EFORMAT, "merge %d is in the list already", i);
+        if (st == S2P_EINVAL) return s2_fail(error, S2P_EFORMAT, "merge %d occurs twice", i);
         if (st != S2P_OK) return s2_fail(error, st, "merge %d collides with too many others", i);
     }
     return S2P_OK;

@@ -55,7 +55,7 @@ static void test_hello_refused(void **state)
         { "{\"schema\":\"s2prune.exec/1\",\"name\":\"a b\"}", "its greeting needs a name" },
         { "{\"schema\":\"s2prune.exec/1\",\"name\":\"\"}", "name has 0 bytes" },
         { HELLO ",\"need\":[]}", "need is not known; there are schema, name, needs" },
-        { HELLO ",\"needs\":[\"vibes\"]}", "needs 'vibes', and there is no such signal" },
+        { HELLO ",\"needs\":[\"vibes\"]}", "needs 'vibes', but there is no such signal" },
         { HELLO ",\"needs\":[3]}", "there is no such signal" },
         { HELLO ",\"needs\":\"erc\"}", "needs must be a list" },
         { HELLO ",\"needs\":[\"erc\"],\"after\":-1}",
@@ -156,8 +156,8 @@ static void test_replies_refused(void **state)
         const char *line, *sentence;
     } cases[] = {
         { "keep 1 2 3", "its answer: not valid JSON" },
-        { "{}", "an answer has either keep or scores" },
-        { "{\"keep\":[1],\"scores\":[1]}", "an answer has either keep or scores" },
+        { "{}", "an answer must have either keep or scores" },
+        { "{\"keep\":[1],\"scores\":[1]}", "an answer must have either keep or scores" },
         { "{\"keep\":[1.5]}", "it answered tokens that are not whole numbers" },
         { "{\"keep\":[0,1,2,3,4,5,6]}", "it kept 7 tokens of 6" },
         { "{\"scores\":[1,2,3]}", "it answered 3 scores for 6 tokens" },
@@ -165,7 +165,7 @@ static void test_replies_refused(void **state)
         { "{\"scores\":[1,2,3,4,5,null]}", "its score of token 5 is not a finite number" },
         { "{\"scores\":[1,2,3,4,5,NaN]}", "its answer: not valid JSON" },
         { "{\"scores\":[1,2,3,4,5,1e999]}", "its answer: not valid JSON" },
-        { "{\"keep\":[1],\"request\":2}", "it answered request 2; 3 was asked" },
+        { "{\"keep\":[1],\"request\":2}", "it answered request 2 instead of 3" },
         { "{\"kept\":[1]}", "kept is not known; there are keep, scores" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {

@@ -43,7 +43,8 @@ static void test_texts(void **state)
     assert_int_equal(add("1,1,1,1", S2A_BOX_KEEP), S2P_ELIMIT);
     assert_int_equal(s2a_boxes_check(&boxes, 2, &error), S2P_OK);
     assert_int_equal(s2a_boxes_check(&boxes, 1, &error), S2P_EINVAL);
-    assert_string_equal(error.message, "a box or mask is of picture 2; 1 picture is given");
+    assert_string_equal(error.message,
+                        "a box or mask applies to picture 2, but 1 picture is given");
 }
 
 static void test_mask_texts(void **state)

@@ -75,7 +75,8 @@ static void test_file(void **state)
     assert_int_equal(run(own, "a", 5, S2P_MODE_PUBLISHED, 0), S2P_OK); /* its own count */
     assert_int_equal(n_kept, 3);
     expect_fault(own, "b", 3, "file:kept__1_.jsonl: no line for sample 'b', picture 0, 3 tokens");
-    expect_fault(own, "a", 4, "3 tokens for sample 'a', and the budget is 4; its own counts are");
+    expect_fault(own, "a", 4,
+                 "3 tokens for sample 'a', but the budget is 4; use --mode published to");
     expect_fault(own, "far", 3, "line 3 keeps token 16; the grid of sample 'far' is 4x4");
     assert_int_equal(run(own, "b", 16, S2P_MODE_DEFAULT, 0),
                      S2P_OK); /* all stay: nobody is asked */
@@ -100,7 +101,7 @@ static void test_opening(void **state)
         { "file:/no/such/file", "--method: " },
         { "exec:", "it needs a command" },
         { "exec:  ", "it needs a command" },
-        { "exec:exit 4", "--method: exec:exit 4: it ended with status 4 before it answered" },
+        { "exec:exit 4", "--method: exec:exit 4: it exited with status 4 before it answered" },
         { "exec:echo hi", "exec:echo hi: its greeting: not valid JSON" },
         { "exec:sleep 100", "exec:sleep 100: it gave no answer within 0.3 seconds" },
         { "mine", "needs a name" },
@@ -168,7 +169,7 @@ static void test_process_goes_on(void **state)
                "*'\"id\":\"far\"'*) echo '{\"keep\":[9,16]}';; "
                "*'\"id\":\"twice\"'*) echo '{\"keep\":[9,9]}';; "
                "*) echo '{\"error\":\"unknown sample\"}';; esac; done");
-    expect_fault(own, "few", 2, "exec:mine: 1 tokens for sample 'few', and the budget is 2");
+    expect_fault(own, "few", 2, "exec:mine: 1 tokens for sample 'few', but the budget is 2");
     expect_fault(own, "far", 2, "exec:mine: token 16 for sample 'far', whose grid is 4x4");
     expect_fault(own, "twice", 2, "exec:mine: token 9 twice for sample 'twice'");
     for (int i = 0; i < 2 * S2A_OWN_TRIES; i++) /* never over: it speaks */
@@ -192,15 +193,15 @@ static void test_process_dies(void **state)
                                    "*good*) echo '{\"keep\":[9,1]}';; *) exit 5;; esac; done");
     for (int round = 0; round < 3; round++) {
         for (int i = 1; i < S2A_OWN_TRIES; i++)
-            expect_fault(own, "bad", 2, "exec:mine: it ended with status 5 before it answered");
+            expect_fault(own, "bad", 2, "exec:mine: it exited with status 5 before it answered");
         assert_int_equal(run(own, "good", 2, S2P_MODE_DEFAULT, 0), S2P_OK);
     }
-    for (int i = 1; i < S2A_OWN_TRIES; i++) expect_fault(own, "bad", 2, "it ended with status 5");
+    for (int i = 1; i < S2A_OWN_TRIES; i++) expect_fault(own, "bad", 2, "it exited with status 5");
     assert_int_equal(run(own, "bad", 2, S2P_MODE_DEFAULT, 0), S2P_EFORMAT);
     assert_int_equal(s2a_own_fault(own), S2A_FAULT_OVER);
     assert_string_equal(error.message,
                         "exec:mine failed 4 times in a row (fix it and repeat the command "
-                        "to continue); the last error: it ended with status 5 before it "
+                        "to continue); the last error: it exited with status 5 before it "
                         "answered");
     assert_int_equal(run(own, "good", 2, S2P_MODE_DEFAULT, 0), S2P_OK);
     assert_int_equal(s2a_own_fault(own), S2A_FAULT_NONE);
@@ -222,7 +223,7 @@ static void test_process_changes(void **state)
     (void)snprintf(counter, sizeof counter, "%s/n", folder);
     (void)remove(counter);
     s2a_own *own = open_own(&owns, text);
-    expect_fault(own, "a", 2, "it ended with status 0");
+    expect_fault(own, "a", 2, "it exited with status 0");
     expect_fault(own, "a", 2, "exec:mine: its greeting differs from the previous one");
     s2a_owns_close(&owns);
 }

@@ -63,7 +63,7 @@ static void test_refused(void **state)
         { BEGIN "{\"method\":\"s2prune\",\"budget\":\"64\",\"image_size\":\"0x9\"}}",
           "image_size" },
         { BEGIN "{\"method\":\"s2prune\",\"budget\":\"64\",\"image_size\":\"9x9,8x8\"}}",
-          "image_size names one size" },
+          "image_size must be a single size" },
         { BEGIN "{\"method\":\"s2prune\",\"budget\":\"64\",\"plugin\":\"x.so\"}}",
           "setting.plugin" },
         { BEGIN "{\"method\":\"full\"},\"run\":\"rm\"}", "run" },

@@ -74,8 +74,8 @@ static void test_refused(void **state)
     static const struct {
         const char *text, *sentence;
     } cases[] = {
-        { "", "kept.jsonl has no line; one is {\"id\": \"SAMPLE\", \"kept\": [0, 1, 2]}" },
-        { "\n\n", "has no line" },
+        { "", "kept.jsonl is empty; a line looks like {\"id\": \"SAMPLE\", \"kept\": [0, 1, 2]}" },
+        { "\n\n", "is empty" },
         { "{\"id\":\"a\",\"kept\":[1]}\nnot json\n", "kept.jsonl, line 2: not valid JSON" },
         { "[1]", "line 1: it is not a JSON object" },
         { "{\"id\":\"a\"}", "line 1: it needs both id and kept" },

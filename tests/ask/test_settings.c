@@ -157,22 +157,14 @@ static void test_growing_budgets(void **state)
     static const struct {
         const char *text, *words;
     } bad[] = {
-        { "64..", "lacks the budget after '..'" },
-        { "..64", "lacks the budget before '..'" },
-        { "64....192", "lacks the budget" },
-        { "..", "lacks the budget before" },
-        { "64...192", "'.192' is neither" },
-        { "64..64", "each budget must keep more" },
-        { "192..64", "each budget must" },
-        { "50%..50%", "each budget must" },
-        { "100%..64", "each budget must" },
-        { "100%..auto", "each budget must" },
-        { "auto..auto", "each budget" },
-        { "1..2..3..4..5", "more than 4 budgets" },
-        { "64..0", "'0' is neither" },
-        { "64..101%", "'101%' is neither" },
-        { "64..192 ", "'192 ' is neither" },
-        { "64.192", "'64.192' is neither" },
+        { "64..", "has no budget after '..'" }, { "..64", "has no budget before '..'" },
+        { "64....192", "has no budget" },       { "..", "has no budget before" },
+        { "64...192", "'.192' is neither" },    { "64..64", "each budget must keep more" },
+        { "192..64", "each budget must" },      { "50%..50%", "each budget must" },
+        { "100%..64", "each budget must" },     { "100%..auto", "each budget must" },
+        { "auto..auto", "each budget" },        { "1..2..3..4..5", "more than 4 budgets" },
+        { "64..0", "'0' is neither" },          { "64..101%", "'101%' is neither" },
+        { "64..192 ", "'192 ' is neither" },    { "64.192", "'64.192' is neither" },
         { "auto64", "'auto64' is neither" },
     };
     s2a_budget budget, again;
@@ -252,7 +244,7 @@ static void test_parameters(void **state)
     assert_int_equal(read_lists("full,random", "32", NULL), S2P_OK);
     assert_int_equal(s2a_settings_set("--set", "alpha=1", settings, n_settings, &error),
                      S2P_EINVAL);
-    assert_string_equal(error.message, "--set 'alpha=1': no method asked for has parameters");
+    assert_string_equal(error.message, "--set 'alpha=1': none of these methods has parameters");
 }
 
 /* --- a value for each picture ------------------------------------------------------------ */

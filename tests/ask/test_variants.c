@@ -144,7 +144,7 @@ static void test_lines(void **state)
     assert_true(s2a_item_is(line[1].text, "uniform") && line[1].number == 5);
     assert_int_equal(s2a_variants_lines("v.txt", "# none\n", 7, line, &n, &error), S2P_EFORMAT);
     assert_string_equal(error.message,
-                        "v.txt has no setting; write one a line, such as s2prune:grid=9");
+                        "v.txt contains no setting; write one per line, such as s2prune:grid=9");
     assert_int_equal(s2a_variants_lines("v.txt", "", 0, line, &n, NULL), S2P_EFORMAT);
     assert_int_equal(s2a_variants_lines("v.txt", "a\0b", 3, line, &n, NULL), S2P_EFORMAT);
     static char many[2 * (S2A_MAX_SETTINGS + 1)];

@@ -110,7 +110,7 @@ def check_lists():
         code, out, err = run("eval", "-q", option, value)
         assert code == 2 and out == "" and words in err, (option, value, err)
     code, out, err = run("eval", "-q", "--methods", "uniform", "--set", "zone=3")
-    assert code == 2 and out == "" and "no method asked for has parameters" in err, err
+    assert code == 2 and out == "" and "none of these methods has parameters" in err, err
 
 
 def check_settings():

@@ -165,7 +165,7 @@ def check_boxes():
     run("eval", *by_picture, "--mask", "blank:" + PICTURE, "--out", "masked")  # of equal size, and light in places
     with open(PICTURE, "rb") as file:
         assert value("masked", "is.boxes") == f"mask blank:{PICTURE} " + hashlib.sha256(file.read()).hexdigest()
-    assert "a box or mask is of picture 2; 1 picture is given" in run("eval", *plain, "--drop-box", "2:1,2,3,4", code=2)
+    assert "a box or mask applies to picture 2, but 1 picture is given" in run("eval", *plain, "--drop-box", "2:1,2,3,4", code=2)
     assert "mask.pgm" in run("eval", *plain, "--mask", "mask.pgm", code=3)
 
 
@@ -265,8 +265,8 @@ def check_refusals():
     for arguments, sentence in (
             (("--setting", "s2prun"), "--setting 's2prun': unknown method 's2prun' (did you mean 's2prune'?)"),
             (("--setting", "s2prune:gridd=9"), "unknown name 'gridd' (did you mean 'grid'?)"),
-            (("--setting", "s2prune", "--setting", "s2prune"), "'s2prune' at budget 32 is there twice"),
-            (("--setting", "s2prune", "--methods", "s2prune"), "'s2prune' at budget 32 is there twice"),
+            (("--setting", "s2prune", "--setting", "s2prune"), "'s2prune' at budget 32 is given twice"),
+            (("--setting", "s2prune", "--methods", "s2prune"), "'s2prune' at budget 32 is given twice"),
             (("--setting", "s2prune:after=90"), "the model has 6 layers; the last to prune after is 4"),
             (("--variants", "none.txt"), "none.txt"),
             (("--variants", "bad.txt"), "bad.txt:3: method 'fastv' does not read grid"),

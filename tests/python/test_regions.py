@@ -60,7 +60,7 @@ class Boxes(WithEngine):
                 ({"drop_boxes": [(0, 0, float("inf"), 1)]}, "x, y, width, height"), ({"drop_boxes": [(-1, 0, 1, 1)]}, "x, y, width, height"),
                 ({"blank_boxes": ["0:1,1,1,1"]}, "x, y, width, height"), ({"keep_boxes": "0,0,1,1"}, "a list of boxes"),
                 ({"keep_boxes": [(0, 0, 0, 5)]}, "no area"), ({"keep_boxes": [(672, 0, 1, 1)]}, "is outside picture 1"),
-                ({"keep_boxes": ["3:0,0,1,1"]}, "of picture 3; 1 picture is"), ({"keep_boxes": [(0, 0, 1, 1)] * 65}, "more than 64"),
+                ({"keep_boxes": ["3:0,0,1,1"]}, "to picture 3, but 1 picture is"), ({"keep_boxes": [(0, 0, 1, 1)] * 65}, "more than 64"),
                 ({"keep_boxes": ["0,0,100%,100%"]}, "keep 576 tokens"), ({"drop_boxes": ["0,0,100%,100%"]}, "drop every token"),
                 ({"mask": mask}, "marks nothing"), ({"mask": mask[:5]}, "672x5 pixels and picture 1 has 672x672"),
                 ({"mask": np.zeros((672, 672))}, "not float64"), ({"mask": {"hide": mask}}, "keep, drop, blank"),

@@ -118,12 +118,12 @@ def check_kept(folder):
             continue  # the smaller picture of resize
         assert tokens(*keep) <= set(image["kept"]) and not tokens(*drop) & set(image["kept"]), row["method"]
         assert len(image["kept"]) == 40 or row["method"] == "full", row["method"]
-    refuse("the regions of picture 1 keep 576 tokens and its budget is 64", "--keep-box", "0,0,100%,100%", "--budget", "64")
+    refuse("the regions of picture 1 keep 576 tokens, but its budget is 64", "--keep-box", "0,0,100%,100%", "--budget", "64")
     refuse("drop every token of picture 1", "--drop-box", "0,0,100%,100%")
     refuse("is outside picture 1", "--keep-box", "672,0,1,1")
     refuse("is not X,Y,WIDTH,HEIGHT", "--blank-box", "nan,0,1,1")
     refuse("is not X,Y,WIDTH,HEIGHT", "--drop-box", "1,2,3")
-    refuse("a box or mask is of picture 3; 1 picture is given", "--drop-box", "3:1,2,3,4")
+    refuse("a box or mask applies to picture 3, but 1 picture is given", "--drop-box", "3:1,2,3,4")
     refuse("more than 64 boxes", "--keep-box", "0,0,1,1", *(["--drop-box", "0,0,1,1"] * 64))
 
 
@@ -208,7 +208,7 @@ def check_masks(s, plain):
             (["not base64!"], "masks[0]", "is not valid base64"), ([""], "masks[0]", "is empty"), (["AAAA"], None, "prune.masks[0]: "),
             (["data:text/plain;base64,AAAA"], "masks[0]", "must begin with data:image/png"), ([{"data": whole, "blob": 3}], "masks[0].blob", "is not known"),
             ([{"data": whole, "kind": "hide"}], "masks[0].kind", "keep, drop or blank"), ([whole] * 9, "masks[8]", "more than 8 masks"),
-            ([{"data": whole, "picture": 9}], "masks[0].picture", "from 1 to 8"), ([{"data": whole, "picture": 2}], None, "of picture 2; 1 picture is given"),
+            ([{"data": whole, "picture": 9}], "masks[0].picture", "from 1 to 8"), ([{"data": whole, "picture": 2}], None, "to picture 2, but 1 picture is given"),
             ([draw_mask((0, 0, 5, 5), 40, 30)], None, "40x30 pixels and picture 1 has 672x672"),
             ([draw_mask((0, 0, 0, 0))], None, "marks nothing"), ([whole[:len(whole) // 2 // 4 * 4]], None, "prune.masks[0]: ")):
         status, answer = ask({"masks": masks})

@@ -104,7 +104,7 @@ assert mine["tokens"] == uniform["tokens"] and mine["prune"]["images"][0]["kept"
 mine = json.loads(run("run", "-q", *ASK, "--mode", "published", "-o", "json", "--method", "file:run.jsonl")[0])
 assert mine["prune"]["images"][0]["kept"] == kept  # its own count, whatever the budget
 refused("no line of run.jsonl keeps 64 tokens (the first keeps 16): give that budget", "run", "-q", *ASK, "--budget", "64", "--method", "file:run.jsonl")
-refused("16 tokens for sample '0000.jpg', and the budget is 192", "run", "-q", *ASK, "--method", "file:run.jsonl")
+refused("16 tokens for sample '0000.jpg', but the budget is 192", "run", "-q", *ASK, "--method", "file:run.jsonl")
 refused("file:run.jsonl: no line for sample '0001.jpg', picture 0, 16 tokens", "run", "-q", *ASK[:3], PICTURES[1], *ASK[4:],
         "--budget", "16", "--method", "file:run.jsonl")
 (FOLDER / "any.jsonl").write_text(json.dumps({"id": "*", "kept": kept}))
@@ -152,8 +152,8 @@ store = rows("broken")
 failures = {s: store["file:broken.jsonl", s][1] for s in samples if store["file:broken.jsonl", s][1]}
 assert failures == {
     samples[0]: f"file:broken.jsonl: no line for sample '{samples[0]}', picture 0, 16 tokens",
-    samples[2]: f"file:broken.jsonl: 15 tokens for sample '{samples[2]}', and the budget is 16; its own counts are kept with "
-                "--mode published",
+    samples[2]: f"file:broken.jsonl: 15 tokens for sample '{samples[2]}', but the budget is 16; "
+                "use --mode published to keep its own counts",
     samples[4]: f"file:broken.jsonl: line 4 keeps token 576; the grid of sample '{samples[4]}' is 24x24"}, failures
 for s in samples:
     assert store["uniform", s] == usual["uniform", s]
@@ -172,7 +172,7 @@ refused("own.file:broken.jsonl", "eval", *SMALL, "--methods", "uniform,file:brok
 assert rows("broken") == store
 
 # --- eval: processes that misbehave, each in its way, for one sample.
-ways = {"hang": "it gave no answer within 2 seconds", "die": "it ended with status 7 before it answered; its last line on standard error: something "
+ways = {"hang": "it gave no answer within 2 seconds", "die": "it exited with status 7 before it answered; its last line on standard error: something "
         "broke", "flood": "without the end of a line", "malformed": "its answer: not valid JSON",
         "two lines": "it wrote more than one line for an answer", "few": "15 tokens for sample", "twice": "twice for sample",
         "outside": "token 576 for sample", "refuse": "it reported an error: this picture is too plain"}

@@ -40,7 +40,7 @@ def _read_box(box: Box, what: str) -> Tuple[int, List[Tuple[float, bool]]]:
     if len(at) != 4 or not all(0.0 <= value <= 1e9 for value, _ in at):
         raise invalid(f"{what}: a box is x, y, width, height in pixels, or a text such as '10%,0,25%,100%', not {box!r}")
     if at[2][0] <= 0.0 or at[3][0] <= 0.0:
-        raise invalid(f"{what}: {box!r} has no area: width and height are above 0")
+        raise invalid(f"{what}: {box!r} has no area: width and height must be above 0")
     return picture, at
 
 
@@ -101,7 +101,7 @@ class Regions:
             for box in given:
                 picture, at = _read_box(box, what)
                 if picture > n:
-                    raise invalid(f"a box is of picture {picture}; {n} {'picture is' if n == 1 else 'pictures are'} given")
+                    raise invalid(f"a box applies to picture {picture}, but {n} {'picture is' if n == 1 else 'pictures are'} given")
                 boxes.append((kind, picture, at))
         masks = _masks(mask, n)
         if len(boxes) + sum(map(len, masks)) > MAX_REGIONS:

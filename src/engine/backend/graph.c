@@ -317,8 +317,8 @@ s2p_status s2v_graph_read(const struct ggml_tensor *from, float *out, s2p_error 
             return s2_fail(error, S2P_EFORMAT, "the model computed %s; its weights are damaged",
                            number);
         return s2_fail(error, S2P_EFORMAT,
-                       "the model computed %s on %s: a number was too large for the device's "
-                       "halves, or the weights are damaged; the CPU tells which",
+                       "the model computed %s on %s: a value was too large for the device's 16-bit "
+                       "floats, or the weights are damaged; run on the CPU to find out which",
                        number, name);
     }
     return S2P_OK;

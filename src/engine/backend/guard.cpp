@@ -12,7 +12,7 @@ bool s2v_guarded(void (*call)(void *user), void *user, char *what, size_t capaci
     } catch (const std::exception &thrown) {
         (void)std::snprintf(what, capacity, "%s", thrown.what());
     } catch (...) {
-        (void)std::snprintf(what, capacity, "an exception without words");
+        (void)std::snprintf(what, capacity, "an exception without a message");
     }
     return false;
 }

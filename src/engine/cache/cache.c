@@ -279,7 +279,7 @@ void s2v_cache_refuse(s2v_cache *cache, s2v_cache_block *block)
     cache->stats.misses++;
     (void)pthread_mutex_unlock(&cache->lock);
     s2v_cache_release(cache, block);
-    count_refused(cache, key, "it is of something else");
+    count_refused(cache, key, "it belongs to something else");
 }
 
 void s2v_cache_count(s2v_cache *cache, s2v_cache_stats *out)

@@ -56,7 +56,7 @@ static s2p_status read_rope(s2v_decoder_params *p, const s2v_gguf *file,
         return s2_fail(error, S2P_EFORMAT, "the model has no integer key '%s'", name);
     const bool may_be_part = style->has_delta_nets && n_rotated >= 2 && n_rotated % 2 == 0;
     if (is_told && n_rotated != p->head_dim && (!may_be_part || n_rotated > p->head_dim))
-        return s2_fail(error, S2P_EUNSUPPORTED, "%s is %lld, and a head has %d values", name,
+        return s2_fail(error, S2P_EUNSUPPORTED, "%s is %lld, but a head has %d values", name,
                        (long long)n_rotated, p->head_dim);
     p->n_rotated = (int32_t)n_rotated;
     key_name(name, sizeof name, prefix, "rope.scaling.type");
@@ -67,9 +67,8 @@ static s2p_status read_rope(s2v_decoder_params *p, const s2v_gguf *file,
         return s2_fail(error, S2P_EFORMAT, "%s is not a number", name);
     if (has_factor && factor != 1.0) {
         if (style->window_period == 0 || !is_linear)
-            return s2_fail(error, S2P_EUNSUPPORTED,
-                           "%s is %g: positions that are stretched are not supported", name,
-                           factor);
+            return s2_fail(error, S2P_EUNSUPPORTED, "%s is %g: scaled positions are not supported",
+                           name, factor);
         if (!(factor > 0.0 && factor <= 1e6))
             return s2_fail(error, S2P_EFORMAT, "%s is %g, expected above 0 and up to 1e6", name,
                            factor);
@@ -152,8 +151,9 @@ static s2p_status read_delta_nets(s2v_decoder_params *p, const s2v_gguf *file, c
     for (int32_t i = 0; list && i < p->n_layers; i++)
         if (list->count < (uint64_t)p->n_layers ||
             !s2v_gguf_item_bool(list, (uint64_t)i, &is_state) || is_state == s2v_attends(p, i))
-            return s2_fail(error, S2P_EUNSUPPORTED, "%s says that not every %d-th layer attends",
-                           name, p->attends_every);
+            return s2_fail(error, S2P_EUNSUPPORTED,
+                           "%s does not give full attention to every %d-th layer", name,
+                           p->attends_every);
     TRY(s2v_key_int(file, prefix, "ssm.conv_kernel", 2, 16, &d->n_taps, error));
     TRY(s2v_key_int(file, prefix, "ssm.state_size", 2, 1024, &d->head_dim, error));
     TRY(s2v_key_int(file, prefix, "ssm.group_count", 1, 1024, &d->n_key_heads, error));
@@ -201,7 +201,7 @@ static s2p_status read_params(s2v_decoder_params *p, const s2v_gguf *file,
     key_name(name, sizeof name, prefix, "attention.value_length");
     int64_t value_length;
     if (s2v_gguf_int(file, name, &value_length) && value_length != p->head_dim)
-        return s2_fail(error, S2P_EUNSUPPORTED, "%s is %lld, and a head has %d values", name,
+        return s2_fail(error, S2P_EUNSUPPORTED, "%s is %lld, but a head has %d values", name,
                        (long long)value_length, p->head_dim);
     if (p->head_dim % 2 != 0 || p->head_dim > 1024)
         return s2_fail(error, S2P_EFORMAT, "a head of %d values is not supported", p->head_dim);

@@ -48,8 +48,8 @@ static s2p_status check_type(enum ggml_type type, const s2v_decoder *decoder,
     if (slot_width(decoder) % ggml_blck_size(type) != 0 ||
         decoder->p.head_dim % ggml_blck_size(type) != 0)
         return s2_fail(error, S2P_EUNSUPPORTED,
-                       "a cache of type %s needs heads of a multiple of %d", ggml_type_name(type),
-                       (int)ggml_blck_size(type));
+                       "a cache of type %s needs a head size that is a multiple of %d",
+                       ggml_type_name(type), (int)ggml_blck_size(type));
     /* GPUs read words: rows that end inside one come out wrong. A server of ggml's is another CPU. */
     ggml_backend_reg_t reg = ggml_backend_dev_backend_reg(devices->main);
     const size_t row = ggml_row_size(type, slot_width(decoder));

@@ -42,10 +42,9 @@ static s2p_status prepare(s2v_prefill *pf)
     TRY(s2v_prefill_find_method(pf));
 
     if (s2v_prefill_counts_deepstack(pf) && s->engine->model.decoder.p.n_deepstack == 0)
-        return s2_fail(
-            pf->error, S2P_EUNSUPPORTED,
-            "erc_deepstack=1 is a reading for Qwen3-VL: %s adds nothing behind its layers",
-            s->engine->model.arch->title);
+        return s2_fail(pf->error, S2P_EUNSUPPORTED,
+                       "erc_deepstack=1 only applies to Qwen3-VL: %s adds nothing after its layers",
+                       s->engine->model.arch->title);
 
     TRY(s2v_prefill_check_positions(pf));
 

@@ -39,12 +39,11 @@ static s2p_status move_to_attention(s2v_prefill *pf, const s2v_decoder_params *p
         if (next <= p->n_layers - 2) {
             *after = next;
         } else if (reads_attention(pf)) {
-            return s2_fail(
-                pf->error, S2P_EUNSUPPORTED,
-                "method '%s' reads the attention of %d layer%s with layers behind; every "
-                "%d-th of this model's %d attends",
-                about->name, about->n_stages, about->n_stages == 1 ? "" : "s", p->attends_every,
-                p->n_layers);
+            return s2_fail(pf->error, S2P_EUNSUPPORTED,
+                           "method '%s' reads the attention of %d layer%s before the last; only "
+                           "every %d-th of this model's %d layers has attention",
+                           about->name, about->n_stages, about->n_stages == 1 ? "" : "s",
+                           p->attends_every, p->n_layers);
         } else {
             *after = lowest;
         }
@@ -68,12 +67,11 @@ static s2p_status use_layer(s2v_prefill *pf, const s2v_decoder_params *p)
                        after, n_layers, n_layers - 2);
     if (reads_attention(pf) && !s2v_attends(p, after + about->ahead)) {
         const int32_t next = s2v_next_attention(p, after + about->ahead) - about->ahead;
-        return s2_fail(
-            pf->error, S2P_EUNSUPPORTED,
-            "method '%s' reads queries and keys of layer %d, which has none: every %d-th "
-            "layer of this model attends, so --after %d can be asked for",
-            about->name, after + about->ahead, p->attends_every,
-            next <= n_layers - 2 ? next : p->attends_every - 1 - about->ahead);
+        return s2_fail(pf->error, S2P_EUNSUPPORTED,
+                       "method '%s' reads queries and keys of layer %d, which has none: only every "
+                       "%d-th layer of this model has attention; use --after %d",
+                       about->name, after + about->ahead, p->attends_every,
+                       next <= n_layers - 2 ? next : p->attends_every - 1 - about->ahead);
     }
     pf->after[0] = after;
     pf->prunes_cache = about->prunes_cache || about->after[0] == S2P_BEFORE_DECODER;

@@ -74,11 +74,10 @@ s2p_status s2v_prefill_check_positions(const s2v_prefill *pf)
     const s2v_model *model = &pf->s->engine->model;
     if (!pf->prune.renumber) return S2P_OK;
     if (model->decoder.p.n_planes > 1)
-        return s2_fail(
-            pf->error, S2P_EUNSUPPORTED,
-            "positions can be renumbered where they count tokens one by one; those of %s "
-            "are rows and columns of the picture (M-RoPE) and are kept",
-            model->arch->title);
+        return s2_fail(pf->error, S2P_EUNSUPPORTED,
+                       "positions can only be renumbered if they are one-dimensional; those of %s "
+                       "are rows and columns of the picture (M-RoPE)",
+                       model->arch->title);
     if (pf->s->trace.masks)
         return s2_fail(pf->error, S2P_EUNSUPPORTED, "rows that are masked keep their positions");
     return S2P_OK;
@@ -235,7 +234,7 @@ static s2p_status fit_regions(s2v_prefill *pf, int32_t i, bool is_split, int32_t
     for (int32_t p = 0; p < n_parts; p++)
         if (u[p].n_kept > budget[p])
             return s2_fail(pf->error, S2P_EBUDGET,
-                           "the regions of picture %d keep %d tokens and its budget is %d; raise "
+                           "the regions of picture %d keep %d tokens, but its budget is %d; raise "
                            "the budget or make the regions smaller",
                            i + 1, is_split ? u[p].n_kept : n_kept, is_split ? budget[p] : n_budget);
     return S2P_OK;

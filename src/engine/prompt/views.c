@@ -283,7 +283,7 @@ static s2p_status run_method(s2v_prefill *pf, s2v_unit *u, s2p_view *view)
             if (prune->keep[i] < (i > 0 ? prune->keep[i - 1] + 1 : 0) ||
                 prune->keep[i] >= u->n_grid)
                 st = s2_fail(pf->error, S2P_EINVAL,
-                             "token %d cannot be kept: they ascend and the picture has %d",
+                             "token %d cannot be kept: tokens must ascend and be below %d",
                              prune->keep[i], u->n_grid);
             else if (u->alive[s2v_place_of(u->alive, u->n_alive, prune->keep[i])] != prune->keep[i])
                 st = s2_fail(pf->error, S2P_EINVAL,

@@ -21,7 +21,7 @@ s2p_status s2v_session_fork(s2v_session **out, const s2v_session *from,
     if (from->is_busy) return s2_fail(error, S2P_EINVAL, "the session is in a prefill");
     const s2v_kv_types types = s2v_kv_types_of(own.kv_type, own.kv_type_v);
     if (types.k != from->past.type.k || types.v != from->past.type.v)
-        return s2_fail(error, S2P_EINVAL, "a fork has a cache of the same type");
+        return s2_fail(error, S2P_EINVAL, "a fork must have a cache of the same type");
     s2v_session *s;
     TRY(s2v_session_create(&s, from->engine, &own, error));
     s2p_status st = S2P_OK;

@@ -98,7 +98,8 @@ static s2p_status run_pass(s2v_session *first, pass *p, s2p_error *error)
 s2p_status s2v_many_check_count(size_t n, s2p_error *error)
 {
     if (n > 0 && n <= S2V_MANY_MAX) return S2P_OK;
-    return s2_fail(error, S2P_ELIMIT, "%zu sessions in one call; 1 to %d can go", n, S2V_MANY_MAX);
+    return s2_fail(error, S2P_ELIMIT, "%zu sessions in one call; a call takes 1 to %d", n,
+                   S2V_MANY_MAX);
 }
 
 s2p_status s2v_many_check(s2v_session *const *sessions, size_t n, s2p_error *error)

@@ -80,12 +80,12 @@ static s2p_status check_room(const s2v_session *s, uint64_t taken, uint64_t need
     if (available == 0 || needed <= available) return S2P_OK;
     const uint64_t too_many = (needed - available + per_layer - 1) / per_layer;
     const int32_t n = engine->offload.n_layers;
-    return s2_fail(
-        error, S2P_ENOMEM,
-        "%s of a session of %d tokens needs %.2f GiB on %s, %.2f GiB are free: %d of its "
-        "%d layers would leave room, or a smaller context",
-        what, s->options.n_ctx, (double)needed / GIB, ggml_backend_dev_name(engine->devices.main),
-        (double)available / GIB, too_many < (uint64_t)n ? n - (int32_t)too_many : 0, n);
+    return s2_fail(error, S2P_ENOMEM,
+                   "%s of a session of %d tokens needs %.2f GiB on %s, but %.2f GiB are free: put "
+                   "%d of its %d layers there, or use a smaller context",
+                   what, s->options.n_ctx, (double)needed / GIB,
+                   ggml_backend_dev_name(engine->devices.main), (double)available / GIB,
+                   too_many < (uint64_t)n ? n - (int32_t)too_many : 0, n);
 }
 
 s2p_status s2v_reserve_cache(const s2v_session *s, s2v_kv_types type, s2p_error *error)

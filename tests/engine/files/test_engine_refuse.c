@@ -134,7 +134,7 @@ static void test_other_models(void **state)
         { "internlm2", "internvl", "InternVL 2 or 2.5 on InternLM2 ('internlm2' with projector" },
         { "gemma2", "internvl", "an InternVL model ('gemma2' with projector 'internvl')" },
         { "llama", "resampler", "there is no grid to prune by" },
-        { "qwen2", "ultravox", "it hears and does not see" },
+        { "qwen2", "ultravox", "it is an audio model without vision" },
         { "llama", "qwen2.5vl_merger",
           "the vision part of Qwen2.5-VL, whose language part is 'qwen2vl', not 'llama'" },
         { "qwen2vl", "mlp", "the vision part of LLaVA-OneVision, whose language part is 'qwen2'" },

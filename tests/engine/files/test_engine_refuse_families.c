@@ -121,7 +121,7 @@ static void test_keys_of_qwen3(void **state)
         { true, "qwen3vl.attention.key_length", 15, "a head of 15 values" },
         { true, "qwen3vl.attention.key_length", 18, "adds up to 8 pairs, expected 9" },
         { true, "qwen3vl.attention.key_length", 1026, "key_length" },
-        { true, "qwen3vl.attention.value_length", 8, "value_length is 8, and a head has 16" },
+        { true, "qwen3vl.attention.value_length", 8, "value_length is 8, but a head has 16" },
         { true, "qwen3vl.rope.dimension_count", 8, "rope.dimension_count is 8" },
         { true, "qwen3vl.n_deepstack_layers", 4, "n_deepstack_layers" },
         { true, "qwen3vl.n_deepstack_layers", 1, "deepstack" },
@@ -224,7 +224,7 @@ static void test_keys_of_llava15(void **state)
     refuse_changed(true, "with", "llama.rope.scaling.factor is 8");
     changed = text_file;
     tiny_add_tensor(&changed, "rope_freqs.weight", 0, TINY_WIDTH / 4, 0);
-    refuse_changed(true, "with factors of positions:", "rope_freqs.weight stretches");
+    refuse_changed(true, "with factors of positions:", "rope_freqs.weight scales");
     changed = mmproj_file;
     tiny_add_tensor(&changed, "v.image_newline", 0, TINY_WIDTH, 0);
     refuse_changed(false, "with a row between lines:", "LLaVA-1.6");

@@ -381,7 +381,7 @@ static void damaged_files(void **state)
     refuse(&text, &good_mmproj, "no integer key 'gemma3.attention.sliding_window'");
     text = good_text;
     tiny_find_key(&text, "gemma3.rope.scaling.type")->text = "yarn";
-    refuse(&text, &good_mmproj, "positions that are stretched are not supported");
+    refuse(&text, &good_mmproj, "scaled positions are not supported");
     static const char *const text_tensors[] = { "blk.3.post_attention_norm.weight",
                                                 "blk.5.post_ffw_norm.weight",
                                                 "blk.0.attn_q_norm.weight" };

@@ -441,7 +441,7 @@ static void test_refusals(void **state)
     tiny_write_plain(folder);
     question q = with_regions("s2prune", N_KEPT - 1);
     refuse(&q, S2P_EBUDGET,
-           "the regions of picture 1 keep 4 tokens and its budget is 3; raise the budget");
+           "the regions of picture 1 keep 4 tokens, but its budget is 3; raise the budget");
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         q = with_regions("s2prune", 9);
         q.size[0].regions = &bad[i];

@@ -18,7 +18,7 @@ typedef struct refused {
 #define NO_TEXT_PART "a decoder for its text model is missing"
 #define NO_TOWER "its vision tower is missing"
 #define NO_BOTH "its vision tower and a decoder for its text model are missing"
-#define NO_PICTURES "it hears and does not see"
+#define NO_PICTURES "it is an audio model without vision"
 
 /* clang-format off */
 static const refused table[] = {
@@ -33,7 +33,7 @@ static const refused table[] = {
     { "adapter", NULL, "GLM-Edge-V", NO_BOTH },
     { "qwen3vl_merger", "qwen4exp", "Qwen3.8-Flash-Next", "hyper-connections and sparse attention are missing" },
     { "qwen3vl_merger", NULL, "a model with Qwen3-VL's tower", NO_TEXT_PART },
-    { "qwen2.5o", NULL, "Qwen2.5-Omni", "an mmproj that holds sound and pictures together is not read" },
+    { "qwen2.5o", NULL, "Qwen2.5-Omni", "an mmproj with both audio and vision is not supported" },
     { "step3vl", NULL, "Step3-VL", NO_BOTH },
     { "gemma3nv", NULL, "Gemma 3n", NO_BOTH },
     { "gemma4v", NULL, "Gemma 4", NO_BOTH },

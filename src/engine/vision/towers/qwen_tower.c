@@ -48,7 +48,8 @@ static s2p_status load_deepstack(qwen_tower *own, const s2v_model *model, s2v_lo
     for (int32_t i = 0; i < v->n_blocks; i++) {
         bool is_one = false;
         if ((key->count != (uint64_t)v->n_blocks || !s2v_gguf_item_bool(key, (uint64_t)i, &is_one)))
-            return s2_fail(error, S2P_EFORMAT, "%s does not say yes or no of %d blocks", key_name,
+            return s2_fail(error, S2P_EFORMAT,
+                           "%s is not a list of %d booleans, one for each block", key_name,
                            v->n_blocks);
         if (!is_one) continue;
         if (n < S2V_MAX_DEEPSTACK) own->deepstack[n].block = i;
