@@ -71,7 +71,8 @@ static void note_foreign(const char *path, const char *sha256)
 {
     if (!is_shipped(path, sha256))
         (void)fprintf(
-            stderr, "note: %s is not the file s2prune came with; its answers are its own\n", path);
+            stderr, "note: %s is not the file that s2prune was released with; answers may differ\n",
+            path);
 }
 
 /* The one mmproj in the folder of the model; several are a question only the user can answer. */

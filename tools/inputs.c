@@ -246,11 +246,10 @@ s2p_status s2_check_budget(s2p_grid grid, int32_t budget, int32_t side, s2p_erro
             "less",
             budget, (long long)n_tokens, grid.rows, grid.cols, (long long)n_tokens);
     if (side > shorter)
-        return s2_fail(
-            error, S2P_EINVAL,
-            "--grid %d does not fit --tokens %dx%d (every region has a row and a column of "
-            "tokens); use --grid %d or less",
-            side, grid.rows, grid.cols, shorter);
+        return s2_fail(error, S2P_EINVAL,
+                       "--grid %d does not fit --tokens %dx%d (every region needs a row and a "
+                       "column of tokens); use --grid %d or less",
+                       side, grid.rows, grid.cols, shorter);
     if (budget < side * side)
         return s2_fail(
             error, S2P_EBUDGET,

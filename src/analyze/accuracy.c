@@ -314,9 +314,9 @@ s2p_status s2_analyze_retention(const s2_trials *t, s2_study *study, s2p_error *
     s2_rate whole;
     TRY(s2_rate_retained(t, full_of(t), S2_NO_SETTING, full_of(t), S2_EVERYTHING, &whole));
     if (isnan(whole.value))
-        return s2_fail(error, S2P_EINVAL,
-                       "retention is a share of what the full model has, and it has nothing right "
-                       "on these data");
+        return s2_fail(
+            error, S2P_EINVAL,
+            "retention is relative to the full model, which has no right answer on these data");
     TRY(each_budget(t, &b, &is_drawn, study, error));
     if (!is_drawn)
         return s2_fail(error, S2P_EINVAL,

@@ -211,8 +211,8 @@ static s2p_status add_pair(const drawing *d, const pair *two, s2_study *study, s
     TRY(split_by(t, s, d->thirds, error));
     if (d->thirds->n_unknown > 0) {
         (void)snprintf(note, sizeof note,
-                       "%s: H_str is not known for %d of %d pictures; they are in no third.", label,
-                       d->thirds->n_unknown, t->n_pictures);
+                       "%s: H_str is not known for %d of %d pictures, which are not in any third.",
+                       label, d->thirds->n_unknown, t->n_pictures);
         s2_study_note(study, note);
     }
     for (int32_t panel = 0; panel < d->n_panels; panel++)

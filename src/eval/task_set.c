@@ -122,7 +122,7 @@ static bool copy_sample(s2e_set *set, const s2e_sample *draft, s2e_sample *out)
 static s2p_status add(s2e_set *set, const s2e_sample *draft, s2p_error *error)
 {
     if (s2_names_find(&set->ids, draft->id) >= 0)
-        return s2_fail(error, S2P_EFORMAT, "the id '%.80s' is there twice", draft->id);
+        return s2_fail(error, S2P_EFORMAT, "the id '%.80s' occurs twice", draft->id);
     if (set->n_samples == S2E_MAX_SAMPLES)
         return s2_fail(error, S2P_ELIMIT, "more than %d samples", S2E_MAX_SAMPLES);
     for (int32_t i = 0; i < draft->n_categories; i++)

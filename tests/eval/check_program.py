@@ -14,7 +14,7 @@ PROGRAM, SOURCE, FOLDER = (os.path.abspath(a) for a in sys.argv[1:4])
 PICTURE = os.path.join(SOURCE, "data", "synth", "images", "0000.jpg")
 MODELS = os.path.join(SOURCE, "models")
 NOTE = "note: no -m given; the bundled model s2prune-tiny answers"
-FOREIGN = "is not the file s2prune came with"
+FOREIGN = "is not the file that s2prune was released with"
 
 
 def run(*arguments, program=PROGRAM, said="", **environment):

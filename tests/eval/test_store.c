@@ -559,7 +559,7 @@ static void test_merge(void **state)
     assert_int_equal(s2e_merge(from, 1, out, &merged, &error), S2P_EINVAL); /* over another run */
     const char *twice[] = { in, in };
     assert_int_equal(s2e_merge(twice, 2, out, &merged, &error), S2P_EINVAL);
-    assert_non_null(strstr(error.message, "shard 0 of 2 is there twice"));
+    assert_non_null(strstr(error.message, "shard 0 of 2 exists twice"));
     (void)fresh("shards/shard-0-of-2.sqlite");
     (void)fresh("shards/shard-1-of-2.sqlite");
 }

@@ -42,7 +42,7 @@ def check_processes():
         assert logits == expected and second["tokens"] == plain["tokens"], method
         assert plain["usage"]["cached_tokens"] == 0
         assert (second["usage"]["cached_tokens"] > 0) == is_prompt, (method, second["usage"])
-        assert ("prompt tokens were new" if is_prompt else "the vision tower's output was known") in err, err
+        assert ("prompt tokens were new" if is_prompt else "the vision tower's output was cached") in err, err
 
 
 def check_files():
@@ -96,7 +96,7 @@ def check_memory():
     total, available = memory.pop("total_bytes"), memory.pop("available_bytes")
     assert code == 0 and sum(memory.values()) == total < available, memory
     code, out, err = run("inspect", pair[0], "--memory")
-    assert code == 2 and "give the other file with -mm" in err, (code, err)
+    assert code == 2 and "give the other one with -mm" in err, (code, err)
 
 
 if __name__ == "__main__":

@@ -59,25 +59,25 @@ REFUSED = [
     ("plan -i a.png --png link.png", "would replace"),
     ("plan -i link.png --png a.png", "would replace"),
     ("plan -i a.png --png hard.png", "would replace"),
-    ("plan -i a.png --png new.png --svg new.png", "are one file"),
-    ("plan -i a.png --png new --svg new", "are one file"),
-    ("plan -i a.png --png sub/new --svg sub/../sub/new", "are one file"),
+    ("plan -i a.png --png new.png --svg new.png", "are the same file"),
+    ("plan -i a.png --png new --svg new", "are the same file"),
+    ("plan -i a.png --png sub/new --svg sub/../sub/new", "are the same file"),
     ("plan -i a.png --png x.jpg", "should end in .png"),
     ("plan -i a.png --svg x.png", "should end in .svg"),
     (f"run {MODEL} -i a.png -p q --overlay a.png", "would replace"),
     (f"run {MODEL} -i a.png -p q --overlay hard.png", "would replace"),
-    (f"run {MODEL} -i b.jpg -i kept-2.png -p q --overlay kept.png", "--overlay 'kept-2.png' would replace"),
+    (f"run {MODEL} -i b.jpg -i kept-2.png -p q --overlay kept.png", "--overlay 'kept-2.png' would overwrite"),
     (f"run {MODEL} -i a.png -p q --logits model.gguf", "should end in .npy"),
     (f"run {MODEL} -i a.png -p q --overlay x.jpg", ".png or .svg"),
     (f"run {MODEL} -i a.png -f q.txt --logits q.txt", "would replace -f"),
     (f"compare {MODEL} -i a.png -p q --png a.png", "would replace"),
     (f"compare {MODEL} -i a.png -p q --html link.png", "should end in .html"),
-    (f"compare {MODEL} -i a.png -p q --png new --html new", "are one file"),
+    (f"compare {MODEL} -i a.png -p q --png new --html new", "are the same file"),
     ("quantize model.gguf model.gguf Q8_0", "'model.gguf' would replace 'model.gguf'"),
     ("quantize model.gguf link.gguf Q8_0", "would replace"),
     ("quantize model.gguf x.png Q8_0", "should end in .gguf"),
     ("convert checkpoint --outfile checkpoint/model.gguf --mmproj-out mm.gguf", "a file of 'checkpoint'"),
-    ("convert checkpoint --outfile new.gguf --mmproj-out sub/../new.gguf", "are one file"),
+    ("convert checkpoint --outfile new.gguf --mmproj-out sub/../new.gguf", "are the same file"),
     ("eval --data-dir data --samples data/eval.json", "a file of --data-dir 'data'"),
     ("eval --data-dir data --out data", "would replace --data-dir"),
     ("eval --out new --samples new.png", "should end in .jsonl"),
@@ -125,7 +125,7 @@ check(done.returncode == 2, "the bundled model", done)
 os.link(work / "b.jpg", work / "b.png")
 before = sums()
 done = run(f"run {MODEL} -i b.jpg -n 2", stdin=open(work / "chat.txt"))
-check("/save 'b.png' would replace a picture" in done.stderr and "/save 'hard.png' would replace" in done.stderr, "/save", done)
+check("/save 'b.png' would overwrite a picture" in done.stderr and "/save 'hard.png' would overwrite" in done.stderr, "/save", done)
 check("wrote z.png" in done.stderr and "cannot write 'nowhere/x.png'" in done.stderr, "/save", done)
 after = sums()
 check(after[pathlib.Path("b.jpg")] == before[pathlib.Path("b.jpg")], "/save wrote over a picture")

@@ -48,7 +48,8 @@ static void test_usage_mistakes(void **state)
         { "plan -i " PICTURE " --budget 577", 2,
           "--budget 577 is more than the 576 tokens of --tokens 24x24; use --budget 576 or less" },
         { "plan -i " PICTURE " --budget 600 --grid 25 --tokens 30x24", 2,
-          "--grid 25 does not fit --tokens 30x24 (every region has a row and a column of tokens); "
+          "--grid 25 does not fit --tokens 30x24 (every region needs a row and a column of "
+          "tokens); "
           "use "
           "--grid 24 or less" },
         { "plan -i " PICTURE " --tokens 4096x4096", 2,

@@ -84,7 +84,7 @@ s2p_status s2_analyze_open(analyze_context *context, const analyze_options *opti
     const int n_instead = !!options->images + !!options->runs.n + !!options->recorded;
     if (n_instead > 1 || (n_instead && options->shard))
         return s2_fail(error, S2P_EINVAL,
-                       "--images, --run and --recorded each stand for the model, one at a time and "
+                       "--images, --run and --recorded replace the model: use only one of them, "
                        "without --shard");
     if (options->runs.n) TRY(s2_collect_run_open(context, error));
     if (n_instead == 0) {
@@ -226,7 +226,7 @@ static s2p_status collect_questions(analyze_context *context, const s2_analysis 
         if (s2_analyze_has(context, task->task)) TRY(s2_source_task(&questions, trials, error));
     }
     if (trials->n_questions > 0) return S2P_OK;
-    return s2_fail(error, S2P_EINVAL, "%s has no question about a picture",
+    return s2_fail(error, S2P_EINVAL, "%s has no questions about a picture",
                    context->only ? context->only : context->task[0].task->name);
 }
 

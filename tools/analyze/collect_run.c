@@ -51,9 +51,10 @@ static s2p_status agree(const analyzed_run *a, const analyzed_run *b, const char
 {
     const char *x = s2_json_string(a->values, key), *y = s2_json_string(b->values, key);
     if (x && y && strcmp(x, y) == 0) return S2P_OK;
-    return s2_fail(error, S2P_EINVAL,
-                   "the runs '%.150s' and '%.150s' have different %s; one analysis has one",
-                   a->folder, b->folder, what);
+    return s2_fail(
+        error, S2P_EINVAL,
+        "the runs '%.150s' and '%.150s' have different %s; an analysis needs the same in all runs",
+        a->folder, b->folder, what);
 }
 
 /* A task of a run: a new one with its data, or one another run has too. */
@@ -125,7 +126,7 @@ s2p_status s2_collect_run_open(analyze_context *context, s2p_error *error)
     while (name && protocol < S2E_N_PROTOCOLS && strcmp(s2e_protocol_name(protocol), name) != 0)
         protocol++;
     if (!name || protocol == S2E_N_PROTOCOLS)
-        return s2_fail(error, S2P_EFORMAT, "the run has no protocol of ours");
+        return s2_fail(error, S2P_EFORMAT, "the protocol of the run is unknown");
     context->protocol = (s2e_protocol)protocol;
     return S2P_OK;
 }

@@ -49,10 +49,9 @@ s2p_status s2_memory_check(const s2v_memory *m, s2p_error *error)
     const double gib = 1024.0 * 1024.0 * 1024.0;
     const uint64_t needed = m->total - m->prefixes;
     if (m->available == 0 || needed <= m->available) return S2P_OK;
-    return s2_fail(
-        error, S2P_ENOMEM,
-        "%.2f GiB are needed (weights %.2f, tower %.2f, cache %.2f, compute %.2f), %.2f GiB "
-        "are available: a smaller quantization, -c or -ub",
-        (double)needed / gib, (double)m->weights / gib, (double)m->tower / gib, (double)m->kv / gib,
-        (double)m->compute / gib, (double)m->available / gib);
+    return s2_fail(error, S2P_ENOMEM,
+                   "%.2f GiB are needed (weights %.2f, tower %.2f, cache %.2f, compute %.2f), %.2f "
+                   "GiB are available: use a smaller quantization, -c or -ub",
+                   (double)needed / gib, (double)m->weights / gib, (double)m->tower / gib,
+                   (double)m->kv / gib, (double)m->compute / gib, (double)m->available / gib);
 }

@@ -197,19 +197,19 @@ s2p_status s2_file_roles_check(const s2_command *command, const void *values, s2
         if (output->role == S2_FILE_INPUT) continue;
         if (has_other_suffix(output))
             st = s2_fail(error, S2P_EINVAL,
-                         "%s: its name should end in %s, as what is written there",
+                         "%s: its name should end in %s, the format that is written",
                          said(output, first), output->writes);
         for (size_t k = 0; k < list.n && st == S2P_OK; k++) {
             const named *other = &list.item[k];
             const bool is_inside = output->role == S2_FILE_OUTPUT && other->is_folder;
             if (other->role == S2_FILE_INPUT && replaces(output, other))
-                st = s2_fail(error, S2P_EINVAL,
-                             "%s would replace %s%s; an output never replaces an input, name "
-                             "another",
-                             said(output, first), is_inside ? "a file of " : "",
-                             said(other, second));
+                st = s2_fail(
+                    error, S2P_EINVAL,
+                    "%s would replace %s%s; an output never replaces an input; choose another name",
+                    said(output, first), is_inside ? "a file of " : "", said(other, second));
             else if (k > i && other->role != S2_FILE_INPUT && is_twice(output, other))
-                st = s2_fail(error, S2P_EINVAL, "%s and %s are one file; an output each",
+                st = s2_fail(error, S2P_EINVAL,
+                             "%s and %s are the same file; give each output its own file",
                              said(output, first), said(other, second));
         }
     }

@@ -66,7 +66,7 @@ static s2p_status request_open(request *r, const s2_hub_server *server, const ch
 
 static s2p_status fail_code(const request *r, long code, s2p_error *error)
 {
-    const char *hint = code == 401 || code == 403 ? "; HF_TOKEN must name someone who may read it"
+    const char *hint = code == 401 || code == 403 ? "; HF_TOKEN must be a token that may read it"
                        : code == 404              ? "; check the name"
                                                   : "";
     return s2_fail(error, S2P_EIO, "%.200s answered %ld%s", r->url, code, hint);
@@ -227,10 +227,9 @@ static s2p_status check_sum(const char *partial, const s2_hub_file *wanted, s2_p
     s2_sha256_hex(digest, hex);
     if (strcmp(hex, wanted->sha256) == 0) return S2P_OK;
     (void)unlink(partial);
-    return s2_fail(
-        error, S2P_EFORMAT,
-        "'%.200s' came with SHA-256 %.16s..., announced was %.16s...: removed, try again",
-        wanted->path, hex, wanted->sha256);
+    return s2_fail(error, S2P_EFORMAT,
+                   "'%.200s' has SHA-256 %.16s... instead of %.16s...: it was removed, try again",
+                   wanted->path, hex, wanted->sha256);
 }
 
 /* Opened and locked, and still the file of that name: who held the lock may have renamed it or

@@ -29,8 +29,8 @@ static void explain_refusal(s2_inspection *in, const char *what, s2v_text name)
     s2_buffer clean;
     s2_buffer_init(&clean, 512);
     s2_inspect_clean(&clean, name, 40, true);
-    (void)snprintf(in->support, sizeof in->support, "%s '%.*s' is not one the engine runs", what,
-                   (int)clean.size, clean.size ? (const char *)clean.data : "");
+    (void)snprintf(in->support, sizeof in->support, "%s '%.*s' is not supported by the engine",
+                   what, (int)clean.size, clean.size ? (const char *)clean.data : "");
     s2_buffer_free(&clean);
 }
 
@@ -87,7 +87,8 @@ static s2p_status check_values(s2_inspection *in, s2p_error *error)
 static s2p_status estimate(const inspect_options *o, s2v_memory *out, s2p_error *error)
 {
     if (!o->mmproj)
-        return s2_fail(error, S2P_EINVAL, "--memory is about a pair: give the other file with -mm");
+        return s2_fail(error, S2P_EINVAL,
+                       "--memory needs both files of a model: give the other one with -mm");
     s2v_engine_options engine;
     s2v_engine_options_init(&engine);
     engine.model_path = o->files.item[0];

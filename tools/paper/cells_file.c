@@ -99,6 +99,6 @@ s2p_status s2_cells_read(const char *path, s2_cells *c, s2p_error *error)
     }
     s2e_rows_close(rows);
     if (st == S2P_OK && c->n == 0)
-        st = s2_fail(error, S2P_EFORMAT, "%.200s: no row of cells", path);
+        st = s2_fail(error, S2P_EFORMAT, "%.200s: there are no rows of cells", path);
     return st;
 }

@@ -200,7 +200,8 @@ static void write_caption(const filling *f, char *out, size_t capacity)
         if (f->is_whole[f->task[k]]) continue;
         (void)s2_printed_column(p, f->task[k], column);
         n += snprintf(out + n, capacity - (size_t)n, "%s %s",
-                      has_one ? "," : " Not compared, for want of the paper's number of questions:",
+                      has_one ? ","
+                              : " Not compared, because the paper has another number of questions:",
                       s2_printed_heading(column));
         has_one = true;
     }

@@ -183,7 +183,7 @@ static void compare_row(const s2_printed_table *t, int32_t row, s2_table *agains
                    t->row[row].label);
     s2_table_text(against, where);
     s2_table_text(against, text);
-    s2_table_text(against, "fewer tokens score more than two points higher: a row to be doubted");
+    s2_table_text(against, "fewer tokens score more than two points higher: a doubtful row");
 }
 
 /* --- F1 and accuracy of the same answers -------------------------------------------------------------- */

@@ -220,7 +220,7 @@ void s2_run_summary(const run_job *job)
         s2_buffer_printf(&out, "; only %d of %d prompt tokens were new",
                          t->prompt_tokens - t->cached_tokens, t->prompt_tokens);
     else if (t->saved_ms > 0.0)
-        s2_buffer_printf(&out, "; the vision tower's output was known");
+        s2_buffer_printf(&out, "; the vision tower's output was cached");
     if (t->saved_ms >= 1000.0)
         s2_buffer_printf(&out, ", %.1f s saved", t->saved_ms / 1000.0);
     else if (t->saved_ms >= 0.5)

@@ -42,12 +42,13 @@ static s2p_status find_record(json_rows *j, s2p_error *error)
     j->reader.row++;
     if (j->started) {
         if (c != ',')
-            return give_up(j, error, c < 0 ? "the file ends before it" : "no comma before it");
+            return give_up(j, error,
+                           c < 0 ? "the file ends before this record" : "no comma before it");
         in->at++;
         TRY(s2e_json_peek(in, &c, error));
     }
     j->started = true;
-    if (c < 0) return give_up(j, error, "the file ends before it");
+    if (c < 0) return give_up(j, error, "the file ends before this record");
     if (j->shape == S2E_JSON_ARRAY) return S2P_OK;
     bool whole = false;
     if (c == '"') TRY(s2e_json_take(in, &j->key, &whole, error));

@@ -155,7 +155,7 @@ static s2p_status finish(json_t *root, s2_buffer *out, s2p_error *error)
     const s2p_status st = root ? s2_json_write(root, 9, out) : S2P_ENOMEM;
     s2_buffer_append(out, "\n", 1);
     json_decref(root);
-    return st == S2P_OK ? out->status : s2_fail(error, st, "a name of the report is not text");
+    return st == S2P_OK ? out->status : s2_fail(error, st, "a name in the report is not UTF-8");
 }
 
 static s2p_status write_summary(const s2e_report_input *in, s2_buffer *out, s2p_error *error)

@@ -14,7 +14,7 @@ static bool is_identity(const char *key) { return strncmp(key, S2E_IS, strlen(S2
 static s2p_status take_value(const char *key, const char *value, void *user, s2p_error *error)
 {
     if (json_object_set_new(user, key, json_string(value)) == 0) return S2P_OK;
-    return s2_fail(error, S2P_EFORMAT, "a value of the run is not text, or memory is short");
+    return s2_fail(error, S2P_EFORMAT, "a value of the run is not UTF-8, or out of memory");
 }
 
 s2p_status s2e_fingerprint_load(s2e_store *store, json_t **out, s2p_error *error)

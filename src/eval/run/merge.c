@@ -65,7 +65,7 @@ static s2p_status check_shards(merging *m, s2p_error *error)
         if (i >= m->n || m->file[i].index > (int32_t)i)
             return s2_fail(error, S2P_EFORMAT, "shard %zu of %d is missing", i, m->file[0].n);
         if (m->file[i].index < (int32_t)i)
-            return s2_fail(error, S2P_EINVAL, "shard %d of %d is there twice: '%.80s' and '%.80s'",
+            return s2_fail(error, S2P_EINVAL, "shard %d of %d exists twice: '%.80s' and '%.80s'",
                            m->file[i].index, m->file[0].n, m->file[i - 1].path, m->file[i].path);
     }
     return m->n == (size_t)m->file[0].n

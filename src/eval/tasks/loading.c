@@ -230,7 +230,7 @@ s2p_status s2e_draft_file(s2e_loading *l, s2e_draft *d, const char *folders, con
                        name);
         if (access(path, R_OK) == 0) break;
         at += n;
-        if (!*at) return s2_fail(error, S2P_EFORMAT, "the picture '%.200s' is not there", name);
+        if (!*at) return s2_fail(error, S2P_EFORMAT, "the picture '%.200s' does not exist", name);
     }
     const char *file = path + strlen(l->folder) + 1;
     const s2e_picture picture = { .file = file, .heterogeneity = -1.0 };
@@ -521,7 +521,7 @@ static s2p_status load_file(s2e_loading *l, const char *path, const s2e_layout *
 {
     l->layout = layout_of(s2_base_name(path), layouts);
     if (!l->layout)
-        return s2_fail(error, S2P_EFORMAT, "%.200s: no file of this benchmark ends like that",
+        return s2_fail(error, S2P_EFORMAT, "%.200s: files of this benchmark have other endings",
                        s2_base_name(path));
     if (l->layout->start) TRY(l->layout->start(l, error));
     return read_file(l, path, error);

@@ -188,7 +188,7 @@ static void test_missing_pictures(void **state)
     assert_int_equal(read_tsv("manifest", "manifest.jsonl", text, &set, NULL), S2P_OK);
     assert_int_equal(set.n_samples, 1);
     assert_int_equal(set.n_problems, 2);
-    assert_string_equal(set.problem[0].sentence, "the picture 'gone.png' is not there");
+    assert_string_equal(set.problem[0].sentence, "the picture 'gone.png' does not exist");
     assert_string_equal(set.sample[0].answer[0], "7");
     s2e_set_free(&set);
 }

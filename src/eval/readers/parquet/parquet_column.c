@@ -90,7 +90,7 @@ static s2p_status open_dictionary(s2e_column *c, s2p_error *error)
         return broken(c, error, "a dictionary in an unknown encoding");
     if (c->leaf->physical == S2E_PHYSICAL_BOOLEAN)
         return broken(c, error, "a dictionary of booleans");
-    if (n > d->size / (size ? size : 4)) return broken(c, error, "a dictionary that is cut");
+    if (n > d->size / (size ? size : 4)) return broken(c, error, "a truncated dictionary");
     if (size == 0) {
         free(c->entry);
         c->entry = malloc((n + 1) * sizeof *c->entry);
@@ -98,7 +98,7 @@ static s2p_status open_dictionary(s2e_column *c, s2p_error *error)
         size_t at = 0;
         for (size_t i = 0; i < n; i++) {
             if (d->size - at < 4 || le32(d->data + at) > d->size - at - 4)
-                return broken(c, error, "a dictionary that is cut");
+                return broken(c, error, "a truncated dictionary");
             c->entry[i] = (uint32_t)at;
             at += 4 + (size_t)le32(d->data + at);
         }
@@ -162,23 +162,23 @@ static s2p_status open_values(s2e_column *c, s2p_error *error)
     case S2E_ENCODING_RLE:
         if (type != S2E_PHYSICAL_BOOLEAN) break;
         if (end - at < 4 || le32(at) > (size_t)(end - at) - 4)
-            return broken(c, error, "booleans that are cut");
+            return broken(c, error, "truncated booleans");
         s2e_runs_start(&c->indices, at + 4, at + 4 + le32(at), 1);
         return S2P_OK;
     case S2E_ENCODING_DELTA:
         if (!is_int) break;
         if (s2e_delta_start(&c->numbers, at, end, n)) return S2P_OK;
-        return broken(c, error, "numbers that are cut");
+        return broken(c, error, "truncated numbers");
     case S2E_ENCODING_DELTA_LENGTH:
         if (type != S2E_PHYSICAL_BYTES) break;
         if (!s2e_delta_start(&c->numbers, at, end, n) || !s2e_delta_end(&c->numbers))
-            return broken(c, error, "lengths that are cut");
+            return broken(c, error, "truncated lengths");
         c->at = (size_t)(s2e_delta_end(&c->numbers) - p->data);
         return S2P_OK;
     case S2E_ENCODING_DELTA_BYTES:
         if (!is_bytes) break;
         if (s2e_delta_bytes_start(&c->texts, at, end, n)) return S2P_OK;
-        return broken(c, error, "texts that are cut");
+        return broken(c, error, "truncated strings");
     default:
         break;
     }
@@ -212,7 +212,7 @@ static s2p_status open_page(s2e_column *c, s2p_error *error)
                            leaf->name);
         if (!open_levels(c, leaf->max_rep, &c->rep_levels) ||
             !open_levels(c, leaf->max_def, &c->def_levels))
-            return broken(c, error, "levels that are cut");
+            return broken(c, error, "truncated levels");
     }
     c->page_left = p->n_values < c->left ? p->n_values : (int32_t)c->left;
     return open_values(c, error);
@@ -226,9 +226,9 @@ s2p_status s2e_column_peek(s2e_column *column, bool *end, s2p_error *error)
     const s2e_schema_node *leaf = column->leaf;
     column->rep = column->def = 0;
     if (leaf->max_rep > 0 && !s2e_runs_next(&column->rep_levels, &column->rep))
-        return broken(column, error, "levels that are cut");
+        return broken(column, error, "truncated levels");
     if (leaf->max_def > 0 && !s2e_runs_next(&column->def_levels, &column->def))
-        return broken(column, error, "levels that are cut");
+        return broken(column, error, "truncated levels");
     if (column->rep > (uint32_t)leaf->max_rep || column->def > (uint32_t)leaf->max_def)
         return broken(column, error, "a level that the schema does not have");
     column->peeked = true;
@@ -484,7 +484,7 @@ s2p_status s2e_column_take(s2e_column *column, s2e_arena *arena, s2e_value *out,
     column->page_left--;
     if (column->def < (uint32_t)column->leaf->max_def) return S2P_OK;
     found f;
-    if (!find_value(column, &f)) return broken(column, error, "values that are cut");
+    if (!find_value(column, &f)) return broken(column, error, "truncated values");
     const s2p_status st = make_value(column, &f, arena, out, fault);
     column->n_taken++;
     if (st == S2P_ENOMEM) return s2_fail(error, st, "%s", fault->message);
