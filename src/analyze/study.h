@@ -3,8 +3,8 @@
  *     s2_buffer *svg = s2_study_figure(&study, "spatial_maps_64", "Selection frequencies ...");
  *     s2_table *table = s2_study_table(&study, "spatial_shares", "Share of the kept tokens ...");
  *
- * What is handed out belongs to the study. A study that ran out of memory stays failed and hands out
- * a scrap item, so a writer checks once, at the end.
+ * Returned items belong to the study. A study that ran out of memory stays failed and returns a
+ * dummy item, so a writer checks once, at the end.
  */
 #ifndef S2_ANALYZE_STUDY_H
 #define S2_ANALYZE_STUDY_H

@@ -1,7 +1,7 @@
 /* json_limit.h - JSON of a checkpoint: bounded in bytes and in values before it is parsed.
  *
  * "[[],[],...": three bytes of text cost a parser a hundred bytes of memory. Counting brackets and
- * commas first keeps the tree of a hostile file as small as that of an honest one.
+ * commas first keeps the tree of a malicious file as small as that of an ordinary one.
  */
 #ifndef S2_BASE_JSON_LIMIT_H
 #define S2_BASE_JSON_LIMIT_H

@@ -54,7 +54,7 @@ static s2v_convert_file *file_of(converter *c, bool is_vision)
     return is_vision ? &c->result->vision : &c->result->text;
 }
 
-/* A status of a writer, with errno kept for the one who asks. */
+/* A status of a writer, with errno kept for the caller. */
 static s2p_status wrote(converter *c, s2p_status st)
 {
     if (st == S2P_EIO) c->result->write_errno = errno;

@@ -72,13 +72,13 @@ struct s2v_family {
                                need not. Several families may share a model_type and differ here */
     const char *architecture; /* of the language model's file */
     bool has_head_dim; /* heads may have another width than hidden_size / num_attention_heads */
-    bool may_lack_ff;  /* there are experts, and no feed-forward part beside them */
+    bool may_lack_ff;  /* there are experts, and no other feed-forward part */
     struct {           /* sizes a configuration may leave out; 0: it may not */
         int32_t n_layers, n_embd, n_ff, n_head;
         int32_t n_head_kv, head_dim, n_ctx, n_vocab;
     } usual;
     bool has_bare_header; /* the vision file has neither size label nor quantization version */
-    bool has_f32_patches; /* patch kernels stay F32 whatever was asked for */
+    bool has_f32_patches; /* patch kernels stay F32 for every requested type */
     bool has_windows;     /* layers of two kinds, each with a rotation; one may divide positions */
     bool
         may_be_dynamic; /* positions are stretched beyond the trained context only, which is no matter */
@@ -87,7 +87,7 @@ struct s2v_family {
     void (*read_rope)(s2v_config *config, const json_t *rope, s2v_numbers *numbers);
     void (*read_vision)(s2v_config *config, s2v_numbers *numbers);
 
-    /* What preprocessor_config.json says besides mean and deviation; NULL: nothing. */
+    /* What preprocessor_config.json has other than mean and deviation; NULL: nothing. */
     void (*read_pixels)(s2v_config *config, const json_t *values, s2v_numbers *numbers);
 
     /* Keys of the language model before its rope's, and of the vision file. */

@@ -181,7 +181,7 @@ static void show_table(const quantizer *q)
     }
 }
 
-/* A status of the writer, with errno kept for the one who asks. */
+/* A status of the writer, with errno kept for the caller. */
 static s2p_status wrote(quantizer *q, s2p_status st)
 {
     if (st == S2P_EIO) q->result->write_errno = errno;

@@ -1,6 +1,6 @@
 /* recode.h - tensors from one number format to another, in slabs, on several threads.
  *
- * A source hands out raw rows; the result leaves in order through a sink. One slab of output is
+ * A source provides raw rows; the result goes to a sink in order. One slab of output is
  * written while the next is computed, so memory is a few slabs whatever the tensor's size.
  */
 #ifndef S2_CONVERT_RECODE_H

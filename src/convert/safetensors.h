@@ -4,7 +4,7 @@
  *
  *   {"__metadata__":{"format":"pt"},"w":{"dtype":"BF16","shape":[2,3],"data_offsets":[0,12]}, ...}
  *
- * Nothing is handed out before everything was checked: the header lies inside the file, is JSON
+ * Nothing is returned before everything was checked: the header lies inside the file, is JSON
  * without repeated keys, every type is known, every size is what type and shape say (64-bit checked
  * arithmetic), and the tensors cover the data exactly, without hole or overlap. Data is read with
  * pread, never mapped: a file that shrinks meanwhile ends in a sentence.

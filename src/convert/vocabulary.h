@@ -13,7 +13,7 @@ typedef struct s2v_vocabulary {
     const json_t *file; /* tokenizer.json; NULL when the vocabulary is in tokenizer.model alone */
     const json_t *settings; /* tokenizer_config.json */
     int32_t n;
-    const char **text;     /* [n], borrowed; NULL: nobody uses the id */
+    const char **text;     /* [n], borrowed; NULL: the id is unused */
     int32_t *type;         /* [n] s2v_piece_type */
     float *score;          /* [n]; SentencePiece only, else NULL */
     s2v_piece_model model; /* of tokenizer.model: owns the texts */
@@ -36,7 +36,7 @@ bool s2v_merge_sides(const json_t *merge, const char **left, size_t *n_left, con
 const json_t *s2v_vocabulary_find(const json_t *vocab, const char *text, size_t n,
                                   s2_buffer *scratch);
 
-/* tokens, scores and types; ids that nobody uses become "[PADn]". */
+/* tokens, scores and types; unused ids become "[PADn]". */
 void s2v_vocabulary_put_tokens(const s2v_vocabulary *v, s2v_gguf_writer *writer);
 
 /* vocab_pieces.c: read a SentencePiece vocabulary into `v`, write its keys. */

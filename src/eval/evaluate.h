@@ -74,8 +74,8 @@ typedef struct s2e_evaluation { /* all borrowed */
 int64_t s2e_evaluation_answers(const s2e_evaluation *evaluation);
 
 /* All that is missing. A sample whose picture cannot be read, or that the model refuses, is a row
- * with a failure, and the evaluation goes on; a model that refuses the very first is a mistake of the
- * evaluation's and ends it. S2P_EIO: the store cannot be written. S2P_ECANCELLED: as asked for. In either
+ * with a failure, and the evaluation continues; a model that refuses the very first is a mistake of the
+ * evaluation's and ends it. S2P_EIO: the store cannot be written. S2P_ECANCELLED: as requested. In either
  * case what was reported as progress is in the store. */
 s2p_status s2e_evaluate(const s2e_evaluation *evaluation, s2p_error *error);
 

@@ -67,7 +67,7 @@ s2p_status s2_source_ask(const s2_source_model *source, s2_trials *trials, s2p_e
 s2p_status s2_answers_read(const char *path, s2_trials *trials, int32_t *n_filled, int32_t *n_bad,
                            s2p_error *error);
 
-/* The same for bytes at hand. S2P_ENOMEM. */
+/* The same for bytes in memory. S2P_ENOMEM. */
 s2p_status s2_answers_parse(const char *text, size_t n, s2_trials *trials, int32_t *n_filled,
                             int32_t *n_bad);
 

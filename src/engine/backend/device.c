@@ -279,7 +279,7 @@ ggml_backend_buffer_t s2v_place_outline(struct ggml_context *ctx, ggml_backend_b
     for (; t; t = ggml_get_next_tensor(ctx, t)) {
         if (t->view_src) continue;
         t->buffer = buffer;
-        t->data = (void *)(uintptr_t)4096; /* nobody looks */
+        t->data = (void *)(uintptr_t)4096; /* never accessed */
     }
     return buffer;
 }

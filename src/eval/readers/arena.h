@@ -8,13 +8,13 @@
 
 typedef struct s2e_arena {
     struct s2e_arena_block *last; /* the one being filled; it knows the ones before */
-    size_t size, max;             /* bytes handed out since the last clear; never more than max */
+    size_t size, max;             /* bytes allocated since the last clear; never more than max */
     s2p_status status;            /* S2P_OK, or why something was not had: S2P_ENOMEM, S2P_ELIMIT */
 } s2e_arena;
 
 void s2e_arena_init(s2e_arena *arena, size_t max);
 void s2e_arena_free(s2e_arena *arena);
-void s2e_arena_clear(s2e_arena *arena); /* everything taken is gone; one block stays for later */
+void s2e_arena_clear(s2e_arena *arena); /* frees everything; one block is kept for later */
 
 /* n bytes for any type, not set; NULL: arena->status has why. */
 void *s2e_arena_take(s2e_arena *arena, size_t n);

@@ -3,7 +3,7 @@
  * A field that begins with a quote ends at the next single quote; "" inside is one quote; line ends
  * and delimiters inside are text. Elsewhere a quote is a character like any other. Lines end with
  * LF, CR LF or CR; empty ones are skipped. The text goes by in runs: a run is copied into the cell,
- * hashed when the cell is a picture, or dropped when nobody asked for the column or it is too long.
+ * hashed when the cell is a picture, or dropped when the column was not requested or it is too long.
  */
 #include "eval/readers/reader.h"
 

@@ -175,7 +175,7 @@ static s2p_status read_picture(const s2e_json_record *r, size_t at, size_t n, in
     return s2e_picture_text_finish(&text, r->path, r->arena, out, error);
 }
 
-/* A member of the record joins the row, unless nobody asked for it. */
+/* A member of the record joins the row if it was requested. */
 static s2p_status read_member(const s2e_json_record *r, const member *m, s2e_row *row,
                               const char **name, s2e_value *value, s2p_error *error)
 {

@@ -10,10 +10,10 @@
 #include "eval/readers/input.h"
 #include "eval/readers/rows.h"
 
-/* Skip white space; the byte that stands there, not taken; -1 at the end of the file. */
+/* Skip white space; returns the next byte without taking it; -1 at the end of the file. */
 s2p_status s2e_json_peek(s2e_input *input, int *c, s2p_error *error);
 
-/* Take the value that stands there. Its text replaces what `out` holds (NULL: it is dropped); a value
+/* Take the next value. Its text replaces what `out` holds (NULL: it is dropped); a value
  * longer than out->max is taken all the same and leaves out->status S2P_ELIMIT. *whole is false when
  * the file ended inside it. */
 s2p_status s2e_json_take(s2e_input *input, s2_buffer *out, bool *whole, s2p_error *error);

@@ -50,7 +50,7 @@ typedef struct s2e_rows s2e_rows;
 
 typedef struct s2e_row {
     const char *file;        /* its name without folders, for sentences */
-    const char *path;        /* of the file; relative pictures are beside it */
+    const char *path;        /* of the file; relative picture paths start at its folder */
     int64_t number;          /* in its file, from 1; a header line is no row */
     size_t n;                /* values */
     const char *const *name; /* [n] each once */

@@ -68,7 +68,7 @@ static void cell(table *t, int width, const char *text)
     t->column++;
 }
 
-/* A name of the data, of a plug-in or of a run that somebody else wrote. */
+/* A name from the data, from a plug-in or from another user's run. */
 static void name_cell(table *t, int width, const char *name)
 {
     if (!t->is_markdown) {

@@ -101,7 +101,7 @@ const s2e_result *s2e_results_full(const s2e_task_results *task);
 /* The figure a table shows for a result. *best: the largest possible. NAN: there is none. */
 double s2e_result_headline(const s2e_result *result, s2e_protocol protocol, double *best);
 
-/* headline.c: how sure the number of the tables is.
+/* headline.c: the confidence interval of a table's number.
  *
  * An F1, a sum over pairs, a share of whole groups: these are no means of scores. A task says from
  * which counts its number is computed (s2e_counts); the counts of every picture are kept, pictures

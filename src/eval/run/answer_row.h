@@ -11,7 +11,7 @@ typedef struct s2e_answer_row {
     s2_buffer grids, kept, regions, stages, logprobs; /* free with s2e_answer_row_free */
 } s2e_answer_row;
 
-/* The names are those of *key; setting: what was asked with; keeps_selections: with the indices and
+/* The names are those of *key; setting: the one used; keeps_selections: with the indices and
  * the regions. */
 s2p_status s2e_answer_row_make(const s2e_record *key, const s2a_answer *answer,
                                const s2a_setting *setting, bool keeps_selections,

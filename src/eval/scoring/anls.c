@@ -43,7 +43,7 @@ static size_t distance(s2e_scratch *scratch, s2e_str a, s2e_str b)
 }
 
 /* 0 the same, 1 nothing in common. What cannot reach the threshold is 1: texts whose lengths differ too
- * much, and two so long that nobody wrote them to be compared. */
+ * much, and two that are too long to be answers. */
 static double apart(s2e_scratch *scratch, s2e_str a, s2e_str b, size_t length)
 {
     const size_t difference = longer(a.n, b.n) - (a.n < b.n ? a.n : b.n);

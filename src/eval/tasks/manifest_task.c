@@ -118,7 +118,7 @@ static s2p_status judge_manifest(const s2e_sample *sample, s2e_protocol protocol
                                                        { S2E_EVALAI, false, "N1" } };
     static const s2e_short_rule rule[S2E_N_PROTOCOLS] = { S2E_SHORT_PAPER, S2E_SHORT_LLAVA,
                                                           S2E_SHORT_KIT, S2E_SHORT_LMMS };
-    if (sample->n_answers == 0) return S2P_OK; /* nobody knows: such a question does not count */
+    if (sample->n_answers == 0) return S2P_OK; /* unknown: such a question does not count */
     if (sample->n_choices > 0) return judge_letter(sample, protocol, answer, out, error);
     if (is_yes_no(sample)) return s2e_judge_yes_no(sample, protocol, draws, answer, out, error);
     if (sample->n_answers >= 3)
