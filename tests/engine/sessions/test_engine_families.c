@@ -157,7 +157,8 @@ static void test_tower_of_any_size(void **state)
         const s2p_status st = prefill(session, &q, NULL, &error);
         CHECK_CASE(st == (has_size ? S2P_OK : S2P_EUNSUPPORTED), "%s, %d: %d %s",
                    tiny_family_name[family], i, (int)st, error.message);
-        CHECK_CASE(has_size || strstr(error.message, i ? "fixed number of patches" : "always makes"),
+        CHECK_CASE(has_size ||
+                       strstr(error.message, i ? "fixed number of patches" : "always makes"),
                    "%s, %d: %s", tiny_family_name[family], i, error.message);
         s2v_session_free(session);
     }
