@@ -2,6 +2,7 @@
  *
  * Only our own are counted by `n_ours`; what ggml takes shows in what the heap has in use.
  */
+#include "base/sanitizer.h"
 #include "counted_malloc.h"
 #include "tiny_run.h"
 
@@ -84,19 +85,7 @@ static void converse(s2v_session *session, int n)
 }
 
 /* The address sanitizer keeps what is freed for a while, so there it says nothing. */
-static bool can_measure(void)
-{
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-    return false;
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-    return false;
-#else
-    return bytes_in_use() > 0;
-#endif
-}
+static bool can_measure(void) { return !S2_HAS_SANITIZER && bytes_in_use() > 0; }
 
 static void test_memory_stays(void **state)
 {

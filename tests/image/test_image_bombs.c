@@ -4,6 +4,7 @@
  * not grow by more than 32 MB. That figure is not taken under a
  * sanitizer, whose shadow memory is not ours.
  */
+#include "base/sanitizer.h"
 #include "test_files.h"
 
 #include <setjmp.h>
@@ -11,17 +12,6 @@
 
 #include <cmocka.h>
 #include <sys/resource.h>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_SANITIZER 1
-#endif
-#endif
-#ifndef HAS_SANITIZER
-#define HAS_SANITIZER 0
-#endif
 
 static long peak_kilobytes(void)
 {
@@ -48,7 +38,7 @@ static void expect(blob file, s2p_status status, const char *word)
                      word);
         s2_image_free(&image);
     }
-    if (!HAS_SANITIZER) assert_true(peak_kilobytes() - before <= 32 * 1024);
+    if (!S2_HAS_SANITIZER) assert_true(peak_kilobytes() - before <= 32 * 1024);
     free(file.data);
 }
 

@@ -4,6 +4,7 @@
  * file is decoded four ways: a typed error or a picture within the limits, and memory that stays
  * within them. Under `make test-sanitize` a report of a sanitizer ends the test.
  */
+#include "base/sanitizer.h"
 #include "test_files.h"
 
 #include "base/random.h"
@@ -14,17 +15,7 @@
 #include <cmocka.h>
 #include <sys/resource.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_SANITIZER 1
-#endif
-#endif
-#ifndef HAS_SANITIZER
-#define HAS_SANITIZER 0
-#endif
-#if HAS_SANITIZER
+#if S2_HAS_SANITIZER
 #include <sanitizer/lsan_interface.h>
 #endif
 
@@ -120,7 +111,7 @@ static void hostile(const char *kind, long most_kilobytes)
         (void)attempt(&bad);
         free(bad.data);
     }
-    if (!HAS_SANITIZER) assert_true(peak_kilobytes() - before <= most_kilobytes);
+    if (!S2_HAS_SANITIZER) assert_true(peak_kilobytes() - before <= most_kilobytes);
     seeds_free(&s);
 }
 
@@ -148,11 +139,11 @@ static void tiffs(void **state)
 static void heifs(void **state)
 {
     (void)state;
-#if HAS_SANITIZER
+#if S2_HAS_SANITIZER
     __lsan_disable();
 #endif
     hostile("heif", 256 * 1024);
-#if HAS_SANITIZER
+#if S2_HAS_SANITIZER
     __lsan_enable();
 #endif
 }

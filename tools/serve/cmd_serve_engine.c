@@ -7,6 +7,7 @@
 
 #include "asking/llama_options.h"
 #include "base/path.h"
+#include "base/sanitizer.h"
 #include "file_watch.h"
 #include "program.h"
 #include "report.h"
@@ -25,14 +26,7 @@
 #define FRONT_FD 3
 #define MOST_FDS 65536 /* that are looked for, where the kernel cannot close them all at once */
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_SANITIZER 1
-#endif
-#endif
-#if defined(HAS_SANITIZER)
+#if S2_HAS_SANITIZER
 int __lsan_do_recoverable_leak_check(void);
 static bool may_look; /* not inside the sandbox, which knows no other processes */
 #endif
@@ -40,7 +34,7 @@ static bool may_look; /* not inside the sandbox, which knows no other processes 
 /* Whatever is being computed: nobody waits for it any more. */
 static void end_with_front(void)
 {
-#if defined(HAS_SANITIZER)
+#if S2_HAS_SANITIZER
     if (may_look)
         (void)fputs(__lsan_do_recoverable_leak_check() ? "serve-engine: it leaks\n"
                                                        : "serve-engine: it does not leak\n",
@@ -116,7 +110,7 @@ static s2p_status fill_setup(s2_asker *asker, const serve_options *o, s2_engine_
                                 .may_crash = o->may_crash,
                                 .gone = end_with_front,
                                 .broken = end_broken };
-#if defined(HAS_SANITIZER)
+#if S2_HAS_SANITIZER
     may_look = !setup->has_sandbox;
 #endif
     setup->open.engine.pictures_soon = 1;

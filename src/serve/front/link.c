@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/json_limit.h"
+#include "base/sanitizer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -118,19 +119,11 @@ static void end_waiting(s2_link *l, s2_job_end how)
     end_running(l, how);
 }
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_SANITIZER 1
-#endif
-#endif
-
 /* Under the sanitizer an engine that is not needed any more looks for leaks before it ends, once its socket
  * is shut down. */
 static void let_it_look(s2_link *l)
 {
-#if defined(HAS_SANITIZER)
+#if S2_HAS_SANITIZER
     siginfo_t info = { .si_pid = 0 };
     pthread_mutex_lock(&l->lock);
     const bool is_over = l->is_stopping;
