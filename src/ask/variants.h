@@ -31,7 +31,7 @@ typedef struct s2a_line {
 
 #define S2A_MAX_VARIANTS_BYTES ((size_t)1 << 20)
 
-/* The settings of a file's text[0..n). out: [S2A_MAX_SETTINGS]. S2P_EFORMAT: there are none, or
+/* The settings of a file's text[0..n). out: [S2A_MAX_SETTINGS]. S2P_EFORMAT: the file has no settings, or
  * invalid bytes. S2P_ELIMIT: too many. */
 s2p_status s2a_variants_lines(const char *file, const char *text, size_t n, s2a_line *out,
                               int32_t *n_lines, s2p_error *error);

@@ -200,7 +200,7 @@ for form, mark in (("text", "    "), ("md", "    "), ("csv", "# with the paper's
                    ("tex", "% with the paper's model and data: ")):
     lines = run(*again, "-o", form).stdout.splitlines()
     assert all(mark + b["command"] in lines for b in blanks), (form, blanks)
-    assert any("Blank: there is no run of LLaVA-OneVision." in line for line in lines), form
+    assert any("Blank: no run of LLaVA-OneVision was given." in line for line in lines), form
 rows = [json.loads(line) for line in run(*again, "-o", "jsonl").stdout.splitlines()]
 assert [r for r in rows if "command" in r] == blanks
 

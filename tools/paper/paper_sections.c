@@ -345,8 +345,8 @@ static s2p_status fill_main(const s2_paper_work *w, const section *s, s2p_error 
     if (w->runs) {
         const s2_paper_scores *scores = is_llava ? &w->runs->llava : &w->runs->main;
         if (scores->n == 0)
-            s2_study_note(w->study, is_llava ? "Blank: there is no run of LLaVA-OneVision."
-                                             : "Blank: there is no run of another model.");
+            s2_study_note(w->study, is_llava ? "Blank: no run of LLaVA-OneVision was given."
+                                             : "Blank: no run of another model was given.");
         return add_tables(w, is_llava, scores->n ? scores : NULL, &n_cells, error);
     }
     if (s2_model_is_llava_onevision(kind_of(w, kind), file_of(w)) == is_llava)

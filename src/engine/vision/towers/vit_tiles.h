@@ -21,7 +21,7 @@ typedef struct vit_tiling { /* what the frame of a picture is made of */
     int32_t rows, cols;     /* tiles; 1 and 1: only the whole picture */
     s2v_framing framing;
     s2_size size;           /* pixels of the tiled picture */
-    const s2p_image *tiled; /* of that size; NULL if there are none, or only rows are needed */
+    const s2p_image *tiled; /* of that size; NULL without tiles, or if only rows are needed */
     const s2p_image *whole; /* of one tile; NULL: only rows are needed */
     const vit_marks *marks; /* NULL: no text */
 } vit_tiling;
