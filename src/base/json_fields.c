@@ -59,17 +59,6 @@ static s2p_status check_field(const json_t *value, const s2_json_field *f, const
                    f->min, max);
 }
 
-void s2_json_whole_numbers(json_t *object, const s2_json_field *fields)
-{
-    for (; fields->name; fields++) {
-        const json_t *value = json_object_get(object, fields->name);
-        const double number = json_real_value(value);
-        if (fields->type == S2_JSON_INT && json_is_real(value) && number >= -0x1p53 &&
-            number <= 0x1p53 && number == (double)(json_int_t)number)
-            json_object_set_new(object, fields->name, json_integer((json_int_t)number));
-    }
-}
-
 s2p_status s2_json_check_fields(const json_t *object, const s2_json_field *fields, const char *path,
                                 bool is_closed, int32_t n_ctx, char param[S2_JSON_PARAM],
                                 s2p_error *error)

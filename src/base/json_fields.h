@@ -28,9 +28,6 @@ typedef struct s2_json_field {
 #define S2_JSON_MAX_SEED 9007199254740992.0 /* every client's numbers can hold it */
 #define S2_JSON_PARAM 128                   /* bytes of "prune.budget" and the like */
 
-/* Numbers such as 64.0 and 1e3, which some clients write, become integers where a row wants one. */
-void s2_json_whole_numbers(json_t *object, const s2_json_field *fields);
-
 /* Checks every field of the object that has a row. path: the prefix of the names, "" or "prune.".
  * is_closed: a field without a row is refused, and the sentence lists the known ones. On failure
  * (S2P_EINVAL) `param` is the field at fault. */

@@ -165,7 +165,7 @@ def check_fields(s):
             {"typ_p": 0.5}, {"enable_thinking": "yes"}, {"think": True}, {"thinking": {"type": "enabled"}}, {"reasoning": {"effort": "low"}}, {"reasoning_effort": "turbo"},
             {"reasoning_effort": 7}, {"max_output_tokens": 3}, {"max_new_tokens": 3}, {"num_predict": 3}, {"stop_sequences": ["a"]}, {"system": "x"}, {"images": [RAW]},
             {"options": {"temperature": 0}}, {"random_seed": 3}, {"return_token_ids": True}, {"response_fields": ["content"]}, {"skip_special_tokens": False},
-            {"web_search_options": {}}, {"verbosity": "low"}, {"t_max_predict_ms": 10}, {"guided_whitespace_pattern": " "}, {"seed": 1.5})),
+            {"web_search_options": {}}, {"verbosity": "low"}, {"t_max_predict_ms": 10}, {"guided_whitespace_pattern": " "}, {"seed": 1.5}, {"seed": 1.0}, {"max_tokens": 2.0})),
         ("/api/chat", ollama, (
             {"options": "x"}, {"options": []}, {"format": 7}, {"format": True}, {"format": []}, {"stream": "false"}, {"logprobs": True}, {"temperature": 0}, {"max_tokens": 3},
             {"messages": [{"role": "user", "content": "hi", "images": RAW}]}, {"messages": [{"role": "user", "content": "hi", "images": {}}]}, {"options": {"num_predict": "3"}})),
@@ -184,12 +184,12 @@ def check_fields(s):
             assert status == 400 and next(iter(fields)) in message, (path, fields, status, answer)
     accepted = (
         ("/v1/chat/completions", chat_body, (
-            {"model": ""}, {"max_tokens": 2.0}, {"seed": 1.0}, {"n": 1.0}, {"typ_p": 1}, {"verbosity": "medium"}, {"t_max_predict_ms": 0}, {"t_max_predict_ms": -1}, {"enable_thinking": False},
+            {"model": ""}, {"typ_p": 1}, {"verbosity": "medium"}, {"t_max_predict_ms": 0}, {"t_max_predict_ms": -1}, {"enable_thinking": False},
             {"reasoning_effort": "low"}, {"skip_special_tokens": True}, {"return_token_ids": False}, {"options": {}}, {"reasoning": None}, {"stream_options": {"include_usage": True}},
             {"parallel_tool_calls": True, "store": False, "metadata": {"a": "b"}, "user": "x", "service_tier": "auto", "safety_identifier": "x", "prompt_cache_key": "x"})),
-        ("/api/chat", ollama, ({"options": None}, {"format": ""}, {"format": None}, {"stream": None, "options": {"num_predict": 2.0, "num_ctx": 2048}}, {"think": False}, {"keep_alive": 0})),
+        ("/api/chat", ollama, ({"options": None}, {"format": ""}, {"format": None}, {"stream": None, "options": {"num_predict": 2, "num_ctx": 2048}}, {"think": False}, {"keep_alive": 0})),
         ("/v1/messages", anthropic, (
-            {"max_tokens": 2.0}, {"thinking": {"type": "disabled"}}, {"n": 1}, {"presence_penalty": 0}, {"metadata": {"user_id": "a"}},
+            {"thinking": {"type": "disabled"}}, {"n": 1}, {"presence_penalty": 0}, {"metadata": {"user_id": "a"}},
             {"system": [{"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}}]})),
         ("/v1/responses", response, ({"text": {"verbosity": "medium"}}, {"store": True}, {"reasoning": {"effort": "low", "summary": "auto"}}, {"include": ["reasoning.encrypted_content"]})),
         ("/v1/completions", text, ({"guided_choice": ["yes", "no"]}, {"samplers": []}, {"echo": False, "suffix": None, "best_of": 1})))

@@ -499,7 +499,6 @@ bool s2_chat_request_read(const s2_body *body, const s2_chat_context *context, b
                   .error = error };
     char param[S2_JSON_PARAM];
     s2p_error why = { S2P_OK, "" };
-    s2_json_whole_numbers(body->json, s2_chat_fields);
     if (s2_json_check_fields(body->json, s2_chat_fields, "", false, context->n_ctx, param, &why) !=
         S2P_OK)
         return s2_http_fail(error, 400, param, "%s", why.message);
